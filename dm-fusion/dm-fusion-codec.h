@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: packing, unpacking and checking of metadata blocks, and the
+ * replay of the journal.
+ *
+ * Pure code: no I/O, no allocation, no locks, no global state. The same source
+ * serves the kernel module, fusionctl, the unit tests and the fuzzers. Every
+ * number that comes from a block is bounded here, once; what these functions
+ * hand out can be used as an index without another look.
+ *
+ * Functions that judge a block return 0 or a negative errno and set *why to a
+ * constant string that says what is wrong with it.
+ */
+#ifndef DM_FUSION_CODEC_H
+#define DM_FUSION_CODEC_H
+
+#include "dm-fusion-format.h"
+
+/**
+ * struct fusion_sb - a superblock in host order
+ *
+ * Fields as in struct fusion_super. After fusion_sb_unpack() the geometry is
+ * consistent in itself and within self_sectors and peer_sectors.
+ */
+struct fusion_sb {
+	u8 set_uuid[16];
+	u8 dev_uuid[16];
+	u8 peer_uuid[16];
+	char label[FUSION_LABEL_SIZE + 1];
+	struct fusion_disk_ident self;
+	struct fusion_disk_ident peer;
+	u32 role;
+	u64 incompat;
+	u64 ro_compat;
+	u64 compat;
+	u64 generation;
+	u32 flags;
+	u32 epoch;
+	u64 self_sectors;
+	u64 peer_sectors;
+	u64 create_time;
+
+	u32 extent_sectors;
+	u32 nr_lexts;
+	u64 journal_start;
+	u32 journal_blocks;
+	u32 map_blocks;
+	u64 map_start[2];
+	u64 heat_start;
+	u32 heat_blocks;
+	u32 nr_fast_slots;
+	u64 fast_data_start;
+	u32 slow_first_slot;
+	u32 nr_slow_slots;
+	u64 replica_start;
+	u32 replica_blocks;
+	u32 spare_fast;
+	u32 spare_slow;
+
+	u32 active_set;
+	u32 replay_csum;
+	u64 set_generation;
+	u64 replay_seq;
+	u64 replay_txn;
+};
+
+/* Feature bits this code knows. */
+#define FUSION_INCOMPAT_KNOWN	0ULL
+#define FUSION_RO_COMPAT_KNOWN	0ULL
+
+/* -- map words ----------------------------------------------------------- */
+
+static inline u32 fusion_word(enum fusion_state state, enum fusion_dev dev, u32 slot)
+{
+	return (u32)state << FUSION_WORD_STATE_SHIFT |
+	       (u32)dev << FUSION_WORD_DEV_SHIFT | slot;
+}
+
+static inline bool fusion_word_mapped(u32 word)
+{
+	return (word & FUSION_WORD_SLOT_MASK) != FUSION_WORD_UNMAPPED;
+}
+
+static inline enum fusion_state fusion_word_state(u32 word)
+{
+	return word >> FUSION_WORD_STATE_SHIFT;
+}
+
+static inline enum fusion_dev fusion_word_dev(u32 word)
+{
+	return word >> FUSION_WORD_DEV_SHIFT & 1;
+}
+
+static inline u32 fusion_word_slot(u32 word)
+{
+	return word & FUSION_WORD_SLOT_MASK;
+}
+
+/* The same place in another state. */
+static inline u32 fusion_word_set_state(u32 word, enum fusion_state state)
+{
+	return (word & ~(3U << FUSION_WORD_STATE_SHIFT)) |
+	       (u32)state << FUSION_WORD_STATE_SHIFT;
+}
+
+/* What a checkpoint writes for a word in memory: a copy under way has not happened yet. */
+static inline u32 fusion_word_on_disk(u32 word)
+{
+	enum fusion_state s = fusion_word_state(word);
+
+	if (!fusion_word_mapped(word))
+		return FUSION_WORD_UNMAPPED;
+	return s == FUSION_COPYING || s == FUSION_LOCKED ?
+	       fusion_word_set_state(word, FUSION_STABLE) : word;
+}
+
+/* Bytes of an OPEN record's bitmap, a multiple of 4. */
+static inline unsigned int fusion_bitmap_bytes(u32 extent_sectors)
+{
+	unsigned int bytes = extent_sectors / FUSION_BLOCK_SECTORS / 8;
+
+	return (bytes + 3) & ~3U;
+}
+
+/* First sector of a slot on its device. */
+static inline u64 fusion_slot_sector(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
+{
+	u64 offset = (u64)slot * sb->extent_sectors;
+
+	return dev == FUSION_FAST ? sb->fast_data_start + offset : offset;
+}
+
+/* Is this a data slot of that device? */
+static inline bool fusion_slot_valid(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
+{
+	if (dev == FUSION_FAST)
+		return slot < sb->nr_fast_slots;
+	return slot >= sb->slow_first_slot &&
+	       slot - sb->slow_first_slot < sb->nr_slow_slots;
+}
+
+/**
+ * fusion_word_valid() - may this word stand in a map block or journal record?
+ * @sb: geometry
+ * @word: unmapped, or STABLE or OPEN on a data slot of its device
+ */
+static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
+{
+	if (!fusion_word_mapped(word))
+		return word == FUSION_WORD_UNMAPPED;
+	return fusion_word_state(word) <= FUSION_OPEN &&
+	       fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word));
+}
+
+/* -- superblocks ---------------------------------------------------------- */
+
+/**
+ * fusion_sb_plan() - lay out a new set
+ * @sb: geometry, self_sectors, peer_sectors and extent_sectors are filled in; role becomes
+ *	FUSION_FAST and the state that of an empty set: generation 1, epoch 0, set 0 active
+ *	with set_generation 1, replay_seq 1, replay_txn 1. Identity is left to the caller.
+ * @fast_sectors: size of the fast member
+ * @slow_sectors: size of the slow member
+ * @extent_sectors: power of two, FUSION_MIN_EXTENT_SECTORS..FUSION_MAX_EXTENT_SECTORS
+ * @why: set on error
+ *
+ * The slow member's superblock is the same with role, self and peer exchanged:
+ * fusion_sb_for_slow(). Return: 0, -EINVAL, or -ENOSPC if a member is too small.
+ */
+int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
+		   u32 extent_sectors, const char **why);
+
+/* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
+void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
+
+/* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes at @block, to be written at @blocknr. */
+void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
+
+/**
+ * fusion_sb_unpack() - check a superblock and unpack it
+ * @block: FUSION_BLOCK_SIZE bytes as read
+ * @blocknr: where they were read
+ * @dev_sectors: size of the device they were read from
+ * @sb: result
+ * @why: set on error
+ *
+ * Return: 0; -ENODATA: not a superblock of ours at all (no magic); -EILSEQ: ours but
+ * corrupt (checksum, wrong place, numbers out of bounds); -EPROTONOSUPPORT: version or
+ * incompat feature of a newer release; -ENOSPC: the device shrank since it was formatted.
+ */
+int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
+		     struct fusion_sb *sb, const char **why);
+
+/**
+ * fusion_sb_match() - do two superblocks make one set?
+ * @fast: superblock of the member given as fast
+ * @slow: superblock of the member given as slow
+ * @why: set on error
+ *
+ * Return: 0; -EXDEV: swapped, or not members of the same set; -ESTALE: one of them was
+ * used without the other (slow epoch neither equal to fast's nor one ahead).
+ */
+int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
+		    const char **why);
+
+/* -- map and heat blocks ---------------------------------------------------- */
+
+/* Number of entries block @index of the map (heat) region holds. */
+u32 fusion_map_entries(const struct fusion_sb *sb, u32 index);
+u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index);
+
+/**
+ * fusion_map_pack() - seal a map block
+ * @sb: geometry and set uuid
+ * @set: 0 or 1
+ * @index: number of the block in the set
+ * @generation: of the set
+ * @words: fusion_map_entries() words in host order, passed through fusion_word_on_disk();
+ *	volatile because the caller's map is live
+ * @block: FUSION_BLOCK_SIZE bytes to fill
+ */
+void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
+		     u64 generation, const u32 *words, void *block);
+
+/* Check such a block and store its words at @words. Return: 0 or -EILSEQ. */
+int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
+		      u64 generation, const void *block, u32 *words, const char **why);
+
+/* The same for the heat region; any u16 is a valid heat. */
+void fusion_heat_pack(const struct fusion_sb *sb, u32 index, u64 generation,
+		      const u16 *heat, void *block);
+int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, u64 generation,
+		       const void *block, u16 *heat, const char **why);
+
+/* -- journal ---------------------------------------------------------------- */
+
+/* A record in host order; @bitmap is NULL unless @op is FUSION_OP_OPEN. */
+struct fusion_record {
+	u32 lext;
+	u32 new;
+	u32 old;
+	u32 op;
+	const void *bitmap;
+};
+
+/* Start an empty journal block. */
+void fusion_journal_init(void *block);
+
+/* Append a record. Return: false if the block has no room for it. */
+bool fusion_journal_add(const struct fusion_sb *sb, void *block,
+			const struct fusion_record *rec);
+
+/**
+ * fusion_journal_seal() - fill in the header and the checksum
+ * @sb: geometry, uuid, epoch
+ * @block: the block
+ * @seq: its sequence number
+ * @txn: number of the transaction
+ * @index: block in the transaction
+ * @count: blocks in the transaction
+ * @prev_csum: checksum of block seq - 1
+ *
+ * Return: the block's own checksum, which the next block carries.
+ */
+u32 fusion_journal_seal(const struct fusion_sb *sb, void *block, u64 seq, u64 txn,
+			unsigned int index, unsigned int count, u32 prev_csum);
+
+/* Where block @seq lies, in blocks from the start of the fast member. */
+u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq);
+
+/**
+ * struct fusion_replay - what fusion_replay() needs and finds
+ * @sb: the superblock to replay from; sb->epoch is that of the blocks wanted
+ * @read: returns a pointer to the FUSION_BLOCK_SIZE bytes of ring position @pos
+ *	(0..journal_blocks - 1), valid until the next call, or NULL if it can't be read
+ * @apply: called for each record of each whole transaction, in order; all its numbers
+ *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
+ * @ctx: for both
+ * @next_seq: out: first sequence number after the last whole transaction
+ * @next_txn: out: number for the next transaction
+ * @csum: out: checksum of block next_seq - 1
+ * @nr_records: out: records applied
+ * @why: out: reason of an error
+ */
+struct fusion_replay {
+	const struct fusion_sb *sb;
+	const void *(*read)(void *ctx, u32 pos);
+	int (*apply)(void *ctx, const struct fusion_record *rec);
+	void *ctx;
+	u64 next_seq;
+	u64 next_txn;
+	u32 csum;
+	u64 nr_records;
+	const char *why;
+};
+
+/**
+ * fusion_replay() - walk the journal from sb->replay_seq
+ * @r: see there
+ *
+ * A transaction counts if all its blocks are there and chained by checksum to what went
+ * before. The first that does not is the torn tail, unless a whole transaction of this
+ * epoch with a higher number lies beyond it: then the journal is damaged and nothing
+ * after the gap may be ignored. Two passes: the first checks everything and applies
+ * nothing, so a damaged journal changes nothing.
+ *
+ * Return: 0, -EILSEQ (damaged), -EIO (unreadable block inside the chain or the search),
+ * or what @apply returned.
+ */
+int fusion_replay(struct fusion_replay *r);
+
+#endif

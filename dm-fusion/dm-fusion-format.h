@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: what is on the two member devices.
+ *
+ * Everything is little endian and comes in blocks of 4 KiB. Every block starts
+ * with a struct fusion_block_header, so no block is believed that was torn, that
+ * lies where another one belongs, or that is left from an earlier set on the
+ * same disk.
+ *
+ * Fast member ("SSD")
+ *
+ *	block 0, 8	superblock; generation g goes to copy g & 1, so the older
+ *			one is intact while the newer is written
+ *	journal		ring of transactions, addressed by sequence number
+ *	map set 0, 1	one u32 per logical extent; one set is active, the other
+ *			one receives the next checkpoint
+ *	heat		access counts of the last clean close, best effort
+ *	data		from fast_data_start on, aligned to the extent size
+ *	tail		at least 1 MiB that never holds data
+ *
+ * Slow member ("HDD")
+ *
+ *	block 0, 8	superblock: identity and generation
+ *	replica		room for a copy of both map sets
+ *	data		slot s lies at byte s * extent size, so an extent in its
+ *			home slot has the same offset as its logical address; the
+ *			slots below slow_first_slot are the two items above
+ *	tail		at least 1 MiB that never holds data
+ *
+ * Head and tail are kept clear for two reasons: the file system on the fused
+ * device must not be recognised on a raw member, and a signature left at the
+ * end of a disk must not survive the format.
+ *
+ * Shared with userspace: fixed-width types only.
+ */
+#ifndef DM_FUSION_FORMAT_H
+#define DM_FUSION_FORMAT_H
+
+#include <linux/types.h>
+
+#define FUSION_BLOCK_SIZE	4096
+#define FUSION_BLOCK_SHIFT	12
+#define FUSION_BLOCK_SECTORS	8
+
+#define FUSION_MAGIC_SUPER	0x53466d64	/* "dmFS" */
+#define FUSION_MAGIC_MAP	0x4d466d64	/* "dmFM" */
+#define FUSION_MAGIC_JOURNAL	0x4a466d64	/* "dmFJ" */
+#define FUSION_MAGIC_HEAT	0x48466d64	/* "dmFH" */
+
+/**
+ * struct fusion_block_header - start of every metadata block
+ * @csum: crc32c, seed ~0, of the bytes from @magic to the end of the block
+ * @magic: FUSION_MAGIC_*
+ * @blocknr: the block's own place, in blocks from the start of its device
+ * @set_uuid: the set it belongs to
+ */
+struct fusion_block_header {
+	__le32 csum;
+	__le32 magic;
+	__le64 blocknr;
+	__u8 set_uuid[16];
+} __attribute__((packed));
+
+/*
+ * Map words, in memory and in map blocks and journal records:
+ *
+ *	31..30 state    29 device    28..0 slot
+ *
+ * A word whose slot bits are all ones is an unmapped extent. On disk only
+ * UNMAPPED, STABLE and OPEN occur.
+ */
+#define FUSION_WORD_STATE_SHIFT	30
+#define FUSION_WORD_DEV_SHIFT	29
+#define FUSION_WORD_SLOT_MASK	0x1fffffffU
+#define FUSION_WORD_UNMAPPED	FUSION_WORD_SLOT_MASK
+
+enum fusion_state {
+	FUSION_STABLE	= 0,	/* every byte of the slot is valid, mapping durable */
+	FUSION_OPEN	= 1,	/* a bitmap says which 4 KiB blocks are valid */
+	FUSION_COPYING	= 2,	/* as STABLE; a copy runs, a write cancels it */
+	FUSION_LOCKED	= 3,	/* as STABLE; the copy commits, writes wait */
+};
+
+enum fusion_dev {
+	FUSION_FAST	= 0,
+	FUSION_SLOW	= 1,
+};
+
+#define FUSION_NR_DEVS		2
+
+/* Bounds of what may be formatted. */
+#define FUSION_MIN_EXTENT_SECTORS	128U		/* 64 KiB */
+#define FUSION_MAX_EXTENT_SECTORS	32768U		/* 16 MiB */
+#define FUSION_DEFAULT_EXTENT_SECTORS	2048U		/* 1 MiB */
+#define FUSION_MIN_DEV_EXTENTS		64U		/* of each member */
+#define FUSION_MAX_LEXTS		0x10000000U
+#define FUSION_GUARD_SECTORS		2048U		/* head and tail, 1 MiB */
+#define FUSION_SUPER_BLOCKNR(copy)	((copy) ? 8ULL : 0ULL)
+#define FUSION_FIRST_FREE_BLOCK		16U		/* after both superblocks */
+#define FUSION_MIN_JOURNAL_BLOCKS	64U
+#define FUSION_MAX_JOURNAL_BLOCKS	16384U		/* 64 MiB */
+
+#define FUSION_VERSION			1
+#define FUSION_SIGNATURE		"DM-FUSION MEMBER"	/* 16 bytes, no NUL */
+
+/* struct fusion_super flags */
+#define FUSION_SB_CLEAN		0x1	/* closed in order: the journal is empty */
+#define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
+
+#define FUSION_LABEL_SIZE	64
+#define FUSION_IDENT_SIZE	48
+
+/* What a person needs to find a member: NUL padded, for messages only. */
+struct fusion_disk_ident {
+	char model[FUSION_IDENT_SIZE];
+	char serial[FUSION_IDENT_SIZE];
+} __attribute__((packed));
+
+/**
+ * struct fusion_super - the superblock, on both members
+ *
+ * Both carry the whole geometry; active_set and everything after it in that
+ * group is authoritative on the fast member only.
+ */
+struct fusion_super {
+	struct fusion_block_header h;
+	char signature[16];
+	__le32 version;			/* FUSION_VERSION; others are refused */
+	__le32 role;			/* enum fusion_dev of this member */
+	__le64 incompat;		/* unknown bit: refuse */
+	__le64 ro_compat;		/* unknown bit: open read-only */
+	__le64 compat;			/* unknown bit: ignore */
+	__le64 generation;		/* +1 with every superblock written */
+	__le32 flags;			/* FUSION_SB_* */
+	__le32 epoch;			/* +1 with every activation that may write */
+	__u8 dev_uuid[16];		/* this member */
+	__u8 peer_uuid[16];		/* the other one */
+	char label[FUSION_LABEL_SIZE];	/* name given at creation, NUL padded */
+	struct fusion_disk_ident self;
+	struct fusion_disk_ident peer;
+	__le64 self_sectors;		/* size of this member when formatted */
+	__le64 peer_sectors;
+	__le64 create_time;		/* seconds since 1970 */
+
+	/* geometry, never changes */
+	__le32 extent_sectors;		/* power of two */
+	__le32 nr_lexts;		/* capacity in extents */
+	__le64 journal_start;		/* block on the fast member */
+	__le32 journal_blocks;
+	__le32 map_blocks;		/* of one set */
+	__le64 map_start[2];		/* blocks on the fast member */
+	__le64 heat_start;		/* block on the fast member */
+	__le32 heat_blocks;
+	__le32 nr_fast_slots;
+	__le64 fast_data_start;		/* sector of fast slot 0 */
+	__le32 slow_first_slot;		/* slots below hold no data */
+	__le32 nr_slow_slots;		/* data slots, from slow_first_slot on */
+	__le64 replica_start;		/* block on the slow member */
+	__le32 replica_blocks;
+	__le32 spare_fast;		/* slots that only migration may use */
+	__le32 spare_slow;
+	__le32 pad;
+
+	/* state of the metadata */
+	__le32 active_set;		/* 0 or 1 */
+	__le32 replay_csum;		/* csum of the journal block before replay_seq */
+	__le64 set_generation;		/* carried by every block of the active set */
+	__le64 replay_seq;		/* first journal block to replay */
+	__le64 replay_txn;		/* transaction number found there, if any */
+} __attribute__((packed));
+
+/**
+ * struct fusion_map_block - part of a map set, or of the heat region
+ * @generation: of the set (map), of the superblock at clean close (heat)
+ * @index: number of the block in its region
+ * @count: entries used; all but the last block are full
+ *
+ * Entry i of block b belongs to logical extent b * entries per block + i.
+ */
+struct fusion_map_block {
+	struct fusion_block_header h;
+	__le64 generation;
+	__le32 index;
+	__le32 count;
+	union {
+		__le32 word[(FUSION_BLOCK_SIZE - 48) / 4];
+		__le16 heat[(FUSION_BLOCK_SIZE - 48) / 2];
+	};
+} __attribute__((packed));
+
+#define FUSION_MAP_PER_BLOCK	((FUSION_BLOCK_SIZE - 48U) / 4U)
+#define FUSION_HEAT_PER_BLOCK	((FUSION_BLOCK_SIZE - 48U) / 2U)
+
+/**
+ * struct fusion_journal_block - one block of the ring
+ * @seq: number of the block since format; it lies at journal_start + seq % blocks
+ * @txn: number of the transaction since format
+ * @epoch: of the activation that wrote it; an older one is a phantom
+ * @index: number of the block in the transaction
+ * @count: blocks in the transaction, which counts only if all are there
+ * @prev_csum: h.csum of block seq - 1
+ * @used: bytes of @payload in use
+ *
+ * The payload is a sequence of struct fusion_journal_record; none crosses a
+ * block. Records carry absolute state, so replaying one twice does no harm.
+ */
+struct fusion_journal_block {
+	struct fusion_block_header h;
+	__le64 seq;
+	__le64 txn;
+	__le32 epoch;
+	__le16 index;
+	__le16 count;
+	__le32 prev_csum;
+	__le32 used;
+	__u8 payload[FUSION_BLOCK_SIZE - 64];
+} __attribute__((packed));
+
+#define FUSION_JOURNAL_PAYLOAD	(FUSION_BLOCK_SIZE - 64U)
+
+enum fusion_op {
+	FUSION_OP_OPEN		= 1,	/* new is an OPEN word; its bitmap follows */
+	FUSION_OP_STABLE	= 2,	/* the open extent is now wholly valid */
+	FUSION_OP_MOVE		= 3,	/* a migration: content went from old to new */
+	FUSION_OP_UNMAP		= 4,	/* discarded */
+};
+
+/*
+ * @old serves people and salvage; replay needs only @lext, @new and the bitmap.
+ * The bitmap of OPEN has one bit per 4 KiB of the extent, bit 0 of byte 0 first,
+ * and is a multiple of 4 bytes long: 4 (64 KiB extents) to 512 bytes (16 MiB).
+ */
+struct fusion_journal_record {
+	__le32 lext;
+	__le32 new;
+	__le32 old;
+	__le32 op;
+} __attribute__((packed));
+
+#endif

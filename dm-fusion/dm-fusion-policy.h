@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: access statistics and the choice of what to move.
+ *
+ * The policy only advises. It sees the map words and one heat word per extent,
+ * and hands out moves; the migration engine carries them out and may drop any.
+ * Pure code: no I/O, no sleeping, no clock of its own (the owner calls
+ * fusion_policy_tick()), so the same source runs in unit tests and replays of
+ * recorded loads.
+ *
+ * Concurrency: fusion_policy_touch() is called from map() on every CPU without a
+ * lock, and is lossy by design: two touches at once may count as one. All the
+ * other functions are called by one thread at a time, the migration worker.
+ */
+#ifndef DM_FUSION_POLICY_H
+#define DM_FUSION_POLICY_H
+
+#include "dm-fusion-codec.h"
+
+/* A heat word: what one extent has seen. */
+#define FUSION_HEAT_SHIFT	16	/* 31..16 heat, 15..8 epoch of decay, 7..0 tick */
+#define FUSION_HEAT_MAX		0xffffU
+
+/* Bios at least this big are streams, which the slow device is good at: they weigh nothing. */
+#define FUSION_STREAM_SECTORS	512U
+
+struct fusion_policy;
+
+/* One advised move. */
+struct fusion_move {
+	u32 lext;
+	enum fusion_dev to;
+};
+
+/* What the owner knows when it asks for moves. */
+struct fusion_policy_env {
+	u32 free_fast;		/* free slots, spares not counted */
+	u32 free_slow;
+	u32 reserve;		/* free_fast to restore when idle */
+	bool idle;		/* no foreground I/O for the idle time */
+};
+
+enum fusion_outcome {
+	FUSION_MOVED,
+	FUSION_CANCELLED,	/* a write came in between */
+	FUSION_FAILED,		/* I/O error */
+	FUSION_SKIPPED,		/* no longer where it was, or no slot free */
+};
+
+/**
+ * fusion_policy_create() - allocate a policy
+ * @map: live map words, read with READ_ONCE()
+ * @nr_lexts: number of them
+ * @nr_fast: fast data slots
+ *
+ * Memory: 4 bytes per extent and a constant. Return: policy, or NULL without memory.
+ */
+struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_fast);
+void fusion_policy_destroy(struct fusion_policy *p);
+
+/* Set the half-life of heat, 1..604800 seconds. */
+void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds);
+
+/* Tell the policy the time, in milliseconds since the device was opened; any rate up to 20 Hz. */
+void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
+
+/**
+ * fusion_policy_touch() - count one access
+ * @p: policy
+ * @lext: extent, below nr_lexts
+ * @sectors: size of the bio
+ *
+ * Context: any; lockless, one read and at most one write of one heat word.
+ */
+void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors);
+
+/* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. */
+u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);
+
+/* Set the heat, when it is loaded from disk; before any touch. */
+void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat);
+
+/* Forget an extent that was discarded. */
+void fusion_policy_forget(struct fusion_policy *p, u32 lext);
+
+/**
+ * fusion_policy_pick() - what should move next?
+ * @p: policy
+ * @env: state of the device
+ * @moves: result
+ * @max: room in it, at most 64
+ *
+ * Looks at a bounded number of extents per call and goes on from there at the next.
+ * Promotions while free_fast lasts; when it does not, pairs of a demotion and the
+ * promotion that pays for it, demotion first. When env->idle and free_fast < reserve,
+ * demotions of the coldest, by ascending extent number. STABLE extents only; never the
+ * same extent twice in one answer. 0 means nothing is worth moving now.
+ */
+unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
+				struct fusion_move *moves, unsigned int max);
+
+/* What became of an advised move. */
+void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
+			enum fusion_outcome outcome);
+
+#endif
