@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the scripts here have in common: where things are, and how to complain.
+# shellcheck disable=SC2034 # used by those who source this
+
+TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Downloaded kernels and built ones live outside the tree, so that a second
+# clone and a `git clean` do not cost them.
+CACHE=${DM_FUSION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/dm-fusion}
+
+# Kernels of the distribution under test; the metapackage that names the
+# current one of each series.
+KERNELS=(6.1 6.12)
+declare -A KERNEL_META=([6.1]=linux-image-amd64 [6.12]=linux-image-6.12-amd64)
+
+die() {
+	local rc=1
+	if [[ $1 == -[0-9]* ]]; then
+		rc=${1#-}
+		shift
+	fi
+	echo "${0##*/}: $*" >&2
+	exit "$rc"
+}
+
+# A kernel is in the cache when its release file is: it is written last.
+kernel_dir() {
+	echo "$CACHE/kernel/$1"
+}
+
+have_kernel() {
+	[[ -s $(kernel_dir "$1")/release ]]
+}
+
+kernel_release() {
+	have_kernel "$1" || die "kernel $1 is not in $CACHE: run scripts/setup vm"
+	cat "$(kernel_dir "$1")/release"
+}
