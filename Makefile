@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Build, test, install. `make help` lists what there is.
+
+KERNELS  := 6.1 6.12
+FLAVOURS := $(KERNELS) uml uml-san
+
+# What to build modules for: any of $(FLAVOURS), or a tree of headers.
+KVER ?= $(KERNELS)
+KDIR ?=
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+CACHE := $(or $(DM_FUSION_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-fusion)
+BUILD := $(CURDIR)/build
+Q     := $(if $(V),,@)
+
+ifneq ($(filter-out $(FLAVOURS),$(KVER)),)
+$(error KVER=$(KVER): there are $(FLAVOURS))
+endif
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+.PHONY: all modules userspace tests check quick demo lint sparse checkpatch shellcheck \
+	setup install uninstall clean help
+
+all: modules userspace tests
+
+help:
+	@echo 'make                       modules for kernels $(KERNELS), fusionctl, test programs'
+	@echo 'make modules [KVER=6.1]    modules; for other headers: KDIR=/lib/modules/.../build'
+	@echo 'make check [T=name] [KVER=6.1]'
+	@echo '                           everything that can fail; or one selftest'
+	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
+	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
+	@echo '                           see it work, in a VM or on your disks'
+	@echo 'make lint                  shellcheck, checkpatch, sparse'
+	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
+	@echo '                           module for the running kernel, and fusionctl; or uninstall'
+	@echo 'make clean'
+	@echo 'V=1 shows commands, and output of tests that pass'
+
+# -- modules -------------------------------------------------------------------
+
+# Module and where its source is. Kbuild writes beside the source, so each
+# kernel gets a directory of links.
+MODULES       := dm-fusion dm-spindle
+SRC_dm-fusion  := dm-fusion
+SRC_dm-spindle := tests/spindle
+
+kdir = $(if $(filter uml%,$1),$$(scripts/uml-build $1)/build,$(CACHE)/kernel/$1/build)
+
+# W=1 finds what -Werror then makes a failure. BTF of a module would need pahole
+# and the kernel's own BTF, and nothing here reads it.
+KBUILD_FLAGS := W=1 KCFLAGS=-Werror CONFIG_DEBUG_INFO_BTF_MODULES=
+
+# $(call kbuild,directory,headers,source,more arguments)
+define kbuild
+	$(Q)mkdir -p $(BUILD)/$1
+	+$(Q)exec 9>$(BUILD)/$1/.lock && flock 9 && \
+	find $(BUILD)/$1 -maxdepth 1 -xtype l -delete && \
+	ln -sft $(BUILD)/$1 $(wildcard $(CURDIR)/$3/*.[ch]) $(CURDIR)/$3/Kbuild && \
+	kdir=$2 && \
+	$(MAKE) $(if $(V),,-s --no-print-directory) -C $$kdir M=$(BUILD)/$1 $(KBUILD_FLAGS) $4 9>&-
+endef
+
+define module_rules
+.PHONY: $1/$2
+$1/$2: setup-$1
+	$$(call kbuild,$1/$2,$(call kdir,$1),$$(SRC_$2),$(if $(filter uml%,$1),ARCH=um) modules)
+
+.PHONY: sparse-$1/$2
+sparse-$1/$2: setup-$1
+	$$(call kbuild,sparse-$1/$2,$(call kdir,$1),$$(SRC_$2),C=2 CF=-Wsparse-error modules)
+endef
+
+$(foreach k,$(FLAVOURS),$(foreach m,$(MODULES),$(eval $(call module_rules,$k,$m))))
+
+ifeq ($(KDIR),)
+modules: $(foreach k,$(KVER),$(addprefix $k/,$(MODULES)))
+else
+modules: $(addprefix local/,$(MODULES))
+endif
+
+.PHONY: $(addprefix local/,$(MODULES)) $(addprefix setup-,$(FLAVOURS))
+$(addprefix local/,$(MODULES)): local/%:
+	$(call kbuild,local/$*,$(KDIR),$(SRC_$*),modules)
+
+$(addprefix setup-,$(KERNELS)): setup
+setup-uml setup-uml-san: setup-uml%:
+	$(Q)scripts/setup quick
+	$(Q)scripts/uml-build uml$* >/dev/null
+setup:
+	$(Q)scripts/setup build
+
+# -- programs ------------------------------------------------------------------
+
+userspace: setup
+	$(Q)$(MAKE) -s -C userspace
+
+tests: setup
+	$(Q)$(MAKE) -s -C tests/selftests
+
+# -- tests ---------------------------------------------------------------------
+
+# KVER has a default here; the scripts want to know whether somebody set it.
+asked = $(if $(filter command line environment,$(origin KVER)),KVER='$(KVER)')
+
+check:
+	$(Q)$(asked) T='$(T)' V='$(V)' scripts/check
+
+quick:
+	$(Q)T='$(T)' V='$(V)' scripts/check --quick
+
+demo:
+	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo
+
+# -- lint ----------------------------------------------------------------------
+
+SCRIPTS  = .ci/run $(shell grep -lE '^\#!.*sh$$' scripts/* userspace/* tests/*/* 2>/dev/null) \
+	   $(wildcard scripts/*.sh tests/selftests/*.sh)
+C_FILES  = $(wildcard dm-fusion/*.[ch] userspace/*.[ch] tests/*/*.[ch])
+
+lint: shellcheck checkpatch sparse
+
+shellcheck:
+	$(Q)scripts/setup lint
+	$(Q)shellcheck $(sort $(SCRIPTS))
+
+checkpatch:
+	$(Q)scripts/setup lint
+	$(Q)$(CACHE)/source/scripts/checkpatch.pl --no-tree --strict --terse --no-summary --quiet \
+		--max-line-length=100 --file $(C_FILES)
+
+sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
+
+# -- install -------------------------------------------------------------------
+
+RUNNING     := $(shell uname -r)
+INSTALL_MOD := $(DESTDIR)/lib/modules/$(RUNNING)/extra
+
+install:
+	$(Q)$(MAKE) --no-print-directory modules KDIR=$(or $(KDIR),/lib/modules/$(RUNNING)/build)
+	$(Q)$(MAKE) --no-print-directory userspace
+	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_MOD)/dm-fusion.ko
+	$(if $(DESTDIR),,depmod)
+	install -D -m 755 userspace/fusionctl $(DESTDIR)$(PREFIX)/sbin/fusionctl
+
+uninstall:
+	rm -f $(INSTALL_MOD)/dm-fusion.ko $(DESTDIR)$(PREFIX)/sbin/fusionctl
+	$(if $(DESTDIR),,depmod)
+
+clean:
+	$(Q)rm -rf build
+	$(Q)for d in userspace tests/unit tests/selftests; do \
+		[ ! -e $$d/Makefile ] || $(MAKE) -s -C $$d clean; done
