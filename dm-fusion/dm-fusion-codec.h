@@ -68,6 +68,8 @@ struct fusion_sb {
 #define FUSION_INCOMPAT_KNOWN	0ULL
 #define FUSION_RO_COMPAT_KNOWN	0ULL
 
+#define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
+
 /* -- map words ----------------------------------------------------------- */
 
 static inline u32 fusion_word(enum fusion_state state, enum fusion_dev dev, u32 slot)
@@ -151,6 +153,20 @@ static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 	return fusion_word_state(word) <= FUSION_OPEN &&
 	       fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word));
 }
+
+/* -- the header of every block --------------------------------------------- */
+
+/**
+ * fusion_block_check() - does a block belong here?
+ * @sb: for the set uuid
+ * @magic: FUSION_MAGIC_* wanted
+ * @blocknr: where it was read
+ * @block: FUSION_BLOCK_SIZE bytes
+ *
+ * Return: NULL, or what is wrong with its header or checksum.
+ */
+const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blocknr,
+			       const void *block);
 
 /* -- superblocks ---------------------------------------------------------- */
 

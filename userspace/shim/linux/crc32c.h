@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SHIM_LINUX_CRC32C_H
+#define SHIM_LINUX_CRC32C_H
+
+#include <linux/types.h>
+
+/* As in the kernel: @crc goes in and the result comes out without inversion. */
+u32 crc32c(u32 crc, const void *address, unsigned int length);
+
+#endif
