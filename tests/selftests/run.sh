@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: run.sh TEST...
+#
+# Run tests one after the other and print KTAP. A test's output appears when it
+# fails; with V=1 always, and as it comes.
+
+cd "$(dirname "$0")" || exit
+[[ $EUID -eq 0 ]] || { echo "run.sh: tests need root" >&2; exit 1; }
+[[ $# -gt 0 ]] || { echo "usage: run.sh TEST..." >&2; exit 2; }
+
+SKIP=4
+
+# limit NAME: seconds it may take
+limit() {
+	{
+		sed -n "s/^timeout_$1=//p" settings
+		sed -n 's/^timeout=//p' settings
+	} | head -n 1
+}
+
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+echo "TAP version 13"
+echo "1..$#"
+n=0
+failed=0
+for t in "$@"; do
+	n=$((n + 1))
+	name=${t%.sh}
+	[[ -x $t ]] || t=$name.sh
+	seconds=$(limit "$name")
+	start=$SECONDS
+	echo "# $name: begins"
+	if [[ ! -x $t ]]; then
+		echo "no such test" >"$out"
+		rc=127
+	elif [[ ${V:-} ]]; then
+		timeout -k 10 "$seconds" "./$t" 2>&1 </dev/null | stdbuf -oL sed 's/^/# /'
+		rc=${PIPESTATUS[0]}
+	else
+		timeout -k 10 "$seconds" "./$t" >"$out" 2>&1 </dev/null
+		rc=$?
+	fi
+	case $rc in
+	0)	verdict="ok $n $name" ;;
+	"$SKIP") verdict="ok $n $name # SKIP" ;;
+	124|137) verdict="not ok $n $name # TIMEOUT $seconds seconds" ;;
+	*)	verdict="not ok $n $name # exit=$rc" ;;
+	esac
+	if [[ $verdict == not* ]]; then
+		failed=$((failed + 1))
+		sed 's/^/# /' "$out"
+	fi
+	echo "$verdict"
+	echo "# $name: took $((SECONDS - start)) s"
+	: >"$out"
+done
+[[ $failed -eq 0 ]]
