@@ -5,6 +5,7 @@
  * See dm-fusion-codec.h for the contract and dm-fusion-format.h for the layout.
  * Replay of the journal is in dm-fusion-replay.c.
  */
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/crc32c.h>
@@ -27,10 +28,10 @@ static_assert(sizeof(struct fusion_journal_record) == 16);
 static_assert(sizeof(FUSION_SIGNATURE) - 1 == sizeof_field(struct fusion_super, signature));
 
 /* Sizes and positions up to here can be added and turned into bytes without overflow. */
-#define MAX_DEV_SECTORS		(1ULL << 52)
+#define MAX_DEV_SECTORS		BIT_ULL(52)
 
 /* Numbers that only count up: no device lives long enough to get here. */
-#define MAX_COUNTER		(1ULL << 62)
+#define MAX_COUNTER		BIT_ULL(62)
 
 /* A member of fewer data slots than this is of no use. */
 #define MIN_DATA_SLOTS		8U

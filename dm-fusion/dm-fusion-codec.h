@@ -189,7 +189,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 /* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 
-/* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes at @block, to be written at @blocknr. */
+/* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes to be written at @blocknr. */
 void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 
 /**
@@ -315,10 +315,12 @@ struct fusion_replay {
  * @r: see there
  *
  * A transaction counts if all its blocks are there and chained by checksum to what went
- * before. The first that does not is the torn tail, unless a whole transaction of this
- * epoch with a higher number lies beyond it: then the journal is damaged and nothing
- * after the gap may be ignored. Two passes: the first checks everything and applies
- * nothing, so a damaged journal changes nothing.
+ * before. The first that does not is the torn tail, unless it is whole but wrong, or a valid
+ * block of a later transaction, or of a later epoch, lies beyond it: the committer starts a
+ * transaction only when the one before is durable, and writes nothing of an epoch before the
+ * superblock that starts it. Then the journal is damaged and nothing after the gap may be
+ * ignored. Two passes: the first checks everything and applies nothing, so a damaged journal
+ * changes nothing.
  *
  * Return: 0, -EILSEQ (damaged), -EIO (unreadable block inside the chain or the search),
  * or what @apply returned.

@@ -3,6 +3,7 @@
 #define SHIM_LINUX_KERNEL_H
 
 #include_next <linux/kernel.h>
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/limits.h>

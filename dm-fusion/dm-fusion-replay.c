@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: replay of the journal.
+ *
+ * What the ring may hold after a power cut, given that a transaction is not
+ * started before the one before it is durable, and that no block from
+ * replay_seq on is overwritten:
+ *
+ *   - the whole transactions since replay_seq, chained by checksum;
+ *   - then any of the blocks of the one that was being written (a bio may be torn
+ *     anywhere, and two are needed where it wraps round the end of the ring);
+ *   - elsewhere the lap before (lower seq), blocks of an activation before (lower
+ *     epoch), and what was on the disk before the format (no valid block).
+ *
+ * Any other valid block proves that something in between was durable once and is
+ * not there any more. So the search beyond the chain is stricter than looking for
+ * whole transactions: one block of a later transaction is proof enough, and so is
+ * one of a later epoch, which a superblock older than the newest would meet.
+ */
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+
+#include "dm-fusion-codec.h"
+
+/* A valid journal block; raw is good until the next read. */
+struct journal_block {
+	const struct fusion_journal_block *raw;
+	u64 seq;
+	u64 txn;
+	u32 epoch;
+	u32 index;
+	u32 count;
+	u32 prev_csum;
+	u32 csum;
+	u32 used;
+};
+
+/* Read the ring where @seq belongs. Return: 0, -EIO, or -ENODATA: no valid block there. */
+static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
+{
+	const struct fusion_sb *sb = r->sb;
+	const u64 blocknr = fusion_journal_blocknr(sb, seq);
+
+	j->raw = r->read(r->ctx, blocknr - sb->journal_start);
+	if (!j->raw) {
+		r->why = "a journal block cannot be read";
+		return -EIO;
+	}
+	if (fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, j->raw))
+		return -ENODATA;
+
+	j->seq = le64_to_cpu(j->raw->seq);
+	j->txn = le64_to_cpu(j->raw->txn);
+	j->epoch = le32_to_cpu(j->raw->epoch);
+	j->index = le16_to_cpu(j->raw->index);
+	j->count = le16_to_cpu(j->raw->count);
+	j->prev_csum = le32_to_cpu(j->raw->prev_csum);
+	j->csum = le32_to_cpu(j->raw->h.csum);
+	j->used = le32_to_cpu(j->raw->used);
+	if (fusion_journal_blocknr(sb, j->seq) != blocknr ||
+	    j->index >= j->count || j->index >= j->seq ||
+	    j->count > sb->journal_blocks || j->used > FUSION_JOURNAL_PAYLOAD)
+		return -ENODATA;
+	return 0;
+}
+
+static bool record_valid(const struct fusion_sb *sb, const struct fusion_record *rec)
+{
+	const bool open = fusion_word_state(rec->new) == FUSION_OPEN;
+
+	if (rec->lext >= sb->nr_lexts ||
+	    !fusion_word_valid(sb, rec->new) || !fusion_word_valid(sb, rec->old))
+		return false;
+	switch (rec->op) {
+	case FUSION_OP_OPEN:
+		return fusion_word_mapped(rec->new) && open;
+	case FUSION_OP_STABLE:
+	case FUSION_OP_MOVE:
+		return fusion_word_mapped(rec->new) && !open;
+	case FUSION_OP_UNMAP:
+		return !fusion_word_mapped(rec->new);
+	default:
+		return false;
+	}
+}
+
+/* No bit beyond the extent may be set. */
+static bool bitmap_valid(const struct fusion_sb *sb, const u8 *bitmap)
+{
+	const u32 used = sb->extent_sectors / FUSION_BLOCK_SECTORS / 8;
+
+	return !memchr_inv(bitmap + used, 0, fusion_bitmap_bytes(sb->extent_sectors) - used);
+}
+
+/*
+ * Check the records of a block, and @apply them each after its check. Return: 0, -EILSEQ,
+ * or what @apply returned.
+ */
+static int walk_records(struct fusion_replay *r, const struct journal_block *j, bool apply)
+{
+	const struct fusion_sb *sb = r->sb;
+	const u32 bitmap_bytes = fusion_bitmap_bytes(sb->extent_sectors);
+	u32 pos = 0;
+	int err;
+
+	r->why = "a journal record is out of bounds";
+	while (pos < j->used) {
+		const struct fusion_journal_record *d = (const void *)(j->raw->payload + pos);
+		struct fusion_record rec = { };
+
+		if (j->used - pos < sizeof(*d))
+			return -EILSEQ;
+		pos += sizeof(*d);
+		rec.lext = le32_to_cpu(d->lext);
+		rec.new = le32_to_cpu(d->new);
+		rec.old = le32_to_cpu(d->old);
+		rec.op = le32_to_cpu(d->op);
+		if (!record_valid(sb, &rec))
+			return -EILSEQ;
+		if (rec.op == FUSION_OP_OPEN) {
+			rec.bitmap = d + 1;
+			if (j->used - pos < bitmap_bytes || !bitmap_valid(sb, rec.bitmap))
+				return -EILSEQ;
+			pos += bitmap_bytes;
+		}
+		if (!apply)
+			continue;
+		err = r->apply(r->ctx, &rec);
+		if (err) {
+			r->why = "a journal record was refused";
+			return err;
+		}
+		r->nr_records++;
+	}
+	r->why = NULL;
+	return 0;
+}
+
+/*
+ * Take the transaction next_txn at next_seq. Return: 1 if it counts, 0 if it is not (wholly)
+ * there, -EILSEQ if it is but cannot be right, -EIO, or what @apply returned.
+ */
+static int walk_txn(struct fusion_replay *r, bool apply)
+{
+	const u64 room = r->sb->replay_seq + r->sb->journal_blocks - r->next_seq;
+	const char *damage = NULL;
+	u32 count = 1, csum = r->csum, i;
+	struct journal_block j;
+	int err;
+
+	for (i = 0; i < count; i++) {
+		if (i >= room)
+			return 0;
+		err = read_block(r, r->next_seq + i, &j);
+		if (err)
+			return err == -ENODATA ? 0 : err;
+		if (!i)
+			count = j.count;
+		if (j.seq != r->next_seq + i || j.txn != r->next_txn ||
+		    j.epoch != r->sb->epoch || j.index != i || j.count != count)
+			return 0;
+		if (j.prev_csum != csum && !damage)
+			damage = "the chain of journal blocks is broken";
+		csum = j.csum;
+		if (damage)
+			continue;
+		err = walk_records(r, &j, apply);
+		if (err && apply)
+			return err;
+		damage = r->why;
+	}
+	if (damage) {
+		r->why = damage;
+		return -EILSEQ;
+	}
+	r->next_seq += count;
+	r->next_txn++;
+	r->csum = csum;
+	return 1;
+}
+
+/* Is every block beyond the chain one that a power cut may leave there? */
+static int search_beyond(struct fusion_replay *r)
+{
+	const u64 end = r->sb->replay_seq + r->sb->journal_blocks;
+	struct journal_block j;
+	u64 seq;
+	int err;
+
+	for (seq = r->next_seq; seq < end; seq++) {
+		err = read_block(r, seq, &j);
+		if (err == -ENODATA)
+			continue;
+		if (err)
+			return err;
+		if (j.epoch < r->sb->epoch || j.seq < r->next_seq)
+			continue;	/* an activation or a lap before */
+		if (j.epoch == r->sb->epoch && j.txn == r->next_txn &&
+		    j.seq - j.index == r->next_seq && j.count <= end - r->next_seq)
+			continue;	/* part of the torn tail */
+		r->why = "transactions are missing in the middle of the journal";
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+static void rewind_replay(struct fusion_replay *r)
+{
+	r->next_seq = r->sb->replay_seq;
+	r->next_txn = r->sb->replay_txn;
+	r->csum = r->sb->replay_csum;
+	r->nr_records = 0;
+	r->why = NULL;
+}
+
+int fusion_replay(struct fusion_replay *r)
+{
+	u64 end;
+	int ret;
+
+	rewind_replay(r);
+	do {
+		ret = walk_txn(r, false);
+	} while (ret > 0);
+	if (!ret)
+		ret = search_beyond(r);
+	if (ret)
+		return ret;
+
+	end = r->next_seq;
+	rewind_replay(r);
+	while (r->next_seq < end) {
+		ret = walk_txn(r, true);
+		if (ret < 0)
+			return ret;
+		if (!ret) {
+			r->why = "the journal reads differently the second time";
+			return -EIO;
+		}
+	}
+	return 0;
+}
