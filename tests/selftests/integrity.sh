@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What was written is read, while every extent moves up and down all the time.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# seconds FULL: a run of the tester
+seconds() {
+	[[ $QUICK ]] && echo 4 || echo "$1"
+}
+
+# torture NAME SECONDS [OPTION]...: the tester against a storm of moves, and a second
+# look after close and open
+torture() {
+	local name=$1 extent moves sectors
+	extent=$(($(sb extent_sectors) * 512))
+	sectors=$(($(sb extent_sectors) * $(sb nr_lexts)))
+	same "size of $name" "$(sectors_of "/dev/mapper/$name")" "$sectors"
+	background storm "$name"
+	fusion-stamp run "/dev/mapper/$name" --state "$TMP/state" --seconds "$2" \
+		--extent "$extent" "${@:3}"
+	finish "$REPLY"
+	read -ra moves < <(status "$name" promotions demotions cancelled)
+	say "$2 s, ${moves[0]} promotions, ${moves[1]} demotions, ${moves[2]} cancelled"
+	at_least promotions "${moves[0]}" "$(sb nr_fast_slots)"
+	at_least demotions "${moves[1]}" "$(sb nr_fast_slots)"
+	same mode "$(status "$name" mode needs_check)" "rw -"
+	fusion-stamp verify "/dev/mapper/$name" --state "$TMP/state"
+	close "$name"
+	fusion "$name"
+	fusion-stamp verify "/dev/mapper/$name" --state "$TMP/state"
+}
+
+# 512-byte sectors; members that complete in the submitter's context
+test_sectors_512() {
+	members 48 160
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 64K
+	fusion integrity
+	torture integrity "$(seconds 90)"
+}
+
+# 4096-byte sectors; members that complete from a timer, some time later
+test_sectors_4096() {
+	members 48 160 blocksize=4096 irqmode=2 completion_nsec=200000
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 64K
+	fusion integrity
+	same "logical block size" "$(blockdev --getss /dev/mapper/integrity)" 4096
+	torture integrity "$(seconds 90)" --threads 8
+}
+
+# extents of 1 MiB with commits as often as possible
+test_big_extents() {
+	members 80 200 irqmode=2 completion_nsec=50000
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 1M
+	fusion integrity commit_interval 10
+	torture integrity "$(seconds 60)" --threads 8 --max-io 4m
+}
+
+# one member 512, the other 4096, on loop devices; the policy moves, too
+test_mixed_sectors() {
+	loop 64M 4096
+	FAST=$REPLY
+	loop 160M 512
+	SLOW=$REPLY
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 128K
+	fusion integrity half_life 1 duty 100 idle 0
+	torture integrity "$(seconds 60)"
+}
+
+# the tester itself must see one wrong byte in 200 MiB
+test_tester_sees_a_flipped_byte() {
+	local slot offset
+	members 48 160
+	format --extent-size 64K
+	fusion integrity
+	fusion-stamp fill /dev/mapper/integrity --state "$TMP/state" --threads 1
+	read -r _ _ _ slot _ < <(msg integrity map 1000 1)
+	same "member of extent 1000" "$(msg integrity map 1000 1 | cut -d ' ' -f 3)" slow
+	close integrity
+	offset=$((slot * 65536 + 12345))
+	put "$SLOW" 125 $offset 1
+	fusion integrity
+	if fusion-stamp verify /dev/mapper/integrity --state "$TMP/state" 2>"$TMP/said"; then
+		fail "a byte was changed and the tester did not see it"
+	fi
+	has "what the tester says" "$(<"$TMP/said")" \
+		"sector $((1000 * 128 + 12345 / 512)) (block"
+}
+
+run_tests test_sectors_512 test_sectors_4096 test_big_extents:long test_mixed_sectors:long \
+	test_tester_sees_a_flipped_byte
