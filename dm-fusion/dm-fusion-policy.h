@@ -9,8 +9,12 @@
  * recorded loads.
  *
  * Concurrency: fusion_policy_touch() is called from map() on every CPU without a
- * lock, and is lossy by design: two touches at once may count as one. All the
- * other functions are called by one thread at a time, the migration worker.
+ * lock, and is lossy by design: two touches at once may count as one.
+ * fusion_policy_heat() and fusion_policy_forget() may be called by anybody, too. All
+ * the other functions are called by one thread at a time, the migration worker.
+ *
+ * Units of heat: a small access is 4; at most one access counts in 250 ms. What
+ * happened a half-life ago counts half.
  */
 #ifndef DM_FUSION_POLICY_H
 #define DM_FUSION_POLICY_H
@@ -34,7 +38,7 @@ struct fusion_move {
 
 /* What the owner knows when it asks for moves. */
 struct fusion_policy_env {
-	u32 free_fast;		/* free slots, spares not counted */
+	u32 free_fast;		/* free slots, spares and slots of moves begun not counted */
 	u32 free_slow;
 	u32 reserve;		/* free_fast to restore when idle */
 	bool idle;		/* no foreground I/O for the idle time */
@@ -42,7 +46,7 @@ struct fusion_policy_env {
 
 enum fusion_outcome {
 	FUSION_MOVED,
-	FUSION_CANCELLED,	/* a write came in between */
+	FUSION_CANCELLED,	/* a write came in between; no bar to a retry when idle */
 	FUSION_FAILED,		/* I/O error */
 	FUSION_SKIPPED,		/* no longer where it was, or no slot free */
 };
@@ -58,10 +62,19 @@ enum fusion_outcome {
 struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_fast);
 void fusion_policy_destroy(struct fusion_policy *p);
 
-/* Set the half-life of heat, 1..604800 seconds. */
+/* Set the half-life of heat, 1..604800 seconds; 3600 after creation. */
 void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds);
 
-/* Tell the policy the time, in milliseconds since the device was opened; any rate up to 20 Hz. */
+/**
+ * fusion_policy_tick() - tell the policy the time
+ * @p: policy
+ * @now_ms: since the device was opened
+ *
+ * Call it at 4 to 20 Hz while there is I/O, since accesses between two calls count once,
+ * and at any rate when there is none; also while migration is off. It goes through a
+ * slice of the extents, 16384 at most, to age heat words and to measure how heat is
+ * distributed.
+ */
 void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
 
 /**
@@ -74,13 +87,13 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
  */
 void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors);
 
-/* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. */
+/* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);
 
 /* Set the heat, when it is loaded from disk; before any touch. */
 void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat);
 
-/* Forget an extent that was discarded. */
+/* Forget an extent that was discarded. Context: any. */
 void fusion_policy_forget(struct fusion_policy *p, u32 lext);
 
 /**
@@ -90,16 +103,26 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext);
  * @moves: result
  * @max: room in it, at most 64
  *
- * Looks at a bounded number of extents per call and goes on from there at the next.
- * Promotions while free_fast lasts; when it does not, pairs of a demotion and the
- * promotion that pays for it, demotion first. When env->idle and free_fast < reserve,
- * demotions of the coldest, by ascending extent number. STABLE extents only; never the
- * same extent twice in one answer. 0 means nothing is worth moving now.
+ * First promotions, hottest first, while free_fast exceeds the reserve. Then pairs of a
+ * demotion and the promotion it makes room for, demotion first; the policy counts on
+ * both or neither being carried out. Then, when env->idle and free_fast is below the
+ * reserve, demotions of the coldest by ascending extent number. Pairs come also when
+ * neither device has a free slot: the spares serve them.
+ *
+ * STABLE extents only; never the same extent twice in one answer. The owner calls
+ * fusion_policy_done() once for each move, and before it picks again has made its extent
+ * other than STABLE or has reported it. Looks at a bounded number of extents and goes on
+ * from there at the next call, so 0 means that nothing is known to be worth moving now:
+ * ask again after the next tick.
  */
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
 				struct fusion_move *moves, unsigned int max);
 
-/* What became of an advised move. */
+/*
+ * What became of an advised move. Call it for a demotion when free_fast counts the slot
+ * that it left, else the policy may refill the reserve twice. An extent that was cancelled
+ * or failed is left alone for a while, twice as long each time.
+ */
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 			enum fusion_outcome outcome);
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: access statistics.
+ *
+ * One word per extent: heat, and when it was last brought up to date, as an epoch
+ * (of decay) and a tick (of counting).
+ *
+ * An epoch is an eighth of the half-life. Words are not touched when it changes; who
+ * reads one multiplies its heat with 2^(-age / 8), age in epochs.
+ *
+ * The epoch in a word has 8 bits. INVARIANT: no word with heat in it is older than 255
+ * epochs, so age modulo 256 is age and an extent left alone for long never looks hot
+ * again. The sweep brings up to date each word older than SETTLE_AGE that it meets, so no
+ * word is more than SETTLE_AGE older than the beginning of the last whole pass; and the
+ * clock of epochs stands still rather than get further than MAX_LAG ahead of that. When it
+ * has to, because the sweep is not given the time or the clock has jumped, some decay is
+ * lost; but MAX_LAG epochs are more than the NO_AGE after which any heat is 0.
+ *
+ * A tick is a quarter of a second. Accesses within one count as one: they have one cause,
+ * and the page cache or the disk's own would serve the next of them. It is long enough
+ * that who reads on at 8 MB/s or more is past an extent of 1 MiB in at most two; short
+ * enough that a region which a disk serves with some accesses per extent and second is
+ * known within seconds. At a half-life of an hour, an extent that is touched in every
+ * tick just about reaches the greatest heat, so there is no finer scale to be had.
+ * The number of the tick has 8 bits, too: an access exactly 255 ticks after the
+ * last one of the same extent, in the same epoch, is lost, which is harmless.
+ *
+ * Plain loads and stores: a word is replaced as a whole, and of two CPUs that do it
+ * at once one loses its count.
+ */
+#include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "dm-fusion-heat.h"
+
+#define EPOCHS_PER_HALF_LIFE	8U
+#define NO_AGE			(17U * EPOCHS_PER_HALF_LIFE)
+#define SETTLE_AGE		64U
+#define MAX_LAG			(255U - SETTLE_AGE)
+
+#define TICK_MS			250U
+#define TICKS_PER_HALF_LIFE	16U	/* at least, so that a short one can be learned in */
+
+#define EPOCH_SHIFT		8
+#define STAMP_MASK		0xffffU
+
+/* Heat after some epochs, rounded to nearest. */
+static u32 decay(u32 heat, u32 age)
+{
+	static const u16 part[EPOCHS_PER_HALF_LIFE] = {		/* 2^(15 - i / 8) */
+		32768, 30048, 27554, 25268, 23170, 21247, 19484, 17867
+	};
+	u32 shift = 15 + age / EPOCHS_PER_HALF_LIFE;
+
+	if (age >= NO_AGE)
+		return 0;
+	return (heat * part[age % EPOCHS_PER_HALF_LIFE] + (1U << (shift - 1))) >> shift;
+}
+
+static u32 word_age(u32 word, u32 now)
+{
+	return (u8)((now >> EPOCH_SHIFT) - (word >> EPOCH_SHIFT));
+}
+
+static u32 word_heat(u32 word, u32 now)
+{
+	return decay(word >> FUSION_HEAT_SHIFT, word_age(word, now));
+}
+
+/* The gain of a fast device is the seek it saves: small next to the transfer of much. */
+static u32 weight(unsigned int sectors)
+{
+	if (sectors < 64)
+		return FUSION_HEAT_TOUCH;
+	return sectors < 256 ? FUSION_HEAT_TOUCH / 2 : FUSION_HEAT_TOUCH / 4;
+}
+
+void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors)
+{
+	u32 now = READ_ONCE(p->now);
+	u32 bar = READ_ONCE(p->bar);
+	u32 word, before, heat;
+
+	if (sectors >= FUSION_STREAM_SECTORS)
+		return;
+	word = READ_ONCE(p->heat[lext]);
+	if (!((word ^ now) & STAMP_MASK))
+		return;
+
+	before = word_heat(word, now);
+	heat = min(before + weight(sectors), FUSION_HEAT_MAX);
+	WRITE_ONCE(p->heat[lext], heat << FUSION_HEAT_SHIFT | now);
+
+	if (before < bar && heat >= bar) {
+		u32 where = READ_ONCE(p->map[lext]);
+
+		if (fusion_word_mapped(where) && fusion_word_dev(where) == FUSION_SLOW)
+			fusion_candidate(p, lext);
+	}
+}
+
+u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext)
+{
+	return word_heat(READ_ONCE(p->heat[lext]), READ_ONCE(p->now));
+}
+
+u32 fusion_heat_settle(struct fusion_policy *p, u32 lext)
+{
+	u32 word = READ_ONCE(p->heat[lext]);
+	u32 heat = word_heat(word, p->now);
+
+	if (word && word_age(word, p->now) >= SETTLE_AGE)
+		WRITE_ONCE(p->heat[lext], !heat ? 0 : heat << FUSION_HEAT_SHIFT | p->now);
+	return heat;
+}
+
+void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat)
+{
+	/* tick 0 never comes: the next access counts */
+	WRITE_ONCE(p->heat[lext], min(heat, FUSION_HEAT_MAX) << FUSION_HEAT_SHIFT |
+				  (p->epoch << EPOCH_SHIFT & STAMP_MASK));
+}
+
+void fusion_policy_forget(struct fusion_policy *p, u32 lext)
+{
+	WRITE_ONCE(p->heat[lext], 0);
+}
+
+void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
+{
+	p->epoch_ms = seconds * 1000 / EPOCHS_PER_HALF_LIFE;
+	p->tick_ms = min(TICK_MS, seconds * 1000 / TICKS_PER_HALF_LIFE);
+	p->epoch_start_ms = p->now_ms;
+}
+
+void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
+{
+	u64 passed, epochs;
+	u32 tick;
+
+	if (now_ms <= p->now_ms)
+		return;
+	passed = min_t(u64, now_ms - p->now_ms, FUSION_PASS_MS);
+	p->now_ms = now_ms;
+
+	epochs = div_u64(now_ms - p->epoch_start_ms, p->epoch_ms);
+	p->epoch_start_ms += epochs * p->epoch_ms;
+	p->epoch += min_t(u64, epochs, MAX_LAG - (p->epoch - p->oldest));
+
+	/* 1..255, so that a word of 0 was touched in no tick */
+	tick = 1 + (u32)div_u64(now_ms, p->tick_ms) % 255;
+	WRITE_ONCE(p->now, (p->epoch << EPOCH_SHIFT & STAMP_MASK) | tick);
+
+	fusion_policy_sweep(p, min_t(u64, div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1,
+				     FUSION_SLICE));
+}

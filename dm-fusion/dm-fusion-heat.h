@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: inside of the policy, for dm-fusion-heat.c and dm-fusion-policy.c only.
+ */
+#ifndef DM_FUSION_HEAT_H
+#define DM_FUSION_HEAT_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "dm-fusion-policy.h"
+
+/* What a small access weighs: a quarter is the least that counts. */
+#define FUSION_HEAT_TOUCH	4U
+
+/* Extents looked at in one go, under 100 us. */
+#define FUSION_SLICE		16384U
+
+/* Time for a pass over all extents, if slices of that size suffice. */
+#define FUSION_PASS_MS		2000U
+
+/* Buckets of a histogram of heat: 0..7, then 8 to each power of two. */
+#define FUSION_BUCKETS		112U
+
+/* Powers of two. */
+#define FUSION_CANDIDATES	1024U
+#define FUSION_HOLDS		256U
+
+/* Most moves in one answer. */
+#define FUSION_MAX_PICK		64U
+
+#define FUSION_NO_LEXT		0xffffffffU
+
+/**
+ * struct fusion_hold - a move that did not work out
+ * @lext: extent that stays where it is
+ * @tries: times that happened in a row, one more doubles the time
+ * @outcome: what happened last
+ * @until_ms: when it may be tried again
+ */
+struct fusion_hold {
+	u32 lext;
+	u8 tries;
+	u8 outcome;
+	u64 until_ms;
+};
+
+/**
+ * struct fusion_policy - all of the policy's state
+ *
+ * @map: map words, the owner's
+ * @heat: heat words
+ * @now: epoch and tick, as a heat word written now has them
+ * @bar: heat from which an extent on the slow device is a candidate
+ *
+ * @hold: moves that did not work out, each in the place its number gives it
+ *
+ * @candidate: extents on the slow device that reached the bar, each in the place its
+ *	number gives it. A later one may push an earlier one out, and an entry may be
+ *	stale: pick() checks, and the sweep brings back what was lost.
+ * @fed: something was put there since pick() last found it empty
+ *
+ * @now_ms: the time
+ * @epoch_ms: length of an epoch
+ * @tick_ms: length of a tick
+ * @epoch_start_ms: when the present epoch began
+ * @epoch: the present one, counted from 0
+ * @pass_epoch: epoch in which the running pass of the sweep began
+ * @oldest: epoch in which the pass before it began
+ *
+ * @sweep: next extent of the sweep
+ * @hist: number of extents by device and heat, of the running pass
+ * @kth: heat of the coldest extent that belongs on the fast device
+ * @cold: heat up to which an extent on the fast device may be a victim
+ *
+ * @usable: fast slots outside the reserve
+ * @shortfall: free fast slots wanting to the reserve
+ * @leaving: demotions handed out and not yet done
+ * @hand: next extent to be looked at as a victim
+ * @vain: extents looked at since the last victim, for swaps [0] and the reserve [1]
+ * @best: the hottest candidates, in pick()
+ */
+struct fusion_policy {
+	/* read by touch(); of these only now and bar change, some times a second */
+	const u32 *map;
+	u32 *heat;
+	u32 now;
+	u32 bar;
+	u32 nr_lexts;
+	u32 nr_fast;
+
+	/* rarely written, so it keeps what follows off the cache line above */
+	struct fusion_hold hold[FUSION_HOLDS];
+
+	/* written by touch(), but only when an extent becomes a candidate */
+	u32 candidate[FUSION_CANDIDATES];
+	bool fed;
+
+	/* the worker's */
+	u64 now_ms;
+	u64 epoch_start_ms;
+	u32 epoch_ms;
+	u32 tick_ms;
+	u32 epoch;
+	u32 pass_epoch;
+	u32 oldest;
+
+	u32 sweep;
+	u32 hist[FUSION_NR_DEVS][FUSION_BUCKETS];
+	u32 kth;
+	u32 cold;
+
+	u32 usable;
+	u32 shortfall;
+	u32 leaving;
+	u32 hand;
+	u32 vain[2];
+	struct {
+		u32 lext;
+		u32 heat;
+	} best[FUSION_MAX_PICK];
+};
+
+/* Note that an extent on the slow device reached the bar. Any context, lossy. */
+static inline void fusion_candidate(struct fusion_policy *p, u32 lext)
+{
+	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], lext);
+	if (!READ_ONCE(p->fed))
+		WRITE_ONCE(p->fed, true);
+}
+
+/* Heat of an extent; brings its word up to date if it is about to grow too old. */
+u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);
+
+/* Go through the next @nr extents, at most to the end of the pass. */
+void fusion_policy_sweep(struct fusion_policy *p, u32 nr);
+
+#endif

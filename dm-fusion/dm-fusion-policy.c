@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the choice of what to move.
+ *
+ * The sweep goes round and round through all extents, a slice with each tick. A pass
+ * of it yields two histograms of heat, one for each device, and from these
+ *
+ *   kth	heat of the coldest extent that would be on the fast device if that held the
+ *		hottest ones: below, a promotion would not last;
+ *   cold	heat up to which an extent counts as one of the coldest on the fast device:
+ *		the coldest 32nd, and enough to restore the reserve.
+ *
+ * Candidates for promotion are found by touch(), at once, when one reaches the bar; those
+ * lost there, or there before the bar came down to them, by the sweep. Victims are
+ * found by a hand that goes round through the extents on its own, when some are needed:
+ * so they come by ascending number, and those on the slow device's home slots are written
+ * in one sweep of its arm.
+ *
+ * Free fast slots beyond the reserve cost nothing to use: whatever is warm gets one. WARM
+ * is more than a scan leaves behind, even in the smallest of pieces: it is in an extent for
+ * two ticks, three if that is large.
+ *
+ * A swap costs two extents read and two written, so it must pay: the heat of the
+ * candidate c and that of its victim v must fulfil c >= 2 v + PAY. The factor bounds how
+ * often two extents can change places, as each time one has to double what the other has;
+ * PAY makes it unlikely that the difference is chance: accesses at random are spread like
+ * sqrt(n), and for few of them 2 v + 8 lies about three such deviations above v.
+ */
+#include <linux/compiler.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "dm-fusion-heat.h"
+
+#define HEAT_WARM	(4 * FUSION_HEAT_TOUCH)
+#define HEAT_PAY	(8 * FUSION_HEAT_TOUCH)
+
+#define DEFAULT_HALF_LIFE	3600U
+
+#define COLD_SHARE	32U	/* of the fast device's extents, one can be a victim */
+#define COLD_MIN	FUSION_MAX_PICK
+
+/* Times for which an extent is left alone. */
+#define SKIPPED_MS	1000U
+#define CANCELLED_MS	1000U
+#define CANCELLED_TWICE	4U	/* at most 16 s */
+#define FAILED_MS	60000U
+#define FAILED_TWICE	6U	/* at most 64 min */
+#define FORGIVEN_MS	600000U	/* after the end of it */
+
+/* -- histogram ------------------------------------------------------------- */
+
+static u32 bucket(u32 heat)
+{
+	u32 e;
+
+	if (heat < 8)
+		return heat;
+	e = ilog2(heat) - 3;
+	return 8 * e + (heat >> e);
+}
+
+/* Least heat in a bucket. */
+static u32 bucket_floor(u32 b)
+{
+	return b < 16 ? b : (8 + b % 8) << (b / 8 - 1);
+}
+
+/* Heat of the @k-th hottest extent, rounded down to a bucket. */
+static u32 hottest(const struct fusion_policy *p, u32 k)
+{
+	u32 b, nr;
+
+	for (b = FUSION_BUCKETS - 1; b; b--) {
+		nr = p->hist[FUSION_FAST][b] + p->hist[FUSION_SLOW][b];
+		if (nr >= k)
+			break;
+		k -= nr;
+	}
+	return bucket_floor(b);
+}
+
+/* Heat of the @k-th coldest extent on the fast device, rounded up to a bucket. */
+static u32 coldest(const struct fusion_policy *p, u32 k)
+{
+	u32 b;
+
+	for (b = 0; b < FUSION_BUCKETS - 1; b++) {
+		if (p->hist[FUSION_FAST][b] >= k)
+			break;
+		k -= p->hist[FUSION_FAST][b];
+	}
+	return bucket_floor(b + 1) - 1;
+}
+
+/* -- sweep ----------------------------------------------------------------- */
+
+static void end_of_pass(struct fusion_policy *p)
+{
+	u32 b, nr_fast = 0;
+
+	for (b = 0; b < FUSION_BUCKETS; b++)
+		nr_fast += p->hist[FUSION_FAST][b];
+	p->kth = hottest(p, p->usable);
+	p->cold = coldest(p, max(nr_fast / COLD_SHARE, COLD_MIN + p->shortfall));
+
+	memset(p->hist, 0, sizeof(p->hist));
+	memset(p->vain, 0, sizeof(p->vain));
+	p->sweep = 0;
+	p->oldest = p->pass_epoch;
+	p->pass_epoch = p->epoch;
+}
+
+void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
+{
+	u32 end = p->sweep + min(nr, p->nr_lexts - p->sweep);
+	u32 lext, heat, word;
+
+	for (lext = p->sweep; lext < end; lext++) {
+		heat = fusion_heat_settle(p, lext);
+		word = READ_ONCE(p->map[lext]);
+		if (!fusion_word_mapped(word))
+			continue;
+		p->hist[fusion_word_dev(word)][bucket(heat)]++;
+		if (fusion_word_dev(word) == FUSION_SLOW && heat >= p->bar)
+			fusion_candidate(p, lext);
+	}
+	p->sweep = end;
+	if (end == p->nr_lexts)
+		end_of_pass(p);
+}
+
+/* -- extents that did not want to be moved --------------------------------- */
+
+static bool held(const struct fusion_policy *p, u32 lext, bool idle)
+{
+	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
+
+	/* nobody is there to cancel it again */
+	if (idle && hold->outcome == FUSION_CANCELLED)
+		return false;
+	return hold->lext == lext && p->now_ms < hold->until_ms;
+}
+
+void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
+			enum fusion_outcome outcome)
+{
+	struct fusion_hold *hold = &p->hold[move->lext % FUSION_HOLDS];
+	u32 ms = SKIPPED_MS;
+
+	if (move->to == FUSION_SLOW && p->leaving)
+		p->leaving--;
+
+	if (hold->lext != move->lext) {
+		/* reading a bad sector again costs more than a copy begun in vain */
+		if (outcome == FUSION_MOVED ||
+		    (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
+		     p->now_ms < hold->until_ms))
+			return;
+		hold->lext = move->lext;
+		hold->tries = 0;
+	} else if (outcome == FUSION_MOVED || p->now_ms > hold->until_ms + FORGIVEN_MS) {
+		hold->tries = 0;
+	}
+
+	if (outcome == FUSION_CANCELLED)
+		ms = CANCELLED_MS << min_t(u32, hold->tries++, CANCELLED_TWICE);
+	else if (outcome == FUSION_FAILED)
+		ms = FAILED_MS << min_t(u32, hold->tries++, FAILED_TWICE);
+	hold->tries = min_t(u32, hold->tries, FAILED_TWICE);
+	hold->outcome = outcome;
+	hold->until_ms = outcome == FUSION_MOVED ? 0 : p->now_ms + ms;
+}
+
+/* -- decisions ------------------------------------------------------------- */
+
+static bool stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
+{
+	u32 word = READ_ONCE(p->map[lext]);
+
+	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
+	       fusion_word_dev(word) == dev;
+}
+
+/* Put the up to @want hottest candidates into p->best, hottest first. */
+static unsigned int gather(struct fusion_policy *p, bool idle, unsigned int want)
+{
+	unsigned int i, k, n = 0;
+
+	if (!READ_ONCE(p->fed))
+		return 0;
+	/* what comes in at the same time may stay unseen until the sweep gets there */
+	WRITE_ONCE(p->fed, false);
+
+	for (i = 0; i < FUSION_CANDIDATES; i++) {
+		u32 lext = READ_ONCE(p->candidate[i]);
+		u32 heat;
+
+		if (lext == FUSION_NO_LEXT)
+			continue;
+		heat = fusion_policy_heat(p, lext);
+		if (heat < p->bar || !stable_on(p, lext, FUSION_SLOW)) {
+			WRITE_ONCE(p->candidate[i], FUSION_NO_LEXT);
+			continue;
+		}
+		WRITE_ONCE(p->fed, true);
+		if (held(p, lext, idle))
+			continue;
+
+		for (k = n; k && p->best[k - 1].heat < heat; k--)
+			if (k < want)
+				p->best[k] = p->best[k - 1];
+		if (k < want) {
+			p->best[k].lext = lext;
+			p->best[k].heat = heat;
+		}
+		n = min(n + 1, want);
+	}
+	return n;
+}
+
+/*
+ * Move the hand to the next extent on the fast device that may be demoted: one of the
+ * coldest, not above @limit. @budget bounds how far it goes; and when it has been
+ * everywhere in vain, it rests until the next pass of the sweep.
+ */
+static u32 next_victim(struct fusion_policy *p, bool idle, u32 limit, u32 *vain, u32 *budget)
+{
+	limit = min(limit, p->cold);
+	while (p->hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
+		u32 lext = p->hand++;
+
+		++*vain;
+		--*budget;
+		if (stable_on(p, lext, FUSION_FAST) && fusion_policy_heat(p, lext) <= limit &&
+		    !held(p, lext, idle)) {
+			*vain = 0;
+			return lext;
+		}
+	}
+	return FUSION_NO_LEXT;
+}
+
+static void promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
+{
+	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], FUSION_NO_LEXT);
+	move->lext = lext;
+	move->to = FUSION_FAST;
+}
+
+static void demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
+{
+	p->leaving++;
+	move->lext = lext;
+	move->to = FUSION_SLOW;
+}
+
+unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
+				struct fusion_move *moves, unsigned int max)
+{
+	u32 room = env->free_fast > env->reserve ? env->free_fast - env->reserve : 0;
+	u32 coming = env->free_fast + p->leaving;
+	u32 budget = FUSION_SLICE;
+	unsigned int nr, c = 0, n = 0;
+	u32 victim;
+
+	p->usable = p->nr_fast - min(env->reserve, p->nr_fast);
+	p->shortfall = env->reserve > coming ? env->reserve - coming : 0;
+	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(HEAT_PAY, p->kth));
+	if (p->hand == p->nr_lexts)
+		p->hand = 0;
+
+	max = min(max, FUSION_MAX_PICK);
+	nr = gather(p, env->idle, max);
+	for (; c < nr && n < room; c++)
+		promote(p, &moves[n++], p->best[c].lext);
+
+	for (; c < nr && n + 2 <= max && p->best[c].heat >= HEAT_PAY; c++) {
+		victim = next_victim(p, env->idle, (p->best[c].heat - HEAT_PAY) / 2,
+				     &p->vain[0], &budget);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		demote(p, &moves[n++], victim);
+		promote(p, &moves[n++], p->best[c].lext);
+	}
+
+	if (!env->idle)
+		return n;
+	for (nr = min(p->shortfall, env->free_slow); nr && n < max; nr--) {
+		victim = next_victim(p, true, FUSION_HEAT_MAX, &p->vain[1], &budget);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		demote(p, &moves[n++], victim);
+	}
+	return n;
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_fast)
+{
+	struct fusion_policy *p = kvzalloc(sizeof(*p), GFP_KERNEL);
+
+	if (!p)
+		return NULL;
+	p->heat = kvcalloc(nr_lexts, sizeof(*p->heat), GFP_KERNEL);
+	if (!p->heat) {
+		kvfree(p);
+		return NULL;
+	}
+	p->map = map;
+	p->nr_lexts = nr_lexts;
+	p->nr_fast = nr_fast;
+	p->usable = nr_fast;
+	p->now = 1;
+	p->bar = HEAT_WARM;
+	memset(p->candidate, 0xff, sizeof(p->candidate));
+	fusion_policy_set_half_life(p, DEFAULT_HALF_LIFE);
+	return p;
+}
+
+void fusion_policy_destroy(struct fusion_policy *p)
+{
+	if (!p)
+		return;
+	kvfree(p->heat);
+	kvfree(p);
+}
