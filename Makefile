@@ -50,7 +50,7 @@ MODULES       := dm-fusion dm-spindle
 SRC_dm-fusion  := dm-fusion
 SRC_dm-spindle := tests/spindle
 
-kdir = $(if $(filter uml%,$1),$$(scripts/uml-build $1)/build,$(CACHE)/kernel/$1/build)
+kdir = $(if $(filter uml%,$1),$$$$(scripts/uml-build $1)/build,$(CACHE)/kernel/$1/build)
 
 # W=1 finds what -Werror then makes a failure. BTF of a module would need pahole
 # and the kernel's own BTF, and nothing here reads it.
