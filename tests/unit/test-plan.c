@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fusion_sb_plan(): the layout of members of any size. */
+#include <errno.h>
+
+#include "geometry.h"
+#include "unit.h"
+
+#define MIB	2048ULL		/* in sectors */
+
+/* All that holds for every plan. */
+static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 extent)
+{
+	const u64 used = (u64)sb->nr_fast_slots * extent;
+	struct fusion_sb other, back;
+	u8 block[FUSION_BLOCK_SIZE];
+	const char *why = geometry_wrong(sb);
+	u64 lexts = 0, heats = 0, head, spare;
+	u32 i;
+	int err;
+
+	REQUIRE(!why, "%s: fast %llu slow %llu extent %u", why, fast, slow, extent);
+	REQUIRE_EQ(sb->role, FUSION_FAST);
+	REQUIRE_EQ(sb->self_sectors, fast);
+	REQUIRE_EQ(sb->peer_sectors, slow);
+	REQUIRE_EQ(sb->extent_sectors, extent);
+	REQUIRE(sb->nr_fast_slots >= 8 && sb->nr_slow_slots >= 8);
+	REQUIRE_EQ(sb->nr_lexts, sb->nr_fast_slots - sb->spare_fast +
+				 sb->nr_slow_slots - sb->spare_slow);
+	spare = sb->nr_fast_slots / 64;
+	REQUIRE_EQ(sb->spare_fast, spare < 2 ? 2 : spare > 64 ? 64 : spare);
+	spare = sb->nr_slow_slots / 64;
+	REQUIRE_EQ(sb->spare_slow, spare < 2 ? 2 : spare > 64 ? 64 : spare);
+
+	/* Every extent has its entry, in exactly as many blocks as needed. */
+	for (i = 0; i < sb->map_blocks; i++) {
+		REQUIRE(fusion_map_entries(sb, i) > 0);
+		lexts += fusion_map_entries(sb, i);
+	}
+	for (i = 0; i < sb->heat_blocks; i++) {
+		REQUIRE(fusion_heat_entries(sb, i) > 0);
+		heats += fusion_heat_entries(sb, i);
+	}
+	REQUIRE_EQ(lexts, sb->nr_lexts);
+	REQUIRE_EQ(heats, sb->nr_lexts);
+	REQUIRE_EQ(fusion_map_entries(sb, sb->map_blocks), 0);
+	REQUIRE_EQ(fusion_map_entries(sb, U32_MAX), 0);
+	REQUIRE_EQ(fusion_heat_entries(sb, sb->heat_blocks), 0);
+	REQUIRE_EQ(fusion_heat_entries(sb, U32_MAX), 0);
+
+	/* Little is wasted: the data reach to the last extent before the tail. */
+	REQUIRE(fast - sb->fast_data_start - used < 2048 + extent);
+	REQUIRE(slow - (u64)(sb->slow_first_slot + sb->nr_slow_slots) * extent < 2048 + extent);
+	head = 128 + sb->journal_blocks * 8ULL + (fast / extent + slow / extent) / 50 + 5 * 8;
+	REQUIRE(sb->fast_data_start < max(head, 2048ULL) + extent);
+	head = 128 + (fast / extent + slow / extent) / 60 + 5 * 8;
+	REQUIRE((u64)sb->slow_first_slot * extent < max(head, 2048ULL) + extent);
+	REQUIRE_EQ(sb->journal_blocks, fast < 64 * MIB ? 64 : fast < 4096 * MIB ?
+				       max(fast / 512, 256ULL) : 16384);
+
+	/* Both members take it, at this size and when they have grown. */
+	fusion_sb_pack(sb, 8, block);
+	err = fusion_sb_unpack(block, 8, fast, &back, &why);
+	REQUIRE(!err, "%s", why);
+	fusion_sb_for_slow(sb, &other);
+	fusion_sb_pack(&other, 0, block);
+	err = fusion_sb_unpack(block, 0, slow + 1, &back, &why);
+	REQUIRE(!err, "%s", why);
+}
+
+static void test_any_size(void)
+{
+	struct fusion_sb sb = { };
+	unsigned int i, fits = 0, no_space = 0, too_many = 0;
+	const char *why;
+	u64 seed = 3;
+
+	for (i = 0; i < 20000; i++) {
+		u32 extent = 128U << rnd_below(&seed, 9);
+		u64 fast = rnd_log(&seed, 64 * extent, 1ULL << 44);
+		u64 slow = rnd_log(&seed, 64 * extent, 1ULL << 44);
+		int err;
+
+		why = NULL;
+		err = fusion_sb_plan(&sb, fast, slow, extent, &why);
+		switch (err) {
+		case 0:
+			fits++;
+			/* the entry of each block is looked at: not too many of them */
+			if (sb.map_blocks < 4096 || fits % 256 == 0)
+				check_plan(&sb, fast, slow, extent);
+			else
+				REQUIRE(!geometry_wrong(&sb), "fast %llu slow %llu extent %u",
+					fast, slow, extent);
+			break;
+		case -ENOSPC:
+			/* only for want of room for the map of the far bigger other one */
+			no_space++;
+			REQUIRE(why);
+			REQUIRE(fast / 512 > slow || slow / 512 > fast,
+				"fast %llu slow %llu extent %u", fast, slow, extent);
+			break;
+		default:
+			too_many++;
+			REQUIRE(why);
+			REQUIRE_EQ(err, -EINVAL);
+			REQUIRE(fast / extent + slow / extent > FUSION_MAX_LEXTS);
+		}
+	}
+	REQUIRE(fits > 10000 && no_space > 100 && too_many > 100, "%u %u %u",
+		fits, no_space, too_many);
+}
+
+/* From exactly 64 extents on, sector by sector. */
+static void test_small(void)
+{
+	struct fusion_sb sb = { };
+	const char *why;
+	u32 extent, a, b;
+	int err;
+
+	for (extent = 128; extent <= 32768; extent *= 2) {
+		const u64 min = 64ULL * extent;
+
+		for (a = 0; a < 40; a++) {
+			for (b = 0; b < 40; b++) {
+				err = fusion_sb_plan(&sb, min + a * a, min + b * b, extent, &why);
+				REQUIRE(!err, "%s", why);
+				check_plan(&sb, min + a * a, min + b * b, extent);
+			}
+		}
+		REQUIRE_EQ(fusion_sb_plan(&sb, min - 1, min, extent, &why), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, min, min - 1, extent, &why), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, 0, min, extent, &why), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, min, 0, extent, &why), -ENOSPC);
+	}
+}
+
+static void test_huge(void)
+{
+	const u64 sizes[] = { 1ULL << 43, 1ULL << 44, 1ULL << 52, 1ULL << 63, U64_MAX };
+	struct fusion_sb sb = { };
+	const char *why;
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (k = 0; k < ARRAY_SIZE(sizes); k++)
+			REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], sizes[k], 32768, &why), -EINVAL);
+		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 21, sizes[i], 32768, &why), -EINVAL);
+		REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], 1 << 21, 32768, &why), -EINVAL);
+	}
+	/* the biggest there is: 2^28 extents of 16 MiB, two thirds of them slow */
+	REQUIRE(!fusion_sb_plan(&sb, (1ULL << 43) / 3, (1ULL << 43) / 3 * 2, 32768, &why));
+	check_plan(&sb, (1ULL << 43) / 3, (1ULL << 43) / 3 * 2, 32768);
+}
+
+static void test_extent_sizes(void)
+{
+	const u32 bad[] = { 0, 1, 8, 64, 127, 129, 192, 2047, 32767, 32769, 65536,
+			    1U << 31, U32_MAX };
+	struct fusion_sb sb = { };
+	const char *why;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		why = NULL;
+		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 30, 1 << 30, bad[i], &why), -EINVAL);
+		REQUIRE(why);
+	}
+}
+
+/* What the plan promises of the state of an empty set. */
+static void test_empty_state(void)
+{
+	struct fusion_sb sb;
+	const char *why;
+
+	memset(&sb, 0xff, sizeof(sb));
+	REQUIRE(!fusion_sb_plan(&sb, 512 * MIB, 4096 * MIB, 2048, &why));
+	REQUIRE_EQ(sb.generation, 1);
+	REQUIRE_EQ(sb.epoch, 0);
+	REQUIRE_EQ(sb.active_set, 0);
+	REQUIRE_EQ(sb.set_generation, 1);
+	REQUIRE_EQ(sb.replay_seq, 1);
+	REQUIRE_EQ(sb.replay_txn, 1);
+	REQUIRE_EQ(sb.flags, FUSION_SB_CLEAN);
+	REQUIRE_EQ(sb.incompat | sb.ro_compat | sb.compat, 0);
+	/* identity is left alone */
+	REQUIRE_EQ(sb.set_uuid[0], 0xff);
+	REQUIRE_EQ((u8)sb.label[0], 0xff);
+}
+
+static const struct unit_test tests[] = {
+	{ "plan: 20000 pairs of sizes", test_any_size },
+	{ "plan: members of just 64 extents, and of less", test_small },
+	{ "plan: sizes beyond the format", test_huge },
+	{ "plan: extent sizes that are none", test_extent_sizes },
+	{ "plan: state of an empty set", test_empty_state },
+};
+
+UNIT_TESTS(tests)
