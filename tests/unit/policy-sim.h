@@ -1,73 +1,223 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A migration engine and a load in miniature, to see what the policy does with them.
- * Deterministic: its own clock and its own random numbers. Each answer of the policy is
- * checked for what is promised of all of them.
+ * A migration engine and loads in miniature, to see what the policy makes of them.
+ * Deterministic: own clock, own random numbers. Every answer of the policy is checked
+ * for what is promised of all of them.
  */
 #ifndef POLICY_SIM_H
 #define POLICY_SIM_H
 
-#include <linux/types.h>
+#include <linux/compiler.h>
 
 #include "dm-fusion-heat.h"
+#include "unit.h"
 
 #define SIM_STEP_MS	50U
 #define SIM_IDLE_MS	1000U
+#define SIM_EXTENT	2048U		/* sectors */
 
 struct sim {
 	struct fusion_policy *policy;
 	u32 *map;
 	u32 nr;
-	u32 nr_fast;
 	s32 nr_free[FUSION_NR_DEVS];	/* below 0: spares in use */
-	u32 reserve;
 	u64 now_ms;
 	u64 last_io_ms;
 	u64 seed;
+	u32 owed;			/* thousandths of an I/O */
 
-	/* settings */
-	u32 batch;		/* moves asked for in each step; 0: migration is off */
+	/* to be set */
+	u32 reserve;
+	u32 batch;			/* moves asked for per step; 0: migration is off */
 	enum fusion_outcome (*outcome)(struct sim *sim, const struct fusion_move *move);
 
 	/* results */
 	u64 ios;
-	u64 hits;		/* of these, on the fast device */
+	u64 hits;			/* of these, on the fast device */
 	u64 moves[FUSION_NR_DEVS];	/* by destination */
-	u64 asked;		/* moves in answers of the policy */
-	const char *broken;	/* first promise broken */
+	u64 asked;			/* moves in answers of the policy */
 };
 
-/* All extents unmapped, both devices empty. */
-void sim_init(struct sim *sim, u32 nr_fast, u32 nr_slow, u32 reserve);
-void sim_exit(struct sim *sim);
+/* Nothing is mapped; both devices are empty and hold all extents together. */
+static inline void sim_init(struct sim *sim, u32 nr_fast, u32 nr_slow, u32 reserve)
+{
+	memset(sim, 0, sizeof(*sim));
+	sim->nr = nr_fast + nr_slow;
+	sim->nr_free[FUSION_FAST] = nr_fast;
+	sim->nr_free[FUSION_SLOW] = nr_slow;
+	sim->reserve = reserve;
+	sim->batch = 4;
+	sim->map = malloc(sim->nr * sizeof(*sim->map));
+	for (u32 i = 0; i < sim->nr; i++)
+		sim->map[i] = FUSION_WORD_UNMAPPED;
+	sim->policy = fusion_policy_create(sim->map, sim->nr, nr_fast);
+	REQUIRE(sim->policy, "no memory");
+}
 
-/* 0..n - 1 */
-u32 sim_random(struct sim *sim, u32 n);
+static inline void sim_exit(struct sim *sim)
+{
+	fusion_policy_destroy(sim->policy);
+	free(sim->map);
+}
 
-/* Map extents of [first, first + n) that are not, as a first write does: fast first. */
-void sim_write_first(struct sim *sim, u32 first, u32 n);
+/* Map extents as a first write does, the fast device first; those mapped stay. */
+static inline void sim_fill(struct sim *sim, u32 first, u32 n)
+{
+	for (u32 i = first; i < first + n; i++) {
+		enum fusion_dev dev = sim->nr_free[FUSION_FAST] > 0 ? FUSION_FAST : FUSION_SLOW;
 
-/* Map a stretch of extents to one device. */
-void sim_place(struct sim *sim, u32 first, u32 n, enum fusion_dev dev);
+		if (fusion_word_mapped(sim->map[i]))
+			continue;
+		sim->map[i] = fusion_word(FUSION_STABLE, dev, i);
+		sim->nr_free[dev]--;
+	}
+}
 
-/* One access, now. */
-void sim_access(struct sim *sim, u32 lext, u32 sectors);
+static inline void sim_discard(struct sim *sim, u32 lext)
+{
+	sim->nr_free[fusion_word_dev(sim->map[lext])]++;
+	sim->map[lext] = FUSION_WORD_UNMAPPED;
+	fusion_policy_forget(sim->policy, lext);
+}
 
-/* Tick, pick, carry out, report; then SIM_STEP_MS have passed. */
-void sim_step(struct sim *sim);
+static inline void sim_access(struct sim *sim, u32 lext, u32 sectors)
+{
+	u32 word = sim->map[lext];
+
+	sim->ios++;
+	sim->hits += fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
+	sim->last_io_ms = sim->now_ms;
+	fusion_policy_touch(sim->policy, lext, sectors);
+}
+
+static inline void sim_check_answer(const struct sim *sim, const struct fusion_policy_env *env,
+				    const struct fusion_move *moves, unsigned int n)
+{
+	enum { PROMOTIONS, PAIRS, DEMOTIONS } part = PROMOTIONS;
+	u32 promoted = 0, demoted = 0, last = 0;
+
+	REQUIRE(n <= sim->batch);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct fusion_move *m = &moves[i];
+
+		REQUIRE(m->lext < sim->nr);
+		REQUIRE(fusion_word_mapped(sim->map[m->lext]));
+		REQUIRE_EQ(fusion_word_state(sim->map[m->lext]), FUSION_STABLE);
+		REQUIRE(fusion_word_dev(sim->map[m->lext]) != m->to);
+		for (unsigned int k = 0; k < i; k++)
+			REQUIRE(moves[k].lext != m->lext, "named twice");
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		if (moves[i].to == FUSION_FAST) {
+			REQUIRE(part == PROMOTIONS, "a promotion without room at %u", i);
+			promoted++;
+		} else if (i + 1 < n && moves[i + 1].to == FUSION_FAST) {
+			REQUIRE(part <= PAIRS);
+			part = PAIRS;
+			i++;
+		} else {
+			REQUIRE(part < DEMOTIONS || moves[i].lext > last, "not ascending");
+			part = DEMOTIONS;
+			last = moves[i].lext;
+			demoted++;
+		}
+	}
+	REQUIRE(!promoted || env->free_fast >= env->reserve + promoted, "into the reserve");
+	REQUIRE(!demoted || env->idle);
+	REQUIRE(!demoted || env->free_fast + demoted <= env->reserve, "more than the reserve");
+	REQUIRE(demoted <= env->free_slow);
+}
+
+static inline bool sim_move(struct sim *sim, const struct fusion_move *move, bool possible)
+{
+	enum fusion_outcome outcome = FUSION_MOVED;
+
+	if (!possible)
+		outcome = FUSION_SKIPPED;
+	else if (sim->outcome)
+		outcome = sim->outcome(sim, move);
+	if (outcome == FUSION_MOVED) {
+		sim->nr_free[!move->to]++;
+		sim->nr_free[move->to]--;
+		sim->map[move->lext] = fusion_word(FUSION_STABLE, move->to, move->lext);
+		sim->moves[move->to]++;
+	}
+	sim->asked++;
+	fusion_policy_done(sim->policy, move, outcome);
+	return outcome == FUSION_MOVED;
+}
+
+/* Tick, pick, carry out, report; then SIM_STEP_MS have passed. Return: moves in the answer. */
+static inline unsigned int sim_step(struct sim *sim)
+{
+	struct fusion_move moves[FUSION_MAX_PICK];
+	struct fusion_policy_env env = {
+		.free_fast = max(sim->nr_free[FUSION_FAST], 0),
+		.free_slow = max(sim->nr_free[FUSION_SLOW], 0),
+		.reserve = sim->reserve,
+		.idle = sim->now_ms - sim->last_io_ms >= SIM_IDLE_MS,
+	};
+	unsigned int n = 0;
+	bool moved = true;
+
+	fusion_policy_tick(sim->policy, sim->now_ms);
+	if (sim->batch)
+		n = fusion_policy_pick(sim->policy, &env, moves, sim->batch);
+	sim_check_answer(sim, &env, moves, n);
+	/* without its demotion, the promotion of a pair has no room */
+	for (unsigned int i = 0; i < n; i++)
+		moved = sim_move(sim, &moves[i], moved || moves[i].to == FUSION_SLOW);
+	sim->now_ms += SIM_STEP_MS;
+	return n;
+}
 
 /* Time without I/O. */
-void sim_rest(struct sim *sim, u64 ms);
+static inline void sim_rest(struct sim *sim, u64 ms)
+{
+	for (; ms >= SIM_STEP_MS; ms -= SIM_STEP_MS)
+		sim_step(sim);
+}
 
-/* @iops random accesses of 4 KiB to [first, first + n) for @ms. */
-void sim_load(struct sim *sim, u32 first, u32 n, u32 iops, u64 ms);
+/* Random accesses of 4 KiB to [first, first + n). */
+static inline void sim_load(struct sim *sim, u32 first, u32 n, u32 iops, u64 ms)
+{
+	for (; ms >= SIM_STEP_MS; ms -= SIM_STEP_MS) {
+		for (sim->owed += iops * SIM_STEP_MS; sim->owed >= 1000; sim->owed -= 1000)
+			sim_access(sim, first + rnd_below(&sim->seed, n), 8);
+		sim_step(sim);
+	}
+}
 
-/* Read [first, first + n) through in bios of @sectors at @extents_per_s of 1 MiB. */
-void sim_scan(struct sim *sim, u32 first, u32 n, u32 sectors, u32 extents_per_s);
+/* Read or write [first, first + n) through, once, in bios of @sectors. */
+static inline void sim_scan(struct sim *sim, u32 first, u32 n, u32 sectors, u32 extents_per_s)
+{
+	const u64 end = (u64)n * SIM_EXTENT;
+	u64 sector = 0, until = 0;
 
-/* How many extents of [first, first + n) are on the fast device? */
-u32 sim_on_fast(const struct sim *sim, u32 first, u32 n);
+	while (sector < end) {
+		until += extents_per_s * SIM_EXTENT * SIM_STEP_MS / 1000;
+		for (; sector < until && sector < end; sector += sectors) {
+			sim_fill(sim, first + sector / SIM_EXTENT, 1);
+			sim_access(sim, first + sector / SIM_EXTENT, sectors);
+		}
+		sim_step(sim);
+	}
+}
 
-u64 sim_moves(const struct sim *sim);
+/* How many of [first, first + n) are on the fast device? */
+static inline u32 sim_on_fast(const struct sim *sim, u32 first, u32 n)
+{
+	u32 nr = 0;
+
+	for (u32 i = first; i < first + n; i++)
+		nr += fusion_word_mapped(sim->map[i]) &&
+		      fusion_word_dev(sim->map[i]) == FUSION_FAST;
+	return nr;
+}
+
+static inline u64 sim_moves(const struct sim *sim)
+{
+	return sim->moves[FUSION_FAST] + sim->moves[FUSION_SLOW];
+}
 
 #endif
