@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verbs open and close. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+#define CLOSE_RETRIES	20
+#define CLOSE_RETRY_MS	100
+
+int check_name_free(const char *name)
+{
+	struct mapping m;
+	int rc;
+
+	rc = dm_get(name, NULL, MAPPING_INFO, &m);
+	if (rc || !m.exists)
+		return rc;
+	if (strncmp(m.uuid, DM_PREFIX, strlen(DM_PREFIX)))
+		return fail(FC_BUSY, name, "there is another mapped device of that name; choose "
+			    "another name");
+	/* left by a creation that was killed half-way: nothing can be in it */
+	if (!m.live && !m.open_count && !dm_remove(name))
+		return 0;
+	return fail(FC_BUSY, name, "is open already; fusionctl status %s shows it", name);
+}
+
+/* What the target's constructor or resume may return. */
+static int exit_code_of(int err)
+{
+	switch (-err) {
+	case EBUSY:
+		return FC_BUSY;
+	case ENODEV:
+	case ENXIO:
+	case EXDEV:
+	case ESTALE:
+	case ENOSPC:
+		return FC_MEMBER;
+	case EILSEQ:
+	case EUCLEAN:
+		return FC_DAMAGED;
+	default:
+		return FC_FAILED;
+	}
+}
+
+static int create_mapping(const char *name, const struct member *fast, const struct member *slow)
+{
+	char params[64], uuid[UUID_TEXT], dm_uuid[64], reason[256];
+	uint64_t sectors = (uint64_t)fast->sb->nr_lexts * fast->sb->extent_sectors;
+	int err, kmsg;
+
+	snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
+		 major(slow->devno), minor(slow->devno));
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, fast->sb->set_uuid));
+	kmsg = kmsg_open();
+	err = dm_create(name, dm_uuid, sectors, params);
+	kmsg_reason(kmsg, reason, sizeof(reason));
+	if (!err)
+		return 0;
+	return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
+		    *reason ? reason : strerror(-err));
+}
+
+/* A damaged copy is no obstacle, the other one is why there are two. */
+static void tell_damage(const struct member *m)
+{
+	if (m->why)
+		warn(m->path, "one of the two copies of its superblock is not valid (%s); the other "
+		     "is used, nothing to do", m->why);
+}
+
+static int check_unused(const struct member *m)
+{
+	char user[512];
+
+	if (!device_user(m->devno, user, sizeof(user)))
+		return 0;
+	return fail(FC_BUSY, m->path, "%s; %s", user, user_remedy(user));
+}
+
+static int check_not_open(const struct member *m)
+{
+	char uuid[UUID_TEXT], dm_uuid[64];
+	struct mapping map;
+	int rc;
+
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, m->sb->set_uuid));
+	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &map);
+	if (rc || !map.exists)
+		return rc;
+	if (!map.live && !map.open_count && !dm_remove(map.name))
+		return 0;
+	return fail(FC_BUSY, m->path, "its set is open already as %s; fusionctl status %s shows it",
+		    map.name, map.name);
+}
+
+int open_set(const char *name, struct member *a, struct member *b)
+{
+	struct member *fast = a->sb->role == FUSION_FAST ? a : b;
+	struct member *slow = fast == a ? b : a;
+	unsigned int version[3];
+	const char *why;
+	bool found;
+	int rc, err;
+
+	rc = check_name_free(name);
+	if (!rc)
+		rc = check_not_open(a);
+	if (rc)
+		return rc;
+	if (a->sb->role == b->sb->role)
+		return fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and one slow "
+			    "member", role_name[b->sb->role], a->path);
+	if (memcmp(a->sb->set_uuid, b->sb->set_uuid, 16))
+		return fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name two "
+			    "members of one set", b->sb->label, a->path, a->sb->label);
+	err = fusion_sb_match(fast->sb, slow->sb, &why);
+	if (err)
+		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that "
+			    "were used together last", fast->path, slow->path, why);
+	rc = check_unused(fast);
+	if (!rc)
+		rc = check_unused(slow);
+	if (rc)
+		return rc;
+	tell_damage(fast);
+	tell_damage(slow);
+	rc = dm_target_version(true, version, &found);
+	if (rc)
+		return rc;
+	return create_mapping(name, fast, slow);
+}
+
+/* The other member of the set is nowhere: say what to look for, and what may be it. */
+static int partner_missing(const char *name, const struct member *m, const struct member *list)
+{
+	int role = !m->sb->role;
+	char ident[160];
+
+	ident_text(&m->sb->peer, m->sb->peer_sectors, ident, sizeof(ident));
+	for (; list; list = list->next)
+		if (list->state == MEMBER_DAMAGED)
+			return fail(FC_DAMAGED, list->path, "both copies of its superblock are damaged "
+				    "(%s) and the %s member of %s is missing (%s); if this is it, "
+				    "restore it from a backup", list->why, role_name[role], name,
+				    ident);
+	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again",
+		    role_name[role], ident);
+}
+
+/* Find the partner of @m among @list and open both. */
+static int open_with_partner(const char *name, struct member *m, struct member *list)
+{
+	struct member *peer;
+	int rc;
+
+	rc = check_name_free(name);
+	if (!rc)
+		rc = check_not_open(m);
+	if (!rc)
+		rc = find_member(list, m->sb->peer_uuid, &peer);
+	if (rc)
+		return rc;
+	if (!peer)
+		return partner_missing(name, m, list);
+	if (peer->state == MEMBER_SHRUNK) {
+		struct member *again;
+
+		/* says how it shrank */
+		return load_member(peer->path, &again);
+	}
+	return open_set(name, m, peer);
+}
+
+static int open_one(const char *name, const char *path)
+{
+	struct member *m, *list = NULL;
+	int rc;
+
+	rc = load_member(path, &m);
+	if (!rc)
+		rc = scan_members(&list);
+	if (!rc)
+		rc = open_with_partner(name, m, list);
+	free_members(m);
+	free_members(list);
+	return rc;
+}
+
+static bool is_called(const struct member *m, const char *name)
+{
+	char uuid[UUID_TEXT];
+
+	return m->state == MEMBER_OK &&
+	       (!strcmp(m->sb->label, name) || !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name));
+}
+
+/* Any member of the set that is called so. */
+static int open_by_name(const char *name)
+{
+	char uuid[2][UUID_TEXT];
+	struct member *list, *found = NULL, *m;
+	int rc;
+
+	rc = scan_members(&list);
+	if (rc)
+		return rc;
+	for (m = list; m && !rc; m = m->next) {
+		if (!is_called(m, name))
+			continue;
+		if (!found)
+			found = m;
+		else if (memcmp(found->sb->set_uuid, m->sb->set_uuid, 16))
+			rc = fail(FC_MEMBER, name, "there are two sets of that name; open one by its "
+				  "uuid, %s or %s", uuid_text(uuid[0], found->sb->set_uuid),
+				  uuid_text(uuid[1], m->sb->set_uuid));
+	}
+	if (!rc && !found) {
+		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
+			;
+		rc = m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a damaged "
+			      "superblock (%s); restore it from a backup", m->path, m->why) :
+		     fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl "
+			  "list shows those there are");
+	}
+	if (!rc) {
+		/* a set that is opened by uuid is called what it was created as */
+		if (!strcasecmp(uuid_text(uuid[0], found->sb->set_uuid), name) &&
+		    valid_name(found->sb->label))
+			name = found->sb->label;
+		/* the topmost device that is this member */
+		rc = find_member(list, found->sb->dev_uuid, &m);
+		if (!rc)
+			rc = open_with_partner(name, m ? m : found, list);
+	}
+	free_members(list);
+	return rc;
+}
+
+int cmd_open(const struct args *a)
+{
+	const char *name = a->word[0];
+	struct member *one, *two;
+	int rc;
+
+	rc = check_name(name);
+	if (rc)
+		return rc;
+	if (a->n == 1)
+		return open_by_name(name);
+	if (a->n == 2)
+		return open_one(name, a->word[1]);
+	rc = load_member(a->word[1], &one);
+	if (rc)
+		return rc;
+	rc = load_member(a->word[2], &two);
+	if (!rc)
+		rc = open_set(name, one, two);
+	free_members(one);
+	free_members(two);
+	return rc;
+}
+
+int cmd_close(const struct args *a)
+{
+	const char *name = a->word[0];
+	struct mapping m;
+	char user[512];
+	int rc, err;
+
+	/* udev looks at devices briefly whenever something happens to them */
+	for (int i = 0;; i++) {
+		rc = dm_get_set(name, MAPPING_INFO, &m);
+		if (rc)
+			return rc;
+		err = m.open_count ? -EBUSY : dm_remove(name);
+		if (!err)
+			return 0;
+		if (err != -EBUSY)
+			return fail(FC_FAILED, name, "can't close it: %s; see dmesg", strerror(-err));
+		if (device_user(m.devno, user, sizeof(user)))
+			return fail(FC_BUSY, name, "%s; %s", user, user_remedy(user));
+		if (i == CLOSE_RETRIES)
+			break;
+		usleep(CLOSE_RETRY_MS * 1000);
+	}
+	if (!device_opener(m.devno, user, sizeof(user)))
+		snprintf(user, sizeof(user), "is opened by something unknown");
+	return fail(FC_BUSY, name, "%s; %s", user, user_remedy(user));
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Block devices: what they are, from their node and sysfs. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+
+static void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
+{
+	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(devno), minor(devno), attr);
+}
+
+bool sysfs_has(dev_t devno, const char *attr)
+{
+	char path[128];
+
+	sysfs_path(devno, attr, path, sizeof(path));
+	return !access(path, F_OK);
+}
+
+bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size)
+{
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	*buf = 0;
+	sysfs_path(devno, attr, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n < 0)
+		return false;
+	while (n > 0 && isspace((unsigned char)buf[n - 1]))
+		n--;
+	buf[n] = 0;
+	return true;
+}
+
+bool parse_devno(const char *s, dev_t *devno)
+{
+	unsigned int major, minor;
+	char end;
+
+	if (sscanf(s, "%u:%u%c", &major, &minor, &end) != 2)
+		return false;
+	*devno = makedev(major, minor);
+	return true;
+}
+
+dev_t sysfs_disk(dev_t devno)
+{
+	dev_t disk;
+	char buf[32];
+
+	if (sysfs_has(devno, "partition") && sysfs_read(devno, "../dev", buf, sizeof(buf)) &&
+	    parse_devno(buf, &disk))
+		return disk;
+	return devno;
+}
+
+void sysfs_name(dev_t devno, char *buf, size_t size)
+{
+	char path[128], target[512];
+	ssize_t n;
+
+	sysfs_path(devno, "", path, sizeof(path));
+	path[strlen(path) - 1] = 0;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n > 0) {
+		target[n] = 0;
+		snprintf(buf, size, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	} else {
+		snprintf(buf, size, "%u:%u", major(devno), minor(devno));
+	}
+}
+
+void device_node(dev_t devno, char *buf, size_t size)
+{
+	char name[128];
+	struct stat st;
+
+	if (sysfs_read(devno, "dm/name", name, sizeof(name))) {
+		snprintf(buf, size, "/dev/mapper/%s", name);
+		if (!stat(buf, &st) && st.st_rdev == devno)
+			return;
+	}
+	sysfs_name(devno, name, sizeof(name));
+	for (char *p = name; *p; p++)
+		if (*p == '!')	/* cciss!c0d0 */
+			*p = '/';
+	snprintf(buf, size, "/dev/%s", name);
+}
+
+/* The one device that a disk stands on, if it is a mapping or an array of one. */
+static bool only_slave(dev_t devno, dev_t *slave)
+{
+	char path[128], sub[300];
+	struct dirent *e;
+	unsigned int nr = 0;
+	char buf[32];
+	DIR *dir;
+
+	sysfs_path(devno, "slaves", path, sizeof(path));
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while ((e = readdir(dir))) {
+		if (*e->d_name == '.')
+			continue;
+		nr++;
+		snprintf(sub, sizeof(sub), "slaves/%s/dev", e->d_name);
+		if (!sysfs_read(devno, sub, buf, sizeof(buf)) || !parse_devno(buf, slave))
+			nr = 2;
+	}
+	closedir(dir);
+	return nr == 1;
+}
+
+/* SCSI and SATA give the serial number in page 0x80: four bytes of header, then text. */
+static void scsi_serial(dev_t devno, char *buf, size_t size)
+{
+	unsigned char page[256];
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	sysfs_path(devno, "device/vpd_pg80", path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, page, sizeof(page) - 1);
+	close(fd);
+	if (n <= 4)
+		return;
+	page[n] = 0;
+	while (n > 4 && isspace(page[n - 1]))
+		page[--n] = 0;
+	snprintf(buf, size, "%s", (char *)page + 4 + strspn((char *)page + 4, " "));
+}
+
+/* Model and serial number of the hardware, or the file under a loop device. */
+static void identify(struct device *dev)
+{
+	dev_t devno = dev->disk, slave;
+	struct stat st;
+
+	for (int depth = 0; depth < 8; depth++) {
+		if (only_slave(devno, &slave)) {
+			devno = sysfs_disk(slave);
+			continue;
+		}
+		if (devno == dev->disk)
+			sysfs_read(devno, "loop/backing_file", dev->backing, sizeof(dev->backing));
+		if (!*dev->backing || stat(dev->backing, &st) || !S_ISBLK(st.st_mode))
+			break;
+		devno = sysfs_disk(st.st_rdev);
+	}
+	if (!sysfs_read(devno, "device/model", dev->model, sizeof(dev->model)) && *dev->backing)
+		snprintf(dev->model, sizeof(dev->model), "file %.*s", (int)sizeof(dev->model) - 6,
+			 dev->backing);
+	if (!sysfs_read(devno, "device/serial", dev->serial, sizeof(dev->serial)) &&
+	    !sysfs_read(devno, "serial", dev->serial, sizeof(dev->serial)))
+		scsi_serial(devno, dev->serial, sizeof(dev->serial));
+}
+
+int device_get(const char *path, struct device *dev)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+	int ro = 0, fd;
+	char buf[16];
+
+	memset(dev, 0, sizeof(*dev));
+	if (stat(path, &st))
+		return fail(FC_MEMBER, path, "%s; name a block device", strerror(errno));
+	if (!S_ISBLK(st.st_mode))
+		return fail(FC_MEMBER, path, "not a block device; name a disk or a partition"
+			    "%s", S_ISREG(st.st_mode) ? ", or a loop device over this file" : "");
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return fail(errno == EACCES || errno == EPERM ? FC_FAILED : FC_MEMBER, path,
+			    "%s; %s", strerror(errno), errno == EACCES || errno == EPERM ?
+			    "run fusionctl as root" : "check the device");
+	if (ioctl(fd, BLKGETSIZE64, &bytes) || ioctl(fd, BLKROGET, &ro)) {
+		close(fd);
+		return fail(FC_MEMBER, path, "%s; check the device", strerror(errno));
+	}
+	close(fd);
+	dev->path = strdup(path);
+	dev->devno = st.st_rdev;
+	dev->disk = sysfs_disk(st.st_rdev);
+	dev->sectors = bytes >> 9;
+	dev->read_only = ro;
+	/*
+	 * Loop devices, mappings and arrays have the flag of what they stand on: the kernel
+	 * stacks it. A partition has none of its own.
+	 */
+	dev->rotational = sysfs_read(dev->disk, "queue/rotational", buf, sizeof(buf)) ?
+			  *buf == '1' : -1;
+	identify(dev);
+	return 0;
+}
+
+void device_put(struct device *dev)
+{
+	free((char *)dev->path);
+	dev->path = NULL;
+}
+
+bool device_same(const struct device *a, const struct device *b)
+{
+	char offset[2][32];
+
+	if (a->devno == b->devno)
+		return true;
+	/* a disk and a partition of it, but not two partitions */
+	if (a->disk == b->disk)
+		return a->devno == a->disk || b->devno == b->disk;
+	if (!*a->backing || strcmp(a->backing, b->backing))
+		return false;
+	sysfs_read(a->disk, "loop/offset", offset[0], sizeof(offset[0]));
+	sysfs_read(b->disk, "loop/offset", offset[1], sizeof(offset[1]));
+	return !strcmp(offset[0], offset[1]);
+}
+
+void device_ident(const struct device *dev, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", dev->model, *dev->serial ? *dev->model ? ", serial " :
+		 "serial " : "", dev->serial);
+}

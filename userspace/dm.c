@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Device mapper: mappings, messages, and the target's module. */
+#include <errno.h>
+#include <libdevmapper.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+
+#define TARGET		"fusion"
+#define MODULE		"dm-fusion"
+#define UDEV_WAIT_MS	30000
+#define UDEV_POLL_MS	20
+
+/* Every failure is reported by the one who asked, with the errno; libdevmapper keeps silent. */
+static __attribute__((format(printf, 5, 6)))
+void no_log(int level, const char *file, int line, int dm_errno, const char *fmt, ...)
+{
+	(void)level;
+	(void)file;
+	(void)line;
+	(void)dm_errno;
+	(void)fmt;
+}
+
+void dm_setup(void)
+{
+	dm_log_with_errno_init(no_log);
+}
+
+static struct dm_task *new_task(int type, const char *name)
+{
+	struct dm_task *t = dm_task_create(type);
+
+	if (t && name && !dm_task_set_name(t, name)) {
+		dm_task_destroy(t);
+		t = NULL;
+	}
+	return t;
+}
+
+/* Return: 0 or -errno */
+static int run(struct dm_task *t)
+{
+	int err;
+
+	if (dm_task_run(t))
+		return 0;
+	err = dm_task_get_errno(t);
+	return -(err ? err : EIO);
+}
+
+/*
+ * Wait until udev has made the links of a device. dm_udev_wait() has no limit, and an
+ * event that udev lost would hold us for ever.
+ */
+static void wait_for_udev(const char *name, uint32_t cookie)
+{
+	int ready = 0;
+
+	for (int ms = 0; cookie && ms < UDEV_WAIT_MS; ms += UDEV_POLL_MS) {
+		if (!dm_udev_wait_immediate(cookie, &ready) || ready)
+			break;
+		usleep(UDEV_POLL_MS * 1000);
+	}
+	if (cookie && !ready)
+		warn(name, "udev has not answered in time; links in /dev may be missing, see "
+		     "udevadm settle");
+	dm_task_update_nodes();
+}
+
+/* Run a task that udev takes part in. Return: 0 or -errno */
+static int run_with_udev(struct dm_task *t, const char *name)
+{
+	uint32_t cookie = 0;
+	int err;
+
+	if (!dm_task_set_cookie(t, &cookie, DM_UDEV_DISABLE_LIBRARY_FALLBACK))
+		return -EIO;
+	err = run(t);
+	wait_for_udev(name, cookie);
+	return err;
+}
+
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params)
+{
+	struct dm_task *t = new_task(DM_DEVICE_CREATE, name);
+	int err = -ENOMEM;
+
+	if (t && dm_task_set_uuid(t, uuid) && dm_task_add_target(t, 0, sectors, TARGET, params))
+		err = run_with_udev(t, name);
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
+int dm_remove(const char *name)
+{
+	struct dm_task *t = new_task(DM_DEVICE_REMOVE, name);
+	int err = -ENOMEM;
+
+	if (t) {
+		err = run_with_udev(t, name);
+		dm_task_destroy(t);
+	}
+	return err;
+}
+
+int dm_message(const char *name, const char *message, char **answer)
+{
+	struct dm_task *t = new_task(DM_DEVICE_TARGET_MSG, name);
+	const char *text;
+	int err = -ENOMEM;
+
+	*answer = NULL;
+	if (t && dm_task_set_sector(t, 0) && dm_task_set_message(t, message)) {
+		err = run(t);
+		text = err ? NULL : dm_task_get_message_response(t);
+		if (text)
+			*answer = strdup(text);
+	}
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
+static bool have_device_mapper(void)
+{
+	struct dm_task *t = new_task(DM_DEVICE_VERSION, NULL);
+	bool have = t && !run(t);
+
+	if (t)
+		dm_task_destroy(t);
+	return have;
+}
+
+int dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m)
+{
+	static const int type[] = {
+		[MAPPING_INFO] = DM_DEVICE_INFO,
+		[MAPPING_TABLE] = DM_DEVICE_TABLE,
+		[MAPPING_STATUS] = DM_DEVICE_STATUS,
+	};
+	char *target = NULL, *params = NULL;
+	uint64_t start, length;
+	struct dm_task *t;
+	struct dm_info info;
+	int err = -ENOMEM;
+
+	memset(m, 0, sizeof(*m));
+	if (!have_device_mapper())
+		return 0;
+	t = new_task(type[what], name);
+	if (!t || (!name && !dm_task_set_uuid(t, uuid)))
+		goto out;
+	if (what == MAPPING_STATUS)
+		dm_task_no_flush(t);
+	err = run(t);
+	if (err == -ENXIO) {
+		err = 0;
+		goto out;
+	}
+	if (err)
+		goto out;
+	if (!dm_task_get_info(t, &info)) {
+		err = -EIO;
+		goto out;
+	}
+	m->exists = info.exists;
+	if (!info.exists)
+		goto out;
+	snprintf(m->name, sizeof(m->name), "%s", dm_task_get_name(t));
+	snprintf(m->uuid, sizeof(m->uuid), "%s", dm_task_get_uuid(t));
+	m->devno = makedev(info.major, info.minor);
+	m->open_count = info.open_count;
+	m->live = info.live_table;
+	m->suspended = info.suspended;
+	if (what == MAPPING_INFO)
+		goto out;
+	dm_get_next_target(t, NULL, &start, &length, &target, &params);
+	m->sectors = length;
+	snprintf(m->target, sizeof(m->target), "%s", target ? target : "");
+	m->params = strdup(params ? params : "");
+	err = m->params ? 0 : -ENOMEM;
+out:
+	if (t)
+		dm_task_destroy(t);
+	if (err)
+		return fail(FC_FAILED, name ? name : uuid, "the device mapper says: %s; see dmesg",
+			    strerror(-err));
+	return 0;
+}
+
+void dm_put(struct mapping *m)
+{
+	free(m->params);
+	m->params = NULL;
+}
+
+void dm_free_list(struct mapping *list)
+{
+	struct mapping *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		dm_put(list);
+		free(list);
+	}
+}
+
+int dm_list(enum mapping_info what, struct mapping **list)
+{
+	struct mapping **tail = list, *m;
+	struct dm_names *names;
+	struct dm_task *t;
+	int rc = 0;
+
+	*list = NULL;
+	if (!have_device_mapper())
+		return 0;
+	t = new_task(DM_DEVICE_LIST, NULL);
+	if (!t || run(t) || !(names = dm_task_get_names(t))) {
+		rc = fail(FC_FAILED, "device mapper", "can't list its devices; see dmesg");
+		goto out;
+	}
+	if (!names->dev)
+		goto out;
+	for (;; names = (void *)((char *)names + names->next)) {
+		m = calloc(1, sizeof(*m));
+		rc = m ? dm_get(names->name, NULL, what, m) :
+		     fail(FC_FAILED, names->name, "out of memory; free some");
+		if (rc) {
+			free(m);
+			break;
+		}
+		if (m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX))) {
+			*tail = m;
+			tail = &m->next;
+		} else {
+			dm_put(m);
+			free(m);
+		}
+		if (!names->next)
+			break;
+	}
+out:
+	if (t)
+		dm_task_destroy(t);
+	if (rc) {
+		dm_free_list(*list);
+		*list = NULL;
+	}
+	return rc;
+}
+
+int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
+{
+	int rc;
+
+	rc = check_name(name);
+	if (!rc)
+		rc = dm_get(name, NULL, what, m);
+	if (rc)
+		return rc;
+	if (m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
+	    (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
+		return 0;
+	rc = m->exists ? fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
+			      "fusionctl list shows those there are") :
+	     fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
+	dm_put(m);
+	return rc;
+}
+
+/* Run modprobe and keep the last line it says. */
+static void modprobe(const char *module, char *said, size_t size)
+{
+	char line[512];
+	int out[2];
+	pid_t pid;
+	FILE *f;
+
+	*said = 0;
+	if (pipe(out))
+		return;
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		dup2(out[1], STDERR_FILENO);
+		close(out[0]);
+		close(out[1]);
+		execlp("modprobe", "modprobe", module, NULL);
+		execl("/sbin/modprobe", "modprobe", module, NULL);
+		dprintf(STDERR_FILENO, "there is no modprobe\n");
+		_exit(127);
+	}
+	close(out[1]);
+	f = fdopen(out[0], "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		snprintf(said, size, "%s", line);
+	}
+	if (f)
+		fclose(f);
+	else
+		close(out[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static bool find_target(unsigned int version[3])
+{
+	struct dm_task *t = new_task(DM_DEVICE_LIST_VERSIONS, NULL);
+	struct dm_versions *v = NULL;
+	bool found = false;
+
+	if (t && !run(t))
+		v = dm_task_get_versions(t);
+	while (v && !found) {
+		found = !strcmp(v->name, TARGET);
+		if (found)
+			memcpy(version, v->version, sizeof(v->version));
+		v = v->next ? (void *)((char *)v + v->next) : NULL;
+	}
+	if (t)
+		dm_task_destroy(t);
+	return found;
+}
+
+int dm_target_version(bool load, unsigned int version[3], bool *found)
+{
+	char said[256] = "";
+
+	*found = have_device_mapper() && find_target(version);
+	if (*found || !load)
+		return 0;
+	if (!have_device_mapper()) {
+		modprobe("dm-mod", said, sizeof(said));
+		if (!have_device_mapper())
+			return fail(FC_NO_MODULE, "device mapper", "the kernel has none%s%s%s; "
+				    "use a kernel with CONFIG_BLK_DEV_DM", *said ? " (" : "", said,
+				    *said ? ")" : "");
+	}
+	modprobe(MODULE, said, sizeof(said));
+	*found = find_target(version);
+	if (*found)
+		return 0;
+	return fail(FC_NO_MODULE, MODULE, "the kernel has no such module%s%s%s; build and install "
+		    "it with make install", *said ? " (" : "", said, *said ? ")" : "");
+}

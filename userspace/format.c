@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verbs create and format: what may be made a set of, and the one question. All
+ * that can be refused is refused before the first byte is written; the order is
+ * from what is wrong in itself to what a person may decide.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/* Label of a set that is formatted without one. */
+#define DEFAULT_NAME	"fusion"
+
+struct plan {
+	const char *name;
+	struct device dev[2];
+	int fd[2];		/* exclusive */
+	char content[2][512];
+	struct fusion_sb sb;	/* of the fast member */
+};
+
+static int parse_extent_size(const char *text, u32 *sectors)
+{
+	uint64_t bytes = FUSION_DEFAULT_EXTENT_SECTORS * 512ULL;
+
+	if (text && !parse_size(text, &bytes))
+		return fail(FC_USAGE, text, "not a size; write e.g. --extent-size 1M");
+	*sectors = bytes >> 9;
+	if (bytes & (bytes - 1) || bytes < FUSION_MIN_EXTENT_SECTORS * 512ULL ||
+	    bytes > FUSION_MAX_EXTENT_SECTORS * 512ULL)
+		return fail(FC_USAGE, text, "not an extent size; choose a power of two from 64K to "
+			    "16M");
+	return 0;
+}
+
+/* Two devices in the order given; *settled if the user said which is which. */
+static int get_devices(const struct args *a, const char *verb, struct device dev[2],
+		       bool *settled)
+{
+	const char *path[2] = { a->opt[OPT_FAST], a->opt[OPT_SLOW] };
+	int rc;
+
+	*settled = path[FAST] && path[SLOW];
+	if (!!path[FAST] != !!path[SLOW])
+		return fail(FC_USAGE, verb, "only one of --fast and --slow is given; give both, "
+			    "or name two devices");
+	if (*settled && a->n > 1)
+		return fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two members");
+	if (!*settled && a->n != 3)
+		return fail(FC_USAGE, verb, "needs a name and two devices; see fusionctl help %s",
+			    verb);
+	for (int i = 0; i < 2; i++) {
+		rc = device_get(path[i] ? path[i] : a->word[1 + i], &dev[i]);
+		if (rc)
+			return rc;
+	}
+	if (device_same(&dev[0], &dev[1]))
+		return fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two different "
+			    "ones", dev[0].path);
+	for (int i = 0; i < 2; i++)
+		if (dev[i].read_only)
+			return fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable device");
+	return 0;
+}
+
+static int settle_roles(struct device dev[2])
+{
+	const struct role_fact fact[2] = {
+		{ dev[0].sectors, dev[0].rotational }, { dev[1].sectors, dev[1].rotational },
+	};
+	char why[160], size[2][SIZE_TEXT];
+	struct device tmp;
+	int slow;
+
+	slow = choose_slow(fact, why, sizeof(why));
+	if (slow < 0)
+		return fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is the slow "
+			    "one: %s; say it with --fast and --slow",
+			    size_text(size[0], dev[0].sectors << 9), dev[1].path,
+			    size_text(size[1], dev[1].sectors << 9), why);
+	if (slow != SLOW) {
+		tmp = dev[0];
+		dev[0] = dev[1];
+		dev[1] = tmp;
+	}
+	printf("fast is %s, slow is %s: %s\n", dev[FAST].path, dev[SLOW].path, why);
+	return 0;
+}
+
+static int lay_out(struct plan *p, u32 extent_sectors)
+{
+	struct fusion_sb *sb = &p->sb;
+	const char *why, *thing;
+	int err, cut;
+
+	err = fusion_sb_plan(sb, p->dev[FAST].sectors, p->dev[SLOW].sectors, extent_sectors, &why);
+	if (err) {
+		thing = !strncmp(why, "slow", 4) ? p->dev[SLOW].path :
+			!strncmp(why, "fast", 4) ? p->dev[FAST].path : p->name;
+		cut = strcspn(why, ":");
+		return fail(err == -ENOSPC ? FC_MEMBER : FC_USAGE, thing, "%.*s;%s", cut, why,
+			    extent_sectors == FUSION_MIN_EXTENT_SECTORS && err == -ENOSPC ?
+			    " use a bigger device" : why[cut] ? why + cut + 1 : "");
+	}
+	uuid_generate_random(sb->set_uuid);
+	uuid_generate_random(sb->dev_uuid);
+	uuid_generate_random(sb->peer_uuid);
+	memcpy(sb->label, p->name, strnlen(p->name, FUSION_LABEL_SIZE));
+	ident_set(&sb->self, &p->dev[FAST]);
+	ident_set(&sb->peer, &p->dev[SLOW]);
+	sb->create_time = time(NULL);
+	return 0;
+}
+
+/* Keep everyone else out from here on; what is in use is refused without appeal. */
+static int claim(const struct device *dev, int *fd)
+{
+	char user[512];
+
+	if (device_user(dev->devno, user, sizeof(user)))
+		return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
+	*fd = open(dev->path, O_RDWR | O_EXCL | O_CLOEXEC);
+	if (*fd >= 0)
+		return 0;
+	if (errno != EBUSY)
+		return fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the device",
+			    strerror(errno));
+	if (!device_opener(dev->devno, user, sizeof(user)))
+		snprintf(user, sizeof(user), "is in use by the kernel");
+	return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
+}
+
+static int check_content(struct plan *p, int i, bool force)
+{
+	bool found;
+	int rc;
+
+	rc = probe_signature(&p->dev[i], &found, p->content[i], sizeof(p->content[i]));
+	if (rc)
+		return rc;
+	if (found && !force)
+		return fail(FC_REFUSED, p->dev[i].path, "carries %s; if that can go, add --force",
+			    p->content[i]);
+	return 0;
+}
+
+static void show(const struct plan *p)
+{
+	static const char *const headings[] = {
+		"ROLE", "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL
+	};
+	uint64_t bytes = (uint64_t)p->sb.nr_lexts * p->sb.extent_sectors << 9;
+	struct libscols_table *tb = table_new(headings);
+	char size[SIZE_TEXT], extent[SIZE_TEXT], ident[160];
+
+	for (int i = 0; i < 2; i++) {
+		const char *cells[] = {
+			role_name[i], p->dev[i].path, size_text(size, p->dev[i].sectors << 9),
+			ident, p->content[i][0] ? p->content[i] : "nothing known",
+		};
+
+		device_ident(&p->dev[i], ident, sizeof(ident));
+		table_row(tb, cells);
+	}
+	table_print(tb);
+	printf("%s: %s, %u extents of %s\n", p->name, size_text(size, bytes), p->sb.nr_lexts,
+	       size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
+}
+
+static int ask(const struct plan *p)
+{
+	char answer[16];
+
+	if (!isatty(STDIN_FILENO))
+		return fail(FC_REFUSED, p->name, "all data on %s and %s would be lost and there is "
+			    "nobody to ask; add --yes", p->dev[FAST].path, p->dev[SLOW].path);
+	printf("All data on %s and %s will be lost; type yes: ", p->dev[FAST].path,
+	       p->dev[SLOW].path);
+	fflush(stdout);
+	if (!fgets(answer, sizeof(answer), stdin))
+		*answer = 0;
+	answer[strcspn(answer, "\n")] = 0;
+	if (!strcasecmp(answer, "yes") || !strcasecmp(answer, "y"))
+		return 0;
+	return fail(FC_REFUSED, p->name, "nothing was changed; answer yes to go on");
+}
+
+static int prepare(const struct args *a, struct plan *p, bool and_open)
+{
+	unsigned int version[3];
+	bool found, settled;
+	u32 extent_sectors = 0;
+	int rc;
+
+	rc = check_name(p->name);
+	if (!rc)
+		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
+	if (!rc)
+		rc = get_devices(a, and_open ? "create" : "format", p->dev, &settled);
+	if (!rc && !settled)
+		rc = settle_roles(p->dev);
+	if (!rc)
+		rc = lay_out(p, extent_sectors);
+	if (!rc && and_open)
+		rc = check_name_free(p->name);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = claim(&p->dev[i], &p->fd[i]);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = check_content(p, i, a->opt[OPT_FORCE]);
+	if (!rc && and_open)
+		rc = dm_target_version(true, version, &found);
+	return rc;
+}
+
+/* The exclusive opens have to end before the kernel can have the devices. */
+static void release(struct plan *p)
+{
+	for (int i = 0; i < 2; i++) {
+		if (p->fd[i] >= 0)
+			close(p->fd[i]);
+		p->fd[i] = -1;
+	}
+}
+
+static int open_new(const struct plan *p)
+{
+	struct member *fast, *slow = NULL;
+	int rc;
+
+	rc = load_member(p->dev[FAST].path, &fast);
+	if (!rc)
+		rc = load_member(p->dev[SLOW].path, &slow);
+	if (!rc)
+		rc = open_set(p->name, fast, slow);
+	if (!rc)
+		printf("/dev/mapper/%s is ready\n", p->name);
+	free_members(fast);
+	free_members(slow);
+	return rc;
+}
+
+static int make_set(const struct args *a, bool and_open)
+{
+	struct plan p = { .name = a->n ? a->word[0] : DEFAULT_NAME, .fd = { -1, -1 } };
+	int rc;
+
+	rc = prepare(a, &p, and_open);
+	if (!rc) {
+		show(&p);
+		if (a->opt[OPT_DRY_RUN])
+			goto out;
+		rc = a->opt[OPT_YES] ? 0 : ask(&p);
+	}
+	if (!rc)
+		rc = write_set(p.dev, p.fd, &p.sb);
+	release(&p);
+	if (!rc && and_open)
+		rc = open_new(&p);
+out:
+	release(&p);
+	device_put(&p.dev[0]);
+	device_put(&p.dev[1]);
+	return rc;
+}
+
+int cmd_create(const struct args *a)
+{
+	return make_set(a, true);
+}
+
+int cmd_format(const struct args *a)
+{
+	return make_set(a, false);
+}

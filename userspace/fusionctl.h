@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fusionctl: create, open, inspect and tune dm-fusion sets.
+ *
+ * main.c		verbs, options, help
+ * message.c		errors, and what is printed for people
+ * size.c		sizes, numbers and names as people write them
+ * device.c		block devices: what they are
+ * busy.c		block devices: who uses them
+ * probe.c		block devices: what is on them
+ * role.c		which of two devices is the slow one
+ * super.c		superblocks on a member
+ * scan.c		members among all block devices
+ * format.c		verbs create and format: what is allowed, and the question
+ * write.c		the same: what is written
+ * activate.c		verbs open and close
+ * dm.c			device mapper
+ * kmsg.c		the kernel's reason for a refusal
+ * status-parse.c	the status line
+ * status.c, list.c	verbs status and list
+ * tune.c		verbs set, promote and demote
+ * map.c		verb map: numbers and JSON
+ * map-term.c		the map drawn in a terminal
+ * map-svg.c		the map drawn to a file
+ *
+ * A function that returns an int and is not said to do otherwise returns 0 or an
+ * exit code (enum exit_code) after it has reported the error with fail().
+ */
+#ifndef FUSIONCTL_H
+#define FUSIONCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define FUSIONCTL_VERSION	"0.1.0"
+#define JSON_VERSION		1
+
+enum exit_code {
+	FC_OK		= 0,
+	FC_FAILED	= 1,
+	FC_USAGE	= 2,
+	FC_REFUSED	= 3,	/* for safety; an option or an answer may allow it */
+	FC_MEMBER	= 4,	/* wrong or missing member */
+	FC_BUSY		= 5,
+	FC_NO_MODULE	= 6,
+	FC_DAMAGED	= 7,
+};
+
+/* Index of the members, in the format and in the kernel's interfaces. */
+#define FAST	0
+#define SLOW	1
+
+extern const char *const role_name[2];
+
+/* -- main.c ----------------------------------------------------------------- */
+
+enum option_id {
+	OPT_FAST,
+	OPT_SLOW,
+	OPT_EXTENT_SIZE,
+	OPT_YES,
+	OPT_FORCE,
+	OPT_DRY_RUN,
+	OPT_JSON,
+	OPT_WATCH,
+	OPT_SVG,
+	OPT_WIDTH,
+	OPT_COLOR,
+	OPT_HELP,
+	OPT_NR
+};
+
+/* What was given to a verb: NULL for an option that was not, "" for a flag that was. */
+struct args {
+	const char *opt[OPT_NR];
+	int n;
+	char **word;
+};
+
+int cmd_create(const struct args *a);
+int cmd_format(const struct args *a);
+int cmd_open(const struct args *a);
+int cmd_close(const struct args *a);
+int cmd_list(const struct args *a);
+int cmd_status(const struct args *a);
+int cmd_set(const struct args *a);
+int cmd_promote(const struct args *a);
+int cmd_demote(const struct args *a);
+int cmd_map(const struct args *a);
+int cmd_version(const struct args *a);
+
+/* -- message.c --------------------------------------------------------------- */
+
+/*
+ * Print "fusionctl: <thing>: <fmt ...>" as one line to stderr, whatever the arguments
+ * contain, and return @rc. The text ends with "; " and the remedy.
+ */
+int fail(int rc, const char *thing, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same for what is worth knowing and no reason to stop. */
+void warn(const char *thing, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Does stdout understand escape sequences and UTF-8? */
+enum color { COLOR_NONE, COLOR_256, COLOR_TRUE };
+int color_mode(const char *when, enum color *mode);
+bool utf8_output(void);
+unsigned int terminal_width(void);
+
+/* Write pretty-printed JSON and a newline; drops the object. */
+struct json_object;
+void print_json(struct json_object *o, bool one_line);
+struct json_object *json_base(void);
+void json_add_u64(struct json_object *o, const char *key, uint64_t v);
+void json_add_str(struct json_object *o, const char *key, const char *v);
+
+/* A table of libsmartcols that goes to stdout: "NAME" flush left, ">SIZE" flush right. */
+struct libscols_table;
+struct libscols_table *table_new(const char *const headings[]);
+void table_row(struct libscols_table *tb, const char *const cells[]);
+void table_print(struct libscols_table *tb);
+
+/* -- size.c ------------------------------------------------------------------- */
+
+#define SIZE_TEXT	24
+
+/* "1.5G" for bytes; returns @buf. */
+char *size_text(char buf[SIZE_TEXT], uint64_t bytes);
+/* "64K", "1.5G", "4096": false if it is none or beyond 2^63. */
+bool parse_size(const char *s, uint64_t *bytes);
+/* Decimal digits and nothing else, up to @max. */
+bool parse_number(const char *s, uint64_t max, uint64_t *v);
+/* "7" or "7-9", extents below 2^28. */
+bool parse_range(const char *s, uint64_t *first, uint64_t *last);
+
+#define UUID_TEXT	37
+char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
+
+/* May a set be called this? Exit code FC_USAGE otherwise. */
+int check_name(const char *name);
+bool valid_name(const char *name);
+
+/* -- device.c ------------------------------------------------------------------ */
+
+#define IDENT_TEXT	64
+
+struct device {
+	const char *path;	/* as the user gave it, owned */
+	dev_t devno;
+	dev_t disk;		/* whole disk it is a partition of, or itself */
+	uint64_t sectors;
+	bool read_only;
+	int rotational;		/* 1, 0, or -1 if the kernel does not say */
+	char model[IDENT_TEXT];	/* of what lies beneath partitions, loops and mappings */
+	char serial[IDENT_TEXT];
+	char backing[256];	/* file under a loop device, or "" */
+};
+
+int device_get(const char *path, struct device *dev);
+void device_put(struct device *dev);
+/* Is it the same storage? */
+bool device_same(const struct device *a, const struct device *b);
+/* "Samsung SSD 860, serial S4EV" or "" */
+void device_ident(const struct device *dev, char *buf, size_t size);
+
+/* Value of a sysfs attribute of a block device, without the newline. */
+bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
+/* Is there such a file or directory? */
+bool sysfs_has(dev_t devno, const char *attr);
+/* The disk a partition is on; otherwise the device itself. */
+dev_t sysfs_disk(dev_t devno);
+/* "sda1", "dm-0", or "8:1" if it is gone. */
+void sysfs_name(dev_t devno, char *buf, size_t size);
+/* Path of its node, /dev/mapper/NAME for mappings. */
+void device_node(dev_t devno, char *buf, size_t size);
+bool parse_devno(const char *s, dev_t *devno);
+
+/* -- busy.c -------------------------------------------------------------------- */
+
+/* Say who uses a device, e.g. "is mounted on /home"; false if nobody is found. */
+bool device_user(dev_t devno, char *buf, size_t size);
+/* The same with processes that have the device open. */
+bool device_opener(dev_t devno, char *buf, size_t size);
+/* The remedy for what these two found. */
+const char *user_remedy(const char *user);
+
+/* -- probe.c -------------------------------------------------------------------- */
+
+/*
+ * Describe what is on the device in @buf: "ext4 (label home, uuid ...) at byte 1080".
+ * *found is false if there is nothing that libblkid or we know.
+ */
+int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
+/* Erase every signature that libblkid knows. */
+int wipe_signatures(const struct device *dev, int fd);
+
+/* -- role.c --------------------------------------------------------------------- */
+
+/* What decides; apart from struct device so that it can be tested without disks. */
+struct role_fact {
+	uint64_t sectors;
+	int rotational;
+};
+
+/*
+ * Which of two is the slow one: 0 or 1, or -1 if the facts do not settle it.
+ * @why says on what grounds.
+ */
+int choose_slow(const struct role_fact f[2], char *why, size_t size);
+
+/* -- super.c -------------------------------------------------------------------- */
+
+struct fusion_sb;
+struct fusion_disk_ident;
+
+enum member_state {
+	MEMBER_NONE,		/* no superblock of ours */
+	MEMBER_OK,
+	MEMBER_DAMAGED,		/* ours, no copy is valid */
+	MEMBER_UNKNOWN,		/* of a newer release */
+	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
+};
+
+/*
+ * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
+ * says what is wrong with the other copy; with MEMBER_DAMAGED, MEMBER_UNKNOWN and
+ * MEMBER_SHRUNK *why says why. Return: 0 or -errno of the read.
+ */
+int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
+	       const char **why);
+/* Open a device for metadata I/O, past the page cache, which the kernel's target bypasses. */
+int open_direct(const char *path, int flags);
+
+void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
+void ident_set(struct fusion_disk_ident *id, const struct device *dev);
+
+/* -- scan.c ---------------------------------------------------------------------- */
+
+struct member {
+	struct member *next;
+	char path[64];
+	dev_t devno;
+	uint64_t sectors;
+	enum member_state state;
+	const char *why;
+	struct fusion_sb *sb;
+};
+
+/* Every block device with a superblock of ours; those it can't read are left out. */
+int scan_members(struct member **list);
+/* One given device; fails if it is no member that can be used. */
+int load_member(const char *path, struct member **m);
+void free_members(struct member *list);
+
+/*
+ * The one device that is member @uuid of a set, or NULL. Of devices stacked on each other,
+ * e.g. the paths of a multipath device, it is the topmost; two that are not are an error.
+ */
+int find_member(struct member *list, const unsigned char uuid[16], struct member **m);
+
+/* -- write.c ------------------------------------------------------------------------ */
+
+/*
+ * Make a set of two devices that are opened at @fd, exclusively and for writing. Nothing
+ * of them is a member before the last block is written. Reads everything back.
+ */
+int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast);
+
+/* -- activate.c --------------------------------------------------------------------- */
+
+/* Activate the set of these two members, in either order, as @name. */
+int open_set(const char *name, struct member *a, struct member *b);
+/* Fail if there is a mapped device of that name, unless it is a remnant, which it removes. */
+int check_name_free(const char *name);
+
+/* -- dm.c ----------------------------------------------------------------------------- */
+
+#define DM_PREFIX	"FUSION-"
+
+struct mapping {
+	struct mapping *next;
+	char name[128];
+	char uuid[130];
+	dev_t devno;
+	int open_count;
+	bool exists;
+	bool live;		/* has a table */
+	bool suspended;
+	uint64_t sectors;
+	char target[32];	/* of its first table line */
+	char *params;		/* rest of that line, or of the status */
+};
+
+enum mapping_info { MAPPING_INFO, MAPPING_TABLE, MAPPING_STATUS };
+
+void dm_setup(void);
+/* By name, or by uuid if name is NULL. */
+int dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m);
+void dm_put(struct mapping *m);
+/* All that are sets of ours. */
+int dm_list(enum mapping_info what, struct mapping **list);
+void dm_free_list(struct mapping *list);
+/* As dm_get(), but fails unless it is an open set of ours. */
+int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
+
+/* Return 0 or -errno, without a message. */
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params);
+int dm_remove(const char *name);
+
+/* Send a message; the answer, if any, is to be freed. */
+int dm_message(const char *name, const char *message, char **answer);
+/* Version of the target in the kernel; loads the module if it has to. */
+int dm_target_version(bool load, unsigned int version[3], bool *found);
+
+/* -- kmsg.c ------------------------------------------------------------------------------ */
+
+/* Start listening; -1 if that is not possible, which kmsg_reason() copes with. */
+int kmsg_open(void);
+/* What the kernel said about fusion since; closes it. "" if nothing. */
+void kmsg_reason(int fd, char *buf, size_t size);
+
+/* -- status-parse.c ----------------------------------------------------------------------- */
+
+#define STATUS_VERSION		1
+#define STATUS_MAX_OPTIONS	32
+
+struct fusion_status {
+	char mode[8];		/* rw, ro, fail */
+	uint64_t extent_sectors;
+	uint64_t used[2], total[2];
+	uint64_t mapped, extents;
+	uint64_t journal_used, journal_size;
+	uint64_t reads[2], writes[2];
+	uint64_t promotions, demotions, cancelled, in_flight;
+	uint64_t open, quarantined;
+	uint64_t commits, checkpoints, slow_flushes;
+	uint64_t reserve_free, reserve;
+	unsigned int nr_options;
+	struct {
+		char key[24];
+		char value[24];
+	} option[STATUS_MAX_OPTIONS];
+	bool needs_check;
+};
+
+/*
+ * Parse what follows "fusion " in the status line, strictly: Documentation/dm-fusion.rst.
+ * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
+ */
+const char *parse_status(const char *line, struct fusion_status *st);
+
+/* -- status.c ------------------------------------------------------------------------------- */
+
+/* An open set as the verbs show it. */
+struct set {
+	struct mapping m;
+	dev_t member[2];
+	struct fusion_status st;
+};
+
+int set_get(const char *name, struct set *set);
+void set_put(struct set *set);
+
+/* -- map.c ----------------------------------------------------------------------------------- */
+
+#define MAP_MAX_CELLS	4096
+
+struct cell {
+	uint64_t first, count, fast, slow, mean, max;
+};
+
+struct heat_map {
+	const char *name;
+	uint64_t extents;
+	uint64_t extent_bytes;
+	unsigned int nr;
+	uint64_t hottest;	/* largest mean of all cells */
+	struct cell *cell;
+};
+
+/* Height of a cell's heat in 0..@steps: logarithmic, and not 0 if there is any. */
+unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps);
+
+void map_draw(const struct heat_map *map, unsigned int width, enum color color);
+int map_svg(const struct heat_map *map, unsigned int width, const char *path);
+
+#endif

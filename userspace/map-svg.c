@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The map drawn to a file: as in the terminal, and a cell says its numbers when pointed at. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+#define CELL	10
+#define GAP	1
+#define LEFT	64
+#define TOP	40
+#define BOTTOM	36
+
+/* Between slow (blue) and fast (orange), by the share of the cell's extents. */
+static void mix(const struct cell *c, unsigned int shade, char buf[8])
+{
+	static const unsigned char fast[3] = { 0xff, 0x98, 0x20 }, slow[3] = { 0x5a, 0x9c, 0xf0 };
+	uint64_t mapped = c->fast + c->slow;
+	unsigned int rgb[3];
+
+	for (int i = 0; i < 3; i++)
+		rgb[i] = (fast[i] * c->fast + slow[i] * c->slow) / mapped / shade;
+	snprintf(buf, 8, "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
+}
+
+static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c, unsigned int x,
+		      unsigned int y)
+{
+	unsigned int h = heat_height(map, c, CELL - GAP);
+	char size[SIZE_TEXT], offset[SIZE_TEXT], dark[8], bright[8];
+
+	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64 " slow, %" PRIu64
+		" unused; heat %" PRIu64 ", at most %" PRIu64 "</title>",
+		size_text(size, c->count * map->extent_bytes),
+		size_text(offset, c->first * map->extent_bytes), c->fast, c->slow,
+		c->count - c->fast - c->slow, c->mean, c->max);
+	if (c->fast + c->slow) {
+		mix(c, 3, dark);
+		mix(c, 1, bright);
+		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>", x, y, dark);
+		if (h)
+			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"/>", x,
+				y + CELL - GAP - h, CELL - GAP, h, bright);
+	} else {
+		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
+	}
+	fputs("</g>\n", f);
+}
+
+static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
+{
+	static const struct {
+		const char *color, *text;
+	} key[] = { { "#ff9820", "fast" }, { "#5a9cf0", "slow" }, { "#2c2c2c", "unused" } };
+	unsigned int x = LEFT;
+	char size[SIZE_TEXT];
+
+	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++, x += 70)
+		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>"
+			"<text x=\"%u\" y=\"%u\">%s</text>\n", x, y, key[i].color, x + CELL + 4,
+			y + CELL - GAP, key[i].text);
+	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %" PRIu64
+		"</text>\n", x, y + CELL - GAP, size_text(size, map->cell[0].count *
+		map->extent_bytes), map->hottest);
+}
+
+static void draw(FILE *f, const struct heat_map *map, unsigned int width)
+{
+	unsigned int columns = map->nr < width ? map->nr : width;
+	unsigned int rows = (map->nr + columns - 1) / columns;
+	unsigned int w = LEFT + columns * CELL + CELL, h = TOP + rows * CELL + BOTTOM;
+	char size[SIZE_TEXT];
+
+	if (w < 680)
+		w = 680;	/* the legend */
+	/* a valid name of a set has nothing in it that XML would mind */
+	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
+		"height=\"%u\">\n<title>%s</title>\n"
+		"<style>.c{width:%upx;height:%upx} text{font:11px sans-serif;fill:#ddd}</style>\n"
+		"<rect width=\"%u\" height=\"%u\" fill=\"#161616\"/>\n"
+		"<text x=\"%u\" y=\"24\" style=\"font-size:15px\">%s, %s</text>\n",
+		w, h, w, h, map->name, CELL - GAP, CELL - GAP, w, h, LEFT, map->name,
+		size_text(size, map->extents * map->extent_bytes));
+	for (unsigned int i = 0; i < map->nr; i++) {
+		unsigned int y = TOP + i / columns * CELL;
+
+		if (!(i % columns))
+			fprintf(f, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%s</text>\n",
+				LEFT - 6, y + CELL - GAP,
+				size_text(size, map->cell[i].first * map->extent_bytes));
+		draw_cell(f, map, &map->cell[i], LEFT + i % columns * CELL, y);
+	}
+	draw_legend(f, map, TOP + rows * CELL + CELL);
+	fputs("</svg>\n", f);
+}
+
+int map_svg(const struct heat_map *map, unsigned int width, const char *path)
+{
+	bool to_stdout = !strcmp(path, "-");
+	FILE *f = to_stdout ? stdout : fopen(path, "we");
+	bool bad;
+
+	if (!f)
+		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+	draw(f, map, width);
+	bad = fflush(f) || ferror(f);
+	if (!to_stdout)
+		bad |= !!fclose(f);
+	return bad ? fail(FC_FAILED, path, "can't write it: %s; is the disk full?", strerror(errno)) :
+	       0;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The map in a terminal, a cell for a range of extents: the colour says which member,
+ * the height of the block how hot. Without colour letters stand for the members, and
+ * the heat is in a line of its own.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "fusionctl.h"
+
+enum tier { UNMAPPED, ALL_SLOW, MOSTLY_SLOW, EVEN, MOSTLY_FAST, ALL_FAST, TIERS };
+
+static const struct {
+	char letter;
+	unsigned char fg256, bg256;
+	unsigned char rgb[3];
+} looks[TIERS] = {
+	[UNMAPPED]    = { '.', 240, 0, { 0x60, 0x60, 0x60 } },
+	[ALL_SLOW]    = { 'S', 75, 18, { 0x5a, 0x9c, 0xf0 } },
+	[MOSTLY_SLOW] = { 's', 105, 54, { 0x84, 0x8a, 0xc8 } },
+	[EVEN]	      = { 'm', 140, 53, { 0xb0, 0x80, 0xa0 } },
+	[MOSTLY_FAST] = { 'f', 173, 88, { 0xd8, 0x80, 0x60 } },
+	[ALL_FAST]    = { 'F', 214, 94, { 0xff, 0x98, 0x20 } },
+};
+
+static enum tier tier_of(const struct cell *c)
+{
+	uint64_t mapped = c->fast + c->slow;
+
+	if (!mapped)
+		return UNMAPPED;
+	if (!c->fast || !c->slow)
+		return c->fast ? ALL_FAST : ALL_SLOW;
+	return c->fast > mapped - mapped / 3 ? MOSTLY_FAST : c->fast < mapped / 3 ? MOSTLY_SLOW : EVEN;
+}
+
+static void set_color(enum tier t, enum color color)
+{
+	const unsigned char *c = looks[t].rgb;
+
+	if (t == UNMAPPED)
+		printf("\033[0;38;5;%um", looks[t].fg256);
+	else if (color == COLOR_256)
+		printf("\033[38;5;%u;48;5;%um", looks[t].fg256, looks[t].bg256);
+	else
+		printf("\033[38;2;%u;%u;%u;48;2;%u;%u;%um", c[0], c[1], c[2], c[0] / 4, c[1] / 4,
+		       c[2] / 4);
+}
+
+/* 0 to 8 eighths of a cell, or 0 to 9 as a digit. */
+static void put_heat(const struct heat_map *map, const struct cell *c, bool utf8)
+{
+	unsigned int h = heat_height(map, c, utf8 ? 8 : 9);
+
+	if (!h)
+		putchar(' ');
+	else if (utf8)
+		printf("\xe2\x96%c", 0x80 + h);
+	else
+		putchar('0' + h);
+}
+
+static void put_cell(const struct heat_map *map, const struct cell *c, enum color color,
+		     bool utf8, enum tier *last)
+{
+	enum tier t = tier_of(c);
+
+	if (t != *last)
+		set_color(t, color);
+	*last = t;
+	if (t == UNMAPPED)
+		fputs(utf8 ? "\xc2\xb7" : ".", stdout);
+	else
+		put_heat(map, c, utf8);
+}
+
+static void legend(const struct heat_map *map, enum color color, bool utf8)
+{
+	static const struct {
+		enum tier tier;
+		const char *text;
+	} shown[] = {
+		{ ALL_FAST, "fast" }, { EVEN, "both" }, { ALL_SLOW, "slow" }, { UNMAPPED, "unused" },
+	};
+	char size[SIZE_TEXT], extent[SIZE_TEXT];
+
+	printf("%*s", 8, "");
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		enum tier t = shown[i].tier;
+
+		if (color == COLOR_NONE) {
+			printf("%c %s  ", looks[t].letter, shown[i].text);
+			continue;
+		}
+		set_color(t, color);
+		fputs(t == UNMAPPED ? utf8 ? " \xc2\xb7" : " ." : utf8 ?
+		      "\xe2\x96\x83\xe2\x96\x86" : " 5", stdout);
+		printf("\033[0m %s  ", shown[i].text);
+	}
+	printf("%s: mean heat, logarithmic, up to %" PRIu64 "\n", utf8 ? "height" : "digit",
+	       map->hottest);
+	printf("%*sa cell is %s, %" PRIu64 " extent%s of %s\n", 8, "",
+	       size_text(size, map->cell[0].count * map->extent_bytes), map->cell[0].count,
+	       map->cell[0].count == 1 ? "" : "s", size_text(extent, map->extent_bytes));
+}
+
+void map_draw(const struct heat_map *map, unsigned int width, enum color color)
+{
+	bool utf8 = utf8_output();
+	char offset[SIZE_TEXT];
+	unsigned int i, end;
+
+	for (i = 0; i < map->nr; i = end) {
+		enum tier last = TIERS;
+
+		end = map->nr - i < width ? map->nr : i + width;
+		printf("%7s ", size_text(offset, map->cell[i].first * map->extent_bytes));
+		for (unsigned int j = i; j < end; j++) {
+			if (color == COLOR_NONE)
+				putchar(looks[tier_of(&map->cell[j])].letter);
+			else
+				put_cell(map, &map->cell[j], color, utf8, &last);
+		}
+		if (color == COLOR_NONE) {
+			printf("\n%*s", 8, "");
+			for (unsigned int j = i; j < end; j++)
+				put_heat(map, &map->cell[j], utf8);
+		} else {
+			fputs("\033[0m", stdout);
+		}
+		putchar('\n');
+	}
+	legend(map, color, utf8);
+}

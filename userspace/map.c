@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb map: what is where and how hot. */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+#define ROWS		16
+#define MARGIN		8	/* of a row's offset */
+#define SVG_WIDTH	96
+
+unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps)
+{
+	unsigned int h;
+
+	if (!c->mean)
+		return 0;
+	h = lround(log2(1.0 + c->mean) / log2(1.0 + map->hottest) * steps);
+	return h ? h : 1;
+}
+
+/* The kernel's answer: lines "first count fast slow mean max" that cover all extents. */
+static const char *parse_heat(char *text, struct heat_map *map)
+{
+	uint64_t next = 0;
+	struct cell *c;
+	char *line;
+	char end;
+
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (map->nr == MAP_MAX_CELLS)
+			return "too many lines";
+		c = &map->cell[map->nr++];
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %c", &c->first, &c->count, &c->fast, &c->slow, &c->mean, &c->max,
+			   &end) != 6)
+			return "a line is not six numbers";
+		if (c->first != next || !c->count || c->count > map->extents - next ||
+		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max)
+			return "the numbers contradict each other";
+		next += c->count;
+		if (c->mean > map->hottest)
+			map->hottest = c->mean;
+	}
+	return next == map->extents ? NULL : "it does not cover all extents";
+}
+
+static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
+{
+	char msg[32], *answer;
+	struct set set;
+	const char *why;
+	int rc, err;
+
+	memset(map, 0, sizeof(*map));
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	map->name = name;
+	map->extents = set.st.extents;
+	map->extent_bytes = set.st.extent_sectors << 9;
+	set_put(&set);
+	if (cells > MAP_MAX_CELLS)
+		cells = MAP_MAX_CELLS;
+	if (cells > map->extents)
+		cells = map->extents;
+	snprintf(msg, sizeof(msg), "heat %u", cells);
+	err = dm_message(name, msg, &answer);
+	if (err)
+		return fail(FC_FAILED, name, "the kernel does not give the map: %s; see dmesg",
+			    strerror(-err));
+	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
+	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
+	if (why)
+		rc = fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching versions of "
+			  "fusionctl and dm-fusion", why);
+	free(answer);
+	return rc;
+}
+
+static void map_json(const struct heat_map *map)
+{
+	struct json_object *o = json_base(), *cells = json_object_new_array(), *cell;
+
+	json_add_str(o, "name", map->name);
+	json_add_u64(o, "extent_bytes", map->extent_bytes);
+	json_add_u64(o, "extents", map->extents);
+	for (unsigned int i = 0; i < map->nr; i++) {
+		const struct cell *c = &map->cell[i];
+
+		cell = json_object_new_object();
+		json_add_u64(cell, "first", c->first);
+		json_add_u64(cell, "count", c->count);
+		json_add_u64(cell, "fast", c->fast);
+		json_add_u64(cell, "slow", c->slow);
+		json_add_u64(cell, "heat_mean", c->mean);
+		json_add_u64(cell, "heat_max", c->max);
+		json_object_array_add(cells, cell);
+	}
+	json_object_object_add(o, "cells", cells);
+	print_json(o, false);
+}
+
+int cmd_map(const struct args *a)
+{
+	const char *svg = a->opt[OPT_SVG], *text = a->opt[OPT_WIDTH];
+	unsigned int room = terminal_width();
+	struct heat_map map;
+	enum color color;
+	uint64_t width;
+	int rc;
+
+	width = svg ? SVG_WIDTH : room > MARGIN + 16 ? room - MARGIN : 16;
+	if (text && (!parse_number(text, 1024, &width) || !width))
+		return fail(FC_USAGE, text, "not a width; give 1 to 1024 cells");
+	rc = color_mode(a->opt[OPT_COLOR], &color);
+	if (!rc)
+		rc = get_heat(a->word[0], width * ROWS, &map);
+	if (rc)
+		return rc;
+	if (a->opt[OPT_JSON])
+		map_json(&map);
+	else if (!svg)
+		map_draw(&map, width, color);
+	if (svg)
+		rc = map_svg(&map, width, svg);
+	free(map.cell);
+	return rc;
+}

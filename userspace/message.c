@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What fusionctl says: errors, tables, JSON. */
+#include <json-c/json.h>
+#include <langinfo.h>
+#include <libsmartcols/libsmartcols.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+
+const char *const role_name[2] = { "fast", "slow" };
+
+/* Labels and serial numbers come from disks: they must not break the line, or the terminal. */
+static void say(const char *thing, const char *fmt, va_list ap)
+{
+	char line[1024];
+	int n;
+
+	n = snprintf(line, sizeof(line), "fusionctl: %s: ", thing);
+	if (n < 0 || (size_t)n >= sizeof(line))
+		n = 0;
+	vsnprintf(line + n, sizeof(line) - n, fmt, ap);
+	for (unsigned char *p = (unsigned char *)line; *p; p++)
+		if (*p < ' ' || *p == 0x7f)
+			*p = '?';
+	fflush(stdout);
+	fprintf(stderr, "%s\n", line);
+}
+
+int fail(int rc, const char *thing, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(thing, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+void warn(const char *thing, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(thing, fmt, ap);
+	va_end(ap);
+}
+
+int color_mode(const char *when, enum color *mode)
+{
+	const char *term = getenv("TERM"), *depth = getenv("COLORTERM"), *no = getenv("NO_COLOR");
+
+	*mode = COLOR_NONE;
+	if (when && !strcmp(when, "never"))
+		return 0;
+	if (!when || !strcmp(when, "auto")) {
+		if ((no && *no) || !isatty(STDOUT_FILENO) || !term || !strcmp(term, "dumb"))
+			return 0;
+	} else if (strcmp(when, "always")) {
+		return fail(FC_USAGE, when, "not a choice for --color; give auto, always or never");
+	}
+	*mode = depth && (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit")) ?
+		COLOR_TRUE : COLOR_256;
+	return 0;
+}
+
+bool utf8_output(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+unsigned int terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize ws;
+	uint64_t n;
+
+	if (columns && parse_number(columns, 10000, &n) && n)
+		return n;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col)
+		return ws.ws_col;
+	return 80;
+}
+
+struct json_object *json_base(void)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "version", JSON_VERSION);
+	return o;
+}
+
+void json_add_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+void json_add_str(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, v ? json_object_new_string(v) : NULL);
+}
+
+void print_json(struct json_object *o, bool one_line)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	flags |= one_line ? JSON_C_TO_STRING_PLAIN :
+		 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+	puts(json_object_to_json_string_ext(o, flags));
+	fflush(stdout);
+	json_object_put(o);
+}
+
+struct libscols_table *table_new(const char *const headings[])
+{
+	struct libscols_table *tb = scols_new_table();
+
+	for (; tb && *headings; headings++) {
+		bool right = **headings == '>';
+
+		scols_table_new_column(tb, *headings + right, 0, right ? SCOLS_FL_RIGHT : 0);
+	}
+	return tb;
+}
+
+void table_row(struct libscols_table *tb, const char *const cells[])
+{
+	struct libscols_line *line = tb ? scols_table_new_line(tb, NULL) : NULL;
+
+	for (size_t i = 0; line && i < scols_table_get_ncols(tb); i++)
+		scols_line_set_data(line, i, cells[i]);
+}
+
+void table_print(struct libscols_table *tb)
+{
+	if (tb)
+		scols_print_table(tb);
+	scols_unref_table(tb);
+}

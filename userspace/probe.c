@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Block devices: what is on them. libblkid knows everyone's signatures but ours,
+ * we know ours; a device is free only if both say so.
+ */
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+static blkid_probe new_probe(int fd)
+{
+	blkid_probe pr = blkid_new_probe();
+
+	if (pr && !blkid_probe_set_device(pr, fd, 0, 0) &&
+	    !blkid_probe_enable_superblocks(pr, 1) &&
+	    !blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID |
+					       BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC |
+					       BLKID_SUBLKS_BADCSUM) &&
+	    !blkid_probe_enable_partitions(pr, 1) &&
+	    !blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC))
+		return pr;
+	blkid_free_probe(pr);
+	return NULL;
+}
+
+static const char *value(blkid_probe pr, const char *name)
+{
+	const char *data;
+
+	return blkid_probe_lookup_value(pr, name, &data, NULL) ? NULL : data;
+}
+
+/* One signature: "ext4 (label home, uuid 1234-...) at byte 1080" */
+static void describe(blkid_probe pr, char *buf, size_t size)
+{
+	const char *type = value(pr, "TYPE"), *label = value(pr, "LABEL");
+	const char *uuid = value(pr, "UUID"), *offset = value(pr, "SBMAGIC_OFFSET");
+	const char *table = value(pr, "PTTYPE");
+
+	if (!type && table) {
+		uuid = value(pr, "PTUUID");
+		offset = value(pr, "PTMAGIC_OFFSET");
+	}
+	snprintf(buf, size, "%s%s%s%s%s%s%s%s%s%s", type ? type : table ? table : "something",
+		 type || !table ? "" : " partition table",
+		 label || uuid ? " (" : "", label ? "label " : "", label ? label : "",
+		 label && uuid ? ", " : "", uuid ? "uuid " : "", uuid ? uuid : "",
+		 label || uuid ? ")" : "", offset ? " at byte " : "");
+	if (offset)
+		snprintf(buf + strlen(buf), size - strlen(buf), "%s", offset);
+}
+
+static int probe_ours(const struct device *dev, bool *found, char *buf, size_t size)
+{
+	enum member_state state;
+	char uuid[UUID_TEXT];
+	struct fusion_sb sb;
+	const char *why;
+	int fd, err;
+
+	fd = open_direct(dev->path, O_RDONLY);
+	if (fd < 0)
+		return fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
+			    strerror(errno));
+	err = super_read(fd, dev->sectors, &state, &sb, &why);
+	close(fd);
+	if (err)
+		return fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
+			    strerror(-err));
+	*found = state != MEMBER_NONE;
+	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
+		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
+			 role_name[sb.role], sb.label, uuid_text(uuid, sb.set_uuid));
+	else if (*found)
+		snprintf(buf, size, "a damaged or newer member of a fusion set");
+	return 0;
+}
+
+int probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
+{
+	blkid_probe pr;
+	size_t used;
+	int fd, rc;
+
+	*buf = 0;
+	rc = probe_ours(dev, found, buf, size);
+	if (rc || *found)
+		return rc;
+	fd = open(dev->path, O_RDONLY | O_CLOEXEC);
+	pr = fd < 0 ? NULL : new_probe(fd);
+	if (!pr) {
+		if (fd >= 0)
+			close(fd);
+		return fail(FC_FAILED, dev->path, "can't look for data on it: %s; check the device",
+			    strerror(errno));
+	}
+	while (!(rc = blkid_do_probe(pr))) {
+		used = strlen(buf);
+		if (used + 32 > size)
+			continue;
+		if (*found)
+			used += snprintf(buf + used, size - used, ", ");
+		describe(pr, buf + used, size - used);
+		*found = true;
+	}
+	blkid_free_probe(pr);
+	close(fd);
+	if (rc < 0)
+		return fail(FC_FAILED, dev->path, "can't look for data on it: %s; check the device",
+			    strerror(errno));
+	return 0;
+}
+
+int wipe_signatures(const struct device *dev, int fd)
+{
+	blkid_probe pr = new_probe(fd);
+	int rc, rounds = 0;
+
+	/* the bound is for a device that does not keep what is written to it */
+	while (pr && !(rc = blkid_do_probe(pr)) && rounds++ < 256)
+		if (blkid_do_wipe(pr, false))
+			break;
+	if (!pr || rc != 1) {
+		rc = fail(FC_FAILED, dev->path, "can't erase the old signatures: %s; try "
+			  "wipefs -a on it", strerror(errno ? errno : EIO));
+	} else {
+		rc = fsync(fd) ? fail(FC_FAILED, dev->path, "write failed: %s; check the device",
+				      strerror(errno)) : 0;
+	}
+	blkid_free_probe(pr);
+	return rc;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which of two devices is the slow one.
+ *
+ * The kernel's rotational flag decides if the two differ in it, unless the sizes
+ * contradict: a spinning disk smaller than the solid-state one is more likely a
+ * flag that lies, as behind USB bridges and in virtual machines, or a set that
+ * makes no sense. If both say the same, size decides if it is clear.
+ */
+#include "fusionctl.h"
+
+int choose_slow(const struct role_fact f[2], char *why, size_t size)
+{
+	int bigger = f[1].sectors > f[0].sectors;
+	bool clear = f[bigger].sectors / 2 > f[!bigger].sectors;
+	int spins;
+
+	if (f[0].rotational < 0 || f[1].rotational < 0 || f[0].rotational == f[1].rotational) {
+		const char *flag = f[0].rotational < 0 || f[1].rotational < 0 ?
+				   "the kernel does not say of both whether they are rotational" :
+				   f[0].rotational ? "both are rotational" : "neither is rotational";
+
+		snprintf(why, size, clear ? "%s, the slow one is much bigger" :
+			 "%s and their sizes are alike", flag);
+		return clear ? bigger : -1;
+	}
+	spins = f[1].rotational;
+	if (f[spins].sectors >= f[!spins].sectors) {
+		snprintf(why, size, "the slow one is rotational");
+		return spins;
+	}
+	snprintf(why, size, "the rotational one is the smaller");
+	return -1;
+}

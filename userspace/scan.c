@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Members among all block devices. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+static void free_member(struct member *m)
+{
+	if (m)
+		free(m->sb);
+	free(m);
+}
+
+void free_members(struct member *list)
+{
+	struct member *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		free_member(list);
+	}
+}
+
+/* *m is NULL if the device has no superblock of ours. */
+static int read_member(const char *path, dev_t devno, uint64_t sectors, struct member **m)
+{
+	struct member *new = calloc(1, sizeof(*new));
+	int fd, err = -ENOMEM;
+
+	*m = NULL;
+	if (!new)
+		return err;
+	new->sb = calloc(1, sizeof(*new->sb));
+	fd = open_direct(path, O_RDONLY);
+	err = !new->sb ? -ENOMEM : fd < 0 ? -errno :
+	      super_read(fd, sectors, &new->state, new->sb, &new->why);
+	if (fd >= 0)
+		close(fd);
+	if (err || new->state == MEMBER_NONE) {
+		free_member(new);
+		return err;
+	}
+	snprintf(new->path, sizeof(new->path), "%s", path);
+	new->devno = devno;
+	new->sectors = sectors;
+	*m = new;
+	return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Floppies and optical drives take seconds to say that they are empty. */
+static int worth_a_look(const struct dirent *e)
+{
+	return *e->d_name != '.' && strncmp(e->d_name, "fd", 2) && strncmp(e->d_name, "sr", 2);
+}
+
+int scan_members(struct member **list)
+{
+	static const char class[] = "/sys/class/block";
+	struct member **tail = list, *m;
+	char attr[300], number[32], node[160];
+	struct dirent **entry;
+	uint64_t sectors;
+	dev_t devno;
+	FILE *f;
+	int n;
+
+	*list = NULL;
+	n = scandir(class, &entry, worth_a_look, by_name);
+	if (n < 0)
+		return fail(FC_FAILED, class, "%s; mount sysfs, or name both devices",
+			    strerror(errno));
+	for (int i = 0; i < n; i++) {
+		snprintf(attr, sizeof(attr), "%s/%s/dev", class, entry[i]->d_name);
+		free(entry[i]);
+		f = fopen(attr, "re");
+		if (!f)
+			continue;
+		if (fscanf(f, "%31s", number) == 1 && parse_devno(number, &devno) &&
+		    sysfs_read(devno, "size", number, sizeof(number)) &&
+		    parse_number(number, UINT64_MAX, &sectors) && sectors) {
+			device_node(devno, node, sizeof(node));
+			if (!read_member(node, devno, sectors, &m) && m) {
+				*tail = m;
+				tail = &m->next;
+			}
+		}
+		fclose(f);
+	}
+	free(entry);
+	return 0;
+}
+
+int load_member(const char *path, struct member **m)
+{
+	char was[SIZE_TEXT], is[SIZE_TEXT];
+	struct device dev;
+	int rc, err;
+
+	*m = NULL;
+	rc = device_get(path, &dev);
+	if (rc)
+		return rc;
+	err = read_member(path, dev.devno, dev.sectors, m);
+	device_put(&dev);
+	if (err)
+		return fail(FC_FAILED, path, "can't read it: %s; check the device", strerror(-err));
+	if (!*m)
+		return fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
+			    "those there are");
+	switch ((*m)->state) {
+	case MEMBER_OK:
+		return 0;
+	case MEMBER_SHRUNK:
+		rc = fail(FC_MEMBER, path, "shrank from %s to %s; give it its old size back",
+			  size_text(was, (*m)->sb->self_sectors << 9),
+			  size_text(is, (*m)->sectors << 9));
+		break;
+	case MEMBER_UNKNOWN:
+		rc = fail(FC_FAILED, path, "%s; use a newer fusionctl and dm-fusion", (*m)->why);
+		break;
+	default:
+		rc = fail(FC_DAMAGED, path, "both copies of its superblock are damaged (%s); "
+			  "restore it from a backup", (*m)->why);
+	}
+	free_member(*m);
+	*m = NULL;
+	return rc;
+}
+
+/* Does another device of the list with the same identity stand on this one? */
+static bool under_another(const struct member *list, const struct member *m)
+{
+	char name[128], attr[160];
+
+	for (; list; list = list->next) {
+		if (list == m || memcmp(list->sb->dev_uuid, m->sb->dev_uuid, 16))
+			continue;
+		sysfs_name(list->devno, name, sizeof(name));
+		snprintf(attr, sizeof(attr), "holders/%s", name);
+		if (sysfs_has(m->devno, attr))
+			return true;
+	}
+	return false;
+}
+
+static bool has_identity(const struct member *m)
+{
+	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+}
+
+int find_member(struct member *list, const unsigned char uuid[16], struct member **found)
+{
+	*found = NULL;
+	for (struct member *m = list; m; m = m->next) {
+		if (!has_identity(m) || memcmp(m->sb->dev_uuid, uuid, 16) || under_another(list, m))
+			continue;
+		if (*found)
+			return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the same "
+				    "member; detach one, or name the devices to use", (*found)->path);
+		*found = m;
+	}
+	return 0;
+}

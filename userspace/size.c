@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sizes, numbers and names as people write them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#include "fusionctl.h"
+
+static const char units[] = "BKMGTPE";
+
+char *size_text(char buf[SIZE_TEXT], uint64_t bytes)
+{
+	unsigned int unit = 0;
+	uint64_t tenths;
+
+	while (unit < sizeof(units) - 2 && bytes >> 10 * (unit + 1))
+		unit++;
+	/* round to tenths without floating point: the remainder is below 2^60 */
+	tenths = bytes >> 10 * unit;
+	if (unit) {
+		uint64_t rest = (bytes - (tenths << 10 * unit)) >> (10 * unit - 10);
+
+		tenths = tenths * 10 + (rest * 10 + 512) / 1024;
+	} else {
+		tenths *= 10;
+	}
+	if (tenths % 10 && tenths < 10000)
+		snprintf(buf, SIZE_TEXT, "%llu.%llu%c", (unsigned long long)tenths / 10,
+			 (unsigned long long)tenths % 10, units[unit]);
+	else
+		snprintf(buf, SIZE_TEXT, "%llu%c", (unsigned long long)tenths / 10, units[unit]);
+	return buf;
+}
+
+bool parse_number(const char *s, uint64_t max, uint64_t *v)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	*v = strtoull(s, &end, 10);
+	return !errno && !*end && *v <= max;
+}
+
+bool parse_size(const char *s, uint64_t *bytes)
+{
+	unsigned int shift = 0;
+	const char *unit;
+	char *end;
+	double v;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	v = strtod(s, &end);
+	if (errno || strcspn(s, "eEpPxX") < (size_t)(end - s))
+		return false;
+	if (*end) {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (!unit)
+			return false;
+		shift = 10 * (unit - units);
+		end++;
+		/* 64K, 64KiB, 64kB: all mean powers of 1024, as in lsblk */
+		if (shift && *end == 'i')
+			end++;
+		if (shift && *end == 'B')
+			end++;
+		if (*end)
+			return false;
+	}
+	v *= (double)(1ULL << shift);
+	if (v >= 9223372036854775808.0 || v != (double)(uint64_t)v)
+		return false;
+	*bytes = v;
+	return true;
+}
+
+bool parse_range(const char *s, uint64_t *first, uint64_t *last)
+{
+	const char *dash = strchr(s, '-');
+	char buf[24];
+
+	if (!dash) {
+		if (!parse_number(s, 0xfffffff, first))
+			return false;
+		*last = *first;
+		return true;
+	}
+	if ((size_t)(dash - s) >= sizeof(buf))
+		return false;
+	memcpy(buf, s, dash - s);
+	buf[dash - s] = 0;
+	return parse_number(buf, 0xfffffff, first) && parse_number(dash + 1, 0xfffffff, last) &&
+	       *first <= *last;
+}
+
+char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])
+{
+	uuid_unparse_lower(uuid, buf);
+	return buf;
+}
+
+/* What libdevmapper takes as it is, and no shell or path makes something else of. */
+bool valid_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n <= 64 && isalnum((unsigned char)*name) &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789#+-.:=@_") == n &&
+	       strcmp(name, "control");
+}
+
+int check_name(const char *name)
+{
+	if (valid_name(name))
+		return 0;
+	return fail(FC_USAGE, name, "not a name for a set; use up to 64 letters, digits and #+-.:=@_, "
+		    "the first a letter or digit");
+}

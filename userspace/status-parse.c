@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The status line of the kernel's target. The only place that knows its order;
+ * kept free of everything else so that it can be tested and fuzzed alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+/* The next word, up to a space, into @word; false at the end or if it is too long. */
+static bool next_word(const char **p, char *word, size_t size)
+{
+	size_t n;
+
+	*p += strspn(*p, " ");
+	n = strcspn(*p, " ");
+	if (!n || n >= size)
+		return false;
+	memcpy(word, *p, n);
+	word[n] = 0;
+	*p += n;
+	return true;
+}
+
+static bool next_number(const char **p, char stop, uint64_t *v)
+{
+	uint64_t digit;
+	const char *s;
+
+	*p += strspn(*p, " ");
+	*v = 0;
+	for (s = *p; *s >= '0' && *s <= '9'; s++) {
+		digit = *s - '0';
+		if (*v > (UINT64_MAX - digit) / 10)
+			return false;
+		*v = *v * 10 + digit;
+	}
+	if (s == *p || (*s != stop && (*s || stop != ' ')))
+		return false;
+	*p = *s && stop != ' ' ? s + 1 : s;
+	return true;
+}
+
+static bool next_pair(const char **p, uint64_t *part, uint64_t *whole)
+{
+	return next_number(p, '/', part) && **p != ' ' && next_number(p, ' ', whole);
+}
+
+static const char *parse_options(const char **p, struct fusion_status *st)
+{
+	uint64_t words;
+
+	if (!next_number(p, ' ', &words) || words % 2)
+		return "bad number of options";
+	if (words / 2 > STATUS_MAX_OPTIONS)
+		return "too many options";
+	for (; st->nr_options < words / 2; st->nr_options++)
+		if (!next_word(p, st->option[st->nr_options].key,
+			       sizeof(st->option[0].key)) ||
+		    !next_word(p, st->option[st->nr_options].value,
+			       sizeof(st->option[0].value)))
+			return "bad option";
+	return NULL;
+}
+
+const char *parse_status(const char *line, struct fusion_status *st)
+{
+	uint64_t version;
+	const char *why, *p = line;
+	char word[16];
+
+	memset(st, 0, sizeof(*st));
+	if (!next_number(&p, ' ', &version))
+		return "no version";
+	if (version != STATUS_VERSION)
+		return "unknown version";
+	if (!next_word(&p, st->mode, sizeof(st->mode)) ||
+	    (strcmp(st->mode, "rw") && strcmp(st->mode, "ro") && strcmp(st->mode, "fail")))
+		return "bad mode";
+	if (!next_number(&p, ' ', &st->extent_sectors) || !st->extent_sectors)
+		return "bad extent size";
+	if (!next_pair(&p, &st->used[FAST], &st->total[FAST]) ||
+	    !next_pair(&p, &st->used[SLOW], &st->total[SLOW]) ||
+	    !next_pair(&p, &st->mapped, &st->extents) ||
+	    !next_pair(&p, &st->journal_used, &st->journal_size))
+		return "bad use of members, extents or journal";
+
+	uint64_t *const counts[] = {
+		&st->reads[FAST], &st->reads[SLOW], &st->writes[FAST], &st->writes[SLOW],
+		&st->promotions, &st->demotions, &st->cancelled, &st->in_flight,
+		&st->open, &st->quarantined, &st->commits, &st->checkpoints,
+		&st->slow_flushes,
+	};
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (!next_number(&p, ' ', counts[i]))
+			return "bad counter";
+	if (!next_pair(&p, &st->reserve_free, &st->reserve))
+		return "bad reserve";
+	why = parse_options(&p, st);
+	if (why)
+		return why;
+	if (!next_word(&p, word, sizeof(word)) || (strcmp(word, "-") && strcmp(word, "needs_check")))
+		return "bad end";
+	st->needs_check = *word == 'n';
+	p += strspn(p, " ");
+	return *p ? "more than expected" : NULL;
+}

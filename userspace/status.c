@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb status: is it well, how full is it, how much does it help. */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+
+#define BAR_WIDTH	20
+
+static int read_members(const char *name, dev_t member[2])
+{
+	char dev[2][32];
+	struct mapping m;
+	int rc;
+
+	rc = dm_get_set(name, MAPPING_TABLE, &m);
+	if (rc)
+		return rc;
+	if (sscanf(m.params, "%31s %31s", dev[FAST], dev[SLOW]) != 2 ||
+	    !parse_devno(dev[FAST], &member[FAST]) || !parse_devno(dev[SLOW], &member[SLOW]))
+		rc = fail(FC_FAILED, name, "can't read its table \"%s\"; use matching versions of "
+			  "fusionctl and dm-fusion", m.params);
+	dm_put(&m);
+	return rc;
+}
+
+int set_get(const char *name, struct set *set)
+{
+	const char *why;
+	int rc;
+
+	rc = dm_get_set(name, MAPPING_STATUS, &set->m);
+	if (rc)
+		return rc;
+	why = parse_status(set->m.params, &set->st);
+	rc = why ? fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
+			"versions of fusionctl and dm-fusion", why, set->m.params) :
+	     read_members(name, set->member);
+	if (rc)
+		set_put(set);
+	return rc;
+}
+
+void set_put(struct set *set)
+{
+	dm_put(&set->m);
+}
+
+/* -- for people ----------------------------------------------------------------- */
+
+/* "#####-----", or in eighths where the terminal can show them. */
+static void bar(char *buf, size_t size, uint64_t part, uint64_t whole)
+{
+	uint64_t eighths = whole ? (part < whole ? part : whole) * BAR_WIDTH * 8 / whole : 0;
+	bool utf8 = utf8_output();
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < BAR_WIDTH && n + 4 < size; i++) {
+		unsigned int fill = eighths >= 8 ? 8 : eighths;
+
+		eighths -= fill;
+		if (!utf8)
+			buf[n++] = fill >= 4 ? '#' : '-';
+		else if (fill)	/* U+2588 is full, U+258F one eighth */
+			n += snprintf(buf + n, size - n, "\xe2\x96%c", 0x90 - fill);
+		else
+			n += snprintf(buf + n, size - n, "\xe2\x96\x91");
+	}
+	buf[n] = 0;
+}
+
+static void percent(char *buf, size_t size, uint64_t part, uint64_t whole)
+{
+	snprintf(buf, size, "%.1f", whole ? 100.0 * part / whole : 0.0);
+}
+
+static void print_members(const struct set *set)
+{
+	static const char *const headings[] = {
+		"MEMBER", "DEVICE", ">SIZE", ">USED", ">FULL%", "", ">READS", ">WRITES", NULL
+	};
+	const struct fusion_status *st = &set->st;
+	struct libscols_table *tb = table_new(headings);
+
+	for (int i = 0; i < 2; i++) {
+		char node[160], size[SIZE_TEXT], used[SIZE_TEXT], full[16], drawn[BAR_WIDTH * 3 + 4];
+		char reads[24], writes[24];
+		const char *cells[] = { role_name[i], node, size, used, full, drawn, reads, writes };
+
+		device_node(set->member[i], node, sizeof(node));
+		size_text(size, st->total[i] * st->extent_sectors << 9);
+		size_text(used, st->used[i] * st->extent_sectors << 9);
+		percent(full, sizeof(full), st->used[i], st->total[i]);
+		bar(drawn, sizeof(drawn), st->used[i], st->total[i]);
+		snprintf(reads, sizeof(reads), "%" PRIu64, st->reads[i]);
+		snprintf(writes, sizeof(writes), "%" PRIu64, st->writes[i]);
+		table_row(tb, cells);
+	}
+	table_print(tb);
+}
+
+static const char *mode_text(const struct fusion_status *st)
+{
+	return !strcmp(st->mode, "rw") ? "read-write" : !strcmp(st->mode, "ro") ?
+	       "READ-ONLY, see dmesg" : "FAILED, see dmesg";
+}
+
+static const char *option_value(const struct fusion_status *st, const char *key)
+{
+	for (unsigned int i = 0; i < st->nr_options; i++)
+		if (!strcmp(st->option[i].key, key))
+			return st->option[i].value;
+	return "?";
+}
+
+static void print_text(const struct set *set)
+{
+	const struct fusion_status *st = &set->st;
+	uint64_t extent = st->extent_sectors << 9;
+	uint64_t reads = st->reads[FAST] + st->reads[SLOW];
+	uint64_t writes = st->writes[FAST] + st->writes[SLOW];
+	char a[SIZE_TEXT], b[SIZE_TEXT], hit[2][16];
+
+	printf("%s: %s in extents of %s, %s, migration %s%s\n", set->m.name,
+	       size_text(a, st->extents * extent), size_text(b, extent), mode_text(st),
+	       option_value(st, "migration"), st->needs_check ? ", NEEDS CHECK" : "");
+	if (set->m.suspended)
+		printf("%s: suspended\n", set->m.name);
+	print_members(set);
+	printf("mapped   %s of %s", size_text(a, st->mapped * extent),
+	       size_text(b, st->extents * extent));
+	printf(", %" PRIu64 " extents open, %" PRIu64 " quarantined\n", st->open, st->quarantined);
+	printf("reserve  %s free of %s\n", size_text(a, st->reserve_free * extent),
+	       size_text(b, st->reserve * extent));
+	percent(hit[0], sizeof(hit[0]), st->reads[FAST], reads);
+	percent(hit[1], sizeof(hit[1]), st->writes[FAST], writes);
+	printf("hits     %s%% of reads, %s%% of writes went to the fast member\n", hit[0], hit[1]);
+	printf("moves    %" PRIu64 " promoted, %" PRIu64 " demoted, %" PRIu64 " cancelled, %" PRIu64
+	       " in flight\n", st->promotions, st->demotions, st->cancelled, st->in_flight);
+	printf("journal  %" PRIu64 " of %" PRIu64 " blocks, %" PRIu64 " commits, %" PRIu64
+	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
+	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
+}
+
+static void print_rates(const struct fusion_status *was, const struct fusion_status *is, double s)
+{
+	double extent = is->extent_sectors * 512.0 / 1048576;
+
+#define RATE(x)	((is->x >= was->x ? is->x - was->x : is->x) / s)
+	printf("rates    reads %.0f/s fast, %.0f/s slow; writes %.0f/s fast, %.0f/s slow; "
+	       "%.1f MiB/s up, %.1f MiB/s down\n", RATE(reads[FAST]), RATE(reads[SLOW]),
+	       RATE(writes[FAST]), RATE(writes[SLOW]), RATE(promotions) * extent,
+	       RATE(demotions) * extent);
+#undef RATE
+}
+
+/* -- for programs ------------------------------------------------------------------ */
+
+static struct json_object *member_json(const struct set *set, int i)
+{
+	struct json_object *o = json_object_new_object();
+	uint64_t extent = set->st.extent_sectors << 9;
+	char node[160];
+
+	device_node(set->member[i], node, sizeof(node));
+	json_add_str(o, "device", node);
+	json_add_u64(o, "total_bytes", set->st.total[i] * extent);
+	json_add_u64(o, "used_bytes", set->st.used[i] * extent);
+	json_add_u64(o, "reads", set->st.reads[i]);
+	json_add_u64(o, "writes", set->st.writes[i]);
+	return o;
+}
+
+static struct json_object *option_json(const char *value)
+{
+	uint64_t n;
+
+	if (!strcmp(value, "on") || !strcmp(value, "off"))
+		return json_object_new_boolean(!strcmp(value, "on"));
+	return parse_number(value, UINT64_MAX, &n) ? json_object_new_uint64(n) :
+	       json_object_new_string(value);
+}
+
+static struct json_object *set_json(const struct set *set)
+{
+	struct json_object *o = json_object_new_object(), *options = json_object_new_object();
+	const struct fusion_status *st = &set->st;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "extent_bytes", st->extent_sectors << 9 },
+		{ "extents", st->extents },
+		{ "mapped", st->mapped },
+		{ "open", st->open },
+		{ "quarantined", st->quarantined },
+		{ "reserve", st->reserve },
+		{ "reserve_free", st->reserve_free },
+		{ "promotions", st->promotions },
+		{ "demotions", st->demotions },
+		{ "cancelled", st->cancelled },
+		{ "in_flight", st->in_flight },
+		{ "journal_blocks", st->journal_size },
+		{ "journal_used", st->journal_used },
+		{ "commits", st->commits },
+		{ "checkpoints", st->checkpoints },
+		{ "slow_flushes", st->slow_flushes },
+	};
+
+	json_add_str(o, "name", set->m.name);
+	json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
+	json_add_str(o, "mode", st->mode);
+	json_object_object_add(o, "needs_check", json_object_new_boolean(st->needs_check));
+	json_object_object_add(o, "suspended", json_object_new_boolean(set->m.suspended));
+	json_object_object_add(o, "fast", member_json(set, FAST));
+	json_object_object_add(o, "slow", member_json(set, SLOW));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_add_u64(o, numbers[i].key, numbers[i].value);
+	for (unsigned int i = 0; i < st->nr_options; i++)
+		json_object_object_add(options, st->option[i].key,
+				       option_json(st->option[i].value));
+	json_object_object_add(o, "options", options);
+	return o;
+}
+
+/* -- the verb ----------------------------------------------------------------------- */
+
+/* What --watch remembers of the round before. */
+struct round {
+	char name[128];
+	struct fusion_status st;
+};
+
+static int show_one(const char *name, struct round *last, double seconds,
+		    struct json_object *json)
+{
+	struct set set;
+	int rc;
+
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	if (json) {
+		json_object_array_add(json, set_json(&set));
+	} else {
+		print_text(&set);
+		if (seconds > 0 && !strcmp(last->name, set.m.name))
+			print_rates(&last->st, &set.st, seconds);
+	}
+	snprintf(last->name, sizeof(last->name), "%s", set.m.name);
+	last->st = set.st;
+	set_put(&set);
+	return 0;
+}
+
+#define MAX_WATCHED	32
+
+static int show_round(const struct args *a, struct round last[MAX_WATCHED], double seconds)
+{
+	struct json_object *o = a->opt[OPT_JSON] ? json_base() : NULL;
+	struct json_object *sets = o ? json_object_new_array() : NULL;
+	struct mapping *list = NULL;
+	unsigned int i = 0;
+	int rc = 0;
+
+	if (o)
+		json_object_object_add(o, "sets", sets);
+	if (a->n) {
+		rc = show_one(a->word[0], &last[0], seconds, sets);
+	} else {
+		rc = dm_list(MAPPING_INFO, &list);
+		if (!rc && !list && !o)
+			puts("no set is open");
+		for (struct mapping *m = list; m && !rc; m = m->next, i++) {
+			if (i && !o)
+				putchar('\n');
+			rc = show_one(m->name, &last[i % MAX_WATCHED], seconds, sets);
+		}
+		dm_free_list(list);
+	}
+	if (o && rc)
+		json_object_put(o);
+	else if (o)
+		print_json(o, a->opt[OPT_WATCH]);
+	fflush(stdout);
+	return rc;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+int cmd_status(const struct args *a)
+{
+	static struct round last[MAX_WATCHED];
+	bool clear = isatty(STDOUT_FILENO) && !a->opt[OPT_JSON];
+	double then = 0, start;
+	uint64_t interval = 2;
+	int rc;
+
+	if (!a->opt[OPT_WATCH])
+		return show_round(a, last, 0);
+	if (*a->opt[OPT_WATCH] && (!parse_number(a->opt[OPT_WATCH], 86400, &interval) || !interval))
+		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 1 to 86400 seconds");
+	for (;;) {
+		if (clear)
+			fputs("\033[H\033[J", stdout);
+		start = now();
+		rc = show_round(a, last, then ? start - then : 0);
+		/* a reader that went away ends it */
+		if (rc || ferror(stdout))
+			return rc;
+		if (!clear && !a->opt[OPT_JSON])
+			putchar('\n');
+		then = start;
+		sleep(interval);
+	}
+}

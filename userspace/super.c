@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Superblocks on a member, and the names by which people know it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+int open_direct(const char *path, int flags)
+{
+	return open(path, flags | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* How a copy was found, worst last; of copies that are not valid the worst decides. */
+static enum member_state judge(int err)
+{
+	switch (err) {
+	case 0:
+		return MEMBER_OK;
+	case -ENODATA:
+		return MEMBER_NONE;
+	case -EPROTONOSUPPORT:
+		return MEMBER_UNKNOWN;
+	case -ENOSPC:
+		return MEMBER_SHRUNK;
+	default:
+		return MEMBER_DAMAGED;
+	}
+}
+
+int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
+	       const char **why)
+{
+	const char *text, *bad = NULL;
+	int copy, err, failed = 0;
+	enum member_state s;
+	struct fusion_sb one;
+	void *block;
+	ssize_t n;
+
+	*state = MEMBER_NONE;
+	*why = NULL;
+	err = posix_memalign(&block, FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE);
+	if (err)
+		return -err;
+	for (copy = 0; copy < 2; copy++) {
+		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
+
+		text = NULL;
+		n = pread(fd, block, FUSION_BLOCK_SIZE, blocknr * FUSION_BLOCK_SIZE);
+		if (n < 0) {
+			failed--;
+			err = -errno;
+			bad = "it can't be read";
+			continue;
+		}
+		if (n < FUSION_BLOCK_SIZE)
+			continue;
+		s = judge(fusion_sb_unpack(block, blocknr, sectors, &one, &text));
+		/* for the sake of the message: who is it that shrank? */
+		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
+			s = MEMBER_DAMAGED;
+		if (s == MEMBER_OK || s == MEMBER_SHRUNK) {
+			if (*state != s || one.generation > sb->generation)
+				*sb = one;
+			*state = s;
+			if (s == MEMBER_SHRUNK)
+				*why = "the device is smaller than it was";
+			continue;
+		}
+		bad = s == MEMBER_NONE ? "it is gone" : text;
+		if (*state != MEMBER_OK && *state != MEMBER_SHRUNK && s > *state) {
+			*state = s;
+			*why = text;
+		}
+	}
+	free(block);
+	if (*state == MEMBER_OK)
+		*why = bad;
+	if (failed == -2)
+		return err;
+	if (failed && *state == MEMBER_NONE) {
+		*state = MEMBER_DAMAGED;
+		*why = bad;
+	}
+	return 0;
+}
+
+static void ident_field(char *to, const char *from, size_t size)
+{
+	memset(to, 0, size);
+	memcpy(to, from, strnlen(from, size));
+}
+
+void ident_set(struct fusion_disk_ident *id, const struct device *dev)
+{
+	ident_field(id->model, dev->model, sizeof(id->model));
+	ident_field(id->serial, dev->serial, sizeof(id->serial));
+}
+
+void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size)
+{
+	char bytes[SIZE_TEXT];
+	bool serial = id->serial[0];
+
+	snprintf(buf, size, "%.*s%s%.*s%s%s", (int)sizeof(id->model), id->model,
+		 serial ? id->model[0] ? ", serial " : "serial " : "",
+		 (int)sizeof(id->serial), id->serial, serial || id->model[0] ? ", " : "",
+		 size_text(bytes, sectors << 9));
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verbs set, promote and demote: messages to the kernel's target. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS };
+
+/* As in the constructor of the target. */
+static const struct key {
+	const char *name;
+	enum unit unit;
+	uint64_t min, max;
+} keys[] = {
+	{ "migration", SWITCH, 0, 1 },
+	{ "reserve", EXTENTS, 0, UINT32_MAX },
+	{ "half_life", SECONDS, 1, 604800 },
+	{ "duty", PERCENT, 1, 100 },
+	{ "idle", MILLISECONDS, 0, 60000 },
+	{ "commit_interval", MILLISECONDS, 10, 60000 },
+	{ "discard_passdown", SWITCH, 0, 1 },
+};
+
+#define NR_KEYS	(sizeof(keys) / sizeof(keys[0]))
+
+static const struct {
+	const char *suffix;
+	uint64_t ms;
+} times[] = {
+	{ "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
+};
+
+/* "30m" in the kernel's unit, of which a bare number is. */
+static bool parse_time(const char *s, unsigned int unit_ms, uint64_t *v)
+{
+	size_t digits = strspn(s, "0123456789");
+	char number[24];
+	uint64_t ms;
+
+	if (digits >= sizeof(number))
+		return false;
+	memcpy(number, s, digits);
+	number[digits] = 0;
+	if (!parse_number(number, UINT32_MAX, v))
+		return false;
+	if (!s[digits])
+		return true;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		if (strcmp(times[i].suffix, s + digits))
+			continue;
+		ms = *v * times[i].ms;
+		*v = ms / unit_ms;
+		return !(ms % unit_ms);
+	}
+	return false;
+}
+
+static bool parse_percent(const char *s, uint64_t *v)
+{
+	size_t n = strlen(s);
+	char number[8];
+
+	if (n < 2 || n >= sizeof(number) || s[n - 1] != '%')
+		return false;
+	memcpy(number, s, n - 1);
+	number[n - 1] = 0;
+	return parse_number(number, 100, v);
+}
+
+/* "4G", "5%" of the fast member, or a bare number of extents. */
+static bool parse_extents(const char *s, const struct fusion_status *st, uint64_t *v)
+{
+	uint64_t bytes, percent, extent = st->extent_sectors << 9;
+
+	if (parse_percent(s, &percent)) {
+		*v = st->total[FAST] * percent / 100;
+		return true;
+	}
+	if (parse_number(s, UINT32_MAX, v))
+		return true;
+	if (!parse_size(s, &bytes))
+		return false;
+	*v = bytes / extent + !!(bytes % extent);
+	return true;
+}
+
+/* Check "key=value" and turn it into a message. */
+static int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size)
+{
+	const char *value = strchr(word, '=');
+	const struct key *k;
+	bool ok = false;
+	uint64_t max, v = 0;
+
+	if (!value)
+		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
+	for (k = keys; k < keys + NR_KEYS; k++)
+		if (strlen(k->name) == (size_t)(value - word) &&
+		    !strncmp(k->name, word, value - word))
+			break;
+	if (k == keys + NR_KEYS)
+		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, duty, "
+			    "idle, commit_interval or discard_passdown");
+	value++;
+	if (k->unit == SWITCH) {
+		if (strcmp(value, "on") && strcmp(value, "off"))
+			return fail(FC_USAGE, word, "neither on nor off; write %s=on or %s=off",
+				    k->name, k->name);
+		snprintf(msg, size, "%s %s", k->name, value);
+		return 0;
+	}
+	max = k->unit == EXTENTS ? st->total[FAST] / 2 : k->max;
+	switch (k->unit) {
+	case EXTENTS:
+		ok = parse_extents(value, st, &v);
+		break;
+	case PERCENT:
+		ok = parse_percent(value, &v) || parse_number(value, max, &v);
+		break;
+	case SECONDS:
+		ok = parse_time(value, 1000, &v);
+		break;
+	default:
+		ok = parse_time(value, 1, &v);
+		break;
+	}
+	if (!ok || v < k->min || v > max)
+		return fail(FC_USAGE, word, "out of range; %s takes %" PRIu64 " to %" PRIu64 "%s",
+			    k->name, k->min, max, k->unit == EXTENTS ? " extents, or a size" :
+			    k->unit == SECONDS ? " seconds" : k->unit == MILLISECONDS ?
+			    " milliseconds" : " percent");
+	snprintf(msg, size, "%s %" PRIu64, k->name, v);
+	return 0;
+}
+
+/* A message with the kernel's reason if it does not like it. */
+static int send(const char *name, const char *msg, char **answer)
+{
+	char reason[256];
+	int err, kmsg = kmsg_open();
+
+	err = dm_message(name, msg, answer);
+	kmsg_reason(kmsg, reason, sizeof(reason));
+	if (!err)
+		return 0;
+	return fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses \"%s\": %s; see "
+		    "dmesg", msg, *reason ? reason : strerror(-err));
+}
+
+int cmd_set(const struct args *a)
+{
+	const char *name = a->word[0];
+	char msg[64], *answer;
+	struct set set;
+	int rc;
+
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	/* all or, as far as we can tell beforehand, nothing */
+	for (int i = 1; i < a->n && !rc; i++)
+		rc = parse_setting(a->word[i], &set.st, msg, sizeof(msg));
+	for (int i = 1; i < a->n && !rc; i++) {
+		rc = parse_setting(a->word[i], &set.st, msg, sizeof(msg));
+		if (!rc) {
+			rc = send(name, msg, &answer);
+			free(answer);
+		}
+	}
+	set_put(&set);
+	return rc;
+}
+
+static int move(const struct args *a, const char *verb)
+{
+	uint64_t first, last, moved, already, unmapped, failed;
+	const char *name = a->word[0];
+	struct set set;
+	char msg[64], *answer = NULL;
+	int rc;
+
+	if (!parse_range(a->word[1], &first, &last))
+		return fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	if (last >= set.st.extents)
+		rc = fail(FC_USAGE, a->word[1], "beyond the end; the extents of %s are 0-%" PRIu64,
+			  name, set.st.extents - 1);
+	set_put(&set);
+	if (rc)
+		return rc;
+	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, verb, first, last);
+	rc = send(name, msg, &answer);
+	if (!rc && (!answer || sscanf(answer, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &moved,
+				      &already, &unmapped, &failed) != 4)) {
+		rc = fail(FC_FAILED, name, "can't read the kernel's answer \"%s\"; use matching versions "
+			  "of fusionctl and dm-fusion", answer ? answer : "");
+	} else if (!rc) {
+		printf("%" PRIu64 " moved, %" PRIu64 " already there, %" PRIu64 " unmapped, %" PRIu64
+		       " failed\n", moved, already, unmapped, failed);
+		if (failed)
+			rc = fail(FC_FAILED, name, "%" PRIu64 " extents could not be moved; is there "
+				  "room on the %s member? see dmesg", failed,
+				  role_name[*verb == 'p' ? FAST : SLOW]);
+	}
+	free(answer);
+	return rc;
+}
+
+int cmd_promote(const struct args *a)
+{
+	return move(a, "promote");
+}
+
+int cmd_demote(const struct args *a)
+{
+	return move(a, "demote");
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write a new set: erase what was there, then the empty map, and the superblocks
+ * last, the fast member's after the slow one's, since a set is looked at from the
+ * fast member. Until then neither device is a member, whenever this is interrupted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+#define CHUNK_BLOCKS	256U
+#define CHUNK		((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE)
+
+struct target {
+	const struct device *dev;
+	int fd;		/* past the page cache */
+	char *buf;	/* CHUNK bytes, aligned */
+};
+
+static int io_failed(const struct target *t, const char *what)
+{
+	return fail(FC_FAILED, t->dev->path, "%s failed: %s; check the device and the kernel's log",
+		    what, strerror(errno));
+}
+
+static int write_at(struct target *t, size_t bytes, uint64_t offset)
+{
+	ssize_t n = pwrite(t->fd, t->buf, bytes, offset);
+
+	if (n >= 0 && (size_t)n < bytes)
+		errno = EIO;
+	return n == (ssize_t)bytes ? 0 : io_failed(t, "write");
+}
+
+static int read_at(struct target *t, size_t bytes, uint64_t offset)
+{
+	ssize_t n = pread(t->fd, t->buf, bytes, offset);
+
+	if (n >= 0 && (size_t)n < bytes)
+		errno = EIO;
+	return n == (ssize_t)bytes ? 0 : io_failed(t, "read");
+}
+
+static int sync_target(struct target *t)
+{
+	return fsync(t->fd) ? io_failed(t, "flush") : 0;
+}
+
+static int zero(struct target *t, uint64_t offset, uint64_t bytes)
+{
+	int rc = 0;
+
+	memset(t->buf, 0, CHUNK);
+	while (bytes && !rc) {
+		size_t n = bytes < CHUNK ? bytes : CHUNK;
+
+		rc = write_at(t, n, offset);
+		offset += n;
+		bytes -= n;
+	}
+	return rc;
+}
+
+/* Head and tail hold everyone's signatures, ours of an earlier set included. */
+static int erase(struct target *t, int fd)
+{
+	uint64_t size = t->dev->sectors << 9, range[2] = { 0, size };
+	uint64_t tail = (size - FUSION_GUARD_SECTORS * 512ULL) & ~(FUSION_BLOCK_SIZE - 1ULL);
+	int rc;
+
+	rc = wipe_signatures(t->dev, fd);
+	if (rc)
+		return rc;
+	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
+	if (ioctl(fd, BLKDISCARD, range))
+		errno = 0;
+	rc = zero(t, 0, FUSION_GUARD_SECTORS * 512ULL);
+	if (!rc)
+		rc = zero(t, tail, size - tail);
+	return rc ? rc : sync_target(t);
+}
+
+/* Blocks @first on of map set 0, as many as fit; returns how many. */
+static u32 pack_map(struct target *t, const struct fusion_sb *sb, u32 first)
+{
+	static u32 words[FUSION_MAP_PER_BLOCK];
+	u32 n;
+
+	for (n = 0; n < FUSION_MAP_PER_BLOCK; n++)
+		words[n] = FUSION_WORD_UNMAPPED;
+	for (n = 0; n < CHUNK_BLOCKS && first + n < sb->map_blocks; n++)
+		fusion_map_pack(sb, sb->active_set, first + n, sb->set_generation, words,
+				t->buf + n * FUSION_BLOCK_SIZE);
+	return n;
+}
+
+/* Write the map, or with @verify compare it with what is there. */
+static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
+{
+	uint64_t start = sb->map_start[sb->active_set] * FUSION_BLOCK_SIZE;
+	static u32 words[FUSION_MAP_PER_BLOCK];
+	const char *why;
+	u32 i, n;
+	int rc = 0;
+
+	for (i = 0; i < sb->map_blocks && !rc; i += n) {
+		uint64_t offset = start + (uint64_t)i * FUSION_BLOCK_SIZE;
+
+		n = pack_map(t, sb, i);
+		if (!verify) {
+			rc = write_at(t, n * FUSION_BLOCK_SIZE, offset);
+			continue;
+		}
+		rc = read_at(t, n * FUSION_BLOCK_SIZE, offset);
+		for (u32 j = 0; j < n && !rc; j++)
+			if (fusion_map_unpack(sb, sb->active_set, i + j, sb->set_generation,
+					      t->buf + j * FUSION_BLOCK_SIZE, words, &why))
+				rc = fail(FC_FAILED, t->dev->path, "does not return what was written "
+					  "to it (map block %u: %s); replace the device", i + j, why);
+	}
+	return rc;
+}
+
+/*
+ * Two updates in a row, so that both copies are valid from the start: generation g
+ * goes to copy g & 1.
+ */
+static int write_supers(struct target *t, struct fusion_sb *sb)
+{
+	int rc = 0;
+
+	for (sb->generation = 1; sb->generation <= 2 && !rc; sb->generation++) {
+		u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+
+		fusion_sb_pack(sb, blocknr, t->buf);
+		rc = write_at(t, FUSION_BLOCK_SIZE, blocknr * FUSION_BLOCK_SIZE);
+		if (!rc)
+			rc = sync_target(t);
+	}
+	return rc;
+}
+
+static int verify_supers(struct target *t, const struct fusion_sb *want)
+{
+	enum member_state state;
+	struct fusion_sb sb;
+	const char *why;
+	int err;
+
+	err = super_read(t->fd, t->dev->sectors, &state, &sb, &why);
+	if (err) {
+		errno = -err;
+		return io_failed(t, "read");
+	}
+	if (state == MEMBER_OK && !why && !memcmp(sb.dev_uuid, want->dev_uuid, 16) &&
+	    sb.generation == 2)
+		return 0;
+	return fail(FC_FAILED, t->dev->path, "does not return what was written to it (superblock: "
+		    "%s); replace the device", why ? why : "an older one");
+}
+
+static int write_both(struct target t[2], const int fd[2], const struct fusion_sb *fast)
+{
+	struct fusion_sb sb[2] = { [FAST] = *fast };
+	int rc = 0;
+
+	fusion_sb_for_slow(fast, &sb[SLOW]);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = erase(&t[i], fd[i]);
+	if (!rc)
+		rc = zero(&t[FAST], fast->journal_start * FUSION_BLOCK_SIZE,
+			  (uint64_t)fast->journal_blocks * FUSION_BLOCK_SIZE);
+	if (!rc)
+		rc = empty_map(&t[FAST], fast, false);
+	if (!rc)
+		rc = sync_target(&t[FAST]);
+	if (!rc)
+		rc = write_supers(&t[SLOW], &sb[SLOW]);
+	if (!rc)
+		rc = write_supers(&t[FAST], &sb[FAST]);
+	if (!rc)
+		rc = empty_map(&t[FAST], fast, true);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = verify_supers(&t[i], &sb[i]);
+	return rc;
+}
+
+int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast)
+{
+	struct target t[2] = { { .dev = &dev[FAST], .fd = -1 }, { .dev = &dev[SLOW], .fd = -1 } };
+	void *buf = NULL;
+	int rc = 0;
+
+	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
+	if (errno)
+		return io_failed(&t[FAST], "allocating memory");
+	for (int i = 0; i < 2 && !rc; i++) {
+		t[i].buf = buf;
+		t[i].fd = open_direct(dev[i].path, O_RDWR);
+		if (t[i].fd < 0)
+			rc = io_failed(&t[i], "open");
+	}
+	if (!rc)
+		rc = write_both(t, fd, fast);
+	for (int i = 0; i < 2; i++)
+		if (t[i].fd >= 0)
+			close(t[i].fd);
+	free(buf);
+	return rc;
+}
