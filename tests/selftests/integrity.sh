@@ -88,7 +88,7 @@ test_tester_sees_a_flipped_byte() {
 	same "member of extent 1000" "$(msg integrity map 1000 1 | cut -d ' ' -f 3)" slow
 	close integrity
 	offset=$((slot * 65536 + 12345))
-	put "$SLOW" 125 $offset 1
+	put "$SLOW" 125 "$offset" 1
 	fusion integrity
 	if fusion-stamp verify /dev/mapper/integrity --state "$TMP/state" 2>"$TMP/said"; then
 		fail "a byte was changed and the tester did not see it"

@@ -12,7 +12,7 @@
 #		...
 #	}
 #
-#	run_tests test_reads_zeros test_other:long
+#	run_tests test_reads_zeros test_other:long	# the last command
 #
 # (or those named in ONLY="test_...").
 #
@@ -40,8 +40,17 @@ say() {
 	echo "# $*"
 }
 
+# where: the line of the test that is running
+where() {
+	local frame=1
+	while [[ ${BASH_SOURCE[frame]##*/} == lib.sh ]]; do
+		frame=$((frame + 1))
+	done
+	echo "${BASH_SOURCE[frame]##*/}:${BASH_LINENO[frame - 1]}"
+}
+
 fail() {
-	say "$(caller 0 | { read -r line _ file; echo "${file##*/}:$line"; }): $*"
+	say "$(where): $*"
 	exit 1
 }
 
@@ -53,7 +62,7 @@ skip() {
 run_tests() {
 	local t name n=0 failed=0 skipped=0 rc taint
 
-	[[ $EUID -eq 0 ]] || { echo "1..0 # SKIP needs root"; exit "$SKIP"; }
+	[[ $EUID -eq 0 ]] || { echo "1..0 # SKIP needs root"; return "$SKIP"; }
 	[[ -z ${ONLY:-} ]] || eval "set -- $ONLY"
 	echo "TAP version 13"
 	echo "1..$#"
@@ -82,9 +91,8 @@ run_tests() {
 		esac
 	done
 	echo "# Totals: pass:$((n - failed - skipped)) fail:$failed skip:$skipped"
-	[[ $failed -eq 0 ]] || exit 1
-	[[ $skipped -lt $n ]] || exit "$SKIP"
-	exit 0
+	[[ $failed -eq 0 ]] || return 1
+	[[ $skipped -lt $n ]] || return "$SKIP"
 }
 
 # isolated FUNCTION: in a subshell
@@ -98,11 +106,7 @@ isolated() {
 }
 
 failed_command() {
-	local frame=0
-	while [[ ${BASH_SOURCE[frame + 1]##*/} == lib.sh ]]; do
-		frame=$((frame + 1))
-	done
-	say "${BASH_SOURCE[frame + 1]##*/}:${BASH_LINENO[frame]}: status $1: $2"
+	say "$(where): status $1: $2"
 }
 
 # -- taking down -----------------------------------------------------------------
@@ -242,6 +246,39 @@ members() {
 	SLOW=$REPLY
 }
 
+# switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
+switched() {
+	local i
+	members "$1" "$2" cache_size=4096
+	for i in fast slow; do
+		linear "$i-power" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
+	done
+	FAST=/dev/mapper/fast-power
+	SLOW=/dev/mapper/slow-power
+}
+
+# power_off: from now on no I/O reaches the members, and what was not flushed is lost
+power_off() {
+	local i
+	for i in fast slow; do
+		dmsetup load "$i-power" --table "0 $(sectors_of "/dev/$i") error"
+	done
+	for i in fast slow; do
+		dmsetup suspend --noflush --nolockfs "$i-power"
+		dmsetup resume "$i-power"
+	done
+}
+
+# power_on: only when nobody has the members open
+power_on() {
+	local i
+	for i in fast slow; do
+		dmsetup remove --retry "$i-power"
+		null_power_cycle "$i"
+		linear "$i-power" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
+	done
+}
+
 # loop BYTES [LOGICAL_BLOCK_SIZE]: a loop device on a sparse file in RAM
 loop() {
 	local file
@@ -274,8 +311,8 @@ spindle_count() {
 
 # stale DEV: fill it with 0xa5, so that what leaks is seen
 stale() {
-	tr '\0' '\245' </dev/zero | dd of="$1" bs=1M iflag=fullblock oflag=direct \
-		count=$(($(sectors_of "$1") / 2048)) status=none
+	head -c $(($(sectors_of "$1") / 2048))M /dev/zero | tr '\0' '\245' |
+		dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
 }
 
 # io_of DEV: reads, writes, discards and flushes it has completed
@@ -301,17 +338,27 @@ dm_remove() {
 	dmsetup remove --retry "$1"
 }
 
+umount_quietly() {
+	! mountpoint -q "$1" || umount "$1"
+}
+
 # -- sets ------------------------------------------------------------------------------
 
 # format [OPTION]...: make FAST and SLOW a set
 format() {
 	need_module dm-fusion
-	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" "$@"
-} >/dev/null
+	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" "$@" >/dev/null
+}
 
-# sb FIELD [DEV]: a number from a member's superblock (copy 0)
+# number DEV BLOCK OFFSET SIZE: a little-endian number on a member
+number() {
+	dd if="$1" iflag=direct bs=4096 skip="$2" count=1 status=none |
+		od -An -j "$3" -N "$4" -t "u$4" | tr -d ' '
+}
+
+# sb FIELD [DEV]: a number from the newer copy of a member's superblock
 sb() {
-	local offset size
+	local dev=${2:-$FAST} copy=0 offset size
 	case $1 in
 	flags)			offset=88 size=4 ;;
 	epoch)			offset=92 size=4 ;;
@@ -330,8 +377,8 @@ sb() {
 	active_set)		offset=504 size=4 ;;
 	*) fail "no field $1" ;;
 	esac
-	dd if="${2:-$FAST}" iflag=direct bs=4096 count=1 status=none |
-		od -An -j $offset -N $size -t u$size | tr -d ' '
+	[[ $(number "$dev" 0 80 8) -ge $(number "$dev" 8 80 8) ]] || copy=8
+	number "$dev" $copy $offset $size
 }
 
 # table [OPTION VALUE]...: the table line of the set
@@ -397,10 +444,24 @@ storm() {
 	done >/dev/null 2>&1
 }
 
+# on NAME MEMBER FIRST COUNT: how many of these extents lie on fast, slow, or - (none)
+on() {
+	msg "$1" map "$3" "$4" | awk -v on="$2" '$3 == on { n += $2 } END { print n + 0 }'
+}
+
+# heat NAME FIRST COUNT SECONDS: read these extents at random, 4 KiB at a time
+heat() {
+	local size
+	size=$(($(sb extent_sectors) * 512))
+	fio --name=heat --filename="/dev/mapper/$1" --readonly --rw=randread --bs=4k --direct=1 \
+		--ioengine=psync --offset=$(($2 * size)) --size=$(($3 * size)) --norandommap \
+		--time_based --runtime="$4" --output="$TMP/fio"
+}
+
 # read_zero DEV OFFSET BYTES: that part of it must read as zeros
 read_zero() {
-	cmp -n "$3" -i "$2:0" "$1" /dev/zero >/dev/null ||
-		fail "$1: not zeros: $(cmp -n "$3" -i "$2:0" "$1" /dev/zero 2>&1 || :)"
+	local where
+	where=$(cmp -n "$3" -i "$2:0" "$1" /dev/zero 2>&1) || fail "$1 from byte $2: $where"
 }
 
 # put DEV BYTE OFFSET BYTES: write that byte (octal)
@@ -408,4 +469,11 @@ put() {
 	head -c "$4" /dev/zero | tr '\0' "\\$2" |
 		dd of="$1" bs=64K iflag=fullblock oflag=seek_bytes seek="$3" \
 			conv=notrunc,fdatasync status=none
+}
+
+# put_direct DEV BYTE OFFSET BYTES: the same, past the page cache, of at most 1 MiB
+put_direct() {
+	head -c "$4" /dev/zero | tr '\0' "\\$2" |
+		dd of="$1" bs="$4" iflag=fullblock oflag=seek_bytes,direct seek="$3" \
+			conv=notrunc status=none
 }

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# After sequential writes of many times the fast member's size, and with them under
+# way, extents still move.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/big
+
+test_moves_after() {
+	local hot=16 first
+	members 64 512
+	format --extent-size 512K
+	fusion big half_life 60 idle 200 duty 100
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	first=$(($(status big extents) - 200))
+	same "hot extents on fast before" "$(on big fast $first $hot)" 0
+	SECONDS=0
+	until [[ $(on big fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
+		[[ $SECONDS -lt 90 ]] || fail "after 90 s of reads only" \
+			"$(on big fast "$first" $hot) of $hot hot extents are on fast"
+		heat big "$first" $hot 4
+	done
+	say "$(on big fast "$first" $hot) of $hot hot extents on fast after $SECONDS s"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# forced moves end while a sequential writer never does
+test_moves_during() {
+	local first stamp
+	members 64 256
+	format --extent-size 512K
+	fusion big
+	dd if=/dev/zero of="$SET" bs=1M oflag=direct status=none count=240
+	first=$(($(status big extents) - 40))
+	background fio --name=write --filename="$SET" --rw=write --bs=1m --direct=1 \
+		--ioengine=psync --size=200m --time_based --runtime=600 --output="$TMP/fio"
+	stamp=$REPLY
+	sleep 2
+	msg big demote 0-7 >/dev/null
+	timeout 60 dmsetup message big 0 promote "$first-$((first + 7))" >"$TMP/said" ||
+		fail "promote under a sequential write: status $?"
+	same "extents on fast" "$(on big fast $first 8)" 8
+	kill -0 "$stamp" || fail "the writer has ended"
+}
+
+run_tests test_moves_after:long test_moves_during

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Discards free slots, reach the members, and never take more than they should.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/discard
+EXTENT=262144
+
+begin() {
+	members 64 128 "$@"
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 256K
+	fusion discard migration off
+	EXTENTS=$(status discard extents)
+}
+
+discarded() {
+	io_of "$1" | cut -d ' ' -f 3
+}
+
+test_whole_extents() {
+	local fast slow fast2 slow2
+	begin
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	sync "$SET"
+	read -r fast slow < <(status discard used_fast used_slow)
+	same "used when full" $((fast + slow)) "$EXTENTS"
+	fast=$(discarded "$FAST") slow=$(discarded "$SLOW")
+	# 10 extents of each member, and a bit on either side that frees nothing more
+	blkdiscard -o $((20 * EXTENT - 8192)) -l $((10 * EXTENT + 16384)) "$SET"
+	blkdiscard -o $(((EXTENTS - 20) * EXTENT - 8192)) -l $((10 * EXTENT + 16384)) "$SET"
+	same "unmapped" "$(on discard - 0 "$EXTENTS")" 20
+	same "mapped" "$(status discard mapped)" $((EXTENTS - 20))
+	read_zero "$SET" $((20 * EXTENT)) $((10 * EXTENT))
+	read_zero "$SET" $(((EXTENTS - 20) * EXTENT)) $((10 * EXTENT))
+	within 20 "slots are free" settled discard
+	read -r fast2 slow2 < <(status discard used_fast used_slow)
+	same "used after" $((fast2 + slow2)) $((EXTENTS - 20))
+	at_least "discards that reached fast" "$(discarded "$FAST")" $((fast + 10))
+	at_least "discards that reached slow" "$(discarded "$SLOW")" $((slow + 10))
+}
+
+test_passdown_off() {
+	local fast slow
+	begin
+	dd if=/dev/zero of="$SET" bs=256k count=64 oflag=direct conv=fsync status=none
+	msg discard discard_passdown off
+	fast=$(discarded "$FAST") slow=$(discarded "$SLOW")
+	blkdiscard -l $((64 * EXTENT)) "$SET"
+	within 20 "slots are free" settled discard
+	same "mapped" "$(status discard mapped)" 0
+	same "discards that reached the members" "$(discarded "$FAST") $(discarded "$SLOW")" \
+		"$fast $slow"
+}
+
+# a slot may not get a new owner before its release is durable
+test_reuse_waits_for_commit() {
+	local fast
+	begin
+	close discard
+	fusion discard migration off commit_interval 60000
+	fast=$(($(sb nr_fast_slots) - $(sb spare_fast)))
+	dd if=/dev/zero of="$SET" bs=256k count="$fast" oflag=direct conv=fsync status=none
+	within 20 "nothing waits" settled discard
+	blkdiscard -l $((4 * EXTENT)) "$SET"
+	same "mapped" "$(status discard mapped)" $((fast - 4))
+	same "fast slots used, those in quarantine too" "$(status discard used_fast)" "$fast"
+	# so the next write cannot be given one of them
+	put_direct "$SET" 101 0 4096
+	same "member of extent 0" "$(msg discard map 0 1 | cut -d ' ' -f 3)" slow
+	sync "$SET"
+	msg discard checkpoint
+	within 20 "slots are free" settled discard
+	put_direct "$SET" 101 $EXTENT 4096
+	same "member of extent 1" "$(msg discard map 1 1 | cut -d ' ' -f 3)" fast
+}
+
+test_partial() {
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 256k --mix 20:20:10:60:5:2 \
+		--ops "$([[ $QUICK ]] && echo 3000 || echo 20000)"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	close discard
+	fusion discard
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# discards against moves of the same extents
+test_under_storm() {
+	local storm
+	begin irqmode=2 completion_nsec=100000
+	background storm discard
+	storm=$REPLY
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 256k --mix 20:30:5:40:3:2 \
+		--seconds "$([[ $QUICK ]] && echo 3 || echo 15)"
+	finish "$storm"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_whole_device() {
+	begin
+	fusion-stamp fill "$SET" --state "$TMP/state"
+	blkdiscard "$SET"
+	read_zero "$SET" 0 $((EXTENTS * EXTENT))
+	within 20 "slots are free" settled discard
+	same "used" "$(status discard used_fast used_slow mapped)" "0 0 0"
+	close discard
+	fusion discard
+	same "used after close and open" "$(status discard used_fast used_slow mapped)" "0 0 0"
+	read_zero "$SET" 0 $((EXTENTS * EXTENT))
+}
+
+# members that cannot discard: extents are freed all the same
+test_members_without() {
+	begin discard=0
+	dd if=/dev/urandom of="$SET" bs=256k count=64 oflag=direct conv=fsync status=none
+	blkdiscard -l $((64 * EXTENT)) "$SET"
+	same "mapped" "$(status discard mapped)" 0
+	read_zero "$SET" 0 $((64 * EXTENT))
+}
+
+test_fstrim() {
+	local used mapped
+	need mkfs.ext4 fstrim
+	begin
+	mkfs.ext4 -q "$SET"
+	mkdir "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	dd if=/dev/urandom of="$TMP/mnt/file" bs=1M count=100 status=none
+	sync
+	mapped=$(status discard mapped)
+	rm "$TMP/mnt/file"
+	sync
+	fstrim "$TMP/mnt"
+	umount "$TMP/mnt"
+	used=$(status discard mapped)
+	say "mapped $mapped, after fstrim $used"
+	at_most "extents mapped after fstrim" "$used" $((mapped - 350))
+	e2fsck -fn "$SET" >"$TMP/fsck" 2>&1 || fail "e2fsck: $(<"$TMP/fsck")"
+}
+
+run_tests test_whole_extents test_passdown_off test_reuse_waits_for_commit test_partial \
+	test_under_storm test_whole_device test_members_without test_fstrim:long

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# File systems on top: a tree is copied and compared while extents move, the file
+# system is whole, and all that again after close and open.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/fs
+
+begin() {
+	members 96 288 irqmode=2 completion_nsec=20000
+	stale "$FAST"
+	format --extent-size 256K
+	fusion fs half_life 10 idle 100
+	# 80 MiB of what is here
+	find -L /usr/bin /usr/sbin /usr/lib -xdev -type f -size -6000k -size +3k -print 2>/dev/null |
+		sort -u | xargs -d '\n' stat -L -c '%s %n' |
+		awk '(sum += $1) > 80000000 { exit } { sub(/^[0-9]* /, ""); print }' >"$TMP/files"
+	at_least "files to copy" "$(wc -l <"$TMP/files")" 20
+	xargs -d '\n' md5sum <"$TMP/files" >"$TMP/sums"
+	mkdir "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+}
+
+copy() {
+	mkdir "$TMP/mnt/$1"
+	xargs -d '\n' cp -L --parents -t "$TMP/mnt/$1" <"$TMP/files"
+}
+
+compare() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	(cd "$TMP/mnt/$1" && sed 's|  /|  |' "$TMP/sums" | md5sum -c --quiet) ||
+		fail "tree $1 differs"
+}
+
+# on_top FSCK...: with the file system made
+on_top() {
+	local storm
+	mount "$SET" "$TMP/mnt"
+	background storm fs
+	storm=$REPLY
+	copy one
+	copy two
+	compare one
+	rm -r "$TMP/mnt/one"
+	copy three
+	compare two
+	compare three
+	umount "$TMP/mnt"
+	finish "$storm"
+	"$@" "$SET" >"$TMP/fsck" 2>&1 || fail "$1: status $?: $(tail -n 5 "$TMP/fsck")"
+	close fs
+	fusion fs
+	"$@" "$SET" >"$TMP/fsck" 2>&1 || fail "$1: status $?: $(tail -n 5 "$TMP/fsck")"
+	mount "$SET" "$TMP/mnt"
+	compare two
+	compare three
+	umount "$TMP/mnt"
+	say "$(status fs promotions) promotions, $(status fs demotions) demotions"
+	at_least promotions "$(status fs used_fast)" 1
+}
+
+test_ext4() {
+	need mkfs.ext4 e2fsck
+	begin
+	mkfs.ext4 -q "$SET"
+	on_top e2fsck -fn
+}
+
+test_xfs() {
+	need mkfs.xfs xfs_repair
+	need_module xfs
+	begin
+	mkfs.xfs -q "$SET"
+	on_top xfs_repair -n
+}
+
+# the file system is not to be seen on a member
+test_members_show_no_filesystem() {
+	need mkfs.ext4 blkid
+	begin
+	mkfs.ext4 -q "$SET"
+	close fs
+	same "fast member" "$(blkid -p -o value -s TYPE "$FAST" | grep -i ext || :)" ""
+	same "slow member" "$(blkid -p -o value -s TYPE "$SLOW" | grep -i ext || :)" ""
+}
+
+run_tests test_ext4 test_xfs test_members_show_no_filesystem

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# With not one extent free on either member, hot and cold still change places.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/full
+
+# full [OPTION VALUE]...: a set that is written from end to end
+full() {
+	members 72 192
+	format --extent-size 1M
+	fusion full migration off "$@"
+	EXTENTS=$(status full extents)
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	sync "$SET"
+	is_full
+}
+
+is_full() {
+	same "extents mapped" "$(status full mapped)" "$EXTENTS"
+	same "free slots" "$(status full total_fast) $(status full total_slow)" \
+		"$(($(status full used_fast) + $(sb spare_fast))) $(($(status full used_slow) +
+			$(sb spare_slow)))"
+}
+
+# by policy: what is read moves up, and as much moves down
+test_policy_swaps() {
+	local hot=16 first
+	full half_life 60 duty 100 idle 0
+	first=$((EXTENTS - hot - 8))
+	same "hot extents on fast before" "$(on full fast $first $hot)" 0
+	msg full migration on
+	SECONDS=0
+	until [[ $(on full fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
+		[[ $SECONDS -lt 90 ]] || fail "after 90 s of reads only" \
+			"$(on full fast "$first" $hot) of $hot hot extents are on fast"
+		heat full "$first" $hot 4
+	done
+	say "$(on full fast "$first" $hot) of $hot hot extents on fast after $SECONDS s"
+	within 30 "nothing moves" settled full
+	msg full migration off
+	within 30 "nothing moves" settled full
+	is_full
+	at_least demotions "$(status full demotions)" $((hot * 3 / 4))
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# by hand, one against one, until everything has changed places
+test_forced_swaps() {
+	local fast i up
+	full
+	fast=$(on full fast 0 "$EXTENTS")
+	for ((i = 0; i < fast; i++)); do
+		same "demotion of $i" "$(msg full demote $i)" "1 0 0 0"
+		up=$((EXTENTS - 1 - i))
+		same "promotion of $up" "$(msg full promote $up)" "1 0 0 0"
+	done
+	same "the last extents on fast" "$(on full fast $((EXTENTS - fast)) "$fast")" "$fast"
+	within 30 "nothing moves" settled full
+	is_full
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# more than there is room for fails, says so, and takes no spare for good
+test_no_room() {
+	local all moved already unmapped failed
+	full
+	all=$(on full slow 0 "$EXTENTS")
+	read -r moved already unmapped failed < <(msg full promote 0-$((EXTENTS - 1)))
+	same "extents answered for" $((moved + already + unmapped + failed)) "$EXTENTS"
+	at_least "failed promotions" "$failed" $((all - $(sb spare_fast)))
+	read -r moved already unmapped failed < <(msg full demote 0-$((EXTENTS - 1)))
+	at_least "failed demotions" "$failed" $((EXTENTS - all - $(sb spare_slow) - $(sb spare_fast)))
+	within 30 "nothing moves" settled full
+	fusion-stamp run "$SET" --state "$TMP/state" --ops 500 --mix 1:1:1:0:1:0
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+run_tests test_policy_swaps:long test_forced_swaps test_no_room

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The module leaves nothing behind: not after a set was closed, not when it is unloaded.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/module
+
+begin() {
+	members 16 32
+	format --extent-size 64K
+}
+
+# kernel memory that a leak would show in, KiB
+kernel_memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 1
+	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { n += $2 }
+	     END { print n }' /proc/meminfo
+}
+
+round() {
+	dmsetup create module --table "$TABLE"
+	dd if=/dev/zero of=/dev/mapper/module bs=4k count=4 seek=$((RANDOM % 1000)) \
+		oflag=direct conv=notrunc status=none
+	dmsetup remove module
+}
+
+test_rounds() {
+	local i rounds=1000 warm_up=100 before after
+	if [[ $QUICK ]]; then
+		rounds=30 warm_up=10
+	fi
+	begin
+	TABLE=$(table)
+	defer dm_remove module
+	for ((i = 0; i < warm_up; i++)); do
+		round
+	done
+	before=$(kernel_memory)
+	for ((; i < rounds; i++)); do
+		round
+	done
+	after=$(kernel_memory)
+	say "kernel memory after $warm_up rounds $before KiB, after $rounds $after KiB"
+	# a page leaked in each round would be twice that
+	at_most "KiB more" $((after - before)) $(((rounds - warm_up) * 2 + 512))
+}
+
+test_unload() {
+	local left
+	begin
+	fusion module
+	dd if=/dev/urandom of="$SET" bs=1M count=20 oflag=direct status=none
+	msg module demote 0-200 >/dev/null
+	refused "in use" modprobe -r dm_fusion
+	close module
+	modprobe -r dm_fusion
+	[[ ! -e /sys/module/dm_fusion ]] || fail "dm_fusion is still there"
+	left=$(dmsetup targets | grep fusion || :)
+	same "targets" "$left" ""
+	left=$(grep -l fusion /proc/[0-9]*/comm 2>/dev/null | xargs -r cat || :)
+	same "threads" "$(grep -v fusion-stamp <<<"$left" || :)" ""
+	left=$(grep -i fusion /proc/slabinfo || :)
+	same "slab caches" "$left" ""
+	[[ ! -d /sys/kernel/tracing/events/fusion ]] || fail "tracepoints are still there"
+	refused "" dmsetup create module --table "0 2048 fusion $FAST $SLOW"
+	modprobe dm-fusion
+	fusion module
+	same "extents mapped" "$(status module mapped)" 320
+}
+
+test_reload_module() {
+	local i before after rounds=40
+	[[ ! $QUICK ]] || rounds=5
+	begin
+	for ((i = 0; i < rounds; i++)); do
+		[[ $i -ne 5 ]] || before=$(kernel_memory)
+		modprobe dm-fusion
+		dmsetup create module --table "$(table)"
+		dmsetup remove module
+		modprobe -r dm_fusion
+	done
+	after=$(kernel_memory)
+	modprobe dm-fusion
+	at_most "KiB more" $((after - ${before:-$after})) 1024
+}
+
+test_tracepoints() {
+	local events=/sys/kernel/tracing/events/fusion i
+	[[ -d /sys/kernel/tracing/events ]] || skip "no tracing in this kernel"
+	begin
+	fusion module
+	[[ -d $events ]] || fail "no $events"
+	defer tracing_off
+	echo >/sys/kernel/tracing/trace
+	echo 1 >$events/enable
+	dd if=/dev/zero of="$SET" bs=1M count=4 oflag=direct conv=fsync status=none
+	msg module demote 0-9 >/dev/null
+	blkdiscard -l 1M "$SET"
+	msg module checkpoint
+	within 20 "nothing waits" settled module
+	cat /sys/kernel/tracing/trace >"$TMP/trace"
+	for i in "$events"/fusion_*; do
+		grep -q " ${i##*/}: [0-9]*:[0-9]* " "$TMP/trace" || fail "${i##*/} did not fire"
+	done
+	has "trace" "$(grep fusion_move: "$TMP/trace")" "extent 9 fast slot"
+}
+
+tracing_off() {
+	[[ ! -d /sys/kernel/tracing/events/fusion ]] ||
+		echo 0 >/sys/kernel/tracing/events/fusion/enable
+}
+
+# two sets at a time, and one after the other opened, do not know each other
+test_two_sets() {
+	local one two
+	begin
+	fusion module
+	null fast2 16
+	FAST=$REPLY
+	null slow2 32
+	SLOW=$REPLY
+	format --extent-size 64K
+	fusion module2
+	fusion-stamp fill "$SET" --state "$TMP/one" --seed 1 &
+	one=$!
+	fusion-stamp fill /dev/mapper/module2 --state "$TMP/two" --seed 2 &
+	two=$!
+	wait $one
+	wait $two
+	fusion-stamp verify "$SET" --state "$TMP/one"
+	fusion-stamp verify /dev/mapper/module2 --state "$TMP/two"
+}
+
+run_tests test_rounds test_unload test_reload_module test_tracepoints test_two_sets

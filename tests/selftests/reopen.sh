@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Close and open, table reload, suspend and resume: 200 times in all.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/reopen
+
+rounds() {
+	[[ $QUICK ]] && echo 6 || echo "$1"
+}
+
+begin() {
+	members 48 96 "$@"
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 64K
+	fusion reopen
+}
+
+# A load that goes on for the whole test; `finish` ends it and says whether it was well.
+load() {
+	background storm reopen
+	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 4
+}
+
+test_close_open() {
+	local i n epoch before
+	begin
+	n=$(rounds 70)
+	epoch=$(sb epoch)
+	for ((i = 0; i < n; i++)); do
+		fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100 >/dev/null
+		msg reopen promote $((RANDOM % 500))-$((500 + RANDOM % 500)) >/dev/null
+		before=$(msg reopen map 0 "$(status reopen extents)" | sed 's/ open$/ stable/')
+		close reopen
+		same "clean flag" "$(($(sb flags) & 1))" 1
+		fusion reopen
+		same "map after open $i" "$(msg reopen map 0 "$(status reopen extents)" |
+			sed 's/ open$/ stable/')" "$before"
+	done
+	differ "epoch" "$(sb epoch)" "$epoch"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_reload() {
+	local i n stamp
+	begin
+	n=$(rounds 65)
+	load
+	stamp=$REPLY
+	for ((i = 0; i < n; i++)); do
+		dmsetup load reopen --table "$(table reserve $((1 + i % 9)))"
+		dmsetup suspend reopen
+		dmsetup resume reopen
+		same "options after reload $i" "$(dmsetup table reopen | cut -d ' ' -f 6-)" \
+			"2 reserve $((1 + i % 9))"
+		sleep 0.2
+	done
+	finish "$stamp"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_suspend_resume() {
+	local i n stamp options=('' --noflush --nolockfs)
+	begin irqmode=2 completion_nsec=100000
+	n=$(rounds 65)
+	load
+	stamp=$REPLY
+	for ((i = 0; i < n; i++)); do
+		# shellcheck disable=SC2086 # none or one
+		dmsetup suspend ${options[i % 3]} reopen
+		sleep 0.05
+		dmsetup resume reopen
+		sleep 0.2
+	done
+	finish "$stamp"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	close reopen
+	fusion reopen
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# a loaded table that is thrown away again leaves the live one as it was
+test_reload_cleared() {
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	dmsetup load reopen --table "$(table reserve 3)"
+	dmsetup clear reopen
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	same "options" "$(dmsetup table reopen | cut -d ' ' -f 6-)" ""
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# what dmsetup table prints makes the same device; options set by message are in it
+test_table_line() {
+	local line map
+	begin
+	close reopen
+	fusion reopen reserve 5 migration off
+	same "options" "$(dmsetup table reopen | cut -d ' ' -f 6-)" "4 migration off reserve 5"
+	msg reopen half_life 60
+	msg reopen duty 100
+	msg reopen idle 0
+	msg reopen commit_interval 20
+	msg reopen discard_passdown off
+	msg reopen reserve 0
+	line=$(dmsetup table reopen)
+	has "options" "$line" "migration off half_life 60 duty 100 idle 0 commit_interval 20"
+	has "options" "$line" "discard_passdown off"
+	[[ $line != *reserve* ]] || fail "reserve is at its default and still printed: $line"
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 500
+	sync "$SET"
+	map=$(msg reopen map 0 "$(status reopen extents)")
+	close reopen
+	dm reopen "$line"
+	same "table line" "$(dmsetup table reopen)" "$line"
+	same "map" "$(msg reopen map 0 "$(status reopen extents)")" "$map"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+run_tests test_close_open test_reload test_suspend_resume test_reload_cleared test_table_line
