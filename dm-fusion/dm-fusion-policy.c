@@ -20,11 +20,13 @@
  * is more than a scan leaves behind, even in the smallest of pieces: it is in an extent for
  * two ticks, three if that is large.
  *
- * A swap costs two extents read and two written, so it must pay: the heat of the
- * candidate c and that of its victim v must fulfil c >= 2 v + PAY. The factor bounds how
- * often two extents can change places, as each time one has to double what the other has;
- * PAY makes it unlikely that the difference is chance: accesses at random are spread like
- * sqrt(n), and for few of them 2 v + 8 lies about three such deviations above v.
+ * A swap costs two extents read and two written, and wears the fast device, so it must
+ * pay: the heat of the candidate, c, and that of its victim, v, must fulfil c >= 2 v + PAY.
+ * The factor bounds how often two extents can change places, as each time one has to get
+ * double the heat of the other. PAY, ten accesses, makes it unlikely that the difference is
+ * chance, where heat is low and the factor says little: counts of random accesses are
+ * spread like sqrt(n), and up to some dozen of them 2 v + 10 is three such deviations above
+ * v, as the extremes of thousands of extents are.
  */
 #include <linux/compiler.h>
 #include <linux/log2.h>
@@ -35,7 +37,7 @@
 #include "dm-fusion-heat.h"
 
 #define HEAT_WARM	(4 * FUSION_HEAT_TOUCH)
-#define HEAT_PAY	(8 * FUSION_HEAT_TOUCH)
+#define HEAT_PAY	(10 * FUSION_HEAT_TOUCH)
 
 #define DEFAULT_HALF_LIFE	3600U
 

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the way of a bio.
+ *
+ * map() sends on what hits a STABLE extent, answers reads of unmapped ones with
+ * zeros, and defers the rest to one ordered worker: first writes, OPEN extents,
+ * discards, writes to an extent whose copy is being committed. A bio that can't
+ * go on there is parked, under the same lock as the look that said so, and gets
+ * another look when a commit or a drain has ended.
+ */
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+/* What to do with a read or write. */
+enum verdict {
+	SUBMIT,		/* pinned: goes to the slot of the word */
+	ZERO,		/* read of an unmapped extent */
+	DEFER,
+};
+
+void fusion_mark_written(struct fusion *fs, enum fusion_dev dev)
+{
+	/*
+	 * Set before the bio completes, cleared by the committer before it
+	 * flushes: whoever saw the completion gets a flush that covers it.
+	 */
+	if (dev == FUSION_SLOW && !READ_ONCE(fs->slow_dirty))
+		WRITE_ONCE(fs->slow_dirty, true);
+}
+
+void fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
+{
+	fs->nr_mapped--;
+	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
+		   FUSION_OP_UNMAP);
+	fusion_policy_forget(fs->policy, lext);
+	trace_fusion_unmap(fs, lext, old);
+}
+
+/* -- lists of bios ----------------------------------------------------------- */
+
+static void defer_bio(struct fusion *fs, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	bio_list_add(&fs->deferred, bio);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	queue_work(fs->deferred_wq, &fs->deferred_work);
+}
+
+void fusion_unpark(struct fusion *fs)
+{
+	if (bio_list_empty(&fs->parked))
+		return;
+	bio_list_merge(&fs->deferred, &fs->parked);
+	bio_list_init(&fs->parked);
+	queue_work(fs->deferred_wq, &fs->deferred_work);
+}
+
+/* Complete a bio when a commit that starts after now is durable. Any context. */
+static void complete_after_commit(struct fusion *fs, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	bio_list_add(&fs->waiters, bio);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	fusion_commit_kick(fs);
+}
+
+static void complete_unmapped(struct fusion *fs, struct bio *bio)
+{
+	if (bio->bi_opf & REQ_FUA)
+		complete_after_commit(fs, bio);
+	else
+		bio_endio(bio);
+}
+
+/* -- to the members ------------------------------------------------------------ */
+
+static void pin(struct fusion *fs, struct fusion_io *io, struct bio *bio, enum fusion_dev dev,
+		unsigned int epoch)
+{
+	io->epoch = epoch;
+	io->dev = dev;
+	this_cpu_inc(fs->stats->ios[dev][op_is_write(bio_op(bio))]);
+}
+
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev)
+{
+	unsigned int epoch;
+
+	rcu_read_lock();
+	epoch = fusion_enter(fs);
+	rcu_read_unlock();
+	pin(fs, fusion_io(bio), bio, dev, epoch);
+}
+
+static void remap(struct fusion *fs, struct bio *bio, u32 word)
+{
+	bio_set_dev(bio, fs->dev[fusion_word_dev(word)]->bdev);
+	bio->bi_iter.bi_sector = fusion_word_sector(fs, word) +
+				 fusion_offset(fs, bio->bi_iter.bi_sector);
+}
+
+void fusion_submit(struct fusion *fs, struct bio *bio, u32 word)
+{
+	remap(fs, bio, word);
+	dm_submit_bio_remap(bio, NULL);
+}
+
+static void zeroes_done(int read_err, unsigned long write_err, void *context)
+{
+	struct bio *bio = context;
+
+	if (write_err)
+		bio->bi_status = BLK_STS_IOERR;
+	bio_endio(bio);
+}
+
+void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word)
+{
+	struct dm_io_region dest = {
+		.bdev = fs->dev[fusion_word_dev(word)]->bdev,
+		.sector = fusion_word_sector(fs, word) +
+			  fusion_offset(fs, bio->bi_iter.bi_sector),
+		.count = bio_sectors(bio),
+	};
+
+	/* Written as data by whoever can't do better; then durable by commit. */
+	fusion_io(bio)->fua |= !!(bio->bi_opf & REQ_FUA);
+	dm_kcopyd_zero(fs->kcopyd, 1, &dest, 0, zeroes_done, bio);
+}
+
+/* -- looking up -------------------------------------------------------------- */
+
+/*
+ * The fast path: one epoch, one map word. On SUBMIT the bio is pinned.
+ *
+ * A word loaded again after a failed cmpxchg() is newer than the epoch, which
+ * does no harm: the epoch protects what it names all the same.
+ */
+static enum verdict look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio,
+			    u32 *result)
+{
+	u32 *slot = &fs->map[fusion_lext(fs, bio->bi_iter.bi_sector)];
+	bool write = op_is_write(bio_op(bio));
+	enum verdict verdict = SUBMIT;
+	unsigned int epoch;
+	u32 word, seen;
+
+	rcu_read_lock();
+	epoch = fusion_enter(fs);
+	word = READ_ONCE(*slot);
+	rcu_read_unlock();
+
+	while (unlikely(fusion_word_state(word) != FUSION_STABLE || !fusion_word_mapped(word))) {
+		if (!fusion_word_mapped(word)) {
+			verdict = write ? DEFER : ZERO;
+			break;
+		}
+		if (fusion_word_state(word) == FUSION_OPEN) {
+			verdict = DEFER;
+			break;
+		}
+		if (!write)
+			break;
+		if (fusion_word_state(word) == FUSION_LOCKED) {
+			verdict = DEFER;
+			break;
+		}
+		/* COPYING: the copy is out of date from here on. Pairs with the mover's. */
+		seen = cmpxchg(slot, word, fusion_word_set_state(word, FUSION_STABLE));
+		if (seen == word)
+			break;
+		word = seen;
+	}
+
+	if (verdict == SUBMIT)
+		pin(fs, io, bio, fusion_word_dev(word), epoch);
+	else
+		fusion_leave(fs, epoch);
+	*result = word;
+	return verdict;
+}
+
+/* Nothing needs a commit: a flush of the fast member will do. */
+static bool map_flush_direct(struct fusion *fs)
+{
+	unsigned long flags;
+	bool direct;
+
+	if (fusion_mode(fs) != FUSION_RW)
+		return true;
+	spin_lock_irqsave(&fs->lock, flags);
+	direct = !fs->committing && !fs->running->nr && list_empty(&fs->open_dirty) &&
+		 !READ_ONCE(fs->slow_dirty);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	return direct;
+}
+
+static int map_flush(struct fusion *fs, struct bio *bio)
+{
+	if (map_flush_direct(fs)) {
+		bio_set_dev(bio, fs->dev[FUSION_FAST]->bdev);
+		return DM_MAPIO_REMAPPED;
+	}
+	complete_after_commit(fs, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static int map_defer(struct fusion *fs, struct bio *bio)
+{
+	if (bio->bi_opf & REQ_NOWAIT)
+		bio_wouldblock_error(bio);
+	else
+		defer_bio(fs, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/*
+ * Discards and write-zeroes: one extent at a time, but a run of unmapped extents
+ * at once, since mkfs discards whole devices.
+ */
+static int map_discard(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	sector_t size = (sector_t)1 << fs->shift;
+	sector_t nr = size - fusion_offset(fs, bio->bi_iter.bi_sector);
+	bool mapped = fusion_word_mapped(READ_ONCE(fs->map[lext]));
+
+	while (!mapped && nr < bio_sectors(bio)) {
+		if (fusion_word_mapped(READ_ONCE(fs->map[++lext])))
+			break;
+		nr += size;
+	}
+	if (nr < bio_sectors(bio))
+		dm_accept_partial_bio(bio, nr);
+	if (mapped)
+		return map_defer(fs, bio);
+	complete_unmapped(fs, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+int fusion_map(struct dm_target *ti, struct bio *bio)
+{
+	struct fusion *fs = ti->private;
+	struct fusion_io *io = fusion_io(bio);
+	u32 word;
+
+	io->open = NULL;
+	io->epoch = FUSION_NO_EPOCH;
+	io->fua = false;
+
+	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
+		if (fusion_mode(fs) == FUSION_FAIL)
+			return DM_MAPIO_KILL;
+		if (op_is_write(bio_op(bio)) && bio_sectors(bio))
+			return DM_MAPIO_KILL;
+	}
+
+	/* The core sends empty flushes, whose sector means nothing. */
+	if (unlikely(bio->bi_opf & REQ_PREFLUSH))
+		return map_flush(fs, bio);
+	if (unlikely(bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES))
+		return map_discard(fs, bio);
+
+	fusion_policy_touch(fs->policy, fusion_lext(fs, bio->bi_iter.bi_sector),
+			    bio_sectors(bio));
+
+	switch (look_up(fs, io, bio, &word)) {
+	case SUBMIT:
+		remap(fs, bio, word);
+		return DM_MAPIO_REMAPPED;
+	case ZERO:
+		zero_fill_bio(bio);
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	default:
+		return map_defer(fs, bio);
+	}
+}
+
+int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct fusion *fs = ti->private;
+	struct fusion_io *io = fusion_io(bio);
+
+	if (io->epoch != FUSION_NO_EPOCH) {
+		if (op_is_write(bio_op(bio)))
+			fusion_mark_written(fs, io->dev);
+		if (io->open)
+			fusion_open_written(fs, io, !*error);
+		this_cpu_inc(fs->stats->done);
+		fusion_leave(fs, io->epoch);
+		io->epoch = FUSION_NO_EPOCH;
+	}
+
+	if (unlikely(io->fua)) {
+		io->fua = false;
+		if (!*error) {
+			complete_after_commit(fs, bio);
+			return DM_ENDIO_INCOMPLETE;
+		}
+	}
+
+	/* A discard is advice: a member that can't follow it is no error. */
+	if (unlikely(*error == BLK_STS_NOTSUPP) && bio_op(bio) == REQ_OP_DISCARD)
+		*error = BLK_STS_OK;
+	return DM_ENDIO_DONE;
+}
+
+/* -- the worker ------------------------------------------------------------------ */
+
+/*
+ * Park a bio that has to wait for a commit or a drain. With @kick the commit is
+ * started; without, whoever the bio waits for will end in fusion_unpark().
+ * fs->lock held.
+ */
+static void park(struct fusion *fs, struct bio *bio, bool kick)
+{
+	bio_list_add(&fs->parked, bio);
+	if (kick)
+		fusion_commit_kick(fs);
+}
+
+/*
+ * A slot for a first write: fast while more than the migration's spares are free,
+ * then slow. Spares of either are the last resort, when slots were lost to errors.
+ */
+static u32 first_slot(struct fusion *fs, u32 lext)
+{
+	u32 word;
+
+	word = fusion_slot_get(fs, FUSION_FAST, lext, fs->sb.spare_fast);
+	if (!fusion_word_mapped(word))
+		word = fusion_slot_get(fs, FUSION_SLOW, lext, fs->sb.spare_slow);
+	if (fusion_word_mapped(word) || fs->nr_quarantined || fs->in_flight || fs->running->nr)
+		return word;
+	word = fusion_slot_get(fs, FUSION_FAST, lext, 1);
+	if (!fusion_word_mapped(word))
+		word = fusion_slot_get(fs, FUSION_SLOW, lext, 1);
+	return word;
+}
+
+/* First write to an unmapped extent. Return: false if the bio was parked or failed. */
+static bool first_write(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	struct fusion_open *open;
+	bool crowded;
+	u32 word;
+
+	spin_lock_irq(&fs->lock);
+	if (list_empty(&fs->open_free)) {
+		park(fs, bio, true);
+		spin_unlock_irq(&fs->lock);
+		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		return false;
+	}
+	word = first_slot(fs, lext);
+	if (!fusion_word_mapped(word)) {
+		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr;
+
+		if (wait)
+			park(fs, bio, fs->running->nr);
+		spin_unlock_irq(&fs->lock);
+		if (!wait) {
+			bio->bi_status = BLK_STS_NOSPC;
+			bio_endio(bio);
+		}
+		return false;
+	}
+	word = fusion_word_set_state(word, FUSION_OPEN);
+	open = fusion_open_new(fs, lext, word);
+	fusion_open_mark_dirty(fs, open);
+	WRITE_ONCE(fs->map[lext], word);
+	fs->nr_mapped++;
+	crowded = fs->nr_open > fs->max_open / 4 * 3;
+	spin_unlock_irq(&fs->lock);
+
+	trace_fusion_alloc(fs, lext, word);
+	fusion_commit_soon(fs);
+	if (crowded)
+		fusion_open_fill_oldest(fs, 2);
+	return true;
+}
+
+/*
+ * Unmap a whole STABLE extent. Return: true if the bio is dealt with; false if the
+ * extent changed its state meanwhile.
+ */
+static bool unmap_stable(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	u32 word;
+
+	spin_lock_irq(&fs->lock);
+	word = READ_ONCE(fs->map[lext]);
+	if (!fusion_word_mapped(word) || fusion_word_state(word) == FUSION_OPEN) {
+		spin_unlock_irq(&fs->lock);
+		return false;
+	}
+	if (fusion_word_state(word) == FUSION_LOCKED) {
+		park(fs, bio, false);
+		spin_unlock_irq(&fs->lock);
+		return true;
+	}
+	if (!fusion_log_room(fs, 1)) {
+		park(fs, bio, true);
+		spin_unlock_irq(&fs->lock);
+		return true;
+	}
+	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word) {
+		spin_unlock_irq(&fs->lock);
+		return false;
+	}
+	fusion_log_unmap(fs, lext, word);
+	spin_unlock_irq(&fs->lock);
+	fusion_commit_soon(fs);
+	complete_unmapped(fs, bio);
+	return true;
+}
+
+/* A write to a LOCKED extent waits for its commit. Return: false if it need not. */
+static bool park_locked(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	bool locked;
+
+	spin_lock_irq(&fs->lock);
+	locked = fusion_word_state(READ_ONCE(fs->map[lext])) == FUSION_LOCKED;
+	if (locked)
+		park(fs, bio, false);
+	spin_unlock_irq(&fs->lock);
+	return locked;
+}
+
+/* A pinned bio of any kind goes to its slot. */
+static void submit_pinned(struct fusion *fs, struct bio *bio, u32 word)
+{
+	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+
+	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
+		fusion_submit_zeroes(fs, bio, word);
+	else if (bio_op(bio) == REQ_OP_DISCARD &&
+		 (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev)))
+		bio_endio(bio);
+	else
+		fusion_submit(fs, bio, word);
+}
+
+static void process_bio(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
+	bool whole = frees && bio_sectors(bio) == 1U << fs->shift;
+	u32 word;
+
+	for (;;) {
+		if (op_is_write(bio_op(bio)) && fusion_mode(fs) != FUSION_RW) {
+			bio_io_error(bio);
+			return;
+		}
+
+		word = READ_ONCE(fs->map[lext]);
+		if (!fusion_word_mapped(word)) {
+			if (frees) {
+				complete_unmapped(fs, bio);
+				return;
+			}
+			if (op_is_write(bio_op(bio)) && !first_write(fs, bio))
+				return;
+		} else if (fusion_word_state(word) == FUSION_OPEN) {
+			if (fusion_open_bio(fs, bio))
+				return;
+			continue;
+		} else if (whole) {
+			if (unmap_stable(fs, bio))
+				return;
+			continue;
+		}
+
+		switch (look_up(fs, fusion_io(bio), bio, &word)) {
+		case SUBMIT:
+			submit_pinned(fs, bio, word);
+			return;
+		case ZERO:
+			zero_fill_bio(bio);
+			bio_endio(bio);
+			return;
+		case DEFER:
+			if (park_locked(fs, bio))
+				return;
+			break;
+		}
+	}
+}
+
+void fusion_defer_bios(struct fusion *fs, struct bio_list *bios)
+{
+	unsigned long flags;
+
+	if (bio_list_empty(bios))
+		return;
+	spin_lock_irqsave(&fs->lock, flags);
+	bio_list_merge(&fs->deferred, bios);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	queue_work(fs->deferred_wq, &fs->deferred_work);
+}
+
+void fusion_do_deferred(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, deferred_work);
+	struct blk_plug plug;
+	struct bio_list bios;
+	struct bio *bio;
+
+	for (;;) {
+		fusion_open_run(fs);
+
+		spin_lock_irq(&fs->lock);
+		bios = fs->deferred;
+		bio_list_init(&fs->deferred);
+		spin_unlock_irq(&fs->lock);
+		if (bio_list_empty(&bios))
+			return;
+
+		blk_start_plug(&plug);
+		while ((bio = bio_list_pop(&bios)))
+			process_bio(fs, bio);
+		blk_finish_plug(&plug);
+		cond_resched();
+	}
+}

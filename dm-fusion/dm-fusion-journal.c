@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: transactions and the committer.
+ *
+ * The order of a commit is its correctness:
+ *
+ *  1. Under fs->lock take the running transaction, the dirty OPEN extents and
+ *     the waiting flushes; what comes later belongs to the next commit.
+ *  2. Pack records. A bitmap is snapshot under fs->lock: its bits stand for
+ *     writes that have completed, so the flushes that follow cover them.
+ *  3. Flush the slow member, if it has been written since its last flush and a
+ *     record points to it or a flush waits.
+ *  4. Write the journal, PREFLUSH | FUA: the preflush makes the fast member's
+ *     data durable before the records that point to it (INV1).
+ *  5. Apply what had to wait for durability: MOVEs, and OPEN to STABLE.
+ *  6. Quarantine the slots released; complete the flushes (INV4), let parked
+ *     bios go on.
+ *
+ * Records carry absolute state of one extent each, so a transaction may be cut
+ * into several where the buffer ends.
+ *
+ * The committer checkpoints first when the ring is short, so it never overwrites
+ * a block from replay_seq on. Ring arithmetic: a commit takes at most
+ * max_commit_blocks and starts with four times that free, else a checkpoint goes
+ * first. So a checkpoint finds at least three: one for its first commit, one for
+ * its second, which records all OPEN extents again, and one for the same second
+ * commit in the recovery, if power fails just before the superblock is written.
+ */
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+int fusion_journal_init_state(struct fusion *fs)
+{
+	u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
+	u32 sixteenth = fs->sb.journal_blocks / 16;
+	unsigned int i;
+
+	fs->max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
+	fs->max_commit_blocks = DIV_ROUND_UP(fs->max_records, per_block) + sixteenth + 1;
+
+	INIT_LIST_HEAD(&fs->free_txns);
+	INIT_LIST_HEAD(&fs->quarantined);
+	for (i = 0; i < FUSION_NR_TXNS; i++) {
+		struct fusion_txn *txn = kvzalloc(sizeof(*txn), GFP_KERNEL);
+
+		if (!txn)
+			return -ENOMEM;
+		list_add(&txn->list, &fs->free_txns);
+	}
+	fs->running = list_first_entry(&fs->free_txns, struct fusion_txn, list);
+	list_del_init(&fs->running->list);
+
+	for (i = 0; i < FUSION_BUF_BLOCKS; i++) {
+		fs->buf[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		if (!fs->buf[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void fusion_journal_exit_state(struct fusion *fs)
+{
+	struct fusion_txn *txn, *next;
+	unsigned int i;
+
+	for (i = 0; i < FUSION_BUF_BLOCKS; i++)
+		if (fs->buf[i])
+			__free_page(fs->buf[i]);
+	kvfree(fs->running);
+	list_splice_init(&fs->quarantined, &fs->free_txns);
+	list_for_each_entry_safe(txn, next, &fs->free_txns, list)
+		kvfree(txn);
+}
+
+bool fusion_log_room(const struct fusion *fs, u32 nr)
+{
+	return fs->running->nr + nr <= fs->max_records;
+}
+
+void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op)
+{
+	struct fusion_txn *txn = fs->running;
+
+	if (WARN_ON_ONCE(txn->nr >= FUSION_TXN_RECORDS))
+		return;
+	txn->rec[txn->nr].lext = lext;
+	txn->rec[txn->nr].new = new;
+	txn->rec[txn->nr].old = old;
+	txn->rec[txn->nr].op = op;
+	txn->nr++;
+	fs->nr_quarantined++;
+}
+
+void fusion_commit_kick(struct fusion *fs)
+{
+	mod_delayed_work(fs->commit_wq, &fs->commit_work, 0);
+}
+
+void fusion_commit_soon(struct fusion *fs)
+{
+	queue_delayed_work(fs->commit_wq, &fs->commit_work,
+			   msecs_to_jiffies(READ_ONCE(fs->opt.commit_interval)));
+}
+
+int fusion_commit_wait(struct fusion *fs)
+{
+	u64 mine;
+
+	spin_lock_irq(&fs->lock);
+	mine = fs->commit_started + 1;
+	fs->commit_forced = max(fs->commit_forced, mine);
+	spin_unlock_irq(&fs->lock);
+
+	fusion_commit_kick(fs);
+	wait_event(fs->commit_wait, READ_ONCE(fs->commit_done) >= mine);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
+}
+
+int fusion_checkpoint_wait(struct fusion *fs, bool clean)
+{
+	u64 mine;
+
+	spin_lock_irq(&fs->lock);
+	mine = ++fs->checkpoint_wanted;
+	fs->clean_wanted = clean;
+	spin_unlock_irq(&fs->lock);
+
+	fusion_commit_kick(fs);
+	wait_event(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
+}
+
+/* -- writing --------------------------------------------------------------------- */
+
+/* The blocks packed so far; belongs to one commit. */
+struct packer {
+	struct fusion *fs;
+	unsigned int nr;	/* blocks in fs->buf, the last one open for records */
+	bool slow;		/* a record points to the slow member */
+	bool waiters;		/* a flush waits */
+	bool flushed_slow;
+	unsigned int total;
+};
+
+static bool slot_on_slow(u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW;
+}
+
+static int flush_slow(struct packer *pk)
+{
+	struct fusion *fs = pk->fs;
+	int r;
+
+	if (!pk->slow && !pk->waiters)
+		return 0;
+	/* Full barrier; pairs with the order in fusion_mark_written(). */
+	if (!xchg(&fs->slow_dirty, false))
+		return 0;
+	pk->flushed_slow = true;
+	fs->slow_flushes++;
+	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
+	if (r) {
+		WRITE_ONCE(fs->slow_dirty, true);
+		DMERR("%s: flush of the slow device failed: %d",
+		      dm_table_device_name(fs->ti->table), r);
+	}
+	return r;
+}
+
+/* Write the packed blocks as one transaction; where the ring wraps, in two bios. */
+static int write_packed(struct packer *pk)
+{
+	struct fusion *fs = pk->fs;
+	u64 start = fusion_journal_blocknr(&fs->sb, fs->next_seq);
+	unsigned int first_part = min_t(u64, pk->nr, fs->sb.journal_start +
+					fs->sb.journal_blocks - start);
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
+	u32 csum = fs->prev_csum;
+	unsigned int i;
+	int r;
+
+	if (WARN_ON_ONCE(fusion_journal_used(fs) + pk->nr > fs->sb.journal_blocks))
+		return -ENOSPC;
+	r = flush_slow(pk);
+	if (r)
+		return r;
+
+	for (i = 0; i < pk->nr; i++)
+		csum = fusion_journal_seal(&fs->sb, page_address(fs->buf[i]), fs->next_seq + i,
+					   fs->next_txn, i, pk->nr, csum);
+
+	r = fusion_rw_blocks(fs, FUSION_FAST, opf | REQ_PREFLUSH, start, 0, first_part);
+	if (!r && first_part < pk->nr)
+		r = fusion_rw_blocks(fs, FUSION_FAST, opf, fs->sb.journal_start, first_part,
+				     pk->nr - first_part);
+	trace_fusion_commit(fs, fs->next_txn, pk->nr, pk->flushed_slow, r);
+	if (r) {
+		DMERR("%s: writing the journal failed: %d",
+		      dm_table_device_name(fs->ti->table), r);
+		return r;
+	}
+
+	fs->prev_csum = csum;
+	WRITE_ONCE(fs->next_seq, fs->next_seq + pk->nr);
+	fs->next_txn++;
+	pk->total += pk->nr;
+	pk->nr = 0;
+	pk->slow = false;
+	return 0;
+}
+
+static int next_block(struct packer *pk)
+{
+	int r = 0;
+
+	if (pk->nr == FUSION_BUF_BLOCKS)
+		r = write_packed(pk);
+	if (!r)
+		fusion_journal_init(page_address(pk->fs->buf[pk->nr++]));
+	return r;
+}
+
+static bool try_add(struct packer *pk, const struct fusion_record *rec)
+{
+	if (!pk->nr || !fusion_journal_add(&pk->fs->sb, page_address(pk->fs->buf[pk->nr - 1]),
+					   rec))
+		return false;
+	pk->slow |= slot_on_slow(rec->new);
+	return true;
+}
+
+static int pack_txn(struct packer *pk, const struct fusion_txn *txn)
+{
+	u32 i;
+	int r;
+
+	for (i = 0; i < txn->nr; i++) {
+		struct fusion_record rec = {
+			.lext = txn->rec[i].lext,
+			.new = txn->rec[i].new,
+			.old = txn->rec[i].old,
+			.op = txn->rec[i].op,
+		};
+
+		while (!try_add(pk, &rec)) {
+			r = next_block(pk);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* Take the first OPEN extent off the list into the journal; full ones move to @closing. */
+static bool try_add_open(struct packer *pk, struct list_head *dirty, struct list_head *closing)
+{
+	struct fusion *fs = pk->fs;
+	struct fusion_open *open;
+	struct fusion_record rec;
+	bool stable;
+	bool added = true;
+
+	spin_lock_irq(&fs->lock);
+	open = list_first_entry_or_null(dirty, struct fusion_open, dirty_node);
+	if (open) {
+		stable = fusion_open_full(fs, open) && !open->excl;
+		rec.lext = open->lext;
+		rec.old = open->word;
+		rec.new = stable ? fusion_word_set_state(open->word, FUSION_STABLE) : open->word;
+		rec.op = stable ? FUSION_OP_STABLE : FUSION_OP_OPEN;
+		rec.bitmap = stable ? NULL : open->bitmap;
+		added = try_add(pk, &rec);
+		if (added) {
+			open->dirty = false;
+			list_del(&open->dirty_node);
+			if (stable) {
+				open->closing = true;
+				fs->nr_full--;
+				list_add_tail(&open->dirty_node, closing);
+			}
+		}
+	}
+	spin_unlock_irq(&fs->lock);
+	return added;
+}
+
+static int pack_opens(struct packer *pk, struct list_head *dirty, struct list_head *closing)
+{
+	int r;
+
+	/* An OPEN extent that is discarded leaves the list by itself, under the lock. */
+	while (!list_empty_careful(dirty)) {
+		if (try_add_open(pk, dirty, closing))
+			continue;
+		r = next_block(pk);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* -- a commit ----------------------------------------------------------------------- */
+
+static struct fusion_txn *get_free_txn(struct fusion *fs)
+{
+	struct fusion_txn *txn;
+
+	spin_lock_irq(&fs->lock);
+	txn = list_first_entry_or_null(&fs->free_txns, struct fusion_txn, list);
+	if (txn)
+		list_del_init(&txn->list);
+	spin_unlock_irq(&fs->lock);
+	return txn;
+}
+
+/* The records are durable: now they may be seen. */
+static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *closing)
+{
+	struct fusion_open *open, *next;
+	u32 i;
+
+	for (i = 0; i < txn->nr; i++)
+		if (txn->rec[i].op == FUSION_OP_MOVE)
+			WRITE_ONCE(fs->map[txn->rec[i].lext], txn->rec[i].new);
+
+	list_for_each_entry_safe(open, next, closing, dirty_node) {
+		u32 word = fusion_word_set_state(open->word, FUSION_STABLE);
+
+		list_del(&open->dirty_node);
+		WRITE_ONCE(fs->map[open->lext], word);
+		trace_fusion_stable(fs, open->lext, word);
+		fusion_open_close(fs, open);
+	}
+}
+
+/* The commit failed: nothing was applied, copies never happened. */
+static void revert(struct fusion *fs, struct fusion_txn *txn, struct list_head *closing)
+{
+	struct fusion_open *open, *next;
+	u32 i;
+
+	for (i = 0; i < txn->nr; i++)
+		if (txn->rec[i].op == FUSION_OP_MOVE)
+			WRITE_ONCE(fs->map[txn->rec[i].lext], txn->rec[i].old);
+
+	list_for_each_entry_safe(open, next, closing, dirty_node) {
+		list_del(&open->dirty_node);
+		open->closing = false;
+		fs->nr_full++;
+	}
+}
+
+static void complete_waiters(struct bio_list *waiters, int r)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(waiters))) {
+		if (r)
+			bio->bi_status = errno_to_blk_status(r);
+		bio_endio(bio);
+	}
+}
+
+int fusion_commit(struct fusion *fs)
+{
+	struct packer pk = { .fs = fs };
+	struct fusion_txn *txn, *fresh;
+	struct bio_list waiters;
+	LIST_HEAD(dirty);
+	LIST_HEAD(closing);
+	int r;
+
+	/* All transactions in quarantine: a drain, which needs no commit, frees one. */
+	wait_event(fs->txn_wait, (fresh = get_free_txn(fs)));
+	fresh->nr = 0;
+
+	spin_lock_irq(&fs->lock);
+	fs->committing = true;
+	fs->commit_started++;
+	txn = fs->running;
+	fs->running = fresh;
+	list_splice_init(&fs->open_dirty, &dirty);
+	waiters = fs->waiters;
+	bio_list_init(&fs->waiters);
+	spin_unlock_irq(&fs->lock);
+
+	pk.waiters = !bio_list_empty(&waiters);
+	r = fusion_mode(fs) == FUSION_RW ? 0 : -EROFS;
+	if (!r)
+		r = pack_txn(&pk, txn);
+	if (!r)
+		r = pack_opens(&pk, &dirty, &closing);
+	if (!r && pk.nr) {
+		r = write_packed(&pk);
+	} else if (!r && pk.waiters && !pk.total) {
+		r = flush_slow(&pk);
+		if (!r)
+			r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
+	}
+	if (r)
+		fusion_set_mode(fs, FUSION_RO, "a commit failed");
+
+	spin_lock_irq(&fs->lock);
+	if (r) {
+		revert(fs, txn, &closing);
+		list_splice_init(&dirty, &fs->open_dirty);
+	} else {
+		apply(fs, txn, &closing);
+	}
+	/* After a failure the slots stay taken: their release is not durable. */
+	if (!r && txn->nr) {
+		list_add_tail(&txn->list, &fs->quarantined);
+		queue_work(fs->reclaim_wq, &fs->reclaim_work);
+	} else {
+		list_add(&txn->list, &fs->free_txns);
+	}
+	fs->committing = false;
+	fusion_unpark(fs);
+	fs->commits++;
+	WRITE_ONCE(fs->commit_done, fs->commit_started);
+	spin_unlock_irq(&fs->lock);
+
+	wake_up_all(&fs->commit_wait);
+	complete_waiters(&waiters, r);
+	return r;
+}
+
+/* -- the committer ------------------------------------------------------------------ */
+
+static bool commit_needed(struct fusion *fs, bool urgent)
+{
+	bool needed;
+
+	spin_lock_irq(&fs->lock);
+	needed = !bio_list_empty(&fs->waiters) || fs->commit_forced > fs->commit_started ||
+		 (!urgent && (fs->running->nr || !list_empty(&fs->open_dirty)));
+	spin_unlock_irq(&fs->lock);
+	return needed;
+}
+
+int fusion_commit_urgent(struct fusion *fs)
+{
+	if (fusion_journal_short(fs) || !commit_needed(fs, true))
+		return 0;
+	return fusion_commit(fs);
+}
+
+u32 fusion_journal_used(const struct fusion *fs)
+{
+	return READ_ONCE(fs->next_seq) - READ_ONCE(fs->sb.replay_seq);
+}
+
+bool fusion_journal_short(const struct fusion *fs)
+{
+	u32 used = fusion_journal_used(fs);
+
+	return fs->sb.journal_blocks - used < 4 * fs->max_commit_blocks;
+}
+
+void fusion_do_commit(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
+	bool clean;
+	u64 wanted;
+
+	spin_lock_irq(&fs->lock);
+	wanted = fs->checkpoint_wanted;
+	clean = fs->clean_wanted;
+	spin_unlock_irq(&fs->lock);
+
+	if (wanted > fs->checkpoint_done || fusion_journal_short(fs)) {
+		if (fusion_mode(fs) == FUSION_RW &&
+		    fusion_checkpoint(fs, clean && wanted > fs->checkpoint_done))
+			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
+		WRITE_ONCE(fs->checkpoint_done, wanted);
+		wake_up_all(&fs->commit_wait);
+	}
+
+	if (commit_needed(fs, false))
+		fusion_commit(fs);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: epochs of map words, and the drain.
+ */
+#include <linux/rcupdate.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+static void epoch_released(struct percpu_ref *ref)
+{
+	complete(&container_of(ref, struct fusion_epoch, ref)->drained);
+}
+
+int fusion_epochs_init(struct fusion *fs)
+{
+	unsigned int i;
+	int r;
+
+	mutex_init(&fs->drain_mutex);
+	for (i = 0; i < 2; i++) {
+		init_completion(&fs->epochs[i].drained);
+		r = percpu_ref_init(&fs->epochs[i].ref, epoch_released,
+				    PERCPU_REF_ALLOW_REINIT, GFP_KERNEL);
+		if (r)
+			break;
+	}
+	if (r && i)
+		percpu_ref_exit(&fs->epochs[0].ref);
+	return r;
+}
+
+void fusion_epochs_exit(struct fusion *fs)
+{
+	percpu_ref_exit(&fs->epochs[1].ref);
+	percpu_ref_exit(&fs->epochs[0].ref);
+}
+
+/*
+ * The load of the epoch, the tryget and the caller's load of the map word lie in
+ * one RCU section. percpu_ref_kill() takes effect after a grace period, so a
+ * reader preempted anywhere in the section holds a drain up, even one that has
+ * not got its reference yet: it either gets it and is waited for, or sees the
+ * reference dying and comes back with the new epoch.
+ */
+unsigned int fusion_enter(struct fusion *fs)
+{
+	unsigned int epoch;
+
+	for (;;) {
+		/* Pairs with the release in fusion_drain(): new epoch, new words. */
+		epoch = smp_load_acquire(&fs->epoch);
+		if (likely(percpu_ref_tryget_live_rcu(&fs->epochs[epoch].ref)))
+			return epoch;
+		cpu_relax();
+	}
+}
+
+void fusion_leave(struct fusion *fs, unsigned int epoch)
+{
+	percpu_ref_put(&fs->epochs[epoch].ref);
+}
+
+/* Tell a member that a slot's content is no longer needed. Best effort. */
+static void discard_slot(struct fusion *fs, u32 word)
+{
+	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+
+	if (READ_ONCE(fs->opt.discard_passdown) && bdev_max_discard_sectors(bdev))
+		blkdev_issue_discard(bdev, fusion_word_sector(fs, word),
+				     1ULL << fs->shift, GFP_NOIO);
+}
+
+static void release_slots(struct fusion *fs, struct fusion_txn *txn)
+{
+	u32 i;
+
+	for (i = 0; i < txn->nr; i++) {
+		u32 old = txn->rec[i].old;
+
+		if (txn->rec[i].op != FUSION_OP_MOVE && txn->rec[i].op != FUSION_OP_UNMAP)
+			continue;
+		discard_slot(fs, old);
+		spin_lock_irq(&fs->lock);
+		fusion_slot_put(fs, old);
+		fs->nr_quarantined--;
+		spin_unlock_irq(&fs->lock);
+	}
+}
+
+void fusion_drain(struct fusion *fs)
+{
+	struct fusion_txn *txn, *next;
+	struct bio_list parked;
+	LIST_HEAD(committed);
+	unsigned int old;
+
+	mutex_lock(&fs->drain_mutex);
+
+	/* Only what was committed before the flip: INV2. */
+	spin_lock_irq(&fs->lock);
+	list_splice_init(&fs->quarantined, &committed);
+	spin_unlock_irq(&fs->lock);
+
+	old = fs->epoch;
+	/* Pairs with the acquire in fusion_enter(). */
+	smp_store_release(&fs->epoch, !old);
+	percpu_ref_kill(&fs->epochs[old].ref);
+	wait_for_completion(&fs->epochs[old].drained);
+	percpu_ref_reinit(&fs->epochs[old].ref);
+
+	bio_list_init(&parked);
+	list_for_each_entry_safe(txn, next, &committed, list) {
+		trace_fusion_reclaim(fs, txn->nr);
+		release_slots(fs, txn);
+		spin_lock_irq(&fs->lock);
+		list_move(&txn->list, &fs->free_txns);
+		bio_list_merge(&parked, &fs->parked);
+		bio_list_init(&fs->parked);
+		spin_unlock_irq(&fs->lock);
+		wake_up(&fs->txn_wait);
+	}
+	mutex_unlock(&fs->drain_mutex);
+
+	fusion_defer_bios(fs, &parked);
+}
+
+void fusion_do_reclaim(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, reclaim_work);
+
+	if (!list_empty_careful(&fs->quarantined))
+		fusion_drain(fs);
+}

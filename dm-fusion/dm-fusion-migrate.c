@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the mover.
+ *
+ * One worker ticks the policy, asks it for moves, and carries them out in
+ * batches. A batch goes through these steps; each names what it relies on:
+ *
+ *  1. take a slot for each on the other member;
+ *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg;
+ *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
+ *     (or wait, if LOCKED), so the source holds still;
+ *  4. copy, in the order of the slow member;
+ *  5. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
+ *  6. commit: flushes the copies, makes the MOVEs durable, then applies them and
+ *     lets waiting writes go on; the old slots are in quarantine from here;
+ *  7. tell the policy.
+ *
+ * Readers are never held. A writer waits for one commit, or, if its extent had to
+ * be LOCKED from the start, for the batch, which is short while others use the
+ * device.
+ */
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/sort.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+#define TICK_MS		100U
+#define BATCH		16U
+#define BUSY_BATCH	4U
+/* Cancels of one extent after which its writes are held. */
+#define MAX_CANCELS	2U
+/* Idle time after which half-written extents are completed. */
+#define FILL_IDLE_MS	10000U
+#define SETTLE_TRIES	1000U
+
+struct job {
+	struct fusion_move move;
+	u32 old;		/* STABLE word before */
+	u32 new;		/* STABLE word after; unmapped: no slot */
+	enum fusion_outcome outcome;
+	bool hold;		/* start from LOCKED */
+	bool started;		/* COPYING or LOCKED was set */
+	bool copied;
+};
+
+static u64 now_ms(void)
+{
+	return ktime_to_ms(ktime_get());
+}
+
+/* -- foreground ------------------------------------------------------------------ */
+
+/* Look whether there was foreground I/O since the last look. Return: ms without. */
+static u64 idle_ms(struct fusion *fs)
+{
+	u64 now = now_ms();
+	u64 ios = 0, done = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
+		unsigned int dev;
+
+		for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+			ios += READ_ONCE(stats->ios[dev][0]) + READ_ONCE(stats->ios[dev][1]);
+		done += READ_ONCE(stats->done);
+	}
+	if (ios != fs->last_ios || ios != done) {
+		fs->last_ios = ios;
+		fs->last_busy_ms = now;
+	}
+	return now - fs->last_busy_ms;
+}
+
+static bool is_idle(struct fusion *fs)
+{
+	return idle_ms(fs) >= READ_ONCE(fs->opt.idle);
+}
+
+/* -- cancels ----------------------------------------------------------------------- */
+
+/* A small table, indexed by extent; a collision only forgets. */
+static u8 *cancels(struct fusion *fs, u32 lext)
+{
+	u32 i = lext % ARRAY_SIZE(fs->cancels);
+
+	if (fs->cancels[i].lext != lext) {
+		fs->cancels[i].lext = lext;
+		fs->cancels[i].nr = 0;
+	}
+	return &fs->cancels[i].nr;
+}
+
+/* -- the steps of a batch ------------------------------------------------------------ */
+
+/* Steps 1 and 2. Return: number of jobs that started. */
+static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+{
+	unsigned int i, started = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct job *job = &jobs[i];
+		u32 lext = job->move.lext;
+		enum fusion_dev to = job->move.to;
+		u32 spare = to == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+		enum fusion_state state = job->hold ? FUSION_LOCKED : FUSION_COPYING;
+
+		job->outcome = FUSION_SKIPPED;
+		job->started = false;
+		job->copied = false;
+
+		spin_lock_irq(&fs->lock);
+		job->old = READ_ONCE(fs->map[lext]);
+		if (fusion_word_mapped(job->old) &&
+		    fusion_word_state(job->old) == FUSION_STABLE &&
+		    fusion_word_dev(job->old) != to) {
+			/* On request the spares stay: they are for the policy's swaps. */
+			job->new = fusion_slot_get(fs, to, lext, forced ? spare : 0);
+			if (fusion_word_mapped(job->new)) {
+				/* Only writes race with this, and they leave STABLE alone. */
+				WRITE_ONCE(fs->map[lext], fusion_word_set_state(job->old, state));
+				job->started = true;
+				fs->in_flight++;
+				started++;
+			}
+		}
+		spin_unlock_irq(&fs->lock);
+	}
+	return started;
+}
+
+static u32 slow_slot(const struct job *job)
+{
+	return fusion_word_slot(job->move.to == FUSION_SLOW ? job->new : job->old);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+	const struct job *ja = a, *jb = b;
+
+	if (ja->started != jb->started)
+		return ja->started ? -1 : 1;
+	if (!ja->started || slow_slot(ja) == slow_slot(jb))
+		return 0;
+	return slow_slot(ja) < slow_slot(jb) ? -1 : 1;
+}
+
+struct copy {
+	struct completion done;
+	bool failed;
+};
+
+static void copy_done(int read_err, unsigned long write_err, void *context)
+{
+	struct copy *copy = context;
+
+	copy->failed = read_err || write_err;
+	complete(&copy->done);
+}
+
+/* Step 4 for one job. */
+static void copy_extent(struct fusion *fs, struct job *job)
+{
+	struct dm_io_region from = {
+		.bdev = fs->dev[fusion_word_dev(job->old)]->bdev,
+		.sector = fusion_word_sector(fs, job->old),
+		.count = 1UL << fs->shift,
+	};
+	struct dm_io_region to = {
+		.bdev = fs->dev[job->move.to]->bdev,
+		.sector = fusion_word_sector(fs, job->new),
+		.count = 1UL << fs->shift,
+	};
+	struct copy copy = {};
+
+	init_completion(&copy.done);
+	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, copy_done, &copy);
+	wait_for_completion(&copy.done);
+	fusion_mark_written(fs, job->move.to);
+	job->outcome = copy.failed ? FUSION_FAILED : FUSION_CANCELLED;
+	job->copied = !copy.failed;
+}
+
+/* Has a write cancelled it, or is it gone? */
+static bool still_ours(struct fusion *fs, const struct job *job)
+{
+	u32 word = READ_ONCE(fs->map[job->move.lext]);
+
+	return word == fusion_word_set_state(job->old, FUSION_COPYING) ||
+	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
+}
+
+static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+{
+	bool idle = is_idle(fs);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!jobs[i].started)
+			continue;
+		/* Somebody came: leave the rest for later. */
+		if (READ_ONCE(fs->stopping) || (!forced && idle && !is_idle(fs)))
+			continue;
+		if (still_ours(fs, &jobs[i]))
+			copy_extent(fs, &jobs[i]);
+		else
+			jobs[i].outcome = FUSION_CANCELLED;
+	}
+}
+
+/* Step 5. Return: number of MOVEs recorded. */
+static unsigned int record_jobs(struct fusion *fs, struct job *jobs, unsigned int nr)
+{
+	unsigned int i, recorded = 0;
+
+	for (;;) {
+		spin_lock_irq(&fs->lock);
+		if (fusion_log_room(fs, nr))
+			break;
+		spin_unlock_irq(&fs->lock);
+		if (fusion_commit_wait(fs)) {
+			/* Nothing can be recorded any more. */
+			for (i = 0; i < nr; i++)
+				jobs[i].copied = false;
+			spin_lock_irq(&fs->lock);
+			break;
+		}
+	}
+
+	for (i = 0; i < nr; i++) {
+		struct job *job = &jobs[i];
+		u32 *word = &fs->map[job->move.lext];
+		u32 copying = fusion_word_set_state(job->old, FUSION_COPYING);
+		u32 locked = fusion_word_set_state(job->old, FUSION_LOCKED);
+
+		if (!job->started)
+			continue;
+		fs->in_flight--;
+		/* Pairs with the cmpxchg() of writes, in look_up() and unmap_stable(). */
+		if (job->copied &&
+		    (READ_ONCE(*word) == locked || cmpxchg(word, copying, locked) == copying)) {
+			fusion_log(fs, job->move.lext, job->new, job->old, FUSION_OP_MOVE);
+			job->outcome = FUSION_MOVED;
+			recorded++;
+			continue;
+		}
+		if (READ_ONCE(*word) == locked)
+			WRITE_ONCE(*word, job->old);
+		else
+			cmpxchg(word, copying, job->old);
+		if (job->outcome == FUSION_FAILED)
+			fs->nr_retired++;
+		else
+			fusion_slot_put(fs, job->new);
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+	return recorded;
+}
+
+static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+{
+	unsigned int i;
+	int r = 0;
+
+	if (start_jobs(fs, jobs, nr, forced)) {
+		fusion_drain(fs);
+		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
+		copy_jobs(fs, jobs, nr, forced);
+		if (record_jobs(fs, jobs, nr))
+			r = fusion_commit_wait(fs);
+	}
+
+	for (i = 0; i < nr; i++) {
+		struct job *job = &jobs[i];
+
+		if (r && job->outcome == FUSION_MOVED)
+			job->outcome = FUSION_FAILED;
+		switch (job->outcome) {
+		case FUSION_MOVED:
+			if (job->move.to == FUSION_FAST)
+				fs->promotions++;
+			else
+				fs->demotions++;
+			*cancels(fs, job->move.lext) = 0;
+			break;
+		case FUSION_CANCELLED:
+			fs->cancelled++;
+			++*cancels(fs, job->move.lext);
+			break;
+		default:
+			break;
+		}
+		if (job->started)
+			trace_fusion_move(fs, job->move.lext, job->old, job->new, job->outcome);
+		fusion_policy_done(fs->policy, &job->move, job->outcome);
+	}
+}
+
+/* -- moves on request ------------------------------------------------------------------ */
+
+/* Make an OPEN extent STABLE, so that it can be moved. */
+static void settle(struct fusion *fs, u32 lext)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < SETTLE_TRIES; tries++) {
+		if (fusion_word_state(READ_ONCE(fs->map[lext])) != FUSION_OPEN ||
+		    READ_ONCE(fs->stopping))
+			return;
+		fusion_open_fill(fs, lext);
+		if (fusion_commit_wait(fs))
+			return;
+		schedule_timeout_uninterruptible(1);
+	}
+}
+
+static unsigned int take_forced(struct fusion *fs, struct fusion_force *force, struct job *jobs)
+{
+	unsigned int n = 0;
+	u32 lext;
+
+	/* Let the next ones be filled while the first is settled. */
+	for (lext = force->next; lext <= force->last && lext - force->next < BATCH; lext++)
+		fusion_open_fill(fs, lext);
+
+	while (n < BATCH && force->next <= force->last) {
+		u32 word = READ_ONCE(fs->map[force->next]);
+
+		lext = force->next++;
+		if (!fusion_word_mapped(word)) {
+			force->unmapped++;
+		} else if (fusion_word_dev(word) == force->to) {
+			force->already++;
+		} else {
+			settle(fs, lext);
+			jobs[n++] = (struct job) { .move = { lext, force->to } };
+		}
+	}
+	return n;
+}
+
+static void run_forced(struct fusion *fs, struct fusion_force *force)
+{
+	struct job jobs[BATCH];
+	unsigned int i, again, n = take_forced(fs, force, jobs);
+
+	while (n) {
+		migrate(fs, jobs, n, true);
+		again = 0;
+		for (i = 0; i < n; i++) {
+			if (jobs[i].outcome == FUSION_MOVED) {
+				force->moved++;
+			} else if (jobs[i].outcome == FUSION_CANCELLED && !jobs[i].hold &&
+				   !READ_ONCE(fs->stopping)) {
+				jobs[again] = (struct job) { .move = jobs[i].move, .hold = true };
+				again++;
+			} else {
+				force->failed++;
+			}
+		}
+		n = again;
+	}
+}
+
+static struct fusion_force *first_forced(struct fusion *fs)
+{
+	struct fusion_force *force;
+
+	spin_lock_irq(&fs->lock);
+	force = list_first_entry_or_null(&fs->forced, struct fusion_force, list);
+	spin_unlock_irq(&fs->lock);
+	return force;
+}
+
+static void end_forced(struct fusion *fs, struct fusion_force *force, int result)
+{
+	spin_lock_irq(&fs->lock);
+	list_del(&force->list);
+	spin_unlock_irq(&fs->lock);
+	force->result = result;
+	complete(&force->done);
+}
+
+int fusion_force(struct fusion *fs, struct fusion_force *force)
+{
+	init_completion(&force->done);
+	spin_lock_irq(&fs->lock);
+	if (fs->stopping) {
+		spin_unlock_irq(&fs->lock);
+		return -EAGAIN;
+	}
+	list_add_tail(&force->list, &fs->forced);
+	spin_unlock_irq(&fs->lock);
+
+	mod_delayed_work(fs->move_wq, &fs->move_work, 0);
+	if (wait_for_completion_interruptible(&force->done)) {
+		/* The mover may be at it: it ends after this batch. */
+		WRITE_ONCE(force->abandoned, true);
+		wait_for_completion(&force->done);
+	}
+	return force->result;
+}
+
+/* -- the worker ------------------------------------------------------------------------ */
+
+/* A batch of the policy's. Return: milliseconds to pause, TICK_MS at most if nothing moved. */
+static unsigned int run_policy(struct fusion *fs)
+{
+	struct fusion_policy_env env = {
+		.reserve = fusion_reserve(fs),
+		.idle = is_idle(fs),
+	};
+	struct fusion_move moves[BATCH];
+	struct job jobs[BATCH];
+	unsigned int i, n;
+	u64 start = now_ms();
+	u32 duty = READ_ONCE(fs->opt.duty);
+
+	spin_lock_irq(&fs->lock);
+	env.free_fast = fs->nr_free[FUSION_FAST] -
+			min(fs->nr_free[FUSION_FAST], fs->sb.spare_fast);
+	env.free_slow = fs->nr_free[FUSION_SLOW] -
+			min(fs->nr_free[FUSION_SLOW], fs->sb.spare_slow);
+	spin_unlock_irq(&fs->lock);
+
+	n = fusion_policy_pick(fs->policy, &env, moves, env.idle ? BATCH : BUSY_BATCH);
+	for (i = 0; i < n; i++)
+		jobs[i] = (struct job) {
+			.move = moves[i],
+			.hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS,
+		};
+	if (!n)
+		return TICK_MS;
+	migrate(fs, jobs, n, false);
+
+	if (env.idle && is_idle(fs))
+		return 0;
+	return min_t(u64, (now_ms() - start) * (100 - duty) / duty, 10000);
+}
+
+static void do_move(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, move_work.work);
+	struct fusion_force *force;
+	unsigned int pause = TICK_MS;
+
+	if (xchg(&fs->half_life_changed, false))
+		fusion_policy_set_half_life(fs->policy, READ_ONCE(fs->opt.half_life));
+	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
+
+	if (READ_ONCE(fs->stopping))
+		return;
+	force = first_forced(fs);
+	if (force) {
+		if (fusion_mode(fs) != FUSION_RW)
+			end_forced(fs, force, -EROFS);
+		else if (READ_ONCE(force->abandoned))
+			end_forced(fs, force, -EINTR);
+		else if (force->next > force->last)
+			end_forced(fs, force, 0);
+		else
+			run_forced(fs, force);
+		pause = 0;
+	} else if (fusion_mode(fs) == FUSION_RW) {
+		if (idle_ms(fs) >= FILL_IDLE_MS)
+			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		if (READ_ONCE(fs->opt.migration))
+			pause = run_policy(fs);
+	}
+	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(pause));
+}
+
+void fusion_migrate_start(struct fusion *fs)
+{
+	WRITE_ONCE(fs->stopping, false);
+	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(TICK_MS));
+}
+
+void fusion_migrate_stop(struct fusion *fs)
+{
+	struct fusion_force *force;
+
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(fs->stopping, true);
+	spin_unlock_irq(&fs->lock);
+	cancel_delayed_work_sync(&fs->move_work);
+	while ((force = first_forced(fs)))
+		end_forced(fs, force, -EAGAIN);
+}
+
+int fusion_migrate_init(struct fusion *fs)
+{
+	INIT_LIST_HEAD(&fs->forced);
+	INIT_DELAYED_WORK(&fs->move_work, do_move);
+	fs->stopping = true;
+	fs->opened_ms = now_ms();
+	fs->last_busy_ms = fs->opened_ms;
+	fs->kcopyd = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(fs->kcopyd)) {
+		int r = PTR_ERR(fs->kcopyd);
+
+		fs->kcopyd = NULL;
+		return r;
+	}
+	return 0;
+}
+
+void fusion_migrate_exit(struct fusion *fs)
+{
+	if (fs->kcopyd)
+		dm_kcopyd_client_destroy(fs->kcopyd);
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: superblocks, checkpoints, loading.
+ *
+ * A checkpoint writes the live map into the inactive set while the device works
+ * on. What it catches half-way is put right by the journal: every change visible
+ * in the set is in a transaction from the first commit of the checkpoint on, and
+ * the second commit makes the last of them durable before the superblock, which
+ * names the set and the place to replay from, is written.
+ *
+ * Bitmaps of OPEN extents are not in the set. The second commit records all of
+ * them again, so replay finds each after the place it starts from.
+ */
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+static int rw_pages(struct block_device *bdev, blk_opf_t opf, u64 blocknr,
+		    struct page **pages, unsigned int nr)
+{
+	struct bio *bio = bio_alloc(bdev, nr, opf, GFP_NOIO);
+	unsigned int i;
+	int r;
+
+	bio->bi_iter.bi_sector = blocknr * FUSION_BLOCK_SECTORS;
+	for (i = 0; i < nr; i++)
+		__bio_add_page(bio, pages[i], FUSION_BLOCK_SIZE, 0);
+	r = submit_bio_wait(bio);
+	bio_put(bio);
+	return r;
+}
+
+int fusion_rw_blocks(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+		     unsigned int first, unsigned int nr)
+{
+	return rw_pages(fs->dev[dev]->bdev, opf, blocknr, fs->buf + first, nr);
+}
+
+/* -- superblocks --------------------------------------------------------------- */
+
+int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
+		      const char **why)
+{
+	struct block_device *bdev = fs->dev[dev]->bdev;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct fusion_sb *one;
+	const char *reason = NULL;
+	unsigned int copy;
+	int best = 1;
+	int r;
+
+	one = kmalloc(sizeof(*one), GFP_KERNEL);
+	if (!page || !one) {
+		*why = "out of memory";
+		best = -ENOMEM;
+		goto out;
+	}
+
+	for (copy = 0; copy < 2; copy++) {
+		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
+
+		r = rw_pages(bdev, REQ_OP_READ | REQ_META, blocknr, &page, 1);
+		if (r)
+			reason = "superblock can't be read";
+		else
+			r = fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev),
+					     one, &reason);
+		if (!r && one->role != dev) {
+			reason = one->role == FUSION_FAST ?
+				 "is the fast member of its set" : "is the slow member of its set";
+			r = -EXDEV;
+		}
+		if (!r && (best || one->generation > sb->generation)) {
+			*sb = *one;
+			best = 0;
+		} else if (r && (best == 1 || best == -ENODATA)) {
+			/* "Not a superblock" is the weakest of reasons. */
+			best = r;
+			*why = reason;
+		}
+	}
+out:
+	kfree(one);
+	if (page)
+		__free_page(page);
+	return best;
+}
+
+/* Uses fs->buf[0]. */
+static int super_write(struct fusion *fs, enum fusion_dev dev, const struct fusion_sb *sb)
+{
+	u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+	int r;
+
+	fusion_sb_pack(sb, blocknr, page_address(fs->buf[0]));
+	r = fusion_rw_blocks(fs, dev, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
+			     blocknr, 0, 1);
+	if (r)
+		DMERR("%s: writing the superblock of the %s device failed: %d",
+		      dm_table_device_name(fs->ti->table),
+		      dev == FUSION_FAST ? "fast" : "slow", r);
+	return r;
+}
+
+/* -- checkpoint ------------------------------------------------------------------ */
+
+static int write_map(struct fusion *fs, unsigned int set, u64 generation)
+{
+	u32 index, i, nr;
+	int r;
+
+	for (index = 0; index < fs->sb.map_blocks; index += nr) {
+		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
+		for (i = 0; i < nr; i++)
+			fusion_map_pack(&fs->sb, set, index + i, generation,
+					fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
+					page_address(fs->buf[i]));
+		r = fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META,
+				     fs->sb.map_start[set] + index, 0, nr);
+		if (!r)
+			r = fusion_commit_urgent(fs);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Best effort: without it the policy learns anew. The last page of the buffer is scratch. */
+static void write_heat(struct fusion *fs, u64 generation)
+{
+	u16 *heat = page_address(fs->buf[FUSION_BUF_BLOCKS - 1]);
+	u32 index, i, j, nr;
+
+	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
+		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
+		for (i = 0; i < nr; i++) {
+			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
+
+			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
+				heat[j] = fusion_policy_heat(fs->policy, first + j);
+			fusion_heat_pack(&fs->sb, index + i, generation, heat,
+					 page_address(fs->buf[i]));
+		}
+		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META,
+				     fs->sb.heat_start + index, 0, nr)) {
+			DMWARN("%s: heat could not be saved",
+			       dm_table_device_name(fs->ti->table));
+			return;
+		}
+	}
+}
+
+static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
+{
+	struct fusion_open *open;
+	struct fusion_sb *sb = &fs->sb_next;
+	int r;
+
+	r = fusion_commit(fs);
+	if (r)
+		return r;
+
+	*sb = fs->sb;
+	sb->active_set = !fs->sb.active_set;
+	sb->generation = fs->sb.generation + 1;
+	sb->set_generation = sb->generation;
+	sb->epoch = epoch;
+	sb->replay_seq = fs->next_seq;
+	sb->replay_txn = fs->next_txn;
+	sb->replay_csum = fs->prev_csum;
+	sb->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
+	if (clean)
+		sb->flags |= FUSION_SB_CLEAN;
+	if (fs->needs_check)
+		sb->flags |= FUSION_SB_NEEDS_CHECK;
+
+	r = write_map(fs, sb->active_set, sb->generation);
+	if (r)
+		goto out;
+
+	spin_lock_irq(&fs->lock);
+	list_for_each_entry(open, &fs->open_lru, lru)
+		if (!open->closed)
+			fusion_open_mark_dirty(fs, open);
+	spin_unlock_irq(&fs->lock);
+	r = fusion_commit(fs);
+	if (r)
+		goto out;
+
+	if (clean)
+		write_heat(fs, sb->generation);
+	/* Its preflush covers the set. */
+	r = super_write(fs, FUSION_FAST, sb);
+	if (r)
+		goto out;
+
+	fs->sb.active_set = sb->active_set;
+	fs->sb.generation = sb->generation;
+	fs->sb.epoch = sb->epoch;
+	fs->sb.set_generation = sb->set_generation;
+	fs->sb.flags = sb->flags;
+	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
+	fs->sb.replay_txn = sb->replay_txn;
+	fs->sb.replay_csum = sb->replay_csum;
+	fs->checkpoints++;
+out:
+	trace_fusion_checkpoint(fs, sb->generation, clean, r);
+	return r;
+}
+
+int fusion_checkpoint(struct fusion *fs, bool clean)
+{
+	return checkpoint(fs, fs->sb.epoch, clean);
+}
+
+/* -- loading ----------------------------------------------------------------------- */
+
+static int load_failed(struct fusion *fs, int r, const char *what, u64 blocknr, const char *why)
+{
+	DMERR("%s: %s, block %llu of the fast device: %s", dm_table_device_name(fs->ti->table),
+	      what, blocknr, why);
+	return r;
+}
+
+static int load_map(struct fusion *fs)
+{
+	u64 start = fs->sb.map_start[fs->sb.active_set];
+	const char *why = "can't be read";
+	u32 index, i, nr;
+	int r;
+
+	for (index = 0; index < fs->sb.map_blocks; index += nr) {
+		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
+		r = fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META, start + index, 0, nr);
+		if (r)
+			return load_failed(fs, r, "map", start + index, why);
+		for (i = 0; i < nr; i++) {
+			r = fusion_map_unpack(&fs->sb, fs->sb.active_set, index + i,
+					      fs->sb.set_generation, page_address(fs->buf[i]),
+					      fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
+					      &why);
+			if (r)
+				return load_failed(fs, r, "map", start + index + i, why);
+		}
+	}
+	return 0;
+}
+
+/* A window of the ring in fs->buf. */
+struct ring {
+	struct fusion *fs;
+	u32 pos;
+	u32 nr;
+};
+
+static const void *read_ring(void *ctx, u32 pos)
+{
+	struct ring *ring = ctx;
+	struct fusion *fs = ring->fs;
+	u32 nr;
+
+	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
+		nr = min(fs->sb.journal_blocks - pos, FUSION_BUF_BLOCKS);
+		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+				     fs->sb.journal_start + pos, 0, nr)) {
+			/* Only the block asked for matters; its neighbours may be bad. */
+			nr = 1;
+			if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+					     fs->sb.journal_start + pos, 0, nr)) {
+				ring->nr = 0;
+				return NULL;
+			}
+		}
+		ring->pos = pos;
+		ring->nr = nr;
+	}
+	return page_address(fs->buf[pos - ring->pos]);
+}
+
+static int apply_record(void *ctx, const struct fusion_record *rec)
+{
+	struct fusion *fs = ((struct ring *)ctx)->fs;
+	struct fusion_open *open = fusion_open_find(fs, rec->lext);
+
+	fs->map[rec->lext] = rec->new;
+	if (open && (rec->op != FUSION_OP_OPEN || open->word != rec->new)) {
+		fusion_open_close(fs, open);
+		open = NULL;
+	}
+	if (rec->op != FUSION_OP_OPEN)
+		return 0;
+	if (!open)
+		open = fusion_open_new(fs, rec->lext, rec->new);
+	if (!open)
+		return -EILSEQ;
+	fusion_open_load(fs, open, rec->bitmap);
+	return 0;
+}
+
+static int load_journal(struct fusion *fs)
+{
+	struct ring ring = { .fs = fs };
+	struct fusion_replay replay = {
+		.sb = &fs->sb,
+		.read = read_ring,
+		.apply = apply_record,
+		.ctx = &ring,
+	};
+	int r;
+
+	r = fusion_replay(&replay);
+	if (r) {
+		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
+		      replay.why ?: "more OPEN extents than there can be");
+		return r;
+	}
+	fs->next_seq = replay.next_seq;
+	fs->next_txn = replay.next_txn;
+	fs->prev_csum = replay.csum;
+	if (replay.nr_records && !(fs->sb.flags & FUSION_SB_CLEAN))
+		DMINFO("%s: recovered, %llu journal records replayed",
+		       dm_table_device_name(fs->ti->table), replay.nr_records);
+	return 0;
+}
+
+/* INV3, and that OPEN words and bitmaps belong together. Fills the slot bitmaps. */
+static int check_map(struct fusion *fs)
+{
+	u32 lext, nr_open = 0;
+
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 word = fs->map[lext];
+
+		if (!fusion_word_mapped(word))
+			continue;
+		if (fusion_slot_claim(fs, word)) {
+			DMERR("%s: extent %u lies on a slot of another one: %s slot %u",
+			      dm_table_device_name(fs->ti->table), lext,
+			      fusion_word_dev(word) == FUSION_FAST ? "fast" : "slow",
+			      fusion_word_slot(word));
+			return -EILSEQ;
+		}
+		fs->nr_mapped++;
+		if (fusion_word_state(word) != FUSION_OPEN)
+			continue;
+		nr_open++;
+		if (!fusion_open_find(fs, lext)) {
+			DMERR("%s: extent %u is open but has no bitmap",
+			      dm_table_device_name(fs->ti->table), lext);
+			return -EILSEQ;
+		}
+	}
+	if (nr_open != fs->nr_open) {
+		DMERR("%s: %u open extents but %u bitmaps", dm_table_device_name(fs->ti->table),
+		      nr_open, fs->nr_open);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+static void load_heat(struct fusion *fs)
+{
+	u16 *heat = page_address(fs->buf[FUSION_BUF_BLOCKS - 1]);
+	const char *why;
+	u32 index, i, j, nr;
+
+	if (!(fs->sb.flags & FUSION_SB_CLEAN))
+		return;
+	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
+		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
+		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+				     fs->sb.heat_start + index, 0, nr))
+			return;
+		for (i = 0; i < nr; i++) {
+			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
+
+			if (fusion_heat_unpack(&fs->sb, index + i, fs->sb.generation,
+					       page_address(fs->buf[i]), heat, &why))
+				continue;
+			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
+				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
+		}
+	}
+}
+
+/*
+ * Make an OPEN extent STABLE by writing its holes, before any user I/O. Harmless if
+ * power fails on the way: until the map says STABLE, nobody reads the holes.
+ */
+static int fill_holes(struct fusion *fs, struct fusion_open *open)
+{
+	u32 blocks = fusion_open_blocks(fs);
+	u32 first = 0, end;
+	int r;
+
+	for (;;) {
+		first = find_next_zero_bit_le(open->bitmap, blocks, first);
+		if (first >= blocks)
+			break;
+		end = find_next_bit_le(open->bitmap, blocks, first);
+		r = blkdev_issue_zeroout(fs->dev[fusion_word_dev(open->word)]->bdev,
+					 fusion_word_sector(fs, open->word) +
+					 first * FUSION_BLOCK_SECTORS,
+					 (end - first) * FUSION_BLOCK_SECTORS, GFP_NOIO, 0);
+		if (r)
+			return r;
+		first = end;
+	}
+	fs->map[open->lext] = fusion_word_set_state(open->word, FUSION_STABLE);
+	spin_lock_irq(&fs->lock);
+	fusion_open_close(fs, open);
+	spin_unlock_irq(&fs->lock);
+	return 0;
+}
+
+/*
+ * A recovery interrupted again and again, each time after it recorded the bitmaps,
+ * may have used the ring up. Then there must be no bitmaps.
+ */
+static int make_room(struct fusion *fs)
+{
+	struct fusion_open *open, *next;
+	unsigned int dev;
+	int r = 0;
+
+	if (fs->sb.journal_blocks - fusion_journal_used(fs) >= fs->max_commit_blocks)
+		return 0;
+	list_for_each_entry_safe(open, next, &fs->open_lru, lru) {
+		r = fill_holes(fs, open);
+		if (r)
+			return r;
+	}
+	for (dev = 0; dev < FUSION_NR_DEVS && !r; dev++)
+		r = blkdev_issue_flush(fs->dev[dev]->bdev);
+	return r;
+}
+
+/*
+ * A new epoch: whatever else is in the ring can't be taken for its transactions. The
+ * commits of this checkpoint still belong to the old one, since it is the old
+ * superblock that counts until the new one is written. The slow member learns of the
+ * epoch first, so it is at most one ahead.
+ */
+static int start_epoch(struct fusion *fs)
+{
+	struct fusion_sb *slow = &fs->sb_next;
+	const char *why;
+	int r;
+
+	r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
+	if (r)
+		return r;
+	slow->epoch = fs->sb.epoch + 1;
+	slow->generation++;
+	r = super_write(fs, FUSION_SLOW, slow);
+	if (!r)
+		r = make_room(fs);
+	if (!r)
+		r = checkpoint(fs, fs->sb.epoch + 1, false);
+	return r;
+}
+
+int fusion_load(struct fusion *fs, bool read_only)
+{
+	struct fusion_sb *slow = &fs->sb_next;
+	const char *why;
+	int r;
+
+	r = fusion_super_read(fs, FUSION_FAST, &fs->sb, &why);
+	if (!r)
+		r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
+	if (!r)
+		r = fusion_sb_match(&fs->sb, slow, &why);
+	if (r) {
+		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
+		return r;
+	}
+	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
+
+	r = load_map(fs);
+	if (!r)
+		r = load_journal(fs);
+	if (!r)
+		r = check_map(fs);
+	if (r)
+		return r;
+	load_heat(fs);
+
+	if (!read_only)
+		r = start_epoch(fs);
+	return r;
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: one block device of a fast and a slow one, of summed capacity.
+ *
+ * How it works
+ * ------------
+ *
+ * The device is divided into extents. A table in memory holds one word for each
+ * logical extent (lext): its state, the member it lies on, its slot there. map()
+ * loads that word without a lock and sends the bio on. All that is not such a
+ * plain hit goes to one ordered worker (dm-fusion-io.c).
+ *
+ * States of an extent (the state table; U is unmapped)
+ *
+ *	from     to       by              when
+ *	U        OPEN     worker          first write: a slot is allocated
+ *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
+ *	OPEN     U        worker          whole extent discarded, no write in flight
+ *	STABLE   COPYING  mover           chosen for migration
+ *	COPYING  STABLE   map(), worker   a write arrived: the copy is worthless
+ *	COPYING  LOCKED   mover           copy done; writes wait from here on
+ *	STABLE   LOCKED   mover           cancelled too often: copy with writes held
+ *	LOCKED   STABLE   committer       MOVE record durable: now in the new slot
+ *	LOCKED   STABLE   mover           copy failed: still in the old slot
+ *	STABLE,
+ *	COPYING  U        worker          whole extent discarded
+ *
+ * A STABLE word in memory therefore always has a durable mapping: FUA writes and
+ * flushes of STABLE extents need no commit.
+ *
+ * Epochs and the drain (dm-fusion-map.c)
+ *
+ * A bio that goes to a slot holds one of two percpu references, that of the epoch
+ * in which it loaded the map word. To know that nobody uses an older word any
+ * more, the drain flips the epoch and waits for the references of the old one.
+ * Nothing is blocked meanwhile. Parked and deferred bios hold no reference, so a
+ * drain depends on the members only, never on a commit.
+ *
+ * Commit (dm-fusion-journal.c)
+ *
+ * Changes of the map are recorded in the running transaction under fs->lock, in
+ * the same critical section that changes the word (MOVE excepted: its word
+ * changes when the record is durable). The committer swaps the transaction,
+ * snapshots the bitmaps of OPEN extents, flushes the slow member if it must, and
+ * writes the journal with PREFLUSH | FUA. Slots released by a transaction are
+ * quarantined with it: they become free only after its commit and a drain that
+ * began after that.
+ *
+ * Invariants
+ * ----------
+ *
+ * INV1  A durable map never points to a slot whose content was not flushed before.
+ * INV2  No slot is reused before its release is durable and drained.
+ * INV3  No two lexts share a slot.
+ * INV4  A flush is acknowledged only when the data on both members, and the map
+ *       that finds it, are durable.
+ * INV5  Every number read from disk is bounded before use (dm-fusion-codec.c).
+ *
+ * Locks
+ * -----
+ *
+ * fs->drain_mutex	one drain at a time
+ *   fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
+ *			of bios; taken by end_io only for OPEN extents
+ *
+ * Map words are written under fs->lock, except COPYING -> STABLE and the mover's
+ * steps, which are cmpxchg() and may happen without it; so holders of fs->lock
+ * use cmpxchg() on STABLE and COPYING words too.
+ *
+ * Work items: deferred_work (ordered), commit_work (ordered), move_work (ordered),
+ * reclaim_work. The mover may wait for a commit and a drain; the committer may
+ * wait for a drain (when all transactions await one); the worker waits for
+ * memory pools only; nobody waits for the mover but presuspend and messages.
+ */
+#ifndef DM_FUSION_H
+#define DM_FUSION_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/completion.h>
+#include <linux/device-mapper.h>
+#include <linux/dm-io.h>
+#include <linux/dm-kcopyd.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu-refcount.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "dm-fusion-codec.h"
+#include "dm-fusion-policy.h"
+
+#define DM_MSG_PREFIX "fusion"
+
+/* Records per transaction at most; a bound for memory and for the ring. */
+#define FUSION_TXN_RECORDS	2000U
+#define FUSION_NR_TXNS		4U
+/* Blocks written with one journal, map or heat bio. */
+#define FUSION_BUF_BLOCKS	64U
+#define FUSION_MAX_OPEN		4096U
+#define FUSION_OPEN_HASH_BITS	10
+/* Full OPEN extents that start a commit, so that they become STABLE. */
+#define FUSION_FULL_BATCH	32U
+/* Zero-fills of OPEN extents under way at a time. */
+#define FUSION_MAX_FILLS	8U
+#define FUSION_NO_EPOCH		0xff
+
+enum fusion_mode {
+	FUSION_RW,		/* as it should be */
+	FUSION_RO,		/* opened read-only, or metadata could not be written */
+	FUSION_FAIL,		/* not loaded */
+};
+
+/* Options of the table line and of messages: see Documentation/dm-fusion.rst. */
+struct fusion_options {
+	bool migration;
+	bool discard_passdown;
+	u32 reserve;		/* extents; 0: default */
+	u32 half_life;		/* seconds */
+	u32 duty;		/* percent */
+	u32 idle;		/* ms */
+	u32 commit_interval;	/* ms */
+};
+
+/* Counters; per CPU, because map() may not share a cache line. */
+struct fusion_stats {
+	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
+	u64 done;			/* of these, completed */
+};
+
+/**
+ * struct fusion_txn - a transaction
+ * @list: on fs->free_txns or fs->quarantined
+ * @nr: records used; protected by fs->lock while running
+ * @rec: the records; @rec[].old of MOVE and UNMAP are the slots to release
+ */
+struct fusion_txn {
+	struct list_head list;
+	u32 nr;
+	struct {
+		u32 lext;
+		u32 new;
+		u32 old;
+		u32 op;
+	} rec[FUSION_TXN_RECORDS];
+};
+
+/**
+ * struct fusion_open - an OPEN extent
+ * @hash: in fs->open_hash, by @lext
+ * @lru: on fs->open_lru, oldest first, or on fs->open_free
+ * @dirty_node: on fs->open_dirty if @dirty
+ * @parked: bios that wait for the end of an exclusive operation
+ * @ready_node: on fs->open_ready while @excl is set and not @running and no writer is left
+ * @excl_bio: the bio that asked for exclusiveness, NULL if it is a zero-fill
+ * @lext: logical extent
+ * @word: its OPEN word
+ * @writers: writes in flight
+ * @nr_valid: bits set in @bitmap
+ * @zero_first: first block being zeroed
+ * @zero_nr: number of blocks being zeroed
+ * @zero_failed: the member could not do it
+ * @dirty: changed since it was last put into a transaction
+ * @closing: a STABLE record is being committed; the bitmap must stay full
+ * @closed: no longer in the hash; freed when @writers drops to 0
+ * @excl: an exclusive operation is waiting for @writers == 0, or running
+ * @running: it runs
+ * @bitmap: valid blocks, little endian as on disk
+ *
+ * All protected by fs->lock.
+ */
+struct fusion_open {
+	struct hlist_node hash;
+	struct list_head lru;
+	struct list_head dirty_node;
+	struct bio_list parked;
+	struct list_head ready_node;
+	struct bio *excl_bio;
+	struct fusion *fs;
+	u32 lext;
+	u32 word;
+	u32 writers;
+	u32 nr_valid;
+	u16 zero_first;
+	u16 zero_nr;
+	bool zero_failed : 1;
+	bool dirty : 1;
+	bool closing : 1;
+	bool closed : 1;
+	bool excl : 1;
+	bool running : 1;
+	unsigned long *bitmap;
+};
+
+/* The bios that loaded their map word in one epoch. */
+struct fusion_epoch {
+	struct percpu_ref ref;
+	struct completion drained;	/* @ref has gone to zero after it was killed */
+};
+
+/* Per bio. */
+struct fusion_io {
+	struct fusion_open *open;	/* OPEN extent written to */
+	u32 lext;
+	u16 first;			/* sectors in the extent, of an OPEN write */
+	u16 nr;
+	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
+	u8 dev;
+	bool counted : 1;		/* in stats.ios */
+	bool fua : 1;			/* complete only after a commit */
+};
+
+/* A range to be moved on request. */
+struct fusion_force {
+	struct list_head list;		/* on fs->forced, under fs->lock */
+	struct completion done;
+	u32 next;
+	u32 last;
+	enum fusion_dev to;
+	u32 moved;
+	u32 already;
+	u32 unmapped;
+	u32 failed;
+	bool abandoned;			/* the one who asked was interrupted */
+	int result;
+};
+
+struct fusion {
+	/* read by map(), rarely written */
+	u32 *map;
+	struct fusion_policy *policy;
+	struct fusion_stats __percpu *stats;
+	struct dm_dev *dev[FUSION_NR_DEVS];
+	sector_t base[FUSION_NR_DEVS];	/* sector of slot 0 */
+	unsigned int shift;		/* log2 of sectors per extent */
+	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
+	u8 epoch;			/* 0 or 1 */
+	bool slow_dirty;		/* slow member written since its last flush */
+	struct fusion_epoch epochs[2];
+
+	struct dm_target *ti;
+	struct fusion_options opt;
+	struct fusion_sb sb;		/* geometry: constant; state: committer's */
+	bool epochs_ready;
+	bool loaded;
+	int load_error;
+	bool needs_check;
+	bool half_life_changed;		/* tell the policy, in its own thread */
+
+	spinlock_t lock;
+
+	/* slots, dm-fusion-alloc.c, under lock */
+	unsigned long *used[FUSION_NR_DEVS];	/* a bit per slot, reserved ones set */
+	u32 nr_free[FUSION_NR_DEVS];
+	u32 cursor[FUSION_NR_DEVS];
+	u32 nr_mapped;
+	u32 nr_quarantined;
+
+	/* transactions, dm-fusion-journal.c, under lock */
+	struct fusion_txn *running;
+	struct list_head free_txns;
+	struct list_head quarantined;	/* committed, slots await a drain */
+	u32 max_records;
+	struct bio_list waiters;	/* flushes, and FUA writes done, of the next commit */
+	struct bio_list parked;		/* bios to look at again after a commit or drain */
+	bool committing;
+	bool clean_wanted;		/* the checkpoint wanted closes the set */
+	u64 commit_started;		/* counts commits */
+	u64 commit_done;		/* of these, ended; read without the lock */
+	u64 commit_forced;		/* commit_started someone waits for */
+	u64 checkpoint_wanted;		/* counts requests */
+	u64 checkpoint_done;		/* of these, served; read without the lock */
+	u64 commits;
+	u64 checkpoints;
+	wait_queue_head_t commit_wait;
+	wait_queue_head_t txn_wait;
+	struct delayed_work commit_work;
+	struct workqueue_struct *commit_wq;
+
+	/* committer only */
+	u64 next_seq;
+	u64 next_txn;
+	u32 prev_csum;
+	u32 max_commit_blocks;
+	struct page *buf[FUSION_BUF_BLOCKS];
+	struct fusion_sb sb_next;	/* scratch of checkpoint and load */
+	u64 slow_flushes;
+
+	/* OPEN extents, dm-fusion-open.c, under lock */
+	struct hlist_head open_hash[1 << FUSION_OPEN_HASH_BITS];
+	struct list_head open_lru;
+	struct list_head open_free;
+	struct list_head open_dirty;
+	struct fusion_open *opens;	/* max_open of them */
+	void *bitmaps;
+	u32 max_open;
+	u32 nr_open;
+	u32 nr_full;			/* full, and not yet in a commit */
+	u32 nr_fills;
+
+	/* deferred bios, dm-fusion-io.c, under lock */
+	struct bio_list deferred;
+	struct list_head open_ready;	/* OPEN extents whose exclusive operation can start */
+	struct work_struct deferred_work;
+	struct workqueue_struct *deferred_wq;
+	struct bio_set bs;		/* clones of reads with holes */
+
+	/* drain, dm-fusion-map.c */
+	struct mutex drain_mutex;
+	struct work_struct reclaim_work;
+	struct workqueue_struct *reclaim_wq;
+
+	/* migration, dm-fusion-migrate.c */
+	struct dm_kcopyd_client *kcopyd;
+	struct delayed_work move_work;
+	struct workqueue_struct *move_wq;
+	struct list_head forced;
+	bool stopping;
+	u64 opened_ms;			/* ktime of activation, for the policy's clock */
+	u64 last_ios;			/* sum of stats at the last look */
+	u64 last_busy_ms;
+	u64 promotions;
+	u64 demotions;
+	u64 cancelled;
+	u32 in_flight;
+	u32 nr_retired;			/* slots lost to write errors */
+	struct {
+		u32 lext;
+		u8 nr;
+	} cancels[64];
+};
+
+static inline u32 fusion_lext(const struct fusion *fs, sector_t sector)
+{
+	return sector >> fs->shift;
+}
+
+static inline sector_t fusion_offset(const struct fusion *fs, sector_t sector)
+{
+	return sector & (((sector_t)1 << fs->shift) - 1);
+}
+
+static inline sector_t fusion_word_sector(const struct fusion *fs, u32 word)
+{
+	return fs->base[fusion_word_dev(word)] +
+	       ((sector_t)fusion_word_slot(word) << fs->shift);
+}
+
+static inline struct fusion_io *fusion_io(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct fusion_io));
+}
+
+static inline enum fusion_mode fusion_mode(const struct fusion *fs)
+{
+	return READ_ONCE(fs->mode);
+}
+
+/* dm-fusion-target.c */
+
+/**
+ * fusion_set_mode() - degrade the device
+ * @fs: device
+ * @mode: new mode; a better one than the present is ignored
+ * @why: for the log
+ *
+ * Context: any. Raises a dm event.
+ */
+void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why);
+
+/* Free fast slots that should be kept for incoming writes, in extents. */
+u32 fusion_reserve(const struct fusion *fs);
+
+/* Sum of a device's bios so far. */
+u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
+
+/* dm-fusion-io.c */
+int fusion_map(struct dm_target *ti, struct bio *bio);
+int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+void fusion_do_deferred(struct work_struct *work);
+
+/* Queue a list of bios for another look. Context: any, fs->lock not held. */
+void fusion_defer_bios(struct fusion *fs, struct bio_list *bios);
+
+/* Let parked bios have another look. fs->lock held. */
+void fusion_unpark(struct fusion *fs);
+
+/**
+ * fusion_pin_slot() - enter an epoch on behalf of a bio that goes to a slot
+ * @fs: device
+ * @bio: the bio; fusion_end_io() leaves the epoch
+ * @dev: member the slot is on
+ *
+ * Context: fs->lock held, or inside the caller's rcu_read_lock(); the caller has
+ * looked at the map word or OPEN extent in the same section.
+ */
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev);
+
+/* Send a pinned bio to its place in the slot of @word. Context: process. */
+void fusion_submit(struct fusion *fs, struct bio *bio, u32 word);
+
+/* Zero a pinned WRITE_ZEROES bio's range in the slot of @word, then complete it. */
+void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word);
+
+/* Note that the slow member has something in its cache. Any context. */
+void fusion_mark_written(struct fusion *fs, enum fusion_dev dev);
+
+/* Remember that an extent became unmapped and its slot is to be released. fs->lock held. */
+void fusion_log_unmap(struct fusion *fs, u32 lext, u32 old);
+
+/* dm-fusion-map.c */
+
+/**
+ * fusion_enter() - take a reference of the current epoch
+ * @fs: device
+ *
+ * Context: inside rcu_read_lock(), which must also span the load of the map word.
+ * Return: the epoch, for fusion_leave().
+ */
+unsigned int fusion_enter(struct fusion *fs);
+void fusion_leave(struct fusion *fs, unsigned int epoch);
+
+int fusion_epochs_init(struct fusion *fs);
+void fusion_epochs_exit(struct fusion *fs);
+
+/**
+ * fusion_drain() - wait until nobody uses a map word from before
+ * @fs: device
+ *
+ * Also frees the slots of transactions that were committed when it began, and
+ * sends parked bios on. Context: process, sleeps; takes drain_mutex.
+ */
+void fusion_drain(struct fusion *fs);
+void fusion_do_reclaim(struct work_struct *work);
+
+/* dm-fusion-alloc.c; fs->lock held unless said otherwise */
+
+int fusion_alloc_init(struct fusion *fs);
+void fusion_alloc_exit(struct fusion *fs);
+
+/* Take a slot while loading, without a lock. Return: -EILSEQ if it is taken. */
+int fusion_slot_claim(struct fusion *fs, u32 word);
+
+/**
+ * fusion_slot_get() - allocate a slot
+ * @fs: device
+ * @dev: member
+ * @lext: for whom; on the slow member its home slot is preferred
+ * @keep: slots that must stay free
+ *
+ * Return: STABLE word, or FUSION_WORD_UNMAPPED if no more than @keep are free.
+ */
+u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep);
+
+/* Free a slot that no map word, no bio and no transaction knows. */
+void fusion_slot_put(struct fusion *fs, u32 word);
+
+/* dm-fusion-journal.c */
+
+int fusion_journal_init_state(struct fusion *fs);
+void fusion_journal_exit_state(struct fusion *fs);
+
+/* Has the running transaction room for @nr more records? fs->lock held. */
+bool fusion_log_room(const struct fusion *fs, u32 nr);
+
+/* Record a change of the map. fs->lock held, fusion_log_room() checked. */
+void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op);
+
+/* Let a commit start now, or within the commit interval. Context: any. */
+void fusion_commit_kick(struct fusion *fs);
+void fusion_commit_soon(struct fusion *fs);
+
+/* Wait for a commit of all that was recorded before. Return: 0 or -EIO. Context: sleeps. */
+int fusion_commit_wait(struct fusion *fs);
+
+/* Wait for a checkpoint; @clean also marks the set closed. Return: 0 or -EIO. Sleeps. */
+int fusion_checkpoint_wait(struct fusion *fs, bool clean);
+
+void fusion_do_commit(struct work_struct *work);
+
+/* Blocks of the ring in use, and whether a checkpoint must come first. */
+u32 fusion_journal_used(const struct fusion *fs);
+bool fusion_journal_short(const struct fusion *fs);
+
+/* Commit if someone waits for it and the ring allows. Context: the committer. */
+int fusion_commit_urgent(struct fusion *fs);
+
+/* Commit now. Context: the committer. Return: 0 or a negative errno, then mode is RO. */
+int fusion_commit(struct fusion *fs);
+
+/* dm-fusion-super.c */
+
+/**
+ * fusion_super_read() - find the newest valid superblock of a member
+ * @fs: device; only fs->dev is used
+ * @dev: member
+ * @sb: result
+ * @why: reason of an error
+ *
+ * Context: process, sleeps. Return: 0 or what fusion_sb_unpack() says, or -EIO.
+ */
+int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
+		      const char **why);
+
+/* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */
+int fusion_load(struct fusion *fs, bool read_only);
+
+/* Write a checkpoint. Context: the committer. */
+int fusion_checkpoint(struct fusion *fs, bool clean);
+
+/**
+ * fusion_rw_blocks() - read or write metadata blocks from or to fs->buf
+ * @fs: device
+ * @dev: member
+ * @opf: REQ_OP_READ or REQ_OP_WRITE with flags
+ * @blocknr: first block
+ * @first: first page of fs->buf
+ * @nr: blocks, @first + @nr at most FUSION_BUF_BLOCKS
+ *
+ * Context: process, sleeps; fs->buf belongs to the committer, and to fusion_load()
+ * before the committer first runs. Return: 0 or a negative errno.
+ */
+int fusion_rw_blocks(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+		     unsigned int first, unsigned int nr);
+
+/* dm-fusion-open.c; fs->lock held unless said otherwise */
+
+int fusion_open_init(struct fusion *fs);
+void fusion_open_exit(struct fusion *fs);
+struct fusion_open *fusion_open_find(struct fusion *fs, u32 lext);
+
+/* New OPEN extent, all blocks invalid. Return: NULL if too many are open. */
+struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word);
+
+/* Take it out of the hash; frees it now or with its last writer. */
+void fusion_open_close(struct fusion *fs, struct fusion_open *open);
+
+/* Note that it changed, so that the next commit records it. */
+void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open);
+
+/* Load a bitmap from a journal record. No lock needed. */
+void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap);
+
+/*
+ * A read, write, write-zeroes or discard of an OPEN extent. Worker only; takes
+ * fs->lock itself. Return: false if the extent is not OPEN any more.
+ */
+bool fusion_open_bio(struct fusion *fs, struct bio *bio);
+
+static inline u32 fusion_open_blocks(const struct fusion *fs)
+{
+	return 1U << (fs->shift - 3);
+}
+
+static inline bool fusion_open_full(const struct fusion *fs, const struct fusion_open *open)
+{
+	return open->nr_valid == fusion_open_blocks(fs);
+}
+
+/* A write to an OPEN extent has completed. Takes fs->lock itself; any context. */
+void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok);
+
+/* Start the exclusive operations that can run. Worker only; takes fs->lock itself. */
+void fusion_open_run(struct fusion *fs);
+
+/* Zero-fill up to @nr of the oldest OPEN extents. Takes fs->lock itself; any context. */
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
+
+/* Zero-fill this one, if it is OPEN. Takes fs->lock itself; any context. */
+void fusion_open_fill(struct fusion *fs, u32 lext);
+
+/* dm-fusion-migrate.c */
+int fusion_migrate_init(struct fusion *fs);
+void fusion_migrate_exit(struct fusion *fs);
+void fusion_migrate_start(struct fusion *fs);
+
+/* Finish the batch under way and stop; forced moves end with -EAGAIN. Sleeps. */
+void fusion_migrate_stop(struct fusion *fs);
+
+/* Move a range and wait for it; interruptible. Fills in the counts of @force. */
+int fusion_force(struct fusion *fs, struct fusion_force *force);
+
+#endif
