@@ -37,14 +37,9 @@ struct ring {
 	u64 next_txn;
 	u32 csum;
 
-	/* all that was ever committed */
-	struct kept_txn txn[MAX_HISTORY];
-	struct kept_record record[MAX_RECORDS];
-	u32 nr_txns;
+	u32 nr_txns;			/* of the history */
 	u32 nr_records;
-
-	/* first transaction after the checkpoint, and csum before it */
-	u32 first_txn;
+	u32 first_txn;			/* after the checkpoint */
 
 	/* what replay did */
 	u32 nr_applied;
@@ -54,6 +49,13 @@ struct ring {
 	u32 reads;
 	u32 vanish;			/* read from which on all is empty, or U32_MAX */
 };
+
+/*
+ * All that was ever committed. Apart from the ring, so that the ring can be copied to return
+ * to an earlier state of it.
+ */
+static struct kept_txn ring_txn[MAX_HISTORY];
+static struct kept_record ring_record[MAX_RECORDS];
 
 static inline u8 *ring_block(struct ring *g, u64 seq)
 {
@@ -114,7 +116,7 @@ static inline void ring_fill(struct ring *g, void *block, u32 nr)
 {
 	fusion_journal_init(block);
 	while (nr--) {
-		struct kept_record *k = &g->record[g->nr_records];
+		struct kept_record *k = &ring_record[g->nr_records];
 
 		REQUIRE(g->nr_records < MAX_RECORDS);
 		ring_rnd_record(g, k);
@@ -128,7 +130,7 @@ static inline void ring_fill(struct ring *g, void *block, u32 nr)
 /* The next transaction, of @count blocks; written where it belongs. */
 static inline void ring_commit(struct ring *g, u32 count)
 {
-	struct kept_txn *t = &g->txn[g->nr_txns++];
+	struct kept_txn *t = &ring_txn[g->nr_txns++];
 	u32 i;
 
 	REQUIRE(g->nr_txns <= MAX_HISTORY);
@@ -162,9 +164,9 @@ static inline u32 ring_room(const struct ring *g)
 
 /* -- replay ------------------------------------------------------------------- */
 
-static inline u32 records_before(const struct ring *g, u32 txn)
+static inline u32 records_before(u32 txn)
 {
-	return txn ? g->txn[txn - 1].nr_records : 0;
+	return txn ? ring_txn[txn - 1].nr_records : 0;
 }
 
 static inline const void *ring_read(void *ctx, u32 pos)
@@ -183,8 +185,8 @@ static inline int ring_apply(void *ctx, const struct fusion_record *rec)
 {
 	struct ring *g = ctx;
 	const struct fusion_sb *sb = &g->sb;
-	const u32 at = records_before(g, g->first_txn) + g->nr_applied;
-	const struct kept_record *k = &g->record[at];
+	const u32 at = records_before(g->first_txn) + g->nr_applied;
+	const struct kept_record *k = &ring_record[at];
 
 	REQUIRE(rec->lext < sb->nr_lexts);
 	REQUIRE(fusion_word_valid(sb, rec->new));
@@ -217,7 +219,7 @@ static inline int ring_replay(struct ring *g, struct fusion_replay *r)
 /* The replay must find all up to, not including, transaction @end of the history. */
 static inline void ring_expect(struct ring *g, u32 end)
 {
-	const u32 nr = records_before(g, end) - records_before(g, g->first_txn);
+	const u32 nr = records_before(end) - records_before(g->first_txn);
 	struct fusion_replay r;
 	const int err = ring_replay(g, &r);
 
@@ -230,7 +232,7 @@ static inline void ring_expect(struct ring *g, u32 end)
 		REQUIRE_EQ(r.next_seq, g->next_seq);
 		REQUIRE_EQ(r.csum, g->csum);
 	} else {
-		REQUIRE_EQ(r.next_seq, g->txn[end].seq);
+		REQUIRE_EQ(r.next_seq, ring_txn[end].seq);
 	}
 }
 

@@ -65,7 +65,7 @@ static void test_round_trip(void)
 		ring_init(g, extent, 5, extent);
 		for (i = 0; i < 3; i++) {
 			u8 *block = ring_block(g, g->next_seq);
-			struct kept_txn *t = &g->txn[g->nr_txns++];
+			struct kept_txn *t = &ring_txn[g->nr_txns++];
 
 			*t = (struct kept_txn){ .seq = g->next_seq, .count = 1 };
 			ring_fill(g, block, U32_MAX);

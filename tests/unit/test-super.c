@@ -60,9 +60,14 @@ static struct fusion_sb fast_sb(void)
 	return sb;
 }
 
+static void same(const char *name, const void *a, const void *b, size_t offset, size_t size)
+{
+	REQUIRE(!memcmp(a + offset, b + offset, size), "%s", name);
+}
+
 static void require_same(const struct fusion_sb *a, const struct fusion_sb *b)
 {
-#define SAME(field)	REQUIRE(!memcmp(&a->field, &b->field, sizeof(a->field)))
+#define SAME(f)	same(#f, a, b, offsetof(struct fusion_sb, f), sizeof_field(struct fusion_sb, f))
 	SAME(set_uuid);
 	SAME(dev_uuid);
 	SAME(peer_uuid);

@@ -61,7 +61,7 @@ static inline int unit_main(const struct unit_test *tests, unsigned int nr)
 #define UNIT_TESTS(tests)				\
 int main(void)						\
 {							\
-	return unit_main(tests, ARRAY_SIZE(tests));	\
+	exit(unit_main(tests, ARRAY_SIZE(tests)));	\
 }
 
 /* -- random numbers ------------------------------------------------------- */
