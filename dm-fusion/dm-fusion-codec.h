@@ -286,7 +286,7 @@ u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq);
 
 /**
  * struct fusion_replay - what fusion_replay() needs and finds
- * @sb: the superblock to replay from; sb->epoch is that of the blocks wanted
+ * @sb: the superblock to replay from; blocks of its epoch and of the one before count
  * @read: returns a pointer to the FUSION_BLOCK_SIZE bytes of ring position @pos
  *	(0..journal_blocks - 1), valid until the next call, or NULL if it can't be read
  * @apply: called for each record of each whole transaction, in order; all its numbers
@@ -307,6 +307,7 @@ struct fusion_replay {
 	u64 next_txn;
 	u32 csum;
 	u64 nr_records;
+	u32 epoch;		/* private: of the last block of the chain */
 	const char *why;
 };
 

@@ -104,7 +104,7 @@ enum fusion_dev {
 #define FUSION_SIGNATURE		"DM-FUSION MEMBER"	/* 16 bytes, no NUL */
 
 /* struct fusion_super flags */
-#define FUSION_SB_CLEAN		0x1	/* closed in order: the journal is empty */
+#define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
 #define FUSION_LABEL_SIZE	64
@@ -195,7 +195,7 @@ struct fusion_map_block {
  * struct fusion_journal_block - one block of the ring
  * @seq: number of the block since format; it lies at journal_start + seq % blocks
  * @txn: number of the transaction since format
- * @epoch: of the activation that wrote it; an older one is a phantom
+ * @epoch: of the superblock in force when it was written
  * @index: number of the block in the transaction
  * @count: blocks in the transaction, which counts only if all are there
  * @prev_csum: h.csum of block seq - 1

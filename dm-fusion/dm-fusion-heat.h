@@ -13,7 +13,7 @@
 /* What a small access weighs: a quarter is the least that counts. */
 #define FUSION_HEAT_TOUCH	4U
 
-/* Extents looked at in one go, under 100 us. */
+/* Extents looked at in one go: some 100 us. */
 #define FUSION_SLICE		16384U
 
 /* Time for a pass over all extents, if slices of that size suffice. */

@@ -9,8 +9,13 @@
  *   - the whole transactions since replay_seq, chained by checksum;
  *   - then any of the blocks of the one that was being written (a bio may be torn
  *     anywhere, and two are needed where it wraps round the end of the ring);
- *   - elsewhere the lap before (lower seq), blocks of an activation before (lower
- *     epoch), and what was on the disk before the format (no valid block).
+ *   - elsewhere the lap before (lower seq), what a transaction torn in an earlier
+ *     activation left (lower epoch, or a txn that another one has taken since), and
+ *     what was on the disk before the format (no valid block).
+ *
+ * An activation records the bitmaps of OPEN extents in the epoch it found, then
+ * writes the superblock of the next one, which points to them. So the chain begins
+ * in the epoch before the superblock's, or in it, and goes up at most once.
  *
  * Any other valid block proves that something in between was durable once and is
  * not there any more. So the search beyond the chain is stricter than looking for
@@ -147,7 +152,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 {
 	const u64 room = r->sb->replay_seq + r->sb->journal_blocks - r->next_seq;
 	const char *damage = NULL;
-	u32 count = 1, csum = r->csum, i;
+	u32 count = 1, csum = r->csum, epoch = r->epoch, i;
 	struct journal_block j;
 	int err;
 
@@ -160,8 +165,10 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 		if (!i)
 			count = j.count;
 		if (j.seq != r->next_seq + i || j.txn != r->next_txn ||
-		    j.epoch != r->sb->epoch || j.index != i || j.count != count)
+		    j.epoch < epoch || j.epoch > r->sb->epoch ||
+		    j.index != i || j.count != count)
 			return 0;
+		epoch = j.epoch;
 		if (j.prev_csum != csum && !damage)
 			damage = "the chain of journal blocks is broken";
 		csum = j.csum;
@@ -179,6 +186,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 	r->next_seq += count;
 	r->next_txn++;
 	r->csum = csum;
+	r->epoch = epoch;
 	return 1;
 }
 
@@ -196,8 +204,8 @@ static int search_beyond(struct fusion_replay *r)
 			continue;
 		if (err)
 			return err;
-		if (j.epoch < r->sb->epoch || j.seq < r->next_seq)
-			continue;	/* an activation or a lap before */
+		if (j.epoch < r->sb->epoch || j.seq < r->next_seq || j.txn < r->next_txn)
+			continue;	/* torn in an activation before, or a lap before */
 		if (j.epoch == r->sb->epoch && j.txn == r->next_txn &&
 		    j.seq - j.index == r->next_seq && j.count <= end - r->next_seq)
 			continue;	/* part of the torn tail */
@@ -212,6 +220,7 @@ static void rewind_replay(struct fusion_replay *r)
 	r->next_seq = r->sb->replay_seq;
 	r->next_txn = r->sb->replay_txn;
 	r->csum = r->sb->replay_csum;
+	r->epoch = r->sb->epoch ? r->sb->epoch - 1 : 0;
 	r->nr_records = 0;
 	r->why = NULL;
 }
