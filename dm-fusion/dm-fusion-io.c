@@ -354,7 +354,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irq(&fs->lock);
 	if (list_empty(&fs->open_free)) {
-		park(fs, bio, true);
+		park(fs, bio, fs->nr_full);
 		spin_unlock_irq(&fs->lock);
 		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
 		return false;

@@ -136,6 +136,8 @@ void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *b
 {
 	u32 i;
 
+	if (fusion_open_full(fs, open))
+		fs->nr_full--;
 	memset(open->bitmap, 0, open_bitmap_size(fs));
 	open->nr_valid = 0;
 	for (i = 0; i < fusion_open_blocks(fs); i++) {
@@ -144,6 +146,8 @@ void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *b
 			open->nr_valid++;
 		}
 	}
+	if (fusion_open_full(fs, open))
+		fs->nr_full++;
 }
 
 static void set_valid(struct fusion *fs, struct fusion_open *open, u32 first, u32 nr)
@@ -158,7 +162,9 @@ static void set_valid(struct fusion *fs, struct fusion_open *open, u32 first, u3
 		return;
 
 	fusion_open_mark_dirty(fs, open);
-	if (fusion_open_full(fs, open) && ++fs->nr_full >= FUSION_FULL_BATCH)
+	/* Full ones are soon STABLE; at once if there are many, or first writes wait for one. */
+	if (fusion_open_full(fs, open) &&
+	    (++fs->nr_full >= FUSION_FULL_BATCH || list_empty(&fs->open_free)))
 		fusion_commit_kick(fs);
 	else
 		fusion_commit_soon(fs);

@@ -461,6 +461,24 @@ static int start_epoch(struct fusion *fs)
 	return r;
 }
 
+int fusion_reopen(struct fusion *fs)
+{
+	struct fusion_sb *sb = &fs->sb_next;
+	int r;
+
+	if (!(fs->sb.flags & FUSION_SB_CLEAN))
+		return 0;
+	*sb = fs->sb;
+	sb->generation++;
+	sb->flags &= ~FUSION_SB_CLEAN;
+	r = super_write(fs, FUSION_FAST, sb);
+	if (!r) {
+		fs->sb.generation = sb->generation;
+		fs->sb.flags = sb->flags;
+	}
+	return r;
+}
+
 int fusion_load(struct fusion *fs, bool read_only)
 {
 	struct fusion_sb *slow = &fs->sb_next;

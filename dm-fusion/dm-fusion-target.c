@@ -451,8 +451,10 @@ static int fusion_preresume(struct dm_target *ti)
 	bool read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
 	int r;
 
-	if (fs->loaded)
+	if (fs->load_error)
 		return fs->load_error;
+	if (fs->loaded)
+		return fusion_mode(fs) == FUSION_RW ? fusion_reopen(fs) : 0;
 
 	fs->loaded = true;
 	/* The commits of loading work as any; bios do not come before resume. */

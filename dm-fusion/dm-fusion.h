@@ -507,6 +507,9 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 /* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */
 int fusion_load(struct fusion *fs, bool read_only);
 
+/* Resume a set that this table has suspended: it is not clean any more. Sleeps. */
+int fusion_reopen(struct fusion *fs);
+
 /* Write a checkpoint. Context: the committer. */
 int fusion_checkpoint(struct fusion *fs, bool clean);
 
