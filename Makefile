@@ -11,6 +11,7 @@ KDIR ?=
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+export PREFIX DESTDIR
 
 CACHE := $(or $(DM_FUSION_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-fusion)
 BUILD := $(CURDIR)/build
@@ -160,16 +161,16 @@ INSTALL_MOD := $(DESTDIR)/lib/modules/$(RUNNING)/extra
 
 install:
 	$(Q)$(MAKE) --no-print-directory modules KDIR=$(or $(KDIR),/lib/modules/$(RUNNING)/build)
-	$(Q)$(MAKE) --no-print-directory userspace
 	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_MOD)/dm-fusion.ko
 	$(if $(DESTDIR),,depmod)
-	install -D -m 755 userspace/fusionctl $(DESTDIR)$(PREFIX)/sbin/fusionctl
+	$(Q)$(MAKE) --no-print-directory -C userspace install
 
 uninstall:
-	rm -f $(INSTALL_MOD)/dm-fusion.ko $(DESTDIR)$(PREFIX)/sbin/fusionctl
+	rm -f $(INSTALL_MOD)/dm-fusion.ko $(DESTDIR)$(PREFIX)/sbin/fusionctl \
+		$(DESTDIR)$(PREFIX)/share/man/man8/fusionctl.8
 	$(if $(DESTDIR),,depmod)
 
 clean:
 	$(Q)rm -rf build
-	$(Q)for d in userspace tests/unit tests/selftests; do \
+	$(Q)for d in userspace tests/unit tests/spindle tests/selftests; do \
 		[ ! -e $$d/Makefile ] || $(MAKE) -s -C $$d clean; done
