@@ -30,7 +30,7 @@ const struct spindle_key spindle_keys[SPINDLE_KEYS] = {
 	KEY(cache_slots,           1, SPINDLE_MAX_SLOTS,       8,       8,       NO),
 	KEY(readahead,             0,  1048576,    1280,    1280,       NO),
 
-	KEY(read_us,               0,  1000000,      NO,      NO,      100),
+	KEY(read_us,               0,  1000000,      NO,      NO,      102),
 	KEY(write_us,              0,  1000000,      NO,      NO,       60),
 	KEY(flush_us,              0, 10000000,      NO,      NO,     3000),
 	KEY(channels,              1, SPINDLE_MAX_CHANNELS,      NO,      NO,        8),

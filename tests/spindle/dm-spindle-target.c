@@ -33,7 +33,7 @@
  *                            ssd
  * depth            commands   32
  * overhead_us      us          9  controller's time for a command, one at a time
- * read_us          us        100  to read a stripe from a channel
+ * read_us          us        102  to read a stripe from a channel
  * write_us         us         60  to write one
  * channels                     8  working in parallel
  * stripe_kib       KiB        16  consecutive data on a channel
