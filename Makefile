@@ -20,7 +20,7 @@ Q     := $(if $(V),,@)
 ifneq ($(filter-out $(FLAVOURS),$(KVER)),)
 $(error KVER=$(KVER): there are $(FLAVOURS))
 endif
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
