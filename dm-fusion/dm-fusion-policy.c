@@ -318,6 +318,7 @@ struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_
 	p->usable = nr_fast;
 	p->now = 1;
 	p->bar = HEAT_WARM;
+	p->kth = FUSION_HEAT_MAX;	/* no swaps before the first pass has ended */
 	memset(p->candidate, 0xff, sizeof(p->candidate));
 	fusion_policy_set_half_life(p, DEFAULT_HALF_LIFE);
 	return p;

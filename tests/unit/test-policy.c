@@ -178,9 +178,7 @@ static void check_never_rises(u32 nr, u32 half_life, u64 (*next)(u64 *seed), u32
 	for (u32 r = 0; r < rounds; r++) {
 		now += next(&seed);
 		fusion_policy_tick(p, now);
-		for (u32 k = 0; k < 4096; k++) {
-			u32 i = (r * 4096 + k) % nr;
-
+		for (u32 i = nr / 256 - 1; i < nr; i += nr / 256) {
 			REQUIRE(heat(i) <= last[i], "extent %u, round %u: %u after %u", i, r,
 				heat(i), last[i]);
 			last[i] = heat(i);
@@ -208,9 +206,9 @@ static u64 up_to_a_year(u64 *seed)
 
 static void test_wrap(void)
 {
-	/* days, at a tick per second */
-	check_never_rises(4096, 1, a_second, 3 * 86400);
-	check_never_rises(4096, 3600, a_second, 3 * 86400);
+	/* days, which are many wraps */
+	check_never_rises(1024, 1, a_second, 2 * 86400);
+	check_never_rises(1024, 3600, up_to_a_minute, 3 * 2880);
 	/* so many extents that the sweep takes half an hour */
 	check_never_rises(1U << 20, 1, a_second, 2000);
 	check_never_rises(1U << 20, 10, up_to_a_minute, 2000);
@@ -227,7 +225,7 @@ static void test_long_ago(void)
 		fusion_policy_set_heat(p, i, FUSION_HEAT_MAX);
 	for (u64 ms = 0; ms < 20 * DAY; ms += 60000) {
 		fusion_policy_tick(p, ms);
-		for (u32 i = ms > 17 * HOUR ? 0 : sim.nr; i < sim.nr; i += 7)
+		for (u32 i = ms > 18 * HOUR ? 0 : sim.nr; i < sim.nr; i += 7)
 			REQUIRE_EQ(heat(i), 0);
 	}
 	/* one jump does it, too */
@@ -402,10 +400,10 @@ static void test_eager(void)
 	for (u32 i = 0; i < 50; i++)
 		sim_discard(&sim, i);
 	REQUIRE_EQ(sim.nr_free[FUSION_FAST], 50);
-	/* six touches: warm, no more */
-	sim_load(&sim, 2000, 30, 180, 1000);
+	/* a burst is not enough */
+	sim_load(&sim, 2000, 30, 3000, 500);
 	sim_rest(&sim, 5000);
-	REQUIRE(sim.moves[FUSION_FAST] == 0, "%llu", sim.moves[FUSION_FAST]);
+	REQUIRE_EQ(sim.moves[FUSION_FAST], 0);
 	for (u32 i = 0; i < 6; i++) {
 		for (u32 k = 0; k < 100; k++)
 			sim_access(&sim, 2000 + k, 8);
@@ -425,15 +423,54 @@ static void test_hottest_first(void)
 	start(FAST, SLOW, 0);
 	sim_fill(&sim, 0, sim.nr);
 	for (u32 k = 0; k < 500; k++)
-		fusion_policy_set_heat(p, 2000 + k * 3, 100 + k);
+		fusion_policy_set_heat(p, 2000 + k * 2, 100 + k * 7 % 500);
 	for (u32 k = 0; k < FAST; k++)
-		fusion_policy_set_heat(p, k, k < 20 ? 0 : 2000);
+		fusion_policy_set_heat(p, k, k % 20 == 3 ? 0 : 2000);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
 	sim.batch = 8;
 	sim_rest(&sim, 20000);
-	REQUIRE_EQ(sim.moves[FUSION_FAST], 20);
-	/* those known to the policy at the first answer need not be all, but the top is */
+	REQUIRE_EQ(sim.moves[FUSION_FAST], 25);
 	for (u32 k = 0; k < 500; k++)
-		REQUIRE(k >= 400 || !sim_on_fast(&sim, 2000 + k * 3, 1), "the %u-th coldest", k);
+		REQUIRE_EQ(sim_on_fast(&sim, 2000 + k * 2, 1), k * 7 % 500 >= 475);
+	REQUIRE_EQ(sim_on_fast(&sim, 3, 1), 0);
+	end();
+}
+
+/* The access that makes an extent hot is seen at once, not when the sweep comes by. */
+static void test_at_once(void)
+{
+	start(1000, 1U << 20, 0);
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	while (p->sweep < 500000)
+		sim_step(&sim);
+	for (u32 k = 0; k < 4; k++) {
+		fusion_policy_set_heat(p, 100000 + 1000 * k, 39);
+		sim_access(&sim, 100000 + 1000 * k, 8);
+	}
+	sim_rest(&sim, 4 * SIM_STEP_MS);
+	REQUIRE_EQ(sim.moves[FUSION_FAST], 4);
+	end();
+}
+
+/* One that hotter ones would push out again stays, though they can't move just now. */
+static void test_not_for_long(void)
+{
+	start(100, 1000, 0);
+	sim_fill(&sim, 0, sim.nr);
+	for (u32 k = 500; k < 700; k++) {
+		fusion_policy_set_heat(p, k, 5000);
+		sim.map[k] = fusion_word_set_state(sim.map[k], FUSION_OPEN);
+	}
+	fusion_policy_set_heat(p, 900, 1000);
+	sim_rest(&sim, 20000);
+	REQUIRE_EQ(sim_moves(&sim), 0);
+	/* there is room in the end */
+	for (u32 k = 500; k < 602; k++)
+		sim_discard(&sim, k);
+	sim_rest(&sim, 20000);
+	REQUIRE_EQ(sim_on_fast(&sim, 900, 1), 1);
 	end();
 }
 
@@ -676,7 +713,8 @@ static void test_back_off(void)
 static void test_back_off_collision(void)
 {
 	const struct fusion_policy_env env = { 100, 1000, 0, false };
-	struct fusion_move bad = { 3000, FUSION_FAST }, other = { 3000 + FUSION_HOLDS, FUSION_FAST };
+	struct fusion_move bad = { 3000, FUSION_FAST };
+	struct fusion_move other = { 3000 + FUSION_HOLDS, FUSION_FAST };
 	struct fusion_move moves[8];
 	unsigned int n;
 
@@ -723,7 +761,10 @@ static enum fusion_outcome any_fate(struct sim *s, const struct fusion_move *mov
 /* Everything at once: what is promised of every answer holds. */
 static void test_chaos(void)
 {
+	u64 moves = 0;
+
 	for (u32 seed = 1; seed <= 30; seed++) {
+		u32 place = 0;
 		u64 s = seed;
 
 		start(64 + rnd_below(&s, 200), 64 + rnd_below(&s, 1000), rnd_below(&s, 32));
@@ -736,7 +777,7 @@ static void test_chaos(void)
 			sim.batch = rnd_below(&s, FUSION_MAX_PICK + 1);
 			if (what < 5 && fusion_word_mapped(sim.map[lext]))
 				sim_discard(&sim, lext);
-			else if (what < 15 && sim.nr_free[FUSION_FAST] + sim.nr_free[FUSION_SLOW] > 0)
+			else if (what < 15)
 				sim_fill(&sim, lext, 1);
 			else if (what < 20)
 				sim.reserve = rnd_below(&s, 32);
@@ -747,14 +788,16 @@ static void test_chaos(void)
 				sim.now_ms += rnd_log(&s, 1, DAY);
 			else if (what == 31)
 				fusion_policy_set_half_life(p, rnd_log(&s, 1, 604800));
+			if (what == 32)
+				place = rnd_below(&s, sim.nr - 32);
 			for (u32 i = rnd_below(&s, 300); what < 60 && i; i--)
-				sim_access(&sim, lext - rnd_below(&s, min(lext, 32U) + 1),
-					   rnd_log(&s, 1, 2048));
+				sim_access(&sim, place + rnd_below(&s, 32), rnd_log(&s, 1, 2048));
 			sim_step(&sim);
 		}
-		REQUIRE(sim_moves(&sim) > 100, "%llu moves", sim_moves(&sim));
+		moves += sim_moves(&sim);
 		end();
 	}
+	REQUIRE(moves > 3000, "%llu moves", moves);
 }
 
 /* -- thrashing ---------------------------------------------------------------- */
@@ -762,41 +805,46 @@ static void test_chaos(void)
 /* Two regions, each as large as the fast device, hot in turn: A, B, A, B ... */
 static void test_alternating(void)
 {
+	enum { TURNS = 12 };
 	static const u64 period_ms[] = { 10000, 60000, 600000, HOUR };
 	u64 promotions;
 
 	for (u32 i = 0; i < ARRAY_SIZE(period_ms); i++) {
 		start(64, 1000, 0);
 		sim_fill(&sim, 0, sim.nr);
-		for (u32 k = 0; k < 20; k++)
+		for (u32 k = 0; k < TURNS; k++)
 			sim_load(&sim, k & 1 ? 200 : 600, 64, 64, period_ms[i]);
 		promotions = sim.moves[FUSION_FAST];
-		printf("# turns of %llu s: %llu promotions in 20 turns for 64 slots\n",
-		       period_ms[i] / 1000, promotions);
+		printf("# turns of %llu s: %llu promotions in %u turns for 64 slots\n",
+		       period_ms[i] / 1000, promotions, TURNS);
 		/* each once, when they come up first; after that only a doubling moves one */
 		REQUIRE(promotions >= 60);
-		REQUIRE(promotions <= 64 * 20 / 2, "%llu", promotions);
+		REQUIRE(promotions <= 64 * TURNS / 2, "%llu", promotions);
 		if (period_ms[i] < HOUR)
 			REQUIRE(promotions <= 64 * 4, "%llu", promotions);
 		end();
 	}
 }
 
-/* Random I/O everywhere: no extent is better than another, so leave them alone. */
+/*
+ * Random I/O everywhere: no extent is better than another, so leave them alone. As long as
+ * few accesses have been seen, chance makes some look better.
+ */
 static void test_uniform(void)
 {
-	static const u32 iops[] = { 12, 120, 1000 };
-	u64 hour;
+	static const u32 iops[] = { 12, 120, 500 };
+	u64 hour, later;
 
 	for (u32 i = 0; i < ARRAY_SIZE(iops); i++) {
 		start_filled(500);
-		sim.moves[FUSION_SLOW] = 0;
 		sim_load(&sim, 0, sim.nr - 500, iops[i], HOUR);
 		hour = sim.moves[FUSION_FAST];
-		sim_load(&sim, 0, sim.nr - 500, iops[i], 3 * HOUR);
-		printf("# uniform at %u IOPS: %llu promotions in 1 h, %llu in 4 h\n", iops[i], hour,
-		       sim.moves[FUSION_FAST]);
-		REQUIRE(sim.moves[FUSION_FAST] <= FAST / 10, "%llu", sim.moves[FUSION_FAST]);
+		sim_load(&sim, 0, sim.nr - 500, iops[i], 2 * HOUR);
+		later = sim.moves[FUSION_FAST] - hour;
+		printf("# uniform, %u IOPS, %u slots: %llu promotions in 1 h, %llu in 2 more\n",
+		       iops[i], FAST, hour, later);
+		REQUIRE(hour <= FAST / 4, "%llu", hour);
+		REQUIRE(later <= FAST / 10, "%llu", later);
 		end();
 	}
 }
@@ -813,8 +861,11 @@ static void zipf(double *sum, u32 *rank, u32 n, double s, u64 *seed)
 		sum[i] = total;
 		rank[i] = i;
 	}
-	for (u32 i = n; i > 1; i--)
-		swap(rank[i - 1], rank[rnd_below(seed, i)]);
+	for (u32 i = n; i > 1; i--) {
+		u32 k = rnd_below(seed, i);
+
+		swap(rank[i - 1], rank[k]);
+	}
 }
 
 static u32 draw(const double *sum, u32 n, u64 *seed)
@@ -833,7 +884,7 @@ static u32 draw(const double *sum, u32 n, u64 *seed)
 	return lo;
 }
 
-/* Six hours of zipf, and then the popularity changes. */
+/* Six hours of zipf at 200 IOPS, the fast device an 11th; then the popularity changes. */
 static void test_zipf(void)
 {
 	enum { N = 4400, K = 400 };
@@ -858,13 +909,13 @@ static void test_zipf(void)
 				sim_step(&sim);
 			}
 			ratio = (double)(sim.hits - hits) / (sim.ios - ios);
-			printf("# zipf 1.0, K = N/11, 200 IOPS, hour %u: %.3f of all accesses are fast (oracle %.3f), %llu promotions\n",
+			printf("# zipf 1.0, hour %u: hits %.3f, oracle %.3f; %llu promotions\n",
 			       hour, ratio, oracle, sim.moves[FUSION_FAST]);
 		}
 		REQUIRE(ratio >= 0.97 * oracle, "%.3f of %.3f", ratio, oracle);
 		for (i = 0, nr_wasted = 0; i < N; i++)
 			nr_wasted += i >= 2 * K && sim_on_fast(&sim, rank[i], 1);
-		REQUIRE(nr_wasted <= K / 50, "%u on the fast device without merit", nr_wasted);
+		REQUIRE(nr_wasted <= K / 20, "%u on the fast device without merit", nr_wasted);
 	}
 	end();
 }
@@ -878,7 +929,7 @@ static void test_large(void)
 	sim_fill(&sim, 0, sim.nr);
 	fusion_policy_set_heat(p, LAST, 10000);
 	fusion_policy_set_heat(p, 9999999, FUSION_HEAT_MAX);
-	sim_rest(&sim, 2 * SIM_STEP_MS * (sim.nr / FUSION_SLICE));
+	sim_rest(&sim, 3 * SIM_STEP_MS * (sim.nr / FUSION_SLICE));
 	REQUIRE_EQ(sim_on_fast(&sim, LAST, 1), 1);
 	REQUIRE_EQ(sim_on_fast(&sim, 9999999, 1), 1);
 	REQUIRE_EQ(sim_moves(&sim), 4);
@@ -904,6 +955,8 @@ static const struct unit_test tests[] = {
 	{ "scans do not displace what is hot", test_scan_and_load },
 	{ "free fast slots are used, the reserve is not", test_eager },
 	{ "the hottest first", test_hottest_first },
+	{ "at once", test_at_once },
+	{ "no place for what hotter ones would push out", test_not_for_long },
 	{ "candidates that collide", test_collisions },
 	{ "migration off and on again", test_switched_off },
 	{ "shortest half-life", test_short_half_life },
