@@ -156,11 +156,14 @@ sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULE
 
 # -- install -------------------------------------------------------------------
 
-RUNNING     := $(shell uname -r)
-INSTALL_MOD := $(DESTDIR)/lib/modules/$(RUNNING)/extra
+INSTALL_KDIR = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
+INSTALL_MOD  = $(DESTDIR)/lib/modules/$(shell cat $(INSTALL_KDIR)/include/config/kernel.release)/extra
 
 install:
-	$(Q)$(MAKE) --no-print-directory modules KDIR=$(or $(KDIR),/lib/modules/$(RUNNING)/build)
+	$(Q)[ -e $(INSTALL_KDIR)/Makefile ] || { \
+		echo "no kernel headers in $(INSTALL_KDIR): install those of the running kernel," \
+		     "or say KDIR=" >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory modules KDIR=$(INSTALL_KDIR)
 	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_MOD)/dm-fusion.ko
 	$(if $(DESTDIR),,depmod)
 	$(Q)$(MAKE) --no-print-directory -C userspace install
