@@ -157,7 +157,8 @@ sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULE
 # -- install -------------------------------------------------------------------
 
 INSTALL_KDIR = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
-INSTALL_MOD  = $(DESTDIR)/lib/modules/$(shell cat $(INSTALL_KDIR)/include/config/kernel.release)/extra
+INSTALL_REL  = $(or $(shell cat $(INSTALL_KDIR)/include/config/kernel.release 2>/dev/null),$(shell uname -r))
+INSTALL_MOD  = $(DESTDIR)/lib/modules/$(INSTALL_REL)/extra
 
 install:
 	$(Q)[ -e $(INSTALL_KDIR)/Makefile ] || { \
@@ -165,13 +166,13 @@ install:
 		     "or say KDIR=" >&2; exit 1; }
 	$(Q)$(MAKE) --no-print-directory modules KDIR=$(INSTALL_KDIR)
 	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_MOD)/dm-fusion.ko
-	$(if $(DESTDIR),,depmod)
+	$(if $(DESTDIR),,depmod $(INSTALL_REL))
 	$(Q)$(MAKE) --no-print-directory -C userspace install
 
 uninstall:
 	rm -f $(INSTALL_MOD)/dm-fusion.ko $(DESTDIR)$(PREFIX)/sbin/fusionctl \
 		$(DESTDIR)$(PREFIX)/share/man/man8/fusionctl.8
-	$(if $(DESTDIR),,depmod)
+	$(if $(DESTDIR),,depmod $(INSTALL_REL))
 
 clean:
 	$(Q)rm -rf build
