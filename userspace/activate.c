@@ -164,17 +164,16 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	if (!rc)
 		rc = check_not_open(m);
 	if (!rc)
+		rc = check_member(m);
+	if (!rc)
 		rc = find_member(list, m->sb->peer_uuid, &peer);
 	if (rc)
 		return rc;
 	if (!peer)
 		return partner_missing(name, m, list);
-	if (peer->state == MEMBER_SHRUNK) {
-		struct member *again;
-
-		/* says how it shrank */
-		return load_member(peer->path, &again);
-	}
+	rc = check_member(peer);
+	if (rc)
+		return rc;
 	return open_set(name, m, peer);
 }
 

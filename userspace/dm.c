@@ -85,18 +85,6 @@ static int run_with_udev(struct dm_task *t, const char *name)
 	return err;
 }
 
-int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params)
-{
-	struct dm_task *t = new_task(DM_DEVICE_CREATE, name);
-	int err = -ENOMEM;
-
-	if (t && dm_task_set_uuid(t, uuid) && dm_task_add_target(t, 0, sectors, TARGET, params))
-		err = run_with_udev(t, name);
-	if (t)
-		dm_task_destroy(t);
-	return err;
-}
-
 int dm_remove(const char *name)
 {
 	struct dm_task *t = new_task(DM_DEVICE_REMOVE, name);
@@ -106,6 +94,39 @@ int dm_remove(const char *name)
 		err = run_with_udev(t, name);
 		dm_task_destroy(t);
 	}
+	return err;
+}
+
+/*
+ * In three steps, as only then each one's errno is known: libdevmapper's create with a
+ * table takes the device down again by itself when that fails, and returns what came
+ * of that.
+ */
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params)
+{
+	struct dm_task *create = new_task(DM_DEVICE_CREATE, name);
+	struct dm_task *load = new_task(DM_DEVICE_RELOAD, name);
+	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
+	int err = -ENOMEM;
+
+	if (!create || !load || !resume || !dm_task_set_uuid(create, uuid) ||
+	    !dm_task_add_target(load, 0, sectors, TARGET, params))
+		goto out;
+	err = run(create);
+	if (err)
+		goto out;
+	err = run(load);
+	if (!err)
+		err = run_with_udev(resume, name);
+	if (err)
+		dm_remove(name);
+out:
+	if (create)
+		dm_task_destroy(create);
+	if (load)
+		dm_task_destroy(load);
+	if (resume)
+		dm_task_destroy(resume);
 	return err;
 }
 

@@ -136,9 +136,6 @@ bool parse_number(const char *s, uint64_t max, uint64_t *v);
 /* "7" or "7-9", extents below 2^28. */
 bool parse_range(const char *s, uint64_t *first, uint64_t *last);
 
-#define UUID_TEXT	37
-char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
-
 /* May a set be called this? Exit code FC_USAGE otherwise. */
 int check_name(const char *name);
 bool valid_name(const char *name);
@@ -234,6 +231,8 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 /* Open a device for metadata I/O, past the page cache, which the kernel's target bypasses. */
 int open_direct(const char *path, int flags);
 
+#define UUID_TEXT	37
+char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
 void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
 void ident_set(struct fusion_disk_ident *id, const struct device *dev);
 
@@ -251,6 +250,8 @@ struct member {
 
 /* Every block device with a superblock of ours; those it can't read are left out. */
 int scan_members(struct member **list);
+/* Can it be used? */
+int check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
 int load_member(const char *path, struct member **m);
 void free_members(struct member *list);

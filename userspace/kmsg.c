@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device mapper returns no more than an errno; why it refuses a table or a
- * message is in the kernel's log:
+ * message is in the kernel's log, in detail first and then in general:
  *
+ *	device-mapper: fusion: [253:0: ]<reason>
  *	device-mapper: table: 253:0: fusion: <reason> (-EINVAL)
- *	device-mapper: fusion: <reason>
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,12 @@ int kmsg_open(void)
 }
 
 /* The reason in one record "<prefix>;<text>\n ..." of /dev/kmsg, or NULL. */
-static char *reason_in(char *record, bool *table)
+static char *reason_in(char *record)
 {
-	static const char head[] = "device-mapper: ", type[] = "fusion: ";
+	static const char head[] = "device-mapper: ", table[] = "table: ", type[] = "fusion: ";
 	char *text = strchr(record, ';'), *end;
+	unsigned int number;
+	int n = 0;
 
 	if (!text)
 		return NULL;
@@ -35,25 +37,24 @@ static char *reason_in(char *record, bool *table)
 	if (strncmp(text, head, strlen(head)))
 		return NULL;
 	text += strlen(head);
-	*table = !strncmp(text, "table: ", 7);
-	if (*table) {
+	if (!strncmp(text, table, strlen(table))) {
 		text = strstr(text, type);
-		if (!text)
-			return NULL;
+		end = text ? strstr(text, " (-") : NULL;
+		if (end)
+			*end = 0;
 	}
-	if (strncmp(text, type, strlen(type)))
+	if (!text || strncmp(text, type, strlen(type)))
 		return NULL;
 	text += strlen(type);
-	end = strrchr(text, '(');
-	if (*table && end && end > text && !strncmp(end, "(-", 2))
-		end[-1] = 0;
+	/* nobody knows the number of a device that did not come to be */
+	if (sscanf(text, "%u:%u: %n", &number, &number, &n) == 2)
+		text += n;
 	return text;
 }
 
 void kmsg_reason(int fd, char *buf, size_t size)
 {
 	char record[8192], *text;
-	bool table, have_table = false;
 	ssize_t n;
 
 	*buf = 0;
@@ -61,14 +62,12 @@ void kmsg_reason(int fd, char *buf, size_t size)
 		return;
 	/* EPIPE: records were overwritten before we came to read them */
 	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
+		if (n < 0 || *buf)
 			continue;
 		record[n] = 0;
-		text = reason_in(record, &table);
-		if (!text || (have_table && !table))
-			continue;
-		have_table = table;
-		snprintf(buf, size, "%s", text);
+		text = reason_in(record);
+		if (text)
+			snprintf(buf, size, "%s", text);
 	}
 	close(fd);
 }

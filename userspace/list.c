@@ -78,10 +78,10 @@ static void list_json(const struct mapping *open, const struct member *members)
 	struct json_object *o = json_base(), *sets = json_object_new_array();
 	struct json_object *found = json_object_new_array(), *set;
 
-	for (; open; open = open->next) {
+	for (const struct mapping *m = open; m; m = m->next) {
 		set = json_object_new_object();
-		json_add_str(set, "name", open->name);
-		json_add_str(set, "set_uuid", open->uuid + strlen(DM_PREFIX));
+		json_add_str(set, "name", m->name);
+		json_add_str(set, "set_uuid", m->uuid + strlen(DM_PREFIX));
 		json_object_array_add(sets, set);
 	}
 	json_object_object_add(o, "open", sets);

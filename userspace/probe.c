@@ -23,7 +23,7 @@ static blkid_probe new_probe(int fd)
 					       BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC |
 					       BLKID_SUBLKS_BADCSUM) &&
 	    !blkid_probe_enable_partitions(pr, 1) &&
-	    !blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC))
+	    !blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT))
 		return pr;
 	blkid_free_probe(pr);
 	return NULL;

@@ -102,9 +102,27 @@ int scan_members(struct member **list)
 	return 0;
 }
 
-int load_member(const char *path, struct member **m)
+int check_member(const struct member *m)
 {
 	char was[SIZE_TEXT], is[SIZE_TEXT];
+
+	switch (m->state) {
+	case MEMBER_OK:
+		return 0;
+	case MEMBER_SHRUNK:
+		return fail(FC_MEMBER, m->path, "shrank from %s to %s; give it its old size back",
+			    size_text(was, m->sb->self_sectors << 9),
+			    size_text(is, m->sectors << 9));
+	case MEMBER_UNKNOWN:
+		return fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion", m->why);
+	default:
+		return fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged (%s); "
+			    "restore it from a backup", m->why);
+	}
+}
+
+int load_member(const char *path, struct member **m)
+{
 	struct device dev;
 	int rc, err;
 
@@ -119,23 +137,11 @@ int load_member(const char *path, struct member **m)
 	if (!*m)
 		return fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
 			    "those there are");
-	switch ((*m)->state) {
-	case MEMBER_OK:
-		return 0;
-	case MEMBER_SHRUNK:
-		rc = fail(FC_MEMBER, path, "shrank from %s to %s; give it its old size back",
-			  size_text(was, (*m)->sb->self_sectors << 9),
-			  size_text(is, (*m)->sectors << 9));
-		break;
-	case MEMBER_UNKNOWN:
-		rc = fail(FC_FAILED, path, "%s; use a newer fusionctl and dm-fusion", (*m)->why);
-		break;
-	default:
-		rc = fail(FC_DAMAGED, path, "both copies of its superblock are damaged (%s); "
-			  "restore it from a backup", (*m)->why);
+	rc = check_member(*m);
+	if (rc) {
+		free_member(*m);
+		*m = NULL;
 	}
-	free_member(*m);
-	*m = NULL;
 	return rc;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uuid/uuid.h>
 
 #include "fusionctl.h"
 
@@ -96,12 +95,6 @@ bool parse_range(const char *s, uint64_t *first, uint64_t *last)
 	buf[dash - s] = 0;
 	return parse_number(buf, 0xfffffff, first) && parse_number(dash + 1, 0xfffffff, last) &&
 	       *first <= *last;
-}
-
-char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])
-{
-	uuid_unparse_lower(uuid, buf);
-	return buf;
 }
 
 /* What libdevmapper takes as it is, and no shell or path makes something else of. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
@@ -87,6 +88,12 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 		*why = bad;
 	}
 	return 0;
+}
+
+char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])
+{
+	uuid_unparse_lower(uuid, buf);
+	return buf;
 }
 
 static void ident_field(char *to, const char *from, size_t size)

@@ -1,0 +1,820 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl: every error a user can provoke, with its text and exit code; what it
+# refuses to overwrite; which member it takes for the slow one; what it says of
+# sets that are not whole.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# -- what the tests share ------------------------------------------------------
+
+# expect CODE TEXT COMMAND...: that exit code, and TEXT is all of stderr
+expect() {
+	local want=$1 text=$2 rc=0 err
+	shift 2
+	err=$("$@" 2>&1 >"$TMP/out" </dev/null) || rc=$?
+	same "exit code of '$*' ($err)" "$rc" "$want"
+	same "'$*'" "$err" "${text:+fusionctl: }$text"
+}
+
+# good COMMAND...: exit code 0, nothing on stderr, stdout in $TMP/out
+good() {
+	expect 0 '' "$@"
+}
+
+# shows TEXT: the output of the command before has it
+shows() {
+	has output "$(<"$TMP/out")" "$1"
+}
+
+# json FILTER WANT: of the output of the command before
+json() {
+	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
+}
+
+# rotational DEV 0|1
+rotational() {
+	echo "$2" >"/sys/block/${1#/dev/}/queue/rotational"
+}
+
+# two FAST_MIB SLOW_MIB: members as on a real machine, the slow one rotational
+two() {
+	members "$1" "$2"
+	rotational "$SLOW" 1
+}
+
+# sum DEV...: of all that is on them
+sum() {
+	cat "$@" | md5sum
+}
+
+uuid_of() {
+	fusionctl list --json | jq -r ".members[] | select(.device == \"$1\") | .set_uuid"
+}
+
+# open_sets NAME...: take them down when the test ends
+open_sets() {
+	local i
+	for i; do
+		defer dm_remove "$i"
+	done
+}
+
+BREAK=377	# a byte that is not there by itself
+
+# damage DEV COPY: of the superblock
+damage() {
+	put_direct "$1" $BREAK $((($2 ? 8 : 0) * 4096 + 512)) 512
+}
+
+# -- usage ---------------------------------------------------------------------------
+
+test_usage() {
+	local verb
+	expect 2 "usage: fusionctl VERB [ARGUMENT]...; see fusionctl help" fusionctl
+	expect 2 "frob: no such verb; see fusionctl help" fusionctl frob
+	expect 2 "frob: no such verb; see fusionctl help" fusionctl help frob
+	expect 2 "--frob: no such option of list; see fusionctl help list" fusionctl list --frob
+	expect 2 "-f: no such option of list; see fusionctl help list" fusionctl list -f
+	expect 2 "--yes: no such option of open; see fusionctl help open" fusionctl open x --yes
+	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
+	expect 2 "--fast: needs a value; see fusionctl help create" fusionctl create x --fast
+	expect 2 "x: is one argument too many for list; see fusionctl help list" fusionctl list x
+	for verb in open close map create; do
+		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
+	done
+	for verb in set promote demote; do
+		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb x
+	done
+	expect 2 "create: needs a name and two devices; see fusionctl help create" \
+		fusionctl create x /dev/null
+	expect 2 "format: only one of --fast and --slow is given; give both, or name two devices" \
+		fusionctl format x --fast /dev/null
+	expect 2 "/dev/null: more than --fast and --slow; a set has two members" \
+		fusionctl format x --fast /dev/null --slow /dev/null /dev/null
+	expect 2 "0: not an interval; give 1 to 86400 seconds" fusionctl status --watch 0
+	expect 2 "0: not a width; give 1 to 1024 cells" fusionctl map x --width 0
+	expect 2 "blue: not a choice for --color; give auto, always or never" \
+		fusionctl map x --color blue
+	for verb in 7-3 -1 x 1-2-3 99999999999 1- ''; do
+		expect 2 "$verb: not a range of extents; write e.g. 0-1023" \
+			fusionctl promote x -- "$verb"
+	done
+}
+
+test_help() {
+	local verb verbs
+	good fusionctl help
+	mapfile -t verbs < <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$TMP/out")
+	for verb in "${verbs[@]}"; do
+		good fusionctl help "$verb"
+		shows "usage: fusionctl $verb "
+		shows "example: fusionctl $verb"
+		cp "$TMP/out" "$TMP/help"
+		good fusionctl "$verb" --help
+		cmp "$TMP/out" "$TMP/help"
+	done
+	same "last verb" "$verb" version
+	good fusionctl version
+	shows "on-disk format 1"
+	good fusionctl version --json
+	json .version 1
+	json .format 1
+}
+
+test_names() {
+	local name long
+	long=$(printf '%065d' 0)
+	for name in a/b '' . .. -x 'a b' "$long" control $'a\nb' é; do
+		expect 2 "${name//$'\n'/?}: not a name for a set; use up to 64 letters, digits and \
+#+-.:=@_, the first a letter or digit" fusionctl open -- "$name"
+	done
+	expect 1 "${long:1}: no such set is open; fusionctl list shows those there are" \
+		fusionctl close "${long:1}"
+}
+
+test_not_root() {
+	expect 1 "list: needs root; use sudo" \
+		busybox unshare -U fusionctl list
+}
+
+# -- what may be a member ---------------------------------------------------------------
+
+test_bad_devices() {
+	two 64 256
+	local text file=$TMP/file part
+	: >"$file"
+	expect 4 "/dev/nosuch: No such file or directory; name a block device" \
+		fusionctl format x "$FAST" /dev/nosuch
+	expect 4 "/dev/null: not a block device; name a disk or a partition" \
+		fusionctl format x /dev/null "$SLOW"
+	expect 4 "$TMP: not a block device; name a disk or a partition" \
+		fusionctl format x "$TMP" "$SLOW"
+	expect 4 "$file: not a block device; name a disk or a partition, or a loop device over this \
+file" fusionctl format x "$file" "$SLOW"
+
+	text="is on the same device as"
+	expect 4 "$FAST: $text $FAST; name two different ones" \
+		fusionctl format x "$FAST" "$FAST" --yes --force
+	ln -s "$FAST" "$TMP/link"
+	expect 4 "$TMP/link: $text $FAST; name two different ones" \
+		fusionctl format x --fast "$FAST" --slow "$TMP/link" --yes --force
+
+	blockdev --setro "$FAST"
+	expect 4 "$FAST: is read-only; choose a writable device" \
+		fusionctl format x "$FAST" "$SLOW" --yes --force
+	blockdev --setrw "$FAST"
+
+	expect 4 "$FAST: fast member is smaller than 64 extents; choose a smaller extent size" \
+		fusionctl format x "$FAST" "$SLOW" --extent-size 2M
+	loop $((3 << 20))
+	expect 4 "$REPLY: fast member is smaller than 64 extents; use a bigger device" \
+		fusionctl format x --fast "$REPLY" --slow "$SLOW" --extent-size 64K
+	expect 4 "$REPLY: slow member is smaller than 64 extents; use a bigger device" \
+		fusionctl format x --fast "$FAST" --slow "$REPLY" --extent-size 64K
+
+	for text in 32K 32M 3M 0 1; do
+		expect 2 "$text: not an extent size; choose a power of two from 64K to 16M" \
+			fusionctl format x "$FAST" "$SLOW" --extent-size "$text"
+	done
+	for text in '' M -1 1Q 1e6 0x100000 1MM 99999999E; do
+		expect 2 "$text: not a size; write e.g. --extent-size 1M" \
+			fusionctl format x "$FAST" "$SLOW" --extent-size="$text"
+	done
+
+	truncate -s 128M "$file"
+	printf 'label: gpt\n2048,131072,\n' | sfdisk -q "$file"
+	part=$(losetup -f -P --show "$file")
+	defer losetup -d "$part"
+	within 5 "${part}p1" test -b "${part}p1"
+	expect 4 "${part}p1: is on the same device as $part; name two different ones" \
+		fusionctl format x --fast "$part" --slow "${part}p1" --yes --force
+}
+
+test_in_use() {
+	local i
+	two 64 256
+	mkfs.ext4 -q -L home "$FAST"
+	mkdir "$TMP/a b"
+	mount "$FAST" "$TMP/a b"
+	defer umount_quietly "$TMP/a b"
+	for i in "" --force; do
+		expect 5 "$FAST: is mounted on $TMP/a b; unmount it first" \
+			fusionctl format x "$FAST" "$SLOW" --yes $i
+	done
+	umount "$TMP/a b"
+
+	linear holder "$SLOW" 0 2048
+	expect 5 "$SLOW: is held by /dev/mapper/holder; remove that first" \
+		fusionctl format x "$FAST" "$SLOW" --yes --force
+	dm_remove holder
+
+	REPLY=$(losetup -f --show "$SLOW")
+	defer losetup_quietly "$REPLY"
+	expect 5 "$SLOW: is held by $REPLY; remove that first" \
+		fusionctl format x "$FAST" "$SLOW" --yes --force
+	expect 5 "$SLOW: is held by $REPLY; remove that first" \
+		fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes --force
+	losetup -d "$REPLY"
+
+	busybox mkswap "$FAST" >/dev/null
+	busybox swapon "$FAST" || skip "no swap here"
+	defer swapoff_quietly "$FAST"
+	expect 5 "$FAST: is used as swap; swapoff it first" \
+		fusionctl format x "$FAST" "$SLOW" --yes --force
+}
+
+losetup_quietly() {
+	losetup -d "$1" 2>/dev/null || :
+}
+
+swapoff_quietly() {
+	busybox swapoff "$1"
+}
+
+test_signatures() {
+	local uuid=01234567-89ab-4def-8123-456789abcdef what before
+	two 64 256
+	mkfs.ext4 -q -L home -U $uuid "$FAST"
+	what="ext4 (label home, uuid $uuid) at byte 1080"
+	before=$(sum "$FAST" "$SLOW")
+	expect 3 "$FAST: carries $what; if that can go, add --force" \
+		fusionctl format x "$FAST" "$SLOW" --yes
+	expect 3 "x: all data on $FAST and $SLOW would be lost and there is nobody to ask; add --yes" \
+		fusionctl format x "$FAST" "$SLOW" --force
+	shows "$what"
+	good fusionctl format x "$FAST" "$SLOW" --force --yes --dry-run
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	good fusionctl format x "$FAST" "$SLOW" --force --yes
+
+	printf 'label: gpt\nlabel-id: %s\n' $uuid | sfdisk -q --no-reread "$SLOW" 2>/dev/null
+	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $(uuid_of "$FAST")); \
+if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	wipe "$FAST"
+	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $(uuid_of "$SLOW")); \
+if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	wipe "$SLOW" 1048576
+	expect 3 "$SLOW: carries gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \
+if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	wipe "$SLOW"
+	good fusionctl format x "$FAST" "$SLOW" --yes
+
+	damage "$FAST" 0
+	damage "$FAST" 1
+	expect 3 "$FAST: carries a damaged or newer member of a fusion set; if that can go, add \
+--force" fusionctl format x "$FAST" "$SLOW" --yes
+}
+
+# wipe DEV [BYTES]: from its start
+wipe() {
+	dd if=/dev/zero of="$1" bs=1M oflag=direct count=$((${2:-$(blockdev --getsize64 "$1")} >> 20)) \
+		status=none
+}
+
+# Nothing of what was there is left where someone would look for it.
+test_erases() {
+	local dev size
+	two 64 256
+	stale "$FAST"
+	stale "$SLOW"
+	mkfs.ext4 -q "$SLOW"
+	printf 'label: gpt\n' | sfdisk -q --no-reread "$FAST" 2>/dev/null
+	good fusionctl format x "$FAST" "$SLOW" --yes --force
+	for dev in "$FAST" "$SLOW"; do
+		size=$(blockdev --getsize64 "$dev")
+		read_zero "$dev" $((size - 1048576)) 1048576
+		same "signatures on $dev" "$(wipefs "$dev")" ""
+	done
+	read_zero "$SLOW" 36864 $((1048576 - 36864))
+	read_zero "$FAST" $(($(sb journal_start) * 4096)) $(($(sb journal_blocks) * 4096))
+	good fusionctl list --json
+	json '[.members[] | select(.state == "ok" and .reason == null)] | length' 2
+}
+
+# -- which one is the slow one ---------------------------------------------------------------
+
+test_roles() {
+	local grounds
+	null one 64
+	null two 66
+	null big 256
+	as_given() {
+		good fusionctl format x "$1" "$2" --dry-run
+		shows "fast is $3, slow is $4: $5"
+	}
+	torn() {
+		expect 3 "$1: can't tell whether it ($2) or $3 ($4) is the slow one: $5; say it with \
+--fast and --slow" fusionctl format x "$1" "$3" --dry-run
+	}
+
+	rotational /dev/two 1
+	as_given /dev/one /dev/two /dev/one /dev/two "the slow one is rotational"
+	as_given /dev/two /dev/one /dev/one /dev/two "the slow one is rotational"
+	rotational /dev/two 0
+
+	grounds="neither is rotational, the slow one is much bigger"
+	as_given /dev/one /dev/big /dev/one /dev/big "$grounds"
+	as_given /dev/big /dev/one /dev/one /dev/big "$grounds"
+	torn /dev/one 64M /dev/two 66M "neither is rotational and their sizes are alike"
+
+	rotational /dev/one 1
+	torn /dev/one 64M /dev/big 256M "the rotational one is the smaller"
+	torn /dev/big 256M /dev/one 64M "the rotational one is the smaller"
+	rotational /dev/two 1
+	torn /dev/one 64M /dev/two 66M "both are rotational and their sizes are alike"
+
+	good fusionctl format x --fast /dev/big --slow /dev/one --dry-run
+	good fusionctl format x --slow /dev/two --fast /dev/one --yes
+	json_role /dev/one fast
+	json_role /dev/two slow
+}
+
+json_role() {
+	good fusionctl list --json
+	json ".members[] | select(.device == \"$1\") | .role" "$2"
+}
+
+# -- open and close -----------------------------------------------------------------------------
+
+test_life() {
+	local uuid size
+	need_module dm-fusion
+	two 64 256
+	open_sets pair other
+	good fusionctl create pair "$FAST" "$SLOW" --yes --extent-size 64K
+	shows "/dev/mapper/pair is ready"
+	[[ -b /dev/mapper/pair ]]
+	uuid=$(uuid_of "$FAST")
+	same uuid "$(dmsetup info -c --noheadings -o uuid pair)" "FUSION-$uuid"
+	size=$(($(sb nr_lexts) * 65536))
+	same size "$(blockdev --getsize64 /dev/mapper/pair)" $size
+	good fusionctl list
+	shows pair
+	good fusionctl list --json
+	json '.open[0].name' pair
+	json '[.members[].open_as] | unique[]' pair
+
+	expect 5 "pair: is open already; fusionctl status pair shows it" fusionctl open pair
+	expect 5 "$FAST: its set is open already as pair; fusionctl status pair shows it" \
+		fusionctl open other "$FAST" "$SLOW"
+	expect 5 "pair: is open already; fusionctl status pair shows it" \
+		fusionctl create pair "$FAST" "$SLOW" --yes --force
+	expect 5 "$FAST: is a member of the open set pair; close that first with fusionctl close" \
+		fusionctl format x "$FAST" "$SLOW" --yes --force
+
+	put /dev/mapper/pair 252 123456 5000
+	good fusionctl close pair
+	[[ ! -e /dev/mapper/pair ]]
+	expect 1 "pair: no such set is open; fusionctl list shows those there are" \
+		fusionctl close pair
+
+	again() {
+		good fusionctl open "$@"
+		same "the data" "$(dd if=/dev/mapper/"${set:-$1}" bs=1 skip=123456 count=5000 \
+			status=none | tr -d '\252' | wc -c)" 0
+		good fusionctl close "${set:-$1}"
+	}
+	again pair
+	set=pair again "$uuid"
+	set=pair again "${uuid^^}"
+	again other "$FAST" "$SLOW"
+	again other "$SLOW" "$FAST"
+	again other "$FAST"
+	again other "$SLOW"
+}
+
+test_close_busy() {
+	need_module dm-fusion
+	two 64 256
+	open_sets pair
+	good fusionctl create pair "$FAST" "$SLOW" --yes
+	mkfs.ext4 -q /dev/mapper/pair
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/pair "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	expect 5 "pair: is mounted on $TMP/mnt; unmount it first" fusionctl close pair
+	umount "$TMP/mnt"
+
+	linear over /dev/mapper/pair 0 2048
+	expect 5 "pair: is held by /dev/mapper/over; remove that first" fusionctl close pair
+	dm_remove over
+
+	hold_open 100
+	expect 5 "pair: is opened by sleep (process $REPLY); end that first" fusionctl close pair
+	kill "$REPLY"
+	within 5 "the end of sleep" not_open
+
+	# one that ends soon is waited for
+	hold_open 1
+	good fusionctl close pair
+}
+
+# hold_open SECONDS: by a process, whose id is in REPLY
+hold_open() {
+	background bash -c "exec sleep $1 </dev/mapper/pair"
+	within 5 "a process that has it open" is_open
+}
+
+is_open() {
+	[[ $(dmsetup info -c --noheadings -o open pair) == 1 ]]
+}
+
+not_open() {
+	[[ $(dmsetup info -c --noheadings -o open pair) == 0 ]]
+}
+
+test_other_mappings() {
+	need_module dm-fusion
+	two 64 256
+	null plain 64
+	open_sets pair
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	linear pair /dev/plain 0 2048
+	expect 5 "pair: there is another mapped device of that name; choose another name" \
+		fusionctl open pair
+	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows those \
+there are" fusionctl close pair
+	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows those \
+there are" fusionctl status pair
+	dm_remove pair
+
+	# what a killed create may leave is no obstacle, under this name or another
+	dmsetup create pair --notable -u "FUSION-$(uuid_of "$FAST")"
+	good fusionctl open pair
+	good fusionctl close pair
+	dmsetup create remnant --notable -u "FUSION-$(uuid_of "$FAST")"
+	good fusionctl open pair
+	good fusionctl close pair
+	refused "does not exist" dmsetup info remnant
+
+	linear over "$FAST" 0 "$(sectors_of "$FAST")"
+	expect 5 "$FAST: is held by /dev/mapper/over; remove that first" \
+		fusionctl open pair "$FAST" "$SLOW"
+	good fusionctl open pair
+	same "fast member" "$(dmsetup deps -o devname pair | grep -o over)" over
+	good fusionctl close pair
+}
+
+# -- sets that are not whole -------------------------------------------------------------------------
+
+test_half() {
+	local gone
+	null fast 64
+	null slow 256
+	null spare 64
+	FAST=/dev/fast SLOW=/dev/slow
+	good fusionctl format pair --fast $FAST --slow $SLOW --yes
+	for gone in slow fast; do
+		dd if=/dev/$gone of="$TMP/head" bs=64K count=1 status=none iflag=direct
+		wipe /dev/$gone 1048576
+		null_is_empty /dev/$gone
+		text="pair: its $gone member is missing ($([[ $gone == slow ]] && echo 256M || echo 64M))"
+		expect 4 "$text; connect it and open again" fusionctl open pair
+		expect 4 "$text; connect it and open again" \
+			fusionctl open pair "/dev/$([[ $gone == slow ]] && echo fast || echo slow)"
+		expect 4 "/dev/$gone: not a member of a fusion set; fusionctl list shows those there are" \
+			fusionctl open pair $FAST $SLOW
+		dd if="$TMP/head" of=/dev/$gone bs=64K status=none oflag=direct
+	done
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
+there are" fusionctl open nosuch
+	expect 4 "$FAST: is a fast member as $FAST is; name one fast and one slow member" \
+		fusionctl open pair $FAST $FAST
+
+	good fusionctl format else --fast /dev/spare --slow $SLOW --yes --force
+	expect 4 "$SLOW: belongs to the set else, $FAST to the set pair; name two members of one set" \
+		fusionctl open pair $FAST $SLOW
+	expect 4 "/dev/spare: is a fast member as $FAST is; name one fast and one slow member" \
+		fusionctl open pair $FAST /dev/spare
+	expect 4 "pair: its slow member is missing (256M); connect it and open again" \
+		fusionctl open pair
+}
+
+null_is_empty() {
+	read_zero "$1" 0 65536
+}
+
+test_copies() {
+	local a b
+	two 64 256
+	null clone 64
+	null third 64
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	dd if="$FAST" of=/dev/clone bs=1M status=none oflag=direct
+	expect 4 "$FAST: is a copy of /dev/clone, both claim to be the same member; detach one, or \
+name the devices to use" fusionctl open pair
+	wipe /dev/clone
+	null fourth 256
+	good fusionctl format pair --fast /dev/third --slow /dev/fourth --yes
+	a=$(uuid_of "$FAST")
+	b=$(uuid_of /dev/fourth)
+	expect 4 "pair: there are two sets of that name; open one by its uuid, $a or $b" \
+		fusionctl open pair
+}
+
+test_shrunk() {
+	null fast 64
+	null slow 256
+	linear small /dev/fast 0 $((64 * 2048))
+	FAST=/dev/mapper/small SLOW=/dev/slow
+	good fusionctl format pair --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
+	dm_remove small
+	linear small /dev/fast 0 $((60 * 2048))
+	# the whole device would do, and is hidden by what stands on it
+	for i in "" "$FAST $SLOW" "$FAST" "$SLOW"; do
+		# shellcheck disable=SC2086 # none, one or two devices
+		expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" \
+			fusionctl open pair $i
+	done
+	good fusionctl list
+	shows shrank
+}
+
+test_damaged() {
+	local why="checksum mismatch" missing
+	two 64 256
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	damage "$FAST" 0
+	good fusionctl list
+	shows "one copy damaged"
+	damage "$FAST" 1
+	good fusionctl list --json
+	json ".members[] | select(.device == \"$FAST\") | .state, .reason" $'damaged\n'"$why"
+	expect 7 "$FAST: both copies of its superblock are damaged ($why); restore it from a backup" \
+		fusionctl open pair "$FAST" "$SLOW"
+	missing="both copies of its superblock are damaged ($why) and the fast member of pair is \
+missing (64M); if this is it, restore it from a backup"
+	expect 7 "$FAST: $missing" fusionctl open pair
+	expect 7 "$FAST: $missing" fusionctl open pair "$SLOW"
+	damage "$SLOW" 0
+	damage "$SLOW" 1
+	expect 7 "pair: no member of that set is found, but $FAST has a damaged superblock ($why); \
+restore it from a backup" fusionctl open pair
+}
+
+test_damaged_copy_opens() {
+	local copy
+	need_module dm-fusion
+	two 64 256
+	open_sets pair
+	for copy in 0 1; do
+		good fusionctl format pair "$FAST" "$SLOW" --yes --force
+		damage "$FAST" $copy
+		damage "$SLOW" $copy
+		expect 0 "$FAST: one of the two copies of its superblock is not valid (checksum \
+mismatch); the other is used, nothing to do
+fusionctl: $SLOW: one of the two copies of its superblock is not valid (checksum mismatch); the \
+other is used, nothing to do" fusionctl open pair
+		good fusionctl close pair
+	done
+}
+
+# What only the kernel finds out comes with its reason, and leaves nothing behind.
+test_kernel_refuses() {
+	local rc=0 text
+	need_module dm-fusion
+	two 64 256
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	put_direct "$FAST" $BREAK $(($(sb map_start0) * 4096 + 512)) 512
+	text=$(fusionctl open pair 2>&1) || rc=$?
+	same "exit code ($text)" $rc 7
+	same "the reason" "$text" "fusionctl: pair: the kernel refuses it: map, block $(sb map_start0) \
+of the fast device: checksum mismatch; see dmesg"
+	refused "does not exist" dmsetup info pair
+}
+
+# -- no module ----------------------------------------------------------------------------------------
+
+test_no_module() {
+	local before
+	need_module dm-fusion
+	two 64 256
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	rmmod dm_fusion
+	mount -t tmpfs none /lib/modules
+	defer umount_quietly /lib/modules
+	expect 6 "dm-fusion: the kernel has no such module (modprobe: FATAL: Module dm-fusion not \
+found in directory /lib/modules/$(uname -r)); build and install it with make install" \
+		fusionctl open pair
+	before=$(sum "$FAST" "$SLOW")
+	expect 6 "dm-fusion: the kernel has no such module (modprobe: FATAL: Module dm-fusion not \
+found in directory /lib/modules/$(uname -r)); build and install it with make install" \
+		fusionctl create pair "$FAST" "$SLOW" --yes --force
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	good fusionctl version
+	shows "kernel target not loaded"
+	rmmod dm_mod || skip "something else uses the device mapper"
+	expect 6 "device mapper: the kernel has none (modprobe: FATAL: Module dm-mod not found in \
+directory /lib/modules/$(uname -r)); use a kernel with CONFIG_BLK_DEV_DM" fusionctl open pair
+	# of no sets there is nothing to be seen
+	good fusionctl status
+	good fusionctl list
+	umount /lib/modules
+	open_sets pair
+	# loads it by itself
+	good fusionctl open pair
+	good fusionctl close pair
+}
+
+# -- open sets: status, set, moves, map -------------------------------------------------------------------
+
+# a_set: 64 + 256 MiB, of which the first 32 MiB are written
+a_set() {
+	need_module dm-fusion
+	two 64 256
+	open_sets pair
+	good fusionctl create pair "$FAST" "$SLOW" --yes
+	put /dev/mapper/pair 252 0 $((32 << 20))
+	good fusionctl set pair migration=off
+}
+
+test_status() {
+	local out
+	good fusionctl status
+	shows "no set is open"
+	good fusionctl status --json
+	json '.version, (.sets | length)' $'1\n0'
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl status nosuch
+	a_set
+	good fusionctl status pair
+	shows "pair: "
+	shows "read-write, migration off"
+	shows "mapped   32M of "
+	good fusionctl status --json
+	json '.sets[0] | .name, .mode, .mapped, .extent_bytes, .options.migration' \
+		$'pair\nrw\n32\n1048576\nfalse'
+	json '.sets[0] | .fast.device, .slow.device' "$FAST"$'\n'"$SLOW"
+	json '.sets[0] | [.fast.total_bytes, .slow.total_bytes, .fast.reads, .slow.writes, .commits]
+		| map(type) | unique[]' number
+	json '.sets[0].fast.total_bytes' $(($(sb nr_fast_slots) << 20))
+	json '.sets[0].set_uuid' "$(uuid_of "$FAST")"
+
+	out=$(timeout 3.5 fusionctl status pair --watch 1 || :)
+	at_least "rounds" "$(grep -c '^pair:' <<<"$out")" 3
+	at_least "rates" "$(grep -c '^rates ' <<<"$out")" 2
+	out=$(timeout 2.5 fusionctl status --watch=1 --json || :)
+	same "a line for each round" "$(jq -c '.sets[0].name' <<<"$out" | wc -l)" "$(wc -l <<<"$out")"
+}
+
+test_set() {
+	local key word
+	a_set
+	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
+	expect 2 "frob=1: no such key; choose migration, reserve, half_life, duty, idle, \
+commit_interval or discard_passdown" fusionctl set pair frob=1
+	expect 2 "migration=maybe: neither on nor off; write migration=on or migration=off" \
+		fusionctl set pair migration=maybe
+	for word in half_life=0 half_life=8d half_life=x half_life=500ms half_life=; do
+		expect 2 "$word: out of range; half_life takes 1 to 604800 seconds" \
+			fusionctl set pair $word
+	done
+	for word in duty=0 duty=101 duty=200%; do
+		expect 2 "$word: out of range; duty takes 1 to 100 percent" fusionctl set pair $word
+	done
+	for word in idle=61s idle=-1; do
+		expect 2 "$word: out of range; idle takes 0 to 60000 milliseconds" \
+			fusionctl set pair $word
+	done
+	expect 2 "commit_interval=9: out of range; commit_interval takes 10 to 60000 milliseconds" \
+		fusionctl set pair commit_interval=9
+	for word in reserve=1G reserve=51% reserve=x; do
+		expect 2 "$word: out of range; reserve takes 0 to $(($(sb nr_fast_slots) / 2)) extents, \
+or a size" fusionctl set pair $word
+	done
+	# one bad word, and nothing is set
+	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" \
+		fusionctl set pair idle=3s duty=0
+	same idle "$(option idle)" 1000
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl set nosuch idle=1
+
+	good fusionctl set pair idle=3s half_life=30m duty=50% commit_interval=200 reserve=4M
+	same "all of them" "$(for key in idle half_life duty commit_interval reserve; do
+		option $key
+	done | xargs)" "3000 1800 50 200 4"
+	good fusionctl set pair reserve=4097K
+	same reserve "$(option reserve)" 5
+	good fusionctl set pair reserve=10%
+	same reserve "$(option reserve)" $(($(sb nr_fast_slots) / 10))
+	good fusionctl set pair reserve=7 discard_passdown=off
+	same reserve "$(option reserve)" 7
+	same discard_passdown "$(option discard_passdown)" false
+}
+
+option() {
+	fusionctl status pair --json | jq -r ".sets[0].options.$1"
+}
+
+test_moves() {
+	local last
+	a_set
+	last=$(($(sb nr_lexts) - 1))
+	good fusionctl demote pair 0-9
+	shows "10 moved, 0 already there, 0 unmapped, 0 failed"
+	same "on the slow member" "$(on pair slow 0 32)" 10
+	good fusionctl promote pair 5
+	shows "1 moved, 0 already there, 0 unmapped, 0 failed"
+	good fusionctl promote pair 0-$last
+	shows "9 moved, 23 already there, $((last - 31)) unmapped, 0 failed"
+	same "on the slow member" "$(on pair slow 0 32)" 0
+	expect 2 "0-$((last + 1)): beyond the end; the extents of pair are 0-$last" \
+		fusionctl demote pair 0-$((last + 1))
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl demote nosuch 0
+
+	# more than the fast member can hold
+	put /dev/mapper/pair 252 0 $((100 << 20))
+	expect 1 "pair: $(failed_to_move) extents could not be moved; is there room on the fast \
+member? see dmesg" fusionctl promote pair 0-99
+}
+
+# As many of the first 100 extents as are not on the fast member when it is full.
+failed_to_move() {
+	{ fusionctl promote pair 0-99 2>/dev/null || :; } | sed 's/.* \([0-9]*\) failed/\1/'
+}
+
+test_map() {
+	local extents cells letters i
+	a_set
+	extents=$(sb nr_lexts)
+	good fusionctl demote pair 0-15
+
+	good fusionctl map pair --json
+	json '.version, .name, .extents, .extent_bytes' $'1\npair\n'"$extents"$'\n1048576'
+	json '[.cells[].count] | add' "$extents"
+	json '[.cells[].fast] | add' 16
+	json '[.cells[].slow] | add' 16
+	json '.cells[0] | .first, .slow' $'0\n1'
+	cells=$(jq '.cells | length' "$TMP/out")
+
+	# letters where there is no terminal, one for each cell
+	good fusionctl map pair --width 16
+	letters=$(sed -n 's/^ *[0-9.]*[BKMG] \([FfmsS.]*\)$/\1/p' "$TMP/out" | tr -d '\n')
+	same "cells" ${#letters} 256
+	shows "F fast  m both  S slow  . unused"
+	good fusionctl map pair --width $(((extents + 15) / 16))
+	letters=$(sed -n 's/^ *[0-9.]*[BKMG] \([FfmsS.]*\)$/\1/p' "$TMP/out" | tr -d '\n')
+	same "cells" ${#letters} "$extents"
+	same "tiers" "${letters:0:33}" SSSSSSSSSSSSSSSSFFFFFFFFFFFFFFFF.
+	same "escapes" "$(grep -c $'\033' "$TMP/out" || :)" 0
+
+	# colours, when told; heat as digits or blocks
+	heat pair 0 4 2
+	for i in 256:48\;5 truecolor:48\;2; do
+		COLORTERM=${i%:*} good fusionctl map pair --color always
+		shows $'\033['
+		shows ";${i#*:};"
+	done
+	NO_COLOR=1 good fusionctl map pair --color always
+	shows $'\033['
+	good fusionctl map pair --width $(((extents + 15) / 16))
+	shows 9
+	if [[ -d /usr/lib/locale/C.utf8 ]]; then
+		LC_ALL=C.UTF-8 good fusionctl map pair
+		shows █
+		LC_ALL=C.UTF-8 good fusionctl status pair
+		shows █
+	else
+		say "no locale with UTF-8 here: eighth blocks not tested"
+	fi
+
+	good fusionctl map pair --svg "$TMP/map.svg"
+	same "output" "$(<"$TMP/out")" ""
+	well_formed "$TMP/map.svg"
+	same "cells in the drawing" "$(grep -c '^<g><title>' "$TMP/map.svg")" "$cells"
+	same "fast in the drawing" "$(grep -c 'at [0-9]*M: 1 extents fast' "$TMP/map.svg")" 16
+	good fusionctl map pair --svg -
+	cmp "$TMP/out" "$TMP/map.svg"
+	expect 1 "/nosuch/x: No such file or directory; choose another file" \
+		fusionctl map pair --svg /nosuch/x
+	[[ -c /dev/full ]] || mknod /dev/full c 1 7
+	expect 1 "/dev/full: can't write it: No space left on device; is the disk full?" \
+		fusionctl map pair --svg /dev/full
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl map nosuch
+}
+
+# well_formed FILE: every tag is closed by its own, in order
+well_formed() {
+	awk -v RS='<' '
+		NR == 1 { next }
+		/^\?/ { next }
+		!/>/ { print "no end: " $0; exit bad = 1 }
+		{ tag = $1; sub(/[\/>].*/, "", tag); body = $0; sub(/>.*/, "", body) }
+		/^\// { tag = substr($1, 2); sub(/>.*/, "", tag)
+			if (stack[n--] != tag) { print "closes wrong: " $0; exit bad = 1 }
+			next }
+		gsub(/"/, "\"", body) % 2 { print "quotes: " $0; exit bad = 1 }
+		/&/ { print "bare &: " $0; exit bad = 1 }
+		body !~ /\/$/ { stack[++n] = tag }
+		END { if (!bad && (n || NR < 3)) { print "open at the end: " stack[n]; bad = 1 }
+			exit bad }' "$1"
+}
+
+run_tests test_usage test_help test_names test_not_root test_bad_devices test_in_use \
+	test_signatures test_erases test_roles test_life test_close_busy test_other_mappings \
+	test_half test_copies test_shrunk test_damaged test_damaged_copy_opens test_kernel_refuses \
+	test_no_module test_status test_set test_moves test_map
