@@ -12,7 +12,7 @@ EXTENT=65536
 
 begin() {
 	local i
-	members 48 96
+	members 16 32
 	for i in fast slow; do
 		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
 	done
@@ -72,7 +72,7 @@ write_block() {
 }
 
 test_slow_reads_fail() {
-	local lext first
+	local lext first used i
 	begin
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
 	sync "$SET"
@@ -87,8 +87,14 @@ test_slow_reads_fail() {
 
 	# it cannot be moved, it stays where it is, others can
 	msg broken demote 0-15 >/dev/null
-	same "promotion of a broken extent" "$(timeout 30 dmsetup message broken 0 promote $lext)" \
-		"0 0 0 1"
+	within 20 "nothing waits" settled broken
+	used=$(status broken used_fast)
+	for i in 1 2 3; do
+		same "promotion $i of a broken extent" \
+			"$(timeout 30 dmsetup message broken 0 promote $lext)" "0 0 0 1"
+	done
+	same "fast slots used, none is lost to a source that cannot be read" \
+		"$(status broken used_fast)" "$used"
 	same "promotion of its neighbour" "$(timeout 30 dmsetup message broken 0 promote \
 		$((lext + 1)))" "1 0 0 0"
 	same "in flight" "$(status broken in_flight)" 0
@@ -165,6 +171,24 @@ test_journal_fails() {
 	same "mode" "$(status broken mode)" rw
 }
 
+# a commit that fails while nobody waits for it: the next flush must not say all is well
+test_flush_after_failed_commit() {
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	sync "$SET"
+	msg broken checkpoint
+	bad_sectors fast $(($(sb journal_start) * 8)) $(($(sb journal_blocks) * 8))
+	dd if=/dev/urandom of="$SET" bs=4k seek=$((EXTENTS * 16 - 9)) count=1 oflag=direct \
+		status=none
+	within 20 "the commit fails" in_mode ro
+	io_error sync "$SET"
+	io_error sync "$SET"
+}
+
+in_mode() {
+	[[ $(status broken mode) == "$1" ]]
+}
+
 # the whole slow member is gone: what is on fast can be read and written
 test_slow_gone() {
 	local i
@@ -213,4 +237,4 @@ test_read_errors_under_storm() {
 }
 
 run_tests test_slow_reads_fail test_target_of_a_move_fails test_writes_fail test_journal_fails \
-	test_slow_gone test_read_errors_under_storm:long
+	test_flush_after_failed_commit test_slow_gone test_read_errors_under_storm:long

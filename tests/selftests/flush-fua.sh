@@ -14,7 +14,7 @@ cuts() {
 }
 
 begin() {
-	switched 48 96
+	switched 16 32
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 64K
@@ -115,7 +115,7 @@ test_fua() {
 # the rig must be able to fail: a member that ignores flushes loses data, and it is seen
 test_lying_member_is_seen() {
 	local i
-	members 48 96 cache_size=4096
+	members 16 32 cache_size=4096
 	echo "write through" >/sys/block/slow/queue/write_cache
 	linear fast-power "$FAST" 0 "$(sectors_of "$FAST")"
 	linear slow-power "$SLOW" 0 "$(sectors_of "$SLOW")"

@@ -45,9 +45,19 @@ two() {
 	rotational "$SLOW" 1
 }
 
-# sum DEV...: of all that is on them
+# sum DEV...: of where members and everyone else have their signatures
 sum() {
-	cat "$@" | md5sum
+	local dev
+	for dev; do
+		head -c 1M "$dev"
+		tail -c 1M "$dev"
+	done | md5sum
+}
+
+# wipe DEV [tail]: where a superblock may be, or everyone's signatures at the end too
+wipe() {
+	put_direct "$1" 0 0 1048576
+	[[ ! ${2:-} ]] || put_direct "$1" 0 $(($(blockdev --getsize64 "$1") - 1048576)) 1048576
 }
 
 uuid_of() {
@@ -255,10 +265,10 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$FAST"
 	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $(uuid_of "$SLOW")); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
-	wipe "$SLOW" 1048576
+	wipe "$SLOW"
 	expect 3 "$SLOW: carries gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
-	wipe "$SLOW"
+	wipe "$SLOW" tail
 	good fusionctl format x "$FAST" "$SLOW" --yes
 
 	damage "$FAST" 0
@@ -267,21 +277,15 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
-# wipe DEV [BYTES]: from its start
-wipe() {
-	dd if=/dev/zero of="$1" bs=1M oflag=direct count=$((${2:-$(blockdev --getsize64 "$1")} >> 20)) \
-		status=none
-}
-
 # Nothing of what was there is left where someone would look for it.
 test_erases() {
 	local dev size
-	two 64 256
+	two 8 16
 	stale "$FAST"
 	stale "$SLOW"
 	mkfs.ext4 -q "$SLOW"
 	printf 'label: gpt\n' | sfdisk -q --no-reread "$FAST" 2>/dev/null
-	good fusionctl format x "$FAST" "$SLOW" --yes --force
+	good fusionctl format x --fast "$FAST" --slow "$SLOW" --yes --force --extent-size 64K
 	for dev in "$FAST" "$SLOW"; do
 		size=$(blockdev --getsize64 "$dev")
 		read_zero "$dev" $((size - 1048576)) 1048576
@@ -468,8 +472,7 @@ test_half() {
 	good fusionctl format pair --fast $FAST --slow $SLOW --yes
 	for gone in slow fast; do
 		dd if=/dev/$gone of="$TMP/head" bs=64K count=1 status=none iflag=direct
-		wipe /dev/$gone 1048576
-		null_is_empty /dev/$gone
+		wipe /dev/$gone
 		text="pair: its $gone member is missing ($([[ $gone == slow ]] && echo 256M || echo 64M))"
 		expect 4 "$text; connect it and open again" fusionctl open pair
 		expect 4 "$text; connect it and open again" \
@@ -492,17 +495,13 @@ there are" fusionctl open nosuch
 		fusionctl open pair
 }
 
-null_is_empty() {
-	read_zero "$1" 0 65536
-}
-
 test_copies() {
 	local a b
 	two 64 256
 	null clone 64
 	null third 64
 	good fusionctl format pair "$FAST" "$SLOW" --yes
-	dd if="$FAST" of=/dev/clone bs=1M status=none oflag=direct
+	dd if="$FAST" of=/dev/clone bs=1M count=1 status=none oflag=direct
 	expect 4 "$FAST: is a copy of /dev/clone, both claim to be the same member; detach one, or \
 name the devices to use" fusionctl open pair
 	wipe /dev/clone

@@ -35,7 +35,7 @@ torture() {
 
 # 512-byte sectors; members that complete in the submitter's context
 test_sectors_512() {
-	members 48 160
+	members 24 72
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 64K
@@ -45,7 +45,7 @@ test_sectors_512() {
 
 # 4096-byte sectors; members that complete from a timer, some time later
 test_sectors_4096() {
-	members 48 160 blocksize=4096 irqmode=2 completion_nsec=200000
+	members 24 72 blocksize=4096 irqmode=2 completion_nsec=200000
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 64K
@@ -56,7 +56,7 @@ test_sectors_4096() {
 
 # extents of 1 MiB with commits as often as possible
 test_big_extents() {
-	members 80 200 irqmode=2 completion_nsec=50000
+	members 72 100 irqmode=2 completion_nsec=50000
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 1M
@@ -66,9 +66,9 @@ test_big_extents() {
 
 # one member 512, the other 4096, on loop devices; the policy moves, too
 test_mixed_sectors() {
-	loop 64M 4096
+	loop 24M 4096
 	FAST=$REPLY
-	loop 160M 512
+	loop 72M 512
 	SLOW=$REPLY
 	stale "$FAST"
 	stale "$SLOW"
@@ -80,12 +80,12 @@ test_mixed_sectors() {
 # the tester itself must see one wrong byte in 200 MiB
 test_tester_sees_a_flipped_byte() {
 	local slot offset
-	members 48 160
+	members 24 72
 	format --extent-size 64K
 	fusion integrity
 	fusion-stamp fill /dev/mapper/integrity --state "$TMP/state" --threads 1
-	read -r _ _ _ slot _ < <(msg integrity map 1000 1)
-	same "member of extent 1000" "$(msg integrity map 1000 1 | cut -d ' ' -f 3)" slow
+	read -r _ _ _ slot _ < <(msg integrity map 900 1)
+	same "member of extent 900" "$(msg integrity map 900 1 | cut -d ' ' -f 3)" slow
 	close integrity
 	offset=$((slot * 65536 + 12345))
 	put "$SLOW" 125 "$offset" 1
@@ -94,7 +94,7 @@ test_tester_sees_a_flipped_byte() {
 		fail "a byte was changed and the tester did not see it"
 	fi
 	has "what the tester says" "$(<"$TMP/said")" \
-		"sector $((1000 * 128 + 12345 / 512)) (block"
+		"sector $((900 * 128 + 12345 / 512)) (block"
 }
 
 run_tests test_sectors_512 test_sectors_4096 test_big_extents:long test_mixed_sectors:long \

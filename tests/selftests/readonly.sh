@@ -9,7 +9,7 @@
 SET=/dev/mapper/readonly
 
 begin() {
-	switched 48 96
+	switched 16 32
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 64K

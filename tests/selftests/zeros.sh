@@ -11,11 +11,11 @@ SET=/dev/mapper/zeros
 EXTENT=65536
 
 begin() {
-	members 48 96 "$@"
+	members 16 32 "$@"
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 64K
-	fusion zeros
+	fusion zeros migration off
 	truncate -s $((64 * EXTENT)) "$TMP/want"
 }
 
@@ -66,7 +66,7 @@ events() {
 	dmsetup resume zeros
 	check "after suspend and resume"
 	close zeros
-	fusion zeros
+	fusion zeros migration off
 	check "after close and open"
 	write $((12 * EXTENT + 40960 - lb)) "$lb"
 
@@ -80,7 +80,7 @@ events() {
 	blkdiscard -z -o $((20 * EXTENT + 4096)) -l 8192 "$SET"
 	check "after zeroes were written where nothing was"
 	close zeros
-	fusion zeros
+	fusion zeros migration off
 	check "after close and open again"
 	all_else
 }
@@ -112,7 +112,7 @@ test_slots_used_before() {
 	msg zeros promote 0-$((extents - 1))
 	fusion-stamp verify "$SET" --state "$TMP/state"
 	close zeros
-	fusion zeros
+	fusion zeros migration off
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
@@ -126,7 +126,7 @@ test_many_open() {
 	say "$(status zeros open) open of $(status zeros mapped) mapped of $extents"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 	close zeros
-	fusion zeros
+	fusion zeros migration off
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
@@ -138,7 +138,7 @@ test_check_sees_a_leak() {
 	read -r _ _ _ slot _ < <(msg zeros map 3 1)
 	close zeros
 	put "$FAST" 245 $((($(sb fast_data_start) * 512) + slot * EXTENT + 5000)) 1
-	fusion zeros
+	fusion zeros migration off
 	if (check "leak") >"$TMP/said"; then
 		fail "a byte was changed and nothing saw it"
 	fi

@@ -1,0 +1,209 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the fast path costs, in a VM:
+#
+#	scripts/vm run --kver 6.1 --mem 3072 --limit 1800 tests/bench/fastpath.sh [REPEATS]
+#
+#  - IOPS of 4 KiB random reads through fusion and through dm-linear, on the same
+#    null_blk, taken in turn;
+#  - sequential reads and writes through fusion and of the device that holds the data,
+#    for either member, taken in turn;
+#  - memory per extent, whole, at 1 Mi and 4 Mi extents, and how long it takes to open
+#    the bigger set.
+#
+# Prints tables, and at the end one line of JSON. A ratio is the median of the ratios
+# of neighbouring runs; the spread is from the smallest to the biggest of these.
+
+set -euo pipefail
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export DM_DISABLE_UDEV=1 LC_ALL=C
+
+REPEATS=${1:-7}
+RUNTIME=${RUNTIME:-4}
+TMP=$(mktemp -d)
+JSON=()
+
+die() {
+	echo "fastpath: $*" >&2
+	exit 1
+}
+
+modprobe dm-fusion || die "no module dm-fusion: build it first"
+modprobe null_blk nr_devices=0
+[[ -d /sys/kernel/config/nullb ]] || mount -t configfs configfs /sys/kernel/config
+
+# null NAME MIB [KEY=VALUE]...
+null() {
+	local dir=/sys/kernel/config/nullb/$1 i
+	mkdir "$dir"
+	for i in "size=$2" memory_backed=1 "${@:3}"; do
+		echo "${i#*=}" >"$dir/${i%%=*}"
+	done
+	echo 1 >"$dir/power"
+	until [[ -b /dev/$1 ]]; do
+		sleep 0.1
+	done
+}
+
+unnull() {
+	local i
+	for i; do
+		rmdir "/sys/kernel/config/nullb/$i"
+	done
+}
+
+# create NAME TABLE
+create() {
+	dmsetup create "$1" --table "$2"
+	dmsetup mknodes "$1" >/dev/null
+}
+
+# number OFFSET SIZE DEV: from the newer superblock
+number() {
+	local copy=0 i generation best=0
+	for i in 0 8; do
+		generation=$(dd if="$3" bs=4096 skip=$i count=1 status=none | od -An -j 80 -N 8 -t u8)
+		if [[ $generation -gt $best ]]; then
+			best=$generation copy=$i
+		fi
+	done
+	dd if="$3" bs=4096 skip=$copy count=1 status=none |
+		od -An -j "$1" -N "$2" -t "u$2" | tr -d ' '
+}
+
+# table FAST SLOW [OPTION VALUE]...
+table() {
+	echo "0 $(($(number 412 4 "$1") * $(number 408 4 "$1"))) fusion $1 $2 ${3:+$(($# - 2)) ${*:3}}"
+}
+
+# iops NAME OFFSET SIZE: 4 KiB random reads
+iops() {
+	fio --name=r --filename="$1" --readonly --rw=randread --bs=4k --direct=1 --ioengine=io_uring \
+		--iodepth=32 --numjobs="$(nproc)" --group_reporting --offset="$2" --size="$3" \
+		--norandommap --randrepeat=0 --ramp_time=1 --time_based --runtime="$RUNTIME" \
+		--output-format=json --output="$TMP/fio"
+	jq '.jobs[0].read.iops | floor' "$TMP/fio"
+}
+
+# sequential NAME read|write OFFSET SIZE: MiB/s
+sequential() {
+	fio --name=s --filename="$1" --rw="$2" --bs=1m --direct=1 --ioengine=io_uring --iodepth=4 \
+		--offset="$3" --size="$4" --time_based --runtime="$RUNTIME" --output-format=json \
+		--output="$TMP/fio"
+	jq ".jobs[0].$2.bw / 1024 | floor" "$TMP/fio"
+}
+
+median() {
+	sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# compare WHAT UNIT "COMMAND of the base" "COMMAND of fusion": in turn, REPEATS times
+compare() {
+	local i base fusion bases=() fusions=() ratios=() sorted
+	for ((i = 0; i < REPEATS; i++)); do
+		base=$($3)
+		fusion=$($4)
+		bases+=("$base")
+		fusions+=("$fusion")
+		ratios+=("$(awk -v a="$fusion" -v b="$base" 'BEGIN { printf "%.3f", a / b }')")
+	done
+	base=$(printf '%s\n' "${bases[@]}" | median)
+	fusion=$(printf '%s\n' "${fusions[@]}" | median)
+	mapfile -t sorted < <(printf '%s\n' "${ratios[@]}" | sort -g)
+	i=$(printf '%s\n' "${ratios[@]}" | median)
+	printf '%-34s %10s %10s %-6s %6s  %s..%s\n' "$1" "$base" "$fusion" "$2" "$i" \
+		"${sorted[0]}" "${sorted[-1]}"
+	JSON+=("$(jq -cn --arg what "$1" --arg unit "$2" --argjson base "$base" \
+		--argjson fusion "$fusion" --argjson ratio "$i" --argjson min "${sorted[0]}" \
+		--argjson max "${sorted[-1]}" --argjson n "$REPEATS" '$ARGS.named')")
+}
+
+# -- IOPS, throughput ------------------------------------------------------------
+
+speed() {
+	local fast_sectors slow_slot data
+	null fast 256
+	null slow 512
+	fusionctl format --yes --force --fast /dev/fast --slow /dev/slow --extent-size 1M >/dev/null
+	create f "$(table /dev/fast /dev/slow migration off)"
+	dd if=/dev/urandom of="$TMP/data" bs=1M count=1 status=none
+	for ((i = 0; i < $(dmsetup table f | cut -d ' ' -f 2) / 2048; i++)); do
+		cat "$TMP/data"
+	done | dd of=/dev/mapper/f bs=1M iflag=fullblock oflag=direct conv=fsync status=none
+	dmsetup message f 0 checkpoint
+	# where extents 0 to 199 lie on fast, and 300 to 499 on slow
+	data=$(number 464 8 /dev/fast)
+	[[ $(dmsetup message f 0 map 0 200) == "0 200 fast 0 stable" ]] || die "unexpected map"
+	slow_slot=$(dmsetup message f 0 map 300 200 | awk 'NR == 1 && $2 == 200 { print $4 }')
+	[[ $slow_slot ]] || die "unexpected map of the slow part"
+	fast_sectors=$(blockdev --getsz /dev/fast)
+	create l "0 $fast_sectors linear /dev/fast 0"
+
+	printf '%-34s %10s %10s %-6s %6s  %s\n' "" base fusion "" ratio spread
+	compare "4 KiB random read against dm-linear" IOPS \
+		"iops /dev/mapper/l $((data * 512)) 200m" "iops /dev/mapper/f 0 200m"
+	compare "dm-linear against itself" IOPS \
+		"iops /dev/mapper/l $((data * 512)) 200m" "iops /dev/mapper/l $((data * 512)) 200m"
+	for rw in read write; do
+		compare "sequential $rw, fast member" MiB/s \
+			"sequential /dev/fast $rw $((data * 512)) 200m" \
+			"sequential /dev/mapper/f $rw 0 200m"
+		compare "sequential $rw, slow member" MiB/s \
+			"sequential /dev/slow $rw ${slow_slot}m 200m" \
+			"sequential /dev/mapper/f $rw 300m 200m"
+	done
+	dmsetup remove l
+	dmsetup remove f
+	unnull fast slow
+}
+
+# -- memory ------------------------------------------------------------------------
+
+# KiB of the kernel's own memory
+memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 1
+	awk '/^(Slab|VmallocUsed|Percpu|KernelStack|PageTables):/ { n += $2 } END { print n }' \
+		/proc/meminfo
+}
+
+# footprint MI: of a set with so many Mi extents of 64 KiB, on members that are sparse
+footprint() {
+	local mib=$(($1 * 65536)) before after free_before free_after start end extents bytes
+	null fast $((mib / 8 + 512))
+	null slow $((mib - mib / 8 + 512))
+	fusionctl format --yes --force --fast /dev/fast --slow /dev/slow --extent-size 64K >/dev/null
+	extents=$(number 412 4 /dev/fast)
+	before=$(memory)
+	free_before=$(awk '/^MemFree/ { print $2 }' /proc/meminfo)
+	start=$(date +%s%N)
+	create f "$(table /dev/fast /dev/slow migration off)"
+	end=$(date +%s%N)
+	after=$(memory)
+	free_after=$(awk '/^MemFree/ { print $2 }' /proc/meminfo)
+	bytes=$(awk -v k=$((after - before)) -v n="$extents" 'BEGIN { printf "%.2f", k * 1024 / n }')
+	printf '%s Mi extents: %s extents, %d KiB, %s bytes each (all memory: %d KiB), opened in %d ms\n' \
+		"$1" "$extents" $((after - before)) "$bytes" $((free_before - free_after)) \
+		$(((end - start) / 1000000))
+	JSON+=("$(jq -cn --arg what "memory of $1 Mi extents" --argjson extents "$extents" \
+		--argjson kib $((after - before)) --argjson bytes_per_extent "$bytes" \
+		--argjson open_ms $(((end - start) / 1000000)) '$ARGS.named')")
+	dmsetup remove f
+	# again, now that there is a map on disk
+	start=$(date +%s%N)
+	create f "$(table /dev/fast /dev/slow migration off)"
+	end=$(date +%s%N)
+	printf '%s Mi extents: opened again in %d ms\n' "$1" $(((end - start) / 1000000))
+	JSON+=("$(jq -cn --arg what "opening $1 Mi extents again" \
+		--argjson open_ms $(((end - start) / 1000000)) '$ARGS.named')")
+	dmsetup remove f
+	unnull fast slow
+}
+
+uname -sr
+speed
+footprint 1
+footprint 4
+jq -cs --arg kernel "$(uname -r)" '{ kernel: $kernel, results: . }' <<<"${JSON[*]}"

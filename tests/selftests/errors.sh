@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every error a table line, a message or a member can provoke, with its text.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin() {
+	members 16 32
+	format --extent-size 64K
+	LEN=$(($(sb nr_lexts) * $(sb extent_sectors)))
+}
+
+# rejected TEXT TABLE: and nothing is left behind
+rejected() {
+	refused "$1" dmsetup create errors --table "$2"
+	if dmsetup info errors >/dev/null 2>&1; then
+		dmsetup remove errors
+		fail "after '$1' the device is still there"
+	fi
+}
+
+# opens: the set is well, or well again
+opens() {
+	dmsetup create errors --table "0 $LEN fusion $FAST $SLOW"
+	same mode "$(status errors mode needs_check)" "rw -"
+	dmsetup remove errors
+}
+
+test_table_line() {
+	begin
+	rejected "Invalid argument count: fast and slow device are needed" "0 $LEN fusion"
+	rejected "Invalid argument count: fast and slow device are needed" "0 $LEN fusion $FAST"
+	rejected "Error opening the fast device" "0 $LEN fusion /dev/none $SLOW"
+	rejected "Error opening the slow device" "0 $LEN fusion $FAST /dev/none"
+	rejected "Fast and slow device are the same" "0 $LEN fusion $FAST $FAST"
+	rejected "The target must start at sector 0" "0 128 linear $FAST 0
+128 $LEN fusion $FAST $SLOW"
+	for i in 1 128 $((LEN - 1)) $((LEN + 1)) $((LEN + 128)) $((LEN * 1000)); do
+		rejected "device length must be $LEN sectors, not $i" "0 $i fusion $FAST $SLOW"
+	done
+	rejected "Device length does not match the set; see the kernel log" \
+		"0 128 fusion $FAST $SLOW"
+	opens
+}
+
+test_options() {
+	local i
+	begin
+	rejected "Invalid number of optional arguments" "0 $LEN fusion $FAST $SLOW x"
+	rejected "Invalid number of optional arguments" "0 $LEN fusion $FAST $SLOW -1"
+	rejected "Invalid number of optional arguments" "0 $LEN fusion $FAST $SLOW 2 duty"
+	rejected "Invalid number of optional arguments" "0 $LEN fusion $FAST $SLOW 66"
+	rejected "Optional arguments must be pairs of key and value" \
+		"0 $LEN fusion $FAST $SLOW 1 duty"
+	rejected "Too many arguments" "0 $LEN fusion $FAST $SLOW 2 duty 10 idle"
+	rejected "Too many arguments" "0 $LEN fusion $FAST $SLOW 0 x"
+	rejected "Unknown optional argument: no_such 1" "0 $LEN fusion $FAST $SLOW 2 no_such 1"
+	for i in "migration 1" "migration ON" "discard_passdown yes" "reserve -1" \
+		"reserve $(($(sb nr_fast_slots) / 2 + 1))" "half_life 0" "half_life 604801" \
+		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
+		"commit_interval 60001" "commit_interval 99999999999"; do
+		rejected "Invalid value of an optional argument: $i" \
+			"0 $LEN fusion $FAST $SLOW 2 $i"
+	done
+	for i in "migration off" "discard_passdown off" "reserve 0" \
+		"reserve $(($(sb nr_fast_slots) / 2))" "half_life 1" "half_life 604800" \
+		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
+		"commit_interval 60000"; do
+		dmsetup create errors --table "0 $LEN fusion $FAST $SLOW 2 $i"
+		has "status" "$(dmsetup status errors)" " $i "
+		dmsetup remove errors
+	done
+}
+
+test_messages() {
+	local last i
+	begin
+	fusion errors
+	last=$(($(status errors extents) - 1))
+	refused "message: nonsense: unknown message, or wrong number of arguments" \
+		msg errors nonsense
+	refused "message: nonsense: unknown" msg errors nonsense 1
+	refused "message: promote: unknown" msg errors promote
+	refused "message: promote: unknown" msg errors promote 1 2
+	refused "message: map: unknown" msg errors map 1
+	refused "message: stats: unknown" msg errors stats 1
+	refused "message: checkpoint: unknown" msg errors checkpoint now
+	for i in promote demote; do
+		refused "message: x: not a range <first>[-<last>] of extents" msg errors $i x
+		refused "message: 1: not a range" msg errors $i 1-
+		refused "message: : not a range" msg errors $i -1
+		refused "message: 7: not a range" msg errors $i 7-6
+		refused "message: 1: not a range" msg errors $i 1-2-3
+		refused "message: 4294967296: not a range" msg errors $i 4294967296
+		refused "message: extent $((last + 1)) is beyond the last one, $last" \
+			msg errors $i 0-$((last + 1))
+		same "$i of the last" "$(msg errors $i "$last")" "0 0 1 0"
+	done
+	refused "message: $((last + 1)): not an extent of this device" \
+		msg errors map $((last + 1)) 1
+	refused "message: -1: not an extent of this device" msg errors map -1 1
+	refused "message: 0: not a number of extents" msg errors map 0 0
+	same "map, cut at the end" "$(msg errors map "$last" 4000000000)" "$last 1 - - unmapped"
+	refused "message: 0: not a number of buckets, 1 to 4096" msg errors heat 0
+	refused "message: 4097: not a number of buckets, 1 to 4096" msg errors heat 4097
+	same "heat of all" "$(msg errors heat 1)" "0 $((last + 1)) 0 0 0 0"
+	same "heat, one bucket an extent at most" "$(msg errors heat 4096 | wc -l)" $((last + 1))
+	refused "message: 101: value out of range" msg errors duty 101
+	refused "message: maybe: value out of range" msg errors migration maybe
+	refused "message: 99999: value out of range" msg errors reserve 99999
+	has "stats" "$(msg errors stats)" "promotions 0"
+	dmsetup suspend errors
+	for i in "promote 0" "demote 0" checkpoint; do
+		# shellcheck disable=SC2086 # a message and its argument
+		refused "Resource temporarily unavailable" timeout 20 dmsetup message errors 0 $i
+	done
+	dmsetup resume errors
+	msg errors checkpoint
+}
+
+test_members() {
+	local fast slow
+	begin
+	fast=$FAST slow=$SLOW
+	rejected "Fast device is the slow member; swap the devices" \
+		"0 $LEN fusion $SLOW $FAST"
+	null blank 32
+	rejected "Fast device is not a fusion member; fusionctl format makes one" \
+		"0 $LEN fusion /dev/blank $SLOW"
+	rejected "Slow device is not a fusion member; fusionctl format makes one" \
+		"0 $LEN fusion $FAST /dev/blank"
+	stale /dev/blank
+	rejected "Slow device is not a fusion member; fusionctl format makes one" \
+		"0 $LEN fusion $FAST /dev/blank"
+
+	# half of another set
+	null fast2 16
+	FAST=$REPLY
+	null slow2 32
+	SLOW=$REPLY
+	format --extent-size 64K
+	rejected "The devices are not members of the same set" "0 $LEN fusion $fast $SLOW"
+	rejected "The devices are not members of the same set" "0 $LEN fusion $FAST $slow"
+	rejected "Slow device is the fast member; swap the devices" "0 $LEN fusion $fast $FAST"
+	opens
+	FAST=$fast SLOW=$slow
+	opens
+
+	# shrunk, by one sector and by half
+	for i in 1 $((16 * 1024)); do
+		linear shrunk "$FAST" 0 $((32 * 1024 - i))
+		rejected "Fast device is smaller than when it was formatted" \
+			"0 $LEN fusion /dev/mapper/shrunk $SLOW"
+		dmsetup remove shrunk
+		linear shrunk "$SLOW" 0 $((64 * 1024 - i))
+		rejected "Slow device is smaller than when it was formatted" \
+			"0 $LEN fusion $FAST /dev/mapper/shrunk"
+		dmsetup remove shrunk
+	done
+	opens
+}
+
+# in_use: of members and sets that are busy already
+test_busy() {
+	begin
+	fusion errors
+	refused "" dmsetup create errors --table "0 $LEN fusion $FAST $SLOW"
+	refused "busy" fusionctl format --yes --force --fast "$FAST" --slow "$SLOW"
+	same mode "$(status errors mode)" rw
+}
+
+save() {
+	dd if="$FAST" of="$TMP/fast" bs=1M count=2 iflag=direct status=none
+	dd if="$SLOW" of="$TMP/slow" bs=1M count=2 iflag=direct status=none
+}
+
+restore() {
+	dd if="$TMP/fast" of="$FAST" bs=1M oflag=direct status=none
+	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
+}
+
+# both_copies POKE...: of the superblocks of both members
+both_copies() {
+	local dev copy
+	for dev in "$FAST" "$SLOW"; do
+		for copy in 0 8; do
+			[[ $(number "$dev" $copy 4 4) == 0 ]] || fusion-poke "$dev" $copy "$@"
+		done
+	done
+}
+
+test_superblocks() {
+	local table
+	begin
+	# both copies there
+	opens
+	opens
+	table="0 $LEN fusion $FAST $SLOW"
+	save
+
+	# one copy of either is enough: the older one, and what it names is still there
+	put "$FAST" 125 $((4096 * 8 + 200)) 1
+	put "$SLOW" 125 200 1
+	opens
+	restore
+	put "$FAST" 125 200 1
+	put "$SLOW" 125 $((4096 * 8 + 200)) 1
+	opens
+	restore
+
+	put "$FAST" 125 200 1
+	put "$FAST" 125 $((4096 * 8 + 200)) 1
+	rejected "Fast device has no valid superblock; see the kernel log" "$table"
+	rejected "checksum" "$table"
+	restore
+	put "$SLOW" 125 200 1
+	put "$SLOW" 125 $((4096 * 8 + 200)) 1
+	rejected "Slow device has no valid superblock; see the kernel log" "$table"
+	restore
+	put "$FAST" 0 0 65536
+	rejected "Fast device is not a fusion member; fusionctl format makes one" "$table"
+	restore
+
+	both_copies 48:4=2
+	rejected "Fast device was formatted by a newer version" "$table"
+	restore
+	both_copies 56:8=0x8000000000000000
+	rejected "Fast device was formatted by a newer version" "$table"
+	restore
+	opens
+
+	# a copy of copy 0 in the place of copy 8 is not believed, valid as it is
+	dd if="$FAST" of="$FAST" bs=4096 count=1 seek=8 iflag=direct oflag=direct conv=notrunc \
+		status=none
+	put "$FAST" 125 200 1
+	rejected "Fast device has no valid superblock; see the kernel log" "$table"
+	restore
+	opens
+}
+
+# a member that was left out for some activations
+test_stale_member() {
+	begin
+	opens
+	save
+	opens
+	opens
+	opens
+	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
+	rejected "One of the devices was used without the other; see the kernel log" \
+		"0 $LEN fusion $FAST $SLOW"
+}
+
+# no number in a superblock may do harm, whatever it is
+test_superblock_numbers() {
+	local offset value
+	begin
+	opens
+	opens
+	save
+	for ((offset = 384; offset < 536; offset += 4)); do
+		for value in 0 1 0x7fffffff 0xffffffff; do
+			both_copies $offset:4=$value
+			if dmsetup create errors --table "0 $LEN fusion $FAST $SLOW" 2>/dev/null; then
+				dmsetup remove errors
+			fi
+			restore
+		done
+	done
+	opens
+}
+
+# the map and the journal: damage is found before anything is believed
+test_damaged_map() {
+	local block
+	begin
+	opens
+	fusion errors
+	dd if=/dev/zero of=/dev/mapper/errors bs=1M count=8 oflag=direct conv=fsync status=none
+	close errors
+	save
+	block=$(($(sb map_start0) + $(sb active_set) * $(sb map_blocks)))
+	put "$FAST" 125 $((block * 4096 + 2000)) 1
+	rejected "map, block $block of the fast device: checksum mismatch" \
+		"0 $LEN fusion $FAST $SLOW"
+	restore
+	# two extents on one slot
+	fusion-poke "$FAST" $block 48:4=0 52:4=0
+	rejected "extent 1 lies on a slot of another one: fast slot 0" \
+		"0 $LEN fusion $FAST $SLOW"
+	restore
+	# a slot that does not exist, a state that cannot be on disk
+	fusion-poke "$FAST" $block 48:4="$(sb nr_fast_slots)"
+	rejected "map, block $block of the fast device" "0 $LEN fusion $FAST $SLOW"
+	restore
+	fusion-poke "$FAST" $block 48:4=$((2 << 30))
+	rejected "map, block $block of the fast device" "0 $LEN fusion $FAST $SLOW"
+	restore
+	# OPEN without a bitmap
+	fusion-poke "$FAST" $block 48:4=$((1 << 30 | $(number "$FAST" "$block" 48 4)))
+	rejected "extent 0 is open but has no bitmap" "0 $LEN fusion $FAST $SLOW"
+	restore
+	opens
+}
+
+run_tests test_table_line test_options:long test_messages test_members test_busy \
+	test_superblocks test_stale_member test_superblock_numbers:long test_damaged_map
