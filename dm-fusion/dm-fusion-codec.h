@@ -317,11 +317,11 @@ struct fusion_replay {
  *
  * A transaction counts if all its blocks are there and chained by checksum to what went
  * before. The first that does not is the torn tail, unless it is whole but wrong, or a valid
- * block of a later transaction, or of a later epoch, lies beyond it: the committer starts a
- * transaction only when the one before is durable, and writes nothing of an epoch before the
- * superblock that starts it. Then the journal is damaged and nothing after the gap may be
- * ignored. Two passes: the first checks everything and applies nothing, so a damaged journal
- * changes nothing.
+ * block of a later transaction or a later epoch is found anywhere in the ring: the committer
+ * starts a transaction only when the one before is durable, and writes nothing of an epoch
+ * before the superblock that starts it. Then the journal is damaged and nothing after the gap
+ * may be ignored. Two passes: the first checks everything and applies nothing, so a damaged
+ * journal changes nothing.
  *
  * Return: 0, -EILSEQ (damaged), -EIO (unreadable block inside the chain or the search),
  * or what @apply returned.

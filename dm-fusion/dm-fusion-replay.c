@@ -9,9 +9,13 @@
  *   - the whole transactions since replay_seq, chained by checksum;
  *   - then any of the blocks of the one that was being written (a bio may be torn
  *     anywhere, and two are needed where it wraps round the end of the ring);
- *   - elsewhere the lap before (lower seq), what a transaction torn in an earlier
- *     activation left (lower epoch, or a txn that another one has taken since), and
- *     what was on the disk before the format (no valid block).
+ *   - elsewhere blocks with a lower number of transaction: of the lap before, or
+ *     of a torn transaction whose number and place another one has taken since;
+ *   - and what was on the disk before the format (no valid block).
+ *
+ * A recovery starts where the chain ends, with the number that is next, so the
+ * torn tail may consist of several attempts at one transaction. A block of each is
+ * told from the others by the checksum of the block before it, or by its epoch.
  *
  * An activation records the bitmaps of OPEN extents in the epoch it found, then
  * writes the superblock of the next one, which points to them. So the chain begins
@@ -162,15 +166,17 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 		err = read_block(r, r->next_seq + i, &j);
 		if (err)
 			return err == -ENODATA ? 0 : err;
-		if (!i)
-			count = j.count;
-		if (j.seq != r->next_seq + i || j.txn != r->next_txn ||
-		    j.epoch < epoch || j.epoch > r->sb->epoch ||
-		    j.index != i || j.count != count)
+		if (j.seq != r->next_seq + i || j.txn != r->next_txn || j.index != i ||
+		    j.epoch < epoch || j.epoch > r->sb->epoch)
 			return 0;
-		epoch = j.epoch;
-		if (j.prev_csum != csum && !damage)
-			damage = "the chain of journal blocks is broken";
+		if (!i) {
+			count = j.count;
+			epoch = j.epoch;
+			if (j.prev_csum != csum)
+				damage = "the chain of journal blocks is broken";
+		} else if (j.count != count || j.epoch != epoch || j.prev_csum != csum) {
+			return 0;	/* of another attempt */
+		}
 		csum = j.csum;
 		if (damage)
 			continue;
@@ -204,9 +210,9 @@ static int search_beyond(struct fusion_replay *r)
 			continue;
 		if (err)
 			return err;
-		if (j.epoch < r->sb->epoch || j.seq < r->next_seq || j.txn < r->next_txn)
-			continue;	/* torn in an activation before, or a lap before */
-		if (j.epoch == r->sb->epoch && j.txn == r->next_txn &&
+		if (j.epoch <= r->sb->epoch && j.txn < r->next_txn)
+			continue;
+		if (j.epoch <= r->sb->epoch && j.txn == r->next_txn &&
 		    j.seq - j.index == r->next_seq && j.count <= end - r->next_seq)
 			continue;	/* part of the torn tail */
 		r->why = "transactions are missing in the middle of the journal";

@@ -214,10 +214,39 @@ static int parse_dev(struct fusion *fs, enum fusion_dev dev, struct dm_arg_set *
 	return r;
 }
 
+/* What is wrong with a member, for the one who made the table. */
+static char *member_error(enum fusion_dev dev, int r)
+{
+	static char *const texts[][FUSION_NR_DEVS] = {
+		{ "Fast device has no valid superblock; see the kernel log",
+		  "Slow device has no valid superblock; see the kernel log" },
+		{ "Fast device is not a fusion member; fusionctl format makes one",
+		  "Slow device is not a fusion member; fusionctl format makes one" },
+		{ "Fast device is smaller than when it was formatted",
+		  "Slow device is smaller than when it was formatted" },
+		{ "Fast device is the slow member; swap the devices",
+		  "Slow device is the fast member; swap the devices" },
+		{ "Fast device was formatted by a newer version",
+		  "Slow device was formatted by a newer version" },
+	};
+
+	switch (r) {
+	case -ENODATA:
+		return texts[1][dev];
+	case -ENOSPC:
+		return texts[2][dev];
+	case -EXDEV:
+		return texts[3][dev];
+	case -EPROTONOSUPPORT:
+		return texts[4][dev];
+	default:
+		return texts[0][dev];
+	}
+}
+
 /* The geometry, from both superblocks. What else they say is read again by fusion_load(). */
 static int read_geometry(struct fusion *fs, char **error)
 {
-	static const char * const prefix[] = { "Fast device", "Slow device" };
 	struct fusion_sb *slow = &fs->sb_next;
 	struct dm_target *ti = fs->ti;
 	const char *why = NULL;
@@ -228,27 +257,9 @@ static int read_geometry(struct fusion *fs, char **error)
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, &why);
 		if (r) {
-			DMERR("%s %s: %s", prefix[dev], fs->dev[dev]->name, why);
-			if (r == -ENODATA)
-				*error = dev == FUSION_FAST ?
-					 "Fast device is not a fusion member; fusionctl format makes one" :
-					 "Slow device is not a fusion member; fusionctl format makes one";
-			else if (r == -ENOSPC)
-				*error = dev == FUSION_FAST ?
-					 "Fast device is smaller than when it was formatted" :
-					 "Slow device is smaller than when it was formatted";
-			else if (r == -EXDEV)
-				*error = dev == FUSION_FAST ?
-					 "Fast device is the slow member; swap the devices" :
-					 "Slow device is the fast member; swap the devices";
-			else if (r == -EPROTONOSUPPORT)
-				*error = dev == FUSION_FAST ?
-					 "Fast device was formatted by a newer version" :
-					 "Slow device was formatted by a newer version";
-			else
-				*error = dev == FUSION_FAST ?
-					 "Fast device has no valid superblock; see the kernel log" :
-					 "Slow device has no valid superblock; see the kernel log";
+			DMERR("%s device %s: %s", dev == FUSION_FAST ? "fast" : "slow",
+			      fs->dev[dev]->name, why);
+			*error = member_error(dev, r);
 			return r;
 		}
 	}

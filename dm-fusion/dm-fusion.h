@@ -249,7 +249,7 @@ struct fusion {
 	bool needs_check;
 	bool half_life_changed;		/* tell the policy, in its own thread */
 
-	spinlock_t lock;
+	spinlock_t lock;		/* see "Locks" above */
 
 	/* slots, dm-fusion-alloc.c, under lock */
 	unsigned long *used[FUSION_NR_DEVS];	/* a bit per slot, reserved ones set */
