@@ -140,7 +140,7 @@ static inline void ring_commit(struct ring *g, u32 count)
 	for (i = 0; i < count; i++) {
 		u8 *block = ring_block(g, g->next_seq);
 
-		ring_fill(g, block, rnd_below(&g->seed, 8));
+		ring_fill(g, block, 1 + rnd_below(&g->seed, 8));
 		g->csum = fusion_journal_seal(&g->sb, block, g->next_seq++, g->next_txn, i,
 					      count, g->csum);
 	}

@@ -197,6 +197,19 @@ static void test_bounds(void)
 	/* zeros after the record are no record: the extent 0 with operation 0 */
 	BAD(0, unmapped, open, FUSION_OP_UNMAP, 32, NULL);
 	BAD(0, unmapped, open, FUSION_OP_UNMAP, FUSION_JOURNAL_PAYLOAD, NULL);
+	/* a second record, good but for its end */
+	put_record(g, 0, unmapped, open, FUSION_OP_UNMAP, 32, NULL);
+	for (used = 17; used <= 32; used++) {
+		struct fusion_journal_block *b = (void *)ring_block(g, sb->replay_seq);
+
+		memcpy(b->payload + 16, b->payload, 16);
+		b->used = cpu_to_le32(used);
+		reseal(b);
+		if (used < 32)
+			ring_expect_error(g, -EILSEQ);
+		else
+			REQUIRE(!ring_replay(g, &r) && g->nr_applied == 2);
+	}
 	/* more than the payload: not a block of ours at all */
 	for (used = FUSION_JOURNAL_PAYLOAD + 1; used; used *= 2) {
 		put_record(g, 0, unmapped, open, FUSION_OP_UNMAP, used, NULL);

@@ -148,9 +148,31 @@ static void test_huge(void)
 		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 21, sizes[i], 32768, &why), -EINVAL);
 		REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], 1 << 21, 32768, &why), -EINVAL);
 	}
-	/* the biggest there is: 2^28 extents of 16 MiB, two thirds of them slow */
-	REQUIRE(!fusion_sb_plan(&sb, (1ULL << 43) / 3, (1ULL << 43) / 3 * 2, 32768, &why));
-	check_plan(&sb, (1ULL << 43) / 3, (1ULL << 43) / 3 * 2, 32768);
+	/* the biggest there is: 2^28 extents of 16 MiB, most of them slow */
+	REQUIRE(!fusion_sb_plan(&sb, 1ULL << 41, 3ULL << 41, 32768, &why));
+	check_plan(&sb, 1ULL << 41, 3ULL << 41, 32768);
+	REQUIRE_EQ(fusion_sb_plan(&sb, 1ULL << 41, (3ULL << 41) + 32768, 32768, &why), -EINVAL);
+}
+
+/* Beside a far bigger one a member is refused until there is room for eight slots. */
+static void test_lopsided(void)
+{
+	const u64 big = 128ULL << 22;
+	struct fusion_sb sb = { };
+	const char *why;
+	u32 n;
+
+	for (n = 64; fusion_sb_plan(&sb, 128 * n, big, 128, &why) == -ENOSPC; n++)
+		REQUIRE(strstr(why, "fast member"));
+	REQUIRE(n > 128);
+	REQUIRE_EQ(sb.nr_fast_slots, 8);
+	check_plan(&sb, 128 * n, big, 128);
+
+	for (n = 64; fusion_sb_plan(&sb, big, 128 * n, 128, &why) == -ENOSPC; n++)
+		REQUIRE(strstr(why, "slow member"));
+	REQUIRE(n > 128);
+	REQUIRE_EQ(sb.nr_slow_slots, 8);
+	check_plan(&sb, big, 128 * n, 128);
 }
 
 static void test_extent_sizes(void)
@@ -193,6 +215,7 @@ static const struct unit_test tests[] = {
 	{ "plan: 20000 pairs of sizes", test_any_size },
 	{ "plan: members of just 64 extents, and of less", test_small },
 	{ "plan: sizes beyond the format", test_huge },
+	{ "plan: a member far smaller than the other", test_lopsided },
 	{ "plan: extent sizes that are none", test_extent_sizes },
 	{ "plan: state of an empty set", test_empty_state },
 };

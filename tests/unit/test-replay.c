@@ -122,6 +122,44 @@ static void cut(struct ring *g, const struct ring *before, u32 i, enum fate fate
 		memcpy(block, old, FUSION_BLOCK_SIZE);
 }
 
+/* A transaction that a power cut leaves torn: the ring has parts of it, nobody else. */
+static void torn_commit(struct ring *g, u32 count)
+{
+	static struct ring before;
+	const u32 lost = 1 + rnd_below(&g->seed, (1U << count) - 1);
+	u32 i;
+
+	before = *g;
+	ring_commit(g, count);
+	for (i = 0; i < count; i++)
+		if (lost >> i & 1)
+			cut(g, &before, i, rnd_below(&g->seed, 2) ? TORN : NOT_WRITTEN);
+	memcpy(before.block, g->block, sizeof(before.block));
+	before.seed = g->seed;
+	*g = before;
+}
+
+/*
+ * What an activation does: transactions of the epoch it found, then a superblock of the next
+ * one, which points to them. Return: false if power fails before the superblock is written.
+ */
+static bool activate(struct ring *g, u32 commits, bool fails)
+{
+	struct ring then = *g;
+
+	ring_checkpoint(&then);
+	while (commits--)
+		ring_commit(g, 1 + rnd_below(&g->seed, 3));
+	if (fails) {
+		torn_commit(g, 1 + rnd_below(&g->seed, 3));
+		return false;
+	}
+	then.sb.epoch++;
+	g->sb = then.sb;
+	g->first_txn = then.first_txn;
+	return true;
+}
+
 /* Torn at each of its blocks, in any combination, also where it wraps round the end. */
 static void test_torn(void)
 {
@@ -244,36 +282,76 @@ static void test_lost_before_torn(void)
 }
 
 /*
- * After a power cut the epoch is one higher. What was torn then is still in the ring, and
- * must not be taken for a part of what is written now.
+ * Power cut after power cut, in commits and in the recoveries themselves. What was torn stays
+ * in the ring, also as blocks of several attempts at one transaction, and must neither be
+ * taken for a part of what was written later, nor for damage.
  */
-static void test_phantoms(void)
+static void test_power_cuts(void)
 {
 	struct ring *g = &ring;
-	u32 round, i, count, torn;
+	u32 round, i, cuts;
 
-	for (round = 0; round < 150; round++) {
+	for (round = 0; round < 40; round++) {
 		ring_init(g, 128, rnd_below(&g->seed, 1000) + 1, round);
-		g->sb.epoch = 1;
-		live_and_leave(g, 20, 1, 8);
-		/* torn: some block is missing, most often the first */
-		count = 2 + rnd_below(&g->seed, 6);
-		saved = *g;
-		ring_commit(g, count);
-		torn = rnd_below(&g->seed, 2) ? 0 : rnd_below(&g->seed, count);
-		cut(g, &saved, torn, NOT_WRITTEN);
-		ring_expect(g, g->nr_txns - 1);
-
-		/* recovery: as if it had never been written, but for the ring */
-		memcpy(saved.block, g->block, sizeof(g->block));
-		*g = saved;
-		ring_checkpoint(g);
-		g->sb.epoch++;
-		ring_expect(g, g->nr_txns);
-		for (i = 0; i < count + 1 && ring_room(g) >= 2; i++) {
-			ring_commit(g, 1 + rnd_below(&g->seed, 2));
+		g->sb.epoch = round % 2;
+		for (cuts = 0; cuts < 60; cuts++) {
+			if (ring_room(g) < RING_BLOCKS / 2)
+				ring_checkpoint(g);
+			for (i = rnd_below(&g->seed, 4); i; i--)
+				ring_commit(g, 1 + rnd_below(&g->seed, 4));
+			torn_commit(g, 1 + rnd_below(&g->seed, 6));
+			ring_expect(g, g->nr_txns);
+			while (!activate(g, rnd_below(&g->seed, 3), ring_room(g) > 20 &&
+					 rnd_below(&g->seed, 2)))
+				ring_expect(g, g->nr_txns);
 			ring_expect(g, g->nr_txns);
 		}
+	}
+}
+
+/* Two attempts at a transaction, each with the blocks the other one lacks, are not one. */
+static void test_mixed_attempts(void)
+{
+	struct ring *g = &ring;
+	u32 epochs, mask, i;
+
+	for (epochs = 0; epochs < 2; epochs++) {
+		for (mask = 1; mask < 15; mask++) {
+			ring_init(g, 128, 101, mask);
+			live_and_leave(g, 20, 2, 8);
+			saved = *g;
+			ring_commit(g, 4);
+			memcpy(saved.block, g->block, sizeof(g->block));
+			saved.seed = g->seed;
+			*g = saved;
+			if (epochs) {
+				ring_checkpoint(g);
+				g->sb.epoch++;
+			}
+			ring_commit(g, 4);
+			for (i = 0; i < 4; i++)
+				if (mask >> i & 1)
+					cut(g, &saved, i, NOT_WRITTEN);
+			ring_expect(g, g->nr_txns - 1);
+		}
+	}
+}
+
+/* What an activation recorded before its superblock is missed, too. */
+static void test_lost_at_activation(void)
+{
+	struct ring *g = &ring;
+	u64 seq, last;
+
+	ring_init(g, 128, 101, 1);
+	live_and_leave(g, 20, 2, 20);
+	REQUIRE(activate(g, 4, false));
+	saved = *g;
+	last = ring_txn[g->nr_txns - 1].seq;
+	for (seq = g->sb.replay_seq; seq < last; seq++) {
+		*g = saved;
+		damage(g, seq, 0);
+		ring_expect_error(g, -EILSEQ);
 	}
 }
 
@@ -379,8 +457,17 @@ static void test_broken_chain(void)
 			b = (void *)ring_block(g, ring_txn[txn].seq + i);
 			b->prev_csum ^= cpu_to_le32(1);
 			reseal(b);
-			ring_expect_error(g, -EILSEQ);
+			/* within a transaction it means two attempts */
+			if (count > 1)
+				ring_expect(g, txn);
+			else
+				ring_expect_error(g, -EILSEQ);
 		}
+		ring_init(g, 128, 60, count);
+		live_and_leave(g, 20, 2, 4);
+		g->csum ^= 1;
+		ring_commit(g, count);
+		ring_expect_error(g, -EILSEQ);
 	}
 
 	/* the superblock's own idea of what comes before counts as well */
@@ -388,6 +475,75 @@ static void test_broken_chain(void)
 	ring_commit(g, 1);
 	g->sb.replay_csum ^= 1;
 	ring_expect_error(g, -EILSEQ);
+}
+
+/* A block well sealed, but made of numbers no committer writes. */
+static void put_block(struct ring *g, u64 seq, u64 txn, u32 index, u32 count)
+{
+	u8 *block = ring_block(g, seq);
+
+	fusion_journal_init(block);
+	fusion_journal_seal(&g->sb, block, seq, txn, index, count, 0);
+}
+
+static void test_impossible_blocks(void)
+{
+	struct ring *g = &ring;
+	u64 seq;
+	u32 room;
+
+	ring_init(g, 128, 60, 4);
+	live_and_leave(g, 20, 2, 10);
+	saved = *g;
+	seq = g->next_seq;
+	room = ring_room(g);
+
+	/* a torn tail that reaches just to what may be overwritten, and one beyond it */
+	put_block(g, seq + 1, g->next_txn, 1, room);
+	ring_expect(g, g->nr_txns);
+	put_block(g, seq + 1, g->next_txn, 1, room + 1);
+	ring_expect_error(g, -EILSEQ);
+	/* one that does not begin where the chain ends */
+	put_block(g, seq + 1, g->next_txn, 0, 2);
+	ring_expect_error(g, -EILSEQ);
+	put_block(g, seq + 1, g->next_txn, 2, 3);
+	ring_expect_error(g, -EILSEQ);
+	/* an earlier attempt at what is there now */
+	put_block(g, seq + 1, g->next_txn - 1, 2, 3);
+	ring_expect(g, g->nr_txns);
+
+	/* a block that contradicts itself is none, whatever else it says */
+	put_block(g, seq + 1, g->next_txn + 5, 2, 2);
+	ring_expect(g, g->nr_txns);
+	put_block(g, seq + 1, g->next_txn + 5, 0, 0);
+	ring_expect(g, g->nr_txns);
+	put_block(g, seq + 1, g->next_txn + 5, 0, RING_BLOCKS + 1);
+	ring_expect(g, g->nr_txns);
+}
+
+/* A device that at every read has one transaction more. */
+static const void *endless_read(void *ctx, u32 pos)
+{
+	static u8 block[FUSION_BLOCK_SIZE];
+	struct ring *g = ctx;
+
+	fusion_journal_init(block);
+	REQUIRE_EQ(g->next_seq % RING_BLOCKS, pos);
+	/* once round, and the first of the second pass */
+	REQUIRE(++g->reads <= RING_BLOCKS + 1);
+	g->csum = fusion_journal_seal(&g->sb, block, g->next_seq++, g->next_txn++, 0, 1, g->csum);
+	return block;
+}
+
+static void test_endless(void)
+{
+	struct ring *g = &ring;
+	struct fusion_replay r = { .sb = &g->sb, .read = endless_read, .apply = ring_apply,
+				   .ctx = g };
+
+	ring_init(g, 128, RING_BLOCKS, 4);
+	REQUIRE_EQ(fusion_replay(&r), -EIO);
+	REQUIRE_EQ(g->nr_applied, 0);
 }
 
 /* A record out of bounds is damage in a whole transaction, and nothing in a torn one. */
@@ -491,12 +647,16 @@ static const struct unit_test tests[] = {
 	{ "replay: only the second of two bios written", test_second_half },
 	{ "replay: a block lost in the middle is damage", test_lost_in_the_middle },
 	{ "replay: a block lost before a torn tail is damage", test_lost_before_torn },
-	{ "replay: phantoms of an earlier epoch", test_phantoms },
+	{ "replay: power cut after power cut", test_power_cuts },
+	{ "replay: several attempts at a transaction", test_mixed_attempts },
+	{ "replay: a block of the activation lost is damage", test_lost_at_activation },
 	{ "replay: a superblock that is not the newest is damage", test_old_superblock },
 	{ "replay: unreadable block", test_unreadable },
 	{ "replay: refusal by the caller", test_refusal },
 	{ "replay: second pass reads other than the first", test_vanishing },
 	{ "replay: broken chain is damage", test_broken_chain },
+	{ "replay: impossible blocks", test_impossible_blocks },
+	{ "replay: a chain without end", test_endless },
 	{ "replay: bad record, whole or torn", test_bad_record_in_torn },
 	{ "replay: forged headers", test_forged },
 };

@@ -209,6 +209,27 @@ static void test_errors(void)
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), -EILSEQ);
 }
 
+/* What is just possible is accepted. */
+static void test_limits(void)
+{
+	struct fusion_sb sb = fast_sb(), back;
+	u8 block[FUSION_BLOCK_SIZE];
+	const char *why = NULL;
+
+	sb.replica_blocks = 2 * sb.map_blocks;
+	sb.spare_fast = 1;
+	sb.spare_slow = sb.nr_slow_slots - 1;
+	sb.nr_lexts = sb.nr_fast_slots;
+	sb.generation = 1ULL << 62;
+	sb.set_generation = 1ULL << 62;
+	sb.replay_seq = 1ULL << 62;
+	sb.replay_txn = 1ULL << 62;
+	sb.epoch = U32_MAX - 1;
+	fusion_sb_pack(&sb, 0, block);
+	REQUIRE(!fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), "%s", why);
+	require_same(&sb, &back);
+}
+
 /* Numbers in the superblock; @free ones may have any value. */
 static const struct field {
 	const char *name;
@@ -425,6 +446,7 @@ static const struct unit_test tests[] = {
 	{ "super: round trip", test_round_trip },
 	{ "super: every single bit flip is found", test_bit_flips },
 	{ "super: errors by kind", test_errors },
+	{ "super: extreme values that are possible", test_limits },
 	{ "super: edge values in each field", test_mutate_one },
 	{ "super: edge values in several fields at once", test_mutate_many },
 	{ "super: members that are one set, or not", test_match },
