@@ -370,11 +370,33 @@ static inline enum fusion_mode fusion_mode(const struct fusion *fs)
  */
 void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why);
 
+/* dm-fusion-options.c */
+
+/* Parse the optional arguments of the table line; without any, set the defaults. */
+int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error);
+
+/* Set one option. Return: 0; -ENOENT: no such key; -EINVAL: value out of range. */
+int fusion_set_option(struct fusion *fs, const char *key, const char *value);
+
+/* Print all options, or those that differ from the default. Return: characters written. */
+unsigned int fusion_emit_options(const struct fusion *fs, bool all, char *result,
+				 unsigned int maxlen);
+
+/* dm-fusion-status.c */
+const char *fusion_mode_name(enum fusion_mode mode);
+
+/* Sum of a member's bios so far. */
+u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
+
 /* Free fast slots that should be kept for incoming writes, in extents. */
 u32 fusion_reserve(const struct fusion *fs);
+void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
+		   char *result, unsigned int maxlen);
+int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);
 
-/* Sum of a device's bios so far. */
-u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
+/* dm-fusion-message.c */
+int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		   unsigned int maxlen);
 
 /* dm-fusion-io.c */
 int fusion_map(struct dm_target *ti, struct bio *bio);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: messages.
+ */
+#include <linux/kstrtox.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "dm-fusion.h"
+
+#define MAX_BUCKETS	4096U
+
+static int bad_message(const char *what, const char *arg)
+{
+	DMERR("message: %s: %s", arg, what);
+	return -EINVAL;
+}
+
+/* "<first>[-<last>]", within the device. */
+static int parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
+{
+	char *dash = strchr(arg, '-');
+	int r;
+
+	if (dash)
+		*dash++ = '\0';
+	r = kstrtou32(arg, 10, first);
+	if (!r)
+		r = kstrtou32(dash ?: arg, 10, last);
+	if (r || *first > *last)
+		return bad_message("not a range <first>[-<last>] of extents", arg);
+	if (*last >= fs->sb.nr_lexts) {
+		DMERR("message: extent %u is beyond the last one, %u", *last,
+		      fs->sb.nr_lexts - 1);
+		return -ERANGE;
+	}
+	return 0;
+}
+
+static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char *result,
+			unsigned int maxlen)
+{
+	struct fusion_force force = { .to = to };
+	unsigned int sz = 0;
+	int r;
+
+	r = parse_range(fs, range, &force.next, &force.last);
+	if (!r)
+		r = fusion_force(fs, &force);
+	if (r)
+		return r;
+	DMEMIT("%u %u %u %u", force.moved, force.already, force.unmapped, force.failed);
+	return 1;
+}
+
+static const char *state_name(u32 word)
+{
+	static const char * const names[] = {
+		[FUSION_STABLE] = "stable",
+		[FUSION_OPEN] = "open",
+		[FUSION_COPYING] = "copying",
+		[FUSION_LOCKED] = "locked",
+	};
+
+	return fusion_word_mapped(word) ? names[fusion_word_state(word)] : "unmapped";
+}
+
+/* Does b continue the run that a ends? */
+static bool continues(u32 a, u32 b)
+{
+	if (!fusion_word_mapped(a) || !fusion_word_mapped(b))
+		return fusion_word_mapped(a) == fusion_word_mapped(b);
+	return b == a + 1;
+}
+
+static int message_map(struct fusion *fs, const char *first_arg, const char *count_arg,
+		       char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+	u32 first, count, lext, end;
+
+	if (kstrtou32(first_arg, 10, &first) || first >= fs->sb.nr_lexts)
+		return bad_message("not an extent of this device", first_arg);
+	if (kstrtou32(count_arg, 10, &count) || !count)
+		return bad_message("not a number of extents", count_arg);
+	end = first + min(count, fs->sb.nr_lexts - first);
+
+	/* A full buffer makes the caller come again with a larger one. */
+	for (lext = first; lext < end && sz + 1 < maxlen; ) {
+		u32 word = READ_ONCE(fs->map[lext]);
+		u32 run = lext, last = word;
+
+		while (++run < end) {
+			u32 next = READ_ONCE(fs->map[run]);
+
+			if (!continues(last, next))
+				break;
+			last = next;
+		}
+		DMEMIT("%u %u ", lext, run - lext);
+		if (fusion_word_mapped(word))
+			DMEMIT("%s %u ", fusion_word_dev(word) == FUSION_FAST ? "fast" : "slow",
+			       fusion_word_slot(word));
+		else
+			DMEMIT("- - ");
+		DMEMIT("%s\n", state_name(word));
+		lext = run;
+		cond_resched();
+	}
+	return 1;
+}
+
+static int message_heat(struct fusion *fs, const char *arg, char *result, unsigned int maxlen)
+{
+	u32 buckets, i, lext = 0;
+	unsigned int sz = 0;
+
+	if (kstrtou32(arg, 10, &buckets) || !buckets || buckets > MAX_BUCKETS)
+		return bad_message("not a number of buckets, 1 to 4096", arg);
+	buckets = min(buckets, fs->sb.nr_lexts);
+
+	for (i = 0; i < buckets && sz + 1 < maxlen; i++) {
+		u32 end = div_u64((u64)fs->sb.nr_lexts * (i + 1), buckets);
+		u32 first = lext, nr[FUSION_NR_DEVS] = {}, max = 0;
+		u64 sum = 0;
+
+		for (; lext < end; lext++) {
+			u32 word = READ_ONCE(fs->map[lext]);
+			u32 heat = fusion_policy_heat(fs->policy, lext);
+
+			if (fusion_word_mapped(word))
+				nr[fusion_word_dev(word)]++;
+			sum += heat;
+			max = max(max, heat);
+		}
+		DMEMIT("%u %u %u %u %llu %u\n", first, end - first, nr[FUSION_FAST],
+		       nr[FUSION_SLOW], div_u64(sum, end - first), max);
+		cond_resched();
+	}
+	return 1;
+}
+
+int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		   unsigned int maxlen)
+{
+	struct fusion *fs = ti->private;
+	int r;
+
+	if (fusion_mode(fs) == FUSION_FAIL) {
+		DMERR("message: the set is not loaded");
+		return -EIO;
+	}
+	if (argc == 1 && !strcmp(argv[0], "checkpoint")) {
+		if (fusion_mode(fs) != FUSION_RW)
+			return -EROFS;
+		if (dm_suspended(ti))
+			return -EAGAIN;
+		return fusion_checkpoint_wait(fs, false);
+	}
+	if (argc == 1 && !strcmp(argv[0], "stats"))
+		return fusion_message_stats(fs, result, maxlen);
+	if (argc == 2 && !strcmp(argv[0], "promote"))
+		return message_move(fs, FUSION_FAST, argv[1], result, maxlen);
+	if (argc == 2 && !strcmp(argv[0], "demote"))
+		return message_move(fs, FUSION_SLOW, argv[1], result, maxlen);
+	if (argc == 2 && !strcmp(argv[0], "heat"))
+		return message_heat(fs, argv[1], result, maxlen);
+	if (argc == 3 && !strcmp(argv[0], "map"))
+		return message_map(fs, argv[1], argv[2], result, maxlen);
+	if (argc == 2) {
+		r = fusion_set_option(fs, argv[0], argv[1]);
+		if (r == -EINVAL)
+			return bad_message("value out of range", argv[1]);
+		if (!r)
+			return 0;
+	}
+	return bad_message("unknown message, or wrong number of arguments", argv[0]);
+}

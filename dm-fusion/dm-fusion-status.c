@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: counters, the status line, and the stats message.
+ */
+#include "dm-fusion.h"
+
+#define STATUS_VERSION	1
+
+static const char * const mode_names[] = {
+	[FUSION_RW] = "rw",
+	[FUSION_RO] = "ro",
+	[FUSION_FAIL] = "fail",
+};
+
+const char *fusion_mode_name(enum fusion_mode mode)
+{
+	return mode_names[mode];
+}
+
+u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->ios[dev][write]);
+	return sum;
+}
+
+u32 fusion_reserve(const struct fusion *fs)
+{
+	u32 want = READ_ONCE(fs->opt.reserve);
+	u32 four_gib = (4ULL << (30 - SECTOR_SHIFT)) >> fs->shift;
+
+	if (want)
+		return want;
+	return min(max(fs->sb.nr_fast_slots / 50, four_gib), fs->sb.nr_fast_slots / 10);
+}
+
+static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
+{
+	u32 free_fast, free_slow, mapped, open, quarantined, in_flight;
+	u32 spare = fs->sb.spare_fast;
+	unsigned int sz = 0;
+
+	spin_lock_irq(&fs->lock);
+	free_fast = fs->nr_free[FUSION_FAST];
+	free_slow = fs->nr_free[FUSION_SLOW];
+	mapped = fs->nr_mapped;
+	open = fs->nr_open;
+	quarantined = fs->nr_quarantined;
+	in_flight = fs->in_flight;
+	spin_unlock_irq(&fs->lock);
+
+	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
+	       fusion_mode_name(fusion_mode(fs)),
+	       fs->sb.extent_sectors,
+	       fs->sb.nr_fast_slots - free_fast, fs->sb.nr_fast_slots,
+	       fs->sb.nr_slow_slots - free_slow, fs->sb.nr_slow_slots,
+	       mapped, fs->sb.nr_lexts,
+	       fs->loaded ? fusion_journal_used(fs) : 0, fs->sb.journal_blocks);
+	DMEMIT(" %llu %llu %llu %llu",
+	       fusion_count_ios(fs, FUSION_FAST, false), fusion_count_ios(fs, FUSION_SLOW, false),
+	       fusion_count_ios(fs, FUSION_FAST, true), fusion_count_ios(fs, FUSION_SLOW, true));
+	DMEMIT(" %llu %llu %llu %u %u %u %llu %llu %llu %u/%u",
+	       fs->promotions, fs->demotions, fs->cancelled, in_flight, open, quarantined,
+	       fs->commits, fs->checkpoints, fs->slow_flushes,
+	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
+	if (sz < maxlen)
+		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
+	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
+}
+
+void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
+		   char *result, unsigned int maxlen)
+{
+	struct fusion *fs = ti->private;
+	unsigned int sz = 0;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		emit_status(fs, result, maxlen);
+		break;
+	case STATUSTYPE_TABLE:
+		DMEMIT("%s %s", fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name);
+		if (sz < maxlen)
+			fusion_emit_options(fs, false, result + sz, maxlen - sz);
+		break;
+	case STATUSTYPE_IMA:
+		DMEMIT_TARGET_NAME_VERSION(ti->type);
+		DMEMIT(",fast_device=%s,slow_device=%s;", fs->dev[FUSION_FAST]->name,
+		       fs->dev[FUSION_SLOW]->name);
+		break;
+	}
+}
+
+int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+
+	DMEMIT("reads_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, false));
+	DMEMIT("reads_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, false));
+	DMEMIT("writes_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, true));
+	DMEMIT("writes_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, true));
+	DMEMIT("promotions %llu\n", fs->promotions);
+	DMEMIT("demotions %llu\n", fs->demotions);
+	DMEMIT("cancelled %llu\n", fs->cancelled);
+	DMEMIT("commits %llu\n", fs->commits);
+	DMEMIT("checkpoints %llu\n", fs->checkpoints);
+	DMEMIT("slow_flushes %llu\n", fs->slow_flushes);
+	DMEMIT("retired_slots %u\n", fs->nr_retired);
+	DMEMIT("open_extents %u\n", READ_ONCE(fs->nr_open));
+	DMEMIT("open_limit %u\n", fs->max_open);
+	DMEMIT("generation %llu\n", fs->sb.generation);
+	DMEMIT("epoch %u\n", fs->sb.epoch);
+	return 1;
+}
