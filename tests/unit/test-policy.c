@@ -166,32 +166,39 @@ static void test_forget(void)
 /* Without an access heat never rises, whatever the clock and the sweep do. */
 static void check_never_rises(u32 nr, u32 half_life, u64 (*next)(u64 *seed), u32 rounds)
 {
-	u32 *last = calloc(nr, sizeof(*last));
+	u32 last[256], lext, r, k;
+	const u32 gap = nr / ARRAY_SIZE(last) + 1;
 	u64 now = 0, seed = nr;
 
 	start(64, nr - 64, 0);
 	fusion_policy_set_half_life(p, half_life);
-	for (u32 i = 0; i < nr; i++) {
-		last[i] = 1 + rnd_below(&seed, FUSION_HEAT_MAX);
-		fusion_policy_set_heat(p, i, last[i]);
-	}
-	for (u32 r = 0; r < rounds; r++) {
+	for (r = 0; r < rounds; r++) {
+		/* begin again now and then */
+		for (k = 0; k < ARRAY_SIZE(last) && r % 500 == 0; k++) {
+			last[k] = 1 + rnd_below(&seed, FUSION_HEAT_MAX);
+			fusion_policy_set_heat(p, gap * k % nr, last[k]);
+		}
 		now += next(&seed);
 		fusion_policy_tick(p, now);
-		for (u32 i = nr / 256 - 1; i < nr; i += nr / 256) {
-			REQUIRE(heat(i) <= last[i], "extent %u, round %u: %u after %u", i, r,
-				heat(i), last[i]);
-			last[i] = heat(i);
+		for (k = 0; k < ARRAY_SIZE(last); k++) {
+			lext = gap * k % nr;
+			REQUIRE(heat(lext) <= last[k], "extent %u, round %u: %u after %u", lext, r,
+				heat(lext), last[k]);
+			last[k] = heat(lext);
 		}
 	}
 	end();
-	free(last);
 }
 
 static u64 a_second(u64 *seed)
 {
 	(void)seed;
 	return 1000;
+}
+
+static u64 some_seconds(u64 *seed)
+{
+	return rnd_below(seed, 2) ? 100 : rnd_below(seed, 16000);
 }
 
 static u64 up_to_a_minute(u64 *seed)
@@ -212,6 +219,9 @@ static void test_wrap(void)
 	/* so many extents that the sweep takes half an hour */
 	check_never_rises(1U << 20, 1, a_second, 2000);
 	check_never_rises(1U << 20, 10, up_to_a_minute, 2000);
+	/* time goes as fast as the sweep allows */
+	check_never_rises(1U << 18, 1, up_to_a_minute, 20000);
+	check_never_rises(1U << 18, 1, some_seconds, 20000);
 	/* suspended for long, again and again */
 	check_never_rises(1U << 18, 1, up_to_a_year, 5000);
 	check_never_rises(1U << 18, 3600, up_to_a_year, 5000);
@@ -709,6 +719,29 @@ static void test_back_off(void)
 		REQUIRE(tried_ms[i] - tried_ms[i - 1] >= 1000);
 }
 
+/* Trouble of long ago does not count. */
+static void test_forgiven(void)
+{
+	const struct fusion_policy_env env = { 100, 1000, 0, false };
+	struct fusion_move move = { 3000, FUSION_FAST }, moves[8];
+
+	start(FAST, SLOW, 0);
+	sim_fill(&sim, 0, sim.nr - 500);
+	sim.batch = 0;
+	fusion_policy_set_heat(p, move.lext, 10000);
+	sim_rest(&sim, 3000);
+	for (u32 i = 0; i < 10; i++)
+		fusion_policy_done(p, &move, FUSION_CANCELLED);
+	sim_rest(&sim, 15000);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 8), 0);
+	sim_rest(&sim, 15 * 60000);
+	fusion_policy_done(p, &move, FUSION_CANCELLED);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 8), 0);
+	sim_rest(&sim, 3000);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 8), 1);
+	end();
+}
+
 /* An extent that failed is not forgotten for others in its place that were cancelled. */
 static void test_back_off_collision(void)
 {
@@ -967,6 +1000,7 @@ static const struct unit_test tests[] = {
 	{ "reserve from hot extents, as far as there is room", test_reserve_hot },
 	{ "reserve is not refilled twice", test_reserve_in_flight },
 	{ "back-off", test_back_off },
+	{ "back-off is forgiven", test_forgiven },
 	{ "back-off of extents that collide", test_back_off_collision },
 	{ "only STABLE extents move", test_not_stable },
 	{ "chaos", test_chaos },
