@@ -74,7 +74,8 @@ write_block() {
 test_slow_reads_fail() {
 	local lext first used i
 	begin
-	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	# 32 extents less than all: room for moves
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((EXTENTS * 64 - 2048))k
 	sync "$SET"
 	lext=$((EXTENTS - 50))
 	same "member" "$(on broken slow $lext 1)" 1
@@ -86,7 +87,7 @@ test_slow_reads_fail() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 
 	# it cannot be moved, it stays where it is, others can
-	msg broken demote 0-15 >/dev/null
+	same "demotions" "$(msg broken demote 0-15)" "16 0 0 0"
 	within 20 "nothing waits" settled broken
 	used=$(status broken used_fast)
 	for i in 1 2 3; do
@@ -223,7 +224,7 @@ test_read_errors_under_storm() {
 	background storm broken
 	storm=$REPLY
 	for ((i = 0; i < 60; i++)); do
-		dmsetup message slow-link 0 addbadblock $((512 + i * 399)) >/dev/null
+		dmsetup message slow-link 0 addbadblock $((512 + i * 120)) >/dev/null
 	done
 	for ((i = 0; i < 4; i++)); do
 		dmsetup message slow-link 0 enable

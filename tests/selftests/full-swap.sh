@@ -14,7 +14,9 @@ full() {
 	format --extent-size 1M
 	fusion full migration off "$@"
 	EXTENTS=$(status full extents)
-	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	# all but the last extent has stamps
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((EXTENTS - 1))m
+	dd if=/dev/zero of="$SET" bs=1M seek=$((EXTENTS - 1)) count=1 oflag=direct status=none
 	sync "$SET"
 	is_full
 }
@@ -48,19 +50,22 @@ test_policy_swaps() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# by hand, one against one, until everything has changed places
+# by hand, one against one, until everything has changed places: one free extent will do
 test_forced_swaps() {
 	local fast i up
 	full
 	fast=$(on full fast 0 "$EXTENTS")
+	blkdiscard -o $(((EXTENTS - 1) * 1048576)) -l 1M "$SET"
+	within 30 "its slot is free" settled full
 	for ((i = 0; i < fast; i++)); do
 		same "demotion of $i" "$(msg full demote $i)" "1 0 0 0"
-		up=$((EXTENTS - 1 - i))
+		up=$((EXTENTS - 2 - i))
+		within 30 "the slot it had is free" settled full
 		same "promotion of $up" "$(msg full promote $up)" "1 0 0 0"
+		within 30 "the slot it had is free" settled full
 	done
-	same "the last extents on fast" "$(on full fast $((EXTENTS - fast)) "$fast")" "$fast"
-	within 30 "nothing moves" settled full
-	is_full
+	same "the last extents on fast" "$(on full fast $((EXTENTS - fast - 1)) "$fast")" "$fast"
+	read_zero "$SET" $(((EXTENTS - 1) * 1048576)) 1048576
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 

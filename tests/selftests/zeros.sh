@@ -142,7 +142,7 @@ test_check_sees_a_leak() {
 	if (check "leak") >"$TMP/said"; then
 		fail "a byte was changed and nothing saw it"
 	fi
-	has "what is said" "$(<"$TMP/said")" "byte $((3 * EXTENT + 5001))"
+	has "what is said" "$(<"$TMP/said")" " $((3 * EXTENT + 5001)), line 1"
 }
 
 run_tests test_events_512 test_events_4096 test_slots_used_before test_many_open:long \
