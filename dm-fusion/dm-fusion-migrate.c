@@ -34,6 +34,8 @@
 /* Idle time after which half-written extents are completed. */
 #define FILL_IDLE_MS	10000U
 #define SETTLE_TRIES	1000U
+/* Longest pause between batches while others use the device. */
+#define MAX_PAUSE_MS	10000U
 
 struct job {
 	struct fusion_move move;
@@ -48,6 +50,14 @@ struct job {
 static u64 now_ms(void)
 {
 	return ktime_to_ms(ktime_get());
+}
+
+/* Accesses between two ticks count once, so it must not stop for a batch. */
+static void tick(struct fusion *fs)
+{
+	if (xchg(&fs->half_life_changed, false))
+		fusion_policy_set_half_life(fs->policy, READ_ONCE(fs->opt.half_life));
+	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
 }
 
 /* -- foreground ------------------------------------------------------------------ */
@@ -95,7 +105,10 @@ static u8 *cancels(struct fusion *fs, u32 lext)
 
 /* -- the steps of a batch ------------------------------------------------------------ */
 
-/* Steps 1 and 2. Return: number of jobs that started. */
+/*
+ * Steps 1 and 2. The policy's swaps come as a demotion and the promotion that needs
+ * its room: without the first there is no second. Return: number of jobs that started.
+ */
 static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
 {
 	unsigned int i, started = 0;
@@ -110,6 +123,9 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		job->outcome = FUSION_SKIPPED;
 		job->started = false;
 		job->copied = false;
+		if (!forced && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
+		    !jobs[i - 1].started)
+			continue;
 
 		spin_lock_irq(&fs->lock);
 		job->old = READ_ONCE(fs->map[lext]);
@@ -207,6 +223,7 @@ static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool
 			copy_extent(fs, &jobs[i]);
 		else
 			jobs[i].outcome = FUSION_CANCELLED;
+		tick(fs);
 	}
 }
 
@@ -269,8 +286,12 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		copy_jobs(fs, jobs, nr, forced);
-		if (record_jobs(fs, jobs, nr))
+		if (record_jobs(fs, jobs, nr)) {
 			r = fusion_commit_wait(fs);
+			/* Frees the old slots: the next batch counts on them. */
+			if (!r)
+				fusion_drain(fs);
+		}
 	}
 
 	for (i = 0; i < nr; i++) {
@@ -406,8 +427,8 @@ int fusion_force(struct fusion *fs, struct fusion_force *force)
 
 /* -- the worker ------------------------------------------------------------------------ */
 
-/* A batch of the policy's. Return: milliseconds to pause, TICK_MS at most if nothing moved. */
-static unsigned int run_policy(struct fusion *fs)
+/* A batch of the policy's. Return: was there one? */
+static bool run_policy(struct fusion *fs)
 {
 	struct fusion_policy_env env = {
 		.reserve = fusion_reserve(fs),
@@ -433,12 +454,16 @@ static unsigned int run_policy(struct fusion *fs)
 			.hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS,
 		};
 	if (!n)
-		return TICK_MS;
+		return false;
 	migrate(fs, jobs, n, false);
 
-	if (env.idle && is_idle(fs))
-		return 0;
-	return min_t(u64, (now_ms() - start) * (100 - duty) / duty, 10000);
+	if (!env.idle || !is_idle(fs)) {
+		u64 now = now_ms();
+
+		fs->next_batch_ms = now + min_t(u64, (now - start) * (100 - duty) / duty,
+						MAX_PAUSE_MS);
+	}
+	return true;
 }
 
 static void do_move(struct work_struct *work)
@@ -447,10 +472,7 @@ static void do_move(struct work_struct *work)
 	struct fusion_force *force;
 	unsigned int pause = TICK_MS;
 
-	if (xchg(&fs->half_life_changed, false))
-		fusion_policy_set_half_life(fs->policy, READ_ONCE(fs->opt.half_life));
-	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
-
+	tick(fs);
 	if (READ_ONCE(fs->stopping))
 		return;
 	force = first_forced(fs);
@@ -467,8 +489,9 @@ static void do_move(struct work_struct *work)
 	} else if (fusion_mode(fs) == FUSION_RW) {
 		if (idle_ms(fs) >= FILL_IDLE_MS)
 			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
-		if (READ_ONCE(fs->opt.migration))
-			pause = run_policy(fs);
+		if (READ_ONCE(fs->opt.migration) &&
+		    (now_ms() >= fs->next_batch_ms || is_idle(fs)) && run_policy(fs))
+			pause = 0;
 	}
 	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(pause));
 }

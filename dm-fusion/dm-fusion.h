@@ -321,6 +321,7 @@ struct fusion {
 	u64 opened_ms;			/* ktime of activation, for the policy's clock */
 	u64 last_ios;			/* sum of stats at the last look */
 	u64 last_busy_ms;
+	u64 next_batch_ms;		/* earliest, while there is foreground I/O */
 	u64 promotions;
 	u64 demotions;
 	u64 cancelled;
