@@ -25,7 +25,7 @@ void fusion_mark_written(struct fusion *fs, enum fusion_dev dev)
 	 * flushes: whoever saw the completion gets a flush that covers it.
 	 */
 	if (dev == FUSION_SLOW && !READ_ONCE(fs->slow_dirty))
-		WRITE_ONCE(fs->slow_dirty, true);
+		WRITE_ONCE(fs->slow_dirty, 1);
 }
 
 void fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
@@ -185,24 +185,23 @@ static enum verdict look_up(struct fusion *fs, struct fusion_io *io, struct bio 
 	return verdict;
 }
 
-/* Nothing needs a commit: a flush of the fast member will do. */
-static bool map_flush_direct(struct fusion *fs)
-{
-	unsigned long flags;
-	bool direct;
-
-	if (fusion_mode(fs) != FUSION_RW)
-		return true;
-	spin_lock_irqsave(&fs->lock, flags);
-	direct = !fs->committing && !fs->running->nr && list_empty(&fs->open_dirty) &&
-		 !READ_ONCE(fs->slow_dirty);
-	spin_unlock_irqrestore(&fs->lock, flags);
-	return direct;
-}
-
 static int map_flush(struct fusion *fs, struct bio *bio)
 {
-	if (map_flush_direct(fs)) {
+	unsigned long flags;
+	bool lost, direct;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	/* After a failure nobody knows what became of writes acknowledged before: INV4. */
+	lost = fs->mode != FUSION_RW && !fs->read_only;
+	/* Nothing needs a commit: a flush of the fast member will do. */
+	direct = fs->read_only ||
+		 (!fs->committing && !fs->running->nr && list_empty(&fs->open_dirty) &&
+		  !READ_ONCE(fs->slow_dirty));
+	spin_unlock_irqrestore(&fs->lock, flags);
+
+	if (lost)
+		return DM_MAPIO_KILL;
+	if (direct) {
 		bio_set_dev(bio, fs->dev[FUSION_FAST]->bdev);
 		return DM_MAPIO_REMAPPED;
 	}
@@ -220,27 +219,22 @@ static int map_defer(struct fusion *fs, struct bio *bio)
 }
 
 /*
- * Discards and write-zeroes: one extent at a time, but a run of unmapped extents
- * at once, since mkfs discards whole devices.
+ * Discards and write-zeroes come in pieces: a part of one extent, or any number of
+ * whole ones. So a bio that frees the whole device stays one bio.
  */
-static int map_discard(struct fusion *fs, struct bio *bio)
+static int map_discard(struct fusion *fs, struct fusion_io *io, struct bio *bio)
 {
-	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 	sector_t size = (sector_t)1 << fs->shift;
-	sector_t nr = size - fusion_offset(fs, bio->bi_iter.bi_sector);
-	bool mapped = fusion_word_mapped(READ_ONCE(fs->map[lext]));
+	sector_t offset = fusion_offset(fs, bio->bi_iter.bi_sector);
+	sector_t whole = round_down(bio_sectors(bio), size);
+	sector_t piece;
 
-	while (!mapped && nr < bio_sectors(bio)) {
-		if (fusion_word_mapped(READ_ONCE(fs->map[++lext])))
-			break;
-		nr += size;
-	}
-	if (nr < bio_sectors(bio))
-		dm_accept_partial_bio(bio, nr);
-	if (mapped)
-		return map_defer(fs, bio);
-	complete_unmapped(fs, bio);
-	return DM_MAPIO_SUBMITTED;
+	io->whole = !offset && whole;
+	io->lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	piece = io->whole ? whole : min_t(sector_t, bio_sectors(bio), size - offset);
+	if (piece < bio_sectors(bio))
+		dm_accept_partial_bio(bio, piece);
+	return map_defer(fs, bio);
 }
 
 int fusion_map(struct dm_target *ti, struct bio *bio)
@@ -251,6 +245,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 
 	io->open = NULL;
 	io->epoch = FUSION_NO_EPOCH;
+	io->whole = false;
 	io->fua = false;
 
 	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
@@ -264,7 +259,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	if (unlikely(bio->bi_opf & REQ_PREFLUSH))
 		return map_flush(fs, bio);
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES))
-		return map_discard(fs, bio);
+		return map_discard(fs, io, bio);
 
 	fusion_policy_touch(fs->policy, fusion_lext(fs, bio->bi_iter.bi_sector),
 			    bio_sectors(bio));
@@ -313,13 +308,14 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 
 /* -- the worker ------------------------------------------------------------------ */
 
-/*
- * Park a bio that has to wait for a commit or a drain. With @kick the commit is
- * started; without, whoever the bio waits for will end in fusion_unpark().
- * fs->lock held.
- */
-static void park(struct fusion *fs, struct bio *bio, bool kick)
+void fusion_park(struct fusion *fs, struct bio *bio, bool kick)
 {
+	if (fusion_mode(fs) != FUSION_RW) {
+		/* fusion_set_mode() has woken who was parked; nobody else will. */
+		bio_list_add(&fs->deferred, bio);
+		queue_work(fs->deferred_wq, &fs->deferred_work);
+		return;
+	}
 	bio_list_add(&fs->parked, bio);
 	if (kick)
 		fusion_commit_kick(fs);
@@ -354,7 +350,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irq(&fs->lock);
 	if (list_empty(&fs->open_free)) {
-		park(fs, bio, fs->nr_full);
+		fusion_park(fs, bio, fs->nr_full);
 		spin_unlock_irq(&fs->lock);
 		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
 		return false;
@@ -364,7 +360,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr;
 
 		if (wait)
-			park(fs, bio, fs->running->nr);
+			fusion_park(fs, bio, fs->running->nr);
 		spin_unlock_irq(&fs->lock);
 		if (!wait) {
 			bio->bi_status = BLK_STS_NOSPC;
@@ -387,40 +383,53 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	return true;
 }
 
-/*
- * Unmap a whole STABLE extent. Return: true if the bio is dealt with; false if the
- * extent changed its state meanwhile.
- */
-static bool unmap_stable(struct fusion *fs, struct bio *bio)
+/* Unmap an extent for a discard or write-zeroes. Return: false if @bio has to wait. */
+static bool unmap(struct fusion *fs, u32 lext, struct bio *bio)
 {
-	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	bool done = false;
 	u32 word;
 
 	spin_lock_irq(&fs->lock);
-	word = READ_ONCE(fs->map[lext]);
-	if (!fusion_word_mapped(word) || fusion_word_state(word) == FUSION_OPEN) {
-		spin_unlock_irq(&fs->lock);
-		return false;
-	}
-	if (fusion_word_state(word) == FUSION_LOCKED) {
-		park(fs, bio, false);
-		spin_unlock_irq(&fs->lock);
-		return true;
-	}
-	if (!fusion_log_room(fs, 1)) {
-		park(fs, bio, true);
-		spin_unlock_irq(&fs->lock);
-		return true;
-	}
-	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word) {
-		spin_unlock_irq(&fs->lock);
-		return false;
-	}
-	fusion_log_unmap(fs, lext, word);
+	do {
+		word = READ_ONCE(fs->map[lext]);
+		if (!fusion_word_mapped(word)) {
+			done = true;
+		} else if (fusion_word_state(word) == FUSION_LOCKED) {
+			fusion_park(fs, bio, false);
+			break;
+		} else if (!fusion_log_room(fs, 1)) {
+			fusion_park(fs, bio, true);
+			break;
+		} else if (fusion_word_state(word) == FUSION_OPEN) {
+			done = fusion_open_unmap(fs, fusion_open_find(fs, lext), bio);
+			break;
+		} else if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) == word) {
+			fusion_log_unmap(fs, lext, word);
+			done = true;
+		}
+	} while (!done);
 	spin_unlock_irq(&fs->lock);
+	return done;
+}
+
+/* Go on with a discard or write-zeroes of whole extents from where it was. */
+static void process_whole(struct fusion *fs, struct bio *bio)
+{
+	struct fusion_io *io = fusion_io(bio);
+	u32 end = fusion_lext(fs, bio_end_sector(bio));
+
 	fusion_commit_soon(fs);
+	for (; io->lext < end; io->lext++) {
+		if (fusion_mode(fs) != FUSION_RW) {
+			bio_io_error(bio);
+			return;
+		}
+		if (fusion_word_mapped(READ_ONCE(fs->map[io->lext])) &&
+		    !unmap(fs, io->lext, bio))
+			return;
+		cond_resched();
+	}
 	complete_unmapped(fs, bio);
-	return true;
 }
 
 /* A write to a LOCKED extent waits for its commit. Return: false if it need not. */
@@ -432,7 +441,7 @@ static bool park_locked(struct fusion *fs, struct bio *bio)
 	spin_lock_irq(&fs->lock);
 	locked = fusion_word_state(READ_ONCE(fs->map[lext])) == FUSION_LOCKED;
 	if (locked)
-		park(fs, bio, false);
+		fusion_park(fs, bio, false);
 	spin_unlock_irq(&fs->lock);
 	return locked;
 }
@@ -455,7 +464,6 @@ static void process_bio(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
-	bool whole = frees && bio_sectors(bio) == 1U << fs->shift;
 	u32 word;
 
 	for (;;) {
@@ -476,10 +484,6 @@ static void process_bio(struct fusion *fs, struct bio *bio)
 			if (fusion_open_bio(fs, bio))
 				return;
 			continue;
-		} else if (whole) {
-			if (unmap_stable(fs, bio))
-				return;
-			continue;
 		}
 
 		switch (look_up(fs, fusion_io(bio), bio, &word)) {
@@ -496,18 +500,6 @@ static void process_bio(struct fusion *fs, struct bio *bio)
 			break;
 		}
 	}
-}
-
-void fusion_defer_bios(struct fusion *fs, struct bio_list *bios)
-{
-	unsigned long flags;
-
-	if (bio_list_empty(bios))
-		return;
-	spin_lock_irqsave(&fs->lock, flags);
-	bio_list_merge(&fs->deferred, bios);
-	spin_unlock_irqrestore(&fs->lock, flags);
-	queue_work(fs->deferred_wq, &fs->deferred_work);
 }
 
 void fusion_do_deferred(struct work_struct *work)
@@ -528,8 +520,12 @@ void fusion_do_deferred(struct work_struct *work)
 			return;
 
 		blk_start_plug(&plug);
-		while ((bio = bio_list_pop(&bios)))
-			process_bio(fs, bio);
+		while ((bio = bio_list_pop(&bios))) {
+			if (fusion_io(bio)->whole)
+				process_whole(fs, bio);
+			else
+				process_bio(fs, bio);
+		}
 		blk_finish_plug(&plug);
 		cond_resched();
 	}

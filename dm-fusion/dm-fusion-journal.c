@@ -41,8 +41,6 @@ int fusion_journal_init_state(struct fusion *fs)
 	fs->max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
 	fs->max_commit_blocks = DIV_ROUND_UP(fs->max_records, per_block) + sixteenth + 1;
 
-	INIT_LIST_HEAD(&fs->free_txns);
-	INIT_LIST_HEAD(&fs->quarantined);
 	for (i = 0; i < FUSION_NR_TXNS; i++) {
 		struct fusion_txn *txn = kvzalloc(sizeof(*txn), GFP_KERNEL);
 
@@ -158,13 +156,13 @@ static int flush_slow(struct packer *pk)
 	if (!pk->slow && !pk->waiters)
 		return 0;
 	/* Full barrier; pairs with the order in fusion_mark_written(). */
-	if (!xchg(&fs->slow_dirty, false))
+	if (!xchg(&fs->slow_dirty, 0))
 		return 0;
 	pk->flushed_slow = true;
 	fs->slow_flushes++;
 	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
 	if (r) {
-		WRITE_ONCE(fs->slow_dirty, true);
+		WRITE_ONCE(fs->slow_dirty, 1);
 		DMERR("%s: flush of the slow device failed: %d",
 		      dm_table_device_name(fs->ti->table), r);
 	}
@@ -442,28 +440,33 @@ static bool commit_needed(struct fusion *fs, bool urgent)
 	return needed;
 }
 
-int fusion_commit_urgent(struct fusion *fs)
-{
-	if (fusion_journal_short(fs) || !commit_needed(fs, true))
-		return 0;
-	return fusion_commit(fs);
-}
-
 u32 fusion_journal_used(const struct fusion *fs)
 {
 	return READ_ONCE(fs->next_seq) - READ_ONCE(fs->sb.replay_seq);
 }
 
+static u32 journal_free(const struct fusion *fs)
+{
+	return fs->sb.journal_blocks - fusion_journal_used(fs);
+}
+
+int fusion_commit_urgent(struct fusion *fs)
+{
+	/* The checkpoint's second commit and that of a recovery must still fit. */
+	if (journal_free(fs) < 3 * fs->max_commit_blocks || !commit_needed(fs, true))
+		return 0;
+	return fusion_commit(fs);
+}
+
 bool fusion_journal_short(const struct fusion *fs)
 {
-	u32 used = fusion_journal_used(fs);
-
-	return fs->sb.journal_blocks - used < 4 * fs->max_commit_blocks;
+	return journal_free(fs) < 4 * fs->max_commit_blocks;
 }
 
 void fusion_do_commit(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
+	bool was_rw = fusion_mode(fs) == FUSION_RW;
 	bool clean;
 	u64 wanted;
 
@@ -480,6 +483,13 @@ void fusion_do_commit(struct work_struct *work)
 		wake_up_all(&fs->commit_wait);
 	}
 
-	if (commit_needed(fs, false))
+	/* A checkpoint may have filled the ring itself: then another one goes first. */
+	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
+		fusion_commit_kick(fs);
+	else if (commit_needed(fs, false))
 		fusion_commit(fs);
+
+	/* If that fails as well, the next to load finds out by itself. */
+	if (was_rw && fusion_mode(fs) != FUSION_RW)
+		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
 }

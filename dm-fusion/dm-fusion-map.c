@@ -65,10 +65,17 @@ void fusion_leave(struct fusion *fs, unsigned int epoch)
 static void discard_slot(struct fusion *fs, u32 word)
 {
 	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+	struct bio bio;
 
-	if (READ_ONCE(fs->opt.discard_passdown) && bdev_max_discard_sectors(bdev))
-		blkdev_issue_discard(bdev, fusion_word_sector(fs, word),
-				     1ULL << fs->shift, GFP_NOIO);
+	/* Discards take their time: not while the committer may be short of transactions. */
+	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev) ||
+	    list_empty_careful(&fs->free_txns))
+		return;
+	bio_init(&bio, bdev, NULL, 0, REQ_OP_DISCARD);
+	bio.bi_iter.bi_sector = fusion_word_sector(fs, word);
+	bio.bi_iter.bi_size = 1U << (fs->shift + SECTOR_SHIFT);
+	submit_bio_wait(&bio);
+	bio_uninit(&bio);
 }
 
 static void release_slots(struct fusion *fs, struct fusion_txn *txn)
@@ -76,13 +83,9 @@ static void release_slots(struct fusion *fs, struct fusion_txn *txn)
 	u32 i;
 
 	for (i = 0; i < txn->nr; i++) {
-		u32 old = txn->rec[i].old;
-
-		if (txn->rec[i].op != FUSION_OP_MOVE && txn->rec[i].op != FUSION_OP_UNMAP)
-			continue;
-		discard_slot(fs, old);
+		discard_slot(fs, txn->rec[i].old);
 		spin_lock_irq(&fs->lock);
-		fusion_slot_put(fs, old);
+		fusion_slot_put(fs, txn->rec[i].old);
 		fs->nr_quarantined--;
 		spin_unlock_irq(&fs->lock);
 	}
@@ -90,45 +93,39 @@ static void release_slots(struct fusion *fs, struct fusion_txn *txn)
 
 void fusion_drain(struct fusion *fs)
 {
-	struct fusion_txn *txn, *next;
-	struct bio_list parked;
-	LIST_HEAD(committed);
 	unsigned int old;
 
 	mutex_lock(&fs->drain_mutex);
-
-	/* Only what was committed before the flip: INV2. */
-	spin_lock_irq(&fs->lock);
-	list_splice_init(&fs->quarantined, &committed);
-	spin_unlock_irq(&fs->lock);
-
 	old = fs->epoch;
 	/* Pairs with the acquire in fusion_enter(). */
 	smp_store_release(&fs->epoch, !old);
 	percpu_ref_kill(&fs->epochs[old].ref);
 	wait_for_completion(&fs->epochs[old].drained);
 	percpu_ref_reinit(&fs->epochs[old].ref);
-
-	bio_list_init(&parked);
-	list_for_each_entry_safe(txn, next, &committed, list) {
-		trace_fusion_reclaim(fs, txn->nr);
-		release_slots(fs, txn);
-		spin_lock_irq(&fs->lock);
-		list_move(&txn->list, &fs->free_txns);
-		bio_list_merge(&parked, &fs->parked);
-		bio_list_init(&fs->parked);
-		spin_unlock_irq(&fs->lock);
-		wake_up(&fs->txn_wait);
-	}
 	mutex_unlock(&fs->drain_mutex);
-
-	fusion_defer_bios(fs, &parked);
 }
 
 void fusion_do_reclaim(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, reclaim_work);
+	struct fusion_txn *txn, *next;
+	LIST_HEAD(committed);
 
-	if (!list_empty_careful(&fs->quarantined))
-		fusion_drain(fs);
+	/* Only what was committed before the drain began: INV2. */
+	spin_lock_irq(&fs->lock);
+	list_splice_init(&fs->quarantined, &committed);
+	spin_unlock_irq(&fs->lock);
+	if (list_empty(&committed))
+		return;
+	fusion_drain(fs);
+
+	list_for_each_entry_safe(txn, next, &committed, list) {
+		trace_fusion_reclaim(fs, txn->nr);
+		release_slots(fs, txn);
+		spin_lock_irq(&fs->lock);
+		list_move(&txn->list, &fs->free_txns);
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
+		wake_up(&fs->txn_wait);
+	}
 }

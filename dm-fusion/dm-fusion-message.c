@@ -96,6 +96,8 @@ static int message_map(struct fusion *fs, const char *first_arg, const char *cou
 			if (!continues(last, next))
 				break;
 			last = next;
+			if (!(run % 65536))
+				cond_resched();
 		}
 		DMEMIT("%u %u ", lext, run - lext);
 		if (fusion_word_mapped(word))
@@ -132,6 +134,8 @@ static int message_heat(struct fusion *fs, const char *arg, char *result, unsign
 				nr[fusion_word_dev(word)]++;
 			sum += heat;
 			max = max(max, heat);
+			if (!(lext % 65536))
+				cond_resched();
 		}
 		DMEMIT("%u %u %u %u %llu %u\n", first, end - first, nr[FUSION_FAST],
 		       nr[FUSION_SLOW], div_u64(sum, end - first), max);

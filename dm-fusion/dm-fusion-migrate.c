@@ -21,6 +21,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/sort.h>
 
 #include "dm-fusion.h"
@@ -45,6 +46,7 @@ struct job {
 	bool hold;		/* start from LOCKED */
 	bool started;		/* COPYING or LOCKED was set */
 	bool copied;
+	bool retire;		/* the new slot could not be written */
 };
 
 static u64 now_ms(void)
@@ -55,7 +57,7 @@ static u64 now_ms(void)
 /* Accesses between two ticks count once, so it must not stop for a batch. */
 static void tick(struct fusion *fs)
 {
-	if (xchg(&fs->half_life_changed, false))
+	if (xchg(&fs->half_life_changed, 0))
 		fusion_policy_set_half_life(fs->policy, READ_ONCE(fs->opt.half_life));
 	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
 }
@@ -123,6 +125,7 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		job->outcome = FUSION_SKIPPED;
 		job->started = false;
 		job->copied = false;
+		job->retire = false;
 		if (!forced && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
 		    !jobs[i - 1].started)
 			continue;
@@ -165,14 +168,16 @@ static int compare_jobs(const void *a, const void *b)
 
 struct copy {
 	struct completion done;
-	bool failed;
+	bool read_failed;
+	bool write_failed;
 };
 
 static void copy_done(int read_err, unsigned long write_err, void *context)
 {
 	struct copy *copy = context;
 
-	copy->failed = read_err || write_err;
+	copy->read_failed = read_err;
+	copy->write_failed = write_err;
 	complete(&copy->done);
 }
 
@@ -195,8 +200,9 @@ static void copy_extent(struct fusion *fs, struct job *job)
 	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, copy_done, &copy);
 	wait_for_completion(&copy.done);
 	fusion_mark_written(fs, job->move.to);
-	job->outcome = copy.failed ? FUSION_FAILED : FUSION_CANCELLED;
-	job->copied = !copy.failed;
+	job->copied = !copy.read_failed && !copy.write_failed;
+	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
+	job->retire = copy.write_failed;
 }
 
 /* Has a write cancelled it, or is it gone? */
@@ -267,7 +273,7 @@ static unsigned int record_jobs(struct fusion *fs, struct job *jobs, unsigned in
 			WRITE_ONCE(*word, job->old);
 		else
 			cmpxchg(word, copying, job->old);
-		if (job->outcome == FUSION_FAILED)
+		if (job->retire)
 			fs->nr_retired++;
 		else
 			fusion_slot_put(fs, job->new);
@@ -289,8 +295,7 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 		if (record_jobs(fs, jobs, nr)) {
 			r = fusion_commit_wait(fs);
 			/* Frees the old slots: the next batch counts on them. */
-			if (!r)
-				fusion_drain(fs);
+			flush_work(&fs->reclaim_work);
 		}
 	}
 
@@ -460,7 +465,7 @@ static bool run_policy(struct fusion *fs)
 	if (!env.idle || !is_idle(fs)) {
 		u64 now = now_ms();
 
-		fs->next_batch_ms = now + min_t(u64, (now - start) * (100 - duty) / duty,
+		fs->next_batch_ms = now + min_t(u64, div_u64((now - start) * (100 - duty), duty),
 						MAX_PAUSE_MS);
 	}
 	return true;

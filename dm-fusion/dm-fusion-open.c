@@ -12,6 +12,7 @@
  * The structures are preallocated: their number bounds the bitmaps in memory and
  * in the journal, and no allocation can fail on the way.
  */
+#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -92,6 +93,7 @@ struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word)
 	open->word = word;
 	open->writers = 0;
 	open->nr_valid = 0;
+	open->zero_retried = false;
 	open->zero_failed = false;
 	open->dirty = false;
 	open->closing = false;
@@ -134,18 +136,12 @@ void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open)
 
 void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap)
 {
-	u32 i;
-
 	if (fusion_open_full(fs, open))
 		fs->nr_full--;
+	/* @bitmap lies anywhere in a block, not aligned to a long. */
 	memset(open->bitmap, 0, open_bitmap_size(fs));
-	open->nr_valid = 0;
-	for (i = 0; i < fusion_open_blocks(fs); i++) {
-		if (test_bit_le(i, bitmap)) {
-			__set_bit_le(i, open->bitmap);
-			open->nr_valid++;
-		}
-	}
+	memcpy(open->bitmap, bitmap, fusion_bitmap_bytes(fs->sb.extent_sectors));
+	open->nr_valid = bitmap_weight(open->bitmap, open_bitmap_size(fs) * BITS_PER_BYTE);
 	if (fusion_open_full(fs, open))
 		fs->nr_full++;
 }
@@ -189,12 +185,15 @@ static void start_excl(struct fusion *fs, struct fusion_open *open, struct bio *
 /* End it; the bios that waited get another look. */
 static void end_excl(struct fusion *fs, struct fusion_open *open)
 {
-	if (!open->excl_bio)
-		fs->nr_fills--;
+	if (!open->excl_bio && !--fs->nr_fills)
+		wake_up(&fs->fill_wait);
 	/* While it was exclusive no commit could make it STABLE. */
 	if (fusion_open_full(fs, open)) {
 		fusion_open_mark_dirty(fs, open);
-		fusion_commit_soon(fs);
+		if (list_empty(&fs->open_free))
+			fusion_commit_kick(fs);
+		else
+			fusion_commit_soon(fs);
 	}
 	open->excl = false;
 	open->running = false;
@@ -202,11 +201,6 @@ static void end_excl(struct fusion *fs, struct fusion_open *open)
 	bio_list_merge(&fs->deferred, &open->parked);
 	bio_list_init(&open->parked);
 	queue_work(fs->deferred_wq, &fs->deferred_work);
-}
-
-static bool covers_extent(const struct fusion *fs, struct bio *bio)
-{
-	return bio_sectors(bio) == 1U << fs->shift;
 }
 
 /*
@@ -256,10 +250,15 @@ static void zeroed(int read_err, unsigned long write_err, void *context)
 
 	fusion_mark_written(fs, fusion_word_dev(open->word));
 	spin_lock_irq(&fs->lock);
-	if (write_err)
-		open->zero_failed = true;
-	else
+	if (!write_err) {
 		set_valid(fs, open, open->zero_first, open->zero_nr);
+		open->zero_retried = false;
+	} else if (!open->zero_retried) {
+		/* A disk may learn that it can't do WRITE ZEROES; then zeros are written. */
+		open->zero_retried = true;
+	} else {
+		open->zero_failed = true;
+	}
 	make_ready(fs, open);
 	spin_unlock_irq(&fs->lock);
 }
@@ -276,20 +275,12 @@ static void issue_zero(struct fusion *fs, struct fusion_open *open)
 	dm_kcopyd_zero(fs->kcopyd, 1, &dest, 0, zeroed, open);
 }
 
-/* Take away the blocks a discard covers. Return: false if it must wait for room in the log. */
-static bool run_discard(struct fusion *fs, struct fusion_open *open, struct bio *bio)
+/* Take away the blocks that a discard of a part of the extent covers. */
+static void run_discard(struct fusion *fs, struct fusion_open *open, struct bio *bio)
 {
 	u32 first = fusion_offset(fs, bio->bi_iter.bi_sector);
 	u32 end = (first + bio_sectors(bio)) / FUSION_BLOCK_SECTORS;
 	u32 i;
-
-	if (covers_extent(fs, bio)) {
-		if (!fusion_log_room(fs, 1))
-			return false;
-		WRITE_ONCE(fs->map[open->lext], FUSION_WORD_UNMAPPED);
-		fusion_log_unmap(fs, open->lext, open->word);
-		return true;
-	}
 
 	if (fusion_open_full(fs, open))
 		fs->nr_full--;
@@ -300,7 +291,6 @@ static bool run_discard(struct fusion *fs, struct fusion_open *open, struct bio 
 		fs->nr_full++;
 	fusion_open_mark_dirty(fs, open);
 	fusion_commit_soon(fs);
-	return true;
 }
 
 /* An operation whose turn has come, or that goes on after zeroing. */
@@ -309,36 +299,34 @@ static void run_excl(struct fusion *fs, struct fusion_open *open)
 	struct bio *bio = open->excl_bio;
 	struct bio *done = NULL;
 	bool zero = false;
-	bool unmapped = false;
 
 	spin_lock_irq(&fs->lock);
 	open->running = true;
 	if (open->zero_failed) {
 		open->zero_failed = false;
+		open->zero_retried = false;
 		if (bio) {
 			bio->bi_status = BLK_STS_IOERR;
 			done = bio;
 		} else {
 			list_move_tail(&open->lru, &fs->open_lru);
+			/* A first write may wait for this structure: another one's turn. */
+			fusion_unpark(fs);
 		}
-	} else if (bio && (bio_op(bio) == REQ_OP_DISCARD || covers_extent(fs, bio))) {
-		if (run_discard(fs, open, bio)) {
-			done = bio;
-			unmapped = covers_extent(fs, bio);
-		} else {
-			bio_list_add(&fs->parked, bio);
-			fusion_commit_kick(fs);
-		}
-	} else if (next_zero_run(fs, open)) {
+	} else if (bio && bio_op(bio) == REQ_OP_DISCARD && !fusion_io(bio)->whole) {
+		run_discard(fs, open, bio);
+		done = bio;
+	} else if ((!bio || !fusion_io(bio)->whole) && next_zero_run(fs, open)) {
 		zero = true;
 	} else if (bio) {
-		/* Its edges are valid now: it goes on as any write. */
+		/*
+		 * No write is in flight, or the edges of this one are valid now: it goes
+		 * on in the worker, ahead of those that waited for it.
+		 */
 		bio_list_add(&fs->deferred, bio);
 	}
 	if (!zero)
 		end_excl(fs, open);
-	if (unmapped)
-		fusion_open_close(fs, open);
 	spin_unlock_irq(&fs->lock);
 
 	if (zero)
@@ -429,6 +417,7 @@ static void read_with_holes(struct fusion *fs, struct bio *bio, struct fusion_op
 		stop = min(end, stop * FUSION_BLOCK_SECTORS);
 		clone = bio_alloc_clone(fs->dev[fusion_word_dev(word)]->bdev, bio, GFP_NOIO,
 					&fs->bs);
+		bio_clear_polled(clone);
 		bio_trim(clone, pos - first, stop - pos);
 		if (valid) {
 			clone->bi_iter.bi_sector = fusion_word_sector(fs, word) + pos;
@@ -495,8 +484,7 @@ static void write_open(struct fusion *fs, struct bio *bio, struct fusion_open *o
 
 bool fusion_open_bio(struct fusion *fs, struct bio *bio)
 {
-	bool exclusive = bio_op(bio) == REQ_OP_DISCARD ||
-			 (bio_op(bio) == REQ_OP_WRITE_ZEROES && covers_extent(fs, bio));
+	bool discard = bio_op(bio) == REQ_OP_DISCARD;
 	struct fusion_open *open;
 
 	spin_lock_irq(&fs->lock);
@@ -511,9 +499,9 @@ bool fusion_open_bio(struct fusion *fs, struct bio *bio)
 	}
 	if (open->excl) {
 		bio_list_add(&open->parked, bio);
-	} else if (exclusive && open->closing) {
-		bio_list_add(&fs->parked, bio);
-	} else if (exclusive || partial_block(fs, open, bio) >= 0) {
+	} else if (discard && open->closing) {
+		fusion_park(fs, bio, false);
+	} else if (discard || partial_block(fs, open, bio) >= 0) {
 		start_excl(fs, open, bio);
 	} else {
 		write_open(fs, bio, open);
@@ -521,6 +509,23 @@ bool fusion_open_bio(struct fusion *fs, struct bio *bio)
 	}
 	spin_unlock_irq(&fs->lock);
 	return true;
+}
+
+bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *bio)
+{
+	if (open->excl) {
+		bio_list_add(&open->parked, bio);
+	} else if (open->closing) {
+		fusion_park(fs, bio, false);
+	} else if (open->writers) {
+		start_excl(fs, open, bio);
+	} else {
+		WRITE_ONCE(fs->map[open->lext], FUSION_WORD_UNMAPPED);
+		fusion_log_unmap(fs, open->lext, open->word);
+		fusion_open_close(fs, open);
+		return true;
+	}
+	return false;
 }
 
 void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok)

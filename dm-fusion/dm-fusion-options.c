@@ -19,9 +19,9 @@ static const struct fusion_options default_options = {
 static int parse_bool(const char *value, bool *result)
 {
 	if (!strcmp(value, "on"))
-		*result = true;
+		WRITE_ONCE(*result, true);
 	else if (!strcmp(value, "off"))
-		*result = false;
+		WRITE_ONCE(*result, false);
 	else
 		return -EINVAL;
 	return 0;
@@ -57,7 +57,7 @@ int fusion_set_option(struct fusion *fs, const char *key, const char *value)
 	if (!strcmp(key, "half_life")) {
 		r = parse_u32(value, 1, 604800, &opt->half_life);
 		if (!r && fs->policy)
-			WRITE_ONCE(fs->half_life_changed, true);
+			WRITE_ONCE(fs->half_life_changed, 1);
 		return r;
 	}
 	return -ENOENT;

@@ -16,10 +16,10 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-static int rw_pages(struct block_device *bdev, blk_opf_t opf, u64 blocknr,
+static int rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf_t opf, u64 blocknr,
 		    struct page **pages, unsigned int nr)
 {
-	struct bio *bio = bio_alloc(bdev, nr, opf, GFP_NOIO);
+	struct bio *bio = bio_alloc_bioset(bdev, nr, opf, GFP_NOIO, &fs->meta_bs);
 	unsigned int i;
 	int r;
 
@@ -34,7 +34,7 @@ static int rw_pages(struct block_device *bdev, blk_opf_t opf, u64 blocknr,
 int fusion_rw_blocks(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr)
 {
-	return rw_pages(fs->dev[dev]->bdev, opf, blocknr, fs->buf + first, nr);
+	return rw_pages(fs, fs->dev[dev]->bdev, opf, blocknr, fs->buf + first, nr);
 }
 
 /* -- superblocks --------------------------------------------------------------- */
@@ -43,14 +43,15 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 		      const char **why)
 {
 	struct block_device *bdev = fs->dev[dev]->bdev;
-	struct page *page = alloc_page(GFP_KERNEL);
+	/* NOIO: the device may be suspended, so reclaim must not write to it. */
+	struct page *page = alloc_page(GFP_NOIO);
 	struct fusion_sb *one;
 	const char *reason = NULL;
 	unsigned int copy;
 	int best = 1;
 	int r;
 
-	one = kmalloc(sizeof(*one), GFP_KERNEL);
+	one = kmalloc(sizeof(*one), GFP_NOIO);
 	if (!page || !one) {
 		*why = "out of memory";
 		best = -ENOMEM;
@@ -60,7 +61,7 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 	for (copy = 0; copy < 2; copy++) {
 		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
 
-		r = rw_pages(bdev, REQ_OP_READ | REQ_META, blocknr, &page, 1);
+		r = rw_pages(fs, bdev, REQ_OP_READ | REQ_META, blocknr, &page, 1);
 		if (r)
 			reason = "superblock can't be read";
 		else
@@ -332,6 +333,8 @@ static int check_map(struct fusion *fs)
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		u32 word = fs->map[lext];
 
+		if (!(lext % 65536))
+			cond_resched();
 		if (!fusion_word_mapped(word))
 			continue;
 		if (fusion_slot_claim(fs, word)) {
@@ -449,8 +452,10 @@ static int start_epoch(struct fusion *fs)
 	int r;
 
 	r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
-	if (r)
+	if (r) {
+		DMERR("%s: slow device: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
+	}
 	slow->epoch = fs->sb.epoch + 1;
 	slow->generation++;
 	r = super_write(fs, FUSION_SLOW, slow);
@@ -461,16 +466,16 @@ static int start_epoch(struct fusion *fs)
 	return r;
 }
 
-int fusion_reopen(struct fusion *fs)
+int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 {
 	struct fusion_sb *sb = &fs->sb_next;
 	int r;
 
-	if (!(fs->sb.flags & FUSION_SB_CLEAN))
-		return 0;
 	*sb = fs->sb;
+	sb->flags = (sb->flags & ~clear) | set;
+	if (sb->flags == fs->sb.flags)
+		return 0;
 	sb->generation++;
-	sb->flags &= ~FUSION_SB_CLEAN;
 	r = super_write(fs, FUSION_FAST, sb);
 	if (!r) {
 		fs->sb.generation = sb->generation;
@@ -493,6 +498,11 @@ int fusion_load(struct fusion *fs, bool read_only)
 	if (r) {
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
+	}
+	if (!read_only && (fs->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)) {
+		DMERR("%s: the set has features of a newer version: it can be opened read-only",
+		      dm_table_device_name(fs->ti->table));
+		return -EROFS;
 	}
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
 

@@ -21,6 +21,7 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 	if (worse) {
 		WRITE_ONCE(fs->mode, mode);
 		fs->needs_check = true;
+		fusion_unpark(fs);
 	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 	if (!worse)
@@ -165,9 +166,9 @@ static void destroy(struct fusion *fs)
 	free_workqueues(fs);
 	fusion_migrate_exit(fs);
 	bioset_exit(&fs->bs);
+	bioset_exit(&fs->meta_bs);
 	fusion_open_exit(fs);
-	if (fs->running)
-		fusion_journal_exit_state(fs);
+	fusion_journal_exit_state(fs);
 	fusion_alloc_exit(fs);
 	if (fs->epochs_ready)
 		fusion_epochs_exit(fs);
@@ -197,8 +198,6 @@ static int allocate(struct fusion *fs)
 		r = fusion_journal_init_state(fs);
 	if (!r)
 		r = fusion_open_init(fs);
-	if (!r)
-		r = bioset_init(&fs->bs, 64, 0, 0);
 	if (!r)
 		r = fusion_migrate_init(fs);
 	if (!r)
@@ -231,6 +230,17 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	spin_lock_init(&fs->lock);
 	init_waitqueue_head(&fs->commit_wait);
 	init_waitqueue_head(&fs->txn_wait);
+	init_waitqueue_head(&fs->fill_wait);
+	INIT_LIST_HEAD(&fs->free_txns);
+	INIT_LIST_HEAD(&fs->quarantined);
+
+	r = bioset_init(&fs->meta_bs, 4, 0, BIOSET_NEED_BVECS);
+	if (!r)
+		r = bioset_init(&fs->bs, 64, 0, 0);
+	if (r) {
+		ti->error = "Cannot allocate memory";
+		goto out_with_fs;
+	}
 
 	r = parse_dev(fs, FUSION_FAST, &as, &ti->error);
 	if (!r)
@@ -290,23 +300,24 @@ static void fusion_dtr(struct dm_target *ti)
 static int fusion_preresume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
-	bool read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
 	int r;
 
 	if (fs->load_error)
 		return fs->load_error;
 	if (fs->loaded)
-		return fusion_mode(fs) == FUSION_RW ? fusion_reopen(fs) : 0;
+		return fusion_mode(fs) == FUSION_RW ?
+		       fusion_super_flags(fs, 0, FUSION_SB_CLEAN) : 0;
 
 	fs->loaded = true;
+	fs->read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
 	/* The commits of loading work as any; bios do not come before resume. */
 	fs->mode = FUSION_RW;
-	r = fusion_load(fs, read_only);
+	r = fusion_load(fs, fs->read_only);
 	if (r) {
 		fs->mode = FUSION_FAIL;
 		DMERR("%s: cannot load the set (%d); see fusionctl status",
 		      dm_table_device_name(ti->table), r);
-	} else if (read_only) {
+	} else if (fs->read_only) {
 		fs->mode = FUSION_RO;
 	}
 	fs->load_error = r;
@@ -336,11 +347,8 @@ static void fusion_postsuspend(struct dm_target *ti)
 
 	if (!fs->loaded || fs->load_error)
 		return;
-	/* Zero-fills go on by themselves: each ends in the worker. */
-	while (READ_ONCE(fs->nr_fills)) {
-		dm_kcopyd_client_flush(fs->kcopyd);
-		flush_work(&fs->deferred_work);
-	}
+	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
+	wait_event(fs->fill_wait, !READ_ONCE(fs->nr_fills));
 	flush_work(&fs->deferred_work);
 	if (fusion_mode(fs) == FUSION_RW)
 		fusion_checkpoint_wait(fs, true);
@@ -375,7 +383,6 @@ static void fusion_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	limits->discard_alignment = 0;
 	limits->max_discard_sectors = max;
 	limits->max_hw_discard_sectors = max;
-	limits->max_write_zeroes_sectors = max;
 }
 
 static struct target_type fusion_target = {
@@ -388,6 +395,7 @@ static struct target_type fusion_target = {
 	.map = fusion_map,
 	.end_io = fusion_end_io,
 	.presuspend = fusion_presuspend,
+	.presuspend_undo = fusion_resume,
 	.postsuspend = fusion_postsuspend,
 	.preresume = fusion_preresume,
 	.resume = fusion_resume,

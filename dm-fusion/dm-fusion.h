@@ -69,8 +69,8 @@
  *
  * Work items: deferred_work (ordered), commit_work (ordered), move_work (ordered),
  * reclaim_work. The mover may wait for a commit and a drain; the committer may
- * wait for a drain (when all transactions await one); the worker waits for
- * memory pools only; nobody waits for the mover but presuspend and messages.
+ * wait for a drain, in reclaim_work (when all transactions await one); the worker
+ * waits for memory pools only; nobody waits for the mover but presuspend and messages.
  */
 #ifndef DM_FUSION_H
 #define DM_FUSION_H
@@ -134,7 +134,7 @@ struct fusion_stats {
  * struct fusion_txn - a transaction
  * @list: on fs->free_txns or fs->quarantined
  * @nr: records used; protected by fs->lock while running
- * @rec: the records; @rec[].old of MOVE and UNMAP are the slots to release
+ * @rec: the records, MOVE and UNMAP; @rec[].old are the slots to release
  */
 struct fusion_txn {
 	struct list_head list;
@@ -155,12 +155,14 @@ struct fusion_txn {
  * @parked: bios that wait for the end of an exclusive operation
  * @ready_node: on fs->open_ready while @excl is set and not @running and no writer is left
  * @excl_bio: the bio that asked for exclusiveness, NULL if it is a zero-fill
+ * @fs: device
  * @lext: logical extent
  * @word: its OPEN word
  * @writers: writes in flight
  * @nr_valid: bits set in @bitmap
  * @zero_first: first block being zeroed
  * @zero_nr: number of blocks being zeroed
+ * @zero_retried: the member could not do it at first: it may not know WRITE ZEROES
  * @zero_failed: the member could not do it
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
@@ -185,6 +187,7 @@ struct fusion_open {
 	u32 nr_valid;
 	u16 zero_first;
 	u16 zero_nr;
+	bool zero_retried : 1;
 	bool zero_failed : 1;
 	bool dirty : 1;
 	bool closing : 1;
@@ -203,12 +206,12 @@ struct fusion_epoch {
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
-	u32 lext;
+	u32 lext;			/* if @whole: next extent to unmap */
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
 	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
 	u8 dev;
-	bool counted : 1;		/* in stats.ios */
+	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool fua : 1;			/* complete only after a commit */
 };
 
@@ -237,7 +240,7 @@ struct fusion {
 	unsigned int shift;		/* log2 of sectors per extent */
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
-	bool slow_dirty;		/* slow member written since its last flush */
+	u32 slow_dirty;			/* slow member written since its last flush */
 	struct fusion_epoch epochs[2];
 
 	struct dm_target *ti;
@@ -245,9 +248,10 @@ struct fusion {
 	struct fusion_sb sb;		/* geometry: constant; state: committer's */
 	bool epochs_ready;
 	bool loaded;
+	bool read_only;			/* opened so: nothing was ever written */
 	int load_error;
 	bool needs_check;
-	bool half_life_changed;		/* tell the policy, in its own thread */
+	u32 half_life_changed;		/* tell the policy, in its own thread */
 
 	spinlock_t lock;		/* see "Locks" above */
 
@@ -275,7 +279,8 @@ struct fusion {
 	u64 commits;
 	u64 checkpoints;
 	wait_queue_head_t commit_wait;
-	wait_queue_head_t txn_wait;
+	wait_queue_head_t txn_wait;	/* for a free transaction */
+	wait_queue_head_t fill_wait;	/* for nr_fills == 0 */
 	struct delayed_work commit_work;
 	struct workqueue_struct *commit_wq;
 
@@ -306,6 +311,7 @@ struct fusion {
 	struct work_struct deferred_work;
 	struct workqueue_struct *deferred_wq;
 	struct bio_set bs;		/* clones of reads with holes */
+	struct bio_set meta_bs;		/* metadata: the committer must not wait for users' bios */
 
 	/* drain, dm-fusion-map.c */
 	struct mutex drain_mutex;
@@ -367,7 +373,7 @@ static inline enum fusion_mode fusion_mode(const struct fusion *fs)
  * @mode: new mode; a better one than the present is ignored
  * @why: for the log
  *
- * Context: any. Raises a dm event.
+ * Parked bios get another look, and fail. Context: process, sleeps; raises a dm event.
  */
 void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why);
 
@@ -404,8 +410,15 @@ int fusion_map(struct dm_target *ti, struct bio *bio);
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void fusion_do_deferred(struct work_struct *work);
 
-/* Queue a list of bios for another look. Context: any, fs->lock not held. */
-void fusion_defer_bios(struct fusion *fs, struct bio_list *bios);
+/**
+ * fusion_park() - let a bio wait for the end of a commit or drain
+ * @fs: device
+ * @bio: the bio
+ * @kick: start the commit; if not, something under way will end in fusion_unpark()
+ *
+ * Context: the worker, fs->lock held since the look that said it must wait.
+ */
+void fusion_park(struct fusion *fs, struct bio *bio, bool kick);
 
 /* Let parked bios have another look. fs->lock held. */
 void fusion_unpark(struct fusion *fs);
@@ -452,10 +465,11 @@ void fusion_epochs_exit(struct fusion *fs);
  * fusion_drain() - wait until nobody uses a map word from before
  * @fs: device
  *
- * Also frees the slots of transactions that were committed when it began, and
- * sends parked bios on. Context: process, sleeps; takes drain_mutex.
+ * Context: process, sleeps; takes drain_mutex.
  */
 void fusion_drain(struct fusion *fs);
+
+/* Drain, then free the slots of the transactions committed before, and unpark. */
 void fusion_do_reclaim(struct work_struct *work);
 
 /* dm-fusion-alloc.c; fs->lock held unless said otherwise */
@@ -530,8 +544,11 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 /* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */
 int fusion_load(struct fusion *fs, bool read_only);
 
-/* Resume a set that this table has suspended: it is not clean any more. Sleeps. */
-int fusion_reopen(struct fusion *fs);
+/*
+ * Write the superblock again, only to set and clear flags. Context: the committer, or
+ * while it is at rest.
+ */
+int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
 /* Write a checkpoint. Context: the committer. */
 int fusion_checkpoint(struct fusion *fs, bool clean);
@@ -570,10 +587,16 @@ void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open);
 void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap);
 
 /*
- * A read, write, write-zeroes or discard of an OPEN extent. Worker only; takes
- * fs->lock itself. Return: false if the extent is not OPEN any more.
+ * A read or write of an OPEN extent, or a discard or write-zeroes of a part of it.
+ * Worker only; takes fs->lock itself. Return: false if the extent is not OPEN any more.
  */
 bool fusion_open_bio(struct fusion *fs, struct bio *bio);
+
+/*
+ * Unmap an OPEN extent; fusion_log_room() checked. Worker only. Return: false if it
+ * must wait: then @bio comes back to the worker.
+ */
+bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *bio);
 
 static inline u32 fusion_open_blocks(const struct fusion *fs)
 {
