@@ -9,27 +9,29 @@
 
 static const char units[] = "BKMGTPE";
 
+/* Tenths of a unit of 1024^unit bytes, rounded. */
+static uint64_t tenths(uint64_t bytes, unsigned int unit)
+{
+	uint64_t whole = bytes >> 10 * unit, rest = bytes - (whole << 10 * unit);
+
+	/* the remainder is below 2^60: a thousandth of a unit is fine enough */
+	return whole * 10 + (unit ? ((rest >> (10 * unit - 10)) * 10 + 512) / 1024 : 0);
+}
+
 char *size_text(char buf[SIZE_TEXT], uint64_t bytes)
 {
 	unsigned int unit = 0;
-	uint64_t tenths;
+	uint64_t n;
 
-	while (unit < sizeof(units) - 2 && bytes >> 10 * (unit + 1))
+	/* what rounds to 1024 of a unit is 1 of the next */
+	while (bytes >> 10 * unit >= 1024 || tenths(bytes, unit) >= 10240)
 		unit++;
-	/* round to tenths without floating point: the remainder is below 2^60 */
-	tenths = bytes >> 10 * unit;
-	if (unit) {
-		uint64_t rest = (bytes - (tenths << 10 * unit)) >> (10 * unit - 10);
-
-		tenths = tenths * 10 + (rest * 10 + 512) / 1024;
-	} else {
-		tenths *= 10;
-	}
-	if (tenths % 10 && tenths < 10000)
-		snprintf(buf, SIZE_TEXT, "%llu.%llu%c", (unsigned long long)tenths / 10,
-			 (unsigned long long)tenths % 10, units[unit]);
+	n = tenths(bytes, unit);
+	if (n % 10 && n < 10000)
+		snprintf(buf, SIZE_TEXT, "%llu.%llu%c", (unsigned long long)n / 10,
+			 (unsigned long long)n % 10, units[unit]);
 	else
-		snprintf(buf, SIZE_TEXT, "%llu%c", (unsigned long long)tenths / 10, units[unit]);
+		snprintf(buf, SIZE_TEXT, "%llu%c", (unsigned long long)n / 10, units[unit]);
 	return buf;
 }
 

@@ -619,13 +619,13 @@ directory /lib/modules/$(uname -r)); use a kernel with CONFIG_BLK_DEV_DM" fusion
 
 # -- open sets: status, set, moves, map -------------------------------------------------------------------
 
-# a_set: 64 + 256 MiB, of which the first 32 MiB are written
+# a_set: 8 + 32 MiB in extents of 64K, of which the first 32 are written
 a_set() {
 	need_module dm-fusion
-	two 64 256
+	two 8 32
 	open_sets pair
-	good fusionctl create pair "$FAST" "$SLOW" --yes
-	put /dev/mapper/pair 252 0 $((32 << 20))
+	good fusionctl create pair "$FAST" "$SLOW" --yes --extent-size 64K
+	put /dev/mapper/pair 252 0 $((2 << 20))
 	good fusionctl set pair migration=off
 }
 
@@ -641,14 +641,14 @@ test_status() {
 	good fusionctl status pair
 	shows "pair: "
 	shows "read-write, migration off"
-	shows "mapped   32M of "
+	shows "mapped   2M of "
 	good fusionctl status --json
 	json '.sets[0] | .name, .mode, .mapped, .extent_bytes, .options.migration' \
-		$'pair\nrw\n32\n1048576\nfalse'
+		$'pair\nrw\n32\n65536\nfalse'
 	json '.sets[0] | .fast.device, .slow.device' "$FAST"$'\n'"$SLOW"
 	json '.sets[0] | [.fast.total_bytes, .slow.total_bytes, .fast.reads, .slow.writes, .commits]
 		| map(type) | unique[]' number
-	json '.sets[0].fast.total_bytes' $(($(sb nr_fast_slots) << 20))
+	json '.sets[0].fast.total_bytes' $(($(sb nr_fast_slots) << 16))
 	json '.sets[0].set_uuid' "$(uuid_of "$FAST")"
 
 	out=$(timeout 3.5 fusionctl status pair --watch 1 || :)
@@ -679,7 +679,7 @@ commit_interval or discard_passdown" fusionctl set pair frob=1
 	done
 	expect 2 "commit_interval=9: out of range; commit_interval takes 10 to 60000 milliseconds" \
 		fusionctl set pair commit_interval=9
-	for word in reserve=1G reserve=51% reserve=x; do
+	for word in reserve=1G reserve=60% reserve=x; do
 		expect 2 "$word: out of range; reserve takes 0 to $(($(sb nr_fast_slots) / 2)) extents, \
 or a size" fusionctl set pair $word
 	done
@@ -690,11 +690,11 @@ or a size" fusionctl set pair $word
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
 		fusionctl set nosuch idle=1
 
-	good fusionctl set pair idle=3s half_life=30m duty=50% commit_interval=200 reserve=4M
+	good fusionctl set pair idle=3s half_life=30m duty=50% commit_interval=200 reserve=256K
 	same "all of them" "$(for key in idle half_life duty commit_interval reserve; do
 		option $key
 	done | xargs)" "3000 1800 50 200 4"
-	good fusionctl set pair reserve=4097K
+	good fusionctl set pair reserve=257K
 	same reserve "$(option reserve)" 5
 	good fusionctl set pair reserve=10%
 	same reserve "$(option reserve)" $(($(sb nr_fast_slots) / 10))
@@ -725,7 +725,7 @@ test_moves() {
 		fusionctl demote nosuch 0
 
 	# more than the fast member can hold
-	put /dev/mapper/pair 252 0 $((100 << 20))
+	put /dev/mapper/pair 252 0 $((100 << 16))
 	expect 1 "pair: $(failed_to_move) extents could not be moved; is there room on the fast \
 member? see dmesg" fusionctl promote pair 0-99
 }
@@ -742,7 +742,7 @@ test_map() {
 	good fusionctl demote pair 0-15
 
 	good fusionctl map pair --json
-	json '.version, .name, .extents, .extent_bytes' $'1\npair\n'"$extents"$'\n1048576'
+	json '.version, .name, .extents, .extent_bytes' $'1\npair\n'"$extents"$'\n65536'
 	json '[.cells[].count] | add' "$extents"
 	json '[.cells[].fast] | add' 16
 	json '[.cells[].slow] | add' 16
@@ -784,7 +784,7 @@ test_map() {
 	same "output" "$(<"$TMP/out")" ""
 	well_formed "$TMP/map.svg"
 	same "cells in the drawing" "$(grep -c '^<g><title>' "$TMP/map.svg")" "$cells"
-	same "fast in the drawing" "$(grep -c 'at [0-9]*M: 1 extents fast' "$TMP/map.svg")" 16
+	same "fast in the drawing" "$(grep -c 'at [0-9.]*[BKM]: 1 extents fast' "$TMP/map.svg")" 16
 	good fusionctl map pair --svg -
 	cmp "$TMP/out" "$TMP/map.svg"
 	expect 1 "/nosuch/x: No such file or directory; choose another file" \

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pure parts of fusionctl: the status line, which member is the slow one, and
+ * sizes as people write them.
+ */
+#include "unit.h"
+
+#include "../../userspace/fusionctl.h"
+#include "../../userspace/role.c"
+#include "../../userspace/size.c"
+#include "../../userspace/status-parse.c"
+
+/* What size.c would say. */
+int fail(int rc, const char *thing, const char *fmt, ...)
+{
+	(void)thing;
+	(void)fmt;
+	return rc;
+}
+
+/* -- the status line ------------------------------------------------------------- */
+
+static const char good_line[] =
+	"1 rw 2048 10/100 20/400 28/496 3/256 1 2 3 4 5 6 7 8 9 10 11 12 13 14/15 "
+	"6 migration on reserve 0 half_life 3600 -";
+
+static void status_good(void)
+{
+	struct fusion_status st;
+
+	REQUIRE(!parse_status(good_line, &st), "%s", parse_status(good_line, &st));
+	REQUIRE(!strcmp(st.mode, "rw"), "%s", st.mode);
+	REQUIRE_EQ(st.extent_sectors, 2048);
+	REQUIRE_EQ(st.used[FAST], 10);
+	REQUIRE_EQ(st.total[FAST], 100);
+	REQUIRE_EQ(st.used[SLOW], 20);
+	REQUIRE_EQ(st.total[SLOW], 400);
+	REQUIRE_EQ(st.mapped, 28);
+	REQUIRE_EQ(st.extents, 496);
+	REQUIRE_EQ(st.journal_used, 3);
+	REQUIRE_EQ(st.journal_size, 256);
+	REQUIRE_EQ(st.reads[FAST], 1);
+	REQUIRE_EQ(st.reads[SLOW], 2);
+	REQUIRE_EQ(st.writes[FAST], 3);
+	REQUIRE_EQ(st.writes[SLOW], 4);
+	REQUIRE_EQ(st.promotions, 5);
+	REQUIRE_EQ(st.demotions, 6);
+	REQUIRE_EQ(st.cancelled, 7);
+	REQUIRE_EQ(st.in_flight, 8);
+	REQUIRE_EQ(st.open, 9);
+	REQUIRE_EQ(st.quarantined, 10);
+	REQUIRE_EQ(st.commits, 11);
+	REQUIRE_EQ(st.checkpoints, 12);
+	REQUIRE_EQ(st.slow_flushes, 13);
+	REQUIRE_EQ(st.reserve_free, 14);
+	REQUIRE_EQ(st.reserve, 15);
+	REQUIRE_EQ(st.nr_options, 3);
+	REQUIRE(!strcmp(st.option[2].key, "half_life"), "%s", st.option[2].key);
+	REQUIRE(!strcmp(st.option[2].value, "3600"), "%s", st.option[2].value);
+	REQUIRE(!st.needs_check);
+}
+
+static void status_other_good(void)
+{
+	static const char *const lines[] = {
+		"1 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 0 needs_check",
+		"1 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 0 -",
+		" 1  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 0 - ",
+	};
+	struct fusion_status st;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++)
+		REQUIRE(!parse_status(lines[i], &st), "line %u: %s", i, parse_status(lines[i], &st));
+	REQUIRE(!parse_status(lines[0], &st) && st.needs_check);
+	REQUIRE(!parse_status(lines[1], &st) && st.reads[FAST] == UINT64_MAX);
+}
+
+/* Cut anywhere it is not a status line, nor with a character more in any place. */
+static void status_cut_and_changed(void)
+{
+	static const char odd[] = "x-/%\t.";
+	const size_t len = strlen(good_line);
+	char line[sizeof(good_line) + 8];
+	struct fusion_status st;
+	size_t i, k;
+
+	for (i = 0; i < len; i++) {
+		memcpy(line, good_line, i);
+		line[i] = 0;
+		REQUIRE(parse_status(line, &st), "cut at %zu: %s", i, line);
+	}
+	/* the keys and values of the options may have any character */
+	for (i = 0; i < len - strlen("migration on reserve 0 half_life 3600 -"); i++) {
+		for (k = 0; k < strlen(odd); k++) {
+			memcpy(line, good_line, i);
+			line[i] = odd[k];
+			memcpy(line + i + 1, good_line + i, len - i + 1);
+			REQUIRE(parse_status(line, &st), "%s", line);
+		}
+	}
+	memcpy(line + len, " 0", 3);
+	memcpy(line, good_line, len);
+	REQUIRE(parse_status(line, &st), "%s", line);
+}
+
+static void status_bad(void)
+{
+	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0";
+	static const struct {
+		const char *head, *tail;
+	} bad[] = {
+		{ "2 rw 128", "0 -" }, { "1 wr 128", "0 -" }, { "1 rw 0", "0 -" },
+		{ "01x rw 128", "0 -" }, { "1 rw 128", "1 key -" }, { "1 rw 128", "2 key -" },
+		{ "1 rw 128", "4 key value -" }, { "1 rw 128", "0 ?" }, { "1 rw 128", "0 - -" },
+		{ "1 rw 128", "66 -" }, { "1 rw 128", "18446744073709551616 -" },
+		{ "1 rw 18446744073709551616", "0 -" }, { "1 rw 128", "-2 -" },
+		{ "1 rw 128", "2 a_key_of_more_than_23_characters v -" },
+		{ "1 failure1 128", "0 -" }, { "1 rw 128 1", "0 -" },
+	};
+	struct fusion_status st;
+	unsigned int i;
+	char line[256];
+
+	sprintf(line, "1 rw 128 %s 0 -", counts);
+	REQUIRE(!parse_status(line, &st), "%s", line);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		sprintf(line, "%s %s %s", bad[i].head, counts, bad[i].tail);
+		REQUIRE(parse_status(line, &st), "%s", line);
+	}
+}
+
+/* Whatever it is, it is parsed or refused; the sanitizers watch. */
+static void status_noise(void)
+{
+	static const char set[] = "0123456789/ -rwofailneds_ck\x80\xff";
+	struct fusion_status st;
+	unsigned int round, i;
+	u64 state = 1;
+	char *line;
+
+	for (round = 0; round < 200000; round++) {
+		line = strdup(good_line);
+		for (i = 0; i < 1 + round % 4; i++)
+			line[rnd_below(&state, strlen(line))] = set[rnd_below(&state, strlen(set))];
+		parse_status(line, &st);
+		REQUIRE(st.nr_options <= STATUS_MAX_OPTIONS, "%s", line);
+		free(line);
+	}
+}
+
+/* -- roles --------------------------------------------------------------------------- */
+
+static void roles(void)
+{
+	static const struct {
+		struct role_fact f[2];
+		int slow;
+	} cases[] = {
+		/* the flag decides, sizes need not be far apart */
+		{ { { 100, 0 }, { 100, 1 } }, 1 },
+		{ { { 100, 0 }, { 800, 1 } }, 1 },
+		/* unless they contradict */
+		{ { { 101, 0 }, { 100, 1 } }, -1 },
+		{ { { 800, 0 }, { 100, 1 } }, -1 },
+		/* the same flag, or none: only a clear difference */
+		{ { { 100, 1 }, { 100, 1 } }, -1 },
+		{ { { 100, 0 }, { 200, 0 } }, -1 },
+		{ { { 100, 0 }, { 201, 0 } }, -1 },
+		{ { { 100, 0 }, { 202, 0 } }, 1 },
+		{ { { 100, 1 }, { 800, 1 } }, 1 },
+		{ { { 100, -1 }, { 800, 1 } }, 1 },
+		{ { { 100, -1 }, { 110, 1 } }, -1 },
+		{ { { 100, -1 }, { 110, -1 } }, -1 },
+	};
+	unsigned int i;
+	char why[160];
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct role_fact swapped[2] = { cases[i].f[1], cases[i].f[0] };
+		int slow = cases[i].slow;
+
+		REQUIRE(choose_slow(cases[i].f, why, sizeof(why)) == slow, "case %u: %s", i, why);
+		REQUIRE(*why);
+		REQUIRE(choose_slow(swapped, why, sizeof(why)) == (slow < 0 ? -1 : !slow),
+			"case %u swapped: %s", i, why);
+	}
+}
+
+/* -- sizes, numbers, names ------------------------------------------------------------- */
+
+static void sizes_read(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {
+		{ "0", 0 }, { "1", 1 }, { "4096", 4096 }, { "64K", 65536 }, { "64k", 65536 },
+		{ "1M", 1 << 20 }, { "1MB", 1 << 20 }, { "1MiB", 1 << 20 }, { "1.5G", 3ULL << 29 },
+		{ "7E", 7ULL << 60 }, { "512B", 512 }, { "2T", 1ULL << 41 },
+	};
+	static const char *const bad[] = {
+		"", "K", "-1", "+1", "1Q", "1e3", "1e3K", "0x10", "1KK", "1MiBs", "8E", "1.0001K",
+		" 1", "1 ", "1 K", "nan", "inf", "1iB", "1.5", "99999999999999999999999",
+	};
+	uint64_t v;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		REQUIRE(parse_size(good[i].text, &v) && v == good[i].bytes, "%s", good[i].text);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		REQUIRE(!parse_size(bad[i], &v), "%s", bad[i]);
+}
+
+static void sizes_written(void)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} cases[] = {
+		{ 0, "0B" }, { 1023, "1023B" }, { 1024, "1K" }, { 1536, "1.5K" },
+		{ 1 << 20, "1M" }, { (1 << 20) - 1, "1M" }, { (1ULL << 30) - 1, "1G" },
+		{ 1023 * 1024, "1023K" }, { 1125ULL << 20, "1.1G" }, { 4000787030016, "3.6T" },
+		{ UINT64_MAX, "16E" },
+	};
+	char buf[SIZE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		REQUIRE(!strcmp(size_text(buf, cases[i].bytes), cases[i].text), "%s, not %s", buf,
+			cases[i].text);
+}
+
+static void ranges(void)
+{
+	static const char *const bad[] = {
+		"", "-", "1-", "-1", "2-1", "1-2-3", "268435456", "0-268435456", "1 -2", "0x1",
+		"123456789012345678901234567890-1",
+	};
+	uint64_t first, last;
+	unsigned int i;
+
+	REQUIRE(parse_range("7", &first, &last) && first == 7 && last == 7);
+	REQUIRE(parse_range("0-268435455", &first, &last) && !first && last == 0xfffffff);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		REQUIRE(!parse_range(bad[i], &first, &last), "%s", bad[i]);
+}
+
+static void names(void)
+{
+	static const char *const bad[] = {
+		"", ".", "..", "a/b", "-a", "a b", "control", "a\n", "\xc3\xa9", "a*", "a\\x20b",
+	};
+	char name[66];
+	unsigned int i;
+
+	REQUIRE(valid_name("data") && valid_name("9") && valid_name("a#+-.:=@_Z"));
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		REQUIRE(!valid_name(bad[i]), "%s", bad[i]);
+	memset(name, 'a', 65);
+	name[65] = 0;
+	REQUIRE(!valid_name(name));
+	REQUIRE(valid_name(name + 1));
+}
+
+static const struct unit_test tests[] = {
+	{ "a status line", status_good },
+	{ "other status lines", status_other_good },
+	{ "status lines cut and changed", status_cut_and_changed },
+	{ "status lines that are wrong", status_bad },
+	{ "status lines with noise", status_noise },
+	{ "which is the slow one", roles },
+	{ "sizes read", sizes_read },
+	{ "sizes written", sizes_written },
+	{ "ranges", ranges },
+	{ "names", names },
+};
+
+UNIT_TESTS(tests)
