@@ -71,8 +71,8 @@ static int create_mapping(const char *name, const struct member *fast, const str
 static void tell_damage(const struct member *m)
 {
 	if (m->why)
-		warn(m->path, "one of the two copies of its superblock is not valid (%s); the other "
-		     "is used, nothing to do", m->why);
+		warn(m->path, "one of the two copies of its superblock is not valid (%s); the "
+		     "other is used, nothing to do", m->why);
 }
 
 static int check_unused(const struct member *m)
@@ -115,8 +115,8 @@ int open_set(const char *name, struct member *a, struct member *b)
 	if (rc)
 		return rc;
 	if (a->sb->role == b->sb->role)
-		return fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and one slow "
-			    "member", role_name[b->sb->role], a->path);
+		return fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and one "
+			    "slow member", role_name[b->sb->role], a->path);
 	if (memcmp(a->sb->set_uuid, b->sb->set_uuid, 16))
 		return fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name two "
 			    "members of one set", b->sb->label, a->path, a->sb->label);
@@ -146,10 +146,10 @@ static int partner_missing(const char *name, const struct member *m, const struc
 	ident_text(&m->sb->peer, m->sb->peer_sectors, ident, sizeof(ident));
 	for (; list; list = list->next)
 		if (list->state == MEMBER_DAMAGED)
-			return fail(FC_DAMAGED, list->path, "both copies of its superblock are damaged "
-				    "(%s) and the %s member of %s is missing (%s); if this is it, "
-				    "restore it from a backup", list->why, role_name[role], name,
-				    ident);
+			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "
+				    "damaged (%s) and the %s member of %s is missing (%s); if this "
+				    "is it, restore it from a backup", list->why, role_name[role],
+				    name, ident);
 	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again",
 		    role_name[role], ident);
 }
@@ -216,15 +216,16 @@ static int open_by_name(const char *name)
 		if (!found)
 			found = m;
 		else if (memcmp(found->sb->set_uuid, m->sb->set_uuid, 16))
-			rc = fail(FC_MEMBER, name, "there are two sets of that name; open one by its "
-				  "uuid, %s or %s", uuid_text(uuid[0], found->sb->set_uuid),
+			rc = fail(FC_MEMBER, name, "there are two sets of that name; open one by "
+				  "its uuid, %s or %s", uuid_text(uuid[0], found->sb->set_uuid),
 				  uuid_text(uuid[1], m->sb->set_uuid));
 	}
 	if (!rc && !found) {
 		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
 			;
-		rc = m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a damaged "
-			      "superblock (%s); restore it from a backup", m->path, m->why) :
+		rc = m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
+			      "damaged superblock (%s); restore it from a backup", m->path,
+			      m->why) :
 		     fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl "
 			  "list shows those there are");
 	}
@@ -282,7 +283,8 @@ int cmd_close(const struct args *a)
 		if (!err)
 			return 0;
 		if (err != -EBUSY)
-			return fail(FC_FAILED, name, "can't close it: %s; see dmesg", strerror(-err));
+			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",
+				    strerror(-err));
 		if (device_user(m.devno, user, sizeof(user)))
 			return fail(FC_BUSY, name, "%s; %s", user, user_remedy(user));
 		if (i == CLOSE_RETRIES)

@@ -243,7 +243,8 @@ int dm_list(enum mapping_info what, struct mapping **list)
 	if (!have_device_mapper())
 		return 0;
 	t = new_task(DM_DEVICE_LIST, NULL);
-	if (!t || run(t) || !(names = dm_task_get_names(t))) {
+	names = t && !run(t) ? dm_task_get_names(t) : NULL;
+	if (!names) {
 		rc = fail(FC_FAILED, "device mapper", "can't list its devices; see dmesg");
 		goto out;
 	}

@@ -53,7 +53,8 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 		return fail(FC_USAGE, verb, "only one of --fast and --slow is given; give both, "
 			    "or name two devices");
 	if (*settled && a->n > 1)
-		return fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two members");
+		return fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two "
+			    "members");
 	if (!*settled && a->n != 3)
 		return fail(FC_USAGE, verb, "needs a name and two devices; see fusionctl help %s",
 			    verb);
@@ -63,11 +64,12 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 			return rc;
 	}
 	if (device_same(&dev[0], &dev[1]))
-		return fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two different "
-			    "ones", dev[0].path);
+		return fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two "
+			    "different ones", dev[0].path);
 	for (int i = 0; i < 2; i++)
 		if (dev[i].read_only)
-			return fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable device");
+			return fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable "
+				    "device");
 	return 0;
 }
 
@@ -82,8 +84,8 @@ static int settle_roles(struct device dev[2])
 
 	slow = choose_slow(fact, why, sizeof(why));
 	if (slow < 0)
-		return fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is the slow "
-			    "one: %s; say it with --fast and --slow",
+		return fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is the "
+			    "slow one: %s; say it with --fast and --slow",
 			    size_text(size[0], dev[0].sectors << 9), dev[1].path,
 			    size_text(size[1], dev[1].sectors << 9), why);
 	if (slow != SLOW) {

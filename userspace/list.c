@@ -100,8 +100,8 @@ static void list_lonely(const struct mapping *open, const struct member *members
 		while (m && open_as(m, open) != open->name)
 			m = m->next;
 		if (!m)
-			warn(open->name, "is open, but no superblock of its members can be read; see "
-			     "dmesg");
+			warn(open->name, "is open, but no superblock of its members can be read; "
+			     "see dmesg");
 	}
 }
 

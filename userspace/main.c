@@ -44,25 +44,29 @@ static const struct verb {
 	int min, max;
 	bool root;
 } verbs[] = {
-	{ "create", "NAME DEV DEV | NAME --fast DEV --slow DEV", "make a set of two devices and open it",
+	{ "create", "NAME DEV DEV | NAME --fast DEV --slow DEV",
+	  "make a set of two devices and open it",
 	  "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda", cmd_create,
 	  O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(YES) | O(FORCE) | O(DRY_RUN), 1, 3, true },
-	{ "format", "NAME DEV DEV | [NAME] --fast DEV --slow DEV", "make a set without opening it",
+	{ "format", "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
+	  "make a set without opening it",
 	  "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K", cmd_format,
 	  O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(YES) | O(FORCE) | O(DRY_RUN), 0, 3, true },
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
 	  "fusionctl open data", cmd_open, 0, 1, 3, true },
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, 0, 1, 1, true },
-	{ "list", "", "open sets, and members found", "fusionctl list", cmd_list, O(JSON), 0, 0, true },
-	{ "status", "[NAME]", "how full, how busy, how well it works", "fusionctl status data --watch 5",
-	  cmd_status, O(JSON) | O(WATCH), 0, 1, true },
-	{ "set", "NAME KEY=VALUE...", "tune an open set", "fusionctl set data reserve=4G half_life=30m",
-	  cmd_set, 0, 2, 64, true },
+	{ "list", "", "open sets, and members found",
+	  "fusionctl list", cmd_list, O(JSON), 0, 0, true },
+	{ "status", "[NAME]", "how full, how busy, how well it works",
+	  "fusionctl status data --watch 5", cmd_status, O(JSON) | O(WATCH), 0, 1, true },
+	{ "set", "NAME KEY=VALUE...", "tune an open set",
+	  "fusionctl set data reserve=4G half_life=30m", cmd_set, 0, 2, 64, true },
 	{ "promote", "NAME FIRST[-LAST]", "move extents to the fast member",
 	  "fusionctl promote data 0-1023", cmd_promote, 0, 2, 2, true },
 	{ "demote", "NAME FIRST[-LAST]", "move extents to the slow member",
 	  "fusionctl demote data 0-1023", cmd_demote, 0, 2, 2, true },
-	{ "map", "NAME", "draw what is where and how hot", "fusionctl map data --svg data.svg", cmd_map,
+	{ "map", "NAME", "draw what is where and how hot",
+	  "fusionctl map data --svg data.svg", cmd_map,
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,
 	  O(JSON), 0, 0, false },
@@ -154,10 +158,11 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 	if (a->opt[OPT_HELP])
 		return 0;
 	if (a->n < v->min)
-		return fail(FC_USAGE, v->name, "needs more arguments; see fusionctl help %s", v->name);
+		return fail(FC_USAGE, v->name, "needs more arguments; see fusionctl help %s",
+			    v->name);
 	if (a->n > v->max)
-		return fail(FC_USAGE, a->word[v->max], "is one argument too many for %s; see fusionctl "
-			    "help %s", v->name, v->name);
+		return fail(FC_USAGE, a->word[v->max], "is one argument too many for %s; see "
+			    "fusionctl help %s", v->name, v->name);
 	return 0;
 }
 

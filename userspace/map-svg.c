@@ -40,8 +40,8 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 		mix(c, 1, bright);
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>", x, y, dark);
 		if (h)
-			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"/>", x,
-				y + CELL - GAP - h, CELL - GAP, h, bright);
+			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+				"fill=\"%s\"/>", x, y + CELL - GAP - h, CELL - GAP, h, bright);
 	} else {
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
 	}
@@ -60,8 +60,8 @@ static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>"
 			"<text x=\"%u\" y=\"%u\">%s</text>\n", x, y, key[i].color, x + CELL + 4,
 			y + CELL - GAP, key[i].text);
-	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %" PRIu64
-		"</text>\n", x, y + CELL - GAP, size_text(size, map->cell[0].count *
+	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %"
+		PRIu64 "</text>\n", x, y + CELL - GAP, size_text(size, map->cell[0].count *
 		map->extent_bytes), map->hottest);
 }
 
@@ -108,6 +108,8 @@ int map_svg(const struct heat_map *map, unsigned int width, const char *path)
 	bad = fflush(f) || ferror(f);
 	if (!to_stdout)
 		bad |= !!fclose(f);
-	return bad ? fail(FC_FAILED, path, "can't write it: %s; is the disk full?", strerror(errno)) :
-	       0;
+	if (bad)
+		return fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
+			    strerror(errno));
+	return 0;
 }

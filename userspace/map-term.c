@@ -32,16 +32,18 @@ static enum tier tier_of(const struct cell *c)
 		return UNMAPPED;
 	if (!c->fast || !c->slow)
 		return c->fast ? ALL_FAST : ALL_SLOW;
-	return c->fast > mapped - mapped / 3 ? MOSTLY_FAST : c->fast < mapped / 3 ? MOSTLY_SLOW : EVEN;
+	if (c->fast > mapped - mapped / 3)
+		return MOSTLY_FAST;
+	return c->slow > mapped - mapped / 3 ? MOSTLY_SLOW : EVEN;
 }
 
-static void set_color(enum tier t, enum color color)
+static void set_color(enum tier t, enum color depth)
 {
 	const unsigned char *c = looks[t].rgb;
 
 	if (t == UNMAPPED)
 		printf("\033[0;38;5;%um", looks[t].fg256);
-	else if (color == COLOR_256)
+	else if (depth == COLOR_256)
 		printf("\033[38;5;%u;48;5;%um", looks[t].fg256, looks[t].bg256);
 	else
 		printf("\033[38;2;%u;%u;%u;48;2;%u;%u;%um", c[0], c[1], c[2], c[0] / 4, c[1] / 4,
@@ -61,13 +63,13 @@ static void put_heat(const struct heat_map *map, const struct cell *c, bool utf8
 		putchar('0' + h);
 }
 
-static void put_cell(const struct heat_map *map, const struct cell *c, enum color color,
+static void put_cell(const struct heat_map *map, const struct cell *c, enum color depth,
 		     bool utf8, enum tier *last)
 {
 	enum tier t = tier_of(c);
 
 	if (t != *last)
-		set_color(t, color);
+		set_color(t, depth);
 	*last = t;
 	if (t == UNMAPPED)
 		fputs(utf8 ? "\xc2\xb7" : ".", stdout);
@@ -75,13 +77,14 @@ static void put_cell(const struct heat_map *map, const struct cell *c, enum colo
 		put_heat(map, c, utf8);
 }
 
-static void legend(const struct heat_map *map, enum color color, bool utf8)
+static void legend(const struct heat_map *map, enum color depth, bool utf8)
 {
 	static const struct {
 		enum tier tier;
 		const char *text;
 	} shown[] = {
-		{ ALL_FAST, "fast" }, { EVEN, "both" }, { ALL_SLOW, "slow" }, { UNMAPPED, "unused" },
+		{ ALL_FAST, "fast" }, { EVEN, "both" },
+		{ ALL_SLOW, "slow" }, { UNMAPPED, "unused" },
 	};
 	char size[SIZE_TEXT], extent[SIZE_TEXT];
 
@@ -89,11 +92,11 @@ static void legend(const struct heat_map *map, enum color color, bool utf8)
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
 		enum tier t = shown[i].tier;
 
-		if (color == COLOR_NONE) {
+		if (depth == COLOR_NONE) {
 			printf("%c %s  ", looks[t].letter, shown[i].text);
 			continue;
 		}
-		set_color(t, color);
+		set_color(t, depth);
 		fputs(t == UNMAPPED ? utf8 ? " \xc2\xb7" : " ." : utf8 ?
 		      "\xe2\x96\x83\xe2\x96\x86" : " 5", stdout);
 		printf("\033[0m %s  ", shown[i].text);
@@ -105,7 +108,7 @@ static void legend(const struct heat_map *map, enum color color, bool utf8)
 	       map->cell[0].count == 1 ? "" : "s", size_text(extent, map->extent_bytes));
 }
 
-void map_draw(const struct heat_map *map, unsigned int width, enum color color)
+void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 {
 	bool utf8 = utf8_output();
 	char offset[SIZE_TEXT];
@@ -117,12 +120,12 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color color)
 		end = map->nr - i < width ? map->nr : i + width;
 		printf("%7s ", size_text(offset, map->cell[i].first * map->extent_bytes));
 		for (unsigned int j = i; j < end; j++) {
-			if (color == COLOR_NONE)
+			if (depth == COLOR_NONE)
 				putchar(looks[tier_of(&map->cell[j])].letter);
 			else
-				put_cell(map, &map->cell[j], color, utf8, &last);
+				put_cell(map, &map->cell[j], depth, utf8, &last);
 		}
-		if (color == COLOR_NONE) {
+		if (depth == COLOR_NONE) {
 			printf("\n%*s", 8, "");
 			for (unsigned int j = i; j < end; j++)
 				put_heat(map, &map->cell[j], utf8);
@@ -131,5 +134,5 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color color)
 		}
 		putchar('\n');
 	}
-	legend(map, color, utf8);
+	legend(map, depth, utf8);
 }

@@ -13,6 +13,8 @@
 #define MARGIN		8	/* of a row's offset */
 #define SVG_WIDTH	96
 
+#define NUMBER		"%" SCNu64 " "
+
 unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps)
 {
 	unsigned int h;
@@ -35,9 +37,8 @@ static const char *parse_heat(char *text, struct heat_map *map)
 		if (map->nr == MAP_MAX_CELLS)
 			return "too many lines";
 		c = &map->cell[map->nr++];
-		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-			   " %c", &c->first, &c->count, &c->fast, &c->slow, &c->mean, &c->max,
-			   &end) != 6)
+		if (sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c", &c->first,
+			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &end) != 6)
 			return "a line is not six numbers";
 		if (c->first != next || !c->count || c->count > map->extents - next ||
 		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max)
@@ -76,8 +77,8 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
 	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
 	if (why)
-		rc = fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching versions of "
-			  "fusionctl and dm-fusion", why);
+		rc = fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching versions "
+			  "of fusionctl and dm-fusion", why);
 	free(answer);
 	return rc;
 }

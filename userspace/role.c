@@ -13,12 +13,13 @@ int choose_slow(const struct role_fact f[2], char *why, size_t size)
 {
 	int bigger = f[1].sectors > f[0].sectors;
 	bool clear = f[bigger].sectors / 2 > f[!bigger].sectors;
+	bool unknown = f[0].rotational < 0 || f[1].rotational < 0;
 	int spins;
 
-	if (f[0].rotational < 0 || f[1].rotational < 0 || f[0].rotational == f[1].rotational) {
-		const char *flag = f[0].rotational < 0 || f[1].rotational < 0 ?
-				   "the kernel does not say of both whether they are rotational" :
-				   f[0].rotational ? "both are rotational" : "neither is rotational";
+	if (unknown || f[0].rotational == f[1].rotational) {
+		const char *flag =
+			unknown ? "the kernel does not say of both whether they are rotational" :
+			f[0].rotational ? "both are rotational" : "neither is rotational";
 
 		snprintf(why, size, clear ? "%s, the slow one is much bigger" :
 			 "%s and their sizes are alike", flag);

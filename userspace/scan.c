@@ -173,8 +173,9 @@ int find_member(struct member *list, const unsigned char uuid[16], struct member
 		if (!has_identity(m) || memcmp(m->sb->dev_uuid, uuid, 16) || under_another(list, m))
 			continue;
 		if (*found)
-			return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the same "
-				    "member; detach one, or name the devices to use", (*found)->path);
+			return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the "
+				    "same member; detach one, or name the devices to use",
+				    (*found)->path);
 		*found = m;
 	}
 	return 0;

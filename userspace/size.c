@@ -7,6 +7,8 @@
 
 #include "fusionctl.h"
 
+#define MAX_NAME	64	/* the room for a label */
+
 static const char units[] = "BKMGTPE";
 
 /* Tenths of a unit of 1024^unit bytes, rounded. */
@@ -102,18 +104,17 @@ bool parse_range(const char *s, uint64_t *first, uint64_t *last)
 /* What libdevmapper takes as it is, and no shell or path makes something else of. */
 bool valid_name(const char *name)
 {
-	size_t n = strlen(name);
+	size_t n = 0;
 
-	return n && n <= 64 && isalnum((unsigned char)*name) &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "0123456789#+-.:=@_") == n &&
-	       strcmp(name, "control");
+	while (name[n] > 0 && (isalnum(name[n]) || strchr("#+-.:=@_", name[n])))
+		n++;
+	return n && n <= MAX_NAME && !name[n] && isalnum(*name) && strcmp(name, "control");
 }
 
 int check_name(const char *name)
 {
 	if (valid_name(name))
 		return 0;
-	return fail(FC_USAGE, name, "not a name for a set; use up to 64 letters, digits and #+-.:=@_, "
-		    "the first a letter or digit");
+	return fail(FC_USAGE, name, "not a name for a set; use up to 64 letters, digits and "
+		    "#+-.:=@_, the first a letter or digit");
 }

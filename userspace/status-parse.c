@@ -100,7 +100,8 @@ const char *parse_status(const char *line, struct fusion_status *st)
 	why = parse_options(&p, st);
 	if (why)
 		return why;
-	if (!next_word(&p, word, sizeof(word)) || (strcmp(word, "-") && strcmp(word, "needs_check")))
+	if (!next_word(&p, word, sizeof(word)) ||
+	    (strcmp(word, "-") && strcmp(word, "needs_check")))
 		return "bad end";
 	st->needs_check = *word == 'n';
 	p += strspn(p, " ");

@@ -88,9 +88,11 @@ static void print_members(const struct set *set)
 	struct libscols_table *tb = table_new(headings);
 
 	for (int i = 0; i < 2; i++) {
-		char node[160], size[SIZE_TEXT], used[SIZE_TEXT], full[16], drawn[BAR_WIDTH * 3 + 4];
-		char reads[24], writes[24];
-		const char *cells[] = { role_name[i], node, size, used, full, drawn, reads, writes };
+		char node[160], size[SIZE_TEXT], used[SIZE_TEXT], full[16];
+		char drawn[BAR_WIDTH * 3 + 4], reads[24], writes[24];
+		const char *cells[] = {
+			role_name[i], node, size, used, full, drawn, reads, writes,
+		};
 
 		device_node(set->member[i], node, sizeof(node));
 		size_text(size, st->total[i] * st->extent_sectors << 9);
@@ -147,16 +149,24 @@ static void print_text(const struct set *set)
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 }
 
+/* Counters start again when a set is reopened. */
+static double rate(uint64_t was, uint64_t is, double seconds)
+{
+	return (is >= was ? is - was : is) / seconds;
+}
+
 static void print_rates(const struct fusion_status *was, const struct fusion_status *is, double s)
 {
 	double extent = is->extent_sectors * 512.0 / 1048576;
 
-#define RATE(x)	((is->x >= was->x ? is->x - was->x : is->x) / s)
 	printf("rates    reads %.0f/s fast, %.0f/s slow; writes %.0f/s fast, %.0f/s slow; "
-	       "%.1f MiB/s up, %.1f MiB/s down\n", RATE(reads[FAST]), RATE(reads[SLOW]),
-	       RATE(writes[FAST]), RATE(writes[SLOW]), RATE(promotions) * extent,
-	       RATE(demotions) * extent);
-#undef RATE
+	       "%.1f MiB/s up, %.1f MiB/s down\n",
+	       rate(was->reads[FAST], is->reads[FAST], s),
+	       rate(was->reads[SLOW], is->reads[SLOW], s),
+	       rate(was->writes[FAST], is->writes[FAST], s),
+	       rate(was->writes[SLOW], is->writes[SLOW], s),
+	       rate(was->promotions, is->promotions, s) * extent,
+	       rate(was->demotions, is->demotions, s) * extent);
 }
 
 /* -- for programs ------------------------------------------------------------------ */
@@ -310,7 +320,8 @@ int cmd_status(const struct args *a)
 	if (!a->opt[OPT_WATCH])
 		return show_round(a, last, 0);
 	if (*a->opt[OPT_WATCH] && (!parse_number(a->opt[OPT_WATCH], 86400, &interval) || !interval))
-		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 1 to 86400 seconds");
+		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 1 to 86400 "
+			    "seconds");
 	for (;;) {
 		if (clear)
 			fputs("\033[H\033[J", stdout);

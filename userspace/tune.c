@@ -7,6 +7,8 @@
 
 #include "fusionctl.h"
 
+#define NUMBER	"%" SCNu64 " "
+
 enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS };
 
 /* As in the constructor of the target. */
@@ -102,8 +104,8 @@ static int parse_setting(const char *word, const struct fusion_status *st, char 
 		    !strncmp(k->name, word, value - word))
 			break;
 	if (k == keys + NR_KEYS)
-		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, duty, "
-			    "idle, commit_interval or discard_passdown");
+		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, "
+			    "duty, idle, commit_interval or discard_passdown");
 	value++;
 	if (k->unit == SWITCH) {
 		if (strcmp(value, "on") && strcmp(value, "off"))
@@ -195,16 +197,16 @@ static int move(const struct args *a, const char *verb)
 		return rc;
 	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, verb, first, last);
 	rc = send(name, msg, &answer);
-	if (!rc && (!answer || sscanf(answer, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &moved,
-				      &already, &unmapped, &failed) != 4)) {
-		rc = fail(FC_FAILED, name, "can't read the kernel's answer \"%s\"; use matching versions "
-			  "of fusionctl and dm-fusion", answer ? answer : "");
+	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER, &moved, &already,
+				      &unmapped, &failed) != 4)) {
+		rc = fail(FC_FAILED, name, "can't read the kernel's answer \"%s\"; use matching "
+			  "versions of fusionctl and dm-fusion", answer ? answer : "");
 	} else if (!rc) {
-		printf("%" PRIu64 " moved, %" PRIu64 " already there, %" PRIu64 " unmapped, %" PRIu64
-		       " failed\n", moved, already, unmapped, failed);
+		printf("%" PRIu64 " moved, %" PRIu64 " already there, %" PRIu64 " unmapped, "
+		       "%" PRIu64 " failed\n", moved, already, unmapped, failed);
 		if (failed)
-			rc = fail(FC_FAILED, name, "%" PRIu64 " extents could not be moved; is there "
-				  "room on the %s member? see dmesg", failed,
+			rc = fail(FC_FAILED, name, "%" PRIu64 " extents could not be moved; is "
+				  "there room on the %s member? see dmesg", failed,
 				  role_name[*verb == 'p' ? FAST : SLOW]);
 	}
 	free(answer);

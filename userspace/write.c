@@ -122,8 +122,9 @@ static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 		for (u32 j = 0; j < n && !rc; j++)
 			if (fusion_map_unpack(sb, sb->active_set, i + j, sb->set_generation,
 					      t->buf + j * FUSION_BLOCK_SIZE, words, &why))
-				rc = fail(FC_FAILED, t->dev->path, "does not return what was written "
-					  "to it (map block %u: %s); replace the device", i + j, why);
+				rc = fail(FC_FAILED, t->dev->path, "does not return what was "
+					  "written to it (map block %u: %s); replace the device",
+					  i + j, why);
 	}
 	return rc;
 }

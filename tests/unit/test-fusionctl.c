@@ -71,7 +71,8 @@ static void status_other_good(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lines); i++)
-		REQUIRE(!parse_status(lines[i], &st), "line %u: %s", i, parse_status(lines[i], &st));
+		REQUIRE(!parse_status(lines[i], &st), "line %u: %s", i,
+			parse_status(lines[i], &st));
 	REQUIRE(!parse_status(lines[0], &st) && st.needs_check);
 	REQUIRE(!parse_status(lines[1], &st) && st.reads[FAST] == UINT64_MAX);
 }
