@@ -6,9 +6,8 @@
 #	scripts/vm run --virtual-clock tests/spindle/verify.sh [figures|behaviour]
 #
 # Without that clock the disks' figures still hold, but the SSD's depend on the
-# machine. Prints KTAP with the figures measured, and at the end a digest of them:
-# two runs on the virtual clock have the same. Exit status: 0 all passed, 1 some
-# failed, 4 cannot run here.
+# machine. Prints KTAP with the figures measured, and a digest of them to compare
+# runs by. Exit status: 0 all passed, 1 some failed, 4 cannot run here.
 
 set -u
 
