@@ -162,12 +162,12 @@ test_members() {
 	opens
 }
 
-# in_use: of members and sets that are busy already
 test_busy() {
 	begin
 	fusion errors
 	refused "" dmsetup create errors --table "0 $LEN fusion $FAST $SLOW"
-	refused "busy" fusionctl format --yes --force --fast "$FAST" --slow "$SLOW"
+	refused "busy" fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
+		--extent-size 64K
 	same mode "$(status errors mode)" rw
 }
 
@@ -186,7 +186,7 @@ both_copies() {
 	local dev copy
 	for dev in "$FAST" "$SLOW"; do
 		for copy in 0 8; do
-			[[ $(number "$dev" $copy 4 4) == 0 ]] || fusion-poke "$dev" $copy "$@"
+			fusion-poke "$dev" $copy "$@"
 		done
 	done
 }
@@ -261,7 +261,7 @@ test_superblock_numbers() {
 	opens
 	save
 	for ((offset = 384; offset < 536; offset += 4)); do
-		for value in 0 1 0x7fffffff 0xffffffff; do
+		for value in 0 0xffffffff; do
 			both_copies $offset:4=$value
 			if dmsetup create errors --table "0 $LEN fusion $FAST $SLOW" 2>/dev/null; then
 				dmsetup remove errors

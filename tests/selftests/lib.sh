@@ -430,16 +430,17 @@ settled() {
 	[[ $(status "$1" in_flight quarantined) == "0 0" ]]
 }
 
-# storm NAME: move everything up and down until killed; a suspended device ends moves
+# storm NAME: move extents up and down, 64 in a row at a time, until killed. A suspended
+# device refuses, and is asked again.
 storm() {
-	local extents first way
+	local extents way first last
 	trap 'exit 0' TERM
 	extents=$(status "$1" extents)
 	while :; do
 		for way in promote demote; do
 			first=$(((RANDOM << 15 | RANDOM) % extents))
-			msg "$1" $way $first-$((extents - 1)) || sleep 0.1
-			msg "$1" $way 0-$((extents - 1)) || sleep 0.1
+			last=$((first + 63 < extents ? first + 63 : extents - 1))
+			msg "$1" $way $first-$last || sleep 0.1
 		done
 	done >/dev/null 2>&1
 }
@@ -447,6 +448,14 @@ storm() {
 # on NAME MEMBER FIRST COUNT: how many of these extents lie on fast, slow, or - (none)
 on() {
 	msg "$1" map "$3" "$4" | awk -v on="$2" '$3 == on { n += $2 } END { print n + 0 }'
+}
+
+# places NAME: one line for each extent: member and slot
+places() {
+	msg "$1" map 0 "$(status "$1" extents)" | awk '{
+		for (i = 0; i < $2; i++)
+			print $1 + i, $3, $4 == "-" ? "-" : $4 + i
+	}'
 }
 
 # heat NAME FIRST COUNT SECONDS: read these extents at random, 4 KiB at a time
