@@ -6,7 +6,8 @@
 
 #include "fusionctl.h"
 
-#define CELL	10
+#define CELL	10	/* width */
+#define ROW	18	/* height */
 #define GAP	1
 #define LEFT	64
 #define TOP	40
@@ -27,7 +28,7 @@ static void mix(const struct cell *c, unsigned int shade, char buf[8])
 static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c, unsigned int x,
 		      unsigned int y)
 {
-	unsigned int h = heat_height(map, c, CELL - GAP);
+	unsigned int h = heat_height(map, c, ROW - GAP);
 	char size[SIZE_TEXT], offset[SIZE_TEXT], dark[8], bright[8];
 
 	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64 " slow, %" PRIu64
@@ -41,7 +42,7 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>", x, y, dark);
 		if (h)
 			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
-				"fill=\"%s\"/>", x, y + CELL - GAP - h, CELL - GAP, h, bright);
+				"fill=\"%s\"/>", x, y + ROW - GAP - h, CELL - GAP, h, bright);
 	} else {
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
 	}
@@ -59,9 +60,9 @@ static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++, x += 70)
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>"
 			"<text x=\"%u\" y=\"%u\">%s</text>\n", x, y, key[i].color, x + CELL + 4,
-			y + CELL - GAP, key[i].text);
+			y + ROW - 5, key[i].text);
 	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %"
-		PRIu64 "</text>\n", x, y + CELL - GAP, size_text(size, map->cell[0].count *
+		PRIu64 "</text>\n", x, y + ROW - 5, size_text(size, map->cell[0].count *
 		map->extent_bytes), map->hottest);
 }
 
@@ -69,7 +70,7 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 {
 	unsigned int columns = map->nr < width ? map->nr : width;
 	unsigned int rows = (map->nr + columns - 1) / columns;
-	unsigned int w = LEFT + columns * CELL + CELL, h = TOP + rows * CELL + BOTTOM;
+	unsigned int w = LEFT + columns * CELL + CELL, h = TOP + rows * ROW + BOTTOM;
 	char size[SIZE_TEXT];
 
 	if (w < 680)
@@ -81,18 +82,18 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 		"<style>.c{width:%upx;height:%upx} text{font:11px sans-serif;fill:#ddd}</style>\n"
 		"<rect width=\"%u\" height=\"%u\" fill=\"#161616\"/>\n"
 		"<text x=\"%u\" y=\"24\" style=\"font-size:15px\">%s, %s</text>\n",
-		w, h, w, h, map->name, CELL - GAP, CELL - GAP, w, h, LEFT, map->name,
+		w, h, w, h, map->name, CELL - GAP, ROW - GAP, w, h, LEFT, map->name,
 		size_text(size, map->extents * map->extent_bytes));
 	for (unsigned int i = 0; i < map->nr; i++) {
-		unsigned int y = TOP + i / columns * CELL;
+		unsigned int y = TOP + i / columns * ROW;
 
 		if (!(i % columns))
 			fprintf(f, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%s</text>\n",
-				LEFT - 6, y + CELL - GAP,
+				LEFT - 6, y + ROW - 5,
 				size_text(size, map->cell[i].first * map->extent_bytes));
 		draw_cell(f, map, &map->cell[i], LEFT + i % columns * CELL, y);
 	}
-	draw_legend(f, map, TOP + rows * CELL + CELL);
+	draw_legend(f, map, TOP + rows * ROW + CELL);
 	fputs("</svg>\n", f);
 }
 
