@@ -23,10 +23,11 @@ quiet() {
 	sleep 1
 }
 
-# fsyncs FIRST COUNT OPS: random 4 KiB writes there, a flush after each
+# fsyncs FIRST COUNT OPS: random 4 KiB writes there, a flush after each; and one more
+# write, since fio does not flush the last
 fsyncs() {
 	fio --name=fsync --filename="$SET" --rw=randwrite --bs=4k --direct=1 --ioengine=psync \
-		--offset=$(($1 * 256))k --size=$(($2 * 256))k --fdatasync=1 --number_ios="$3" \
+		--offset=$(($1 * 256))k --size=$(($2 * 256))k --fdatasync=1 --number_ios=$(($3 + 1)) \
 		--norandommap --output="$TMP/fio"
 }
 

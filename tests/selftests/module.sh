@@ -62,8 +62,8 @@ test_unload() {
 	[[ ! -e /sys/module/dm_fusion ]] || fail "dm_fusion is still there"
 	left=$(dmsetup targets | grep fusion || :)
 	same "targets" "$left" ""
-	left=$(grep -l fusion /proc/[0-9]*/comm 2>/dev/null | xargs -r cat || :)
-	same "threads" "$(grep -v fusion-stamp <<<"$left" || :)" ""
+	left=$(cat /proc/[0-9]*/comm 2>/dev/null | grep '^fusion-' || :)
+	same "threads" "$left" ""
 	left=$(grep -i fusion /proc/slabinfo || :)
 	same "slab caches" "$left" ""
 	[[ ! -d /sys/kernel/tracing/events/fusion ]] || fail "tracepoints are still there"

@@ -92,7 +92,8 @@ test_suspend_interrupted() {
 	linear link "$SLOW" 0 "$(sectors_of "$SLOW")"
 	SLOW=/dev/mapper/link
 	fusion reopen migration off
-	fusion-stamp fill "$SET" --state "$TMP/state"
+	fusion-stamp fill "$SET" --state "$TMP/state" \
+		--size $(($(status reopen extents) * 64 - 1024))k
 	sync "$SET"
 	# a read that does not end keeps the suspend waiting until it is interrupted
 	dmsetup suspend --nolockfs link
