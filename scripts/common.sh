@@ -6,6 +6,9 @@
 
 TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+# mkfs and the like, for who is not root
+PATH=$PATH:/usr/sbin:/sbin
+
 # Downloaded kernels and built ones live outside the tree, so that a second
 # clone and a `git clean` do not cost them.
 CACHE=${DM_FUSION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/dm-fusion}
