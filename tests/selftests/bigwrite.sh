@@ -30,12 +30,11 @@ test_moves_after() {
 
 # forced moves end while a sequential writer never does
 test_moves_during() {
-	local first stamp
+	local first=440 stamp
 	members 64 256
 	format --extent-size 512K
 	fusion big
 	dd if=/dev/zero of="$SET" bs=1M oflag=direct status=none count=240
-	first=$(($(status big extents) - 40))
 	background fio --name=write --filename="$SET" --rw=write --bs=1m --direct=1 \
 		--ioengine=psync --size=200m --time_based --runtime=600 --output="$TMP/fio"
 	stamp=$REPLY
