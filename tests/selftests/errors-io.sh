@@ -147,7 +147,9 @@ test_writes_fail() {
 test_journal_fails() {
 	local start blocks
 	begin
-	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1500
+	# extent 0 is for what will never be durable
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1500 --offset 64k
+	write_block 0 0
 	sync "$SET"
 	start=$(sb journal_start)
 	blocks=$(sb journal_blocks)
@@ -160,16 +162,13 @@ test_journal_fails() {
 	io_error write_block 9 1
 	io_error dd if=/dev/zero of="$SET" bs=64k seek=$((EXTENTS - 1)) count=1 oflag=direct \
 		status=none
-	fusion-stamp verify "$SET" --state "$TMP/state" --offset 0 2>"$TMP/wrong" || {
-		# the discard above was never made durable, so it may be seen or not
-		grep -v "sector [0-9]* (block [0-9] \|block 1[0-5] \|read again\|are wrong" \
-			"$TMP/wrong" && fail "reads after the journal failed"
-	}
+	fusion-stamp verify "$SET" --state "$TMP/state"
 	heal
 	same "mode, which never gets better by itself" "$(status broken mode)" ro
 	close broken
 	fusion broken
 	same "mode" "$(status broken mode)" rw
+	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
 # a commit that fails while nobody waits for it: the next flush must not say all is well
