@@ -166,7 +166,7 @@ test_busy() {
 	begin
 	fusion errors
 	refused "" dmsetup create errors --table "0 $LEN fusion $FAST $SLOW"
-	refused "busy" fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
+	refused "is held by" fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
 		--extent-size 64K
 	same mode "$(status errors mode)" rw
 }
