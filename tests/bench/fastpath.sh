@@ -3,17 +3,22 @@
 #
 # What the fast path costs, in a VM:
 #
-#	scripts/vm run --kver 6.1 --mem 3072 --limit 1800 tests/bench/fastpath.sh [REPEATS]
+#	scripts/vm run --kver 6.1 --mem 3072 --limit 1800 --virtual-clock \
+#		tests/bench/fastpath.sh [REPEATS]
+#
+# On the virtual clock time is counted in instructions, whatever else the machine does;
+# without it the machine must be quiet.
 #
 #  - IOPS of 4 KiB random reads through fusion and through dm-linear, on the same
 #    null_blk, taken in turn;
 #  - sequential reads and writes through fusion and of the device that holds the data,
 #    for either member, taken in turn;
-#  - memory per extent, whole, at 1 Mi and 4 Mi extents, and how long it takes to open
-#    the bigger set.
+#  - memory, whole, of a small set, and per extent at 1 Mi and 4 Mi extents; and how long
+#    it takes to open them.
 #
 # Prints tables, and at the end one line of JSON. A ratio is the median of the ratios
-# of neighbouring runs; the spread is from the smallest to the biggest of these.
+# of neighbouring runs, every other pair with fusion first; the spread is from the
+# smallest to the biggest of these.
 
 set -euo pipefail
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -102,8 +107,13 @@ median() {
 compare() {
 	local i base fusion bases=() fusions=() ratios=() sorted
 	for ((i = 0; i < REPEATS; i++)); do
-		base=$($3)
-		fusion=$($4)
+		if ((i % 2)); then
+			fusion=$($4)
+			base=$($3)
+		else
+			base=$($3)
+			fusion=$($4)
+		fi
 		bases+=("$base")
 		fusions+=("$fusion")
 		ratios+=("$(awk -v a="$fusion" -v b="$base" 'BEGIN { printf "%.3f", a / b }')")
@@ -114,7 +124,7 @@ compare() {
 	i=$(printf '%s\n' "${ratios[@]}" | median)
 	printf '%-34s %10s %10s %-6s %6s  %s..%s\n' "$1" "$base" "$fusion" "$2" "$i" \
 		"${sorted[0]}" "${sorted[-1]}"
-	JSON+=("$(jq -cn --arg what "$1" --arg unit "$2" --argjson base "$base" \
+	JSON+=("$(jq -cnM --arg what "$1" --arg unit "$2" --argjson base "$base" \
 		--argjson fusion "$fusion" --argjson ratio "$i" --argjson min "${sorted[0]}" \
 		--argjson max "${sorted[-1]}" --argjson n "$REPEATS" '$ARGS.named')")
 }
@@ -169,41 +179,41 @@ memory() {
 		/proc/meminfo
 }
 
-# footprint MI: of a set with so many Mi extents of 64 KiB, on members that are sparse
+# opening TABLE: milliseconds it takes
+opening() {
+	local start
+	start=$(date +%s%N)
+	create f "$1"
+	echo $((($(date +%s%N) - start) / 1000000))
+}
+
+# footprint MIB: of a set on members of that size in all, sparse, in extents of 64 KiB
 footprint() {
-	local mib=$(($1 * 65536)) before after free_before free_after start end extents bytes
-	null fast $((mib / 8 + 512))
-	null slow $((mib - mib / 8 + 512))
+	local before after table first again extents bytes
+	null fast $(($1 / 8))
+	null slow $(($1 - $1 / 8))
 	fusionctl format --yes --force --fast /dev/fast --slow /dev/slow --extent-size 64K >/dev/null
 	extents=$(number 412 4 /dev/fast)
+	table=$(table /dev/fast /dev/slow migration off)
+	# the first time allocates the member's pages, too
+	first=$(opening "$table")
+	dmsetup remove f
 	before=$(memory)
-	free_before=$(awk '/^MemFree/ { print $2 }' /proc/meminfo)
-	start=$(date +%s%N)
-	create f "$(table /dev/fast /dev/slow migration off)"
-	end=$(date +%s%N)
+	again=$(opening "$table")
 	after=$(memory)
-	free_after=$(awk '/^MemFree/ { print $2 }' /proc/meminfo)
+	dmsetup remove f
 	bytes=$(awk -v k=$((after - before)) -v n="$extents" 'BEGIN { printf "%.2f", k * 1024 / n }')
-	printf '%s Mi extents: %s extents, %d KiB, %s bytes each (all memory: %d KiB), opened in %d ms\n' \
-		"$1" "$extents" $((after - before)) "$bytes" $((free_before - free_after)) \
-		$(((end - start) / 1000000))
-	JSON+=("$(jq -cn --arg what "memory of $1 Mi extents" --argjson extents "$extents" \
-		--argjson kib $((after - before)) --argjson bytes_per_extent "$bytes" \
-		--argjson open_ms $(((end - start) / 1000000)) '$ARGS.named')")
-	dmsetup remove f
-	# again, now that there is a map on disk
-	start=$(date +%s%N)
-	create f "$(table /dev/fast /dev/slow migration off)"
-	end=$(date +%s%N)
-	printf '%s Mi extents: opened again in %d ms\n' "$1" $(((end - start) / 1000000))
-	JSON+=("$(jq -cn --arg what "opening $1 Mi extents again" \
-		--argjson open_ms $(((end - start) / 1000000)) '$ARGS.named')")
-	dmsetup remove f
+	printf '%10d %10d %10s %10d %10d\n' "$extents" $((after - before)) "$bytes" "$first" "$again"
+	JSON+=("$(jq -cnM --argjson extents "$extents" --argjson kib $((after - before)) \
+		--argjson bytes_per_extent "$bytes" --argjson open_first_ms "$first" \
+		--argjson open_again_ms "$again" '$ARGS.named')")
 	unnull fast slow
 }
 
 uname -sr
 speed
-footprint 1
-footprint 4
-jq -cs --arg kernel "$(uname -r)" '{ kernel: $kernel, results: . }' <<<"${JSON[*]}"
+printf '\n%10s %10s %10s %10s %10s\n' extents KiB bytes/ext. opened/ms again/ms
+footprint 64
+footprint 66560
+footprint 264192
+jq -csM --arg kernel "$(uname -r)" '{ kernel: $kernel, results: . }' <<<"${JSON[*]}"

@@ -43,7 +43,7 @@ again() {
 test_power_cuts() {
 	local i storm
 	begin
-	for ((i = 0; i < $(cuts 12); i++)); do
+	for ((i = 0; i < $(cuts 8); i++)); do
 		background storm flush
 		storm=$REPLY
 		cut_during 1.$((RANDOM % 10)) 2>"$TMP/said"
@@ -57,7 +57,7 @@ test_power_cuts() {
 test_power_cuts_synchronous() {
 	local i
 	begin
-	for ((i = 0; i < $(cuts 5); i++)); do
+	for ((i = 0; i < $(cuts 4); i++)); do
 		cut_during 1.$((RANDOM % 10)) --sync --mix 0:2:2:1:1:0 2>"$TMP/said"
 		again
 		fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
@@ -68,7 +68,7 @@ test_power_cuts_synchronous() {
 test_power_cuts_rare_commits() {
 	local i
 	begin commit_interval 60000
-	for ((i = 0; i < $(cuts 5); i++)); do
+	for ((i = 0; i < $(cuts 4); i++)); do
 		cut_during 1.$((RANDOM % 10)) --mix 2:10:10:2:2:8 2>"$TMP/said"
 		again commit_interval 60000
 		fusion-stamp verify "$SET" --state "$TMP/state" --power-cut

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Close and open, table reload, suspend and resume: 200 times in all.
+# Close and open, table reload, suspend and resume: 100 times in all, 200 with two
+# kernels.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -29,7 +30,7 @@ load() {
 test_close_open() {
 	local i n epoch
 	begin migration off
-	n=$(rounds 70)
+	n=$(rounds 34)
 	epoch=$(sb epoch)
 	for ((i = 0; i < n; i++)); do
 		fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100 >/dev/null
@@ -49,7 +50,7 @@ test_close_open() {
 test_reload() {
 	local i n stamp
 	begin
-	n=$(rounds 65)
+	n=$(rounds 33)
 	load
 	stamp=$REPLY
 	for ((i = 0; i < n; i++)); do
@@ -67,7 +68,7 @@ test_reload() {
 test_suspend_resume() {
 	local i n stamp options=('' --noflush --nolockfs)
 	begin
-	n=$(rounds 65)
+	n=$(rounds 33)
 	load
 	stamp=$REPLY
 	for ((i = 0; i < n; i++)); do
