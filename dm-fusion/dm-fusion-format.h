@@ -171,7 +171,7 @@ struct fusion_super {
 
 /**
  * struct fusion_map_block - part of a map set, or of the heat region
- * @generation: of the set (map), of the superblock at clean close (heat)
+ * @generation: of the set; in the heat region that of the set written with it
  * @index: number of the block in its region
  * @count: entries used; all but the last block are full
  *

@@ -190,9 +190,14 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 		goto out;
 
 	if (clean)
-		write_heat(fs, sb->generation);
+		write_heat(fs, sb->set_generation);
 	/* Its preflush covers the set. */
 	r = super_write(fs, FUSION_FAST, sb);
+	if (!r && clean) {
+		/* Of a closed set either copy is enough: make them the same. */
+		sb->generation++;
+		r = super_write(fs, FUSION_FAST, sb);
+	}
 	if (r)
 		goto out;
 
@@ -378,7 +383,7 @@ static void load_heat(struct fusion *fs)
 		for (i = 0; i < nr; i++) {
 			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
 
-			if (fusion_heat_unpack(&fs->sb, index + i, fs->sb.generation,
+			if (fusion_heat_unpack(&fs->sb, index + i, fs->sb.set_generation,
 					       page_address(fs->buf[i]), heat, &why))
 				continue;
 			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
@@ -439,13 +444,8 @@ static int make_room(struct fusion *fs)
 	return r;
 }
 
-/*
- * A new epoch: whatever else is in the ring can't be taken for its transactions. The
- * commits of this checkpoint still belong to the old one, since it is the old
- * superblock that counts until the new one is written. The slow member learns of the
- * epoch first, so it is at most one ahead.
- */
-static int start_epoch(struct fusion *fs)
+/* Write the epoch into the older superblock copy of the slow member. */
+static int tell_slow(struct fusion *fs, u32 epoch)
 {
 	struct fusion_sb *slow = &fs->sb_next;
 	const char *why;
@@ -456,13 +456,30 @@ static int start_epoch(struct fusion *fs)
 		DMERR("%s: slow device: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
 	}
-	slow->epoch = fs->sb.epoch + 1;
+	slow->epoch = epoch;
 	slow->generation++;
-	r = super_write(fs, FUSION_SLOW, slow);
+	return super_write(fs, FUSION_SLOW, slow);
+}
+
+/*
+ * A new epoch: whatever else is in the ring can't be taken for its transactions. The
+ * commits of this checkpoint still belong to the old one, since it is the old
+ * superblock that counts until the new one is written. The slow member learns of the
+ * epoch first, so it is at most one ahead.
+ */
+static int start_epoch(struct fusion *fs)
+{
+	u32 epoch = fs->sb.epoch + 1;
+	int r;
+
+	r = tell_slow(fs, epoch);
 	if (!r)
 		r = make_room(fs);
 	if (!r)
-		r = checkpoint(fs, fs->sb.epoch + 1, false);
+		r = checkpoint(fs, epoch, false);
+	/* And its other copy, so that either is enough. */
+	if (!r)
+		r = tell_slow(fs, epoch);
 	return r;
 }
 
