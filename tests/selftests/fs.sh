@@ -17,7 +17,7 @@ begin() {
 	# 80 MiB of what is here
 	find -L /usr/bin /usr/sbin /usr/lib -xdev -type f -size -6000k -size +3k -print 2>/dev/null |
 		sort -u | xargs -d '\n' stat -L -c '%s %n' |
-		awk '(sum += $1) > 80000000 { exit } { sub(/^[0-9]* /, ""); print }' >"$TMP/files"
+		awk '(sum += $1) <= 80000000 { sub(/^[0-9]* /, ""); print }' >"$TMP/files"
 	at_least "files to copy" "$(wc -l <"$TMP/files")" 20
 	xargs -d '\n' md5sum <"$TMP/files" >"$TMP/sums"
 	mkdir "$TMP/mnt"
