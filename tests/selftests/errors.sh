@@ -9,7 +9,6 @@
 begin() {
 	members 16 32
 	format --extent-size 64K
-	LEN=$(($(sb nr_lexts) * $(sb extent_sectors)))
 }
 
 # rejected TEXT TABLE: and nothing is left behind

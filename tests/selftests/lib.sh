@@ -32,6 +32,7 @@ export LC_ALL=C
 QUICK=${QUICK:-}
 SKIP=4
 FAST='' SLOW=''		# members of the set, for format and fusion
+LEN=''			# sectors of the set
 TMP=''			# a directory of this test, in RAM
 
 # -- KTAP ----------------------------------------------------------------------
@@ -289,6 +290,20 @@ loop() {
 	defer losetup -d "$REPLY"
 }
 
+# unloop DEV...: give back what loop made before the test ends, and its memory
+unloop() {
+	local dev file i
+	for dev; do
+		file=$(losetup -nO BACK-FILE "$dev")
+		losetup -d "$dev"
+		rm "$file"
+		for i in "${!UNDO[@]}"; do
+			[[ ${UNDO[i]} != "'losetup' '-d' '$dev'" ]] || unset "UNDO[i]"
+		done
+		UNDO=("${UNDO[@]}")
+	done
+}
+
 # linear NAME DEV START SECTORS: a part of a device
 linear() {
 	dm "$1" "0 $4 linear $2 $3"
@@ -344,16 +359,17 @@ umount_quietly() {
 
 # -- sets ------------------------------------------------------------------------------
 
-# format [OPTION]...: make FAST and SLOW a set
+# format [OPTION]...: make FAST and SLOW a set; its size is in LEN
 format() {
 	need_module dm-fusion
 	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" "$@" >/dev/null
+	LEN=$(($(sb nr_lexts) * $(sb extent_sectors)))
 }
 
 # number DEV BLOCK OFFSET SIZE: a little-endian number on a member
 number() {
-	dd if="$1" iflag=direct bs=4096 skip="$2" count=1 status=none |
-		od -An -j "$3" -N "$4" -t "u$4" | tr -d ' '
+	dd if="$1" of="$TMP/block" iflag=direct bs=4096 skip="$2" count=1 status=none
+	echo $(($(od -An -j "$3" -N "$4" -t "u$4" "$TMP/block")))
 }
 
 # sb FIELD [DEV]: a number from the newer copy of a member's superblock
@@ -383,8 +399,7 @@ sb() {
 
 # table [OPTION VALUE]...: the table line of the set
 table() {
-	echo "0 $(($(sb nr_lexts) * $(sb extent_sectors))) fusion $FAST $SLOW" \
-		${1:+$# "$*"}
+	echo "0 $LEN fusion $FAST $SLOW" ${1:+$# "$*"}
 }
 
 # fusion NAME [OPTION VALUE]...: open the set
