@@ -53,7 +53,7 @@ try() {
 	same "tail of the fast member" "$(tail_sum "$FAST")" "$fast"
 	same "tail of the slow member" "$(tail_sum "$SLOW")" "$slow"
 	rm "$TMP/state"
-	losetup -D
+	unloop "$FAST" "$SLOW"
 }
 
 K=1024 M=$((1024 * 1024))
