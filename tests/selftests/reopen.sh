@@ -85,6 +85,13 @@ test_suspend_resume() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
+reads_in_flight() {
+	local reads dev
+	dev=$(dmsetup info -c --noheadings --separator : -o major,minor "$1")
+	read -r reads _ <"/sys/dev/block/$dev/inflight"
+	[[ $reads -gt 0 ]]
+}
+
 # a suspend that is given up leaves everything working, moves included
 test_suspend_interrupted() {
 	local reader
@@ -101,7 +108,7 @@ test_suspend_interrupted() {
 	background dd if="$SET" of=/dev/null bs=64k iflag=direct status=none \
 		skip=$(($(status reopen extents) - 20)) count=1
 	reader=$REPLY
-	sleep 1
+	within 20 "the read is under way" reads_in_flight reopen
 	if timeout -s INT 3 dmsetup suspend reopen; then
 		fail "suspended with a read in flight"
 	fi
