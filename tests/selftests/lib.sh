@@ -326,7 +326,9 @@ spindle_count() {
 
 # stale DEV: fill it with 0xa5, so that what leaks is seen
 stale() {
-	head -c $(($(sectors_of "$1") / 2048))M /dev/zero | tr '\0' '\245' |
+	local mib=$TMP/stale
+	[[ -e $mib ]] || head -c 1M /dev/zero | tr '\0' '\245' >"$mib"
+	seq $(($(sectors_of "$1") / 2048)) | sed "c $mib" | xargs cat |
 		dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
 }
 
