@@ -3,7 +3,8 @@
 # Build, test, install. `make help` lists what there is.
 
 KERNELS  := 6.1 6.12
-FLAVOURS := $(KERNELS) uml uml-san
+DEBUG_KERNELS := uml uml-san debug kcsan
+FLAVOURS := $(KERNELS) $(DEBUG_KERNELS)
 
 # What to build modules for: any of $(FLAVOURS), or a tree of headers.
 KVER ?= $(KERNELS)
@@ -51,7 +52,7 @@ MODULES       := dm-fusion dm-spindle
 SRC_dm-fusion  := dm-fusion
 SRC_dm-spindle := tests/spindle
 
-kdir = $(if $(filter uml%,$1),$$$$(scripts/uml-build $1)/build,$(CACHE)/kernel/$1/build)
+kdir = $(if $(filter $(DEBUG_KERNELS),$1),$$$$(scripts/debug-kernel $1)/build,$(CACHE)/kernel/$1/build)
 
 # W=1 finds what -Werror then makes a failure. BTF of a module would need pahole
 # and the kernel's own BTF, and nothing here reads it.
@@ -89,9 +90,9 @@ $(addprefix local/,$(MODULES)): local/%:
 	$(call kbuild,local/$*,$(KDIR),$(SRC_$*),modules)
 
 $(addprefix setup-,$(KERNELS)): setup
-setup-uml setup-uml-san: setup-uml%:
-	$(Q)scripts/setup quick
-	$(Q)scripts/uml-build uml$* >/dev/null
+$(addprefix setup-,$(DEBUG_KERNELS)): setup-%:
+	$(Q)scripts/setup $(if $(filter uml%,$*),quick,debug)
+	$(Q)scripts/debug-kernel $* >/dev/null
 setup:
 	$(Q)scripts/setup build
 

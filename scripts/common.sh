@@ -28,9 +28,20 @@ die() {
 	exit "$rc"
 }
 
+# Those of scripts/debug-kernel.
+DEBUG_KERNELS=(uml uml-san debug kcsan)
+
+is_debug_kernel() {
+	[[ " ${DEBUG_KERNELS[*]} " == *" $1 "* ]]
+}
+
 # A kernel is in the cache when its release file is: it is written last.
 kernel_dir() {
-	echo "$CACHE/kernel/$1"
+	if is_debug_kernel "$1"; then
+		"$TREE/scripts/debug-kernel" "$1"
+	else
+		echo "$CACHE/kernel/$1"
+	fi
 }
 
 have_kernel() {
@@ -38,6 +49,8 @@ have_kernel() {
 }
 
 kernel_release() {
-	have_kernel "$1" || die "kernel $1 is not in $CACHE: run scripts/setup vm"
-	cat "$(kernel_dir "$1")/release"
+	local dir
+	dir=$(kernel_dir "$1")
+	[[ -s $dir/release ]] || die "kernel $1 is not in $CACHE: run scripts/setup vm"
+	cat "$dir/release"
 }
