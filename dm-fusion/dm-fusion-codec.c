@@ -39,6 +39,9 @@ static_assert(sizeof(FUSION_SIGNATURE) - 1 == sizeof_field(struct fusion_super, 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
 
+/* A replica's log is no longer than this unless there is room. */
+#define MAX_PLANNED_LOG_BLOCKS	4096U
+
 /* -- the header of every block ------------------------------------------- */
 
 static u32 block_csum(const void *block)
@@ -96,6 +99,26 @@ static u32 plan_journal_blocks(u64 fast_sectors)
 		       FUSION_MAX_JOURNAL_BLOCKS);
 }
 
+static u32 plan_log_blocks(u32 map_blocks)
+{
+	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
+}
+
+/* The map sets of a member come behind its journal, without a gap. */
+static void place_map_sets(struct fusion_sb *sb, enum fusion_dev dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		sb->map_start[dev][i] = sb->journal_start[dev] + sb->journal_blocks[dev] +
+					(u64)i * sb->map_blocks;
+}
+
+static u64 map_sets_end(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	return sb->map_start[dev][FUSION_NR_SETS - 1] + sb->map_blocks;
+}
+
 static u32 plan_spares(u32 slots)
 {
 	return clamp_t(u32, slots / 64, 2, 64);
@@ -136,13 +159,11 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	bound = fast_extents + slow_extents;
 	sb->map_blocks = DIV_ROUND_UP(bound, FUSION_MAP_PER_BLOCK);
 	sb->heat_blocks = DIV_ROUND_UP(bound, FUSION_HEAT_PER_BLOCK);
-	sb->replica_blocks = FUSION_NR_SETS * (sb->map_blocks + 1);
 
-	sb->journal_start = FUSION_FIRST_FREE_BLOCK;
-	sb->journal_blocks = plan_journal_blocks(fast_sectors);
-	sb->map_start[0] = sb->journal_start + sb->journal_blocks;
-	sb->map_start[1] = sb->map_start[0] + sb->map_blocks;
-	sb->heat_start = sb->map_start[1] + sb->map_blocks;
+	sb->journal_start[FUSION_FAST] = FUSION_FIRST_FREE_BLOCK;
+	sb->journal_blocks[FUSION_FAST] = plan_journal_blocks(fast_sectors);
+	place_map_sets(sb, FUSION_FAST);
+	sb->heat_start = map_sets_end(sb, FUSION_FAST);
 	head = (sb->heat_start + sb->heat_blocks) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
 	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors) {
@@ -152,8 +173,10 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->fast_data_start = data;
 	sb->nr_fast_slots = (fast_sectors - FUSION_GUARD_SECTORS - data) >> shift;
 
-	sb->replica_start = FUSION_FIRST_FREE_BLOCK;
-	head = (sb->replica_start + sb->replica_blocks) * FUSION_BLOCK_SECTORS;
+	sb->journal_start[FUSION_SLOW] = FUSION_FIRST_FREE_BLOCK;
+	sb->journal_blocks[FUSION_SLOW] = plan_log_blocks(sb->map_blocks);
+	place_map_sets(sb, FUSION_SLOW);
+	head = map_sets_end(sb, FUSION_SLOW) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
 	if (data + MIN_DATA_SLOTS > end) {
@@ -168,6 +191,14 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
 	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+
+	/* What is left up to the first data slot makes the replica's log longer. */
+	place_map_sets(sb, FUSION_SLOW);
+	data = ((u64)sb->slow_first_slot << shift) / FUSION_BLOCK_SECTORS;
+	sb->journal_blocks[FUSION_SLOW] += data - map_sets_end(sb, FUSION_SLOW);
+	sb->journal_blocks[FUSION_SLOW] = min(sb->journal_blocks[FUSION_SLOW],
+					      FUSION_MAX_JOURNAL_BLOCKS);
+	place_map_sets(sb, FUSION_SLOW);
 
 	sb->extent_sectors = extent_sectors;
 	sb->self_sectors = fast_sectors;
@@ -225,19 +256,19 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 
 	d->extent_sectors = cpu_to_le32(sb->extent_sectors);
 	d->nr_lexts = cpu_to_le32(sb->nr_lexts);
-	d->journal_start = cpu_to_le64(sb->journal_start);
-	d->journal_blocks = cpu_to_le32(sb->journal_blocks);
+	d->journal_start = cpu_to_le64(sb->journal_start[FUSION_FAST]);
+	d->journal_blocks = cpu_to_le32(sb->journal_blocks[FUSION_FAST]);
 	d->map_blocks = cpu_to_le32(sb->map_blocks);
 	for (i = 0; i < FUSION_NR_SETS; i++)
-		d->map_start[i] = cpu_to_le64(sb->map_start[i]);
+		d->map_start[i] = cpu_to_le64(sb->map_start[FUSION_FAST][i]);
 	d->heat_start = cpu_to_le64(sb->heat_start);
 	d->heat_blocks = cpu_to_le32(sb->heat_blocks);
 	d->nr_fast_slots = cpu_to_le32(sb->nr_fast_slots);
 	d->fast_data_start = cpu_to_le64(sb->fast_data_start);
 	d->slow_first_slot = cpu_to_le32(sb->slow_first_slot);
 	d->nr_slow_slots = cpu_to_le32(sb->nr_slow_slots);
-	d->replica_start = cpu_to_le64(sb->replica_start);
-	d->replica_blocks = cpu_to_le32(sb->replica_blocks);
+	d->log_start = cpu_to_le64(sb->journal_start[FUSION_SLOW]);
+	d->log_blocks = cpu_to_le32(sb->journal_blocks[FUSION_SLOW]);
 	d->spare_fast = cpu_to_le32(sb->spare_fast);
 	d->spare_slow = cpu_to_le32(sb->spare_slow);
 
@@ -273,19 +304,20 @@ static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 
 	sb->extent_sectors = le32_to_cpu(d->extent_sectors);
 	sb->nr_lexts = le32_to_cpu(d->nr_lexts);
-	sb->journal_start = le64_to_cpu(d->journal_start);
-	sb->journal_blocks = le32_to_cpu(d->journal_blocks);
+	sb->journal_start[FUSION_FAST] = le64_to_cpu(d->journal_start);
+	sb->journal_blocks[FUSION_FAST] = le32_to_cpu(d->journal_blocks);
 	sb->map_blocks = le32_to_cpu(d->map_blocks);
 	for (i = 0; i < FUSION_NR_SETS; i++)
-		sb->map_start[i] = le64_to_cpu(d->map_start[i]);
+		sb->map_start[FUSION_FAST][i] = le64_to_cpu(d->map_start[i]);
 	sb->heat_start = le64_to_cpu(d->heat_start);
 	sb->heat_blocks = le32_to_cpu(d->heat_blocks);
 	sb->nr_fast_slots = le32_to_cpu(d->nr_fast_slots);
 	sb->fast_data_start = le64_to_cpu(d->fast_data_start);
 	sb->slow_first_slot = le32_to_cpu(d->slow_first_slot);
 	sb->nr_slow_slots = le32_to_cpu(d->nr_slow_slots);
-	sb->replica_start = le64_to_cpu(d->replica_start);
-	sb->replica_blocks = le32_to_cpu(d->replica_blocks);
+	sb->journal_start[FUSION_SLOW] = le64_to_cpu(d->log_start);
+	sb->journal_blocks[FUSION_SLOW] = le32_to_cpu(d->log_blocks);
+	place_map_sets(sb, FUSION_SLOW);
 	sb->spare_fast = le32_to_cpu(d->spare_fast);
 	sb->spare_slow = le32_to_cpu(d->spare_slow);
 
@@ -305,15 +337,26 @@ static bool region_in_order(u64 *end, u64 start, u32 blocks)
 	return true;
 }
 
+/* The same for the journal and the map sets of a member. */
+static bool area_in_order(const struct fusion_sb *sb, enum fusion_dev dev, u64 *end)
+{
+	unsigned int i;
+
+	if (!region_in_order(end, sb->journal_start[dev], sb->journal_blocks[dev]))
+		return false;
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		if (!region_in_order(end, sb->map_start[dev][i], sb->map_blocks))
+			return false;
+	return true;
+}
+
 /* Both device sizes are bounded when this runs. */
 static const char *check_fast_layout(const struct fusion_sb *sb, u64 sectors)
 {
 	u64 data_sectors = (u64)sb->nr_fast_slots * sb->extent_sectors;
 	u64 end = FUSION_FIRST_FREE_BLOCK;
 
-	if (!region_in_order(&end, sb->journal_start, sb->journal_blocks) ||
-	    !region_in_order(&end, sb->map_start[0], sb->map_blocks) ||
-	    !region_in_order(&end, sb->map_start[1], sb->map_blocks) ||
+	if (!area_in_order(sb, FUSION_FAST, &end) ||
 	    !region_in_order(&end, sb->heat_start, sb->heat_blocks))
 		return "metadata regions overlap";
 	if (sb->fast_data_start < FUSION_GUARD_SECTORS ||
@@ -333,8 +376,7 @@ static const char *check_slow_layout(const struct fusion_sb *sb, u64 sectors)
 	u64 end_slot = (u64)sb->slow_first_slot + sb->nr_slow_slots;
 	u64 end = FUSION_FIRST_FREE_BLOCK;
 
-	if (!region_in_order(&end, sb->replica_start, sb->replica_blocks) ||
-	    sb->replica_blocks < FUSION_NR_SETS * (u64)sb->map_blocks)
+	if (!area_in_order(sb, FUSION_SLOW, &end))
 		return "region of the map replica is wrong";
 	if (head_sectors < FUSION_GUARD_SECTORS || head_sectors < end * FUSION_BLOCK_SECTORS)
 		return "start of the data on the slow member is wrong";
@@ -342,6 +384,11 @@ static const char *check_slow_layout(const struct fusion_sb *sb, u64 sectors)
 	    end_slot * sb->extent_sectors + FUSION_GUARD_SECTORS > sectors)
 		return "slots do not fit on the slow member";
 	return NULL;
+}
+
+static bool journal_size_valid(u32 blocks)
+{
+	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
 }
 
 static const char *check_geometry(const struct fusion_sb *sb)
@@ -353,9 +400,10 @@ static const char *check_geometry(const struct fusion_sb *sb)
 		return "extent size is wrong";
 	if (sb->self_sectors > MAX_DEV_SECTORS || sb->peer_sectors > MAX_DEV_SECTORS)
 		return "size of a member is wrong";
-	if (sb->journal_blocks < FUSION_MIN_JOURNAL_BLOCKS ||
-	    sb->journal_blocks > FUSION_MAX_JOURNAL_BLOCKS)
+	if (!journal_size_valid(sb->journal_blocks[FUSION_FAST]))
 		return "size of the journal is wrong";
+	if (!journal_size_valid(sb->journal_blocks[FUSION_SLOW]))
+		return "size of the log of the map replica is wrong";
 	why = check_fast_layout(sb, fast ? sb->self_sectors : sb->peer_sectors);
 	if (why)
 		return why;
@@ -424,6 +472,10 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		*why = "role is neither fast nor slow";
 		return -EILSEQ;
 	}
+	if (blocknr != FUSION_SUPER_BLOCKNR(sb->generation & 1)) {
+		*why = "generation belongs to the other copy";
+		return -EILSEQ;
+	}
 	*why = check_geometry(sb);
 	if (!*why)
 		*why = check_state(sb);
@@ -441,9 +493,9 @@ static bool same_geometry(const struct fusion_sb *a, const struct fusion_sb *b)
 	const size_t start = offsetof(struct fusion_sb, extent_sectors);
 	const size_t end = offsetofend(struct fusion_sb, spare_slow);
 
-	/* No holes in between: 11 u32, 6 u64. */
+	/* No holes in between: 11 u32, 8 u64. */
 	static_assert(offsetofend(struct fusion_sb, spare_slow) -
-		      offsetof(struct fusion_sb, extent_sectors) == 11 * 4 + 6 * 8);
+		      offsetof(struct fusion_sb, extent_sectors) == 11 * 4 + 8 * 8);
 
 	return !memcmp((const void *)a + start, (const void *)b + start, end - start) &&
 	       a->self_sectors == b->peer_sectors && a->peer_sectors == b->self_sectors;
@@ -522,7 +574,7 @@ void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
 	b->count = cpu_to_le32(count);
 	for (i = 0; i < count; i++)
 		b->word[i] = cpu_to_le32(fusion_word_on_disk(READ_ONCE(words[i])));
-	block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[set] + index, block);
+	block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
 }
 
 int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
@@ -532,7 +584,7 @@ int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
 	const struct fusion_map_block *b = block;
 	u32 i;
 
-	*why = fusion_block_check(sb, FUSION_MAGIC_MAP, sb->map_start[set] + index, block);
+	*why = fusion_block_check(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
 	if (!*why)
 		*why = check_map_block(b, generation, index, count);
 	if (*why)
@@ -629,6 +681,13 @@ u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq)
 {
 	u32 pos;
 
-	div_u64_rem(seq, sb->journal_blocks, &pos);
-	return sb->journal_start + pos;
+	div_u64_rem(seq, sb->journal_blocks[sb->role], &pos);
+	return sb->journal_start[sb->role] + pos;
+}
+
+void fusion_journal_restart(struct fusion_sb *sb)
+{
+	sb->replay_seq += sb->journal_blocks[sb->role];
+	sb->replay_txn += sb->journal_blocks[sb->role];
+	sb->replay_csum = 0;
 }

@@ -16,11 +16,17 @@
 
 #include "dm-fusion-format.h"
 
+#define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
+
 /**
  * struct fusion_sb - a superblock in host order
  *
  * Fields as in struct fusion_super. After fusion_sb_unpack() the geometry is
  * consistent in itself and within self_sectors and peer_sectors.
+ *
+ * A superblock stands for its member: what is said below of a map set, of the journal
+ * and of replay is that of the member whose @role it has. So the slow member's superblock
+ * gives the replica: its log is a journal, its map sets are map sets.
  */
 struct fusion_sb {
 	u8 set_uuid[16];
@@ -42,18 +48,16 @@ struct fusion_sb {
 
 	u32 extent_sectors;
 	u32 nr_lexts;
-	u64 journal_start;
-	u32 journal_blocks;
+	u64 journal_start[FUSION_NR_DEVS];	/* on the slow member: the replica's log */
+	u32 journal_blocks[FUSION_NR_DEVS];
+	u64 map_start[FUSION_NR_DEVS][FUSION_NR_SETS];
 	u32 map_blocks;
-	u64 map_start[2];
-	u64 heat_start;
 	u32 heat_blocks;
-	u32 nr_fast_slots;
+	u64 heat_start;
 	u64 fast_data_start;
+	u32 nr_fast_slots;
 	u32 slow_first_slot;
 	u32 nr_slow_slots;
-	u64 replica_start;
-	u32 replica_blocks;
 	u32 spare_fast;
 	u32 spare_slow;
 
@@ -67,8 +71,6 @@ struct fusion_sb {
 /* Feature bits this code knows. */
 #define FUSION_INCOMPAT_KNOWN	0ULL
 #define FUSION_RO_COMPAT_KNOWN	0ULL
-
-#define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
 
 /* -- map words ----------------------------------------------------------- */
 
@@ -180,7 +182,8 @@ const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blockn
  * @extent_sectors: power of two, FUSION_MIN_EXTENT_SECTORS..FUSION_MAX_EXTENT_SECTORS
  * @why: set on error
  *
- * The slow member's superblock is the same with role, self and peer exchanged:
+ * The slow member's superblock is the same with role, self and peer exchanged, since its
+ * replica is that of an empty set:
  * fusion_sb_for_slow(). Return: 0, -EINVAL, or -ENOSPC if a member is too small.
  */
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
@@ -201,7 +204,7 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
  * @why: set on error
  *
  * Return: 0; -ENODATA: not a superblock of ours at all (no magic); -EILSEQ: ours but
- * corrupt (checksum, wrong place, numbers out of bounds); -EPROTONOSUPPORT: version or
+ * corrupt (checksum, wrong place or copy, numbers out of bounds); -EPROTONOSUPPORT: version or
  * incompat feature of a newer release; -ENOSPC: the device shrank since it was formatted.
  */
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
@@ -227,7 +230,7 @@ u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index);
 
 /**
  * fusion_map_pack() - seal a map block
- * @sb: geometry and set uuid
+ * @sb: geometry, set uuid, member
  * @set: 0 or 1
  * @index: number of the block in the set
  * @generation: of the set
@@ -268,7 +271,7 @@ bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 
 /**
  * fusion_journal_seal() - fill in the header and the checksum
- * @sb: geometry, uuid, epoch
+ * @sb: geometry, uuid, epoch, member
  * @block: the block
  * @seq: its sequence number
  * @txn: number of the transaction
@@ -281,14 +284,24 @@ bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 u32 fusion_journal_seal(const struct fusion_sb *sb, void *block, u64 seq, u64 txn,
 			unsigned int index, unsigned int count, u32 prev_csum);
 
-/* Where block @seq lies, in blocks from the start of the fast member. */
+/* Where block @seq lies, in blocks from the start of the member. */
 u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq);
+
+/**
+ * fusion_journal_restart() - let the journal begin anew beyond whatever its ring may hold
+ * @sb: superblock, to be written next; replay_seq, replay_txn and replay_csum change
+ *
+ * For who has not read the ring: as many blocks as it has, and so at most as many
+ * transactions, can have been written since replay_seq. Nothing of them can be taken for
+ * a part of the new chain, nor for the successor of a gap in it.
+ */
+void fusion_journal_restart(struct fusion_sb *sb);
 
 /**
  * struct fusion_replay - what fusion_replay() needs and finds
  * @sb: the superblock to replay from; blocks of its epoch and of the one before count
  * @read: returns a pointer to the FUSION_BLOCK_SIZE bytes of ring position @pos
- *	(0..journal_blocks - 1), valid until the next call, or NULL if it can't be read
+ *	(0..sb->journal_blocks[sb->role] - 1), valid until the next call, or NULL if it can't be read
  * @apply: called for each record of each whole transaction, in order; all its numbers
  *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
  * @ctx: for both

@@ -20,12 +20,18 @@
  *
  * Slow member ("HDD")
  *
- *	block 0, 8	superblock: identity and generation
- *	replica		room for a copy of both map sets
+ *	block 0, 8	superblock, the same way
+ *	log		ring of transactions, as the journal
+ *	map set 0, 1	as on the fast member, behind the log without a gap
  *	data		slot s lies at byte s * extent size, so an extent in its
  *			home slot has the same offset as its logical address; the
- *			slots below slow_first_slot are the two items above
+ *			slots below slow_first_slot are the items above
  *	tail		at least 1 MiB that never holds data
+ *
+ * The slow member's log and map sets are a replica of the map: what is left of the
+ * set when the fast member is lost. They are built of the same blocks and replayed
+ * by the same rules; the state in the superblock of a member is that of its own
+ * journal and map sets. Nobody reads the replica while the fast member is there.
  *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
@@ -119,8 +125,8 @@ struct fusion_disk_ident {
 /**
  * struct fusion_super - the superblock, on both members
  *
- * Both carry the whole geometry; active_set and everything after it in that
- * group is authoritative on the fast member only.
+ * Both carry the whole geometry. The state is each member's own: on the fast one that of
+ * the map, on the slow one that of the replica.
  */
 struct fusion_super {
 	struct fusion_block_header h;
@@ -147,7 +153,7 @@ struct fusion_super {
 	__le32 nr_lexts;		/* capacity in extents */
 	__le64 journal_start;		/* block on the fast member */
 	__le32 journal_blocks;
-	__le32 map_blocks;		/* of one set */
+	__le32 map_blocks;		/* of one set, on either member */
 	__le64 map_start[2];		/* blocks on the fast member */
 	__le64 heat_start;		/* block on the fast member */
 	__le32 heat_blocks;
@@ -155,13 +161,13 @@ struct fusion_super {
 	__le64 fast_data_start;		/* sector of fast slot 0 */
 	__le32 slow_first_slot;		/* slots below hold no data */
 	__le32 nr_slow_slots;		/* data slots, from slow_first_slot on */
-	__le64 replica_start;		/* block on the slow member */
-	__le32 replica_blocks;
+	__le64 log_start;		/* block on the slow member: log, then both map sets */
+	__le32 log_blocks;
 	__le32 spare_fast;		/* slots that only migration may use */
 	__le32 spare_slow;
 	__le32 pad;
 
-	/* state of the metadata */
+	/* state of the journal and the map sets of this member */
 	__le32 active_set;		/* 0 or 1 */
 	__le32 replay_csum;		/* csum of the journal block before replay_seq */
 	__le64 set_generation;		/* carried by every block of the active set */
@@ -193,7 +199,7 @@ struct fusion_map_block {
 
 /**
  * struct fusion_journal_block - one block of the ring
- * @seq: number of the block since format; it lies at journal_start + seq % blocks
+ * @seq: number of the block since format; it lies at the ring's start + seq % blocks
  * @txn: number of the transaction since format
  * @epoch: of the superblock in force when it was written
  * @index: number of the block in the transaction
@@ -226,7 +232,7 @@ enum fusion_op {
 };
 
 /*
- * @old serves people and salvage; replay needs only @lext, @new and the bitmap.
+ * @old serves people; replay needs only @lext, @new and the bitmap.
  * The bitmap of OPEN has one bit per 4 KiB of the extent, bit 0 of byte 0 first,
  * and is a multiple of 4 bytes long: 4 (64 KiB extents) to 512 bytes (16 MiB).
  */

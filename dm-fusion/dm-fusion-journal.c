@@ -35,7 +35,7 @@
 int fusion_journal_init_state(struct fusion *fs)
 {
 	u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
-	u32 sixteenth = fs->sb.journal_blocks / 16;
+	u32 sixteenth = fs->sb.journal_blocks[FUSION_FAST] / 16;
 	unsigned int i;
 
 	fs->max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
@@ -174,14 +174,14 @@ static int write_packed(struct packer *pk)
 {
 	struct fusion *fs = pk->fs;
 	u64 start = fusion_journal_blocknr(&fs->sb, fs->next_seq);
-	unsigned int first_part = min_t(u64, pk->nr, fs->sb.journal_start +
-					fs->sb.journal_blocks - start);
+	unsigned int first_part = min_t(u64, pk->nr, fs->sb.journal_start[FUSION_FAST] +
+					fs->sb.journal_blocks[FUSION_FAST] - start);
 	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
 	u32 csum = fs->prev_csum;
 	unsigned int i;
 	int r;
 
-	if (WARN_ON_ONCE(fusion_journal_used(fs) + pk->nr > fs->sb.journal_blocks))
+	if (WARN_ON_ONCE(fusion_journal_used(fs) + pk->nr > fs->sb.journal_blocks[FUSION_FAST]))
 		return -ENOSPC;
 	r = flush_slow(pk);
 	if (r)
@@ -193,7 +193,7 @@ static int write_packed(struct packer *pk)
 
 	r = fusion_rw_blocks(fs, FUSION_FAST, opf | REQ_PREFLUSH, start, 0, first_part);
 	if (!r && first_part < pk->nr)
-		r = fusion_rw_blocks(fs, FUSION_FAST, opf, fs->sb.journal_start, first_part,
+		r = fusion_rw_blocks(fs, FUSION_FAST, opf, fs->sb.journal_start[FUSION_FAST], first_part,
 				     pk->nr - first_part);
 	trace_fusion_commit(fs, fs->next_txn, pk->nr, pk->flushed_slow, r);
 	if (r) {
@@ -447,7 +447,7 @@ u32 fusion_journal_used(const struct fusion *fs)
 
 static u32 journal_free(const struct fusion *fs)
 {
-	return fs->sb.journal_blocks - fusion_journal_used(fs);
+	return fs->sb.journal_blocks[FUSION_FAST] - fusion_journal_used(fs);
 }
 
 int fusion_commit_urgent(struct fusion *fs)

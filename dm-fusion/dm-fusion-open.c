@@ -33,7 +33,7 @@ static u32 open_limit(const struct fusion *fs)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(fs->sb.extent_sectors);
-	u32 blocks = fs->sb.journal_blocks / 16;
+	u32 blocks = fs->sb.journal_blocks[FUSION_FAST] / 16;
 
 	return min(FUSION_MAX_OPEN, blocks * (FUSION_JOURNAL_PAYLOAD / record));
 }

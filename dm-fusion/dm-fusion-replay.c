@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: replay of the journal.
+ * dm-fusion: replay of the journal, and of the replica's log.
  *
  * What the ring may hold after a power cut, given that a transaction is not
  * started before the one before it is durable, and that no block from
@@ -47,13 +47,19 @@ struct journal_block {
 	u32 used;
 };
 
+/* The first sequence number that is not in the ring together with replay_seq. */
+static u64 end_of_ring(const struct fusion_sb *sb)
+{
+	return sb->replay_seq + sb->journal_blocks[sb->role];
+}
+
 /* Read the ring where @seq belongs. Return: 0, -EIO, or -ENODATA: no valid block there. */
 static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 {
 	const struct fusion_sb *sb = r->sb;
 	const u64 blocknr = fusion_journal_blocknr(sb, seq);
 
-	j->raw = r->read(r->ctx, blocknr - sb->journal_start);
+	j->raw = r->read(r->ctx, blocknr - sb->journal_start[sb->role]);
 	if (!j->raw) {
 		r->why = "a journal block cannot be read";
 		return -EIO;
@@ -71,7 +77,7 @@ static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 	j->used = le32_to_cpu(j->raw->used);
 	if (fusion_journal_blocknr(sb, j->seq) != blocknr ||
 	    j->index >= j->count || j->index >= j->seq ||
-	    j->count > sb->journal_blocks || j->used > FUSION_JOURNAL_PAYLOAD)
+	    j->count > sb->journal_blocks[sb->role] || j->used > FUSION_JOURNAL_PAYLOAD)
 		return -ENODATA;
 	return 0;
 }
@@ -154,7 +160,7 @@ static int walk_records(struct fusion_replay *r, const struct journal_block *j, 
  */
 static int walk_txn(struct fusion_replay *r, bool apply)
 {
-	const u64 room = r->sb->replay_seq + r->sb->journal_blocks - r->next_seq;
+	const u64 room = end_of_ring(r->sb) - r->next_seq;
 	const char *damage = NULL;
 	u32 count = 1, csum = r->csum, epoch = r->epoch, i;
 	struct journal_block j;
@@ -199,7 +205,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 /* Is every block beyond the chain one that a power cut may leave there? */
 static int search_beyond(struct fusion_replay *r)
 {
-	const u64 end = r->sb->replay_seq + r->sb->journal_blocks;
+	const u64 end = end_of_ring(r->sb);
 	struct journal_block j;
 	u64 seq;
 	int err;

@@ -58,7 +58,7 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	       fs->sb.nr_fast_slots - free_fast, fs->sb.nr_fast_slots,
 	       fs->sb.nr_slow_slots - free_slow, fs->sb.nr_slow_slots,
 	       mapped, fs->sb.nr_lexts,
-	       fs->loaded ? fusion_journal_used(fs) : 0, fs->sb.journal_blocks);
+	       fs->loaded ? fusion_journal_used(fs) : 0, fs->sb.journal_blocks[FUSION_FAST]);
 	DMEMIT(" %llu %llu %llu %llu",
 	       fusion_count_ios(fs, FUSION_FAST, false), fusion_count_ios(fs, FUSION_SLOW, false),
 	       fusion_count_ios(fs, FUSION_FAST, true), fusion_count_ios(fs, FUSION_SLOW, true));

@@ -118,7 +118,7 @@ static int write_map(struct fusion *fs, unsigned int set, u64 generation)
 					fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
 					page_address(fs->buf[i]));
 		r = fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META,
-				     fs->sb.map_start[set] + index, 0, nr);
+				     fs->sb.map_start[FUSION_FAST][set] + index, 0, nr);
 		if (!r)
 			r = fusion_commit_urgent(fs);
 		if (r)
@@ -231,7 +231,7 @@ static int load_failed(struct fusion *fs, int r, const char *what, u64 blocknr, 
 
 static int load_map(struct fusion *fs)
 {
-	u64 start = fs->sb.map_start[fs->sb.active_set];
+	u64 start = fs->sb.map_start[FUSION_FAST][fs->sb.active_set];
 	const char *why = "can't be read";
 	u32 index, i, nr;
 	int r;
@@ -267,13 +267,13 @@ static const void *read_ring(void *ctx, u32 pos)
 	u32 nr;
 
 	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
-		nr = min(fs->sb.journal_blocks - pos, FUSION_BUF_BLOCKS);
+		nr = min(fs->sb.journal_blocks[FUSION_FAST] - pos, FUSION_BUF_BLOCKS);
 		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
-				     fs->sb.journal_start + pos, 0, nr)) {
+				     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
 			/* Only the block asked for matters; its neighbours may be bad. */
 			nr = 1;
 			if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
-					     fs->sb.journal_start + pos, 0, nr)) {
+					     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
 				ring->nr = 0;
 				return NULL;
 			}
@@ -432,7 +432,7 @@ static int make_room(struct fusion *fs)
 	unsigned int dev;
 	int r = 0;
 
-	if (fs->sb.journal_blocks - fusion_journal_used(fs) >= fs->max_commit_blocks)
+	if (fs->sb.journal_blocks[FUSION_FAST] - fusion_journal_used(fs) >= fs->max_commit_blocks)
 		return 0;
 	list_for_each_entry_safe(open, next, &fs->open_lru, lru) {
 		r = fill_holes(fs, open);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a new set: erase what was there, then the empty map, and the superblocks
- * last, the fast member's after the slow one's, since a set is looked at from the
+ * Write a new set: erase what was there, then the empty map and its replica, and the
+ * superblocks last, the fast member's after the slow one's, since a set is looked at from the
  * fast member. Until then neither device is a member, whenever this is interrupted.
  */
 #include <errno.h>
@@ -101,10 +101,10 @@ static u32 pack_map(struct target *t, const struct fusion_sb *sb, u32 first)
 	return n;
 }
 
-/* Write the map, or with @verify compare it with what is there. */
+/* Write the member's map, or with @verify compare it with what is there. */
 static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 {
-	uint64_t start = sb->map_start[sb->active_set] * FUSION_BLOCK_SIZE;
+	uint64_t start = sb->map_start[sb->role][sb->active_set] * FUSION_BLOCK_SIZE;
 	static u32 words[FUSION_MAP_PER_BLOCK];
 	const char *why;
 	u32 i, n;
@@ -175,19 +175,19 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	fusion_sb_for_slow(fast, &sb[SLOW]);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = erase(&t[i], fd[i]);
-	if (!rc)
-		rc = zero(&t[FAST], fast->journal_start * FUSION_BLOCK_SIZE,
-			  (uint64_t)fast->journal_blocks * FUSION_BLOCK_SIZE);
-	if (!rc)
-		rc = empty_map(&t[FAST], fast, false);
-	if (!rc)
-		rc = sync_target(&t[FAST]);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = zero(&t[i], fast->journal_start[i] * FUSION_BLOCK_SIZE,
+			  (uint64_t)fast->journal_blocks[i] * FUSION_BLOCK_SIZE);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = empty_map(&t[i], &sb[i], false);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = sync_target(&t[i]);
 	if (!rc)
 		rc = write_supers(&t[SLOW], &sb[SLOW]);
 	if (!rc)
 		rc = write_supers(&t[FAST], &sb[FAST]);
-	if (!rc)
-		rc = empty_map(&t[FAST], fast, true);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = empty_map(&t[i], &sb[i], true);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = verify_supers(&t[i], &sb[i]);
 	return rc;

@@ -390,6 +390,8 @@ sb() {
 	fast_data_start)	offset=464 size=8 ;;
 	slow_first_slot)	offset=472 size=4 ;;
 	nr_slow_slots)		offset=476 size=4 ;;
+	log_start)		offset=480 size=8 ;;
+	log_blocks)		offset=488 size=4 ;;
 	spare_fast)		offset=492 size=4 ;;
 	spare_slow)		offset=496 size=4 ;;
 	active_set)		offset=504 size=4 ;;

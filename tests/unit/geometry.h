@@ -44,22 +44,28 @@ static inline const char *geometry_wrong(const struct fusion_sb *sb)
 	const u128 fast = sb->role == FUSION_FAST ? sb->self_sectors : sb->peer_sectors;
 	const u128 slow = sb->role == FUSION_FAST ? sb->peer_sectors : sb->self_sectors;
 	const u128 es = sb->extent_sectors;
+	const u128 map_sectors = (u128)sb->map_blocks * 8;
 	const struct area on_fast[] = {
 		area("superblocks", 0, 128),
-		area("journal", (u128)sb->journal_start * 8, (u128)sb->journal_blocks * 8),
-		area("map 0", (u128)sb->map_start[0] * 8, (u128)sb->map_blocks * 8),
-		area("map 1", (u128)sb->map_start[1] * 8, (u128)sb->map_blocks * 8),
+		area("journal", (u128)sb->journal_start[FUSION_FAST] * 8,
+		     (u128)sb->journal_blocks[FUSION_FAST] * 8),
+		area("map 0", (u128)sb->map_start[FUSION_FAST][0] * 8, map_sectors),
+		area("map 1", (u128)sb->map_start[FUSION_FAST][1] * 8, map_sectors),
 		area("heat", (u128)sb->heat_start * 8, (u128)sb->heat_blocks * 8),
 		area("fast data", sb->fast_data_start, sb->nr_fast_slots * es),
 		area("fast tail", fast - 2048, 2048),
 	};
 	const struct area on_slow[] = {
 		area("superblocks", 0, 128),
-		area("replica", (u128)sb->replica_start * 8, (u128)sb->replica_blocks * 8),
+		area("log", (u128)sb->journal_start[FUSION_SLOW] * 8,
+		     (u128)sb->journal_blocks[FUSION_SLOW] * 8),
+		area("replica 0", (u128)sb->map_start[FUSION_SLOW][0] * 8, map_sectors),
+		area("replica 1", (u128)sb->map_start[FUSION_SLOW][1] * 8, map_sectors),
 		area("slow data", sb->slow_first_slot * es, sb->nr_slow_slots * es),
 		area("slow tail", slow - 2048, 2048),
 	};
 	const char *wrong;
+	unsigned int dev;
 
 	if (__builtin_popcount(sb->extent_sectors) != 1 || es < 128 || es > 32768)
 		return "extent size";
@@ -74,14 +80,13 @@ static inline const char *geometry_wrong(const struct fusion_sb *sb)
 		return "head";
 	if (sb->fast_data_start % es)
 		return "alignment";
-	if (sb->journal_blocks < 64 || sb->journal_blocks > 16384)
-		return "journal size";
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		if (sb->journal_blocks[dev] < 64 || sb->journal_blocks[dev] > 16384)
+			return "journal size";
 	if ((u128)sb->map_blocks * 1012 < sb->nr_lexts)
 		return "map size";
 	if ((u128)sb->heat_blocks * 2024 < sb->nr_lexts)
 		return "heat size";
-	if (sb->replica_blocks < (u128)sb->map_blocks * 2)
-		return "replica size";
 	if (sb->spare_fast < 1 || sb->spare_slow < 1 || sb->nr_lexts < 1 ||
 	    (u128)sb->nr_lexts + sb->spare_fast + sb->spare_slow >
 	    (u128)sb->nr_fast_slots + sb->nr_slow_slots ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A journal as a committer would write it, into a ring in memory, with a
- * record of what a replay has to find. For the tests of journal and replay.
+ * A journal as a committer would write it, or a replica's log, in a ring in memory,
+ * with a record of what a replay has to find. For the tests of journal and replay.
  */
 #ifndef RING_H
 #define RING_H
@@ -62,13 +62,21 @@ static inline u8 *ring_block(struct ring *g, u64 seq)
 	return g->block[seq % RING_BLOCKS];
 }
 
+/* Of which member the rings are. */
+static enum fusion_dev ring_dev;
+
 /* An empty journal from @seq on, in a ring full of what was on the disk before. */
 static inline void ring_init(struct ring *g, u32 extent_sectors, u64 seq, u64 seed)
 {
+	struct fusion_sb fast;
+
 	memset(g, 0, sizeof(*g));
 	g->seed = seed;
-	example_sb(&g->sb, 128ULL * extent_sectors, 512ULL * extent_sectors, extent_sectors);
-	g->sb.journal_blocks = RING_BLOCKS;
+	example_sb(&fast, 128ULL * extent_sectors, 512ULL * extent_sectors, extent_sectors);
+	g->sb = fast;
+	if (ring_dev == FUSION_SLOW)
+		fusion_sb_for_slow(&fast, &g->sb);
+	g->sb.journal_blocks[ring_dev] = RING_BLOCKS;
 	g->sb.replay_seq = seq;
 	g->next_seq = seq;
 	g->next_txn = g->sb.replay_txn;

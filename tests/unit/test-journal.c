@@ -87,8 +87,8 @@ static void test_places(void)
 	ring_init(g, 128, 1, 1);
 	for (seq = 0; seq < 3 * RING_BLOCKS; seq++)
 		REQUIRE_EQ(fusion_journal_blocknr(&g->sb, seq),
-			   g->sb.journal_start + seq % RING_BLOCKS);
-	REQUIRE_EQ(fusion_journal_blocknr(&g->sb, (1ULL << 62) + 3), g->sb.journal_start + 3);
+			   g->sb.journal_start[ring_dev] + seq % RING_BLOCKS);
+	REQUIRE_EQ(fusion_journal_blocknr(&g->sb, (1ULL << 62) + 3), g->sb.journal_start[ring_dev] + 3);
 }
 
 /* In the last transaction a flipped bit makes it torn, in one before it is damage. */
@@ -218,6 +218,8 @@ static void test_bounds(void)
 	}
 }
 
+static void test_slow(void);
+
 static const struct unit_test tests[] = {
 	{ "journal: sizes of bitmaps", test_bitmap_sizes },
 	{ "journal: room in a block", test_capacity },
@@ -225,6 +227,18 @@ static const struct unit_test tests[] = {
 	{ "journal: places in the ring", test_places },
 	{ "journal: every single bit flip is found", test_bit_flips },
 	{ "journal: records out of bounds", test_bounds },
+	{ "journal: all of it on the slow member", test_slow },
 };
+
+/* The log of the replica is made of the same blocks. */
+static void test_slow(void)
+{
+	unsigned int i;
+
+	ring_dev = FUSION_SLOW;
+	for (i = 0; tests[i].run != test_slow; i++)
+		tests[i].run();
+	ring_dev = FUSION_FAST;
+}
 
 UNIT_TESTS(tests)

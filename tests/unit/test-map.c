@@ -129,6 +129,10 @@ static void test_map_round_trip(void)
 			REQUIRE(!memcmp(words, back, n * sizeof(u32)));
 
 			/* elsewhere and at other times it does not count */
+			sb.role = FUSION_SLOW;
+			REQUIRE_EQ(fusion_map_unpack(&sb, set, index, GENERATION, block, back,
+						     &why), -EILSEQ);
+			sb.role = FUSION_FAST;
 			REQUIRE_EQ(fusion_map_unpack(&sb, !set, index, GENERATION, block, back,
 						     &why), -EILSEQ);
 			REQUIRE_EQ(fusion_map_unpack(&sb, set, (index + 1) % 3, GENERATION, block,
@@ -200,7 +204,7 @@ static void test_map_mutations(void)
 	REQUIRE_EQ(fusion_map_unpack(&sb, 1, 2, GENERATION, block, back, &why), -EILSEQ); \
 } while (0)
 	REJECTED(d->h.magic = cpu_to_le32(FUSION_MAGIC_HEAT));
-	REJECTED(d->h.blocknr = cpu_to_le64(sb.map_start[0] + 2));
+	REJECTED(d->h.blocknr = cpu_to_le64(sb.map_start[FUSION_FAST][0] + 2));
 	REJECTED(d->h.set_uuid[0] ^= 1);
 	REJECTED(d->generation = cpu_to_le64(GENERATION + (1ULL << 32)));
 	REJECTED(d->index = cpu_to_le32(1));
@@ -255,12 +259,49 @@ static void test_heat(void)
 	REQUIRE_EQ(fusion_heat_unpack(&sb, 1, GENERATION, block, back, &why), -EILSEQ);
 }
 
+/* The replica: the same blocks, in places of the slow member. */
+static void test_replica(void)
+{
+	u32 words[FUSION_MAP_PER_BLOCK], back[FUSION_MAP_PER_BLOCK];
+	u8 block[FUSION_BLOCK_SIZE];
+	struct fusion_sb slow;
+	const char *why = NULL;
+	unsigned int set;
+	u32 index, i;
+	u64 seed = 10;
+
+	setup();
+	fusion_sb_for_slow(&sb, &slow);
+	for (set = 0; set < FUSION_NR_SETS; set++) {
+		for (index = 0; index < slow.map_blocks; index++) {
+			const u64 place = slow.journal_start[FUSION_SLOW] +
+					  slow.journal_blocks[FUSION_SLOW] +
+					  set * slow.map_blocks + index;
+
+			for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
+				words[i] = rnd_word(&seed);
+			fusion_map_pack(&slow, set, index, GENERATION, words, block);
+			REQUIRE_EQ(get_le(block + 8, 8), place);
+			REQUIRE((place + 1) * 8 <=
+				(u64)slow.slow_first_slot * slow.extent_sectors);
+			REQUIRE(!fusion_map_unpack(&slow, set, index, GENERATION, block, back,
+						   &why), "%s", why);
+			REQUIRE(!memcmp(words, back, fusion_map_entries(&slow, index) * 4));
+			REQUIRE_EQ(fusion_map_unpack(&sb, set, index, GENERATION, block, back,
+						     &why), -EILSEQ);
+			REQUIRE_EQ(fusion_map_unpack(&slow, !set, index, GENERATION, block, back,
+						     &why), -EILSEQ);
+		}
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "map: words", test_words },
 	{ "map: sectors of slots", test_slot_sectors },
 	{ "map: round trip", test_map_round_trip },
 	{ "map: every single bit flip is found", test_map_bit_flips },
 	{ "map: numbers out of bounds", test_map_mutations },
+	{ "map: replica on the slow member", test_replica },
 	{ "heat: round trip, bit flips, bounds", test_heat },
 };
 

@@ -14,7 +14,7 @@ static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 exten
 	struct fusion_sb other, back;
 	u8 block[FUSION_BLOCK_SIZE];
 	const char *why = geometry_wrong(sb);
-	u64 lexts = 0, heats = 0, head, spare;
+	u64 lexts = 0, heats = 0, head, spare, log;
 	u32 i;
 	int err;
 
@@ -50,11 +50,19 @@ static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 exten
 	/* Little is wasted: the data reach to the last extent before the tail. */
 	REQUIRE(fast - sb->fast_data_start - used < 2048 + extent);
 	REQUIRE(slow - (u64)(sb->slow_first_slot + sb->nr_slow_slots) * extent < 2048 + extent);
-	head = 128 + sb->journal_blocks * 8ULL + (fast / extent + slow / extent) / 50 + 5 * 8;
+	head = 128 + sb->journal_blocks[FUSION_FAST] * 8ULL +
+	       (fast / extent + slow / extent) / 50 + 5 * 8;
 	REQUIRE(sb->fast_data_start < max(head, 2048ULL) + extent);
-	head = 128 + (fast / extent + slow / extent) / 60 + 5 * 8;
+	log = (fast / extent + slow / extent) / 1012 / 4;
+	log = min(max(log, 64ULL), 4096ULL);
+	head = 128 + log * 8 + (fast / extent + slow / extent) / 60 + 5 * 8;
 	REQUIRE((u64)sb->slow_first_slot * extent < max(head, 2048ULL) + extent);
-	REQUIRE_EQ(sb->journal_blocks, fast < 64 * MIB ? 64 : fast < 4096 * MIB ?
+	REQUIRE(sb->journal_blocks[FUSION_SLOW] >= log);
+	/* the log takes what would be left over before the first slot */
+	if (sb->journal_blocks[FUSION_SLOW] < 16384)
+		REQUIRE_EQ(sb->map_start[FUSION_SLOW][1] + sb->map_blocks,
+			   (u64)sb->slow_first_slot * extent / 8);
+	REQUIRE_EQ(sb->journal_blocks[FUSION_FAST], fast < 64 * MIB ? 64 : fast < 4096 * MIB ?
 				       max(fast / 512, 256ULL) : 16384);
 
 	/* Both members take it, at this size and when they have grown. */
@@ -62,6 +70,7 @@ static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 exten
 	err = fusion_sb_unpack(block, 8, fast, &back, &why);
 	REQUIRE(!err, "%s", why);
 	fusion_sb_for_slow(sb, &other);
+	other.generation++;
 	fusion_sb_pack(&other, 0, block);
 	err = fusion_sb_unpack(block, 0, slow + 1, &back, &why);
 	REQUIRE(!err, "%s", why);

@@ -616,7 +616,7 @@ static void test_forged(void)
 
 			put_le(p, fields[f].size, rnd_below(&saved.seed, 2) ? edge : old + edge);
 		}
-		put_le(block + 8, 8, saved.sb.journal_start + seq % RING_BLOCKS);
+		put_le(block + 8, 8, saved.sb.journal_start[ring_dev] + seq % RING_BLOCKS);
 		if (rnd_below(&saved.seed, 2))
 			put_le(block + offsetof(struct fusion_journal_block, seq), 8, seq);
 		reseal(block);
@@ -637,6 +637,35 @@ static void test_forged(void)
 	}
 	REQUIRE(ok > 500 && refused > 500, "%u %u", ok, refused);
 }
+
+/* Nobody has read the ring: what it holds must be neither believed nor missed. */
+static void test_restart(void)
+{
+	struct ring *g = &ring;
+	u32 round, i;
+
+	for (round = 0; round < 200; round++) {
+		ring_init(g, 128, rnd_below(&g->seed, 1000) + 1, round);
+		live(g, round % 20);
+		if (ring_room(g))
+			torn_commit(g, 1 + rnd_below(&g->seed, min(ring_room(g), 6U)));
+		g->sb.epoch++;
+		fusion_journal_restart(&g->sb);
+		g->next_seq = g->sb.replay_seq;
+		g->next_txn = g->sb.replay_txn;
+		g->csum = g->sb.replay_csum;
+		g->first_txn = g->nr_txns;
+		ring_expect(g, g->nr_txns);
+		for (i = 0; i < 20; i++) {
+			ring_commit(g, 1 + rnd_below(&g->seed, 3));
+			ring_expect(g, g->nr_txns);
+		}
+		torn_commit(g, 3);
+		ring_expect(g, g->nr_txns);
+	}
+}
+
+static void test_slow(void);
 
 static const struct unit_test tests[] = {
 	{ "replay: any history, lap after lap", test_history },
@@ -659,6 +688,19 @@ static const struct unit_test tests[] = {
 	{ "replay: a chain without end", test_endless },
 	{ "replay: bad record, whole or torn", test_bad_record_in_torn },
 	{ "replay: forged headers", test_forged },
+	{ "replay: a chain begun anew", test_restart },
+	{ "replay: all of it on the slow member", test_slow },
 };
+
+/* The log of the replica is a journal like any. */
+static void test_slow(void)
+{
+	unsigned int i;
+
+	ring_dev = FUSION_SLOW;
+	for (i = 0; tests[i].run != test_slow; i++)
+		tests[i].run();
+	ring_dev = FUSION_FAST;
+}
 
 UNIT_TESTS(tests)

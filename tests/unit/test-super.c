@@ -41,8 +41,8 @@ AT(nr_fast_slots, 460);
 AT(fast_data_start, 464);
 AT(slow_first_slot, 472);
 AT(nr_slow_slots, 476);
-AT(replica_start, 480);
-AT(replica_blocks, 488);
+AT(log_start, 480);
+AT(log_blocks, 488);
 AT(spare_fast, 492);
 AT(spare_slow, 496);
 AT(active_set, 504);
@@ -57,6 +57,7 @@ static struct fusion_sb fast_sb(void)
 	struct fusion_sb sb;
 
 	example_sb(&sb, FAST_SECTORS, SLOW_SECTORS, 2048);
+	sb.generation = 1002;
 	return sb;
 }
 
@@ -96,8 +97,6 @@ static void require_same(const struct fusion_sb *a, const struct fusion_sb *b)
 	SAME(fast_data_start);
 	SAME(slow_first_slot);
 	SAME(nr_slow_slots);
-	SAME(replica_start);
-	SAME(replica_blocks);
 	SAME(spare_fast);
 	SAME(spare_slow);
 	SAME(active_set);
@@ -113,6 +112,7 @@ static void test_round_trip(void)
 	u8 block[FUSION_BLOCK_SIZE];
 	const char *why = NULL;
 
+	sb.generation++;
 	fusion_sb_pack(&sb, 8, block);
 	REQUIRE(!fusion_sb_unpack(block, 8, FAST_SECTORS, &back, &why), "%s", why);
 	require_same(&sb, &back);
@@ -121,12 +121,14 @@ static void test_round_trip(void)
 	REQUIRE_EQ(slow.role, FUSION_SLOW);
 	REQUIRE_EQ(slow.self_sectors, SLOW_SECTORS);
 	REQUIRE(!strcmp(slow.self.model, "slow model") && !strcmp(slow.peer.model, "fast model"));
+	slow.generation++;
 	fusion_sb_pack(&slow, 0, block);
 	REQUIRE(!fusion_sb_unpack(block, 0, SLOW_SECTORS, &back, &why), "%s", why);
 	require_same(&slow, &back);
 
 	fusion_sb_for_slow(&slow, &again);
 	again.role = FUSION_FAST;
+	again.generation = sb.generation;
 	require_same(&sb, &again);
 
 	/* a label as long as can be has no NUL on disk, but one in memory */
@@ -165,7 +167,7 @@ static void test_errors(void)
 	const struct fusion_sb sb = fast_sb();
 	struct fusion_super *d;
 	u8 block[FUSION_BLOCK_SIZE];
-	struct fusion_sb back;
+	struct fusion_sb odd, back;
 	const char *why;
 	u64 seed = 4;
 
@@ -177,6 +179,17 @@ static void test_errors(void)
 
 	fusion_sb_pack(&sb, 0, block);
 	REQUIRE_EQ(fusion_sb_unpack(block, 8, FAST_SECTORS, &back, &why), -EILSEQ);
+	/* each generation has its copy */
+	fusion_sb_pack(&sb, 8, block);
+	REQUIRE_EQ(fusion_sb_unpack(block, 8, FAST_SECTORS, &back, &why), -EILSEQ);
+	REQUIRE(strstr(why, "other copy"));
+	odd = sb;
+	odd.generation++;
+	fusion_sb_pack(&odd, 0, block);
+	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), -EILSEQ);
+	fusion_sb_pack(&odd, 8, block);
+	REQUIRE_EQ(fusion_sb_unpack(block, 8, FAST_SECTORS, &back, &why), 0);
+	fusion_sb_pack(&sb, 0, block);
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS - 1, &back, &why), -ENOSPC);
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, 0, &back, &why), -ENOSPC);
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, U64_MAX, &back, &why), 0);
@@ -216,7 +229,6 @@ static void test_limits(void)
 	u8 block[FUSION_BLOCK_SIZE];
 	const char *why = NULL;
 
-	sb.replica_blocks = 2 * sb.map_blocks;
 	sb.spare_fast = 1;
 	sb.spare_slow = sb.nr_slow_slots - 1;
 	sb.nr_lexts = sb.nr_fast_slots;
@@ -264,8 +276,8 @@ static const struct field {
 	FIELD(fast_data_start, false),
 	FIELD(slow_first_slot, false),
 	FIELD(nr_slow_slots, false),
-	FIELD(replica_start, false),
-	FIELD(replica_blocks, false),
+	FIELD(log_start, false),
+	FIELD(log_blocks, false),
 	FIELD(spare_fast, false),
 	FIELD(spare_slow, false),
 	FIELD(active_set, false),
@@ -365,6 +377,7 @@ static void test_mutate_one(void)
 	mutate_one(&sb);
 	mutate_one(&slow);
 	example_sb(&sb, 8192, 8192, 128);
+	sb.generation = 1002;
 	fusion_sb_for_slow(&sb, &slow);
 	mutate_one(&sb);
 	mutate_one(&slow);
@@ -424,7 +437,7 @@ static void test_match(void)
 	MISMATCH(a.peer_uuid[0] ^= 1, -EXDEV);
 	MISMATCH(a.extent_sectors *= 2, -EXDEV);
 	MISMATCH(a.nr_lexts--, -EXDEV);
-	MISMATCH(a.map_start[1]++, -EXDEV);
+	MISMATCH(a.map_start[FUSION_FAST][1]++, -EXDEV);
 	MISMATCH(b.spare_slow++, -EXDEV);
 	MISMATCH(b.self_sectors--, -EXDEV);
 	MISMATCH(b.peer_sectors--, -EXDEV);
