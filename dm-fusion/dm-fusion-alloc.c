@@ -3,15 +3,16 @@
  * dm-fusion: slots.
  *
  * A bit per slot says whether it is taken: by a map word, by a migration under
- * way, by a transaction whose release of it is not final yet (quarantine), or by
- * the metadata (slow slots below slow_first_slot).
+ * way, by a transaction whose release of it is not final yet (quarantine), by the
+ * replica, which may still name it (held), or by the metadata (slow slots below
+ * slow_first_slot).
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
 
 #include "dm-fusion.h"
 
-static u32 nr_slots(const struct fusion *fs, enum fusion_dev dev)
+u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
 {
 	return dev == FUSION_FAST ? fs->sb.nr_fast_slots :
 	       fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
@@ -22,7 +23,7 @@ int fusion_alloc_init(struct fusion *fs)
 	unsigned int dev;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		fs->used[dev] = kvcalloc(BITS_TO_LONGS(nr_slots(fs, dev)), sizeof(long),
+		fs->used[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
 					 GFP_KERNEL);
 		if (!fs->used[dev])
 			return -ENOMEM;
@@ -51,7 +52,7 @@ int fusion_slot_claim(struct fusion *fs, u32 word)
 
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 {
-	u32 nr = nr_slots(fs, dev);
+	u32 nr = fusion_slot_end(fs, dev);
 	bool home = dev == FUSION_SLOW && fusion_slot_valid(&fs->sb, dev, lext);
 	u32 slot;
 

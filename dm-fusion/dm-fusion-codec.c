@@ -584,7 +584,8 @@ int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
 	const struct fusion_map_block *b = block;
 	u32 i;
 
-	*why = fusion_block_check(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
+	*why = fusion_block_check(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index,
+				  block);
 	if (!*why)
 		*why = check_map_block(b, generation, index, count);
 	if (*why)

@@ -301,7 +301,8 @@ void fusion_journal_restart(struct fusion_sb *sb);
  * struct fusion_replay - what fusion_replay() needs and finds
  * @sb: the superblock to replay from; blocks of its epoch and of the one before count
  * @read: returns a pointer to the FUSION_BLOCK_SIZE bytes of ring position @pos
- *	(0..sb->journal_blocks[sb->role] - 1), valid until the next call, or NULL if it can't be read
+ *	(0..sb->journal_blocks[sb->role] - 1), valid until the next call, or NULL if it can't be
+ *	read
  * @apply: called for each record of each whole transaction, in order; all its numbers
  *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
  * @ctx: for both

@@ -33,6 +33,7 @@ void fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
 	fs->nr_mapped--;
 	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
 		   FUSION_OP_UNMAP);
+	fusion_replica_mark(fs, lext);
 	fusion_policy_forget(fs->policy, lext);
 	trace_fusion_unmap(fs, lext, old);
 }
@@ -332,7 +333,8 @@ static u32 first_slot(struct fusion *fs, u32 lext)
 	word = fusion_slot_get(fs, FUSION_FAST, lext, fs->sb.spare_fast);
 	if (!fusion_word_mapped(word))
 		word = fusion_slot_get(fs, FUSION_SLOW, lext, fs->sb.spare_slow);
-	if (fusion_word_mapped(word) || fs->nr_quarantined || fs->in_flight || fs->running->nr)
+	if (fusion_word_mapped(word) || fs->nr_quarantined || fs->in_flight || fs->running->nr ||
+	    fusion_replica_held(fs))
 		return word;
 	word = fusion_slot_get(fs, FUSION_FAST, lext, 1);
 	if (!fusion_word_mapped(word))
@@ -357,10 +359,13 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	}
 	word = first_slot(fs, lext);
 	if (!fusion_word_mapped(word)) {
-		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr;
+		u32 held = fusion_replica_held(fs);
+		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held;
 
 		if (wait)
 			fusion_park(fs, bio, fs->running->nr);
+		if (held)
+			fusion_replica_kick(fs);
 		spin_unlock_irq(&fs->lock);
 		if (!wait) {
 			bio->bi_status = BLK_STS_NOSPC;
@@ -372,6 +377,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	open = fusion_open_new(fs, lext, word);
 	fusion_open_mark_dirty(fs, open);
 	WRITE_ONCE(fs->map[lext], word);
+	fusion_replica_mark(fs, lext);
 	fs->nr_mapped++;
 	crowded = fs->nr_open > fs->max_open / 4 * 3;
 	spin_unlock_irq(&fs->lock);

@@ -32,6 +32,28 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
+int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb)
+{
+	unsigned int i;
+
+	chain->sb = sb;
+	for (i = 0; i < FUSION_BUF_BLOCKS; i++) {
+		chain->buf[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		if (!chain->buf[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void fusion_chain_exit(struct fusion_chain *chain)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_BUF_BLOCKS; i++)
+		if (chain->buf[i])
+			__free_page(chain->buf[i]);
+}
+
 int fusion_journal_init_state(struct fusion *fs)
 {
 	u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
@@ -51,22 +73,14 @@ int fusion_journal_init_state(struct fusion *fs)
 	fs->running = list_first_entry(&fs->free_txns, struct fusion_txn, list);
 	list_del_init(&fs->running->list);
 
-	for (i = 0; i < FUSION_BUF_BLOCKS; i++) {
-		fs->buf[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
-		if (!fs->buf[i])
-			return -ENOMEM;
-	}
-	return 0;
+	return fusion_chain_init(&fs->journal, &fs->sb);
 }
 
 void fusion_journal_exit_state(struct fusion *fs)
 {
 	struct fusion_txn *txn, *next;
-	unsigned int i;
 
-	for (i = 0; i < FUSION_BUF_BLOCKS; i++)
-		if (fs->buf[i])
-			__free_page(fs->buf[i]);
+	fusion_chain_exit(&fs->journal);
 	kvfree(fs->running);
 	list_splice_init(&fs->quarantined, &fs->free_txns);
 	list_for_each_entry_safe(txn, next, &fs->free_txns, list)
@@ -133,10 +147,39 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 
 /* -- writing --------------------------------------------------------------------- */
 
+/* Where the ring wraps, in two bios. */
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
+{
+	const struct fusion_sb *sb = chain->sb;
+	u64 ring = sb->journal_start[sb->role];
+	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
+	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
+	u32 csum = chain->prev_csum;
+	unsigned int i;
+	int r;
+
+	if (WARN_ON_ONCE(nr > fusion_chain_free(chain)))
+		return -ENOSPC;
+	for (i = 0; i < nr; i++)
+		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
+					   chain->next_txn, i, nr, csum);
+
+	r = fusion_rw_blocks(fs, chain, opf | REQ_PREFLUSH, start, 0, first_part);
+	if (!r && first_part < nr)
+		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
+	if (r)
+		return r;
+	chain->prev_csum = csum;
+	WRITE_ONCE(chain->next_seq, chain->next_seq + nr);
+	chain->next_txn++;
+	return 0;
+}
+
 /* The blocks packed so far; belongs to one commit. */
 struct packer {
 	struct fusion *fs;
-	unsigned int nr;	/* blocks in fs->buf, the last one open for records */
+	unsigned int nr;	/* blocks in fs->journal.buf, the last one open for records */
 	bool slow;		/* a record points to the slow member */
 	bool waiters;		/* a flush waits */
 	bool flushed_slow;
@@ -169,42 +212,23 @@ static int flush_slow(struct packer *pk)
 	return r;
 }
 
-/* Write the packed blocks as one transaction; where the ring wraps, in two bios. */
+/* Write the packed blocks as one transaction. */
 static int write_packed(struct packer *pk)
 {
 	struct fusion *fs = pk->fs;
-	u64 start = fusion_journal_blocknr(&fs->sb, fs->next_seq);
-	unsigned int first_part = min_t(u64, pk->nr, fs->sb.journal_start[FUSION_FAST] +
-					fs->sb.journal_blocks[FUSION_FAST] - start);
-	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
-	u32 csum = fs->prev_csum;
-	unsigned int i;
+	u64 txn = fs->journal.next_txn;
 	int r;
 
-	if (WARN_ON_ONCE(fusion_journal_used(fs) + pk->nr > fs->sb.journal_blocks[FUSION_FAST]))
-		return -ENOSPC;
 	r = flush_slow(pk);
 	if (r)
 		return r;
-
-	for (i = 0; i < pk->nr; i++)
-		csum = fusion_journal_seal(&fs->sb, page_address(fs->buf[i]), fs->next_seq + i,
-					   fs->next_txn, i, pk->nr, csum);
-
-	r = fusion_rw_blocks(fs, FUSION_FAST, opf | REQ_PREFLUSH, start, 0, first_part);
-	if (!r && first_part < pk->nr)
-		r = fusion_rw_blocks(fs, FUSION_FAST, opf, fs->sb.journal_start[FUSION_FAST], first_part,
-				     pk->nr - first_part);
-	trace_fusion_commit(fs, fs->next_txn, pk->nr, pk->flushed_slow, r);
+	r = fusion_chain_write(fs, &fs->journal, pk->nr);
+	trace_fusion_commit(fs, txn, pk->nr, pk->flushed_slow, r);
 	if (r) {
 		DMERR("%s: writing the journal failed: %d",
 		      dm_table_device_name(fs->ti->table), r);
 		return r;
 	}
-
-	fs->prev_csum = csum;
-	WRITE_ONCE(fs->next_seq, fs->next_seq + pk->nr);
-	fs->next_txn++;
 	pk->total += pk->nr;
 	pk->nr = 0;
 	pk->slow = false;
@@ -218,14 +242,16 @@ static int next_block(struct packer *pk)
 	if (pk->nr == FUSION_BUF_BLOCKS)
 		r = write_packed(pk);
 	if (!r)
-		fusion_journal_init(page_address(pk->fs->buf[pk->nr++]));
+		fusion_journal_init(page_address(pk->fs->journal.buf[pk->nr++]));
 	return r;
 }
 
 static bool try_add(struct packer *pk, const struct fusion_record *rec)
 {
-	if (!pk->nr || !fusion_journal_add(&pk->fs->sb, page_address(pk->fs->buf[pk->nr - 1]),
-					   rec))
+	struct fusion *fs = pk->fs;
+
+	if (!pk->nr ||
+	    !fusion_journal_add(&fs->sb, page_address(fs->journal.buf[pk->nr - 1]), rec))
 		return false;
 	pk->slow |= slot_on_slow(rec->new);
 	return true;
@@ -315,6 +341,12 @@ static struct fusion_txn *get_free_txn(struct fusion *fs)
 	return txn;
 }
 
+static void set_word(struct fusion *fs, u32 lext, u32 word)
+{
+	WRITE_ONCE(fs->map[lext], word);
+	fusion_replica_mark(fs, lext);
+}
+
 /* The records are durable: now they may be seen. */
 static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *closing)
 {
@@ -323,13 +355,13 @@ static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *c
 
 	for (i = 0; i < txn->nr; i++)
 		if (txn->rec[i].op == FUSION_OP_MOVE)
-			WRITE_ONCE(fs->map[txn->rec[i].lext], txn->rec[i].new);
+			set_word(fs, txn->rec[i].lext, txn->rec[i].new);
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		u32 word = fusion_word_set_state(open->word, FUSION_STABLE);
 
 		list_del(&open->dirty_node);
-		WRITE_ONCE(fs->map[open->lext], word);
+		set_word(fs, open->lext, word);
 		trace_fusion_stable(fs, open->lext, word);
 		fusion_open_close(fs, open);
 	}
@@ -343,7 +375,7 @@ static void revert(struct fusion *fs, struct fusion_txn *txn, struct list_head *
 
 	for (i = 0; i < txn->nr; i++)
 		if (txn->rec[i].op == FUSION_OP_MOVE)
-			WRITE_ONCE(fs->map[txn->rec[i].lext], txn->rec[i].old);
+			set_word(fs, txn->rec[i].lext, txn->rec[i].old);
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		list_del(&open->dirty_node);
@@ -363,7 +395,7 @@ static void complete_waiters(struct bio_list *waiters, int r)
 	}
 }
 
-int fusion_commit(struct fusion *fs)
+int fusion_commit(struct fusion *fs, bool always)
 {
 	struct packer pk = { .fs = fs };
 	struct fusion_txn *txn, *fresh;
@@ -392,6 +424,9 @@ int fusion_commit(struct fusion *fs)
 		r = pack_txn(&pk, txn);
 	if (!r)
 		r = pack_opens(&pk, &dirty, &closing);
+	/* In a ring filled to the last block there is nothing to be overwritten. */
+	if (!r && always && !pk.nr && !pk.total && fusion_chain_free(&fs->journal))
+		r = next_block(&pk);
 	if (!r && pk.nr) {
 		r = write_packed(&pk);
 	} else if (!r && pk.waiters && !pk.total) {
@@ -440,27 +475,17 @@ static bool commit_needed(struct fusion *fs, bool urgent)
 	return needed;
 }
 
-u32 fusion_journal_used(const struct fusion *fs)
-{
-	return READ_ONCE(fs->next_seq) - READ_ONCE(fs->sb.replay_seq);
-}
-
-static u32 journal_free(const struct fusion *fs)
-{
-	return fs->sb.journal_blocks[FUSION_FAST] - fusion_journal_used(fs);
-}
-
 int fusion_commit_urgent(struct fusion *fs)
 {
 	/* The checkpoint's second commit and that of a recovery must still fit. */
-	if (journal_free(fs) < 3 * fs->max_commit_blocks || !commit_needed(fs, true))
+	if (fusion_chain_free(&fs->journal) < 3 * fs->max_commit_blocks || !commit_needed(fs, true))
 		return 0;
-	return fusion_commit(fs);
+	return fusion_commit(fs, false);
 }
 
 bool fusion_journal_short(const struct fusion *fs)
 {
-	return journal_free(fs) < 4 * fs->max_commit_blocks;
+	return fusion_chain_free(&fs->journal) < 4 * fs->max_commit_blocks;
 }
 
 void fusion_do_commit(struct work_struct *work)
@@ -487,7 +512,7 @@ void fusion_do_commit(struct work_struct *work)
 	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
 		fusion_commit_kick(fs);
 	else if (commit_needed(fs, false))
-		fusion_commit(fs);
+		fusion_commit(fs, false);
 
 	/* If that fails as well, the next to load finds out by itself. */
 	if (was_rw && fusion_mode(fs) != FUSION_RW)

@@ -85,7 +85,9 @@ static void release_slots(struct fusion *fs, struct fusion_txn *txn)
 	for (i = 0; i < txn->nr; i++) {
 		discard_slot(fs, txn->rec[i].old);
 		spin_lock_irq(&fs->lock);
-		fusion_slot_put(fs, txn->rec[i].old);
+		/* A promotion was recorded in the replica before it took effect. */
+		fusion_replica_release(fs, txn->rec[i].old,
+				       txn->rec[i].op == FUSION_OP_MOVE);
 		fs->nr_quarantined--;
 		spin_unlock_irq(&fs->lock);
 	}

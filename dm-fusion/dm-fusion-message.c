@@ -159,7 +159,10 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 			return -EROFS;
 		if (dm_suspended(ti))
 			return -EAGAIN;
-		return fusion_checkpoint_wait(fs, false);
+		r = fusion_checkpoint_wait(fs, false);
+		/* If that fails, the replica's own state says so. */
+		fusion_replica_update(fs);
+		return r;
 	}
 	if (argc == 1 && !strcmp(argv[0], "stats"))
 		return fusion_message_stats(fs, result, maxlen);

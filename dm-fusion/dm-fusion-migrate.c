@@ -10,10 +10,13 @@
  *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
  *     (or wait, if LOCKED), so the source holds still;
  *  4. copy, in the order of the slow member;
- *  5. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
- *  6. commit: flushes the copies, makes the MOVEs durable, then applies them and
+ *  5. record promotions in the replica: from here on the slow content is not believed
+ *     (INV7), and nobody waits yet;
+ *  6. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
+ *  7. commit: flushes the copies, makes the MOVEs durable, then applies them and
  *     lets waiting writes go on; the old slots are in quarantine from here;
- *  7. tell the policy.
+ *  8. tell the replica how promotions ended; it learns of demotions soon;
+ *  9. tell the policy.
  *
  * Readers are never held. A writer waits for one commit, or, if its extent had to
  * be LOCKED from the start, for the batch, which is short while others use the
@@ -233,7 +236,7 @@ static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool
 	}
 }
 
-/* Step 5. Return: number of MOVEs recorded. */
+/* Step 6. Return: number of MOVEs recorded. */
 static unsigned int record_jobs(struct fusion *fs, struct job *jobs, unsigned int nr)
 {
 	unsigned int i, recorded = 0;
@@ -283,20 +286,68 @@ static unsigned int record_jobs(struct fusion *fs, struct job *jobs, unsigned in
 	return recorded;
 }
 
+/* Are there too few slow slots for these demotions, but some that an update would free? */
+static bool held_slots_needed(struct fusion *fs, const struct job *jobs, unsigned int nr)
+{
+	unsigned int i, demotions = 0;
+	bool needed;
+
+	for (i = 0; i < nr; i++)
+		demotions += jobs[i].move.to == FUSION_SLOW;
+	spin_lock_irq(&fs->lock);
+	needed = demotions && fs->nr_free[FUSION_SLOW] < demotions + fs->sb.spare_slow &&
+		 fusion_replica_held(fs);
+	spin_unlock_irq(&fs->lock);
+	return needed;
+}
+
+/* Step 5. Return: number of promotions, of which @recs is filled in. */
+static unsigned int announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
+				  struct fusion_record *recs)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		if (jobs[i].copied && jobs[i].move.to == FUSION_FAST && still_ours(fs, &jobs[i]))
+			recs[n++] = (struct fusion_record) {
+				.lext = jobs[i].move.lext,
+				.new = jobs[i].new,
+				.old = jobs[i].old,
+				.op = FUSION_OP_MOVE,
+			};
+	if (!n || !fusion_replica_promote(fs, recs, n))
+		return n;
+
+	for (i = 0; i < nr; i++) {
+		if (jobs[i].copied && jobs[i].move.to == FUSION_FAST) {
+			jobs[i].copied = false;
+			jobs[i].outcome = FUSION_FAILED;
+		}
+	}
+	return 0;
+}
+
 static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
 {
-	unsigned int i;
+	struct fusion_record promotions[BATCH];
+	unsigned int i, recorded, nr_promotions, demoted = 0;
 	int r = 0;
 
+	if (held_slots_needed(fs, jobs, nr))
+		fusion_replica_update(fs);
 	if (start_jobs(fs, jobs, nr, forced)) {
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		copy_jobs(fs, jobs, nr, forced);
-		if (record_jobs(fs, jobs, nr)) {
+		nr_promotions = announce_jobs(fs, jobs, nr, promotions);
+		recorded = record_jobs(fs, jobs, nr);
+		if (recorded)
 			r = fusion_commit_wait(fs);
-			/* Frees the old slots: the next batch counts on them. */
+		if (nr_promotions)
+			fusion_replica_promoted(fs, promotions, nr_promotions);
+		/* Frees the old slots: the next batch counts on them. */
+		if (recorded)
 			flush_work(&fs->reclaim_work);
-		}
 	}
 
 	for (i = 0; i < nr; i++) {
@@ -309,7 +360,7 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 			if (job->move.to == FUSION_FAST)
 				fs->promotions++;
 			else
-				fs->demotions++;
+				demoted++;
 			*cancels(fs, job->move.lext) = 0;
 			break;
 		case FUSION_CANCELLED:
@@ -323,6 +374,9 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 			trace_fusion_move(fs, job->move.lext, job->old, job->new, job->outcome);
 		fusion_policy_done(fs->policy, &job->move, job->outcome);
 	}
+	fs->demotions += demoted;
+	if (demoted)
+		fusion_replica_soon(fs);
 }
 
 /* -- moves on request ------------------------------------------------------------------ */
@@ -443,13 +497,13 @@ static bool run_policy(struct fusion *fs)
 	struct job jobs[BATCH];
 	unsigned int i, n;
 	u64 start = now_ms();
-	u32 duty = READ_ONCE(fs->opt.duty);
+	u32 duty = READ_ONCE(fs->opt.duty), free_slow;
 
 	spin_lock_irq(&fs->lock);
 	env.free_fast = fs->nr_free[FUSION_FAST] -
 			min(fs->nr_free[FUSION_FAST], fs->sb.spare_fast);
-	env.free_slow = fs->nr_free[FUSION_SLOW] -
-			min(fs->nr_free[FUSION_SLOW], fs->sb.spare_slow);
+	free_slow = fs->nr_free[FUSION_SLOW] + fusion_replica_held(fs);
+	env.free_slow = free_slow - min(free_slow, fs->sb.spare_slow);
 	spin_unlock_irq(&fs->lock);
 
 	n = fusion_policy_pick(fs->policy, &env, moves, env.idle ? BATCH : BUSY_BATCH);

@@ -27,13 +27,15 @@ static unsigned int open_bitmap_size(const struct fusion *fs)
 
 /*
  * As many as the ring can record again after a checkpoint within a sixteenth
- * of its size: see the arithmetic in dm-fusion-journal.c.
+ * of its size: see the arithmetic in dm-fusion-journal.c; and the log of the replica
+ * within a quarter.
  */
 static u32 open_limit(const struct fusion *fs)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(fs->sb.extent_sectors);
-	u32 blocks = fs->sb.journal_blocks[FUSION_FAST] / 16;
+	u32 blocks = min(fs->sb.journal_blocks[FUSION_FAST] / 16,
+			 fs->sb.journal_blocks[FUSION_SLOW] / 4);
 
 	return min(FUSION_MAX_OPEN, blocks * (FUSION_JOURNAL_PAYLOAD / record));
 }
@@ -158,6 +160,7 @@ static void set_valid(struct fusion *fs, struct fusion_open *open, u32 first, u3
 		return;
 
 	fusion_open_mark_dirty(fs, open);
+	fusion_replica_mark(fs, open->lext);
 	/* Full ones are soon STABLE; at once if there are many, or first writes wait for one. */
 	if (fusion_open_full(fs, open) &&
 	    (++fs->nr_full >= FUSION_FULL_BATCH || list_empty(&fs->open_free)))
@@ -290,6 +293,7 @@ static void run_discard(struct fusion *fs, struct fusion_open *open, struct bio 
 	if (fusion_open_full(fs, open))
 		fs->nr_full++;
 	fusion_open_mark_dirty(fs, open);
+	fusion_replica_mark(fs, open->lext);
 	fusion_commit_soon(fs);
 }
 

@@ -14,6 +14,7 @@ static const struct fusion_options default_options = {
 	.duty = 25,
 	.idle = 1000,
 	.commit_interval = 1000,
+	.replica_interval = 60,
 };
 
 static int parse_bool(const char *value, bool *result)
@@ -54,6 +55,8 @@ int fusion_set_option(struct fusion *fs, const char *key, const char *value)
 		return parse_u32(value, 0, 60000, &opt->idle);
 	if (!strcmp(key, "commit_interval"))
 		return parse_u32(value, 10, 60000, &opt->commit_interval);
+	if (!strcmp(key, "replica_interval"))
+		return parse_u32(value, 1, 86400, &opt->replica_interval);
 	if (!strcmp(key, "half_life")) {
 		r = parse_u32(value, 1, 604800, &opt->half_life);
 		if (!r && fs->policy)
@@ -117,6 +120,7 @@ unsigned int fusion_emit_options(const struct fusion *fs, bool all, char *result
 		{ "duty", false, opt->duty, def->duty },
 		{ "idle", false, opt->idle, def->idle },
 		{ "commit_interval", false, opt->commit_interval, def->commit_interval },
+		{ "replica_interval", false, opt->replica_interval, def->replica_interval },
 		{ "discard_passdown", true, opt->discard_passdown, def->discard_passdown },
 	};
 	unsigned int i, n = 0, sz = 0;

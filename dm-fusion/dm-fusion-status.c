@@ -2,9 +2,12 @@
 /*
  * dm-fusion: counters, the status line, and the stats message.
  */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
 #include "dm-fusion.h"
 
-#define STATUS_VERSION	1
+#define STATUS_VERSION	2
 
 static const char * const mode_names[] = {
 	[FUSION_RW] = "rw",
@@ -37,19 +40,35 @@ u32 fusion_reserve(const struct fusion *fs)
 	return min(max(fs->sb.nr_fast_slots / 50, four_gib), fs->sb.nr_fast_slots / 10);
 }
 
+/* Seconds since the replica began to be out of date, 0 if it is not. fs->lock held. */
+static u64 replica_age(const struct fusion *fs)
+{
+	const struct fusion_replica *rep = &fs->replica;
+
+	return rep->nr_dirty ? div_u64(ktime_to_ms(ktime_get()) - rep->since_ms, 1000) : 0;
+}
+
+static const char *replica_state(const struct fusion *fs)
+{
+	return fs->read_only ? "-" : fs->replica.failed ? "failed" : "ok";
+}
+
 static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 {
-	u32 free_fast, free_slow, mapped, open, quarantined, in_flight;
+	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty;
 	u32 spare = fs->sb.spare_fast;
 	unsigned int sz = 0;
+	u64 age;
 
 	spin_lock_irq(&fs->lock);
 	free_fast = fs->nr_free[FUSION_FAST];
-	free_slow = fs->nr_free[FUSION_SLOW];
+	free_slow = fs->nr_free[FUSION_SLOW] + fs->replica.nr_held;
 	mapped = fs->nr_mapped;
 	open = fs->nr_open;
 	quarantined = fs->nr_quarantined;
 	in_flight = fs->in_flight;
+	dirty = fs->replica.nr_dirty;
+	age = replica_age(fs);
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -58,7 +77,8 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	       fs->sb.nr_fast_slots - free_fast, fs->sb.nr_fast_slots,
 	       fs->sb.nr_slow_slots - free_slow, fs->sb.nr_slow_slots,
 	       mapped, fs->sb.nr_lexts,
-	       fs->loaded ? fusion_journal_used(fs) : 0, fs->sb.journal_blocks[FUSION_FAST]);
+	       fs->loaded ? fusion_chain_used(&fs->journal) : 0,
+	       fs->sb.journal_blocks[FUSION_FAST]);
 	DMEMIT(" %llu %llu %llu %llu",
 	       fusion_count_ios(fs, FUSION_FAST, false), fusion_count_ios(fs, FUSION_SLOW, false),
 	       fusion_count_ios(fs, FUSION_FAST, true), fusion_count_ios(fs, FUSION_SLOW, true));
@@ -66,6 +86,7 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	       fs->promotions, fs->demotions, fs->cancelled, in_flight, open, quarantined,
 	       fs->commits, fs->checkpoints, fs->slow_flushes,
 	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
+	DMEMIT(" %s %u %llu", replica_state(fs), dirty, age);
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -96,7 +117,13 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
+	const struct fusion_replica *rep = &fs->replica;
 	unsigned int sz = 0;
+	u64 age;
+
+	spin_lock_irq(&fs->lock);
+	age = replica_age(fs);
+	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("reads_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, false));
 	DMEMIT("reads_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, false));
@@ -113,5 +140,11 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("open_limit %u\n", fs->max_open);
 	DMEMIT("generation %llu\n", fs->sb.generation);
 	DMEMIT("epoch %u\n", fs->sb.epoch);
+	DMEMIT("replica_dirty %u\n", READ_ONCE(rep->nr_dirty));
+	DMEMIT("replica_age %llu\n", age);
+	DMEMIT("replica_held %u\n", READ_ONCE(rep->nr_held));
+	DMEMIT("replica_writes %llu\n", rep->writes);
+	DMEMIT("replica_sets %llu\n", rep->sets);
+	DMEMIT("replica_errors %llu\n", rep->errors);
 	return 1;
 }

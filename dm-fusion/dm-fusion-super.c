@@ -8,6 +8,8 @@
  * the second commit makes the last of them durable before the superblock, which
  * names the set and the place to replay from, is written.
  *
+ * The replica on the slow member has its own: see dm-fusion-replica.c.
+ *
  * Bitmaps of OPEN extents are not in the set. The second commit records all of
  * them again, so replay finds each after the place it starts from.
  */
@@ -31,10 +33,10 @@ static int rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf_t opf,
 	return r;
 }
 
-int fusion_rw_blocks(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr)
 {
-	return rw_pages(fs, fs->dev[dev]->bdev, opf, blocknr, fs->buf + first, nr);
+	return rw_pages(fs, fs->dev[chain->sb->role]->bdev, opf, blocknr, chain->buf + first, nr);
 }
 
 /* -- superblocks --------------------------------------------------------------- */
@@ -88,19 +90,20 @@ out:
 	return best;
 }
 
-/* Uses fs->buf[0]. */
-static int super_write(struct fusion *fs, enum fusion_dev dev, const struct fusion_sb *sb)
+int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
+		       const struct fusion_sb *sb)
 {
 	u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
 	int r;
 
-	fusion_sb_pack(sb, blocknr, page_address(fs->buf[0]));
-	r = fusion_rw_blocks(fs, dev, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
+	fusion_sb_pack(sb, blocknr, page_address(chain->buf[0]));
+	r = fusion_rw_blocks(fs, chain,
+			     REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
 			     blocknr, 0, 1);
 	if (r)
 		DMERR("%s: writing the superblock of the %s device failed: %d",
 		      dm_table_device_name(fs->ti->table),
-		      dev == FUSION_FAST ? "fast" : "slow", r);
+		      sb->role == FUSION_FAST ? "fast" : "slow", r);
 	return r;
 }
 
@@ -116,8 +119,8 @@ static int write_map(struct fusion *fs, unsigned int set, u64 generation)
 		for (i = 0; i < nr; i++)
 			fusion_map_pack(&fs->sb, set, index + i, generation,
 					fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
-					page_address(fs->buf[i]));
-		r = fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META,
+					page_address(fs->journal.buf[i]));
+		r = fusion_rw_blocks(fs, &fs->journal, REQ_OP_WRITE | REQ_META,
 				     fs->sb.map_start[FUSION_FAST][set] + index, 0, nr);
 		if (!r)
 			r = fusion_commit_urgent(fs);
@@ -130,7 +133,7 @@ static int write_map(struct fusion *fs, unsigned int set, u64 generation)
 /* Best effort: without it the policy learns anew. The last page of the buffer is scratch. */
 static void write_heat(struct fusion *fs, u64 generation)
 {
-	u16 *heat = page_address(fs->buf[FUSION_BUF_BLOCKS - 1]);
+	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	u32 index, i, j, nr;
 
 	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
@@ -141,9 +144,9 @@ static void write_heat(struct fusion *fs, u64 generation)
 			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
 				heat[j] = fusion_policy_heat(fs->policy, first + j);
 			fusion_heat_pack(&fs->sb, index + i, generation, heat,
-					 page_address(fs->buf[i]));
+					 page_address(fs->journal.buf[i]));
 		}
-		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META,
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_WRITE | REQ_META,
 				     fs->sb.heat_start + index, 0, nr)) {
 			DMWARN("%s: heat could not be saved",
 			       dm_table_device_name(fs->ti->table));
@@ -154,11 +157,12 @@ static void write_heat(struct fusion *fs, u64 generation)
 
 static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 {
+	bool new_epoch = epoch != fs->sb.epoch;
 	struct fusion_open *open;
 	struct fusion_sb *sb = &fs->sb_next;
 	int r;
 
-	r = fusion_commit(fs);
+	r = fusion_commit(fs, false);
 	if (r)
 		return r;
 
@@ -167,9 +171,9 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 	sb->generation = fs->sb.generation + 1;
 	sb->set_generation = sb->generation;
 	sb->epoch = epoch;
-	sb->replay_seq = fs->next_seq;
-	sb->replay_txn = fs->next_txn;
-	sb->replay_csum = fs->prev_csum;
+	sb->replay_seq = fs->journal.next_seq;
+	sb->replay_txn = fs->journal.next_txn;
+	sb->replay_csum = fs->journal.prev_csum;
 	sb->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
 	if (clean)
 		sb->flags |= FUSION_SB_CLEAN;
@@ -185,18 +189,18 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 		if (!open->closed)
 			fusion_open_mark_dirty(fs, open);
 	spin_unlock_irq(&fs->lock);
-	r = fusion_commit(fs);
+	r = fusion_commit(fs, new_epoch);
 	if (r)
 		goto out;
 
 	if (clean)
 		write_heat(fs, sb->set_generation);
 	/* Its preflush covers the set. */
-	r = super_write(fs, FUSION_FAST, sb);
+	r = fusion_super_write(fs, &fs->journal, sb);
 	if (!r && clean) {
 		/* Of a closed set either copy is enough: make them the same. */
 		sb->generation++;
-		r = super_write(fs, FUSION_FAST, sb);
+		r = fusion_super_write(fs, &fs->journal, sb);
 	}
 	if (r)
 		goto out;
@@ -238,12 +242,14 @@ static int load_map(struct fusion *fs)
 
 	for (index = 0; index < fs->sb.map_blocks; index += nr) {
 		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
-		r = fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META, start + index, 0, nr);
+		r = fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META, start + index, 0,
+				     nr);
 		if (r)
 			return load_failed(fs, r, "map", start + index, why);
 		for (i = 0; i < nr; i++) {
 			r = fusion_map_unpack(&fs->sb, fs->sb.active_set, index + i,
-					      fs->sb.set_generation, page_address(fs->buf[i]),
+					      fs->sb.set_generation,
+					      page_address(fs->journal.buf[i]),
 					      fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
 					      &why);
 			if (r)
@@ -268,11 +274,11 @@ static const void *read_ring(void *ctx, u32 pos)
 
 	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
 		nr = min(fs->sb.journal_blocks[FUSION_FAST] - pos, FUSION_BUF_BLOCKS);
-		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
 				     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
 			/* Only the block asked for matters; its neighbours may be bad. */
 			nr = 1;
-			if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+			if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
 					     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
 				ring->nr = 0;
 				return NULL;
@@ -281,7 +287,7 @@ static const void *read_ring(void *ctx, u32 pos)
 		ring->pos = pos;
 		ring->nr = nr;
 	}
-	return page_address(fs->buf[pos - ring->pos]);
+	return page_address(fs->journal.buf[pos - ring->pos]);
 }
 
 static int apply_record(void *ctx, const struct fusion_record *rec)
@@ -321,9 +327,9 @@ static int load_journal(struct fusion *fs)
 		      replay.why ?: "more OPEN extents than there can be");
 		return r;
 	}
-	fs->next_seq = replay.next_seq;
-	fs->next_txn = replay.next_txn;
-	fs->prev_csum = replay.csum;
+	fs->journal.next_seq = replay.next_seq;
+	fs->journal.next_txn = replay.next_txn;
+	fs->journal.prev_csum = replay.csum;
 	if (replay.nr_records && !(fs->sb.flags & FUSION_SB_CLEAN))
 		DMINFO("%s: recovered, %llu journal records replayed",
 		       dm_table_device_name(fs->ti->table), replay.nr_records);
@@ -369,7 +375,7 @@ static int check_map(struct fusion *fs)
 
 static void load_heat(struct fusion *fs)
 {
-	u16 *heat = page_address(fs->buf[FUSION_BUF_BLOCKS - 1]);
+	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	const char *why;
 	u32 index, i, j, nr;
 
@@ -377,14 +383,14 @@ static void load_heat(struct fusion *fs)
 		return;
 	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
 		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
-		if (fusion_rw_blocks(fs, FUSION_FAST, REQ_OP_READ | REQ_META,
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
 				     fs->sb.heat_start + index, 0, nr))
 			return;
 		for (i = 0; i < nr; i++) {
 			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
 
 			if (fusion_heat_unpack(&fs->sb, index + i, fs->sb.set_generation,
-					       page_address(fs->buf[i]), heat, &why))
+					       page_address(fs->journal.buf[i]), heat, &why))
 				continue;
 			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
 				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
@@ -432,7 +438,7 @@ static int make_room(struct fusion *fs)
 	unsigned int dev;
 	int r = 0;
 
-	if (fs->sb.journal_blocks[FUSION_FAST] - fusion_journal_used(fs) >= fs->max_commit_blocks)
+	if (fusion_chain_free(&fs->journal) >= fs->max_commit_blocks)
 		return 0;
 	list_for_each_entry_safe(open, next, &fs->open_lru, lru) {
 		r = fill_holes(fs, open);
@@ -444,42 +450,27 @@ static int make_room(struct fusion *fs)
 	return r;
 }
 
-/* Write the epoch into the older superblock copy of the slow member. */
-static int tell_slow(struct fusion *fs, u32 epoch)
-{
-	struct fusion_sb *slow = &fs->sb_next;
-	const char *why;
-	int r;
-
-	r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
-	if (r) {
-		DMERR("%s: slow device: %s", dm_table_device_name(fs->ti->table), why);
-		return r;
-	}
-	slow->epoch = epoch;
-	slow->generation++;
-	return super_write(fs, FUSION_SLOW, slow);
-}
-
 /*
  * A new epoch: whatever else is in the ring can't be taken for its transactions. The
  * commits of this checkpoint still belong to the old one, since it is the old
- * superblock that counts until the new one is written. The slow member learns of the
- * epoch first, so it is at most one ahead.
+ * superblock that counts until the new one is written. The second of them is written even
+ * if it has nothing to say, for what may lie in its place: a transaction that was torn, or
+ * could not be read, and is whole the next time. The slow member learns of the epoch
+ * first, so it is at most one ahead; with the new replica in the other copy, either copy
+ * is enough.
  */
 static int start_epoch(struct fusion *fs)
 {
 	u32 epoch = fs->sb.epoch + 1;
 	int r;
 
-	r = tell_slow(fs, epoch);
+	r = fusion_replica_epoch(fs, epoch);
 	if (!r)
 		r = make_room(fs);
 	if (!r)
 		r = checkpoint(fs, epoch, false);
-	/* And its other copy, so that either is enough. */
 	if (!r)
-		r = tell_slow(fs, epoch);
+		fusion_replica_start(fs);
 	return r;
 }
 
@@ -493,7 +484,7 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 	if (sb->flags == fs->sb.flags)
 		return 0;
 	sb->generation++;
-	r = super_write(fs, FUSION_FAST, sb);
+	r = fusion_super_write(fs, &fs->journal, sb);
 	if (!r) {
 		fs->sb.generation = sb->generation;
 		fs->sb.flags = sb->flags;
@@ -503,7 +494,7 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 
 int fusion_load(struct fusion *fs, bool read_only)
 {
-	struct fusion_sb *slow = &fs->sb_next;
+	struct fusion_sb *slow = &fs->replica.sb;
 	const char *why;
 	int r;
 

@@ -22,6 +22,8 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 		WRITE_ONCE(fs->mode, mode);
 		fs->needs_check = true;
 		fusion_unpark(fs);
+		/* The fast member may be dying: let the other one know all there is. */
+		fusion_replica_kick(fs);
 	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 	if (!worse)
@@ -123,12 +125,15 @@ static int alloc_workqueues(struct fusion *fs)
 	fs->deferred_wq = alloc_ordered_workqueue("fusion-io", WQ_MEM_RECLAIM);
 	fs->commit_wq = alloc_ordered_workqueue("fusion-commit", WQ_MEM_RECLAIM);
 	fs->reclaim_wq = alloc_ordered_workqueue("fusion-reclaim", WQ_MEM_RECLAIM);
+	fs->replica.wq = alloc_ordered_workqueue("fusion-replica", WQ_MEM_RECLAIM);
 	fs->move_wq = alloc_ordered_workqueue("fusion-move", WQ_MEM_RECLAIM);
-	if (!fs->deferred_wq || !fs->commit_wq || !fs->reclaim_wq || !fs->move_wq)
+	if (!fs->deferred_wq || !fs->commit_wq || !fs->reclaim_wq || !fs->replica.wq ||
+	    !fs->move_wq)
 		return -ENOMEM;
 	INIT_WORK(&fs->deferred_work, fusion_do_deferred);
 	INIT_DELAYED_WORK(&fs->commit_work, fusion_do_commit);
 	INIT_WORK(&fs->reclaim_work, fusion_do_reclaim);
+	INIT_DELAYED_WORK(&fs->replica.work, fusion_do_replica);
 	return 0;
 }
 
@@ -136,6 +141,8 @@ static void free_workqueues(struct fusion *fs)
 {
 	if (fs->move_wq)
 		destroy_workqueue(fs->move_wq);
+	if (fs->replica.wq)
+		destroy_workqueue(fs->replica.wq);
 	if (fs->reclaim_wq)
 		destroy_workqueue(fs->reclaim_wq);
 	if (fs->commit_wq)
@@ -169,6 +176,7 @@ static void destroy(struct fusion *fs)
 	bioset_exit(&fs->meta_bs);
 	fusion_open_exit(fs);
 	fusion_journal_exit_state(fs);
+	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);
 	if (fs->epochs_ready)
 		fusion_epochs_exit(fs);
@@ -198,6 +206,8 @@ static int allocate(struct fusion *fs)
 		r = fusion_journal_init_state(fs);
 	if (!r)
 		r = fusion_open_init(fs);
+	if (!r)
+		r = fusion_replica_init(fs);
 	if (!r)
 		r = fusion_migrate_init(fs);
 	if (!r)
@@ -304,9 +314,11 @@ static int fusion_preresume(struct dm_target *ti)
 
 	if (fs->load_error)
 		return fs->load_error;
-	if (fs->loaded)
+	if (fs->loaded) {
+		fusion_replica_resume(fs);
 		return fusion_mode(fs) == FUSION_RW ?
 		       fusion_super_flags(fs, 0, FUSION_SB_CLEAN) : 0;
+	}
 
 	fs->loaded = true;
 	fs->read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
@@ -354,6 +366,7 @@ static void fusion_postsuspend(struct dm_target *ti)
 		fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
+	fusion_replica_stop(fs, fusion_mode(fs) == FUSION_RW);
 }
 
 /* -- limits ------------------------------------------------------------------------------- */

@@ -118,6 +118,25 @@ TRACE_EVENT(fusion_checkpoint,
 		  MINOR(__entry->dev), __entry->generation, __entry->clean, __entry->error)
 );
 
+TRACE_EVENT(fusion_replica,
+	TP_PROTO(struct fusion *fs, u64 txn, u64 generation, int error),
+	TP_ARGS(fs, txn, generation, error),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, txn)
+		__field(u64, generation)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->dev = fusion_trace_dev(fs);
+		__entry->txn = txn;
+		__entry->generation = generation;
+		__entry->error = error;
+	),
+	TP_printk("%d:%d next txn %llu set generation %llu error %d", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), __entry->txn, __entry->generation, __entry->error)
+);
+
 TRACE_EVENT(fusion_reclaim,
 	TP_PROTO(struct fusion *fs, u32 records),
 	TP_ARGS(fs, records),

@@ -46,6 +46,13 @@
  * quarantined with it: they become free only after its commit and a drain that
  * began after that.
  *
+ * Replica (dm-fusion-replica.c)
+ *
+ * The slow member carries a copy of the map, for the day the fast one is lost. It is
+ * written in the background, and nobody who writes or flushes waits for it. Slow slots
+ * that were released are held, after their quarantine, until the replica durably does
+ * not name them (INV6); a promotion is recorded there before it takes effect (INV7).
+ *
  * Invariants
  * ----------
  *
@@ -55,22 +62,30 @@
  * INV4  A flush is acknowledged only when the data on both members, and the map
  *       that finds it, are durable.
  * INV5  Every number read from disk is bounded before use (dm-fusion-codec.c).
+ * INV6  No slow slot is given to another extent while the durable replica names it.
+ * INV7  The durable replica does not say slow of an extent whose durable map says fast,
+ *	 unless it does not know yet of a first write or discard.
  *
  * Locks
  * -----
  *
- * fs->drain_mutex	one drain at a time
- *   fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
- *			of bios; taken by end_io only for OPEN extents
+ * replica.mutex		one update of the replica at a time; the mover holds it from the
+ *			record of promotions until their commit has ended
+ *   fs->drain_mutex	one drain at a time
+ *     fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
+ *			of bios, what the replica has to learn; taken by end_io only for
+ *			OPEN extents
  *
  * Map words are written under fs->lock, except COPYING -> STABLE and the mover's
  * steps, which are cmpxchg() and may happen without it; so holders of fs->lock
  * use cmpxchg() on STABLE and COPYING words too.
  *
  * Work items: deferred_work (ordered), commit_work (ordered), move_work (ordered),
- * reclaim_work. The mover may wait for a commit and a drain; the committer may
- * wait for a drain, in reclaim_work (when all transactions await one); the worker
- * waits for memory pools only; nobody waits for the mover but presuspend and messages.
+ * reclaim_work, replica_work. The mover may wait for a commit, a drain and the replica;
+ * the committer may wait for a drain, in reclaim_work (when all transactions await one);
+ * the worker waits for memory pools only; replica_work for the mover's commit; nobody
+ * waits for the mover but presuspend and messages, and nobody who serves a bio waits for
+ * the replica.
  */
 #ifndef DM_FUSION_H
 #define DM_FUSION_H
@@ -122,6 +137,7 @@ struct fusion_options {
 	u32 duty;		/* percent */
 	u32 idle;		/* ms */
 	u32 commit_interval;	/* ms */
+	u32 replica_interval;	/* seconds */
 };
 
 /* Counters; per CPU, because map() may not share a cache line. */
@@ -201,6 +217,83 @@ struct fusion_open {
 struct fusion_epoch {
 	struct percpu_ref ref;
 	struct completion drained;	/* @ref has gone to zero after it was killed */
+};
+
+/**
+ * struct fusion_chain - the journal of a member, or the replica's log
+ * @sb: superblock of the member: places, epoch, start of the chain
+ * @next_seq: number of the next block
+ * @next_txn: number of the next transaction
+ * @prev_csum: checksum of block next_seq - 1
+ * @buf: for the blocks of the next transaction
+ *
+ * Belongs to the committer (fs->journal), or to who holds replica.mutex.
+ */
+struct fusion_chain {
+	struct fusion_sb *sb;
+	u64 next_seq;
+	u64 next_txn;
+	u32 prev_csum;
+	struct page *buf[FUSION_BUF_BLOCKS];
+};
+
+/**
+ * struct fusion_replica - the copy of the map on the slow member
+ * @mutex: held by who writes it
+ * @log: its log; @log.sb is @sb
+ * @sb: the slow member's superblock, as it was last written
+ * @next: the one being written
+ * @unsure: @next could not be written, or perhaps it could
+ * @restart: nobody has read the log: where its chain ends is not known
+ * @stale: what it says is not all known: it takes a whole map set to put that right
+ * @nr: blocks in @log.buf, the last one open for records
+ * @keep: blocks of the log kept free for OPEN extents and promotions
+ * @backoff_ms: pause after a failure
+ * @retry_ms: ktime before which it is not tried again
+ *
+ * Protected by fs->lock:
+ * @active: updates are wanted
+ * @busy: an update is under way
+ * @failed: the last update was not successful
+ * @cur: which of @held takes new slots; the other one is what the update under way frees
+ * @held: slow slots that are not used but may be named by the replica
+ * @nr_held: bits set in both
+ * @dirty: extents whose words, or bitmaps, are not those of the replica
+ * @nr_dirty: bits set in @dirty
+ * @since_ms: ktime since when some are, 0: never
+ * @due_ms: ktime for which @work is queued, or U64_MAX
+ * @writes: transactions written
+ * @sets: map sets written
+ * @errors: updates that failed
+ */
+struct fusion_replica {
+	struct mutex mutex;	/* see "Locks" above */
+	struct fusion_chain log;
+	struct fusion_sb sb;
+	struct fusion_sb next;
+	bool unsure;
+	bool restart;
+	bool stale;
+	unsigned int nr;
+	u32 keep;
+	u32 backoff_ms;
+	u64 retry_ms;
+
+	bool active;
+	bool busy;
+	bool failed;
+	u8 cur;
+	unsigned long *held[2];
+	u32 nr_held;
+	unsigned long *dirty;
+	u32 nr_dirty;
+	u64 since_ms;
+	u64 due_ms;
+	u64 writes;
+	u64 sets;
+	u64 errors;
+	struct delayed_work work;
+	struct workqueue_struct *wq;
 };
 
 /* Per bio. */
@@ -285,13 +378,12 @@ struct fusion {
 	struct workqueue_struct *commit_wq;
 
 	/* committer only */
-	u64 next_seq;
-	u64 next_txn;
-	u32 prev_csum;
+	struct fusion_chain journal;
 	u32 max_commit_blocks;
-	struct page *buf[FUSION_BUF_BLOCKS];
 	struct fusion_sb sb_next;	/* scratch of checkpoint and load */
 	u64 slow_flushes;
+
+	struct fusion_replica replica;	/* dm-fusion-replica.c */
 
 	/* OPEN extents, dm-fusion-open.c, under lock */
 	struct hlist_head open_hash[1 << FUSION_OPEN_HASH_BITS];
@@ -491,13 +583,41 @@ int fusion_slot_claim(struct fusion *fs, u32 word);
  */
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep);
 
-/* Free a slot that no map word, no bio and no transaction knows. */
+/* Free a slot that no map word, no bio and no transaction knows, and that is not held. */
 void fusion_slot_put(struct fusion *fs, u32 word);
+
+/* Slots of @dev with their numbers below this. */
+u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev);
 
 /* dm-fusion-journal.c */
 
 int fusion_journal_init_state(struct fusion *fs);
 void fusion_journal_exit_state(struct fusion *fs);
+
+/* Allocate the buffer of a chain, or free it. */
+int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb);
+void fusion_chain_exit(struct fusion_chain *chain);
+
+/**
+ * fusion_chain_write() - write a transaction
+ * @fs: device
+ * @chain: journal or log; its position moves on if it succeeds
+ * @nr: blocks packed in @chain->buf
+ *
+ * The member is flushed before. Context: process, sleeps. Return: 0 or a negative errno.
+ */
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
+
+/* Blocks of the ring in use, and those free. */
+static inline u32 fusion_chain_used(const struct fusion_chain *chain)
+{
+	return READ_ONCE(chain->next_seq) - READ_ONCE(chain->sb->replay_seq);
+}
+
+static inline u32 fusion_chain_free(const struct fusion_chain *chain)
+{
+	return chain->sb->journal_blocks[chain->sb->role] - fusion_chain_used(chain);
+}
 
 /* Has the running transaction room for @nr more records? fs->lock held. */
 bool fusion_log_room(const struct fusion *fs, u32 nr);
@@ -517,15 +637,17 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
 void fusion_do_commit(struct work_struct *work);
 
-/* Blocks of the ring in use, and whether a checkpoint must come first. */
-u32 fusion_journal_used(const struct fusion *fs);
+/* Must a checkpoint come first? */
 bool fusion_journal_short(const struct fusion *fs);
 
 /* Commit if someone waits for it and the ring allows. Context: the committer. */
 int fusion_commit_urgent(struct fusion *fs);
 
-/* Commit now. Context: the committer. Return: 0 or a negative errno, then mode is RO. */
-int fusion_commit(struct fusion *fs);
+/*
+ * Commit now; @always writes a transaction even if it is empty. Context: the committer.
+ * Return: 0 or a negative errno, then mode is RO.
+ */
+int fusion_commit(struct fusion *fs, bool always);
 
 /* dm-fusion-super.c */
 
@@ -553,20 +675,85 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 /* Write a checkpoint. Context: the committer. */
 int fusion_checkpoint(struct fusion *fs, bool clean);
 
+/* Write a superblock to its copy on its member. Uses the first page of @chain's buffer. */
+int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
+		       const struct fusion_sb *sb);
+
 /**
- * fusion_rw_blocks() - read or write metadata blocks from or to fs->buf
+ * fusion_rw_blocks() - read or write metadata blocks of a member
  * @fs: device
- * @dev: member
+ * @chain: says which member; its buffer is used
  * @opf: REQ_OP_READ or REQ_OP_WRITE with flags
  * @blocknr: first block
- * @first: first page of fs->buf
+ * @first: first page of the buffer
  * @nr: blocks, @first + @nr at most FUSION_BUF_BLOCKS
  *
- * Context: process, sleeps; fs->buf belongs to the committer, and to fusion_load()
- * before the committer first runs. Return: 0 or a negative errno.
+ * Context: process, sleeps; who owns the chain, or fusion_load() before the committer
+ * first runs. Return: 0 or a negative errno.
  */
-int fusion_rw_blocks(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr);
+
+/* dm-fusion-replica.c */
+
+int fusion_replica_init(struct fusion *fs);
+void fusion_replica_exit(struct fusion *fs);
+
+/* The replica has to learn of an extent: its word has changed, or its bitmap. fs->lock held. */
+void fusion_replica_mark(struct fusion *fs, u32 lext);
+
+/* Write it now, in the background. fs->lock held. */
+void fusion_replica_kick(struct fusion *fs);
+
+/* Write it within a second, in the background. Takes fs->lock itself; any context. */
+void fusion_replica_soon(struct fusion *fs);
+
+/**
+ * fusion_replica_release() - free a slot that is durably released and drained
+ * @fs: device
+ * @word: the slot
+ * @known: the replica durably does not name it
+ *
+ * It is held first if the replica may name it (INV6). fs->lock held.
+ */
+void fusion_replica_release(struct fusion *fs, u32 word, bool known);
+
+/* Slow slots that an update of the replica will free, if it can be written. fs->lock held. */
+static inline u32 fusion_replica_held(const struct fusion *fs)
+{
+	return fs->replica.failed ? 0 : fs->replica.nr_held;
+}
+
+void fusion_do_replica(struct work_struct *work);
+
+/* Bring it up to date and free what was held. Sleeps. Return: 0 or a negative errno. */
+int fusion_replica_update(struct fusion *fs);
+
+/**
+ * fusion_replica_promote() - record moves to the fast member before they take effect
+ * @fs: device
+ * @recs: MOVE records
+ * @nr: their number, of one batch
+ *
+ * Context: the mover. Return: 0, then fusion_replica_promoted() must follow when the moves
+ * have been committed, or were not; or a negative errno: they must not take effect.
+ */
+int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
+			   unsigned int nr);
+void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
+			     unsigned int nr);
+
+/* Write a new epoch into the older superblock copy of the slow member. */
+int fusion_replica_epoch(struct fusion *fs, u32 epoch);
+
+/* Replace the replica by one of the map as it was loaded. Before any user I/O. */
+void fusion_replica_start(struct fusion *fs);
+
+/* Write the last update and, if @clean, mark it as such. No I/O is in flight. Sleeps. */
+void fusion_replica_stop(struct fusion *fs, bool clean);
+
+/* After fusion_replica_stop(): it is going to be out of date again. Sleeps. */
+void fusion_replica_resume(struct fusion *fs);
 
 /* dm-fusion-open.c; fs->lock held unless said otherwise */
 

@@ -325,7 +325,7 @@ void kmsg_reason(int fd, char *buf, size_t size);
 
 /* -- status-parse.c ----------------------------------------------------------------------- */
 
-#define STATUS_VERSION		1
+#define STATUS_VERSION		2
 #define STATUS_MAX_OPTIONS	32
 
 struct fusion_status {
@@ -339,6 +339,8 @@ struct fusion_status {
 	uint64_t open, quarantined;
 	uint64_t commits, checkpoints, slow_flushes;
 	uint64_t reserve_free, reserve;
+	char replica[8];	/* ok, failed, - */
+	uint64_t replica_dirty, replica_age;
 	unsigned int nr_options;
 	struct {
 		char key[24];

@@ -97,6 +97,12 @@ const char *parse_status(const char *line, struct fusion_status *st)
 			return "bad counter";
 	if (!next_pair(&p, &st->reserve_free, &st->reserve))
 		return "bad reserve";
+	if (!next_word(&p, st->replica, sizeof(st->replica)) ||
+	    (strcmp(st->replica, "ok") && strcmp(st->replica, "failed") &&
+	     strcmp(st->replica, "-")) ||
+	    !next_number(&p, ' ', &st->replica_dirty) ||
+	    !next_number(&p, ' ', &st->replica_age))
+		return "bad replica";
 	why = parse_options(&p, st);
 	if (why)
 		return why;

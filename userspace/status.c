@@ -120,6 +120,19 @@ static const char *option_value(const struct fusion_status *st, const char *key)
 	return "?";
 }
 
+/* How much would be lost of what the slow member holds, if the fast one were. */
+static void print_replica(const struct fusion_status *st)
+{
+	if (!strcmp(st->replica, "-"))
+		return;
+	printf("replica  %s", !strcmp(st->replica, "ok") ? "" : "FAILED, see dmesg; ");
+	if (st->replica_dirty)
+		printf("%" PRIu64 " extents behind, for %" PRIu64 " s\n", st->replica_dirty,
+		       st->replica_age);
+	else
+		printf("up to date\n");
+}
+
 static void print_text(const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
@@ -147,6 +160,7 @@ static void print_text(const struct set *set)
 	printf("journal  %" PRIu64 " of %" PRIu64 " blocks, %" PRIu64 " commits, %" PRIu64
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
+	print_replica(st);
 }
 
 /* Counters start again when a set is reopened. */
@@ -220,11 +234,14 @@ static struct json_object *set_json(const struct set *set)
 		{ "commits", st->commits },
 		{ "checkpoints", st->checkpoints },
 		{ "slow_flushes", st->slow_flushes },
+		{ "replica_dirty", st->replica_dirty },
+		{ "replica_age", st->replica_age },
 	};
 
 	json_add_str(o, "name", set->m.name);
 	json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
 	json_add_str(o, "mode", st->mode);
+	json_add_str(o, "replica", st->replica);
 	json_object_object_add(o, "needs_check", json_object_new_boolean(st->needs_check));
 	json_object_object_add(o, "suspended", json_object_new_boolean(set->m.suspended));
 	json_object_object_add(o, "fast", member_json(set, FAST));

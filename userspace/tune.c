@@ -23,6 +23,7 @@ static const struct key {
 	{ "duty", PERCENT, 1, 100 },
 	{ "idle", MILLISECONDS, 0, 60000 },
 	{ "commit_interval", MILLISECONDS, 10, 60000 },
+	{ "replica_interval", SECONDS, 1, 86400 },
 	{ "discard_passdown", SWITCH, 0, 1 },
 };
 
@@ -105,7 +106,8 @@ static int parse_setting(const char *word, const struct fusion_status *st, char 
 			break;
 	if (k == keys + NR_KEYS)
 		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, "
-			    "duty, idle, commit_interval or discard_passdown");
+			    "duty, idle, commit_interval, replica_interval or "
+			    "discard_passdown");
 	value++;
 	if (k->unit == SWITCH) {
 		if (strcmp(value, "on") && strcmp(value, "off"))

@@ -663,7 +663,7 @@ test_set() {
 	a_set
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
 	expect 2 "frob=1: no such key; choose migration, reserve, half_life, duty, idle, \
-commit_interval or discard_passdown" fusionctl set pair frob=1
+commit_interval, replica_interval or discard_passdown" fusionctl set pair frob=1
 	expect 2 "migration=maybe: neither on nor off; write migration=on or migration=off" \
 		fusionctl set pair migration=maybe
 	for word in half_life=0 half_life=8d half_life=x half_life=500ms half_life=; do

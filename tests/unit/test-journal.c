@@ -88,7 +88,8 @@ static void test_places(void)
 	for (seq = 0; seq < 3 * RING_BLOCKS; seq++)
 		REQUIRE_EQ(fusion_journal_blocknr(&g->sb, seq),
 			   g->sb.journal_start[ring_dev] + seq % RING_BLOCKS);
-	REQUIRE_EQ(fusion_journal_blocknr(&g->sb, (1ULL << 62) + 3), g->sb.journal_start[ring_dev] + 3);
+	REQUIRE_EQ(fusion_journal_blocknr(&g->sb, (1ULL << 62) + 3),
+		   g->sb.journal_start[ring_dev] + 3);
 }
 
 /* In the last transaction a flipped bit makes it torn, in one before it is damage. */

@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the copy of the map on the slow member.
+ *
+ * It is a journal (the log) and two map sets, as on the fast member, and what it says is
+ * the map of some moment that may be replica_interval seconds ago. It is never read while
+ * the fast member is there: an activation replaces it. So it may fail without harm to the
+ * set, and nobody who serves a bio waits for it.
+ *
+ * An update goes through these steps:
+ *
+ *  1. turn to the other bitmap of held slots: what is held until now is what it can free;
+ *  2. record all extents that are marked dirty, with their words of now, in the log. The
+ *     bit is cleared before the word is read, under fs->lock, and set after the word is
+ *     changed, so none is missed. The log is written with PREFLUSH: the data the words
+ *     point to, and that of the bits in the bitmaps, is durable before;
+ *  3. if the log has no room, or it is not known what the replica says, write the
+ *     inactive map set instead, record in the log what has changed meanwhile, and write the
+ *     superblock that names the set and the place in the log;
+ *  4. free the slots of step 1. No word named them at that step, none can get to name them
+ *     while they are held, and the replica does not know older words any more (INV6).
+ *
+ * The mover records promotions at the end of an update, and keeps the mutex until they are
+ * committed, so that no other update says again that they lie on the slow member (INV7).
+ *
+ * A map set has no bitmaps. OPEN extents are unmapped there, and stay dirty, so that they
+ * are recorded in the log behind the place the superblock names: in step 3 before it is
+ * written, but for the first set of an activation, which does not know where the log ends.
+ *
+ * Log arithmetic: an update leaves @keep blocks free, enough to record all OPEN extents, and
+ * one block of promotions. At most a quarter of the log is for OPEN extents, by
+ * open_limit(). So step 3 finds room for them, and after it, too.
+ *
+ * After an error all is stale: the next attempt, after a pause, writes a map set. What was
+ * held stays so. Whether the transaction or the superblock of an attempt is on the disk does
+ * not matter for the former, as what it says was true; the latter is written again first.
+ */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+#define SOON_MS		1000U
+#define MAX_BACKOFF_MS	60000U
+/* Words of a bitmap looked at under one lock. */
+#define HELD_CHUNK	512U
+
+static u64 now_ms(void)
+{
+	return ktime_to_ms(ktime_get());
+}
+
+int fusion_replica_init(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u32 open = sizeof(struct fusion_journal_record) +
+		   fusion_bitmap_bytes(fs->sb.extent_sectors);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		rep->held[i] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, FUSION_SLOW)),
+					sizeof(long), GFP_KERNEL);
+		if (!rep->held[i])
+			return -ENOMEM;
+	}
+	rep->dirty = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
+	if (!rep->dirty)
+		return -ENOMEM;
+	mutex_init(&rep->mutex);
+	/* The blocks of the OPEN extents, one that may be begun, one of promotions. */
+	rep->keep = DIV_ROUND_UP(fs->max_open, FUSION_JOURNAL_PAYLOAD / open) + 2;
+	rep->due_ms = U64_MAX;
+	return fusion_chain_init(&rep->log, &rep->sb);
+}
+
+void fusion_replica_exit(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	fusion_chain_exit(&rep->log);
+	kvfree(rep->dirty);
+	kvfree(rep->held[1]);
+	kvfree(rep->held[0]);
+}
+
+/* -- what it has to learn ------------------------------------------------------- */
+
+/* Let the work run in @ms, or earlier if it is queued for that. fs->lock held. */
+static void schedule_update(struct fusion *fs, u64 ms)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u64 due = now_ms() + ms;
+
+	if (!rep->active || due >= rep->due_ms)
+		return;
+	rep->due_ms = due;
+	mod_delayed_work(rep->wq, &rep->work, msecs_to_jiffies(ms));
+}
+
+static u64 interval_ms(const struct fusion *fs)
+{
+	return (u64)READ_ONCE(fs->opt.replica_interval) * MSEC_PER_SEC;
+}
+
+void fusion_replica_mark(struct fusion *fs, u32 lext)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	if (__test_and_set_bit(lext, rep->dirty))
+		return;
+	if (!rep->nr_dirty++)
+		rep->since_ms = now_ms();
+	schedule_update(fs, interval_ms(fs));
+}
+
+static void unmark(struct fusion *fs, u32 lext)
+{
+	if (__test_and_clear_bit(lext, fs->replica.dirty))
+		fs->replica.nr_dirty--;
+}
+
+void fusion_replica_kick(struct fusion *fs)
+{
+	schedule_update(fs, 0);
+}
+
+void fusion_replica_soon(struct fusion *fs)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	schedule_update(fs, SOON_MS);
+	spin_unlock_irqrestore(&fs->lock, flags);
+}
+
+/* -- held slots --------------------------------------------------------------------- */
+
+void fusion_replica_release(struct fusion *fs, u32 word, bool known)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	if (fusion_word_dev(word) == FUSION_FAST || known ||
+	    (!rep->nr_dirty && !rep->busy && !rep->failed)) {
+		fusion_slot_put(fs, word);
+		return;
+	}
+	if (!WARN_ON_ONCE(__test_and_set_bit(fusion_word_slot(word), rep->held[rep->cur])))
+		rep->nr_held++;
+	schedule_update(fs, interval_ms(fs));
+}
+
+/* Free what was held before the update, or go on holding it. */
+static void end_held(struct fusion *fs, bool free)
+{
+	struct fusion_replica *rep = &fs->replica;
+	size_t words = BITS_TO_LONGS(fusion_slot_end(fs, FUSION_SLOW)), i, end;
+	unsigned long *old = rep->held[!rep->cur], *cur = rep->held[rep->cur];
+
+	for (i = 0; i < words; ) {
+		end = min_t(size_t, words, i + HELD_CHUNK);
+		spin_lock_irq(&fs->lock);
+		for (; i < end; i++) {
+			u32 nr = hweight_long(old[i]);
+
+			if (!nr)
+				continue;
+			if (free) {
+				fs->used[FUSION_SLOW][i] &= ~old[i];
+				fs->nr_free[FUSION_SLOW] += nr;
+				rep->nr_held -= nr;
+			} else {
+				cur[i] |= old[i];
+			}
+			old[i] = 0;
+		}
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+}
+
+/* Nobody knows what the replica names: hold all slots that are free. Nothing else runs yet. */
+static void hold_free_slots(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u32 end = fusion_slot_end(fs, FUSION_SLOW);
+
+	/* Exact to the bit: end_held() counts them. */
+	bitmap_set(rep->held[rep->cur], 0, end);
+	bitmap_andnot(rep->held[rep->cur], rep->held[rep->cur], fs->used[FUSION_SLOW], end);
+	bitmap_set(fs->used[FUSION_SLOW], 0, end);
+	rep->nr_held = fs->nr_free[FUSION_SLOW];
+	fs->nr_free[FUSION_SLOW] = 0;
+}
+
+/* -- the log ------------------------------------------------------------------------ */
+
+static int write_log(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r;
+
+	if (!rep->nr)
+		return 0;
+	r = fusion_chain_write(fs, &rep->log, rep->nr);
+	rep->nr = 0;
+	if (!r)
+		rep->writes++;
+	return r;
+}
+
+/* Begin a block. Return: 0, an error, or -ENOSPC if no more than @keep would be left. */
+static int next_block(struct fusion *fs, u32 keep)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r;
+
+	if (rep->nr + keep >= fusion_chain_free(&rep->log))
+		return -ENOSPC;
+	if (rep->nr == FUSION_BUF_BLOCKS) {
+		r = write_log(fs);
+		if (r)
+			return r;
+	}
+	fusion_journal_init(page_address(rep->log.buf[rep->nr++]));
+	return 0;
+}
+
+static bool try_add(struct fusion_replica *rep, const struct fusion_record *rec)
+{
+	return rep->nr &&
+	       fusion_journal_add(&rep->sb, page_address(rep->log.buf[rep->nr - 1]), rec);
+}
+
+/* Take a dirty extent into the log. Return: false if the block has no room. */
+static bool try_add_dirty(struct fusion *fs, u32 lext)
+{
+	struct fusion_record rec = { .lext = lext, .old = FUSION_WORD_UNMAPPED };
+	struct fusion_open *open;
+	bool added = true;
+
+	spin_lock_irq(&fs->lock);
+	if (test_bit(lext, fs->replica.dirty)) {
+		rec.new = fusion_word_on_disk(READ_ONCE(fs->map[lext]));
+		rec.op = FUSION_OP_STABLE;
+		if (!fusion_word_mapped(rec.new)) {
+			rec.op = FUSION_OP_UNMAP;
+		} else if (fusion_word_state(rec.new) == FUSION_OPEN) {
+			open = fusion_open_find(fs, lext);
+			rec.op = FUSION_OP_OPEN;
+			rec.bitmap = open->bitmap;
+		}
+		added = try_add(&fs->replica, &rec);
+		if (added)
+			unmark(fs, lext);
+	}
+	spin_unlock_irq(&fs->lock);
+	return added;
+}
+
+/*
+ * Record what is dirty, as far as @keep blocks stay free. The last transaction is left
+ * in the buffer. Return: 0, an error, or -ENOSPC: there is more.
+ */
+static int log_dirty(struct fusion *fs, u32 keep)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u32 lext = 0;
+	int r;
+
+	for (;;) {
+		lext = find_next_bit(rep->dirty, fs->sb.nr_lexts, lext);
+		if (lext >= fs->sb.nr_lexts)
+			return 0;
+		if (try_add_dirty(fs, lext)) {
+			lext++;
+			continue;
+		}
+		r = next_block(fs, keep);
+		if (r)
+			return r;
+		cond_resched();
+	}
+}
+
+static int log_records(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < nr; i++) {
+		while (!try_add(&fs->replica, &recs[i])) {
+			r = next_block(fs, 0);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* -- the map sets ------------------------------------------------------------------- */
+
+/* The words of block @index as the set has them; what it can't say stays dirty. */
+static void take_words(struct fusion *fs, u32 index, u32 *words)
+{
+	u32 first = index * FUSION_MAP_PER_BLOCK, i;
+
+	spin_lock_irq(&fs->lock);
+	for (i = 0; i < fusion_map_entries(&fs->sb, index); i++) {
+		u32 word = READ_ONCE(fs->map[first + i]);
+
+		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
+			fusion_replica_mark(fs, first + i);
+			word = FUSION_WORD_UNMAPPED;
+		} else {
+			unmark(fs, first + i);
+		}
+		words[i] = word;
+	}
+	spin_unlock_irq(&fs->lock);
+}
+
+/* The last page of the buffer is scratch. */
+static int write_map(struct fusion *fs, const struct fusion_sb *sb)
+{
+	struct fusion_chain *log = &fs->replica.log;
+	u32 *words = page_address(log->buf[FUSION_BUF_BLOCKS - 1]);
+	u32 index, i, nr;
+	int r;
+
+	for (index = 0; index < sb->map_blocks; index += nr) {
+		nr = min(sb->map_blocks - index, FUSION_BUF_BLOCKS - 1);
+		for (i = 0; i < nr; i++) {
+			take_words(fs, index + i, words);
+			fusion_map_pack(sb, sb->active_set, index + i, sb->set_generation, words,
+					page_address(log->buf[i]));
+		}
+		r = fusion_rw_blocks(fs, log, REQ_OP_WRITE | REQ_META,
+				     sb->map_start[FUSION_SLOW][sb->active_set] + index, 0, nr);
+		if (r)
+			return r;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Write rep->next. Its preflush covers the map set. */
+static int write_super(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r;
+
+	rep->unsure = true;
+	r = fusion_super_write(fs, &rep->log, &rep->next);
+	if (!r) {
+		rep->unsure = false;
+		rep->sb = rep->next;
+	}
+	return r;
+}
+
+static int write_set(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	struct fusion_sb *sb = &rep->next;
+	int r;
+
+	rep->nr = 0;
+	*sb = rep->sb;
+	sb->active_set = !sb->active_set;
+	sb->generation++;
+	sb->set_generation = sb->generation;
+	sb->flags &= ~FUSION_SB_CLEAN;
+	if (rep->restart) {
+		fusion_journal_restart(sb);
+	} else {
+		sb->replay_seq = rep->log.next_seq;
+		sb->replay_txn = rep->log.next_txn;
+		sb->replay_csum = rep->log.prev_csum;
+	}
+
+	r = write_map(fs, sb);
+	if (!r && !rep->restart) {
+		r = log_dirty(fs, 0);
+		if (!r || r == -ENOSPC)
+			r = write_log(fs);
+	}
+	if (!r)
+		r = write_super(fs);
+	if (r)
+		return r;
+
+	if (rep->restart) {
+		rep->restart = false;
+		rep->log.next_seq = sb->replay_seq;
+		rep->log.next_txn = sb->replay_txn;
+		rep->log.prev_csum = sb->replay_csum;
+	}
+	rep->stale = false;
+	rep->sets++;
+	return 0;
+}
+
+/* -- updates -------------------------------------------------------------------------- */
+
+/* Would the log take longer to write than a map set, or not have room at all? */
+static bool set_is_shorter(const struct fusion *fs)
+{
+	const u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
+
+	return READ_ONCE(fs->replica.nr_dirty) / per_block > fs->sb.map_blocks;
+}
+
+static int write_replica(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r = 0;
+
+	rep->nr = 0;
+	if (rep->unsure)
+		r = write_super(fs);
+	if (r)
+		return r;
+	if (!rep->stale && !set_is_shorter(fs))
+		r = log_dirty(fs, rep->keep);
+	else
+		r = -ENOSPC;
+	if (r == -ENOSPC) {
+		r = write_set(fs);
+		if (!r)
+			r = log_dirty(fs, rep->keep);
+		/* So much has changed meanwhile: the rest is for the next time. */
+		if (r == -ENOSPC) {
+			fusion_replica_soon(fs);
+			r = 0;
+		}
+	}
+	if (!r)
+		r = log_records(fs, recs, nr);
+	if (!r)
+		r = write_log(fs);
+	return r;
+}
+
+/* What becomes of an update that has been tried. */
+static void end_update(struct fusion *fs, int r, u64 started)
+{
+	struct fusion_replica *rep = &fs->replica;
+	bool changed;
+
+	if (r) {
+		rep->stale = true;
+		rep->backoff_ms = clamp(2 * rep->backoff_ms, SOON_MS, MAX_BACKOFF_MS);
+		rep->retry_ms = now_ms() + rep->backoff_ms;
+	} else {
+		rep->backoff_ms = 0;
+	}
+	end_held(fs, !r);
+
+	spin_lock_irq(&fs->lock);
+	changed = rep->failed != !!r;
+	rep->failed = r;
+	rep->errors += !!r;
+	rep->busy = false;
+	if (!r)
+		rep->since_ms = started;
+	if (rep->nr_dirty || rep->nr_held)
+		schedule_update(fs, r ? rep->backoff_ms : interval_ms(fs));
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+
+	trace_fusion_replica(fs, rep->log.next_txn, rep->sb.set_generation, r);
+	if (!changed)
+		return;
+	if (r)
+		DMERR("%s: replica of the map: can't be written (%d): no promotions",
+		      dm_table_device_name(fs->ti->table), r);
+	else
+		DMINFO("%s: replica of the map: written again",
+		       dm_table_device_name(fs->ti->table));
+	dm_table_event(fs->ti->table);
+}
+
+/* The mutex is held. */
+static int update(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u64 started = now_ms();
+	int r;
+
+	if (fs->read_only)
+		return -EROFS;
+	spin_lock_irq(&fs->lock);
+	rep->due_ms = U64_MAX;
+	if (rep->failed && started < rep->retry_ms) {
+		schedule_update(fs, rep->retry_ms - started);
+		spin_unlock_irq(&fs->lock);
+		return -EIO;
+	}
+	rep->busy = true;
+	rep->cur = !rep->cur;
+	spin_unlock_irq(&fs->lock);
+
+	r = write_replica(fs, recs, nr);
+	end_update(fs, r, started);
+	return r;
+}
+
+int fusion_replica_update(struct fusion *fs)
+{
+	int r;
+
+	mutex_lock(&fs->replica.mutex);
+	/* A message may come late: nothing is written after fusion_replica_stop(). */
+	r = READ_ONCE(fs->replica.active) ? update(fs, NULL, 0) : -EAGAIN;
+	mutex_unlock(&fs->replica.mutex);
+	return r;
+}
+
+void fusion_do_replica(struct work_struct *work)
+{
+	fusion_replica_update(container_of(work, struct fusion, replica.work.work));
+}
+
+/* -- promotions ------------------------------------------------------------------------- */
+
+int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
+			   unsigned int nr)
+	__acquires(&fs->replica.mutex)
+{
+	int r;
+
+	mutex_lock(&fs->replica.mutex);
+	r = update(fs, recs, nr);
+	if (r)
+		mutex_unlock(&fs->replica.mutex);
+	return r;
+}
+
+void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
+			     unsigned int nr)
+	__releases(&fs->replica.mutex)
+{
+	bool false_alarm = false;
+	unsigned int i;
+
+	spin_lock_irq(&fs->lock);
+	for (i = 0; i < nr; i++) {
+		if (fusion_word_on_disk(READ_ONCE(fs->map[recs[i].lext])) == recs[i].new) {
+			unmark(fs, recs[i].lext);
+		} else {
+			fusion_replica_mark(fs, recs[i].lext);
+			false_alarm = true;
+		}
+	}
+	if (false_alarm)
+		schedule_update(fs, SOON_MS);
+	spin_unlock_irq(&fs->lock);
+	mutex_unlock(&fs->replica.mutex);
+}
+
+/* -- beginning and end --------------------------------------------------------------------- */
+
+int fusion_replica_epoch(struct fusion *fs, u32 epoch)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->next = rep->sb;
+	rep->next.epoch = epoch;
+	rep->next.generation++;
+	return write_super(fs);
+}
+
+void fusion_replica_start(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->restart = true;
+	rep->stale = true;
+	hold_free_slots(fs);
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(rep->active, true);
+	spin_unlock_irq(&fs->lock);
+	fusion_replica_update(fs);
+}
+
+void fusion_replica_stop(struct fusion *fs, bool clean)
+{
+	struct fusion_replica *rep = &fs->replica;
+	unsigned int copy;
+
+	if (fs->read_only)
+		return;
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(rep->active, false);
+	spin_unlock_irq(&fs->lock);
+	cancel_delayed_work_sync(&rep->work);
+
+	mutex_lock(&rep->mutex);
+	rep->retry_ms = 0;
+	if (!update(fs, NULL, 0) && !rep->nr_dirty && clean) {
+		rep->next = rep->sb;
+		rep->next.flags |= FUSION_SB_CLEAN;
+		/* Of a closed set either copy is enough: make them the same. */
+		for (copy = 0; copy < 2; copy++) {
+			rep->next.generation++;
+			if (write_super(fs))
+				break;
+		}
+	}
+	mutex_unlock(&rep->mutex);
+}
+
+void fusion_replica_resume(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	if (fs->read_only)
+		return;
+	mutex_lock(&rep->mutex);
+	if (rep->sb.flags & FUSION_SB_CLEAN) {
+		rep->next = rep->sb;
+		rep->next.flags &= ~FUSION_SB_CLEAN;
+		rep->next.generation++;
+		if (write_super(fs))
+			rep->stale = true;
+	}
+	mutex_unlock(&rep->mutex);
+
+	spin_lock_irq(&fs->lock);
+	rep->due_ms = U64_MAX;
+	WRITE_ONCE(rep->active, true);
+	if (rep->nr_dirty || rep->nr_held || rep->stale)
+		schedule_update(fs, SOON_MS);
+	spin_unlock_irq(&fs->lock);
+}

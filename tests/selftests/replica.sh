@@ -1,0 +1,349 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The slow member knows where everything is, as soon and as exactly as promised: what is
+# read here is read off the raw member.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/replica
+NEVER=86400
+
+# begin [OPTION VALUE]...: a set of 64 KiB extents, two thirds of it written
+begin() {
+	[[ $FAST ]] || members 16 32
+	stale "$SLOW"
+	format --extent-size 64K
+	FAST_EXTENTS=$(($(sb nr_fast_slots) - $(sb spare_fast)))
+	WRITTEN=$((FAST_EXTENTS + 200))
+	fusion replica migration off "$@"
+	dd if=/dev/urandom of="$SET" bs=64k count=$WRITTEN oflag=direct conv=fsync status=none
+	# the replica is up to date
+	msg replica checkpoint
+	assert synced
+}
+
+# synced: nothing is left for the replica to learn
+synced() {
+	[[ $(status replica replica replica_dirty) == "ok 0" ]]
+}
+
+assert() {
+	"$@" || fail "not so: $*"
+}
+
+# stat KEY: from the message
+stat() {
+	msg replica stats | sed -n "s/^$1 //p"
+}
+
+# header DEV KEY: from what the superblock says
+header() {
+	fusion-replica "$1" | sed -n "1s/.* $2 \([^ ]*\).*/\1/p"
+}
+
+# recorded DEV: extent, member and slot of all that are mapped, as is on the disk
+recorded() {
+	fusion-replica "$1" | sed 1d | cut -d ' ' -f 1-3
+}
+
+# recorded_on SLOW|FAST FIRST COUNT: how many of these extents the replica has there
+recorded_on() {
+	recorded "$SLOW" | awk -v on="$1" -v first="$2" -v end=$(($2 + $3)) \
+		'$1 >= first && $1 < end && $2 == on { n++ } END { print n + 0 }'
+}
+
+# agrees: the replica says what the kernel knows
+agrees() {
+	places replica | grep -v ' -$' >"$TMP/kernel"
+	recorded "$SLOW" >"$TMP/recorded"
+	diff "$TMP/kernel" "$TMP/recorded" >"$TMP/said" ||
+		fail "kernel and replica differ: $(head -n 5 "$TMP/said" | xargs)"
+}
+
+# both members say the same, to the valid block, when a set is closed
+test_clean_close() {
+	local i
+	begin replica_interval $NEVER
+	for i in 1 2 3; do
+		# open extents, fast and slow; moved ones, and gone ones
+		blkdiscard -o $((i * 20 * 65536)) -l $((10 * 65536)) "$SET"
+		put_direct "$SET" 101 $((i * 20 * 65536 + 8192)) 8192
+		put_direct "$SET" 101 $(((WRITTEN + i) * 65536 + 4096)) 16384
+		msg replica demote 100-110 >/dev/null
+		msg replica promote $((WRITTEN - 10 * i))-$((WRITTEN - 1)) >/dev/null
+		close replica
+		fusion-replica "$FAST" | sed 1d >"$TMP/fast"
+		fusion-replica "$SLOW" | sed 1d >"$TMP/slow"
+		diff "$TMP/fast" "$TMP/slow" >"$TMP/said" ||
+			fail "members differ after close $i: $(head -n 4 "$TMP/said" | xargs)"
+		at_least "open extents" "$(grep -c open "$TMP/slow")" 2
+		same "clean" "$(header "$FAST" clean) $(header "$SLOW" clean)" "1 1"
+		same "epoch" "$(header "$SLOW" epoch)" "$(header "$FAST" epoch)"
+		# either copy of the slow superblock will do
+		put "$SLOW" 125 $((4096 * 8 * (i % 2) + 200)) 1
+		fusion-replica "$SLOW" | sed 1d | cmp - "$TMP/fast"
+		same "clean, in the other copy" "$(header "$SLOW" clean)" 1
+		fusion replica migration off replica_interval $NEVER
+		assert synced
+		agrees
+		same "clean, open again" "$(header "$SLOW" clean)" 0
+	done
+}
+
+# a promotion is known before the command ends, without any other update
+test_promotions() {
+	local first writes
+	begin replica_interval $NEVER
+	first=$((FAST_EXTENTS + 20))
+	blkdiscard -l $((40 * 65536)) "$SET"
+	msg replica checkpoint
+	within 20 "slots are free" settled replica
+	same "recorded on slow before" "$(recorded_on slow $first 32)" 32
+	writes=$(stat replica_writes)
+	same "promoted" "$(msg replica promote $first-$((first + 31)))" "32 0 0 0"
+	same "recorded on fast" "$(recorded_on fast $first 32)" 32
+	same "transactions, one a batch" "$(stat replica_writes)" $((writes + 2))
+	assert synced
+	agrees
+	same "held slots" "$(stat replica_held)" 0
+}
+
+test_demotions() {
+	begin replica_interval $NEVER
+	same "demoted" "$(msg replica demote 10-41)" "32 0 0 0"
+	within 10 "the replica knows" synced
+	same "recorded on slow" "$(recorded_on slow 10 32)" 32
+	agrees
+	# and what is there can be read off the raw member
+	dd if="$SET" of="$TMP/fused" bs=64k skip=10 count=32 iflag=direct status=none
+	recorded "$SLOW" | awk '$1 >= 10 && $1 < 42 { print $3 }' | while read -r slot; do
+		dd if="$SLOW" bs=64k skip="$slot" count=1 iflag=direct status=none
+	done | cmp - "$TMP/fused"
+}
+
+# first writes and discards: within the interval, and then the disk is left alone
+test_interval() {
+	local before
+	begin replica_interval 3
+	blkdiscard -o $((40 * 65536)) -l $((20 * 65536)) "$SET"
+	blkdiscard -o $(((FAST_EXTENTS + 40) * 65536)) -l $((20 * 65536)) "$SET"
+	put_direct "$SET" 101 $(((WRITTEN + 5) * 65536)) 65536
+	put_direct "$SET" 101 $(((WRITTEN + 7) * 65536 + 8192)) 12288
+	at_least "dirty" "$(status replica replica_dirty)" 42
+	within 10 "the replica knows" synced
+	agrees
+	same "the half-written one" "$(fusion-replica "$SLOW" | grep "^$((WRITTEN + 7)) " |
+		cut -d ' ' -f 4-5)" "open 3"
+	within 20 "slots are free" settled replica
+	same "held slots" "$(stat replica_held)" 0
+	sync "$SET"
+	before=$(io_of "$SLOW")
+	sleep 5
+	same "I/O of the idle slow member" "$(io_of "$SLOW")" "$before"
+}
+
+# no_slot_reused PLACES: no slow slot that the replica on the disk names has another owner
+no_slot_reused() {
+	recorded "$SLOW" >"$TMP/recorded"
+	awk 'NR == FNR { if ($2 == "slow") owner[$3] = $1; next }
+		$2 == "slow" && ($3 in owner) && owner[$3] != $1 {
+			print "slot " $3 " of " owner[$3] " is recorded for " $1
+		}' "$1" "$TMP/recorded" >"$TMP/said"
+	[[ ! -s $TMP/said ]] || fail "$(head -n 5 "$TMP/said")"
+	same "slow slots recorded twice" \
+		"$(awk '$2 == "slow" { print $3 }' "$TMP/recorded" | sort | uniq -d)" ""
+}
+
+# discarded slow extents stay recorded, their slots unused, until someone needs one
+test_held_slots() {
+	local all i first
+	begin replica_interval $NEVER
+	all=$(status replica extents)
+	dd if=/dev/urandom of="$SET" bs=64k seek=$WRITTEN oflag=direct status=none || :
+	sync "$SET"
+	msg replica checkpoint
+	assert synced
+	same "mapped" "$(status replica mapped)" "$all"
+	first=$((FAST_EXTENTS + 50))
+	blkdiscard -o $((first * 65536)) -l $((20 * 65536)) "$SET"
+	sync "$SET"
+	within 20 "slots are out of quarantine" settled replica
+	same "held slots" "$(stat replica_held)" 20
+	same "mapped" "$(status replica mapped)" $((all - 20))
+	same "recorded still" "$(recorded_on slow $first 20)" 20
+	# no slot is free but spares: each of these has to wait for the replica, and can
+	for ((i = 0; i < 20; i++)); do
+		timeout 20 dd if=/dev/urandom of="$SET" bs=64k seek=$((first + 19 - i)) count=1 \
+			oflag=direct status=none
+		places replica >"$TMP/places"
+		no_slot_reused "$TMP/places"
+	done
+	same "mapped" "$(status replica mapped)" "$all"
+	msg replica checkpoint
+	assert synced
+	agrees
+}
+
+# more than the log can hold, again and again
+test_log_wraps() {
+	local i sets
+	begin replica_interval $NEVER
+	sets=$(stat replica_sets)
+	head -c 4096 /dev/urandom >"$TMP/block"
+	# each is a block at least
+	for ((i = $(sb log_blocks); i > 0; i--)); do
+		dd if="$TMP/block" of="$SET" bs=4k seek=$((WRITTEN * 16 + i)) oflag=direct status=none
+		dmsetup message replica 0 checkpoint
+	done
+	at_least "map sets written" "$(stat replica_sets)" $((sets + 1))
+	msg replica checkpoint
+	assert synced
+	agrees
+	blkdiscard "$SET"
+	msg replica checkpoint
+	same "recorded after all was discarded" "$(recorded "$SLOW" | wc -l)" 0
+}
+
+# suspended it is clean, resumed it is not
+test_suspend() {
+	begin replica_interval $NEVER
+	blkdiscard -l 1M "$SET"
+	dmsetup suspend replica
+	same "clean" "$(header "$SLOW" clean)" 1
+	agrees
+	dmsetup resume replica
+	same "clean" "$(header "$SLOW" clean)" 0
+	blkdiscard -o 1M -l 1M "$SET"
+	msg replica checkpoint
+	agrees
+}
+
+# power fails in the middle of moves and discards: what is on the disks then is consistent,
+# and the next activation puts the rest right before anybody writes
+test_power_cut() {
+	local i rounds=8
+	[[ $QUICK ]] && rounds=3
+	switched 16 32
+	begin replica_interval 1
+	for ((i = 0; i < rounds; i++)); do
+		background storm replica
+		background fusion-stamp run "$SET" --state "$TMP/state$i" --extent 64k \
+			--mix 20:30:5:40:3:2 --threads 2
+		sleep $((1 + RANDOM % 3))
+		power_off
+		kill "${JOBS[@]}" 2>/dev/null || :
+		wait "${JOBS[@]}" 2>/dev/null || :
+		JOBS=()
+		places replica >"$TMP/last"
+		close replica
+		power_on
+		no_slot_reused "$TMP/last"
+		fusion replica migration off replica_interval 1
+		agrees
+		same "held slots" "$(stat replica_held)" 0
+	done
+}
+
+# moves only: the replica never says slow of what is on fast
+test_promotions_cut() {
+	local i rounds=8
+	[[ $QUICK ]] && rounds=3
+	switched 16 32
+	begin replica_interval $NEVER
+	blkdiscard -l $((64 * 65536)) "$SET"
+	msg replica checkpoint
+	for ((i = 0; i < rounds; i++)); do
+		background storm replica
+		sleep $((1 + RANDOM % 2)).$((RANDOM % 10))
+		power_off
+		kill "${JOBS[@]}" 2>/dev/null || :
+		wait "${JOBS[@]}" 2>/dev/null || :
+		JOBS=()
+		close replica
+		power_on
+		recorded "$FAST" >"$TMP/fast"
+		recorded "$SLOW" >"$TMP/slow"
+		awk 'NR == FNR { if ($2 == "fast") fast[$1]; next }
+			$2 == "slow" && $1 in fast { print "extent " $1 }' \
+			"$TMP/fast" "$TMP/slow" >"$TMP/said"
+		[[ ! -s $TMP/said ]] ||
+			fail "round $i: on fast, recorded on slow: $(head -n 5 "$TMP/said" | xargs)"
+		fusion replica migration off replica_interval $NEVER
+		agrees
+	done
+}
+
+# broken_log BROKEN: the slow member with its replica unreadable and unwritable, or well
+broken_log() {
+	local start=$(($(sb log_start) * 8)) end size
+	size=$(sectors_of "$RAW")
+	end=$((start + ($(sb log_blocks) + 2 * $(sb map_blocks)) * 8))
+	dmsetup suspend --noflush link
+	if [[ $1 ]]; then
+		dmsetup load link <<-EOF
+			0 $start linear $RAW 0
+			$start $((end - start)) error
+			$end $((size - end)) linear $RAW $end
+		EOF
+	else
+		dmsetup load link --table "0 $size linear $RAW 0"
+	fi
+	dmsetup resume link
+}
+
+noticed() {
+	[[ $(status replica replica) == failed ]]
+}
+
+# where the replica cannot be written the set goes on, and says so
+test_failure() {
+	local first
+	members 16 32
+	RAW=$SLOW
+	linear link "$RAW" 0 "$(sectors_of "$RAW")"
+	SLOW=/dev/mapper/link
+	begin replica_interval 1
+	first=$((FAST_EXTENTS + 50))
+	broken_log 1
+	blkdiscard -o $((first * 65536)) -l $((10 * 65536)) "$SET"
+	sync "$SET"
+	within 20 "it is noticed" noticed
+	same "mode" "$(status replica mode needs_check)" "rw -"
+	same "held slots" "$(stat replica_held)" 10
+	at_least "errors" "$(stat replica_errors)" 1
+	# writes, flushes, discards and demotions work; promotions do not
+	dd if=/dev/urandom of="$SET" bs=64k count=20 oflag=direct conv=fsync status=none
+	blkdiscard -l $((40 * 65536)) "$SET"
+	sync "$SET"
+	same "demoted" "$(msg replica demote 100)" "1 0 0 0"
+	same "promoted" "$(msg replica promote $((first + 30)))" "0 0 0 1"
+	same "held slots" "$(stat replica_held)" 10
+	# so it is opened
+	close replica
+	fusion replica migration off replica_interval 1
+	same "replica" "$(status replica mode replica)" "rw failed"
+	put_direct "$SET" 101 0 65536
+	# and made well again
+	broken_log ''
+	within 90 "it is written again" synced
+	agrees
+	same "held slots" "$(stat replica_held)" 0
+	same "promoted" "$(msg replica promote $((first + 30)))" "1 0 0 0"
+}
+
+# read-only nothing is written
+test_read_only() {
+	local before
+	begin
+	close replica
+	before=$(io_of "$SLOW" | cut -d ' ' -f 2)
+	dm replica "$(table)" --readonly
+	same "replica" "$(status replica replica)" "-"
+	close replica
+	same "writes to the slow member" "$(io_of "$SLOW" | cut -d ' ' -f 2)" "$before"
+}
+
+run_tests test_clean_close test_promotions test_demotions test_interval test_held_slots \
+	test_log_wraps test_suspend test_power_cut test_promotions_cut test_failure test_read_only
