@@ -528,7 +528,6 @@ void fusion_do_replica(struct work_struct *work)
 
 int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
 			   unsigned int nr)
-	__acquires(&fs->replica.mutex)
 {
 	int r;
 
@@ -541,7 +540,6 @@ int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
 
 void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
 			     unsigned int nr)
-	__releases(&fs->replica.mutex)
 {
 	bool false_alarm = false;
 	unsigned int i;
@@ -569,6 +567,7 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 
 	rep->next = rep->sb;
 	rep->next.epoch = epoch;
+	rep->next.flags &= ~FUSION_SB_CLEAN;
 	rep->next.generation++;
 	return write_super(fs);
 }

@@ -220,49 +220,58 @@ test_suspend() {
 	agrees
 }
 
+# cut COMMAND...: the power fails in the middle of it and of moves
+cut() {
+	local pids
+	background storm replica
+	pids=("$REPLY")
+	if [[ $# -gt 0 ]]; then
+		background "$@"
+		pids+=("$REPLY")
+	fi
+	sleep $((1 + RANDOM % 2)).$((RANDOM % 10))
+	power_off
+	places replica >"$TMP/last"
+	kill "${pids[@]}" 2>/dev/null || :
+	wait "${pids[@]}" 2>/dev/null || :
+	close replica
+	power_on
+}
+
+rounds() {
+	[[ $QUICK ]] && echo 3 || echo 10
+}
+
 # power fails in the middle of moves and discards: what is on the disks then is consistent,
 # and the next activation puts the rest right before anybody writes
 test_power_cut() {
-	local i rounds=8
-	[[ $QUICK ]] && rounds=3
+	local i n
 	switched 16 32
 	begin replica_interval 1
-	for ((i = 0; i < rounds; i++)); do
-		background storm replica
-		background fusion-stamp run "$SET" --state "$TMP/state$i" --extent 64k \
-			--mix 20:30:5:40:3:2 --threads 2
-		sleep $((1 + RANDOM % 3))
-		power_off
-		kill "${JOBS[@]}" 2>/dev/null || :
-		wait "${JOBS[@]}" 2>/dev/null || :
-		JOBS=()
-		places replica >"$TMP/last"
-		close replica
-		power_on
+	n=$(rounds)
+	blkdiscard "$SET"
+	fusion-stamp fill "$SET" --state "$TMP/state" --size $((WRITTEN * 64))k
+	for ((i = 0; i < n; i++)); do
+		cut fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 2 \
+			--mix 20:30:5:40:3:2 2>"$TMP/said"
 		no_slot_reused "$TMP/last"
 		fusion replica migration off replica_interval 1
 		agrees
 		same "held slots" "$(stat replica_held)" 0
+		fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
 	done
 }
 
 # moves only: the replica never says slow of what is on fast
 test_promotions_cut() {
-	local i rounds=8
-	[[ $QUICK ]] && rounds=3
+	local i n
 	switched 16 32
 	begin replica_interval $NEVER
+	n=$(rounds)
 	blkdiscard -l $((64 * 65536)) "$SET"
 	msg replica checkpoint
-	for ((i = 0; i < rounds; i++)); do
-		background storm replica
-		sleep $((1 + RANDOM % 2)).$((RANDOM % 10))
-		power_off
-		kill "${JOBS[@]}" 2>/dev/null || :
-		wait "${JOBS[@]}" 2>/dev/null || :
-		JOBS=()
-		close replica
-		power_on
+	for ((i = 0; i < n; i++)); do
+		cut
 		recorded "$FAST" >"$TMP/fast"
 		recorded "$SLOW" >"$TMP/slow"
 		awk 'NR == FNR { if ($2 == "fast") fast[$1]; next }
