@@ -355,4 +355,4 @@ test_read_only() {
 }
 
 run_tests test_clean_close test_promotions test_demotions test_interval test_held_slots \
-	test_log_wraps test_suspend test_power_cut test_promotions_cut test_failure test_read_only
+	test_log_wraps:long test_suspend test_power_cut test_promotions_cut:long test_failure test_read_only
