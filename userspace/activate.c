@@ -192,53 +192,22 @@ static int open_one(const char *name, const char *path)
 	return rc;
 }
 
-static bool is_called(const struct member *m, const char *name)
-{
-	char uuid[UUID_TEXT];
-
-	return m->state == MEMBER_OK &&
-	       (!strcmp(m->sb->label, name) || !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name));
-}
-
 /* Any member of the set that is called so. */
 static int open_by_name(const char *name)
 {
-	char uuid[2][UUID_TEXT];
-	struct member *list, *found = NULL, *m;
+	struct member *list, *m;
+	char uuid[UUID_TEXT];
 	int rc;
 
 	rc = scan_members(&list);
-	if (rc)
-		return rc;
-	for (m = list; m && !rc; m = m->next) {
-		if (!is_called(m, name))
-			continue;
-		if (!found)
-			found = m;
-		else if (memcmp(found->sb->set_uuid, m->sb->set_uuid, 16))
-			rc = fail(FC_MEMBER, name, "there are two sets of that name; open one by "
-				  "its uuid, %s or %s", uuid_text(uuid[0], found->sb->set_uuid),
-				  uuid_text(uuid[1], m->sb->set_uuid));
-	}
-	if (!rc && !found) {
-		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
-			;
-		rc = m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
-			      "damaged superblock (%s); restore it from a backup", m->path,
-			      m->why) :
-		     fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl "
-			  "list shows those there are");
-	}
-	if (!rc) {
-		/* a set that is opened by uuid is called what it was created as */
-		if (!strcasecmp(uuid_text(uuid[0], found->sb->set_uuid), name) &&
-		    valid_name(found->sb->label))
-			name = found->sb->label;
-		/* the topmost device that is this member */
-		rc = find_member(list, found->sb->dev_uuid, &m);
-		if (!rc)
-			rc = open_with_partner(name, m ? m : found, list);
-	}
+	if (!rc)
+		rc = find_named(list, name, &m);
+	/* a set that is opened by uuid is called what it was created as */
+	if (!rc && !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name) &&
+	    valid_name(m->sb->label))
+		name = m->sb->label;
+	if (!rc)
+		rc = open_with_partner(name, m, list);
 	free_members(list);
 	return rc;
 }

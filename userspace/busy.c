@@ -127,8 +127,25 @@ static bool held(dev_t devno, const char *dir_name, char *buf, size_t size)
 	return found;
 }
 
-/* Loop devices over a device appear nowhere but in their own attributes. */
-static bool looped(dev_t devno, char *buf, size_t size)
+/* What a loop device may stand on. */
+struct backing {
+	dev_t devno;	/* a block device, or 0 */
+	dev_t dev;	/* else a file */
+	ino_t ino;
+};
+
+static bool is_backing(const char *path, const struct backing *b)
+{
+	struct stat st;
+
+	if (b->devno)
+		return path_concerns(path, b->devno);
+	return *path == '/' && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       st.st_dev == b->dev && st.st_ino == b->ino;
+}
+
+/* Loop devices appear nowhere but in their own attributes. */
+static bool looped(const struct backing *b, char *buf, size_t size)
 {
 	char attr[300], file[4096];
 	bool found = false;
@@ -145,7 +162,7 @@ static bool looped(dev_t devno, char *buf, size_t size)
 			continue;
 		if (fgets(file, sizeof(file), f)) {
 			file[strcspn(file, "\n")] = 0;
-			found = path_concerns(file, devno);
+			found = is_backing(file, b);
 		}
 		fclose(f);
 		if (found)
@@ -182,9 +199,18 @@ static bool partition_held(dev_t devno, char *buf, size_t size)
 
 bool device_user(dev_t devno, char *buf, size_t size)
 {
+	const struct backing b = { .devno = devno };
+
 	return mounted(devno, buf, size) || swap(devno, buf, size) ||
 	       held(devno, "holders", buf, size) || partition_held(devno, buf, size) ||
-	       looped(devno, buf, size);
+	       looped(&b, buf, size);
+}
+
+bool file_user(dev_t dev, ino_t ino, char *buf, size_t size)
+{
+	const struct backing b = { .dev = dev, .ino = ino };
+
+	return looped(&b, buf, size);
 }
 
 /* Does this process have the device open? */

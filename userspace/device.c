@@ -213,6 +213,20 @@ int device_get(const char *path, struct device *dev)
 	return 0;
 }
 
+int device_open(const struct device *dev, int flags)
+{
+	int fd = open(dev->path, flags | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev->devno)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
 void device_put(struct device *dev)
 {
 	free((char *)dev->path);

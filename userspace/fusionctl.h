@@ -4,6 +4,7 @@
  *
  * main.c		verbs, options, help
  * message.c		errors, and what is printed for people
+ * text.c		text from disks, made safe to print
  * size.c		sizes, numbers and names as people write them
  * device.c		block devices: what they are
  * busy.c		block devices: who uses them
@@ -19,6 +20,7 @@
  * status-parse.c	the status line
  * status.c, list.c	verbs status and list
  * tune.c		verbs set, promote and demote
+ * check.c		verb check
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
  * map-svg.c		the map drawn to a file
@@ -69,6 +71,7 @@ enum option_id {
 	OPT_SVG,
 	OPT_WIDTH,
 	OPT_COLOR,
+	OPT_VERBOSE,
 	OPT_HELP,
 	OPT_NR
 };
@@ -90,6 +93,7 @@ int cmd_set(const struct args *a);
 int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_map(const struct args *a);
+int cmd_check(const struct args *a);
 int cmd_version(const struct args *a);
 
 /* -- message.c --------------------------------------------------------------- */
@@ -122,6 +126,15 @@ struct libscols_table;
 struct libscols_table *table_new(const char *const headings[]);
 void table_row(struct libscols_table *tb, const char *const cells[]);
 void table_print(struct libscols_table *tb);
+
+/* -- text.c ------------------------------------------------------------------- */
+
+/*
+ * Copy text that may be anything, at most @len bytes and up to a NUL, so that it can be
+ * printed: valid UTF-8 without controls; what is not becomes \xNN. Without @utf8 it is
+ * plain ASCII. Cut where @buf ends. Returns @buf.
+ */
+char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
 
 /* -- size.c ------------------------------------------------------------------- */
 
@@ -158,6 +171,8 @@ struct device {
 
 int device_get(const char *path, struct device *dev);
 void device_put(struct device *dev);
+/* Open the device itself, whatever its path has become since; as open(). */
+int device_open(const struct device *dev, int flags);
 /* Is it the same storage? */
 bool device_same(const struct device *a, const struct device *b);
 /* "Samsung SSD 860, serial S4EV" or "" */
@@ -181,7 +196,9 @@ bool parse_devno(const char *s, dev_t *devno);
 bool device_user(dev_t devno, char *buf, size_t size);
 /* The same with processes that have the device open. */
 bool device_opener(dev_t devno, char *buf, size_t size);
-/* The remedy for what these two found. */
+/* The same for a file that a loop device stands on. */
+bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
+/* The remedy for what these found. */
 const char *user_remedy(const char *user);
 
 /* -- probe.c -------------------------------------------------------------------- */
@@ -261,6 +278,9 @@ void free_members(struct member *list);
  * e.g. the paths of a multipath device, it is the topmost; two that are not are an error.
  */
 int find_member(struct member *list, const unsigned char uuid[16], struct member **m);
+
+/* The topmost device of any member of the set of this name or uuid; fails if there is none. */
+int find_named(struct member *list, const char *name, struct member **m);
 
 /* -- write.c ------------------------------------------------------------------------ */
 

@@ -29,6 +29,7 @@ static const struct {
 	[OPT_SVG]	  = { "svg", "FILE", "draw to a file, - for stdout" },
 	[OPT_WIDTH]	  = { "width", "N", "cells in a row" },
 	[OPT_COLOR]	  = { "color", "WHEN", "auto, always or never" },
+	[OPT_VERBOSE]	  = { "verbose", NULL, "say everything; -v" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -68,6 +69,8 @@ static const struct verb {
 	{ "map", "NAME", "draw what is where and how hot",
 	  "fusionctl map data --svg data.svg", cmd_map,
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true },
+	{ "check", "NAME | DEV [DEV]", "test the metadata of a closed set, read-only",
+	  "fusionctl check data -v", cmd_check, O(JSON) | O(VERBOSE), 1, 2, false },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,
 	  O(JSON), 0, 0, false },
 };
@@ -146,10 +149,11 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		known[nr++].val = i + 1;	/* optopt is 0 for an unknown one */
 	}
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, v->opts & O(VERBOSE) ? ":v" : ":", known,
+				NULL)) != -1) {
 		if (c == ':' || c == '?')
 			return bad_option(v, c, argv[optind - 1]);
-		c--;
+		c = c == 'v' ? OPT_VERBOSE : c - 1;
 		a->opt[c] = !options[c].arg ? "" : *options[c].arg == '[' ?
 			    optional_value(argc, argv) : optarg;
 	}

@@ -16,18 +16,16 @@ const char *const role_name[2] = { "fast", "slow" };
 /* Labels and serial numbers come from disks: they must not break the line, or the terminal. */
 static void say(const char *thing, const char *fmt, va_list ap)
 {
-	char line[1024];
+	char line[1024], safe[2 * sizeof(line)];
 	int n;
 
 	n = snprintf(line, sizeof(line), "fusionctl: %s: ", thing);
 	if (n < 0 || (size_t)n >= sizeof(line))
 		n = 0;
 	vsnprintf(line + n, sizeof(line) - n, fmt, ap);
-	for (unsigned char *p = (unsigned char *)line; *p; p++)
-		if (*p < ' ' || *p == 0x7f)
-			*p = '?';
+	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
 	fflush(stdout);
-	fprintf(stderr, "%s\n", line);
+	fprintf(stderr, "%s\n", safe);
 }
 
 int fail(int rc, const char *thing, const char *fmt, ...)
@@ -100,7 +98,10 @@ void json_add_u64(struct json_object *o, const char *key, uint64_t v)
 
 void json_add_str(struct json_object *o, const char *key, const char *v)
 {
-	json_object_object_add(o, key, v ? json_object_new_string(v) : NULL);
+	char safe[4096];
+
+	json_object_object_add(o, key, v ? json_object_new_string(
+			       safe_text(safe, sizeof(safe), v, SIZE_MAX, true)) : NULL);
 }
 
 void print_json(struct json_object *o, bool one_line)

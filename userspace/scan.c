@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,4 +180,44 @@ int find_member(struct member *list, const unsigned char uuid[16], struct member
 		*found = m;
 	}
 	return 0;
+}
+
+static bool is_called(const struct member *m, const char *name)
+{
+	char uuid[UUID_TEXT];
+
+	return m->state == MEMBER_OK &&
+	       (!strcmp(m->sb->label, name) || !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name));
+}
+
+int find_named(struct member *list, const char *name, struct member **found)
+{
+	struct member *first = NULL, *m;
+	char uuid[2][UUID_TEXT];
+	int rc;
+
+	*found = NULL;
+	for (m = list; m; m = m->next) {
+		if (!is_called(m, name))
+			continue;
+		if (!first)
+			first = m;
+		else if (memcmp(first->sb->set_uuid, m->sb->set_uuid, 16))
+			return fail(FC_MEMBER, name, "there are two sets of that name; give the "
+				    "uuid, %s or %s", uuid_text(uuid[0], first->sb->set_uuid),
+				    uuid_text(uuid[1], m->sb->set_uuid));
+	}
+	if (!first) {
+		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
+			;
+		return m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
+				"damaged superblock (%s); name both members to fusionctl repair",
+				m->path, m->why) :
+		       fail(FC_MEMBER, name, "no member of that set is found; connect it, "
+			    "fusionctl list shows those there are");
+	}
+	rc = find_member(list, first->sb->dev_uuid, found);
+	if (!*found)
+		*found = first;
+	return rc;
 }

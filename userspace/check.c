@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb check: is the metadata of a closed set what it has to be? */
+#include <json-c/json.h>
+#include <string.h>
+
+#include "meta.h"
+
+int fsck_code(int rc)
+{
+	return rc == FC_FAILED || rc == FC_MEMBER ? FSCK_FAILED : rc;
+}
+
+int fsck_result(const struct report *r)
+{
+	return r->count[LEVEL_ERROR] ? FSCK_ERRORS : r->count[LEVEL_WARNING] ? FSCK_MINOR : 0;
+}
+
+/* -- for people ------------------------------------------------------------------ */
+
+static void set_name(const struct meta *meta, char *buf, size_t size)
+{
+	if (meta->known && *meta->geo.label)
+		safe_text(buf, size, meta->geo.label, sizeof(meta->geo.label), utf8_output());
+	else
+		snprintf(buf, size, "the set");
+}
+
+void report_print(const struct report *r, enum level least)
+{
+	char text[320];
+
+	for (unsigned int i = 0; i < r->nr; i++) {
+		if (r->f[i].level < least)
+			continue;
+		finding_text(&r->f[i], text, sizeof(text));
+		printf("%s: %s\n", level_name[r->f[i].level], text);
+	}
+}
+
+static void for_people(const struct meta *meta, const struct report *r, bool verbose)
+{
+	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
+	int worst = r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING];
+	char name[FUSION_LABEL_SIZE * 4 + 1];
+
+	set_name(meta, name, sizeof(name));
+	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
+	printf("%s %s: %u errors, %u warnings, %u notes%s\n", name, verdict[worst],
+	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE],
+	       worst ? "; fusionctl repair puts right what can be" : "");
+}
+
+/* -- for programs ------------------------------------------------------------------- */
+
+struct json_object *finding_json(const struct finding *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_str(o, "level", level_name[f->level]);
+	json_add_str(o, "member", f->dev == BOTH ? NULL : role_name[f->dev]);
+	if (f->block == NO_BLOCK)
+		json_object_object_add(o, "block", NULL);
+	else
+		json_add_u64(o, "block", f->block);
+	json_add_str(o, "what", f->what);
+	json_add_str(o, "text", f->text);
+	return o;
+}
+
+static struct json_object *copy_json(const struct meta_copy *c, int copy, bool used)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
+	json_object_object_add(o, "valid", json_object_new_boolean(!c->err));
+	json_object_object_add(o, "used", json_object_new_boolean(used));
+	json_add_str(o, "reason", c->err ? c->why : NULL);
+	if (!c->err)
+		json_add_u64(o, "generation", c->sb.generation);
+	return o;
+}
+
+static struct json_object *member_json(const struct meta_member *m, int dev)
+{
+	struct json_object *o = json_object_new_object(), *copies = json_object_new_array();
+
+	json_add_str(o, "role", role_name[dev]);
+	json_add_str(o, "device", m->o.path);
+	for (int i = 0; i < 2 && m->o.path; i++)
+		json_object_array_add(copies, copy_json(&m->copy[i], i, m->best == i));
+	json_object_object_add(o, "superblocks", copies);
+	return o;
+}
+
+static void for_programs(const struct meta *meta, const struct report *r)
+{
+	static const char *const verdict[] = { "clean", "warnings", "errors" };
+	struct json_object *o = json_base(), *members = json_object_new_array();
+	struct json_object *found = json_object_new_array();
+	char uuid[UUID_TEXT];
+
+	json_add_str(o, "result", verdict[r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING]]);
+	json_add_str(o, "set", meta->known ? meta->geo.label : NULL);
+	json_add_str(o, "set_uuid", meta->known ? uuid_text(uuid, meta->geo.set_uuid) : NULL);
+	json_add_u64(o, "errors", r->count[LEVEL_ERROR]);
+	json_add_u64(o, "warnings", r->count[LEVEL_WARNING]);
+	json_add_u64(o, "notes", r->count[LEVEL_NOTE]);
+	for (int dev = 0; dev < 2; dev++)
+		json_object_array_add(members, member_json(&meta->m[dev], dev));
+	json_object_object_add(o, "members", members);
+	for (unsigned int i = 0; i < r->nr; i++)
+		json_object_array_add(found, finding_json(&r->f[i]));
+	json_object_object_add(o, "findings", found);
+	print_json(o, false);
+}
+
+int cmd_check(const struct args *a)
+{
+	struct report r = { 0 };
+	struct meta meta;
+	int rc;
+
+	rc = meta_open(a->n, a->word, false, &meta);
+	if (rc)
+		return fsck_code(rc);
+	meta_check(&meta, &r);
+	if (a->opt[OPT_JSON])
+		for_programs(&meta, &r);
+	else
+		for_people(&meta, &r, a->opt[OPT_VERBOSE]);
+	rc = fsck_result(&r);
+	report_free(&r);
+	meta_free(&meta);
+	return rc;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every invariant of a closed set. An error is what the kernel refuses, or would serve
+ * wrong data from; a warning what it puts up with; a note what is as it may be.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+/* -- superblocks ------------------------------------------------------------------ */
+
+static void check_copies(const struct meta *meta, int dev, struct report *r)
+{
+	const struct meta_member *m = &meta->m[dev];
+	const struct fusion_sb *a = &m->copy[0].sb, *b = &m->copy[1].sb;
+
+	for (int i = 0; i < 2; i++) {
+		const struct meta_copy *c = &m->copy[i];
+		const u64 block = FUSION_SUPER_BLOCKNR(i);
+
+		if (c->err)
+			report_add(r, m->best < 0 ? LEVEL_ERROR : LEVEL_WARNING, dev, block,
+				   "superblock", "%s%s", c->why,
+				   m->best < 0 ? "" : "; the other copy is used");
+		else if (m->best < 0)
+			report_add(r, LEVEL_ERROR, dev, block, "superblock",
+				   "belongs to another member");
+		else if ((c->sb.generation & 1) != (u64)i)
+			report_add(r, LEVEL_WARNING, dev, block, "superblock",
+				   "generation %llu belongs to the other copy",
+				   (unsigned long long)c->sb.generation);
+	}
+	if (m->copy[0].err || m->copy[1].err)
+		return;
+	if (memcmp(a->set_uuid, b->set_uuid, 16) || memcmp(a->dev_uuid, b->dev_uuid, 16) ||
+	    a->role != b->role)
+		report_add(r, LEVEL_ERROR, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
+			   "the two copies are of different members");
+	else if (a->generation + 1 != b->generation && b->generation + 1 != a->generation)
+		report_add(r, LEVEL_WARNING, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
+			   "older than it should be: generations %llu and %llu",
+			   (unsigned long long)a->generation, (unsigned long long)b->generation);
+}
+
+static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
+{
+	if (sb->set_generation > sb->generation || sb->replay_txn > sb->replay_seq)
+		report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			   "its numbers contradict each other");
+	if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+		report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			   "has features of a newer release; it can be opened read-only");
+	if (sb->compat)
+		report_add(r, LEVEL_NOTE, dev, block, "superblock",
+			   "has features that this release does not know");
+	if (sb->flags & FUSION_SB_NEEDS_CHECK)
+		report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			   "the kernel met an error and asks for a check");
+	if (dev == FAST && !(sb->flags & FUSION_SB_CLEAN))
+		report_add(r, LEVEL_NOTE, dev, block, "superblock",
+			   "was not closed in order; what was flushed is recovered when it opens");
+}
+
+static void check_match(const struct meta *meta, struct report *r)
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const char *why;
+
+	for (int dev = 0; dev < 2; dev++)
+		if (meta->m[dev].o.fd < 0)
+			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is not there");
+	if (!fast || !slow)
+		return;
+	if (fusion_sb_match(fast, slow, &why))
+		report_add(r, LEVEL_ERROR, BOTH, NO_BLOCK, "match", "%s", why);
+	else if (slow->epoch != fast->epoch)
+		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
+}
+
+static void check_supers(const struct meta *meta, struct report *r)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		if (meta->m[dev].o.fd < 0)
+			continue;
+		check_copies(meta, dev, r);
+		if (meta_sb(meta, dev))
+			check_numbers(meta_sb(meta, dev), dev,
+				      FUSION_SUPER_BLOCKNR(meta->m[dev].best), r);
+	}
+	check_match(meta, r);
+}
+
+/* -- what is not in use --------------------------------------------------------------- */
+
+/*
+ * The set that is not active: of the checkpoint before, or of one that was interrupted,
+ * which leaves two generations in it, or of none yet. The next checkpoint overwrites it.
+ */
+static void check_inactive(const struct meta *meta, int dev, const struct fusion_sb *sb,
+			   struct report *r)
+{
+	const struct meta_set *set = &meta->m[dev].set[!sb->active_set];
+	const u64 start = sb->map_start[!sb->active_set];
+	u64 generation = 0;
+	u32 i, bad = 0;
+
+	for (i = 0; i < sb->map_blocks; i++) {
+		bad += !!set->block[i].why;
+		generation = max(generation, set->block[i].generation);
+	}
+	if (bad == sb->map_blocks && sb->generation <= 2)
+		return;		/* never written */
+	for (i = 0; i < sb->map_blocks; i++) {
+		const struct meta_block *b = &set->block[i];
+
+		if (b->why)
+			report_add(r, LEVEL_NOTE, dev, start + i, "map", "%s (the set that is not in "
+				   "use)", b->why);
+		else if (b->generation != generation)
+			report_add(r, LEVEL_NOTE, dev, start + i, "map", "of generation %llu, others "
+				   "of %llu (the set that is not in use)",
+				   (unsigned long long)b->generation,
+				   (unsigned long long)generation);
+	}
+}
+
+/*
+ * What the journal holds from before replay_seq: replayed no more. Going back from there
+ * each block is chained to the next, as far as the lap before was not overwritten.
+ */
+static void check_old_journal(const struct meta *meta, int dev, const struct fusion_sb *sb,
+			      u64 next_seq, struct report *r)
+{
+	const struct meta_ring *ring = &meta->m[dev].ring;
+	const u64 lap = next_seq > sb->journal_blocks ? next_seq - sb->journal_blocks : 1;
+	u32 csum = sb->replay_csum;
+
+	for (u64 seq = sb->replay_seq - 1; csum && seq >= lap; seq--) {
+		const u64 blocknr = fusion_journal_blocknr(sb, seq);
+		const u32 pos = blocknr - sb->journal_start;
+		const struct fusion_journal_block *b =
+			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
+		const char *why = fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, b);
+
+		/* where the lap before ends there may be pieces of a transaction that was torn */
+		if (!why && le64_to_cpu(b->seq) > seq)
+			return;
+		if (!why && (le64_to_cpu(b->seq) != seq || le32_to_cpu(b->h.csum) != csum))
+			why = "an older version of it";
+		if (why) {
+			report_add(r, LEVEL_NOTE, dev, blocknr, "journal",
+				   "%s (block %llu, which is not replayed any more)", why,
+				   (unsigned long long)seq);
+			return;
+		}
+		csum = le32_to_cpu(b->prev_csum);
+	}
+}
+
+/* Heat counts after a clean close only; without it the policy learns anew. */
+static void check_heat(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
+{
+	if (!(sb->flags & FUSION_SB_CLEAN) || !sb->epoch)
+		return;
+	for (u32 i = 0; i < sb->heat_blocks; i++) {
+		const struct meta_block *b = &meta->m[FAST].heat_block[i];
+
+		if (b->why || b->generation != sb->set_generation)
+			report_add(r, LEVEL_WARNING, FAST, sb->heat_start + i, "heat", "%s",
+				   b->why ? b->why : "block of another generation");
+	}
+}
+
+/* -- head and tail ---------------------------------------------------------------------- */
+
+static bool in_region(u64 block, u64 start, u64 nr)
+{
+	return block >= start && block - start < nr;
+}
+
+/* Is it a block of the head that holds something? */
+static bool is_metadata(const struct fusion_sb *geo, int dev, u64 block)
+{
+	if (block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1))
+		return true;
+	if (dev == SLOW)
+		return in_region(block, geo->replica_start, geo->replica_blocks);
+	return in_region(block, geo->journal_start, geo->journal_blocks) ||
+	       in_region(block, geo->map_start[0], geo->map_blocks) ||
+	       in_region(block, geo->map_start[1], geo->map_blocks) ||
+	       in_region(block, geo->heat_start, geo->heat_blocks);
+}
+
+#define GUARD_BYTES	(FUSION_GUARD_SECTORS * 512U)
+
+static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, struct report *r)
+{
+	const struct fusion_sb *geo = &meta->geo;
+	const u64 size = (dev == FAST ? geo->self_sectors : geo->peer_sectors) << 9;
+	const u64 start = tail ? round_up(size - GUARD_BYTES, (u64)FUSION_BLOCK_SIZE) : 0;
+	const size_t bytes = tail ? size - start : GUARD_BYTES;
+	const char *where = tail ? "last" : "first";
+
+	if (offline_read(&meta->m[dev].o, start, bytes, buf)) {
+		report_add(r, LEVEL_WARNING, dev, NO_BLOCK, "guard", "its %s MiB can't be read",
+			   where);
+		return;
+	}
+	for (size_t i = 0; i < bytes; i += FUSION_BLOCK_SIZE) {
+		const u64 block = (start + i) / FUSION_BLOCK_SIZE;
+		const size_t n = min_t(size_t, bytes - i, FUSION_BLOCK_SIZE);
+
+		if ((!tail && is_metadata(geo, dev, block)) || !memchr_inv(buf + i, 0, n))
+			continue;
+		report_add(r, LEVEL_WARNING, dev, block, "guard",
+			   "something wrote to its %s MiB, which is kept empty", where);
+	}
+}
+
+static void check_guards(const struct meta *meta, struct report *r)
+{
+	u8 *buf = offline_buffer(GUARD_BYTES);
+
+	for (int dev = 0; buf && dev < 2; dev++) {
+		if (meta->m[dev].o.fd < 0)
+			continue;
+		check_guard(meta, dev, false, buf, r);
+		check_guard(meta, dev, true, buf, r);
+	}
+	free(buf);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+void meta_check(const struct meta *meta, struct report *r)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	struct meta_state st;
+
+	check_supers(meta, r);
+	if (!meta->known)
+		return;
+	if (sb && !state_init(&st, sb->nr_lexts)) {
+		state_load(meta, FAST, sb, &st, r);
+		check_inactive(meta, FAST, sb, r);
+		check_old_journal(meta, FAST, sb, st.next_seq, r);
+		check_heat(meta, sb, r);
+		state_free(&st);
+	}
+	check_guards(meta, r);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which members a verb for closed sets is given: NAME, uuid, or one or two of them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+static bool is_file(const char *word)
+{
+	bool file;
+
+	return path_kind(word, &file) && file;
+}
+
+/* The member on @path, if it has a valid superblock, and its partner from the list. */
+static int find_partner(struct member *list, const struct member *m, char path[2][64], int *nr)
+{
+	struct member *peer;
+	int rc;
+
+	snprintf(path[0], sizeof(path[0]), "%s", m->path);
+	*nr = 1;
+	rc = find_member(list, m->sb->peer_uuid, &peer);
+	if (rc || !peer)
+		return rc;
+	snprintf(path[1], sizeof(path[1]), "%s", peer->path);
+	*nr = 2;
+	return 0;
+}
+
+/* By name or by one device: all block devices are looked at. */
+static int search(const char *word, char path[2][64], int *nr)
+{
+	bool named = !strchr(word, '/');
+	struct member *list = NULL, *m = NULL;
+	struct device dev;
+	int rc;
+
+	rc = scan_members(&list);
+	if (!rc && named) {
+		rc = find_named(list, word, &m);
+	} else if (!rc) {
+		rc = device_get(word, &dev);
+		for (m = rc ? NULL : list; m && m->devno != dev.devno; m = m->next)
+			;
+		if (!rc)
+			device_put(&dev);
+	}
+	if (!rc && m && m->state == MEMBER_OK)
+		rc = find_partner(list, m, path, nr);
+	free_members(list);
+	return rc;
+}
+
+int meta_open(int nr, char **word, bool writable, struct meta *meta)
+{
+	char found[2][64];
+	const char *path[2] = { word[0], nr > 1 ? word[1] : NULL };
+	int rc = 0, n = 0;
+
+	memset(meta, 0, sizeof(*meta));
+	meta->m[0].o.fd = -1;
+	meta->m[1].o.fd = -1;
+	if (nr == 1 && !is_file(word[0])) {
+		rc = search(word[0], found, &n);
+		if (n)
+			path[0] = strchr(word[0], '/') ? word[0] : found[0];
+		if (n > 1)
+			path[1] = found[1];
+	}
+	for (int i = 0; i < 2 && path[i] && !rc; i++)
+		rc = offline_open(path[i], writable, &meta->m[i].o);
+	if (!rc && same_storage(&meta->m[0].o, &meta->m[1].o))
+		rc = fail(FC_MEMBER, path[1], "is the same as %s; name two members", path[0]);
+	if (!rc)
+		rc = meta_read(meta);
+	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&
+	    meta->m[0].copy[1].err == -ENODATA)
+		rc = fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list shows "
+			  "those there are");
+	if (rc)
+		meta_free(meta);
+	return rc;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* All the metadata on the members, block by block, each judged by itself. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+#define CHUNK_BLOCKS	256U
+
+static const char cant_read[] = "can't be read";
+
+static int no_memory(void)
+{
+	return fail(FC_FAILED, "memory", "not enough for the map; free some");
+}
+
+/* -- superblocks ---------------------------------------------------------------- */
+
+static void read_copy(struct meta_member *m, int copy, void *buf)
+{
+	const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
+	struct meta_copy *c = &m->copy[copy];
+
+	if (offline_read(&m->o, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf)) {
+		c->err = -EIO;
+		c->why = cant_read;
+		return;
+	}
+	c->err = fusion_sb_unpack(buf, blocknr, m->o.sectors, &c->sb, &c->why);
+}
+
+static bool same_identity(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return !memcmp(a->set_uuid, b->set_uuid, 16) && !memcmp(a->dev_uuid, b->dev_uuid, 16) &&
+	       a->role == b->role;
+}
+
+/* The valid copy with the greater generation; those of another member don't count. */
+static int best_copy(const struct meta_member *m, const struct fusion_sb *as)
+{
+	int best = -1;
+
+	for (int i = 0; i < 2; i++) {
+		const struct meta_copy *c = &m->copy[i];
+
+		if (c->err || (as && !same_identity(&c->sb, as)))
+			continue;
+		if (best < 0 || c->sb.generation > m->copy[best].sb.generation)
+			best = i;
+	}
+	return best;
+}
+
+const struct fusion_sb *meta_sb(const struct meta *meta, int dev)
+{
+	const struct meta_member *m = &meta->m[dev];
+
+	return m->best < 0 ? NULL : &m->copy[m->best].sb;
+}
+
+void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
+{
+	struct fusion_sb one = *sb;
+
+	fusion_sb_for_slow(&one, peer);
+	peer->role = !one.role;
+}
+
+/* Which member is which: what their superblocks say, not the order in which they came. */
+static int sort_members(struct meta *meta)
+{
+	const struct fusion_sb *a = meta_sb(meta, 0), *b = meta_sb(meta, 1);
+	struct meta_member tmp;
+
+	if (a && b && a->role == b->role)
+		return fail(FC_MEMBER, meta->m[1].o.path, "is a %s member as %s is; name one fast "
+			    "and one slow member", role_name[a->role], meta->m[0].o.path);
+	if (a && b && memcmp(a->set_uuid, b->set_uuid, 16))
+		return fail(FC_MEMBER, meta->m[1].o.path, "is a member of another set than %s; name "
+			    "two members of one set", meta->m[0].o.path);
+	if ((a && a->role == FUSION_SLOW) || (b && b->role == FUSION_FAST)) {
+		tmp = meta->m[0];
+		meta->m[0] = meta->m[1];
+		meta->m[1] = tmp;
+	}
+	return 0;
+}
+
+static int read_supers(struct meta *meta, const struct fusion_sb *geo)
+{
+	void *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	struct fusion_sb slow;
+
+	if (!buf)
+		return FC_FAILED;
+	if (geo)
+		sb_of_peer(geo, &slow);
+	for (int dev = 0; dev < 2; dev++) {
+		struct meta_member *m = &meta->m[dev];
+
+		m->best = -1;
+		if (m->o.fd < 0)
+			continue;
+		for (int i = 0; i < 2; i++)
+			read_copy(m, i, buf);
+		m->best = best_copy(m, !geo ? NULL : dev == FAST ? geo : &slow);
+	}
+	free(buf);
+	return geo ? 0 : sort_members(meta);
+}
+
+/* -- map sets, heat --------------------------------------------------------------- */
+
+/* Called for each block that was read; @buf is NULL if it can't be. */
+typedef void (*block_fn)(struct meta *meta, int dev, void *ctx, u32 index, const void *buf);
+
+static int for_each_block(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
+{
+	const struct offline *o = &meta->m[dev].o;
+	char *buf = offline_buffer((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
+	u32 i, j, n;
+
+	if (!buf)
+		return FC_FAILED;
+	for (i = 0; i < nr; i += n) {
+		const u64 offset = (start + i) * FUSION_BLOCK_SIZE;
+		bool all;
+
+		n = nr - i < CHUNK_BLOCKS ? nr - i : CHUNK_BLOCKS;
+		all = !offline_read(o, offset, (size_t)n * FUSION_BLOCK_SIZE, buf);
+		for (j = 0; j < n; j++) {
+			char *one = buf + (size_t)j * FUSION_BLOCK_SIZE;
+			bool ok = all || !offline_read(o, offset + (u64)j * FUSION_BLOCK_SIZE,
+						       FUSION_BLOCK_SIZE, one);
+
+			fn(meta, dev, ctx, i + j, ok ? one : NULL);
+		}
+	}
+	free(buf);
+	return 0;
+}
+
+struct set_ctx {
+	struct meta_set *set;
+	unsigned int nr;
+};
+
+static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
+{
+	const struct fusion_map_block *b = buf;
+	const struct set_ctx *c = ctx;
+	struct meta_block *block = &c->set->block[index];
+	u32 *word = c->set->word + (size_t)index * FUSION_MAP_PER_BLOCK;
+	u32 i, n = fusion_map_entries(&meta->geo, index);
+
+	(void)dev;
+	block->why = cant_read;
+	if (buf) {
+		block->generation = le64_to_cpu(b->generation);
+		if (!fusion_map_unpack(&meta->geo, c->nr, index, block->generation, buf, word,
+				       &block->why)) {
+			block->why = NULL;
+			return;
+		}
+	}
+	block->generation = 0;
+	for (i = 0; i < n; i++)
+		word[i] = FUSION_WORD_UNMAPPED;
+}
+
+static int read_set(struct meta *meta, int dev, unsigned int nr)
+{
+	const struct fusion_sb *geo = &meta->geo;
+	struct set_ctx ctx = { &meta->m[dev].set[nr], nr };
+	struct meta_set *set = ctx.set;
+
+	set->block = calloc(geo->map_blocks, sizeof(*set->block));
+	/* the region may have more blocks than the extents need */
+	set->word = calloc((size_t)geo->map_blocks * FUSION_MAP_PER_BLOCK, sizeof(*set->word));
+	if (!set->block || !set->word)
+		return no_memory();
+	return for_each_block(meta, dev, geo->map_start[nr], geo->map_blocks, read_map_block, &ctx);
+}
+
+static void read_heat_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
+{
+	const struct fusion_map_block *b = buf;
+	struct meta_member *m = ctx;
+	struct meta_block *block = &m->heat_block[index];
+
+	(void)dev;
+	block->why = cant_read;
+	if (!buf)
+		return;
+	block->generation = le64_to_cpu(b->generation);
+	if (!fusion_heat_unpack(&meta->geo, index, block->generation, buf,
+				m->heat + (size_t)index * FUSION_HEAT_PER_BLOCK, &block->why))
+		block->why = NULL;
+}
+
+static int read_heat(struct meta *meta)
+{
+	const struct fusion_sb *geo = &meta->geo;
+	struct meta_member *m = &meta->m[FAST];
+
+	m->heat_block = calloc(geo->heat_blocks, sizeof(*m->heat_block));
+	m->heat = calloc((size_t)geo->heat_blocks * FUSION_HEAT_PER_BLOCK, sizeof(*m->heat));
+	if (!m->heat_block || !m->heat)
+		return no_memory();
+	return for_each_block(meta, FAST, geo->heat_start, geo->heat_blocks, read_heat_block, m);
+}
+
+/* -- journal -------------------------------------------------------------------------- */
+
+static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, const void *buf)
+{
+	const struct fusion_sb *geo = &meta->geo;
+	const struct fusion_journal_block *b = buf;
+	struct meta_ring *ring = ctx;
+	const u64 blocknr = geo->journal_start + pos;
+	u64 seq;
+
+	(void)dev;
+	ring->unreadable[pos] = !buf;
+	if (!buf)
+		return;
+	memcpy(ring->block + (size_t)pos * FUSION_BLOCK_SIZE, buf, FUSION_BLOCK_SIZE);
+	seq = le64_to_cpu(b->seq);
+	if (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, buf) ||
+	    fusion_journal_blocknr(geo, seq) != blocknr)
+		return;
+	ring->nr_valid++;
+	ring->max_seq = max(ring->max_seq, seq);
+	ring->max_txn = max_t(u64, ring->max_txn, le64_to_cpu(b->txn));
+	ring->max_epoch = max_t(u32, ring->max_epoch, le32_to_cpu(b->epoch));
+}
+
+static int read_ring(struct meta *meta, int dev)
+{
+	const struct fusion_sb *geo = &meta->geo;
+	struct meta_ring *ring = &meta->m[dev].ring;
+
+	ring->block = calloc(geo->journal_blocks, FUSION_BLOCK_SIZE);
+	ring->unreadable = calloc(geo->journal_blocks, sizeof(*ring->unreadable));
+	if (!ring->block || !ring->unreadable)
+		return no_memory();
+	return for_each_block(meta, dev, geo->journal_start, geo->journal_blocks, read_ring_block,
+			      ring);
+}
+
+/* -- all of it ---------------------------------------------------------------------------- */
+
+static int read_all(struct meta *meta, const struct fusion_sb *geo)
+{
+	int rc;
+
+	rc = read_supers(meta, geo);
+	if (rc)
+		return rc;
+	meta->known = true;
+	if (geo)
+		meta->geo = *geo;
+	else if (meta_sb(meta, FAST))
+		meta->geo = *meta_sb(meta, FAST);
+	else if (meta_sb(meta, SLOW))
+		sb_of_peer(meta_sb(meta, SLOW), &meta->geo);
+	else
+		meta->known = false;
+	if (!meta->known || meta->m[FAST].o.fd < 0)
+		return 0;
+	rc = read_ring(meta, FAST);
+	for (unsigned int set = 0; set < FUSION_NR_SETS && !rc; set++)
+		rc = read_set(meta, FAST, set);
+	return rc ? rc : read_heat(meta);
+}
+
+int meta_read(struct meta *meta)
+{
+	return read_all(meta, NULL);
+}
+
+int meta_read_as(struct meta *meta, const struct fusion_sb *geo)
+{
+	return read_all(meta, geo);
+}
+
+void meta_free(struct meta *meta)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		struct meta_member *m = &meta->m[dev];
+
+		for (int i = 0; i < FUSION_NR_SETS; i++) {
+			free(m->set[i].block);
+			free(m->set[i].word);
+		}
+		free(m->ring.block);
+		free(m->ring.unreadable);
+		free(m->heat_block);
+		free(m->heat);
+		offline_close(&m->o);
+	}
+	memset(meta, 0, sizeof(*meta));
+}

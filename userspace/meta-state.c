@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where each extent is: a map set, and the journal on top of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+/* -- OPEN extents ----------------------------------------------------------------- */
+
+int state_init(struct meta_state *st, u32 nr_lexts)
+{
+	memset(st, 0, sizeof(*st));
+	st->nr_lexts = nr_lexts;
+	st->word = malloc((size_t)nr_lexts * sizeof(*st->word));
+	if (!st->word)
+		return fail(FC_FAILED, "memory", "not enough for the map; free some");
+	for (u32 i = 0; i < nr_lexts; i++)
+		st->word[i] = FUSION_WORD_UNMAPPED;
+	return 0;
+}
+
+void state_free(struct meta_state *st)
+{
+	for (u32 i = 0; i < st->nr_open; i++)
+		free(st->open[i]);
+	free(st->open);
+	free(st->word);
+	memset(st, 0, sizeof(*st));
+}
+
+/* Index of the first one that is not below @lext. */
+static u32 open_index(const struct meta_state *st, u32 lext)
+{
+	u32 lo = 0, hi = st->nr_open;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (st->open[mid]->lext < lext)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct meta_open *state_open_find(const struct meta_state *st, u32 lext)
+{
+	u32 i = open_index(st, lext);
+
+	return i < st->nr_open && st->open[i]->lext == lext ? st->open[i] : NULL;
+}
+
+struct meta_open *state_open_get(struct meta_state *st, u32 lext)
+{
+	u32 i = open_index(st, lext);
+	struct meta_open *new, **open;
+
+	if (i < st->nr_open && st->open[i]->lext == lext)
+		return st->open[i];
+	/* grows to powers of two */
+	if (!(st->nr_open & (st->nr_open - 1))) {
+		open = realloc(st->open, (st->nr_open ? 2 * (size_t)st->nr_open : 1) *
+			       sizeof(*open));
+		if (!open)
+			return NULL;
+		st->open = open;
+	}
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return NULL;
+	new->lext = lext;
+	memmove(st->open + i + 1, st->open + i, (st->nr_open - i) * sizeof(*st->open));
+	st->open[i] = new;
+	st->nr_open++;
+	return new;
+}
+
+void state_open_drop(struct meta_state *st, u32 lext)
+{
+	u32 i = open_index(st, lext);
+
+	if (i == st->nr_open || st->open[i]->lext != lext)
+		return;
+	free(st->open[i]);
+	st->nr_open--;
+	memmove(st->open + i, st->open + i + 1, (st->nr_open - i) * sizeof(*st->open));
+}
+
+/* As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size. */
+u32 max_open_extents(const struct fusion_sb *sb)
+{
+	u32 record = sizeof(struct fusion_journal_record) +
+		     fusion_bitmap_bytes(sb->extent_sectors);
+	u32 max = sb->journal_blocks / 16 * (FUSION_JOURNAL_PAYLOAD / record);
+
+	max = min(max, 4096U);
+	return min(max, sb->nr_lexts);
+}
+
+/* -- the journal ------------------------------------------------------------------ */
+
+int state_apply(struct meta_state *st, const struct fusion_sb *sb,
+		const struct fusion_record *rec)
+{
+	struct meta_open *open;
+
+	st->word[rec->lext] = rec->new;
+	if (rec->op != FUSION_OP_OPEN) {
+		state_open_drop(st, rec->lext);
+		return 0;
+	}
+	open = state_open_get(st, rec->lext);
+	if (!open)
+		return -ENOMEM;
+	open->word = rec->new;
+	memset(open->bitmap, 0, sizeof(open->bitmap));
+	memcpy(open->bitmap, rec->bitmap, fusion_bitmap_bytes(sb->extent_sectors));
+	return 0;
+}
+
+struct replay_ctx {
+	const struct meta_ring *ring;
+	const struct fusion_sb *sb;
+	struct meta_state *st;
+	u32 max_open;
+};
+
+static const void *ring_read(void *ctx, u32 pos)
+{
+	const struct meta_ring *ring = ((struct replay_ctx *)ctx)->ring;
+
+	return ring->unreadable[pos] ? NULL : ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
+}
+
+static int ring_apply(void *ctx, const struct fusion_record *rec)
+{
+	struct replay_ctx *c = ctx;
+	int err = state_apply(c->st, c->sb, rec);
+
+	return !err && c->st->nr_open > c->max_open ? -EILSEQ : err;
+}
+
+/* The first block of the ring from @seq on that is not what belongs there. */
+static u64 failing_block(const struct meta_ring *ring, const struct fusion_sb *sb, u64 seq)
+{
+	for (u64 s = seq; s < sb->replay_seq + sb->journal_blocks; s++) {
+		const u64 blocknr = fusion_journal_blocknr(sb, s);
+		const u32 pos = blocknr - sb->journal_start;
+		const struct fusion_journal_block *b =
+			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
+
+		if (ring->unreadable[pos] ||
+		    fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, b) ||
+		    le64_to_cpu(b->seq) != s)
+			return blocknr;
+	}
+	return fusion_journal_blocknr(sb, seq);
+}
+
+static u64 unreadable_block(const struct meta_ring *ring, const struct fusion_sb *sb)
+{
+	for (u32 pos = 0; pos < sb->journal_blocks; pos++)
+		if (ring->unreadable[pos])
+			return sb->journal_start + pos;
+	return NO_BLOCK;
+}
+
+static bool replay(const struct meta *meta, int dev, const struct fusion_sb *sb,
+		   struct meta_state *st, struct report *r)
+{
+	const struct meta_ring *ring = &meta->m[dev].ring;
+	struct replay_ctx ctx = { ring, sb, st, max_open_extents(sb) };
+	struct fusion_replay rp = {
+		.sb = sb, .read = ring_read, .apply = ring_apply, .ctx = &ctx,
+	};
+	int err = fusion_replay(&rp);
+	u64 block;
+
+	st->next_seq = rp.next_seq;
+	st->next_txn = rp.next_txn;
+	st->next_csum = rp.csum;
+	st->nr_records = rp.nr_records;
+	if (!err)
+		return true;
+	block = err == -EIO ? unreadable_block(ring, sb) : failing_block(ring, sb, rp.next_seq);
+	if (st->nr_open > ctx.max_open)
+		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "journal",
+			   "more open extents than there can be, %u", ctx.max_open);
+	else
+		report_add(r, LEVEL_ERROR, dev, block, "journal", "%s (transaction %llu)",
+			   rp.why ? rp.why : strerror(-err), (unsigned long long)rp.next_txn);
+	return false;
+}
+
+/* -- the whole -------------------------------------------------------------------------- */
+
+static bool load_set(const struct meta *meta, int dev, const struct fusion_sb *sb,
+		     struct meta_state *st, struct report *r)
+{
+	const struct meta_set *set = &meta->m[dev].set[sb->active_set];
+	bool good = true;
+
+	for (u32 i = 0; i < sb->map_blocks; i++) {
+		const struct meta_block *b = &set->block[i];
+		const u32 n = fusion_map_entries(sb, i);
+		const char *why = b->why ? b->why : b->generation != sb->set_generation ?
+				  "block of another generation" : NULL;
+
+		if (!why) {
+			memcpy(st->word + (size_t)i * FUSION_MAP_PER_BLOCK,
+			       set->word + (size_t)i * FUSION_MAP_PER_BLOCK,
+			       n * sizeof(*st->word));
+			continue;
+		}
+		good = false;
+		report_add(r, LEVEL_ERROR, dev, sb->map_start[sb->active_set] + i, "map",
+			   "%s (extents %u to %u)", why, i * FUSION_MAP_PER_BLOCK,
+			   i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
+	}
+	return good;
+}
+
+bool state_load(const struct meta *meta, int dev, const struct fusion_sb *sb,
+		struct meta_state *st, struct report *r)
+{
+	bool good = load_set(meta, dev, sb, st, r);
+
+	return replay(meta, dev, sb, st, r) && good && state_check(st, sb, dev, r);
+}
+
+/* One bit for each data slot of both members. */
+static bool claim_slot(const struct fusion_sb *geo, u8 *used, u32 word)
+{
+	u64 slot = fusion_word_slot(word);
+
+	if (fusion_word_dev(word) == FUSION_SLOW)
+		slot = slot - geo->slow_first_slot + geo->nr_fast_slots;
+	if (used[slot / 8] >> slot % 8 & 1)
+		return false;
+	used[slot / 8] |= 1 << slot % 8;
+	return true;
+}
+
+bool state_check(const struct meta_state *st, const struct fusion_sb *geo, int dev,
+		 struct report *r)
+{
+	u8 *used = calloc(((size_t)geo->nr_fast_slots + geo->nr_slow_slots) / 8 + 1, 1);
+	u32 nr_open = 0;
+	bool good = true;
+
+	if (!used) {
+		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "map", "not checked: out of memory");
+		return false;
+	}
+	for (u32 lext = 0; lext < st->nr_lexts; lext++) {
+		const u32 word = st->word[lext];
+		const struct meta_open *open;
+
+		if (!fusion_word_mapped(word))
+			continue;
+		if (!claim_slot(geo, used, word)) {
+			good = false;
+			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "slot",
+				   "extent %u lies on a slot of another one: %s slot %u", lext,
+				   role_name[fusion_word_dev(word)], fusion_word_slot(word));
+		}
+		if (fusion_word_state(word) != FUSION_OPEN)
+			continue;
+		open = state_open_find(st, lext);
+		nr_open += !!open;
+		if (open && open->word == word)
+			continue;
+		good = false;
+		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "open", open ?
+			   "bitmap of extent %u is of another slot" :
+			   "extent %u is open but has no bitmap", lext);
+	}
+	free(used);
+	if (nr_open == st->nr_open)
+		return good;
+	report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "open", "%u open extents but %u bitmaps",
+		   nr_open, st->nr_open);
+	return false;
+}

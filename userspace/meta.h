@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The metadata of a set that is closed: read whole, judged, and written anew. What the
+ * verbs check, dump, restore, repair and salvage stand on.
+ *
+ * offline.c		members: block devices, or images of them in files
+ * meta-open.c		which members are meant
+ * report.c		findings
+ * meta-read.c		all that is on the members, block by block
+ * meta-state.c		where each extent is: a map set and the journal after it
+ * meta-check.c		every invariant
+ * meta-write.c		a state, written so that the old one holds until the end
+ *
+ * All of it is pure of the device mapper and of questions, and serves the tests as it does
+ * the verbs. Each member carries two map sets and a journal of the same kind; those of the
+ * slow member are the replica (dm-fusion-format.h).
+ */
+#ifndef META_H
+#define META_H
+
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/* -- offline.c ------------------------------------------------------------------ */
+
+/* A member, opened so that nobody else can use it meanwhile. */
+struct offline {
+	const char *path;	/* as given, owned; NULL if there is no such member */
+	int fd;
+	uint64_t sectors;
+	bool file;		/* an image */
+	dev_t devno;		/* of the device, or of the file system of the image */
+	ino_t ino;		/* of the image, else 0 */
+};
+
+/* Is there something at @path that may be a member? *file: it is an image. */
+bool path_kind(const char *path, bool *file);
+
+/*
+ * Open a member for reading, or for writing too. What is mounted, held or part of an open
+ * set is refused.
+ */
+int offline_open(const char *path, bool writable, struct offline *o);
+void offline_close(struct offline *o);
+/* Whole blocks, or at the end of a device what is left; 0 or -errno. @buf is aligned. */
+int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
+int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int offline_sync(const struct offline *o);
+/* Are both open, and on one device or file? */
+bool same_storage(const struct offline *a, const struct offline *b);
+/* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
+void *offline_buffer(size_t bytes);
+
+/* -- report.c --------------------------------------------------------------------- */
+
+enum level {
+	LEVEL_NOTE,		/* worth knowing; nothing is wrong */
+	LEVEL_WARNING,		/* wrong, and no obstacle; repair puts it right */
+	LEVEL_ERROR,		/* the kernel refuses the set, or it would serve wrong data */
+	NR_LEVELS,
+};
+
+#define NO_BLOCK	UINT64_MAX
+#define BOTH		2	/* instead of FAST or SLOW: the set as a whole */
+
+struct finding {
+	enum level level;
+	int dev;		/* FAST, SLOW, BOTH */
+	u64 block;		/* of that member, or NO_BLOCK */
+	const char *what;	/* "superblock", "map", "journal", ... : for programs, stable */
+	char text[192];		/* already safe to print */
+};
+
+struct report {
+	struct finding *f;
+	unsigned int nr, room;
+	unsigned int count[NR_LEVELS];
+};
+
+extern const char *const level_name[NR_LEVELS];
+
+void report_add(struct report *r, enum level level, int dev, u64 block, const char *what,
+		const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void report_free(struct report *r);
+/* "fast member, block 80: map: checksum mismatch" */
+void finding_text(const struct finding *f, char *buf, size_t size);
+/* The first of the worst level, or NULL. */
+const struct finding *report_worst(const struct report *r);
+
+/* -- meta-read.c -------------------------------------------------------------------- */
+
+/* One of the two copies of a superblock. */
+struct meta_copy {
+	int err;		/* 0, or of fusion_sb_unpack(), or -EIO */
+	const char *why;
+	struct fusion_sb sb;	/* if err is 0 or -ENOSPC */
+};
+
+/* A block of a map set that is valid in itself, or what is wrong with it. */
+struct meta_block {
+	const char *why;	/* NULL: valid */
+	u64 generation;
+};
+
+struct meta_set {
+	struct meta_block *block;
+	u32 *word;		/* nr_lexts of them; unmapped where the block is not valid */
+};
+
+/* The ring of a journal. */
+struct meta_ring {
+	u8 *block;		/* the contents; unreadable blocks are zero */
+	bool *unreadable;
+	u64 max_seq;		/* greatest numbers in any valid block, */
+	u64 max_txn;		/* whatever it is worth */
+	u32 max_epoch;
+	u32 nr_valid;
+};
+
+struct meta_member {
+	struct offline o;
+	struct meta_copy copy[2];
+	int best;		/* the copy that counts, or -1 */
+	struct meta_set set[FUSION_NR_SETS];
+	struct meta_ring ring;
+	struct meta_block *heat_block;	/* fast member only */
+	u16 *heat;
+};
+
+struct meta {
+	struct meta_member m[2];
+	struct fusion_sb geo;	/* identity and geometry, as the fast member has them */
+	bool known;		/* is geo filled in? If not there is nothing else. */
+};
+
+/*
+ * Read everything of the members that are open in meta->m[].o. What can't be read, or is
+ * not valid, is part of the result. Return: 0, or after a message.
+ */
+int meta_read(struct meta *meta);
+/* The same, but the geometry is that of @geo; superblocks that contradict it don't count. */
+int meta_read_as(struct meta *meta, const struct fusion_sb *geo);
+/* Frees all of it and closes the members. */
+void meta_free(struct meta *meta);
+
+/* The superblock that counts of that member, or NULL. */
+const struct fusion_sb *meta_sb(const struct meta *meta, int dev);
+/* A member's superblock turned into that of the other member. */
+void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
+
+/* -- meta-open.c --------------------------------------------------------------------- */
+
+/*
+ * Open and read the members that are meant: two devices or images, or one, or the name or
+ * uuid of a set; the partner of a device is looked for. A member that is not found is left
+ * out: meta->m[].o.fd is -1.
+ */
+int meta_open(int nr, char **word, bool writable, struct meta *meta);
+
+/* -- meta-state.c --------------------------------------------------------------------- */
+
+/* An OPEN extent with its bitmap. */
+struct meta_open {
+	u32 lext;
+	u32 word;
+	u8 bitmap[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
+};
+
+/* Where each extent is. */
+struct meta_state {
+	u32 *word;
+	u32 nr_lexts;
+	struct meta_open **open;	/* by lext */
+	u32 nr_open;
+	u64 next_seq, next_txn;		/* where the journal goes on, */
+	u32 next_csum;			/* if it ends in order */
+	u64 nr_records;
+};
+
+int state_init(struct meta_state *st, u32 nr_lexts);
+void state_free(struct meta_state *st);
+/* Bitmap of an OPEN extent, or NULL. */
+struct meta_open *state_open_find(const struct meta_state *st, u32 lext);
+/* The same, made if there is none; NULL without memory. */
+struct meta_open *state_open_get(struct meta_state *st, u32 lext);
+void state_open_drop(struct meta_state *st, u32 lext);
+/* What a record says; 0 or -ENOMEM. */
+int state_apply(struct meta_state *st, const struct fusion_sb *sb,
+		const struct fusion_record *rec);
+/* How many OPEN extents the kernel accepts. */
+u32 max_open_extents(const struct fusion_sb *sb);
+
+/*
+ * The state that a superblock of this member leads to: its active set and the journal from
+ * its replay_seq on, exactly as the kernel loads it. What stands in the way goes to the
+ * report (which may be NULL). Return: true if the kernel would accept it.
+ */
+bool state_load(const struct meta *meta, int dev, const struct fusion_sb *sb,
+		struct meta_state *st, struct report *r);
+/* What the map itself has to hold: no slot used twice, OPEN and bitmaps belong together. */
+bool state_check(const struct meta_state *st, const struct fusion_sb *geo, int dev,
+		 struct report *r);
+
+/* -- meta-check.c ------------------------------------------------------------------------ */
+
+/* Test every invariant. */
+void meta_check(const struct meta *meta, struct report *r);
+
+/* -- check.c ------------------------------------------------------------------------------- */
+
+/* Exit codes of check and repair, as those of fsck; beside FC_USAGE and what follows it. */
+enum {
+	FSCK_MINOR	= 1,	/* warnings; repair: all is well now */
+	FSCK_ERRORS	= 4,	/* errors are left */
+	FSCK_FAILED	= 8,	/* it could not be done; instead of FC_FAILED and FC_MEMBER */
+};
+
+int fsck_code(int rc);
+int fsck_result(const struct report *r);
+/* Findings of that level and worse, a line each, on the standard output. */
+void report_print(const struct report *r, enum level least);
+struct json_object;
+struct json_object *finding_json(const struct finding *f);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Members for the verbs that work on closed sets: block devices, or images in files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "meta.h"
+
+void *offline_buffer(size_t bytes)
+{
+	void *buf = NULL;
+
+	bytes = (bytes + FUSION_BLOCK_SIZE - 1) & ~(FUSION_BLOCK_SIZE - 1UL);
+	if (posix_memalign(&buf, FUSION_BLOCK_SIZE, bytes ? bytes : FUSION_BLOCK_SIZE)) {
+		fail(FC_FAILED, "memory", "out of it; free some");
+		return NULL;
+	}
+	memset(buf, 0, bytes);
+	return buf;
+}
+
+static int busy(const char *path, const char *user)
+{
+	return fail(FC_BUSY, path, "%s; %s", user, user_remedy(user));
+}
+
+/*
+ * The node is resolved once, here, links included; what is opened then has to be what was
+ * looked at. The exclusive open keeps everyone out who asks in the same way: mounts, swap,
+ * the device mapper.
+ */
+static int open_device(const char *path, bool writable, struct offline *o)
+{
+	struct device dev;
+	char user[512];
+	int rc;
+
+	rc = device_get(path, &dev);
+	if (rc)
+		return rc;
+	o->sectors = dev.sectors;
+	o->devno = dev.devno;
+	if (device_user(dev.devno, user, sizeof(user)))
+		rc = busy(path, user);
+	if (!rc && writable && dev.read_only)
+		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
+	if (!rc)
+		o->fd = device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_EXCL | O_DIRECT);
+	if (!rc && o->fd < 0 && errno == EBUSY) {
+		if (!device_opener(dev.devno, user, sizeof(user)))
+			snprintf(user, sizeof(user), "is in use by the kernel");
+		rc = busy(path, user);
+	} else if (!rc && o->fd < 0) {
+		rc = fail(FC_FAILED, path, "can't open it: %s; check the device",
+			  strerror(errno));
+	}
+	device_put(&dev);
+	return rc;
+}
+
+static int open_file(const char *path, bool writable, struct offline *o)
+{
+	int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
+	struct stat st;
+	char user[512];
+
+	o->file = true;
+	o->fd = open(path, flags | O_DIRECT);
+	if (o->fd < 0 && errno == EINVAL)
+		o->fd = open(path, flags);	/* not every file system can do it */
+	if (o->fd < 0 || fstat(o->fd, &st))
+		return fail(FC_FAILED, path, "can't open it: %s; check the file", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(FC_FAILED, path, "changed while it was opened; try again");
+	o->sectors = st.st_size >> 9;
+	o->devno = st.st_dev;
+	o->ino = st.st_ino;
+	if (file_user(st.st_dev, st.st_ino, user, sizeof(user)))
+		return busy(path, user);
+	if (flock(o->fd, (writable ? LOCK_EX : LOCK_SH) | LOCK_NB))
+		return fail(FC_BUSY, path, "another program works on it; wait for its end");
+	return 0;
+}
+
+int offline_open(const char *path, bool writable, struct offline *o)
+{
+	struct stat st;
+	int rc;
+
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	if (stat(path, &st))
+		return fail(FC_MEMBER, path, "%s; name a block device, or an image of one",
+			    strerror(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return fail(FC_MEMBER, path, "neither a block device nor a file; name a member or "
+			    "an image of one");
+	rc = S_ISREG(st.st_mode) ? open_file(path, writable, o) : open_device(path, writable, o);
+	if (!rc) {
+		o->path = strdup(path);
+		if (!o->path)
+			rc = fail(FC_FAILED, path, "out of memory; free some");
+	}
+	if (rc)
+		offline_close(o);
+	return rc;
+}
+
+bool path_kind(const char *path, bool *file)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	*file = S_ISREG(st.st_mode);
+	return *file || S_ISBLK(st.st_mode);
+}
+
+bool same_storage(const struct offline *a, const struct offline *b)
+{
+	return a->fd >= 0 && b->fd >= 0 && a->devno == b->devno && a->ino == b->ino;
+}
+
+void offline_close(struct offline *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+	free((char *)o->path);
+	o->path = NULL;
+}
+
+int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
+{
+	ssize_t n;
+
+	while (bytes) {
+		n = pread(o->fd, buf, bytes, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		buf = (char *)buf + n;
+		offset += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+{
+	ssize_t n;
+
+	while (bytes) {
+		n = pwrite(o->fd, buf, bytes, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		buf = (const char *)buf + n;
+		offset += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+int offline_sync(const struct offline *o)
+{
+	return fsync(o->fd) ? -errno : 0;
+}

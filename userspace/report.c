@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was found on the members, for people and for programs. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+const char *const level_name[NR_LEVELS] = { "note", "warning", "error" };
+
+/* A set can be wrong in a million places; more than this helps nobody. */
+#define MAX_FINDINGS	10000U
+
+void report_add(struct report *r, enum level level, int dev, u64 block, const char *what,
+		const char *fmt, ...)
+{
+	char text[sizeof(r->f->text)];
+	struct finding *f;
+	va_list ap;
+
+	if (!r)
+		return;
+	r->count[level]++;
+	if (r->nr == r->room && r->nr < MAX_FINDINGS) {
+		unsigned int room = r->room ? 2 * r->room : 16;
+
+		f = realloc(r->f, room * sizeof(*f));
+		if (f) {
+			r->f = f;
+			r->room = room;
+		}
+	}
+	if (r->nr == r->room || r->nr >= MAX_FINDINGS)
+		return;
+	f = &r->f[r->nr++];
+	f->level = level;
+	f->dev = dev;
+	f->block = block;
+	f->what = what;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	safe_text(f->text, sizeof(f->text), text, sizeof(text), utf8_output());
+}
+
+void report_free(struct report *r)
+{
+	free(r->f);
+	memset(r, 0, sizeof(*r));
+}
+
+void finding_text(const struct finding *f, char *buf, size_t size)
+{
+	char where[64] = "";
+
+	if (f->dev != BOTH && f->block != NO_BLOCK)
+		snprintf(where, sizeof(where), "%s member, block %llu: ", role_name[f->dev],
+			 (unsigned long long)f->block);
+	else if (f->dev != BOTH)
+		snprintf(where, sizeof(where), "%s member: ", role_name[f->dev]);
+	snprintf(buf, size, "%s%s: %s", where, f->what, f->text);
+}
+
+const struct finding *report_worst(const struct report *r)
+{
+	const struct finding *worst = NULL;
+
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (!worst || r->f[i].level > worst->level)
+			worst = &r->f[i];
+	return worst;
+}
