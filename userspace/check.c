@@ -19,8 +19,8 @@ int fsck_result(const struct report *r)
 
 static void set_name(const struct meta *meta, char *buf, size_t size)
 {
-	if (meta->known && *meta->geo.label)
-		safe_text(buf, size, meta->geo.label, sizeof(meta->geo.label), utf8_output());
+	if (meta->known && *meta->geo[FAST].label)
+		safe_text(buf, size, meta->geo[FAST].label, sizeof(meta->geo[FAST].label), utf8_output());
 	else
 		snprintf(buf, size, "the set");
 }
@@ -100,8 +100,8 @@ static void for_programs(const struct meta *meta, const struct report *r)
 	char uuid[UUID_TEXT];
 
 	json_add_str(o, "result", verdict[r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING]]);
-	json_add_str(o, "set", meta->known ? meta->geo.label : NULL);
-	json_add_str(o, "set_uuid", meta->known ? uuid_text(uuid, meta->geo.set_uuid) : NULL);
+	json_add_str(o, "set", meta->known ? meta->geo[FAST].label : NULL);
+	json_add_str(o, "set_uuid", meta->known ? uuid_text(uuid, meta->geo[FAST].set_uuid) : NULL);
 	json_add_u64(o, "errors", r->count[LEVEL_ERROR]);
 	json_add_u64(o, "warnings", r->count[LEVEL_WARNING]);
 	json_add_u64(o, "notes", r->count[LEVEL_NOTE]);

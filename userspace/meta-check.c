@@ -26,10 +26,6 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 		else if (m->best < 0)
 			report_add(r, LEVEL_ERROR, dev, block, "superblock",
 				   "belongs to another member");
-		else if ((c->sb.generation & 1) != (u64)i)
-			report_add(r, LEVEL_WARNING, dev, block, "superblock",
-				   "generation %llu belongs to the other copy",
-				   (unsigned long long)c->sb.generation);
 	}
 	if (m->copy[0].err || m->copy[1].err)
 		return;
@@ -97,11 +93,11 @@ static void check_supers(const struct meta *meta, struct report *r)
  * The set that is not active: of the checkpoint before, or of one that was interrupted,
  * which leaves two generations in it, or of none yet. The next checkpoint overwrites it.
  */
-static void check_inactive(const struct meta *meta, int dev, const struct fusion_sb *sb,
-			   struct report *r)
+static void check_inactive(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
+	const int dev = sb->role;
 	const struct meta_set *set = &meta->m[dev].set[!sb->active_set];
-	const u64 start = sb->map_start[!sb->active_set];
+	const u64 start = sb->map_start[dev][!sb->active_set];
 	u64 generation = 0;
 	u32 i, bad = 0;
 
@@ -129,16 +125,18 @@ static void check_inactive(const struct meta *meta, int dev, const struct fusion
  * What the journal holds from before replay_seq: replayed no more. Going back from there
  * each block is chained to the next, as far as the lap before was not overwritten.
  */
-static void check_old_journal(const struct meta *meta, int dev, const struct fusion_sb *sb,
-			      u64 next_seq, struct report *r)
+static void check_old_journal(const struct meta *meta, const struct fusion_sb *sb, u64 next_seq,
+			      struct report *r)
 {
+	const int dev = sb->role;
 	const struct meta_ring *ring = &meta->m[dev].ring;
-	const u64 lap = next_seq > sb->journal_blocks ? next_seq - sb->journal_blocks : 1;
+	const u32 blocks = sb->journal_blocks[dev];
+	const u64 lap = next_seq > blocks ? next_seq - blocks : 1;
 	u32 csum = sb->replay_csum;
 
 	for (u64 seq = sb->replay_seq - 1; csum && seq >= lap; seq--) {
 		const u64 blocknr = fusion_journal_blocknr(sb, seq);
-		const u32 pos = blocknr - sb->journal_start;
+		const u32 pos = blocknr - sb->journal_start[dev];
 		const struct fusion_journal_block *b =
 			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
 		const char *why = fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, b);
@@ -184,20 +182,18 @@ static bool is_metadata(const struct fusion_sb *geo, int dev, u64 block)
 {
 	if (block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1))
 		return true;
-	if (dev == SLOW)
-		return in_region(block, geo->replica_start, geo->replica_blocks);
-	return in_region(block, geo->journal_start, geo->journal_blocks) ||
-	       in_region(block, geo->map_start[0], geo->map_blocks) ||
-	       in_region(block, geo->map_start[1], geo->map_blocks) ||
-	       in_region(block, geo->heat_start, geo->heat_blocks);
+	return in_region(block, geo->journal_start[dev], geo->journal_blocks[dev]) ||
+	       in_region(block, geo->map_start[dev][0], geo->map_blocks) ||
+	       in_region(block, geo->map_start[dev][1], geo->map_blocks) ||
+	       (dev == FAST && in_region(block, geo->heat_start, geo->heat_blocks));
 }
 
 #define GUARD_BYTES	(FUSION_GUARD_SECTORS * 512U)
 
 static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, struct report *r)
 {
-	const struct fusion_sb *geo = &meta->geo;
-	const u64 size = (dev == FAST ? geo->self_sectors : geo->peer_sectors) << 9;
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const u64 size = geo->self_sectors << 9;
 	const u64 start = tail ? round_up(size - GUARD_BYTES, (u64)FUSION_BLOCK_SIZE) : 0;
 	const size_t bytes = tail ? size - start : GUARD_BYTES;
 	const char *where = tail ? "last" : "first";
@@ -233,20 +229,32 @@ static void check_guards(const struct meta *meta, struct report *r)
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* The map sets and the journal of a member; of the slow one, that is the replica. */
+static void check_side(const struct meta *meta, const struct fusion_sb *sb,
+		       struct meta_state *st, struct report *r)
+{
+	state_load(meta, sb, st, r);
+	check_inactive(meta, sb, r);
+	check_old_journal(meta, sb, st->next_seq, r);
+}
+
 void meta_check(const struct meta *meta, struct report *r)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
-	struct meta_state st;
+	const struct fusion_sb *sb;
+	struct meta_state st[2] = { 0 };
 
 	check_supers(meta, r);
 	if (!meta->known)
 		return;
-	if (sb && !state_init(&st, sb->nr_lexts)) {
-		state_load(meta, FAST, sb, &st, r);
-		check_inactive(meta, FAST, sb, r);
-		check_old_journal(meta, FAST, sb, st.next_seq, r);
-		check_heat(meta, sb, r);
-		state_free(&st);
+	for (int dev = 0; dev < 2; dev++) {
+		sb = meta_sb(meta, dev);
+		if (sb && !state_init(&st[dev], sb->nr_lexts))
+			check_side(meta, sb, &st[dev], r);
 	}
+	sb = meta_sb(meta, FAST);
+	if (sb)
+		check_heat(meta, sb, r);
 	check_guards(meta, r);
+	for (int dev = 0; dev < 2; dev++)
+		state_free(&st[dev]);
 }

@@ -148,17 +148,17 @@ struct set_ctx {
 
 static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
 {
+	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct fusion_map_block *b = buf;
 	const struct set_ctx *c = ctx;
 	struct meta_block *block = &c->set->block[index];
 	u32 *word = c->set->word + (size_t)index * FUSION_MAP_PER_BLOCK;
-	u32 i, n = fusion_map_entries(&meta->geo, index);
+	u32 i, n = fusion_map_entries(geo, index);
 
-	(void)dev;
 	block->why = cant_read;
 	if (buf) {
 		block->generation = le64_to_cpu(b->generation);
-		if (!fusion_map_unpack(&meta->geo, c->nr, index, block->generation, buf, word,
+		if (!fusion_map_unpack(geo, c->nr, index, block->generation, buf, word,
 				       &block->why)) {
 			block->why = NULL;
 			return;
@@ -171,7 +171,7 @@ static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, con
 
 static int read_set(struct meta *meta, int dev, unsigned int nr)
 {
-	const struct fusion_sb *geo = &meta->geo;
+	const struct fusion_sb *geo = &meta->geo[dev];
 	struct set_ctx ctx = { &meta->m[dev].set[nr], nr };
 	struct meta_set *set = ctx.set;
 
@@ -180,7 +180,8 @@ static int read_set(struct meta *meta, int dev, unsigned int nr)
 	set->word = calloc((size_t)geo->map_blocks * FUSION_MAP_PER_BLOCK, sizeof(*set->word));
 	if (!set->block || !set->word)
 		return no_memory();
-	return for_each_block(meta, dev, geo->map_start[nr], geo->map_blocks, read_map_block, &ctx);
+	return for_each_block(meta, dev, geo->map_start[dev][nr], geo->map_blocks, read_map_block,
+			      &ctx);
 }
 
 static void read_heat_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
@@ -189,19 +190,18 @@ static void read_heat_block(struct meta *meta, int dev, void *ctx, u32 index, co
 	struct meta_member *m = ctx;
 	struct meta_block *block = &m->heat_block[index];
 
-	(void)dev;
 	block->why = cant_read;
 	if (!buf)
 		return;
 	block->generation = le64_to_cpu(b->generation);
-	if (!fusion_heat_unpack(&meta->geo, index, block->generation, buf,
+	if (!fusion_heat_unpack(&meta->geo[dev], index, block->generation, buf,
 				m->heat + (size_t)index * FUSION_HEAT_PER_BLOCK, &block->why))
 		block->why = NULL;
 }
 
 static int read_heat(struct meta *meta)
 {
-	const struct fusion_sb *geo = &meta->geo;
+	const struct fusion_sb *geo = &meta->geo[FAST];
 	struct meta_member *m = &meta->m[FAST];
 
 	m->heat_block = calloc(geo->heat_blocks, sizeof(*m->heat_block));
@@ -215,13 +215,12 @@ static int read_heat(struct meta *meta)
 
 static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, const void *buf)
 {
-	const struct fusion_sb *geo = &meta->geo;
+	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct fusion_journal_block *b = buf;
 	struct meta_ring *ring = ctx;
-	const u64 blocknr = geo->journal_start + pos;
+	const u64 blocknr = geo->journal_start[dev] + pos;
 	u64 seq;
 
-	(void)dev;
 	ring->unreadable[pos] = !buf;
 	if (!buf)
 		return;
@@ -238,15 +237,15 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 
 static int read_ring(struct meta *meta, int dev)
 {
-	const struct fusion_sb *geo = &meta->geo;
+	const struct fusion_sb *geo = &meta->geo[dev];
 	struct meta_ring *ring = &meta->m[dev].ring;
+	const u32 nr = geo->journal_blocks[dev];
 
-	ring->block = calloc(geo->journal_blocks, FUSION_BLOCK_SIZE);
-	ring->unreadable = calloc(geo->journal_blocks, sizeof(*ring->unreadable));
+	ring->block = calloc(nr, FUSION_BLOCK_SIZE);
+	ring->unreadable = calloc(nr, sizeof(*ring->unreadable));
 	if (!ring->block || !ring->unreadable)
 		return no_memory();
-	return for_each_block(meta, dev, geo->journal_start, geo->journal_blocks, read_ring_block,
-			      ring);
+	return for_each_block(meta, dev, geo->journal_start[dev], nr, read_ring_block, ring);
 }
 
 /* -- all of it ---------------------------------------------------------------------------- */
@@ -258,21 +257,26 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 	rc = read_supers(meta, geo);
 	if (rc)
 		return rc;
-	meta->known = true;
-	if (geo)
-		meta->geo = *geo;
-	else if (meta_sb(meta, FAST))
-		meta->geo = *meta_sb(meta, FAST);
-	else if (meta_sb(meta, SLOW))
-		sb_of_peer(meta_sb(meta, SLOW), &meta->geo);
-	else
-		meta->known = false;
-	if (!meta->known || meta->m[FAST].o.fd < 0)
+	meta->known = geo || meta_sb(meta, FAST) || meta_sb(meta, SLOW);
+	if (!meta->known)
 		return 0;
-	rc = read_ring(meta, FAST);
-	for (unsigned int set = 0; set < FUSION_NR_SETS && !rc; set++)
-		rc = read_set(meta, FAST, set);
-	return rc ? rc : read_heat(meta);
+	if (geo || meta_sb(meta, FAST)) {
+		meta->geo[FAST] = geo ? *geo : *meta_sb(meta, FAST);
+		sb_of_peer(&meta->geo[FAST], &meta->geo[SLOW]);
+	} else {
+		meta->geo[SLOW] = *meta_sb(meta, SLOW);
+		sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
+	}
+	for (int dev = 0; dev < 2 && !rc; dev++) {
+		if (meta->m[dev].o.fd < 0)
+			continue;
+		rc = read_ring(meta, dev);
+		for (unsigned int set = 0; set < FUSION_NR_SETS && !rc; set++)
+			rc = read_set(meta, dev, set);
+		if (!rc && dev == FAST)
+			rc = read_heat(meta);
+	}
+	return rc;
 }
 
 int meta_read(struct meta *meta)

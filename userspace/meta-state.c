@@ -93,7 +93,7 @@ u32 max_open_extents(const struct fusion_sb *sb)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(sb->extent_sectors);
-	u32 max = sb->journal_blocks / 16 * (FUSION_JOURNAL_PAYLOAD / record);
+	u32 max = sb->journal_blocks[sb->role] / 16 * (FUSION_JOURNAL_PAYLOAD / record);
 
 	max = min(max, 4096U);
 	return min(max, sb->nr_lexts);
@@ -145,9 +145,9 @@ static int ring_apply(void *ctx, const struct fusion_record *rec)
 /* The first block of the ring from @seq on that is not what belongs there. */
 static u64 failing_block(const struct meta_ring *ring, const struct fusion_sb *sb, u64 seq)
 {
-	for (u64 s = seq; s < sb->replay_seq + sb->journal_blocks; s++) {
+	for (u64 s = seq; s < sb->replay_seq + sb->journal_blocks[sb->role]; s++) {
 		const u64 blocknr = fusion_journal_blocknr(sb, s);
-		const u32 pos = blocknr - sb->journal_start;
+		const u32 pos = blocknr - sb->journal_start[sb->role];
 		const struct fusion_journal_block *b =
 			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
 
@@ -161,15 +161,16 @@ static u64 failing_block(const struct meta_ring *ring, const struct fusion_sb *s
 
 static u64 unreadable_block(const struct meta_ring *ring, const struct fusion_sb *sb)
 {
-	for (u32 pos = 0; pos < sb->journal_blocks; pos++)
+	for (u32 pos = 0; pos < sb->journal_blocks[sb->role]; pos++)
 		if (ring->unreadable[pos])
-			return sb->journal_start + pos;
+			return sb->journal_start[sb->role] + pos;
 	return NO_BLOCK;
 }
 
-static bool replay(const struct meta *meta, int dev, const struct fusion_sb *sb,
-		   struct meta_state *st, struct report *r)
+static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		   struct report *r)
 {
+	const int dev = sb->role;
 	const struct meta_ring *ring = &meta->m[dev].ring;
 	struct replay_ctx ctx = { ring, sb, st, max_open_extents(sb) };
 	struct fusion_replay rp = {
@@ -196,9 +197,10 @@ static bool replay(const struct meta *meta, int dev, const struct fusion_sb *sb,
 
 /* -- the whole -------------------------------------------------------------------------- */
 
-static bool load_set(const struct meta *meta, int dev, const struct fusion_sb *sb,
-		     struct meta_state *st, struct report *r)
+static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		     struct report *r)
 {
+	const int dev = sb->role;
 	const struct meta_set *set = &meta->m[dev].set[sb->active_set];
 	bool good = true;
 
@@ -215,38 +217,41 @@ static bool load_set(const struct meta *meta, int dev, const struct fusion_sb *s
 			continue;
 		}
 		good = false;
-		report_add(r, LEVEL_ERROR, dev, sb->map_start[sb->active_set] + i, "map",
+		report_add(r, LEVEL_ERROR, dev, sb->map_start[dev][sb->active_set] + i, "map",
 			   "%s (extents %u to %u)", why, i * FUSION_MAP_PER_BLOCK,
 			   i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
 	}
 	return good;
 }
 
-bool state_load(const struct meta *meta, int dev, const struct fusion_sb *sb,
-		struct meta_state *st, struct report *r)
+bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		struct report *r)
 {
-	bool good = load_set(meta, dev, sb, st, r);
+	bool good = load_set(meta, sb, st, r);
 
-	return replay(meta, dev, sb, st, r) && good && state_check(st, sb, dev, r);
+	/* one after the other, so that the report has it all */
+	good &= replay(meta, sb, st, r);
+	good &= state_check(st, sb, r);
+	return good;
 }
 
 /* One bit for each data slot of both members. */
-static bool claim_slot(const struct fusion_sb *geo, u8 *used, u32 word)
+static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 {
 	u64 slot = fusion_word_slot(word);
 
 	if (fusion_word_dev(word) == FUSION_SLOW)
-		slot = slot - geo->slow_first_slot + geo->nr_fast_slots;
+		slot = slot - sb->slow_first_slot + sb->nr_fast_slots;
 	if (used[slot / 8] >> slot % 8 & 1)
 		return false;
 	used[slot / 8] |= 1 << slot % 8;
 	return true;
 }
 
-bool state_check(const struct meta_state *st, const struct fusion_sb *geo, int dev,
-		 struct report *r)
+bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
 {
-	u8 *used = calloc(((size_t)geo->nr_fast_slots + geo->nr_slow_slots) / 8 + 1, 1);
+	u8 *used = calloc(((size_t)sb->nr_fast_slots + sb->nr_slow_slots) / 8 + 1, 1);
+	const int dev = sb->role;
 	u32 nr_open = 0;
 	bool good = true;
 
@@ -260,7 +265,7 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *geo, int d
 
 		if (!fusion_word_mapped(word))
 			continue;
-		if (!claim_slot(geo, used, word)) {
+		if (!claim_slot(sb, used, word)) {
 			good = false;
 			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "slot",
 				   "extent %u lies on a slot of another one: %s slot %u", lext,

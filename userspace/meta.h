@@ -8,7 +8,9 @@
  * report.c		findings
  * meta-read.c		all that is on the members, block by block
  * meta-state.c		where each extent is: a map set and the journal after it
+ * meta-journal.c	the transactions in a ring, each by itself
  * meta-check.c		every invariant
+ * meta-rebuild.c	a state out of what is left
  * meta-write.c		a state, written so that the old one holds until the end
  *
  * All of it is pure of the device mapper and of questions, and serves the tests as it does
@@ -133,7 +135,7 @@ struct meta_member {
 
 struct meta {
 	struct meta_member m[2];
-	struct fusion_sb geo;	/* identity and geometry, as the fast member has them */
+	struct fusion_sb geo[2];	/* identity and geometry, as each member has them */
 	bool known;		/* is geo filled in? If not there is nothing else. */
 };
 
@@ -142,7 +144,10 @@ struct meta {
  * not valid, is part of the result. Return: 0, or after a message.
  */
 int meta_read(struct meta *meta);
-/* The same, but the geometry is that of @geo; superblocks that contradict it don't count. */
+/*
+ * The same, but identity and geometry are those of @geo, which is the fast member's;
+ * superblocks of other members don't count.
+ */
 int meta_read_as(struct meta *meta, const struct fusion_sb *geo);
 /* Frees all of it and closes the members. */
 void meta_free(struct meta *meta);
@@ -195,20 +200,72 @@ int state_apply(struct meta_state *st, const struct fusion_sb *sb,
 u32 max_open_extents(const struct fusion_sb *sb);
 
 /*
- * The state that a superblock of this member leads to: its active set and the journal from
+ * The state that this superblock of a member leads to: its active set and the journal from
  * its replay_seq on, exactly as the kernel loads it. What stands in the way goes to the
  * report (which may be NULL). Return: true if the kernel would accept it.
  */
-bool state_load(const struct meta *meta, int dev, const struct fusion_sb *sb,
-		struct meta_state *st, struct report *r);
+bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		struct report *r);
 /* What the map itself has to hold: no slot used twice, OPEN and bitmaps belong together. */
-bool state_check(const struct meta_state *st, const struct fusion_sb *geo, int dev,
-		 struct report *r);
+bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
+
+/* -- meta-journal.c ---------------------------------------------------------------------- */
+
+/* A transaction all of whose blocks are there. */
+struct meta_txn {
+	u64 seq, txn;
+	u32 epoch, count;
+	u32 prev_csum, csum;	/* before its first block, and of its last */
+};
+
+struct meta_journal {
+	struct meta_txn *t;	/* by seq */
+	u32 nr;
+};
+
+/* Numbers in the format that only count up stay below this. */
+#define META_MAX_COUNTER	(1ULL << 62)
+
+typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
+
+/* The block of that sequence number, or NULL if it is not there, and valid. */
+const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq);
+int journal_list(const struct meta *meta, int dev, struct meta_journal *j);
+void journal_free(struct meta_journal *j);
+/* Does @b continue the chain after @a? */
+bool txn_follows(const struct meta_txn *a, const struct meta_txn *b);
+/* Call @fn for each record. Return: 0, -EILSEQ if it holds nonsense, or what @fn returned. */
+int journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
+		  void *ctx);
 
 /* -- meta-check.c ------------------------------------------------------------------------ */
 
 /* Test every invariant. */
 void meta_check(const struct meta *meta, struct report *r);
+
+/* -- meta-rebuild.c ----------------------------------------------------------------------- */
+
+enum doubt {
+	DOUBT_NONE,
+	DOUBT_OLD,		/* may be out of date */
+	DOUBT_LOST,		/* where it was is not known any more; it reads as zeros */
+	NR_DOUBTS,
+};
+
+struct rebuild {
+	struct meta_state st;	/* consistent: state_check() accepts it */
+	bool exact;		/* nothing had to be rebuilt; the rest is not filled in */
+	int set;		/* map set it was built from, or -1 */
+	u8 *doubt;		/* of each extent, enum doubt */
+	u64 *stamp;		/* private: its evidence */
+	u32 nr[NR_DOUBTS];	/* extents */
+	u32 bad_blocks;		/* of the active set */
+	u64 txns;		/* replayed */
+	u64 missing_txns;	/* lost in the middle of the journal */
+};
+
+int rebuild_state(const struct meta *meta, struct rebuild *rb);
+void rebuild_free(struct rebuild *rb);
 
 /* -- check.c ------------------------------------------------------------------------------- */
 

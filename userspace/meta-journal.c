@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The transactions that are whole in a ring, wherever they are: for repair, which wants
+ * those that fusion_replay() does not reach, and for dump. Each is still replayed by
+ * fusion_replay(), on a ring that holds nothing else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq)
+{
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const struct meta_ring *ring = &meta->m[dev].ring;
+	const u64 blocknr = fusion_journal_blocknr(geo, seq);
+	const u64 pos = blocknr - geo->journal_start[dev];
+	const struct fusion_journal_block *b =
+		(const void *)(ring->block + pos * FUSION_BLOCK_SIZE);
+
+	if (ring->unreadable[pos] || fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
+	    le64_to_cpu(b->seq) != seq)
+		return NULL;
+	return b;
+}
+
+/* Is there a whole transaction that begins with this block? */
+static bool whole(const struct meta *meta, int dev, const struct fusion_journal_block *b,
+		  struct meta_txn *t)
+{
+	*t = (struct meta_txn){
+		.seq = le64_to_cpu(b->seq),
+		.txn = le64_to_cpu(b->txn),
+		.epoch = le32_to_cpu(b->epoch),
+		.count = le16_to_cpu(b->count),
+		.prev_csum = le32_to_cpu(b->prev_csum),
+		.csum = le32_to_cpu(b->h.csum),
+	};
+	if (le16_to_cpu(b->index) || !t->count || t->count > meta->geo[dev].journal_blocks[dev])
+		return false;
+	for (u32 i = 1; i < t->count; i++) {
+		b = ring_block(meta, dev, t->seq + i);
+		if (!b || le64_to_cpu(b->txn) != t->txn || le32_to_cpu(b->epoch) != t->epoch ||
+		    le16_to_cpu(b->index) != i || le16_to_cpu(b->count) != t->count ||
+		    le32_to_cpu(b->prev_csum) != t->csum)
+			return false;
+		t->csum = le32_to_cpu(b->h.csum);
+	}
+	return true;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct meta_txn *x = a, *y = b;
+
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+int journal_list(const struct meta *meta, int dev, struct meta_journal *j)
+{
+	const u32 nr = meta->geo[dev].journal_blocks[dev];
+	const struct meta_ring *ring = &meta->m[dev].ring;
+
+	j->nr = 0;
+	j->t = calloc(nr, sizeof(*j->t));
+	if (!j->t)
+		return fail(FC_FAILED, "memory", "not enough for the journal; free some");
+	for (u32 pos = 0; pos < nr; pos++) {
+		const struct fusion_journal_block *b =
+			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
+		const u64 seq = le64_to_cpu(b->seq);
+
+		/* the block itself, valid and in its place */
+		if (seq <= META_MAX_COUNTER && ring_block(meta, dev, seq) == b &&
+		    whole(meta, dev, b, &j->t[j->nr]))
+			j->nr++;
+	}
+	qsort(j->t, j->nr, sizeof(*j->t), by_seq);
+	return 0;
+}
+
+void journal_free(struct meta_journal *j)
+{
+	free(j->t);
+	j->t = NULL;
+	j->nr = 0;
+}
+
+bool txn_follows(const struct meta_txn *a, const struct meta_txn *b)
+{
+	return b->seq == a->seq + a->count && b->txn == a->txn + 1 && b->prev_csum == a->csum;
+}
+
+struct one_ctx {
+	const struct meta *meta;
+	const struct meta_txn *t;
+	int dev;
+	record_fn fn;
+	void *ctx;
+};
+
+static const void *read_one(void *ctx, u32 pos)
+{
+	static const u8 empty[FUSION_BLOCK_SIZE];
+	const struct one_ctx *c = ctx;
+	const struct meta_ring *ring = &c->meta->m[c->dev].ring;
+	const u32 blocks = c->meta->geo[c->dev].journal_blocks[c->dev];
+	u64 first = fusion_journal_blocknr(&c->meta->geo[c->dev], c->t->seq) -
+		    c->meta->geo[c->dev].journal_start[c->dev];
+
+	if ((pos + blocks - first) % blocks >= c->t->count)
+		return empty;
+	return ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
+}
+
+static int apply_one(void *ctx, const struct fusion_record *rec)
+{
+	const struct one_ctx *c = ctx;
+
+	return c->fn(c->ctx, c->t, rec);
+}
+
+int journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
+		  void *ctx)
+{
+	struct fusion_sb sb = meta->geo[dev];
+	struct one_ctx c = { meta, t, dev, fn, ctx };
+	struct fusion_replay rp = {
+		.sb = &sb, .read = read_one, .apply = apply_one, .ctx = &c,
+	};
+
+	sb.replay_seq = t->seq;
+	sb.replay_txn = t->txn;
+	sb.replay_csum = t->prev_csum;
+	sb.epoch = t->epoch;
+	return fusion_replay(&rp);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A state out of what is left: the active map set, where its blocks are bad the other set,
+ * and every whole transaction of the journal.
+ *
+ * Records are absolute, so replaying a chain of them from too early on does no harm: of
+ * each extent the last one counts. What is certain and what is not:
+ *
+ *   - an extent whose last change is in a chain without gaps up to the end is certain;
+ *   - so is one whose block of the active set is good, unless transactions are missing
+ *     after it;
+ *   - an entry of the older set is certain if all transactions since that set are there,
+ *     else it may be out of date.
+ *
+ * Of two extents on one slot the one with the newer evidence keeps it. Where there is
+ * nothing to choose by, neither does: losing data is better than showing it to the wrong
+ * reader.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+/* Evidence of an extent: sequence number of the transaction, or */
+#define FROM_MAP	2	/* the active set */
+#define FROM_OLDER	1	/* the older one */
+#define FROM_NOTHING	0
+
+static int no_memory(void)
+{
+	return fail(FC_FAILED, "memory", "not enough to rebuild the map; free some");
+}
+
+static void doubt(struct rebuild *rb, u32 lext, enum doubt how)
+{
+	rb->doubt[lext] = max_t(u8, rb->doubt[lext], how);
+}
+
+static void drop(struct rebuild *rb, u32 lext)
+{
+	rb->st.word[lext] = FUSION_WORD_UNMAPPED;
+	state_open_drop(&rb->st, lext);
+	rb->stamp[lext] = FROM_NOTHING;
+	rb->doubt[lext] = DOUBT_LOST;
+}
+
+/* -- what there is to build from ------------------------------------------------------ */
+
+/* A map set, and where the journal after it begins. */
+struct base {
+	int set;		/* -1: none */
+	u64 generation;
+	u64 replay_seq;		/* 0 if that is not known */
+};
+
+static u32 nr_good(const struct meta *meta, int set, u64 generation)
+{
+	const struct meta_block *b = meta->m[FAST].set[set].block;
+	u32 n = 0;
+
+	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++)
+		n += !b[i].why && b[i].generation == generation;
+	return n;
+}
+
+/* Without a superblock: the newest set that is whole, else what has most good blocks. */
+static struct base guess_base(const struct meta *meta)
+{
+	const u32 blocks = meta->geo[FAST].map_blocks;
+	struct base best = { .set = -1 };
+	u32 most = 0;
+
+	for (int set = 0; set < FUSION_NR_SETS; set++) {
+		const struct meta_block *b = meta->m[FAST].set[set].block;
+		u64 generation = 0;
+		u32 n;
+
+		for (u32 i = 0; i < blocks; i++)
+			if (!b[i].why)
+				generation = max(generation, b[i].generation);
+		n = nr_good(meta, set, generation);
+		if (n > most || (n == most && n && generation > best.generation)) {
+			best.set = set;
+			best.generation = generation;
+			most = n;
+		}
+	}
+	return best;
+}
+
+static struct base newest_base(const struct meta *meta)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+
+	if (!sb)
+		return guess_base(meta);
+	return (struct base){ sb->active_set, sb->set_generation, sb->replay_seq };
+}
+
+/* The set before, if the older copy of the superblock still names it. */
+static struct base older_base(const struct meta *meta, const struct base *a)
+{
+	const struct meta_member *m = &meta->m[FAST];
+	const struct meta_copy *c = m->best < 0 ? NULL : &m->copy[!m->best];
+	struct base b = { .set = a->set < 0 ? -1 : !a->set };
+
+	if (c && !c->err && (int)c->sb.active_set == b.set) {
+		b.generation = c->sb.set_generation;
+		b.replay_seq = c->sb.replay_seq;
+	}
+	return b;
+}
+
+/* -- the journal -------------------------------------------------------------------------- */
+
+struct apply_ctx {
+	struct rebuild *rb;
+	const struct fusion_sb *geo;
+	const bool *bad;	/* only extents of these map blocks, if given */
+};
+
+static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
+{
+	const struct apply_ctx *c = ctx;
+	struct rebuild *rb = c->rb;
+
+	if (c->bad && !c->bad[rec->lext / FUSION_MAP_PER_BLOCK])
+		return 0;
+	rb->stamp[rec->lext] = t->seq + FROM_MAP;
+	rb->doubt[rec->lext] = 0;
+	return state_apply(&rb->st, c->geo, rec);
+}
+
+/* A transaction whose records are not possible counts as missing. */
+static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct apply_ctx *c,
+		     bool *done)
+{
+	int err = journal_apply(meta, FAST, t, apply, c);
+
+	*done = !err;
+	return err == -ENOMEM ? no_memory() : 0;
+}
+
+/* Index of the first transaction of the chain without a gap that ends before @end. */
+static u32 chain_start(const struct meta_journal *j, u32 end)
+{
+	u32 i = end;
+
+	while (i && (i == end || txn_follows(&j->t[i - 1], &j->t[i])))
+		i--;
+	return i;
+}
+
+static u32 first_from(const struct meta_journal *j, u64 seq)
+{
+	u32 i = 0;
+
+	while (i < j->nr && j->t[i].seq < seq)
+		i++;
+	return i;
+}
+
+/* The transactions from @from on, to the end; what is missing among them is counted. */
+static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32 from,
+		      const struct fusion_sb *sb, struct rebuild *rb)
+{
+	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[FAST] };
+	u64 txn = sb ? sb->replay_txn : from < j->nr ? j->t[from].txn : 0;
+	bool done;
+	int rc;
+
+	for (u32 i = from; i < j->nr; i++) {
+		const struct meta_txn *t = &j->t[i];
+
+		rc = apply_txn(meta, t, &c, &done);
+		if (rc)
+			return rc;
+		if (t->txn > txn)
+			rb->missing_txns += t->txn - txn;
+		if (done)
+			rb->txns++;
+		else
+			rb->missing_txns++;
+		txn = t->txn + 1;
+	}
+	return 0;
+}
+
+/* -- the map ------------------------------------------------------------------------------- */
+
+static void take_block(const struct meta *meta, struct rebuild *rb, int set, u32 index, u64 stamp)
+{
+	const size_t first = (size_t)index * FUSION_MAP_PER_BLOCK;
+	const u32 n = fusion_map_entries(&meta->geo[FAST], index);
+
+	memcpy(rb->st.word + first, meta->m[FAST].set[set].word + first,
+	       n * sizeof(*rb->st.word));
+	for (u32 i = 0; i < n; i++)
+		rb->stamp[first + i] = stamp;
+}
+
+static void doubt_block(const struct meta *meta, struct rebuild *rb, u32 index, enum doubt how)
+{
+	for (u32 i = 0; i < fusion_map_entries(&meta->geo[FAST], index); i++)
+		doubt(rb, index * FUSION_MAP_PER_BLOCK + i, how);
+}
+
+/*
+ * Has the ring everything since set @b was written, given that the chain begins with @t?
+ * Of a set that was closed in order the set before was written when it was opened, or
+ * later: it is enough that the chain goes back to the epoch before.
+ */
+static bool reaches_back(const struct meta *meta, const struct base *b, const struct meta_txn *t)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+
+	if (!sb)
+		return false;
+	if (b->replay_seq)
+		return t->seq <= b->replay_seq;
+	return (sb->flags & FUSION_SB_CLEAN) && (t->epoch < sb->epoch || t->seq == 1);
+}
+
+/* Fill in the bad blocks of the active set from the older one and the journal before it. */
+static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 end,
+		     const struct base *a, const bool *bad, struct rebuild *rb)
+{
+	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[FAST], .bad = bad };
+	const struct base b = older_base(meta, a);
+	const u32 start = chain_start(j, end);
+	/* the chain has to lead up to the active set */
+	const bool linked = end && a->replay_seq &&
+			    j->t[end - 1].seq + j->t[end - 1].count == a->replay_seq;
+	bool exact = linked ? reaches_back(meta, &b, &j->t[start]) :
+		     b.replay_seq && b.replay_seq == a->replay_seq;
+	bool done;
+	int rc;
+
+	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++) {
+		const struct meta_block *block = b.set < 0 ? NULL : &meta->m[FAST].set[b.set].block[i];
+
+		if (!bad[i])
+			continue;
+		if (!block || block->why) {
+			doubt_block(meta, rb, i, DOUBT_LOST);
+			continue;
+		}
+		take_block(meta, rb, b.set, i, FROM_OLDER);
+		/* newer than the active set: of a checkpoint that was interrupted */
+		if (!exact || block->generation > a->generation ||
+		    (b.generation && block->generation != b.generation))
+			doubt_block(meta, rb, i, DOUBT_OLD);
+	}
+	for (u32 i = start; linked && i < end; i++) {
+		rc = apply_txn(meta, &j->t[i], &c, &done);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* -- open extents ---------------------------------------------------------------------------- */
+
+static int collect(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
+{
+	struct apply_ctx *c = ctx;
+
+	(void)t;
+	return rec->op == FUSION_OP_OPEN ? state_apply(&c->rb->st, c->geo, rec) : 0;
+}
+
+/* A bitmap for every open extent that has none: an older one, or the extent is lost. */
+static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
+{
+	const struct fusion_sb *geo = &meta->geo[FAST];
+	struct rebuild old = { 0 };
+	struct apply_ctx c = { .rb = &old, .geo = geo };
+	int rc;
+
+	rc = state_init(&old.st, geo->nr_lexts);
+	if (rc)
+		return rc;
+	for (u32 i = 0; i < j->nr && !rc; i++)
+		if (journal_apply(meta, FAST, &j->t[i], collect, &c) == -ENOMEM)
+			rc = no_memory();
+	for (u32 i = rb->st.nr_open; i-- > 0;)
+		if (rb->st.open[i]->word != rb->st.word[rb->st.open[i]->lext])
+			state_open_drop(&rb->st, rb->st.open[i]->lext);
+	for (u32 lext = 0; lext < geo->nr_lexts && !rc; lext++) {
+		const u32 word = rb->st.word[lext];
+		struct meta_open *found, *open;
+
+		if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_OPEN ||
+		    state_open_find(&rb->st, lext))
+			continue;
+		found = state_open_find(&old.st, lext);
+		if (!found || found->word != word) {
+			drop(rb, lext);
+			continue;
+		}
+		open = state_open_get(&rb->st, lext);
+		if (!open)
+			rc = no_memory();
+		else
+			*open = *found;
+		doubt(rb, lext, DOUBT_OLD);
+	}
+	state_free(&old.st);
+	return rc;
+}
+
+/* -- slots ------------------------------------------------------------------------------------- */
+
+/* Does extent @a have better evidence than @b? */
+static int compare(const struct rebuild *rb, u32 a, u32 b)
+{
+	if (rb->stamp[a] != rb->stamp[b])
+		return rb->stamp[a] > rb->stamp[b] ? 1 : -1;
+	return (rb->doubt[b] > rb->doubt[a]) - (rb->doubt[a] > rb->doubt[b]);
+}
+
+static int resolve_slots(const struct meta *meta, struct rebuild *rb)
+{
+	const struct fusion_sb *geo = &meta->geo[FAST];
+	const size_t slots = (size_t)geo->nr_fast_slots + geo->nr_slow_slots;
+	u32 *owner = malloc(slots * sizeof(*owner));
+	u32 lext;
+
+	if (!owner)
+		return no_memory();
+	memset(owner, 0xff, slots * sizeof(*owner));
+	for (lext = 0; lext < geo->nr_lexts; lext++) {
+		const u32 word = rb->st.word[lext];
+		size_t slot;
+		int better;
+
+		if (!fusion_word_mapped(word))
+			continue;
+		slot = fusion_word_slot(word);
+		if (fusion_word_dev(word) == FUSION_SLOW)
+			slot = slot - geo->slow_first_slot + geo->nr_fast_slots;
+		if (owner[slot] == U32_MAX) {
+			owner[slot] = lext;
+			continue;
+		}
+		better = compare(rb, lext, owner[slot]);
+		if (better >= 0)
+			drop(rb, owner[slot]);
+		if (better <= 0)
+			drop(rb, lext);
+		if (better > 0)
+			owner[slot] = lext;
+	}
+	free(owner);
+	return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
+static int build(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
+{
+	const u32 blocks = meta->geo[FAST].map_blocks;
+	const struct base a = newest_base(meta);
+	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : j->nr ? chain_start(j, j->nr) : 0;
+	bool *bad = calloc(blocks, sizeof(*bad));
+	int rc;
+
+	if (!bad)
+		return no_memory();
+	rb->set = a.set;
+	for (u32 i = 0; i < blocks; i++) {
+		const struct meta_block *b = a.set < 0 ? NULL : &meta->m[FAST].set[a.set].block[i];
+
+		bad[i] = !b || b->why || b->generation != a.generation;
+		if (!bad[i])
+			take_block(meta, rb, a.set, i, FROM_MAP);
+		else
+			rb->bad_blocks++;
+	}
+	rc = rb->bad_blocks ? patch_map(meta, j, tail, &a, bad, rb) : 0;
+	free(bad);
+	if (!rc)
+		rc = apply_tail(meta, j, tail, meta_sb(meta, FAST), rb);
+	if (!rc)
+		rc = find_bitmaps(meta, j, rb);
+	if (!rc)
+		rc = resolve_slots(meta, rb);
+	return rc;
+}
+
+int rebuild_state(const struct meta *meta, struct rebuild *rb)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	struct meta_journal j = { 0 };
+	u32 lext;
+	int rc;
+
+	memset(rb, 0, sizeof(*rb));
+	rb->set = -1;
+	rc = state_init(&rb->st, meta->geo[FAST].nr_lexts);
+	if (rc)
+		return rc;
+	if (sb && state_load(meta, sb, &rb->st, NULL)) {
+		rb->exact = true;
+		rb->set = sb->active_set;
+		return 0;
+	}
+	state_free(&rb->st);
+	rb->stamp = calloc(meta->geo[FAST].nr_lexts, sizeof(*rb->stamp));
+	rb->doubt = calloc(meta->geo[FAST].nr_lexts, sizeof(*rb->doubt));
+	if (!rb->stamp || !rb->doubt)
+		return no_memory();
+	rc = state_init(&rb->st, meta->geo[FAST].nr_lexts);
+	if (!rc)
+		rc = journal_list(meta, FAST, &j);
+	if (!rc)
+		rc = build(meta, &j, rb);
+	journal_free(&j);
+	for (lext = 0; lext < rb->st.nr_lexts && !rc; lext++)
+		rb->nr[rb->doubt[lext]]++;
+	return rc;
+}
+
+void rebuild_free(struct rebuild *rb)
+{
+	state_free(&rb->st);
+	free(rb->stamp);
+	free(rb->doubt);
+	memset(rb, 0, sizeof(*rb));
+}
