@@ -129,7 +129,7 @@ static int claim(const struct device *dev, int *fd)
 
 	if (device_user(dev->devno, user, sizeof(user)))
 		return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
-	*fd = open(dev->path, O_RDWR | O_EXCL | O_CLOEXEC);
+	*fd = device_open(dev, O_RDWR | O_EXCL);
 	if (*fd >= 0)
 		return 0;
 	if (errno != EBUSY)
@@ -179,20 +179,12 @@ static void show(const struct plan *p)
 
 static int ask(const struct plan *p)
 {
-	char answer[16];
+	char nobody[512], question[512];
+	const char *fast = p->dev[FAST].path, *slow = p->dev[SLOW].path;
 
-	if (!isatty(STDIN_FILENO))
-		return fail(FC_REFUSED, p->name, "all data on %s and %s would be lost and there is "
-			    "nobody to ask; add --yes", p->dev[FAST].path, p->dev[SLOW].path);
-	printf("All data on %s and %s will be lost; type yes: ", p->dev[FAST].path,
-	       p->dev[SLOW].path);
-	fflush(stdout);
-	if (!fgets(answer, sizeof(answer), stdin))
-		*answer = 0;
-	answer[strcspn(answer, "\n")] = 0;
-	if (!strcasecmp(answer, "yes") || !strcasecmp(answer, "y"))
-		return 0;
-	return fail(FC_REFUSED, p->name, "nothing was changed; answer yes to go on");
+	snprintf(nobody, sizeof(nobody), "all data on %s and %s would be lost", fast, slow);
+	snprintf(question, sizeof(question), "All data on %s and %s will be lost", fast, slow);
+	return confirm(p->name, nobody, question);
 }
 
 static int prepare(const struct args *a, struct plan *p, bool and_open)

@@ -21,6 +21,7 @@
  * status.c, list.c	verbs status and list
  * tune.c		verbs set, promote and demote
  * check.c		verb check
+ * repair.c		verb repair
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
  * map-svg.c		the map drawn to a file
@@ -94,6 +95,7 @@ int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_map(const struct args *a);
 int cmd_check(const struct args *a);
+int cmd_repair(const struct args *a);
 int cmd_version(const struct args *a);
 
 /* -- message.c --------------------------------------------------------------- */
@@ -107,6 +109,12 @@ int fail(int rc, const char *thing, const char *fmt, ...)
 /* The same for what is worth knowing and no reason to stop. */
 void warn(const char *thing, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Ask on the terminal: "<question>; type yes: ". Fails with FC_REFUSED, and without a terminal
+ * too: "<nobody> and there is nobody to ask".
+ */
+int confirm(const char *thing, const char *nobody, const char *question);
 
 /* Does stdout understand escape sequences and UTF-8? */
 enum color { COLOR_NONE, COLOR_256, COLOR_TRUE };

@@ -71,6 +71,9 @@ static const struct verb {
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true },
 	{ "check", "NAME | DEV [DEV]", "test the metadata of a closed set, read-only",
 	  "fusionctl check data -v", cmd_check, O(JSON) | O(VERBOSE), 1, 2, false },
+	{ "repair", "NAME | DEV [DEV]", "put right what is wrong with a closed set",
+	  "fusionctl repair data --dry-run", cmd_repair,
+	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 1, 2, false },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,
 	  O(JSON), 0, 0, false },
 };

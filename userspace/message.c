@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -45,6 +46,22 @@ void warn(const char *thing, const char *fmt, ...)
 	va_start(ap, fmt);
 	say(thing, fmt, ap);
 	va_end(ap);
+}
+
+int confirm(const char *thing, const char *nobody, const char *question)
+{
+	char answer[16];
+
+	if (!isatty(STDIN_FILENO))
+		return fail(FC_REFUSED, thing, "%s and there is nobody to ask; add --yes", nobody);
+	printf("%s; type yes: ", question);
+	fflush(stdout);
+	if (!fgets(answer, sizeof(answer), stdin))
+		*answer = 0;
+	answer[strcspn(answer, "\n")] = 0;
+	if (!strcasecmp(answer, "yes") || !strcasecmp(answer, "y"))
+		return 0;
+	return fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
 }
 
 int color_mode(const char *when, enum color *mode)

@@ -10,6 +10,13 @@
 
 #include "meta.h"
 
+bool journal_sane(const struct fusion_journal_block *b)
+{
+	/* an epoch must have a successor */
+	return le64_to_cpu(b->seq) < META_MAX_COUNTER && le64_to_cpu(b->txn) < META_MAX_COUNTER &&
+	       le32_to_cpu(b->epoch) < U32_MAX - 1;
+}
+
 const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
@@ -20,7 +27,7 @@ const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, 
 		(const void *)(ring->block + pos * FUSION_BLOCK_SIZE);
 
 	if (ring->unreadable[pos] || fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
-	    le64_to_cpu(b->seq) != seq)
+	    le64_to_cpu(b->seq) != seq || !journal_sane(b))
 		return NULL;
 	return b;
 }
@@ -72,8 +79,7 @@ int journal_list(const struct meta *meta, int dev, struct meta_journal *j)
 		const u64 seq = le64_to_cpu(b->seq);
 
 		/* the block itself, valid and in its place */
-		if (seq <= META_MAX_COUNTER && ring_block(meta, dev, seq) == b &&
-		    whole(meta, dev, b, &j->t[j->nr]))
+		if (ring_block(meta, dev, seq) == b && whole(meta, dev, b, &j->t[j->nr]))
 			j->nr++;
 	}
 	qsort(j->t, j->nr, sizeof(*j->t), by_seq);

@@ -227,9 +227,8 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 	memcpy(ring->block + (size_t)pos * FUSION_BLOCK_SIZE, buf, FUSION_BLOCK_SIZE);
 	seq = le64_to_cpu(b->seq);
 	if (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, buf) ||
-	    fusion_journal_blocknr(geo, seq) != blocknr)
+	    !journal_sane(b) || fusion_journal_blocknr(geo, seq) != blocknr)
 		return;
-	ring->nr_valid++;
 	ring->max_seq = max(ring->max_seq, seq);
 	ring->max_txn = max_t(u64, ring->max_txn, le64_to_cpu(b->txn));
 	ring->max_epoch = max_t(u32, ring->max_epoch, le32_to_cpu(b->epoch));

@@ -54,32 +54,32 @@ struct base {
 	u64 replay_seq;		/* 0 if that is not known */
 };
 
-static u32 nr_good(const struct meta *meta, int set, u64 generation)
+static u32 nr_good(const struct meta *meta, const struct rebuild *rb, int set, u64 generation)
 {
-	const struct meta_block *b = meta->m[FAST].set[set].block;
+	const struct meta_block *b = meta->m[rb->dev].set[set].block;
 	u32 n = 0;
 
-	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++)
+	for (u32 i = 0; i < meta->geo[rb->dev].map_blocks; i++)
 		n += !b[i].why && b[i].generation == generation;
 	return n;
 }
 
 /* Without a superblock: the newest set that is whole, else what has most good blocks. */
-static struct base guess_base(const struct meta *meta)
+static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
 {
-	const u32 blocks = meta->geo[FAST].map_blocks;
+	const u32 blocks = meta->geo[rb->dev].map_blocks;
 	struct base best = { .set = -1 };
 	u32 most = 0;
 
 	for (int set = 0; set < FUSION_NR_SETS; set++) {
-		const struct meta_block *b = meta->m[FAST].set[set].block;
+		const struct meta_block *b = meta->m[rb->dev].set[set].block;
 		u64 generation = 0;
 		u32 n;
 
 		for (u32 i = 0; i < blocks; i++)
 			if (!b[i].why)
 				generation = max(generation, b[i].generation);
-		n = nr_good(meta, set, generation);
+		n = nr_good(meta, rb, set, generation);
 		if (n > most || (n == most && n && generation > best.generation)) {
 			best.set = set;
 			best.generation = generation;
@@ -89,19 +89,20 @@ static struct base guess_base(const struct meta *meta)
 	return best;
 }
 
-static struct base newest_base(const struct meta *meta)
+static struct base newest_base(const struct meta *meta, const struct rebuild *rb)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
 
 	if (!sb)
-		return guess_base(meta);
+		return guess_base(meta, rb);
 	return (struct base){ sb->active_set, sb->set_generation, sb->replay_seq };
 }
 
 /* The set before, if the older copy of the superblock still names it. */
-static struct base older_base(const struct meta *meta, const struct base *a)
+static struct base older_base(const struct meta *meta, const struct rebuild *rb,
+			      const struct base *a)
 {
-	const struct meta_member *m = &meta->m[FAST];
+	const struct meta_member *m = &meta->m[rb->dev];
 	const struct meta_copy *c = m->best < 0 ? NULL : &m->copy[!m->best];
 	struct base b = { .set = a->set < 0 ? -1 : !a->set };
 
@@ -136,7 +137,7 @@ static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record
 static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct apply_ctx *c,
 		     bool *done)
 {
-	int err = journal_apply(meta, FAST, t, apply, c);
+	int err = journal_apply(meta, c->rb->dev, t, apply, c);
 
 	*done = !err;
 	return err == -ENOMEM ? no_memory() : 0;
@@ -165,7 +166,7 @@ static u32 first_from(const struct meta_journal *j, u64 seq)
 static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32 from,
 		      const struct fusion_sb *sb, struct rebuild *rb)
 {
-	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[FAST] };
+	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev] };
 	u64 txn = sb ? sb->replay_txn : from < j->nr ? j->t[from].txn : 0;
 	bool done;
 	int rc;
@@ -192,9 +193,9 @@ static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32
 static void take_block(const struct meta *meta, struct rebuild *rb, int set, u32 index, u64 stamp)
 {
 	const size_t first = (size_t)index * FUSION_MAP_PER_BLOCK;
-	const u32 n = fusion_map_entries(&meta->geo[FAST], index);
+	const u32 n = fusion_map_entries(&meta->geo[rb->dev], index);
 
-	memcpy(rb->st.word + first, meta->m[FAST].set[set].word + first,
+	memcpy(rb->st.word + first, meta->m[rb->dev].set[set].word + first,
 	       n * sizeof(*rb->st.word));
 	for (u32 i = 0; i < n; i++)
 		rb->stamp[first + i] = stamp;
@@ -202,7 +203,7 @@ static void take_block(const struct meta *meta, struct rebuild *rb, int set, u32
 
 static void doubt_block(const struct meta *meta, struct rebuild *rb, u32 index, enum doubt how)
 {
-	for (u32 i = 0; i < fusion_map_entries(&meta->geo[FAST], index); i++)
+	for (u32 i = 0; i < fusion_map_entries(&meta->geo[rb->dev], index); i++)
 		doubt(rb, index * FUSION_MAP_PER_BLOCK + i, how);
 }
 
@@ -211,9 +212,10 @@ static void doubt_block(const struct meta *meta, struct rebuild *rb, u32 index, 
  * Of a set that was closed in order the set before was written when it was opened, or
  * later: it is enough that the chain goes back to the epoch before.
  */
-static bool reaches_back(const struct meta *meta, const struct base *b, const struct meta_txn *t)
+static bool reaches_back(const struct meta *meta, const struct rebuild *rb, const struct base *b,
+			 const struct meta_txn *t)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
 
 	if (!sb)
 		return false;
@@ -226,19 +228,19 @@ static bool reaches_back(const struct meta *meta, const struct base *b, const st
 static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 end,
 		     const struct base *a, const bool *bad, struct rebuild *rb)
 {
-	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[FAST], .bad = bad };
-	const struct base b = older_base(meta, a);
+	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev], .bad = bad };
+	const struct base b = older_base(meta, rb, a);
 	const u32 start = chain_start(j, end);
 	/* the chain has to lead up to the active set */
 	const bool linked = end && a->replay_seq &&
 			    j->t[end - 1].seq + j->t[end - 1].count == a->replay_seq;
-	bool exact = linked ? reaches_back(meta, &b, &j->t[start]) :
+	bool exact = linked ? reaches_back(meta, rb, &b, &j->t[start]) :
 		     b.replay_seq && b.replay_seq == a->replay_seq;
 	bool done;
 	int rc;
 
-	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++) {
-		const struct meta_block *block = b.set < 0 ? NULL : &meta->m[FAST].set[b.set].block[i];
+	for (u32 i = 0; i < meta->geo[rb->dev].map_blocks; i++) {
+		const struct meta_block *block = b.set < 0 ? NULL : &meta->m[rb->dev].set[b.set].block[i];
 
 		if (!bad[i])
 			continue;
@@ -260,6 +262,45 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 	return 0;
 }
 
+/*
+ * What the replica says of the extents that are still in doubt. If both members were closed
+ * in order together it is as good as the map.
+ */
+static int use_replica(const struct meta *meta, const bool *bad, struct rebuild *rb)
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const bool same = fast && slow && (fast->flags & slow->flags & FUSION_SB_CLEAN) &&
+			  fast->epoch == slow->epoch;
+	struct meta_state st = { 0 };
+	int rc;
+
+	if (rb->dev == SLOW || !slow)
+		return 0;
+	rc = state_init(&st, slow->nr_lexts);
+	if (rc || !state_load(meta, slow, &st, NULL)) {
+		state_free(&st);
+		return rc;
+	}
+	for (u32 lext = 0; lext < st.nr_lexts && !rc; lext++) {
+		const struct meta_open *from = state_open_find(&st, lext);
+		struct meta_open *to;
+
+		if (!bad[lext / FUSION_MAP_PER_BLOCK] || !rb->doubt[lext])
+			continue;
+		rb->st.word[lext] = st.word[lext];
+		rb->doubt[lext] = same ? DOUBT_NONE : DOUBT_OLD;
+		rb->stamp[lext] = same ? FROM_MAP : FROM_OLDER;
+		state_open_drop(&rb->st, lext);
+		to = from ? state_open_get(&rb->st, lext) : NULL;
+		if (to)
+			*to = *from;
+		else if (from)
+			rc = no_memory();
+	}
+	state_free(&st);
+	return rc;
+}
+
 /* -- open extents ---------------------------------------------------------------------------- */
 
 static int collect(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
@@ -273,7 +314,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 /* A bitmap for every open extent that has none: an older one, or the extent is lost. */
 static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
-	const struct fusion_sb *geo = &meta->geo[FAST];
+	const struct fusion_sb *geo = &meta->geo[rb->dev];
 	struct rebuild old = { 0 };
 	struct apply_ctx c = { .rb = &old, .geo = geo };
 	int rc;
@@ -282,7 +323,7 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 	if (rc)
 		return rc;
 	for (u32 i = 0; i < j->nr && !rc; i++)
-		if (journal_apply(meta, FAST, &j->t[i], collect, &c) == -ENOMEM)
+		if (journal_apply(meta, rb->dev, &j->t[i], collect, &c) == -ENOMEM)
 			rc = no_memory();
 	for (u32 i = rb->st.nr_open; i-- > 0;)
 		if (rb->st.open[i]->word != rb->st.word[rb->st.open[i]->lext])
@@ -322,7 +363,7 @@ static int compare(const struct rebuild *rb, u32 a, u32 b)
 
 static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 {
-	const struct fusion_sb *geo = &meta->geo[FAST];
+	const struct fusion_sb *geo = &meta->geo[rb->dev];
 	const size_t slots = (size_t)geo->nr_fast_slots + geo->nr_slow_slots;
 	u32 *owner = malloc(slots * sizeof(*owner));
 	u32 lext;
@@ -335,7 +376,9 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 		size_t slot;
 		int better;
 
-		if (!fusion_word_mapped(word))
+		/* the replica does not follow what becomes of fast slots */
+		if (!fusion_word_mapped(word) ||
+		    (rb->dev == SLOW && fusion_word_dev(word) == FUSION_FAST))
 			continue;
 		slot = fusion_word_slot(word);
 		if (fusion_word_dev(word) == FUSION_SLOW)
@@ -360,8 +403,8 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 
 static int build(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
-	const u32 blocks = meta->geo[FAST].map_blocks;
-	const struct base a = newest_base(meta);
+	const u32 blocks = meta->geo[rb->dev].map_blocks;
+	const struct base a = newest_base(meta, rb);
 	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : j->nr ? chain_start(j, j->nr) : 0;
 	bool *bad = calloc(blocks, sizeof(*bad));
 	int rc;
@@ -370,7 +413,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		return no_memory();
 	rb->set = a.set;
 	for (u32 i = 0; i < blocks; i++) {
-		const struct meta_block *b = a.set < 0 ? NULL : &meta->m[FAST].set[a.set].block[i];
+		const struct meta_block *b = a.set < 0 ? NULL : &meta->m[rb->dev].set[a.set].block[i];
 
 		bad[i] = !b || b->why || b->generation != a.generation;
 		if (!bad[i])
@@ -379,9 +422,11 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 			rb->bad_blocks++;
 	}
 	rc = rb->bad_blocks ? patch_map(meta, j, tail, &a, bad, rb) : 0;
+	if (!rc && rb->bad_blocks)
+		rc = use_replica(meta, bad, rb);
 	free(bad);
 	if (!rc)
-		rc = apply_tail(meta, j, tail, meta_sb(meta, FAST), rb);
+		rc = apply_tail(meta, j, tail, meta_sb(meta, rb->dev), rb);
 	if (!rc)
 		rc = find_bitmaps(meta, j, rb);
 	if (!rc)
@@ -389,16 +434,17 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 	return rc;
 }
 
-int rebuild_state(const struct meta *meta, struct rebuild *rb)
+int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = meta_sb(meta, dev);
 	struct meta_journal j = { 0 };
 	u32 lext;
 	int rc;
 
 	memset(rb, 0, sizeof(*rb));
 	rb->set = -1;
-	rc = state_init(&rb->st, meta->geo[FAST].nr_lexts);
+	rb->dev = dev;
+	rc = state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
 	if (rc)
 		return rc;
 	if (sb && state_load(meta, sb, &rb->st, NULL)) {
@@ -407,13 +453,13 @@ int rebuild_state(const struct meta *meta, struct rebuild *rb)
 		return 0;
 	}
 	state_free(&rb->st);
-	rb->stamp = calloc(meta->geo[FAST].nr_lexts, sizeof(*rb->stamp));
-	rb->doubt = calloc(meta->geo[FAST].nr_lexts, sizeof(*rb->doubt));
+	rb->stamp = calloc(meta->geo[rb->dev].nr_lexts, sizeof(*rb->stamp));
+	rb->doubt = calloc(meta->geo[rb->dev].nr_lexts, sizeof(*rb->doubt));
 	if (!rb->stamp || !rb->doubt)
 		return no_memory();
-	rc = state_init(&rb->st, meta->geo[FAST].nr_lexts);
+	rc = state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
 	if (!rc)
-		rc = journal_list(meta, FAST, &j);
+		rc = journal_list(meta, rb->dev, &j);
 	if (!rc)
 		rc = build(meta, &j, rb);
 	journal_free(&j);

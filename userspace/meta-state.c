@@ -88,12 +88,24 @@ void state_open_drop(struct meta_state *st, u32 lext)
 	memmove(st->open + i, st->open + i + 1, (st->nr_open - i) * sizeof(*st->open));
 }
 
+/* Without the map the set is not opened; the replica is read when the fast member is gone. */
+static enum level level_of(const struct fusion_sb *sb)
+{
+	return sb->role == FUSION_FAST ? LEVEL_ERROR : LEVEL_WARNING;
+}
+
+/* The name of a finding: what it is in the map, or that it is in the replica. */
+static const char *what_of(const struct fusion_sb *sb, const char *what)
+{
+	return sb->role == FUSION_FAST ? what : "replica";
+}
+
 /* As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size. */
 u32 max_open_extents(const struct fusion_sb *sb)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(sb->extent_sectors);
-	u32 max = sb->journal_blocks[sb->role] / 16 * (FUSION_JOURNAL_PAYLOAD / record);
+	u32 max = sb->journal_blocks[FUSION_FAST] / 16 * (FUSION_JOURNAL_PAYLOAD / record);
 
 	max = min(max, 4096U);
 	return min(max, sb->nr_lexts);
@@ -187,10 +199,10 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 		return true;
 	block = err == -EIO ? unreadable_block(ring, sb) : failing_block(ring, sb, rp.next_seq);
 	if (st->nr_open > ctx.max_open)
-		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "journal",
+		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "journal"),
 			   "more open extents than there can be, %u", ctx.max_open);
 	else
-		report_add(r, LEVEL_ERROR, dev, block, "journal", "%s (transaction %llu)",
+		report_add(r, level_of(sb), dev, block, what_of(sb, "journal"), "%s (transaction %llu)",
 			   rp.why ? rp.why : strerror(-err), (unsigned long long)rp.next_txn);
 	return false;
 }
@@ -217,8 +229,8 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 			continue;
 		}
 		good = false;
-		report_add(r, LEVEL_ERROR, dev, sb->map_start[dev][sb->active_set] + i, "map",
-			   "%s (extents %u to %u)", why, i * FUSION_MAP_PER_BLOCK,
+		report_add(r, level_of(sb), dev, sb->map_start[dev][sb->active_set] + i,
+			   what_of(sb, "map"),			   "%s (extents %u to %u)", why, i * FUSION_MAP_PER_BLOCK,
 			   i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
 	}
 	return good;
@@ -240,6 +252,9 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 {
 	u64 slot = fusion_word_slot(word);
 
+	/* the replica does not follow what becomes of them */
+	if (sb->role == FUSION_SLOW && fusion_word_dev(word) == FUSION_FAST)
+		return true;
 	if (fusion_word_dev(word) == FUSION_SLOW)
 		slot = slot - sb->slow_first_slot + sb->nr_fast_slots;
 	if (used[slot / 8] >> slot % 8 & 1)
@@ -256,7 +271,7 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 	bool good = true;
 
 	if (!used) {
-		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "map", "not checked: out of memory");
+		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "map"), "not checked: out of memory");
 		return false;
 	}
 	for (u32 lext = 0; lext < st->nr_lexts; lext++) {
@@ -267,7 +282,7 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 			continue;
 		if (!claim_slot(sb, used, word)) {
 			good = false;
-			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "slot",
+			report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "slot"),
 				   "extent %u lies on a slot of another one: %s slot %u", lext,
 				   role_name[fusion_word_dev(word)], fusion_word_slot(word));
 		}
@@ -278,14 +293,14 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 		if (open && open->word == word)
 			continue;
 		good = false;
-		report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "open", open ?
+		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"), open ?
 			   "bitmap of extent %u is of another slot" :
 			   "extent %u is open but has no bitmap", lext);
 	}
 	free(used);
 	if (nr_open == st->nr_open)
 		return good;
-	report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "open", "%u open extents but %u bitmaps",
+	report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"), "%u open extents but %u bitmaps",
 		   nr_open, st->nr_open);
 	return false;
 }

@@ -117,10 +117,9 @@ struct meta_set {
 struct meta_ring {
 	u8 *block;		/* the contents; unreadable blocks are zero */
 	bool *unreadable;
-	u64 max_seq;		/* greatest numbers in any valid block, */
-	u64 max_txn;		/* whatever it is worth */
+	u64 max_seq;		/* greatest numbers in any valid block */
+	u64 max_txn;
 	u32 max_epoch;
-	u32 nr_valid;
 };
 
 struct meta_member {
@@ -228,6 +227,8 @@ struct meta_journal {
 
 typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
 
+/* Are the numbers of a block, whose checksum is right, within what the format allows? */
+bool journal_sane(const struct fusion_journal_block *b);
 /* The block of that sequence number, or NULL if it is not there, and valid. */
 const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq);
 int journal_list(const struct meta *meta, int dev, struct meta_journal *j);
@@ -254,6 +255,7 @@ enum doubt {
 
 struct rebuild {
 	struct meta_state st;	/* consistent: state_check() accepts it */
+	int dev;
 	bool exact;		/* nothing had to be rebuilt; the rest is not filled in */
 	int set;		/* map set it was built from, or -1 */
 	u8 *doubt;		/* of each extent, enum doubt */
@@ -264,8 +266,22 @@ struct rebuild {
 	u64 missing_txns;	/* lost in the middle of the journal */
 };
 
-int rebuild_state(const struct meta *meta, struct rebuild *rb);
+/* Of the map, or of the replica of which the slow member has the superblocks. */
+int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb);
 void rebuild_free(struct rebuild *rb);
+
+/* -- meta-write.c -------------------------------------------------------------------------- */
+
+/*
+ * Write a state that state_check() accepts as that of a set closed in order, map and replica.
+ * Identity and geometry are those of meta->geo. @go_on: the journal continues where the state
+ * says that it ends; else it begins anew. @built_from: without a superblock, the map set to
+ * be kept until the end, or -1. @heat: as long as meta->m[FAST].heat.
+ */
+int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
+	       const u16 *heat);
+/* Zero what was found in heads and tails. */
+int guards_clear(const struct meta *meta, const struct report *r);
 
 /* -- check.c ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write a state to both members. The order is that of a checkpoint: the map goes to the
+ * set that is not in use and the bitmaps of open extents to where the journal ends, then
+ * a flush, then the superblock that names them, into the copy that is not in use. So up to
+ * there the set is what it was before, and may be repaired again. The other copy follows,
+ * so that either is enough.
+ *
+ * A ring that can't be continued begins anew, behind whatever number is in it: nothing
+ * that is left there can be taken for a part of the new chain.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+#define CHUNK_BLOCKS	256U
+
+static int io_failed(const struct meta *meta, int dev, const char *what, int err)
+{
+	return fail(FC_FAILED, meta->m[dev].o.path, "%s failed: %s; check the device and the "
+		    "kernel's log", what, strerror(-err));
+}
+
+static int put(const struct meta *meta, int dev, u64 block, u32 nr, const void *buf)
+{
+	int err = offline_write(&meta->m[dev].o, block * FUSION_BLOCK_SIZE,
+				(size_t)nr * FUSION_BLOCK_SIZE, buf);
+
+	return err ? io_failed(meta, dev, "write", err) : 0;
+}
+
+static int flush(const struct meta *meta, int dev)
+{
+	int err = offline_sync(&meta->m[dev].o);
+
+	return err ? io_failed(meta, dev, "flush", err) : 0;
+}
+
+/* -- map and heat --------------------------------------------------------------------- */
+
+/* The replica's map sets have no open extents; its log has them. */
+static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u32 index, u32 *words)
+{
+	const u32 n = fusion_map_entries(sb, index);
+
+	memcpy(words, st->word + (size_t)index * FUSION_MAP_PER_BLOCK, n * sizeof(*words));
+	for (u32 i = 0; i < n && sb->role == FUSION_SLOW; i++)
+		if (fusion_word_mapped(words[i]) && fusion_word_state(words[i]) == FUSION_OPEN)
+			words[i] = FUSION_WORD_UNMAPPED;
+}
+
+static int put_map(const struct meta *meta, const struct fusion_sb *sb, const struct meta_state *st)
+{
+	const u64 start = sb->map_start[sb->role][sb->active_set];
+	char *buf = offline_buffer((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
+	u32 words[FUSION_MAP_PER_BLOCK], i, j, n;
+	int rc = 0;
+
+	if (!buf)
+		return FC_FAILED;
+	for (i = 0; i < sb->map_blocks && !rc; i += n) {
+		n = min(sb->map_blocks - i, CHUNK_BLOCKS);
+		for (j = 0; j < n; j++) {
+			map_words(sb, st, i + j, words);
+			fusion_map_pack(sb, sb->active_set, i + j, sb->set_generation, words,
+					buf + (size_t)j * FUSION_BLOCK_SIZE);
+		}
+		rc = put(meta, sb->role, start + i, n, buf);
+	}
+	free(buf);
+	return rc;
+}
+
+static int put_heat(const struct meta *meta, const struct fusion_sb *sb, const u16 *heat)
+{
+	char *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	int rc = buf ? 0 : FC_FAILED;
+
+	for (u32 i = 0; i < sb->heat_blocks && !rc; i++) {
+		fusion_heat_pack(sb, i, sb->set_generation,
+				 heat + (size_t)i * FUSION_HEAT_PER_BLOCK, buf);
+		rc = put(meta, FAST, sb->heat_start + i, 1, buf);
+	}
+	free(buf);
+	return rc;
+}
+
+/* -- journal ------------------------------------------------------------------------------ */
+
+/* Pack the bitmaps of all open extents; *nr blocks. NULL after a message. */
+static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st, u32 *nr)
+{
+	const u32 record = sizeof(struct fusion_journal_record) +
+			   fusion_bitmap_bytes(sb->extent_sectors);
+	const u32 per_block = FUSION_JOURNAL_PAYLOAD / record;
+	char *buf, *block = NULL;
+
+	*nr = DIV_ROUND_UP(st->nr_open, per_block);
+	buf = offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
+	for (u32 i = 0; buf && i < st->nr_open; i++) {
+		const struct meta_open *open = st->open[i];
+		const struct fusion_record rec = {
+			.lext = open->lext, .new = open->word, .bitmap = open->bitmap,
+			.old = sb->role == FUSION_FAST ? open->word : FUSION_WORD_UNMAPPED,
+			.op = FUSION_OP_OPEN,
+		};
+
+		block = buf + (size_t)(i / per_block) * FUSION_BLOCK_SIZE;
+		if (!(i % per_block))
+			fusion_journal_init(block);
+		fusion_journal_add(sb, block, &rec);
+	}
+	return buf;
+}
+
+static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
+		     const struct meta_state *st)
+{
+	u32 nr, csum = sb->replay_csum;
+	char *buf = pack_opens(sb, st, &nr);
+	int rc = buf ? 0 : FC_FAILED;
+
+	if (nr > sb->journal_blocks[sb->role])
+		rc = fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for the "
+			  "bitmaps of %u open extents; give less", st->nr_open);
+	for (u32 i = 0; i < nr && !rc; i++) {
+		char *block = buf + (size_t)i * FUSION_BLOCK_SIZE;
+
+		csum = fusion_journal_seal(sb, block, sb->replay_seq + i, sb->replay_txn, i, nr, csum);
+		rc = put(meta, sb->role, fusion_journal_blocknr(sb, sb->replay_seq + i), 1, block);
+	}
+	free(buf);
+	return rc;
+}
+
+/*
+ * Take away blocks whose checksum is right and whose numbers are beyond what the format
+ * allows: there is no number behind them to go on with.
+ */
+static int clear_nonsense(const struct meta *meta, int dev)
+{
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const struct meta_ring *ring = &meta->m[dev].ring;
+	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	int rc = zero ? 0 : FC_FAILED;
+
+	for (u32 pos = 0; pos < geo->journal_blocks[dev] && !rc; pos++) {
+		const u64 blocknr = geo->journal_start[dev] + pos;
+		const void *b = ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
+
+		if (!fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) && !journal_sane(b))
+			rc = put(meta, dev, blocknr, 1, zero);
+	}
+	free(zero);
+	return rc;
+}
+
+/* -- superblocks ---------------------------------------------------------------------------- */
+
+static u64 max_generation(const struct meta *meta, int dev)
+{
+	const struct meta_member *m = &meta->m[dev];
+	u64 g = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (!m->copy[i].err)
+			g = max(g, m->copy[i].sb.generation);
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < meta->geo[dev].map_blocks; i++)
+			if (!m->set[set].block[i].why &&
+			    m->set[set].block[i].generation < META_MAX_COUNTER / 2)
+				g = max(g, m->set[set].block[i].generation);
+	return g;
+}
+
+/* The superblock that will name what is written. */
+static void next_super(const struct meta *meta, int dev, const struct meta_state *st,
+		       bool go_on, int built_from, struct fusion_sb *sb)
+{
+	const struct fusion_sb *have = meta_sb(meta, dev);
+	const struct meta_ring *ring = &meta->m[dev].ring;
+
+	*sb = meta->geo[dev];
+	sb->flags = FUSION_SB_CLEAN;
+	sb->generation = max_generation(meta, dev) + 1;
+	/* into the copy that is not in use */
+	if (have && !((sb->generation ^ have->generation) & 1))
+		sb->generation++;
+	sb->set_generation = sb->generation;
+	sb->active_set = have ? !have->active_set : built_from < 0 ? 0 : !built_from;
+	if (go_on) {
+		sb->replay_seq = st->next_seq;
+		sb->replay_txn = st->next_txn;
+		sb->replay_csum = st->next_csum;
+	} else {
+		sb->replay_seq = max(ring->max_seq, have ? have->replay_seq : 0) + 1;
+		sb->replay_txn = max(ring->max_txn, have ? have->replay_txn : 0) + 1;
+		sb->replay_csum = 0;
+	}
+}
+
+/*
+ * The fast member's epoch is the newest that left a trace in its ring; the slow member's is
+ * that or the next.
+ */
+static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	u32 epoch = meta->m[FAST].ring.max_epoch;
+
+	if (fast)
+		epoch = max(epoch, fast->epoch);
+	else if (slow)
+		epoch = max(epoch, slow->epoch);
+	sb[FAST].epoch = epoch;
+	sb[SLOW].epoch = slow && slow->epoch == epoch + 1 ? slow->epoch : epoch;
+}
+
+static int put_super(const struct meta *meta, struct fusion_sb *sb)
+{
+	const u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+	void *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	int rc = buf ? 0 : FC_FAILED;
+
+	if (!rc) {
+		fusion_sb_pack(sb, blocknr, buf);
+		rc = put(meta, sb->role, blocknr, 1, buf);
+	}
+	if (!rc)
+		rc = flush(meta, sb->role);
+	free(buf);
+	sb->generation++;
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
+	       const u16 *heat)
+{
+	struct fusion_sb sb[2];
+	int dev, rc = 0;
+
+	next_super(meta, FAST, st, go_on, built_from, &sb[FAST]);
+	next_super(meta, SLOW, st, false, -1, &sb[SLOW]);
+	set_epochs(meta, sb);
+	for (dev = 0; dev < 2 && !rc; dev++) {
+		rc = clear_nonsense(meta, dev);
+		if (!rc)
+			rc = put_map(meta, &sb[dev], st);
+		if (!rc)
+			rc = put_opens(meta, &sb[dev], st);
+		if (!rc && dev == FAST)
+			rc = put_heat(meta, &sb[dev], heat);
+		if (!rc)
+			rc = flush(meta, dev);
+	}
+	/* the slow member's first, as its epoch may be ahead, and the fast one's may not */
+	for (int copy = 0; copy < 2 && !rc; copy++) {
+		rc = put_super(meta, &sb[SLOW]);
+		if (!rc)
+			rc = put_super(meta, &sb[FAST]);
+	}
+	return rc;
+}
+
+int guards_clear(const struct meta *meta, const struct report *r)
+{
+	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	int err = 0, rc = zero ? 0 : FC_FAILED;
+
+	for (unsigned int i = 0; i < r->nr && !rc; i++) {
+		const struct finding *f = &r->f[i];
+		const u64 offset = f->block * FUSION_BLOCK_SIZE;
+		u64 bytes;
+
+		if (strcmp(f->what, "guard") || f->block == NO_BLOCK)
+			continue;
+		bytes = (meta->geo[f->dev].self_sectors << 9) - offset;
+		err = offline_write(&meta->m[f->dev].o, offset,
+				    min_t(u64, bytes, FUSION_BLOCK_SIZE), zero);
+		if (err)
+			rc = io_failed(meta, f->dev, "write", err);
+	}
+	free(zero);
+	return rc;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb repair: make of a set what check accepts, and say what that costs. */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+struct plan {
+	struct meta meta;
+	struct report found;
+	struct rebuild rb;
+};
+
+static const char *const doubt_name[NR_DOUBTS] = {
+	[DOUBT_OLD] = "stale", [DOUBT_LOST] = "lost",
+};
+
+/* -- ranges of extents ----------------------------------------------------------------- */
+
+/* The next range of extents from *first on that share this doubt; false at the end. */
+static bool next_range(const struct rebuild *rb, enum doubt doubt, u32 *first, u32 *nr)
+{
+	const u32 end = rb->st.nr_lexts;
+	u32 i = *first;
+
+	while (i < end && rb->doubt[i] != doubt)
+		i++;
+	*first = i;
+	while (i < end && rb->doubt[i] == doubt)
+		i++;
+	*nr = i - *first;
+	return *nr;
+}
+
+static void print_ranges(const struct plan *p, enum doubt doubt, const char *means)
+{
+	const u64 es = p->meta.geo[FAST].extent_sectors;
+	u32 first = 0, nr;
+
+	for (; next_range(&p->rb, doubt, &first, &nr); first += nr)
+		printf("%s: extents %u-%u, sectors %llu-%llu: %s\n", doubt_name[doubt], first,
+		       first + nr - 1, (unsigned long long)(first * es),
+		       (unsigned long long)((first + nr) * es - 1), means);
+}
+
+static struct json_object *ranges_json(const struct plan *p, enum doubt doubt)
+{
+	struct json_object *list = json_object_new_array(), *o;
+	const u64 es = p->meta.geo[FAST].extent_sectors;
+	u32 first = 0, nr;
+
+	for (; p->rb.doubt && next_range(&p->rb, doubt, &first, &nr); first += nr) {
+		o = json_object_new_object();
+		json_add_u64(o, "first_extent", first);
+		json_add_u64(o, "extents", nr);
+		json_add_u64(o, "first_sector", first * es);
+		json_add_u64(o, "sectors", nr * es);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+/* -- what is found and meant to be done -------------------------------------------------- */
+
+static int judge(struct plan *p, bool force)
+{
+	const struct fusion_sb *fast, *slow;
+	const struct meta *meta = &p->meta;
+	const char *why;
+	int err;
+
+	for (int dev = 0; dev < 2; dev++)
+		if (meta->m[dev].o.fd < 0)
+			return fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its set "
+				    "is not there; name both, or see fusionctl help salvage");
+	if (!meta->known)
+		return fail(FC_DAMAGED, meta->m[0].o.path, "neither it nor %s has a valid "
+			    "superblock; fusionctl restore puts back what fusionctl dump saved",
+			    meta->m[1].o.path);
+	fast = meta_sb(meta, FAST);
+	slow = meta_sb(meta, SLOW);
+	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
+	if (err == -ESTALE && force)
+		err = 0;
+	if (err)
+		return fail(err == -ESTALE ? FC_REFUSED : FC_MEMBER, meta->m[0].o.path, "%s and it "
+			    "do not go together: %s; %s", meta->m[1].o.path, why, err == -ESTALE ?
+			    "what is on them is of different times, --force takes them all the same" :
+			    "name two members of one set");
+	meta_check(meta, &p->found);
+	return rebuild_state(meta, FAST, &p->rb);
+}
+
+static bool anything_wrong(const struct plan *p)
+{
+	return p->found.count[LEVEL_ERROR] || p->found.count[LEVEL_WARNING];
+}
+
+static void show(const struct plan *p)
+{
+	const struct rebuild *rb = &p->rb;
+
+	report_print(&p->found, LEVEL_WARNING);
+	if (rb->exact) {
+		puts("the map is whole; nothing is lost");
+		return;
+	}
+	printf("the map is rebuilt from map set %d, of which %u blocks are bad, and %llu "
+	       "transactions\n", rb->set, rb->bad_blocks, (unsigned long long)rb->txns);
+	if (rb->missing_txns)
+		printf("stale: %llu transactions are missing in the middle of the journal: extents "
+		       "that they moved, or were the first to write, and that did not change "
+		       "since, are not known\n", (unsigned long long)rb->missing_txns);
+	print_ranges(p, DOUBT_OLD, "content may be older than what was written last");
+	print_ranges(p, DOUBT_LOST, "where they are is not known any more, they read as zeros");
+	if (!rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
+		puts("nothing is lost");
+}
+
+static void show_json(const struct plan *p, const char *result)
+{
+	struct json_object *o = json_base(), *found = json_object_new_array();
+	const struct rebuild *rb = &p->rb;
+
+	json_add_str(o, "result", result);
+	for (unsigned int i = 0; i < p->found.nr; i++)
+		json_object_array_add(found, finding_json(&p->found.f[i]));
+	json_object_object_add(o, "findings", found);
+	json_add_u64(o, "transactions_missing", rb->missing_txns);
+	for (int d = DOUBT_OLD; d < NR_DOUBTS; d++)
+		json_object_object_add(o, doubt_name[d], ranges_json(p, d));
+	print_json(o, false);
+}
+
+static int ask(const struct plan *p)
+{
+	char nobody[512], question[512];
+	const char *a = p->meta.m[FAST].o.path, *b = p->meta.m[SLOW].o.path;
+
+	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be written", a, b);
+	snprintf(question, sizeof(question), "Write the metadata on %s and %s", a, b);
+	return confirm(a, nobody, question);
+}
+
+/* -- doing it ---------------------------------------------------------------------------------- */
+
+static int write_repaired(const struct plan *p)
+{
+	int rc = guards_clear(&p->meta, &p->found);
+
+	return rc ? rc : meta_write(&p->meta, &p->rb.st, p->rb.exact, p->rb.set,
+				    p->meta.m[FAST].heat);
+}
+
+/* Is it well now? Reads all of it again. */
+static int verify(struct plan *p, const struct args *a)
+{
+	struct report left = { 0 };
+	char *path[2];
+	struct meta meta;
+	int rc;
+
+	path[0] = strdup(p->meta.m[FAST].o.path);
+	path[1] = strdup(p->meta.m[SLOW].o.path);
+	for (int dev = 0; dev < 2; dev++)
+		offline_close(&p->meta.m[dev].o);
+	rc = path[0] && path[1] ? meta_open(2, path, false, &meta) :
+	     fail(FC_FAILED, "memory", "out of it; free some");
+	free(path[0]);
+	free(path[1]);
+	if (rc)
+		return fsck_code(rc);
+	meta_check(&meta, &left);
+	rc = fsck_result(&left) ? FSCK_ERRORS : FSCK_MINOR;
+	if (a->opt[OPT_JSON]) {
+		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors");
+	} else {
+		report_print(&left, LEVEL_WARNING);
+		puts(rc == FSCK_MINOR ? "repaired" : "not all could be repaired");
+	}
+	report_free(&left);
+	meta_free(&meta);
+	return rc;
+}
+
+static int repair(struct plan *p, const struct args *a)
+{
+	const char *json = a->opt[OPT_JSON];
+	int rc;
+
+	rc = judge(p, a->opt[OPT_FORCE]);
+	if (rc)
+		return fsck_code(rc);
+	if (!anything_wrong(p)) {
+		if (json)
+			show_json(p, "clean");
+		else
+			puts("nothing to repair");
+		return 0;
+	}
+	if (!json)
+		show(p);
+	if (a->opt[OPT_DRY_RUN]) {
+		if (json)
+			show_json(p, "not repaired");
+		return fsck_result(&p->found);
+	}
+	rc = a->opt[OPT_YES] ? 0 : ask(p);
+	if (!rc)
+		rc = write_repaired(p);
+	return rc ? fsck_code(rc) : verify(p, a);
+}
+
+int cmd_repair(const struct args *a)
+{
+	struct plan p = { 0 };
+	int rc;
+
+	if (a->opt[OPT_JSON] && !a->opt[OPT_YES] && !a->opt[OPT_DRY_RUN])
+		return fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or "
+			    "--dry-run");
+	rc = meta_open(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
+	if (rc)
+		return fsck_code(rc);
+	rc = repair(&p, a);
+	rebuild_free(&p.rb);
+	report_free(&p.found);
+	meta_free(&p.meta);
+	return rc;
+}
