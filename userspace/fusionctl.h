@@ -21,6 +21,8 @@
  * status.c, list.c	verbs status and list
  * tune.c		verbs set, promote and demote
  * check.c		verb check
+ * dump.c		verb dump
+ * restore.c		verb restore
  * repair.c		verb repair
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
@@ -73,6 +75,7 @@ enum option_id {
 	OPT_WIDTH,
 	OPT_COLOR,
 	OPT_VERBOSE,
+	OPT_OUTPUT,
 	OPT_HELP,
 	OPT_NR
 };
@@ -95,6 +98,8 @@ int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_map(const struct args *a);
 int cmd_check(const struct args *a);
+int cmd_dump(const struct args *a);
+int cmd_restore(const struct args *a);
 int cmd_repair(const struct args *a);
 int cmd_version(const struct args *a);
 
@@ -216,6 +221,8 @@ const char *user_remedy(const char *user);
  * *found is false if there is nothing that libblkid or we know.
  */
 int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
+/* The same of what others left there, in an image as well. */
+int probe_foreign(const char *path, bool *found, char *buf, size_t size);
 /* Erase every signature that libblkid knows. */
 int wipe_signatures(const struct device *dev, int fd);
 

@@ -30,6 +30,7 @@ static const struct {
 	[OPT_WIDTH]	  = { "width", "N", "cells in a row" },
 	[OPT_COLOR]	  = { "color", "WHEN", "auto, always or never" },
 	[OPT_VERBOSE]	  = { "verbose", NULL, "say everything; -v" },
+	[OPT_OUTPUT]	  = { "output", "FILE", "write to a new file; -o" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -71,6 +72,11 @@ static const struct verb {
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true },
 	{ "check", "NAME | DEV [DEV]", "test the metadata of a closed set, read-only",
 	  "fusionctl check data -v", cmd_check, O(JSON) | O(VERBOSE), 1, 2, false },
+	{ "dump", "NAME | FAST [SLOW]", "save the metadata of a closed set as JSON",
+	  "fusionctl dump data -o data.json", cmd_dump, O(OUTPUT), 1, 2, false },
+	{ "restore", "FILE FAST SLOW", "write saved metadata back to the members",
+	  "fusionctl restore data.json /dev/nvme0n1p3 /dev/sda", cmd_restore,
+	  O(YES) | O(FORCE), 3, 3, false },
 	{ "repair", "NAME | DEV [DEV]", "put right what is wrong with a closed set",
 	  "fusionctl repair data --dry-run", cmd_repair,
 	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 1, 2, false },
@@ -141,6 +147,7 @@ static int bad_option(const struct verb *v, int c, const char *word)
 static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 {
 	struct option known[OPT_NR + 1] = { 0 };
+	const char *letters = v->opts & O(VERBOSE) ? ":v" : v->opts & O(OUTPUT) ? ":o:" : ":";
 	int c, nr = 0;
 
 	for (int i = 0; i < OPT_NR; i++) {
@@ -152,11 +159,10 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		known[nr++].val = i + 1;	/* optopt is 0 for an unknown one */
 	}
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, v->opts & O(VERBOSE) ? ":v" : ":", known,
-				NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
 		if (c == ':' || c == '?')
 			return bad_option(v, c, argv[optind - 1]);
-		c = c == 'v' ? OPT_VERBOSE : c - 1;
+		c = c == 'v' ? OPT_VERBOSE : c == 'o' ? OPT_OUTPUT : c - 1;
 		a->opt[c] = !options[c].arg ? "" : *options[c].arg == '[' ?
 			    optional_value(argc, argv) : optarg;
 	}

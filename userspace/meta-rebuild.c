@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A state out of what is left: the active map set, where its blocks are bad the other set,
- * and every whole transaction of the journal.
+ * A state out of what is left: the active map set, where its blocks are bad the other set
+ * and the replica, and every whole transaction of the journal.
  *
  * Records are absolute, so replaying a chain of them from too early on does no harm: of
  * each extent the last one counts. What is certain and what is not:
@@ -262,42 +262,53 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 	return 0;
 }
 
-/*
- * What the replica says of the extents that are still in doubt. If both members were closed
- * in order together it is as good as the map.
- */
-static int use_replica(const struct meta *meta, const bool *bad, struct rebuild *rb)
+/* -- the replica -------------------------------------------------------------------------------- */
+
+/* Load it, if there is one that is whole. */
+static int load_replica(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
-	const bool same = fast && slow && (fast->flags & slow->flags & FUSION_SB_CLEAN) &&
-			  fast->epoch == slow->epoch;
-	struct meta_state st = { 0 };
 	int rc;
 
 	if (rb->dev == SLOW || !slow)
 		return 0;
-	rc = state_init(&st, slow->nr_lexts);
-	if (rc || !state_load(meta, slow, &st, NULL)) {
-		state_free(&st);
+	rc = state_init(&rb->replica, slow->nr_lexts);
+	if (rc)
 		return rc;
-	}
-	for (u32 lext = 0; lext < st.nr_lexts && !rc; lext++) {
-		const struct meta_open *from = state_open_find(&st, lext);
-		struct meta_open *to;
+	rb->have_replica = state_load(meta, slow, &rb->replica, NULL);
+	/* closed in order together: as good as the map */
+	rb->replica_same = rb->have_replica && fast && fast->epoch == slow->epoch &&
+			   (fast->flags & slow->flags & FUSION_SB_CLEAN);
+	return 0;
+}
+
+static int copy_open(struct rebuild *rb, const struct meta_open *from)
+{
+	struct meta_open *to = state_open_get(&rb->st, from->lext);
+
+	if (!to)
+		return no_memory();
+	*to = *from;
+	return 0;
+}
+
+/* What it says of the extents that are still in doubt. */
+static int use_replica(const bool *bad, struct rebuild *rb)
+{
+	int rc = 0;
+
+	for (u32 lext = 0; rb->have_replica && lext < rb->st.nr_lexts && !rc; lext++) {
+		const struct meta_open *open = state_open_find(&rb->replica, lext);
 
 		if (!bad[lext / FUSION_MAP_PER_BLOCK] || !rb->doubt[lext])
 			continue;
-		rb->st.word[lext] = st.word[lext];
-		rb->doubt[lext] = same ? DOUBT_NONE : DOUBT_OLD;
-		rb->stamp[lext] = same ? FROM_MAP : FROM_OLDER;
+		rb->st.word[lext] = rb->replica.word[lext];
+		rb->doubt[lext] = rb->replica_same ? DOUBT_NONE : DOUBT_OLD;
+		rb->stamp[lext] = rb->replica_same ? FROM_MAP : FROM_OLDER;
 		state_open_drop(&rb->st, lext);
-		to = from ? state_open_get(&rb->st, lext) : NULL;
-		if (to)
-			*to = *from;
-		else if (from)
-			rc = no_memory();
+		if (open)
+			rc = copy_open(rb, open);
 	}
-	state_free(&st);
 	return rc;
 }
 
@@ -315,7 +326,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
 	const struct fusion_sb *geo = &meta->geo[rb->dev];
-	struct rebuild old = { 0 };
+	struct rebuild old = { .dev = rb->dev };
 	struct apply_ctx c = { .rb = &old, .geo = geo };
 	int rc;
 
@@ -330,22 +341,20 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 			state_open_drop(&rb->st, rb->st.open[i]->lext);
 	for (u32 lext = 0; lext < geo->nr_lexts && !rc; lext++) {
 		const u32 word = rb->st.word[lext];
-		struct meta_open *found, *open;
+		const struct meta_open *found;
 
 		if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_OPEN ||
 		    state_open_find(&rb->st, lext))
 			continue;
-		found = state_open_find(&old.st, lext);
+		found = rb->replica_same ? state_open_find(&rb->replica, lext) : NULL;
 		if (!found || found->word != word) {
-			drop(rb, lext);
-			continue;
+			found = state_open_find(&old.st, lext);
+			doubt(rb, lext, DOUBT_OLD);
 		}
-		open = state_open_get(&rb->st, lext);
-		if (!open)
-			rc = no_memory();
+		if (!found || found->word != word)
+			drop(rb, lext);
 		else
-			*open = *found;
-		doubt(rb, lext, DOUBT_OLD);
+			rc = copy_open(rb, found);
 	}
 	state_free(&old.st);
 	return rc;
@@ -421,9 +430,11 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		else
 			rb->bad_blocks++;
 	}
-	rc = rb->bad_blocks ? patch_map(meta, j, tail, &a, bad, rb) : 0;
+	rc = load_replica(meta, rb);
 	if (!rc && rb->bad_blocks)
-		rc = use_replica(meta, bad, rb);
+		rc = patch_map(meta, j, tail, &a, bad, rb);
+	if (!rc)
+		rc = use_replica(bad, rb);
 	free(bad);
 	if (!rc)
 		rc = apply_tail(meta, j, tail, meta_sb(meta, rb->dev), rb);
@@ -471,6 +482,7 @@ int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
 void rebuild_free(struct rebuild *rb)
 {
 	state_free(&rb->st);
+	state_free(&rb->replica);
 	free(rb->stamp);
 	free(rb->doubt);
 	memset(rb, 0, sizeof(*rb));

@@ -236,6 +236,15 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 	return good;
 }
 
+static bool lacks_bitmap(const struct meta_state *st)
+{
+	for (u32 lext = 0; lext < st->nr_lexts; lext++)
+		if (fusion_word_mapped(st->word[lext]) &&
+		    fusion_word_state(st->word[lext]) == FUSION_OPEN && !state_open_find(st, lext))
+			return true;
+	return false;
+}
+
 bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		struct report *r)
 {
@@ -243,7 +252,15 @@ bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta
 
 	/* one after the other, so that the report has it all */
 	good &= replay(meta, sb, st, r);
-	good &= state_check(st, sb, r);
+	if (!state_check(st, sb, r)) {
+		if (good && lacks_bitmap(st))
+			report_add(r, level_of(sb), sb->role,
+				   failing_block(&meta->m[sb->role].ring, sb, st->next_seq),
+				   what_of(sb, "journal"), "ends here, before the bitmaps of all "
+				   "open extents (transaction %llu)",
+				   (unsigned long long)st->next_txn);
+		good = false;
+	}
 	return good;
 }
 

@@ -202,18 +202,14 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 }
 
 /*
- * The fast member's epoch is the newest that left a trace in its ring; the slow member's is
- * that or the next.
+ * The fast member's epoch is the newest that left a trace; the slow member's is that or the
+ * next.
  */
 static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
-	u32 epoch = meta->m[FAST].ring.max_epoch;
+	const struct fusion_sb *slow = meta_sb(meta, SLOW);
+	const u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch);
 
-	if (fast)
-		epoch = max(epoch, fast->epoch);
-	else if (slow)
-		epoch = max(epoch, slow->epoch);
 	sb[FAST].epoch = epoch;
 	sb[SLOW].epoch = slow && slow->epoch == epoch + 1 ? slow->epoch : epoch;
 }

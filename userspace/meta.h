@@ -259,7 +259,9 @@ struct rebuild {
 	bool exact;		/* nothing had to be rebuilt; the rest is not filled in */
 	int set;		/* map set it was built from, or -1 */
 	u8 *doubt;		/* of each extent, enum doubt */
-	u64 *stamp;		/* private: its evidence */
+	u64 *stamp;		/* private: its evidence, and the replica */
+	struct meta_state replica;
+	bool have_replica, replica_same;
 	u32 nr[NR_DOUBTS];	/* extents */
 	u32 bad_blocks;		/* of the active set */
 	u64 txns;		/* replayed */
@@ -298,5 +300,20 @@ int fsck_result(const struct report *r);
 void report_print(const struct report *r, enum level least);
 struct json_object;
 struct json_object *finding_json(const struct finding *f);
+
+/* -- dump.c ------------------------------------------------------------------------------- */
+
+#define DUMP_CONTENT	"dm-fusion metadata"
+
+/* Numbers of the geometry by name; the last one has none. */
+struct geometry_field {
+	const char *name;
+	size_t offset, size;	/* in struct fusion_sb */
+};
+
+extern const struct geometry_field geometry_fields[];
+
+/* All of it; the map must be whole. *out is to be put, whatever is returned. */
+int dump_json(const struct meta *meta, struct json_object **out);
 
 #endif

@@ -64,7 +64,7 @@ static int probe_ours(const struct device *dev, bool *found, char *buf, size_t s
 	const char *why;
 	int fd, err;
 
-	fd = open_direct(dev->path, O_RDONLY);
+	fd = device_open(dev, O_RDONLY | O_DIRECT);
 	if (fd < 0)
 		return fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
 			    strerror(errno));
@@ -82,22 +82,20 @@ static int probe_ours(const struct device *dev, bool *found, char *buf, size_t s
 	return 0;
 }
 
-int probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
+int probe_foreign(const char *path, bool *found, char *buf, size_t size)
 {
 	blkid_probe pr;
 	size_t used;
 	int fd, rc;
 
 	*buf = 0;
-	rc = probe_ours(dev, found, buf, size);
-	if (rc || *found)
-		return rc;
-	fd = open(dev->path, O_RDONLY | O_CLOEXEC);
+	*found = false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	pr = fd < 0 ? NULL : new_probe(fd);
 	if (!pr) {
 		if (fd >= 0)
 			close(fd);
-		return fail(FC_FAILED, dev->path, "can't look for data on it: %s; check the device",
+		return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
 			    strerror(errno));
 	}
 	while (!(rc = blkid_do_probe(pr))) {
@@ -112,9 +110,18 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 	blkid_free_probe(pr);
 	close(fd);
 	if (rc < 0)
-		return fail(FC_FAILED, dev->path, "can't look for data on it: %s; check the device",
+		return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
 			    strerror(errno));
 	return 0;
+}
+
+int probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
+{
+	int rc;
+
+	*buf = 0;
+	rc = probe_ours(dev, found, buf, size);
+	return rc || *found ? rc : probe_foreign(dev->path, found, buf, size);
 }
 
 int wipe_signatures(const struct device *dev, int fd)

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb dump: the metadata of a closed set as JSON. What restore reads is the identity, the
+ * geometry, the map and the bitmaps; superblocks and journal are there to be looked at.
+ * Documentation/recovery.rst has the fields.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "meta.h"
+
+static struct json_object *add_object(struct json_object *o, const char *key)
+{
+	struct json_object *sub = json_object_new_object();
+
+	json_object_object_add(o, key, sub);
+	return sub;
+}
+
+static struct json_object *add_array(struct json_object *o, const char *key)
+{
+	struct json_object *sub = json_object_new_array();
+
+	json_object_object_add(o, key, sub);
+	return sub;
+}
+
+static void add_hex(struct json_object *o, const char *key, const void *p, size_t n)
+{
+	char text[2 * 512 + 1];
+	const u8 *b = p;
+
+	for (size_t i = 0; i < n && i < 512; i++)
+		snprintf(text + 2 * i, 3, "%02x", b[i]);
+	text[2 * n] = 0;
+	json_add_str(o, key, text);
+}
+
+/* Text from the disk: to be read, and the bytes themselves, which need not be UTF-8. */
+static void add_text(struct json_object *o, const char *key, const char *text, size_t size)
+{
+	char safe[FUSION_LABEL_SIZE * 4 + 1], bytes[32];
+
+	safe_text(safe, sizeof(safe), text, size, true);
+	json_add_str(o, key, safe);
+	snprintf(bytes, sizeof(bytes), "%s_bytes", key);
+	add_hex(o, bytes, text, strnlen(text, size));
+}
+
+/* -- identity and geometry ---------------------------------------------------------- */
+
+static void add_member(struct json_object *members, const struct fusion_sb *sb)
+{
+	struct json_object *o = add_object(members, role_name[sb->role]);
+	char uuid[UUID_TEXT];
+
+	json_add_str(o, "device_uuid", uuid_text(uuid, sb->dev_uuid));
+	json_add_u64(o, "sectors", sb->self_sectors);
+	add_text(o, "model", sb->self.model, sizeof(sb->self.model));
+	add_text(o, "serial", sb->self.serial, sizeof(sb->self.serial));
+}
+
+static void add_identity(struct json_object *o, const struct meta *meta)
+{
+	const struct fusion_sb *sb = &meta->geo[FAST];
+	struct json_object *members, *features;
+	char uuid[UUID_TEXT];
+
+	json_add_str(o, "set_uuid", uuid_text(uuid, sb->set_uuid));
+	add_text(o, "label", sb->label, FUSION_LABEL_SIZE);
+	json_add_u64(o, "create_time", sb->create_time);
+	json_add_u64(o, "epoch", sb->epoch);
+	members = add_object(o, "members");
+	for (int dev = 0; dev < 2; dev++)
+		add_member(members, &meta->geo[dev]);
+	features = add_object(o, "features");
+	json_add_u64(features, "incompat", sb->incompat);
+	json_add_u64(features, "ro_compat", sb->ro_compat);
+	json_add_u64(features, "compat", sb->compat);
+}
+
+const struct geometry_field geometry_fields[] = {
+#define FIELD(name, member)	{ name, offsetof(struct fusion_sb, member), \
+				  sizeof_field(struct fusion_sb, member) }
+	FIELD("extent_sectors", extent_sectors),
+	FIELD("extents", nr_lexts),
+	FIELD("map_blocks", map_blocks),
+	FIELD("heat_blocks", heat_blocks),
+	FIELD("journal_start", journal_start[FUSION_FAST]),
+	FIELD("journal_blocks", journal_blocks[FUSION_FAST]),
+	FIELD("map_start_0", map_start[FUSION_FAST][0]),
+	FIELD("map_start_1", map_start[FUSION_FAST][1]),
+	FIELD("heat_start", heat_start),
+	FIELD("fast_data_start", fast_data_start),
+	FIELD("fast_slots", nr_fast_slots),
+	FIELD("log_start", journal_start[FUSION_SLOW]),
+	FIELD("log_blocks", journal_blocks[FUSION_SLOW]),
+	FIELD("slow_first_slot", slow_first_slot),
+	FIELD("slow_slots", nr_slow_slots),
+	FIELD("spare_fast", spare_fast),
+	FIELD("spare_slow", spare_slow),
+	{ 0 },
+#undef FIELD
+};
+
+static void add_geometry(struct json_object *o, const struct fusion_sb *sb)
+{
+	struct json_object *geometry = add_object(o, "geometry");
+	u32 small;
+	u64 big;
+
+	for (const struct geometry_field *f = geometry_fields; f->name; f++) {
+		memcpy(&big, (const char *)sb + f->offset, f->size == 8 ? 8 : 0);
+		memcpy(&small, (const char *)sb + f->offset, sizeof(small));
+		json_add_u64(geometry, f->name, f->size == 8 ? big : small);
+	}
+}
+
+/* -- the map --------------------------------------------------------------------------- */
+
+static void add_word(struct json_object *o, u32 word)
+{
+	json_add_str(o, "member", role_name[fusion_word_dev(word)]);
+	json_add_u64(o, "slot", fusion_word_slot(word));
+	if (fusion_word_state(word) == FUSION_OPEN)
+		json_object_object_add(o, "open", json_object_new_boolean(true));
+}
+
+/* Runs of extents on slots one behind the other; what is not in any is unmapped. */
+static void add_map(struct json_object *o, const struct meta_state *st)
+{
+	struct json_object *map = add_array(o, "map"), *run;
+	u32 lext, nr;
+
+	for (lext = 0; lext < st->nr_lexts; lext += nr) {
+		const u32 word = st->word[lext];
+
+		nr = 1;
+		if (!fusion_word_mapped(word))
+			continue;
+		while (lext + nr < st->nr_lexts && st->word[lext + nr] == word + nr &&
+		       fusion_word_mapped(word + nr))
+			nr++;
+		run = json_object_new_object();
+		json_add_u64(run, "first", lext);
+		json_add_u64(run, "extents", nr);
+		add_word(run, word);
+		json_object_array_add(map, run);
+	}
+}
+
+static void add_opens(struct json_object *o, const struct meta_state *st, u32 bitmap_bytes)
+{
+	struct json_object *list = add_array(o, "open"), *one;
+
+	for (u32 i = 0; i < st->nr_open; i++) {
+		one = json_object_new_object();
+		json_add_u64(one, "extent", st->open[i]->lext);
+		add_hex(one, "valid", st->open[i]->bitmap, bitmap_bytes);
+		json_object_array_add(list, one);
+	}
+}
+
+/* Runs of the same heat, but for 0. */
+static void add_heat(struct json_object *o, const struct meta *meta)
+{
+	struct json_object *list = add_array(o, "heat"), *run;
+	const u32 lexts = meta->geo[FAST].nr_lexts;
+	const u16 *heat = meta->m[FAST].heat;
+	u32 lext, nr;
+
+	for (lext = 0; lext < lexts; lext += nr) {
+		nr = 1;
+		while (lext + nr < lexts && heat[lext + nr] == heat[lext])
+			nr++;
+		if (!heat[lext])
+			continue;
+		run = json_object_new_object();
+		json_add_u64(run, "first", lext);
+		json_add_u64(run, "extents", nr);
+		json_add_u64(run, "heat", heat[lext]);
+		json_object_array_add(list, run);
+	}
+}
+
+/* -- to be looked at ------------------------------------------------------------------------ */
+
+static void add_super(struct json_object *list, const struct meta_copy *c, int copy)
+{
+	struct json_object *o = json_object_new_object();
+	const struct fusion_sb *sb = &c->sb;
+
+	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
+	json_add_str(o, "error", c->err ? c->why : NULL);
+	if (!c->err) {
+		json_add_u64(o, "generation", sb->generation);
+		json_object_object_add(o, "clean",
+				       json_object_new_boolean(sb->flags & FUSION_SB_CLEAN));
+		json_object_object_add(o, "needs_check",
+				       json_object_new_boolean(sb->flags & FUSION_SB_NEEDS_CHECK));
+		json_add_u64(o, "epoch", sb->epoch);
+		json_add_u64(o, "active_set", sb->active_set);
+		json_add_u64(o, "set_generation", sb->set_generation);
+		json_add_u64(o, "replay_seq", sb->replay_seq);
+		json_add_u64(o, "replay_txn", sb->replay_txn);
+		json_add_u64(o, "replay_csum", sb->replay_csum);
+	}
+	json_object_array_add(list, o);
+}
+
+static void add_place(struct json_object *o, const char *key, u32 word)
+{
+	if (fusion_word_mapped(word))
+		add_word(add_object(o, key), word);
+	else
+		json_object_object_add(o, key, NULL);
+}
+
+static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
+{
+	static const char *const op[] = { "", "open", "stable", "move", "unmap" };
+	struct json_object *o = json_object_new_object();
+
+	(void)t;
+	json_add_str(o, "op", op[rec->op]);
+	json_add_u64(o, "extent", rec->lext);
+	add_place(o, "old", rec->old);
+	add_place(o, "new", rec->new);
+	json_object_array_add(ctx, o);
+	return 0;
+}
+
+static int add_journal(struct json_object *list, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+	struct meta_journal j;
+	int rc;
+
+	rc = journal_list(meta, dev, &j);
+	for (u32 i = 0; i < j.nr && !rc; i++) {
+		const struct meta_txn *t = &j.t[i];
+		struct json_object *o = json_object_new_object();
+
+		json_add_u64(o, "transaction", t->txn);
+		json_add_u64(o, "seq", t->seq);
+		json_add_u64(o, "blocks", t->count);
+		json_add_u64(o, "epoch", t->epoch);
+		json_object_object_add(o, "replayed", json_object_new_boolean(
+				       sb && t->seq >= sb->replay_seq));
+		journal_apply(meta, dev, t, add_record, add_array(o, "records"));
+		json_object_array_add(list, o);
+	}
+	journal_free(&j);
+	return rc;
+}
+
+/* The superblocks and journals, member by member. */
+static int add_raw(struct json_object *o, const struct meta *meta)
+{
+	struct json_object *supers = add_object(o, "superblocks"), *list;
+	struct json_object *journals = add_object(o, "journals");
+	int rc = 0;
+
+	for (int dev = 0; dev < 2 && !rc; dev++) {
+		if (meta->m[dev].o.fd < 0)
+			continue;
+		list = add_array(supers, role_name[dev]);
+		for (int i = 0; i < 2; i++)
+			add_super(list, &meta->m[dev].copy[i], i);
+		rc = add_journal(add_array(journals, role_name[dev]), meta, dev);
+	}
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+int dump_json(const struct meta *meta, struct json_object **out)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const char *path = meta->m[FAST].o.path ? meta->m[FAST].o.path : meta->m[SLOW].o.path;
+	struct json_object *o;
+	struct report r = { 0 };
+	struct meta_state st;
+	char text[320];
+	int rc;
+
+	if (!sb)
+		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no valid "
+			    "superblock of the fast member, which has the map; name that member, "
+			    "or see fusionctl help repair");
+	rc = state_init(&st, sb->nr_lexts);
+	if (rc)
+		return rc;
+	if (!state_load(meta, sb, &st, &r)) {
+		finding_text(report_worst(&r), text, sizeof(text));
+		rc = fail(FC_DAMAGED, path, "%s; run fusionctl repair first", text);
+	}
+	report_free(&r);
+	o = rc ? NULL : json_base();
+	if (o) {
+		json_add_str(o, "content", DUMP_CONTENT);
+		add_identity(o, meta);
+		add_geometry(o, sb);
+		add_map(o, &st);
+		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
+		if (sb->flags & FUSION_SB_CLEAN && sb->epoch)
+			add_heat(o, meta);
+		rc = add_raw(o, meta);
+	}
+	state_free(&st);
+	*out = o;
+	return rc;
+}
+
+/* A file of its own: what is there is not written over half-way. */
+static int write_file(const char *path, struct json_object *o)
+{
+	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_SPACED |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool good;
+	FILE *f;
+
+	if (fd < 0)
+		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+	f = fdopen(fd, "w");
+	good = f && fputs(text, f) >= 0 && fputc('\n', f) >= 0 && !fflush(f) && !fsync(fd);
+	if (f ? fclose(f) : close(fd))
+		good = false;
+	return good ? 0 : fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
+			       strerror(errno));
+}
+
+int cmd_dump(const struct args *a)
+{
+	struct json_object *o = NULL;
+	struct meta meta;
+	int rc;
+
+	rc = meta_open(a->n, a->word, false, &meta);
+	if (rc)
+		return rc;
+	rc = dump_json(&meta, &o);
+	if (!rc && a->opt[OPT_OUTPUT])
+		rc = write_file(a->opt[OPT_OUTPUT], o);
+	else if (!rc)
+		print_json(json_object_get(o), false);
+	json_object_put(o);
+	meta_free(&meta);
+	return rc;
+}
