@@ -6,8 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "fusionctl.h"
-#include "dm-fusion-codec.h"
+#include "meta.h"
 
 #define CLOSE_RETRIES	20
 #define CLOSE_RETRY_MS	100
@@ -49,22 +48,50 @@ static int exit_code_of(int err)
 	}
 }
 
+/*
+ * Why the kernel refused two members: it says so in its log, in its own words, and without
+ * the block where the journal is concerned. What check finds is said in any case.
+ */
+static int refused(const char *name, const struct member *fast, const struct member *slow, int err,
+		   const char *reason)
+{
+	char *path[2] = { (char *)fast->path, (char *)slow->path };
+	const struct finding *worst;
+	struct report r = { 0 };
+	char text[320] = "";
+	struct meta meta;
+
+	if (exit_code_of(err) != FC_BUSY && !meta_open(2, path, false, &meta)) {
+		meta_check(&meta, &r);
+		worst = report_worst(&r);
+		if (worst && worst->level == LEVEL_ERROR)
+			finding_text(worst, text, sizeof(text));
+		report_free(&r);
+		meta_free(&meta);
+	}
+	if (!*text)
+		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg", reason);
+	return fail(exit_code_of(err), name, "the kernel refuses it: %s (%s); run fusionctl check "
+		    "%s %s, and fusionctl repair", reason, text, fast->path, slow->path);
+}
+
 static int create_mapping(const char *name, const struct member *fast, const struct member *slow)
 {
 	char params[64], uuid[UUID_TEXT], dm_uuid[64], reason[256];
-	uint64_t sectors = (uint64_t)fast->sb->nr_lexts * fast->sb->extent_sectors;
+	const struct dm_line line = {
+		(uint64_t)fast->sb->nr_lexts * fast->sb->extent_sectors, "fusion", params,
+	};
 	int err, kmsg;
 
 	snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
 		 major(slow->devno), minor(slow->devno));
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, fast->sb->set_uuid));
 	kmsg = kmsg_open();
-	err = dm_create(name, dm_uuid, sectors, params);
+	err = dm_create(name, dm_uuid, &line, 1, false);
 	kmsg_reason(kmsg, reason, sizeof(reason));
 	if (!err)
 		return 0;
-	return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
-		    *reason ? reason : strerror(-err));
+	return refused(name, fast, slow, err, *reason ? reason : strerror(-err));
 }
 
 /* A damaged copy is no obstacle, the other one is why there are two. */
@@ -132,9 +159,11 @@ int open_set(const char *name, struct member *a, struct member *b)
 	tell_damage(fast);
 	tell_damage(slow);
 	rc = dm_target_version(true, version, &found);
-	if (rc)
-		return rc;
-	return create_mapping(name, fast, slow);
+	if (!rc)
+		rc = create_mapping(name, fast, slow);
+	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
+		warn(name, "the kernel met an error in it before; close it and run fusionctl check");
+	return rc;
 }
 
 /* The other member of the set is nowhere: say what to look for, and what may be it. */
@@ -148,10 +177,10 @@ static int partner_missing(const char *name, const struct member *m, const struc
 		if (list->state == MEMBER_DAMAGED)
 			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "
 				    "damaged (%s) and the %s member of %s is missing (%s); if this "
-				    "is it, restore it from a backup", list->why, role_name[role],
-				    name, ident);
-	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again",
-		    role_name[role], ident);
+				    "is it, run fusionctl repair %s %s", list->why,
+				    role_name[role], name, ident, list->path, m->path);
+	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again, or "
+		    "see fusionctl help salvage", role_name[role], ident);
 }
 
 /* Find the partner of @m among @list and open both. */

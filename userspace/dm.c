@@ -102,16 +102,24 @@ int dm_remove(const char *name)
  * table takes the device down again by itself when that fails, and returns what came
  * of that.
  */
-int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params)
+int dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
+	      bool read_only)
 {
 	struct dm_task *create = new_task(DM_DEVICE_CREATE, name);
 	struct dm_task *load = new_task(DM_DEVICE_RELOAD, name);
 	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
 	int err = -ENOMEM;
 
+	uint64_t start = 0;
+
 	if (!create || !load || !resume || !dm_task_set_uuid(create, uuid) ||
-	    !dm_task_add_target(load, 0, sectors, TARGET, params))
+	    (read_only && !dm_task_set_ro(load)))
 		goto out;
+	for (; nr; nr--, line++) {
+		if (!dm_task_add_target(load, start, line->sectors, line->target, line->params))
+			goto out;
+		start += line->sectors;
+	}
 	err = run(create);
 	if (err)
 		goto out;
@@ -289,6 +297,10 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 		return rc;
 	if (m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
 	    (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
+		return 0;
+	/* can be closed, and nothing else */
+	if (m->exists && what == MAPPING_INFO &&
+	    !strncmp(m->uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX)))
 		return 0;
 	rc = m->exists ? fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
 			      "fusionctl list shows those there are") :

@@ -24,6 +24,7 @@
  * dump.c		verb dump
  * restore.c		verb restore
  * repair.c		verb repair
+ * salvage.c		verb salvage; its parts are in salvage.h, those of check to repair in meta.h
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
  * map-svg.c		the map drawn to a file
@@ -76,6 +77,9 @@ enum option_id {
 	OPT_COLOR,
 	OPT_VERBOSE,
 	OPT_OUTPUT,
+	OPT_STALE,
+	OPT_ZERO,
+	OPT_FILES,
 	OPT_HELP,
 	OPT_NR
 };
@@ -101,6 +105,7 @@ int cmd_check(const struct args *a);
 int cmd_dump(const struct args *a);
 int cmd_restore(const struct args *a);
 int cmd_repair(const struct args *a);
+int cmd_salvage(const struct args *a);
 int cmd_version(const struct args *a);
 
 /* -- message.c --------------------------------------------------------------- */
@@ -315,6 +320,14 @@ int check_name_free(const char *name);
 /* -- dm.c ----------------------------------------------------------------------------- */
 
 #define DM_PREFIX	"FUSION-"
+#define DM_SALVAGE_PREFIX "SALVAGE-"	/* of what salvage makes */
+
+/* A line of a table; each begins where the one before ends. */
+struct dm_line {
+	uint64_t sectors;
+	const char *target;
+	const char *params;
+};
 
 struct mapping {
 	struct mapping *next;
@@ -343,7 +356,8 @@ void dm_free_list(struct mapping *list);
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 
 /* Return 0 or -errno, without a message. */
-int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params);
+int dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
+	      bool read_only);
 int dm_remove(const char *name);
 
 /* Send a message; the answer, if any, is to be freed. */

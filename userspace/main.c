@@ -31,6 +31,9 @@ static const struct {
 	[OPT_COLOR]	  = { "color", "WHEN", "auto, always or never" },
 	[OPT_VERBOSE]	  = { "verbose", NULL, "say everything; -v" },
 	[OPT_OUTPUT]	  = { "output", "FILE", "write to a new file; -o" },
+	[OPT_STALE]	  = { "stale", NULL, "also what older versions of lost extents there are" },
+	[OPT_ZERO]	  = { "zero", NULL, "what is unknown reads as zeros, not as an error" },
+	[OPT_FILES]	  = { "files", "PATH", "list the files hit; an ext4 file system or a mount" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -80,6 +83,9 @@ static const struct verb {
 	{ "repair", "NAME | DEV [DEV]", "put right what is wrong with a closed set",
 	  "fusionctl repair data --dry-run", cmd_repair,
 	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 1, 2, false },
+	{ "salvage", "MEMBER [NAME]", "list, or open read-only, what one member alone still has",
+	  "fusionctl salvage /dev/sda rescued --files /dev/mapper/rescued", cmd_salvage,
+	  O(JSON) | O(VERBOSE) | O(STALE) | O(ZERO) | O(FILES), 1, 2, false },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,
 	  O(JSON), 0, 0, false },
 };

@@ -118,7 +118,7 @@ int check_member(const struct member *m)
 		return fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion", m->why);
 	default:
 		return fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged (%s); "
-			    "restore it from a backup", m->why);
+			    "run fusionctl repair with both members", m->why);
 	}
 }
 
@@ -211,7 +211,7 @@ int find_named(struct member *list, const char *name, struct member **found)
 		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
 			;
 		return m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
-				"damaged superblock (%s); name both members to fusionctl repair",
+				"damaged superblock (%s); run fusionctl repair with both members",
 				m->path, m->why) :
 		       fail(FC_MEMBER, name, "no member of that set is found; connect it, "
 			    "fusionctl list shows those there are");

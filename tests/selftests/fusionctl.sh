@@ -134,11 +134,17 @@ test_help() {
 	json .format 1
 }
 
+# safe NAME: as it is printed
+safe() {
+	local name=${1//$'\n'/'\x0a'}
+	echo "${name//é/'\xc3\xa9'}"
+}
+
 test_names() {
 	local name long
 	long=$(printf '%065d' 0)
 	for name in a/b '' . .. -x 'a b' "$long" control $'a\nb' é; do
-		expect 2 "${name//$'\n'/?}: not a name for a set; use up to 64 letters, digits and \
+		expect 2 "$(safe "$name"): not a name for a set; use up to 64 letters, digits and \
 #+-.:=@_, the first a letter or digit" fusionctl open -- "$name"
 	done
 	expect 1 "${long:1}: no such set is open; fusionctl list shows those there are" \
@@ -474,8 +480,9 @@ test_half() {
 		dd if=/dev/$gone of="$TMP/head" bs=64K count=1 status=none iflag=direct
 		wipe /dev/$gone
 		text="pair: its $gone member is missing ($([[ $gone == slow ]] && echo 256M || echo 64M))"
-		expect 4 "$text; connect it and open again" fusionctl open pair
-		expect 4 "$text; connect it and open again" \
+		text+="; connect it and open again, or see fusionctl help salvage"
+		expect 4 "$text" fusionctl open pair
+		expect 4 "$text" \
 			fusionctl open pair "/dev/$([[ $gone == slow ]] && echo fast || echo slow)"
 		expect 4 "/dev/$gone: not a member of a fusion set; fusionctl list shows those there are" \
 			fusionctl open pair $FAST $SLOW
@@ -491,7 +498,8 @@ there are" fusionctl open nosuch
 		fusionctl open pair $FAST $SLOW
 	expect 4 "/dev/spare: is a fast member as $FAST is; name one fast and one slow member" \
 		fusionctl open pair $FAST /dev/spare
-	expect 4 "pair: its slow member is missing (256M); connect it and open again" \
+	expect 4 "pair: its slow member is missing (256M); connect it and open again, or see \
+fusionctl help salvage" \
 		fusionctl open pair
 }
 
@@ -509,7 +517,7 @@ name the devices to use" fusionctl open pair
 	good fusionctl format pair --fast /dev/third --slow /dev/fourth --yes
 	a=$(uuid_of "$FAST")
 	b=$(uuid_of /dev/fourth)
-	expect 4 "pair: there are two sets of that name; open one by its uuid, $a or $b" \
+	expect 4 "pair: there are two sets of that name; give the uuid, $a or $b" \
 		fusionctl open pair
 }
 
@@ -532,7 +540,7 @@ test_shrunk() {
 }
 
 test_damaged() {
-	local why="checksum mismatch" missing
+	local why="checksum mismatch" missing repair="run fusionctl repair with both members"
 	two 64 256
 	good fusionctl format pair "$FAST" "$SLOW" --yes
 	damage "$FAST" 0
@@ -541,16 +549,16 @@ test_damaged() {
 	damage "$FAST" 1
 	good fusionctl list --json
 	json ".members[] | select(.device == \"$FAST\") | .state, .reason" $'damaged\n'"$why"
-	expect 7 "$FAST: both copies of its superblock are damaged ($why); restore it from a backup" \
+	expect 7 "$FAST: both copies of its superblock are damaged ($why); $repair" \
 		fusionctl open pair "$FAST" "$SLOW"
 	missing="both copies of its superblock are damaged ($why) and the fast member of pair is \
-missing (64M); if this is it, restore it from a backup"
+missing (64M); if this is it, run fusionctl repair $FAST $SLOW"
 	expect 7 "$FAST: $missing" fusionctl open pair
 	expect 7 "$FAST: $missing" fusionctl open pair "$SLOW"
 	damage "$SLOW" 0
 	damage "$SLOW" 1
 	expect 7 "pair: no member of that set is found, but $FAST has a damaged superblock ($why); \
-restore it from a backup" fusionctl open pair
+$repair" fusionctl open pair
 }
 
 test_damaged_copy_opens() {
@@ -580,7 +588,9 @@ test_kernel_refuses() {
 	text=$(fusionctl open pair 2>&1) || rc=$?
 	same "exit code ($text)" $rc 7
 	same "the reason" "$text" "fusionctl: pair: the kernel refuses it: map, block $(sb map_start0) \
-of the fast device: checksum mismatch; see dmesg"
+of the fast device: checksum mismatch (fast member, block $(sb map_start0): map: checksum mismatch \
+(extents 0 to $(($(sb nr_lexts) - 1 < 1011 ? $(sb nr_lexts) - 1 : 1011)))); run fusionctl check \
+$FAST $SLOW, and fusionctl repair"
 	refused "does not exist" dmsetup info pair
 }
 

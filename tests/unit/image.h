@@ -38,6 +38,7 @@ struct image {
 	u32 *before;			/* the same without the last transaction */
 	u64 *changed;			/* transaction of the fast member that changed it last */
 	bool *slow_used, *fast_used;
+	u32 *content[2];		/* of each slot: the extent that had it last, or U32_MAX */
 	u32 nr_open;
 };
 
@@ -90,7 +91,10 @@ static inline void image_commit(struct image *im, int dev, const u32 *lexts, con
 	for (u32 i = 0; i < nr; i++) {
 		const struct fusion_record rec = {
 			.lext = lexts[i], .new = im->word[lexts[i]], .op = ops[i],
-			.old = dev == FUSION_FAST ? olds[i] : FUSION_WORD_UNMAPPED,
+			/* the replica has it of promotions only */
+			.old = dev == FUSION_FAST || (ops[i] == FUSION_OP_MOVE &&
+				fusion_word_dev(olds[i]) == FUSION_SLOW) ? olds[i] :
+				FUSION_WORD_UNMAPPED,
 			.bitmap = ops[i] == FUSION_OP_OPEN ? im->bitmap[lexts[i]] : NULL,
 		};
 
@@ -162,7 +166,7 @@ static inline void image_checkpoint(struct image *im, int dev, u32 epoch, bool c
 
 /* -- what happens to it ----------------------------------------------------------- */
 
-static inline u32 image_free_slot(struct image *im, int dev)
+static inline u32 image_free_slot(struct image *im, int dev, u32 lext)
 {
 	const struct fusion_sb *sb = &im->side[0].sb;
 	const u32 first = dev ? sb->slow_first_slot : 0;
@@ -174,6 +178,7 @@ static inline u32 image_free_slot(struct image *im, int dev)
 		if (used[i])
 			continue;
 		used[i] = true;
+		im->content[dev][i] = lext;
 		return first + i;
 	}
 	return U32_MAX;
@@ -199,7 +204,7 @@ static inline u32 image_change(struct image *im, u32 lext)
 	int dev = rnd_below(&im->seed, 4) ? FUSION_FAST : FUSION_SLOW;
 
 	if (!fusion_word_mapped(word)) {
-		slot = image_free_slot(im, dev);
+		slot = image_free_slot(im, dev, lext);
 		if (slot == U32_MAX)
 			return 0;
 		op = im->nr_open < 40 && rnd_below(&im->seed, 2) ? FUSION_OP_OPEN : FUSION_OP_STABLE;
@@ -223,7 +228,7 @@ static inline u32 image_change(struct image *im, u32 lext)
 		im->word[lext] = FUSION_WORD_UNMAPPED;
 		return FUSION_OP_UNMAP;
 	}
-	slot = image_free_slot(im, !fusion_word_dev(word));
+	slot = image_free_slot(im, !fusion_word_dev(word), lext);
 	if (slot == U32_MAX)
 		return 0;
 	image_release(im, word);
@@ -342,6 +347,12 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 	im->changed = calloc(total, sizeof(*im->changed));
 	im->slow_used = calloc(sb->nr_slow_slots, sizeof(bool));
 	im->fast_used = calloc(sb->nr_fast_slots, sizeof(bool));
+	for (int dev = 0; dev < 2; dev++) {
+		const size_t n = (dev ? sb->nr_slow_slots : sb->nr_fast_slots) * sizeof(u32);
+
+		im->content[dev] = malloc(n);
+		memset(im->content[dev], 0xff, n);
+	}
 	for (u32 i = 0; i < total; i++)
 		im->word[i] = FUSION_WORD_UNMAPPED;
 	for (int dev = 1; dev >= 0; dev--) {
@@ -362,6 +373,7 @@ static inline void image_free(struct image *im)
 		munmap(im->mem[dev], im->bytes[dev]);
 		munmap(im->old[dev], im->bytes[dev]);
 		free(im->written[dev]);
+		free(im->content[dev]);
 		close(atoi(im->path[dev] + strlen("/proc/self/fd/")));
 	}
 	free(im->word);

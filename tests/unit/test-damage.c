@@ -238,7 +238,9 @@ static void try_all(struct image *im)
 				u64 txn = dev == FUSION_FAST && is_ring(im, dev, block) ?
 					  get_le(im->mem[dev] + block * FUSION_BLOCK_SIZE + 40, 8) : 0;
 
+				/* what was never written is all the same */
 				if (!is_metadata(im, dev, block) ||
+				    (!im->written[dev][block] && how != RANDOM) ||
 				    !destroy(im, dev, block, how))
 					continue;
 				try_one(im, dev, block, how, txn);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which sectors of a set one member alone still has. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "salvage.h"
+
+const char *const part_name[NR_PARTS] = { "intact", "empty", "lost", "unknown" };
+
+static int no_memory(void)
+{
+	return fail(FC_FAILED, "memory", "not enough for the list of what is left; free some");
+}
+
+/* -- parts --------------------------------------------------------------------------- */
+
+static bool continues(const struct part *p, u64 start, enum part_kind kind, u64 where)
+{
+	return p->kind == kind && p->start + p->nr == start &&
+	       (kind != PART_INTACT || p->where + p->nr == where);
+}
+
+static int append(struct part **list, size_t *nr, u64 start, u64 sectors, enum part_kind kind,
+		  u64 where)
+{
+	struct part *p;
+
+	if (*nr && continues(&(*list)[*nr - 1], start, kind, where)) {
+		(*list)[*nr - 1].nr += sectors;
+		return 0;
+	}
+	if (!(*nr & (*nr - 1))) {
+		p = realloc(*list, (*nr ? 2 * *nr : 1) * sizeof(*p));
+		if (!p)
+			return no_memory();
+		*list = p;
+	}
+	(*list)[(*nr)++] = (struct part){ start, sectors, where, kind };
+	return 0;
+}
+
+static int add(struct salvage *s, u64 start, u64 sectors, enum part_kind kind, u64 where)
+{
+	s->sectors[kind] += sectors;
+	return append(&s->part, &s->nr, start, sectors, kind, where);
+}
+
+/* The blocks of an open extent that were written, and the holes between them. */
+static int add_open(struct salvage *s, const struct fusion_sb *sb, const struct meta_open *open,
+		    u64 where)
+{
+	const u64 start = (u64)open->lext * sb->extent_sectors;
+	const enum part_kind hole = s->current ? PART_EMPTY : PART_UNKNOWN;
+	int rc = 0;
+
+	for (u32 i = 0; i < sb->extent_sectors / FUSION_BLOCK_SECTORS && !rc; i++) {
+		const bool valid = open->bitmap[i / 8] >> i % 8 & 1;
+		const u64 offset = (u64)i * FUSION_BLOCK_SECTORS;
+
+		rc = add(s, start + offset, FUSION_BLOCK_SECTORS, valid ? PART_INTACT : hole,
+			 where + offset);
+	}
+	return rc;
+}
+
+static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struct rebuild *rb,
+		      u32 lext)
+{
+	const u64 start = (u64)lext * sb->extent_sectors;
+	const u32 word = rb->st.word[lext];
+	const struct meta_open *open;
+	u64 where;
+
+	if (rb->doubt && rb->doubt[lext])
+		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+	if (!fusion_word_mapped(word))
+		return add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
+	if (fusion_word_dev(word) != sb->role)
+		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+	where = fusion_slot_sector(sb, sb->role, fusion_word_slot(word));
+	open = fusion_word_state(word) == FUSION_OPEN ? state_open_find(&rb->st, lext) : NULL;
+	return open ? add_open(s, sb, open, where) :
+	       add(s, start, sb->extent_sectors, PART_INTACT, where);
+}
+
+/* -- older versions -------------------------------------------------------------------- */
+
+struct stale_ctx {
+	const struct fusion_sb *sb;
+	u32 *slot;		/* of each extent: the slot it left last, or U32_MAX */
+	u32 *owner;		/* of each slot: who left it last, and nobody took it since */
+};
+
+/* Number of a slot of this member, from 0 on. */
+static u32 slot_index(const struct fusion_sb *sb, u32 word)
+{
+	return fusion_word_slot(word) - (sb->role == FUSION_SLOW ? sb->slow_first_slot : 0);
+}
+
+static bool is_here(const struct fusion_sb *sb, u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == sb->role;
+}
+
+static int follow(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
+{
+	struct stale_ctx *c = ctx;
+
+	(void)t;
+	if (is_here(c->sb, rec->new))
+		c->owner[slot_index(c->sb, rec->new)] = U32_MAX;
+	/* a discard takes the right to the content away */
+	c->slot[rec->lext] = U32_MAX;
+	if (rec->op == FUSION_OP_MOVE && is_here(c->sb, rec->old) && !is_here(c->sb, rec->new)) {
+		c->slot[rec->lext] = slot_index(c->sb, rec->old);
+		c->owner[slot_index(c->sb, rec->old)] = rec->lext;
+	}
+	return 0;
+}
+
+/* The journal tells which slots extents left; as far back as it goes without a gap. */
+static int follow_journal(const struct meta *meta, int dev, struct stale_ctx *c)
+{
+	struct meta_journal j;
+	u32 i;
+	int rc;
+
+	rc = journal_list(meta, dev, &j);
+	for (i = j.nr; i > 1 && txn_follows(&j.t[i - 2], &j.t[i - 1]); i--)
+		;
+	for (i = i ? i - 1 : 0; i < j.nr && !rc; i++)
+		if (journal_apply(meta, dev, &j.t[i], follow, c))
+			rc = fail(FC_DAMAGED, meta->m[dev].o.path, "transaction %llu of its journal "
+				  "is not possible; leave out --stale",
+				  (unsigned long long)j.t[i].txn);
+	journal_free(&j);
+	return rc;
+}
+
+static int find_stale(const struct fusion_sb *sb, const struct rebuild *rb,
+		      const struct stale_ctx *c, struct salvage *s)
+{
+	const u32 first = sb->role == FUSION_SLOW ? sb->slow_first_slot : 0;
+	int rc = 0;
+
+	for (u32 lext = 0; lext < sb->nr_lexts; lext++)
+		if (is_here(sb, rb->st.word[lext]))
+			c->owner[slot_index(sb, rb->st.word[lext])] = U32_MAX;
+	for (u32 lext = 0; lext < sb->nr_lexts && !rc; lext++) {
+		const u32 word = rb->st.word[lext];
+
+		if (c->slot[lext] == U32_MAX || c->owner[c->slot[lext]] != lext ||
+		    !fusion_word_mapped(word) || is_here(sb, word))
+			continue;
+		rc = append(&s->stale, &s->nr_stale, (u64)lext * sb->extent_sectors,
+			    sb->extent_sectors, PART_INTACT,
+			    fusion_slot_sector(sb, sb->role, first + c->slot[lext]));
+	}
+	return rc;
+}
+
+static int plan_stale(const struct meta *meta, const struct fusion_sb *sb,
+		      const struct rebuild *rb, struct salvage *s)
+{
+	const u32 slots = sb->role == FUSION_SLOW ? sb->nr_slow_slots : sb->nr_fast_slots;
+	struct stale_ctx c = { .sb = sb };
+	int rc;
+
+	c.slot = malloc((size_t)sb->nr_lexts * sizeof(*c.slot));
+	c.owner = malloc((size_t)slots * sizeof(*c.owner));
+	if (c.slot && c.owner) {
+		memset(c.slot, 0xff, (size_t)sb->nr_lexts * sizeof(*c.slot));
+		memset(c.owner, 0xff, (size_t)slots * sizeof(*c.owner));
+		rc = follow_journal(meta, sb->role, &c);
+		if (!rc)
+			rc = find_stale(sb, rb, &c, s);
+	} else {
+		rc = no_memory();
+	}
+	free(c.slot);
+	free(c.owner);
+	return rc;
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+int salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s)
+{
+	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
+	int rc = 0;
+
+	memset(s, 0, sizeof(*s));
+	/* the fast member's journal has it all; the replica is up to date after a clean close */
+	s->current = rb->exact && (rb->dev == FAST || (sb->flags & FUSION_SB_CLEAN));
+	for (u32 lext = 0; lext < sb->nr_lexts && !rc; lext++)
+		rc = add_extent(s, sb, rb, lext);
+	return rc ? rc : plan_stale(meta, sb, rb, s);
+}
+
+void salvage_free(struct salvage *s)
+{
+	free(s->part);
+	free(s->stale);
+	memset(s, 0, sizeof(*s));
+}
+
+/* The part that has this sector. */
+static size_t find_part(const struct salvage *s, u64 sector)
+{
+	size_t lo = 0, hi = s->nr;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->part[mid].start <= sector)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool salvage_hit(const struct salvage *s, u64 byte, u64 bytes)
+{
+	const u64 first = byte >> 9;
+	u64 last;
+
+	if (!bytes || !s->nr)
+		return false;
+	last = (byte + bytes - 1 < byte ? UINT64_MAX : byte + bytes - 1) >> 9;
+	for (size_t i = find_part(s, first); i < s->nr && s->part[i].start <= last; i++)
+		if (s->part[i].kind >= PART_LOST && s->part[i].start + s->part[i].nr > first)
+			return true;
+	return false;
+}

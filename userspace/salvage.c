@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb salvage: one member is gone. What the other has is listed, and can be read through
+ * a read-only device on which the rest are errors.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "salvage.h"
+
+struct job {
+	const struct args *a;
+	struct meta meta;
+	struct report found;	/* what is wrong with the member itself */
+	struct rebuild rb;
+	struct salvage s;
+	int dev;
+	dev_t devno;
+	bool file;
+	char label[FUSION_LABEL_SIZE * 4 + 1];
+	char node[80];		/* of the device that was made, or "" */
+};
+
+/* -- reading ------------------------------------------------------------------------ */
+
+static int load(struct job *job, const char *path)
+{
+	struct meta *meta = &job->meta;
+	const struct fusion_sb *sb;
+	int rc;
+
+	rc = offline_open(path, false, &meta->m[0].o);
+	if (!rc)
+		rc = meta_read(meta);
+	if (rc)
+		return rc;
+	if (!meta->known) {
+		const struct meta_copy *c = meta->m[0].copy;
+
+		return c[0].err == -ENODATA && c[1].err == -ENODATA ?
+		       fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows those "
+			    "there are") :
+		       fail(FC_DAMAGED, path, "both copies of its superblock are damaged (%s); "
+			    "fusionctl restore puts back what fusionctl dump saved", c[0].why);
+	}
+	job->dev = meta_sb(meta, FAST) ? FAST : SLOW;
+	sb = meta_sb(meta, job->dev);
+	safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE, utf8_output());
+	job->file = meta->m[job->dev].o.file;
+	job->devno = meta->m[job->dev].o.devno;
+	rc = rebuild_state(meta, job->dev, &job->rb);
+	if (!rc && !job->rb.exact) {
+		struct meta_state st;
+
+		rc = state_init(&st, sb->nr_lexts);
+		if (!rc)
+			state_load(meta, sb, &st, &job->found);
+		state_free(&st);
+	}
+	return rc ? rc : salvage_plan(meta, &job->rb, &job->s);
+}
+
+/* -- the device ------------------------------------------------------------------------ */
+
+/* What one part of the set is on the device. */
+static void part_line(const struct job *job, const struct part *p, struct dm_line *line,
+		      char *params, size_t size)
+{
+	const bool zero = p->kind == PART_EMPTY || (p->kind == PART_UNKNOWN && job->a->opt[OPT_ZERO]);
+
+	line->sectors = p->nr;
+	line->target = p->kind == PART_INTACT ? "linear" : zero ? "zero" : "error";
+	line->params = "";
+	if (p->kind != PART_INTACT)
+		return;
+	snprintf(params, size, "%u:%u %llu", major(job->devno), minor(job->devno),
+		 (unsigned long long)p->where);
+	line->params = params;
+}
+
+#define PARAMS	48
+
+static int make_table(const struct job *job, const char *name, const char *uuid,
+		      const struct part *part, size_t nr)
+{
+	struct dm_line *line = calloc(nr, sizeof(*line));
+	char (*params)[PARAMS] = calloc(nr, PARAMS);
+	int err, rc;
+
+	rc = line && params ? 0 : fail(FC_FAILED, "memory", "not enough for the table; free some");
+	for (size_t i = 0; i < nr && !rc; i++)
+		part_line(job, &part[i], &line[i], params[i], PARAMS);
+	err = rc ? 0 : dm_create(name, uuid, line, nr, true);
+	if (err)
+		rc = fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: %s; see "
+			  "dmesg", strerror(-err));
+	free(line);
+	free(params);
+	return rc;
+}
+
+/* The stale parts, and errors in between. */
+static int make_stale(const struct job *job, const char *name, const char *uuid, u64 sectors)
+{
+	const struct salvage *s = &job->s;
+	struct part *part = calloc(2 * s->nr_stale + 1, sizeof(*part));
+	size_t nr = 0;
+	u64 next = 0;
+	int rc;
+
+	if (!part)
+		return fail(FC_FAILED, "memory", "not enough for the table; free some");
+	for (size_t i = 0; i < s->nr_stale; i++) {
+		if (s->stale[i].start > next)
+			part[nr++] = (struct part){ next, s->stale[i].start - next, 0, PART_LOST };
+		part[nr++] = s->stale[i];
+		next = s->stale[i].start + s->stale[i].nr;
+	}
+	if (next < sectors)
+		part[nr++] = (struct part){ next, sectors - next, 0, PART_LOST };
+	rc = make_table(job, name, uuid, part, nr);
+	free(part);
+	return rc;
+}
+
+static int make_devices(struct job *job, const char *name)
+{
+	const struct fusion_sb *sb = meta_sb(&job->meta, job->dev);
+	const u64 sectors = (u64)sb->nr_lexts * sb->extent_sectors;
+	char uuid[UUID_TEXT], dm_uuid[80], stale[128];
+	int rc;
+
+	if (job->file)
+		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of it; "
+			    "losetup -r makes a device of it");
+	rc = check_name(name);
+	if (!rc)
+		rc = check_name_free(name);
+	snprintf(stale, sizeof(stale), "%s-stale", name);
+	if (!rc && job->a->opt[OPT_STALE]) {
+		rc = check_name(stale);
+		if (!rc)
+			rc = check_name_free(stale);
+	}
+	if (rc)
+		return rc;
+	uuid_text(uuid, sb->set_uuid);
+	/* the device mapper wants the member to itself, as we did */
+	offline_close(&job->meta.m[job->dev].o);
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s", uuid);
+	rc = make_table(job, name, dm_uuid, job->s.part, job->s.nr);
+	if (rc)
+		return rc;
+	snprintf(job->node, sizeof(job->node), "/dev/mapper/%s", name);
+	if (job->a->opt[OPT_STALE]) {
+		snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s-stale", uuid);
+		rc = make_stale(job, stale, dm_uuid, sectors);
+	}
+	return rc;
+}
+
+/* -- for people ------------------------------------------------------------------------- */
+
+static void print_parts(const struct part *p, size_t nr, enum part_kind kind, const char *name)
+{
+	for (; nr; nr--, p++)
+		if (p->kind == kind)
+			printf("%s: sectors %llu-%llu\n", name, (unsigned long long)p->start,
+			       (unsigned long long)(p->start + p->nr - 1));
+}
+
+static void for_people(const struct job *job)
+{
+	const struct salvage *s = &job->s;
+	char size[NR_PARTS][SIZE_TEXT];
+
+	report_print(&job->found, LEVEL_WARNING);
+	if (job->a->opt[OPT_VERBOSE])
+		print_parts(s->part, s->nr, PART_INTACT, "intact");
+	print_parts(s->part, s->nr, PART_LOST, "lost");
+	print_parts(s->part, s->nr, PART_UNKNOWN, "unknown");
+	if (job->a->opt[OPT_STALE])
+		print_parts(s->stale, s->nr_stale, PART_INTACT, "stale");
+	for (int i = 0; i < NR_PARTS; i++)
+		size_text(size[i], s->sectors[i] << 9);
+	printf("%s, from its %s member alone: %s intact, %s lost, %s unknown, %s never written\n",
+	       job->label, role_name[job->dev], size[PART_INTACT], size[PART_LOST],
+	       size[PART_UNKNOWN], size[PART_EMPTY]);
+	if (s->sectors[PART_UNKNOWN])
+		printf("the replica of the map is a little older than the loss: what is unknown was "
+		       "not written by then, and perhaps since\n");
+	if (*job->node)
+		printf("%s is ready, read-only; fusionctl close %s ends it\n", job->node,
+		       job->a->word[1]);
+}
+
+/* -- for programs ------------------------------------------------------------------------- */
+
+static struct json_object *parts_json(const struct part *p, size_t nr, enum part_kind kind)
+{
+	struct json_object *list = json_object_new_array(), *o;
+
+	for (; nr; nr--, p++) {
+		if (p->kind != kind)
+			continue;
+		o = json_object_new_object();
+		json_add_u64(o, "first_sector", p->start);
+		json_add_u64(o, "sectors", p->nr);
+		if (kind == PART_INTACT)
+			json_add_u64(o, "member_sector", p->where);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *to_json(const struct job *job)
+{
+	struct json_object *o = json_base(), *found = json_object_new_array(), *sum;
+	const struct salvage *s = &job->s;
+	char uuid[UUID_TEXT];
+
+	json_add_str(o, "set", job->label);
+	json_add_str(o, "set_uuid", uuid_text(uuid, meta_sb(&job->meta, job->dev)->set_uuid));
+	json_add_str(o, "member", role_name[job->dev]);
+	json_add_str(o, "device", *job->node ? job->node : NULL);
+	json_object_object_add(o, "current", json_object_new_boolean(s->current));
+	sum = json_object_new_object();
+	for (int i = 0; i < NR_PARTS; i++)
+		json_add_u64(sum, part_name[i], s->sectors[i] << 9);
+	json_object_object_add(o, "bytes", sum);
+	for (int i = 0; i < NR_PARTS; i++)
+		json_object_object_add(o, part_name[i], parts_json(s->part, s->nr, i));
+	if (job->a->opt[OPT_STALE])
+		json_object_object_add(o, "stale", parts_json(s->stale, s->nr_stale, PART_INTACT));
+	for (unsigned int i = 0; i < job->found.nr; i++)
+		json_object_array_add(found, finding_json(&job->found.f[i]));
+	json_object_object_add(o, "findings", found);
+	return o;
+}
+
+/* -- files ------------------------------------------------------------------------------------ */
+
+static void print_hit(void *ctx, const char *path, u64 inode)
+{
+	(void)ctx;
+	printf("hit: inode %llu: %s\n", (unsigned long long)inode, path);
+}
+
+static void json_hit(void *ctx, const char *path, u64 inode)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_str(o, "path", path);
+	json_add_u64(o, "inode", inode);
+	json_object_array_add(ctx, o);
+}
+
+static int list_files(const struct job *job, struct json_object *o)
+{
+	const char *path = job->a->opt[OPT_FILES];
+	struct json_object *list = NULL, *sum;
+	struct files_unknown unknown = { 0 };
+	struct stat st;
+	hit_fn fn = o ? json_hit : print_hit;
+	int rc;
+
+	if (stat(path, &st))
+		return fail(FC_FAILED, path, "%s; name a device, an image or a mount point",
+			    strerror(errno));
+	if (o) {
+		list = json_object_new_array();
+		json_object_object_add(o, "files", list);
+	}
+	rc = S_ISDIR(st.st_mode) ? salvage_mount(path, &job->s, fn, list, &unknown) :
+	     salvage_ext(path, &job->s, fn, list, &unknown);
+	if (o) {
+		sum = json_object_new_object();
+		json_add_u64(sum, "inodes", unknown.inodes);
+		json_add_u64(sum, "files", unknown.files);
+		json_add_u64(sum, "directories", unknown.directories);
+		json_object_object_add(o, "files_unknown", sum);
+	} else if (unknown.inodes || unknown.files || unknown.directories) {
+		printf("metadata of the file system is hit as well: %llu inodes, the block lists of "
+		       "%llu files and %llu directories can't be read\n",
+		       (unsigned long long)unknown.inodes, (unsigned long long)unknown.files,
+		       (unsigned long long)unknown.directories);
+	}
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
+static int salvage(struct job *job)
+{
+	const struct args *a = job->a;
+	struct json_object *o = NULL;
+	int rc;
+
+	rc = load(job, a->word[0]);
+	if (!rc && a->n > 1)
+		rc = make_devices(job, a->word[1]);
+	if (rc)
+		return rc;
+	if (a->opt[OPT_JSON])
+		o = to_json(job);
+	if (a->opt[OPT_FILES])
+		rc = list_files(job, o);
+	if (o)
+		print_json(o, false);
+	else
+		for_people(job);
+	return rc;
+}
+
+int cmd_salvage(const struct args *a)
+{
+	struct job job = { .a = a, .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } };
+	int rc;
+
+	if (a->n > 1 && geteuid())
+		return fail(FC_FAILED, "salvage", "needs root to make a device; use sudo");
+	rc = salvage(&job);
+	salvage_free(&job.s);
+	rebuild_free(&job.rb);
+	report_free(&job.found);
+	meta_free(&job.meta);
+	return rc;
+}
