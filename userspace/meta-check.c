@@ -227,21 +227,95 @@ static void check_guards(const struct meta *meta, struct report *r)
 	free(buf);
 }
 
-/* ------------------------------------------------------------------------------------------ */
+/* -- map and replica ----------------------------------------------------------------------- */
+
+/* More of the same would hide the rest. */
+#define MAX_DIFFERENCES	10U
+
+static bool open_same(const struct meta_state *a, const struct meta_state *b, u32 lext)
+{
+	const struct meta_open *x = state_open_find(a, lext), *y = state_open_find(b, lext);
+
+	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
+}
+
+/* Closed in order together, they say the same. */
+static u32 check_same(const struct meta_state st[2], struct report *r)
+{
+	u32 differ = 0;
+
+	for (u32 lext = 0; lext < st[FAST].nr_lexts; lext++) {
+		if (st[FAST].word[lext] == st[SLOW].word[lext] &&
+		    open_same(&st[FAST], &st[SLOW], lext))
+			continue;
+		if (differ++ < MAX_DIFFERENCES)
+			report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+				   "extent %u is not where the map has it", lext);
+	}
+	return differ;
+}
+
+/* At any other time no slot that it names has been given to another extent. */
+static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2],
+		       struct report *r)
+{
+	u32 *owner = malloc((size_t)sb->nr_slow_slots * sizeof(*owner));
+	u32 differ = 0, lext, word;
+
+	if (!owner)
+		return 0;
+	memset(owner, 0xff, (size_t)sb->nr_slow_slots * sizeof(*owner));
+	for (lext = 0; lext < st[FAST].nr_lexts; lext++) {
+		word = st[FAST].word[lext];
+		if (fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW)
+			owner[fusion_word_slot(word) - sb->slow_first_slot] = lext;
+	}
+	for (lext = 0; lext < st[SLOW].nr_lexts; lext++) {
+		word = st[SLOW].word[lext];
+		if (!fusion_word_mapped(word) || fusion_word_dev(word) == FUSION_FAST)
+			continue;
+		word = owner[fusion_word_slot(word) - sb->slow_first_slot];
+		if (word == U32_MAX || word == lext)
+			continue;
+		if (differ++ < MAX_DIFFERENCES)
+			report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+				   "the slot that it names for extent %u belongs to %u", lext, word);
+	}
+	free(owner);
+	return differ;
+}
+
+static void check_replica(const struct meta *meta, const struct meta_state st[2],
+			  struct report *r)
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	u32 differ;
+
+	differ = fast->epoch == slow->epoch && (fast->flags & slow->flags & FUSION_SB_CLEAN) ?
+		 check_same(st, r) : check_slots(fast, st, r);
+	if (differ > MAX_DIFFERENCES)
+		report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+			   "and so are %u more extents", differ - MAX_DIFFERENCES);
+}
+
+/* -------------------------------------------------------------------------------------------- */
 
 /* The map sets and the journal of a member; of the slow one, that is the replica. */
-static void check_side(const struct meta *meta, const struct fusion_sb *sb,
+static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 		       struct meta_state *st, struct report *r)
 {
-	state_load(meta, sb, st, r);
+	bool good = state_load(meta, sb, st, r);
+
 	check_inactive(meta, sb, r);
 	check_old_journal(meta, sb, st->next_seq, r);
+	return good;
 }
 
 void meta_check(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *sb;
 	struct meta_state st[2] = { 0 };
+	unsigned int good = 0;
 
 	check_supers(meta, r);
 	if (!meta->known)
@@ -249,8 +323,10 @@ void meta_check(const struct meta *meta, struct report *r)
 	for (int dev = 0; dev < 2; dev++) {
 		sb = meta_sb(meta, dev);
 		if (sb && !state_init(&st[dev], sb->nr_lexts))
-			check_side(meta, sb, &st[dev], r);
+			good += check_side(meta, sb, &st[dev], r);
 	}
+	if (good == 2)
+		check_replica(meta, st, r);
 	sb = meta_sb(meta, FAST);
 	if (sb)
 		check_heat(meta, sb, r);

@@ -112,7 +112,8 @@ static int follow(void *ctx, const struct meta_txn *t, const struct fusion_recor
 		c->owner[slot_index(c->sb, rec->new)] = U32_MAX;
 	/* a discard takes the right to the content away */
 	c->slot[rec->lext] = U32_MAX;
-	if (rec->op == FUSION_OP_MOVE && is_here(c->sb, rec->old) && !is_here(c->sb, rec->new)) {
+	if (is_here(c->sb, rec->old) && fusion_word_mapped(rec->new) &&
+	    !is_here(c->sb, rec->new)) {
 		c->slot[rec->lext] = slot_index(c->sb, rec->old);
 		c->owner[slot_index(c->sb, rec->old)] = rec->lext;
 	}

@@ -1,0 +1,338 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What is wrong with the metadata of a closed set: check finds it, the kernel refuses it
+# with the right words or copes, repair puts it right, and the data is what it was. And
+# dump and restore.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/pair
+
+# status_of COMMAND...: run it; exit code in RC, all it says in OUT
+status_of() {
+	RC=0
+	OUT=$("$@" 2>&1 </dev/null) || RC=$?
+}
+
+# gives CODE COMMAND...
+gives() {
+	local want=$1
+	shift
+	status_of "$@"
+	same "exit code of '$*' ($OUT)" "$RC" "$want"
+}
+
+# says TEXT: the command before
+says() {
+	has output "$OUT" "$1"
+}
+
+sum() {
+	md5sum "$FAST" "$SLOW"
+}
+
+# a_set: closed in order, with extents on both members, open ones too; what is on it is
+# known to fusion-stamp
+a_set() {
+	members 8 32
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 64K
+	defer dm_remove pair
+	fusionctl open pair "$FAST" "$SLOW"
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 600 --seed 1
+	msg pair demote 0-99 >/dev/null
+	msg pair promote 50-60 >/dev/null
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200 --seed 1
+	fusionctl close pair
+}
+
+verify() {
+	fusionctl open pair "$FAST" "$SLOW"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	fusionctl close pair
+}
+
+save() {
+	cp --sparse=never "$FAST" "$TMP/fast"
+	cp --sparse=never "$SLOW" "$TMP/slow"
+}
+
+restore() {
+	dd if="$TMP/fast" of="$FAST" bs=1M oflag=direct status=none
+	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
+}
+
+# zap DEV BLOCK [BYTE]: destroy it, or as much as a bit of it
+zap() {
+	if [[ ${3:-} ]]; then
+		put_direct "$1" 125 $(($2 * 4096 / 512 * 512)) 512
+	else
+		put_direct "$1" 0 $(($2 * 4096)) 4096
+	fi
+}
+
+test_clean() {
+	local before
+	a_set
+	before=$(sum)
+	gives 0 fusionctl check pair
+	says "is clean: 0 errors, 0 warnings"
+	gives 0 fusionctl check "$FAST" "$SLOW"
+	gives 0 fusionctl check "$SLOW" "$FAST" -v
+	gives 0 fusionctl check "$SLOW"
+	gives 0 fusionctl check pair --json
+	same result "$(jq -r .result <<<"$OUT")" clean
+	same members "$(jq -r '.members[].device' <<<"$OUT")" "$FAST"$'\n'"$SLOW"
+	gives 0 fusionctl repair pair --yes
+	says "nothing to repair"
+	same "what is on the members" "$(sum)" "$before"
+	# an image of a member is as good
+	save
+	gives 0 fusionctl check "$TMP/fast" "$TMP/slow"
+	verify
+	# and what a power cut leaves is no error
+	fusionctl open pair "$FAST" "$SLOW"
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100 --seed 1
+	msg pair demote 200-220 >/dev/null
+	dmsetup suspend --noflush --nolockfs pair
+	save
+	dmsetup resume pair
+	gives 5 fusionctl check "$FAST" "$SLOW"
+	says "is a member of the open set pair; close that first with fusionctl close"
+	gives 5 fusionctl repair pair --yes
+	gives 5 fusionctl dump pair
+	fusionctl close pair
+}
+
+test_refusals() {
+	local i
+	a_set
+	gives 8 fusionctl check /dev/nosuch "$SLOW"
+	says "No such file or directory; name a block device, or an image of one"
+	gives 8 fusionctl check /dev/null "$SLOW"
+	says "neither a block device nor a file"
+	gives 8 fusionctl check "$FAST" "$FAST"
+	says "is the same as $FAST; name two members"
+	null other 8
+	gives 8 fusionctl check /dev/other
+	says "not a member of a fusion set; fusionctl list shows those there are"
+	gives 4 fusionctl check "$FAST" /dev/other
+	says "slow member, block 0: superblock: no superblock"
+	for i in check repair; do
+		gives 8 fusionctl $i nosuch
+		says "no member of that set is found"
+	done
+	gives 2 fusionctl check
+	linear holder "$SLOW" 0 2048
+	gives 5 fusionctl check "$FAST" "$SLOW"
+	says "is held by /dev/mapper/holder; remove that first"
+	dm_remove holder
+	save
+	REPLY=$(losetup -f --show "$TMP/slow")
+	defer losetup -d "$REPLY"
+	gives 5 fusionctl check "$TMP/fast" "$TMP/slow"
+	says "$TMP/slow: is held by $REPLY; remove that first"
+	zap "$FAST" 0
+	gives 3 fusionctl repair pair
+	says "the metadata on $FAST and $SLOW would be written and there is nobody to ask; add --yes"
+	gives 2 fusionctl repair pair --json
+	says "leaves no place for a question; add --yes or --dry-run"
+	blockdev --setro "$FAST"
+	gives 8 fusionctl repair pair --yes
+	says "$FAST: is read-only; make it writable"
+	blockdev --setrw "$FAST"
+}
+
+# broken WORDS BLOCK WHAT...: as said, check and open say it; then repair, and all is there
+broken() {
+	local level=$1 words=$2 before
+	gives $((level == 1 ? 1 : 4)) fusionctl check "$FAST" "$SLOW"
+	says "$words"
+	before=$(sum)
+	gives $((level == 1 ? 1 : 4)) fusionctl repair "$FAST" "$SLOW" --dry-run
+	same "what is on the members after a dry run" "$(sum)" "$before"
+	if [[ $level -eq 1 ]]; then
+		fusionctl open pair "$FAST" "$SLOW" 2>/dev/null
+		fusionctl close pair
+		restore_damage
+	else
+		status_of fusionctl open pair "$FAST" "$SLOW"
+		differ "exit code of open" "$RC" 0
+		says "fusionctl repair"
+	fi
+	gives 1 fusionctl repair "$FAST" "$SLOW" --yes
+	says "repaired"
+	says "nothing is lost"
+	gives 0 fusionctl check "$FAST" "$SLOW"
+	verify
+}
+
+restore_damage() {
+	restore
+	"${DAMAGE[@]}"
+}
+
+# each block of a kind on its own, and what the kernel and the tools make of it
+each() {
+	local level=$1 words=$2
+	shift 2
+	DAMAGE=("$@")
+	restore_damage
+	broken "$level" "$words"
+}
+
+zap_two() {
+	zap "$1" 0
+	zap "$1" 8
+}
+
+test_each_kind() {
+	local active map log
+	a_set
+	save
+	active=$(sb active_set)
+	map=$(($(sb map_start0) + active * $(sb map_blocks)))
+	log=$(($(sb log_start) + $(sb log_blocks) + $(sb active_set "$SLOW") * $(sb map_blocks)))
+	each 1 "fast member, block 0: superblock: no superblock" zap "$FAST" 0
+	each 1 "fast member, block 8: superblock: checksum mismatch" zap "$FAST" 8 1
+	each 4 "fast member, block 8: superblock: no superblock" zap_two "$FAST"
+	each 1 "slow member, block 0: superblock: checksum mismatch" zap "$SLOW" 0 1
+	each 4 "slow member, block 8: superblock: no superblock" zap_two "$SLOW"
+	each 4 "fast member, block $map: map: checksum mismatch" zap "$FAST" $map 1
+	each 4 "fast member, block $map: map: block of another kind" zap "$FAST" $map
+	each 1 "slow member, block $log: replica: block of another kind" zap "$SLOW" $log
+	each 1 "fast member, block 5: guard: something wrote to its first MiB" zap "$FAST" 5 1
+	each 1 "slow member, block 8191: guard: something wrote to its last MiB" zap "$SLOW" 8191 1
+}
+
+# the journal is read after a crash only: a suspended set looks like one
+crashed_set() {
+	a_set
+	fusionctl open pair "$FAST" "$SLOW"
+	for i in 1 2 3 4 5; do
+		fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 40 --seed 1
+		msg pair demote $((i * 20))-$((i * 20 + 9)) >/dev/null
+	done
+	save
+	cp "$TMP/state" "$TMP/state.then"
+	fusionctl close pair
+	restore
+}
+
+test_journal() {
+	local block seq
+	crashed_set
+	gives 0 fusionctl check "$FAST" "$SLOW"
+	# the block in the middle of what is to be replayed
+	seq=$(fusionctl dump pair | jq '[.journals.fast[] | select(.replayed)] |
+		.[length / 2 | floor].seq')
+	block=$(($(sb journal_start) + seq % $(sb journal_blocks)))
+	zap "$FAST" $block
+	gives 4 fusionctl check "$FAST" "$SLOW"
+	says "fast member, block $block: journal: "
+	gives 7 fusionctl open pair
+	says "transactions are missing in the middle of the journal (fast member, block $block: "
+	gives 4 fusionctl repair pair --dry-run --json
+	same "missing" "$(jq .transactions_missing <<<"$OUT")" 1
+	gives 1 fusionctl repair pair --yes
+	says "stale: 1 transactions are missing in the middle of the journal"
+	gives 0 fusionctl check pair
+	fusionctl open pair
+	fusionctl close pair
+}
+
+# flags that the kernel sets when it meets an error
+test_needs_check() {
+	a_set
+	fusion-poke "$FAST" 0 88:4=3
+	fusion-poke "$FAST" 8 88:4=3
+	gives 1 fusionctl check pair
+	says "asks for a check"
+	gives 0 fusionctl open pair
+	says "pair: the kernel met an error in it before; close it and run fusionctl check"
+	fusionctl close pair
+	gives 1 fusionctl repair pair --yes
+	gives 0 fusionctl check pair
+	gives 0 fusionctl open pair
+	same "what it says" "$OUT" ""
+	fusionctl close pair
+}
+
+# what counts of a dump: all but where the superblocks and the journals are by now
+meaning() {
+	jq -S 'del(.superblocks, .journals)' "$1"
+}
+
+test_dump_restore() {
+	local i
+	a_set
+	gives 0 fusionctl dump pair -o "$TMP/dump"
+	same version "$(jq -r '.version, .content' "$TMP/dump")" $'1\ndm-fusion metadata'
+	at_least "open extents in the dump" "$(jq '.open | length' "$TMP/dump")" 1
+	at_least "runs of the map" "$(jq '.map | length' "$TMP/dump")" 2
+	gives 1 fusionctl dump pair -o "$TMP/dump"
+	says "File exists; choose another file"
+	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW"
+	says "would be replaced and there is nobody to ask; add --yes"
+
+	for i in "$FAST" "$SLOW"; do
+		put_direct "$i" 0 0 1048576
+	done
+	[[ $(sb fast_data_start "$SLOW") -eq 0 ]]
+	gives 8 fusionctl check "$FAST" "$SLOW"
+	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
+	gives 0 fusionctl check pair
+	gives 0 fusionctl dump pair -o "$TMP/again"
+	meaning "$TMP/dump" >"$TMP/a"
+	meaning "$TMP/again" >"$TMP/b"
+	diff "$TMP/a" "$TMP/b"
+	verify
+
+	# it was used since
+	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
+	says "was used after $TMP/dump was made"
+	gives 4 fusionctl restore "$TMP/dump" "$SLOW" "$FAST" --yes --force
+	says "is smaller than the slow member"
+	null other 32
+	mkfs.ext4 -q -L home /dev/other
+	gives 3 fusionctl restore "$TMP/dump" "$FAST" /dev/other --yes
+	says "/dev/other: carries ext4 (label home"
+	for i in '.map[0].slot = 99999999' '.map += [.map[0]]' 'del(.geometry)' '.version = 2' \
+		'.geometry.map_start_0 = 0' '.content = "x"' '.map[0].extents = -1' \
+		'.open += [{extent: 0, valid: "zz"}]' '.set_uuid = 7' '.members.fast = []'; do
+		jq "$i" "$TMP/dump" >"$TMP/bad"
+		gives 1 fusionctl restore "$TMP/bad" "$FAST" "$SLOW" --yes --force
+	done
+	head -c 1000 "$TMP/dump" >"$TMP/bad"
+	gives 1 fusionctl restore "$TMP/bad" "$FAST" "$SLOW" --yes --force
+	says "not JSON"
+	gives 0 fusionctl check pair
+	verify
+}
+
+# a label is what anyone wrote there
+test_hostile_label() {
+	local dev copy
+	a_set
+	for dev in "$FAST" "$SLOW"; do
+		for copy in 0 8; do
+			# ESC [2J, a newline, C1 CSI, and half a character
+			fusion-poke "$dev" $copy 128:8=0xff9bc20a4a325b1b 136:8=0
+		done
+	done
+	for i in "check $FAST $SLOW" "list" "repair $FAST $SLOW --dry-run" "salvage $SLOW"; do
+		# shellcheck disable=SC2086 # words
+		gives 0 fusionctl $i
+		same "control characters that '$i' prints" "$(tr -d '\n\40-\176' <<<"$OUT" | wc -c)" 0
+	done
+	gives 0 fusionctl check "$FAST" "$SLOW" --json
+	same label "$(jq -r .set <<<"$OUT")" '\x1b[2J\x0a\xc2\x9b\xff'
+	gives 0 fusionctl dump "$FAST" "$SLOW"
+	same label "$(jq -r .label_bytes <<<"$OUT")" 1b5b324a0ac29bff
+}
+
+run_tests test_clean test_refusals test_each_kind test_journal test_needs_check \
+	test_dump_restore test_hostile_label
