@@ -25,7 +25,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests check quick demo lint sparse checkpatch shellcheck \
+.PHONY: all modules userspace tests check quick fuzz demo lint sparse checkpatch shellcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -36,6 +36,8 @@ help:
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
+	@echo 'make fuzz [SECONDS=3600] [T=name]'
+	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
 	@echo '                           see it work, in a VM or on your disks'
 	@echo 'make lint                  shellcheck, checkpatch, sparse'
@@ -115,6 +117,10 @@ check:
 quick:
 	$(Q)T='$(T)' V='$(V)' scripts/check --quick
 
+fuzz:
+	$(Q)scripts/setup fuzz
+	$(Q)$(MAKE) --no-print-directory -C tests/fuzz fuzz
+
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo
 
@@ -177,5 +183,5 @@ uninstall:
 
 clean:
 	$(Q)rm -rf build
-	$(Q)for d in userspace tests/unit tests/spindle tests/selftests; do \
+	$(Q)for d in userspace tests/unit tests/spindle tests/fuzz tests/selftests; do \
 		[ ! -e $$d/Makefile ] || $(MAKE) -s -C $$d clean; done

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command line: words, separated by newlines. Everything up to the kernel's door is
+ * the real program; behind it nothing happens.
+ */
+#include <errno.h>
+#include <getopt.h>
+
+#include "fuzz.h"
+#include "fusionctl.h"
+
+int fusionctl_main(int argc, char **argv);
+
+#define MAX_WORDS	24
+
+/* What reaches a verb: words without an option among them, values where one is needed. */
+static int verb(const struct args *a)
+{
+	int i;
+
+	PROMISED(a->n >= 0 && a->n <= MAX_WORDS);
+	for (i = 0; i < a->n; i++)
+		PROMISED(a->word[i]);
+	return 0;
+}
+
+#define VERB(name)	int cmd_##name(const struct args *a) { return verb(a); }
+VERB(create) VERB(format) VERB(open) VERB(close) VERB(list) VERB(status) VERB(map)
+VERB(check) VERB(dump) VERB(restore) VERB(repair) VERB(salvage)
+
+void dm_setup(void)
+{
+}
+
+int dm_target_version(bool load, unsigned int version[3], bool *found)
+{
+	*found = false;
+	return 0;
+}
+
+int set_get(const char *name, struct set *set)
+{
+	memset(set, 0, sizeof(*set));
+	set->st.extent_sectors = 2048;
+	set->st.extents = 1000;
+	return valid_name(name) ? 0 : FC_FAILED;
+}
+
+void set_put(struct set *set)
+{
+}
+
+int kmsg_open(void)
+{
+	return -1;
+}
+
+void kmsg_reason(int fd, char *buf, size_t size)
+{
+	*buf = 0;
+}
+
+/* A message is one line of printable text that the kernel can split at its spaces. */
+int dm_message(const char *name, const char *message, char **answer)
+{
+	PROMISED(strlen(message) < 256);
+	for (; *message; message++)
+		PROMISED(*message >= ' ' && *message <= '~');
+	*answer = strdup("3 1 0 0");
+	return *answer ? 0 : -ENOMEM;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *argv[MAX_WORDS + 2] = { (char[]){ "fusionctl" } };
+	char *text = malloc(size + 1);
+	int argc = 1, rc;
+	char *p;
+
+	PROMISED(text);
+	memcpy(text, data, size);
+	text[size] = 0;
+	for (p = text; argc <= MAX_WORDS && p; argc++)
+		argv[argc] = strsep(&p, "\n");
+	argv[argc] = NULL;
+	optind = 0;	/* getopt begins anew */
+	rc = fusionctl_main(argc, argv);
+	PROMISED(rc >= FC_OK && rc <= FC_DAMAGED);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A superblock: what is accepted is a possible geometry, and packs to what it was. */
+#include "fuzz.h"
+#include "../unit/geometry.h"
+
+/* Sectors of the device it is read from; greater than any, to judge the numbers alone. */
+#define SECTORS		(1024ULL * FUSION_MAX_LEXTS * FUSION_MAX_EXTENT_SECTORS)
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	u64 state = seed;
+
+	if (max_size < FUSION_BLOCK_SIZE)
+		return 0;
+	if (size != FUSION_BLOCK_SIZE)
+		fusion_sb_pack(fuzz_sb(rnd_below(&state, 2)), 0, data);
+	/* one time in eight the header, too */
+	fuzz_block(data, rnd_below(&state, 8) ? sizeof(struct fusion_block_header) : 4);
+	if (rnd_below(&state, 16))
+		reseal(data);
+	return FUSION_BLOCK_SIZE;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	u8 packed[FUSION_BLOCK_SIZE];
+	struct fusion_sb sb, other;
+	const char *why = NULL;
+	u64 blocknr;
+	int err;
+
+	if (size != FUSION_BLOCK_SIZE)
+		return 0;
+	for (blocknr = 0; blocknr <= 8; blocknr += 8) {
+		err = fusion_sb_unpack(data, blocknr, SECTORS, &sb, &why);
+		PROMISED(!err || (err < 0 && why));
+		if (err)
+			continue;
+		PROMISED(!geometry_wrong(&sb));
+		PROMISED(sb.role < FUSION_NR_DEVS && sb.active_set < FUSION_NR_SETS);
+		PROMISED(sb.label[FUSION_LABEL_SIZE] == 0);
+		PROMISED((sb.generation & 1) == (blocknr == 8));
+
+		fusion_sb_pack(&sb, blocknr, packed);
+		PROMISED(!fusion_sb_unpack(packed, blocknr, SECTORS, &other, &why));
+		PROMISED(other.generation == sb.generation && other.nr_lexts == sb.nr_lexts &&
+			 other.fast_data_start == sb.fast_data_start &&
+			 other.replay_seq == sb.replay_seq);
+
+		why = NULL;
+		err = fusion_sb_match(&sb, fuzz_sb(FUSION_SLOW), &why);
+		PROMISED(!err || why);
+		fusion_sb_for_slow(&sb, &other);
+		err = fusion_sb_match(&sb, &other, &why);
+		PROMISED(!err || why);
+	}
+	return 0;
+}

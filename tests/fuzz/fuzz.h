@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the fuzz targets share. Each reads its input as something that comes from
+ * outside, by the code that reads it in earnest, and checks what comes out of it: not
+ * only that nothing crashes, but that what was accepted keeps every promise of the
+ * header that declares it.
+ *
+ * Blocks carry a checksum, which no mutation hits by chance. So the targets for blocks
+ * mutate what is in them and seal them again, most of the time.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stdint.h>
+
+#include "../unit/unit.h"
+
+/* Of libFuzzer. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+
+/* Not assert(): it must stay, whatever NDEBUG says. */
+#define PROMISED(cond) do {						\
+	if (!(cond)) {							\
+		fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #cond); \
+		abort();						\
+	}								\
+} while (0)
+
+/* A set as small as can be: 64 KiB extents, one map block. */
+static inline const struct fusion_sb *fuzz_sb(enum fusion_dev dev)
+{
+	static struct fusion_sb sb[FUSION_NR_DEVS];
+
+	if (!sb[FUSION_FAST].extent_sectors) {
+		example_sb(&sb[FUSION_FAST], 128 * 128, 512 * 128, 128);
+		fusion_sb_for_slow(&sb[FUSION_FAST], &sb[FUSION_SLOW]);
+	}
+	return &sb[dev];
+}
+
+/* Mutate a whole block in place, keeping its size. */
+static inline void fuzz_block(uint8_t *block, unsigned int skip)
+{
+	uint8_t copy[FUSION_BLOCK_SIZE];
+	size_t n;
+
+	memcpy(copy, block + skip, FUSION_BLOCK_SIZE - skip);
+	n = LLVMFuzzerMutate(copy, FUSION_BLOCK_SIZE - skip, FUSION_BLOCK_SIZE - skip);
+	memcpy(block + skip, copy, n);
+}
+
+#endif

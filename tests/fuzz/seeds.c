@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * usage: seeds DIR
+ *
+ * Write what the fuzzers start from to DIR/TARGET/: metadata of sets with a life behind
+ * them, what fusionctl dumps of those, and lines as the kernel and people write them.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "fuzz.h"
+#include "../unit/image.h"
+#include "fusionctl.h"
+
+#define FAST_SECTORS	(100 * 128)
+#define SLOW_SECTORS	(200 * 128)
+#define JOURNAL_BLOCKS	6
+
+static const char *dir;
+
+static void seed(const char *target, unsigned int n, const void *data, size_t size)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, target);
+	REQUIRE(!mkdir(path, 0777) || errno == EEXIST, "%s: %m", path);
+	snprintf(path, sizeof(path), "%s/%s/seed-%u", dir, target, n);
+	f = fopen(path, "w");
+	REQUIRE(f && fwrite(data, size, 1, f) == 1 && !fclose(f), "%s: %m", path);
+}
+
+static void of_member(const struct image *im, int dev, unsigned int n)
+{
+	const struct fusion_sb *sb = &im->side[dev].sb;
+	const u8 *mem = im->mem[dev];
+	u8 journal[JOURNAL_BLOCKS * FUSION_BLOCK_SIZE];
+	u32 i;
+
+	seed("super", n, mem, FUSION_BLOCK_SIZE);
+	seed("super", n + 100, mem + 8 * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE);
+	seed("map", n, mem + sb->map_start[dev][sb->active_set] * FUSION_BLOCK_SIZE,
+	     FUSION_BLOCK_SIZE);
+	for (i = 0; i < JOURNAL_BLOCKS; i++)
+		memcpy(journal + i * FUSION_BLOCK_SIZE,
+		       mem + fusion_journal_blocknr(sb, sb->replay_seq + i) * FUSION_BLOCK_SIZE,
+		       FUSION_BLOCK_SIZE);
+	seed("journal", n, journal, sizeof(journal));
+}
+
+static void of_dump(struct image *im, unsigned int n)
+{
+	char path[4096];
+	struct args a = { .opt[OPT_OUTPUT] = path, .n = 2,
+			  .word = (char *[]){ im->path[FAST], im->path[SLOW] } };
+
+	snprintf(path, sizeof(path), "%s/dump", dir);
+	REQUIRE(!mkdir(path, 0777) || errno == EEXIST, "%s: %m", path);
+	snprintf(path, sizeof(path), "%s/dump/seed-%u", dir, n);
+	unlink(path);
+	REQUIRE(!cmd_dump(&a));
+}
+
+static void of_sets(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < 4; n++) {
+		struct image im;
+
+		image_format(&im, n, FAST_SECTORS, SLOW_SECTORS);
+		if (n) {
+			image_activate(&im);
+			image_work(&im, 20 * n);
+		}
+		if (n == 2)
+			image_close(&im);
+		of_member(&im, FAST, 2 * n);
+		of_member(&im, SLOW, 2 * n + 1);
+		of_dump(&im, n);
+		image_free(&im);
+	}
+}
+
+static void of_text(const char *target, const char *const lines[])
+{
+	unsigned int n;
+
+	for (n = 0; lines[n]; n++)
+		seed(target, n, lines[n], strlen(lines[n]));
+}
+
+static void of_lines(void)
+{
+	of_text("status", (const char *const[]){
+		"1 rw 2048 12/502 0/4094 12/4526 1/2048 0 0 120 0 0 0 0 0 0 0 3 2 1 10/10 0 -",
+		"1 ro 128 502/502 4094/4094 4526/4526 2048/2048 18446744073709551615 1 2 3 4 5 "
+		"6 7 8 9 10 11 12 0/10 4 duty 50 idle 100 needs_check",
+		NULL });
+	of_text("args", (const char *const[]){
+		"create\ndata\n--fast\n/dev/a\n--slow=/dev/b\n--extent-size\n512K\n--yes",
+		"status\ndata\n--watch\n5\n--json", "set\ndata\nreserve=4G\nhalf_life=30m\nduty=50%",
+		"promote\ndata\n0-1023", "map\ndata\n--svg\n-\n--width\n80\n--color=always",
+		"check\n-v\ndata", "dump\n/dev/a\n-o\nfile", "help\nsalvage", "--version", NULL });
+}
+
+static void all_seeds(void)
+{
+	of_sets();
+	of_lines();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unit_test tests[] = { { "seeds", all_seeds } };
+
+	if (argc != 2) {
+		fputs("usage: seeds DIR\n", stderr);
+		return 2;
+	}
+	dir = argv[1];
+	REQUIRE(!mkdir(dir, 0777) || errno == EEXIST, "%s: %m", dir);
+	return unit_main(tests, ARRAY_SIZE(tests));
+}
