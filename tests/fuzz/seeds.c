@@ -99,7 +99,8 @@ static void of_lines(void)
 		NULL });
 	of_text("args", (const char *const[]){
 		"create\ndata\n--fast\n/dev/a\n--slow=/dev/b\n--extent-size\n512K\n--yes",
-		"status\ndata\n--watch\n5\n--json", "set\ndata\nreserve=4G\nhalf_life=30m\nduty=50%",
+		"status\ndata\n--watch\n5\n--json",
+		"set\ndata\nreserve=4G\nhalf_life=30m\nduty=50%",
 		"promote\ndata\n0-1023", "map\ndata\n--svg\n-\n--width\n80\n--color=always",
 		"check\n-v\ndata", "dump\n/dev/a\n-o\nfile", "help\nsalvage", "--version", NULL });
 }
