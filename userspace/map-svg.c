@@ -41,7 +41,7 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 		mix(c, 1, bright);
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>", x, y, dark);
 		if (h)
-			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
+			fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%u\" "
 				"fill=\"%s\"/>", x, y + ROW - GAP - h, CELL - GAP, h, bright);
 	} else {
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
@@ -79,16 +79,16 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
 		"height=\"%u\">\n<title>%s</title>\n"
-		"<style>.c{width:%upx;height:%upx} text{font:11px sans-serif;fill:#ddd}</style>\n"
+		"<style>.c{width:%dpx;height:%dpx} text{font:11px sans-serif;fill:#ddd}</style>\n"
 		"<rect width=\"%u\" height=\"%u\" fill=\"#161616\"/>\n"
-		"<text x=\"%u\" y=\"24\" style=\"font-size:15px\">%s, %s</text>\n",
+		"<text x=\"%d\" y=\"24\" style=\"font-size:15px\">%s, %s</text>\n",
 		w, h, w, h, map->name, CELL - GAP, ROW - GAP, w, h, LEFT, map->name,
 		size_text(size, map->extents * map->extent_bytes));
 	for (unsigned int i = 0; i < map->nr; i++) {
 		unsigned int y = TOP + i / columns * ROW;
 
 		if (!(i % columns))
-			fprintf(f, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%s</text>\n",
+			fprintf(f, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">%s</text>\n",
 				LEFT - 6, y + ROW - 5,
 				size_text(size, map->cell[i].first * map->extent_bytes));
 		draw_cell(f, map, &map->cell[i], LEFT + i % columns * CELL, y);
@@ -99,15 +99,14 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 
 int map_svg(const struct heat_map *map, unsigned int width, const char *path)
 {
-	bool to_stdout = !strcmp(path, "-");
-	FILE *f = to_stdout ? stdout : fopen(path, "we");
+	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
 	bool bad;
 
 	if (!f)
 		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
 	draw(f, map, width);
 	bad = fflush(f) || ferror(f);
-	if (!to_stdout)
+	if (f != stdout)
 		bad |= !!fclose(f);
 	if (bad)
 		return fail(FC_FAILED, path, "can't write it: %s; is the disk full?",

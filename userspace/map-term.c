@@ -46,7 +46,7 @@ static void set_color(enum tier t, enum color depth)
 	else if (depth == COLOR_256)
 		printf("\033[38;5;%u;48;5;%um", looks[t].fg256, looks[t].bg256);
 	else
-		printf("\033[38;2;%u;%u;%u;48;2;%u;%u;%um", c[0], c[1], c[2], c[0] / 4, c[1] / 4,
+		printf("\033[38;2;%d;%d;%d;48;2;%d;%d;%dm", c[0], c[1], c[2], c[0] / 4, c[1] / 4,
 		       c[2] / 4);
 }
 

@@ -76,9 +76,11 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 			    strerror(-err));
 	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
 	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
-	if (why)
+	if (why) {
+		free(map->cell);
 		rc = fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching versions "
 			  "of fusionctl and dm-fusion", why);
+	}
 	free(answer);
 	return rc;
 }

@@ -195,10 +195,12 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 
 int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast)
 {
-	struct target t[2] = { { .dev = &dev[FAST], .fd = -1 }, { .dev = &dev[SLOW], .fd = -1 } };
+	struct target t[2];
 	void *buf = NULL;
 	int rc = 0;
 
+	for (int i = 0; i < 2; i++)
+		t[i] = (struct target){ .dev = &dev[i], .fd = -1 };
 	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
 	if (errno)
 		return io_failed(&t[FAST], "allocating memory");
