@@ -51,9 +51,10 @@ help:
 
 # Module and where its source is. Kbuild writes beside the source, so each
 # kernel gets a directory of links.
-MODULES       := dm-fusion dm-spindle
-SRC_dm-fusion  := dm-fusion
-SRC_dm-spindle := tests/spindle
+MODULES         := dm-fusion dm-spindle dm-powercut
+SRC_dm-fusion   := dm-fusion
+SRC_dm-spindle  := tests/spindle
+SRC_dm-powercut := tests/powercut
 
 kdir = $(if $(filter $(DEBUG_KERNELS),$1),$$$$(scripts/debug-kernel $1)/build,$(CACHE)/kernel/$1/build)
 
@@ -131,10 +132,11 @@ SCRIPTS  = .ci/run $(shell grep -lE '^\#!.*sh$$' scripts/* userspace/* tests/*/*
 	   $(wildcard scripts/*.sh tests/selftests/*.sh)
 # What checkpatch asks of the kernel only. It excuses include/uapi itself, and
 # nobody in the kernel lays out trace events as it wants.
-C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/spindle/dm-*.[ch]))
+C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/spindle/dm-*.[ch] \
+						tests/powercut/dm-*.[ch]))
 C_UAPI   = dm-fusion/dm-fusion-format.h
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
-C_USER   = $(filter-out tests/spindle/dm-%,$(wildcard userspace/*.[ch] tests/*/*.[ch]))
+C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*.[ch] tests/*/*.[ch]))
 
 IGNORE_UAPI  = PREFER_DEFINED_ATTRIBUTE_MACRO
 IGNORE_TRACE = OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,SPACING

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cut-every: cut the power at every single command of a short scenario, and at every
+ * command of the recovery from that.
+ *
+ *	scenario		commands cut: those of
+ *	open			opening a set that was closed in order
+ *	allocate		first writes, with and without FUA, a flush
+ *	stable			writes that complete open extents, a flush
+ *	overwrite		writes to stable extents on both members, a flush
+ *	promote, demote		a migration of two extents
+ *	discard			discards of whole extents, a flush, writes to freed slots
+ *	checkpoint		a checkpoint with something to write
+ *	close			closing with something not flushed
+ *	create			formatting two blank disks, or
+ *	recreate		two members of another set, and the first open
+ *
+ * Each begins with the same content of both disks. Each cut is made three times: all that
+ * was not flushed is lost, all of it is there, or it is torn at random.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "power.h"
+#include "../selftests/stamp.h"
+
+/* What is where at the start, in extents. */
+enum {
+	ON_FAST		= 0,	/* stable */
+	ON_SLOW		= 8,
+	HALF_FAST	= 16,	/* open, the first half written */
+	HALF_SLOW	= 20,
+	NOTHING		= 24,
+	FILLER		= 32,	/* nothing either, but to begin with */
+};
+
+static const char *const fates[] = { "drop", "keep", "torn" };
+static const char *const quiet[] = { "migration", "off", "commit_interval", "60000", NULL };
+
+/* States kept, of the disks by the switch and of the model. */
+enum { BASE, AFTER_CUT, EMPTY };
+
+static unsigned int cuts, nested;
+
+static __u64 at(unsigned int extent)
+{
+	return (__u64)extent * rig.extent_sectors;
+}
+
+/* -- scenarios: false ends one, which is well if the power is gone --------------- */
+
+static bool whole(unsigned int first, unsigned int nr)
+{
+	for (unsigned int i = first; i < first + nr; i++)
+		if (!stamp_write(at(i), at(i + 1), false))
+			return false;
+	return true;
+}
+
+static bool half(unsigned int first, unsigned int nr, bool second)
+{
+	for (unsigned int i = first; i < first + nr; i++) {
+		__u64 middle = at(i) + rig.extent_sectors / 2;
+
+		if (!stamp_write(second ? middle : at(i), second ? at(i + 1) : middle, false))
+			return false;
+	}
+	return true;
+}
+
+static bool move(const char *way, unsigned int first, unsigned int nr)
+{
+	char *answer;
+	int err = set_message(&answer, "%s %u-%u", way, first, first + nr - 1);
+
+	free(answer);
+	return !err;
+}
+
+static bool checkpoint(void)
+{
+	char *answer;
+	int err = set_message(&answer, "checkpoint");
+
+	free(answer);
+	return !err;
+}
+
+static bool allocate(void)
+{
+	__u64 inside = at(NOTHING + 2) + 8;
+
+	return half(NOTHING, 2, false) && stamp_write(inside, inside + 8, true) &&
+	       whole(NOTHING + 3, 1) && stamp_flush() && half(NOTHING + 4, 1, true);
+}
+
+static bool complete(void)
+{
+	return half(HALF_FAST, 2, true) && half(HALF_SLOW, 1, true) && stamp_flush() &&
+	       stamp_write(at(HALF_FAST), at(HALF_FAST) + 8, true);
+}
+
+static bool overwrite(void)
+{
+	return whole(ON_FAST, 1) && whole(ON_SLOW, 1) && stamp_flush() && whole(ON_SLOW + 1, 1) &&
+	       stamp_write(at(ON_FAST + 1), at(ON_FAST + 2), true) &&
+	       stamp_write(at(ON_SLOW + 1), at(ON_SLOW + 1) + 8, true);
+}
+
+static bool promote(void)
+{
+	return move("promote", ON_SLOW, 2) && whole(ON_SLOW, 1) && stamp_flush();
+}
+
+static bool demote(void)
+{
+	return move("demote", ON_FAST, 2) && whole(ON_FAST, 1) && stamp_flush();
+}
+
+static bool discard(void)
+{
+	return stamp_discard(at(ON_FAST), at(ON_FAST + 2)) &&
+	       stamp_discard(at(ON_SLOW), at(ON_SLOW + 1)) &&
+	       stamp_discard(at(HALF_FAST), at(HALF_FAST + 1)) && stamp_flush() &&
+	       whole(NOTHING, 2) && whole(ON_FAST, 1) && stamp_flush();
+}
+
+static bool checkpoints(void)
+{
+	return half(NOTHING, 1, false) && whole(ON_SLOW, 1) &&
+	       stamp_discard(at(ON_FAST), at(ON_FAST + 1)) && checkpoint() && checkpoint();
+}
+
+static bool close_it(void)
+{
+	bool ok = half(NOTHING, 2, false) && half(HALF_FAST, 1, true) &&
+		  stamp_discard(at(ON_SLOW), at(ON_SLOW + 1));
+
+	set_close();
+	return ok;
+}
+
+static const struct scenario {
+	const char *name;
+	bool (*act)(void);
+} scenarios[] = {
+	{ "open", NULL },
+	{ "allocate", allocate },
+	{ "stable", complete },
+	{ "overwrite", overwrite },
+	{ "promote", promote },
+	{ "demote", demote },
+	{ "discard", discard },
+	{ "checkpoint", checkpoints },
+	{ "close", close_it },
+};
+
+/* -- what is the same for all ---------------------------------------------------- */
+
+static bool open_set(void)
+{
+	int err = set_open(quiet);
+
+	stamp.fd = rig.fd;
+	if (err && power_is_on())
+		fprintf(stderr, "cut-every: the set does not open: %s\n", strerror(-err));
+	return !err;
+}
+
+static bool verify(void)
+{
+	stamp.nr_threads = 1;
+	stamp.max_io = 128;
+	return stamp_do(STAMP_VERIFY) == STAMP_OK;
+}
+
+static void power_off(void)
+{
+	power("arm 0");
+	power("fate keep");
+	power("cut");
+}
+
+static void start_from(unsigned int nr)
+{
+	power("load %u", nr);
+	power("restore");
+}
+
+/*
+ * Recover, with a cut at command @m. Return: 0: wrong; 1: recovered, and well; 2: the same,
+ * and there was no command @m any more.
+ */
+static int recover(unsigned int m, const char *fate)
+{
+	bool well, cut;
+
+	start_from(AFTER_CUT);
+	stamp_go_back(AFTER_CUT);
+	power("fate %s", fate);
+	power("arm %u", m);
+	well = open_set();
+	cut = !power_is_on();
+	if (cut) {
+		if (well)
+			set_close();
+		nested++;
+		power("restore");
+		well = open_set();
+	}
+	power("arm 0");
+	if (well) {
+		well = verify();
+		set_close();
+	}
+	power_off();
+	return !well ? 0 : cut ? 1 : 2;
+}
+
+static bool recover_cut_everywhere(const char *fate)
+{
+	int r = 1;
+
+	for (unsigned int m = 1; r == 1; m++) {
+		r = recover(m, fate);
+		if (!r)
+			fprintf(stderr, "cut-every: in the recovery, cut at its command %u\n", m);
+	}
+	return r;
+}
+
+/* Return: 0: wrong; 1: well; 2: the same, and there was no command @n any more. */
+static int cut_at(const struct scenario *s, unsigned int n, const char *fate)
+{
+	bool opened = true, ok, cut;
+
+	start_from(BASE);
+	stamp_go_back(BASE);
+	power("seed %u", n);
+	power("fate %s", fate);
+	if (s->act)
+		opened = open_set();
+	if (!opened)
+		return 0;
+	power("arm %u", n);
+	ok = s->act ? s->act() : open_set();
+	cut = !power_is_on();
+	if (!ok && !cut) {
+		fprintf(stderr, "cut-every: it fails, but the power is on\n");
+		return 0;
+	}
+	if (!cut)
+		power("cut");
+	cuts++;
+	if (rig.fd >= 0)
+		set_close();
+	power("save %u", AFTER_CUT);
+	stamp_keep(AFTER_CUT);
+	return !recover_cut_everywhere(fate) ? 0 : cut ? 1 : 2;
+}
+
+static bool cut_everywhere(const struct scenario *s)
+{
+	unsigned int before = cuts, nested_before = nested, n;
+
+	for (unsigned int f = 0; f < sizeof(fates) / sizeof(*fates); f++) {
+		int r = 1;
+
+		for (n = 1; r == 1; n++)
+			r = cut_at(s, n, fates[f]);
+		if (!r) {
+			fprintf(stderr, "cut-every: %s: wrong after a cut at command %u, fate %s\n",
+				s->name, n - 1, fates[f]);
+			return false;
+		}
+	}
+	printf("%s: %u cuts, %u in recoveries\n", s->name, cuts - before, nested - nested_before);
+	fflush(stdout);
+	return true;
+}
+
+/* -- creation --------------------------------------------------------------- */
+
+static bool format(void)
+{
+	char fast[80], slow[80];
+	int status;
+	pid_t pid;
+
+	snprintf(fast, sizeof(fast), "/dev/mapper/%s", rig.fast);
+	snprintf(slow, sizeof(slow), "/dev/mapper/%s", rig.slow);
+	pid = fork();
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		execlp("fusionctl", "fusionctl", "format", "--yes", "--force", "--fast", fast,
+		       "--slow", slow, "--extent-size", "64K", NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		die("cannot start fusionctl: %s", strerror(errno));
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool create(void)
+{
+	return format() && set_find() && open_set();
+}
+
+/*
+ * Whatever is there now: a set opens and is the new one, which is empty, or the old one;
+ * or it is refused, unless the format is complete.
+ */
+static bool judge_created(bool complete, const char *old_uuid)
+{
+	bool opened = set_find() && open_set();
+	bool well;
+
+	if (!opened)
+		return !complete;
+	stamp_go_back(!strcmp(rig.uuid, old_uuid) ? BASE : EMPTY);
+	well = verify();
+	set_close();
+	return well;
+}
+
+static int create_cut_at(unsigned int n, const char *fate, const char *old_uuid)
+{
+	bool cut, complete, well;
+
+	start_from(BASE);
+	power("seed %u", n);
+	power("fate %s", fate);
+	power("arm %u", n);
+	complete = format();
+	if (complete)
+		complete = set_find();
+	if (complete && !open_set())
+		complete = !power_is_on();
+	cut = !power_is_on();
+	if (rig.fd >= 0)
+		set_close();
+	if (!complete && !cut) {
+		fprintf(stderr, "cut-every: it fails, but the power is on\n");
+		return 0;
+	}
+	cuts += cut;
+	power("arm 0");
+	power("restore");
+	well = judge_created(complete, old_uuid);
+	/* and whatever it is, it can be formatted */
+	if (well && create()) {
+		stamp_go_back(EMPTY);
+		well = verify();
+		set_close();
+	} else {
+		well = false;
+	}
+	power_off();
+	return !well ? 0 : cut ? 1 : 2;
+}
+
+static bool create_cut_everywhere(const char *name, const char *old_uuid)
+{
+	unsigned int before = cuts, n;
+
+	for (unsigned int f = 0; f < sizeof(fates) / sizeof(*fates); f++) {
+		int r = 1;
+
+		for (n = 1; r == 1; n++)
+			r = create_cut_at(n, fates[f], old_uuid);
+		if (!r) {
+			fprintf(stderr, "cut-every: %s: wrong after a cut at command %u, fate %s\n",
+				name, n - 1, fates[f]);
+			return false;
+		}
+	}
+	printf("%s: %u cuts\n", name, cuts - before);
+	fflush(stdout);
+	return true;
+}
+
+/* -- main --------------------------------------------------------------------- */
+
+/* What scenarios begin with. First writes go to the slow member when the fast is full. */
+static bool populate(void)
+{
+	return whole(ON_FAST, 4) && whole(ON_SLOW, 4) && half(HALF_FAST, 2, false) &&
+	       stamp_flush() && move("demote", ON_SLOW, 4) &&
+	       whole(FILLER, rig.nr_fast_slots) && half(HALF_SLOW, 2, false) &&
+	       stamp_discard(at(FILLER), at(FILLER + rig.nr_fast_slots)) && stamp_flush();
+}
+
+static bool begin(void)
+{
+	power("lie none");
+	power("cut");
+	power("save %u", BASE);
+	power("restore");
+	if (!create())
+		return false;
+	stamp.dev = rig.name;
+	stamp.extent_sectors = rig.extent_sectors;
+	stamp.power_cut = true;
+	if (!stamp_state(NULL, true, 1, 0, at(rig.nr_lexts)))
+		return false;
+	stamp_keep(EMPTY);
+	set_close();
+	power_off();
+	return true;
+}
+
+static bool begin_content(void)
+{
+	start_from(BASE);
+	stamp_go_back(EMPTY);
+	if (!create() || !populate())
+		return false;
+	set_close();
+	power_off();
+	power("save %u", BASE);
+	stamp_keep(BASE);
+	return true;
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+	bool found = argc < 2;
+
+	for (int i = 1; i < argc; i++)
+		found |= !strcmp(argv[i], name);
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	char old_uuid[sizeof(rig.uuid)];
+	bool well = true;
+
+	rig.program = "cut-every";
+	stamp.program = "cut-every";
+	if (!begin())
+		die("cannot begin");
+	if (wanted(argc, argv, "create"))
+		well = create_cut_everywhere("create", "");
+	if (!begin_content())
+		die("cannot write the content to begin with");
+	strcpy(old_uuid, rig.uuid);
+	for (unsigned int i = 0; well && i < sizeof(scenarios) / sizeof(*scenarios); i++)
+		if (wanted(argc, argv, scenarios[i].name))
+			well = cut_everywhere(&scenarios[i]);
+	if (well && wanted(argc, argv, "recreate"))
+		well = create_cut_everywhere("recreate", old_uuid);
+	printf("%u cuts, %u of recoveries\n", cuts, nested);
+	return well ? POWER_OK : POWER_LOSS;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cut-run: cut the power of a set at random moments of a random load, and see what
+ * is left.
+ *
+ * For each cut: stamped writes, FUA, flushes, discards and zeroes by some threads,
+ * while another one moves extents and asks for checkpoints; until the power goes at a
+ * command drawn beforehand. Then the set is taken down, the power comes back, the
+ * set is opened, which recovers it (the power may go again in the middle of that, and
+ * again), and every sector is read and judged: see stamp.h.
+ *
+ * What is random is drawn from the seed. Threads and workers of a real kernel are not:
+ * the same seed is the same load, cut at the same number of commands, in another order.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "power.h"
+#include "../selftests/stamp.h"
+
+/* A load that does not reach its cut in that time ends there. */
+#define ROUND_SECONDS		20
+#define MAX_THREADS		4
+#define LONGEST			10	/* a load is up to 2^LONGEST commands long */
+#define RECOVERY_COMMANDS	24
+
+static uint64_t state;			/* of the random numbers */
+static unsigned int cuts, nested, idle_ends;
+static unsigned long long moved, checkpoints;
+
+/* -- moves ------------------------------------------------------------------------ */
+
+static atomic_bool load_over;
+
+struct storm {
+	pthread_t thread;
+	uint64_t state;
+	int err;
+};
+
+static int move_some(struct storm *s)
+{
+	uint32_t len = 1 + below(&s->state, 1U << below(&s->state, 6));
+	uint32_t first = below(&s->state, rig.nr_lexts);
+	uint32_t last = first + len <= rig.nr_lexts ? first + len - 1 : rig.nr_lexts - 1;
+	char *answer;
+	int err;
+
+	err = set_message(&answer, "%s %u-%u", below(&s->state, 2) ? "promote" : "demote",
+			  first, last);
+	if (!err && answer)
+		moved += strtoul(answer, NULL, 10);
+	free(answer);
+	return err;
+}
+
+static void *storm(void *arg)
+{
+	struct storm *s = arg;
+	char *answer;
+
+	while (!s->err && !load_over) {
+		if (below(&s->state, 12)) {
+			s->err = move_some(s);
+		} else {
+			s->err = set_message(&answer, "checkpoint");
+			free(answer);
+			checkpoints += !s->err;
+		}
+	}
+	stamp_stop();
+	return NULL;
+}
+
+/* -- a load, until the power goes ------------------------------------------------- */
+
+static void draw_load(void)
+{
+	static const unsigned int most[STAMP_NR_OPS] = { 10, 60, 20, 8, 4, 12 };
+
+	stamp.nr_threads = 1 + below(&state, MAX_THREADS);
+	stamp.max_io = STAMP_BLOCK << below(&state, 6);
+	for (unsigned int i = 0; i < STAMP_NR_OPS; i++)
+		stamp.weight[i] = below(&state, most[i] + 1);
+	stamp.weight[STAMP_WRITE]++;
+	stamp.sync_writes = !below(&state, 16);
+	stamp.deadline = stamp_now() + ROUND_SECONDS;
+	stamp.until_error = true;
+	stamp.power_cut = false;
+}
+
+/* Return: false if data was wrong before the power went. */
+static bool load(void)
+{
+	struct storm s = { .state = below(&state, UINT32_MAX) };
+	bool moves = below(&state, 8);
+
+	draw_load();
+	power("arm %u", 1 + below(&state, 1U << below(&state, LONGEST + 1)));
+	load_over = false;
+	if (moves && pthread_create(&s.thread, NULL, storm, &s))
+		die("out of memory");
+	if (stamp_do(STAMP_RUN) != STAMP_OK)
+		return false;
+	if (moves) {
+		load_over = true;
+		pthread_join(s.thread, NULL);
+	}
+	if (power_is_on()) {
+		if (stamp_failed() || s.err) {
+			fprintf(stderr, "cut-run: I/O fails, but the power is on\n");
+			return false;
+		}
+		power("cut");
+		idle_ends++;
+	}
+	cuts++;
+	return true;
+}
+
+/* -- opening ------------------------------------------------------------------------ */
+
+static const char *const *draw_options(void)
+{
+	static const char *const intervals[] = { "10", "50", "1000" };
+	static const char *options[16];
+	unsigned int n = 0;
+
+	options[n++] = "commit_interval";
+	options[n++] = intervals[below(&state, 3)];
+	if (below(&state, 2)) {
+		options[n++] = "idle";
+		options[n++] = "0";
+	}
+	if (!below(&state, 4)) {
+		options[n++] = "discard_passdown";
+		options[n++] = "off";
+	}
+	if (below(&state, 2)) {
+		options[n++] = "reserve";
+		options[n++] = "16";
+	}
+	options[n] = NULL;
+	return options;
+}
+
+/* With the power back: recover, cut that again and again, and in the end let it be. */
+static bool recover(void)
+{
+	int err;
+
+	for (;;) {
+		bool again = !below(&state, 3);
+
+		if (again)
+			power("arm %u", 1 + below(&state, RECOVERY_COMMANDS));
+		err = set_open(draw_options());
+		if (err && (!again || power_is_on())) {
+			fprintf(stderr, "cut-run: the set does not open: %s\n", strerror(-err));
+			return false;
+		}
+		power("arm 0");
+		if (!err && power_is_on())
+			return true;
+		if (!err)
+			set_close();
+		power("restore");
+		cuts++;
+		nested++;
+	}
+}
+
+static bool verify(void)
+{
+	stamp.fd = rig.fd;
+	stamp.nr_threads = 1;
+	stamp.max_io = 128;
+	stamp.deadline = 0;
+	stamp.until_error = false;
+	stamp.power_cut = true;
+	return stamp_do(STAMP_VERIFY) == STAMP_OK;
+}
+
+/* -- main ---------------------------------------------------------------------------- */
+
+static unsigned int number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || n > 100000000)
+		die("%s: not a number", text);
+	return n;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seed = 1, want = 100;
+	const char *lie = NULL;
+	bool well = true;
+	double start;
+	int c;
+
+	rig.program = "cut-run";
+	stamp.program = "cut-run";
+	while ((c = getopt(argc, argv, "s:c:l:")) != -1) {
+		switch (c) {
+		case 's':
+			seed = number(optarg);
+			break;
+		case 'c':
+			want = number(optarg);
+			break;
+		case 'l':
+			lie = optarg;
+			break;
+		default:
+			fprintf(stderr, "usage: cut-run [-s SEED] [-c CUTS] [-l fast|slow]\n");
+			return POWER_BROKEN;
+		}
+	}
+	state = seed;
+	if (!set_find())
+		return POWER_BROKEN;
+	power("seed %u", seed);
+	power("fate any");
+	power("lie %s", lie ? lie : "none");
+
+	start = seconds();
+	if (set_open(NULL))
+		die("the new set does not open");
+	stamp.dev = rig.name;
+	stamp.fd = rig.fd;
+	stamp.extent_sectors = rig.extent_sectors;
+	if (!stamp_state(NULL, true, seed, 0, (uint64_t)rig.nr_lexts * rig.extent_sectors))
+		return POWER_BROKEN;
+	while (cuts < want && well) {
+		well = load();
+		if (!well)
+			break;
+		set_close();
+		power("restore");
+		well = recover() && verify();
+	}
+	printf("seed %u: %u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
+	       "%llu moves, %llu checkpoints\n", seed, cuts, seconds() - start, nested, idle_ends,
+	       moved, checkpoints);
+	stamp_print_counts();
+	if (!well)
+		printf("seed %u: loss after cut %u\n", seed, cuts);
+	if (rig.fd >= 0)
+		set_close();
+	return well ? POWER_OK : POWER_LOSS;
+}

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dm-log-writes under each member, and a mark in both logs after each operation, while
+# nothing is under way: that is what the two logs have of a common order. Replayed up
+# to a mark a member holds what had been flushed to it then and nothing else; the set
+# must open from that, for every mark, and read as it may. STEPS says how many (40).
+
+# shellcheck source=../selftests/lib.sh
+. "$(dirname "$0")/../selftests/lib.sh"
+PATH=$here/../../build/powercut:$PATH
+
+STEPS=${STEPS:-40}
+SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
+SET=/dev/mapper/logged
+EXTENT=$((64 << 10))
+
+# logged MEMBER: put a log under it; its device becomes REPLY
+logged() {
+	local dev=/dev/$1
+	null "log-$1" 256
+	dm "writes-$1" "0 $(sectors_of "$dev") log-writes $dev $REPLY"
+}
+
+# step N: one operation, or a few that belong together
+step() {
+	local first=$((RANDOM % 64))
+	case $((RANDOM % 6)) in
+	0)	msg logged promote $first-$((first + RANDOM % 8)) >/dev/null ;;
+	1)	msg logged demote $first-$((first + RANDOM % 8)) >/dev/null ;;
+	2)	msg logged checkpoint ;;
+	*)	fusion-stamp run "$SET" --state "$TMP/state" --seed "$SEED" --threads 1 \
+			--ops $((1 + RANDOM % 6)) --max-io 64k --extent $EXTENT \
+			--mix 0:6:2:1:1:3 >/dev/null ;;
+	esac
+}
+
+# mark NAME: the fast one first: it is the map there that says what the slow one must have
+mark() {
+	dmsetup message writes-fast 0 mark "$1"
+	dmsetup message writes-slow 0 mark "$1"
+	cp "$TMP/state" "$TMP/state.$1"
+}
+
+# at FROM TO: members as they were at that mark; open, verify
+at() {
+	local i
+	for i in fast slow; do
+		log-replay "/dev/log-$i" "$TMP/$i" "$1" "$2"
+		dd if="$TMP/$i" of="/dev/$i" bs=1M oflag=direct status=none
+	done
+	fusion logged
+	fusion-stamp verify "$SET" --state "$TMP/state.$2" --power-cut >"$TMP/said" 2>&1 ||
+		fail "at mark $2, SEED=$SEED: $(cat "$TMP/said")"
+	close logged
+}
+
+test_every_mark() {
+	local i from=- fast slow
+	need_module dm-log-writes
+	RANDOM=$SEED
+	members 8 12
+	fast=$FAST slow=$SLOW
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size $EXTENT
+	for i in fast slow; do
+		dd if="/dev/$i" of="$TMP/$i" bs=1M iflag=direct status=none
+		logged "$i"
+	done
+	FAST=/dev/mapper/writes-fast
+	SLOW=/dev/mapper/writes-slow
+	fusion logged migration off commit_interval 60000
+	fusion-stamp fill "$SET" --state "$TMP/state" --seed "$SEED" --size 6m --max-io 64k >/dev/null
+	msg logged demote 40-63 >/dev/null
+	for ((i = 1; i <= STEPS; i++)); do
+		step "$i"
+		mark "step-$i"
+	done
+	close logged
+	close writes-fast
+	close writes-slow
+	FAST=$fast SLOW=$slow
+	for ((i = 1; i <= STEPS; i++)); do
+		at "$from" "step-$i"
+		from=step-$i
+	done
+	say "$STEPS marks, seed $SEED"
+}
+
+run_tests test_every_mark

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A set on two members of one power switch (dm-powercut), for programs that open
+ * it, cut the power and open it again, many times in a second: no process is
+ * started, all is done by libdevmapper, with fusionctl's functions around it.
+ *
+ * What fails for another reason than a cut ends the program, with words.
+ */
+#ifndef POWER_H
+#define POWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit status of the programs. */
+enum {
+	POWER_OK	= 0,
+	POWER_LOSS	= 1,	/* a set that does not open, or reads as it must not */
+	POWER_BROKEN	= 2,	/* no test took place */
+};
+
+/* Where it is. Names are those of mappings. */
+extern struct rig {
+	const char *program;
+	const char *fast;
+	const char *slow;
+	const char *name;		/* of the set, when it is open */
+	char uuid[64];			/* of that mapping */
+	uint32_t extent_sectors;
+	uint32_t nr_lexts;
+	uint32_t nr_fast_slots;
+	int fd;				/* while it is open */
+} rig;
+
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* splitmix64: a number below @limit, the next one of @state. */
+unsigned int below(uint64_t *state, unsigned int limit);
+
+/* Read the geometry from the superblocks. Return: false, in words, if they are not valid. */
+bool set_find(void);
+
+/*
+ * Open the set, with options as in a table line without their number; recovery is part of
+ * it. Return: 0 or -errno. set_close() also takes down what has lost its power.
+ */
+int set_open(const char *const *options);
+void set_close(void);
+
+/* Send a message to the open rig. Return: 0 or -errno; the answer is to be freed. */
+int set_message(char **answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Send one to the switch. */
+void power(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A number that the switch counts, or -1. */
+long long power_counter(const char *key);
+bool power_is_on(void);
+
+#endif
