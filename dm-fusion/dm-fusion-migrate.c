@@ -390,8 +390,7 @@ static void settle(struct fusion *fs, u32 lext)
 		if (fusion_word_state(READ_ONCE(fs->map[lext])) != FUSION_OPEN ||
 		    READ_ONCE(fs->stopping))
 			return;
-		fusion_open_fill(fs, lext);
-		if (fusion_commit_wait(fs))
+		if (!fusion_open_fill(fs, lext) || fusion_commit_wait(fs))
 			return;
 		schedule_timeout_uninterruptible(1);
 	}

@@ -97,6 +97,7 @@ struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word)
 	open->nr_valid = 0;
 	open->zero_retried = false;
 	open->zero_failed = false;
+	open->fill_failed = false;
 	open->dirty = false;
 	open->closing = false;
 	open->closed = false;
@@ -313,6 +314,7 @@ static void run_excl(struct fusion *fs, struct fusion_open *open)
 			bio->bi_status = BLK_STS_IOERR;
 			done = bio;
 		} else {
+			open->fill_failed = true;
 			list_move_tail(&open->lru, &fs->open_lru);
 			/* A first write may wait for this structure: another one's turn. */
 			fusion_unpark(fs);
@@ -379,16 +381,22 @@ void fusion_open_fill_oldest(struct fusion *fs, u32 nr)
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 
-void fusion_open_fill(struct fusion *fs, u32 lext)
+bool fusion_open_fill(struct fusion *fs, u32 lext)
 {
 	struct fusion_open *open;
 	unsigned long flags;
+	bool failed = false;
 
 	spin_lock_irqsave(&fs->lock, flags);
 	open = fusion_open_find(fs, lext);
-	if (open)
-		start_fill(fs, open);
+	if (open) {
+		failed = open->fill_failed;
+		open->fill_failed = false;
+		if (!failed)
+			start_fill(fs, open);
+	}
 	spin_unlock_irqrestore(&fs->lock, flags);
+	return !failed;
 }
 
 /* -- bios ------------------------------------------------------------------ */

@@ -180,6 +180,7 @@ struct fusion_txn {
  * @zero_nr: number of blocks being zeroed
  * @zero_retried: the member could not do it at first: it may not know WRITE ZEROES
  * @zero_failed: the member could not do it
+ * @fill_failed: so a zero-fill has ended, which fusion_open_fill() has not told yet
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
  * @closed: no longer in the hash; freed when @writers drops to 0
@@ -205,6 +206,7 @@ struct fusion_open {
 	u16 zero_nr;
 	bool zero_retried : 1;
 	bool zero_failed : 1;
+	bool fill_failed : 1;
 	bool dirty : 1;
 	bool closing : 1;
 	bool closed : 1;
@@ -804,8 +806,11 @@ void fusion_open_run(struct fusion *fs);
 /* Zero-fill up to @nr of the oldest OPEN extents. Takes fs->lock itself; any context. */
 void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
 
-/* Zero-fill this one, if it is OPEN. Takes fs->lock itself; any context. */
-void fusion_open_fill(struct fusion *fs, u32 lext);
+/*
+ * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told
+ * once. Takes fs->lock itself; any context.
+ */
+bool fusion_open_fill(struct fusion *fs, u32 lext);
 
 /* dm-fusion-migrate.c */
 int fusion_migrate_init(struct fusion *fs);

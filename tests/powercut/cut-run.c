@@ -26,7 +26,9 @@
 #include "../selftests/stamp.h"
 
 /* A load that does not reach its cut in that time ends there. */
-#define ROUND_SECONDS		20
+#define ROUND_SECONDS		5
+/* Nothing may go on for that long when the power is off. */
+#define STALL_SECONDS		15
 #define MAX_THREADS		4
 #define LONGEST			10	/* a load is up to 2^LONGEST commands long */
 #define RECOVERY_COMMANDS	24
@@ -83,7 +85,7 @@ static void *storm(void *arg)
 
 static void draw_load(void)
 {
-	static const unsigned int most[STAMP_NR_OPS] = { 10, 60, 20, 8, 4, 12 };
+	static const unsigned int most[STAMP_NR_OPS] = { 10, 60, 20, 3, 3, 12 };
 
 	stamp.nr_threads = 1 + below(&state, MAX_THREADS);
 	stamp.max_io = STAMP_BLOCK << below(&state, 6);
@@ -100,6 +102,7 @@ static void draw_load(void)
 static bool load(void)
 {
 	struct storm s = { .state = below(&state, UINT32_MAX) };
+	time_t start = stamp_now();
 	bool moves = below(&state, 8);
 
 	draw_load();
@@ -112,6 +115,11 @@ static bool load(void)
 	if (moves) {
 		load_over = true;
 		pthread_join(s.thread, NULL);
+	}
+	if (stamp_now() - start > STALL_SECONDS) {
+		fprintf(stderr, "cut-run: the load took %d s to end\n",
+			(int)(stamp_now() - start));
+		return false;
 	}
 	if (power_is_on()) {
 		if (stamp_failed() || s.err) {
@@ -249,6 +257,8 @@ int main(int argc, char **argv)
 	stamp.extent_sectors = rig.extent_sectors;
 	if (!stamp_state(NULL, true, seed, 0, (uint64_t)rig.nr_lexts * rig.extent_sectors))
 		return POWER_BROKEN;
+	stamp.max_io = 128;
+	well = stamp_do(STAMP_FILL) == STAMP_OK && stamp_flush();
 	while (cuts < want && well) {
 		well = load();
 		if (!well)

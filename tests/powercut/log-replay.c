@@ -24,7 +24,7 @@
 #define LOG_MAGIC	0x6a736677736872ULL
 #define LOG_DISCARD	4
 #define LOG_MARK	8
-#define MAX_SECTORS	(1U << 21)
+#define MAX_SECTORS	2097152U
 #define MAX_SECTOR_SIZE	4096U
 
 /* Little endian, both. */
