@@ -49,7 +49,7 @@ struct storm {
 
 static int move_some(struct storm *s)
 {
-	uint32_t len = 1 + below(&s->state, 1U << below(&s->state, 6));
+	uint32_t len = 1 + below(&s->state, 1U << below(&s->state, 5));
 	uint32_t first = below(&s->state, rig.nr_lexts);
 	uint32_t last = first + len <= rig.nr_lexts ? first + len - 1 : rig.nr_lexts - 1;
 	char *answer;
@@ -93,6 +93,8 @@ static void draw_load(void)
 		stamp.weight[i] = below(&state, most[i] + 1);
 	stamp.weight[STAMP_WRITE]++;
 	stamp.sync_writes = !below(&state, 16);
+	/* extents that are written to all the time are not moved */
+	stamp.pause = below(&state, 2) ? 0 : 100 << below(&state, 6);
 	stamp.deadline = stamp_now() + ROUND_SECONDS;
 	stamp.until_error = true;
 	stamp.power_cut = false;
@@ -193,6 +195,7 @@ static bool verify(void)
 	stamp.deadline = 0;
 	stamp.until_error = false;
 	stamp.power_cut = true;
+	stamp.pause = 0;
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
 
@@ -216,17 +219,81 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+/* The set as it was formatted: the state that lives begin with. */
+static bool keep_formatted(void)
+{
+	if (!set_find())
+		return false;
+	power("lie none");
+	power("arm 0");
+	power("fate keep");
+	power("cut");
+	power("save 0");
+	return true;
+}
+
+/* A new set, and its cuts. Return: is all well? */
+static bool life(unsigned int seed, unsigned int want, const char *lie)
+{
+	static bool stamped;
+	unsigned int end = cuts + want;
+	bool well;
+
+	power("load 0");
+	power("restore");
+	state = seed;
+	power("seed %u", seed);
+	power("fate any");
+	power("lie %s", lie);
+	if (set_open(NULL))
+		die("the new set does not open");
+	stamp.fd = rig.fd;
+	stamp.dev = rig.name;
+	stamp.extent_sectors = rig.extent_sectors;
+	if (!stamped &&
+	    !stamp_state(NULL, true, seed, 0, (uint64_t)rig.nr_lexts * rig.extent_sectors))
+		exit(POWER_BROKEN);
+	stamped = true;
+	stamp_restart(seed);
+
+	stamp.max_io = 128;
+	stamp.power_cut = false;
+	well = stamp_do(STAMP_FILL) == STAMP_OK && stamp_flush();
+	while (well && cuts < end) {
+		well = load();
+		if (well) {
+			set_close();
+			power("restore");
+			well = recover() && verify();
+		}
+	}
+	if (!well)
+		printf("loss with seed %u, after its cut %u\n", seed, want - (end - cuts));
+	if (rig.fd >= 0)
+		set_close();
+	if (power_is_on()) {
+		power("arm 0");
+		power("cut");
+	}
+	return well;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: cut-run [-s SEED] [-c CUTS] [-n CUTS_OF_A_LIFE] [-l MEMBER]\n");
+	return POWER_BROKEN;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int seed = 1, want = 100;
-	const char *lie = NULL;
-	bool well = true;
+	unsigned int seed = 1, want = 100, of_life = 100, lives = 0, lost = 0;
+	const char *lie = "none";
 	double start;
 	int c;
 
 	rig.program = "cut-run";
 	stamp.program = "cut-run";
-	while ((c = getopt(argc, argv, "s:c:l:")) != -1) {
+	while ((c = getopt(argc, argv, "s:c:n:l:")) != -1) {
 		switch (c) {
 		case 's':
 			seed = number(optarg);
@@ -234,46 +301,33 @@ int main(int argc, char **argv)
 		case 'c':
 			want = number(optarg);
 			break;
+		case 'n':
+			of_life = number(optarg);
+			break;
 		case 'l':
 			lie = optarg;
 			break;
 		default:
-			fprintf(stderr, "usage: cut-run [-s SEED] [-c CUTS] [-l fast|slow]\n");
-			return POWER_BROKEN;
+			return usage();
 		}
 	}
-	state = seed;
-	if (!set_find())
-		return POWER_BROKEN;
-	power("seed %u", seed);
-	power("fate any");
-	power("lie %s", lie ? lie : "none");
-
+	if (optind < argc || !of_life)
+		return usage();
 	start = seconds();
-	if (set_open(NULL))
-		die("the new set does not open");
-	stamp.dev = rig.name;
-	stamp.fd = rig.fd;
-	stamp.extent_sectors = rig.extent_sectors;
-	if (!stamp_state(NULL, true, seed, 0, (uint64_t)rig.nr_lexts * rig.extent_sectors))
+	if (!keep_formatted())
 		return POWER_BROKEN;
-	stamp.max_io = 128;
-	well = stamp_do(STAMP_FILL) == STAMP_OK && stamp_flush();
-	while (cuts < want && well) {
-		well = load();
-		if (!well)
-			break;
-		set_close();
-		power("restore");
-		well = recover() && verify();
+	/* who is lied to loses, again and again: that is counted */
+	while (cuts < want && (!lost || strcmp(lie, "none"))) {
+		unsigned int before = cuts, n = want - cuts < of_life ? want - cuts : of_life;
+
+		lost += !life(seed + lives++, n, lie);
+		if (cuts - before < n && strcmp(lie, "none"))
+			cuts = before + n;
 	}
-	printf("seed %u: %u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
-	       "%llu moves, %llu checkpoints\n", seed, cuts, seconds() - start, nested, idle_ends,
-	       moved, checkpoints);
+	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; seeds %u to %u; "
+	       "%llu moves, %llu checkpoints\n", cuts, seconds() - start, nested, idle_ends, seed,
+	       seed + lives - 1, moved, checkpoints);
 	stamp_print_counts();
-	if (!well)
-		printf("seed %u: loss after cut %u\n", seed, cuts);
-	if (rig.fd >= 0)
-		set_close();
-	return well ? POWER_OK : POWER_LOSS;
+	printf("lost %u of %u lives\n", lost, lives);
+	return lost ? POWER_LOSS : POWER_OK;
 }

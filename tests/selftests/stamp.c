@@ -273,9 +273,10 @@ static bool read_range(void *buf, __u64 start, __u64 end)
 
 static void check_range(void *buf, __u64 start, __u64 end)
 {
+	bool first = !mismatches;
 	__u64 bad = check(buf, start, end, true);
 
-	if (bad == end)
+	if (bad == end || !first)
 		return;
 	usleep(200000);
 	stamp_say("sector %llu read again: %s", bad,
@@ -475,6 +476,8 @@ static void *run_thread(void *arg)
 			stop = true;
 		}
 		t->ops++;
+		if (stamp.pause)
+			usleep(stamp.pause);
 	}
 	return NULL;
 }
@@ -593,6 +596,15 @@ bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 s
 __u64 stamp_seed(void)
 {
 	return st->seed;
+}
+
+void stamp_restart(__u64 seed)
+{
+	memset(st->sector, 0, st->sectors * sizeof(struct sector));
+	st->seed = seed;
+	st->version = 0;
+	st->clock = 0;
+	st->flushed = 0;
 }
 
 void stamp_keep(unsigned int nr)

@@ -74,6 +74,7 @@ extern struct stamp {
 	int until_error;		/* an I/O error is where the run is meant to end */
 	int power_cut;			/* verify: unflushed writes may be old or new */
 	int sync_writes;		/* every write is O_DSYNC */
+	unsigned int pause;		/* us after each operation */
 } stamp;
 
 /* Print "<program>: <dev>: ..." to stderr. */
@@ -96,6 +97,9 @@ bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 s
 
 /* The seed of the state. */
 __u64 stamp_seed(void);
+
+/* Forget all, and begin anew with a device that is all zeros. */
+void stamp_restart(__u64 seed);
 
 /* Keep a copy of the state in memory, and go back to it as often as wanted. */
 #define STAMP_COPIES		3
