@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * usage: crash [--seed S] [--points N] [--ops M] [--faults] [--trace] [--no-shrink]
+ *
+ * Runs of M random operations each until power has been cut, and a recovery been looked
+ * at, N times. Seed S is that of the first run. One that fails is made shorter while it
+ * still fails, and shown.
+ */
+#include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "run.h"
+
+int sim_module_init(void);
+
+static struct {
+	u64 seed;
+	u64 points;
+	u32 ops;
+	bool faults;
+	bool trace;
+	bool shrink;
+} opt = { 1, 20000, 100, false, false, true };
+
+static u64 current_seed;
+
+static void say_seed(const char *why)
+{
+	printf("# %s with --seed %llu --ops %u%s\n", why, current_seed, opt.ops,
+	       opt.faults ? " --faults" : "");
+	fflush(stdout);
+}
+
+/* Called by ASan and UBSan when they have found something. */
+void __asan_on_error(void);
+void __asan_on_error(void)
+{
+	say_seed("memory error");
+}
+
+static const char *attempt(struct run *run, const struct op *ops, u32 nr, u64 schedule)
+{
+	run->ops = (struct op *)ops;
+	run->nr_ops = nr;
+	run->schedule = schedule;
+	run->points = 0;
+	run->nested = 0;
+	run->cuts = 0;
+	return run_ops(run);
+}
+
+/* -- a shorter sequence -------------------------------------------------------------------- */
+
+#define SCHEDULES	12U
+
+static bool still_fails(struct run *run, const struct op *ops, u32 nr, u64 *schedule)
+{
+	u64 s;
+
+	for (s = 0; s < SCHEDULES; s++) {
+		if (attempt(run, ops, nr, s)) {
+			*schedule = s;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Take pieces out, ever smaller ones, as long as it fails without. */
+static u32 shrink(struct run *run, struct op *ops, u32 nr, u64 *schedule)
+{
+	struct op *shorter = malloc(nr * sizeof(*ops));
+	u32 size, at;
+
+	for (size = nr / 2; size; size /= 2) {
+		for (at = 0; at < nr; ) {
+			u32 cut = min(size, nr - at);
+
+			memcpy(shorter, ops, at * sizeof(*ops));
+			memcpy(shorter + at, ops + at + cut, (nr - at - cut) * sizeof(*ops));
+			if (nr > cut && still_fails(run, shorter, nr - cut, schedule)) {
+				nr -= cut;
+				memcpy(ops, shorter, nr * sizeof(*ops));
+			} else {
+				at += cut;
+			}
+		}
+	}
+	free(shorter);
+	return nr;
+}
+
+static void show(struct run *run, struct op *ops, u32 nr, const char *why)
+{
+	u64 schedule = 0;
+	char text[64];
+	u32 i;
+
+	printf("# FAILED: %s\n", why);
+	say_seed("failed");
+	if (opt.shrink) {
+		nr = shrink(run, ops, nr, &schedule);
+		printf("# set: fast %u+%u slow %u+%u of %u, %s\n", run->setup.sb.nr_fast_slots,
+		       run->setup.sb.spare_fast, run->setup.sb.nr_slow_slots,
+		       run->setup.sb.spare_slow, run->setup.sb.nr_lexts, run->setup.options);
+		printf("# %u operations are enough:\n", nr);
+		for (i = 0; i < nr; i++) {
+			print_op(&ops[i], text, sizeof(text));
+			printf("#   %s\n", text);
+		}
+		sim_tracing = opt.trace;
+		why = attempt(run, ops, nr, schedule);
+		sim_tracing = false;
+		printf("# then: %s\n", why ? why : "no failure when repeated: not deterministic");
+	}
+	fflush(stdout);
+}
+
+/* -- many runs ----------------------------------------------------------------------------- */
+
+static u64 parse(const char *text)
+{
+	char *end;
+	u64 n = strtoull(text, &end, 10);
+
+	if (end == text || *end) {
+		fprintf(stderr, "crash: %s is not a number\n", text);
+		exit(2);
+	}
+	return n;
+}
+
+static void parse_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "points", required_argument, NULL, 'p' },
+		{ "ops", required_argument, NULL, 'o' },
+		{ "faults", no_argument, NULL, 'f' },
+		{ "trace", no_argument, NULL, 't' },
+		{ "no-shrink", no_argument, NULL, 'n' },
+		{ }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			opt.seed = parse(optarg);
+			break;
+		case 'p':
+			opt.points = parse(optarg);
+			break;
+		case 'o':
+			opt.ops = parse(optarg);
+			break;
+		case 'f':
+			opt.faults = true;
+			break;
+		case 't':
+			opt.trace = true;
+			break;
+		case 'n':
+			opt.shrink = false;
+			break;
+		default:
+			exit(2);
+		}
+	}
+	if (optind < argc || !opt.ops || opt.ops > MAX_OPS) {
+		fprintf(stderr, "crash: see the head of crash.c for its options\n");
+		exit(2);
+	}
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	static struct op ops[MAX_OPS];
+	u64 points = 0, nested = 0, cuts = 0, runs = 0;
+	double start = now();
+
+	parse_options(argc, argv);
+	/* Memory that comes and goes with each recovery stays with the process. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	if (sim_module_init())
+		return 2;
+
+	printf("KTAP version 1\n1..1\n");
+	while (points < opt.points) {
+		struct run run = {
+			.seed = opt.seed + runs,
+			.max_points = opt.points - points,
+		};
+		const char *why;
+		u32 nr;
+
+		current_seed = run.seed;
+		make_setup(&run.setup, run.seed, opt.faults);
+		nr = make_ops(&run.setup, run.seed, ops, opt.ops);
+		sim_tracing = opt.trace && !opt.shrink;
+		why = attempt(&run, ops, nr, 0);
+		points += run.points;
+		nested += run.nested;
+		cuts += run.cuts;
+		runs++;
+		if (!why)
+			continue;
+		printf("# at point %llu\n", points);
+		show(&run, ops, nr, why);
+		printf("not ok 1 - crash points\n");
+		return 1;
+	}
+	printf("# %llu runs, %llu cuts, %llu recoveries, %llu of them after a cut in a recovery; ",
+	       runs, cuts, points, nested);
+	printf("%.0f a second\n", points / (now() - start));
+	printf("ok 1 - crash points\n");
+	return 0;
+}

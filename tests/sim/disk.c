@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A disk with a volatile write cache.
+ *
+ * What is durable is kept apart from the writes since, which are kept one by one: after a
+ * cut each sector holds what was durable, or what any of these wrote to it. A write may
+ * reach the medium as soon as it was submitted, at the latest with a flush that was
+ * submitted after the write had completed; with FUA, when it completes.
+ *
+ * Metadata is kept in blocks, which a disk after a cut shares with the one before until
+ * they are written to. Data sectors are a stamp each.
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+
+#define NEVER	U32_MAX
+
+/* A write, or a discard, that may not have reached the medium yet. */
+struct sim_entry {
+	struct list_head list;
+	u32 seq;		/* order of completion; NEVER: in flight */
+	u32 sector;		/* in the disk's own numbering: see locate() */
+	u32 nr;
+	bool meta;
+	bool lost;		/* failed, or its flush did: nothing is promised any more */
+	u8 *raw;		/* metadata */
+	u64 *stamps;		/* data; NULL: zeros */
+};
+
+struct sim_disk {
+	struct block_device bdev;
+	enum fusion_dev role;
+	u64 sectors;
+	u32 nr_blocks;		/* of metadata, from the start of the disk */
+	u64 data_start;		/* sector */
+	u32 nr_data;		/* sectors */
+	bool discards;
+	bool readonly;
+	unsigned int fault_kinds;
+	u32 fault_one_in;
+
+	u8 **block;		/* durable content */
+	bool *own;		/* whether the block is ours to write to */
+	u64 *stamp;
+	u32 *seq;		/* of each sector: the write found on the medium */
+	u32 completed;		/* writes so far */
+	struct list_head cache;	/* those that completed in order, then those in flight */
+};
+
+/* -- life --------------------------------------------------------------------------------- */
+
+static struct sim_disk *disk_alloc(const struct sim_disk *like)
+{
+	struct sim_disk *d = sim_alloc(sizeof(*d), false);
+
+	*d = *like;
+	d->bdev.disk = d;
+	d->readonly = false;
+	d->fault_kinds = 0;
+	d->completed = 0;
+	d->block = sim_alloc(d->nr_blocks * sizeof(*d->block), true);
+	d->own = sim_alloc(d->nr_blocks * sizeof(*d->own), true);
+	d->stamp = sim_alloc(d->nr_data * sizeof(*d->stamp), false);
+	d->seq = sim_alloc((d->nr_blocks * FUSION_BLOCK_SECTORS + d->nr_data) * sizeof(*d->seq),
+			   true);
+	INIT_LIST_HEAD(&d->cache);
+	return d;
+}
+
+struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *sb, bool discards)
+{
+	struct sim_disk like = {
+		.role = role,
+		.discards = discards,
+	};
+
+	if (role == FUSION_FAST) {
+		like.sectors = sb->self_sectors;
+		like.nr_blocks = sb->heat_start + sb->heat_blocks;
+		like.data_start = sb->fast_data_start;
+		like.nr_data = sb->nr_fast_slots * sb->extent_sectors;
+	} else {
+		like.sectors = sb->peer_sectors;
+		like.nr_blocks = sb->replica_start + sb->replica_blocks;
+		like.data_start = (u64)sb->slow_first_slot * sb->extent_sectors;
+		like.nr_data = sb->nr_slow_slots * sb->extent_sectors;
+	}
+	return disk_alloc(&like);
+}
+
+struct block_device *sim_disk_bdev(struct sim_disk *disk)
+{
+	return &disk->bdev;
+}
+
+void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in)
+{
+	disk->fault_kinds = one_in ? kinds : 0;
+	disk->fault_one_in = one_in;
+}
+
+void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
+{
+	disk->readonly = readonly;
+}
+
+/* -- content ------------------------------------------------------------------------------- */
+
+/* A range of sectors lies either in the metadata or in the slots. */
+static bool locate(const struct sim_disk *d, u64 sector, u32 nr, u32 *where)
+{
+	if (sector + nr <= (u64)d->nr_blocks * FUSION_BLOCK_SECTORS) {
+		*where = sector;
+		return true;
+	}
+	if (sector < d->data_start || sector + nr > d->data_start + d->nr_data)
+		sim_fail("access to sectors %llu+%u of the %s disk, where nothing is", sector, nr,
+			 d->role == FUSION_FAST ? "fast" : "slow");
+	*where = sector - d->data_start;
+	return false;
+}
+
+static u8 *own_block(struct sim_disk *d, u32 nr)
+{
+	u8 *old = d->block[nr];
+
+	if (!d->own[nr]) {
+		d->block[nr] = sim_alloc(FUSION_BLOCK_SIZE, true);
+		if (old)
+			memcpy(d->block[nr], old, FUSION_BLOCK_SIZE);
+		d->own[nr] = true;
+	}
+	return d->block[nr];
+}
+
+/* Sector @i of the write reaches the medium. */
+static void persist_sector(struct sim_disk *d, const struct sim_entry *e, u32 i)
+{
+	u32 s = e->sector + i;
+
+	if (e->meta)
+		memcpy(own_block(d, s / FUSION_BLOCK_SECTORS) +
+		       s % FUSION_BLOCK_SECTORS * 512, e->raw + i * 512, 512);
+	else
+		d->stamp[s] = e->stamps ? e->stamps[i] : 0;
+}
+
+static u32 *sector_seq(struct sim_disk *d, const struct sim_entry *e, u32 i)
+{
+	return &d->seq[e->sector + i + (e->meta ? 0 : d->nr_blocks * FUSION_BLOCK_SECTORS)];
+}
+
+static void persist(struct sim_disk *d, const struct sim_entry *e)
+{
+	u32 i;
+
+	for (i = 0; i < e->nr; i++) {
+		u32 *seq = sector_seq(d, e, i);
+
+		if (*seq > e->seq)
+			continue;
+		*seq = e->seq;
+		persist_sector(d, e, i);
+	}
+}
+
+static void free_entry(struct sim_entry *e)
+{
+	list_del(&e->list);
+	sim_free(e->raw);
+	sim_free(e->stamps);
+	sim_free(e);
+}
+
+/* What was written to sectors [where, where + nr) since, in order, over the durable content. */
+static void read_content(struct sim_disk *d, bool meta, u32 where, u32 nr, u8 *raw, u64 *stamps)
+{
+	const struct sim_entry *e;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		u32 s = where + i;
+
+		if (!meta) {
+			stamps[i] = d->stamp[s];
+		} else if (d->block[s / FUSION_BLOCK_SECTORS]) {
+			memcpy(raw + i * 512, d->block[s / FUSION_BLOCK_SECTORS] +
+			       s % FUSION_BLOCK_SECTORS * 512, 512);
+		} else {
+			memset(raw + i * 512, 0, 512);
+		}
+	}
+	list_for_each_entry(e, &d->cache, list) {
+		u32 from = max(e->sector, where), to = min(e->sector + e->nr, where + nr);
+
+		if (e->seq == NEVER)
+			break;
+		if (e->meta != meta)
+			continue;
+		for (i = from; i < to; i++) {
+			if (e->seq < *sector_seq(d, e, i - e->sector))
+				continue;
+			if (meta)
+				memcpy(raw + (i - where) * 512, e->raw + (i - e->sector) * 512, 512);
+			else
+				stamps[i - where] = e->stamps ? e->stamps[i - e->sector] : 0;
+		}
+	}
+}
+
+/* -- after a cut ---------------------------------------------------------------------------- */
+
+static bool survives(enum sim_loss loss, u32 share, u32 left, u64 *rng)
+{
+	switch (loss) {
+	case SIM_LOSE_ALL:
+		return false;
+	case SIM_LOSE_NONE:
+		return true;
+	case SIM_LOSE_LATEST:
+		return left >= share >> 5;
+	default:
+		return rnd_below(rng, 256) < share;
+	}
+}
+
+static void settle_entry(struct sim_disk *d, struct sim_disk *from, struct sim_entry *e,
+			 enum sim_loss loss, u32 share, u32 left, u64 *rng)
+{
+	bool torn = loss == SIM_LOSE_SECTORS, whole = !torn && survives(loss, share, left, rng);
+	u32 i;
+
+	for (i = 0; i < e->nr; i++) {
+		if (torn ? !survives(loss, share, left, rng) : !whole)
+			continue;
+		/* a later one got there for good */
+		if (*sector_seq(from, e, i) > e->seq)
+			continue;
+		persist_sector(d, e, i);
+	}
+}
+
+struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u64 *rng, bool own)
+{
+	struct sim_disk *d = disk_alloc(from);
+	u32 share = 1 + rnd_below(rng, 255), left = 0, i;
+	struct sim_entry *e;
+
+	memcpy(d->block, from->block, d->nr_blocks * sizeof(*d->block));
+	memcpy(d->stamp, from->stamp, d->nr_data * sizeof(*d->stamp));
+	list_for_each_entry(e, &from->cache, list)
+		left++;
+	list_for_each_entry(e, &from->cache, list)
+		settle_entry(d, from, e, loss, share, --left, rng);
+	for (i = 0; own && i < d->nr_blocks; i++)
+		if (d->block[i])
+			own_block(d, i);
+	return d;
+}
+
+/* -- format ------------------------------------------------------------------------------------ */
+
+static void format_block(struct sim_disk *d, u64 blocknr, const void *block)
+{
+	memcpy(own_block(d, blocknr), block, FUSION_BLOCK_SIZE);
+}
+
+void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
+{
+	u8 block[FUSION_BLOCK_SIZE];
+	struct fusion_sb sb = *fast;
+	u32 words[FUSION_MAP_PER_BLOCK];
+	u32 i;
+
+	/* What is left of somebody else must never be read through the device. */
+	for (i = 0; i < d->nr_data; i++)
+		d->stamp[i] = rnd(rng) | 1ULL << 63;
+	memset32(words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
+	for (i = 0; d->role == FUSION_FAST && i < sb.map_blocks; i++) {
+		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
+		format_block(d, sb.map_start[sb.active_set] + i, block);
+	}
+	if (d->role == FUSION_SLOW)
+		fusion_sb_for_slow(fast, &sb);
+	for (sb.generation = 1; sb.generation <= 2; sb.generation++) {
+		u64 blocknr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
+
+		fusion_sb_pack(&sb, blocknr, block);
+		format_block(d, blocknr, block);
+	}
+}
+
+/* -- bios --------------------------------------------------------------------------------------- */
+
+static const char *op_name(const struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return "read";
+	case REQ_OP_WRITE:
+		return bio_sectors(bio) ? "write" : "flush";
+	case REQ_OP_DISCARD:
+		return "discard";
+	case REQ_OP_WRITE_ZEROES:
+		return "zeroes";
+	default:
+		return "?";
+	}
+}
+
+static void trace(const char *what, const struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+
+	if (!sim_tracing || (bio_op(bio) == REQ_OP_READ && !bio->stamps))
+		return;
+	sim_log("%s: %s %s%s%s %llu+%u%s", d->role == FUSION_FAST ? "fast" : "slow", what,
+		op_name(bio), bio->bi_opf & REQ_PREFLUSH ? " PREFLUSH" : "",
+		bio->bi_opf & REQ_FUA ? " FUA" : "", bio->bi_iter.bi_sector, bio_sectors(bio),
+		bio->bi_status ? " fails" : "");
+}
+
+static bool fault(struct sim_disk *d, enum sim_fault kind)
+{
+	return d->fault_kinds & kind && !rnd_below(&world->rng, d->fault_one_in);
+}
+
+static void land(struct bio *bio)
+{
+	unsigned int i;
+
+	for (i = 0; i < world->nr_flight; i++)
+		if (world->flight[i] == bio)
+			break;
+	world->flight[i] = world->flight[--world->nr_flight];
+	trace("done", bio);
+	bio_endio(bio);
+}
+
+static void begin_write(struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+	struct sim_entry *e = sim_alloc(sizeof(*e), true);
+	unsigned int i;
+
+	e->seq = NEVER;
+	e->nr = bio_sectors(bio);
+	e->meta = locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
+	if (e->meta != !!bio->nr_pages)
+		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
+			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
+			 bio->bi_iter.bi_sector, d->role == FUSION_FAST ? "fast" : "slow");
+	if (e->meta) {
+		e->raw = sim_alloc(e->nr * 512, false);
+		for (i = 0; i < bio->nr_pages; i++)
+			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
+	} else if (bio->stamps) {
+		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
+		memcpy(e->stamps, bio->stamps, e->nr * sizeof(u64));
+	}
+	list_add_tail(&e->list, &d->cache);
+	bio->entry = e;
+	world->cut_due = true;
+}
+
+void sim_disk_submit(struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+
+	if (d->readonly && op_is_write(bio_op(bio)))
+		sim_fail("a read-only set is written to");
+	if (world->nr_flight == world->max_flight) {
+		world->max_flight = max(2 * world->max_flight, 16U);
+		world->flight = realloc(world->flight, world->max_flight * sizeof(bio));
+	}
+	world->flight[world->nr_flight++] = bio;
+	trace("got", bio);
+	bio->entry = NULL;
+	bio->snap = d->completed;
+	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);
+	if (op_is_write(bio_op(bio)) && bio->flushed && bio_sectors(bio))
+		begin_write(bio);
+}
+
+static void end_flush(struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+	bool failed = fault(d, SIM_FAULT_FLUSH);
+	struct sim_entry *e, *next;
+
+	list_for_each_entry_safe(e, next, &d->cache, list) {
+		if (e->seq > bio->snap)
+			break;
+		if (failed)
+			e->lost = true;
+		if (e->lost)
+			continue;
+		persist(d, e);
+		free_entry(e);
+	}
+	bio->flushed = true;
+	if (failed)
+		bio->bi_status = BLK_STS_IOERR;
+	world->cut_due = true;
+}
+
+static void end_write(struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+	struct sim_entry *e = bio->entry, *next;
+	bool failed = fault(d, SIM_FAULT_WRITE);
+
+	bio->entry = NULL;
+	if (failed) {
+		bio->bi_status = BLK_STS_IOERR;
+		e->lost = true;
+		e->nr = rnd_below(&world->rng, e->nr + 1);
+	}
+	e->seq = ++d->completed;
+	/* in order of completion, before those in flight */
+	list_for_each_entry(next, &d->cache, list)
+		if (next->seq == NEVER)
+			break;
+	list_move_tail(&e->list, &next->list);
+
+	if (!failed && bio->bi_opf & REQ_FUA) {
+		persist(d, e);
+		free_entry(e);
+		world->cut_due = true;
+	}
+}
+
+static void end_discard(struct bio *bio)
+{
+	/* Advice: the disk may keep what was there. Half of the time, for whole pieces. */
+	if (bio_op(bio) == REQ_OP_DISCARD && rnd_below(&world->rng, 2)) {
+		free_entry(bio->entry);
+		bio->entry = NULL;
+	} else {
+		end_write(bio);
+	}
+}
+
+static void end_read(struct bio *bio)
+{
+	struct sim_disk *d = bio->bi_bdev->disk;
+	u8 raw[SIM_BIO_PAGES * PAGE_SIZE];
+	u32 where, nr = bio_sectors(bio);
+	bool meta = locate(d, bio->bi_iter.bi_sector, nr, &where);
+	unsigned int i;
+
+	if (meta != !!bio->nr_pages)
+		sim_fail("data read where metadata is, or the other way round, at sector %llu",
+			 bio->bi_iter.bi_sector);
+	if (fault(d, SIM_FAULT_READ)) {
+		bio->bi_status = BLK_STS_IOERR;
+		return;
+	}
+	read_content(d, meta, where, nr, raw, bio->stamps);
+	for (i = 0; meta && i < bio->nr_pages; i++)
+		memcpy(bio->pages[i]->data, raw + i * PAGE_SIZE, PAGE_SIZE);
+}
+
+void sim_disk_step(struct bio *bio)
+{
+	if (!bio->flushed) {
+		end_flush(bio);
+		if (!bio->bi_status && bio_sectors(bio)) {
+			begin_write(bio);
+			return;
+		}
+	} else if (bio_op(bio) == REQ_OP_READ) {
+		end_read(bio);
+	} else if (bio_op(bio) == REQ_OP_DISCARD) {
+		end_discard(bio);
+	} else {
+		end_write(bio);
+	}
+	land(bio);
+}
+
+/* -- the kernel's questions ------------------------------------------------------------------ */
+
+sector_t bdev_nr_sectors(struct block_device *bdev)
+{
+	return bdev->disk->sectors;
+}
+
+unsigned int bdev_max_discard_sectors(struct block_device *bdev)
+{
+	return bdev->disk->discards ? U32_MAX >> SECTOR_SHIFT : 0;
+}

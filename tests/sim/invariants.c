@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A look into the target: do its tables agree with each other? */
+#include "dm-fusion.h"
+
+#include "invariants.h"
+
+static void check_word(const struct fusion *fs, u32 lext, u32 word)
+{
+	if (word == FUSION_WORD_UNMAPPED)
+		return;
+	if (!fusion_word_mapped(word) ||
+	    !fusion_slot_valid(&fs->sb, fusion_word_dev(word), fusion_word_slot(word)))
+		sim_fail("INV5: extent %u has the impossible word %x", lext, word);
+	if (!test_bit(fusion_word_slot(word), fs->used[fusion_word_dev(word)]))
+		sim_fail("INV2: extent %u lies on a slot that is free", lext);
+}
+
+static void check_shared(const struct fusion *fs, u32 lext, u32 word)
+{
+	u32 other;
+
+	for (other = 0; other < lext; other++)
+		if (fusion_word_mapped(fs->map[other]) &&
+		    !((fs->map[other] ^ word) & ((1U << FUSION_WORD_STATE_SHIFT) - 1)))
+			sim_fail("INV3: extents %u and %u share a slot", other, lext);
+}
+
+static void check_free(const struct fusion *fs, u32 mapped)
+{
+	u32 taken = 0, total, slots;
+
+	slots = fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
+	taken += bitmap_weight(fs->used[FUSION_FAST], fs->sb.nr_fast_slots);
+	taken += bitmap_weight(fs->used[FUSION_SLOW], slots) - fs->sb.slow_first_slot;
+	total = fs->sb.nr_fast_slots + fs->sb.nr_slow_slots;
+	if (taken + fs->nr_free[FUSION_FAST] + fs->nr_free[FUSION_SLOW] != total)
+		sim_fail("%u slots taken and %u free of %u", taken,
+			 fs->nr_free[FUSION_FAST] + fs->nr_free[FUSION_SLOW], total);
+	if (mapped != fs->nr_mapped)
+		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
+	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight)
+		sim_fail("%u slots taken: %u mapped, %u in quarantine, %u retired, %u moving",
+			 taken, mapped, fs->nr_quarantined, fs->nr_retired, fs->in_flight);
+}
+
+void check_invariants(const void *private)
+{
+	const struct fusion *fs = private;
+	u32 lext, mapped = 0;
+
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 word = fs->map[lext];
+
+		check_word(fs, lext, word);
+		if (!fusion_word_mapped(word))
+			continue;
+		mapped++;
+		check_shared(fs, lext, word);
+	}
+	check_free(fs, mapped);
+}
+
+bool set_writable(const void *private)
+{
+	return fusion_mode(private) == FUSION_RW;
+}

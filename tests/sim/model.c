@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "model.h"
+#include "sim.h"
+
+#define NEVER		U64_MAX
+#define STAMP_BIT	(1ULL << 62)
+
+struct change_info {
+	enum change kind;
+	u32 sector;
+	u32 nr;
+	u64 issued;
+	u64 completed;		/* without an error */
+	bool durable;
+	bool ended;
+};
+
+/* The changes that can still be found in a sector. */
+struct history {
+	u32 *number;
+	u32 nr;
+	u32 max;
+};
+
+struct model {
+	u32 nr_sectors;
+	u32 extent_sectors;
+	u64 now;
+	struct change_info *changes;	/* number 0 is the content in base */
+	u32 nr;
+	u32 max;
+	u32 first_volatile;		/* all before are durable, or failed */
+	struct history *history;
+	u64 *base;
+};
+
+struct model *model_new(u32 nr_sectors, u32 extent_sectors)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	u64 *zeros = calloc(nr_sectors, sizeof(*zeros));
+
+	m->nr_sectors = nr_sectors;
+	m->extent_sectors = extent_sectors;
+	m->history = calloc(nr_sectors, sizeof(*m->history));
+	m->base = calloc(nr_sectors, sizeof(*m->base));
+	m->max = 64;
+	m->changes = calloc(m->max, sizeof(*m->changes));
+	m->nr = 1;
+	model_rebase(m, zeros);
+	free(zeros);
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	u32 s;
+
+	if (!m)
+		return;
+	for (s = 0; s < m->nr_sectors; s++)
+		free(m->history[s].number);
+	free(m->history);
+	free(m->base);
+	free(m->changes);
+	free(m);
+}
+
+static void remember(struct history *h, u32 number)
+{
+	if (h->nr == h->max) {
+		h->max = max(2 * h->max, 4U);
+		h->number = realloc(h->number, h->max * sizeof(*h->number));
+	}
+	h->number[h->nr++] = number;
+}
+
+/* The numbers go on, so that no stamp comes twice. */
+void model_rebase(struct model *m, const u64 *content)
+{
+	u32 i;
+
+	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
+	for (i = 0; i < m->nr; i++)
+		m->changes[i].ended = true;
+	m->changes[0].completed = m->now;
+	m->changes[0].durable = true;
+	for (i = 0; i < m->nr_sectors; i++) {
+		m->history[i].nr = 0;
+		remember(&m->history[i], 0);
+	}
+	m->first_volatile = m->nr;
+}
+
+u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr)
+{
+	struct change_info *c;
+	u32 i;
+
+	if (m->nr == m->max) {
+		m->max *= 2;
+		m->changes = realloc(m->changes, m->max * sizeof(*m->changes));
+	}
+	c = &m->changes[m->nr];
+	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false };
+	for (i = 0; i < nr; i++)
+		remember(&m->history[sector + i], m->nr);
+	return m->nr++;
+}
+
+u64 model_stamp(u32 number, u32 sector)
+{
+	return STAMP_BIT | (u64)number << 24 | sector;
+}
+
+/* Does it say what the sector holds then? */
+static bool certain(const struct model *m, const struct change_info *c, u32 sector)
+{
+	u32 first = round_down(sector, m->extent_sectors);
+
+	return c->kind != CHANGE_DISCARD ||
+	       (c->sector <= first && c->sector + c->nr >= first + m->extent_sectors);
+}
+
+static bool gone_after_cut(const struct model *m, const struct change_info *k, u32 sector)
+{
+	const struct history *h = &m->history[sector];
+	u32 i;
+
+	for (i = 0; i < h->nr; i++) {
+		const struct change_info *j = &m->changes[h->number[i]];
+
+		if (j->durable && k->completed < j->issued && certain(m, j, sector))
+			return true;
+	}
+	return false;
+}
+
+static bool gone_at(const struct model *m, const struct change_info *k, u32 sector, u64 time)
+{
+	const struct history *h = &m->history[sector];
+	u32 i;
+
+	for (i = 0; i < h->nr; i++) {
+		const struct change_info *j = &m->changes[h->number[i]];
+
+		if (j->completed < time && k->completed < j->issued && certain(m, j, sector))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody need remember what will never be found again. */
+static void forget(struct model *m, const struct change_info *c)
+{
+	u32 i, s, n;
+
+	for (s = c->sector; s < c->sector + c->nr; s++) {
+		struct history *h = &m->history[s];
+
+		if (!certain(m, c, s))
+			continue;
+		for (i = 0, n = 0; i < h->nr; i++)
+			if (m->changes[h->number[i]].completed >= c->issued)
+				h->number[n++] = h->number[i];
+		h->nr = n;
+	}
+}
+
+static void make_durable(struct model *m, struct change_info *c)
+{
+	c->durable = true;
+	forget(m, c);
+}
+
+void model_complete(struct model *m, u32 number, bool ok, bool durable)
+{
+	struct change_info *c = &m->changes[number];
+
+	if (c->ended)
+		return;
+	c->ended = true;
+	m->now++;
+	if (!ok)
+		return;
+	c->completed = m->now;
+	if (durable)
+		make_durable(m, c);
+}
+
+u64 model_time(struct model *m)
+{
+	return ++m->now;
+}
+
+void model_flushed(struct model *m, u64 time)
+{
+	u32 i;
+
+	for (i = m->first_volatile; i < m->nr; i++) {
+		struct change_info *c = &m->changes[i];
+
+		if (!c->durable && c->completed < time)
+			make_durable(m, c);
+	}
+	while (m->first_volatile < m->nr && m->changes[m->first_volatile].ended &&
+	       (m->changes[m->first_volatile].durable ||
+		m->changes[m->first_volatile].completed == NEVER))
+		m->first_volatile++;
+}
+
+static u64 value(const struct model *m, u32 number, u32 sector)
+{
+	if (!number)
+		return m->base[sector];
+	return m->changes[number].kind == CHANGE_WRITE ? model_stamp(number, sector) : 0;
+}
+
+static const char *check(struct model *m, u32 sector, u64 found, u64 time)
+{
+	const struct history *h = &m->history[sector];
+	u32 i;
+
+	for (i = 0; i < h->nr; i++) {
+		const struct change_info *k = &m->changes[h->number[i]];
+
+		if (value(m, h->number[i], sector) != found)
+			continue;
+		if (time == NEVER ? !gone_after_cut(m, k, sector) :
+				    !gone_at(m, k, sector, time))
+			return NULL;
+	}
+	if (!found)
+		return "zeros where there is data";
+	if (found >> 63)
+		return "what somebody else left on the disk";
+	if ((found & 0xffffff) != sector)
+		return "another sector's data";
+	return "data that was overwritten";
+}
+
+const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found)
+{
+	return check(m, sector, found, time);
+}
+
+const char *model_check_cut(struct model *m, u32 sector, u64 found)
+{
+	return check(m, sector, found, NEVER);
+}
+
+void model_explain(struct model *m, u32 sector, u64 found)
+{
+	static const char * const names[] = { "write", "zeroes", "discard" };
+	const struct history *h = &m->history[sector];
+	u32 i;
+
+	sim_log("sector %u (extent %u) holds %llx; may hold:", sector,
+		sector / m->extent_sectors, found);
+	for (i = 0; i < h->nr; i++) {
+		const struct change_info *c = &m->changes[h->number[i]];
+
+		sim_log("  %llx: %s %u+%u issued %llu completed %lld%s",
+			value(m, h->number[i], sector), h->number[i] ? names[c->kind] : "base",
+			c->sector, c->nr, c->issued, (long long)c->completed,
+			c->durable ? " durable" : "");
+	}
+}

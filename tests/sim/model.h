@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a disk with a volatile cache promises: which contents each sector may have, now and
+ * after a power cut.
+ *
+ * Time is a count of events. A change k of a sector is overwritten for certain by a later
+ * one j if j was issued when k had completed; changes that overlap in time are in no order.
+ * What a read may find: any change that no completed one has overwritten for certain. What a
+ * cut may leave: any change that no durable one has, durable being what had completed when a
+ * flush was issued that was acknowledged, and what was acknowledged with FUA.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <linux/types.h>
+
+struct model;
+
+enum change {
+	CHANGE_WRITE,
+	CHANGE_ZERO,
+	CHANGE_DISCARD,		/* zeros in whole extents, else zeros or what was there */
+};
+
+struct model *model_new(u32 nr_sectors, u32 extent_sectors);
+void model_free(struct model *m);
+
+/* A change begins. Return: its number, of which the stamps of a write are made. */
+u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr);
+u64 model_stamp(u32 number, u32 sector);
+
+/* It has ended; @ok: without an error; @durable: it was done with FUA. */
+void model_complete(struct model *m, u32 number, bool ok, bool durable);
+
+/* The time now; and all that had completed at @time has become durable. */
+u64 model_time(struct model *m);
+void model_flushed(struct model *m, u64 time);
+
+/* May a read that was issued at @time find this now? Return: NULL, or what is wrong. */
+const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
+
+/* May this be found after a cut? */
+const char *model_check_cut(struct model *m, u32 sector, u64 found);
+
+/* From now on this is the content of all sectors, and durable. */
+void model_rebase(struct model *m, const u64 *content);
+
+/* Print what is known of a sector to the log. */
+void model_explain(struct model *m, u32 sector, u64 found);
+
+#endif

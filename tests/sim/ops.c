@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is done to a set: random, with a character that differs from run to run. */
+#include <stdio.h>
+
+#include "ops.h"
+
+#define FAST_SECTORS	8192U
+#define SLOW_SECTORS	8192U
+
+/*
+ * Small: few slots, so that each is used again soon; and the smallest of journals, which
+ * wraps every some dozen commits.
+ */
+static void make_geometry(struct fusion_sb *sb, u64 *rng)
+{
+	const char *why;
+	u32 i;
+
+	memset(sb, 0, sizeof(*sb));
+	for (i = 0; i < sizeof(sb->set_uuid); i++) {
+		sb->set_uuid[i] = rnd(rng);
+		sb->dev_uuid[i] = rnd(rng);
+		sb->peer_uuid[i] = rnd(rng);
+	}
+	if (fusion_sb_plan(sb, FAST_SECTORS, SLOW_SECTORS, EXTENT_SECTORS, &why))
+		sim_fail("no plan: %s", why);
+	sb->nr_fast_slots = 4 + rnd_below(rng, 9);
+	sb->nr_slow_slots = 4 + rnd_below(rng, 13);
+	sb->spare_fast = 1 + rnd_below(rng, 2);
+	sb->spare_slow = 1 + rnd_below(rng, 2);
+	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+	/* extents from slow_first_slot on have a home there */
+	sb->nr_lexts -= rnd_below(rng, sb->nr_lexts / 3);
+}
+
+void make_setup(struct setup *s, u64 seed, bool faults)
+{
+	u64 rng = seed ^ 0x5e7;
+	static const char * const intervals[] = { "10", "50", "1000" };
+
+	memset(s, 0, sizeof(*s));
+	make_geometry(&s->sb, &rng);
+	s->discards[0] = rnd_below(&rng, 2);
+	s->discards[1] = rnd_below(&rng, 2);
+	s->depth = 1 << rnd_below(&rng, 5);
+	s->cut_one_in = 1;
+	s->faults = faults;
+	snprintf(s->options, sizeof(s->options),
+		 "10 commit_interval %s migration %s idle %u duty %u discard_passdown %s",
+		 intervals[rnd_below(&rng, 3)], rnd_below(&rng, 2) ? "on" : "off",
+		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
+		 rnd_below(&rng, 4) ? "on" : "off");
+}
+
+/* Relative frequency of each kind, and where it goes. */
+struct character {
+	u32 weight[OP_NR];
+	u32 whole;		/* of 256: writes of whole extents */
+	u32 hot;		/* of 256: in the first few extents */
+	u32 fua;		/* of 256 */
+};
+
+static void make_character(struct character *c, const struct setup *s, u64 *rng)
+{
+	static const u32 usual[OP_NR] = {
+		[OP_WRITE] = 60, [OP_READ] = 6, [OP_FLUSH] = 10, [OP_DISCARD] = 8,
+		[OP_ZEROES] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6, [OP_CHECKPOINT] = 2,
+		[OP_SLEEP] = 6, [OP_WAIT] = 5, [OP_SUSPEND] = 1, [OP_REOPEN] = 1,
+		[OP_READONLY] = 1, [OP_RELOAD] = 1, [OP_CRASH] = 2,
+	};
+	u32 k;
+
+	for (k = 0; k < OP_NR; k++)
+		c->weight[k] = usual[k] * rnd_below(rng, 5);
+	c->weight[OP_WRITE] += 20;
+	c->weight[OP_FAULT] = s->faults ? 4 : 0;
+	c->whole = rnd_below(rng, 256);
+	c->hot = rnd_below(rng, 256);
+	c->fua = rnd_below(rng, 3) * 30;
+}
+
+static u32 draw_kind(const struct character *c, u64 *rng)
+{
+	u32 k, sum = 0, n;
+
+	for (k = 0; k < OP_NR; k++)
+		sum += c->weight[k];
+	n = rnd_below(rng, sum);
+	for (k = 0; n >= c->weight[k]; k++)
+		n -= c->weight[k];
+	return k;
+}
+
+static u32 draw_extent(const struct character *c, const struct setup *s, u64 *rng)
+{
+	if (rnd_below(rng, 256) < c->hot)
+		return rnd_below(rng, min(s->sb.nr_lexts, 3U));
+	return rnd_below(rng, s->sb.nr_lexts);
+}
+
+static void draw_range(struct op *op, const struct character *c, const struct setup *s, u64 *rng)
+{
+	u32 lext = draw_extent(c, s, rng), end = s->sb.nr_lexts * EXTENT_SECTORS;
+	u32 size;
+
+	op->sector = lext * EXTENT_SECTORS;
+	if (rnd_below(rng, 256) < c->whole) {
+		op->nr = EXTENT_SECTORS * (1 + (rnd_below(rng, 8) ? 0 : rnd_below(rng, 4)));
+		if (!rnd_below(rng, 8))
+			op->sector += rnd_below(rng, EXTENT_SECTORS);
+	} else {
+		size = rnd_below(rng, 4);
+		op->sector += rnd_below(rng, EXTENT_SECTORS);
+		if (!size) {
+			op->nr = 1 + rnd_below(rng, 15);
+		} else {
+			op->sector &= ~7U;
+			op->nr = 8 * (1 + rnd_below(rng, size == 1 ? 1 : 16));
+		}
+	}
+	op->nr = min(op->nr, end - op->sector);
+}
+
+static void draw_op(struct op *op, const struct character *c, const struct setup *s, u64 *rng)
+{
+	memset(op, 0, sizeof(*op));
+	op->kind = draw_kind(c, rng);
+	switch (op->kind) {
+	case OP_WRITE:
+	case OP_ZEROES:
+		if (rnd_below(rng, 256) < c->fua)
+			op->flags |= OP_FUA;
+		if (op->kind == OP_WRITE && !rnd_below(rng, 32))
+			op->flags |= OP_PREFLUSH;
+		draw_range(op, c, s, rng);
+		break;
+	case OP_READ:
+	case OP_DISCARD:
+		draw_range(op, c, s, rng);
+		break;
+	case OP_PROMOTE:
+	case OP_DEMOTE:
+		op->sector = draw_extent(c, s, rng);
+		op->nr = 1 + rnd_below(rng, min(s->sb.nr_lexts - op->sector, 6U));
+		break;
+	case OP_SLEEP:
+		op->nr = 1 << rnd_below(rng, 14);
+		break;
+	case OP_FAULT:
+		op->sector = rnd_below(rng, SIM_NR_DISKS);
+		op->nr = rnd_below(rng, 3) ? 1 << rnd_below(rng, 8) : 0;
+		op->flags = 1 + rnd_below(rng, 7);
+		break;
+	default:
+		break;
+	}
+}
+
+u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
+{
+	u64 rng = seed ^ 0x0b5;
+	struct character c;
+	u32 i;
+
+	nr = min(nr, MAX_OPS);
+	make_character(&c, s, &rng);
+	for (i = 0; i < nr; i++) {
+		if (!(i % 64))
+			make_character(&c, s, &rng);
+		draw_op(&ops[i], &c, s, &rng);
+	}
+	return nr;
+}
+
+void print_op(const struct op *op, char *text, size_t size)
+{
+	static const char * const names[] = {
+		"write", "read", "flush", "discard", "zeroes", "promote", "demote", "checkpoint",
+		"sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash", "fault",
+	};
+
+	snprintf(text, size, "%s%s%s %u+%u%s", names[op->kind],
+		 op->kind != OP_FAULT && op->flags & OP_PREFLUSH ? " PREFLUSH" : "",
+		 op->kind != OP_FAULT && op->flags & OP_FUA ? " FUA" : "", op->sector, op->nr,
+		 op->kind != OP_FAULT ? "" : op->flags & SIM_FAULT_FLUSH ? " flush" : " io");
+}

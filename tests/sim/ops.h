@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A run: its set, and what is done to it. Both follow from the seed. */
+#ifndef OPS_H
+#define OPS_H
+
+#include "sim.h"
+
+#define MAX_OPS		4096U
+
+enum op_kind {
+	OP_WRITE,
+	OP_READ,
+	OP_FLUSH,
+	OP_DISCARD,
+	OP_ZEROES,
+	OP_PROMOTE,		/* extents [sector, sector + nr) */
+	OP_DEMOTE,
+	OP_CHECKPOINT,
+	OP_SLEEP,		/* nr ms */
+	OP_WAIT,		/* for all that was begun */
+	OP_SUSPEND,		/* and resume, I/O going on */
+	OP_REOPEN,		/* close and open */
+	OP_READONLY,		/* close, open read-only, close, open */
+	OP_RELOAD,		/* another table takes over */
+	OP_CRASH,		/* power fails, open again */
+	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
+	OP_NR,
+};
+
+#define OP_FUA		1U
+#define OP_PREFLUSH	2U
+
+struct op {
+	u8 kind;
+	u8 flags;
+	u32 sector;
+	u32 nr;
+};
+
+struct setup {
+	struct fusion_sb sb;
+	bool discards[SIM_NR_DISKS];
+	u32 depth;			/* operations under way */
+	u32 cut_one_in;			/* of the places where power may be cut */
+	bool faults;
+	char options[128];
+};
+
+/* Where @faults, disks fail now and then. */
+void make_setup(struct setup *s, u64 seed, bool faults);
+u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
+void print_op(const struct op *op, char *text, size_t size);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bios. Metadata comes in pages; user data, which the target never looks at, is a stamp
+ * for each sector: a number that says what the 512 bytes are.
+ */
+#ifndef SIM_SHIM_BLOCK_H
+#define SIM_SHIM_BLOCK_H
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/types.h>
+
+typedef u64 sector_t;
+typedef u32 blk_opf_t;
+typedef u8 blk_status_t;
+
+#define SECTOR_SHIFT		9
+
+enum req_op {
+	REQ_OP_READ		= 0,
+	REQ_OP_WRITE		= 1,
+	REQ_OP_DISCARD		= 3,
+	REQ_OP_WRITE_ZEROES	= 9,
+	REQ_OP_MASK		= 0xff,
+};
+
+#define REQ_SYNC		0x0100U
+#define REQ_META		0x0200U
+#define REQ_FUA			0x0400U
+#define REQ_PREFLUSH		0x0800U
+#define REQ_NOWAIT		0x1000U
+#define REQ_PRIO		0x2000U
+#define REQ_IDLE		0x4000U
+
+enum {
+	BLK_STS_OK		= 0,
+	BLK_STS_NOTSUPP		= 1,
+	BLK_STS_NOSPC		= 3,
+	BLK_STS_IOERR		= 10,
+	BLK_STS_AGAIN		= 12,
+	BLK_STS_TARGET		= 5,
+};
+
+struct sim_disk;
+
+struct block_device {
+	struct sim_disk *disk;
+};
+
+struct bio;
+typedef void (bio_end_io_t)(struct bio *bio);
+
+struct bvec_iter {
+	sector_t bi_sector;
+	unsigned int bi_size;
+};
+
+#define SIM_BIO_PAGES	64U
+
+/**
+ * struct bio - a bio
+ * @stamps: of user data; with neither these nor pages, a write writes zeros
+ * @remaining: completions to come, with those of chained ones
+ * @parent: the bio this one was chained to
+ * @flushed: REQ_PREFLUSH is done
+ * @snap: writes of the disk that had completed when the flush began
+ * @entry: the write in the disk's cache
+ */
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	blk_opf_t bi_opf;
+	blk_status_t bi_status;
+	struct bvec_iter bi_iter;
+	bio_end_io_t *bi_end_io;
+	void *bi_private;
+
+	u64 *stamps;
+	unsigned int nr_pages;
+	unsigned int remaining;
+	struct bio *parent;
+	bool on_stack;
+
+	bool flushed;
+	u32 snap;
+	struct sim_entry *entry;
+	struct page *pages[SIM_BIO_PAGES];
+};
+
+/* A bio with room for @extra bytes after it. */
+struct bio *sim_bio_alloc(struct block_device *bdev, blk_opf_t opf, size_t extra);
+
+struct bio_set {
+	int unused;
+};
+
+#define BIOSET_NEED_BVECS	0
+#define bioset_init(bs, n, pad, flags)	((void)(bs), 0)
+#define bioset_exit(bs)			((void)(bs))
+
+#define bio_alloc_bioset(bdev, nr, opf, gfp, bs) \
+	((void)(bs), (void)(nr), sim_bio_alloc(bdev, opf, 0))
+#define bio_alloc(bdev, nr, opf, gfp)	((void)(nr), sim_bio_alloc(bdev, opf, 0))
+void bio_init(struct bio *bio, struct block_device *bdev, void *table, unsigned short max,
+	      blk_opf_t opf);
+#define bio_uninit(bio)			((void)(bio))
+void bio_put(struct bio *bio);
+void __bio_add_page(struct bio *bio, struct page *page, unsigned int len, unsigned int off);
+struct bio *bio_alloc_clone(struct block_device *bdev, struct bio *src, gfp_t gfp,
+			    struct bio_set *bs);
+void bio_trim(struct bio *bio, sector_t offset, sector_t size);
+void bio_chain(struct bio *bio, struct bio *parent);
+void bio_endio(struct bio *bio);
+void zero_fill_bio(struct bio *bio);
+void submit_bio_noacct(struct bio *bio);
+#define submit_bio(bio)			submit_bio_noacct(bio)
+int submit_bio_wait(struct bio *bio);
+int blkdev_issue_flush(struct block_device *bdev);
+int blkdev_issue_zeroout(struct block_device *bdev, sector_t sector, sector_t nr, gfp_t gfp,
+			 unsigned int flags);
+sector_t bdev_nr_sectors(struct block_device *bdev);
+unsigned int bdev_max_discard_sectors(struct block_device *bdev);
+blk_status_t errno_to_blk_status(int error);
+int blk_status_to_errno(blk_status_t status);
+
+#define bio_clear_polled(bio)		((void)(bio))
+#define bio_set_dev(bio, bdev)		((bio)->bi_bdev = (bdev))
+#define bio_sectors(bio)		((bio)->bi_iter.bi_size >> SECTOR_SHIFT)
+#define bio_end_sector(bio)		((bio)->bi_iter.bi_sector + bio_sectors(bio))
+
+static inline enum req_op bio_op(const struct bio *bio)
+{
+	return bio->bi_opf & REQ_OP_MASK;
+}
+
+static inline bool op_is_write(blk_opf_t op)
+{
+	return op & 1;
+}
+
+static inline void bio_io_error(struct bio *bio)
+{
+	bio->bi_status = BLK_STS_IOERR;
+	bio_endio(bio);
+}
+
+static inline void bio_wouldblock_error(struct bio *bio)
+{
+	bio->bi_status = BLK_STS_AGAIN;
+	bio_endio(bio);
+}
+
+struct blk_plug {
+	int unused;
+};
+
+#define blk_start_plug(plug)		((void)(plug))
+#define blk_finish_plug(plug)		((void)(plug))
+
+struct bio_list {
+	struct bio *head, *tail;
+};
+
+static inline void bio_list_init(struct bio_list *l)
+{
+	l->head = NULL;
+	l->tail = NULL;
+}
+
+static inline bool bio_list_empty(const struct bio_list *l)
+{
+	return !l->head;
+}
+
+static inline void bio_list_add(struct bio_list *l, struct bio *bio)
+{
+	bio->bi_next = NULL;
+	if (l->tail)
+		l->tail->bi_next = bio;
+	else
+		l->head = bio;
+	l->tail = bio;
+}
+
+static inline void bio_list_merge(struct bio_list *l, struct bio_list *more)
+{
+	if (!more->head)
+		return;
+	if (l->tail)
+		l->tail->bi_next = more->head;
+	else
+		l->head = more->head;
+	l->tail = more->tail;
+}
+
+static inline struct bio *bio_list_pop(struct bio_list *l)
+{
+	struct bio *bio = l->head;
+
+	if (bio) {
+		l->head = bio->bi_next;
+		if (!l->head)
+			l->tail = NULL;
+		bio->bi_next = NULL;
+	}
+	return bio;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory belongs to a world and goes with it; what is left when a device is gone has leaked. */
+#ifndef SIM_SHIM_MEMORY_H
+#define SIM_SHIM_MEMORY_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <linux/string.h>
+
+#define GFP_KERNEL	0U
+#define GFP_NOIO	0U
+#define __GFP_ZERO	1U
+#define PAGE_SIZE	4096UL
+
+void *sim_alloc(size_t size, bool zero);
+void sim_free(const void *p);
+
+#define kmalloc(size, gfp)		((void)(gfp), sim_alloc(size, false))
+#define kzalloc(size, gfp)		((void)(gfp), sim_alloc(size, true))
+#define kcalloc(n, size, gfp)		kzalloc((size_t)(n) * (size), gfp)
+#define kmalloc_array(n, size, gfp)	kmalloc((size_t)(n) * (size), gfp)
+#define kvmalloc(size, gfp)		kmalloc(size, gfp)
+#define kvzalloc(size, gfp)		kzalloc(size, gfp)
+#define kvcalloc(n, size, gfp)		kcalloc(n, size, gfp)
+#define kvmalloc_array(n, size, gfp)	kmalloc_array(n, size, gfp)
+#define vmalloc(size)			sim_alloc(size, false)
+#define vzalloc(size)			sim_alloc(size, true)
+#define kfree(p)			sim_free(p)
+#define kvfree(p)			sim_free(p)
+#define vfree(p)			sim_free(p)
+
+#define alloc_percpu(type)		((type *)sim_alloc(sizeof(type), true))
+#define free_percpu(p)			sim_free(p)
+#define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define this_cpu_inc(x)			(sim_point(), (void)(x)++)
+
+struct page {
+	u8 data[PAGE_SIZE];
+};
+
+static inline struct page *alloc_page(gfp_t gfp)
+{
+	return sim_alloc(sizeof(struct page), gfp & __GFP_ZERO);
+}
+
+static inline void *page_address(const struct page *page)
+{
+	return (void *)page->data;
+}
+
+#define __free_page(page)		sim_free(page)
+
+static inline void memset32(u32 *p, u32 v, size_t n)
+{
+	while (n--)
+		*p++ = v;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Time, numbers in text, modules, and what else the kernel has everywhere. */
+#ifndef SIM_SHIM_MISC_H
+#define SIM_SHIM_MISC_H
+
+#include <linux/types.h>
+#include <stdlib.h>
+
+/* The message goes to the trace, with it the run fails if it is a warning. */
+__attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void sim_log(const char *fmt, ...);
+
+#define WARN_ON_ONCE(cond) ({						\
+	bool sim_warn = (cond);						\
+									\
+	if (sim_warn)							\
+		sim_fail("WARNING at %s:%d: %s", __FILE__, __LINE__, #cond); \
+	sim_warn;							\
+})
+#define WARN_ON(cond)		WARN_ON_ONCE(cond)
+
+/* One jiffy is a millisecond. */
+typedef s64 ktime_t;
+u64 sim_now_ns(void);
+
+#define ktime_get()		((ktime_t)sim_now_ns())
+#define ktime_to_ms(t)		((t) / 1000000)
+#define ktime_to_ns(t)		(t)
+#define ktime_get_real_seconds() ((time64_t)(sim_now_ns() / 1000000000))
+#define jiffies			((unsigned long)(sim_now_ns() / 1000000))
+#define msecs_to_jiffies(ms)	((unsigned long)(ms))
+#define HZ			1000
+typedef s64 time64_t;
+
+int kstrtou32(const char *s, unsigned int base, u32 *result);
+int scnprintf(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static inline void sort(void *base, size_t n, size_t size,
+			int (*compare)(const void *, const void *),
+			void (*swap_func)(void *, void *, int))
+{
+	(void)swap_func;
+	qsort(base, n, size, compare);
+}
+
+#define IS_ERR(p)		((unsigned long)(p) >= -4095UL)
+#define PTR_ERR(p)		((long)(p))
+#define ERR_PTR(n)		((void *)(long)(n))
+
+struct module;
+#define THIS_MODULE		((struct module *)0)
+#define MODULE_DESCRIPTION(s)
+#define MODULE_AUTHOR(s)
+#define MODULE_LICENSE(s)
+#define module_init(f)		int sim_module_init(void); int sim_module_init(void) { return f(); }
+#define module_exit(f)		void sim_module_exit(void); void sim_module_exit(void) { f(); }
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Locks, waiting and work on cooperative tasks: see sched.c. What may not be done where
+ * it is done (to sleep with a lock held, in an interrupt, or in an RCU section; to lock
+ * what is locked) ends the run as failed.
+ */
+#ifndef SIM_SHIM_SYNC_H
+#define SIM_SHIM_SYNC_H
+
+#include <linux/compiler.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
+/* -- spinlocks, RCU ------------------------------------------------------------ */
+
+typedef struct {
+	bool held;
+} spinlock_t;
+
+void sim_lock(spinlock_t *lock, bool may_nest, unsigned long *flags);
+void sim_unlock(spinlock_t *lock, const unsigned long *flags);
+
+#define spin_lock_init(l)		((l)->held = false)
+#define spin_lock_irq(l)		sim_lock(l, false, NULL)
+#define spin_unlock_irq(l)		sim_unlock(l, NULL)
+#define spin_lock_irqsave(l, flags)	sim_lock(l, true, &(flags))
+#define spin_unlock_irqrestore(l, flags) sim_unlock(l, &(flags))
+
+void rcu_read_lock(void);
+void rcu_read_unlock(void);
+
+/* -- waiting --------------------------------------------------------------------- */
+
+void sim_might_sleep(void);
+void sim_prepare(const void *chan);
+void sim_block(void);
+void sim_finish(void);
+void sim_wake(const void *chan);
+
+typedef struct {
+	int unused;
+} wait_queue_head_t;
+
+#define init_waitqueue_head(wq)	((void)(wq))
+#define wake_up(wq)		sim_wake(wq)
+#define wake_up_all(wq)		sim_wake(wq)
+#define wait_event(wq, cond) do {					\
+	sim_might_sleep();						\
+	for (;;) {							\
+		sim_prepare(&(wq));					\
+		if (cond)						\
+			break;						\
+		sim_block();						\
+	}								\
+	sim_finish();							\
+} while (0)
+
+struct completion {
+	unsigned int done;
+};
+
+#define init_completion(c)	((c)->done = 0)
+void complete(struct completion *c);
+void wait_for_completion(struct completion *c);
+#define wait_for_completion_interruptible(c) (wait_for_completion(c), 0)
+
+struct mutex {
+	bool held;
+};
+
+#define mutex_init(m)		((m)->held = false)
+void mutex_lock(struct mutex *m);
+void mutex_unlock(struct mutex *m);
+
+#define cond_resched()		sim_point()
+void schedule_timeout_uninterruptible(long timeout);
+void msleep(unsigned int ms);
+
+/* -- work ------------------------------------------------------------------------- */
+
+struct workqueue_struct;
+struct work_struct;
+typedef void (*work_func_t)(struct work_struct *work);
+
+struct work_struct {
+	work_func_t func;
+	struct list_head entry;		/* in its queue if @pending */
+	struct workqueue_struct *wq;
+	bool pending;			/* queued, or its timer is armed */
+	bool running;
+	bool cancelling;
+	u64 queued;			/* counts */
+	u64 finished;
+};
+
+struct sim_timer {
+	struct list_head list;		/* if @armed */
+	bool armed;
+	u64 expires;			/* ns */
+	void (*fn)(struct sim_timer *timer);
+};
+
+struct delayed_work {
+	struct work_struct work;
+	struct sim_timer timer;
+};
+
+#define WQ_MEM_RECLAIM		0
+#define WQ_UNBOUND		0
+#define INIT_WORK(w, f)		sim_init_work(w, f)
+#define INIT_DELAYED_WORK(d, f)	sim_init_delayed_work(d, f)
+void sim_init_work(struct work_struct *work, work_func_t func);
+void sim_init_delayed_work(struct delayed_work *dw, work_func_t func);
+
+struct workqueue_struct *alloc_ordered_workqueue(const char *name, unsigned int flags);
+void destroy_workqueue(struct workqueue_struct *wq);
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work);
+bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *dw,
+			unsigned long delay);
+bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *dw,
+		      unsigned long delay);
+bool flush_work(struct work_struct *work);
+bool flush_delayed_work(struct delayed_work *dw);
+bool cancel_work_sync(struct work_struct *work);
+bool cancel_delayed_work_sync(struct delayed_work *dw);
+
+/* -- percpu_ref ------------------------------------------------------------------- */
+
+struct percpu_ref {
+	unsigned long count;
+	bool dead;
+	void (*release)(struct percpu_ref *ref);
+};
+
+#define PERCPU_REF_ALLOW_REINIT	0
+int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
+		    unsigned int flags, gfp_t gfp);
+void percpu_ref_exit(struct percpu_ref *ref);
+bool percpu_ref_tryget_live_rcu(struct percpu_ref *ref);
+void percpu_ref_put(struct percpu_ref *ref);
+void percpu_ref_kill(struct percpu_ref *ref);
+void percpu_ref_reinit(struct percpu_ref *ref);
+
+#endif

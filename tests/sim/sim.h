@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The crash simulator's inside.
+ *
+ * A world is a machine: tasks, a clock, memory, two disks, a device-mapper device. Where
+ * power is cut, a new world is made with disks as they may be found then, and the set is
+ * opened in there, while the old one stands still; then it goes on as if nothing had
+ * happened. Worlds are strictly nested: a disk may share blocks with the one it came from.
+ *
+ * Everything that is left to chance comes from the world's random numbers.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/workqueue.h>
+#include <setjmp.h>
+
+#include "dm-fusion-codec.h"
+
+#define SIM_NR_DISKS	2
+#define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS
+
+/* -- random numbers --------------------------------------------------------------- */
+
+static inline u64 rnd(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* 0..n - 1 */
+static inline u32 rnd_below(u64 *state, u32 n)
+{
+	return (rnd(state) >> 32) * n >> 32;
+}
+
+/* -- worlds, sched.c ---------------------------------------------------------------- */
+
+struct sim_task;
+struct sim_world;
+
+/* Called where a disk's content or the promises made have changed. */
+typedef void (*sim_cut_fn)(struct sim_world *w, void *ctx);
+
+struct sim_world {
+	struct sim_world *parent;
+	u64 rng;
+	u64 now_ns;
+	struct list_head memory;
+	struct list_head tasks;
+	struct list_head timers;
+	struct list_head graces;
+	struct sim_task **run;		/* runnable ones */
+	unsigned int nr_run;
+	unsigned int max_run;
+	struct sim_task *current;	/* NULL: interrupts and the outside */
+	u64 next_section;
+	u64 steps;
+	struct bio **flight;		/* bios the disks are at */
+	unsigned int nr_flight;
+	unsigned int max_flight;
+	unsigned int preempt;		/* mean number of atomic accesses between switches */
+	unsigned int io_share;		/* of 256: how eager the disks are */
+	int preempt_left;		/* while a nested world runs */
+
+	struct sim_disk *disk[SIM_NR_DISKS];
+	bool cut_due;
+	sim_cut_fn cut;
+	void *cut_ctx;
+};
+
+/* The innermost world. */
+extern struct sim_world *world;
+
+struct sim_world *sim_world_new(u64 seed);
+void sim_world_free(struct sim_world *w);
+
+/* The world takes the place of the one it is nested in. */
+void sim_world_drop_parent(void);
+
+void sim_spawn(const char *name, void (*fn)(void *), void *arg);
+
+/* Run the tasks until @fn, which is one of them, has returned. */
+void sim_run(void (*fn)(void *), void *arg);
+
+/* Let the others run. */
+void sim_yield(void);
+
+/* Run @fn outside of any world. Return: NULL, or why sim_fail() was called. */
+const char *sim_catch(void (*fn)(void *arg), void *arg);
+
+/* -- memory and the log, support.c ------------------------------------------------------- */
+
+/* Live allocations of the world, to find what leaked; and the end of them all. */
+unsigned int sim_allocations(void);
+void sim_free_all(void);
+
+/* What happens is printed as it happens. */
+extern bool sim_tracing;
+
+/* -- disks, disk.c ---------------------------------------------------------------------- */
+
+enum sim_fault {
+	SIM_FAULT_READ	= 1,
+	SIM_FAULT_WRITE	= 2,
+	SIM_FAULT_FLUSH	= 4,
+};
+
+/* What of the unflushed writes is found on a disk after a cut. */
+enum sim_loss {
+	SIM_LOSE_ALL,
+	SIM_LOSE_NONE,
+	SIM_LOSE_WRITES,	/* some writes */
+	SIM_LOSE_SECTORS,	/* some sectors */
+	SIM_LOSE_LATEST,	/* the last few writes */
+	SIM_NR_LOSSES,
+};
+
+struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geometry, bool discards);
+
+/* What @disk may hold after power has failed now. @own: share nothing with it. */
+struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u64 *rng,
+				    bool own);
+
+/* Format both, as fusionctl does. */
+void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
+
+struct block_device *sim_disk_bdev(struct sim_disk *disk);
+void sim_disk_submit(struct bio *bio);
+
+/* One step of a bio in flight; it is taken out of flight when it completes. */
+void sim_disk_step(struct bio *bio);
+
+/* From now on one of @one_in operations of these kinds fails; 0: none. */
+void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
+void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
+
+/* -- device, dm.c ------------------------------------------------------------------------ */
+
+struct sim_dev;
+
+/* Table line @args, members the world's disks. Return: 0 or the constructor's error. */
+int sim_dev_create(struct sim_dev **result, const struct fusion_sb *geometry, const char *args,
+		   bool read_only);
+int sim_dev_resume(struct sim_dev *dev);
+void sim_dev_suspend(struct sim_dev *dev);
+void sim_dev_destroy(struct sim_dev *dev);
+void *sim_dev_private(struct sim_dev *dev);
+int sim_dev_message(struct sim_dev *dev, const char *text);
+
+/* Return: 0 or a negative errno. Context: a task, waits for it. */
+int sim_dev_io(struct sim_dev *dev, blk_opf_t opf, u64 sector, u32 nr, u64 *stamps);
+
+#endif

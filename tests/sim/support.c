@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory, log and text for the module and the simulator. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <linux/kstrtox.h>
+
+#include "sim.h"
+
+bool sim_tracing;
+
+/* -- memory --------------------------------------------------------------------------- */
+
+struct chunk {
+	struct list_head list;
+	size_t size;
+	size_t pad;
+};
+
+void *sim_alloc(size_t size, bool zero)
+{
+	struct chunk *c = malloc(sizeof(*c) + size);
+
+	if (!c)
+		abort();
+	c->size = size;
+	list_add_tail(&c->list, &world->memory);
+	memset(c + 1, zero ? 0 : 0xa5, size);
+	return c + 1;
+}
+
+void sim_free(const void *p)
+{
+	struct chunk *c = (struct chunk *)p - 1;
+
+	if (!p)
+		return;
+	list_del(&c->list);
+	free(c);
+}
+
+unsigned int sim_allocations(void)
+{
+	struct list_head *l;
+	unsigned int n = 0;
+
+	for (l = world->memory.next; l != &world->memory; l = l->next)
+		n++;
+	return n;
+}
+
+void sim_free_all(void)
+{
+	struct chunk *c, *next;
+
+	list_for_each_entry_safe(c, next, &world->memory, list)
+		free(c);
+	INIT_LIST_HEAD(&world->memory);
+}
+
+/* -- text --------------------------------------------------------------------------------- */
+
+void sim_log(const char *fmt, ...)
+{
+	struct sim_world *w;
+	va_list ap;
+
+	if (!sim_tracing)
+		return;
+	printf("# %10.3f ", world ? world->now_ns / 1e6 : 0);
+	for (w = world; w && w->parent; w = w->parent)
+		printf("| ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+int scnprintf(char *buf, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf, size, fmt, ap);
+	va_end(ap);
+	return size && n >= (int)size ? (int)size - 1 : n;
+}
+
+int kstrtou32(const char *s, unsigned int base, u32 *result)
+{
+	unsigned long long n;
+	char *end;
+
+	if (*s < '0' || *s > '9')
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(s, &end, base);
+	if (*end)
+		return -EINVAL;
+	if (errno || n > U32_MAX)
+		return -ERANGE;
+	*result = n;
+	return 0;
+}
