@@ -1,0 +1,232 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: mutants.sh [NAME...]
+#
+# Break the module's source in one place at a time, each a care that the design takes,
+# and see that the crash simulator notices. POINTS bounds how long it may take for each.
+
+set -euo pipefail
+cd "$(dirname "$0")"
+
+TREE=$(cd ../.. && pwd)
+OUT=$TREE/build/sim-mutants
+POINTS=${POINTS:-300000}
+CRASH=(--no-shrink --ops 100)
+
+total=0 missed=0
+wanted=("$@")
+
+# mutant NAME FILE SED [OPTION...]: SED sees the file as one line; it must change it.
+mutant() {
+	local name=$1 file=$2 script=$3 dir=$OUT/$1 start=$SECONDS
+	shift 3
+	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $name "* ]] || return 0
+	total=$((total + 1))
+	mkdir -p "$dir"
+	cp "$TREE/dm-fusion/$file" "$dir/original.c"
+	sed -zE "$script" "$dir/original.c" >"$dir/$file"
+	if cmp -s "$dir/original.c" "$dir/$file"; then
+		missed=$((missed + 1))
+		echo "not ok $total - $name: there is nothing to change in $file"
+		return
+	fi
+	if ! make -s MUTANT="$name" >"$dir/log" 2>&1; then
+		missed=$((missed + 1))
+		echo "not ok $total - $name: does not compile, see $dir/log"
+		return
+	fi
+	if timeout 900 "$dir/crash" "${CRASH[@]}" --points "$POINTS" "$@" >"$dir/log" 2>&1; then
+		missed=$((missed + 1))
+		echo "not ok $total - $name: not noticed in $POINTS points"
+	else
+		echo "ok $total - $name ($((SECONDS - start)) s:" \
+			"$(sed -n 's/^# at //p' "$dir/log"), $(sed -n 's/^# FAILED: //p' "$dir/log"))"
+	fi
+}
+
+echo "KTAP version 1"
+
+# -- flushes --------------------------------------------------------------------------
+
+mutant slow-flush-dropped dm-fusion-journal.c \
+	's/r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);/r = 0;/'
+mutant slow-flush-for-records-dropped dm-fusion-journal.c \
+	's/if \(!pk->slow && !pk->waiters\)/if (!pk->waiters)/'
+mutant slow-flush-for-waiters-dropped dm-fusion-journal.c \
+	's/if \(!pk->slow && !pk->waiters\)/if (!pk->slow)/'
+mutant fast-flush-instead-of-slow dm-fusion-journal.c \
+	's/blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]/blkdev_issue_flush(fs->dev[FUSION_FAST]/'
+mutant slow-flush-after-journal dm-fusion-journal.c \
+	's/\tr = flush_slow\(pk\);\n\tif \(r\)\n\t\treturn r;\n\n(.*\tpk->slow = false;\n)/\1\tflush_slow(pk);\n/'
+mutant slow-dirty-cleared-after-flush dm-fusion-journal.c \
+	's/if \(!xchg\(&fs->slow_dirty, 0\)\)/if (!READ_ONCE(fs->slow_dirty))/; s/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 WRITE_ONCE(fs->slow_dirty, 0);/'
+mutant slow-dirty-not-set dm-fusion-io.c \
+	's/WRITE_ONCE\(fs->slow_dirty, 1\);/;/'
+mutant slow-dirty-not-set-by-copies dm-fusion-migrate.c \
+	's/\tfusion_mark_written\(fs, job->move.to\);\n//'
+mutant slow-dirty-not-set-by-zeroing dm-fusion-open.c \
+	's/\tfusion_mark_written\(fs, fusion_word_dev\(open->word\)\);\n//'
+mutant slow-dirty-set-after-completion dm-fusion-io.c \
+	's/(\t\t)if \(op_is_write\(bio_op\(bio\)\)\)\n\t\t\tfusion_mark_written\(fs, io->dev\);\n/\1bool late = op_is_write(bio_op(bio));\n/; s/(\t\tio->epoch = FUSION_NO_EPOCH;\n\t\})(\n\n\tif \(unlikely\(io->fua)/\t\tif (late \&\& fs->commits % 2) fusion_mark_written(fs, io->dev);\n\1\2/'
+mutant preflush-dropped dm-fusion-journal.c \
+	's/opf \| REQ_PREFLUSH, start/opf, start/'
+mutant fua-dropped dm-fusion-journal.c \
+	's/ \| REQ_META \| REQ_FUA;/ | REQ_META;/'
+mutant fua-of-second-part-dropped dm-fusion-journal.c \
+	's/FUSION_FAST, opf, fs->sb.journal_start/FUSION_FAST, opf \& ~REQ_FUA, fs->sb.journal_start/'
+mutant superblock-preflush-dropped dm-fusion-super.c \
+	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_FUA/'
+mutant superblock-fua-dropped dm-fusion-super.c \
+	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_PREFLUSH/'
+mutant flush-direct-while-slow-dirty dm-fusion-io.c \
+	's/ &&\n\t\t  !READ_ONCE\(fs->slow_dirty\)//'
+mutant flush-direct-while-committing dm-fusion-io.c \
+	's/\(!fs->committing && /(/'
+mutant flush-direct-with-records dm-fusion-io.c \
+	's/!fs->running->nr && //'
+mutant flush-direct-with-open-extents dm-fusion-io.c \
+	's/list_empty\(&fs->open_dirty\) &&/1 \&\&/'
+mutant flush-without-journal-flushes-slow-only dm-fusion-journal.c \
+	's/\t\tif \(!r\)\n\t\t\tr = blkdev_issue_flush\(fs->dev\[FUSION_FAST\]->bdev\);\n//'
+mutant flush-to-the-wrong-member dm-fusion-io.c \
+	's/bio_set_dev\(bio, fs->dev\[FUSION_FAST\]->bdev\);\n\t\treturn/bio_set_dev(bio, fs->dev[FUSION_SLOW]->bdev);\n\t\treturn/'
+
+# -- the order of a commit ----------------------------------------------------------------
+
+mutant waiters-completed-before-the-write dm-fusion-journal.c \
+	's/\tpk.waiters = !bio_list_empty\(&waiters\);\n/&\tcomplete_waiters(\&waiters, 0);\n/'
+mutant waiters-taken-after-the-write dm-fusion-journal.c \
+	's/\twaiters = fs->waiters;\n\tbio_list_init\(&fs->waiters\);\n//; s/(\tspin_lock_irq\(&fs->lock\);\n)(\tif \(r\) \{\n\t\trevert)/\1\twaiters = fs->waiters;\n\tbio_list_init(\&fs->waiters);\n\2/; s/struct bio_list waiters;/struct bio_list waiters = {};/'
+mutant moves-applied-before-the-write dm-fusion-journal.c \
+	's/(\tpk.waiters = !bio_list_empty)/\tspin_lock_irq(\&fs->lock);\n\tapply(fs, txn, \&closing);\n\tspin_unlock_irq(\&fs->lock);\n\1/'
+mutant stable-before-durable dm-fusion-journal.c \
+	's/(\topen->closing = true;\n)/\1\t\t\t\tWRITE_ONCE(fs->map[open->lext], rec.new);\n/'
+mutant fua-of-open-extents-without-commit dm-fusion-open.c \
+	's/io->fua = !!\(bio->bi_opf & REQ_FUA\);\n\tbio->bi_opf &= ~REQ_FUA;//'
+mutant fua-of-zeroes-without-commit dm-fusion-io.c \
+	's/\tfusion_io\(bio\)->fua \|= !!\(bio->bi_opf & REQ_FUA\);\n//'
+mutant fua-of-unmapped-zeroes-without-commit dm-fusion-io.c \
+	's/if \(bio->bi_opf & REQ_FUA\)\n\t\tcomplete_after_commit/if (0)\n\t\tcomplete_after_commit/'
+mutant bits-set-before-the-write dm-fusion-open.c \
+	's/(\topen->writers\+\+;\n)/\1\tset_valid(fs, open, DIV_ROUND_UP(fusion_offset(fs, bio->bi_iter.bi_sector), 8), bio_sectors(bio) \/ 8 - 1 + !(bio_sectors(bio) \/ 8));\n/'
+
+# -- slots ----------------------------------------------------------------------------------
+
+mutant slot-reused-before-release-is-durable dm-fusion-io.c \
+	's/\tfusion_log\(fs, lext, FUSION_WORD_UNMAPPED/\tfusion_slot_put(fs, old);\n\tfs->nr_quarantined--;\n&/'
+mutant slot-freed-before-the-commit dm-fusion-journal.c \
+	's/(\tfs->running = fresh;\n)/\1\tif (txn->nr) { list_add_tail(\&txn->list, \&fs->quarantined); queue_work(fs->reclaim_wq, \&fs->reclaim_work); }\n/; s/if \(!r && txn->nr\) \{\n.*\n\t\} else \{\n(\t\tlist_add\(&txn->list, &fs->free_txns\);)\n\t\}/if (!txn->nr)\n\1/'
+mutant slot-freed-before-the-drain dm-fusion-map.c \
+	's/\tfusion_drain\(fs\);\n\n\tlist_for/\n\tlist_for/'
+mutant slot-freed-with-a-later-commit dm-fusion-map.c \
+	's/(\tif \(list_empty\(&committed\)\)\n\t\treturn;\n)\tfusion_drain\(fs\);\n/\1\tfusion_drain(fs);\n\tspin_lock_irq(\&fs->lock);\n\tlist_splice_init(\&fs->quarantined, \&committed);\n\tspin_unlock_irq(\&fs->lock);\n/'
+mutant cancelled-copy-frees-the-old-slot dm-fusion-migrate.c \
+	's/fusion_slot_put\(fs, job->new\)/fusion_slot_put(fs, job->old)/'
+
+# -- migration -------------------------------------------------------------------------------
+
+mutant copy-without-a-drain dm-fusion-migrate.c \
+	's/\t\tfusion_drain\(fs\);\n//'
+mutant cancelled-copy-applied dm-fusion-migrate.c \
+	's/READ_ONCE\(\*word\) == locked \|\| cmpxchg\(word, copying, locked\) == copying/(WRITE_ONCE(*word, locked), 1)/'
+mutant write-does-not-cancel dm-fusion-io.c \
+	's/seen = cmpxchg\(slot, word, fusion_word_set_state\(word, FUSION_STABLE\)\);/seen = word;/'
+mutant write-to-locked-not-parked dm-fusion-io.c \
+	's/(if \(fusion_word_state\(word\) == FUSION_LOCKED\) \{\n\t\t\tverdict = )DEFER/\1SUBMIT/'
+mutant failed-copy-applied dm-fusion-migrate.c \
+	's/job->copied = !copy.read_failed && !copy.write_failed;/job->copied = true;/' --faults
+mutant discard-of-locked-not-parked dm-fusion-io.c \
+	's/fusion_word_state\(word\) == FUSION_LOCKED\) \{\n\t\t\tfusion_park/0) {\n\t\t\tfusion_park/'
+
+# -- epochs ------------------------------------------------------------------------------------
+
+mutant word-loaded-outside-the-epoch dm-fusion-io.c \
+	's/(\trcu_read_lock\(\);\n\tepoch = fusion_enter\(fs\);\n)\tword = READ_ONCE\(\*slot\);\n(\trcu_read_unlock\(\);\n)/\tword = READ_ONCE(*slot);\n\1\2/'
+mutant drain-does-not-wait dm-fusion-map.c \
+	's/\twait_for_completion\(&fs->epochs\[old\].drained\);\n/\twhile (fs->epochs[old].ref.count) cond_resched();\n\tfs->epochs[old].drained.done = 0;\n/; s/while \(fs->epochs\[old\].ref.count\) cond_resched\(\);/if (1) { mutex_unlock(\&fs->drain_mutex); return; }/'
+mutant write-not-pinned dm-fusion-open.c \
+	's/(\tio->nr = bio_sectors\(bio\);\n)\tfusion_pin_slot\(fs, bio, fusion_word_dev\(word\)\);/\1/'
+
+# -- checkpoints ---------------------------------------------------------------------------------
+
+mutant superblock-to-the-same-copy dm-fusion-super.c \
+	's/FUSION_SUPER_BLOCKNR\(sb->generation & 1\)/FUSION_SUPER_BLOCKNR(0)/'
+mutant map-written-to-the-active-set dm-fusion-super.c \
+	's/sb->active_set = !fs->sb.active_set;/sb->active_set = fs->sb.active_set;/'
+mutant replay-seq-noted-too-late dm-fusion-super.c \
+	's/(\tsb->replay_seq = fs->next_seq;\n\tsb->replay_txn = fs->next_txn;\n\tsb->replay_csum = fs->prev_csum;\n)(.*\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\tgoto out;\n)/\2\1/'
+mutant replay-seq-noted-before-the-first-commit dm-fusion-super.c \
+	's/(\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\treturn r;\n\n)(\t\*sb = fs->sb;\n.*\tsb->replay_csum = fs->prev_csum;\n)/\2\1/'
+mutant second-commit-left-out dm-fusion-super.c \
+	's/\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\tgoto out;\n//'
+mutant bitmaps-not-logged-again dm-fusion-super.c \
+	's/\t\t\tfusion_open_mark_dirty\(fs, open\);\n/\t\t\t;\n/'
+mutant bitmaps-logged-before-the-map dm-fusion-super.c \
+	's/(\tr = write_map\(fs, sb->active_set, sb->generation\);\n\tif \(r\)\n\t\tgoto out;\n\n)(\tspin_lock_irq.*\tspin_unlock_irq\(&fs->lock\);\n\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\tgoto out;\n)/\2\1/'
+mutant ring-overwritten dm-fusion-journal.c \
+	's/return journal_free\(fs\) < 4 \* fs->max_commit_blocks;/return false;/; s/if \(WARN_ON_ONCE\(fusion_journal_used\(fs\) \+ pk->nr > fs->sb.journal_blocks\)\)\n\t\treturn -ENOSPC;//'
+mutant old-generation-in-the-set dm-fusion-super.c \
+	's/write_map\(fs, sb->active_set, sb->generation\)/write_map(fs, sb->active_set, fs->sb.set_generation)/'
+mutant states-of-copies-on-disk dm-fusion-codec.c \
+	's/fusion_word_on_disk\(/(/'
+
+# -- recovery ----------------------------------------------------------------------------------------
+
+mutant chain-not-checked dm-fusion-replay.c \
+	's/j.epoch != epoch \|\| j.prev_csum != csum/j.epoch != epoch/; s/if \(j.prev_csum != csum\)/if (0)/'
+mutant epoch-not-checked dm-fusion-replay.c \
+	's/j.index != i \|\|\n\t\t    j.epoch < epoch \|\| j.epoch > r->sb->epoch/j.index != i/'
+mutant index-not-checked dm-fusion-replay.c \
+	's/j.seq != r->next_seq \+ i \|\| j.txn != r->next_txn \|\| j.index != i/j.seq != r->next_seq + i/'
+mutant half-transactions-applied dm-fusion-replay.c \
+	's/count = j.count;\n\t\t\tepoch/count = 1;\n\t\t\tepoch/'
+mutant epoch-not-counted dm-fusion-super.c \
+	's/u32 epoch = fs->sb.epoch \+ 1;/u32 epoch = fs->sb.epoch;/'
+mutant epoch-counted-before-the-checkpoint dm-fusion-super.c \
+	's/(\tr = tell_slow\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room)/\tfs->sb.epoch = epoch;\n\1/'
+mutant slow-told-after-the-superblock dm-fusion-super.c \
+	's/\tr = tell_slow\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\tr = make_room(fs);/'
+mutant recovery-without-checkpoint dm-fusion-super.c \
+	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
+mutant replay-starts-at-the-end dm-fusion-super.c \
+	's/r = load_journal\(fs\);/r = load_journal(fs), fs->next_seq = fs->sb.replay_seq;/'
+mutant open-bitmap-kept-from-before dm-fusion-super.c \
+	's/\|\| open->word != rec->new/|| 0/'
+mutant older-superblock-taken dm-fusion-super.c \
+	's/one->generation > sb->generation/one->generation < sb->generation/'
+mutant read-only-writes dm-fusion-super.c \
+	's/\tif \(!read_only\)\n(\t\tr = start_epoch)/\1/'
+
+# -- open extents ----------------------------------------------------------------------------------------
+
+mutant partial-block-not-zeroed dm-fusion-open.c \
+	's/discard \|\| partial_block\(fs, open, bio\) >= 0/discard/'
+mutant holes-read-from-the-slot dm-fusion-open.c \
+	's/bool valid = test_bit_le\(block, bitmap\);/bool valid = true;/'
+mutant partial-write-sets-the-whole-bit dm-fusion-open.c \
+	's/u32 first = DIV_ROUND_UP\(io->first, FUSION_BLOCK_SECTORS\);/u32 first = io->first \/ FUSION_BLOCK_SECTORS;/'
+mutant discard-clears-the-blocks-at-its-edges dm-fusion-open.c \
+	's/for \(i = DIV_ROUND_UP\(first, FUSION_BLOCK_SECTORS\); i < end; i\+\+\)/for (i = first \/ FUSION_BLOCK_SECTORS; i < end; i++)/'
+mutant discarded-open-extent-not-logged dm-fusion-open.c \
+	's/\t\tfusion_log_unmap\(fs, open->lext, open->word\);\n/\t\tfs->nr_mapped--;\n\t\tfusion_slot_put(fs, open->word);\n/'
+mutant open-extent-discarded-with-writes-in-flight dm-fusion-open.c \
+	's/\} else if \(open->writers\) \{\n\t\tstart_excl\(fs, open, bio\);\n//'
+mutant error-of-a-write-sets-its-bits dm-fusion-open.c \
+	's/if \(ok && !open->closed/if (!open->closed/' --faults
+
+# -- failure ------------------------------------------------------------------------------------------------
+
+mutant flush-after-failure-acknowledged dm-fusion-io.c \
+	's/lost = fs->mode != FUSION_RW && !fs->read_only;/lost = false;/' --faults
+mutant journal-error-ignored dm-fusion-journal.c \
+	's/(trace_fusion_commit\(.*, r\);\n)\tif \(r\) \{/\1\tif (0) {/' --faults
+mutant slow-flush-error-ignored dm-fusion-journal.c \
+	's/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 r = 0;/' --faults
+mutant failed-commit-applied dm-fusion-journal.c \
+	's/\tif \(r\) \{\n\t\trevert\(fs, txn, &closing\);/\tif (r) {\n\t\tapply(fs, txn, \&closing);/' --faults
+mutant failed-commit-frees-slots dm-fusion-journal.c \
+	's/if \(!r && txn->nr\)/if (txn->nr)/' --faults
+
+echo "1..$total"
+[[ $missed -eq 0 ]]
