@@ -378,6 +378,7 @@ void sim_disk_submit(struct bio *bio)
 	trace("got", bio);
 	bio->entry = NULL;
 	bio->snap = d->completed;
+	bio->delay = sim_delay();
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);
 	if (op_is_write(bio_op(bio)) && bio->flushed && bio_sectors(bio))
 		begin_write(bio);

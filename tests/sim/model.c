@@ -31,6 +31,7 @@ struct model {
 	struct change_info *changes;	/* number 0 is the content in base */
 	u32 nr;
 	u32 max;
+	unsigned int reads;		/* under way: they may still find what is gone now */
 	u32 first_volatile;		/* all before are durable, or failed */
 	struct history *history;
 	u64 *base;
@@ -81,6 +82,7 @@ void model_rebase(struct model *m, const u64 *content)
 {
 	u32 i;
 
+	m->reads = 0;
 	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
 	for (i = 0; i < m->nr; i++)
 		m->changes[i].ended = true;
@@ -156,6 +158,8 @@ static void forget(struct model *m, const struct change_info *c)
 {
 	u32 i, s, n;
 
+	if (m->reads)
+		return;
 	for (s = c->sector; s < c->sector + c->nr; s++) {
 		struct history *h = &m->history[s];
 
@@ -238,6 +242,17 @@ static const char *check(struct model *m, u32 sector, u64 found, u64 time)
 	if ((found & 0xffffff) != sector)
 		return "another sector's data";
 	return "data that was overwritten";
+}
+
+u64 model_read_begin(struct model *m)
+{
+	m->reads++;
+	return ++m->now;
+}
+
+void model_read_end(struct model *m)
+{
+	m->reads--;
 }
 
 const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found)

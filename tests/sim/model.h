@@ -36,7 +36,11 @@ void model_complete(struct model *m, u32 number, bool ok, bool durable);
 u64 model_time(struct model *m);
 void model_flushed(struct model *m, u64 time);
 
-/* May a read that was issued at @time find this now? Return: NULL, or what is wrong. */
+/* A read begins, and ends. Return: the time. */
+u64 model_read_begin(struct model *m);
+void model_read_end(struct model *m);
+
+/* May a read that began at @time find this now? Return: NULL, or what is wrong. */
 const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
 
 /* May this be found after a cut? */

@@ -4,12 +4,12 @@
 
 #include "ops.h"
 
-#define FAST_SECTORS	8192U
-#define SLOW_SECTORS	8192U
+#define SECTORS		(96U << 11)	/* of either disk */
 
 /*
- * Small: few slots, so that each is used again soon; and the smallest of journals, which
- * wraps every some dozen commits.
+ * Small: few slots, so that each is used again soon. Now and then more, so many that a
+ * transaction has more than one block. And the smallest of journals, which wraps every
+ * some dozen commits.
  */
 static void make_geometry(struct fusion_sb *sb, u64 *rng)
 {
@@ -22,15 +22,21 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 		sb->dev_uuid[i] = rnd(rng);
 		sb->peer_uuid[i] = rnd(rng);
 	}
-	if (fusion_sb_plan(sb, FAST_SECTORS, SLOW_SECTORS, EXTENT_SECTORS, &why))
+	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &why))
 		sim_fail("no plan: %s", why);
-	sb->nr_fast_slots = 4 + rnd_below(rng, 9);
-	sb->nr_slow_slots = 4 + rnd_below(rng, 13);
+	if (rnd_below(rng, 32)) {
+		sb->nr_fast_slots = 4 + rnd_below(rng, 9);
+		sb->nr_slow_slots = 4 + rnd_below(rng, 13);
+	} else {
+		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
+		sb->nr_slow_slots = 300 - sb->nr_fast_slots;
+	}
+	sb->journal_blocks = FUSION_MIN_JOURNAL_BLOCKS;
 	sb->spare_fast = 1 + rnd_below(rng, 2);
 	sb->spare_slow = 1 + rnd_below(rng, 2);
 	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	/* extents from slow_first_slot on have a home there */
-	sb->nr_lexts -= rnd_below(rng, sb->nr_lexts / 3);
+	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
 }
 
 void make_setup(struct setup *s, u64 seed, bool faults)
@@ -64,7 +70,7 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 {
 	static const u32 usual[OP_NR] = {
 		[OP_WRITE] = 60, [OP_READ] = 6, [OP_FLUSH] = 10, [OP_DISCARD] = 8,
-		[OP_ZEROES] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6, [OP_CHECKPOINT] = 2,
+		[OP_ZEROES] = 3, [OP_SPRAY] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6, [OP_CHECKPOINT] = 2,
 		[OP_SLEEP] = 6, [OP_WAIT] = 5, [OP_SUSPEND] = 1, [OP_REOPEN] = 1,
 		[OP_READONLY] = 1, [OP_RELOAD] = 1, [OP_CRASH] = 2,
 	};
@@ -105,7 +111,9 @@ static void draw_range(struct op *op, const struct character *c, const struct se
 
 	op->sector = lext * EXTENT_SECTORS;
 	if (rnd_below(rng, 256) < c->whole) {
-		op->nr = EXTENT_SECTORS * (1 + (rnd_below(rng, 8) ? 0 : rnd_below(rng, 4)));
+		op->nr = EXTENT_SECTORS;
+		if (!rnd_below(rng, 8))
+			op->nr *= 1 + rnd_below(rng, s->sb.nr_lexts);
 		if (!rnd_below(rng, 8))
 			op->sector += rnd_below(rng, EXTENT_SECTORS);
 	} else {
@@ -133,6 +141,12 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 		if (op->kind == OP_WRITE && !rnd_below(rng, 32))
 			op->flags |= OP_PREFLUSH;
 		draw_range(op, c, s, rng);
+		break;
+	case OP_SPRAY:
+		op->sector = draw_extent(c, s, rng) * EXTENT_SECTORS + 8 * rnd_below(rng, 16);
+		op->nr = s->sb.nr_lexts - op->sector / EXTENT_SECTORS;
+		if (!rnd_below(rng, 2))
+			op->nr = 1 + rnd_below(rng, op->nr);
 		break;
 	case OP_READ:
 	case OP_DISCARD:
@@ -175,7 +189,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 void print_op(const struct op *op, char *text, size_t size)
 {
 	static const char * const names[] = {
-		"write", "read", "flush", "discard", "zeroes", "promote", "demote", "checkpoint",
+		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote", "checkpoint",
 		"sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash", "fault",
 	};
 

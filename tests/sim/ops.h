@@ -13,6 +13,7 @@ enum op_kind {
 	OP_FLUSH,
 	OP_DISCARD,
 	OP_ZEROES,
+	OP_SPRAY,		/* write a block of each of nr extents from that of sector on */
 	OP_PROMOTE,		/* extents [sector, sector + nr) */
 	OP_DEMOTE,
 	OP_CHECKPOINT,

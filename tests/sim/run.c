@@ -236,11 +236,25 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	sim_free(stamps);
 }
 
+/* The same to many extents, one after the other. */
+static void do_spray(struct doing *d)
+{
+	struct op one = *d->op;
+	struct doing each = { d->st, &one, d->number };
+	u32 i;
+
+	one.nr = FUSION_BLOCK_SECTORS;
+	for (i = 0; i < d->op->nr; i++) {
+		do_change(&each, REQ_OP_WRITE, CHANGE_WRITE);
+		one.sector += EXTENT_SECTORS;
+	}
+}
+
 static void do_read(struct doing *d)
 {
 	const struct op *op = d->op;
 	u64 *found = sim_alloc(op->nr * sizeof(*found), false);
-	u64 time = model_time(d->st->model);
+	u64 time = model_read_begin(d->st->model);
 	const char *wrong;
 	u32 i;
 
@@ -255,6 +269,7 @@ static void do_read(struct doing *d)
 				 (op->sector + i) / EXTENT_SECTORS, wrong);
 		}
 	}
+	model_read_end(d->st->model);
 	sim_free(found);
 }
 
@@ -292,6 +307,9 @@ static void do_one(void *arg)
 		break;
 	case OP_ZEROES:
 		do_change(d, REQ_OP_WRITE_ZEROES, CHANGE_ZERO);
+		break;
+	case OP_SPRAY:
+		do_spray(d);
 		break;
 	case OP_READ:
 		do_read(d);

@@ -36,6 +36,7 @@ struct sim_task {
 	bool irqs_off;
 	bool done;
 	unsigned int rcu_depth;
+	unsigned int delay;	/* times it is passed over */
 	u64 section;
 };
 
@@ -214,9 +215,19 @@ void sim_yield(void)
 	}
 }
 
+/* How often somebody is passed over: mostly never, now and then for long. */
+unsigned int sim_delay(void)
+{
+	u32 die = rnd(&world->rng);
+
+	return die & 31 ? 0 : (die >> 5) % (1U << (die >> 16) % 12);
+}
+
 void sim_preempt(void)
 {
 	sim_preempt_left = 1 + rnd_below(&world->rng, 2 * world->preempt);
+	if (world->current)
+		world->current->delay = sim_delay();
 	sim_yield();
 }
 
@@ -267,6 +278,10 @@ static void step_io(void)
 {
 	struct bio *bio = world->flight[rnd_below(&world->rng, world->nr_flight)];
 
+	if (bio->delay && world->nr_flight + world->nr_run > 1) {
+		bio->delay--;
+		return;
+	}
 	world->now_ns += 1000 * (1 + rnd_below(&world->rng, 200));
 	sim_disk_step(bio);
 }
@@ -276,6 +291,10 @@ static void step_task(void)
 	unsigned int i = rnd_below(&world->rng, world->nr_run);
 	struct sim_task *t = world->run[i];
 
+	if (t->delay && world->nr_flight + world->nr_run > 1) {
+		t->delay--;
+		return;
+	}
 	world->run[i] = world->run[--world->nr_run];
 	run_task(t);
 	if (t->done)

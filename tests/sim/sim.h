@@ -91,6 +91,9 @@ void sim_spawn(const char *name, void (*fn)(void *), void *arg);
 /* Run the tasks until @fn, which is one of them, has returned. */
 void sim_run(void (*fn)(void *), void *arg);
 
+/* How often a task or bio is to be passed over. */
+unsigned int sim_delay(void);
+
 /* Let the others run. */
 void sim_yield(void);
 

@@ -66,6 +66,7 @@ struct bvec_iter {
  * @remaining: completions to come, with those of chained ones
  * @parent: the bio this one was chained to
  * @flushed: REQ_PREFLUSH is done
+ * @delay: times it is passed over
  * @snap: writes of the disk that had completed when the flush began
  * @entry: the write in the disk's cache
  */
@@ -85,6 +86,7 @@ struct bio {
 	bool on_stack;
 
 	bool flushed;
+	unsigned int delay;
 	u32 snap;
 	struct sim_entry *entry;
 	struct page *pages[SIM_BIO_PAGES];
