@@ -55,6 +55,7 @@ struct sim_world {
 	u64 rng;
 	u64 now_ns;
 	struct list_head memory;
+	unsigned int allocations;
 	struct list_head tasks;
 	struct list_head timers;
 	struct list_head graces;
