@@ -527,7 +527,11 @@ bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *
 {
 	if (open->excl) {
 		bio_list_add(&open->parked, bio);
-	} else if (open->closing) {
+	} else if (open->closing || (fs->committing && open->dirty)) {
+		/*
+		 * Its bitmap may be wanted by the commit under way, the second one of a
+		 * checkpoint, whose map says OPEN. Its UNMAP would be in the next one.
+		 */
 		fusion_park(fs, bio, false);
 	} else if (open->writers) {
 		start_excl(fs, open, bio);
