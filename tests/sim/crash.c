@@ -23,7 +23,7 @@ static struct {
 	bool faults;
 	bool trace;
 	bool shrink;
-} opt = { 1, 20000, 100, false, false, true };
+} opt = { 1, 20000, 400, false, false, true };
 
 static u64 current_seed;
 
@@ -54,7 +54,17 @@ static const char *attempt(struct run *run, const struct op *ops, u32 nr, u64 sc
 
 /* -- a shorter sequence -------------------------------------------------------------------- */
 
-#define SCHEDULES	12U
+#define SCHEDULES	8U
+/* Seconds after which it is as short as it gets. */
+#define SHRINK_LIMIT	90.0
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
 
 static bool still_fails(struct run *run, const struct op *ops, u32 nr, u64 *schedule)
 {
@@ -73,10 +83,11 @@ static bool still_fails(struct run *run, const struct op *ops, u32 nr, u64 *sche
 static u32 shrink(struct run *run, struct op *ops, u32 nr, u64 *schedule)
 {
 	struct op *shorter = malloc(nr * sizeof(*ops));
+	double limit = now() + SHRINK_LIMIT;
 	u32 size, at;
 
 	for (size = nr / 2; size; size /= 2) {
-		for (at = 0; at < nr; ) {
+		for (at = 0; at < nr && now() < limit; ) {
 			u32 cut = min(size, nr - at);
 
 			memcpy(shorter, ops, at * sizeof(*ops));
@@ -102,6 +113,7 @@ static void show(struct run *run, struct op *ops, u32 nr, const char *why)
 	printf("# FAILED: %s\n", why);
 	say_seed("failed");
 	if (opt.shrink) {
+		run->max_points = run->points + run->points / 2;
 		nr = shrink(run, ops, nr, &schedule);
 		printf("# set: fast %u+%u slow %u+%u of %u, %s\n", run->setup.sb.nr_fast_slots,
 		       run->setup.sb.spare_fast, run->setup.sb.nr_slow_slots,
@@ -174,14 +186,6 @@ static void parse_options(int argc, char **argv)
 		fprintf(stderr, "crash: see the head of crash.c for its options\n");
 		exit(2);
 	}
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 int main(int argc, char **argv)

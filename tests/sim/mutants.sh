@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 TREE=$(cd ../.. && pwd)
 OUT=$TREE/build/sim-mutants
 POINTS=${POINTS:-300000}
-CRASH=(--no-shrink --ops 100)
+CRASH=(--no-shrink)
 
 total=0 missed=0
 wanted=("$@")
@@ -134,7 +134,7 @@ mutant cancelled-copy-frees-the-old-slot dm-fusion-migrate.c \
 mutant copy-without-a-drain dm-fusion-migrate.c \
 	's/\t\tfusion_drain\(fs\);\n//'
 mutant cancelled-copy-applied dm-fusion-migrate.c \
-	's/READ_ONCE\(\*word\) == locked \|\| cmpxchg\(word, copying, locked\) == copying/(WRITE_ONCE(*word, locked), 1)/'
+	's/READ_ONCE\(\*word\) == locked \|\| cmpxchg\(word, copying, locked\) == copying/xchg(word, locked) != FUSION_WORD_UNMAPPED/'
 mutant write-does-not-cancel dm-fusion-io.c \
 	's/seen = cmpxchg\(slot, word, fusion_word_set_state\(word, FUSION_STABLE\)\);/seen = word;/'
 mutant write-to-locked-not-parked dm-fusion-io.c \
@@ -213,6 +213,8 @@ mutant partial-write-sets-the-whole-bit dm-fusion-open.c \
 	's/u32 first = DIV_ROUND_UP\(io->first, FUSION_BLOCK_SECTORS\);/u32 first = io->first \/ FUSION_BLOCK_SECTORS;/'
 mutant discard-clears-the-blocks-at-its-edges dm-fusion-open.c \
 	's/for \(i = DIV_ROUND_UP\(first, FUSION_BLOCK_SECTORS\); i < end; i\+\+\)/for (i = first \/ FUSION_BLOCK_SECTORS; i < end; i++)/'
+mutant discard-of-open-extent-during-its-commit dm-fusion-open.c \
+	's/ \|\| \(fs->committing && open->dirty\)//'
 mutant discarded-open-extent-not-logged dm-fusion-open.c \
 	's/\t\tfusion_log_unmap\(fs, open->lext, open->word\);\n/\t\tfs->nr_mapped--;\n\t\tfusion_slot_put(fs, open->word);\n/'
 mutant open-extent-discarded-with-writes-in-flight dm-fusion-open.c \

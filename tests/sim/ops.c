@@ -24,12 +24,12 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 	}
 	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &why))
 		sim_fail("no plan: %s", why);
-	if (rnd_below(rng, 32)) {
+	if (rnd_below(rng, 16)) {
 		sb->nr_fast_slots = 4 + rnd_below(rng, 9);
 		sb->nr_slow_slots = 4 + rnd_below(rng, 13);
 	} else {
 		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
-		sb->nr_slow_slots = 300 - sb->nr_fast_slots;
+		sb->nr_slow_slots = 300 + rnd_below(rng, 200) - sb->nr_fast_slots;
 	}
 	sb->journal_blocks = FUSION_MIN_JOURNAL_BLOCKS;
 	sb->spare_fast = 1 + rnd_below(rng, 2);
@@ -49,7 +49,8 @@ void make_setup(struct setup *s, u64 seed, bool faults)
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->depth = 1 << rnd_below(&rng, 5);
-	s->cut_one_in = 1;
+	s->large = s->sb.nr_lexts > 64;
+	s->cut_one_in = s->large ? 8 : 1;
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
 		 "10 commit_interval %s migration %s idle %u duty %u discard_passdown %s",
@@ -80,6 +81,8 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 		c->weight[k] = usual[k] * rnd_below(rng, 5);
 	c->weight[OP_WRITE] += 20;
 	c->weight[OP_FAULT] = s->faults ? 4 : 0;
+	if (s->large)
+		c->weight[OP_SPRAY] *= 5;
 	c->whole = rnd_below(rng, 256);
 	c->hot = rnd_below(rng, 256);
 	c->fua = rnd_below(rng, 3) * 30;
@@ -112,7 +115,7 @@ static void draw_range(struct op *op, const struct character *c, const struct se
 	op->sector = lext * EXTENT_SECTORS;
 	if (rnd_below(rng, 256) < c->whole) {
 		op->nr = EXTENT_SECTORS;
-		if (!rnd_below(rng, 8))
+		if (!rnd_below(rng, s->large ? 2 : 8))
 			op->nr *= 1 + rnd_below(rng, s->sb.nr_lexts);
 		if (!rnd_below(rng, 8))
 			op->sector += rnd_below(rng, EXTENT_SECTORS);
@@ -177,6 +180,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	u32 i;
 
 	nr = min(nr, MAX_OPS);
+	nr -= rnd_below(&rng, nr - nr / 8);
 	make_character(&c, s, &rng);
 	for (i = 0; i < nr; i++) {
 		if (!(i % 64))

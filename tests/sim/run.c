@@ -203,14 +203,14 @@ static void cut_run(struct sim_world *w, void *ctx)
 
 struct doing {
 	struct state *st;
-	const struct op *op;
+	struct op op;
 	u32 number;
 };
 
 static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 {
 	struct model *m = d->st->model;
-	const struct op *op = d->op;
+	const struct op *op = &d->op;
 	bool fua = op->flags & OP_FUA;
 	u64 *stamps = NULL, time;
 	u32 number, i;
@@ -236,23 +236,9 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	sim_free(stamps);
 }
 
-/* The same to many extents, one after the other. */
-static void do_spray(struct doing *d)
-{
-	struct op one = *d->op;
-	struct doing each = { d->st, &one, d->number };
-	u32 i;
-
-	one.nr = FUSION_BLOCK_SECTORS;
-	for (i = 0; i < d->op->nr; i++) {
-		do_change(&each, REQ_OP_WRITE, CHANGE_WRITE);
-		one.sector += EXTENT_SECTORS;
-	}
-}
-
 static void do_read(struct doing *d)
 {
-	const struct op *op = d->op;
+	const struct op *op = &d->op;
 	u64 *found = sim_alloc(op->nr * sizeof(*found), false);
 	u64 time = model_read_begin(d->st->model);
 	const char *wrong;
@@ -288,8 +274,8 @@ static void do_move(struct doing *d)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s %u-%u",
-		 d->op->kind == OP_PROMOTE ? "promote" : "demote", d->op->sector,
-		 d->op->sector + d->op->nr - 1);
+		 d->op.kind == OP_PROMOTE ? "promote" : "demote", d->op.sector,
+		 d->op.sector + d->op.nr - 1);
 	sim_dev_message(d->st->dev, text);
 }
 
@@ -298,7 +284,7 @@ static void do_one(void *arg)
 	struct doing *d = arg;
 	struct state *st = d->st;
 
-	switch (d->op->kind) {
+	switch (d->op.kind) {
 	case OP_WRITE:
 		do_change(d, REQ_OP_WRITE, CHANGE_WRITE);
 		break;
@@ -307,9 +293,6 @@ static void do_one(void *arg)
 		break;
 	case OP_ZEROES:
 		do_change(d, REQ_OP_WRITE_ZEROES, CHANGE_ZERO);
-		break;
-	case OP_SPRAY:
-		do_spray(d);
 		break;
 	case OP_READ:
 		do_read(d);
@@ -328,7 +311,7 @@ static void do_one(void *arg)
 	if (sim_tracing) {
 		char text[64];
 
-		print_op(d->op, text, sizeof(text));
+		print_op(&d->op, text, sizeof(text));
 		sim_log("op %u: end of %s", d->number, text);
 	}
 	st->busy--;
@@ -341,10 +324,22 @@ static void begin(struct state *st, const struct op *op)
 	struct doing *d = sim_alloc(sizeof(*d), false);
 
 	d->st = st;
-	d->op = op;
+	d->op = *op;
 	d->number = st->next;
 	st->busy++;
 	sim_spawn("op", do_one, d);
+}
+
+/* A block of each of many extents, at once. */
+static void spray(struct state *st, const struct op *op)
+{
+	struct op one = { OP_WRITE, op->flags, op->sector, FUSION_BLOCK_SECTORS };
+	u32 i;
+
+	for (i = 0; i < op->nr; i++) {
+		begin(st, &one);
+		one.sector += EXTENT_SECTORS;
+	}
 }
 
 static void wait_busy(struct state *st, unsigned int most)
@@ -463,6 +458,9 @@ static void carry_out(struct state *st, const struct op *op)
 		break;
 	case OP_FAULT:
 		sim_disk_set_faults(world->disk[op->sector], op->flags, op->nr);
+		break;
+	case OP_SPRAY:
+		spray(st, op);
 		break;
 	default:
 		wait_busy(st, st->run->setup.depth - 1);
