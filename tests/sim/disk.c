@@ -173,38 +173,47 @@ static void free_entry(struct sim_entry *e)
 	sim_free(e);
 }
 
-/* What was written to sectors [where, where + nr) since, in order, over the durable content. */
-static void read_content(struct sim_disk *d, bool meta, u32 where, u32 nr, u8 *raw, u64 *stamps)
+/* Sector @s, which lies in the range that starts at @where. */
+static void copy_out(struct bio *bio, bool meta, u32 where, u32 s, const u8 *raw, u64 stamp)
+{
+	u32 i = s - where;
+
+	if (meta)
+		memcpy(bio->pages[i / FUSION_BLOCK_SECTORS]->data +
+		       i % FUSION_BLOCK_SECTORS * 512, raw, 512);
+	else
+		bio->stamps[i] = stamp;
+}
+
+/* The durable content, and over it what was written since, in order. */
+static void read_content(struct sim_disk *d, struct bio *bio, bool meta, u32 where, u32 nr)
 {
 	const struct sim_entry *e;
-	u32 i;
+	unsigned int i;
+	u32 s;
 
-	for (i = 0; i < nr; i++) {
-		u32 s = where + i;
+	if (!meta)
+		memcpy(bio->stamps, d->stamp + where, nr * sizeof(*d->stamp));
+	for (i = 0; i < bio->nr_pages; i++) {
+		const u8 *block = d->block[where / FUSION_BLOCK_SECTORS + i];
 
-		if (!meta) {
-			stamps[i] = d->stamp[s];
-		} else if (d->block[s / FUSION_BLOCK_SECTORS]) {
-			memcpy(raw + i * 512, d->block[s / FUSION_BLOCK_SECTORS] +
-			       s % FUSION_BLOCK_SECTORS * 512, 512);
-		} else {
-			memset(raw + i * 512, 0, 512);
-		}
+		if (block)
+			memcpy(bio->pages[i]->data, block, PAGE_SIZE);
+		else
+			memset(bio->pages[i]->data, 0, PAGE_SIZE);
 	}
 	list_for_each_entry(e, &d->cache, list) {
-		u32 from = max(e->sector, where), to = min(e->sector + e->nr, where + nr);
+		u32 to = min(e->sector + e->nr, where + nr);
 
 		if (e->seq == NEVER)
 			break;
 		if (e->meta != meta)
 			continue;
-		for (i = from; i < to; i++) {
-			if (e->seq < *sector_seq(d, e, i - e->sector))
-				continue;
-			if (meta)
-				memcpy(raw + (i - where) * 512, e->raw + (i - e->sector) * 512, 512);
-			else
-				stamps[i - where] = e->stamps ? e->stamps[i - e->sector] : 0;
+		for (s = max(e->sector, where); s < to; s++) {
+			i = s - e->sector;
+			if (e->seq >= *sector_seq(d, e, i))
+				copy_out(bio, meta, where, s, meta ? e->raw + i * 512 : NULL,
+					 e->stamps ? e->stamps[i] : 0);
 		}
 	}
 }
@@ -446,21 +455,17 @@ static void end_discard(struct bio *bio)
 static void end_read(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
-	u8 raw[SIM_BIO_PAGES * PAGE_SIZE];
 	u32 where, nr = bio_sectors(bio);
 	bool meta = locate(d, bio->bi_iter.bi_sector, nr, &where);
-	unsigned int i;
 
-	if (meta != !!bio->nr_pages)
+	if (meta != !!bio->nr_pages || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
 	if (fault(d, SIM_FAULT_READ)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}
-	read_content(d, meta, where, nr, raw, bio->stamps);
-	for (i = 0; meta && i < bio->nr_pages; i++)
-		memcpy(bio->pages[i]->data, raw + i * PAGE_SIZE, PAGE_SIZE);
+	read_content(d, bio, meta, where, nr);
 }
 
 void sim_disk_step(struct bio *bio)
