@@ -219,6 +219,15 @@ int sim_dev_message(struct sim_dev *dev, const char *text)
 	return r;
 }
 
+void sim_dev_status(struct sim_dev *dev)
+{
+	char text[512];
+
+	target->status(&dev->ti, STATUSTYPE_INFO, 0, text, sizeof(text));
+	sim_log("status: %s", text);
+	target->status(&dev->ti, STATUSTYPE_TABLE, 0, text, sizeof(text));
+}
+
 /* -- bios ----------------------------------------------------------------------------------- */
 
 static struct clone *bio_clone(struct bio *bio)

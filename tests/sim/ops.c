@@ -42,6 +42,7 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 void make_setup(struct setup *s, u64 seed, bool faults)
 {
 	u64 rng = seed ^ 0x5e7;
+	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "50", "1000" };
 
 	memset(s, 0, sizeof(*s));
@@ -50,7 +51,7 @@ void make_setup(struct setup *s, u64 seed, bool faults)
 	s->discards[1] = rnd_below(&rng, 2);
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->large = s->sb.nr_lexts > 64;
-	s->cut_one_in = s->large ? 8 : 1;
+	s->cut_one_in = s->large ? 8 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
 		 "10 commit_interval %s migration %s idle %u duty %u discard_passdown %s",
@@ -141,6 +142,8 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 	case OP_ZEROES:
 		if (rnd_below(rng, 256) < c->fua)
 			op->flags |= OP_FUA;
+		if (!rnd_below(rng, 32))
+			op->flags |= OP_NOWAIT;
 		if (op->kind == OP_WRITE && !rnd_below(rng, 32))
 			op->flags |= OP_PREFLUSH;
 		draw_range(op, c, s, rng);
@@ -159,6 +162,9 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 	case OP_DEMOTE:
 		op->sector = draw_extent(c, s, rng);
 		op->nr = 1 + rnd_below(rng, min(s->sb.nr_lexts - op->sector, 6U));
+		break;
+	case OP_CRASH:
+		op->nr = rnd_below(rng, 4) ? 0 : rnd_below(rng, 1 << rnd_below(rng, 7));
 		break;
 	case OP_SLEEP:
 		op->nr = 1 << rnd_below(rng, 14);
@@ -197,8 +203,9 @@ void print_op(const struct op *op, char *text, size_t size)
 		"sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash", "fault",
 	};
 
-	snprintf(text, size, "%s%s%s %u+%u%s", names[op->kind],
+	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],
 		 op->kind != OP_FAULT && op->flags & OP_PREFLUSH ? " PREFLUSH" : "",
+		 op->kind != OP_FAULT && op->flags & OP_NOWAIT ? " NOWAIT" : "",
 		 op->kind != OP_FAULT && op->flags & OP_FUA ? " FUA" : "", op->sector, op->nr,
 		 op->kind != OP_FAULT ? "" : op->flags & SIM_FAULT_FLUSH ? " flush" : " io");
 }

@@ -18,18 +18,19 @@ enum op_kind {
 	OP_DEMOTE,
 	OP_CHECKPOINT,
 	OP_SLEEP,		/* nr ms */
-	OP_WAIT,		/* for all that was begun */
+	OP_WAIT,		/* for all that was begun; look at the status */
 	OP_SUSPEND,		/* and resume, I/O going on */
 	OP_REOPEN,		/* close and open */
 	OP_READONLY,		/* close, open read-only, close, open */
 	OP_RELOAD,		/* another table takes over */
-	OP_CRASH,		/* power fails, open again */
+	OP_CRASH,		/* power fails; again in nr recoveries; open */
 	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
 	OP_NR,
 };
 
 #define OP_FUA		1U
 #define OP_PREFLUSH	2U
+#define OP_NOWAIT	4U
 
 struct op {
 	u8 kind;

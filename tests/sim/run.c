@@ -220,6 +220,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 		opf |= REQ_FUA;
 	if (op->flags & OP_PREFLUSH)
 		opf |= REQ_PREFLUSH;
+	if (op->flags & OP_NOWAIT)
+		opf |= REQ_NOWAIT;
 	time = model_time(m);
 	number = model_issue(m, kind, op->sector, op->nr);
 	if (kind == CHANGE_WRITE) {
@@ -435,6 +437,7 @@ static void carry_out(struct state *st, const struct op *op)
 		break;
 	case OP_WAIT:
 		wait_busy(st, 0);
+		sim_dev_status(st->dev);
 		break;
 	case OP_SUSPEND:
 		sim_dev_suspend(st->dev);
@@ -496,7 +499,7 @@ static void drive(void *arg)
 }
 
 /* The world ends, and another one begins with what is found on the disks. */
-static void crash(struct state *st)
+static void next_world(void)
 {
 	struct sim_world *old = world, *w = sim_world_new(rnd(&old->rng));
 	unsigned int i;
@@ -505,8 +508,38 @@ static void crash(struct state *st)
 		w->disk[i] = sim_disk_after_cut(old->disk[i], rnd_below(&w->rng, SIM_NR_LOSSES),
 						&w->rng, true);
 	sim_world_drop_parent();
+}
+
+static void stop_later(struct sim_world *w, void *ctx)
+{
+	unsigned int *left = ctx;
+
+	w->stop = !(*left)--;
+}
+
+static void open_only(void *arg)
+{
+	struct state *st = arg;
+
+	open_set(st, &st->dev, false);
+}
+
+/* Power fails; and again in each of some recoveries, somewhere. */
+static void crash(struct state *st)
+{
+	unsigned int left;
+	u32 i;
+
 	st->ready = false;
 	st->busy = 0;
+	next_world();
+	for (i = 0; i < st->run->ops[st->next - 1].nr; i++) {
+		left = rnd_below(&world->rng, 24);
+		world->cut = stop_later;
+		world->cut_ctx = &left;
+		sim_run(open_only, st);
+		next_world();
+	}
 }
 
 static void run_world(void *arg)

@@ -220,7 +220,7 @@ unsigned int sim_delay(void)
 {
 	u32 die = rnd(&world->rng);
 
-	return die & 31 ? 0 : (die >> 5) % (1U << (die >> 16) % 12);
+	return die & world->delay_mask ? 0 : (die >> 8) % (1U << (die >> 20) % 12);
 }
 
 void sim_preempt(void)
@@ -348,7 +348,7 @@ void sim_run(void (*fn)(void *), void *arg)
 	struct sim_world *w = world;
 
 	sim_spawn("main", run_main, &m);
-	while (!m.done) {
+	while (!m.done && !w->stop) {
 		step();
 		if (w->cut_due) {
 			w->cut_due = false;
@@ -372,6 +372,7 @@ struct sim_world *sim_world_new(u64 seed)
 	INIT_LIST_HEAD(&w->graces);
 	w->preempt = 8 << rnd_below(&w->rng, 6);
 	w->io_share = 16U << rnd_below(&w->rng, 4);
+	w->delay_mask = (2U << 2 * rnd_below(&w->rng, 4)) - 1;
 	w->now_ns = 1000000000ULL;
 	if (world)
 		world->preempt_left = sim_preempt_left;
@@ -471,6 +472,7 @@ bool percpu_ref_tryget_live_rcu(struct percpu_ref *ref)
 
 	if (t && !t->rcu_depth)
 		sim_fail("percpu_ref_tryget_live_rcu() outside of RCU");
+	sim_point();
 	if (ref->dead)
 		return false;
 	/* Between the look at the mode and the increment; only RCU protects this. */

@@ -70,9 +70,11 @@ struct sim_world {
 	unsigned int max_flight;
 	unsigned int preempt;		/* mean number of atomic accesses between switches */
 	unsigned int io_share;		/* of 256: how eager the disks are */
+	u32 delay_mask;			/* how rarely somebody is passed over: 2^n - 1 */
 	int preempt_left;		/* while a nested world runs */
 
 	struct sim_disk *disk[SIM_NR_DISKS];
+	bool stop;			/* sim_run() returns at once */
 	bool cut_due;
 	sim_cut_fn cut;
 	void *cut_ctx;
@@ -89,7 +91,7 @@ void sim_world_drop_parent(void);
 
 void sim_spawn(const char *name, void (*fn)(void *), void *arg);
 
-/* Run the tasks until @fn, which is one of them, has returned. */
+/* Run the tasks until @fn, which is one of them, has returned, or the world is to stop. */
 void sim_run(void (*fn)(void *), void *arg);
 
 /* How often a task or bio is to be passed over. */
@@ -159,6 +161,9 @@ void sim_dev_suspend(struct sim_dev *dev);
 void sim_dev_destroy(struct sim_dev *dev);
 void *sim_dev_private(struct sim_dev *dev);
 int sim_dev_message(struct sim_dev *dev, const char *text);
+
+/* Ask for the status line and the table line. */
+void sim_dev_status(struct sim_dev *dev);
 
 /* Return: 0 or a negative errno. Context: a task, waits for it. */
 int sim_dev_io(struct sim_dev *dev, blk_opf_t opf, u64 sector, u32 nr, u64 *stamps);
