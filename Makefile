@@ -25,8 +25,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests check quick fuzz demo lint sparse checkpatch shellcheck \
-	clang analyzer cppcheck \
+.PHONY: all modules userspace tests check quick torture torture-mutants fuzz demo lint \
+	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -37,6 +37,8 @@ help:
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
+	@echo 'make torture                ten million simulated power cuts, half an hour'
+	@echo 'make torture-mutants        does the simulator notice what is left out of the module?'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
@@ -122,6 +124,12 @@ quick:
 fuzz:
 	$(Q)scripts/setup fuzz
 	$(Q)$(MAKE) --no-print-directory -C tests/fuzz fuzz
+
+torture:
+	$(Q)$(MAKE) -s -C tests/sim torture
+
+torture-mutants:
+	$(Q)$(MAKE) -s -C tests/sim mutants T='$(T)'
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo
@@ -215,5 +223,5 @@ uninstall:
 
 clean:
 	$(Q)rm -rf build
-	$(Q)for d in userspace tests/unit tests/spindle tests/fuzz tests/selftests; do \
+	$(Q)for d in userspace tests/unit tests/sim tests/spindle tests/fuzz tests/selftests; do \
 		[ ! -e $$d/Makefile ] || $(MAKE) -s -C $$d clean; done

@@ -11,46 +11,74 @@ cd "$(dirname "$0")"
 
 TREE=$(cd ../.. && pwd)
 OUT=$TREE/build/sim-mutants
-POINTS=${POINTS:-300000}
-CRASH=(--no-shrink)
+POINTS=${POINTS:-1000000}
+JOBS=${JOBS:-$(nproc)}
+LIMIT=1800	# seconds
 
-total=0 missed=0
 wanted=("$@")
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+total=0
 
 # mutant NAME FILE SED [OPTION...]: SED sees the file as one line; it must change it.
 mutant() {
-	local name=$1 file=$2 script=$3 dir=$OUT/$1 start=$SECONDS
-	shift 3
-	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $name "* ]] || return 0
+	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $1 "* ]] || return 0
+	while [[ $(jobs -rp | wc -l) -ge $JOBS ]]; do
+		wait -n || :
+	done
 	total=$((total + 1))
+	try $total "$@" &
+}
+
+# try NUMBER NAME FILE SED [OPTION...]
+try() {
+	local nr=$1 name=$2 file=$3 script=$4 dir=$OUT/$2 start=$SECONDS why
+	shift 4
+	if why=$(noticed "$@"); then
+		echo "ok $nr - $name ($((SECONDS - start)) s: $why)"
+	else
+		echo "not ok $nr - $name: $why"
+		touch "$results/$nr"
+	fi
+}
+
+# Says why it failed, or why it does not count.
+noticed() {
+	local rc=0
 	mkdir -p "$dir"
 	cp "$TREE/dm-fusion/$file" "$dir/original.c"
 	sed -zE "$script" "$dir/original.c" >"$dir/$file"
 	if cmp -s "$dir/original.c" "$dir/$file"; then
-		missed=$((missed + 1))
-		echo "not ok $total - $name: there is nothing to change in $file"
-		return
+		echo "there is nothing to change in $file"
+		return 1
 	fi
 	if ! make -s MUTANT="$name" >"$dir/log" 2>&1; then
-		missed=$((missed + 1))
-		echo "not ok $total - $name: does not compile, see $dir/log"
-		return
+		echo "does not compile, see $dir/log"
+		return 1
 	fi
-	local rc=0
-	timeout 900 "$dir/crash" "${CRASH[@]}" --points "$POINTS" "$@" >"$dir/log" 2>&1 || rc=$?
+	timeout "$LIMIT" "$dir/crash" --no-shrink --points "$POINTS" "$@" >"$dir/log" 2>&1 || rc=$?
 	if [[ $rc -eq 0 ]]; then
-		missed=$((missed + 1))
-		echo "not ok $total - $name: not noticed in $POINTS points"
-	elif ! grep -q "^# FAILED: " "$dir/log"; then
-		missed=$((missed + 1))
-		echo "not ok $total - $name: the simulator ended with $rc, see $dir/log"
-	else
-		echo "ok $total - $name ($((SECONDS - start)) s:" \
-			"$(sed -n 's/^# at //p' "$dir/log"), $(sed -n 's/^# FAILED: //p' "$dir/log"))"
+		echo "not noticed in $POINTS points"
+		return 1
 	fi
+	if ! grep -q '^# FAILED: ' "$dir/log"; then
+		echo "the simulator ended with $rc, see $dir/log"
+		return 1
+	fi
+	sed -n 's/^# at //p' "$dir/log" | tr '\n' ' '
+	sed -n 's/^# FAILED: //p' "$dir/log"
 }
 
 echo "KTAP version 1"
+
+# What is not in the list, as nobody could notice:
+#
+# - replay_seq noted before the first commit of a checkpoint: replays one commit more,
+#   which does no harm, as records carry absolute state.
+# - a bitmap loaded into the structure of an OPEN extent that lay elsewhere: there is
+#   always an UNMAP in between, which closes the structure. The check is for damage.
+# - a write of a part of a block setting the block's bit: the bit is set already, since
+#   the block was zeroed before.
 
 # -- flushes --------------------------------------------------------------------------
 
@@ -82,6 +110,8 @@ mutant fua-of-second-part-dropped dm-fusion-journal.c \
 	's/FUSION_FAST, opf, fs->sb.journal_start/FUSION_FAST, opf \& ~REQ_FUA, fs->sb.journal_start/'
 mutant superblock-preflush-dropped dm-fusion-super.c \
 	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_FUA/'
+mutant slow-superblock-preflush-dropped dm-fusion-super.c \
+	's/(REQ_META )\| REQ_PREFLUSH( \| REQ_FUA,\n\t\t\t     blocknr, 0, 1\);)/\1| (dev == FUSION_FAST ? REQ_PREFLUSH : 0)\2/'
 mutant superblock-fua-dropped dm-fusion-super.c \
 	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_PREFLUSH/'
 mutant flush-direct-while-slow-dirty dm-fusion-io.c \
@@ -161,8 +191,6 @@ mutant map-written-to-the-active-set dm-fusion-super.c \
 	's/sb->active_set = !fs->sb.active_set;/sb->active_set = fs->sb.active_set;/'
 mutant replay-seq-noted-too-late dm-fusion-super.c \
 	's/(\tsb->replay_seq = fs->next_seq;\n\tsb->replay_txn = fs->next_txn;\n\tsb->replay_csum = fs->prev_csum;\n)(.*\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\tgoto out;\n)/\2\1/'
-mutant replay-seq-noted-before-the-first-commit dm-fusion-super.c \
-	's/(\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\treturn r;\n\n)(\t\*sb = fs->sb;\n.*\tsb->replay_csum = fs->prev_csum;\n)/\2\1/'
 mutant second-commit-left-out dm-fusion-super.c \
 	's/\tr = fusion_commit\(fs\);\n\tif \(r\)\n\t\tgoto out;\n//'
 mutant bitmaps-not-logged-again dm-fusion-super.c \
@@ -178,6 +206,8 @@ mutant states-of-copies-on-disk dm-fusion-codec.c \
 
 # -- recovery ----------------------------------------------------------------------------------------
 
+mutant chain-of-attempts-not-checked dm-fusion-replay.c \
+	's/j.epoch != epoch \|\| j.prev_csum != csum/0/; s/if \(j.prev_csum != csum\)/if (0)/'
 mutant chain-not-checked dm-fusion-replay.c \
 	's/j.epoch != epoch \|\| j.prev_csum != csum/j.epoch != epoch/; s/if \(j.prev_csum != csum\)/if (0)/'
 mutant epoch-not-checked dm-fusion-replay.c \
@@ -196,8 +226,6 @@ mutant recovery-without-checkpoint dm-fusion-super.c \
 	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
 mutant replay-starts-at-the-end dm-fusion-super.c \
 	's/r = load_journal\(fs\);/r = load_journal(fs), fs->next_seq = fs->sb.replay_seq;/'
-mutant open-bitmap-kept-from-before dm-fusion-super.c \
-	's/\|\| open->word != rec->new/|| 0/'
 mutant older-superblock-taken dm-fusion-super.c \
 	's/one->generation > sb->generation/one->generation < sb->generation/'
 mutant read-only-writes dm-fusion-super.c \
@@ -209,8 +237,6 @@ mutant partial-block-not-zeroed dm-fusion-open.c \
 	's/discard \|\| partial_block\(fs, open, bio\) >= 0/discard/'
 mutant holes-read-from-the-slot dm-fusion-open.c \
 	's/if \(valid\) \{/if (1) {/'
-mutant partial-write-sets-the-whole-bit dm-fusion-open.c \
-	's/u32 first = DIV_ROUND_UP\(io->first, FUSION_BLOCK_SECTORS\);/u32 first = io->first \/ FUSION_BLOCK_SECTORS;/'
 mutant discard-clears-the-blocks-at-its-edges dm-fusion-open.c \
 	's/for \(i = DIV_ROUND_UP\(first, FUSION_BLOCK_SECTORS\); i < end; i\+\+\)/for (i = first \/ FUSION_BLOCK_SECTORS; i < end; i++)/'
 mutant discard-of-open-extent-during-its-commit dm-fusion-open.c \
@@ -235,5 +261,6 @@ mutant failed-commit-applied dm-fusion-journal.c \
 mutant failed-commit-frees-slots dm-fusion-journal.c \
 	's/if \(!r && txn->nr\)/if (txn->nr)/' --faults
 
+wait
 echo "1..$total"
-[[ $missed -eq 0 ]]
+[[ -z $(ls "$results") ]]

@@ -36,10 +36,11 @@ void *sim_alloc(size_t size, bool zero)
 
 void sim_free(const void *p)
 {
-	struct chunk *c = (struct chunk *)p - 1;
+	struct chunk *c;
 
 	if (!p)
 		return;
+	c = (struct chunk *)p - 1;
 	world->allocations--;
 	list_del(&c->list);
 	free(c);
