@@ -82,7 +82,7 @@ struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *sb, 
 		like.nr_data = sb->nr_fast_slots * sb->extent_sectors;
 	} else {
 		like.sectors = sb->peer_sectors;
-		like.nr_blocks = sb->replica_start + sb->replica_blocks;
+		like.nr_blocks = sb->map_start[FUSION_SLOW][1] + sb->map_blocks;
 		like.data_start = (u64)sb->slow_first_slot * sb->extent_sectors;
 		like.nr_data = sb->nr_slow_slots * sb->extent_sectors;
 	}
@@ -286,12 +286,12 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 	for (i = 0; i < d->nr_data; i++)
 		d->stamp[i] = rnd(rng) | 1ULL << 63;
 	memset32(words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
-	for (i = 0; d->role == FUSION_FAST && i < sb.map_blocks; i++) {
-		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
-		format_block(d, sb.map_start[sb.active_set] + i, block);
-	}
 	if (d->role == FUSION_SLOW)
 		fusion_sb_for_slow(fast, &sb);
+	for (i = 0; i < sb.map_blocks; i++) {
+		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
+		format_block(d, sb.map_start[d->role][sb.active_set] + i, block);
+	}
 	for (sb.generation = 1; sb.generation <= 2; sb.generation++) {
 		u64 blocknr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
 

@@ -38,9 +38,11 @@ static void check_free(const struct fusion *fs, u32 mapped)
 			 fs->nr_free[FUSION_FAST] + fs->nr_free[FUSION_SLOW], total);
 	if (mapped != fs->nr_mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
-	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight)
-		sim_fail("%u slots taken: %u mapped, %u in quarantine, %u retired, %u moving",
-			 taken, mapped, fs->nr_quarantined, fs->nr_retired, fs->in_flight);
+	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight +
+	    fs->replica.nr_held)
+		sim_fail("%u slots taken: %u mapped, %u in quarantine, %u retired, %u moving, %u held",
+			 taken, mapped, fs->nr_quarantined, fs->nr_retired, fs->in_flight,
+			 fs->replica.nr_held);
 }
 
 void check_invariants(const void *private)

@@ -31,7 +31,10 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
 		sb->nr_slow_slots = 300 + rnd_below(rng, 200) - sb->nr_fast_slots;
 	}
-	sb->journal_blocks = FUSION_MIN_JOURNAL_BLOCKS;
+	sb->journal_blocks[FUSION_FAST] = FUSION_MIN_JOURNAL_BLOCKS;
+	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] - FUSION_MIN_JOURNAL_BLOCKS;
+	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;
+	sb->journal_blocks[FUSION_SLOW] = FUSION_MIN_JOURNAL_BLOCKS;
 	sb->spare_fast = 1 + rnd_below(rng, 2);
 	sb->spare_slow = 1 + rnd_below(rng, 2);
 	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;

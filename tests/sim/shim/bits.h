@@ -99,6 +99,16 @@ static inline unsigned long find_next_zero_bit_le(const void *map, unsigned long
 	return find_next_zero_bit((const unsigned long *)map, size, from);
 }
 
+static inline void bitmap_andnot(unsigned long *to, const unsigned long *a,
+				 const unsigned long *b, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < BITS_TO_LONGS(nr); i++)
+		to[i] = a[i] & ~b[i];
+}
+
+#define hweight_long(w)	((unsigned long)__builtin_popcountl(w))
 #define __ffs(n)	((unsigned long)__builtin_ctzl(n))
 
 static inline u32 hash_32(u32 v, unsigned int bits)

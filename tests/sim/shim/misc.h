@@ -28,6 +28,7 @@ u64 sim_now_ns(void);
 #define ktime_to_ns(t)		(t)
 #define ktime_get_real_seconds() ((time64_t)(sim_now_ns() / 1000000000))
 #define jiffies			((unsigned long)(sim_now_ns() / 1000000))
+#define MSEC_PER_SEC			1000L
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define HZ			1000
 typedef s64 time64_t;
