@@ -386,6 +386,7 @@ sb() {
 	journal_blocks)		offset=424 size=4 ;;
 	map_blocks)		offset=428 size=4 ;;
 	map_start0)		offset=432 size=8 ;;
+	map_start1)		offset=440 size=8 ;;
 	nr_fast_slots)		offset=460 size=4 ;;
 	fast_data_start)	offset=464 size=8 ;;
 	slow_first_slot)	offset=472 size=4 ;;

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Members that vanish and come back, checkpoints and allocations that fail: nothing
+# hangs, what was flushed is there, and no reboot is needed.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/faults
+DEBUG=/sys/kernel/debug
+
+begin() {
+	local i
+	members 16 48 "$@"
+	for i in fast slow; do
+		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
+	done
+	FAST=/dev/mapper/fast-link
+	SLOW=/dev/mapper/slow-link
+	format --extent-size 64K
+	fusion faults
+}
+
+# become MEMBER TABLE: from now on it is like that
+become() {
+	dmsetup load "$1-link" --table "$2"
+	dmsetup suspend --noflush --nolockfs "$1-link"
+	dmsetup resume "$1-link"
+}
+
+gone() {
+	become "$1" "0 $(sectors_of "/dev/$1") error"
+}
+
+back() {
+	become "$1" "0 $(sectors_of "/dev/$1") linear /dev/$1 0"
+}
+
+# close and open, and see that everything is there and works
+comes_back() {
+	timeout 60 dmsetup remove --retry faults || fail "close: status $?"
+	back "$1"
+	fusion faults
+	same "mode" "$(status faults mode)" rw
+	fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 500
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# vanish MEMBER: under load, while everything moves
+vanish() {
+	local storm stamp round
+	begin irqmode=2 completion_nsec=100000
+	for round in $([[ $QUICK ]] && echo 1 || echo 1 2 3); do
+		say "$1, round $round"
+		background storm faults
+		storm=$REPLY
+		background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k \
+			--seconds 120 --until-error --mix 30:40:10:5:3:12
+		stamp=$REPLY
+		sleep $((round * 2 - 1)).$((RANDOM % 10))
+		gone "$1"
+		wait "$stamp" || fail "the load: status $?"
+		finish "$storm"
+		comes_back "$1"
+	done
+}
+
+test_slow_vanishes() {
+	vanish slow
+}
+
+test_fast_vanishes() {
+	vanish fast
+}
+
+# a write to the slow member needs a record on the fast one
+test_no_flush_without_record() {
+	local extents
+	begin
+	msg faults migration off
+	extents=$(status faults extents)
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((extents * 64 - 256))k
+	sync "$SET"
+	gone fast
+	put_direct "$SET" 101 $(((extents - 2) * 65536)) 4096
+	if sync "$SET"; then
+		fail "a first write was flushed without the fast member"
+	fi
+	same "mode" "$(status faults mode)" ro
+	comes_back fast
+}
+
+# both map sets cannot be written
+test_checkpoint_fails() {
+	local first count all
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1000
+	sync "$SET"
+	first=$(($(sb map_start0) * 8))
+	count=$((($(sb map_start1) + $(sb map_blocks)) * 8 - first))
+say $first $count
+	all=$(sectors_of /dev/fast)
+	become fast "0 $first linear /dev/fast 0
+$first $count error
+$((first + count)) $((all - first - count)) linear /dev/fast $((first + count))"
+	if msg faults checkpoint; then
+		fail "a checkpoint went well that could not be written"
+	fi
+	same "mode" "$(status faults mode)" ro
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	comes_back fast
+}
+
+# each allocation of a request fails in turn
+test_allocations_fail() {
+	local table rc knob
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1000
+	table=$(table)
+	close faults
+	# those that could wait as well, and small ones
+	for knob in failslab fail_page_alloc; do
+		[[ ! -d $DEBUG/$knob ]] || echo N >"$DEBUG/$knob/ignore-gfp-wait"
+	done
+	[[ ! -d $DEBUG/fail_page_alloc ]] || echo 0 >"$DEBUG/fail_page_alloc/min-order"
+	rc=0
+	fusion-failnth load faults "$table" || rc=$?
+	[[ $rc -ne 4 ]] || skip "a kernel without fault injection"
+	same "loads" $rc 0
+	fusion-failnth resume faults "$table" || fail "activations: status $?"
+	fusion faults
+	same "mode" "$(status faults mode)" rw
+	fusion-failnth message faults "promote 0-3" || fail "promotions: status $?"
+	fusion-failnth message faults "map 0 100" || fail "messages: status $?"
+	same "mode" "$(status faults mode)" rw
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+run_tests test_slow_vanishes test_fast_vanishes test_no_flush_without_record \
+	test_checkpoint_fails test_allocations_fail
