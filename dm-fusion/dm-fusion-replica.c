@@ -20,8 +20,9 @@
  *  4. free the slots of step 1. No word named them at that step, none can get to name them
  *     while they are held, and the replica does not know older words any more (INV6).
  *
- * The mover records promotions at the end of an update, and keeps the mutex until they are
- * committed, so that no other update says again that they lie on the slow member (INV7).
+ * The mover records promotions, and keeps the mutex until they are committed, so that no
+ * update says meanwhile that they lie on the slow member (INV7). Such a transaction needs
+ * no flush, since it points to no data of the slow member: a busy disk has much to flush.
  *
  * A map set has no bitmaps. OPEN extents are unmapped there, and stay dirty, so that they
  * are recorded in the log behind the place the superblock names: in step 3 before it is
@@ -197,14 +198,14 @@ static void hold_free_slots(struct fusion *fs)
 
 /* -- the log ------------------------------------------------------------------------ */
 
-static int write_log(struct fusion *fs)
+static int write_log(struct fusion *fs, blk_opf_t flush)
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
 	if (!rep->nr)
 		return 0;
-	r = fusion_chain_write(fs, &rep->log, rep->nr);
+	r = fusion_chain_write(fs, &rep->log, rep->nr, flush);
 	rep->nr = 0;
 	if (!r)
 		rep->writes++;
@@ -220,7 +221,7 @@ static int next_block(struct fusion *fs, u32 keep)
 	if (rep->nr + keep >= fusion_chain_free(&rep->log))
 		return -ENOSPC;
 	if (rep->nr == FUSION_BUF_BLOCKS) {
-		r = write_log(fs);
+		r = write_log(fs, REQ_PREFLUSH);
 		if (r)
 			return r;
 	}
@@ -283,21 +284,6 @@ static int log_dirty(struct fusion *fs, u32 keep)
 			return r;
 		cond_resched();
 	}
-}
-
-static int log_records(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
-{
-	unsigned int i;
-	int r;
-
-	for (i = 0; i < nr; i++) {
-		while (!try_add(&fs->replica, &recs[i])) {
-			r = next_block(fs, 0);
-			if (r)
-				return r;
-		}
-	}
-	return 0;
 }
 
 /* -- the map sets ------------------------------------------------------------------- */
@@ -385,7 +371,7 @@ static int write_set(struct fusion *fs)
 	if (!r && !rep->restart) {
 		r = log_dirty(fs, 0);
 		if (!r || r == -ENOSPC)
-			r = write_log(fs);
+			r = write_log(fs, REQ_PREFLUSH);
 	}
 	if (!r)
 		r = write_super(fs);
@@ -413,7 +399,7 @@ static bool set_is_shorter(const struct fusion *fs)
 	return READ_ONCE(fs->replica.nr_dirty) / per_block > fs->sb.map_blocks;
 }
 
-static int write_replica(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
+static int write_replica(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r = 0;
@@ -438,9 +424,7 @@ static int write_replica(struct fusion *fs, const struct fusion_record *recs, un
 		}
 	}
 	if (!r)
-		r = log_records(fs, recs, nr);
-	if (!r)
-		r = write_log(fs);
+		r = write_log(fs, REQ_PREFLUSH);
 	return r;
 }
 
@@ -484,7 +468,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 }
 
 /* The mutex is held. */
-static int update(struct fusion *fs, const struct fusion_record *recs, unsigned int nr)
+static int update(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = now_ms();
@@ -503,7 +487,7 @@ static int update(struct fusion *fs, const struct fusion_record *recs, unsigned 
 	rep->cur = !rep->cur;
 	spin_unlock_irq(&fs->lock);
 
-	r = write_replica(fs, recs, nr);
+	r = write_replica(fs);
 	end_update(fs, r, started);
 	return r;
 }
@@ -514,7 +498,7 @@ int fusion_replica_update(struct fusion *fs)
 
 	mutex_lock(&fs->replica.mutex);
 	/* A message may come late: nothing is written after fusion_replica_stop(). */
-	r = READ_ONCE(fs->replica.active) ? update(fs, NULL, 0) : -EAGAIN;
+	r = READ_ONCE(fs->replica.active) ? update(fs) : -EAGAIN;
 	mutex_unlock(&fs->replica.mutex);
 	return r;
 }
@@ -526,15 +510,38 @@ void fusion_do_replica(struct work_struct *work)
 
 /* -- promotions ------------------------------------------------------------------------- */
 
+/* A block of promotions; the log has room for it after an update. */
+static int write_promotions(struct fusion *fs, const struct fusion_record *recs,
+			    unsigned int nr)
+{
+	struct fusion_replica *rep = &fs->replica;
+	unsigned int i;
+	int r;
+
+	rep->nr = 0;
+	r = next_block(fs, 0);
+	for (i = 0; i < nr && !r; i++)
+		r = try_add(rep, &recs[i]) ? 0 : -ENOSPC;
+	return r ?: write_log(fs, 0);
+}
+
 int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
 			   unsigned int nr)
 {
-	int r;
+	struct fusion_replica *rep = &fs->replica;
+	u64 started = now_ms();
+	int r = 0;
 
-	mutex_lock(&fs->replica.mutex);
-	r = update(fs, recs, nr);
+	mutex_lock(&rep->mutex);
+	if (rep->stale || rep->unsure || fusion_chain_free(&rep->log) <= rep->keep)
+		r = update(fs);
+	if (!r) {
+		r = write_promotions(fs, recs, nr);
+		if (r)
+			end_update(fs, r, started);
+	}
 	if (r)
-		mutex_unlock(&fs->replica.mutex);
+		mutex_unlock(&rep->mutex);
 	return r;
 }
 
@@ -599,7 +606,7 @@ void fusion_replica_stop(struct fusion *fs, bool clean)
 
 	mutex_lock(&rep->mutex);
 	rep->retry_ms = 0;
-	if (!update(fs, NULL, 0) && !rep->nr_dirty && clean) {
+	if (!update(fs) && !rep->nr_dirty && clean) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Of a closed set either copy is enough: make them the same. */

@@ -605,10 +605,12 @@ void fusion_chain_exit(struct fusion_chain *chain);
  * @fs: device
  * @chain: journal or log; its position moves on if it succeeds
  * @nr: blocks packed in @chain->buf
+ * @flush: REQ_PREFLUSH, or 0 if no record points to data that may not be durable yet
  *
- * The member is flushed before. Context: process, sleeps. Return: 0 or a negative errno.
+ * Context: process, sleeps. Return: 0 or a negative errno.
  */
-int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr,
+		       blk_opf_t flush);
 
 /* Blocks of the ring in use, and those free. */
 static inline u32 fusion_chain_used(const struct fusion_chain *chain)
