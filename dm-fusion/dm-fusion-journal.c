@@ -148,8 +148,7 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 /* -- writing --------------------------------------------------------------------- */
 
 /* Where the ring wraps, in two bios. */
-int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr,
-		       blk_opf_t flush)
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
 {
 	const struct fusion_sb *sb = chain->sb;
 	u64 ring = sb->journal_start[sb->role];
@@ -166,7 +165,7 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
 					   chain->next_txn, i, nr, csum);
 
-	r = fusion_rw_blocks(fs, chain, opf | flush, start, 0, first_part);
+	r = fusion_rw_blocks(fs, chain, opf | REQ_PREFLUSH, start, 0, first_part);
 	if (!r && first_part < nr)
 		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
 	if (r)
@@ -223,7 +222,7 @@ static int write_packed(struct packer *pk)
 	r = flush_slow(pk);
 	if (r)
 		return r;
-	r = fusion_chain_write(fs, &fs->journal, pk->nr, REQ_PREFLUSH);
+	r = fusion_chain_write(fs, &fs->journal, pk->nr);
 	trace_fusion_commit(fs, txn, pk->nr, pk->flushed_slow, r);
 	if (r) {
 		DMERR("%s: writing the journal failed: %d",

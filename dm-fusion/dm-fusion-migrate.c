@@ -9,9 +9,9 @@
  *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg;
  *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
  *     (or wait, if LOCKED), so the source holds still;
- *  4. copy, in the order of the slow member;
- *  5. record promotions in the replica: from here on the slow content is not believed
- *     (INV7), and nobody waits yet;
+ *  4. begin to record promotions in the replica: from here on their slow content is not
+ *     believed any more (INV7);
+ *  5. copy, in the order of the slow member; then wait for that record;
  *  6. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
  *  7. commit: flushes the copies, makes the MOVEs durable, then applies them and
  *     lets waiting writes go on; the old slots are in quarantine from here;
@@ -184,7 +184,7 @@ static void copy_done(int read_err, unsigned long write_err, void *context)
 	complete(&copy->done);
 }
 
-/* Step 4 for one job. */
+/* Step 5 for one job. */
 static void copy_extent(struct fusion *fs, struct job *job)
 {
 	struct dm_io_region from = {
@@ -223,7 +223,7 @@ static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (!jobs[i].started)
+		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
 			continue;
 		/* Somebody came: leave the rest for later. */
 		if (READ_ONCE(fs->stopping) || (!forced && idle && !is_idle(fs)))
@@ -301,14 +301,27 @@ static bool held_slots_needed(struct fusion *fs, const struct job *jobs, unsigne
 	return needed;
 }
 
-/* Step 5. Return: number of promotions, of which @recs is filled in. */
+/* Promotions that the replica does not know of fail. */
+static void refuse_promotions(struct job *jobs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (jobs[i].started && jobs[i].move.to == FUSION_FAST) {
+			jobs[i].copied = false;
+			jobs[i].outcome = FUSION_FAILED;
+		}
+	}
+}
+
+/* Step 4. Return: number of promotions, of which @recs is filled in; 0 if they were refused. */
 static unsigned int announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
 				  struct fusion_record *recs)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++)
-		if (jobs[i].copied && jobs[i].move.to == FUSION_FAST && still_ours(fs, &jobs[i]))
+		if (jobs[i].started && jobs[i].move.to == FUSION_FAST)
 			recs[n++] = (struct fusion_record) {
 				.lext = jobs[i].move.lext,
 				.new = jobs[i].new,
@@ -317,13 +330,7 @@ static unsigned int announce_jobs(struct fusion *fs, struct job *jobs, unsigned 
 			};
 	if (!n || !fusion_replica_promote(fs, recs, n))
 		return n;
-
-	for (i = 0; i < nr; i++) {
-		if (jobs[i].copied && jobs[i].move.to == FUSION_FAST) {
-			jobs[i].copied = false;
-			jobs[i].outcome = FUSION_FAILED;
-		}
-	}
+	refuse_promotions(jobs, nr);
 	return 0;
 }
 
@@ -338,8 +345,12 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 	if (start_jobs(fs, jobs, nr, forced)) {
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
-		copy_jobs(fs, jobs, nr, forced);
 		nr_promotions = announce_jobs(fs, jobs, nr, promotions);
+		copy_jobs(fs, jobs, nr, forced);
+		if (nr_promotions && fusion_replica_promote_wait(fs)) {
+			refuse_promotions(jobs, nr);
+			nr_promotions = 0;
+		}
 		recorded = record_jobs(fs, jobs, nr);
 		if (recorded)
 			r = fusion_commit_wait(fs);

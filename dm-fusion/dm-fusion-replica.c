@@ -20,9 +20,11 @@
  *  4. free the slots of step 1. No word named them at that step, none can get to name them
  *     while they are held, and the replica does not know older words any more (INV6).
  *
- * The mover records promotions, and keeps the mutex until they are committed, so that no
- * update says meanwhile that they lie on the slow member (INV7). Such a transaction needs
- * no flush, since it points to no data of the slow member: a busy disk has much to flush.
+ * The mover records promotions while it copies, and keeps the mutex until they are committed,
+ * so that no update says meanwhile that they lie on the slow member (INV7). Such a transaction
+ * needs no flush, since it points to no data of the slow member. On a disk that others keep
+ * busy far from the log both a flush and a write take long: so nobody waits for the one,
+ * and the copies go on beside the other.
  *
  * A map set has no bitmaps. OPEN extents are unmapped there, and stay dirty, so that they
  * are recorded in the log behind the place the superblock names: in step 3 before it is
@@ -71,6 +73,7 @@ int fusion_replica_init(struct fusion *fs)
 	if (!rep->dirty)
 		return -ENOMEM;
 	mutex_init(&rep->mutex);
+	init_completion(&rep->written);
 	/* The blocks of the OPEN extents, one that may be begun, one of promotions. */
 	rep->keep = DIV_ROUND_UP(fs->max_open, FUSION_JOURNAL_PAYLOAD / open) + 2;
 	rep->due_ms = U64_MAX;
@@ -198,14 +201,14 @@ static void hold_free_slots(struct fusion *fs)
 
 /* -- the log ------------------------------------------------------------------------ */
 
-static int write_log(struct fusion *fs, blk_opf_t flush)
+static int write_log(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
 	if (!rep->nr)
 		return 0;
-	r = fusion_chain_write(fs, &rep->log, rep->nr, flush);
+	r = fusion_chain_write(fs, &rep->log, rep->nr);
 	rep->nr = 0;
 	if (!r)
 		rep->writes++;
@@ -221,7 +224,7 @@ static int next_block(struct fusion *fs, u32 keep)
 	if (rep->nr + keep >= fusion_chain_free(&rep->log))
 		return -ENOSPC;
 	if (rep->nr == FUSION_BUF_BLOCKS) {
-		r = write_log(fs, REQ_PREFLUSH);
+		r = write_log(fs);
 		if (r)
 			return r;
 	}
@@ -371,7 +374,7 @@ static int write_set(struct fusion *fs)
 	if (!r && !rep->restart) {
 		r = log_dirty(fs, 0);
 		if (!r || r == -ENOSPC)
-			r = write_log(fs, REQ_PREFLUSH);
+			r = write_log(fs);
 	}
 	if (!r)
 		r = write_super(fs);
@@ -424,7 +427,7 @@ static int write_replica(struct fusion *fs)
 		}
 	}
 	if (!r)
-		r = write_log(fs, REQ_PREFLUSH);
+		r = write_log(fs);
 	return r;
 }
 
@@ -510,39 +513,77 @@ void fusion_do_replica(struct work_struct *work)
 
 /* -- promotions ------------------------------------------------------------------------- */
 
-/* A block of promotions; the log has room for it after an update. */
-static int write_promotions(struct fusion *fs, const struct fusion_record *recs,
-			    unsigned int nr)
+static void promotions_written(struct bio *bio)
+{
+	complete(bio->bi_private);
+}
+
+/* Send a block of promotions on its way; the log has room for it after an update. */
+static int submit_promotions(struct fusion *fs, const struct fusion_record *recs,
+			     unsigned int nr)
 {
 	struct fusion_replica *rep = &fs->replica;
+	struct fusion_chain *log = &rep->log;
+	void *block = page_address(log->buf[0]);
 	unsigned int i;
-	int r;
 
-	rep->nr = 0;
-	r = next_block(fs, 0);
-	for (i = 0; i < nr && !r; i++)
-		r = try_add(rep, &recs[i]) ? 0 : -ENOSPC;
-	return r ?: write_log(fs, 0);
+	if (!fusion_chain_free(log))
+		return -ENOSPC;
+	fusion_journal_init(block);
+	for (i = 0; i < nr; i++)
+		if (!fusion_journal_add(&rep->sb, block, &recs[i]))
+			return -ENOSPC;
+	log->prev_csum = fusion_journal_seal(&rep->sb, block, log->next_seq, log->next_txn, 0, 1,
+					     log->prev_csum);
+
+	reinit_completion(&rep->written);
+	rep->bio = bio_alloc_bioset(fs->dev[FUSION_SLOW]->bdev, 1,
+				    REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, GFP_NOIO,
+				    &fs->meta_bs);
+	rep->bio->bi_iter.bi_sector = fusion_journal_blocknr(&rep->sb, log->next_seq) *
+				      FUSION_BLOCK_SECTORS;
+	rep->bio->bi_end_io = promotions_written;
+	rep->bio->bi_private = &rep->written;
+	__bio_add_page(rep->bio, log->buf[0], FUSION_BLOCK_SIZE, 0);
+	submit_bio(rep->bio);
+	return 0;
 }
 
 int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
 			   unsigned int nr)
 {
 	struct fusion_replica *rep = &fs->replica;
-	u64 started = now_ms();
 	int r = 0;
 
 	mutex_lock(&rep->mutex);
 	if (rep->stale || rep->unsure || fusion_chain_free(&rep->log) <= rep->keep)
 		r = update(fs);
-	if (!r) {
-		r = write_promotions(fs, recs, nr);
-		if (r)
-			end_update(fs, r, started);
-	}
+	if (!r)
+		r = submit_promotions(fs, recs, nr);
 	if (r)
 		mutex_unlock(&rep->mutex);
 	return r;
+}
+
+int fusion_replica_promote_wait(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r;
+
+	wait_for_completion_io(&rep->written);
+	r = blk_status_to_errno(rep->bio->bi_status);
+	bio_put(rep->bio);
+	if (r) {
+		/* Whatever is there, a new set and a new chain behind it make it right. */
+		rep->restart = true;
+		end_update(fs, r, now_ms());
+		mutex_unlock(&rep->mutex);
+		return r;
+	}
+	rep->log.next_seq++;
+	rep->log.next_txn++;
+	rep->writes++;
+	return 0;
 }
 
 void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,

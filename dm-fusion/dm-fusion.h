@@ -70,7 +70,7 @@
  * -----
  *
  * replica.mutex		one update of the replica at a time; the mover holds it from the
- *			record of promotions until their commit has ended
+ *			beginning of a batch with promotions until their commit has ended
  *   fs->drain_mutex	one drain at a time
  *     fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
@@ -250,6 +250,8 @@ struct fusion_chain {
  * @stale: what it says is not all known: it takes a whole map set to put that right
  * @nr: blocks in @log.buf, the last one open for records
  * @keep: blocks of the log kept free for OPEN extents and promotions
+ * @bio: a block of promotions being written
+ * @written: it ended
  * @backoff_ms: pause after a failure
  * @retry_ms: ktime before which it is not tried again
  *
@@ -278,6 +280,8 @@ struct fusion_replica {
 	bool stale;
 	unsigned int nr;
 	u32 keep;
+	struct bio *bio;
+	struct completion written;
 	u32 backoff_ms;
 	u64 retry_ms;
 
@@ -605,12 +609,10 @@ void fusion_chain_exit(struct fusion_chain *chain);
  * @fs: device
  * @chain: journal or log; its position moves on if it succeeds
  * @nr: blocks packed in @chain->buf
- * @flush: REQ_PREFLUSH, or 0 if no record points to data that may not be durable yet
  *
- * Context: process, sleeps. Return: 0 or a negative errno.
+ * The member is flushed before. Context: process, sleeps. Return: 0 or a negative errno.
  */
-int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr,
-		       blk_opf_t flush);
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
 
 /* Blocks of the ring in use, and those free. */
 static inline u32 fusion_chain_used(const struct fusion_chain *chain)
@@ -734,16 +736,21 @@ void fusion_do_replica(struct work_struct *work);
 int fusion_replica_update(struct fusion *fs);
 
 /**
- * fusion_replica_promote() - record moves to the fast member before they take effect
+ * fusion_replica_promote() - begin to record moves to the fast member
  * @fs: device
  * @recs: MOVE records
  * @nr: their number, of one batch
  *
- * Context: the mover. Return: 0, then fusion_replica_promoted() must follow when the moves
- * have been committed, or were not; or a negative errno: they must not take effect.
+ * Context: the mover. Return: 0 or a negative errno: they must not take effect.
  */
 int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
 			   unsigned int nr);
+
+/*
+ * Wait until they are recorded. Return: 0, then fusion_replica_promoted() must follow when
+ * the moves have been committed, or were not; or a negative errno: they must not take effect.
+ */
+int fusion_replica_promote_wait(struct fusion *fs);
 void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
 			     unsigned int nr);
 

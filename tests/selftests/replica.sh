@@ -33,8 +33,8 @@ assert() {
 	"$@" || fail "not so: $*"
 }
 
-# stat KEY: from the message
-stat() {
+# counter KEY: from the message
+counter() {
 	msg replica stats | sed -n "s/^$1 //p"
 }
 
@@ -101,13 +101,13 @@ test_promotions() {
 	msg replica checkpoint
 	within 20 "slots are free" settled replica
 	same "recorded on slow before" "$(recorded_on slow $first 32)" 32
-	writes=$(stat replica_writes)
+	writes=$(counter replica_writes)
 	same "promoted" "$(msg replica promote $first-$((first + 31)))" "32 0 0 0"
 	same "recorded on fast" "$(recorded_on fast $first 32)" 32
-	same "transactions, one a batch" "$(stat replica_writes)" $((writes + 2))
+	same "transactions, one a batch" "$(counter replica_writes)" $((writes + 2))
 	assert synced
 	agrees
-	same "held slots" "$(stat replica_held)" 0
+	same "held slots" "$(counter replica_held)" 0
 }
 
 test_demotions() {
@@ -137,7 +137,7 @@ test_interval() {
 	same "the half-written one" "$(fusion-replica "$SLOW" | grep "^$((WRITTEN + 7)) " |
 		cut -d ' ' -f 4-5)" "open 3"
 	within 20 "slots are free" settled replica
-	same "held slots" "$(stat replica_held)" 0
+	same "held slots" "$(counter replica_held)" 0
 	sync "$SET"
 	before=$(io_of "$SLOW")
 	sleep 5
@@ -170,7 +170,7 @@ test_held_slots() {
 	blkdiscard -o $((first * 65536)) -l $((20 * 65536)) "$SET"
 	sync "$SET"
 	within 20 "slots are out of quarantine" settled replica
-	same "held slots" "$(stat replica_held)" 20
+	same "held slots" "$(counter replica_held)" 20
 	same "mapped" "$(status replica mapped)" $((all - 20))
 	same "recorded still" "$(recorded_on slow $first 20)" 20
 	# no slot is free but spares: each of these has to wait for the replica, and can
@@ -190,14 +190,14 @@ test_held_slots() {
 test_log_wraps() {
 	local i sets
 	begin replica_interval $NEVER
-	sets=$(stat replica_sets)
+	sets=$(counter replica_sets)
 	head -c 4096 /dev/urandom >"$TMP/block"
 	# each is a block at least
 	for ((i = $(sb log_blocks); i > 0; i--)); do
 		dd if="$TMP/block" of="$SET" bs=4k seek=$((WRITTEN * 16 + i)) oflag=direct status=none
 		dmsetup message replica 0 checkpoint
 	done
-	at_least "map sets written" "$(stat replica_sets)" $((sets + 1))
+	at_least "map sets written" "$(counter replica_sets)" $((sets + 1))
 	msg replica checkpoint
 	assert synced
 	agrees
@@ -220,8 +220,8 @@ test_suspend() {
 	agrees
 }
 
-# cut COMMAND...: the power fails in the middle of it and of moves
-cut() {
+# lose_power COMMAND...: the power fails in the middle of it and of moves
+lose_power() {
 	local pids
 	background storm replica
 	pids=("$REPLY")
@@ -252,12 +252,12 @@ test_power_cut() {
 	blkdiscard "$SET"
 	fusion-stamp fill "$SET" --state "$TMP/state" --size $((WRITTEN * 64))k
 	for ((i = 0; i < n; i++)); do
-		cut fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 2 \
+		lose_power fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 2 \
 			--mix 20:30:5:40:3:2 2>"$TMP/said"
 		no_slot_reused "$TMP/last"
 		fusion replica migration off replica_interval 1
 		agrees
-		same "held slots" "$(stat replica_held)" 0
+		same "held slots" "$(counter replica_held)" 0
 		fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
 	done
 }
@@ -271,7 +271,7 @@ test_promotions_cut() {
 	blkdiscard -l $((64 * 65536)) "$SET"
 	msg replica checkpoint
 	for ((i = 0; i < n; i++)); do
-		cut
+		lose_power
 		recorded "$FAST" >"$TMP/fast"
 		recorded "$SLOW" >"$TMP/slow"
 		awk 'NR == FNR { if ($2 == "fast") fast[$1]; next }
@@ -320,15 +320,15 @@ test_failure() {
 	sync "$SET"
 	within 20 "it is noticed" noticed
 	same "mode" "$(status replica mode needs_check)" "rw -"
-	same "held slots" "$(stat replica_held)" 10
-	at_least "errors" "$(stat replica_errors)" 1
+	same "held slots" "$(counter replica_held)" 10
+	at_least "errors" "$(counter replica_errors)" 1
 	# writes, flushes, discards and demotions work; promotions do not
 	dd if=/dev/urandom of="$SET" bs=64k count=20 oflag=direct conv=fsync status=none
 	blkdiscard -l $((40 * 65536)) "$SET"
 	sync "$SET"
 	same "demoted" "$(msg replica demote 100)" "1 0 0 0"
 	same "promoted" "$(msg replica promote $((first + 30)))" "0 0 0 1"
-	same "held slots" "$(stat replica_held)" 10
+	same "held slots" "$(counter replica_held)" 10
 	# so it is opened
 	close replica
 	fusion replica migration off replica_interval 1
@@ -338,7 +338,7 @@ test_failure() {
 	broken_log ''
 	within 90 "it is written again" synced
 	agrees
-	same "held slots" "$(stat replica_held)" 0
+	same "held slots" "$(counter replica_held)" 0
 	same "promoted" "$(msg replica promote $((first + 30)))" "1 0 0 0"
 }
 
