@@ -334,6 +334,21 @@ static unsigned int announce_jobs(struct fusion *fs, struct job *jobs, unsigned 
 	return 0;
 }
 
+/*
+ * Step 5 ends. On a busy disk the record waits long for its turn: time in which nothing is
+ * done to the disk, so it does not count as duty. Return: are the promotions recorded?
+ */
+static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr)
+{
+	u64 start = now_ms();
+	int r = fusion_replica_promote_wait(fs);
+
+	fs->waited_ms += now_ms() - start;
+	if (r)
+		refuse_promotions(jobs, nr);
+	return !r;
+}
+
 static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
 {
 	struct fusion_record promotions[BATCH];
@@ -347,10 +362,8 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool f
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		nr_promotions = announce_jobs(fs, jobs, nr, promotions);
 		copy_jobs(fs, jobs, nr, forced);
-		if (nr_promotions && fusion_replica_promote_wait(fs)) {
-			refuse_promotions(jobs, nr);
+		if (nr_promotions && !wait_for_record(fs, jobs, nr))
 			nr_promotions = 0;
-		}
 		recorded = record_jobs(fs, jobs, nr);
 		if (recorded)
 			r = fusion_commit_wait(fs);
@@ -524,12 +537,13 @@ static bool run_policy(struct fusion *fs)
 		};
 	if (!n)
 		return false;
+	fs->waited_ms = 0;
 	migrate(fs, jobs, n, false);
 
 	if (!env.idle || !is_idle(fs)) {
-		u64 now = now_ms();
+		u64 now = now_ms(), used = now - start - fs->waited_ms;
 
-		fs->next_batch_ms = now + min_t(u64, div_u64((now - start) * (100 - duty), duty),
+		fs->next_batch_ms = now + min_t(u64, div_u64(used * (100 - duty), duty),
 						MAX_PAUSE_MS);
 	}
 	return true;

@@ -426,6 +426,7 @@ struct fusion {
 	u64 last_ios;			/* sum of stats at the last look */
 	u64 last_busy_ms;
 	u64 next_batch_ms;		/* earliest, while there is foreground I/O */
+	u64 waited_ms;			/* for the replica, in the batch under way */
 	u64 promotions;
 	u64 demotions;
 	u64 cancelled;

@@ -138,7 +138,11 @@ test_interval() {
 		cut -d ' ' -f 4-5)" "open 3"
 	within 20 "slots are free" settled replica
 	same "held slots" "$(counter replica_held)" 0
+	# an open extent would be filled in idle time
+	blkdiscard -o $(((WRITTEN + 7) * 65536)) -l 64k "$SET"
 	sync "$SET"
+	within 10 "the replica knows" synced
+	within 20 "slots are free" settled replica
 	before=$(io_of "$SLOW")
 	sleep 5
 	same "I/O of the idle slow member" "$(io_of "$SLOW")" "$before"
