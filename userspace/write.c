@@ -68,23 +68,32 @@ static int zero(struct target *t, uint64_t offset, uint64_t bytes)
 	return rc;
 }
 
-/* Head and tail hold everyone's signatures, ours of an earlier set included. */
+/*
+ * Head and tail hold everyone's signatures. The superblocks of an earlier set go first, and
+ * durably, or a power cut might leave them with a part of their journal, or of the data.
+ */
 static int erase(struct target *t, int fd)
 {
-	uint64_t size = t->dev->sectors << 9, range[2] = { 0, size };
-	uint64_t tail = (size - FUSION_GUARD_SECTORS * 512ULL) & ~(FUSION_BLOCK_SIZE - 1ULL);
+	uint64_t size = t->dev->sectors << 9, head = FUSION_GUARD_SECTORS * 512ULL;
+	uint64_t tail = (size - head) & ~(FUSION_BLOCK_SIZE - 1ULL);
+	uint64_t range[2] = { head, tail - head };
 	int rc;
 
 	rc = wipe_signatures(t->dev, fd);
-	if (rc)
-		return rc;
-	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
-	if (ioctl(fd, BLKDISCARD, range))
-		errno = 0;
-	rc = zero(t, 0, FUSION_GUARD_SECTORS * 512ULL);
+	if (!rc)
+		rc = zero(t, 0, FUSION_FIRST_FREE_BLOCK * FUSION_BLOCK_SIZE);
+	if (!rc)
+		rc = sync_target(t);
+	if (!rc)
+		rc = zero(t, 0, head);
 	if (!rc)
 		rc = zero(t, tail, size - tail);
-	return rc ? rc : sync_target(t);
+	if (!rc)
+		rc = sync_target(t);
+	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
+	if (!rc && ioctl(fd, BLKDISCARD, range))
+		errno = 0;
+	return rc;
 }
 
 /* Blocks @first on of map set 0, as many as fit; returns how many. */
