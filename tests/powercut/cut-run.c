@@ -280,7 +280,7 @@ static bool life(unsigned int seed, unsigned int want, const char *lie)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: cut-run [-s SEED] [-c CUTS] [-n CUTS_OF_A_LIFE] [-l MEMBER]\n");
+	fprintf(stderr, "usage: cut-run [-s SEED] [-c CUTS] [-n CUTS_OF_LIFE] [-l MEMBER]\n");
 	return POWER_BROKEN;
 }
 
@@ -324,9 +324,9 @@ int main(int argc, char **argv)
 		if (cuts - before < n && strcmp(lie, "none"))
 			cuts = before + n;
 	}
-	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; seeds %u to %u; "
-	       "%llu moves, %llu checkpoints\n", cuts, seconds() - start, nested, idle_ends, seed,
-	       seed + lives - 1, moved, checkpoints);
+	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
+	       "seeds %u to %u; %llu moves, %llu checkpoints\n", cuts, seconds() - start,
+	       nested, idle_ends, seed, seed + lives - 1, moved, checkpoints);
 	stamp_print_counts();
 	printf("lost %u of %u lives\n", lost, lives);
 	return lost ? POWER_LOSS : POWER_OK;

@@ -11,8 +11,10 @@
  * An FUA write is on the list, too, as one that happens in any case: what was
  * cached for the same sectors before it must not come back over it.
  */
+#include <linux/bitmap.h>
 #include <linux/device-mapper.h>
 #include <linux/highmem.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -21,6 +23,9 @@
 
 /* Cached more than that, the oldest writes become durable, as on any disk. */
 #define CACHE_BYTES	(32U << 20)
+
+/* Sectors that are copied together when a state is brought back. */
+#define CHUNK		128U
 
 /* What a disk holds at first: neither zeros nor anything anybody wrote. */
 #define STALE		0xa5
@@ -46,6 +51,18 @@ static size_t bytes(u64 sectors)
 	return sectors << SECTOR_SHIFT;
 }
 
+static u64 nr_chunks(const struct powercut_disk *disk)
+{
+	return DIV_ROUND_UP(disk->sectors, CHUNK);
+}
+
+static void touch(struct powercut_disk *disk, u64 sector, u64 nr)
+{
+	u64 first = sector / CHUNK;
+
+	bitmap_set(disk->touched, first, (sector + nr - 1) / CHUNK - first + 1);
+}
+
 int powercut_disk_init(struct powercut_disk *disk, u64 sectors)
 {
 	memset(disk, 0, sizeof(*disk));
@@ -53,7 +70,9 @@ int powercut_disk_init(struct powercut_disk *disk, u64 sectors)
 	disk->sectors = sectors;
 	disk->now = vmalloc(bytes(sectors));
 	disk->durable = vmalloc(bytes(sectors));
-	if (!disk->now || !disk->durable) {
+	disk->touched = kvcalloc(BITS_TO_LONGS(nr_chunks(disk)), sizeof(long), GFP_KERNEL);
+	disk->recent = -1;
+	if (!disk->now || !disk->durable || !disk->touched) {
 		powercut_disk_exit(disk);
 		return -ENOMEM;
 	}
@@ -80,6 +99,7 @@ void powercut_disk_exit(struct powercut_disk *disk)
 		forget(disk, w);
 	for (i = 0; i < POWERCUT_SAVES; i++)
 		vfree(disk->saved[i]);
+	kvfree(disk->touched);
 	vfree(disk->durable);
 	vfree(disk->now);
 }
@@ -127,6 +147,7 @@ static struct cached *add(struct powercut_disk *disk, u64 sector, u64 nr, bool f
 	w->nr = nr;
 	w->fua = fua;
 	list_add_tail(&w->list, &disk->cache);
+	touch(disk, sector, nr);
 	disk->cache_bytes += sizeof(*w) + (data ? bytes(nr) : 0);
 	disk->fuas += fua;
 	return w;
@@ -237,14 +258,27 @@ int powercut_disk_save(struct powercut_disk *disk, unsigned int nr)
 	if (!disk->saved[nr])
 		return -ENOMEM;
 	memcpy(disk->saved[nr], disk->durable, bytes(disk->sectors));
+	bitmap_zero(disk->touched, nr_chunks(disk));
+	disk->recent = nr;
 	return 0;
 }
 
 int powercut_disk_load(struct powercut_disk *disk, unsigned int nr)
 {
+	unsigned long chunk;
+
 	if (!disk->saved[nr])
 		return -ENODATA;
-	memcpy(disk->durable, disk->saved[nr], bytes(disk->sectors));
-	memcpy(disk->now, disk->saved[nr], bytes(disk->sectors));
+	if (disk->recent != nr)
+		bitmap_fill(disk->touched, nr_chunks(disk));
+	for_each_set_bit(chunk, disk->touched, nr_chunks(disk)) {
+		size_t start = bytes((u64)chunk * CHUNK);
+		size_t size = min(bytes(CHUNK), bytes(disk->sectors) - start);
+
+		memcpy(disk->durable + start, disk->saved[nr] + start, size);
+		memcpy(disk->now + start, disk->saved[nr] + start, size);
+	}
+	bitmap_zero(disk->touched, nr_chunks(disk));
+	disk->recent = nr;
 	return 0;
 }

@@ -48,6 +48,8 @@ extern const char *const powercut_fate_names[POWERCUT_FATES];
  * @cache: writes since, oldest first; @now and @durable differ only in their sectors
  * @cache_bytes: memory they take
  * @saved: earlier states of @durable, NULL if not saved
+ * @touched: a bit per chunk that was written since @recent was saved or loaded
+ * @recent: the one of @saved that differs in these chunks only, -1: none
  * @lies: flushes are acknowledged and not done
  * @reads: bios served, and so on
  */
@@ -58,6 +60,8 @@ struct powercut_disk {
 	struct list_head cache;
 	size_t cache_bytes;
 	u8 *saved[POWERCUT_SAVES];
+	unsigned long *touched;
+	int recent;
 	bool lies;
 	u64 reads;
 	u64 writes;

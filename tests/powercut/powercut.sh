@@ -46,7 +46,8 @@ test_nothing_flushed_is_lost() {
 # short scenarios, a cut at each of their commands, and at each of every recovery
 test_every_command() {
 	disks 6 7
-	cut-every
+	# shellcheck disable=SC2086 # words
+	cut-every ${EVERY:--q}
 }
 
 # lie MEMBER: a member that acknowledges flushes and does nothing must be found out, in
