@@ -98,6 +98,7 @@ static void draw_load(void)
 	stamp.deadline = stamp_now() + ROUND_SECONDS;
 	stamp.until_error = true;
 	stamp.power_cut = false;
+	stamp.light = false;
 }
 
 /* Return: false if data was wrong before the power went. */
@@ -196,20 +197,23 @@ static bool verify(void)
 	stamp.until_error = false;
 	stamp.power_cut = true;
 	stamp.pause = 0;
+	/* no layer here takes sectors apart; that is looked for now and then */
+	stamp.light = below(&state, 16);
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
 
-/* -- main ---------------------------------------------------------------------------- */
-
-static unsigned int number(const char *text)
+static bool take_down(void)
 {
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	if (end == text || *end || n > 100000000)
-		die("%s: not a number", text);
-	return n;
+	set_close();
+	power("restore");
+	return true;
 }
+
+/* -- what takes how long -------------------------------------------------------------- */
+
+enum phase { LOAD, CLOSE, OPEN, VERIFY, PHASES };
+
+static double spent[PHASES];
 
 static double seconds(void)
 {
@@ -218,6 +222,17 @@ static double seconds(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
+
+static bool timed(enum phase p, bool (*f)(void))
+{
+	double start = seconds();
+	bool well = f();
+
+	spent[p] += seconds() - start;
+	return well;
+}
+
+/* -- lives ------------------------------------------------------------------------------ */
 
 /* The set as it was formatted: the state that lives begin with. */
 static bool keep_formatted(void)
@@ -260,12 +275,11 @@ static bool life(unsigned int seed, unsigned int want, const char *lie)
 	stamp.power_cut = false;
 	well = stamp_do(STAMP_FILL) == STAMP_OK && stamp_flush();
 	while (well && cuts < end) {
-		well = load();
-		if (well) {
-			set_close();
-			power("restore");
-			well = recover() && verify();
-		}
+		well = timed(LOAD, load);
+		if (!well)
+			break;
+		timed(CLOSE, take_down);
+		well = timed(OPEN, recover) && timed(VERIFY, verify);
 	}
 	if (!well)
 		printf("loss with seed %u, after its cut %u\n", seed, want - (end - cuts));
@@ -276,6 +290,18 @@ static bool life(unsigned int seed, unsigned int want, const char *lie)
 		power("cut");
 	}
 	return well;
+}
+
+/* -- main ---------------------------------------------------------------------------- */
+
+static unsigned int number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || n > 100000000)
+		die("%s: not a number", text);
+	return n;
 }
 
 static int usage(void)
@@ -327,6 +353,8 @@ int main(int argc, char **argv)
 	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
 	       "seeds %u to %u; %llu moves, %llu checkpoints\n", cuts, seconds() - start,
 	       nested, idle_ends, seed, seed + lives - 1, moved, checkpoints);
+	printf("%.1f s of load, %.1f s closing, %.1f s opening, %.1f s verifying\n", spent[LOAD],
+	       spent[CLOSE], spent[OPEN], spent[VERIFY]);
 	stamp_print_counts();
 	printf("lost %u of %u lives\n", lost, lives);
 	return lost ? POWER_LOSS : POWER_OK;

@@ -143,23 +143,34 @@ static bool acceptable(const struct sector *s, __u32 found)
 
 /* -- stamps ---------------------------------------------------------------------- */
 
-static void fill_in(__u64 *w, __u64 sector, __u32 version)
+static __u64 word(__u64 sector, __u32 version, unsigned int i)
 {
 	__u64 mix = (sector * 0x9e3779b97f4a7c15ULL) ^ (version * 0xc2b2ae3d27d4eb4fULL);
 
+	return mix + st->seed + i * 0x165667b19e3779f9ULL;
+}
+
+static void fill_in(__u64 *w, __u64 sector, __u32 version)
+{
 	w[0] = MAGIC ^ st->seed;
 	w[1] = sector;
 	w[2] = version;
 	for (unsigned int i = 3; i < WORDS; i++)
-		w[i] = mix + st->seed + i * 0x165667b19e3779f9ULL;
+		w[i] = word(sector, version, i);
 }
 
 /* The version that 512 bytes of content are of, or GARBAGE. */
 static __u32 identify(const __u64 *w, __u64 sector)
 {
+	bool stamped = w[0] == (MAGIC ^ st->seed) && w[1] == sector && w[2] && w[2] < GARBAGE;
 	__u64 want[WORDS] = { 0 };
 
-	if (w[0] == (MAGIC ^ st->seed) && w[1] == sector && w[2] && w[2] < GARBAGE)
+	if (stamp.light) {
+		__u64 last = stamped ? word(sector, w[2], WORDS - 1) : 0;
+
+		return (stamped || !(w[0] | w[1] | w[2])) && w[WORDS - 1] == last ? w[2] : GARBAGE;
+	}
+	if (stamped)
 		fill_in(want, sector, w[2]);
 	return memcmp(w, want, SECTOR) ? GARBAGE : want[2];
 }
