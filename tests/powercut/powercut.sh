@@ -36,11 +36,10 @@ cuts() {
 
 # most on small sets, since there are more of them in a second
 test_nothing_flushed_is_lost() {
-	cuts 6 6 64K $((CUTS * 4 / 10))
-	cuts 8 6 64K $((CUTS * 2 / 10))
-	cuts 8 12 64K $((CUTS * 2 / 10))
-	cuts 16 12 128K $((CUTS / 10))
-	cuts 20 24 256K $((CUTS / 10))
+	cuts 6 6 64K $((CUTS - CUTS * 6 / 20))
+	cuts 8 12 64K $((CUTS * 3 / 20))
+	cuts 16 12 128K $((CUTS * 2 / 20))
+	cuts 20 24 256K $((CUTS / 20))
 }
 
 # short scenarios, a cut at each of their commands, and at each of every recovery

@@ -162,17 +162,19 @@ static void fill_in(__u64 *w, __u64 sector, __u32 version)
 /* The version that 512 bytes of content are of, or GARBAGE. */
 static __u32 identify(const __u64 *w, __u64 sector)
 {
+	static const __u64 zeros[WORDS];
 	bool stamped = w[0] == (MAGIC ^ st->seed) && w[1] == sector && w[2] && w[2] < GARBAGE;
-	__u64 want[WORDS] = { 0 };
+	__u64 want[WORDS];
 
 	if (stamp.light) {
 		__u64 last = stamped ? word(sector, w[2], WORDS - 1) : 0;
 
 		return (stamped || !(w[0] | w[1] | w[2])) && w[WORDS - 1] == last ? w[2] : GARBAGE;
 	}
-	if (stamped)
-		fill_in(want, sector, w[2]);
-	return memcmp(w, want, SECTOR) ? GARBAGE : want[2];
+	if (!stamped)
+		return memcmp(w, zeros, SECTOR) ? GARBAGE : 0;
+	fill_in(want, sector, w[2]);
+	return memcmp(w, want, SECTOR) ? GARBAGE : w[2];
 }
 
 /* -- range locks --------------------------------------------------------------------- */
@@ -269,7 +271,8 @@ static bool read_range(void *buf, __u64 start, __u64 end)
 	ssize_t n = -1;
 
 	/* what is left in the buffer must not pass for what was read */
-	memset(buf, 0xdb, iov.iov_len);
+	for (__u64 i = 0; i < end - start; i++)
+		memset(buf + i * SECTOR, 0xdb, stamp.light ? sizeof(__u64) : SECTOR);
 	errno = EAGAIN;
 	if (stamp.nowait)
 		n = preadv2(stamp.fd, &iov, 1, start * SECTOR, RWF_NOWAIT);
