@@ -33,8 +33,7 @@ open_set() {
 	[[ ! ${FIRST:-} ]] || fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
 		--extent-size 256K >/dev/null
 	fusionctl open killed "$FAST" "$SLOW" >/dev/null || oops "the set does not open"
-	fusionctl set killed half_life 10 >/dev/null
-	fusionctl set killed idle 100 >/dev/null
+	fusionctl set killed half_life=10 idle=100 >/dev/null
 	size=$(($(sectors_of "$SET") / 2048))
 	part part-ext4 0 $EXT4_MIB
 	part part-xfs $EXT4_MIB $XFS_MIB
