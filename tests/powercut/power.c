@@ -132,6 +132,11 @@ bool set_find(void)
 int set_open(const char *const *options)
 {
 	char params[512], path[80];
+	const struct dm_line line = {
+		.sectors = (uint64_t)rig.nr_lexts * rig.extent_sectors,
+		.target = "fusion",
+		.params = params,
+	};
 	unsigned int n = 0;
 	size_t len;
 	int err;
@@ -142,7 +147,7 @@ int set_open(const char *const *options)
 		       minor(member[FAST]), major(member[SLOW]), minor(member[SLOW]), n);
 	for (unsigned int i = 0; i < n && len < sizeof(params); i++)
 		len += snprintf(params + len, sizeof(params) - len, " %s", options[i]);
-	err = dm_create(rig.name, rig.uuid, (uint64_t)rig.nr_lexts * rig.extent_sectors, params);
+	err = dm_create(rig.name, rig.uuid, &line, 1, false);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/dev/mapper/%s", rig.name);
