@@ -7,7 +7,7 @@
 
 int fsck_code(int rc)
 {
-	return rc == FC_FAILED || rc == FC_MEMBER ? FSCK_FAILED : rc;
+	return rc == FC_FAILED || rc == FC_MEMBER ? FSCK_FAILED : rc == FC_DAMAGED ? FSCK_ERRORS : rc;
 }
 
 int fsck_result(const struct report *r)

@@ -53,6 +53,23 @@ static int search(const char *word, char path[2][64], int *nr)
 	return rc;
 }
 
+int open_members(const char *const path[2], bool writable, struct meta *meta)
+{
+	int rc = 0;
+
+	meta->m[0].o.fd = -1;
+	meta->m[1].o.fd = -1;
+	for (int i = 0; i < 2 && path[i] && !rc; i++) {
+		/* the exclusive open would say that we use it ourselves */
+		if (i && same_storage(&meta->m[0].o, path[1]))
+			rc = fail(FC_MEMBER, path[1], "is the same as %s; name two members",
+				  path[0]);
+		else
+			rc = offline_open(path[i], writable, &meta->m[i].o);
+	}
+	return rc;
+}
+
 int meta_open(int nr, char **word, bool writable, struct meta *meta)
 {
 	char found[2][64];
@@ -69,10 +86,8 @@ int meta_open(int nr, char **word, bool writable, struct meta *meta)
 		if (n > 1)
 			path[1] = found[1];
 	}
-	for (int i = 0; i < 2 && path[i] && !rc; i++)
-		rc = offline_open(path[i], writable, &meta->m[i].o);
-	if (!rc && same_storage(&meta->m[0].o, &meta->m[1].o))
-		rc = fail(FC_MEMBER, path[1], "is the same as %s; name two members", path[0]);
+	if (!rc)
+		rc = open_members(path, writable, meta);
 	if (!rc)
 		rc = meta_read(meta);
 	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&

@@ -100,14 +100,17 @@ static const char *what_of(const struct fusion_sb *sb, const char *what)
 	return sb->role == FUSION_FAST ? what : "replica";
 }
 
-/* As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size. */
+/*
+ * As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size, and
+ * the log of the replica in a quarter.
+ */
 u32 max_open_extents(const struct fusion_sb *sb)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(sb->extent_sectors);
-	u32 max = sb->journal_blocks[FUSION_FAST] / 16 * (FUSION_JOURNAL_PAYLOAD / record);
+	u32 blocks = min(sb->journal_blocks[FUSION_FAST] / 16, sb->journal_blocks[FUSION_SLOW] / 4);
+	u32 max = min(blocks * (FUSION_JOURNAL_PAYLOAD / record), 4096U);
 
-	max = min(max, 4096U);
 	return min(max, sb->nr_lexts);
 }
 

@@ -52,8 +52,8 @@ void offline_close(struct offline *o);
 int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
 int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
 int offline_sync(const struct offline *o);
-/* Are both open, and on one device or file? */
-bool same_storage(const struct offline *a, const struct offline *b);
+/* Is it what that path leads to? */
+bool same_storage(const struct offline *o, const char *path);
 /* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
 void *offline_buffer(size_t bytes);
 
@@ -164,6 +164,8 @@ void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
  * out: meta->m[].o.fd is -1.
  */
 int meta_open(int nr, char **word, bool writable, struct meta *meta);
+/* One or two members by their paths, without reading them; the rest of *meta is left alone. */
+int open_members(const char *const path[2], bool writable, struct meta *meta);
 
 /* -- meta-state.c --------------------------------------------------------------------- */
 

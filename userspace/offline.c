@@ -120,9 +120,14 @@ bool path_kind(const char *path, bool *file)
 	return *file || S_ISBLK(st.st_mode);
 }
 
-bool same_storage(const struct offline *a, const struct offline *b)
+bool same_storage(const struct offline *o, const char *path)
 {
-	return a->fd >= 0 && b->fd >= 0 && a->devno == b->devno && a->ino == b->ino;
+	struct stat st;
+
+	if (o->fd < 0 || stat(path, &st))
+		return false;
+	return S_ISBLK(st.st_mode) ? !o->file && st.st_rdev == o->devno :
+	       o->file && st.st_dev == o->devno && st.st_ino == o->ino;
 }
 
 void offline_close(struct offline *o)

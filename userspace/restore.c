@@ -374,13 +374,11 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 
 static int restore(const struct dump *d, const struct args *a)
 {
-	struct meta meta = { .m = { { .o.fd = -1 }, { .o.fd = -1 } } };
-	int rc = 0;
+	const char *const path[2] = { a->word[1], a->word[2] };
+	struct meta meta = { 0 };
+	int rc;
 
-	for (int dev = 0; dev < 2 && !rc; dev++)
-		rc = offline_open(a->word[1 + dev], true, &meta.m[dev].o);
-	if (!rc && same_storage(&meta.m[0].o, &meta.m[1].o))
-		rc = fail(FC_MEMBER, a->word[2], "is the same as %s; name two members", a->word[1]);
+	rc = open_members(path, true, &meta);
 	if (!rc)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)

@@ -1,0 +1,300 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# One member is gone: what the other still has is all there, what it has not is an error,
+# and the list of both is exact, by sectors and by files.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/set
+LEFT=/dev/mapper/left
+
+# a_set FAST_MIB SLOW_MIB [OPTION VALUE]...: nothing moves by itself
+a_set() {
+	members "$1" "$2"
+	stale "$FAST"
+	stale "$SLOW"
+	format set --extent-size 64K
+	fusion set migration off "${@:3}"
+	defer dm_remove left
+	defer dm_remove left-stale
+	EXTENTS=$(($(sb nr_lexts)))
+}
+
+# salvage MEMBER [OPTION]...: as `left`, what is said in $TMP/json
+salvage() {
+	fusionctl salvage "$1" left --json "${@:2}" >"$TMP/json"
+}
+
+# part KIND: sectors, first and number
+part() {
+	jq -r ".$1[] | \"\(.first_sector) \(.sectors)\"" "$TMP/json"
+}
+
+# extents_on WHERE: as `part`, by what the kernel said of the set
+extents_on() {
+	awk -v on="$1" '$2 == on { if ($1 == next_ && n) n++; else { if (n) print first * 128, n * 128
+		first = $1; n = 1 } next_ = $1 + 1 } END { if (n) print first * 128, n * 128 }' \
+		"$TMP/places"
+}
+
+# intact_is FILE: what is said to be intact is, and reads as it does there
+intact_is() {
+	local first nr
+	while read -r first nr; do
+		cmp -n $((nr * 512)) -i $((first * 512)) "$LEFT" "$1" ||
+			fail "sectors $first + $nr differ"
+	done < <(part intact)
+}
+
+# errors KIND: what is said to be of that kind can't be read, from the first to the last
+errors() {
+	local first nr i
+	while read -r first nr; do
+		for i in "$first" $((first + nr - 1)); do
+			if dd if="$LEFT" of=/dev/null skip="$i" count=1 iflag=direct status=none \
+				2>/dev/null; then
+				fail "sector $i is $1 and can be read"
+			fi
+		done
+	done < <(part "$1")
+}
+
+# read_only: nothing can be written to it
+read_only() {
+	same "read-only" "$(blockdev --getro "$LEFT")" 1
+	if dd if=/dev/zero of="$LEFT" bs=4096 count=1 oflag=direct status=none 2>/dev/null; then
+		fail "it could be written"
+	fi
+}
+
+# by sectors, from either member, of a set that was closed
+test_sectors() {
+	local dev other
+	a_set 16 32
+	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
+	put_direct "$SET" 101 $((310 * 65536 + 8192)) 8192	# and an open one
+	blkdiscard -o $((40 * 65536)) -l $((10 * 65536)) "$SET"
+	msg set demote 20-99 >/dev/null
+	cp --sparse=never "$SET" "$TMP/golden"
+	places set >"$TMP/places"
+	close set
+	for dev in fast slow; do
+		other=$([[ $dev == fast ]] && echo slow || echo fast)
+		salvage "/dev/$dev"
+		same "member" "$(jq -r .member "$TMP/json")" $dev
+		same "current" "$(jq .current "$TMP/json")" true
+		same "device" "$(jq -r .device "$TMP/json")" $LEFT
+		same "lost" "$(part lost)" "$(extents_on $other)"
+		same "unknown" "$(part unknown)" ""
+		intact_is "$TMP/golden"
+		errors lost
+		# and what was never written is zeros
+		while read -r first nr; do
+			read_zero "$LEFT" $((first * 512)) $((nr * 512))
+		done < <(part empty)
+		same "all of it" "$(jq '.bytes | add' "$TMP/json")" $((EXTENTS * 65536))
+		read_only
+		fusionctl close left
+	done
+	fusionctl salvage "$SLOW" >"$TMP/out"
+	has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
+	[[ ! -e $LEFT ]]
+	# the set is none the worse
+	fusion set
+	cmp "$SET" "$TMP/golden"
+}
+
+# crash: the slow member as it is while the set is open, in a loop device
+crash() {
+	dmsetup suspend --noflush --nolockfs set
+	cp --sparse=never "$SLOW" "$TMP/slow"
+	dmsetup resume set
+	REPLY=$(losetup -f -r --show "$TMP/slow")
+	defer losetup -d "$REPLY"
+}
+
+# what the replica does not know yet is neither zeros nor anyone else's data
+test_unknown() {
+	a_set 16 32 replica_interval 86400
+	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
+	msg set demote 0-99 >/dev/null
+	msg set checkpoint
+	dd if=/dev/urandom of="$SET" bs=64k count=30 seek=300 oflag=direct conv=fsync status=none
+	blkdiscard -o 0 -l $((10 * 65536)) "$SET"
+	msg set promote 10-19 >/dev/null
+	dd if=/dev/urandom of="$SET" bs=64k count=10 seek=10 oflag=direct conv=fsync status=none
+	cp --sparse=never "$SET" "$TMP/golden"
+	places set >"$TMP/places"
+	crash
+	# what was discarded may be there still; it is not the golden copy's zeros
+	salvage "$REPLY"
+	same "current" "$(jq .current "$TMP/json")" false
+	at_least "unknown" "$(jq .bytes.unknown "$TMP/json")" $((30 * 65536))
+	jq '.intact |= map(select(.first_sector >= 10 * 128))' "$TMP/json" >"$TMP/less"
+	mv "$TMP/less" "$TMP/json"
+	at_least "intact" "$(part intact | wc -l)" 1
+	intact_is "$TMP/golden"
+	errors lost
+	errors unknown
+	# promoted ones are lost, although their former slots hold something
+	for i in 10 19; do
+		if dd if="$LEFT" of=/dev/null bs=64k skip=$i count=1 status=none 2>/dev/null; then
+			fail "extent $i was promoted and can be read"
+		fi
+	done
+	fusionctl close left
+	salvage "$REPLY" --zero
+	read -r first nr < <(part unknown)
+	read_zero $LEFT $((first * 512)) $((nr * 512))
+}
+
+# older versions are offered on a device of their own
+test_stale() {
+	local i
+	a_set 16 32 replica_interval 86400
+	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
+	msg set demote 0-99 >/dev/null
+	msg set checkpoint
+	cp --sparse=never "$SET" "$TMP/golden"
+	msg set promote 10-19 >/dev/null
+	dd if=/dev/urandom of="$SET" bs=64k count=10 seek=10 oflag=direct conv=fsync status=none
+	crash
+	salvage "$REPLY" --stale
+	same "stale" "$(part stale | awk '{ n += $2 } END { print n }')" $((10 * 128))
+	for ((i = 10; i < 20; i++)); do
+		cmp -n 65536 -i $((i * 65536)) /dev/mapper/left-stale "$TMP/golden"
+		if dd if="$LEFT" of=/dev/null bs=64k skip=$i count=1 status=none 2>/dev/null; then
+			fail "extent $i is stale and on the device of what is intact"
+		fi
+	done
+	if dd if=/dev/mapper/left-stale of=/dev/null bs=64k skip=9 count=1 status=none 2>/dev/null
+	then
+		fail "what is not stale can be read there"
+	fi
+}
+
+# extents_of FILE: of the set, one line each
+extents_of() {
+	filefrag -b512 -e "$1" | awk -F '[ .:]+' '$2 ~ /^[0-9]+$/ && NF > 6 {
+		for (i = int($5 / 128); i <= int($6 / 128); i++) print i }' | sort -nu
+}
+
+# a file system: files verified by checksum, lost ones listed exactly
+test_files() {
+	local i victims=()
+	need filefrag sha256sum
+	a_set 40 64
+	mkfs.ext4 -q "$SET"
+	mkdir "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	mkdir -p "$TMP/mnt/a/b c" "$TMP/mnt/d"
+	for i in {1..30}; do
+		head -c $((RANDOM * 8 + 200000)) /dev/urandom >"$TMP/mnt/a/b c/$i"
+		head -c 3000 /dev/urandom >"$TMP/mnt/d/$i"
+	done
+	ln "$TMP/mnt/a/b c/7" "$TMP/mnt/d/link"
+	(cd "$TMP/mnt" && find . -type f -print0 | xargs -0 sha256sum) >"$TMP/sums"
+	sync
+	# the extents of some files, in the middle of which nothing else lies
+	for i in 3 7 8 21; do
+		extents_of "$TMP/mnt/a/b c/$i" | sed 1d | sed '$d' | head -n 2
+	done | sort -nu >"$TMP/victims"
+	at_least "victims" "$(wc -l <"$TMP/victims")" 4
+	# who is hit by what will be on the fast member
+	(cd "$TMP/mnt" && find . -type f -print) | while read -r i; do
+		if extents_of "$TMP/mnt/$i" | grep -qxFf "$TMP/victims"; then
+			echo "${i#.}"
+		fi
+	done | sort >"$TMP/expected"
+	umount "$TMP/mnt"
+	msg set demote 0-$((EXTENTS - 1)) >/dev/null
+	while read -r i; do
+		msg set promote "$i" >/dev/null
+	done <"$TMP/victims"
+	places set >"$TMP/places"
+	same "on the fast member" "$(awk '$2 == "fast"' "$TMP/places" | wc -l)" \
+		"$(wc -l <"$TMP/victims")"
+	close set
+
+	salvage "$SLOW" --files $LEFT
+	same "lost" "$(part lost)" "$(extents_on fast)"
+	jq -r '.files[].path' "$TMP/json" | sort >"$TMP/hit"
+	diff "$TMP/expected" "$TMP/hit" || fail "other files than expected"
+	same "of the rest all is known" "$(jq -c .files_unknown "$TMP/json")" \
+		'{"inodes":0,"files":0,"directories":0}'
+	mount -o ro,noload "$LEFT" "$TMP/mnt"
+	(cd "$TMP/mnt" && grep -vF -e "$(sed 's/^/./' "$TMP/expected")" "$TMP/sums" |
+		sha256sum -c --quiet) || fail "a file that is not hit has changed"
+	while read -r i; do
+		if cat "$TMP/mnt$i" >/dev/null 2>&1; then
+			fail "$i is hit and can be read"
+		fi
+	done <"$TMP/expected"
+	# the same by the mounted file system
+	fusionctl salvage "$SLOW" --files "$TMP/mnt" 2>&1 | sed -n "s|^hit: inode [0-9]*: $TMP/mnt||p" |
+		sort >"$TMP/hit" || :
+	same "asked while the member is in use" "$(<"$TMP/hit")" ""
+	cp --sparse=never "$SLOW" "$TMP/slow"
+	fusionctl salvage "$TMP/slow" --files "$TMP/mnt" | sed -n "s|^hit: inode [0-9]*: $TMP/mnt||p" |
+		sort >"$TMP/hit"
+	diff "$TMP/expected" "$TMP/hit" || fail "FIEMAP names other files"
+	umount "$TMP/mnt"
+	fusionctl close left
+}
+
+# the metadata of the file system is lost as well: what can't be told is said
+test_files_hit_hard() {
+	a_set 40 64
+	mkfs.ext4 -q -b 1024 "$SET"
+	mkdir "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	mkdir "$TMP/mnt/d"
+	for i in {1..200}; do
+		echo "$i" >"$TMP/mnt/d/$i"
+	done
+	umount "$TMP/mnt"
+	msg set demote 0-$((EXTENTS - 1)) >/dev/null
+	# superblock, group descriptors, inodes of the first group
+	msg set promote 0-20 >/dev/null
+	close set
+	salvage "$SLOW" --files $LEFT
+	at_least "inodes that are unknown" "$(jq .files_unknown.inodes "$TMP/json")" 100
+	fusionctl close left
+}
+
+# what it says when it can't
+test_refusals() {
+	local rc=0 out
+	a_set 8 16
+	close set
+	expect() {
+		local want=$1 text=$2
+		shift 2
+		rc=0
+		out=$("$@" 2>&1) || rc=$?
+		same "exit code of $* ($out)" $rc "$want"
+		has "$*" "$out" "$text"
+	}
+	null other 8
+	expect 4 "not a member of a fusion set" fusionctl salvage /dev/other
+	cp "$SLOW" "$TMP/slow"
+	expect 0 "from its slow member alone" fusionctl salvage "$TMP/slow"
+	expect 2 "is an image: only a list can be made of it" fusionctl salvage "$TMP/slow" left
+	expect 2 "not a name for a set" fusionctl salvage "$SLOW" a/b
+	fusion set
+	expect 5 "is a member of the open set set" fusionctl salvage "$SLOW" left
+	close set
+	dm left "0 8 error"
+	expect 5 "there is another mapped device of that name" fusionctl salvage "$SLOW" left
+	dm_remove left
+	put_direct "$SLOW" 125 512 512
+	put_direct "$SLOW" 125 $((8 * 4096 + 512)) 512
+	expect 7 "both copies of its superblock are damaged (checksum mismatch)" \
+		fusionctl salvage "$SLOW"
+}
+
+run_tests test_sectors test_unknown test_stale test_files test_files_hit_hard test_refusals
