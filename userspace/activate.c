@@ -70,7 +70,8 @@ static int refused(const char *name, const struct member *fast, const struct mem
 		meta_free(&meta);
 	}
 	if (!*text)
-		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg", reason);
+		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
+			    reason);
 	return fail(exit_code_of(err), name, "the kernel refuses it: %s (%s); run fusionctl check "
 		    "%s %s, and fusionctl repair", reason, text, fast->path, slow->path);
 }
@@ -162,7 +163,8 @@ int open_set(const char *name, struct member *a, struct member *b)
 	if (!rc)
 		rc = create_mapping(name, fast, slow);
 	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
-		warn(name, "the kernel met an error in it before; close it and run fusionctl check");
+		warn(name, "the kernel met an error in it before; close it and run fusionctl "
+		     "check");
 	return rc;
 }
 

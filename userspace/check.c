@@ -7,7 +7,9 @@
 
 int fsck_code(int rc)
 {
-	return rc == FC_FAILED || rc == FC_MEMBER ? FSCK_FAILED : rc == FC_DAMAGED ? FSCK_ERRORS : rc;
+	if (rc == FC_DAMAGED)
+		return FSCK_ERRORS;
+	return rc == FC_FAILED || rc == FC_MEMBER ? FSCK_FAILED : rc;
 }
 
 int fsck_result(const struct report *r)
@@ -19,13 +21,15 @@ int fsck_result(const struct report *r)
 
 static void set_name(const struct meta *meta, char *buf, size_t size)
 {
-	if (meta->known && *meta->geo[FAST].label)
-		safe_text(buf, size, meta->geo[FAST].label, sizeof(meta->geo[FAST].label), utf8_output());
+	const char *label = meta->geo[FAST].label;
+
+	if (meta->known && *label)
+		safe_text(buf, size, label, FUSION_LABEL_SIZE, utf8_output());
 	else
 		snprintf(buf, size, "the set");
 }
 
-void report_print(const struct report *r, enum level least)
+void report_print(const struct report *r, enum severity least)
 {
 	char text[320];
 

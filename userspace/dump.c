@@ -249,8 +249,8 @@ static int add_journal(struct json_object *list, const struct meta *meta, int de
 		json_add_u64(o, "seq", t->seq);
 		json_add_u64(o, "blocks", t->count);
 		json_add_u64(o, "epoch", t->epoch);
-		json_object_object_add(o, "replayed", json_object_new_boolean(
-				       sb && t->seq >= sb->replay_seq));
+		json_object_object_add(o, "replayed",
+				       json_object_new_boolean(sb && t->seq >= sb->replay_seq));
 		journal_apply(meta, dev, t, add_record, add_array(o, "records"));
 		json_object_array_add(list, o);
 	}
@@ -289,8 +289,8 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	int rc;
 
 	if (!sb)
-		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no valid "
-			    "superblock of the fast member, which has the map; name that member, "
+		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
+			    "valid superblock of the fast member, which has the map; name that member, "
 			    "or see fusionctl help repair");
 	rc = state_init(&st, sb->nr_lexts);
 	if (rc)

@@ -33,7 +33,7 @@ static const struct {
 	[OPT_OUTPUT]	  = { "output", "FILE", "write to a new file; -o" },
 	[OPT_STALE]	  = { "stale", NULL, "also what older versions of lost extents there are" },
 	[OPT_ZERO]	  = { "zero", NULL, "what is unknown reads as zeros, not as an error" },
-	[OPT_FILES]	  = { "files", "PATH", "list the files hit; an ext4 file system or a mount" },
+	[OPT_FILES]	  = { "files", "PATH", "list the files hit: of ext4, or of a mount" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 

@@ -117,8 +117,9 @@ void json_add_str(struct json_object *o, const char *key, const char *v)
 {
 	char safe[4096];
 
-	json_object_object_add(o, key, v ? json_object_new_string(
-			       safe_text(safe, sizeof(safe), v, SIZE_MAX, true)) : NULL);
+	if (v)
+		safe_text(safe, sizeof(safe), v, SIZE_MAX, true);
+	json_object_object_add(o, key, v ? json_object_new_string(safe) : NULL);
 }
 
 void print_json(struct json_object *o, bool one_line)

@@ -111,11 +111,11 @@ static void check_inactive(const struct meta *meta, const struct fusion_sb *sb, 
 		const struct meta_block *b = &set->block[i];
 
 		if (b->why)
-			report_add(r, LEVEL_NOTE, dev, start + i, "map", "%s (the set that is not in "
-				   "use)", b->why);
+			report_add(r, LEVEL_NOTE, dev, start + i, "map",
+				   "%s (the set that is not in use)", b->why);
 		else if (b->generation != generation)
-			report_add(r, LEVEL_NOTE, dev, start + i, "map", "of generation %llu, others "
-				   "of %llu (the set that is not in use)",
+			report_add(r, LEVEL_NOTE, dev, start + i, "map",
+				   "generation %llu, others %llu (the set that is not in use)",
 				   (unsigned long long)b->generation,
 				   (unsigned long long)generation);
 	}
@@ -279,7 +279,8 @@ static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2]
 			continue;
 		if (differ++ < MAX_DIFFERENCES)
 			report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
-				   "the slot that it names for extent %u belongs to %u", lext, word);
+				   "the slot that it names for extent %u belongs to %u", lext,
+				   word);
 	}
 	free(owner);
 	return differ;

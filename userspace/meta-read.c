@@ -77,8 +77,8 @@ static int sort_members(struct meta *meta)
 		return fail(FC_MEMBER, meta->m[1].o.path, "is a %s member as %s is; name one fast "
 			    "and one slow member", role_name[a->role], meta->m[0].o.path);
 	if (a && b && memcmp(a->set_uuid, b->set_uuid, 16))
-		return fail(FC_MEMBER, meta->m[1].o.path, "is a member of another set than %s; name "
-			    "two members of one set", meta->m[0].o.path);
+		return fail(FC_MEMBER, meta->m[1].o.path, "is a member of another set than %s; "
+			    "name two members of one set", meta->m[0].o.path);
 	if ((a && a->role == FUSION_SLOW) || (b && b->role == FUSION_FAST)) {
 		tmp = meta->m[0];
 		meta->m[0] = meta->m[1];
@@ -115,7 +115,7 @@ static int read_supers(struct meta *meta, const struct fusion_sb *geo)
 /* Called for each block that was read; @buf is NULL if it can't be. */
 typedef void (*block_fn)(struct meta *meta, int dev, void *ctx, u32 index, const void *buf);
 
-static int for_each_block(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
+static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
 {
 	const struct offline *o = &meta->m[dev].o;
 	char *buf = offline_buffer((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
@@ -180,7 +180,7 @@ static int read_set(struct meta *meta, int dev, unsigned int nr)
 	set->word = calloc((size_t)geo->map_blocks * FUSION_MAP_PER_BLOCK, sizeof(*set->word));
 	if (!set->block || !set->word)
 		return no_memory();
-	return for_each_block(meta, dev, geo->map_start[dev][nr], geo->map_blocks, read_map_block,
+	return walk_blocks(meta, dev, geo->map_start[dev][nr], geo->map_blocks, read_map_block,
 			      &ctx);
 }
 
@@ -208,7 +208,7 @@ static int read_heat(struct meta *meta)
 	m->heat = calloc((size_t)geo->heat_blocks * FUSION_HEAT_PER_BLOCK, sizeof(*m->heat));
 	if (!m->heat_block || !m->heat)
 		return no_memory();
-	return for_each_block(meta, FAST, geo->heat_start, geo->heat_blocks, read_heat_block, m);
+	return walk_blocks(meta, FAST, geo->heat_start, geo->heat_blocks, read_heat_block, m);
 }
 
 /* -- journal -------------------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static int read_ring(struct meta *meta, int dev)
 	ring->unreadable = calloc(nr, sizeof(*ring->unreadable));
 	if (!ring->block || !ring->unreadable)
 		return no_memory();
-	return for_each_block(meta, dev, geo->journal_start[dev], nr, read_ring_block, ring);
+	return walk_blocks(meta, dev, geo->journal_start[dev], nr, read_ring_block, ring);
 }
 
 /* -- all of it ---------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static void drop(struct rebuild *rb, u32 lext)
 	rb->doubt[lext] = DOUBT_LOST;
 }
 
-/* -- what there is to build from ------------------------------------------------------ */
+/* -- what there is to build from ------------------------------------------------ */
 
 /* A map set, and where the journal after it begins. */
 struct base {
@@ -113,7 +113,7 @@ static struct base older_base(const struct meta *meta, const struct rebuild *rb,
 	return b;
 }
 
-/* -- the journal -------------------------------------------------------------------------- */
+/* -- the journal ---------------------------------------------------------------- */
 
 struct apply_ctx {
 	struct rebuild *rb;
@@ -188,7 +188,13 @@ static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32
 	return 0;
 }
 
-/* -- the map ------------------------------------------------------------------------------- */
+/* -- the map -------------------------------------------------------------------- */
+
+static const struct meta_block *map_block(const struct meta *meta, const struct rebuild *rb,
+					  int set, u32 index)
+{
+	return set < 0 ? NULL : &meta->m[rb->dev].set[set].block[index];
+}
 
 static void take_block(const struct meta *meta, struct rebuild *rb, int set, u32 index, u64 stamp)
 {
@@ -240,7 +246,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 	int rc;
 
 	for (u32 i = 0; i < meta->geo[rb->dev].map_blocks; i++) {
-		const struct meta_block *block = b.set < 0 ? NULL : &meta->m[rb->dev].set[b.set].block[i];
+		const struct meta_block *block = map_block(meta, rb, b.set, i);
 
 		if (!bad[i])
 			continue;
@@ -262,7 +268,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 	return 0;
 }
 
-/* -- the replica -------------------------------------------------------------------------------- */
+/* -- the replica ---------------------------------------------------------------- */
 
 /* Load it, if there is one that is whole. */
 static int load_replica(const struct meta *meta, struct rebuild *rb)
@@ -312,7 +318,7 @@ static int use_replica(const bool *bad, struct rebuild *rb)
 	return rc;
 }
 
-/* -- open extents ---------------------------------------------------------------------------- */
+/* -- open extents --------------------------------------------------------------- */
 
 static int collect(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
 {
@@ -360,7 +366,7 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 	return rc;
 }
 
-/* -- slots ------------------------------------------------------------------------------------- */
+/* -- slots ---------------------------------------------------------------------- */
 
 /* Does extent @a have better evidence than @b? */
 static int compare(const struct rebuild *rb, u32 a, u32 b)
@@ -408,13 +414,13 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 	return 0;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------- */
 
 static int build(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
 	const u32 blocks = meta->geo[rb->dev].map_blocks;
 	const struct base a = newest_base(meta, rb);
-	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : j->nr ? chain_start(j, j->nr) : 0;
+	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : chain_start(j, j->nr);
 	bool *bad = calloc(blocks, sizeof(*bad));
 	int rc;
 
@@ -422,7 +428,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		return no_memory();
 	rb->set = a.set;
 	for (u32 i = 0; i < blocks; i++) {
-		const struct meta_block *b = a.set < 0 ? NULL : &meta->m[rb->dev].set[a.set].block[i];
+		const struct meta_block *b = map_block(meta, rb, a.set, i);
 
 		bad[i] = !b || b->why || b->generation != a.generation;
 		if (!bad[i])

@@ -89,7 +89,7 @@ void state_open_drop(struct meta_state *st, u32 lext)
 }
 
 /* Without the map the set is not opened; the replica is read when the fast member is gone. */
-static enum level level_of(const struct fusion_sb *sb)
+static enum severity level_of(const struct fusion_sb *sb)
 {
 	return sb->role == FUSION_FAST ? LEVEL_ERROR : LEVEL_WARNING;
 }
@@ -205,8 +205,9 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "journal"),
 			   "more open extents than there can be, %u", ctx.max_open);
 	else
-		report_add(r, level_of(sb), dev, block, what_of(sb, "journal"), "%s (transaction %llu)",
-			   rp.why ? rp.why : strerror(-err), (unsigned long long)rp.next_txn);
+		report_add(r, level_of(sb), dev, block, what_of(sb, "journal"),
+			   "%s (transaction %llu)", rp.why ? rp.why : strerror(-err),
+			   (unsigned long long)rp.next_txn);
 	return false;
 }
 
@@ -233,7 +234,8 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 		}
 		good = false;
 		report_add(r, level_of(sb), dev, sb->map_start[dev][sb->active_set] + i,
-			   what_of(sb, "map"),			   "%s (extents %u to %u)", why, i * FUSION_MAP_PER_BLOCK,
+			   what_of(sb, "map"), "%s (extents %u to %u)", why,
+			   i * FUSION_MAP_PER_BLOCK,
 			   i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
 	}
 	return good;
@@ -291,7 +293,8 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 	bool good = true;
 
 	if (!used) {
-		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "map"), "not checked: out of memory");
+		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "map"),
+			   "not checked: out of memory");
 		return false;
 	}
 	for (u32 lext = 0; lext < st->nr_lexts; lext++) {
@@ -320,7 +323,7 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 	free(used);
 	if (nr_open == st->nr_open)
 		return good;
-	report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"), "%u open extents but %u bitmaps",
-		   nr_open, st->nr_open);
+	report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"),
+		   "%u open extents but %u bitmaps", nr_open, st->nr_open);
 	return false;
 }

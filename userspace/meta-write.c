@@ -41,7 +41,8 @@ static int flush(const struct meta *meta, int dev)
 /* -- map and heat --------------------------------------------------------------------- */
 
 /* The replica's map sets have no open extents; its log has them. */
-static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u32 index, u32 *words)
+static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u32 index,
+		      u32 *words)
 {
 	const u32 n = fusion_map_entries(sb, index);
 
@@ -128,7 +129,8 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 	for (u32 i = 0; i < nr && !rc; i++) {
 		char *block = buf + (size_t)i * FUSION_BLOCK_SIZE;
 
-		csum = fusion_journal_seal(sb, block, sb->replay_seq + i, sb->replay_txn, i, nr, csum);
+		csum = fusion_journal_seal(sb, block, sb->replay_seq + i, sb->replay_txn, i, nr,
+					   csum);
 		rc = put(meta, sb->role, fusion_journal_blocknr(sb, sb->replay_seq + i), 1, block);
 	}
 	free(buf);

@@ -59,7 +59,7 @@ void *offline_buffer(size_t bytes);
 
 /* -- report.c --------------------------------------------------------------------- */
 
-enum level {
+enum severity {
 	LEVEL_NOTE,		/* worth knowing; nothing is wrong */
 	LEVEL_WARNING,		/* wrong, and no obstacle; repair puts it right */
 	LEVEL_ERROR,		/* the kernel refuses the set, or it would serve wrong data */
@@ -70,7 +70,7 @@ enum level {
 #define BOTH		2	/* instead of FAST or SLOW: the set as a whole */
 
 struct finding {
-	enum level level;
+	enum severity level;
 	int dev;		/* FAST, SLOW, BOTH */
 	u64 block;		/* of that member, or NO_BLOCK */
 	const char *what;	/* "superblock", "map", "journal", ... : for programs, stable */
@@ -85,7 +85,7 @@ struct report {
 
 extern const char *const level_name[NR_LEVELS];
 
-void report_add(struct report *r, enum level level, int dev, u64 block, const char *what,
+void report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void report_free(struct report *r);
 /* "fast member, block 80: map: checksum mismatch" */
@@ -225,7 +225,7 @@ struct meta_journal {
 };
 
 /* Numbers in the format that only count up stay below this. */
-#define META_MAX_COUNTER	(1ULL << 62)
+#define META_MAX_COUNTER	BIT_ULL(62)
 
 typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
 
@@ -299,7 +299,7 @@ enum {
 int fsck_code(int rc);
 int fsck_result(const struct report *r);
 /* Findings of that level and worse, a line each, on the standard output. */
-void report_print(const struct report *r, enum level least);
+void report_print(const struct report *r, enum severity least);
 struct json_object;
 struct json_object *finding_json(const struct finding *f);
 

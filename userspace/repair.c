@@ -20,38 +20,38 @@ static const char *const doubt_name[NR_DOUBTS] = {
 /* -- ranges of extents ----------------------------------------------------------------- */
 
 /* The next range of extents from *first on that share this doubt; false at the end. */
-static bool next_range(const struct rebuild *rb, enum doubt doubt, u32 *first, u32 *nr)
+static bool next_range(const struct rebuild *rb, enum doubt which, u32 *first, u32 *nr)
 {
 	const u32 end = rb->st.nr_lexts;
 	u32 i = *first;
 
-	while (i < end && rb->doubt[i] != doubt)
+	while (i < end && rb->doubt[i] != which)
 		i++;
 	*first = i;
-	while (i < end && rb->doubt[i] == doubt)
+	while (i < end && rb->doubt[i] == which)
 		i++;
 	*nr = i - *first;
 	return *nr;
 }
 
-static void print_ranges(const struct plan *p, enum doubt doubt, const char *means)
+static void print_ranges(const struct plan *p, enum doubt which, const char *means)
 {
 	const u64 es = p->meta.geo[FAST].extent_sectors;
 	u32 first = 0, nr;
 
-	for (; next_range(&p->rb, doubt, &first, &nr); first += nr)
-		printf("%s: extents %u-%u, sectors %llu-%llu: %s\n", doubt_name[doubt], first,
+	for (; next_range(&p->rb, which, &first, &nr); first += nr)
+		printf("%s: extents %u-%u, sectors %llu-%llu: %s\n", doubt_name[which], first,
 		       first + nr - 1, (unsigned long long)(first * es),
 		       (unsigned long long)((first + nr) * es - 1), means);
 }
 
-static struct json_object *ranges_json(const struct plan *p, enum doubt doubt)
+static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 {
 	struct json_object *list = json_object_new_array(), *o;
 	const u64 es = p->meta.geo[FAST].extent_sectors;
 	u32 first = 0, nr;
 
-	for (; p->rb.doubt && next_range(&p->rb, doubt, &first, &nr); first += nr) {
+	for (; p->rb.doubt && next_range(&p->rb, which, &first, &nr); first += nr) {
 		o = json_object_new_object();
 		json_add_u64(o, "first_extent", first);
 		json_add_u64(o, "extents", nr);
@@ -82,13 +82,12 @@ static int judge(struct plan *p, bool force)
 	fast = meta_sb(meta, FAST);
 	slow = meta_sb(meta, SLOW);
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
-	if (err == -ESTALE && force)
-		err = 0;
-	if (err)
-		return fail(err == -ESTALE ? FC_REFUSED : FC_MEMBER, meta->m[0].o.path, "%s and it "
-			    "do not go together: %s; %s", meta->m[1].o.path, why, err == -ESTALE ?
-			    "what is on them is of different times, --force takes them all the same" :
-			    "name two members of one set");
+	if (err == -ESTALE && !force)
+		return fail(FC_REFUSED, meta->m[0].o.path, "%s and it are of different times: %s; "
+			    "--force takes them all the same", meta->m[1].o.path, why);
+	if (err && err != -ESTALE)
+		return fail(FC_MEMBER, meta->m[0].o.path, "%s and it do not go together: %s; name "
+			    "two members of one set", meta->m[1].o.path, why);
 	meta_check(meta, &p->found);
 	return rebuild_state(meta, FAST, &p->rb);
 }

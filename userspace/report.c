@@ -11,7 +11,7 @@ const char *const level_name[NR_LEVELS] = { "note", "warning", "error" };
 /* A set can be wrong in a million places; more than this helps nobody. */
 #define MAX_FINDINGS	10000U
 
-void report_add(struct report *r, enum level level, int dev, u64 block, const char *what,
+void report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		const char *fmt, ...)
 {
 	char text[sizeof(r->f->text)];

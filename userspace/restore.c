@@ -65,8 +65,14 @@ static int get_uuid(const struct dump *d, struct json_object *o, const char *key
 	return text && !uuid_parse(text, uuid) ? 0 : bad(d, key, "is not a uuid");
 }
 
+static u8 hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
 /* Up to @size bytes in hex. */
-static int get_hex(const struct dump *d, struct json_object *o, const char *key, void *p, size_t size)
+static int get_hex(const struct dump *d, struct json_object *o, const char *key, void *p,
+		   size_t size)
 {
 	const char *text = get_text(o, key);
 	u8 *b = p;
@@ -75,7 +81,7 @@ static int get_hex(const struct dump *d, struct json_object *o, const char *key,
 	    text[strspn(text, "0123456789abcdef")])
 		return bad(d, key, "is not a string of hexadecimal digits, or too long");
 	for (size_t i = 0; i < strlen(text) / 2; i++)
-		sscanf(text + 2 * i, "%2hhx", &b[i]);
+		b[i] = hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]);
 	return 0;
 }
 
@@ -244,7 +250,8 @@ static int read_heat(struct dump *d, struct json_object *o)
 	return rc;
 }
 
-static int read_list(struct dump *d, const char *key, int (*fn)(struct dump *, struct json_object *))
+static int read_list(struct dump *d, const char *key,
+		     int (*fn)(struct dump *, struct json_object *))
 {
 	struct json_object *list, *o;
 	int rc;
@@ -335,7 +342,7 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 			return fail(FC_REFUSED, m->o.path, "is the %s member of the set %s, not of "
 				    "that in %s; if that can go, add --force", role_name[sb->role],
 				    sb->label, d->path);
-		if (sb->epoch > geo->epoch + (dev == SLOW))
+		if (sb->epoch > geo->epoch + !!dev)
 			return fail(FC_REFUSED, m->o.path, "was used after %s was made: data has "
 				    "moved since, and would be mixed up; only if all newer copies "
 				    "are lost, add --force", d->path);
@@ -402,7 +409,8 @@ int cmd_restore(const struct args *a)
 	o = json_object_from_fd(fd);
 	close(fd);
 	if (!o)
-		return fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump wrote");
+		return fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump "
+			    "wrote");
 	rc = dump_parse(a->word[0], o, &d);
 	if (!rc)
 		rc = restore(&d, a);

@@ -81,7 +81,9 @@ static void look_at_inode(struct scan *sc, ext2_ino_t ino, struct ext2_inode *in
 {
 	errcode_t err;
 
-	if (!inode->i_links_count || (ino < EXT2_FIRST_INODE(sc->fs->super) && ino != EXT2_ROOT_INO))
+	const bool reserved = ino < EXT2_FIRST_INODE(sc->fs->super) && ino != EXT2_ROOT_INO;
+
+	if (!inode->i_links_count || reserved)
 		return;
 	if (LINUX_S_ISDIR(inode->i_mode))
 		ext2fs_mark_inode_bitmap2(sc->dir, ino);
@@ -266,8 +268,8 @@ int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 
 	err = open_fs(path, &sc.fs);
 	if (err)
-		return fail(FC_FAILED, path, "no ext2, ext3 or ext4 file system that can be read is "
-			    "on it; mount others and give the mount point");
+		return fail(FC_FAILED, path, "no ext2, ext3 or ext4 file system that can be read "
+			    "is on it; mount others and give the mount point");
 	err = ext2fs_allocate_inode_bitmap(sc.fs, "hit", &sc.hit);
 	if (!err)
 		err = ext2fs_allocate_inode_bitmap(sc.fs, "dir", &sc.dir);

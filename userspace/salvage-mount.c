@@ -94,5 +94,7 @@ int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ct
 	walk.map = malloc(sizeof(*walk.map) + EXTENTS * sizeof(walk.map->fm_extents[0]));
 	err = walk.map ? nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT) : -1;
 	free(walk.map);
-	return err ? fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno)) : 0;
+	if (!err)
+		return 0;
+	return fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno));
 }

@@ -132,8 +132,8 @@ static int follow_journal(const struct meta *meta, int dev, struct stale_ctx *c)
 		;
 	for (i = i ? i - 1 : 0; i < j.nr && !rc; i++)
 		if (journal_apply(meta, dev, &j.t[i], follow, c))
-			rc = fail(FC_DAMAGED, meta->m[dev].o.path, "transaction %llu of its journal "
-				  "is not possible; leave out --stale",
+			rc = fail(FC_DAMAGED, meta->m[dev].o.path, "transaction %llu of its "
+				  "journal is not possible; leave out --stale",
 				  (unsigned long long)j.t[i].txn);
 	journal_free(&j);
 	return rc;

@@ -28,6 +28,17 @@ struct job {
 
 /* -- reading ------------------------------------------------------------------------ */
 
+static int no_super(const struct meta_member *m)
+{
+	const struct meta_copy *c = m->copy;
+
+	if (c[0].err == -ENODATA && c[1].err == -ENODATA)
+		return fail(FC_MEMBER, m->o.path, "not a member of a fusion set; fusionctl list "
+			    "shows those there are");
+	return fail(FC_DAMAGED, m->o.path, "both copies of its superblock are damaged (%s); "
+		    "fusionctl restore puts back what fusionctl dump saved", c[0].why);
+}
+
 static int load(struct job *job, const char *path)
 {
 	struct meta *meta = &job->meta;
@@ -39,15 +50,8 @@ static int load(struct job *job, const char *path)
 		rc = meta_read(meta);
 	if (rc)
 		return rc;
-	if (!meta->known) {
-		const struct meta_copy *c = meta->m[0].copy;
-
-		return c[0].err == -ENODATA && c[1].err == -ENODATA ?
-		       fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows those "
-			    "there are") :
-		       fail(FC_DAMAGED, path, "both copies of its superblock are damaged (%s); "
-			    "fusionctl restore puts back what fusionctl dump saved", c[0].why);
-	}
+	if (!meta->known)
+		return no_super(&meta->m[0]);
 	job->dev = meta_sb(meta, FAST) ? FAST : SLOW;
 	sb = meta_sb(meta, job->dev);
 	safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE, utf8_output());
@@ -71,7 +75,8 @@ static int load(struct job *job, const char *path)
 static void part_line(const struct job *job, const struct part *p, struct dm_line *line,
 		      char *params, size_t size)
 {
-	const bool zero = p->kind == PART_EMPTY || (p->kind == PART_UNKNOWN && job->a->opt[OPT_ZERO]);
+	const bool zero = p->kind == PART_EMPTY ||
+			  (p->kind == PART_UNKNOWN && job->a->opt[OPT_ZERO]);
 
 	line->sectors = p->nr;
 	line->target = p->kind == PART_INTACT ? "linear" : zero ? "zero" : "error";
@@ -97,8 +102,8 @@ static int make_table(const struct job *job, const char *name, const char *uuid,
 		part_line(job, &part[i], &line[i], params[i], PARAMS);
 	err = rc ? 0 : dm_create(name, uuid, line, nr, true);
 	if (err)
-		rc = fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: %s; see "
-			  "dmesg", strerror(-err));
+		rc = fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: %s; "
+			  "see dmesg", strerror(-err));
 	free(line);
 	free(params);
 	return rc;
@@ -136,8 +141,8 @@ static int make_devices(struct job *job, const char *name)
 	int rc;
 
 	if (job->file)
-		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of it; "
-			    "losetup -r makes a device of it");
+		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of "
+			    "it; losetup -r makes a device of it");
 	rc = check_name(name);
 	if (!rc)
 		rc = check_name_free(name);
@@ -192,8 +197,8 @@ static void for_people(const struct job *job)
 	       job->label, role_name[job->dev], size[PART_INTACT], size[PART_LOST],
 	       size[PART_UNKNOWN], size[PART_EMPTY]);
 	if (s->sectors[PART_UNKNOWN])
-		printf("the replica of the map is a little older than the loss: what is unknown was "
-		       "not written by then, and perhaps since\n");
+		printf("the replica of the map is a little older than the loss: what is unknown "
+		       "was not written by then, and perhaps since\n");
 	if (*job->node)
 		printf("%s is ready, read-only; fusionctl close %s ends it\n", job->node,
 		       job->a->word[1]);
@@ -285,15 +290,15 @@ static int list_files(const struct job *job, struct json_object *o)
 		json_add_u64(sum, "directories", unknown.directories);
 		json_object_object_add(o, "files_unknown", sum);
 	} else if (unknown.inodes || unknown.files || unknown.directories) {
-		printf("metadata of the file system is hit as well: %llu inodes, the block lists of "
-		       "%llu files and %llu directories can't be read\n",
+		printf("metadata of the file system is hit as well: %llu inodes, the block lists "
+		       "of %llu files and %llu directories can't be read\n",
 		       (unsigned long long)unknown.inodes, (unsigned long long)unknown.files,
 		       (unsigned long long)unknown.directories);
 	}
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------- */
 
 static int salvage(struct job *job)
 {

@@ -108,7 +108,8 @@ static inline void image_commit(struct image *im, int dev, const u32 *lexts, con
 		return;
 	s->last_txn_seq = s->next_seq;
 	for (u32 i = 0; i < n; i++) {
-		s->csum = fusion_journal_seal(&s->sb, buf[i], s->next_seq, s->next_txn, i, n, s->csum);
+		s->csum = fusion_journal_seal(&s->sb, buf[i], s->next_seq, s->next_txn, i, n,
+					      s->csum);
 		image_write(im, dev, fusion_journal_blocknr(&s->sb, s->next_seq++), buf[i]);
 	}
 	s->next_txn++;
@@ -207,7 +208,8 @@ static inline u32 image_change(struct image *im, u32 lext)
 		slot = image_free_slot(im, dev, lext);
 		if (slot == U32_MAX)
 			return 0;
-		op = im->nr_open < 40 && rnd_below(&im->seed, 2) ? FUSION_OP_OPEN : FUSION_OP_STABLE;
+		op = im->nr_open < 40 && rnd_below(&im->seed, 2) ? FUSION_OP_OPEN :
+		     FUSION_OP_STABLE;
 		im->word[lext] = fusion_word(op == FUSION_OP_OPEN ? FUSION_OPEN : FUSION_STABLE,
 					     dev, slot);
 		im->nr_open += op == FUSION_OP_OPEN;
@@ -307,7 +309,8 @@ static inline void image_map_files(struct image *im)
 
 		REQUIRE(fd >= 0 && !ftruncate(fd, im->bytes[dev]));
 		snprintf(im->path[dev], sizeof(im->path[dev]), "/proc/self/fd/%d", fd);
-		im->mem[dev] = mmap(NULL, im->bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		im->mem[dev] = mmap(NULL, im->bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				    0);
 		REQUIRE(im->mem[dev] != MAP_FAILED);
 		im->old[dev] = mmap(NULL, im->bytes[dev], PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -218,6 +218,13 @@ static void try_one(struct image *im, int dev, u64 block, enum damage how, u64 t
 	repair_image(im, dev, block, what, last && dev == FUSION_FAST, txn);
 }
 
+/* The transaction of the map that the block belongs to, or 0. */
+static u64 txn_of(const struct image *im, int dev, u64 block)
+{
+	return dev == FUSION_FAST && is_ring(im, dev, block) ?
+	       get_le(im->mem[dev] + block * FUSION_BLOCK_SIZE + 40, 8) : 0;
+}
+
 /* Each block of both members, damaged in each way; everything is put back in between. */
 static void try_all(struct image *im)
 {
@@ -235,8 +242,7 @@ static void try_all(struct image *im)
 	for (int dev = 0; dev < 2; dev++) {
 		for (u64 block = 0; block < blocks[dev]; block++) {
 			for (int how = 0; how < NR_DAMAGES; how++) {
-				u64 txn = dev == FUSION_FAST && is_ring(im, dev, block) ?
-					  get_le(im->mem[dev] + block * FUSION_BLOCK_SIZE + 40, 8) : 0;
+				const u64 txn = txn_of(im, dev, block);
 
 				/* what was never written is all the same */
 				if (!is_metadata(im, dev, block) ||
@@ -251,9 +257,9 @@ static void try_all(struct image *im)
 	}
 	free(keep[0]);
 	free(keep[1]);
-	printf("# %u blocks destroyed: %u named by check, %u not and without consequence, 0 accepted "
-	       "wrong; repair: %u without loss, %u with a loss it told\n", count.tried, count.found,
-	       count.harmless, count.repaired_all, count.repaired_some);
+	printf("# %u blocks destroyed: %u named by check, %u not and without consequence, 0 "
+	       "accepted wrong; repair: %u without loss, %u with a loss it told\n", count.tried,
+	       count.found, count.harmless, count.repaired_all, count.repaired_some);
 }
 
 #define FAST_SECTORS	(16ULL << 11)

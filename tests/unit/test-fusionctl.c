@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The pure parts of fusionctl: the status line, which member is the slow one, and
- * sizes as people write them.
+ * The pure parts of fusionctl: the status line, which member is the slow one, sizes as
+ * people write them, and text from disks.
  */
 #include "unit.h"
 
@@ -9,6 +9,7 @@
 #include "../../userspace/role.c"
 #include "../../userspace/size.c"
 #include "../../userspace/status-parse.c"
+#include "../../userspace/text.c"
 
 /* What size.c would say. */
 int fail(int rc, const char *thing, const char *fmt, ...)
@@ -269,7 +270,71 @@ static void names(void)
 	REQUIRE(valid_name(name + 1));
 }
 
+/* -- text from disks ---------------------------------------------------------------------- */
+
+static void text_escaped(void)
+{
+	static const struct {
+		const char *from, *utf8, *ascii;
+	} cases[] = {
+		{ "data", "data", "data" },
+		{ "", "", "" },
+		{ "a b~!", "a b~!", "a b~!" },
+		{ "\033[2J\n", "\\x1b[2J\\x0a", "\\x1b[2J\\x0a" },
+		{ "\177\t\r", "\\x7f\\x09\\x0d", "\\x7f\\x09\\x0d" },
+		/* e acute, the euro sign, and a musical clef */
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e", "\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e",
+		  "\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9d\\x84\\x9e" },
+		/* C1 CSI as a byte and as a character, a byte order mark, right to left */
+		{ "\x9b", "\\x9b", "\\x9b" },
+		{ "\xc2\x9b", "\\xc2\\x9b", "\\xc2\\x9b" },
+		{ "\xef\xbb\xbf", "\\xef\\xbb\\xbf", "\\xef\\xbb\\xbf" },
+		{ "\xe2\x80\xae", "\\xe2\\x80\\xae", "\\xe2\\x80\\xae" },
+		/* too long a form, a surrogate, beyond the last one, cut short, no beginning */
+		{ "\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80" },
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80" },
+		{ "a\xe2\x82", "a\\xe2\\x82", "a\\xe2\\x82" },
+		{ "\x82z\xff", "\\x82z\\xff", "\\x82z\\xff" },
+	};
+	char buf[64];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, true);
+		REQUIRE(!strcmp(buf, cases[i].utf8), "case %u: %s", i, buf);
+		safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, false);
+		REQUIRE(!strcmp(buf, cases[i].ascii), "case %u: %s", i, buf);
+	}
+}
+
+/* Whatever is there, in a buffer of any size: ends, fits, and has nothing harmful. */
+static void text_noise(void)
+{
+	char from[48], buf[4 * sizeof(from) + 1];
+	u64 state = 7;
+
+	for (int round = 0; round < 100000; round++) {
+		const size_t len = rnd_below(&state, sizeof(from) + 1);
+		const size_t size = 1 + rnd_below(&state, sizeof(buf));
+		const bool utf8 = rnd_below(&state, 2);
+		char *exact = malloc(size);
+		uint32_t code;
+		size_t n;
+
+		rnd_fill(&state, from, sizeof(from));
+		safe_text(exact, size, from, len, utf8);
+		REQUIRE(strlen(exact) < size);
+		for (const char *p = exact; *p; p += n) {
+			n = utf8_decode((const unsigned char *)p, strlen(p), &code);
+			REQUIRE(n && !harmful(code) && (utf8 || code < 0x80), "%s", exact);
+		}
+		free(exact);
+	}
+}
+
 static const struct unit_test tests[] = {
+	{ "text from disks", text_escaped },
+	{ "text from disks, any bytes", text_noise },
 	{ "a status line", status_good },
 	{ "other status lines", status_other_good },
 	{ "status lines cut and changed", status_cut_and_changed },

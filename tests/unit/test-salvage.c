@@ -169,10 +169,10 @@ static void damaged_replica(void)
 		const struct part *p = &s.part[i];
 
 		for (u64 k = 0; p->kind == PART_INTACT && k < p->nr; k += FUSION_BLOCK_SECTORS) {
+			const u64 b = (p->start + k) / FUSION_BLOCK_SECTORS;
 			u64 where = 0;
 
-			REQUIRE(truth(&im, FUSION_SLOW, false, (p->start + k) / FUSION_BLOCK_SECTORS,
-				      &where) == PART_INTACT);
+			REQUIRE(truth(&im, FUSION_SLOW, false, b, &where) == PART_INTACT);
 			REQUIRE_EQ(p->where + k, where);
 			intact++;
 		}
