@@ -118,7 +118,7 @@ typedef void (*block_fn)(struct meta *meta, int dev, void *ctx, u32 index, const
 static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
 {
 	const struct offline *o = &meta->m[dev].o;
-	char *buf = offline_buffer((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
+	char *buf = offline_buffer((size_t)min(nr, CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
 	u32 i, j, n;
 
 	if (!buf)
@@ -127,7 +127,7 @@ static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn f
 		const u64 offset = (start + i) * FUSION_BLOCK_SIZE;
 		bool all;
 
-		n = nr - i < CHUNK_BLOCKS ? nr - i : CHUNK_BLOCKS;
+		n = min(nr - i, CHUNK_BLOCKS);
 		all = !offline_read(o, offset, (size_t)n * FUSION_BLOCK_SIZE, buf);
 		for (j = 0; j < n; j++) {
 			char *one = buf + (size_t)j * FUSION_BLOCK_SIZE;

@@ -55,7 +55,7 @@ static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u
 static int put_map(const struct meta *meta, const struct fusion_sb *sb, const struct meta_state *st)
 {
 	const u64 start = sb->map_start[sb->role][sb->active_set];
-	char *buf = offline_buffer((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
+	char *buf = offline_buffer((size_t)min(sb->map_blocks, CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
 	u32 words[FUSION_MAP_PER_BLOCK], i, j, n;
 	int rc = 0;
 
