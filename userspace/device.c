@@ -175,6 +175,20 @@ static void identify(struct device *dev)
 		scsi_serial(devno, dev->serial, sizeof(dev->serial));
 }
 
+int open_node(const char *path, dev_t devno, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISBLK(st.st_mode) && st.st_rdev == devno)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
 int device_get(const char *path, struct device *dev)
 {
 	uint64_t bytes = 0;
@@ -183,12 +197,13 @@ int device_get(const char *path, struct device *dev)
 	char buf[16];
 
 	memset(dev, 0, sizeof(*dev));
+	/* looked at before it is opened, since opening other things may have effects */
 	if (stat(path, &st))
 		return fail(FC_MEMBER, path, "%s; name a block device", strerror(errno));
 	if (!S_ISBLK(st.st_mode))
 		return fail(FC_MEMBER, path, "not a block device; name a disk or a partition"
 			    "%s", S_ISREG(st.st_mode) ? ", or a loop device over this file" : "");
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_node(path, st.st_rdev, O_RDONLY);
 	if (fd < 0)
 		return fail(errno == EACCES || errno == EPERM ? FC_FAILED : FC_MEMBER, path,
 			    "%s; %s", strerror(errno), errno == EACCES || errno == EPERM ?
@@ -215,16 +230,7 @@ int device_get(const char *path, struct device *dev)
 
 int device_open(const struct device *dev, int flags)
 {
-	int fd = open(dev->path, flags | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev->devno)
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
+	return open_node(dev->path, dev->devno, flags);
 }
 
 void device_put(struct device *dev)

@@ -312,6 +312,10 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 /* Run modprobe and keep the last line it says. */
 static void modprobe(const char *module, char *said, size_t size)
 {
+	static const char *const program[] = {
+		"/sbin/modprobe", "/usr/sbin/modprobe", "/bin/modprobe", "/usr/bin/modprobe",
+	};
+	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
 	char line[512];
 	int out[2];
 	pid_t pid;
@@ -326,8 +330,9 @@ static void modprobe(const char *module, char *said, size_t size)
 		dup2(out[1], STDERR_FILENO);
 		close(out[0]);
 		close(out[1]);
-		execlp("modprobe", "modprobe", module, NULL);
-		execl("/sbin/modprobe", "modprobe", module, NULL);
+		/* neither the path nor the options of whoever called */
+		for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
+			execle(program[i], "modprobe", module, NULL, environment);
 		dprintf(STDERR_FILENO, "there is no modprobe\n");
 		_exit(127);
 	}

@@ -189,7 +189,8 @@ struct device {
 
 int device_get(const char *path, struct device *dev);
 void device_put(struct device *dev);
-/* Open the device itself, whatever its path has become since; as open(). */
+/* As open(), if the path (still) leads to that block device; ESTALE otherwise. */
+int open_node(const char *path, dev_t devno, int flags);
 int device_open(const struct device *dev, int flags);
 /* Is it the same storage? */
 bool device_same(const struct device *a, const struct device *b);
@@ -226,8 +227,8 @@ const char *user_remedy(const char *user);
  * *found is false if there is nothing that libblkid or we know.
  */
 int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
-/* The same of what others left there, in an image as well. */
-int probe_foreign(const char *path, bool *found, char *buf, size_t size);
+/* The same of what others left there, in an image as well; closes @fd. */
+int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
 /* Erase every signature that libblkid knows. */
 int wipe_signatures(const struct device *dev, int fd);
 
@@ -265,8 +266,6 @@ enum member_state {
  */
 int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
 	       const char **why);
-/* Open a device for metadata I/O, past the page cache, which the kernel's target bypasses. */
-int open_direct(const char *path, int flags);
 
 #define UUID_TEXT	37
 char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);

@@ -82,15 +82,14 @@ static int probe_ours(const struct device *dev, bool *found, char *buf, size_t s
 	return 0;
 }
 
-int probe_foreign(const char *path, bool *found, char *buf, size_t size)
+int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
 {
 	blkid_probe pr;
 	size_t used;
-	int fd, rc;
+	int rc;
 
 	*buf = 0;
 	*found = false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	pr = fd < 0 ? NULL : new_probe(fd);
 	if (!pr) {
 		if (fd >= 0)
@@ -121,7 +120,9 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 
 	*buf = 0;
 	rc = probe_ours(dev, found, buf, size);
-	return rc || *found ? rc : probe_foreign(dev->path, found, buf, size);
+	if (rc || *found)
+		return rc;
+	return probe_foreign(dev->path, device_open(dev, O_RDONLY), found, buf, size);
 }
 
 int wipe_signatures(const struct device *dev, int fd)

@@ -349,7 +349,9 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 	}
 	if (m->best >= 0 || force)
 		return 0;
-	rc = probe_foreign(m->o.path, &found, what, sizeof(what));
+	/* through the page cache: signatures are anywhere */
+	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, what,
+			   sizeof(what));
 	if (!rc && found)
 		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force", what);
 	return rc;

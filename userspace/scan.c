@@ -39,7 +39,8 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 	if (!new)
 		return err;
 	new->sb = calloc(1, sizeof(*new->sb));
-	fd = open_direct(path, O_RDONLY);
+	/* past the page cache, which the kernel's target bypasses */
+	fd = open_node(path, devno, O_RDONLY | O_DIRECT);
 	err = !new->sb ? -ENOMEM : fd < 0 ? -errno :
 	      super_read(fd, sectors, &new->state, new->sb, &new->why);
 	if (fd >= 0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Superblocks on a member, and the names by which people know it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,11 +8,6 @@
 
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
-
-int open_direct(const char *path, int flags)
-{
-	return open(path, flags | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
-}
 
 /* How a copy was found, worst last; of copies that are not valid the worst decides. */
 static enum member_state judge(int err)

@@ -215,7 +215,7 @@ int write_set(const struct device dev[2], const int fd[2], const struct fusion_s
 		return io_failed(&t[FAST], "allocating memory");
 	for (int i = 0; i < 2 && !rc; i++) {
 		t[i].buf = buf;
-		t[i].fd = open_direct(dev[i].path, O_RDWR);
+		t[i].fd = device_open(&dev[i], O_RDWR | O_DIRECT);
 		if (t[i].fd < 0)
 			rc = io_failed(&t[i], "open");
 	}
