@@ -162,7 +162,7 @@ int blk_status_to_errno(blk_status_t status)
 	return -EIO;
 }
 
-/* -- kcopyd -------------------------------------------------------------------------- */
+/* -- kcopyd ---------------------------------------------------------------------- */
 
 struct dm_kcopyd_client {
 	struct mutex thread;	/* callbacks come from one thread */

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usage: crash [--seed S] [--points N] [--ops M] [--faults] [--trace] [--no-shrink]
+ * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--faults] [--large] [--trace] [--no-shrink]
  *
- * Runs of M random operations each until power has been cut, and a recovery been looked
- * at, N times. Seed S is that of the first run. One that fails is made shorter while it
- * still fails, and shown.
+ * Runs of up to M random operations each, until N recoveries from a cut of the power have been
+ * looked at, or T seconds have passed; with --faults on disks that fail now and then, with --large on sets of so many
+ * extents that a transaction has several blocks. S is the seed of the first run, S + 1 that of
+ * the second.
+ *
+ * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
+ * happens in it. --trace --no-shrink shows the run as it is.
  */
 #include <getopt.h>
 #include <malloc.h>
@@ -19,18 +23,20 @@ int sim_module_init(void);
 static struct {
 	u64 seed;
 	u64 points;
+	u64 seconds;
 	u32 ops;
 	bool faults;
+	bool large;
 	bool trace;
 	bool shrink;
-} opt = { 1, 20000, 400, false, false, true };
+} opt = { 1, 20000, U64_MAX, 400, false, false, false, true };
 
 static u64 current_seed;
 
 static void say_seed(const char *why)
 {
-	printf("# %s with --seed %llu --ops %u%s\n", why, current_seed, opt.ops,
-	       opt.faults ? " --faults" : "");
+	printf("# %s with --seed %llu --ops %u%s%s\n", why, current_seed, opt.ops,
+	       opt.faults ? " --faults" : "", opt.large ? " --large" : "");
 	fflush(stdout);
 }
 
@@ -52,7 +58,7 @@ static const char *attempt(struct run *run, const struct op *ops, u32 nr, u64 sc
 	return run_ops(run);
 }
 
-/* -- a shorter sequence -------------------------------------------------------------------- */
+/* -- a shorter sequence ---------------------------------------------------------- */
 
 #define SCHEDULES	8U
 /* Seconds after which it is as short as it gets. */
@@ -131,7 +137,7 @@ static void show(struct run *run, struct op *ops, u32 nr, const char *why)
 	fflush(stdout);
 }
 
-/* -- many runs ----------------------------------------------------------------------------- */
+/* -- many runs ------------------------------------------------------------------- */
 
 static u64 parse(const char *text)
 {
@@ -150,8 +156,10 @@ static void parse_options(int argc, char **argv)
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' },
 		{ "points", required_argument, NULL, 'p' },
+		{ "seconds", required_argument, NULL, 'T' },
 		{ "ops", required_argument, NULL, 'o' },
 		{ "faults", no_argument, NULL, 'f' },
+		{ "large", no_argument, NULL, 'l' },
 		{ "trace", no_argument, NULL, 't' },
 		{ "no-shrink", no_argument, NULL, 'n' },
 		{ }
@@ -166,11 +174,17 @@ static void parse_options(int argc, char **argv)
 		case 'p':
 			opt.points = parse(optarg);
 			break;
+		case 'T':
+			opt.seconds = parse(optarg);
+			break;
 		case 'o':
 			opt.ops = parse(optarg);
 			break;
 		case 'f':
 			opt.faults = true;
+			break;
+		case 'l':
+			opt.large = true;
 			break;
 		case 't':
 			opt.trace = true;
@@ -202,7 +216,7 @@ int main(int argc, char **argv)
 		return 2;
 
 	printf("KTAP version 1\n1..1\n");
-	while (points < opt.points) {
+	while (points < opt.points && now() - start < opt.seconds) {
 		struct run run = {
 			.seed = opt.seed + runs,
 			.max_points = opt.points - points,
@@ -211,7 +225,7 @@ int main(int argc, char **argv)
 		u32 nr;
 
 		current_seed = run.seed;
-		make_setup(&run.setup, run.seed, opt.faults);
+		make_setup(&run.setup, run.seed, opt.faults, opt.large);
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);
 		sim_tracing = opt.trace && !opt.shrink;
 		why = attempt(&run, ops, nr, 0);

@@ -48,7 +48,7 @@ struct sim_disk {
 	struct list_head cache;	/* those that completed in order, then those in flight */
 };
 
-/* -- life --------------------------------------------------------------------------------- */
+/* -- life ------------------------------------------------------------------------ */
 
 static struct sim_disk *disk_alloc(const struct sim_disk *like)
 {
@@ -105,7 +105,7 @@ void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
 	disk->readonly = readonly;
 }
 
-/* -- content ------------------------------------------------------------------------------- */
+/* -- content --------------------------------------------------------------------- */
 
 /* A range of sectors lies either in the metadata or in the slots. */
 static bool locate(const struct sim_disk *d, u64 sector, u32 nr, u32 *where)
@@ -218,7 +218,7 @@ static void read_content(struct sim_disk *d, struct bio *bio, bool meta, u32 whe
 	}
 }
 
-/* -- after a cut ---------------------------------------------------------------------------- */
+/* -- after a cut ----------------------------------------------------------------- */
 
 static bool survives(enum sim_loss loss, u32 share, u32 left, u64 *rng)
 {
@@ -237,11 +237,17 @@ static bool survives(enum sim_loss loss, u32 share, u32 left, u64 *rng)
 static void settle_entry(struct sim_disk *d, struct sim_disk *from, struct sim_entry *e,
 			 enum sim_loss loss, u32 share, u32 left, u64 *rng)
 {
-	bool torn = loss == SIM_LOSE_SECTORS, whole = !torn && survives(loss, share, left, rng);
-	u32 i;
+	u32 piece = e->nr, i;
+	bool kept = false;
 
+	if (loss == SIM_LOSE_SECTORS)
+		piece = 1;
+	else if (loss == SIM_LOSE_BLOCKS)
+		piece = FUSION_BLOCK_SECTORS;
 	for (i = 0; i < e->nr; i++) {
-		if (torn ? !survives(loss, share, left, rng) : !whole)
+		if (!(i % piece))
+			kept = survives(loss, share, left, rng);
+		if (!kept)
 			continue;
 		/* a later one got there for good */
 		if (*sector_seq(from, e, i) > e->seq)
@@ -268,7 +274,17 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u
 	return d;
 }
 
-/* -- format ------------------------------------------------------------------------------------ */
+bool sim_disk_tearable(const struct sim_disk *d)
+{
+	const struct sim_entry *e;
+
+	list_for_each_entry(e, &d->cache, list)
+		if (e->seq == NEVER && e->meta && e->nr > FUSION_BLOCK_SECTORS)
+			return true;
+	return false;
+}
+
+/* -- format ---------------------------------------------------------------------- */
 
 static void format_block(struct sim_disk *d, u64 blocknr, const void *block)
 {
@@ -300,7 +316,7 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 	}
 }
 
-/* -- bios --------------------------------------------------------------------------------------- */
+/* -- bios ------------------------------------------------------------------------ */
 
 static const char *op_name(const struct bio *bio)
 {
@@ -486,7 +502,7 @@ void sim_disk_step(struct bio *bio)
 	land(bio);
 }
 
-/* -- the kernel's questions ------------------------------------------------------------------ */
+/* -- the kernel's questions ------------------------------------------------------ */
 
 sector_t bdev_nr_sectors(struct block_device *bdev)
 {

@@ -46,7 +46,7 @@ void dm_unregister_target(struct target_type *type)
 	target = NULL;
 }
 
-/* -- what a constructor asks ------------------------------------------------------------ */
+/* -- what a constructor asks ----------------------------------------------------- */
 
 int dm_get_device(struct dm_target *ti, const char *path, fmode_t mode, struct dm_dev **result)
 {
@@ -112,7 +112,7 @@ int dm_suspended(struct dm_target *ti)
 	return container_of(ti, struct sim_dev, ti)->suspended;
 }
 
-/* -- life ---------------------------------------------------------------------------------- */
+/* -- life ------------------------------------------------------------------------ */
 
 #define MAX_ARGS	32
 
@@ -228,7 +228,7 @@ void sim_dev_status(struct sim_dev *dev)
 	target->status(&dev->ti, STATUSTYPE_TABLE, 0, text, sizeof(text));
 }
 
-/* -- bios ----------------------------------------------------------------------------------- */
+/* -- bios ------------------------------------------------------------------------ */
 
 static struct clone *bio_clone(struct bio *bio)
 {

@@ -15,14 +15,11 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 		sim_fail("INV2: extent %u lies on a slot that is free", lext);
 }
 
-static void check_shared(const struct fusion *fs, u32 lext, u32 word)
+/* Has another extent the slot? */
+static void check_shared(const struct fusion *fs, u32 lext, u32 word, unsigned long **taken)
 {
-	u32 other;
-
-	for (other = 0; other < lext; other++)
-		if (fusion_word_mapped(fs->map[other]) &&
-		    !((fs->map[other] ^ word) & ((1U << FUSION_WORD_STATE_SHIFT) - 1)))
-			sim_fail("INV3: extents %u and %u share a slot", other, lext);
+	if (__test_and_set_bit(fusion_word_slot(word), taken[fusion_word_dev(word)]))
+		sim_fail("INV3: extent %u shares its slot", lext);
 }
 
 static void check_free(const struct fusion *fs, u32 mapped)
@@ -48,6 +45,8 @@ static void check_free(const struct fusion *fs, u32 mapped)
 void check_invariants(const void *private)
 {
 	const struct fusion *fs = private;
+	unsigned long fast[BITS_TO_LONGS(1024)] = {}, slow[BITS_TO_LONGS(1024)] = {};
+	unsigned long *taken[] = { fast, slow };
 	u32 lext, mapped = 0;
 
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
@@ -57,7 +56,7 @@ void check_invariants(const void *private)
 		if (!fusion_word_mapped(word))
 			continue;
 		mapped++;
-		check_shared(fs, lext, word);
+		check_shared(fs, lext, word, taken);
 	}
 	check_free(fs, mapped);
 }

@@ -5,7 +5,7 @@
 #include "sim.h"
 
 #define NEVER		U64_MAX
-#define STAMP_BIT	(1ULL << 62)
+#define STAMP_BIT	BIT_ULL(62)
 
 struct change_info {
 	enum change kind;

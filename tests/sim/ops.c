@@ -11,7 +11,7 @@
  * transaction has more than one block. And the smallest of journals, which wraps every
  * some dozen commits.
  */
-static void make_geometry(struct fusion_sb *sb, u64 *rng)
+static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 {
 	const char *why;
 	u32 i;
@@ -24,7 +24,7 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 	}
 	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &why))
 		sim_fail("no plan: %s", why);
-	if (rnd_below(rng, 16)) {
+	if (!large) {
 		sb->nr_fast_slots = 4 + rnd_below(rng, 9);
 		sb->nr_slow_slots = 4 + rnd_below(rng, 13);
 	} else {
@@ -35,6 +35,7 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] - FUSION_MIN_JOURNAL_BLOCKS;
 	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;
 	sb->journal_blocks[FUSION_SLOW] = FUSION_MIN_JOURNAL_BLOCKS;
+	sb->replay_seq = 1 + rnd_below(rng, 2 * FUSION_MIN_JOURNAL_BLOCKS);
 	sb->spare_fast = 1 + rnd_below(rng, 2);
 	sb->spare_slow = 1 + rnd_below(rng, 2);
 	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
@@ -42,19 +43,19 @@ static void make_geometry(struct fusion_sb *sb, u64 *rng)
 	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
 }
 
-void make_setup(struct setup *s, u64 seed, bool faults)
+void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "50", "1000" };
 
 	memset(s, 0, sizeof(*s));
-	make_geometry(&s->sb, &rng);
+	s->large = large || !rnd_below(&rng, 24);
+	make_geometry(&s->sb, s->large, &rng);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->depth = 1 << rnd_below(&rng, 5);
-	s->large = s->sb.nr_lexts > 64;
-	s->cut_one_in = s->large ? 8 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
+	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
 		 "10 commit_interval %s migration %s idle %u duty %u discard_passdown %s",
@@ -75,7 +76,8 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 {
 	static const u32 usual[OP_NR] = {
 		[OP_WRITE] = 60, [OP_READ] = 6, [OP_FLUSH] = 10, [OP_DISCARD] = 8,
-		[OP_ZEROES] = 3, [OP_SPRAY] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6, [OP_CHECKPOINT] = 2,
+		[OP_ZEROES] = 3, [OP_SPRAY] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6,
+		[OP_CHECKPOINT] = 2,
 		[OP_SLEEP] = 6, [OP_WAIT] = 5, [OP_SUSPEND] = 1, [OP_REOPEN] = 1,
 		[OP_READONLY] = 1, [OP_RELOAD] = 1, [OP_CRASH] = 2,
 	};
@@ -85,9 +87,11 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 		c->weight[k] = usual[k] * rnd_below(rng, 5);
 	c->weight[OP_WRITE] += 20;
 	c->weight[OP_FAULT] = s->faults ? 4 : 0;
-	if (s->large)
+	if (s->large) {
 		c->weight[OP_SPRAY] *= 5;
-	c->whole = rnd_below(rng, 256);
+		c->weight[OP_FLUSH] *= 3;
+	}
+	c->whole = rnd_below(rng, 256) | (s->large ? 128 : 0);
 	c->hot = rnd_below(rng, 256);
 	c->fua = rnd_below(rng, 3) * 30;
 }
@@ -121,6 +125,10 @@ static void draw_range(struct op *op, const struct character *c, const struct se
 		op->nr = EXTENT_SECTORS;
 		if (!rnd_below(rng, s->large ? 2 : 8))
 			op->nr *= 1 + rnd_below(rng, s->sb.nr_lexts);
+		if (s->large && !rnd_below(rng, 4)) {
+			op->sector = 0;
+			op->nr = end;
+		}
 		if (!rnd_below(rng, 8))
 			op->sector += rnd_below(rng, EXTENT_SECTORS);
 	} else {
@@ -167,7 +175,7 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 		op->nr = 1 + rnd_below(rng, min(s->sb.nr_lexts - op->sector, 6U));
 		break;
 	case OP_CRASH:
-		op->nr = rnd_below(rng, 4) ? 0 : rnd_below(rng, 1 << rnd_below(rng, 7));
+		op->nr = rnd_below(rng, 4) ? 0 : rnd_below(rng, 1 << rnd_below(rng, 8));
 		break;
 	case OP_SLEEP:
 		op->nr = 1 << rnd_below(rng, 14);
@@ -202,8 +210,9 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 void print_op(const struct op *op, char *text, size_t size)
 {
 	static const char * const names[] = {
-		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote", "checkpoint",
-		"sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash", "fault",
+		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
+		"checkpoint", "sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash",
+		"fault",
 	};
 
 	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],

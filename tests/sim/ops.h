@@ -49,8 +49,8 @@ struct setup {
 	char options[128];
 };
 
-/* Where @faults, disks fail now and then. */
-void make_setup(struct setup *s, u64 seed, bool faults);
+/* Where @faults, disks fail now and then; @large: always many extents. */
+void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 

@@ -25,7 +25,7 @@ struct state {
 	u64 *content;
 };
 
-/* -- recovery --------------------------------------------------------------------------- */
+/* -- recovery -------------------------------------------------------------------- */
 
 /* A set found after a cut. */
 struct find {
@@ -158,10 +158,13 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 		.depth = depth,
 		.expect = expect,
 	};
+	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]);
 	u32 die = rnd(&w->rng);
 
-	find.loss[0] = rnd_below(&w->rng, SIM_NR_LOSSES);
-	find.loss[1] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	find.loss[FUSION_FAST] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	find.loss[FUSION_SLOW] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	if (tearable && die >> 31)
+		find.loss[FUSION_FAST] = SIM_LOSE_BLOCKS;
 	find.image = rnd(&w->rng);
 	find.content = malloc(2 * st->nr_sectors * sizeof(u64));
 	sim_log("cut %llu: image %u/%u", run->cuts, find.loss[0], find.loss[1]);
@@ -170,7 +173,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	find.read_only = !(die >> 3 & 15);
 	try_find(&find, false);
 
-	if (depth < MAX_DEPTH && !(die >> 7 & 15)) {
+	if (depth < MAX_DEPTH && !(die >> 7 & (tearable && !depth ? 1 : 15))) {
 		find.reopen = false;
 		find.read_only = false;
 		find.expect = find.content;
@@ -192,14 +195,18 @@ static void cut_run(struct sim_world *w, void *ctx)
 {
 	struct state *st = ctx;
 	struct run *run = st->run;
+	u32 one_in = run->setup.cut_one_in;
 
+	/* where most is at stake */
+	if (w->promised || sim_disk_tearable(w->disk[FUSION_FAST]))
+		one_in = DIV_ROUND_UP(one_in, 16);
 	if (st->ready)
 		check_invariants(sim_dev_private(st->dev));
-	if (run->points < run->max_points && !rnd_below(&w->rng, run->setup.cut_one_in))
+	if (run->points < run->max_points && !rnd_below(&w->rng, one_in))
 		cut(w, st, 0, NULL);
 }
 
-/* -- operations ----------------------------------------------------------------------------- */
+/* -- operations ------------------------------------------------------------------ */
 
 struct doing {
 	struct state *st;
@@ -234,7 +241,7 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 		model_flushed(m, time);
 	model_complete(m, number, !r, fua);
 	if (fua || op->flags & OP_PREFLUSH)
-		world->cut_due = true;
+		world->promised = true;
 	sim_free(stamps);
 }
 
@@ -268,7 +275,7 @@ static void do_flush(struct doing *d)
 	if (sim_dev_io(d->st->dev, REQ_OP_WRITE | REQ_PREFLUSH, 0, 0, NULL))
 		return;
 	model_flushed(d->st->model, time);
-	world->cut_due = true;
+	world->promised = true;
 }
 
 static void do_move(struct doing *d)
@@ -527,14 +534,15 @@ static void open_only(void *arg)
 /* Power fails; and again in each of some recoveries, somewhere. */
 static void crash(struct state *st)
 {
-	unsigned int left;
+	unsigned int usual = rnd_below(&world->rng, 16), left;
 	u32 i;
 
 	st->ready = false;
 	st->busy = 0;
 	next_world();
 	for (i = 0; i < st->run->ops[st->next - 1].nr; i++) {
-		left = rnd_below(&world->rng, 24);
+		/* often in the same place, so that what is done before adds up */
+		left = rnd_below(&world->rng, 4) ? usual : rnd_below(&world->rng, 24);
 		world->cut = stop_later;
 		world->cut_ctx = &left;
 		sim_run(open_only, st);

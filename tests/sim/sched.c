@@ -25,7 +25,9 @@
 
 struct sim_task {
 	struct list_head list;
-	ucontext_t ctx;
+	ucontext_t ctx;		/* to begin with */
+	jmp_buf here;		/* later: costs no system call */
+	bool started;
 	void *stack;
 	void *fake_stack;
 	const char *name;
@@ -51,12 +53,12 @@ struct sim_world *world;
 int sim_preempt_left;
 
 /* Of the scheduler of the innermost world, which all run on the program's own stack. */
-static ucontext_t host;
+static jmp_buf host;
 static bool failing;
 static jmp_buf *fail_target;
 static char fail_text[256];
 
-/* -- stacks -------------------------------------------------------------------------- */
+/* -- stacks ---------------------------------------------------------------------- */
 
 static void *spare_stacks;
 
@@ -77,7 +79,7 @@ static void put_stack(void *stack)
 	spare_stacks = stack;
 }
 
-/* -- switching ------------------------------------------------------------------------ */
+/* -- switching ------------------------------------------------------------------- */
 
 static void enter_stack(void **fake, const void *stack, size_t size)
 {
@@ -107,7 +109,8 @@ static size_t host_size;
 static void to_host(struct sim_task *t)
 {
 	enter_stack(t->done ? NULL : &t->fake_stack, host_stack, host_size);
-	swapcontext(&t->ctx, &host);
+	if (!_setjmp(t->here))
+		_longjmp(host, 1);
 	entered_stack(t->fake_stack, &host_stack, &host_size);
 }
 
@@ -130,11 +133,16 @@ static void free_task(struct sim_task *t)
 
 static void run_task(struct sim_task *t)
 {
-	void *fake = NULL;
+	void *volatile fake = NULL;
 
 	world->current = t;
-	enter_stack(&fake, t->stack, STACK_SIZE);
-	swapcontext(&host, &t->ctx);
+	enter_stack((void **)&fake, t->stack, STACK_SIZE);
+	if (!_setjmp(host)) {
+		if (t->started)
+			_longjmp(t->here, 1);
+		t->started = true;
+		setcontext(&t->ctx);
+	}
 	entered_stack(fake, NULL, NULL);
 	world->current = NULL;
 	if (failing)
@@ -231,7 +239,7 @@ void sim_preempt(void)
 	sim_yield();
 }
 
-/* -- the loop --------------------------------------------------------------------------- */
+/* -- the loop -------------------------------------------------------------------- */
 
 static bool section_before(u64 section)
 {
@@ -350,15 +358,16 @@ void sim_run(void (*fn)(void *), void *arg)
 	sim_spawn("main", run_main, &m);
 	while (!m.done && !w->stop) {
 		step();
-		if (w->cut_due) {
-			w->cut_due = false;
+		if (w->cut_due || w->promised) {
 			if (w->cut)
 				w->cut(w, w->cut_ctx);
+			w->cut_due = false;
+			w->promised = false;
 		}
 	}
 }
 
-/* -- worlds ------------------------------------------------------------------------------- */
+/* -- worlds ---------------------------------------------------------------------- */
 
 struct sim_world *sim_world_new(u64 seed)
 {
@@ -403,7 +412,7 @@ u64 sim_now_ns(void)
 	return world->now_ns;
 }
 
-/* -- locks, RCU ------------------------------------------------------------------------------ */
+/* -- locks, RCU ------------------------------------------------------------------ */
 
 void sim_lock(spinlock_t *lock, bool may_nest, unsigned long *flags)
 {
@@ -512,7 +521,7 @@ void percpu_ref_reinit(struct percpu_ref *ref)
 	ref->dead = false;
 }
 
-/* -- waiting ------------------------------------------------------------------------------------ */
+/* -- waiting --------------------------------------------------------------------- */
 
 void sim_might_sleep(void)
 {
@@ -601,7 +610,7 @@ void mutex_unlock(struct mutex *m)
 	sim_point();
 }
 
-/* -- timers ---------------------------------------------------------------------------------------- */
+/* -- timers ---------------------------------------------------------------------- */
 
 static void arm(struct sim_timer *t, u64 ms, void (*fn)(struct sim_timer *t))
 {
@@ -638,7 +647,7 @@ void msleep(unsigned int ms)
 	schedule_timeout_uninterruptible(ms);
 }
 
-/* -- work ------------------------------------------------------------------------------------------ */
+/* -- work ------------------------------------------------------------------------ */
 
 struct workqueue_struct {
 	const char *name;

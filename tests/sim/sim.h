@@ -25,7 +25,7 @@
 #define SIM_NR_DISKS	2
 #define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS
 
-/* -- random numbers --------------------------------------------------------------- */
+/* -- random numbers -------------------------------------------------------------- */
 
 static inline u64 rnd(u64 *state)
 {
@@ -42,7 +42,7 @@ static inline u32 rnd_below(u64 *state, u32 n)
 	return (rnd(state) >> 32) * n >> 32;
 }
 
-/* -- worlds, sched.c ---------------------------------------------------------------- */
+/* -- worlds, sched.c ------------------------------------------------------------- */
 
 struct sim_task;
 struct sim_world;
@@ -75,7 +75,8 @@ struct sim_world {
 
 	struct sim_disk *disk[SIM_NR_DISKS];
 	bool stop;			/* sim_run() returns at once */
-	bool cut_due;
+	bool cut_due;			/* a disk has changed */
+	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
 	void *cut_ctx;
 };
@@ -103,7 +104,7 @@ void sim_yield(void);
 /* Run @fn outside of any world. Return: NULL, or why sim_fail() was called. */
 const char *sim_catch(void (*fn)(void *arg), void *arg);
 
-/* -- memory and the log, support.c ------------------------------------------------------- */
+/* -- memory and the log, support.c ----------------------------------------------- */
 
 /* Live allocations of the world, to find what leaked; and the end of them all. */
 unsigned int sim_allocations(void);
@@ -112,7 +113,7 @@ void sim_free_all(void);
 /* What happens is printed as it happens. */
 extern bool sim_tracing;
 
-/* -- disks, disk.c ---------------------------------------------------------------------- */
+/* -- disks, disk.c --------------------------------------------------------------- */
 
 enum sim_fault {
 	SIM_FAULT_READ	= 1,
@@ -125,12 +126,14 @@ enum sim_loss {
 	SIM_LOSE_ALL,
 	SIM_LOSE_NONE,
 	SIM_LOSE_WRITES,	/* some writes */
+	SIM_LOSE_BLOCKS,	/* some blocks of 4 KiB */
 	SIM_LOSE_SECTORS,	/* some sectors */
 	SIM_LOSE_LATEST,	/* the last few writes */
 	SIM_NR_LOSSES,
 };
 
-struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geometry, bool discards);
+struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geometry,
+			      bool discards);
 
 /* What @disk may hold after power has failed now. @own: share nothing with it. */
 struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u64 *rng,
@@ -138,6 +141,9 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u
 
 /* Format both, as fusionctl does. */
 void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
+
+/* Is a write of several blocks of metadata under way? */
+bool sim_disk_tearable(const struct sim_disk *disk);
 
 struct block_device *sim_disk_bdev(struct sim_disk *disk);
 void sim_disk_submit(struct bio *bio);
@@ -149,7 +155,7 @@ void sim_disk_step(struct bio *bio);
 void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
 
-/* -- device, dm.c ------------------------------------------------------------------------ */
+/* -- device, dm.c ---------------------------------------------------------------- */
 
 struct sim_dev;
 

@@ -108,7 +108,7 @@ int dm_suspended(struct dm_target *ti);
 #define dm_table_device_name(table)	((void)(table), "sim")
 #define dm_table_event(table)		((void)(table))
 
-/* -- arguments, messages ---------------------------------------------------------- */
+/* -- arguments, messages --------------------------------------------------------- */
 
 struct dm_arg_set {
 	unsigned int argc;
@@ -136,7 +136,7 @@ int dm_read_arg_group(const struct dm_arg *arg, struct dm_arg_set *as, unsigned 
 	DMEMIT("target_name=%s,target_version=%u.%u.%u", (type)->name, (type)->version[0], \
 	       (type)->version[1], (type)->version[2])
 
-/* -- kcopyd ------------------------------------------------------------------------- */
+/* -- kcopyd ---------------------------------------------------------------------- */
 
 struct dm_io_region {
 	struct block_device *bdev;

@@ -11,7 +11,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-/* -- spinlocks, RCU ------------------------------------------------------------ */
+/* -- spinlocks, RCU -------------------------------------------------------------- */
 
 typedef struct {
 	bool held;
@@ -60,8 +60,10 @@ struct completion {
 };
 
 #define init_completion(c)	((c)->done = 0)
+#define reinit_completion(c)	init_completion(c)
 void complete(struct completion *c);
 void wait_for_completion(struct completion *c);
+#define wait_for_completion_io(c) wait_for_completion(c)
 #define wait_for_completion_interruptible(c) (wait_for_completion(c), 0)
 
 struct mutex {
@@ -76,7 +78,7 @@ void mutex_unlock(struct mutex *m);
 void schedule_timeout_uninterruptible(long timeout);
 void msleep(unsigned int ms);
 
-/* -- work ------------------------------------------------------------------------- */
+/* -- work ------------------------------------------------------------------------ */
 
 struct workqueue_struct;
 struct work_struct;
@@ -124,7 +126,7 @@ bool flush_delayed_work(struct delayed_work *dw);
 bool cancel_work_sync(struct work_struct *work);
 bool cancel_delayed_work_sync(struct delayed_work *dw);
 
-/* -- percpu_ref ------------------------------------------------------------------- */
+/* -- percpu_ref ------------------------------------------------------------------ */
 
 struct percpu_ref {
 	unsigned long count;
