@@ -193,11 +193,11 @@ static int map_flush(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irqsave(&fs->lock, flags);
 	/* After a failure nobody knows what became of writes acknowledged before: INV4. */
-	lost = fs->mode != FUSION_RW && !fs->read_only;
+	lost = (fs->mode != FUSION_RW || READ_ONCE(fs->flush_lost)) && !fs->read_only;
 	/* Nothing needs a commit: a flush of the fast member will do. */
 	direct = fs->read_only ||
 		 (!fs->committing && !fs->running->nr && list_empty(&fs->open_dirty) &&
-		  !READ_ONCE(fs->slow_dirty));
+		  !READ_ONCE(fs->slow_dirty) && !fs->slow_flushing);
 	spin_unlock_irqrestore(&fs->lock, flags);
 
 	if (lost)
@@ -299,6 +299,12 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 			complete_after_commit(fs, bio);
 			return DM_ENDIO_INCOMPLETE;
 		}
+	}
+
+	/* See fusion_flush_slow(). The committer changes the mode. */
+	if (unlikely(*error && bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
+		WRITE_ONCE(fs->flush_lost, 1);
+		fusion_commit_kick(fs);
 	}
 
 	/* A discard is advice: a member that can't follow it is no error. */

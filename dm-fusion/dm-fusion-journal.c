@@ -145,6 +145,58 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
+/* -- flushing -------------------------------------------------------------------- */
+
+int fusion_flush_slow(struct fusion *fs)
+{
+	bool dirty;
+	int r = 0;
+
+	mutex_lock(&fs->flush_mutex);
+	if (READ_ONCE(fs->flush_lost)) {
+		mutex_unlock(&fs->flush_mutex);
+		return -EIO;
+	}
+	/*
+	 * The lock makes both one step for map_flush(). xchg() for fusion_mark_written(),
+	 * which holds no lock; its full barrier pairs with the order there.
+	 */
+	spin_lock_irq(&fs->lock);
+	dirty = xchg(&fs->slow_dirty, 0);
+	fs->slow_flushing = dirty;
+	spin_unlock_irq(&fs->lock);
+	if (!dirty)
+		goto out;
+
+	fs->slow_flushes++;
+	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
+	spin_lock_irq(&fs->lock);
+	fs->slow_flushing = false;
+	if (r) {
+		WRITE_ONCE(fs->slow_dirty, 1);
+		WRITE_ONCE(fs->flush_lost, 1);
+	}
+	spin_unlock_irq(&fs->lock);
+out:
+	mutex_unlock(&fs->flush_mutex);
+	if (r) {
+		DMERR("%s: flush of the slow device failed: %d",
+		      dm_table_device_name(fs->ti->table), r);
+		fusion_set_mode(fs, FUSION_RO, "a flush failed");
+	}
+	return r;
+}
+
+int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
+			blk_opf_t *preflush)
+{
+	*preflush = 0;
+	if (chain->sb->role == FUSION_SLOW)
+		return fusion_flush_slow(fs);
+	*preflush = REQ_PREFLUSH;
+	return 0;
+}
+
 /* -- writing --------------------------------------------------------------------- */
 
 /* Where the ring wraps, in two bios. */
@@ -154,18 +206,21 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	u64 ring = sb->journal_start[sb->role];
 	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
 	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
-	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, preflush;
 	u32 csum = chain->prev_csum;
 	unsigned int i;
 	int r;
 
 	if (WARN_ON_ONCE(nr > fusion_chain_free(chain)))
 		return -ENOSPC;
+	r = fusion_flush_before(fs, chain, &preflush);
+	if (r)
+		return r;
 	for (i = 0; i < nr; i++)
 		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
 					   chain->next_txn, i, nr, csum);
 
-	r = fusion_rw_blocks(fs, chain, opf | REQ_PREFLUSH, start, 0, first_part);
+	r = fusion_rw_blocks(fs, chain, opf | preflush, start, 0, first_part);
 	if (!r && first_part < nr)
 		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
 	if (r)
@@ -193,23 +248,10 @@ static bool slot_on_slow(u32 word)
 
 static int flush_slow(struct packer *pk)
 {
-	struct fusion *fs = pk->fs;
-	int r;
-
 	if (!pk->slow && !pk->waiters)
 		return 0;
-	/* Full barrier; pairs with the order in fusion_mark_written(). */
-	if (!xchg(&fs->slow_dirty, 0))
-		return 0;
-	pk->flushed_slow = true;
-	fs->slow_flushes++;
-	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
-	if (r) {
-		WRITE_ONCE(fs->slow_dirty, 1);
-		DMERR("%s: flush of the slow device failed: %d",
-		      dm_table_device_name(fs->ti->table), r);
-	}
-	return r;
+	pk->flushed_slow |= READ_ONCE(pk->fs->slow_dirty);
+	return fusion_flush_slow(pk->fs);
 }
 
 /* Write the packed blocks as one transaction. */
@@ -220,6 +262,8 @@ static int write_packed(struct packer *pk)
 	int r;
 
 	r = flush_slow(pk);
+	if (!r && READ_ONCE(fs->flush_lost))
+		r = -EIO;
 	if (r)
 		return r;
 	r = fusion_chain_write(fs, &fs->journal, pk->nr);
@@ -431,6 +475,8 @@ int fusion_commit(struct fusion *fs, bool always)
 		r = write_packed(&pk);
 	} else if (!r && pk.waiters && !pk.total) {
 		r = flush_slow(&pk);
+		if (!r && READ_ONCE(fs->flush_lost))
+			r = -EIO;
 		if (!r)
 			r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
 	}
@@ -494,6 +540,9 @@ void fusion_do_commit(struct work_struct *work)
 	bool was_rw = fusion_mode(fs) == FUSION_RW;
 	bool clean;
 	u64 wanted;
+
+	if (READ_ONCE(fs->flush_lost))
+		fusion_set_mode(fs, FUSION_RO, "a flush failed");
 
 	spin_lock_irq(&fs->lock);
 	wanted = fs->checkpoint_wanted;

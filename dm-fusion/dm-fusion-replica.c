@@ -328,6 +328,7 @@ static int write_map(struct fusion *fs, const struct fusion_sb *sb)
 		}
 		r = fusion_rw_blocks(fs, log, REQ_OP_WRITE | REQ_META,
 				     sb->map_start[FUSION_SLOW][sb->active_set] + index, 0, nr);
+		fusion_mark_written(fs, FUSION_SLOW);
 		if (r)
 			return r;
 		cond_resched();
@@ -335,7 +336,7 @@ static int write_map(struct fusion *fs, const struct fusion_sb *sb)
 	return 0;
 }
 
-/* Write rep->next. Its preflush covers the map set. */
+/* Write rep->next, after a flush that covers the map set. */
 static int write_super(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;

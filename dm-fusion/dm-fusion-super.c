@@ -94,12 +94,15 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 		       const struct fusion_sb *sb)
 {
 	u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+	blk_opf_t preflush;
 	int r;
 
 	fusion_sb_pack(sb, blocknr, page_address(chain->buf[0]));
-	r = fusion_rw_blocks(fs, chain,
-			     REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
-			     blocknr, 0, 1);
+	r = fusion_flush_before(fs, chain, &preflush);
+	if (!r)
+		r = fusion_rw_blocks(fs, chain,
+				     REQ_OP_WRITE | REQ_SYNC | REQ_META | preflush | REQ_FUA,
+				     blocknr, 0, 1);
 	if (r)
 		DMERR("%s: writing the superblock of the %s device failed: %d",
 		      dm_table_device_name(fs->ti->table),
@@ -195,8 +198,8 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 
 	if (clean)
 		write_heat(fs, sb->set_generation);
-	/* Its preflush covers the set. */
-	r = fusion_super_write(fs, &fs->journal, sb);
+	/* Its preflush covers the set, unless one in between has failed. */
+	r = READ_ONCE(fs->flush_lost) ? -EIO : fusion_super_write(fs, &fs->journal, sb);
 	if (!r && clean) {
 		/* Of a closed set either copy is enough: make them the same. */
 		sb->generation++;

@@ -238,6 +238,9 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	fs->ti = ti;
 	fs->mode = FUSION_FAIL;
 	spin_lock_init(&fs->lock);
+	mutex_init(&fs->flush_mutex);
+	/* Nobody knows what was there before. */
+	fs->slow_dirty = 1;
 	init_waitqueue_head(&fs->commit_wait);
 	init_waitqueue_head(&fs->txn_wait);
 	init_waitqueue_head(&fs->fill_wait);

@@ -72,6 +72,8 @@
  * replica.mutex		one update of the replica at a time; the mover holds it from the
  *			beginning of a batch with promotions until their commit has ended
  *   fs->drain_mutex	one drain at a time
+ *   fs->flush_mutex	one flush of the slow member at a time: who finds it clean need not
+ *			wonder whether the flush that made it so has ended
  *     fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
  *			OPEN extents
@@ -339,7 +341,7 @@ struct fusion {
 	unsigned int shift;		/* log2 of sectors per extent */
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
-	u32 slow_dirty;			/* slow member written since its last flush */
+	u32 slow_dirty;			/* slow member written since its last flush began */
 	struct fusion_epoch epochs[2];
 
 	struct dm_target *ti;
@@ -413,6 +415,11 @@ struct fusion {
 
 	/* drain, dm-fusion-map.c */
 	struct mutex drain_mutex;
+
+	/* flushes, dm-fusion-journal.c */
+	struct mutex flush_mutex;
+	bool slow_flushing;		/* the slow member is being flushed; under lock */
+	u32 flush_lost;			/* a flush of either member has failed */
 	struct work_struct reclaim_work;
 	struct workqueue_struct *reclaim_wq;
 
@@ -604,6 +611,29 @@ void fusion_journal_exit_state(struct fusion *fs);
 /* Allocate the buffer of a chain, or free it. */
 int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb);
 void fusion_chain_exit(struct fusion_chain *chain);
+
+/**
+ * fusion_flush_slow() - flush the slow member if it was written since its last flush
+ * @fs: device
+ *
+ * What a flush that failed should have made durable may be lost, and a later one would
+ * not say so. So after a failure nothing is committed any more, and this always fails.
+ *
+ * Context: process, sleeps; takes flush_mutex. Return: 0 or a negative errno, then mode is
+ * RO or worse, or the set is not loaded.
+ */
+int fusion_flush_slow(struct fusion *fs);
+
+/**
+ * fusion_flush_before() - what must be durable before metadata that speaks of it
+ * @fs: device
+ * @chain: the member's
+ * @preflush: REQ_PREFLUSH if the write itself is to do it
+ *
+ * Context: process, sleeps. Return: 0 or a negative errno.
+ */
+int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
+			blk_opf_t *preflush);
 
 /**
  * fusion_chain_write() - write a transaction
