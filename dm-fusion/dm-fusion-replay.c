@@ -19,7 +19,9 @@
  *
  * An activation records the bitmaps of OPEN extents in the epoch it found, then
  * writes the superblock of the next one, which points to them. So the chain begins
- * in the epoch before the superblock's, or in it, and goes up at most once.
+ * in the epoch before the superblock's, or in it, and goes up at most once. The log of the
+ * replica begins anew with each activation; one that is cut short before that has counted up
+ * the epoch of a log that is of an earlier one.
  *
  * Any other valid block proves that something in between was durable once and is
  * not there any more. So the search beyond the chain is stricter than looking for
@@ -232,7 +234,7 @@ static void rewind_replay(struct fusion_replay *r)
 	r->next_seq = r->sb->replay_seq;
 	r->next_txn = r->sb->replay_txn;
 	r->csum = r->sb->replay_csum;
-	r->epoch = r->sb->epoch ? r->sb->epoch - 1 : 0;
+	r->epoch = r->sb->epoch && r->sb->role == FUSION_FAST ? r->sb->epoch - 1 : 0;
 	r->nr_records = 0;
 	r->why = NULL;
 }
