@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--faults] [--large] [--trace] [--no-shrink]
+ * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--faults] [--large] [--rarely K] [--trace] [--no-shrink]
  *
  * Runs of up to M random operations each, until N recoveries from a cut of the power have been
  * looked at, or T seconds have passed; with --faults on disks that fail now and then, with --large on sets of so many
- * extents that a transaction has several blocks. S is the seed of the first run, S + 1 that of
+ * extents that a transaction has several blocks; with --rarely power is cut K times less often,
+ * to try more of what happens without. S is the seed of the first run, S + 1 that of
  * the second.
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
@@ -26,16 +27,18 @@ static struct {
 	u64 seconds;
 	u32 ops;
 	bool faults;
+	u32 rarely;
 	bool large;
 	bool trace;
 	bool shrink;
-} opt = { 1, 20000, U64_MAX, 400, false, false, false, true };
+} opt = { 1, 20000, U64_MAX, 400, 1, false, false, false, true };
 
 static u64 current_seed;
 
 static void say_seed(const char *why)
 {
-	printf("# %s with --seed %llu --ops %u%s%s\n", why, current_seed, opt.ops,
+	printf("# %s with --seed %llu --ops %u --rarely %u%s%s\n", why, current_seed,
+	       opt.ops, opt.rarely,
 	       opt.faults ? " --faults" : "", opt.large ? " --large" : "");
 	fflush(stdout);
 }
@@ -119,7 +122,7 @@ static void show(struct run *run, struct op *ops, u32 nr, const char *why)
 	printf("# FAILED: %s\n", why);
 	say_seed("failed");
 	if (opt.shrink) {
-		run->max_points = run->points + run->points / 2;
+		run->max_points = run->points + run->points / 2 + 1000;
 		nr = shrink(run, ops, nr, &schedule);
 		printf("# set: fast %u+%u slow %u+%u of %u, %s\n", run->setup.sb.nr_fast_slots,
 		       run->setup.sb.spare_fast, run->setup.sb.nr_slow_slots,
@@ -160,6 +163,7 @@ static void parse_options(int argc, char **argv)
 		{ "ops", required_argument, NULL, 'o' },
 		{ "faults", no_argument, NULL, 'f' },
 		{ "large", no_argument, NULL, 'l' },
+		{ "rarely", required_argument, NULL, 'r' },
 		{ "trace", no_argument, NULL, 't' },
 		{ "no-shrink", no_argument, NULL, 'n' },
 		{ }
@@ -186,6 +190,9 @@ static void parse_options(int argc, char **argv)
 		case 'l':
 			opt.large = true;
 			break;
+		case 'r':
+			opt.rarely = parse(optarg);
+			break;
 		case 't':
 			opt.trace = true;
 			break;
@@ -196,7 +203,7 @@ static void parse_options(int argc, char **argv)
 			exit(2);
 		}
 	}
-	if (optind < argc || !opt.ops || opt.ops > MAX_OPS) {
+	if (optind < argc || !opt.ops || opt.ops > MAX_OPS || !opt.rarely) {
 		fprintf(stderr, "crash: see the head of crash.c for its options\n");
 		exit(2);
 	}
@@ -226,6 +233,7 @@ int main(int argc, char **argv)
 
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
+		run.setup.cut_one_in *= opt.rarely;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);
 		sim_tracing = opt.trace && !opt.shrink;
 		why = attempt(&run, ops, nr, 0);

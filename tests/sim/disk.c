@@ -274,6 +274,24 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u
 	return d;
 }
 
+const void *sim_disk_block(const struct sim_disk *d, u64 blocknr)
+{
+	static const u8 zeros[FUSION_BLOCK_SIZE];
+
+	if (blocknr >= d->nr_blocks)
+		sim_fail("no metadata in block %llu", blocknr);
+	return d->block[blocknr] ?: zeros;
+}
+
+u64 sim_disk_stamp(const struct sim_disk *d, u64 sector)
+{
+	u32 where;
+
+	if (locate(d, sector, 1, &where))
+		sim_fail("no data in sector %llu", sector);
+	return d->stamp[where];
+}
+
 bool sim_disk_tearable(const struct sim_disk *d)
 {
 	const struct sim_entry *e;

@@ -116,6 +116,11 @@ u64 model_stamp(u32 number, u32 sector)
 	return STAMP_BIT | (u64)number << 24 | sector;
 }
 
+bool model_stamp_is_of(u64 stamp, u32 sector)
+{
+	return (stamp & STAMP_BIT) && !(stamp >> 63) && (stamp & 0xffffff) == sector;
+}
+
 /* Does it say what the sector holds then? */
 static bool certain(const struct model *m, const struct change_info *c, u32 sector)
 {
@@ -239,7 +244,7 @@ static const char *check(struct model *m, u32 sector, u64 found, u64 time)
 		return "zeros where there is data";
 	if (found >> 63)
 		return "what somebody else left on the disk";
-	if ((found & 0xffffff) != sector)
+	if (!model_stamp_is_of(found, sector))
 		return "another sector's data";
 	return "data that was overwritten";
 }

@@ -28,6 +28,7 @@ void model_free(struct model *m);
 /* A change begins. Return: its number, of which the stamps of a write are made. */
 u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr);
 u64 model_stamp(u32 number, u32 sector);
+bool model_stamp_is_of(u64 stamp, u32 sector);
 
 /* It has ended; @ok: without an error; @durable: it was done with FUA. */
 void model_complete(struct model *m, u32 number, bool ok, bool durable);

@@ -31,6 +31,8 @@ static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
 		sb->nr_slow_slots = 300 + rnd_below(rng, 200) - sb->nr_fast_slots;
 	}
+	sb->map_blocks = 1;
+	sb->heat_blocks = 1;
 	sb->journal_blocks[FUSION_FAST] = FUSION_MIN_JOURNAL_BLOCKS;
 	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] - FUSION_MIN_JOURNAL_BLOCKS;
 	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;

@@ -8,6 +8,7 @@
 
 #include "invariants.h"
 #include "model.h"
+#include "replica.h"
 #include "run.h"
 
 /* A cut in a recovery that follows a cut in a recovery, and so on. */
@@ -106,6 +107,7 @@ static void recover(void *arg)
 	u64 *again = find->content + st->nr_sectors;
 	unsigned int before = sim_allocations();
 
+	check_replica(world->disk[FUSION_SLOW]);
 	set_readonly(find->read_only);
 	open_set(st, &dev, find->read_only);
 	read_all(st, dev, find->content);
@@ -173,7 +175,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	find.read_only = !(die >> 3 & 15);
 	try_find(&find, false);
 
-	if (depth < MAX_DEPTH && !(die >> 7 & (tearable && !depth ? 1 : 15))) {
+	if (depth < MAX_DEPTH && !(die >> 7 & (tearable && !depth ? 3 : 15))) {
 		find.reopen = false;
 		find.read_only = false;
 		find.expect = find.content;

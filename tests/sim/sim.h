@@ -142,6 +142,10 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u
 /* Format both, as fusionctl does. */
 void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
 
+/* Durable content: a block of metadata, the stamp of a data sector. */
+const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);
+u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
+
 /* Is a write of several blocks of metadata under way? */
 bool sim_disk_tearable(const struct sim_disk *disk);
 
