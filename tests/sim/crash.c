@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--faults] [--large] [--rarely K] [--trace] [--no-shrink]
+ * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--rarely K] [--faults]
+ *	[--large] [--trace] [--no-shrink]
  *
  * Runs of up to M random operations each, until N recoveries from a cut of the power have been
- * looked at, or T seconds have passed; with --faults on disks that fail now and then, with --large on sets of so many
- * extents that a transaction has several blocks; with --rarely power is cut K times less often,
- * to try more of what happens without. S is the seed of the first run, S + 1 that of
- * the second.
+ * looked at, or T seconds have passed. S is the seed of the first run, S + 1 that of the second.
+ *
+ *	--rarely	cut K times less often, to try more of what happens without
+ *	--faults	the disks fail now and then
+ *	--large		so many extents that a transaction has several blocks
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -31,7 +33,7 @@ static struct {
 	bool large;
 	bool trace;
 	bool shrink;
-} opt = { 1, 20000, U64_MAX, 400, 1, false, false, false, true };
+} opt = { .seed = 1, .points = 20000, .seconds = U64_MAX, .ops = 400, .rarely = 1, .shrink = true };
 
 static u64 current_seed;
 

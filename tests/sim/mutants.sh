@@ -115,7 +115,7 @@ mutant fua-of-second-part-dropped dm-fusion-journal.c \
 mutant superblock-preflush-dropped dm-fusion-super.c \
 	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_FUA/'
 mutant slow-superblock-preflush-dropped dm-fusion-super.c \
-	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA,\n(\t*blocknr, 0, 1\);)/REQ_META | (sb->role == FUSION_FAST ? REQ_PREFLUSH : 0) | REQ_FUA,\n\1/'
+	's/REQ_META \| REQ_PREFLUSH/REQ_META \| (sb->role == FUSION_FAST ? REQ_PREFLUSH : 0)/'
 mutant superblock-fua-dropped dm-fusion-super.c \
 	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_PREFLUSH/'
 mutant flush-direct-while-slow-dirty dm-fusion-io.c \
