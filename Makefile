@@ -25,7 +25,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests check quick torture torture-mutants fuzz demo lint \
+.PHONY: all modules userspace tests powercut check quick torture torture-sim torture-powercut \
+	torture-mutants fuzz demo lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -37,7 +38,10 @@ help:
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
-	@echo 'make torture                ten million simulated power cuts, half an hour'
+	@echo 'make torture                torture-sim and torture-powercut, three hours'
+	@echo 'make torture-sim            ten million simulated power cuts, half an hour'
+	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
+	@echo '                           real kernels lose their power'
 	@echo 'make torture-mutants        does the simulator notice what is left out of the module?'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
@@ -110,6 +114,9 @@ userspace: setup
 tests: setup
 	$(Q)$(MAKE) -s -C tests/selftests
 
+powercut: userspace
+	$(Q)$(MAKE) -s -C tests/powercut
+
 # -- tests ---------------------------------------------------------------------
 
 # KVER has a default here; the scripts want to know whether somebody set it.
@@ -125,8 +132,13 @@ fuzz:
 	$(Q)scripts/setup fuzz
 	$(Q)$(MAKE) --no-print-directory -C tests/fuzz fuzz
 
-torture:
+torture: torture-sim torture-powercut
+
+torture-sim:
 	$(Q)$(MAKE) -s -C tests/sim torture
+
+torture-powercut: powercut $(addsuffix /dm-fusion,uml $(KERNELS)) $(addsuffix /dm-powercut,uml $(KERNELS))
+	$(Q)CUTS='$(CUTS)' KILLS='$(KILLS)' tests/powercut/torture
 
 torture-mutants:
 	$(Q)$(MAKE) -s -C tests/sim mutants T='$(T)'

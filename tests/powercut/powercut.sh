@@ -46,7 +46,7 @@ test_nothing_flushed_is_lost() {
 test_every_command() {
 	disks 6 7
 	# shellcheck disable=SC2086 # words
-	cut-every ${EVERY:--q}
+	cut-every ${EVERY--q}
 }
 
 # lie MEMBER: a member that acknowledges flushes and does nothing must be found out, in
