@@ -453,13 +453,11 @@ static bool populate(void)
 /* A VM may have no entropy, and then whoever draws a UUID waits for 3 s. This needs none. */
 static void pretend_entropy(void)
 {
-	struct {
-		struct rand_pool_info info;
-		char bytes[64];
-	} pool = { .info = { .entropy_count = 512, .buf_size = 64 } };
+	/* struct rand_pool_info: bits it is worth, bytes, and these */
+	__u32 pool[2 + 16] = { 512, 64 };
 	int fd = open("/dev/random", O_WRONLY);
 
-	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool))
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, pool))
 		die("/dev/random: %s", strerror(errno));
 	close(fd);
 }
