@@ -215,7 +215,7 @@ static void range_unlock(unsigned int me)
 
 static void describe(const struct sector *s, char *text, size_t size)
 {
-	if (stamp.power_cut || s->done == PENDING)
+	if (s->done == PENDING || (stamp.power_cut && s->done > atomic_load(&st->flushed)))
 		snprintf(text, size, "version %u..%u%s", s->durable, s->version,
 			 s->flags & (WAS_ZERO | MAYBE_ZERO) ? " or zeros" : "");
 	else if (reads_zero(s))
