@@ -297,7 +297,8 @@ test_erases() {
 		read_zero "$dev" $((size - 1048576)) 1048576
 		same "signatures on $dev" "$(wipefs "$dev")" ""
 	done
-	read_zero "$SLOW" 36864 $((1048576 - 36864))
+	read_zero "$SLOW" 36864 $(($(sb log_start) * 4096 - 36864))
+	read_zero "$SLOW" $(($(sb log_start) * 4096)) $(($(sb log_blocks) * 4096))
 	read_zero "$FAST" $(($(sb journal_start) * 4096)) $(($(sb journal_blocks) * 4096))
 	good fusionctl list --json
 	json '[.members[] | select(.state == "ok" and .reason == null)] | length' 2
