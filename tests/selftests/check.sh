@@ -145,6 +145,7 @@ test_refusals() {
 	says "is held by /dev/mapper/holder; remove that first"
 	dm_remove holder
 	save
+	modprobe -q loop || :
 	REPLY=$(losetup -f --show "$TMP/slow")
 	status_of fusionctl check "$TMP/fast" "$TMP/slow"
 	losetup -d "$REPLY"

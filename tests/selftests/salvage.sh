@@ -109,6 +109,7 @@ test_sectors() {
 # crash: the slow member as it is while the set is open, in a loop device
 crash() {
 	dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
+	modprobe -q loop || :
 	REPLY=$(losetup -f -r --show "$TMP/slow")
 	defer losetup -d "$REPLY"
 }
