@@ -4,6 +4,7 @@
  * check finds each, and repair makes a set of it that holds what it has to hold, or says
  * of which extents it does not know.
  */
+#include <errno.h>
 #include <json-c/json.h>
 #include <sanitizer/common_interface_defs.h>
 
@@ -131,6 +132,12 @@ static bool bitmap_same(const struct image *im, const struct meta_state *st, u32
 	return !memcmp(open->bitmap, im->bitmap[lext], im->side[0].sb.extent_sectors / 64);
 }
 
+/* What a repair that was cut short has told already. */
+static struct {
+	u8 *doubt;
+	bool missing_txns;
+} told;
+
 /* Does the set hold what it must, but for extents that @rb has doubts about? */
 static void compare(struct image *im, const struct meta_state *st, const struct rebuild *rb,
 		    bool without_last, const char *what, int dev, u64 block, u64 txn)
@@ -143,7 +150,9 @@ static void compare(struct image *im, const struct meta_state *st, const struct 
 		if (without_last && im->changed[lext] + 1 == im->side[0].next_txn)
 			continue;
 		/* of a transaction that is gone nobody knows the extents */
-		if (rb && rb->missing_txns && im->changed[lext] == txn)
+		if (rb && (rb->missing_txns || told.missing_txns) && im->changed[lext] == txn)
+			continue;
+		if (told.doubt && told.doubt[lext])
 			continue;
 		REQUIRE(0, "%s block %llu %s: extent %u is %x, not %x", role_name[dev],
 			(unsigned long long)block, what, lext, st->word[lext], im->word[lext]);
@@ -342,6 +351,181 @@ static void both_copies(void)
 	free(keep[1]);
 }
 
+/* What is refused is refused in words, which are not for here; reports of sanitizers are. */
+static void quiet(void)
+{
+	__sanitizer_set_report_fd((void *)(long)STDOUT_FILENO);
+	REQUIRE(freopen("/dev/null", "w", stderr));
+}
+
+/* -- a repair that is cut short --------------------------------------------------------------- */
+
+#define MAX_UNSYNCED	256
+
+/* Power fails at a write; of what was not flushed by then any part may be lost. */
+static struct {
+	bool armed;
+	unsigned int writes_left;
+	u64 seed;
+	unsigned int nr;
+	struct {
+		const struct offline *o;
+		u64 offset;
+		size_t bytes;
+		void *was;
+	} unsynced[MAX_UNSYNCED];
+} cut;
+
+int __real_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __real_offline_sync(const struct offline *o);
+int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __wrap_offline_sync(const struct offline *o);
+
+static void lose_some(void)
+{
+	while (cut.nr--) {
+		if (rnd_below(&cut.seed, 2))
+			__real_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset,
+					     cut.unsynced[cut.nr].bytes, cut.unsynced[cut.nr].was);
+		free(cut.unsynced[cut.nr].was);
+	}
+	cut.nr = 0;
+}
+
+int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+{
+	if (!cut.armed)
+		return __real_offline_write(o, offset, bytes, buf);
+	if (!cut.writes_left--) {
+		lose_some();
+		cut.writes_left = 0;
+		return -EIO;
+	}
+	REQUIRE(cut.nr < MAX_UNSYNCED);
+	cut.unsynced[cut.nr].o = o;
+	cut.unsynced[cut.nr].offset = offset;
+	cut.unsynced[cut.nr].bytes = bytes;
+	cut.unsynced[cut.nr].was = malloc(bytes);
+	REQUIRE(!offline_read(o, offset, bytes, cut.unsynced[cut.nr++].was));
+	return __real_offline_write(o, offset, bytes, buf);
+}
+
+int __wrap_offline_sync(const struct offline *o)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < cut.nr; i++) {
+		if (cut.unsynced[i].o == o)
+			free(cut.unsynced[i].was);
+		else
+			cut.unsynced[n++] = cut.unsynced[i];
+	}
+	cut.nr = n;
+	return __real_offline_sync(o);
+}
+
+/* Repair up to the write @n. Returns false if it came to its end before. */
+static bool repair_until(struct image *im, unsigned int n)
+{
+	struct rebuild rb;
+	struct meta meta;
+	int rc;
+
+	open_image(im, true, &meta);
+	REQUIRE(!rebuild_state(&meta, FAST, &rb));
+	free(told.doubt);
+	told.doubt = rb.doubt;
+	rb.doubt = NULL;
+	told.missing_txns = rb.missing_txns;
+	cut.armed = true;
+	cut.writes_left = n;
+	rc = meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
+	cut.armed = false;
+	while (cut.nr)
+		free(cut.unsynced[--cut.nr].was);
+	rebuild_free(&rb);
+	meta_free(&meta);
+	return rc;
+}
+
+/* The map as the kernel would load it. */
+static void require_opens(struct image *im, unsigned int n)
+{
+	struct meta_state st;
+	struct meta meta;
+	const char *why;
+
+	open_image(im, false, &meta);
+	REQUIRE(meta_sb(&meta, FAST) && meta_sb(&meta, SLOW), "cut at write %u", n);
+	REQUIRE(!fusion_sb_match(meta_sb(&meta, FAST), meta_sb(&meta, SLOW), &why),
+		"cut at write %u: %s", n, why);
+	REQUIRE(!state_init(&st, meta.geo[0].nr_lexts));
+	REQUIRE(state_load(&meta, meta_sb(&meta, FAST), &st, NULL), "cut at write %u", n);
+	compare(im, &st, NULL, false, "cut short", 0, n, 0);
+	state_free(&st);
+	meta_free(&meta);
+}
+
+/*
+ * @block of the fast member is damaged, and the repair of it cut at each write. If the set
+ * could be opened before, it can at any time; and another repair ends well.
+ */
+static unsigned int cut_repair(struct image *im, u64 block, bool opens)
+{
+	const size_t bytes = 2 << 20;
+	u8 *keep[2] = { malloc(bytes), malloc(bytes) };
+	const u64 txn = txn_of(im, FUSION_FAST, block);
+	unsigned int n = 0, cuts = 0;
+	bool was_cut;
+
+	for (int dev = 0; dev < 2; dev++)
+		memcpy(keep[dev], im->mem[dev], bytes);
+	do {
+		was_cut = false;
+		for (int seed = 0; seed < 4; seed++) {
+			destroy(im, FUSION_FAST, block, RANDOM);
+			cut.seed = n * 4 + seed;
+			was_cut |= repair_until(im, n);
+			cuts++;
+			if (opens)
+				require_opens(im, n);
+			repair_image(im, FUSION_FAST, block, "cut short", false, txn);
+			for (int dev = 0; dev < 2; dev++)
+				memcpy(im->mem[dev], keep[dev], bytes);
+		}
+		n++;
+	} while (was_cut);
+	free(told.doubt);
+	memset(&told, 0, sizeof(told));
+	free(keep[0]);
+	free(keep[1]);
+	return cuts;
+}
+
+static void cut_short(void)
+{
+	static struct image im;
+	const struct image_side *s = &im.side[FUSION_FAST];
+	unsigned int cuts = 0;
+
+	quiet();
+	image_format(&im, 9, FAST_SECTORS, SLOW_SECTORS);
+	for (int i = 0; i < 2; i++) {
+		image_activate(&im);
+		image_work(&im, 30);
+		if (!i)
+			image_close(&im);
+	}
+	/* the older superblock, the active map, the middle of the journal */
+	cuts += cut_repair(&im, FUSION_SUPER_BLOCKNR(!(s->sb.generation & 1)), true);
+	cuts += cut_repair(&im, s->sb.map_start[FUSION_FAST][s->sb.active_set], false);
+	cuts += cut_repair(&im, fusion_journal_blocknr(&s->sb, (s->sb.replay_seq + s->next_seq) / 2),
+			   false);
+	printf("# %u repairs cut short\n", cuts);
+	REQUIRE(cuts > 60);
+	image_free(&im);
+}
+
 /* -- blocks whose checksum is right, and whose content is not ------------------------------ */
 
 static u64 any_metadata(struct image *im, int dev)
@@ -427,9 +611,7 @@ static void hostile_blocks(void)
 	unsigned int repaired = 0;
 	u8 *keep[2];
 
-	/* what is refused is refused in words, which are not for here; other reports are */
-	__sanitizer_set_report_fd((void *)(long)STDOUT_FILENO);
-	REQUIRE(freopen("/dev/null", "w", stderr));
+	quiet();
 	image_format(&im, 7, FAST_SECTORS, SLOW_SECTORS);
 	image_activate(&im);
 	image_work(&im, 40);
@@ -459,6 +641,7 @@ static const struct unit_test tests[] = {
 	{ "a set that was closed", closed_set },
 	{ "a set whose power failed", crashed_set },
 	{ "both copies of a superblock", both_copies },
+	{ "a repair that is cut short", cut_short },
 	{ "valid blocks with any content", hostile_blocks },
 };
 
