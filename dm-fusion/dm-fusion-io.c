@@ -302,9 +302,13 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	}
 
 	/* See fusion_flush_slow(). The committer changes the mode. */
-	if (unlikely(*error && bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
-		WRITE_ONCE(fs->flush_lost, 1);
-		fusion_commit_kick(fs);
+	if (unlikely(bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
+		if (*error) {
+			WRITE_ONCE(fs->flush_lost, 1);
+			fusion_commit_kick(fs);
+		} else if (READ_ONCE(fs->flush_lost)) {
+			*error = BLK_STS_IOERR;
+		}
 	}
 
 	/* A discard is advice: a member that can't follow it is no error. */

@@ -475,11 +475,12 @@ int fusion_commit(struct fusion *fs, bool always)
 		r = write_packed(&pk);
 	} else if (!r && pk.waiters && !pk.total) {
 		r = flush_slow(&pk);
-		if (!r && READ_ONCE(fs->flush_lost))
-			r = -EIO;
 		if (!r)
 			r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
 	}
+	/* One that failed meanwhile may have taken with it what this one found clean. */
+	if (!r && READ_ONCE(fs->flush_lost))
+		r = -EIO;
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a commit failed");
 
