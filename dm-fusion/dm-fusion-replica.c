@@ -478,7 +478,8 @@ static int update(struct fusion *fs)
 	u64 started = now_ms();
 	int r;
 
-	if (fs->read_only)
+	/* After a failure nobody knows whether what the words point to is durable. */
+	if (fs->read_only || fusion_mode(fs) != FUSION_RW)
 		return -EROFS;
 	spin_lock_irq(&fs->lock);
 	rep->due_ms = U64_MAX;
