@@ -255,7 +255,7 @@ mutant slots-freed-before-the-replica-knows dm-fusion-replica.c \
 mutant slots-held-during-an-update-freed dm-fusion-replica.c \
 	's/\trep->cur = !rep->cur;\n//; s/\tend_update\(fs, r, started\);/\trep->cur = !rep->cur;\n\tend_update(fs, r, started);/'
 mutant free-slots-not-held-at-first dm-fusion-replica.c \
-	's/\thold_free_slots\(fs\);\n//'
+	's/\thold_free_slots\(fs\);\n//' --faults
 mutant log-of-an-older-epoch-refused dm-fusion-replay.c \
 	's/r->sb->epoch && r->sb->role == FUSION_FAST/r->sb->epoch/'
 mutant log-goes-on-after-an-activation dm-fusion-replica.c \

@@ -34,7 +34,8 @@ static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 	sb->map_blocks = 1;
 	sb->heat_blocks = 1;
 	sb->journal_blocks[FUSION_FAST] = FUSION_MIN_JOURNAL_BLOCKS;
-	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] - FUSION_MIN_JOURNAL_BLOCKS;
+	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] -
+					 FUSION_MIN_JOURNAL_BLOCKS;
 	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;
 	sb->journal_blocks[FUSION_SLOW] = FUSION_MIN_JOURNAL_BLOCKS;
 	sb->replay_seq = 1 + rnd_below(rng, 2 * FUSION_MIN_JOURNAL_BLOCKS);
