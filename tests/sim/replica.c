@@ -11,6 +11,7 @@ struct replica {
 	struct fusion_sb sb;
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
+	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
 };
 
 static void load_super(struct replica *rep)
@@ -65,6 +66,7 @@ static int apply_record(void *ctx, const struct fusion_record *rec)
 
 	rep->word[rec->lext] = rec->new;
 	rep->valid[rec->lext] = 0;
+	rep->recorded[rec->lext] = rec->bitmap;
 	if (rec->bitmap)
 		memcpy(&rep->valid[rec->lext], rec->bitmap, sizeof(rep->valid[0]));
 	return 0;
@@ -89,6 +91,8 @@ static void check_slot(struct replica *rep, u32 lext)
 	u32 word = rep->word[lext], s;
 	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(word));
 
+	if (fusion_word_state(word) == FUSION_OPEN && !rep->recorded[lext])
+		sim_fail("replica: extent %u is open but has no bitmap", lext);
 	for (s = 0; s < EXTENT_SECTORS; s++) {
 		u64 stamp;
 
