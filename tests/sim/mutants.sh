@@ -242,7 +242,7 @@ mutant holes-read-from-the-slot dm-fusion-open.c \
 mutant discard-clears-the-blocks-at-its-edges dm-fusion-open.c \
 	's/for \(i = DIV_ROUND_UP\(first, FUSION_BLOCK_SECTORS\); i < end; i\+\+\)/for (i = first \/ FUSION_BLOCK_SECTORS; i < end; i++)/'
 mutant discard-of-open-extent-during-its-commit dm-fusion-open.c \
-	's/ \|\| \(fs->committing && open->dirty\)//' --large
+	's/ \|\| \(fs->committing && open->dirty\)//' --large --rarely 4
 mutant discarded-open-extent-not-logged dm-fusion-open.c \
 	's/\t\tfusion_log_unmap\(fs, open->lext, open->word\);\n/\t\tfs->nr_mapped--;\n\t\tfusion_slot_put(fs, open->word);\n/'
 mutant error-of-a-write-sets-its-bits dm-fusion-open.c \
