@@ -95,7 +95,7 @@ test_every_mark() {
 	dd if="$TMP/fast" of=/dev/fast bs=1M oflag=direct status=none
 	dd if="$TMP/slow.begin" of=/dev/slow bs=1M oflag=direct status=none
 	fusion logged
-	! fusion-stamp verify "$SET" --state "$TMP/state.$from" --power-cut 2>/dev/null ||
+	! fusion-stamp verify "$SET" --state "$TMP/state.$from" --power-cut >"$TMP/said" 2>&1 ||
 		fail "what the slow member lost is not missed, SEED=$SEED"
 }
 
