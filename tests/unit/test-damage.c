@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 #include <sanitizer/common_interface_defs.h>
 
+#include "cut.h"
 #include "image.h"
 #include "salvage.h"
 
@@ -360,70 +361,6 @@ static void quiet(void)
 
 /* -- a repair that is cut short --------------------------------------------------------------- */
 
-#define MAX_UNSYNCED	256
-
-/* Power fails at a write; of what was not flushed by then any part may be lost. */
-static struct {
-	bool armed;
-	unsigned int writes_left;
-	u64 seed;
-	unsigned int nr;
-	struct {
-		const struct offline *o;
-		u64 offset;
-		size_t bytes;
-		void *was;
-	} unsynced[MAX_UNSYNCED];
-} cut;
-
-int __real_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __real_offline_sync(const struct offline *o);
-int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __wrap_offline_sync(const struct offline *o);
-
-static void lose_some(void)
-{
-	while (cut.nr--) {
-		if (rnd_below(&cut.seed, 2))
-			__real_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset,
-					     cut.unsynced[cut.nr].bytes, cut.unsynced[cut.nr].was);
-		free(cut.unsynced[cut.nr].was);
-	}
-	cut.nr = 0;
-}
-
-int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
-{
-	if (!cut.armed)
-		return __real_offline_write(o, offset, bytes, buf);
-	if (!cut.writes_left--) {
-		lose_some();
-		cut.writes_left = 0;
-		return -EIO;
-	}
-	REQUIRE(cut.nr < MAX_UNSYNCED);
-	cut.unsynced[cut.nr].o = o;
-	cut.unsynced[cut.nr].offset = offset;
-	cut.unsynced[cut.nr].bytes = bytes;
-	cut.unsynced[cut.nr].was = malloc(bytes);
-	REQUIRE(!offline_read(o, offset, bytes, cut.unsynced[cut.nr++].was));
-	return __real_offline_write(o, offset, bytes, buf);
-}
-
-int __wrap_offline_sync(const struct offline *o)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < cut.nr; i++) {
-		if (cut.unsynced[i].o == o)
-			free(cut.unsynced[i].was);
-		else
-			cut.unsynced[n++] = cut.unsynced[i];
-	}
-	cut.nr = n;
-	return __real_offline_sync(o);
-}
-
 /* Repair up to the write @n. Returns false if it came to its end before. */
 static bool repair_until(struct image *im, unsigned int n)
 {
@@ -507,6 +444,7 @@ static void cut_short(void)
 	static struct image im;
 	const struct image_side *s = &im.side[FUSION_FAST];
 	unsigned int cuts = 0;
+	u64 middle;
 
 	quiet();
 	image_format(&im, 9, FAST_SECTORS, SLOW_SECTORS);
@@ -519,8 +457,8 @@ static void cut_short(void)
 	/* the older superblock, the active map, the middle of the journal */
 	cuts += cut_repair(&im, FUSION_SUPER_BLOCKNR(!(s->sb.generation & 1)), true);
 	cuts += cut_repair(&im, s->sb.map_start[FUSION_FAST][s->sb.active_set], false);
-	cuts += cut_repair(&im, fusion_journal_blocknr(&s->sb, (s->sb.replay_seq + s->next_seq) / 2),
-			   false);
+	middle = (s->sb.replay_seq + s->next_seq) / 2;
+	cuts += cut_repair(&im, fusion_journal_blocknr(&s->sb, middle), false);
 	printf("# %u repairs cut short\n", cuts);
 	REQUIRE(cuts > 60);
 	image_free(&im);
