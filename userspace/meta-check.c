@@ -286,12 +286,30 @@ static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2]
 	return differ;
 }
 
+/* Its map sets have no bitmaps, so they have no open extents: those are in the log. */
+static void check_not_open(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
+{
+	const u32 *word = meta->m[SLOW].set[sb->active_set].word;
+
+	for (u32 lext = 0; lext < sb->nr_lexts; lext++) {
+		const u32 index = lext / FUSION_MAP_PER_BLOCK;
+
+		if (!fusion_word_mapped(word[lext]) ||
+		    fusion_word_state(word[lext]) != FUSION_OPEN)
+			continue;
+		report_add(r, LEVEL_WARNING, SLOW, sb->map_start[SLOW][sb->active_set] + index,
+			   "replica", "extent %u is open in a map set", lext);
+		return;
+	}
+}
+
 static void check_replica(const struct meta *meta, const struct meta_state st[2],
 			  struct report *r)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
 	u32 differ;
 
+	check_not_open(meta, slow, r);
 	differ = fast->epoch == slow->epoch && (fast->flags & slow->flags & FUSION_SB_CLEAN) ?
 		 check_same(st, r) : check_slots(fast, st, r);
 	if (differ > MAX_DIFFERENCES)

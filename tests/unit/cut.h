@@ -15,7 +15,7 @@
 
 /* Power fails at a write; of what was not flushed by then any part may be lost. */
 static struct {
-	bool armed;
+	bool armed, dead;
 	unsigned int writes_left;
 	u64 seed;
 	unsigned int nr;
@@ -35,9 +35,14 @@ int __wrap_offline_sync(const struct offline *o);
 static void lose_some(void)
 {
 	while (cut.nr--) {
-		if (rnd_below(&cut.seed, 2))
-			__real_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset,
-					     cut.unsynced[cut.nr].bytes, cut.unsynced[cut.nr].was);
+		/* none of it stays, its first sector, some, or all */
+		const size_t parts = cut.unsynced[cut.nr].bytes / 512;
+		const size_t stays[] = { 0, 1, rnd_below(&cut.seed, parts), parts };
+		const size_t from = 512 * stays[rnd_below(&cut.seed, 4)];
+
+		__real_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset + from,
+				     cut.unsynced[cut.nr].bytes - from,
+				     (char *)cut.unsynced[cut.nr].was + from);
 		free(cut.unsynced[cut.nr].was);
 	}
 	cut.nr = 0;
@@ -47,24 +52,29 @@ int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, cons
 {
 	if (!cut.armed)
 		return __real_offline_write(o, offset, bytes, buf);
-	if (!cut.writes_left--) {
-		lose_some();
-		cut.writes_left = 0;
+	if (cut.dead)
 		return -EIO;
-	}
 	REQUIRE(cut.nr < MAX_UNSYNCED);
 	cut.unsynced[cut.nr].o = o;
 	cut.unsynced[cut.nr].offset = offset;
 	cut.unsynced[cut.nr].bytes = bytes;
 	cut.unsynced[cut.nr].was = malloc(bytes);
 	REQUIRE(!offline_read(o, offset, bytes, cut.unsynced[cut.nr++].was));
-	return __real_offline_write(o, offset, bytes, buf);
+	if (__real_offline_write(o, offset, bytes, buf))
+		return -EIO;
+	if (cut.writes_left--)
+		return 0;
+	cut.dead = true;
+	lose_some();
+	return -EIO;
 }
 
 int __wrap_offline_sync(const struct offline *o)
 {
 	unsigned int i, n = 0;
 
+	if (cut.armed && cut.dead)
+		return -EIO;
 	for (i = 0; i < cut.nr; i++) {
 		if (cut.unsynced[i].o == o)
 			free(cut.unsynced[i].was);

@@ -375,6 +375,7 @@ static bool repair_until(struct image *im, unsigned int n)
 	rb.doubt = NULL;
 	told.missing_txns = rb.missing_txns;
 	cut.armed = true;
+	cut.dead = false;
 	cut.writes_left = n;
 	rc = meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
 	cut.armed = false;
@@ -419,9 +420,9 @@ static unsigned int cut_repair(struct image *im, u64 block, bool opens)
 		memcpy(keep[dev], im->mem[dev], bytes);
 	do {
 		was_cut = false;
-		for (int seed = 0; seed < 4; seed++) {
+		for (int seed = 0; seed < 12; seed++) {
 			destroy(im, FUSION_FAST, block, RANDOM);
-			cut.seed = n * 4 + seed;
+			cut.seed = n * 12 + seed;
 			was_cut |= repair_until(im, n);
 			cuts++;
 			if (opens)

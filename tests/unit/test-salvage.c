@@ -138,13 +138,15 @@ static void crashed_set(void)
 {
 	static struct image im;
 
-	image_format(&im, 5, FAST_SECTORS, SLOW_SECTORS);
-	for (int i = 0; i < 3; i++) {
-		image_activate(&im);
-		image_work(&im, 35 + i);
+	for (int seed = 100; seed < 112; seed++) {
+		image_format(&im, seed, FAST_SECTORS, SLOW_SECTORS);
+		for (int i = 0; i < 3; i++) {
+			image_activate(&im);
+			image_work(&im, 35 + i);
+		}
+		salvage_all(&im, false, "crashed");
+		image_free(&im);
 	}
-	salvage_all(&im, false, "crashed");
-	image_free(&im);
 }
 
 /* A block of the replica is gone: what it said is lost, and nothing else is made up. */
