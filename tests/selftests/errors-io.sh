@@ -11,37 +11,22 @@ SET=/dev/mapper/broken
 EXTENT=65536
 
 begin() {
-	local i
-	members 16 32
-	for i in fast slow; do
-		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
-	done
-	FAST=/dev/mapper/fast-link
-	SLOW=/dev/mapper/slow-link
+	linked 16 32
 	format --extent-size 64K
 	fusion broken migration off
 	EXTENTS=$(status broken extents)
 }
 
-# swap NAME TABLE: from now on the member is like that
-swap() {
-	dmsetup load "$1" --table "$2"
-	dmsetup suspend --noflush --nolockfs "$1"
-	dmsetup resume "$1"
-}
-
 heal() {
-	local i
-	for i in fast slow; do
-		swap "$i-link" "0 $(sectors_of "/dev/$i") linear /dev/$i 0"
-	done
+	swap fast
+	swap slow
 }
 
 # bad_sectors MEMBER FIRST COUNT: I/O there fails
 bad_sectors() {
 	local all
 	all=$(sectors_of "/dev/$1")
-	swap "$1-link" "0 $2 linear /dev/$1 0
+	swap "$1" "0 $2 linear /dev/$1 0
 $2 $3 error
 $(($2 + $3)) $((all - $2 - $3)) linear /dev/$1 $(($2 + $3))"
 }
@@ -195,7 +180,7 @@ test_slow_gone() {
 	begin
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
 	sync "$SET"
-	swap slow-link "0 $(sectors_of /dev/slow) error"
+	gone slow
 	for ((i = 0; i < 100; i += 9)); do
 		read_block $i 3
 		write_block $i 3
@@ -219,7 +204,7 @@ test_read_errors_under_storm() {
 	need_module dm-dust
 	begin
 	fusion-stamp fill "$SET" --state "$TMP/state"
-	swap slow-link "0 $(sectors_of /dev/slow) dust /dev/slow 0 4096"
+	swap slow "0 $(sectors_of /dev/slow) dust /dev/slow 0 4096"
 	background storm broken
 	storm=$REPLY
 	for ((i = 0; i < 60; i++)); do

@@ -11,36 +11,15 @@ SET=/dev/mapper/faults
 DEBUG=/sys/kernel/debug
 
 begin() {
-	local i
-	members 16 48 "$@"
-	for i in fast slow; do
-		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
-	done
-	FAST=/dev/mapper/fast-link
-	SLOW=/dev/mapper/slow-link
+	linked 16 48 "$@"
 	format --extent-size 64K
 	fusion faults
-}
-
-# become MEMBER TABLE: from now on it is like that
-become() {
-	dmsetup load "$1-link" --table "$2"
-	dmsetup suspend --noflush --nolockfs "$1-link"
-	dmsetup resume "$1-link"
-}
-
-gone() {
-	become "$1" "0 $(sectors_of "/dev/$1") error"
-}
-
-back() {
-	become "$1" "0 $(sectors_of "/dev/$1") linear /dev/$1 0"
 }
 
 # close and open, and see that everything is there and works
 comes_back() {
 	timeout 60 dmsetup remove --retry faults || fail "close: status $?"
-	back "$1"
+	swap "$1"
 	fusion faults
 	same "mode" "$(status faults mode)" rw
 	fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
@@ -102,7 +81,7 @@ test_checkpoint_fails() {
 	count=$((($(sb map_start1) + $(sb map_blocks)) * 8 - first))
 say $first $count
 	all=$(sectors_of /dev/fast)
-	become fast "0 $first linear /dev/fast 0
+	swap fast "0 $first linear /dev/fast 0
 $first $count error
 $((first + count)) $((all - first - count)) linear /dev/fast $((first + count))"
 	if msg faults checkpoint; then

@@ -247,6 +247,29 @@ members() {
 	SLOW=$REPLY
 }
 
+# linked FAST_MIB SLOW_MIB [KEY=VALUE]...: members that can be swapped for others
+linked() {
+	local i
+	members "$@"
+	for i in fast slow; do
+		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
+	done
+	FAST=/dev/mapper/fast-link
+	SLOW=/dev/mapper/slow-link
+}
+
+# swap fast|slow [TABLE]: from now on the member is like that, or as it was at first
+swap() {
+	dmsetup load "$1-link" --table "${2:-0 $(sectors_of "/dev/$1") linear /dev/$1 0}"
+	dmsetup suspend --noflush --nolockfs "$1-link"
+	dmsetup resume "$1-link"
+}
+
+# gone fast|slow: no I/O reaches it any more
+gone() {
+	swap "$1" "0 $(sectors_of "/dev/$1") error"
+}
+
 # switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
 switched() {
 	local i
