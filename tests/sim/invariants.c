@@ -37,7 +37,7 @@ static void check_free(const struct fusion *fs, u32 mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
 	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight +
 	    fs->replica.nr_held)
-		sim_fail("%u slots taken: %u mapped, %u quarantined, %u retired, %u moving, %u held",
+		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held",
 			 taken, mapped, fs->nr_quarantined, fs->nr_retired, fs->in_flight,
 			 fs->replica.nr_held);
 }
