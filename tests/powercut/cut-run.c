@@ -12,8 +12,10 @@
  * What is random is drawn from the seed. Threads and workers of a real kernel are not:
  * the same seed is the same load, cut at the same number of commands, in another order.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -294,13 +296,16 @@ static bool life(unsigned int seed, unsigned int want, const char *lie)
 
 /* -- main ---------------------------------------------------------------------------- */
 
+/* any 32-bit number: a seed may be one */
 static unsigned int number(const char *text)
 {
 	char *end;
-	unsigned long n = strtoul(text, &end, 10);
+	unsigned long n;
 
-	if (end == text || *end || n > 100000000)
-		die("%s: not a number", text);
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || n > UINT_MAX)
+		die("%s: not a number from 0 to %u", text, UINT_MAX);
 	return n;
 }
 
