@@ -11,6 +11,7 @@
 
 #include "dm-fusion-codec.h"
 #include "fusionctl.h"
+#include "../random.h"
 #include "power.h"
 
 struct rig rig = { .fast = "powercut-fast", .slow = "powercut-slow", .name = "powercut-set",
@@ -32,11 +33,7 @@ void die(const char *format, ...)
 
 unsigned int below(uint64_t *state, unsigned int limit)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (z ^ z >> 31) % limit;
+	return random64(*state += RANDOM_STEP) % limit;
 }
 
 /* -- the switch ------------------------------------------------------------------ */

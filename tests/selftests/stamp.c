@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../random.h"
 #include "stamp.h"
 
 #define SECTOR		STAMP_SECTOR
@@ -311,14 +312,9 @@ struct thread {
 
 static struct thread threads[STAMP_MAX_THREADS];
 
-/* splitmix64 */
 static __u64 rnd(struct thread *t, __u64 below)
 {
-	__u64 z = t->random += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (z ^ z >> 31) % below;
+	return random64(t->random += RANDOM_STEP) % below;
 }
 
 static bool write_range(struct thread *t, __u64 start, __u64 end, bool dsync)

@@ -21,6 +21,7 @@
 #include <setjmp.h>
 
 #include "dm-fusion-codec.h"
+#include "../random.h"
 
 #define SIM_NR_DISKS	2
 #define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS
@@ -29,11 +30,7 @@
 
 static inline u64 rnd(u64 *state)
 {
-	u64 z = *state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	return random64(*state += RANDOM_STEP);
 }
 
 /* 0..n - 1 */
