@@ -635,7 +635,7 @@ void fusion_replica_start(struct fusion *fs)
 	fusion_replica_update(fs);
 }
 
-void fusion_replica_stop(struct fusion *fs, bool clean)
+void fusion_replica_stop(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 	unsigned int copy;
@@ -649,7 +649,7 @@ void fusion_replica_stop(struct fusion *fs, bool clean)
 
 	mutex_lock(&rep->mutex);
 	rep->retry_ms = 0;
-	if (!update(fs) && !rep->nr_dirty && clean) {
+	if (!update(fs) && !rep->nr_dirty) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Of a closed set either copy is enough: make them the same. */

@@ -22,8 +22,6 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 		WRITE_ONCE(fs->mode, mode);
 		fs->needs_check = true;
 		fusion_unpark(fs);
-		/* The fast member may be dying: let the other one know all there is. */
-		fusion_replica_kick(fs);
 	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 	if (!worse)
@@ -369,7 +367,7 @@ static void fusion_postsuspend(struct dm_target *ti)
 		fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
-	fusion_replica_stop(fs, fusion_mode(fs) == FUSION_RW);
+	fusion_replica_stop(fs);
 }
 
 /* -- limits ------------------------------------------------------------------------------- */

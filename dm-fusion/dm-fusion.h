@@ -791,8 +791,11 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 /* Replace the replica by one of the map as it was loaded. Before any user I/O. */
 void fusion_replica_start(struct fusion *fs);
 
-/* Write the last update and, if @clean, mark it as such. No I/O is in flight. Sleeps. */
-void fusion_replica_stop(struct fusion *fs, bool clean);
+/*
+ * Write the last update and mark it as such, unless the set failed. No I/O is in
+ * flight. Sleeps.
+ */
+void fusion_replica_stop(struct fusion *fs);
 
 /* After fusion_replica_stop(): it is going to be out of date again. Sleeps. */
 void fusion_replica_resume(struct fusion *fs);
