@@ -235,5 +235,5 @@ uninstall:
 
 clean:
 	$(Q)rm -rf build
-	$(Q)for d in userspace tests/unit tests/sim tests/spindle tests/fuzz tests/selftests; do \
+	$(Q)for d in userspace tests/selftests; do \
 		[ ! -e $$d/Makefile ] || $(MAKE) -s -C $$d clean; done

@@ -117,10 +117,10 @@ test_lying_member_is_seen() {
 	local i
 	members 16 32 cache_size=4096
 	echo "write through" >/sys/block/slow/queue/write_cache
-	linear fast-power "$FAST" 0 "$(sectors_of "$FAST")"
-	linear slow-power "$SLOW" 0 "$(sectors_of "$SLOW")"
-	FAST=/dev/mapper/fast-power
-	SLOW=/dev/mapper/slow-power
+	linear fast-link "$FAST" 0 "$(sectors_of "$FAST")"
+	linear slow-link "$SLOW" 0 "$(sectors_of "$SLOW")"
+	FAST=/dev/mapper/fast-link
+	SLOW=/dev/mapper/slow-link
 	format --extent-size 64K
 	echo "write back" >/sys/block/slow/queue/write_cache
 	sync "/dev/slow"

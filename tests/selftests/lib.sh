@@ -272,24 +272,18 @@ gone() {
 
 # switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
 switched() {
-	local i
-	members "$1" "$2" cache_size=4096
-	for i in fast slow; do
-		linear "$i-power" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
-	done
-	FAST=/dev/mapper/fast-power
-	SLOW=/dev/mapper/slow-power
+	linked "$1" "$2" cache_size=4096
 }
 
 # power_off: from now on no I/O reaches the members, and what was not flushed is lost
 power_off() {
 	local i
 	for i in fast slow; do
-		dmsetup load "$i-power" --table "0 $(sectors_of "/dev/$i") error"
+		dmsetup load "$i-link" --table "0 $(sectors_of "/dev/$i") error"
 	done
 	for i in fast slow; do
-		dmsetup suspend --noflush --nolockfs "$i-power"
-		dmsetup resume "$i-power"
+		dmsetup suspend --noflush --nolockfs "$i-link"
+		dmsetup resume "$i-link"
 	done
 }
 
@@ -297,9 +291,9 @@ power_off() {
 power_on() {
 	local i
 	for i in fast slow; do
-		dmsetup remove --retry "$i-power"
+		dmsetup remove --retry "$i-link"
 		null_power_cycle "$i"
-		linear "$i-power" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
+		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
 	done
 }
 

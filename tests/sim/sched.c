@@ -569,17 +569,6 @@ void sim_wake(const void *chan)
 	}
 }
 
-#define WAIT(chan, cond) do {						\
-	sim_might_sleep();						\
-	for (;;) {							\
-		sim_prepare(chan);					\
-		if (cond)						\
-			break;						\
-		sim_block();						\
-	}								\
-	sim_finish();							\
-} while (0)
-
 void complete(struct completion *c)
 {
 	c->done++;
@@ -590,14 +579,14 @@ void complete(struct completion *c)
 void wait_for_completion(struct completion *c)
 {
 	sim_point();
-	WAIT(c, c->done);
+	sim_wait(c, c->done);
 	c->done--;
 }
 
 void mutex_lock(struct mutex *m)
 {
 	sim_point();
-	WAIT(m, !m->held);
+	sim_wait(m, !m->held);
 	m->held = true;
 }
 
@@ -639,7 +628,7 @@ void schedule_timeout_uninterruptible(long timeout)
 	struct sim_timer t;
 
 	arm(&t, timeout, wake_sleeper);
-	WAIT(&t, !t.armed);
+	sim_wait(&t, !t.armed);
 }
 
 void msleep(unsigned int ms)
@@ -665,7 +654,7 @@ static void worker(void *arg)
 		struct work_struct *work;
 		u64 nr;
 
-		WAIT(wq, wq->stop || !list_empty(&wq->works));
+		sim_wait(wq, wq->stop || !list_empty(&wq->works));
 		if (list_empty(&wq->works))
 			break;
 		work = list_first_entry(&wq->works, struct work_struct, entry);
@@ -731,7 +720,7 @@ void destroy_workqueue(struct workqueue_struct *wq)
 {
 	wq->stop = true;
 	sim_wake(wq);
-	WAIT(&wq->started, !wq->started);
+	sim_wait(&wq->started, !wq->started);
 	sim_free(wq);
 }
 
@@ -803,7 +792,7 @@ bool flush_work(struct work_struct *work)
 	sim_point();
 	if (!work->pending && !work->running)
 		return false;
-	WAIT(work, work->finished >= nr || (!work->pending && !work->running));
+	sim_wait(work, work->finished >= nr || (!work->pending && !work->running));
 	return true;
 }
 
@@ -820,7 +809,7 @@ static bool cancel(struct work_struct *work, struct sim_timer *timer)
 
 	work->cancelling = true;
 	sim_point();
-	WAIT(work, !work->running);
+	sim_wait(work, !work->running);
 	work->cancelling = false;
 	return was;
 }

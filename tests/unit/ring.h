@@ -224,6 +224,18 @@ static inline int ring_replay(struct ring *g, struct fusion_replay *r)
 	return fusion_replay(r);
 }
 
+/*
+ * The log of the replica is a journal like any: all tests before @last, which is called so,
+ * once more with it.
+ */
+static inline void ring_slow(const struct unit_test *tests, void (*last)(void))
+{
+	ring_dev = FUSION_SLOW;
+	for (; tests->run != last; tests++)
+		tests->run();
+	ring_dev = FUSION_FAST;
+}
+
 /* The replay must find all up to, not including, transaction @end of the history. */
 static inline void ring_expect(struct ring *g, u32 end)
 {

@@ -231,15 +231,9 @@ static const struct unit_test tests[] = {
 	{ "journal: all of it on the slow member", test_slow },
 };
 
-/* The log of the replica is made of the same blocks. */
 static void test_slow(void)
 {
-	unsigned int i;
-
-	ring_dev = FUSION_SLOW;
-	for (i = 0; tests[i].run != test_slow; i++)
-		tests[i].run();
-	ring_dev = FUSION_FAST;
+	ring_slow(tests, test_slow);
 }
 
 UNIT_TESTS(tests)

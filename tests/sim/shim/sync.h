@@ -44,16 +44,17 @@ typedef struct {
 #define init_waitqueue_head(wq)	((void)(wq))
 #define wake_up(wq)		sim_wake(wq)
 #define wake_up_all(wq)		sim_wake(wq)
-#define wait_event(wq, cond) do {					\
+#define sim_wait(chan, cond) do {					\
 	sim_might_sleep();						\
 	for (;;) {							\
-		sim_prepare(&(wq));					\
+		sim_prepare(chan);					\
 		if (cond)						\
 			break;						\
 		sim_block();						\
 	}								\
 	sim_finish();							\
 } while (0)
+#define wait_event(wq, cond)	sim_wait(&(wq), cond)
 
 struct completion {
 	unsigned int done;
