@@ -73,12 +73,13 @@ struct fusion_block_header {
  *	31..30 state    29 device    28..0 slot
  *
  * A word whose slot bits are all ones is an unmapped extent. On disk only
- * UNMAPPED, STABLE and OPEN occur.
+ * UNMAPPED, STABLE and OPEN occur, and AWAY in records of the replica.
  */
 #define FUSION_WORD_STATE_SHIFT	30
 #define FUSION_WORD_DEV_SHIFT	29
 #define FUSION_WORD_SLOT_MASK	0x1fffffffU
 #define FUSION_WORD_UNMAPPED	FUSION_WORD_SLOT_MASK
+#define FUSION_WORD_AWAY	(FUSION_WORD_SLOT_MASK - 1)	/* on the fast member, perhaps */
 
 enum fusion_state {
 	FUSION_STABLE	= 0,	/* every byte of the slot is valid, mapping durable */
@@ -229,6 +230,7 @@ enum fusion_op {
 	FUSION_OP_STABLE	= 2,	/* the open extent is now wholly valid */
 	FUSION_OP_MOVE		= 3,	/* a migration: content went from old to new */
 	FUSION_OP_UNMAP		= 4,	/* discarded */
+	FUSION_OP_AWAY		= 5,	/* replica: what lies at old is not to be believed */
 };
 
 /*

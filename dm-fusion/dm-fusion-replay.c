@@ -88,8 +88,12 @@ static bool record_valid(const struct fusion_sb *sb, const struct fusion_record 
 {
 	const bool open = fusion_word_state(rec->new) == FUSION_OPEN;
 
-	if (rec->lext >= sb->nr_lexts ||
-	    !fusion_word_valid(sb, rec->new) || !fusion_word_valid(sb, rec->old))
+	if (rec->lext >= sb->nr_lexts || !fusion_word_valid(sb, rec->old))
+		return false;
+	if (rec->op == FUSION_OP_AWAY)
+		return sb->role == FUSION_SLOW && rec->new == FUSION_WORD_AWAY &&
+		       fusion_word_mapped(rec->old) && fusion_word_dev(rec->old) == FUSION_SLOW;
+	if (!fusion_word_valid(sb, rec->new))
 		return false;
 	switch (rec->op) {
 	case FUSION_OP_OPEN:

@@ -140,7 +140,7 @@ static void add_map(struct json_object *o, const struct meta_state *st)
 		const u32 word = st->word[lext];
 
 		nr = 1;
-		if (!fusion_word_mapped(word))
+		if (!fusion_word_mapped(word) || word == FUSION_WORD_AWAY)
 			continue;
 		while (lext + nr < st->nr_lexts && st->word[lext + nr] == word + nr &&
 		       fusion_word_mapped(word + nr))
@@ -214,7 +214,7 @@ static void add_super(struct json_object *list, const struct meta_copy *c, int c
 
 static void add_place(struct json_object *o, const char *key, u32 word)
 {
-	if (fusion_word_mapped(word))
+	if (fusion_word_mapped(word) && word != FUSION_WORD_AWAY)
 		add_word(add_object(o, key), word);
 	else
 		json_object_object_add(o, key, NULL);
@@ -222,7 +222,7 @@ static void add_place(struct json_object *o, const char *key, u32 word)
 
 static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
 {
-	static const char *const op[] = { "", "open", "stable", "move", "unmap" };
+	static const char *const op[] = { "", "open", "stable", "move", "unmap", "away" };
 	struct json_object *o = json_object_new_object();
 
 	(void)t;

@@ -308,6 +308,10 @@ static int use_replica(const bool *bad, struct rebuild *rb)
 
 		if (!bad[lext / FUSION_MAP_PER_BLOCK] || !rb->doubt[lext])
 			continue;
+		if (rb->replica.word[lext] == FUSION_WORD_AWAY) {
+			drop(rb, lext);
+			continue;
+		}
 		rb->st.word[lext] = rb->replica.word[lext];
 		rb->doubt[lext] = rb->replica_same ? DOUBT_NONE : DOUBT_OLD;
 		rb->stamp[lext] = rb->replica_same ? FROM_MAP : FROM_OLDER;

@@ -197,7 +197,7 @@ static inline int ring_apply(void *ctx, const struct fusion_record *rec)
 	const struct kept_record *k = &ring_record[at];
 
 	REQUIRE(rec->lext < sb->nr_lexts);
-	REQUIRE(fusion_word_valid(sb, rec->new));
+	REQUIRE(rec->op == FUSION_OP_AWAY || fusion_word_valid(sb, rec->new));
 	REQUIRE(fusion_word_valid(sb, rec->old));
 	REQUIRE(!rec->bitmap == (rec->op != FUSION_OP_OPEN));
 	if (g->nr_applied == g->refuse)

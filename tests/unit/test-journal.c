@@ -183,9 +183,26 @@ static void test_bounds(void)
 	BAD(0, unmapped, stable, FUSION_OP_MOVE, 16, NULL);
 	BAD(0, stable, open, FUSION_OP_UNMAP, 16, NULL);
 	BAD(0, open, open, FUSION_OP_UNMAP, 16, NULL);
+	/* away: of the slow member only, as the fast one's journal knows where everything is */
+	if (sb->role == FUSION_SLOW) {
+		GOOD(last, FUSION_WORD_AWAY, stable, FUSION_OP_AWAY, 16, NULL);
+		GOOD(last, FUSION_WORD_AWAY, fusion_word_set_state(stable, FUSION_OPEN),
+		     FUSION_OP_AWAY, 16, NULL);
+	} else {
+		BAD(last, FUSION_WORD_AWAY, stable, FUSION_OP_AWAY, 16, NULL);
+	}
+	BAD(last + 1, FUSION_WORD_AWAY, stable, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, FUSION_WORD_AWAY, stable - 1, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, FUSION_WORD_AWAY, open, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, FUSION_WORD_AWAY, unmapped, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, stable, stable, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, unmapped, stable, FUSION_OP_AWAY, 16, NULL);
+	BAD(0, FUSION_WORD_AWAY, stable, FUSION_OP_STABLE, 16, NULL);
+	BAD(0, FUSION_WORD_AWAY, stable, FUSION_OP_MOVE, 16, NULL);
+	BAD(0, stable, FUSION_WORD_AWAY, FUSION_OP_MOVE, 16, NULL);
 	/* operations that are none */
 	BAD(0, stable, open, 0, 16, NULL);
-	for (op = FUSION_OP_UNMAP + 1; op; op *= 2)
+	for (op = FUSION_OP_AWAY + 1; op; op *= 2)
 		BAD(0, stable, open, op, 16, NULL);
 	BAD(0, stable, open, U32_MAX, 16, NULL);
 	/* bits of the bitmap beyond an extent of 16 blocks */
