@@ -161,7 +161,7 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 			return -EAGAIN;
 		r = fusion_checkpoint_wait(fs, false);
 		/* If that fails, the replica's own state says so. */
-		fusion_replica_update(fs);
+		fusion_replica_update(fs, true);
 		return r;
 	}
 	if (argc == 1 && !strcmp(argv[0], "stats"))

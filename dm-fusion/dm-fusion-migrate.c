@@ -10,12 +10,12 @@
  *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
  *     (or wait, if LOCKED), so the source holds still;
  *  4. begin to record promotions in the replica: from here on their slow content is not
- *     believed any more (INV7);
+ *     believed any more (INV7). Those that may be next go along;
  *  5. copy, in the order of the slow member; then wait for that record;
  *  6. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
  *  7. commit: flushes the copies, makes the MOVEs durable, then applies them and
  *     lets waiting writes go on; the old slots are in quarantine from here;
- *  8. tell the replica how promotions ended; it learns of demotions soon;
+ *  8. let others write the replica again; it learns of demotions soon;
  *  9. tell the policy.
  *
  * Readers are never held. A writer waits for one commit, or, if its extent had to
@@ -314,24 +314,28 @@ static void refuse_promotions(struct job *jobs, unsigned int nr)
 	}
 }
 
-/* Step 4. Return: number of promotions, of which @recs is filled in; 0 if they were refused. */
-static unsigned int announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
-				  struct fusion_record *recs)
+/* Step 4. Return: are there promotions, and may they go on? */
+static bool announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
+			  const struct fusion_force *force)
 {
-	unsigned int i, n = 0;
+	u32 lexts[FUSION_MAX_LEAVING], lext;
+	unsigned int i, n = 0, max;
 
 	for (i = 0; i < nr; i++)
 		if (jobs[i].started && jobs[i].move.to == FUSION_FAST)
-			recs[n++] = (struct fusion_record) {
-				.lext = jobs[i].move.lext,
-				.new = jobs[i].new,
-				.old = jobs[i].old,
-				.op = FUSION_OP_MOVE,
-			};
-	if (!n || !fusion_replica_promote(fs, recs, n))
-		return n;
+			lexts[n++] = jobs[i].move.lext;
+	if (!n)
+		return false;
+	max = n;
+	if (!force)
+		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
+	else
+		for (lext = force->next; lext <= force->last && max < FUSION_MAX_LEAVING; lext++)
+			lexts[max++] = lext;
+	if (!fusion_replica_promote(fs, lexts, n, max))
+		return true;
 	refuse_promotions(jobs, nr);
-	return 0;
+	return false;
 }
 
 /*
@@ -349,26 +353,27 @@ static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr
 	return !r;
 }
 
-static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+/* @force is who wants it, or NULL: the policy. */
+static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
+		    const struct fusion_force *force)
 {
-	struct fusion_record promotions[BATCH];
-	unsigned int i, recorded, nr_promotions, demoted = 0;
+	unsigned int i, recorded, demoted = 0;
+	bool promoting;
 	int r = 0;
 
 	if (held_slots_needed(fs, jobs, nr))
-		fusion_replica_update(fs);
-	if (start_jobs(fs, jobs, nr, forced)) {
+		fusion_replica_update(fs, false);
+	if (start_jobs(fs, jobs, nr, force)) {
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
-		nr_promotions = announce_jobs(fs, jobs, nr, promotions);
-		copy_jobs(fs, jobs, nr, forced);
-		if (nr_promotions && !wait_for_record(fs, jobs, nr))
-			nr_promotions = 0;
+		promoting = announce_jobs(fs, jobs, nr, force);
+		copy_jobs(fs, jobs, nr, force);
+		promoting = promoting && wait_for_record(fs, jobs, nr);
 		recorded = record_jobs(fs, jobs, nr);
 		if (recorded)
 			r = fusion_commit_wait(fs);
-		if (nr_promotions)
-			fusion_replica_promoted(fs, promotions, nr_promotions);
+		if (promoting)
+			fusion_replica_promoted(fs);
 		/* Frees the old slots: the next batch counts on them. */
 		if (recorded)
 			flush_work(&fs->reclaim_work);
@@ -451,7 +456,7 @@ static void run_forced(struct fusion *fs, struct fusion_force *force)
 	unsigned int i, again, n = take_forced(fs, force, jobs);
 
 	while (n) {
-		migrate(fs, jobs, n, true);
+		migrate(fs, jobs, n, force);
 		again = 0;
 		for (i = 0; i < n; i++) {
 			if (jobs[i].outcome == FUSION_MOVED) {
@@ -538,7 +543,7 @@ static bool run_policy(struct fusion *fs)
 	if (!n)
 		return false;
 	fs->waited_ms = 0;
-	migrate(fs, jobs, n, false);
+	migrate(fs, jobs, n, NULL);
 
 	if (!env.idle || !is_idle(fs)) {
 		u64 now = now_ms(), used = now - start - fs->waited_ms;

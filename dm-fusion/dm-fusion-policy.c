@@ -299,6 +299,15 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	return n;
 }
 
+unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)
+{
+	unsigned int i, n = gather(p, false, min(max, FUSION_MAX_PICK));
+
+	for (i = 0; i < n; i++)
+		lexts[i] = p->best[i].lext;
+	return n;
+}
+
 /* -- life ------------------------------------------------------------------ */
 
 struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_fast)

@@ -119,6 +119,12 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 				struct fusion_move *moves, unsigned int max);
 
 /*
+ * Extents of the slow member that may be promoted next, hottest first, up to @max: what
+ * pick() would choose from. Return: their number.
+ */
+unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max);
+
+/*
  * What became of an advised move. Call it for a demotion when free_fast counts the slot
  * that it left, else the policy may refill the reserve twice. An extent that was cancelled
  * or failed is left alone for a while, twice as long each time.

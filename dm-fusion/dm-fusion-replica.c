@@ -24,7 +24,10 @@
  * so that no update says meanwhile that they lie on the slow member (INV7). Such a transaction
  * needs no flush, since it points to no data of the slow member. On a disk that others keep
  * busy far from the log both a flush and a write take long: so nobody waits for the one,
- * and the copies go on beside the other.
+ * the copies go on beside the other, and it tells of many extents at once. A record of it says
+ * that an extent is away: of those that are promoted now, and of those likely to be next, which
+ * then need no write of their own. An update that finds some that have been away for as
+ * long as the replica may be behind makes all of them dirty, and so has it say where they are.
  *
  * A map set has no bitmaps. OPEN extents are unmapped there, and stay dirty, so that they
  * are recorded in the log behind the place the superblock names: in step 3 before it is
@@ -46,7 +49,9 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-#define SOON_MS		1000U
+#define SOON_MS		1000ULL
+/* Percentage of time that updates may take that nobody waits for. */
+#define DUTY		1U
 #define MAX_BACKOFF_MS	60000U
 /* Words of a bitmap looked at under one lock. */
 #define HELD_CHUNK	512U
@@ -70,7 +75,8 @@ int fusion_replica_init(struct fusion *fs)
 			return -ENOMEM;
 	}
 	rep->dirty = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
-	if (!rep->dirty)
+	rep->away = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
+	if (!rep->dirty || !rep->away)
 		return -ENOMEM;
 	mutex_init(&rep->mutex);
 	init_completion(&rep->written);
@@ -85,6 +91,7 @@ void fusion_replica_exit(struct fusion *fs)
 	struct fusion_replica *rep = &fs->replica;
 
 	fusion_chain_exit(&rep->log);
+	kvfree(rep->away);
 	kvfree(rep->dirty);
 	kvfree(rep->held[1]);
 	kvfree(rep->held[0]);
@@ -120,10 +127,28 @@ void fusion_replica_mark(struct fusion *fs, u32 lext)
 	schedule_update(fs, interval_ms(fs));
 }
 
-static void unmark(struct fusion *fs, u32 lext)
+/* The word of now is being recorded. The mutex and fs->lock are held. */
+static void recorded(struct fusion *fs, u32 lext)
 {
-	if (__test_and_clear_bit(lext, fs->replica.dirty))
-		fs->replica.nr_dirty--;
+	struct fusion_replica *rep = &fs->replica;
+
+	if (__test_and_clear_bit(lext, rep->dirty))
+		rep->nr_dirty--;
+	if (__test_and_clear_bit(lext, rep->away))
+		rep->nr_away--;
+}
+
+/* Have what is away recorded as it is. The mutex is held. */
+static void mark_away(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	u32 lext;
+
+	for_each_set_bit(lext, rep->away, fs->sb.nr_lexts) {
+		spin_lock_irq(&fs->lock);
+		fusion_replica_mark(fs, lext);
+		spin_unlock_irq(&fs->lock);
+	}
 }
 
 void fusion_replica_kick(struct fusion *fs)
@@ -133,10 +158,11 @@ void fusion_replica_kick(struct fusion *fs)
 
 void fusion_replica_soon(struct fusion *fs)
 {
+	u64 pause = (u64)READ_ONCE(fs->replica.took_ms) * (100 / DUTY);
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->lock, flags);
-	schedule_update(fs, SOON_MS);
+	schedule_update(fs, clamp(pause, SOON_MS, interval_ms(fs)));
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 
@@ -258,7 +284,7 @@ static bool try_add_dirty(struct fusion *fs, u32 lext)
 		}
 		added = try_add(&fs->replica, &rec);
 		if (added)
-			unmark(fs, lext);
+			recorded(fs, lext);
 	}
 	spin_unlock_irq(&fs->lock);
 	return added;
@@ -304,7 +330,7 @@ static void take_words(struct fusion *fs, u32 index, u32 *words)
 			fusion_replica_mark(fs, first + i);
 			word = FUSION_WORD_UNMAPPED;
 		} else {
-			unmark(fs, first + i);
+			recorded(fs, first + i);
 		}
 		words[i] = word;
 	}
@@ -440,7 +466,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 
 	if (r) {
 		rep->stale = true;
-		rep->backoff_ms = clamp(2 * rep->backoff_ms, SOON_MS, MAX_BACKOFF_MS);
+		rep->backoff_ms = clamp(2 * rep->backoff_ms, (u32)SOON_MS, MAX_BACKOFF_MS);
 		rep->retry_ms = now_ms() + rep->backoff_ms;
 	} else {
 		rep->backoff_ms = 0;
@@ -454,7 +480,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	rep->busy = false;
 	if (!r)
 		rep->since_ms = started;
-	if (rep->nr_dirty || rep->nr_held)
+	if (rep->nr_dirty || rep->nr_held || rep->nr_away)
 		schedule_update(fs, r ? rep->backoff_ms : interval_ms(fs));
 	fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
@@ -472,7 +498,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 }
 
 /* The mutex is held. */
-static int update(struct fusion *fs)
+static int update(struct fusion *fs, bool whole)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = now_ms();
@@ -492,25 +518,28 @@ static int update(struct fusion *fs)
 	rep->cur = !rep->cur;
 	spin_unlock_irq(&fs->lock);
 
+	if (rep->nr_away && (whole || started >= rep->away_ms + interval_ms(fs)))
+		mark_away(fs);
 	r = write_replica(fs);
+	WRITE_ONCE(rep->took_ms, now_ms() - started);
 	end_update(fs, r, started);
 	return r;
 }
 
-int fusion_replica_update(struct fusion *fs)
+int fusion_replica_update(struct fusion *fs, bool whole)
 {
 	int r;
 
 	mutex_lock(&fs->replica.mutex);
 	/* A message may come late: nothing is written after fusion_replica_stop(). */
-	r = READ_ONCE(fs->replica.active) ? update(fs) : -EAGAIN;
+	r = READ_ONCE(fs->replica.active) ? update(fs, whole) : -EAGAIN;
 	mutex_unlock(&fs->replica.mutex);
 	return r;
 }
 
 void fusion_do_replica(struct work_struct *work)
 {
-	fusion_replica_update(container_of(work, struct fusion, replica.work.work));
+	fusion_replica_update(container_of(work, struct fusion, replica.work.work), false);
 }
 
 /* -- promotions ------------------------------------------------------------------------- */
@@ -520,21 +549,50 @@ static void promotions_written(struct bio *bio)
 	complete(bio->bi_private);
 }
 
-/* Send a block of promotions on its way; the log has room for it after an update. */
-static int submit_promotions(struct fusion *fs, const struct fusion_record *recs,
-			     unsigned int nr)
+/* Say that an extent is away. Return: false if the block is full. */
+static bool add_leaving(struct fusion *fs, u32 lext)
+{
+	struct fusion_replica *rep = &fs->replica;
+	struct fusion_record rec = {
+		.lext = lext,
+		.new = FUSION_WORD_AWAY,
+		.old = fusion_word_on_disk(READ_ONCE(fs->map[lext])),
+		.op = FUSION_OP_AWAY,
+	};
+
+	if (test_bit(lext, rep->away) || !fusion_word_mapped(rec.old) ||
+	    fusion_word_dev(rec.old) != FUSION_SLOW)
+		return true;
+	if (rep->nr_leaving == FUSION_MAX_LEAVING ||
+	    !fusion_journal_add(&rep->sb, page_address(rep->log.buf[0]), &rec))
+		return false;
+	rep->leaving[rep->nr_leaving++] = lext;
+	return true;
+}
+
+/* Send a block of them on its way, if there is need; after an update the log has room for it. */
+static int submit_leaving(struct fusion *fs, const u32 *lexts, unsigned int nr, unsigned int max)
 {
 	struct fusion_replica *rep = &fs->replica;
 	struct fusion_chain *log = &rep->log;
 	void *block = page_address(log->buf[0]);
 	unsigned int i;
+	bool room = true;
 
-	if (!fusion_chain_free(log))
-		return -ENOSPC;
 	fusion_journal_init(block);
-	for (i = 0; i < nr; i++)
-		if (!fusion_journal_add(&rep->sb, block, &recs[i]))
-			return -ENOSPC;
+	rep->nr_leaving = 0;
+	rep->bio = NULL;
+	spin_lock_irq(&fs->lock);
+	for (i = 0; i < nr && room; i++)
+		room = add_leaving(fs, lexts[i]);
+	if (room && rep->nr_leaving)
+		for (; i < max && add_leaving(fs, lexts[i]); i++)
+			;
+	spin_unlock_irq(&fs->lock);
+	if (!room || (rep->nr_leaving && !fusion_chain_free(log)))
+		return -ENOSPC;
+	if (!rep->nr_leaving)
+		return 0;
 	log->prev_csum = fusion_journal_seal(&rep->sb, block, log->next_seq, log->next_txn, 0, 1,
 					     log->prev_csum);
 
@@ -551,20 +609,36 @@ static int submit_promotions(struct fusion *fs, const struct fusion_record *recs
 	return 0;
 }
 
-int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
-			   unsigned int nr)
+int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr, unsigned int max)
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r = 0;
 
 	mutex_lock(&rep->mutex);
 	if (rep->stale || rep->unsure || fusion_chain_free(&rep->log) <= rep->keep)
-		r = update(fs);
+		r = update(fs, false);
 	if (!r)
-		r = submit_promotions(fs, recs, nr);
+		r = submit_leaving(fs, lexts, nr, max);
 	if (r)
 		mutex_unlock(&rep->mutex);
 	return r;
+}
+
+/* They are on the disk. */
+static void end_leaving(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	unsigned int i;
+
+	if (!rep->nr_away)
+		rep->away_ms = now_ms();
+	for (i = 0; i < rep->nr_leaving; i++)
+		__set_bit(rep->leaving[i], rep->away);
+	rep->nr_away += rep->nr_leaving;
+	spin_lock_irq(&fs->lock);
+	rep->writes++;
+	schedule_update(fs, interval_ms(fs));
+	spin_unlock_irq(&fs->lock);
 }
 
 int fusion_replica_promote_wait(struct fusion *fs)
@@ -572,6 +646,8 @@ int fusion_replica_promote_wait(struct fusion *fs)
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
+	if (!rep->bio)
+		return 0;
 	wait_for_completion_io(&rep->written);
 	r = blk_status_to_errno(rep->bio->bi_status);
 	bio_put(rep->bio);
@@ -584,28 +660,12 @@ int fusion_replica_promote_wait(struct fusion *fs)
 	}
 	rep->log.next_seq++;
 	rep->log.next_txn++;
-	rep->writes++;
+	end_leaving(fs);
 	return 0;
 }
 
-void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
-			     unsigned int nr)
+void fusion_replica_promoted(struct fusion *fs)
 {
-	bool false_alarm = false;
-	unsigned int i;
-
-	spin_lock_irq(&fs->lock);
-	for (i = 0; i < nr; i++) {
-		if (fusion_word_on_disk(READ_ONCE(fs->map[recs[i].lext])) == recs[i].new) {
-			unmark(fs, recs[i].lext);
-		} else {
-			fusion_replica_mark(fs, recs[i].lext);
-			false_alarm = true;
-		}
-	}
-	if (false_alarm)
-		schedule_update(fs, SOON_MS);
-	spin_unlock_irq(&fs->lock);
 	mutex_unlock(&fs->replica.mutex);
 }
 
@@ -632,7 +692,7 @@ void fusion_replica_start(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(rep->active, true);
 	spin_unlock_irq(&fs->lock);
-	fusion_replica_update(fs);
+	fusion_replica_update(fs, true);
 }
 
 void fusion_replica_stop(struct fusion *fs)
@@ -649,7 +709,7 @@ void fusion_replica_stop(struct fusion *fs)
 
 	mutex_lock(&rep->mutex);
 	rep->retry_ms = 0;
-	if (!update(fs) && !rep->nr_dirty) {
+	if (!update(fs, true) && !rep->nr_dirty) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Of a closed set either copy is enough: make them the same. */

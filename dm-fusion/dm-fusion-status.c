@@ -142,6 +142,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("epoch %u\n", fs->sb.epoch);
 	DMEMIT("replica_dirty %u\n", READ_ONCE(rep->nr_dirty));
 	DMEMIT("replica_age %llu\n", age);
+	DMEMIT("replica_away %u\n", READ_ONCE(rep->nr_away));
 	DMEMIT("replica_held %u\n", READ_ONCE(rep->nr_held));
 	DMEMIT("replica_writes %llu\n", rep->writes);
 	DMEMIT("replica_sets %llu\n", rep->sets);

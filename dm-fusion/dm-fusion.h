@@ -241,6 +241,9 @@ struct fusion_chain {
 	struct page *buf[FUSION_BUF_BLOCKS];
 };
 
+/* Most extents that the replica is told of at once to be away: a block has room for them. */
+#define FUSION_MAX_LEAVING	128U
+
 /**
  * struct fusion_replica - the copy of the map on the slow member
  * @mutex: held by who writes it
@@ -252,8 +255,14 @@ struct fusion_chain {
  * @stale: what it says is not all known: it takes a whole map set to put that right
  * @nr: blocks in @log.buf, the last one open for records
  * @keep: blocks of the log kept free for OPEN extents and promotions
- * @bio: a block of promotions being written
+ * @away: extents that the log says to be away
+ * @nr_away: bits set in @away
+ * @away_ms: ktime since when some are
+ * @bio: a block that says so of more being written; NULL: there was no need
  * @written: it ended
+ * @leaving: the extents in that block
+ * @nr_leaving: their number
+ * @took_ms: how long the last update took
  * @backoff_ms: pause after a failure
  * @retry_ms: ktime before which it is not tried again
  *
@@ -282,8 +291,14 @@ struct fusion_replica {
 	bool stale;
 	unsigned int nr;
 	u32 keep;
+	unsigned long *away;
+	u32 nr_away;
+	u64 away_ms;
 	struct bio *bio;
 	struct completion written;
+	u32 leaving[FUSION_MAX_LEAVING];
+	unsigned int nr_leaving;
+	u32 took_ms;
 	u32 backoff_ms;
 	u64 retry_ms;
 
@@ -742,7 +757,10 @@ void fusion_replica_mark(struct fusion *fs, u32 lext);
 /* Write it now, in the background. fs->lock held. */
 void fusion_replica_kick(struct fusion *fs);
 
-/* Write it within a second, in the background. Takes fs->lock itself; any context. */
+/*
+ * Write it in a second, in the background; later if updates would take more than a
+ * hundredth of the time. Takes fs->lock itself; any context.
+ */
 void fusion_replica_soon(struct fusion *fs);
 
 /**
@@ -763,27 +781,31 @@ static inline u32 fusion_replica_held(const struct fusion *fs)
 
 void fusion_do_replica(struct work_struct *work);
 
-/* Bring it up to date and free what was held. Sleeps. Return: 0 or a negative errno. */
-int fusion_replica_update(struct fusion *fs);
+/*
+ * Bring it up to date and free what was held; if @whole, call no extent away that is not.
+ * Sleeps. Return: 0 or a negative errno.
+ */
+int fusion_replica_update(struct fusion *fs, bool whole);
 
 /**
- * fusion_replica_promote() - begin to record moves to the fast member
+ * fusion_replica_promote() - begin to record that extents leave for the fast member
  * @fs: device
- * @recs: MOVE records
- * @nr: their number, of one batch
+ * @lexts: extents of the slow member: first those of a batch, then some that may be next
+ * @nr: number of those in the batch
+ * @max: of all, up to FUSION_MAX_LEAVING
  *
+ * If all of the batch are recorded already, nothing is written.
  * Context: the mover. Return: 0 or a negative errno: they must not take effect.
  */
-int fusion_replica_promote(struct fusion *fs, const struct fusion_record *recs,
-			   unsigned int nr);
+int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr,
+			   unsigned int max);
 
 /*
  * Wait until they are recorded. Return: 0, then fusion_replica_promoted() must follow when
  * the moves have been committed, or were not; or a negative errno: they must not take effect.
  */
 int fusion_replica_promote_wait(struct fusion *fs);
-void fusion_replica_promoted(struct fusion *fs, const struct fusion_record *recs,
-			     unsigned int nr);
+void fusion_replica_promoted(struct fusion *fs);
 
 /* Write a new epoch into the older superblock copy of the slow member. */
 int fusion_replica_epoch(struct fusion *fs, u32 epoch);

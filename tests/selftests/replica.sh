@@ -21,7 +21,7 @@ begin() {
 	dd if=/dev/urandom of="$SET" bs=64k count=$WRITTEN oflag=direct conv=fsync status=none
 	# the replica is up to date
 	msg replica checkpoint
-	assert synced
+	same "state of the replica" "$(status replica replica replica_dirty)" "ok 0"
 }
 
 # synced: nothing is left for the replica to learn
@@ -104,10 +104,42 @@ test_promotions() {
 	writes=$(counter replica_writes)
 	same "promoted" "$(msg replica promote $first-$((first + 31)))" "32 0 0 0"
 	same "recorded on fast" "$(recorded_on fast $first 32)" 32
-	same "transactions, one a batch" "$(counter replica_writes)" $((writes + 2))
+	same "transactions, one for many" "$(counter replica_writes)" $((writes + 1))
+	same "held slots" "$(counter replica_held)" 0
+	# in which slots it learns later
+	same "state of the replica" "$(status replica replica replica_dirty)" "ok 32"
+	same "away" "$(counter replica_away)" 32
+	msg replica checkpoint
+	same "away" "$(counter replica_away)" 0
 	assert synced
 	agrees
-	same "held slots" "$(counter replica_held)" 0
+}
+
+# on_slow FIRST COUNT EXPECTED
+on_slow() {
+	[[ $(recorded_on slow "$1" "$2") -eq $3 ]]
+}
+
+# those that were to be promoted, but could not be, are found again within the interval
+test_promotions_in_vain() {
+	local first promoted failed
+	begin replica_interval 3
+	first=$((FAST_EXTENTS + 20))
+	blkdiscard -l $((20 * 65536)) "$SET"
+	msg replica checkpoint
+	within 20 "slots are free" settled replica
+	msg replica replica_interval $NEVER
+	read -r promoted _ _ failed <<<"$(msg replica promote $first-$((first + 59)))"
+	same "of the range" $((promoted + failed)) 60
+	at_least "promoted" "$promoted" 10
+	at_least "failed" "$failed" 20
+	same "not believed to be on slow" "$(recorded_on slow "$first" 60)" 0
+	msg replica replica_interval 3
+	# some other change, so that the new interval is looked at
+	blkdiscard -o $((30 * 65536)) -l 64k "$SET"
+	within 10 "the replica has them on slow" on_slow "$first" 60 "$failed"
+	agrees
+	same "away" "$(counter replica_away)" 0
 }
 
 test_demotions() {
@@ -358,5 +390,6 @@ test_read_only() {
 	same "writes to the slow member" "$(io_of "$SLOW" | cut -d ' ' -f 2)" "$before"
 }
 
-run_tests test_clean_close test_promotions test_demotions test_interval test_held_slots \
-	test_log_wraps:long test_suspend test_power_cut test_promotions_cut:long test_failure test_read_only
+run_tests test_clean_close test_promotions test_promotions_in_vain test_demotions test_interval \
+	test_held_slots test_log_wraps:long test_suspend test_power_cut test_promotions_cut:long \
+	test_failure test_read_only

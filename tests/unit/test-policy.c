@@ -447,6 +447,42 @@ static void test_hottest_first(void)
 	end();
 }
 
+/* What is told to be next is next, if nothing comes in between. */
+static void test_next(void)
+{
+	const struct fusion_policy_env env = { .free_fast = 100 };
+	struct fusion_move moves[FUSION_MAX_PICK];
+	u32 next[2 * FUSION_MAX_PICK];
+	const u32 first = 2000;
+	unsigned int n, i;
+
+	start(FAST, SLOW, 0);
+	sim_fill(&sim, 0, sim.nr);
+	REQUIRE_EQ(fusion_policy_next(p, next, 8), 0);
+	for (i = 0; i < 100; i++)
+		fusion_policy_set_heat(p, first + i, 1000 + 10 * i);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 4), 4);
+	for (i = 0; i < 4; i++)
+		REQUIRE_EQ(moves[i].lext, first + 99 - i);
+	REQUIRE_EQ(fusion_policy_next(p, next, 8), 8);
+	REQUIRE_EQ(fusion_policy_next(p, next, ARRAY_SIZE(next)), FUSION_MAX_PICK);
+	for (i = 0; i < FUSION_MAX_PICK; i++)
+		REQUIRE_EQ(next[i], first + 95 - i);
+	/* it has not been used up */
+	n = fusion_policy_pick(p, &env, moves, 4);
+	REQUIRE_EQ(n, 4);
+	for (i = 0; i < n; i++)
+		REQUIRE_EQ(moves[i].lext, next[i]);
+	/* not those that are left alone for a while, or are elsewhere by now */
+	sim.map[first + 91] = fusion_word(FUSION_STABLE, FUSION_FAST, 0);
+	fusion_policy_done(p, &(struct fusion_move){ first + 90, FUSION_FAST }, FUSION_CANCELLED);
+	REQUIRE_EQ(fusion_policy_next(p, next, 1), 1);
+	REQUIRE_EQ(next[0], first + 89);
+	end();
+}
+
 /* The access that makes an extent hot is seen at once, not when the sweep comes by. */
 static void test_at_once(void)
 {
@@ -988,6 +1024,7 @@ static const struct unit_test tests[] = {
 	{ "scans do not displace what is hot", test_scan_and_load },
 	{ "free fast slots are used, the reserve is not", test_eager },
 	{ "the hottest first", test_hottest_first },
+	{ "what is next", test_next },
 	{ "at once", test_at_once },
 	{ "no place for what hotter ones would push out", test_not_for_long },
 	{ "candidates that collide", test_collisions },

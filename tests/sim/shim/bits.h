@@ -69,6 +69,9 @@ static inline unsigned long sim_find_bit(const unsigned long *map, unsigned long
 }
 
 #define find_next_bit(map, size, from)		sim_find_bit(map, size, from, true)
+#define for_each_set_bit(bit, map, size)					\
+	for ((bit) = find_next_bit(map, size, 0); (bit) < (size);		\
+	     (bit) = find_next_bit(map, size, (bit) + 1))
 #define find_next_zero_bit(map, size, from)	sim_find_bit(map, size, from, false)
 #define find_first_zero_bit(map, size)		find_next_zero_bit(map, size, 0)
 
