@@ -413,6 +413,8 @@ void sim_disk_submit(struct bio *bio)
 
 	if (d->readonly && op_is_write(bio_op(bio)))
 		sim_fail("a read-only set is written to");
+	if (world->quiet && op_is_write(bio_op(bio)))
+		sim_fail("a suspended set is written to");
 	if (world->nr_flight == world->max_flight) {
 		world->max_flight = max(2 * world->max_flight, 16U);
 		world->flight = realloc(world->flight, world->max_flight * sizeof(bio));

@@ -14,7 +14,9 @@ struct sim_dev {
 	bool read_only;
 	bool blocked;		/* new I/O waits */
 	bool suspended;
+	bool removed;
 	unsigned int in_flight;
+	unsigned int holders;	/* who has found the device, and is not done with it */
 	u64 messages;		/* begun */
 	u64 message_ended[4];	/* numbers of those under way; 0: none */
 	wait_queue_head_t wait;
@@ -153,8 +155,10 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *sb, const ch
 
 int sim_dev_resume(struct sim_dev *dev)
 {
-	int r = target->preresume(&dev->ti);
+	int r;
 
+	world->quiet = false;
+	r = target->preresume(&dev->ti);
 	if (r)
 		return r;
 	target->resume(&dev->ti);
@@ -185,8 +189,11 @@ void sim_dev_suspend(struct sim_dev *dev)
 	wait_event(dev->wait, messages_before_ended(dev, nr));
 	wait_event(dev->wait, !dev->in_flight);
 	dev->suspended = true;
-	sim_point();
+	/* again: who has not seen that */
+	nr = dev->messages;
+	wait_event(dev->wait, messages_before_ended(dev, nr));
 	target->postsuspend(&dev->ti);
+	world->quiet = true;
 }
 
 void sim_dev_destroy(struct sim_dev *dev)
@@ -194,6 +201,34 @@ void sim_dev_destroy(struct sim_dev *dev)
 	wait_event(dev->wait, messages_before_ended(dev, dev->messages));
 	target->dtr(&dev->ti);
 	sim_free(dev);
+}
+
+void sim_dev_get(struct sim_dev *dev)
+{
+	dev->holders++;
+}
+
+void sim_dev_put(struct sim_dev *dev)
+{
+	dev->holders--;
+	wake_up_all(&dev->wait);
+}
+
+/*
+ * What dm_destroy() does with a table that is not suspended: who sends a message then is not
+ * waited for before the end of postsuspend, only before the end of the device.
+ */
+void sim_dev_remove(struct sim_dev *dev)
+{
+	dev->removed = true;
+	sim_point();
+	target->presuspend(&dev->ti);
+	dev->suspended = true;
+	sim_point();
+	target->postsuspend(&dev->ti);
+	world->quiet = true;
+	wait_event(dev->wait, !dev->holders);
+	sim_dev_destroy(dev);
 }
 
 void *sim_dev_private(struct sim_dev *dev)
@@ -207,6 +242,9 @@ int sim_dev_message(struct sim_dev *dev, const char *text)
 	unsigned int i;
 	int r;
 
+	if (dev->removed)
+		return -ENXIO;
+	sim_point();
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (i = 0; i < ARRAY_SIZE(dev->message_ended) && dev->message_ended[i]; i++)
 		;

@@ -89,6 +89,12 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 	for (k = 0; k < OP_NR; k++)
 		c->weight[k] = usual[k] * rnd_below(rng, 5);
 	c->weight[OP_WRITE] += 20;
+	/* now and then a life of endings */
+	if (!rnd_below(rng, 8)) {
+		c->weight[OP_REOPEN] += 60;
+		c->weight[OP_SUSPEND] += 30;
+		c->weight[OP_CHECKPOINT] += 60;
+	}
 	c->weight[OP_FAULT] = s->faults ? 4 : 0;
 	if (s->large) {
 		c->weight[OP_SPRAY] *= 5;

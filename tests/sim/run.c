@@ -370,10 +370,33 @@ static void open_run(struct state *st, bool read_only)
 	st->ready = true;
 }
 
+static void say_late(void *arg)
+{
+	static const char * const texts[] = { "checkpoint", "promote 0-1", "demote 0-1" };
+	struct sim_dev *dev = arg;
+
+	sim_dev_message(dev, texts[rnd_below(&world->rng, ARRAY_SIZE(texts))]);
+	sim_dev_put(dev);
+}
+
+/* In one of two times without a suspend before, while messages come. */
 static void close_run(struct state *st)
 {
+	u32 i, late = rnd_below(&world->rng, 5);
+
 	st->ready = false;
-	close_set(st->dev);
+	if (rnd_below(&world->rng, 2)) {
+		close_set(st->dev);
+		return;
+	}
+	for (i = 0; i < late; i++) {
+		sim_dev_get(st->dev);
+		sim_spawn("late", say_late, st->dev);
+	}
+	/* let them get as far as they do */
+	for (i = rnd_below(&world->rng, 16); late && i; i--)
+		sim_yield();
+	sim_dev_remove(st->dev);
 }
 
 /* Read it all, while nothing is under way. */

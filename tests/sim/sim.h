@@ -72,6 +72,7 @@ struct sim_world {
 
 	struct sim_disk *disk[SIM_NR_DISKS];
 	bool stop;			/* sim_run() returns at once */
+	bool quiet;			/* the set is suspended or closed: nobody may write to it */
 	bool cut_due;			/* a disk has changed */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
@@ -166,6 +167,11 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *geometry, co
 int sim_dev_resume(struct sim_dev *dev);
 void sim_dev_suspend(struct sim_dev *dev);
 void sim_dev_destroy(struct sim_dev *dev);
+
+/* Both at once, with messages under way whose senders hold the device. */
+void sim_dev_remove(struct sim_dev *dev);
+void sim_dev_get(struct sim_dev *dev);
+void sim_dev_put(struct sim_dev *dev);
 void *sim_dev_private(struct sim_dev *dev);
 int sim_dev_message(struct sim_dev *dev, const char *text);
 
