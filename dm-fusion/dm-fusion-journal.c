@@ -135,12 +135,20 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 {
 	u64 mine;
 
+	/*
+	 * The one that closes the set is the last, and serves all that were asked for before.
+	 * The kick is in the same section: postsuspend cancels the work after its own.
+	 */
 	spin_lock_irq(&fs->lock);
+	if (fs->closed) {
+		spin_unlock_irq(&fs->lock);
+		return -EAGAIN;
+	}
+	fs->closed = clean;
 	mine = ++fs->checkpoint_wanted;
-	fs->clean_wanted = clean;
+	fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
 
-	fusion_commit_kick(fs);
 	wait_event(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine);
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
@@ -547,7 +555,7 @@ void fusion_do_commit(struct work_struct *work)
 
 	spin_lock_irq(&fs->lock);
 	wanted = fs->checkpoint_wanted;
-	clean = fs->clean_wanted;
+	clean = fs->closed;
 	spin_unlock_irq(&fs->lock);
 
 	if (wanted > fs->checkpoint_done || fusion_journal_short(fs)) {

@@ -316,6 +316,9 @@ static int fusion_preresume(struct dm_target *ti)
 	if (fs->load_error)
 		return fs->load_error;
 	if (fs->loaded) {
+		spin_lock_irq(&fs->lock);
+		fs->closed = false;
+		spin_unlock_irq(&fs->lock);
 		fusion_replica_resume(fs);
 		return fusion_mode(fs) == FUSION_RW ?
 		       fusion_super_flags(fs, 0, FUSION_SB_CLEAN) : 0;
@@ -363,8 +366,8 @@ static void fusion_postsuspend(struct dm_target *ti)
 	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
 	wait_event(fs->fill_wait, !READ_ONCE(fs->nr_fills));
 	flush_work(&fs->deferred_work);
-	if (fusion_mode(fs) == FUSION_RW)
-		fusion_checkpoint_wait(fs, true);
+	/* Whatever the mode: on removal nobody has waited for messages that ask for one. */
+	fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
 	fusion_replica_stop(fs);

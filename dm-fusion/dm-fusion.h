@@ -386,7 +386,7 @@ struct fusion {
 	struct bio_list waiters;	/* flushes, and FUA writes done, of the next commit */
 	struct bio_list parked;		/* bios to look at again after a commit or drain */
 	bool committing;
-	bool clean_wanted;		/* the checkpoint wanted closes the set */
+	bool closed;			/* no more checkpoints: the last one wanted closes the set */
 	u64 commit_started;		/* counts commits */
 	u64 commit_done;		/* of these, ended; read without the lock */
 	u64 commit_forced;		/* commit_started someone waits for */
@@ -684,7 +684,10 @@ void fusion_commit_soon(struct fusion *fs);
 /* Wait for a commit of all that was recorded before. Return: 0 or -EIO. Context: sleeps. */
 int fusion_commit_wait(struct fusion *fs);
 
-/* Wait for a checkpoint; @clean also marks the set closed. Return: 0 or -EIO. Sleeps. */
+/*
+ * Wait for a checkpoint; @clean also marks the set closed, until it is resumed. Sleeps.
+ * Return: 0, -EIO, or -EAGAIN: it is closed.
+ */
 int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
 void fusion_do_commit(struct work_struct *work);
