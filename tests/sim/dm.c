@@ -153,19 +153,27 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *sb, const ch
 	return 0;
 }
 
-int sim_dev_resume(struct sim_dev *dev)
+int sim_dev_load(struct sim_dev *dev)
 {
-	int r;
-
 	world->quiet = false;
-	r = target->preresume(&dev->ti);
-	if (r)
-		return r;
+	return target->preresume(&dev->ti);
+}
+
+void sim_dev_start(struct sim_dev *dev)
+{
 	target->resume(&dev->ti);
 	dev->suspended = false;
 	dev->blocked = false;
 	wake_up_all(&dev->wait);
-	return 0;
+}
+
+int sim_dev_resume(struct sim_dev *dev)
+{
+	int r = sim_dev_load(dev);
+
+	if (!r)
+		sim_dev_start(dev);
+	return r;
 }
 
 /* Have all messages ended that had begun before the @nr-th? */

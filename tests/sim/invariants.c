@@ -65,3 +65,29 @@ bool set_writable(const void *private)
 {
 	return fusion_mode(private) == FUSION_RW;
 }
+
+u32 set_word(const void *private, u32 lext)
+{
+	const struct fusion *fs = private;
+
+	return fusion_word_on_disk(fs->map[lext]);
+}
+
+const void *set_bitmap(const void *private, u32 lext)
+{
+	const struct fusion *fs = private;
+	struct fusion_open *open = fusion_open_find((struct fusion *)fs, lext);
+
+	if (!open)
+		sim_fail("extent %u is open but has no bitmap", lext);
+	return open->bitmap;
+}
+
+bool set_replica_knows(const void *private, u32 lext)
+{
+	const struct fusion *fs = private;
+	const struct fusion_replica *rep = &fs->replica;
+
+	return !fs->read_only && !rep->stale && !rep->busy && !rep->failed &&
+	       !test_bit(lext, rep->dirty);
+}

@@ -10,4 +10,11 @@ void check_invariants(const void *private);
 /* Is the set in mode rw? */
 bool set_writable(const void *private);
 
+/* Where the set has an extent, as a word on disk; the bitmap if it is open. */
+u32 set_word(const void *private, u32 lext);
+const void *set_bitmap(const void *private, u32 lext);
+
+/* Does it say of the replica that it durably knows where this extent is now? */
+bool set_replica_knows(const void *private, u32 lext);
+
 #endif

@@ -24,6 +24,13 @@ struct history {
 	u32 max;
 };
 
+/* What the replica may not know yet of an extent. */
+struct unmapping {
+	u32 under_way;		/* changes that may unmap it */
+	u64 last;		/* when it was, or may have been, unmapped last */
+	u64 known;		/* the replica knows of all before */
+};
+
 struct model {
 	u32 nr_sectors;
 	u32 extent_sectors;
@@ -35,6 +42,7 @@ struct model {
 	u32 first_volatile;		/* all before are durable, or failed */
 	struct history *history;
 	u64 *base;
+	struct unmapping *unmapping;	/* of each extent */
 };
 
 struct model *model_new(u32 nr_sectors, u32 extent_sectors)
@@ -46,6 +54,7 @@ struct model *model_new(u32 nr_sectors, u32 extent_sectors)
 	m->extent_sectors = extent_sectors;
 	m->history = calloc(nr_sectors, sizeof(*m->history));
 	m->base = calloc(nr_sectors, sizeof(*m->base));
+	m->unmapping = calloc(nr_sectors / extent_sectors, sizeof(*m->unmapping));
 	m->max = 64;
 	m->changes = calloc(m->max, sizeof(*m->changes));
 	m->nr = 1;
@@ -64,6 +73,7 @@ void model_free(struct model *m)
 		free(m->history[s].number);
 	free(m->history);
 	free(m->base);
+	free(m->unmapping);
 	free(m->changes);
 	free(m);
 }
@@ -77,6 +87,20 @@ static void remember(struct history *h, u32 number)
 	h->number[h->nr++] = number;
 }
 
+/* A change that may unmap extents begins or ends. */
+static void count_unmapping(struct model *m, const struct change_info *c, int nr)
+{
+	u32 lext = DIV_ROUND_UP(c->sector, m->extent_sectors);
+	u32 end = (c->sector + c->nr) / m->extent_sectors;
+
+	if (c->kind == CHANGE_WRITE)
+		return;
+	for (; lext < end; lext++) {
+		m->unmapping[lext].under_way += nr;
+		m->unmapping[lext].last = m->now;
+	}
+}
+
 /* The numbers go on, so that no stamp comes twice. */
 void model_rebase(struct model *m, const u64 *content)
 {
@@ -84,8 +108,11 @@ void model_rebase(struct model *m, const u64 *content)
 
 	m->reads = 0;
 	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
-	for (i = 0; i < m->nr; i++)
+	for (i = 0; i < m->nr; i++) {
+		if (!m->changes[i].ended)
+			count_unmapping(m, &m->changes[i], -1);
 		m->changes[i].ended = true;
+	}
 	m->changes[0].completed = m->now;
 	m->changes[0].durable = true;
 	for (i = 0; i < m->nr_sectors; i++) {
@@ -108,6 +135,7 @@ u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr)
 	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false };
 	for (i = 0; i < nr; i++)
 		remember(&m->history[sector + i], m->nr);
+	count_unmapping(m, c, 1);
 	return m->nr++;
 }
 
@@ -191,6 +219,7 @@ void model_complete(struct model *m, u32 number, bool ok, bool durable)
 		return;
 	c->ended = true;
 	m->now++;
+	count_unmapping(m, c, -1);
 	if (!ok)
 		return;
 	c->completed = m->now;
@@ -268,6 +297,23 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found)
 const char *model_check_cut(struct model *m, u32 sector, u64 found)
 {
 	return check(m, sector, found, NEVER);
+}
+
+void model_unmapped(struct model *m, u32 lext)
+{
+	m->unmapping[lext].last = ++m->now;
+}
+
+void model_replica_knows(struct model *m, u32 lext)
+{
+	m->unmapping[lext].known = m->now;
+}
+
+bool model_replica_may_lag(const struct model *m, u32 lext)
+{
+	const struct unmapping *u = &m->unmapping[lext];
+
+	return u->under_way || u->last > u->known;
 }
 
 void model_explain(struct model *m, u32 sector, u64 found)

@@ -47,6 +47,15 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
 /* May this be found after a cut? */
 const char *model_check_cut(struct model *m, u32 sector, u64 found);
 
+/*
+ * Of one thing the replica on the slow member may learn late: an extent that was unmapped, and
+ * what was written to it since. The extent turned out to be unmapped; the replica durably
+ * knows what was done to it until now; may it not know yet?
+ */
+void model_unmapped(struct model *m, u32 lext);
+void model_replica_knows(struct model *m, u32 lext);
+bool model_replica_may_lag(const struct model *m, u32 lext);
+
 /* From now on this is the content of all sectors, and durable. */
 void model_rebase(struct model *m, const u64 *content);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The map on the slow member, read as by someone who has lost the fast one. */
+#include "invariants.h"
 #include "model.h"
 #include "replica.h"
 
@@ -85,45 +86,128 @@ static void load_log(struct replica *rep)
 		sim_fail("replica: log: %s", replay.why);
 }
 
-/* What a slot named for the extent may hold: the extent's own data, of whatever time. */
-static void check_slot(struct replica *rep, u32 lext)
+/* Does it say that an extent lies on the slow disk? */
+static bool says_slow(const struct replica *rep, u32 lext)
 {
-	u32 word = rep->word[lext], s;
-	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(word));
+	return fusion_word_mapped(rep->word[lext]) &&
+	       fusion_word_dev(rep->word[lext]) == FUSION_SLOW;
+}
 
-	if (fusion_word_state(word) == FUSION_OPEN && !rep->recorded[lext])
-		sim_fail("replica: extent %u is open but has no bitmap", lext);
-	for (s = 0; s < EXTENT_SECTORS; s++) {
-		u64 stamp;
+static bool is_open(const struct replica *rep, u32 lext)
+{
+	return fusion_word_mapped(rep->word[lext]) &&
+	       fusion_word_state(rep->word[lext]) == FUSION_OPEN;
+}
 
-		if (fusion_word_state(word) == FUSION_OPEN &&
-		    !(rep->valid[lext] & 1U << s / FUSION_BLOCK_SECTORS))
-			continue;
-		stamp = sim_disk_stamp(rep->disk, start + s);
-		if (stamp && !model_stamp_is_of(stamp, lext * EXTENT_SECTORS + s))
-			sim_fail("replica: extent %u, sector %u, lies where %llx is (INV6)", lext,
-				 s, stamp);
+static void check_slots(const struct replica *rep)
+{
+	unsigned long taken[BITS_TO_LONGS(MAX_LEXTS)] = {};
+	u32 lext;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+		if (is_open(rep, lext) && !rep->recorded[lext])
+			sim_fail("replica: extent %u is open but has no bitmap", lext);
+		if (says_slow(rep, lext) &&
+		    __test_and_set_bit(fusion_word_slot(rep->word[lext]), taken))
+			sim_fail("replica: extent %u shares its slot", lext);
 	}
 }
 
-void check_replica(struct sim_disk *slow)
+struct replica *replica_load(struct sim_disk *slow)
 {
 	struct replica *rep = sim_alloc(sizeof(*rep), true);
-	unsigned long taken[BITS_TO_LONGS(MAX_LEXTS)] = {};
-	u32 lext;
 
 	rep->disk = slow;
 	load_super(rep);
 	load_map(rep);
 	load_log(rep);
-	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
-		u32 word = rep->word[lext];
+	check_slots(rep);
+	return rep;
+}
 
+void replica_free(struct replica *rep)
+{
+	sim_free(rep);
+}
+
+static void check_sector(const struct replica *rep, struct model *model, u32 lext, u32 s,
+			 bool may_lag)
+{
+	u32 sector = lext * EXTENT_SECTORS + s;
+	u64 stamp = sim_disk_stamp(rep->disk, s + fusion_slot_sector(&rep->sb, FUSION_SLOW,
+								     fusion_word_slot(rep->word[lext])));
+	const char *wrong;
+
+	if (stamp && !model_stamp_is_of(stamp, sector))
+		sim_fail("replica: extent %u, sector %u, lies where %llx is (INV6)", lext, s,
+			 stamp);
+	wrong = may_lag ? NULL : model_check_cut(model, sector, stamp);
+	if (!wrong)
+		return;
+	model_explain(model, sector, stamp);
+	sim_fail("replica: sector %u of extent %u: %s (INV7)", s, lext, wrong);
+}
+
+void replica_check_content(const struct replica *rep, struct model *model)
+{
+	u32 lext, s;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+		bool may_lag = model_replica_may_lag(model, lext);
+
+		if (!says_slow(rep, lext))
+			continue;
+		for (s = 0; s < EXTENT_SECTORS; s++)
+			if (!is_open(rep, lext) ||
+			    rep->valid[lext] & 1U << s / FUSION_BLOCK_SECTORS)
+				check_sector(rep, model, lext, s, may_lag);
+	}
+}
+
+void replica_check_owners(const struct replica *rep, const void *private)
+{
+	u16 owner[MAX_LEXTS] = {};	/* extent + 1 */
+	u32 lext, word;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++)
+		if (says_slow(rep, lext))
+			owner[fusion_word_slot(rep->word[lext])] = lext + 1;
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+		word = set_word(private, lext);
 		if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
 			continue;
-		if (__test_and_set_bit(fusion_word_slot(word), taken))
-			sim_fail("replica: extent %u shares its slot", lext);
-		check_slot(rep, lext);
+		if (owner[fusion_word_slot(word)] && owner[fusion_word_slot(word)] != lext + 1)
+			sim_fail("INV6: extent %u got slow slot %u, where the replica has %u",
+				 lext, fusion_word_slot(word), owner[fusion_word_slot(word)] - 1);
 	}
-	sim_free(rep);
+}
+
+static void check_current(const struct replica *rep, u32 lext, u32 word, const void *private)
+{
+	if (rep->word[lext] != word)
+		sim_fail("replica: is up to date, but extent %u is %x there, not %x", lext,
+			 rep->word[lext], word);
+	if (is_open(rep, lext) &&
+	    memcmp(&rep->valid[lext], set_bitmap(private, lext), sizeof(rep->valid[0])))
+		sim_fail("replica: is up to date, but not the bitmap of extent %u", lext);
+}
+
+void replica_check_map(const struct replica *rep, const struct model *model, const void *private)
+{
+	u32 lext;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+		u32 word = set_word(private, lext);
+
+		if (rep->sb.flags & FUSION_SB_CLEAN)
+			check_current(rep, lext, word, private);
+		if (!says_slow(rep, lext) || !fusion_word_mapped(word) ||
+		    model_replica_may_lag(model, lext))
+			continue;
+		if (fusion_word_dev(word) == FUSION_FAST)
+			sim_fail("INV7: the replica says slow of extent %u, the map fast", lext);
+		if (fusion_word_slot(word) != fusion_word_slot(rep->word[lext]))
+			sim_fail("INV7: extent %u lies on slow slot %u, not %u", lext,
+				 fusion_word_slot(word), fusion_word_slot(rep->word[lext]));
+	}
 }

@@ -2,13 +2,35 @@
 #ifndef REPLICA_H
 #define REPLICA_H
 
+#include "model.h"
 #include "sim.h"
 
 /*
- * Is the slow disk alone what it has to be: does it hold a map that can be read, no two
- * extents of which share a slot, and does each slot it names hold that extent's data (INV6)?
- * Fails the run if not. Nothing may be under way.
+ * What the slow disk alone says and has. All of these fail the run if it is not as it should
+ * be; nothing may be under way on that disk.
  */
-void check_replica(struct sim_disk *slow);
+struct replica;
+
+/*
+ * Read it: there must be a map that can be read, no two extents of which share a slot. It belongs
+ * to the world.
+ */
+struct replica *replica_load(struct sim_disk *slow);
+void replica_free(struct replica *rep);
+
+/*
+ * Would salvage serve the right data? A slot it names must hold data of that extent (INV6), and
+ * the newest that was flushed (INV7).
+ */
+void replica_check_content(const struct replica *rep, struct model *model);
+
+/* Is a slot it names given to another extent in a running set (INV6)? */
+void replica_check_owners(const struct replica *rep, const void *private);
+
+/*
+ * Does it fit the map that was found beside it: does it call slow what is (INV7), and is it the
+ * same if it says that it is up to date?
+ */
+void replica_check_map(const struct replica *rep, const struct model *model, const void *private);
 
 #endif

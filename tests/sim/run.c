@@ -40,16 +40,33 @@ struct find {
 	bool read_only;
 };
 
-static void open_set(struct state *st, struct sim_dev **dev, bool read_only)
+static int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
+	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
 	int r;
 
+	replica_check_content(rep, st->model);
 	r = sim_dev_create(dev, &st->run->setup.sb, st->run->setup.options, read_only);
-	if (!r)
-		r = sim_dev_resume(*dev);
+	if (!r) {
+		r = sim_dev_load(*dev);
+		if (r) {
+			sim_dev_destroy(*dev);
+		} else {
+			replica_check_map(rep, st->model, sim_dev_private(*dev));
+			sim_dev_start(*dev);
+			check_invariants(sim_dev_private(*dev));
+		}
+	}
+	replica_free(rep);
+	return r;
+}
+
+static void open_set(struct state *st, struct sim_dev **dev, bool read_only)
+{
+	int r = try_open(st, dev, read_only);
+
 	if (r)
 		sim_fail("the set cannot be opened: %d", r);
-	check_invariants(sim_dev_private(*dev));
 }
 
 static void close_set(struct sim_dev *dev)
@@ -99,6 +116,15 @@ static void set_readonly(bool readonly)
 	sim_disk_set_readonly(world->disk[1], readonly);
 }
 
+/* The set goes on in the world outside. */
+static void check_owners(struct state *st)
+{
+	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
+
+	replica_check_owners(rep, sim_dev_private(st->dev));
+	replica_free(rep);
+}
+
 static void recover(void *arg)
 {
 	struct find *find = arg;
@@ -107,7 +133,8 @@ static void recover(void *arg)
 	u64 *again = find->content + st->nr_sectors;
 	unsigned int before = sim_allocations();
 
-	check_replica(world->disk[FUSION_SLOW]);
+	if (!find->depth && st->ready)
+		check_owners(st);
 	set_readonly(find->read_only);
 	open_set(st, &dev, find->read_only);
 	read_all(st, dev, find->content);
@@ -193,6 +220,16 @@ static void cut_recovery(struct sim_world *w, void *ctx)
 	cut(w, find->st, find->depth + 1, find->expect);
 }
 
+/* What the replica knows of it will have to tell when the fast member is gone. */
+static void note_known(struct state *st)
+{
+	u32 lext;
+
+	for (lext = 0; lext < st->run->setup.sb.nr_lexts; lext++)
+		if (set_replica_knows(sim_dev_private(st->dev), lext))
+			model_replica_knows(st->model, lext);
+}
+
 static void cut_run(struct sim_world *w, void *ctx)
 {
 	struct state *st = ctx;
@@ -202,8 +239,10 @@ static void cut_run(struct sim_world *w, void *ctx)
 	/* where most is at stake */
 	if (w->promised || sim_disk_tearable(w->disk[FUSION_FAST]))
 		one_in = DIV_ROUND_UP(one_in, 16);
-	if (st->ready)
+	if (st->ready) {
 		check_invariants(sim_dev_private(st->dev));
+		note_known(st);
+	}
 	if (run->points < run->max_points && !rnd_below(&w->rng, one_in))
 		cut(w, st, 0, NULL);
 }
@@ -503,6 +542,16 @@ static void carry_out(struct state *st, const struct op *op)
 	}
 }
 
+/* A first write that was lost is one that the replica may know of. */
+static void note_unmapped(struct state *st)
+{
+	u32 lext;
+
+	for (lext = 0; lext < st->run->setup.sb.nr_lexts; lext++)
+		if (!fusion_word_mapped(set_word(sim_dev_private(st->dev), lext)))
+			model_unmapped(st->model, lext);
+}
+
 /* Until the end, or the next crash. */
 static void drive(void *arg)
 {
@@ -515,6 +564,7 @@ static void drive(void *arg)
 		read_all(st, st->dev, st->content);
 		compare(st, st->content, NULL, "after a crash");
 		model_rebase(st->model, st->content);
+		note_unmapped(st);
 	}
 	while (st->next < st->run->nr_ops) {
 		const struct op *op = &st->run->ops[st->next];

@@ -164,7 +164,10 @@ struct sim_dev;
 /* Table line @args, members the world's disks. Return: 0 or the constructor's error. */
 int sim_dev_create(struct sim_dev **result, const struct fusion_sb *geometry, const char *args,
 		   bool read_only);
+/* Resume is to load and to start; between them nobody but the target does anything. */
 int sim_dev_resume(struct sim_dev *dev);
+int sim_dev_load(struct sim_dev *dev);
+void sim_dev_start(struct sim_dev *dev);
 void sim_dev_suspend(struct sim_dev *dev);
 void sim_dev_destroy(struct sim_dev *dev);
 
