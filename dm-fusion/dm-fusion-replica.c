@@ -37,6 +37,10 @@
  * one block of promotions. At most a quarter of the log is for OPEN extents, by
  * open_limit(). So step 3 finds room for them, and after it, too.
  *
+ * What it says is never ahead of the durable map: a place that an extent has in memory only, and
+ * that the next to open the set does not find, must not be found here. So before the words are
+ * made durable all that was recorded before they were read is committed.
+ *
  * After an error all is stale: the next attempt, after a pause, writes a map set. What was
  * held stays so. Whether the transaction or the superblock of an attempt is on the disk does
  * not matter for the former, as what it says was true; the latter is written again first.
@@ -227,6 +231,17 @@ static void hold_free_slots(struct fusion *fs)
 
 /* -- the log ------------------------------------------------------------------------ */
 
+/* The words read until now are in memory: let them be those of the durable map, too. */
+static int wait_for_map(struct fusion *fs)
+{
+	bool pending;
+
+	spin_lock_irq(&fs->lock);
+	pending = fs->committing || fs->running->nr || !list_empty(&fs->open_dirty);
+	spin_unlock_irq(&fs->lock);
+	return pending ? fusion_commit_wait(fs) : 0;
+}
+
 static int write_log(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -234,7 +249,9 @@ static int write_log(struct fusion *fs)
 
 	if (!rep->nr)
 		return 0;
-	r = fusion_chain_write(fs, &rep->log, rep->nr);
+	r = wait_for_map(fs);
+	if (!r)
+		r = fusion_chain_write(fs, &rep->log, rep->nr);
 	rep->nr = 0;
 	if (!r)
 		rep->writes++;
@@ -403,6 +420,8 @@ static int write_set(struct fusion *fs)
 		if (!r || r == -ENOSPC)
 			r = write_log(fs);
 	}
+	if (!r)
+		r = wait_for_map(fs);
 	if (!r)
 		r = write_super(fs);
 	if (r)
@@ -695,6 +714,19 @@ void fusion_replica_start(struct fusion *fs)
 	fusion_replica_update(fs, true);
 }
 
+void fusion_replica_pause(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(rep->active, false);
+	spin_unlock_irq(&fs->lock);
+	cancel_delayed_work_sync(&rep->work);
+	/* And that of a message. */
+	mutex_lock(&rep->mutex);
+	mutex_unlock(&rep->mutex);
+}
+
 void fusion_replica_stop(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -702,11 +734,6 @@ void fusion_replica_stop(struct fusion *fs)
 
 	if (fs->read_only)
 		return;
-	spin_lock_irq(&fs->lock);
-	WRITE_ONCE(rep->active, false);
-	spin_unlock_irq(&fs->lock);
-	cancel_delayed_work_sync(&rep->work);
-
 	mutex_lock(&rep->mutex);
 	rep->retry_ms = 0;
 	if (!update(fs, true) && !rep->nr_dirty) {

@@ -366,6 +366,8 @@ static void fusion_postsuspend(struct dm_target *ti)
 	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
 	wait_event(fs->fill_wait, !READ_ONCE(fs->nr_fills));
 	flush_work(&fs->deferred_work);
+	/* It may wait for a commit, of which there are none after the next line. */
+	fusion_replica_pause(fs);
 	/* Whatever the mode: on removal nobody has waited for messages that ask for one. */
 	fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit_work);

@@ -85,7 +85,7 @@
  * Work items: deferred_work (ordered), commit_work (ordered), move_work (ordered),
  * reclaim_work, replica_work. The mover may wait for a commit, a drain and the replica;
  * the committer may wait for a drain, in reclaim_work (when all transactions await one);
- * the worker waits for memory pools only; replica_work for the mover's commit; nobody
+ * the worker waits for memory pools only; replica_work for commits; nobody
  * waits for the mover but presuspend and messages, and nobody who serves a bio waits for
  * the replica.
  */
@@ -816,9 +816,12 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 /* Replace the replica by one of the map as it was loaded. Before any user I/O. */
 void fusion_replica_start(struct fusion *fs);
 
+/* No updates any more; one under way, which may wait for a commit, has ended. Sleeps. */
+void fusion_replica_pause(struct fusion *fs);
+
 /*
- * Write the last update and mark it as such, unless the set failed. No I/O is in
- * flight. Sleeps.
+ * While it is paused: write the last update and mark it as such, unless the set failed.
+ * No I/O is in flight. Sleeps.
  */
 void fusion_replica_stop(struct fusion *fs);
 
