@@ -51,6 +51,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	u64 rng = seed ^ 0x5e7;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "50", "1000" };
+	static const char * const replica[] = { "1", "5", "60" };
 
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
@@ -61,10 +62,11 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
-		 "10 commit_interval %s migration %s idle %u duty %u discard_passdown %s",
+		 "12 commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "replica_interval %s",
 		 intervals[rnd_below(&rng, 3)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
-		 rnd_below(&rng, 4) ? "on" : "off");
+		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)]);
 }
 
 /* Relative frequency of each kind, and where it goes. */
@@ -94,6 +96,11 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 		c->weight[OP_REOPEN] += 60;
 		c->weight[OP_SUSPEND] += 30;
 		c->weight[OP_CHECKPOINT] += 60;
+	}
+	/* What checkpoints and updates of the replica do, and what is discarded meanwhile. */
+	if (!rnd_below(rng, 4)) {
+		c->weight[OP_CHECKPOINT] += 40;
+		c->weight[OP_DISCARD] += 40;
 	}
 	c->weight[OP_FAULT] = s->faults ? 4 : 0;
 	if (s->large) {

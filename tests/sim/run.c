@@ -552,13 +552,38 @@ static void note_unmapped(struct state *st)
 			model_unmapped(st->model, lext);
 }
 
+/*
+ * Open it, on disks that may fail to write: a superblock that can't be read is damage, and no
+ * matter of power cuts. Return: false if it can't be opened; then power fails.
+ */
+static bool open_anew(struct state *st)
+{
+	bool faults = st->run->setup.faults;
+	u64 *rng = &world->rng;
+	int r;
+
+	if (faults && rnd_below(rng, 2))
+		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)],
+				    SIM_FAULT_WRITE * (1 + rnd_below(rng, 3)),
+				    2 << rnd_below(rng, 5));
+	r = try_open(st, &st->dev, false);
+	stop_faults();
+	if (r && !faults)
+		sim_fail("the set cannot be opened: %d", r);
+	st->ready = !r;
+	return !r;
+}
+
 /* Until the end, or the next crash. */
 static void drive(void *arg)
 {
 	struct state *st = arg;
 	char text[64];
 
-	open_run(st, false);
+	if (!open_anew(st)) {
+		st->crashed = true;
+		return;
+	}
 	if (st->crashed) {
 		st->crashed = false;
 		read_all(st, st->dev, st->content);
@@ -566,6 +591,10 @@ static void drive(void *arg)
 		model_rebase(st->model, st->content);
 		note_unmapped(st);
 	}
+	/* Let the replica go on failing, if it has failed. */
+	if (st->run->setup.faults && rnd_below(&world->rng, 2))
+		sim_disk_set_faults(world->disk[FUSION_SLOW], SIM_FAULT_WRITE,
+				    2 << rnd_below(&world->rng, 4));
 	while (st->next < st->run->nr_ops) {
 		const struct op *op = &st->run->ops[st->next];
 
@@ -610,12 +639,13 @@ static void open_only(void *arg)
 static void crash(struct state *st)
 {
 	unsigned int usual = rnd_below(&world->rng, 16), left;
+	const struct op *op = st->next ? &st->run->ops[st->next - 1] : NULL;
 	u32 i;
 
 	st->ready = false;
 	st->busy = 0;
 	next_world();
-	for (i = 0; i < st->run->ops[st->next - 1].nr; i++) {
+	for (i = 0; op && op->kind == OP_CRASH && i < op->nr; i++) {
 		/* often in the same place, so that what is done before adds up */
 		left = rnd_below(&world->rng, 4) ? usual : rnd_below(&world->rng, 24);
 		world->cut = stop_later;
