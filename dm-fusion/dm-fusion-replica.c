@@ -386,9 +386,11 @@ static int write_super(struct fusion *fs)
 	int r;
 
 	rep->unsure = true;
+	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);
 	if (!r) {
 		rep->unsure = false;
+		rep->marked = rep->next.flags & FUSION_SB_CLEAN;
 		rep->sb = rep->next;
 	}
 	return r;
@@ -749,21 +751,23 @@ void fusion_replica_stop(struct fusion *fs)
 	mutex_unlock(&rep->mutex);
 }
 
-void fusion_replica_resume(struct fusion *fs)
+int fusion_replica_resume(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
+	int r = 0;
 
 	if (fs->read_only)
-		return;
+		return 0;
 	mutex_lock(&rep->mutex);
-	if (rep->sb.flags & FUSION_SB_CLEAN) {
+	if (rep->marked) {
 		rep->next = rep->sb;
 		rep->next.flags &= ~FUSION_SB_CLEAN;
 		rep->next.generation++;
-		if (write_super(fs))
-			rep->stale = true;
+		r = write_super(fs);
 	}
 	mutex_unlock(&rep->mutex);
+	if (r)
+		return r;
 
 	spin_lock_irq(&fs->lock);
 	rep->due_ms = U64_MAX;
@@ -771,4 +775,5 @@ void fusion_replica_resume(struct fusion *fs)
 	if (rep->nr_dirty || rep->nr_held || rep->stale)
 		schedule_update(fs, SOON_MS);
 	spin_unlock_irq(&fs->lock);
+	return 0;
 }

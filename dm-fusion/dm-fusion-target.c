@@ -316,12 +316,16 @@ static int fusion_preresume(struct dm_target *ti)
 	if (fs->load_error)
 		return fs->load_error;
 	if (fs->loaded) {
+		r = fusion_replica_resume(fs);
+		if (!r && fusion_mode(fs) == FUSION_RW)
+			r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
+		/* In mode ro nothing is going to change, so what they say remains true. */
+		if (r && fusion_mode(fs) == FUSION_RW)
+			return r;
 		spin_lock_irq(&fs->lock);
 		fs->closed = false;
 		spin_unlock_irq(&fs->lock);
-		fusion_replica_resume(fs);
-		return fusion_mode(fs) == FUSION_RW ?
-		       fusion_super_flags(fs, 0, FUSION_SB_CLEAN) : 0;
+		return 0;
 	}
 
 	fs->loaded = true;

@@ -251,6 +251,7 @@ struct fusion_chain {
  * @sb: the slow member's superblock, as it was last written
  * @next: the one being written
  * @unsure: @next could not be written, or perhaps it could
+ * @marked: the one on the disk says CLEAN, or may
  * @restart: nobody has read the log: where its chain ends is not known
  * @stale: what it says is not all known: it takes a whole map set to put that right
  * @nr: blocks in @log.buf, the last one open for records
@@ -287,6 +288,7 @@ struct fusion_replica {
 	struct fusion_sb sb;
 	struct fusion_sb next;
 	bool unsure;
+	bool marked;
 	bool restart;
 	bool stale;
 	unsigned int nr;
@@ -825,8 +827,11 @@ void fusion_replica_pause(struct fusion *fs);
  */
 void fusion_replica_stop(struct fusion *fs);
 
-/* After fusion_replica_stop(): it is going to be out of date again. Sleeps. */
-void fusion_replica_resume(struct fusion *fs);
+/*
+ * After fusion_replica_stop(): it is going to be out of date again. Sleeps. Return: 0, or a
+ * negative errno: it may still say that it is up to date, so nothing may be written.
+ */
+int fusion_replica_resume(struct fusion *fs);
 
 /* dm-fusion-open.c; fs->lock held unless said otherwise */
 
