@@ -42,8 +42,9 @@
  * made durable all that was recorded before they were read is committed.
  *
  * After an error all is stale: the next attempt, after a pause, writes a map set. What was
- * held stays so. Whether the transaction or the superblock of an attempt is on the disk does
- * not matter for the former, as what it says was true; the latter is written again first.
+ * held stays so. The transaction of an attempt may be on the disk, and would be replayed behind
+ * that set: so the chain begins anew. Its superblock may be there as well: it is written again
+ * first.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -250,8 +251,11 @@ static int write_log(struct fusion *fs)
 	if (!rep->nr)
 		return 0;
 	r = wait_for_map(fs);
-	if (!r)
+	if (!r) {
 		r = fusion_chain_write(fs, &rep->log, rep->nr);
+		/* It may be there all the same, and must not be replayed behind the next set. */
+		rep->restart |= r;
+	}
 	rep->nr = 0;
 	if (!r)
 		rep->writes++;

@@ -252,7 +252,7 @@ struct fusion_chain {
  * @next: the one being written
  * @unsure: @next could not be written, or perhaps it could
  * @marked: the one on the disk says CLEAN, or may
- * @restart: nobody has read the log: where its chain ends is not known
+ * @restart: where the chain of the log ends is not known: nobody has read it, or a write failed
  * @stale: what it says is not all known: it takes a whole map set to put that right
  * @nr: blocks in @log.buf, the last one open for records
  * @keep: blocks of the log kept free for OPEN extents and promotions
