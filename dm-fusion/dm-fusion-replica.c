@@ -530,7 +530,7 @@ static int update(struct fusion *fs, bool whole)
 	int r;
 
 	/* After a failure nobody knows whether what the words point to is durable. */
-	if (fs->read_only || fusion_mode(fs) != FUSION_RW)
+	if (fusion_mode(fs) != FUSION_RW)
 		return -EROFS;
 	spin_lock_irq(&fs->lock);
 	rep->due_ms = U64_MAX;
