@@ -272,6 +272,32 @@ test_superblock_numbers() {
 	opens
 }
 
+# between load and resume the superblocks change: memory is sized by what they were
+test_geometry_between() {
+	local was block
+	begin
+	opens
+	opens
+	save
+	was=$(sb nr_lexts)
+	dmsetup create errors --notable
+	defer dm_remove errors
+	dmsetup load errors --table "$(table)"
+	both_copies 412:4=$((was + 1)) 492:4=$(($(sb spare_fast) - 1))
+	# the map is one that fits
+	block=$(($(sb map_start0) + $(sb active_set) * $(sb map_blocks)))
+	fusion-poke "$FAST" $block 44:4=$((was + 1)) $((48 + 4 * was)):4=0x1fffffff
+	refused "the geometry of the set has changed since its table was loaded" \
+		dmsetup resume errors
+	dmsetup remove errors
+	# it is a set like any other
+	dmsetup create errors --table "0 $((LEN + $(sb extent_sectors))) fusion $FAST $SLOW"
+	same mode "$(status errors mode needs_check)" "rw -"
+	dmsetup remove errors
+	restore
+	opens
+}
+
 # the map and the journal: damage is found before anything is believed
 test_damaged_map() {
 	local block
@@ -306,4 +332,5 @@ test_damaged_map() {
 }
 
 run_tests test_table_line test_options:long test_messages test_members test_busy \
-	test_superblocks test_stale_member test_superblock_numbers:long test_damaged_map
+	test_superblocks test_stale_member test_superblock_numbers:long test_geometry_between \
+	test_damaged_map
