@@ -488,7 +488,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	return 0;
 }
 
-static bool same_geometry(const struct fusion_sb *a, const struct fusion_sb *b)
+bool fusion_sb_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	const size_t start = offsetof(struct fusion_sb, extent_sectors);
 	const size_t end = offsetofend(struct fusion_sb, spare_slow);
@@ -497,7 +497,13 @@ static bool same_geometry(const struct fusion_sb *a, const struct fusion_sb *b)
 	static_assert(offsetofend(struct fusion_sb, spare_slow) -
 		      offsetof(struct fusion_sb, extent_sectors) == 11 * 4 + 8 * 8);
 
-	return !memcmp((const void *)a + start, (const void *)b + start, end - start) &&
+	return !memcmp((const void *)a + start, (const void *)b + start, end - start);
+}
+
+/* Of a fast and a slow member. */
+static bool same_geometry(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return fusion_sb_same_layout(a, b) &&
 	       a->self_sectors == b->peer_sectors && a->peer_sectors == b->self_sectors;
 }
 

@@ -222,6 +222,9 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		    const char **why);
 
+/* Do two superblocks, of the same member or not, lay the set out in the same way? */
+bool fusion_sb_same_layout(const struct fusion_sb *a, const struct fusion_sb *b);
+
 /* -- map and heat blocks ---------------------------------------------------- */
 
 /* Number of entries block @index of the map (heat) region holds. */

@@ -498,16 +498,24 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 int fusion_load(struct fusion *fs, bool read_only)
 {
 	struct fusion_sb *slow = &fs->replica.sb;
+	struct fusion_sb *sized_by = &fs->sb_next;
 	const char *why;
 	int r;
 
+	/* Memory has the size of what the constructor read; the disk may say something else now. */
+	*sized_by = fs->sb;
 	r = fusion_super_read(fs, FUSION_FAST, &fs->sb, &why);
 	if (!r)
 		r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
 	if (!r)
 		r = fusion_sb_match(&fs->sb, slow, &why);
+	if (!r && !fusion_sb_same_layout(sized_by, &fs->sb)) {
+		why = "the geometry of the set has changed since its table was loaded";
+		r = -ESTALE;
+	}
 	if (r) {
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
+		fs->sb = *sized_by;
 		return r;
 	}
 	if (!read_only && (fs->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)) {
