@@ -206,6 +206,49 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 	}
 }
 
+static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
+{
+	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
+	return op + 1;
+}
+
+/*
+ * Flushes that fail while others do not, beside commits that rely on one: moves, first
+ * writes and checkpoints among many flushes, then a crash.
+ */
+static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 lext = rnd_below(rng, all), i, n = 4 + rnd_below(rng, 28);
+
+		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 8));
+		op[-1].flags = SIM_FAULT_FLUSH;
+		for (i = 0; i < n; i++) {
+			switch (rnd_below(rng, 8)) {
+			case 0:
+				op = add(op, OP_PROMOTE, rnd_below(rng, all), 1);
+				break;
+			case 1:
+				op = add(op, OP_CHECKPOINT, 0, 0);
+				break;
+			default:
+				op = add(op, OP_FLUSH, 0, 0);
+			}
+		}
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5;
@@ -214,6 +257,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 
 	nr = min(nr, MAX_OPS);
 	nr -= rnd_below(&rng, nr - nr / 8);
+	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
+		return make_flush_ops(s, &rng, ops, nr);
 	make_character(&c, s, &rng);
 	for (i = 0; i < nr; i++) {
 		if (!(i % 64))
