@@ -179,7 +179,9 @@ struct job {
 
 struct dm_kcopyd_client *dm_kcopyd_client_create(struct dm_kcopyd_throttle *throttle)
 {
-	return sim_alloc(sizeof(struct dm_kcopyd_client), true);
+	struct dm_kcopyd_client *kc = sim_try_alloc(sizeof(*kc), true);
+
+	return kc ?: ERR_PTR(-ENOMEM);
 }
 
 void dm_kcopyd_client_destroy(struct dm_kcopyd_client *kc)

@@ -2,12 +2,14 @@
 /*
  * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--rarely K] [--faults]
  *	[--large] [--trace] [--no-shrink]
+ *	crash --opening [--seed S]
  *
  * Runs of up to M random operations each, until N recoveries from a cut of the power have been
  * looked at, or T seconds have passed. S is the seed of the first run, S + 1 that of the second.
  *
  *	--rarely	cut K times less often, to try more of what happens without
  *	--faults	the disks fail now and then
+ *	--opening	no cuts: what may go wrong while a set is opened, see opening.c
  *	--large		so many extents that a transaction has several blocks
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
@@ -21,6 +23,8 @@
 
 #include "run.h"
 
+#define OPENING_SETS	20U
+
 int sim_module_init(void);
 
 static struct {
@@ -31,6 +35,7 @@ static struct {
 	bool faults;
 	u32 rarely;
 	bool large;
+	bool opening;
 	bool trace;
 	bool shrink;
 } opt = { .seed = 1, .points = 20000, .seconds = U64_MAX, .ops = 400, .rarely = 1, .shrink = true };
@@ -156,6 +161,29 @@ static u64 parse(const char *text)
 	return n;
 }
 
+/* Each seed is a set of its own; the disks do not fail. */
+static int main_opening(u64 seed, u32 sets)
+{
+	u32 i, failed, sum = 0;
+	struct setup setup;
+	const char *why;
+
+	printf("KTAP version 1\n1..1\n");
+	for (i = 0; i < sets; i++) {
+		make_setup(&setup, seed + i, false, false);
+		why = run_opening(&setup, &failed);
+		if (why) {
+			printf("# FAILED: %s\n# with --opening --seed %llu\n", why, seed + i);
+			printf("not ok 1 - allocations\n");
+			return 1;
+		}
+		sum += failed;
+	}
+	printf("# %u sets, %u allocations that failed\n", sets, sum);
+	printf("ok 1 - allocations\n");
+	return 0;
+}
+
 static void parse_options(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -165,6 +193,7 @@ static void parse_options(int argc, char **argv)
 		{ "ops", required_argument, NULL, 'o' },
 		{ "faults", no_argument, NULL, 'f' },
 		{ "large", no_argument, NULL, 'l' },
+		{ "opening", no_argument, NULL, 'O' },
 		{ "rarely", required_argument, NULL, 'r' },
 		{ "trace", no_argument, NULL, 't' },
 		{ "no-shrink", no_argument, NULL, 'n' },
@@ -191,6 +220,9 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 'l':
 			opt.large = true;
+			break;
+		case 'O':
+			opt.opening = true;
 			break;
 		case 'r':
 			opt.rarely = parse(optarg);
@@ -223,6 +255,8 @@ int main(int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (sim_module_init())
 		return 2;
+	if (opt.opening)
+		return main_opening(opt.seed, OPENING_SETS);
 
 	printf("KTAP version 1\n1..1\n");
 	while (points < opt.points && now() - start < opt.seconds) {

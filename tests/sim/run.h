@@ -22,4 +22,7 @@ struct run {
 /* Return: NULL, or what went wrong. */
 const char *run_ops(struct run *run);
 
+/* opening.c; @failed: how many allocations did, each in its turn. */
+const char *run_opening(const struct setup *setup, u32 *failed);
+
 #endif

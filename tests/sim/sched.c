@@ -463,6 +463,8 @@ void rcu_read_unlock(void)
 int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
 		    unsigned int flags, gfp_t gfp)
 {
+	if (sim_out_of_memory())
+		return -ENOMEM;
 	ref->count = 1;
 	ref->dead = false;
 	ref->release = release;
@@ -709,8 +711,10 @@ void sim_init_delayed_work(struct delayed_work *dw, work_func_t func)
 
 struct workqueue_struct *alloc_ordered_workqueue(const char *name, unsigned int flags)
 {
-	struct workqueue_struct *wq = sim_alloc(sizeof(*wq), true);
+	struct workqueue_struct *wq = sim_try_alloc(sizeof(*wq), true);
 
+	if (!wq)
+		return NULL;
 	wq->name = name;
 	INIT_LIST_HEAD(&wq->works);
 	return wq;

@@ -53,6 +53,7 @@ struct sim_world {
 	u64 now_ns;
 	struct list_head memory;
 	unsigned int allocations;
+	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
 	struct list_head tasks;
 	struct list_head timers;
 	struct list_head graces;

@@ -34,6 +34,11 @@ void *sim_alloc(size_t size, bool zero)
 	return c + 1;
 }
 
+bool sim_out_of_memory(void)
+{
+	return world->fail_allocation && !--world->fail_allocation;
+}
+
 void sim_free(const void *p)
 {
 	struct chunk *c;

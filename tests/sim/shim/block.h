@@ -100,7 +100,7 @@ struct bio_set {
 };
 
 #define BIOSET_NEED_BVECS	0
-#define bioset_init(bs, n, pad, flags)	((void)(bs), 0)
+#define bioset_init(bs, n, pad, flags)	((void)(bs), sim_out_of_memory() ? -ENOMEM : 0)
 #define bioset_exit(bs)			((void)(bs))
 
 #define bio_alloc_bioset(bdev, nr, opf, gfp, bs) \

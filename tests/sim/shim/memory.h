@@ -15,21 +15,29 @@
 void *sim_alloc(size_t size, bool zero);
 void sim_free(const void *p);
 
-#define kmalloc(size, gfp)		((void)(gfp), sim_alloc(size, false))
-#define kzalloc(size, gfp)		((void)(gfp), sim_alloc(size, true))
+/* Is it the one that is to fail? The module's may; the simulator's own do not. */
+bool sim_out_of_memory(void);
+
+static inline void *sim_try_alloc(size_t size, bool zero)
+{
+	return sim_out_of_memory() ? NULL : sim_alloc(size, zero);
+}
+
+#define kmalloc(size, gfp)		((void)(gfp), sim_try_alloc(size, false))
+#define kzalloc(size, gfp)		((void)(gfp), sim_try_alloc(size, true))
 #define kcalloc(n, size, gfp)		kzalloc((size_t)(n) * (size), gfp)
 #define kmalloc_array(n, size, gfp)	kmalloc((size_t)(n) * (size), gfp)
 #define kvmalloc(size, gfp)		kmalloc(size, gfp)
 #define kvzalloc(size, gfp)		kzalloc(size, gfp)
 #define kvcalloc(n, size, gfp)		kcalloc(n, size, gfp)
 #define kvmalloc_array(n, size, gfp)	kmalloc_array(n, size, gfp)
-#define vmalloc(size)			sim_alloc(size, false)
-#define vzalloc(size)			sim_alloc(size, true)
+#define vmalloc(size)			sim_try_alloc(size, false)
+#define vzalloc(size)			sim_try_alloc(size, true)
 #define kfree(p)			sim_free(p)
 #define kvfree(p)			sim_free(p)
 #define vfree(p)			sim_free(p)
 
-#define alloc_percpu(type)		((type *)sim_alloc(sizeof(type), true))
+#define alloc_percpu(type)		((type *)sim_try_alloc(sizeof(type), true))
 #define free_percpu(p)			sim_free(p)
 #define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
@@ -41,7 +49,7 @@ struct page {
 
 static inline struct page *alloc_page(gfp_t gfp)
 {
-	return sim_alloc(sizeof(struct page), gfp & __GFP_ZERO);
+	return sim_try_alloc(sizeof(struct page), gfp & __GFP_ZERO);
 }
 
 static inline void *page_address(const struct page *page)
