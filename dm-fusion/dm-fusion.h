@@ -388,7 +388,7 @@ struct fusion {
 	struct bio_list waiters;	/* flushes, and FUA writes done, of the next commit */
 	struct bio_list parked;		/* bios to look at again after a commit or drain */
 	bool committing;
-	bool closed;			/* no more checkpoints: the last one wanted closes the set */
+	bool closed;			/* the last checkpoint wanted closes the set */
 	u64 commit_started;		/* counts commits */
 	u64 commit_done;		/* of these, ended; read without the lock */
 	u64 commit_forced;		/* commit_started someone waits for */

@@ -6,9 +6,9 @@
 #	scripts/vm run --kver 6.1 --mem 4096 --limit 1800 --virtual-clock \
 #		--file tests/spindle tests/bench/converge.sh [PASSES] [SECONDS]
 #
-# A set of model disks (tests/spindle: 256 MiB SSD, 2 GiB HDD), filled with incompressible
+# A set of model disks (tests/spindle: 128 MiB SSD, 1 GiB HDD), filled with incompressible
 # data; then 70:30 reads and writes of 4 KiB, 16 at a time, four in five of them in 4 % of the
-# span, in passes. Of each pass: reads and writes a second, and what was moved and written to
+# span that the fill has left on the slow member, in passes. Of each pass: reads and writes a second, and what was moved and written to
 # the replica in it. SET="KEY VALUE..." are options of the set.
 
 set -euo pipefail
@@ -17,8 +17,8 @@ export DM_DISABLE_UDEV=1 LC_ALL=C
 
 PASSES=${1:-4}
 SECONDS_EACH=${2:-15}
-SSD_MIB=256
-HDD_MIB=2048
+SSD_MIB=128
+HDD_MIB=1024
 
 modprobe brd rd_nr=2 rd_size=$((HDD_MIB * 1024))
 modprobe dm-spindle
@@ -49,9 +49,7 @@ while [[ $# -ge 2 ]]; do
 done
 
 fio --name=fill --filename=/dev/mapper/bench --rw=write --bs=1M --direct=1 --iodepth=4 \
-	--ioengine=libaio --refill_buffers --output=/dev/null
-# a zone that the fill has not left on the fast member
-dmsetup message bench 0 demote 0-$((SSD_MIB - 1)) >/dev/null || :
+	--ioengine=libaio --refill_buffers --eta=never --output=/dev/null
 
 printf '%-5s %9s %9s %11s %10s %10s %15s\n' pass reads/s writes/s promotions demotions \
 	cancelled replica_writes
@@ -59,7 +57,7 @@ for ((pass = 1; pass <= PASSES; pass++)); do
 	read -ra before <<<"$(counters)"
 	fio --name=mix --filename=/dev/mapper/bench --rw=randrw --rwmixread=70 --bs=4k \
 		--direct=1 --iodepth=16 --ioengine=libaio --refill_buffers --randrepeat=0 \
-		--random_distribution=zoned:80/4:20/96 --time_based \
+		--random_distribution=zoned:12/60:80/4:8/36 --time_based --eta=never \
 		--runtime="$SECONDS_EACH" --output-format=json --output=/tmp/mix.json
 	read -ra after <<<"$(counters)"
 	read -r reads writes <<<"$(awk -F '[:,]' '

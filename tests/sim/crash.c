@@ -25,8 +25,6 @@
 
 #define OPENING_SETS	20U
 
-int sim_module_init(void);
-
 static struct {
 	u64 seed;
 	u64 points;

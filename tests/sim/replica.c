@@ -134,8 +134,8 @@ static void check_sector(const struct replica *rep, struct model *model, u32 lex
 			 bool may_lag)
 {
 	u32 sector = lext * EXTENT_SECTORS + s;
-	u64 stamp = sim_disk_stamp(rep->disk, s + fusion_slot_sector(&rep->sb, FUSION_SLOW,
-								     fusion_word_slot(rep->word[lext])));
+	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(rep->word[lext]));
+	u64 stamp = sim_disk_stamp(rep->disk, start + s);
 	const char *wrong;
 
 	if (stamp && !model_stamp_is_of(stamp, sector))

@@ -162,6 +162,9 @@ void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
 
 struct sim_dev;
 
+/* What the module has given to module_init(): once, before any device is made. */
+int sim_module_init(void);
+
 /* Table line @args, members the world's disks. Return: 0 or the constructor's error. */
 int sim_dev_create(struct sim_dev **result, const struct fusion_sb *geometry, const char *args,
 		   bool read_only);
