@@ -429,6 +429,12 @@ void sim_disk_submit(struct bio *bio)
 		begin_write(bio);
 }
 
+/* A member may be a thin volume that has run out of space. */
+static u8 failure(void)
+{
+	return rnd_below(&world->rng, 2) ? BLK_STS_IOERR : BLK_STS_NOSPC;
+}
+
 static void end_flush(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -447,7 +453,7 @@ static void end_flush(struct bio *bio)
 	}
 	bio->flushed = true;
 	if (failed)
-		bio->bi_status = BLK_STS_IOERR;
+		bio->bi_status = failure();
 	world->cut_due = true;
 }
 
@@ -459,7 +465,7 @@ static void end_write(struct bio *bio)
 
 	bio->entry = NULL;
 	if (failed) {
-		bio->bi_status = BLK_STS_IOERR;
+		bio->bi_status = failure();
 		e->lost = true;
 		e->nr = rnd_below(&world->rng, e->nr + 1);
 	}
