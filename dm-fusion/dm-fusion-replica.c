@@ -57,6 +57,8 @@
 #define SOON_MS		1000ULL
 /* Percentage of time that updates may take that nobody waits for. */
 #define DUTY		1U
+/* No error, as the disk may have one of these as well: the log has no room. */
+#define LOG_FULL	1
 #define MAX_BACKOFF_MS	60000U
 /* Words of a bitmap looked at under one lock. */
 #define HELD_CHUNK	512U
@@ -141,6 +143,14 @@ static void recorded(struct fusion *fs, u32 lext)
 		rep->nr_dirty--;
 	if (__test_and_clear_bit(lext, rep->away))
 		rep->nr_away--;
+}
+
+/* Milliseconds for which what is away may still be called so. The mutex is held. */
+static u64 away_for(const struct fusion *fs)
+{
+	u64 end = fs->replica.away_ms + interval_ms(fs), now = now_ms();
+
+	return end > now ? end - now : 0;
 }
 
 /* Have what is away recorded as it is. The mutex is held. */
@@ -232,7 +242,10 @@ static void hold_free_slots(struct fusion *fs)
 
 /* -- the log ------------------------------------------------------------------------ */
 
-/* The words read until now are in memory: let them be those of the durable map, too. */
+/*
+ * The words read until now are in memory: let them be those of the durable map, too. After a
+ * commit that failed they never will be; then the mode has changed before fs->committing.
+ */
 static int wait_for_map(struct fusion *fs)
 {
 	bool pending;
@@ -240,7 +253,9 @@ static int wait_for_map(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	pending = fs->committing || fs->running->nr || !list_empty(&fs->open_dirty);
 	spin_unlock_irq(&fs->lock);
-	return pending ? fusion_commit_wait(fs) : 0;
+	if (pending)
+		return fusion_commit_wait(fs);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EROFS;
 }
 
 static int write_log(struct fusion *fs)
@@ -262,14 +277,14 @@ static int write_log(struct fusion *fs)
 	return r;
 }
 
-/* Begin a block. Return: 0, an error, or -ENOSPC if no more than @keep would be left. */
+/* Begin a block. Return: 0, an error, or LOG_FULL if no more than @keep would be left. */
 static int next_block(struct fusion *fs, u32 keep)
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
 	if (rep->nr + keep >= fusion_chain_free(&rep->log))
-		return -ENOSPC;
+		return LOG_FULL;
 	if (rep->nr == FUSION_BUF_BLOCKS) {
 		r = write_log(fs);
 		if (r)
@@ -313,7 +328,7 @@ static bool try_add_dirty(struct fusion *fs, u32 lext)
 
 /*
  * Record what is dirty, as far as @keep blocks stay free. The last transaction is left
- * in the buffer. Return: 0, an error, or -ENOSPC: there is more.
+ * in the buffer. Return: 0, an error, or LOG_FULL: there is more.
  */
 static int log_dirty(struct fusion *fs, u32 keep)
 {
@@ -423,7 +438,7 @@ static int write_set(struct fusion *fs)
 	r = write_map(fs, sb);
 	if (!r && !rep->restart) {
 		r = log_dirty(fs, 0);
-		if (!r || r == -ENOSPC)
+		if (!r || r == LOG_FULL)
 			r = write_log(fs);
 	}
 	if (!r)
@@ -467,13 +482,13 @@ static int write_replica(struct fusion *fs)
 	if (!rep->stale && !set_is_shorter(fs))
 		r = log_dirty(fs, rep->keep);
 	else
-		r = -ENOSPC;
-	if (r == -ENOSPC) {
+		r = LOG_FULL;
+	if (r == LOG_FULL) {
 		r = write_set(fs);
 		if (!r)
 			r = log_dirty(fs, rep->keep);
 		/* So much has changed meanwhile: the rest is for the next time. */
-		if (r == -ENOSPC) {
+		if (r == LOG_FULL) {
 			fusion_replica_soon(fs);
 			r = 0;
 		}
@@ -507,6 +522,8 @@ static void end_update(struct fusion *fs, int r, u64 started)
 		rep->since_ms = started;
 	if (rep->nr_dirty || rep->nr_held || rep->nr_away)
 		schedule_update(fs, r ? rep->backoff_ms : interval_ms(fs));
+	if (rep->nr_away && !r)
+		schedule_update(fs, away_for(fs));
 	fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
 
@@ -543,7 +560,7 @@ static int update(struct fusion *fs, bool whole)
 	rep->cur = !rep->cur;
 	spin_unlock_irq(&fs->lock);
 
-	if (rep->nr_away && (whole || started >= rep->away_ms + interval_ms(fs)))
+	if (rep->nr_away && (whole || !away_for(fs)))
 		mark_away(fs);
 	r = write_replica(fs);
 	WRITE_ONCE(rep->took_ms, now_ms() - started);
@@ -637,11 +654,14 @@ static int submit_leaving(struct fusion *fs, const u32 *lexts, unsigned int nr, 
 int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr, unsigned int max)
 {
 	struct fusion_replica *rep = &fs->replica;
+	bool full;
 	int r = 0;
 
 	mutex_lock(&rep->mutex);
-	if (rep->stale || rep->unsure || fusion_chain_free(&rep->log) <= rep->keep)
-		r = update(fs, false);
+	full = fusion_chain_free(&rep->log) <= rep->keep;
+	/* What is away makes for something to write, so that there is room then. */
+	if (rep->stale || rep->unsure || full)
+		r = update(fs, full);
 	if (!r)
 		r = submit_leaving(fs, lexts, nr, max);
 	if (r)
@@ -658,8 +678,8 @@ static void end_leaving(struct fusion *fs)
 	if (!rep->nr_away)
 		rep->away_ms = now_ms();
 	for (i = 0; i < rep->nr_leaving; i++)
-		__set_bit(rep->leaving[i], rep->away);
-	rep->nr_away += rep->nr_leaving;
+		if (!__test_and_set_bit(rep->leaving[i], rep->away))
+			rep->nr_away++;
 	spin_lock_irq(&fs->lock);
 	rep->writes++;
 	schedule_update(fs, interval_ms(fs));

@@ -498,26 +498,28 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 int fusion_load(struct fusion *fs, bool read_only)
 {
 	struct fusion_sb *slow = &fs->replica.sb;
-	struct fusion_sb *sized_by = &fs->sb_next;
+	struct fusion_sb *fast = &fs->sb_next;
 	const char *why;
 	int r;
 
-	/* Memory has the size of what the constructor read; the disk may say something else now. */
-	*sized_by = fs->sb;
-	r = fusion_super_read(fs, FUSION_FAST, &fs->sb, &why);
+	/*
+	 * Memory has the size of what the constructor read; the disk may say something else now.
+	 * Messages and status look at fs->sb all the time, so it is replaced by what fits only.
+	 */
+	r = fusion_super_read(fs, FUSION_FAST, fast, &why);
 	if (!r)
 		r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
 	if (!r)
-		r = fusion_sb_match(&fs->sb, slow, &why);
-	if (!r && !fusion_sb_same_layout(sized_by, &fs->sb)) {
+		r = fusion_sb_match(fast, slow, &why);
+	if (!r && !fusion_sb_same_layout(&fs->sb, fast)) {
 		why = "the geometry of the set has changed since its table was loaded";
 		r = -ESTALE;
 	}
 	if (r) {
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
-		fs->sb = *sized_by;
 		return r;
 	}
+	fs->sb = *fast;
 	if (!read_only && (fs->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)) {
 		DMERR("%s: the set has features of a newer version: it can be opened read-only",
 		      dm_table_device_name(fs->ti->table));

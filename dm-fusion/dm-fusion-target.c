@@ -299,7 +299,11 @@ out_with_fs:
 
 static void fusion_dtr(struct dm_target *ti)
 {
-	destroy(ti->private);
+	struct fusion *fs = ti->private;
+
+	/* Of a set that was loaded but never resumed, because another target could not be. */
+	fusion_replica_pause(fs);
+	destroy(fs);
 }
 
 /* -- suspend and resume --------------------------------------------------------------------- */
@@ -320,8 +324,11 @@ static int fusion_preresume(struct dm_target *ti)
 		if (!r && fusion_mode(fs) == FUSION_RW)
 			r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
 		/* In mode ro nothing is going to change, so what they say remains true. */
-		if (r && fusion_mode(fs) == FUSION_RW)
+		if (r && fusion_mode(fs) == FUSION_RW) {
+			/* It stays suspended: nobody else is going to end this. */
+			fusion_replica_pause(fs);
 			return r;
+		}
 		spin_lock_irq(&fs->lock);
 		fs->closed = false;
 		spin_unlock_irq(&fs->lock);
