@@ -196,8 +196,14 @@ static int map_flush(struct fusion *fs, struct bio *bio)
 	lost = (fs->mode != FUSION_RW || READ_ONCE(fs->flush_lost)) && !fs->read_only;
 	/* Nothing needs a commit: a flush of the fast member will do. */
 	direct = fs->read_only ||
-		 (!fs->committing && !fs->running->nr && list_empty(&fs->open_dirty) &&
-		  !READ_ONCE(fs->slow_dirty) && !fs->slow_flushing);
+		 (!fs->committing && !fs->hold_flushes && !fs->running->nr &&
+		  list_empty(&fs->open_dirty) && !READ_ONCE(fs->slow_dirty) &&
+		  !fs->slow_flushing);
+	/* What the committer writes next must not meet it: see dm-fusion-journal.c. */
+	if (direct && !lost && !fs->read_only) {
+		fusion_io(bio)->flush = true;
+		fs->nr_flushes++;
+	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 
 	if (lost)
@@ -248,6 +254,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->epoch = FUSION_NO_EPOCH;
 	io->whole = false;
 	io->fua = false;
+	io->flush = false;
 
 	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
 		if (fusion_mode(fs) == FUSION_FAIL)
@@ -276,6 +283,18 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	default:
 		return map_defer(fs, bio);
 	}
+}
+
+static void end_flush(struct fusion *fs, struct fusion_io *io)
+{
+	unsigned long flags;
+
+	io->flush = false;
+	spin_lock_irqsave(&fs->lock, flags);
+	WRITE_ONCE(fs->nr_flushes, fs->nr_flushes - 1);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	/* The table stays until this bio has ended. */
+	wake_up(&fs->flush_wait);
 }
 
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
@@ -310,6 +329,8 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 			*error = BLK_STS_IOERR;
 		}
 	}
+	if (unlikely(io->flush))
+		end_flush(fs, io);
 
 	/* A discard is advice: a member that can't follow it is no error. */
 	if (unlikely(*error == BLK_STS_NOTSUPP) && bio_op(bio) == REQ_OP_DISCARD)

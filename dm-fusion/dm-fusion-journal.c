@@ -11,7 +11,12 @@
  *  3. Flush the slow member, if it has been written since its last flush and a
  *     record points to it or a flush waits.
  *  4. Write the journal, PREFLUSH | FUA: the preflush makes the fast member's
- *     data durable before the records that point to it (INV1).
+ *     data durable before the records that point to it (INV1). Before, wait for users'
+ *     flushes that went to the fast member directly, of which none begins during a
+ *     commit: where one fails, a disk may drop what it should have made durable, and a
+ *     later preflush that succeeds does not bring it back. The records would be durable
+ *     and point to nothing, whatever memory does then. The same goes for a map set and
+ *     the superblock that names it.
  *  5. Apply what had to wait for durability: MOVEs, and OPEN to STABLE.
  *  6. Quarantine the slots released; complete the flushes (INV4), let parked
  *     bios go on.
@@ -195,6 +200,18 @@ out:
 	return r;
 }
 
+int fusion_flushes_ended(struct fusion *fs)
+{
+	bool lost;
+
+	wait_event(fs->flush_wait, !READ_ONCE(fs->nr_flushes));
+	/* The lock pairs with fusion_end_io(), which sets flush_lost before it counts. */
+	spin_lock_irq(&fs->lock);
+	lost = fs->flush_lost;
+	spin_unlock_irq(&fs->lock);
+	return lost ? -EIO : 0;
+}
+
 int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
 			blk_opf_t *preflush)
 {
@@ -270,8 +287,8 @@ static int write_packed(struct packer *pk)
 	int r;
 
 	r = flush_slow(pk);
-	if (!r && READ_ONCE(fs->flush_lost))
-		r = -EIO;
+	if (!r)
+		r = fusion_flushes_ended(fs);
 	if (r)
 		return r;
 	r = fusion_chain_write(fs, &fs->journal, pk->nr);
@@ -484,9 +501,11 @@ int fusion_commit(struct fusion *fs, bool always)
 	} else if (!r && pk.waiters && !pk.total) {
 		r = flush_slow(&pk);
 		if (!r)
+			r = fusion_flushes_ended(fs);
+		if (!r)
 			r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
 	}
-	/* One that failed meanwhile may have taken with it what this one found clean. */
+	/* Of the slow member: one that failed meanwhile may be why this one found it clean. */
 	if (!r && READ_ONCE(fs->flush_lost))
 		r = -EIO;
 	if (r)

@@ -158,6 +158,14 @@ static void write_heat(struct fusion *fs, u64 generation)
 	}
 }
 
+/* Users' flushes that come meanwhile wait for the next commit. */
+static void hold_flushes(struct fusion *fs, bool hold)
+{
+	spin_lock_irq(&fs->lock);
+	fs->hold_flushes = hold;
+	spin_unlock_irq(&fs->lock);
+}
+
 static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 {
 	bool new_epoch = epoch != fs->sb.epoch;
@@ -199,12 +207,16 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 	if (clean)
 		write_heat(fs, sb->set_generation);
 	/* Its preflush covers the set, unless one in between has failed. */
-	r = READ_ONCE(fs->flush_lost) ? -EIO : fusion_super_write(fs, &fs->journal, sb);
+	hold_flushes(fs, true);
+	r = fusion_flushes_ended(fs);
+	if (!r)
+		r = fusion_super_write(fs, &fs->journal, sb);
 	if (!r && clean) {
 		/* Of a closed set either copy is enough: make them the same. */
 		sb->generation++;
 		r = fusion_super_write(fs, &fs->journal, sb);
 	}
+	hold_flushes(fs, false);
 	if (r)
 		goto out;
 

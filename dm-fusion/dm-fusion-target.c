@@ -242,6 +242,7 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	init_waitqueue_head(&fs->commit_wait);
 	init_waitqueue_head(&fs->txn_wait);
 	init_waitqueue_head(&fs->fill_wait);
+	init_waitqueue_head(&fs->flush_wait);
 	INIT_LIST_HEAD(&fs->free_txns);
 	INIT_LIST_HEAD(&fs->quarantined);
 

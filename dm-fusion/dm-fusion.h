@@ -84,7 +84,8 @@
  *
  * Work items: deferred_work (ordered), commit_work (ordered), move_work (ordered),
  * reclaim_work, replica_work. The mover may wait for a commit, a drain and the replica;
- * the committer may wait for a drain, in reclaim_work (when all transactions await one);
+ * the committer may wait for a drain, in reclaim_work (when all transactions await one), and
+ * for users' flushes that the fast member is at;
  * the worker waits for memory pools only; replica_work for commits; nobody
  * waits for the mover but presuspend and messages, and nobody who serves a bio waits for
  * the replica.
@@ -331,6 +332,7 @@ struct fusion_io {
 	u8 dev;
 	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool fua : 1;			/* complete only after a commit */
+	bool flush : 1;			/* counted in fs->nr_flushes */
 };
 
 /* A range to be moved on request. */
@@ -437,6 +439,9 @@ struct fusion {
 	struct mutex flush_mutex;
 	bool slow_flushing;		/* the slow member is being flushed; under lock */
 	u32 flush_lost;			/* a flush of either member has failed */
+	u32 nr_flushes;			/* users' flushes the fast member is at; under lock */
+	bool hold_flushes;		/* no more of these, as during a commit; under lock */
+	wait_queue_head_t flush_wait;	/* for nr_flushes == 0 */
 	struct work_struct reclaim_work;
 	struct workqueue_struct *reclaim_wq;
 
@@ -640,6 +645,15 @@ void fusion_chain_exit(struct fusion_chain *chain);
  * RO or worse, or the set is not loaded.
  */
 int fusion_flush_slow(struct fusion *fs);
+
+/**
+ * fusion_flushes_ended() - wait for users' flushes that went to the fast member directly
+ * @fs: device; it is committing, or holds flushes
+ *
+ * Context: process, sleeps; waits for the member only. Return: 0, or -EIO if a flush has
+ * failed, now or before: then what is in the member's cache may never get any further.
+ */
+int fusion_flushes_ended(struct fusion *fs);
 
 /**
  * fusion_flush_before() - what must be durable before metadata that speaks of it

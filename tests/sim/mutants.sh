@@ -275,6 +275,10 @@ mutant journal-error-ignored dm-fusion-journal.c \
 	's/(trace_fusion_commit\(.*, r\);\n)\tif \(r\) \{/\1\tif (0) {/' --faults
 mutant slow-flush-error-ignored dm-fusion-journal.c \
 	's/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 r = 0;/' --faults
+mutant journal-beside-users-flush dm-fusion-journal.c \
+	's/(\tr = flush_slow\(pk\);\n)\tif \(!r\)\n\t\tr = fusion_flushes_ended\(fs\);\n/\1/' --faults
+mutant superblock-beside-users-flush dm-fusion-super.c \
+	's/\tr = fusion_flushes_ended\(fs\);/\tr = READ_ONCE(fs->flush_lost) ? -EIO : 0;/' --faults
 mutant failed-commit-frees-slots dm-fusion-journal.c \
 	's/if \(!r && txn->nr\)/if (txn->nr)/' --faults
 
