@@ -320,6 +320,10 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		}
 	}
 
+	if (unlikely(io->flush && *error))
+		DMERR_LIMIT("%s: fast device %s: a flush failed: %d",
+			    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
+			    blk_status_to_errno(*error));
 	/* See fusion_flush_slow(). The committer changes the mode. */
 	if (unlikely(bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
 		if (*error) {

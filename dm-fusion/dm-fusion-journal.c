@@ -193,8 +193,8 @@ int fusion_flush_slow(struct fusion *fs)
 out:
 	mutex_unlock(&fs->flush_mutex);
 	if (r) {
-		DMERR("%s: flush of the slow device failed: %d",
-		      dm_table_device_name(fs->ti->table), r);
+		DMERR("%s: slow device %s: a flush failed: %d",
+		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_SLOW]->name, r);
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
 	}
 	return r;
@@ -396,6 +396,17 @@ static int pack_opens(struct packer *pk, struct list_head *dirty, struct list_he
 	return 0;
 }
 
+/* For those who only wait for a flush. */
+static int flush_fast(struct fusion *fs)
+{
+	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
+
+	if (r)
+		DMERR("%s: fast device %s: a flush failed: %d",
+		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
+	return r;
+}
+
 /* -- a commit ----------------------------------------------------------------------- */
 
 static struct fusion_txn *get_free_txn(struct fusion *fs)
@@ -503,7 +514,7 @@ int fusion_commit(struct fusion *fs, bool always)
 		if (!r)
 			r = fusion_flushes_ended(fs);
 		if (!r)
-			r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
+			r = flush_fast(fs);
 	}
 	/* Of the slow member: one that failed meanwhile may be why this one found it clean. */
 	if (!r && READ_ONCE(fs->flush_lost))
