@@ -69,17 +69,52 @@ static void allocations_fail(void *arg)
 	sim_dev_remove(dev);
 }
 
+static void format(const struct fusion_sb *sb)
+{
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		sim_disk_format(world->disk[i], sb, &world->rng);
+}
+
+/*
+ * The constructor allocates for the set it has seen. If there is another one on the members
+ * when it is to be loaded, be it of the same shape, it is not loaded.
+ */
+static void another_set(void *arg)
+{
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct fusion_sb other = s->sb;
+	struct sim_dev *dev;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		format(&s->sb);
+		if (sim_dev_create(&dev, &s->sb, s->options, false))
+			sim_fail("the set cannot be opened");
+		if (i)
+			other.set_uuid[0]++;
+		else
+			other.nr_lexts--;
+		format(&other);
+		if (!sim_dev_resume(dev))
+			sim_fail("another set was loaded than the table was made for");
+		sim_dev_destroy(dev);
+		other = s->sb;
+	}
+}
+
 static void run_world(void *arg)
 {
 	struct shortage *sh = arg;
 	struct sim_world *w = sim_world_new(1);
 	unsigned int i;
 
-	for (i = 0; i < SIM_NR_DISKS; i++) {
+	for (i = 0; i < SIM_NR_DISKS; i++)
 		w->disk[i] = sim_disk_new(i, &sh->setup->sb, sh->setup->discards[i]);
-		sim_disk_format(w->disk[i], &sh->setup->sb, &w->rng);
-	}
+	format(&sh->setup->sb);
 	sim_run(allocations_fail, sh);
+	sim_run(another_set, sh);
 }
 
 const char *run_opening(const struct setup *setup, u32 *failed)
