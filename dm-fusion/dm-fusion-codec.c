@@ -488,7 +488,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	return 0;
 }
 
-bool fusion_sb_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
+static bool same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	const size_t start = offsetof(struct fusion_sb, extent_sectors);
 	const size_t end = offsetofend(struct fusion_sb, spare_slow);
@@ -500,11 +500,16 @@ bool fusion_sb_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 	return !memcmp((const void *)a + start, (const void *)b + start, end - start);
 }
 
-/* Of a fast and a slow member. */
-static bool same_geometry(const struct fusion_sb *a, const struct fusion_sb *b)
+static bool same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)
 {
-	return fusion_sb_same_layout(a, b) &&
-	       a->self_sectors == b->peer_sectors && a->peer_sectors == b->self_sectors;
+	return same_layout(fast, slow) && fast->self_sectors == slow->peer_sectors &&
+	       fast->peer_sectors == slow->self_sectors;
+}
+
+bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
+	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid)) && same_layout(a, b);
 }
 
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,

@@ -210,6 +210,9 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
+/* Are they of the same member of the same set, in the same places? */
+bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b);
+
 /**
  * fusion_sb_match() - do two superblocks make one set?
  * @fast: superblock of the member given as fast
@@ -221,9 +224,6 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
  */
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		    const char **why);
-
-/* Do two superblocks, of the same member or not, lay the set out in the same way? */
-bool fusion_sb_same_layout(const struct fusion_sb *a, const struct fusion_sb *b);
 
 /* -- map and heat blocks ---------------------------------------------------- */
 

@@ -526,16 +526,17 @@ int fusion_load(struct fusion *fs, bool read_only)
 	int r;
 
 	/*
-	 * Memory has the size of what the constructor read; the disk may say something else now.
-	 * Messages and status look at fs->sb all the time, so it is replaced by what fits only.
+	 * Memory and the device have the size of what the constructor read (INV5); the disk may
+	 * say something else now. Messages and status look at fs->sb all the time, so it is
+	 * replaced by what fits only.
 	 */
 	r = fusion_super_read(fs, FUSION_FAST, fast, &why);
 	if (!r)
 		r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
 	if (!r)
 		r = fusion_sb_match(fast, slow, &why);
-	if (!r && !fusion_sb_same_layout(&fs->sb, fast)) {
-		why = "the geometry of the set has changed since its table was loaded";
+	if (!r && !fusion_sb_same_member(fast, &fs->sb)) {
+		why = "there is another set on the devices than when the table was made";
 		r = -ESTALE;
 	}
 	if (r) {

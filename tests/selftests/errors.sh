@@ -287,7 +287,7 @@ test_geometry_between() {
 	# the map is one that fits
 	block=$(($(sb map_start0) + $(sb active_set) * $(sb map_blocks)))
 	fusion-poke "$FAST" $block 44:4=$((was + 1)) $((48 + 4 * was)):4=0x1fffffff
-	refused "the geometry of the set has changed since its table was loaded" \
+	refused "there is another set on the devices than when the table was made" \
 		dmsetup resume errors
 	dmsetup remove errors
 	# it is a set like any other
