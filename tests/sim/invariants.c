@@ -91,3 +91,12 @@ bool set_replica_knows(const void *private, u32 lext)
 	return !fs->read_only && !rep->stale && !rep->busy && !rep->failed &&
 	       !test_bit(lext, rep->dirty);
 }
+
+void set_update_replica(void *private)
+{
+	struct fusion *fs = private;
+
+	spin_lock_irq(&fs->lock);
+	fusion_replica_kick(fs);
+	spin_unlock_irq(&fs->lock);
+}

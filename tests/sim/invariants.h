@@ -17,4 +17,7 @@ const void *set_bitmap(const void *private, u32 lext);
 /* Does it say of the replica that it durably knows where this extent is now? */
 bool set_replica_knows(const void *private, u32 lext);
 
+/* Let it write the replica now. */
+void set_update_replica(void *private);
+
 #endif

@@ -50,7 +50,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
-	static const char * const intervals[] = { "10", "50", "1000" };
+	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
 
 	memset(s, 0, sizeof(*s));
@@ -64,7 +64,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	snprintf(s->options, sizeof(s->options),
 		 "12 commit_interval %s migration %s idle %u duty %u discard_passdown %s "
 		 "replica_interval %s",
-		 intervals[rnd_below(&rng, 3)], rnd_below(&rng, 2) ? "on" : "off",
+		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
 		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)]);
 }
@@ -82,7 +82,7 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 	static const u32 usual[OP_NR] = {
 		[OP_WRITE] = 60, [OP_READ] = 6, [OP_FLUSH] = 10, [OP_DISCARD] = 8,
 		[OP_ZEROES] = 3, [OP_SPRAY] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6,
-		[OP_CHECKPOINT] = 2,
+		[OP_CHECKPOINT] = 2, [OP_REPLICA] = 4,
 		[OP_SLEEP] = 6, [OP_WAIT] = 5, [OP_SUSPEND] = 1, [OP_REOPEN] = 1,
 		[OP_READONLY] = 1, [OP_RELOAD] = 1, [OP_CRASH] = 2,
 	};
@@ -99,7 +99,7 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 	}
 	/* What checkpoints and updates of the replica do, and what is discarded meanwhile. */
 	if (!rnd_below(rng, 4)) {
-		c->weight[OP_CHECKPOINT] += 40;
+		c->weight[rnd_below(rng, 2) ? OP_CHECKPOINT : OP_REPLICA] += 40;
 		c->weight[OP_DISCARD] += 40;
 	}
 	c->weight[OP_FAULT] = s->faults ? 4 : 0;
@@ -272,7 +272,7 @@ void print_op(const struct op *op, char *text, size_t size)
 {
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
-		"checkpoint", "sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash",
+		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash",
 		"fault",
 	};
 

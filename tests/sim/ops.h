@@ -17,6 +17,7 @@ enum op_kind {
 	OP_PROMOTE,		/* extents [sector, sector + nr) */
 	OP_DEMOTE,
 	OP_CHECKPOINT,
+	OP_REPLICA,		/* update the replica, as when its interval ends */
 	OP_SLEEP,		/* nr ms */
 	OP_WAIT,		/* for all that was begun; look at the status */
 	OP_SUSPEND,		/* and resume, I/O going on */

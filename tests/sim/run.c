@@ -357,6 +357,9 @@ static void do_one(void *arg)
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
 		break;
+	case OP_REPLICA:
+		set_update_replica(sim_dev_private(st->dev));
+		break;
 	}
 	if (sim_tracing) {
 		char text[64];

@@ -379,7 +379,7 @@ struct sim_world *sim_world_new(u64 seed)
 	INIT_LIST_HEAD(&w->tasks);
 	INIT_LIST_HEAD(&w->timers);
 	INIT_LIST_HEAD(&w->graces);
-	w->preempt = 8 << rnd_below(&w->rng, 6);
+	w->preempt = 4 << rnd_below(&w->rng, 7);
 	w->io_share = 16U << rnd_below(&w->rng, 4);
 	w->delay_mask = (2U << 2 * rnd_below(&w->rng, 4)) - 1;
 	w->now_ns = 1000000000ULL;
