@@ -87,6 +87,10 @@ echo "KTAP version 1"
 #   to nobody before the drain, and set no bits.
 # - a write of a part of a block setting the block's bit: the bit is set already, since
 #   the block was zeroed before.
+# - the flush before a transaction of the replica: what it names was flushed by the commits that
+#   recorded it, of which the last one is waited for before (wait_for_map()).
+# - a first write that the replica is not told of: it is told of its first valid block, and an
+#   extent without one has nothing to be found.
 
 # -- flushes --------------------------------------------------------------------------
 
@@ -99,7 +103,7 @@ mutant slow-flush-for-waiters-dropped dm-fusion-journal.c \
 mutant fast-flush-instead-of-slow dm-fusion-journal.c \
 	's/blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]/blkdev_issue_flush(fs->dev[FUSION_FAST]/'
 mutant slow-flush-after-journal dm-fusion-journal.c \
-	's/\tr = flush_slow\(pk\);\n\tif \(r\)\n\t\treturn r;\n(\tr = fusion_chain_write\(fs, &fs->journal, pk->nr\);\n)/\1\tif (!r)\n\t\tr = flush_slow(pk);\n/'
+	's/\tr = flush_slow\(pk\);\n(\tif \(!r && READ_ONCE\(fs->flush_lost\)\)\n\t\tr = -EIO;\n\tif \(r\)\n\t\treturn r;\n)(\tr = fusion_chain_write\(fs, &fs->journal, pk->nr\);\n)/\tr = 0;\n\1\2\tif (!r)\n\t\tr = flush_slow(pk);\n/'
 mutant slow-dirty-cleared-after-flush dm-fusion-journal.c \
 	's/if \(!xchg\(&fs->slow_dirty, 0\)\)/if (!READ_ONCE(fs->slow_dirty))/; s/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 WRITE_ONCE(fs->slow_dirty, 0);/'
 mutant slow-dirty-not-set dm-fusion-io.c \
@@ -111,17 +115,17 @@ mutant slow-dirty-not-set-by-zeroing dm-fusion-open.c \
 mutant slow-dirty-set-after-completion dm-fusion-io.c \
 	's/(\t\t)if \(op_is_write\(bio_op\(bio\)\)\)\n\t\t\tfusion_mark_written\(fs, io->dev\);\n/\1bool late = op_is_write(bio_op(bio));\n/; s/(\t\tio->epoch = FUSION_NO_EPOCH;\n\t\})(\n\n\tif \(unlikely\(io->fua)/\t\tif (late \&\& fs->commits % 2) fusion_mark_written(fs, io->dev);\n\1\2/'
 mutant preflush-dropped dm-fusion-journal.c \
-	's/opf \| REQ_PREFLUSH, start/opf, start/'
+	's/opf \| preflush, start/opf, start/'
 mutant fua-dropped dm-fusion-journal.c \
-	's/ \| REQ_META \| REQ_FUA;/ | REQ_META;/'
+	's/ \| REQ_META \| REQ_FUA, preflush;/ | REQ_META, preflush;/'
 mutant fua-of-second-part-dropped dm-fusion-journal.c \
 	's/fs, chain, opf, ring, first_part/fs, chain, opf \& ~REQ_FUA, ring, first_part/' --large
 mutant superblock-preflush-dropped dm-fusion-super.c \
-	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_FUA/'
+	's/REQ_META \| preflush \| REQ_FUA/REQ_META | REQ_FUA/'
 mutant slow-superblock-preflush-dropped dm-fusion-super.c \
-	's/REQ_META \| REQ_PREFLUSH/REQ_META \| (sb->role == FUSION_FAST ? REQ_PREFLUSH : 0)/'
+	's/r = fusion_flush_before\(fs, chain, &preflush\);/r = sb->role == FUSION_SLOW ? (preflush = 0) : fusion_flush_before(fs, chain, \&preflush);/'
 mutant superblock-fua-dropped dm-fusion-super.c \
-	's/REQ_META \| REQ_PREFLUSH \| REQ_FUA/REQ_META | REQ_PREFLUSH/'
+	's/REQ_META \| preflush \| REQ_FUA/REQ_META | preflush/'
 mutant flush-direct-while-slow-dirty dm-fusion-io.c \
 	's/ &&\n\t\t  !READ_ONCE\(fs->slow_dirty\)//'
 mutant flush-direct-while-committing dm-fusion-io.c \
@@ -221,9 +225,9 @@ mutant chain-not-checked dm-fusion-replay.c \
 mutant half-transactions-applied dm-fusion-replay.c \
 	's/count = j.count;\n\t\t\tepoch/count = 1;\n\t\t\tepoch/' --large
 mutant epoch-counted-before-the-checkpoint dm-fusion-super.c \
-	's/(\tr = tell_slow\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room)/\tfs->sb.epoch = epoch;\n\1/'
+	's/(\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room)/\tfs->sb.epoch = epoch;\n\1/'
 mutant slow-told-after-the-superblock dm-fusion-super.c \
-	's/\tr = tell_slow\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\tr = make_room(fs);/'
+	's/\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\tr = make_room(fs);/'
 mutant recovery-without-checkpoint dm-fusion-super.c \
 	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
 mutant replay-starts-at-the-end dm-fusion-super.c \
@@ -242,7 +246,7 @@ mutant holes-read-from-the-slot dm-fusion-open.c \
 mutant discard-clears-the-blocks-at-its-edges dm-fusion-open.c \
 	's/for \(i = DIV_ROUND_UP\(first, FUSION_BLOCK_SECTORS\); i < end; i\+\+\)/for (i = first \/ FUSION_BLOCK_SECTORS; i < end; i++)/'
 mutant discard-of-open-extent-during-its-commit dm-fusion-open.c \
-	's/ \|\| \(fs->committing && open->dirty\)//' --large --rarely 4
+	's/ \|\| \(fs->committing && open->dirty\)//'
 mutant discarded-open-extent-not-logged dm-fusion-open.c \
 	's/\t\tfusion_log_unmap\(fs, open->lext, open->word\);\n/\t\tfs->nr_mapped--;\n\t\tfusion_slot_put(fs, open->word);\n/'
 mutant error-of-a-write-sets-its-bits dm-fusion-open.c \
@@ -253,24 +257,55 @@ mutant error-of-a-write-sets-its-bits dm-fusion-open.c \
 mutant released-slots-not-held dm-fusion-replica.c \
 	's/if \(fusion_word_dev\(word\) == FUSION_FAST \|\| known/if (1 || known/'
 mutant slots-freed-before-the-replica-knows dm-fusion-replica.c \
-	's/(\tr = write_replica\(fs, recs, nr\);\n)(\tend_update)/\tend_held(fs, true);\n\1\2/'
+	's/(\tr = write_replica\(fs\);\n)(\tend_update)/\tend_held(fs, true);\n\1\2/'
 mutant slots-held-during-an-update-freed dm-fusion-replica.c \
 	's/\trep->cur = !rep->cur;\n//; s/\tend_update\(fs, r, started\);/\trep->cur = !rep->cur;\n\tend_update(fs, r, started);/'
+mutant slots-freed-after-a-failed-update dm-fusion-replica.c \
+	's/\tend_held\(fs, !r\);/\tend_held(fs, true);/' --faults
 mutant free-slots-not-held-at-first dm-fusion-replica.c \
 	's/\thold_free_slots\(fs\);\n//' --faults
 mutant log-of-an-older-epoch-refused dm-fusion-replay.c \
 	's/r->sb->epoch && r->sb->role == FUSION_FAST/r->sb->epoch/'
 mutant log-goes-on-after-an-activation dm-fusion-replica.c \
-	's/\trep->restart = true;\n//'
+	's/\n\trep->restart = true;\n\trep->stale = true;\n/\n\trep->stale = true;\n/'
 mutant open-extents-in-the-set dm-fusion-replica.c \
 	's/\t\t\tword = FUSION_WORD_UNMAPPED;\n//'
+mutant replica-ahead-of-the-map dm-fusion-replica.c \
+	's/return pending \? fusion_commit_wait\(fs\) : 0;/return 0;/'
+mutant discard-not-told dm-fusion-io.c \
+	's/\tfusion_replica_mark\(fs, lext\);\n(\tfusion_policy_forget)/\1/'
+mutant bitmap-not-told dm-fusion-open.c \
+	's/(\tfusion_open_mark_dirty\(fs, open\);\n)\tfusion_replica_mark\(fs, open->lext\);\n(\t\/\* Full)/\1\2/'
+
+# -- promotions in the replica -------------------------------------------------------------------
+
+mutant promotions-not-recorded dm-fusion-migrate.c \
+	's/\tif \(!n \|\| !fusion_replica_promote\(fs, recs, n\)\)\n\t\treturn n;\n\trefuse_promotions\(jobs, nr\);\n//'
+mutant promotions-recorded-after-the-commit dm-fusion-migrate.c \
+	's/(\t\tif \(nr_promotions && !wait_for_record\(fs, jobs, nr\)\)\n\t\t\tnr_promotions = 0;\n)(\t\trecorded = .*\t\t\tr = fusion_commit_wait\(fs\);\n)(\t\tif \(nr_promotions\))/\2\1\3/'
+mutant promotions-recorded-without-fua dm-fusion-replica.c \
+	's/REQ_META \| REQ_FUA, GFP_NOIO/REQ_META, GFP_NOIO/'
+mutant replica-updated-before-the-promotion-is-committed dm-fusion-replica.c \
+	's/(\trep->writes\+\+;\n)(\treturn 0;\n\}\n\nvoid fusion_replica_promoted)/\1\tmutex_unlock(\&rep->mutex);\n\2/; s/(\tbool false_alarm = false;\n\tunsigned int i;\n)/\1\tmutex_lock(\&fs->replica.mutex);\n/'
+mutant promotion-that-failed-not-told dm-fusion-replica.c \
+	's/if \(fusion_word_on_disk\(READ_ONCE\(fs->map\[recs\[i\].lext\]\)\) == recs\[i\].new\)/if (1)/'
 
 # -- failure ------------------------------------------------------------------------------------------------
 
 mutant replica-told-after-a-failure dm-fusion-replica.c \
-	's/ \|\| fusion_mode\(fs\) != FUSION_RW\)\n\t\treturn -EROFS/)\n\t\treturn -EROFS/' --faults
+	's/\tif \(fusion_mode\(fs\) != FUSION_RW\)\n\t\treturn -EROFS;\n//' --faults
+mutant failed-write-of-the-log-replayed dm-fusion-replica.c \
+	's/\t\trep->restart \|= r;\n//' --faults
+mutant failed-record-of-promotions-replayed dm-fusion-replica.c \
+	's/\t\trep->restart = true;\n(\t\tend_update)/\1/' --faults
+mutant failed-superblock-of-the-replica-forgotten dm-fusion-replica.c \
+	's/\tif \(rep->unsure\)\n\t\tr = write_super\(fs\);\n//' --faults
+mutant mark-of-a-failed-suspend-forgotten dm-fusion-replica.c \
+	's/\trep->marked \|= .*\n(\tr = fusion_super_write)/\1/' --faults
+mutant resumed-with-the-mark dm-fusion-target.c \
+	's/r = fusion_replica_resume\(fs\);/fusion_replica_resume(fs), r = 0;/' --faults
 mutant flush-after-failure-acknowledged dm-fusion-io.c \
-	's/lost = fs->mode != FUSION_RW && !fs->read_only;/lost = false;/' --faults
+	's/lost = \(fs->mode != FUSION_RW \|\| READ_ONCE\(fs->flush_lost\)\) && !fs->read_only;/lost = false;/' --faults
 mutant journal-error-ignored dm-fusion-journal.c \
 	's/(trace_fusion_commit\(.*, r\);\n)\tif \(r\) \{/\1\tif (0) {/' --faults
 mutant slow-flush-error-ignored dm-fusion-journal.c \
