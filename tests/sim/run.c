@@ -19,6 +19,7 @@ struct state {
 	struct model *model;
 	struct sim_dev *dev;
 	bool ready;		/* @dev may be looked into */
+	const void *outside;	/* it, seen from where its disks are found after a cut */
 	unsigned int busy;	/* operations under way */
 	u32 next;		/* operation */
 	bool crashed;
@@ -46,6 +47,8 @@ static int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 	int r;
 
 	replica_check_content(rep, st->model);
+	if (st->outside)
+		replica_check_owners(rep, st->outside);
 	r = sim_dev_create(dev, &st->run->setup.sb, st->run->setup.options, read_only);
 	if (!r) {
 		r = sim_dev_load(*dev);
@@ -116,15 +119,6 @@ static void set_readonly(bool readonly)
 	sim_disk_set_readonly(world->disk[1], readonly);
 }
 
-/* The set goes on in the world outside. */
-static void check_owners(struct state *st)
-{
-	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
-
-	replica_check_owners(rep, sim_dev_private(st->dev));
-	replica_free(rep);
-}
-
 static void recover(void *arg)
 {
 	struct find *find = arg;
@@ -134,9 +128,10 @@ static void recover(void *arg)
 	unsigned int before = sim_allocations();
 
 	if (!find->depth && st->ready)
-		check_owners(st);
+		st->outside = sim_dev_private(st->dev);
 	set_readonly(find->read_only);
 	open_set(st, &dev, find->read_only);
+	st->outside = NULL;
 	read_all(st, dev, find->content);
 	compare(st, find->content, find->expect, "after a cut");
 	if (find->read_only)
