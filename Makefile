@@ -25,7 +25,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests powercut check quick torture torture-sim torture-powercut \
+.PHONY: all modules userspace tests powercut check quick coverage torture torture-sim torture-powercut \
 	torture-mutants fuzz demo lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
@@ -38,6 +38,8 @@ help:
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
+	@echo 'make coverage [T="journal ..."]'
+	@echo '                           lines of the metadata code that tests run, 95 % at least'
 	@echo 'make torture                torture-sim and torture-powercut, three hours'
 	@echo 'make torture-sim            ten million simulated power cuts, half an hour'
 	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
@@ -127,6 +129,9 @@ check:
 
 quick:
 	$(Q)T='$(T)' V='$(V)' scripts/check --quick
+
+coverage:
+	$(Q)scripts/coverage $(T)
 
 fuzz:
 	$(Q)scripts/setup fuzz
