@@ -103,7 +103,7 @@ mutant slow-flush-for-waiters-dropped dm-fusion-journal.c \
 mutant fast-flush-instead-of-slow dm-fusion-journal.c \
 	's/blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]/blkdev_issue_flush(fs->dev[FUSION_FAST]/'
 mutant slow-flush-after-journal dm-fusion-journal.c \
-	's/\tr = flush_slow\(pk\);\n(\tif \(!r && READ_ONCE\(fs->flush_lost\)\)\n\t\tr = -EIO;\n\tif \(r\)\n\t\treturn r;\n)(\tr = fusion_chain_write\(fs, &fs->journal, pk->nr\);\n)/\tr = 0;\n\1\2\tif (!r)\n\t\tr = flush_slow(pk);\n/'
+	's/\tr = flush_slow\(pk\);\n\tif \(!r\)\n\t\tr = (fusion_flushes_ended\(fs\);\n\tif \(r\)\n\t\treturn r;\n\tr = fusion_chain_write\(fs, &fs->journal, pk->nr\);\n)/\tr = \1\tif (!r)\n\t\tr = flush_slow(pk);\n/'
 mutant slow-dirty-cleared-after-flush dm-fusion-journal.c \
 	's/if \(!xchg\(&fs->slow_dirty, 0\)\)/if (!READ_ONCE(fs->slow_dirty))/; s/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 WRITE_ONCE(fs->slow_dirty, 0);/'
 mutant slow-dirty-not-set dm-fusion-io.c \
