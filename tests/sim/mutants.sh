@@ -127,11 +127,11 @@ mutant slow-superblock-preflush-dropped dm-fusion-super.c \
 mutant superblock-fua-dropped dm-fusion-super.c \
 	's/REQ_META \| preflush \| REQ_FUA/REQ_META | preflush/'
 mutant flush-direct-while-slow-dirty dm-fusion-io.c \
-	's/ &&\n\t\t  !READ_ONCE\(fs->slow_dirty\)//'
+	's/!READ_ONCE\(fs->slow_dirty\) &&/1 \&\&/'
 mutant flush-direct-while-committing dm-fusion-io.c \
 	's/\(!fs->committing && /(/'
 mutant flush-direct-with-records dm-fusion-io.c \
-	's/!fs->running->nr && //'
+	's/!fs->running->nr &&\n\t\t  list_empty/list_empty/'
 mutant flush-direct-with-open-extents dm-fusion-io.c \
 	's/list_empty\(&fs->open_dirty\) &&/1 \&\&/'
 mutant flush-without-journal-flushes-slow-only dm-fusion-journal.c \
