@@ -298,8 +298,6 @@ mutant failed-write-of-the-log-replayed dm-fusion-replica.c \
 	's/\t\trep->restart \|= r;\n//' --faults
 mutant failed-record-of-promotions-replayed dm-fusion-replica.c \
 	's/\t\trep->restart = true;\n(\t\tend_update)/\1/' --faults
-mutant failed-superblock-of-the-replica-forgotten dm-fusion-replica.c \
-	's/\tif \(rep->unsure\)\n\t\tr = write_super\(fs\);\n//' --faults
 mutant mark-of-a-failed-suspend-forgotten dm-fusion-replica.c \
 	's/\trep->marked \|= .*\n(\tr = fusion_super_write)/\1/' --faults
 mutant resumed-with-the-mark dm-fusion-target.c \
