@@ -83,6 +83,13 @@ const void *set_bitmap(const void *private, u32 lext)
 	return open->bitmap;
 }
 
+bool set_slot_taken(const void *private, u32 slot)
+{
+	const struct fusion *fs = private;
+
+	return test_bit(slot, fs->used[FUSION_SLOW]);
+}
+
 bool set_replica_knows(const void *private, u32 lext)
 {
 	const struct fusion *fs = private;

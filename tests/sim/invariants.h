@@ -14,6 +14,9 @@ bool set_writable(const void *private);
 u32 set_word(const void *private, u32 lext);
 const void *set_bitmap(const void *private, u32 lext);
 
+/* May nobody get this slow slot? */
+bool set_slot_taken(const void *private, u32 slot);
+
 /* Does it say of the replica that it durably knows where this extent is now? */
 bool set_replica_knows(const void *private, u32 lext);
 

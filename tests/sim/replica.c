@@ -167,18 +167,25 @@ void replica_check_content(const struct replica *rep, struct model *model)
 void replica_check_owners(const struct replica *rep, const void *private)
 {
 	u16 owner[MAX_LEXTS] = {};	/* extent + 1 */
-	u32 lext, word;
+	u32 lext, word, slot;
 
-	for (lext = 0; lext < rep->sb.nr_lexts; lext++)
-		if (says_slow(rep, lext))
-			owner[fusion_word_slot(rep->word[lext])] = lext + 1;
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+		if (!says_slow(rep, lext))
+			continue;
+		slot = fusion_word_slot(rep->word[lext]);
+		owner[slot] = lext + 1;
+		if (!set_slot_taken(private, slot))
+			sim_fail("INV6: slow slot %u is free, but the replica has extent %u there",
+				 slot, lext);
+	}
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		word = set_word(private, lext);
 		if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
 			continue;
-		if (owner[fusion_word_slot(word)] && owner[fusion_word_slot(word)] != lext + 1)
+		slot = fusion_word_slot(word);
+		if (owner[slot] && owner[slot] != lext + 1)
 			sim_fail("INV6: extent %u got slow slot %u, where the replica has %u",
-				 lext, fusion_word_slot(word), owner[fusion_word_slot(word)] - 1);
+				 lext, slot, owner[slot] - 1);
 	}
 }
 

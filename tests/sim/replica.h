@@ -24,7 +24,7 @@ void replica_free(struct replica *rep);
  */
 void replica_check_content(const struct replica *rep, struct model *model);
 
-/* Is a slot it names given to another extent in a running set (INV6)? */
+/* Is a slot it names given to another extent in a running set, or may be at any time (INV6)? */
 void replica_check_owners(const struct replica *rep, const void *private);
 
 /*
