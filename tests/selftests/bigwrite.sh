@@ -20,7 +20,7 @@ test_moves_after() {
 	same "hot extents on fast before" "$(on big fast $first $hot)" 0
 	SECONDS=0
 	until [[ $(on big fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
-		[[ $SECONDS -lt 90 ]] || fail "after 90 s of reads only" \
+		[[ $SECONDS -lt $((90 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
 			"$(on big fast "$first" $hot) of $hot hot extents are on fast"
 		heat big "$first" $hot 4
 	done
@@ -40,7 +40,7 @@ test_moves_during() {
 	stamp=$REPLY
 	sleep 2
 	msg big demote 0-7 >/dev/null
-	timeout 60 dmsetup message big 0 promote "$first-$((first + 7))" >"$TMP/said" ||
+	limited 60 dmsetup message big 0 promote "$first-$((first + 7))" >"$TMP/said" ||
 		fail "promote under a sequential write: status $?"
 	same "extents on fast" "$(on big fast $first 8)" 8
 	kill -0 "$stamp" || fail "the writer has ended"

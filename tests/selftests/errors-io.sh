@@ -77,17 +77,17 @@ test_slow_reads_fail() {
 	used=$(status broken used_fast)
 	for i in 1 2 3; do
 		same "promotion $i of a broken extent" \
-			"$(timeout 30 dmsetup message broken 0 promote $lext)" "0 0 0 1"
+			"$(limited 30 dmsetup message broken 0 promote $lext)" "0 0 0 1"
 	done
 	same "fast slots used, none is lost to a source that cannot be read" \
 		"$(status broken used_fast)" "$used"
-	same "promotion of its neighbour" "$(timeout 30 dmsetup message broken 0 promote \
+	same "promotion of its neighbour" "$(limited 30 dmsetup message broken 0 promote \
 		$((lext + 1)))" "1 0 0 0"
 	same "in flight" "$(status broken in_flight)" 0
 	same "member" "$(on broken slow $lext 1)" 1
 	same "mode" "$(status broken mode needs_check)" "rw -"
 	heal
-	same "promotion when well" "$(timeout 30 dmsetup message broken 0 promote $lext)" "1 0 0 0"
+	same "promotion when well" "$(limited 30 dmsetup message broken 0 promote $lext)" "1 0 0 0"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
@@ -100,14 +100,14 @@ test_target_of_a_move_fails() {
 	sync "$SET"
 	first=$(($(sb slow_first_slot) * 128))
 	bad_sectors slow $first $((64 * 128))
-	timeout 60 dmsetup message broken 0 demote 0-3 >"$TMP/said" || fail "demote: status $?"
+	limited 60 dmsetup message broken 0 demote 0-3 >"$TMP/said" || fail "demote: status $?"
 	say "demote said $(<"$TMP/said")"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 	same "in flight" "$(status broken in_flight)" 0
 	same "mode" "$(status broken mode needs_check)" "rw -"
 	fusion-stamp run "$SET" --state "$TMP/state" --ops 300 --mix 1:1:1:0:0:0
 	heal
-	timeout 60 dmsetup message broken 0 demote 0-200 >"$TMP/said"
+	limited 60 dmsetup message broken 0 demote 0-200 >"$TMP/said"
 	at_least "extents on slow" "$(on broken slow 0 201)" 190
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
@@ -188,9 +188,9 @@ test_slow_gone() {
 	io_error read_block $((EXTENTS - 40)) 1
 	io_error write_block $((EXTENTS - 40)) 1
 	sync "$SET" || say "flush fails without the slow member"
-	timeout 60 dmsetup message broken 0 promote $((EXTENTS - 10))-$((EXTENTS - 1)) >"$TMP/said" || :
-	timeout 60 dmsetup message broken 0 demote 0-9 >"$TMP/said" || :
-	timeout 60 dmsetup remove broken || fail "close: status $?"
+	limited 60 dmsetup message broken 0 promote $((EXTENTS - 10))-$((EXTENTS - 1)) >"$TMP/said" || :
+	limited 60 dmsetup message broken 0 demote 0-9 >"$TMP/said" || :
+	limited 60 dmsetup remove broken || fail "close: status $?"
 	heal
 	fusion broken
 	for ((i = 0; i < 100; i += 9)); do

@@ -114,7 +114,7 @@ test_messages() {
 	dmsetup suspend errors
 	for i in "promote 0" "demote 0" checkpoint; do
 		# shellcheck disable=SC2086 # a message and its argument
-		refused "Resource temporarily unavailable" timeout 20 dmsetup message errors 0 $i
+		refused "Resource temporarily unavailable" limited 20 dmsetup message errors 0 $i
 	done
 	dmsetup resume errors
 	msg errors checkpoint

@@ -18,7 +18,7 @@ begin() {
 
 # close and open, and see that everything is there and works
 comes_back() {
-	timeout 60 dmsetup remove --retry faults || fail "close: status $?"
+	limited 60 dmsetup remove --retry faults || fail "close: status $?"
 	swap "$1"
 	fusion faults
 	same "mode" "$(status faults mode)" rw

@@ -37,7 +37,7 @@ test_policy_swaps() {
 	msg full migration on
 	SECONDS=0
 	until [[ $(on full fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
-		[[ $SECONDS -lt 90 ]] || fail "after 90 s of reads only" \
+		[[ $SECONDS -lt $((90 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
 			"$(on full fast "$first" $hot) of $hot hot extents are on fast"
 		heat full "$first" $hot 4
 	done

@@ -211,7 +211,7 @@ test_held_slots() {
 	same "recorded still" "$(recorded_on slow $first 20)" 20
 	# no slot is free but spares: each of these has to wait for the replica, and can
 	for ((i = 0; i < 20; i++)); do
-		timeout 20 dd if=/dev/urandom of="$SET" bs=64k seek=$((first + 19 - i)) count=1 \
+		limited 20 dd if=/dev/urandom of="$SET" bs=64k seek=$((first + 19 - i)) count=1 \
 			oflag=direct status=none
 		places replica >"$TMP/places"
 		no_slot_reused "$TMP/places"
