@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Sets whose metadata is mutated, each opened by the kernel: refused with a reason, or
+# served. IMAGES says how many, SEED where they begin: a failure says its seed, and
+# SEED=that IMAGES=1 is that one again. See fusion-mutated.c.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+if [[ $QUICK ]]; then
+	: "${IMAGES:=300}"
+else
+	: "${IMAGES:=2000}"
+fi
+SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
+
+# stamped NAME OPS [OPTION]...: some of a load that knows what must be read
+stamped() {
+	fusion-stamp run /dev/mapper/base --state "$TMP/state-$1" --extent "$size" --ops "$2" \
+		--threads 1 --max-io 64k --seed 1 "${@:3}" >"$TMP/said" || fail "$(<"$TMP/said")"
+}
+
+# kept NAME open|closed: the set as it is, for fusion-mutated to begin with
+kept() {
+	local dir=$TMP/$1
+	mkdir "$dir"
+	dd if=/dev/mapper/base of="$dir/want" bs=64K iflag=direct conv=sparse status=none
+	[[ $2 == open ]] || close base
+	dd if="$FAST" of="$dir/fast" bs=64K iflag=direct conv=sparse status=none
+	dd if="$SLOW" of="$dir/slow" bs=64K iflag=direct conv=sparse status=none
+	[[ $2 != open ]] || close base
+}
+
+# life FAST_MIB SLOW_MIB EXTENT NAME: sets of that size, at some moments of a life
+life() {
+	local size=$3 last
+	members "$1" "$2"
+	format --extent-size "$3"
+	fusion base migration off commit_interval 10
+	last=$(($(status base extents) - 1))
+	kept "new-$4" closed
+	fusion base migration off commit_interval 10
+	stamped "$4" 150
+	msg base promote 0-$((last / 3)) >/dev/null
+	msg base demote $((last / 4))-$((last / 2)) >/dev/null
+	kept "closed-$4" closed
+	fusion base migration off commit_interval 10
+	# what the journal has to tell: moves, discards, open extents, many small transactions
+	msg base demote 0-$((last / 8)) >/dev/null
+	msg base promote $((last / 2))-$last >/dev/null
+	stamped "$4" 40 --sync --mix 0:30:5:10:2:5
+	sync /dev/mapper/base
+	kept "busy-$4" open
+	null_remove fast
+	null_remove slow
+}
+
+test_mutated_sets() {
+	life 6 6 64K small
+	life 8 64 64K large
+	life 20 24 256K other
+	null fast 32
+	null slow 128
+	say "SEED=$SEED IMAGES=$IMAGES"
+	fusion-mutated -s "$SEED" -n "$IMAGES" /dev/fast /dev/slow "$TMP"/{new,closed,busy}-* ||
+		fail "status $?"
+}
+
+run_tests test_mutated_sets
