@@ -25,7 +25,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests powercut check quick coverage torture torture-sim torture-powercut \
+.PHONY: all modules userspace tests powercut check check-debug quick coverage \
+	torture torture-sim torture-powercut \
 	torture-mutants fuzz demo lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
@@ -37,6 +38,7 @@ help:
 	@echo 'make modules [KVER=6.1]    modules; for other headers: KDIR=/lib/modules/.../build'
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
+	@echo 'make check-debug [T=name]  selftests on kernels with KASAN, lockdep, kmemleak; with KCSAN'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
@@ -126,6 +128,9 @@ asked = $(if $(filter command line environment,$(origin KVER)),KVER='$(KVER)')
 
 check:
 	$(Q)$(asked) T='$(T)' V='$(V)' scripts/check
+
+check-debug:
+	$(Q)T='$(T)' V='$(V)' scripts/check --debug
 
 quick:
 	$(Q)T='$(T)' V='$(V)' scripts/check --quick
