@@ -259,10 +259,10 @@ static void write_member(int dev, const u8 *head)
 {
 	static u64 before[FUSION_NR_DEVS];	/* what the last one had */
 	const u64 size = t.base->im.size[dev];
-	u64 range[2] = { 0, max(size, before[dev]) };
+	u64 range[2] = { 0, member_size[dev] };
 
-	if (!before[dev])
-		range[1] = member_size[dev];
+	if (before[dev])
+		range[1] = size > before[dev] ? size : before[dev];
 	before[dev] = size;
 	if (ioctl(member_fd[dev], BLKDISCARD, range))
 		die("discard");
@@ -392,7 +392,7 @@ static int open_direct(bool late)
 /* As people do it. Return: 0 or -1; it said why on a pipe. */
 static int open_by_tool(void)
 {
-	int out[2], status;
+	int out[2], status = 0;
 	char said[4096] = "";
 	bool spoke = false;
 	ssize_t n;

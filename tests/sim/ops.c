@@ -272,8 +272,8 @@ void print_op(const struct op *op, char *text, size_t size)
 {
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
-		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload", "crash",
-		"fault",
+		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
+		"crash", "fault",
 	};
 
 	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],
