@@ -54,7 +54,7 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-#define SOON_MS		1000ULL
+#define SOON_MS		1000U
 /* Percentage of time that updates may take that nobody waits for. */
 #define DUTY		1U
 /* No error, as the disk may have one of these as well: the log has no room. */
@@ -177,7 +177,7 @@ void fusion_replica_soon(struct fusion *fs)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->lock, flags);
-	schedule_update(fs, clamp(pause, SOON_MS, interval_ms(fs)));
+	schedule_update(fs, clamp_t(u64, pause, SOON_MS, interval_ms(fs)));
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 
@@ -506,7 +506,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 
 	if (r) {
 		rep->stale = true;
-		rep->backoff_ms = clamp(2 * rep->backoff_ms, (u32)SOON_MS, MAX_BACKOFF_MS);
+		rep->backoff_ms = clamp(2 * rep->backoff_ms, SOON_MS, MAX_BACKOFF_MS);
 		rep->retry_ms = now_ms() + rep->backoff_ms;
 	} else {
 		rep->backoff_ms = 0;

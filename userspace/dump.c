@@ -140,7 +140,7 @@ static void add_map(struct json_object *o, const struct meta_state *st)
 		const u32 word = st->word[lext];
 
 		nr = 1;
-		if (!fusion_word_mapped(word) || word == FUSION_WORD_AWAY)
+		if (!fusion_word_mapped(word))
 			continue;
 		while (lext + nr < st->nr_lexts && st->word[lext + nr] == word + nr &&
 		       fusion_word_mapped(word + nr))
