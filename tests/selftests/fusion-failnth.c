@@ -16,20 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dm-quiet.h"
+
 /* More allocations than any request of ours makes. */
 #define MAX_NTH		5000
 
 static const char fail_nth[] = "/proc/self/fail-nth";
-
-/* What fails here is meant to: libdevmapper need not say so. */
-static void quiet(int level, const char *file, int line, int dm_errno, const char *f, ...)
-{
-	(void)level;
-	(void)file;
-	(void)line;
-	(void)dm_errno;
-	(void)f;
-}
 
 static int fail_nth_fd;
 
@@ -108,7 +100,7 @@ int main(int argc, char **argv)
 		type = DM_DEVICE_TARGET_MSG;
 	else
 		goto usage;
-	dm_log_with_errno_init(quiet);
+	dm_log_with_errno_init(dm_quiet);
 	fail_nth_fd = open(fail_nth, O_RDWR | O_CLOEXEC);
 	if (fail_nth_fd < 0) {
 		printf("# no %s here\n", fail_nth);

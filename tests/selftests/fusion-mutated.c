@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dm-quiet.h"
 #include "mutate.h"
 
 #define NAME		"mutated"
@@ -157,15 +158,6 @@ static bool log_read(void)
 }
 
 /* -- device mapper ------------------------------------------------------------------------ */
-
-static void quiet(int level, const char *file, int line, int dm_errno, const char *f, ...)
-{
-	(void)level;
-	(void)file;
-	(void)line;
-	(void)dm_errno;
-	(void)f;
-}
 
 /* Return: 0 or -errno. */
 static int request(int type, u64 sectors, const char *text)
@@ -727,7 +719,7 @@ int main(int argc, char **argv)
 	if (argc - optind < 3 || argc - optind - 2 > MAX_BASES)
 		return usage();
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	dm_log_with_errno_init(quiet);
+	dm_log_with_errno_init(dm_quiet);
 	signal(SIGALRM, on_alarm);
 	t.buf = aligned_alloc(BLOCK, CHUNK);
 	kmsg_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -16,18 +16,7 @@
 #include <unistd.h>
 
 #include "dm-fusion-format.h"
-
-static __u32 crc32c(const unsigned char *p, size_t n)
-{
-	__u32 crc = ~0U;
-
-	while (n--) {
-		crc ^= *p++;
-		for (int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-	}
-	return crc;
-}
+#include "../reseal.h"
 
 static int set_field(unsigned char *block, const char *arg)
 {
@@ -65,8 +54,7 @@ int main(int argc, char **argv)
 	for (i = 3; i < argc; i++)
 		if (set_field((unsigned char *)h, argv[i]))
 			return 2;
-	h->csum = htole32(crc32c((unsigned char *)h + sizeof(h->csum),
-				 FUSION_BLOCK_SIZE - sizeof(h->csum)));
+	reseal(h);
 	if (pwrite(fd, h, FUSION_BLOCK_SIZE, where) != FUSION_BLOCK_SIZE || fsync(fd)) {
 		fprintf(stderr, "fusion-poke: %s: %s\n", argv[1], strerror(errno));
 		return 1;

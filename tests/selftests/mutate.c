@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See mutate.h. */
-#include <linux/crc32c.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "mutate.h"
 #include "../random.h"
+#include "../reseal.h"
 
 struct field {
 	const char *name;
@@ -92,18 +92,6 @@ void note(struct mutation *m, const char *format, ...)
 static u8 *block_at(struct image *im, int dev, u64 blocknr)
 {
 	return im->mem[dev] + blocknr * FUSION_BLOCK_SIZE;
-}
-
-static u32 csum_of(const u8 *block)
-{
-	return crc32c(~0U, block + 4, FUSION_BLOCK_SIZE - 4);
-}
-
-static void seal(u8 *block)
-{
-	const __le32 csum = htole32(csum_of(block));
-
-	memcpy(block, &csum, sizeof(csum));
 }
 
 struct walk {
@@ -287,7 +275,6 @@ static const char *member_name(int dev)
 
 /* -- superblocks ---------------------------------------------------------------------- */
 
-/* A copy as it is now, to be written back by seal(). */
 static u8 *super_copy(struct image *im, int dev, int copy)
 {
 	return block_at(im, dev, FUSION_SUPER_BLOCKNR(copy));
@@ -323,7 +310,7 @@ static void mutate_super(struct image *im, struct mutation *m)
 				drawn = true;
 				put(b + f->offset, f->size,
 				    parity ? (value & ~1ULL) | copy : value);
-				seal(b);
+				reseal(b);
 			}
 		}
 		note(m, " %s=%llx", f->name, (unsigned long long)value);
@@ -390,7 +377,7 @@ static void mutate_map(struct image *im, struct mutation *m, int dev)
 		mb->word[i] = htole32(now);
 		note(m, " [%u]=%x", i, now);
 	}
-	seal(b);
+	reseal(b);
 }
 
 static void mutate_record(struct image *im, struct mutation *m, int dev,
@@ -450,7 +437,7 @@ static void mutate_journal(struct image *im, struct mutation *m, int dev)
 		mutate_record(im, m, dev, b);
 	if (one_in(m, 8))
 		mutate_record(im, m, dev, b);
-	seal((u8 *)b);
+	reseal(b);
 	if (any || one_in(m, 4))
 		return;
 	/* the blocks after it hang on its checksum */
@@ -459,7 +446,7 @@ static void mutate_journal(struct image *im, struct mutation *m, int dev)
 		struct fusion_journal_block *next = journal_block(im, dev, seq);
 
 		next->prev_csum = b->h.csum;
-		seal((u8 *)next);
+		reseal(next);
 		b = next;
 	}
 }
@@ -478,7 +465,7 @@ static void mutate_heat(struct image *im, struct mutation *m)
 			put(b + 48 + 2 * mutate_below(&m->state, FUSION_HEAT_PER_BLOCK), 2,
 			    draw(m));
 	}
-	seal(b);
+	reseal(b);
 }
 
 static void mutate_sealed(struct image *im, struct mutation *m)

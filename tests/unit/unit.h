@@ -15,6 +15,7 @@
 
 #include "dm-fusion-codec.h"
 #include "../random.h"
+#include "../reseal.h"
 
 /* -- running tests -------------------------------------------------------- */
 
@@ -99,15 +100,6 @@ static inline u64 rnd_log(u64 *state, u64 lo, u64 hi)
 }
 
 /* -- blocks ----------------------------------------------------------------- */
-
-/* Give a block that was tampered with a checksum that is right. */
-static inline void reseal(void *block)
-{
-	struct fusion_block_header *h = block;
-	const u32 csum = crc32c(~0U, (u8 *)block + 4, FUSION_BLOCK_SIZE - 4);
-
-	h->csum = cpu_to_le32(csum);
-}
 
 static inline void flip_bit(void *block, unsigned int bit)
 {
