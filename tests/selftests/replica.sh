@@ -21,7 +21,7 @@ begin() {
 	dd if=/dev/urandom of="$SET" bs=64k count=$WRITTEN oflag=direct conv=fsync status=none
 	# the replica is up to date
 	msg replica checkpoint
-	same "state of the replica" "$(status replica replica replica_dirty)" "ok 0"
+	assert synced
 }
 
 # synced: nothing is left for the replica to learn
