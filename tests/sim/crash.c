@@ -9,7 +9,8 @@
  *
  *	--rarely	cut K times less often, to try more of what happens without
  *	--faults	the disks fail now and then
- *	--opening	no cuts: what may go wrong while a set is opened, see opening.c
+ *	--opening	what may go wrong while a set is opened, one at a time: see opening.c,
+ *			damage.c, again.c
  *	--large		so many extents that a transaction has several blocks
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
@@ -159,26 +160,29 @@ static u64 parse(const char *text)
 	return n;
 }
 
-/* Each seed is a set of its own; the disks do not fail. */
+/* Each seed is a set of its own; no random operation fails. */
 static int main_opening(u64 seed, u32 sets)
 {
-	u32 i, failed, sum = 0;
+	struct opening o = { };
 	struct setup setup;
 	const char *why;
+	u32 i;
 
 	printf("KTAP version 1\n1..1\n");
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
-		why = run_opening(&setup, &failed);
+		why = run_opening(&setup, seed + i, &o);
 		if (why) {
 			printf("# FAILED: %s\n# with --opening --seed %llu\n", why, seed + i);
-			printf("not ok 1 - allocations\n");
+			printf("not ok 1 - opening\n");
 			return 1;
 		}
-		sum += failed;
 	}
-	printf("# %u sets, %u allocations that failed\n", sets, sum);
-	printf("ok 1 - allocations\n");
+	printf("# %u sets, %u allocations and %u reads that failed, ", sets, o.allocations,
+	       o.reads);
+	printf("%u damaged blocks, of which %u refused, %u cuts in a row\n", o.blocks, o.refused,
+	       o.cuts);
+	printf("ok 1 - opening\n");
 	return 0;
 }
 

@@ -39,6 +39,7 @@ struct sim_disk {
 	bool readonly;
 	unsigned int fault_kinds;
 	u32 fault_one_in;
+	u32 bad;		/* block of metadata that can't be read; NEVER: none */
 
 	u8 **block;		/* durable content */
 	bool *own;		/* whether the block is ours to write to */
@@ -58,6 +59,7 @@ static struct sim_disk *disk_alloc(const struct sim_disk *like)
 	d->bdev.disk = d;
 	d->readonly = false;
 	d->fault_kinds = 0;
+	d->bad = NEVER;
 	d->completed = 0;
 	d->block = sim_alloc(d->nr_blocks * sizeof(*d->block), true);
 	d->own = sim_alloc(d->nr_blocks * sizeof(*d->own), true);
@@ -103,6 +105,20 @@ void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in)
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
 {
 	disk->readonly = readonly;
+}
+
+void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr)
+{
+	disk->bad = blocknr;
+}
+
+/* Is the bad block one of those of the bio? */
+static bool meets_bad(const struct sim_disk *d, const struct bio *bio)
+{
+	u64 bad = (u64)d->bad * FUSION_BLOCK_SECTORS;
+
+	return bio->bi_iter.bi_sector <= bad &&
+	       bad < bio->bi_iter.bi_sector + bio_sectors(bio);
 }
 
 /* -- content --------------------------------------------------------------------- */
@@ -283,6 +299,23 @@ const void *sim_disk_block(const struct sim_disk *d, u64 blocknr)
 	return d->block[blocknr] ?: zeros;
 }
 
+void sim_disk_set_block(struct sim_disk *d, u64 blocknr, const void *block)
+{
+	if (blocknr >= d->nr_blocks)
+		sim_fail("no metadata in block %llu", blocknr);
+	memcpy(own_block(d, blocknr), block, FUSION_BLOCK_SIZE);
+}
+
+u32 sim_disk_blocks(const struct sim_disk *d)
+{
+	return d->nr_blocks;
+}
+
+bool sim_disk_written(const struct sim_disk *d)
+{
+	return d->completed;
+}
+
 u64 sim_disk_stamp(const struct sim_disk *d, u64 sector)
 {
 	u32 where;
@@ -304,11 +337,6 @@ bool sim_disk_tearable(const struct sim_disk *d)
 
 /* -- format ---------------------------------------------------------------------- */
 
-static void format_block(struct sim_disk *d, u64 blocknr, const void *block)
-{
-	memcpy(own_block(d, blocknr), block, FUSION_BLOCK_SIZE);
-}
-
 void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 {
 	u8 block[FUSION_BLOCK_SIZE];
@@ -324,13 +352,13 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 		fusion_sb_for_slow(fast, &sb);
 	for (i = 0; i < sb.map_blocks; i++) {
 		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
-		format_block(d, sb.map_start[d->role][sb.active_set] + i, block);
+		sim_disk_set_block(d, sb.map_start[d->role][sb.active_set] + i, block);
 	}
 	for (sb.generation = 1; sb.generation <= 2; sb.generation++) {
 		u64 blocknr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
 
 		fusion_sb_pack(&sb, blocknr, block);
-		format_block(d, blocknr, block);
+		sim_disk_set_block(d, blocknr, block);
 	}
 }
 
@@ -469,6 +497,9 @@ static void end_write(struct bio *bio)
 		e->lost = true;
 		e->nr = rnd_below(&world->rng, e->nr + 1);
 	}
+	/* a new content makes a bad block good */
+	if (!failed && meets_bad(d, bio))
+		d->bad = NEVER;
 	e->seq = ++d->completed;
 	/* in order of completion, before those in flight */
 	list_for_each_entry(next, &d->cache, list)
@@ -503,7 +534,8 @@ static void end_read(struct bio *bio)
 	if (meta != !!bio->nr_pages || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
-	if (fault(d, SIM_FAULT_READ)) {
+	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) ||
+	    (world->fail_read && !--world->fail_read)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}

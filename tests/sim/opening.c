@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What may go wrong while a set is opened, and is nobody's random operation. */
+#include "image.h"
 #include "invariants.h"
-#include "run.h"
 
 #define MAX_ALLOCATIONS	1000U
 
@@ -10,17 +10,22 @@ struct shortage {
 	u32 failed;
 };
 
-static int open_one(const struct setup *s, struct sim_dev **dev)
+static void format(const struct fusion_sb *sb)
 {
-	int r = sim_dev_create(dev, &s->sb, s->options, false);
+	unsigned int i;
 
-	if (r)
-		return r;
-	r = sim_dev_resume(*dev);
-	/* as dm does with a table that could not be resumed: it stays suspended */
-	if (r)
-		sim_dev_destroy(*dev);
-	return r;
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		sim_disk_format(world->disk[i], sb, &world->rng);
+}
+
+/* In place of those that have been used: the journal of a set is not for its namesake. */
+static void new_members(const struct setup *s, const struct fusion_sb *sb)
+{
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		world->disk[i] = sim_disk_new(i, sb, s->discards[i]);
+	format(sb);
 }
 
 /*
@@ -36,7 +41,7 @@ static void allocations_fail(void *arg)
 	u32 n;
 	int r;
 
-	if (open_one(sh->setup, &dev))
+	if (image_open(sh->setup, &dev, false))
 		sim_fail("the set cannot be opened");
 	if (sim_dev_io(dev, REQ_OP_WRITE | REQ_FUA, 0, FUSION_BLOCK_SECTORS, stamps))
 		sim_fail("it cannot be written to");
@@ -46,7 +51,7 @@ static void allocations_fail(void *arg)
 		unsigned int before = sim_allocations();
 
 		world->fail_allocation = n;
-		r = open_one(sh->setup, &dev);
+		r = image_open(sh->setup, &dev, false);
 		if (world->fail_allocation)
 			break;
 		if (!r)
@@ -67,14 +72,6 @@ static void allocations_fail(void *arg)
 	if (memcmp(found, stamps, sizeof(found)))
 		sim_fail("what was written is not there");
 	sim_dev_remove(dev);
-}
-
-static void format(const struct fusion_sb *sb)
-{
-	unsigned int i;
-
-	for (i = 0; i < SIM_NR_DISKS; i++)
-		sim_disk_format(world->disk[i], sb, &world->rng);
 }
 
 /*
@@ -104,26 +101,85 @@ static void another_set(void *arg)
 	}
 }
 
-static void run_world(void *arg)
+static void set_readonly(bool readonly)
 {
-	struct shortage *sh = arg;
-	struct sim_world *w = sim_world_new(1);
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++)
-		w->disk[i] = sim_disk_new(i, &sh->setup->sb, sh->setup->discards[i]);
-	format(&sh->setup->sb);
-	sim_run(allocations_fail, sh);
-	sim_run(another_set, sh);
+		sim_disk_set_readonly(world->disk[i], readonly);
 }
 
-const char *run_opening(const struct setup *setup, u32 *failed)
+/* A newer version says that whoever does not know what it has done may read, not write. */
+static void newer_version(void *arg)
 {
-	struct shortage sh = { .setup = setup };
-	const char *result = sim_catch(run_world, &sh);
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct fusion_sb newer = s->sb;
+	struct sim_dev *dev;
+	int r;
+
+	newer.ro_compat = 1ULL << 63;
+	new_members(s, &newer);
+	set_readonly(true);
+	r = image_open(s, &dev, false);
+	if (r != -EROFS)
+		sim_fail("a set that may only be read was opened to be written: %d", r);
+	r = image_open(s, &dev, true);
+	if (r)
+		sim_fail("a set that may be read cannot be opened for that: %d", r);
+	sim_dev_remove(dev);
+	set_readonly(false);
+}
+
+static void exchanged(void *arg)
+{
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct sim_dev *dev;
+	struct sim_disk *disk;
+	int r;
+
+	new_members(s, &s->sb);
+	disk = world->disk[0];
+	world->disk[0] = world->disk[1];
+	world->disk[1] = disk;
+	r = sim_dev_create(&dev, &s->sb, s->options, false);
+	if (r != -EXDEV)
+		sim_fail("the members were exchanged, and the error is %d", r);
+}
+
+/* -- all of it ------------------------------------------------------------------- */
+
+struct all {
+	struct shortage shortage;
+	u64 seed;
+	struct opening *result;
+};
+
+static void run_world(void *arg)
+{
+	struct all *all = arg;
+	struct shortage *sh = &all->shortage;
+	struct life *life;
+
+	sim_world_new(all->seed);
+	new_members(sh->setup, &sh->setup->sb);
+	sim_run(allocations_fail, sh);
+	all->result->allocations += sh->failed;
+	sim_run(another_set, sh);
+	sim_run(newer_version, sh);
+	sim_run(exchanged, sh);
+
+	new_members(sh->setup, &sh->setup->sb);
+	life = image_life(sh->setup);
+	damage_all(life, all->result);
+	again_all(life, all->result);
+}
+
+const char *run_opening(const struct setup *setup, u64 seed, struct opening *o)
+{
+	struct all all = { .shortage.setup = setup, .seed = seed, .result = o };
+	const char *result = sim_catch(run_world, &all);
 
 	while (world)
 		sim_world_free(world);
-	*failed = sh.failed;
 	return result;
 }

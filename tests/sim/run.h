@@ -22,7 +22,16 @@ struct run {
 /* Return: NULL, or what went wrong. */
 const char *run_ops(struct run *run);
 
-/* opening.c; @failed: how many allocations did, each in its turn. */
-const char *run_opening(const struct setup *setup, u32 *failed);
+/* What went wrong when a set was opened, each in its turn. */
+struct opening {
+	u32 allocations;
+	u32 reads;
+	u32 blocks;			/* damaged */
+	u32 refused;			/* of these: what could not be opened */
+	u32 cuts;			/* of recoveries in a row */
+};
+
+/* opening.c; adds to the counts. Return: as above. */
+const char *run_opening(const struct setup *setup, u64 seed, struct opening *o);
 
 #endif

@@ -54,6 +54,7 @@ struct sim_world {
 	struct list_head memory;
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
+	u32 fail_read;			/* the disks' n-th from now on fails; 0: none */
 	struct list_head tasks;
 	struct list_head timers;
 	struct list_head graces;
@@ -145,6 +146,13 @@ void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);
 u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
 
+/* Blocks of metadata, and another durable content for one. */
+u32 sim_disk_blocks(const struct sim_disk *disk);
+void sim_disk_set_block(struct sim_disk *disk, u64 blocknr, const void *block);
+
+/* Has it been written to, since the cut that made it? */
+bool sim_disk_written(const struct sim_disk *disk);
+
 /* Is a write of several blocks of metadata under way? */
 bool sim_disk_tearable(const struct sim_disk *disk);
 
@@ -157,6 +165,9 @@ void sim_disk_step(struct bio *bio);
 /* From now on one of @one_in operations of these kinds fails; 0: none. */
 void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
+
+/* Reads of this block of metadata fail until it is written. */
+void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
 
 /* -- device, dm.c ---------------------------------------------------------------- */
 
