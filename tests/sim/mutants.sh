@@ -93,6 +93,11 @@ echo "KTAP version 1"
 #   whole set has been written, which takes that back.
 # - a first write that the replica is not told of: it is told of its first valid block, and an
 #   extent without one has nothing to be found.
+# - the role of one member, or whether the two fit: members that are exchanged are found by either.
+# - the place of a block: where it matters, generation, index or transaction are others, too.
+# - an OPEN word without a bitmap, or their numbers, compared when a set is loaded: either finds it.
+# - the second superblock of a closed set: the one of before has its map set and its journal still,
+#   as nothing is written after. It spares a replay, and the heat.
 
 # -- flushes --------------------------------------------------------------------------
 
@@ -295,6 +300,35 @@ mutant away-though-recorded dm-fusion-replica.c \
 	's/\tif \(__test_and_clear_bit\(lext, rep->away\)\)\n\t\trep->nr_away--;\n//'
 mutant full-disk-taken-for-a-full-log dm-fusion-replica.c \
 	's/#define LOG_FULL\t1/#define LOG_FULL\t(-ENOSPC)/' --faults
+
+# -- what an activation finds ----------------------------------------------------------------
+
+mutant checksum-not-checked dm-fusion-codec.c \
+	's/if \(le32_to_cpu\(h->csum\) != block_csum\(block\)\)/if (0)/' --opening
+mutant block-of-another-set-taken dm-fusion-codec.c \
+	's/if \(memcmp\(h->set_uuid, sb->set_uuid, sizeof\(h->set_uuid\)\)\)/if (0)/' --opening
+mutant map-of-another-generation-taken dm-fusion-codec.c \
+	's/if \(le64_to_cpu\(b->generation\) != generation\)/if (0)/' --opening
+mutant two-extents-on-a-slot-loaded dm-fusion-super.c \
+	's/if \(fusion_slot_claim\(fs, word\)\) \{/if (fusion_slot_claim(fs, word) \&\& !fs) {/' --opening
+mutant journal-not-searched-beyond-its-end dm-fusion-replay.c \
+	's/ret = search_beyond\(r\);/ret = 0;/' --opening
+mutant unreadable-block-taken-for-the-end dm-fusion-replay.c \
+	's/(cannot be read";\n\t\treturn )-EIO;/\1-ENODATA;/' --opening
+mutant members-used-apart dm-fusion-codec.c \
+	's/if \(slow->epoch != fast->epoch && slow->epoch != fast->epoch \+ 1\)/if (0)/' --opening
+mutant another-set-loaded dm-fusion-super.c \
+	's/if \(!r && !fusion_sb_same_member\(fast, &fs->sb\)\)/if (0)/' --opening
+mutant newer-version-written-over dm-fusion-super.c \
+	's/if \(!read_only && \(fs->sb.ro_compat/if (0 \&\& (fs->sb.ro_compat/' --opening
+mutant failed-constructor-leaks dm-fusion-target.c \
+	's/\tfusion_replica_exit\(fs\);\n\tfusion_alloc_exit\(fs\);\n/\tif (fs->deferred_wq)\n\t\tfusion_replica_exit(fs);\n\tfusion_alloc_exit(fs);\n/' --opening
+mutant journal-used-up-by-recoveries dm-fusion-super.c \
+	's/r = make_room\(fs\);/r = 0;/' --opening
+mutant holes-not-filled-for-room dm-fusion-super.c \
+	's/r = blkdev_issue_zeroout\([^;]*;/r = 0;/' --opening
+mutant filled-holes-not-flushed dm-fusion-super.c \
+	's/\t\tr = blkdev_issue_flush\(fs->dev\[dev\]->bdev\);/\t\tr = 0;/' --opening
 
 # -- failure ------------------------------------------------------------------------------------------------
 
