@@ -249,9 +249,35 @@ static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 n
 	return op - ops;
 }
 
+/* Open extents that are discarded while a checkpoint records their bitmaps. */
+static u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 lext = rnd_below(rng, all), i, n = 1 + rnd_below(rng, min(all - lext, 8U));
+
+		op = add(op, OP_SPRAY, lext * EXTENT_SECTORS + 8 * rnd_below(rng, 16), n);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CHECKPOINT, 0, 0);
+		for (i = 0; i < 2 * n; i++) {
+			u32 sector = (lext + rnd_below(rng, n)) * EXTENT_SECTORS;
+
+			if (rnd_below(rng, 4))
+				op = add(op, OP_DISCARD, sector, EXTENT_SECTORS);
+			else
+				op = add(op, OP_WRITE, sector, FUSION_BLOCK_SECTORS);
+		}
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
-	u64 rng = seed ^ 0x0b5;
+	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9;
 	struct character c;
 	u32 i;
 
@@ -259,6 +285,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
 		return make_flush_ops(s, &rng, ops, nr);
+	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
+		return make_checkpoint_ops(s, &rng, ops, nr);
 	make_character(&c, s, &rng);
 	for (i = 0; i < nr; i++) {
 		if (!(i % 64))
