@@ -72,6 +72,7 @@ static atomic_ullong done[NR_REQUESTS], refused[NR_REQUESTS], slowest[NR_REQUEST
 
 static struct thread {
 	pthread_t thread;
+	bool ended;
 	unsigned int nr;
 	__u64 random;
 	atomic_ullong since;		/* us, when a request began; 0: none is under way */
@@ -105,10 +106,12 @@ static bool expected(int err)
 }
 
 /* One ioctl of the device mapper: a message, or the status with @text NULL. */
-static int request(void *buf, unsigned long command, unsigned int flags, const char *text)
+static int request(struct thread *t, void *buf, unsigned long command, unsigned int flags,
+		   const char *text)
 {
 	struct dm_ioctl *io = buf;
 	char *message = buf + sizeof(*io) + sizeof(struct dm_target_msg);
+	int err;
 
 	memset(buf, 0, message - (char *)buf);
 	io->version[0] = DM_VERSION_MAJOR;
@@ -118,19 +121,22 @@ static int request(void *buf, unsigned long command, unsigned int flags, const c
 	snprintf(io->name, sizeof(io->name), "%s", device);
 	if (text)
 		strcpy(message, text);
-	return ioctl(control, command, buf) ? errno : 0;
+	t->since = now_us();
+	err = ioctl(control, command, buf) ? errno : 0;
+	t->since = 0;
+	return err;
 }
 
 /*
  * To a message the core says EINVAL while a device that is being opened has no table yet.
  * What is still wrong with a table was wrong from the beginning.
  */
-static bool had_no_table(void *buf, const char *text)
+static bool had_no_table(struct thread *t, void *buf, const char *text)
 {
 	struct dm_ioctl *io = buf;
 
-	return request(buf, DM_TABLE_STATUS, DM_NOFLUSH_FLAG, NULL) || !io->target_count ||
-	       request(buf, DM_TARGET_MSG, 0, text) != EINVAL;
+	return request(t, buf, DM_TABLE_STATUS, DM_NOFLUSH_FLAG, NULL) || !io->target_count ||
+	       request(t, buf, DM_TARGET_MSG, 0, text) != EINVAL;
 }
 
 static void set_option(struct thread *t, char *text, size_t size)
@@ -181,15 +187,13 @@ static void one(struct thread *t, void *buf, enum request what)
 		snprintf(text, sizeof(text), "%s", names[what]);
 	}
 	message = command == DM_TARGET_MSG ? text : NULL;
-	begin = now_us();
 	t->request = what;
-	t->since = begin;
-	err = request(buf, command, flags, message);
-	t->since = 0;
+	begin = now_us();
+	err = request(t, buf, command, flags, message);
 	us = now_us() - begin;
 	/* others want to get somewhere, too */
 	usleep(us < 1000000 ? us : 1000000);
-	if (err == EINVAL && message && had_no_table(buf, message))
+	if (err == EINVAL && message && had_no_table(t, buf, message))
 		err = ENXIO;
 	old = slowest[what];
 	while (old < us && !atomic_compare_exchange_weak(&slowest[what], &old, us))
@@ -248,6 +252,21 @@ static bool in_time(void)
 		ok = false;
 	}
 	return ok;
+}
+
+/* Return: has every thread come to its end? */
+static bool all_ended(void)
+{
+	bool ended = true;
+
+	for (int i = 0; i < NR_THREADS; i++) {
+		struct thread *t = &threads[i];
+
+		if (!t->ended)
+			t->ended = !pthread_tryjoin_np(t->thread, NULL);
+		ended &= t->ended;
+	}
+	return ended;
 }
 
 static void save_counts(void)
@@ -341,17 +360,19 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	while (!stop) {
+	/* What is under way when it is to end has its time as well, and no more. */
+	while (!stop || !all_ended()) {
 		for (int i = 0; i < 10 && !stop; i++)
 			usleep(100000);
+		if (stop)
+			usleep(10000);
 		save_counts();
 		if (!in_time()) {
+			print_counts(stdout);
 			fflush(NULL);
 			_exit(1);	/* its thread cannot be waited for */
 		}
 	}
-	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i].thread, NULL);
 	save_counts();
 	print_counts(stdout);
 	return failed;
