@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every message and query at any moment, from several threads at once (fusion-storm), while
+# the device is suspended and resumed, with and without --noflush, reloaded, closed and
+# opened: each is answered in time, nothing is written for one while the set is closed, and
+# the data is what it was.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/talk
+LIMIT=60	# seconds, for what should take a fraction of one
+
+ROUNDS=${ROUNDS:-$([[ $QUICK ]] && echo 4 || echo 40)}
+
+begin() {
+	members 8 16 irqmode=2 completion_nsec=100000
+	format --extent-size 64K
+	fusion talk
+	read -r EXTENTS SLOTS < <(status talk extents total_fast)
+}
+
+# talk: everybody does, from now on; their process is in TALK
+talk() {
+	background fusion-storm talk --extents "$EXTENTS" --fast-slots "$SLOTS" \
+		--bound $((LIMIT * SLOWNESS)) --counts "$TMP/counts" >"$TMP/said" 2>&1
+	TALK=$REPLY
+}
+
+# each_done: was every kind of request carried out?
+each_done() {
+	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 9 ]]
+}
+
+# silence: none is left without an answer, and each has had some that was no refusal
+silence() {
+	local rc=0
+	within "$LIMIT" "an answer of every kind" each_done
+	kill -TERM "$TALK"
+	wait "$TALK" || rc=$?
+	say "request, done, refused, slowest in ms:"
+	sed 's/^/# /' "$TMP/said"
+	same "status of fusion-storm" $rc 0
+	# the moments it is about were hit
+	at_least "requests refused" "$(awk '{ n += $3 } END { print n }' "$TMP/said")" 1
+}
+
+# written: writes, discards and flushes that the members have completed
+written() {
+	local i
+	for i in "$FAST" "$SLOW"; do
+		io_of "$i"
+	done | cut -d ' ' -f 2-
+}
+
+verify() {
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_suspend_and_resume() {
+	local options=('' --noflush '--noflush --nolockfs' --nolockfs) n stamp before
+	begin
+	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 2
+	stamp=$REPLY
+	talk
+	for ((n = 0; n < ROUNDS; n++)); do
+		# shellcheck disable=SC2086 # none, one, or two
+		limited "$LIMIT" dmsetup suspend ${options[n % 4]} talk
+		if [[ $((n % 3)) -eq 0 ]]; then
+			before=$(written)
+			sleep 0.2
+			same "what was written while suspended" "$(written)" "$before"
+		fi
+		limited "$LIMIT" dmsetup resume talk
+	done
+	finish "$stamp"
+	silence
+	same "mode" "$(status talk mode needs_check)" "rw -"
+	verify
+	limited "$LIMIT" dmsetup remove --retry talk
+	fusion talk
+	verify
+}
+
+# each on its own: what would write is refused, the others are answered, and none has
+# something written later
+test_while_suspended() {
+	local i before
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
+	limited "$LIMIT" dmsetup suspend talk
+	before=$(written)
+	for i in checkpoint "promote 0-31" "demote 0-31"; do
+		refused "Resource temporarily unavailable" \
+			limited "$LIMIT" dmsetup message talk 0 "$i"
+	done
+	for i in "heat 10" "map 0 10" stats "replica_interval 1" "commit_interval 10" \
+			"half_life 10" "reserve 3" "migration off" "migration on"; do
+		limited "$LIMIT" dmsetup message talk 0 "$i" >/dev/null
+	done
+	limited "$LIMIT" dmsetup status talk >/dev/null
+	limited "$LIMIT" dmsetup table talk >/dev/null
+	# longer than either interval
+	sleep 2
+	same "what was written while suspended" "$(written)" "$before"
+	limited "$LIMIT" dmsetup resume talk
+	limited "$LIMIT" dmsetup message talk 0 checkpoint
+	limited "$LIMIT" dmsetup message talk 0 "promote 0-31" >/dev/null
+	verify
+}
+
+# a reload ends the table, a close the device, under those who talk to it
+test_reload_and_close() {
+	local n
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
+	talk
+	for ((n = 0; n < ROUNDS; n++)); do
+		limited "$LIMIT" dmsetup load talk --table "$(table duty $((1 + n % 90)))"
+		limited "$LIMIT" dmsetup resume talk
+		limited "$LIMIT" dmsetup remove --retry talk
+		same "clean flag" "$(($(sb flags) & 1))" 1
+		limited "$LIMIT" dmsetup create talk --table "$(table)"
+		[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes talk >/dev/null
+	done
+	silence
+	same "mode" "$(status talk mode needs_check)" "rw -"
+	verify
+}
+
+run_tests test_suspend_and_resume test_while_suspended test_reload_and_close
