@@ -413,6 +413,8 @@ sb() {
 	map_blocks)		offset=428 size=4 ;;
 	map_start0)		offset=432 size=8 ;;
 	map_start1)		offset=440 size=8 ;;
+	heat_start)		offset=448 size=8 ;;
+	heat_blocks)		offset=456 size=4 ;;
 	nr_fast_slots)		offset=460 size=4 ;;
 	fast_data_start)	offset=464 size=8 ;;
 	slow_first_slot)	offset=472 size=4 ;;
@@ -422,6 +424,7 @@ sb() {
 	spare_fast)		offset=492 size=4 ;;
 	spare_slow)		offset=496 size=4 ;;
 	active_set)		offset=504 size=4 ;;
+	replay_seq)		offset=520 size=8 ;;
 	*) fail "no field $1" ;;
 	esac
 	[[ $(number "$dev" 0 80 8) -ge $(number "$dev" 8 80 8) ]] || copy=8

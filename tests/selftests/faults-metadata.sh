@@ -1,0 +1,454 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The data areas of a member work, and of its metadata one area does not: in a commit, a
+# checkpoint, an update of the replica, under load; at open; at close. The mode becomes what
+# Documentation/dm-fusion.rst says, the log names member and place, nothing hangs, and once
+# the member is well again all that was flushed is there.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/meta
+LIMIT=60	# seconds, for what should take a fraction of one
+NEVER=86400
+
+# begin [OPTION VALUE]...
+begin() {
+	linked 8 24 irqmode=2 completion_nsec=100000
+	format --extent-size 64K
+	fusion meta "$@"
+}
+
+# begin_big [OPTION VALUE]...: with so many extents that for an update of the replica that
+# changes most of them a map set is shorter than the log
+begin_big() {
+	linked 16 48 irqmode=2 completion_nsec=100000
+	format --extent-size 64K
+	fusion meta "$@"
+}
+
+# area MEMBER NAME: first block and number of blocks
+area() {
+	local end
+	case $1-$2 in
+	*-supers)	echo 0 9 ;;
+	*-super0)	echo 0 1 ;;
+	*-super1)	echo 8 1 ;;
+	fast-journal)	echo "$(sb journal_start)" "$(sb journal_blocks)" ;;
+	fast-maps)	end=$(($(sb map_start1) + $(sb map_blocks)))
+			echo "$(sb map_start0)" $((end - $(sb map_start0))) ;;
+	fast-map)	echo "$(sb "map_start$(sb active_set)")" "$(sb map_blocks)" ;;
+	fast-heat)	echo "$(sb heat_start)" "$(sb heat_blocks)" ;;
+	slow-log)	echo "$(sb log_start)" "$(sb log_blocks)" ;;
+	slow-maps)	echo $(($(sb log_start) + $(sb log_blocks))) $((2 * $(sb map_blocks))) ;;
+	*)		fail "no area $1 $2" ;;
+	esac
+}
+
+# bad MEMBER BLOCK COUNT [flakey]: I/O there fails, or does every other second; the rest of
+# the member works
+bad() {
+	local first=$(($2 * 8)) count=$(($3 * 8)) end table=''
+	end=$((first + count))
+	[[ $first -eq 0 ]] || table="0 $first linear /dev/$1 0"$'\n'
+	case ${4:-} in
+	flakey)	table+="$first $count flakey /dev/$1 $first 1 1" ;;
+	*)	table+="$first $count error" ;;
+	esac
+	table+=$'\n'"$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
+	swap "$1" "$table"
+}
+
+# unreadable MEMBER BLOCK...: reading these fails, until they are written where the kernel
+# has a target for that
+unreadable() {
+	local i
+	if ! modprobe -q dm-dust; then
+		bad "$1" "$2" $((${*: -1} - $2 + 1))
+		return
+	fi
+	swap "$1" "0 $(sectors_of "/dev/$1") dust /dev/$1 0 4096"
+	for i in "${@:2}"; do
+		dmsetup message "$1-link" 0 addbadblock "$i" >/dev/null
+	done
+	dmsetup message "$1-link" 0 enable
+}
+
+# mark: `log` is what the module logs from now on
+mark() {
+	MARK="selftest mark $RANDOM$RANDOM"
+	echo "$MARK" >/dev/kmsg
+}
+
+log() {
+	dmesg | sed "1,/$MARK/d" | grep -F 'fusion:' || :
+}
+
+logged() {
+	has "the kernel's log" "$(log)" "$1"
+}
+
+# named MEMBER BLOCK COUNT: the log has the member, and a sector of that area
+named() {
+	local first lines
+	lines=$(log | grep -F "$1 device" || :)
+	while read -r first; do
+		[[ $first -lt $(($2 * 8)) || $first -ge $((($2 + $3) * 8)) ]] || return 0
+	done < <(sed -n 's/.* sectors \([0-9]*\) to .*/\1/p' <<<"$lines")
+	fail "no sector of blocks $2+$3 of the $1 member in the log: $lines"
+}
+
+in_mode() {
+	[[ $(status meta mode) == "$1" ]]
+}
+
+replica_is() {
+	[[ $(status meta replica) == "$1" ]]
+}
+
+# promotes: extents can be moved up
+promotes() {
+	local moved
+	dmsetup message meta 0 "demote 0-31" >/dev/null
+	moved=$(dmsetup message meta 0 "promote 0-31")
+	[[ ${moved%% *} -gt 0 ]]
+}
+
+events() {
+	dmsetup info -c --noheadings -o events meta
+}
+
+# checkpoint_or COMMAND...: that, or ask for one more checkpoint, which may fail
+checkpoint_or() {
+	"$@" && return
+	limited "$LIMIT" dmsetup message meta 0 checkpoint
+	return 1
+}
+
+no_process() {
+	! kill -0 "$1"
+}
+
+# load MIX: reads, stamped writes, flushes, and moves
+load() {
+	background storm meta
+	STORM=$REPLY
+	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 2 \
+		--seconds 300 --until-error --mix "$1"
+	LOAD=$REPLY
+	sleep 1
+}
+
+# fill: two thirds of it, so that there is room to move
+fill() {
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((LEN * 1024 / 3))
+}
+
+# written DEV: writes, discards and flushes it has completed
+written() {
+	io_of "$1" | cut -d ' ' -f 2-
+}
+
+# checked: closed, it has at most what needs no repair by hand
+checked() {
+	local rc=0
+	fusionctl check "$FAST" "$SLOW" >"$TMP/said" || rc=$?
+	at_most "status of fusionctl check ($(xargs <"$TMP/said"))" $rc 1
+}
+
+# fast_writes_fail AREA [flakey]: the set goes read-only, and says why; closed, well again
+# and opened, all that was flushed is there, and it works
+fast_writes_fail() {
+	local first count before
+	begin commit_interval 100
+	read -r first count < <(area fast "$1")
+	say "fast, $1: blocks $first+$count"
+	load 30:40:10:5:3:12
+	before=$(events)
+	mark
+	bad fast "$first" "$count" "${2:-}"
+	if [[ $1 != journal && ! ${2:-} ]]; then
+		refused "message ioctl on meta" limited "$LIMIT" dmsetup message meta 0 checkpoint
+	fi
+	# what fails every other second may be lucky for a while
+	within "$LIMIT" "mode ro" checkpoint_or in_mode ro
+	within "$LIMIT" "the load ends" no_process "$LOAD"
+	wait "$LOAD" || fail "the load: status $?"
+	finish "$STORM"
+	same "mode" "$(status meta mode needs_check)" "ro needs_check"
+	at_least "events" "$(events)" $((before + 1))
+	logged "switched to mode ro"
+	named fast "$first" "$count"
+	# what it had it still has
+	limited "$LIMIT" dd if="$SET" of=/dev/null bs=1M iflag=direct status=none
+	refused "Input/output error" limited "$LIMIT" sync "$SET"
+	refused "Input/output error" limited "$LIMIT" dd if=/dev/zero of="$SET" bs=4k count=1 \
+		oflag=direct status=none
+	refused "Read-only file system" limited "$LIMIT" dmsetup message meta 0 "promote 0-7"
+
+	limited "$LIMIT" dmsetup remove --retry meta
+	swap fast
+	same "clean flag" "$(($(sb flags) & 1))" 0
+	checked
+	fusion meta
+	same "mode" "$(status meta mode replica)" "rw ok"
+	fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_journal_writes_fail() {
+	fast_writes_fail journal
+}
+
+test_map_writes_fail() {
+	fast_writes_fail maps
+}
+
+test_super_writes_fail() {
+	fast_writes_fail supers
+}
+
+test_journal_flakey() {
+	fast_writes_fail journal flakey
+}
+
+test_super_flakey() {
+	fast_writes_fail supers flakey
+}
+
+# slow_writes_fail AREA [flakey]: the set works on, only promotions wait. Nothing is unmapped
+# meanwhile: a first write may find no slot, as those released are held.
+slow_writes_fail() {
+	local first count before moved
+	if [[ $1 == log ]]; then
+		begin replica_interval 1 commit_interval 100
+		fill
+		load 30:45:10:0:0:15
+	else
+		begin_big replica_interval $NEVER commit_interval 100
+	fi
+	read -r first count < <(area slow "$1")
+	say "slow, $1: blocks $first+$count"
+	before=$(events)
+	mark
+	bad slow "$first" "$count" "${2:-}"
+	if [[ $1 != log ]]; then
+		fill
+		msg meta checkpoint
+		load 30:45:10:0:0:15
+	fi
+	within "$LIMIT" "the replica fails" replica_is failed
+	at_least "events" "$(events)" $((before + 1))
+	named slow "$first" "$count"
+	logged "no promotions"
+	if [[ ! ${2:-} ]]; then
+		moved=$(limited "$LIMIT" dmsetup message meta 0 "promote 0-99")
+		same "promoted ($moved)" "${moved%% *}" 0
+	fi
+	sleep 1
+	same "mode" "$(status meta mode needs_check)" "rw -"
+	! no_process "$LOAD" || fail "the load ended"
+	swap slow
+	# promotions wait for a record in the log
+	within "$LIMIT" "promotions" promotes
+	within "$LIMIT" "the replica is written again" replica_is ok
+	logged "replica of the map: written again"
+	at_least "events" "$(events)" $((before + 2))
+	finish "$STORM"
+	finish "$LOAD"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	limited "$LIMIT" dmsetup remove --retry meta
+	same "clean flags" "$(($(sb flags) & 1)) $(($(sb flags "$SLOW") & 1))" "1 1"
+	fusion-replica "$FAST" | sed 1d >"$TMP/fast"
+	fusion-replica "$SLOW" | sed 1d >"$TMP/slow"
+	diff "$TMP/fast" "$TMP/slow" >"$TMP/said" ||
+		fail "members differ after close: $(head -n 4 "$TMP/said" | xargs)"
+	fusion meta
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_log_writes_fail() {
+	slow_writes_fail log
+}
+
+test_replica_maps_fail() {
+	slow_writes_fail maps
+}
+
+test_replica_supers_fail() {
+	slow_writes_fail supers
+}
+
+test_log_flakey() {
+	slow_writes_fail log flakey
+}
+
+# a promotion takes no effect without its record, and the log says which sector that is
+test_promotion_fails() {
+	local first count
+	begin migration off replica_interval $NEVER
+	fill
+	same "demoted" "$(msg meta demote 0-63)" "64 0 0 0"
+	msg meta checkpoint
+	read -r first count < <(area slow log)
+	mark
+	bad slow "$first" "$count"
+	same "promoted" "$(limited "$LIMIT" dmsetup message meta 0 "promote 0-63")" "0 0 0 64"
+	same "on the slow member" "$(on meta slow 0 64)" 64
+	named slow "$first" "$count"
+	logged "no promotions"
+	swap slow
+	within "$LIMIT" "promotions" promotes
+	same "replica" "$(status meta mode replica)" "rw ok"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# close_fails MEMBER AREA: what cannot be recorded when the set is closed is recovered when it
+# is opened; and no member says of itself what it cannot know
+close_fails() {
+	local first count clean=0
+	say "$1 $2"
+	[[ ! -e $SET ]] || close meta
+	fusion meta replica_interval $NEVER migration off
+	# many changes make for a map set of the replica, few for some records in its log
+	fill
+	if [[ $1-$2 == slow-log ]]; then
+		msg meta checkpoint
+		fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 10 --mix 0:0:0:1:0:0
+	fi
+	sync "$SET"
+	read -r first count < <(area "$1" "$2")
+	mark
+	bad "$1" "$first" "$count"
+	limited "$LIMIT" dmsetup remove --retry meta
+	named "$1" "$first" "$count"
+	swap "$1"
+	# what is learned anew, or only matters without the fast member
+	[[ $1-$2 != fast-heat && $1 != slow ]] || clean=1
+	same "clean flag" "$(($(sb flags) & 1))" $clean
+	[[ $1-$2 == fast-heat ]] || same "up to date" "$(($(sb flags "$SLOW") & 1))" 0
+	checked
+	fusion meta
+	same "mode" "$(status meta mode replica)" "rw ok"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+test_close_fails() {
+	begin
+	close_fails fast supers
+	close_fails slow log
+}
+
+test_close_fails_elsewhere() {
+	begin_big
+	# first of all, while there is most to be learned
+	close_fails slow maps
+	close_fails slow supers
+	close_fails fast maps
+	close_fails fast heat
+}
+
+# cut_off: the members go while the journal has what is nowhere else
+cut_off() {
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
+	sync "$SET"
+	gone fast
+	gone slow
+	limited "$LIMIT" dmsetup remove --retry meta
+	swap fast
+	swap slow
+}
+
+# open_fails MEMBER AREA...: metadata that cannot be read keeps the set closed, by name, and
+# is left as it is
+open_fails() {
+	local i first count blocks=() before
+	say "$*"
+	cut_off
+	for i in "${@:2}"; do
+		read -r first count < <(area "$1" "$i")
+		# where the recovery begins
+		[[ $i != journal ]] || first=$((first + $(sb replay_seq) % count))
+		blocks+=("$first")
+	done
+	unreadable "$1" "${blocks[@]}"
+	mark
+	before=$(written /dev/fast; written /dev/slow)
+	refused "Input/output error" limited "$LIMIT" dmsetup create meta --table "$(table)"
+	dmsetup info meta >/dev/null 2>&1 && dmsetup remove meta
+	same "what was written" "$(written /dev/fast; written /dev/slow)" "$before"
+	case $2 in
+	super*)	logged "superblock can't be read" ;;
+	*)	named "$1" "${blocks[0]}" 1 ;;
+	esac
+	logged "$1 device"
+	swap "$1"
+	fusion meta
+	same "mode" "$(status meta mode replica)" "rw ok"
+	fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
+}
+
+test_open_fails() {
+	begin
+	open_fails fast journal
+	open_fails fast map
+}
+
+test_open_fails_by_superblocks() {
+	begin
+	open_fails fast super0 super1
+	open_fails slow super0 super1
+}
+
+# open_copes MEMBER AREA: what it does not need
+open_copes() {
+	local first
+	say "$1 $2"
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100
+	close meta
+	read -r first _ < <(area "$1" "$2")
+	unreadable "$1" "$first"
+	fusion meta
+	same "mode" "$(status meta mode needs_check)" "rw -"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	swap "$1"
+}
+
+test_open_copes() {
+	begin
+	open_copes fast heat
+	open_copes slow log
+	open_copes slow maps
+}
+
+# Of a superblock either copy is enough, or what only the newer one says is missed: nothing
+# in between.
+test_one_super_unreadable() {
+	local member copy
+	begin
+	for member in fast slow; do
+		for copy in 0 8; do
+			cut_off
+			unreadable $member $copy
+			if limited "$LIMIT" dmsetup create meta --table "$(table)"; then
+				say "$member, block $copy: opened"
+				[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes meta >/dev/null
+			else
+				say "$member, block $copy: refused"
+				dmsetup info meta >/dev/null 2>&1 && dmsetup remove meta
+				swap $member
+				fusion meta
+			fi
+			same "mode" "$(status meta mode)" rw
+			fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
+		done
+	done
+}
+
+run_tests test_journal_writes_fail test_promotion_fails test_close_fails test_open_fails \
+	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
+	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
+	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \
+	test_journal_flakey:long test_super_flakey:long test_log_flakey:long
