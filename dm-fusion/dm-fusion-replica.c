@@ -697,6 +697,8 @@ int fusion_replica_promote_wait(struct fusion *fs)
 	r = blk_status_to_errno(rep->bio->bi_status);
 	bio_put(rep->bio);
 	if (r) {
+		fusion_rw_failed(fs, &rep->log, true,
+				 fusion_journal_blocknr(&rep->sb, rep->log.next_seq), 1, r);
 		/* Whatever is there, a new set and a new chain behind it make it right. */
 		rep->restart = true;
 		end_update(fs, r, now_ms());

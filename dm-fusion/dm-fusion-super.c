@@ -33,20 +33,24 @@ static int rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf_t opf,
 	return r;
 }
 
+/* What becomes of it the caller knows; where it was only who did it does. */
+void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
+		      unsigned int nr, int r)
+{
+	DMERR_LIMIT("%s: %s device %s: metadata can't be %s, sectors %llu to %llu: %d",
+		    dm_table_device_name(fs->ti->table),
+		    chain->sb->role == FUSION_FAST ? "fast" : "slow",
+		    fs->dev[chain->sb->role]->name, write ? "written" : "read",
+		    blocknr * FUSION_BLOCK_SECTORS, (blocknr + nr) * FUSION_BLOCK_SECTORS - 1, r);
+}
+
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr)
 {
-	const struct dm_dev *dev = fs->dev[chain->sb->role];
-	int r = rw_pages(fs, dev->bdev, opf, blocknr, chain->buf + first, nr);
+	int r = rw_pages(fs, fs->dev[chain->sb->role]->bdev, opf, blocknr, chain->buf + first, nr);
 
-	/* What becomes of it the caller knows; where it was only this one does. */
 	if (r)
-		DMERR_LIMIT("%s: %s device %s: metadata can't be %s, sectors %llu to %llu: %d",
-			    dm_table_device_name(fs->ti->table),
-			    chain->sb->role == FUSION_FAST ? "fast" : "slow", dev->name,
-			    op_is_write(opf) ? "written" : "read",
-			    blocknr * FUSION_BLOCK_SECTORS,
-			    (blocknr + nr) * FUSION_BLOCK_SECTORS - 1, r);
+		fusion_rw_failed(fs, chain, op_is_write(opf), blocknr, nr, r);
 	return r;
 }
 

@@ -765,6 +765,10 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr);
 
+/* Tell the log which blocks of a member could not be written, or read. Any context. */
+void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
+		      unsigned int nr, int r);
+
 /* dm-fusion-replica.c */
 
 int fusion_replica_init(struct fusion *fs);
