@@ -65,10 +65,12 @@ static void print_usage(FILE *f)
 	      "  --mix R:W:B:D:Z:F  (40:35:10:5:3:2) weights of the six operations\n"
 	      "  --sync           every write is O_DSYNC\n"
 	      "  --nowait         RWF_NOWAIT first; blocking when that says EAGAIN\n"
+	      "  --bound N        an operation that takes longer than N seconds ends the run\n"
 	      "  --until-error    an I/O error is where the run is meant to end\n"
 	      "  --power-cut      verify: unflushed writes may be old or new\n"
 	      "\n"
-	      "Ends in order on SIGTERM. Exit status: 0 right, 1 wrong data, 2 usage, 3 I/O error.\n",
+	      "Ends in order on SIGTERM. Exit status: 0 right, 1 wrong data, 2 usage, 3 I/O error or\n"
+	      "one that took too long.\n",
 	      f);
 }
 
@@ -85,6 +87,7 @@ int main(int argc, char **argv)
 		{ "max-io", 1, NULL, 'm' },
 		{ "extent", 1, NULL, 'e' },
 		{ "mix", 1, NULL, 'x' },
+		{ "bound", 1, NULL, 'b' },
 		{ "sync", 0, &stamp.sync_writes, true },
 		{ "nowait", 0, &stamp.nowait, true },
 		{ "until-error", 0, &stamp.until_error, true },
@@ -131,6 +134,9 @@ int main(int argc, char **argv)
 			break;
 		case 'e':
 			stamp.extent_sectors = parse_number(optarg) / STAMP_SECTOR;
+			break;
+		case 'b':
+			stamp.bound = parse_number(optarg);
 			break;
 		case 'x':
 			parse_mix(optarg);

@@ -50,6 +50,8 @@ static atomic_ullong mismatches;
 static atomic_ullong counts[STAMP_NR_OPS];
 static atomic_ullong bytes[STAMP_NR_OPS];
 static atomic_ullong again;		/* RWF_NOWAIT answered EAGAIN */
+static atomic_ullong slowest;		/* us */
+static atomic_bool late;		/* an operation took longer than it may */
 
 void stamp_say(const char *format, ...)
 {
@@ -421,14 +423,39 @@ static enum stamp_op pick_op(struct thread *t)
 	return op;
 }
 
+static __u64 now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+/* An operation that began at @begin, in us, has ended. */
+static void took(enum stamp_op op, __u64 begin)
+{
+	unsigned long long us = now_us() - begin, old = slowest;
+
+	while (old < us && !atomic_compare_exchange_weak(&slowest, &old, us))
+		;
+	if (stamp.bound && us > stamp.bound * 1000000ULL) {
+		stamp_say("one of the %s took %llu.%03llu s, more than %u", op_names[op],
+			  us / 1000000, us / 1000 % 1000, stamp.bound);
+		late = true;
+		stop = true;
+	}
+}
+
 static bool do_op(struct thread *t)
 {
-	__u64 start, end;
+	__u64 start, end, begin;
 	enum stamp_op op = pick_op(t);
 	bool ok = false;
 
 	if (op == STAMP_FLUSH) {
+		begin = now_us();
 		ok = flush();
+		took(op, begin);
 		goto out;
 	}
 	if (op == STAMP_SUBBLOCK)
@@ -439,6 +466,7 @@ static bool do_op(struct thread *t)
 		pick_range(t, BLOCK, stamp.max_io, &start, &end);
 
 	range_lock(t->nr, start, end, op != STAMP_READ);
+	begin = now_us();
 	switch (op) {
 	case STAMP_READ:
 		ok = read_range(t->buf, start, end);
@@ -457,6 +485,7 @@ static bool do_op(struct thread *t)
 	if (!ok && !stamp.until_error)
 		stamp_say("%s from sector %llu to %llu: %s", op_names[op], start, end,
 			  strerror(errno));
+	took(op, begin);
 	range_unlock(t->nr);
 	bytes[op] += (end - start) * SECTOR;
 out:
@@ -682,6 +711,7 @@ enum stamp_result stamp_do(enum stamp_body body)
 	};
 
 	stop = false;
+	late = false;
 	failed_io = false;
 	mismatches = 0;
 	for (unsigned int i = 0; i < stamp.nr_threads; i++) {
@@ -698,7 +728,7 @@ enum stamp_result stamp_do(enum stamp_body body)
 		stamp_say("%llu sectors are wrong (seed %llu)", mismatches, st->seed);
 		return STAMP_MISMATCH;
 	}
-	return failed_io && !stamp.until_error ? STAMP_FAILED : STAMP_OK;
+	return late || (failed_io && !stamp.until_error) ? STAMP_FAILED : STAMP_OK;
 }
 
 void stamp_stop(void)
@@ -718,4 +748,6 @@ void stamp_print_counts(void)
 			printf("%llu %s, %llu MiB\n", counts[op], op_names[op], bytes[op] >> 20);
 	if (stamp.nowait)
 		printf("%llu EAGAIN\n", again);
+	if (stamp.bound)
+		printf("%llu ms, the slowest\n", slowest / 1000);
 }

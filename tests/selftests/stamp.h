@@ -75,6 +75,7 @@ extern struct stamp {
 	int power_cut;			/* verify: unflushed writes may be old or new */
 	int sync_writes;		/* every write is O_DSYNC */
 	unsigned int pause;		/* us after each operation */
+	unsigned int bound;		/* seconds an operation may take; 0: any */
 	int light;			/* look at the ends of each sector only */
 } stamp;
 
