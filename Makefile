@@ -27,7 +27,7 @@ endif
 
 .PHONY: all modules userspace tests powercut check check-debug quick coverage \
 	torture torture-sim torture-powercut \
-	torture-mutants fuzz demo lint \
+	torture-mutants soak fuzz demo lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -47,6 +47,8 @@ help:
 	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
 	@echo '                           real kernels lose their power'
 	@echo 'make torture-mutants        does the simulator notice what is left out of the module?'
+	@echo 'make soak [MINUTES=60] [SEED=n] [KVER=debug]'
+	@echo '                           everything at once, and members that fail, for that long'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
@@ -152,6 +154,11 @@ torture-powercut: powercut $(addsuffix /dm-fusion,uml $(KERNELS)) $(addsuffix /d
 
 torture-mutants:
 	$(Q)$(MAKE) -s -C tests/sim mutants T='$(T)'
+
+SOAK_KVER := $(if $(asked),$(KVER),6.1)
+
+soak: tests userspace $(addsuffix /dm-fusion,$(SOAK_KVER))
+	$(Q)MINUTES='$(MINUTES)' SEED='$(SEED)' BOUND='$(BOUND)' tests/soak/soak $(SOAK_KVER)
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo

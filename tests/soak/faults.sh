@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Faults of members during a soak: how each is made, and what has to be true when it is over.
+
+KINDS=(slow-writes fast-writes slow-reads fast-reads slow-gone fast-gone slow-flaps fast-flaps
+	slow-power fast-power both-power journal maps replica)
+POSSIBLE=()
+MARKED=			# it was used after a fault and not repaired since
+
+# which_kinds: those this kernel has what it takes for; only the later dm-flakey can fail
+# reads alone
+which_kinds() {
+	local i
+	DUST=
+	! modprobe -q dm-dust || DUST=1
+	for i in "${KINDS[@]}"; do
+		if [[ $i == *-reads && ! $DUST ]]; then
+			dmsetup create probe --table "0 8 flakey $FAST 0 1 1 1 error_reads" 2>/dev/null ||
+				continue
+			dmsetup remove --retry probe
+		fi
+		POSSIBLE+=("$i")
+	done
+}
+
+# failing MEMBER FIRST SECTORS: I/O there fails. Not by dm-flakey, which fails flushes of
+# the whole member with the writes to its part.
+failing() {
+	local all
+	all=$(sectors_of "/dev/$1")
+	swap "$1" "0 $2 linear /dev/$1 0
+$2 $3 error
+$(($2 + $3)) $((all - $2 - $3)) linear /dev/$1 $(($2 + $3))"
+}
+
+# failing_reads MEMBER: here and there
+failing_reads() {
+	local all i
+	all=$(sectors_of "/dev/$1")
+	if [[ ! $DUST ]]; then
+		swap "$1" "0 $all flakey /dev/$1 0 1 1 1 error_reads"
+		return
+	fi
+	# its blocks have 64 KiB
+	swap "$1" "0 $all dust /dev/$1 0 65536"
+	for ((i = 0; i < 24; i++)); do
+		dmsetup message "$1-link" 0 addbadblock $((RANDOM % (all / 128))) >/dev/null 2>&1 || :
+	done
+	dmsetup message "$1-link" 0 enable
+}
+
+# geometry: where metadata is, in sectors; it never moves
+geometry() {
+	JOURNAL=($(($(sb journal_start) * 8)) $(($(sb journal_blocks) * 8)))
+	MAPS=($(($(sb map_start0) * 8))
+		$((($(sb map_start1) - $(sb map_start0) + $(sb map_blocks)) * 8)))
+	REPLICA=($(($(sb log_start "$SLOW") * 8))
+		$((($(sb log_blocks "$SLOW") + 2 * $(sb map_blocks "$SLOW")) * 8)))
+}
+
+begin_fault() {
+	local member=${1%-*} down=600
+	case $1 in
+	*-writes)
+		# all the time, or every other second
+		[[ $((RANDOM % 2)) -eq 0 ]] || down=1
+		swap "$member" "0 $(sectors_of "/dev/$member") flakey /dev/$member 0 \
+			$((down == 1)) $down 1 error_writes" ;;
+	*-reads) failing_reads "$member" ;;
+	*-flaps) swap "$member" "0 $(sectors_of "/dev/$member") flakey /dev/$member 0 1 1" ;;
+	*-gone)	gone "$member" ;;
+	both-power) power_off ;;
+	*-power) gone "$member" ;;
+	journal) failing fast "${JOURNAL[@]}" ;;
+	maps)	failing fast "${MAPS[@]}" ;;
+	replica) failing slow "${REPLICA[@]}" ;;
+	esac
+}
+
+# end_fault KIND: the members are well again; of those without power what was not flushed
+# is lost, and nobody may have them open
+end_fault() {
+	local member=${1%-*}
+	case $1 in
+	both-power) power_on ;;
+	*-power)
+		dmsetup remove --retry "$member-link"
+		null_power_cycle "$member"
+		dmsetup create "$member-link" \
+			--table "0 $(sectors_of "/dev/$member") linear /dev/$member 0"
+		[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes "$member-link" >/dev/null ;;
+	journal|maps) swap fast ;;
+	replica) swap slow ;;
+	*)	swap "$member" ;;
+	esac
+}
+
+# check_closed WHEN: what the tool says of the set. There may be warnings after a fault only;
+# it is put right, or left to the kernel, which copes
+check_closed() {
+	local rc=0
+	timed check fusionctl check "$FAST" "$SLOW" >"$TMP/check" 2>&1 || rc=$?
+	count checked
+	[[ $rc -le 1 ]] || { cat "$TMP/check"; fail "$1: fusionctl check: status $rc"; }
+	[[ $rc -eq 0 || $MARKED ]] || { cat "$TMP/check"; fail "$1: not clean"; }
+	if [[ $rc -eq 1 && $((RANDOM % 2)) -eq 0 ]]; then
+		rc=0
+		timed repair fusionctl repair "$FAST" "$SLOW" --yes >"$TMP/check" 2>&1 || rc=$?
+		[[ $rc -le 1 ]] || { cat "$TMP/check"; fail "$1: fusionctl repair: status $rc"; }
+		timed check fusionctl check "$FAST" "$SLOW" >"$TMP/check" 2>&1 ||
+			{ cat "$TMP/check"; fail "$1: not clean after its repair"; }
+		count repaired
+		rc=0
+	fi
+	[[ $rc -eq 1 ]] || MARKED=
+}
+
+# open_broken: it may work or not, but not hang, and not do harm
+open_broken() {
+	if timed open dmsetup create soak --table "${BASE[soak]}" 2>/dev/null; then
+		count "opened broken"
+		pause 0.5
+		close_set soak
+	else
+		count "not opened broken"
+		dm_remove soak
+	fi
+}
+
+# fault KIND: under load, then see that nothing is lost which may not be
+fault() {
+	local kind=$1 closed='' i seconds mode needs_check
+	load_end
+	load_start --until-error --mix 30:40:10:5:3:12
+	pause "$((1 + RANDOM % 2)).$((RANDOM % 10))"
+	begin_fault "$kind"
+	count faults
+	count "fault $kind"
+	seconds=$((2 + RANDOM % 4))
+	for ((i = 0; i < seconds; i++)); do
+		pause 1
+		# go on, as an application would that tries again
+		if ! running "$LOAD" && [[ $i -le 2 ]]; then
+			load_end
+			load_start --until-error --mix 30:40:10:5:3:12
+		fi
+	done
+	mode=rw
+	if [[ $kind == *-power || $((RANDOM % 3)) -eq 0 ]]; then
+		closed=1
+		load_end
+		read -r mode needs_check < <(status soak mode needs_check)
+		close_set soak
+		[[ $kind == *-power || $((RANDOM % 2)) -eq 0 ]] || open_broken
+		end_fault "$kind"
+	else
+		end_fault "$kind"
+		load_end
+		read -r mode needs_check < <(status soak mode needs_check)
+		# all that was acknowledged can be read, whatever the mode
+		verify
+	fi
+	case $mode in
+	rw|ro)	count "$mode $kind" ;;
+	*)	fail "$kind: mode $mode" ;;
+	esac
+	case $kind in
+	*-reads|replica)
+		same "mode after $kind" "$mode" rw
+		[[ $MARKED ]] || same "after $kind" "$needs_check" - ;;
+	*)	MARKED=1 ;;
+	esac
+	# what it could not write when it was closed is told, too
+	[[ ! $closed ]] || MARKED=1
+	if [[ ! $closed ]]; then
+		if [[ $mode == rw && $((RANDOM % 2)) -eq 0 ]]; then
+			timed sync sync "$SET" || fail "$kind: a flush fails when it is over"
+			load_start
+			return
+		fi
+		close_set soak
+	fi
+	check_closed "$kind"
+	open_set soak
+	count recovered
+	same "mode when opened after $kind" "$(status soak mode)" rw
+	# closed in order with members that were well it has all, not only what was flushed
+	[[ $closed || $mode == ro ]] || verify
+	verify --power-cut
+	load_start
+}
