@@ -11,7 +11,7 @@
 
 SET=/dev/mapper/remote
 LIMIT=60	# seconds, for what ends when the driver gives a request up
-TIMEOUT=3	# seconds, after which it does
+TIMEOUT=5	# seconds, after which it does
 
 declare -A MIB=([fast]=8 [slow]=24) PORT=([fast]=10810 [slow]=10811)
 declare -A DEV=([fast]=/dev/nbd0 [slow]=/dev/nbd1)
