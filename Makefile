@@ -212,7 +212,8 @@ clang:
 
 # What is kept in a structure of the caller's, and a FILE that may be stdout, GCC 12
 # takes for lost.
-ANALYZER_LOSES = userspace/map-svg.c userspace/meta-read.c userspace/salvage-ext.c
+ANALYZER_LOSES = $(addprefix userspace/,map-svg.c meta-read.c salvage-ext.c sim-engine.c $\
+		 sim-trace.c)
 
 analyzer:
 	$(Q)scripts/setup lint

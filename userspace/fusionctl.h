@@ -28,6 +28,7 @@
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
  * map-svg.c		the map drawn to a file
+ * simulate.c		verb simulate; its parts are in sim.h
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
  * exit code (enum exit_code) after it has reported the error with fail().
@@ -66,6 +67,8 @@ extern const char *const role_name[2];
 enum option_id {
 	OPT_FAST,
 	OPT_SLOW,
+	OPT_FAST_SIZE,
+	OPT_SLOW_SIZE,
 	OPT_EXTENT_SIZE,
 	OPT_YES,
 	OPT_FORCE,
@@ -80,13 +83,29 @@ enum option_id {
 	OPT_STALE,
 	OPT_ZERO,
 	OPT_FILES,
+	OPT_LOAD,
+	OPT_TRACE,
+	OPT_QD,
+	OPT_DURATION,
+	OPT_FILL,
+	OPT_SEED,
+	OPT_SET,
+	OPT_DISK,
 	OPT_HELP,
 	OPT_NR
 };
 
+#define MAX_MANY	32
+
 /* What was given to a verb: NULL for an option that was not, "" for a flag that was. */
 struct args {
 	const char *opt[OPT_NR];
+	/* those that may be given more than once, in their order; their opt[] has the last */
+	struct {
+		enum option_id id;
+		const char *value;
+	} many[MAX_MANY];
+	unsigned int nr_many;
 	int n;
 	char **word;
 };
@@ -106,6 +125,7 @@ int cmd_dump(const struct args *a);
 int cmd_restore(const struct args *a);
 int cmd_repair(const struct args *a);
 int cmd_salvage(const struct args *a);
+int cmd_simulate(const struct args *a);
 int cmd_version(const struct args *a);
 
 /* -- message.c --------------------------------------------------------------- */
@@ -414,6 +434,11 @@ struct set {
 
 int set_get(const char *name, struct set *set);
 void set_put(struct set *set);
+
+/* -- tune.c --------------------------------------------------------------------------------- */
+
+/* Check "key=value" for a set of these sizes and turn it into a message. Exit code. */
+int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size);
 
 /* -- map.c ----------------------------------------------------------------------------------- */
 

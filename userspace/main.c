@@ -20,6 +20,8 @@ static const struct {
 } options[OPT_NR] = {
 	[OPT_FAST]	  = { "fast", "DEV", "the fast member (SSD)" },
 	[OPT_SLOW]	  = { "slow", "DEV", "the slow member (HDD)" },
+	[OPT_FAST_SIZE]	  = { "fast", "SIZE", "size of the fast member" },
+	[OPT_SLOW_SIZE]	  = { "slow", "SIZE", "size of the slow member" },
 	[OPT_EXTENT_SIZE] = { "extent-size", "SIZE", "unit of tiering, 64K to 16M (1M)" },
 	[OPT_YES]	  = { "yes", NULL, "don't ask" },
 	[OPT_FORCE]	  = { "force", NULL, "overwrite what is recognised on the devices" },
@@ -34,10 +36,22 @@ static const struct {
 	[OPT_STALE]	  = { "stale", NULL, "also what older versions of lost extents there are" },
 	[OPT_ZERO]	  = { "zero", NULL, "what is unknown reads as zeros, not as an error" },
 	[OPT_FILES]	  = { "files", "PATH", "list the files hit: of ext4, or of a mount" },
+	[OPT_LOAD]	  = { "load", "LOAD", "zipf:1.0, zoned:80/4, uniform, loop:1.2 or scan; "
+			      "again for more at once" },
+	[OPT_TRACE]	  = { "trace", "FILE", "a load that fio or blktrace recorded" },
+	[OPT_QD]	  = { "qd", "N", "so many I/Os of the trace at a time, not at its times" },
+	[OPT_DURATION]	  = { "duration", "TIME", "how long to simulate (6h)" },
+	[OPT_FILL]	  = { "fill", "PERCENT", "of the set in use (90)" },
+	[OPT_SEED]	  = { "seed", "N", "other random numbers (1)" },
+	[OPT_SET]	  = { "set", "KEY=VALUE", "tune the policy, as fusionctl set does" },
+	[OPT_DISK]	  = { "disk", "KEY=VALUE", "tune the models of the members" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
 #define O(x)	(1u << OPT_##x)
+
+/* Those that may be given more than once. */
+#define MANY	(O(LOAD) | O(SET) | O(DISK))
 
 static const struct verb {
 	const char *name;
@@ -86,6 +100,12 @@ static const struct verb {
 	{ "salvage", "MEMBER [NAME]", "list, or open read-only, what one member alone still has",
 	  "fusionctl salvage /dev/sda rescued --files /dev/mapper/rescued", cmd_salvage,
 	  O(JSON) | O(VERBOSE) | O(STALE) | O(ZERO) | O(FILES), 1, 2, false },
+	{ "simulate", "--fast SIZE --slow SIZE --load LOAD | --trace FILE [KEY=VALUE]...",
+	  "what the policy would make of a load, without any device",
+	  "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 --svg zipf.svg",
+	  cmd_simulate,
+	  O(FAST_SIZE) | O(SLOW_SIZE) | O(EXTENT_SIZE) | O(LOAD) | O(TRACE) | O(QD) |
+	  O(DURATION) | O(FILL) | O(SEED) | O(SET) | O(DISK) | O(JSON) | O(SVG), 0, 32, false },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,
 	  O(JSON), 0, 0, false },
 };
@@ -171,6 +191,12 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		c = c == 'v' ? OPT_VERBOSE : c == 'o' ? OPT_OUTPUT : c - 1;
 		a->opt[c] = !options[c].arg ? "" : *options[c].arg == '[' ?
 			    optional_value(argc, argv) : optarg;
+		if (!(MANY >> c & 1))
+			continue;
+		if (a->nr_many == MAX_MANY)
+			return fail(FC_USAGE, optarg, "more than %d options; give fewer", MAX_MANY);
+		a->many[a->nr_many].id = c;
+		a->many[a->nr_many++].value = optarg;
 	}
 	a->n = argc - optind;
 	a->word = argv + optind;

@@ -90,8 +90,7 @@ static bool parse_extents(const char *s, const struct fusion_status *st, uint64_
 	return true;
 }
 
-/* Check "key=value" and turn it into a message. */
-static int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size)
+int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size)
 {
 	const char *value = strchr(word, '=');
 	const struct key *k;

@@ -108,6 +108,12 @@ test_usage() {
 	expect 2 "0: not a width; give 1 to 1024 cells" fusionctl map x --width 0
 	expect 2 "blue: not a choice for --color; give auto, always or never" \
 		fusionctl map x --color blue
+	expect 2 "simulate: --fast is missing; give the size of that member, as in --fast 1T" \
+		fusionctl simulate
+	expect 2 "foo: not a load; choose zipf:1.0, zoned:80/4, uniform, loop:1.2 or scan, see fusionctl(8)" \
+		fusionctl simulate --fast 1G --slow 8G --load foo
+	expect 2 "rpm=3: no such key; see fusionctl(8) for the keys of --disk" \
+		fusionctl simulate --fast 1G --slow 8G --load uniform --disk rpm=3
 	for verb in 7-3 -1 x 1-2-3 99999999999 1- ''; do
 		expect 2 "$verb: not a range of extents; write e.g. 0-1023" \
 			fusionctl promote x -- "$verb"

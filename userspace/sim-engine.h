@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* fusionctl simulate: inside of a simulated set, for sim-engine.c and sim-mover.c only. */
+#ifndef SIM_ENGINE_H
+#define SIM_ENGINE_H
+
+#include "sim.h"
+
+/* Numbers of commands and events: I/Os below SIM_MAX_DEPTH, then these. */
+#define SIM_ID_ARRIVAL	0x10000U	/* + load; a multiple of SIM_MAX_LOADS */
+#define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
+
+#define SIM_BATCH	16U
+#define SIM_CANCELS	64U
+#define SIM_LEAVING	128U
+#define SIM_AWAY	8192U
+#define SIM_REPLICA_S	60U
+
+/* An I/O under way. */
+struct sim_io {
+	u64 since;
+	u32 lext, offset, bytes;
+	u8 load;
+	bool write;
+	u8 epoch;		/* 0, 1; SIM_NO_EPOCH: holds none */
+};
+
+#define SIM_NO_EPOCH	2
+
+struct sim_event {
+	u64 at;
+	u32 id;
+};
+
+/* A load, or the trace, which is then the only one. */
+struct sim_source {
+	struct sim_load load;
+	bool active, ended;
+	bool late;		/* open loop: an arrival waits for a free I/O */
+	u64 next;		/* open loop: when the next I/O arrives */
+	u64 rng;		/* for that */
+	u32 depth;		/* most I/Os at a time */
+	u32 nr;			/* of them under way */
+};
+
+enum sim_step { SIM_WAITS, SIM_DRAINS, SIM_COPIES, SIM_RECORDS, SIM_COMMITS, SIM_RECLAIMS };
+
+struct sim_job {
+	struct fusion_move move;
+	u32 old, new;
+	enum fusion_outcome outcome;
+	bool hold, started, copied;
+};
+
+/* See dm-fusion-migrate.c; the names are those there. */
+struct sim_mover {
+	enum sim_step step;
+	u64 at;			/* timer of SIM_WAITS */
+	u64 start, waited, wait_since, next_batch;
+	bool was_idle;
+	struct sim_job job[SIM_BATCH];
+	unsigned int nr, current;
+	unsigned int ops;	/* commands of this step under way */
+	bool recording;		/* the replica's record is under way */
+	struct {
+		u32 lext;
+		u8 nr;
+	} cancels[SIM_CANCELS];
+	u64 *away;		/* by lext: the replica knows that it may be leaving */
+	u32 away_list[SIM_AWAY];
+	unsigned int nr_away;
+	u64 away_since;
+};
+
+struct sim_engine {
+	const struct sim_config *cfg;
+	enum sim_kind kind;
+	enum fusion_dev alone;
+	struct sim_result *result;
+
+	struct fusion_sb sb;
+	u32 nr_used;		/* lexts that the load goes to */
+	u32 reserve;
+	u32 *map;
+	struct sim_slots slots[FUSION_NR_DEVS];
+	u32 fill_fast[2];	/* the first placement: lexts from, to on the fast member */
+	struct fusion_policy *policy;
+
+	u64 now;
+	u64 hdd_at;
+	struct sim_event *heap;
+	u32 nr_events;
+	u64 boundary;		/* the loads change */
+
+	struct sim_source source[SIM_MAX_LOADS];
+	unsigned int nr_sources;
+	u64 trace_next, trace_base;
+
+	struct sim_io io[SIM_MAX_DEPTH];
+	u32 free_io[SIM_MAX_DEPTH], nr_free_io;
+	u32 parked[SIM_MAX_DEPTH], nr_parked;
+	u32 nr_flying[2];	/* by epoch */
+	u8 epoch;
+	u64 last_busy;
+
+	struct sim_hdd hdd;
+	struct sim_ssd ssd;
+	struct sim_mover mover;
+
+	struct sim_point *point;	/* the running one */
+	u64 point_end;
+	struct sim_point total;
+	u64 phase_start;
+	u32 phase_point;	/* its first one */
+	u32 *slot_hits;		/* by fast slot, since its extent was promoted */
+	u32 *left_s;		/* by lext: second after it was demoted, 0 never */
+	u64 shown;
+	const char *broken;
+};
+
+void sim_submit(struct sim_engine *e, enum fusion_dev dev, u64 byte, u32 bytes, bool write,
+		u32 id);
+void sim_event_at(struct sim_engine *e, u64 at, u32 id);
+u64 sim_word_byte(const struct sim_engine *e, u32 word);
+/* Let parked writes try again. */
+void sim_unpark(struct sim_engine *e);
+bool sim_is_idle(const struct sim_engine *e);
+
+/* -- sim-mover.c: the time of its timer has come; one of its commands is done; the I/Os it
+ * drains have completed
+ */
+void sim_mover_timer(struct sim_engine *e);
+void sim_mover_done(struct sim_engine *e, u32 id);
+void sim_mover_drained(struct sim_engine *e);
+/* Slots that it has taken and that no map word has. */
+u32 sim_mover_slots(const struct sim_engine *e);
+
+#endif

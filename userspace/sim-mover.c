@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The migration engine in simulated time: dm-fusion-migrate.c, step by step, with what its
+ * commands cost the members. Left out are failures, the checkpoints, and all but one block of
+ * what is written to the journal and the replica.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim-engine.h"
+
+#define TICK_MS		100U
+#define BUSY_BATCH	4U
+#define MAX_CANCELS	2U
+#define MAX_PAUSE_MS	10000U
+
+/* kcopyd's pieces. */
+#define PIECE		(512U << 10)
+
+#define OP_RECORD	(SIM_ID_MOVER + 1)
+#define OP_COMMIT	(SIM_ID_MOVER + 2)
+#define OP_READ		(SIM_ID_MOVER + 0x1000)	/* + piece */
+#define OP_WRITE	(SIM_ID_MOVER + 0x2000)
+
+static void tick(struct sim_engine *e)
+{
+	fusion_policy_tick(e->policy, e->now / SIM_MS);
+}
+
+static u8 *cancels(struct sim_engine *e, u32 lext)
+{
+	u32 i = lext % SIM_CANCELS;
+
+	if (e->mover.cancels[i].lext != lext) {
+		e->mover.cancels[i].lext = lext;
+		e->mover.cancels[i].nr = 0;
+	}
+	return &e->mover.cancels[i].nr;
+}
+
+static u32 get_slot(struct sim_engine *e, enum fusion_dev to, u32 lext)
+{
+	bool home = to == FUSION_SLOW && fusion_slot_valid(&e->sb, to, lext);
+	u32 slot = sim_slot_get(&e->slots[to], home ? lext : SIM_NO_SLOT);
+
+	return slot == SIM_NO_SLOT ? FUSION_WORD_UNMAPPED : fusion_word(FUSION_STABLE, to, slot);
+}
+
+static void put_slot(struct sim_engine *e, u32 word)
+{
+	sim_slot_put(&e->slots[fusion_word_dev(word)], fusion_word_slot(word));
+}
+
+/* -- steps 1 to 4 ------------------------------------------------------------------- */
+
+static unsigned int start_jobs(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	unsigned int i, started = 0;
+
+	for (i = 0; i < m->nr; i++) {
+		struct sim_job *job = &m->job[i];
+		u32 lext = job->move.lext;
+
+		job->outcome = FUSION_SKIPPED;
+		if (job->move.to == FUSION_FAST && i && m->job[i - 1].move.to == FUSION_SLOW &&
+		    !m->job[i - 1].started)
+			continue;
+		job->old = e->map[lext];
+		if (!fusion_word_mapped(job->old) ||
+		    fusion_word_state(job->old) != FUSION_STABLE ||
+		    fusion_word_dev(job->old) == job->move.to)
+			continue;
+		job->new = get_slot(e, job->move.to, lext);
+		if (!fusion_word_mapped(job->new))
+			continue;
+		e->map[lext] = fusion_word_set_state(job->old, job->hold ? FUSION_LOCKED :
+								FUSION_COPYING);
+		job->started = true;
+		started++;
+	}
+	return started;
+}
+
+static u32 slow_slot(const struct sim_job *job)
+{
+	return fusion_word_slot(job->move.to == FUSION_SLOW ? job->new : job->old);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+	const struct sim_job *ja = a, *jb = b;
+
+	if (ja->started != jb->started)
+		return ja->started ? -1 : 1;
+	if (!ja->started || slow_slot(ja) == slow_slot(jb))
+		return 0;
+	return slow_slot(ja) < slow_slot(jb) ? -1 : 1;
+}
+
+/* Return: was it unknown to the replica? */
+static bool note_away(struct sim_engine *e, u32 lext)
+{
+	struct sim_mover *m = &e->mover;
+	u64 bit = 1ULL << lext % 64;
+
+	if (m->away[lext / 64] & bit || m->nr_away == SIM_AWAY)
+		return false;
+	m->away[lext / 64] |= bit;
+	m->away_list[m->nr_away++] = lext;
+	return true;
+}
+
+static void announce(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	u32 next[SIM_LEAVING];
+	unsigned int i, nr;
+	bool needed = false;
+
+	/* the replica is brought up to date: nothing is away any more */
+	if (m->nr_away && (e->now - m->away_since > SIM_REPLICA_S * SIM_S ||
+			   m->nr_away > SIM_AWAY - 2 * SIM_LEAVING)) {
+		for (i = 0; i < m->nr_away; i++)
+			m->away[m->away_list[i] / 64] = 0;
+		m->nr_away = 0;
+	}
+	if (!m->nr_away)
+		m->away_since = e->now;
+	for (i = 0; i < m->nr; i++)
+		if (m->job[i].started && m->job[i].move.to == FUSION_FAST)
+			needed |= note_away(e, m->job[i].move.lext);
+	if (!needed)
+		return;
+	nr = fusion_policy_next(e->policy, next, SIM_LEAVING - m->nr);
+	for (i = 0; i < nr; i++)
+		note_away(e, next[i]);
+	m->recording = true;
+	sim_submit(e, FUSION_SLOW, FUSION_GUARD_SECTORS * 512ULL, 4096, true, OP_RECORD);
+}
+
+static bool drain(struct sim_engine *e)
+{
+	e->epoch ^= 1;
+	return !e->nr_flying[e->epoch ^ 1];
+}
+
+/* -- step 5 --------------------------------------------------------------------------- */
+
+static bool still_ours(const struct sim_engine *e, const struct sim_job *job)
+{
+	u32 word = e->map[job->move.lext];
+
+	return word == fusion_word_set_state(job->old, FUSION_COPYING) ||
+	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
+}
+
+static void submit_piece(struct sim_engine *e, u32 word, u32 piece, bool write)
+{
+	u32 bytes = e->cfg->extent_bytes < PIECE ? e->cfg->extent_bytes : PIECE;
+
+	sim_submit(e, fusion_word_dev(word), sim_word_byte(e, word) + (u64)piece * bytes, bytes,
+		   write, (write ? OP_WRITE : OP_READ) + piece);
+}
+
+static void record(struct sim_engine *e);
+
+/* Begin the next copy, or go on when there is none. */
+static void copy_next(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	u32 pieces = e->cfg->extent_bytes > PIECE ? e->cfg->extent_bytes / PIECE : 1;
+
+	for (; m->current < m->nr; m->current++) {
+		struct sim_job *job = &m->job[m->current];
+
+		/* Somebody came: leave the rest for later. */
+		if (!job->started || (m->was_idle && !sim_is_idle(e)))
+			continue;
+		if (!still_ours(e, job)) {
+			job->outcome = FUSION_CANCELLED;
+			tick(e);
+			continue;
+		}
+		m->ops = pieces;
+		for (u32 i = 0; i < pieces; i++)
+			submit_piece(e, job->old, i, false);
+		return;
+	}
+	if (m->recording) {
+		m->step = SIM_RECORDS;
+		m->wait_since = e->now;
+	} else {
+		record(e);
+	}
+}
+
+static void copied(struct sim_engine *e)
+{
+	struct sim_job *job = &e->mover.job[e->mover.current++];
+
+	job->copied = true;
+	job->outcome = FUSION_CANCELLED;
+	tick(e);
+	copy_next(e);
+}
+
+/* -- steps 6 to 9 ---------------------------------------------------------------------- */
+
+static void count_move(struct sim_engine *e, const struct sim_job *job)
+{
+	struct sim_result *r = e->result;
+	u32 lext = job->move.lext, now_s = e->now / SIM_S;
+
+	if (job->move.to == FUSION_FAST) {
+		r->promotions++;
+		e->point->promotions++;
+		e->slot_hits[fusion_word_slot(job->new)] = 0;
+		r->again += e->left_s[lext] && now_s + 1 - e->left_s[lext] < 3600;
+	} else {
+		r->demotions++;
+		e->point->demotions++;
+		r->wasted += e->slot_hits[fusion_word_slot(job->old)] < SIM_REPAID;
+		e->left_s[lext] = now_s + 1;
+	}
+}
+
+static void end_batch(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	u64 used, pause;
+
+	for (unsigned int i = 0; i < m->nr; i++) {
+		struct sim_job *job = &m->job[i];
+
+		if (job->outcome == FUSION_MOVED)
+			*cancels(e, job->move.lext) = 0;
+		else if (job->outcome == FUSION_CANCELLED)
+			++*cancels(e, job->move.lext);
+		e->result->cancelled += job->outcome == FUSION_CANCELLED;
+		e->result->skipped += job->outcome == FUSION_SKIPPED;
+		job->started = false;
+		fusion_policy_done(e->policy, &job->move, job->outcome);
+	}
+	if (!m->was_idle || !sim_is_idle(e)) {
+		used = e->now - m->start - m->waited;
+		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
+		if (pause > MAX_PAUSE_MS * SIM_MS)
+			pause = MAX_PAUSE_MS * SIM_MS;
+		m->next_batch = e->now + pause;
+	}
+	m->nr = 0;
+	m->step = SIM_WAITS;
+	m->at = e->now + SIM_MS;
+}
+
+static void reclaim(struct sim_engine *e)
+{
+	for (unsigned int i = 0; i < e->mover.nr; i++)
+		if (e->mover.job[i].outcome == FUSION_MOVED)
+			put_slot(e, e->mover.job[i].old);
+	end_batch(e);
+}
+
+static void committed(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+
+	for (unsigned int i = 0; i < m->nr; i++) {
+		if (m->job[i].outcome != FUSION_MOVED)
+			continue;
+		e->map[m->job[i].move.lext] = m->job[i].new;
+		count_move(e, &m->job[i]);
+	}
+	sim_unpark(e);
+	m->step = SIM_RECLAIMS;
+	if (drain(e))
+		reclaim(e);
+}
+
+static void record(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	unsigned int i, recorded = 0;
+	u32 demoted = FUSION_WORD_UNMAPPED;
+
+	for (i = 0; i < m->nr; i++) {
+		struct sim_job *job = &m->job[i];
+		u32 *word = &e->map[job->move.lext];
+
+		if (!job->started)
+			continue;
+		if (job->copied && still_ours(e, job)) {
+			*word = fusion_word_set_state(job->old, FUSION_LOCKED);
+			job->outcome = FUSION_MOVED;
+			recorded++;
+			if (job->move.to == FUSION_SLOW)
+				demoted = job->new;
+			continue;
+		}
+		if (still_ours(e, job))
+			*word = job->old;
+		put_slot(e, job->new);
+	}
+	if (!recorded) {
+		sim_unpark(e);
+		end_batch(e);
+		return;
+	}
+	/* flush the slow member if something went there; then the journal, with a flush */
+	m->step = SIM_COMMITS;
+	m->ops = 1;
+	sim_event_at(e, e->now + e->cfg->disk.ssd_flush_us * 1000ULL, OP_COMMIT);
+	if (fusion_word_mapped(demoted)) {
+		m->ops++;
+		sim_submit(e, FUSION_SLOW, sim_word_byte(e, demoted), 4096, true, OP_COMMIT);
+	}
+}
+
+/* -- the worker ------------------------------------------------------------------------- */
+
+void sim_mover_drained(struct sim_engine *e)
+{
+	if (e->mover.step == SIM_DRAINS) {
+		struct sim_mover *m = &e->mover;
+
+		qsort(m->job, m->nr, sizeof(m->job[0]), compare_jobs);
+		m->step = SIM_COPIES;
+		m->current = 0;
+		announce(e);
+		m->was_idle = sim_is_idle(e);
+		copy_next(e);
+	} else if (e->mover.step == SIM_RECLAIMS) {
+		reclaim(e);
+	}
+}
+
+void sim_mover_done(struct sim_engine *e, u32 id)
+{
+	struct sim_mover *m = &e->mover;
+
+	if (id == OP_RECORD) {
+		m->recording = false;
+		if (m->step == SIM_RECORDS) {
+			m->waited += e->now - m->wait_since;
+			record(e);
+		}
+	} else if (id == OP_COMMIT) {
+		if (!--m->ops)
+			committed(e);
+	} else if (id >= OP_WRITE) {
+		if (!--m->ops)
+			copied(e);
+	} else {
+		submit_piece(e, m->job[m->current].new, id - OP_READ, true);
+	}
+}
+
+static bool run_policy(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	u32 free_fast = e->slots[FUSION_FAST].nr_free, free_slow = e->slots[FUSION_SLOW].nr_free;
+	struct fusion_policy_env env = {
+		.free_fast = free_fast > e->sb.spare_fast ? free_fast - e->sb.spare_fast : 0,
+		.free_slow = free_slow > e->sb.spare_slow ? free_slow - e->sb.spare_slow : 0,
+		.reserve = e->reserve,
+		.idle = sim_is_idle(e),
+	};
+	struct fusion_move moves[SIM_BATCH];
+
+	m->nr = fusion_policy_pick(e->policy, &env, moves, env.idle ? SIM_BATCH : BUSY_BATCH);
+	if (!m->nr)
+		return false;
+	for (unsigned int i = 0; i < m->nr; i++)
+		m->job[i] = (struct sim_job) {
+			.move = moves[i],
+			.hold = *cancels(e, moves[i].lext) >= MAX_CANCELS,
+		};
+	e->result->batches++;
+	m->start = e->now;
+	m->waited = 0;
+	m->was_idle = env.idle;
+	if (!start_jobs(e)) {
+		end_batch(e);
+		return true;
+	}
+	m->step = SIM_DRAINS;
+	if (drain(e))
+		sim_mover_drained(e);
+	return true;
+}
+
+void sim_mover_timer(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+
+	if (m->step != SIM_WAITS)
+		return;
+	m->at = e->now + TICK_MS * SIM_MS;
+	tick(e);
+	if (e->cfg->migration && (e->now >= m->next_batch || sim_is_idle(e)))
+		run_policy(e);
+}
+
+u32 sim_mover_slots(const struct sim_engine *e)
+{
+	const struct sim_mover *m = &e->mover;
+	u32 n = 0;
+
+	for (unsigned int i = 0; i < m->nr; i++)
+		n += m->job[i].started && (m->step != SIM_COMMITS && m->step != SIM_RECLAIMS ?
+					   true : m->job[i].outcome == FUSION_MOVED);
+	return n;
+}

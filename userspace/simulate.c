@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb simulate: what the module's policy would make of a load. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+static int get_size(const struct args *a, enum option_id id, const char *name, uint64_t *bytes)
+{
+	if (!a->opt[id])
+		return fail(FC_USAGE, "simulate", "--%s is missing; give the size of that member, "
+			    "as in --%s 1T", name, name);
+	if (!parse_size(a->opt[id], bytes) || *bytes < 1 << 20 || *bytes > 1ULL << 52)
+		return fail(FC_USAGE, a->opt[id], "not a size for --%s; give 1M to 4P", name);
+	return 0;
+}
+
+static int get_number(const struct args *a, enum option_id id, const char *name, uint64_t min,
+		      uint64_t max, uint64_t *v)
+{
+	if (!a->opt[id])
+		return 0;
+	if (!parse_number(a->opt[id], max, v) || *v < min)
+		return fail(FC_USAGE, a->opt[id], "not a number for --%s; give %" PRIu64 " to %"
+			    PRIu64, name, min, max);
+	return 0;
+}
+
+/* As fusionctl set takes it. */
+static int set(struct sim_config *cfg, const char *word)
+{
+	struct fusion_status st = { .extent_sectors = cfg->extent_bytes >> 9 };
+	char msg[64], *value;
+	uint64_t n = 0;
+	int rc;
+
+	st.total[FAST] = cfg->size[FAST] / cfg->extent_bytes;
+	rc = parse_setting(word, &st, msg, sizeof(msg));
+	if (rc)
+		return rc;
+	value = strchr(msg, ' ');
+	if (!value)
+		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
+	*value++ = 0;
+	parse_number(value, UINT64_MAX, &n);
+	if (!strcmp(msg, "migration"))
+		cfg->migration = !strcmp(value, "on");
+	else if (!strcmp(msg, "reserve"))
+		cfg->reserve = n;
+	else if (!strcmp(msg, "half_life"))
+		cfg->half_life = n;
+	else if (!strcmp(msg, "duty"))
+		cfg->duty = n;
+	else if (!strcmp(msg, "idle"))
+		cfg->idle_ms = n;
+	else
+		return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
+			    "half_life, duty or idle");
+	return 0;
+}
+
+static int get_many(const struct args *a, struct sim_config *cfg)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < a->nr_many && !rc; i++) {
+		const char *word = a->many[i].value;
+
+		switch (a->many[i].id) {
+		case OPT_SET:
+			rc = set(cfg, word);
+			break;
+		case OPT_DISK:
+			rc = sim_disk_set(&cfg->disk, word);
+			break;
+		default:
+			if (cfg->nr_loads == SIM_MAX_LOADS)
+				return fail(FC_USAGE, word, "is one load too many; give at most %d",
+					    SIM_MAX_LOADS);
+			rc = sim_parse_load(word, &cfg->load[cfg->nr_loads++]);
+			break;
+		}
+	}
+	/* what stands alone is more of --set */
+	for (int i = 0; i < a->n && !rc; i++)
+		rc = set(cfg, a->word[i]);
+	return rc;
+}
+
+static int get_config(const struct args *a, struct sim_config *cfg)
+{
+	uint64_t size[2], extent = cfg->extent_bytes, n;
+	int rc;
+
+	rc = get_size(a, OPT_FAST_SIZE, "fast", &size[FAST]);
+	if (!rc)
+		rc = get_size(a, OPT_SLOW_SIZE, "slow", &size[SLOW]);
+	if (rc)
+		return rc;
+	if (a->opt[OPT_EXTENT_SIZE] &&
+	    (!parse_size(a->opt[OPT_EXTENT_SIZE], &extent) || extent < 64 << 10 ||
+	     extent > 16 << 20 || extent & (extent - 1)))
+		return fail(FC_USAGE, a->opt[OPT_EXTENT_SIZE], "not an extent size; give a power "
+			    "of two from 64K to 16M");
+	cfg->size[FAST] = size[FAST];
+	cfg->size[SLOW] = size[SLOW];
+	cfg->extent_bytes = extent;
+	rc = get_many(a, cfg);
+	if (rc)
+		return rc;
+	n = cfg->fill;
+	rc = get_number(a, OPT_FILL, "fill", 1, 100, &n);
+	cfg->fill = n;
+	n = cfg->seed;
+	if (!rc)
+		rc = get_number(a, OPT_SEED, "seed", 0, UINT32_MAX, &n);
+	cfg->seed = n;
+	n = 0;
+	if (!rc)
+		rc = get_number(a, OPT_QD, "qd", 1, SIM_MAX_DEPTH, &n);
+	cfg->trace_depth = n;
+	if (rc)
+		return rc;
+	if (a->opt[OPT_DURATION] && (!sim_parse_time(a->opt[OPT_DURATION], &cfg->duration) ||
+				     cfg->duration < SIM_S))
+		return fail(FC_USAGE, a->opt[OPT_DURATION], "not a time for --duration; give 1s to "
+			    "366d");
+	if (a->opt[OPT_TRACE] && cfg->nr_loads)
+		return fail(FC_USAGE, "simulate", "both --trace and --load; give one of them");
+	if (!a->opt[OPT_TRACE] && !cfg->nr_loads)
+		return fail(FC_USAGE, "simulate", "no load; give --load zipf:1.0, another one, or "
+			    "--trace FILE");
+	if (a->opt[OPT_JSON] && a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-"))
+		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+	if (!a->opt[OPT_TRACE] && a->opt[OPT_QD])
+		return fail(FC_USAGE, "--qd", "is for a trace; write it behind the load, as in "
+			    "--load uniform,qd=%s", a->opt[OPT_QD]);
+	for (unsigned int i = 0; i < cfg->nr_loads; i++)
+		if (cfg->load[i].bytes > cfg->extent_bytes)
+			return fail(FC_USAGE, cfg->load[i].name, "its I/Os are larger than an "
+				    "extent; give a smaller size=");
+	return 0;
+}
+
+static int use_trace(const struct args *a, struct sim_config *cfg, struct sim_trace *trace)
+{
+	int rc = sim_trace_load(a->opt[OPT_TRACE], cfg->extent_bytes, trace);
+
+	if (rc)
+		return rc;
+	cfg->trace = trace;
+	if (!trace->timed && !cfg->trace_depth)
+		cfg->trace_depth = 16;
+	if (!a->opt[OPT_DURATION])
+		cfg->duration = SIM_NEVER;
+	return 0;
+}
+
+int cmd_simulate(const struct args *a)
+{
+	struct sim_trace trace = { 0 };
+	struct sim_result result;
+	struct sim_config cfg;
+	int rc;
+
+	sim_config_init(&cfg);
+	rc = get_config(a, &cfg);
+	if (!rc && a->opt[OPT_TRACE])
+		rc = use_trace(a, &cfg, &trace);
+	if (rc)
+		return rc;
+	cfg.progress = isatty(STDERR_FILENO);
+	rc = sim_run(&cfg, &result);
+	if (!rc && a->opt[OPT_SVG])
+		rc = sim_report_svg(&cfg, &result, a->opt[OPT_SVG]);
+	if (!rc && a->opt[OPT_JSON])
+		sim_report_json(&cfg, &result);
+	else if (!rc && (!a->opt[OPT_SVG] || strcmp(a->opt[OPT_SVG], "-")))
+		sim_report_text(&cfg, &result);
+	sim_result_free(&result);
+	sim_trace_free(&trace);
+	return rc;
+}
