@@ -259,6 +259,7 @@ members() {
 # linked FAST_MIB SLOW_MIB [KEY=VALUE]...: members that can be swapped for others
 linked() {
 	local i
+	need_module dm-flakey
 	members "$@"
 	for i in fast slow; do
 		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
@@ -274,9 +275,15 @@ swap() {
 	dmsetup resume "$1-link"
 }
 
-# gone fast|slow: no I/O reaches it any more
+# dead fast|slow: table of a member that no I/O reaches any more. All of it fails: the error
+# target is sent no flushes, so those would succeed, and what they promise would be lost.
+dead() {
+	echo "0 $(sectors_of "/dev/$1") flakey /dev/$1 0 0 86400"
+}
+
+# gone fast|slow: from now on
 gone() {
-	swap "$1" "0 $(sectors_of "/dev/$1") error"
+	swap "$1" "$(dead "$1")"
 }
 
 # switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
@@ -288,7 +295,7 @@ switched() {
 power_off() {
 	local i
 	for i in fast slow; do
-		dmsetup load "$i-link" --table "0 $(sectors_of "/dev/$i") error"
+		dmsetup load "$i-link" --table "$(dead "$i")"
 	done
 	for i in fast slow; do
 		dmsetup suspend --noflush --nolockfs "$i-link"
