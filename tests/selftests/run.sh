@@ -25,6 +25,16 @@ limit() {
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
+# run SECONDS TEST: its status; 124 or 137 if it took longer. What it left behind is killed:
+# `timeout` does that only as long as the test itself is there, and its output would not end.
+run() {
+	timeout -k 10 "$1" "$2" </dev/null &
+	local pid=$! rc=0
+	wait "$pid" || rc=$?
+	kill -KILL -- "-$pid" 2>/dev/null
+	return "$rc"
+}
+
 echo "TAP version 13"
 echo "1..$#"
 n=0
@@ -40,10 +50,10 @@ for t in "$@"; do
 		echo "no such test" >"$out"
 		rc=127
 	elif [[ ${V:-} ]]; then
-		timeout -k 10 "$seconds" "./$t" 2>&1 </dev/null | stdbuf -oL sed 's/^/# /'
+		run "$seconds" "./$t" 2>&1 | stdbuf -oL sed 's/^/# /'
 		rc=${PIPESTATUS[0]}
 	else
-		timeout -k 10 "$seconds" "./$t" >"$out" 2>&1 </dev/null
+		run "$seconds" "./$t" >"$out" 2>&1
 		rc=$?
 	fi
 	case $rc in
