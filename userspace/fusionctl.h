@@ -5,6 +5,7 @@
  * main.c		verbs, options, help
  * message.c		errors, and what is printed for people
  * text.c		text from disks, made safe to print
+ * output.c		a file to draw to, or stdout
  * size.c		sizes, numbers and names as people write them
  * device.c		block devices: what they are
  * busy.c		block devices: who uses them
@@ -439,6 +440,14 @@ void set_put(struct set *set);
 
 /* Check "key=value" for a set of these sizes and turn it into a message. Exit code. */
 int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size);
+
+/* -- output.c ------------------------------------------------------------------------------- */
+
+/* Create @path, or take stdout for "-". Return: NULL after the error is reported. */
+FILE *output_open(const char *path);
+
+/* Return: 0, or an exit code if not all of it could be written. */
+int output_close(FILE *f, const char *path);
 
 /* -- map.c ----------------------------------------------------------------------------------- */
 

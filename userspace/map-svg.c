@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The map drawn to a file: as in the terminal, and a cell says its numbers when pointed at. */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "fusionctl.h"
 
@@ -99,17 +97,10 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 
 int map_svg(const struct heat_map *map, unsigned int width, const char *path)
 {
-	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
-	bool bad;
+	FILE *f = output_open(path);
 
 	if (!f)
-		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+		return FC_FAILED;
 	draw(f, map, width);
-	bad = fflush(f) || ferror(f);
-	if (f != stdout)
-		bad |= !!fclose(f);
-	if (bad)
-		return fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
-			    strerror(errno));
-	return 0;
+	return output_close(f, path);
 }

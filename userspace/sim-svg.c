@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The result of a simulation drawn: hit ratio and oracle over time, throughput over time. */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "sim.h"
 
@@ -154,17 +152,10 @@ static void draw(FILE *f, const struct sim_config *cfg, const struct sim_result 
 
 int sim_report_svg(const struct sim_config *cfg, const struct sim_result *r, const char *path)
 {
-	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
-	bool bad;
+	FILE *f = output_open(path);
 
 	if (!f)
-		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+		return FC_FAILED;
 	draw(f, cfg, r);
-	bad = fflush(f) || ferror(f);
-	if (f != stdout)
-		bad |= !!fclose(f);
-	if (bad)
-		return fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
-			    strerror(errno));
-	return 0;
+	return output_close(f, path);
 }

@@ -22,15 +22,6 @@ heal() {
 	swap slow
 }
 
-# bad_sectors MEMBER FIRST COUNT: I/O there fails
-bad_sectors() {
-	local all
-	all=$(sectors_of "/dev/$1")
-	swap "$1" "0 $2 linear /dev/$1 0
-$2 $3 error
-$(($2 + $3)) $((all - $2 - $3)) linear /dev/$1 $(($2 + $3))"
-}
-
 # slot LEXT: first sector of the extent on its member
 slot() {
 	local member slot

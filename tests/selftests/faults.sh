@@ -73,17 +73,13 @@ test_no_flush_without_record() {
 
 # both map sets cannot be written
 test_checkpoint_fails() {
-	local first count all
+	local first count
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1000
 	sync "$SET"
 	first=$(($(sb map_start0) * 8))
 	count=$((($(sb map_start1) + $(sb map_blocks)) * 8 - first))
-say $first $count
-	all=$(sectors_of /dev/fast)
-	swap fast "0 $first linear /dev/fast 0
-$first $count error
-$((first + count)) $((all - first - count)) linear /dev/fast $((first + count))"
+	bad_sectors fast "$first" "$count"
 	if msg faults checkpoint; then
 		fail "a checkpoint went well that could not be written"
 	fi

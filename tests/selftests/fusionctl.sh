@@ -234,6 +234,7 @@ test_in_use() {
 		fusionctl format x "$FAST" "$SLOW" --yes --force
 	dm_remove holder
 
+	modprobe -q loop || :
 	REPLY=$(losetup -f --show "$SLOW")
 	defer losetup_quietly "$REPLY"
 	expect 5 "$SLOW: is held by $REPLY; remove that first" \
@@ -605,7 +606,7 @@ $FAST $SLOW, and fusionctl repair"
 # -- no module ----------------------------------------------------------------------------------------
 
 test_no_module() {
-	local before
+	local before i
 	need_module dm-fusion
 	two 64 256
 	good fusionctl format pair "$FAST" "$SLOW" --yes
@@ -622,6 +623,10 @@ found in directory /lib/modules/$(uname -r)); build and install it with make ins
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	good fusionctl version
 	shows "kernel target not loaded"
+	# targets that tests before this one have used
+	for i in /sys/module/dm_mod/holders/*; do
+		[[ ! -e $i ]] || rmmod "${i##*/}"
+	done
 	rmmod dm_mod || skip "something else uses the device mapper"
 	expect 6 "device mapper: the kernel has none (modprobe: FATAL: Module dm-mod not found in \
 directory /lib/modules/$(uname -r)); use a kernel with CONFIG_BLK_DEV_DM" fusionctl open pair

@@ -286,6 +286,15 @@ gone() {
 	swap "$1" "$(dead "$1")"
 }
 
+# bad_sectors fast|slow FIRST COUNT: I/O there fails. Not by dm-flakey, which fails flushes of
+# the whole member with the writes to its part.
+bad_sectors() {
+	local end=$(($2 + $3))
+	swap "$1" "0 $2 linear /dev/$1 0
+$2 $3 error
+$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
+}
+
 # switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
 switched() {
 	linked "$1" "$2" cache_size=4096

@@ -24,16 +24,6 @@ which_kinds() {
 	done
 }
 
-# failing MEMBER FIRST SECTORS: I/O there fails. Not by dm-flakey, which fails flushes of
-# the whole member with the writes to its part.
-failing() {
-	local all
-	all=$(sectors_of "/dev/$1")
-	swap "$1" "0 $2 linear /dev/$1 0
-$2 $3 error
-$(($2 + $3)) $((all - $2 - $3)) linear /dev/$1 $(($2 + $3))"
-}
-
 # failing_reads MEMBER: here and there
 failing_reads() {
 	local all i
@@ -72,9 +62,9 @@ begin_fault() {
 	*-gone)	gone "$member" ;;
 	both-power) power_off ;;
 	*-power) gone "$member" ;;
-	journal) failing fast "${JOURNAL[@]}" ;;
-	maps)	failing fast "${MAPS[@]}" ;;
-	replica) failing slow "${REPLICA[@]}" ;;
+	journal) bad_sectors fast "${JOURNAL[@]}" ;;
+	maps)	bad_sectors fast "${MAPS[@]}" ;;
+	replica) bad_sectors slow "${REPLICA[@]}" ;;
 	esac
 }
 
