@@ -14,6 +14,8 @@
 #ifndef DM_FUSION_CODEC_H
 #define DM_FUSION_CODEC_H
 
+#include <linux/minmax.h>
+
 #include "dm-fusion-format.h"
 
 #define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
@@ -132,6 +134,17 @@ static inline u64 fusion_slot_sector(const struct fusion_sb *sb, enum fusion_dev
 	u64 offset = (u64)slot * sb->extent_sectors;
 
 	return dev == FUSION_FAST ? sb->fast_data_start + offset : offset;
+}
+
+/*
+ * Free fast slots to keep for incoming writes if nobody says how many: the larger of 2 % and
+ * 4 GiB, at most a tenth.
+ */
+static inline u32 fusion_default_reserve(const struct fusion_sb *sb)
+{
+	const u32 four_gib = (4U << (30 - 9)) / sb->extent_sectors;
+
+	return min(max(sb->nr_fast_slots / 50, four_gib), sb->nr_fast_slots / 10);
 }
 
 /* Is this a data slot of that device? */

@@ -32,12 +32,7 @@ u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
 
 u32 fusion_reserve(const struct fusion *fs)
 {
-	u32 want = READ_ONCE(fs->opt.reserve);
-	u32 four_gib = (4ULL << (30 - SECTOR_SHIFT)) >> fs->shift;
-
-	if (want)
-		return want;
-	return min(max(fs->sb.nr_fast_slots / 50, four_gib), fs->sb.nr_fast_slots / 10);
+	return READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
 }
 
 /* Seconds since the replica began to be out of date, 0 if it is not. fs->lock held. */

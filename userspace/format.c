@@ -27,7 +27,7 @@ struct plan {
 	struct fusion_sb sb;	/* of the fast member */
 };
 
-static int parse_extent_size(const char *text, u32 *sectors)
+int parse_extent_size(const char *text, u32 *sectors)
 {
 	uint64_t bytes = FUSION_DEFAULT_EXTENT_SECTORS * 512ULL;
 

@@ -113,6 +113,8 @@ struct args {
 
 int cmd_create(const struct args *a);
 int cmd_format(const struct args *a);
+/* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
+int parse_extent_size(const char *text, uint32_t *sectors);
 int cmd_open(const struct args *a);
 int cmd_close(const struct args *a);
 int cmd_list(const struct args *a);

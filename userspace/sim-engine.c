@@ -66,6 +66,13 @@ u64 sim_word_byte(const struct sim_engine *e, u32 word)
 	return fusion_slot_sector(&e->sb, fusion_word_dev(word), fusion_word_slot(word)) << 9;
 }
 
+u32 sim_take_slot(struct sim_engine *e, enum fusion_dev dev, u32 lext)
+{
+	bool home = dev == FUSION_SLOW && fusion_slot_valid(&e->sb, dev, lext);
+
+	return sim_slot_get(&e->slots[dev], home ? lext : SIM_NO_SLOT);
+}
+
 /* -- time ------------------------------------------------------------------------- */
 
 bool sim_is_idle(const struct sim_engine *e)
@@ -221,8 +228,6 @@ static int end_phase(struct sim_engine *e)
 	}
 	if (!p->tail.ios)
 		p->tail = p->sum;
-	for (unsigned int i = 0; i < e->nr_sources; i++)
-		p->shifted[i] = e->source[i].load.shifted;
 	rc = judge(e, p);
 	if (rc)
 		return rc;
@@ -236,14 +241,11 @@ static int end_phase(struct sim_engine *e)
 
 /* -- I/O ---------------------------------------------------------------------------- */
 
-static void complete(struct sim_engine *e, u32 id);
-
 static u32 first_write(struct sim_engine *e, u32 lext)
 {
 	enum fusion_dev dev = e->slots[FUSION_FAST].nr_free > e->sb.spare_fast ? FUSION_FAST :
 			      FUSION_SLOW;
-	bool home = dev == FUSION_SLOW && fusion_slot_valid(&e->sb, dev, lext);
-	u32 slot = sim_slot_get(&e->slots[dev], home ? lext : SIM_NO_SLOT);
+	u32 slot = sim_take_slot(e, dev, lext);
 
 	/* as many lexts as slots without the spares: there is one */
 	e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
@@ -581,8 +583,7 @@ static void plan_fill(struct sim_engine *e)
 	for (u32 lext = 0; lext < n; lext++) {
 		enum fusion_dev dev = lext >= e->fill_fast[0] && lext < e->fill_fast[1] ?
 				      FUSION_FAST : FUSION_SLOW;
-		bool home = dev == FUSION_SLOW && fusion_slot_valid(sb, dev, lext);
-		u32 slot = sim_slot_get(&e->slots[dev], home ? lext : SIM_NO_SLOT);
+		u32 slot = sim_take_slot(e, dev, lext);
 
 		e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
 	}
@@ -625,14 +626,6 @@ const char *sim_engine_check(const struct sim_engine *e)
 
 /* -- life --------------------------------------------------------------------------------- */
 
-static u32 default_reserve(const struct sim_engine *e)
-{
-	u32 four_gib = (4ULL << 30) / e->cfg->extent_bytes, slots = e->sb.nr_fast_slots;
-	u32 want = slots / 50 > four_gib ? slots / 50 : four_gib;
-
-	return want < slots / 10 ? want : slots / 10;
-}
-
 static int plan(struct sim_engine *e)
 {
 	const struct sim_config *cfg = e->cfg;
@@ -643,7 +636,7 @@ static int plan(struct sim_engine *e)
 	if (fusion_sb_plan(&e->sb, cfg->size[FUSION_FAST] >> 9, cfg->size[FUSION_SLOW] >> 9,
 			   cfg->extent_bytes >> 9, &why))
 		return fail(FC_USAGE, "simulate", "%s; see --extent-size", why);
-	e->reserve = cfg->reserve ? cfg->reserve : default_reserve(e);
+	e->reserve = cfg->reserve ? cfg->reserve : fusion_default_reserve(&e->sb);
 	nr = cfg->trace ? e->sb.nr_lexts : (u64)e->sb.nr_lexts * cfg->fill / 100;
 	e->nr_used = nr ? nr : 1;
 	if (cfg->trace && cfg->trace->end_byte > (u64)e->sb.nr_lexts * cfg->extent_bytes) {
@@ -700,7 +693,7 @@ static void create_sources(struct sim_engine *e)
 	for (unsigned int i = 0; i < e->nr_sources; i++) {
 		struct sim_source *src = &e->source[i];
 
-		src->rng = sim_mix(cfg->seed + 1000 + i);
+		src->rng = random64(cfg->seed + 1000 + i);
 		src->depth = SOURCE_DEPTH;
 		if (cfg->trace) {
 			src->depth = cfg->trace_depth ? cfg->trace_depth : SIM_MAX_DEPTH;

@@ -120,6 +120,8 @@ struct sim_engine {
 void sim_submit(struct sim_engine *e, enum fusion_dev dev, u64 byte, u32 bytes, bool write,
 		u32 id);
 void sim_event_at(struct sim_engine *e, u64 at, u32 id);
+/* A free slot for an extent, at home if it can be; SIM_NO_SLOT: there is none. */
+u32 sim_take_slot(struct sim_engine *e, enum fusion_dev dev, u32 lext);
 u64 sim_word_byte(const struct sim_engine *e, u32 word);
 /* Let parked writes try again. */
 void sim_unpark(struct sim_engine *e);

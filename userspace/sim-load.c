@@ -242,7 +242,7 @@ static u32 strew(const struct sim_load *load, u32 rank)
 
 		for (u32 round = 0; round < 4; round++) {
 			u64 key = load->seed + round * 0x100000000ULL + r;
-			u32 next = l ^ ((u32)sim_mix(key) & mask);
+			u32 next = l ^ ((u32)random64(key) & mask);
 
 			l = r;
 			r = next;
@@ -327,7 +327,7 @@ void sim_load_init(struct sim_load *load, const struct sim_spec *spec, u32 nr, u
 
 	memset(load, 0, sizeof(*load));
 	load->spec = spec;
-	load->seed = sim_mix(seed);
+	load->seed = random64(seed);
 	load->rng = load->seed;
 	load->nr = nr;
 	load->nr_ranks = nr;

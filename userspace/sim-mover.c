@@ -40,8 +40,7 @@ static u8 *cancels(struct sim_engine *e, u32 lext)
 
 static u32 get_slot(struct sim_engine *e, enum fusion_dev to, u32 lext)
 {
-	bool home = to == FUSION_SLOW && fusion_slot_valid(&e->sb, to, lext);
-	u32 slot = sim_slot_get(&e->slots[to], home ? lext : SIM_NO_SLOT);
+	u32 slot = sim_take_slot(e, to, lext);
 
 	return slot == SIM_NO_SLOT ? FUSION_WORD_UNMAPPED : fusion_word(FUSION_STABLE, to, slot);
 }
@@ -408,7 +407,8 @@ u32 sim_mover_slots(const struct sim_engine *e)
 	u32 n = 0;
 
 	for (unsigned int i = 0; i < m->nr; i++)
-		n += m->job[i].started && (m->step != SIM_COMMITS && m->step != SIM_RECLAIMS ?
-					   true : m->job[i].outcome == FUSION_MOVED);
+		n += m->job[i].started &&
+		     ((m->step != SIM_COMMITS && m->step != SIM_RECLAIMS) ||
+		      m->job[i].outcome == FUSION_MOVED);
 	return n;
 }

@@ -191,7 +191,7 @@ u64 sim_ssd_submit(struct sim_ssd *ssd, u64 byte, u32 bytes, bool write, u64 now
 
 	/* where a stripe lies is what the drive's own mapping made of it: as good as random */
 	for (; stripe <= last; stripe++) {
-		channel = &ssd->channel[sim_mix(stripe) % ssd->nr_channels];
+		channel = &ssd->channel[random64(stripe) % ssd->nr_channels];
 		if (*channel < now)
 			*channel = now;
 		*channel += write ? ssd->write : ssd->read;

@@ -26,6 +26,7 @@
 
 #include "dm-fusion-policy.h"
 #include "fusionctl.h"
+#include "random.h"
 
 #define SIM_MAX_LOADS	8
 #define SIM_MAX_ZONES	8
@@ -42,16 +43,9 @@
 
 /* -- random numbers ------------------------------------------------------------ */
 
-static inline u64 sim_mix(u64 z)
-{
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
 static inline u64 sim_random(u64 *state)
 {
-	return sim_mix(*state += 0x9e3779b97f4a7c15ULL);
+	return random64(*state += RANDOM_STEP);
 }
 
 /* 0..n - 1, for n below 2^32 */
@@ -277,8 +271,6 @@ struct sim_phase {
 	double load_oracle[SIM_MAX_LOADS];	/* hits of each load under that placement */
 	u64 converged;		/* since start; SIM_NEVER: not */
 	u64 promoted_then;	/* promotions until that, or all */
-	bool shifted[SIM_MAX_LOADS];
-	u64 load_ios[SIM_MAX_LOADS];
 };
 
 struct sim_rate {

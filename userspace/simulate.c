@@ -90,22 +90,20 @@ static int get_many(const struct args *a, struct sim_config *cfg)
 
 static int get_config(const struct args *a, struct sim_config *cfg)
 {
-	uint64_t size[2], extent = cfg->extent_bytes, n;
+	uint64_t size[2], n;
+	u32 extent_sectors;
 	int rc;
 
 	rc = get_size(a, OPT_FAST_SIZE, "fast", &size[FAST]);
 	if (!rc)
 		rc = get_size(a, OPT_SLOW_SIZE, "slow", &size[SLOW]);
+	if (!rc)
+		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
 	if (rc)
 		return rc;
-	if (a->opt[OPT_EXTENT_SIZE] &&
-	    (!parse_size(a->opt[OPT_EXTENT_SIZE], &extent) || extent < 64 << 10 ||
-	     extent > 16 << 20 || extent & (extent - 1)))
-		return fail(FC_USAGE, a->opt[OPT_EXTENT_SIZE], "not an extent size; give a power "
-			    "of two from 64K to 16M");
 	cfg->size[FAST] = size[FAST];
 	cfg->size[SLOW] = size[SLOW];
-	cfg->extent_bytes = extent;
+	cfg->extent_bytes = extent_sectors << 9;
 	rc = get_many(a, cfg);
 	if (rc)
 		return rc;

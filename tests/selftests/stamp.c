@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../random.h"
+#include "../../userspace/random.h"
 #include "stamp.h"
 
 #define SECTOR		STAMP_SECTOR

@@ -3,8 +3,8 @@
  * splitmix64: numbers that are the same every time, from a state of 64 bits. By value, so
  * that each program can keep its own type of state: z = random64(state += RANDOM_STEP).
  */
-#ifndef TESTS_RANDOM_H
-#define TESTS_RANDOM_H
+#ifndef RANDOM_H
+#define RANDOM_H
 
 #define RANDOM_STEP	0x9e3779b97f4a7c15ULL
 
