@@ -49,15 +49,15 @@ area() {
 # bad MEMBER BLOCK COUNT [flakey]: I/O there fails, or does every other second; the rest of
 # the member works
 bad() {
-	local first=$(($2 * 8)) count=$(($3 * 8)) end table=''
+	local first=$(($2 * 8)) count=$(($3 * 8)) end
+	if [[ ${4:-} != flakey ]]; then
+		bad_sectors "$1" $first $count
+		return
+	fi
 	end=$((first + count))
-	[[ $first -eq 0 ]] || table="0 $first linear /dev/$1 0"$'\n'
-	case ${4:-} in
-	flakey)	table+="$first $count flakey /dev/$1 $first 1 1" ;;
-	*)	table+="$first $count error" ;;
-	esac
-	table+=$'\n'"$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
-	swap "$1" "$table"
+	swap "$1" "$([[ $first -eq 0 ]] || echo "0 $first linear /dev/$1 0")
+$first $count flakey /dev/$1 $first 1 1
+$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
 }
 
 # unreadable MEMBER BLOCK...: reading these fails, until they are written where the kernel
@@ -126,10 +126,6 @@ checkpoint_or() {
 	return 1
 }
 
-no_process() {
-	! kill -0 "$1"
-}
-
 # load MIX: reads, stamped writes, flushes, and moves
 load() {
 	background storm meta
@@ -143,11 +139,6 @@ load() {
 # fill: two thirds of it, so that there is room to move
 fill() {
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((LEN * 1024 / 3))
-}
-
-# written DEV: writes, discards and flushes it has completed
-written() {
-	io_of "$1" | cut -d ' ' -f 2-
 }
 
 # checked: closed, it has at most what needs no repair by hand
@@ -375,10 +366,10 @@ open_fails() {
 	done
 	unreadable "$1" "${blocks[@]}"
 	mark
-	before=$(written /dev/fast; written /dev/slow)
+	before=$(written /dev/fast /dev/slow)
 	refused "Input/output error" limited "$LIMIT" dmsetup create meta --table "$(table)"
 	dmsetup info meta >/dev/null 2>&1 && dmsetup remove meta
-	same "what was written" "$(written /dev/fast; written /dev/slow)" "$before"
+	same "what was written" "$(written /dev/fast /dev/slow)" "$before"
 	case $2 in
 	super*)	logged "superblock can't be read" ;;
 	*)	named "$1" "${blocks[0]}" 1 ;;

@@ -68,10 +68,6 @@ cut() {
 	esac
 }
 
-no_process() {
-	! kill -0 "$1"
-}
-
 # is_ro: without something to be made durable it may not find out
 is_ro() {
 	limited "$LIMIT" sync "$SET"

@@ -150,6 +150,11 @@ background() {
 	JOBS+=("$REPLY")
 }
 
+# no_process PID: for within
+no_process() {
+	! kill -0 "$1"
+}
+
 # finish PID: end a background job and expect that it was well
 finish() {
 	kill -TERM "$1" 2>/dev/null || :
@@ -290,7 +295,7 @@ gone() {
 # the whole member with the writes to its part.
 bad_sectors() {
 	local end=$(($2 + $3))
-	swap "$1" "0 $2 linear /dev/$1 0
+	swap "$1" "$([[ $2 -eq 0 ]] || echo "0 $2 linear /dev/$1 0")
 $2 $3 error
 $end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
 }
@@ -379,6 +384,14 @@ io_of() {
 	local name
 	name=$(basename "$(readlink -f "$1")")
 	awk '{ print $1, $5, $12, $16 }' "/sys/block/$name/stat"
+}
+
+# written DEV...: writes, discards and flushes each has completed
+written() {
+	local i
+	for i; do
+		io_of "$i"
+	done | cut -d ' ' -f 2-
 }
 
 # -- device mapper -------------------------------------------------------------------

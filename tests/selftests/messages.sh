@@ -46,14 +46,6 @@ silence() {
 	at_least "requests refused" "$(awk '{ n += $3 } END { print n }' "$TMP/said")" 1
 }
 
-# written: writes, discards and flushes that the members have completed
-written() {
-	local i
-	for i in "$FAST" "$SLOW"; do
-		io_of "$i"
-	done | cut -d ' ' -f 2-
-}
-
 verify() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
@@ -68,9 +60,9 @@ test_suspend_and_resume() {
 		# shellcheck disable=SC2086 # none, one, or two
 		limited "$LIMIT" dmsetup suspend ${options[n % 4]} talk
 		if [[ $((n % 3)) -eq 0 ]]; then
-			before=$(written)
+			before=$(written "$FAST" "$SLOW")
 			sleep 0.2
-			same "what was written while suspended" "$(written)" "$before"
+			same "what was written while suspended" "$(written "$FAST" "$SLOW")" "$before"
 		fi
 		limited "$LIMIT" dmsetup resume talk
 	done
@@ -90,7 +82,7 @@ test_while_suspended() {
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
 	limited "$LIMIT" dmsetup suspend talk
-	before=$(written)
+	before=$(written "$FAST" "$SLOW")
 	for i in checkpoint "promote 0-31" "demote 0-31"; do
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
@@ -103,7 +95,7 @@ test_while_suspended() {
 	limited "$LIMIT" dmsetup table talk >/dev/null
 	# longer than either interval
 	sleep 2
-	same "what was written while suspended" "$(written)" "$before"
+	same "what was written while suspended" "$(written "$FAST" "$SLOW")" "$before"
 	limited "$LIMIT" dmsetup resume talk
 	limited "$LIMIT" dmsetup message talk 0 checkpoint
 	limited "$LIMIT" dmsetup message talk 0 "promote 0-31" >/dev/null
