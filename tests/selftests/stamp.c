@@ -459,7 +459,8 @@ static bool do_op(struct thread *t)
 		goto out;
 	}
 	if (op == STAMP_SUBBLOCK)
-		pick_range(t, stamp.lb_sectors, stamp.lb_sectors == 1 ? 15 : 8, &start, &end);
+		pick_range(t, stamp.lb_sectors, stamp.max_io < 15 ? stamp.max_io : 15,
+			   &start, &end);
 	else if (op == STAMP_DISCARD && stamp.extent_sectors && rnd(t, 2))
 		pick_range(t, stamp.extent_sectors, 4 * stamp.extent_sectors, &start, &end);
 	else
