@@ -83,13 +83,21 @@ running() {
 	kill -0 "$1" 2>/dev/null
 }
 
-# stuck: what waits in the kernel, and where
+# stuck: what there is but for idle workers of the kernel: state, processor time in user and
+# kernel mode, where it waits; and what the sets are at
 stuck() {
-	local i
-	for i in /proc/[0-9]*; do
-		grep -q '^State:.D' "$i/status" 2>/dev/null || continue
-		echo "$i $(<"$i/comm"):"
+	local i stat
+	for i in /proc/[0-9]*/task/[0-9]*; do
+		stat=$(sed 's/.*) //' "$i/stat" 2>/dev/null) || continue
+		[[ $stat != I* ]] || continue
+		echo "${i##*/} $(<"$i/comm") $(cut -d ' ' -f 1,2,12,13 <<<"$stat"):"
 		cat "$i/stack" 2>/dev/null || :
+	done
+	for i in "${SETS[@]}"; do
+		dmsetup table "$i"
+		dmsetup status "$i"
+		dmsetup message "$i" 0 stats
+		cat "/sys/block/dm-$(dmsetup info -c --noheadings -o minor "$i")/inflight"
 	done
 }
 
