@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
 
 #include "model.h"
-#include "sim.h"
+#include "shim/misc.h"
 
 #define NEVER		U64_MAX
 #define STAMP_BIT	BIT_ULL(62)
@@ -28,6 +31,7 @@ struct history {
 struct unmapping {
 	u32 under_way;		/* changes that may unmap it */
 	u64 last;		/* when it was, or may have been, unmapped last */
+	u64 thinned;		/* when a part of it was, or may have been, discarded last */
 	u64 known;		/* the replica knows of all before */
 };
 
@@ -99,20 +103,34 @@ static void count_unmapping(struct model *m, const struct change_info *c, int nr
 		m->unmapping[lext].under_way += nr;
 		m->unmapping[lext].last = m->now;
 	}
+	if (c->kind != CHANGE_DISCARD)
+		return;
+	for (lext = c->sector / m->extent_sectors; lext * m->extent_sectors < c->sector + c->nr;
+	     lext++)
+		m->unmapping[lext].thinned = m->now;
 }
 
-/* The numbers go on, so that no stamp comes twice. */
+/*
+ * The numbers go on, so that no stamp comes twice. Until now a sector of which a part of an
+ * extent was discarded could hold what was there before as well: who learns late may say so
+ * still, but it is no content of the sector any more.
+ */
 void model_rebase(struct model *m, const u64 *content)
 {
+	struct unmapping *u;
 	u32 i;
 
 	m->reads = 0;
+	m->now++;
 	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
 	for (i = 0; i < m->nr; i++) {
 		if (!m->changes[i].ended)
 			count_unmapping(m, &m->changes[i], -1);
 		m->changes[i].ended = true;
 	}
+	for (u = m->unmapping; u < m->unmapping + m->nr_sectors / m->extent_sectors; u++)
+		if (u->thinned > u->known)
+			u->last = max(u->last, u->thinned);
 	m->changes[0].completed = m->now;
 	m->changes[0].durable = true;
 	for (i = 0; i < m->nr_sectors; i++) {
