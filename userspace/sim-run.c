@@ -13,7 +13,7 @@
 void sim_config_init(struct sim_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
-	cfg->extent_bytes = 1 << 20;
+	cfg->extent_bytes = FUSION_DEFAULT_EXTENT_SECTORS << 9;
 	cfg->fill = 90;
 	cfg->duration = 6 * 3600 * SIM_S;
 	cfg->seed = 1;

@@ -291,13 +291,18 @@ gone() {
 	swap "$1" "$(dead "$1")"
 }
 
+# patched fast|slow FIRST COUNT TARGET [ARGUMENT]...: that target there, the member around it
+patched() {
+	local end=$(($2 + $3))
+	swap "$1" "$([[ $2 -eq 0 ]] || echo "0 $2 linear /dev/$1 0")
+$2 $3 ${*:4}
+$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
+}
+
 # bad_sectors fast|slow FIRST COUNT: I/O there fails. Not by dm-flakey, which fails flushes of
 # the whole member with the writes to its part.
 bad_sectors() {
-	local end=$(($2 + $3))
-	swap "$1" "$([[ $2 -eq 0 ]] || echo "0 $2 linear /dev/$1 0")
-$2 $3 error
-$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
+	patched "$1" "$2" "$3" error
 }
 
 # switched FAST_MIB SLOW_MIB: members with volatile caches behind a power switch
@@ -379,11 +384,14 @@ stale() {
 		dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
 }
 
+# sysfs_of DEV: its directory
+sysfs_of() {
+	echo "/sys/block/$(basename "$(readlink -f "$1")")"
+}
+
 # io_of DEV: reads, writes, discards and flushes it has completed
 io_of() {
-	local name
-	name=$(basename "$(readlink -f "$1")")
-	awk '{ print $1, $5, $12, $16 }' "/sys/block/$name/stat"
+	awk '{ print $1, $5, $12, $16 }' "$(sysfs_of "$1")/stat"
 }
 
 # written DEV...: writes, discards and flushes each has completed

@@ -83,8 +83,8 @@ running() {
 	kill -0 "$1" 2>/dev/null
 }
 
-# stuck: what there is but for idle workers of the kernel: state, processor time in user and
-# kernel mode, where it waits; and what the sets are at
+# stuck: what there is but for idle workers of the kernel: state, parent, processor time in user
+# and kernel mode, where it waits; and what the sets are at, if they are there and say it
 stuck() {
 	local i stat
 	for i in /proc/[0-9]*/task/[0-9]*; do
@@ -94,10 +94,10 @@ stuck() {
 		cat "$i/stack" 2>/dev/null || :
 	done
 	for i in "${SETS[@]}"; do
-		dmsetup table "$i"
-		dmsetup status "$i"
-		dmsetup message "$i" 0 stats
-		cat "/sys/block/dm-$(dmsetup info -c --noheadings -o minor "$i")/inflight"
+		limited 10 dmsetup table "$i" || continue
+		limited 10 dmsetup status --noflush "$i" || :
+		limited 10 dmsetup message "$i" 0 stats || :
+		cat "$(sysfs_of "/dev/mapper/$i")/inflight" || :
 	done
 }
 
