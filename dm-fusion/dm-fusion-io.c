@@ -255,6 +255,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->whole = false;
 	io->fua = false;
 	io->flush = false;
+	io->waits = false;
 
 	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
 		if (fusion_mode(fs) == FUSION_FAIL)
@@ -377,6 +378,23 @@ static u32 first_slot(struct fusion *fs, u32 lext)
 	return word;
 }
 
+/*
+ * Shall a bio that finds no slot wait for the replica to free some? If that can't be written,
+ * for one more attempt: the member may be well again. fs->lock held.
+ */
+static bool wait_for_replica(const struct fusion *fs, struct fusion_io *io)
+{
+	const struct fusion_replica *rep = &fs->replica;
+
+	if (!rep->nr_held)
+		return false;
+	if (!io->waits) {
+		io->waits = true;
+		io->errors = rep->errors;
+	}
+	return !rep->failed || io->errors == (u32)rep->errors;
+}
+
 /* First write to an unmapped extent. Return: false if the bio was parked or failed. */
 static bool first_write(struct fusion *fs, struct bio *bio)
 {
@@ -394,7 +412,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	}
 	word = first_slot(fs, lext);
 	if (!fusion_word_mapped(word)) {
-		u32 held = fusion_replica_held(fs);
+		bool held = wait_for_replica(fs, fusion_io(bio));
 		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held;
 
 		if (wait)

@@ -168,6 +168,9 @@ static void mark_away(struct fusion *fs)
 
 void fusion_replica_kick(struct fusion *fs)
 {
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->retry_ms = min(rep->retry_ms, rep->tried_ms + SOON_MS);
 	schedule_update(fs, 0);
 }
 
@@ -507,7 +510,6 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	if (r) {
 		rep->stale = true;
 		rep->backoff_ms = clamp(2 * rep->backoff_ms, SOON_MS, MAX_BACKOFF_MS);
-		rep->retry_ms = now_ms() + rep->backoff_ms;
 	} else {
 		rep->backoff_ms = 0;
 	}
@@ -516,6 +518,8 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	spin_lock_irq(&fs->lock);
 	changed = rep->failed != !!r;
 	rep->failed = r;
+	rep->tried_ms = now_ms();
+	rep->retry_ms = rep->tried_ms + rep->backoff_ms;
 	rep->errors += !!r;
 	rep->busy = false;
 	if (!r)
@@ -539,8 +543,8 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	dm_table_event(fs->ti->table);
 }
 
-/* The mutex is held. */
-static int update(struct fusion *fs, bool whole)
+/* @whole: call nothing away that is not; @now: even after a failure. The mutex is held. */
+static int update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = now_ms();
@@ -551,7 +555,7 @@ static int update(struct fusion *fs, bool whole)
 		return -EROFS;
 	spin_lock_irq(&fs->lock);
 	rep->due_ms = U64_MAX;
-	if (rep->failed && started < rep->retry_ms) {
+	if (rep->failed && started < rep->retry_ms && !now) {
 		schedule_update(fs, rep->retry_ms - started);
 		spin_unlock_irq(&fs->lock);
 		return -EIO;
@@ -574,7 +578,7 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 
 	mutex_lock(&fs->replica.mutex);
 	/* A message may come late: nothing is written after fusion_replica_stop(). */
-	r = READ_ONCE(fs->replica.active) ? update(fs, whole) : -EAGAIN;
+	r = READ_ONCE(fs->replica.active) ? update(fs, whole, whole) : -EAGAIN;
 	mutex_unlock(&fs->replica.mutex);
 	return r;
 }
@@ -661,7 +665,7 @@ int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr,
 	full = fusion_chain_free(&rep->log) <= rep->keep;
 	/* What is away makes for something to write, so that there is room then. */
 	if (rep->stale || rep->unsure || full)
-		r = update(fs, full);
+		r = update(fs, full, false);
 	if (!r)
 		r = submit_leaving(fs, lexts, nr, max);
 	if (r)
@@ -763,8 +767,7 @@ void fusion_replica_stop(struct fusion *fs)
 	if (fs->read_only)
 		return;
 	mutex_lock(&rep->mutex);
-	rep->retry_ms = 0;
-	if (!update(fs, true) && !rep->nr_dirty) {
+	if (!update(fs, true, true) && !rep->nr_dirty) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Of a closed set either copy is enough: make them the same. */

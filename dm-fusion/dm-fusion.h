@@ -266,12 +266,13 @@ struct fusion_chain {
  * @nr_leaving: their number
  * @took_ms: how long the last update took
  * @backoff_ms: pause after a failure
- * @retry_ms: ktime before which it is not tried again
  *
  * Protected by fs->lock:
  * @active: updates are wanted
  * @busy: an update is under way
  * @failed: the last update was not successful
+ * @tried_ms: ktime when it ended
+ * @retry_ms: ktime before which it is not tried again, if it failed
  * @cur: which of @held takes new slots; the other one is what the update under way frees
  * @held: slow slots that are not used but may be named by the replica
  * @nr_held: bits set in both
@@ -303,11 +304,12 @@ struct fusion_replica {
 	unsigned int nr_leaving;
 	u32 took_ms;
 	u32 backoff_ms;
-	u64 retry_ms;
 
 	bool active;
 	bool busy;
 	bool failed;
+	u64 tried_ms;
+	u64 retry_ms;
 	u8 cur;
 	unsigned long *held[2];
 	u32 nr_held;
@@ -326,6 +328,7 @@ struct fusion_replica {
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
 	u32 lext;			/* if @whole: next extent to unmap */
+	u32 errors;			/* if @waits: of the replica, when it began to */
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
 	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
@@ -333,6 +336,7 @@ struct fusion_io {
 	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool fua : 1;			/* complete only after a commit */
 	bool flush : 1;			/* counted in fs->nr_flushes */
+	bool waits : 1;			/* for the replica to free a slot */
 };
 
 /* A range to be moved on request. */
@@ -777,7 +781,7 @@ void fusion_replica_exit(struct fusion *fs);
 /* The replica has to learn of an extent: its word has changed, or its bitmap. fs->lock held. */
 void fusion_replica_mark(struct fusion *fs, u32 lext);
 
-/* Write it now, in the background. fs->lock held. */
+/* Write it now, in the background; if that just failed, in a second. fs->lock held. */
 void fusion_replica_kick(struct fusion *fs);
 
 /*
@@ -805,7 +809,8 @@ static inline u32 fusion_replica_held(const struct fusion *fs)
 void fusion_do_replica(struct work_struct *work);
 
 /*
- * Bring it up to date and free what was held; if @whole, call no extent away that is not.
+ * Bring it up to date and free what was held; if @whole, call no extent away that is not, and
+ * try it even if that failed a short time ago.
  * Sleeps. Return: 0 or a negative errno.
  */
 int fusion_replica_update(struct fusion *fs, bool whole);

@@ -41,6 +41,7 @@ area() {
 	fast-map)	echo "$(sb "map_start$(sb active_set)")" "$(sb map_blocks)" ;;
 	fast-heat)	echo "$(sb heat_start)" "$(sb heat_blocks)" ;;
 	slow-log)	echo "$(sb log_start)" "$(sb log_blocks)" ;;
+	slow-replica)	echo "$(sb log_start)" $(($(sb log_blocks) + 2 * $(sb map_blocks))) ;;
 	slow-maps)	echo $(($(sb log_start) + $(sb log_blocks))) $((2 * $(sb map_blocks))) ;;
 	*)		fail "no area $1 $2" ;;
 	esac
@@ -49,15 +50,11 @@ area() {
 # bad MEMBER BLOCK COUNT [flakey]: I/O there fails, or does every other second; the rest of
 # the member works
 bad() {
-	local first=$(($2 * 8)) count=$(($3 * 8)) end
-	if [[ ${4:-} != flakey ]]; then
-		bad_sectors "$1" $first $count
-		return
-	fi
-	end=$((first + count))
-	swap "$1" "$([[ $first -eq 0 ]] || echo "0 $first linear /dev/$1 0")
-$first $count flakey /dev/$1 $first 1 1
-$end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
+	local first=$(($2 * 8)) count=$(($3 * 8))
+	case ${4:-} in
+	flakey)	patched "$1" $first $count flakey "/dev/$1" $first 1 1 ;;
+	*)	bad_sectors "$1" $first $count ;;
+	esac
 }
 
 # unreadable MEMBER BLOCK...: reading these fails, until they are written where the kernel
@@ -296,6 +293,32 @@ test_promotion_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
+# attempts COUNT: so many updates of the replica have failed
+attempts() {
+	[[ $(msg meta stats | sed -n 's/^replica_errors //p') -ge $1 ]]
+}
+
+# Slots that were released are held back while the replica cannot be written. A first write
+# that needs one waits for one more attempt and no longer, and works as soon as the member
+# does, however long the pause after the last attempt would have been.
+test_held_slots() {
+	local first count
+	begin replica_interval 1 commit_interval 100 migration off
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
+	msg meta checkpoint
+	read -r first count < <(area slow replica)
+	bad slow "$first" "$count"
+	blkdiscard -o $((16 << 20)) -l $((8 << 20)) "$SET"
+	within "$LIMIT" "attempts" attempts 1
+	refused "No space left on device" limited "$LIMIT" dd if=/dev/zero of="$SET" bs=64k \
+		seek=256 count=128 oflag=direct status=none
+	within "$LIMIT" "attempts" attempts 4
+	swap slow
+	limited "$LIMIT" dd if=/dev/zero of="$SET" bs=64k seek=256 count=128 oflag=direct,sync \
+		status=none
+	same "mode" "$(status meta mode replica)" "rw ok"
+}
+
 # close_fails MEMBER AREA: what cannot be recorded when the set is closed is recovered when it
 # is opened; and no member says of itself what it cannot know
 close_fails() {
@@ -438,7 +461,8 @@ test_one_super_unreadable() {
 	done
 }
 
-run_tests test_journal_writes_fail test_promotion_fails test_close_fails test_open_fails \
+run_tests test_journal_writes_fail test_promotion_fails test_held_slots test_close_fails \
+	test_open_fails \
 	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
 	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
 	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \
