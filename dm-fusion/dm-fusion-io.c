@@ -6,7 +6,7 @@
  * zeros, and defers the rest to one ordered worker: first writes, OPEN extents,
  * discards, writes to an extent whose copy is being committed. A bio that can't
  * go on there is parked, under the same lock as the look that said so, and gets
- * another look when a commit or a drain has ended.
+ * another look when a commit, a drain or an update of the replica has ended.
  */
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
@@ -358,29 +358,17 @@ void fusion_park(struct fusion *fs, struct bio *bio, bool kick)
 		fusion_commit_kick(fs);
 }
 
-/*
- * A slot for a first write: fast while more than the migration's spares are free,
- * then slow. Spares of either are the last resort, when slots were lost to errors.
- */
-static u32 first_slot(struct fusion *fs, u32 lext)
+/* A slot for a first write: fast while more than @fast are free, then slow, likewise. */
+static u32 first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
 {
-	u32 word;
+	u32 word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
 
-	word = fusion_slot_get(fs, FUSION_FAST, lext, fs->sb.spare_fast);
-	if (!fusion_word_mapped(word))
-		word = fusion_slot_get(fs, FUSION_SLOW, lext, fs->sb.spare_slow);
-	if (fusion_word_mapped(word) || fs->nr_quarantined || fs->in_flight || fs->running->nr ||
-	    fusion_replica_held(fs))
-		return word;
-	word = fusion_slot_get(fs, FUSION_FAST, lext, 1);
-	if (!fusion_word_mapped(word))
-		word = fusion_slot_get(fs, FUSION_SLOW, lext, 1);
-	return word;
+	return fusion_word_mapped(word) ? word : fusion_slot_get(fs, FUSION_SLOW, lext, slow);
 }
 
 /*
- * Shall a bio that finds no slot wait for the replica to free some? If that can't be written,
- * for one more attempt: the member may be well again. fs->lock held.
+ * Shall a bio that finds no slot wait for the replica to free some? If that could not be
+ * written, for one more attempt: the member may be well again. fs->lock held.
  */
 static bool wait_for_replica(const struct fusion *fs, struct fusion_io *io)
 {
@@ -388,11 +376,15 @@ static bool wait_for_replica(const struct fusion *fs, struct fusion_io *io)
 
 	if (!rep->nr_held)
 		return false;
+	if (!rep->failed) {
+		io->waits = false;
+		return true;
+	}
 	if (!io->waits) {
 		io->waits = true;
 		io->errors = rep->errors;
 	}
-	return !rep->failed || io->errors == (u32)rep->errors;
+	return io->errors == (u32)rep->errors;
 }
 
 /* First write to an unmapped extent. Return: false if the bio was parked or failed. */
@@ -400,7 +392,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 	struct fusion_open *open;
-	bool crowded;
+	bool crowded, held = false, wait = false;
 	u32 word;
 
 	spin_lock_irq(&fs->lock);
@@ -410,11 +402,15 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
 		return false;
 	}
-	word = first_slot(fs, lext);
+	word = first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
 	if (!fusion_word_mapped(word)) {
-		bool held = wait_for_replica(fs, fusion_io(bio));
-		bool wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held;
-
+		held = wait_for_replica(fs, fusion_io(bio));
+		wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held;
+		/* The migration's spares are the last resort, when slots were lost to errors. */
+		if (!wait)
+			word = first_slot(fs, lext, 1, 1);
+	}
+	if (!fusion_word_mapped(word)) {
 		if (wait)
 			fusion_park(fs, bio, fs->running->nr);
 		if (held)

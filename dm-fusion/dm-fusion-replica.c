@@ -41,10 +41,10 @@
  * that the next to open the set does not find, must not be found here. So before the words are
  * made durable all that was recorded before they were read is committed.
  *
- * After an error all is stale: the next attempt, after a pause, writes a map set. What was
- * held stays so. The transaction of an attempt may be on the disk, and would be replayed behind
- * that set: so the chain begins anew. Its superblock may be there as well: it is written again
- * first.
+ * After an error all is stale: the next attempt, after a pause, or sooner if a first write needs
+ * a slot, writes a map set. What was held stays so. The transaction of an attempt may be on the
+ * disk, and would be replayed behind that set: so the chain begins anew. Its superblock may be
+ * there as well: it is written again first.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -524,7 +524,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	rep->busy = false;
 	if (!r)
 		rep->since_ms = started;
-	if (rep->nr_dirty || rep->nr_held || rep->nr_away)
+	if (r || rep->nr_dirty || rep->nr_held || rep->nr_away)
 		schedule_update(fs, r ? rep->backoff_ms : interval_ms(fs));
 	if (rep->nr_away && !r)
 		schedule_update(fs, away_for(fs));

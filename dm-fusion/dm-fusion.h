@@ -49,7 +49,8 @@
  * Replica (dm-fusion-replica.c)
  *
  * The slow member carries a copy of the map, for the day the fast one is lost. It is
- * written in the background, and nobody who writes or flushes waits for it. Slow slots
+ * written in the background, and nobody who writes or flushes waits for it, but for a first
+ * write that finds no slot, in fs->parked. Slow slots
  * that were released are held, after their quarantine, until the replica durably does
  * not name them (INV6); a promotion is recorded there before it takes effect (INV7).
  *
@@ -272,7 +273,7 @@ struct fusion_chain {
  * @busy: an update is under way
  * @failed: the last update was not successful
  * @tried_ms: ktime when it ended
- * @retry_ms: ktime before which it is not tried again, if it failed
+ * @retry_ms: ktime before which it is not tried again, if it failed and nobody insists
  * @cur: which of @held takes new slots; the other one is what the update under way frees
  * @held: slow slots that are not used but may be named by the replica
  * @nr_held: bits set in both
@@ -282,7 +283,7 @@ struct fusion_chain {
  * @due_ms: ktime for which @work is queued, or U64_MAX
  * @writes: transactions written
  * @sets: map sets written
- * @errors: updates that failed
+ * @errors: updates, and records of promotions, that failed
  */
 struct fusion_replica {
 	struct mutex mutex;	/* see "Locks" above */
@@ -392,7 +393,7 @@ struct fusion {
 	struct list_head quarantined;	/* committed, slots await a drain */
 	u32 max_records;
 	struct bio_list waiters;	/* flushes, and FUA writes done, of the next commit */
-	struct bio_list parked;		/* bios to look at again after a commit or drain */
+	struct bio_list parked;		/* bios for another look: fusion_park() */
 	bool committing;
 	bool closed;			/* the last checkpoint wanted closes the set */
 	u64 commit_started;		/* counts commits */
@@ -543,7 +544,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void fusion_do_deferred(struct work_struct *work);
 
 /**
- * fusion_park() - let a bio wait for the end of a commit or drain
+ * fusion_park() - let a bio wait for the end of a commit, drain, or update of the replica
  * @fs: device
  * @bio: the bio
  * @kick: start the commit; if not, something under way will end in fusion_unpark()

@@ -319,6 +319,22 @@ test_held_slots() {
 	same "mode" "$(status meta mode replica)" "rw ok"
 }
 
+# An update that failed is tried again, when nothing else is going to change either.
+test_failed_update_is_tried_again() {
+	local first count
+	begin replica_interval 1 commit_interval 100 migration off
+	fill
+	msg meta checkpoint
+	read -r first count < <(area slow replica)
+	bad slow "$first" "$count"
+	same "demoted" "$(msg meta demote 0-7)" "8 0 0 0"
+	within "$LIMIT" "the replica fails" replica_is failed
+	swap slow
+	within "$LIMIT" "the replica is written again" replica_is ok
+	fusion-replica "$SLOW" | awk '$1 < 8 && $2 == "slow"' >"$TMP/said"
+	same "extents it knows to be down" "$(wc -l <"$TMP/said")" 8
+}
+
 # close_fails MEMBER AREA: what cannot be recorded when the set is closed is recovered when it
 # is opened; and no member says of itself what it cannot know
 close_fails() {
@@ -461,8 +477,8 @@ test_one_super_unreadable() {
 	done
 }
 
-run_tests test_journal_writes_fail test_promotion_fails test_held_slots test_close_fails \
-	test_open_fails \
+run_tests test_journal_writes_fail test_promotion_fails test_held_slots \
+	test_failed_update_is_tried_again test_close_fails test_open_fails \
 	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
 	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
 	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \
