@@ -50,9 +50,9 @@
  *
  * The slow member carries a copy of the map, for the day the fast one is lost. It is
  * written in the background, and nobody who writes or flushes waits for it, but for a first
- * write that finds no slot, in fs->parked. Slow slots
- * that were released are held, after their quarantine, until the replica durably does
- * not name them (INV6); a promotion is recorded there before it takes effect (INV7).
+ * write that finds no slot, in fs->parked. Slow slots that were released are held, after
+ * their quarantine, until the replica durably does not name them (INV6); a promotion is
+ * recorded there before it takes effect (INV7).
  *
  * Invariants
  * ----------

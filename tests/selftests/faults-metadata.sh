@@ -295,7 +295,7 @@ test_promotion_fails() {
 
 # attempts COUNT: so many updates of the replica have failed
 attempts() {
-	[[ $(msg meta stats | sed -n 's/^replica_errors //p') -ge $1 ]]
+	[[ $(counter meta replica_errors) -ge $1 ]]
 }
 
 # Slots that were released are held back while the replica cannot be written. A first write

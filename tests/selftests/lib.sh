@@ -486,6 +486,11 @@ msg() {
 	dmsetup message "$1" 0 "${*:2}"
 }
 
+# counter NAME KEY: from the message
+counter() {
+	msg "$1" stats | sed -n "s/^$2 //p"
+}
+
 FIELDS=(version mode extent used_fast/total_fast used_slow/total_slow mapped/extents
 	journal_used/journal_size reads_fast reads_slow writes_fast writes_slow promotions
 	demotions cancelled in_flight open quarantined commits checkpoints slow_flushes

@@ -33,11 +33,6 @@ assert() {
 	"$@" || fail "not so: $*"
 }
 
-# counter KEY: from the message
-counter() {
-	msg replica stats | sed -n "s/^$1 //p"
-}
-
 # header DEV KEY: from what the superblock says
 header() {
 	fusion-replica "$1" | sed -n "1s/.* $2 \([^ ]*\).*/\1/p"
@@ -101,16 +96,16 @@ test_promotions() {
 	msg replica checkpoint
 	within 20 "slots are free" settled replica
 	same "recorded on slow before" "$(recorded_on slow $first 32)" 32
-	writes=$(counter replica_writes)
+	writes=$(counter replica replica_writes)
 	same "promoted" "$(msg replica promote $first-$((first + 31)))" "32 0 0 0"
 	same "recorded on fast" "$(recorded_on fast $first 32)" 32
-	same "transactions, one for many" "$(counter replica_writes)" $((writes + 1))
-	same "held slots" "$(counter replica_held)" 0
+	same "transactions, one for many" "$(counter replica replica_writes)" $((writes + 1))
+	same "held slots" "$(counter replica replica_held)" 0
 	# in which slots it learns later
 	same "state of the replica" "$(status replica replica replica_dirty)" "ok 32"
-	same "away" "$(counter replica_away)" 32
+	same "away" "$(counter replica replica_away)" 32
 	msg replica checkpoint
-	same "away" "$(counter replica_away)" 0
+	same "away" "$(counter replica replica_away)" 0
 	assert synced
 	agrees
 }
@@ -139,7 +134,7 @@ test_promotions_in_vain() {
 	blkdiscard -o $((30 * 65536)) -l 64k "$SET"
 	within 10 "the replica has them on slow" on_slow "$first" 60 "$failed"
 	agrees
-	same "away" "$(counter replica_away)" 0
+	same "away" "$(counter replica replica_away)" 0
 }
 
 test_demotions() {
@@ -169,7 +164,7 @@ test_interval() {
 	same "the half-written one" "$(fusion-replica "$SLOW" | grep "^$((WRITTEN + 7)) " |
 		cut -d ' ' -f 4-5)" "open 3"
 	within 20 "slots are free" settled replica
-	same "held slots" "$(counter replica_held)" 0
+	same "held slots" "$(counter replica replica_held)" 0
 	# an open extent would be filled in idle time
 	blkdiscard -o $(((WRITTEN + 7) * 65536)) -l 64k "$SET"
 	sync "$SET"
@@ -206,7 +201,7 @@ test_held_slots() {
 	blkdiscard -o $((first * 65536)) -l $((20 * 65536)) "$SET"
 	sync "$SET"
 	within 20 "slots are out of quarantine" settled replica
-	same "held slots" "$(counter replica_held)" 20
+	same "held slots" "$(counter replica replica_held)" 20
 	same "mapped" "$(status replica mapped)" $((all - 20))
 	same "recorded still" "$(recorded_on slow $first 20)" 20
 	# no slot is free but spares: each of these has to wait for the replica, and can
@@ -226,14 +221,14 @@ test_held_slots() {
 test_log_wraps() {
 	local i sets
 	begin replica_interval $NEVER
-	sets=$(counter replica_sets)
+	sets=$(counter replica replica_sets)
 	head -c 4096 /dev/urandom >"$TMP/block"
 	# each is a block at least
 	for ((i = $(sb log_blocks); i > 0; i--)); do
 		dd if="$TMP/block" of="$SET" bs=4k seek=$((WRITTEN * 16 + i)) oflag=direct status=none
 		dmsetup message replica 0 checkpoint
 	done
-	at_least "map sets written" "$(counter replica_sets)" $((sets + 1))
+	at_least "map sets written" "$(counter replica replica_sets)" $((sets + 1))
 	msg replica checkpoint
 	assert synced
 	agrees
@@ -293,7 +288,7 @@ test_power_cut() {
 		no_slot_reused "$TMP/last"
 		fusion replica migration off replica_interval 1
 		agrees
-		same "held slots" "$(counter replica_held)" 0
+		same "held slots" "$(counter replica replica_held)" 0
 		fusion-stamp verify "$SET" --state "$TMP/state" --power-cut
 	done
 }
@@ -356,15 +351,15 @@ test_failure() {
 	sync "$SET"
 	within 20 "it is noticed" noticed
 	same "mode" "$(status replica mode needs_check)" "rw -"
-	same "held slots" "$(counter replica_held)" 10
-	at_least "errors" "$(counter replica_errors)" 1
+	same "held slots" "$(counter replica replica_held)" 10
+	at_least "errors" "$(counter replica replica_errors)" 1
 	# writes, flushes, discards and demotions work; promotions do not
 	dd if=/dev/urandom of="$SET" bs=64k count=20 oflag=direct conv=fsync status=none
 	blkdiscard -l $((40 * 65536)) "$SET"
 	sync "$SET"
 	same "demoted" "$(msg replica demote 100)" "1 0 0 0"
 	same "promoted" "$(msg replica promote $((first + 30)))" "0 0 0 1"
-	same "held slots" "$(counter replica_held)" 10
+	same "held slots" "$(counter replica replica_held)" 10
 	# so it is opened
 	close replica
 	fusion replica migration off replica_interval 1
@@ -374,7 +369,7 @@ test_failure() {
 	broken_log ''
 	within 90 "it is written again" synced
 	agrees
-	same "held slots" "$(counter replica_held)" 0
+	same "held slots" "$(counter replica replica_held)" 0
 	same "promoted" "$(msg replica promote $((first + 30)))" "1 0 0 0"
 }
 
