@@ -125,6 +125,29 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 	return r;
 }
 
+/*
+ * Write fs->sb_next, of the next generation, and from then on go by it. One copy at a time is
+ * not known to be good, that of a write that failed; the next write is to the same one, since
+ * the generation has not moved on.
+ */
+static int write_next(struct fusion *fs)
+{
+	const struct fusion_sb *sb = &fs->sb_next;
+	int r = fusion_super_write(fs, &fs->journal, sb);
+
+	if (r)
+		return r;
+	fs->sb.active_set = sb->active_set;
+	fs->sb.generation = sb->generation;
+	fs->sb.epoch = sb->epoch;
+	fs->sb.set_generation = sb->set_generation;
+	fs->sb.flags = sb->flags;
+	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
+	fs->sb.replay_txn = sb->replay_txn;
+	fs->sb.replay_csum = sb->replay_csum;
+	return 0;
+}
+
 /* -- checkpoint ------------------------------------------------------------------ */
 
 static int write_map(struct fusion *fs, unsigned int set, u64 generation)
@@ -225,25 +248,15 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 	hold_flushes(fs, true);
 	r = fusion_flushes_ended(fs);
 	if (!r)
-		r = fusion_super_write(fs, &fs->journal, sb);
+		r = write_next(fs);
 	if (!r && clean) {
 		/* Of a closed set either copy is enough: make them the same. */
 		sb->generation++;
-		r = fusion_super_write(fs, &fs->journal, sb);
+		r = write_next(fs);
 	}
 	hold_flushes(fs, false);
-	if (r)
-		goto out;
-
-	fs->sb.active_set = sb->active_set;
-	fs->sb.generation = sb->generation;
-	fs->sb.epoch = sb->epoch;
-	fs->sb.set_generation = sb->set_generation;
-	fs->sb.flags = sb->flags;
-	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
-	fs->sb.replay_txn = sb->replay_txn;
-	fs->sb.replay_csum = sb->replay_csum;
-	fs->checkpoints++;
+	if (!r)
+		fs->checkpoints++;
 out:
 	trace_fusion_checkpoint(fs, sb->generation, clean, r);
 	return r;
@@ -507,19 +520,13 @@ static int start_epoch(struct fusion *fs)
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 {
 	struct fusion_sb *sb = &fs->sb_next;
-	int r;
 
 	*sb = fs->sb;
 	sb->flags = (sb->flags & ~clear) | set;
 	if (sb->flags == fs->sb.flags)
 		return 0;
 	sb->generation++;
-	r = fusion_super_write(fs, &fs->journal, sb);
-	if (!r) {
-		fs->sb.generation = sb->generation;
-		fs->sb.flags = sb->flags;
-	}
-	return r;
+	return write_next(fs);
 }
 
 int fusion_load(struct fusion *fs, bool read_only)

@@ -485,6 +485,20 @@ static void end_flush(struct bio *bio)
 	world->cut_due = true;
 }
 
+/* What a write has left that failed: the first sectors of it, or of metadata anything. */
+static void spoil(struct sim_entry *e)
+{
+	u32 i;
+
+	e->lost = true;
+	if (e->meta && !rnd_below(&world->rng, 4)) {
+		for (i = 0; i < e->nr * 512; i += 64)
+			e->raw[i + rnd_below(&world->rng, 64)] ^= 1 + rnd_below(&world->rng, 255);
+		return;
+	}
+	e->nr = rnd_below(&world->rng, e->nr + 1);
+}
+
 static void end_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -494,8 +508,7 @@ static void end_write(struct bio *bio)
 	bio->entry = NULL;
 	if (failed) {
 		bio->bi_status = failure();
-		e->lost = true;
-		e->nr = rnd_below(&world->rng, e->nr + 1);
+		spoil(e);
 	}
 	/* a new content makes a bad block good */
 	if (!failed && meets_bad(d, bio))

@@ -352,6 +352,8 @@ mutant journal-beside-users-flush dm-fusion-journal.c \
 	's/(\tr = flush_slow\(pk\);\n)\tif \(!r\)\n\t\tr = fusion_flushes_ended\(fs\);\n/\1/' --faults
 mutant superblock-beside-users-flush dm-fusion-super.c \
 	's/\tr = fusion_flushes_ended\(fs\);/\tr = READ_ONCE(fs->flush_lost) ? -EIO : 0;/' --faults
+mutant first-superblock-of-two-forgotten dm-fusion-super.c \
+	's/\tif \(!r\)\n\t\tr = write_next\(fs\);\n/\tif (!r)\n\t\tr = fusion_super_write(fs, \&fs->journal, sb);\n/' --faults
 mutant failed-commit-frees-slots dm-fusion-journal.c \
 	's/if \(!r && txn->nr\)/if (txn->nr)/' --faults
 

@@ -275,6 +275,31 @@ static u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, 
 	return op - ops;
 }
 
+/*
+ * A set that is closed, or suspended, while the fast disk fails writes. Only once: after the
+ * first time its superblock says that it needs a check, and is not written for that again.
+ */
+static u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops)
+{
+	struct op *op = ops;
+	u32 i, n = 1 + rnd_below(rng, 8);
+
+	for (i = 0; i < n; i++) {
+		op = add(op, OP_WRITE, rnd_below(rng, s->sb.nr_lexts) * EXTENT_SECTORS,
+			 EXTENT_SECTORS);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CHECKPOINT, 0, 0);
+	}
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 4));
+	op[-1].flags = SIM_FAULT_WRITE;
+	op = add(op, OP_SUSPEND, 0, 0);
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_CRASH, 0, 0);
+	return op - ops;
+}
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9;
@@ -285,6 +310,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
 		return make_flush_ops(s, &rng, ops, nr);
+	if (s->faults && nr > 48 && rnd_below(&kind, 4))
+		return make_close_ops(s, &rng, ops);
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
 		return make_checkpoint_ops(s, &rng, ops, nr);
 	make_character(&c, s, &rng);
