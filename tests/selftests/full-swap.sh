@@ -7,16 +7,19 @@
 . "$(dirname "$0")/lib.sh"
 
 SET=/dev/mapper/full
+# an extent in KiB: what matters is how many there are
+SIZE=${QUICK:+256}
+SIZE=${SIZE:-1024}
 
 # full [OPTION VALUE]...: a set that is written from end to end
 full() {
-	members 72 192
-	format --extent-size 1M
+	members $((72 * SIZE / 1024)) $((192 * SIZE / 1024))
+	format --extent-size "${SIZE}K"
 	fusion full migration off "$@"
 	EXTENTS=$(status full extents)
 	# all but the last extent has stamps
-	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((EXTENTS - 1))m
-	dd if=/dev/zero of="$SET" bs=1M seek=$((EXTENTS - 1)) count=1 oflag=direct status=none
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $(((EXTENTS - 1) * SIZE))k
+	dd if=/dev/zero of="$SET" bs="${SIZE}K" seek=$((EXTENTS - 1)) count=1 oflag=direct status=none
 	sync "$SET"
 	is_full
 }
@@ -55,7 +58,7 @@ test_forced_swaps() {
 	local fast i up
 	full
 	fast=$(on full fast 0 "$EXTENTS")
-	blkdiscard -o $(((EXTENTS - 1) * 1048576)) -l 1M "$SET"
+	blkdiscard -o $(((EXTENTS - 1) * SIZE * 1024)) -l "${SIZE}K" "$SET"
 	within 30 "its slot is free" settled full
 	for ((i = 0; i < fast; i++)); do
 		same "demotion of $i" "$(msg full demote $i)" "1 0 0 0"
@@ -65,7 +68,7 @@ test_forced_swaps() {
 		within 30 "the slot it had is free" settled full
 	done
 	same "the last extents on fast" "$(on full fast $((EXTENTS - fast - 1)) "$fast")" "$fast"
-	read_zero "$SET" $(((EXTENTS - 1) * 1048576)) 1048576
+	read_zero "$SET" $(((EXTENTS - 1) * SIZE * 1024)) $((SIZE * 1024))
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
