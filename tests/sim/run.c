@@ -598,6 +598,7 @@ static void drive(void *arg)
 
 		print_op(op, text, sizeof(text));
 		sim_log("op %u: %s", st->next, text);
+		world->steps = 0;
 		carry_out(st, op);
 		st->next++;
 		if (st->crashed)

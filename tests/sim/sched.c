@@ -20,7 +20,7 @@
 #define STACK_SIZE	(64U << 10)
 #endif
 
-/* Steps without an end: somebody spins. */
+/* Steps in one operation, or in an opening: somebody spins. */
 #define MAX_STEPS	20000000ULL
 
 struct sim_task {
