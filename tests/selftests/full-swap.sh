@@ -8,8 +8,8 @@
 
 SET=/dev/mapper/full
 # an extent in KiB: what matters is how many there are
-SIZE=${QUICK:+256}
-SIZE=${SIZE:-1024}
+SIZE=1024
+[[ ! $QUICK ]] || SIZE=256
 
 # full [OPTION VALUE]...: a set that is written from end to end
 full() {
