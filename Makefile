@@ -202,7 +202,7 @@ checkpatch:
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
 # Userspace, and what the module shares with it, by other eyes.
-C_SHARED   = $(addprefix dm-fusion/dm-fusion-,codec.c replay.c policy.c heat.c)
+C_SHARED   = $(addprefix dm-fusion/dm-fusion-,codec.c replay.c policy.c heat.c stream.c payback.c)
 C_ANALYZED = $(wildcard userspace/*.c tests/selftests/*.c) $(C_SHARED)
 CC_LINT    = -std=gnu11 -D_GNU_SOURCE -Iuserspace/shim -Idm-fusion -Iuserspace -c -o /dev/null
 

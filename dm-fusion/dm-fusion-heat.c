@@ -68,28 +68,18 @@ static u32 word_heat(u32 word, u32 now)
 	return decay(word >> FUSION_HEAT_SHIFT, word_age(word, now));
 }
 
-/* The gain of a fast device is the seek it saves: small next to the transfer of much. */
-static u32 weight(unsigned int sectors)
-{
-	if (sectors < 64)
-		return FUSION_HEAT_TOUCH;
-	return sectors < 256 ? FUSION_HEAT_TOUCH / 2 : FUSION_HEAT_TOUCH / 4;
-}
-
-void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors)
+void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 {
 	u32 now = READ_ONCE(p->now);
 	u32 bar = READ_ONCE(p->bar);
 	u32 word, before, heat;
 
-	if (sectors >= FUSION_STREAM_SECTORS)
-		return;
 	word = READ_ONCE(p->heat[lext]);
 	if (!((word ^ now) & STAMP_MASK))
 		return;
 
 	before = word_heat(word, now);
-	heat = min(before + weight(sectors), FUSION_HEAT_MAX);
+	heat = min(before + weight, FUSION_HEAT_MAX);
 	WRITE_ONCE(p->heat[lext], heat << FUSION_HEAT_SHIFT | now);
 
 	if (before < bar && heat >= bar) {
@@ -98,6 +88,11 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors
 		if (fusion_word_mapped(where) && fusion_word_dev(where) == FUSION_SLOW)
 			fusion_candidate(p, lext);
 	}
+}
+
+u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)
+{
+	return word_heat(word, p->now);
 }
 
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext)
@@ -132,6 +127,8 @@ void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
 	p->epoch_ms = seconds * 1000 / EPOCHS_PER_HALF_LIFE;
 	p->tick_ms = min(TICK_MS, seconds * 1000 / TICKS_PER_HALF_LIFE);
 	p->epoch_start_ms = p->now_ms;
+	p->half_life_ms = seconds * 1000ULL;
+	fusion_payback_init(p);
 }
 
 void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
@@ -152,6 +149,7 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
 	tick = 1 + (u32)div_u64(now_ms, p->tick_ms) % 255;
 	WRITE_ONCE(p->now, (p->epoch << EPOCH_SHIFT & STAMP_MASK) | tick);
 
+	fusion_trials(p);
 	fusion_policy_sweep(p, min_t(u64, div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1,
 				     FUSION_SLICE));
 }

@@ -10,9 +10,6 @@
 
 #include "dm-fusion-policy.h"
 
-/* What a small access weighs: a quarter is the least that counts. */
-#define FUSION_HEAT_TOUCH	4U
-
 /* Extents looked at in one go: some 100 us. */
 #define FUSION_SLICE		16384U
 
@@ -43,6 +40,41 @@ struct fusion_hold {
 	u8 tries;
 	u8 outcome;
 	u64 until_ms;
+};
+
+/* Swaps that are on trial at a time. */
+#define FUSION_TRIALS		64U
+
+enum fusion_trial_state {
+	FUSION_TRIAL_NONE,
+	FUSION_TRIAL_ASKED,	/* the owner is at it */
+	FUSION_TRIAL_RUNS,
+};
+
+/**
+ * struct fusion_trial - a swap, and whether it was right
+ * @state: where it is
+ * @lext: candidate
+ * @victim: what made room for it
+ * @pay: what was asked of it
+ * @before: heat word of the candidate when it was chosen
+ * @victim_before: that of the victim
+ * @until_ms: when it is over at the latest
+ */
+struct fusion_trial {
+	enum fusion_trial_state state;
+	u32 lext;
+	u32 victim;
+	u32 pay;
+	u32 before;
+	u32 victim_before;
+	u64 until_ms;
+};
+
+/* A sum of times, and how many they are. */
+struct fusion_mean {
+	u64 us;
+	u32 nr;
 };
 
 /**
@@ -79,6 +111,13 @@ struct fusion_hold {
  * @hand: next extent to be looked at as a victim
  * @vain: extents looked at since the last victim, for swaps [0] and the reserve [1]
  * @best: the hottest candidates, in pick()
+ *
+ * @half_life_ms: half-life of heat
+ * @access: time in which each device was busy with random accesses
+ * @move: time in which the slow one was busy with moves
+ * @wrong: share of the swaps on trial that were wrong, of 2^16
+ * @pay: heat that a swap must gain when it is not idle
+ * @trial: swaps on trial
  */
 struct fusion_policy {
 	/* read by touch(); of these only now and bar change, some times a second */
@@ -119,6 +158,14 @@ struct fusion_policy {
 		u32 lext;
 		u32 heat;
 	} best[FUSION_MAX_PICK];
+
+	/* dm-fusion-payback.c */
+	u64 half_life_ms;
+	struct fusion_mean access[FUSION_NR_DEVS];
+	struct fusion_mean move;
+	u32 wrong;
+	u32 pay;
+	struct fusion_trial trial[FUSION_TRIALS];
 };
 
 /* Note that an extent on the slow device reached the bar. Any context, lossy. */
@@ -128,6 +175,25 @@ static inline void fusion_candidate(struct fusion_policy *p, u32 lext)
 	if (!READ_ONCE(p->fed))
 		WRITE_ONCE(p->fed, true);
 }
+
+/* A heat word, in which no tick is counted, and what is left of its heat now. */
+static inline u32 fusion_heat_word(u32 heat, u32 now)
+{
+	return heat << FUSION_HEAT_SHIFT | (now & 0xff00);
+}
+
+u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word);
+
+/*
+ * Put a swap that has to gain @pay on trial, if there is room; what has become of it; look how
+ * all are doing.
+ */
+void fusion_trial_begin(struct fusion_policy *p, u32 lext, u32 victim, u32 pay);
+void fusion_trial_moved(struct fusion_policy *p, u32 lext, bool moved);
+void fusion_trials(struct fusion_policy *p);
+
+/* No trials, which must not be longer than a half-life; pay as it is now. */
+void fusion_payback_init(struct fusion_policy *p);
 
 /* Heat of an extent; brings its word up to date if it is about to grow too old. */
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);

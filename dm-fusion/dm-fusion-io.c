@@ -8,6 +8,8 @@
  * go on there is parked, under the same lock as the look that said so, and gets
  * another look when a commit, a drain or an update of the replica has ended.
  */
+#include <linux/ioprio.h>
+
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
@@ -244,6 +246,26 @@ static int map_discard(struct fusion *fs, struct fusion_io *io, struct bio *bio)
 	return map_defer(fs, bio);
 }
 
+static enum fusion_urgency urgency(const struct bio *bio)
+{
+	if (bio->bi_opf & (REQ_META | REQ_PRIO))
+		return FUSION_URGENT;
+	return IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_IDLE ? FUSION_BACKGROUND :
+									FUSION_NORMAL;
+}
+
+static void count_access(struct fusion *fs, struct bio *bio)
+{
+	sector_t sector = bio->bi_iter.bi_sector;
+	unsigned int weight = fusion_weigh(&raw_cpu_ptr(fs->stats)->streams, sector,
+					   bio_sectors(bio), urgency(bio));
+
+	if (weight)
+		fusion_policy_touch(fs->policy, fusion_lext(fs, sector), weight);
+	else
+		this_cpu_inc(fs->stats->unweighed);
+}
+
 int fusion_map(struct dm_target *ti, struct bio *bio)
 {
 	struct fusion *fs = ti->private;
@@ -270,8 +292,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		return map_discard(fs, io, bio);
 
-	fusion_policy_touch(fs->policy, fusion_lext(fs, bio->bi_iter.bi_sector),
-			    bio_sectors(bio));
+	count_access(fs, bio);
 
 	switch (look_up(fs, io, bio, &word)) {
 	case SUBMIT:
@@ -308,7 +329,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 			fusion_mark_written(fs, io->dev);
 		if (io->open)
 			fusion_open_written(fs, io, !*error);
-		this_cpu_inc(fs->stats->done);
+		this_cpu_inc(fs->stats->done[io->dev]);
 		fusion_leave(fs, io->epoch);
 		io->epoch = FUSION_NO_EPOCH;
 	}

@@ -40,6 +40,12 @@
 #define SETTLE_TRIES	1000U
 /* Longest pause between batches while others use the device. */
 #define MAX_PAUSE_MS	10000U
+/* Most I/Os at the slow member that are thought of. */
+#define MAX_QUEUE	4096U
+/* Commands that a copy has there. */
+#define COPY_QUEUE	2U
+/* Longest time between two looks that tells what accesses cost. */
+#define MAX_LOOK_US	1000000U
 
 struct job {
 	struct fusion_move move;
@@ -57,6 +63,11 @@ static u64 now_ms(void)
 	return ktime_to_ms(ktime_get());
 }
 
+static u64 now_us(void)
+{
+	return ktime_to_us(ktime_get());
+}
+
 /* Accesses between two ticks count once, so it must not stop for a batch. */
 static void tick(struct fusion *fs)
 {
@@ -67,26 +78,63 @@ static void tick(struct fusion *fs)
 
 /* -- foreground ------------------------------------------------------------------ */
 
+static void look(struct fusion *fs, struct fusion_look *sum)
+{
+	unsigned int dev;
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	sum->us = ktime_to_us(ktime_get());
+	for_each_possible_cpu(cpu) {
+		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
+
+		for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+			sum->done[dev] += READ_ONCE(stats->done[dev]);
+			sum->ios[dev] += READ_ONCE(stats->ios[dev][0]) +
+					 READ_ONCE(stats->ios[dev][1]);
+		}
+		sum->unweighed += READ_ONCE(stats->unweighed);
+	}
+}
+
+/* I/Os at a member; CPUs are looked at one after another, so it may be off by some. */
+static u64 in_flight(const struct fusion_look *sum, enum fusion_dev dev)
+{
+	return sum->ios[dev] > sum->done[dev] ? sum->ios[dev] - sum->done[dev] : 0;
+}
+
+/*
+ * Tell the policy what random accesses cost, of a time in which there was nothing else. A
+ * member is taken to have been as busy all that time as it is at its end: right on average.
+ */
+static void tell_accesses(struct fusion *fs, const struct fusion_look *now)
+{
+	const struct fusion_look *before = &fs->look;
+	u64 us = now->us - before->us;
+	unsigned int dev;
+
+	if (!fs->look_usable || us > MAX_LOOK_US || now->unweighed != before->unweighed)
+		return;
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		fusion_policy_accesses(fs->policy, dev, in_flight(now, dev) ? us : 0,
+				       now->done[dev] - before->done[dev]);
+}
+
 /* Look whether there was foreground I/O since the last look. Return: ms without. */
 static u64 idle_ms(struct fusion *fs)
 {
-	u64 now = now_ms();
-	u64 ios = 0, done = 0;
-	int cpu;
+	struct fusion_look now;
+	unsigned int dev;
 
-	for_each_possible_cpu(cpu) {
-		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
-		unsigned int dev;
-
-		for (dev = 0; dev < FUSION_NR_DEVS; dev++)
-			ios += READ_ONCE(stats->ios[dev][0]) + READ_ONCE(stats->ios[dev][1]);
-		done += READ_ONCE(stats->done);
-	}
-	if (ios != fs->last_ios || ios != done) {
-		fs->last_ios = ios;
-		fs->last_busy_ms = now;
-	}
-	return now - fs->last_busy_ms;
+	look(fs, &now);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		if (now.ios[dev] != fs->look.ios[dev] || in_flight(&now, dev))
+			fs->last_busy_ms = div_u64(now.us, 1000);
+	tell_accesses(fs, &now);
+	fs->queue += min_t(u64, in_flight(&now, FUSION_SLOW), MAX_QUEUE);
+	fs->queue_looks++;
+	fs->look = now;
+	return div_u64(now.us, 1000) - fs->last_busy_ms;
 }
 
 static bool is_idle(struct fusion *fs)
@@ -219,14 +267,15 @@ static bool still_ours(struct fusion *fs, const struct job *job)
 
 static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
 {
-	bool idle = is_idle(fs);
+	bool was_idle = is_idle(fs), idle;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
 			continue;
 		/* Somebody came: leave the rest for later. */
-		if (READ_ONCE(fs->stopping) || (!forced && idle && !is_idle(fs)))
+		idle = is_idle(fs);
+		if (READ_ONCE(fs->stopping) || (!forced && was_idle && !idle))
 			continue;
 		if (still_ours(fs, &jobs[i]))
 			copy_extent(fs, &jobs[i]);
@@ -344,10 +393,10 @@ static bool announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
  */
 static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr)
 {
-	u64 start = now_ms();
+	u64 start = now_us();
 	int r = fusion_replica_promote_wait(fs);
 
-	fs->waited_ms += now_ms() - start;
+	fs->waited_us += now_us() - start;
 	if (r)
 		refuse_promotions(jobs, nr);
 	return !r;
@@ -361,6 +410,7 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
 	bool promoting;
 	int r = 0;
 
+	fs->look_usable = false;
 	if (held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
 	if (start_jobs(fs, jobs, nr, force)) {
@@ -514,6 +564,29 @@ int fusion_force(struct fusion *fs, struct fusion_force *force)
 
 /* -- the worker ------------------------------------------------------------------------ */
 
+/*
+ * What a batch of @us took of the slow member's time: not all of it, if others queue there,
+ * but the share that its commands have of the queue. So migration gets on under a full load,
+ * too, and adds as much to it as it should.
+ */
+static u64 time_used(const struct fusion *fs, u64 us)
+{
+	u32 looks = max(fs->queue_looks, 1U);
+
+	return div_u64(us * COPY_QUEUE * looks, COPY_QUEUE * looks + fs->queue);
+}
+
+static void tell_moves(struct fusion *fs, const struct job *jobs, unsigned int nr, u64 used_us)
+{
+	unsigned int i, moved = 0;
+
+	for (i = 0; i < nr; i++)
+		moved += jobs[i].outcome == FUSION_MOVED;
+	/* with some that failed the time is not that of moves */
+	if (moved == nr)
+		fusion_policy_moves(fs->policy, used_us, nr);
+}
+
 /* A batch of the policy's. Return: was there one? */
 static bool run_policy(struct fusion *fs)
 {
@@ -524,8 +597,8 @@ static bool run_policy(struct fusion *fs)
 	struct fusion_move moves[BATCH];
 	struct job jobs[BATCH];
 	unsigned int i, n;
-	u64 start = now_ms();
 	u32 duty = READ_ONCE(fs->opt.duty), free_slow;
+	u64 start, used;
 
 	spin_lock_irq(&fs->lock);
 	env.free_fast = fs->nr_free[FUSION_FAST] -
@@ -542,15 +615,18 @@ static bool run_policy(struct fusion *fs)
 		};
 	if (!n)
 		return false;
-	fs->waited_ms = 0;
+	fs->waited_us = 0;
+	fs->queue = 0;
+	fs->queue_looks = 0;
+	start = now_us();
 	migrate(fs, jobs, n, NULL);
 
-	if (!env.idle || !is_idle(fs)) {
-		u64 now = now_ms(), used = now - start - fs->waited_ms;
-
-		fs->next_batch_ms = now + min_t(u64, div_u64(used * (100 - duty), duty),
-						MAX_PAUSE_MS);
-	}
+	used = now_us() - start;
+	used = time_used(fs, used - min(used, fs->waited_us));
+	tell_moves(fs, jobs, n, used);
+	if (!env.idle || !is_idle(fs))
+		fs->next_batch_ms = now_ms() + min_t(u64, div_u64(used * (100 - duty), duty * 1000),
+						     MAX_PAUSE_MS);
 	return true;
 }
 
@@ -577,9 +653,11 @@ static void do_move(struct work_struct *work)
 	} else if (fusion_mode(fs) == FUSION_RW) {
 		if (idle_ms(fs) >= FILL_IDLE_MS)
 			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		fs->look_usable = true;
 		if (READ_ONCE(fs->opt.migration) &&
 		    (now_ms() >= fs->next_batch_ms || is_idle(fs)) && run_policy(fs))
-			pause = 0;
+			pause = min_t(u64, fs->next_batch_ms - min(fs->next_batch_ms, now_ms()),
+				      TICK_MS);
 	}
 	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(pause));
 }

@@ -21,12 +21,13 @@
  * two ticks, three if that is large.
  *
  * A swap costs two extents read and two written, and wears the fast device, so it must
- * pay: the heat of the candidate, c, and that of its victim, v, must fulfil c >= 2 v + PAY.
+ * pay: the heat of the candidate, c, and that of its victim, v, must fulfil c >= 2 v + pay.
  * The factor bounds how often two extents can change places, as each time one has to get
- * double the heat of the other. PAY, ten accesses, makes it unlikely that the difference is
- * chance, where heat is low and the factor says little: counts of random accesses are
- * spread like sqrt(n), and up to some dozen of them 2 v + 10 is three such deviations above
- * v, as the extremes of thousands of extents are.
+ * double the heat of the other. What pay is see dm-fusion-payback.c; of an ordinary disk
+ * it is ten accesses, which makes it unlikely, too, that the difference is chance, where heat
+ * is low and the factor says little: counts of random accesses are spread like sqrt(n), and up
+ * to some dozen of them 2 v + 10 is three such deviations above v, as the extremes of thousands
+ * of extents are. When nobody uses the devices half of that will do: it costs nobody any time.
  */
 #include <linux/compiler.h>
 #include <linux/log2.h>
@@ -37,7 +38,6 @@
 #include "dm-fusion-heat.h"
 
 #define HEAT_WARM	(4 * FUSION_HEAT_TOUCH)
-#define HEAT_PAY	(10 * FUSION_HEAT_TOUCH)
 
 #define DEFAULT_HALF_LIFE	3600U
 
@@ -51,6 +51,7 @@
 #define FAILED_MS	60000U
 #define FAILED_TWICE	6U	/* at most 64 min */
 #define FORGIVEN_MS	600000U	/* after the end of it */
+#define RESIDENCE_MS	60000U	/* on the fast device, once it is there */
 
 /* -- histogram ------------------------------------------------------------- */
 
@@ -154,12 +155,13 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 
 	if (move->to == FUSION_SLOW && p->leaving)
 		p->leaving--;
+	if (move->to == FUSION_FAST)
+		fusion_trial_moved(p, move->lext, outcome == FUSION_MOVED);
 
 	if (hold->lext != move->lext) {
 		/* reading a bad sector again costs more than a copy begun in vain */
-		if (outcome == FUSION_MOVED ||
-		    (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
-		     p->now_ms < hold->until_ms))
+		if (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
+		    p->now_ms < hold->until_ms)
 			return;
 		hold->lext = move->lext;
 		hold->tries = 0;
@@ -167,13 +169,22 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 		hold->tries = 0;
 	}
 
-	if (outcome == FUSION_CANCELLED)
+	switch (outcome) {
+	case FUSION_MOVED:
+		ms = move->to == FUSION_FAST ? RESIDENCE_MS : 0;
+		break;
+	case FUSION_CANCELLED:
 		ms = CANCELLED_MS << min_t(u32, hold->tries++, CANCELLED_TWICE);
-	else if (outcome == FUSION_FAILED)
+		break;
+	case FUSION_FAILED:
 		ms = FAILED_MS << min_t(u32, hold->tries++, FAILED_TWICE);
+		break;
+	default:
+		break;
+	}
 	hold->tries = min_t(u32, hold->tries, FAILED_TWICE);
 	hold->outcome = outcome;
-	hold->until_ms = outcome == FUSION_MOVED ? 0 : p->now_ms + ms;
+	hold->until_ms = p->now_ms + ms;
 }
 
 /* -- decisions ------------------------------------------------------------- */
@@ -266,11 +277,12 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	u32 coming = env->free_fast + p->leaving;
 	u32 budget = FUSION_SLICE;
 	unsigned int nr, c = 0, n = 0;
-	u32 victim;
+	u32 victim, pay;
 
 	p->usable = p->nr_fast - min(env->reserve, p->nr_fast);
 	p->shortfall = env->reserve > coming ? env->reserve - coming : 0;
-	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(HEAT_PAY, p->kth));
+	pay = env->idle ? p->pay / 2 : p->pay;
+	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(pay, p->kth));
 	if (p->hand == p->nr_lexts)
 		p->hand = 0;
 
@@ -279,11 +291,12 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	for (; c < nr && n < room; c++)
 		promote(p, &moves[n++], p->best[c].lext);
 
-	for (; c < nr && n + 2 <= max && p->best[c].heat >= HEAT_PAY; c++) {
-		victim = next_victim(p, env->idle, (p->best[c].heat - HEAT_PAY) / 2,
-				     &p->vain[0], &budget);
+	for (; c < nr && n + 2 <= max && p->best[c].heat >= pay; c++) {
+		victim = next_victim(p, env->idle, (p->best[c].heat - pay) / 2, &p->vain[0],
+				     &budget);
 		if (victim == FUSION_NO_LEXT)
 			break;
+		fusion_trial_begin(p, p->best[c].lext, victim, pay);
 		demote(p, &moves[n++], victim);
 		promote(p, &moves[n++], p->best[c].lext);
 	}
@@ -306,6 +319,11 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
 	return n;
+}
+
+u32 fusion_policy_pay(const struct fusion_policy *p)
+{
+	return READ_ONCE(p->pay);
 }
 
 /* -- life ------------------------------------------------------------------ */

@@ -25,8 +25,50 @@
 #define FUSION_HEAT_SHIFT	16	/* 31..16 heat, 15..8 epoch of decay, 7..0 tick */
 #define FUSION_HEAT_MAX		0xffffU
 
+/* What a small access weighs: a quarter is the least that counts. */
+#define FUSION_HEAT_TOUCH	4U
+
 /* Bios at least this big are streams, which the slow device is good at: they weigh nothing. */
 #define FUSION_STREAM_SECTORS	512U
+
+/* Places for streams; of four times as many as there are streams few are taken twice. */
+#define FUSION_STREAM_BITS	8U
+
+/**
+ * struct fusion_streams - where streams would go on
+ * @at: by a hash of that place
+ *
+ * One for each CPU, so that none shares a cache line; all zeros to begin with. A stream whose
+ * bios change the CPU begins anew there.
+ */
+struct fusion_streams {
+	struct fusion_stream {
+		u32 next;	/* sector, modulo 2^32 */
+		u32 run;	/* sectors so far, at most some MiB; 0: none */
+	} at[1U << FUSION_STREAM_BITS];
+};
+
+/* For whom an access is. */
+enum fusion_urgency {
+	FUSION_BACKGROUND,	/* who can wait: counts for nothing */
+	FUSION_NORMAL,
+	FUSION_URGENT,		/* metadata of a file system: counts twice */
+};
+
+/**
+ * fusion_weigh() - what an access counts
+ * @streams: this CPU's; who is moved to another one meanwhile does no harm
+ * @sector: first sector on the device
+ * @sectors: number of them, more than 0
+ * @urgency: for whom it is
+ *
+ * A small one counts 4, larger ones less; those of 256 KiB and more, and what goes on from
+ * there when 1 MiB has come one after another, nothing.
+ *
+ * Context: any; lockless, lossy. Return: heat, 0..8, for fusion_policy_touch().
+ */
+unsigned int fusion_weigh(struct fusion_streams *streams, u64 sector, u32 sectors,
+			  enum fusion_urgency urgency);
 
 struct fusion_policy;
 
@@ -78,14 +120,31 @@ void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds);
 void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
 
 /**
+ * fusion_policy_accesses() - tell the policy what accesses cost a device
+ * @p: policy
+ * @dev: device
+ * @busy_us: time in which it was busy, microseconds, below 2^40
+ * @nr: random accesses it served in that time, below 2^24
+ *
+ * Only of times in which it served nothing else.
+ */
+void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr);
+
+/* The same of moves: time that the slow device was busy with @nr of them, at most 64. */
+void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr);
+
+/* Heat that a swap must gain now, when the set is not idle. Context: any. */
+u32 fusion_policy_pay(const struct fusion_policy *p);
+
+/**
  * fusion_policy_touch() - count one access
  * @p: policy
  * @lext: extent, below nr_lexts
- * @sectors: size of the bio
+ * @weight: what fusion_weigh() says, more than 0
  *
  * Context: any; lockless, one read and at most one write of one heat word.
  */
-void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int sectors);
+void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight);
 
 /* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);

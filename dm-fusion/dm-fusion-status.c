@@ -127,6 +127,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("promotions %llu\n", fs->promotions);
 	DMEMIT("demotions %llu\n", fs->demotions);
 	DMEMIT("cancelled %llu\n", fs->cancelled);
+	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);
 	DMEMIT("commits %llu\n", fs->commits);
 	DMEMIT("checkpoints %llu\n", fs->checkpoints);
 	DMEMIT("slow_flushes %llu\n", fs->slow_flushes);

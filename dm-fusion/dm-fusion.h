@@ -147,7 +147,17 @@ struct fusion_options {
 /* Counters; per CPU, because map() may not share a cache line. */
 struct fusion_stats {
 	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
-	u64 done;			/* of these, completed */
+	u64 done[FUSION_NR_DEVS];	/* of these, completed */
+	u64 unweighed;			/* accesses that count for nothing: streams */
+	struct fusion_streams streams;
+};
+
+/* Sums of these, and when they were taken. */
+struct fusion_look {
+	u64 us;
+	u64 ios[FUSION_NR_DEVS];
+	u64 done[FUSION_NR_DEVS];
+	u64 unweighed;
 };
 
 /**
@@ -457,10 +467,13 @@ struct fusion {
 	struct list_head forced;
 	bool stopping;
 	u64 opened_ms;			/* ktime of activation, for the policy's clock */
-	u64 last_ios;			/* sum of stats at the last look */
+	struct fusion_look look;	/* the last one */
+	bool look_usable;		/* no batch since */
 	u64 last_busy_ms;
 	u64 next_batch_ms;		/* earliest, while there is foreground I/O */
-	u64 waited_ms;			/* for the replica, in the batch under way */
+	u64 waited_us;			/* for the replica, in the batch under way */
+	u32 queue;			/* foreground I/Os at the slow member, summed over looks */
+	u32 queue_looks;
 	u64 promotions;
 	u64 demotions;
 	u64 cancelled;

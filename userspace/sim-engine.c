@@ -281,7 +281,9 @@ static void route(struct sim_engine *e, u32 id)
 		e->map[io->lext] = word;
 	}
 	io->epoch = e->epoch;
+	io->dev = fusion_word_dev(word);
 	e->nr_flying[e->epoch]++;
+	e->nr_at[io->dev]++;
 	sim_submit(e, fusion_word_dev(word), sim_word_byte(e, word) + io->offset, io->bytes,
 		   io->write, id);
 }
@@ -301,6 +303,7 @@ void sim_unpark(struct sim_engine *e)
 static void count(struct sim_engine *e, const struct sim_io *io)
 {
 	struct sim_point *p = e->point;
+	unsigned int weight;
 	u32 word;
 	bool hit = false;
 
@@ -319,8 +322,14 @@ static void count(struct sim_engine *e, const struct sim_io *io)
 	p->hits += hit;
 	p->load_hits[io->load] += hit;
 	p->unmoved_hits += io->lext >= e->fill_fast[0] && io->lext < e->fill_fast[1];
-	if (e->policy)
-		fusion_policy_touch(e->policy, io->lext, io->bytes >> 9);
+	if (!e->policy)
+		return;
+	weight = fusion_weigh(&e->streams, ((u64)io->lext * e->cfg->extent_bytes + io->offset) >> 9,
+			      io->bytes >> 9, FUSION_NORMAL);
+	if (weight)
+		fusion_policy_touch(e->policy, io->lext, weight);
+	else
+		e->unweighed++;
 }
 
 static void start_io(struct sim_engine *e, struct sim_source *src, u64 since,
@@ -412,6 +421,10 @@ static void complete(struct sim_engine *e, u32 id)
 	e->last_busy = e->now;
 	e->free_io[e->nr_free_io++] = id;
 	src->nr--;
+	if (epoch != SIM_NO_EPOCH) {
+		e->nr_at[io->dev]--;
+		e->nr_done[io->dev]++;
+	}
 	if (epoch != SIM_NO_EPOCH && !--e->nr_flying[epoch] && epoch != e->epoch && e->policy)
 		sim_mover_drained(e);
 

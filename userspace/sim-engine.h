@@ -22,6 +22,7 @@ struct sim_io {
 	u8 load;
 	bool write;
 	u8 epoch;		/* 0, 1; SIM_NO_EPOCH: holds none */
+	u8 dev;			/* if it holds one */
 };
 
 #define SIM_NO_EPOCH	2
@@ -56,6 +57,9 @@ struct sim_mover {
 	enum sim_step step;
 	u64 at;			/* timer of SIM_WAITS */
 	u64 start, waited, wait_since, next_batch;
+	u32 queue, queue_looks;
+	u64 look, look_done[FUSION_NR_DEVS], look_unweighed;
+	bool look_usable;
 	bool was_idle;
 	struct sim_job job[SIM_BATCH];
 	unsigned int nr, current;
@@ -100,6 +104,10 @@ struct sim_engine {
 	u32 parked[SIM_MAX_DEPTH], nr_parked;
 	u32 nr_flying[2];	/* by epoch */
 	u8 epoch;
+	u32 nr_at[FUSION_NR_DEVS];	/* I/Os at a member */
+	u64 nr_done[FUSION_NR_DEVS];
+	u64 unweighed;
+	struct fusion_streams streams;
 	u64 last_busy;
 
 	struct sim_hdd hdd;

@@ -13,6 +13,9 @@
 #define BUSY_BATCH	4U
 #define MAX_CANCELS	2U
 #define MAX_PAUSE_MS	10000U
+#define MAX_QUEUE	4096U
+#define COPY_QUEUE	2U
+#define MAX_LOOK	SIM_S
 
 /* kcopyd's pieces. */
 #define PIECE		(512U << 10)
@@ -25,6 +28,24 @@
 static void tick(struct sim_engine *e)
 {
 	fusion_policy_tick(e->policy, e->now / SIM_MS);
+}
+
+/* idle_ms() there */
+static void look(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	u64 ns = e->now - m->look;
+
+	for (int dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		if (m->look_usable && ns <= MAX_LOOK && m->look_unweighed == e->unweighed)
+			fusion_policy_accesses(e->policy, dev, e->nr_at[dev] ? ns / 1000 : 0,
+					       e->nr_done[dev] - m->look_done[dev]);
+		m->look_done[dev] = e->nr_done[dev];
+	}
+	m->look_unweighed = e->unweighed;
+	m->look = e->now;
+	m->queue += e->nr_at[FUSION_SLOW] < MAX_QUEUE ? e->nr_at[FUSION_SLOW] : MAX_QUEUE;
+	m->queue_looks++;
 }
 
 static u8 *cancels(struct sim_engine *e, u32 lext)
@@ -173,6 +194,7 @@ static void copy_next(struct sim_engine *e)
 	for (; m->current < m->nr; m->current++) {
 		struct sim_job *job = &m->job[m->current];
 
+		look(e);
 		/* Somebody came: leave the rest for later. */
 		if (!job->started || (m->was_idle && !sim_is_idle(e)))
 			continue;
@@ -227,6 +249,7 @@ static void count_move(struct sim_engine *e, const struct sim_job *job)
 static void end_batch(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
+	unsigned int moved = 0;
 	u64 used, pause;
 
 	for (unsigned int i = 0; i < m->nr; i++) {
@@ -236,21 +259,28 @@ static void end_batch(struct sim_engine *e)
 			*cancels(e, job->move.lext) = 0;
 		else if (job->outcome == FUSION_CANCELLED)
 			++*cancels(e, job->move.lext);
+		moved += job->outcome == FUSION_MOVED;
 		e->result->cancelled += job->outcome == FUSION_CANCELLED;
 		e->result->skipped += job->outcome == FUSION_SKIPPED;
 		job->started = false;
 		fusion_policy_done(e->policy, &job->move, job->outcome);
 	}
+	used = (e->now - m->start - m->waited) * COPY_QUEUE * m->queue_looks /
+	       (COPY_QUEUE * m->queue_looks + m->queue);
+	if (moved == m->nr)
+		fusion_policy_moves(e->policy, used / 1000, moved);
 	if (!m->was_idle || !sim_is_idle(e)) {
-		used = e->now - m->start - m->waited;
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
 		if (pause > MAX_PAUSE_MS * SIM_MS)
 			pause = MAX_PAUSE_MS * SIM_MS;
 		m->next_batch = e->now + pause;
 	}
+	look(e);
 	m->nr = 0;
 	m->step = SIM_WAITS;
-	m->at = e->now + SIM_MS;
+	m->at = m->next_batch > e->now ? m->next_batch : e->now + SIM_MS;
+	if (m->at > e->now + TICK_MS * SIM_MS)
+		m->at = e->now + TICK_MS * SIM_MS;
 }
 
 static void reclaim(struct sim_engine *e)
@@ -378,6 +408,10 @@ static bool run_policy(struct sim_engine *e)
 	e->result->batches++;
 	m->start = e->now;
 	m->waited = 0;
+	m->queue = 0;
+	m->queue_looks = 0;
+	m->look_usable = false;
+	look(e);
 	m->was_idle = env.idle;
 	if (!start_jobs(e)) {
 		end_batch(e);
@@ -397,6 +431,8 @@ void sim_mover_timer(struct sim_engine *e)
 		return;
 	m->at = e->now + TICK_MS * SIM_MS;
 	tick(e);
+	look(e);
+	m->look_usable = true;
 	if (e->cfg->migration && (e->now >= m->next_batch || sim_is_idle(e)))
 		run_policy(e);
 }

@@ -24,6 +24,8 @@ struct sim {
 	u64 now_ms;
 	u64 last_io_ms;
 	u64 seed;
+	u64 where;
+	struct fusion_streams streams;
 	u32 owed;			/* thousandths of an I/O */
 
 	/* to be set */
@@ -80,14 +82,25 @@ static inline void sim_discard(struct sim *sim, u32 lext)
 	fusion_policy_forget(sim->policy, lext);
 }
 
-static inline void sim_access(struct sim *sim, u32 lext, u32 sectors)
+static inline void sim_access_at(struct sim *sim, u64 sector, u32 sectors)
 {
-	u32 word = sim->map[lext];
+	unsigned int weight = fusion_weigh(&sim->streams, sector, sectors, FUSION_NORMAL);
+	u32 lext = sector / SIM_EXTENT, word = sim->map[lext];
 
 	sim->ios++;
 	sim->hits += fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
 	sim->last_io_ms = sim->now_ms;
-	fusion_policy_touch(sim->policy, lext, sectors);
+	if (weight)
+		fusion_policy_touch(sim->policy, lext, weight);
+}
+
+/* Somewhere in an extent. */
+static inline void sim_access(struct sim *sim, u32 lext, u32 sectors)
+{
+	u32 room = SIM_EXTENT - min(sectors, SIM_EXTENT);
+
+	sim_access_at(sim, (u64)lext * SIM_EXTENT + rnd_below(&sim->where, room / 8 + 1) * 8,
+		      sectors);
 }
 
 static inline void sim_check_answer(const struct sim *sim, const struct fusion_policy_env *env,
@@ -198,7 +211,7 @@ static inline void sim_scan(struct sim *sim, u32 first, u32 n, u32 sectors, u32 
 		until += extents_per_s * SIM_EXTENT * SIM_STEP_MS / 1000;
 		for (; sector < until && sector < end; sector += sectors) {
 			sim_fill(sim, first + sector / SIM_EXTENT, 1);
-			sim_access(sim, first + sector / SIM_EXTENT, sectors);
+			sim_access_at(sim, (u64)first * SIM_EXTENT + sector, sectors);
 		}
 		sim_step(sim);
 	}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: what a swap must gain to be worth it.
+ *
+ * A swap takes the time of two moves from the slow member; each access that goes to the fast
+ * one instead gives back the difference of what the two need for one. All of these are times
+ * in which a member is busy, told by the owner as it measures them, so that a queue counts
+ * the same on both sides. The quotient is the number of accesses that break even:
+ *
+ *	pay = severity * 2 * move / (slow - fast)
+ *
+ * Of an ordinary disk it is about ten. Until enough was measured it is taken for that.
+ *
+ * Heat is the past; whether a swap repays shows later. So some of the swaps are on trial: one
+ * has proved right when its candidate has since got half of pay more than its victim, decay
+ * included, as steady extents have after one half-life; wrong, when the victim has, or nothing
+ * was decided by then. The share of wrong ones makes the rule more severe: under a load
+ * that has nothing to be learned, each other is.
+ */
+#include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "dm-fusion-heat.h"
+
+#define DEFAULT_PAY	(10 * FUSION_HEAT_TOUCH)
+#define LEAST_PAY	DEFAULT_PAY	/* less is chance: see dm-fusion-policy.c */
+#define MOST_PAY	(1024 * FUSION_HEAT_TOUCH)
+
+/* What must have been measured; from twice of it on the past counts less and less. */
+#define ENOUGH_ACCESSES	1024U
+#define ENOUGH_MOVES	16U
+
+/* Share of wrong swaps, of 2^16; each trial counts for a 32nd of it. */
+#define WRONG_SHIFT	5U
+#define WRONG_ALL	65536U
+#define WRONG_ALLOWED	(WRONG_ALL / 20)
+
+/* If all swaps are wrong, pay is this many times what it is if none is. */
+#define SEVEREST	8U
+
+static void add(struct fusion_mean *mean, u64 us, u32 nr, u32 enough)
+{
+	mean->us += us;
+	mean->nr += nr;
+	while (mean->nr >= 2 * enough) {
+		mean->us /= 2;
+		mean->nr /= 2;
+	}
+}
+
+/* In ns; 0: not known */
+static u64 ns_each(const struct fusion_mean *mean, u32 enough)
+{
+	return mean->nr < enough ? 0 : div_u64(mean->us * 1000, mean->nr);
+}
+
+static u32 measured_pay(const struct fusion_policy *p)
+{
+	u64 slow = ns_each(&p->access[FUSION_SLOW], ENOUGH_ACCESSES);
+	u64 fast = ns_each(&p->access[FUSION_FAST], ENOUGH_ACCESSES);
+	u64 move = ns_each(&p->move, ENOUGH_MOVES);
+
+	if (!slow || !move)
+		return DEFAULT_PAY;
+	if (slow <= fast)
+		return MOST_PAY;
+	return min_t(u64, div64_u64(2 * move * FUSION_HEAT_TOUCH, slow - fast), MOST_PAY);
+}
+
+static void update(struct fusion_policy *p)
+{
+	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
+	u64 pay = (u64)measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong) / WRONG_ALL;
+
+	WRITE_ONCE(p->pay, clamp_t(u64, pay, LEAST_PAY, MOST_PAY));
+}
+
+void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr)
+{
+	add(&p->access[dev], busy_us, nr, ENOUGH_ACCESSES);
+	update(p);
+}
+
+void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr)
+{
+	add(&p->move, busy_us, nr, ENOUGH_MOVES);
+	update(p);
+}
+
+/* -- trials -------------------------------------------------------------------- */
+
+void fusion_trial_begin(struct fusion_policy *p, u32 lext, u32 victim, u32 pay)
+{
+	struct fusion_trial *t = p->trial;
+
+	while (t < p->trial + FUSION_TRIALS && t->state != FUSION_TRIAL_NONE)
+		t++;
+	if (t == p->trial + FUSION_TRIALS)
+		return;
+	*t = (struct fusion_trial) {
+		.state = FUSION_TRIAL_ASKED,
+		.lext = lext,
+		.victim = victim,
+		.pay = pay,
+		.before = fusion_heat_word(fusion_policy_heat(p, lext), p->now),
+		.victim_before = fusion_heat_word(fusion_policy_heat(p, victim), p->now),
+	};
+}
+
+void fusion_trial_moved(struct fusion_policy *p, u32 lext, bool moved)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_TRIALS; i++) {
+		struct fusion_trial *t = &p->trial[i];
+
+		if (t->state != FUSION_TRIAL_ASKED || t->lext != lext)
+			continue;
+		t->state = moved ? FUSION_TRIAL_RUNS : FUSION_TRIAL_NONE;
+		t->until_ms = p->now_ms + p->half_life_ms;
+	}
+}
+
+static s32 gained(const struct fusion_policy *p, u32 lext, u32 before)
+{
+	return (s32)fusion_policy_heat(p, lext) - (s32)fusion_word_heat_now(p, before);
+}
+
+static void judge(struct fusion_policy *p, struct fusion_trial *t)
+{
+	s32 gain = gained(p, t->lext, t->before) - gained(p, t->victim, t->victim_before);
+	u32 word = READ_ONCE(p->map[t->lext]);
+	bool right = gain >= (s32)(t->pay / 2), stays;
+
+	/* discarded: nobody knows what it would have come to */
+	if (!fusion_word_mapped(word) || !fusion_word_mapped(READ_ONCE(p->map[t->victim]))) {
+		t->state = FUSION_TRIAL_NONE;
+		return;
+	}
+	stays = fusion_word_dev(word) == FUSION_FAST;
+	if (stays && !right && gain > -(s32)(t->pay / 2) && p->now_ms < t->until_ms)
+		return;
+	t->state = FUSION_TRIAL_NONE;
+	p->wrong -= p->wrong >> WRONG_SHIFT;
+	if (!right)
+		p->wrong += WRONG_ALL >> WRONG_SHIFT;
+	update(p);
+}
+
+void fusion_trials(struct fusion_policy *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_TRIALS; i++)
+		if (p->trial[i].state == FUSION_TRIAL_RUNS)
+			judge(p, &p->trial[i]);
+}
+
+void fusion_payback_init(struct fusion_policy *p)
+{
+	memset(p->trial, 0, sizeof(p->trial));
+	update(p);
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a swap must gain: by what was measured, and by how swaps turned out. */
+#include "policy-sim.h"
+
+#define TOUCH	FUSION_HEAT_TOUCH
+#define HOUR	3600000ULL
+
+static struct sim sim;
+static struct fusion_policy *p;
+
+static void start(void)
+{
+	sim_init(&sim, 490, 4080, 10);
+	p = sim.policy;
+}
+
+static void end(void)
+{
+	sim_exit(&sim);
+}
+
+/* Is it what the figures say, but for rounding? */
+static void check_pay(u32 pay, u32 wanted)
+{
+	REQUIRE(pay + wanted / 100 + 1 >= wanted && pay <= wanted + wanted / 100 + 1,
+		"%u, not %u", pay, wanted);
+}
+
+/* Members as they are measured under some load, for long. */
+static u32 pay_of(u32 slow_us, u32 fast_us, u32 move_us)
+{
+	u32 pay;
+
+	start();
+	for (u32 i = 0; i < 100; i++) {
+		fusion_policy_accesses(p, FUSION_SLOW, 100 * slow_us, 100);
+		fusion_policy_accesses(p, FUSION_FAST, 1000 * fast_us, 1000);
+		fusion_policy_moves(p, 4 * move_us, 4);
+	}
+	pay = fusion_policy_pay(p);
+	end();
+	return pay;
+}
+
+static void test_measured(void)
+{
+	start();
+	/* a guess until there is enough to go by */
+	REQUIRE_EQ(fusion_policy_pay(p), 10 * TOUCH);
+	fusion_policy_accesses(p, FUSION_SLOW, 1000, 1000);
+	fusion_policy_moves(p, 1000, 15);
+	REQUIRE_EQ(fusion_policy_pay(p), 10 * TOUCH);
+	end();
+
+	/* a disk: 5 ms for an access in a queue, 28 for a copy */
+	check_pay(pay_of(5000, 20, 28000), 2 * 28000 * TOUCH / 4980);
+	/* one with a large extent */
+	check_pay(pay_of(5000, 20, 250000), 2 * 250000 * TOUCH / 4980);
+	/* SSDs: a slow and a fast one */
+	check_pay(pay_of(80, 20, 2500), 2 * 2500 * TOUCH / 60);
+	/* hardly any gain, none, and the wrong way round */
+	check_pay(pay_of(25, 20, 2500), 2 * 2500 * TOUCH / 5);
+	check_pay(pay_of(20, 20, 2500), 1024 * TOUCH);
+	check_pay(pay_of(20, 5000, 2500), 1024 * TOUCH);
+	/* bounds */
+	check_pay(pay_of(5000, 20, 1), 10 * TOUCH);
+	check_pay(pay_of(12000, 20, 28000), 10 * TOUCH);
+	check_pay(pay_of(30, 20, 100000000), 1024 * TOUCH);
+}
+
+/* What was long ago does not count for ever. */
+static void test_forgets(void)
+{
+	start();
+	for (u32 i = 0; i < 10000; i++) {
+		fusion_policy_accesses(p, FUSION_SLOW, 20 * 100, 100);
+		fusion_policy_moves(p, 28000, 1);
+	}
+	REQUIRE_EQ(fusion_policy_pay(p), 1024 * TOUCH);
+	for (u32 i = 0; i < 200; i++)
+		fusion_policy_accesses(p, FUSION_SLOW, 5000 * 100, 100);
+	REQUIRE(fusion_policy_pay(p) >= 10 * TOUCH && fusion_policy_pay(p) <= 12 * TOUCH, "%u",
+		fusion_policy_pay(p));
+	end();
+}
+
+static void test_extremes(void)
+{
+	start();
+	for (u32 i = 0; i < 100; i++) {
+		fusion_policy_accesses(p, FUSION_SLOW, (1ULL << 40) - 1, 1);
+		fusion_policy_accesses(p, FUSION_SLOW, 0, (1U << 24) - 1);
+		fusion_policy_accesses(p, FUSION_FAST, (1ULL << 40) - 1, 0);
+		fusion_policy_accesses(p, FUSION_FAST, 0, 0);
+		fusion_policy_moves(p, (1ULL << 40) - 1, 64);
+		fusion_policy_moves(p, 0, 0);
+		REQUIRE(fusion_policy_pay(p) >= 10 * TOUCH);
+		REQUIRE(fusion_policy_pay(p) <= 1024 * TOUCH);
+	}
+	end();
+}
+
+/* -- trials ------------------------------------------------------------------ */
+
+/* A load that stays: swaps prove right, and the rule stays as it is. */
+static void test_right(void)
+{
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	for (u32 i = 0; i < 8; i++)
+		sim_load(&sim, 3000, 400, 400, HOUR / 8);
+	REQUIRE(sim_on_fast(&sim, 3000, 400) >= 390);
+	REQUIRE_EQ(p->wrong, 0);
+	REQUIRE_EQ(fusion_policy_pay(p), 10 * TOUCH);
+	end();
+}
+
+/* What is hot for a minute and never again is not worth a swap: that is learned. */
+static void test_wrong(void)
+{
+	u64 first, last = 0;
+	u32 place = 500;
+
+	start();
+	fusion_policy_set_half_life(p, 600);
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	sim_load(&sim, place, 32, 100, 10000);
+	first = sim_moves(&sim);
+	REQUIRE(first);
+	for (u32 i = 0; i < 100; i++) {
+		place = 500 + (place + 1234 + i) % 4000;
+		last = sim_moves(&sim);
+		sim_load(&sim, place, 32, 100, 10000);
+		last = sim_moves(&sim) - last;
+		sim_load(&sim, 0, 1, 1, 600000);
+	}
+	printf("# %llu moves the first time, %llu the hundredth; pay %u\n", first, last,
+	       fusion_policy_pay(p));
+	REQUIRE(last <= first / 4, "%llu moves at first, %llu in the end", first, last);
+	REQUIRE(fusion_policy_pay(p) > 30 * TOUCH);
+
+	/* and unlearned when there is something to be learned */
+	for (u32 i = 0; i < 48; i++)
+		sim_load(&sim, 3000 + i % 3 * 200, 200, 400, HOUR);
+	REQUIRE(fusion_policy_pay(p) < 20 * TOUCH, "%u", fusion_policy_pay(p));
+	end();
+}
+
+/* A trial ends with its extents. */
+static void test_discarded(void)
+{
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	for (u32 i = 0; i < 50; i++) {
+		sim_load(&sim, 3000, 32, 300, 10000);
+		for (u32 k = 0; k < 32; k++)
+			sim_discard(&sim, 3000 + k);
+		sim_rest(&sim, 3 * HOUR);
+		sim_fill(&sim, 3000, 32);
+	}
+	REQUIRE_EQ(p->wrong, 0);
+	end();
+}
+
+/* No trial outlives a change of the half-life, which its end was reckoned by. */
+static void test_half_life(void)
+{
+	u32 runs = 0;
+
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	for (u32 i = 0; i < 32; i++)
+		fusion_policy_set_heat(p, 3000 + i, 20 * TOUCH);
+	sim_rest(&sim, 10000);
+	REQUIRE_EQ(sim_on_fast(&sim, 3000, 32), 32);
+	for (u32 i = 0; i < FUSION_TRIALS; i++)
+		runs += p->trial[i].state == FUSION_TRIAL_RUNS;
+	REQUIRE(runs);
+	fusion_policy_set_half_life(p, 60);
+	for (u32 i = 0; i < FUSION_TRIALS; i++)
+		REQUIRE_EQ(p->trial[i].state, FUSION_TRIAL_NONE);
+	sim_rest(&sim, HOUR);
+	REQUIRE_EQ(p->wrong, 0);
+	end();
+}
+
+/* When nobody is there half of it will do. */
+static void test_idle(void)
+{
+	for (u32 idle = 0; idle < 2; idle++) {
+		struct fusion_policy_env env = { .idle = idle };
+		struct fusion_move moves[8];
+
+		start();
+		sim_fill(&sim, 0, sim.nr);
+		sim.batch = 0;
+		for (u32 i = 0; i < 8; i++)
+			fusion_policy_set_heat(p, 3000 + i, 6 * TOUCH + i);
+		/* the bar is set by a pick, what is above it found by the sweep */
+		sim_rest(&sim, 10000);
+		fusion_policy_pick(p, &env, moves, 8);
+		sim_rest(&sim, 10000);
+		REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 8), idle ? 8 : 0);
+		end();
+	}
+}
+
+/* What was brought up stays for a minute, even if it cools down at once. */
+static void test_residence(void)
+{
+	u64 until = 0;
+
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	for (u32 i = 0; i < 490; i++)
+		fusion_policy_set_heat(p, i, 60000);
+	fusion_policy_set_half_life(p, 1);
+	fusion_policy_set_heat(p, 7, 0);
+	fusion_policy_set_heat(p, 3000, 60000);
+	fusion_policy_done(p, &(struct fusion_move){ 8, FUSION_FAST }, FUSION_MOVED);
+	fusion_policy_forget(p, 8);
+	while (sim_on_fast(&sim, 8, 1) && sim.now_ms < HOUR) {
+		for (u32 i = 0; i < 490; i++)
+			if (i != 8)
+				fusion_policy_set_heat(p, i, 1000);
+		fusion_policy_set_heat(p, 4000, 60000);
+		sim_step(&sim);
+		until = sim.now_ms;
+	}
+	REQUIRE(until >= 60000 && until < 70000, "%llu ms", until);
+	end();
+}
+
+static const struct unit_test tests[] = {
+	{ "by what was measured", test_measured },
+	{ "what was long ago", test_forgets },
+	{ "extremes", test_extremes },
+	{ "swaps that prove right", test_right },
+	{ "swaps that prove wrong make it severe", test_wrong },
+	{ "discarded extents prove nothing", test_discarded },
+	{ "the half-life ends trials", test_half_life },
+	{ "idle: half of it will do", test_idle },
+	{ "least time on the fast device", test_residence },
+};
+
+UNIT_TESTS(tests)
