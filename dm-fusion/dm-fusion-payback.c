@@ -26,7 +26,8 @@
 
 #define DEFAULT_PAY	(10 * FUSION_HEAT_TOUCH)
 #define LEAST_PAY	DEFAULT_PAY	/* less is chance: see dm-fusion-policy.c */
-#define MOST_PAY	(1024 * FUSION_HEAT_TOUCH)
+/* By what was measured, which may be wrong: members that do not differ are still used. */
+#define MOST_MEASURED	(128 * FUSION_HEAT_TOUCH)
 
 /* What must have been measured; from twice of it on the past counts less and less. */
 #define ENOUGH_ACCESSES	1024U
@@ -65,16 +66,17 @@ static u32 measured_pay(const struct fusion_policy *p)
 	if (!slow || !move)
 		return DEFAULT_PAY;
 	if (slow <= fast)
-		return MOST_PAY;
-	return min_t(u64, div64_u64(2 * move * FUSION_HEAT_TOUCH, slow - fast), MOST_PAY);
+		return MOST_MEASURED;
+	return clamp_t(u64, div64_u64(2 * move * FUSION_HEAT_TOUCH, slow - fast), LEAST_PAY,
+		       MOST_MEASURED);
 }
 
 static void update(struct fusion_policy *p)
 {
 	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
-	u64 pay = (u64)measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong) / WRONG_ALL;
+	u64 pay = (u64)measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong);
 
-	WRITE_ONCE(p->pay, clamp_t(u64, pay, LEAST_PAY, MOST_PAY));
+	WRITE_ONCE(p->pay, div_u64(pay, WRONG_ALL));
 }
 
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr)
