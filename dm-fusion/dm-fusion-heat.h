@@ -16,9 +16,6 @@
 /* Time for a pass over all extents, if slices of that size suffice. */
 #define FUSION_PASS_MS		2000U
 
-/* Buckets of a histogram of heat: 0..7, then 8 to each power of two. */
-#define FUSION_BUCKETS		112U
-
 /* Powers of two. */
 #define FUSION_CANDIDATES	1024U
 #define FUSION_HOLDS		256U

@@ -4,6 +4,7 @@
  */
 #include <linux/kstrtox.h>
 #include <linux/math64.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "dm-fusion.h"
@@ -144,6 +145,50 @@ static int message_heat(struct fusion *fs, const char *arg, char *result, unsign
 	return 1;
 }
 
+struct heat_bucket {
+	u32 least;
+	u32 nr[FUSION_NR_DEVS];
+	u64 sum[FUSION_NR_DEVS];
+};
+
+/* Extents by heat, those that are mapped: others need no room anywhere. */
+static int message_histogram(struct fusion *fs, char *result, unsigned int maxlen)
+{
+	struct heat_bucket *hist, *b;
+	unsigned int i, sz = 0;
+	u32 lext, least;
+
+	/* Of a set that was never written there is nothing to print. */
+	if (maxlen)
+		*result = '\0';
+	/* No I/O for memory: the device may be suspended. */
+	hist = kcalloc(FUSION_BUCKETS, sizeof(*hist), GFP_NOIO);
+	if (!hist)
+		return -ENOMEM;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 word = READ_ONCE(fs->map[lext]);
+
+		if (fusion_word_mapped(word)) {
+			u32 heat = fusion_policy_heat(fs->policy, lext);
+
+			b = &hist[fusion_policy_bucket(heat, &least)];
+			b->least = least;
+			b->nr[fusion_word_dev(word)]++;
+			b->sum[fusion_word_dev(word)] += heat;
+		}
+		if (!(lext % 65536))
+			cond_resched();
+	}
+	for (i = 0; i < FUSION_BUCKETS; i++) {
+		b = &hist[i];
+		if (b->nr[FUSION_FAST] || b->nr[FUSION_SLOW])
+			DMEMIT("%u %u %u %llu %llu\n", b->least, b->nr[FUSION_FAST],
+			       b->nr[FUSION_SLOW], b->sum[FUSION_FAST], b->sum[FUSION_SLOW]);
+	}
+	kfree(hist);
+	return 1;
+}
+
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen)
 {
@@ -166,6 +211,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 	}
 	if (argc == 1 && !strcmp(argv[0], "stats"))
 		return fusion_message_stats(fs, result, maxlen);
+	if (argc == 1 && !strcmp(argv[0], "histogram"))
+		return message_histogram(fs, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "promote"))
 		return message_move(fs, FUSION_FAST, argv[1], result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "demote"))

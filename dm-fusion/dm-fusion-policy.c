@@ -71,6 +71,12 @@ static u32 bucket_floor(u32 b)
 	return b < 16 ? b : (8 + b % 8) << (b / 8 - 1);
 }
 
+u32 fusion_policy_bucket(u32 heat, u32 *least)
+{
+	*least = bucket_floor(bucket(heat));
+	return bucket(heat);
+}
+
 /* Heat of the @k-th hottest extent, rounded down to a bucket. */
 static u32 hottest(const struct fusion_policy *p, u32 k)
 {

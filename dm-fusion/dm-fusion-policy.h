@@ -28,6 +28,9 @@
 /* What a small access weighs: a quarter is the least that counts. */
 #define FUSION_HEAT_TOUCH	4U
 
+/* Buckets of a histogram of heat: 0..7, then 8 to each power of two. */
+#define FUSION_BUCKETS		112U
+
 /* Bios at least this big are streams, which the slow device is good at: they weigh nothing. */
 #define FUSION_STREAM_SECTORS	512U
 
@@ -148,6 +151,9 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 
 /* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);
+
+/* The bucket of a heat, below FUSION_BUCKETS, and the least heat in it. */
+u32 fusion_policy_bucket(u32 heat, u32 *least);
 
 /* Set the heat, when it is loaded from disk; before any touch. */
 void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat);

@@ -86,6 +86,7 @@ test_messages() {
 	refused "message: promote: unknown" msg errors promote 1 2
 	refused "message: map: unknown" msg errors map 1
 	refused "message: stats: unknown" msg errors stats 1
+	refused "message: histogram: unknown" msg errors histogram 1
 	refused "message: checkpoint: unknown" msg errors checkpoint now
 	for i in promote demote; do
 		refused "message: x: not a range <first>[-<last>] of extents" msg errors $i x
@@ -107,6 +108,7 @@ test_messages() {
 	refused "message: 4097: not a number of buckets, 1 to 4096" msg errors heat 4097
 	same "heat of all" "$(msg errors heat 1)" "0 $((last + 1)) 0 0 0 0"
 	same "heat, one bucket an extent at most" "$(msg errors heat 4096 | wc -l)" $((last + 1))
+	same "histogram of nothing" "$(msg errors histogram)" ""
 	refused "message: 101: value out of range" msg errors duty 101
 	refused "message: maybe: value out of range" msg errors migration maybe
 	refused "message: 99999: value out of range" msg errors reserve 99999

@@ -34,6 +34,7 @@ enum request {
 	CHECKPOINT,
 	MAP,
 	HEAT,
+	HISTOGRAM,
 	STATS,
 	STATUS,
 	TABLE,
@@ -41,7 +42,8 @@ enum request {
 };
 
 static const char *const names[NR_REQUESTS] = {
-	"promote", "demote", "set", "checkpoint", "map", "heat", "stats", "status", "table",
+	"promote", "demote", "set", "checkpoint", "map", "heat", "histogram", "stats", "status",
+	"table",
 };
 
 static const struct option_range {

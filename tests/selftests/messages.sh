@@ -30,7 +30,7 @@ talk() {
 
 # each_done: was every kind of request carried out?
 each_done() {
-	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 9 ]]
+	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 10 ]]
 }
 
 # silence: none is left without an answer, and each has had some that was no refusal
@@ -87,7 +87,7 @@ test_while_suspended() {
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
 	done
-	for i in "heat 10" "map 0 10" stats "replica_interval 1" "commit_interval 10" \
+	for i in "heat 10" "map 0 10" histogram stats "replica_interval 1" "commit_interval 10" \
 			"half_life 10" "reserve 3" "migration off" "migration on"; do
 		limited "$LIMIT" dmsetup message talk 0 "$i" >/dev/null
 	done
