@@ -29,6 +29,7 @@
  * map.c		verb map: numbers and JSON
  * map-term.c		the map drawn in a terminal
  * map-svg.c		the map drawn to a file
+ * whatif.c		verb whatif; its parts are in whatif.h
  * simulate.c		verb simulate; its parts are in sim.h
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
@@ -123,6 +124,7 @@ int cmd_set(const struct args *a);
 int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_map(const struct args *a);
+int cmd_whatif(const struct args *a);
 int cmd_check(const struct args *a);
 int cmd_dump(const struct args *a);
 int cmd_restore(const struct args *a);

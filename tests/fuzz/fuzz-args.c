@@ -26,7 +26,7 @@ static int verb(const struct args *a)
 
 #define VERB(name)	int cmd_##name(const struct args *a) { return verb(a); }
 VERB(create) VERB(format) VERB(open) VERB(close) VERB(list) VERB(status) VERB(map)
-VERB(check) VERB(dump) VERB(restore) VERB(repair) VERB(salvage) VERB(simulate)
+VERB(whatif) VERB(check) VERB(dump) VERB(restore) VERB(repair) VERB(salvage) VERB(simulate)
 
 void dm_setup(void)
 {

@@ -92,7 +92,7 @@ test_usage() {
 	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
 	expect 2 "--fast: needs a value; see fusionctl help create" fusionctl create x --fast
 	expect 2 "x: is one argument too many for list; see fusionctl help list" fusionctl list x
-	for verb in open close map create; do
+	for verb in open close map whatif create; do
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
 	done
 	for verb in set promote demote; do
@@ -819,6 +819,78 @@ test_map() {
 		fusionctl map nosuch
 }
 
+# sum_of COLUMN: of what the kernel's histogram says
+sum_of() {
+	msg pair histogram | awk -v column="$1" '{ n += $column } END { print n + 0 }'
+}
+
+# cold: of the 32 extents none has any heat
+cold() {
+	[[ $(msg pair histogram) == "0 32 0 0 0" ]]
+}
+
+test_whatif() {
+	local slots
+	a_set
+	# what has been written is warm
+	good fusionctl set pair half_life=1
+	within 20 "the heat is gone" cold
+	good fusionctl set pair half_life=1h
+	slots=$(sb nr_fast_slots)
+	expect 1 "pair: nothing is known of its use, or all of it is long ago; use it for some time \
+and ask again" fusionctl whatif pair
+	expect 1 "pair: nothing is known of its use, or all of it is long ago; use it for some time \
+and ask again" fusionctl whatif pair --json
+	same "output" "$(<"$TMP/out")" ""
+
+	# what is hot lies on the slow member
+	good fusionctl demote pair 0-3
+	heat pair 0 4 3
+	same "extents in the histogram" "$(sum_of 2) $(sum_of 3)" "28 4"
+	same "heat on the fast member" "$(sum_of 4)" 0
+	at_least "heat on the slow member" "$(sum_of 5)" 16
+	same "heat is that of the other message" \
+		"$(msg pair heat "$(sb nr_lexts)" | awk '{ n += $5 } END { print n }')" "$(sum_of 5)"
+	good fusionctl whatif pair --json
+	json '.version, .name, .extent_bytes, .fast_slots, .mapped, .warm' \
+		$'1\npair\n65536\n'"$slots"$'\n32\n4'
+	json '.now.hit_ratio, .best.hit_ratio, .quadruple.hit_ratio' $'0\n1\n1'
+	json '.now.fast_bytes / 65536, .half.fast_bytes / 65536, .double.fast_bytes / 65536' \
+		"$slots"$'\n'$((slots / 2))$'\n'$((slots * 2))
+	json '.curve | first | .extents, .hit_ratio' $'0\n0'
+	json '.curve | last | .extents, .hit_ratio' $'32\n1'
+	json '[.curve[] | select(.extents == 4)] | length' 1
+	good fusionctl promote pair 0-3
+	good fusionctl whatif pair --json
+	json '.now.hit_ratio, .now.extents' $'1\n32'
+
+	good fusionctl whatif pair
+	shows "FAST MEMBER"
+	shows "as it is"
+	shows "4 times"
+	shows "256K of 2M in use have had any"
+	same "escapes" "$(grep -c $'\033' "$TMP/out" || :)" 0
+	# four extents of 32 have all the hits: an eighth of the drawing is a slope
+	at_least "columns of 100 %" "$(sed -n 's/^ 100% *//p' "$TMP/out" | tr -d '\n' | wc -c)" 60
+	COLORTERM=256 good fusionctl whatif pair --color always
+	shows $'\033[38;5;214m'
+	if [[ -d /usr/lib/locale/C.utf8 ]]; then
+		LC_ALL=C.UTF-8 good fusionctl whatif pair
+		shows █
+	fi
+	good fusionctl whatif pair --svg "$TMP/whatif.svg"
+	same "output" "$(<"$TMP/out")" ""
+	well_formed "$TMP/whatif.svg"
+	good fusionctl whatif pair --svg -
+	cmp "$TMP/out" "$TMP/whatif.svg"
+	expect 2 "--svg: can't go where --json does; give a file" \
+		fusionctl whatif pair --json --svg -
+	expect 1 "/nosuch/x: No such file or directory; choose another file" \
+		fusionctl whatif pair --svg /nosuch/x
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl whatif nosuch
+}
+
 # well_formed FILE: every tag is closed by its own, in order
 well_formed() {
 	awk -v RS='<' '
@@ -841,4 +913,4 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_bad_devices:long test_in_use test_signatures:long test_erases:long test_roles:long \
 	test_life test_close_busy test_other_mappings test_half:long test_copies:long \
 	test_shrunk:long test_damaged:long test_damaged_copy_opens test_kernel_refuses \
-	test_no_module test_status test_set test_moves test_map
+	test_no_module test_status test_set test_moves test_map test_whatif
