@@ -420,7 +420,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	if (list_empty(&fs->open_free)) {
 		fusion_park(fs, bio, fs->nr_full);
 		spin_unlock_irq(&fs->lock);
-		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, false);
 		return false;
 	}
 	word = first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
@@ -455,7 +455,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	trace_fusion_alloc(fs, lext, word);
 	fusion_commit_soon(fs);
 	if (crowded)
-		fusion_open_fill_oldest(fs, 2);
+		fusion_open_fill_oldest(fs, 2, false);
 	return true;
 }
 

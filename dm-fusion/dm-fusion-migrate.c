@@ -142,6 +142,24 @@ static bool is_idle(struct fusion *fs)
 	return idle_ms(fs) >= READ_ONCE(fs->opt.idle);
 }
 
+/*
+ * Look whether others have used the slow member since the last look. If not for opt.standby, it
+ * may have stopped its motor: it is left alone by moves nobody asked for, and by zero-fills
+ * and updates of the replica that can come later.
+ */
+static void look_at_slow(struct fusion *fs)
+{
+	u64 ios = fusion_count_ios(fs, FUSION_SLOW, false) +
+		  fusion_count_ios(fs, FUSION_SLOW, true);
+	u64 now = now_ms(), standby = (u64)READ_ONCE(fs->opt.standby) * MSEC_PER_SEC;
+
+	if (ios != fs->slow_ios) {
+		fs->slow_ios = ios;
+		WRITE_ONCE(fs->slow_used_ms, now);
+	}
+	WRITE_ONCE(fs->slow_asleep, standby && now - fs->slow_used_ms >= standby);
+}
+
 /* -- cancels ----------------------------------------------------------------------- */
 
 /* A small table, indexed by extent; a collision only forgets. */
@@ -637,6 +655,7 @@ static void do_move(struct work_struct *work)
 	unsigned int pause = TICK_MS;
 
 	tick(fs);
+	look_at_slow(fs);
 	if (READ_ONCE(fs->stopping))
 		return;
 	force = first_forced(fs);
@@ -652,9 +671,10 @@ static void do_move(struct work_struct *work)
 		pause = 0;
 	} else if (fusion_mode(fs) == FUSION_RW) {
 		if (idle_ms(fs) >= FILL_IDLE_MS)
-			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, fs->slow_asleep);
 		fs->look_usable = true;
-		if (READ_ONCE(fs->opt.migration) &&
+		/* Every move reads or writes the slow member. */
+		if (READ_ONCE(fs->opt.migration) && !fs->slow_asleep &&
 		    (now_ms() >= fs->next_batch_ms || is_idle(fs)) && run_policy(fs))
 			pause = min_t(u64, fs->next_batch_ms - min(fs->next_batch_ms, now_ms()),
 				      TICK_MS);
@@ -687,6 +707,7 @@ int fusion_migrate_init(struct fusion *fs)
 	fs->stopping = true;
 	fs->opened_ms = now_ms();
 	fs->last_busy_ms = fs->opened_ms;
+	fs->slow_used_ms = fs->opened_ms;
 	fs->kcopyd = dm_kcopyd_client_create(NULL);
 	if (IS_ERR(fs->kcopyd)) {
 		int r = PTR_ERR(fs->kcopyd);

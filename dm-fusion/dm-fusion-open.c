@@ -366,7 +366,7 @@ static bool start_fill(struct fusion *fs, struct fusion_open *open)
 	return true;
 }
 
-void fusion_open_fill_oldest(struct fusion *fs, u32 nr)
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast)
 {
 	struct fusion_open *open;
 	unsigned long flags;
@@ -375,6 +375,8 @@ void fusion_open_fill_oldest(struct fusion *fs, u32 nr)
 	list_for_each_entry(open, &fs->open_lru, lru) {
 		if (!nr || fs->nr_fills >= FUSION_MAX_FILLS)
 			break;
+		if (fast && fusion_word_dev(open->word) != FUSION_FAST)
+			continue;
 		if (!open->closed && start_fill(fs, open))
 			nr--;
 	}

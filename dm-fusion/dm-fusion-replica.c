@@ -171,6 +171,7 @@ void fusion_replica_kick(struct fusion *fs)
 	struct fusion_replica *rep = &fs->replica;
 
 	rep->retry_ms = min(rep->retry_ms, rep->tried_ms + SOON_MS);
+	rep->wanted = true;
 	schedule_update(fs, 0);
 }
 
@@ -180,6 +181,7 @@ void fusion_replica_soon(struct fusion *fs)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->lock, flags);
+	fs->replica.wanted = true;
 	schedule_update(fs, clamp_t(u64, pause, SOON_MS, interval_ms(fs)));
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
@@ -555,6 +557,7 @@ static int update(struct fusion *fs, bool whole, bool now)
 		return -EROFS;
 	spin_lock_irq(&fs->lock);
 	rep->due_ms = U64_MAX;
+	rep->wanted = false;
 	if (rep->failed && started < rep->retry_ms && !now) {
 		schedule_update(fs, rep->retry_ms - started);
 		spin_unlock_irq(&fs->lock);
@@ -583,9 +586,34 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 	return r;
 }
 
+/*
+ * While the slow member rests, nothing is written for the passing of time alone: another look
+ * in a second. What is held stays so, and what is dirty or away; so the replica is older than
+ * it may be, but nothing that INV6 and INV7 say of it depends on its age. What somebody waits
+ * for is written, and what follows moves, which were not left undone either; and an update that
+ * has failed is tried again: until it succeeds there are no promotions.
+ */
+static bool put_off(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	bool rests;
+
+	spin_lock_irq(&fs->lock);
+	rests = READ_ONCE(fs->slow_asleep) && !rep->wanted && !rep->failed;
+	if (rests) {
+		rep->due_ms = U64_MAX;
+		schedule_update(fs, SOON_MS);
+	}
+	spin_unlock_irq(&fs->lock);
+	return rests;
+}
+
 void fusion_do_replica(struct work_struct *work)
 {
-	fusion_replica_update(container_of(work, struct fusion, replica.work.work), false);
+	struct fusion *fs = container_of(work, struct fusion, replica.work.work);
+
+	if (!put_off(fs))
+		fusion_replica_update(fs, false);
 }
 
 /* -- promotions ------------------------------------------------------------------------- */

@@ -142,6 +142,7 @@ struct fusion_options {
 	u32 idle;		/* ms */
 	u32 commit_interval;	/* ms */
 	u32 replica_interval;	/* seconds */
+	u32 standby;		/* seconds; 0: off */
 };
 
 /* Counters; per CPU, because map() may not share a cache line. */
@@ -281,6 +282,7 @@ struct fusion_chain {
  * Protected by fs->lock:
  * @active: updates are wanted
  * @busy: an update is under way
+ * @wanted: the next update does not wait until the slow member is used again
  * @failed: the last update was not successful
  * @tried_ms: ktime when it ended
  * @retry_ms: ktime before which it is not tried again, if it failed and nobody insists
@@ -318,6 +320,7 @@ struct fusion_replica {
 
 	bool active;
 	bool busy;
+	bool wanted;
 	bool failed;
 	u64 tried_ms;
 	u64 retry_ms;
@@ -474,6 +477,9 @@ struct fusion {
 	u64 waited_us;			/* for the replica, in the batch under way */
 	u32 queue;			/* foreground I/Os at the slow member, summed over looks */
 	u32 queue_looks;
+	u64 slow_ios;			/* sum of the slow member's stats at the last look */
+	u64 slow_used_ms;		/* ktime of the look that found it changed */
+	bool slow_asleep;		/* nobody has used it for opt.standby: let it rest */
 	u64 promotions;
 	u64 demotions;
 	u64 cancelled;
@@ -916,8 +922,11 @@ void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok);
 /* Start the exclusive operations that can run. Worker only; takes fs->lock itself. */
 void fusion_open_run(struct fusion *fs);
 
-/* Zero-fill up to @nr of the oldest OPEN extents. Takes fs->lock itself; any context. */
-void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
+/*
+ * Zero-fill up to @nr of the oldest OPEN extents; @fast: of those on the fast member. Takes
+ * fs->lock itself; any context.
+ */
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast);
 
 /*
  * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told

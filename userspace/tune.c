@@ -25,6 +25,7 @@ static const struct key {
 	{ "commit_interval", MILLISECONDS, 10, 60000 },
 	{ "replica_interval", SECONDS, 1, 86400 },
 	{ "discard_passdown", SWITCH, 0, 1 },
+	{ "standby", SECONDS, 0, 86400 },
 };
 
 #define NR_KEYS	(sizeof(keys) / sizeof(keys[0]))
@@ -105,8 +106,8 @@ int parse_setting(const char *word, const struct fusion_status *st, char *msg, s
 			break;
 	if (k == keys + NR_KEYS)
 		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, "
-			    "duty, idle, commit_interval, replica_interval or "
-			    "discard_passdown");
+			    "duty, idle, commit_interval, replica_interval, "
+			    "discard_passdown or standby");
 	value++;
 	if (k->unit == SWITCH) {
 		if (strcmp(value, "on") && strcmp(value, "off"))

@@ -59,6 +59,7 @@ static const struct option_range {
 	{ "commit_interval", 10, 2000 },
 	{ "replica_interval", 1, 10 },
 	{ "discard_passdown", 0, 0 },
+	{ "standby", 0, 5 },
 };
 
 #define NR_OPTIONS	(sizeof(option_ranges) / sizeof(option_ranges[0]))

@@ -52,6 +52,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
+	static const char * const standby[] = { "0", "0", "1", "5" };
 
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
@@ -62,11 +63,12 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
-		 "12 commit_interval %s migration %s idle %u duty %u discard_passdown %s "
-		 "replica_interval %s",
+		 "14 commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "replica_interval %s standby %s",
 		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
-		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)]);
+		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)],
+		 standby[rnd_below(&rng, ARRAY_SIZE(standby))]);
 }
 
 /* Relative frequency of each kind, and where it goes. */
