@@ -59,6 +59,8 @@ int fusion_set_option(struct fusion *fs, const char *key, const char *value)
 		return parse_u32(value, 1, 86400, &opt->replica_interval);
 	if (!strcmp(key, "standby"))
 		return parse_u32(value, 0, 86400, &opt->standby);
+	if (!strcmp(key, "write_budget"))
+		return parse_u32(value, 0, 100000, &opt->write_budget);
 	if (!strcmp(key, "half_life")) {
 		r = parse_u32(value, 1, 604800, &opt->half_life);
 		if (!r && fs->policy)
@@ -125,6 +127,7 @@ unsigned int fusion_emit_options(const struct fusion *fs, bool all, char *result
 		{ "replica_interval", false, opt->replica_interval, def->replica_interval },
 		{ "discard_passdown", true, opt->discard_passdown, def->discard_passdown },
 		{ "standby", false, opt->standby, def->standby },
+		{ "write_budget", false, opt->write_budget, def->write_budget },
 	};
 	unsigned int i, n = 0, sz = 0;
 

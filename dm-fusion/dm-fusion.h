@@ -143,6 +143,7 @@ struct fusion_options {
 	u32 commit_interval;	/* ms */
 	u32 replica_interval;	/* seconds */
 	u32 standby;		/* seconds; 0: off */
+	u32 write_budget;	/* GB a day; 0: off */
 };
 
 /* Counters; per CPU, because map() may not share a cache line. */
@@ -479,6 +480,9 @@ struct fusion {
 	u32 queue_looks;
 	u64 slow_ios;			/* sum of the slow member's stats at the last look */
 	u64 slow_used_ms;		/* ktime of the look that found it changed */
+	s64 budget;			/* bytes that promotions may write now; negative: a debt */
+	u64 budget_ms;			/* ktime when it was last refilled */
+	u64 copied_fast;		/* extents copied to the fast member */
 	bool slow_asleep;		/* nobody has used it for opt.standby: let it rest */
 	u64 promotions;
 	u64 demotions;
@@ -941,6 +945,9 @@ void fusion_migrate_start(struct fusion *fs);
 
 /* Finish the batch under way and stop; forced moves end with -EAGAIN. Sleeps. */
 void fusion_migrate_stop(struct fusion *fs);
+
+/* Bytes that the policy's promotions may write now; 0, too, if there is no budget. */
+u64 fusion_budget_left(const struct fusion *fs);
 
 /* Move a range and wait for it; interruptible. Fills in the counts of @force. */
 int fusion_force(struct fusion *fs, struct fusion_force *force);

@@ -9,7 +9,15 @@
 
 #define NUMBER	"%" SCNu64 " "
 
-enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS };
+enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS, GB_A_DAY };
+
+static const char *const unit_names[] = {
+	[EXTENTS] = "extents, or a size",
+	[PERCENT] = "percent",
+	[SECONDS] = "seconds",
+	[MILLISECONDS] = "milliseconds",
+	[GB_A_DAY] = "GB a day",
+};
 
 /* As in the constructor of the target. */
 static const struct key {
@@ -26,6 +34,7 @@ static const struct key {
 	{ "replica_interval", SECONDS, 1, 86400 },
 	{ "discard_passdown", SWITCH, 0, 1 },
 	{ "standby", SECONDS, 0, 86400 },
+	{ "write_budget", GB_A_DAY, 0, 100000 },
 };
 
 #define NR_KEYS	(sizeof(keys) / sizeof(keys[0]))
@@ -107,7 +116,7 @@ int parse_setting(const char *word, const struct fusion_status *st, char *msg, s
 	if (k == keys + NR_KEYS)
 		return fail(FC_USAGE, word, "no such key; choose migration, reserve, half_life, "
 			    "duty, idle, commit_interval, replica_interval, "
-			    "discard_passdown or standby");
+			    "discard_passdown, standby or write_budget");
 	value++;
 	if (k->unit == SWITCH) {
 		if (strcmp(value, "on") && strcmp(value, "off"))
@@ -127,15 +136,16 @@ int parse_setting(const char *word, const struct fusion_status *st, char *msg, s
 	case SECONDS:
 		ok = parse_time(value, 1000, &v);
 		break;
+	case GB_A_DAY:
+		ok = parse_number(value, max, &v);
+		break;
 	default:
 		ok = parse_time(value, 1, &v);
 		break;
 	}
 	if (!ok || v < k->min || v > max)
-		return fail(FC_USAGE, word, "out of range; %s takes %" PRIu64 " to %" PRIu64 "%s",
-			    k->name, k->min, max, k->unit == EXTENTS ? " extents, or a size" :
-			    k->unit == SECONDS ? " seconds" : k->unit == MILLISECONDS ?
-			    " milliseconds" : " percent");
+		return fail(FC_USAGE, word, "out of range; %s takes %" PRIu64 " to %" PRIu64 " %s",
+			    k->name, k->min, max, unit_names[k->unit]);
 	snprintf(msg, size, "%s %" PRIu64, k->name, v);
 	return 0;
 }

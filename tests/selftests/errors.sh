@@ -60,7 +60,8 @@ test_options() {
 		"reserve $(($(sb nr_fast_slots) / 2 + 1))" "half_life 0" "half_life 604801" \
 		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
 		"commit_interval 60001" "commit_interval 99999999999" "replica_interval 0" \
-		"replica_interval 86401" "standby 86401" "standby -1"; do
+		"replica_interval 86401" "standby 86401" "standby -1" \
+		"write_budget 100001" "write_budget -1"; do
 		rejected "Invalid value of an optional argument: $i" \
 			"0 $LEN fusion $FAST $SLOW 2 $i"
 	done
@@ -68,7 +69,8 @@ test_options() {
 		"reserve $(($(sb nr_fast_slots) / 2))" "half_life 1" "half_life 604800" \
 		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
 		"commit_interval 60000" "replica_interval 1" "replica_interval 86400" \
-		"standby 0" "standby 1" "standby 86400"; do
+		"standby 0" "standby 1" "standby 86400" "write_budget 0" "write_budget 1" \
+		"write_budget 100000"; do
 		dmsetup create errors --table "0 $LEN fusion $FAST $SLOW 2 $i"
 		has "status" "$(dmsetup status errors)" " $i "
 		dmsetup remove errors

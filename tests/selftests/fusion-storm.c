@@ -60,6 +60,7 @@ static const struct option_range {
 	{ "replica_interval", 1, 10 },
 	{ "discard_passdown", 0, 0 },
 	{ "standby", 0, 5 },
+	{ "write_budget", 0, 3 },
 };
 
 #define NR_OPTIONS	(sizeof(option_ranges) / sizeof(option_ranges[0]))

@@ -686,7 +686,7 @@ test_set() {
 	a_set
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
 	expect 2 "frob=1: no such key; choose migration, reserve, half_life, duty, idle, \
-commit_interval, replica_interval, discard_passdown or standby" fusionctl set pair frob=1
+commit_interval, replica_interval, discard_passdown, standby or write_budget" fusionctl set pair frob=1
 	expect 2 "migration=maybe: neither on nor off; write migration=on or migration=off" \
 		fusionctl set pair migration=maybe
 	for word in half_life=0 half_life=8d half_life=x half_life=500ms half_life=; do
@@ -704,6 +704,10 @@ commit_interval, replica_interval, discard_passdown or standby" fusionctl set pa
 		fusionctl set pair commit_interval=9
 	expect 2 "standby=2d: out of range; standby takes 0 to 86400 seconds" \
 		fusionctl set pair standby=2d
+	for word in write_budget=100001 write_budget=-1 write_budget=5G; do
+		expect 2 "$word: out of range; write_budget takes 0 to 100000 GB a day" \
+			fusionctl set pair $word
+	done
 	for word in reserve=1G reserve=60% reserve=x; do
 		expect 2 "$word: out of range; reserve takes 0 to $(($(sb nr_fast_slots) / 2)) extents, \
 or a size" fusionctl set pair $word
@@ -726,8 +730,9 @@ or a size" fusionctl set pair $word
 	good fusionctl set pair reserve=7 discard_passdown=off
 	same reserve "$(option reserve)" 7
 	same discard_passdown "$(option discard_passdown)" false
-	good fusionctl set pair standby=10m
+	good fusionctl set pair standby=10m write_budget=70
 	same standby "$(option standby)" 600
+	same write_budget "$(option write_budget)" 70
 }
 
 option() {
