@@ -21,6 +21,7 @@
  * status-parse.c	the status line
  * status.c, list.c	verbs status and list
  * tune.c		verbs set, promote and demote
+ * profile.c		verb tune: settings in groups
  * check.c		verb check
  * dump.c		verb dump
  * restore.c		verb restore
@@ -93,6 +94,7 @@ enum option_id {
 	OPT_SEED,
 	OPT_SET,
 	OPT_DISK,
+	OPT_PROFILE,
 	OPT_HELP,
 	OPT_NR
 };
@@ -121,6 +123,7 @@ int cmd_close(const struct args *a);
 int cmd_list(const struct args *a);
 int cmd_status(const struct args *a);
 int cmd_set(const struct args *a);
+int cmd_tune(const struct args *a);
 int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_map(const struct args *a);
@@ -444,6 +447,14 @@ void set_put(struct set *set);
 
 /* Check "key=value" for a set of these sizes and turn it into a message. Exit code. */
 int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size);
+/* Of its values, as "seconds". */
+const char *setting_unit(const char *key);
+
+/*
+ * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
+ * says if it does not like it.
+ */
+int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
 
 /* -- output.c ------------------------------------------------------------------------------- */
 

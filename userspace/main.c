@@ -45,6 +45,7 @@ static const struct {
 	[OPT_SEED]	  = { "seed", "N", "other random numbers (1)" },
 	[OPT_SET]	  = { "set", "KEY=VALUE", "tune the policy, as fusionctl set does" },
 	[OPT_DISK]	  = { "disk", "KEY=VALUE", "tune the models of the members" },
+	[OPT_PROFILE]	  = { "profile", "NAME", "desktop, database or archive" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -80,6 +81,9 @@ static const struct verb {
 	  "fusionctl status data --watch 5", cmd_status, O(JSON) | O(WATCH), 0, 1, true },
 	{ "set", "NAME KEY=VALUE...", "tune an open set",
 	  "fusionctl set data reserve=4G half_life=30m", cmd_set, 0, 2, 64, true },
+	{ "tune", "NAME --profile PROFILE", "tune an open set for a use",
+	  "fusionctl tune data --profile desktop", cmd_tune, O(PROFILE) | O(DRY_RUN) | O(JSON),
+	  1, 1, true },
 	{ "promote", "NAME FIRST[-LAST]", "move extents to the fast member",
 	  "fusionctl promote data 0-1023", cmd_promote, 0, 2, 2, true },
 	{ "demote", "NAME FIRST[-LAST]", "move extents to the slow member",

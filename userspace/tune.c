@@ -12,7 +12,7 @@
 enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS, GB_A_DAY };
 
 static const char *const unit_names[] = {
-	[EXTENTS] = "extents, or a size",
+	[EXTENTS] = "extents",
 	[PERCENT] = "percent",
 	[SECONDS] = "seconds",
 	[MILLISECONDS] = "milliseconds",
@@ -144,24 +144,40 @@ int parse_setting(const char *word, const struct fusion_status *st, char *msg, s
 		break;
 	}
 	if (!ok || v < k->min || v > max)
-		return fail(FC_USAGE, word, "out of range; %s takes %" PRIu64 " to %" PRIu64 " %s",
-			    k->name, k->min, max, unit_names[k->unit]);
+		return fail(FC_USAGE, word, "out of range; %s takes %" PRIu64 " to %" PRIu64
+			    " %s%s", k->name, k->min, max, unit_names[k->unit],
+			    k->unit == EXTENTS ? ", or a size" : "");
 	snprintf(msg, size, "%s %" PRIu64, k->name, v);
 	return 0;
 }
 
-/* A message with the kernel's reason if it does not like it. */
-static int send(const char *name, const char *msg, char **answer)
+const char *setting_unit(const char *name)
 {
-	char reason[256];
+	for (size_t i = 0; i < NR_KEYS; i++)
+		if (!strcmp(keys[i].name, name) && unit_names[keys[i].unit])
+			return unit_names[keys[i].unit];
+	return "";
+}
+
+int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
+{
 	int err, kmsg = kmsg_open();
 
 	err = dm_message(name, msg, answer);
-	kmsg_reason(kmsg, reason, sizeof(reason));
+	kmsg_reason(kmsg, reason, size);
 	if (!err)
 		return 0;
-	return fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses \"%s\": %s; see "
-		    "dmesg", msg, *reason ? reason : strerror(-err));
+	if (!*reason)
+		snprintf(reason, size, "%s", strerror(-err));
+	return err == -EBUSY ? FC_BUSY : FC_FAILED;
+}
+
+static int send(const char *name, const char *msg, char **answer)
+{
+	char reason[256];
+	int rc = send_message(name, msg, answer, reason, sizeof(reason));
+
+	return rc ? fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
 }
 
 int cmd_set(const struct args *a)

@@ -92,7 +92,7 @@ test_usage() {
 	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
 	expect 2 "--fast: needs a value; see fusionctl help create" fusionctl create x --fast
 	expect 2 "x: is one argument too many for list; see fusionctl help list" fusionctl list x
-	for verb in open close map whatif create; do
+	for verb in open close map whatif tune create; do
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
 	done
 	for verb in set promote demote; do
@@ -739,6 +739,39 @@ option() {
 	fusionctl status pair --json | jq -r ".sets[0].options.$1"
 }
 
+test_tune() {
+	local before
+	a_set
+	expect 2 "tune: --profile is missing; give desktop, database or archive" fusionctl tune pair
+	expect 2 "laptop: no such profile; choose desktop, database or archive" \
+		fusionctl tune pair --profile laptop
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl tune nosuch --profile desktop
+	before=$(dmsetup table pair)
+	good fusionctl tune pair --profile desktop --dry-run
+	shows "pair: profile desktop would change"
+	same "table" "$(dmsetup table pair)" "$before"
+	good fusionctl tune pair --profile desktop --dry-run --json
+	json '.version, .name, .profile, .dry_run' $'1\npair\ndesktop\ntrue'
+	json '.changes[] | select(.key == "half_life") | .from, .to, .unit' $'3600\n86400\nseconds'
+	same "table" "$(dmsetup table pair)" "$before"
+
+	good fusionctl tune pair --profile desktop
+	shows "pair: profile desktop"
+	same "settings" "$(for key in half_life duty idle reserve commit_interval \
+		replica_interval standby; do option $key; done | xargs)" \
+		"86400 10 2000 $(($(sb nr_fast_slots) * 5 / 100)) 1000 120 600"
+	same "migration is not its affair" "$(option migration)" false
+	good fusionctl tune pair --profile desktop
+	shows "pair: all is set as profile desktop has it"
+	good fusionctl tune pair --profile database --json
+	json '.dry_run' false
+	json '.changes[] | select(.key == "standby") | .from, .to' $'600\n0'
+	good fusionctl tune pair --profile archive
+	same standby "$(option standby)" 900
+	same half_life "$(option half_life)" 604800
+}
+
 test_moves() {
 	local last
 	a_set
@@ -922,4 +955,4 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_bad_devices:long test_in_use test_signatures:long test_erases:long test_roles:long \
 	test_life test_close_busy test_other_mappings test_half:long test_copies:long \
 	test_shrunk:long test_damaged:long test_damaged_copy_opens test_kernel_refuses \
-	test_no_module test_status test_set test_moves test_map test_whatif
+	test_no_module test_status test_set test_tune test_moves test_map test_whatif
