@@ -46,9 +46,6 @@
 #define COPY_QUEUE	2U
 /* Longest time between two looks that tells what accesses cost. */
 #define MAX_LOOK_US	1000000U
-/* No budget: more than any that can be set, for a day. */
-#define NO_BUDGET	1000000000000000000LL
-#define DAY_MS		86400000U
 
 struct job {
 	struct fusion_move move;
@@ -163,52 +160,7 @@ static void look_at_slow(struct fusion *fs)
 	WRITE_ONCE(fs->slow_asleep, standby && now - fs->slow_used_ms >= standby);
 }
 
-/* -- the budget of writes to the fast member ------------------------------------------ */
-
-static s64 budget_of_day(const struct fusion *fs)
-{
-	return READ_ONCE(fs->opt.write_budget) * 1000000000LL;
-}
-
-/* What can be saved up: else a quiet week would end in a day of a week's wear. */
-static s64 budget_of_hour(const struct fusion *fs)
-{
-	return div_u64(budget_of_day(fs), 24);
-}
-
-/*
- * Moves on request can take more than there is. That is made up for by the policy's, but not for
- * longer than a day, which is what the budget is for.
- */
-static void refill_budget(struct fusion *fs)
-{
-	u64 now = now_ms(), passed = min_t(u64, now - fs->budget_ms, DAY_MS);
-	/* A GB a day is 625 bytes in 54 ms. */
-	u64 more = div_u64(READ_ONCE(fs->opt.write_budget) * 625ULL * passed, 54);
-	s64 left = NO_BUDGET;
-
-	fs->budget_ms = now;
-	if (READ_ONCE(fs->opt.write_budget))
-		left = clamp_t(s64, fs->budget + more, -budget_of_day(fs), budget_of_hour(fs));
-	WRITE_ONCE(fs->budget, left);
-}
-
-static void spend_budget(struct fusion *fs)
-{
-	fs->copied_fast++;
-	WRITE_ONCE(fs->budget, fs->budget - (1LL << (fs->shift + SECTOR_SHIFT)));
-}
-
-/* In extents. */
-static s64 budget_left(const struct fusion *fs)
-{
-	return fs->budget >> (fs->shift + SECTOR_SHIFT);
-}
-
-u64 fusion_budget_left(const struct fusion *fs)
-{
-	return max_t(s64, min(READ_ONCE(fs->budget), budget_of_hour(fs)), 0);
-}
+/* -- the budget: dm-fusion-budget.c ------------------------------------------------------ */
 
 /* Free fast slots that demotions should make, with no promotions to take them. */
 static u32 wanted_demotions(const struct fusion_policy_env *env)
@@ -226,7 +178,7 @@ static unsigned int keep_to_budget(struct fusion *fs, const struct fusion_policy
 				   struct fusion_move *moves, unsigned int nr)
 {
 	u32 wanted = wanted_demotions(env);
-	s64 left = budget_left(fs);
+	s64 left = fusion_budget_extents(fs);
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -351,7 +303,7 @@ static void copy_extent(struct fusion *fs, struct job *job)
 	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
 	job->retire = copy.write_failed;
 	if (job->move.to == FUSION_FAST)
-		spend_budget(fs);
+		fusion_budget_spend(fs);
 }
 
 /* Has a write cancelled it, or is it gone? */
@@ -706,7 +658,7 @@ static bool run_policy(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 
 	/* Nothing could come of it. */
-	if (budget_left(fs) <= 0 && !wanted_demotions(&env))
+	if (fusion_budget_extents(fs) <= 0 && !wanted_demotions(&env))
 		return false;
 	n = fusion_policy_pick(fs->policy, &env, moves, env.idle ? BATCH : BUSY_BATCH);
 	n = keep_to_budget(fs, &env, moves, n);
@@ -740,7 +692,7 @@ static void do_move(struct work_struct *work)
 
 	tick(fs);
 	look_at_slow(fs);
-	refill_budget(fs);
+	fusion_budget_refill(fs, now_ms());
 	if (READ_ONCE(fs->stopping))
 		return;
 	force = first_forced(fs);
@@ -793,8 +745,7 @@ int fusion_migrate_init(struct fusion *fs)
 	fs->opened_ms = now_ms();
 	fs->last_busy_ms = fs->opened_ms;
 	fs->slow_used_ms = fs->opened_ms;
-	fs->budget = NO_BUDGET;
-	fs->budget_ms = fs->opened_ms;
+	fusion_budget_init(fs, fs->opened_ms);
 	fs->kcopyd = dm_kcopyd_client_create(NULL);
 	if (IS_ERR(fs->kcopyd)) {
 		int r = PTR_ERR(fs->kcopyd);

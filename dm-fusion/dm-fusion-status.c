@@ -134,7 +134,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("slow_idle %llu\n",
 	       div_u64(ktime_to_ms(ktime_get()) - READ_ONCE(fs->slow_used_ms), 1000));
 	DMEMIT("budget_left %llu\n", fusion_budget_left(fs) >> 20);
-	DMEMIT("migrated_fast %llu\n", fs->copied_fast << fs->shift >> (20 - SECTOR_SHIFT));
+	DMEMIT("migrated_fast %llu\n", READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
 	DMEMIT("retired_slots %u\n", fs->nr_retired);
 	DMEMIT("open_extents %u\n", READ_ONCE(fs->nr_open));
 	DMEMIT("open_limit %u\n", fs->max_open);

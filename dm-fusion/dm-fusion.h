@@ -938,6 +938,21 @@ void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast);
  */
 bool fusion_open_fill(struct fusion *fs, u32 lext);
 
+/* dm-fusion-budget.c; the mover's */
+void fusion_budget_init(struct fusion *fs, u64 now_ms);
+
+/* Put in what the time since the last call brings; options are looked at here. */
+void fusion_budget_refill(struct fusion *fs, u64 now_ms);
+
+/* An extent was copied to the fast member. */
+void fusion_budget_spend(struct fusion *fs);
+
+/* Extents that the policy may promote now; 0 or less: none. */
+s64 fusion_budget_extents(const struct fusion *fs);
+
+/* Bytes that promotions may write now; 0, too, if there is no budget. Context: any. */
+u64 fusion_budget_left(const struct fusion *fs);
+
 /* dm-fusion-migrate.c */
 int fusion_migrate_init(struct fusion *fs);
 void fusion_migrate_exit(struct fusion *fs);
@@ -945,9 +960,6 @@ void fusion_migrate_start(struct fusion *fs);
 
 /* Finish the batch under way and stop; forced moves end with -EAGAIN. Sleeps. */
 void fusion_migrate_stop(struct fusion *fs);
-
-/* Bytes that the policy's promotions may write now; 0, too, if there is no budget. */
-u64 fusion_budget_left(const struct fusion *fs);
 
 /* Move a range and wait for it; interruptible. Fills in the counts of @force. */
 int fusion_force(struct fusion *fs, struct fusion_force *force);

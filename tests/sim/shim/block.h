@@ -74,6 +74,7 @@ struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	blk_opf_t bi_opf;
+	unsigned short bi_ioprio;
 	blk_status_t bi_status;
 	struct bvec_iter bi_iter;
 	bio_end_io_t *bi_end_io;

@@ -40,6 +40,7 @@ static inline void *sim_try_alloc(size_t size, bool zero)
 #define alloc_percpu(type)		((type *)sim_try_alloc(sizeof(type), true))
 #define free_percpu(p)			sim_free(p)
 #define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
+#define raw_cpu_ptr(p)			(p)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 #define this_cpu_inc(x)			(sim_point(), (void)(x)++)
 

@@ -25,6 +25,7 @@ u64 sim_now_ns(void);
 
 #define ktime_get()		((ktime_t)sim_now_ns())
 #define ktime_to_ms(t)		((t) / 1000000)
+#define ktime_to_us(t)		((t) / 1000)
 #define ktime_to_ns(t)		(t)
 #define ktime_get_real_seconds() ((time64_t)(sim_now_ns() / 1000000000))
 #define jiffies			((unsigned long)(sim_now_ns() / 1000000))

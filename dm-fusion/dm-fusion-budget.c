@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the budget of what moves may write to the fast member, for an SSD that wears.
+ *
+ * opt.write_budget GB a day are put into it bit by bit, and up to an hour's worth can be saved
+ * up: else a quiet week would end in a day of a week's wear. Every copy to the fast member
+ * takes out its extent. The policy's promotions wait while there is less in it than one; moves
+ * on request do not, and may leave a debt, of a day at most.
+ *
+ * Belongs to the mover; others may look.
+ */
+#include <linux/math64.h>
+
+#include "dm-fusion.h"
+
+/* No budget: more than any that can be set, for a day. */
+#define NO_BUDGET	1000000000000000000LL
+#define DAY_MS		86400000U
+#define GB		1000000000LL
+
+static s64 day(u32 gb)
+{
+	return gb * GB;
+}
+
+static s64 hour(u32 gb)
+{
+	return div_u64(day(gb), 24);
+}
+
+void fusion_budget_init(struct fusion *fs, u64 now_ms)
+{
+	fs->budget = NO_BUDGET;
+	fs->budget_ms = now_ms;
+}
+
+void fusion_budget_refill(struct fusion *fs, u64 now_ms)
+{
+	u64 passed = min_t(u64, now_ms - fs->budget_ms, DAY_MS);
+	u32 gb = READ_ONCE(fs->opt.write_budget);
+	s64 left = NO_BUDGET;
+
+	fs->budget_ms = now_ms;
+	/* A GB a day is 625 bytes in 54 ms. */
+	if (gb)
+		left = clamp_t(s64, fs->budget + (s64)div_u64(gb * 625ULL * passed, 54),
+			       -day(gb), hour(gb));
+	WRITE_ONCE(fs->budget, left);
+}
+
+void fusion_budget_spend(struct fusion *fs)
+{
+	WRITE_ONCE(fs->copied_fast, fs->copied_fast + 1);
+	WRITE_ONCE(fs->budget, fs->budget - (1LL << (fs->shift + SECTOR_SHIFT)));
+}
+
+s64 fusion_budget_extents(const struct fusion *fs)
+{
+	return fs->budget >> (fs->shift + SECTOR_SHIFT);
+}
+
+u64 fusion_budget_left(const struct fusion *fs)
+{
+	s64 most = hour(READ_ONCE(fs->opt.write_budget));
+
+	return max_t(s64, min_t(s64, READ_ONCE(fs->budget), most), 0);
+}
