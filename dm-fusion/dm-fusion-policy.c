@@ -148,9 +148,17 @@ static bool held(const struct fusion_policy *p, u32 lext, bool idle)
 	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
 
 	/* nobody is there to cancel it again */
-	if (idle && hold->outcome == FUSION_CANCELLED)
+	if (hold->outcome == FUSION_MOVED || (idle && hold->outcome == FUSION_CANCELLED))
 		return false;
 	return hold->lext == lext && p->now_ms < hold->until_ms;
+}
+
+/* Has it just been promoted? Then no swap takes it away, but the reserve may. */
+static bool resident(const struct fusion_policy *p, u32 lext)
+{
+	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
+
+	return hold->outcome == FUSION_MOVED && hold->lext == lext && p->now_ms < hold->until_ms;
 }
 
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
@@ -245,7 +253,8 @@ static unsigned int gather(struct fusion_policy *p, bool idle, unsigned int want
  * coldest, not above @limit. @budget bounds how far it goes; and when it has been
  * everywhere in vain, it rests until the next pass of the sweep.
  */
-static u32 next_victim(struct fusion_policy *p, bool idle, u32 limit, u32 *vain, u32 *budget)
+static u32 next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit, u32 *vain,
+		       u32 *budget)
 {
 	limit = min(limit, p->cold);
 	while (p->hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
@@ -254,7 +263,7 @@ static u32 next_victim(struct fusion_policy *p, bool idle, u32 limit, u32 *vain,
 		++*vain;
 		--*budget;
 		if (stable_on(p, lext, FUSION_FAST) && fusion_policy_heat(p, lext) <= limit &&
-		    !held(p, lext, idle)) {
+		    !held(p, lext, idle) && !(swap && resident(p, lext))) {
 			*vain = 0;
 			return lext;
 		}
@@ -298,8 +307,8 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 		promote(p, &moves[n++], p->best[c].lext);
 
 	for (; c < nr && n + 2 <= max && p->best[c].heat >= pay; c++) {
-		victim = next_victim(p, env->idle, (p->best[c].heat - pay) / 2, &p->vain[0],
-				     &budget);
+		victim = next_victim(p, env->idle, true, (p->best[c].heat - pay) / 2,
+				     &p->vain[0], &budget);
 		if (victim == FUSION_NO_LEXT)
 			break;
 		fusion_trial_begin(p, p->best[c].lext, victim, pay);
@@ -310,7 +319,8 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	if (!env->idle)
 		return n;
 	for (nr = min(p->shortfall, env->free_slow); nr && n < max; nr--) {
-		victim = next_victim(p, true, FUSION_HEAT_MAX, &p->vain[1], &budget);
+		victim = next_victim(p, true, false, FUSION_HEAT_MAX, &p->vain[1],
+				     &budget);
 		if (victim == FUSION_NO_LEXT)
 			break;
 		demote(p, &moves[n++], victim);

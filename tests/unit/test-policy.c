@@ -645,6 +645,18 @@ static void test_reserve_hot(void)
 	end();
 }
 
+/* Also when all on the fast device has only just been promoted. */
+static void test_reserve_resident(void)
+{
+	start(64, SLOW, 20);
+	sim_fill(&sim, 0, 1000);
+	for (u32 i = 0; i < 64; i++)
+		fusion_policy_done(p, &(struct fusion_move){ i, FUSION_FAST }, FUSION_MOVED);
+	sim_rest(&sim, 10000);
+	REQUIRE_EQ(sim.nr_free[FUSION_FAST], 20);
+	end();
+}
+
 /* Slots on their way to the reserve are not asked for twice. */
 static void test_reserve_in_flight(void)
 {
@@ -1019,6 +1031,7 @@ static const struct unit_test tests[] = {
 	{ "nothing mapped", test_empty },
 	{ "reserve is refilled when idle, then that stops", test_reserve },
 	{ "reserve from hot extents, as far as there is room", test_reserve_hot },
+	{ "reserve from what was just promoted", test_reserve_resident },
 	{ "reserve is not refilled twice", test_reserve_in_flight },
 	{ "back-off", test_back_off },
 	{ "back-off is forgiven", test_forgiven },
