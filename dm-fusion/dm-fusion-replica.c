@@ -590,8 +590,9 @@ int fusion_replica_update(struct fusion *fs, bool whole)
  * While the slow member rests, nothing is written for the passing of time alone: another look
  * in a second. What is held stays so, and what is dirty or away; so the replica is older than
  * it may be, but nothing that INV6 and INV7 say of it depends on its age. What somebody waits
- * for is written, and what follows moves, which were not left undone either; and an update that
- * has failed is tried again: until it succeeds there are no promotions.
+ * for is written, and what follows moves, which were not left undone either: some of the extents
+ * it calls away may have stayed. An update that has failed is tried again: until it succeeds
+ * there are no promotions.
  */
 static bool put_off(struct fusion *fs)
 {
@@ -599,7 +600,8 @@ static bool put_off(struct fusion *fs)
 	bool rests;
 
 	spin_lock_irq(&fs->lock);
-	rests = READ_ONCE(fs->slow_asleep) && !rep->wanted && !rep->failed;
+	rests = READ_ONCE(fs->slow_asleep) && !rep->wanted && !rep->failed &&
+		!READ_ONCE(rep->nr_away) && fusion_mode(fs) == FUSION_RW;
 	if (rests) {
 		rep->due_ms = U64_MAX;
 		schedule_update(fs, SOON_MS);

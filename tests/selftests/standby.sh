@@ -60,6 +60,10 @@ fetch() {
 		status=none
 }
 
+none_away() {
+	[[ $(counter standby replica_away) -eq 0 ]]
+}
+
 # caught_up: everything has been done
 caught_up() {
 	fetch
@@ -129,6 +133,8 @@ test_needed() {
 	within 10 "the replica knows" synced
 	same promoted "$(limited 20 dmsetup message standby 0 promote $((FREE + 10))-$((FREE + 19)))" \
 		"10 0 0 0"
+	# others were said to be leaving along with them
+	within 10 "the replica knows who stayed" none_away
 	within 20 "the slow member rests" rested 2
 	work
 	at_least "what the replica does not know" "$(status standby replica_dirty)" 1
