@@ -542,6 +542,9 @@ static void process_bio(struct fusion *fs, struct bio *bio)
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
 	u32 word;
 
+	/* it may take a member no time at all, and tells nothing of accesses */
+	if (frees)
+		this_cpu_inc(fs->stats->unweighed);
 	for (;;) {
 		if (op_is_write(bio_op(bio)) && fusion_mode(fs) != FUSION_RW) {
 			bio_io_error(bio);

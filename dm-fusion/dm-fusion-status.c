@@ -113,6 +113,8 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_replica *rep = &fs->replica;
+	/* in this order: it is set to what the clock says */
+	u64 used = READ_ONCE(fs->slow_used_ms), now = ktime_to_ms(ktime_get());
 	unsigned int sz = 0;
 	u64 age;
 
@@ -131,8 +133,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("commits %llu\n", fs->commits);
 	DMEMIT("checkpoints %llu\n", fs->checkpoints);
 	DMEMIT("slow_flushes %llu\n", fs->slow_flushes);
-	DMEMIT("slow_idle %llu\n",
-	       div_u64(ktime_to_ms(ktime_get()) - READ_ONCE(fs->slow_used_ms), 1000));
+	DMEMIT("slow_idle %llu\n", div_u64(now - min(now, used), 1000));
 	DMEMIT("budget_left %llu\n", fusion_budget_left(fs) >> 20);
 	DMEMIT("migrated_fast %llu\n", READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
 	DMEMIT("retired_slots %u\n", fs->nr_retired);
