@@ -56,6 +56,8 @@ enum fusion_trial_state {
  * @pay: what was asked of it
  * @before: heat word of the candidate when it was chosen
  * @victim_before: that of the victim
+ * @taken: it was itself chosen to be demoted
+ * @used_us: how long the set had been in use
  * @until_ms: when it is over at the latest
  */
 struct fusion_trial {
@@ -65,6 +67,8 @@ struct fusion_trial {
 	u32 pay;
 	u32 before;
 	u32 victim_before;
+	bool taken;
+	u64 used_us;
 	u64 until_ms;
 };
 
@@ -113,7 +117,10 @@ struct fusion_mean {
  * @access: time in which each device was busy with random accesses
  * @move: time in which the slow one was busy with moves
  * @wrong: share of the swaps on trial that were wrong, of 2^16
+ * @verdict_ms: when that was last told, or some of it forgotten
+ * @used_us: how long the set has been in use
  * @pay: heat that a swap must gain when it is not idle
+ * @most_pay: bound of it
  * @trial: swaps on trial
  */
 struct fusion_policy {
@@ -161,7 +168,10 @@ struct fusion_policy {
 	struct fusion_mean access[FUSION_NR_DEVS];
 	struct fusion_mean move;
 	u32 wrong;
+	u64 verdict_ms;
+	u64 used_us;
 	u32 pay;
+	u32 most_pay;
 	struct fusion_trial trial[FUSION_TRIALS];
 };
 
@@ -182,11 +192,12 @@ static inline u32 fusion_heat_word(u32 heat, u32 now)
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word);
 
 /*
- * Put a swap that has to gain @pay on trial, if there is room; what has become of it; look how
- * all are doing.
+ * Put a swap that has to gain @pay on trial, if there is room; what has become of it; its extent
+ * is to be demoted again; look how all are doing.
  */
 void fusion_trial_begin(struct fusion_policy *p, u32 lext, u32 victim, u32 pay);
 void fusion_trial_moved(struct fusion_policy *p, u32 lext, bool moved);
+void fusion_trial_taken(struct fusion_policy *p, u32 lext);
 void fusion_trials(struct fusion_policy *p);
 
 /* No trials, which must not be longer than a half-life; pay as it is now. */

@@ -124,12 +124,16 @@ static void tell_accesses(struct fusion *fs, const struct fusion_look *now)
 static u64 idle_ms(struct fusion *fs)
 {
 	struct fusion_look now;
+	bool busy = false;
 	unsigned int dev;
 
 	look(fs, &now);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
-		if (now.ios[dev] != fs->look.ios[dev] || in_flight(&now, dev))
-			fs->last_busy_ms = div_u64(now.us, 1000);
+		busy |= now.ios[dev] != fs->look.ios[dev] || in_flight(&now, dev);
+	if (busy) {
+		fs->last_busy_ms = div_u64(now.us, 1000);
+		fusion_policy_used(fs->policy, min_t(u64, now.us - fs->look.us, MAX_LOOK_US));
+	}
 	tell_accesses(fs, &now);
 	fs->queue += min_t(u64, in_flight(&now, FUSION_SLOW), MAX_QUEUE);
 	fs->queue_looks++;

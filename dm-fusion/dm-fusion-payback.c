@@ -16,6 +16,11 @@
  * included, as steady extents have after one half-life; wrong, when the victim has, or nothing
  * was decided by then. The share of wrong ones makes the rule more severe: under a load
  * that has nothing to be learned, each other is.
+ *
+ * What can't be known is no verdict: extents that were discarded, moved on request, or that
+ * nobody could have used, since the set was not in use for a good part of the time. And no
+ * rule lasts for which there are no swaps any more that could prove it wrong: it is
+ * forgotten in some half-lives; and pay never exceeds half of the heat that an extent can have.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>
@@ -37,6 +42,9 @@
 #define WRONG_SHIFT	5U
 #define WRONG_ALL	65536U
 #define WRONG_ALLOWED	(WRONG_ALL / 20)
+
+/* Forgotten of it in each half-life that brings no verdict: a quarter. */
+#define FORGET_SHIFT	2U
 
 /* If all swaps are wrong, pay is this many times what it is if none is. */
 #define SEVEREST	8U
@@ -76,7 +84,7 @@ static void update(struct fusion_policy *p)
 	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
 	u64 pay = (u64)measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong);
 
-	WRITE_ONCE(p->pay, div_u64(pay, WRONG_ALL));
+	WRITE_ONCE(p->pay, min_t(u64, div_u64(pay, WRONG_ALL), p->most_pay));
 }
 
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr)
@@ -108,6 +116,8 @@ void fusion_trial_begin(struct fusion_policy *p, u32 lext, u32 victim, u32 pay)
 		.pay = pay,
 		.before = fusion_heat_word(fusion_policy_heat(p, lext), p->now),
 		.victim_before = fusion_heat_word(fusion_policy_heat(p, victim), p->now),
+		.used_us = p->used_us,
+		.until_ms = p->now_ms + p->half_life_ms,
 	};
 }
 
@@ -120,9 +130,24 @@ void fusion_trial_moved(struct fusion_policy *p, u32 lext, bool moved)
 
 		if (t->state != FUSION_TRIAL_ASKED || t->lext != lext)
 			continue;
-		t->state = moved ? FUSION_TRIAL_RUNS : FUSION_TRIAL_NONE;
-		t->until_ms = p->now_ms + p->half_life_ms;
+		/* a move can take longer than the words of a short half-life are good for */
+		t->state = moved && p->now_ms < t->until_ms ? FUSION_TRIAL_RUNS :
+							      FUSION_TRIAL_NONE;
 	}
+}
+
+void fusion_trial_taken(struct fusion_policy *p, u32 lext)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_TRIALS; i++)
+		if (p->trial[i].state == FUSION_TRIAL_RUNS && p->trial[i].lext == lext)
+			p->trial[i].taken = true;
+}
+
+void fusion_policy_used(struct fusion_policy *p, u32 us)
+{
+	p->used_us += us;
 }
 
 static s32 gained(const struct fusion_policy *p, u32 lext, u32 before)
@@ -130,25 +155,34 @@ static s32 gained(const struct fusion_policy *p, u32 lext, u32 before)
 	return (s32)fusion_policy_heat(p, lext) - (s32)fusion_word_heat_now(p, before);
 }
 
+static void verdict(struct fusion_policy *p, bool right)
+{
+	p->wrong -= p->wrong >> WRONG_SHIFT;
+	if (!right)
+		p->wrong += WRONG_ALL >> WRONG_SHIFT;
+	p->verdict_ms = p->now_ms;
+	update(p);
+}
+
 static void judge(struct fusion_policy *p, struct fusion_trial *t)
 {
 	s32 gain = gained(p, t->lext, t->before) - gained(p, t->victim, t->victim_before);
+	s32 enough = t->pay / 2;
 	u32 word = READ_ONCE(p->map[t->lext]);
-	bool right = gain >= (s32)(t->pay / 2), stays;
+	bool known;
 
-	/* discarded: nobody knows what it would have come to */
 	if (!fusion_word_mapped(word) || !fusion_word_mapped(READ_ONCE(p->map[t->victim]))) {
 		t->state = FUSION_TRIAL_NONE;
 		return;
 	}
-	stays = fusion_word_dev(word) == FUSION_FAST;
-	if (stays && !right && gain > -(s32)(t->pay / 2) && p->now_ms < t->until_ms)
+	known = gain >= enough || gain <= -enough;
+	if (!known && fusion_word_dev(word) == FUSION_FAST && p->now_ms < t->until_ms)
 		return;
 	t->state = FUSION_TRIAL_NONE;
-	p->wrong -= p->wrong >> WRONG_SHIFT;
-	if (!right)
-		p->wrong += WRONG_ALL >> WRONG_SHIFT;
-	update(p);
+	/* undecided is wrong, if it had its time, or did not last that long by our own doing */
+	if (known || t->taken || (p->now_ms >= t->until_ms &&
+				  p->used_us - t->used_us >= p->half_life_ms * 750))
+		verdict(p, gain >= enough);
 }
 
 void fusion_trials(struct fusion_policy *p)
@@ -158,10 +192,19 @@ void fusion_trials(struct fusion_policy *p)
 	for (i = 0; i < FUSION_TRIALS; i++)
 		if (p->trial[i].state == FUSION_TRIAL_RUNS)
 			judge(p, &p->trial[i]);
+	if (p->now_ms - p->verdict_ms >= p->half_life_ms) {
+		p->wrong -= p->wrong >> FORGET_SHIFT;
+		p->verdict_ms = p->now_ms;
+		update(p);
+	}
 }
 
 void fusion_payback_init(struct fusion_policy *p)
 {
+	u64 ticks = div_u64(p->half_life_ms, p->tick_ms);
+
 	memset(p->trial, 0, sizeof(p->trial));
+	/* an access in each tick comes to 1.44 times those of a half-life */
+	p->most_pay = max_t(u64, ticks * FUSION_HEAT_TOUCH * 3 / 4, LEAST_PAY);
 	update(p);
 }

@@ -174,8 +174,9 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 
 	if (hold->lext != move->lext) {
 		/* reading a bad sector again costs more than a copy begun in vain */
-		if (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
-		    p->now_ms < hold->until_ms)
+		if ((outcome == FUSION_MOVED && move->to == FUSION_SLOW) ||
+		    (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
+		     p->now_ms < hold->until_ms))
 			return;
 		hold->lext = move->lext;
 		hold->tries = 0;
@@ -281,6 +282,7 @@ static void promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 static void demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	p->leaving++;
+	fusion_trial_taken(p, lext);
 	move->lext = lext;
 	move->to = FUSION_SLOW;
 }

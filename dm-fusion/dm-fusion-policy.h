@@ -136,6 +136,9 @@ void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 bu
 /* The same of moves: time that the slow device was busy with @nr of them, at most 64. */
 void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr);
 
+/* Tell the policy that the set was in use for so long, in microseconds, since the last time. */
+void fusion_policy_used(struct fusion_policy *p, u32 us);
+
 /* Heat that a swap must gain now, when the set is not idle. Context: any. */
 u32 fusion_policy_pay(const struct fusion_policy *p);
 

@@ -42,6 +42,8 @@ static void look(struct sim_engine *e)
 					       e->nr_done[dev] - m->look_done[dev]);
 		m->look_done[dev] = e->nr_done[dev];
 	}
+	if (!sim_is_idle(e))
+		fusion_policy_used(e->policy, (ns < MAX_LOOK ? ns : MAX_LOOK) / 1000);
 	m->look_unweighed = e->unweighed;
 	m->look = e->now;
 	m->queue += e->nr_at[FUSION_SLOW] < MAX_QUEUE ? e->nr_at[FUSION_SLOW] : MAX_QUEUE;

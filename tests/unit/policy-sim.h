@@ -174,6 +174,8 @@ static inline unsigned int sim_step(struct sim *sim)
 	bool moved = true;
 
 	fusion_policy_tick(sim->policy, sim->now_ms);
+	if (!env.idle)
+		fusion_policy_used(sim->policy, SIM_STEP_MS * 1000);
 	if (sim->batch)
 		n = fusion_policy_pick(sim->policy, &env, moves, sim->batch);
 	sim_check_answer(sim, &env, moves, n);

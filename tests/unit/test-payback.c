@@ -148,6 +148,66 @@ static void test_wrong(void)
 	end();
 }
 
+/* A night proves nothing, however many swaps there were in the evening. */
+static void test_night(void)
+{
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	sim_rest(&sim, 10000);
+	for (u32 day = 0; day < 5; day++) {
+		sim_load(&sim, 500, 400, 400, HOUR);
+		sim_load(&sim, 2000 + 200 * day, 100, 100, 9000);
+		sim_rest(&sim, 12 * HOUR);
+	}
+	REQUIRE_EQ(p->wrong, 0);
+	REQUIRE(fusion_policy_pay(p) <= 11 * TOUCH, "%u", fusion_policy_pay(p));
+	end();
+}
+
+/* Nor do moves that were asked for. */
+static void test_on_request(void)
+{
+	start();
+	sim_fill(&sim, 0, sim.nr);
+	for (u32 i = 0; i < 32; i++)
+		fusion_policy_set_heat(p, 3000 + i, 20 * TOUCH);
+	sim_rest(&sim, 10000);
+	REQUIRE_EQ(sim_on_fast(&sim, 3000, 32), 32);
+	sim.batch = 0;
+	for (u32 i = 0; i < 32; i++)
+		sim.map[3000 + i] = fusion_word(FUSION_STABLE, FUSION_SLOW, 3000 + i);
+	sim_load(&sim, 500, 200, 10, 2 * HOUR);
+	REQUIRE(p->wrong < 3000, "%u", p->wrong);
+	end();
+}
+
+/*
+ * However it was made as severe as it can get, at any half-life: what is used all the time
+ * comes up, and in some half-lives the rule is forgotten.
+ */
+static void test_not_for_good(void)
+{
+	static const u32 half_life[] = { 1, 2, 5, 10, 60, 600 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(half_life); i++) {
+		start();
+		fusion_policy_set_half_life(p, half_life[i]);
+		sim_fill(&sim, 0, sim.nr);
+		sim_rest(&sim, 5000);
+		p->wrong = 65536;
+		for (u32 k = 0; k < 100; k++) {
+			fusion_policy_accesses(p, FUSION_SLOW, 2000, 100);
+			fusion_policy_moves(p, 28000, 1);
+		}
+		sim_load(&sim, 3000, 20, 1000, max(20 * half_life[i] * 1000ULL, 60000ULL));
+		REQUIRE(sim_on_fast(&sim, 3000, 20) >= 15, "half-life %u: %u, pay %u",
+			half_life[i], sim_on_fast(&sim, 3000, 20), fusion_policy_pay(p));
+		sim_rest(&sim, 40 * half_life[i] * 1000ULL);
+		REQUIRE(p->wrong < 3000, "half-life %u: %u", half_life[i], p->wrong);
+		end();
+	}
+}
+
 /* A trial ends with its extents. */
 static void test_discarded(void)
 {
@@ -241,7 +301,10 @@ static const struct unit_test tests[] = {
 	{ "extremes", test_extremes },
 	{ "swaps that prove right", test_right },
 	{ "swaps that prove wrong make it severe", test_wrong },
+	{ "a night proves nothing", test_night },
+	{ "nor what was asked for", test_on_request },
 	{ "discarded extents prove nothing", test_discarded },
+	{ "never so severe that nothing moves", test_not_for_good },
 	{ "the half-life ends trials", test_half_life },
 	{ "idle: half of it will do", test_idle },
 	{ "least time on the fast device", test_residence },
