@@ -218,6 +218,35 @@ void spindle_stats_reset(struct spindle_drive *d, u64 now)
 }
 
 /**
+ * spindle_watch() - count apart what is done to some sectors, all from zero
+ * @d: drive
+ * @start: the first one
+ * @end: the one after the last
+ * @now: the time
+ */
+void spindle_watch(struct spindle_drive *d, u64 start, u64 end, u64 now)
+{
+	d->watch_start = start;
+	d->watch_end = end;
+	spindle_stats_reset(d, now);
+}
+
+/**
+ * spindle_worked() - an arm, or channels, were occupied
+ * @d: drive
+ * @start: first sector of what it was for
+ * @ns: how long
+ */
+void spindle_worked(struct spindle_drive *d, u64 start, u64 ns)
+{
+	d->stats.work_ns += ns;
+	if (start < d->watch_start || start >= d->watch_end)
+		return;
+	d->stats.watched++;
+	d->stats.watched_ns += ns;
+}
+
+/**
  * spindle_init() - a drive, idle, with empty caches, its arm on the first track
  * @d: drive
  * @p: its parameters, checked

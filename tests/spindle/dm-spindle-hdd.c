@@ -357,6 +357,7 @@ void spindle_hdd_kick(struct spindle_drive *d, u64 t)
 	h->busy = true;
 	h->io = job.io;
 	h->slot = job.slot;
+	h->sent = t;
 	h->begin = job.begin;
 	h->end = job.begin + span_ns(d, job.first, last);
 
@@ -388,6 +389,7 @@ void spindle_hdd_finish(struct spindle_drive *d)
 	h->busy = false;
 	h->track = div64_u64(last - 1, h->track_sectors);
 	d->stats.transfer_ns += t - h->begin;
+	spindle_worked(d, h->io ? h->io->start : h->slot->start, t - h->sent);
 
 	if (h->slot) {
 		d->stats.destages++;

@@ -33,27 +33,30 @@ void spindle_ssd_start(struct spindle_drive *d, struct spindle_io *io, u64 t)
 	const struct spindle_params *p = &d->p;
 	bool write = io->op == SPINDLE_WRITE;
 	u64 access = (write ? p->write_us : p->read_us) * (u64)NSEC_PER_USEC;
+	u64 flush = p->flush_us * (u64)NSEC_PER_USEC;
 	u64 stripe = div_u64(io->start, p->stripe_kib * 2);
 	u64 last = div_u64(io->end - 1, p->stripe_kib * 2);
-	u64 ends, done;
+	u64 work, ends, done;
 	u32 channel;
 
-	done = reserve(&d->ssd.controller_free, t,
-		       p->overhead_us * (u64)NSEC_PER_USEC +
-		       spindle_transfer_ns(io->end - io->start,
-					   write ? p->write_rate : p->read_rate));
+	work = p->overhead_us * (u64)NSEC_PER_USEC +
+	       spindle_transfer_ns(io->end - io->start, write ? p->write_rate : p->read_rate);
+	done = reserve(&d->ssd.controller_free, t, work);
 	for (; stripe <= last; stripe++) {
 		div_u64_rem(stripe, p->channels, &channel);
 		ends = reserve(&d->ssd.channel_free[channel], t, access);
+		work += access;
 		if (ends > done)
 			done = ends;
 	}
 
-	if (write && io->fua)
-		done = reserve(&d->ssd.flush_free, done,
-			       p->flush_us * (u64)NSEC_PER_USEC);
-	else if (write)
+	if (write && io->fua) {
+		done = reserve(&d->ssd.flush_free, done, flush);
+		work += flush;
+	} else if (write) {
 		d->ssd.dirty = true;
+	}
+	spindle_worked(d, io->start, work);
 	spindle_complete_at(d, io, done);
 }
 

@@ -70,8 +70,14 @@
  *                                     switching of heads)
  *   rotate_us transfer_us             waiting for the sector; data passing the head
  *   aged                              commands served because of age_ms
+ *   work_us                           how long the arm was on its way or at work; of an SSD
+ *                                     the time of controller and channels, added up
+ *   watched watched_us                how often for what begins in the sectors watched,
+ *                                     and how much of work_us
  *
- * Message: "reset" sets the counters to zero (queue_max to inflight).
+ * Messages: "reset" sets the counters to zero (queue_max to inflight).
+ * "watch <first sector> <count>" does that, too, and counts from then on what is
+ * done to these sectors apart; with a count of 0 there are none, as at first.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -413,18 +419,38 @@ static void spindle_resume(struct dm_target *ti)
 #define spindle_io_hints	NULL
 #endif
 
+static int parse_watch(unsigned int argc, char **argv, u64 *start, u64 *count)
+{
+	if (argc != 3 || kstrtou64(argv[1], 10, start) || kstrtou64(argv[2], 10, count) ||
+	    *start > MAX_SECTORS || *count > MAX_SECTORS) {
+		DMERR("watch needs the first sector and how many");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int spindle_message(struct dm_target *ti, unsigned int argc, char **argv,
 			   char *result, unsigned int maxlen)
 {
 	struct spindle *s = ti->private;
+	bool watch = !strcasecmp(argv[0], "watch");
 	unsigned long flags;
+	u64 start, count;
+	int r;
 
-	if (argc != 1 || strcasecmp(argv[0], "reset")) {
-		DMERR("unknown message %s; there is only reset", argv[0]);
+	if (watch) {
+		r = parse_watch(argc, argv, &start, &count);
+		if (r)
+			return r;
+	} else if (argc != 1 || strcasecmp(argv[0], "reset")) {
+		DMERR("unknown message %s; there are reset and watch", argv[0]);
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&s->lock, flags);
-	spindle_stats_reset(&s->drive, ktime_get_ns());
+	if (watch)
+		spindle_watch(&s->drive, start, start + count, ktime_get_ns());
+	else
+		spindle_stats_reset(&s->drive, ktime_get_ns());
 	s->errors = 0;
 	spin_unlock_irqrestore(&s->lock, flags);
 	return 0;
@@ -457,6 +483,8 @@ static void emit_counters(struct spindle *s, char *result, unsigned int maxlen)
 	       st.seeks, div_u64(st.seek_ns, NSEC_PER_USEC),
 	       div_u64(st.rotate_ns, NSEC_PER_USEC),
 	       div_u64(st.transfer_ns, NSEC_PER_USEC), st.aged);
+	DMEMIT(" work_us=%llu watched=%llu watched_us=%llu", div_u64(st.work_ns, NSEC_PER_USEC),
+	       st.watched, div_u64(st.watched_ns, NSEC_PER_USEC));
 }
 
 static void spindle_status(struct dm_target *ti, status_type_t type,
@@ -500,7 +528,7 @@ static int spindle_iterate_devices(struct dm_target *ti, iterate_devices_callout
 
 static struct target_type spindle_target = {
 	.name = "spindle",
-	.version = { 1, 0, 0 },
+	.version = { 1, 1, 0 },
 	.features = DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
 	.ctr = spindle_ctr,

@@ -145,6 +145,9 @@ struct spindle_stats {
 	u64 rotate_ns;
 	u64 transfer_ns;
 	u64 busy_ns;
+	u64 work_ns;
+	u64 watched;
+	u64 watched_ns;
 };
 
 /**
@@ -175,6 +178,7 @@ struct spindle_slot {
  * @link_free: when the interface is idle again
  * @track: where the arm is, or will be at @end
  * @busy: the arm is at work for @io or, if that is NULL, for @slot
+ * @sent: when it was sent there
  * @aged: it was chosen for its age
  * @begin: when the head reaches the first sector, ...
  * @end: ... and has passed the last one
@@ -204,6 +208,7 @@ struct spindle_hdd {
 	struct spindle_io *io;
 	struct spindle_slot *slot;
 	bool aged;
+	u64 sent;
 	u64 begin;
 	u64 end;
 
@@ -241,6 +246,8 @@ struct spindle_ssd {
  *	a flush is not a queued command
  * @busy_since: begin of the work, if it is not
  * @working: it is not idle
+ * @watch_start: what is done from this sector ...
+ * @watch_end: ... to the one before this is counted apart
  */
 struct spindle_drive {
 	struct spindle_params p;
@@ -253,6 +260,8 @@ struct spindle_drive {
 	struct spindle_io *flush;
 	u64 busy_since;
 	bool working;
+	u64 watch_start;
+	u64 watch_end;
 	union {
 		struct spindle_hdd hdd;
 		struct spindle_ssd ssd;
@@ -275,10 +284,12 @@ u64 spindle_dirty(const struct spindle_drive *d);
 void spindle_stats_read(const struct spindle_drive *d, struct spindle_stats *s,
 			u64 now);
 void spindle_stats_reset(struct spindle_drive *d, u64 now);
+void spindle_watch(struct spindle_drive *d, u64 start, u64 end, u64 now);
 
 /* for the two below */
 void spindle_complete_at(struct spindle_drive *d, struct spindle_io *io, u64 when);
 u64 spindle_transfer_ns(u64 sectors, u32 mb_per_s);
+void spindle_worked(struct spindle_drive *d, u64 start, u64 ns);
 
 /* dm-spindle-hdd.c, dm-spindle-ssd.c */
 void spindle_hdd_init(struct spindle_drive *d, u64 capacity);

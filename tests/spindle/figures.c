@@ -51,15 +51,17 @@ struct host_io {
 	u64 again;		/* when the host submits the next one; 0: in the drive */
 };
 
+static struct spindle_drive d;
+
 static struct result run(const struct spindle_params *p, const struct load *l)
 {
-	static struct spindle_drive d;
 	struct host_io ios[MAX_DEPTH] = {};
 	u64 now = 1, warm = 0, position = 0, done = 0, latency = 0;
 	u64 end = (l->seconds + 3) * (u64)NSEC_PER_SEC;
 	unsigned int i;
 
 	spindle_init(&d, p, CAPACITY);
+	spindle_watch(&d, 0, CAPACITY / 4, now);
 	for (i = 0; i < l->depth; i++)
 		ios[i].again = now + i * 100;
 
@@ -173,6 +175,23 @@ static bool check(enum spindle_profile profile)
 	return all;
 }
 
+/* Of random reads a quarter is in the first quarter, and so is the work. */
+static bool check_watch(enum spindle_profile profile, size_t number)
+{
+	const struct load load = { "", READ, RANDOM, .depth = 4 };
+	struct spindle_params p;
+	double part;
+	bool ok;
+
+	spindle_defaults(&p, profile);
+	run(&p, &load);
+	part = 100.0 * d.stats.watched_ns / d.stats.work_ns;
+	ok = part >= 22 && part <= 28;
+	printf("%sok %zu %s: work in a quarter of the sectors: %.1f %% (22 to 28)\n",
+	       ok ? "" : "not ", number, spindle_profile_names[profile], part);
+	return ok;
+}
+
 static int misused(void)
 {
 	fprintf(stderr, "usage: figures [hdd|consumer|ssd [KEY VALUE]...]\n");
@@ -215,8 +234,10 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return print(argc - 1, argv + 1);
 
-	printf("KTAP version 1\n1..%zu\n", SPINDLE_PROFILES * FIGURES);
+	printf("KTAP version 1\n1..%zu\n", SPINDLE_PROFILES * (FIGURES + 1));
 	for (i = 0; i < SPINDLE_PROFILES; i++)
 		ok &= check(i);
+	for (i = 0; i < SPINDLE_PROFILES; i++)
+		ok &= check_watch(i, SPINDLE_PROFILES * FIGURES + i + 1);
 	return !ok;
 }

@@ -223,11 +223,39 @@ counters() {
 	dmsetup message spin 0 reset
 	equal "reset" "$(dmsetup status spin | grep -oP '\b(reads|writes|flushes|discards|seeks|busy_us|write_sectors)=[1-9]')" ""
 	check "an unknown message is refused" refuse dmsetup message spin 0 tickle
+	check "watch without sectors is refused" refuse dmsetup message spin 0 watch 8
+	check "watch of no number is refused" refuse dmsetup message spin 0 watch 8 few
 	remove
 }
 
 refuse() {
 	! "$@" 2>/dev/null
+}
+
+# Of the arm's work, that in some sectors: two of seven writes begin there.
+watch() {
+	local i all parts
+
+	create 65536 /dev/spindle1 cache_kib 0 readahead 0
+	equal "nothing is watched" "$(status watched), $(status watched_us)" "0, 0"
+	dmsetup message spin 0 watch 800 16
+	for i in 3 99 100 4000 101 102 8000; do
+		put count=1 seek="$i"
+	done
+	equal "work in the sectors watched" "$(status watched)" 2
+	all=$(status work_us)
+	check "takes time, less than all" test "$(status watched_us)" -gt 0 -a \
+	      "$(status watched_us)" -lt "$all"
+	check "all of it is not more than the time that passed" test "$all" -le "$(status busy_us)"
+	parts=$(($(status seek_us) + $(status rotate_us) + $(status transfer_us)))
+	# each is rounded down
+	check "the arm's work is seek, rotation and transfer" test "$parts" -le "$all" -a \
+	      "$parts" -ge $((all - 2))
+	dmsetup message spin 0 watch 0 65536
+	equal "watching counts from zero" "$(status work_us)" 0
+	get bs=8k count=5
+	equal "all is watched" "$(status watched_us)" "$(status work_us)"
+	remove
 }
 
 write_cache() {
@@ -338,6 +366,7 @@ if [[ $what == *behaviour* ]]; then
 	done
 	backing spindle1 512 32 1
 	counters
+	watch
 	write_cache
 	errors
 	bad_tables
