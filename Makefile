@@ -27,7 +27,7 @@ endif
 
 .PHONY: all modules userspace tests powercut check check-debug quick coverage \
 	torture torture-sim torture-powercut \
-	torture-mutants soak fuzz demo lint \
+	torture-mutants soak fuzz demo bench lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -53,6 +53,8 @@ help:
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
 	@echo '                           see it work, in a VM or on your disks'
+	@echo 'make bench [QUICK=1] [T="name ..."] [PROFILE=hdd|consumer] [REALTIME=1]'
+	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, and fusionctl; or uninstall'
@@ -162,6 +164,10 @@ soak: tests userspace $(addsuffix /dm-fusion,$(SOAK_KVER))
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo
+
+bench:
+	$(Q)QUICK='$(QUICK)' T='$(T)' PROFILE='$(PROFILE)' REALTIME='$(REALTIME)' JOBS='$(JOBS)' \
+		S='$(S)' scripts/bench
 
 # -- lint ----------------------------------------------------------------------
 

@@ -10,12 +10,13 @@
 # and a tenth of a second is enough (--env RUNTIME=100ms); without it the machine must
 # be quiet.
 #
-#  - IOPS of 4 KiB random reads through fusion and through dm-linear, on the same
-#    null_blk, taken in turn;
+#  - IOPS of 4 KiB random reads and writes through fusion and through dm-linear, on the
+#    same null_blk, taken in turn; and of reads that hit the cache of dm-cache. Where one
+#    CPU does all the work, as on the virtual clock, the reciprocal is the CPU per I/O;
 #  - sequential reads and writes through fusion and of the device that holds the data,
 #    for either member, taken in turn;
-#  - memory, whole, of a small set, and per extent at 1 Mi and 4 Mi extents; and how long
-#    it takes to open them.
+#  - memory, whole, of a small set, and per extent at 1 Mi and 4 Mi extents, or EXTENTS="1 4
+#    16"; and how long it takes to open them.
 #
 # Prints tables, and at the end one line of JSON. A ratio is the median of the ratios
 # of neighbouring runs, every other pair with fusion first; the spread is from the
@@ -27,6 +28,7 @@ export DM_DISABLE_UDEV=1 LC_ALL=C
 
 REPEATS=${1:-7}
 RUNTIME=${RUNTIME:-4s}
+EXTENTS=${EXTENTS:-1 4}	# Mi
 TMP=$(mktemp -d)
 JSON=()
 
@@ -37,6 +39,7 @@ die() {
 
 modprobe dm-fusion || die "no module dm-fusion: build it first"
 modprobe null_blk nr_devices=0
+modprobe -a dm-cache dm-cache-smq
 [[ -d /sys/kernel/config/nullb ]] || mount -t configfs configfs /sys/kernel/config
 
 # null NAME MIB [KEY=VALUE]...
@@ -83,13 +86,13 @@ table() {
 	echo "0 $(($(number 412 4 "$1") * $(number 408 4 "$1"))) fusion $1 $2 ${3:+$(($# - 2)) ${*:3}}"
 }
 
-# iops NAME OFFSET SIZE: 4 KiB random reads
+# iops NAME OFFSET SIZE [read|write] [DEPTH] [JOBS]: of 4 KiB, at random
 iops() {
-	fio --name=r --filename="$1" --readonly --rw=randread --bs=4k --direct=1 --ioengine=io_uring \
-		--iodepth=32 --numjobs="$(nproc)" --group_reporting --offset="$2" --size="$3" \
+	fio --name=r --filename="$1" --rw="rand${4:-read}" --bs=4k --direct=1 --ioengine=io_uring \
+		--iodepth="${5:-32}" --numjobs="${6:-$(nproc)}" --group_reporting --offset="$2" --size="$3" \
 		--norandommap --randrepeat=0 --ramp_time=20ms --time_based --runtime="$RUNTIME" \
 		--output-format=json --output="$TMP/fio"
-	jq '.jobs[0].read.iops | floor' "$TMP/fio"
+	jq ".jobs[0].${4:-read}.iops | floor" "$TMP/fio"
 }
 
 # sequential NAME read|write OFFSET SIZE: MiB/s
@@ -132,6 +135,28 @@ compare() {
 
 # -- IOPS, throughput ------------------------------------------------------------
 
+# dm_cache: c, a dm-cache of which the first 200 MiB are in the cache. A block that was discarded
+# goes there when it is written.
+dm_cache() {
+	local s
+	null meta 16
+	null cache 256
+	null origin 512 discard=1
+	dd if=/dev/zero of=/dev/meta bs=4k count=1 oflag=direct status=none
+	create c "0 $(blockdev --getsz /dev/origin) cache /dev/meta /dev/cache /dev/origin 128 1 writeback smq 0"
+	blkdiscard /dev/mapper/c
+	dd if=/dev/urandom of=/dev/mapper/c bs=1M count=200 oflag=direct conv=fsync status=none
+	iops /dev/mapper/c 0 200m >/dev/null
+	read -ra s < <(dmsetup status c)
+	[[ $((s[7] * 1000)) -ge $(((s[7] + s[8]) * 999)) ]] ||
+		die "of $((s[7] + s[8])) reads only ${s[7]} hit the cache of dm-cache"
+}
+
+un_dm_cache() {
+	dmsetup remove c
+	unnull meta cache origin
+}
+
 speed() {
 	local fast_sectors slow_slot data
 	null fast 256
@@ -156,6 +181,16 @@ speed() {
 		"iops /dev/mapper/l $((data * 512)) 200m" "iops /dev/mapper/f 0 200m"
 	compare "dm-linear against itself" IOPS \
 		"iops /dev/mapper/l $((data * 512)) 200m" "iops /dev/mapper/l $((data * 512)) 200m"
+	compare "the same, one at a time" IOPS \
+		"iops /dev/mapper/l $((data * 512)) 200m read 1 1" "iops /dev/mapper/f 0 200m read 1 1"
+	compare "4 KiB random write against dm-linear" IOPS \
+		"iops /dev/mapper/l $((data * 512)) 200m write" "iops /dev/mapper/f 0 200m write"
+	dm_cache
+	compare "4 KiB random read against dm-cache" IOPS \
+		"iops /dev/mapper/c 0 200m" "iops /dev/mapper/f 0 200m"
+	compare "dm-cache, one at a time" IOPS \
+		"iops /dev/mapper/c 0 200m read 1 1" "iops /dev/mapper/f 0 200m read 1 1"
+	un_dm_cache
 	for rw in read write; do
 		compare "sequential $rw, fast member" MiB/s \
 			"sequential /dev/fast $rw $((data * 512)) 200m" \
@@ -216,6 +251,7 @@ uname -sr
 speed
 printf '\n%10s %10s %10s %10s %10s\n' extents KiB bytes/ext. opened/ms again/ms
 footprint 64
-footprint 65536
-footprint 262144
+for i in $EXTENTS; do
+	footprint $((i * 65536))
+done
 jq -csM --arg kernel "$(uname -r)" '{ kernel: $kernel, results: . }' <<<"${JSON[*]}"

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034
+#
+# Measuring: fio on the system under test, what the system and the two disks count
+# meanwhile, and a record of it all on stdout, a line of JSON after "@ ".
+
+TMP=$(mktemp -d)
+MIB=$((1 << 20))
+
+say() {
+	echo "# $*"
+}
+
+# await COMMAND...: until it succeeds, at most a minute
+await() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		! "$@" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	say "$SYSTEM: waited in vain for: $*"
+	return 1
+}
+
+# The system's name as part of a function's.
+function_of() {
+	echo "$1_${2//[^a-z0-9]/_}"
+}
+
+counters() {
+	"$(function_of counters "$SYSTEM")"
+}
+
+# The statistics of the top device: sectors read and written so far.
+sectors() {
+	local s
+	read -ra s <"$STAT"
+	echo "${s[2]} ${s[6]}"
+}
+
+# snapshot: all counters, as words
+snapshot() {
+	local i w
+	printf 't=%s' "$EPOCHREALTIME"
+	for i in ssd hdd; do
+		for w in $(dmsetup status bench-$i); do
+			[[ $w != *=* ]] || printf ' %s_%s' $i "$w"
+		done
+	done
+	for w in $(counters); do
+		printf ' %s' "$w"
+	done
+	[[ $SYSTEM != fusion* ]] || dmsetup message "$NAME" 0 stats |
+		awk '/^(replica_writes|replica_sets|commits) / { printf " %s=%s", $1, $2 }'
+}
+
+# sample SECONDS: a line every so often, until killed
+sample() {
+	local fifo=$TMP/never
+	[[ -p $fifo ]] || mkfifo "$fifo"
+	exec 8<>"$fifo"
+	while :; do
+		echo "$EPOCHREALTIME $(sectors) $(counters)"
+		read -rt "$1" -u 8 || :
+	done
+}
+
+# Samples as [seconds, bytes read, bytes written, hits, all, promotions], from the first on.
+series() {
+	awk '{
+		delete v
+		for (i = 4; i <= NF; i++) {
+			split($i, w, "=")
+			v[w[1]] = w[2]
+		}
+		x[1] = $1; x[2] = $2 * 512; x[3] = $3 * 512
+		x[4] = v["hits"]; x[5] = v["all"]; x[6] = v["promotions"]
+		printf "%s[", NR > 1 ? "," : "["
+		for (i = 1; i <= 6; i++) {
+			if (NR == 1)
+				first[i] = x[i]
+			printf i > 1 ? ",%.0f" : "%.2f", x[i] - first[i]
+		}
+		printf "]"
+	} END { print NR ? "]" : "[]" }' "$TMP/samples"
+}
+
+# record PART BEFORE AFTER SERIES FIO.json: FIO.json may be missing
+record() {
+	[[ -s $5 ]] || echo '{ "jobs": [] }' >"$5"
+	printf '@ '
+	jq -c --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
+		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" '
+		def words: split(" ") | map(split("=") | { (.[0]): (.[1] | tonumber) }) | add;
+		def ms($p): .clat_ns.percentile[$p] // 0 | . / 1e6;
+		def way: {
+			mbs: (.bw_bytes / 1e6), iops: .iops, ios: .total_ios,
+			mean: (.clat_ns.mean / 1e6), p50: ms("50.000000"), p99: ms("99.000000"),
+			p999: ms("99.900000"), max: (.clat_ns.max / 1e6)
+		};
+		{
+			test: $test, system: $system, repetition: $repetition, part: $part,
+			before: ($before | words), after: ($after | words),
+			jobs: (.jobs | map({ (.jobname): {
+				seconds: (.job_runtime / 1e3),
+				load: .["job options"].random_distribution,
+				size: .["job options"].size,
+				read: (.read | way), write: (.write | way),
+				sync: (.sync | if .total_ios > 0 then {
+					ios: .total_ios, mean: (.lat_ns.mean / 1e6),
+					p50: (.lat_ns.percentile["50.000000"] / 1e6),
+					p99: (.lat_ns.percentile["99.000000"] / 1e6)
+				} else null end)
+			} }) | add),
+			series: $series
+		}' "$5"
+}
+
+# load PART OPTION...: run fio with these and record it. STEP is the time between samples.
+# Every load has a seed of its own, the same for all systems.
+load() {
+	local part=$1 before after sampler rc=0
+	shift
+	LOADS=$((LOADS + 1))
+	before=$(snapshot)
+	sample "${STEP:-1}" >"$TMP/samples" &
+	sampler=$!
+	rm -f "$TMP/fio.json"
+	fio --output-format=json --output="$TMP/fio.json" --eta=never \
+		--percentile_list=50:99:99.9 \
+		--filename="$DEV" --direct=1 --ioengine=libaio --refill_buffers --norandommap \
+		--randrepeat=0 --allrandrepeat=0 --randseed=$((REPETITION * 1000 + LOADS)) \
+		--name="$part" "$@" >"$TMP/fio.log" 2>&1 || rc=$?
+	kill "$sampler"
+	wait "$sampler" 2>/dev/null || :
+	echo "$EPOCHREALTIME $(sectors) $(counters)" >>"$TMP/samples"
+	after=$(snapshot)
+	if [[ $rc -ne 0 ]]; then
+		say "$TEST, $SYSTEM: fio ended with status $rc: $(head -n 3 "$TMP/fio.log" | tr '\n' ' ')"
+		return 1
+	fi
+	record "$part" "$before" "$after" "$(series)" "$TMP/fio.json"
+}
+
+# -- the device under test ---------------------------------------------------------------
+
+# fresh: the system, newly made
+fresh() {
+	make_disks
+	"$(function_of make "$SYSTEM")"
+	SPAN=$(blockdev --getsize64 "$DEV")
+	STAT=/sys/dev/block/$(lsblk -dnro MAJ:MIN "$DEV" | tr -d " ")/stat
+	# what the fill leaves on the HDD, of all that have one, and what it does not
+	COLD=$((HDD_MIB * MIB / 2)) HOT=0
+	[[ $SPAN -gt $COLD ]] || COLD=$((SPAN / 2))
+}
+
+drop() {
+	"$(function_of remove "$SYSTEM")" || return 1
+	remove_disks
+}
+
+# What a disk alone holds does not matter to it.
+is_alone() {
+	[[ $SYSTEM == hdd || $SYSTEM == ssd || $SYSTEM == linear ]]
+}
+
+# fill_first BYTES: in sequence, from the beginning; then all is left alone until it is at rest
+fill_first() {
+	is_alone || fio --name=fill --filename="$DEV" --rw=write --bs=1M --direct=1 --iodepth=4 \
+		--ioengine=libaio --refill_buffers --size="$1" --eta=never \
+		--output=/dev/null
+	sync "$DEV"
+	sleep 30
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What is measured with what: read by scripts/bench on the host, which wants to know how
+# long it will take, and by run.sh in the VM.
+# shellcheck disable=SC2034 # used by those who source this
+
+SSD_MIB=128
+HDD_MIB=1024
+
+SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
+
+# A line for each test:
+#
+#   name        as in T=, and test_NAME of tests-*.sh (with _ for what is no letter)
+#   full quick  how often it is repeated; 0: not in the quick run
+#   cost cost   seconds one system takes in the full and in the quick run, to guess what is left
+#   prepare     filled: the device was written in sequence from end to end, then left alone;
+#               own: the test does that itself
+#   full        systems: all, or some of them; -name: but that
+#   quick       the same, of these
+PLAN='
+sequential   3 3   25  12  own     all                                 all
+randwrite    3 3   12   9  filled  all                                 all
+region       3 3   30  16  filled  all                                 all
+mix          3 3   25  14  filled  all                                 -linear
+randread     3 1   12   9  filled  all                                 -linear
+coldread     3 3   10   9  filled  all                                 -linear
+zipf1.0-read 3 0   90   0  filled  -linear                             all
+zipf1.0-mix  3 0   90   0  filled  -linear                             all
+zipf1.2-read 3 0   90   0  filled  -linear                             all
+zipf1.2-mix  3 1   90  15  filled  -linear                             hdd,cache,bcache,fusion
+zoned-read   3 0   90   0  filled  -linear                             all
+zoned-mix    3 1   90  15  filled  -linear,+fusion-oracle              hdd,cache,fusion,fusion-oracle
+shift        3 1   60  20  filled  hdd,cache,writecache,bcache,fusion  fusion
+scan         3 1   40  15  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
+uniform      3 1   20  10  filled  -linear,+fusion-off                 hdd,fusion,fusion-off
+loop         3 1   30  20  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
+seqmix       3 1   20  10  filled  -linear                             hdd,cache,fusion
+fsync        3 1   15   8  filled  all                                 hdd,ssd,cache,bcache,fusion
+latency      3 1   20  10  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
+fullness     3 1   60  30  own     hdd,cache,writecache,bcache,fusion  fusion
+'
+
+# How long things are, in seconds of the clock of the VM, and how many I/Os a pass may have
+# that is as fast as the SSD: these cost the machine most.
+if [[ ${QUICK:-} ]]; then
+	PASS=15 PAUSE=10 SHORT=10 LONG=60 WARM=60 STEADY=20 PASS_IOS=20000
+else
+	PASS=15 PAUSE=10 SHORT=10 LONG=600 WARM=300 STEADY=60 PASS_IOS=200000
+fi
+
+# in_time NAME SECONDS IOS: the array IN_NAME, options of fio that end a load after so many
+# seconds, or I/Os of 4 KiB if it is that fast
+in_time() {
+	declare -ga "IN_$1=(--runtime=$2 --io_size=$(($3 * 4))k)"
+}
+
+in_time SHORT $SHORT $PASS_IOS
+in_time PASS $PASS $PASS_IOS
+in_time WARM $WARM $PASS_IOS
+in_time STEADY $STEADY $PASS_IOS
+in_time LONG $LONG $((PASS_IOS * 10))
+in_time EACH $((STEADY / 2)) $PASS_IOS
+
+tests_planned() {
+	awk 'NF { print $1 }' <<<"$PLAN"
+}
+
+# plan TEST FIELD: repetitions cost prepare systems, of the run that is asked for
+plan() {
+	awk -v t="$1" -v what="$2" -v quick="${QUICK:+1}" -v chosen="${CHOSEN:+1}" -v systems="${SYSTEMS[*]}" '
+		# the names that WORDS means, of those before
+		function choose(words, before,   w, n, i, out, off, plus) {
+			if (words == "all")
+				return before
+			n = split(words, w, ",")
+			if (words !~ /^[-+]/) {
+				for (i = 1; i <= n; i++)
+					out = out w[i] " "
+				return out
+			}
+			for (i = 1; i <= n; i++) {
+				if (w[i] ~ /^-/)
+					off = off " " substr(w[i], 2) " "
+				else
+					plus = plus substr(w[i], 2) " "
+			}
+			n = split(before, w, " ")
+			for (i = 1; i <= n; i++)
+				if (!index(off, " " w[i] " "))
+					out = out w[i] " "
+			return out plus
+		}
+		$1 == t {
+			# what is asked for by name is done in a quick run, too
+			v["repetitions"] = !quick ? $2 : !$3 && chosen ? 1 : $3
+			v["cost"] = quick && $5 ? $5 : $4
+			v["prepare"] = $6
+			v["systems"] = choose($7, systems)
+			if (quick)
+				v["systems"] = choose($8, v["systems"])
+			print v[what]
+		}' <<<"$PLAN"
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What dm-fusion is to reach, and whether it did. A target that nothing was measured for is in
+# the table, too, and says so.
+package Targets;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use Data;
+
+our @EXPORT = qw(targets);
+
+my ($rig, @targets);
+
+# target WHAT LIMIT STATISTIC: LIMIT is ">= 0.8" or "<= 1.1"
+sub target {
+	my ($what, $limit, $statistic) = @_;
+	my ($sign, $bound) = split / /, $limit;
+	my $met;
+
+	if ($statistic) {
+		$met = $sign eq '>=' ? $statistic->{median} >= $bound : $statistic->{median} <= $bound;
+	}
+	push @targets, { what => $what, target => $limit, value => $statistic,
+			 met => defined $met ? ($met ? JSON::PP::true : JSON::PP::false) : undef };
+}
+
+# versus TEST PART SUB SYSTEM OTHER [PART OF IT]: the ratio of the two
+sub versus {
+	my ($test, $part, $sub, $system, $other, $other_part) = @_;
+	return ratio(values_of("$rig/$test", $system, $part, $sub),
+		     values_of("$rig/$test", $other, $other_part // $part, $sub));
+}
+
+sub fast_path {
+	my ($results) = @_;
+	my %by = map { ($_->{what} // '') => $_ } @{($results // {})->{results} // []};
+	my $of = sub {
+		my $r = $by{$_[0]} or return undef;
+		return { median => $r->{ratio}, least => $r->{min}, most => $r->{max}, n => $r->{n} };
+	};
+
+	target('fast path: 4 KiB random reads on null_blk, of dm-linear', '>= 0.95',
+	       $of->('4 KiB random read against dm-linear'));
+	target('the same, of hits of dm-cache', '>= 3', $of->('4 KiB random read against dm-cache'));
+}
+
+sub learning {
+	my $end = sub { series_end($_[0])->{mbs} };
+
+	target('writes to a cold region, pass 2, of the SSD alone', '>= 0.8',
+	       versus('region', 'pass 2', rate('write'), 'fusion', 'ssd'));
+	target('the same, pass 3', '>= 0.9',
+	       versus('region', 'pass 3', rate('write'), 'fusion', 'ssd'));
+	target('zoned mix, pass 3, reads, of dm-cache', '>= 10',
+	       versus('mix', 'pass 3', rate('read'), 'fusion', 'cache'));
+	target('zoned mix, at its end, of the oracle\'s placement', '>= 0.9',
+	       versus('zoned-mix', 'mix', $end, 'fusion', 'fusion-oracle'));
+}
+
+sub of_oracle {
+	my ($r) = @_;
+	my ($h, $o) = (series_end($r)->{hits}, oracle($r));
+	return defined $h && $o ? $h / $o : undef;
+}
+
+sub zipf {
+	my ($simulated) = @_;
+	my $once = sub { { median => $_[0], least => $_[0], most => $_[0], n => 1 } };
+	my $moves = ($simulated // {})->{promotions};
+
+	for my $kind ('read', 'mix') {
+		target("zipf 1.0, $kind, hits at its end, of the oracle's", '>= 0.97',
+		       value("$rig/zipf1.0-$kind", 'fusion', $kind, \&of_oracle));
+	}
+	if ($simulated) {
+		my $phase = $simulated->{phases}[-1];
+		target('zipf 1.0 simulated for hours, hits at its end, of the oracle\'s', '>= 0.97',
+		       $phase->{oracle} ? $once->($phase->{end_hit_ratio} / $phase->{oracle}) : undef);
+	}
+	target('zipf 1.0 simulated, promotions that were wasted', '<= 0.05',
+	       $moves ? $once->($simulated->{wasted} / $moves) : undef);
+	target('zipf 1.0 simulated, promoted again within an hour', '<= 0.01',
+	       $moves ? $once->($simulated->{promoted_again_within_hour} / $moves) : undef);
+}
+
+sub changes {
+	my $after = sub { (converged($_[0]) // {})->{seconds} };
+	my ($before, $again) = map { values_of("$rig/shift", 'fusion', $_, $after) } qw(before after);
+
+	target('half the hot set replaced: time back to 90 %, of that at first', '<= 1.3',
+	       ratio($again, $before));
+
+	my ($first, $last) = map { values_of("$rig/scan", 'fusion', $_, \&hits) } qw(before after);
+	target('scan: hit ratio that it costs what is hot', '<= 0.01', statistic({
+		map { $_ => $first->{$_} - $last->{$_} } grep { exists $last->{$_} } keys %$first }));
+	my $about = about("$rig/scan", 'fusion');
+	target('scan: promotions meanwhile, of all extents', '<= 0.001',
+	       value("$rig/scan", 'fusion', 'during', sub {
+			delta($_[0], 'promotions') / ($about->{span} / $about->{block});
+	       }));
+}
+
+sub limits {
+	target('uniform random, of migration off', '>= 0.97',
+	       versus('uniform', 'uniform', rate('both'), 'fusion', 'fusion-off'));
+	target('a loop over 1.2 times the SSD, hits', '>= 0.75',
+	       value("$rig/loop", 'fusion', 'again', \&hits));
+	for (['read-hot', 'read', 'ssd'], ['write-hot', 'write', 'ssd'], ['read-cold', 'read', 'hdd'],
+	     ['write-cold', 'write', 'hdd']) {
+		my ($part, $way, $other) = @$_;
+		target("sequential $way, of the \U$other\E, which holds the data", '>= 0.97',
+		       versus('sequential', $part, rate($way), 'fusion', $other));
+	}
+	target('sequential read of cold data, of the HDD', '>= 0.97',
+	       versus('coldread', 'coldread', rate('read'), 'fusion', 'hdd'));
+}
+
+sub waiting {
+	my $of = sub { my $what = shift; sub { $_[0]{jobs}{reader}{read}{$what} } };
+	my $sync = sub { my $what = shift; sub { $_[0]{jobs}{fsync}{sync}{$what} } };
+	my ($with, $hdd) = map { values_of("$rig/latency", $_, 'reader', $of->('max')) } qw(fusion hdd);
+
+	target('p99 of a reader while extents move, of migration off', '<= 1.25',
+	       versus('latency', 'reader', $of->('p99'), 'fusion', 'fusion-off'));
+	target('its longest wait, beyond that of the HDD alone, ms', '<= 50', statistic({
+		map { $_ => $with->{$_} - $hdd->{$_} } grep { exists $hdd->{$_} } keys %$with }));
+	for ('mean', 'p99') {
+		target("fsync of fast data, $_, of the SSD alone", '<= 1.1',
+		       versus('fsync', 'fsync', $sync->($_), 'fusion', 'ssd'));
+	}
+	target('fsync of fast data, writes to the HDD', '<= 0',
+	       value("$rig/fsync", 'fusion', 'fsync', sub { delta($_[0], 'hdd_writes') }));
+}
+
+# Of the load that stays as it is for longest: what was moved until it had converged, and after.
+sub wear {
+	my ($profile) = @_;
+	my $ssd = $profile->{ssd_mib} << 20;
+
+	for my $test ('zoned-mix', 'zipf1.0-mix', 'zipf1.2-mix') {
+		my $about = about("$rig/$test", 'fusion') or next;
+		target("$test: SSD bytes written by migration to converge, of its size", '<= 1.2',
+		       value("$rig/$test", 'fusion', 'mix', sub {
+				my $c = converged($_[0]) or return undef;
+				$c->{promotions} * $about->{block} / $ssd
+		       }));
+		target("$test: the same in an hour, from then on", '<= 0.05',
+		       value("$rig/$test", 'fusion', 'mix', sub {
+				my ($r) = @_;
+				my $c = converged($r) or return undef;
+				my $last = $r->{series}[-1];
+				my $hours = ($last->[0] - $c->{seconds}) / 3600;
+				# of less than some minutes an hour cannot be told
+				$hours > 0.05 ? ($last->[5] - $c->{promotions}) * $about->{block} / $ssd / $hours
+					   : undef
+		       }));
+	}
+}
+
+sub replica {
+	my ($records) = @_;
+	my (%all, %watched);
+
+	for my $r (grep { "$_->{rig}/$_->{profile}" eq $rig && $_->{system} eq 'fusion' &&
+			  $_->{after} } @$records) {
+		$all{$r->{test}} += delta($r, 'hdd_work_us');
+		$watched{$r->{test}} += delta($r, 'hdd_watched_us');
+	}
+	# of nothing there is no share
+	my %share = map { $_ => $watched{$_} / $all{$_} } grep { $all{$_} > 1e6 } keys %all;
+	my $s = statistic(\%share);
+	$s->{median} = $s->{most} if $s;
+	target('the replica: share of the HDD\'s work, in the test where it is greatest', '<= 0.01', $s);
+}
+
+# targets RIG/PROFILE RECORDS ABOUT FASTPATH SIMULATED
+sub targets {
+	my ($where, $records, $about, $fastpath, $simulated) = @_;
+
+	$rig = $where;
+	@targets = ();
+	fast_path($fastpath);
+	learning();
+	zipf($simulated);
+	changes();
+	limits();
+	waiting();
+	wear($about);
+	replica($records);
+	return [ @targets ];
+}
+
+1;

@@ -1,0 +1,242 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: report.pl DIRECTORY ORACLE
+#
+# Make of what scripts/bench has put into DIRECTORY a report for people (report.md and
+# pictures), and one for programs (results.json). ORACLE is the program of oracle.c.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use JSON::PP;
+use Data;
+use Plot;
+use Targets;
+use Tests;
+
+@ARGV == 2 or die "usage: report.pl DIRECTORY ORACLE\n";
+my ($dir, $oracle) = @ARGV;
+my @records = load_results($dir, $oracle);
+my $about = read_json("$dir/about.json") or die "$dir/about.json: nothing in it\n";
+my $parameters = read_json("$dir/parameters.json");
+my $fastpath = read_json("$dir/fastpath.json");
+my $simulated = read_json("$dir/simulate.json");
+my (%seen, %results, $out);
+my @places = grep { !$seen{$_}++ } map { "$_->{rig}/$_->{profile}" } @records;
+push @places, 'virtual/hdd' unless @places;
+
+open $out, '>', "$dir/report.md" or die "$dir/report.md: $!\n";
+
+sub say_to {
+	print $out @_, "\n";
+}
+
+# table HEADINGS ROW...
+sub table {
+	my ($headings, @rows) = @_;
+	say_to('| ', join(' | ', @$headings), ' |');
+	say_to('|', join('|', ' --- ', (' ---: ') x (@$headings - 1)), '|');
+	say_to('| ', join(' | ', @$_), ' |') for @rows;
+	say_to('');
+}
+
+sub place_text {
+	my ($rig, $profile) = split m{/}, $_[0];
+	return ($rig eq 'virtual' ? 'virtual clock' : 'real time, two processors') . ", HDD profile $profile";
+}
+
+# -- what it was measured on -------------------------------------------------------------
+
+sub preface {
+	my $quick = $about->{quick} ? ' This was a quick run: fewer tests, shorter, some of them once only.' : '';
+
+	say_to("# dm-fusion, measured\n");
+	say_to("$about->{date} UTC, commit $about->{commit}, kernel $about->{kernel}, QEMU $about->{qemu}, ",
+	       "$about->{fio}, on $about->{cpus} x $about->{cpu}.$quick\n");
+	say_to("A RAM disk of $about->{ssd_mib} MiB behind a model of an SSD, one of $about->{hdd_mib} MiB ",
+	       "behind a model of an HDD. The fused device is as large as both together; the caches are as ",
+	       "large as the HDD; the span of a load is the whole device unless it says otherwise. ",
+	       "Every system is made afresh for each test and repetition. Before all tests but ",
+	       "`sequential` and `fullness` the whole device is written in sequence and left alone for ",
+	       "half a minute; what is called cold begins at half the HDD, at the same LBA for all. ",
+	       "An SSD or HDD alone is not filled, as the model does not care. All data is incompressible. ",
+	       "Figures are medians over the repetitions, in parentheses the least and the greatest; ",
+	       "MB are 10^6 bytes.\n");
+	say_to("Lengths in seconds: passes $about->{pass}, pauses $about->{pause}, short loads ",
+	       "$about->{short}, long ones $about->{long}, learning $about->{warm}, then ",
+	       "$about->{steady}. A pass, or a short load, ends after $about->{pass_ios} I/Os if it is that ",
+	       "fast, a long one after ten times as many.\n");
+	say_to("## The models\n");
+	table([ 'parameter', 'hdd', 'consumer', 'ssd' ],
+	      map { my $p = $_; [ $p->{key}, map { $p->{$_} // '' } qw(hdd consumer ssd) ] } @$parameters)
+		if $parameters;
+}
+
+# -- targets -------------------------------------------------------------------------------
+
+sub show_targets {
+	my ($place) = @_;
+	my $targets = targets($place, \@records, $about, $fastpath, $simulated);
+	my ($met, $missed) = (0, 0);
+
+	$results{$place}{targets} = $targets;
+	say_to('## Targets: ', place_text($place), "\n");
+	table([ 'what', 'target', 'measured', 'n', '' ], map {
+		$met++ if defined $_->{met} && $_->{met};
+		$missed++ if defined $_->{met} && !$_->{met};
+		[ $_->{what}, $_->{target}, cell($_->{value}, '%.4g'), $_->{value} ? $_->{value}{n} : '-',
+		  !defined $_->{met} ? 'not measured' : $_->{met} ? 'met' : '**not met**' ]
+	} @$targets);
+	say_to("$met met, $missed not met, ", @$targets - $met - $missed, " not measured.\n");
+}
+
+# -- tests ---------------------------------------------------------------------------------
+
+sub show_test {
+	my ($place, $name, $text, $columns) = @_;
+	my @systems = systems_of("$place/$name") or return;
+	my @columns = columns_of("$place/$name", $columns->());
+	my $about_test = about("$place/$name", $systems[0]);
+
+	say_to("### $name\n\n$text\n");
+	table([ 'system', map { $_->[0] } @columns ], map {
+		my $system = $_;
+		[ $system, map {
+			my $v = value("$place/$name", $system, $_->[1], $_->[2]);
+			$results{$place}{tests}{$name}{$system}{$_->[0]} = $v;
+			has("$place/$name", $system, 'failed') && !$v ? 'failed' : cell($v, $_->[3])
+		} @columns ]
+	} @systems);
+	my $plot = "$name-" . ($place =~ s{/}{-}r) . '.svg';
+	say_to("![$name over time]($plot)\n")
+		if plot_lines("$dir/$plot", "$name, " . place_text($place), lines("$place/$name"), @systems);
+}
+
+# The first repetition's throughput over time, all parts one after the other.
+sub lines {
+	my ($place) = @_;
+	my %lines;
+
+	for my $system (systems_of($place)) {
+		my @parts = sort { $a->{before}{t} <=> $b->{before}{t} }
+			grep { join('/', @$_{qw(rig profile test)}) eq $place && $_->{system} eq $system &&
+			       $_->{repetition} == 1 && $_->{after} } @records;
+		next unless @parts;
+		my $begin = $parts[0]{before}{t};
+		my @points;
+		for my $r (@parts) {
+			my $at = $r->{before}{t} - $begin;
+			my @s = @{$r->{series}};
+			# neighbours of too short a time together
+			for (my $i = 1; $i < @s; $i++) {
+				my $t = $s[$i][0] - $s[$i - 1][0];
+				next if $t < 0.05;
+				push @points, [ $at + ($s[$i][0] + $s[$i - 1][0]) / 2,
+					($s[$i][1] - $s[$i - 1][1] + $s[$i][2] - $s[$i - 1][2]) / $t / 1e6 ];
+			}
+			push @points, [ $at + $s[-1][0], undef ] if @s;
+		}
+		$lines{$system} = \@points;
+	}
+	return \%lines;
+}
+
+# What users notice, as a multiple of the HDD alone.
+sub show_bars {
+	my ($place) = @_;
+	my @groups;
+
+	for ([ 'sequential', 'fill', 'write', 'sequential fill' ],
+	     [ 'randwrite', 'randwrite', 'write', 'random write' ],
+	     [ 'region', 'pass 3', 'write', 'cold region, pass 3' ],
+	     [ 'mix', 'pass 3', 'read', 'zoned mix, pass 3, reads' ],
+	     [ 'randread', 'randread', 'read', 'random read' ],
+	     [ 'coldread', 'coldread', 'read', 'sequential cold read' ],
+	     [ 'zoned-mix', 'mix', 'both', 'zoned mix, long' ],
+	     [ 'zipf1.2-mix', 'mix', 'both', 'zipf 1.2 mix, long' ]) {
+		my ($test, $part, $way, $name) = @$_;
+		my @bars;
+		for my $system (grep { !/^(hdd|linear)$/ } systems_of("$place/$test")) {
+			my $r = ratio(values_of("$place/$test", $system, $part, rate($way)),
+				      values_of("$place/$test", 'hdd', $part, rate($way))) or next;
+			push @bars, [ $system, @$r{qw(median least most)} ];
+		}
+		push @groups, [ $name, \@bars ] if @bars;
+	}
+	my $plot = 'ratios-' . ($place =~ s{/}{-}r) . '.svg';
+	say_to("![throughput as a multiple of the HDD alone]($plot)\n")
+		if plot_bars("$dir/$plot", 'Throughput, as a multiple of the HDD alone, ' . place_text($place),
+			     'x', \@groups);
+}
+
+# -- what fusion did meanwhile -----------------------------------------------------------------
+
+sub show_moves {
+	my ($place) = @_;
+	my @rows;
+
+	for my $test (map { $_->[0] } @TESTS) {
+		my @r = grep { "$_->{rig}/$_->{profile}" eq $place && $_->{test} eq $test &&
+			       $_->{system} eq 'fusion' && $_->{after} } @records or next;
+		my $block = about("$place/$test", 'fusion')->{block};
+		my %n;
+		for my $key (qw(promotions demotions cancelled replica_writes replica_sets ssd_write_sectors
+				hdd_work_us hdd_watched_us)) {
+			$n{$key} += delta($_, $key) // 0 for @r;
+		}
+		my %repetitions = map { $_->{repetition} => 1 } @r;
+		my $n = keys %repetitions;
+		push @rows, [ $test, (map { number($n{$_} / $n) } qw(promotions demotions cancelled)),
+			number($n{promotions} * $block / (1 << 20) / $n), number($n{ssd_write_sectors} / 2048 / $n),
+			(map { number($n{$_} / $n) } qw(replica_writes replica_sets)),
+			$n{hdd_work_us} > 0 ? sprintf('%.3f %%', 100 * $n{hdd_watched_us} / $n{hdd_work_us}) : '-' ];
+	}
+	return unless @rows;
+	say_to("### What fusion did meanwhile\n\nBy test, all its parts together, the mean of the ",
+	       "repetitions. The replica's share is that of the HDD's work (the time the arm is on its ",
+	       "way or over the data) spent in the area of the superblocks and the replica.\n");
+	table([ 'test', 'promoted', 'demoted', 'cancelled', 'MiB promoted', 'MiB written to the SSD',
+		'replica writes', 'replica sets', 'replica\'s share' ], @rows);
+}
+
+# -- without disks ---------------------------------------------------------------------------
+
+sub show_fastpath {
+	my @r = @{($fastpath // {})->{results} // []} or return;
+	my @speed = grep { $_->{what} } @r;
+	my @size = grep { $_->{extents} } @r;
+
+	say_to("## The fast path\n\nOn null_blk, one processor, virtual clock. Base is what the line names; ",
+	       "for sequential I/O the device that holds the data.\n");
+	table([ '', 'base', 'fusion', 'unit', 'ratio', 'CPU per I/O, us' ], map {
+		[ $_->{what}, $_->{base}, $_->{fusion}, $_->{unit},
+		  cell({ median => $_->{ratio}, least => $_->{min}, most => $_->{max} }, '%.3f'),
+		  $_->{unit} eq 'IOPS' ? sprintf('%.2f against %.2f', 1e6 / $_->{fusion}, 1e6 / $_->{base}) : '' ]
+	} @speed) if @speed;
+	say_to("Memory of the kernel for an open set on sparse devices, and how long opening takes, the ",
+	       "first time (the members' pages are allocated, too) and again.\n");
+	table([ 'extents', 'KiB', 'bytes per extent', 'opened after ms', 'again after ms' ], map {
+		[ @$_{qw(extents kib bytes_per_extent open_first_ms open_again_ms)} ]
+	} @size) if @size;
+}
+
+preface();
+show_targets($_) for grep { m{^virtual/} } @places;
+for my $place (@places) {
+	next unless grep { "$_->{rig}/$_->{profile}" eq $place } @records;
+	say_to('## ', place_text($place), "\n");
+	show_bars($place);
+	show_test($place, @$_) for @TESTS;
+	show_moves($place);
+}
+show_fastpath();
+close $out or die "$dir/report.md: $!\n";
+
+open my $json, '>', "$dir/results.json" or die "$dir/results.json: $!\n";
+print $json JSON::PP->new->canonical->pretty->allow_blessed->encode({
+	about => $about, models => $parameters, fastpath => $fastpath, simulated => $simulated,
+	results => \%results, records => \@records,
+});
+close $json or die "$dir/results.json: $!\n";

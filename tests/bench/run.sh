@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage, in a VM: run.sh REPETITIONS TEST...
+#
+# Measure: every test with every system that it is planned for, on two RAM disks behind
+# tests/spindle. What is printed is for scripts/bench:
+#
+#   @ JSON               a measurement
+#   % TEST REP SYSTEM    these are done
+#   # TEXT               something to tell people
+#
+# PROFILE is the HDD's; S="NAME..." takes some systems only. A system that fails loses that
+# test only.
+
+set -euo pipefail
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export DM_DISABLE_UDEV=1 LC_ALL=C
+here=$(dirname "$0")
+# shellcheck source=plan.sh
+. "$here/plan.sh"
+# shellcheck source=systems.sh
+. "$here/systems.sh"
+# shellcheck source=measure.sh
+. "$here/measure.sh"
+for i in table steady changes latency; do
+	# shellcheck source=/dev/null
+	. "$here/tests-$i.sh"
+done
+
+PROFILE=${PROFILE:-hdd}
+REPETITIONS=$1
+shift
+# shellcheck disable=SC2034 # the tests use them
+TEST='' SYSTEM='' DEV='' SPAN=0 COLD=0 HOT=0 BLOCK=0 SLOTS=0 LOADS=0 REPETITION=1
+
+# What a test that failed has left running.
+end_children() {
+	local pids
+	mapfile -t pids < <(jobs -p)
+	[[ ${#pids[@]} -eq 0 ]] || kill "${pids[@]}" 2>/dev/null || :
+}
+
+# one: the test TEST with SYSTEM, in a subshell
+one() {
+	set -e
+	trap "end_children" EXIT
+	fresh
+	jq -nc --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
+		--argjson block "$BLOCK" --argjson slots "$SLOTS" --argjson span "$SPAN" \
+		'$ARGS.named + { part: "about" }' | sed 's/^/@ /'
+	[[ $(plan "$TEST" prepare) != filled ]] || fill_first "$SPAN"
+	"$(function_of test "$TEST")"
+	drop
+}
+
+failed() {
+	say "$TEST, repetition $REPETITION, $SYSTEM: failed"
+	jq -nc --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
+		'$ARGS.named + { part: "failed" }' | sed 's/^/@ /'
+	(drop) || {
+		say "cannot take $SYSTEM down"
+		exit 1
+	}
+}
+
+# The systems of a test, those begin that did not the time before.
+in_turn() {
+	local systems i n rc
+	read -ra systems < <(plan "$TEST" systems)
+	n=${#systems[@]}
+	for ((i = 0; i < n; i++)); do
+		SYSTEM=${systems[(i + REPETITION - 1) % n]}
+		[[ ! ${S:-} || " $S " == *" $SYSTEM "* ]] || continue
+		# not with ||, which would turn off what ends it at the first failure
+		set +e
+		(one)
+		rc=$?
+		set -e
+		[[ $rc -eq 0 ]] || failed
+		echo "% $TEST $REPETITION $SYSTEM"
+	done
+}
+
+modprobe brd rd_nr=2 rd_size=$((HDD_MIB * 1024))
+modprobe -a dm-spindle dm-fusion dm-cache dm-cache-smq dm-writecache bcache
+[[ -e /dev/mapper/control ]] || dmsetup mknodes >/dev/null
+
+for ((REPETITION = 1; REPETITION <= REPETITIONS; REPETITION++)); do
+	for TEST; do
+		[[ $(plan "$TEST" repetitions) -lt $REPETITION ]] || in_turn
+	done
+done

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034
+#
+# The systems: how each is made of the two model disks, freshly, and removed, and what it
+# says of itself. For a system NAME there are
+#
+#   make_NAME      sets DEV, the device to use; BLOCK, the bytes it decides about; and SLOTS,
+#                  how many of these the SSD has for it (0: it has none)
+#   remove_NAME
+#   counters_NAME  words that only grow: hits and all (I/Os), and what else it counts
+#
+# Everything is as each system's own tools and documentation set it up by default.
+
+SSD=/dev/mapper/bench-ssd
+HDD=/dev/mapper/bench-hdd
+NAME=bench
+
+# -- the disks -------------------------------------------------------------------------
+
+# create NAME TABLE
+create() {
+	dmsetup create "$1" --table "$2"
+	dmsetup mknodes "$1" >/dev/null
+}
+
+# What makes a system recognise a disk of its own is gone; other data stays, as it does not
+# matter to the model.
+wipe() {
+	local i
+	for i in /dev/ram0:$SSD_MIB /dev/ram1:$HDD_MIB; do
+		dd if=/dev/zero of="${i%:*}" bs=1M count=16 oflag=direct status=none
+		dd if=/dev/zero of="${i%:*}" bs=1M count=2 seek=$((${i#*:} - 2)) oflag=direct \
+			status=none
+	done
+}
+
+make_disks() {
+	wipe
+	create bench-ssd "0 $((SSD_MIB * 2048)) spindle /dev/ram0 2 profile ssd"
+	create bench-hdd "0 $((HDD_MIB * 2048)) spindle /dev/ram1 2 profile $PROFILE"
+}
+
+# A device that was just let go of may be in use for another moment.
+remove_dm() {
+	local i
+	for i; do
+		! dmsetup info "$i" >/dev/null 2>&1 || dmsetup remove --retry "$i"
+	done
+}
+
+remove_disks() {
+	remove_dm bench-ssd bench-hdd
+}
+
+# -- alone -----------------------------------------------------------------------------
+
+make_hdd() {
+	DEV=$HDD BLOCK=4096 SLOTS=0
+}
+
+make_ssd() {
+	DEV=$SSD BLOCK=4096 SLOTS=0
+}
+
+make_linear() {
+	create $NAME "0 $((SSD_MIB * 2048)) linear $SSD 0"
+	DEV=/dev/mapper/$NAME BLOCK=4096 SLOTS=0
+}
+
+remove_hdd() { :; }
+remove_ssd() { :; }
+remove_linear() { remove_dm $NAME; }
+counters_hdd() { :; }
+counters_ssd() { :; }
+counters_linear() { :; }
+
+# -- dm-cache with smq -----------------------------------------------------------------
+
+CACHE_META_MIB=4	# as lvm makes it, at least
+CACHE_BLOCK=128		# sectors, lvm's default
+
+make_cache() {
+	create bench-meta "0 $((CACHE_META_MIB * 2048)) linear $SSD 0"
+	create bench-cache "0 $(((SSD_MIB - CACHE_META_MIB) * 2048)) linear $SSD $((CACHE_META_MIB * 2048))"
+	create $NAME "0 $((HDD_MIB * 2048)) cache /dev/mapper/bench-meta /dev/mapper/bench-cache $HDD $CACHE_BLOCK 1 writeback smq 0"
+	DEV=/dev/mapper/$NAME BLOCK=$((CACHE_BLOCK * 512))
+	SLOTS=$(((SSD_MIB - CACHE_META_MIB) * 2048 / CACHE_BLOCK))
+}
+
+remove_cache() {
+	remove_dm $NAME bench-cache bench-meta
+}
+
+counters_cache() {
+	local s
+	read -ra s < <(dmsetup status $NAME)
+	echo "hits=$((s[7] + s[9])) all=$((s[7] + s[8] + s[9] + s[10])) promotions=${s[12]} demotions=${s[11]}"
+}
+
+# -- dm-writecache ---------------------------------------------------------------------
+
+make_writecache() {
+	create $NAME "0 $((HDD_MIB * 2048)) writecache s $HDD $SSD 4096 0"
+	DEV=/dev/mapper/$NAME BLOCK=4096
+	SLOTS=$(dmsetup status $NAME | awk '{ print $5 }')
+}
+
+remove_writecache() {
+	remove_dm $NAME
+}
+
+counters_writecache() {
+	local s
+	read -ra s < <(dmsetup status $NAME)
+	echo "hits=$((s[8] + s[9] - s[12])) all=$((s[7] + s[9]))"
+}
+
+# -- bcache ----------------------------------------------------------------------------
+
+BCACHE=/sys/block/bcache0/bcache
+
+bcache_attached() {
+	[[ $(<$BCACHE/state) != "no cache" ]]
+}
+
+make_bcache() {
+	local i
+	make-bcache --writeback --wipe-bcache --cache $SSD --bdev $HDD >/dev/null
+	for i in $SSD $HDD; do
+		echo "$i" >/sys/fs/bcache/register
+	done
+	await test -e $BCACHE/running
+	await bcache_attached
+	await test -b /dev/bcache0
+	DEV=/dev/bcache0 BLOCK=4096
+	SLOTS=$((SSD_MIB * 256))
+}
+
+remove_bcache() {
+	local i
+	[[ ! -e $BCACHE/stop ]] || echo 1 >$BCACHE/stop
+	await test ! -e $BCACHE
+	for i in /sys/fs/bcache/*-*-*; do
+		[[ ! -e $i/stop ]] || echo 1 >"$i/stop"
+		await test ! -e "$i"
+	done
+}
+
+counters_bcache() {
+	local hits misses
+	read -r hits <$BCACHE/stats_total/cache_hits
+	read -r misses <$BCACHE/stats_total/cache_misses
+	echo "hits=$hits all=$((hits + misses))"
+}
+
+# -- fusion ----------------------------------------------------------------------------
+
+# superblock OFFSET SIZE DEVICE: a number from the newer one of the two
+superblock() {
+	local copy=0 i generation best=0
+	for i in 0 8; do
+		generation=$(dd if="$3" bs=4096 skip=$i count=1 status=none |
+			od -An -j 80 -N 8 -t u8)
+		if [[ $generation -gt $best ]]; then
+			best=$generation copy=$i
+		fi
+	done
+	dd if="$3" bs=4096 skip=$copy count=1 status=none |
+		od -An -j "$1" -N "$2" -t "u$2" | tr -d ' '
+}
+
+make_fusion() {
+	local s extent
+	fusionctl create $NAME --fast $SSD --slow $HDD --yes >/dev/null
+	DEV=/dev/mapper/$NAME
+	read -ra s < <(dmsetup status $NAME)
+	extent=${s[5]} BLOCK=$((s[5] * 512))
+	# without spares and reserve
+	SLOTS=$((${s[6]#*/} - $(superblock 492 4 /dev/ram0) - ${s[23]#*/}))
+	# the superblocks and the replica: all before the first data slot
+	dmsetup message bench-hdd 0 watch 0 $(($(superblock 472 4 /dev/ram1) * extent))
+}
+
+remove_fusion() {
+	! dmsetup info $NAME >/dev/null 2>&1 || fusionctl close $NAME >/dev/null
+}
+
+counters_fusion() {
+	local s
+	read -ra s < <(dmsetup status $NAME)
+	echo "hits=$((s[10] + s[12])) all=$((s[10] + s[11] + s[12] + s[13])) promotions=${s[14]} demotions=${s[15]} cancelled=${s[16]}"
+}
+
+# The same without moving, ...
+make_fusion_off() {
+	make_fusion
+	dmsetup message $NAME 0 migration off
+}
+
+# ... and with what is going to be hot where it should be, see place_by_oracle().
+make_fusion_oracle() {
+	make_fusion_off
+}
+
+remove_fusion_off() { remove_fusion; }
+remove_fusion_oracle() { remove_fusion; }
+counters_fusion_off() { counters_fusion; }
+counters_fusion_oracle() { counters_fusion; }

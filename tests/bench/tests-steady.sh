@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Loads that stay as they are: what does a system make of them, and after how long?
+
+# place_by_oracle: the hot zone of $ZONED to the fast member, in exchange for what is there
+place_by_oracle() {
+	local s first last
+	read -ra s < <(dmsetup status "$NAME")
+	first=$((${s[8]#*/} * 60 / 100)) last=$((${s[8]#*/} * 64 / 100))
+	dmsetup message "$NAME" 0 demote 0-$((last - first + 8)) >/dev/null
+	dmsetup message "$NAME" 0 promote $first-$last >/dev/null
+	dmsetup message "$NAME" 0 checkpoint
+}
+
+# long KIND DISTRIBUTION: as long as it takes to learn
+long() {
+	local kind
+	case $1 in
+	read)	kind=(--rw=randread --bs=4k --iodepth=16) ;;
+	mix)	kind=("${MIX[@]}") ;;
+	esac
+	[[ $SYSTEM != fusion-oracle ]] || place_by_oracle
+	STEP=$(((LONG + 119) / 120)) load "$1" "${kind[@]}" --random_distribution="$2" \
+		"${IN_LONG[@]}"
+}
+
+# fio has no zipf of 1 exactly. It strews the blocks over the span by a hash; where that begins
+# is given, so that tests/bench/oracle.c knows where each is.
+test_zipf1_0_read() { long read zipf:1.0001:0.5; }
+test_zipf1_0_mix() { long mix zipf:1.0001:0.5; }
+test_zipf1_2_read() { long read zipf:1.2:0.5; }
+test_zipf1_2_mix() { long mix zipf:1.2:0.5; }
+test_zoned_read() { long read "$ZONED"; }
+test_zoned_mix() { long mix "$ZONED"; }
+
+# Nothing is hotter than the rest: who moves all the same loses by it.
+test_uniform() {
+	load warm "${MIX[@]}" "${IN_WARM[@]}"
+	load uniform "${MIX[@]}" "${IN_STEADY[@]}"
+}
+
+# More than the SSD holds, again and again. The rate is what all can do.
+test_loop() {
+	load loop --rw=read --bs=64k --iodepth=4 --offset="$COLD" \
+		--size=$((SSD_MIB * 12 / 10))M --rate=40m --time_based --runtime=$((WARM + STEADY))
+	load again --rw=read --bs=64k --iodepth=4 --offset="$COLD" \
+		--size=$((SSD_MIB * 12 / 10))M --rate=40m --time_based --runtime="$STEADY"
+}
+
+# A stream from what is cold beside random reads of what is hot, and writing beside them.
+test_seqmix() {
+	local random=(--name=random --rw=randread --bs=4k --iodepth=4
+		--random_distribution="$ZONED" --offset=0 --size="$SPAN"
+		"${IN_STEADY[@]}")
+	local size=$((256 * MIB))
+
+	[[ $SPAN -ge $((COLD + size)) ]] || size=$((SPAN - COLD))
+	load alone --rw=randread --bs=4k --iodepth=4 --random_distribution="$ZONED" \
+		"${IN_STEADY[@]}"
+	load read --rw=read --bs=1M --iodepth=2 --offset="$COLD" --size=$size --time_based \
+		--runtime="$STEADY" "${random[@]}"
+	load write --rw=write --bs=1M --iodepth=2 --offset="$COLD" --size=$size --time_based \
+		--runtime="$STEADY" "${random[@]}"
+}

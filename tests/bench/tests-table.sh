@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The loads of the published reviews: filling, random writes, a cold region and a hot zone
+# that are found out about, reading what is cold.
+
+# Four in five I/Os to 4 % of the span, which begin at 60 % of it: on the HDD, after a fill.
+ZONED=zoned:12/60:80/4:8/36
+MIX=(--rw=randrw --rwmixread=70 --bs=4k --iodepth=16)
+
+# The whole device is written in sequence; then parts of it are read and written that are on
+# one of the disks, in a system that has data on only one of them.
+test_sequential() {
+	local zone=$((48 * MIB)) slow=$((256 * MIB))
+
+	STEP=0.25 load fill --rw=write --bs=1M --iodepth=4
+	sync "$DEV"
+	sleep 30
+	[[ $SPAN -gt $slow ]] || slow=$zone
+	set -- --bs=1M --iodepth=4 --time_based --runtime=$((PASS / 5))
+	load read-hot --rw=read --offset="$HOT" --size=$zone "$@"
+	load read-cold --rw=read --offset="$COLD" --size="$slow" "$@"
+	load write-hot --rw=write --offset="$HOT" --size=$zone "$@"
+	load write-cold --rw=write --offset="$COLD" --size="$slow" "$@"
+}
+
+test_randwrite() {
+	load randwrite --rw=randwrite --bs=4k --iodepth=16 "${IN_SHORT[@]}"
+}
+
+test_randread() {
+	load randread --rw=randread --bs=4k --iodepth=16 "${IN_SHORT[@]}"
+}
+
+# passes OPTION...: three, with a rest between
+passes() {
+	local i
+	for i in 1 2 3; do
+		[[ $i -eq 1 ]] || sleep "$PAUSE"
+		load "pass $i" "$@" "${IN_PASS[@]}"
+	done
+}
+
+test_region() {
+	passes --rw=randwrite --bs=4k --iodepth=16 --offset="$COLD" --size=64M
+}
+
+test_mix() {
+	passes "${MIX[@]}" --random_distribution="$ZONED"
+}
+
+test_coldread() {
+	local size=$((256 * MIB))
+	[[ $SPAN -ge $((COLD + size)) ]] || size=$((SPAN - COLD))
+	load coldread --rw=read --bs=1M --iodepth=4 --offset="$COLD" --size="$size"
+}
