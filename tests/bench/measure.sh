@@ -75,20 +75,21 @@ series() {
 		}
 		x[1] = $1; x[2] = $2 * 512; x[3] = $3 * 512
 		x[4] = v["hits"]; x[5] = v["all"]; x[6] = v["promotions"]
-		printf "%s[", NR > 1 ? "," : "["
+		printf("%s[", NR > 1 ? "," : "[")
 		for (i = 1; i <= 6; i++) {
 			if (NR == 1)
 				first[i] = x[i]
-			printf i > 1 ? ",%.0f" : "%.2f", x[i] - first[i]
+			printf(i > 1 ? ",%.0f" : "%.2f", x[i] - first[i])
 		}
 		printf "]"
 	} END { print NR ? "]" : "[]" }' "$TMP/samples"
 }
 
-# record PART BEFORE AFTER SERIES FIO.json: FIO.json may be missing
+# record PART BEFORE AFTER SERIES FIO.json
 record() {
-	[[ -s $5 ]] || echo '{ "jobs": [] }' >"$5"
 	printf '@ '
+	# fio may have had something to say before
+	sed -n '/^{/,$p' "$5" |
 	jq -c --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
 		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" '
 		def words: split(" ") | map(split("=") | { (.[0]): (.[1] | tonumber) }) | add;
@@ -113,7 +114,7 @@ record() {
 				} else null end)
 			} }) | add),
 			series: $series
-		}' "$5"
+		}'
 }
 
 # load PART OPTION...: run fio with these and record it. STEP is the time between samples.
@@ -165,11 +166,16 @@ is_alone() {
 	[[ $SYSTEM == hdd || $SYSTEM == ssd || $SYSTEM == linear ]]
 }
 
-# fill_first BYTES: in sequence, from the beginning; then all is left alone until it is at rest
+# settle: all is left alone until it is at rest
+settle() {
+	sync "$DEV"
+	sleep "$SETTLE"
+}
+
+# fill_first BYTES: in sequence, from the beginning
 fill_first() {
 	is_alone || fio --name=fill --filename="$DEV" --rw=write --bs=1M --direct=1 --iodepth=4 \
 		--ioengine=libaio --refill_buffers --size="$1" --eta=never \
 		--output=/dev/null
-	sync "$DEV"
-	sleep 30
+	settle
 }

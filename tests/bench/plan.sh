@@ -50,6 +50,11 @@ else
 	PASS=15 PAUSE=10 SHORT=10 LONG=600 WARM=300 STEADY=60 PASS_IOS=200000
 fi
 
+# Seconds after the fill, for what is done in the background. They cost nothing where idle time is
+# skipped.
+SETTLE=30
+[[ ! ${REALTIME:-} ]] || SETTLE=5
+
 # in_time NAME SECONDS IOS: the array IN_NAME, options of fio that end a load after so many
 # seconds, or I/Os of 4 KiB if it is that fast
 in_time() {

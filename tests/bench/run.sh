@@ -84,7 +84,6 @@ in_turn() {
 
 modprobe brd rd_nr=2 rd_size=$((HDD_MIB * 1024))
 modprobe -a dm-spindle dm-fusion dm-cache dm-cache-smq dm-writecache bcache
-[[ -e /dev/mapper/control ]] || dmsetup mknodes >/dev/null
 
 for ((REPETITION = 1; REPETITION <= REPETITIONS; REPETITION++)); do
 	for TEST; do

@@ -14,8 +14,7 @@ test_sequential() {
 	local zone=$((48 * MIB)) slow=$((256 * MIB))
 
 	STEP=0.25 load fill --rw=write --bs=1M --iodepth=4
-	sync "$DEV"
-	sleep 30
+	settle
 	[[ $SPAN -gt $slow ]] || slow=$zone
 	set -- --bs=1M --iodepth=4 --time_based --runtime=$((PASS / 5))
 	load read-hot --rw=read --offset="$HOT" --size=$zone "$@"
