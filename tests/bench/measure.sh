@@ -27,31 +27,35 @@ function_of() {
 	echo "$1_${2//[^a-z0-9]/_}"
 }
 
-counters() {
-	"$(function_of counters "$SYSTEM")"
-}
-
-# The statistics of the top device: sectors read and written so far.
-sectors() {
-	local s
+# now: into NOW, the time, sectors read and written by the top device so far, and counters
+now() {
+	local s REPLY
+	"$COUNTERS"
 	read -ra s <"$STAT"
-	echo "${s[2]} ${s[6]}"
+	NOW="$EPOCHREALTIME ${s[2]} ${s[6]} $REPLY"
 }
 
-# snapshot: all counters, as words
+# snapshot: into SNAPSHOT, all counters, as words
 snapshot() {
-	local i w
-	printf 't=%s' "$EPOCHREALTIME"
-	for i in ssd hdd; do
-		for w in $(dmsetup status bench-$i); do
-			[[ $w != *=* ]] || printf ' %s_%s' $i "$w"
+	local line w disk
+	"$COUNTERS"
+	SNAPSHOT="t=$EPOCHREALTIME $REPLY"
+	while read -r line; do
+		case $line in
+		bench-ssd:*) disk=ssd ;;
+		bench-hdd:*) disk=hdd ;;
+		*)	continue ;;
+		esac
+		for w in $line; do
+			[[ $w != *=* ]] || SNAPSHOT+=" ${disk}_$w"
 		done
-	done
-	for w in $(counters); do
-		printf ' %s' "$w"
-	done
-	[[ $SYSTEM != fusion* ]] || dmsetup message "$NAME" 0 stats |
-		awk '/^(replica_writes|replica_sets|commits) / { printf " %s=%s", $1, $2 }'
+	done < <(dmsetup status --target spindle)
+	[[ $SYSTEM == fusion* ]] || return 0
+	while read -r line w; do
+		case $line in
+		replica_writes|replica_sets|commits) SNAPSHOT+=" $line=$w" ;;
+		esac
+	done < <(dmsetup message "$NAME" 0 stats)
 }
 
 # sample SECONDS: a line every so often, until killed
@@ -60,7 +64,8 @@ sample() {
 	[[ -p $fifo ]] || mkfifo "$fifo"
 	exec 8<>"$fifo"
 	while :; do
-		echo "$EPOCHREALTIME $(sectors) $(counters)"
+		now
+		echo "$NOW"
 		read -rt "$1" -u 8 || :
 	done
 }
@@ -90,9 +95,9 @@ record() {
 	printf '@ '
 	# fio may have had something to say before
 	sed -n '/^{/,$p' "$5" |
-	jq -c --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
+	jq -cM --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
 		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" '
-		def words: split(" ") | map(split("=") | { (.[0]): (.[1] | tonumber) }) | add;
+		def words: split(" ") | map(select(contains("=")) | split("=") | { (.[0]): (.[1] | tonumber) }) | add;
 		def ms($p): .clat_ns.percentile[$p] // 0 | . / 1e6;
 		def way: {
 			mbs: (.bw_bytes / 1e6), iops: .iops, ios: .total_ios,
@@ -123,7 +128,8 @@ load() {
 	local part=$1 before after sampler rc=0
 	shift
 	LOADS=$((LOADS + 1))
-	before=$(snapshot)
+	snapshot
+	before=$SNAPSHOT
 	sample "${STEP:-1}" >"$TMP/samples" &
 	sampler=$!
 	rm -f "$TMP/fio.json"
@@ -134,8 +140,10 @@ load() {
 		--name="$part" "$@" >"$TMP/fio.log" 2>&1 || rc=$?
 	kill "$sampler"
 	wait "$sampler" 2>/dev/null || :
-	echo "$EPOCHREALTIME $(sectors) $(counters)" >>"$TMP/samples"
-	after=$(snapshot)
+	now
+	echo "$NOW" >>"$TMP/samples"
+	snapshot
+	after=$SNAPSHOT
 	if [[ $rc -ne 0 ]]; then
 		say "$TEST, $SYSTEM: fio ended with status $rc: $(head -n 3 "$TMP/fio.log" | tr '\n' ' ')"
 		return 1
@@ -148,6 +156,7 @@ load() {
 # fresh: the system, newly made
 fresh() {
 	make_disks
+	COUNTERS=$(function_of counters "$SYSTEM")
 	"$(function_of make "$SYSTEM")"
 	SPAN=$(blockdev --getsize64 "$DEV")
 	STAT=/sys/dev/block/$(lsblk -dnro MAJ:MIN "$DEV" | tr -d " ")/stat
@@ -175,7 +184,7 @@ settle() {
 # fill_first BYTES: in sequence, from the beginning
 fill_first() {
 	is_alone || fio --name=fill --filename="$DEV" --rw=write --bs=1M --direct=1 --iodepth=4 \
-		--ioengine=libaio --refill_buffers --size="$1" --eta=never \
+		--ioengine=libaio --size="$1" --eta=never \
 		--output=/dev/null
 	settle
 }

@@ -20,12 +20,12 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   full        systems: all, or some of them; -name: but that
 #   quick       the same, of these
 PLAN='
-sequential   3 3   25  12  own     all                                 all
-randwrite    3 3   12   9  filled  all                                 all
+sequential   3 1   25  12  own     all                                 all
+randwrite    3 1   12   9  filled  all                                 all
 region       3 3   30  16  filled  all                                 all
 mix          3 3   25  14  filled  all                                 -linear
 randread     3 1   12   9  filled  all                                 -linear
-coldread     3 3   10   9  filled  all                                 -linear
+coldread     3 1   10   9  filled  all                                 -linear
 zipf1.0-read 3 0   90   0  filled  -linear                             all
 zipf1.0-mix  3 0   90   0  filled  -linear                             all
 zipf1.2-read 3 0   90   0  filled  -linear                             all

@@ -46,17 +46,17 @@ one() {
 	set -e
 	trap "end_children" EXIT
 	fresh
-	jq -nc --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
+	jq -ncM --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
 		--argjson block "$BLOCK" --argjson slots "$SLOTS" --argjson span "$SPAN" \
 		'$ARGS.named + { part: "about" }' | sed 's/^/@ /'
-	[[ $(plan "$TEST" prepare) != filled ]] || fill_first "$SPAN"
+	[[ $PREPARE != filled ]] || fill_first "$SPAN"
 	"$(function_of test "$TEST")"
 	drop
 }
 
 failed() {
 	say "$TEST, repetition $REPETITION, $SYSTEM: failed"
-	jq -nc --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
+	jq -ncM --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
 		'$ARGS.named + { part: "failed" }' | sed 's/^/@ /'
 	(drop) || {
 		say "cannot take $SYSTEM down"
@@ -67,6 +67,7 @@ failed() {
 # The systems of a test, those begin that did not the time before.
 in_turn() {
 	local systems i n rc
+	PREPARE=$(plan "$TEST" prepare)
 	read -ra systems < <(plan "$TEST" systems)
 	n=${#systems[@]}
 	for ((i = 0; i < n; i++)); do

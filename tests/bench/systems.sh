@@ -7,7 +7,8 @@
 #   make_NAME      sets DEV, the device to use; BLOCK, the bytes it decides about; and SLOTS,
 #                  how many of these the SSD has for it (0: it has none)
 #   remove_NAME
-#   counters_NAME  words that only grow: hits and all (I/Os), and what else it counts
+#   counters_NAME  sets REPLY to words that only grow: hits and all (I/Os), and what else it
+#                  counts. It is called all the time, so forks as little as it can
 #
 # Everything is as each system's own tools and documentation set it up by default.
 
@@ -70,9 +71,9 @@ make_linear() {
 remove_hdd() { :; }
 remove_ssd() { :; }
 remove_linear() { remove_dm $NAME; }
-counters_hdd() { :; }
-counters_ssd() { :; }
-counters_linear() { :; }
+counters_hdd() { REPLY=''; }
+counters_ssd() { REPLY=''; }
+counters_linear() { REPLY=''; }
 
 # -- dm-cache with smq -----------------------------------------------------------------
 
@@ -94,7 +95,7 @@ remove_cache() {
 counters_cache() {
 	local s
 	read -ra s < <(dmsetup status $NAME)
-	echo "hits=$((s[7] + s[9])) all=$((s[7] + s[8] + s[9] + s[10])) promotions=${s[12]} demotions=${s[11]}"
+	REPLY="hits=$((s[7] + s[9])) all=$((s[7] + s[8] + s[9] + s[10])) promotions=${s[12]} demotions=${s[11]}"
 }
 
 # -- dm-writecache ---------------------------------------------------------------------
@@ -112,12 +113,13 @@ remove_writecache() {
 counters_writecache() {
 	local s
 	read -ra s < <(dmsetup status $NAME)
-	echo "hits=$((s[8] + s[9] - s[12])) all=$((s[7] + s[9]))"
+	REPLY="hits=$((s[8] + s[9] - s[12])) all=$((s[7] + s[9]))"
 }
 
 # -- bcache ----------------------------------------------------------------------------
 
 BCACHE=/sys/block/bcache0/bcache
+BCACHE_BUCKET=128k	# it wants more than 512 of them
 
 bcache_attached() {
 	[[ $(<$BCACHE/state) != "no cache" ]]
@@ -125,7 +127,7 @@ bcache_attached() {
 
 make_bcache() {
 	local i
-	make-bcache --writeback --wipe-bcache --cache $SSD --bdev $HDD >/dev/null
+	make-bcache --writeback --wipe-bcache --bucket $BCACHE_BUCKET --cache $SSD --bdev $HDD >/dev/null
 	for i in $SSD $HDD; do
 		echo "$i" >/sys/fs/bcache/register
 	done
@@ -150,7 +152,7 @@ counters_bcache() {
 	local hits misses
 	read -r hits <$BCACHE/stats_total/cache_hits
 	read -r misses <$BCACHE/stats_total/cache_misses
-	echo "hits=$hits all=$((hits + misses))"
+	REPLY="hits=$hits all=$((hits + misses))"
 }
 
 # -- fusion ----------------------------------------------------------------------------
@@ -188,7 +190,7 @@ remove_fusion() {
 counters_fusion() {
 	local s
 	read -ra s < <(dmsetup status $NAME)
-	echo "hits=$((s[10] + s[12])) all=$((s[10] + s[11] + s[12] + s[13])) promotions=${s[14]} demotions=${s[15]} cancelled=${s[16]}"
+	REPLY="hits=$((s[10] + s[12])) all=$((s[10] + s[11] + s[12] + s[13])) promotions=${s[14]} demotions=${s[15]} cancelled=${s[16]}"
 }
 
 # The same without moving, ...

@@ -21,7 +21,7 @@ long() {
 	mix)	kind=("${MIX[@]}") ;;
 	esac
 	[[ $SYSTEM != fusion-oracle ]] || place_by_oracle
-	STEP=$(((LONG + 119) / 120)) load "$1" "${kind[@]}" --random_distribution="$2" \
+	STEP=$((LONG > 60 ? 5 : 2)) load "$1" "${kind[@]}" --random_distribution="$2" \
 		"${IN_LONG[@]}"
 }
 
