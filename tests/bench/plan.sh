@@ -20,34 +20,34 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   full        systems: all, or some of them; -name: but that
 #   quick       the same, of these
 PLAN='
-sequential   3 1   25  12  own     all                                 all
-randwrite    3 1   12   9  filled  all                                 all
-region       3 3   30  16  filled  all                                 all
-mix          3 3   25  14  filled  all                                 -linear
-randread     3 1   12   9  filled  all                                 -linear
-coldread     3 1   10   9  filled  all                                 -linear
-zipf1.0-read 3 0   90   0  filled  -linear                             all
-zipf1.0-mix  3 0   90   0  filled  -linear                             all
-zipf1.2-read 3 0   90   0  filled  -linear                             all
-zipf1.2-mix  3 1   90  15  filled  -linear                             hdd,cache,bcache,fusion
-zoned-read   3 0   90   0  filled  -linear                             all
-zoned-mix    3 1   90  15  filled  -linear,+fusion-oracle              hdd,cache,fusion,fusion-oracle
-shift        3 1   60  20  filled  hdd,cache,writecache,bcache,fusion  fusion
-scan         3 1   40  15  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
-uniform      3 1   20  10  filled  -linear,+fusion-off                 hdd,fusion,fusion-off
-loop         3 1   30  20  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
-seqmix       3 1   20  10  filled  -linear                             hdd,cache,fusion
-fsync        3 1   15   8  filled  all                                 hdd,ssd,cache,bcache,fusion
-latency      3 1   20  10  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
-fullness     3 1   60  30  own     hdd,cache,writecache,bcache,fusion  fusion
+sequential   3 1   40  15  own     all                                 all
+randwrite    3 1   12  11  filled  all                                 -linear
+region       3 1   40  27  filled  all                                 all
+mix          3 1   35  27  filled  all                                 -linear
+randread     3 3   15  12  filled  all                                 hdd,ssd,cache,fusion
+coldread     3 3   15  10  filled  all                                 hdd,cache,fusion
+zipf1.0-read 3 0  120   0  filled  -linear                             all
+zipf1.0-mix  3 0  120   0  filled  -linear                             all
+zipf1.2-read 3 0  120   0  filled  -linear                             all
+zipf1.2-mix  3 1  120  30  filled  -linear                             hdd,cache,bcache,fusion
+zoned-read   3 0  120   0  filled  -linear                             all
+zoned-mix    3 1  120  30  filled  -linear,+fusion-oracle              hdd,cache,fusion,fusion-oracle
+shift        3 1  120  45  filled  hdd,cache,writecache,bcache,fusion  fusion
+scan         3 1  100  40  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
+uniform      3 1   60  25  filled  -linear,+fusion-off                 fusion,fusion-off
+loop         3 1   60  35  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
+seqmix       3 1   60  25  filled  -linear                             hdd,fusion
+fsync        3 3   15  10  filled  all                                 ssd,bcache,fusion
+latency      3 1   60  25  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
+fullness     3 1  150  80  own     hdd,cache,writecache,bcache,fusion  fusion
 '
 
 # How long things are, in seconds of the clock of the VM, and how many I/Os a pass may have
 # that is as fast as the SSD: these cost the machine most.
 if [[ ${QUICK:-} ]]; then
-	PASS=15 PAUSE=10 SHORT=10 LONG=60 WARM=60 STEADY=20 PASS_IOS=20000
+	PASS=15 PAUSE=10 SHORT=10 LONG=60 WARM=40 STEADY=15 PASS_IOS=20000 STREAM=1
 else
-	PASS=15 PAUSE=10 SHORT=10 LONG=600 WARM=300 STEADY=60 PASS_IOS=200000
+	PASS=15 PAUSE=10 SHORT=10 LONG=600 WARM=300 STEADY=60 PASS_IOS=200000 STREAM=3
 fi
 
 # Seconds after the fill, for what is done in the background. They cost nothing where idle time is

@@ -16,7 +16,7 @@ test_sequential() {
 	STEP=0.25 load fill --rw=write --bs=1M --iodepth=4
 	settle
 	[[ $SPAN -gt $slow ]] || slow=$zone
-	set -- --bs=1M --iodepth=4 --time_based --runtime=$((PASS / 5))
+	set -- --bs=1M --iodepth=4 --time_based --runtime="$STREAM"
 	load read-hot --rw=read --offset="$HOT" --size=$zone "$@"
 	load read-cold --rw=read --offset="$COLD" --size="$slow" "$@"
 	load write-hot --rw=write --offset="$HOT" --size=$zone "$@"

@@ -9,7 +9,7 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta series_end oracle converged about number cell);
+		 hits delta series_end second_half oracle converged about number cell);
 
 my (%record, %about, %oracle, $oracle_program);
 
@@ -137,6 +137,16 @@ sub series_end {
 		mbs => $seconds > 0 ? ($to->[1] - $from->[1] + $to->[2] - $from->[2]) / 1e6 / $seconds : undef,
 		hits => $all > 0 ? ($to->[3] - $from->[3]) / $all : undef,
 	};
+}
+
+# The second half of what was written: MB/s.
+sub second_half {
+	my ($r) = @_;
+	my @s = @{$r->{series}};
+	return undef if @s < 3;
+	my ($from) = grep { $_->[2] >= $s[-1][2] / 2 } @s;
+	my $seconds = $s[-1][0] - $from->[0];
+	return $seconds > 0 ? ($s[-1][2] - $from->[2]) / 1e6 / $seconds : undef;
 }
 
 # oracle RECORD: the hit ratio of the best fixed placement, for the size of that system's SSD

@@ -107,6 +107,8 @@ sub limits {
 	       versus('uniform', 'uniform', rate('both'), 'fusion', 'fusion-off'));
 	target('a loop over 1.2 times the SSD, hits', '>= 0.75',
 	       value("$rig/loop", 'fusion', 'again', \&hits));
+	target('sequential fill, its second half, which goes to the HDD, of the HDD', '>= 0.97',
+	       versus('sequential', 'fill', \&second_half, 'fusion', 'hdd'));
 	for (['read-hot', 'read', 'ssd'], ['write-hot', 'write', 'ssd'], ['read-cold', 'read', 'hdd'],
 	     ['write-cold', 'write', 'hdd']) {
 		my ($part, $way, $other) = @$_;

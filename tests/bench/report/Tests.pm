@@ -64,7 +64,9 @@ our @TESTS = (
 	  'from the beginning on, and 256 MiB from half the HDD on, are read and written again the ' .
 	  'same way for some seconds. In the fused device the former are on the SSD, the latter on ' .
 	  'the HDD. MB/s.', sub {
-		return ($write->('fill', 'fill'), $read->('read, begin', 'read-hot'),
+		return ($write->('fill', 'fill'),
+			[ 'fill, second half', 'fill', \&second_half ],
+			$read->('read, begin', 'read-hot'),
 			$read->('read, half', 'read-cold'), $write->('write, begin', 'write-hot'),
 			$write->('write, half', 'write-cold'));
 	} ],
