@@ -148,7 +148,7 @@ dm_cache() {
 	dd if=/dev/urandom of=/dev/mapper/c bs=1M count=200 oflag=direct conv=fsync status=none
 	iops /dev/mapper/c 0 200m >/dev/null
 	read -ra s < <(dmsetup status c)
-	[[ $((s[7] * 1000)) -ge $(((s[7] + s[8]) * 999)) ]] ||
+	[[ $((s[7] * 100)) -ge $(((s[7] + s[8]) * 98)) ]] ||
 		die "of $((s[7] + s[8])) reads only ${s[7]} hit the cache of dm-cache"
 }
 

@@ -20,34 +20,36 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   full        systems: all, or some of them; -name: but that
 #   quick       the same, of these
 PLAN='
-sequential   3 1   40  15  own     all                                 all
-randwrite    3 1   12  11  filled  all                                 -linear
-region       3 1   40  27  filled  all                                 all
-mix          3 1   35  27  filled  all                                 -linear
-randread     3 3   15  12  filled  all                                 hdd,ssd,cache,fusion
-coldread     3 3   15  10  filled  all                                 hdd,cache,fusion
+sequential   3 1   40  12  own     all                                 -linear,-writecache
+randwrite    3 1   12  10  filled  all                                 -linear
+region       3 1   40  29  filled  all                                 -linear
+mix          3 1   35  27  filled  all                                 -linear,-writecache
+randread     3 1   15  13  filled  all                                 hdd,cache,fusion
+coldread     3 0   15   0  filled  all                                 all
 zipf1.0-read 3 0  120   0  filled  -linear                             all
 zipf1.0-mix  3 0  120   0  filled  -linear                             all
 zipf1.2-read 3 0  120   0  filled  -linear                             all
-zipf1.2-mix  3 1  120  30  filled  -linear                             hdd,cache,bcache,fusion
+zipf1.2-mix  3 1  120  28  filled  -linear                             cache,fusion
 zoned-read   3 0  120   0  filled  -linear                             all
-zoned-mix    3 1  120  30  filled  -linear,+fusion-oracle              hdd,cache,fusion,fusion-oracle
-shift        3 1  120  45  filled  hdd,cache,writecache,bcache,fusion  fusion
-scan         3 1  100  40  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
-uniform      3 1   60  25  filled  -linear,+fusion-off                 fusion,fusion-off
-loop         3 1   60  35  filled  hdd,cache,writecache,bcache,fusion  cache,fusion
-seqmix       3 1   60  25  filled  -linear                             hdd,fusion
-fsync        3 3   15  10  filled  all                                 ssd,bcache,fusion
+zoned-mix    3 1  120  28  filled  -linear,+fusion-oracle              fusion,fusion-oracle
+shift        3 1  120  43  filled  hdd,cache,writecache,bcache,fusion  fusion
+scan         3 1  100  40  filled  hdd,cache,writecache,bcache,fusion  fusion
+uniform      3 1   60  30  filled  -linear,+fusion-off                 fusion,fusion-off
+loop         3 1   60  50  filled  hdd,cache,writecache,bcache,fusion  fusion
+seqmix       3 0   60   0  filled  -linear                             all
+fsync        3 1   15  13  filled  all                                 ssd,fusion
 latency      3 1   60  25  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
-fullness     3 1  150  80  own     hdd,cache,writecache,bcache,fusion  fusion
+fullness     3 1  150  35  own     hdd,cache,writecache,bcache,fusion  fusion
 '
 
 # How long things are, in seconds of the clock of the VM, and how many I/Os a pass may have
 # that is as fast as the SSD: these cost the machine most.
 if [[ ${QUICK:-} ]]; then
 	PASS=15 PAUSE=10 SHORT=10 LONG=60 WARM=40 STEADY=15 PASS_IOS=20000 STREAM=1
+	FULL=(80)
 else
 	PASS=15 PAUSE=10 SHORT=10 LONG=600 WARM=300 STEADY=60 PASS_IOS=200000 STREAM=3
+	FULL=(50 80 95)
 fi
 
 # Seconds after the fill, for what is done in the background. They cost nothing where idle time is
@@ -66,7 +68,7 @@ in_time PASS $PASS $PASS_IOS
 in_time WARM $WARM $PASS_IOS
 in_time STEADY $STEADY $PASS_IOS
 in_time LONG $LONG $((PASS_IOS * 10))
-in_time EACH $((STEADY / 2)) $PASS_IOS
+in_time EACH $((STEADY < 30 ? 15 : 30)) $PASS_IOS
 
 tests_planned() {
 	awk 'NF { print $1 }' <<<"$PLAN"

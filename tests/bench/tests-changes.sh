@@ -27,8 +27,8 @@ test_scan() {
 # How fast it is when so many percent of it are in use, all of that by the load.
 test_fullness() {
 	local used bytes
-	for used in 50 80 95; do
-		if [[ $used -ne 50 ]]; then
+	for used in "${FULL[@]}"; do
+		if [[ $used -ne ${FULL[0]} ]]; then
 			drop
 			fresh
 		fi

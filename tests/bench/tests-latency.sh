@@ -13,7 +13,7 @@ test_fsync() {
 # another tenth of the span gets so much use that it is worth moving. With migration off and
 # with it the reader and the others do the same.
 test_latency() {
-	local i each=$((STEADY / 2)) others=()
+	local i each=$((STEADY < 30 ? 15 : 30)) others=()
 	for i in 1 2 3 4 5 6; do
 		others+=(--name="hot$i" --rw=randread --bs=4k --iodepth=4
 			--offset=$((SPAN * (i + 2) / 10 & -MIB)) --size=$((SPAN / 10 & -MIB))
