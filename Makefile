@@ -167,7 +167,7 @@ demo:
 
 bench:
 	$(Q)QUICK='$(QUICK)' T='$(T)' PROFILE='$(PROFILE)' REALTIME='$(REALTIME)' JOBS='$(JOBS)' \
-		S='$(S)' scripts/bench
+		S='$(S)' SSD_MIB='$(SSD_MIB)' HDD_MIB='$(HDD_MIB)' scripts/bench
 
 # -- lint ----------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
 # long it will take, and by run.sh in the VM.
 # shellcheck disable=SC2034 # used by those who source this
 
-SSD_MIB=128
-HDD_MIB=1024
+SSD_MIB=${SSD_MIB:-128}
+HDD_MIB=${HDD_MIB:-1024}
 
 SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 
@@ -52,9 +52,9 @@ else
 	FULL=(50 80 95)
 fi
 
-# Seconds after the fill, for what is done in the background. They cost nothing where idle time is
-# skipped.
-SETTLE=30
+# Seconds after the fill, for what is done in the background: longer than fusion's
+# replica_interval. They cost nothing where idle time is skipped.
+SETTLE=75
 [[ ! ${REALTIME:-} ]] || SETTLE=5
 
 # in_time NAME SECONDS IOS: the array IN_NAME, options of fio that end a load after so many

@@ -9,7 +9,7 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta series_end second_half oracle converged about number cell);
+		 hits delta whole_of series_end second_half oracle converged about number cell);
 
 my (%record, %about, %oracle, $oracle_program);
 
@@ -104,6 +104,19 @@ sub delta {
 	my ($r, $key) = @_;
 	return undef unless defined $r->{before}{$key} && defined $r->{after}{$key};
 	return $r->{after}{$key} - $r->{before}{$key};
+}
+
+# whole_of RECORD...: of one test and system, a record for each repetition, from the beginning of
+# its first part to the end of its last one
+sub whole_of {
+	my %whole;
+
+	for my $r (@_) {
+		my $w = $whole{$r->{repetition}} //= { %$r };
+		$w->{before} = $r->{before} if $r->{before}{t} < $w->{before}{t};
+		$w->{after} = $r->{after} if $r->{after}{t} > $w->{after}{t};
+	}
+	return values %whole;
 }
 
 # rate WAY [JOB]: a SUB for values_of(): MB/s of read, write or both

@@ -60,7 +60,7 @@ sub preface {
 	       "large as the HDD; the span of a load is the whole device unless it says otherwise. ",
 	       "Every system is made afresh for each test and repetition. Before all tests but ",
 	       "`sequential` and `fullness` the whole device is written in sequence and left alone for ",
-	       "half a minute; what is called cold begins at half the HDD, at the same LBA for all. ",
+	       "a minute (in real time for some seconds); what is called cold begins at half the HDD, at the same LBA for all. ",
 	       "An SSD or HDD alone is not filled, as the model does not care. All data is incompressible. ",
 	       "Figures are medians over the repetitions, in parentheses the least and the greatest; ",
 	       "MB are 10^6 bytes.\n");
@@ -181,22 +181,23 @@ sub show_moves {
 		my @r = grep { "$_->{rig}/$_->{profile}" eq $place && $_->{test} eq $test &&
 			       $_->{system} eq 'fusion' && $_->{after} } @records or next;
 		my $block = about("$place/$test", 'fusion')->{block};
-		my %n;
-		for my $key (qw(promotions demotions cancelled replica_writes replica_sets ssd_write_sectors
-				hdd_work_us hdd_watched_us)) {
-			$n{$key} += delta($_, $key) // 0 for @r;
+		my (%n, $n);
+		for my $whole (whole_of(@r)) {
+			$n++;
+			for my $key (qw(promotions demotions cancelled replica_writes replica_sets ssd_write_sectors
+				t hdd_watched_us)) {
+				$n{$key} += delta($whole, $key) // 0;
+			}
 		}
-		my %repetitions = map { $_->{repetition} => 1 } @r;
-		my $n = keys %repetitions;
 		push @rows, [ $test, (map { number($n{$_} / $n) } qw(promotions demotions cancelled)),
 			number($n{promotions} * $block / (1 << 20) / $n), number($n{ssd_write_sectors} / 2048 / $n),
 			(map { number($n{$_} / $n) } qw(replica_writes replica_sets)),
-			$n{hdd_work_us} > 0 ? sprintf('%.3f %%', 100 * $n{hdd_watched_us} / $n{hdd_work_us}) : '-' ];
+			$n{t} > 0 ? sprintf('%.3f %%', $n{hdd_watched_us} / $n{t} / 1e4) : '-' ];
 	}
 	return unless @rows;
-	say_to("### What fusion did meanwhile\n\nBy test, all its parts together, the mean of the ",
-	       "repetitions. The replica's share is that of the HDD's work (the time the arm is on its ",
-	       "way or over the data) spent in the area of the superblocks and the replica.\n");
+	say_to("### What fusion did meanwhile\n\nBy test, from the beginning of its first part to the end of ",
+	       "its last one, the mean of the repetitions. The replica's share is that of the time in which ",
+	       "the HDD's arm was on its way to, or over, the area of the superblocks and the replica.\n");
 	table([ 'test', 'promoted', 'demoted', 'cancelled', 'MiB promoted', 'MiB written to the SSD',
 		'replica writes', 'replica sets', 'replica\'s share' ], @rows);
 }
