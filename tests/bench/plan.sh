@@ -24,8 +24,8 @@ sequential   3 1   40  12  own     all                                 -linear,-
 randwrite    3 1   12  10  filled  all                                 -linear
 region       3 1   40  29  filled  all                                 -linear
 mix          3 1   35  27  filled  all                                 -linear,-writecache
-randread     3 1   15  13  filled  all                                 hdd,cache,fusion
-coldread     3 0   15   0  filled  all                                 all
+randread     3 3   15  13  filled  all                                 hdd,cache,fusion
+coldread     3 1   15  10  filled  all                                 hdd,cache,fusion
 zipf1.0-read 3 0  120   0  filled  -linear                             all
 zipf1.0-mix  3 0  120   0  filled  -linear                             all
 zipf1.2-read 3 0  120   0  filled  -linear                             all
@@ -36,8 +36,8 @@ shift        3 1  120  43  filled  hdd,cache,writecache,bcache,fusion  fusion
 scan         3 1  100  40  filled  hdd,cache,writecache,bcache,fusion  fusion
 uniform      3 1   60  30  filled  -linear,+fusion-off                 fusion,fusion-off
 loop         3 1   60  50  filled  hdd,cache,writecache,bcache,fusion  fusion
-seqmix       3 0   60   0  filled  -linear                             all
-fsync        3 1   15  13  filled  all                                 ssd,fusion
+seqmix       3 1   60  40  filled  -linear                             hdd,fusion
+fsync        3 3   15  13  filled  all                                 ssd,fusion
 latency      3 1   60  25  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
 fullness     3 1  150  35  own     hdd,cache,writecache,bcache,fusion  fusion
 '

@@ -143,19 +143,24 @@ sub lines {
 	return \%lines;
 }
 
+# What users notice: test, part, way, name.
+my @NOTICED = (
+	[ 'sequential', 'fill', 'write', 'sequential fill' ],
+	[ 'randwrite', 'randwrite', 'write', 'random write' ],
+	[ 'region', 'pass 3', 'write', 'cold region, pass 3' ],
+	[ 'mix', 'pass 3', 'read', 'zoned mix, pass 3, reads' ],
+	[ 'randread', 'randread', 'read', 'random read' ],
+	[ 'coldread', 'coldread', 'read', 'sequential cold read' ],
+	[ 'zoned-mix', 'mix', 'both', 'zoned mix, long' ],
+	[ 'zipf1.2-mix', 'mix', 'both', 'zipf 1.2 mix, long' ],
+);
+
 # What users notice, as a multiple of the HDD alone.
 sub show_bars {
 	my ($place) = @_;
 	my @groups;
 
-	for ([ 'sequential', 'fill', 'write', 'sequential fill' ],
-	     [ 'randwrite', 'randwrite', 'write', 'random write' ],
-	     [ 'region', 'pass 3', 'write', 'cold region, pass 3' ],
-	     [ 'mix', 'pass 3', 'read', 'zoned mix, pass 3, reads' ],
-	     [ 'randread', 'randread', 'read', 'random read' ],
-	     [ 'coldread', 'coldread', 'read', 'sequential cold read' ],
-	     [ 'zoned-mix', 'mix', 'both', 'zoned mix, long' ],
-	     [ 'zipf1.2-mix', 'mix', 'both', 'zipf 1.2 mix, long' ]) {
+	for (@NOTICED) {
 		my ($test, $part, $way, $name) = @$_;
 		my @bars;
 		for my $system (grep { !/^(hdd|linear)$/ } systems_of("$place/$test")) {
@@ -169,6 +174,40 @@ sub show_bars {
 	say_to("![throughput as a multiple of the HDD alone]($plot)\n")
 		if plot_bars("$dir/$plot", 'Throughput, as a multiple of the HDD alone, ' . place_text($place),
 			     'x', \@groups);
+}
+
+# ranking PLACE TEST PART WAY: the systems, fastest first; those within 5 % count as equal
+sub ranking {
+	my ($place, $test, $part, $way) = @_;
+	my %v;
+
+	for my $system (grep { $_ ne 'linear' } systems_of("$place/$test")) {
+		my $s = value("$place/$test", $system, $part, rate($way)) or next;
+		$v{$system} = $s->{median};
+	}
+	my ($text, $last) = ('', undef);
+	for my $system (sort { $v{$b} <=> $v{$a} || $a cmp $b } keys %v) {
+		$text .= !defined $last ? '' : $v{$system} > 0.95 * $last ? ' = ' : ' > ';
+		$text .= "$system " . number($v{$system});
+		$last = $v{$system};
+	}
+	return $text;
+}
+
+# Does the clock of a machine say the same?
+sub show_ranking {
+	my ($profile) = @_;
+	my @rows;
+
+	for (@NOTICED) {
+		my ($test, $part, $way, $name) = @$_;
+		my @both = map { ranking("$_/$profile", $test, $part, $way) } qw(virtual real);
+		push @rows, [ $name, @both ] if $both[0] && $both[1];
+	}
+	return unless @rows;
+	say_to("## Ranking, on the virtual clock and in real time, HDD profile $profile\n\nMB/s, the fastest ",
+	       "first; = is for those within 5 % of the one before.\n");
+	table([ 'test', 'virtual clock', 'real time' ], @rows);
 }
 
 # -- what fusion did meanwhile -----------------------------------------------------------------
@@ -232,6 +271,7 @@ for my $place (@places) {
 	show_test($place, @$_) for @TESTS;
 	show_moves($place);
 }
+show_ranking($_) for qw(hdd consumer);
 show_fastpath();
 close $out or die "$dir/report.md: $!\n";
 
