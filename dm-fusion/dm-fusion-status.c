@@ -135,7 +135,8 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("slow_flushes %llu\n", fs->slow_flushes);
 	DMEMIT("slow_idle %llu\n", div_u64(now - min(now, used), 1000));
 	DMEMIT("budget_left %llu\n", fusion_budget_left(fs) >> 20);
-	DMEMIT("migrated_fast %llu\n", READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
+	DMEMIT("migrated_fast %llu\n",
+	       READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
 	DMEMIT("retired_slots %u\n", fs->nr_retired);
 	DMEMIT("open_extents %u\n", READ_ONCE(fs->nr_open));
 	DMEMIT("open_limit %u\n", fs->max_open);
