@@ -409,6 +409,9 @@ static void fusion_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	struct fusion *fs = ti->private;
 	u32 max = round_down(UINT_MAX >> SECTOR_SHIFT, fs->sb.extent_sectors);
 
+	/* Where bios are cut, it should not be inside of a block: see dm-fusion-open.c. */
+	if (limits->max_sectors > FUSION_BLOCK_SECTORS)
+		limits->max_sectors = round_down(limits->max_sectors, FUSION_BLOCK_SECTORS);
 	/* Discards free whole extents, whatever the members can do. */
 	limits->discard_granularity = fs->sb.extent_sectors << SECTOR_SHIFT;
 	limits->discard_alignment = 0;

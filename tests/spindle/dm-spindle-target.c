@@ -94,6 +94,8 @@
 
 /* More, with the slowest parameters, and the times of the layout overflow. */
 #define MAX_SECTORS	BIT_ULL(40)
+/* Of a bio, as the block layer gives to a disk: 1280 KiB. */
+#define MAX_IO_SECTORS	2560U
 
 /**
  * struct spindle - a target
@@ -393,7 +395,7 @@ static void spindle_postsuspend(struct dm_target *ti)
  * inherits from the devices below, just before it resumes the targets.
  */
 #ifdef BLK_FEAT_ROTATIONAL
-static void spindle_io_hints(struct dm_target *ti, struct queue_limits *limits)
+static void set_rotational(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct spindle *s = ti->private;
 
@@ -416,8 +418,18 @@ static void spindle_resume(struct dm_target *ti)
 		blk_queue_flag_clear(QUEUE_FLAG_NONROT, q);
 }
 
-#define spindle_io_hints	NULL
+static void set_rotational(struct dm_target *ti, struct queue_limits *limits)
+{
+}
 #endif
+
+static void spindle_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	set_rotational(ti, limits);
+	/* A RAM disk that does not say what it can take is thought to take 255 sectors. */
+	limits->max_hw_sectors = MAX_IO_SECTORS;
+	limits->max_sectors = MAX_IO_SECTORS;
+}
 
 static int parse_watch(unsigned int argc, char **argv, u64 *start, u64 *count)
 {
