@@ -176,6 +176,9 @@ make_fusion() {
 	fusionctl create $NAME --fast $SSD --slow $HDD --yes >/dev/null
 	DEV=/dev/mapper/$NAME
 	read -ra s < <(dmsetup status $NAME)
+	# as of an SSD of 128 GB; of one as small as this it would be a tenth
+	dmsetup message $NAME 0 reserve $((${s[6]#*/} * 3 / 100 + 1))
+	read -ra s < <(dmsetup status $NAME)
 	extent=${s[5]} BLOCK=$((s[5] * 512))
 	# without spares and reserve
 	SLOTS=$((${s[6]#*/} - $(superblock 492 4 /dev/ram0) - ${s[23]#*/}))

@@ -52,12 +52,13 @@ test_uniform() {
 	load uniform "${MIX[@]}" "${IN_STEADY[@]}"
 }
 
-# More than the SSD holds, again and again. The rate is what all can do.
+# More than the SSD holds, again and again: a block of each 64 KiB in turn, as a stream would
+# be as fast from the HDD.
 test_loop() {
-	load loop --rw=read --bs=64k --iodepth=4 --offset="$COLD" \
-		--size=$((SSD_MIB * 12 / 10))M --rate=40m --time_based --runtime=$((WARM + STEADY))
-	load again --rw=read --bs=64k --iodepth=4 --offset="$COLD" \
-		--size=$((SSD_MIB * 12 / 10))M --rate=40m --time_based --runtime="$STEADY"
+	local round=(--rw=read:60k --bs=4k --iodepth=1 --offset="$COLD"
+		--size=$((SSD_MIB * 12 / 10))M --time_based)
+	load loop "${round[@]}" --runtime=$((WARM + STEADY))
+	load again "${round[@]}" --runtime="$STEADY"
 }
 
 # A stream from what is cold beside random reads of what is hot, and writing beside them.

@@ -124,8 +124,8 @@ our @TESTS = (
 		return ($both->('MB/s', 'uniform'), hit_ratio('hits', 'uniform'),
 			counted('promotions', 'uniform', 'promotions'));
 	} ],
-	[ 'loop', 'Reads of 64 KiB in sequence, at 40 MB/s, of 1.2 times the size of the SSD, again ' .
-	  'and again.', sub {
+	[ 'loop', 'Reads of 4 KiB, one of each 64 KiB, of 1.2 times the size of the SSD, again and ' .
+	  'again.', sub {
 		return (hit_ratio('hits, at first', 'loop'), hit_ratio('hits', 'again'),
 			$read->('MB/s', 'again'));
 	} ],
