@@ -18,13 +18,7 @@ test_moves_after() {
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1
 	first=$(($(status big extents) - 200))
 	same "hot extents on fast before" "$(on big fast $first $hot)" 0
-	SECONDS=0
-	until [[ $(on big fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
-		[[ $SECONDS -lt $((90 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
-			"$(on big fast "$first" $hot) of $hot hot extents are on fast"
-		heat big "$first" $hot 4
-	done
-	say "$(on big fast "$first" $hot) of $hot hot extents on fast after $SECONDS s"
+	gets_up big "$first" $hot 90
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 

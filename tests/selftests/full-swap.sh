@@ -38,13 +38,7 @@ test_policy_swaps() {
 	first=$((EXTENTS - hot - 8))
 	same "hot extents on fast before" "$(on full fast $first $hot)" 0
 	msg full migration on
-	SECONDS=0
-	until [[ $(on full fast "$first" $hot) -ge $((hot * 3 / 4)) ]]; do
-		[[ $SECONDS -lt $((90 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
-			"$(on full fast "$first" $hot) of $hot hot extents are on fast"
-		heat full "$first" $hot 4
-	done
-	say "$(on full fast "$first" $hot) of $hot hot extents on fast after $SECONDS s"
+	gets_up full "$first" $hot 90
 	within 30 "nothing moves" settled full
 	msg full migration off
 	within 30 "nothing moves" settled full

@@ -558,6 +558,32 @@ heat() {
 		--time_based --runtime="$4" --output="$TMP/fio"
 }
 
+# gets_up NAME FIRST COUNT SECONDS: the policy moves these extents up, most of them, if they are
+# read for so long
+gets_up() {
+	local name=$1 first=$2 hot=$3
+	SECONDS=0
+	until [[ $(on "$name" fast "$first" "$hot") -ge $((hot * 3 / 4)) ]]; do
+		[[ $SECONDS -lt $(($4 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
+			"$(on "$name" fast "$first" "$hot") of $hot hot extents are on fast"
+		heat "$name" "$first" "$hot" 4
+	done
+	say "$(on "$name" fast "$first" "$hot") of $hot hot extents on fast after $SECONDS s"
+}
+
+# bad_values NAME OPTION VALUE...: each is refused in one line that names it, and changes nothing
+bad_values() {
+	local i mark before
+	for i in "${@:3}"; do
+		before=$(dmsetup table "$1")
+		mark="selftest mark $RANDOM$RANDOM"
+		echo "$mark" >/dev/kmsg
+		refused "message: $i: value out of range" msg "$1" "$2" "$i"
+		same "lines about $i" "$(dmesg | sed "1,/$mark/d" | grep -vc 'selftest mark')" 1
+		same "table" "$(dmsetup table "$1")" "$before"
+	done
+}
+
 # read_zero DEV OFFSET BYTES: that part of it must read as zeros
 read_zero() {
 	local where

@@ -34,19 +34,11 @@ cold() {
 	[[ $REPLY ]] || fail "no $HOT extents in a row on the slow member"
 }
 
-# converges: a region that becomes hot moves up
+# converges: a region that becomes hot moves up; each that went up lately stays for a minute, so
+# it may take a little longer
 converges() {
-	local first
 	cold
-	first=$REPLY
-	SECONDS=0
-	# each that went up lately stays for a minute, so it may take a little longer
-	until [[ $(on watched fast "$first" $HOT) -ge $((HOT * 3 / 4)) ]]; do
-		[[ $SECONDS -lt $((150 * SLOWNESS)) ]] || fail "after $SECONDS s of reads only" \
-			"$(on watched fast "$first" $HOT) of $HOT hot extents are on fast"
-		heat watched "$first" $HOT 3
-	done
-	say "$(on watched fast "$first" $HOT) of $HOT hot extents on fast after $SECONDS s"
+	gets_up watched "$REPLY" $HOT 150
 }
 
 moves() {
