@@ -412,6 +412,9 @@ static void fusion_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	/* Where bios are cut, it should not be inside of a block: see dm-fusion-open.c. */
 	if (limits->max_sectors > FUSION_BLOCK_SECTORS)
 		limits->max_sectors = round_down(limits->max_sectors, FUSION_BLOCK_SECTORS);
+	/* newer kernels derive the other from it */
+	if (limits->max_hw_sectors > FUSION_BLOCK_SECTORS)
+		limits->max_hw_sectors = round_down(limits->max_hw_sectors, FUSION_BLOCK_SECTORS);
 	/* Discards free whole extents, whatever the members can do. */
 	limits->discard_granularity = fs->sb.extent_sectors << SECTOR_SHIFT;
 	limits->discard_alignment = 0;

@@ -95,11 +95,8 @@ test_big_extents() {
 # a member that takes no whole number of blocks at a time: bios are cut between blocks, or each
 # first write would have to complete two of them with zeros
 test_cut_between_blocks() {
-	local i before written dm
-	members 24 32
-	for i in "$FAST" "$SLOW"; do
-		echo 30 >"$(sysfs_of "$i")/queue/max_sectors_kb"
-	done
+	local before written dm
+	members 24 32 max_sectors=60
 	format --extent-size 256K
 	fusion cut migration off
 	dm=/sys/dev/block/$(dmsetup info -c --noheadings --separator : -o major,minor cut)
