@@ -57,6 +57,8 @@ struct dm_target {
 struct queue_limits {
 	unsigned int discard_granularity;
 	unsigned int discard_alignment;
+	unsigned int max_sectors;
+	unsigned int max_hw_sectors;
 	unsigned int max_discard_sectors;
 	unsigned int max_hw_discard_sectors;
 	unsigned int io_min;
