@@ -84,7 +84,7 @@ static void look(struct fusion *fs, struct fusion_look *sum)
 	int cpu;
 
 	memset(sum, 0, sizeof(*sum));
-	sum->us = ktime_to_us(ktime_get());
+	sum->us = now_us();
 	for_each_possible_cpu(cpu) {
 		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
 

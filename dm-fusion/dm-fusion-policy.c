@@ -143,22 +143,29 @@ void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 
 /* -- extents that did not want to be moved --------------------------------- */
 
-static bool held(const struct fusion_policy *p, u32 lext, bool idle)
+/* Has what became of its last move not been long enough ago? Return: that, or NULL. */
+static const struct fusion_hold *hold_of(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
 
-	/* nobody is there to cancel it again */
-	if (hold->outcome == FUSION_MOVED || (idle && hold->outcome == FUSION_CANCELLED))
-		return false;
-	return hold->lext == lext && p->now_ms < hold->until_ms;
+	return hold->lext == lext && p->now_ms < hold->until_ms ? hold : NULL;
+}
+
+static bool held(const struct fusion_policy *p, u32 lext, bool idle)
+{
+	const struct fusion_hold *hold = hold_of(p, lext);
+
+	/* idle: nobody is there to cancel it again */
+	return hold && hold->outcome != FUSION_MOVED &&
+	       !(idle && hold->outcome == FUSION_CANCELLED);
 }
 
 /* Has it just been promoted? Then no swap takes it away, but the reserve may. */
 static bool resident(const struct fusion_policy *p, u32 lext)
 {
-	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
+	const struct fusion_hold *hold = hold_of(p, lext);
 
-	return hold->outcome == FUSION_MOVED && hold->lext == lext && p->now_ms < hold->until_ms;
+	return hold && hold->outcome == FUSION_MOVED;
 }
 
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,

@@ -284,8 +284,7 @@ static void route(struct sim_engine *e, u32 id)
 	io->dev = fusion_word_dev(word);
 	e->nr_flying[e->epoch]++;
 	e->nr_at[io->dev]++;
-	sim_submit(e, fusion_word_dev(word), sim_word_byte(e, word) + io->offset, io->bytes,
-		   io->write, id);
+	sim_submit(e, io->dev, sim_word_byte(e, word) + io->offset, io->bytes, io->write, id);
 }
 
 void sim_unpark(struct sim_engine *e)
