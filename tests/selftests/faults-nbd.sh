@@ -74,10 +74,11 @@ is_ro() {
 	[[ $(status remote mode needs_check) == "ro needs_check" ]]
 }
 
-# extent_on MEMBER: the first that lies there
+# extent_on MEMBER: the first that lies there whole. One whose first write failed is there,
+# too, but has nothing to read.
 extent_on() {
 	msg remote map 0 "$(status remote extents)" |
-		awk -v on="$1" '$3 == on && !n++ { print $1 }'
+		awk -v on="$1" '$3 == on && $5 == "stable" && !n++ { print $1 }'
 }
 
 # read_extent N
