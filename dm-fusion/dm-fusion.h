@@ -120,8 +120,6 @@
 #define FUSION_BUF_BLOCKS	64U
 #define FUSION_MAX_OPEN		4096U
 #define FUSION_OPEN_HASH_BITS	10
-/* Full OPEN extents that start a commit, so that they become STABLE. */
-#define FUSION_FULL_BATCH	32U
 /* Zero-fills of OPEN extents under way at a time. */
 #define FUSION_MAX_FILLS	8U
 #define FUSION_NO_EPOCH		0xff
