@@ -68,14 +68,11 @@ save() {
 	cp --sparse=never "$SLOW" "$TMP/slow"
 }
 
-# metadata is in the first 2 MiB and, if it is there, in the last
+# The metadata, and the data: when it was open for a second, extents may have moved.
 restore() {
 	local i
 	for i in fast slow; do
-		dd if="$TMP/$i" of="/dev/$i" bs=1M count=2 oflag=direct conv=notrunc status=none
-		dd if="$TMP/$i" of="/dev/$i" bs=1M oflag=direct conv=notrunc status=none \
-			skip=$(($(sectors_of "/dev/$i") / 2048 - 1)) \
-			seek=$(($(sectors_of "/dev/$i") / 2048 - 1))
+		dd if="$TMP/$i" of="/dev/$i" bs=1M oflag=direct conv=notrunc status=none
 	done
 }
 
