@@ -147,6 +147,16 @@ static inline u32 fusion_default_reserve(const struct fusion_sb *sb)
 	return min(max(sb->nr_fast_slots / 50, four_gib), sb->nr_fast_slots / 10);
 }
 
+/*
+ * Half-life of heat, in seconds, if nobody says one: an hour, or as long as a disk of 150 random
+ * I/Os a second takes to serve ten to each extent that the fast member can hold, at most a day.
+ * To tell which those are takes that long; a shorter memory forgets them before.
+ */
+static inline u32 fusion_default_half_life(const struct fusion_sb *sb)
+{
+	return clamp(sb->nr_fast_slots / 15, 3600U, 86400U);
+}
+
 /* Is this a data slot of that device? */
 static inline bool fusion_slot_valid(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
 {

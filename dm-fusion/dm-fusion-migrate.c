@@ -72,7 +72,7 @@ static u64 now_us(void)
 static void tick(struct fusion *fs)
 {
 	if (xchg(&fs->half_life_changed, 0))
-		fusion_policy_set_half_life(fs->policy, READ_ONCE(fs->opt.half_life));
+		fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
 	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
 }
 

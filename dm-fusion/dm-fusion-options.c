@@ -10,7 +10,6 @@
 static const struct fusion_options default_options = {
 	.migration = true,
 	.discard_passdown = true,
-	.half_life = 3600,
 	.duty = 25,
 	.idle = 1000,
 	.commit_interval = 1000,
@@ -62,7 +61,7 @@ int fusion_set_option(struct fusion *fs, const char *key, const char *value)
 	if (!strcmp(key, "write_budget"))
 		return parse_u32(value, 0, 100000, &opt->write_budget);
 	if (!strcmp(key, "half_life")) {
-		r = parse_u32(value, 1, 604800, &opt->half_life);
+		r = parse_u32(value, 0, 604800, &opt->half_life);
 		if (!r && fs->policy)
 			WRITE_ONCE(fs->half_life_changed, 1);
 		return r;

@@ -35,6 +35,11 @@ u32 fusion_reserve(const struct fusion *fs)
 	return READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
 }
 
+u32 fusion_half_life(const struct fusion *fs)
+{
+	return READ_ONCE(fs->opt.half_life) ?: fusion_default_half_life(&fs->sb);
+}
+
 /* Seconds since the replica began to be out of date, 0 if it is not. fs->lock held. */
 static u64 replica_age(const struct fusion *fs)
 {
@@ -129,6 +134,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("promotions %llu\n", fs->promotions);
 	DMEMIT("demotions %llu\n", fs->demotions);
 	DMEMIT("cancelled %llu\n", fs->cancelled);
+	DMEMIT("half_life %u\n", fusion_half_life(fs));
 	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);
 	DMEMIT("commits %llu\n", fs->commits);
 	DMEMIT("checkpoints %llu\n", fs->checkpoints);

@@ -158,7 +158,7 @@ static int alloc_map(struct fusion *fs)
 	fs->policy = fusion_policy_create(fs->map, fs->sb.nr_lexts, fs->sb.nr_fast_slots);
 	if (!fs->policy)
 		return -ENOMEM;
-	fusion_policy_set_half_life(fs->policy, fs->opt.half_life);
+	fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
 	fs->stats = alloc_percpu(struct fusion_stats);
 	return fs->stats ? 0 : -ENOMEM;
 }

@@ -135,7 +135,7 @@ struct fusion_options {
 	bool migration;
 	bool discard_passdown;
 	u32 reserve;		/* extents; 0: default */
-	u32 half_life;		/* seconds */
+	u32 half_life;		/* seconds; 0: by the size of the fast member */
 	u32 duty;		/* percent */
 	u32 idle;		/* ms */
 	u32 commit_interval;	/* ms */
@@ -551,6 +551,9 @@ u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
 
 /* Free fast slots that should be kept for incoming writes, in extents. */
 u32 fusion_reserve(const struct fusion *fs);
+
+/* Seconds after which an access counts half. */
+u32 fusion_half_life(const struct fusion *fs);
 void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
 		   char *result, unsigned int maxlen);
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);

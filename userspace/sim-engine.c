@@ -693,7 +693,8 @@ static bool create_map(struct sim_engine *e)
 		return false;
 	for (u32 i = 0; i < sb->nr_fast_slots; i++)
 		e->slot_hits[i] = ALWAYS_THERE;
-	fusion_policy_set_half_life(e->policy, e->cfg->half_life);
+	fusion_policy_set_half_life(e->policy, e->cfg->half_life ? e->cfg->half_life :
+				    fusion_default_half_life(&e->sb));
 	return true;
 }
 

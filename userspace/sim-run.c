@@ -18,7 +18,6 @@ void sim_config_init(struct sim_config *cfg)
 	cfg->duration = 6 * 3600 * SIM_S;
 	cfg->seed = 1;
 	cfg->migration = true;
-	cfg->half_life = 3600;
 	cfg->duty = 25;
 	cfg->idle_ms = 1000;
 	cfg->compare = true;

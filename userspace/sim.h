@@ -242,7 +242,7 @@ struct sim_config {
 	/* as in fusionctl set */
 	bool migration;
 	u32 reserve;		/* extents; 0: the module's default */
-	u32 half_life;
+	u32 half_life;		/* seconds; 0 likewise */
 	u32 duty;
 	u32 idle_ms;
 

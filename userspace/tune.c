@@ -27,7 +27,7 @@ static const struct key {
 } keys[] = {
 	{ "migration", SWITCH, 0, 1 },
 	{ "reserve", EXTENTS, 0, UINT32_MAX },
-	{ "half_life", SECONDS, 1, 604800 },
+	{ "half_life", SECONDS, 0, 604800 },
 	{ "duty", PERCENT, 1, 100 },
 	{ "idle", MILLISECONDS, 0, 60000 },
 	{ "commit_interval", MILLISECONDS, 10, 60000 },

@@ -57,7 +57,7 @@ test_options() {
 	rejected "Too many arguments" "0 $LEN fusion $FAST $SLOW 0 x"
 	rejected "Unknown optional argument: no_such 1" "0 $LEN fusion $FAST $SLOW 2 no_such 1"
 	for i in "migration 1" "migration ON" "discard_passdown yes" "reserve -1" \
-		"reserve $(($(sb nr_fast_slots) / 2 + 1))" "half_life 0" "half_life 604801" \
+		"reserve $(($(sb nr_fast_slots) / 2 + 1))" "half_life -1" "half_life 604801" \
 		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
 		"commit_interval 60001" "commit_interval 99999999999" "replica_interval 0" \
 		"replica_interval 86401" "standby 86401" "standby -1" \
@@ -66,7 +66,7 @@ test_options() {
 			"0 $LEN fusion $FAST $SLOW 2 $i"
 	done
 	for i in "migration off" "discard_passdown off" "reserve 0" \
-		"reserve $(($(sb nr_fast_slots) / 2))" "half_life 1" "half_life 604800" \
+		"reserve $(($(sb nr_fast_slots) / 2))" "half_life 0" "half_life 1" "half_life 604800" \
 		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
 		"commit_interval 60000" "replica_interval 1" "replica_interval 86400" \
 		"standby 0" "standby 1" "standby 86400" "write_budget 0" "write_budget 1" \

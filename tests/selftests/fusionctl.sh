@@ -689,8 +689,8 @@ test_set() {
 commit_interval, replica_interval, discard_passdown, standby or write_budget" fusionctl set pair frob=1
 	expect 2 "migration=maybe: neither on nor off; write migration=on or migration=off" \
 		fusionctl set pair migration=maybe
-	for word in half_life=0 half_life=8d half_life=x half_life=500ms half_life=; do
-		expect 2 "$word: out of range; half_life takes 1 to 604800 seconds" \
+	for word in half_life=-1 half_life=8d half_life=x half_life=500ms half_life=; do
+		expect 2 "$word: out of range; half_life takes 0 to 604800 seconds" \
 			fusionctl set pair $word
 	done
 	for word in duty=0 duty=101 duty=200%; do
@@ -753,7 +753,7 @@ test_tune() {
 	same "table" "$(dmsetup table pair)" "$before"
 	good fusionctl tune pair --profile desktop --dry-run --json
 	json '.version, .name, .profile, .dry_run' $'1\npair\ndesktop\ntrue'
-	json '.changes[] | select(.key == "half_life") | .from, .to, .unit' $'3600\n86400\nseconds'
+	json '.changes[] | select(.key == "half_life") | .from, .to, .unit' $'0\n86400\nseconds'
 	same "table" "$(dmsetup table pair)" "$before"
 
 	good fusionctl tune pair --profile desktop
