@@ -31,6 +31,8 @@ RUNTIME=${RUNTIME:-4s}
 EXTENTS=${EXTENTS:-1 4}	# Mi
 TMP=$(mktemp -d)
 JSON=()
+# shellcheck source=devices.sh
+. "$(dirname "$0")/devices.sh"
 
 die() {
 	echo "fastpath: $*" >&2
@@ -62,28 +64,9 @@ unnull() {
 	done
 }
 
-# create NAME TABLE
-create() {
-	dmsetup create "$1" --table "$2"
-	dmsetup mknodes "$1" >/dev/null
-}
-
-# number OFFSET SIZE DEV: from the newer superblock
-number() {
-	local copy=0 i generation best=0
-	for i in 0 8; do
-		generation=$(dd if="$3" bs=4096 skip=$i count=1 status=none | od -An -j 80 -N 8 -t u8)
-		if [[ $generation -gt $best ]]; then
-			best=$generation copy=$i
-		fi
-	done
-	dd if="$3" bs=4096 skip=$copy count=1 status=none |
-		od -An -j "$1" -N "$2" -t "u$2" | tr -d ' '
-}
-
 # table FAST SLOW [OPTION VALUE]...
 table() {
-	echo "0 $(($(number 412 4 "$1") * $(number 408 4 "$1"))) fusion $1 $2 ${3:+$(($# - 2)) ${*:3}}"
+	echo "0 $(($(superblock 412 4 "$1") * $(superblock 408 4 "$1"))) fusion $1 $2 ${3:+$(($# - 2)) ${*:3}}"
 }
 
 # iops NAME OFFSET SIZE [read|write] [DEPTH] [JOBS]: of 4 KiB, at random
@@ -169,7 +152,7 @@ speed() {
 	done | dd of=/dev/mapper/f bs=1M iflag=fullblock oflag=direct conv=fsync status=none
 	dmsetup message f 0 checkpoint
 	# where extents 0 to 199 lie on fast, and 300 to 499 on slow
-	data=$(number 464 8 /dev/fast)
+	data=$(superblock 464 8 /dev/fast)
 	[[ $(dmsetup message f 0 map 0 200) == "0 200 fast 0 stable" ]] || die "unexpected map"
 	slow_slot=$(dmsetup message f 0 map 300 200 | awk 'NR == 1 && $2 == 200 { print $4 }')
 	[[ $slow_slot ]] || die "unexpected map of the slow part"
@@ -230,7 +213,7 @@ footprint() {
 	null fast $(($1 / 8))
 	null slow $(($1 - $1 / 8))
 	fusionctl format --yes --force --fast /dev/fast --slow /dev/slow --extent-size 64K >/dev/null
-	extents=$(number 412 4 /dev/fast)
+	extents=$(superblock 412 4 /dev/fast)
 	table=$(table /dev/fast /dev/slow migration off)
 	# the first time allocates the member's pages, too
 	first=$(opening "$table")

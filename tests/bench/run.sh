@@ -19,6 +19,8 @@ export DM_DISABLE_UDEV=1 LC_ALL=C
 here=$(dirname "$0")
 # shellcheck source=plan.sh
 . "$here/plan.sh"
+# shellcheck source=devices.sh
+. "$here/devices.sh"
 # shellcheck source=systems.sh
 . "$here/systems.sh"
 # shellcheck source=measure.sh
