@@ -53,8 +53,9 @@ help:
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
 	@echo '                           see it work, in a VM or on your disks'
-	@echo 'make bench [QUICK=1] [T="name ..."] [PROFILE=hdd|consumer] [REALTIME=1]'
-	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes'
+	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REALTIME=1]'
+	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes;'
+	@echo '                           RESUME=1: only what is missing'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, and fusionctl; or uninstall'
@@ -167,7 +168,8 @@ demo:
 
 bench:
 	$(Q)QUICK='$(QUICK)' T='$(T)' PROFILE='$(PROFILE)' REALTIME='$(REALTIME)' JOBS='$(JOBS)' \
-		S='$(S)' SSD_MIB='$(SSD_MIB)' HDD_MIB='$(HDD_MIB)' scripts/bench
+		S='$(S)' SSD_MIB='$(SSD_MIB)' HDD_MIB='$(HDD_MIB)' RESUME='$(RESUME)' \
+		REPETITIONS='$(REPETITIONS)' scripts/bench
 
 # -- lint ----------------------------------------------------------------------
 

@@ -14,32 +14,31 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #
 #   name        as in T=, and test_NAME of tests-*.sh (with _ for what is no letter)
 #   full quick  how often it is repeated; 0: not in the quick run
-#   cost cost   seconds one system takes in the full and in the quick run, to guess what is left
 #   prepare     filled: the device was written in sequence from end to end, then left alone;
 #               own: the test does that itself
 #   full        systems: all, or some of them; -name: but that
 #   quick       the same, of these
 PLAN='
-sequential   3 1   40  12  own     all                                 -linear,-writecache
-randwrite    3 1   12  10  filled  all                                 -linear
-region       3 1   40  29  filled  all                                 -linear
-mix          3 1   35  27  filled  all                                 -linear,-writecache
-randread     3 3   15  13  filled  all                                 hdd,cache,fusion
-coldread     3 1   15  10  filled  all                                 hdd,cache,fusion
-zipf1.0-read 3 0  120   0  filled  -linear                             all
-zipf1.0-mix  3 0  120   0  filled  -linear                             all
-zipf1.2-read 3 0  120   0  filled  -linear                             all
-zipf1.2-mix  3 1  120  28  filled  -linear                             cache,fusion
-zoned-read   3 0  120   0  filled  -linear                             all
-zoned-mix    3 1  120  28  filled  -linear,+fusion-oracle              fusion,fusion-oracle
-shift        3 1  120  43  filled  hdd,cache,writecache,bcache,fusion  fusion
-scan         3 1  100  40  filled  hdd,cache,writecache,bcache,fusion  fusion
-uniform      3 1   60  30  filled  -linear,+fusion-off                 fusion,fusion-off
-loop         3 1   60  50  filled  hdd,cache,writecache,bcache,fusion  fusion
-seqmix       3 1   60  40  filled  -linear                             hdd,fusion
-fsync        3 3   15  13  filled  all                                 ssd,fusion
-latency      3 1   60  25  filled  hdd,fusion-off,fusion               hdd,fusion-off,fusion
-fullness     3 1  150  35  own     hdd,cache,writecache,bcache,fusion  fusion
+sequential   3 1  own     all                                    -linear,-writecache
+randwrite    3 1  filled  all                                    -linear
+region       3 1  filled  all                                    -linear
+mix          3 1  filled  all                                    -linear,-writecache
+randread     3 3  filled  all                                    hdd,cache,fusion
+coldread     3 1  filled  all                                    hdd,cache,fusion
+zipf1.0-read 3 0  filled  -linear                                all
+zipf1.0-mix  3 0  filled  -linear                                all
+zipf1.2-read 3 0  filled  -linear                                all
+zipf1.2-mix  3 1  filled  -linear                                cache,fusion
+zoned-read   3 0  filled  -linear                                all
+zoned-mix    3 1  filled  -linear,+fusion-oracle                 fusion,fusion-oracle
+shift        3 1  filled  hdd,cache,writecache,bcache,fusion     fusion
+scan         3 1  filled  hdd,cache,writecache,bcache,fusion     fusion
+uniform      3 1  filled  -linear,+fusion-off                    fusion,fusion-off
+loop         3 1  filled  hdd,cache,writecache,bcache,fusion     fusion
+seqmix       3 1  filled  -linear                                hdd,fusion
+fsync        3 3  filled  all                                    ssd,fusion
+latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
+fullness     3 1  own     hdd,cache,writecache,bcache,fusion     fusion
 '
 
 # How long things are, in seconds of the clock of the VM, and how many I/Os a pass may have
@@ -74,7 +73,7 @@ tests_planned() {
 	awk 'NF { print $1 }' <<<"$PLAN"
 }
 
-# plan TEST FIELD: repetitions cost prepare systems, of the run that is asked for
+# plan TEST FIELD: repetitions prepare systems, of the run that is asked for
 plan() {
 	awk -v t="$1" -v what="$2" -v quick="${QUICK:+1}" -v chosen="${CHOSEN:+1}" -v systems="${SYSTEMS[*]}" '
 		# the names that WORDS means, of those before
@@ -102,11 +101,10 @@ plan() {
 		$1 == t {
 			# what is asked for by name is done in a quick run, too
 			v["repetitions"] = !quick ? $2 : !$3 && chosen ? 1 : $3
-			v["cost"] = quick && $5 ? $5 : $4
-			v["prepare"] = $6
-			v["systems"] = choose($7, systems)
+			v["prepare"] = $4
+			v["systems"] = choose($5, systems)
 			if (quick)
-				v["systems"] = choose($8, v["systems"])
+				v["systems"] = choose($6, v["systems"])
 			print v[what]
 		}' <<<"$PLAN"
 }

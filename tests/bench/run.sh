@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# usage, in a VM: run.sh REPETITIONS TEST...
+# usage, in a VM: run.sh TEST/REPETITION/SYSTEM...
 #
-# Measure: every test with every system that it is planned for, on two RAM disks behind
-# tests/spindle. What is printed is for scripts/bench:
+# Measure, on two RAM disks behind tests/spindle, each on its own, whatever was before. What is
+# printed is for scripts/bench:
 #
 #   @ JSON               a measurement
 #   % TEST REP SYSTEM    these are done
 #   # TEXT               something to tell people
 #
-# PROFILE is the HDD's; S="NAME..." takes some systems only. A system that fails loses that
-# test only.
+# PROFILE is the HDD's. A system that fails loses that test only.
 
 set -euo pipefail
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -31,8 +30,6 @@ for i in table steady changes latency; do
 done
 
 PROFILE=${PROFILE:-hdd}
-REPETITIONS=$1
-shift
 # shellcheck disable=SC2034 # the tests use them
 TEST='' SYSTEM='' DEV='' SPAN=0 COLD=0 HOT=0 BLOCK=0 SLOTS=0 LOADS=0 REPETITION=1
 
@@ -66,30 +63,17 @@ failed() {
 	}
 }
 
-# The systems of a test, those begin that did not the time before.
-in_turn() {
-	local systems i n rc
-	PREPARE=$(plan "$TEST" prepare)
-	read -ra systems < <(plan "$TEST" systems)
-	n=${#systems[@]}
-	for ((i = 0; i < n; i++)); do
-		SYSTEM=${systems[(i + REPETITION - 1) % n]}
-		[[ ! ${S:-} || " $S " == *" $SYSTEM "* ]] || continue
-		# not with ||, which would turn off what ends it at the first failure
-		set +e
-		(one)
-		rc=$?
-		set -e
-		[[ $rc -eq 0 ]] || failed
-		echo "% $TEST $REPETITION $SYSTEM"
-	done
-}
-
 modprobe brd rd_nr=2 rd_size=$((HDD_MIB * 1024))
 modprobe -a dm-spindle dm-fusion dm-cache dm-cache-smq dm-writecache bcache
 
-for ((REPETITION = 1; REPETITION <= REPETITIONS; REPETITION++)); do
-	for TEST; do
-		[[ $(plan "$TEST" repetitions) -lt $REPETITION ]] || in_turn
-	done
+for step; do
+	IFS=/ read -r TEST REPETITION SYSTEM <<<"$step"
+	PREPARE=$(plan "$TEST" prepare)
+	# not with ||, which would turn off what ends it at the first failure
+	set +e
+	(one)
+	rc=$?
+	set -e
+	[[ $rc -eq 0 ]] || failed
+	echo "% $TEST $REPETITION $SYSTEM"
 done

@@ -9,9 +9,9 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta whole_of series_end second_half oracle converged about number cell);
+		 hits delta whole_of series_end second_half oracle converged about cost_of number cell);
 
-my (%record, %about, %oracle, $oracle_program);
+my (%record, %about, %cost, %oracle, $oracle_program);
 
 sub read_json {
 	my ($path) = @_;
@@ -36,8 +36,12 @@ sub load_results {
 			my $r = eval { decode_json($_) } or next;
 			$r->{rig} = $rig;
 			$r->{profile} = $profile;
-			push @all, $r;
 			my $key = join '/', $rig, $profile, $r->{test}, $r->{system};
+			if ($r->{part} eq 'done') {
+				push @{$cost{$key}}, $r->{cpu_seconds};
+				next;
+			}
+			push @all, $r;
 			if ($r->{part} eq 'about') {
 				$about{$key} = $r;
 			} else {
@@ -58,6 +62,12 @@ sub systems_of {
 sub about {
 	my ($place, $system) = @_;
 	return $about{"$place/$system"};
+}
+
+# cost_of PLACE SYSTEM: seconds of processor time, of each repetition that is done
+sub cost_of {
+	my ($place, $system) = @_;
+	return @{$cost{"$place/$system"} // []};
 }
 
 sub has {

@@ -22,6 +22,7 @@ my @records = load_results($dir, $oracle);
 my $about = read_json("$dir/about.json") or die "$dir/about.json: nothing in it\n";
 my $parameters = read_json("$dir/parameters.json");
 my $fastpath = read_json("$dir/fastpath.json");
+my $fastpath_real = read_json("$dir/fastpath-real.json");
 my $simulated = read_json("$dir/simulate.json");
 my (%seen, %results, $out);
 my @places = grep { !$seen{$_}++ } map { "$_->{rig}/$_->{profile}" } @records;
@@ -52,9 +53,11 @@ sub place_text {
 sub preface {
 	my $quick = $about->{quick} ? ' This was a quick run: fewer tests, shorter, some of them once only.' : '';
 
+	my $resumed = $about->{resumed} ? ' Gone on with: ' . join('; ', @{$about->{resumed}}) . '.' : '';
+
 	say_to("# dm-fusion, measured\n");
 	say_to("$about->{date} UTC, commit $about->{commit}, kernel $about->{kernel}, QEMU $about->{qemu}, ",
-	       "$about->{fio}, on $about->{cpus} x $about->{cpu}.$quick\n");
+	       "$about->{fio}, on $about->{cpus} x $about->{cpu}.$resumed$quick\n");
 	say_to("A RAM disk of $about->{ssd_mib} MiB behind a model of an SSD, one of $about->{hdd_mib} MiB ",
 	       "behind a model of an HDD. The fused device is as large as both together; the caches are as ",
 	       "large as the HDD; the span of a load is the whole device unless it says otherwise. ",
@@ -78,7 +81,7 @@ sub preface {
 
 sub show_targets {
 	my ($place) = @_;
-	my $targets = targets($place, \@records, $about, $fastpath, $simulated);
+	my $targets = targets($place, \@records, $about, $fastpath, $fastpath_real, $simulated);
 	my ($met, $missed) = (0, 0);
 
 	$results{$place}{targets} = $targets;
@@ -244,22 +247,80 @@ sub show_moves {
 # -- without disks ---------------------------------------------------------------------------
 
 sub show_fastpath {
-	my @r = @{($fastpath // {})->{results} // []} or return;
+	my @r = @{($fastpath // {})->{results} // []};
+	my @real = @{($fastpath_real // {})->{results} // []};
 	my @speed = grep { $_->{what} } @r;
 	my @size = grep { $_->{extents} } @r;
 
-	say_to("## The fast path\n\nOn null_blk, one processor, virtual clock. Base is what the line names; ",
-	       "for sequential I/O the device that holds the data.\n");
+	return unless @r || @real;
+	say_to("## The fast path\n\nOn null_blk. Base is what the line names; for sequential I/O the device ",
+	       "that holds the data. Ratios are of neighbouring runs.\n");
+	say_to("On the virtual clock, which has one processor: the reciprocal is processor time.\n") if @speed;
 	table([ '', 'base', 'fusion', 'unit', 'ratio', 'CPU per I/O, us' ], map {
-		[ $_->{what}, $_->{base}, $_->{fusion}, $_->{unit},
-		  cell({ median => $_->{ratio}, least => $_->{min}, most => $_->{max} }, '%.3f'),
+		[ @$_{qw(what base fusion unit)}, ratio_of($_),
 		  $_->{unit} eq 'IOPS' ? sprintf('%.2f against %.2f', 1e6 / $_->{fusion}, 1e6 / $_->{base}) : '' ]
 	} @speed) if @speed;
+	show_scaling(@real) if @real;
 	say_to("Memory of the kernel for an open set on sparse devices, and how long opening takes, the ",
-	       "first time (the members' pages are allocated, too) and again.\n");
+	       "first time (the members' pages are allocated, too) and again.\n") if @size;
 	table([ 'extents', 'KiB', 'bytes per extent', 'opened after ms', 'again after ms' ], map {
 		[ @$_{qw(extents kib bytes_per_extent open_first_ms open_again_ms)} ]
 	} @size) if @size;
+}
+
+sub ratio_of {
+	my ($r) = @_;
+	return cell({ median => $r->{ratio}, least => $r->{min}, most => $r->{max} }, '%.3f');
+}
+
+# show_scaling RESULT...: in real time
+sub show_scaling {
+	my $cpus = $fastpath_real->{cpus};
+	my %by = map { ("$_->{what}/$_->{jobs}" => $_) } @_;
+	my @rows;
+
+	say_to("In real time, on $cpus processors, by as many jobs as the table says. The machine was ",
+	       "to be idle; how far it was, dm-linear against itself shows.\n");
+	table([ '', 'jobs', 'base', 'fusion', 'unit', 'ratio' ], map {
+		[ @$_{qw(what jobs base fusion unit)}, ratio_of($_) ]
+	} @_);
+	for (['dm-linear', 'base', 'linear'], ['dm-cache', 'base', 'cache'],
+	     ['fusion', 'fusion', 'linear']) {
+		my ($name, $column, $against) = @$_;
+		my ($one, $all) = map { $by{"4 KiB random read against dm-$against/$_"} } 1, $cpus;
+		push @rows, [ $name, $one->{$column}, $all->{$column},
+			      sprintf('%.2f', $all->{$column} / $one->{$column}) ] if $one && $all;
+	}
+	say_to("What more processors bring, IOPS of 4 KiB random reads, which hit the cache:\n");
+	table([ '', 'one job', "$cpus jobs", 'ratio' ], @rows);
+}
+
+# What measuring took of the machine, for who changes tests/bench/plan.sh.
+sub show_cost {
+	my ($place) = @_;
+	my (@rows, $sum);
+
+	for my $test (map { $_->[0] } @TESTS) {
+		my @all = map { [ $_, cost_of("$place/$test", $_) ] } systems_of("$place/$test");
+		my ($seconds, $n) = (0, 0);
+		my @each;
+		for (@all) {
+			my ($system, @s) = @$_;
+			next unless @s;
+			my $of = 0;
+			$of += $_ for @s;
+			push @each, sprintf '%s %.0f', $system, $of / @s;
+			$seconds += $of;
+			$n += @s;
+		}
+		next unless $n;
+		$sum += $seconds;
+		push @rows, [ $test, $seconds, sprintf('%.0f', $seconds / $n), join(', ', @each) ];
+	}
+	return unless @rows;
+	say_to("### What measuring took\n\nSeconds of processor time, ", sprintf('%.1f', $sum / 3600),
+	       " hours in all: of all systems and repetitions, a mean of these, and of each system.\n");
+	table([ 'test', 'all', 'mean', 'by system' ], @rows);
 }
 
 preface();
@@ -270,6 +331,7 @@ for my $place (@places) {
 	show_bars($place);
 	show_test($place, @$_) for @TESTS;
 	show_moves($place);
+	show_cost($place);
 }
 show_ranking($_) for qw(hdd consumer);
 show_fastpath();
@@ -277,7 +339,8 @@ close $out or die "$dir/report.md: $!\n";
 
 open my $json, '>', "$dir/results.json" or die "$dir/results.json: $!\n";
 print $json JSON::PP->new->canonical->pretty->allow_blessed->encode({
-	about => $about, models => $parameters, fastpath => $fastpath, simulated => $simulated,
+	about => $about, models => $parameters, fastpath => $fastpath,
+	fastpath_real => $fastpath_real, simulated => $simulated,
 	results => \%results, records => \@records,
 });
 close $json or die "$dir/results.json: $!\n";
