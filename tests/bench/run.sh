@@ -45,6 +45,7 @@ one() {
 	set -e
 	trap "end_children" EXIT
 	fresh
+	! is_alone || limits "$ALONE_IOS" "$ALONE_IOS"
 	jq -ncM --arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
 		--argjson block "$BLOCK" --argjson slots "$SLOTS" --argjson span "$SPAN" \
 		'$ARGS.named + { part: "about" }' | sed 's/^/@ /'

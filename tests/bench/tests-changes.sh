@@ -7,10 +7,8 @@
 SHIFTED=zoned:12/62:40/2:3/16:40/2:5/18
 
 test_shift() {
-	STEP=2 load before "${MIX[@]}" --random_distribution="$ZONED" \
-		"${IN_LONG[@]}"
-	STEP=2 load after "${MIX[@]}" --random_distribution="$SHIFTED" \
-		"${IN_LONG[@]}"
+	STEP=2 load before "${MIX[@]}" --random_distribution="$ZONED" "${IN_HALF[@]}"
+	STEP=2 load after "${MIX[@]}" --random_distribution="$SHIFTED" "${IN_HALF[@]}"
 }
 
 # A backup reads all, once, while something else is hot.

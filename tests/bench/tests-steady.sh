@@ -25,26 +25,27 @@ place_by_oracle() {
 		END { if (n) print "# of the hot zone " n " extents are not on the SSD"; exit n > 0 }'
 }
 
-# long KIND DISTRIBUTION: as long as it takes to learn
+# long KIND DISTRIBUTION OPTION...: as long as it takes to learn
 long() {
-	local kind
-	case $1 in
+	local kind part=$1 distribution=$2
+	shift 2
+	case $part in
 	read)	kind=(--rw=randread --bs=4k --iodepth=16) ;;
 	mix)	kind=("${MIX[@]}") ;;
 	esac
 	[[ $SYSTEM != fusion-oracle ]] || place_by_oracle
-	STEP=$((LONG > 60 ? 5 : 2)) load "$1" "${kind[@]}" --random_distribution="$2" \
-		"${IN_LONG[@]}"
+	STEP=$((LONG > 60 ? 5 : 2)) load "$part" "${kind[@]}" \
+		--random_distribution="$distribution" "$@"
 }
 
 # fio has no zipf of 1 exactly. It strews the blocks over the span by a hash; where that begins
 # is given, so that tests/bench/oracle.c knows where each is.
-test_zipf1_0_read() { long read zipf:1.0001:0.5; }
-test_zipf1_0_mix() { long mix zipf:1.0001:0.5; }
-test_zipf1_2_read() { long read zipf:1.2:0.5; }
-test_zipf1_2_mix() { long mix zipf:1.2:0.5; }
-test_zoned_read() { long read "$ZONED"; }
-test_zoned_mix() { long mix "$ZONED"; }
+test_zipf1_0_read() { long read zipf:1.0001:0.5 "${IN_LONG[@]}"; }
+test_zipf1_0_mix() { long mix zipf:1.0001:0.5 "${IN_LONG[@]}"; }
+test_zipf1_2_read() { long read zipf:1.2:0.5 "${IN_HALF[@]}"; }
+test_zipf1_2_mix() { long mix zipf:1.2:0.5 "${IN_LONG[@]}"; }
+test_zoned_read() { long read "$ZONED" "${IN_HALF[@]}"; }
+test_zoned_mix() { long mix "$ZONED" "${IN_LONG[@]}"; }
 
 # Nothing is hotter than the rest: who moves all the same loses by it.
 test_uniform() {
@@ -57,7 +58,7 @@ test_uniform() {
 test_loop() {
 	local round=(--rw=read:60k --bs=4k --iodepth=1 --offset="$COLD"
 		--size=$((SSD_MIB * 12 / 10))M --time_based)
-	load loop "${round[@]}" --runtime=$((WARM + STEADY))
+	load loop "${round[@]}" --runtime="$ROUNDS"
 	load again "${round[@]}" --runtime="$STEADY"
 }
 

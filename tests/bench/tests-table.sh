@@ -36,7 +36,7 @@ passes() {
 	local i
 	for i in 1 2 3; do
 		[[ $i -eq 1 ]] || sleep "$PAUSE"
-		load "pass $i" "$@" "${IN_PASS[@]}"
+		STEP=0.5 load "pass $i" "$@" "${IN_PASS[@]}"
 	done
 }
 

@@ -68,9 +68,10 @@ sub preface {
 	       "Figures are medians over the repetitions, in parentheses the least and the greatest; ",
 	       "MB are 10^6 bytes.\n");
 	say_to("Lengths in seconds: passes $about->{pass}, pauses $about->{pause}, short loads ",
-	       "$about->{short}, long ones $about->{long}, learning $about->{warm}, then ",
-	       "$about->{steady}. A pass, or a short load, ends after $about->{pass_ios} I/Os if it is that ",
-	       "fast, a long one after ten times as many.\n");
+	       "$about->{short}, long ones $about->{long} or (zipf1.2-read, zoned-read, shift) $about->{half}, ",
+	       "learning $about->{warm}, then $about->{steady}. A pass, or a short load, ends after ",
+	       "$about->{pass_ios} I/Os if it is that fast, a long one after $about->{long_ios}; and all ",
+	       "on a disk alone after $about->{alone_ios}.\n");
 	say_to("## The models\n");
 	table([ 'parameter', 'hdd', 'consumer', 'ssd' ],
 	      map { my $p = $_; [ $p->{key}, map { $p->{$_} // '' } qw(hdd consumer ssd) ] } @$parameters)
