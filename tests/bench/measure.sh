@@ -181,10 +181,21 @@ settle() {
 	sleep "$SETTLE"
 }
 
-# fill_first BYTES: in sequence, from the beginning
+# fill OFFSET BYTES: in sequence
+fill() {
+	fio --name=fill --filename="$DEV" --rw=write --bs=1M --direct=1 --iodepth=4 \
+		--ioengine=libaio --offset="$1" --size="$2" --eta=never --output=/dev/null
+}
+
+# fill_first BYTES: from the beginning. What is written first is on the SSD: that is how what is
+# going to be hot gets there for fusion-oracle. When both members are full nothing can be
+# moved by messages any more, which leave the last slots to the policy.
 fill_first() {
-	is_alone || fio --name=fill --filename="$DEV" --rw=write --bs=1M --direct=1 --iodepth=4 \
-		--ioengine=libaio --size="$1" --eta=never \
-		--output=/dev/null
+	local first last
+	if [[ $SYSTEM == fusion-oracle ]]; then
+		read -r first last < <(hot_extents)
+		fill $((first * BLOCK)) $(((last - first + 1) * BLOCK))
+	fi
+	is_alone || fill 0 "$1"
 	settle
 }

@@ -182,7 +182,7 @@ make_fusion_off() {
 	dmsetup message $NAME 0 migration off
 }
 
-# ... and with what is going to be hot where it should be, see place_by_oracle().
+# ... and with what is going to be hot where it should be, see fill_first().
 make_fusion_oracle() {
 	make_fusion_off
 }

@@ -3,24 +3,11 @@
 #
 # Loads that stay as they are: what does a system make of them, and after how long?
 
-# place_by_oracle: the hot zone of $ZONED to the fast member, in exchange for what is there. Both
-# members are full, so it goes by the few slots that are left; a checkpoint frees those left.
-place_by_oracle() {
-	local s first last i n some=4 leaving
-	read -ra s < <(dmsetup status "$NAME")
-	first=$((${s[8]#*/} * 60 / 100)) last=$((${s[8]#*/} * 64 / 100))
-	mapfile -t leaving < <(dmsetup message "$NAME" 0 map 0 $first |
-		awk '$3 == "fast" { for (i = 0; i < $2; i++) print $1 + i }')
-	for ((i = first; i <= last; i += some)); do
-		dmsetup message "$NAME" 0 promote $i-$((i + some - 1)) >/dev/null
-		dmsetup message "$NAME" 0 checkpoint
-		for ((n = some; n > 0 && ${#leaving[@]} > 0; n--)); do
-			dmsetup message "$NAME" 0 demote "${leaving[-1]}" >/dev/null
-			unset 'leaving[-1]'
-		done
-		dmsetup message "$NAME" 0 checkpoint
-	done
-	dmsetup message "$NAME" 0 map $first $((last - first + 1)) | awk '
+# placed_by_oracle: is the hot zone of $ZONED on the fast member?
+placed_by_oracle() {
+	local first last
+	read -r first last < <(hot_extents)
+	dmsetup message "$NAME" 0 map "$first" $((last - first + 1)) | awk '
 		$3 != "fast" { n += $2 }
 		END { if (n) print "# of the hot zone " n " extents are not on the SSD"; exit n > 0 }'
 }
@@ -33,7 +20,7 @@ long() {
 	read)	kind=(--rw=randread --bs=4k --iodepth=16) ;;
 	mix)	kind=("${MIX[@]}") ;;
 	esac
-	[[ $SYSTEM != fusion-oracle ]] || place_by_oracle
+	[[ $SYSTEM != fusion-oracle ]] || placed_by_oracle
 	STEP=$((LONG > 60 ? 5 : 2)) load "$part" "${kind[@]}" \
 		--random_distribution="$distribution" "$@"
 }

@@ -8,6 +8,11 @@
 ZONED=zoned:12/60:80/4:8/36
 MIX=(--rw=randrw --rwmixread=70 --bs=4k --iodepth=16)
 
+# hot_extents: the first and the last one of fusion
+hot_extents() {
+	echo $((SPAN * 60 / 100 / BLOCK)) $((SPAN * 64 / 100 / BLOCK))
+}
+
 # The whole device is written in sequence; then parts of it are read and written that are on
 # one of the disks, in a system that has data on only one of them.
 test_sequential() {
