@@ -20,7 +20,8 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   quick       the same, of these
 #
 # Who has nothing to learn or to lose in a test is not in it: dm-linear is measured where what a
-# target costs could show, dm-writecache, which caches no reads, not where all is reads.
+# target costs could show, dm-writecache, which caches no reads, not where all is reads, and the
+# HDD not where it is all about hits.
 PLAN='
 sequential   3 1  own     -linear                                -writecache
 randwrite    3 1  filled  all                                    -linear
@@ -34,14 +35,14 @@ zipf1.2-read 3 0  filled  -linear,-writecache                    all
 zipf1.2-mix  3 1  filled  -linear,-writecache                    cache,fusion
 zoned-read   3 0  filled  -linear,-writecache                    all
 zoned-mix    3 1  filled  -linear,+fusion-oracle                 fusion,fusion-oracle
-shift        3 1  filled  hdd,cache,bcache,fusion                fusion
+shift        3 1  filled  cache,bcache,fusion                    fusion
 scan         3 1  filled  hdd,cache,bcache,fusion                fusion
 uniform      3 1  filled  -linear,-writecache,+fusion-off        fusion,fusion-off
 loop         3 1  filled  hdd,cache,bcache,fusion                fusion
 seqmix       3 1  filled  -linear                                hdd,fusion
 fsync        3 3  filled  all                                    ssd,fusion
 latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
-fullness     3 1  own     hdd,cache,bcache,fusion                fusion
+fullness     3 1  own     cache,bcache,fusion                    fusion
 '
 
 # How long things are, in seconds of the clock of the VM, and how many I/Os a load may have that
