@@ -503,8 +503,12 @@ static int write_replica(struct fusion *fs)
 	return r;
 }
 
-/* What becomes of an update that has been tried. */
-static void end_update(struct fusion *fs, int r, u64 started)
+/*
+ * What becomes of an update that has been tried. One that began anew after a failure does not
+ * end the growing of the pause: it may have written a set where only the log cannot be written,
+ * and the next record would fail again.
+ */
+static void end_update(struct fusion *fs, int r, bool anew, u64 started)
 {
 	struct fusion_replica *rep = &fs->replica;
 	bool changed;
@@ -512,7 +516,7 @@ static void end_update(struct fusion *fs, int r, u64 started)
 	if (r) {
 		rep->stale = true;
 		rep->backoff_ms = clamp(2 * rep->backoff_ms, SOON_MS, MAX_BACKOFF_MS);
-	} else {
+	} else if (!anew) {
 		rep->backoff_ms = 0;
 	}
 	end_held(fs, !r);
@@ -550,6 +554,7 @@ static int update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = now_ms();
+	bool anew = rep->stale;
 	int r;
 
 	/* After a failure nobody knows whether what the words point to is durable. */
@@ -571,7 +576,7 @@ static int update(struct fusion *fs, bool whole, bool now)
 		mark_away(fs);
 	r = write_replica(fs);
 	WRITE_ONCE(rep->took_ms, now_ms() - started);
-	end_update(fs, r, started);
+	end_update(fs, r, anew, started);
 	return r;
 }
 
@@ -735,12 +740,13 @@ int fusion_replica_promote_wait(struct fusion *fs)
 				 fusion_journal_blocknr(&rep->sb, rep->log.next_seq), 1, r);
 		/* Whatever is there, a new set and a new chain behind it make it right. */
 		rep->restart = true;
-		end_update(fs, r, now_ms());
+		end_update(fs, r, false, now_ms());
 		mutex_unlock(&rep->mutex);
 		return r;
 	}
 	rep->log.next_seq++;
 	rep->log.next_txn++;
+	rep->backoff_ms = 0;
 	end_leaving(fs);
 	return 0;
 }

@@ -276,7 +276,7 @@ struct fusion_chain {
  * @leaving: the extents in that block
  * @nr_leaving: their number
  * @took_ms: how long the last update took
- * @backoff_ms: pause after a failure
+ * @backoff_ms: pause after the last failure; 0 once the log was written after that
  *
  * Protected by fs->lock:
  * @active: updates are wanted

@@ -293,6 +293,30 @@ test_promotion_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
+# Map sets can be written, the log can't: whoever tries again each time that the one has worked
+# fails each time with the other. It must not go on so every second.
+test_log_alone_fails() {
+	local first count until errors
+	begin migration off replica_interval 1
+	fill
+	same "demoted" "$(msg meta demote 0-63)" "64 0 0 0"
+	msg meta checkpoint
+	read -r first count < <(area slow log)
+	bad slow "$first" "$count"
+	until=$((SECONDS + 15))
+	while [[ $SECONDS -lt $until ]]; do
+		limited "$LIMIT" dmsetup message meta 0 "promote 0-63" >/dev/null
+		sleep 0.2
+	done
+	errors=$(counter meta replica_errors)
+	# pauses of 1, 2, 4, 8 seconds
+	[[ $errors -ge 3 && $errors -le 6 ]] || fail "$errors attempts in 15 s"
+	swap slow
+	within "$LIMIT" "promotions" promotes
+	same "replica" "$(status meta mode replica)" "rw ok"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
 # attempts COUNT: so many updates of the replica have failed
 attempts() {
 	[[ $(counter meta replica_errors) -ge $1 ]]
@@ -477,7 +501,7 @@ test_one_super_unreadable() {
 	done
 }
 
-run_tests test_journal_writes_fail test_promotion_fails test_held_slots \
+run_tests test_journal_writes_fail test_promotion_fails test_log_alone_fails test_held_slots \
 	test_failed_update_is_tried_again test_close_fails test_open_fails \
 	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
 	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
