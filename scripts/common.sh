@@ -28,6 +28,9 @@ die() {
 	exit "$rc"
 }
 
+# Of udev's own rules, those that concern disks.
+UDEV_RULES=(50-udev-default 60-block 60-persistent-storage)
+
 # Those of scripts/debug-kernel.
 DEBUG_KERNELS=(uml uml-san debug kcsan)
 
