@@ -168,13 +168,18 @@ int open_set(const char *name, struct member *a, struct member *b)
 	return rc;
 }
 
+void missing_text(const struct member *m, char *buf, size_t size)
+{
+	ident_text(&m->sb->peer, m->sb->peer_sectors, buf, size);
+}
+
 /* The other member of the set is nowhere: say what to look for, and what may be it. */
 static int partner_missing(const char *name, const struct member *m, const struct member *list)
 {
 	int role = !m->sb->role;
 	char ident[160];
 
-	ident_text(&m->sb->peer, m->sb->peer_sectors, ident, sizeof(ident));
+	missing_text(m, ident, sizeof(ident));
 	for (; list; list = list->next)
 		if (list->state == MEMBER_DAMAGED)
 			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "

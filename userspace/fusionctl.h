@@ -13,6 +13,7 @@
  * role.c		which of two devices is the slow one
  * super.c		superblocks on a member
  * scan.c		members among all block devices
+ * identify.c		verb probe: the member on a device
  * format.c		verbs create and format: what is allowed, and the question
  * write.c		the same: what is written
  * activate.c		verbs open and close
@@ -95,6 +96,7 @@ enum option_id {
 	OPT_SET,
 	OPT_DISK,
 	OPT_PROFILE,
+	OPT_UDEV,
 	OPT_HELP,
 	OPT_NR
 };
@@ -118,6 +120,7 @@ int cmd_create(const struct args *a);
 int cmd_format(const struct args *a);
 /* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
 int parse_extent_size(const char *text, uint32_t *sectors);
+int cmd_probe(const struct args *a);
 int cmd_open(const struct args *a);
 int cmd_close(const struct args *a);
 int cmd_list(const struct args *a);
@@ -314,6 +317,12 @@ struct member {
 
 /* Every block device with a superblock of ours; those it can't read are left out. */
 int scan_members(struct member **list);
+/* What is on one device; *m is NULL if that is no member. Return: 0 or -errno */
+int member_at(dev_t devno, struct member **m);
+/* Is it known which member it is? */
+bool has_identity(const struct member *m);
+/* Is it member @uuid of its set? */
+bool member_is(const struct member *m, const unsigned char uuid[16]);
 /* Can it be used? */
 int check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
@@ -337,10 +346,23 @@ int find_named(struct member *list, const char *name, struct member **m);
  */
 int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast);
 
+/* "ok", "shrank" ... (in list.c) */
+const char *member_state_text(const struct member *m);
+
+/* -- identify.c ------------------------------------------------------------------------ */
+
+/*
+ * The member on a device, in whatever state; NULL if it is none, @content is then what else
+ * is known of it, or "".
+ */
+int probe_member(const char *path, struct member **m, char *content, size_t size);
+
 /* -- activate.c --------------------------------------------------------------------- */
 
 /* Activate the set of these two members, in either order, as @name. */
 int open_set(const char *name, struct member *a, struct member *b);
+/* What to say of a set that lacks the other member: model, serial number, size of that. */
+void missing_text(const struct member *m, char *buf, size_t size);
 /* Fail if there is a mapped device of that name, unless it is a remnant, which it removes. */
 int check_name_free(const char *name);
 

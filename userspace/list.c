@@ -7,7 +7,7 @@
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
 
-static const char *state_text(const struct member *m)
+const char *member_state_text(const struct member *m)
 {
 	switch (m->state) {
 	case MEMBER_OK:
@@ -46,7 +46,7 @@ static void list_table(const struct mapping *open, const struct member *members)
 		const char *name = known ? open_as(m, open) : NULL;
 		const char *cells[] = {
 			known ? m->sb->label : "?", known ? role_name[m->sb->role] : "?", m->path,
-			size_text(size, m->sectors << 9), state_text(m), name ? name : "-",
+			size_text(size, m->sectors << 9), member_state_text(m), name ? name : "-",
 			known ? uuid_text(uuid, m->sb->set_uuid) : "?",
 		};
 
@@ -63,7 +63,7 @@ static struct json_object *member_json(const struct member *m, const struct mapp
 
 	json_add_str(o, "device", m->path);
 	json_add_u64(o, "bytes", m->sectors << 9);
-	json_add_str(o, "state", state_text(m));
+	json_add_str(o, "state", member_state_text(m));
 	json_add_str(o, "reason", m->why);
 	json_add_str(o, "set", known ? m->sb->label : NULL);
 	json_add_str(o, "role", known ? role_name[m->sb->role] : NULL);

@@ -46,10 +46,11 @@ static const struct {
 	[OPT_SET]	  = { "set", "KEY=VALUE", "tune the policy, as fusionctl set does" },
 	[OPT_DISK]	  = { "disk", "KEY=VALUE", "tune the models of the members" },
 	[OPT_PROFILE]	  = { "profile", "NAME", "desktop, database or archive" },
+	[OPT_UDEV]	  = { "udev", NULL, "KEY=VALUE lines for a udev rule" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
-#define O(x)	(1u << OPT_##x)
+#define O(x)	(1ull << OPT_##x)
 
 /* Those that may be given more than once. */
 #define MANY	(O(LOAD) | O(SET) | O(DISK))
@@ -60,7 +61,7 @@ static const struct verb {
 	const char *summary;
 	const char *example;
 	int (*run)(const struct args *a);
-	unsigned int opts;
+	uint64_t opts;
 	int min, max;
 	bool root;
 } verbs[] = {
@@ -75,6 +76,8 @@ static const struct verb {
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
 	  "fusionctl open data", cmd_open, 0, 1, 3, true },
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, 0, 1, 1, true },
+	{ "probe", "DEV", "which member of which set a device is", "fusionctl probe /dev/sda",
+	  cmd_probe, O(UDEV) | O(JSON), 1, 1, false },
 	{ "list", "", "open sets, and members found",
 	  "fusionctl list", cmd_list, O(JSON), 0, 0, true },
 	{ "status", "[NAME]", "how full, how busy, how well it works",

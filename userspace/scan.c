@@ -67,13 +67,28 @@ static int worth_a_look(const struct dirent *e)
 	return *e->d_name != '.' && strncmp(e->d_name, "fd", 2) && strncmp(e->d_name, "sr", 2);
 }
 
+int member_at(dev_t devno, struct member **m)
+{
+	char text[32], node[160];
+	uint64_t sectors;
+
+	*m = NULL;
+	/* who reads from a suspended device waits, perhaps for himself */
+	if (sysfs_read(devno, "dm/suspended", text, sizeof(text)) && *text == '1')
+		return -EAGAIN;
+	if (!sysfs_read(devno, "size", text, sizeof(text)) ||
+	    !parse_number(text, UINT64_MAX, &sectors) || !sectors)
+		return -ENXIO;
+	device_node(devno, node, sizeof(node));
+	return read_member(node, devno, sectors, m);
+}
+
 int scan_members(struct member **list)
 {
 	static const char class[] = "/sys/class/block";
 	struct member **tail = list, *m;
-	char attr[300], number[32], node[160];
+	char attr[300], number[32];
 	struct dirent **entry;
-	uint64_t sectors;
 	dev_t devno;
 	FILE *f;
 	int n;
@@ -90,13 +105,9 @@ int scan_members(struct member **list)
 		if (!f)
 			continue;
 		if (fscanf(f, "%31s", number) == 1 && parse_devno(number, &devno) &&
-		    sysfs_read(devno, "size", number, sizeof(number)) &&
-		    parse_number(number, UINT64_MAX, &sectors) && sectors) {
-			device_node(devno, node, sizeof(node));
-			if (!read_member(node, devno, sectors, &m) && m) {
-				*tail = m;
-				tail = &m->next;
-			}
+		    !member_at(devno, &m) && m) {
+			*tail = m;
+			tail = &m->next;
 		}
 		fclose(f);
 	}
@@ -147,32 +158,40 @@ int load_member(const char *path, struct member **m)
 	return rc;
 }
 
-/* Does another device of the list with the same identity stand on this one? */
-static bool under_another(const struct member *list, const struct member *m)
+static bool member_stands_on(const struct member *upper, const struct member *lower)
 {
 	char name[128], attr[160];
 
-	for (; list; list = list->next) {
-		if (list == m || memcmp(list->sb->dev_uuid, m->sb->dev_uuid, 16))
-			continue;
-		sysfs_name(list->devno, name, sizeof(name));
-		snprintf(attr, sizeof(attr), "holders/%s", name);
-		if (sysfs_has(m->devno, attr))
+	sysfs_name(upper->devno, name, sizeof(name));
+	snprintf(attr, sizeof(attr), "holders/%s", name);
+	return sysfs_has(lower->devno, attr);
+}
+
+/* Does another device of the list with the same identity stand on this one? */
+static bool under_another(const struct member *list, const struct member *m)
+{
+	for (; list; list = list->next)
+		if (list != m && !memcmp(list->sb->dev_uuid, m->sb->dev_uuid, 16) &&
+		    member_stands_on(list, m))
 			return true;
-	}
 	return false;
 }
 
-static bool has_identity(const struct member *m)
+bool has_identity(const struct member *m)
 {
 	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+}
+
+bool member_is(const struct member *m, const unsigned char uuid[16])
+{
+	return has_identity(m) && !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
 }
 
 int find_member(struct member *list, const unsigned char uuid[16], struct member **found)
 {
 	*found = NULL;
 	for (struct member *m = list; m; m = m->next) {
-		if (!has_identity(m) || memcmp(m->sb->dev_uuid, uuid, 16) || under_another(list, m))
+		if (!member_is(m, uuid) || under_another(list, m))
 			continue;
 		if (*found)
 			return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the "

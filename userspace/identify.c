@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb probe: which member of which set a device is, for people, for programs, and for a udev
+ * rule, which runs it on every disk that comes: two blocks are read, nothing is written.
+ */
+#include <blkid/blkid.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/*
+ * As udev does with what it finds by itself: a value to be read, of harmless characters only,
+ * and one that tells everything and may be part of the name of a link.
+ */
+static void udev_text(const char *key, const char *value)
+{
+	char text[4 * FUSION_LABEL_SIZE + 1];
+
+	if (!*value || blkid_encode_string(value, text, sizeof(text)))
+		return;
+	printf("%s_ENC=%s\n", key, text);
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("#+-.:=@_/,", *p))
+			*p = '_';
+	printf("%s=%s\n", key, text);
+}
+
+static int show_udev(const struct member *m)
+{
+	char uuid[UUID_TEXT];
+
+	/* not a file system: no links by-uuid and by-label to a member, they are the set's */
+	puts("ID_FS_TYPE=fusion_member\nID_FS_USAGE=raid");
+	if (!has_identity(m))
+		return 0;
+	printf("ID_FS_VERSION=%d\n", FUSION_VERSION);
+	udev_text("ID_FS_UUID", uuid_text(uuid, m->sb->set_uuid));
+	udev_text("ID_FS_UUID_SUB", uuid_text(uuid, m->sb->dev_uuid));
+	udev_text("ID_FS_LABEL", m->sb->label);
+	printf("ID_FUSION_ROLE=%s\n", role_name[m->sb->role]);
+	return 0;
+}
+
+static int show_json(const struct member *m)
+{
+	struct json_object *o = json_base(), *peer = json_object_new_object();
+	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
+	const struct fusion_sb *sb = m->sb;
+
+	json_add_str(o, "device", m->path);
+	json_add_u64(o, "bytes", m->sectors << 9);
+	json_add_str(o, "state", member_state_text(m));
+	json_add_str(o, "reason", m->why);
+	json_add_str(o, "set", sb->label);
+	json_add_str(o, "role", role_name[sb->role]);
+	json_add_str(o, "set_uuid", uuid_text(uuid, sb->set_uuid));
+	json_add_str(o, "device_uuid", uuid_text(uuid, sb->dev_uuid));
+	json_add_u64(o, "generation", sb->generation);
+	json_add_u64(o, "epoch", sb->epoch);
+	json_object_object_add(o, "clean", json_object_new_boolean(sb->flags & FUSION_SB_CLEAN));
+	json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
+	json_add_str(peer, "role", role_name[!sb->role]);
+	json_add_str(peer, "device_uuid", uuid_text(uuid, sb->peer_uuid));
+	memcpy(text, sb->peer.model, FUSION_IDENT_SIZE);
+	json_add_str(peer, "model", text);
+	memcpy(text, sb->peer.serial, FUSION_IDENT_SIZE);
+	json_add_str(peer, "serial", text);
+	json_add_u64(peer, "bytes", sb->peer_sectors << 9);
+	json_object_object_add(o, "peer", peer);
+	print_json(o, false);
+	return 0;
+}
+
+static void line(const char *key, const char *value, const unsigned char uuid[16])
+{
+	char text[UUID_TEXT], safe[512];
+
+	safe_text(safe, sizeof(safe), value, SIZE_MAX, utf8_output());
+	printf("%-8s %s, uuid %s\n", key, safe, uuid_text(text, uuid));
+}
+
+static int show(const struct member *m)
+{
+	char text[256], size[SIZE_TEXT];
+	const struct fusion_sb *sb = m->sb;
+
+	line("set", sb->label, sb->set_uuid);
+	snprintf(text, sizeof(text), "%s, %s", role_name[sb->role],
+		 size_text(size, m->sectors << 9));
+	line("member", text, sb->dev_uuid);
+	snprintf(text, sizeof(text), "%s, ", role_name[!sb->role]);
+	missing_text(m, text + strlen(text), sizeof(text) - strlen(text));
+	line("partner", text, sb->peer_uuid);
+	printf("%-8s %s\n", "state", member_state_text(m));
+	return 0;
+}
+
+/*
+ * Who makes a file system on what was a member may leave one of the two copies behind. So half
+ * a superblock counts only if there is nothing else.
+ */
+static int check_remnant(const struct member *m, bool *remnant, char *content, size_t size)
+{
+	int fd;
+
+	*remnant = false;
+	if (m->state == MEMBER_OK && !m->why)
+		return 0;
+	fd = open_node(m->path, m->devno, O_RDONLY);
+	return probe_foreign(m->path, fd, remnant, content, size);
+}
+
+int probe_member(const char *path, struct member **m, char *content, size_t size)
+{
+	struct device dev;
+	bool remnant;
+	int rc, err;
+
+	*m = NULL;
+	*content = 0;
+	rc = device_get(path, &dev);
+	if (rc)
+		return rc;
+	err = member_at(dev.devno, m);
+	device_put(&dev);
+	if (err == -EAGAIN)
+		return fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
+	if (err)
+		return fail(FC_FAILED, path, "can't read it: %s; check the device", strerror(-err));
+	if (!*m)
+		return 0;
+	rc = check_remnant(*m, &remnant, content, size);
+	if (rc || remnant) {
+		free_members(*m);
+		*m = NULL;
+	}
+	return rc;
+}
+
+int cmd_probe(const struct args *a)
+{
+	bool udev = a->opt[OPT_UDEV], json = a->opt[OPT_JSON];
+	const char *path = a->word[0];
+	char content[512];
+	struct member *m;
+	int rc;
+
+	if (udev && json)
+		return fail(FC_USAGE, "--udev", "can't go with --json; choose one");
+	rc = probe_member(path, &m, content, sizeof(content));
+	if (rc)
+		return rc;
+	/* what is no member is nothing to talk about where every disk is asked */
+	if (!m && udev)
+		return FC_MEMBER;
+	if (!m)
+		return fail(FC_MEMBER, path, "not a member of a fusion set%s%s; fusionctl list "
+			    "shows those there are", *content ? ", it carries " : "", content);
+	if (udev)
+		rc = m->state == MEMBER_DAMAGED ? FC_DAMAGED : show_udev(m);
+	else if (!has_identity(m))
+		rc = check_member(m);
+	else
+		rc = json ? show_json(m) : show(m);
+	free_members(m);
+	return rc;
+}
