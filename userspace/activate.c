@@ -162,6 +162,8 @@ int open_set(const char *name, struct member *a, struct member *b)
 	rc = dm_target_version(true, version, &found);
 	if (!rc)
 		rc = create_mapping(name, fast, slow);
+	if (!rc)
+		opened_write(fast, slow);
 	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
 		warn(name, "the kernel met an error in it before; close it and run fusionctl "
 		     "check");
@@ -248,27 +250,35 @@ static int open_by_name(const char *name)
 	return rc;
 }
 
-int cmd_open(const struct args *a)
+static int open_both(const char *name, char *const path[2])
 {
-	const char *name = a->word[0];
 	struct member *one, *two;
 	int rc;
 
-	rc = check_name(name);
+	rc = load_member(path[0], &one);
 	if (rc)
 		return rc;
-	if (a->n == 1)
-		return open_by_name(name);
-	if (a->n == 2)
-		return open_one(name, a->word[1]);
-	rc = load_member(a->word[1], &one);
-	if (rc)
-		return rc;
-	rc = load_member(a->word[2], &two);
+	rc = load_member(path[1], &two);
 	if (!rc)
 		rc = open_set(name, one, two);
 	free_members(one);
 	free_members(two);
+	return rc;
+}
+
+int cmd_open(const struct args *a)
+{
+	const char *name = a->word[0];
+	int rc, lock;
+
+	rc = check_name(name);
+	if (!rc)
+		rc = assembly_lock(&lock);
+	if (rc)
+		return rc;
+	rc = a->n == 1 ? open_by_name(name) : a->n == 2 ? open_one(name, a->word[1]) :
+	     open_both(name, a->word + 1);
+	assembly_unlock(&lock);
 	return rc;
 }
 

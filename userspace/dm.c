@@ -12,7 +12,6 @@
 
 #define TARGET		"fusion"
 #define MODULE		"dm-fusion"
-#define UDEV_WAIT_MS	30000
 #define UDEV_POLL_MS	20
 
 /* Every failure is reported by the one who asked, with the errno; libdevmapper keeps silent. */
@@ -29,6 +28,13 @@ void no_log(int level, const char *file, int line, int dm_errno, const char *fmt
 void dm_setup(void)
 {
 	dm_log_with_errno_init(no_log);
+}
+
+static unsigned int udev_wait_ms = 30000;
+
+void dm_udev_limit(unsigned int ms)
+{
+	udev_wait_ms = ms;
 }
 
 static struct dm_task *new_task(int type, const char *name)
@@ -61,7 +67,7 @@ static void wait_for_udev(const char *name, uint32_t cookie)
 {
 	int ready = 0;
 
-	for (int ms = 0; cookie && ms < UDEV_WAIT_MS; ms += UDEV_POLL_MS) {
+	for (unsigned int ms = 0; cookie && ms < udev_wait_ms; ms += UDEV_POLL_MS) {
 		if (!dm_udev_wait_immediate(cookie, &ready) || ready)
 			break;
 		usleep(UDEV_POLL_MS * 1000);

@@ -224,7 +224,8 @@ static void release(struct plan *p)
 	}
 }
 
-static int open_new(const struct plan *p)
+/* Open it, or see that udev, which is told of the new members, does not. */
+static int finish_new(const struct plan *p, bool and_open)
 {
 	struct member *fast, *slow = NULL;
 	int rc;
@@ -232,9 +233,11 @@ static int open_new(const struct plan *p)
 	rc = load_member(p->dev[FAST].path, &fast);
 	if (!rc)
 		rc = load_member(p->dev[SLOW].path, &slow);
-	if (!rc)
+	if (!rc && !and_open)
+		opened_write(fast, slow);
+	if (!rc && and_open)
 		rc = open_set(p->name, fast, slow);
-	if (!rc)
+	if (!rc && and_open)
 		printf("/dev/mapper/%s is ready\n", p->name);
 	free_members(fast);
 	free_members(slow);
@@ -244,7 +247,7 @@ static int open_new(const struct plan *p)
 static int make_set(const struct args *a, bool and_open)
 {
 	struct plan p = { .name = a->n ? a->word[0] : DEFAULT_NAME, .fd = { -1, -1 } };
-	int rc;
+	int rc, lock = -1;
 
 	rc = prepare(a, &p, and_open);
 	if (!rc) {
@@ -254,10 +257,13 @@ static int make_set(const struct args *a, bool and_open)
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 	}
 	if (!rc)
+		rc = assembly_lock(&lock);
+	if (!rc)
 		rc = write_set(p.dev, p.fd, &p.sb);
 	release(&p);
-	if (!rc && and_open)
-		rc = open_new(&p);
+	if (!rc)
+		rc = finish_new(&p, and_open);
+	assembly_unlock(&lock);
 out:
 	release(&p);
 	device_put(&p.dev[0]);

@@ -14,6 +14,8 @@
  * super.c		superblocks on a member
  * scan.c		members among all block devices
  * identify.c		verb probe: the member on a device
+ * assemble.c		verb assemble: sets opened as their members come
+ * record.c		what assembly remembers of members, and its lock
  * format.c		verbs create and format: what is allowed, and the question
  * write.c		the same: what is written
  * activate.c		verbs open and close
@@ -97,6 +99,9 @@ enum option_id {
 	OPT_DISK,
 	OPT_PROFILE,
 	OPT_UDEV,
+	OPT_INCREMENTAL,
+	OPT_SCAN,
+	OPT_WAITING,
 	OPT_HELP,
 	OPT_NR
 };
@@ -121,6 +126,7 @@ int cmd_format(const struct args *a);
 /* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
 int parse_extent_size(const char *text, uint32_t *sectors);
 int cmd_probe(const struct args *a);
+int cmd_assemble(const struct args *a);
 int cmd_open(const struct args *a);
 int cmd_close(const struct args *a);
 int cmd_list(const struct args *a);
@@ -150,6 +156,9 @@ int fail(int rc, const char *thing, const char *fmt, ...)
 /* The same for what is worth knowing and no reason to stop. */
 void warn(const char *thing, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* From now on what these say goes to the kernel's log too, and so to the console. */
+void messages_to_kernel(void);
 
 /*
  * Ask on the terminal: "<question>; type yes: ". Fails with FC_REFUSED, and without a terminal
@@ -323,6 +332,8 @@ int member_at(dev_t devno, struct member **m);
 bool has_identity(const struct member *m);
 /* Is it member @uuid of its set? */
 bool member_is(const struct member *m, const unsigned char uuid[16]);
+/* Is one a mapping or the like over the other? */
+bool member_stands_on(const struct member *upper, const struct member *lower);
 /* Can it be used? */
 int check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
@@ -356,6 +367,23 @@ const char *member_state_text(const struct member *m);
  * is known of it, or "".
  */
 int probe_member(const char *path, struct member **m, char *content, size_t size);
+
+/* -- record.c -------------------------------------------------------------------------- */
+
+/* Keep everyone else from opening sets, and from making them; waits a minute. Exit code. */
+int assembly_lock(int *lock);
+void assembly_unlock(int *lock);
+/* Remember which device is this member. */
+int record_write(const struct member *m);
+/*
+ * The device remembered as a member of the set of @sb, or as any of that role if @dev_uuid is
+ * NULL; *m is NULL if there is none that still is.
+ */
+void record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+		 struct member **m);
+/* Remember that the set was opened of these two; was it, with nothing plugged in since? */
+void opened_write(const struct member *a, const struct member *b);
+bool opened_before(const struct member *a, const struct member *b);
 
 /* -- activate.c --------------------------------------------------------------------- */
 
@@ -395,6 +423,8 @@ struct mapping {
 enum mapping_info { MAPPING_INFO, MAPPING_TABLE, MAPPING_STATUS };
 
 void dm_setup(void);
+/* How long to wait for udev to make the links of a device; 30 s if nobody says so. */
+void dm_udev_limit(unsigned int ms);
 /* By name, or by uuid if name is NULL. */
 int dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m);
 void dm_put(struct mapping *m);

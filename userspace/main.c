@@ -47,6 +47,10 @@ static const struct {
 	[OPT_DISK]	  = { "disk", "KEY=VALUE", "tune the models of the members" },
 	[OPT_PROFILE]	  = { "profile", "NAME", "desktop, database or archive" },
 	[OPT_UDEV]	  = { "udev", NULL, "KEY=VALUE lines for a udev rule" },
+	[OPT_INCREMENTAL] = { "incremental", NULL, "this member has come: open its set if the "
+			      "other one is here" },
+	[OPT_SCAN]	  = { "scan", NULL, "open every set of which both members are here" },
+	[OPT_WAITING]	  = { "waiting", NULL, "only tell which sets lack a member" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -76,6 +80,9 @@ static const struct verb {
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
 	  "fusionctl open data", cmd_open, 0, 1, 3, true },
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, 0, 1, 1, true },
+	{ "assemble", "--incremental DEV | --scan | --waiting", "open sets whose members are here",
+	  "fusionctl assemble --scan", cmd_assemble,
+	  O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(JSON), 0, 1, true },
 	{ "probe", "DEV", "which member of which set a device is", "fusionctl probe /dev/sda",
 	  cmd_probe, O(UDEV) | O(JSON), 1, 1, false },
 	{ "list", "", "open sets, and members found",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What fusionctl says: errors, tables, JSON. */
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <langinfo.h>
 #include <libsmartcols/libsmartcols.h>
@@ -14,6 +15,28 @@
 
 const char *const role_name[2] = { "fast", "slow" };
 
+static bool to_kernel;
+
+void messages_to_kernel(void)
+{
+	to_kernel = true;
+}
+
+/* As an error (3): the console of a system that boots quietly shows those. */
+static void tell_kernel(const char *line)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	char record[960];	/* it takes 1 KiB, in one piece, and cannot be sought in */
+	int n;
+
+	if (fd < 0)
+		return;
+	n = snprintf(record, sizeof(record), "<3>%.900s\n", line);
+	if (write(fd, record, n) < 0)
+		n = 0;	/* there is nobody to tell */
+	close(fd);
+}
+
 /* Labels and serial numbers come from disks: they must not break the line, or the terminal. */
 static void say(const char *thing, const char *fmt, va_list ap)
 {
@@ -27,6 +50,8 @@ static void say(const char *thing, const char *fmt, va_list ap)
 	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
 	fflush(stdout);
 	fprintf(stderr, "%s\n", safe);
+	if (to_kernel)
+		tell_kernel(safe);
 }
 
 int fail(int rc, const char *thing, const char *fmt, ...)

@@ -158,7 +158,7 @@ int load_member(const char *path, struct member **m)
 	return rc;
 }
 
-static bool member_stands_on(const struct member *upper, const struct member *lower)
+bool member_stands_on(const struct member *upper, const struct member *lower)
 {
 	char name[128], attr[160];
 

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb assemble: open sets as their members come, without anyone who could be asked. So what is
+ * not beyond doubt is not opened, and the reason goes to the console as well.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/*
+ * In a program of udev's nobody needs the links when it ends, and with one worker only it is we
+ * who keep udev from making them.
+ */
+#define UDEV_WAIT_MS	5000
+#define COPIES_WAIT_S	5
+
+/* -- one set -------------------------------------------------------------------- */
+
+static int check_writable(const struct member *m)
+{
+	char ro[4];
+
+	if (sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1')
+		return fail(FC_REFUSED, m->path, "is read-only, so the set %s is not opened by "
+			    "itself; blockdev --setrw it and run fusionctl assemble --scan",
+			    m->sb->label);
+	if (m->sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+		return fail(FC_REFUSED, m->path, "is of a newer release, which this one may only "
+			    "read, so it is not opened by itself; use a newer fusionctl and "
+			    "dm-fusion");
+	return 0;
+}
+
+/*
+ * The slow member may be one activation ahead of the fast one, after a power cut in the midst of
+ * opening. But when it was closed in order since, so was the fast one, and this is not that.
+ */
+static int check_age(const struct member *a, const struct member *b)
+{
+	const struct member *fast = a->sb->role == FUSION_FAST ? a : b, *slow = fast == a ? b : a;
+
+	if (slow->sb->epoch != fast->sb->epoch + 1 || !(slow->sb->flags & FUSION_SB_CLEAN))
+		return 0;
+	return fail(FC_MEMBER, fast->path, "is older than %s, which was used and closed with "
+		    "another one as the fast member of %s since; use that", slow->path,
+		    fast->sb->label);
+}
+
+/* The label, unless that is none or a set of another machine has it, or anything else. */
+static int choose_name(const struct member *m, char *name, size_t size)
+{
+	const char *label = valid_name(m->sb->label) ? m->sb->label : "fusion";
+	char uuid[UUID_TEXT];
+	struct mapping map;
+	int rc;
+
+	uuid_text(uuid, m->sb->set_uuid);
+	snprintf(name, size, "%s", label);
+	rc = dm_get(name, NULL, MAPPING_INFO, &map);
+	if (rc || !map.exists)
+		return rc;
+	if (!strncmp(map.uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
+	    !strcmp(map.uuid + strlen(DM_PREFIX), uuid))
+		return 0;
+	snprintf(name, size, "%.55s-%.8s", label, uuid);
+	warn(label, "another mapped device has this name, so the set %s is opened as %s; mount it "
+	     "by uuid", uuid, name);
+	return 0;
+}
+
+static int open_pair(struct member *a, struct member *b)
+{
+	char name[128];
+	int rc;
+
+	rc = check_member(a);
+	if (!rc)
+		rc = check_member(b);
+	if (!rc)
+		rc = check_writable(a);
+	if (!rc)
+		rc = check_writable(b);
+	if (!rc)
+		rc = check_age(a, b);
+	if (!rc)
+		rc = choose_name(a, name, sizeof(name));
+	if (!rc)
+		rc = open_set(name, a, b);
+	if (!rc)
+		printf("/dev/mapper/%s is ready\n", name);
+	return rc;
+}
+
+/* The mapping of the set, if it is open. */
+static int get_mapping(const struct member *m, struct mapping *map)
+{
+	char uuid[UUID_TEXT], dm_uuid[64];
+	int rc;
+
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, m->sb->set_uuid));
+	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, map);
+	/* what has no table yet is left of somebody who was killed: open_set() removes it */
+	if (!rc && map->exists && !map->live && !map->open_count)
+		map->exists = false;
+	return rc;
+}
+
+/* -- a member has come ---------------------------------------------------------- */
+
+static int is_copy(const struct member *m, const struct member *of)
+{
+	return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the same member of the "
+		    "set %s; detach one, or open the set by naming both of its devices", of->path,
+		    m->sb->label);
+}
+
+static int is_foreign(const struct member *m, const struct member *used)
+{
+	return fail(FC_MEMBER, m->path, "is not the %s member that belongs to the set %s but one "
+		    "of another generation of it, as %s shows; detach it", role_name[m->sb->role],
+		    m->sb->label, used->path);
+}
+
+/* Which of the devices that the open set stands on concern a member? */
+struct in_use {
+	bool itself;
+	struct member *twin;	/* is the same member */
+	struct member *rival;	/* another one of its role */
+};
+
+static void look_below(const struct member *m, const struct mapping *map, struct in_use *use)
+{
+	char path[128], attr[300], number[32];
+	struct dirent *e;
+	struct member *s;
+	dev_t devno;
+	DIR *dir;
+
+	memset(use, 0, sizeof(*use));
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/slaves", major(map->devno),
+		 minor(map->devno));
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		snprintf(attr, sizeof(attr), "slaves/%s/dev", e->d_name);
+		if (*e->d_name == '.' || !sysfs_read(map->devno, attr, number, sizeof(number)) ||
+		    !parse_devno(number, &devno))
+			continue;
+		use->itself |= devno == m->devno;
+		if (devno == m->devno || member_at(devno, &s) || !s)
+			continue;
+		if (!use->twin && member_is(s, m->sb->dev_uuid))
+			use->twin = s;
+		else if (!use->rival && has_identity(s) && s->sb->role == m->sb->role)
+			use->rival = s;
+		else
+			free_members(s);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int already_open(const struct member *m, const struct mapping *map)
+{
+	struct in_use use;
+	int rc = 0;
+
+	look_below(m, map, &use);
+	/* the boot tells of all devices again, and so do paths and parts of what is used */
+	if (!use.itself && !(use.twin && member_stands_on(use.twin, m)))
+		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
+		     fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; close "
+			  "%s and open it again", map->name, map->name);
+	free_members(use.twin);
+	free_members(use.rival);
+	return rc;
+}
+
+static struct scan {
+	struct member *list;
+	int rc;
+} scan;
+
+static void *run_scan(void *arg)
+{
+	struct scan *s = arg;
+
+	s->rc = scan_members(&s->list);
+	return NULL;
+}
+
+/*
+ * A copy that udev has not told of yet is found by looking at every device. A disk that does not
+ * answer must not keep the set closed for that.
+ */
+static int avoid_copies(struct member **a, struct member **b)
+{
+	struct member *found[2];
+	struct timespec limit;
+	pthread_t thread;
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += COPIES_WAIT_S;
+	if (pthread_create(&thread, NULL, run_scan, &scan) ||
+	    pthread_timedjoin_np(thread, NULL, &limit)) {
+		warn((*a)->path, "a disk does not answer in time, so copies of the members of %s "
+		     "were not looked for; see dmesg", (*a)->sb->label);
+		return 0;
+	}
+	rc = scan.rc;
+	if (!rc)
+		rc = find_member(scan.list, (*a)->sb->dev_uuid, &found[0]);
+	if (!rc)
+		rc = find_member(scan.list, (*b)->sb->dev_uuid, &found[1]);
+	if (rc)
+		return rc;
+	/* what stands on them is the member then, e.g. of paths */
+	*a = found[0] ? found[0] : *a;
+	*b = found[1] ? found[1] : *b;
+	return 0;
+}
+
+static int open_with(struct member *m, struct member *peer)
+{
+	int rc;
+
+	/* somebody closed it, and nothing was plugged in since: that it stays */
+	if (opened_before(m, peer))
+		return 0;
+	rc = avoid_copies(&m, &peer);
+	return rc ? rc : open_pair(m, peer);
+}
+
+/* Remember it, unless it is a copy of one that is here; *settled if that was all there is to do. */
+static int note_member(const struct member *m, bool *settled)
+{
+	struct member *was;
+	int rc = 0;
+
+	record_find(m->sb, m->sb->role, m->sb->dev_uuid, &was);
+	*settled = was && was->devno != m->devno && member_stands_on(was, m);
+	if (was && was->devno != m->devno && !*settled && !member_stands_on(m, was))
+		rc = is_copy(m, was);
+	free_members(was);
+	return rc || *settled ? rc : record_write(m);
+}
+
+static int member_came(struct member *m)
+{
+	struct member *peer;
+	struct mapping map;
+	bool settled;
+	int rc;
+
+	rc = get_mapping(m, &map);
+	if (rc)
+		return rc;
+	if (map.exists)
+		return already_open(m, &map);
+	rc = note_member(m, &settled);
+	if (rc || settled)
+		return rc;
+	record_find(m->sb, !m->sb->role, m->sb->peer_uuid, &peer);
+	if (peer) {
+		rc = open_with(m, peer);
+	} else {
+		record_find(m->sb, !m->sb->role, NULL, &peer);
+		rc = peer ? is_foreign(peer, m) : 0;
+	}
+	free_members(peer);
+	return rc;
+}
+
+/* "nofusion" among the words of the kernel's command line. */
+static bool turned_off(void)
+{
+	static const char word[] = "nofusion";
+	char line[8192], *save, *w;
+	FILE *f = fopen("/proc/cmdline", "re");
+	bool off = false;
+
+	if (f && fgets(line, sizeof(line), f))
+		for (w = strtok_r(line, " \t\n", &save); w && !off;
+		     w = strtok_r(NULL, " \t\n", &save))
+			off = !strncmp(w, word, strlen(word)) &&
+			      (!w[strlen(word)] || w[strlen(word)] == '=');
+	if (f)
+		fclose(f);
+	return off;
+}
+
+/* The member on a device, in whatever state. */
+static int get_member(const char *path, struct member **m)
+{
+	char content[512];
+	int rc;
+
+	rc = probe_member(path, m, content, sizeof(content));
+	if (!rc && !*m)
+		rc = fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
+			  "those there are");
+	return rc;
+}
+
+static int incremental(const char *path)
+{
+	struct member *m;
+	int rc, lock = -1;
+
+	if (turned_off())
+		return 0;
+	dm_udev_limit(UDEV_WAIT_MS);
+	/* a disk that takes its time does so before others have to wait for us */
+	rc = get_member(path, &m);
+	if (!rc)
+		rc = assembly_lock(&lock);
+	/* again, since whoever had the lock may have used it */
+	if (!rc) {
+		free_members(m);
+		rc = get_member(path, &m);
+	}
+	/* what is no member, not any more perhaps, is of no interest on the console */
+	if (!rc && !isatty(STDERR_FILENO))
+		messages_to_kernel();
+	if (!rc)
+		rc = check_member(m);
+	if (!rc)
+		rc = member_came(m);
+	free_members(m);
+	assembly_unlock(&lock);
+	return rc;
+}
+
+/* -- all sets ------------------------------------------------------------------- */
+
+/* What was found of a set: two members that name each other, or one that lacks its partner. */
+struct pair {
+	struct member *m, *peer;
+	struct member *foreign;	/* names one of them, and is not named by it */
+};
+
+static bool same_set(const struct member *a, const struct member *b)
+{
+	return !memcmp(a->sb->set_uuid, b->sb->set_uuid, sizeof(a->sb->set_uuid));
+}
+
+/* Is @m the first one of its set? */
+static bool begins_set(const struct member *list, const struct member *m)
+{
+	for (; list != m; list = list->next)
+		if (has_identity(list) && same_set(list, m))
+			return false;
+	return true;
+}
+
+/* @m: the first of its set in @list */
+static int find_pair(struct member *list, struct member *m, struct pair *p)
+{
+	struct member *itself, *peer, *lonely = NULL, *first = m;
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	for (; m; m = m->next) {
+		if (!has_identity(m) || !same_set(m, first))
+			continue;
+		rc = find_member(list, m->sb->dev_uuid, &itself);
+		if (!rc)
+			rc = find_member(list, m->sb->peer_uuid, &peer);
+		if (rc)
+			return rc;
+		if (itself != m)
+			continue;
+		if (!peer)
+			lonely = m;
+		else if (memcmp(peer->sb->peer_uuid, m->sb->dev_uuid, sizeof(m->sb->dev_uuid)))
+			p->foreign = m;
+		else
+			p->m = m, p->peer = peer;
+	}
+	if (!p->m)
+		p->m = lonely;
+	return 0;
+}
+
+static void waits_text(const struct member *m, char *buf, size_t size)
+{
+	char ident[160], uuid[2][UUID_TEXT];
+
+	missing_text(m, ident, sizeof(ident));
+	snprintf(buf, size, "the %s member %s is here, the %s one is missing (%s, uuid %s; set %s)",
+		 role_name[m->sb->role], m->path, role_name[!m->sb->role], ident,
+		 uuid_text(uuid[0], m->sb->peer_uuid), uuid_text(uuid[1], m->sb->set_uuid));
+}
+
+static int open_found(struct member *list, struct member *first)
+{
+	struct mapping map;
+	struct pair p;
+	char text[512];
+	int rc;
+
+	rc = get_mapping(first, &map);
+	if (rc || map.exists)
+		return rc;
+	rc = find_pair(list, first, &p);
+	if (rc)
+		return rc;
+	if (p.m && p.peer)
+		rc = open_pair(p.m, p.peer);
+	if (p.foreign && !rc)
+		rc = is_foreign(p.foreign, p.m ? p.m : first);
+	if (!p.m || p.peer)
+		return rc;
+	waits_text(p.m, text, sizeof(text));
+	return fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
+		    text);
+}
+
+static int open_all(void)
+{
+	struct member *list = NULL;
+	int rc, one, lock;
+
+	rc = assembly_lock(&lock);
+	if (rc)
+		return rc;
+	rc = scan_members(&list);
+	for (struct member *m = list; m; m = m->next) {
+		if (!has_identity(m) || !begins_set(list, m))
+			continue;
+		one = open_found(list, m);
+		rc = rc ? rc : one;
+	}
+	free_members(list);
+	assembly_unlock(&lock);
+	return rc;
+}
+
+/* -- those that wait ------------------------------------------------------------ */
+
+static void add_json(struct json_object *array, const struct member *m)
+{
+	struct json_object *o = json_object_new_object(), *missing = json_object_new_object();
+	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
+
+	json_add_str(o, "set", m->sb->label);
+	json_add_str(o, "set_uuid", uuid_text(uuid, m->sb->set_uuid));
+	json_add_str(o, "device", m->path);
+	json_add_str(o, "role", role_name[m->sb->role]);
+	json_add_str(missing, "role", role_name[!m->sb->role]);
+	json_add_str(missing, "device_uuid", uuid_text(uuid, m->sb->peer_uuid));
+	memcpy(text, m->sb->peer.model, FUSION_IDENT_SIZE);
+	json_add_str(missing, "model", text);
+	memcpy(text, m->sb->peer.serial, FUSION_IDENT_SIZE);
+	json_add_str(missing, "serial", text);
+	json_add_u64(missing, "bytes", m->sb->peer_sectors << 9);
+	json_object_object_add(o, "missing", missing);
+	json_object_array_add(array, o);
+}
+
+static void print_waiting(const struct member *m)
+{
+	char text[512], line[640], safe[1280];
+
+	waits_text(m, text, sizeof(text));
+	snprintf(line, sizeof(line), "%s: %s", m->sb->label, text);
+	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+}
+
+static int waiting(bool json)
+{
+	struct json_object *array = json ? json_object_new_array() : NULL, *o;
+	struct member *list;
+	struct mapping map;
+	struct pair p;
+	int rc, one;
+
+	rc = scan_members(&list);
+	for (struct member *m = list; m; m = m->next) {
+		if (!has_identity(m) || !begins_set(list, m))
+			continue;
+		one = get_mapping(m, &map);
+		if (!one && map.exists)
+			continue;
+		if (!one)
+			one = find_pair(list, m, &p);
+		rc = rc ? rc : one;
+		if (one || !p.m || p.peer)
+			continue;
+		if (json)
+			add_json(array, p.m);
+		else
+			print_waiting(p.m);
+	}
+	if (json) {
+		o = json_base();
+		json_object_object_add(o, "waiting", array);
+		print_json(o, false);
+	}
+	free_members(list);
+	return rc;
+}
+
+int cmd_assemble(const struct args *a)
+{
+	bool one = a->opt[OPT_INCREMENTAL], all = a->opt[OPT_SCAN], wait = a->opt[OPT_WAITING];
+
+	if (one + all + wait != 1)
+		return fail(FC_USAGE, "assemble", "give one of --incremental, --scan and "
+			    "--waiting; see fusionctl help assemble");
+	if (one != !!a->n)
+		return fail(FC_USAGE, "assemble", "%s; see fusionctl help assemble", one ?
+			    "--incremental needs a device" : "only --incremental takes a device");
+	if (a->opt[OPT_JSON] && !wait)
+		return fail(FC_USAGE, "--json", "goes with --waiting only; leave it out");
+	return one ? incremental(a->word[0]) : all ? open_all() : waiting(a->opt[OPT_JSON]);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What assembly remembers in /run/fusion from one member to the next: the members come one at
+ * a time, each in a process of its own, many at once, and in the initramfs as well as after it.
+ *
+ *	/run/fusion/lock		held by who opens a set or makes one
+ *	/run/fusion/SET/ROLE-MEMBER	"8:1 /dev/sda1": the device that was that member
+ *	/run/fusion/SET/opened		"8:1 12 8:17 13": of which devices the set was opened last
+ *
+ * Nothing of it is believed unseen: a device may be gone since, or its number another one's.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+#define RUN_DIR		"/run/fusion"
+#define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */
+#define LOCK_POLL_MS	20
+#define RECORD_PATH	160
+
+int assembly_lock(int *lock)
+{
+	*lock = -1;
+	if (!mkdir(RUN_DIR, 0755) || errno == EEXIST)
+		*lock = open(RUN_DIR "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*lock < 0)
+		return fail(FC_FAILED, RUN_DIR "/lock", "can't make it: %s; mount a tmpfs on /run",
+			    strerror(errno));
+	for (int ms = 0; flock(*lock, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
+		if (errno == EWOULDBLOCK && ms < LOCK_WAIT_MS) {
+			usleep(LOCK_POLL_MS * 1000);
+			continue;
+		}
+		assembly_unlock(lock);
+		return fail(FC_BUSY, RUN_DIR "/lock", "another fusionctl has held it for a minute; "
+			    "wait for it, or end it");
+	}
+	return 0;
+}
+
+void assembly_unlock(int *lock)
+{
+	if (*lock >= 0)
+		close(*lock);
+	*lock = -1;
+}
+
+static void set_path(const struct fusion_sb *sb, const char *file, char buf[RECORD_PATH])
+{
+	char uuid[UUID_TEXT];
+
+	snprintf(buf, RECORD_PATH, RUN_DIR "/%s%s%s", uuid_text(uuid, sb->set_uuid),
+		 *file ? "/" : "", file);
+}
+
+static void record_path(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+			char buf[RECORD_PATH])
+{
+	char file[8 + UUID_TEXT], uuid[UUID_TEXT];
+
+	snprintf(file, sizeof(file), "%s-%s", role_name[role], uuid_text(uuid, dev_uuid));
+	set_path(sb, file, buf);
+}
+
+/* Whole or not at all: who reads it may come in between, or we may be killed. */
+static int write_file(const struct fusion_sb *sb, const char *path, const char *text)
+{
+	char dir[RECORD_PATH], new[RECORD_PATH + 4];
+	ssize_t len = strlen(text);
+	bool good;
+	int fd;
+
+	set_path(sb, "", dir);
+	snprintf(new, sizeof(new), "%s.new", path);
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		goto bad;
+	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		goto bad;
+	good = write(fd, text, len) == len;
+	if (!close(fd) && good && !rename(new, path))
+		return 0;
+bad:
+	return fail(FC_FAILED, path, "can't write it: %s; is /run full?", strerror(errno));
+}
+
+static bool read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return false;
+	buf[n] = 0;
+	buf[strcspn(buf, "\n")] = 0;
+	return true;
+}
+
+int record_write(const struct member *m)
+{
+	char path[RECORD_PATH], node[160], text[200];
+
+	record_path(m->sb, m->sb->role, m->sb->dev_uuid, path);
+	device_node(m->devno, node, sizeof(node));
+	snprintf(text, sizeof(text), "%u:%u %s\n", major(m->devno), minor(m->devno), node);
+	return write_file(m->sb, path, text);
+}
+
+static void find_one(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+		     struct member **m)
+{
+	char path[RECORD_PATH], text[200];
+	dev_t devno;
+
+	record_path(sb, role, dev_uuid, path);
+	if (!read_file(path, text, sizeof(text)))
+		return;
+	text[strcspn(text, " ")] = 0;
+	if (parse_devno(text, &devno))
+		member_at(devno, m);
+	if (*m && (!member_is(*m, dev_uuid) ||
+		   memcmp((*m)->sb->set_uuid, sb->set_uuid, sizeof(sb->set_uuid)))) {
+		free_members(*m);
+		*m = NULL;
+	}
+	if (!*m)
+		unlink(path);
+}
+
+static void find_any(const struct fusion_sb *sb, int role, struct member **m)
+{
+	const size_t head = strlen(role_name[role]) + 1;
+	unsigned char dev_uuid[16];
+	char path[RECORD_PATH];
+	struct dirent *e;
+	DIR *dir;
+
+	set_path(sb, "", path);
+	dir = opendir(path);
+	while (dir && !*m && (e = readdir(dir)))
+		if (strlen(e->d_name) > head && !uuid_parse(e->d_name + head, dev_uuid))
+			find_one(sb, role, dev_uuid, m);
+	if (dir)
+		closedir(dir);
+}
+
+void record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+		 struct member **m)
+{
+	*m = NULL;
+	if (dev_uuid)
+		find_one(sb, role, dev_uuid, m);
+	else
+		find_any(sb, role, m);
+}
+
+/*
+ * A number that may be given to another device says nothing; diskseq, which the kernel counts
+ * up with each disk that comes, tells whether it is still the same.
+ */
+static void device_text(const struct member *m, char *buf, size_t size)
+{
+	char seq[32] = "";
+
+	sysfs_read(sysfs_disk(m->devno), "diskseq", seq, sizeof(seq));
+	snprintf(buf, size, "%u:%u %s", major(m->devno), minor(m->devno), *seq ? seq : "-");
+}
+
+static void opened_text(const struct member *fast, const struct member *slow, char buf[160])
+{
+	char a[64], b[64];
+
+	device_text(fast, a, sizeof(a));
+	device_text(slow, b, sizeof(b));
+	snprintf(buf, 160, "%s %s\n", a, b);
+}
+
+void opened_write(const struct member *a, const struct member *b)
+{
+	bool swapped = a->sb->role == FUSION_SLOW;
+	char path[RECORD_PATH], text[160];
+
+	set_path(a->sb, "opened", path);
+	opened_text(swapped ? b : a, swapped ? a : b, text);
+	write_file(a->sb, path, text);
+}
+
+bool opened_before(const struct member *a, const struct member *b)
+{
+	bool swapped = a->sb->role == FUSION_SLOW;
+	char path[RECORD_PATH], text[160], was[160];
+
+	set_path(a->sb, "opened", path);
+	if (!read_file(path, was, sizeof(was)))
+		return false;
+	opened_text(swapped ? b : a, swapped ? a : b, text);
+	text[strcspn(text, "\n")] = 0;
+	return !strcmp(text, was);
+}
