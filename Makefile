@@ -58,7 +58,8 @@ help:
 	@echo '                           RESUME=1: only what is missing'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
-	@echo '                           module for the running kernel, and fusionctl; or uninstall'
+	@echo '                           module for the running kernel, fusionctl, udev rule (UDEVDIR=);'
+	@echo '                           or uninstall'
 	@echo 'make clean'
 	@echo 'V=1 shows commands, and output of tests that pass'
 
@@ -255,8 +256,8 @@ install:
 	$(Q)$(MAKE) --no-print-directory -C userspace install
 
 uninstall:
-	rm -f $(INSTALL_MOD)/dm-fusion.ko $(DESTDIR)$(PREFIX)/sbin/fusionctl \
-		$(DESTDIR)$(PREFIX)/share/man/man8/fusionctl.8
+	rm -f $(INSTALL_MOD)/dm-fusion.ko
+	$(Q)$(MAKE) --no-print-directory -C userspace uninstall
 	$(if $(DESTDIR),,depmod $(INSTALL_REL))
 
 clean:
