@@ -1,0 +1,844 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Assembly: whichever member comes first, however late, twice, concurrently, in the initramfs and
+# again after it: one device, once. What is in doubt is refused, in a line, on the console too. And
+# that udev's rule does all of it when disks are plugged in.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# -- what the tests share ------------------------------------------------------
+
+# expect CODE TEXT COMMAND...: that exit code, and TEXT is all of stderr
+expect() {
+	local want=$1 text=$2 rc=0 err
+	shift 2
+	err=$("$@" 2>&1 >"$TMP/out" </dev/null) || rc=$?
+	same "exit code of '$*' ($err)" "$rc" "$want"
+	same "'$*'" "$err" "${text:+fusionctl: }$text"
+}
+
+# good COMMAND...: exit code 0, nothing on stderr, stdout in $TMP/out
+good() {
+	expect 0 '' "$@"
+}
+
+# quietly COMMAND...: nothing on stdout either
+quietly() {
+	good "$@"
+	same "output of '$*'" "$(<"$TMP/out")" ''
+}
+
+json() {
+	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
+}
+
+# came DEV...: as the rule tells of it
+came() {
+	local dev
+	for dev; do
+		good fusionctl assemble --incremental "$dev"
+	done
+}
+
+# refuses CODE TEXT DEV: as came, and the console has the line
+refuses() {
+	local mark="selftest mark $RANDOM$RANDOM"
+	echo "$mark" >/dev/kmsg
+	expect "$1" "$2" fusionctl assemble --incremental "$3"
+	has "the kernel's log" "$(dmesg | sed "1,/$mark/d")" "fusionctl: $2"
+}
+
+is_open() {
+	[[ -b /dev/mapper/$1 ]]
+}
+
+# closed: there is no set, open or half made
+closed() {
+	same "open sets" "$(dmsetup info -c --noheadings -o name,uuid 2>/dev/null |
+		grep FUSION- || :)" ''
+}
+
+# once NAME: it is the one set that is open
+once() {
+	is_open "$1" || fail "$1 is not open"
+	same "open sets" "$(dmsetup info -c --noheadings -o name,uuid | grep -c FUSION-)" 1
+	same "uuid" "$(dmsetup info -c --noheadings -o uuid "$1")" "FUSION-$UUID"
+}
+
+uuid_of() {
+	fusionctl probe --json "$1" | jq -r ".${2:-set_uuid}"
+}
+
+# forget: as after a boot
+forget() {
+	rm -rf /run/fusion
+}
+
+# a_set: called pair, on FAST and SLOW; nobody has seen it yet
+a_set() {
+	format pair --extent-size 64K
+	UUID=$(uuid_of "$FAST")
+	defer dm_remove pair
+	forget
+}
+
+# pair: the same on null devices
+pair() {
+	need_module dm-fusion
+	members 64 256
+	a_set
+}
+
+# replaced FROM TO: what was on one device is on another now
+replaced() {
+	dd if="$1" of="$2" bs=1M conv=fsync status=none
+}
+
+# -- probe ---------------------------------------------------------------------------
+
+test_probe() {
+	pair
+	good fusionctl probe --udev "$FAST"
+	same "for udev" "$(<"$TMP/out")" "ID_FS_TYPE=fusion_member
+ID_FS_USAGE=raid
+ID_FS_VERSION=1
+ID_FS_UUID_ENC=$UUID
+ID_FS_UUID=$UUID
+ID_FS_UUID_SUB_ENC=$(uuid_of "$FAST" device_uuid)
+ID_FS_UUID_SUB=$(uuid_of "$FAST" device_uuid)
+ID_FS_LABEL_ENC=pair
+ID_FS_LABEL=pair
+ID_FUSION_ROLE=fast"
+	good fusionctl probe --udev "$SLOW"
+	has "role" "$(<"$TMP/out")" "ID_FUSION_ROLE=slow"
+	good fusionctl probe --json "$SLOW"
+	json '.version, .set, .role, .state, .clean' $'1\npair\nslow\nok\ntrue'
+	json '.peer | .role, .bytes' $'fast\n'$((64 << 20))
+	json '.peer.device_uuid' "$(uuid_of "$FAST" device_uuid)"
+	good fusionctl probe "$SLOW"
+	has "for people" "$(<"$TMP/out")" "member   slow, 256M, uuid $(uuid_of "$SLOW" device_uuid)"
+
+	null other 64
+	expect 4 '' fusionctl probe --udev /dev/other
+	expect 4 "/dev/other: not a member of a fusion set; fusionctl list shows those there are" \
+		fusionctl probe /dev/other
+	expect 2 "--udev: can't go with --json; choose one" fusionctl probe --udev --json "$FAST"
+	same "written" "$(written /dev/other)" "0 0 0"
+}
+
+# A label may be anything, and goes to a database of lines and to the names of links.
+test_probe_odd_label() {
+	pair
+	# a"b$, end of line, (c)
+	poke "$FAST" 128:8=0x2963280a24622261
+	good fusionctl probe --udev "$FAST"
+	same "lines" "$(wc -l <"$TMP/out")" 10
+	same "lines that are KEY=VALUE" "$(grep -c '^ID_[A-Z_]*=[^"$]*$' "$TMP/out")" 10
+	has "encoded" "$(<"$TMP/out")" 'ID_FS_LABEL_ENC=a\x22b\x24\x0a\x28c\x29'
+	defer dm_remove fusion
+	poke "$SLOW" 128:8=0x2963280a24622261
+	came "$FAST" "$SLOW"
+	once fusion
+}
+
+# poke DEV FIELD: in both copies of the superblock
+poke() {
+	fusion-poke "$1" 0 "$2"
+	fusion-poke "$1" 8 "$2"
+}
+
+# Half a superblock below a file system is what was there before.
+test_probe_remnant() {
+	pair
+	put_direct "$FAST" 0 0 4096
+	good fusionctl probe --udev "$FAST"
+	has "one copy" "$(<"$TMP/out")" "ID_FS_UUID=$UUID"
+	mkfs.ext4 -q -b 4096 -E nodiscard,lazy_itable_init=1 "$FAST"
+	dd if="$SLOW" of="$FAST" bs=4096 skip=8 seek=8 count=1 conv=notrunc oflag=direct status=none
+	expect 4 '' fusionctl probe --udev "$FAST"
+	has "what it is" "$(fusionctl assemble --incremental "$FAST" 2>&1 || :)" "not a member"
+	closed
+}
+
+test_probe_suspended() {
+	pair
+	linear over "$FAST" 0 "$(sectors_of "$FAST")"
+	dmsetup suspend over
+	expect 5 "/dev/mapper/over: is suspended; resume it with dmsetup resume" \
+		limited 5 fusionctl probe /dev/mapper/over
+	# nor does a search wait for it, or take what is below for the member
+	limited 5 fusionctl list >/dev/null
+	dmsetup resume over
+}
+
+# -- one device, once ------------------------------------------------------------------
+
+test_order() {
+	local first second
+	pair
+	for first in "$FAST" "$SLOW"; do
+		second=$FAST
+		[[ $first != "$FAST" ]] || second=$SLOW
+		forget
+		quietly fusionctl assemble --incremental "$first"
+		closed
+		good fusionctl assemble --incremental "$second"
+		same "output" "$(<"$TMP/out")" "/dev/mapper/pair is ready"
+		once pair
+		good fusionctl close pair
+	done
+}
+
+test_twice() {
+	local i
+	pair
+	for i in 1 2 3; do
+		quietly fusionctl assemble --incremental "$FAST"
+	done
+	closed
+	came "$SLOW"
+	# in the initramfs, and again when the real system tells of all devices
+	for i in "$SLOW" "$FAST" "$FAST" "$SLOW"; do
+		quietly fusionctl assemble --incremental "$i"
+	done
+	quietly fusionctl assemble --scan
+	once pair
+}
+
+# The second one comes minutes after the first, as USB disks do: nobody waits for it meanwhile.
+test_late() {
+	pair
+	came "$FAST"
+	sleep 3
+	same "processes" "$(pidof fusionctl || :)" ''
+	came "$SLOW"
+	once pair
+}
+
+test_concurrently() {
+	local round i jobs
+	pair
+	for round in 1 2 3; do
+		forget
+		jobs=()
+		for i in 1 2 3 4 5 6 7 8; do
+			fusionctl assemble --incremental "$FAST" >>"$TMP/all" 2>&1 &
+			jobs+=($!)
+			fusionctl assemble --incremental "$SLOW" >>"$TMP/all" 2>&1 &
+			jobs+=($!)
+			fusionctl assemble --scan >>"$TMP/all" 2>&1 &
+			jobs+=($!)
+		done
+		for i in "${jobs[@]}"; do
+			wait "$i" || fail "round $round: one failed: $(<"$TMP/all")"
+		done
+		once pair
+		same "who opened it" "$(sort -u "$TMP/all") $(wc -l <"$TMP/all")" \
+			"/dev/mapper/pair is ready $round"
+		good fusionctl close pair
+	done
+}
+
+# What the user does at the same time: with create and open nobody interferes.
+test_beside_the_user() {
+	local i busy
+	pair
+	came "$FAST"
+	(while :; do
+		fusionctl assemble --incremental "$FAST" || :
+		fusionctl assemble --incremental "$SLOW" || :
+	done >/dev/null 2>&1) &
+	busy=$!
+	JOBS+=("$busy")
+	for i in 1 2 3 4 5; do
+		is_open pair || fusionctl open pair 2>/dev/null || :
+		within 10 "open" is_open pair
+		good fusionctl close pair
+		good fusionctl create pair --fast "$FAST" --slow "$SLOW" --yes --force --extent-size 64K
+		UUID=$(uuid_of "$FAST")
+		once pair
+		good fusionctl close pair
+	done
+	kill "$busy"
+	wait "$busy" || :
+	closed
+}
+
+# Closed by hand it stays closed, until a member is plugged in again or somebody wants it.
+test_stays_closed() {
+	pair
+	came "$FAST" "$SLOW"
+	good fusionctl close pair
+	quietly fusionctl assemble --incremental "$FAST"
+	quietly fusionctl assemble --incremental "$SLOW"
+	closed
+	good fusionctl assemble --scan
+	once pair
+	good fusionctl close pair
+	forget
+	good fusionctl format again --fast "$FAST" --slow "$SLOW" --yes --force
+	came "$FAST" "$SLOW"
+	closed
+}
+
+test_plugged_in_again() {
+	local size file
+	need_module dm-fusion
+	size=$((64 << 20))
+	null slow 256
+	SLOW=/dev/slow
+	loop $size
+	FAST=$REPLY
+	a_set
+	came "$FAST" "$SLOW"
+	good fusionctl close pair
+	quietly fusionctl assemble --incremental "$FAST"
+	closed
+	file=$(losetup -nO BACK-FILE "$FAST")
+	losetup -d "$FAST"
+	within 5 "it is gone" gone_loop "$FAST"
+	losetup "$FAST" "$file"
+	[[ -e /sys/block/${FAST##*/}/diskseq ]] || skip "the kernel does not number disks"
+	came "$FAST"
+	once pair
+	good fusionctl close pair
+}
+
+gone_loop() {
+	[[ ! -e /sys/block/${1##*/}/loop ]]
+}
+
+test_in_use_by_others() {
+	pair
+	came "$FAST"
+	linear holder "$SLOW" 4096 2048
+	refuses 5 "$SLOW: is held by /dev/mapper/holder; remove that first" "$SLOW"
+	closed
+	dm_remove holder
+	came "$SLOW"
+	once pair
+}
+
+# What stands on a member is the member, and the one below comes first.
+test_stacked() {
+	local i
+	pair
+	came "$FAST"
+	linear over "$FAST" 0 "$(sectors_of "$FAST")"
+	came /dev/mapper/over "$SLOW"
+	once pair
+	for i in "$FAST" /dev/mapper/over "$SLOW"; do
+		quietly fusionctl assemble --incremental "$i"
+	done
+	same "fast member" "$(dmsetup deps -o devname pair | grep -o over)" over
+	good fusionctl close pair
+}
+
+test_remnant_of_a_killed_one() {
+	pair
+	came "$FAST"
+	dmsetup create pair --notable -u "FUSION-$UUID"
+	came "$SLOW"
+	once pair
+}
+
+test_scan() {
+	pair
+	null fast2 64
+	null slow2 256
+	good fusionctl format second --fast /dev/fast2 --slow /dev/slow2 --yes
+	defer dm_remove second
+	forget
+	good fusionctl assemble --scan
+	is_open pair
+	is_open second
+	good fusionctl close pair
+	good fusionctl close second
+	# no set, no error
+	put_direct "$FAST" 0 0 65536
+	put_direct "$SLOW" 0 0 65536
+	put_direct /dev/fast2 0 0 65536
+	put_direct /dev/slow2 0 0 65536
+	quietly fusionctl assemble --scan
+	expect 2 "assemble: give one of --incremental, --scan and --waiting; see fusionctl help \
+assemble" fusionctl assemble
+	expect 2 "assemble: --incremental needs a device; see fusionctl help assemble" \
+		fusionctl assemble --incremental
+	expect 2 "assemble: only --incremental takes a device; see fusionctl help assemble" \
+		fusionctl assemble --scan "$FAST"
+}
+
+# A set of another machine with a name that is taken does not get in the way.
+test_same_name() {
+	local uuid
+	pair
+	null fast2 64
+	null slow2 256
+	good fusionctl format pair --fast /dev/fast2 --slow /dev/slow2 --yes
+	uuid=$(uuid_of /dev/fast2)
+	defer dm_remove "pair-${uuid:0:8}"
+	forget
+	came "$FAST" "$SLOW" /dev/fast2
+	once pair
+	expect 0 "pair: another mapped device has this name, so the set $uuid is opened as \
+pair-${uuid:0:8}; mount it by uuid" fusionctl assemble --incremental /dev/slow2
+	is_open "pair-${uuid:0:8}"
+}
+
+# -- what is not opened ----------------------------------------------------------------
+
+test_copy() {
+	local copy=/dev/clone text
+	pair
+	null clone 64
+	replaced "$FAST" $copy
+	text="both claim to be the same member of the set pair; detach one, or open the set by \
+naming both of its devices"
+	# the copy comes after the member
+	came "$FAST"
+	refuses 4 "$copy: is a copy of $FAST, $text" $copy
+	# and now neither is trusted
+	refuses 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
+the devices to use" "$SLOW"
+	closed
+	# it comes first, and udev has not told of the member yet
+	forget
+	came $copy
+	refuses 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
+the devices to use" "$SLOW"
+	expect 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
+the devices to use" fusionctl assemble --scan
+	closed
+	# the user knows which
+	good fusionctl open pair "$FAST" "$SLOW"
+	refuses 4 "$copy: is a copy of $FAST, $text" $copy
+	quietly fusionctl assemble --incremental "$FAST"
+	once pair
+}
+
+# Of an SSD that was replaced by a copy of itself, or put back after it was away.
+test_stale() {
+	local text
+	pair
+	replaced "$FAST" "$TMP/old"
+	good fusionctl open pair
+	good fusionctl close pair
+	# what was on the members since, and both closed in order
+	replaced "$FAST" "$TMP/since"
+	put_old
+	text="$FAST: is older than $SLOW, which was used and closed with another one as the fast \
+member of pair since; use that"
+	came "$FAST"
+	refuses 4 "$text" "$SLOW"
+	closed
+	replaced "$TMP/since" "$FAST"
+	good fusionctl open pair
+	good fusionctl close pair
+	put_old
+	text="pair: $FAST and $SLOW do not go together: one member was used without the other; \
+use the two that were used together last"
+	came "$FAST"
+	refuses 4 "$text" "$SLOW"
+	expect 4 "$text" fusionctl assemble --scan
+	closed
+}
+
+# put_old: that is back, and nobody has seen it yet
+put_old() {
+	replaced "$TMP/old" "$FAST"
+	forget
+}
+
+# A member of the same set that is not the one the other names.
+test_foreign() {
+	local text
+	pair
+	null other 64
+	replaced "$FAST" /dev/other
+	poke /dev/other 96:8=4711
+	text="is not the fast member that belongs to the set pair but one of another generation of \
+it, as"
+	came /dev/other
+	refuses 4 "/dev/other: $text $SLOW shows; detach it" "$SLOW"
+	closed
+	came "$FAST"
+	once pair
+	refuses 4 "/dev/other: $text $FAST shows; detach it" /dev/other
+}
+
+test_shrunk() {
+	need_module dm-fusion
+	null base 64
+	null slow 256
+	SLOW=/dev/slow
+	linear small /dev/base 0 $((64 * 2048))
+	FAST=/dev/mapper/small
+	a_set
+	dm_remove small
+	linear small /dev/base 0 $((60 * 2048))
+	refuses 4 "$FAST: shrank from 64M to 60M; give it its old size back" "$FAST"
+	came "$SLOW"
+	closed
+	# the whole device would do, and is hidden by what stands on it
+	expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" fusionctl assemble --scan
+	closed
+}
+
+test_read_only() {
+	local text
+	pair
+	came "$FAST"
+	blockdev --setro "$SLOW"
+	text="$SLOW: is read-only, so the set pair is not opened by itself; blockdev --setrw it and \
+run fusionctl assemble --scan"
+	refuses 3 "$text" "$SLOW"
+	expect 3 "$text" fusionctl assemble --scan
+	closed
+	blockdev --setrw "$SLOW"
+	good fusionctl assemble --scan
+	once pair
+}
+
+test_damaged() {
+	pair
+	put_direct "$FAST" 377 512 512
+	put_direct "$FAST" 377 $((8 * 4096 + 512)) 512
+	expect 7 '' fusionctl probe --udev "$FAST"
+	refuses 7 "$FAST: both copies of its superblock are damaged (checksum mismatch); run \
+fusionctl repair with both members" "$FAST"
+	closed
+}
+
+# -- a member that does not come -----------------------------------------------------------
+
+test_waiting() {
+	local gone
+	pair
+	quietly fusionctl assemble --waiting
+	gone=$(uuid_of "$SLOW" device_uuid)
+	null_remove slow
+	came "$FAST"
+	good fusionctl assemble --waiting
+	same "line" "$(<"$TMP/out")" "pair: the fast member $FAST is here, the slow one is missing \
+(256M, uuid $gone; set $UUID)"
+	good fusionctl assemble --waiting --json
+	json '.version' 1
+	json '.waiting[] | .set, .set_uuid, .role, .device' $'pair\n'"$UUID"$'\nfast\n'"$FAST"
+	json '.waiting[].missing | .role, .bytes, .device_uuid' $'slow\n'$((256 << 20))$'\n'"$gone"
+	expect 4 "pair: the fast member $FAST is here, the slow one is missing (256M, uuid $gone; \
+set $UUID); connect it, or see fusionctl help salvage" fusionctl assemble --scan
+	closed
+}
+
+# -- what is remembered ----------------------------------------------------------------------
+
+test_stale_records() {
+	local record
+	pair
+	came "$FAST"
+	record=$(echo /run/fusion/"$UUID"/fast-*)
+	has "record" "$(<"$record")" "$(<"/sys/block/${FAST#/dev/}/dev") $FAST"
+
+	# the device is gone, and came back with another number
+	null spare 64
+	replaced "$FAST" /dev/spare
+	null_remove fast
+	quietly fusionctl assemble --incremental "$SLOW"
+	[[ ! -e $record ]]
+	closed
+	came /dev/spare
+	once pair
+	good fusionctl close pair
+
+	# its number is another device's now, or nobody's, or it is not a record at all
+	for text in "$(<"/sys/block/slow/dev") $SLOW" "250:77 /dev/nosuch" "x" "" \
+		"$(head -c 5000 /dev/zero | tr '\0' 9)"; do
+		forget
+		came /dev/spare
+		echo "$text" >"$record"
+		quietly fusionctl assemble --incremental "$SLOW"
+		closed
+		came /dev/spare
+		once pair
+		good fusionctl close pair
+	done
+
+	# written over since
+	forget
+	came /dev/spare
+	put_direct /dev/spare 0 0 65536
+	quietly fusionctl assemble --incremental "$SLOW"
+	closed
+}
+
+# -- nofusion ----------------------------------------------------------------------------------
+
+# command_line MORE: the kernel's, as far as anyone can see
+command_line() {
+	echo "$(</proc/cmdline) $1" >"$TMP/cmdline"
+	mount --bind "$TMP/cmdline" /proc/cmdline
+	defer umount_quietly /proc/cmdline
+}
+
+test_nofusion() {
+	pair
+	command_line "xnofusion nofusionx quiet"
+	came "$FAST"
+	umount /proc/cmdline
+	command_line nofusion
+	quietly fusionctl assemble --incremental "$SLOW"
+	closed
+	# who asks for it gets it
+	good fusionctl assemble --scan
+	once pair
+}
+
+# -- with udev ---------------------------------------------------------------------------------
+
+# udev [OPTION]...: its daemon, with the rules of this system and the one of this tree. To be
+# called first in a test: so it ends last.
+udev() {
+	local rules=/run/udev/rules.d
+	need udevadm
+	# /lib is /usr/lib, but in a VM that has its modules there
+	[[ -e /usr/lib/udev/rules.d/55-dm.rules || -e /lib/udev/rules.d/55-dm.rules ]] ||
+		skip "no rules of the device mapper here"
+	mkdir -p $rules
+	sed "s|\"FUSIONCTL |\"$(command -v fusionctl) |" "$here/../../userspace/udev/69-fusion.rules" \
+		>$rules/69-fusion.rules
+	unset DM_DISABLE_UDEV
+	(exec -a systemd-udevd udevadm "$@") >"$TMP/udevd" 2>&1 &
+	UDEVD=$!
+	defer stop_udev
+	within 20 "udev" test -S /run/udev/control
+	udevadm trigger --action=add --subsystem-match=block
+	events_done
+}
+
+stop_udev() {
+	kill "$UDEVD"
+	wait "$UDEVD" 2>/dev/null
+	rm -rf /run/udev
+	export DM_DISABLE_UDEV=1
+}
+
+events_done() {
+	limited 60 udevadm settle --timeout=300
+}
+
+# unplug, plug NAME...: null devices
+unplug() {
+	local i
+	for i; do
+		echo 0 >"/sys/kernel/config/nullb/$i/power"
+	done
+	events_done
+}
+
+plug() {
+	local i
+	for i; do
+		echo 1 >"/sys/kernel/config/nullb/$i/power"
+	done
+	events_done
+}
+
+# unplugged_pair: nobody has seen it yet
+unplugged_pair() {
+	pair
+	events_done
+	unplug fast slow
+	forget
+}
+
+# leads LINK DEV
+leads() {
+	[[ -L $1 ]] || fail "no $1"
+	same "$1" "$(readlink -f "$1")" "$(readlink -f "$2")"
+}
+
+# property DEV KEY
+property() {
+	udevadm info --query=property "$1" | sed -n "s/^$2=//p"
+}
+
+test_udev_plugging() {
+	local first second links
+	udev
+	unplugged_pair
+	for first in fast slow; do
+		second=fast
+		[[ $first == slow ]] || second=slow
+		plug $first
+		closed
+		leads "/dev/disk/by-fusion/$UUID-$first" /dev/$first
+		same "type" "$(property /dev/$first ID_FS_TYPE)" fusion_member
+		same "role" "$(property /dev/$first ID_FUSION_ROLE)" $first
+		echo 1 >/sys/kernel/config/nullb/$second/power
+		links=$(date +%s%N)
+		within 30 "the set is open" is_open pair
+		say "$((($(date +%s%N) - links) / 1000000)) ms from the second member to /dev/mapper/pair"
+		events_done
+		once pair
+		leads "/dev/disk/by-fusion/$UUID-$second" /dev/$second
+		leads "/dev/disk/by-id/dm-uuid-FUSION-$UUID" /dev/mapper/pair
+		leads /dev/disk/by-id/dm-name-pair /dev/mapper/pair
+		# as the real system does what the initramfs has done already
+		udevadm trigger --action=add --subsystem-match=block
+		events_done
+		once pair
+		good fusionctl close pair
+		unplug fast slow
+		[[ ! -L /dev/disk/by-fusion/$UUID-fast ]]
+	done
+	# both at once, several times
+	for first in 1 2 3; do
+		plug fast slow
+		once pair
+		good fusionctl close pair
+		unplug slow fast
+	done
+}
+
+# A file system on the set has its links, and its members have none of that kind.
+test_udev_file_system() {
+	udev
+	unplugged_pair
+	plug slow fast
+	mkfs.ext4 -q -L top -U 01234567-89ab-4def-8123-456789abcdef /dev/mapper/pair
+	good fusionctl close pair
+	unplug slow fast
+	plug fast slow
+	once pair
+	leads /dev/disk/by-uuid/01234567-89ab-4def-8123-456789abcdef /dev/mapper/pair
+	leads /dev/disk/by-label/top /dev/mapper/pair
+	same "links by uuid of the set" "$(find /dev/disk/by-uuid -name "$UUID")" ""
+	good fusionctl close pair
+}
+
+test_udev_nofusion() {
+	udev
+	unplugged_pair
+	command_line nofusion
+	plug fast slow
+	leads "/dev/disk/by-fusion/$UUID-fast" /dev/fast
+	closed
+	umount /proc/cmdline
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	once pair
+	good fusionctl close pair
+}
+
+# A partition, whose disk has a partition table, and a mapping.
+test_udev_parts() {
+	local part file
+	udev
+	need_module dm-fusion
+	loop $((80 << 20))
+	part=$REPLY
+	file=$(losetup -nO BACK-FILE "$part")
+	printf 'label: gpt\n2048,131072,\n' | sfdisk -q "$file"
+	losetup -d "$part"
+	losetup -P "$part" "$file"
+	within 10 "${part}p1" test -b "${part}p1"
+	null base 256
+	linear lv /dev/base 2048 $((250 * 2048))
+	FAST=${part}p1 SLOW=/dev/mapper/lv
+	events_done
+	a_set
+	dmsetup remove lv
+	losetup -d "$part"
+	events_done
+	forget
+	losetup -P "$part" "$file"
+	within 10 "$FAST" test -b "$FAST"
+	events_done
+	leads "/dev/disk/by-fusion/$UUID-fast" "$FAST"
+	closed
+	dmsetup create lv --table "0 $((250 * 2048)) linear /dev/base 2048"
+	events_done
+	leads "/dev/disk/by-fusion/$UUID-slow" /dev/mapper/lv
+	once pair
+	good fusionctl close pair
+}
+
+# What is suspended, and what has another signature.
+test_udev_keeps_off() {
+	udev
+	unplugged_pair
+	plug fast slow
+	once pair
+	# who looked at it now would wait until it is resumed
+	dmsetup suspend pair
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	dmsetup resume pair
+	events_done
+	good fusionctl close pair
+	unplug fast
+	forget
+
+	plug fast
+	# the first 64 KiB of a member and no more of it: copies of its superblock under an ext4
+	loop $((64 << 20))
+	mkfs.ext4 -q -b 4096 "$REPLY"
+	dd if=/dev/fast of="$REPLY" bs=4096 skip=8 seek=8 count=1 conv=notrunc,fsync status=none
+	events_done
+	udevadm trigger --action=change "$REPLY"
+	events_done
+	same "type" "$(property "$REPLY" ID_FS_TYPE)" ext4
+	same "role" "$(property "$REPLY" ID_FUSION_ROLE)" ""
+	unplug fast slow
+}
+
+# The tool makes sets, and what udev hears of that does not get in its way.
+test_udev_create() {
+	udev
+	need_module dm-fusion
+	# udev watches who writes to these
+	loop $((64 << 20))
+	FAST=$REPLY
+	loop $((256 << 20))
+	SLOW=$REPLY
+	events_done
+	defer dm_remove pair
+	good fusionctl format pair --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	closed
+	good fusionctl create pair --fast "$FAST" --slow "$SLOW" --yes --force --extent-size 64K
+	events_done
+	UUID=$(uuid_of "$FAST")
+	once pair
+	within 10 "link" test -L "/dev/disk/by-fusion/$UUID-slow"
+	leads "/dev/disk/by-fusion/$UUID-fast" "$FAST"
+	good fusionctl close pair
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	closed
+}
+
+# With one worker the links of the set wait for us to end, as we wait for them: not for ever.
+test_udev_one_worker() {
+	local start
+	udev --children-max=1
+	unplugged_pair
+	plug fast
+	start=$SECONDS
+	plug slow
+	once pair
+	say "$((SECONDS - start)) s"
+	at_most "seconds" $((SECONDS - start)) $((20 * SLOWNESS))
+	good fusionctl close pair
+}
+
+run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspended test_order \
+	test_twice test_late test_concurrently test_beside_the_user test_stays_closed \
+	test_plugged_in_again test_in_use_by_others test_stacked test_remnant_of_a_killed_one \
+	test_scan test_same_name test_copy test_stale test_foreign test_shrunk test_read_only \
+	test_damaged test_waiting test_stale_records test_nofusion test_udev_plugging \
+	test_udev_file_system test_udev_nofusion test_udev_parts test_udev_keeps_off \
+	test_udev_create test_udev_one_worker
