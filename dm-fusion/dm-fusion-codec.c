@@ -536,7 +536,9 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}
-	if (slow->epoch != fast->epoch && slow->epoch != fast->epoch + 1) {
+	/* Written first, it may be one ahead after a power cut; not when it was closed since. */
+	if (slow->epoch != fast->epoch &&
+	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
 		*why = "one member was used without the other";
 		return -ESTALE;
 	}

@@ -243,7 +243,8 @@ bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
  * @why: set on error
  *
  * Return: 0; -EXDEV: swapped, or not members of the same set; -ESTALE: one of them was
- * used without the other (slow epoch neither equal to fast's nor one ahead).
+ * used without the other (slow epoch neither equal to fast's nor, if it was not closed in order
+ * since, one ahead).
  */
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		    const char **why);

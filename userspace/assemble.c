@@ -41,21 +41,6 @@ static int check_writable(const struct member *m)
 	return 0;
 }
 
-/*
- * The slow member may be one activation ahead of the fast one, after a power cut in the midst of
- * opening. But when it was closed in order since, so was the fast one, and this is not that.
- */
-static int check_age(const struct member *a, const struct member *b)
-{
-	const struct member *fast = a->sb->role == FUSION_FAST ? a : b, *slow = fast == a ? b : a;
-
-	if (slow->sb->epoch != fast->sb->epoch + 1 || !(slow->sb->flags & FUSION_SB_CLEAN))
-		return 0;
-	return fail(FC_MEMBER, fast->path, "is older than %s, which was used and closed with "
-		    "another one as the fast member of %s since; use that", slow->path,
-		    fast->sb->label);
-}
-
 /* The label, unless that is none or a set of another machine has it, or anything else. */
 static int choose_name(const struct member *m, char *name, size_t size)
 {
@@ -90,8 +75,6 @@ static int open_pair(struct member *a, struct member *b)
 		rc = check_writable(a);
 	if (!rc)
 		rc = check_writable(b);
-	if (!rc)
-		rc = check_age(a, b);
 	if (!rc)
 		rc = choose_name(a, name, sizeof(name));
 	if (!rc)

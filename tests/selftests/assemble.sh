@@ -428,8 +428,8 @@ test_stale() {
 	# what was on the members since, and both closed in order
 	replaced "$FAST" "$TMP/since"
 	put_old
-	text="$FAST: is older than $SLOW, which was used and closed with another one as the fast \
-member of pair since; use that"
+	text="pair: $FAST and $SLOW do not go together: one member was used without the other; \
+use the two that were used together last"
 	came "$FAST"
 	refuses 4 "$text" "$SLOW"
 	closed
@@ -437,8 +437,6 @@ member of pair since; use that"
 	good fusionctl open pair
 	good fusionctl close pair
 	put_old
-	text="pair: $FAST and $SLOW do not go together: one member was used without the other; \
-use the two that were used together last"
 	came "$FAST"
 	refuses 4 "$text" "$SLOW"
 	expect 4 "$text" fusionctl assemble --scan

@@ -144,26 +144,6 @@ static void foreign_is_told_apart(void)
 	}
 }
 
-static void age(void)
-{
-	struct member *fast = begin(FAST, 'S', 'a', 'b'), *slow = add(SLOW, 'S', 'b', 'a');
-
-	/* closed in order, together */
-	slow->sb->epoch = fast->sb->epoch;
-	slow->sb->flags = FUSION_SB_CLEAN;
-	REQUIRE_EQ(check_age(fast, slow), 0);
-	/* the power went while the set was opened */
-	slow->sb->epoch = fast->sb->epoch + 1;
-	slow->sb->flags = 0;
-	REQUIRE_EQ(check_age(fast, slow), 0);
-	REQUIRE_EQ(check_age(slow, fast), 0);
-	/* closed in order, with another one */
-	slow->sb->flags = FUSION_SB_CLEAN;
-	REQUIRE_EQ(check_age(fast, slow), FC_MEMBER);
-	REQUIRE_EQ(check_age(slow, fast), FC_MEMBER);
-	REQUIRE(!strncmp(said, fast->path, strlen(fast->path)), "%s", said);
-}
-
 static void waits(void)
 {
 	struct member *m = begin(FAST, 'S', 'a', 'b');
@@ -236,7 +216,6 @@ static const struct unit_test tests[] = {
 	{ "a damaged member is none", damaged_is_no_member },
 	{ "a copy is refused", copy_is_refused },
 	{ "a member of another generation is told apart", foreign_is_told_apart },
-	{ "a fast member that was left behind is refused", age },
 	{ "what is said of a set that waits", waits },
 	{ "any label is harmless to udev", labels },
 };

@@ -415,6 +415,7 @@ static void test_match(void)
 	const char *why = NULL;
 
 	fusion_sb_for_slow(&fast, &slow);
+	slow.flags &= ~FUSION_SB_CLEAN;
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
 
 	REQUIRE_EQ(fusion_sb_match(&slow, &fast, &why), -EXDEV);
@@ -444,6 +445,8 @@ static void test_match(void)
 	MISMATCH(b.epoch--, -ESTALE);
 	MISMATCH(b.epoch += 2, -ESTALE);
 	MISMATCH(a.epoch++, -ESTALE);
+	/* closed in order since: with another fast member */
+	MISMATCH(b.epoch++; b.flags |= FUSION_SB_CLEAN, -ESTALE);
 
 	/* the slow member's superblock is written first, with the epoch to come */
 	slow.epoch++;
@@ -452,6 +455,9 @@ static void test_match(void)
 	slow.active_set = 0;
 	slow.replay_seq = 5;
 	slow.generation = 2;
+	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
+	slow.epoch--;
+	slow.flags |= FUSION_SB_CLEAN;
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
 }
 
