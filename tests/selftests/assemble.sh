@@ -10,28 +10,10 @@
 
 # -- what the tests share ------------------------------------------------------
 
-# expect CODE TEXT COMMAND...: that exit code, and TEXT is all of stderr
-expect() {
-	local want=$1 text=$2 rc=0 err
-	shift 2
-	err=$("$@" 2>&1 >"$TMP/out" </dev/null) || rc=$?
-	same "exit code of '$*' ($err)" "$rc" "$want"
-	same "'$*'" "$err" "${text:+fusionctl: }$text"
-}
-
-# good COMMAND...: exit code 0, nothing on stderr, stdout in $TMP/out
-good() {
-	expect 0 '' "$@"
-}
-
 # quietly COMMAND...: nothing on stdout either
 quietly() {
 	good "$@"
 	same "output of '$*'" "$(<"$TMP/out")" ''
-}
-
-json() {
-	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
 }
 
 # came DEV...: as the rule tells of it

@@ -213,6 +213,27 @@ refused() {
 	[[ $out == *"$want"* ]] || fail "$*: expected '$want', got: $out"
 }
 
+# -- fusionctl ---------------------------------------------------------------------
+
+# expect CODE TEXT COMMAND...: that exit code, and TEXT is all of stderr
+expect() {
+	local want=$1 text=$2 rc=0 err
+	shift 2
+	err=$("$@" 2>&1 >"$TMP/out" </dev/null) || rc=$?
+	same "exit code of '$*' ($err)" "$rc" "$want"
+	same "'$*'" "$err" "${text:+fusionctl: }$text"
+}
+
+# good COMMAND...: exit code 0, nothing on stderr, stdout in $TMP/out
+good() {
+	expect 0 '' "$@"
+}
+
+# json FILTER WANT: of the output of the command before
+json() {
+	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
+}
+
 # -- member devices -----------------------------------------------------------------
 
 # need COMMAND...: skip the test without these programs
