@@ -433,21 +433,14 @@ static int open_all(void)
 
 static void add_json(struct json_object *array, const struct member *m)
 {
-	struct json_object *o = json_object_new_object(), *missing = json_object_new_object();
-	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
+	struct json_object *o = json_object_new_object();
+	char uuid[UUID_TEXT];
 
 	json_add_str(o, "set", m->sb->label);
 	json_add_str(o, "set_uuid", uuid_text(uuid, m->sb->set_uuid));
 	json_add_str(o, "device", m->path);
 	json_add_str(o, "role", role_name[m->sb->role]);
-	json_add_str(missing, "role", role_name[!m->sb->role]);
-	json_add_str(missing, "device_uuid", uuid_text(uuid, m->sb->peer_uuid));
-	memcpy(text, m->sb->peer.model, FUSION_IDENT_SIZE);
-	json_add_str(missing, "model", text);
-	memcpy(text, m->sb->peer.serial, FUSION_IDENT_SIZE);
-	json_add_str(missing, "serial", text);
-	json_add_u64(missing, "bytes", m->sb->peer_sectors << 9);
-	json_object_object_add(o, "missing", missing);
+	json_object_object_add(o, "missing", peer_json(m->sb));
 	json_object_array_add(array, o);
 }
 

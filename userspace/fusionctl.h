@@ -367,6 +367,8 @@ const char *member_state_text(const struct member *m);
  * is known of it, or "".
  */
 int probe_member(const char *path, struct member **m, char *content, size_t size);
+/* What a superblock knows of the other member. */
+struct json_object *peer_json(const struct fusion_sb *sb);
 
 /* -- record.c -------------------------------------------------------------------------- */
 

@@ -49,10 +49,25 @@ static int show_udev(const struct member *m)
 	return 0;
 }
 
+struct json_object *peer_json(const struct fusion_sb *sb)
+{
+	struct json_object *peer = json_object_new_object();
+	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
+
+	json_add_str(peer, "role", role_name[!sb->role]);
+	json_add_str(peer, "device_uuid", uuid_text(uuid, sb->peer_uuid));
+	memcpy(text, sb->peer.model, FUSION_IDENT_SIZE);
+	json_add_str(peer, "model", text);
+	memcpy(text, sb->peer.serial, FUSION_IDENT_SIZE);
+	json_add_str(peer, "serial", text);
+	json_add_u64(peer, "bytes", sb->peer_sectors << 9);
+	return peer;
+}
+
 static int show_json(const struct member *m)
 {
-	struct json_object *o = json_base(), *peer = json_object_new_object();
-	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
+	struct json_object *o = json_base();
+	char uuid[UUID_TEXT];
 	const struct fusion_sb *sb = m->sb;
 
 	json_add_str(o, "device", m->path);
@@ -67,14 +82,7 @@ static int show_json(const struct member *m)
 	json_add_u64(o, "epoch", sb->epoch);
 	json_object_object_add(o, "clean", json_object_new_boolean(sb->flags & FUSION_SB_CLEAN));
 	json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
-	json_add_str(peer, "role", role_name[!sb->role]);
-	json_add_str(peer, "device_uuid", uuid_text(uuid, sb->peer_uuid));
-	memcpy(text, sb->peer.model, FUSION_IDENT_SIZE);
-	json_add_str(peer, "model", text);
-	memcpy(text, sb->peer.serial, FUSION_IDENT_SIZE);
-	json_add_str(peer, "serial", text);
-	json_add_u64(peer, "bytes", sb->peer_sectors << 9);
-	json_object_object_add(o, "peer", peer);
+	json_object_object_add(o, "peer", peer_json(sb));
 	print_json(o, false);
 	return 0;
 }
