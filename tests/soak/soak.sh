@@ -123,7 +123,12 @@ begun() {
 	local i
 	for ((i = 0; i < BOUND * 10; i++)); do
 		! "${@:4}" 2>/dev/null || return 0
-		running "$1" || { tail -n 30 "$3"; fail "$2 does not begin"; }
+		if ! running "$1"; then
+			# it may have begun, and ended for a fault, since
+			! "${@:4}" 2>/dev/null || return 0
+			tail -n 30 "$3"
+			fail "$2 does not begin"
+		fi
 		pause 0.1
 	done
 	fail "$2 has not begun after $BOUND s"
