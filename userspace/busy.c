@@ -2,6 +2,8 @@
 /* Block devices: who uses them. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -270,4 +272,21 @@ const char *user_remedy(const char *user)
 	if (strstr(user, "held by"))
 		return "remove that first";
 	return "end that first";
+}
+
+int device_claim(const struct device *dev, int *fd)
+{
+	char user[512];
+
+	if (device_user(dev->devno, user, sizeof(user)))
+		return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
+	*fd = device_open(dev, O_RDWR | O_EXCL);
+	if (*fd >= 0)
+		return 0;
+	if (errno != EBUSY)
+		return fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the device",
+			    strerror(errno));
+	if (!device_opener(dev->devno, user, sizeof(user)))
+		snprintf(user, sizeof(user), "is in use by the kernel");
+	return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
 }

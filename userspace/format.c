@@ -5,7 +5,6 @@
  * from what is wrong in itself to what a person may decide.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -122,24 +121,6 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	return 0;
 }
 
-/* Keep everyone else out from here on; what is in use is refused without appeal. */
-static int claim(const struct device *dev, int *fd)
-{
-	char user[512];
-
-	if (device_user(dev->devno, user, sizeof(user)))
-		return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
-	*fd = device_open(dev, O_RDWR | O_EXCL);
-	if (*fd >= 0)
-		return 0;
-	if (errno != EBUSY)
-		return fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the device",
-			    strerror(errno));
-	if (!device_opener(dev->devno, user, sizeof(user)))
-		snprintf(user, sizeof(user), "is in use by the kernel");
-	return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
-}
-
 static int check_content(struct plan *p, int i, bool force)
 {
 	bool found;
@@ -206,7 +187,7 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	if (!rc && and_open)
 		rc = check_name_free(p->name);
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = claim(&p->dev[i], &p->fd[i]);
+		rc = device_claim(&p->dev[i], &p->fd[i]);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = check_content(p, i, a->opt[OPT_FORCE]);
 	if (!rc && and_open)

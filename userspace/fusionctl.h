@@ -68,7 +68,7 @@ enum exit_code {
 
 extern const char *const role_name[2];
 
-/* -- main.c ----------------------------------------------------------------- */
+/* -- verbs.c ---------------------------------------------------------------- */
 
 enum option_id {
 	OPT_FAST,
@@ -106,6 +106,8 @@ enum option_id {
 	OPT_NR
 };
 
+#define OPT_BIT(x)	(1ull << OPT_##x)
+
 #define MAX_MANY	32
 
 /* What was given to a verb: NULL for an option that was not, "" for a flag that was. */
@@ -121,6 +123,28 @@ struct args {
 	char **word;
 };
 
+struct option_info {
+	const char *name;
+	const char *arg;	/* NULL if it takes none, "[X]" if it may take one */
+	const char *help;
+};
+
+extern const struct option_info options[OPT_NR];
+
+struct verb {
+	const char *name;
+	const char *words;	/* synopsis */
+	const char *summary;
+	const char *example;
+	int (*run)(const struct args *a);
+	uint64_t opts;		/* OPT_BIT() of each */
+	int min, max;		/* words */
+	bool root;
+};
+
+extern const struct verb verbs[];
+extern const size_t nr_verbs;
+
 int cmd_create(const struct args *a);
 int cmd_format(const struct args *a);
 /* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
@@ -135,6 +159,7 @@ int cmd_set(const struct args *a);
 int cmd_tune(const struct args *a);
 int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
+int cmd_checkpoint(const struct args *a);
 int cmd_map(const struct args *a);
 int cmd_whatif(const struct args *a);
 int cmd_check(const struct args *a);
@@ -142,7 +167,9 @@ int cmd_dump(const struct args *a);
 int cmd_restore(const struct args *a);
 int cmd_repair(const struct args *a);
 int cmd_salvage(const struct args *a);
+int cmd_wipe(const struct args *a);
 int cmd_simulate(const struct args *a);
+int cmd_complete(const struct args *a);
 int cmd_version(const struct args *a);
 
 /* -- message.c --------------------------------------------------------------- */
@@ -259,6 +286,11 @@ bool device_opener(dev_t devno, char *buf, size_t size);
 bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
 /* The remedy for what these found. */
 const char *user_remedy(const char *user);
+/*
+ * Open it for writing and keep everyone else out until *fd is closed; what is in use is refused
+ * without appeal.
+ */
+int device_claim(const struct device *dev, int *fd);
 
 /* -- probe.c -------------------------------------------------------------------- */
 
@@ -356,6 +388,8 @@ int find_named(struct member *list, const char *name, struct member **m);
  * of them is a member before the last block is written. Reads everything back.
  */
 int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast);
+/* Make a device that is opened at @fd, as above, no member of anything. */
+int wipe_member(const struct device *dev, int fd);
 
 /* "ok", "shrank" ... (in list.c) */
 const char *member_state_text(const struct member *m);
@@ -503,12 +537,19 @@ void set_put(struct set *set);
 int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size);
 /* Of its values, as "seconds". */
 const char *setting_unit(const char *key);
+/* Its keys, one after the other; NULL after the last. */
+const char *setting_key(unsigned int i);
 
 /*
  * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
  * says if it does not like it.
  */
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
+
+/* -- profile.c ------------------------------------------------------------------------------ */
+
+/* The profiles of tune, one after the other; NULL after the last. */
+const char *profile_name(unsigned int i);
 
 /* -- output.c ------------------------------------------------------------------------------- */
 

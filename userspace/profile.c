@@ -46,6 +46,11 @@ static const struct profile *find_profile(const char *name)
 	return NULL;
 }
 
+const char *profile_name(unsigned int i)
+{
+	return i < NR_PROFILES ? profiles[i].name : NULL;
+}
+
 static const char *present(const struct fusion_status *st, const char *key)
 {
 	for (unsigned int i = 0; i < st->nr_options; i++)

@@ -159,6 +159,11 @@ const char *setting_unit(const char *name)
 	return "";
 }
 
+const char *setting_key(unsigned int i)
+{
+	return i < NR_KEYS ? keys[i].name : NULL;
+}
+
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
 {
 	int err, kmsg = kmsg_open();
@@ -249,4 +254,37 @@ int cmd_promote(const struct args *a)
 int cmd_demote(const struct args *a)
 {
 	return move(a, "demote");
+}
+
+/* Then the next open replays little: extents that are partly written. */
+static int checkpoint(const char *name)
+{
+	char *answer = NULL;
+	int rc;
+
+	rc = send(name, "checkpoint", &answer);
+	free(answer);
+	return rc;
+}
+
+int cmd_checkpoint(const struct args *a)
+{
+	struct mapping *list = NULL;
+	struct set set;
+	int rc, one;
+
+	if (a->n) {
+		rc = set_get(a->word[0], &set);
+		if (rc)
+			return rc;
+		set_put(&set);
+		return checkpoint(a->word[0]);
+	}
+	rc = dm_list(MAPPING_INFO, &list);
+	for (struct mapping *m = list; m; m = m->next) {
+		one = checkpoint(m->name);
+		rc = rc ? rc : one;
+	}
+	dm_free_list(list);
+	return rc;
 }

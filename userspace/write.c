@@ -72,24 +72,31 @@ static int zero(struct target *t, uint64_t offset, uint64_t bytes)
  * Head and tail hold everyone's signatures. The superblocks of an earlier set go first, and
  * durably, or a power cut might leave them with a part of their journal, or of the data.
  */
-static int erase(struct target *t, int fd)
+static int clear_ends(struct target *t)
 {
 	uint64_t size = t->dev->sectors << 9, head = FUSION_GUARD_SECTORS * 512ULL;
 	uint64_t tail = (size - head) & ~(FUSION_BLOCK_SIZE - 1ULL);
-	uint64_t range[2] = { head, tail - head };
 	int rc;
 
-	rc = wipe_signatures(t->dev, fd);
-	if (!rc)
-		rc = zero(t, 0, FUSION_FIRST_FREE_BLOCK * FUSION_BLOCK_SIZE);
+	rc = zero(t, 0, FUSION_FIRST_FREE_BLOCK * FUSION_BLOCK_SIZE);
 	if (!rc)
 		rc = sync_target(t);
 	if (!rc)
 		rc = zero(t, 0, head);
 	if (!rc)
 		rc = zero(t, tail, size - tail);
+	return rc ? rc : sync_target(t);
+}
+
+static int erase(struct target *t, int fd)
+{
+	uint64_t size = t->dev->sectors << 9, head = FUSION_GUARD_SECTORS * 512ULL;
+	uint64_t range[2] = { head, (size - 2 * head) & ~(FUSION_BLOCK_SIZE - 1ULL) };
+	int rc;
+
+	rc = wipe_signatures(t->dev, fd);
 	if (!rc)
-		rc = sync_target(t);
+		rc = clear_ends(t);
 	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
 	if (!rc && ioctl(fd, BLKDISCARD, range))
 		errno = 0;
@@ -202,28 +209,51 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	return rc;
 }
 
+static int target_open(struct target *t, const struct device *dev, void *buf)
+{
+	t->dev = dev;
+	t->buf = buf;
+	t->fd = device_open(dev, O_RDWR | O_DIRECT);
+	return t->fd < 0 ? io_failed(t, "open") : 0;
+}
+
 int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast)
 {
-	struct target t[2];
+	struct target t[2] = { { .dev = &dev[0], .fd = -1 }, { .dev = &dev[1], .fd = -1 } };
 	void *buf = NULL;
 	int rc = 0;
 
-	for (int i = 0; i < 2; i++)
-		t[i] = (struct target){ .dev = &dev[i], .fd = -1 };
 	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
 	if (errno)
 		return io_failed(&t[FAST], "allocating memory");
-	for (int i = 0; i < 2 && !rc; i++) {
-		t[i].buf = buf;
-		t[i].fd = device_open(&dev[i], O_RDWR | O_DIRECT);
-		if (t[i].fd < 0)
-			rc = io_failed(&t[i], "open");
-	}
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = target_open(&t[i], &dev[i], buf);
 	if (!rc)
 		rc = write_both(t, fd, fast);
 	for (int i = 0; i < 2; i++)
 		if (t[i].fd >= 0)
 			close(t[i].fd);
 	free(buf);
+	return rc;
+}
+
+int wipe_member(const struct device *dev, int fd)
+{
+	struct target t = { .dev = dev, .fd = -1 };
+	void *buf = NULL;
+	int rc;
+
+	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
+	if (errno)
+		return io_failed(&t, "allocating memory");
+	rc = target_open(&t, dev, buf);
+	if (!rc)
+		rc = clear_ends(&t);
+	if (t.fd >= 0)
+		close(t.fd);
+	free(buf);
+	/* what was read through the page cache must not be found there again */
+	if (!rc && ioctl(fd, BLKFLSBUF, 0))
+		errno = 0;
 	return rc;
 }

@@ -49,6 +49,18 @@ void set_put(struct set *set)
 {
 }
 
+int dm_list(enum mapping_info what, struct mapping **list)
+{
+	static struct mapping open = { .name = "data", .exists = true, .live = true };
+
+	*list = &open;
+	return 0;
+}
+
+void dm_free_list(struct mapping *list)
+{
+}
+
 int kmsg_open(void)
 {
 	return -1;

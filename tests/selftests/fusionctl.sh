@@ -121,6 +121,37 @@ test_help() {
 	json .format 1
 }
 
+# completes WORDS... WANT: what bash makes of the last word, in a line
+completes() {
+	local COMP_WORDS=(fusionctl "${@:1:$#-1}") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	# shellcheck disable=SC2317 # the completion calls it
+	compopt() { :; }
+	_fusionctl
+	same "completion of '${*:1:$#-1}'" "${COMPREPLY[*]}" "${!#}"
+}
+
+test_complete() {
+	# shellcheck source=/dev/null
+	. "$here/../../userspace/completion/bash"
+	a_set
+	completes sta status
+	completes help whati whatif
+	completes status "" pair
+	completes close pa pair
+	completes set pair h half_life=
+	completes set pair duty=5% idle=1s repl replica_interval=
+	completes simulate --set wr write_budget=
+	completes tune pair --profile "" "desktop database archive"
+	completes map --color ne never
+	completes map pair --sv --svg
+	completes map --svg "" ""
+	completes list --fast ""
+	completes nosuch "" ""
+	completes create data --slo --slow
+	good fusionctl complete -- set pair "" x
+	same output "$(<"$TMP/out")" ""
+}
+
 # safe NAME: as it is printed
 safe() {
 	local name=${1//$'\n'/'\x0a'}
@@ -291,6 +322,46 @@ test_erases() {
 	read_zero "$FAST" $(($(sb journal_start) * 4096)) $(($(sb journal_blocks) * 4096))
 	good fusionctl list --json
 	json '[.members[] | select(.state == "ok" and .reason == null)] | length' 2
+}
+
+test_wipe() {
+	local before dev
+	two 64 256
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	before=$(sum "$FAST" "$SLOW")
+	good fusionctl wipe data --dry-run
+	shows "fast member of data"
+	shows "slow member of data"
+	expect 3 "$FAST: all data on the set of $FAST and $SLOW would be lost and there is nobody to \
+ask; add --yes" fusionctl wipe data
+	good fusionctl open data
+	open_sets data
+	expect 5 "$FAST: is a member of the open set data; close that first with fusionctl close" \
+		fusionctl wipe "$FAST" --yes
+	good fusionctl close data
+	expect 4 "$SLOW: is the same device as $SLOW; name each member once" \
+		fusionctl wipe "$SLOW" "$SLOW" --yes
+	same "what is on the devices" "$(sum "$FAST" "$SLOW" | wc -l)" "$(wc -l <<<"$before")"
+
+	good fusionctl wipe data --yes
+	for dev in "$FAST" "$SLOW"; do
+		read_zero "$dev" 0 1048576
+		read_zero "$dev" $(($(blockdev --getsize64 "$dev") - 1048576)) 1048576
+		expect 4 "$dev: not a member of a fusion set; wipefs removes what others left" \
+			fusionctl wipe "$dev" --yes
+	done
+	good fusionctl list --json
+	json '.members | length' 0
+
+	# one without the other, and one that nobody knows any more
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	damage "$FAST" 0
+	damage "$FAST" 1
+	good fusionctl wipe "$FAST" --yes
+	shows "a member (damaged)"
+	good fusionctl wipe data --yes
+	good fusionctl list --json
+	json '.members | length' 0
 }
 
 # -- which one is the slow one ---------------------------------------------------------------
@@ -776,6 +847,22 @@ test_moves() {
 member? see dmesg" fusionctl promote pair 0-99
 }
 
+test_checkpoint() {
+	local before
+	a_set
+	put /dev/mapper/pair 1 0 65536
+	before=$(status pair checkpoints)
+	good fusionctl checkpoint pair
+	same output "$(<"$TMP/out")" ""
+	at_least checkpoints "$(status pair checkpoints)" $((before + 1))
+	before=$(status pair checkpoints)
+	put /dev/mapper/pair 2 $((64 << 20)) 65536
+	good fusionctl checkpoint
+	at_least checkpoints "$(status pair checkpoints)" $((before + 1))
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		fusionctl checkpoint nosuch
+}
+
 # As many of the first 100 extents as are not on the fast member when it is full.
 failed_to_move() {
 	{ fusionctl promote pair 0-99 2>/dev/null || :; } | sed 's/.* \([0-9]*\) failed/\1/'
@@ -933,7 +1020,8 @@ well_formed() {
 
 # what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_erases:long test_roles:long \
-	test_life test_close_busy test_other_mappings test_half:long test_copies:long \
-	test_shrunk:long test_damaged:long test_damaged_copy_opens test_kernel_refuses \
-	test_no_module test_status test_set test_tune test_moves test_map test_whatif
+	test_bad_devices:long test_in_use test_signatures:long test_erases:long test_wipe \
+	test_roles:long test_life test_close_busy test_other_mappings test_half:long \
+	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
+	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
+	test_checkpoint test_complete test_map test_whatif

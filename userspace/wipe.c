@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb wipe: make members of a closed set plain devices again. What was on the set is lost with
+ * that, as the map is all that knows where it lies.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+struct plan {
+	struct device dev[2];
+	int fd[2];		/* exclusive */
+	char what[2][160];	/* "fast member of data" */
+	int nr;
+};
+
+static int add_member(struct plan *p, const char *path)
+{
+	struct device *dev = &p->dev[p->nr];
+	struct member *m = NULL;
+	int rc;
+
+	rc = device_get(path, dev);
+	if (rc)
+		return rc;
+	p->nr++;
+	if (p->nr == 2 && device_same(&p->dev[0], dev))
+		return fail(FC_MEMBER, path, "is the same device as %s; name each member once",
+			    p->dev[0].path);
+	if (member_at(dev->devno, &m))
+		return fail(FC_FAILED, path, "can't be read; check the device");
+	if (!m)
+		return fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes what "
+			    "others left");
+	if (has_identity(m))
+		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "%s member of %s",
+			 role_name[m->sb->role], m->sb->label);
+	else
+		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "a member (%s)",
+			 member_state_text(m));
+	free_members(m);
+	return 0;
+}
+
+/* Both members of a set, or the one that is here. */
+static int add_named(struct plan *p, const char *name)
+{
+	struct member *list = NULL, *m = NULL, *peer = NULL;
+	int rc;
+
+	rc = scan_members(&list);
+	if (!rc)
+		rc = find_named(list, name, &m);
+	if (!rc)
+		rc = find_member(list, m->sb->peer_uuid, &peer);
+	/* the fast one first, as everywhere */
+	if (!rc && peer && peer->sb->role == FAST)
+		rc = add_member(p, peer->path);
+	if (!rc)
+		rc = add_member(p, m->path);
+	if (!rc && peer && peer->sb->role == SLOW)
+		rc = add_member(p, peer->path);
+	free_members(list);
+	return rc;
+}
+
+static int choose(struct plan *p, const struct args *a)
+{
+	int rc = 0;
+
+	if (a->n == 1 && !strchr(a->word[0], '/'))
+		return add_named(p, a->word[0]);
+	for (int i = 0; i < a->n && !rc; i++)
+		rc = add_member(p, a->word[i]);
+	return rc;
+}
+
+static void show(const struct plan *p)
+{
+	static const char *const headings[] = { "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL };
+	struct libscols_table *tb = table_new(headings);
+	char size[SIZE_TEXT], ident[160], what[320];
+
+	for (int i = 0; i < p->nr; i++) {
+		const char *cells[] = {
+			p->dev[i].path, size_text(size, p->dev[i].sectors << 9), ident, what,
+		};
+
+		device_ident(&p->dev[i], ident, sizeof(ident));
+		safe_text(what, sizeof(what), p->what[i], sizeof(p->what[i]), utf8_output());
+		table_row(tb, cells);
+	}
+	table_print(tb);
+}
+
+static int ask(const struct plan *p)
+{
+	const char *and = p->nr == 2 ? " and " : "", *other = p->nr == 2 ? p->dev[1].path : "";
+	char nobody[512], question[512];
+
+	snprintf(nobody, sizeof(nobody), "all data on the set of %s%s%s would be lost",
+		 p->dev[0].path, and, other);
+	snprintf(question, sizeof(question), "All data on the set of %s%s%s will be lost",
+		 p->dev[0].path, and, other);
+	return confirm(p->dev[0].path, nobody, question);
+}
+
+int cmd_wipe(const struct args *a)
+{
+	struct plan p = { .fd = { -1, -1 } };
+	int rc, lock = -1;
+
+	rc = choose(&p, a);
+	for (int i = 0; i < p.nr && !rc; i++)
+		rc = device_claim(&p.dev[i], &p.fd[i]);
+	if (!rc)
+		show(&p);
+	if (!rc && !a->opt[OPT_DRY_RUN]) {
+		rc = a->opt[OPT_YES] ? 0 : ask(&p);
+		if (!rc)
+			rc = assembly_lock(&lock);
+		for (int i = 0; i < p.nr && !rc; i++)
+			rc = wipe_member(&p.dev[i], p.fd[i]);
+	}
+	for (int i = 0; i < p.nr; i++) {
+		if (p.fd[i] >= 0)
+			close(p.fd[i]);
+		device_put(&p.dev[i]);
+	}
+	assembly_unlock(&lock);
+	return rc;
+}
