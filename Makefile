@@ -25,9 +25,9 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all modules userspace tests powercut check check-debug quick coverage \
+.PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-powercut \
-	torture-mutants soak fuzz demo bench lint \
+	torture-mutants soak fuzz demo bench deb lint \
 	sparse checkpatch shellcheck clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -39,6 +39,8 @@ help:
 	@echo 'make check [T=name] [KVER=6.1]'
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make check-debug [T=name]  selftests on kernels with KASAN, lockdep, kmemleak; with KCSAN'
+	@echo 'make check-boot [T=name]    Debian with its root on a set: boot, power cut, missing members,'
+	@echo '                           newer kernel; half an hour'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
@@ -58,8 +60,9 @@ help:
 	@echo '                           RESUME=1: only what is missing'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
-	@echo '                           module for the running kernel, fusionctl, udev rule (UDEVDIR=);'
-	@echo '                           or uninstall'
+	@echo '                           module for the running kernel, fusionctl, udev rule, hooks for'
+	@echo '                           initramfs-tools, dracut, mkinitcpio, systemd; or uninstall'
+	@echo 'make deb                   Debian packages, in build/deb'
 	@echo 'make clean'
 	@echo 'V=1 shows commands, and output of tests that pass'
 
@@ -135,6 +138,11 @@ asked = $(if $(filter command line environment,$(origin KVER)),KVER='$(KVER)')
 check:
 	$(Q)$(asked) T='$(T)' V='$(V)' scripts/check
 
+check-boot:
+	$(Q)scripts/setup vm deb
+	$(Q)$(MAKE) --no-print-directory modules KVER=6.1 userspace deb
+	$(Q)T='$(T)' tests/boot/check-boot
+
 check-debug:
 	$(Q)T='$(T)' V='$(V)' scripts/check --debug
 
@@ -174,7 +182,7 @@ bench:
 
 # -- lint ----------------------------------------------------------------------
 
-SCRIPTS  = .ci/run $(shell grep -lE '^\#!.*sh$$' scripts/* userspace/* tests/*/* 2>/dev/null) \
+SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/*/* tests/*/* tests/*/*/*)) \
 	   $(wildcard scripts/*.sh tests/selftests/*.sh)
 # What checkpatch asks of the kernel only. It excuses include/uapi itself, and
 # nobody in the kernel lays out trace events as it wants.
@@ -240,7 +248,7 @@ cppcheck:
 		--suppressions-list=tests/lint/cppcheck.suppressions $(filter -D% -I%,$(CC_LINT)) \
 		$(C_ANALYZED)
 
-# -- install -------------------------------------------------------------------
+# -- install and packages -------------------------------------------------------------------
 
 INSTALL_KDIR = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
 INSTALL_REL  = $(or $(shell cat $(INSTALL_KDIR)/include/config/kernel.release 2>/dev/null),$(shell uname -r))
@@ -259,6 +267,9 @@ uninstall:
 	rm -f $(INSTALL_MOD)/dm-fusion.ko
 	$(Q)$(MAKE) --no-print-directory -C userspace uninstall
 	$(if $(DESTDIR),,depmod $(INSTALL_REL))
+
+deb:
+	$(Q)scripts/deb
 
 clean:
 	$(Q)rm -rf build

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every example of the manual pages does what the page says it can: it is run, on members of ours
+# instead of the disks it names, and succeeds.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+man=$here/../../userspace/man
+
+# examples PAGE: its lines of code that are commands
+examples() {
+	awk '/^\t*```$/ { code = !code; next } code' "$man/$1" | sed 's/^\t*[#$] //' |
+		grep -E '^(fusionctl|dmsetup) [a-z]'
+}
+
+# ours COMMAND: with our devices, and without a question
+ours() {
+	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
+		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
+		s/^(fusionctl (create|restore|wipe|repair|format) .*)/\1 --yes/
+		s/^(fusionctl restore .*)/\1 --force/
+		s/^(fusionctl simulate .*)/\1 --duration 1m/
+		s/ 0 [0-9]* fusion / 0 $SECTORS fusion /; s/\"0 [0-9]* fusion/\"0 $SECTORS fusion/" <<<"$1"
+}
+
+# a set that is closed
+begin() {
+	two_members
+	defer remove_sets
+	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes
+	SECTORS=$(blockdev --getsz /dev/mapper/data)
+	good fusionctl close data
+	cd "$TMP"
+	printf 'fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x read 4096 4096\n' >trace.log
+	printf '/dev/x write 8192 4096\n/dev/x close\n' >>trace.log
+}
+
+two_members() {
+	# as large as the examples want it; what is not written takes no memory
+	members 9000 40000
+	echo 1 >"/sys/block/${SLOW#/dev/}/queue/rotational"
+}
+
+# filled: it is open, with a file system on it and a file in that
+filled() {
+	fusionctl open data
+	[[ $(blkid -p -o value -s TYPE /dev/mapper/data || :) != ext4 ]] || return 0
+	mkfs.ext4 -q /dev/mapper/data
+	mkdir -p mnt
+	mount /dev/mapper/data mnt
+	defer umount_quietly "$TMP/mnt"
+	head -c 16M /dev/urandom >mnt/file
+	umount mnt
+}
+
+# prepare VERB: what the example takes for granted
+prepare() {
+	remove_sets
+	case $1 in
+	create|format)
+		fusionctl wipe data --yes >/dev/null ;;
+	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete)
+		;;
+	restore)
+		rm -f data.json
+		fusionctl dump data -o data.json ;;
+	salvage)
+		filled
+		fusionctl demote data 0-$(($(status data extents) - 1))
+		fusionctl close data ;;
+	whatif)	filled
+		heat data "$(msg data map 0 "$(status data extents)" |
+			awk '$5 == "stable" { print $1; exit }')" 8 2 ;;
+	*)	fusionctl open data ;;
+	esac
+	rm -f ./*.svg
+	[[ $1 == restore ]] || rm -f data.json
+}
+
+remove_sets() {
+	local i
+	for i in rescued rescued-stale data; do
+		[[ ! -b /dev/mapper/$i ]] || dmsetup remove --retry "$i"
+	done
+}
+
+# what it leaves may be no set any more
+again() {
+	local i
+	for i in "$FAST" "$SLOW"; do
+		fusionctl probe "$i" >/dev/null 2>&1 && continue
+		fusionctl format data --fast "$FAST" --slow "$SLOW" --yes --force >/dev/null
+		return
+	done
+}
+
+test_fusionctl() {
+	local lines line command verb n=0
+	begin
+	mapfile -t lines < <(examples fusionctl.8.scd)
+	at_least examples "${#lines[@]}" 40
+	for line in "${lines[@]}"; do
+		read -r _ verb _ <<<"$line"
+		prepare "$verb"
+		command=$(ours "$line")
+		case $command in
+		*--watch*) command="timeout -s INT 3 $command || :" ;;
+		esac
+		eval "$command" >"$TMP/out" 2>&1 || fail "$line: status $?: $(tail -n 2 "$TMP/out")"
+		n=$((n + 1))
+		prepare list
+		again
+	done
+	say "$n examples"
+}
+
+test_dmsetup() {
+	local lines line
+	begin
+	mapfile -t lines < <(examples dm-fusion.4.scd)
+	at_least examples "${#lines[@]}" 4
+	for line in "${lines[@]}"; do
+		eval "$(ours "$line")" >"$TMP/out" 2>&1 ||
+			fail "$line: status $?: $(tail -n 2 "$TMP/out")"
+	done
+	dm_remove data
+}
+
+# every verb has an example, and every option is told of
+test_complete() {
+	local verb option
+	good fusionctl help
+	while read -r verb; do
+		examples fusionctl.8.scd | grep -q "^fusionctl $verb" || fail "no example of $verb"
+		good fusionctl help "$verb"
+		while read -r option; do
+			grep -q -e "\*$option" "$man/fusionctl.8.scd" || fail "nothing about $option"
+		done < <(sed -n 's/^  \(--[a-z-]*\).*/\1/p' "$TMP/out")
+		good fusionctl help
+	done < <(fusionctl help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+}
+
+run_tests test_fusionctl test_dmsetup test_complete
