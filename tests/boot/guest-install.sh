@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs in a VM with our module: make a set of the second partition of the first disk and of the
+# second disk, put a root file system on it, and make the first disk boot it.
+#
+#	usage: guest-install.sh TAR BOOT-DISK [SLOW-DISK]
+#
+# Without a slow disk the root is a plain partition: what others are compared with.
+
+set -euo pipefail
+tar=$1 disk=$2 slow=${3:-}
+
+# the type of the last one is that of members: Documentation/assembly.rst
+sfdisk -q "$disk" <<-EOF
+	label: gpt
+	size=1MiB, type=21686148-6449-6E6F-744E-656564454649, name=grub
+	size=256MiB, type=0FC63DAF-8483-4772-8E79-3D69D8477DE4, name=boot
+	type=$([[ $slow ]] && echo AE6187F2-428C-4BFF-AB94-6F478486E0AE ||
+		echo 0FC63DAF-8483-4772-8E79-3D69D8477DE4), name=root
+EOF
+partition=$disk
+[[ $disk != *[0-9] ]] || partition+=p
+root=${partition}3
+for ((i = 0; i < 100; i++)); do
+	[[ ! -b $root ]] || break
+	sleep 0.1
+done
+if [[ $slow ]]; then
+	fusionctl create root --fast "$root" --slow "$slow" --yes
+	root=/dev/mapper/root
+fi
+mkfs.ext4 -q -L root "$root"
+mkfs.ext4 -q -L boot "${partition}2"
+mkdir -p /target
+mount "$root" /target
+mkdir /target/boot
+mount "${partition}2" /target/boot
+tar -x -f "$tar" -C /target
+# as udev would have it, so that the boot loader names the root by its uuid
+mkdir -p /dev/disk/by-uuid
+for i in "$root" "${partition}2"; do
+	ln -sfn "$i" "/dev/disk/by-uuid/$(blkid -p -o value -s UUID "$i")"
+done
+for i in dev proc sys; do
+	mount --rbind "/$i" "/target/$i"
+done
+cat >/target/etc/fstab <<-EOF
+	LABEL=root / ext4 errors=remount-ro 0 1
+	LABEL=boot /boot ext4 defaults 0 2
+EOF
+cat >/target/etc/default/grub <<-EOF
+	GRUB_DEFAULT=0
+	GRUB_TIMEOUT=0
+	GRUB_DISTRIBUTOR=Debian
+	GRUB_CMDLINE_LINUX_DEFAULT=""
+	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable"
+	GRUB_TERMINAL=serial
+EOF
+# the console is the test's: who logs in there would hang it up
+ln -s /dev/null /target/etc/systemd/system/serial-getty@ttyS0.service
+chroot /target grub-install --target=i386-pc "$disk"
+chroot /target update-grub
+umount -R /target/dev /target/proc /target/sys
+umount -R /target
+[[ ! $slow ]] || fusionctl close root
+sync
+echo "installed"
