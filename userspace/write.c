@@ -209,49 +209,49 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	return rc;
 }
 
-static int target_open(struct target *t, const struct device *dev, void *buf)
+static int target_open(struct target *t, const struct device *dev)
 {
+	void *buf;
+
 	t->dev = dev;
+	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
+	if (errno)
+		return io_failed(t, "allocating memory");
 	t->buf = buf;
 	t->fd = device_open(dev, O_RDWR | O_DIRECT);
 	return t->fd < 0 ? io_failed(t, "open") : 0;
 }
 
+static void target_close(struct target *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	free(t->buf);
+}
+
 int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast)
 {
-	struct target t[2] = { { .dev = &dev[0], .fd = -1 }, { .dev = &dev[1], .fd = -1 } };
-	void *buf = NULL;
+	struct target t[2] = { { .fd = -1 }, { .fd = -1 } };
 	int rc = 0;
 
-	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
-	if (errno)
-		return io_failed(&t[FAST], "allocating memory");
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = target_open(&t[i], &dev[i], buf);
+		rc = target_open(&t[i], &dev[i]);
 	if (!rc)
 		rc = write_both(t, fd, fast);
 	for (int i = 0; i < 2; i++)
-		if (t[i].fd >= 0)
-			close(t[i].fd);
-	free(buf);
+		target_close(&t[i]);
 	return rc;
 }
 
 int wipe_member(const struct device *dev, int fd)
 {
-	struct target t = { .dev = dev, .fd = -1 };
-	void *buf = NULL;
+	struct target t = { .fd = -1 };
 	int rc;
 
-	errno = posix_memalign(&buf, FUSION_BLOCK_SIZE, CHUNK);
-	if (errno)
-		return io_failed(&t, "allocating memory");
-	rc = target_open(&t, dev, buf);
+	rc = target_open(&t, dev);
 	if (!rc)
 		rc = clear_ends(&t);
-	if (t.fd >= 0)
-		close(t.fd);
-	free(buf);
+	target_close(&t);
 	/* what was read through the page cache must not be found there again */
 	if (!rc && ioctl(fd, BLKFLSBUF, 0))
 		errno = 0;
