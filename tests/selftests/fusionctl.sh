@@ -856,7 +856,7 @@ test_checkpoint() {
 	same output "$(<"$TMP/out")" ""
 	at_least checkpoints "$(status pair checkpoints)" $((before + 1))
 	before=$(status pair checkpoints)
-	put /dev/mapper/pair 2 $((64 << 20)) 65536
+	put /dev/mapper/pair 2 $((40 << 16)) 65536
 	good fusionctl checkpoint
 	at_least checkpoints "$(status pair checkpoints)" $((before + 1))
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
