@@ -106,10 +106,12 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 {
 	const char *key;
 
-	if (takes(v, n, "NAME")) {
+	if (takes(v, n, "NAME") && v->run != cmd_create && v->run != cmd_format)
 		offer_open_sets(begun);
+	if (takes(v, n, "NAME") && (v->run == cmd_open || v->run == cmd_check ||
+				    v->run == cmd_dump || v->run == cmd_repair ||
+				    v->run == cmd_wipe))
 		offer_uuids(begun);
-	}
 	for (unsigned int i = 0; takes(v, n, "KEY=VALUE") && (key = setting_key(i)); i++)
 		offer(begun, key, "=", setting_unit(key));
 }

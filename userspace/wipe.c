@@ -17,7 +17,8 @@ struct plan {
 	int nr;
 };
 
-static int add_member(struct plan *p, const char *path)
+/* @uuid: of the member that was found there, or NULL for whichever it is. */
+static int add_member(struct plan *p, const char *path, const unsigned char *uuid)
 {
 	struct device *dev = &p->dev[p->nr];
 	struct member *m = NULL;
@@ -30,25 +31,49 @@ static int add_member(struct plan *p, const char *path)
 	if (p->nr == 2 && device_same(&p->dev[0], dev))
 		return fail(FC_MEMBER, path, "is the same device as %s; name each member once",
 			    p->dev[0].path);
+	/* what is looked at from here on is what will be written to */
+	rc = device_claim(dev, &p->fd[p->nr - 1]);
+	if (rc)
+		return rc;
 	if (member_at(dev->devno, &m))
 		return fail(FC_FAILED, path, "can't be read; check the device");
 	if (!m)
 		return fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes what "
 			    "others left");
-	if (has_identity(m))
+	if (uuid && !(has_identity(m) && member_is(m, uuid)))
+		rc = fail(FC_MEMBER, path, "changed while it was looked at; try again");
+	else if (has_identity(m))
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "%s member of %s",
 			 role_name[m->sb->role], m->sb->label);
 	else
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "a member (%s)",
 			 member_state_text(m));
 	free_members(m);
+	return rc;
+}
+
+/* Is there a device of the set that is neither of these two? */
+static int check_others(const struct member *list, const struct member *m,
+			const struct member *peer)
+{
+	const struct fusion_sb *sb = m->sb;
+
+	for (; list; list = list->next) {
+		if (!has_identity(list) || member_is(list, sb->dev_uuid) ||
+		    memcmp(list->sb->set_uuid, sb->set_uuid, sizeof(sb->set_uuid)))
+			continue;
+		if (!peer || !member_is(list, peer->sb->dev_uuid) ||
+		    memcmp(peer->sb->peer_uuid, sb->dev_uuid, sizeof(sb->dev_uuid)))
+			return fail(FC_MEMBER, list->path, "is of the same set as %s and does not "
+				    "belong to it; name the devices to wipe", m->path);
+	}
 	return 0;
 }
 
 /* Both members of a set, or the one that is here. */
 static int add_named(struct plan *p, const char *name)
 {
-	struct member *list = NULL, *m = NULL, *peer = NULL;
+	struct member *list = NULL, *m = NULL, *peer = NULL, *pair[2];
 	int rc;
 
 	rc = scan_members(&list);
@@ -56,13 +81,19 @@ static int add_named(struct plan *p, const char *name)
 		rc = find_named(list, name, &m);
 	if (!rc)
 		rc = find_member(list, m->sb->peer_uuid, &peer);
-	/* the fast one first, as everywhere */
-	if (!rc && peer && peer->sb->role == FAST)
-		rc = add_member(p, peer->path);
 	if (!rc)
-		rc = add_member(p, m->path);
-	if (!rc && peer && peer->sb->role == SLOW)
-		rc = add_member(p, peer->path);
+		rc = check_others(list, m, peer);
+	if (!rc) {
+		pair[m->sb->role] = m;
+		pair[!m->sb->role] = peer;
+	}
+	for (int i = 0; i < 2 && !rc; i++) {
+		if (pair[i])
+			rc = add_member(p, pair[i]->path, pair[i]->sb->dev_uuid);
+		else
+			warn(name, "the %s member is not here, or damaged; wipe it by its device",
+			     role_name[i]);
+	}
 	free_members(list);
 	return rc;
 }
@@ -74,7 +105,7 @@ static int choose(struct plan *p, const struct args *a)
 	if (a->n == 1 && !strchr(a->word[0], '/'))
 		return add_named(p, a->word[0]);
 	for (int i = 0; i < a->n && !rc; i++)
-		rc = add_member(p, a->word[i]);
+		rc = add_member(p, a->word[i], NULL);
 	return rc;
 }
 
@@ -114,8 +145,6 @@ int cmd_wipe(const struct args *a)
 	int rc, lock = -1;
 
 	rc = choose(&p, a);
-	for (int i = 0; i < p.nr && !rc; i++)
-		rc = device_claim(&p.dev[i], &p.fd[i]);
 	if (!rc)
 		show(&p);
 	if (!rc && !a->opt[OPT_DRY_RUN]) {

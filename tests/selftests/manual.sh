@@ -106,7 +106,7 @@ test_fusionctl() {
 		prepare "$verb"
 		command=$(ours "$line")
 		case $command in
-		*--watch*) command="timeout -s INT 3 $command || :" ;;
+		*--watch*) command="timeout -s INT 3 $command || [[ \$? -eq 124 ]]" ;;
 		esac
 		eval "$command" >"$TMP/out" 2>&1 || fail "$line: status $?: $(tail -n 2 "$TMP/out")"
 		n=$((n + 1))

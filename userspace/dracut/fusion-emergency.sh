@@ -6,6 +6,6 @@
 waiting=$(FUSIONCTL assemble --waiting 2>&1)
 if [ -n "$waiting" ]; then
 	echo "$waiting" | sed 's/^/dm-fusion: /'
-	echo "dm-fusion: connect the missing disk, then:  fusionctl assemble --scan; exit"
-	echo "dm-fusion: if it is lost, see what is left: fusionctl salvage DEVICE"
+	echo "dm-fusion: connect the missing disk, then:  FUSIONCTL assemble --scan; exit"
+	echo "dm-fusion: if it is lost, see what is left: FUSIONCTL salvage DEVICE"
 fi >/dev/console 2>&1

@@ -10,7 +10,7 @@ has_set() {
 }
 
 check() {
-	require_binaries fusionctl dmsetup || return 1
+	require_binaries FUSIONCTL dmsetup || return 1
 	# 255: only if somebody asks for it
 	[[ ! $hostonly && ! $mount_needs ]] || has_set || return 255
 }
