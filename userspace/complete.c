@@ -22,34 +22,18 @@ static void offer(const char *begun, const char *word, const char *end, const ch
 	putchar('\n');
 }
 
-/* Value of an attribute of a mapped device that the system has under this name, as dm-0. */
-static bool mapping_attr(const char *node, const char *attr, char *buf, size_t size)
-{
-	char path[300];
-	FILE *f;
-	bool ok;
-
-	snprintf(path, sizeof(path), "/sys/class/block/%.200s/dm/%s", node, attr);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	ok = fgets(buf, size, f);
-	fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = 0;
-	return ok;
-}
-
 static void offer_open_sets(const char *begun)
 {
-	DIR *dir = opendir("/sys/class/block");
+	DIR *dir = opendir("/sys/dev/block");
 	char uuid[160], name[160];
 	struct dirent *e;
+	dev_t devno;
 
 	while (dir && (e = readdir(dir)))
-		if (mapping_attr(e->d_name, "uuid", uuid, sizeof(uuid)) &&
+		if (parse_devno(e->d_name, &devno) &&
+		    sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
 		    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-		    mapping_attr(e->d_name, "name", name, sizeof(name)))
+		    sysfs_read(devno, "dm/name", name, sizeof(name)))
 			offer(begun, name, "", "an open set");
 	if (dir)
 		closedir(dir);
@@ -121,7 +105,7 @@ static void offer_options(const struct verb *v, const char *begun)
 	char word[64];
 
 	for (int i = 0; i < OPT_NR; i++) {
-		if (!((v->opts | OPT_BIT(HELP)) >> i & 1))
+		if (!takes_option(v, i))
 			continue;
 		snprintf(word, sizeof(word), "--%s", options[i].name);
 		offer(begun, word, "", options[i].help);
@@ -148,7 +132,7 @@ static int option_of(const struct verb *v, const char *word)
 	if (strncmp(word, "--", 2))
 		return -1;
 	for (int i = 0; i < OPT_NR; i++)
-		if (v->opts >> i & 1 && !strcmp(word + 2, options[i].name))
+		if (takes_option(v, i) && !strcmp(word + 2, options[i].name))
 			return i;
 	return -1;
 }

@@ -144,6 +144,8 @@ struct verb {
 
 extern const struct verb verbs[];
 extern const size_t nr_verbs;
+/* --help is one that every verb takes. */
+bool takes_option(const struct verb *v, int option);
 
 int cmd_create(const struct args *a);
 int cmd_format(const struct args *a);

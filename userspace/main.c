@@ -27,7 +27,7 @@ static void verb_help(const struct verb *v)
 	printf("usage: fusionctl %s %s%s[OPTION]...\n\n%s\n\n", v->name, v->words,
 	       *v->words ? " " : "", v->summary);
 	for (int i = 0; i < OPT_NR; i++) {
-		if (!((v->opts | OPT_BIT(HELP)) >> i & 1))
+		if (!takes_option(v, i))
 			continue;
 		snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].arg ? " " : "",
 			 options[i].arg ? options[i].arg : "");
@@ -77,7 +77,7 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 	int c, nr = 0;
 
 	for (int i = 0; i < OPT_NR; i++) {
-		if (!((v->opts | OPT_BIT(HELP)) >> i & 1))
+		if (!takes_option(v, i))
 			continue;
 		known[nr].name = options[i].name;
 		known[nr].has_arg = !options[i].arg ? no_argument : *options[i].arg == '[' ?

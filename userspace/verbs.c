@@ -110,3 +110,8 @@ const struct verb verbs[] = {
 };
 
 const size_t nr_verbs = sizeof(verbs) / sizeof(verbs[0]);
+
+bool takes_option(const struct verb *v, int option)
+{
+	return (v->opts | O(HELP)) >> option & 1;
+}
