@@ -136,24 +136,30 @@ int fusion_commit_wait(struct fusion *fs)
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
-int fusion_checkpoint_wait(struct fusion *fs, bool clean)
+u64 fusion_checkpoint_ask(struct fusion *fs, bool clean)
 {
-	u64 mine;
+	u64 mine = 0;
 
 	/*
 	 * The one that closes the set is the last, and serves all that were asked for before.
 	 * The kick is in the same section: postsuspend cancels the work after its own.
 	 */
 	spin_lock_irq(&fs->lock);
-	if (fs->closed) {
-		spin_unlock_irq(&fs->lock);
-		return -EAGAIN;
+	if (!fs->closed) {
+		fs->closed = clean;
+		mine = ++fs->checkpoint_wanted;
+		fusion_commit_kick(fs);
 	}
-	fs->closed = clean;
-	mine = ++fs->checkpoint_wanted;
-	fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
+	return mine;
+}
 
+int fusion_checkpoint_wait(struct fusion *fs, bool clean)
+{
+	u64 mine = fusion_checkpoint_ask(fs, clean);
+
+	if (!mine)
+		return -EAGAIN;
 	wait_event(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine);
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }

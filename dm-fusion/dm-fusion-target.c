@@ -356,13 +356,18 @@ static void fusion_resume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	if (fusion_mode(fs) != FUSION_FAIL)
-		fusion_migrate_start(fs);
+	if (fusion_mode(fs) == FUSION_FAIL)
+		return;
+	fusion_migrate_start(fs);
+	fusion_reboot_watch(fs);
 }
 
 static void fusion_presuspend(struct dm_target *ti)
 {
-	fusion_migrate_stop(ti->private);
+	struct fusion *fs = ti->private;
+
+	fusion_reboot_unwatch(fs);
+	fusion_migrate_stop(fs);
 }
 
 /*

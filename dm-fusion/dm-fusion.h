@@ -102,6 +102,7 @@
 #include <linux/dm-kcopyd.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/percpu-refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -427,6 +428,9 @@ struct fusion {
 	struct fusion_sb sb_next;	/* scratch of checkpoint and load */
 	u64 slow_flushes;
 
+	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
+	bool reboot_watched;
+
 	struct fusion_replica replica;	/* dm-fusion-replica.c */
 
 	/* OPEN extents, dm-fusion-open.c, under lock */
@@ -561,6 +565,10 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);
 /* dm-fusion-message.c */
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen);
+
+/* dm-fusion-reboot.c: from resume to presuspend the set is told of a reboot. Sleep. */
+void fusion_reboot_watch(struct fusion *fs);
+void fusion_reboot_unwatch(struct fusion *fs);
 
 /* dm-fusion-io.c */
 int fusion_map(struct dm_target *ti, struct bio *bio);
@@ -730,9 +738,13 @@ void fusion_commit_soon(struct fusion *fs);
 int fusion_commit_wait(struct fusion *fs);
 
 /*
- * Wait for a checkpoint; @clean also marks the set closed, until it is resumed. Sleeps.
- * Return: 0, -EIO, or -EAGAIN: it is closed.
+ * Ask for a checkpoint; @clean also marks the set closed, until it is resumed.
+ * Return: what fs->checkpoint_done must have reached when it is over, with fs->commit_wait
+ * to wait on; or 0: the set is closed.
  */
+u64 fusion_checkpoint_ask(struct fusion *fs, bool clean);
+
+/* The same, and wait for it. Sleeps. Return: 0, -EIO, or -EAGAIN: it is closed. */
 int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
 void fusion_do_commit(struct work_struct *work);

@@ -34,6 +34,22 @@ u64 sim_now_ns(void);
 #define HZ			1000
 typedef s64 time64_t;
 
+/* The simulated machine never shuts down, it loses its power. */
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *data);
+};
+
+#define NOTIFY_DONE		0
+static inline int register_reboot_notifier(struct notifier_block *nb)
+{
+	return 0;
+}
+
+static inline int unregister_reboot_notifier(struct notifier_block *nb)
+{
+	return 0;
+}
+
 int kstrtou32(const char *s, unsigned int base, u32 *result);
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -55,6 +55,7 @@ typedef struct {
 	sim_finish();							\
 } while (0)
 #define wait_event(wq, cond)	sim_wait(&(wq), cond)
+#define wait_event_timeout(wq, cond, timeout)	({ sim_wait(&(wq), cond); 1L; })
 
 struct completion {
 	unsigned int done;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: a checkpoint before the system goes down.
+ *
+ * Nobody suspends the device that the root file system lies on, so its set is not closed at a
+ * shutdown. What was flushed is durable all the same; after a checkpoint the next to open
+ * it has little to replay, and finds the heat of now. Nothing depends on it, so a member that
+ * does not answer holds the reboot up for a bounded time only.
+ *
+ * Lock order: the core's suspend lock, the lock of the kernel's notifiers, fs->lock.
+ */
+#include <linux/notifier.h>
+#include <linux/reboot.h>
+
+#include "dm-fusion.h"
+
+#define CHECKPOINT_SECONDS	5	/* for each set */
+
+static int reboot_notify(struct notifier_block *nb, unsigned long event, void *cmd)
+{
+	struct fusion *fs = container_of(nb, struct fusion, reboot_nb);
+	u64 mine;
+
+	if (fusion_mode(fs) != FUSION_RW)
+		return NOTIFY_DONE;
+	mine = fusion_checkpoint_ask(fs, false);
+	if (mine && !wait_event_timeout(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine,
+					CHECKPOINT_SECONDS * HZ))
+		DMWARN("%s: no checkpoint within %u s before the reboot; what was flushed is safe",
+		       dm_table_device_name(fs->ti->table), CHECKPOINT_SECONDS);
+	return NOTIFY_DONE;
+}
+
+void fusion_reboot_watch(struct fusion *fs)
+{
+	fs->reboot_nb.notifier_call = reboot_notify;
+	fs->reboot_watched = !register_reboot_notifier(&fs->reboot_nb);
+}
+
+void fusion_reboot_unwatch(struct fusion *fs)
+{
+	/* waits for a call that is under way: the set is not closed before that has ended */
+	if (fs->reboot_watched)
+		unregister_reboot_notifier(&fs->reboot_nb);
+	fs->reboot_watched = false;
+}

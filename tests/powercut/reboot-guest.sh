@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: reboot-guest.sh orderly|sudden|stuck
+#
+# What runs in the VM of vm-reboot: fill the journal of a set, flush, and leave it open.
+
+set -euo pipefail
+PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
+
+read -ra disks <<<"$VM_DISKS"
+fast=${disks[0]}
+modprobe dm-fusion
+if [[ $1 == stuck ]]; then
+	# what a suspended device is sent stays there
+	dmsetup create fast --table "0 $(blockdev --getsz "$fast") linear $fast 0"
+	dmsetup mknodes
+	fast=/dev/mapper/fast
+fi
+fusionctl format --yes --force --fast "$fast" --slow "${disks[1]}" --extent-size 64K >/dev/null
+fusionctl open root "$fast" "${disks[1]}" >/dev/null
+for ((i = 0; i < EXTENTS; i++)); do
+	dd if=/dev/urandom of=/dev/mapper/root bs=64k count=1 seek=$((i * 7 % EXTENTS)) \
+		conv=notrunc,fsync oflag=direct status=none
+done
+echo "written $EXTENTS"
+case $1 in
+sudden)	sleep 300 ;;	# until it is killed
+stuck)	dmsetup suspend --nolockfs --noflush fast ;;
+esac
