@@ -264,8 +264,7 @@ static int member_came(struct member *m)
 	return rc;
 }
 
-/* "nofusion" among the words of the kernel's command line. */
-static bool turned_off(void)
+bool assembly_turned_off(void)
 {
 	static const char word[] = "nofusion";
 	char line[8192], *save, *w;
@@ -300,7 +299,7 @@ static int incremental(const char *path)
 	struct member *m;
 	int rc, lock = -1;
 
-	if (turned_off())
+	if (assembly_turned_off())
 		return 0;
 	dm_udev_limit(UDEV_WAIT_MS);
 	/* a disk that takes its time does so before others have to wait for us */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fusionctl.h"
@@ -315,45 +314,25 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	return rc;
 }
 
-/* Run modprobe and keep the last line it says. */
-static void modprobe(const char *module, char *said, size_t size)
-{
-	static const char *const program[] = {
-		"/sbin/modprobe", "/usr/sbin/modprobe", "/bin/modprobe", "/usr/bin/modprobe",
-	};
-	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
-	char line[512];
-	int out[2];
-	pid_t pid;
-	FILE *f;
+/* What a program said last. */
+struct said {
+	char *buf;
+	size_t size;
+};
 
-	*said = 0;
-	if (pipe(out))
-		return;
-	pid = fork();
-	if (!pid) {
-		dup2(out[1], STDOUT_FILENO);
-		dup2(out[1], STDERR_FILENO);
-		close(out[0]);
-		close(out[1]);
-		/* neither the path nor the options of whoever called */
-		for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
-			execle(program[i], "modprobe", module, NULL, environment);
-		dprintf(STDERR_FILENO, "there is no modprobe\n");
-		_exit(127);
-	}
-	close(out[1]);
-	f = fdopen(out[0], "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = 0;
-		snprintf(said, size, "%s", line);
-	}
-	if (f)
-		fclose(f);
-	else
-		close(out[0]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+static void keep_line(const char *line, void *ctx)
+{
+	struct said *said = ctx;
+
+	snprintf(said->buf, said->size, "%s", line);
+}
+
+static void modprobe(const char *module, char *buf, size_t size)
+{
+	struct said said = { buf, size };
+
+	*buf = 0;
+	program_run("modprobe", module, keep_line, &said);
 }
 
 static bool find_target(unsigned int version[3])

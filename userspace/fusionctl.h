@@ -20,9 +20,12 @@
  * write.c		the same: what is written
  * activate.c		verbs open and close
  * dm.c			device mapper
+ * program.c		programs of the system
  * kmsg.c		the kernel's reason for a refusal
  * status-parse.c	the status line
  * status.c, list.c	verbs status and list
+ * status-check.c	verb status for Nagios and its like
+ * health.c		what is wrong with an open set
  * tune.c		verbs set, promote and demote
  * profile.c		verb tune: settings in groups
  * check.c		verb check
@@ -35,6 +38,7 @@
  * map-svg.c		the map drawn to a file
  * whatif.c		verb whatif; its parts are in whatif.h
  * simulate.c		verb simulate; its parts are in sim.h
+ * doctor.c		verb doctor; its parts are in doctor.h
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
  * exit code (enum exit_code) after it has reported the error with fail().
@@ -102,6 +106,8 @@ enum option_id {
 	OPT_INCREMENTAL,
 	OPT_SCAN,
 	OPT_WAITING,
+	OPT_ROOT,
+	OPT_CHECK,
 	OPT_HELP,
 	OPT_NR
 };
@@ -171,6 +177,7 @@ int cmd_repair(const struct args *a);
 int cmd_salvage(const struct args *a);
 int cmd_wipe(const struct args *a);
 int cmd_simulate(const struct args *a);
+int cmd_doctor(const struct args *a);
 int cmd_complete(const struct args *a);
 int cmd_version(const struct args *a);
 
@@ -423,6 +430,11 @@ void record_find(const struct fusion_sb *sb, int role, const unsigned char dev_u
 void opened_write(const struct member *a, const struct member *b);
 bool opened_before(const struct member *a, const struct member *b);
 
+/* -- assemble.c ------------------------------------------------------------------------ */
+
+/* Is "nofusion" on the kernel's command line? */
+bool assembly_turned_off(void);
+
 /* -- activate.c --------------------------------------------------------------------- */
 
 /* Activate the set of these two members, in either order, as @name. */
@@ -489,6 +501,17 @@ int kmsg_open(void);
 /* What the kernel said about fusion since; closes it. "" if nothing. */
 void kmsg_reason(int fd, char *buf, size_t size);
 
+/* -- program.c --------------------------------------------------------------------------- */
+
+/* Is there such a program of the system? */
+bool program_exists(const char *name);
+/*
+ * Run it with one argument, and have each line that it prints. Return: its exit status, 127 with a
+ * line about it if it is not there, -1 if it could not be run or was killed.
+ */
+int program_run(const char *name, const char *argument,
+		void (*each)(const char *line, void *ctx), void *ctx);
+
 /* -- status-parse.c ----------------------------------------------------------------------- */
 
 #define STATUS_VERSION		2
@@ -532,6 +555,28 @@ struct set {
 
 int set_get(const char *name, struct set *set);
 void set_put(struct set *set);
+
+/* -- status-check.c ------------------------------------------------------------------------- */
+
+/* Print the line of a plugin, of all open sets if @name is NULL. Its exit status, 0 to 3. */
+int status_check(const char *name);
+
+/* -- health.c ------------------------------------------------------------------------------- */
+
+enum health {
+	HEALTH_OK,
+	HEALTH_NOTE,		/* worth knowing; nothing to be done */
+	HEALTH_WARNING,		/* to be put right before it matters */
+	HEALTH_ERROR,		/* something does not work */
+	NR_HEALTHS,
+};
+
+extern const char *const health_name[NR_HEALTHS];
+
+typedef void (*health_fn)(void *ctx, enum health health, const char *text, const char *remedy);
+
+/* Call @each for all that there is to say of it; @remedy may be NULL. Return: the worst. */
+enum health set_health(const struct set *set, health_fn each, void *ctx);
 
 /* -- tune.c --------------------------------------------------------------------------------- */
 

@@ -334,6 +334,10 @@ int cmd_status(const struct args *a)
 	uint64_t interval = 2;
 	int rc;
 
+	if (a->opt[OPT_CHECK] && (a->opt[OPT_JSON] || a->opt[OPT_WATCH]))
+		return fail(FC_USAGE, "--check", "goes without --json and --watch; leave them out");
+	if (a->opt[OPT_CHECK])
+		return status_check(a->n ? a->word[0] : NULL);
 	if (!a->opt[OPT_WATCH])
 		return show_round(a, last, 0);
 	if (*a->opt[OPT_WATCH] && (!parse_number(a->opt[OPT_WATCH], 86400, &interval) || !interval))

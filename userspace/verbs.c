@@ -39,6 +39,8 @@ const struct option_info options[OPT_NR] = {
 			      "other one is here" },
 	[OPT_SCAN]	  = { "scan", NULL, "open every set of which both members are here" },
 	[OPT_WAITING]	  = { "waiting", NULL, "only tell which sets lack a member" },
+	[OPT_ROOT]	  = { "root", "DIR", "look at the system that is mounted there" },
+	[OPT_CHECK]	  = { "check", NULL, "a line and an exit status for Nagios and its like" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -64,7 +66,8 @@ const struct verb verbs[] = {
 	{ "list", "", "open sets, and members found",
 	  "fusionctl list", cmd_list, O(JSON), 0, 0, true },
 	{ "status", "[NAME]", "how full, how busy, how well it works",
-	  "fusionctl status data --watch 5", cmd_status, O(JSON) | O(WATCH), 0, 1, true },
+	  "fusionctl status data --watch 5", cmd_status,
+	  O(JSON) | O(WATCH) | O(CHECK), 0, 1, true },
 	{ "set", "NAME KEY=VALUE...", "tune an open set",
 	  "fusionctl set data reserve=4G half_life=30m", cmd_set, 0, 2, 64, true },
 	{ "tune", "NAME --profile PROFILE", "tune an open set for a use",
@@ -103,6 +106,8 @@ const struct verb verbs[] = {
 	  cmd_simulate,
 	  O(FAST_SIZE) | O(SLOW_SIZE) | O(EXTENT_SIZE) | O(LOAD) | O(TRACE) | O(QD) |
 	  O(DURATION) | O(FILL) | O(SEED) | O(SET) | O(DISK) | O(JSON) | O(SVG), 0, 32, false },
+	{ "doctor", "", "is this system ready to open its sets, at boot too?",
+	  "fusionctl doctor --root /mnt", cmd_doctor, O(ROOT) | O(JSON), 0, 0, true },
 	{ "complete", "-- [WORD]...", "what the last word may become, for shells",
 	  "fusionctl complete -- sta", cmd_complete, 0, 0, 64, false },
 	{ "version", "", "versions of tool, format and module", "fusionctl version", cmd_version,

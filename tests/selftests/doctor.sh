@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl doctor and status --check: what is wrong with a system, its members and its sets is
+# found, with its remedy, and nothing else. Of initramfs and Secure Boot see also tests/boot.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# doctor CODE [OPTION]...: its findings, for found
+doctor() {
+	expect "$1" '' fusionctl doctor --json "${@:2}"
+}
+
+# found SUBJECT LEVEL TEXT [REMEDY]: the last doctor said so
+found() {
+	jq -e --arg subject "$1" --arg level "$2" --arg text "$3" --arg remedy "${4:-}" \
+		'.findings[] | select(.subject == $subject and .level == $level and
+			(.text | contains($text)) and (.remedy // "" | contains($remedy)))' \
+		"$TMP/out" >/dev/null || fail "expected $*: $(jq -c '.findings[]' "$TMP/out")"
+}
+
+# count SUBJECT WANT: so many findings of it that are no good ones
+count() {
+	same "findings of $1" "$(jq --arg subject "$1" '[.findings[] |
+		select(.subject == $subject and .level != "ok")] | length' "$TMP/out")" "$2"
+}
+
+# tree: a system with nothing in it, in REPLY
+tree() {
+	REPLY=$TMP/root
+	mkdir -p "$REPLY"/{boot,etc,usr/lib/modules,usr/lib/udev/rules.d}
+	ln -sfn usr/lib "$REPLY/lib"
+	touch "$REPLY/usr/lib/udev/rules.d/"{55-dm,69-fusion}.rules
+}
+
+# kernel RELEASE [with]: it is installed in the tree, and has the module of the kernel that runs
+kernel() {
+	local dir=$TMP/root/usr/lib/modules/$1 here
+	here=/lib/modules/$(uname -r)
+	mkdir -p "$dir/kernel"
+	touch "$dir/modules.builtin" "$dir/modules.order"
+	[[ ! ${2:-} ]] || install -D -m 644 "$(modinfo -n dm-fusion)" "$dir/updates/dm-fusion.ko"
+	depmod -b "$TMP/root" "$1"
+}
+
+# opened NAME: the set of the members
+opened() {
+	format --extent-size 64K
+	defer dm_remove "$1"
+	good fusionctl open "$1" "$FAST" "$SLOW"
+	SET=/dev/mapper/$1
+}
+
+# -- the system ------------------------------------------------------------------
+
+test_module_of_each_kernel() {
+	need depmod modinfo
+	tree
+	kernel "$(uname -r)" with
+	kernel 6.99.1-without
+	kernel 6.99.2-other with
+	mkdir -p "$TMP/root/usr/lib/modules/6.99.3-removed/updates"
+	doctor 1 --root "$TMP/root"
+	found "kernel $(uname -r)" ok "has the module"
+	found "kernel 6.99.1-without" warning "has no module dm-fusion" \
+		"dkms autoinstall -k 6.99.1-without"
+	found "kernel 6.99.2-other" warning "was built for another kernel" "dkms install --force"
+	count "kernel 6.99.3-removed" 0
+}
+
+test_initramfs_is_missing() {
+	need depmod modinfo
+	tree
+	kernel "$(uname -r)" with
+	doctor 0 --root "$TMP/root"
+	found "kernel $(uname -r)" note "has no initramfs"
+}
+
+test_unsigned_module_and_secure_boot() {
+	local dir=/sys/firmware/efi/efivars
+	need depmod modinfo
+	tree
+	kernel "$(uname -r)" with
+	mount -t tmpfs none /sys/firmware
+	defer umount /sys/firmware
+	mkdir -p $dir
+	printf '\6\0\0\0\0' >$dir/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+	doctor 0 --root "$TMP/root"
+	printf '\6\0\0\0\1' >$dir/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+	doctor 4 --root "$TMP/root"
+	found "kernel $(uname -r)" error "the module is not signed" "dkms generate_mok"
+}
+
+test_hooks() {
+	local root
+	tree
+	root=$REPLY
+	doctor 1 --root "$root"	# no kernel
+	found udev ok "has 69-fusion.rules"
+	rm "$root/usr/lib/udev/rules.d/"*
+	mkdir -p "$root/usr/sbin" "$root/usr/bin" "$root/usr/lib/systemd" "$root/etc"
+	touch "$root/usr/sbin/update-initramfs" "$root/usr/bin/"{dracut,mkinitcpio} \
+		"$root/usr/lib/systemd/systemd"
+	echo 'HOOKS=(base udev block filesystems)' >"$root/etc/mkinitcpio.conf"
+	doctor 1 --root "$root"
+	found udev warning "sets do not open by themselves" "reinstall fusion-utils"
+	found udev warning "no links in /dev" "reinstall dmsetup"
+	found initramfs-tools note "hooks/fusion"
+	found dracut note "50fusion"
+	found mkinitcpio note "does not name fusion"
+	found systemd warning "which member is missing"
+	found systemd warning "checkpoint at shutdown"
+	echo 'HOOKS=(base udev block fusion filesystems)' >"$root/etc/mkinitcpio.conf"
+	doctor 1 --root "$root"
+	count mkinitcpio 1
+}
+
+# What is a note elsewhere keeps a system from booting.
+test_root_on_a_set() {
+	local root=$TMP/mnt
+	need mkfs.ext4
+	members 96 128
+	opened root
+	mkfs.ext4 -q "$SET"
+	mkdir "$root"
+	mount "$SET" "$root"
+	defer umount "$root"
+	mkdir -p "$root"/{boot,etc} "$root/usr/lib/modules/6.99.1-without/kernel" "$root/usr/sbin"
+	ln -s usr/lib "$root/lib"
+	touch "$root/usr/sbin/update-initramfs"
+	doctor 4 --root "$root"
+	json .root_on_set true
+	found root error "no boot loader can read" "partition of its own"
+	found "kernel 6.99.1-without" error "has no module dm-fusion"
+	found initramfs-tools error "hooks/fusion"
+}
+
+test_bad_directory() {
+	expect 8 "/nowhere: No such file or directory; give the directory where the system is mounted" \
+		fusionctl doctor --root /nowhere
+	expect 8 "/dev/null: not a directory; give the one where the system is mounted" \
+		fusionctl doctor --root /dev/null
+}
+
+# -- members and sets ------------------------------------------------------------
+
+test_sets() {
+	local copy rc
+	members 64 128
+	opened data
+	rc=0
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "set data" ok "is open and well"
+	good fusionctl close data
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "set fusion" ok "both members are here, it is closed"
+	null copy 64
+	copy=$REPLY
+	cat "$FAST" >"$copy"
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "$FAST" error "claims to be the same member as $copy" "detach one"
+	put_direct "$copy" 0 0 1048576
+	put_direct "$FAST" 377 512 512
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "$FAST" warning "one copy of its superblock is damaged" "repair"
+	put_direct "$FAST" 377 $((8 * 4096 + 512)) 512
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "$FAST" error "its superblocks are damaged" "repair with both members"
+	found "set fusion" error "its slow member, the other one is missing" "connect it"
+}
+
+test_for_people() {
+	local out
+	members 64 128
+	format --extent-size 64K
+	out=$(fusionctl doctor || :)
+	has "doctor" "$out" "ok       set fusion: both members are here, it is closed"
+	[[ $out =~ [0-9]+" error"s?", "[0-9]+" warning"s?$ ]] || fail "no sum: $out"
+}
+
+# -- status --check --------------------------------------------------------------
+
+# checked CODE TEXT [NAME]: its line begins with that
+checked() {
+	expect "$1" '' fusionctl status --check ${3:+"$3"}
+	[[ $(<"$TMP/out") == "$2"* ]] || fail "expected $2: $(<"$TMP/out")"
+	same "lines" "$(wc -l <"$TMP/out")" 1
+}
+
+is_ro() {
+	[[ $(status data mode) == ro ]]
+}
+
+test_status_check() {
+	local rc
+	checked 3 "FUSION UNKNOWN - no set is open"
+	linked 64 128
+	opened data
+	checked 0 "FUSION OK - 1 set open and well |"
+	checked 0 "FUSION OK - 1 set open and well | 'data_fast_used'=" data
+	expect 3 "nodata: no such set is open; fusionctl list shows those there are" \
+		fusionctl status --check nodata
+	expect 2 "--check: goes without --json and --watch; leave them out" \
+		fusionctl status --check --json
+	dmsetup suspend data
+	checked 1 "FUSION WARNING - data is suspended, all I/O waits; dmsetup resume it |"
+	dmsetup resume data
+	gone fast
+	dd if=/dev/zero of="$SET" bs=64k count=1 oflag=direct conv=fsync status=none || :
+	within 10 "mode ro" is_ro
+	checked 2 "FUSION CRITICAL - data has switched to read-only after an error; see dmesg"
+	rc=0
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "set data" error "has switched to read-only"
+	same "exit status" $rc 4
+}
+
+run_tests test_module_of_each_kernel test_initramfs_is_missing \
+	test_unsigned_module_and_secure_boot test_hooks test_root_on_a_set test_bad_directory \
+	test_sets test_for_people test_status_check

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb doctor: what opens sets by itself, and whether the root file system needs that. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "doctor.h"
+
+/* -- where the root lies ---------------------------------------------------------- */
+
+#define MAX_DEPTH	16	/* of mappings on mappings */
+
+/* Is it a set, or does it stand on one? */
+static bool stands_on_set(dev_t devno, unsigned int depth)
+{
+	char path[128], attr[300], text[160];
+	struct dirent *e;
+	bool found;
+	dev_t lower;
+	DIR *dir;
+
+	found = sysfs_read(devno, "dm/uuid", text, sizeof(text)) &&
+		!strncmp(text, DM_PREFIX, strlen(DM_PREFIX));
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/slaves", major(devno), minor(devno));
+	dir = found || depth == MAX_DEPTH ? NULL : opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		snprintf(attr, sizeof(attr), "slaves/%s/dev", e->d_name);
+		found = *e->d_name != '.' && sysfs_read(devno, attr, text, sizeof(text)) &&
+			parse_devno(text, &lower) && stands_on_set(lower, depth + 1);
+	}
+	if (dir)
+		closedir(dir);
+	return found || (sysfs_disk(devno) != devno && depth < MAX_DEPTH &&
+			 stands_on_set(sysfs_disk(devno), depth + 1));
+}
+
+/* The device a file system is on; btrfs and its like have a number of no device. */
+static bool device_of(const char *path, dev_t *devno)
+{
+	char line[4096], number[32], source[2048], *dash;
+	bool found = false;
+	struct stat st;
+	dev_t used;
+	FILE *f;
+
+	if (stat(path, &st))
+		return false;
+	*devno = st.st_dev;
+	if (major(st.st_dev))
+		return true;
+	f = fopen("/proc/self/mountinfo", "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		dash = strstr(line, " - ");
+		found = sscanf(line, "%*d %*d %31s", number) == 1 && parse_devno(number, &used) &&
+			used == st.st_dev && dash && sscanf(dash, " - %*s %2047s", source) == 1;
+	}
+	if (f)
+		fclose(f);
+	if (!found || stat(source, &st) || !S_ISBLK(st.st_mode))
+		return false;
+	*devno = st.st_rdev;
+	return true;
+}
+
+void doctor_root(struct doctor *d)
+{
+	char path[PATH_TEXT];
+	dev_t devno;
+
+	doctor_path(d, path, "/");
+	d->root_on_set = device_of(path, &devno) && stands_on_set(devno, 0);
+	if (!d->root_on_set)
+		return;
+	doctor_say(d, HEALTH_OK, "root", NULL, "the root file system lies on a set");
+	doctor_path(d, path, "/boot");
+	if (device_of(path, &devno) && stands_on_set(devno, 0))
+		doctor_say(d, HEALTH_ERROR, "root", "move /boot to a partition of its own",
+			   "/boot lies on a set, which no boot loader can read");
+}
+
+/* -- hooks ---------------------------------------------------------------------- */
+
+#define OURS	"fusion-utils"
+
+/* A file that some program of the system wants of us. */
+static const struct hook {
+	const char *subject;
+	const char *of[3];	/* any of them is there: so is that program */
+	const char *file[4];	/* any of them will do */
+	const char *what;	/* happens without it */
+	const char *package;	/* that has the file */
+	bool root;		/* matters to a root on a set only */
+} hooks[] = {
+	{ "udev", { "/lib/udev", "/usr/lib/udev" },
+	  { "/usr/lib/udev/rules.d/69-fusion.rules", "/lib/udev/rules.d/69-fusion.rules",
+	    "/etc/udev/rules.d/69-fusion.rules" }, "sets do not open by themselves", OURS,
+	  false },
+	{ "udev", { "/lib/udev", "/usr/lib/udev" },
+	  { "/usr/lib/udev/rules.d/55-dm.rules", "/lib/udev/rules.d/55-dm.rules",
+	    "/usr/lib/udev/rules.d/10-dm.rules", "/lib/udev/rules.d/10-dm.rules" },
+	  "sets have no links in /dev", "dmsetup", false },
+	{ "initramfs-tools", { "/usr/sbin/update-initramfs", "/usr/sbin/mkinitramfs" },
+	  { "/usr/share/initramfs-tools/hooks/fusion", "/etc/initramfs-tools/hooks/fusion" },
+	  "an initramfs cannot open sets", OURS, true },
+	{ "dracut", { "/usr/bin/dracut", "/usr/sbin/dracut" },
+	  { "/usr/lib/dracut/modules.d/50fusion/module-setup.sh" },
+	  "an initramfs cannot open sets", OURS, true },
+	{ "mkinitcpio", { "/usr/bin/mkinitcpio" },
+	  { "/usr/lib/initcpio/install/fusion", "/etc/initcpio/install/fusion" },
+	  "an initramfs cannot open sets", OURS, true },
+	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
+	  { "/usr/lib/systemd/system/fusion-waiting.timer",
+	    "/lib/systemd/system/fusion-waiting.timer" },
+	  "nothing says at boot which member is missing", OURS, false },
+	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
+	  { "/usr/lib/systemd/system-shutdown/fusion.shutdown",
+	    "/lib/systemd/system-shutdown/fusion.shutdown" },
+	  "only the module itself writes a checkpoint at shutdown", OURS, false },
+};
+
+static bool has_any(const struct doctor *d, const char *const path[], size_t nr)
+{
+	for (size_t i = 0; i < nr && path[i]; i++)
+		if (doctor_has(d, "%s", path[i]))
+			return true;
+	return false;
+}
+
+static void check_hook(struct doctor *d, const struct hook *h)
+{
+	enum health bad = !h->root ? HEALTH_WARNING : d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE;
+	char remedy[64];
+
+	if (!has_any(d, h->of, 3))
+		return;
+	snprintf(remedy, sizeof(remedy), "reinstall %s", h->package);
+	if (has_any(d, h->file, 4))
+		doctor_say(d, HEALTH_OK, h->subject, NULL, "has %s", strrchr(h->file[0], '/') + 1);
+	else
+		doctor_say(d, bad, h->subject, remedy, "has no %s: %s", h->file[0], h->what);
+}
+
+/* mkinitcpio takes only hooks that its configuration names. */
+static void check_mkinitcpio(struct doctor *d)
+{
+	char path[PATH_TEXT], line[1024];
+	bool named = false, any = false;
+	FILE *f = fopen(doctor_path(d, path, "/etc/mkinitcpio.conf"), "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "HOOKS=", 6))
+			continue;
+		any = true;
+		named = strstr(line, " fusion ") || strstr(line, "(fusion ") ||
+			strstr(line, " fusion)");
+	}
+	if (f)
+		fclose(f);
+	if (any && !named)
+		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE, "mkinitcpio",
+			   d->root_on_set ? "put fusion before filesystems there, then mkinitcpio "
+			   "-P" : NULL, "HOOKS in %s does not name fusion", path);
+}
+
+void doctor_boot(struct doctor *d)
+{
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		check_hook(d, &hooks[i]);
+	check_mkinitcpio(d);
+	if (d->running && assembly_turned_off())
+		doctor_say(d, HEALTH_WARNING, "boot", "boot without it, or fusionctl assemble "
+			   "--scan", "nofusion is on the kernel's command line, so sets do not "
+			   "open by themselves");
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb doctor: each kernel that is installed needs the module, and an initramfs with it where
+ * the root file system lies on a set.
+ */
+#include <dirent.h>
+#include <libkmod.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "doctor.h"
+
+#define MODULE	"dm-fusion"
+
+/* A kernel that is installed. */
+struct kernel {
+	const char *release;
+	char subject[300];	/* "kernel RELEASE" */
+	bool here;		/* it is the one that runs */
+};
+
+/* Where something is wrong with it. */
+static enum health how_bad(const struct doctor *d, const struct kernel *k)
+{
+	return k->here || d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING;
+}
+
+/* -- module --------------------------------------------------------------------- */
+
+/* A value of modinfo, or "". */
+static void module_value(struct kmod_module *m, const char *key, char *buf, size_t size)
+{
+	struct kmod_list *list = NULL, *i;
+
+	*buf = 0;
+	if (kmod_module_get_info(m, &list) < 0)
+		return;
+	kmod_list_foreach(i, list)
+		if (!strcmp(kmod_module_info_get_key(i), key))
+			snprintf(buf, size, "%s", kmod_module_info_get_value(i));
+	kmod_module_info_free_list(list);
+}
+
+static bool secure_boot(void)
+{
+	static const char path[] = "/sys/firmware/efi/efivars/"
+				   "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+	unsigned char v[5];	/* four bytes of attributes, and the value */
+	FILE *f = fopen(path, "re");
+	bool on = f && fread(v, sizeof(v), 1, f) == 1 && v[4] == 1;
+
+	if (f)
+		fclose(f);
+	return on;
+}
+
+/* Has the kernel a key of this name? It lists all that root may see. */
+static bool key_known(const char *signer)
+{
+	FILE *f = fopen("/proc/keys", "re");
+	bool found = false;
+	char line[1024];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "asymmetri") && strstr(line, signer);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void check_signature(struct doctor *d, const struct kernel *k, struct kmod_module *m)
+{
+	char signer[256];
+
+	module_value(m, "signer", signer, sizeof(signer));
+	if (!secure_boot())
+		doctor_say(d, HEALTH_OK, k->subject, NULL, "has the module");
+	else if (!*signer)
+		doctor_say(d, HEALTH_ERROR, k->subject, "have DKMS sign it: dkms "
+			   "generate_mok, then reinstall dm-fusion-dkms", "the module is not "
+			   "signed, and Secure Boot takes only signed ones");
+	else if (!key_known(signer))
+		doctor_say(d, HEALTH_WARNING, k->subject, "mokutil --import "
+			   "/var/lib/dkms/mok.pub, and confirm it at the next boot", "the module "
+			   "is signed by '%s', whom the firmware does not seem to know", signer);
+	else
+		doctor_say(d, HEALTH_OK, k->subject, NULL, "has the module, signed by '%s'",
+			   signer);
+}
+
+/* The first word of vermagic is the kernel that the module was built for. */
+static bool built_for(struct kmod_module *m, const char *release)
+{
+	char magic[256];
+
+	module_value(m, "vermagic", magic, sizeof(magic));
+	magic[strcspn(magic, " ")] = 0;
+	return !strcmp(magic, release);
+}
+
+/* Return: has it the module? */
+static bool check_module(struct doctor *d, const struct kernel *k)
+{
+	static const char *const no_config;
+	char dir[PATH_TEXT], remedy[512];
+	struct kmod_list *list = NULL;
+	struct kmod_module *m = NULL;
+	struct kmod_ctx *ctx;
+	const char *path;
+
+	doctor_path(d, dir, "/lib/modules/%s", k->release);
+	ctx = kmod_new(dir, &no_config);
+	if (ctx && !kmod_module_new_from_lookup(ctx, MODULE, &list) && list)
+		m = kmod_module_get_module(list);
+	path = m ? kmod_module_get_path(m) : NULL;
+	if (!path) {
+		snprintf(remedy, sizeof(remedy), "install its headers, then dkms autoinstall -k %s",
+			 k->release);
+		doctor_say(d, how_bad(d, k), k->subject, remedy, "has no module " MODULE);
+	} else if (!built_for(m, k->release)) {
+		snprintf(remedy, sizeof(remedy), "dkms install --force " MODULE "/"
+			 FUSIONCTL_VERSION " -k %s", k->release);
+		doctor_say(d, how_bad(d, k), k->subject, remedy, "its module " MODULE
+			   " was built for another kernel (%s)", path);
+		path = NULL;
+	} else {
+		check_signature(d, k, m);
+	}
+	kmod_module_unref(m);
+	kmod_module_unref_list(list);
+	kmod_unref(ctx);
+	return path;
+}
+
+/* -- initramfs ------------------------------------------------------------------ */
+
+/* What of ours is in it. */
+struct content {
+	unsigned int lines;
+	bool module, tool, rule;
+};
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+static void look_at_line(const char *line, void *ctx)
+{
+	struct content *c = ctx;
+
+	c->lines++;
+	/* compressed ones end in .ko.xz and the like */
+	c->module |= strstr(line, "/dm-fusion.ko") || strstr(line, "/dm_fusion.ko");
+	c->tool |= ends_in(line, "/fusionctl");
+	c->rule |= ends_in(line, "/69-fusion.rules");
+}
+
+/* Who lists what is in one, and who makes it anew. */
+static const struct maker {
+	const char *lists, *makes;
+} makers[] = {
+	{ "lsinitramfs", "update-initramfs -u -k" },
+	{ "lsinitrd", "dracut --force --kver" },
+	{ "lsinitcpio", "mkinitcpio -P #" },
+};
+
+static const struct maker *find_maker(void)
+{
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (program_exists(makers[i].lists))
+			return &makers[i];
+	return NULL;
+}
+
+/* The file, by the names distributions give it. */
+static bool find_initramfs(const struct doctor *d, const struct kernel *k, char path[PATH_TEXT])
+{
+	static const char *const name[] = {
+		"/boot/initrd.img-%s", "/boot/initramfs-%s.img", "/boot/initrd-%s",
+	};
+	char base[64] = "", file[PATH_TEXT];
+	FILE *f;
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		snprintf(file, sizeof(file), name[i], k->release);
+		doctor_path(d, path, "%s", file);
+		if (doctor_has(d, "%s", file))
+			return true;
+	}
+	/* Arch names it by the package */
+	f = fopen(doctor_path(d, path, "/lib/modules/%s/pkgbase", k->release), "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%63[a-zA-Z0-9._-]", base) != 1)
+		*base = 0;
+	fclose(f);
+	doctor_path(d, path, "/boot/initramfs-%s.img", base);
+	return *base && doctor_has(d, "/boot/initramfs-%s.img", base);
+}
+
+/* Of the essential parts those that lack. */
+static void lacking(const struct content *c, char *buf, size_t size)
+{
+	const char *what[] = {
+		c->module ? NULL : "the module", c->tool ? NULL : "fusionctl",
+		c->rule ? NULL : "the rule of udev",
+	};
+	size_t n = 0;
+
+	*buf = 0;
+	for (size_t i = 0; i < 3; i++)
+		if (what[i] && n < size)
+			n += snprintf(buf + n, size - n, "%s%s", n ? ", " : "", what[i]);
+}
+
+static void check_initramfs(struct doctor *d, const struct kernel *k)
+{
+	/* who has the root elsewhere boots without it */
+	enum health bad = d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE;
+	const struct maker *maker = find_maker();
+	char path[PATH_TEXT], remedy[512], missing[128];
+	struct content c = { 0 };
+	int status;
+
+	if (!find_initramfs(d, k, path)) {
+		doctor_say(d, bad, k->subject, d->root_on_set ? "make one, or boot another kernel" :
+			   NULL, "has no initramfs");
+		return;
+	}
+	if (!maker) {
+		doctor_say(d, HEALTH_NOTE, k->subject, NULL, "nothing here can look into %s", path);
+		return;
+	}
+	snprintf(remedy, sizeof(remedy), "%s %s", maker->makes, k->release);
+	status = program_run(maker->lists, path, look_at_line, &c);
+	if (status || !c.lines) {
+		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING, k->subject, remedy,
+			   "%s can't read %s", maker->lists, path);
+		return;
+	}
+	lacking(&c, missing, sizeof(missing));
+	if (*missing)
+		doctor_say(d, bad, k->subject, d->root_on_set ? remedy : NULL,
+			   "%s lacks %s%s", path, missing,
+			   d->root_on_set ? "" : ", which only a root on a set needs");
+	else
+		doctor_say(d, HEALTH_OK, k->subject, NULL, "%s has all that opens a set", path);
+}
+
+/* -- all of them ---------------------------------------------------------------- */
+
+static void check_kernel(struct doctor *d, const char *release)
+{
+	struct kernel k = { .release = release };
+	struct utsname u;
+
+	snprintf(k.subject, sizeof(k.subject), "kernel %s", release);
+	k.here = d->running && !uname(&u) && !strcmp(u.release, release);
+	/* without the module an initramfs cannot have it */
+	if (check_module(d, &k))
+		check_initramfs(d, &k);
+}
+
+static int visible(const struct dirent *e)
+{
+	return *e->d_name != '.';
+}
+
+static int by_version(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+void doctor_kernels(struct doctor *d)
+{
+	char path[PATH_TEXT], subject[300];
+	struct dirent **entry;
+	struct utsname u;
+	int n, found = 0;
+
+	n = scandir(doctor_path(d, path, "/lib/modules"), &entry, visible, by_version);
+	for (int i = 0; i < n; i++) {
+		/* what is left when a kernel was removed has none of its own modules */
+		if (doctor_has(d, "/lib/modules/%s/kernel", entry[i]->d_name) ||
+		    doctor_has(d, "/lib/modules/%s/modules.builtin", entry[i]->d_name)) {
+			check_kernel(d, entry[i]->d_name);
+			found++;
+		}
+		free(entry[i]);
+	}
+	if (n >= 0)
+		free(entry);
+	if (!found)
+		doctor_say(d, HEALTH_WARNING, path, "is this the system you mean?",
+			   "no kernel is installed");
+	if (!d->running || uname(&u) || doctor_has(d, "/lib/modules/%s", u.release))
+		return;
+	snprintf(subject, sizeof(subject), "kernel %s", u.release);
+	doctor_say(d, HEALTH_ERROR, subject, "boot one that is", "runs, and is not installed, so "
+		   "it has no module " MODULE);
+}

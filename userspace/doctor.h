@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verb doctor: what stands between this system and its sets.
+ *
+ * doctor.c		what was found, for people and for programs
+ * doctor-kernel.c	the module of each kernel, and its initramfs
+ * doctor-boot.c	what opens sets by itself; where the root file system lies
+ * doctor-sets.c	members and sets
+ */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include "fusionctl.h"
+
+struct doctor {
+	const char *dir;		/* stands for /, without a slash at its end; "" for / */
+	bool root_on_set;		/* the root file system lies on a set */
+	bool running;			/* it is this system, not one that is mounted somewhere */
+	enum color color;
+	struct json_object *findings;	/* NULL: they are printed */
+	unsigned int count[NR_HEALTHS];
+};
+
+#define PATH_TEXT	4096
+
+/* Path of a file of the system looked at; returns @buf. */
+char *doctor_path(const struct doctor *d, char buf[PATH_TEXT], const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Is there such a file? */
+bool doctor_has(const struct doctor *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Say what was found of @subject; @remedy is NULL where nothing is to be done. */
+void doctor_say(struct doctor *d, enum health level, const char *subject, const char *remedy,
+		const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+void doctor_root(struct doctor *d);	/* first: others want to know root_on_set */
+void doctor_kernels(struct doctor *d);
+void doctor_boot(struct doctor *d);
+/* Exit code. */
+int doctor_sets(struct doctor *d);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs of the system, run without a shell. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fusionctl.h"
+
+static const char *const directories[] = { "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
+
+#define NR_DIRECTORIES	(sizeof(directories) / sizeof(directories[0]))
+
+bool program_exists(const char *name)
+{
+	char path[128];
+
+	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directories[i], name);
+		if (!access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* In the child: neither the path nor the options of whoever called. */
+static __attribute__((noreturn)) void become(const char *name, const char *argument, int out)
+{
+	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };
+	char path[128];
+
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directories[i], name);
+		execle(path, name, argument, NULL, environment);
+	}
+	dprintf(STDERR_FILENO, "there is no %s\n", name);
+	_exit(127);
+}
+
+int program_run(const char *name, const char *argument,
+		void (*each)(const char *line, void *ctx), void *ctx)
+{
+	int out[2], status = -1;
+	char *line = NULL;
+	size_t room = 0;
+	pid_t pid;
+	FILE *f;
+
+	if (pipe2(out, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid)
+		become(name, argument, out[1]);
+	close(out[1]);
+	f = pid > 0 ? fdopen(out[0], "r") : NULL;
+	while (f && getline(&line, &room, f) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		each(line, ctx);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		close(out[0]);
+	if (pid <= 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb status --check: a line and an exit status as Nagios, Icinga and their like want them of a
+ * plugin, with what they draw curves of behind a bar.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+/* Their exit statuses. */
+enum plugin_code { PLUGIN_OK, PLUGIN_WARNING, PLUGIN_CRITICAL, PLUGIN_UNKNOWN };
+
+struct line {
+	char text[2048];
+	char data[8192];
+	enum health worst;
+	unsigned int sets;
+	const char *name;	/* of the set that is looked at */
+};
+
+static __attribute__((format(printf, 3, 4)))
+void append(char *buf, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(buf);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+static void add_text(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	struct line *l = ctx;
+
+	/* what is there to be known but not to be done is no reason to wake anybody */
+	if (health < HEALTH_WARNING)
+		return;
+	append(l->text, sizeof(l->text), "%s%s %s%s%s", *l->text ? ". " : "", l->name, text,
+	       remedy ? "; " : "", remedy ? remedy : "");
+}
+
+/* 'label'=value[unit];warn;crit;min;max */
+static void add_data(struct line *l, const struct fusion_status *st)
+{
+	const uint64_t extent = st->extent_sectors << 9;
+	const struct {
+		const char *label;
+		uint64_t value;
+	} counter[] = {
+		{ "reads_fast", st->reads[FAST] },
+		{ "reads_slow", st->reads[SLOW] },
+		{ "writes_fast", st->writes[FAST] },
+		{ "writes_slow", st->writes[SLOW] },
+		{ "promotions", st->promotions },
+		{ "demotions", st->demotions },
+	};
+
+	for (int i = 0; i < 2; i++)
+		append(l->data, sizeof(l->data), " '%s_%s_used'=%" PRIu64 "B;;;0;%" PRIu64,
+		       l->name, role_name[i], st->used[i] * extent, st->total[i] * extent);
+	append(l->data, sizeof(l->data), " '%s_reserve_free'=%" PRIu64 "B;;;0;%" PRIu64, l->name,
+	       st->reserve_free * extent, st->reserve * extent);
+	for (size_t i = 0; i < sizeof(counter) / sizeof(counter[0]); i++)
+		append(l->data, sizeof(l->data), " '%s_%s'=%" PRIu64 "c", l->name,
+		       counter[i].label, counter[i].value);
+}
+
+static int add_set(struct line *l, const char *name)
+{
+	enum health health;
+	struct set set;
+	int rc;
+
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	l->name = set.m.name;
+	l->sets++;
+	health = set_health(&set, add_text, l);
+	l->worst = health > l->worst ? health : l->worst;
+	add_data(l, &set.st);
+	set_put(&set);
+	return 0;
+}
+
+static enum plugin_code print_line(const struct line *l)
+{
+	static const char *const word[] = { "OK", "WARNING", "CRITICAL" };
+	enum plugin_code code = l->worst == HEALTH_ERROR ? PLUGIN_CRITICAL :
+				l->worst == HEALTH_WARNING ? PLUGIN_WARNING : PLUGIN_OK;
+
+	if (*l->text)
+		printf("FUSION %s - %s |%s\n", word[code], l->text, l->data);
+	else
+		printf("FUSION %s - %u %s open and well |%s\n", word[code], l->sets,
+		       l->sets == 1 ? "set" : "sets", l->data);
+	return code;
+}
+
+int status_check(const char *name)
+{
+	struct line l = { .worst = HEALTH_OK };
+	struct mapping *list = NULL;
+	int rc;
+
+	if (name) {
+		rc = add_set(&l, name);
+	} else {
+		rc = dm_list(MAPPING_INFO, &list);
+		for (struct mapping *m = list; m && !rc; m = m->next)
+			rc = add_set(&l, m->name);
+		dm_free_list(list);
+	}
+	if (!rc && !l.sets)
+		puts("FUSION UNKNOWN - no set is open");
+	return rc || !l.sets ? PLUGIN_UNKNOWN : print_line(&l);
+}
