@@ -42,11 +42,13 @@ struct notifier_block {
 #define NOTIFY_DONE		0
 static inline int register_reboot_notifier(struct notifier_block *nb)
 {
+	(void)nb;
 	return 0;
 }
 
 static inline int unregister_reboot_notifier(struct notifier_block *nb)
 {
+	(void)nb;
 	return 0;
 }
 
