@@ -27,6 +27,7 @@
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set
  * tune.c		verbs set, promote and demote
+ * checkpoint.c	verb checkpoint
  * profile.c		verb tune: settings in groups
  * check.c		verb check
  * dump.c		verb dump
@@ -38,6 +39,7 @@
  * map-svg.c		the map drawn to a file
  * whatif.c		verb whatif; its parts are in whatif.h
  * simulate.c		verb simulate; its parts are in sim.h
+ * monitor.c		verb monitor; its parts are in monitor.h
  * doctor.c		verb doctor; its parts are in doctor.h
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
@@ -108,6 +110,9 @@ enum option_id {
 	OPT_WAITING,
 	OPT_ROOT,
 	OPT_CHECK,
+	OPT_FOLLOW,
+	OPT_PROMETHEUS,
+	OPT_USED_WITHIN,
 	OPT_HELP,
 	OPT_NR
 };
@@ -177,6 +182,7 @@ int cmd_repair(const struct args *a);
 int cmd_salvage(const struct args *a);
 int cmd_wipe(const struct args *a);
 int cmd_simulate(const struct args *a);
+int cmd_monitor(const struct args *a);
 int cmd_doctor(const struct args *a);
 int cmd_complete(const struct args *a);
 int cmd_version(const struct args *a);
@@ -592,6 +598,8 @@ const char *setting_key(unsigned int i);
  * says if it does not like it.
  */
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
+/* The same, and fails. */
+int tell_set(const char *name, const char *msg, char **answer);
 
 /* -- profile.c ------------------------------------------------------------------------------ */
 

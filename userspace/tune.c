@@ -177,7 +177,7 @@ int send_message(const char *name, const char *msg, char **answer, char *reason,
 	return err == -EBUSY ? FC_BUSY : FC_FAILED;
 }
 
-static int send(const char *name, const char *msg, char **answer)
+int tell_set(const char *name, const char *msg, char **answer)
 {
 	char reason[256];
 	int rc = send_message(name, msg, answer, reason, sizeof(reason));
@@ -201,7 +201,7 @@ int cmd_set(const struct args *a)
 	for (int i = 1; i < a->n && !rc; i++) {
 		rc = parse_setting(a->word[i], &set.st, msg, sizeof(msg));
 		if (!rc) {
-			rc = send(name, msg, &answer);
+			rc = tell_set(name, msg, &answer);
 			free(answer);
 		}
 	}
@@ -229,7 +229,7 @@ static int move(const struct args *a, const char *verb)
 	if (rc)
 		return rc;
 	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, verb, first, last);
-	rc = send(name, msg, &answer);
+	rc = tell_set(name, msg, &answer);
 	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER, &moved, &already,
 				      &unmapped, &failed) != 4)) {
 		rc = fail(FC_FAILED, name, "can't read the kernel's answer \"%s\"; use matching "
@@ -254,37 +254,4 @@ int cmd_promote(const struct args *a)
 int cmd_demote(const struct args *a)
 {
 	return move(a, "demote");
-}
-
-/* Then the next open replays little: extents that are partly written. */
-static int checkpoint(const char *name)
-{
-	char *answer = NULL;
-	int rc;
-
-	rc = send(name, "checkpoint", &answer);
-	free(answer);
-	return rc;
-}
-
-int cmd_checkpoint(const struct args *a)
-{
-	struct mapping *list = NULL;
-	struct set set;
-	int rc, one;
-
-	if (a->n) {
-		rc = set_get(a->word[0], &set);
-		if (rc)
-			return rc;
-		set_put(&set);
-		return checkpoint(a->word[0]);
-	}
-	rc = dm_list(MAPPING_INFO, &list);
-	for (struct mapping *m = list; m; m = m->next) {
-		one = checkpoint(m->name);
-		rc = rc ? rc : one;
-	}
-	dm_free_list(list);
-	return rc;
 }

@@ -41,6 +41,9 @@ const struct option_info options[OPT_NR] = {
 	[OPT_WAITING]	  = { "waiting", NULL, "only tell which sets lack a member" },
 	[OPT_ROOT]	  = { "root", "DIR", "look at the system that is mounted there" },
 	[OPT_CHECK]	  = { "check", NULL, "a line and an exit status for Nagios and its like" },
+	[OPT_FOLLOW]	  = { "follow", "[SECONDS]", "stay; look at each event, or then (60)" },
+	[OPT_PROMETHEUS]  = { "prometheus", "FILE", "write metrics there, - for stdout" },
+	[OPT_USED_WITHIN] = { "used-within", "SECONDS", "only if the slow member was used since" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -78,7 +81,7 @@ const struct verb verbs[] = {
 	{ "demote", "NAME FIRST[-LAST]", "move extents to the slow member",
 	  "fusionctl demote data 0-1023", cmd_demote, 0, 2, 2, true },
 	{ "checkpoint", "[NAME]", "have the members know all of the map; of all sets by default",
-	  "fusionctl checkpoint data", cmd_checkpoint, 0, 0, 1, true },
+	  "fusionctl checkpoint data", cmd_checkpoint, O(USED_WITHIN), 0, 1, true },
 	{ "map", "NAME", "draw what is where and how hot",
 	  "fusionctl map data --svg data.svg", cmd_map,
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true },
@@ -106,6 +109,8 @@ const struct verb verbs[] = {
 	  cmd_simulate,
 	  O(FAST_SIZE) | O(SLOW_SIZE) | O(EXTENT_SIZE) | O(LOAD) | O(TRACE) | O(QD) |
 	  O(DURATION) | O(FILL) | O(SEED) | O(SET) | O(DISK) | O(JSON) | O(SVG), 0, 32, false },
+	{ "monitor", "", "say what has changed with the open sets",
+	  "fusionctl monitor --follow", cmd_monitor, O(FOLLOW) | O(PROMETHEUS), 0, 0, true },
 	{ "doctor", "", "is this system ready to open its sets, at boot too?",
 	  "fusionctl doctor --root /mnt", cmd_doctor, O(ROOT) | O(JSON), 0, 0, true },
 	{ "complete", "-- [WORD]...", "what the last word may become, for shells",

@@ -866,6 +866,7 @@ write_journal() {
 }
 
 test_checkpoint() {
+	local was
 	a_set
 	write_journal 40
 	good fusionctl checkpoint pair
@@ -876,6 +877,14 @@ test_checkpoint() {
 	at_most "blocks of the journal in use" "$(status pair journal_used)" 1
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
 		fusionctl checkpoint nosuch
+	# a disk that rests is left alone
+	was=$(status pair checkpoints)
+	sleep 2
+	good fusionctl checkpoint --used-within 0
+	same "checkpoints" "$(status pair checkpoints)" "$was"
+	good fusionctl checkpoint pair --used-within 100
+	differ "checkpoints" "$(status pair checkpoints)" "$was"
+	expect 2 "1h: not a time; give a number of seconds" fusionctl checkpoint --used-within 1h
 }
 
 # As many of the first 100 extents as are not on the fast member when it is full.

@@ -18,6 +18,7 @@ examples() {
 # ours COMMAND: with our devices, and without a question
 ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
+		s|/var/lib/prometheus/node-exporter|$TMP|
 		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
 		s/^(fusionctl (create|restore|wipe|repair|format) .*)/\1 --yes/
 		s/^(fusionctl restore .*)/\1 --force/
@@ -107,7 +108,7 @@ test_fusionctl() {
 		command=$(ours "$line")
 		case $command in
 		*' doctor'*) command+=' || [[ $? -eq 1 ]]' ;; # warnings
-		*--watch*) command="timeout -s INT 3 $command || [[ \$? -eq 124 ]]" ;;
+		*--watch*|*--follow*) command="timeout -s INT 3 $command || [[ \$? -eq 124 ]]" ;;
 		esac
 		eval "$command" >"$TMP/out" 2>&1 || fail "$line: status $?: $(tail -n 2 "$TMP/out")"
 		n=$((n + 1))

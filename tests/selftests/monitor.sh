@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl monitor: what changes with a set is said, once; its metrics are what Prometheus reads.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+STATE=/run/fusion/monitor.json
+
+# opened NAME: a set whose members can fail, of 16 extents on the fast member or more
+opened() {
+	rm -f $STATE
+	linked 64 128
+	format --extent-size 1M
+	defer dm_remove "$1"
+	good fusionctl open "$1" "$FAST" "$SLOW"
+	SET=/dev/mapper/$1
+}
+
+# says TEXT...: a look does, a line for each of these and no other one
+says() {
+	good fusionctl monitor
+	same "what it says" "$(<"$TMP/out")" "$(printf '%s\n' "$@" | sed '/^$/d')"
+}
+
+is_ro() {
+	[[ $(status "$1" mode) == ro ]]
+}
+
+# fails NAME: its fast member does, until mode ro
+fails() {
+	gone fast
+	dd if=/dev/zero of="$SET" bs=64k count=1 oflag=direct conv=fsync status=none || :
+	within 10 "mode ro" is_ro "$1"
+}
+
+test_changes() {
+	local failed="data: has switched to read-only after an error"
+	opened data
+	says "ok       data: is open"
+	says ""
+	dmsetup suspend data
+	says "warning  data: is suspended, all I/O waits; dmsetup resume it"
+	says ""
+	dmsetup resume data
+	says "ok       data: no longer so: is suspended, all I/O waits"
+	fails data
+	good fusionctl monitor
+	has "error" "$(<"$TMP/out")" "error    $failed; see dmesg"
+	says ""
+	good fusionctl close data
+	says "ok       data: is closed"
+	says ""
+}
+
+# What the journal of systemd takes a line for is in front of it.
+test_journal() {
+	opened data
+	JOURNAL_STREAM=1:2 good fusionctl monitor
+	same "line" "$(<"$TMP/out")" "<6>data: is open"
+	dmsetup suspend data
+	JOURNAL_STREAM=1:2 good fusionctl monitor
+	same "line" "$(<"$TMP/out")" "<4>data: is suspended, all I/O waits; dmsetup resume it"
+}
+
+# Whatever is in the file, it is not believed.
+test_state_is_not_believed() {
+	local text
+	opened data
+	good fusionctl monitor
+	for text in '' '[]' '7' '{"x":1}' '{"x":{"findings":[null],"name":"y"}}' '{"x":{"findings":{}}}' \
+		'{"x":{"findings":[],"name":null}}' '{"x":{"findings":[],"name":"y","look":9999999999}}'
+	do
+		echo "$text" >$STATE
+		says "ok       data: is open"
+	done
+}
+
+# An event is told of at once, whenever the next look is due.
+test_follow() {
+	local pid
+	opened data
+	fusionctl monitor --follow 3000 >"$TMP/follow" &
+	pid=$!
+	JOBS+=("$pid")
+	within 10 "first look" grep -q "ok       data: is open" "$TMP/follow"
+	fails data
+	within 5 "mode ro is told of" grep -q "error    data: has switched to read-only" "$TMP/follow"
+	good fusionctl close data
+	within 5 "closing is told of" grep -q "ok       data: is closed" "$TMP/follow"
+	kill "$pid"
+	expect 2 "0: not an interval; give 1 to 86400 seconds" fusionctl monitor --follow 0
+}
+
+# age KEY SECONDS: as if that had been so much longer ago
+age() {
+	jq -c "map_values(.look -= $2 | .time -= $2 | $1)" $STATE >$STATE.old
+	mv $STATE.old $STATE
+}
+
+has_reserve() {
+	[[ $(status data reserve_free) -gt 0 ]]
+}
+
+test_reserve_is_exhausted() {
+	opened data
+	good fusionctl set data migration=off
+	good fusionctl monitor
+	# first writes go to the fast member while that has room, and then into the reserve
+	dd if=/dev/zero of="$SET" bs=1M count=80 oflag=direct conv=fsync status=none
+	same "reserve" "$(status data reserve_free)" 0
+	says ""
+	age '.exhausted -= 500' 500
+	says ""
+	age '.exhausted -= 200' 200
+	good fusionctl monitor
+	has "warning" "$(<"$TMP/out")" "warning  data: there has been no reserve for 11 min"
+	says ""
+	blkdiscard -o 0 -l 16M "$SET"
+	within 10 "reserve" has_reserve
+	says "ok       data: the reserve has room again"
+}
+
+# Extents go up and down, and no more reads hit than before.
+test_exchanges_in_vain() {
+	local i
+	opened data
+	good fusionctl set data migration=off
+	dd if=/dev/zero of="$SET" bs=1M count=70 oflag=direct conv=fsync status=none
+	good fusionctl monitor
+	for ((i = 0; i < 5; i++)); do
+		good fusionctl demote data 0-9
+		good fusionctl promote data 0-9
+		dd if="$SET" of=/dev/null bs=1M count=70 iflag=direct status=none
+		age . 400
+		good fusionctl monitor
+		cat "$TMP/out" >>"$TMP/all"
+	done
+	same "warnings" "$(grep -c "warning  data: 10 extents were exchanged in 6 min" "$TMP/all")" 1
+	# and none if it is for something
+	opened_again
+	: >"$TMP/all"
+	for ((i = 0; i < 5; i++)); do
+		good fusionctl demote data 0-9
+		good fusionctl promote data 0-9
+		dd if="$SET" of=/dev/null bs=64k count=$((100 + i * 50)) iflag=direct status=none
+		age '.share = 0' 400
+		good fusionctl monitor
+		cat "$TMP/out" >>"$TMP/all"
+	done
+	same "warnings" "$(cat "$TMP/all")" ""
+}
+
+opened_again() {
+	good fusionctl close data
+	rm $STATE
+	good fusionctl open data "$FAST" "$SLOW"
+	good fusionctl set data migration=off
+	good fusionctl monitor
+}
+
+# The text format: comments, then lines of a name, labels and a number, each name in one group.
+valid_metrics() {
+	awk '/^# (HELP|TYPE) / { if ($2 == "TYPE") { type[$3] = $4; if (seen[$3]++) bad("twice") }; next }
+		!/^[a-z_]+\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\} [0-9]+$/ { bad("form") }
+		{ name = $1; sub(/\{.*/, "", name); if (!(name in type)) bad("no type") }
+		name ~ /_total$/ != (type[name] == "counter") { bad("type") }
+		values[$1]++ { bad("same labels") }
+		END { exit failed || !NR }
+		function bad(what) { print what ": " $0; failed = 1 }' "$1" || fail "metrics"
+	! command -v promtool >/dev/null || promtool check metrics <"$1" || fail "promtool"
+}
+
+test_metrics() {
+	local file=$TMP/fusion.prom
+	opened data
+	good fusionctl monitor --prometheus "$file"
+	valid_metrics "$file"
+	same "mode" "$(stat -c %a "$file")" 644
+	has "metrics" "$(<"$file")" 'fusion_mode{set="data",mode="rw"} 1'
+	dd if=/dev/zero of="$SET" bs=1M count=3 oflag=direct conv=fsync status=none
+	good fusionctl monitor --prometheus "$file"
+	has "metrics" "$(<"$file")" 'fusion_used_bytes{set="data",member="fast"} 3145728'
+	same "what else is there" "$(echo "$TMP"/fusion.prom*)" "$file"
+	good fusionctl monitor --prometheus -
+	valid_metrics "$TMP/out"
+	expect 1 "/nowhere/x: No such file or directory; choose another file" \
+		fusionctl monitor --prometheus /nowhere/x
+}
+
+run_tests test_changes test_journal test_state_is_not_believed test_follow \
+	test_reserve_is_exhausted test_exchanges_in_vain test_metrics

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb monitor: what is different from the look before. What is known of a set between two looks
+ * is an object of JSON, so that it can be kept in a file:
+ *
+ *	name		under which it is open
+ *	findings	what set_health() said of it
+ *	exhausted	since when there has been no reserve, in seconds, or 0
+ *	promotions, demotions, reads, hits	counters
+ *	time		when the counters were last compared
+ *	share		per mille of the reads then that were hits, or -1
+ *	in_vain		how many times in a row there was much exchanged and little gained
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "monitor.h"
+
+#define EXHAUSTED_S	600	/* a burst of writes empties the reserve, too */
+#define COMPARE_S	300	/* the least time in which exchanges are judged */
+#define MUCH		20	/* a twentieth of the fast member */
+#define LITTLE		10	/* per mille more hits */
+#define TOO_OFTEN	3	/* times in a row */
+
+static int64_t number(struct json_object *o, const char *key)
+{
+	return json_object_get_int64(json_object_object_get(o, key));
+}
+
+static void add_number(struct json_object *o, const char *key, int64_t v)
+{
+	json_object_object_add(o, key, json_object_new_int64(v));
+}
+
+/* -- findings ------------------------------------------------------------------- */
+
+struct comparison {
+	const char *name;
+	struct json_object *was;	/* texts, or NULL */
+	struct json_object *is;
+};
+
+static bool contains(struct json_object *texts, const char *text)
+{
+	for (size_t i = 0; i < json_object_array_length(texts); i++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(texts, i)), text))
+			return true;
+	return false;
+}
+
+static void note_finding(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	struct comparison *c = ctx;
+
+	json_object_array_add(c->is, json_object_new_string(text));
+	if (!c->was || !contains(c->was, text))
+		monitor_say(health, c->name, "%s%s%s", text, remedy ? "; " : "",
+			    remedy ? remedy : "");
+}
+
+static struct json_object *compare_findings(const struct set *set, struct json_object *old)
+{
+	struct comparison c = {
+		.name = set->m.name,
+		.was = json_object_object_get(old, "findings"),
+		.is = json_object_new_array(),
+	};
+	const char *text;
+
+	set_health(set, note_finding, &c);
+	for (size_t i = 0; c.was && i < json_object_array_length(c.was); i++) {
+		text = json_object_get_string(json_object_array_get_idx(c.was, i));
+		if (!contains(c.is, text))
+			monitor_say(HEALTH_OK, set->m.name, "no longer so: %s", text);
+	}
+	return c.is;
+}
+
+/* -- reserve -------------------------------------------------------------------- */
+
+/* Since when there has been none. */
+static int64_t compare_reserve(const struct set *set, struct json_object *old, int64_t now)
+{
+	int64_t since = number(old, "exhausted"), last = number(old, "look");
+
+	if (!set->st.reserve || set->st.reserve_free) {
+		if (since && last >= since + EXHAUSTED_S)
+			monitor_say(HEALTH_OK, set->m.name, "the reserve has room again");
+		return 0;
+	}
+	if (!since)
+		return now;
+	if (now >= since + EXHAUSTED_S && last < since + EXHAUSTED_S)
+		monitor_say(HEALTH_WARNING, set->m.name, "there has been no reserve for %"
+			    PRId64 " min, new data goes to the slow member; let it rest, or give "
+			    "it a larger reserve", (now - since) / 60);
+	return since;
+}
+
+/* -- exchanges ------------------------------------------------------------------ */
+
+static uint64_t since(struct json_object *old, const char *key, uint64_t is)
+{
+	uint64_t was = number(old, key);
+
+	return is >= was ? is - was : is;	/* it was reopened */
+}
+
+/*
+ * Thrash: a good part of the fast member is exchanged in each interval, and no more of the reads
+ * hit than before. The policy asks for more then by itself; if that does not help, what is used
+ * is larger than the fast member.
+ */
+static void compare_exchanges(const struct set *set, struct json_object *old,
+			      struct json_object *new, int64_t now)
+{
+	const struct fusion_status *st = &set->st;
+	const uint64_t reads = st->reads[FAST] + st->reads[SLOW];
+	uint64_t up = since(old, "promotions", st->promotions);
+	uint64_t down = since(old, "demotions", st->demotions);
+	uint64_t asked = since(old, "reads", reads), times = number(old, "in_vain");
+	int64_t share = -1, before = -1;
+	struct json_object *o;
+
+	if (json_object_object_get_ex(old, "share", &o))
+		before = json_object_get_int64(o);
+	if (asked)
+		share = since(old, "hits", st->reads[FAST]) * 1000 / asked;
+	if ((up < down ? up : down) < st->total[FAST] / MUCH || share < 0)
+		times = 0;
+	else if (before >= 0 && share < before + LITTLE)
+		times++;
+	if (times == TOO_OFTEN)
+		monitor_say(HEALTH_WARNING, set->m.name, "%" PRIu64 " extents were exchanged in "
+			    "%" PRId64 " min, and hits stay at %" PRId64 ".%" PRId64 "%%; see "
+			    "fusionctl whatif for what a larger SSD would be good for", up,
+			    (now - number(old, "time")) / 60, share / 10, share % 10);
+	add_number(new, "time", now);
+	add_number(new, "promotions", st->promotions);
+	add_number(new, "demotions", st->demotions);
+	add_number(new, "reads", reads);
+	add_number(new, "hits", st->reads[FAST]);
+	add_number(new, "share", share);
+	add_number(new, "in_vain", times);
+}
+
+static void keep(struct json_object *new, struct json_object *old, const char *key)
+{
+	json_object_object_add(new, key, json_object_get(json_object_object_get(old, key)));
+}
+
+/* -- all ------------------------------------------------------------------------ */
+
+static struct json_object *compare_set(const struct set *set, struct json_object *old,
+				       int64_t now)
+{
+	static const char *const counters[] = {
+		"time", "promotions", "demotions", "reads", "hits", "share", "in_vain",
+	};
+	struct json_object *new = json_object_new_object();
+
+	if (!old)
+		monitor_say(HEALTH_OK, set->m.name, "is open");
+	json_add_str(new, "name", set->m.name);
+	json_object_object_add(new, "findings", compare_findings(set, old));
+	add_number(new, "exhausted", compare_reserve(set, old, now));
+	add_number(new, "look", now);
+	if (!old || now >= number(old, "time") + COMPARE_S)
+		compare_exchanges(set, old, new, now);
+	else
+		for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+			keep(new, old, counters[i]);
+	return new;
+}
+
+/* What is not what we have written is as good as nothing. */
+static struct json_object *checked(struct json_object *state, int64_t now)
+{
+	struct json_object *findings;
+
+	if (!json_object_is_type(state, json_type_object))
+		return NULL;
+	json_object_object_foreach(state, uuid, old) {
+		(void)uuid;
+		if (!json_object_is_type(old, json_type_object) ||
+		    !json_object_object_get_ex(old, "findings", &findings) ||
+		    !json_object_is_type(findings, json_type_array) ||
+		    !json_object_get_string(json_object_object_get(old, "name")) ||
+		    number(old, "look") > now)
+			return NULL;
+		for (size_t i = 0; i < json_object_array_length(findings); i++)
+			if (!json_object_get_string(json_object_array_get_idx(findings, i)))
+				return NULL;
+	}
+	return state;
+}
+
+struct json_object *tell_changes(struct json_object *state, const struct look *look, int64_t now)
+{
+	struct json_object *was = checked(state, now), *is = json_object_new_object();
+	const struct set *set = look->set;
+	const char *uuid, *name;
+
+	for (; set < look->set + look->nr; set++) {
+		uuid = set->m.uuid + strlen(DM_PREFIX);
+		json_object_object_add(is, uuid,
+				       compare_set(set, json_object_object_get(was, uuid), now));
+	}
+	json_object_object_foreach(was ? was : is, key, old) {
+		name = json_object_get_string(json_object_object_get(old, "name"));
+		if (!json_object_object_get_ex(is, key, NULL))
+			monitor_say(HEALTH_OK, name, "is closed");
+	}
+	json_object_put(state);
+	return is;
+}

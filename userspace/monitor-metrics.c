@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb monitor: numbers for Prometheus, in the text format that its node exporter collects from
+ * files. In base units: bytes, seconds, ratios; counters end in _total.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "monitor.h"
+
+/* The value of a label, in quotes. */
+static void put_label(FILE *f, const char *text)
+{
+	putc('"', f);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', f);
+		putc(*text, f);
+	}
+	putc('"', f);
+}
+
+static void head(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_set(FILE *f, const char *name, const struct set *set)
+{
+	fprintf(f, "%s{set=", name);
+	put_label(f, set->m.name);
+}
+
+/* -- a number for each set ------------------------------------------------------ */
+
+static uint64_t bytes(const struct set *set, uint64_t extents)
+{
+	return extents * (set->st.extent_sectors << 9);
+}
+
+static uint64_t promoted(const struct set *s) { return bytes(s, s->st.promotions); }
+static uint64_t demoted(const struct set *s) { return bytes(s, s->st.demotions); }
+static uint64_t cancelled(const struct set *s) { return s->st.cancelled; }
+static uint64_t mapped(const struct set *s) { return bytes(s, s->st.mapped); }
+static uint64_t size(const struct set *s) { return bytes(s, s->st.extents); }
+static uint64_t reserve(const struct set *s) { return bytes(s, s->st.reserve); }
+static uint64_t reserve_free(const struct set *s) { return bytes(s, s->st.reserve_free); }
+static uint64_t commits(const struct set *s) { return s->st.commits; }
+static uint64_t checkpoints(const struct set *s) { return s->st.checkpoints; }
+static uint64_t slow_flushes(const struct set *s) { return s->st.slow_flushes; }
+static uint64_t replica_ok(const struct set *s) { return !strcmp(s->st.replica, "ok"); }
+static uint64_t behind(const struct set *s) { return bytes(s, s->st.replica_dirty); }
+static uint64_t age(const struct set *s) { return s->st.replica_age; }
+static uint64_t suspended(const struct set *s) { return s->m.suspended; }
+static uint64_t needs_check(const struct set *s) { return s->st.needs_check; }
+
+static void ignore(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	(void)ctx;
+	(void)health;
+	(void)text;
+	(void)remedy;
+}
+
+static uint64_t health(const struct set *s) { return set_health(s, ignore, NULL); }
+
+static const struct metric {
+	const char *name, *type, *help;
+	uint64_t (*value)(const struct set *set);
+} metrics[] = {
+	{ "fusion_health", "gauge", "0 is well, 1 a note, 2 a warning, 3 an error.", health },
+	{ "fusion_suspended", "gauge", "1 if all I/O waits.", suspended },
+	{ "fusion_needs_check", "gauge", "1 after an error that may have left the metadata wrong.",
+	  needs_check },
+	{ "fusion_set_size_bytes", "gauge", "Size of the set.", size },
+	{ "fusion_set_used_bytes", "gauge", "Of that, extents that were written.", mapped },
+	{ "fusion_reserve_bytes", "gauge", "Room on the fast member to be kept for writes.",
+	  reserve },
+	{ "fusion_reserve_free_bytes", "gauge", "Of that, what there is.", reserve_free },
+	{ "fusion_promoted_bytes_total", "counter", "Moved to the fast member.", promoted },
+	{ "fusion_demoted_bytes_total", "counter", "Moved to the slow member.", demoted },
+	{ "fusion_cancelled_moves_total", "counter", "Moves given up, as the extent was written.",
+	  cancelled },
+	{ "fusion_commits_total", "counter", "Transactions written to the journal.", commits },
+	{ "fusion_checkpoints_total", "counter", "Maps written as a whole.", checkpoints },
+	{ "fusion_slow_flushes_total", "counter", "Flushes of the slow member.", slow_flushes },
+	{ "fusion_replica_ok", "gauge", "1 if the slow member can be told what lies on it.",
+	  replica_ok },
+	{ "fusion_replica_behind_bytes", "gauge", "Extents whose last change it was not yet told.",
+	  behind },
+	{ "fusion_replica_age_seconds", "gauge", "Since when it was not told.", age },
+};
+
+static void put_numbers(FILE *f, const struct look *look)
+{
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+		head(f, metrics[i].name, metrics[i].type, metrics[i].help);
+		for (unsigned int j = 0; j < look->nr; j++) {
+			put_set(f, metrics[i].name, &look->set[j]);
+			fprintf(f, "} %" PRIu64 "\n", metrics[i].value(&look->set[j]));
+		}
+	}
+}
+
+/* -- a number for each member --------------------------------------------------- */
+
+static uint64_t total(const struct set *s, int dev) { return bytes(s, s->st.total[dev]); }
+static uint64_t used(const struct set *s, int dev) { return bytes(s, s->st.used[dev]); }
+static uint64_t reads(const struct set *s, int dev) { return s->st.reads[dev]; }
+static uint64_t writes(const struct set *s, int dev) { return s->st.writes[dev]; }
+
+static const struct member_metric {
+	const char *name, *type, *help;
+	uint64_t (*value)(const struct set *set, int dev);
+} member_metrics[] = {
+	{ "fusion_size_bytes", "gauge", "What a member can hold.", total },
+	{ "fusion_used_bytes", "gauge", "What it holds.", used },
+	{ "fusion_reads_total", "counter", "Reads that went to it.", reads },
+	{ "fusion_writes_total", "counter", "Writes that went to it.", writes },
+};
+
+static void put_member_numbers(FILE *f, const struct look *look)
+{
+	for (size_t i = 0; i < sizeof(member_metrics) / sizeof(member_metrics[0]); i++) {
+		const struct member_metric *m = &member_metrics[i];
+
+		head(f, m->name, m->type, m->help);
+		for (unsigned int j = 0; j < 2 * look->nr; j++) {
+			put_set(f, m->name, &look->set[j / 2]);
+			fprintf(f, ",member=\"%s\"} %" PRIu64 "\n", role_name[j % 2],
+				m->value(&look->set[j / 2], j % 2));
+		}
+	}
+}
+
+/* -- states --------------------------------------------------------------------- */
+
+static void put_modes(FILE *f, const struct look *look)
+{
+	static const char *const mode[] = { "rw", "ro", "fail" };
+
+	head(f, "fusion_mode", "gauge", "1 for the mode that it is in.");
+	for (unsigned int i = 0; i < look->nr; i++) {
+		for (size_t j = 0; j < sizeof(mode) / sizeof(mode[0]); j++) {
+			put_set(f, "fusion_mode", &look->set[i]);
+			fprintf(f, ",mode=\"%s\"} %d\n", mode[j],
+				!strcmp(look->set[i].st.mode, mode[j]));
+		}
+	}
+}
+
+static void put_info(FILE *f, const struct look *look)
+{
+	char node[160];
+
+	head(f, "fusion_set_info", "gauge", "Which set it is, and of which devices.");
+	for (unsigned int i = 0; i < look->nr; i++) {
+		const struct set *set = &look->set[i];
+
+		put_set(f, "fusion_set_info", set);
+		fprintf(f, ",uuid=\"%s\"", set->m.uuid + strlen(DM_PREFIX));
+		for (int dev = 0; dev < 2; dev++) {
+			device_node(set->member[dev], node, sizeof(node));
+			fprintf(f, ",%s=", role_name[dev]);
+			put_label(f, node);
+		}
+		fputs("} 1\n", f);
+	}
+}
+
+int write_metrics(const char *path, const struct look *look)
+{
+	char *new;
+	int fd, rc;
+	FILE *f;
+
+	if (!strcmp(path, "-")) {
+		put_info(stdout, look);
+		put_modes(stdout, look);
+		put_numbers(stdout, look);
+		put_member_numbers(stdout, look);
+		return output_close(stdout, path);
+	}
+	/* not *.prom, which the exporter would read half written */
+	if (asprintf(&new, "%s.XXXXXX", path) < 0)
+		return fail(FC_FAILED, path, "out of memory; free some");
+	fd = mkstemp(new);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f) {
+		rc = fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		goto out;
+	}
+	put_info(f, look);
+	put_modes(f, look);
+	put_numbers(f, look);
+	put_member_numbers(f, look);
+	fchmod(fd, 0644);
+	rc = output_close(f, path);
+	if (!rc && rename(new, path))
+		rc = fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+out:
+	if (rc && fd >= 0)
+		unlink(new);
+	free(new);
+	return rc;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb monitor: look at the open sets now and then, or whenever something happens, and say what has
+ * changed. What a look leaves for the next one is kept in a file, so a timer can start it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <linux/dm-ioctl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "monitor.h"
+
+#define RUN_DIR		"/run/fusion"
+#define STATE		RUN_DIR "/monitor.json"
+
+static bool metrics_to_stdout;
+
+void monitor_say(enum health health, const char *name, const char *fmt, ...)
+{
+	/* for the journal, which takes it from the line */
+	static const int level[NR_HEALTHS] = { 6, 5, 4, 3 };
+	char text[768], line[1024], safe[2 * sizeof(line)];
+	FILE *f = metrics_to_stdout ? stderr : stdout;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(line, sizeof(line), "%s: %s", name, text);
+	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
+	if (getenv("JOURNAL_STREAM"))
+		fprintf(f, "<%d>%s\n", level[health], safe);
+	else
+		fprintf(f, "%-7s  %s\n", health_name[health], safe);
+	fflush(f);
+}
+
+/* -- looks ---------------------------------------------------------------------- */
+
+static void drop_look(struct look *look)
+{
+	while (look->nr)
+		set_put(&look->set[--look->nr]);
+	free(look->set);
+	look->set = NULL;
+}
+
+/* Closing a set is one of the events that a look follows. */
+static int still_open(const char *name, bool *open)
+{
+	struct mapping m;
+	int rc;
+
+	rc = dm_get(name, NULL, MAPPING_INFO, &m);
+	/* one without a table is being made, or closed */
+	*open = !rc && m.exists && m.live;
+	return rc;
+}
+
+static int take_look(struct look *look)
+{
+	struct mapping *list, *m;
+	unsigned int nr = 0;
+	bool open;
+	int rc;
+
+	memset(look, 0, sizeof(*look));
+	rc = dm_list(MAPPING_INFO, &list);
+	if (rc)
+		return rc;
+	for (m = list; m; m = m->next)
+		nr++;
+	look->set = calloc(nr + 1, sizeof(*look->set));
+	if (!look->set)
+		rc = fail(FC_FAILED, "monitor", "out of memory; free some");
+	for (m = list; m && !rc; m = m->next) {
+		rc = still_open(m->name, &open);
+		if (rc || !open)
+			continue;
+		rc = set_get(m->name, &look->set[look->nr]);
+		if (!rc)
+			look->nr++;
+	}
+	dm_free_list(list);
+	if (rc)
+		drop_look(look);
+	return rc;
+}
+
+/* It goes on while the system sleeps, and nobody sets it. */
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec;
+}
+
+static int look_once(struct json_object **state, const char *metrics)
+{
+	struct look look;
+	int rc;
+
+	rc = take_look(&look);
+	if (rc)
+		return rc;
+	*state = tell_changes(*state, &look, now());
+	rc = metrics ? write_metrics(metrics, &look) : 0;
+	drop_look(&look);
+	return rc;
+}
+
+/* -- between two runs ----------------------------------------------------------- */
+
+static int save_state(struct json_object *state)
+{
+	if (mkdir(RUN_DIR, 0755) && errno != EEXIST)
+		return fail(FC_FAILED, RUN_DIR, "can't make it: %s; mount a tmpfs on /run",
+			    strerror(errno));
+	/* whole or not at all */
+	if (json_object_to_file_ext(STATE ".new", state, JSON_C_TO_STRING_PLAIN) ||
+	    rename(STATE ".new", STATE))
+		return fail(FC_FAILED, STATE, "can't write it: %s; see whether /run is full",
+			    strerror(errno));
+	return 0;
+}
+
+static int look_and_end(const char *metrics)
+{
+	struct json_object *state = json_object_from_file(STATE);
+	int rc, lock;
+
+	/* of two at a time the second has nothing to tell */
+	rc = assembly_lock(&lock);
+	if (!rc)
+		rc = look_once(&state, metrics);
+	if (!rc)
+		rc = save_state(state);
+	json_object_put(state);
+	assembly_unlock(&lock);
+	return rc;
+}
+
+/* -- until it is ended ---------------------------------------------------------- */
+
+/* From now on @fd is readable when something happens to any mapped device. */
+static int arm(int fd)
+{
+	struct dm_ioctl arg = {
+		.version = { DM_VERSION_MAJOR, 0, 0 },
+		.data_size = sizeof(arg),
+		.data_start = sizeof(arg),
+	};
+
+	if (ioctl(fd, DM_DEV_ARM_POLL, &arg))
+		return fail(FC_FAILED, "device mapper", "can't wait for its events: %s; use a "
+			    "kernel from 6.1 on", strerror(errno));
+	return 0;
+}
+
+static int follow(const char *metrics, uint64_t seconds)
+{
+	struct pollfd events = { .events = POLLIN };
+	struct json_object *state = NULL;
+	int rc = 0;
+
+	events.fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+	if (events.fd < 0)
+		return fail(FC_FAILED, "/dev/mapper/control", "%s; load the module dm-mod",
+			    strerror(errno));
+	while (!rc) {
+		/* first, so that nothing is missed that happens during the look */
+		rc = arm(events.fd);
+		if (!rc)
+			rc = look_once(&state, metrics);
+		if (!rc && ferror(stdout))
+			break;
+		if (!rc && poll(&events, 1, seconds * 1000) < 0)
+			rc = fail(FC_FAILED, "monitor", "%s; start it again", strerror(errno));
+	}
+	json_object_put(state);
+	close(events.fd);
+	return rc;
+}
+
+int cmd_monitor(const struct args *a)
+{
+	const char *metrics = a->opt[OPT_PROMETHEUS];
+	uint64_t seconds = 60;
+
+	metrics_to_stdout = metrics && !strcmp(metrics, "-");
+	if (!a->opt[OPT_FOLLOW])
+		return look_and_end(metrics);
+	if (*a->opt[OPT_FOLLOW] && (!parse_number(a->opt[OPT_FOLLOW], 86400, &seconds) || !seconds))
+		return fail(FC_USAGE, a->opt[OPT_FOLLOW], "not an interval; give 1 to 86400 "
+			    "seconds");
+	return follow(metrics, seconds);
+}

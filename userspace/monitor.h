@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verb monitor: what changes with the open sets.
+ *
+ * monitor.c		when it looks, and where it says what
+ * monitor-changes.c	what is different from the look before
+ * monitor-metrics.c	numbers for Prometheus
+ */
+#ifndef MONITOR_H
+#define MONITOR_H
+
+#include "fusionctl.h"
+
+/* The sets that are open at a look. */
+struct look {
+	struct set *set;
+	unsigned int nr;
+};
+
+/* -- monitor.c ---------------------------------------------------------------------- */
+
+/* Say that something has changed with a set, for the journal or for a person. */
+void monitor_say(enum health health, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* -- monitor-changes.c -------------------------------------------------------------- */
+
+/*
+ * Say what is different from @state, what a look before left, or NULL, which is dropped. @now in
+ * seconds of a clock that does not jump. Return: the state of this look.
+ */
+struct json_object *tell_changes(struct json_object *state, const struct look *look, int64_t now);
+
+/* -- monitor-metrics.c -------------------------------------------------------------- */
+
+/* Write all metrics to @path, in its place at once. Exit code. */
+int write_metrics(const char *path, const struct look *look);
+
+#endif
