@@ -329,10 +329,11 @@ static void keep_line(const char *line, void *ctx)
 
 static void modprobe(const char *module, char *buf, size_t size)
 {
+	const char *const command[] = { "modprobe", module, NULL };
 	struct said said = { buf, size };
 
 	*buf = 0;
-	program_run("modprobe", module, keep_line, &said);
+	program_run(command, keep_line, &said);
 }
 
 static bool find_target(unsigned int version[3])

@@ -236,7 +236,7 @@ static void check_initramfs(struct doctor *d, const struct kernel *k)
 		return;
 	}
 	snprintf(remedy, sizeof(remedy), "%s %s", maker->makes, k->release);
-	status = program_run(maker->lists, path, look_at_line, &c);
+	status = program_run((const char *[]){ maker->lists, path, NULL }, look_at_line, &c);
 	if (status || !c.lines) {
 		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING, k->subject, remedy,
 			   "%s can't read %s", maker->lists, path);

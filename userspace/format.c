@@ -121,7 +121,13 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	return 0;
 }
 
-static int check_content(struct plan *p, int i, bool force)
+/* Somebody can be asked, and then is told what is there. */
+static bool may_ask(const struct args *a)
+{
+	return isatty(STDIN_FILENO) && !a->opt[OPT_YES];
+}
+
+static int check_content(const struct args *a, struct plan *p, int i)
 {
 	bool found;
 	int rc;
@@ -129,7 +135,7 @@ static int check_content(struct plan *p, int i, bool force)
 	rc = probe_signature(&p->dev[i], &found, p->content[i], sizeof(p->content[i]));
 	if (rc)
 		return rc;
-	if (found && !force)
+	if (found && !a->opt[OPT_FORCE] && !may_ask(a))
 		return fail(FC_REFUSED, p->dev[i].path, "carries %s; if that can go, add --force",
 			    p->content[i]);
 	return 0;
@@ -160,11 +166,21 @@ static void show(const struct plan *p)
 
 static int ask(const struct plan *p)
 {
-	char nobody[512], question[512];
+	char nobody[512], question[1536];
 	const char *fast = p->dev[FAST].path, *slow = p->dev[SLOW].path;
+	const char *sep = ", with ";
 
 	snprintf(nobody, sizeof(nobody), "all data on %s and %s would be lost", fast, slow);
 	snprintf(question, sizeof(question), "All data on %s and %s will be lost", fast, slow);
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(question);
+
+		if (!*p->content[i])
+			continue;
+		snprintf(question + n, sizeof(question) - n, "%s%s on %s", sep, p->content[i],
+			 p->dev[i].path);
+		sep = " and ";
+	}
 	return confirm(p->name, nobody, question);
 }
 
@@ -189,9 +205,24 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = device_claim(&p->dev[i], &p->fd[i]);
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = check_content(p, i, a->opt[OPT_FORCE]);
+		rc = check_content(a, p, i);
+	if (!rc && a->opt[OPT_GPT_TYPE] && !gpt_partition(&p->dev[0]) && !gpt_partition(&p->dev[1]))
+		rc = fail(FC_USAGE, "--gpt-type", "neither %s nor %s is a partition of a GPT; "
+			  "leave it out", p->dev[0].path, p->dev[1].path);
 	if (!rc && and_open)
 		rc = dm_target_version(true, version, &found);
+	return rc;
+}
+
+/* Of the set there is nothing wrong if that fails. */
+static int mark_types(const struct plan *p)
+{
+	int rc = 0, one;
+
+	for (int i = 0; i < 2; i++) {
+		one = gpt_partition(&p->dev[i]) ? gpt_mark_member(&p->dev[i]) : 0;
+		rc = rc ? rc : one;
+	}
 	return rc;
 }
 
@@ -244,6 +275,8 @@ static int make_set(const struct args *a, bool and_open)
 	release(&p);
 	if (!rc)
 		rc = finish_new(&p, and_open);
+	if (!rc && a->opt[OPT_GPT_TYPE])
+		rc = mark_types(&p);
 	assembly_unlock(&lock);
 out:
 	release(&p);

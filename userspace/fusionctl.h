@@ -10,6 +10,7 @@
  * device.c		block devices: what they are
  * busy.c		block devices: who uses them
  * probe.c		block devices: what is on them
+ * gpt.c			types of partitions
  * role.c		which of two devices is the slow one
  * super.c		superblocks on a member
  * scan.c		members among all block devices
@@ -113,6 +114,7 @@ enum option_id {
 	OPT_FOLLOW,
 	OPT_PROMETHEUS,
 	OPT_USED_WITHIN,
+	OPT_GPT_TYPE,
 	OPT_HELP,
 	OPT_NR
 };
@@ -507,16 +509,23 @@ int kmsg_open(void);
 /* What the kernel said about fusion since; closes it. "" if nothing. */
 void kmsg_reason(int fd, char *buf, size_t size);
 
+/* -- gpt.c ---------------------------------------------------------------------------------- */
+
+/* Is it a partition of a GPT? */
+bool gpt_partition(const struct device *dev);
+/* Give such a one the type of members. */
+int gpt_mark_member(const struct device *dev);
+
 /* -- program.c --------------------------------------------------------------------------- */
 
 /* Is there such a program of the system? */
 bool program_exists(const char *name);
 /*
- * Run it with one argument, and have each line that it prints. Return: its exit status, 127 with a
- * line about it if it is not there, -1 if it could not be run or was killed.
+ * Run it, by its name and arguments up to a NULL, and have each line that it prints. Return: its
+ * exit status, 127 with a line about it if it is not there, -1 if it was not run or was killed.
  */
-int program_run(const char *name, const char *argument,
-		void (*each)(const char *line, void *ctx), void *ctx);
+int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
+		void *ctx);
 
 /* -- status-parse.c ----------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@ bool program_exists(const char *name)
 }
 
 /* In the child: neither the path nor the options of whoever called. */
-static __attribute__((noreturn)) void become(const char *name, const char *argument, int out)
+static __attribute__((noreturn)) void become(const char *const argv[], int out)
 {
 	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };
 	char path[128];
@@ -33,15 +33,14 @@ static __attribute__((noreturn)) void become(const char *name, const char *argum
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
-		snprintf(path, sizeof(path), "%s/%s", directories[i], name);
-		execle(path, name, argument, NULL, environment);
+		snprintf(path, sizeof(path), "%s/%s", directories[i], argv[0]);
+		execve(path, (char *const *)argv, environment);
 	}
-	dprintf(STDERR_FILENO, "there is no %s\n", name);
+	dprintf(STDERR_FILENO, "there is no %s\n", argv[0]);
 	_exit(127);
 }
 
-int program_run(const char *name, const char *argument,
-		void (*each)(const char *line, void *ctx), void *ctx)
+int program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
 {
 	int out[2], status = -1;
 	char *line = NULL;
@@ -53,7 +52,7 @@ int program_run(const char *name, const char *argument,
 		return -1;
 	pid = fork();
 	if (!pid)
-		become(name, argument, out[1]);
+		become(argv, out[1]);
 	close(out[1]);
 	f = pid > 0 ? fdopen(out[0], "r") : NULL;
 	while (f && getline(&line, &room, f) > 0) {

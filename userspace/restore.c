@@ -357,6 +357,18 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 	return rc;
 }
 
+static void show_plan(const struct dump *d, const struct meta *meta)
+{
+	const struct fusion_sb *sb = &d->sb;
+	u32 mapped = 0;
+
+	for (u32 i = 0; i < sb->nr_lexts; i++)
+		mapped += fusion_word_mapped(d->st.word[i]);
+	printf("the metadata on %s and %s would be replaced by that of %s: the set %s, of which %u "
+	       "of %u extents have data\n", meta->m[FAST].o.path, meta->m[SLOW].o.path, d->path,
+	       sb->label, mapped, sb->nr_lexts);
+}
+
 static int write_dump(const struct dump *d, const struct args *a, struct meta *meta)
 {
 	char nobody[512], question[512];
@@ -387,12 +399,14 @@ static int restore(const struct dump *d, const struct args *a)
 	struct meta meta = { 0 };
 	int rc;
 
-	rc = open_members(path, true, &meta);
+	rc = open_members(path, !a->opt[OPT_DRY_RUN], &meta);
 	if (!rc)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a->opt[OPT_FORCE]);
-	if (!rc)
+	if (!rc && a->opt[OPT_DRY_RUN])
+		show_plan(d, &meta);
+	else if (!rc)
 		rc = write_dump(d, a, &meta);
 	meta_free(&meta);
 	return rc;

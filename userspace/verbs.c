@@ -44,20 +44,24 @@ const struct option_info options[OPT_NR] = {
 	[OPT_FOLLOW]	  = { "follow", "[SECONDS]", "stay; look at each event, or then (60)" },
 	[OPT_PROMETHEUS]  = { "prometheus", "FILE", "write metrics there, - for stdout" },
 	[OPT_USED_WITHIN] = { "used-within", "SECONDS", "only if the slow member was used since" },
+	[OPT_GPT_TYPE]	  = { "gpt-type", NULL, "give partitions of a GPT the type of members" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
 #define O(x)	(1ull << OPT_##x)
 
+#define MAKE_OPTIONS	(O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(GPT_TYPE) | O(YES) | O(FORCE) | \
+			 O(DRY_RUN))
+
 const struct verb verbs[] = {
 	{ "create", "NAME DEV DEV | NAME --fast DEV --slow DEV",
 	  "make a set of two devices and open it",
 	  "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda", cmd_create,
-	  O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(YES) | O(FORCE) | O(DRY_RUN), 1, 3, true },
+	  MAKE_OPTIONS, 1, 3, true },
 	{ "format", "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
 	  "make a set without opening it",
 	  "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K", cmd_format,
-	  O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(YES) | O(FORCE) | O(DRY_RUN), 0, 3, true },
+	  MAKE_OPTIONS, 0, 3, true },
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
 	  "fusionctl open data", cmd_open, 0, 1, 3, true },
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, 0, 1, 1, true },
@@ -94,7 +98,7 @@ const struct verb verbs[] = {
 	  "fusionctl dump data -o data.json", cmd_dump, O(OUTPUT), 1, 2, false },
 	{ "restore", "FILE FAST SLOW", "write saved metadata back to the members",
 	  "fusionctl restore data.json /dev/nvme0n1p3 /dev/sda", cmd_restore,
-	  O(YES) | O(FORCE), 3, 3, false },
+	  O(YES) | O(FORCE) | O(DRY_RUN), 3, 3, false },
 	{ "repair", "NAME | DEV [DEV]", "put right what is wrong with a closed set",
 	  "fusionctl repair data --dry-run", cmd_repair,
 	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 1, 2, false },

@@ -297,6 +297,9 @@ test_dump_restore() {
 	gives 4 fusionctl check "$FAST" "$SLOW"
 	gives 4 fusionctl repair "$FAST" "$SLOW" --yes
 	says "fusionctl restore puts back what fusionctl dump saved"
+	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --dry-run
+	says "the metadata on $FAST and $SLOW would be replaced by that of $TMP/dump: the set"
+	gives 4 fusionctl check "$FAST" "$SLOW"
 	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
 	gives 0 fusionctl check pair
 	gives 0 fusionctl dump pair -o "$TMP/again"

@@ -303,6 +303,63 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
+# on_terminal ANSWER COMMAND...: with that typed; what is on the terminal goes to $TMP/out
+on_terminal() {
+	local answer=$1 rc=0
+	shift
+	script -qec "$*" -O /dev/null <<<"$answer" >"$TMP/out" 2>&1 || rc=$?
+	REPLY=$rc
+}
+
+# On a terminal there is one question, which names what is there.
+test_question() {
+	local uuid=01234567-89ab-4def-8123-456789abcdef what before
+	need script
+	two 64 256
+	mkfs.ext4 -q -L home -U $uuid "$FAST"
+	what="ext4 (label home, uuid $uuid) at byte 1080"
+	before=$(sum "$FAST" "$SLOW")
+	on_terminal no fusionctl format x "$FAST" "$SLOW"
+	same status "$REPLY" 3
+	shows "All data on $FAST and $SLOW will be lost, with $what on $FAST; type yes: "
+	shows "x: nothing was changed; answer yes to go on"
+	on_terminal '' fusionctl format x "$FAST" "$SLOW" --yes
+	same status "$REPLY" 3
+	shows "$FAST: carries $what; if that can go, add --force"
+	on_terminal '' fusionctl format x "$FAST" "$SLOW" --dry-run
+	same status "$REPLY" 0
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	on_terminal yes fusionctl format x "$FAST" "$SLOW"
+	same status "$REPLY" 0
+	same "questions" "$(grep -c "type yes" "$TMP/out")" 1
+	good fusionctl probe "$FAST"
+}
+
+# type_of DEV: of its first partition
+type_of() {
+	sfdisk --part-type "$1" 1
+}
+
+test_gpt_type() {
+	local ours=AE6187F2-428C-4BFF-AB94-6F478486E0AE
+	need sfdisk
+	two 96 256
+	expect 2 "--gpt-type: neither $FAST nor $SLOW is a partition of a GPT; leave it out" \
+		fusionctl format x "$FAST" "$SLOW" --gpt-type --yes
+	loop $((96 << 20))
+	printf 'label: gpt\n2048,,\n' | sfdisk -q --no-reread "$REPLY" 2>/dev/null
+	partx -a "$REPLY" 2>/dev/null || :
+	within 10 "${REPLY}p1" test -b "${REPLY}p1"
+	defer partx -d "$REPLY"
+	differ "type" "$(type_of "$REPLY")" $ours
+	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
+	differ "type" "$(type_of "$REPLY")" $ours
+	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --yes --force
+	same "type" "$(type_of "$REPLY")" $ours
+	sfdisk --verify -q "$REPLY"
+	good fusionctl probe "${REPLY}p1"
+}
+
 # Nothing of what was there is left where someone would look for it.
 test_erases() {
 	local dev size
@@ -1044,7 +1101,7 @@ well_formed() {
 
 # what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_erases:long test_wipe \
+	test_bad_devices:long test_in_use test_signatures:long test_question test_gpt_type test_erases:long test_wipe \
 	test_roles:long test_life test_close_busy test_other_mappings test_half:long \
 	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
 	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
