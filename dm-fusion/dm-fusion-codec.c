@@ -564,11 +564,8 @@ u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index)
 	return entries_of(sb, index, FUSION_HEAT_PER_BLOCK);
 }
 
-static const char *check_map_block(const struct fusion_map_block *b, u64 generation, u32 index,
-				   u32 count)
+static const char *check_place(const struct fusion_map_block *b, u32 index, u32 count)
 {
-	if (le64_to_cpu(b->generation) != generation)
-		return "block of another generation";
 	if (le32_to_cpu(b->index) != index || le32_to_cpu(b->count) != count)
 		return "index or number of entries is wrong";
 	return NULL;
@@ -599,8 +596,10 @@ int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
 
 	*why = fusion_block_check(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index,
 				  block);
+	if (!*why && le64_to_cpu(b->generation) != generation)
+		*why = "block of another generation";
 	if (!*why)
-		*why = check_map_block(b, generation, index, count);
+		*why = check_place(b, index, count);
 	if (*why)
 		return -EILSEQ;
 	for (i = 0; i < count; i++) {
@@ -633,8 +632,8 @@ void fusion_heat_pack(const struct fusion_sb *sb, u32 index, u64 generation,
 	block_seal(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
 }
 
-int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, u64 generation,
-		       const void *block, u16 *heat, const char **why)
+int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block, u16 *heat,
+		       const char **why)
 {
 	const u32 count = fusion_heat_entries(sb, index);
 	const struct fusion_map_block *b = block;
@@ -642,7 +641,7 @@ int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, u64 generation,
 
 	*why = fusion_block_check(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
 	if (!*why)
-		*why = check_map_block(b, generation, index, count);
+		*why = check_place(b, index, count);
 	if (*why)
 		return -EILSEQ;
 	for (i = 0; i < count; i++)

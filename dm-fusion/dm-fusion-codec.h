@@ -272,11 +272,11 @@ void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
 int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
 		      u64 generation, const void *block, u32 *words, const char **why);
 
-/* The same for the heat region; any u16 is a valid heat. */
+/* The same for the heat region; any u16 is a valid heat, and that of any generation counts. */
 void fusion_heat_pack(const struct fusion_sb *sb, u32 index, u64 generation,
 		      const u16 *heat, void *block);
-int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, u64 generation,
-		       const void *block, u16 *heat, const char **why);
+int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block, u16 *heat,
+		       const char **why);
 
 /* -- journal ---------------------------------------------------------------- */
 

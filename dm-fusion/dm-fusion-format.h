@@ -14,7 +14,7 @@
  *	journal		ring of transactions, addressed by sequence number
  *	map set 0, 1	one u32 per logical extent; one set is active, the other
  *			one receives the next checkpoint
- *	heat		access counts of the last clean close, best effort
+ *	heat		access counts of the last checkpoint that was asked for, best effort
  *	data		from fast_data_start on, aligned to the extent size
  *	tail		at least 1 MiB that never holds data
  *

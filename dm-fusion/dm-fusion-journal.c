@@ -583,7 +583,7 @@ void fusion_do_commit(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
 	bool was_rw = fusion_mode(fs) == FUSION_RW;
-	bool clean;
+	bool clean, asked;
 	u64 wanted;
 
 	if (READ_ONCE(fs->flush_lost))
@@ -594,9 +594,9 @@ void fusion_do_commit(struct work_struct *work)
 	clean = fs->closed;
 	spin_unlock_irq(&fs->lock);
 
-	if (wanted > fs->checkpoint_done || fusion_journal_short(fs)) {
-		if (fusion_mode(fs) == FUSION_RW &&
-		    fusion_checkpoint(fs, clean && wanted > fs->checkpoint_done))
+	asked = wanted > fs->checkpoint_done;
+	if (asked || fusion_journal_short(fs)) {
+		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
 			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
 		WRITE_ONCE(fs->checkpoint_done, wanted);
 		wake_up_all(&fs->commit_wait);

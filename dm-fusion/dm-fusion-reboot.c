@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: a checkpoint before the system goes down.
+ * dm-fusion: when the system goes down, or wants to sleep on disk.
  *
- * Nobody suspends the device that the root file system lies on, so its set is not closed at a
- * shutdown. What was flushed is durable all the same; after a checkpoint the next to open
+ * Reboot: nobody suspends the device that the root file system lies on, so its set is not closed at
+ * a shutdown. What was flushed is durable all the same; after a checkpoint the next to open
  * it has little to replay, and finds the heat of now. Nothing depends on it, so a member that
  * does not answer holds the reboot up for a bounded time only.
  *
- * Lock order: the core's suspend lock, the lock of the kernel's notifiers, fs->lock.
+ * Hibernation: the image of the memory has the map as it was. Whatever is written to the members
+ * after that, by this kernel before it powers off or by the next one, which opens the sets it finds
+ * before it knows of the image, the resumed kernel does not know of, and overwrites. So it is
+ * refused while a set is open.
+ *
+ * Lock order: the core's suspend lock, the locks of the kernel's notifiers, fs->lock.
  */
 #include <linux/notifier.h>
 #include <linux/reboot.h>
+#include <linux/suspend.h>
 
 #include "dm-fusion.h"
 
@@ -31,10 +37,25 @@ static int reboot_notify(struct notifier_block *nb, unsigned long event, void *c
 	return NOTIFY_DONE;
 }
 
+static int pm_notify(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	struct fusion *fs = container_of(nb, struct fusion, pm_nb);
+
+	if (event != PM_HIBERNATION_PREPARE)
+		return NOTIFY_DONE;
+	DMERR("%s: an open set would not survive hibernation; close it, or suspend to memory",
+	      dm_table_device_name(fs->ti->table));
+	return notifier_from_errno(-EBUSY);
+}
+
 void fusion_reboot_watch(struct fusion *fs)
 {
 	fs->reboot_nb.notifier_call = reboot_notify;
+	/* before the drivers below, as dm-integrity does */
+	fs->reboot_nb.priority = INT_MAX - 1;
 	fs->reboot_watched = !register_reboot_notifier(&fs->reboot_nb);
+	fs->pm_nb.notifier_call = pm_notify;
+	fs->pm_watched = !register_pm_notifier(&fs->pm_nb);
 }
 
 void fusion_reboot_unwatch(struct fusion *fs)
@@ -43,4 +64,7 @@ void fusion_reboot_unwatch(struct fusion *fs)
 	if (fs->reboot_watched)
 		unregister_reboot_notifier(&fs->reboot_nb);
 	fs->reboot_watched = false;
+	if (fs->pm_watched)
+		unregister_pm_notifier(&fs->pm_nb);
+	fs->pm_watched = false;
 }

@@ -171,11 +171,15 @@ static int write_map(struct fusion *fs, unsigned int set, u64 generation)
 	return 0;
 }
 
-/* Best effort: without it the policy learns anew. The last page of the buffer is scratch. */
-static void write_heat(struct fusion *fs, u64 generation)
+/*
+ * Best effort: without it the policy learns anew. The last page of the buffer is scratch.
+ * Return: 0, or the error of a commit that could not wait.
+ */
+static int write_heat(struct fusion *fs, u64 generation)
 {
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	u32 index, i, j, nr;
+	int r;
 
 	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
 		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
@@ -191,9 +195,13 @@ static void write_heat(struct fusion *fs, u64 generation)
 				     fs->sb.heat_start + index, 0, nr)) {
 			DMWARN("%s: heat could not be saved",
 			       dm_table_device_name(fs->ti->table));
-			return;
+			return 0;
 		}
+		r = fusion_commit_urgent(fs);
+		if (r)
+			return r;
 	}
+	return 0;
 }
 
 /* Users' flushes that come meanwhile wait for the next commit. */
@@ -204,7 +212,8 @@ static void hold_flushes(struct fusion *fs, bool hold)
 	spin_unlock_irq(&fs->lock);
 }
 
-static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
+/* @asked: somebody did, so that heat is saved as well; always if @clean */
+static int checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 {
 	bool new_epoch = epoch != fs->sb.epoch;
 	struct fusion_open *open;
@@ -230,6 +239,8 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 		sb->flags |= FUSION_SB_NEEDS_CHECK;
 
 	r = write_map(fs, sb->active_set, sb->generation);
+	if (!r && asked)
+		r = write_heat(fs, sb->set_generation);
 	if (r)
 		goto out;
 
@@ -242,8 +253,6 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean)
 	if (r)
 		goto out;
 
-	if (clean)
-		write_heat(fs, sb->set_generation);
 	/* Its preflush covers the set, unless one in between has failed. */
 	hold_flushes(fs, true);
 	r = fusion_flushes_ended(fs);
@@ -262,9 +271,9 @@ out:
 	return r;
 }
 
-int fusion_checkpoint(struct fusion *fs, bool clean)
+int fusion_checkpoint(struct fusion *fs, bool clean, bool asked)
 {
-	return checkpoint(fs, fs->sb.epoch, clean);
+	return checkpoint(fs, fs->sb.epoch, clean, asked);
 }
 
 /* -- loading ----------------------------------------------------------------------- */
@@ -416,14 +425,13 @@ static int check_map(struct fusion *fs)
 	return 0;
 }
 
+/* Of whenever it was saved: old heat is better than none, and a block stands for itself. */
 static void load_heat(struct fusion *fs)
 {
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	const char *why;
 	u32 index, i, j, nr;
 
-	if (!(fs->sb.flags & FUSION_SB_CLEAN))
-		return;
 	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
 		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
 		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
@@ -432,7 +440,7 @@ static void load_heat(struct fusion *fs)
 		for (i = 0; i < nr; i++) {
 			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
 
-			if (fusion_heat_unpack(&fs->sb, index + i, fs->sb.set_generation,
+			if (fusion_heat_unpack(&fs->sb, index + i,
 					       page_address(fs->journal.buf[i]), heat, &why))
 				continue;
 			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
@@ -511,7 +519,7 @@ static int start_epoch(struct fusion *fs)
 	if (!r)
 		r = make_room(fs);
 	if (!r)
-		r = checkpoint(fs, epoch, false);
+		r = checkpoint(fs, epoch, false, false);
 	if (!r)
 		fusion_replica_start(fs);
 	return r;

@@ -429,7 +429,9 @@ struct fusion {
 	u64 slow_flushes;
 
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
+	struct notifier_block pm_nb;
 	bool reboot_watched;
+	bool pm_watched;
 
 	struct fusion_replica replica;	/* dm-fusion-replica.c */
 
@@ -566,7 +568,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen);
 
-/* dm-fusion-reboot.c: from resume to presuspend the set is told of a reboot. Sleep. */
+/* dm-fusion-reboot.c: from resume to presuspend, be told of reboots and hibernation. Sleep. */
 void fusion_reboot_watch(struct fusion *fs);
 void fusion_reboot_unwatch(struct fusion *fs);
 
@@ -784,8 +786,11 @@ int fusion_load(struct fusion *fs, bool read_only);
  */
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
-/* Write a checkpoint. Context: the committer. */
-int fusion_checkpoint(struct fusion *fs, bool clean);
+/*
+ * Write a checkpoint; @clean marks the set closed, @asked says that somebody waits for it: then
+ * heat is saved, too. Context: the committer.
+ */
+int fusion_checkpoint(struct fusion *fs, bool clean, bool asked);
 
 /* Write a superblock to its copy on its member. Uses the first page of @chain's buffer. */
 int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,

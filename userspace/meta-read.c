@@ -194,7 +194,7 @@ static void read_heat_block(struct meta *meta, int dev, void *ctx, u32 index, co
 	if (!buf)
 		return;
 	block->generation = le64_to_cpu(b->generation);
-	if (!fusion_heat_unpack(&meta->geo[dev], index, block->generation, buf,
+	if (!fusion_heat_unpack(&meta->geo[dev], index, buf,
 				m->heat + (size_t)index * FUSION_HEAT_PER_BLOCK, &block->why))
 		block->why = NULL;
 }

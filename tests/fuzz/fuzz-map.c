@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
 		for (set = 0; set < FUSION_NR_SETS; set++)
 			one_map(fuzz_sb(dev), set, data);
-	err = fusion_heat_unpack(fuzz_sb(FUSION_FAST), 0, GENERATION, data, heat, &why);
+	err = fusion_heat_unpack(fuzz_sb(FUSION_FAST), 0, data, heat, &why);
 	PROMISED(!err || why);
 	return 0;
 }

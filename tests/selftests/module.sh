@@ -140,4 +140,23 @@ test_two_sets() {
 	fusion-stamp verify /dev/mapper/module2 --state "$TMP/two"
 }
 
-run_tests test_rounds test_unload test_reload_module test_tracepoints test_two_sets
+# asleep: try to hibernate, without anywhere to write the image to
+asleep() {
+	echo disk >/sys/power/state
+}
+
+# The image of the memory would know an older map than the members. See dm-fusion-reboot.c.
+test_hibernation() {
+	grep -qw disk /sys/power/state 2>/dev/null || skip "no hibernation here"
+	members 16 32
+	format --extent-size 64K
+	fusion module
+	refused "would not survive hibernation" asleep
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
+	close module
+	dmesg -C
+	! asleep || fail "it slept, and woke up again?"
+	! dmesg | grep "would not survive hibernation" || fail "refused, with no set open"
+}
+
+run_tests test_rounds test_unload test_reload_module test_tracepoints test_two_sets test_hibernation

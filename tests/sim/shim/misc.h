@@ -34,12 +34,17 @@ u64 sim_now_ns(void);
 #define HZ			1000
 typedef s64 time64_t;
 
-/* The simulated machine never shuts down, it loses its power. */
+/* The simulated machine never shuts down or sleeps, it loses its power. */
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *data);
+	int priority;
 };
 
 #define NOTIFY_DONE		0
+#define notifier_from_errno(err)	(err)
+#define PM_HIBERNATION_PREPARE	1
+#define register_pm_notifier	register_reboot_notifier
+#define unregister_pm_notifier	unregister_reboot_notifier
 static inline int register_reboot_notifier(struct notifier_block *nb)
 {
 	(void)nb;
