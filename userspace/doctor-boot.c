@@ -64,6 +64,19 @@ static bool device_of(const char *path, dev_t *devno)
 	return true;
 }
 
+static bool has_kernel(const char *dir)
+{
+	struct dirent *e;
+	bool found = false;
+	DIR *d = opendir(dir);
+
+	while (d && !found && (e = readdir(d)))
+		found = !strncmp(e->d_name, "vmlinu", 6);
+	if (d)
+		closedir(d);
+	return found;
+}
+
 void doctor_root(struct doctor *d)
 {
 	char path[PATH_TEXT];
@@ -75,7 +88,11 @@ void doctor_root(struct doctor *d)
 		return;
 	doctor_say(d, HEALTH_OK, "root", NULL, "the root file system lies on a set");
 	doctor_path(d, path, "/boot");
-	if (device_of(path, &devno) && stands_on_set(devno, 0))
+	if (!d->running && !has_kernel(path)) {
+		d->no_boot = true;
+		doctor_say(d, HEALTH_WARNING, "root", "mount its partition there",
+			   "%s has no kernel, so what is in an initramfs is not seen", path);
+	} else if (device_of(path, &devno) && stands_on_set(devno, 0))
 		doctor_say(d, HEALTH_ERROR, "root", "move /boot to a partition of its own",
 			   "/boot lies on a set, which no boot loader can read");
 }
@@ -117,31 +134,37 @@ static const struct hook {
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system/fusion-monitor.timer",
 	    "/lib/systemd/system/fusion-monitor.timer" },
-	  "nobody looks whether sets are well, and heat is saved at shutdown only", OURS, false },
+	  "nobody looks whether sets are well", OURS, false },
+	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
+	  { "/usr/lib/systemd/system/fusion-checkpoint.timer",
+	    "/lib/systemd/system/fusion-checkpoint.timer" },
+	  "what is known of the use of extents is saved at shutdown only", OURS, false },
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system-shutdown/fusion.shutdown",
 	    "/lib/systemd/system-shutdown/fusion.shutdown" },
 	  "only the module itself writes a checkpoint at shutdown", OURS, false },
 };
 
-static bool has_any(const struct doctor *d, const char *const path[], size_t nr)
+/* The first of these that there is, or NULL. */
+static const char *find_any(const struct doctor *d, const char *const path[], size_t nr)
 {
 	for (size_t i = 0; i < nr && path[i]; i++)
 		if (doctor_has(d, "%s", path[i]))
-			return true;
-	return false;
+			return path[i];
+	return NULL;
 }
 
 static void check_hook(struct doctor *d, const struct hook *h)
 {
 	enum health bad = !h->root ? HEALTH_WARNING : d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE;
+	const char *file = find_any(d, h->file, 4);
 	char remedy[64];
 
-	if (!has_any(d, h->of, 3))
+	if (!find_any(d, h->of, 3))
 		return;
 	snprintf(remedy, sizeof(remedy), "reinstall %s", h->package);
-	if (has_any(d, h->file, 4))
-		doctor_say(d, HEALTH_OK, h->subject, NULL, "has %s", strrchr(h->file[0], '/') + 1);
+	if (file)
+		doctor_say(d, HEALTH_OK, h->subject, NULL, "has %s", strrchr(file, '/') + 1);
 	else
 		doctor_say(d, bad, h->subject, remedy, "has no %s: %s", h->file[0], h->what);
 }
@@ -163,9 +186,10 @@ static void check_mkinitcpio(struct doctor *d)
 	if (f)
 		fclose(f);
 	if (any && !named)
-		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE, "mkinitcpio",
-			   d->root_on_set ? "put fusion before filesystems there, then mkinitcpio "
-			   "-P" : NULL, "HOOKS in %s does not name fusion", path);
+		doctor_say(d, d->root_on_set ? HEALTH_WARNING : HEALTH_NOTE, "mkinitcpio",
+			   d->root_on_set ? "if no other file does, put it before filesystems, "
+			   "then mkinitcpio -P" : NULL, "HOOKS in %s does not seem to name fusion",
+			   path);
 }
 
 void doctor_boot(struct doctor *d)

@@ -90,20 +90,17 @@ static void check_signature(struct doctor *d, const struct kernel *k, struct kmo
 }
 
 /* The first word of vermagic is the kernel that the module was built for. */
-static bool built_for(struct kmod_module *m, const char *release)
+static void built_for(struct kmod_module *m, char *buf, size_t size)
 {
-	char magic[256];
-
-	module_value(m, "vermagic", magic, sizeof(magic));
-	magic[strcspn(magic, " ")] = 0;
-	return !strcmp(magic, release);
+	module_value(m, "vermagic", buf, size);
+	buf[strcspn(buf, " ")] = 0;
 }
 
 /* Return: has it the module? */
 static bool check_module(struct doctor *d, const struct kernel *k)
 {
 	static const char *const no_config;
-	char dir[PATH_TEXT], remedy[512];
+	char dir[PATH_TEXT], remedy[512], release[256] = "";
 	struct kmod_list *list = NULL;
 	struct kmod_module *m = NULL;
 	struct kmod_ctx *ctx;
@@ -118,7 +115,14 @@ static bool check_module(struct doctor *d, const struct kernel *k)
 		snprintf(remedy, sizeof(remedy), "install its headers, then dkms autoinstall -k %s",
 			 k->release);
 		doctor_say(d, how_bad(d, k), k->subject, remedy, "has no module " MODULE);
-	} else if (!built_for(m, k->release)) {
+		goto out;
+	}
+	built_for(m, release, sizeof(release));
+	if (!*release) {
+		doctor_say(d, how_bad(d, k), k->subject, "reinstall dm-fusion-dkms, or run depmod",
+			   "its module can't be read (%s)", path);
+		path = NULL;
+	} else if (strcmp(release, k->release)) {
 		snprintf(remedy, sizeof(remedy), "dkms install --force " MODULE "/"
 			 FUSIONCTL_VERSION " -k %s", k->release);
 		doctor_say(d, how_bad(d, k), k->subject, remedy, "its module " MODULE
@@ -127,6 +131,7 @@ static bool check_module(struct doctor *d, const struct kernel *k)
 	} else {
 		check_signature(d, k, m);
 	}
+out:
 	kmod_module_unref(m);
 	kmod_module_unref_list(list);
 	kmod_unref(ctx);
@@ -227,8 +232,9 @@ static void check_initramfs(struct doctor *d, const struct kernel *k)
 	int status;
 
 	if (!find_initramfs(d, k, path)) {
-		doctor_say(d, bad, k->subject, d->root_on_set ? "make one, or boot another kernel" :
-			   NULL, "has no initramfs");
+		doctor_say(d, d->root_on_set ? HEALTH_WARNING : HEALTH_NOTE, k->subject,
+			   d->root_on_set ? "see that there is one, with the module in it" : NULL,
+			   "has no initramfs where those are mostly");
 		return;
 	}
 	if (!maker) {
@@ -261,7 +267,7 @@ static void check_kernel(struct doctor *d, const char *release)
 	snprintf(k.subject, sizeof(k.subject), "kernel %s", release);
 	k.here = d->running && !uname(&u) && !strcmp(u.release, release);
 	/* without the module an initramfs cannot have it */
-	if (check_module(d, &k))
+	if (check_module(d, &k) && !d->no_boot)
 		check_initramfs(d, &k);
 }
 

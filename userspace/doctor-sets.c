@@ -14,12 +14,11 @@ static void set_subject(const struct member *m, char *buf, size_t size)
 
 /* -- members -------------------------------------------------------------------- */
 
-/* Another device that claims to be the same member, and is not over or under it. */
-static const struct member *copy_of(const struct member *list, const struct member *m)
+/* Another device before it that claims to be the same member, and is not beneath it. */
+static const struct member *copy_of(const struct member *all, const struct member *m)
 {
-	for (; list != m; list = list->next)
-		if (member_is(list, m->sb->dev_uuid) && !member_stands_on(list, m) &&
-		    !member_stands_on(m, list))
+	for (const struct member *list = all; list != m; list = list->next)
+		if (member_is(list, m->sb->dev_uuid) && !under_another(all, list))
 			return list;
 	return NULL;
 }
@@ -67,21 +66,25 @@ static void say_health(void *ctx, enum health health, const char *text, const ch
 	doctor_say(a->d, health, a->subject, remedy, "%s", text);
 }
 
-static int check_open(struct doctor *d, const struct mapping *m)
+static void check_open(struct doctor *d, const struct mapping *m)
 {
-	char subject[160];
+	char subject[160], remedy[200];
 	struct about a = { d, subject };
 	struct set set;
-	int rc;
 
 	snprintf(subject, sizeof(subject), "set %s", m->name);
-	rc = set_get(m->name, &set);
-	if (rc)
-		return rc;
+	snprintf(remedy, sizeof(remedy), "dmsetup remove %s, and open it again", m->name);
+	if (!m->live) {
+		doctor_say(d, HEALTH_ERROR, subject, remedy, "was opened by half: it has no table");
+		return;
+	}
+	if (set_get(m->name, &set)) {
+		doctor_say(d, HEALTH_ERROR, subject, "see dmesg", "its status can't be read");
+		return;
+	}
 	if (set_health(&set, say_health, &a) == HEALTH_OK)
 		doctor_say(d, HEALTH_OK, subject, NULL, "is open and well");
 	set_put(&set);
-	return 0;
 }
 
 static bool is_open(const struct mapping *open, const struct member *m)
@@ -128,8 +131,10 @@ int doctor_sets(struct doctor *d)
 	if (!rc)
 		rc = scan_members(&members);
 	for (const struct mapping *m = open; m && !rc; m = m->next)
-		rc = check_open(d, m);
+		check_open(d, m);
 	for (const struct member *m = members; m && !rc; m = m->next) {
+		if (has_identity(m) && under_another(members, m))
+			continue;
 		check_one(d, members, m);
 		if (has_identity(m) && !is_open(open, m))
 			check_closed(d, members, m);

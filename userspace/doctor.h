@@ -15,6 +15,7 @@
 struct doctor {
 	const char *dir;		/* stands for /, without a slash at its end; "" for / */
 	bool root_on_set;		/* the root file system lies on a set */
+	bool no_boot;			/* its /boot is not mounted */
 	bool running;			/* it is this system, not one that is mounted somewhere */
 	enum color color;
 	struct json_object *findings;	/* NULL: they are printed */

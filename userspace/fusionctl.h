@@ -383,6 +383,8 @@ bool has_identity(const struct member *m);
 bool member_is(const struct member *m, const unsigned char uuid[16]);
 /* Is one a mapping or the like over the other? */
 bool member_stands_on(const struct member *upper, const struct member *lower);
+/* Does another device of the list with the same identity stand on this one, e.g. on a path? */
+bool under_another(const struct member *list, const struct member *m);
 /* Can it be used? */
 int check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
@@ -575,6 +577,8 @@ void set_put(struct set *set);
 
 /* Print the line of a plugin, of all open sets if @name is NULL. Its exit status, 0 to 3. */
 int status_check(const char *name);
+/* Print that it could not be found out. */
+int status_unknown(const char *why);
 
 /* -- health.c ------------------------------------------------------------------------------- */
 

@@ -31,7 +31,8 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 	else if (!strcmp(st->mode, "ro"))
 		FOUND(HEALTH_ERROR, "see dmesg for the member that failed; then close it and run "
 		      "fusionctl check", "has switched to read-only after an error");
-	if (st->needs_check && strcmp(st->mode, "ro"))
+	/* the error that made it ro is said already */
+	if (st->needs_check && (strcmp(st->mode, "ro") || opened_read_only(set)))
 		FOUND(HEALTH_WARNING, "close it and run fusionctl check",
 		      "had an error that may have left its metadata wrong");
 	if (!strcmp(st->replica, "failed"))

@@ -150,8 +150,10 @@ int main(int argc, char **argv)
 		verb_help(v);
 		return 0;
 	}
-	if (v->root && geteuid())
-		return fail(FC_FAILED, v->name, "needs root; use sudo");
+	if (v->root && geteuid()) {
+		rc = fail(FC_FAILED, v->name, "needs root; use sudo");
+		return a.opt[OPT_CHECK] ? status_unknown("needs root, use sudo") : rc;
+	}
 	dm_setup();
 	rc = v->run(&a);
 	if (!rc && (fflush(stdout) || ferror(stdout)))

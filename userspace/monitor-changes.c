@@ -5,6 +5,7 @@
  *
  *	name		under which it is open
  *	findings	what set_health() said of it
+ *	look		when that was, in seconds
  *	exhausted	since when there has been no reserve, in seconds, or 0
  *	promotions, demotions, reads, hits	counters
  *	time		when the counters were last compared
@@ -129,8 +130,8 @@ static void compare_exchanges(const struct set *set, struct json_object *old,
 		share = since(old, "hits", st->reads[FAST]) * 1000 / asked;
 	if ((up < down ? up : down) < st->total[FAST] / MUCH || share < 0)
 		times = 0;
-	else if (before >= 0 && share < before + LITTLE)
-		times++;
+	else if (before >= 0)
+		times = share < before + LITTLE ? times + 1 : 0;
 	if (times == TOO_OFTEN)
 		monitor_say(HEALTH_WARNING, set->m.name, "%" PRIu64 " extents were exchanged in "
 			    "%" PRId64 " min, and hits stay at %" PRId64 ".%" PRId64 "%%; see "

@@ -174,10 +174,14 @@ static void put_info(FILE *f, const struct look *look)
 
 int write_metrics(const char *path, const struct look *look)
 {
+	struct stat st;
 	char *new;
 	int fd, rc;
 	FILE *f;
 
+	if (strcmp(path, "-") && !lstat(path, &st) && !S_ISREG(st.st_mode))
+		return fail(FC_FAILED, path, "not a regular file, and would be replaced by one; "
+			    "choose another file, or - for the standard output");
 	if (!strcmp(path, "-")) {
 		put_info(stdout, look);
 		put_modes(stdout, look);

@@ -20,8 +20,20 @@
 
 #define RUN_DIR		"/run/fusion"
 #define STATE		RUN_DIR "/monitor.json"
+#define MAX_FAILURES	5	/* of looks, in a row */
 
 static bool metrics_to_stdout;
+
+/* Does the journal of systemd read it? It says which stream that is. */
+static bool is_journal(FILE *f)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && !fstat(fileno(f), &st) &&
+	       st.st_dev == dev && st.st_ino == ino;
+}
 
 void monitor_say(enum health health, const char *name, const char *fmt, ...)
 {
@@ -36,7 +48,7 @@ void monitor_say(enum health health, const char *name, const char *fmt, ...)
 	va_end(ap);
 	snprintf(line, sizeof(line), "%s: %s", name, text);
 	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
-	if (getenv("JOURNAL_STREAM"))
+	if (is_journal(f))
 		fprintf(f, "<%d>%s\n", level[health], safe);
 	else
 		fprintf(f, "%-7s  %s\n", health_name[health], safe);
@@ -104,12 +116,14 @@ static int64_t now(void)
 	return ts.tv_sec;
 }
 
-static int look_once(struct json_object **state, const char *metrics)
+/* *looked: what it saw was told, whatever else failed. */
+static int look_once(struct json_object **state, const char *metrics, bool *looked)
 {
 	struct look look;
 	int rc;
 
 	rc = take_look(&look);
+	*looked = !rc;
 	if (rc)
 		return rc;
 	*state = tell_changes(*state, &look, now());
@@ -135,15 +149,18 @@ static int save_state(struct json_object *state)
 
 static int look_and_end(const char *metrics)
 {
-	struct json_object *state = json_object_from_file(STATE);
-	int rc, lock;
+	struct json_object *state;
+	int rc, saved, lock;
+	bool looked;
 
 	/* of two at a time the second has nothing to tell */
 	rc = assembly_lock(&lock);
-	if (!rc)
-		rc = look_once(&state, metrics);
-	if (!rc)
-		rc = save_state(state);
+	if (rc)
+		return rc;
+	state = json_object_from_file(STATE);
+	rc = look_once(&state, metrics, &looked);
+	saved = looked ? save_state(state) : 0;
+	rc = rc ? rc : saved;
 	json_object_put(state);
 	assembly_unlock(&lock);
 	return rc;
@@ -170,7 +187,8 @@ static int follow(const char *metrics, uint64_t seconds)
 {
 	struct pollfd events = { .events = POLLIN };
 	struct json_object *state = NULL;
-	int rc = 0;
+	int rc = 0, failures = 0;
+	bool looked;
 
 	events.fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
 	if (events.fd < 0)
@@ -180,9 +198,16 @@ static int follow(const char *metrics, uint64_t seconds)
 		/* first, so that nothing is missed that happens during the look */
 		rc = arm(events.fd);
 		if (!rc)
-			rc = look_once(&state, metrics);
+			rc = look_once(&state, metrics, &looked);
 		if (!rc && ferror(stdout))
 			break;
+		/* a set may have gone while it was looked at */
+		failures = rc ? failures + 1 : 0;
+		if (rc && failures < MAX_FAILURES) {
+			sleep(1);
+			rc = 0;
+			continue;
+		}
 		if (!rc && poll(&events, 1, seconds * 1000) < 0)
 			rc = fail(FC_FAILED, "monitor", "%s; start it again", strerror(errno));
 	}

@@ -167,8 +167,7 @@ bool member_stands_on(const struct member *upper, const struct member *lower)
 	return sysfs_has(lower->devno, attr);
 }
 
-/* Does another device of the list with the same identity stand on this one? */
-static bool under_another(const struct member *list, const struct member *m)
+bool under_another(const struct member *list, const struct member *m)
 {
 	for (; list; list = list->next)
 		if (list != m && !memcmp(list->sb->dev_uuid, m->sb->dev_uuid, 16) &&

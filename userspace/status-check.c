@@ -21,15 +21,31 @@ struct line {
 	const char *name;	/* of the set that is looked at */
 };
 
+/* Whole or not at all: half a number would be another one. */
 static __attribute__((format(printf, 3, 4)))
 void append(char *buf, size_t size, const char *fmt, ...)
 {
 	size_t n = strlen(buf);
 	va_list ap;
+	int len;
 
 	va_start(ap, fmt);
-	vsnprintf(buf + n, size - n, fmt, ap);
+	len = vsnprintf(buf + n, size - n, fmt, ap);
 	va_end(ap);
+	if (len < 0 || (size_t)len >= size - n)
+		buf[n] = 0;
+}
+
+/* A name as a label may be: they end at a '='. */
+static const char *label(const char *name)
+{
+	static char buf[128];
+
+	snprintf(buf, sizeof(buf), "%s", name);
+	for (char *s = buf; *s; s++)
+		if (*s == '=' || *s == '\'')
+			*s = '_';
+	return buf;
 }
 
 static void add_text(void *ctx, enum health health, const char *text, const char *remedy)
@@ -46,6 +62,7 @@ static void add_text(void *ctx, enum health health, const char *text, const char
 /* 'label'=value[unit];warn;crit;min;max */
 static void add_data(struct line *l, const struct fusion_status *st)
 {
+	const char *name = label(l->name);
 	const uint64_t extent = st->extent_sectors << 9;
 	const struct {
 		const char *label;
@@ -61,11 +78,11 @@ static void add_data(struct line *l, const struct fusion_status *st)
 
 	for (int i = 0; i < 2; i++)
 		append(l->data, sizeof(l->data), " '%s_%s_used'=%" PRIu64 "B;;;0;%" PRIu64,
-		       l->name, role_name[i], st->used[i] * extent, st->total[i] * extent);
-	append(l->data, sizeof(l->data), " '%s_reserve_free'=%" PRIu64 "B;;;0;%" PRIu64, l->name,
+		       name, role_name[i], st->used[i] * extent, st->total[i] * extent);
+	append(l->data, sizeof(l->data), " '%s_reserve_free'=%" PRIu64 "B;;;0;%" PRIu64, name,
 	       st->reserve_free * extent, st->reserve * extent);
 	for (size_t i = 0; i < sizeof(counter) / sizeof(counter[0]); i++)
-		append(l->data, sizeof(l->data), " '%s_%s'=%" PRIu64 "c", l->name,
+		append(l->data, sizeof(l->data), " '%s_%s'=%" PRIu64 "c", name,
 		       counter[i].label, counter[i].value);
 }
 
@@ -101,6 +118,13 @@ static enum plugin_code print_line(const struct line *l)
 	return code;
 }
 
+int status_unknown(const char *why)
+{
+	printf("FUSION UNKNOWN - %s\n", why);
+	fflush(stdout);
+	return PLUGIN_UNKNOWN;
+}
+
 int status_check(const char *name)
 {
 	struct line l = { .worst = HEALTH_OK };
@@ -111,11 +135,14 @@ int status_check(const char *name)
 		rc = add_set(&l, name);
 	} else {
 		rc = dm_list(MAPPING_INFO, &list);
+		/* one without a table is being made, or closed */
 		for (struct mapping *m = list; m && !rc; m = m->next)
-			rc = add_set(&l, m->name);
+			rc = m->live ? add_set(&l, m->name) : 0;
 		dm_free_list(list);
 	}
-	if (!rc && !l.sets)
-		puts("FUSION UNKNOWN - no set is open");
-	return rc || !l.sets ? PLUGIN_UNKNOWN : print_line(&l);
+	if (rc)
+		return status_unknown("a set could not be looked at, see the error output");
+	if (!l.sets)
+		return status_unknown("no set is open");
+	return print_line(&l);
 }

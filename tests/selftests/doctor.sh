@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # fusionctl doctor and status --check: what is wrong with a system, its members and its sets is
-# found, with its remedy, and nothing else. Of initramfs and Secure Boot see also tests/boot.
+# found, with its remedy, and nothing else. It has no initramfs to look into.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -74,7 +74,7 @@ test_initramfs_is_missing() {
 	tree
 	kernel "$(uname -r)" with
 	doctor 0 --root "$TMP/root"
-	found "kernel $(uname -r)" note "has no initramfs"
+	found "kernel $(uname -r)" note "has no initramfs where those are mostly"
 }
 
 test_unsigned_module_and_secure_boot() {
@@ -108,7 +108,7 @@ test_hooks() {
 	found udev warning "no links in /dev" "reinstall dmsetup"
 	found initramfs-tools note "hooks/fusion"
 	found dracut note "50fusion"
-	found mkinitcpio note "does not name fusion"
+	found mkinitcpio note "does not seem to name fusion"
 	found systemd warning "which member is missing"
 	found systemd warning "checkpoint at shutdown"
 	echo 'HOOKS=(base udev block fusion filesystems)' >"$root/etc/mkinitcpio.conf"
@@ -131,6 +131,9 @@ test_root_on_a_set() {
 	touch "$root/usr/sbin/update-initramfs"
 	doctor 4 --root "$root"
 	json .root_on_set true
+	found root warning "has no kernel" "mount its partition there"
+	touch "$root/boot/vmlinuz-6.99.1-without"
+	doctor 4 --root "$root"
 	found root error "no boot loader can read" "partition of its own"
 	found "kernel 6.99.1-without" error "has no module dm-fusion"
 	found initramfs-tools error "hooks/fusion"
@@ -195,6 +198,9 @@ is_ro() {
 test_status_check() {
 	local rc
 	checked 3 "FUSION UNKNOWN - no set is open"
+	expect 3 "status: needs root; use sudo" setpriv --reuid 65534 "$(command -v fusionctl)" \
+		status --check
+	same "line" "$(<"$TMP/out")" "FUSION UNKNOWN - needs root, use sudo"
 	linked 64 128
 	opened data
 	checked 0 "FUSION OK - 1 set open and well |"

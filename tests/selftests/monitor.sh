@@ -57,11 +57,16 @@ test_changes() {
 # What the journal of systemd takes a line for is in front of it.
 test_journal() {
 	opened data
-	JOURNAL_STREAM=1:2 good fusionctl monitor
+	: >"$TMP/out"
+	JOURNAL_STREAM=$(stat -c %d:%i "$TMP/out") good fusionctl monitor
 	same "line" "$(<"$TMP/out")" "<6>data: is open"
 	dmsetup suspend data
-	JOURNAL_STREAM=1:2 good fusionctl monitor
+	JOURNAL_STREAM=$(stat -c %d:%i "$TMP/out") good fusionctl monitor
 	same "line" "$(<"$TMP/out")" "<4>data: is suspended, all I/O waits; dmsetup resume it"
+	# what a service passes on to another stream is not for the journal
+	dmsetup resume data
+	JOURNAL_STREAM=1:2 good fusionctl monitor
+	same "line" "$(<"$TMP/out")" "ok       data: no longer so: is suspended, all I/O waits"
 }
 
 # Whatever is in the file, it is not believed.
@@ -162,10 +167,11 @@ opened_again() {
 
 # The text format: comments, then lines of a name, labels and a number, each name in one group.
 valid_metrics() {
-	awk '/^# (HELP|TYPE) / { if ($2 == "TYPE") { type[$3] = $4; if (seen[$3]++) bad("twice") }; next }
+	awk '/^# (HELP|TYPE) / { group = $3; if ($2 == "TYPE") { type[$3] = $4; if (seen[$3]++) bad("twice") }; next }
 		!/^[a-z_]+\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\} [0-9]+$/ { bad("form") }
 		{ name = $1; sub(/\{.*/, "", name); if (!(name in type)) bad("no type") }
-		name ~ /_total$/ != (type[name] == "counter") { bad("type") }
+		(name ~ /_total$/) != (type[name] == "counter") { bad("type") }
+		name != group { bad("not with its group") }
 		values[$1]++ { bad("same labels") }
 		END { exit failed || !NR }
 		function bad(what) { print what ": " $0; failed = 1 }' "$1" || fail "metrics"
@@ -185,6 +191,15 @@ test_metrics() {
 	same "what else is there" "$(echo "$TMP"/fusion.prom*)" "$file"
 	good fusionctl monitor --prometheus -
 	valid_metrics "$TMP/out"
+	expect 1 "/dev/null: not a regular file, and would be replaced by one; choose another file, or \
+- for the standard output" fusionctl monitor --prometheus /dev/null
+	[[ -c /dev/null ]]
+	# what was told is told, though the metrics could not be written
+	good fusionctl close data
+	rm -f $STATE
+	good fusionctl open data "$FAST" "$SLOW"
+	fusionctl monitor --prometheus /nowhere/x >/dev/null 2>&1 || :
+	says ""
 	expect 1 "/nowhere/x: No such file or directory; choose another file" \
 		fusionctl monitor --prometheus /nowhere/x
 }
