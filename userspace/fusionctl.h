@@ -577,8 +577,6 @@ void set_put(struct set *set);
 
 /* Print the line of a plugin, of all open sets if @name is NULL. Its exit status, 0 to 3. */
 int status_check(const char *name);
-/* Print that it could not be found out. */
-int status_unknown(const char *why);
 
 /* -- health.c ------------------------------------------------------------------------------- */
 

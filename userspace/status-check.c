@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fusionctl.h"
 
@@ -118,10 +119,9 @@ static enum plugin_code print_line(const struct line *l)
 	return code;
 }
 
-int status_unknown(const char *why)
+static int status_unknown(const char *why)
 {
 	printf("FUSION UNKNOWN - %s\n", why);
-	fflush(stdout);
 	return PLUGIN_UNKNOWN;
 }
 
@@ -131,6 +131,8 @@ int status_check(const char *name)
 	struct mapping *list = NULL;
 	int rc;
 
+	if (geteuid())
+		return status_unknown("needs root, use sudo");
 	if (name) {
 		rc = add_set(&l, name);
 	} else {
