@@ -156,7 +156,7 @@ static void check_old_journal(const struct meta *meta, const struct fusion_sb *s
 	}
 }
 
-/* Heat counts after a clean close only; without it the policy learns anew. */
+/* After a clean close all of it is of that; without it the policy learns anew. */
 static void check_heat(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
 	if (!(sb->flags & FUSION_SB_CLEAN) || !sb->epoch)
