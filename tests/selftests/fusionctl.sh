@@ -341,16 +341,17 @@ type_of() {
 }
 
 test_gpt_type() {
-	local ours=AE6187F2-428C-4BFF-AB94-6F478486E0AE
+	local ours=AE6187F2-428C-4BFF-AB94-6F478486E0AE file
 	need sfdisk
 	two 96 256
 	expect 2 "--gpt-type: neither $FAST nor $SLOW is a partition of a GPT; leave it out" \
 		fusionctl format x "$FAST" "$SLOW" --gpt-type --yes
 	loop $((96 << 20))
-	printf 'label: gpt\n2048,,\n' | sfdisk -q --no-reread "$REPLY" 2>/dev/null
-	partx -a "$REPLY" 2>/dev/null || :
+	file=$(losetup -nO BACK-FILE "$REPLY")
+	printf 'label: gpt\n2048,,\n' | sfdisk -q "$file"
+	losetup -d "$REPLY"
+	losetup -P "$REPLY" "$file"
 	within 10 "${REPLY}p1" test -b "${REPLY}p1"
-	defer partx -d "$REPLY"
 	differ "type" "$(type_of "$REPLY")" $ours
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
 	differ "type" "$(type_of "$REPLY")" $ours
