@@ -53,18 +53,17 @@ void fusion_reboot_watch(struct fusion *fs)
 	fs->reboot_nb.notifier_call = reboot_notify;
 	/* before the drivers below, as dm-integrity does */
 	fs->reboot_nb.priority = INT_MAX - 1;
-	fs->reboot_watched = !register_reboot_notifier(&fs->reboot_nb);
+	register_reboot_notifier(&fs->reboot_nb);
 	fs->pm_nb.notifier_call = pm_notify;
-	fs->pm_watched = !register_pm_notifier(&fs->pm_nb);
+	register_pm_notifier(&fs->pm_nb);
 }
 
 void fusion_reboot_unwatch(struct fusion *fs)
 {
-	/* waits for a call that is under way: the set is not closed before that has ended */
-	if (fs->reboot_watched)
-		unregister_reboot_notifier(&fs->reboot_nb);
-	fs->reboot_watched = false;
-	if (fs->pm_watched)
-		unregister_pm_notifier(&fs->pm_nb);
-	fs->pm_watched = false;
+	/*
+	 * Waits for a call that is under way: the set is not closed before that has ended. One that
+	 * is not registered is not found, which is well.
+	 */
+	unregister_reboot_notifier(&fs->reboot_nb);
+	unregister_pm_notifier(&fs->pm_nb);
 }

@@ -430,8 +430,6 @@ struct fusion {
 
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
 	struct notifier_block pm_nb;
-	bool reboot_watched;
-	bool pm_watched;
 
 	struct fusion_replica replica;	/* dm-fusion-replica.c */
 

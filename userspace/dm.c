@@ -314,28 +314,6 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	return rc;
 }
 
-/* What a program said last. */
-struct said {
-	char *buf;
-	size_t size;
-};
-
-static void keep_line(const char *line, void *ctx)
-{
-	struct said *said = ctx;
-
-	snprintf(said->buf, said->size, "%s", line);
-}
-
-static void modprobe(const char *module, char *buf, size_t size)
-{
-	const char *const command[] = { "modprobe", module, NULL };
-	struct said said = { buf, size };
-
-	*buf = 0;
-	program_run(command, keep_line, &said);
-}
-
 static bool find_target(unsigned int version[3])
 {
 	struct dm_task *t = new_task(DM_DEVICE_LIST_VERSIONS, NULL);
@@ -363,13 +341,13 @@ int dm_target_version(bool load, unsigned int version[3], bool *found)
 	if (*found || !load)
 		return 0;
 	if (!have_device_mapper()) {
-		modprobe("dm-mod", said, sizeof(said));
+		program_say((const char *[]){ "modprobe", "dm-mod", NULL }, said, sizeof(said));
 		if (!have_device_mapper())
 			return fail(FC_NO_MODULE, "device mapper", "the kernel has none%s%s%s; "
 				    "use a kernel with CONFIG_BLK_DEV_DM", *said ? " (" : "", said,
 				    *said ? ")" : "");
 	}
-	modprobe(MODULE, said, sizeof(said));
+	program_say((const char *[]){ "modprobe", MODULE, NULL }, said, sizeof(said));
 	*found = find_target(version);
 	if (*found)
 		return 0;

@@ -425,7 +425,12 @@ struct json_object *peer_json(const struct fusion_sb *sb);
 
 /* -- record.c -------------------------------------------------------------------------- */
 
-/* Keep everyone else from opening sets, and from making them; waits a minute. Exit code. */
+#define RUN_DIR		"/run/fusion"
+
+/*
+ * Keep everyone else from opening sets, and from making them; waits a minute. From then on there is
+ * the directory. Exit code.
+ */
 int assembly_lock(int *lock);
 void assembly_unlock(int *lock);
 /* Remember which device is this member. */
@@ -529,6 +534,9 @@ bool program_exists(const char *name);
 int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
 		void *ctx);
 
+/* The same; only the last line that it prints, if any, is of interest. */
+int program_say(const char *const argv[], char *buf, size_t size);
+
 /* -- status-parse.c ----------------------------------------------------------------------- */
 
 #define STATUS_VERSION		2
@@ -592,7 +600,7 @@ extern const char *const health_name[NR_HEALTHS];
 
 typedef void (*health_fn)(void *ctx, enum health health, const char *text, const char *remedy);
 
-/* Call @each for all that there is to say of it; @remedy may be NULL. Return: the worst. */
+/* Call @each, if any, for all that there is to say; @remedy may be NULL. Return: the worst. */
 enum health set_health(const struct set *set, health_fn each, void *ctx);
 
 /* -- tune.c --------------------------------------------------------------------------------- */

@@ -35,33 +35,20 @@ bool gpt_partition(const struct device *dev)
 	return gpt;
 }
 
-struct said {
-	char text[256];
-};
-
-static void keep_line(const char *line, void *ctx)
-{
-	struct said *said = ctx;
-
-	if (*line)
-		snprintf(said->text, sizeof(said->text), "%s", line);
-}
-
 int gpt_mark_member(const struct device *dev)
 {
-	char path[160], number[16];
+	char path[160], number[16], said[256];
 	const char *const command[] = {
 		/* the partition is in use, but stays where it is */
 		"sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", "--part-type", path, number,
 		MEMBER_TYPE, NULL
 	};
-	struct said said = { "" };
 
 	sysfs_read(dev->devno, "partition", number, sizeof(number));
 	disk_path(dev, path, sizeof(path));
-	if (program_run(command, keep_line, &said))
+	if (program_say(command, said, sizeof(said)))
 		return fail(FC_FAILED, dev->path, "its type in the partition table could not be "
 			    "set (%s); sfdisk --part-type %s %s " MEMBER_TYPE " does it",
-			    said.text, path, number);
+			    said, path, number);
 	return 0;
 }

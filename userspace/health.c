@@ -20,7 +20,8 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 
 #define FOUND(health, remedy, text) do {			\
 	worst = worst > (health) ? worst : (health);		\
-	each(ctx, health, text, remedy);			\
+	if (each)						\
+		each(ctx, health, text, remedy);		\
 } while (0)
 
 	if (!strcmp(st->mode, "fail"))

@@ -58,15 +58,7 @@ static uint64_t age(const struct set *s) { return s->st.replica_age; }
 static uint64_t suspended(const struct set *s) { return s->m.suspended; }
 static uint64_t needs_check(const struct set *s) { return s->st.needs_check; }
 
-static void ignore(void *ctx, enum health health, const char *text, const char *remedy)
-{
-	(void)ctx;
-	(void)health;
-	(void)text;
-	(void)remedy;
-}
-
-static uint64_t health(const struct set *s) { return set_health(s, ignore, NULL); }
+static uint64_t health(const struct set *s) { return set_health(s, NULL, NULL); }
 
 static const struct metric {
 	const char *name, *type, *help;
@@ -172,6 +164,14 @@ static void put_info(FILE *f, const struct look *look)
 	}
 }
 
+static void put_all(FILE *f, const struct look *look)
+{
+	put_info(f, look);
+	put_modes(f, look);
+	put_numbers(f, look);
+	put_member_numbers(f, look);
+}
+
 int write_metrics(const char *path, const struct look *look)
 {
 	struct stat st;
@@ -179,16 +179,13 @@ int write_metrics(const char *path, const struct look *look)
 	int fd, rc;
 	FILE *f;
 
-	if (strcmp(path, "-") && !lstat(path, &st) && !S_ISREG(st.st_mode))
-		return fail(FC_FAILED, path, "not a regular file, and would be replaced by one; "
-			    "choose another file, or - for the standard output");
 	if (!strcmp(path, "-")) {
-		put_info(stdout, look);
-		put_modes(stdout, look);
-		put_numbers(stdout, look);
-		put_member_numbers(stdout, look);
+		put_all(stdout, look);
 		return output_close(stdout, path);
 	}
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return fail(FC_FAILED, path, "not a regular file, and would be replaced by one; "
+			    "choose another file, or - for the standard output");
 	/* not *.prom, which the exporter would read half written */
 	if (asprintf(&new, "%s.XXXXXX", path) < 0)
 		return fail(FC_FAILED, path, "out of memory; free some");
@@ -200,10 +197,7 @@ int write_metrics(const char *path, const struct look *look)
 			close(fd);
 		goto out;
 	}
-	put_info(f, look);
-	put_modes(f, look);
-	put_numbers(f, look);
-	put_member_numbers(f, look);
+	put_all(f, look);
 	fchmod(fd, 0644);
 	rc = output_close(f, path);
 	if (!rc && rename(new, path))

@@ -18,7 +18,6 @@
 
 #include "monitor.h"
 
-#define RUN_DIR		"/run/fusion"
 #define STATE		RUN_DIR "/monitor.json"
 #define MAX_FAILURES	5	/* of looks, in a row */
 
@@ -136,9 +135,6 @@ static int look_once(struct json_object **state, const char *metrics, bool *look
 
 static int save_state(struct json_object *state)
 {
-	if (mkdir(RUN_DIR, 0755) && errno != EEXIST)
-		return fail(FC_FAILED, RUN_DIR, "can't make it: %s; mount a tmpfs on /run",
-			    strerror(errno));
 	/* whole or not at all */
 	if (json_object_to_file_ext(STATE ".new", state, JSON_C_TO_STRING_PLAIN) ||
 	    rename(STATE ".new", STATE))

@@ -68,3 +68,24 @@ int program_run(const char *const argv[], void (*each)(const char *line, void *c
 		return -1;
 	return WEXITSTATUS(status);
 }
+
+struct said {
+	char *buf;
+	size_t size;
+};
+
+static void keep_line(const char *line, void *ctx)
+{
+	struct said *said = ctx;
+
+	if (*line)
+		snprintf(said->buf, said->size, "%s", line);
+}
+
+int program_say(const char *const argv[], char *buf, size_t size)
+{
+	struct said said = { buf, size };
+
+	*buf = 0;
+	return program_run(argv, keep_line, &said);
+}

@@ -23,7 +23,6 @@
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
 
-#define RUN_DIR		"/run/fusion"
 #define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160

@@ -44,14 +44,6 @@ kernel() {
 	depmod -b "$TMP/root" "$1"
 }
 
-# opened NAME: the set of the members
-opened() {
-	format --extent-size 64K
-	defer dm_remove "$1"
-	good fusionctl open "$1" "$FAST" "$SLOW"
-	SET=/dev/mapper/$1
-}
-
 # -- the system ------------------------------------------------------------------
 
 test_module_of_each_kernel() {
@@ -121,7 +113,7 @@ test_root_on_a_set() {
 	local root=$TMP/mnt
 	need mkfs.ext4
 	members 96 128
-	opened root
+	opened root --extent-size 64K
 	mkfs.ext4 -q "$SET"
 	mkdir "$root"
 	mount "$SET" "$root"
@@ -151,7 +143,7 @@ test_bad_directory() {
 test_sets() {
 	local copy rc
 	members 64 128
-	opened data
+	opened data --extent-size 64K
 	rc=0
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "set data" ok "is open and well"
@@ -164,10 +156,10 @@ test_sets() {
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "$FAST" error "claims to be the same member as $copy" "detach one"
 	put_direct "$copy" 0 0 1048576
-	put_direct "$FAST" 377 512 512
+	damage "$FAST" 0
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "$FAST" warning "one copy of its superblock is damaged" "repair"
-	put_direct "$FAST" 377 $((8 * 4096 + 512)) 512
+	damage "$FAST" 1
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "$FAST" error "its superblocks are damaged" "repair with both members"
 	found "set fusion" error "its slow member, the other one is missing" "connect it"
@@ -191,10 +183,6 @@ checked() {
 	same "lines" "$(wc -l <"$TMP/out")" 1
 }
 
-is_ro() {
-	[[ $(status data mode) == ro ]]
-}
-
 test_status_check() {
 	local rc
 	checked 3 "FUSION UNKNOWN - no set is open"
@@ -202,7 +190,7 @@ test_status_check() {
 		status --check
 	same "line" "$(<"$TMP/out")" "FUSION UNKNOWN - needs root, use sudo"
 	linked 64 128
-	opened data
+	opened data --extent-size 64K
 	checked 0 "FUSION OK - 1 set open and well |"
 	checked 0 "FUSION OK - 1 set open and well | 'data_fast_used'=" data
 	expect 3 "nodata: no such set is open; fusionctl list shows those there are" \
@@ -212,9 +200,7 @@ test_status_check() {
 	dmsetup suspend data
 	checked 1 "FUSION WARNING - data is suspended, all I/O waits; dmsetup resume it |"
 	dmsetup resume data
-	gone fast
-	dd if=/dev/zero of="$SET" bs=64k count=1 oflag=direct conv=fsync status=none || :
-	within 10 "mode ro" is_ro
+	fast_fails data
 	checked 2 "FUSION CRITICAL - data has switched to read-only after an error; see dmesg"
 	rc=0
 	fusionctl doctor --json >"$TMP/out" || rc=$?

@@ -53,13 +53,6 @@ open_sets() {
 	done
 }
 
-BREAK=377	# a byte that is not there by itself
-
-# damage DEV COPY: of the superblock
-damage() {
-	put_direct "$1" $BREAK $((($2 ? 8 : 0) * 4096 + 512)) 512
-}
-
 # -- usage ---------------------------------------------------------------------------
 
 test_usage() {
@@ -1102,8 +1095,8 @@ well_formed() {
 
 # what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_question test_gpt_type test_erases:long test_wipe \
-	test_roles:long test_life test_close_busy test_other_mappings test_half:long \
+	test_bad_devices:long test_in_use test_signatures:long test_question \
+	test_gpt_type test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
 	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
 	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
 	test_checkpoint test_complete test_map test_whatif

@@ -503,6 +503,33 @@ close() {
 	dmsetup remove --retry "$1"
 }
 
+# opened NAME [FORMAT-OPTION]...: a new set of the members, by fusionctl, as SET
+opened() {
+	format "${@:2}"
+	defer dm_remove "$1"
+	good fusionctl open "$1" "$FAST" "$SLOW"
+	SET=/dev/mapper/$1
+}
+
+# is_ro NAME: for within
+is_ro() {
+	[[ $(status "$1" mode) == ro ]]
+}
+
+# fast_fails NAME: from now on its fast member does, until mode ro
+fast_fails() {
+	gone fast
+	dd if=/dev/zero of="/dev/mapper/$1" bs=64k count=1 oflag=direct conv=fsync status=none || :
+	within 10 "mode ro" is_ro "$1"
+}
+
+BREAK=377	# a byte that is not there by itself
+
+# damage DEV COPY: of the superblock
+damage() {
+	put_direct "$1" $BREAK $((($2 ? 8 : 0) * 4096 + 512)) 512
+}
+
 msg() {
 	dmsetup message "$1" 0 "${*:2}"
 }

@@ -8,14 +8,11 @@
 
 STATE=/run/fusion/monitor.json
 
-# opened NAME: a set whose members can fail, of 16 extents on the fast member or more
-opened() {
+# begin: a set whose members can fail, and that nobody has looked at
+begin() {
 	rm -f $STATE
 	linked 64 128
-	format --extent-size 1M
-	defer dm_remove "$1"
-	good fusionctl open "$1" "$FAST" "$SLOW"
-	SET=/dev/mapper/$1
+	opened data --extent-size 1M
 }
 
 # says TEXT...: a look does, a line for each of these and no other one
@@ -24,20 +21,9 @@ says() {
 	same "what it says" "$(<"$TMP/out")" "$(printf '%s\n' "$@" | sed '/^$/d')"
 }
 
-is_ro() {
-	[[ $(status "$1" mode) == ro ]]
-}
-
-# fails NAME: its fast member does, until mode ro
-fails() {
-	gone fast
-	dd if=/dev/zero of="$SET" bs=64k count=1 oflag=direct conv=fsync status=none || :
-	within 10 "mode ro" is_ro "$1"
-}
-
 test_changes() {
 	local failed="data: has switched to read-only after an error"
-	opened data
+	begin
 	says "ok       data: is open"
 	says ""
 	dmsetup suspend data
@@ -45,7 +31,7 @@ test_changes() {
 	says ""
 	dmsetup resume data
 	says "ok       data: no longer so: is suspended, all I/O waits"
-	fails data
+	fast_fails data
 	good fusionctl monitor
 	has "error" "$(<"$TMP/out")" "error    $failed; see dmesg"
 	says ""
@@ -56,7 +42,7 @@ test_changes() {
 
 # What the journal of systemd takes a line for is in front of it.
 test_journal() {
-	opened data
+	begin
 	: >"$TMP/out"
 	JOURNAL_STREAM=$(stat -c %d:%i "$TMP/out") good fusionctl monitor
 	same "line" "$(<"$TMP/out")" "<6>data: is open"
@@ -72,7 +58,7 @@ test_journal() {
 # Whatever is in the file, it is not believed.
 test_state_is_not_believed() {
 	local text
-	opened data
+	begin
 	good fusionctl monitor
 	for text in '' '[]' '7' '{"x":1}' '{"x":{"findings":[null],"name":"y"}}' '{"x":{"findings":{}}}' \
 		'{"x":{"findings":[],"name":null}}' '{"x":{"findings":[],"name":"y","look":9999999999}}'
@@ -85,12 +71,12 @@ test_state_is_not_believed() {
 # An event is told of at once, whenever the next look is due.
 test_follow() {
 	local pid
-	opened data
+	begin
 	fusionctl monitor --follow 3000 >"$TMP/follow" &
 	pid=$!
 	JOBS+=("$pid")
 	within 10 "first look" grep -q "ok       data: is open" "$TMP/follow"
-	fails data
+	fast_fails data
 	within 5 "mode ro is told of" grep -q "error    data: has switched to read-only" "$TMP/follow"
 	good fusionctl close data
 	within 5 "closing is told of" grep -q "ok       data: is closed" "$TMP/follow"
@@ -109,7 +95,7 @@ has_reserve() {
 }
 
 test_reserve_is_exhausted() {
-	opened data
+	begin
 	good fusionctl set data migration=off
 	good fusionctl monitor
 	# first writes go to the fast member while that has room, and then into the reserve
@@ -130,7 +116,7 @@ test_reserve_is_exhausted() {
 # Extents go up and down, and no more reads hit than before.
 test_exchanges_in_vain() {
 	local i
-	opened data
+	begin
 	good fusionctl set data migration=off
 	dd if=/dev/zero of="$SET" bs=1M count=70 oflag=direct conv=fsync status=none
 	good fusionctl monitor
@@ -180,7 +166,7 @@ valid_metrics() {
 
 test_metrics() {
 	local file=$TMP/fusion.prom
-	opened data
+	begin
 	good fusionctl monitor --prometheus "$file"
 	valid_metrics "$file"
 	same "mode" "$(stat -c %a "$file")" 644

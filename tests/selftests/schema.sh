@@ -32,21 +32,7 @@ begin() {
 	dd if=/dev/urandom of=/dev/mapper/data bs=1M count=90 oflag=direct conv=fsync status=none
 	dd if=/dev/urandom of=/dev/mapper/data bs=4k seek=30000 count=1 oflag=direct conv=fsync \
 		status=none
-	fusion-heat
-}
-
-# some heat, for whatif
-fusion-heat() {
-	local i
-	for i in 1 2 3; do
-		dd if=/dev/mapper/data of=/dev/null bs=4k count=500 iflag=direct status=none
-		sleep 0.3
-	done
-}
-
-# damage DEV COPY: of the superblock
-damage() {
-	put_direct "$1" 377 $((($2 ? 8 : 0) * 4096 + 512)) 512
+	heat data 0 8 2	# for whatif
 }
 
 test_open_set() {
