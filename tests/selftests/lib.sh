@@ -508,6 +508,7 @@ opened() {
 	format "${@:2}"
 	defer dm_remove "$1"
 	good fusionctl open "$1" "$FAST" "$SLOW"
+	# shellcheck disable=SC2034 # for who sources this
 	SET=/dev/mapper/$1
 }
 

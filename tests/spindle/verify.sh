@@ -143,7 +143,7 @@ hdd_figures() {
 	figure "hdd: sequential write, 1 MiB, QD 1" "$(seq write 1)" 137 142 MB/s
 	figure "hdd: sequential write, 1 MiB, QD 4" "$(seq write 4)" 137 142 MB/s
 	figure "hdd: the same 1 MiB again and again, 4 KiB, QD 1" \
-	       "$(load .read.iops --rw=read --bs=4k --size=1m --runtime=5 --ramp_time=1)" \
+	       "$(load .read.iops --rw=read --bs=4k --size=1m --runtime=1 --ramp_time=1)" \
 	       9000 20000 IOPS
 	remove
 
