@@ -23,6 +23,7 @@ struct plan {
 	struct device dev[2];
 	int fd[2];		/* exclusive */
 	char content[2][512];
+	char mkfs[32];		/* a program, or "" */
 	struct fusion_sb sb;	/* of the fast member */
 };
 
@@ -184,6 +185,18 @@ static int ask(const struct plan *p)
 	return confirm(p->name, nobody, question);
 }
 
+/* That mkfs.TYPE is here, if it is asked for. */
+static int check_mkfs(struct plan *p, const char *type)
+{
+	if (!type)
+		return 0;
+	snprintf(p->mkfs, sizeof(p->mkfs), "mkfs.%s", type);
+	if (strchr(type, '/') || strlen(type) >= sizeof(p->mkfs) - 5 || !program_exists(p->mkfs))
+		return fail(FC_USAGE, "--mkfs", "there is no mkfs.%s on this system; install it, or "
+			    "leave the option out", type);
+	return 0;
+}
+
 static int prepare(const struct args *a, struct plan *p, bool and_open)
 {
 	unsigned int version[3];
@@ -194,6 +207,8 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	rc = check_name(p->name);
 	if (!rc)
 		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
+	if (!rc)
+		rc = check_mkfs(p, a->opt[OPT_MKFS]);
 	if (!rc)
 		rc = get_devices(a, and_open ? "create" : "format", p->dev, &settled);
 	if (!rc && !settled)
@@ -234,6 +249,20 @@ static void release(struct plan *p)
 			close(p->fd[i]);
 		p->fd[i] = -1;
 	}
+}
+
+/* The set is open, and stays so if that fails. */
+static int make_file_system(const struct plan *p)
+{
+	char path[160], said[256];
+	const char *const command[] = { p->mkfs, path, NULL };
+
+	snprintf(path, sizeof(path), "/dev/mapper/%s", p->name);
+	if (program_say(command, said, sizeof(said)))
+		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it by "
+			    "hand", p->mkfs, said);
+	printf("%s has made a file system on it\n", p->mkfs);
+	return 0;
 }
 
 /* Open it, or see that udev, which is told of the new members, does not. */
@@ -278,6 +307,8 @@ static int make_set(const struct args *a, bool and_open)
 	if (!rc && a->opt[OPT_GPT_TYPE])
 		rc = mark_types(&p);
 	assembly_unlock(&lock);
+	if (!rc && *p.mkfs)
+		rc = make_file_system(&p);
 out:
 	release(&p);
 	device_put(&p.dev[0]);

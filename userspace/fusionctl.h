@@ -115,6 +115,7 @@ enum option_id {
 	OPT_PROMETHEUS,
 	OPT_USED_WITHIN,
 	OPT_GPT_TYPE,
+	OPT_MKFS,
 	OPT_HELP,
 	OPT_NR
 };

@@ -45,6 +45,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_PROMETHEUS]  = { "prometheus", "FILE", "write metrics there, - for stdout" },
 	[OPT_USED_WITHIN] = { "used-within", "SECONDS", "only if the slow member was used since" },
 	[OPT_GPT_TYPE]	  = { "gpt-type", NULL, "give partitions of a GPT the type of members" },
+	[OPT_MKFS]	  = { "mkfs", "TYPE", "and a file system on it, e.g. ext4" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -56,8 +57,8 @@ const struct option_info options[OPT_NR] = {
 const struct verb verbs[] = {
 	{ "create", "NAME DEV DEV | NAME --fast DEV --slow DEV",
 	  "make a set of two devices and open it",
-	  "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda", cmd_create,
-	  MAKE_OPTIONS, 1, 3, true },
+	  "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda --mkfs ext4", cmd_create,
+	  MAKE_OPTIONS | O(MKFS), 1, 3, true },
 	{ "format", "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
 	  "make a set without opening it",
 	  "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K", cmd_format,

@@ -354,6 +354,32 @@ test_gpt_type() {
 	good fusionctl probe "${REPLY}p1"
 }
 
+test_mkfs() {
+	local before i
+	need mkfs.ext4
+	two 64 256
+	before=$(sum "$FAST" "$SLOW")
+	for i in nonesuch ../ext4 "$(printf 'x%.0s' {1..40})" ''; do
+		expect 2 "--mkfs: there is no mkfs.$i on this system; install it, or leave the option out" \
+			fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs "$i"
+	done
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	defer dm_remove x
+	good fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs ext4
+	shows "mkfs.ext4 has made a file system on it"
+	same "type" "$(blkid -p -o value -s TYPE /dev/mapper/x)" ext4
+	e2fsck -fn /dev/mapper/x >/dev/null 2>&1 || fail "e2fsck has complaints"
+	good fusionctl close x
+	# a program that fails leaves the set open
+	printf '#!/bin/sh\necho too small >&2\nexit 1\n' >"$TMP/mkfs"
+	chmod +x "$TMP/mkfs"
+	mount --bind "$TMP/mkfs" "$(readlink -f "$(command -v mkfs.ext4)")"
+	defer umount "$(readlink -f "$(command -v mkfs.ext4)")"
+	expect 1 "/dev/mapper/x: is open, but mkfs.ext4 failed: too small; put a file system on it by \
+hand" fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
+	good fusionctl status x
+}
+
 # Nothing of what was there is left where someone would look for it.
 test_erases() {
 	local dev size
@@ -1096,7 +1122,7 @@ well_formed() {
 # what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_bad_devices:long test_in_use test_signatures:long test_question \
-	test_gpt_type test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
+	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
 	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
 	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
 	test_checkpoint test_complete test_map test_whatif
