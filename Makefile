@@ -40,7 +40,7 @@ help:
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make check-debug [T=name]  selftests on kernels with KASAN, lockdep, kmemleak; with KCSAN'
 	@echo 'make check-boot [T=name]    Debian with its root on a set: boot, power cut, missing members,'
-	@echo '                           newer kernel; half an hour'
+	@echo '                           newer kernel, the tutorial; an hour'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'

@@ -6,7 +6,7 @@
 #
 #	usage: guest-install.sh TAR BOOT-DISK [SLOW-DISK]
 #
-# Without a slow disk the root is a plain partition: what others are compared with.
+# Without a slow disk the root is a plain partition.
 
 set -euo pipefail
 tar=$1 disk=$2 slow=${3:-}
@@ -54,11 +54,22 @@ cat >/target/etc/default/grub <<-EOF
 	GRUB_TIMEOUT=0
 	GRUB_DISTRIBUTOR=Debian
 	GRUB_CMDLINE_LINUX_DEFAULT=""
-	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable"
+	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable norandmaps systemd.show_status=no"
 	GRUB_TERMINAL=serial
 EOF
-# the console is the test's: who logs in there would hang it up
-ln -s /dev/null /target/etc/systemd/system/serial-getty@ttyS0.service
+# what runs the scripts of tests
+cp guest/boot-test /target/usr/local/sbin
+cp guest/boot-test.service /target/etc/systemd/system
+ln -s ../boot-test.service /target/etc/systemd/system/multi-user.target.wants/boot-test.service
+# Who has the console is root. A script that came on a disk has it to itself: who logs in there
+# would hang it up.
+mkdir -p /target/etc/systemd/system/serial-getty@ttyS0.service.d
+cat >/target/etc/systemd/system/serial-getty@ttyS0.service.d/local.conf <<-'EOF'
+	[Service]
+	ExecCondition=/bin/sh -c 'udevadm settle; ! test -b /dev/disk/by-id/virtio-steps'
+	ExecStart=
+	ExecStart=-/sbin/agetty --autologin root --keep-baud 115200 - $TERM
+EOF
 chroot /target grub-install --target=i386-pc "$disk"
 chroot /target update-grub
 umount -R /target/dev /target/proc /target/sys

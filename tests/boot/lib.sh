@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Machines that boot by themselves, do what they are told on a disk, and go down: for the tests
+# here. Who sources this has sourced scripts/common.sh.
+
+LIMIT=900		# seconds for a boot, a script and a shutdown
+SPLAT='BUG:|WARNING:|Oops|Kernel panic|general protection fault|task .* blocked for more than'
+
+here=$TREE/tests/boot
+logs=$TREE/build/logs
+mkdir -p "$logs"
+dir=$(mktemp -d "$TREE/build/boot.XXXXXX")
+pids=()
+# shellcheck disable=SC2317 # the trap reaches it
+cleanup() {
+	local pid
+	# to timeout, which hands it on to QEMU
+	for pid in "${pids[@]}"; do
+		if kill -TERM "$pid" 2>/dev/null; then
+			wait "$pid" || :
+		fi
+	done
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 143' INT TERM HUP
+
+say() {
+	echo "# $*"
+}
+
+fail() {
+	say "$*"
+	return 1
+}
+
+# boot LOG SCRIPT [DISK]...: a machine with these disks, which boots from the first, runs the
+# script, and goes down; its pid is the last of pids
+boot() {
+	local log=$1 script=$2
+	shift 2
+	cat "$here/guest/steps.sh" "$script" >"$dir/steps"
+	truncate -s %4096 "$dir/steps"
+	: >"$log"
+	timeout "${limit:-$LIMIT}" "$here/machine" --log "$log" --steps "$dir/steps" "$@" </dev/null &
+	pids+=($!)
+}
+
+# done_well LOG: it ended by itself, the script succeeded, the kernel had no complaint
+done_well() {
+	local bad rc=0
+	wait "${pids[-1]}" || rc=$?
+	unset 'pids[-1]'
+	[[ $rc -eq 0 ]] || fail "the machine had to be stopped: $(tail -n 2 "$1" | tr -d '\r')" ||
+		return
+	bad=$(grep -aE -m1 "$SPLAT" "$1" || :)
+	[[ ! $bad ]] || fail "the kernel says: $bad" || return
+	grep -aq '^boot-test: exit 0' "$1" ||
+		fail "the script did not succeed: $(grep -a -A3 '^# ' "$1" | tail -n 4)"
+}
+
+# says LOG SECONDS TEXT: it must, by then
+says() {
+	local i
+	for ((i = 0; i < $2 * 5; i++)); do
+		! tr -d '\r' <"$1" | grep -aq -- "$3" || return 0
+		kill -0 "${pids[-1]}" 2>/dev/null || break
+		sleep 0.2
+	done
+	stop
+	fail "not on the console: $3"
+}
+
+stop() {
+	kill -TERM "${pids[-1]}"
+	wait "${pids[-1]}" 2>/dev/null || :
+	unset 'pids[-1]'
+}
