@@ -40,7 +40,7 @@ help:
 	@echo '                           everything that can fail; or one selftest'
 	@echo 'make check-debug [T=name]  selftests on kernels with KASAN, lockdep, kmemleak; with KCSAN'
 	@echo 'make check-boot [T=name]    Debian with its root on a set: boot, power cut, missing members,'
-	@echo '                           newer kernel, the tutorial; an hour'
+	@echo '                           newer kernel; LUKS, LVM, partitions, swap on a set; the tutorial'
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
@@ -139,7 +139,7 @@ check:
 	$(Q)$(asked) T='$(T)' V='$(V)' scripts/check
 
 check-boot:
-	$(Q)scripts/setup vm deb
+	$(Q)scripts/setup vm deb stack
 	$(Q)$(MAKE) --no-print-directory modules KVER=6.1 userspace deb
 	$(Q)T='$(T)' tests/boot/check-boot
 
