@@ -395,6 +395,14 @@ test_kpartx() {
 
 declare -A LOOP FILE
 
+# unplug ROLE: its disk; who looks at it, as udev does, holds it
+unplug() {
+	events_done
+	losetup -d "${LOOP[$1]}"
+	within 10 "detaching" test ! -e "/sys/block/${LOOP[$1]#/dev/}/loop"
+	events_done
+}
+
 # lv ROLE MIB: a logical volume, not at the start of its disk
 lv() {
 	loop $((($2 + 32) << 20))
@@ -410,7 +418,7 @@ lv() {
 
 lv_goes() {
 	quiet lvm vgchange -an "vg$1"
-	losetup -d "${LOOP[$1]}"
+	unplug "$1"
 }
 
 lv_comes() {
@@ -424,13 +432,13 @@ partition() {
 	loop $((($2 + 16) << 20))
 	LOOP[$1]=$REPLY FILE[$1]=$(losetup -nO BACK-FILE "$REPLY")
 	printf 'label: gpt\nsize=8MiB\nsize=%dMiB\n' "$2" | sfdisk -q "${FILE[$1]}"
-	losetup -d "$REPLY"
+	unplug "$1"
 	partition_comes "$1"
 	REPLY=${LOOP[$1]}p2
 }
 
 partition_goes() {
-	losetup -d "${LOOP[$1]}"
+	unplug "$1"
 }
 
 partition_comes() {
@@ -479,7 +487,6 @@ members_are() {
 	# and by udev, whichever comes first
 	"$1_goes" fast
 	"$2_goes" slow
-	events_done
 	"$2_comes" slow
 	events_done
 	same "open sets" "$(sets)" ""
@@ -487,7 +494,6 @@ members_are() {
 	one_set
 	good fusionctl close stack
 	"$2_goes" slow
-	events_done
 	"$2_comes" slow
 	one_set
 	good fusionctl close stack
