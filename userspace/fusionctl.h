@@ -319,6 +319,8 @@ int device_claim(const struct device *dev, int *fd);
 int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
 /* The same of what others left there, in an image as well; closes @fd. */
 int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
+/* Does it belong to a RAID (md, DRBD, firmware), by the signature of that? */
+bool probe_raid(const char *path, dev_t devno);
 /* Erase every signature that libblkid knows. */
 int wipe_signatures(const struct device *dev, int fd);
 

@@ -125,6 +125,22 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 	return probe_foreign(dev->path, device_open(dev, O_RDONLY), found, buf, size);
 }
 
+bool probe_raid(const char *path, dev_t devno)
+{
+	int fd = open_node(path, devno, O_RDONLY);
+	blkid_probe pr = fd < 0 ? NULL : blkid_new_probe();
+	bool found;
+
+	found = pr && !blkid_probe_set_device(pr, fd, 0, 0) &&
+		!blkid_probe_enable_superblocks(pr, 1) &&
+		!blkid_probe_filter_superblocks_usage(pr, BLKID_FLTR_ONLYIN, BLKID_USAGE_RAID) &&
+		!blkid_do_probe(pr);
+	blkid_free_probe(pr);
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 int wipe_signatures(const struct device *dev, int fd)
 {
 	blkid_probe pr = new_probe(fd);

@@ -106,8 +106,13 @@ int scan_members(struct member **list)
 			continue;
 		if (fscanf(f, "%31s", number) == 1 && parse_devno(number, &devno) &&
 		    !member_at(devno, &m) && m) {
-			*tail = m;
-			tail = &m->next;
+			/* a half of a mirror begins as the mirror does, which is the member */
+			if (probe_raid(m->path, m->devno)) {
+				free_member(m);
+			} else {
+				*tail = m;
+				tail = &m->next;
+			}
 		}
 		fclose(f);
 	}

@@ -563,6 +563,56 @@ test_mirror_below() {
 	quiet lvm vgchange -an twins
 }
 
+md_stop() {
+	[[ ! -e /sys/block/md0/md ]] || mdadm -q --stop /dev/md0
+}
+
+# So do those of md, if it has its own superblock at their end. And they can be seen when there is
+# no mirror yet: who wrote to one of them would make them differ.
+test_md_below() {
+	local i
+	need mdadm
+	need_module raid1
+	null half1 112
+	null half2 112
+	null slow 288
+	defer md_stop
+	quiet mdadm --create /dev/md0 --run --metadata=1.0 --level=1 --raid-devices=2 /dev/half1 \
+		/dev/half2
+	FAST=/dev/md0 SLOW=/dev/slow
+	the_set
+	originals
+	mkfs.ext4 -q "$SET"
+	mounted "$SET"
+	moving copies
+	umount "$TMP/mnt"
+	good fusionctl close stack
+	rm -rf /run/fusion
+	good fusionctl assemble --scan
+	same "below" "$(below)" "md0 slow"
+	good fusionctl close stack
+	# the mirror is idle after some time
+	mdadm -q --wait /dev/md0 || :
+	quiet mdadm --stop /dev/md0
+	rm -rf /run/fusion
+	# two halves, and one
+	refused "the fast one is missing" fusionctl assemble --scan
+	null_remove half2
+	refused "the fast one is missing" fusionctl assemble --scan
+	refused "its fast member is missing" fusionctl open stack
+	same "open sets" "$(sets)" ""
+	quiet mdadm --assemble --run /dev/md0 /dev/half1
+	good fusionctl assemble --scan
+	same "open sets" "$(sets)" stack
+	same "below" "$(below)" "md0 slow"
+	whole "$SET" e2fsck -fn
+	mounted "$SET"
+	compare two
+	umount "$TMP/mnt"
+	good fusionctl close stack
+	quiet mdadm --stop /dev/md0
+}
+
 # -- checksums below -------------------------------------------------------------------
 
 NR=192		# extents of 64 KiB, the first half on fast
@@ -832,4 +882,4 @@ test_swap_in_need() {
 
 run_tests test_ext4 test_xfs test_btrfs test_fstrim test_luks test_luks_below test_lvm_above \
 	test_kpartx test_lv_and_partition test_partition_and_lv test_mirror_below \
-	test_integrity_below test_swap_file test_swap_in_need
+	test_md_below test_integrity_below test_swap_file test_swap_in_need
