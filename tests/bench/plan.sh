@@ -30,9 +30,9 @@ mix          3 1  filled  -linear                                -writecache
 randread     3 3  filled  -writecache                            hdd,cache,fusion
 coldread     3 1  filled  hdd,cache,writecache,bcache,fusion     hdd,cache,fusion
 zipf1.0-read 3 0  filled  -linear,-writecache                    all
-zipf1.0-mix  3 0  filled  -linear,-writecache                    all
+zipf1.0-mix  3 0  filled  -linear,-writecache,+fusion-64k        all
 zipf1.2-read 3 0  filled  -linear,-writecache                    all
-zipf1.2-mix  3 1  filled  -linear,-writecache                    cache,fusion
+zipf1.2-mix  3 1  filled  -linear,-writecache,+fusion-64k        cache,fusion
 zoned-read   3 0  filled  -linear,-writecache                    all
 zoned-mix    3 1  filled  -linear,+fusion-oracle                 fusion,fusion-oracle
 shift        3 1  filled  cache,bcache,fusion                    fusion

@@ -151,9 +151,10 @@ counters_bcache() {
 
 # -- fusion ----------------------------------------------------------------------------
 
+# make_fusion [EXTENT-SIZE]
 make_fusion() {
 	local s extent
-	fusionctl create $NAME --fast $SSD --slow $HDD --yes >/dev/null
+	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" --yes >/dev/null
 	DEV=/dev/mapper/$NAME
 	read -ra s < <(dmsetup status $NAME)
 	# as of an SSD of 128 GB; of one as small as this it would be a tenth
@@ -176,7 +177,12 @@ counters_fusion() {
 	REPLY="hits=$((s[10] + s[12])) all=$((s[10] + s[11] + s[12] + s[13])) promotions=${s[14]} demotions=${s[15]} cancelled=${s[16]}"
 }
 
-# The same without moving, ...
+# The same in small extents, ...
+make_fusion_64k() {
+	make_fusion 64K
+}
+
+# ... without moving, ...
 make_fusion_off() {
 	make_fusion
 	dmsetup message $NAME 0 migration off
@@ -187,7 +193,9 @@ make_fusion_oracle() {
 	make_fusion_off
 }
 
+remove_fusion_64k() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
+counters_fusion_64k() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }

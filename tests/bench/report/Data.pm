@@ -55,7 +55,7 @@ sub load_results {
 # A place is RIG/PROFILE/TEST: where the systems below are compared.
 sub systems_of {
 	my ($place) = @_;
-	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-off fusion-oracle);
+	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off fusion-oracle);
 	return grep { $record{"$place/$_"} } @order;
 }
 

@@ -16,7 +16,7 @@ use constant { WIDTH => 880, LEFT => 70, PLOT => 780, TOP => 50, HEIGHT => 300 }
 my %COLOUR = (
 	hdd => '#5a9cf0', ssd => '#66cc66', linear => '#888888', cache => '#d070d0',
 	writecache => '#50c8c8', bcache => '#e06060', fusion => '#ff9820',
-	'fusion-off' => '#b08850', 'fusion-oracle' => '#f0e060',
+	'fusion-64k' => '#c06000', 'fusion-off' => '#b08850', 'fusion-oracle' => '#f0e060',
 );
 
 sub escape {

@@ -95,7 +95,8 @@ our @TESTS = (
 	[ 'zipf1.0-read', 'Reads of 4 KiB by Zipf\'s law, exponent 1.0, 16 at a time. fio strews the ' .
 	  'blocks over the span by a hash, so that hot and cold share extents.',
 	  sub { long('read') } ],
-	[ 'zipf1.0-mix', 'As zipf1.0-read, but 30 % are writes.', sub { long('mix') } ],
+	[ 'zipf1.0-mix', 'As zipf1.0-read, but 30 % are writes. fusion-64k: extents of 64 KiB, ' .
+	  'which share less.', sub { long('mix') } ],
 	[ 'zipf1.2-read', 'Reads of 4 KiB by Zipf\'s law, exponent 1.2, 16 at a time.',
 	  sub { long('read') } ],
 	[ 'zipf1.2-mix', 'As zipf1.2-read, but 30 % are writes.', sub { long('mix') } ],
