@@ -192,8 +192,8 @@ static int check_mkfs(struct plan *p, const char *type)
 		return 0;
 	snprintf(p->mkfs, sizeof(p->mkfs), "mkfs.%s", type);
 	if (strchr(type, '/') || strlen(type) >= sizeof(p->mkfs) - 5 || !program_exists(p->mkfs))
-		return fail(FC_USAGE, "--mkfs", "there is no mkfs.%s on this system; install it, or "
-			    "leave the option out", type);
+		return fail(FC_USAGE, "--mkfs", "there is no mkfs.%s on this system; install it, "
+			    "or leave the option out", type);
 	return 0;
 }
 
@@ -259,8 +259,8 @@ static int make_file_system(const struct plan *p)
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", p->name);
 	if (program_say(command, said, sizeof(said)))
-		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it by "
-			    "hand", p->mkfs, said);
+		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it "
+			    "by hand", p->mkfs, said);
 	printf("%s has made a file system on it\n", p->mkfs);
 	return 0;
 }

@@ -54,7 +54,7 @@ done_well() {
 	unset 'pids[-1]'
 	[[ $rc -eq 0 ]] || fail "the machine had to be stopped: $(tail -n 2 "$1" | tr -d '\r')" ||
 		return
-	bad=$(grep -aE -m1 "$SPLAT" "$1" || :)
+	bad=$(grep -aE -m1 "\[ *[0-9]+\.[0-9]+\] .*($SPLAT)" "$1" || :)
 	[[ ! $bad ]] || fail "the kernel says: $bad" || return
 	grep -aq '^boot-test: exit 0' "$1" ||
 		fail "the script did not succeed: $(grep -a -A3 '^# ' "$1" | tail -n 4)"
