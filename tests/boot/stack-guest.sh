@@ -137,6 +137,27 @@ frees() {
 	same "used slots" $(($(status stack used_fast) + $(status stack used_slow))) "$after"
 }
 
+# used: ext4 with files, written while extents moved; closed again
+used() {
+	originals
+	mkfs.ext4 -q "$SET"
+	mounted "$SET"
+	moving copies
+	umount "$TMP/mnt"
+	good fusionctl close stack
+}
+
+# still_there DEVICES: the set is open, on these, and the files are what they were; closed again
+still_there() {
+	same "open sets" "$(sets)" stack
+	same "below" "$(below)" "$1"
+	whole "$SET" e2fsck -fn
+	mounted "$SET"
+	compare two
+	umount "$TMP/mnt"
+	good fusionctl close stack
+}
+
 # -- file systems ------------------------------------------------------------------
 
 # file_system MKFS FSCK [FUNCTION]: made, used, whole; the function looks at it mounted
@@ -272,12 +293,7 @@ test_luks_below() {
 	done
 	FAST=/dev/mapper/fast-safe SLOW=/dev/mapper/slow-safe
 	the_set
-	originals
-	mkfs.ext4 -q "$SET"
-	mounted "$SET"
-	moving copies
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	used
 	for i in fast slow; do
 		cryptsetup close $i-safe
 	done
@@ -289,13 +305,7 @@ test_luks_below() {
 	refused "the slow one is missing" fusionctl assemble --scan
 	unlock /dev/slow slow-safe
 	good fusionctl assemble --scan
-	same "open sets" "$(sets)" stack
-	same "below" "$(below)" "fast-safe slow-safe"
-	whole "$SET" e2fsck -fn
-	mounted "$SET"
-	compare two
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	still_there "fast-safe slow-safe"
 }
 
 # -- LVM and partitions above ----------------------------------------------------------
@@ -471,12 +481,7 @@ members_are() {
 	defer dm_remove stack
 	good fusionctl create stack --yes --fast "$FAST" --slow "$SLOW" --extent-size $EXTENT
 	eager
-	originals
-	mkfs.ext4 -q "$SET"
-	mounted "$SET"
-	moving copies
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	used
 	events_done
 	same "open sets" "$(sets)" ""
 	good fusionctl assemble --scan
@@ -534,32 +539,16 @@ test_mirror_below() {
 	null slow 288
 	FAST=/dev/mapper/twins-fast SLOW=/dev/slow
 	the_set
-	originals
-	mkfs.ext4 -q "$SET"
-	mounted "$SET"
-	moving copies
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	used
 	rm -rf /run/fusion
 	good fusionctl assemble --scan
-	same "open sets" "$(sets)" stack
-	same "below" "$(below)" "slow twins-fast"
-	mounted "$SET"
-	compare two
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	still_there "slow twins-fast"
 	quiet lvm vgchange -an twins
 	# one half is lost: the other one is the member
 	head -c 1M /dev/zero | dd of="${LOOP[a]}" bs=1M conv=notrunc,fsync status=none
 	quiet lvm vgchange -ay --activationmode degraded twins
 	good fusionctl assemble --scan
-	same "open sets" "$(sets)" stack
-	same "below" "$(below)" "slow twins-fast"
-	whole "$SET" e2fsck -fn
-	mounted "$SET"
-	compare two
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	still_there "slow twins-fast"
 	quiet lvm vgchange -an twins
 }
 
@@ -581,12 +570,7 @@ test_md_below() {
 		/dev/half2
 	FAST=/dev/md0 SLOW=/dev/slow
 	the_set
-	originals
-	mkfs.ext4 -q "$SET"
-	mounted "$SET"
-	moving copies
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	used
 	rm -rf /run/fusion
 	good fusionctl assemble --scan
 	same "below" "$(below)" "md0 slow"
@@ -603,13 +587,7 @@ test_md_below() {
 	same "open sets" "$(sets)" ""
 	quiet mdadm --assemble --run /dev/md0 /dev/half1
 	good fusionctl assemble --scan
-	same "open sets" "$(sets)" stack
-	same "below" "$(below)" "md0 slow"
-	whole "$SET" e2fsck -fn
-	mounted "$SET"
-	compare two
-	umount "$TMP/mnt"
-	good fusionctl close stack
+	still_there "md0 slow"
 	quiet mdadm --stop /dev/md0
 }
 
