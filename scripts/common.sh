@@ -28,6 +28,11 @@ die() {
 	exit "$rc"
 }
 
+# /dev/kvm without these flags of a processor hangs
+have_kvm() {
+	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
+}
+
 # Of udev's own rules, those that concern disks.
 UDEV_RULES=(50-udev-default 60-block 60-persistent-storage)
 
