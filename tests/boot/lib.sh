@@ -35,6 +35,18 @@ fail() {
 	return 1
 }
 
+# install_root LOG DISK [SLOW]: $dir/root.tar on these images, by guest-install.sh
+install_root() {
+	local i disks=() devices=(/dev/vda /dev/vdb)
+	for i in "${@:2}"; do
+		disks+=(--disk "$i")
+	done
+	"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
+		--share "$dir" --prog sfdisk --prog mkfs.ext4 "$here/guest-install.sh" \
+		/share/0/root.tar "${devices[@]:0:$#-1}" >"$dir/out" 2>&1 ||
+		fail "the root was not installed: $(tail -n 3 "$dir/out")"
+}
+
 # boot LOG SCRIPT [DISK]...: a machine with these disks, which boots from the first, runs the
 # script, and goes down; its pid is the last of pids
 boot() {
