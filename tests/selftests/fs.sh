@@ -36,11 +36,6 @@ compare() {
 		fail "tree $1 differs"
 }
 
-# enough NAME: extents moved each way, to say that they did meanwhile
-enough() {
-	[[ $(status "$1" promotions) -ge 100 && $(status "$1" demotions) -ge 100 ]]
-}
-
 # on_top FSCK...: with the file system made
 on_top() {
 	local storm start=$SECONDS

@@ -545,6 +545,11 @@ opened() {
 	SET=/dev/mapper/$1
 }
 
+# enough NAME: extents moved each way, to say that they did meanwhile
+enough() {
+	[[ $(status "$1" promotions) -ge 100 && $(status "$1" demotions) -ge 100 ]]
+}
+
 # is_ro NAME: for within
 is_ro() {
 	[[ $(status "$1" mode) == ro ]]

@@ -10,9 +10,8 @@
 completion=$here/../../userspace/completion
 
 a_set() {
-	linked 64 128
-	defer dm_remove data
-	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes
+	members 64 128
+	opened data
 	: >"$TMP/a-file"
 	cd "$TMP"
 }
