@@ -19,7 +19,7 @@
  *  9. tell the policy.
  *
  * Readers are never held. A writer waits for one commit, or, if its extent had to
- * be LOCKED from the start, for the batch, which is short while others use the
+ * be LOCKED from the start, for the batch, which is short then if others use the
  * device.
  */
 #include <linux/jiffies.h>
@@ -32,7 +32,8 @@
 
 #define TICK_MS		100U
 #define BATCH		16U
-#define BUSY_BATCH	4U
+/* Of those with writes held from the start, which wait for its end, while others use the device. */
+#define HELD_BATCH	4U
 /* Cancels of one extent after which its writes are held. */
 #define MAX_CANCELS	2U
 /* Idle time after which half-written extents are completed. */
@@ -630,15 +631,40 @@ static u64 time_used(const struct fusion *fs, u64 us)
 	return div_u64(us * COPY_QUEUE * looks, COPY_QUEUE * looks + fs->queue);
 }
 
+/*
+ * What a copy costs, in a batch that has many. One of few costs more for each; but if that were
+ * told, little would pay, so batches would stay small; and few moves cost little in all.
+ */
 static void tell_moves(struct fusion *fs, const struct job *jobs, unsigned int nr, u64 used_us)
 {
-	unsigned int i, moved = 0;
+	unsigned int i, copied = 0;
 
-	for (i = 0; i < nr; i++)
-		moved += jobs[i].outcome == FUSION_MOVED;
-	/* with some that failed the time is not that of moves */
-	if (moved == nr)
-		fusion_policy_moves(fs->policy, used_us, nr);
+	for (i = 0; i < nr; i++) {
+		/* an I/O error takes its time */
+		if (jobs[i].outcome == FUSION_FAILED)
+			return;
+		copied += jobs[i].copied;
+	}
+	if (copied >= BATCH / 2)
+		fusion_policy_moves(fs->policy, used_us, copied);
+}
+
+/*
+ * What a batch costs besides its copies, four waits for the slow member, is the same for any
+ * number, so it is as large as it may be; but not while somebody may wait for the end of it.
+ * Return: number of jobs that are left. A demotion is there for the promotion after it.
+ */
+static unsigned int shorten_if_held(struct fusion *fs, const struct job *jobs, unsigned int nr)
+{
+	unsigned int i = 0;
+
+	while (i < nr && !jobs[i].hold)
+		i++;
+	if (i == nr)
+		return nr;
+	while (nr > HELD_BATCH || (nr && jobs[nr - 1].move.to == FUSION_SLOW))
+		fusion_policy_done(fs->policy, &jobs[--nr].move, FUSION_SKIPPED);
+	return nr;
 }
 
 /* A batch of the policy's. Return: was there one? */
@@ -664,13 +690,15 @@ static bool run_policy(struct fusion *fs)
 	/* Nothing could come of it. */
 	if (fusion_budget_extents(fs) <= 0 && !wanted_demotions(&env))
 		return false;
-	n = fusion_policy_pick(fs->policy, &env, moves, env.idle ? BATCH : BUSY_BATCH);
+	n = fusion_policy_pick(fs->policy, &env, moves, BATCH);
 	n = keep_to_budget(fs, &env, moves, n);
 	for (i = 0; i < n; i++)
 		jobs[i] = (struct job) {
 			.move = moves[i],
 			.hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS,
 		};
+	if (!env.idle)
+		n = shorten_if_held(fs, jobs, n);
 	if (!n)
 		return false;
 	fs->waited_us = 0;

@@ -10,7 +10,7 @@
 #include "sim-engine.h"
 
 #define TICK_MS		100U
-#define BUSY_BATCH	4U
+#define HELD_BATCH	4U
 #define MAX_CANCELS	2U
 #define MAX_PAUSE_MS	10000U
 #define MAX_QUEUE	4096U
@@ -251,7 +251,7 @@ static void count_move(struct sim_engine *e, const struct sim_job *job)
 static void end_batch(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	unsigned int moved = 0;
+	unsigned int nr_copied = 0;
 	u64 used, pause;
 
 	for (unsigned int i = 0; i < m->nr; i++) {
@@ -261,7 +261,7 @@ static void end_batch(struct sim_engine *e)
 			*cancels(e, job->move.lext) = 0;
 		else if (job->outcome == FUSION_CANCELLED)
 			++*cancels(e, job->move.lext);
-		moved += job->outcome == FUSION_MOVED;
+		nr_copied += job->copied;
 		e->result->cancelled += job->outcome == FUSION_CANCELLED;
 		e->result->skipped += job->outcome == FUSION_SKIPPED;
 		job->started = false;
@@ -269,8 +269,8 @@ static void end_batch(struct sim_engine *e)
 	}
 	used = (e->now - m->start - m->waited) * COPY_QUEUE * m->queue_looks /
 	       (COPY_QUEUE * m->queue_looks + m->queue);
-	if (moved == m->nr)
-		fusion_policy_moves(e->policy, used / 1000, moved);
+	if (nr_copied >= SIM_BATCH / 2)
+		fusion_policy_moves(e->policy, used / 1000, nr_copied);
 	if (!m->was_idle || !sim_is_idle(e)) {
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
 		if (pause > MAX_PAUSE_MS * SIM_MS)
@@ -387,6 +387,21 @@ void sim_mover_done(struct sim_engine *e, u32 id)
 	}
 }
 
+static void shorten_if_held(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+	unsigned int i = 0;
+
+	while (i < m->nr && !m->job[i].hold)
+		i++;
+	if (i == m->nr)
+		return;
+	while (m->nr > HELD_BATCH || (m->nr && m->job[m->nr - 1].move.to == FUSION_SLOW)) {
+		m->nr--;
+		fusion_policy_done(e->policy, &m->job[m->nr].move, FUSION_SKIPPED);
+	}
+}
+
 static bool run_policy(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
@@ -399,14 +414,16 @@ static bool run_policy(struct sim_engine *e)
 	};
 	struct fusion_move moves[SIM_BATCH];
 
-	m->nr = fusion_policy_pick(e->policy, &env, moves, env.idle ? SIM_BATCH : BUSY_BATCH);
-	if (!m->nr)
-		return false;
+	m->nr = fusion_policy_pick(e->policy, &env, moves, SIM_BATCH);
 	for (unsigned int i = 0; i < m->nr; i++)
 		m->job[i] = (struct sim_job) {
 			.move = moves[i],
 			.hold = *cancels(e, moves[i].lext) >= MAX_CANCELS,
 		};
+	if (!env.idle)
+		shorten_if_held(e);
+	if (!m->nr)
+		return false;
 	e->result->batches++;
 	m->start = e->now;
 	m->waited = 0;
