@@ -33,6 +33,26 @@ have_kvm() {
 	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
 }
 
+# in_chroot ROOT COMMAND...: with a /proc and /dev of its own, which end with it, as do its
+# children: nothing of this machine is mounted there
+# shellcheck disable=SC2016 # the shell inside expands it
+in_chroot() {
+	unshare --mount --pid --fork --kill-child bash -c '
+		set -e
+		mount -t proc proc "$1/proc"
+		mount -t tmpfs dev "$1/dev"
+		mkdir "$1/dev/shm"
+		for i in null:3 zero:5 full:7 random:8 urandom:9; do
+			mknod -m 666 "$1/dev/${i%:*}" c 1 "${i#*:}"
+		done
+		ln -s /proc/self/fd "$1/dev/fd"
+		for i in stdin:0 stdout:1 stderr:2; do
+			ln -s "fd/${i#*:}" "$1/dev/${i%:*}"
+		done
+		exec chroot "$@"
+	' bash "$@" </dev/null
+}
+
 # Of udev's own rules, those that concern disks.
 UDEV_RULES=(50-udev-default 60-block 60-persistent-storage)
 
