@@ -38,7 +38,7 @@ sub load_results {
 			$r->{profile} = $profile;
 			my $key = join '/', $rig, $profile, $r->{test}, $r->{system};
 			if ($r->{part} eq 'done') {
-				push @{$cost{$key}}, $r->{cpu_seconds};
+				push @{$cost{$key}}, $r->{cpu_seconds} if defined $r->{cpu_seconds};
 				next;
 			}
 			push @all, $r;
