@@ -49,12 +49,13 @@ cat >/target/etc/fstab <<-EOF
 	LABEL=root / ext4 errors=remount-ro 0 1
 	LABEL=boot /boot ext4 defaults 0 2
 EOF
+clock=$(grep -o 'tsc_early_khz=[0-9]*' /proc/cmdline || :) # it is the host's, see scripts/vm
 cat >/target/etc/default/grub <<-EOF
 	GRUB_DEFAULT=0
 	GRUB_TIMEOUT=0
 	GRUB_DISTRIBUTOR=Debian
 	GRUB_CMDLINE_LINUX_DEFAULT=""
-	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable norandmaps systemd.show_status=no"
+	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable $clock norandmaps systemd.show_status=no"
 	GRUB_TERMINAL=serial
 EOF
 # what runs the scripts of tests
