@@ -154,12 +154,15 @@ test_demotions() {
 # first writes and discards: within the interval, and then the disk is left alone
 test_interval() {
 	local before
-	begin replica_interval 3
+	begin replica_interval $NEVER
 	blkdiscard -o $((40 * 65536)) -l $((20 * 65536)) "$SET"
 	blkdiscard -o $(((FAST_EXTENTS + 40) * 65536)) -l $((20 * 65536)) "$SET"
 	put_direct "$SET" 101 $(((WRITTEN + 5) * 65536)) 65536
 	put_direct "$SET" 101 $(((WRITTEN + 7) * 65536 + 8192)) 12288
 	at_least "dirty" "$(status replica replica_dirty)" 42
+	msg replica replica_interval 3
+	# some other change, so that the new interval is looked at
+	put_direct "$SET" 101 $(((WRITTEN + 9) * 65536)) 65536
 	within 10 "the replica knows" synced
 	agrees
 	same "the half-written one" "$(fusion-replica "$SLOW" | grep "^$((WRITTEN + 7)) " |
