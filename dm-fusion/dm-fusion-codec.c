@@ -506,6 +506,13 @@ static bool same_geometry(const struct fusion_sb *fast, const struct fusion_sb *
 	       fast->peer_sectors == slow->self_sectors;
 }
 
+bool fusion_sb_lasts(const struct fusion_sb *sb)
+{
+	return sb->generation < MAX_COUNTER / 2 && sb->set_generation < MAX_COUNTER / 2 &&
+	       sb->replay_seq < MAX_COUNTER / 2 && sb->replay_txn < MAX_COUNTER / 2 &&
+	       sb->epoch < U32_MAX / 2;
+}
+
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&

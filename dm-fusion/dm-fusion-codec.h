@@ -233,6 +233,13 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
+/*
+ * May there be writes to this member? Each checkpoint, transaction or opening counts one of its
+ * numbers up, and one that comes to its bound makes the superblock invalid. No use ever gets as
+ * far as half-way there, so what is beyond that was forged: it can be read.
+ */
+bool fusion_sb_lasts(const struct fusion_sb *sb);
+
 /* Are they of the same member of the same set, in the same places? */
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b);
 

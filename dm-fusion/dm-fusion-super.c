@@ -568,6 +568,11 @@ int fusion_load(struct fusion *fs, bool read_only)
 		      dm_table_device_name(fs->ti->table));
 		return -EROFS;
 	}
+	if (!read_only && (!fusion_sb_lasts(fast) || !fusion_sb_lasts(slow))) {
+		DMERR("%s: a superblock counts near its end: the set can be opened read-only",
+		      dm_table_device_name(fs->ti->table));
+		return -EROFS;
+	}
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
 
 	r = load_map(fs);

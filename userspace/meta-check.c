@@ -47,6 +47,9 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 	if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
 		report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			   "has features of a newer release; it can be opened read-only");
+	if (!fusion_sb_lasts(sb))
+		report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			   "counts near its end; it can be opened read-only");
 	if (sb->compat)
 		report_add(r, LEVEL_NOTE, dev, block, "superblock",
 			   "has features that this release does not know");

@@ -354,9 +354,11 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
 		sim_disk_set_block(d, sb.map_start[d->role][sb.active_set] + i, block);
 	}
-	for (sb.generation = 1; sb.generation <= 2; sb.generation++) {
-		u64 blocknr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
+	for (i = 0; i < 2; i++) {
+		u64 blocknr;
 
+		sb.generation = fast->generation + i;
+		blocknr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
 		fusion_sb_pack(&sb, blocknr, block);
 		sim_disk_set_block(d, blocknr, block);
 	}

@@ -109,25 +109,45 @@ static void set_readonly(bool readonly)
 		sim_disk_set_readonly(world->disk[i], readonly);
 }
 
-/* A newer version says that whoever does not know what it has done may read, not write. */
-static void newer_version(void *arg)
+static void only_read(const struct setup *s, const struct fusion_sb *sb, const char *why)
 {
-	const struct setup *s = ((struct shortage *)arg)->setup;
-	struct fusion_sb newer = s->sb;
 	struct sim_dev *dev;
 	int r;
 
-	newer.ro_compat = 1ULL << 63;
-	new_members(s, &newer);
+	new_members(s, sb);
 	set_readonly(true);
 	r = image_open(s, &dev, false);
 	if (r != -EROFS)
-		sim_fail("a set that may only be read was opened to be written: %d", r);
+		sim_fail("a set that may only be read, by its %s, was opened to be written: %d",
+			 why, r);
 	r = image_open(s, &dev, true);
 	if (r)
-		sim_fail("a set that may be read cannot be opened for that: %d", r);
+		sim_fail("a set that may be read, by its %s, cannot be opened for that: %d",
+			 why, r);
 	sim_dev_remove(dev);
 	set_readonly(false);
+}
+
+/*
+ * A newer version says that whoever does not know what it has done may read, not write; and a
+ * counter that is near its end would be beyond it after a write.
+ */
+static void may_only_be_read(void *arg)
+{
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct fusion_sb sb = s->sb;
+
+	sb.ro_compat = 1ULL << 63;
+	only_read(s, &sb, "features");
+	sb = s->sb;
+	sb.generation = (1ULL << 62) - 1;
+	only_read(s, &sb, "generation");
+	sb = s->sb;
+	sb.epoch = U32_MAX - 1;
+	only_read(s, &sb, "epoch");
+	sb = s->sb;
+	sb.replay_txn = 1ULL << 62;
+	only_read(s, &sb, "transactions");
 }
 
 static void exchanged(void *arg)
@@ -165,7 +185,7 @@ static void run_world(void *arg)
 	sim_run(allocations_fail, sh);
 	all->result->allocations += sh->failed;
 	sim_run(another_set, sh);
-	sim_run(newer_version, sh);
+	sim_run(may_only_be_read, sh);
 	sim_run(exchanged, sh);
 
 	new_members(sh->setup, &sh->setup->sb);
