@@ -3,14 +3,12 @@
  * Verb assemble: open sets as their members come, without anyone who could be asked. So what is
  * not beyond doubt is not opened, and the reason goes to the console as well.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,48 +114,36 @@ static int is_foreign(const struct member *m, const struct member *used)
 
 /* Which of the devices that the open set stands on concern a member? */
 struct in_use {
+	const struct member *m;
 	bool itself;
 	struct member *twin;	/* is the same member */
 	struct member *rival;	/* another one of its role */
 };
 
-static void look_below(const struct member *m, const struct mapping *map, struct in_use *use)
+static bool look_at(dev_t devno, void *ctx)
 {
-	char path[128], attr[300], number[32];
-	struct dirent *e;
+	struct in_use *use = ctx;
+	const struct member *m = use->m;
 	struct member *s;
-	dev_t devno;
-	DIR *dir;
 
-	memset(use, 0, sizeof(*use));
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/slaves", major(map->devno),
-		 minor(map->devno));
-	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
-		snprintf(attr, sizeof(attr), "slaves/%s/dev", e->d_name);
-		if (*e->d_name == '.' || !sysfs_read(map->devno, attr, number, sizeof(number)) ||
-		    !parse_devno(number, &devno))
-			continue;
-		use->itself |= devno == m->devno;
-		if (devno == m->devno || member_at(devno, &s) || !s)
-			continue;
-		if (!use->twin && member_is(s, m->sb->dev_uuid))
-			use->twin = s;
-		else if (!use->rival && has_identity(s) && s->sb->role == m->sb->role)
-			use->rival = s;
-		else
-			free_members(s);
-	}
-	if (dir)
-		closedir(dir);
+	use->itself |= devno == m->devno;
+	if (devno == m->devno || member_at(devno, &s) || !s)
+		return false;
+	if (!use->twin && member_is(s, m->sb->dev_uuid))
+		use->twin = s;
+	else if (!use->rival && has_identity(s) && s->sb->role == m->sb->role)
+		use->rival = s;
+	else
+		free_members(s);
+	return false;
 }
 
 static int already_open(const struct member *m, const struct mapping *map)
 {
-	struct in_use use;
+	struct in_use use = { .m = m };
 	int rc = 0;
 
-	look_below(m, map, &use);
+	sysfs_any(map->devno, "slaves", look_at, &use);
 	/* the boot tells of all devices again, and so do paths and parts of what is used */
 	if (!use.itself && !(use.twin && member_stands_on(use.twin, m)))
 		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
@@ -452,12 +438,26 @@ static void print_waiting(const struct member *m)
 	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
 }
 
-static int waiting(bool json)
+/* For somebody in the shell of an initramfs, who has no manual there, and a PATH of its own. */
+static void print_remedies(void)
+{
+	char self[256];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		n = snprintf(self, sizeof(self), "fusionctl");
+	self[n] = 0;
+	printf("connect the missing disk, then:  %s assemble --scan; exit\n", self);
+	printf("if it is lost, see what is left: %s salvage DEVICE\n", self);
+}
+
+static int waiting(bool json, bool remedies)
 {
 	struct json_object *array = json ? json_object_new_array() : NULL, *o;
 	struct member *list;
 	struct mapping map;
 	struct pair p;
+	bool any = false;
 	int rc, one;
 
 	rc = scan_members(&list);
@@ -472,6 +472,7 @@ static int waiting(bool json)
 		rc = rc ? rc : one;
 		if (one || !p.m || p.peer)
 			continue;
+		any = true;
 		if (json)
 			add_json(array, p.m);
 		else
@@ -481,6 +482,8 @@ static int waiting(bool json)
 		o = json_base();
 		json_object_object_add(o, "waiting", array);
 		print_json(o, false);
+	} else if (any && remedies) {
+		print_remedies();
 	}
 	free_members(list);
 	return rc;
@@ -498,5 +501,8 @@ int cmd_assemble(const struct args *a)
 			    "--incremental needs a device" : "only --incremental takes a device");
 	if (a->opt[OPT_JSON] && !wait)
 		return fail(FC_USAGE, "--json", "goes with --waiting only; leave it out");
-	return one ? incremental(a->word[0]) : all ? open_all() : waiting(a->opt[OPT_JSON]);
+	if (a->opt[OPT_VERBOSE] && !wait)
+		return fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
+	return one ? incremental(a->word[0]) :
+	       all ? open_all() : waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]);
 }

@@ -94,39 +94,31 @@ static bool swap(dev_t devno, char *buf, size_t size)
 	return found;
 }
 
-/* Mappings and arrays on the device or on a partition of it. */
-static bool held(dev_t devno, const char *dir_name, char *buf, size_t size)
-{
-	char path[512], attr[600], name[128], node[160], uuid[130];
-	bool found = false;
-	struct dirent *e;
-	dev_t holder;
-	char number[32];
-	DIR *dir;
+struct text {
+	char *buf;
+	size_t size;
+};
 
-	sysfs_name(devno, name, sizeof(name));
-	snprintf(path, sizeof(path), "/sys/class/block/%s/%s", name, dir_name);
-	dir = opendir(path);
-	while (dir && !found && (e = readdir(dir))) {
-		if (*e->d_name == '.')
-			continue;
-		snprintf(attr, sizeof(attr), "%s/%s/dev", dir_name, e->d_name);
-		if (!sysfs_read(devno, attr, number, sizeof(number)) ||
-		    !parse_devno(number, &holder))
-			continue;
-		found = true;
-		if (sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) &&
-		    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-		    sysfs_read(holder, "dm/name", name, sizeof(name))) {
-			snprintf(buf, size, "is a member of the open set %s", name);
-		} else {
-			device_node(holder, node, sizeof(node));
-			snprintf(buf, size, "is held by %s", node);
-		}
+static bool name_holder(dev_t holder, void *ctx)
+{
+	char name[128], node[160], uuid[130];
+	const struct text *t = ctx;
+
+	if (sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) &&
+	    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
+	    sysfs_read(holder, "dm/name", name, sizeof(name))) {
+		snprintf(t->buf, t->size, "is a member of the open set %s", name);
+	} else {
+		device_node(holder, node, sizeof(node));
+		snprintf(t->buf, t->size, "is held by %s", node);
 	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return true;
+}
+
+/* Mappings and arrays on it. */
+static bool held(dev_t devno, char *buf, size_t size)
+{
+	return sysfs_any(devno, "holders", name_holder, &(struct text){ buf, size });
 }
 
 /* What a loop device may stand on. */
@@ -192,7 +184,7 @@ static bool partition_held(dev_t devno, char *buf, size_t size)
 			continue;
 		snprintf(attr, sizeof(attr), "%s/dev", e->d_name);
 		found = sysfs_read(devno, attr, number, sizeof(number)) &&
-			parse_devno(number, &part) && held(part, "holders", buf, size);
+			parse_devno(number, &part) && held(part, buf, size);
 	}
 	if (dir)
 		closedir(dir);
@@ -204,7 +196,7 @@ bool device_user(dev_t devno, char *buf, size_t size)
 	const struct backing b = { .devno = devno };
 
 	return mounted(devno, buf, size) || swap(devno, buf, size) ||
-	       held(devno, "holders", buf, size) || partition_held(devno, buf, size) ||
+	       held(devno, buf, size) || partition_held(devno, buf, size) ||
 	       looped(&b, buf, size);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Block devices: what they are, from their node and sysfs. */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -9,82 +8,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fusionctl.h"
-
-static void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
-{
-	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(devno), minor(devno), attr);
-}
-
-bool sysfs_has(dev_t devno, const char *attr)
-{
-	char path[128];
-
-	sysfs_path(devno, attr, path, sizeof(path));
-	return !access(path, F_OK);
-}
-
-bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size)
-{
-	char path[128];
-	ssize_t n;
-	int fd;
-
-	*buf = 0;
-	sysfs_path(devno, attr, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n < 0)
-		return false;
-	while (n > 0 && isspace((unsigned char)buf[n - 1]))
-		n--;
-	buf[n] = 0;
-	return true;
-}
-
-bool parse_devno(const char *s, dev_t *devno)
-{
-	unsigned int major, minor;
-	char end;
-
-	if (sscanf(s, "%u:%u%c", &major, &minor, &end) != 2)
-		return false;
-	*devno = makedev(major, minor);
-	return true;
-}
-
-dev_t sysfs_disk(dev_t devno)
-{
-	dev_t disk;
-	char buf[32];
-
-	if (sysfs_has(devno, "partition") && sysfs_read(devno, "../dev", buf, sizeof(buf)) &&
-	    parse_devno(buf, &disk))
-		return disk;
-	return devno;
-}
-
-void sysfs_name(dev_t devno, char *buf, size_t size)
-{
-	char path[128], target[512];
-	ssize_t n;
-
-	sysfs_path(devno, "", path, sizeof(path));
-	path[strlen(path) - 1] = 0;
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n > 0) {
-		target[n] = 0;
-		snprintf(buf, size, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
-	} else {
-		snprintf(buf, size, "%u:%u", major(devno), minor(devno));
-	}
-}
 
 void device_node(dev_t devno, char *buf, size_t size)
 {
@@ -103,29 +29,28 @@ void device_node(dev_t devno, char *buf, size_t size)
 	snprintf(buf, size, "/dev/%s", name);
 }
 
+struct slaves {
+	unsigned int nr;
+	dev_t last;
+};
+
+static bool count_slave(dev_t devno, void *ctx)
+{
+	struct slaves *s = ctx;
+
+	s->nr++;
+	s->last = devno;
+	return false;
+}
+
 /* The one device that a disk stands on, if it is a mapping or an array of one. */
 static bool only_slave(dev_t devno, dev_t *slave)
 {
-	char path[128], sub[300];
-	struct dirent *e;
-	unsigned int nr = 0;
-	char buf[32];
-	DIR *dir;
+	struct slaves s = { 0 };
 
-	sysfs_path(devno, "slaves", path, sizeof(path));
-	dir = opendir(path);
-	if (!dir)
-		return false;
-	while ((e = readdir(dir))) {
-		if (*e->d_name == '.')
-			continue;
-		nr++;
-		snprintf(sub, sizeof(sub), "slaves/%s/dev", e->d_name);
-		if (!sysfs_read(devno, sub, buf, sizeof(buf)) || !parse_devno(buf, slave))
-			nr = 2;
-	}
-	closedir(dir);
-	return nr == 1;
+	sysfs_any(devno, "slaves", count_slave, &s);
+	*slave = s.last;
+	return s.nr == 1;
 }
 
 /* SCSI and SATA give the serial number in page 0x80: four bytes of header, then text. */

@@ -13,27 +13,24 @@
 #define MAX_DEPTH	16	/* of mappings on mappings */
 
 /* Is it a set, or does it stand on one? */
+static bool stands_on_set(dev_t devno, unsigned int depth);
+
+static bool slave_stands_on_set(dev_t devno, void *depth)
+{
+	return stands_on_set(devno, *(unsigned int *)depth);
+}
+
 static bool stands_on_set(dev_t devno, unsigned int depth)
 {
-	char path[128], attr[300], text[160];
-	struct dirent *e;
-	bool found;
-	dev_t lower;
-	DIR *dir;
+	char uuid[160];
 
-	found = sysfs_read(devno, "dm/uuid", text, sizeof(text)) &&
-		!strncmp(text, DM_PREFIX, strlen(DM_PREFIX));
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/slaves", major(devno), minor(devno));
-	dir = found || depth == MAX_DEPTH ? NULL : opendir(path);
-	while (dir && !found && (e = readdir(dir))) {
-		snprintf(attr, sizeof(attr), "slaves/%s/dev", e->d_name);
-		found = *e->d_name != '.' && sysfs_read(devno, attr, text, sizeof(text)) &&
-			parse_devno(text, &lower) && stands_on_set(lower, depth + 1);
-	}
-	if (dir)
-		closedir(dir);
-	return found || (sysfs_disk(devno) != devno && depth < MAX_DEPTH &&
-			 stands_on_set(sysfs_disk(devno), depth + 1));
+	if (sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)))
+		return true;
+	if (depth++ == MAX_DEPTH)
+		return false;
+	return sysfs_any(devno, "slaves", slave_stands_on_set, &depth) ||
+	       (sysfs_disk(devno) != devno && stands_on_set(sysfs_disk(devno), depth));
 }
 
 /* The device a file system is on; btrfs and its like have a number of no device. */

@@ -7,6 +7,7 @@
  * text.c		text from disks, made safe to print
  * output.c		a file to draw to, or stdout
  * size.c		sizes, numbers and names as people write them
+ * sysfs.c		block devices: what sysfs tells
  * device.c		block devices: what they are
  * busy.c		block devices: who uses them
  * probe.c		block devices: what is on them
@@ -256,6 +257,22 @@ bool parse_range(const char *s, uint64_t *first, uint64_t *last);
 int check_name(const char *name);
 bool valid_name(const char *name);
 
+/* -- sysfs.c ------------------------------------------------------------------- */
+
+/* "8:1" */
+bool parse_devno(const char *s, dev_t *devno);
+/* Path of an attribute of a block device, or of a directory. */
+void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
+/* Its value, without the newline. */
+bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
+bool sysfs_has(dev_t devno, const char *attr);
+/* Of the block devices in the directory, "slaves" or "holders": is there one that @is? */
+bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx);
+/* The disk a partition is on; otherwise the device itself. */
+dev_t sysfs_disk(dev_t devno);
+/* "sda1", "dm-0", or "8:1" if it is gone. */
+void sysfs_name(dev_t devno, char *buf, size_t size);
+
 /* -- device.c ------------------------------------------------------------------ */
 
 #define IDENT_TEXT	64
@@ -282,17 +299,8 @@ bool device_same(const struct device *a, const struct device *b);
 /* "Samsung SSD 860, serial S4EV" or "" */
 void device_ident(const struct device *dev, char *buf, size_t size);
 
-/* Value of a sysfs attribute of a block device, without the newline. */
-bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
-/* Is there such a file or directory? */
-bool sysfs_has(dev_t devno, const char *attr);
-/* The disk a partition is on; otherwise the device itself. */
-dev_t sysfs_disk(dev_t devno);
-/* "sda1", "dm-0", or "8:1" if it is gone. */
-void sysfs_name(dev_t devno, char *buf, size_t size);
 /* Path of its node, /dev/mapper/NAME for mappings. */
 void device_node(dev_t devno, char *buf, size_t size);
-bool parse_devno(const char *s, dev_t *devno);
 
 /* -- busy.c -------------------------------------------------------------------- */
 

@@ -68,7 +68,7 @@ const struct verb verbs[] = {
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, 0, 1, 1, true },
 	{ "assemble", "--incremental DEV | --scan | --waiting", "open sets whose members are here",
 	  "fusionctl assemble --scan", cmd_assemble,
-	  O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(JSON), 0, 1, true },
+	  O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(VERBOSE) | O(JSON), 0, 1, true },
 	{ "probe", "DEV", "which member of which set a device is", "fusionctl probe /dev/sda",
 	  cmd_probe, O(UDEV) | O(JSON), 1, 1, false },
 	{ "list", "", "open sets, and members found",

@@ -49,10 +49,6 @@ once() {
 	same "uuid" "$(dmsetup info -c --noheadings -o uuid "$1")" "FUSION-$UUID"
 }
 
-uuid_of() {
-	fusionctl probe --json "$1" | jq -r ".${2:-set_uuid}"
-}
-
 # forget: as after a boot
 forget() {
 	rm -rf /run/fusion
@@ -503,6 +499,8 @@ test_waiting() {
 	good fusionctl assemble --waiting
 	same "line" "$(<"$TMP/out")" "pair: the fast member $FAST is here, the slow one is missing \
 (256M, uuid $gone; set $UUID)"
+	good fusionctl assemble --waiting -v
+	has "with -v" "$(<"$TMP/out")" "fusionctl assemble --scan; exit"
 	good fusionctl assemble --waiting --json
 	json '.version' 1
 	json '.waiting[] | .set, .set_uuid, .role, .device' $'pair\n'"$UUID"$'\nfast\n'"$FAST"

@@ -150,6 +150,10 @@ test_sets() {
 	good fusionctl close data
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "set fusion" ok "both members are here, it is closed"
+	dmsetup create half --notable -u "FUSION-$(uuid_of "$FAST")"
+	fusionctl doctor --json >"$TMP/out" || rc=$?
+	found "set half" error "has no table" "dmsetup remove half"
+	dmsetup remove half
 	null copy 64
 	copy=$REPLY
 	cat "$FAST" >"$copy"

@@ -41,10 +41,6 @@ wipe() {
 	[[ ! ${2:-} ]] || put_direct "$1" 0 $(($(blockdev --getsize64 "$1") - 1048576)) 1048576
 }
 
-uuid_of() {
-	fusionctl list --json | jq -r ".members[] | select(.device == \"$1\") | .set_uuid"
-}
-
 # open_sets NAME...: take them down when the test ends
 open_sets() {
 	local i
@@ -264,7 +260,7 @@ swapoff_quietly() {
 }
 
 test_signatures() {
-	local uuid=01234567-89ab-4def-8123-456789abcdef what before
+	local uuid=01234567-89ab-4def-8123-456789abcdef set what before
 	two 64 256
 	mkfs.ext4 -q -L home -U $uuid "$FAST"
 	what="ext4 (label home, uuid $uuid) at byte 1080"
@@ -277,12 +273,13 @@ test_signatures() {
 	good fusionctl format x "$FAST" "$SLOW" --force --yes --dry-run
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	good fusionctl format x "$FAST" "$SLOW" --force --yes
+	set=$(uuid_of "$FAST")
 
 	printf 'label: gpt\nlabel-id: %s\n' $uuid | sfdisk -q --no-reread "$SLOW" 2>/dev/null
-	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $(uuid_of "$FAST")); \
+	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $set); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$FAST"
-	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $(uuid_of "$SLOW")); \
+	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $set); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$SLOW"
 	expect 3 "$SLOW: carries gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \

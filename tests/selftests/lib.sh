@@ -491,6 +491,11 @@ number() {
 	echo $(($(od -An -j "$3" -N "$4" -t "u$4" "$TMP/block")))
 }
 
+# uuid_of DEV [FIELD]: of the set that a member belongs to, or its own one, device_uuid
+uuid_of() {
+	fusionctl probe --json "$1" | jq -r ".${2:-set_uuid}"
+}
+
 # sb FIELD [DEV]: a number from the newer copy of a member's superblock
 sb() {
 	local dev=${2:-$FAST} copy=0 offset size
@@ -656,6 +661,18 @@ gets_up() {
 		heat "$name" "$first" "$hot" 4
 	done
 	say "$(on "$name" fast "$first" "$hot") of $hot hot extents on fast after $SECONDS s"
+}
+
+# tracing_on: events of the module are in /sys/kernel/tracing/trace, until the test ends
+tracing_on() {
+	defer tracing_off
+	echo >/sys/kernel/tracing/trace
+	echo 1 >/sys/kernel/tracing/events/fusion/enable
+}
+
+tracing_off() {
+	[[ ! -d /sys/kernel/tracing/events/fusion ]] ||
+		echo 0 >/sys/kernel/tracing/events/fusion/enable
 }
 
 # bad_values NAME OPTION VALUE...: each is refused in one line that names it, and changes nothing

@@ -99,9 +99,7 @@ test_tracepoints() {
 	begin
 	fusion module
 	[[ -d $events ]] || fail "no $events"
-	defer tracing_off
-	echo >/sys/kernel/tracing/trace
-	echo 1 >$events/enable
+	tracing_on
 	dd if=/dev/zero of="$SET" bs=1M count=4 oflag=direct conv=fsync status=none
 	msg module demote 0-9 >/dev/null
 	blkdiscard -l 1M "$SET"
@@ -112,11 +110,6 @@ test_tracepoints() {
 		grep -q " ${i##*/}: [0-9]*:[0-9]* " "$TMP/trace" || fail "${i##*/} did not fire"
 	done
 	has "trace" "$(grep fusion_move: "$TMP/trace")" "extent 9 fast slot"
-}
-
-tracing_off() {
-	[[ ! -d /sys/kernel/tracing/events/fusion ]] ||
-		echo 0 >/sys/kernel/tracing/events/fusion/enable
 }
 
 # two sets at a time, and one after the other opened, do not know each other
