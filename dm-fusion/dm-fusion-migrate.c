@@ -19,8 +19,7 @@
  *  9. tell the policy.
  *
  * Readers are never held. A writer waits for one commit, or, if its extent had to
- * be LOCKED from the start, for the batch, which is short then if others use the
- * device.
+ * be LOCKED from the start, for a batch of four extents at most.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -32,15 +31,15 @@
 
 #define TICK_MS		100U
 #define BATCH		16U
-/* Of those with writes held from the start, which wait for its end, while others use the device. */
-#define HELD_BATCH	4U
+/* One in which writes are held from the start, or that others may wait for, to have slots. */
+#define SHORT_BATCH	4U
 /* Cancels of one extent after which its writes are held. */
 #define MAX_CANCELS	2U
 /* Idle time after which half-written extents are completed. */
 #define FILL_IDLE_MS	10000U
 #define SETTLE_TRIES	1000U
 /* Longest pause between batches while others use the device. */
-#define MAX_PAUSE_MS	10000U
+#define MAX_PAUSE_MS	60000U
 /* Most I/Os at the slow member that are thought of. */
 #define MAX_QUEUE	4096U
 /* Commands that a copy has there. */
@@ -121,12 +120,20 @@ static void tell_accesses(struct fusion *fs, const struct fusion_look *now)
 				       now->done[dev] - before->done[dev]);
 }
 
-/* Look whether there was foreground I/O since the last look. Return: ms without. */
+/*
+ * Look whether there was foreground I/O since the last look, or is some that waits. Return: ms
+ * without.
+ */
 static u64 idle_ms(struct fusion *fs)
 {
 	struct fusion_look now;
-	bool busy = false;
 	unsigned int dev;
+	bool busy;
+
+	/* no member has seen the writers to LOCKED extents */
+	spin_lock_irq(&fs->lock);
+	busy = !bio_list_empty(&fs->parked);
+	spin_unlock_irq(&fs->lock);
 
 	look(fs, &now);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
@@ -230,6 +237,8 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		job->started = false;
 		job->copied = false;
 		job->retire = false;
+		if (READ_ONCE(fs->stopping))
+			continue;
 		if (!forced && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
 		    !jobs[i - 1].started)
 			continue;
@@ -320,10 +329,12 @@ static bool still_ours(struct fusion *fs, const struct job *job)
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 
-static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+/* @was_idle: when the batch was decided on */
+static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced,
+		      bool was_idle)
 {
-	bool was_idle = is_idle(fs), idle;
 	unsigned int i;
+	bool idle;
 
 	for (i = 0; i < nr; i++) {
 		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
@@ -457,22 +468,21 @@ static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr
 	return !r;
 }
 
-/* @force is who wants it, or NULL: the policy. */
-static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
-		    const struct fusion_force *force)
+/* A batch. @force is who wants it, or NULL: the policy. */
+static void run_batch(struct fusion *fs, struct job *jobs, unsigned int nr,
+		      const struct fusion_force *force, bool was_idle)
 {
 	unsigned int i, recorded, demoted = 0;
 	bool promoting;
 	int r = 0;
 
-	fs->look_usable = false;
 	if (held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
 	if (start_jobs(fs, jobs, nr, force)) {
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		promoting = announce_jobs(fs, jobs, nr, force);
-		copy_jobs(fs, jobs, nr, force);
+		copy_jobs(fs, jobs, nr, force, was_idle);
 		promoting = promoting && wait_for_record(fs, jobs, nr);
 		recorded = record_jobs(fs, jobs, nr);
 		if (recorded)
@@ -511,6 +521,55 @@ static void migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
 	fs->demotions += demoted;
 	if (demoted)
 		fusion_replica_soon(fs);
+}
+
+/* A demotion and the promotion after it, which needs its room, are one. Return: number of jobs. */
+static unsigned int pair_length(const struct job *jobs, unsigned int nr)
+{
+	return nr > 1 && jobs[0].move.to == FUSION_SLOW && jobs[1].move.to == FUSION_FAST ? 2 : 1;
+}
+
+/* Those with writes held from the start, pairs as they are, come first. Return: their number. */
+static unsigned int held_first(struct job *jobs, unsigned int nr)
+{
+	struct job others[BATCH];
+	unsigned int i, n, nr_held = 0, nr_others = 0;
+
+	for (i = 0; i < nr; i += n) {
+		n = pair_length(&jobs[i], nr - i);
+		if (jobs[i].hold || jobs[i + n - 1].hold) {
+			memmove(&jobs[nr_held], &jobs[i], n * sizeof(*jobs));
+			nr_held += n;
+		} else {
+			memcpy(&others[nr_others], &jobs[i], n * sizeof(*jobs));
+			nr_others += n;
+		}
+	}
+	for (i = 0; i < nr_others; i++)
+		jobs[nr_held + i] = others[i];
+	return nr_held;
+}
+
+/*
+ * What a batch costs besides its copies, four waits for the slow member, is the same for any
+ * number, so it is as large as it may be; but short if somebody may wait for the end of it.
+ * Return: were all of them in one?
+ */
+static bool migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
+		    const struct fusion_force *force, bool was_idle)
+{
+	unsigned int i, n, held = held_first(jobs, nr);
+
+	fs->look_usable = false;
+	for (i = 0; i < held; i += n) {
+		n = min(SHORT_BATCH, held - i);
+		if (i + n < held && pair_length(&jobs[i + n - 1], 2) == 2)
+			n--;
+		run_batch(fs, &jobs[i], n, force, was_idle);
+	}
+	if (held < nr)
+		run_batch(fs, &jobs[held], nr - held, force, was_idle);
+	return !held;
 }
 
 /* -- moves on request ------------------------------------------------------------------ */
@@ -561,7 +620,7 @@ static void run_forced(struct fusion *fs, struct fusion_force *force)
 	unsigned int i, again, n = take_forced(fs, force, jobs);
 
 	while (n) {
-		migrate(fs, jobs, n, force);
+		migrate(fs, jobs, n, force, false);
 		again = 0;
 		for (i = 0; i < n; i++) {
 			if (jobs[i].outcome == FUSION_MOVED) {
@@ -650,21 +709,21 @@ static void tell_moves(struct fusion *fs, const struct job *jobs, unsigned int n
 }
 
 /*
- * What a batch costs besides its copies, four waits for the slow member, is the same for any
- * number, so it is as large as it may be; but not while somebody may wait for the end of it.
- * Return: number of jobs that are left. A demotion is there for the promotion after it.
+ * Tell the policy what slots there are. Return: the most moves that may be under way. Each takes
+ * one, and those of a pair on both members: in a small set the spares are few. And where few are
+ * left besides them, first writes wait for those that moves have. fs->lock held.
  */
-static unsigned int shorten_if_held(struct fusion *fs, const struct job *jobs, unsigned int nr)
+static unsigned int look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
 {
-	unsigned int i = 0;
+	u32 fast = fs->nr_free[FUSION_FAST], slow = fs->nr_free[FUSION_SLOW];
+	u32 held = fusion_replica_held(fs), left, max;
 
-	while (i < nr && !jobs[i].hold)
-		i++;
-	if (i == nr)
-		return nr;
-	while (nr > HELD_BATCH || (nr && jobs[nr - 1].move.to == FUSION_SLOW))
-		fusion_policy_done(fs->policy, &jobs[--nr].move, FUSION_SKIPPED);
-	return nr;
+	env->free_fast = fast - min(fast, fs->sb.spare_fast);
+	env->free_slow = slow + held - min(slow + held, fs->sb.spare_slow);
+	left = env->free_fast + slow - min(slow, fs->sb.spare_slow);
+	max = left < BATCH && fs->nr_mapped < fs->sb.nr_lexts ? SHORT_BATCH : BATCH;
+	/* even if errors have left none: a demotion makes room, or a promotion */
+	return clamp(2 * min(fast, slow + held), 2U, max);
 }
 
 /* A batch of the policy's. Return: was there one? */
@@ -676,40 +735,37 @@ static bool run_policy(struct fusion *fs)
 	};
 	struct fusion_move moves[BATCH];
 	struct job jobs[BATCH];
-	unsigned int i, n;
-	u32 duty = READ_ONCE(fs->opt.duty), free_slow;
+	unsigned int i, n, max;
+	u32 duty = READ_ONCE(fs->opt.duty);
 	u64 start, used;
+	bool in_one;
 
 	spin_lock_irq(&fs->lock);
-	env.free_fast = fs->nr_free[FUSION_FAST] -
-			min(fs->nr_free[FUSION_FAST], fs->sb.spare_fast);
-	free_slow = fs->nr_free[FUSION_SLOW] + fusion_replica_held(fs);
-	env.free_slow = free_slow - min(free_slow, fs->sb.spare_slow);
+	max = look_at_slots(fs, &env);
 	spin_unlock_irq(&fs->lock);
 
 	/* Nothing could come of it. */
 	if (fusion_budget_extents(fs) <= 0 && !wanted_demotions(&env))
 		return false;
-	n = fusion_policy_pick(fs->policy, &env, moves, BATCH);
+	n = fusion_policy_pick(fs->policy, &env, moves, max);
 	n = keep_to_budget(fs, &env, moves, n);
 	for (i = 0; i < n; i++)
 		jobs[i] = (struct job) {
 			.move = moves[i],
 			.hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS,
 		};
-	if (!env.idle)
-		n = shorten_if_held(fs, jobs, n);
 	if (!n)
 		return false;
 	fs->waited_us = 0;
 	fs->queue = 0;
 	fs->queue_looks = 0;
 	start = now_us();
-	migrate(fs, jobs, n, NULL);
+	in_one = migrate(fs, jobs, n, NULL, env.idle);
 
 	used = now_us() - start;
 	used = time_used(fs, used - min(used, fs->waited_us));
-	tell_moves(fs, jobs, n, used);
+	if (in_one)
+		tell_moves(fs, jobs, n, used);
 	if (!env.idle || !is_idle(fs))
 		fs->next_batch_ms = now_ms() + min_t(u64, div_u64(used * (100 - duty), duty * 1000),
 						     MAX_PAUSE_MS);

@@ -61,7 +61,10 @@ struct sim_mover {
 	u64 look, look_done[FUSION_NR_DEVS], look_unweighed;
 	bool look_usable;
 	bool was_idle;
-	struct sim_job job[SIM_BATCH];
+	struct sim_job picked[SIM_BATCH];
+	unsigned int nr_picked, nr_held, next;
+	unsigned int nr_copied;	/* of them */
+	struct sim_job job[SIM_BATCH];	/* of this batch */
 	unsigned int nr, current;
 	unsigned int ops;	/* commands of this step under way */
 	bool recording;		/* the replica's record is under way */

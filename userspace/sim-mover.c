@@ -10,9 +10,9 @@
 #include "sim-engine.h"
 
 #define TICK_MS		100U
-#define HELD_BATCH	4U
+#define SHORT_BATCH	4U
 #define MAX_CANCELS	2U
-#define MAX_PAUSE_MS	10000U
+#define MAX_PAUSE_MS	60000U
 #define MAX_QUEUE	4096U
 #define COPY_QUEUE	2U
 #define MAX_LOOK	SIM_S
@@ -248,29 +248,17 @@ static void count_move(struct sim_engine *e, const struct sim_job *job)
 	}
 }
 
-static void end_batch(struct sim_engine *e)
+static void begin_batch(struct sim_engine *e);
+
+static void end_moves(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	unsigned int nr_copied = 0;
 	u64 used, pause;
 
-	for (unsigned int i = 0; i < m->nr; i++) {
-		struct sim_job *job = &m->job[i];
-
-		if (job->outcome == FUSION_MOVED)
-			*cancels(e, job->move.lext) = 0;
-		else if (job->outcome == FUSION_CANCELLED)
-			++*cancels(e, job->move.lext);
-		nr_copied += job->copied;
-		e->result->cancelled += job->outcome == FUSION_CANCELLED;
-		e->result->skipped += job->outcome == FUSION_SKIPPED;
-		job->started = false;
-		fusion_policy_done(e->policy, &job->move, job->outcome);
-	}
 	used = (e->now - m->start - m->waited) * COPY_QUEUE * m->queue_looks /
 	       (COPY_QUEUE * m->queue_looks + m->queue);
-	if (nr_copied >= SIM_BATCH / 2)
-		fusion_policy_moves(e->policy, used / 1000, nr_copied);
+	if (!m->nr_held && m->nr_copied >= SIM_BATCH / 2)
+		fusion_policy_moves(e->policy, used / 1000, m->nr_copied);
 	if (!m->was_idle || !sim_is_idle(e)) {
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
 		if (pause > MAX_PAUSE_MS * SIM_MS)
@@ -283,6 +271,29 @@ static void end_batch(struct sim_engine *e)
 	m->at = m->next_batch > e->now ? m->next_batch : e->now + SIM_MS;
 	if (m->at > e->now + TICK_MS * SIM_MS)
 		m->at = e->now + TICK_MS * SIM_MS;
+}
+
+static void end_batch(struct sim_engine *e)
+{
+	struct sim_mover *m = &e->mover;
+
+	for (unsigned int i = 0; i < m->nr; i++) {
+		struct sim_job *job = &m->job[i];
+
+		if (job->outcome == FUSION_MOVED)
+			*cancels(e, job->move.lext) = 0;
+		else if (job->outcome == FUSION_CANCELLED)
+			++*cancels(e, job->move.lext);
+		m->nr_copied += job->copied;
+		e->result->cancelled += job->outcome == FUSION_CANCELLED;
+		e->result->skipped += job->outcome == FUSION_SKIPPED;
+		job->started = false;
+		fusion_policy_done(e->policy, &job->move, job->outcome);
+	}
+	if (m->next < m->nr_picked)
+		begin_batch(e);
+	else
+		end_moves(e);
 }
 
 static void reclaim(struct sim_engine *e)
@@ -359,7 +370,6 @@ void sim_mover_drained(struct sim_engine *e)
 		m->step = SIM_COPIES;
 		m->current = 0;
 		announce(e);
-		m->was_idle = sim_is_idle(e);
 		copy_next(e);
 	} else if (e->mover.step == SIM_RECLAIMS) {
 		reclaim(e);
@@ -387,25 +397,61 @@ void sim_mover_done(struct sim_engine *e, u32 id)
 	}
 }
 
-static void shorten_if_held(struct sim_engine *e)
+static unsigned int pair_length(const struct sim_job *jobs, unsigned int nr)
+{
+	return nr > 1 && jobs[0].move.to == FUSION_SLOW && jobs[1].move.to == FUSION_FAST ? 2 : 1;
+}
+
+static unsigned int held_first(struct sim_job *jobs, unsigned int nr)
+{
+	struct sim_job others[SIM_BATCH];
+	unsigned int i, n, nr_held = 0, nr_others = 0;
+
+	for (i = 0; i < nr; i += n) {
+		n = pair_length(&jobs[i], nr - i);
+		if (jobs[i].hold || jobs[i + n - 1].hold) {
+			memmove(&jobs[nr_held], &jobs[i], n * sizeof(*jobs));
+			nr_held += n;
+		} else {
+			memcpy(&others[nr_others], &jobs[i], n * sizeof(*jobs));
+			nr_others += n;
+		}
+	}
+	for (i = 0; i < nr_others; i++)
+		jobs[nr_held + i] = others[i];
+	return nr_held;
+}
+
+/* The next of those picked: some of the held ones, then all others. */
+static void begin_batch(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	unsigned int i = 0;
+	const struct sim_job *next = &m->picked[m->next];
+	unsigned int left = m->nr_held - m->next;
 
-	while (i < m->nr && !m->job[i].hold)
-		i++;
-	if (i == m->nr)
-		return;
-	while (m->nr > HELD_BATCH || (m->nr && m->job[m->nr - 1].move.to == FUSION_SLOW)) {
-		m->nr--;
-		fusion_policy_done(e->policy, &m->job[m->nr].move, FUSION_SKIPPED);
+	if (m->next >= m->nr_held) {
+		m->nr = m->nr_picked - m->next;
+	} else {
+		m->nr = min(SHORT_BATCH, left);
+		if (m->nr < left && pair_length(&next[m->nr - 1], 2) == 2)
+			m->nr--;
 	}
+	memcpy(m->job, next, m->nr * sizeof(*next));
+	m->next += m->nr;
+	if (!start_jobs(e)) {
+		end_batch(e);
+		return;
+	}
+	m->step = SIM_DRAINS;
+	if (drain(e))
+		sim_mover_drained(e);
 }
 
 static bool run_policy(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
 	u32 free_fast = e->slots[FUSION_FAST].nr_free, free_slow = e->slots[FUSION_SLOW].nr_free;
+	u32 max = clamp(2 * min(free_fast, free_slow), 2U, SIM_BATCH);
 	struct fusion_policy_env env = {
 		.free_fast = free_fast > e->sb.spare_fast ? free_fast - e->sb.spare_fast : 0,
 		.free_slow = free_slow > e->sb.spare_slow ? free_slow - e->sb.spare_slow : 0,
@@ -414,17 +460,18 @@ static bool run_policy(struct sim_engine *e)
 	};
 	struct fusion_move moves[SIM_BATCH];
 
-	m->nr = fusion_policy_pick(e->policy, &env, moves, SIM_BATCH);
-	for (unsigned int i = 0; i < m->nr; i++)
-		m->job[i] = (struct sim_job) {
+	m->nr_picked = fusion_policy_pick(e->policy, &env, moves, max);
+	for (unsigned int i = 0; i < m->nr_picked; i++)
+		m->picked[i] = (struct sim_job) {
 			.move = moves[i],
 			.hold = *cancels(e, moves[i].lext) >= MAX_CANCELS,
 		};
-	if (!env.idle)
-		shorten_if_held(e);
-	if (!m->nr)
+	if (!m->nr_picked)
 		return false;
 	e->result->batches++;
+	m->next = 0;
+	m->nr_held = held_first(m->picked, m->nr_picked);
+	m->nr_copied = 0;
 	m->start = e->now;
 	m->waited = 0;
 	m->queue = 0;
@@ -432,13 +479,7 @@ static bool run_policy(struct sim_engine *e)
 	m->look_usable = false;
 	look(e);
 	m->was_idle = env.idle;
-	if (!start_jobs(e)) {
-		end_batch(e);
-		return true;
-	}
-	m->step = SIM_DRAINS;
-	if (drain(e))
-		sim_mover_drained(e);
+	begin_batch(e);
 	return true;
 }
 

@@ -10,10 +10,11 @@ SET=/dev/mapper/full
 # an extent in KiB: what matters is how many there are
 SIZE=1024
 [[ ! $QUICK ]] || SIZE=256
+SLOW_EXTENTS=192
 
 # full [OPTION VALUE]...: a set that is written from end to end
 full() {
-	members $((72 * SIZE / 1024)) $((192 * SIZE / 1024))
+	members $((72 * SIZE / 1024)) $((SLOW_EXTENTS * SIZE / 1024))
 	format --extent-size "${SIZE}K"
 	fusion full migration off "$@"
 	EXTENTS=$(status full extents)
@@ -45,6 +46,25 @@ test_policy_swaps() {
 	is_full
 	at_least demotions "$(status full demotions)" $((hot * 3 / 4))
 	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# there are more spares on the slow member than on the fast one: no more moves down than can be
+# followed by the one up that belongs to each
+test_pairs_within_the_spares() {
+	local SIZE=256 SLOW_EXTENTS=640 hot=16 lone
+	[[ -d /sys/kernel/tracing/events ]] || skip "no tracing in this kernel"
+	full half_life 60 duty 100 idle 0
+	same "spares" "$(sb spare_fast) $(($(sb spare_slow) >= 8))" "2 1"
+	tracing_on
+	msg full migration on
+	gets_up full $((EXTENTS - hot - 8)) "$hot" 90
+	msg full migration off
+	within 30 "nothing moves" settled full
+	# those of a batch come by their place on the slow member
+	lone=$(awk '/fusion_move: .*: moved$/ { n += / to slow slot / ? 1 : -1; if (n > most) most = n }
+		END { print most + 0 }' /sys/kernel/tracing/trace)
+	at_most "moves down without one up" "$lone" "$(sb spare_fast)"
+	is_full
 }
 
 # by hand, one against one, until everything has changed places: one free extent will do
@@ -81,4 +101,4 @@ test_no_room() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-run_tests test_policy_swaps:long test_forced_swaps test_no_room
+run_tests test_policy_swaps:long test_pairs_within_the_spares:long test_forced_swaps test_no_room
