@@ -183,7 +183,7 @@ bench:
 # -- lint ----------------------------------------------------------------------
 
 SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/*/* tests/*/* tests/*/*/*)) \
-	   $(wildcard scripts/*.sh tests/selftests/*.sh)
+	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/mkinitcpio/hook
 # What checkpatch asks of the kernel only. It excuses include/uapi itself, and
 # nobody in the kernel lays out trace events as it wants.
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/spindle/dm-*.[ch] \
