@@ -55,7 +55,7 @@ help:
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
 	@echo '                           see it work, in a VM or on your disks'
-	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REALTIME=1]'
+	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REPETITIONS=3] [REALTIME=1]'
 	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes;'
 	@echo '                           RESUME=1: only what is missing'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
