@@ -146,6 +146,12 @@ static void may_only_be_read(void *arg)
 	sb.epoch = U32_MAX - 1;
 	only_read(s, &sb, "epoch");
 	sb = s->sb;
+	sb.set_generation = 1ULL << 62;
+	only_read(s, &sb, "generation of its map");
+	sb = s->sb;
+	sb.replay_seq = 1ULL << 62;
+	only_read(s, &sb, "journal");
+	sb = s->sb;
 	sb.replay_txn = 1ULL << 62;
 	only_read(s, &sb, "transactions");
 }
