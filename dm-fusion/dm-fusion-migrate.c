@@ -31,8 +31,6 @@
 
 #define TICK_MS		100U
 #define BATCH		16U
-/* One in which writes are held from the start, or that others may wait for, to have slots. */
-#define SHORT_BATCH	4U
 /* Cancels of one extent after which its writes are held. */
 #define MAX_CANCELS	2U
 /* Idle time after which half-written extents are completed. */
@@ -52,7 +50,6 @@ struct job {
 	u32 old;		/* STABLE word before */
 	u32 new;		/* STABLE word after; unmapped: no slot */
 	enum fusion_outcome outcome;
-	bool hold;		/* start from LOCKED */
 	bool started;		/* COPYING or LOCKED was set */
 	bool copied;
 	bool retire;		/* the new slot could not be written */
@@ -231,7 +228,7 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		u32 lext = job->move.lext;
 		enum fusion_dev to = job->move.to;
 		u32 spare = to == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
-		enum fusion_state state = job->hold ? FUSION_LOCKED : FUSION_COPYING;
+		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_COPYING;
 
 		job->outcome = FUSION_SKIPPED;
 		job->started = false;
@@ -329,9 +326,7 @@ static bool still_ours(struct fusion *fs, const struct job *job)
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 
-/* @was_idle: when the batch was decided on */
-static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced,
-		      bool was_idle)
+static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool idle_only)
 {
 	unsigned int i;
 	bool idle;
@@ -341,7 +336,7 @@ static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool
 			continue;
 		/* Somebody came: leave the rest for later. */
 		idle = is_idle(fs);
-		if (READ_ONCE(fs->stopping) || (!forced && was_idle && !idle))
+		if (READ_ONCE(fs->stopping) || (idle_only && !idle))
 			continue;
 		if (still_ours(fs, &jobs[i]))
 			copy_extent(fs, &jobs[i]);
@@ -468,9 +463,12 @@ static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr
 	return !r;
 }
 
-/* A batch. @force is who wants it, or NULL: the policy. */
+/*
+ * A batch. @force is who wants it, or NULL: the policy; @idle_only: it was decided on since nobody
+ * used the device.
+ */
 static void run_batch(struct fusion *fs, struct job *jobs, unsigned int nr,
-		      const struct fusion_force *force, bool was_idle)
+		      const struct fusion_force *force, bool idle_only)
 {
 	unsigned int i, recorded, demoted = 0;
 	bool promoting;
@@ -482,7 +480,7 @@ static void run_batch(struct fusion *fs, struct job *jobs, unsigned int nr,
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		promoting = announce_jobs(fs, jobs, nr, force);
-		copy_jobs(fs, jobs, nr, force, was_idle);
+		copy_jobs(fs, jobs, nr, idle_only);
 		promoting = promoting && wait_for_record(fs, jobs, nr);
 		recorded = record_jobs(fs, jobs, nr);
 		if (recorded)
@@ -523,53 +521,20 @@ static void run_batch(struct fusion *fs, struct job *jobs, unsigned int nr,
 		fusion_replica_soon(fs);
 }
 
-/* A demotion and the promotion after it, which needs its room, are one. Return: number of jobs. */
-static unsigned int pair_length(const struct job *jobs, unsigned int nr)
+/* Carry @moves out, in batches; they, and @jobs beside them, get another order. Return: batches. */
+static unsigned int migrate(struct fusion *fs, struct fusion_move *moves, struct job *jobs,
+			    unsigned int nr, const struct fusion_force *force, bool idle_only)
 {
-	return nr > 1 && jobs[0].move.to == FUSION_SLOW && jobs[1].move.to == FUSION_FAST ? 2 : 1;
-}
-
-/* Those with writes held from the start, pairs as they are, come first. Return: their number. */
-static unsigned int held_first(struct job *jobs, unsigned int nr)
-{
-	struct job others[BATCH];
-	unsigned int i, n, nr_held = 0, nr_others = 0;
-
-	for (i = 0; i < nr; i += n) {
-		n = pair_length(&jobs[i], nr - i);
-		if (jobs[i].hold || jobs[i + n - 1].hold) {
-			memmove(&jobs[nr_held], &jobs[i], n * sizeof(*jobs));
-			nr_held += n;
-		} else {
-			memcpy(&others[nr_others], &jobs[i], n * sizeof(*jobs));
-			nr_others += n;
-		}
-	}
-	for (i = 0; i < nr_others; i++)
-		jobs[nr_held + i] = others[i];
-	return nr_held;
-}
-
-/*
- * What a batch costs besides its copies, four waits for the slow member, is the same for any
- * number, so it is as large as it may be; but short if somebody may wait for the end of it.
- * Return: were all of them in one?
- */
-static bool migrate(struct fusion *fs, struct job *jobs, unsigned int nr,
-		    const struct fusion_force *force, bool was_idle)
-{
-	unsigned int i, n, held = held_first(jobs, nr);
+	unsigned int i, k, n, batches = 0;
 
 	fs->look_usable = false;
-	for (i = 0; i < held; i += n) {
-		n = min(SHORT_BATCH, held - i);
-		if (i + n < held && pair_length(&jobs[i + n - 1], 2) == 2)
-			n--;
-		run_batch(fs, &jobs[i], n, force, was_idle);
+	for (i = 0; i < nr; i += n, batches++) {
+		n = fusion_policy_batch(&moves[i], nr - i);
+		for (k = i; k < i + n; k++)
+			jobs[k] = (struct job) { .move = moves[k] };
+		run_batch(fs, &jobs[i], n, force, idle_only);
 	}
-	if (held < nr)
-		run_batch(fs, &jobs[held], nr - held, force, was_idle);
-	return !held;
+	return batches;
 }
 
 /* -- moves on request ------------------------------------------------------------------ */
@@ -589,7 +554,8 @@ static void settle(struct fusion *fs, u32 lext)
 	}
 }
 
-static unsigned int take_forced(struct fusion *fs, struct fusion_force *force, struct job *jobs)
+static unsigned int take_forced(struct fusion *fs, struct fusion_force *force,
+				struct fusion_move *moves)
 {
 	unsigned int n = 0;
 	u32 lext;
@@ -608,7 +574,7 @@ static unsigned int take_forced(struct fusion *fs, struct fusion_force *force, s
 			force->already++;
 		} else {
 			settle(fs, lext);
-			jobs[n++] = (struct job) { .move = { lext, force->to } };
+			moves[n++] = (struct fusion_move) { .lext = lext, .to = force->to };
 		}
 	}
 	return n;
@@ -616,19 +582,20 @@ static unsigned int take_forced(struct fusion *fs, struct fusion_force *force, s
 
 static void run_forced(struct fusion *fs, struct fusion_force *force)
 {
+	struct fusion_move moves[BATCH];
 	struct job jobs[BATCH];
-	unsigned int i, again, n = take_forced(fs, force, jobs);
+	unsigned int i, again, n = take_forced(fs, force, moves);
 
 	while (n) {
-		migrate(fs, jobs, n, force, false);
+		migrate(fs, moves, jobs, n, force, false);
 		again = 0;
 		for (i = 0; i < n; i++) {
 			if (jobs[i].outcome == FUSION_MOVED) {
 				force->moved++;
-			} else if (jobs[i].outcome == FUSION_CANCELLED && !jobs[i].hold &&
+			} else if (jobs[i].outcome == FUSION_CANCELLED && !jobs[i].move.hold &&
 				   !READ_ONCE(fs->stopping)) {
-				jobs[again] = (struct job) { .move = jobs[i].move, .hold = true };
-				again++;
+				moves[again] = jobs[i].move;
+				moves[again++].hold = true;
 			} else {
 				force->failed++;
 			}
@@ -721,7 +688,7 @@ static unsigned int look_at_slots(const struct fusion *fs, struct fusion_policy_
 	env->free_fast = fast - min(fast, fs->sb.spare_fast);
 	env->free_slow = slow + held - min(slow + held, fs->sb.spare_slow);
 	left = env->free_fast + slow - min(slow, fs->sb.spare_slow);
-	max = left < BATCH && fs->nr_mapped < fs->sb.nr_lexts ? SHORT_BATCH : BATCH;
+	max = left < BATCH && fs->nr_mapped < fs->sb.nr_lexts ? FUSION_SHORT_BATCH : BATCH;
 	/* even if errors have left none: a demotion makes room, or a promotion */
 	return clamp(2 * min(fast, slow + held), 2U, max);
 }
@@ -735,10 +702,9 @@ static bool run_policy(struct fusion *fs)
 	};
 	struct fusion_move moves[BATCH];
 	struct job jobs[BATCH];
-	unsigned int i, n, max;
+	unsigned int i, n, max, batches;
 	u32 duty = READ_ONCE(fs->opt.duty);
 	u64 start, used;
-	bool in_one;
 
 	spin_lock_irq(&fs->lock);
 	max = look_at_slots(fs, &env);
@@ -750,21 +716,18 @@ static bool run_policy(struct fusion *fs)
 	n = fusion_policy_pick(fs->policy, &env, moves, max);
 	n = keep_to_budget(fs, &env, moves, n);
 	for (i = 0; i < n; i++)
-		jobs[i] = (struct job) {
-			.move = moves[i],
-			.hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS,
-		};
+		moves[i].hold = *cancels(fs, moves[i].lext) >= MAX_CANCELS;
 	if (!n)
 		return false;
 	fs->waited_us = 0;
 	fs->queue = 0;
 	fs->queue_looks = 0;
 	start = now_us();
-	in_one = migrate(fs, jobs, n, NULL, env.idle);
+	batches = migrate(fs, moves, jobs, n, NULL, env.idle);
 
 	used = now_us() - start;
 	used = time_used(fs, used - min(used, fs->waited_us));
-	if (in_one)
+	if (batches == 1)
 		tell_moves(fs, jobs, n, used);
 	if (!env.idle || !is_idle(fs))
 		fs->next_batch_ms = now_ms() + min_t(u64, div_u64(used * (100 - duty), duty * 1000),

@@ -282,16 +282,14 @@ static u32 next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit,
 static void promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], FUSION_NO_LEXT);
-	move->lext = lext;
-	move->to = FUSION_FAST;
+	*move = (struct fusion_move) { .lext = lext, .to = FUSION_FAST };
 }
 
 static void demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	p->leaving++;
 	fusion_trial_taken(p, lext);
-	move->lext = lext;
-	move->to = FUSION_SLOW;
+	*move = (struct fusion_move) { .lext = lext, .to = FUSION_SLOW };
 }
 
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
@@ -335,6 +333,31 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 		demote(p, &moves[n++], victim);
 	}
 	return n;
+}
+
+/* A demotion and the promotion after it, which needs its room, are one. Return: number of moves. */
+static unsigned int pair_length(const struct fusion_move *moves, unsigned int nr)
+{
+	return nr > 1 && moves[0].to == FUSION_SLOW && moves[1].to == FUSION_FAST ? 2 : 1;
+}
+
+unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
+{
+	struct fusion_move pair[2];
+	unsigned int i, n, first = 0;
+
+	for (i = 0; i < nr; i += n) {
+		n = pair_length(&moves[i], nr - i);
+		if (!moves[i].hold && !moves[i + n - 1].hold)
+			continue;
+		if (first + n > FUSION_SHORT_BATCH)
+			break;
+		memcpy(pair, &moves[i], n * sizeof(*moves));
+		memmove(&moves[first + n], &moves[first], (i - first) * sizeof(*moves));
+		memcpy(&moves[first], pair, n * sizeof(*moves));
+		first += n;
+	}
+	return first ? first : nr;
 }
 
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)

@@ -79,7 +79,11 @@ struct fusion_policy;
 struct fusion_move {
 	u32 lext;
 	enum fusion_dev to;
+	bool hold;		/* the owner's: its writes are held from the start of a batch */
 };
+
+/* The most moves in a batch that somebody may wait for the end of. */
+#define FUSION_SHORT_BATCH	4U
 
 /* What the owner knows when it asks for moves. */
 struct fusion_policy_env {
@@ -185,6 +189,19 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext);
  */
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
 				struct fusion_move *moves, unsigned int max);
+
+/**
+ * fusion_policy_batch() - which of these moves should go together?
+ * @moves: those of a pick, or what is left of it; the ones to go come first afterwards
+ * @nr: number of them, more than 0
+ *
+ * What a batch costs besides its copies, four waits for the slow member, is the same for any
+ * number, so it is as large as it may be; but short if somebody may wait for the end of it: so
+ * moves with @hold go first, in short batches, and then all others. Pairs stay pairs.
+ *
+ * Return: number of moves in this batch.
+ */
+unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
 
 /*
  * Extents of the slow member that may be promoted next, hottest first, up to @max: what

@@ -49,7 +49,7 @@ struct sim_job {
 	struct fusion_move move;
 	u32 old, new;
 	enum fusion_outcome outcome;
-	bool hold, started, copied;
+	bool started, copied;
 };
 
 /* See dm-fusion-migrate.c; the names are those there. */
@@ -61,9 +61,9 @@ struct sim_mover {
 	u64 look, look_done[FUSION_NR_DEVS], look_unweighed;
 	bool look_usable;
 	bool was_idle;
-	struct sim_job picked[SIM_BATCH];
-	unsigned int nr_picked, nr_held, next;
-	unsigned int nr_copied;	/* of them */
+	struct fusion_move picked[SIM_BATCH];
+	unsigned int nr_picked, next;
+	unsigned int nr_batches, nr_copied;	/* of them */
 	struct sim_job job[SIM_BATCH];	/* of this batch */
 	unsigned int nr, current;
 	unsigned int ops;	/* commands of this step under way */

@@ -10,7 +10,6 @@
 #include "sim-engine.h"
 
 #define TICK_MS		100U
-#define SHORT_BATCH	4U
 #define MAX_CANCELS	2U
 #define MAX_PAUSE_MS	60000U
 #define MAX_QUEUE	4096U
@@ -96,7 +95,7 @@ static unsigned int start_jobs(struct sim_engine *e)
 		job->new = get_slot(e, job->move.to, lext);
 		if (!fusion_word_mapped(job->new))
 			continue;
-		e->map[lext] = fusion_word_set_state(job->old, job->hold ? FUSION_LOCKED :
+		e->map[lext] = fusion_word_set_state(job->old, job->move.hold ? FUSION_LOCKED :
 								FUSION_COPYING);
 		job->started = true;
 		started++;
@@ -257,7 +256,7 @@ static void end_moves(struct sim_engine *e)
 
 	used = (e->now - m->start - m->waited) * COPY_QUEUE * m->queue_looks /
 	       (COPY_QUEUE * m->queue_looks + m->queue);
-	if (!m->nr_held && m->nr_copied >= SIM_BATCH / 2)
+	if (m->nr_batches == 1 && m->nr_copied >= SIM_BATCH / 2)
 		fusion_policy_moves(e->policy, used / 1000, m->nr_copied);
 	if (!m->was_idle || !sim_is_idle(e)) {
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
@@ -397,47 +396,15 @@ void sim_mover_done(struct sim_engine *e, u32 id)
 	}
 }
 
-static unsigned int pair_length(const struct sim_job *jobs, unsigned int nr)
-{
-	return nr > 1 && jobs[0].move.to == FUSION_SLOW && jobs[1].move.to == FUSION_FAST ? 2 : 1;
-}
-
-static unsigned int held_first(struct sim_job *jobs, unsigned int nr)
-{
-	struct sim_job others[SIM_BATCH];
-	unsigned int i, n, nr_held = 0, nr_others = 0;
-
-	for (i = 0; i < nr; i += n) {
-		n = pair_length(&jobs[i], nr - i);
-		if (jobs[i].hold || jobs[i + n - 1].hold) {
-			memmove(&jobs[nr_held], &jobs[i], n * sizeof(*jobs));
-			nr_held += n;
-		} else {
-			memcpy(&others[nr_others], &jobs[i], n * sizeof(*jobs));
-			nr_others += n;
-		}
-	}
-	for (i = 0; i < nr_others; i++)
-		jobs[nr_held + i] = others[i];
-	return nr_held;
-}
-
-/* The next of those picked: some of the held ones, then all others. */
+/* The next of those picked. */
 static void begin_batch(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	const struct sim_job *next = &m->picked[m->next];
-	unsigned int left = m->nr_held - m->next;
 
-	if (m->next >= m->nr_held) {
-		m->nr = m->nr_picked - m->next;
-	} else {
-		m->nr = min(SHORT_BATCH, left);
-		if (m->nr < left && pair_length(&next[m->nr - 1], 2) == 2)
-			m->nr--;
-	}
-	memcpy(m->job, next, m->nr * sizeof(*next));
-	m->next += m->nr;
+	m->nr = fusion_policy_batch(&m->picked[m->next], m->nr_picked - m->next);
+	m->nr_batches++;
+	for (unsigned int i = 0; i < m->nr; i++)
+		m->job[i] = (struct sim_job) { .move = m->picked[m->next++] };
 	if (!start_jobs(e)) {
 		end_batch(e);
 		return;
@@ -458,19 +425,15 @@ static bool run_policy(struct sim_engine *e)
 		.reserve = e->reserve,
 		.idle = sim_is_idle(e),
 	};
-	struct fusion_move moves[SIM_BATCH];
 
-	m->nr_picked = fusion_policy_pick(e->policy, &env, moves, max);
+	m->nr_picked = fusion_policy_pick(e->policy, &env, m->picked, max);
 	for (unsigned int i = 0; i < m->nr_picked; i++)
-		m->picked[i] = (struct sim_job) {
-			.move = moves[i],
-			.hold = *cancels(e, moves[i].lext) >= MAX_CANCELS,
-		};
+		m->picked[i].hold = *cancels(e, m->picked[i].lext) >= MAX_CANCELS;
 	if (!m->nr_picked)
 		return false;
 	e->result->batches++;
 	m->next = 0;
-	m->nr_held = held_first(m->picked, m->nr_picked);
+	m->nr_batches = 0;
 	m->nr_copied = 0;
 	m->start = e->now;
 	m->waited = 0;

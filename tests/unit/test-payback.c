@@ -281,7 +281,8 @@ static void test_residence(void)
 	fusion_policy_set_half_life(p, 1);
 	fusion_policy_set_heat(p, 7, 0);
 	fusion_policy_set_heat(p, 3000, 60000);
-	fusion_policy_done(p, &(struct fusion_move){ 8, FUSION_FAST }, FUSION_MOVED);
+	fusion_policy_done(p, &(struct fusion_move){ .lext = 8, .to = FUSION_FAST },
+			   FUSION_MOVED);
 	fusion_policy_forget(p, 8);
 	while (sim_on_fast(&sim, 8, 1) && sim.now_ms < HOUR) {
 		for (u32 i = 0; i < 490; i++)

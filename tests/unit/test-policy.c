@@ -430,6 +430,48 @@ static void test_hottest_first(void)
 }
 
 /* What is told to be next is next, if nothing comes in between. */
+/* Moves as a text: up P, down D, in lower case those with writes held; then as batches. */
+static void in_batches(const char *moves, const char *want)
+{
+	struct fusion_move m[FUSION_MAX_PICK];
+	unsigned int i, k, n, nr = strlen(moves);
+	char got[2 * FUSION_MAX_PICK + 1], *to = got;
+
+	for (i = 0; i < nr; i++)
+		m[i] = (struct fusion_move) {
+			.lext = i,
+			.to = strchr("Pp", moves[i]) ? FUSION_FAST : FUSION_SLOW,
+			.hold = strchr("pd", moves[i]),
+		};
+	for (i = 0; i < nr; i += n) {
+		n = fusion_policy_batch(&m[i], nr - i);
+		REQUIRE(n && n <= nr - i);
+		if (i)
+			*to++ = ' ';
+		for (k = i; k < i + n; k++) {
+			REQUIRE(k == i || m[k].lext > m[k - 1].lext);
+			*to++ = moves[m[k].lext];
+		}
+	}
+	*to = 0;
+	REQUIRE(!strcmp(got, want), "%s: in batches %s, not %s", moves, got, want);
+}
+
+static void test_batches(void)
+{
+	in_batches("P", "P");
+	in_batches("PPPPPPPPDPDPDPDP", "PPPPPPPPDPDPDPDP");
+	in_batches("pppppppp", "pppp pppp");
+	in_batches("PpPpP", "pp PPP");
+	in_batches("PPDpDPdPDP", "DpdP PPDPDP");
+	in_batches("pDpdPP", "pDp dP P");
+	in_batches("pppdPp", "ppp dPp");
+	in_batches("pppdPpDP", "ppp dPp DP");
+	in_batches("DPDPDDDd", "d DPDPDDD");
+	in_batches("ddddddDPDP", "dddd dd DPDP");
+	in_batches("DDpDP", "Dp DDP");
+}
+
 static void test_next(void)
 {
 	const struct fusion_policy_env env = { .free_fast = 100 };
@@ -459,7 +501,8 @@ static void test_next(void)
 		REQUIRE_EQ(moves[i].lext, next[i]);
 	/* not those that are left alone for a while, or are elsewhere by now */
 	sim.map[first + 91] = fusion_word(FUSION_STABLE, FUSION_FAST, 0);
-	fusion_policy_done(p, &(struct fusion_move){ first + 90, FUSION_FAST }, FUSION_CANCELLED);
+	fusion_policy_done(p, &(struct fusion_move){ .lext = first + 90, .to = FUSION_FAST },
+			   FUSION_CANCELLED);
 	REQUIRE_EQ(fusion_policy_next(p, next, 1), 1);
 	REQUIRE_EQ(next[0], first + 89);
 	end();
@@ -651,7 +694,8 @@ static void test_reserve_resident(void)
 	start(64, SLOW, 20);
 	sim_fill(&sim, 0, 1000);
 	for (u32 i = 0; i < 64; i++)
-		fusion_policy_done(p, &(struct fusion_move){ i, FUSION_FAST }, FUSION_MOVED);
+		fusion_policy_done(p, &(struct fusion_move){ .lext = i, .to = FUSION_FAST },
+				   FUSION_MOVED);
 	sim_rest(&sim, 10000);
 	REQUIRE_EQ(sim.nr_free[FUSION_FAST], 20);
 	end();
@@ -756,7 +800,7 @@ static void test_back_off(void)
 static void test_forgiven(void)
 {
 	const struct fusion_policy_env env = { 100, 1000, 0, false };
-	struct fusion_move move = { 3000, FUSION_FAST }, moves[8];
+	struct fusion_move move = { .lext = 3000, .to = FUSION_FAST }, moves[8];
 
 	start(FAST, SLOW, 0);
 	sim_fill(&sim, 0, sim.nr - 500);
@@ -779,8 +823,8 @@ static void test_forgiven(void)
 static void test_back_off_collision(void)
 {
 	const struct fusion_policy_env env = { 100, 1000, 0, false };
-	struct fusion_move bad = { 3000, FUSION_FAST };
-	struct fusion_move other = { 3000 + FUSION_HOLDS, FUSION_FAST };
+	struct fusion_move bad = { .lext = 3000, .to = FUSION_FAST };
+	struct fusion_move other = { .lext = 3000 + FUSION_HOLDS, .to = FUSION_FAST };
 	struct fusion_move moves[8];
 	unsigned int n;
 
@@ -1021,6 +1065,7 @@ static const struct unit_test tests[] = {
 	{ "free fast slots are used, the reserve is not", test_eager },
 	{ "the hottest first", test_hottest_first },
 	{ "what is next", test_next },
+	{ "batches of what is to move", test_batches },
 	{ "at once", test_at_once },
 	{ "no place for what hotter ones would push out", test_not_for_long },
 	{ "candidates that collide", test_collisions },
