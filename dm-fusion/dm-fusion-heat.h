@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: inside of the policy, for dm-fusion-heat.c and dm-fusion-policy.c only.
+ * dm-fusion: inside of the policy, for what it is made of only: dm-fusion-heat.c,
+ * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c.
  */
 #ifndef DM_FUSION_HEAT_H
 #define DM_FUSION_HEAT_H
@@ -16,9 +17,12 @@
 /* Time for a pass over all extents, if slices of that size suffice. */
 #define FUSION_PASS_MS		2000U
 
-/* Powers of two. */
+/*
+ * Powers of two. Holds are for the promotions of a minute, too: a disk that does nothing else can
+ * read some 3000 extents of 1 MiB in that time and write as many.
+ */
 #define FUSION_CANDIDATES	1024U
-#define FUSION_HOLDS		256U
+#define FUSION_HOLDS		4096U
 
 /* Most moves in one answer. */
 #define FUSION_MAX_PICK		64U

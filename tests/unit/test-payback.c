@@ -269,7 +269,7 @@ static void test_idle(void)
 	}
 }
 
-/* What was brought up stays for a minute, even if it cools down at once. */
+/* What was brought up stays for a minute, even if it cools down at once, and is one of many. */
 static void test_residence(void)
 {
 	u64 until = 0;
@@ -283,6 +283,9 @@ static void test_residence(void)
 	fusion_policy_set_heat(p, 3000, 60000);
 	fusion_policy_done(p, &(struct fusion_move){ .lext = 8, .to = FUSION_FAST },
 			   FUSION_MOVED);
+	for (u32 i = 1000; i < 1400; i++)
+		fusion_policy_done(p, &(struct fusion_move){ .lext = i, .to = FUSION_FAST },
+				   FUSION_MOVED);
 	fusion_policy_forget(p, 8);
 	while (sim_on_fast(&sim, 8, 1) && sim.now_ms < HOUR) {
 		for (u32 i = 0; i < 490; i++)

@@ -828,14 +828,16 @@ static void test_back_off_collision(void)
 	struct fusion_move moves[8];
 	unsigned int n;
 
-	start(FAST, SLOW, 0);
+	start(FAST, SLOW + FUSION_HOLDS, 0);
 	sim_fill(&sim, 0, sim.nr - 500);
 	sim.batch = 0;
 	fusion_policy_set_heat(p, bad.lext, 1000);
-	fusion_policy_set_heat(p, other.lext, 1000);
+	fusion_policy_set_heat(p, other.lext, 4 * FUSION_HEAT_TOUCH - 1);
 	sim_rest(&sim, 3000);
 	fusion_policy_done(p, &bad, FUSION_FAILED);
 	fusion_policy_done(p, &other, FUSION_CANCELLED);
+	/* they collide as candidates, too, so it has to become one after the other */
+	fusion_policy_touch(p, other.lext, FUSION_HEAT_TOUCH);
 	n = fusion_policy_pick(p, &env, moves, 8);
 	REQUIRE_EQ(n, 1);
 	REQUIRE_EQ(moves[0].lext, other.lext);
