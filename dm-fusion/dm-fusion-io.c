@@ -307,6 +307,12 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	}
 }
 
+/* Is it to blame on a member? Not what it can't do, nor what nobody waits for. */
+static bool is_failure(blk_status_t error)
+{
+	return error != BLK_STS_OK && error != BLK_STS_NOTSUPP && error != BLK_STS_AGAIN;
+}
+
 static void end_flush(struct fusion *fs, struct fusion_io *io)
 {
 	unsigned long flags;
@@ -330,6 +336,8 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		if (io->open)
 			fusion_open_written(fs, io, !*error);
 		this_cpu_inc(fs->stats->done[io->dev]);
+		if (unlikely(is_failure(*error)))
+			fusion_member_failed(fs, io->dev);
 		fusion_leave(fs, io->epoch);
 		io->epoch = FUSION_NO_EPOCH;
 	}
@@ -342,10 +350,12 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		}
 	}
 
-	if (unlikely(io->flush && *error))
+	if (unlikely(io->flush && *error)) {
+		fusion_member_failed(fs, FUSION_FAST);
 		DMERR_LIMIT("%s: fast device %s: a flush failed: %d",
 			    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
 			    blk_status_to_errno(*error));
+	}
 	/* See fusion_flush_slow(). The committer changes the mode. */
 	if (unlikely(bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
 		if (*error) {

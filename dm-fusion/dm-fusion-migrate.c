@@ -310,6 +310,10 @@ static void copy_extent(struct fusion *fs, struct job *job)
 	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, copy_done, &copy);
 	wait_for_completion(&copy.done);
 	fusion_mark_written(fs, job->move.to);
+	if (copy.read_failed)
+		fusion_member_failed(fs, fusion_word_dev(job->old));
+	if (copy.write_failed)
+		fusion_member_failed(fs, job->move.to);
 	job->copied = !copy.read_failed && !copy.write_failed;
 	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
 	job->retire = copy.write_failed;

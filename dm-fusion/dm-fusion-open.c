@@ -266,6 +266,7 @@ static void zeroed(int read_err, unsigned long write_err, void *context)
 		open->zero_retried = true;
 	} else {
 		open->zero_failed = true;
+		fusion_member_failed(fs, fusion_word_dev(open->word));
 	}
 	make_ready(fs, open);
 	spin_unlock_irq(&fs->lock);

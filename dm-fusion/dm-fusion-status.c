@@ -7,7 +7,7 @@
 
 #include "dm-fusion.h"
 
-#define STATUS_VERSION	2
+#define STATUS_VERSION	3
 
 static const char * const mode_names[] = {
 	[FUSION_RW] = "rw",
@@ -27,6 +27,21 @@ u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
 
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->ios[dev][write]);
+	return sum;
+}
+
+void fusion_member_failed(struct fusion *fs, enum fusion_dev dev)
+{
+	this_cpu_inc(fs->stats->errors[dev]);
+}
+
+static u64 count_errors(const struct fusion *fs, enum fusion_dev dev)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->errors[dev]);
 	return sum;
 }
 
@@ -86,7 +101,8 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	       fs->promotions, fs->demotions, fs->cancelled, in_flight, open, quarantined,
 	       fs->commits, fs->checkpoints, fs->slow_flushes,
 	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
-	DMEMIT(" %s %u %llu", replica_state(fs), dirty, age);
+	DMEMIT(" %s %u %llu %llu %llu", replica_state(fs), dirty, age,
+	       count_errors(fs, FUSION_FAST), count_errors(fs, FUSION_SLOW));
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -131,6 +147,8 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("reads_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, false));
 	DMEMIT("writes_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, true));
 	DMEMIT("writes_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, true));
+	DMEMIT("errors_fast %llu\n", count_errors(fs, FUSION_FAST));
+	DMEMIT("errors_slow %llu\n", count_errors(fs, FUSION_SLOW));
 	DMEMIT("promotions %llu\n", fs->promotions);
 	DMEMIT("demotions %llu\n", fs->demotions);
 	DMEMIT("cancelled %llu\n", fs->cancelled);

@@ -150,6 +150,7 @@ struct fusion_stats {
 	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
 	u64 done[FUSION_NR_DEVS];	/* of these, completed */
 	u64 unweighed;			/* accesses that count for nothing: streams */
+	u64 errors[FUSION_NR_DEVS];	/* what a member has failed, of users or moves */
 	struct fusion_streams streams;
 };
 
@@ -552,6 +553,9 @@ const char *fusion_mode_name(enum fusion_mode mode);
 
 /* Sum of a member's bios so far. */
 u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
+
+/* A member has failed to do what users, or a move, wanted of it. Any context. */
+void fusion_member_failed(struct fusion *fs, enum fusion_dev dev);
 
 /* Free fast slots that should be kept for incoming writes, in extents. */
 u32 fusion_reserve(const struct fusion *fs);

@@ -550,7 +550,7 @@ int program_say(const char *const argv[], char *buf, size_t size);
 
 /* -- status-parse.c ----------------------------------------------------------------------- */
 
-#define STATUS_VERSION		2
+#define STATUS_VERSION		3
 #define STATUS_MAX_OPTIONS	32
 
 struct fusion_status {
@@ -566,6 +566,7 @@ struct fusion_status {
 	uint64_t reserve_free, reserve;
 	char replica[8];	/* ok, failed, - */
 	uint64_t replica_dirty, replica_age;
+	uint64_t errors[2];
 	unsigned int nr_options;
 	struct {
 		char key[24];

@@ -6,6 +6,8 @@
 
 const char *const health_name[NR_HEALTHS] = { "ok", "note", "warning", "error" };
 
+#define ERRORS_REMEDY "see dmesg and smartctl --all of the disk, and have a backup"
+
 static bool opened_read_only(const struct set *set)
 {
 	char ro[4];
@@ -39,6 +41,12 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 	if (!strcmp(st->replica, "failed"))
 		FOUND(HEALTH_WARNING, "see dmesg; while this lasts a lost SSD takes more with it",
 		      "the slow member could not be told what lies on it");
+	if (st->errors[FAST])
+		FOUND(HEALTH_WARNING, ERRORS_REMEDY, "the fast member has failed I/O since the set "
+		      "was opened");
+	if (st->errors[SLOW])
+		FOUND(HEALTH_WARNING, ERRORS_REMEDY, "the slow member has failed I/O since the set "
+		      "was opened");
 	if (set->m.suspended)
 		FOUND(HEALTH_WARNING, "dmsetup resume it", "is suspended, all I/O waits");
 	if (st->reserve && !st->reserve_free && st->used[SLOW] == st->total[SLOW])

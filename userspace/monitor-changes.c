@@ -7,6 +7,7 @@
  *	findings	what set_health() said of it
  *	look		when that was, in seconds
  *	exhausted	since when there has been no reserve, in seconds, or 0
+ *	errors_fast, errors_slow	what the members have failed
  *	promotions, demotions, reads, hits	counters
  *	time		when the counters were last compared
  *	share		per mille of the reads then that were hits, or -1
@@ -99,6 +100,24 @@ static int64_t compare_reserve(const struct set *set, struct json_object *old, i
 	return since;
 }
 
+/* -- errors --------------------------------------------------------------------- */
+
+static const char *const errors_key[] = { "errors_fast", "errors_slow" };
+
+/* That there are any is a finding, said once. This says that there are more. */
+static void compare_errors(const struct set *set, struct json_object *old,
+			   struct json_object *new)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		uint64_t was = number(old, errors_key[dev]), is = set->st.errors[dev];
+
+		if (was && is > was)
+			monitor_say(HEALTH_WARNING, set->m.name, "the %s member has failed %"
+				    PRIu64 " more I/Os", role_name[dev], is - was);
+		add_number(new, errors_key[dev], is);
+	}
+}
+
 /* -- exchanges ------------------------------------------------------------------ */
 
 static uint64_t since(struct json_object *old, const char *key, uint64_t is)
@@ -166,6 +185,7 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 	json_add_str(new, "name", set->m.name);
 	json_object_object_add(new, "findings", compare_findings(set, old));
 	add_number(new, "exhausted", compare_reserve(set, old, now));
+	compare_errors(set, old, new);
 	add_number(new, "look", now);
 	if (!old || now >= number(old, "time") + COMPARE_S)
 		compare_exchanges(set, old, new, now);

@@ -104,6 +104,7 @@ static uint64_t total(const struct set *s, int dev) { return bytes(s, s->st.tota
 static uint64_t used(const struct set *s, int dev) { return bytes(s, s->st.used[dev]); }
 static uint64_t reads(const struct set *s, int dev) { return s->st.reads[dev]; }
 static uint64_t writes(const struct set *s, int dev) { return s->st.writes[dev]; }
+static uint64_t errors(const struct set *s, int dev) { return s->st.errors[dev]; }
 
 static const struct member_metric {
 	const char *name, *type, *help;
@@ -113,6 +114,7 @@ static const struct member_metric {
 	{ "fusion_used_bytes", "gauge", "What it holds.", used },
 	{ "fusion_reads_total", "counter", "Reads that went to it.", reads },
 	{ "fusion_writes_total", "counter", "Writes that went to it.", writes },
+	{ "fusion_errors_total", "counter", "What it failed to do for users or a move.", errors },
 };
 
 static void put_member_numbers(FILE *f, const struct look *look)

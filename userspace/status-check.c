@@ -73,6 +73,8 @@ static void add_data(struct line *l, const struct fusion_status *st)
 		{ "reads_slow", st->reads[SLOW] },
 		{ "writes_fast", st->writes[FAST] },
 		{ "writes_slow", st->writes[SLOW] },
+		{ "errors_fast", st->errors[FAST] },
+		{ "errors_slow", st->errors[SLOW] },
 		{ "promotions", st->promotions },
 		{ "demotions", st->demotions },
 	};

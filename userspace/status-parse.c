@@ -103,6 +103,8 @@ const char *parse_status(const char *line, struct fusion_status *st)
 	    !next_number(&p, ' ', &st->replica_dirty) ||
 	    !next_number(&p, ' ', &st->replica_age))
 		return "bad replica";
+	if (!next_number(&p, ' ', &st->errors[FAST]) || !next_number(&p, ' ', &st->errors[SLOW]))
+		return "bad number of errors";
 	why = parse_options(&p, st);
 	if (why)
 		return why;

@@ -82,16 +82,16 @@ static void percent(char *buf, size_t size, uint64_t part, uint64_t whole)
 static void print_members(const struct set *set)
 {
 	static const char *const headings[] = {
-		"MEMBER", "DEVICE", ">SIZE", ">USED", ">FULL%", "", ">READS", ">WRITES", NULL
+		"MEMBER", "DEVICE", ">SIZE", ">USED", ">FULL%", "", ">READS", ">WRITES", ">ERRORS", NULL
 	};
 	const struct fusion_status *st = &set->st;
 	struct libscols_table *tb = table_new(headings);
 
 	for (int i = 0; i < 2; i++) {
 		char node[160], size[SIZE_TEXT], used[SIZE_TEXT], full[16];
-		char drawn[BAR_WIDTH * 3 + 4], reads[24], writes[24];
+		char drawn[BAR_WIDTH * 3 + 4], reads[24], writes[24], errors[24];
 		const char *cells[] = {
-			role_name[i], node, size, used, full, drawn, reads, writes,
+			role_name[i], node, size, used, full, drawn, reads, writes, errors,
 		};
 
 		device_node(set->member[i], node, sizeof(node));
@@ -101,6 +101,7 @@ static void print_members(const struct set *set)
 		bar(drawn, sizeof(drawn), st->used[i], st->total[i]);
 		snprintf(reads, sizeof(reads), "%" PRIu64, st->reads[i]);
 		snprintf(writes, sizeof(writes), "%" PRIu64, st->writes[i]);
+		snprintf(errors, sizeof(errors), "%" PRIu64, st->errors[i]);
 		table_row(tb, cells);
 	}
 	table_print(tb);
@@ -197,6 +198,7 @@ static struct json_object *member_json(const struct set *set, int i)
 	json_add_u64(o, "used_bytes", set->st.used[i] * extent);
 	json_add_u64(o, "reads", set->st.reads[i]);
 	json_add_u64(o, "writes", set->st.writes[i]);
+	json_add_u64(o, "errors", set->st.errors[i]);
 	return o;
 }
 

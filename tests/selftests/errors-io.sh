@@ -57,9 +57,11 @@ test_slow_reads_fail() {
 	same "member" "$(on broken slow $lext 1)" 1
 	first=$(slot $lext)
 	bad_sectors slow $((first + 64)) 8
+	same "errors" "$(status broken errors_fast errors_slow)" "0 0"
 	read_block $lext 7
 	io_error read_block $lext 8
 	read_block $lext 9
+	same "errors" "$(status broken errors_fast errors_slow)" "0 1"
 	same "mode" "$(status broken mode needs_check)" "rw -"
 
 	# it cannot be moved, it stays where it is, others can
@@ -72,6 +74,7 @@ test_slow_reads_fail() {
 	done
 	same "fast slots used, none is lost to a source that cannot be read" \
 		"$(status broken used_fast)" "$used"
+	same "errors" "$(status broken errors_fast errors_slow)" "0 4"
 	same "promotion of its neighbour" "$(limited 30 dmsetup message broken 0 promote \
 		$((lext + 1)))" "1 0 0 0"
 	same "in flight" "$(status broken in_flight)" 0
@@ -93,6 +96,8 @@ test_target_of_a_move_fails() {
 	bad_sectors slow $first $((64 * 128))
 	limited 60 dmsetup message broken 0 demote 0-3 >"$TMP/said" || fail "demote: status $?"
 	say "demote said $(<"$TMP/said")"
+	same "errors, one for each copy" "$(status broken errors_fast errors_slow)" \
+		"0 $(awk '{ print $4 }' "$TMP/said")"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 	same "in flight" "$(status broken in_flight)" 0
 	same "mode" "$(status broken mode needs_check)" "rw -"

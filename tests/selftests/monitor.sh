@@ -40,6 +40,34 @@ test_changes() {
 	says ""
 }
 
+# A member that fails what users want of it, but not the metadata.
+test_errors() {
+	local slot line i text="the fast member has failed I/O since the set was opened; see dmesg and smartctl"
+	begin
+	good fusionctl set data migration=off
+	dd if=/dev/zero of="$SET" bs=1M count=1 oflag=direct conv=fsync status=none
+	says "ok       data: is open"
+	read -r _ _ _ slot _ < <(msg data map 0 1)
+	bad_sectors fast $(($(sb fast_data_start) + slot * 2048)) 8
+	! dd if="$SET" of=/dev/null bs=4k count=1 iflag=direct status=none 2>/dev/null
+	good fusionctl monitor
+	has "warning" "$(<"$TMP/out")" "warning  data: $text"
+	same "lines" "$(wc -l <"$TMP/out")" 1
+	says ""
+	for i in 1 2; do
+		! dd if="$SET" of=/dev/null bs=4k count=1 iflag=direct status=none 2>/dev/null
+	done
+	says "warning  data: the fast member has failed 2 more I/Os"
+	good fusionctl monitor --prometheus "$TMP/prom"
+	has "metrics" "$(<"$TMP/prom")" 'fusion_errors_total{set="data",member="fast"} 3'
+	has "metrics" "$(<"$TMP/prom")" 'fusion_errors_total{set="data",member="slow"} 0'
+	i=0
+	line=$(fusionctl status --check) || i=$?
+	same "exit status" "$i" 1
+	has "line" "$line" "FUSION WARNING - data $text"
+	has "data" "$line" "'data_errors_fast'=3c"
+}
+
 # What the journal of systemd takes a line for is in front of it.
 test_journal() {
 	begin
@@ -190,5 +218,5 @@ test_metrics() {
 		fusionctl monitor --prometheus /nowhere/x
 }
 
-run_tests test_changes test_journal test_state_is_not_believed test_follow \
+run_tests test_changes test_errors test_journal test_state_is_not_believed test_follow \
 	test_reserve_is_exhausted test_exchanges_in_vain test_metrics
