@@ -50,12 +50,6 @@ snapshot() {
 			[[ $w != *=* ]] || SNAPSHOT+=" ${disk}_$w"
 		done
 	done < <(dmsetup status --target spindle)
-	[[ $SYSTEM == fusion* ]] || return 0
-	while read -r line w; do
-		case $line in
-		replica_writes|replica_sets|commits) SNAPSHOT+=" $line=$w" ;;
-		esac
-	done < <(dmsetup message "$NAME" 0 stats)
 }
 
 # sample SECONDS: a line every so often, until killed
@@ -70,7 +64,8 @@ sample() {
 	done
 }
 
-# Samples as [seconds, bytes read, bytes written, hits, all, promotions], from the first on.
+# Samples as [seconds, bytes read, bytes written, hits, all, promotions, MiB that migration has
+# written to the SSD], from the first on.
 series() {
 	awk '{
 		delete v
@@ -79,9 +74,9 @@ series() {
 			v[w[1]] = w[2]
 		}
 		x[1] = $1; x[2] = $2 * 512; x[3] = $3 * 512
-		x[4] = v["hits"]; x[5] = v["all"]; x[6] = v["promotions"]
+		x[4] = v["hits"]; x[5] = v["all"]; x[6] = v["promotions"]; x[7] = v["migrated_fast"]
 		printf("%s[", NR > 1 ? "," : "[")
-		for (i = 1; i <= 6; i++) {
+		for (i = 1; i <= 7; i++) {
 			if (NR == 1)
 				first[i] = x[i]
 			printf(i > 1 ? ",%.0f" : "%.2f", x[i] - first[i])

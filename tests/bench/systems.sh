@@ -172,9 +172,20 @@ remove_fusion() {
 }
 
 counters_fusion() {
-	local s
-	read -ra s < <(dmsetup status $NAME)
-	REPLY="hits=$((s[10] + s[12])) all=$((s[10] + s[11] + s[12] + s[13])) promotions=${s[14]} demotions=${s[15]} cancelled=${s[16]}"
+	local s i hits=0 all=0
+	REPLY=''
+	read -rd '' -a s < <(dmsetup message $NAME 0 stats)
+	for ((i = 0; i < ${#s[@]}; i += 2)); do
+		case ${s[i]} in
+		reads_fast|writes_fast)
+			hits=$((hits + s[i + 1])) all=$((all + s[i + 1])) ;;
+		reads_slow|writes_slow)
+			all=$((all + s[i + 1])) ;;
+		promotions|demotions|cancelled|migrated_fast|commits|replica_writes|replica_sets)
+			REPLY+=" ${s[i]}=${s[i + 1]}" ;;
+		esac
+	done
+	REPLY="hits=$hits all=$all$REPLY"
 }
 
 # The same in small extents, ...
