@@ -172,19 +172,16 @@ remove_fusion() {
 }
 
 counters_fusion() {
-	local s i hits=0 all=0
+	local key n hits=0 all=0
 	REPLY=''
-	read -rd '' -a s < <(dmsetup message $NAME 0 stats)
-	for ((i = 0; i < ${#s[@]}; i += 2)); do
-		case ${s[i]} in
-		reads_fast|writes_fast)
-			hits=$((hits + s[i + 1])) all=$((all + s[i + 1])) ;;
-		reads_slow|writes_slow)
-			all=$((all + s[i + 1])) ;;
+	while read -r key n; do
+		case $key in
+		reads_fast|writes_fast)	hits=$((hits + n)) all=$((all + n)) ;;
+		reads_slow|writes_slow)	all=$((all + n)) ;;
 		promotions|demotions|cancelled|migrated_fast|commits|replica_writes|replica_sets)
-			REPLY+=" ${s[i]}=${s[i + 1]}" ;;
+			REPLY+=" $key=$n" ;;
 		esac
-	done
+	done < <(dmsetup message $NAME 0 stats)
 	REPLY="hits=$hits all=$all$REPLY"
 }
 
