@@ -24,19 +24,28 @@
 
 /* -- one set -------------------------------------------------------------------- */
 
-static int check_writable(const struct member *m)
+bool stays_closed(const struct member *m, const char **why, const char **remedy)
 {
 	char ro[4];
 
-	if (sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1')
-		return fail(FC_REFUSED, m->path, "is read-only, so the set %s is not opened by "
-			    "itself; blockdev --setrw it and run fusionctl assemble --scan",
-			    m->sb->label);
-	if (m->sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
-		return fail(FC_REFUSED, m->path, "is of a newer release, which this one may only "
-			    "read, so it is not opened by itself; use a newer fusionctl and "
-			    "dm-fusion");
-	return 0;
+	if (sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1') {
+		*why = "is read-only";
+		*remedy = "blockdev --setrw it and run fusionctl assemble --scan";
+		return true;
+	}
+	*why = "is of a newer release, which this one may only read";
+	*remedy = "use a newer fusionctl and dm-fusion";
+	return m->sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN;
+}
+
+static int check_writable(const struct member *m)
+{
+	const char *why, *remedy;
+
+	if (!stays_closed(m, &why, &remedy))
+		return 0;
+	return fail(FC_REFUSED, m->path, "%s, so the set %s is not opened by itself; %s", why,
+		    m->sb->label, remedy);
 }
 
 /* The label, unless that is none or a set of another machine has it, or anything else. */
@@ -105,11 +114,18 @@ static int is_copy(const struct member *m, const struct member *of)
 		    m->sb->label);
 }
 
+void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size)
+{
+	snprintf(buf, size, "is not the %s member that belongs to the set %s but one of another "
+		 "generation of it, as %s shows", role_name[m->sb->role], m->sb->label, used->path);
+}
+
 static int is_foreign(const struct member *m, const struct member *used)
 {
-	return fail(FC_MEMBER, m->path, "is not the %s member that belongs to the set %s but one "
-		    "of another generation of it, as %s shows; detach it", role_name[m->sb->role],
-		    m->sb->label, used->path);
+	char text[256];
+
+	foreign_text(m, used, text, sizeof(text));
+	return fail(FC_MEMBER, m->path, "%s; detach it", text);
 }
 
 /* Which of the devices that the open set stands on concern a member? */

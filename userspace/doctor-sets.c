@@ -14,12 +14,13 @@ static void set_subject(const struct member *m, char *buf, size_t size)
 
 /* -- members -------------------------------------------------------------------- */
 
-/* Another device before it that claims to be the same member, and is not beneath it. */
-static const struct member *copy_of(const struct member *all, const struct member *m)
+/* The first device but @but that is this member; not one beneath another that is. */
+static const struct member *device_of(const struct member *list, const unsigned char uuid[16],
+				      const struct member *but)
 {
-	for (const struct member *list = all; list != m; list = list->next)
-		if (member_is(list, m->sb->dev_uuid) && !under_another(all, list))
-			return list;
+	for (const struct member *m = list; m; m = m->next)
+		if (m != but && member_is(m, uuid) && !under_another(list, m))
+			return m;
 	return NULL;
 }
 
@@ -46,8 +47,8 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 			   "its superblocks are damaged: %s", m->why);
 		return;
 	}
-	copy = copy_of(list, m);
-	if (copy)
+	copy = device_of(list, m->sb->dev_uuid, NULL);
+	if (copy && copy != m)
 		doctor_say(d, HEALTH_ERROR, m->path, "detach one of them",
 			   "claims to be the same member as %s", copy->path);
 }
@@ -97,27 +98,66 @@ static bool is_open(const struct mapping *open, const struct member *m)
 	return open;
 }
 
-/* Once for each set: for its fast member, or for a slow one that is alone. */
-static void check_closed(struct doctor *d, const struct member *list, const struct member *m)
+/* Two members that name each other and can be read: why is their set not opened, if not? */
+static bool stays(struct doctor *d, const struct member *fast, const struct member *slow,
+		  const char *subject)
 {
-	const struct member *peer = list;
-	char subject[160], missing[256];
+	const struct member *pair[2] = { fast, slow };
+	const char *why, *remedy;
+	bool closed = false;
 
-	while (peer && !member_is(peer, m->sb->peer_uuid))
-		peer = peer->next;
-	if ((peer && m->sb->role == SLOW) || copy_of(list, m))
+	if (fusion_sb_match(fast->sb, slow->sb, &why)) {
+		doctor_say(d, HEALTH_ERROR, subject, "use the two that were used together last",
+			   "%s and %s do not go together: %s", fast->path, slow->path, why);
+		return true;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (!stays_closed(pair[i], &why, &remedy))
+			continue;
+		doctor_say(d, HEALTH_WARNING, pair[i]->path, remedy,
+			   "%s, so the set %.*s is not opened by itself", why, FUSION_LABEL_SIZE,
+			   fast->sb->label);
+		closed = true;
+	}
+	return closed;
+}
+
+static void check_pair(struct doctor *d, const struct member *fast, const struct member *slow)
+{
+	char subject[160];
+
+	set_subject(fast, subject, sizeof(subject));
+	/* what is wrong with one of them was said of that */
+	if (fast->state != MEMBER_OK || slow->state != MEMBER_OK || stays(d, fast, slow, subject))
 		return;
-	set_subject(m, subject, sizeof(subject));
-	if (!peer) {
-		missing_text(m, missing, sizeof(missing));
-		doctor_say(d, HEALTH_ERROR, subject, "connect it, or see fusionctl help salvage",
-			   "%s is its %s member, the other one is missing: %s", m->path,
-			   role_name[m->sb->role], missing);
-	} else if (m->sb->flags & FUSION_SB_NEEDS_CHECK) {
+	if (fast->sb->flags & FUSION_SB_NEEDS_CHECK)
 		doctor_say(d, HEALTH_WARNING, subject, "run fusionctl check",
 			   "is closed, and had an error that may have left its metadata wrong");
-	} else {
+	else
 		doctor_say(d, HEALTH_OK, subject, NULL, "both members are here, it is closed");
+}
+
+static void check_closed(struct doctor *d, const struct member *list, const struct member *m)
+{
+	const struct member *peer = device_of(list, m->sb->peer_uuid, NULL);
+	char subject[160], text[256];
+
+	/* a copy, and it was said that it is one */
+	if (device_of(list, m->sb->dev_uuid, NULL) != m)
+		return;
+	if (!peer) {
+		set_subject(m, subject, sizeof(subject));
+		missing_text(m, text, sizeof(text));
+		doctor_say(d, HEALTH_ERROR, subject, "connect it, or see fusionctl help salvage",
+			   "%s is its %s member, the other one is missing: %s", m->path,
+			   role_name[m->sb->role], text);
+	} else if (!member_is(m, peer->sb->peer_uuid)) {
+		foreign_text(m, peer, text, sizeof(text));
+		doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
+	} else if (m->sb->role <= peer->sb->role && !device_of(list, m->sb->dev_uuid, m) &&
+		   !device_of(list, peer->sb->dev_uuid, peer)) {
+		/* once for both, and not if one of them has a copy: then neither is used */
+		check_pair(d, m, peer);
 	}
 }
 

@@ -460,6 +460,10 @@ bool opened_before(const struct member *a, const struct member *b);
 
 /* Is "nofusion" on the kernel's command line? */
 bool assembly_turned_off(void);
+/* Is it a member whose set is opened only if somebody asks for that? *why and *remedy say more. */
+bool stays_closed(const struct member *m, const char **why, const char **remedy);
+/* What to say of a member that names @used and is not named by it. */
+void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
 
 /* -- activate.c --------------------------------------------------------------------- */
 

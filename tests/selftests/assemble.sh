@@ -69,11 +69,6 @@ pair() {
 	a_set
 }
 
-# replaced FROM TO: what was on one device is on another now
-replaced() {
-	dd if="$1" of="$2" bs=1M conv=fsync status=none
-}
-
 # -- probe ---------------------------------------------------------------------------
 
 test_probe() {
@@ -119,12 +114,6 @@ test_probe_odd_label() {
 	poke "$SLOW" 128:8=0x2963280a24622261
 	came "$FAST" "$SLOW"
 	once fusion
-}
-
-# poke DEV FIELD: in both copies of the superblock
-poke() {
-	fusion-poke "$1" 0 "$2"
-	fusion-poke "$1" 8 "$2"
 }
 
 # Half a superblock below a file system is what was there before.

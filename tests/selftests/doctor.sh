@@ -169,6 +169,97 @@ test_sets() {
 	found "set fusion" error "its slow member, the other one is missing" "connect it"
 }
 
+# look: what doctor finds of members and sets; the rest of this system is as it is
+look() {
+	fusionctl doctor --json >"$TMP/out" || :
+}
+
+# refused_set TEXT: the set is found fault with, once, and assembly says the same
+refused_set() {
+	look
+	found "set fusion" error "$1"
+	count "set fusion" 1
+	same "what is well" "$(jq '[.findings[] | select(.subject == "set fusion" and .level == "ok")] |
+		length' "$TMP/out")" 0
+	rm -rf /run/fusion
+	refused "$1" fusionctl assemble --scan
+}
+
+a_pair() {
+	members 64 128
+	opened pair --extent-size 64K
+	good fusionctl close pair
+}
+
+# An SSD that was away, or replaced by an old copy of itself.
+test_stale_member() {
+	a_pair
+	replaced "$FAST" "$TMP/old"
+	good fusionctl open pair "$FAST" "$SLOW"
+	good fusionctl close pair
+	replaced "$TMP/old" "$FAST"
+	refused_set "one member was used without the other"
+}
+
+test_other_geometry() {
+	a_pair
+	# the slow member thinks that the fast one is larger
+	poke "$SLOW" 392:8=$((65 * 2048))
+	refused_set "the two members disagree on the geometry of the set"
+}
+
+# A member of the same set that is not the one the other names, of either role.
+test_foreign_member() {
+	local role of
+	a_pair
+	null other-fast 64
+	null other-slow 128
+	for role in fast slow; do
+		of=$FAST
+		[[ $role == fast ]] || of=$SLOW
+		replaced "$of" /dev/other-$role
+		poke /dev/other-$role 96:8=4711
+		look
+		found /dev/other-$role error "is not the $role member that belongs to the set fusion" \
+			"detach it"
+		found "set fusion" ok "both members are here"
+		put_direct /dev/other-$role 0 0 65536
+	done
+	# it is here in place of the one that belongs to the set
+	poke "$SLOW" 96:8=4711
+	look
+	found "$SLOW" error "is not the slow member that belongs to the set fusion" "detach it"
+	found "set fusion" error "its fast member, the other one is missing"
+	count "set fusion" 1
+}
+
+# What is not opened by itself, though nothing is wrong with the pair.
+test_pair_that_stays_closed() {
+	a_pair
+	blockdev --setro "$SLOW"
+	look
+	found "$SLOW" warning "is read-only, so the set fusion is not opened by itself" \
+		"blockdev --setrw"
+	blockdev --setrw "$SLOW"
+	# a feature of a newer release
+	poke "$SLOW" 64:8=$((1 << 40))
+	poke "$FAST" 64:8=$((1 << 40))
+	look
+	found "$FAST" warning "is of a newer release, which this one may only read" \
+		"use a newer fusionctl"
+}
+
+# Of two copies neither is opened, so nothing is well.
+test_copied_member() {
+	a_pair
+	null copy 128
+	replaced "$SLOW" /dev/copy
+	look
+	found "$SLOW" error "claims to be the same member as /dev/copy" "detach one"
+	same "what is well" "$(jq '[.findings[] | select(.subject == "set fusion" and
+		.level == "ok")] | length' "$TMP/out")" 0
+}
+
 test_for_people() {
 	local out
 	members 64 128
@@ -214,4 +305,5 @@ test_status_check() {
 
 run_tests test_module_of_each_kernel test_initramfs_is_missing \
 	test_unsigned_module_and_secure_boot test_hooks test_root_on_a_set test_bad_directory \
-	test_sets test_for_people test_status_check
+	test_sets test_stale_member test_other_geometry test_foreign_member \
+	test_pair_that_stays_closed test_copied_member test_for_people test_status_check

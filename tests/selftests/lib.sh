@@ -574,6 +574,17 @@ damage() {
 	put_direct "$1" $BREAK $((($2 ? 8 : 0) * 4096 + 512)) 512
 }
 
+# poke DEV FIELD: in both copies of the superblock
+poke() {
+	fusion-poke "$1" 0 "$2"
+	fusion-poke "$1" 8 "$2"
+}
+
+# replaced FROM TO: what was on one device is on another now
+replaced() {
+	dd if="$1" of="$2" bs=1M conv=fsync status=none
+}
+
 msg() {
 	dmsetup message "$1" 0 "${*:2}"
 }
