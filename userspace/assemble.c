@@ -454,8 +454,11 @@ static void print_waiting(const struct member *m)
 	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
 }
 
-/* For somebody in the shell of an initramfs, who has no manual there, and a PATH of its own. */
-static void print_remedies(void)
+/*
+ * For somebody in the shell of an initramfs, who has no manual there, and a PATH of its own; and
+ * for the log of a system in which a member came alone.
+ */
+static void print_remedies(bool lacking, bool closed)
 {
 	char self[256];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -463,8 +466,15 @@ static void print_remedies(void)
 	if (n <= 0)
 		n = snprintf(self, sizeof(self), "fusionctl");
 	self[n] = 0;
-	printf("connect the missing disk, then:  %s assemble --scan; exit\n", self);
-	printf("if it is lost, see what is left: %s salvage DEVICE\n", self);
+	if (closed)
+		printf("nofusion is on the kernel's command line, so sets stay closed; open them: "
+		       "%s assemble --scan\n", self);
+	if (lacking) {
+		printf("connect the missing disk, then:  %s assemble --scan\n", self);
+		printf("if it is lost, see what is left: %s salvage DEVICE\n", self);
+	}
+	if (closed || lacking)
+		puts("a boot goes on after that with:  exit");
 }
 
 static int waiting(bool json, bool remedies)
@@ -473,7 +483,7 @@ static int waiting(bool json, bool remedies)
 	struct member *list;
 	struct mapping map;
 	struct pair p;
-	bool any = false;
+	bool lacking = false, closed = false;
 	int rc, one;
 
 	rc = scan_members(&list);
@@ -486,20 +496,23 @@ static int waiting(bool json, bool remedies)
 		if (!one)
 			one = find_pair(list, m, &p);
 		rc = rc ? rc : one;
-		if (one || !p.m || p.peer)
+		if (one || !p.m)
 			continue;
-		any = true;
-		if (json)
-			add_json(array, p.m);
+		if (p.peer)
+			closed = true;
 		else
+			lacking = true;
+		if (json && !p.peer)
+			add_json(array, p.m);
+		else if (!p.peer)
 			print_waiting(p.m);
 	}
 	if (json) {
 		o = json_base();
 		json_object_object_add(o, "waiting", array);
 		print_json(o, false);
-	} else if (any && remedies) {
-		print_remedies();
+	} else if (remedies) {
+		print_remedies(lacking, closed && assembly_turned_off());
 	}
 	free_members(list);
 	return rc;

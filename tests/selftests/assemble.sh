@@ -489,7 +489,8 @@ test_waiting() {
 	same "line" "$(<"$TMP/out")" "pair: the fast member $FAST is here, the slow one is missing \
 (256M, uuid $gone; set $UUID)"
 	good fusionctl assemble --waiting -v
-	has "with -v" "$(<"$TMP/out")" "fusionctl assemble --scan; exit"
+	has "with -v" "$(<"$TMP/out")" "connect the missing disk, then:  $(realpath "$(command -v fusionctl)") \
+assemble --scan"
 	good fusionctl assemble --waiting --json
 	json '.version' 1
 	json '.waiting[] | .set, .set_uuid, .role, .device' $'pair\n'"$UUID"$'\nfast\n'"$FAST"
@@ -497,6 +498,82 @@ test_waiting() {
 	expect 4 "pair: the fast member $FAST is here, the slow one is missing (256M, uuid $gone; \
 set $UUID); connect it, or see fusionctl help salvage" fusionctl assemble --scan
 	closed
+}
+
+# script DIR/FILE: as make install puts it into an initramfs, in REPLY
+script() {
+	REPLY=$TMP/${1##*/}
+	sed "/^#/!s|\\<FUSIONCTL\\>|$(command -v fusionctl)|" "$here/../../userspace/$1" >"$REPLY"
+}
+
+# power FAST SLOW: whether each null device is there
+power() {
+	echo "$1" >/sys/kernel/config/nullb/fast/power
+	echo "$2" >/sys/kernel/config/nullb/slow/power
+}
+
+# However late the member comes that is there.
+test_initramfs_says_it_once() {
+	local i block said
+	pair
+	rm -f /run/fusion.calls
+	defer rm -f /run/fusion.calls
+	script initramfs-tools/local-block
+	block=$REPLY
+	power 0 0
+	for i in 1 2 3 4 5; do
+		quietly sh "$block"
+	done
+	power 1 0
+	said="dm-fusion: $(fusionctl assemble --waiting)"
+	has "line" "$said" "the slow one is missing"
+	good sh "$block"
+	same "line" "$(<"$TMP/out")" "$said"
+	for i in 1 2 3; do
+		quietly sh "$block"
+	done
+	# and not before the third call
+	rm -f /run/fusion.calls
+	quietly sh "$block"
+	quietly sh "$block"
+	good sh "$block"
+	same "line" "$(<"$TMP/out")" "$said"
+}
+
+test_mkinitcpio_says_it_once() {
+	local pid
+	pair
+	script mkinitcpio/hook
+	power 0 0
+	sh -c '. "$1"; run_hook; wait' sh "$REPLY" >"$TMP/said" &
+	pid=$!
+	JOBS+=("$pid")
+	sleep 6
+	same "said" "$(<"$TMP/said")" ""
+	power 1 0
+	within 5 "the line" grep -q "^dm-fusion: pair: .*the slow one is missing" "$TMP/said"
+	wait "$pid"
+	same "lines" "$(wc -l <"$TMP/said")" 1
+}
+
+test_nofusion_is_told_of_before_the_shell() {
+	pair
+	script initramfs-tools/panic
+	quietly sh "$REPLY"
+	command_line nofusion
+	good sh "$REPLY"
+	has "line" "$(<"$TMP/out")" "dm-fusion: nofusion is on the kernel's command line, so sets stay \
+closed; open them: $(realpath "$(command -v fusionctl)") assemble --scan"
+	same "lines" "$(wc -l <"$TMP/out")" 2
+	good fusionctl assemble --scan
+	once pair
+	quietly sh "$REPLY"
+	good fusionctl close pair
+	power 1 0
+	good sh "$REPLY"
+	has "line" "$(<"$TMP/out")" "the slow one is missing"
+	same "lines about nofusion" "$(grep -c nofusion "$TMP/out" || :)" 0
+	umount /proc/cmdline
 }
 
 # -- what is remembered ----------------------------------------------------------------------
@@ -775,6 +852,7 @@ run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspende
 	test_twice test_late test_concurrently test_beside_the_user test_stays_closed \
 	test_plugged_in_again test_in_use_by_others test_stacked test_remnant_of_a_killed_one \
 	test_scan test_same_name test_copy test_stale test_foreign test_shrunk test_read_only \
-	test_damaged test_waiting test_stale_records test_nofusion test_udev_plugging \
-	test_udev_file_system test_udev_nofusion test_udev_parts test_udev_keeps_off \
-	test_udev_create test_udev_one_worker
+	test_damaged test_waiting test_initramfs_says_it_once test_mkinitcpio_says_it_once \
+	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
+	test_udev_plugging test_udev_file_system test_udev_nofusion test_udev_parts \
+	test_udev_keeps_off test_udev_create test_udev_one_worker
