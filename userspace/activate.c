@@ -273,12 +273,12 @@ int cmd_open(const struct args *a)
 
 	rc = check_name(name);
 	if (!rc)
-		rc = assembly_lock(&lock);
+		rc = run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
 	rc = a->n == 1 ? open_by_name(name) : a->n == 2 ? open_one(name, a->word[1]) :
 	     open_both(name, a->word + 1);
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	return rc;
 }
 

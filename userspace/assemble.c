@@ -298,6 +298,7 @@ static int get_member(const char *path, struct member **m)
 
 static int incremental(const char *path)
 {
+	bool console = !isatty(STDERR_FILENO);
 	struct member *m;
 	int rc, lock = -1;
 
@@ -306,22 +307,23 @@ static int incremental(const char *path)
 	dm_udev_limit(UDEV_WAIT_MS);
 	/* a disk that takes its time does so before others have to wait for us */
 	rc = get_member(path, &m);
+	messages_to_kernel(!rc && console);
 	if (!rc)
-		rc = assembly_lock(&lock);
+		rc = run_lock(ASSEMBLY_LOCK, &lock);
+	messages_to_kernel(false);
 	/* again, since whoever had the lock may have used it */
 	if (!rc) {
 		free_members(m);
 		rc = get_member(path, &m);
 	}
 	/* what is no member, not any more perhaps, is of no interest on the console */
-	if (!rc && !isatty(STDERR_FILENO))
-		messages_to_kernel();
+	messages_to_kernel(!rc && console);
 	if (!rc)
 		rc = check_member(m);
 	if (!rc)
 		rc = member_came(m);
 	free_members(m);
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	return rc;
 }
 
@@ -415,7 +417,7 @@ static int open_all(void)
 	struct member *list = NULL;
 	int rc, one, lock;
 
-	rc = assembly_lock(&lock);
+	rc = run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
 	rc = scan_members(&list);
@@ -426,7 +428,7 @@ static int open_all(void)
 		rc = rc ? rc : one;
 	}
 	free_members(list);
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	return rc;
 }
 

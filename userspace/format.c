@@ -298,15 +298,13 @@ static int make_set(const struct args *a, bool and_open)
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 	}
 	if (!rc)
-		rc = assembly_lock(&lock);
-	if (!rc)
-		rc = write_set(p.dev, p.fd, &p.sb);
+		rc = write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
 	if (!rc)
 		rc = finish_new(&p, and_open);
 	if (!rc && a->opt[OPT_GPT_TYPE])
 		rc = mark_types(&p);
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	if (!rc && *p.mkfs)
 		rc = make_file_system(&p);
 out:

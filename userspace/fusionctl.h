@@ -203,8 +203,8 @@ int fail(int rc, const char *thing, const char *fmt, ...)
 void warn(const char *thing, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* From now on what these say goes to the kernel's log too, and so to the console. */
-void messages_to_kernel(void);
+/* Does what these say go to the kernel's log too, and so to the console? Not at first. */
+void messages_to_kernel(bool on);
 
 /*
  * Ask on the terminal: "<question>; type yes: ". Fails with FC_REFUSED, and without a terminal
@@ -415,9 +415,10 @@ int find_named(struct member *list, const char *name, struct member **m);
 
 /*
  * Make a set of two devices that are opened at @fd, exclusively and for writing. Nothing
- * of them is a member before the last block is written. Reads everything back.
+ * of them is a member before the last block is written, and then @lock is held, for assembly.
+ * Reads everything back.
  */
-int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast);
+int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast, int *lock);
 /* Make a device that is opened at @fd, as above, no member of anything. */
 int wipe_member(const struct device *dev, int fd);
 
@@ -438,12 +439,12 @@ struct json_object *peer_json(const struct fusion_sb *sb);
 
 #define RUN_DIR		"/run/fusion"
 
-/*
- * Keep everyone else from opening sets, and from making them; waits a minute. From then on there is
- * the directory. Exit code.
- */
-int assembly_lock(int *lock);
-void assembly_unlock(int *lock);
+/* Who has it keeps everyone else from opening sets, and from making members of devices. */
+#define ASSEMBLY_LOCK	RUN_DIR "/lock"
+
+/* Lock a file there; waits a minute. From then on there is the directory. Exit code. */
+int run_lock(const char *path, int *lock);
+void run_unlock(int *lock);
 /* Remember which device is this member. */
 int record_write(const struct member *m);
 /*

@@ -17,9 +17,9 @@ const char *const role_name[2] = { "fast", "slow" };
 
 static bool to_kernel;
 
-void messages_to_kernel(void)
+void messages_to_kernel(bool on)
 {
-	to_kernel = true;
+	to_kernel = on;
 }
 
 /* As an error (3): the console of a system that boots quietly shows those. */

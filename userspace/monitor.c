@@ -19,6 +19,8 @@
 #include "monitor.h"
 
 #define STATE		RUN_DIR "/monitor.json"
+/* Its own: a look does not wait for who opens a set or makes one. */
+#define MONITOR_LOCK	RUN_DIR "/monitor.lock"
 #define MAX_FAILURES	5	/* of looks, in a row */
 
 static bool metrics_to_stdout;
@@ -150,7 +152,7 @@ static int look_and_end(const char *metrics)
 	bool looked;
 
 	/* of two at a time the second has nothing to tell */
-	rc = assembly_lock(&lock);
+	rc = run_lock(MONITOR_LOCK, &lock);
 	if (rc)
 		return rc;
 	state = json_object_from_file(STATE);
@@ -158,7 +160,7 @@ static int look_and_end(const char *metrics)
 	saved = looked ? save_state(state) : 0;
 	rc = rc ? rc : saved;
 	json_object_put(state);
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	return rc;
 }
 

@@ -3,7 +3,7 @@
  * What assembly remembers in /run/fusion from one member to the next: the members come one at
  * a time, each in a process of its own, many at once, and in the initramfs as well as after it.
  *
- *	/run/fusion/lock		held by who opens a set or makes one
+ *	/run/fusion/lock		held by who opens a set, or makes members of devices
  *	/run/fusion/SET/ROLE-MEMBER	"8:1 /dev/sda1": the device that was that member
  *	/run/fusion/SET/opened		"8:1 12 8:17 13": of which devices the set was opened last
  *
@@ -27,27 +27,27 @@
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160
 
-int assembly_lock(int *lock)
+int run_lock(const char *path, int *lock)
 {
 	*lock = -1;
 	if (!mkdir(RUN_DIR, 0755) || errno == EEXIST)
-		*lock = open(RUN_DIR "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		return fail(FC_FAILED, RUN_DIR "/lock", "can't make it: %s; mount a tmpfs on /run",
+		return fail(FC_FAILED, path, "can't make it: %s; mount a tmpfs on /run",
 			    strerror(errno));
 	for (int ms = 0; flock(*lock, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
 		if (errno == EWOULDBLOCK && ms < LOCK_WAIT_MS) {
 			usleep(LOCK_POLL_MS * 1000);
 			continue;
 		}
-		assembly_unlock(lock);
-		return fail(FC_BUSY, RUN_DIR "/lock", "another fusionctl has held it for a minute; "
-			    "wait for it, or end it");
+		run_unlock(lock);
+		return fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait for "
+			    "it, or end it, and try again");
 	}
 	return 0;
 }
 
-void assembly_unlock(int *lock)
+void run_unlock(int *lock)
 {
 	if (*lock >= 0)
 		close(*lock);

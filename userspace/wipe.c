@@ -150,7 +150,7 @@ int cmd_wipe(const struct args *a)
 	if (!rc && !a->opt[OPT_DRY_RUN]) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)
-			rc = assembly_lock(&lock);
+			rc = run_lock(ASSEMBLY_LOCK, &lock);
 		for (int i = 0; i < p.nr && !rc; i++)
 			rc = wipe_member(&p.dev[i], p.fd[i]);
 	}
@@ -159,6 +159,6 @@ int cmd_wipe(const struct args *a)
 			close(p.fd[i]);
 		device_put(&p.dev[i]);
 	}
-	assembly_unlock(&lock);
+	run_unlock(&lock);
 	return rc;
 }

@@ -183,7 +183,8 @@ static int verify_supers(struct target *t, const struct fusion_sb *want)
 		    "%s); replace the device", why ? why : "an older one");
 }
 
-static int write_both(struct target t[2], const int fd[2], const struct fusion_sb *fast)
+static int write_both(struct target t[2], const int fd[2], const struct fusion_sb *fast,
+		      int *lock)
 {
 	struct fusion_sb sb[2] = { [FAST] = *fast };
 	int rc = 0;
@@ -198,6 +199,9 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 		rc = empty_map(&t[i], &sb[i], false);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = sync_target(&t[i]);
+	/* not before: an SSD may take minutes to discard, and who opens other sets waits for one */
+	if (!rc)
+		rc = run_lock(ASSEMBLY_LOCK, lock);
 	if (!rc)
 		rc = write_supers(&t[SLOW], &sb[SLOW]);
 	if (!rc)
@@ -229,7 +233,7 @@ static void target_close(struct target *t)
 	free(t->buf);
 }
 
-int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast)
+int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast, int *lock)
 {
 	struct target t[2] = { { .fd = -1 }, { .fd = -1 } };
 	int rc = 0;
@@ -237,7 +241,7 @@ int write_set(const struct device dev[2], const int fd[2], const struct fusion_s
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = target_open(&t[i], &dev[i]);
 	if (!rc)
-		rc = write_both(t, fd, fast);
+		rc = write_both(t, fd, fast, lock);
 	for (int i = 0; i < 2; i++)
 		target_close(&t[i]);
 	return rc;

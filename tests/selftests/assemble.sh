@@ -233,6 +233,65 @@ test_beside_the_user() {
 	closed
 }
 
+# asked PTY: create has asked
+asked() {
+	grep -q "type yes" "$1"
+}
+
+# Before it writes the first superblock a create may take minutes, for an SSD that discards. Who
+# opens another set does not wait for it.
+test_beside_a_long_create() {
+	local making answers
+	need script
+	pair
+	null fast2 64
+	null slow2 256
+	linear held /dev/slow2 0 "$(sectors_of /dev/slow2)"
+	mkfifo "$TMP/answers"
+	script -qec "fusionctl create new --fast /dev/fast2 --slow /dev/mapper/held" -O /dev/null \
+		<"$TMP/answers" >"$TMP/pty" 2>&1 &
+	making=$!
+	JOBS+=("$making")
+	defer dm_remove new
+	exec {answers}>"$TMP/answers"
+	within 10 "question" asked "$TMP/pty"
+	dmsetup suspend --noflush held
+	echo yes >&"$answers"
+	# it has begun
+	within 10 "write" holds_back
+	sleep 1
+	limited 10 fusionctl assemble --incremental "$FAST"
+	limited 10 fusionctl assemble --incremental "$SLOW"
+	once pair
+	dmsetup resume held
+	exec {answers}>&-
+	wait "$making" || fail "create: status $?: $(<"$TMP/pty")"
+	is_open new
+	good fusionctl close new
+	good fusionctl close pair
+}
+
+# holds_back: it wants to write to the device that is suspended
+holds_back() {
+	grep -q D "/proc/$(pidof fusionctl)/stat"
+}
+
+# Who holds the lock for longer than anybody waits keeps a set closed, which is not silent.
+test_lock_is_held() {
+	local lock text
+	pair
+	came "$FAST"
+	exec {lock}>/run/fusion/lock
+	flock "$lock"
+	text="/run/fusion/lock: another fusionctl has held it for a minute; wait for it, or end it, \
+and try again"
+	refuses 5 "$text" "$SLOW"
+	exec {lock}>&-
+	closed
+	came "$SLOW"
+	once pair
+}
+
 # Closed by hand it stays closed, until a member is plugged in again or somebody wants it.
 test_stays_closed() {
 	pair
@@ -500,8 +559,8 @@ set $UUID); connect it, or see fusionctl help salvage" fusionctl assemble --scan
 	closed
 }
 
-# script DIR/FILE: as make install puts it into an initramfs, in REPLY
-script() {
+# boot_script DIR/FILE: as make install puts it into an initramfs, in REPLY
+boot_script() {
 	REPLY=$TMP/${1##*/}
 	sed "/^#/!s|\\<FUSIONCTL\\>|$(command -v fusionctl)|" "$here/../../userspace/$1" >"$REPLY"
 }
@@ -518,7 +577,7 @@ test_initramfs_says_it_once() {
 	pair
 	rm -f /run/fusion.calls
 	defer rm -f /run/fusion.calls
-	script initramfs-tools/local-block
+	boot_script initramfs-tools/local-block
 	block=$REPLY
 	power 0 0
 	for i in 1 2 3 4 5; do
@@ -543,7 +602,7 @@ test_initramfs_says_it_once() {
 test_mkinitcpio_says_it_once() {
 	local pid
 	pair
-	script mkinitcpio/hook
+	boot_script mkinitcpio/hook
 	power 0 0
 	sh -c '. "$1"; run_hook; wait' sh "$REPLY" >"$TMP/said" &
 	pid=$!
@@ -558,7 +617,7 @@ test_mkinitcpio_says_it_once() {
 
 test_nofusion_is_told_of_before_the_shell() {
 	pair
-	script initramfs-tools/panic
+	boot_script initramfs-tools/panic
 	quietly sh "$REPLY"
 	command_line nofusion
 	good sh "$REPLY"
@@ -849,10 +908,11 @@ test_udev_one_worker() {
 }
 
 run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspended test_order \
-	test_twice test_late test_concurrently test_beside_the_user test_stays_closed \
-	test_plugged_in_again test_in_use_by_others test_stacked test_remnant_of_a_killed_one \
-	test_scan test_same_name test_copy test_stale test_foreign test_shrunk test_read_only \
-	test_damaged test_waiting test_initramfs_says_it_once test_mkinitcpio_says_it_once \
+	test_twice test_late test_concurrently test_beside_the_user test_beside_a_long_create \
+	test_lock_is_held:long test_stays_closed test_plugged_in_again test_in_use_by_others \
+	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy test_stale \
+	test_foreign test_shrunk test_read_only test_damaged test_waiting \
+	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
 	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
 	test_udev_plugging test_udev_file_system test_udev_nofusion test_udev_parts \
 	test_udev_keeps_off test_udev_create test_udev_one_worker

@@ -96,6 +96,18 @@ test_state_is_not_believed() {
 	done
 }
 
+# Whoever makes a set or opens one has time; of two looks the second waits for the first.
+test_locks() {
+	begin
+	exec {lock}>/run/fusion/lock
+	flock "$lock"
+	limited 10 fusionctl monitor >"$TMP/out" || fail "it waits for assembly"
+	same "what it says" "$(<"$TMP/out")" "ok       data: is open"
+	exec {lock}>/run/fusion/monitor.lock
+	flock "$lock"
+	! timeout 2 fusionctl monitor || fail "it does not wait for another look"
+}
+
 # An event is told of at once, whenever the next look is due.
 test_follow() {
 	local pid
@@ -218,5 +230,5 @@ test_metrics() {
 		fusionctl monitor --prometheus /nowhere/x
 }
 
-run_tests test_changes test_errors test_journal test_state_is_not_believed test_follow \
-	test_reserve_is_exhausted test_exchanges_in_vain test_metrics
+run_tests test_changes test_errors test_journal test_state_is_not_believed test_locks \
+	test_follow test_reserve_is_exhausted test_exchanges_in_vain test_metrics
