@@ -19,6 +19,7 @@ struct line {
 	char data[8192];
 	enum health worst;
 	unsigned int sets;
+	bool unknown;		/* of some of them nothing is known */
 	const char *name;	/* of the set that is looked at */
 };
 
@@ -49,6 +50,12 @@ static const char *label(const char *name)
 	return buf;
 }
 
+static void add_sentence(struct line *l, const char *name, const char *text, const char *remedy)
+{
+	append(l->text, sizeof(l->text), "%s%s %s%s%s", *l->text ? ". " : "", name, text,
+	       remedy ? "; " : "", remedy ? remedy : "");
+}
+
 static void add_text(void *ctx, enum health health, const char *text, const char *remedy)
 {
 	struct line *l = ctx;
@@ -56,8 +63,7 @@ static void add_text(void *ctx, enum health health, const char *text, const char
 	/* what is there to be known but not to be done is no reason to wake anybody */
 	if (health < HEALTH_WARNING)
 		return;
-	append(l->text, sizeof(l->text), "%s%s %s%s%s", *l->text ? ". " : "", l->name, text,
-	       remedy ? "; " : "", remedy ? remedy : "");
+	add_sentence(l, l->name, text, remedy);
 }
 
 /* 'label'=value[unit];warn;crit;min;max */
@@ -89,28 +95,30 @@ static void add_data(struct line *l, const struct fusion_status *st)
 		       counter[i].label, counter[i].value);
 }
 
-static int add_set(struct line *l, const char *name)
+static void add_set(struct line *l, const char *name)
 {
 	enum health health;
 	struct set set;
-	int rc;
 
-	rc = set_get(name, &set);
-	if (rc)
-		return rc;
-	l->name = set.m.name;
 	l->sets++;
+	if (set_get(name, &set)) {
+		l->unknown = true;
+		add_sentence(l, name, "could not be looked at", "see the error output");
+		return;
+	}
+	l->name = set.m.name;
 	health = set_health(&set, add_text, l);
 	l->worst = health > l->worst ? health : l->worst;
 	add_data(l, &set.st);
 	set_put(&set);
-	return 0;
 }
 
 static enum plugin_code print_line(const struct line *l)
 {
-	static const char *const word[] = { "OK", "WARNING", "CRITICAL" };
+	static const char *const word[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
+	/* what is known to be broken comes before what may be */
 	enum plugin_code code = l->worst == HEALTH_ERROR ? PLUGIN_CRITICAL :
+				l->unknown ? PLUGIN_UNKNOWN :
 				l->worst == HEALTH_WARNING ? PLUGIN_WARNING : PLUGIN_OK;
 
 	if (*l->text)
@@ -131,21 +139,22 @@ int status_check(const char *name)
 {
 	struct line l = { .worst = HEALTH_OK };
 	struct mapping *list = NULL;
-	int rc;
+	int rc = 0;
 
 	if (geteuid())
 		return status_unknown("needs root, use sudo");
 	if (name) {
-		rc = add_set(&l, name);
+		add_set(&l, name);
 	} else {
 		rc = dm_list(MAPPING_INFO, &list);
 		/* one without a table is being made, or closed */
-		for (struct mapping *m = list; m && !rc; m = m->next)
-			rc = m->live ? add_set(&l, m->name) : 0;
+		for (struct mapping *m = list; m; m = m->next)
+			if (m->live)
+				add_set(&l, m->name);
 		dm_free_list(list);
 	}
 	if (rc)
-		return status_unknown("a set could not be looked at, see the error output");
+		return status_unknown("the sets could not be looked at, see the error output");
 	if (!l.sets)
 		return status_unknown("no set is open");
 	return print_line(&l);

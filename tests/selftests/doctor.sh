@@ -303,7 +303,38 @@ test_status_check() {
 	same "exit status" $rc 4
 }
 
+# One set that can't be looked at does not hide how the others are.
+test_status_check_of_several() {
+	local not_there
+	linked 64 128
+	opened data --extent-size 64K
+	null other 8
+	dm strange "0 2048 linear /dev/other 0" -u FUSION-strange
+	not_there="strange could not be looked at; see the error output"
+	several 3 "FUSION UNKNOWN - $not_there |"
+	dmsetup suspend data
+	several 3 "FUSION UNKNOWN - " "data is suspended" "$not_there"
+	dmsetup resume data
+	fast_fails data
+	several 2 "FUSION CRITICAL - " "data has switched to read-only" "$not_there" \
+		"'data_fast_used'="
+	dm_remove strange
+	checked 2 "FUSION CRITICAL - data has switched to read-only after an error; see dmesg"
+}
+
+# several CODE BEGIN TEXT...: the line begins like that, and has these
+several() {
+	local rc=0 line i
+	line=$(fusionctl status --check 2>/dev/null) || rc=$?
+	same "exit status ($line)" $rc "$1"
+	[[ $line == "$2"* ]] || fail "expected $2: $line"
+	for i in "${@:3}"; do
+		has "line" "$line" "$i"
+	done
+}
+
 run_tests test_module_of_each_kernel test_initramfs_is_missing \
 	test_unsigned_module_and_secure_boot test_hooks test_root_on_a_set test_bad_directory \
 	test_sets test_stale_member test_other_geometry test_foreign_member \
-	test_pair_that_stays_closed test_copied_member test_for_people test_status_check
+	test_pair_that_stays_closed test_copied_member test_for_people test_status_check \
+	test_status_check_of_several
