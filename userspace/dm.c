@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "fusionctl.h"
 
@@ -288,6 +289,24 @@ out:
 		dm_free_list(*list);
 		*list = NULL;
 	}
+	return rc;
+}
+
+int dm_name_of(const char *uuid, char *name, size_t size, bool *found)
+{
+	char text[UUID_TEXT], dm_uuid[64];
+	unsigned char binary[16];
+	struct mapping m;
+	int rc;
+
+	*found = false;
+	if (uuid_parse(uuid, binary))
+		return 0;
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(text, binary));
+	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
+	*found = !rc && m.exists;
+	if (*found)
+		snprintf(name, size, "%s", m.name);
 	return rc;
 }
 

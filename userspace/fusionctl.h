@@ -146,6 +146,9 @@ struct option_info {
 
 extern const struct option_info options[OPT_NR];
 
+/* What a verb works on; an open one is its first word, by name or by uuid, if it has any. */
+enum set_kind { NO_SET, OPEN_SET, CLOSED_SET };
+
 struct verb {
 	const char *name;
 	const char *words;	/* synopsis */
@@ -155,6 +158,7 @@ struct verb {
 	uint64_t opts;		/* OPT_BIT() of each */
 	int min, max;		/* words */
 	bool root;
+	enum set_kind set;
 };
 
 extern const struct verb verbs[];
@@ -512,6 +516,8 @@ void dm_put(struct mapping *m);
 /* All that are sets of ours. */
 int dm_list(enum mapping_info what, struct mapping **list);
 void dm_free_list(struct mapping *list);
+/* The name of the open set with this uuid in @name; *found is false if there is none. */
+int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
 /* As dm_get(), but fails unless it is an open set of ours. */
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 

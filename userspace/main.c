@@ -126,6 +126,21 @@ static int help(int argc, char **argv)
 	return 0;
 }
 
+/* From here on a set that is named by its uuid has its name. */
+static int resolve_set(const struct verb *v, struct args *a)
+{
+	static char name[128];
+	bool found;
+	int rc;
+
+	if (v->set != OPEN_SET || !a->n || geteuid())
+		return 0;
+	rc = dm_name_of(a->word[0], name, sizeof(name), &found);
+	if (found)
+		a->word[0] = name;
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *v;
@@ -154,7 +169,9 @@ int main(int argc, char **argv)
 	if (v->root && geteuid() && !a.opt[OPT_CHECK])
 		return fail(FC_FAILED, v->name, "needs root; use sudo");
 	dm_setup();
-	rc = v->run(&a);
+	rc = resolve_set(v, &a);
+	if (!rc)
+		rc = v->run(&a);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		return fail(FC_FAILED, "output", "can't write it; is the disk full?");
 	return rc;

@@ -1027,6 +1027,39 @@ test_map() {
 		fusionctl map nosuch
 }
 
+# What takes the name of an open set takes its uuid as well, and says the name.
+test_by_uuid() {
+	local uuid none=01234567-89ab-4def-8123-456789abcdef
+	a_set
+	uuid=$(uuid_of "$FAST")
+	good fusionctl status "$uuid"
+	shows "pair: "
+	good fusionctl status "${uuid^^}" --json
+	json '.sets[0].name' pair
+	good fusionctl status "$uuid" --check
+	shows "FUSION OK"
+	good fusionctl set "$uuid" idle=3s
+	same idle "$(option idle)" 3000
+	good fusionctl tune "$uuid" --profile desktop --json
+	json .name pair
+	good fusionctl demote "$uuid" 0-9
+	shows "10 moved"
+	good fusionctl promote "$uuid" 5
+	expect 2 "0-99999: beyond the end; the extents of pair are 0-$(($(sb nr_lexts) - 1))" \
+		fusionctl promote "$uuid" 0-99999
+	good fusionctl checkpoint "$uuid"
+	good fusionctl map "$uuid" --json
+	json .name pair
+	heat pair 0 4 2
+	good fusionctl whatif "$uuid" --json
+	json .name pair
+	expect 1 "$none: no such set is open; fusionctl list shows those there are" \
+		fusionctl status $none
+	good fusionctl close "$uuid"
+	expect 1 "$uuid: no such set is open; fusionctl list shows those there are" \
+		fusionctl close "$uuid"
+}
+
 # sum_of COLUMN: of what the kernel's histogram says
 sum_of() {
 	msg pair histogram | awk -v column="$1" '{ n += $column } END { print n + 0 }'
@@ -1122,4 +1155,4 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
 	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
 	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
-	test_checkpoint test_complete test_map test_whatif
+	test_checkpoint test_by_uuid test_complete test_map test_whatif
