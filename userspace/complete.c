@@ -2,7 +2,7 @@
 /*
  * Verb complete: what the last of some words may become, a line each, after a tab what it means.
  * Shells ask for it (userspace/completion); files they know themselves. Nobody has to be root:
- * names are those of sysfs, uuids those of the links that udev makes.
+ * open sets are those of sysfs, closed ones those of the database of udev.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ static void offer(const char *begun, const char *word, const char *end, const ch
 	putchar('\n');
 }
 
+/* Who wants a uuid has begun one: names are shorter, and as good. */
 static void offer_open_sets(const char *begun)
 {
 	DIR *dir = opendir("/sys/dev/block");
@@ -29,33 +30,137 @@ static void offer_open_sets(const char *begun)
 	struct dirent *e;
 	dev_t devno;
 
-	while (dir && (e = readdir(dir)))
-		if (parse_devno(e->d_name, &devno) &&
-		    sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
-		    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-		    sysfs_read(devno, "dm/name", name, sizeof(name)))
-			offer(begun, name, "", "an open set");
-	if (dir)
-		closedir(dir);
-}
-
-/* Links are called UUID-fast and UUID-slow. */
-static void offer_uuids(const char *begun)
-{
-	DIR *dir = opendir("/dev/disk/by-fusion");
-	struct dirent *e;
-	char *dash;
-
 	while (dir && (e = readdir(dir))) {
-		dash = strrchr(e->d_name, '-');
-		if (!dash || strcmp(dash + 1, role_name[FAST]))
+		if (!parse_devno(e->d_name, &devno) ||
+		    !sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) ||
+		    strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) ||
+		    !sysfs_read(devno, "dm/name", name, sizeof(name)))
 			continue;
-		*dash = 0;
-		offer(begun, e->d_name, "", "uuid of a set");
+		offer(begun, name, "", "an open set");
+		if (*begun)
+			offer(begun, uuid + strlen(DM_PREFIX), "", "uuid of an open set");
 	}
 	if (dir)
 		closedir(dir);
 }
+
+/* -- closed sets ---------------------------------------------------------------- */
+
+#define UDEV_DATA	"/run/udev/data"
+
+/* A member, as our rule has told udev. */
+struct known {
+	dev_t devno;
+	char uuid[UUID_TEXT];	/* of its set */
+	char label[128];	/* with \xNN for what is in no name */
+	char role[8];
+};
+
+/* Copy the value if the line is of that key. */
+static void take(const char *line, const char *key, char *buf, size_t size)
+{
+	size_t n = strlen(key);
+
+	if (!strncmp(line, "E:", 2) && !strncmp(line + 2, key, n) && line[2 + n] == '=')
+		snprintf(buf, size, "%.*s", (int)strcspn(line + n + 3, "\n"), line + n + 3);
+}
+
+/* Of a file "b8:1". */
+static bool read_known(const char *file, struct known *k)
+{
+	char path[320], *line = NULL, type[32] = "";
+	size_t room = 0;
+	FILE *f;
+
+	memset(k, 0, sizeof(*k));
+	if (*file != 'b' || !parse_devno(file + 1, &k->devno))
+		return false;
+	snprintf(path, sizeof(path), UDEV_DATA "/%s", file);
+	f = fopen(path, "re");
+	while (f && getline(&line, &room, f) > 0) {
+		take(line, "ID_FS_TYPE", type, sizeof(type));
+		take(line, "ID_FS_UUID", k->uuid, sizeof(k->uuid));
+		take(line, "ID_FS_LABEL_ENC", k->label, sizeof(k->label));
+		take(line, "ID_FUSION_ROLE", k->role, sizeof(k->role));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return !strcmp(type, "fusion_member") && *k->uuid;
+}
+
+static bool any(dev_t devno, void *ctx)
+{
+	(void)devno;
+	(void)ctx;
+	return true;
+}
+
+/* Was the other member of its set offered already? */
+static bool seen(const char *uuid)
+{
+	static char (*all)[UUID_TEXT], (*more)[UUID_TEXT];
+	static unsigned int nr;
+
+	for (unsigned int i = 0; i < nr; i++)
+		if (!strcmp(all[i], uuid))
+			return true;
+	more = realloc(all, (nr + 1) * sizeof(*all));
+	if (!more)
+		return true;
+	all = more;
+	snprintf(all[nr++], sizeof(*all), "%s", uuid);
+	return false;
+}
+
+static void offer_set(const struct known *k, const char *begun)
+{
+	bool named = valid_name(k->label);
+
+	if (seen(k->uuid))
+		return;
+	if (named)
+		offer(begun, k->label, "", "a closed set");
+	if (*begun || !named)
+		offer(begun, k->uuid, "", "uuid of a closed set");
+}
+
+static void offer_member(const struct known *k, const char *begun)
+{
+	char node[160], means[256];
+
+	device_node(k->devno, node, sizeof(node));
+	snprintf(means, sizeof(means), "%s member of %s", k->role,
+		 valid_name(k->label) ? k->label : k->uuid);
+	offer(begun, node, "", means);
+}
+
+/* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
+static void offer_closed_sets(bool names, bool devices, const char *begun)
+{
+	struct dirent **file;
+	struct known k;
+	int n;
+
+	/* a path may be that of an image; but nobody begins one with /dev/ */
+	devices = devices && (*begun ? !strncmp(begun, "/dev/", 5) : !names);
+	n = scandir(UDEV_DATA, &file, NULL, versionsort);
+	for (int i = 0; i < n; i++) {
+		/* what something stands on is of an open set, or in use */
+		if (read_known(file[i]->d_name, &k) &&
+		    !sysfs_any(k.devno, "holders", any, NULL)) {
+			if (names)
+				offer_set(&k, begun);
+			if (devices)
+				offer_member(&k, begun);
+		}
+		free(file[i]);
+	}
+	if (n >= 0)
+		free(file);
+}
+
+/* -- words ---------------------------------------------------------------------- */
 
 /* What the synopsis calls word @n, in any of its alternatives: "NAME DEV | NAME --fast DEV". */
 static bool takes(const struct verb *v, int n, const char *what)
@@ -90,12 +195,13 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 {
 	const char *key;
 
-	if (takes(v, n, "NAME") && v->run != cmd_create && v->run != cmd_format)
+	if (v->set == OPEN_SET && takes(v, n, "NAME"))
 		offer_open_sets(begun);
-	if (takes(v, n, "NAME") && (v->run == cmd_open || v->run == cmd_check ||
-				    v->run == cmd_dump || v->run == cmd_repair ||
-				    v->run == cmd_wipe))
-		offer_uuids(begun);
+	/* behind its members a set is given a new name */
+	if (v->set == CLOSED_SET)
+		offer_closed_sets(!n && takes(v, n, "NAME"), takes(v, n, "DEV") ||
+				  takes(v, n, "FAST") || takes(v, n, "SLOW") ||
+				  takes(v, n, "MEMBER"), begun);
 	for (unsigned int i = 0; takes(v, n, "KEY=VALUE") && (key = setting_key(i)); i++)
 		offer(begun, key, "=", setting_unit(key));
 }

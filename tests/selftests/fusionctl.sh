@@ -141,6 +141,45 @@ test_complete() {
 	same output "$(<"$TMP/out")" ""
 }
 
+# What works on open sets is offered those, what works on closed ones those that udev knows of.
+test_complete_sets() {
+	local uuid verb closed
+	udev
+	# shellcheck source=/dev/null
+	. "$here/../../userspace/completion/bash"
+	a_set
+	uuid=$(uuid_of "$FAST")
+	loop $((64 << 20))
+	closed=$REPLY
+	loop $((128 << 20))
+	good fusionctl format shut --fast "$closed" --slow "$REPLY" --yes
+	events_done
+	for verb in close status set map promote; do
+		completes $verb "" pair
+		completes $verb "${uuid:0:5}" "$uuid"
+	done
+	for verb in check repair dump wipe open; do
+		completes $verb "" shut
+		completes $verb "${uuid:0:5}" ""
+		uuid_of "$closed" >"$TMP/uuid"
+		completes $verb "$(head -c 5 "$TMP/uuid")" "$(<"$TMP/uuid")"
+		[[ $verb == open ]] || completes $verb /dev/loop "$closed $REPLY"
+	done
+	completes salvage "" "$closed $REPLY"
+	completes salvage "$closed" "" ""
+	completes open shut "$closed" "$closed"
+	completes check "/" ""
+	completes create "" ""
+	good fusionctl complete -- check "$closed"
+	same "meaning" "$(<"$TMP/out")" "$closed"$'\t'"fast member of shut"
+	# what was closed is offered as that; null devices are none that udev watches
+	good fusionctl close pair
+	udevadm trigger --action=change "$FAST" "$SLOW"
+	events_done
+	completes close "" ""
+	completes check pa pair
+}
+
 # safe NAME: as it is printed
 safe() {
 	local name=${1//$'\n'/'\x0a'}
@@ -1155,4 +1194,5 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
 	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
 	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
-	test_checkpoint test_by_uuid test_complete test_map test_whatif
+	test_checkpoint test_by_uuid test_complete test_complete_sets \
+	test_map test_whatif
