@@ -22,7 +22,7 @@ struct plan {
 	const char *name;
 	struct device dev[2];
 	int fd[2];		/* exclusive */
-	char content[2][512];
+	char content[2][CONTENT_TEXT];
 	char mkfs[32];		/* a program, or "" */
 	struct fusion_sb sb;	/* of the fast member */
 };
@@ -122,12 +122,6 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	return 0;
 }
 
-/* Somebody can be asked, and then is told what is there. */
-static bool may_ask(const struct args *a)
-{
-	return isatty(STDIN_FILENO) && !a->opt[OPT_YES];
-}
-
 static int check_content(const struct args *a, struct plan *p, int i)
 {
 	bool found;
@@ -165,23 +159,16 @@ static void show(const struct plan *p)
 	       size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
 }
 
-static int ask(const struct plan *p)
+static int ask(struct plan *p)
 {
+	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
 	char nobody[512], question[1536];
-	const char *fast = p->dev[FAST].path, *slow = p->dev[SLOW].path;
-	const char *sep = ", with ";
 
-	snprintf(nobody, sizeof(nobody), "all data on %s and %s would be lost", fast, slow);
-	snprintf(question, sizeof(question), "All data on %s and %s will be lost", fast, slow);
-	for (int i = 0; i < 2; i++) {
-		size_t n = strlen(question);
-
-		if (!*p->content[i])
-			continue;
-		snprintf(question + n, sizeof(question) - n, "%s%s on %s", sep, p->content[i],
-			 p->dev[i].path);
-		sep = " and ";
-	}
+	snprintf(nobody, sizeof(nobody), "all data on %s and %s would be lost", path[FAST],
+		 path[SLOW]);
+	snprintf(question, sizeof(question), "All data on %s and %s will be lost", path[FAST],
+		 path[SLOW]);
+	add_contents(question, sizeof(question), path, p->content);
 	return confirm(p->name, nobody, question);
 }
 

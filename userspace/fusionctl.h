@@ -210,9 +210,17 @@ void warn(const char *thing, const char *fmt, ...)
 /* Does what these say go to the kernel's log too, and so to the console? Not at first. */
 void messages_to_kernel(bool on);
 
+/* Can somebody be asked, and so told what is on the devices? */
+bool may_ask(const struct args *a);
+
+#define CONTENT_TEXT	512
+
+/* Append to a question what there is on the devices: ", with ext4 on /dev/sda and ...". */
+void add_contents(char *question, size_t size, const char *const path[2],
+		  char content[2][CONTENT_TEXT]);
 /*
- * Ask on the terminal: "<question>; type yes: ". Fails with FC_REFUSED, and without a terminal
- * too: "<nobody> and there is nobody to ask".
+ * Ask on the terminal, by stderr: "<question>; type yes: ". Fails with FC_REFUSED, and without a
+ * terminal too: "<nobody> and there is nobody to ask".
  */
 int confirm(const char *thing, const char *nobody, const char *question);
 

@@ -73,14 +73,36 @@ void warn(const char *thing, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool may_ask(const struct args *a)
+{
+	return isatty(STDIN_FILENO) && !a->opt[OPT_YES];
+}
+
+void add_contents(char *question, size_t size, const char *const path[2],
+		  char content[2][CONTENT_TEXT])
+{
+	const char *sep = ", with ";
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(question);
+
+		if (!*content[i])
+			continue;
+		snprintf(question + n, size - n, "%s%s on %s", sep, content[i], path[i]);
+		sep = " and ";
+	}
+}
+
 int confirm(const char *thing, const char *nobody, const char *question)
 {
-	char answer[16];
+	char answer[16], safe[2048];
 
 	if (!isatty(STDIN_FILENO))
 		return fail(FC_REFUSED, thing, "%s and there is nobody to ask; add --yes", nobody);
-	printf("%s; type yes: ", question);
 	fflush(stdout);
+	/* the output may go to a file */
+	fprintf(stderr, "%s; type yes: ",
+		safe_text(safe, sizeof(safe), question, SIZE_MAX, utf8_output()));
 	if (!fgets(answer, sizeof(answer), stdin))
 		*answer = 0;
 	answer[strcspn(answer, "\n")] = 0;

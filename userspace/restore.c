@@ -320,68 +320,95 @@ static void dump_free(struct dump *d)
 
 /* -- may it be written there? ---------------------------------------------------------------- */
 
-static int check_member_fits(const struct dump *d, const struct meta *meta, int dev, bool force)
+/* A member of another set, or one that is newer than the dump. */
+static int check_copies(const struct dump *d, const struct meta *meta, int dev,
+			const struct args *a, char content[CONTENT_TEXT])
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct meta_member *m = &meta->m[dev];
-	char was[SIZE_TEXT], is[SIZE_TEXT], what[512];
-	bool found = false;
-	int rc = 0;
 
+	for (int i = 0; i < 2; i++) {
+		const struct fusion_sb *sb = &m->copy[i].sb;
+
+		if (m->copy[i].err)
+			continue;
+		if (memcmp(sb->dev_uuid, geo->dev_uuid, 16) || sb->role != geo->role) {
+			snprintf(content, CONTENT_TEXT, "the %s member of the set %s",
+				 role_name[sb->role], sb->label);
+			return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
+			       fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; if that can "
+				    "go, add --force", content, d->path);
+		}
+		if (sb->epoch > geo->epoch + !!dev && !a->opt[OPT_FORCE])
+			return fail(FC_REFUSED, m->o.path, "was used after %s was made: data has "
+				    "moved since, and would be mixed up; only if all newer copies "
+				    "are lost, add --force", d->path);
+	}
+	return 0;
+}
+
+static int check_member_fits(const struct dump *d, const struct meta *meta, int dev,
+			     const struct args *a, char content[CONTENT_TEXT])
+{
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const struct meta_member *m = &meta->m[dev];
+	char was[SIZE_TEXT], is[SIZE_TEXT];
+	bool found = false;
+	int rc;
+
+	*content = 0;
 	if (m->o.sectors < geo->self_sectors)
 		return fail(FC_MEMBER, m->o.path, "is smaller than the %s member of %s, %s instead "
 			    "of %s; name a device of that size", role_name[dev], d->path,
 			    size_text(is, m->o.sectors << 9),
 			    size_text(was, geo->self_sectors << 9));
-	for (int i = 0; i < 2 && !force; i++) {
-		const struct fusion_sb *sb = &m->copy[i].sb;
-
-		if (m->copy[i].err)
-			continue;
-		if (memcmp(sb->dev_uuid, geo->dev_uuid, 16) || sb->role != geo->role)
-			return fail(FC_REFUSED, m->o.path, "is the %s member of the set %s, not of "
-				    "that in %s; if that can go, add --force", role_name[sb->role],
-				    sb->label, d->path);
-		if (sb->epoch > geo->epoch + !!dev)
-			return fail(FC_REFUSED, m->o.path, "was used after %s was made: data has "
-				    "moved since, and would be mixed up; only if all newer copies "
-				    "are lost, add --force", d->path);
-	}
-	if (m->best >= 0 || force)
-		return 0;
+	rc = check_copies(d, meta, dev, a, content);
+	if (rc || *content || m->best >= 0 || a->opt[OPT_FORCE])
+		return rc;
 	/* through the page cache: signatures are anywhere */
-	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, what,
-			   sizeof(what));
-	if (!rc && found)
-		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force", what);
+	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
+			   CONTENT_TEXT);
+	if (!rc && found && !may_ask(a))
+		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force",
+			  content);
 	return rc;
 }
 
-static void show_plan(const struct dump *d, const struct meta *meta)
+static void show_plan(const struct dump *d, const struct meta *meta,
+		      char content[2][CONTENT_TEXT])
 {
+	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	const struct fusion_sb *sb = &d->sb;
+	char text[1536] = "", safe[2048];
 	u32 mapped = 0;
 
 	for (u32 i = 0; i < sb->nr_lexts; i++)
 		mapped += fusion_word_mapped(d->st.word[i]);
-	printf("the metadata on %s and %s would be replaced by that of %s: the set %s, of which %u "
-	       "of %u extents have data\n", meta->m[FAST].o.path, meta->m[SLOW].o.path, d->path,
-	       sb->label, mapped, sb->nr_lexts);
+	add_contents(text, sizeof(text), path, content);
+	safe_text(safe, sizeof(safe), text, sizeof(text), utf8_output());
+	printf("the metadata on %s and %s would be replaced by that of %s%s: the set %s, of which "
+	       "%u of %u extents have data\n", path[FAST], path[SLOW], d->path, safe, sb->label,
+	       mapped, sb->nr_lexts);
 }
 
-static int write_dump(const struct dump *d, const struct args *a, struct meta *meta)
+static int ask(const struct dump *d, const struct meta *meta, char content[2][CONTENT_TEXT])
 {
-	char nobody[512], question[512];
+	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
+	char nobody[512], question[1536];
+
+	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be replaced", path[FAST],
+		 path[SLOW]);
+	snprintf(question, sizeof(question), "Replace the metadata on %s and %s by that of %s",
+		 path[FAST], path[SLOW], d->path);
+	add_contents(question, sizeof(question), path, content);
+	return confirm(d->path, nobody, question);
+}
+
+static int write_dump(const struct dump *d, struct meta *meta)
+{
 	struct report r = { 0 };
 	int rc;
 
-	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be replaced",
-		 meta->m[FAST].o.path, meta->m[SLOW].o.path);
-	snprintf(question, sizeof(question), "Replace the metadata on %s and %s by that of %s",
-		 meta->m[FAST].o.path, meta->m[SLOW].o.path, d->path);
-	rc = a->opt[OPT_YES] ? 0 : confirm(d->path, nobody, question);
-	if (rc)
-		return rc;
 	meta_check(meta, &r);
 	rc = guards_clear(meta, &r);
 	report_free(&r);
@@ -396,6 +423,7 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 static int restore(const struct dump *d, const struct args *a)
 {
 	const char *const path[2] = { a->word[1], a->word[2] };
+	char content[2][CONTENT_TEXT];
 	struct meta meta = { 0 };
 	int rc;
 
@@ -403,11 +431,14 @@ static int restore(const struct dump *d, const struct args *a)
 	if (!rc)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
-		rc = check_member_fits(d, &meta, dev, a->opt[OPT_FORCE]);
-	if (!rc && a->opt[OPT_DRY_RUN])
-		show_plan(d, &meta);
-	else if (!rc)
-		rc = write_dump(d, a, &meta);
+		rc = check_member_fits(d, &meta, dev, a, content[dev]);
+	if (!rc && a->opt[OPT_DRY_RUN]) {
+		show_plan(d, &meta, content);
+	} else if (!rc) {
+		rc = a->opt[OPT_YES] ? 0 : ask(d, &meta, content);
+		if (!rc)
+			rc = write_dump(d, &meta);
+	}
 	meta_free(&meta);
 	return rc;
 }

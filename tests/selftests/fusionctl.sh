@@ -364,6 +364,50 @@ test_question() {
 	good fusionctl probe "$FAST"
 }
 
+# asks TEXT COMMAND...: on a terminal, whatever becomes of the output; no is an answer
+asks() {
+	local text=$1 before
+	shift
+	before=$(sum "$FAST" "$SLOW")
+	on_terminal no "$* >$TMP/stdout"
+	same "status of '$*' ($(<"$TMP/out"))" "$REPLY" 3
+	shows "$text; type yes: "
+	shows "nothing was changed; answer yes to go on"
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	same "questions in the output" "$(grep -c "type yes" "$TMP/stdout" || :)" 0
+}
+
+# So do the other verbs that write, and the question is not part of their output.
+test_questions() {
+	local what dump=$TMP/dump uuid=01234567-89ab-4def-8123-456789abcdef
+	need script
+	two 64 256
+	asks "All data on $FAST and $SLOW will be lost" fusionctl format data "$FAST" "$SLOW"
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	good fusionctl dump data -o "$dump"
+	asks "All data on the set of $FAST and $SLOW will be lost" fusionctl wipe data
+	asks "Replace the metadata on $FAST and $SLOW by that of $dump" \
+		fusionctl restore "$dump" "$FAST" "$SLOW"
+	damage "$FAST" 0
+	asks "Write the metadata on $FAST and $SLOW" fusionctl repair data
+	# what is there is named, of another set too
+	good fusionctl format else "$FAST" "$SLOW" --yes --force
+	wipe "$SLOW"
+	mkfs.ext4 -q -F -L home -U $uuid "$SLOW"
+	what="the fast member of the set else on $FAST and ext4 (label home, uuid $uuid) at byte \
+1080 on $SLOW"
+	asks "Replace the metadata on $FAST and $SLOW by that of $dump, with $what" \
+		fusionctl restore "$dump" "$FAST" "$SLOW"
+	expect 3 "$FAST: is the fast member of the set else, not of that in $dump; if that can go, \
+add --force" fusionctl restore "$dump" "$FAST" "$SLOW" --yes
+	on_terminal '' fusionctl restore "$dump" "$FAST" "$SLOW" --dry-run
+	same status "$REPLY" 0
+	shows "the metadata on $FAST and $SLOW would be replaced by that of $dump, with $what: the set"
+	on_terminal yes fusionctl restore "$dump" "$FAST" "$SLOW"
+	same status "$REPLY" 0
+	good fusionctl check data
+}
+
 # type_of DEV: of its first partition
 type_of() {
 	sfdisk --part-type "$1" 1
@@ -1190,9 +1234,9 @@ well_formed() {
 
 # what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_question \
-	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life test_close_busy test_other_mappings test_half:long \
-	test_copies:long test_shrunk:long test_damaged:long test_damaged_copy_opens \
-	test_kernel_refuses test_no_module test_status test_set test_tune test_moves \
-	test_checkpoint test_by_uuid test_complete test_complete_sets \
-	test_map test_whatif
+	test_bad_devices:long test_in_use test_signatures:long test_question test_questions \
+	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life \
+	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
+	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
+	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
+	test_complete_sets test_map test_whatif
