@@ -24,6 +24,7 @@ struct plan {
 	int fd[2];		/* exclusive */
 	char content[2][CONTENT_TEXT];
 	char mkfs[32];		/* a program, or "" */
+	bool gpt_type;		/* mark those that are partitions of a GPT */
 	struct fusion_sb sb;	/* of the fast member */
 };
 
@@ -157,6 +158,11 @@ static void show(const struct plan *p)
 	table_print(tb);
 	printf("%s: %s, %u extents of %s\n", p->name, size_text(size, bytes), p->sb.nr_lexts,
 	       size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
+	for (int i = 0; i < 2 && p->gpt_type; i++)
+		if (gpt_partition(&p->dev[i]))
+			printf("then the type of members for the partition %s\n", p->dev[i].path);
+	if (*p->mkfs)
+		printf("then %s on /dev/mapper/%s\n", p->mkfs, p->name);
 }
 
 static int ask(struct plan *p)
@@ -208,7 +214,8 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 		rc = device_claim(&p->dev[i], &p->fd[i]);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = check_content(a, p, i);
-	if (!rc && a->opt[OPT_GPT_TYPE] && !gpt_partition(&p->dev[0]) && !gpt_partition(&p->dev[1]))
+	p->gpt_type = a->opt[OPT_GPT_TYPE];
+	if (!rc && p->gpt_type && !gpt_partition(&p->dev[0]) && !gpt_partition(&p->dev[1]))
 		rc = fail(FC_USAGE, "--gpt-type", "neither %s nor %s is a partition of a GPT; "
 			  "leave it out", p->dev[0].path, p->dev[1].path);
 	if (!rc && and_open)
@@ -289,7 +296,7 @@ static int make_set(const struct args *a, bool and_open)
 	release(&p);
 	if (!rc)
 		rc = finish_new(&p, and_open);
-	if (!rc && a->opt[OPT_GPT_TYPE])
+	if (!rc && p.gpt_type)
 		rc = mark_types(&p);
 	run_unlock(&lock);
 	if (!rc && *p.mkfs)

@@ -552,6 +552,8 @@ void kmsg_reason(int fd, char *buf, size_t size);
 bool gpt_partition(const struct device *dev);
 /* Give such a one the type of members. */
 int gpt_mark_member(const struct device *dev);
+/* Say so if what is a member no more still has that type; what it had before nobody knows. */
+void gpt_tell_mark(const struct device *dev);
 
 /* -- program.c --------------------------------------------------------------------------- */
 

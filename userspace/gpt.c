@@ -6,33 +6,63 @@
 #include <blkid/blkid.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fusionctl.h"
 
 /* Of members of fusion sets. */
 #define MEMBER_TYPE	"AE6187F2-428C-4BFF-AB94-6F478486E0AE"
+/* Of what has no type of its own. */
+#define LINUX_TYPE	"0FC63DAF-8483-4772-8E79-3D69D8477DE4"
 
 static void disk_path(const struct device *dev, char *buf, size_t size)
 {
 	device_node(dev->disk, buf, size);
 }
 
-bool gpt_partition(const struct device *dev)
+/* The table of the disk that it is a partition of, if that is a GPT; NULL otherwise. */
+static blkid_probe open_gpt(const struct device *dev, char number[16])
 {
-	char path[160], number[16];
+	char path[160];
 	blkid_probe pr;
 	const char *type;
-	bool gpt;
 
-	if (!sysfs_read(dev->devno, "partition", number, sizeof(number)))
-		return false;
+	if (!sysfs_read(dev->devno, "partition", number, 16))
+		return NULL;
 	disk_path(dev, path, sizeof(path));
 	pr = blkid_new_probe_from_filename(path);
-	gpt = pr && !blkid_probe_enable_superblocks(pr, 0) &&
-	      !blkid_probe_enable_partitions(pr, 1) && !blkid_do_safeprobe(pr) &&
-	      !blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL) && !strcmp(type, "gpt");
+	if (pr && !blkid_probe_enable_superblocks(pr, 0) &&
+	    !blkid_probe_enable_partitions(pr, 1) && !blkid_do_safeprobe(pr) &&
+	    !blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL) && !strcmp(type, "gpt"))
+		return pr;
 	blkid_free_probe(pr);
-	return gpt;
+	return NULL;
+}
+
+bool gpt_partition(const struct device *dev)
+{
+	char number[16];
+	blkid_probe pr = open_gpt(dev, number);
+
+	blkid_free_probe(pr);
+	return pr;
+}
+
+void gpt_tell_mark(const struct device *dev)
+{
+	char path[160], number[16];
+	blkid_probe pr = open_gpt(dev, number);
+	blkid_partlist list = pr ? blkid_probe_get_partitions(pr) : NULL;
+	blkid_partition part = list ? blkid_partlist_get_partition_by_partno(list, atoi(number)) :
+			       NULL;
+	const char *type = part ? blkid_partition_get_type_string(part) : NULL;
+
+	disk_path(dev, path, sizeof(path));
+	if (type && !strcasecmp(type, MEMBER_TYPE))
+		warn(dev->path, "still has the type of members in its partition table, which means "
+		     "nothing now; sfdisk --part-type %s %s " LINUX_TYPE " gives it that of a file "
+		     "system", path, number);
+	blkid_free_probe(pr);
 }
 
 int gpt_mark_member(const struct device *dev)

@@ -153,6 +153,8 @@ int cmd_wipe(const struct args *a)
 			rc = run_lock(ASSEMBLY_LOCK, &lock);
 		for (int i = 0; i < p.nr && !rc; i++)
 			rc = wipe_member(&p.dev[i], p.fd[i]);
+		for (int i = 0; i < p.nr && !rc; i++)
+			gpt_tell_mark(&p.dev[i]);
 	}
 	for (int i = 0; i < p.nr; i++) {
 		if (p.fd[i] >= 0)

@@ -415,6 +415,7 @@ type_of() {
 
 test_gpt_type() {
 	local ours=AE6187F2-428C-4BFF-AB94-6F478486E0AE file
+	local linux=0FC63DAF-8483-4772-8E79-3D69D8477DE4
 	need sfdisk
 	two 96 256
 	expect 2 "--gpt-type: neither $FAST nor $SLOW is a partition of a GPT; leave it out" \
@@ -428,10 +429,21 @@ test_gpt_type() {
 	differ "type" "$(type_of "$REPLY")" $ours
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
 	differ "type" "$(type_of "$REPLY")" $ours
-	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --yes --force
+	good fusionctl wipe "${REPLY}p1" "$SLOW" --yes
+	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --dry-run
+	shows "then the type of members for the partition ${REPLY}p1"
+	differ "type" "$(type_of "$REPLY")" $ours
+	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --yes
 	same "type" "$(type_of "$REPLY")" $ours
 	sfdisk --verify -q "$REPLY"
 	good fusionctl probe "${REPLY}p1"
+	# wipe leaves it, and says how it is changed
+	expect 0 "${REPLY}p1: still has the type of members in its partition table, which means \
+nothing now; sfdisk --part-type $REPLY 1 $linux gives it that of a file system" \
+		fusionctl wipe x --yes
+	sfdisk -q --no-reread --part-type "$REPLY" 1 $linux
+	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
+	good fusionctl wipe x --yes
 }
 
 test_mkfs() {
@@ -443,6 +455,8 @@ test_mkfs() {
 		expect 2 "--mkfs: there is no mkfs.$i on this system; install it, or leave the option out" \
 			fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs "$i"
 	done
+	good fusionctl create x --fast "$FAST" --slow "$SLOW" --dry-run --mkfs ext4
+	shows "then mkfs.ext4 on /dev/mapper/x"
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	defer dm_remove x
 	good fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs ext4
