@@ -144,6 +144,7 @@ test_complete() {
 # What works on open sets is offered those, what works on closed ones those that udev knows of.
 test_complete_sets() {
 	local uuid verb closed
+	# shellcheck disable=SC2119 # it takes options
 	udev
 	# shellcheck source=/dev/null
 	. "$here/../../userspace/completion/bash"
@@ -1157,6 +1158,28 @@ test_by_uuid() {
 		fusionctl close "$uuid"
 }
 
+# On a terminal there is colour, unless NO_COLOR is set, to anything but nothing.
+test_no_color() {
+	local verb no
+	need script
+	a_set
+	heat pair 0 4 2
+	for verb in map whatif; do
+		for no in "" NO_COLOR=; do
+			on_terminal '' "env TERM=xterm $no fusionctl $verb pair"
+			same status "$REPLY" 0
+			shows $'\033['
+		done
+		for no in "NO_COLOR=1 TERM=xterm" TERM=dumb; do
+			on_terminal '' "env $no fusionctl $verb pair"
+			same status "$REPLY" 0
+			same "escapes with $no" "$(grep -c $'\033' "$TMP/out" || :)" 0
+		done
+	done
+	on_terminal '' env NO_COLOR=1 TERM=xterm fusionctl map pair --color always
+	shows $'\033['
+}
+
 # sum_of COLUMN: of what the kernel's histogram says
 sum_of() {
 	msg pair histogram | awk -v column="$1" '{ n += $column } END { print n + 0 }'
@@ -1253,4 +1276,4 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
-	test_complete_sets test_map test_whatif
+	test_complete_sets test_map test_no_color test_whatif
