@@ -4,6 +4,7 @@
  *
  * main.c		verbs, options, help
  * message.c		errors, and what is printed for people
+ * progress.c		how far something is that takes long
  * text.c		text from disks, made safe to print
  * output.c		a file to draw to, or stdout
  * size.c		sizes, numbers and names as people write them

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fusionctl.h"
+#include "progress.h"
 
 const char *const role_name[2] = { "fast", "slow" };
 
@@ -49,6 +50,7 @@ static void say(const char *thing, const char *fmt, va_list ap)
 	vsnprintf(line + n, sizeof(line) - n, fmt, ap);
 	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
 	fflush(stdout);
+	progress_hide();
 	fprintf(stderr, "%s\n", safe);
 	if (to_kernel)
 		tell_kernel(safe);

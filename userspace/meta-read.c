@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "meta.h"
+#include "progress.h"
 
 #define CHUNK_BLOCKS	256U
 
@@ -136,6 +137,7 @@ static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn f
 
 			fn(meta, dev, ctx, i + j, ok ? one : NULL);
 		}
+		progress_add((u64)n * FUSION_BLOCK_SIZE);
 	}
 	free(buf);
 	return 0;
@@ -249,6 +251,22 @@ static int read_ring(struct meta *meta, int dev)
 
 /* -- all of it ---------------------------------------------------------------------------- */
 
+/* Of a large set in small extents it is some GiB. */
+static void begin_progress(const struct meta *meta)
+{
+	u64 blocks = 0;
+
+	for (int dev = 0; dev < 2; dev++) {
+		const struct fusion_sb *geo = &meta->geo[dev];
+
+		if (meta->m[dev].o.fd >= 0)
+			blocks += geo->journal_blocks[dev] +
+				  (u64)FUSION_NR_SETS * geo->map_blocks +
+				  (dev == FAST ? geo->heat_blocks : 0);
+	}
+	progress_begin("reading the metadata", &progress_mib, blocks * FUSION_BLOCK_SIZE);
+}
+
 static int read_all(struct meta *meta, const struct fusion_sb *geo)
 {
 	int rc;
@@ -266,6 +284,7 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 		meta->geo[SLOW] = *meta_sb(meta, SLOW);
 		sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
 	}
+	begin_progress(meta);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (meta->m[dev].o.fd < 0)
 			continue;
@@ -275,6 +294,7 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 		if (!rc && dev == FAST)
 			rc = read_heat(meta);
 	}
+	progress_end();
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "progress.h"
 #include "salvage.h"
 
 #define MAX_DEPTH	256
@@ -144,6 +145,7 @@ static errcode_t scan_inodes(struct scan *sc)
 			sc->unknown->inodes++;
 		else if ((!err || err == EXT2_ET_INODE_CSUM_INVALID) && ino)
 			look_at_inode(sc, ino, &inode);
+		progress_at(ino, NULL);
 	} while (err ? err == EXT2_ET_BAD_BLOCK_IN_INODE_TABLE ||
 		       err == EXT2_ET_INODE_CSUM_INVALID || err == EXT2_ET_MISSING_INODE_TABLE :
 		 ino != 0);
@@ -201,6 +203,7 @@ static void read_names(struct scan *sc)
 	const ext2_ino_t last = sc->fs->super->s_inodes_count;
 
 	for (ext2_ino_t ino = EXT2_ROOT_INO; ino <= last && !sc->rc; ino++) {
+		progress_at(ino, NULL);
 		if (!ext2fs_test_inode_bitmap2(sc->dir, ino))
 			continue;
 		sc->parent = ino;
@@ -273,10 +276,14 @@ int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 	err = ext2fs_allocate_inode_bitmap(sc.fs, "hit", &sc.hit);
 	if (!err)
 		err = ext2fs_allocate_inode_bitmap(sc.fs, "dir", &sc.dir);
+	progress_begin("reading the inodes", &progress_inodes, sc.fs->super->s_inodes_count);
 	if (!err)
 		err = scan_inodes(&sc);
 	if (!err) {
+		progress_begin("reading the directories", &progress_inodes,
+			       sc.fs->super->s_inodes_count);
 		read_names(&sc);
+		progress_end();
 		tell_hits(&sc, fn, ctx);
 	} else {
 		sc.rc = fail(FC_FAILED, path, "can't read its inodes; see e2fsck -n");
@@ -289,5 +296,6 @@ int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 	if (sc.dir)
 		ext2fs_free_inode_bitmap(sc.dir);
 	ext2fs_close(sc.fs);
+	progress_end();
 	return sc.rc;
 }

@@ -12,8 +12,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "salvage.h"
 
 #define EXTENTS		256U
@@ -64,6 +66,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	int fd, hit;
 
 	(void)ftw;
+	progress_add(1);
 	if (type == FTW_DNR || type == FTW_NS) {
 		walk.unknown->directories++;
 		return 0;
@@ -82,6 +85,17 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	return 0;
 }
 
+/* The file system knows how many there are, or not. */
+static void begin_progress(const char *path)
+{
+	struct statvfs st;
+	u64 files = 0;
+
+	if (!statvfs(path, &st) && st.f_files > st.f_ffree)
+		files = st.f_files - st.f_ffree;
+	progress_begin(path, &progress_inodes, files);
+}
+
 int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 		  struct files_unknown *unknown)
 {
@@ -91,9 +105,11 @@ int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ct
 	walk.fn = fn;
 	walk.ctx = ctx;
 	walk.unknown = unknown;
+	begin_progress(path);
 	walk.map = malloc(sizeof(*walk.map) + EXTENTS * sizeof(walk.map->fm_extents[0]));
 	err = walk.map ? nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT) : -1;
 	free(walk.map);
+	progress_end();
 	if (!err)
 		return 0;
 	return fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno));

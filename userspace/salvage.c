@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "salvage.h"
 
 struct job {
@@ -253,6 +254,7 @@ static struct json_object *to_json(const struct job *job)
 static void print_hit(void *ctx, const char *path, u64 inode)
 {
 	(void)ctx;
+	progress_hide();
 	printf("hit: inode %llu: %s\n", (unsigned long long)inode, path);
 }
 

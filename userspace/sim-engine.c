@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "progress.h"
 #include "sim-engine.h"
 
 #define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
@@ -121,19 +121,23 @@ static int next_point(struct sim_engine *e)
 	return 0;
 }
 
-static void show_progress(struct sim_engine *e)
+static void begin_progress(const struct sim_engine *e)
 {
-	u64 percent;
+	static const struct progress_unit minutes = { "min", 60e9 }, ios = { "I/Os", 1 };
+
+	if (e->cfg->progress && e->kind == SIM_FUSED)
+		progress_begin("simulate", e->cfg->trace ? &ios : &minutes, e->cfg->trace ?
+			       e->cfg->trace->nr : e->cfg->duration);
+}
+
+static void show_progress(const struct sim_engine *e)
+{
+	char also[32];
 
 	if (!e->cfg->progress || e->kind != SIM_FUSED)
 		return;
-	percent = e->cfg->trace ? e->trace_next * 100 / e->cfg->trace->nr :
-		  e->now * 100 / e->cfg->duration;
-	if (percent == e->shown)
-		return;
-	e->shown = percent;
-	fprintf(stderr, "\r%3u %% of %.1f h simulated, hit ratio %.3f ", (unsigned int)percent,
-		e->now / 3600e9, sim_hit_ratio(&e->total));
+	snprintf(also, sizeof(also), "hit ratio %.3f", sim_hit_ratio(&e->total));
+	progress_at(e->cfg->trace ? e->trace_next : e->now, also);
 }
 
 /* -- phases ------------------------------------------------------------------------ */
@@ -536,6 +540,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	if (rc)
 		return rc;
 	start_sources(e);
+	begin_progress(e);
 	while (!over(e, max_ios)) {
 		t = next_time(e);
 		if (t >= until) {
@@ -560,8 +565,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	e->result->total = e->total;
 	e->result->end = e->now;
 	e->result->hdd_busy = e->now > from ? (double)e->hdd.busy_ns / (e->now - from) : 0;
-	if (e->cfg->progress && e->kind == SIM_FUSED)
-		fputs("\r\033[K", stderr);
+	progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;
 	rc = end_phase(e);

@@ -124,7 +124,6 @@ struct sim_engine {
 	u32 phase_point;	/* its first one */
 	u32 *slot_hits;		/* by fast slot, since its extent was promoted */
 	u32 *left_s;		/* by lext: second after it was demoted, 0 never */
-	u64 shown;
 	const char *broken;
 };
 

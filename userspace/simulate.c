@@ -2,7 +2,6 @@
 /* Verb simulate: what the module's policy would make of a load. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim.h"
 
@@ -168,7 +167,7 @@ int cmd_simulate(const struct args *a)
 		rc = use_trace(a, &cfg, &trace);
 	if (rc)
 		return rc;
-	cfg.progress = isatty(STDERR_FILENO);
+	cfg.progress = true;
 	rc = sim_run(&cfg, &result);
 	if (!rc && a->opt[OPT_SVG])
 		rc = sim_report_svg(&cfg, &result, a->opt[OPT_SVG]);

@@ -14,6 +14,7 @@
 
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
+#include "progress.h"
 
 #define CHUNK_BLOCKS	256U
 #define CHUNK		((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE)
@@ -62,6 +63,7 @@ static int zero(struct target *t, uint64_t offset, uint64_t bytes)
 		size_t n = bytes < CHUNK ? bytes : CHUNK;
 
 		rc = write_at(t, n, offset);
+		progress_add(n);
 		offset += n;
 		bytes -= n;
 	}
@@ -130,6 +132,7 @@ static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 		uint64_t offset = start + (uint64_t)i * FUSION_BLOCK_SIZE;
 
 		n = pack_map(t, sb, i);
+		progress_add((uint64_t)n * FUSION_BLOCK_SIZE);
 		if (!verify) {
 			rc = write_at(t, n * FUSION_BLOCK_SIZE, offset);
 			continue;
@@ -183,6 +186,15 @@ static int verify_supers(struct target *t, const struct fusion_sb *want)
 		    "%s); replace the device", why ? why : "an older one");
 }
 
+/* The maps are written and read back. */
+static void begin_progress(const struct fusion_sb *fast)
+{
+	uint64_t blocks = fast->journal_blocks[FAST] + fast->journal_blocks[SLOW] +
+			  4ULL * fast->map_blocks;
+
+	progress_begin("writing the metadata", &progress_mib, blocks * FUSION_BLOCK_SIZE);
+}
+
 static int write_both(struct target t[2], const int fd[2], const struct fusion_sb *fast,
 		      int *lock)
 {
@@ -192,6 +204,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	fusion_sb_for_slow(fast, &sb[SLOW]);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = erase(&t[i], fd[i]);
+	begin_progress(fast);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = zero(&t[i], fast->journal_start[i] * FUSION_BLOCK_SIZE,
 			  (uint64_t)fast->journal_blocks[i] * FUSION_BLOCK_SIZE);
@@ -210,6 +223,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 		rc = empty_map(&t[i], &sb[i], true);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = verify_supers(&t[i], &sb[i]);
+	progress_end();
 	return rc;
 }
 

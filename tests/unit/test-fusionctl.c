@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The pure parts of fusionctl: the status line, which member is the slow one, sizes as
- * people write them, and text from disks.
+ * people write them, text from disks, and how far something is.
  */
 #include "unit.h"
 
 #include "../../userspace/fusionctl.h"
+#include "../../userspace/progress.c"
 #include "../../userspace/role.c"
 #include "../../userspace/size.c"
 #include "../../userspace/status-parse.c"
@@ -17,6 +18,16 @@ int fail(int rc, const char *thing, const char *fmt, ...)
 	(void)thing;
 	(void)fmt;
 	return rc;
+}
+
+unsigned int terminal_width(void)
+{
+	return 80;
+}
+
+bool utf8_output(void)
+{
+	return false;
 }
 
 /* -- the status line ------------------------------------------------------------- */
@@ -334,6 +345,87 @@ static void text_noise(void)
 	}
 }
 
+/* -- progress ------------------------------------------------------------------------------- */
+
+static const char *text_at(const struct progress *p, double now)
+{
+	static char buf[256];
+
+	progress_text(p, "", now, buf, sizeof(buf));
+	return buf;
+}
+
+static void progress_told(void)
+{
+	static const struct {
+		uint64_t done, total;	/* MiB */
+		double seconds;
+		const char *text;
+	} cases[] = {
+		{ 0, 100, 0, "x: 0 %, 0.0 MiB/s" },
+		{ 0, 100, 5, "x: 0 %, 0.0 MiB/s" },
+		{ 1, 100, 2, "x: 1 %, 0.5 MiB/s, 3:18 left" },
+		{ 50, 100, 8, "x: 50 %, 6.2 MiB/s, 0:08 left" },
+		/* what is nearly over is not over */
+		{ 9999, 10000, 5, "x: 99 %, 1999.8 MiB/s, 0:00 left" },
+		{ 100, 100, 5, "x: 100 %, 20.0 MiB/s" },
+		/* more than was thought */
+		{ 200, 100, 5, "x: 100 %, 40.0 MiB/s" },
+		{ 8, 3600 * 8 + 8, 8, "x: 0 %, 1.0 MiB/s, 8:00:00 left" },
+		{ 8, 3661 + 8, 8, "x: 0 %, 1.0 MiB/s, 1:01:01 left" },
+		{ 8, 3599 + 8, 8, "x: 0 %, 1.0 MiB/s, 59:59 left" },
+		{ 8, 1ULL << 40, 8, "x: 0 %, 1.0 MiB/s, 11574 days left" },
+		{ 8, 400000, 8, "x: 0 %, 1.0 MiB/s, 4 days left" },
+		/* nobody knows how much it is */
+		{ 50, 0, 5, "x: 50 MiB, 10.0 MiB/s" },
+	};
+	struct progress p;
+	const char *text;
+	char buf[256];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		progress_init(&p, "x", &progress_mib, cases[i].total << 20, 1000);
+		progress_reach(&p, cases[i].done << 20, 1000 + cases[i].seconds);
+		text = text_at(&p, 1000 + cases[i].seconds);
+		REQUIRE(!strcmp(text, cases[i].text), "%u: %s, not %s", i, text, cases[i].text);
+	}
+	progress_init(&p, "x", &progress_inodes, 100, 0);
+	progress_reach(&p, 10, 1);
+	progress_text(&p, "7 hits", 1, buf, sizeof(buf));
+	REQUIRE(!strcmp(buf, "x: 10 %, 10.0 inodes/s, 0:09 left, 7 hits"), "%s", buf);
+	REQUIRE(!strcmp(text_at(&p, 1), "x: 10 %, 10.0 inodes/s, 0:09 left"), "%s", text_at(&p, 1));
+}
+
+/* The rate is that of the last seconds: what was long ago does not count. */
+static void progress_rates(void)
+{
+	struct progress p;
+	uint64_t mib = 0;
+	double t;
+
+	progress_init(&p, "x", &progress_mib, 100000ULL << 20, 0);
+	for (t = 0; t < 100; t++)
+		progress_reach(&p, (mib += 100) << 20, t + 1);
+	REQUIRE(strstr(text_at(&p, t), ", 100.0 MiB/s, 15:00 left"), "%s", text_at(&p, t));
+	for (; t < 110; t++)
+		progress_reach(&p, (mib += 10) << 20, t + 1);
+	REQUIRE(!strstr(text_at(&p, t), ", 100.0 MiB/s"), "%s", text_at(&p, t));
+	for (; t < 130; t++)
+		progress_reach(&p, (mib += 10) << 20, t + 1);
+	REQUIRE(strstr(text_at(&p, t), ", 10.0 MiB/s, 2:29:30 left"), "%s", text_at(&p, t));
+	/* at all times it is one of what happened */
+	progress_init(&p, "x", &progress_mib, 100000ULL << 20, 0);
+	for (t = 0, mib = 0; t < 100; t += 0.25) {
+		progress_reach(&p, (mib += 25) << 20, t + 0.25);
+		REQUIRE(strstr(text_at(&p, t + 0.25), ", 100.0 MiB/s"), "%s",
+			text_at(&p, t + 0.25));
+	}
+	/* it stalls */
+	for (; t < 150; t++)
+		progress_reach(&p, mib << 20, t + 1);
+	REQUIRE(!strcmp(text_at(&p, t), "x: 10 %, 0.0 MiB/s"), "%s", text_at(&p, t));
+}
+
 static const struct unit_test tests[] = {
 	{ "text from disks", text_escaped },
 	{ "text from disks, any bytes", text_noise },
@@ -347,6 +439,8 @@ static const struct unit_test tests[] = {
 	{ "sizes written", sizes_written },
 	{ "ranges", ranges },
 	{ "names", names },
+	{ "progress", progress_told },
+	{ "progress: the rate", progress_rates },
 };
 
 UNIT_TESTS(tests)
