@@ -29,7 +29,8 @@
  * status.c, list.c	verbs status and list
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set
- * tune.c		verbs set, promote and demote
+ * tune.c		verb set, and its keys
+ * move.c		verbs promote and demote
  * checkpoint.c	verb checkpoint
  * profile.c		verb tune: settings in groups
  * check.c		verb check
@@ -237,6 +238,7 @@ void print_json(struct json_object *o, bool one_line);
 struct json_object *json_base(void);
 void json_add_u64(struct json_object *o, const char *key, uint64_t v);
 void json_add_str(struct json_object *o, const char *key, const char *v);
+void json_add_bool(struct json_object *o, const char *key, bool v);
 
 /* A table of libsmartcols that goes to stdout: "NAME" flush left, ">SIZE" flush right. */
 struct libscols_table;

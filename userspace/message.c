@@ -171,6 +171,11 @@ void json_add_str(struct json_object *o, const char *key, const char *v)
 	json_object_object_add(o, key, v ? json_object_new_string(safe) : NULL);
 }
 
+void json_add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
 void print_json(struct json_object *o, bool one_line)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verbs set, promote and demote: messages to the kernel's target. */
+/* Verb set, and its keys: messages to the kernel's target. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fusionctl.h"
-
-#define NUMBER	"%" SCNu64 " "
 
 enum unit { SWITCH, EXTENTS, PERCENT, SECONDS, MILLISECONDS, GB_A_DAY };
 
@@ -207,51 +205,4 @@ int cmd_set(const struct args *a)
 	}
 	set_put(&set);
 	return rc;
-}
-
-static int move(const struct args *a, const char *verb)
-{
-	uint64_t first, last, moved, already, unmapped, failed;
-	const char *name = a->word[0];
-	struct set set;
-	char msg[64], *answer = NULL;
-	int rc;
-
-	if (!parse_range(a->word[1], &first, &last))
-		return fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
-	rc = set_get(name, &set);
-	if (rc)
-		return rc;
-	if (last >= set.st.extents)
-		rc = fail(FC_USAGE, a->word[1], "beyond the end; the extents of %s are 0-%" PRIu64,
-			  name, set.st.extents - 1);
-	set_put(&set);
-	if (rc)
-		return rc;
-	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, verb, first, last);
-	rc = tell_set(name, msg, &answer);
-	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER, &moved, &already,
-				      &unmapped, &failed) != 4)) {
-		rc = fail(FC_FAILED, name, "can't read the kernel's answer \"%s\"; use matching "
-			  "versions of fusionctl and dm-fusion", answer ? answer : "");
-	} else if (!rc) {
-		printf("%" PRIu64 " moved, %" PRIu64 " already there, %" PRIu64 " unmapped, "
-		       "%" PRIu64 " failed\n", moved, already, unmapped, failed);
-		if (failed)
-			rc = fail(FC_FAILED, name, "%" PRIu64 " extents could not be moved; is "
-				  "there room on the %s member? see dmesg", failed,
-				  role_name[*verb == 'p' ? FAST : SLOW]);
-	}
-	free(answer);
-	return rc;
-}
-
-int cmd_promote(const struct args *a)
-{
-	return move(a, "promote");
-}
-
-int cmd_demote(const struct args *a)
-{
-	return move(a, "demote");
 }

@@ -44,6 +44,9 @@ test_open_set() {
 	valid 0 probe fusionctl probe "$FAST" --json
 	valid 0 tune fusionctl tune data --profile desktop --dry-run --json
 	valid 0 tune fusionctl tune data --profile archive --json
+	valid 0 demote fusionctl demote data 0-19 --json --dry-run
+	valid 0 demote fusionctl demote data 0-19 --json
+	valid 0 promote fusionctl promote data 0-9 --json
 	valid 0 map fusionctl map data --json
 	valid 0 whatif fusionctl whatif data --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl promote and demote of a large range: it is said how far they are and, if they are told
+# to stop, how far they came; with --dry-run what they would do.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+EXTENTS=140
+
+# shows TEXT: the output of the command before has it
+shows() {
+	has output "$(<"$TMP/out")" "$1"
+}
+
+# a set with EXTENTS extents that were written, on the fast member, and 40 that were not
+begin() {
+	linked 16 64
+	opened data --extent-size 64K
+	good fusionctl set data migration=off
+	put /dev/mapper/data 7 0 $((EXTENTS << 16))
+	same "on the fast member" "$(on data fast 0 $EXTENTS)" $EXTENTS
+}
+
+# slowly MS: so long takes each I/O of the slow member from now on
+slowly() {
+	need_module dm-delay
+	swap slow "0 $(sectors_of /dev/slow) delay /dev/slow 0 $1"
+}
+
+test_dry_run() {
+	local last=$((EXTENTS + 39))
+	begin
+	good fusionctl demote data 0-$last --dry-run
+	same output "$(<"$TMP/out")" "$EXTENTS would be moved, 0 already there, 40 unmapped"
+	same "on the slow member" "$(on data slow 0 $EXTENTS)" 0
+	good fusionctl demote data 10-29
+	good fusionctl promote data 20-$last --dry-run --json
+	json '.version, .dry_run, .name, .member, .first, .last, .next' \
+		$'1\ntrue\ndata\nfast\n20\n'"$last"$'\nnull'
+	json '.moved, .already, .unmapped, .failed' "10"$'\n'"$((EXTENTS - 30))"$'\n40\n0'
+	same "on the slow member" "$(on data slow 0 $EXTENTS)" 20
+	expect 2 "0-99999: beyond the end; the extents of data are 0-$(($(status data extents) - 1))" \
+		fusionctl demote data 0-99999 --dry-run
+}
+
+# Ranges that begin and end in any place of a patchwork are as in one message.
+test_parts() {
+	local first last was seen
+	begin
+	seen=$(sum_of /dev/mapper/data)
+	for last in 3 9 50 64 71; do
+		good fusionctl demote data $((last * 2 / 3))-$last
+	done
+	for first in 0 2 17 60; do
+		last=$((first + 75))
+		was=$(on data slow $first 76)
+		good fusionctl demote data $first-$last
+		shows "$((76 - was)) moved, $was already there, 0 unmapped, 0 failed"
+		good fusionctl promote data $first-$last --json
+		json '.dry_run, .moved, .already, .unmapped, .failed, .next' $'false\n76\n0\n0\n0\nnull'
+	done
+	good fusionctl demote data 0-$((EXTENTS + 39))
+	same "on the slow member" "$(on data slow 0 $EXTENTS)" $EXTENTS
+	shows ", 40 unmapped, 0 failed"
+	same "content" "$(sum_of /dev/mapper/data)" "$seen"
+}
+
+sum_of() {
+	head -c $((EXTENTS << 16)) "$1" | md5sum
+}
+
+# some_moved LEAST: extents, by now
+some_moved() {
+	[[ $(on data slow 0 $EXTENTS) -ge $1 ]]
+}
+
+# Whoever stops it is told how far it came, and how to go on.
+test_stopped() {
+	local signal pid rc moved next
+	begin
+	slowly 40
+	for signal in INT TERM HUP; do
+		fusionctl demote data 0-$((EXTENTS - 1)) --json >"$TMP/out" 2>"$TMP/err" &
+		pid=$!
+		JOBS+=("$pid")
+		within 60 "some are moved" some_moved 16
+		kill -$signal "$pid"
+		rc=0
+		wait "$pid" || rc=$?
+		same "exit code" $rc 1
+		moved=$(on data slow 0 $EXTENTS)
+		next=$(jq .next "$TMP/out")
+		json '.moved + .already' "$next"
+		same "on the slow member" "$moved" "$next"
+		[[ $next -gt 0 && $next -lt $EXTENTS ]] || fail "all was moved: $next"
+		same "what it says" "$(<"$TMP/err")" "fusionctl: data: was told to stop before extent \
+$next; to go on, run fusionctl demote data $next-$((EXTENTS - 1))"
+		swap slow
+		good fusionctl demote data "$next-$((EXTENTS - 1))"
+		shows "$((EXTENTS - next)) moved, 0 already there"
+		good fusionctl promote data 0-$((EXTENTS - 1))
+		slowly 40
+	done
+	swap slow
+}
+
+# On a terminal it is in a line that is drawn again, and goes away.
+test_terminal() {
+	local text
+	need script
+	begin
+	slowly 40
+	script -qec "fusionctl demote data 0-$((EXTENTS - 1))" -O /dev/null </dev/null >"$TMP/out"
+	text=$(tr '\r' '\n' <"$TMP/out" | grep '^data: demote: ')
+	say "$(head -n 1 <<<"$text")"
+	grep -qE '^data: demote: [0-9]+ %, [0-9]+\.[0-9] MiB/s, [0-9]+:[0-9]{2} left' <<<"$text" ||
+		fail "progress: $text"
+	[[ $(<"$TMP/out") == *$'\r\e[K'"$EXTENTS moved, 0 already there"* ]] || fail "$(cat -v "$TMP/out")"
+	swap slow
+}
+
+# Elsewhere it is a line now and then.
+test_lines() {
+	begin
+	slowly 250
+	fusionctl demote data 0-$((EXTENTS - 1)) >"$TMP/out" 2>"$TMP/err"
+	same "output" "$(<"$TMP/out")" "$EXTENTS moved, 0 already there, 0 unmapped, 0 failed"
+	at_least "lines" "$(wc -l <"$TMP/err")" 1
+	! grep -vE '^data: demote: [0-9]+ %, [0-9]+\.[0-9] MiB/s(, [0-9:]+ left)?$' "$TMP/err" ||
+		fail "progress: $(<"$TMP/err")"
+	swap slow
+}
+
+test_read_only() {
+	linked 16 64
+	opened data --extent-size 64K
+	fast_fails data
+	expect 1 "data: is in mode ro, nothing can be moved; see dmesg" fusionctl demote data 0-9
+	expect 1 "data: is in mode ro, nothing can be moved; see dmesg" \
+		fusionctl demote data 0-9 --dry-run
+}
+
+run_tests test_dry_run test_parts test_stopped test_terminal test_lines:long test_read_only

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verbs promote and demote. The kernel answers when the last extent of a message has moved, so a
+ * range is sent in parts: in between there is time to say how far it is, and to stop.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fusionctl.h"
+#include "progress.h"
+
+#define NUMBER		"%" SCNu64 " "
+/* So many extents of the map at a time. */
+#define WINDOW		65536
+/* So much is moved with a message: the kernel moves 16 at a time, and ends only after these. */
+#define PART_BYTES	(64 << 20)
+#define MIN_PART	16
+#define MAX_PART	64
+
+#define NOWHERE		2	/* never written */
+
+struct move {
+	const char *name, *verb;
+	int to;
+	uint64_t first, last;
+	uint64_t extent_bytes, part;
+	uint64_t next;		/* the first that was not seen to */
+	uint64_t where[3];	/* extents on either member, and unmapped, in the beginning */
+	uint64_t moved, already, unmapped, failed;
+	char uuid[64];
+	bool stopped;
+	char reason[256];	/* of the kernel, to refuse */
+};
+
+/* -- where they are --------------------------------------------------------------- */
+
+/* A run of extents of the map that are on the same member. */
+struct run {
+	uint64_t first, count;
+	int where;
+};
+
+/* The next line of the answer to "map", which it cuts off; false if there is none. */
+static bool next_run(char **map, struct run *r)
+{
+	const char *line = strsep(map, "\n");
+	char member[8];
+
+	if (!line || sscanf(line, NUMBER NUMBER "%7s ", &r->first, &r->count, member) != 3)
+		return false;
+	r->where = !strcmp(member, role_name[FAST]) ? FAST :
+		   !strcmp(member, role_name[SLOW]) ? SLOW : NOWHERE;
+	return true;
+}
+
+/* The map of a window of the range; to be freed. */
+static int get_map(const struct move *m, uint64_t first, uint64_t *end, char **map)
+{
+	char msg[64];
+	int rc;
+
+	*end = m->last - first < WINDOW ? m->last + 1 : first + WINDOW;
+	snprintf(msg, sizeof(msg), "map %" PRIu64 " %" PRIu64, first, *end - first);
+	rc = tell_set(m->name, msg, map);
+	if (!rc && !*map)
+		rc = fail(FC_FAILED, m->name, "the kernel gives no map; see dmesg");
+	return rc;
+}
+
+static int look(struct move *m)
+{
+	uint64_t first, end, seen;
+	char *map, *line;
+	struct run r;
+	int rc;
+
+	for (first = m->first; first <= m->last; first = end) {
+		rc = get_map(m, first, &end, &map);
+		if (rc)
+			return rc;
+		for (line = map, seen = first; next_run(&line, &r); seen += r.count)
+			m->where[r.where] += r.count;
+		free(map);
+		if (seen != end)
+			return fail(FC_FAILED, m->name, "can't read the kernel's map; use matching "
+				    "versions of fusionctl and dm-fusion");
+	}
+	return 0;
+}
+
+/* -- moving them ------------------------------------------------------------------ */
+
+/* Of one to end this; it waits until the kernel's answer has been counted. */
+static void hold_signals(sigset_t *held)
+{
+	sigemptyset(held);
+	sigaddset(held, SIGINT);
+	sigaddset(held, SIGTERM);
+	sigaddset(held, SIGHUP);
+	sigprocmask(SIG_BLOCK, held, NULL);
+}
+
+static bool signalled(const sigset_t *held)
+{
+	const struct timespec now = { 0 };
+
+	return sigtimedwait(held, NULL, &now) > 0;
+}
+
+/* From m->next up to and without @end, of which @planned are thought to have to move. */
+static int send_part(struct move *m, uint64_t end, uint64_t planned)
+{
+	uint64_t moved, already, unmapped, failed;
+	char msg[64], *answer = NULL;
+	int rc;
+
+	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, m->verb, m->next, end - 1);
+	rc = send_message(m->name, msg, &answer, m->reason, sizeof(m->reason));
+	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER, &moved, &already,
+				      &unmapped, &failed) != 4)) {
+		rc = FC_FAILED;
+		snprintf(m->reason, sizeof(m->reason), "its answer \"%.64s\" is of another version",
+			 answer ? answer : "");
+	}
+	free(answer);
+	if (rc)
+		return rc;
+	m->next = end;
+	m->moved += moved;
+	m->already += already;
+	m->unmapped += unmapped;
+	m->failed += failed;
+	if (planned > moved)
+		progress_skip((planned - moved) * m->extent_bytes);
+	progress_at(m->moved * m->extent_bytes, NULL);
+	return 0;
+}
+
+/* A window of the range, in parts: each ends where enough has to move. */
+static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *held)
+{
+	uint64_t planned = 0, n;
+	struct run r;
+	int rc = 0;
+
+	while (!rc && next_run(&map, &r)) {
+		while (r.where == !m->to && r.count && !rc && !m->stopped) {
+			n = m->part - planned < r.count ? m->part - planned : r.count;
+			planned += n;
+			r.first += n;
+			r.count -= n;
+			if (planned < m->part)
+				continue;
+			rc = send_part(m, r.first, planned);
+			planned = 0;
+			m->stopped = signalled(held);
+		}
+	}
+	if (!rc && !m->stopped && m->next < end)
+		rc = send_part(m, end, planned);
+	m->stopped |= signalled(held);
+	return rc;
+}
+
+static int move_all(struct move *m)
+{
+	char what[160], *map;
+	sigset_t held;
+	uint64_t end;
+	int rc = 0;
+
+	hold_signals(&held);
+	snprintf(what, sizeof(what), "%s: %s", m->name, m->verb);
+	progress_begin(what, &progress_mib, m->where[!m->to] * m->extent_bytes);
+	while (!rc && !m->stopped && m->next <= m->last) {
+		rc = get_map(m, m->next, &end, &map);
+		if (rc)
+			break;
+		rc = move_window(m, map, end, &held);
+		free(map);
+	}
+	progress_end();
+	/* what came after the last of them stops nothing */
+	m->stopped &= m->next <= m->last;
+	return rc;
+}
+
+/* -- what there is to say --------------------------------------------------------- */
+
+static void print_text(const struct move *m, bool dry_run)
+{
+	if (dry_run)
+		printf("%" PRIu64 " would be moved, %" PRIu64 " already there, %" PRIu64
+		       " unmapped\n", m->moved, m->already, m->unmapped);
+	else
+		printf("%" PRIu64 " moved, %" PRIu64 " already there, %" PRIu64 " unmapped, "
+		       "%" PRIu64 " failed\n", m->moved, m->already, m->unmapped, m->failed);
+}
+
+static void print_move(const struct move *m, bool dry_run)
+{
+	struct json_object *o = json_base();
+
+	json_add_bool(o, "dry_run", dry_run);
+	json_add_str(o, "name", m->name);
+	json_add_str(o, "set_uuid", m->uuid);
+	json_add_str(o, "member", role_name[m->to]);
+	json_add_u64(o, "first", m->first);
+	json_add_u64(o, "last", m->last);
+	json_add_u64(o, "extent_bytes", m->extent_bytes);
+	json_add_u64(o, "moved", m->moved);
+	json_add_u64(o, "already", m->already);
+	json_add_u64(o, "unmapped", m->unmapped);
+	json_add_u64(o, "failed", m->failed);
+	if (m->next <= m->last)
+		json_add_u64(o, "next", m->next);
+	else
+		json_object_object_add(o, "next", NULL);
+	print_json(o, false);
+}
+
+/* What was done is said in any case, @rc is what came of the kernel's messages. */
+static int result(const struct move *m, int rc)
+{
+	if (rc && *m->reason)
+		return fail(rc, m->name, "the kernel refuses to %s extents from %" PRIu64 " on: "
+			    "%s; see dmesg", m->verb, m->next, m->reason);
+	if (rc)
+		return rc;
+	if (m->stopped)
+		return fail(FC_FAILED, m->name, "was told to stop before extent %" PRIu64 "; to go "
+			    "on, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next, m->verb,
+			    m->name, m->next, m->last);
+	if (m->failed)
+		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved; is "
+			    "there room on the %s member? see dmesg", m->failed,
+			    role_name[m->to]);
+	return 0;
+}
+
+static int prepare(struct move *m, const char *range)
+{
+	struct set set;
+	int rc;
+
+	if (!parse_range(range, &m->first, &m->last))
+		return fail(FC_USAGE, range, "not a range of extents; write e.g. 0-1023");
+	rc = set_get(m->name, &set);
+	if (rc)
+		return rc;
+	m->next = m->first;
+	m->extent_bytes = set.st.extent_sectors << 9;
+	m->part = PART_BYTES / m->extent_bytes;
+	m->part = m->part < MIN_PART ? MIN_PART : m->part > MAX_PART ? MAX_PART : m->part;
+	snprintf(m->uuid, sizeof(m->uuid), "%s", set.m.uuid + strlen(DM_PREFIX));
+	if (m->last >= set.st.extents)
+		rc = fail(FC_USAGE, range, "beyond the end; the extents of %s are 0-%" PRIu64,
+			  m->name, set.st.extents - 1);
+	else if (strcmp(set.st.mode, "rw"))
+		rc = fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see dmesg",
+			  set.st.mode);
+	set_put(&set);
+	return rc;
+}
+
+static int move(const struct args *a, const char *verb, int to)
+{
+	struct move m = { .name = a->word[0], .verb = verb, .to = to };
+	bool dry_run = a->opt[OPT_DRY_RUN];
+	int rc;
+
+	rc = prepare(&m, a->word[1]);
+	if (!rc)
+		rc = look(&m);
+	if (rc)
+		return rc;
+	if (dry_run) {
+		m.moved = m.where[!to];
+		m.already = m.where[to];
+		m.unmapped = m.where[NOWHERE];
+		m.next = m.last + 1;
+	} else {
+		rc = move_all(&m);
+	}
+	if (a->opt[OPT_JSON])
+		print_move(&m, dry_run);
+	else
+		print_text(&m, dry_run);
+	return result(&m, rc);
+}
+
+int cmd_promote(const struct args *a)
+{
+	return move(a, "promote", FAST);
+}
+
+int cmd_demote(const struct args *a)
+{
+	return move(a, "demote", SLOW);
+}
