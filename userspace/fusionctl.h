@@ -30,6 +30,7 @@
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set
  * tune.c		verb set, and its keys
+ * change.c		settings that are changed together
  * move.c		verbs promote and demote
  * checkpoint.c	verb checkpoint
  * profile.c		verb tune: settings in groups
@@ -655,6 +656,26 @@ const char *setting_key(unsigned int i);
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
 /* The same, and fails. */
 int tell_set(const char *name, const char *msg, char **answer);
+
+/* -- change.c ------------------------------------------------------------------------------- */
+
+struct change {
+	char key[24];
+	char from[24], to[24];
+};
+
+/* Each key once, at most as many as the kernel has; what is so already is not there. */
+struct changes {
+	unsigned int nr;
+	struct change change[STATUS_MAX_OPTIONS];
+};
+
+/* Add "key=value", as set takes it. */
+int changes_add(struct changes *list, const char *word, const struct set *set);
+int changes_apply(const struct changes *list, const char *name);
+/* A table. */
+void changes_print(const struct changes *list);
+struct json_object *changes_json(const struct changes *list, const struct set *set, bool dry_run);
 
 /* -- profile.c ------------------------------------------------------------------------------ */
 

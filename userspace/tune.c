@@ -183,26 +183,34 @@ int tell_set(const char *name, const char *msg, char **answer)
 	return rc ? fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
 }
 
+static void print_plan(const struct changes *list, const char *name)
+{
+	printf("%s: %s\n", name, list->nr ? "this would change" : "all is set so already");
+	if (list->nr)
+		changes_print(list);
+}
+
 int cmd_set(const struct args *a)
 {
+	bool dry_run = a->opt[OPT_DRY_RUN];
 	const char *name = a->word[0];
-	char msg[64], *answer;
+	struct changes list = { 0 };
 	struct set set;
 	int rc;
 
 	rc = set_get(name, &set);
 	if (rc)
 		return rc;
-	/* all or, as far as we can tell beforehand, nothing */
 	for (int i = 1; i < a->n && !rc; i++)
-		rc = parse_setting(a->word[i], &set.st, msg, sizeof(msg));
-	for (int i = 1; i < a->n && !rc; i++) {
-		rc = parse_setting(a->word[i], &set.st, msg, sizeof(msg));
-		if (!rc) {
-			rc = tell_set(name, msg, &answer);
-			free(answer);
-		}
-	}
+		rc = changes_add(&list, a->word[i], &set);
 	set_put(&set);
-	return rc;
+	if (!rc && !dry_run)
+		rc = changes_apply(&list, name);
+	if (rc)
+		return rc;
+	if (a->opt[OPT_JSON])
+		print_json(changes_json(&list, &set, dry_run), false);
+	else if (dry_run)
+		print_plan(&list, name);
+	return 0;
 }

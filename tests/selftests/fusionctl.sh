@@ -952,6 +952,11 @@ or a size" fusionctl set pair $word
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
 		fusionctl set nosuch idle=1
 
+	good fusionctl set pair idle=3s half_life=1h --dry-run
+	shows "pair: this would change"
+	same idle "$(option idle)" 1000
+	good fusionctl set pair idle=1s --dry-run
+	same output "$(<"$TMP/out")" "pair: all is set so already"
 	good fusionctl set pair idle=3s half_life=30m duty=50% commit_interval=200 reserve=256K
 	same "all of them" "$(for key in idle half_life duty commit_interval reserve; do
 		option $key
@@ -961,6 +966,7 @@ or a size" fusionctl set pair $word
 	good fusionctl set pair reserve=10%
 	same reserve "$(option reserve)" $(($(sb nr_fast_slots) / 10))
 	good fusionctl set pair reserve=7 discard_passdown=off
+	same output "$(<"$TMP/out")" ""
 	same reserve "$(option reserve)" 7
 	same discard_passdown "$(option discard_passdown)" false
 	good fusionctl set pair standby=10m write_budget=70

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusionctl tune: all of a profile is set, or none. The kernel is one of this test's own, which
- * refuses the message it is told to.
+ * fusionctl tune and set: all of a profile, or of some words, is set, or none. The kernel is one
+ * of this test's own, which refuses the message it is told to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,19 +106,15 @@ static const char *option(const char *key)
 }
 
 /* What it prints for people goes nowhere: this is KTAP. */
-static int tune(const char *profile, bool dry_run)
+static int run(int (*verb)(const struct args *), const struct args *a)
 {
-	char name[] = "data", *word[] = { name };
-	struct args a = { .n = 1, .word = word };
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY), rc;
 
-	a.opt[OPT_PROFILE] = profile;
-	a.opt[OPT_DRY_RUN] = dry_run ? "" : NULL;
 	*said = 0;
 	messages = 0;
 	fflush(stdout);
 	dup2(null, STDOUT_FILENO);
-	rc = cmd_tune(&a);
+	rc = verb(a);
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	close(out);
@@ -126,6 +122,16 @@ static int tune(const char *profile, bool dry_run)
 	REQUIRE_EQ(sets, 0);
 	REQUIRE(!strchr(said, '\n'), "%s", said);
 	return rc;
+}
+
+static int tune(const char *profile, bool dry_run)
+{
+	char name[] = "data", *word[] = { name };
+	struct args a = { .n = 1, .word = word };
+
+	a.opt[OPT_PROFILE] = profile;
+	a.opt[OPT_DRY_RUN] = dry_run ? "" : NULL;
+	return run(cmd_tune, &a);
 }
 
 static const char *const profiles[] = { "desktop", "database", "archive" };
@@ -245,12 +251,60 @@ static void test_usage(void)
 	REQUIRE_EQ(messages, 0);
 }
 
+static int set(char *a1, char *a2, char *a3, bool dry_run)
+{
+	char name[] = "data", *word[] = { name, a1, a2, a3 };
+	struct args a = { .n = 4, .word = word };
+
+	a.opt[OPT_DRY_RUN] = dry_run ? "" : NULL;
+	return run(cmd_set, &a);
+}
+
+static void test_set(void)
+{
+	char duty[] = "duty=50%", idle[] = "idle=2s", same[] = "idle=1s", bad[] = "duty=0";
+	char migration[] = "migration=off";
+	struct fusion_status before;
+
+	setup();
+	before = kernel;
+	REQUIRE_EQ(set(duty, idle, migration, true), 0);
+	REQUIRE_EQ(set(duty, idle, bad, false), FC_USAGE);
+	REQUIRE_EQ(messages, 0);
+	REQUIRE(!memcmp(&before, &kernel, sizeof(kernel)));
+	REQUIRE_EQ(set(duty, idle, migration, false), 0);
+	REQUIRE_EQ(messages, 3);
+	REQUIRE_EQ(atoi(option("duty")), 50);
+	REQUIRE_EQ(atoi(option("idle")), 2000);
+	REQUIRE(!strcmp(option("migration"), "off"));
+
+	/* of two on one key the last one counts, and may be what is so already */
+	setup();
+	REQUIRE_EQ(set(same, duty, idle, false), 0);
+	REQUIRE_EQ(atoi(option("idle")), 2000);
+	REQUIRE_EQ(messages, 2);
+	setup();
+	REQUIRE_EQ(set(idle, duty, same, false), 0);
+	REQUIRE_EQ(atoi(option("idle")), 1000);
+	REQUIRE_EQ(messages, 1);
+
+	/* all or none */
+	for (unsigned int n = 1; n <= 3; n++) {
+		setup();
+		refused_first = n;
+		refused_last = n;
+		REQUIRE_EQ(set(duty, idle, migration, false), FC_FAILED);
+		REQUIRE(!memcmp(&before, &kernel, sizeof(kernel)), "%u", n);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "tune: profiles", test_all },
 	{ "tune: dry run", test_dry_run },
 	{ "tune: one is refused", test_refused },
 	{ "tune: one can't be put back", test_not_put_back },
 	{ "tune: usage", test_usage },
+	{ "set", test_set },
 };
 
 UNIT_TESTS(tests)
