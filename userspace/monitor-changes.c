@@ -37,8 +37,19 @@ static void add_number(struct json_object *o, const char *key, int64_t v)
 
 /* -- findings ------------------------------------------------------------------- */
 
+/* An event of a set that is open. */
+static struct event event_of(const struct set *set, const char *kind, enum health health)
+{
+	return (struct event) {
+		.kind = kind,
+		.health = health,
+		.name = set->m.name,
+		.uuid = set->m.uuid + strlen(DM_PREFIX),
+	};
+}
+
 struct comparison {
-	const char *name;
+	const struct set *set;
 	struct json_object *was;	/* texts, or NULL */
 	struct json_object *is;
 };
@@ -54,27 +65,30 @@ static bool contains(struct json_object *texts, const char *text)
 static void note_finding(void *ctx, enum health health, const char *text, const char *remedy)
 {
 	struct comparison *c = ctx;
+	struct event e = event_of(c->set, "begun", health);
 
+	e.remedy = remedy;
 	json_object_array_add(c->is, json_object_new_string(text));
 	if (!c->was || !contains(c->was, text))
-		monitor_say(health, c->name, "%s%s%s", text, remedy ? "; " : "",
-			    remedy ? remedy : "");
+		monitor_say(&e, "%s", text);
 }
 
 static struct json_object *compare_findings(const struct set *set, struct json_object *old)
 {
 	struct comparison c = {
-		.name = set->m.name,
+		.set = set,
 		.was = json_object_object_get(old, "findings"),
 		.is = json_object_new_array(),
 	};
+	struct event over = event_of(set, "over", HEALTH_OK);
 	const char *text;
 
+	over.lead = "no longer so: ";
 	set_health(set, note_finding, &c);
 	for (size_t i = 0; c.was && i < json_object_array_length(c.was); i++) {
 		text = json_object_get_string(json_object_array_get_idx(c.was, i));
 		if (!contains(c.is, text))
-			monitor_say(HEALTH_OK, set->m.name, "no longer so: %s", text);
+			monitor_say(&over, "%s", text);
 	}
 	return c.is;
 }
@@ -84,19 +98,21 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 /* Since when there has been none. */
 static int64_t compare_reserve(const struct set *set, struct json_object *old, int64_t now)
 {
+	const struct event over = event_of(set, "over", HEALTH_OK);
+	struct event begun = event_of(set, "begun", HEALTH_WARNING);
 	int64_t since = number(old, "exhausted"), last = number(old, "look");
 
 	if (!set->st.reserve || set->st.reserve_free) {
 		if (since && last >= since + EXHAUSTED_S)
-			monitor_say(HEALTH_OK, set->m.name, "the reserve has room again");
+			monitor_say(&over, "the reserve has room again");
 		return 0;
 	}
 	if (!since)
 		return now;
+	begun.remedy = "let it rest, or give it a larger reserve";
 	if (now >= since + EXHAUSTED_S && last < since + EXHAUSTED_S)
-		monitor_say(HEALTH_WARNING, set->m.name, "there has been no reserve for %"
-			    PRId64 " min, new data goes to the slow member; let it rest, or give "
-			    "it a larger reserve", (now - since) / 60);
+		monitor_say(&begun, "there has been no reserve for %" PRId64 " min, new data goes "
+			    "to the slow member", (now - since) / 60);
 	return since;
 }
 
@@ -108,12 +124,14 @@ static const char *const errors_key[] = { "errors_fast", "errors_slow" };
 static void compare_errors(const struct set *set, struct json_object *old,
 			   struct json_object *new)
 {
+	const struct event begun = event_of(set, "begun", HEALTH_WARNING);
+
 	for (int dev = 0; dev < 2; dev++) {
 		uint64_t was = number(old, errors_key[dev]), is = set->st.errors[dev];
 
 		if (was && is > was)
-			monitor_say(HEALTH_WARNING, set->m.name, "the %s member has failed %"
-				    PRIu64 " more I/Os", role_name[dev], is - was);
+			monitor_say(&begun, "the %s member has failed %" PRIu64 " more I/Os",
+				    role_name[dev], is - was);
 		add_number(new, errors_key[dev], is);
 	}
 }
@@ -140,6 +158,7 @@ static void compare_exchanges(const struct set *set, struct json_object *old,
 	uint64_t up = since(old, "promotions", st->promotions);
 	uint64_t down = since(old, "demotions", st->demotions);
 	uint64_t asked = since(old, "reads", reads), times = number(old, "in_vain");
+	struct event begun = event_of(set, "begun", HEALTH_WARNING);
 	int64_t share = -1, before = -1;
 	struct json_object *o;
 
@@ -151,10 +170,10 @@ static void compare_exchanges(const struct set *set, struct json_object *old,
 		times = 0;
 	else if (before >= 0)
 		times = share < before + LITTLE ? times + 1 : 0;
+	begun.remedy = "see fusionctl whatif for what a larger SSD would be good for";
 	if (times == TOO_OFTEN)
-		monitor_say(HEALTH_WARNING, set->m.name, "%" PRIu64 " extents were exchanged in "
-			    "%" PRId64 " min, and hits stay at %" PRId64 ".%" PRId64 "%%; see "
-			    "fusionctl whatif for what a larger SSD would be good for", up,
+		monitor_say(&begun, "%" PRIu64 " extents were exchanged in %" PRId64 " min, and "
+			    "hits stay at %" PRId64 ".%" PRId64 "%%", up,
 			    (now - number(old, "time")) / 60, share / 10, share % 10);
 	add_number(new, "time", now);
 	add_number(new, "promotions", st->promotions);
@@ -178,10 +197,11 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 	static const char *const counters[] = {
 		"time", "promotions", "demotions", "reads", "hits", "share", "in_vain",
 	};
+	const struct event opened = event_of(set, "opened", HEALTH_OK);
 	struct json_object *new = json_object_new_object();
 
 	if (!old)
-		monitor_say(HEALTH_OK, set->m.name, "is open");
+		monitor_say(&opened, "is open");
 	json_add_str(new, "name", set->m.name);
 	json_object_object_add(new, "findings", compare_findings(set, old));
 	add_number(new, "exhausted", compare_reserve(set, old, now));
@@ -221,7 +241,7 @@ struct json_object *tell_changes(struct json_object *state, const struct look *l
 {
 	struct json_object *was = checked(state, now), *is = json_object_new_object();
 	const struct set *set = look->set;
-	const char *uuid, *name;
+	const char *uuid;
 
 	for (; set < look->set + look->nr; set++) {
 		uuid = set->m.uuid + strlen(DM_PREFIX);
@@ -229,9 +249,15 @@ struct json_object *tell_changes(struct json_object *state, const struct look *l
 				       compare_set(set, json_object_object_get(was, uuid), now));
 	}
 	json_object_object_foreach(was ? was : is, key, old) {
-		name = json_object_get_string(json_object_object_get(old, "name"));
+		const struct event closed = {
+			.kind = "closed",
+			.health = HEALTH_OK,
+			.name = json_object_get_string(json_object_object_get(old, "name")),
+			.uuid = key,
+		};
+
 		if (!json_object_object_get_ex(is, key, NULL))
-			monitor_say(HEALTH_OK, name, "is closed");
+			monitor_say(&closed, "is closed");
 	}
 	json_object_put(state);
 	return is;

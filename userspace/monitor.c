@@ -23,7 +23,7 @@
 #define MONITOR_LOCK	RUN_DIR "/monitor.lock"
 #define MAX_FAILURES	5	/* of looks, in a row */
 
-static bool metrics_to_stdout;
+static bool metrics_to_stdout, json;
 
 /* Does the journal of systemd read it? It says which stream that is. */
 static bool is_journal(FILE *f)
@@ -36,24 +36,49 @@ static bool is_journal(FILE *f)
 	       st.st_dev == dev && st.st_ino == ino;
 }
 
-void monitor_say(enum health health, const char *name, const char *fmt, ...)
+static void say_json(const struct event *e, const char *text)
+{
+	struct json_object *o = json_base();
+
+	json_add_u64(o, "time", time(NULL));
+	json_add_str(o, "event", e->kind);
+	json_add_str(o, "level", health_name[e->health]);
+	json_add_str(o, "name", e->name);
+	json_add_str(o, "set_uuid", e->uuid);
+	json_add_str(o, "text", text);
+	json_add_str(o, "remedy", e->remedy);
+	print_json(o, true);
+}
+
+static void say_line(const struct event *e, const char *text)
 {
 	/* for the journal, which takes it from the line */
 	static const int level[NR_HEALTHS] = { 6, 5, 4, 3 };
-	char text[768], line[1024], safe[2 * sizeof(line)];
 	FILE *f = metrics_to_stdout ? stderr : stdout;
+	char line[1024], safe[2 * sizeof(line)];
+
+	snprintf(line, sizeof(line), "%s: %s%s%s%s", e->name, e->lead ? e->lead : "", text,
+		 e->remedy ? "; " : "", e->remedy ? e->remedy : "");
+	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
+	if (is_journal(f))
+		fprintf(f, "<%d>%s\n", level[e->health], safe);
+	else
+		fprintf(f, "%-7s  %s\n", health_name[e->health], safe);
+	fflush(f);
+}
+
+void monitor_say(const struct event *e, const char *fmt, ...)
+{
+	char text[768];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(line, sizeof(line), "%s: %s", name, text);
-	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
-	if (is_journal(f))
-		fprintf(f, "<%d>%s\n", level[health], safe);
+	if (json)
+		say_json(e, text);
 	else
-		fprintf(f, "%-7s  %s\n", health_name[health], safe);
-	fflush(f);
+		say_line(e, text);
 }
 
 /* -- looks ---------------------------------------------------------------------- */
@@ -220,6 +245,9 @@ int cmd_monitor(const struct args *a)
 	uint64_t seconds = 60;
 
 	metrics_to_stdout = metrics && !strcmp(metrics, "-");
+	json = a->opt[OPT_JSON];
+	if (json && metrics_to_stdout)
+		return fail(FC_USAGE, "--prometheus", "can't go where --json does; give a file");
 	if (!a->opt[OPT_FOLLOW])
 		return look_and_end(metrics);
 	if (*a->opt[OPT_FOLLOW] && (!parse_number(a->opt[OPT_FOLLOW], 86400, &seconds) || !seconds))

@@ -19,9 +19,17 @@ struct look {
 
 /* -- monitor.c ---------------------------------------------------------------------- */
 
-/* Say that something has changed with a set, for the journal or for a person. */
-void monitor_say(enum health health, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+struct event {
+	const char *kind;	/* "opened", "closed", "begun", "over" */
+	enum health health;
+	const char *name, *uuid;
+	const char *lead;	/* for people, before the text; may be NULL, as the next one */
+	const char *remedy;
+};
+
+/* Say that something has changed with a set, for the journal, a person or a program. */
+void monitor_say(const struct event *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* -- monitor-changes.c -------------------------------------------------------------- */
 
