@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verbs open and close. */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -128,10 +129,11 @@ static int check_not_open(const struct member *m)
 		    map.name, map.name);
 }
 
-int open_set(const char *name, struct member *a, struct member *b)
+int open_set(const char *name, struct member *a, struct member *b, struct json_object *json)
 {
 	struct member *fast = a->sb->role == FUSION_FAST ? a : b;
 	struct member *slow = fast == a ? b : a;
+	const char *const path[2] = { fast->path, slow->path };
 	unsigned int version[3];
 	const char *why;
 	bool found;
@@ -164,6 +166,8 @@ int open_set(const char *name, struct member *a, struct member *b)
 		rc = create_mapping(name, fast, slow);
 	if (!rc)
 		opened_write(fast, slow);
+	if (!rc && json)
+		json_add_set(json, name, true, fast->sb, path);
 	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
 		warn(name, "the kernel met an error in it before; close it and run fusionctl "
 		     "check");
@@ -193,7 +197,8 @@ static int partner_missing(const char *name, const struct member *m, const struc
 }
 
 /* Find the partner of @m among @list and open both. */
-static int open_with_partner(const char *name, struct member *m, struct member *list)
+static int open_with_partner(const char *name, struct member *m, struct member *list,
+			     struct json_object *json)
 {
 	struct member *peer;
 	int rc;
@@ -212,10 +217,10 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	rc = check_member(peer);
 	if (rc)
 		return rc;
-	return open_set(name, m, peer);
+	return open_set(name, m, peer, json);
 }
 
-static int open_one(const char *name, const char *path)
+static int open_one(const char *name, const char *path, struct json_object *json)
 {
 	struct member *m, *list = NULL;
 	int rc;
@@ -224,14 +229,14 @@ static int open_one(const char *name, const char *path)
 	if (!rc)
 		rc = scan_members(&list);
 	if (!rc)
-		rc = open_with_partner(name, m, list);
+		rc = open_with_partner(name, m, list, json);
 	free_members(m);
 	free_members(list);
 	return rc;
 }
 
 /* Any member of the set that is called so. */
-static int open_by_name(const char *name)
+static int open_by_name(const char *name, struct json_object *json)
 {
 	struct member *list, *m;
 	char uuid[UUID_TEXT];
@@ -245,12 +250,12 @@ static int open_by_name(const char *name)
 	    valid_name(m->sb->label))
 		name = m->sb->label;
 	if (!rc)
-		rc = open_with_partner(name, m, list);
+		rc = open_with_partner(name, m, list, json);
 	free_members(list);
 	return rc;
 }
 
-static int open_both(const char *name, char *const path[2])
+static int open_both(const char *name, char *const path[2], struct json_object *json)
 {
 	struct member *one, *two;
 	int rc;
@@ -260,7 +265,7 @@ static int open_both(const char *name, char *const path[2])
 		return rc;
 	rc = load_member(path[1], &two);
 	if (!rc)
-		rc = open_set(name, one, two);
+		rc = open_set(name, one, two, json);
 	free_members(one);
 	free_members(two);
 	return rc;
@@ -269,6 +274,7 @@ static int open_both(const char *name, char *const path[2])
 int cmd_open(const struct args *a)
 {
 	const char *name = a->word[0];
+	struct json_object *json;
 	int rc, lock;
 
 	rc = check_name(name);
@@ -276,10 +282,28 @@ int cmd_open(const struct args *a)
 		rc = run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
-	rc = a->n == 1 ? open_by_name(name) : a->n == 2 ? open_one(name, a->word[1]) :
-	     open_both(name, a->word + 1);
+	json = a->opt[OPT_JSON] ? json_base() : NULL;
+	rc = a->n == 1 ? open_by_name(name, json) :
+	     a->n == 2 ? open_one(name, a->word[1], json) : open_both(name, a->word + 1, json);
 	run_unlock(&lock);
+	if (json && !rc)
+		print_json(json, false);
+	else
+		json_object_put(json);
 	return rc;
+}
+
+/* What salvage made has the uuid of the set, too, and may have "-stale" behind that. */
+static void print_closed(const struct mapping *m)
+{
+	const char *dash = strchr(m->uuid, '-');
+	struct json_object *o = json_base();
+	char uuid[UUID_TEXT];
+
+	snprintf(uuid, sizeof(uuid), "%s", dash ? dash + 1 : "");
+	json_add_str(o, "name", m->name);
+	json_add_str(o, "set_uuid", uuid);
+	print_json(o, false);
 }
 
 int cmd_close(const struct args *a)
@@ -295,8 +319,11 @@ int cmd_close(const struct args *a)
 		if (rc)
 			return rc;
 		err = m.open_count ? -EBUSY : dm_remove(name);
-		if (!err)
+		if (!err) {
+			if (a->opt[OPT_JSON])
+				print_closed(&m);
 			return 0;
+		}
 		if (err != -EBUSY)
 			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",
 				    strerror(-err));

@@ -70,8 +70,12 @@ static int choose_name(const struct member *m, char *name, size_t size)
 	return 0;
 }
 
+/* With --json, those that were opened. */
+static struct json_object *opened;
+
 static int open_pair(struct member *a, struct member *b)
 {
+	struct json_object *json = opened ? json_object_new_object() : NULL;
 	char name[128];
 	int rc;
 
@@ -85,9 +89,12 @@ static int open_pair(struct member *a, struct member *b)
 	if (!rc)
 		rc = choose_name(a, name, sizeof(name));
 	if (!rc)
-		rc = open_set(name, a, b);
-	if (!rc)
+		rc = open_set(name, a, b, json);
+	if (!rc && json)
+		json_object_array_add(opened, json_object_get(json));
+	else if (!rc)
 		printf("/dev/mapper/%s is ready\n", name);
+	json_object_put(json);
 	return rc;
 }
 
@@ -520,6 +527,22 @@ static int waiting(bool json, bool remedies)
 	return rc;
 }
 
+/* What was opened is told, whatever else failed. */
+static int open_some(const char *path, bool json)
+{
+	struct json_object *o;
+	int rc;
+
+	opened = json ? json_object_new_array() : NULL;
+	rc = path ? incremental(path) : open_all();
+	if (json) {
+		o = json_base();
+		json_object_object_add(o, "opened", opened);
+		print_json(o, false);
+	}
+	return rc;
+}
+
 int cmd_assemble(const struct args *a)
 {
 	bool one = a->opt[OPT_INCREMENTAL], all = a->opt[OPT_SCAN], wait = a->opt[OPT_WAITING];
@@ -530,10 +553,8 @@ int cmd_assemble(const struct args *a)
 	if (one != !!a->n)
 		return fail(FC_USAGE, "assemble", "%s; see fusionctl help assemble", one ?
 			    "--incremental needs a device" : "only --incremental takes a device");
-	if (a->opt[OPT_JSON] && !wait)
-		return fail(FC_USAGE, "--json", "goes with --waiting only; leave it out");
 	if (a->opt[OPT_VERBOSE] && !wait)
 		return fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
-	return one ? incremental(a->word[0]) :
-	       all ? open_all() : waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]);
+	return wait ? waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
+	       open_some(one ? a->word[0] : NULL, a->opt[OPT_JSON]);
 }

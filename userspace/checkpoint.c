@@ -4,6 +4,7 @@
  * replays little: extents that are partly written.
  */
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,59 +28,129 @@ static int slow_idle(const char *name, uint64_t *seconds)
 	return rc;
 }
 
-static int checkpoint(const char *name, uint64_t used_within)
+struct job {
+	uint64_t used_within;
+	bool dry_run;
+	struct json_object *sets;	/* with --json */
+};
+
+static void tell(const struct job *job, const struct set *set, const char *why)
 {
+	const struct fusion_status *st = &set->st;
+	struct json_object *o;
+
+	if (job->sets) {
+		o = json_object_new_object();
+		json_add_str(o, "name", set->m.name);
+		json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
+		json_add_bool(o, "checkpoint", !why);
+		json_add_str(o, "reason", why);
+		json_add_u64(o, "journal_used", st->journal_used);
+		json_add_u64(o, "replica_dirty", st->replica_dirty);
+		json_object_array_add(job->sets, o);
+	} else if (job->dry_run && why) {
+		printf("%s: would be left alone: %s\n", set->m.name, why);
+	} else if (job->dry_run) {
+		printf("%s: would be written: %" PRIu64 " blocks of the journal are in use, the "
+		       "replica is %" PRIu64 " extents behind\n", set->m.name, st->journal_used,
+		       st->replica_dirty);
+	}
+}
+
+static int checkpoint(const struct job *job, const struct set *set)
+{
+	const char *name = set->m.name, *why = NULL;
 	char *answer = NULL;
 	uint64_t idle = 0;
 	int rc = 0;
 
-	if (used_within != UINT64_MAX)
+	if (job->used_within != UINT64_MAX)
 		rc = slow_idle(name, &idle);
 	/* it may have stopped its motor */
-	if (rc || idle > used_within)
-		return rc;
-	rc = tell_set(name, "checkpoint", &answer);
-	free(answer);
+	if (idle > job->used_within)
+		why = "nobody has used its slow member since";
+	if (!rc && !why && !job->dry_run) {
+		rc = tell_set(name, "checkpoint", &answer);
+		free(answer);
+	}
+	if (!rc)
+		tell(job, set, why);
 	return rc;
 }
 
-/* One of all: what cannot be written now is none of its business. */
-static int checkpoint_any(const char *name, uint64_t used_within)
+/* Why it cannot be written now, or NULL. */
+static const char *obstacle(const struct set *set)
 {
+	return strcmp(set->st.mode, "rw") ? "it is not in mode rw" : set->m.suspended ?
+	       "it is suspended" : NULL;
+}
+
+static int checkpoint_named(const struct job *job, const char *name)
+{
+	const char *why;
 	struct set set;
-	bool writable;
 	int rc;
 
 	rc = set_get(name, &set);
 	if (rc)
 		return rc;
-	writable = !strcmp(set.st.mode, "rw") && !set.m.suspended;
+	why = obstacle(&set);
+	rc = why ? fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
+			name) : checkpoint(job, &set);
 	set_put(&set);
-	return writable ? checkpoint(name, used_within) : 0;
+	return rc;
+}
+
+/* One of all: what cannot be written now is none of its business. */
+static int checkpoint_any(const struct job *job, const char *name)
+{
+	const char *why;
+	struct set set;
+	int rc;
+
+	rc = set_get(name, &set);
+	if (rc)
+		return rc;
+	why = obstacle(&set);
+	if (why)
+		tell(job, &set, why);
+	else
+		rc = checkpoint(job, &set);
+	set_put(&set);
+	return rc;
+}
+
+static int checkpoint_all(const struct job *job)
+{
+	struct mapping *list = NULL;
+	int rc, one;
+
+	rc = dm_list(MAPPING_INFO, &list);
+	for (struct mapping *m = list; m; m = m->next) {
+		one = m->live ? checkpoint_any(job, m->name) : 0;
+		rc = rc ? rc : one;
+	}
+	dm_free_list(list);
+	return rc;
 }
 
 int cmd_checkpoint(const struct args *a)
 {
+	struct job job = { .used_within = UINT64_MAX, .dry_run = a->opt[OPT_DRY_RUN] };
 	const char *since = a->opt[OPT_USED_WITHIN];
-	uint64_t used_within = UINT64_MAX;
-	struct mapping *list = NULL;
-	struct set set;
-	int rc, one;
+	struct json_object *o;
+	int rc;
 
-	if (since && !parse_number(since, UINT32_MAX, &used_within))
+	if (since && !parse_number(since, UINT32_MAX, &job.used_within))
 		return fail(FC_USAGE, since, "not a time; give a number of seconds");
-	if (a->n) {
-		rc = set_get(a->word[0], &set);
-		if (rc)
-			return rc;
-		set_put(&set);
-		return checkpoint(a->word[0], used_within);
+	if (a->opt[OPT_JSON])
+		job.sets = json_object_new_array();
+	rc = a->n ? checkpoint_named(&job, a->word[0]) : checkpoint_all(&job);
+	if (job.sets) {
+		o = json_base();
+		json_add_bool(o, "dry_run", job.dry_run);
+		json_object_object_add(o, "sets", job.sets);
+		print_json(o, false);
 	}
-	rc = dm_list(MAPPING_INFO, &list);
-	for (struct mapping *m = list; m; m = m->next) {
-		one = m->live ? checkpoint_any(m->name, used_within) : 0;
-		rc = rc ? rc : one;
-	}
-	dm_free_list(list);
 	return rc;
 }

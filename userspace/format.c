@@ -5,6 +5,7 @@
  * from what is wrong in itself to what a person may decide.
  */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -74,7 +75,7 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 	return 0;
 }
 
-static int settle_roles(struct device dev[2])
+static int settle_roles(struct device dev[2], bool silent)
 {
 	const struct role_fact fact[2] = {
 		{ dev[0].sectors, dev[0].rotational }, { dev[1].sectors, dev[1].rotational },
@@ -94,7 +95,8 @@ static int settle_roles(struct device dev[2])
 		dev[0] = dev[1];
 		dev[1] = tmp;
 	}
-	printf("fast is %s, slow is %s: %s\n", dev[FAST].path, dev[SLOW].path, why);
+	if (!silent)
+		printf("fast is %s, slow is %s: %s\n", dev[FAST].path, dev[SLOW].path, why);
 	return 0;
 }
 
@@ -165,6 +167,29 @@ static void show(const struct plan *p)
 		printf("then %s on /dev/mapper/%s\n", p->mkfs, p->name);
 }
 
+/* @open: it is, with a file system if that was @made. */
+static void print_plan(const struct plan *p, bool dry_run, bool open, bool made)
+{
+	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
+	struct json_object *o = json_base(), *member;
+	struct fusion_sb sb = p->sb;
+
+	/* another time they would be others */
+	if (dry_run) {
+		uuid_clear(sb.set_uuid);
+		uuid_clear(sb.dev_uuid);
+		uuid_clear(sb.peer_uuid);
+	}
+	json_add_bool(o, "dry_run", dry_run);
+	json_add_set(o, p->name, open, &sb, path);
+	for (int i = 0; i < 2; i++) {
+		member = json_object_object_get(o, role_name[i]);
+		json_add_str(member, "content", *p->content[i] ? p->content[i] : NULL);
+	}
+	json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
+	print_json(o, false);
+}
+
 static int ask(struct plan *p)
 {
 	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
@@ -205,7 +230,7 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	if (!rc)
 		rc = get_devices(a, and_open ? "create" : "format", p->dev, &settled);
 	if (!rc && !settled)
-		rc = settle_roles(p->dev);
+		rc = settle_roles(p->dev, a->opt[OPT_JSON]);
 	if (!rc)
 		rc = lay_out(p, extent_sectors);
 	if (!rc && and_open)
@@ -246,21 +271,24 @@ static void release(struct plan *p)
 }
 
 /* The set is open, and stays so if that fails. */
-static int make_file_system(const struct plan *p)
+static int make_file_system(const struct plan *p, bool json)
 {
-	char path[160], said[256];
+	const bool seen = isatty(STDOUT_FILENO) && !json;
+	char path[160], said[256] = "see above";
 	const char *const command[] = { p->mkfs, path, NULL };
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", p->name);
-	if (program_say(command, said, sizeof(said)))
+	/* somebody who waits for it sees how far it is */
+	if (seen ? program_run(command, NULL, NULL) : program_say(command, said, sizeof(said)))
 		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it "
 			    "by hand", p->mkfs, said);
-	printf("%s has made a file system on it\n", p->mkfs);
+	if (!json)
+		printf("%s has made a file system on it\n", p->mkfs);
 	return 0;
 }
 
 /* Open it, or see that udev, which is told of the new members, does not. */
-static int finish_new(const struct plan *p, bool and_open)
+static int finish_new(const struct plan *p, bool and_open, bool json)
 {
 	struct member *fast, *slow = NULL;
 	int rc;
@@ -271,8 +299,8 @@ static int finish_new(const struct plan *p, bool and_open)
 	if (!rc && !and_open)
 		opened_write(fast, slow);
 	if (!rc && and_open)
-		rc = open_set(p->name, fast, slow);
-	if (!rc && and_open)
+		rc = open_set(p->name, fast, slow, NULL);
+	if (!rc && and_open && !json)
 		printf("/dev/mapper/%s is ready\n", p->name);
 	free_members(fast);
 	free_members(slow);
@@ -282,25 +310,33 @@ static int finish_new(const struct plan *p, bool and_open)
 static int make_set(const struct args *a, bool and_open)
 {
 	struct plan p = { .name = a->n ? a->word[0] : DEFAULT_NAME, .fd = { -1, -1 } };
+	bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN], made;
 	int rc, lock = -1;
 
+	rc = check_no_question(a);
+	if (rc)
+		return rc;
 	rc = prepare(a, &p, and_open);
-	if (!rc) {
+	if (!rc && json && dry_run)
+		print_plan(&p, true, false, *p.mkfs);
+	else if (!rc && !json)
 		show(&p);
-		if (a->opt[OPT_DRY_RUN])
-			goto out;
-		rc = a->opt[OPT_YES] ? 0 : ask(&p);
-	}
+	if (rc || dry_run)
+		goto out;
+	rc = a->opt[OPT_YES] ? 0 : ask(&p);
 	if (!rc)
 		rc = write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
 	if (!rc)
-		rc = finish_new(&p, and_open);
+		rc = finish_new(&p, and_open, json);
+	made = !rc;
 	if (!rc && p.gpt_type)
 		rc = mark_types(&p);
 	run_unlock(&lock);
 	if (!rc && *p.mkfs)
-		rc = make_file_system(&p);
+		rc = make_file_system(&p, json);
+	if (made && json)
+		print_plan(&p, false, and_open, *p.mkfs && !rc);
 out:
 	release(&p);
 	device_put(&p.dev[0]);

@@ -22,6 +22,7 @@
  * format.c		verbs create and format: what is allowed, and the question
  * write.c		the same: what is written
  * activate.c		verbs open and close
+ * set-json.c		a set that was made or opened, as JSON
  * dm.c			device mapper
  * program.c		programs of the system
  * kmsg.c		the kernel's reason for a refusal
@@ -226,6 +227,8 @@ void add_contents(char *question, size_t size, const char *const path[2],
  * terminal too: "<nobody> and there is nobody to ask".
  */
 int confirm(const char *thing, const char *nobody, const char *question);
+/* With --json there is no place for that: fails unless there is --yes or --dry-run, too. */
+int check_no_question(const struct args *a);
 
 /* Does stdout understand escape sequences and UTF-8? */
 enum color { COLOR_NONE, COLOR_256, COLOR_TRUE };
@@ -438,8 +441,12 @@ int write_set(const struct device dev[2], const int fd[2], const struct fusion_s
 /* Make a device that is opened at @fd, as above, no member of anything. */
 int wipe_member(const struct device *dev, int fd);
 
-/* "ok", "shrank" ... (in list.c) */
+/* -- list.c ----------------------------------------------------------------------------- */
+
+/* "ok", "shrank" ... */
 const char *member_state_text(const struct member *m);
+/* What is known of it. */
+struct json_object *found_json(const struct member *m);
 
 /* -- identify.c ------------------------------------------------------------------------ */
 
@@ -484,12 +491,24 @@ void foreign_text(const struct member *m, const struct member *used, char *buf, 
 
 /* -- activate.c --------------------------------------------------------------------- */
 
-/* Activate the set of these two members, in either order, as @name. */
-int open_set(const char *name, struct member *a, struct member *b);
+/*
+ * Activate the set of these two members, in either order, as @name. Unless @json is NULL it is told
+ * of the set, by json_add_set().
+ */
+int open_set(const char *name, struct member *a, struct member *b, struct json_object *json);
 /* What to say of a set that lacks the other member: model, serial number, size of that. */
 void missing_text(const struct member *m, char *buf, size_t size);
 /* Fail if there is a mapped device of that name, unless it is a remnant, which it removes. */
 int check_name_free(const char *name);
+
+/* -- set-json.c ------------------------------------------------------------------------ */
+
+/*
+ * What a set is, of which @fast is the fast member's superblock, on which devices, and what its
+ * own one is, if it is open. A uuid of zeros is null.
+ */
+void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
+		  const char *const path[2]);
 
 /* -- dm.c ----------------------------------------------------------------------------- */
 
@@ -564,7 +583,8 @@ void gpt_tell_mark(const struct device *dev);
 /* Is there such a program of the system? */
 bool program_exists(const char *name);
 /*
- * Run it, by its name and arguments up to a NULL, and have each line that it prints. Return: its
+ * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
+ * NULL they go where ours do. Return: its
  * exit status, 127 with a line about it if it is not there, -1 if it was not run or was killed.
  */
 int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),

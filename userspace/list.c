@@ -55,7 +55,7 @@ static void list_table(const struct mapping *open, const struct member *members)
 	table_print(tb);
 }
 
-static struct json_object *member_json(const struct member *m, const struct mapping *open)
+struct json_object *found_json(const struct member *m)
 {
 	bool known = m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
 	struct json_object *o = json_object_new_object();
@@ -69,6 +69,14 @@ static struct json_object *member_json(const struct member *m, const struct mapp
 	json_add_str(o, "role", known ? role_name[m->sb->role] : NULL);
 	json_add_str(o, "set_uuid", known ? uuid_text(uuid, m->sb->set_uuid) : NULL);
 	json_add_str(o, "device_uuid", known ? uuid_text(uuid, m->sb->dev_uuid) : NULL);
+	return o;
+}
+
+static struct json_object *member_json(const struct member *m, const struct mapping *open)
+{
+	bool known = m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+	struct json_object *o = found_json(m);
+
 	json_add_str(o, "open_as", known ? open_as(m, open) : NULL);
 	return o;
 }

@@ -113,6 +113,13 @@ int confirm(const char *thing, const char *nobody, const char *question)
 	return fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
 }
 
+int check_no_question(const struct args *a)
+{
+	if (!a->opt[OPT_JSON] || a->opt[OPT_YES] || a->opt[OPT_DRY_RUN])
+		return 0;
+	return fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or --dry-run");
+}
+
 int color_mode(const char *when, enum color *mode)
 {
 	const char *term = getenv("TERM"), *depth = getenv("COLORTERM"), *no = getenv("NO_COLOR");

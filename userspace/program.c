@@ -30,8 +30,10 @@ static __attribute__((noreturn)) void become(const char *const argv[], int out)
 	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };
 	char path[128];
 
-	dup2(out, STDOUT_FILENO);
-	dup2(out, STDERR_FILENO);
+	if (out >= 0) {
+		dup2(out, STDOUT_FILENO);
+		dup2(out, STDERR_FILENO);
+	}
 	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directories[i], argv[0]);
 		execve(path, (char *const *)argv, environment);
@@ -40,21 +42,12 @@ static __attribute__((noreturn)) void become(const char *const argv[], int out)
 	_exit(127);
 }
 
-int program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+static void read_lines(int fd, void (*each)(const char *line, void *ctx), void *ctx)
 {
-	int out[2], status = -1;
+	FILE *f = fdopen(fd, "r");
 	char *line = NULL;
 	size_t room = 0;
-	pid_t pid;
-	FILE *f;
 
-	if (pipe2(out, O_CLOEXEC))
-		return -1;
-	pid = fork();
-	if (!pid)
-		become(argv, out[1]);
-	close(out[1]);
-	f = pid > 0 ? fdopen(out[0], "r") : NULL;
 	while (f && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		each(line, ctx);
@@ -63,7 +56,24 @@ int program_run(const char *const argv[], void (*each)(const char *line, void *c
 	if (f)
 		fclose(f);
 	else
-		close(out[0]);
+		close(fd);
+}
+
+int program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+{
+	int out[2] = { -1, -1 }, status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	if (each && pipe2(out, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid)
+		become(argv, out[1]);
+	if (each) {
+		close(out[1]);
+		read_lines(out[0], each, ctx);
+	}
 	if (pid <= 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status);

@@ -217,9 +217,9 @@ int cmd_repair(const struct args *a)
 	struct plan p = { 0 };
 	int rc;
 
-	if (a->opt[OPT_JSON] && !a->opt[OPT_YES] && !a->opt[OPT_DRY_RUN])
-		return fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or "
-			    "--dry-run");
+	rc = check_no_question(a);
+	if (rc)
+		return rc;
 	rc = meta_open(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
 	if (rc)
 		return fsck_code(rc);

@@ -374,21 +374,41 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 	return rc;
 }
 
+static u32 count_mapped(const struct dump *d)
+{
+	u32 mapped = 0;
+
+	for (u32 i = 0; i < d->sb.nr_lexts; i++)
+		mapped += fusion_word_mapped(d->st.word[i]);
+	return mapped;
+}
+
+static void print_plan(const struct dump *d, const struct meta *meta, bool dry_run)
+{
+	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
+	char label[FUSION_LABEL_SIZE + 1];
+	struct json_object *o = json_base();
+
+	snprintf(label, sizeof(label), "%.*s", FUSION_LABEL_SIZE, d->sb.label);
+	json_add_bool(o, "dry_run", dry_run);
+	json_add_str(o, "file", d->path);
+	json_add_set(o, label, false, &d->sb, path);
+	json_add_u64(o, "mapped", count_mapped(d));
+	print_json(o, false);
+}
+
 static void show_plan(const struct dump *d, const struct meta *meta,
 		      char content[2][CONTENT_TEXT])
 {
 	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	const struct fusion_sb *sb = &d->sb;
 	char text[1536] = "", safe[2048];
-	u32 mapped = 0;
 
-	for (u32 i = 0; i < sb->nr_lexts; i++)
-		mapped += fusion_word_mapped(d->st.word[i]);
 	add_contents(text, sizeof(text), path, content);
 	safe_text(safe, sizeof(safe), text, sizeof(text), utf8_output());
 	printf("the metadata on %s and %s would be replaced by that of %s%s: the set %s, of which "
 	       "%u of %u extents have data\n", path[FAST], path[SLOW], d->path, safe, sb->label,
-	       mapped, sb->nr_lexts);
+	       count_mapped(d), sb->nr_lexts);
 }
 
 static int ask(const struct dump *d, const struct meta *meta, char content[2][CONTENT_TEXT])
@@ -404,7 +424,7 @@ static int ask(const struct dump *d, const struct meta *meta, char content[2][CO
 	return confirm(d->path, nobody, question);
 }
 
-static int write_dump(const struct dump *d, struct meta *meta)
+static int write_dump(const struct dump *d, const struct args *a, struct meta *meta)
 {
 	struct report r = { 0 };
 	int rc;
@@ -414,7 +434,9 @@ static int write_dump(const struct dump *d, struct meta *meta)
 	report_free(&r);
 	if (!rc)
 		rc = meta_write(meta, &d->st, false, -1, d->heat);
-	if (!rc)
+	if (!rc && a->opt[OPT_JSON])
+		print_plan(d, meta, false);
+	else if (!rc)
 		printf("restored; fusionctl check %s %s tests it\n", meta->m[FAST].o.path,
 		       meta->m[SLOW].o.path);
 	return rc;
@@ -432,12 +454,14 @@ static int restore(const struct dump *d, const struct args *a)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a, content[dev]);
-	if (!rc && a->opt[OPT_DRY_RUN]) {
+	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
+		print_plan(d, &meta, true);
+	} else if (!rc && a->opt[OPT_DRY_RUN]) {
 		show_plan(d, &meta, content);
 	} else if (!rc) {
 		rc = a->opt[OPT_YES] ? 0 : ask(d, &meta, content);
 		if (!rc)
-			rc = write_dump(d, &meta);
+			rc = write_dump(d, a, &meta);
 	}
 	meta_free(&meta);
 	return rc;
@@ -445,11 +469,14 @@ static int restore(const struct dump *d, const struct args *a)
 
 int cmd_restore(const struct args *a)
 {
-	int fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
 	struct json_object *o;
 	struct dump d;
-	int rc;
+	int rc, fd;
 
+	rc = check_no_question(a);
+	if (rc)
+		return rc;
+	fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",
 			    strerror(errno));

@@ -52,7 +52,7 @@ const struct option_info options[OPT_NR] = {
 #define O(x)	(1ull << OPT_##x)
 
 #define MAKE_OPTIONS	(O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(GPT_TYPE) | O(YES) | O(FORCE) | \
-			 O(DRY_RUN))
+			 O(DRY_RUN) | O(JSON))
 
 const struct verb verbs[] = {
 	{ "create", "NAME DEV DEV | NAME --fast DEV --slow DEV",
@@ -64,9 +64,9 @@ const struct verb verbs[] = {
 	  "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K", cmd_format,
 	  MAKE_OPTIONS, 0, 3, true, NO_SET },
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
-	  "fusionctl open data", cmd_open, 0, 1, 3, true, CLOSED_SET },
-	{ "close", "NAME", "close a set",
-	  "fusionctl close data", cmd_close, 0, 1, 1, true, OPEN_SET },
+	  "fusionctl open data", cmd_open, O(JSON), 1, 3, true, CLOSED_SET },
+	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, O(JSON), 1, 1,
+	  true, OPEN_SET },
 	{ "assemble", "--incremental DEV | --scan | --waiting", "open sets whose members are here",
 	  "fusionctl assemble --scan", cmd_assemble,
 	  O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(VERBOSE) | O(JSON), 0, 1, true, NO_SET },
@@ -88,7 +88,8 @@ const struct verb verbs[] = {
 	{ "demote", "NAME FIRST[-LAST]", "move extents to the slow member",
 	  "fusionctl demote data 0-1023", cmd_demote, O(DRY_RUN) | O(JSON), 2, 2, true, OPEN_SET },
 	{ "checkpoint", "[NAME]", "have the members know all of the map; of all sets by default",
-	  "fusionctl checkpoint data", cmd_checkpoint, O(USED_WITHIN), 0, 1, true, OPEN_SET },
+	  "fusionctl checkpoint data", cmd_checkpoint,
+	  O(USED_WITHIN) | O(DRY_RUN) | O(JSON), 0, 1, true, OPEN_SET },
 	{ "map", "NAME", "draw what is where and how hot",
 	  "fusionctl map data --svg data.svg", cmd_map,
 	  O(JSON) | O(SVG) | O(WIDTH) | O(COLOR), 1, 1, true, OPEN_SET },
@@ -101,7 +102,7 @@ const struct verb verbs[] = {
 	  "fusionctl dump data -o data.json", cmd_dump, O(OUTPUT), 1, 2, false, CLOSED_SET },
 	{ "restore", "FILE FAST SLOW", "write saved metadata back to the members",
 	  "fusionctl restore data.json /dev/nvme0n1p3 /dev/sda", cmd_restore,
-	  O(YES) | O(FORCE) | O(DRY_RUN), 3, 3, false, NO_SET },
+	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 3, 3, false, NO_SET },
 	{ "repair", "NAME | DEV [DEV]", "put right what is wrong with a closed set",
 	  "fusionctl repair data --dry-run", cmd_repair,
 	  O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON), 1, 2, false, CLOSED_SET },
@@ -109,7 +110,8 @@ const struct verb verbs[] = {
 	  "fusionctl salvage /dev/sda rescued --files /dev/mapper/rescued", cmd_salvage,
 	  O(JSON) | O(VERBOSE) | O(STALE) | O(ZERO) | O(FILES), 1, 2, false, CLOSED_SET },
 	{ "wipe", "NAME | DEV [DEV]", "make members of a closed set plain devices again",
-	  "fusionctl wipe data --dry-run", cmd_wipe, O(YES) | O(DRY_RUN), 1, 2, true, CLOSED_SET },
+	  "fusionctl wipe data --dry-run", cmd_wipe, O(YES) | O(DRY_RUN) | O(JSON),
+	  1, 2, true, CLOSED_SET },
 	{ "simulate", "--fast SIZE --slow SIZE --load LOAD | --trace FILE [KEY=VALUE]...",
 	  "what the policy would make of a load, without any device",
 	  "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 --svg zipf.svg",

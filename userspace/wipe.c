@@ -3,6 +3,7 @@
  * Verb wipe: make members of a closed set plain devices again. What was on the set is lost with
  * that, as the map is all that knows where it lies.
  */
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 struct plan {
 	struct device dev[2];
 	int fd[2];		/* exclusive */
+	struct member *m[2];
+	bool wiped[2];
 	char what[2][160];	/* "fast member of data" */
 	int nr;
 };
@@ -48,7 +51,7 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 	else
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "a member (%s)",
 			 member_state_text(m));
-	free_members(m);
+	p->m[p->nr - 1] = m;
 	return rc;
 }
 
@@ -127,6 +130,21 @@ static void show(const struct plan *p)
 	table_print(tb);
 }
 
+static void print_members(const struct plan *p, bool dry_run)
+{
+	struct json_object *o = json_base(), *list = json_object_new_array(), *one;
+
+	json_add_bool(o, "dry_run", dry_run);
+	for (int i = 0; i < p->nr; i++) {
+		one = found_json(p->m[i]);
+		json_add_str(one, "device", p->dev[i].path);
+		json_add_bool(one, "wiped", p->wiped[i]);
+		json_object_array_add(list, one);
+	}
+	json_object_object_add(o, "members", list);
+	print_json(o, false);
+}
+
 static int ask(const struct plan *p)
 {
 	const char *and = p->nr == 2 ? " and " : "", *other = p->nr == 2 ? p->dev[1].path : "";
@@ -141,25 +159,34 @@ static int ask(const struct plan *p)
 
 int cmd_wipe(const struct args *a)
 {
+	bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN], chosen;
 	struct plan p = { .fd = { -1, -1 } };
 	int rc, lock = -1;
 
-	rc = choose(&p, a);
+	rc = check_no_question(a);
 	if (!rc)
+		rc = choose(&p, a);
+	chosen = !rc;
+	if (!rc && !json)
 		show(&p);
-	if (!rc && !a->opt[OPT_DRY_RUN]) {
+	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)
 			rc = run_lock(ASSEMBLY_LOCK, &lock);
-		for (int i = 0; i < p.nr && !rc; i++)
+		for (int i = 0; i < p.nr && !rc; i++) {
 			rc = wipe_member(&p.dev[i], p.fd[i]);
+			p.wiped[i] = !rc;
+		}
 		for (int i = 0; i < p.nr && !rc; i++)
 			gpt_tell_mark(&p.dev[i]);
 	}
+	if (chosen && json)
+		print_members(&p, dry_run);
 	for (int i = 0; i < p.nr; i++) {
 		if (p.fd[i] >= 0)
 			close(p.fd[i]);
 		device_put(&p.dev[i]);
+		free_members(p.m[i]);
 	}
 	run_unlock(&lock);
 	return rc;

@@ -465,6 +465,14 @@ test_mkfs() {
 	same "type" "$(blkid -p -o value -s TYPE /dev/mapper/x)" ext4
 	e2fsck -fn /dev/mapper/x >/dev/null 2>&1 || fail "e2fsck has complaints"
 	good fusionctl close x
+	# on a terminal what it says is seen
+	if command -v script >/dev/null; then
+		on_terminal '' fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
+		same status "$REPLY" 0
+		shows "Writing superblocks and filesystem accounting information"
+		shows "mkfs.ext4 has made a file system on it"
+		good fusionctl close x
+	fi
 	# a program that fails leaves the set open
 	printf '#!/bin/sh\necho too small >&2\nexit 1\n' >"$TMP/mkfs"
 	chmod +x "$TMP/mkfs"
@@ -1057,12 +1065,21 @@ test_checkpoint() {
 		fusionctl checkpoint nosuch
 	# a disk that rests is left alone
 	was=$(status pair checkpoints)
+	good fusionctl checkpoint pair --dry-run
+	shows "pair: would be written: $(status pair journal_used) blocks of the journal are in use"
 	sleep 2
+	good fusionctl checkpoint --used-within 0 --dry-run
+	shows "pair: would be left alone: nobody has used its slow member since"
 	good fusionctl checkpoint --used-within 0
 	same "checkpoints" "$(status pair checkpoints)" "$was"
 	good fusionctl checkpoint pair --used-within 100
 	differ "checkpoints" "$(status pair checkpoints)" "$was"
 	expect 2 "1h: not a time; give a number of seconds" fusionctl checkpoint --used-within 1h
+	dmsetup suspend pair
+	expect 1 "pair: can't be written, it is suspended; see fusionctl status pair" \
+		fusionctl checkpoint pair
+	good fusionctl checkpoint
+	dmsetup resume pair
 }
 
 # As many of the first 100 extents as are not on the fast member when it is full.

@@ -23,6 +23,16 @@ valid() {
 	why=$(python3 "$here/validate.py" "$schemas/$schema.json" "$TMP/json") || fail "$*: $why"
 }
 
+# valid_lines LEAST SCHEMA FILE: so many lines, and the schema allows each
+valid_lines() {
+	local why
+	at_least "lines for $2" "$(wc -l <"$3")" "$1"
+	[[ -s $3 ]] || return 0
+	rm -f "$TMP"/line.*
+	split -l 1 "$3" "$TMP/line."
+	why=$(python3 "$here/validate.py" "$schemas/$2.json" "$TMP"/line.*) || fail "$2: $why"
+}
+
 # a set that is open, with data on both members and an extent written in part
 begin() {
 	need_validator
@@ -41,7 +51,15 @@ test_open_set() {
 	valid 0 list fusionctl list --json
 	valid 0 status fusionctl status --json
 	valid 0 status fusionctl status data --json
+	timeout 2.5 fusionctl status --watch=1 --json >"$TMP/rounds" || :
+	valid_lines 2 status "$TMP/rounds"
 	valid 0 probe fusionctl probe "$FAST" --json
+	valid 0 checkpoint fusionctl checkpoint --json --dry-run
+	valid 0 checkpoint fusionctl checkpoint data --json
+	same "checkpoints" "$(jq -c '[.sets[] | .checkpoint, .reason]' "$TMP/json")" '[true,null]'
+	sleep 2
+	valid 0 checkpoint fusionctl checkpoint --used-within 0 --json
+	same "checkpoints" "$(jq '.sets[0].checkpoint' "$TMP/json")" false
 	valid 0 tune fusionctl tune data --profile desktop --dry-run --json
 	valid 0 tune fusionctl tune data --profile archive --json
 	valid 0 set fusionctl set data idle=3s migration=off reserve=5% --json --dry-run
@@ -55,10 +73,91 @@ test_open_set() {
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data
 	valid 0 status fusionctl status --json
+	valid 0 checkpoint fusionctl checkpoint --json
 	dmsetup resume data
 	gone fast
 	dd if=/dev/zero of=/dev/mapper/data bs=64k count=1 oflag=direct conv=fsync status=none || :
 	valid 0 status fusionctl status --json
+}
+
+# kinds: the events that a look of monitor tells of
+kinds() {
+	fusionctl monitor --json >"$TMP/events"
+	valid_lines 0 monitor "$TMP/events"
+	jq -r '.event + " " + .level + " " + .text' "$TMP/events"
+}
+
+test_events() {
+	begin
+	rm -f /run/fusion/monitor.json
+	same "events" "$(kinds)" "opened ok is open"
+	same "events" "$(kinds)" ""
+	dmsetup suspend data
+	same "events" "$(kinds)" "begun warning is suspended, all I/O waits"
+	same "remedy" "$(jq -r .remedy "$TMP/events")" "dmsetup resume it"
+	dmsetup resume data
+	same "events" "$(kinds)" "over ok is suspended, all I/O waits"
+	good fusionctl close data
+	same "events" "$(kinds)" "closed ok is closed"
+	expect 2 "--prometheus: can't go where --json does; give a file" \
+		fusionctl monitor --json --prometheus -
+}
+
+# uuid: of the set, as told
+uuid() {
+	jq -r .set_uuid "$TMP/json"
+}
+
+test_made_and_opened() {
+	local question="fusionctl: --json: leaves no place for a question; add --yes or --dry-run" uuid i
+	need_validator
+	need mkfs.ext4
+	linked 64 128
+	defer remove_data
+	for i in create format; do
+		expect 2 "${question#fusionctl: }" fusionctl $i data --fast "$FAST" --slow "$SLOW" --json
+		valid 0 $i fusionctl $i data --fast "$FAST" --slow "$SLOW" --json --dry-run
+		same "uuid" "$(uuid)" null
+	done
+	valid 0 create fusionctl create data --fast "$FAST" --slow "$SLOW" --json --yes --mkfs ext4
+	uuid=$(uuid)
+	same "device" "$(jq -r '.device, .file_system' "$TMP/json")" $'/dev/mapper/data\next4'
+	same "uuid" "$uuid" "$(fusionctl status data --json | jq -r '.sets[0].set_uuid')"
+	same "members" "$(jq -r '.fast.device, .slow.device' "$TMP/json")" "$FAST"$'\n'"$SLOW"
+	valid 0 close fusionctl close data --json
+	same "uuid" "$(uuid)" "$uuid"
+	for i in "" "$SLOW" "$FAST $SLOW"; do
+		# shellcheck disable=SC2086 # none, one, or two
+		valid 0 open fusionctl open data $i --json
+		same "uuid" "$(uuid)" "$uuid"
+		good fusionctl close data
+	done
+	valid 0 assemble fusionctl assemble --scan --json
+	same "opened" "$(jq -r '.opened[] | .name, .set_uuid, .device' "$TMP/json")" \
+		"data"$'\n'"$uuid"$'\n'/dev/mapper/data
+	valid 0 assemble fusionctl assemble --incremental "$FAST" --json
+	same "opened" "$(jq '.opened | length' "$TMP/json")" 0
+	good fusionctl close data
+
+	good fusionctl dump data -o "$TMP/data.json"
+	expect 2 "${question#fusionctl: }" fusionctl restore "$TMP/data.json" "$FAST" "$SLOW" --json
+	valid 0 restore fusionctl restore "$TMP/data.json" "$FAST" "$SLOW" --json --dry-run
+	valid 0 restore fusionctl restore "$TMP/data.json" "$FAST" "$SLOW" --json --yes
+	same "what is restored" "$(uuid) $(jq -r '.dry_run, .mapped > 0' "$TMP/json" | xargs)" \
+		"$uuid false true"
+	expect 2 "${question#fusionctl: }" fusionctl wipe data --json
+	valid 0 wipe fusionctl wipe data --json --dry-run
+	same "wiped" "$(jq -c '[.members[].wiped]' "$TMP/json")" '[false,false]'
+	damage "$SLOW" 0
+	damage "$SLOW" 1
+	valid 0 wipe fusionctl wipe "$FAST" "$SLOW" --json --yes
+	same "wiped" "$(jq -c '[.members[] | .role, .wiped]' "$TMP/json")" '["fast",true,null,true]'
+	valid 0 format fusionctl format --fast "$FAST" --slow "$SLOW" --json --yes --force
+	same "device" "$(jq -r '.name, .device' "$TMP/json")" $'fusion\nnull'
+}
+
+remove_data() {
+	[[ ! -b /dev/mapper/data ]] || dm_remove data
 }
 
 test_closed_set() {
@@ -130,5 +229,5 @@ test_what_is_wrong_is_found() {
 	done
 }
 
-run_tests test_open_set test_closed_set test_one_member test_simulations \
+run_tests test_open_set test_events test_made_and_opened test_closed_set test_one_member test_simulations \
 	test_every_verb_has_one test_what_is_wrong_is_found

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A set that was made or opened, or would be, for programs. */
+#include <json-c/json.h>
+#include <uuid/uuid.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/* One that is not settled yet is null. */
+static void add_uuid(struct json_object *o, const char *key, const unsigned char uuid[16])
+{
+	char text[UUID_TEXT];
+
+	json_add_str(o, key, uuid_is_null(uuid) ? NULL : uuid_text(text, uuid));
+}
+
+static void add_member(struct json_object *o, int role, const char *path,
+		       const unsigned char uuid[16], uint64_t sectors)
+{
+	struct json_object *m = json_object_new_object();
+
+	json_add_str(m, "device", path);
+	add_uuid(m, "device_uuid", uuid);
+	json_add_u64(m, "bytes", sectors << 9);
+	json_object_object_add(o, role_name[role], m);
+}
+
+void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
+		  const char *const path[2])
+{
+	char node[160];
+
+	snprintf(node, sizeof(node), "/dev/mapper/%s", name);
+	json_add_str(o, "name", name);
+	add_uuid(o, "set_uuid", fast->set_uuid);
+	json_add_str(o, "device", open ? node : NULL);
+	json_add_u64(o, "bytes", (uint64_t)fast->nr_lexts * fast->extent_sectors << 9);
+	json_add_u64(o, "extent_bytes", (uint64_t)fast->extent_sectors << 9);
+	json_add_u64(o, "extents", fast->nr_lexts);
+	add_member(o, FAST, path[FAST], fast->dev_uuid, fast->self_sectors);
+	add_member(o, SLOW, path[SLOW], fast->peer_uuid, fast->peer_sectors);
+}
