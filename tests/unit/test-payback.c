@@ -208,6 +208,39 @@ static void test_not_for_good(void)
 	}
 }
 
+/*
+ * A swap of which neither extent was used since is not decided, until its time is over. If the
+ * policy takes it back before, it was for nothing; if somebody else does, that proves nothing.
+ */
+static void test_taken_back(void)
+{
+	enum { CANDIDATE = 3000, VICTIM = 7 };
+
+	for (u32 on_request = 0; on_request < 2; on_request++) {
+		start();
+		sim.reserve = 0;
+		sim_fill(&sim, 0, sim.nr);
+		for (u32 i = 0; i < 490; i++)
+			fusion_policy_set_heat(p, i, i == VICTIM ? 0 : 1000);
+		fusion_policy_set_heat(p, CANDIDATE, 20 * TOUCH);
+		sim_rest(&sim, 10000);
+		REQUIRE_EQ(sim_moves(&sim), 2);
+		REQUIRE(sim_on_fast(&sim, CANDIDATE, 1) && !sim_on_fast(&sim, VICTIM, 1));
+		REQUIRE_EQ(p->wrong, 0);
+
+		for (u32 i = 0; i < 490; i++)
+			sim_discard(&sim, 1000 + i);
+		if (on_request)
+			sim.map[CANDIDATE] = fusion_word(FUSION_STABLE, FUSION_SLOW, CANDIDATE);
+		else
+			sim.reserve = 490;
+		sim_rest(&sim, 60000);
+		REQUIRE_EQ(sim_on_fast(&sim, CANDIDATE, 1), 0);
+		REQUIRE_EQ(p->wrong, on_request ? 0 : 65536 / 32);
+		end();
+	}
+}
+
 /* A trial ends with its extents. */
 static void test_discarded(void)
 {
@@ -307,6 +340,7 @@ static const struct unit_test tests[] = {
 	{ "swaps that prove wrong make it severe", test_wrong },
 	{ "a night proves nothing", test_night },
 	{ "nor what was asked for", test_on_request },
+	{ "a swap that is taken back was wrong", test_taken_back },
 	{ "discarded extents prove nothing", test_discarded },
 	{ "never so severe that nothing moves", test_not_for_good },
 	{ "the half-life ends trials", test_half_life },

@@ -220,6 +220,50 @@ static void test_empty_state(void)
 	REQUIRE_EQ((u8)sb.label[0], 0xff);
 }
 
+/* What is kept free, and how long an access counts, if nobody says it. */
+static void test_defaults(void)
+{
+	static const struct {
+		u32 nr_fast, kib, reserve, half_life;
+	} row[] = {
+		/* a tenth, where 4 GiB are more than that */
+		{ 8, 1024, 0, 3600 },
+		{ 9, 64, 0, 3600 },
+		{ 10, 1024, 1, 3600 },
+		{ 490, 1024, 49, 3600 },
+		{ 40959, 1024, 4095, 3600 },
+		{ 655350, 64, 65535, 43690 },
+		{ 2550, 16384, 255, 3600 },
+		/* 4 GiB */
+		{ 40960, 1024, 4096, 3600 },
+		{ 204800, 1024, 4096, 13653 },
+		{ 655360, 64, 65536, 43690 },
+		{ 3276800, 64, 65536, 86400 },
+		{ 12800, 16384, 256, 3600 },
+		/* a fiftieth, where 4 GiB are less than that */
+		{ 204850, 1024, 4097, 13656 },
+		{ 953674, 1024, 19073, 63578 },
+		{ 3276850, 64, 65537, 86400 },
+		{ 12850, 16384, 257, 3600 },
+		/* an hour, a second for each 15, a day */
+		{ 54014, 1024, 4096, 3600 },
+		{ 54015, 1024, 4096, 3601 },
+		{ 1295999, 1024, 25919, 86399 },
+		{ 1296000, 1024, 25920, 86400 },
+		{ FUSION_WORD_SLOT_MASK, 64, 10737418, 86400 },
+	};
+	struct fusion_sb sb = { 0 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
+		sb.nr_fast_slots = row[i].nr_fast;
+		sb.extent_sectors = row[i].kib * 2;
+		REQUIRE(fusion_default_reserve(&sb) == row[i].reserve, "of %u x %u KiB: %u",
+			row[i].nr_fast, row[i].kib, fusion_default_reserve(&sb));
+		REQUIRE(fusion_default_half_life(&sb) == row[i].half_life, "of %u: %u",
+			row[i].nr_fast, fusion_default_half_life(&sb));
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "plan: 20000 pairs of sizes", test_any_size },
 	{ "plan: members of just 64 extents, and of less", test_small },
@@ -227,6 +271,7 @@ static const struct unit_test tests[] = {
 	{ "plan: a member far smaller than the other", test_lopsided },
 	{ "plan: extent sizes that are none", test_extent_sizes },
 	{ "plan: state of an empty set", test_empty_state },
+	{ "plan: what there is by default", test_defaults },
 };
 
 UNIT_TESTS(tests)

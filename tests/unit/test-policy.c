@@ -429,7 +429,6 @@ static void test_hottest_first(void)
 	end();
 }
 
-/* What is told to be next is next, if nothing comes in between. */
 /* Moves as a text: up P, down D, in lower case those with writes held; then as batches. */
 static void in_batches(const char *moves, const char *want)
 {
@@ -472,6 +471,67 @@ static void test_batches(void)
 	in_batches("DDpDP", "Dp DDP");
 }
 
+static u32 nr_victims;
+static u32 least_victim;
+
+static enum fusion_outcome cold_victim(struct sim *s, const struct fusion_move *move)
+{
+	if (move->to == FUSION_SLOW) {
+		REQUIRE(fusion_policy_heat(s->policy, move->lext) <= 5);
+		REQUIRE(!nr_victims || move->lext > least_victim, "not as the hand goes");
+		least_victim = move->lext;
+		nr_victims++;
+	}
+	return FUSION_MOVED;
+}
+
+static enum fusion_outcome any_victim(struct sim *s, const struct fusion_move *move)
+{
+	(void)s;
+	nr_victims += move->to == FUSION_SLOW;
+	return FUSION_MOVED;
+}
+
+/*
+ * The coldest 32nd of the fast device makes room, and nothing else does until the sweep has seen
+ * what the coldest are then, though all there would be cold enough for these candidates.
+ */
+static void test_coldest(void)
+{
+	enum { NR_FAST = 6400, COLD = NR_FAST / 32, HOT = 2 * COLD };
+
+	start(NR_FAST, 4 * NR_FAST, 0);
+	sim_fill(&sim, 0, sim.nr);
+	for (u32 i = 0; i < NR_FAST; i++)
+		fusion_policy_set_heat(p, i, i % 64 == 17 ? 3 : i % 64 == 49 ? 5 : 100);
+	for (u32 i = 0; i < HOT; i++)
+		fusion_policy_set_heat(p, 2 * NR_FAST + i, 10000);
+	/* the bar is set by a pick, what is above it found by the sweep */
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	while (sim.now_ms < 20000 && p->sweep)
+		sim_step(&sim);
+	fusion_policy_pick(p, &(struct fusion_policy_env){ .idle = true }, NULL, 0);
+	sim_rest(&sim, FUSION_PASS_MS - SIM_STEP_MS);
+	while (sim.now_ms < 30000 && p->sweep)
+		sim_step(&sim);
+	REQUIRE_EQ(p->cold, 5);
+
+	nr_victims = 0;
+	sim.batch = FUSION_MAX_PICK;
+	sim.outcome = cold_victim;
+	/* in a part of a pass */
+	for (u32 i = 0; i < 10; i++)
+		sim_step(&sim);
+	REQUIRE_EQ(nr_victims, COLD);
+
+	sim.outcome = any_victim;
+	sim_rest(&sim, 5000);
+	REQUIRE_EQ(nr_victims, HOT);
+	end();
+}
+
+/* What is told to be next is next, if nothing comes in between. */
 static void test_next(void)
 {
 	const struct fusion_policy_env env = { .free_fast = 100 };
@@ -1066,6 +1126,7 @@ static const struct unit_test tests[] = {
 	{ "scans do not displace what is hot", test_scan_and_load },
 	{ "free fast slots are used, the reserve is not", test_eager },
 	{ "the hottest first", test_hottest_first },
+	{ "the coldest make room", test_coldest },
 	{ "what is next", test_next },
 	{ "batches of what is to move", test_batches },
 	{ "at once", test_at_once },
