@@ -191,10 +191,17 @@ static bool takes(const struct verb *v, int n, const char *what)
 	return false;
 }
 
-static void offer_words(const struct verb *v, int n, const char *begun)
+static void offer_settings(const struct verb *v, const char *begun)
 {
 	const char *key;
 
+	for (unsigned int i = 0; (key = setting_key(i)); i++)
+		if (v->run != cmd_simulate || simulates_setting(key))
+			offer(begun, key, "=", setting_unit(key));
+}
+
+static void offer_words(const struct verb *v, int n, const char *begun)
+{
 	if (v->set == OPEN_SET && takes(v, n, "NAME"))
 		offer_open_sets(begun);
 	/* behind its members a set is given a new name */
@@ -202,8 +209,8 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 		offer_closed_sets(!n && takes(v, n, "NAME"), takes(v, n, "DEV") ||
 				  takes(v, n, "FAST") || takes(v, n, "SLOW") ||
 				  takes(v, n, "MEMBER"), begun);
-	for (unsigned int i = 0; takes(v, n, "KEY=VALUE") && (key = setting_key(i)); i++)
-		offer(begun, key, "=", setting_unit(key));
+	if (takes(v, n, "KEY=VALUE"))
+		offer_settings(v, begun);
 }
 
 static void offer_options(const struct verb *v, const char *begun)
@@ -219,7 +226,7 @@ static void offer_options(const struct verb *v, const char *begun)
 }
 
 /* Values that are not files; false if the option is one of others. */
-static bool offer_values(int option, const char *begun)
+static bool offer_values(const struct verb *v, int option, const char *begun)
 {
 	static const char *const when[] = { "auto", "always", "never" };
 	const char *name;
@@ -228,8 +235,8 @@ static bool offer_values(int option, const char *begun)
 		offer(begun, name, "", "a profile");
 	for (unsigned int i = 0; option == OPT_COLOR && i < 3; i++)
 		offer(begun, when[i], "", NULL);
-	for (unsigned int i = 0; option == OPT_SET && (name = setting_key(i)); i++)
-		offer(begun, name, "=", setting_unit(name));
+	if (option == OPT_SET)
+		offer_settings(v, begun);
 	return options[option].arg && *options[option].arg != '[';
 }
 
@@ -268,7 +275,7 @@ int cmd_complete(const struct args *a)
 		option = value ? -1 : option_of(v, a->word[i]);
 		n += !value && strncmp(a->word[i], "--", 2);
 	}
-	if (option >= 0 && offer_values(option, begun))
+	if (option >= 0 && offer_values(v, option, begun))
 		return 0;
 	if (*begun == '-')
 		offer_options(v, begun);

@@ -668,6 +668,8 @@ int parse_setting(const char *word, const struct fusion_status *st, char *msg, s
 const char *setting_unit(const char *key);
 /* Its keys, one after the other; NULL after the last. */
 const char *setting_key(unsigned int i);
+/* A line of help for each, or for those that are taken. */
+void print_settings(bool (*takes)(const char *key));
 
 /*
  * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
@@ -696,6 +698,11 @@ int changes_apply(const struct changes *list, const char *name);
 /* A table. */
 void changes_print(const struct changes *list);
 struct json_object *changes_json(const struct changes *list, const struct set *set, bool dry_run);
+
+/* -- simulate.c ----------------------------------------------------------------------------- */
+
+/* Is this a key of a setting that changes something in a simulation? */
+bool simulates_setting(const char *key);
 
 /* -- profile.c ------------------------------------------------------------------------------ */
 

@@ -33,6 +33,8 @@ static void verb_help(const struct verb *v)
 			 options[i].arg ? options[i].arg : "");
 		printf("  %-20s %s\n", left, options[i].help);
 	}
+	if (v->run == cmd_set || v->run == cmd_simulate)
+		print_settings(v->run == cmd_simulate ? simulates_setting : NULL);
 	printf("\nexample: %s\n", v->example);
 }
 

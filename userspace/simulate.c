@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb simulate: what the module's policy would make of a load. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim.h"
@@ -26,6 +27,28 @@ static int get_number(const struct args *a, enum option_id id, const char *name,
 	return 0;
 }
 
+/* Settings that change something, and where their numbers go. */
+static const struct {
+	const char *key;
+	size_t offset;
+} settings[] = {
+	{ "migration", 0 },
+	{ "reserve", offsetof(struct sim_config, reserve) },
+	{ "half_life", offsetof(struct sim_config, half_life) },
+	{ "duty", offsetof(struct sim_config, duty) },
+	{ "idle", offsetof(struct sim_config, idle_ms) },
+};
+
+#define NR_SETTINGS	(sizeof(settings) / sizeof(settings[0]))
+
+bool simulates_setting(const char *key)
+{
+	for (size_t i = 0; i < NR_SETTINGS; i++)
+		if (!strcmp(settings[i].key, key))
+			return true;
+	return false;
+}
+
 /* As fusionctl set takes it. */
 static int set(struct sim_config *cfg, const char *word)
 {
@@ -42,21 +65,19 @@ static int set(struct sim_config *cfg, const char *word)
 	if (!value)
 		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
 	*value++ = 0;
-	parse_number(value, UINT64_MAX, &n);
-	if (!strcmp(msg, "migration"))
+	if (!strcmp(msg, "migration")) {
 		cfg->migration = !strcmp(value, "on");
-	else if (!strcmp(msg, "reserve"))
-		cfg->reserve = n;
-	else if (!strcmp(msg, "half_life"))
-		cfg->half_life = n;
-	else if (!strcmp(msg, "duty"))
-		cfg->duty = n;
-	else if (!strcmp(msg, "idle"))
-		cfg->idle_ms = n;
-	else
-		return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
-			    "half_life, duty or idle");
-	return 0;
+		return 0;
+	}
+	for (size_t i = 0; i < NR_SETTINGS; i++) {
+		if (strcmp(settings[i].key, msg))
+			continue;
+		parse_number(value, UINT32_MAX, &n);
+		*(u32 *)((char *)cfg + settings[i].offset) = n;
+		return 0;
+	}
+	return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, half_life, "
+		    "duty or idle");
 }
 
 static int get_many(const struct args *a, struct sim_config *cfg)

@@ -17,22 +17,23 @@ static const char *const unit_names[] = {
 	[GB_A_DAY] = "GB a day",
 };
 
-/* As in the constructor of the target. */
+/* As in the constructor of the target, and what a value by default means if it does not say so. */
 static const struct key {
 	const char *name;
 	enum unit unit;
 	uint64_t min, max;
+	const char *def, *means;
 } keys[] = {
-	{ "migration", SWITCH, 0, 1 },
-	{ "reserve", EXTENTS, 0, UINT32_MAX },
-	{ "half_life", SECONDS, 0, 604800 },
-	{ "duty", PERCENT, 1, 100 },
-	{ "idle", MILLISECONDS, 0, 60000 },
-	{ "commit_interval", MILLISECONDS, 10, 60000 },
-	{ "replica_interval", SECONDS, 1, 86400 },
-	{ "discard_passdown", SWITCH, 0, 1 },
-	{ "standby", SECONDS, 0, 86400 },
-	{ "write_budget", GB_A_DAY, 0, 100000 },
+	{ "migration", SWITCH, 0, 1, "on", NULL },
+	{ "reserve", EXTENTS, 0, UINT32_MAX, "0", "the kernel chooses" },
+	{ "half_life", SECONDS, 0, 604800, "0", "the kernel chooses" },
+	{ "duty", PERCENT, 1, 100, "25", NULL },
+	{ "idle", MILLISECONDS, 0, 60000, "1000", NULL },
+	{ "commit_interval", MILLISECONDS, 10, 60000, "1000", NULL },
+	{ "replica_interval", SECONDS, 1, 86400, "60", NULL },
+	{ "discard_passdown", SWITCH, 0, 1, "on", NULL },
+	{ "standby", SECONDS, 0, 86400, "0", "never" },
+	{ "write_budget", GB_A_DAY, 0, 100000, "0", "any number" },
 };
 
 #define NR_KEYS	(sizeof(keys) / sizeof(keys[0]))
@@ -160,6 +161,26 @@ const char *setting_unit(const char *name)
 const char *setting_key(unsigned int i)
 {
 	return i < NR_KEYS ? keys[i].name : NULL;
+}
+
+static void print_key(const struct key *k)
+{
+	printf("  %-20s ", k->name);
+	if (k->unit == SWITCH)
+		printf("on or off");
+	else if (k->unit == EXTENTS)
+		printf("extents, a size, or a share: up to half the fast member");
+	else
+		printf("%" PRIu64 " to %" PRIu64 " %s", k->min, k->max, unit_names[k->unit]);
+	printf(" (%s%s%s)\n", k->def, k->means ? ": " : "", k->means ? k->means : "");
+}
+
+void print_settings(bool (*takes)(const char *key))
+{
+	puts("\nkeys, with what is so by default; times as 500ms, 10s, 30m, 2h or 7d, too:");
+	for (size_t i = 0; i < NR_KEYS; i++)
+		if (!takes || takes(keys[i].name))
+			print_key(&keys[i]);
 }
 
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)

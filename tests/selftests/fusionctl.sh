@@ -90,6 +90,11 @@ test_usage() {
 	done
 }
 
+# help_keys: of the help that was shown
+help_keys() {
+	sed -n '/^keys, /,$ s/^  \([a-z_]*\) .*/\1/p' "$TMP/out" | xargs
+}
+
 test_help() {
 	local verb verbs
 	good fusionctl help
@@ -103,6 +108,12 @@ test_help() {
 		cmp "$TMP/out" "$TMP/help"
 	done
 	same "last verb" "$verb" version
+	good fusionctl help set
+	same "keys of set" "$(help_keys)" "migration reserve half_life duty idle commit_interval \
+replica_interval discard_passdown standby write_budget"
+	shows "  duty                 1 to 100 percent (25)"
+	good fusionctl help simulate
+	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle"
 	good fusionctl version
 	shows "on-disk format 1"
 	good fusionctl version --json
@@ -129,7 +140,12 @@ test_complete() {
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=
-	completes simulate --set wr write_budget=
+	completes set pair "" "migration= reserve= half_life= duty= idle= commit_interval= \
+replica_interval= discard_passdown= standby= write_budget="
+	# what changes nothing in a simulation is refused there
+	completes simulate --set "" "migration= reserve= half_life= duty= idle="
+	completes simulate --fast 1G --slow 8G --load uniform "" \
+		"migration= reserve= half_life= duty= idle="
 	completes tune pair --profile "" "desktop database archive"
 	completes map --color ne never
 	completes map pair --sv --svg
