@@ -90,6 +90,7 @@ static void add_point(struct sim_point *sum, const struct sim_point *p)
 	sum->latency += p->latency;
 	sum->promotions += p->promotions;
 	sum->demotions += p->demotions;
+	sum->copied_fast += p->copied_fast;
 	for (unsigned int i = 0; i < SIM_MAX_LOADS; i++) {
 		sum->load_ios[i] += p->load_ios[i];
 		sum->load_hits[i] += p->load_hits[i];
@@ -196,9 +197,9 @@ static void find_converged(struct sim_phase *p, const struct sim_point *point, u
 	u64 ios = 0, hits = 0;
 
 	p->converged = SIM_NEVER;
-	p->promoted_then = 0;
+	p->copied_then = 0;
 	for (u32 i = 0; i < nr; i++) {
-		p->promoted_then += point[i].promotions;
+		p->copied_then += point[i].copied_fast;
 		ios += point[i].ios;
 		hits += point[i].hits;
 		/* so many that chance does not decide */
@@ -253,6 +254,7 @@ static u32 first_write(struct sim_engine *e, u32 lext)
 
 	/* as many lexts as slots without the spares: there is one */
 	e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
+	e->nr_mapped++;
 	if (dev == FUSION_FAST && e->slot_hits)
 		e->slot_hits[slot] = ALWAYS_THERE;
 	return e->map[lext];
@@ -528,6 +530,21 @@ static bool over(const struct sim_engine *e, u64 max_ios)
 	return max_ios != UINT64_MAX && e->total.ios + e->point->ios >= max_ios;
 }
 
+/* Those that may be called wasted when they leave, and have had time to show what they are for. */
+static void count_resting(struct sim_engine *e)
+{
+	u32 now_s = e->now / SIM_S;
+
+	for (u32 lext = 0; lext < e->sb.nr_lexts; lext++) {
+		u32 slot = fusion_word_slot(e->map[lext]);
+
+		if (fusion_word_mapped(e->map[lext]) &&
+		    fusion_word_dev(e->map[lext]) == FUSION_FAST &&
+		    e->slot_hits[slot] < SIM_REPAID)
+			e->result->resting += now_s - e->slot_since_s[slot] >= e->result->half_life;
+	}
+}
+
 int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 {
 	u64 t;
@@ -568,6 +585,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;
+	count_resting(e);
 	rc = end_phase(e);
 	if (!rc && e->cfg->check && !e->broken)
 		e->broken = sim_engine_check(e);
@@ -603,6 +621,7 @@ static void plan_fill(struct sim_engine *e)
 
 		e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
 	}
+	e->nr_mapped = n;
 }
 
 const char *sim_engine_check(const struct sim_engine *e)
@@ -666,6 +685,7 @@ static int plan(struct sim_engine *e)
 	r->nr_used = e->nr_used;
 	r->nr_fast = e->sb.nr_fast_slots;
 	r->reserve = e->reserve;
+	r->half_life = cfg->half_life ? cfg->half_life : fusion_default_half_life(&e->sb);
 	r->spare = e->sb.spare_fast;
 	r->usable = r->nr_fast - r->spare;
 	r->usable -= e->reserve < r->usable ? e->reserve : r->usable;
@@ -690,15 +710,15 @@ static bool create_map(struct sim_engine *e)
 	if (e->kind != SIM_FUSED)
 		return true;
 	e->slot_hits = calloc(sb->nr_fast_slots, sizeof(*e->slot_hits));
+	e->slot_since_s = calloc(sb->nr_fast_slots, sizeof(*e->slot_since_s));
 	e->left_s = calloc(sb->nr_lexts, sizeof(*e->left_s));
 	e->mover.away = calloc(sb->nr_lexts / 64 + 1, sizeof(*e->mover.away));
 	e->policy = fusion_policy_create(e->map, sb->nr_lexts, sb->nr_fast_slots);
-	if (!e->slot_hits || !e->left_s || !e->mover.away || !e->policy)
+	if (!e->slot_hits || !e->slot_since_s || !e->left_s || !e->mover.away || !e->policy)
 		return false;
 	for (u32 i = 0; i < sb->nr_fast_slots; i++)
 		e->slot_hits[i] = ALWAYS_THERE;
-	fusion_policy_set_half_life(e->policy, e->cfg->half_life ? e->cfg->half_life :
-				    fusion_default_half_life(&e->sb));
+	fusion_policy_set_half_life(e->policy, e->result->half_life);
 	return true;
 }
 
@@ -767,6 +787,7 @@ void sim_engine_destroy(struct sim_engine *e)
 	fusion_policy_destroy(e->policy);
 	free(e->mover.away);
 	free(e->left_s);
+	free(e->slot_since_s);
 	free(e->slot_hits);
 	sim_slots_exit(&e->slots[FUSION_FAST]);
 	sim_slots_exit(&e->slots[FUSION_SLOW]);

@@ -86,6 +86,7 @@ struct sim_engine {
 
 	struct fusion_sb sb;
 	u32 nr_used;		/* lexts that the load goes to */
+	u32 nr_mapped;
 	u32 reserve;
 	u32 *map;
 	struct sim_slots slots[FUSION_NR_DEVS];
@@ -123,6 +124,7 @@ struct sim_engine {
 	u64 phase_start;
 	u32 phase_point;	/* its first one */
 	u32 *slot_hits;		/* by fast slot, since its extent was promoted */
+	u32 *slot_since_s;	/* by fast slot: second in which that was */
 	u32 *left_s;		/* by lext: second after it was demoted, 0 never */
 	const char *broken;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The migration engine in simulated time: dm-fusion-migrate.c, step by step, with what its
- * commands cost the members. Left out are failures, the checkpoints, and all but one block of
- * what is written to the journal and the replica.
+ * commands cost the members. Left out are failures, moves on request, the options standby and
+ * write_budget, slots that wait for the replica, the checkpoints, and all but one block of what is
+ * written to the journal and the replica.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,10 @@ static void copied(struct sim_engine *e)
 
 	job->copied = true;
 	job->outcome = FUSION_CANCELLED;
+	if (job->move.to == FUSION_FAST) {
+		e->result->copied_fast++;
+		e->point->copied_fast++;
+	}
 	tick(e);
 	copy_next(e);
 }
@@ -238,6 +243,7 @@ static void count_move(struct sim_engine *e, const struct sim_job *job)
 		r->promotions++;
 		e->point->promotions++;
 		e->slot_hits[fusion_word_slot(job->new)] = 0;
+		e->slot_since_s[fusion_word_slot(job->new)] = now_s;
 		r->again += e->left_s[lext] && now_s + 1 - e->left_s[lext] < 3600;
 	} else {
 		r->demotions++;
@@ -414,17 +420,22 @@ static void begin_batch(struct sim_engine *e)
 		sim_mover_drained(e);
 }
 
+static unsigned int look_at_slots(const struct sim_engine *e, struct fusion_policy_env *env)
+{
+	u32 fast = e->slots[FUSION_FAST].nr_free, slow = e->slots[FUSION_SLOW].nr_free, max;
+
+	env->free_fast = fast - min(fast, e->sb.spare_fast);
+	env->free_slow = slow - min(slow, e->sb.spare_slow);
+	max = env->free_fast + env->free_slow < SIM_BATCH && e->nr_mapped < e->sb.nr_lexts ?
+	      FUSION_SHORT_BATCH : SIM_BATCH;
+	return clamp(2 * min(fast, slow), 2U, max);
+}
+
 static bool run_policy(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	u32 free_fast = e->slots[FUSION_FAST].nr_free, free_slow = e->slots[FUSION_SLOW].nr_free;
-	u32 max = clamp(2 * min(free_fast, free_slow), 2U, SIM_BATCH);
-	struct fusion_policy_env env = {
-		.free_fast = free_fast > e->sb.spare_fast ? free_fast - e->sb.spare_fast : 0,
-		.free_slow = free_slow > e->sb.spare_slow ? free_slow - e->sb.spare_slow : 0,
-		.reserve = e->reserve,
-		.idle = sim_is_idle(e),
-	};
+	struct fusion_policy_env env = { .reserve = e->reserve, .idle = sim_is_idle(e) };
+	unsigned int max = look_at_slots(e, &env);
 
 	m->nr_picked = fusion_policy_pick(e->policy, &env, m->picked, max);
 	for (unsigned int i = 0; i < m->nr_picked; i++)

@@ -115,29 +115,46 @@ static void print_rates(const struct sim_result *r)
 	table_print(tb);
 }
 
-/* Promotions until the loads of the beginning have converged, and a share of the fast
- * member an hour after.
+/*
+ * Copies to the fast member until the loads of the beginning have converged, and a share of it
+ * an hour after.
  */
-static u64 promoted_first(const struct sim_result *r)
+static u64 copied_first(const struct sim_result *r)
 {
-	return r->nr_phases ? r->phase[0].promoted_then : 0;
+	return r->nr_phases ? r->phase[0].copied_then : 0;
 }
 
-static double promoted_later(const struct sim_result *r)
+static double copied_later(const struct sim_result *r)
 {
-	u64 first = promoted_first(r), converged;
+	u64 first = copied_first(r), converged;
 
 	if (!r->nr_phases || r->phase[0].converged == SIM_NEVER)
 		return 0;
 	converged = r->phase[0].start + r->phase[0].converged;
 	if (r->end <= converged)
 		return 0;
-	return (r->promotions - first) / ((r->end - converged) / 3600e9) / r->nr_fast;
+	return (r->copied_fast - first) / ((r->end - converged) / 3600e9) / r->nr_fast;
+}
+
+/* As --disk takes them, a line for each member. */
+static void print_models(const struct sim_config *cfg)
+{
+	const char *key, *before = "";
+	u32 v;
+
+	for (unsigned int i = 0; (key = sim_disk_get(&cfg->disk, i, &v)); i++) {
+		if (strncmp(before, key, 4))
+			printf("%s%-8s", *before ? "\n" : "", *before ? "" : "models");
+		printf(" %s=%u", key, v);
+		before = key;
+	}
+	puts("");
 }
 
 void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT], d[SIZE_TEXT], reserve[SIZE_TEXT];
+	char half_life[CELL];
 	u64 extent = cfg->extent_bytes;
 
 	printf("%s fast, %s slow, %u extents of %s; %s of the fast member for data, %s reserve\n",
@@ -155,14 +172,19 @@ void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 	}
 	printf("moves    %" PRIu64 " promoted, %" PRIu64 " demoted, %" PRIu64 " cancelled\n",
 	       (uint64_t)r->promotions, (uint64_t)r->demotions, (uint64_t)r->cancelled);
-	printf("wasted   %.2f%% of promotions (%" PRIu64 " left with fewer than %u hits), "
-	       "%.2f%% were of what had been demoted within the hour\n",
-	       100 * ratio(r->wasted, r->promotions), (uint64_t)r->wasted, SIM_REPAID,
+	time_text(half_life, r->half_life * SIM_S);
+	printf("wasted   %.2f%% of promotions (%" PRIu64 " left with fewer than %u hits)\n",
+	       100 * ratio(r->wasted, r->promotions), (uint64_t)r->wasted, SIM_REPAID);
+	printf("resting  %.2f%% of promotions (%" PRIu64 " have been there for a half-life, %s, "
+	       "with as few)\n", 100 * ratio(r->resting, r->promotions), (uint64_t)r->resting,
+	       half_life);
+	printf("again    %.2f%% of promotions were of what had been demoted within the hour\n",
 	       100 * ratio(r->again, r->promotions));
 	printf("wear     %s written to the fast member by moves: %.1f%% of it to converge, then "
-	       "%.2f%% an hour\n", size_text(a, r->promotions * extent),
-	       100 * ratio(promoted_first(r), r->nr_fast), 100 * promoted_later(r));
+	       "%.2f%% an hour\n", size_text(a, r->copied_fast * extent),
+	       100 * ratio(copied_first(r), r->nr_fast), 100 * copied_later(r));
 	printf("slow     busy %.1f%% of the time\n", 100 * r->hdd_busy);
+	print_models(cfg);
 }
 
 /* -- for programs -------------------------------------------------------------------- */
@@ -221,6 +243,17 @@ static struct json_object *phase_json(const struct sim_config *cfg, const struct
 	return o;
 }
 
+static struct json_object *models_json(const struct sim_config *cfg)
+{
+	struct json_object *o = json_object_new_object();
+	const char *key;
+	u32 v;
+
+	for (unsigned int i = 0; (key = sim_disk_get(&cfg->disk, i, &v)); i++)
+		json_add_u64(o, key, v);
+	return o;
+}
+
 static struct json_object *points_json(const struct sim_result *r)
 {
 	struct json_object *list = json_object_new_array(), *o;
@@ -262,11 +295,14 @@ void sim_report_json(const struct sim_config *cfg, const struct sim_result *r)
 	json_add_u64(o, "skipped", r->skipped);
 	json_add_u64(o, "wasted", r->wasted);
 	json_add_u64(o, "wasted_below_hits", SIM_REPAID);
+	json_add_u64(o, "resting", r->resting);
+	json_add_u64(o, "resting_seconds", r->half_life);
 	json_add_u64(o, "promoted_again_within_hour", r->again);
-	json_add_u64(o, "migration_bytes_to_fast", r->promotions * extent);
-	json_add_u64(o, "migration_bytes_to_converge", promoted_first(r) * extent);
-	add_double(o, "migration_share_of_fast_per_hour_later", promoted_later(r));
+	json_add_u64(o, "migration_bytes_to_fast", r->copied_fast * extent);
+	json_add_u64(o, "migration_bytes_to_converge", copied_first(r) * extent);
+	add_double(o, "migration_share_of_fast_per_hour_later", copied_later(r));
 	add_double(o, "slow_busy", r->hdd_busy);
+	json_object_object_add(o, "models", models_json(cfg));
 	for (unsigned int i = 0; i < r->nr_phases; i++)
 		json_object_array_add(phases, phase_json(cfg, &r->phase[i]));
 	json_object_object_add(o, "phases", phases);

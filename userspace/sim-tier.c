@@ -80,6 +80,14 @@ int sim_disk_set(struct sim_disk_params *p, const char *word)
 	return fail(FC_USAGE, word, "no such key; see fusionctl(8) for the keys of --disk");
 }
 
+const char *sim_disk_get(const struct sim_disk_params *p, unsigned int i, u32 *v)
+{
+	if (i >= NR_KEYS)
+		return NULL;
+	*v = *(const u32 *)((const char *)p + keys[i].offset);
+	return keys[i].name;
+}
+
 /* -- the disk -------------------------------------------------------------------- */
 
 void sim_hdd_init(struct sim_hdd *hdd, const struct sim_disk_params *p, u64 bytes)

@@ -156,6 +156,8 @@ struct sim_disk_params {
 void sim_disk_defaults(struct sim_disk_params *p);
 /* "hdd_rpm=5400". Exit code. */
 int sim_disk_set(struct sim_disk_params *p, const char *word);
+/* The name of the @i-th parameter, and its value; NULL: there are no more. */
+const char *sim_disk_get(const struct sim_disk_params *p, unsigned int i, u32 *value);
 
 #define SIM_HDD_MAX_DEPTH	256U
 #define SIM_SSD_MAX_CHANNELS	64U
@@ -261,6 +263,7 @@ struct sim_point {
 	u64 latency;		/* sum */
 	u64 load_ios[SIM_MAX_LOADS], load_hits[SIM_MAX_LOADS];
 	u32 promotions, demotions;
+	u32 copied_fast;	/* copies to the fast member, those in vain too */
 };
 
 /* The loads are the same throughout. */
@@ -270,7 +273,7 @@ struct sim_phase {
 	double oracle;
 	double load_oracle[SIM_MAX_LOADS];	/* hits of each load under that placement */
 	u64 converged;		/* since start; SIM_NEVER: not */
-	u64 promoted_then;	/* promotions until that, or all */
+	u64 copied_then;	/* copies to the fast member until that, or all */
 };
 
 struct sim_rate {
@@ -288,7 +291,10 @@ struct sim_result {
 	u64 end;
 	struct sim_point total;
 	u64 promotions, demotions, cancelled, skipped;
+	u64 copied_fast;
 	u64 wasted, again;	/* promotions: not repaid; of an extent demoted within an hour */
+	u64 resting;		/* on the fast member for a half-life, and not repaid by the end */
+	u32 half_life;		/* seconds */
 	u64 batches;
 	double hdd_busy;	/* share of the time */
 	struct sim_rate fused, unmoved, alone[FUSION_NR_DEVS];

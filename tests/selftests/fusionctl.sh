@@ -1291,6 +1291,65 @@ and ask again" fusionctl whatif pair --json
 		fusionctl whatif nosuch
 }
 
+# simulate ARGUMENT...: ten minutes of a small set
+simulate() {
+	good fusionctl simulate --fast 128M --slow 1G --load zoned:80/4,rate=60 \
+		--load scan,from=5m --duration 10m "$@"
+}
+
+test_simulate() {
+	local word words phases
+	simulate --json
+	cp "$TMP/out" "$TMP/json"
+	phases=$(jq '.phases | length' "$TMP/json")
+	same "phases" "$phases" 3
+	at_least "promotions" "$(jq .promotions "$TMP/json")" 10
+	json '.migration_bytes_to_fast >= .promotions * .extent_bytes' true
+	json '.models | .hdd_rpm, .ssd_channels, length' $'7200\n8\n15'
+	json .resting_seconds 3600
+
+	simulate
+	shows "ORACLE"
+	shows "$(jq .promotions "$TMP/json") promoted, $(jq .demotions "$TMP/json") demoted"
+	shows "wasted   "
+	shows "resting  "
+	shows "again    "
+	shows "wear     "
+	shows "models   hdd_seek_track_us=1000 "
+	# what is printed can be given
+	read -ra words < <(sed -n 's/^models  //p' "$TMP/out")
+	simulate --disk "${words[0]}" --disk ssd_channels=4 half_life=5m --json
+	json '.models.ssd_channels, .resting_seconds' $'4\n300'
+
+	simulate --svg "$TMP/simulate.svg"
+	shows "promoted"
+	well_formed "$TMP/simulate.svg"
+	same "title" "$(grep -c '^<title>fusionctl simulate</title>' "$TMP/simulate.svg")" 1
+	# an oracle for each phase, and its key
+	same "lines of the oracle" "$(grep -c '^<path class="o"' "$TMP/simulate.svg")" $((phases + 1))
+	for word in u:2 h:3 s:2; do
+		same "lines of class ${word%:*}" \
+			"$(grep -c "^<path class=\"${word%:*}\" d=\"M[0-9]" "$TMP/simulate.svg")" \
+			"${word#*:}"
+	done
+	for word in "hit ratio" "I/Os a second" "best fixed placement" "slow member alone"; do
+		same "texts '$word'" "$(grep -c ">$word</text>" "$TMP/simulate.svg")" 1
+	done
+	# points of the hit ratio that are in the drawing
+	at_least "points" "$(sed -n '/^<path class="h"/ { s/.* d="M\(.*\)".*/\1/p; q }' \
+		"$TMP/simulate.svg" | tr L '\n' |
+		awk '$1 >= 70 && $1 <= 850 && $2 >= 50 && $2 <= 250 { n++ }
+			END { print n + 0 }')" 200
+	simulate --svg -
+	cmp "$TMP/out" "$TMP/simulate.svg"
+	expect 2 "--svg: can't go where --json does; give a file" fusionctl simulate --fast 128M \
+		--slow 1G --load uniform --json --svg -
+	expect 1 "/nosuch/x: No such file or directory; choose another file" fusionctl simulate \
+		--fast 128M --slow 1G --load uniform --duration 1m --svg /nosuch/x
+	expect 2 "standby=1: changes nothing here; choose migration, reserve, half_life, duty or idle" \
+		fusionctl simulate --fast 128M --slow 1G --load uniform --set standby=1
+}
+
 # well_formed FILE: every tag is closed by its own, in order
 well_formed() {
 	awk -v RS='<' '
@@ -1315,4 +1374,4 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
-	test_complete_sets test_map test_no_color test_whatif
+	test_complete_sets test_map test_no_color test_whatif test_simulate

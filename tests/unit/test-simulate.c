@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * fusionctl simulate: are its parts right, does the map stay whole under any load, and what
- * does the module's policy reach? The bounds of the last part are what it reaches now; what
- * it should reach is said beside them.
+ * does the module's policy reach? The bounds of the last part are what it should reach; where
+ * it does not, they are what it reaches now, and why is said beside them.
+ *
+ * FIRST=1000 RUNS=500 in the environment: other loads, and more of them, for the second part.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -263,7 +265,7 @@ static void test_members(void)
 
 static struct sim_trace trace;
 
-static int parse_trace(const char *text)
+static int parse_trace_of(const char *text, u32 extent_bytes)
 {
 	char name[] = "/tmp/test-simulate-XXXXXX";
 	int fd = mkstemp(name), rc;
@@ -272,9 +274,14 @@ static int parse_trace(const char *text)
 	REQUIRE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
 	sim_trace_free(&trace);
-	rc = sim_trace_load(name, MIB, &trace);
+	rc = sim_trace_load(name, extent_bytes, &trace);
 	unlink(name);
 	return rc;
+}
+
+static int parse_trace(const char *text)
+{
+	return parse_trace_of(text, MIB);
 }
 
 static void test_traces(void)
@@ -328,20 +335,21 @@ static void test_traces(void)
 }
 
 /* A hot zone, recorded: it comes to the fast member, and the oracle is of its counts. */
+static char trace_text[1 << 21];
+
 static void test_trace_run(void)
 {
-	static char text[1 << 20];
 	u64 seed = 1;
-	int n = sprintf(text, "fio version 3 iolog\n");
+	int n = sprintf(trace_text, "fio version 3 iolog\n");
 
 	for (u32 i = 0; i < 24000; i++) {
 		u32 lext = rnd_below(&seed, 10) ? 3000 + rnd_below(&seed, 40) :
 			   rnd_below(&seed, 4000);
 
-		n += sprintf(text + n, "%u d %s %llu 4096\n", i * 20, i % 3 ? "read" : "write",
-			     lext * MIB);
+		n += sprintf(trace_text + n, "%u d %s %llu 4096\n", i * 20,
+			     i % 3 ? "read" : "write", lext * MIB);
 	}
-	REQUIRE_EQ(parse_trace(text), 0);
+	REQUIRE_EQ(parse_trace(trace_text), 0);
 	setup(512 * MIB, 4 * GIB, 0);
 	cfg.duration = SIM_NEVER;
 	cfg.trace = &trace;
@@ -408,20 +416,90 @@ static void random_load(u64 *seed, u64 duration_s, char *text, size_t size)
 		snprintf(text + n, size - n, ",at=%u%%", (unsigned int)rnd_below(seed, 100));
 }
 
+enum { SECONDS = 900 };
+
+/* Requests of any size to a hot place, a stream, and anywhere else in @bytes; in any format. */
+static void random_trace(u64 *seed, u64 bytes)
+{
+	enum { FIO2, FIO3, BLKPARSE } format = rnd_below(seed, 3);
+	static const char *const header[] = {
+		"fio version 2 iolog\n", "fio version 3 iolog\n", ""
+	};
+	u64 sectors = bytes / 512, next = 0, sector, us = 0, wait;
+	u64 hot_size = rnd_log(seed, 1024, sectors / 20);
+	u64 hot = rnd_below(seed, sectors - hot_size);
+	u32 reads = rnd_below(seed, 101), n = strlen(header[format]), length;
+	bool waits = rnd_below(seed, 2);
+
+	strcpy(trace_text, header[format]);
+	for (u32 i = 0; i < 16000; i++) {
+		u32 what = rnd_below(seed, 10);
+		bool write = rnd_below(seed, 100) >= reads;
+
+		length = rnd_below(seed, 8) ? 8 : rnd_log(seed, 1, 4096);
+		sector = what < 7 ? hot + rnd_below(seed, hot_size) : rnd_below(seed, sectors);
+		if (what == 9 && next < sectors)
+			sector = next;
+		if (length > sectors - sector)
+			length = sectors - sector;
+		if (what == 9)
+			next = sector + length;
+		wait = rnd_below(seed, 2 * SECONDS * 1000000ULL / 16000);
+		us += wait;
+		if (format == FIO2 && waits)
+			n += sprintf(trace_text + n, "d wait %llu\n", wait);
+		if (format == BLKPARSE)
+			n += sprintf(trace_text + n, "8,0 %llu %u %llu.%09llu 1 Q %s %llu + %u\n",
+				     rnd_below(seed, 4), i + 1, us / 1000000,
+				     us % 1000000 * 1000, write ? "WS" : "R", sector, length);
+		else if (format == FIO3)
+			n += sprintf(trace_text + n, "%llu d %s %llu %u\n", us / 1000,
+				     write ? "write" : "read", sector * 512, length * 512);
+		else
+			n += sprintf(trace_text + n, "d %s %llu %u\n", write ? "write" : "read",
+				     sector * 512, length * 512);
+		REQUIRE(n < sizeof(trace_text) - 100);
+	}
+	REQUIRE_EQ(parse_trace_of(trace_text, cfg.extent_bytes), 0);
+	cfg.trace = &trace;
+	cfg.duration = SIM_NEVER;
+	cfg.trace_depth = trace.timed && rnd_below(seed, 4) ? 0 : rnd_log(seed, 1, 64);
+	printf("# %llu requests of %s, %u at a time\n", trace.nr, trace.format, cfg.trace_depth);
+}
+
+static void random_loads(u64 *seed)
+{
+	char text[128];
+
+	for (u32 nr = 1 + rnd_below(seed, 3); nr; nr--) {
+		random_load(seed, SECONDS, text, sizeof(text));
+		printf("# %s\n", text);
+		load(text);
+	}
+}
+
+/* A number from the environment. */
+static u64 number(const char *name, u64 or)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? strtoull(s, NULL, 10) : or;
+}
+
 /*
- * Any loads together, any settings: at every interval each extent has one slot and no slot two
- * extents, and nobody is worse off, by more than three points, than without migration.
+ * Any loads together, or any trace, and any settings: at every interval each extent has one slot
+ * and no slot two extents; and nobody is worse off, by more than three points, than without
+ * migration.
  */
 static void test_any(void)
 {
-	enum { RUNS = 24, SECONDS = 900 };
-	u64 moves = 0, cancelled = 0;
+	const u64 first = number("FIRST", 1), runs = number("RUNS", 32);
+	u64 moves = 0, cancelled = 0, in_vain = 0;
+	const struct sim_point *judged;
 
-	for (u64 i = 1; i <= RUNS; i++) {
+	for (u64 i = first; i < first + runs; i++) {
 		u64 seed = i;
 		u64 fast = rnd_log(&seed, 128, 1023) * MIB;
-		char text[3][128];
-		u32 nr = 1 + rnd_below(&seed, 3);
 
 		setup(fast, fast * (2 + rnd_below(&seed, 15)), SECONDS);
 		cfg.extent_bytes = MIB >> rnd_below(&seed, 3);
@@ -433,22 +511,59 @@ static void test_any(void)
 		/* an SSD so slow that there is not too much to do */
 		cfg.disk.ssd_read_us = 2000;
 		cfg.disk.ssd_write_us = 3000;
-		for (u32 k = 0; k < nr; k++) {
-			random_load(&seed, SECONDS, text[k], sizeof(text[k]));
-			load(text[k]);
-		}
+		if (i % 4)
+			random_loads(&seed);
+		else
+			random_trace(&seed, cfg.size[FUSION_SLOW]);
 		run();
+		cfg.trace = NULL;
+		sim_trace_free(&trace);
 		moves += result.promotions + result.demotions;
 		cancelled += result.cancelled;
-		for (u32 k = 0; k < nr; k++)
-			printf("# %llu: %s\n", i, text[k]);
+		/* copies that a write cancelled, and those of a batch that is not done */
+		REQUIRE(result.copied_fast >= result.promotions);
+		REQUIRE(result.copied_fast <= result.promotions + result.cancelled + SIM_BATCH);
+		REQUIRE(result.resting + result.wasted <= result.promotions);
+		in_vain += result.copied_fast - result.promotions;
 		printf("# %llu: hits %.3f, unmoved %.3f, oracle %.3f, %llu promoted\n", i,
 		       end_of(last_phase()), unmoved(&last_phase()->tail), last_phase()->oracle,
 		       result.promotions);
-		REQUIRE(end_of(last_phase()) >= unmoved(&last_phase()->tail) - 0.03);
+		/* in the last tenth of a trace its stream may be where room was made */
+		judged = i % 4 ? &last_phase()->tail : &last_phase()->sum;
+		REQUIRE(sim_hit_ratio(judged) >= unmoved(judged) - 0.03);
 	}
-	REQUIRE(moves > 1000, "%llu moves", moves);
-	REQUIRE(cancelled > 10, "%llu cancelled", cancelled);
+	/* if they are so many that chance does not decide */
+	REQUIRE(moves > 40 * runs || runs < 20, "%llu moves", moves);
+	REQUIRE(cancelled > runs || runs < 20, "%llu cancelled", cancelled);
+	REQUIRE(in_vain > 10 || runs < 20, "%llu copied in vain", in_vain);
+}
+
+/*
+ * What was hot for five minutes, and is of no use since: a half-life later it is known which of it
+ * came for nothing, but nobody takes it away. In between there is no reason to say so.
+ */
+static void test_resting(void)
+{
+	u64 promotions;
+
+	setup(256 * MIB, 4 * GIB, 590);
+	cfg.half_life = 300;
+	load("zipf:0.7,rate=60,to=5m");
+	run();
+	promotions = result.promotions;
+	REQUIRE(promotions > 20);
+	REQUIRE_EQ(result.wasted, 0);
+	cfg.duration = 660 * SIM_S;
+	run();
+	REQUIRE_EQ(result.promotions, promotions);
+	REQUIRE_EQ(result.wasted, 0);
+	REQUIRE(result.resting > promotions / 20 && result.resting < promotions, "%llu of %llu",
+		result.resting, promotions);
+	promotions = result.resting;
+	/* a longer half-life has not passed */
+	cfg.half_life = 700;
+	run();
+	REQUIRE_EQ(result.resting, 0);
 }
 
 static void test_seed(void)
@@ -510,7 +625,7 @@ static void test_zipf(void)
 	REQUIRE(within(last_phase(), 900));
 	REQUIRE(result.wasted * 100 <= result.promotions * 5);
 	REQUIRE(result.again * 100 <= result.promotions);
-	REQUIRE(last_phase()->promoted_then <= result.nr_fast * 12 / 10);
+	REQUIRE(last_phase()->copied_then <= result.nr_fast * 12 / 10);
 	REQUIRE(result.promotions <= result.nr_fast);
 }
 
@@ -548,7 +663,7 @@ static void test_small_extents(void)
 	REQUIRE(within(last_phase(), 1000));
 }
 
-/* Target: 0.97 of the speed with migration off. */
+/* Target: 0.97 of the speed with migration off. Reached: 0.993 to 0.997, by the seed. */
 static void test_uniform(void)
 {
 	double latency;
@@ -562,17 +677,22 @@ static void test_uniform(void)
 	cfg.migration = false;
 	run();
 	REQUIRE_EQ(result.promotions, 0);
-	REQUIRE(latency <= result.fused.latency / 0.95, "%.4f of %.4f", latency,
+	REQUIRE(latency <= result.fused.latency / 0.97, "%.4f of %.4f", latency,
 		result.fused.latency);
 }
 
-/* Target: 0.75 hits. */
+/*
+ * Target: 0.75 hits. Here a tenth of the fast member is reserve, and another 1.6 % are spares, so
+ * that the best placement hits 0.738 of a loop of 1.2 times its size. Reached: 0.743 to 0.760, by
+ * the seed; more than the best placement, since a last tenth of the time is not a whole turn.
+ */
 static void test_loop(void)
 {
 	row("loop:1.2,rate=60", 7200);
 	run();
 	report();
-	REQUIRE(end_of(last_phase()) >= 0.72, "%.3f", end_of(last_phase()));
+	REQUIRE(end_of(last_phase()) >= last_phase()->oracle, "%.3f of %.3f", end_of(last_phase()),
+		last_phase()->oracle);
 	REQUIRE(result.wasted * 100 <= result.promotions * 5);
 }
 
@@ -598,8 +718,9 @@ static void test_scan_and_zipf(void)
 }
 
 /*
- * Target: back at 90 % in 1.3 x the time of the first convergence. Reached: in 2.6 x, as what
- * was hot remains so for some half-lives, and the new has to get twice as hot.
+ * Target: back at 90 % in 1.3 x the time of the first convergence, and at 0.97 of the oracle in
+ * the end. Reached: in 2.1 to 3.0 x, by the seed, and 0.949 to 0.957 after an hour and a half: what
+ * was hot remains so for some half-lives, of an hour each, and the new has to get twice as hot.
  */
 static void test_replaced(void)
 {
@@ -609,7 +730,7 @@ static void test_replaced(void)
 	REQUIRE_EQ(result.nr_phases, 2);
 	REQUIRE(within(&result.phase[0], 900));
 	REQUIRE(within(&result.phase[1], 2700));
-	REQUIRE(end_of(last_phase()) >= 0.93 * last_phase()->oracle);
+	REQUIRE(end_of(last_phase()) >= 0.94 * last_phase()->oracle);
 	REQUIRE(result.wasted * 100 <= result.promotions * 5);
 	REQUIRE(result.again * 100 <= result.promotions);
 }
@@ -625,6 +746,7 @@ static const struct unit_test tests[] = {
 	{ "a trace is replayed", test_trace_run },
 	{ "a broken map is noticed", test_judge },
 	{ "any load", test_any },
+	{ "promotions that rest", test_resting },
 	{ "one seed, one result", test_seed },
 	{ "zipf", test_zipf },
 	{ "a hot zone", test_zoned },
