@@ -9,7 +9,8 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta whole_of series_end second_half oracle converged about cost_of number cell);
+		 hits delta whole_of part_of series_end second_half oracle converged moved_up about cost_of
+		 number cell);
 
 my (%record, %about, %cost, %oracle, $oracle_program);
 
@@ -108,6 +109,13 @@ sub ratio {
 			   grep { exists $b->{$_} && $b->{$_} > 0 } keys %$a });
 }
 
+# part_of RECORD PART: another one of the same test, system and repetition
+sub part_of {
+	my ($r, $part) = @_;
+	my $by = $record{join '/', @$r{qw(rig profile test system)}}{$part} // {};
+	return $by->{$r->{repetition}};
+}
+
 # -- of a record -------------------------------------------------------------------
 
 sub delta {
@@ -191,8 +199,17 @@ sub oracle {
 	return $oracle{"@words"};
 }
 
-# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, and the
-# promotions until then; taken over at least 400 I/Os, which makes it certain to 2 %
+# moved_up RECORD SAMPLE: the bytes that moves had written to the SSD by then: of copies that were
+# cancelled, too, if the sample has that, else of those that were not
+sub moved_up {
+	my ($r, $sample) = @_;
+	my $about = $about{join '/', @$r{qw(rig profile test system)}} or return undef;
+	return defined $sample->[6] ? $sample->[6] * (1 << 20) : $sample->[5] * $about->{block};
+}
+
+# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, the promotions until
+# then, and the bytes that moves had written to the SSD; taken over at least 400 I/Os, which makes it
+# certain to 2 %
 sub converged {
 	my ($r) = @_;
 	my $wanted = oracle($r) // return undef;
@@ -204,7 +221,7 @@ sub converged {
 		my $all = $s[$to][4] - $s[$from][4];
 		next if $all < 400;
 		next if ($s[$to][3] - $s[$from][3]) / $all < 0.9 * $wanted;
-		return { seconds => $s[$to][0], promotions => $s[$to][5] };
+		return { seconds => $s[$to][0], promotions => $s[$to][5], written => moved_up($r, $s[$to]) };
 	}
 	return undef;
 }

@@ -26,6 +26,11 @@ sub target {
 			 met => defined $met ? ($met ? JSON::PP::true : JSON::PP::false) : undef };
 }
 
+# once VALUE: the statistic of what was measured once
+sub once {
+	return { median => $_[0], least => $_[0], most => $_[0], n => 1 };
+}
+
 # versus TEST PART SUB SYSTEM OTHER [PART OF IT]: the ratio of the two
 sub versus {
 	my ($test, $part, $sub, $system, $other, $other_part) = @_;
@@ -53,6 +58,16 @@ sub fast_path {
 	       $of->($real, $cache));
 }
 
+# Of the largest set, since what a set takes whatever its size is no matter of extents.
+sub memory {
+	my ($fastpath) = @_;
+	my ($largest) = sort { $b->{extents} <=> $a->{extents} }
+		grep { $_->{extents} } @{($fastpath // {})->{results} // []};
+	my $bytes = ($largest // {})->{bytes_per_extent};
+
+	target('memory of the kernel for each extent, bytes', '<= 10', defined $bytes ? once($bytes) : undef);
+}
+
 sub learning {
 	my $end = sub { series_end($_[0])->{mbs} };
 
@@ -74,7 +89,6 @@ sub of_oracle {
 
 sub zipf {
 	my ($simulated) = @_;
-	my $once = sub { { median => $_[0], least => $_[0], most => $_[0], n => 1 } };
 	my $moves = ($simulated // {})->{promotions};
 
 	for my $kind ('read', 'mix') {
@@ -84,12 +98,12 @@ sub zipf {
 	if ($simulated) {
 		my $phase = $simulated->{phases}[-1];
 		target('zipf 1.0 simulated for hours, hits at its end, of the oracle\'s', '>= 0.97',
-		       $phase->{oracle} ? $once->($phase->{end_hit_ratio} / $phase->{oracle}) : undef);
+		       $phase->{oracle} ? once($phase->{end_hit_ratio} / $phase->{oracle}) : undef);
 	}
 	target('zipf 1.0 simulated, promotions that were wasted', '<= 0.05',
-	       $moves ? $once->($simulated->{wasted} / $moves) : undef);
+	       $moves ? once($simulated->{wasted} / $moves) : undef);
 	target('zipf 1.0 simulated, promoted again within an hour', '<= 0.01',
-	       $moves ? $once->($simulated->{promoted_again_within_hour} / $moves) : undef);
+	       $moves ? once($simulated->{promoted_again_within_hour} / $moves) : undef);
 }
 
 sub changes {
@@ -149,11 +163,11 @@ sub wear {
 	my $ssd = $profile->{ssd_mib} << 20;
 
 	for my $test ('zoned-mix', 'zipf1.0-mix', 'zipf1.2-mix') {
-		my $about = about("$rig/$test", 'fusion') or next;
+		about("$rig/$test", 'fusion') or next;
 		target("$test: SSD bytes written by migration to converge, of its size", '<= 1.2',
 		       value("$rig/$test", 'fusion', 'mix', sub {
 				my $c = converged($_[0]) or return undef;
-				$c->{promotions} * $about->{block} / $ssd
+				$c->{written} / $ssd
 		       }));
 		target("$test: the same in an hour, from then on", '<= 0.05',
 		       value("$rig/$test", 'fusion', 'mix', sub {
@@ -162,8 +176,7 @@ sub wear {
 				my $last = $r->{series}[-1];
 				my $hours = ($last->[0] - $c->{seconds}) / 3600;
 				# of less than some minutes an hour cannot be told
-				$hours > 0.05 ? ($last->[5] - $c->{promotions}) * $about->{block} / $ssd / $hours
-					   : undef
+				$hours > 0.05 ? (moved_up($r, $last) - $c->{written}) / $ssd / $hours : undef
 		       }));
 	}
 }
@@ -197,6 +210,7 @@ sub targets {
 	$rig = $where;
 	@targets = ();
 	fast_path($fastpath, $fastpath_real);
+	memory($fastpath);
 	learning();
 	zipf($simulated);
 	changes();

@@ -117,6 +117,11 @@ our @TESTS = (
 		return (hit_ratio('hits before', 'before'), hit_ratio('hits after', 'after'),
 			$read->('MB/s before', 'before'), $read->('MB/s during', 'during'),
 			$read->('MB/s after', 'after'),
+			[ 'during, of before', 'during', sub {
+				my $before = part_of($_[0], 'before') or return undef;
+				my $iops = $before->{jobs}{before}{read}{iops};
+				$iops ? $_[0]{jobs}{during}{read}{iops} / $iops : undef
+			}, '%.3f' ],
 			[ 'scan MB/s', 'during', rate('read', 'scan') ],
 			counted('promotions during', 'during', 'promotions'));
 	} ],

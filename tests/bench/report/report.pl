@@ -53,11 +53,12 @@ sub place_text {
 sub preface {
 	my $quick = $about->{quick} ? ' This was a quick run: fewer tests, shorter, some of them once only.' : '';
 
+	my $memory = $about->{memory_mib} ? sprintf(' with %.1f GiB of memory', $about->{memory_mib} / 1024) : '';
 	my $resumed = $about->{resumed} ? ' Gone on with: ' . join('; ', @{$about->{resumed}}) . '.' : '';
 
 	say_to("# dm-fusion, measured\n");
 	say_to("$about->{date} UTC, commit $about->{commit}, kernel $about->{kernel}, QEMU $about->{qemu}, ",
-	       "$about->{fio}, on $about->{cpus} x $about->{cpu}.$resumed$quick\n");
+	       "$about->{fio}, on $about->{cpus} x $about->{cpu}$memory.$resumed$quick\n");
 	say_to("A RAM disk of $about->{ssd_mib} MiB behind a model of an SSD, one of $about->{hdd_mib} MiB ",
 	       "behind a model of an HDD. The fused device is as large as both together; the caches are as ",
 	       "large as the HDD; the span of a load is the whole device unless it says otherwise. ",
@@ -231,9 +232,12 @@ sub show_moves {
 				t hdd_watched_us)) {
 				$n{$key} += delta($whole, $key) // 0;
 			}
+			# in MiB, with the copies that were cancelled
+			$n{moved_up} += delta($whole, 'migrated_fast') //
+				delta($whole, 'promotions') * $block / (1 << 20);
 		}
 		push @rows, [ $test, (map { number($n{$_} / $n) } qw(promotions demotions cancelled)),
-			number($n{promotions} * $block / (1 << 20) / $n), number($n{ssd_write_sectors} / 2048 / $n),
+			number($n{moved_up} / $n), number($n{ssd_write_sectors} / 2048 / $n),
 			(map { number($n{$_} / $n) } qw(replica_writes replica_sets)),
 			$n{t} > 0 ? sprintf('%.3f %%', $n{hdd_watched_us} / $n{t} / 1e4) : '-' ];
 	}
@@ -241,7 +245,7 @@ sub show_moves {
 	say_to("### What fusion did meanwhile\n\nBy test, from the beginning of its first part to the end of ",
 	       "its last one, the mean of the repetitions. The replica's share is that of the time in which ",
 	       "the HDD's arm was on its way to, or over, the area of the superblocks and the replica.\n");
-	table([ 'test', 'promoted', 'demoted', 'cancelled', 'MiB promoted', 'MiB written to the SSD',
+	table([ 'test', 'promoted', 'demoted', 'cancelled', 'MiB moved to the SSD', 'MiB written to the SSD',
 		'replica writes', 'replica sets', 'replica\'s share' ], @rows);
 }
 
@@ -296,6 +300,38 @@ sub show_scaling {
 	table([ '', 'one job', "$cpus jobs", 'ratio' ], @rows);
 }
 
+# What the policy makes of a load for hours, on models of the members.
+sub show_simulated {
+	my $s = $simulated or return;
+	my $size = sub { sprintf '%.4g GiB', $_[0] / (1 << 30) };
+	my $share = sub { $s->{promotions} ? sprintf('%.4f', $_[0] / $s->{promotions}) : '-' };
+
+	say_to("## Simulated\n\nBy `fusionctl simulate`: the policy of the module on models of the members, ",
+	       $size->($s->{fast_bytes}), ' and ', $size->($s->{slow_bytes}), ' in extents of ',
+	       $s->{extent_bytes} >> 10, ' KiB, for ', sprintf('%.3g', $s->{seconds} / 3600), " hours.\n");
+	table([ 'load', 'I/Os', 'hits', 'hits, last tenth', 'oracle', 'of it', '90 % of it after s' ], map {
+		my $p = $_;
+		[ join(', ', map { $_->{load} } @{$p->{loads}}), $p->{ios},
+		  (map { sprintf '%.4f', $p->{$_} } qw(hit_ratio end_hit_ratio oracle)),
+		  $p->{oracle} ? sprintf('%.3f', $p->{end_hit_ratio} / $p->{oracle}) : '-',
+		  defined $p->{converged_after} ? sprintf('%.0f', $p->{converged_after}) : 'never' ]
+	} @{$s->{phases}});
+	table([ 'system', 'IOPS', 'MB/s', 'latency ms' ], map {
+		my $rate = $s->{rates}{$_};
+		[ $_, number($rate->{iops}), number($rate->{bytes_per_second} / 1e6),
+		  number($rate->{latency_seconds} * 1e3) ]
+	} grep { $s->{rates}{$_} } qw(fused migration_off slow_alone fast_alone));
+	table([ 'promoted', 'demoted', 'cancelled', 'wasted', 'resting', 'again within an hour',
+		'GiB moved to the SSD', 'SSD in an hour, later' ],
+	      [ @$s{qw(promotions demotions cancelled)}, $share->($s->{wasted}),
+		defined $s->{resting} ? $share->($s->{resting}) : '-',
+		$share->($s->{promoted_again_within_hour}), number($s->{migration_bytes_to_fast} / (1 << 30)),
+		sprintf('%.4f', $s->{migration_share_of_fast_per_hour_later}) ]);
+	return unless $s->{models};
+	say_to("Its models, which are simpler than those of the rig:\n");
+	table([ 'parameter', 'value' ], map { [ $_, $s->{models}{$_} ] } sort keys %{$s->{models}});
+}
+
 # What measuring took of the machine, for who changes tests/bench/plan.sh.
 sub show_cost {
 	my ($place) = @_;
@@ -336,6 +372,7 @@ for my $place (@places) {
 }
 show_ranking($_) for qw(hdd consumer);
 show_fastpath();
+show_simulated();
 close $out or die "$dir/report.md: $!\n";
 
 open my $json, '>', "$dir/results.json" or die "$dir/results.json: $!\n";
