@@ -112,9 +112,6 @@ test_messages() {
 	same "heat of all" "$(msg errors heat 1)" "0 $((last + 1)) 0 0 0 0"
 	same "heat, one bucket an extent at most" "$(msg errors heat 4096 | wc -l)" $((last + 1))
 	same "histogram of nothing" "$(msg errors histogram)" ""
-	refused "message: 101: value out of range" msg errors duty 101
-	refused "message: maybe: value out of range" msg errors migration maybe
-	refused "message: 99999: value out of range" msg errors reserve 99999
 	has "stats" "$(msg errors stats)" "promotions 0"
 	dmsetup suspend errors
 	for i in "promote 0" "demote 0" checkpoint; do
@@ -123,6 +120,50 @@ test_messages() {
 	done
 	dmsetup resume errors
 	msg errors checkpoint
+}
+
+# settings: what is in force
+settings() {
+	dmsetup table errors
+	dmsetup status errors | grep -o ' 20 migration .*'
+}
+
+# said_of KEY VALUE TEXT: it is refused, in this one line of the log, and nothing is changed
+said_of() {
+	local mark before
+	before=$(settings)
+	mark="selftest mark $RANDOM$RANDOM"
+	echo "$mark" >/dev/kmsg
+	refused "Invalid argument" msg errors "$1" "$2"
+	same "log of '$1 $2'" "$(dmesg | sed "1,/$mark/d" | grep -v 'selftest mark' |
+		sed 's/.*device-mapper: //')" "fusion: message: $3"
+	same "settings after '$1 $2'" "$(settings)" "$before"
+}
+
+# none as it is by itself, so that a value which is put right somehow is seen, too
+test_bad_values() {
+	local key values i
+	begin
+	fusion errors migration off reserve 3 half_life 7 duty 30 idle 500 commit_interval 20 \
+		replica_interval 7 discard_passdown off standby 5 write_budget 9
+	while read -r key values; do
+		for i in $values; do
+			said_of "$key" "$i" "$i: value out of range"
+		done
+		# without a value
+		said_of "$key" '' "$key: unknown message, or wrong number of arguments"
+	done <<-EOF
+		migration 0 1 ON yes maybe
+		discard_passdown 0 1 OFF no
+		reserve -1 $(($(sb nr_fast_slots) / 2 + 1)) x 1.5 1M 99999999999
+		half_life -1 604801 x 1.5 1h 99999999999
+		duty -1 0 101 x 1.5 10% 99999999999
+		idle -1 60001 x 1.5 1s 99999999999
+		commit_interval -1 9 60001 x 10.5 1s 99999999999
+		replica_interval -1 0 86401 x 1.5 1m 99999999999
+		standby -1 86401 x 1.5 1m 99999999999
+		write_budget -1 100001 x 1.5 5G 99999999999
+	EOF
 }
 
 test_members() {
@@ -336,6 +377,6 @@ test_damaged_map() {
 	opens
 }
 
-run_tests test_table_line test_options:long test_messages test_members test_busy \
+run_tests test_table_line test_options:long test_messages test_bad_values test_members test_busy \
 	test_superblocks test_stale_member test_superblock_numbers:long test_geometry_between \
 	test_damaged_map

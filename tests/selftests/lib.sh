@@ -686,19 +686,6 @@ tracing_off() {
 		echo 0 >/sys/kernel/tracing/events/fusion/enable
 }
 
-# bad_values NAME OPTION VALUE...: each is refused in one line that names it, and changes nothing
-bad_values() {
-	local i mark before
-	for i in "${@:3}"; do
-		before=$(dmsetup table "$1")
-		mark="selftest mark $RANDOM$RANDOM"
-		echo "$mark" >/dev/kmsg
-		refused "message: $i: value out of range" msg "$1" "$2" "$i"
-		same "lines about $i" "$(dmesg | sed "1,/$mark/d" | grep -vc 'selftest mark')" 1
-		same "table" "$(dmsetup table "$1")" "$before"
-	done
-}
-
 # read_zero DEV OFFSET BYTES: that part of it must read as zeros
 read_zero() {
 	local where

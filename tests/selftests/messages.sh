@@ -87,8 +87,9 @@ test_while_suspended() {
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
 	done
-	for i in "heat 10" "map 0 10" histogram stats "replica_interval 1" "commit_interval 10" \
-			"half_life 10" "reserve 3" "standby 1" "write_budget 1" "migration off" "migration on"; do
+	for i in "heat 10" "map 0 10" histogram stats "migration off" "reserve 3" "half_life 10" \
+			"duty 50" "idle 10" "commit_interval 10" "replica_interval 1" \
+			"discard_passdown off" "standby 1" "write_budget 1" "migration on"; do
 		limited "$LIMIT" dmsetup message talk 0 "$i" >/dev/null
 	done
 	limited "$LIMIT" dmsetup status talk >/dev/null
