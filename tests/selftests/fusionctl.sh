@@ -939,40 +939,47 @@ test_status() {
 }
 
 test_set() {
-	local key word
+	local before half key takes word words n=0
 	a_set
+	# as it is by itself, so the help says
+	good fusionctl set pair migration=on
+	good fusionctl help set
+	while read -r key word; do
+		same "$key by default" "$(option "$key" | sed 's/true/on/')" "$word"
+		n=$((n + 1))
+	done < <(sed -n '/^keys, /,$ s/^  \([a-z_]*\) .*(\([a-z0-9]*\).*/\1 \2/p' "$TMP/out")
+	same "keys of the help" $n 10
+	before=$(dmsetup table pair)
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
 	expect 2 "frob=1: no such key; choose migration, reserve, half_life, duty, idle, \
 commit_interval, replica_interval, discard_passdown, standby or write_budget" fusionctl set pair frob=1
-	expect 2 "migration=maybe: neither on nor off; write migration=on or migration=off" \
-		fusionctl set pair migration=maybe
-	for word in half_life=-1 half_life=8d half_life=x half_life=500ms half_life=; do
-		expect 2 "$word: out of range; half_life takes 0 to 604800 seconds" \
-			fusionctl set pair $word
+	for key in migration discard_passdown; do
+		for word in maybe 1 ON ''; do
+			expect 2 "$key=$word: neither on nor off; write $key=on or $key=off" \
+				fusionctl set pair "$key=$word"
+		done
 	done
-	for word in duty=0 duty=101 duty=200%; do
-		expect 2 "$word: out of range; duty takes 1 to 100 percent" fusionctl set pair $word
-	done
-	for word in idle=61s idle=-1; do
-		expect 2 "$word: out of range; idle takes 0 to 60000 milliseconds" \
-			fusionctl set pair $word
-	done
-	expect 2 "commit_interval=9: out of range; commit_interval takes 10 to 60000 milliseconds" \
-		fusionctl set pair commit_interval=9
-	expect 2 "standby=2d: out of range; standby takes 0 to 86400 seconds" \
-		fusionctl set pair standby=2d
-	for word in write_budget=100001 write_budget=-1 write_budget=5G; do
-		expect 2 "$word: out of range; write_budget takes 0 to 100000 GB a day" \
-			fusionctl set pair $word
-	done
-	for word in reserve=1G reserve=60% reserve=x; do
-		expect 2 "$word: out of range; reserve takes 0 to $(($(sb nr_fast_slots) / 2)) extents, \
-or a size" fusionctl set pair $word
-	done
+	half=$(($(sb nr_fast_slots) / 2))
+	while read -r key takes; do
+		read -ra words <<<"${takes#*: }"
+		for word in "${words[@]}" -1 x 1.5 99999999999 ''; do
+			expect 2 "$key=$word: out of range; $key takes ${takes%%:*}" \
+				fusionctl set pair "$key=$word"
+		done
+	done <<-EOF
+		reserve 0 to $half extents, or a size: $((half + 1)) 1G 60% 1s
+		half_life 0 to 604800 seconds: 604801 8d 500ms
+		duty 1 to 100 percent: 0 101 200% 0%
+		idle 0 to 60000 milliseconds: 60001 61s
+		commit_interval 10 to 60000 milliseconds: 9 60001 2m
+		replica_interval 1 to 86400 seconds: 0 86401 2d 999ms
+		standby 0 to 86400 seconds: 86401 2d
+		write_budget 0 to 100000 GB a day: 100001 5G 10%
+	EOF
 	# one bad word, and nothing is set
 	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" \
 		fusionctl set pair idle=3s duty=0
-	same idle "$(option idle)" 1000
+	same "table after nothing but bad values" "$(dmsetup table pair)" "$before"
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
 		fusionctl set nosuch idle=1
 
