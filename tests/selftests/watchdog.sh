@@ -52,9 +52,24 @@ at_rest() {
 	[[ $(moves) == "$before" && $(status watched in_flight) -eq 0 ]]
 }
 
-# comes_to_rest: without I/O the mover has done all there is to do
+# spent: processor time that the machine has used for anything, in hundredths of a second
+spent() {
+	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat
+}
+
+# quiet: nobody uses a third of a processor. A worker that looks for moves again and again, and
+# finds none, uses all of one.
+quiet() {
+	local before
+	before=$(spent)
+	sleep 3
+	[[ $(($(spent) - before)) -lt 100 ]]
+}
+
+# comes_to_rest: without I/O the mover has done all there is to do, and knows it
 comes_to_rest() {
 	within 60 "rest" at_rest
+	within 60 "little use of the processor" quiet
 }
 
 judge() {
