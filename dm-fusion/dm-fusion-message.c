@@ -224,9 +224,9 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 	if (argc == 2) {
 		r = fusion_set_option(fs, argv[0], argv[1]);
 		if (r == -EINVAL)
-			return bad_message("value out of range", argv[1]);
-		if (!r)
-			return 0;
+			DMERR("message: %s %s: value out of range", argv[0], argv[1]);
+		if (r != -ENOENT)
+			return r;
 	}
 	return bad_message("unknown message, or wrong number of arguments", argv[0]);
 }

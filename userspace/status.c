@@ -82,7 +82,8 @@ static void percent(char *buf, size_t size, uint64_t part, uint64_t whole)
 static void print_members(const struct set *set)
 {
 	static const char *const headings[] = {
-		"MEMBER", "DEVICE", ">SIZE", ">USED", ">FULL%", "", ">READS", ">WRITES", ">ERRORS", NULL
+		"MEMBER", "DEVICE", ">SIZE", ">USED", ">FULL%", "", ">READS", ">WRITES", ">ERRORS",
+		NULL
 	};
 	const struct fusion_status *st = &set->st;
 	struct libscols_table *tb = table_new(headings);

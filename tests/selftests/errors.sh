@@ -148,7 +148,7 @@ test_bad_values() {
 		replica_interval 7 discard_passdown off standby 5 write_budget 9
 	while read -r key values; do
 		for i in $values; do
-			said_of "$key" "$i" "$i: value out of range"
+			said_of "$key" "$i" "$key $i: value out of range"
 		done
 		# without a value
 		said_of "$key" '' "$key: unknown message, or wrong number of arguments"
