@@ -77,9 +77,11 @@ SRC_dm-powercut := tests/powercut
 
 kdir = $(if $(filter $(DEBUG_KERNELS),$1),$$$$(scripts/debug-kernel $1)/build,$(CACHE)/kernel/$1/build)
 
-# W=1 finds what -Werror then makes a failure. BTF of a module would need pahole
-# and the kernel's own BTF, and nothing here reads it.
-KBUILD_FLAGS := W=1 KCFLAGS=-Werror CONFIG_DEBUG_INFO_BTF_MODULES=
+# W=1 finds what -Werror then makes a failure, for who works on it: with another compiler and
+# other headers that would stop an install. BTF of a module would need pahole and the kernel's own
+# BTF, and nothing here reads it.
+KBUILD_FLAGS  = $(KBUILD_STRICT) CONFIG_DEBUG_INFO_BTF_MODULES=
+KBUILD_STRICT = W=1 KCFLAGS=-Werror
 
 # $(call kbuild,directory,headers,source,more arguments)
 define kbuild
@@ -251,22 +253,31 @@ cppcheck:
 # -- install and packages -------------------------------------------------------------------
 
 INSTALL_KDIR = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
-INSTALL_REL  = $(or $(shell cat $(INSTALL_KDIR)/include/config/kernel.release 2>/dev/null),$(shell uname -r))
-INSTALL_MOD  = $(DESTDIR)/lib/modules/$(INSTALL_REL)/extra
+# as the kernel calls itself: include/config/kernel.release has 6.1.192 for Debian's 6.1.0-56-amd64
+INSTALL_REL  = $(or $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
+	       $(INSTALL_KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
+INSTALL_LIB  = $(DESTDIR)/lib/modules
 
 install:
 	$(Q)[ -e $(INSTALL_KDIR)/Makefile ] || { \
 		echo "no kernel headers in $(INSTALL_KDIR): install those of the running kernel," \
 		     "or say KDIR=" >&2; exit 1; }
-	$(Q)$(MAKE) --no-print-directory modules KDIR=$(INSTALL_KDIR)
-	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_MOD)/dm-fusion.ko
+	$(Q)$(MAKE) --no-print-directory local/dm-fusion KDIR=$(INSTALL_KDIR) KBUILD_STRICT=
+	install -D -m 644 build/local/dm-fusion/dm-fusion.ko $(INSTALL_LIB)/$(INSTALL_REL)/extra/dm-fusion.ko
 	$(if $(DESTDIR),,depmod $(INSTALL_REL))
-	$(Q)$(MAKE) --no-print-directory -C userspace install
+	$(Q)$(MAKE) --no-print-directory -C userspace install WERROR=
 
+# of all kernels it was ever installed for
 uninstall:
-	rm -f $(INSTALL_MOD)/dm-fusion.ko
+	$(Q)set -e; for f in $(INSTALL_LIB)/*/extra/dm-fusion.ko; do \
+		[ -e "$$f" ] || continue; \
+		echo "rm -f $$f"; \
+		rm -f "$$f"; \
+		rmdir --ignore-fail-on-non-empty "$${f%/*}"; \
+		kernel=$${f%/extra/*}; \
+		$(if $(DESTDIR),:,depmod) "$${kernel##*/}"; \
+	done
 	$(Q)$(MAKE) --no-print-directory -C userspace uninstall
-	$(if $(DESTDIR),,depmod $(INSTALL_REL))
 
 deb:
 	$(Q)scripts/deb
