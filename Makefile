@@ -28,7 +28,7 @@ endif
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-powercut \
 	torture-mutants soak fuzz demo bench deb lint \
-	sparse checkpatch shellcheck clang analyzer cppcheck \
+	sparse checkpatch shellcheck runlists clang analyzer cppcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -58,7 +58,8 @@ help:
 	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REPETITIONS=3] [REALTIME=1]'
 	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes;'
 	@echo '                           RESUME=1: only what is missing'
-	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck'
+	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck;'
+	@echo '                           is every test in the list of what runs?'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, fusionctl, udev rule, hooks for'
 	@echo '                           initramfs-tools, dracut, mkinitcpio, systemd; or uninstall'
@@ -203,11 +204,14 @@ IGNORE_USER  = PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,CAM
 CHECKPATCH = $(CACHE)/source/scripts/checkpatch.pl --no-tree --strict --terse --no-summary \
 	     --quiet --max-line-length=100 --file
 
-lint: shellcheck checkpatch sparse clang analyzer cppcheck
+lint: shellcheck runlists checkpatch sparse clang analyzer cppcheck
 
 shellcheck:
 	$(Q)scripts/setup lint
 	$(Q)shellcheck $(sort $(SCRIPTS))
+
+runlists:
+	$(Q)tests/lint/run-lists
 
 checkpatch:
 	$(Q)scripts/setup lint
