@@ -33,6 +33,21 @@ have_kvm() {
 	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
 }
 
+# qemu_disk NUMBER DISK CACHE [PROPERTY]: QEMU_DISK, its options for a disk of that image. It has a
+# serial number, the name of the image; and as scsi:IMAGE a model, too.
+qemu_disk() {
+	local file=${2#scsi:} serial device
+	serial=${file##*/}
+	serial=${serial%.*} serial=${serial//[^a-zA-Z0-9_-]/-}
+	QEMU_DISK=(-drive "file=$file,format=raw,if=none,id=disk$1,cache=$3,discard=unmap")
+	device=virtio-blk-pci
+	if [[ $2 == scsi:* ]]; then
+		QEMU_DISK+=(-device "virtio-scsi-pci,id=scsi$1")
+		device="scsi-hd,bus=scsi$1.0,vendor=FUSION,product=SPINDLE 7200"
+	fi
+	QEMU_DISK+=(-device "$device,drive=disk$1,serial=${serial:0:20}${4:+,$4}")
+}
+
 # in_chroot ROOT COMMAND...: with a /proc and /dev of its own, which end with it, as do its
 # children: nothing of this machine is mounted there
 # shellcheck disable=SC2016 # the shell inside expands it

@@ -55,7 +55,7 @@ cat >/target/etc/default/grub <<-EOF
 	GRUB_TIMEOUT=0
 	GRUB_DISTRIBUTOR=Debian
 	GRUB_CMDLINE_LINUX_DEFAULT=""
-	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable $clock norandmaps systemd.show_status=no"
+	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable $clock norandmaps systemd.show_status=no rd.systemd.log_target=kmsg"
 	GRUB_TERMINAL=serial
 EOF
 # what runs the scripts of tests

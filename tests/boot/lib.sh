@@ -37,13 +37,14 @@ fail() {
 
 # install_root LOG DISK [SLOW]: $dir/root.tar on these images, by guest-install.sh
 install_root() {
-	local i disks=() devices=(/dev/vda /dev/vdb)
+	local i disks=() devices=(/dev/vda)
 	for i in "${@:2}"; do
 		disks+=(--disk "$i")
 	done
+	[[ $# -lt 3 ]] || devices+=("$([[ $3 == scsi:* ]] && echo /dev/sda || echo /dev/vdb)")
 	"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
 		--share "$dir" --prog sfdisk --prog mkfs.ext4 "$here/guest-install.sh" \
-		/share/0/root.tar "${devices[@]:0:$#-1}" >"$dir/out" 2>&1 ||
+		/share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 ||
 		fail "the root was not installed: $(tail -n 3 "$dir/out")"
 }
 

@@ -9,6 +9,6 @@ cp -a /usr/lib/x86_64-linux-gnu /root/kept
 (cd /root/kept && find . -type f -print0 | xargs -0 md5sum) >/root/kept.sums
 sync
 # from the disks to the device, and from the kernel's start to here
-dmesg | grep -E 'fusion|vda3|vdb|dm-0' || :
+dmesg | grep -E 'fusion|vda|sda|dm-0' || :
 read -r up _ </proc/uptime
 echo "up $up s"
