@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The second set is open again, and was closed before.
+on_fused
+same "home" "$(findmnt -no SOURCE /srv/home)" /dev/mapper/private
+number=$(dmsetup info -c --noheadings -o major,minor home)
+same "times it had to be recovered" "$(dmesg | grep -c "fusion: $number: recovered" || :)" 0
+(cd /srv/home && md5sum -c --quiet /root/home.sums)
+fusionctl status home
+# lvm2 takes down what it can before systemd-shutdown does, which nobody has who has no LVM
+mkdir /etc/systemd/system/blk-availability.service.d
+printf '[Service]\nExecStop=\n' >/etc/systemd/system/blk-availability.service.d/none.conf
+systemctl daemon-reload
+# what is not synced when it goes down
+head -c 32M /dev/urandom >/srv/home/late
