@@ -277,9 +277,9 @@ uninstall:
 		[ -e "$$f" ] || continue; \
 		echo "rm -f $$f"; \
 		rm -f "$$f"; \
-		rmdir --ignore-fail-on-non-empty "$${f%/*}"; \
+		rmdir --ignore-fail-on-non-empty "$${f%/*}" 2>/dev/null || :; \
 		kernel=$${f%/extra/*}; \
-		$(if $(DESTDIR),:,depmod) "$${kernel##*/}"; \
+		[ ! -e "$$kernel/modules.order" ] || $(if $(DESTDIR),:,depmod) "$${kernel##*/}"; \
 	done
 	$(Q)$(MAKE) --no-print-directory -C userspace uninstall
 
