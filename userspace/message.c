@@ -77,7 +77,7 @@ void warn(const char *thing, const char *fmt, ...)
 
 bool may_ask(const struct args *a)
 {
-	return isatty(STDIN_FILENO) && !a->opt[OPT_YES];
+	return isatty(STDIN_FILENO) && !a->opt[OPT_YES] && !a->opt[OPT_JSON];
 }
 
 void add_contents(char *question, size_t size, const char *const path[2],

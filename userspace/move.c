@@ -94,13 +94,19 @@ static int look(struct move *m)
 
 /* -- moving them ------------------------------------------------------------------ */
 
-/* Of one to end this; it waits until the kernel's answer has been counted. */
+/*
+ * Of one to end this; it waits until the kernel's answer has been counted. What is ignored, as
+ * nohup does, stays so: if it were blocked it would be seen.
+ */
 static void hold_signals(sigset_t *held)
 {
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+
 	sigemptyset(held);
-	sigaddset(held, SIGINT);
-	sigaddset(held, SIGTERM);
-	sigaddset(held, SIGHUP);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaddset(held, ends[i]);
 	sigprocmask(SIG_BLOCK, held, NULL);
 }
 
@@ -129,6 +135,8 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	free(answer);
 	if (rc)
 		return rc;
+	/* what the kernel said meanwhile is of something else */
+	*m->reason = 0;
 	m->next = end;
 	m->moved += moved;
 	m->already += already;

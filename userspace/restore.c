@@ -402,13 +402,13 @@ static void show_plan(const struct dump *d, const struct meta *meta,
 {
 	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	const struct fusion_sb *sb = &d->sb;
-	char text[1536] = "", safe[2048];
+	char text[1536] = "", line[4096], safe[4 * sizeof(line)];
 
 	add_contents(text, sizeof(text), path, content);
-	safe_text(safe, sizeof(safe), text, sizeof(text), utf8_output());
-	printf("the metadata on %s and %s would be replaced by that of %s%s: the set %s, of which "
-	       "%u of %u extents have data\n", path[FAST], path[SLOW], d->path, safe, sb->label,
-	       count_mapped(d), sb->nr_lexts);
+	snprintf(line, sizeof(line), "the metadata on %s and %s would be replaced by that of %s%s: "
+		 "the set %.*s, of which %u of %u extents have data", path[FAST], path[SLOW],
+		 d->path, text, FUSION_LABEL_SIZE, sb->label, count_mapped(d), sb->nr_lexts);
+	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
 }
 
 static int ask(const struct dump *d, const struct meta *meta, char content[2][CONTENT_TEXT])

@@ -202,6 +202,9 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	int rc = 0;
 
 	fusion_sb_for_slow(fast, &sb[SLOW]);
+	/* what keeps the lock from being had is found before anything is erased */
+	rc = run_lock(ASSEMBLY_LOCK, lock);
+	run_unlock(lock);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = erase(&t[i], fd[i]);
 	begin_progress(fast);

@@ -575,8 +575,8 @@ power() {
 test_initramfs_says_it_once() {
 	local i block said
 	pair
-	rm -f /run/fusion.calls
-	defer rm -f /run/fusion.calls
+	rm -f /run/fusion.calls /run/fusion.said
+	defer rm -f /run/fusion.calls /run/fusion.said
 	boot_script initramfs-tools/local-block
 	block=$REPLY
 	power 0 0
@@ -592,7 +592,7 @@ test_initramfs_says_it_once() {
 		quietly sh "$block"
 	done
 	# and not before the third call
-	rm -f /run/fusion.calls
+	rm -f /run/fusion.calls /run/fusion.said
 	quietly sh "$block"
 	quietly sh "$block"
 	good sh "$block"

@@ -1375,9 +1375,26 @@ well_formed() {
 }
 
 # what has little of the kernel in it takes long where programs start slowly
+# Who can't have the lock has lost nothing.
+test_lock_comes_first() {
+	local i before
+	members 64 128
+	for i in fast slow; do
+		put "/dev/$i" 7 0 $((4 << 20))
+	done
+	before=$(sha256sum /dev/fast /dev/slow)
+	rm -rf /run/fusion
+	: >/run/fusion
+	defer rm -f /run/fusion
+	expect 1 "/run/fusion/lock: can't make it: Not a directory; mount a tmpfs on /run" \
+		fusionctl create data --fast "$FAST" --slow "$SLOW" --yes
+	same "what is on them" "$(sha256sum /dev/fast /dev/slow)" "$before"
+}
+
 run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_bad_devices:long test_in_use test_signatures:long test_question test_questions \
-	test_gpt_type test_mkfs test_erases:long test_wipe test_roles:long test_life \
+	test_gpt_type test_mkfs test_erases:long \
+	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \

@@ -82,7 +82,9 @@ test_stopped() {
 	begin
 	slowly 40
 	for signal in INT TERM HUP; do
-		fusionctl demote data 0-$((EXTENTS - 1)) --json >"$TMP/out" 2>"$TMP/err" &
+		# what runs in the background ignores INT otherwise
+		env --default-signal=$signal fusionctl demote data 0-$((EXTENTS - 1)) --json \
+			>"$TMP/out" 2>"$TMP/err" &
 		pid=$!
 		JOBS+=("$pid")
 		within 60 "some are moved" some_moved 16
@@ -104,6 +106,22 @@ $next; to go on, run fusionctl demote data $next-$((EXTENTS - 1))"
 		slowly 40
 	done
 	swap slow
+}
+
+# What it is told to ignore does not end it.
+test_nohup() {
+	local pid
+	begin
+	slowly 20
+	(trap '' HUP; exec fusionctl demote data 0-$((EXTENTS - 1)) --json) >"$TMP/out" &
+	pid=$!
+	JOBS+=("$pid")
+	within 60 "some are moved" some_moved 16
+	kill -HUP "$pid"
+	swap slow
+	wait "$pid" || fail "it ended with status $?"
+	json .next null
+	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
 }
 
 # On a terminal it is in a line that is drawn again, and goes away.
@@ -142,4 +160,4 @@ test_read_only() {
 		fusionctl demote data 0-9 --dry-run
 }
 
-run_tests test_dry_run test_parts test_stopped test_terminal test_lines:long test_read_only
+run_tests test_dry_run test_parts test_stopped test_nohup test_terminal test_lines:long test_read_only
