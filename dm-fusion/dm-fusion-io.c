@@ -307,10 +307,14 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	}
 }
 
-/* Is it to blame on a member? Not what it can't do, nor what nobody waits for. */
-static bool is_failure(blk_status_t error)
+/*
+ * Is it to blame on a member? Not what nobody waits for, nor what it may not be able to do, and
+ * disks don't agree on how to say that.
+ */
+static bool is_failure(const struct bio *bio, blk_status_t error)
 {
-	return error != BLK_STS_OK && error != BLK_STS_NOTSUPP && error != BLK_STS_AGAIN;
+	return error != BLK_STS_OK && error != BLK_STS_AGAIN &&
+	       bio_op(bio) != REQ_OP_DISCARD && bio_op(bio) != REQ_OP_WRITE_ZEROES;
 }
 
 static void end_flush(struct fusion *fs, struct fusion_io *io)
@@ -336,7 +340,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		if (io->open)
 			fusion_open_written(fs, io, !*error);
 		this_cpu_inc(fs->stats->done[io->dev]);
-		if (unlikely(is_failure(*error)))
+		if (unlikely(is_failure(bio, *error)))
 			fusion_member_failed(fs, io->dev);
 		fusion_leave(fs, io->epoch);
 		io->epoch = FUSION_NO_EPOCH;

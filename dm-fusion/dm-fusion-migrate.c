@@ -755,7 +755,7 @@ static void do_move(struct work_struct *work)
 		if (fusion_mode(fs) != FUSION_RW)
 			end_forced(fs, force, -EROFS);
 		else if (READ_ONCE(force->abandoned))
-			end_forced(fs, force, -EINTR);
+			end_forced(fs, force, -ERESTARTSYS);
 		else if (force->next > force->last)
 			end_forced(fs, force, 0);
 		else

@@ -3,8 +3,12 @@
 #ifndef SIM_SHIM_MISC_H
 #define SIM_SHIM_MISC_H
 
+#include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
+
+/* Nobody outside the kernel gets to see it. */
+#define ERESTARTSYS	512
 
 /* The message goes to the trace, with it the run fails if it is a warning. */
 __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *fmt, ...);
