@@ -124,6 +124,24 @@ test_nohup() {
 	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
 }
 
+# Nor does Ctrl-Z, or the sleep of the machine.
+test_paused() {
+	local pid
+	begin
+	slowly 20
+	fusionctl demote data 0-$((EXTENTS - 1)) --json >"$TMP/out" &
+	pid=$!
+	JOBS+=("$pid")
+	within 60 "some are moved" some_moved 16
+	kill -STOP "$pid"
+	sleep 1
+	kill -CONT "$pid"
+	swap slow
+	wait "$pid" || fail "it ended with status $?"
+	json .next null
+	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
+}
+
 # On a terminal it is in a line that is drawn again, and goes away.
 test_terminal() {
 	local text
@@ -160,4 +178,4 @@ test_read_only() {
 		fusionctl demote data 0-9 --dry-run
 }
 
-run_tests test_dry_run test_parts test_stopped test_nohup test_terminal test_lines:long test_read_only
+run_tests test_dry_run test_parts test_stopped test_nohup test_paused test_terminal test_lines:long test_read_only
