@@ -28,6 +28,13 @@ die() {
 	exit "$rc"
 }
 
+# copy_tree DIRECTORY: what is in the tree, without what was built, goes there
+copy_tree() {
+	mkdir "$1"
+	(cd "$TREE" && git ls-files -z --cached --others --exclude-standard |
+		tar --null -T - -c --ignore-failed-read -f -) | tar -x -f - -C "$1"
+}
+
 # /dev/kvm without these flags of a processor hangs
 have_kvm() {
 	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo

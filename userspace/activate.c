@@ -20,7 +20,7 @@ int check_name_free(const char *name)
 	rc = dm_get(name, NULL, MAPPING_INFO, &m);
 	if (rc || !m.exists)
 		return rc;
-	if (strncmp(m.uuid, DM_PREFIX, strlen(DM_PREFIX)))
+	if (!dm_is_set(&m))
 		return fail(FC_BUSY, name, "there is another mapped device of that name; choose "
 			    "another name");
 	/* left by a creation that was killed half-way: nothing can be in it */

@@ -61,8 +61,7 @@ static int choose_name(const struct member *m, char *name, size_t size)
 	rc = dm_get(name, NULL, MAPPING_INFO, &map);
 	if (rc || !map.exists)
 		return rc;
-	if (!strncmp(map.uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-	    !strcmp(map.uuid + strlen(DM_PREFIX), uuid))
+	if (dm_is_set(&map) && !strcmp(dm_set_uuid(&map), uuid))
 		return 0;
 	snprintf(name, size, "%.55s-%.8s", label, uuid);
 	warn(label, "another mapped device has this name, so the set %s is opened as %s; mount it "

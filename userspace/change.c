@@ -9,14 +9,6 @@
 
 #include "fusionctl.h"
 
-static const char *present(const struct fusion_status *st, const char *key)
-{
-	for (unsigned int i = 0; i < st->nr_options; i++)
-		if (!strcmp(st->option[i].key, key))
-			return st->option[i].value;
-	return NULL;
-}
-
 static void drop(struct changes *list, const char *key)
 {
 	struct change *c = list->change, *end = c + list->nr;
@@ -41,7 +33,7 @@ int changes_add(struct changes *list, const char *word, const struct set *set)
 		return rc;
 	if (sscanf(msg, "%23s %23s", new.key, new.to) != 2)
 		return fail(FC_FAILED, msg, "not a setting; this is a bug");
-	from = present(&set->st, new.key);
+	from = status_option(&set->st, new.key);
 	if (!from)
 		return fail(FC_FAILED, set->m.name, "the kernel's module has no option %s; use "
 			    "matching versions of fusionctl and dm-fusion", new.key);
@@ -128,8 +120,7 @@ struct json_object *changes_json(const struct changes *list, const struct set *s
 {
 	struct json_object *o = json_base(), *array = json_object_new_array(), *one;
 
-	json_add_str(o, "name", set->m.name);
-	json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
+	json_add_open(o, &set->m);
 	json_add_bool(o, "dry_run", dry_run);
 	for (unsigned int i = 0; i < list->nr; i++) {
 		const struct change *c = &list->change[i];

@@ -76,8 +76,8 @@ static struct json_object *copy_json(const struct meta_copy *c, int copy, bool u
 	struct json_object *o = json_object_new_object();
 
 	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
-	json_object_object_add(o, "valid", json_object_new_boolean(!c->err));
-	json_object_object_add(o, "used", json_object_new_boolean(used));
+	json_add_bool(o, "valid", !c->err);
+	json_add_bool(o, "used", used);
 	json_add_str(o, "reason", c->err ? c->why : NULL);
 	if (!c->err)
 		json_add_u64(o, "generation", c->sb.generation);

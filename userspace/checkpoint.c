@@ -41,8 +41,7 @@ static void tell(const struct job *job, const struct set *set, const char *why)
 
 	if (job->sets) {
 		o = json_object_new_object();
-		json_add_str(o, "name", set->m.name);
-		json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
+		json_add_open(o, &set->m);
 		json_add_bool(o, "checkpoint", !why);
 		json_add_str(o, "reason", why);
 		json_add_u64(o, "journal_used", st->journal_used);
@@ -85,7 +84,8 @@ static const char *obstacle(const struct set *set)
 	       "it is suspended" : NULL;
 }
 
-static int checkpoint_named(const struct job *job, const char *name)
+/* What cannot be written now is an error only if it was @named. */
+static int checkpoint_one(const struct job *job, const char *name, bool named)
 {
 	const char *why;
 	struct set set;
@@ -95,24 +95,10 @@ static int checkpoint_named(const struct job *job, const char *name)
 	if (rc)
 		return rc;
 	why = obstacle(&set);
-	rc = why ? fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
-			name) : checkpoint(job, &set);
-	set_put(&set);
-	return rc;
-}
-
-/* One of all: what cannot be written now is none of its business. */
-static int checkpoint_any(const struct job *job, const char *name)
-{
-	const char *why;
-	struct set set;
-	int rc;
-
-	rc = set_get(name, &set);
-	if (rc)
-		return rc;
-	why = obstacle(&set);
-	if (why)
+	if (why && named)
+		rc = fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
+			  name);
+	else if (why)
 		tell(job, &set, why);
 	else
 		rc = checkpoint(job, &set);
@@ -127,7 +113,7 @@ static int checkpoint_all(const struct job *job)
 
 	rc = dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m; m = m->next) {
-		one = m->live ? checkpoint_any(job, m->name) : 0;
+		one = m->live ? checkpoint_one(job, m->name, false) : 0;
 		rc = rc ? rc : one;
 	}
 	dm_free_list(list);
@@ -145,7 +131,7 @@ int cmd_checkpoint(const struct args *a)
 		return fail(FC_USAGE, since, "not a time; give a number of seconds");
 	if (a->opt[OPT_JSON])
 		job.sets = json_object_new_array();
-	rc = a->n ? checkpoint_named(&job, a->word[0]) : checkpoint_all(&job);
+	rc = a->n ? checkpoint_one(&job, a->word[0], true) : checkpoint_all(&job);
 	if (job.sets) {
 		o = json_base();
 		json_add_bool(o, "dry_run", job.dry_run);

@@ -246,6 +246,16 @@ void dm_free_list(struct mapping *list)
 	}
 }
 
+bool dm_is_set(const struct mapping *m)
+{
+	return m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX));
+}
+
+const char *dm_set_uuid(const struct mapping *m)
+{
+	return m->uuid + strlen(DM_PREFIX);
+}
+
 int dm_list(enum mapping_info what, struct mapping **list)
 {
 	struct mapping **tail = list, *m;
@@ -272,7 +282,7 @@ int dm_list(enum mapping_info what, struct mapping **list)
 			free(m);
 			break;
 		}
-		if (m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX))) {
+		if (dm_is_set(m)) {
 			*tail = m;
 			tail = &m->next;
 		} else {
@@ -319,8 +329,7 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 		rc = dm_get(name, NULL, what, m);
 	if (rc)
 		return rc;
-	if (m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-	    (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
+	if (dm_is_set(m) && (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
 		return 0;
 	/* can be closed, and nothing else */
 	if (m->exists && what == MAPPING_INFO &&

@@ -93,7 +93,7 @@ static bool is_open(const struct mapping *open, const struct member *m)
 	char uuid[UUID_TEXT];
 
 	uuid_text(uuid, m->sb->set_uuid);
-	while (open && strcmp(open->uuid + strlen(DM_PREFIX), uuid))
+	while (open && strcmp(dm_set_uuid(open), uuid))
 		open = open->next;
 	return open;
 }

@@ -94,7 +94,7 @@ static void finish_json(struct doctor *d)
 
 	json_add_u64(o, "errors", d->count[HEALTH_ERROR]);
 	json_add_u64(o, "warnings", d->count[HEALTH_WARNING]);
-	json_object_object_add(o, "root_on_set", json_object_new_boolean(d->root_on_set));
+	json_add_bool(o, "root_on_set", d->root_on_set);
 	json_object_object_add(o, "findings", d->findings);
 	print_json(o, false);
 }

@@ -127,7 +127,7 @@ static void add_word(struct json_object *o, u32 word)
 	json_add_str(o, "member", role_name[fusion_word_dev(word)]);
 	json_add_u64(o, "slot", fusion_word_slot(word));
 	if (fusion_word_state(word) == FUSION_OPEN)
-		json_object_object_add(o, "open", json_object_new_boolean(true));
+		json_add_bool(o, "open", true);
 }
 
 /* Runs of extents on slots one behind the other; what is not in any is unmapped. */
@@ -198,10 +198,8 @@ static void add_super(struct json_object *list, const struct meta_copy *c, int c
 	json_add_str(o, "error", c->err ? c->why : NULL);
 	if (!c->err) {
 		json_add_u64(o, "generation", sb->generation);
-		json_object_object_add(o, "clean",
-				       json_object_new_boolean(sb->flags & FUSION_SB_CLEAN));
-		json_object_object_add(o, "needs_check",
-				       json_object_new_boolean(sb->flags & FUSION_SB_NEEDS_CHECK));
+		json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
+		json_add_bool(o, "needs_check", sb->flags & FUSION_SB_NEEDS_CHECK);
 		json_add_u64(o, "epoch", sb->epoch);
 		json_add_u64(o, "active_set", sb->active_set);
 		json_add_u64(o, "set_generation", sb->set_generation);
@@ -249,8 +247,7 @@ static int add_journal(struct json_object *list, const struct meta *meta, int de
 		json_add_u64(o, "seq", t->seq);
 		json_add_u64(o, "blocks", t->count);
 		json_add_u64(o, "epoch", t->epoch);
-		json_object_object_add(o, "replayed",
-				       json_object_new_boolean(sb && t->seq >= sb->replay_seq));
+		json_add_bool(o, "replayed", sb && t->seq >= sb->replay_seq);
 		journal_apply(meta, dev, t, add_record, add_array(o, "records"));
 		json_object_array_add(list, o);
 	}

@@ -501,15 +501,6 @@ void missing_text(const struct member *m, char *buf, size_t size);
 /* Fail if there is a mapped device of that name, unless it is a remnant, which it removes. */
 int check_name_free(const char *name);
 
-/* -- set-json.c ------------------------------------------------------------------------ */
-
-/*
- * What a set is, of which @fast is the fast member's superblock, on which devices, and what its
- * own one is, if it is open. A uuid of zeros is null.
- */
-void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
-		  const char *const path[2]);
-
 /* -- dm.c ----------------------------------------------------------------------------- */
 
 #define DM_PREFIX	"FUSION-"
@@ -552,6 +543,11 @@ int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
 /* As dm_get(), but fails unless it is an open set of ours. */
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 
+/* Is it a set, even one without a table? */
+bool dm_is_set(const struct mapping *m);
+/* The uuid of such a one, as text, within @m. */
+const char *dm_set_uuid(const struct mapping *m);
+
 /* Return 0 or -errno, without a message. */
 int dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
 	      bool read_only);
@@ -561,6 +557,17 @@ int dm_remove(const char *name);
 int dm_message(const char *name, const char *message, char **answer);
 /* Version of the target in the kernel; loads the module if it has to. */
 int dm_target_version(bool load, unsigned int version[3], bool *found);
+
+/* -- set-json.c ------------------------------------------------------------------------ */
+
+/*
+ * What a set is, of which @fast is the fast member's superblock, on which devices, and what its
+ * own one is, if it is open. A uuid of zeros is null.
+ */
+void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
+		  const char *const path[2]);
+/* Which one it is, of those that are open. */
+void json_add_open(struct json_object *o, const struct mapping *m);
 
 /* -- kmsg.c ------------------------------------------------------------------------------ */
 
@@ -584,8 +591,8 @@ void gpt_tell_mark(const struct device *dev);
 bool program_exists(const char *name);
 /*
  * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
- * NULL they go where ours do. Return: its
- * exit status, 127 with a line about it if it is not there, -1 if it was not run or was killed.
+ * NULL they go where ours do. Return: its exit status, 127 with a line about it if it is not there,
+ * -1 if it was not run or was killed.
  */
 int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
 		void *ctx);
@@ -625,6 +632,8 @@ struct fusion_status {
  * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
  */
 const char *parse_status(const char *line, struct fusion_status *st);
+/* The value of one of its options; NULL if the kernel's module has no such option. */
+const char *status_option(const struct fusion_status *st, const char *key);
 
 /* -- status.c ------------------------------------------------------------------------------- */
 

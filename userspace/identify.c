@@ -80,7 +80,7 @@ static int show_json(const struct member *m)
 	json_add_str(o, "device_uuid", uuid_text(uuid, sb->dev_uuid));
 	json_add_u64(o, "generation", sb->generation);
 	json_add_u64(o, "epoch", sb->epoch);
-	json_object_object_add(o, "clean", json_object_new_boolean(sb->flags & FUSION_SB_CLEAN));
+	json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
 	json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
 	json_object_object_add(o, "peer", peer_json(sb));
 	print_json(o, false);

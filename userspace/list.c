@@ -28,7 +28,7 @@ static const char *open_as(const struct member *m, const struct mapping *open)
 
 	uuid_text(uuid, m->sb->set_uuid);
 	for (; open; open = open->next)
-		if (!strcmp(open->uuid + strlen(DM_PREFIX), uuid))
+		if (!strcmp(dm_set_uuid(open), uuid))
 			return open->name;
 	return NULL;
 }
@@ -88,8 +88,7 @@ static void list_json(const struct mapping *open, const struct member *members)
 
 	for (const struct mapping *m = open; m; m = m->next) {
 		set = json_object_new_object();
-		json_add_str(set, "name", m->name);
-		json_add_str(set, "set_uuid", m->uuid + strlen(DM_PREFIX));
+		json_add_open(set, m);
 		json_object_array_add(sets, set);
 	}
 	json_object_object_add(o, "open", sets);

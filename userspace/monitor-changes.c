@@ -44,7 +44,7 @@ static struct event event_of(const struct set *set, const char *kind, enum healt
 		.kind = kind,
 		.health = health,
 		.name = set->m.name,
-		.uuid = set->m.uuid + strlen(DM_PREFIX),
+		.uuid = dm_set_uuid(&set->m),
 	};
 }
 
@@ -244,7 +244,7 @@ struct json_object *tell_changes(struct json_object *state, const struct look *l
 	const char *uuid;
 
 	for (; set < look->set + look->nr; set++) {
-		uuid = set->m.uuid + strlen(DM_PREFIX);
+		uuid = dm_set_uuid(&set->m);
 		json_object_object_add(is, uuid,
 				       compare_set(set, json_object_object_get(was, uuid), now));
 	}

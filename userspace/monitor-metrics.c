@@ -156,7 +156,7 @@ static void put_info(FILE *f, const struct look *look)
 		const struct set *set = &look->set[i];
 
 		put_set(f, "fusion_set_info", set);
-		fprintf(f, ",uuid=\"%s\"", set->m.uuid + strlen(DM_PREFIX));
+		fprintf(f, ",uuid=\"%s\"", dm_set_uuid(&set->m));
 		for (int dev = 0; dev < 2; dev++) {
 			device_node(set->member[dev], node, sizeof(node));
 			fprintf(f, ",%s=", role_name[dev]);

@@ -31,7 +31,7 @@ struct move {
 	uint64_t next;		/* the first that was not seen to */
 	uint64_t where[3];	/* extents on either member, and unmapped, in the beginning */
 	uint64_t moved, already, unmapped, failed;
-	char uuid[64];
+	struct set set;
 	bool stopped;
 	char reason[256];	/* of the kernel, to refuse */
 };
@@ -214,8 +214,7 @@ static void print_move(const struct move *m, bool dry_run)
 	struct json_object *o = json_base();
 
 	json_add_bool(o, "dry_run", dry_run);
-	json_add_str(o, "name", m->name);
-	json_add_str(o, "set_uuid", m->uuid);
+	json_add_open(o, &m->set.m);
 	json_add_str(o, "member", role_name[m->to]);
 	json_add_u64(o, "first", m->first);
 	json_add_u64(o, "last", m->last);
@@ -252,27 +251,19 @@ static int result(const struct move *m, int rc)
 
 static int prepare(struct move *m, const char *range)
 {
-	struct set set;
-	int rc;
+	const struct fusion_status *st = &m->set.st;
 
-	if (!parse_range(range, &m->first, &m->last))
-		return fail(FC_USAGE, range, "not a range of extents; write e.g. 0-1023");
-	rc = set_get(m->name, &set);
-	if (rc)
-		return rc;
 	m->next = m->first;
-	m->extent_bytes = set.st.extent_sectors << 9;
+	m->extent_bytes = st->extent_sectors << 9;
 	m->part = PART_BYTES / m->extent_bytes;
 	m->part = m->part < MIN_PART ? MIN_PART : m->part > MAX_PART ? MAX_PART : m->part;
-	snprintf(m->uuid, sizeof(m->uuid), "%s", set.m.uuid + strlen(DM_PREFIX));
-	if (m->last >= set.st.extents)
-		rc = fail(FC_USAGE, range, "beyond the end; the extents of %s are 0-%" PRIu64,
-			  m->name, set.st.extents - 1);
-	else if (strcmp(set.st.mode, "rw"))
-		rc = fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see dmesg",
-			  set.st.mode);
-	set_put(&set);
-	return rc;
+	if (m->last >= st->extents)
+		return fail(FC_USAGE, range, "beyond the end; the extents of %s are 0-%" PRIu64,
+			    m->name, st->extents - 1);
+	if (strcmp(st->mode, "rw"))
+		return fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see dmesg",
+			    st->mode);
+	return look(m);
 }
 
 static int move(const struct args *a, const char *verb, int to)
@@ -281,11 +272,14 @@ static int move(const struct args *a, const char *verb, int to)
 	bool dry_run = a->opt[OPT_DRY_RUN];
 	int rc;
 
-	rc = prepare(&m, a->word[1]);
-	if (!rc)
-		rc = look(&m);
+	if (!parse_range(a->word[1], &m.first, &m.last))
+		return fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
+	rc = set_get(m.name, &m.set);
 	if (rc)
 		return rc;
+	rc = prepare(&m, a->word[1]);
+	if (rc)
+		goto out;
 	if (dry_run) {
 		m.moved = m.where[!to];
 		m.already = m.where[to];
@@ -298,7 +292,10 @@ static int move(const struct args *a, const char *verb, int to)
 		print_move(&m, dry_run);
 	else
 		print_text(&m, dry_run);
-	return result(&m, rc);
+	rc = result(&m, rc);
+out:
+	set_put(&m.set);
+	return rc;
 }
 
 int cmd_promote(const struct args *a)

@@ -383,9 +383,8 @@ static u32 count_mapped(const struct dump *d)
 	return mapped;
 }
 
-static void print_plan(const struct dump *d, const struct meta *meta, bool dry_run)
+static void print_plan(const struct dump *d, const char *const path[2], bool dry_run)
 {
-	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	char label[FUSION_LABEL_SIZE + 1];
 	struct json_object *o = json_base();
 
@@ -397,10 +396,9 @@ static void print_plan(const struct dump *d, const struct meta *meta, bool dry_r
 	print_json(o, false);
 }
 
-static void show_plan(const struct dump *d, const struct meta *meta,
+static void show_plan(const struct dump *d, const char *const path[2],
 		      char content[2][CONTENT_TEXT])
 {
-	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	const struct fusion_sb *sb = &d->sb;
 	char text[1536] = "", line[4096], safe[4 * sizeof(line)];
 
@@ -411,9 +409,8 @@ static void show_plan(const struct dump *d, const struct meta *meta,
 	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
 }
 
-static int ask(const struct dump *d, const struct meta *meta, char content[2][CONTENT_TEXT])
+static int ask(const struct dump *d, const char *const path[2], char content[2][CONTENT_TEXT])
 {
-	const char *const path[2] = { meta->m[FAST].o.path, meta->m[SLOW].o.path };
 	char nobody[512], question[1536];
 
 	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be replaced", path[FAST],
@@ -426,6 +423,7 @@ static int ask(const struct dump *d, const struct meta *meta, char content[2][CO
 
 static int write_dump(const struct dump *d, const struct args *a, struct meta *meta)
 {
+	const char *const path[2] = { a->word[1], a->word[2] };
 	struct report r = { 0 };
 	int rc;
 
@@ -435,10 +433,9 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 	if (!rc)
 		rc = meta_write(meta, &d->st, false, -1, d->heat);
 	if (!rc && a->opt[OPT_JSON])
-		print_plan(d, meta, false);
+		print_plan(d, path, false);
 	else if (!rc)
-		printf("restored; fusionctl check %s %s tests it\n", meta->m[FAST].o.path,
-		       meta->m[SLOW].o.path);
+		printf("restored; fusionctl check %s %s tests it\n", path[FAST], path[SLOW]);
 	return rc;
 }
 
@@ -455,11 +452,11 @@ static int restore(const struct dump *d, const struct args *a)
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a, content[dev]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
-		print_plan(d, &meta, true);
+		print_plan(d, path, true);
 	} else if (!rc && a->opt[OPT_DRY_RUN]) {
-		show_plan(d, &meta, content);
+		show_plan(d, path, content);
 	} else if (!rc) {
-		rc = a->opt[OPT_YES] ? 0 : ask(d, &meta, content);
+		rc = a->opt[OPT_YES] ? 0 : ask(d, path, content);
 		if (!rc)
 			rc = write_dump(d, a, &meta);
 	}

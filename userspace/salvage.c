@@ -234,7 +234,7 @@ static struct json_object *to_json(const struct job *job)
 	json_add_str(o, "set_uuid", uuid_text(uuid, meta_sb(&job->meta, job->dev)->set_uuid));
 	json_add_str(o, "member", role_name[job->dev]);
 	json_add_str(o, "device", *job->node ? job->node : NULL);
-	json_object_object_add(o, "current", json_object_new_boolean(s->current));
+	json_add_bool(o, "current", s->current);
 	sum = json_object_new_object();
 	for (int i = 0; i < NR_PARTS; i++)
 		json_add_u64(sum, part_name[i], s->sectors[i] << 9);

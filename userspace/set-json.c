@@ -25,6 +25,12 @@ static void add_member(struct json_object *o, int role, const char *path,
 	json_object_object_add(o, role_name[role], m);
 }
 
+void json_add_open(struct json_object *o, const struct mapping *m)
+{
+	json_add_str(o, "name", m->name);
+	json_add_str(o, "set_uuid", dm_set_uuid(m));
+}
+
 void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
 		  const char *const path[2])
 {

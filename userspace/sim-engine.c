@@ -135,8 +135,6 @@ static void show_progress(const struct sim_engine *e)
 {
 	char also[32];
 
-	if (!e->cfg->progress || e->kind != SIM_FUSED)
-		return;
 	snprintf(also, sizeof(also), "hit ratio %.3f", sim_hit_ratio(&e->total));
 	progress_at(e->cfg->trace ? e->trace_next : e->now, also);
 }

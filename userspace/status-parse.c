@@ -115,3 +115,11 @@ const char *parse_status(const char *line, struct fusion_status *st)
 	p += strspn(p, " ");
 	return *p ? "more than expected" : NULL;
 }
+
+const char *status_option(const struct fusion_status *st, const char *key)
+{
+	for (unsigned int i = 0; i < st->nr_options; i++)
+		if (!strcmp(st->option[i].key, key))
+			return st->option[i].value;
+	return NULL;
+}

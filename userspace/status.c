@@ -114,14 +114,6 @@ static const char *mode_text(const struct fusion_status *st)
 	       "READ-ONLY, see dmesg" : "FAILED, see dmesg";
 }
 
-static const char *option_value(const struct fusion_status *st, const char *key)
-{
-	for (unsigned int i = 0; i < st->nr_options; i++)
-		if (!strcmp(st->option[i].key, key))
-			return st->option[i].value;
-	return "?";
-}
-
 /* How much would be lost of what the slow member holds, if the fast one were. */
 static void print_replica(const struct fusion_status *st)
 {
@@ -141,11 +133,12 @@ static void print_text(const struct set *set)
 	uint64_t extent = st->extent_sectors << 9;
 	uint64_t reads = st->reads[FAST] + st->reads[SLOW];
 	uint64_t writes = st->writes[FAST] + st->writes[SLOW];
+	const char *migration = status_option(st, "migration");
 	char a[SIZE_TEXT], b[SIZE_TEXT], hit[2][16];
 
 	printf("%s: %s in extents of %s, %s, migration %s%s\n", set->m.name,
 	       size_text(a, st->extents * extent), size_text(b, extent), mode_text(st),
-	       option_value(st, "migration"), st->needs_check ? ", NEEDS CHECK" : "");
+	       migration ? migration : "?", st->needs_check ? ", NEEDS CHECK" : "");
 	if (set->m.suspended)
 		printf("%s: suspended\n", set->m.name);
 	print_members(set);
@@ -241,12 +234,11 @@ static struct json_object *set_json(const struct set *set)
 		{ "replica_age", st->replica_age },
 	};
 
-	json_add_str(o, "name", set->m.name);
-	json_add_str(o, "set_uuid", set->m.uuid + strlen(DM_PREFIX));
+	json_add_open(o, &set->m);
 	json_add_str(o, "mode", st->mode);
 	json_add_str(o, "replica", st->replica);
-	json_object_object_add(o, "needs_check", json_object_new_boolean(st->needs_check));
-	json_object_object_add(o, "suspended", json_object_new_boolean(set->m.suspended));
+	json_add_bool(o, "needs_check", st->needs_check);
+	json_add_bool(o, "suspended", set->m.suspended);
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -59,6 +59,11 @@ int set_get(const char *name, struct set *set)
 	return valid_name(name) ? 0 : FC_FAILED;
 }
 
+void json_add_open(struct json_object *o, const struct mapping *m)
+{
+	json_add_str(o, "name", m->name);
+}
+
 void set_put(struct set *set)
 {
 }

@@ -26,6 +26,12 @@ count() {
 		select(.subject == $subject and .level != "ok")] | length' "$TMP/out")" "$2"
 }
 
+# nothing_well SUBJECT
+nothing_well() {
+	same "what is well of $1" "$(jq --arg subject "$1" '[.findings[] |
+		select(.subject == $subject and .level == "ok")] | length' "$TMP/out")" 0
+}
+
 # tree: a system with nothing in it, in REPLY
 tree() {
 	REPLY=$TMP/root
@@ -179,8 +185,7 @@ refused_set() {
 	look
 	found "set fusion" error "$1"
 	count "set fusion" 1
-	same "what is well" "$(jq '[.findings[] | select(.subject == "set fusion" and .level == "ok")] |
-		length' "$TMP/out")" 0
+	nothing_well "set fusion"
 	rm -rf /run/fusion
 	refused "$1" fusionctl assemble --scan
 }
@@ -256,8 +261,7 @@ test_copied_member() {
 	replaced "$SLOW" /dev/copy
 	look
 	found "$SLOW" error "claims to be the same member as /dev/copy" "detach one"
-	same "what is well" "$(jq '[.findings[] | select(.subject == "set fusion" and
-		.level == "ok")] | length' "$TMP/out")" 0
+	nothing_well "set fusion"
 }
 
 test_for_people() {

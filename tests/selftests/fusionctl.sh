@@ -10,11 +10,6 @@
 
 # -- what the tests share ------------------------------------------------------
 
-# shows TEXT: the output of the command before has it
-shows() {
-	has output "$(<"$TMP/out")" "$1"
-}
-
 # rotational DEV 0|1
 rotational() {
 	echo "$2" >"/sys/block/${1#/dev/}/queue/rotational"

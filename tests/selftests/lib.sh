@@ -229,6 +229,11 @@ good() {
 	expect 0 '' "$@"
 }
 
+# shows TEXT: the output of the command before has it
+shows() {
+	has output "$(<"$TMP/out")" "$1"
+}
+
 # json FILTER WANT: of the output of the command before
 json() {
 	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"

@@ -9,11 +9,6 @@
 
 EXTENTS=140
 
-# shows TEXT: the output of the command before has it
-shows() {
-	has output "$(<"$TMP/out")" "$1"
-}
-
 # a set with EXTENTS extents that were written, on the fast member, and 40 that were not
 begin() {
 	linked 16 64
@@ -108,38 +103,33 @@ $next; to go on, run fusionctl demote data $next-$((EXTENTS - 1))"
 	swap slow
 }
 
-# What it is told to ignore does not end it.
-test_nohup() {
-	local pid
+# moved_whole SIGNAL...: all is moved though these signals come meanwhile
+moved_whole() {
+	local pid signal
 	begin
 	slowly 20
-	(trap '' HUP; exec fusionctl demote data 0-$((EXTENTS - 1)) --json) >"$TMP/out" &
+	env --ignore-signal=HUP fusionctl demote data 0-$((EXTENTS - 1)) --json >"$TMP/out" &
 	pid=$!
 	JOBS+=("$pid")
 	within 60 "some are moved" some_moved 16
-	kill -HUP "$pid"
+	for signal; do
+		kill "-$signal" "$pid"
+		sleep 1
+	done
 	swap slow
 	wait "$pid" || fail "it ended with status $?"
 	json .next null
 	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
 }
 
+# What it is told to ignore does not end it.
+test_nohup() {
+	moved_whole HUP
+}
+
 # Nor does Ctrl-Z, or the sleep of the machine.
 test_paused() {
-	local pid
-	begin
-	slowly 20
-	fusionctl demote data 0-$((EXTENTS - 1)) --json >"$TMP/out" &
-	pid=$!
-	JOBS+=("$pid")
-	within 60 "some are moved" some_moved 16
-	kill -STOP "$pid"
-	sleep 1
-	kill -CONT "$pid"
-	swap slow
-	wait "$pid" || fail "it ended with status $?"
-	json .next null
-	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
+	moved_whole STOP CONT
 }
 
 # On a terminal it is in a line that is drawn again, and goes away.

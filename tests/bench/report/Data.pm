@@ -207,9 +207,8 @@ sub moved_up {
 	return defined $sample->[6] ? $sample->[6] * (1 << 20) : $sample->[5] * $about->{block};
 }
 
-# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, the promotions until
-# then, and the bytes that moves had written to the SSD; taken over at least 400 I/Os, which makes it
-# certain to 2 %
+# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, and the bytes that moves
+# had written to the SSD until then; taken over at least 400 I/Os, which makes it certain to 2 %
 sub converged {
 	my ($r) = @_;
 	my $wanted = oracle($r) // return undef;
@@ -221,7 +220,7 @@ sub converged {
 		my $all = $s[$to][4] - $s[$from][4];
 		next if $all < 400;
 		next if ($s[$to][3] - $s[$from][3]) / $all < 0.9 * $wanted;
-		return { seconds => $s[$to][0], promotions => $s[$to][5], written => moved_up($r, $s[$to]) };
+		return { seconds => $s[$to][0], written => moved_up($r, $s[$to]) };
 	}
 	return undef;
 }
