@@ -311,7 +311,7 @@ static int make_set(const struct args *a, bool and_open)
 {
 	struct plan p = { .name = a->n ? a->word[0] : DEFAULT_NAME, .fd = { -1, -1 } };
 	bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN], made;
-	int rc, lock = -1;
+	int rc, typed = 0, lock = -1;
 
 	rc = check_no_question(a);
 	if (rc)
@@ -330,13 +330,14 @@ static int make_set(const struct args *a, bool and_open)
 	if (!rc)
 		rc = finish_new(&p, and_open, json);
 	made = !rc;
-	if (!rc && p.gpt_type)
-		rc = mark_types(&p);
+	if (made && p.gpt_type)
+		typed = mark_types(&p);
 	run_unlock(&lock);
 	if (!rc && *p.mkfs)
 		rc = make_file_system(&p, json);
 	if (made && json)
 		print_plan(&p, false, and_open, *p.mkfs && !rc);
+	rc = rc ? rc : typed;
 out:
 	release(&p);
 	device_put(&p.dev[0]);

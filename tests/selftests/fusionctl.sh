@@ -456,6 +456,20 @@ nothing now; sfdisk --part-type $REPLY 1 $linux gives it that of a file system" 
 	sfdisk -q --no-reread --part-type "$REPLY" 1 $linux
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
 	good fusionctl wipe x --yes
+	# what cannot be set is no reason to have no file system
+	need mkfs.ext4
+	file=$(readlink -f "$(command -v sfdisk)")
+	printf '#!/bin/sh\necho cannot; exit 1\n' >"$TMP/sfdisk"
+	chmod +x "$TMP/sfdisk"
+	mount --bind "$TMP/sfdisk" "$file"
+	defer umount "$file"
+	defer dm_remove x
+	expect 1 "${REPLY}p1: its type in the partition table could not be \
+set (cannot); sfdisk --part-type $REPLY 1 $ours does it" \
+		fusionctl create x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --mkfs ext4 --yes
+	differ "type" "$(type_of "$REPLY")" $ours
+	same "file system" "$(blkid -p -o value -s TYPE /dev/mapper/x)" ext4
+	good fusionctl close x
 }
 
 test_mkfs() {
