@@ -168,10 +168,10 @@ static void show(const struct plan *p)
 }
 
 /* @open: it is, with a file system if that was @made. */
-static void print_plan(const struct plan *p, bool dry_run, bool open, bool made)
+static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 {
 	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
-	struct json_object *o = json_base(), *member;
+	struct json_object *o = json_base();
 	struct fusion_sb sb = p->sb;
 
 	/* another time they would be others */
@@ -182,10 +182,7 @@ static void print_plan(const struct plan *p, bool dry_run, bool open, bool made)
 	}
 	json_add_bool(o, "dry_run", dry_run);
 	json_add_set(o, p->name, open, &sb, path);
-	for (int i = 0; i < 2; i++) {
-		member = json_object_object_get(o, role_name[i]);
-		json_add_str(member, "content", *p->content[i] ? p->content[i] : NULL);
-	}
+	json_add_contents(o, p->content);
 	json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
 	print_json(o, false);
 }

@@ -566,6 +566,8 @@ int dm_target_version(bool load, unsigned int version[3], bool *found);
  */
 void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
 		  const char *const path[2]);
+/* After that: what was recognised on the devices; "" becomes null. */
+void json_add_contents(struct json_object *o, char content[2][CONTENT_TEXT]);
 /* Which one it is, of those that are open. */
 void json_add_open(struct json_object *o, const struct mapping *m);
 

@@ -363,12 +363,12 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 			    size_text(is, m->o.sectors << 9),
 			    size_text(was, geo->self_sectors << 9));
 	rc = check_copies(d, meta, dev, a, content);
-	if (rc || *content || m->best >= 0 || a->opt[OPT_FORCE])
+	if (rc || *content || m->best >= 0)
 		return rc;
 	/* through the page cache: signatures are anywhere */
 	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
 			   CONTENT_TEXT);
-	if (!rc && found && !may_ask(a))
+	if (!rc && found && !a->opt[OPT_FORCE] && !may_ask(a))
 		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force",
 			  content);
 	return rc;
@@ -383,7 +383,8 @@ static u32 count_mapped(const struct dump *d)
 	return mapped;
 }
 
-static void print_plan(const struct dump *d, const char *const path[2], bool dry_run)
+static void print_plan(const struct dump *d, const char *const path[2],
+		       char content[2][CONTENT_TEXT], bool dry_run)
 {
 	char label[FUSION_LABEL_SIZE + 1];
 	struct json_object *o = json_base();
@@ -392,6 +393,7 @@ static void print_plan(const struct dump *d, const char *const path[2], bool dry
 	json_add_bool(o, "dry_run", dry_run);
 	json_add_str(o, "file", d->path);
 	json_add_set(o, label, false, &d->sb, path);
+	json_add_contents(o, content);
 	json_add_u64(o, "mapped", count_mapped(d));
 	print_json(o, false);
 }
@@ -421,7 +423,8 @@ static int ask(const struct dump *d, const char *const path[2], char content[2][
 	return confirm(d->path, nobody, question);
 }
 
-static int write_dump(const struct dump *d, const struct args *a, struct meta *meta)
+static int write_dump(const struct dump *d, const struct args *a, struct meta *meta,
+		      char content[2][CONTENT_TEXT])
 {
 	const char *const path[2] = { a->word[1], a->word[2] };
 	struct report r = { 0 };
@@ -433,7 +436,7 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 	if (!rc)
 		rc = meta_write(meta, &d->st, false, -1, d->heat);
 	if (!rc && a->opt[OPT_JSON])
-		print_plan(d, path, false);
+		print_plan(d, path, content, false);
 	else if (!rc)
 		printf("restored; fusionctl check %s %s tests it\n", path[FAST], path[SLOW]);
 	return rc;
@@ -452,13 +455,13 @@ static int restore(const struct dump *d, const struct args *a)
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a, content[dev]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
-		print_plan(d, path, true);
+		print_plan(d, path, content, true);
 	} else if (!rc && a->opt[OPT_DRY_RUN]) {
 		show_plan(d, path, content);
 	} else if (!rc) {
 		rc = a->opt[OPT_YES] ? 0 : ask(d, path, content);
 		if (!rc)
-			rc = write_dump(d, a, &meta);
+			rc = write_dump(d, a, &meta, content);
 	}
 	meta_free(&meta);
 	return rc;

@@ -25,6 +25,16 @@ static void add_member(struct json_object *o, int role, const char *path,
 	json_object_object_add(o, role_name[role], m);
 }
 
+void json_add_contents(struct json_object *o, char content[2][CONTENT_TEXT])
+{
+	struct json_object *member;
+
+	for (int i = 0; i < 2; i++) {
+		member = json_object_object_get(o, role_name[i]);
+		json_add_str(member, "content", *content[i] ? content[i] : NULL);
+	}
+}
+
 void json_add_open(struct json_object *o, const struct mapping *m)
 {
 	json_add_str(o, "name", m->name);

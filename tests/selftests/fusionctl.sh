@@ -415,6 +415,9 @@ add --force" fusionctl restore "$dump" "$FAST" "$SLOW" --yes
 	on_terminal '' fusionctl restore "$dump" "$FAST" "$SLOW" --dry-run
 	same status "$REPLY" 0
 	shows "the metadata on $FAST and $SLOW would be replaced by that of $dump, with $what: the set"
+	good fusionctl restore "$dump" "$FAST" "$SLOW" --json --force --dry-run
+	json .fast.content "the fast member of the set else"
+	json .slow.content "ext4 (label home, uuid $uuid) at byte 1080"
 	on_terminal yes fusionctl restore "$dump" "$FAST" "$SLOW"
 	same status "$REPLY" 0
 	good fusionctl check data
