@@ -160,8 +160,9 @@ sub series_end {
 	my ($r) = @_;
 	my @s = @{$r->{series}};
 	return {} if @s < 3;
-	my $n = int(@s / 10) || 1;
-	my ($from, $to) = ($s[-1 - $n], $s[-1]);
+	my $to = $s[-1];
+	# samples are as far apart as they come: two at the end may be of the same moment
+	my ($from) = grep { $_->[0] <= $to->[0] - ($to->[0] - $s[0][0]) / 10 } reverse @s;
 	my $all = $to->[4] - $from->[4];
 	my $seconds = $to->[0] - $from->[0];
 	return {
