@@ -165,7 +165,7 @@ static void add_opens(struct json_object *o, const struct meta_state *st, u32 bi
 	}
 }
 
-/* Runs of the same heat, but for 0. */
+/* Runs of the same heat, but for 0, of whenever it was saved, as the kernel takes it. */
 static void add_heat(struct json_object *o, const struct meta *meta)
 {
 	struct json_object *list = add_array(o, "heat"), *run;
@@ -304,8 +304,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 		add_geometry(o, sb);
 		add_map(o, &st);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
-		if (sb->flags & FUSION_SB_CLEAN && sb->epoch)
-			add_heat(o, meta);
+		add_heat(o, meta);
 		rc = add_raw(o, meta);
 	}
 	state_free(&st);

@@ -154,6 +154,9 @@ test_made_and_opened() {
 	same "wiped" "$(jq -c '[.members[] | .role, .wiped]' "$TMP/json")" '["fast",true,null,true]'
 	valid 0 format fusionctl format --fast "$FAST" --slow "$SLOW" --json --yes --force
 	same "device" "$(jq -r '.name, .device' "$TMP/json")" $'fusion\nnull'
+	# never open, so nothing in it is hot
+	valid 0 dump fusionctl dump "$FAST" "$SLOW"
+	same "heat" "$(jq -c .heat "$TMP/json")" '[]'
 }
 
 remove_data() {
