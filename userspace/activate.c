@@ -183,15 +183,22 @@ void missing_text(const struct member *m, char *buf, size_t size)
 static int partner_missing(const char *name, const struct member *m, const struct member *list)
 {
 	int role = !m->sb->role;
-	char ident[160];
+	char ident[160], text[CONTENT_TEXT + 128];
 
 	missing_text(m, ident, sizeof(ident));
-	for (; list; list = list->next)
+	for (; list; list = list->next) {
+		if (list->state == MEMBER_COVERED &&
+		    !memcmp(list->sb->dev_uuid, m->sb->peer_uuid, sizeof(m->sb->peer_uuid))) {
+			covered_text(list, text, sizeof(text));
+			return fail(FC_MEMBER, list->path, "%s; if that can go, run fusionctl "
+				    "repair %s %s --force", text, list->path, m->path);
+		}
 		if (list->state == MEMBER_DAMAGED)
 			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "
 				    "damaged (%s) and the %s member of %s is missing (%s); if this "
 				    "is it, run fusionctl repair %s %s", list->why,
 				    role_name[role], name, ident, list->path, m->path);
+	}
 	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again, or "
 		    "see fusionctl help salvage", role_name[role], ident);
 }

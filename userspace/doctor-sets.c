@@ -27,6 +27,7 @@ static const struct member *device_of(const struct member *list, const unsigned 
 static void check_one(struct doctor *d, const struct member *list, const struct member *m)
 {
 	const struct member *copy;
+	char text[CONTENT_TEXT + 128];
 
 	switch (m->state) {
 	case MEMBER_OK:
@@ -41,6 +42,11 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 	case MEMBER_UNKNOWN:
 		doctor_say(d, HEALTH_ERROR, m->path, "use a newer fusionctl and dm-fusion", "%s",
 			   m->why);
+		return;
+	case MEMBER_COVERED:
+		covered_text(m, text, sizeof(text));
+		doctor_say(d, HEALTH_NOTE, m->path, "if that can go, fusionctl repair with both "
+			   "members and --force", "%s", text);
 		return;
 	default:
 		doctor_say(d, HEALTH_ERROR, m->path, "fusionctl repair with both members",

@@ -346,6 +346,8 @@ int device_claim(const struct device *dev, int *fd);
 int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
 /* The same of what others left there, in an image as well; closes @fd. */
 int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
+/* The same without a message: what can't be read is nobody's data. */
+bool probe_cover(const char *path, dev_t devno, char *buf, size_t size);
 /* Does it belong to a RAID (md, DRBD, firmware), by the signature of that? */
 bool probe_raid(const char *path, dev_t devno);
 /* Erase every signature that libblkid knows. */
@@ -376,6 +378,7 @@ enum member_state {
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
+	MEMBER_COVERED,		/* what is left of ours lies beneath something else: scan.c */
 };
 
 /*
@@ -400,7 +403,8 @@ struct member {
 	uint64_t sectors;
 	enum member_state state;
 	const char *why;
-	struct fusion_sb *sb;
+	struct fusion_sb *sb;	/* of a covered one zeros, if no copy is valid */
+	char *cover;		/* what lies over a covered one: "ext4 at byte 1080" */
 };
 
 /* Every block device with a superblock of ours; those it can't read are left out. */
@@ -415,6 +419,8 @@ bool member_is(const struct member *m, const unsigned char uuid[16]);
 bool member_stands_on(const struct member *upper, const struct member *lower);
 /* Does another device of the list with the same identity stand on this one, e.g. on a path? */
 bool under_another(const struct member *list, const struct member *m);
+/* What to say of a covered one: "was the fast member of data and carries ext4 at byte 1080 now" */
+void covered_text(const struct member *m, char *buf, size_t size);
 /* Can it be used? */
 int check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */

@@ -111,25 +111,9 @@ static int show(const struct member *m)
 	return 0;
 }
 
-/*
- * Who makes a file system on what was a member may leave one of the two copies behind. So half
- * a superblock counts only if there is nothing else.
- */
-static int check_remnant(const struct member *m, bool *remnant, char *content, size_t size)
-{
-	int fd;
-
-	*remnant = false;
-	if (m->state == MEMBER_OK && !m->why)
-		return 0;
-	fd = open_node(m->path, m->devno, O_RDONLY);
-	return probe_foreign(m->path, fd, remnant, content, size);
-}
-
 int probe_member(const char *path, struct member **m, char *content, size_t size)
 {
 	struct device dev;
-	bool remnant;
 	int rc, err;
 
 	*m = NULL;
@@ -143,14 +127,12 @@ int probe_member(const char *path, struct member **m, char *content, size_t size
 		return fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
 	if (err)
 		return fail(FC_FAILED, path, "can't read it: %s; check the device", strerror(-err));
-	if (!*m)
-		return 0;
-	rc = check_remnant(*m, &remnant, content, size);
-	if (rc || remnant) {
+	if (*m && (*m)->state == MEMBER_COVERED) {
+		snprintf(content, size, "%s", (*m)->cover);
 		free_members(*m);
 		*m = NULL;
 	}
-	return rc;
+	return 0;
 }
 
 int cmd_probe(const struct args *a)

@@ -138,8 +138,9 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 }
 
 /*
- * Take away blocks whose checksum is right and whose numbers are beyond what the format
- * allows: there is no number behind them to go on with.
+ * Take away what is no block of the journal: of others, who may be recognised by it (the superblock of
+ * btrfs lies here); and blocks whose checksum is right and whose numbers are beyond what the format
+ * allows, as there is no number behind them to go on with. The set as it is uses none of them.
  */
 static int clear_nonsense(const struct meta *meta, int dev)
 {
@@ -152,7 +153,8 @@ static int clear_nonsense(const struct meta *meta, int dev)
 		const u64 blocknr = geo->journal_start[dev] + pos;
 		const void *b = ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
 
-		if (!fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) && !journal_sane(b))
+		if (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
+		    (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) || !journal_sane(b)))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);

@@ -57,6 +57,20 @@ bool same_storage(const struct offline *o, const char *path);
 /* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
 void *offline_buffer(size_t bytes);
 
+/* -- meta-content.c --------------------------------------------------------------- */
+
+struct meta;
+struct args;
+
+/* Has it room for the member that is to be written there, of the set of @whose? */
+int meta_check_size(const struct meta *meta, int dev, const char *whose);
+/*
+ * What of others lies on it, where the superblock is not whole. If there is something it takes
+ * --force, or somebody to ask. Return: 0 with "" or what it is in @content, or an exit code.
+ */
+int meta_check_content(const struct meta *meta, int dev, const struct args *a,
+		       char content[CONTENT_TEXT]);
+
 /* -- report.c --------------------------------------------------------------------- */
 
 enum severity {

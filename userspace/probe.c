@@ -56,7 +56,8 @@ static void describe(blkid_probe pr, char *buf, size_t size)
 		snprintf(buf + strlen(buf), size - strlen(buf), "%s", offset);
 }
 
-static int probe_ours(const struct device *dev, bool *found, char *buf, size_t size)
+/* *whole: both copies of the superblock are */
+static int probe_ours(const struct device *dev, bool *found, bool *whole, char *buf, size_t size)
 {
 	enum member_state state;
 	char uuid[UUID_TEXT];
@@ -74,6 +75,7 @@ static int probe_ours(const struct device *dev, bool *found, char *buf, size_t s
 		return fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
 			    strerror(-err));
 	*found = state != MEMBER_NONE;
+	*whole = state == MEMBER_OK && !why;
 	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
 			 role_name[sb.role], sb.label, uuid_text(uuid, sb.set_uuid));
@@ -82,47 +84,62 @@ static int probe_ours(const struct device *dev, bool *found, char *buf, size_t s
 	return 0;
 }
 
-int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
+/* Append what others left there to @buf, and close @fd; false with errno if that fails. */
+static bool look(int fd, bool *found, char *buf, size_t size)
 {
-	blkid_probe pr;
+	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
+	int rc = -1, err = errno;
 	size_t used;
-	int rc;
 
-	*buf = 0;
-	*found = false;
-	pr = fd < 0 ? NULL : new_probe(fd);
-	if (!pr) {
-		if (fd >= 0)
-			close(fd);
-		return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
-			    strerror(errno));
-	}
-	while (!(rc = blkid_do_probe(pr))) {
+	while (pr && !(rc = blkid_do_probe(pr))) {
+		*found = true;
 		used = strlen(buf);
 		if (used + 32 > size)
 			continue;
-		if (*found)
+		if (used)
 			used += snprintf(buf + used, size - used, ", ");
 		describe(pr, buf + used, size - used);
-		*found = true;
 	}
+	err = pr ? errno : err;
 	blkid_free_probe(pr);
-	close(fd);
-	if (rc < 0)
-		return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
-			    strerror(errno));
-	return 0;
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return rc > 0;
+}
+
+static int cannot_look(const char *path)
+{
+	return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
+		    strerror(errno));
+}
+
+int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
+{
+	*buf = 0;
+	*found = false;
+	return look(fd, found, buf, size) ? 0 : cannot_look(path);
+}
+
+bool probe_cover(const char *path, dev_t devno, char *buf, size_t size)
+{
+	bool found = false;
+
+	*buf = 0;
+	look(open_node(path, devno, O_RDONLY), &found, buf, size);
+	return found;
 }
 
 int probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
 {
+	bool whole;
 	int rc;
 
 	*buf = 0;
-	rc = probe_ours(dev, found, buf, size);
-	if (rc || *found)
+	rc = probe_ours(dev, found, &whole, buf, size);
+	if (rc || whole)
 		return rc;
-	return probe_foreign(dev->path, device_open(dev, O_RDONLY), found, buf, size);
+	return look(device_open(dev, O_RDONLY), found, buf, size) ? 0 : cannot_look(dev->path);
 }
 
 bool probe_raid(const char *path, dev_t devno)

@@ -11,6 +11,7 @@ struct plan {
 	struct meta meta;
 	struct report found;
 	struct rebuild rb;
+	char content[2][CONTENT_TEXT];	/* of others, on the members */
 };
 
 static const char *const doubt_name[NR_DOUBTS] = {
@@ -92,6 +93,21 @@ static int judge(struct plan *p, bool force)
 	return rebuild_state(meta, FAST, &p->rb);
 }
 
+/* Where there is no valid superblock it may be another device that was named by mistake. */
+static int check_devices(struct plan *p, const struct args *a)
+{
+	const struct meta *meta = &p->meta;
+	int rc = 0;
+
+	for (int dev = 0; dev < 2 && !rc; dev++) {
+		if (!meta_sb(meta, dev))
+			rc = meta_check_size(meta, dev, meta->m[!dev].o.path);
+		if (!rc)
+			rc = meta_check_content(meta, dev, a, p->content[dev]);
+	}
+	return rc;
+}
+
 static bool anything_wrong(const struct plan *p)
 {
 	return p->found.count[LEVEL_ERROR] || p->found.count[LEVEL_WARNING];
@@ -133,14 +149,17 @@ static void show_json(const struct plan *p, const char *result)
 	print_json(o, false);
 }
 
-static int ask(const struct plan *p)
+static int ask(struct plan *p)
 {
-	char nobody[512], question[512];
-	const char *a = p->meta.m[FAST].o.path, *b = p->meta.m[SLOW].o.path;
+	const char *const path[2] = { p->meta.m[FAST].o.path, p->meta.m[SLOW].o.path };
+	char nobody[512], question[1536];
 
-	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be written", a, b);
-	snprintf(question, sizeof(question), "Write the metadata on %s and %s", a, b);
-	return confirm(a, nobody, question);
+	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be written", path[FAST],
+		 path[SLOW]);
+	snprintf(question, sizeof(question), "Write the metadata on %s and %s", path[FAST],
+		 path[SLOW]);
+	add_contents(question, sizeof(question), path, p->content);
+	return confirm(path[FAST], nobody, question);
 }
 
 /* -- doing it ---------------------------------------------------------------------------------- */
@@ -190,6 +209,8 @@ static int repair(struct plan *p, const struct args *a)
 	int rc;
 
 	rc = judge(p, a->opt[OPT_FORCE]);
+	if (!rc)
+		rc = check_devices(p, a);
 	if (rc)
 		return fsck_code(rc);
 	if (!anything_wrong(p)) {

@@ -350,28 +350,13 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 static int check_member_fits(const struct dump *d, const struct meta *meta, int dev,
 			     const struct args *a, char content[CONTENT_TEXT])
 {
-	const struct fusion_sb *geo = &meta->geo[dev];
-	const struct meta_member *m = &meta->m[dev];
-	char was[SIZE_TEXT], is[SIZE_TEXT];
-	bool found = false;
 	int rc;
 
 	*content = 0;
-	if (m->o.sectors < geo->self_sectors)
-		return fail(FC_MEMBER, m->o.path, "is smaller than the %s member of %s, %s instead "
-			    "of %s; name a device of that size", role_name[dev], d->path,
-			    size_text(is, m->o.sectors << 9),
-			    size_text(was, geo->self_sectors << 9));
-	rc = check_copies(d, meta, dev, a, content);
-	if (rc || *content || m->best >= 0)
-		return rc;
-	/* through the page cache: signatures are anywhere */
-	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
-			   CONTENT_TEXT);
-	if (!rc && found && !a->opt[OPT_FORCE] && !may_ask(a))
-		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force",
-			  content);
-	return rc;
+	rc = meta_check_size(meta, dev, d->path);
+	if (!rc)
+		rc = check_copies(d, meta, dev, a, content);
+	return rc || *content ? rc : meta_check_content(meta, dev, a, content);
 }
 
 static u32 count_mapped(const struct dump *d)

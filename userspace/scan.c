@@ -14,8 +14,10 @@
 
 static void free_member(struct member *m)
 {
-	if (m)
+	if (m) {
+		free(m->cover);
 		free(m->sb);
+	}
 	free(m);
 }
 
@@ -27,6 +29,24 @@ void free_members(struct member *list)
 		next = list->next;
 		free_member(list);
 	}
+}
+
+/*
+ * Who makes a file system, or a partition table, on what was a member may leave one of the two copies
+ * of its superblock behind. So half of one counts only if there is nothing else.
+ */
+static int check_cover(struct member *m)
+{
+	char content[CONTENT_TEXT];
+
+	if ((m->state == MEMBER_OK && !m->why) ||
+	    !probe_cover(m->path, m->devno, content, sizeof(content)))
+		return 0;
+	m->cover = strdup(content);
+	if (!has_identity(m))
+		memset(m->sb, 0, sizeof(*m->sb));
+	m->state = MEMBER_COVERED;
+	return m->cover ? 0 : -ENOMEM;
 }
 
 /* *m is NULL if the device has no superblock of ours. */
@@ -52,6 +72,11 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	new->devno = devno;
 	new->sectors = sectors;
+	err = check_cover(new);
+	if (err) {
+		free_member(new);
+		return err;
+	}
 	*m = new;
 	return 0;
 }
@@ -120,9 +145,18 @@ int scan_members(struct member **list)
 	return 0;
 }
 
+void covered_text(const struct member *m, char *buf, size_t size)
+{
+	if (*m->sb->label)
+		snprintf(buf, size, "was the %s member of %s and carries %s now",
+			 role_name[m->sb->role], m->sb->label, m->cover);
+	else
+		snprintf(buf, size, "was a member of a set and carries %s now", m->cover);
+}
+
 int check_member(const struct member *m)
 {
-	char was[SIZE_TEXT], is[SIZE_TEXT];
+	char was[SIZE_TEXT], is[SIZE_TEXT], text[CONTENT_TEXT + 128];
 
 	switch (m->state) {
 	case MEMBER_OK:
@@ -133,6 +167,10 @@ int check_member(const struct member *m)
 			    size_text(is, m->sectors << 9));
 	case MEMBER_UNKNOWN:
 		return fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion", m->why);
+	case MEMBER_COVERED:
+		covered_text(m, text, sizeof(text));
+		return fail(FC_MEMBER, m->path, "%s; if that can go, run fusionctl repair with "
+			    "both members and --force", text);
 	default:
 		return fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged (%s); "
 			    "run fusionctl repair with both members", m->why);

@@ -29,9 +29,11 @@ says() {
 	has output "$OUT" "$1"
 }
 
+# sum [DEV]...: of the members, if none is named
 sum() {
 	local i
-	for i in "$FAST" "$SLOW"; do
+	(($#)) || set -- "$FAST" "$SLOW"
+	for i; do
 		dd if="$i" bs=1M iflag=direct status=none | md5sum
 	done
 }
@@ -330,6 +332,46 @@ test_dump_restore() {
 	verify
 }
 
+# A device that was named by mistake is left alone.
+test_wrong_device() {
+	local before
+	a_set
+	null other 32
+	null small 16
+	mkfs.ext4 -q -L home /dev/other
+	before=$(sum "$FAST" /dev/other /dev/small)
+	gives 3 fusionctl repair "$FAST" /dev/other --yes
+	says "/dev/other: carries ext4 (label home"
+	says "if that can go, add --force"
+	gives 3 fusionctl repair "$FAST" /dev/other --yes --dry-run
+	gives 8 fusionctl repair "$FAST" /dev/small --yes --force
+	says "/dev/small: is smaller than the slow member of $FAST, 16M instead of 32M; name a"
+	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
+	gives 1 fusionctl repair "$FAST" /dev/other --yes --force
+	gives 0 fusionctl check "$FAST" /dev/other
+}
+
+# Of a file system that was made on a member nothing is left that would be recognised.
+test_made_over() {
+	local i
+	need mkfs.btrfs
+	a_set
+	gives 0 fusionctl dump pair -o "$TMP/dump"
+	truncate -s 120M "$TMP/btrfs"
+	mkfs.btrfs -q "$TMP/btrfs"
+	for i in repair restore; do
+		dd if="$TMP/btrfs" of="$SLOW" bs=64K count=2 conv=fsync,notrunc status=none
+		has "what is there" "$(blkid -p -o export "$SLOW")" TYPE=btrfs
+		case $i in
+		repair)	gives 1 fusionctl repair "$FAST" "$SLOW" --yes --force ;;
+		restore) gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes --force ;;
+		esac
+		same "what is recognised" "$(blkid -p -o export "$SLOW" || :)" ""
+		gives 0 fusionctl check "$FAST" "$SLOW"
+	done
+	verify
+}
+
 # a label is what anyone wrote there
 test_hostile_label() {
 	local dev copy
@@ -352,4 +394,4 @@ test_hostile_label() {
 }
 
 run_tests test_clean test_refusals test_each_kind test_journal test_needs_check \
-	test_dump_restore test_hostile_label
+	test_dump_restore test_wrong_device test_made_over test_hostile_label

@@ -330,8 +330,9 @@ test_signatures() {
 	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $set); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$FAST"
-	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $set); \
-if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	# half of a superblock, and what lies over the other half
+	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $set), gpt partition table \
+(uuid $uuid) at byte 512; if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$SLOW"
 	expect 3 "$SLOW: carries gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
@@ -342,6 +343,38 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	damage "$FAST" 1
 	expect 3 "$FAST: carries a damaged or newer member of a fusion set; if that can go, add \
 --force" fusionctl format x "$FAST" "$SLOW" --yes
+}
+
+# Half of a superblock beneath something else is what was left behind, and no member.
+test_covered() {
+	local uuid=01234567-89ab-4def-8123-456789abcdef what before
+	need sfdisk
+	two 64 256
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	printf 'label: gpt\nlabel-id: %s\n' $uuid | sfdisk -q --no-reread "$SLOW" 2>/dev/null
+	what="gpt partition table (uuid $uuid) at byte 512"
+	before=$(sum "$FAST" "$SLOW")
+	good fusionctl list --json
+	json ".members[] | select(.device == \"$SLOW\").state" "written over"
+	expect 4 "$SLOW: was the slow member of data and carries $what now; if that can go, run \
+fusionctl repair $SLOW $FAST --force" fusionctl open data
+	expect 4 "$SLOW: was the slow member of data and carries $what now; if that can go, run \
+fusionctl repair with both members and --force" fusionctl open data "$FAST" "$SLOW"
+	if fusionctl assemble --scan 2>/dev/null || [[ -b /dev/mapper/data ]]; then
+		fail "it was opened"
+	fi
+	expect 8 "$FAST: the other member of its set is not there; name both, or see fusionctl help \
+salvage" fusionctl repair data --yes
+	expect 3 "$SLOW: carries $what; if that can go, add --force" \
+		fusionctl repair "$FAST" "$SLOW" --yes
+	expect 3 "$SLOW: carries $what, and beneath it half of the superblock of a member; that does \
+no harm, and if the former can go, wipefs -a $SLOW first" fusionctl wipe "$SLOW" --yes
+	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
+	expect 0 "data: the slow member is not here, or damaged; wipe it by its device" \
+		fusionctl wipe data --yes --dry-run
+	expect 1 '' fusionctl repair "$FAST" "$SLOW" --yes --force
+	good fusionctl check data
+	[[ ! $(blkid -p -o value -s PTTYPE "$SLOW") ]] || fail "the partition table is still there"
 }
 
 # on_terminal ANSWER COMMAND...: with that typed; what is on the terminal goes to $TMP/out
@@ -1404,7 +1437,7 @@ test_lock_comes_first() {
 }
 
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_question test_questions \
+	test_bad_devices:long test_in_use test_signatures:long test_covered test_question test_questions \
 	test_gpt_type test_mkfs test_erases:long \
 	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \

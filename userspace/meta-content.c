@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* May a member be written where there is none, or half of one? */
+#include <fcntl.h>
+
+#include "meta.h"
+
+int meta_check_size(const struct meta *meta, int dev, const char *whose)
+{
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const struct offline *o = &meta->m[dev].o;
+	char was[SIZE_TEXT], is[SIZE_TEXT];
+
+	if (o->sectors >= geo->self_sectors)
+		return 0;
+	return fail(FC_MEMBER, o->path, "is smaller than the %s member of %s, %s instead of %s; "
+		    "name a device of that size", role_name[dev], whose,
+		    size_text(is, o->sectors << 9), size_text(was, geo->self_sectors << 9));
+}
+
+int meta_check_content(const struct meta *meta, int dev, const struct args *a,
+		       char content[CONTENT_TEXT])
+{
+	const struct meta_member *m = &meta->m[dev];
+	bool found = false;
+	int rc;
+
+	*content = 0;
+	if (!m->copy[0].err && !m->copy[1].err)
+		return 0;
+	/* through the page cache: signatures are anywhere */
+	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
+			   CONTENT_TEXT);
+	if (!rc && found && !a->opt[OPT_FORCE] && !may_ask(a))
+		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force",
+			  content);
+	return rc;
+}
