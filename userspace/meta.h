@@ -71,6 +71,13 @@ int meta_check_size(const struct meta *meta, int dev, const char *whose);
 int meta_check_content(const struct meta *meta, int dev, const struct args *a,
 		       char content[CONTENT_TEXT]);
 
+/* -- meta-hold.c ------------------------------------------------------------------ */
+
+/* Before the members are written: nobody assembles until run_unlock(). */
+int meta_hold(const struct meta *meta, int *lock);
+/* After it: as if the set had been open and closed. */
+void meta_keep_closed(const struct meta *meta);
+
 /* -- report.c --------------------------------------------------------------------- */
 
 enum severity {

@@ -168,8 +168,11 @@ static int write_repaired(const struct plan *p)
 {
 	int rc = guards_clear(&p->meta, &p->found);
 
-	return rc ? rc : meta_write(&p->meta, &p->rb.st, p->rb.exact, p->rb.set,
-				    p->meta.m[FAST].heat);
+	if (!rc)
+		rc = meta_write(&p->meta, &p->rb.st, p->rb.exact, p->rb.set, p->meta.m[FAST].heat);
+	if (!rc)
+		meta_keep_closed(&p->meta);
+	return rc;
 }
 
 /* Is it well now? Reads all of it again. */
@@ -206,7 +209,7 @@ static int verify(struct plan *p, const struct args *a)
 static int repair(struct plan *p, const struct args *a)
 {
 	const char *json = a->opt[OPT_JSON];
-	int rc;
+	int rc, lock = -1;
 
 	rc = judge(p, a->opt[OPT_FORCE]);
 	if (!rc)
@@ -229,8 +232,12 @@ static int repair(struct plan *p, const struct args *a)
 	}
 	rc = a->opt[OPT_YES] ? 0 : ask(p);
 	if (!rc)
+		rc = meta_hold(&p->meta, &lock);
+	if (!rc)
 		rc = write_repaired(p);
-	return rc ? fsck_code(rc) : verify(p, a);
+	rc = rc ? fsck_code(rc) : verify(p, a);
+	run_unlock(&lock);
+	return rc;
 }
 
 int cmd_repair(const struct args *a)

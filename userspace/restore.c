@@ -413,13 +413,19 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 {
 	const char *const path[2] = { a->word[1], a->word[2] };
 	struct report r = { 0 };
-	int rc;
+	int rc, lock = -1;
 
+	rc = meta_hold(meta, &lock);
+	if (rc)
+		return rc;
 	meta_check(meta, &r);
 	rc = guards_clear(meta, &r);
 	report_free(&r);
 	if (!rc)
 		rc = meta_write(meta, &d->st, false, -1, d->heat);
+	if (!rc)
+		meta_keep_closed(meta);
+	run_unlock(&lock);
 	if (!rc && a->opt[OPT_JSON])
 		print_plan(d, path, content, false);
 	else if (!rc)

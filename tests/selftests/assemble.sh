@@ -893,6 +893,38 @@ test_udev_create() {
 	closed
 }
 
+# So when it mends one: what it has written is not opened behind its back, nor before it is tested.
+test_udev_mended() {
+	local i
+	udev
+	need_module dm-fusion
+	loop $((64 << 20))
+	FAST=$REPLY
+	loop $((256 << 20))
+	SLOW=$REPLY
+	a_set
+	events_done
+	good fusionctl assemble --scan
+	good fusionctl close pair
+	good fusionctl dump pair -o "$TMP/dump"
+	for i in 1 2 3; do
+		put_direct "$SLOW" 0 0 65536
+		forget
+		expect 1 '' fusionctl repair "$FAST" "$SLOW" --yes
+		shows repaired
+		events_done
+		closed
+		forget
+		good fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes --force
+		events_done
+		closed
+		good fusionctl check "$FAST" "$SLOW"
+	done
+	good fusionctl open pair
+	once pair
+	good fusionctl close pair
+}
+
 # With one worker the links of the set wait for us to end, as we wait for them: not for ever.
 test_udev_one_worker() {
 	local start
@@ -915,4 +947,4 @@ run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspende
 	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
 	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
 	test_udev_plugging test_udev_file_system test_udev_nofusion test_udev_parts \
-	test_udev_keeps_off test_udev_create test_udev_one_worker
+	test_udev_keeps_off test_udev_create test_udev_mended test_udev_one_worker
