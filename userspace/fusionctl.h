@@ -54,6 +54,7 @@
 #ifndef FUSIONCTL_H
 #define FUSIONCTL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -398,7 +399,7 @@ void ident_set(struct fusion_disk_ident *id, const struct device *dev);
 
 struct member {
 	struct member *next;
-	char path[64];
+	char path[PATH_MAX];
 	dev_t devno;
 	uint64_t sectors;
 	enum member_state state;

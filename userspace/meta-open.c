@@ -14,7 +14,7 @@ static bool is_file(const char *word)
 }
 
 /* The member on @path, if it has a valid superblock, and its partner from the list. */
-static int find_partner(struct member *list, const struct member *m, char path[2][64], int *nr)
+static int find_partner(struct member *list, const struct member *m, char path[2][PATH_MAX], int *nr)
 {
 	struct member *peer;
 	int rc;
@@ -30,7 +30,7 @@ static int find_partner(struct member *list, const struct member *m, char path[2
 }
 
 /* By name or by one device: all block devices are looked at. */
-static int search(const char *word, char path[2][64], int *nr)
+static int search(const char *word, char path[2][PATH_MAX], int *nr)
 {
 	bool named = !strchr(word, '/');
 	struct member *list = NULL, *m = NULL;
@@ -72,7 +72,7 @@ int open_members(const char *const path[2], bool writable, struct meta *meta)
 
 int meta_open(int nr, char **word, bool writable, struct meta *meta)
 {
-	char found[2][64];
+	char found[2][PATH_MAX];
 	const char *path[2] = { word[0], nr > 1 ? word[1] : NULL };
 	int rc = 0, n = 0;
 

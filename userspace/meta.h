@@ -5,6 +5,8 @@
  *
  * offline.c		members: block devices, or images of them in files
  * meta-open.c		which members are meant
+ * meta-content.c	may one be written where there is none?
+ * meta-hold.c		nobody opens them meanwhile
  * report.c		findings
  * meta-read.c		all that is on the members, block by block
  * meta-state.c		where each extent is: a map set and the journal after it

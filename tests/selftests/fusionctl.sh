@@ -345,6 +345,25 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
+# A path is as long as its link is.
+test_long_paths() {
+	local name dir=$TMP/a-directory-of-which-the-name-is-so-long-that-64-bytes-do-not-hold-it
+	name=slow-$(printf 'x%.0s' {1..100})
+	two 64 256
+	linear "$name" "$SLOW" 0 "$(sectors_of "$SLOW")"
+	good fusionctl format data --fast "$FAST" --slow "/dev/mapper/$name" --yes
+	good fusionctl check data
+	mkdir "$dir"
+	ln -s "$FAST" "$dir/fast"
+	defer dm_remove data
+	good fusionctl open data "$dir/fast" "/dev/mapper/$name" --json
+	json '.fast.device, .slow.device' "$dir/fast"$'\n'"/dev/mapper/$name"
+	good fusionctl close data
+	damage "/dev/mapper/$name" 0
+	good fusionctl probe "/dev/mapper/$name"
+	shows "one copy damaged"
+}
+
 # Half of a superblock beneath something else is what was left behind, and no member.
 test_covered() {
 	local uuid=01234567-89ab-4def-8123-456789abcdef what before
@@ -1437,7 +1456,7 @@ test_lock_comes_first() {
 }
 
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_covered test_question test_questions \
+	test_bad_devices:long test_in_use test_signatures:long test_covered test_long_paths test_question test_questions \
 	test_gpt_type test_mkfs test_erases:long \
 	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
