@@ -75,13 +75,8 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 	free(block);
 	if (*state == MEMBER_OK)
 		*why = bad;
-	if (failed == -2)
-		return err;
-	if (failed && *state == MEMBER_NONE) {
-		*state = MEMBER_DAMAGED;
-		*why = bad;
-	}
-	return 0;
+	/* any disk may have a bad sector: a copy that can't be read is nobody's */
+	return failed == -2 ? err : 0;
 }
 
 char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])

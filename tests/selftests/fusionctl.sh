@@ -345,6 +345,28 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
+# A bad sector where a superblock might be makes no member of a disk, and does not take one away.
+test_bad_sector() {
+	local dev table
+	two 64 256
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	null other 64
+	for dev in other slow; do
+		table="0 8 error"$'\n'"8 $(($(sectors_of /dev/$dev) - 8)) linear /dev/$dev 8"
+		dmsetup create bad-$dev <<<"$table"
+		defer dm_remove bad-$dev
+	done
+	good fusionctl list --json
+	json '.members[] | select(.device == "/dev/mapper/bad-other")' ""
+	json '.members[] | select(.device == "/dev/mapper/bad-slow") | .state, .reason' \
+		$'one copy damaged\nit can\'t be read'
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
+there are" fusionctl open nosuch
+	expect 4 "/dev/mapper/bad-other: not a member of a fusion set; wipefs removes what others \
+left" fusionctl wipe /dev/mapper/bad-other --yes
+	good fusionctl probe --udev /dev/mapper/bad-slow
+}
+
 # A path is as long as its link is.
 test_long_paths() {
 	local name dir=$TMP/a-directory-of-which-the-name-is-so-long-that-64-bytes-do-not-hold-it
@@ -1456,7 +1478,7 @@ test_lock_comes_first() {
 }
 
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_covered test_long_paths test_question test_questions \
+	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector test_long_paths test_question test_questions \
 	test_gpt_type test_mkfs test_erases:long \
 	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
