@@ -14,7 +14,8 @@ static bool is_file(const char *word)
 }
 
 /* The member on @path, if it has a valid superblock, and its partner from the list. */
-static int find_partner(struct member *list, const struct member *m, char path[2][PATH_MAX], int *nr)
+static int find_partner(struct member *list, const struct member *m, char path[2][PATH_MAX],
+			int *nr)
 {
 	struct member *peer;
 	int rc;

@@ -138,9 +138,10 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 }
 
 /*
- * Take away what is no block of the journal: of others, who may be recognised by it (the superblock of
- * btrfs lies here); and blocks whose checksum is right and whose numbers are beyond what the format
- * allows, as there is no number behind them to go on with. The set as it is uses none of them.
+ * Take away what is no block of the journal: of others, who may be recognised by it (the
+ * superblock of btrfs lies here); and blocks whose checksum is right and whose numbers are beyond
+ * what the format allows, as there is no number behind them to go on with. The set as it is uses
+ * none of them.
  */
 static int clear_nonsense(const struct meta *meta, int dev)
 {

@@ -16,8 +16,8 @@
  * meta-write.c		a state, written so that the old one holds until the end
  *
  * All but meta-content.c and meta-hold.c is pure of the device mapper and of questions, and
- * serves the tests as it does the verbs. Each member carries two map sets and a journal of the same kind; those of the
- * slow member are the replica (dm-fusion-format.h).
+ * serves the tests as it does the verbs. Each member carries two map sets and a journal of the
+ * same kind; those of the slow member are the replica (dm-fusion-format.h).
  */
 #ifndef META_H
 #define META_H

@@ -32,8 +32,8 @@ void free_members(struct member *list)
 }
 
 /*
- * Who makes a file system, or a partition table, on what was a member may leave one of the two copies
- * of its superblock behind. So half of one counts only if there is nothing else.
+ * Who makes a file system, or a partition table, on what was a member may leave one of the two
+ * copies of its superblock behind. So half of one counts only if there is nothing else.
  */
 static int check_cover(struct member *m)
 {

@@ -45,9 +45,9 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 			    "others left");
 	p->m[p->nr - 1] = m;
 	if (m->state == MEMBER_COVERED)
-		return fail(FC_REFUSED, path, "carries %s, and beneath it half of the superblock of "
-			    "a member; that does no harm, and if the former can go, wipefs -a %s "
-			    "first", m->cover, path);
+		return fail(FC_REFUSED, path, "carries %s, and beneath it half of the superblock "
+			    "of a member; that does no harm, and if the former can go, wipefs -a "
+			    "%s first", m->cover, path);
 	if (uuid && !(has_identity(m) && member_is(m, uuid)))
 		rc = fail(FC_MEMBER, path, "changed while it was looked at; try again");
 	else if (has_identity(m))
