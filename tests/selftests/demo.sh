@@ -35,4 +35,27 @@ test_takes_empty_disks_only() {
 	same "exit code" "$REPLY" 3
 }
 
-run_tests test_takes_empty_disks_only
+# What is there may be data that nobody recognises, and of somebody who has the name.
+test_leaves_alone_what_it_did_not_make() {
+	local i before
+	need script
+	need_module dm-fusion
+	disks
+	stale "$FAST"
+	before=$(head -c 1M "$FAST" | md5sum)
+	for i in demo-ssd fusiondemo; do
+		dm $i "0 8 zero"
+		demo yes
+		differ "exit code with $i there ($(<"$TMP/out"))" "$REPLY" 0
+		dmsetup info $i >/dev/null || fail "$i is gone"
+		dm_remove $i
+		[[ $i != demo-ssd ]] ||
+			same "what is on $FAST" "$(head -c 1M "$FAST" | md5sum)" "$before"
+	done
+	for i in "$FAST" "$SLOW"; do
+		read_zero "$i" 0 1048576
+		same "holders of $i" "$(ls "$(sysfs_of "$i")/holders")" ""
+	done
+}
+
+run_tests test_takes_empty_disks_only test_leaves_alone_what_it_did_not_make
