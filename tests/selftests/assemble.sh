@@ -615,6 +615,35 @@ test_mkinitcpio_says_it_once() {
 	same "lines" "$(wc -l <"$TMP/said")" 1
 }
 
+# A label is not for the shell of an initramfs to interpret; that of many is dash.
+test_initramfs_says_what_is_there() {
+	local i said
+	need dash
+	pair
+	rm -f /run/fusion.calls /run/fusion.said
+	defer rm -f /run/fusion.calls /run/fusion.said
+	# blank, a\033\c
+	poke "$FAST" 128:8=0x635c3333305c6120
+	power 1 0
+	said="dm-fusion: $(fusionctl assemble --waiting)"
+	has "line" "$said" 'dm-fusion:  a\033\c: the fast member'
+	boot_script initramfs-tools/panic
+	good dash "$REPLY"
+	same "line before the shell" "$(head -n 1 "$TMP/out")" "$said"
+	boot_script mkinitcpio/hook
+	# shellcheck disable=SC2016 # dash expands it
+	good dash -c '. "$1"; run_hook; wait; run_emergencyhook' dash "$REPLY"
+	same "lines of mkinitcpio" "$(grep -cFx "$said" "$TMP/out")" 2
+	boot_script initramfs-tools/local-block
+	quietly dash "$REPLY"
+	quietly dash "$REPLY"
+	good dash "$REPLY"
+	same "line" "$(<"$TMP/out")" "$said"
+	for i in 1 2 3; do
+		quietly dash "$REPLY"
+	done
+}
+
 test_nofusion_is_told_of_before_the_shell() {
 	pair
 	boot_script initramfs-tools/panic
@@ -945,6 +974,7 @@ run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspende
 	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy test_stale \
 	test_foreign test_shrunk test_read_only test_damaged test_waiting \
 	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
+	test_initramfs_says_what_is_there \
 	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
 	test_udev_plugging test_udev_file_system test_udev_nofusion test_udev_parts \
 	test_udev_keeps_off test_udev_create test_udev_mended test_udev_one_worker
