@@ -51,6 +51,7 @@ test_zsh() {
 	a_set
 	same "a verb" "$(typed 'fusionctl stat')" "fusionctl status "
 	same "a set" "$(typed 'fusionctl status da')" "fusionctl status data "
+	same "a set, of nothing" "$(typed 'fusionctl close ')" "fusionctl close data "
 	# the value comes right behind it
 	same "a key" "$(typed 'fusionctl set data half')" "fusionctl set data half_life="
 	same "an option" "$(typed 'fusionctl map data --sv')" "fusionctl map data --svg "
