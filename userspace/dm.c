@@ -342,6 +342,19 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	return rc;
 }
 
+int dm_find_set(const char *name, enum mapping_info what, struct mapping *m, bool *found)
+{
+	int rc;
+
+	rc = dm_get(name, NULL, what, m);
+	/* one without a table is being made, or closed */
+	*found = !rc && dm_is_set(m) && m->live &&
+		 (what == MAPPING_INFO || !strcmp(m->target, TARGET));
+	if (!*found)
+		dm_put(m);
+	return rc;
+}
+
 static bool find_target(unsigned int version[3])
 {
 	struct dm_task *t = new_task(DM_DEVICE_LIST_VERSIONS, NULL);

@@ -549,6 +549,8 @@ void dm_free_list(struct mapping *list);
 int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
 /* As dm_get(), but fails unless it is an open set of ours. */
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
+/* The same for one of a list, which may have been closed since: *found is false then. */
+int dm_find_set(const char *name, enum mapping_info what, struct mapping *m, bool *found);
 
 /* Is it a set, even one without a table? */
 bool dm_is_set(const struct mapping *m);
@@ -654,6 +656,8 @@ struct set {
 };
 
 int set_get(const char *name, struct set *set);
+/* The same for one of a list, which may have been closed since: *found is false then. */
+int set_find(const char *name, struct set *set, bool *found);
 void set_put(struct set *set);
 
 /* -- status-check.c ------------------------------------------------------------------------- */

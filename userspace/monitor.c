@@ -92,22 +92,11 @@ static void drop_look(struct look *look)
 }
 
 /* Closing a set is one of the events that a look follows. */
-static int still_open(const char *name, bool *open)
-{
-	struct mapping m;
-	int rc;
-
-	rc = dm_get(name, NULL, MAPPING_INFO, &m);
-	/* one without a table is being made, or closed */
-	*open = !rc && m.exists && m.live;
-	return rc;
-}
-
 static int take_look(struct look *look)
 {
 	struct mapping *list, *m;
 	unsigned int nr = 0;
-	bool open;
+	bool found;
 	int rc;
 
 	memset(look, 0, sizeof(*look));
@@ -120,11 +109,8 @@ static int take_look(struct look *look)
 	if (!look->set)
 		rc = fail(FC_FAILED, "monitor", "out of memory; free some");
 	for (m = list; m && !rc; m = m->next) {
-		rc = still_open(m->name, &open);
-		if (rc || !open)
-			continue;
-		rc = set_get(m->name, &look->set[look->nr]);
-		if (!rc)
+		rc = set_find(m->name, &look->set[look->nr], &found);
+		if (!rc && found)
 			look->nr++;
 	}
 	dm_free_list(list);

@@ -12,38 +12,50 @@
 
 #define BAR_WIDTH	20
 
-static int read_members(const char *name, dev_t member[2])
+static int read_members(const struct mapping *table, dev_t member[2])
 {
 	char dev[2][32];
-	struct mapping m;
+
+	if (sscanf(table->params, "%31s %31s", dev[FAST], dev[SLOW]) == 2 &&
+	    parse_devno(dev[FAST], &member[FAST]) && parse_devno(dev[SLOW], &member[SLOW]))
+		return 0;
+	return fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching versions of "
+		    "fusionctl and dm-fusion", table->params);
+}
+
+/* Without @found, what is no open set is an error. */
+static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
+{
+	return found ? dm_find_set(name, what, m, found) : dm_get_set(name, what, m);
+}
+
+int set_find(const char *name, struct set *set, bool *found)
+{
+	struct mapping table;
+	const char *why;
 	int rc;
 
-	rc = dm_get_set(name, MAPPING_TABLE, &m);
-	if (rc)
+	rc = get_part(name, MAPPING_TABLE, &table, found);
+	if (rc || (found && !*found))
 		return rc;
-	if (sscanf(m.params, "%31s %31s", dev[FAST], dev[SLOW]) != 2 ||
-	    !parse_devno(dev[FAST], &member[FAST]) || !parse_devno(dev[SLOW], &member[SLOW]))
-		rc = fail(FC_FAILED, name, "can't read its table \"%s\"; use matching versions of "
-			  "fusionctl and dm-fusion", m.params);
-	dm_put(&m);
+	rc = read_members(&table, set->member);
+	dm_put(&table);
+	if (!rc)
+		rc = get_part(name, MAPPING_STATUS, &set->m, found);
+	if (rc || (found && !*found))
+		return rc;
+	why = parse_status(set->m.params, &set->st);
+	if (why) {
+		rc = fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
+			  "versions of fusionctl and dm-fusion", why, set->m.params);
+		set_put(set);
+	}
 	return rc;
 }
 
 int set_get(const char *name, struct set *set)
 {
-	const char *why;
-	int rc;
-
-	rc = dm_get_set(name, MAPPING_STATUS, &set->m);
-	if (rc)
-		return rc;
-	why = parse_status(set->m.params, &set->st);
-	rc = why ? fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
-			"versions of fusionctl and dm-fusion", why, set->m.params) :
-	     read_members(name, set->member);
-	if (rc)
-		set_put(set);
-	return rc;
+	return set_find(name, set, NULL);
 }
 
 void set_put(struct set *set)
@@ -258,52 +270,59 @@ struct round {
 	struct fusion_status st;
 };
 
-static int show_one(const char *name, struct round *last, double seconds,
-		    struct json_object *json)
+static void show_one(const struct set *set, struct round *last, double seconds,
+		     struct json_object *json)
 {
-	struct set set;
-	int rc;
-
-	rc = set_get(name, &set);
-	if (rc)
-		return rc;
 	if (json) {
-		json_object_array_add(json, set_json(&set));
+		json_object_array_add(json, set_json(set));
 	} else {
-		print_text(&set);
-		if (seconds > 0 && !strcmp(last->name, set.m.name))
-			print_rates(&last->st, &set.st, seconds);
+		print_text(set);
+		if (seconds > 0 && !strcmp(last->name, set->m.name))
+			print_rates(&last->st, &set->st, seconds);
 	}
-	snprintf(last->name, sizeof(last->name), "%s", set.m.name);
-	last->st = set.st;
-	set_put(&set);
-	return 0;
+	snprintf(last->name, sizeof(last->name), "%s", set->m.name);
+	last->st = set->st;
 }
 
 #define MAX_WATCHED	32
+
+static int show_all(struct round last[MAX_WATCHED], double seconds, struct json_object *json)
+{
+	struct mapping *list;
+	unsigned int i = 0;
+	struct set set;
+	bool found;
+	int rc;
+
+	rc = dm_list(MAPPING_INFO, &list);
+	for (struct mapping *m = list; m && !rc; m = m->next) {
+		rc = set_find(m->name, &set, &found);
+		if (rc || !found)
+			continue;
+		if (i && !json)
+			putchar('\n');
+		show_one(&set, &last[i++ % MAX_WATCHED], seconds, json);
+		set_put(&set);
+	}
+	if (!rc && !i && !json)
+		puts("no set is open");
+	dm_free_list(list);
+	return rc;
+}
 
 static int show_round(const struct args *a, struct round last[MAX_WATCHED], double seconds)
 {
 	struct json_object *o = a->opt[OPT_JSON] ? json_base() : NULL;
 	struct json_object *sets = o ? json_object_new_array() : NULL;
-	struct mapping *list = NULL;
-	unsigned int i = 0;
-	int rc = 0;
+	struct set set;
+	int rc;
 
 	if (o)
 		json_object_object_add(o, "sets", sets);
-	if (a->n) {
-		rc = show_one(a->word[0], &last[0], seconds, sets);
-	} else {
-		rc = dm_list(MAPPING_INFO, &list);
-		if (!rc && !list && !o)
-			puts("no set is open");
-		for (struct mapping *m = list; m && !rc; m = m->next, i++) {
-			if (i && !o)
-				putchar('\n');
-			rc = show_one(m->name, &last[i % MAX_WATCHED], seconds, sets);
-		}
-		dm_free_list(list);
+	rc = a->n ? set_get(a->word[0], &set) : show_all(last, seconds, sets);
+	if (a->n && !rc) {
+		show_one(&set, &last[0], seconds, sets);
+		set_put(&set);
 	}
 	if (o && rc)
 		json_object_put(o);

@@ -1024,6 +1024,50 @@ test_status() {
 	same "a line for each round" "$(jq -c '.sets[0].name' <<<"$out" | wc -l)" "$(wc -l <<<"$out")"
 }
 
+# One that is being made, or closed, hides none of the others.
+test_status_of_others() {
+	local one
+	for one in another-half half; do
+		defer dm_remove $one
+		dmsetup create $one --notable -u "FUSION-$(</proc/sys/kernel/random/uuid)"
+	done
+	good fusionctl status
+	shows "no set is open"
+	a_set
+	good fusionctl status
+	shows "pair: "
+	same "sets" "$(grep -c "migration" "$TMP/out")" 1
+	good fusionctl status --json
+	json '[.sets[].name] | join(" ")' pair
+	one=$(timeout 2.5 fusionctl status --watch 1 || :)
+	at_least "rounds" "$(grep -c '^pair:' <<<"$one")" 2
+	expect 1 "half: is a mapped device but not an open fusion set; fusionctl list shows those \
+there are" fusionctl status half
+}
+
+comes_and_goes() {
+	while :; do
+		dmsetup create half --notable -u "FUSION-$1"
+		dmsetup load half --table "$(table)"
+		dmsetup resume half
+		dmsetup remove half
+	done >/dev/null 2>&1
+}
+
+test_status_beside_a_close() {
+	local i
+	need_module dm-fusion
+	two 8 32
+	format --extent-size 64K
+	defer dm_remove half
+	background comes_and_goes "$(uuid_of "$FAST")"
+	for ((i = 0; i < 60; i++)); do
+		good fusionctl status
+	done
+	kill "$REPLY"
+	wait "$REPLY" || :
+}
+
 test_set() {
 	local before half key takes word words n=0
 	a_set
@@ -1483,5 +1527,6 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
+	test_status_of_others test_status_beside_a_close \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
 	test_complete_sets test_map test_no_color test_whatif test_simulate
