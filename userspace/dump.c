@@ -312,13 +312,13 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	return rc;
 }
 
-/* A file of its own: what is there is not written over half-way. */
+/* A file of its own: what is there is not written over half-way. All of it, or no file. */
 static int write_file(const char *path, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 	bool good;
 	FILE *f;
 
@@ -328,8 +328,11 @@ static int write_file(const char *path, struct json_object *o)
 	good = f && fputs(text, f) >= 0 && fputc('\n', f) >= 0 && !fflush(f) && !fsync(fd);
 	if (f ? fclose(f) : close(fd))
 		good = false;
-	return good ? 0 : fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
-			       strerror(errno));
+	if (good)
+		return 0;
+	err = errno;
+	unlink(path);
+	return fail(FC_FAILED, path, "can't write it: %s; is the disk full?", strerror(err));
 }
 
 int cmd_dump(const struct args *a)

@@ -290,6 +290,15 @@ test_dump_restore() {
 	at_least "runs of the map" "$(jq '.map | length' "$TMP/dump")" 2
 	gives 1 fusionctl dump pair -o "$TMP/dump"
 	says "File exists; choose another file"
+	# what does not fit leaves nothing in the way of the next one
+	mkdir "$TMP/full"
+	mount -t tmpfs -o size=4k tmpfs "$TMP/full"
+	defer umount_quietly "$TMP/full"
+	for i in 1 2; do
+		gives 1 fusionctl dump pair -o "$TMP/full/dump"
+		says "$TMP/full/dump: can't write it: No space left on device; is the disk full?"
+	done
+	same "files there" "$(ls "$TMP/full")" ""
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW"
 	says "would be replaced and there is nobody to ask; add --yes"
 
