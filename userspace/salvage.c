@@ -160,13 +160,14 @@ static int make_devices(struct job *job, const char *name)
 	offline_close(&job->meta.m[job->dev].o);
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s", uuid);
 	rc = make_table(job, name, dm_uuid, job->s.part, job->s.nr);
-	if (rc)
-		return rc;
-	snprintf(job->node, sizeof(job->node), "/dev/mapper/%s", name);
-	if (job->a->opt[OPT_STALE]) {
+	if (!rc && job->a->opt[OPT_STALE]) {
 		snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s-stale", uuid);
 		rc = make_stale(job, stale, dm_uuid, sectors);
+		if (rc)
+			dm_remove(name);
 	}
+	if (!rc)
+		snprintf(job->node, sizeof(job->node), "/dev/mapper/%s", name);
 	return rc;
 }
 

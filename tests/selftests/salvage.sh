@@ -175,6 +175,19 @@ test_stale() {
 	fi
 }
 
+# both devices or none
+test_stale_is_refused() {
+	a_set 16 32
+	close set
+	dmsetup create other --notable -u "SALVAGE-$(uuid_of "$SLOW")-stale"
+	defer dm_remove other
+	refused "left-stale: the kernel refuses it: Device or resource busy" \
+		fusionctl salvage "$SLOW" left --stale
+	refused "does not exist" dmsetup info left
+	dm_remove other
+	salvage "$SLOW" --stale
+}
+
 # extents_of FILE: of the set, one line each
 extents_of() {
 	filefrag -b512 -e "$1" | awk -F '[ .:]+' '$2 ~ /^[0-9]+$/ && NF > 6 {
@@ -297,4 +310,5 @@ test_refusals() {
 		fusionctl salvage "$SLOW"
 }
 
-run_tests test_sectors test_unknown test_stale test_files test_files_hit_hard test_refusals
+run_tests test_sectors test_unknown test_stale test_stale_is_refused test_files \
+	test_files_hit_hard test_refusals
