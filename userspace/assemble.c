@@ -200,10 +200,10 @@ static int avoid_copies(struct member **a, struct member **b)
 	pthread_t thread;
 	int rc;
 
-	clock_gettime(CLOCK_REALTIME, &limit);
+	clock_gettime(CLOCK_MONOTONIC, &limit);
 	limit.tv_sec += COPIES_WAIT_S;
 	if (pthread_create(&thread, NULL, run_scan, &scan) ||
-	    pthread_timedjoin_np(thread, NULL, &limit)) {
+	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &limit)) {
 		warn((*a)->path, "a disk does not answer in time, so copies of the members of %s "
 		     "were not looked for; see dmesg", (*a)->sb->label);
 		return 0;

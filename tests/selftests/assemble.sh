@@ -444,6 +444,38 @@ the devices to use" fusionctl assemble --scan
 	once pair
 }
 
+# steps: the clock is set again and again, as in a boot that has no battery for it
+steps() {
+	while sleep 0.1; do
+		date -s "+1 hour" >/dev/null
+	done
+}
+
+# set_back TIME UPTIME: the clock to what it would be, had nobody set it
+set_back() {
+	local now
+	read -r now _ </proc/uptime
+	date -s "@$(($1 + ${now%.*} - $2))" >/dev/null
+}
+
+# What takes its time to answer, but not too long, is waited for.
+test_copy_beside_a_clock_that_steps() {
+	local up
+	need_module dm-delay
+	pair
+	null clone 64
+	replaced "$FAST" /dev/clone
+	dm late "0 $(sectors_of /dev/clone) delay /dev/clone 0 20"
+	came "$FAST"
+	read -r up _ </proc/uptime
+	defer set_back "$(date +%s)" "${up%.*}"
+	background steps
+	expect 4 "$FAST: is a copy of /dev/mapper/late, both claim to be the same member; detach one, \
+or name the devices to use" fusionctl assemble --incremental "$SLOW"
+	kill "$REPLY"
+	closed
+}
+
 # Of an SSD that was replaced by a copy of itself, or put back after it was away.
 test_stale() {
 	local text
@@ -971,8 +1003,8 @@ test_udev_one_worker() {
 run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspended test_order \
 	test_twice test_late test_concurrently test_beside_the_user test_beside_a_long_create \
 	test_lock_is_held:long test_stays_closed test_plugged_in_again test_in_use_by_others \
-	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy test_stale \
-	test_foreign test_shrunk test_read_only test_damaged test_waiting \
+	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy \
+	test_copy_beside_a_clock_that_steps test_stale test_foreign test_shrunk test_read_only test_damaged test_waiting \
 	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
 	test_initramfs_says_what_is_there \
 	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
