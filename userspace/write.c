@@ -99,6 +99,9 @@ static int erase(struct target *t, int fd)
 	rc = wipe_signatures(t->dev, fd);
 	if (!rc)
 		rc = clear_ends(t);
+	/* partitions that were there could still be mounted; most have none, some are in use */
+	if (!rc && ioctl(fd, BLKRRPART) && errno != EINVAL && errno != EBUSY)
+		rc = io_failed(t, "reading the partition table");
 	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
 	if (!rc && ioctl(fd, BLKDISCARD, range))
 		errno = 0;

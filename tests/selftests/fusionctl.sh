@@ -606,6 +606,35 @@ test_erases() {
 	json '[.members[] | select(.state == "ok" and .reason == null)] | length' 2
 }
 
+# Or somebody could mount what was there before, and write to it.
+test_partitions_are_gone() {
+	local file part
+	need sfdisk
+	two 96 256
+	loop $((96 << 20))
+	file=$(losetup -nO BACK-FILE "$REPLY")
+	printf 'label: gpt\n2048,,\n' | sfdisk -q "$file"
+	losetup -d "$REPLY"
+	losetup -P "$REPLY" "$file"
+	part=${REPLY}p1
+	within 10 "$part" test -b "$part"
+	mkfs.ext4 -q "$part"
+	expect 3 "$REPLY: carries gpt partition table (uuid $(blkid -p -o value -s PTUUID "$REPLY")) \
+at byte 512; if that can go, add --force" fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes
+	[[ -b $part ]] || fail "$part is gone, and nothing was done"
+	good fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes --force
+	[[ ! -e /sys/class/block/${part#/dev/} ]] || fail "$part is still there"
+	# one that somebody has open is no obstacle
+	wipe "$REPLY" tail
+	printf 'label: gpt\n2048,,\n' | sfdisk -q "$REPLY"
+	within 10 "$part" test -b "$part"
+	exec 9<"$part"
+	good fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes --force
+	[[ -b $part ]] || fail "$part is gone, and somebody had it open"
+	exec 9<&-
+	good fusionctl probe "$REPLY"
+}
+
 test_wipe() {
 	local before dev
 	two 64 256
@@ -1522,8 +1551,9 @@ test_lock_comes_first() {
 }
 
 run_tests test_usage:long test_help:long test_names:long test_not_root \
-	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector test_long_paths test_question test_questions \
-	test_gpt_type test_mkfs test_erases:long \
+	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector \
+	test_long_paths test_question test_questions test_gpt_type test_mkfs test_erases:long \
+	test_partitions_are_gone \
 	test_lock_comes_first test_wipe test_roles:long test_life \
 	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
