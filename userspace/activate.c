@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verbs open and close. */
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,17 @@ static int exit_code_of(int err)
 	}
 }
 
+/* Has somebody this member to himself, as the kernel wants to have it? */
+static bool is_held(const struct member *m)
+{
+	int fd = open_node(m->path, m->devno, O_RDONLY | O_EXCL);
+
+	if (fd < 0)
+		return errno == EBUSY;
+	close(fd);
+	return false;
+}
+
 /*
  * Why the kernel refused two members: it says so in its log, in its own words, and without
  * the block where the journal is concerned. What check finds is said in any case.
@@ -56,12 +68,16 @@ static int exit_code_of(int err)
 static int refused(const char *name, const struct member *fast, const struct member *slow, int err,
 		   const char *reason)
 {
+	const struct member *held = err != -EBUSY ? NULL : is_held(fast) ? fast :
+				    is_held(slow) ? slow : NULL;
 	char *path[2] = { (char *)fast->path, (char *)slow->path };
 	const struct finding *worst;
 	struct report r = { 0 };
 	char text[320] = "";
 	struct meta meta;
 
+	if (held)
+		return device_refused(held->path, held->devno);
 	if (exit_code_of(err) != FC_BUSY && !meta_open(2, path, false, &meta)) {
 		meta_check(&meta, &r);
 		worst = report_worst(&r);

@@ -266,6 +266,15 @@ const char *user_remedy(const char *user)
 	return "end that first";
 }
 
+int device_refused(const char *path, dev_t devno)
+{
+	char user[512];
+
+	if (!device_opener(devno, user, sizeof(user)))
+		snprintf(user, sizeof(user), "is in use by the kernel");
+	return fail(FC_BUSY, path, "%s; %s", user, user_remedy(user));
+}
+
 int device_claim(const struct device *dev, int *fd)
 {
 	char user[512];
@@ -278,7 +287,5 @@ int device_claim(const struct device *dev, int *fd)
 	if (errno != EBUSY)
 		return fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the device",
 			    strerror(errno));
-	if (!device_opener(dev->devno, user, sizeof(user)))
-		snprintf(user, sizeof(user), "is in use by the kernel");
-	return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
+	return device_refused(dev->path, dev->devno);
 }

@@ -332,6 +332,8 @@ bool device_opener(dev_t devno, char *buf, size_t size);
 bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
 /* The remedy for what these found. */
 const char *user_remedy(const char *user);
+/* It cannot be opened exclusively: fail, and say who has it if that is known. */
+int device_refused(const char *path, dev_t devno);
 /*
  * Open it for writing and keep everyone else out until *fd is closed; what is in use is refused
  * without appeal.

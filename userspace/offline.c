@@ -50,14 +50,9 @@ static int open_device(const char *path, bool writable, struct offline *o)
 		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
 	if (!rc)
 		o->fd = device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_EXCL | O_DIRECT);
-	if (!rc && o->fd < 0 && errno == EBUSY) {
-		if (!device_opener(dev.devno, user, sizeof(user)))
-			snprintf(user, sizeof(user), "is in use by the kernel");
-		rc = busy(path, user);
-	} else if (!rc && o->fd < 0) {
-		rc = fail(FC_FAILED, path, "can't open it: %s; check the device",
-			  strerror(errno));
-	}
+	if (!rc && o->fd < 0)
+		rc = errno == EBUSY ? device_refused(path, dev.devno) :
+		     fail(FC_FAILED, path, "can't open it: %s; check the device", strerror(errno));
 	device_put(&dev);
 	return rc;
 }

@@ -816,6 +816,34 @@ not_open() {
 	[[ $(dmsetup info -c --noheadings -o open pair) == 0 ]]
 }
 
+# Who has a member to himself is nothing that sysfs knows, and the kernel does not name him.
+test_open_busy() {
+	local wiping dev hold
+	need_module dm-fusion
+	need script
+	two 64 256
+	open_sets pair
+	good fusionctl format pair "$FAST" "$SLOW" --yes
+	mkfifo "$TMP/answer"
+	for dev in "$FAST" "$SLOW"; do
+		script -qec "fusionctl wipe $dev" -O /dev/null <"$TMP/answer" >"$TMP/pty" 2>&1 &
+		wiping=$!
+		JOBS+=("$wiping")
+		exec {hold}>"$TMP/answer"
+		within 10 "question" grep -q "type yes" "$TMP/pty"
+		# nor who has opened it beside him
+		background sleep 100 <"$([[ $dev != "$FAST" ]] && echo "$FAST" || echo "$SLOW")"
+		expect 5 "$dev: is opened by fusionctl (process $(pidof fusionctl)); end that first" \
+			fusionctl open pair
+		kill "$REPLY"
+		echo no >&"$hold"
+		exec {hold}>&-
+		wait "$wiping" || same "wipe" $? 3
+	done
+	refused "does not exist" dmsetup info pair
+	good fusionctl open pair
+}
+
 test_other_mappings() {
 	need_module dm-fusion
 	two 64 256
@@ -1555,7 +1583,7 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_long_paths test_question test_questions test_gpt_type test_mkfs test_erases:long \
 	test_partitions_are_gone \
 	test_lock_comes_first test_wipe test_roles:long test_life \
-	test_close_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
+	test_close_busy test_open_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_status_of_others test_status_beside_a_close \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
