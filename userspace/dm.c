@@ -342,7 +342,7 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	return rc;
 }
 
-int dm_find_set(const char *name, enum mapping_info what, struct mapping *m, bool *found)
+int dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
 	int rc;
 

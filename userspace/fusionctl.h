@@ -552,7 +552,7 @@ int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
 /* As dm_get(), but fails unless it is an open set of ours. */
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 /* The same for one of a list, which may have been closed since: *found is false then. */
-int dm_find_set(const char *name, enum mapping_info what, struct mapping *m, bool *found);
+int dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found);
 
 /* Is it a set, even one without a table? */
 bool dm_is_set(const struct mapping *m);
@@ -659,7 +659,7 @@ struct set {
 
 int set_get(const char *name, struct set *set);
 /* The same for one of a list, which may have been closed since: *found is false then. */
-int set_find(const char *name, struct set *set, bool *found);
+int set_get_if_open(const char *name, struct set *set, bool *found);
 void set_put(struct set *set);
 
 /* -- status-check.c ------------------------------------------------------------------------- */

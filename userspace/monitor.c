@@ -109,7 +109,7 @@ static int take_look(struct look *look)
 	if (!look->set)
 		rc = fail(FC_FAILED, "monitor", "out of memory; free some");
 	for (m = list; m && !rc; m = m->next) {
-		rc = set_find(m->name, &look->set[look->nr], &found);
+		rc = set_get_if_open(m->name, &look->set[look->nr], &found);
 		if (!rc && found)
 			look->nr++;
 	}

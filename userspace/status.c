@@ -26,10 +26,10 @@ static int read_members(const struct mapping *table, dev_t member[2])
 /* Without @found, what is no open set is an error. */
 static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
-	return found ? dm_find_set(name, what, m, found) : dm_get_set(name, what, m);
+	return found ? dm_get_if_open(name, what, m, found) : dm_get_set(name, what, m);
 }
 
-int set_find(const char *name, struct set *set, bool *found)
+int set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	struct mapping table;
 	const char *why;
@@ -55,7 +55,7 @@ int set_find(const char *name, struct set *set, bool *found)
 
 int set_get(const char *name, struct set *set)
 {
-	return set_find(name, set, NULL);
+	return set_get_if_open(name, set, NULL);
 }
 
 void set_put(struct set *set)
@@ -296,7 +296,7 @@ static int show_all(struct round last[MAX_WATCHED], double seconds, struct json_
 
 	rc = dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m && !rc; m = m->next) {
-		rc = set_find(m->name, &set, &found);
+		rc = set_get_if_open(m->name, &set, &found);
 		if (rc || !found)
 			continue;
 		if (i && !json)
