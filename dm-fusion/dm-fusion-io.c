@@ -87,6 +87,11 @@ static void pin(struct fusion *fs, struct fusion_io *io, struct bio *bio, enum f
 {
 	io->epoch = epoch;
 	io->dev = dev;
+	/* a commit flushes, after it */
+	if (unlikely(bio->bi_opf & REQ_FUA) && !fusion_has_fua(fs, dev)) {
+		bio->bi_opf &= ~REQ_FUA;
+		io->fua = true;
+	}
 	this_cpu_inc(fs->stats->ios[dev][op_is_write(bio_op(bio))]);
 }
 

@@ -218,6 +218,20 @@ int fusion_flushes_ended(struct fusion *fs)
 	return lost ? -EIO : 0;
 }
 
+blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev)
+{
+	/* if metadata of the fast member can't be written, for whatever reason, mode RW ends */
+	return dev == FUSION_FAST || fusion_has_fua(fs, dev) ? REQ_FUA : 0;
+}
+
+int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua)
+{
+	if (fua)
+		return 0;
+	fusion_mark_written(fs, dev);
+	return fusion_flush_slow(fs);
+}
+
 int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
 			blk_opf_t *preflush)
 {
@@ -237,7 +251,8 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	u64 ring = sb->journal_start[sb->role];
 	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
 	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
-	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, preflush;
+	blk_opf_t fua = fusion_meta_fua(fs, sb->role);
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua, preflush;
 	u32 csum = chain->prev_csum;
 	unsigned int i;
 	int r;
@@ -254,6 +269,8 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	r = fusion_rw_blocks(fs, chain, opf | preflush, start, 0, first_part);
 	if (!r && first_part < nr)
 		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
+	if (!r)
+		r = fusion_flush_after(fs, sb->role, fua);
 	if (r)
 		return r;
 	chain->prev_csum = csum;

@@ -493,7 +493,7 @@ static void write_open(struct fusion *fs, struct bio *bio, struct fusion_open *o
 	spin_unlock_irq(&fs->lock);
 
 	/* The commit that records the bits flushes the data; FUA here would be double. */
-	io->fua = !!(bio->bi_opf & REQ_FUA);
+	io->fua |= !!(bio->bi_opf & REQ_FUA);
 	bio->bi_opf &= ~REQ_FUA;
 	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
 		fusion_submit_zeroes(fs, bio, word);

@@ -22,7 +22,8 @@
  *
  * The mover records promotions while it copies, and keeps the mutex until they are committed,
  * so that no update says meanwhile that they lie on the slow member (INV7). Such a transaction
- * needs no flush, since it points to no data of the slow member. On a disk that others keep
+ * needs no flush before it, since it points to no data of the slow member; a disk without FUA
+ * is flushed after it, which serves the copies as well. On a disk that others keep
  * busy far from the log both a flush and a write take long: so nobody waits for the one,
  * the copies go on beside the other, and it tells of many extents at once. A record of it says
  * that an extent is away: of those that are promoted now, and of those likely to be next, which
@@ -679,8 +680,8 @@ static int submit_leaving(struct fusion *fs, const u32 *lexts, unsigned int nr, 
 
 	reinit_completion(&rep->written);
 	rep->bio = bio_alloc_bioset(fs->dev[FUSION_SLOW]->bdev, 1,
-				    REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, GFP_NOIO,
-				    &fs->meta_bs);
+				    REQ_OP_WRITE | REQ_SYNC | REQ_META |
+				    fusion_meta_fua(fs, FUSION_SLOW), GFP_NOIO, &fs->meta_bs);
 	rep->bio->bi_iter.bi_sector = fusion_journal_blocknr(&rep->sb, log->next_seq) *
 				      FUSION_BLOCK_SECTORS;
 	rep->bio->bi_end_io = promotions_written;
@@ -734,6 +735,8 @@ int fusion_replica_promote_wait(struct fusion *fs)
 		return 0;
 	wait_for_completion_io(&rep->written);
 	r = blk_status_to_errno(rep->bio->bi_status);
+	if (!r)
+		r = fusion_flush_after(fs, FUSION_SLOW, rep->bio->bi_opf & REQ_FUA);
 	bio_put(rep->bio);
 	if (r) {
 		fusion_rw_failed(fs, &rep->log, true,

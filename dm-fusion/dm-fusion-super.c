@@ -109,6 +109,7 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 		       const struct fusion_sb *sb)
 {
 	u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+	blk_opf_t fua = fusion_meta_fua(fs, sb->role);
 	blk_opf_t preflush;
 	int r;
 
@@ -116,8 +117,10 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 	r = fusion_flush_before(fs, chain, &preflush);
 	if (!r)
 		r = fusion_rw_blocks(fs, chain,
-				     REQ_OP_WRITE | REQ_SYNC | REQ_META | preflush | REQ_FUA,
+				     REQ_OP_WRITE | REQ_SYNC | REQ_META | preflush | fua,
 				     blocknr, 0, 1);
+	if (!r)
+		r = fusion_flush_after(fs, sb->role, fua);
 	if (r)
 		DMERR("%s: writing the superblock of the %s device failed: %d",
 		      dm_table_device_name(fs->ti->table),

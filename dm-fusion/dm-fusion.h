@@ -609,6 +609,25 @@ void fusion_submit(struct fusion *fs, struct bio *bio, u32 word);
 /* Zero a pinned WRITE_ZEROES bio's range in the slot of @word, then complete it. */
 void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word);
 
+/**
+ * fusion_has_fua() - can a member make a single write durable?
+ * @fs: device
+ * @dev: member
+ *
+ * Of one that can't, the block layer flushes all after a write with REQ_FUA, and tells of a failure
+ * of either by the same error: whether what others wrote is lost is not known then. So such a
+ * member gets no REQ_FUA but where a failure ends mode RW anyway; who wants a write to be durable
+ * has it flushed by fusion_flush_slow() or a commit, which know.
+ *
+ * Context: any.
+ */
+static inline bool fusion_has_fua(const struct fusion *fs, enum fusion_dev dev)
+{
+	struct block_device *bdev = fs->dev[dev]->bdev;
+
+	return bdev_fua(bdev) || !bdev_write_cache(bdev);
+}
+
 /* Note that the slow member has something in its cache. Any context. */
 void fusion_mark_written(struct fusion *fs, enum fusion_dev dev);
 
@@ -674,6 +693,19 @@ void fusion_journal_exit_state(struct fusion *fs);
 /* Allocate the buffer of a chain, or free it. */
 int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb);
 void fusion_chain_exit(struct fusion_chain *chain);
+
+/* REQ_FUA for metadata of a member, if that can. Partner of fusion_flush_after(). */
+blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev);
+
+/**
+ * fusion_flush_after() - make metadata durable that was written without REQ_FUA
+ * @fs: device
+ * @dev: member
+ * @fua: fusion_meta_fua() of the write
+ *
+ * Context: process, sleeps; takes flush_mutex. Return: 0 or as fusion_flush_slow().
+ */
+int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
 
 /**
  * fusion_flush_slow() - flush the slow member if it was written since its last flush

@@ -36,6 +36,7 @@ struct sim_disk {
 	u64 data_start;		/* sector */
 	u32 nr_data;		/* sectors */
 	bool discards;
+	bool fua;		/* else the block layer flushes */
 	bool readonly;
 	unsigned int fault_kinds;
 	u32 fault_one_in;
@@ -70,11 +71,13 @@ static struct sim_disk *disk_alloc(const struct sim_disk *like)
 	return d;
 }
 
-struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *sb, bool discards)
+struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *sb, bool discards,
+			      bool fua)
 {
 	struct sim_disk like = {
 		.role = role,
 		.discards = discards,
+		.fua = fua,
 	};
 
 	if (role == FUSION_FAST) {
@@ -455,6 +458,7 @@ void sim_disk_submit(struct bio *bio)
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);
+	bio->written = false;
 	if (op_is_write(bio_op(bio)) && bio->flushed && bio_sectors(bio))
 		begin_write(bio);
 }
@@ -522,7 +526,7 @@ static void end_write(struct bio *bio)
 			break;
 	list_move_tail(&e->list, &next->list);
 
-	if (!failed && bio->bi_opf & REQ_FUA) {
+	if (!failed && bio->bi_opf & REQ_FUA && d->fua) {
 		persist(d, e);
 		free_entry(e);
 		world->cut_due = true;
@@ -569,8 +573,15 @@ void sim_disk_step(struct bio *bio)
 		end_read(bio);
 	} else if (bio_op(bio) == REQ_OP_DISCARD) {
 		end_discard(bio);
+	} else if (bio->written) {
+		end_flush(bio);
 	} else {
 		end_write(bio);
+		if (!bio->bi_status && bio->bi_opf & REQ_FUA && !bio->bi_bdev->disk->fua) {
+			bio->written = true;
+			bio->snap = bio->bi_bdev->disk->completed;
+			return;
+		}
 	}
 	land(bio);
 }
@@ -580,6 +591,16 @@ void sim_disk_step(struct bio *bio)
 sector_t bdev_nr_sectors(struct block_device *bdev)
 {
 	return bdev->disk->sectors;
+}
+
+bool bdev_write_cache(struct block_device *bdev)
+{
+	return true;
+}
+
+bool bdev_fua(struct block_device *bdev)
+{
+	return bdev->disk->fua;
 }
 
 unsigned int bdev_max_discard_sectors(struct block_device *bdev)

@@ -142,15 +142,15 @@ mutant slow-dirty-set-after-completion dm-fusion-io.c \
 mutant preflush-dropped dm-fusion-journal.c \
 	's/opf \| preflush, start/opf, start/'
 mutant fua-dropped dm-fusion-journal.c \
-	's/ \| REQ_META \| REQ_FUA, preflush;/ | REQ_META, preflush;/'
+	's/ \| REQ_META \| fua, preflush;/ | REQ_META, preflush;/'
 mutant fua-of-second-part-dropped dm-fusion-journal.c \
 	's/fs, chain, opf, ring, first_part/fs, chain, opf \& ~REQ_FUA, ring, first_part/' --large
 mutant superblock-preflush-dropped dm-fusion-super.c \
-	's/REQ_META \| preflush \| REQ_FUA/REQ_META | REQ_FUA/'
+	's/REQ_META \| preflush \| fua/REQ_META | fua/'
 mutant slow-superblock-preflush-dropped dm-fusion-super.c \
 	's/r = fusion_flush_before\(fs, chain, &preflush\);/r = sb->role == FUSION_SLOW ? (preflush = 0) : fusion_flush_before(fs, chain, \&preflush);/'
 mutant superblock-fua-dropped dm-fusion-super.c \
-	's/REQ_META \| preflush \| REQ_FUA/REQ_META | preflush/'
+	's/REQ_META \| preflush \| fua/REQ_META | preflush/'
 mutant flush-direct-while-slow-dirty dm-fusion-io.c \
 	's/!READ_ONCE\(fs->slow_dirty\) &&/1 \&\&/'
 mutant flush-direct-while-committing dm-fusion-io.c \
@@ -175,7 +175,7 @@ mutant moves-applied-before-the-write dm-fusion-journal.c \
 mutant stable-before-durable dm-fusion-journal.c \
 	's/(\topen->closing = true;\n)/\1\t\t\t\tWRITE_ONCE(fs->map[open->lext], rec.new);\n/'
 mutant fua-of-open-extents-without-commit dm-fusion-open.c \
-	's/io->fua = !!\(bio->bi_opf & REQ_FUA\);\n\tbio->bi_opf &= ~REQ_FUA;//'
+	's/io->fua \|= !!\(bio->bi_opf & REQ_FUA\);\n\tbio->bi_opf &= ~REQ_FUA;//'
 mutant fua-of-zeroes-without-commit dm-fusion-io.c \
 	's/\tfusion_io\(bio\)->fua \|= !!\(bio->bi_opf & REQ_FUA\);\n//'
 mutant fua-of-unmapped-zeroes-without-commit dm-fusion-io.c \
@@ -308,8 +308,8 @@ mutant promotions-not-recorded dm-fusion-migrate.c \
 	's/(\tif \()!fusion_replica_promote\(fs, lexts, n, max\)(\)\n\t\treturn )true;\n\trefuse_promotions\(jobs, nr\);\n/\1max > FUSION_MAX_LEAVING\2false;\n/'
 mutant promotions-recorded-after-the-commit dm-fusion-migrate.c \
 	's/(\t\tpromoting = promoting && wait_for_record\(fs, jobs, nr\);\n)(\t\trecorded = .*\t\t\tr = fusion_commit_wait\(fs\);\n)(\t\tif \(promoting\))/\2\1\3/'
-mutant promotions-recorded-without-fua dm-fusion-replica.c \
-	's/REQ_META \| REQ_FUA, GFP_NOIO/REQ_META, GFP_NOIO/'
+mutant promotions-recorded-and-not-flushed dm-fusion-replica.c \
+	's/\tif \(!r\)\n\t\tr = fusion_flush_after\(fs, FUSION_SLOW, rep->bio->bi_opf & REQ_FUA\);\n//'
 mutant replica-updated-before-the-promotion-is-committed dm-fusion-replica.c \
 	's/\tif \(!rep->bio\)\n\t\treturn 0;\n/\tif (!rep->bio) {\n\t\tmutex_unlock(\&rep->mutex);\n\t\treturn 0;\n\t}\n/; s/(\tend_leaving\(fs\);\n)(\treturn 0;\n)/\1\tmutex_unlock(\&rep->mutex);\n\2/; s/(void fusion_replica_promoted\(struct fusion \*fs\)\n\{\n)/\1\tmutex_lock(\&fs->replica.mutex);\n/'
 mutant away-for-ever dm-fusion-replica.c \
@@ -366,6 +366,12 @@ mutant journal-error-ignored dm-fusion-journal.c \
 	's/(trace_fusion_commit\(.*, r\);\n)\tif \(r\) \{/\1\tif (0) {/' --faults
 mutant slow-flush-error-ignored dm-fusion-journal.c \
 	's/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 r = 0;/' --faults
+mutant fua-of-metadata-trusted dm-fusion-journal.c \
+	's/return dev == FUSION_FAST \|\| fusion_has_fua\(fs, dev\) \? REQ_FUA : 0;/return REQ_FUA;/' --faults
+mutant fua-of-users-trusted dm-fusion-io.c \
+	's/if \(unlikely\(bio->bi_opf & REQ_FUA\) && !fusion_has_fua\(fs, dev\)\) \{/if (0) {/' --faults
+mutant metadata-without-fua-not-flushed dm-fusion-journal.c \
+	's/\tfusion_mark_written\(fs, dev\);\n\treturn fusion_flush_slow\(fs\);/\treturn 0;/'
 mutant journal-beside-users-flush dm-fusion-journal.c \
 	's/(\tr = flush_slow\(pk\);\n)\tif \(!r\)\n\t\tr = fusion_flushes_ended\(fs\);\n/\1/' --faults
 mutant superblock-beside-users-flush dm-fusion-super.c \

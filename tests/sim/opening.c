@@ -24,7 +24,7 @@ static void new_members(const struct setup *s, const struct fusion_sb *sb)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++)
-		world->disk[i] = sim_disk_new(i, sb, s->discards[i]);
+		world->disk[i] = sim_disk_new(i, sb, s->discards[i], s->fua[i]);
 	format(sb);
 }
 

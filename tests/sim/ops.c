@@ -48,7 +48,7 @@ static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
-	u64 rng = seed ^ 0x5e7;
+	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -59,6 +59,8 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	make_geometry(&s->sb, s->large, &rng);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
+	s->fua[0] = rnd_below(&other, 2);
+	s->fua[1] = rnd_below(&other, 2);
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;

@@ -662,7 +662,8 @@ static void run_world(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++) {
-		w->disk[i] = sim_disk_new(i, &run->setup.sb, run->setup.discards[i]);
+		w->disk[i] = sim_disk_new(i, &run->setup.sb, run->setup.discards[i],
+					  run->setup.fua[i]);
 		sim_disk_format(w->disk[i], &run->setup.sb, &w->rng);
 	}
 	for (;;) {

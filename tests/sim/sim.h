@@ -132,8 +132,9 @@ enum sim_loss {
 	SIM_NR_LOSSES,
 };
 
+/* @fua: otherwise a write with FUA is one without, and then a flush of all, which may fail */
 struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geometry,
-			      bool discards);
+			      bool discards, bool fua);
 
 /* What @disk may hold after power has failed now. @own: share nothing with it. */
 struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u64 *rng,

@@ -66,6 +66,7 @@ struct bvec_iter {
  * @remaining: completions to come, with those of chained ones
  * @parent: the bio this one was chained to
  * @flushed: REQ_PREFLUSH is done
+ * @written: so is the write, of a disk that flushes in place of REQ_FUA
  * @delay: times it is passed over
  * @snap: writes of the disk that had completed when the flush began
  * @entry: the write in the disk's cache
@@ -87,6 +88,7 @@ struct bio {
 	bool on_stack;
 
 	bool flushed;
+	bool written;
 	unsigned int delay;
 	u32 snap;
 	struct sim_entry *entry;
@@ -126,6 +128,8 @@ int blkdev_issue_zeroout(struct block_device *bdev, sector_t sector, sector_t nr
 			 unsigned int flags);
 sector_t bdev_nr_sectors(struct block_device *bdev);
 unsigned int bdev_max_discard_sectors(struct block_device *bdev);
+bool bdev_write_cache(struct block_device *bdev);
+bool bdev_fua(struct block_device *bdev);
 blk_status_t errno_to_blk_status(int error);
 int blk_status_to_errno(blk_status_t status);
 
