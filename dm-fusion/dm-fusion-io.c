@@ -283,6 +283,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->fua = false;
 	io->flush = false;
 	io->waits = false;
+	io->crowded = false;
 
 	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
 		if (fusion_mode(fs) == FUSION_FAIL)
@@ -427,6 +428,21 @@ static bool wait_for_replica(const struct fusion *fs, struct fusion_io *io)
 	return io->errors == (u32)rep->errors;
 }
 
+/*
+ * Shall a bio that finds all structures for OPEN extents in use wait for one? For those that a
+ * commit frees, and until each of the extents had its turn to be completed, and could not be.
+ * fs->lock held.
+ */
+static bool wait_for_fill(const struct fusion *fs, struct fusion_io *io)
+{
+	if (!io->crowded) {
+		io->crowded = true;
+		io->waits = false;
+		io->errors = fs->fills_failed;
+	}
+	return fs->nr_full || fs->committing || fs->fills_failed - io->errors < fs->max_open;
+}
+
 /* First write to an unmapped extent. Return: false if the bio was parked or failed. */
 static bool first_write(struct fusion *fs, struct bio *bio)
 {
@@ -437,11 +453,17 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irq(&fs->lock);
 	if (list_empty(&fs->open_free)) {
-		fusion_park(fs, bio, fs->nr_full);
+		wait = wait_for_fill(fs, fusion_io(bio));
+		if (wait)
+			fusion_park(fs, bio, fs->nr_full);
 		spin_unlock_irq(&fs->lock);
-		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, false);
+		if (wait)
+			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, false);
+		else
+			bio_io_error(bio);
 		return false;
 	}
+	fusion_io(bio)->crowded = false;
 	word = first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
 	if (!fusion_word_mapped(word)) {
 		held = wait_for_replica(fs, fusion_io(bio));

@@ -320,10 +320,11 @@ static void run_excl(struct fusion *fs, struct fusion_open *open)
 			done = bio;
 		} else {
 			open->fill_failed = true;
+			fs->fills_failed++;
 			list_move_tail(&open->lru, &fs->open_lru);
-			/* A first write may wait for this structure: another one's turn. */
-			fusion_unpark(fs);
 		}
+		/* A first write may wait for this structure: another one's turn. */
+		fusion_unpark(fs);
 	} else if (bio && bio_op(bio) == REQ_OP_DISCARD && !fusion_io(bio)->whole) {
 		run_discard(fs, open, bio);
 		done = bio;

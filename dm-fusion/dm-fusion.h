@@ -343,7 +343,7 @@ struct fusion_replica {
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
 	u32 lext;			/* if @whole: next extent to unmap */
-	u32 errors;			/* if @waits: of the replica, when it began to */
+	u32 errors;			/* if it waits: as many as there were when it began to */
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
 	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
@@ -352,6 +352,7 @@ struct fusion_io {
 	bool fua : 1;			/* complete only after a commit */
 	bool flush : 1;			/* counted in fs->nr_flushes */
 	bool waits : 1;			/* for the replica to free a slot */
+	bool crowded : 1;		/* waits for a struct fusion_open */
 };
 
 /* A range to be moved on request. */
@@ -444,6 +445,7 @@ struct fusion {
 	u32 max_open;
 	u32 nr_open;
 	u32 nr_full;			/* full, and not yet in a commit */
+	u32 fills_failed;		/* zeroing, so far */
 	u32 nr_fills;
 
 	/* deferred bios, dm-fusion-io.c, under lock */

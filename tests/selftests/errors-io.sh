@@ -124,6 +124,47 @@ test_writes_fail() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 }
 
+# ended PID
+ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# A member that fails writes and no flush: extents are opened there, and can't be completed. When as
+# many are as can be tracked, the next first write fails, and waits for none of them for ever.
+test_nothing_can_be_completed() {
+	local limit first i
+	linked 16 160
+	format --extent-size 64K
+	fusion broken migration off
+	EXTENTS=$(status broken extents)
+	limit=$(msg broken stats | sed -n 's/^open_limit //p')
+	at_least "extents" "$EXTENTS" $((limit + 400))
+	# the fast member is full, so first writes go to the slow one
+	first=$(($(status broken total_fast) + 16))
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((first * 64))k
+	sync "$SET"
+	bad_sectors slow $(($(sb slow_first_slot) * 128)) \
+		$(($(sectors_of /dev/slow) - $(sb slow_first_slot) * 128 - 2048))
+	for ((i = first; i < first + limit; i++)); do
+		if write_block "$i" 3 2>/dev/null; then
+			fail "a write to extent $i was acknowledged"
+		fi
+	done
+	same "extents open" "$(status broken open)" "$limit"
+	write_block $((first + limit)) 3 2>/dev/null &
+	within 60 "another first write ends" ended $!
+	if wait $!; then
+		fail "it was acknowledged"
+	fi
+	limited 60 sync "$SET"
+	same "mode" "$(status broken mode needs_check)" "rw -"
+	heal
+	write_block $((first + limit)) 3
+	limited 60 dmsetup suspend broken
+	dmsetup resume broken
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
 # the map cannot be written: nothing more is acknowledged, all can still be read
 test_journal_fails() {
 	local start blocks
@@ -218,5 +259,6 @@ test_read_errors_under_storm() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 }
 
-run_tests test_slow_reads_fail test_target_of_a_move_fails test_writes_fail test_journal_fails \
+run_tests test_slow_reads_fail test_target_of_a_move_fails test_writes_fail \
+	test_nothing_can_be_completed test_journal_fails \
 	test_flush_after_failed_commit test_slow_gone test_read_errors_under_storm:long
