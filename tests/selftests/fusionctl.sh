@@ -1103,7 +1103,7 @@ there are" fusionctl status half
 }
 
 comes_and_goes() {
-	while :; do
+	while [[ -e $TMP/go-on ]]; do
 		dmsetup create half --notable -u "FUSION-$1"
 		dmsetup load half --table "$(table)"
 		dmsetup resume half
@@ -1117,12 +1117,14 @@ test_status_beside_a_close() {
 	two 8 32
 	format --extent-size 64K
 	defer dm_remove half
+	: >"$TMP/go-on"
 	background comes_and_goes "$(uuid_of "$FAST")"
 	for ((i = 0; i < 60; i++)); do
 		good fusionctl status
 	done
-	kill "$REPLY"
-	wait "$REPLY" || :
+	# not killed, which would leave behind the dmsetup that it had just started
+	rm "$TMP/go-on"
+	wait "$REPLY"
 }
 
 test_set() {
