@@ -126,7 +126,7 @@ static int check_unused(const struct member *m)
 
 	if (!device_user(m->devno, user, sizeof(user)))
 		return 0;
-	return fail(FC_BUSY, m->path, "%s; %s", user, user_remedy(user));
+	return fail_busy(m->path, user);
 }
 
 static int check_not_open(const struct member *m)
@@ -351,12 +351,12 @@ int cmd_close(const struct args *a)
 			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",
 				    strerror(-err));
 		if (device_user(m.devno, user, sizeof(user)))
-			return fail(FC_BUSY, name, "%s; %s", user, user_remedy(user));
+			return fail_busy(name, user);
 		if (i == CLOSE_RETRIES)
 			break;
 		usleep(CLOSE_RETRY_MS * 1000);
 	}
 	if (!device_opener(m.devno, user, sizeof(user)))
 		snprintf(user, sizeof(user), "is opened by something unknown");
-	return fail(FC_BUSY, name, "%s; %s", user, user_remedy(user));
+	return fail_busy(name, user);
 }

@@ -253,7 +253,7 @@ bool device_opener(dev_t devno, char *buf, size_t size)
 	return found;
 }
 
-const char *user_remedy(const char *user)
+static const char *remedy(const char *user)
 {
 	if (strstr(user, "mounted"))
 		return "unmount it first";
@@ -266,13 +266,18 @@ const char *user_remedy(const char *user)
 	return "end that first";
 }
 
+int fail_busy(const char *thing, const char *user)
+{
+	return fail(FC_BUSY, thing, "%s; %s", user, remedy(user));
+}
+
 int device_refused(const char *path, dev_t devno)
 {
 	char user[512];
 
 	if (!device_opener(devno, user, sizeof(user)))
 		snprintf(user, sizeof(user), "is in use by the kernel");
-	return fail(FC_BUSY, path, "%s; %s", user, user_remedy(user));
+	return fail_busy(path, user);
 }
 
 int device_claim(const struct device *dev, int *fd)
@@ -280,7 +285,7 @@ int device_claim(const struct device *dev, int *fd)
 	char user[512];
 
 	if (device_user(dev->devno, user, sizeof(user)))
-		return fail(FC_BUSY, dev->path, "%s; %s", user, user_remedy(user));
+		return fail_busy(dev->path, user);
 	*fd = device_open(dev, O_RDWR | O_EXCL);
 	if (*fd >= 0)
 		return 0;

@@ -131,12 +131,7 @@ static int check_content(const struct args *a, struct plan *p, int i)
 	int rc;
 
 	rc = probe_signature(&p->dev[i], &found, p->content[i], sizeof(p->content[i]));
-	if (rc)
-		return rc;
-	if (found && !a->opt[OPT_FORCE] && !may_ask(a))
-		return fail(FC_REFUSED, p->dev[i].path, "carries %s; if that can go, add --force",
-			    p->content[i]);
-	return 0;
+	return rc ? rc : check_may_go(a, p->dev[i].path, p->content[i]);
 }
 
 static void show(const struct plan *p)

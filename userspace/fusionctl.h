@@ -220,6 +220,8 @@ bool may_ask(const struct args *a);
 
 #define CONTENT_TEXT	512
 
+/* Refuse what was recognised there, unless it is "", or with --force, or where one can be asked. */
+int check_may_go(const struct args *a, const char *path, const char *content);
 /* Append to a question what there is on the devices: ", with ext4 on /dev/sda and ...". */
 void add_contents(char *question, size_t size, const char *const path[2],
 		  char content[2][CONTENT_TEXT]);
@@ -330,8 +332,8 @@ bool device_user(dev_t devno, char *buf, size_t size);
 bool device_opener(dev_t devno, char *buf, size_t size);
 /* The same for a file that a loop device stands on. */
 bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
-/* The remedy for what these found. */
-const char *user_remedy(const char *user);
+/* Fail with what these found, and its remedy. */
+int fail_busy(const char *thing, const char *user);
 /* It cannot be opened exclusively: fail, and say who has it if that is known. */
 int device_refused(const char *path, dev_t devno);
 /*

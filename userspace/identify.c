@@ -6,7 +6,6 @@
 #include <blkid/blkid.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>

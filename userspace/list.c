@@ -43,7 +43,7 @@ static void list_table(const struct mapping *open, const struct member *members)
 	struct libscols_table *tb = table_new(headings);
 
 	for (const struct member *m = members; m; m = m->next) {
-		bool known = m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+		bool known = has_identity(m);
 		char size[SIZE_TEXT], uuid[UUID_TEXT];
 		const char *name = known ? open_as(m, open) : NULL;
 		const char *cells[] = {
@@ -59,7 +59,7 @@ static void list_table(const struct mapping *open, const struct member *members)
 
 struct json_object *found_json(const struct member *m)
 {
-	bool known = m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+	bool known = has_identity(m);
 	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT];
 
@@ -76,7 +76,7 @@ struct json_object *found_json(const struct member *m)
 
 static struct json_object *member_json(const struct member *m, const struct mapping *open)
 {
-	bool known = m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+	bool known = has_identity(m);
 	struct json_object *o = found_json(m);
 
 	json_add_str(o, "open_as", known ? open_as(m, open) : NULL);

@@ -80,6 +80,13 @@ bool may_ask(const struct args *a)
 	return isatty(STDIN_FILENO) && !a->opt[OPT_YES] && !a->opt[OPT_JSON];
 }
 
+int check_may_go(const struct args *a, const char *path, const char *content)
+{
+	if (!*content || a->opt[OPT_FORCE] || may_ask(a))
+		return 0;
+	return fail(FC_REFUSED, path, "carries %s; if that can go, add --force", content);
+}
+
 void add_contents(char *question, size_t size, const char *const path[2],
 		  char content[2][CONTENT_TEXT])
 {

@@ -30,8 +30,5 @@ int meta_check_content(const struct meta *meta, int dev, const struct args *a,
 	/* through the page cache: signatures are anywhere */
 	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
 			   CONTENT_TEXT);
-	if (!rc && found && !a->opt[OPT_FORCE] && !may_ask(a))
-		rc = fail(FC_REFUSED, m->o.path, "carries %s; if that can go, add --force",
-			  content);
-	return rc;
+	return rc ? rc : check_may_go(a, m->o.path, content);
 }

@@ -23,11 +23,6 @@ void *offline_buffer(size_t bytes)
 	return buf;
 }
 
-static int busy(const char *path, const char *user)
-{
-	return fail(FC_BUSY, path, "%s; %s", user, user_remedy(user));
-}
-
 /*
  * The node is resolved once, here, links included; what is opened then has to be what was
  * looked at. The exclusive open keeps everyone out who asks in the same way: mounts, swap,
@@ -45,7 +40,7 @@ static int open_device(const char *path, bool writable, struct offline *o)
 	o->sectors = dev.sectors;
 	o->devno = dev.devno;
 	if (device_user(dev.devno, user, sizeof(user)))
-		rc = busy(path, user);
+		rc = fail_busy(path, user);
 	if (!rc && writable && dev.read_only)
 		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
 	if (!rc)
@@ -75,7 +70,7 @@ static int open_file(const char *path, bool writable, struct offline *o)
 	o->devno = st.st_dev;
 	o->ino = st.st_ino;
 	if (file_user(st.st_dev, st.st_ino, user, sizeof(user)))
-		return busy(path, user);
+		return fail_busy(path, user);
 	if (flock(o->fd, (writable ? LOCK_EX : LOCK_SH) | LOCK_NB))
 		return fail(FC_BUSY, path, "another program works on it; wait for its end");
 	return 0;

@@ -408,10 +408,9 @@ static int ask(const struct dump *d, const char *const path[2], char content[2][
 	return confirm(d->path, nobody, question);
 }
 
-static int write_dump(const struct dump *d, const struct args *a, struct meta *meta,
-		      char content[2][CONTENT_TEXT])
+static int write_dump(const struct dump *d, const char *const path[2], struct meta *meta,
+		      char content[2][CONTENT_TEXT], bool json)
 {
-	const char *const path[2] = { a->word[1], a->word[2] };
 	struct report r = { 0 };
 	int rc, lock = -1;
 
@@ -426,7 +425,7 @@ static int write_dump(const struct dump *d, const struct args *a, struct meta *m
 	if (!rc)
 		meta_keep_closed(meta);
 	run_unlock(&lock);
-	if (!rc && a->opt[OPT_JSON])
+	if (!rc && json)
 		print_plan(d, path, content, false);
 	else if (!rc)
 		printf("restored; fusionctl check %s %s tests it\n", path[FAST], path[SLOW]);
@@ -452,7 +451,7 @@ static int restore(const struct dump *d, const struct args *a)
 	} else if (!rc) {
 		rc = a->opt[OPT_YES] ? 0 : ask(d, path, content);
 		if (!rc)
-			rc = write_dump(d, a, &meta, content);
+			rc = write_dump(d, path, &meta, content, a->opt[OPT_JSON]);
 	}
 	meta_free(&meta);
 	return rc;

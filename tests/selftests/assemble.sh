@@ -870,13 +870,9 @@ test_udev_parts() {
 	local part file
 	udev
 	need_module dm-fusion
-	loop $((80 << 20))
+	partitioned $((80 << 20)) 131072
 	part=$REPLY
 	file=$(losetup -nO BACK-FILE "$part")
-	printf 'label: gpt\n2048,131072,\n' | sfdisk -q "$file"
-	losetup -d "$part"
-	losetup -P "$part" "$file"
-	within 10 "${part}p1" test -b "${part}p1"
 	null base 256
 	linear lv /dev/base 2048 $((250 * 2048))
 	FAST=${part}p1 SLOW=/dev/mapper/lv
@@ -927,16 +923,20 @@ test_udev_keeps_off() {
 	unplug fast slow
 }
 
-# The tool makes sets, and what udev hears of that does not get in its way.
-test_udev_create() {
+# watched: two devices, of which udev hears when who wrote to them closes them
+watched() {
 	udev
 	need_module dm-fusion
-	# udev watches who writes to these
 	loop $((64 << 20))
 	FAST=$REPLY
 	loop $((256 << 20))
 	SLOW=$REPLY
 	events_done
+}
+
+# The tool makes sets, and what udev hears of that does not get in its way.
+test_udev_create() {
+	watched
 	defer dm_remove pair
 	good fusionctl format pair --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
 	udevadm trigger --action=change --subsystem-match=block
@@ -957,12 +957,7 @@ test_udev_create() {
 # So when it mends one: what it has written is not opened behind its back, nor before it is tested.
 test_udev_mended() {
 	local i
-	udev
-	need_module dm-fusion
-	loop $((64 << 20))
-	FAST=$REPLY
-	loop $((256 << 20))
-	SLOW=$REPLY
+	watched
 	a_set
 	events_done
 	good fusionctl assemble --scan
@@ -1004,7 +999,8 @@ run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspende
 	test_twice test_late test_concurrently test_beside_the_user test_beside_a_long_create \
 	test_lock_is_held:long test_stays_closed test_plugged_in_again test_in_use_by_others \
 	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy \
-	test_copy_beside_a_clock_that_steps test_stale test_foreign test_shrunk test_read_only test_damaged test_waiting \
+	test_copy_beside_a_clock_that_steps test_stale test_foreign test_shrunk test_read_only \
+	test_damaged test_waiting \
 	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
 	test_initramfs_says_what_is_there \
 	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \

@@ -124,11 +124,6 @@ test_writes_fail() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 }
 
-# ended PID
-ended() {
-	! kill -0 "$1" 2>/dev/null
-}
-
 # A member that fails writes and no flush: extents are opened there, and can't be completed. When as
 # many are as can be tracked, the next first write fails, and waits for none of them for ever.
 test_nothing_can_be_completed() {
@@ -151,9 +146,9 @@ test_nothing_can_be_completed() {
 		fi
 	done
 	same "extents open" "$(status broken open)" "$limit"
-	write_block $((first + limit)) 3 2>/dev/null &
-	within 60 "another first write ends" ended $!
-	if wait $!; then
+	background write_block $((first + limit)) 3
+	within 60 "another first write ends" no_process "$REPLY"
+	if wait "$REPLY"; then
 		fail "it was acknowledged"
 	fi
 	limited 60 sync "$SET"

@@ -509,12 +509,7 @@ test_gpt_type() {
 	two 96 256
 	expect 2 "--gpt-type: neither $FAST nor $SLOW is a partition of a GPT; leave it out" \
 		fusionctl format x "$FAST" "$SLOW" --gpt-type --yes
-	loop $((96 << 20))
-	file=$(losetup -nO BACK-FILE "$REPLY")
-	printf 'label: gpt\n2048,,\n' | sfdisk -q "$file"
-	losetup -d "$REPLY"
-	losetup -P "$REPLY" "$file"
-	within 10 "${REPLY}p1" test -b "${REPLY}p1"
+	partitioned $((96 << 20))
 	differ "type" "$(type_of "$REPLY")" $ours
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
 	differ "type" "$(type_of "$REPLY")" $ours
@@ -608,16 +603,11 @@ test_erases() {
 
 # Or somebody could mount what was there before, and write to it.
 test_partitions_are_gone() {
-	local file part
+	local part
 	need sfdisk
 	two 96 256
-	loop $((96 << 20))
-	file=$(losetup -nO BACK-FILE "$REPLY")
-	printf 'label: gpt\n2048,,\n' | sfdisk -q "$file"
-	losetup -d "$REPLY"
-	losetup -P "$REPLY" "$file"
+	partitioned $((96 << 20))
 	part=${REPLY}p1
-	within 10 "$part" test -b "$part"
 	mkfs.ext4 -q "$part"
 	expect 3 "$REPLY: carries gpt partition table (uuid $(blkid -p -o value -s PTUUID "$REPLY")) \
 at byte 512; if that can go, add --force" fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes
@@ -1563,7 +1553,6 @@ well_formed() {
 			exit bad }' "$1"
 }
 
-# what has little of the kernel in it takes long where programs start slowly
 # Who can't have the lock has lost nothing.
 test_lock_comes_first() {
 	local i before
@@ -1580,12 +1569,14 @@ test_lock_comes_first() {
 	same "what is on them" "$(sha256sum /dev/fast /dev/slow)" "$before"
 }
 
+# what has little of the kernel in it takes long where programs start slowly
 run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector \
 	test_long_paths test_question test_questions test_gpt_type test_mkfs test_erases:long \
 	test_partitions_are_gone \
 	test_lock_comes_first test_wipe test_roles:long test_life \
-	test_close_busy test_open_busy test_other_mappings test_half:long test_copies:long test_shrunk:long \
+	test_close_busy test_open_busy test_other_mappings test_half:long test_copies:long \
+	test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_status_of_others test_status_beside_a_close \
 	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \

@@ -368,6 +368,17 @@ loop() {
 	defer losetup -d "$REPLY"
 }
 
+# partitioned BYTES [SECTORS]: a loop device with a GPT and one partition, of that size or of all
+partitioned() {
+	local file
+	loop "$1"
+	file=$(losetup -nO BACK-FILE "$REPLY")
+	printf 'label: gpt\n2048,%s,\n' "${2:-}" | sfdisk -q "$file"
+	losetup -d "$REPLY"
+	losetup -P "$REPLY" "$file"
+	within 10 "${REPLY}p1" test -b "${REPLY}p1"
+}
+
 # unloop DEV...: give back what loop made before the test ends, and its memory
 unloop() {
 	local dev file i

@@ -168,4 +168,5 @@ test_read_only() {
 		fusionctl demote data 0-9 --dry-run
 }
 
-run_tests test_dry_run test_parts test_stopped test_nohup test_paused test_terminal test_lines:long test_read_only
+run_tests test_dry_run test_parts test_stopped test_nohup test_paused test_terminal \
+	test_lines:long test_read_only
