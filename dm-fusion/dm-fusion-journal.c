@@ -599,7 +599,6 @@ bool fusion_journal_short(const struct fusion *fs)
 void fusion_do_commit(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
-	bool was_rw = fusion_mode(fs) == FUSION_RW;
 	bool clean, asked;
 	u64 wanted;
 
@@ -625,7 +624,10 @@ void fusion_do_commit(struct work_struct *work)
 	else if (commit_needed(fs, false))
 		fusion_commit(fs, false);
 
-	/* If that fails as well, the next to load finds out by itself. */
-	if (was_rw && fusion_mode(fs) != FUSION_RW)
+	/*
+	 * Whoever has ended mode RW, and when; tried again with each run. If it fails to the
+	 * end, the next to load finds out by itself.
+	 */
+	if (fusion_mode(fs) == FUSION_RO && !fs->read_only)
 		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
 }

@@ -535,6 +535,9 @@ static void end_update(struct fusion *fs, int r, bool anew, u64 started)
 		schedule_update(fs, r ? rep->backoff_ms : interval_ms(fs));
 	if (rep->nr_away && !r)
 		schedule_update(fs, away_for(fs));
+	/* A flush: the committer notes it, unless it is through: see fusion_checkpoint_ask(). */
+	if (r && fs->mode != FUSION_RW && !fs->closed)
+		fusion_commit_kick(fs);
 	fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
 

@@ -454,15 +454,45 @@ static void check_all(struct state *st)
 	}
 }
 
+static bool says_needs_check(const struct sim_disk *disk)
+{
+	struct fusion_sb sb = { 0 }, one;
+	const char *why;
+	u32 copy;
+
+	for (copy = 0; copy < 2; copy++) {
+		u64 nr = FUSION_SUPER_BLOCKNR(copy);
+
+		if (!fusion_sb_unpack(sim_disk_block(disk, nr), nr, U64_MAX, &one, &why) &&
+		    one.generation > sb.generation)
+			sb = one;
+	}
+	return sb.flags & FUSION_SB_NEEDS_CHECK;
+}
+
+/* A set that has gone read-only tells whoever opens it next, if only its members work again. */
+static void close_faulty(struct state *st)
+{
+	bool well = rnd_below(&world->rng, 2), stopped;
+
+	if (well)
+		stop_faults();
+	stopped = !set_writable(sim_dev_private(st->dev));
+	close_run(st);
+	if (well && stopped && !says_needs_check(world->disk[FUSION_FAST]))
+		sim_fail("closed in mode ro, and its superblock does not tell");
+}
+
 static void do_reopen(struct state *st, bool read_only)
 {
 	wait_busy(st, 0);
-	close_run(st);
 	if (st->run->setup.faults) {
+		close_faulty(st);
 		/* what an error has left in a cache is promised to nobody */
 		st->crashed = true;
 		return;
 	}
+	close_run(st);
 	if (read_only) {
 		set_readonly(true);
 		open_run(st, true);
