@@ -458,7 +458,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 			fusion_park(fs, bio, fs->nr_full);
 		spin_unlock_irq(&fs->lock);
 		if (wait)
-			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, false);
+			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
 		else
 			bio_io_error(bio);
 		return false;
@@ -496,7 +496,7 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	trace_fusion_alloc(fs, lext, word);
 	fusion_commit_soon(fs);
 	if (crowded)
-		fusion_open_fill_oldest(fs, 2, false);
+		fusion_open_fill_oldest(fs, 2);
 	return true;
 }
 

@@ -55,11 +55,6 @@ struct job {
 	bool retire;		/* the new slot could not be written */
 };
 
-static u64 now_ms(void)
-{
-	return ktime_to_ms(ktime_get());
-}
-
 static u64 now_us(void)
 {
 	return ktime_to_us(ktime_get());
@@ -70,7 +65,7 @@ static void tick(struct fusion *fs)
 {
 	if (xchg(&fs->half_life_changed, 0))
 		fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
-	fusion_policy_tick(fs->policy, now_ms() - fs->opened_ms);
+	fusion_policy_tick(fs->policy, fusion_now_ms() - fs->opened_ms);
 }
 
 /* -- foreground ------------------------------------------------------------------ */
@@ -160,7 +155,7 @@ static void look_at_slow(struct fusion *fs)
 {
 	u64 ios = fusion_count_ios(fs, FUSION_SLOW, false) +
 		  fusion_count_ios(fs, FUSION_SLOW, true);
-	u64 now = now_ms(), standby = (u64)READ_ONCE(fs->opt.standby) * MSEC_PER_SEC;
+	u64 now = fusion_now_ms(), standby = (u64)READ_ONCE(fs->opt.standby) * MSEC_PER_SEC;
 
 	if (ios != fs->slow_ios) {
 		fs->slow_ios = ios;
@@ -734,8 +729,9 @@ static bool run_policy(struct fusion *fs)
 	if (batches == 1)
 		tell_moves(fs, jobs, n, used);
 	if (!env.idle || !is_idle(fs))
-		fs->next_batch_ms = now_ms() + min_t(u64, div_u64(used * (100 - duty), duty * 1000),
-						     MAX_PAUSE_MS);
+		fs->next_batch_ms = fusion_now_ms() +
+				    min_t(u64, div_u64(used * (100 - duty), duty * 1000),
+					  MAX_PAUSE_MS);
 	return true;
 }
 
@@ -747,7 +743,7 @@ static void do_move(struct work_struct *work)
 
 	tick(fs);
 	look_at_slow(fs);
-	fusion_budget_refill(fs, now_ms());
+	fusion_budget_refill(fs, fusion_now_ms());
 	if (READ_ONCE(fs->stopping))
 		return;
 	force = first_forced(fs);
@@ -763,13 +759,13 @@ static void do_move(struct work_struct *work)
 		pause = 0;
 	} else if (fusion_mode(fs) == FUSION_RW) {
 		if (idle_ms(fs) >= FILL_IDLE_MS)
-			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS, fs->slow_asleep);
+			fusion_open_fill_idle(fs, fs->slow_asleep);
 		fs->look_usable = true;
 		/* Every move reads or writes the slow member. */
 		if (READ_ONCE(fs->opt.migration) && !fs->slow_asleep &&
-		    (now_ms() >= fs->next_batch_ms || is_idle(fs)) && run_policy(fs))
-			pause = min_t(u64, fs->next_batch_ms - min(fs->next_batch_ms, now_ms()),
-				      TICK_MS);
+		    (fusion_now_ms() >= fs->next_batch_ms || is_idle(fs)) && run_policy(fs))
+			pause = min_t(u64, TICK_MS, fs->next_batch_ms -
+						    min(fs->next_batch_ms, fusion_now_ms()));
 	}
 	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(pause));
 }
@@ -797,7 +793,7 @@ int fusion_migrate_init(struct fusion *fs)
 	INIT_LIST_HEAD(&fs->forced);
 	INIT_DELAYED_WORK(&fs->move_work, do_move);
 	fs->stopping = true;
-	fs->opened_ms = now_ms();
+	fs->opened_ms = fusion_now_ms();
 	fs->last_busy_ms = fs->opened_ms;
 	fs->slow_used_ms = fs->opened_ms;
 	fusion_budget_init(fs, fs->opened_ms);

@@ -20,6 +20,10 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
+/* Between zero-fills that fail, for which nobody waits. */
+#define MIN_FILL_PAUSE_MS	1000U
+#define MAX_FILL_PAUSE_MS	(3600U * 1000)
+
 static unsigned int open_bitmap_size(const struct fusion *fs)
 {
 	return round_up(fusion_bitmap_bytes(fs->sb.extent_sectors), sizeof(long));
@@ -197,6 +201,7 @@ static void end_excl(struct fusion *fs, struct fusion_open *open)
 		wake_up(&fs->fill_wait);
 	/* While it was exclusive no commit could make it STABLE. */
 	if (fusion_open_full(fs, open)) {
+		fs->fill_pause_ms = 0;
 		fusion_open_mark_dirty(fs, open);
 		if (list_empty(&fs->open_free))
 			fusion_commit_kick(fs);
@@ -303,6 +308,14 @@ static void run_discard(struct fusion *fs, struct fusion_open *open, struct bio 
 	fusion_commit_soon(fs);
 }
 
+/* Each is errors in a disk's log, and seconds that it takes. */
+static void fill_failed(struct fusion *fs)
+{
+	fs->fills_failed++;
+	fs->fill_pause_ms = clamp(2 * fs->fill_pause_ms, MIN_FILL_PAUSE_MS, MAX_FILL_PAUSE_MS);
+	fs->fill_retry_ms = fusion_now_ms() + fs->fill_pause_ms;
+}
+
 /* An operation whose turn has come, or that goes on after zeroing. */
 static void run_excl(struct fusion *fs, struct fusion_open *open)
 {
@@ -320,7 +333,7 @@ static void run_excl(struct fusion *fs, struct fusion_open *open)
 			done = bio;
 		} else {
 			open->fill_failed = true;
-			fs->fills_failed++;
+			fill_failed(fs);
 			list_move_tail(&open->lru, &fs->open_lru);
 		}
 		/* A first write may wait for this structure: another one's turn. */
@@ -372,12 +385,11 @@ static bool start_fill(struct fusion *fs, struct fusion_open *open)
 	return true;
 }
 
-void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast)
+/* @fast: only what is on the fast member; fs->lock held. */
+static void fill_oldest(struct fusion *fs, u32 nr, bool fast)
 {
 	struct fusion_open *open;
-	unsigned long flags;
 
-	spin_lock_irqsave(&fs->lock, flags);
 	list_for_each_entry(open, &fs->open_lru, lru) {
 		if (!nr || fs->nr_fills >= FUSION_MAX_FILLS)
 			break;
@@ -386,6 +398,24 @@ void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast)
 		if (!open->closed && start_fill(fs, open))
 			nr--;
 	}
+}
+
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	fill_oldest(fs, nr, false);
+	spin_unlock_irqrestore(&fs->lock, flags);
+}
+
+void fusion_open_fill_idle(struct fusion *fs, bool fast)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	if (fusion_now_ms() >= fs->fill_retry_ms)
+		fill_oldest(fs, FUSION_MAX_FILLS, fast);
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 

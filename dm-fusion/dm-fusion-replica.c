@@ -64,11 +64,6 @@
 /* Words of a bitmap looked at under one lock. */
 #define HELD_CHUNK	512U
 
-static u64 now_ms(void)
-{
-	return ktime_to_ms(ktime_get());
-}
-
 int fusion_replica_init(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -111,7 +106,7 @@ void fusion_replica_exit(struct fusion *fs)
 static void schedule_update(struct fusion *fs, u64 ms)
 {
 	struct fusion_replica *rep = &fs->replica;
-	u64 due = now_ms() + ms;
+	u64 due = fusion_now_ms() + ms;
 
 	if (!rep->active || due >= rep->due_ms)
 		return;
@@ -131,7 +126,7 @@ void fusion_replica_mark(struct fusion *fs, u32 lext)
 	if (__test_and_set_bit(lext, rep->dirty))
 		return;
 	if (!rep->nr_dirty++)
-		rep->since_ms = now_ms();
+		rep->since_ms = fusion_now_ms();
 	schedule_update(fs, interval_ms(fs));
 }
 
@@ -149,7 +144,7 @@ static void recorded(struct fusion *fs, u32 lext)
 /* Milliseconds for which what is away may still be called so. The mutex is held. */
 static u64 away_for(const struct fusion *fs)
 {
-	u64 end = fs->replica.away_ms + interval_ms(fs), now = now_ms();
+	u64 end = fs->replica.away_ms + interval_ms(fs), now = fusion_now_ms();
 
 	return end > now ? end - now : 0;
 }
@@ -525,7 +520,7 @@ static void end_update(struct fusion *fs, int r, bool anew, u64 started)
 	spin_lock_irq(&fs->lock);
 	changed = rep->failed != !!r;
 	rep->failed = r;
-	rep->tried_ms = now_ms();
+	rep->tried_ms = fusion_now_ms();
 	rep->retry_ms = rep->tried_ms + rep->backoff_ms;
 	rep->errors += !!r;
 	rep->busy = false;
@@ -557,7 +552,7 @@ static void end_update(struct fusion *fs, int r, bool anew, u64 started)
 static int update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
-	u64 started = now_ms();
+	u64 started = fusion_now_ms();
 	bool anew = rep->stale;
 	int r;
 
@@ -579,7 +574,7 @@ static int update(struct fusion *fs, bool whole, bool now)
 	if (rep->nr_away && (whole || !away_for(fs)))
 		mark_away(fs);
 	r = write_replica(fs);
-	WRITE_ONCE(rep->took_ms, now_ms() - started);
+	WRITE_ONCE(rep->took_ms, fusion_now_ms() - started);
 	end_update(fs, r, anew, started);
 	return r;
 }
@@ -719,7 +714,7 @@ static void end_leaving(struct fusion *fs)
 	unsigned int i;
 
 	if (!rep->nr_away)
-		rep->away_ms = now_ms();
+		rep->away_ms = fusion_now_ms();
 	for (i = 0; i < rep->nr_leaving; i++)
 		if (!__test_and_set_bit(rep->leaving[i], rep->away))
 			rep->nr_away++;
@@ -746,7 +741,7 @@ int fusion_replica_promote_wait(struct fusion *fs)
 				 fusion_journal_blocknr(&rep->sb, rep->log.next_seq), 1, r);
 		/* Whatever is there, a new set and a new chain behind it make it right. */
 		rep->restart = true;
-		end_update(fs, r, false, now_ms());
+		end_update(fs, r, false, fusion_now_ms());
 		mutex_unlock(&rep->mutex);
 		return r;
 	}

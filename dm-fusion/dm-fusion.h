@@ -446,6 +446,8 @@ struct fusion {
 	u32 nr_open;
 	u32 nr_full;			/* full, and not yet in a commit */
 	u32 fills_failed;		/* zeroing, so far */
+	u32 fill_pause_ms;		/* since the last of them */
+	u64 fill_retry_ms;		/* so not before, where nobody waits for it */
 	u32 nr_fills;
 
 	/* deferred bios, dm-fusion-io.c, under lock */
@@ -519,6 +521,11 @@ static inline sector_t fusion_word_sector(const struct fusion *fs, u32 word)
 static inline struct fusion_io *fusion_io(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct fusion_io));
+}
+
+static inline u64 fusion_now_ms(void)
+{
+	return ktime_to_ms(ktime_get());
 }
 
 static inline enum fusion_mode fusion_mode(const struct fusion *fs)
@@ -980,11 +987,14 @@ void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok);
 /* Start the exclusive operations that can run. Worker only; takes fs->lock itself. */
 void fusion_open_run(struct fusion *fs);
 
+/* Zero-fill up to @nr of the oldest OPEN extents. Takes fs->lock itself; any context. */
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
+
 /*
- * Zero-fill up to @nr of the oldest OPEN extents; @fast: of those on the fast member. Takes
- * fs->lock itself; any context.
+ * The same for as many as can be at once, since the device is idle; @fast: only what is on the fast
+ * member. After a failure it does nothing for a while, longer with each.
  */
-void fusion_open_fill_oldest(struct fusion *fs, u32 nr, bool fast);
+void fusion_open_fill_idle(struct fusion *fs, bool fast);
 
 /*
  * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told

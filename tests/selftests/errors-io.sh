@@ -160,6 +160,39 @@ test_nothing_can_be_completed() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
+# What idle time would complete, and can't, is tried again more and more rarely: a disk takes its time
+# for each, and has an error less in its log.
+test_completion_fails() {
+	local first before
+	begin
+	# the fast member is full, so a first write goes to the slow one
+	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 \
+		--size $((($(status broken total_fast) + 16) * 64))k
+	sync "$SET"
+	first=$((EXTENTS - 1))
+	write_block $first 3
+	sync "$SET"
+	same "extents open" "$(status broken open)" 1
+	bad_sectors slow "$(slot $first)" 8
+	within 30 "an error" counted 1
+	before=$(status broken errors_slow)
+	sleep 15
+	at_most "errors of 15 s" $(($(status broken errors_slow) - before)) 6
+	heal
+	within 60 "completion" none_open
+	same "mode" "$(status broken mode needs_check)" "rw -"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# counted N: errors of the slow member
+counted() {
+	[[ $(status broken errors_slow) -ge $1 ]]
+}
+
+none_open() {
+	[[ $(status broken open) == 0 ]]
+}
+
 # the map cannot be written: nothing more is acknowledged, all can still be read
 test_journal_fails() {
 	local start blocks
@@ -255,5 +288,5 @@ test_read_errors_under_storm() {
 }
 
 run_tests test_slow_reads_fail test_target_of_a_move_fails test_writes_fail \
-	test_nothing_can_be_completed test_journal_fails \
+	test_nothing_can_be_completed test_completion_fails test_journal_fails \
 	test_flush_after_failed_commit test_slow_gone test_read_errors_under_storm:long
