@@ -596,6 +596,12 @@ bool fusion_journal_short(const struct fusion *fs)
 	return fusion_chain_free(&fs->journal) < 4 * fs->max_commit_blocks;
 }
 
+void fusion_note_mode(struct fusion *fs)
+{
+	if (fusion_mode(fs) == FUSION_RO && !fs->read_only)
+		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
+}
+
 void fusion_do_commit(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
@@ -624,10 +630,5 @@ void fusion_do_commit(struct work_struct *work)
 	else if (commit_needed(fs, false))
 		fusion_commit(fs, false);
 
-	/*
-	 * Whoever has ended mode RW, and when; tried again with each run. If it fails to the
-	 * end, the next to load finds out by itself.
-	 */
-	if (fusion_mode(fs) == FUSION_RO && !fs->read_only)
-		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
+	fusion_note_mode(fs);
 }

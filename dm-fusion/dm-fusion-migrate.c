@@ -773,6 +773,7 @@ static void do_move(struct work_struct *work)
 void fusion_migrate_start(struct fusion *fs)
 {
 	WRITE_ONCE(fs->stopping, false);
+	fusion_open_fill_anew(fs);
 	queue_delayed_work(fs->move_wq, &fs->move_work, msecs_to_jiffies(TICK_MS));
 }
 

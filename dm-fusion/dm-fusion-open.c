@@ -194,6 +194,12 @@ static void start_excl(struct fusion *fs, struct fusion_open *open, struct bio *
 		make_ready(fs, open);
 }
 
+static void end_pause(struct fusion_fill_pause *pause)
+{
+	pause->ms = 0;
+	pause->until_ms = 0;
+}
+
 /* End it; the bios that waited get another look. */
 static void end_excl(struct fusion *fs, struct fusion_open *open)
 {
@@ -201,7 +207,8 @@ static void end_excl(struct fusion *fs, struct fusion_open *open)
 		wake_up(&fs->fill_wait);
 	/* While it was exclusive no commit could make it STABLE. */
 	if (fusion_open_full(fs, open)) {
-		fs->fill_pause_ms = 0;
+		if (!open->excl_bio)
+			end_pause(&fs->fill_pause[fusion_word_dev(open->word)]);
 		fusion_open_mark_dirty(fs, open);
 		if (list_empty(&fs->open_free))
 			fusion_commit_kick(fs);
@@ -308,12 +315,20 @@ static void run_discard(struct fusion *fs, struct fusion_open *open, struct bio 
 	fusion_commit_soon(fs);
 }
 
-/* Each is errors in a disk's log, and seconds that it takes. */
-static void fill_failed(struct fusion *fs)
+/*
+ * What idle time tries and can't do is errors in a disk's log, and seconds that it takes. Of those
+ * that were tried at once the first counts.
+ */
+static void fill_failed(struct fusion *fs, enum fusion_dev dev)
 {
+	struct fusion_fill_pause *pause = &fs->fill_pause[dev];
+
 	fs->fills_failed++;
-	fs->fill_pause_ms = clamp(2 * fs->fill_pause_ms, MIN_FILL_PAUSE_MS, MAX_FILL_PAUSE_MS);
-	fs->fill_retry_ms = fusion_now_ms() + fs->fill_pause_ms;
+	if (!pause->tried)
+		return;
+	pause->tried = false;
+	pause->ms = clamp(2 * pause->ms, MIN_FILL_PAUSE_MS, MAX_FILL_PAUSE_MS);
+	pause->until_ms = fusion_now_ms() + pause->ms;
 }
 
 /* An operation whose turn has come, or that goes on after zeroing. */
@@ -333,7 +348,7 @@ static void run_excl(struct fusion *fs, struct fusion_open *open)
 			done = bio;
 		} else {
 			open->fill_failed = true;
-			fill_failed(fs);
+			fill_failed(fs, fusion_word_dev(open->word));
 			list_move_tail(&open->lru, &fs->open_lru);
 		}
 		/* A first write may wait for this structure: another one's turn. */
@@ -385,38 +400,50 @@ static bool start_fill(struct fusion *fs, struct fusion_open *open)
 	return true;
 }
 
-/* @fast: only what is on the fast member; fs->lock held. */
-static void fill_oldest(struct fusion *fs, u32 nr, bool fast)
-{
-	struct fusion_open *open;
-
-	list_for_each_entry(open, &fs->open_lru, lru) {
-		if (!nr || fs->nr_fills >= FUSION_MAX_FILLS)
-			break;
-		if (fast && fusion_word_dev(open->word) != FUSION_FAST)
-			continue;
-		if (!open->closed && start_fill(fs, open))
-			nr--;
-	}
-}
-
 void fusion_open_fill_oldest(struct fusion *fs, u32 nr)
 {
+	struct fusion_open *open;
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->lock, flags);
-	fill_oldest(fs, nr, false);
+	list_for_each_entry(open, &fs->open_lru, lru) {
+		if (!nr || fs->nr_fills >= FUSION_MAX_FILLS)
+			break;
+		if (!open->closed && start_fill(fs, open))
+			nr--;
+	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 
 void fusion_open_fill_idle(struct fusion *fs, bool fast)
 {
+	u64 now = fusion_now_ms();
+	struct fusion_open *open;
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->lock, flags);
-	if (fusion_now_ms() >= fs->fill_retry_ms)
-		fill_oldest(fs, FUSION_MAX_FILLS, fast);
+	list_for_each_entry(open, &fs->open_lru, lru) {
+		enum fusion_dev dev = fusion_word_dev(open->word);
+		struct fusion_fill_pause *pause = &fs->fill_pause[dev];
+
+		if (fs->nr_fills >= FUSION_MAX_FILLS)
+			break;
+		if ((fast && dev != FUSION_FAST) || now < pause->until_ms || open->closed)
+			continue;
+		if (start_fill(fs, open))
+			pause->tried = true;
+	}
 	spin_unlock_irqrestore(&fs->lock, flags);
+}
+
+void fusion_open_fill_anew(struct fusion *fs)
+{
+	enum fusion_dev dev;
+
+	spin_lock_irq(&fs->lock);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		end_pause(&fs->fill_pause[dev]);
+	spin_unlock_irq(&fs->lock);
 }
 
 bool fusion_open_fill(struct fusion *fs, u32 lext)

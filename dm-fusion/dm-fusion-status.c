@@ -60,7 +60,7 @@ static u64 replica_age(const struct fusion *fs)
 {
 	const struct fusion_replica *rep = &fs->replica;
 
-	return rep->nr_dirty ? div_u64(ktime_to_ms(ktime_get()) - rep->since_ms, 1000) : 0;
+	return rep->nr_dirty ? div_u64(fusion_now_ms() - rep->since_ms, 1000) : 0;
 }
 
 static const char *replica_state(const struct fusion *fs)
@@ -135,7 +135,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_replica *rep = &fs->replica;
 	/* in this order: it is set to what the clock says */
-	u64 used = READ_ONCE(fs->slow_used_ms), now = ktime_to_ms(ktime_get());
+	u64 used = READ_ONCE(fs->slow_used_ms), now = fusion_now_ms();
 	unsigned int sz = 0;
 	u64 age;
 

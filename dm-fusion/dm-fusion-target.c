@@ -332,6 +332,9 @@ static int fusion_preresume(struct dm_target *ti)
 		}
 		spin_lock_irq(&fs->lock);
 		fs->closed = false;
+		/* What ended mode RW just now is noted. */
+		if (fs->mode == FUSION_RO && !fs->read_only)
+			fusion_commit_kick(fs);
 		spin_unlock_irq(&fs->lock);
 		return 0;
 	}
@@ -390,6 +393,7 @@ static void fusion_postsuspend(struct dm_target *ti)
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
 	fusion_replica_stop(fs);
+	fusion_note_mode(fs);
 }
 
 /* -- limits ------------------------------------------------------------------------------- */

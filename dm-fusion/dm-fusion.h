@@ -355,6 +355,13 @@ struct fusion_io {
 	bool crowded : 1;		/* waits for a struct fusion_open */
 };
 
+/* Rest of a member on which idle time could not complete an extent. */
+struct fusion_fill_pause {
+	u64 until_ms;
+	u32 ms;
+	bool tried;			/* and not failed since */
+};
+
 /* A range to be moved on request. */
 struct fusion_force {
 	struct list_head list;		/* on fs->forced, under fs->lock */
@@ -446,8 +453,7 @@ struct fusion {
 	u32 nr_open;
 	u32 nr_full;			/* full, and not yet in a commit */
 	u32 fills_failed;		/* zeroing, so far */
-	u32 fill_pause_ms;		/* since the last of them */
-	u64 fill_retry_ms;		/* so not before, where nobody waits for it */
+	struct fusion_fill_pause fill_pause[FUSION_NR_DEVS];
 	u32 nr_fills;
 
 	/* deferred bios, dm-fusion-io.c, under lock */
@@ -792,6 +798,12 @@ u64 fusion_checkpoint_ask(struct fusion *fs, bool clean);
 /* The same, and wait for it. Sleeps. Return: 0, -EIO, or -EAGAIN: it is closed. */
 int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
+/*
+ * Write NEEDS_CHECK, if mode RW has ended and that is not written yet, whoever ended it. If that
+ * fails each time, the next to load finds out by itself. Context: the committer, or while it rests.
+ */
+void fusion_note_mode(struct fusion *fs);
+
 void fusion_do_commit(struct work_struct *work);
 
 /* Must a checkpoint come first? */
@@ -992,9 +1004,12 @@ void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
 
 /*
  * The same for as many as can be at once, since the device is idle; @fast: only what is on the fast
- * member. After a failure it does nothing for a while, longer with each.
+ * member. A member that fails is left alone for a while, longer each time, until it succeeds.
  */
 void fusion_open_fill_idle(struct fusion *fs, bool fast);
+
+/* Forget that: members may be others now, or well. Takes fs->lock itself. */
+void fusion_open_fill_anew(struct fusion *fs);
 
 /*
  * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told

@@ -161,23 +161,30 @@ test_nothing_can_be_completed() {
 }
 
 # What idle time would complete, and can't, is tried again more and more rarely: a disk takes its time
-# for each, and has an error less in its log.
+# for each, and has errors in its log. It keeps nothing on the other member waiting.
 test_completion_fails() {
-	local first before
+	local bad=10 first i before
 	begin
 	# the fast member is full, so a first write goes to the slow one
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 \
 		--size $((($(status broken total_fast) + 16) * 64))k
+	first=$((EXTENTS - bad))
+	for ((i = first; i < EXTENTS; i++)); do
+		write_block "$i" 3
+	done
+	msg broken demote 0-9
+	write_block $((first - 1)) 3
 	sync "$SET"
-	first=$((EXTENTS - 1))
-	write_block $first 3
-	sync "$SET"
-	same "extents open" "$(status broken open)" 1
-	bad_sectors slow "$(slot $first)" 8
-	within 30 "an error" counted 1
+	same "extents open" "$(status broken open)" $((bad + 1))
+	same "of them on slow" "$(on broken slow $first $bad)" "$bad"
+	same "and on fast" "$(on broken fast $((first - 1)) 1)" 1
+	bad_sectors slow "$(slot $first)" $((bad * 128))
+	within 30 "errors" counted "$bad"
 	before=$(status broken errors_slow)
 	sleep 15
-	at_most "errors of 15 s" $(($(status broken errors_slow) - before)) 6
+	# rounds after 1, 2, 4 and 8 s, and what was under way
+	at_most "errors of 15 s" $(($(status broken errors_slow) - before)) $((5 * bad))
+	same "extents open" "$(status broken open)" "$bad"
 	heal
 	within 60 "completion" none_open
 	same "mode" "$(status broken mode needs_check)" "rw -"

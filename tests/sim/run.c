@@ -470,16 +470,28 @@ static bool says_needs_check(const struct sim_disk *disk)
 	return sb.flags & FUSION_SB_NEEDS_CHECK;
 }
 
-/* A set that has gone read-only tells whoever opens it next, if only its members work again. */
+/*
+ * A set that has gone read-only, be it while it is suspended, tells whoever opens it next, if only
+ * the fast member works again.
+ */
 static void close_faulty(struct state *st)
 {
-	bool well = rnd_below(&world->rng, 2), stopped;
+	struct sim_dev *dev = st->dev;
+	bool stopped;
 
-	if (well)
-		stop_faults();
-	stopped = !set_writable(sim_dev_private(st->dev));
-	close_run(st);
-	if (well && stopped && !says_needs_check(world->disk[FUSION_FAST]))
+	if (rnd_below(&world->rng, 2)) {
+		close_run(st);
+		return;
+	}
+	sim_disk_set_faults(world->disk[FUSION_FAST], 0, 0);
+	if (rnd_below(&world->rng, 2))
+		sim_disk_set_faults(world->disk[FUSION_SLOW], SIM_FAULT_FLUSH,
+				    1 + rnd_below(&world->rng, 4));
+	st->ready = false;
+	sim_dev_suspend(dev);
+	stopped = !set_writable(sim_dev_private(dev));
+	sim_dev_destroy(dev);
+	if (stopped && !says_needs_check(world->disk[FUSION_FAST]))
 		sim_fail("closed in mode ro, and its superblock does not tell");
 }
 
