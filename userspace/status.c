@@ -157,8 +157,8 @@ static void print_text(const struct set *set)
 	printf("mapped   %s of %s", size_text(a, st->mapped * extent),
 	       size_text(b, st->extents * extent));
 	printf(", %" PRIu64 " extents open, %" PRIu64 " quarantined\n", st->open, st->quarantined);
-	printf("reserve  %s free of %s\n", size_text(a, st->reserve_free * extent),
-	       size_text(b, st->reserve * extent));
+	printf("reserve  %s; %s of the fast member are free\n",
+	       size_text(a, st->reserve * extent), size_text(b, st->reserve_free * extent));
 	percent(hit[0], sizeof(hit[0]), st->reads[FAST], reads);
 	percent(hit[1], sizeof(hit[1]), st->writes[FAST], writes);
 	printf("hits     %s%% of reads, %s%% of writes went to the fast member\n", hit[0], hit[1]);
