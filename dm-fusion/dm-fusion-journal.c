@@ -598,7 +598,7 @@ bool fusion_journal_short(const struct fusion *fs)
 
 void fusion_note_mode(struct fusion *fs)
 {
-	if (fusion_mode(fs) == FUSION_RO && !fs->read_only)
+	if (fusion_stopped(fs))
 		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
 }
 

@@ -245,6 +245,7 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	init_waitqueue_head(&fs->flush_wait);
 	INIT_LIST_HEAD(&fs->free_txns);
 	INIT_LIST_HEAD(&fs->quarantined);
+	INIT_LIST_HEAD(&fs->claim.node);
 
 	r = bioset_init(&fs->meta_bs, 4, 0, BIOSET_NEED_BVECS);
 	if (!r)
@@ -298,21 +299,82 @@ out_with_fs:
 	return r;
 }
 
+/*
+ * No user I/O is in flight any more. Leave a clean set: the next to open it may be
+ * another table, which loads from disk, so nothing may be written after this.
+ */
+static void close_set(struct fusion *fs)
+{
+	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
+	wait_event(fs->fill_wait, !READ_ONCE(fs->nr_fills));
+	flush_work(&fs->deferred_work);
+	/* It may wait for a commit, of which there are none after the next line. */
+	fusion_replica_pause(fs);
+	/* Whatever the mode: on removal nobody has waited for messages that ask for one. */
+	fusion_checkpoint_wait(fs, true);
+	cancel_delayed_work_sync(&fs->commit_work);
+	flush_work(&fs->reclaim_work);
+	fusion_replica_stop(fs);
+	fusion_note_mode(fs);
+	fusion_claim_release(fs);
+}
+
 static void fusion_dtr(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	/* Of a set that was loaded but never resumed, because another target could not be. */
-	fusion_replica_pause(fs);
+	/* It was loaded but never resumed, because another target of the table could not be. */
+	if (fs->claim.held)
+		close_set(fs);
+	fusion_claim_forget(fs);
 	destroy(fs);
 }
 
 /* -- suspend and resume --------------------------------------------------------------------- */
 
-/*
- * Loading belongs here, not in the constructor, which runs while an older table may
- * still be writing to the same members.
- */
+/* For the first time, not in the constructor, which runs while an older table may still write. */
+static int load_set(struct fusion *fs)
+{
+	int r;
+
+	fs->loaded = true;
+	/* The commits of loading work as any; bios do not come before resume. */
+	fs->mode = FUSION_RW;
+	r = fusion_load(fs, fs->read_only);
+	if (r) {
+		fs->mode = FUSION_FAIL;
+		DMERR("%s: cannot load the set (%d); see fusionctl status",
+		      dm_table_device_name(fs->ti->table), r);
+	} else if (fs->read_only) {
+		fs->mode = FUSION_RO;
+	}
+	fs->load_error = r;
+	return r;
+}
+
+/* What suspend has closed; nobody has written to it since. */
+static int reopen_set(struct fusion *fs)
+{
+	int r;
+
+	r = fusion_replica_resume(fs);
+	if (!r && fusion_mode(fs) == FUSION_RW)
+		r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
+	/* In mode ro the map is not going to change. */
+	if (r && fusion_mode(fs) == FUSION_RW) {
+		/* It stays suspended: nobody else is going to end this. */
+		fusion_replica_pause(fs);
+		return r;
+	}
+	spin_lock_irq(&fs->lock);
+	fs->closed = false;
+	/* What ended mode rw just now is noted. */
+	if (fusion_stopped(fs))
+		fusion_commit_kick(fs);
+	spin_unlock_irq(&fs->lock);
+	return 0;
+}
+
 static int fusion_preresume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
@@ -320,38 +382,14 @@ static int fusion_preresume(struct dm_target *ti)
 
 	if (fs->load_error)
 		return fs->load_error;
-	if (fs->loaded) {
-		r = fusion_replica_resume(fs);
-		if (!r && fusion_mode(fs) == FUSION_RW)
-			r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
-		/* In mode ro nothing is going to change, so what they say remains true. */
-		if (r && fusion_mode(fs) == FUSION_RW) {
-			/* It stays suspended: nobody else is going to end this. */
-			fusion_replica_pause(fs);
-			return r;
-		}
-		spin_lock_irq(&fs->lock);
-		fs->closed = false;
-		/* What ended mode RW just now is noted. */
-		if (fs->mode == FUSION_RO && !fs->read_only)
-			fusion_commit_kick(fs);
-		spin_unlock_irq(&fs->lock);
-		return 0;
-	}
-
-	fs->loaded = true;
-	fs->read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
-	/* The commits of loading work as any; bios do not come before resume. */
-	fs->mode = FUSION_RW;
-	r = fusion_load(fs, fs->read_only);
-	if (r) {
-		fs->mode = FUSION_FAIL;
-		DMERR("%s: cannot load the set (%d); see fusionctl status",
-		      dm_table_device_name(ti->table), r);
-	} else if (fs->read_only) {
-		fs->mode = FUSION_RO;
-	}
-	fs->load_error = r;
+	if (!fs->loaded)
+		fs->read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
+	r = fusion_claim(fs);
+	if (r)
+		return r;
+	r = fs->loaded ? reopen_set(fs) : load_set(fs);
+	if (r)
+		fusion_claim_release(fs);
 	return r;
 }
 
@@ -373,27 +411,12 @@ static void fusion_presuspend(struct dm_target *ti)
 	fusion_migrate_stop(fs);
 }
 
-/*
- * No user I/O is in flight any more. Leave a clean set: the next to open it may be
- * another table, which loads from disk, so nothing may be written after this.
- */
 static void fusion_postsuspend(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	if (!fs->loaded || fs->load_error)
-		return;
-	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
-	wait_event(fs->fill_wait, !READ_ONCE(fs->nr_fills));
-	flush_work(&fs->deferred_work);
-	/* It may wait for a commit, of which there are none after the next line. */
-	fusion_replica_pause(fs);
-	/* Whatever the mode: on removal nobody has waited for messages that ask for one. */
-	fusion_checkpoint_wait(fs, true);
-	cancel_delayed_work_sync(&fs->commit_work);
-	flush_work(&fs->reclaim_work);
-	fusion_replica_stop(fs);
-	fusion_note_mode(fs);
+	if (fs->claim.held)
+		close_set(fs);
 }
 
 /* -- limits ------------------------------------------------------------------------------- */

@@ -78,6 +78,7 @@
  *     fs->lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
  *			OPEN extents
+ * fusion_claims.lock	spinlock, by itself: which devices work on which members
  *
  * Map words are written under fs->lock, except COPYING -> STABLE and the mover's
  * steps, which are cmpxchg() and may happen without it; so holders of fs->lock
@@ -377,6 +378,13 @@ struct fusion_force {
 	int result;
 };
 
+/* A set's place among those that share its members; under fusion_claims.lock. */
+struct fusion_claim {
+	struct list_head node;		/* on fusion_claims.loaded, from the first claim on */
+	bool held;			/* written for whom it belongs to only */
+	bool overtaken;			/* another one has held it since */
+};
+
 struct fusion {
 	/* read by map(), rarely written */
 	u32 *map;
@@ -398,6 +406,7 @@ struct fusion {
 	bool read_only;			/* opened so: nothing was ever written */
 	int load_error;
 	bool needs_check;
+	struct fusion_claim claim;	/* dm-fusion-claim.c */
 	u32 half_life_changed;		/* tell the policy, in its own thread */
 
 	spinlock_t lock;		/* see "Locks" above */
@@ -539,6 +548,12 @@ static inline enum fusion_mode fusion_mode(const struct fusion *fs)
 	return READ_ONCE(fs->mode);
 }
 
+/* Has an error made it read-only? */
+static inline bool fusion_stopped(const struct fusion *fs)
+{
+	return fusion_mode(fs) == FUSION_RO && !fs->read_only;
+}
+
 /* dm-fusion-target.c */
 
 /**
@@ -584,6 +599,31 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);
 /* dm-fusion-message.c */
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen);
+
+/* dm-fusion-claim.c */
+
+/* The sets that were ever loaded, of all devices. */
+extern struct fusion_claims {
+	spinlock_t lock;		/* protects all claims */
+	struct list_head loaded;
+} fusion_claims;
+
+/**
+ * fusion_claim() - be the one who works on the set's members
+ * @fs: device, not necessarily loaded; fs->read_only says how it is going to be opened
+ *
+ * Context: process, before anything of the set is loaded or written.
+ *
+ * Return: 0; -EBUSY: another device works on one of them; -ESTALE: @fs was loaded before, and
+ * another device has since worked on one.
+ */
+int fusion_claim(struct fusion *fs);
+
+/* It is closed: nothing is going to be written. Any number of times. */
+void fusion_claim_release(struct fusion *fs);
+
+/* The device is gone. Not while it holds the claim. */
+void fusion_claim_forget(struct fusion *fs);
 
 /* dm-fusion-reboot.c: from resume to presuspend, be told of reboots and hibernation. Sleep. */
 void fusion_reboot_watch(struct fusion *fs);

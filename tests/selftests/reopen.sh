@@ -176,6 +176,80 @@ test_table_line() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
+# A second device of the same set would write a map of its own.
+test_second_device() {
+	begin migration off
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	refused "device $(dmsetup info -c --noheadings -o major,minor reopen) uses the set" \
+		dmsetup create second --table "$(table)"
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	close reopen
+	fusion second migration off
+	SET=/dev/mapper/second
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# What was suspended while another device used the set knows a map of the past.
+test_used_elsewhere() {
+	begin migration off
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	dmsetup suspend reopen
+	fusion second migration off
+	SET=/dev/mapper/second
+	refused "another device has used the set since" dmsetup resume reopen
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	close second
+	refused "another device has used the set since" dmsetup resume reopen
+	# the remedy
+	dmsetup load reopen --table "$(table migration off)"
+	dmsetup resume reopen
+	SET=/dev/mapper/reopen
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# What only reads may be there any number of times.
+test_readers() {
+	local name
+	begin migration off
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	close reopen
+	for name in one two; do
+		defer dm_remove $name
+		dmsetup create -r $name --table "$(table)"
+		fusion-stamp verify /dev/mapper/$name --state "$TMP/state"
+	done
+	refused "uses the set" dmsetup create third --table "$(table)"
+	dmsetup suspend one
+	dmsetup resume one
+	fusion-stamp verify /dev/mapper/one --state "$TMP/state"
+}
+
+# The set is loaded, and then another target of the table is not: nobody suspends what was never
+# resumed, and still it is closed when it goes.
+test_not_resumed() {
+	local origin cow both
+	need_module dm-snapshot
+	begin migration off
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
+	close reopen
+	null origin 4
+	origin=$REPLY
+	null exceptions 4
+	cow=$REPLY
+	# a second snapshot with the same exceptions takes over, but not from one that is active
+	dm snap "0 64 snapshot $origin $cow P 8"
+	printf -v both '%s\n%s' "$(table migration off)" "$LEN 64 snapshot $origin $cow P 8"
+	defer dm_remove both
+	dmsetup create both --notable
+	dmsetup load both <<<"$both"
+	refused "until source is suspended" dmsetup resume both
+	refused "uses the set" dmsetup create second --table "$(table)"
+	dmsetup remove both
+	same "clean flag" "$(($(sb flags) & 1))" 1
+	fusion second migration off
+	fusion-stamp verify /dev/mapper/second --state "$TMP/state"
+}
+
 # hottest: the heat of the hottest extent
 hottest() {
 	msg reopen heat 1 | awk '{ print $6 }'
@@ -200,4 +274,5 @@ test_heat_without_closing() {
 }
 
 run_tests test_close_open test_reload test_suspend_resume test_suspend_interrupted \
-	test_reload_cleared test_end_of_chain test_table_line test_heat_without_closing
+	test_reload_cleared test_end_of_chain test_table_line test_second_device test_used_elsewhere \
+	test_readers test_not_resumed test_heat_without_closing

@@ -302,6 +302,24 @@ const void *sim_disk_block(const struct sim_disk *d, u64 blocknr)
 	return d->block[blocknr] ?: zeros;
 }
 
+unsigned int sim_disk_super(struct sim_disk *d, struct fusion_sb *sb)
+{
+	struct fusion_sb one;
+	unsigned int copy, found = 0;
+	const char *why;
+
+	for (copy = 0; copy < 2; copy++) {
+		u64 nr = FUSION_SUPER_BLOCKNR(copy);
+
+		if (fusion_sb_unpack(sim_disk_block(d, nr), nr, bdev_nr_sectors(&d->bdev), &one,
+				     &why))
+			continue;
+		if (!found++ || one.generation > sb->generation)
+			*sb = one;
+	}
+	return found;
+}
+
 void sim_disk_set_block(struct sim_disk *d, u64 blocknr, const void *block)
 {
 	if (blocknr >= d->nr_blocks)

@@ -44,21 +44,8 @@ void image_check(const struct life *life, struct sim_dev *dev, const u64 *conten
 
 void image_super(const struct image *image, enum fusion_dev dev, struct fusion_sb *sb)
 {
-	const struct sim_disk *disk = image->disk[dev];
-	struct fusion_sb one;
-	bool found = false;
-	const char *why;
-	u32 copy;
-
-	for (copy = 0; copy < 2; copy++) {
-		u64 nr = FUSION_SUPER_BLOCKNR(copy);
-
-		if (fusion_sb_unpack(sim_disk_block(disk, nr), nr, U64_MAX, &one, &why))
-			sim_fail("a superblock of a set that is well: %s", why);
-		if (!found || one.generation > sb->generation)
-			*sb = one;
-		found = true;
-	}
+	if (sim_disk_super(image->disk[dev], sb) != 2)
+		sim_fail("a superblock of a set that is well is not");
 }
 
 /* -- a life ---------------------------------------------------------------------- */

@@ -360,6 +360,10 @@ mutant mark-of-a-failed-suspend-forgotten dm-fusion-replica.c \
 	's/\trep->marked \|= .*\n(\tr = fusion_super_write)/\1/' --faults
 mutant resumed-with-the-mark dm-fusion-target.c \
 	's/r = fusion_replica_resume\(fs\);/fusion_replica_resume(fs), r = 0;/' --faults
+mutant claims-nothing dm-fusion-claim.c \
+	's/other->claim\.held && share/0 \&\& share/'
+mutant goes-on-though-overtaken dm-fusion-claim.c \
+	's/other->claim\.overtaken = true;/;/'
 mutant flush-after-failure-acknowledged dm-fusion-io.c \
 	's/lost = \(fs->mode != FUSION_RW \|\| READ_ONCE\(fs->flush_lost\)\) && !fs->read_only;/lost = false;/' --faults
 mutant journal-error-ignored dm-fusion-journal.c \

@@ -15,27 +15,6 @@ struct replica {
 	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
 };
 
-static void load_super(struct replica *rep)
-{
-	struct fusion_sb one;
-	const char *why = "";
-	unsigned int copy;
-	bool found = false;
-
-	for (copy = 0; copy < 2; copy++) {
-		u64 nr = FUSION_SUPER_BLOCKNR(copy);
-
-		if (fusion_sb_unpack(sim_disk_block(rep->disk, nr), nr,
-				     bdev_nr_sectors(sim_disk_bdev(rep->disk)), &one, &why))
-			continue;
-		if (!found || one.generation > rep->sb.generation)
-			rep->sb = one;
-		found = true;
-	}
-	if (!found)
-		sim_fail("replica: no superblock: %s", why);
-}
-
 static void load_map(struct replica *rep)
 {
 	const struct fusion_sb *sb = &rep->sb;
@@ -118,7 +97,8 @@ struct replica *replica_load(struct sim_disk *slow)
 	struct replica *rep = sim_alloc(sizeof(*rep), true);
 
 	rep->disk = slow;
-	load_super(rep);
+	if (!sim_disk_super(slow, &rep->sb))
+		sim_fail("replica: no superblock");
 	load_map(rep);
 	load_log(rep);
 	check_slots(rep);

@@ -454,22 +454,6 @@ static void check_all(struct state *st)
 	}
 }
 
-static bool says_needs_check(const struct sim_disk *disk)
-{
-	struct fusion_sb sb = { 0 }, one;
-	const char *why;
-	u32 copy;
-
-	for (copy = 0; copy < 2; copy++) {
-		u64 nr = FUSION_SUPER_BLOCKNR(copy);
-
-		if (!fusion_sb_unpack(sim_disk_block(disk, nr), nr, U64_MAX, &one, &why) &&
-		    one.generation > sb.generation)
-			sb = one;
-	}
-	return sb.flags & FUSION_SB_NEEDS_CHECK;
-}
-
 /*
  * A set that has gone read-only, be it while it is suspended, tells whoever opens it next, if only
  * the fast member works again.
@@ -477,6 +461,7 @@ static bool says_needs_check(const struct sim_disk *disk)
 static void close_faulty(struct state *st)
 {
 	struct sim_dev *dev = st->dev;
+	struct fusion_sb sb;
 	bool stopped;
 
 	if (rnd_below(&world->rng, 2)) {
@@ -491,7 +476,8 @@ static void close_faulty(struct state *st)
 	sim_dev_suspend(dev);
 	stopped = !set_writable(sim_dev_private(dev));
 	sim_dev_destroy(dev);
-	if (stopped && !says_needs_check(world->disk[FUSION_FAST]))
+	if (stopped && (!sim_disk_super(world->disk[FUSION_FAST], &sb) ||
+			!(sb.flags & FUSION_SB_NEEDS_CHECK)))
 		sim_fail("closed in mode ro, and its superblock does not tell");
 }
 
@@ -531,11 +517,15 @@ static void do_reload(struct state *st)
 	if (r)
 		sim_fail("a second table cannot be made: %d", r);
 	st->ready = false;
+	if (sim_dev_load(st->dev) != -EBUSY)
+		sim_fail("the second table is loaded while the first works");
 	sim_dev_suspend(old);
 	r = sim_dev_resume(st->dev);
 	if (r)
 		sim_fail("the second table cannot be resumed: %d", r);
 	st->ready = true;
+	if (sim_dev_load(old) != -ESTALE)
+		sim_fail("the first table goes on though the second was at work");
 	sim_dev_destroy(old);
 	check_all(st);
 }

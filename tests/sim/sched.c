@@ -11,6 +11,8 @@
 #include <ucontext.h>
 #include <linux/rcupdate.h>
 
+#include "dm-fusion.h"
+
 #include "sim.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -369,12 +371,24 @@ void sim_run(void (*fn)(void *), void *arg)
 
 /* -- worlds ---------------------------------------------------------------------- */
 
+/* What the module remembers of all its devices: nothing of those in another world. */
+static struct fusion_claims *leave_claims(void)
+{
+	struct fusion_claims *outside = malloc(sizeof(*outside));
+
+	*outside = fusion_claims;
+	spin_lock_init(&fusion_claims.lock);
+	INIT_LIST_HEAD(&fusion_claims.loaded);
+	return outside;
+}
+
 struct sim_world *sim_world_new(u64 seed)
 {
 	struct sim_world *w = calloc(1, sizeof(*w));
 
 	w->rng = seed;
 	w->parent = world;
+	w->outside = leave_claims();
 	INIT_LIST_HEAD(&w->memory);
 	INIT_LIST_HEAD(&w->tasks);
 	INIT_LIST_HEAD(&w->timers);
@@ -402,6 +416,8 @@ void sim_world_free(struct sim_world *w)
 	free(w->run);
 	free(w->flight);
 	world = w->parent;
+	fusion_claims = *w->outside;
+	free(w->outside);
 	free(w);
 	if (world)
 		sim_preempt_left = world->preempt_left;
@@ -831,10 +847,13 @@ bool cancel_delayed_work_sync(struct delayed_work *dw)
 void sim_world_drop_parent(void)
 {
 	struct sim_world *w = world;
+	struct fusion_claims claims = fusion_claims;
 	int left = sim_preempt_left;
 
 	world = w->parent;
+	swap(w->outside, world->outside);
 	sim_world_free(world);
+	fusion_claims = claims;
 	w->parent = world;
 	world = w;
 	sim_preempt_left = left;

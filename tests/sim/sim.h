@@ -49,6 +49,7 @@ typedef void (*sim_cut_fn)(struct sim_world *w, void *ctx);
 
 struct sim_world {
 	struct sim_world *parent;
+	struct fusion_claims *outside;	/* the module's, of the parent */
 	u64 rng;
 	u64 now_ns;
 	struct list_head memory;
@@ -146,6 +147,9 @@ void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng
 /* Durable content: a block of metadata, the stamp of a data sector. */
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);
 u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
+
+/* The newest superblock. Return: how many of the two are valid. */
+unsigned int sim_disk_super(struct sim_disk *disk, struct fusion_sb *sb);
 
 /* Blocks of metadata, and another durable content for one. */
 u32 sim_disk_blocks(const struct sim_disk *disk);

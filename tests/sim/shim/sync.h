@@ -20,6 +20,7 @@ typedef struct {
 void sim_lock(spinlock_t *lock, bool may_nest, unsigned long *flags);
 void sim_unlock(spinlock_t *lock, const unsigned long *flags);
 
+#define __SPIN_LOCK_UNLOCKED(name)	{ false }
 #define spin_lock_init(l)		((l)->held = false)
 #define spin_lock_irq(l)		sim_lock(l, false, NULL)
 #define spin_unlock_irq(l)		sim_unlock(l, NULL)

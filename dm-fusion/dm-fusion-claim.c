@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: one device at a time works on a set.
+ *
+ * The core lets any number of tables open the same members, and has to: the table that replaces
+ * another is made while that one works. Two that are loaded would each write a map of its own. So
+ * who loads a set claims its members, until it is closed by suspend; and who was suspended
+ * while another one wrote to them has a map of the past, with which it must not go on.
+ *
+ * Sets that were opened read-only write nothing: any number of these may share the members.
+ */
+#include "dm-fusion.h"
+
+struct fusion_claims fusion_claims = {
+	.lock = __SPIN_LOCK_UNLOCKED(fusion_claims.lock),
+	.loaded = LIST_HEAD_INIT(fusion_claims.loaded),
+};
+
+static bool share_member(const struct fusion *a, const struct fusion *b)
+{
+	return a->dev[FUSION_FAST]->bdev == b->dev[FUSION_FAST]->bdev ||
+	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev;
+}
+
+/* Who is in the way? Lock held. */
+static struct fusion *find_owner(const struct fusion *fs)
+{
+	struct fusion *other;
+
+	list_for_each_entry(other, &fusion_claims.loaded, claim.node)
+		if (other != fs && other->claim.held && share_member(other, fs) &&
+		    !(other->read_only && fs->read_only))
+			return other;
+	return NULL;
+}
+
+int fusion_claim(struct fusion *fs)
+{
+	const char *name = dm_table_device_name(fs->ti->table);
+	struct fusion *other;
+	int r = 0;
+
+	spin_lock_irq(&fusion_claims.lock);
+	other = find_owner(fs);
+	if (fs->claim.overtaken) {
+		DMERR("%s: another device has used the set since: make the table anew", name);
+		r = -ESTALE;
+	} else if (other) {
+		DMERR("%s: device %s uses the set", name,
+		      dm_table_device_name(other->ti->table));
+		r = -EBUSY;
+	} else {
+		fs->claim.held = true;
+		if (list_empty(&fs->claim.node))
+			list_add(&fs->claim.node, &fusion_claims.loaded);
+		list_for_each_entry(other, &fusion_claims.loaded, claim.node)
+			if (other != fs && !fs->read_only && share_member(other, fs))
+				other->claim.overtaken = true;
+	}
+	spin_unlock_irq(&fusion_claims.lock);
+	return r;
+}
+
+void fusion_claim_release(struct fusion *fs)
+{
+	spin_lock_irq(&fusion_claims.lock);
+	fs->claim.held = false;
+	spin_unlock_irq(&fusion_claims.lock);
+}
+
+void fusion_claim_forget(struct fusion *fs)
+{
+	spin_lock_irq(&fusion_claims.lock);
+	list_del_init(&fs->claim.node);
+	spin_unlock_irq(&fusion_claims.lock);
+}
