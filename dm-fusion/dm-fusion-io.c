@@ -377,10 +377,6 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	}
 	if (unlikely(io->flush))
 		end_flush(fs, io);
-
-	/* A discard is advice: a member that can't follow it is no error. */
-	if (unlikely(*error == BLK_STS_NOTSUPP) && bio_op(bio) == REQ_OP_DISCARD)
-		*error = BLK_STS_OK;
 	return DM_ENDIO_DONE;
 }
 
@@ -563,16 +559,45 @@ static bool park_locked(struct fusion *fs, struct bio *bio)
 	return locked;
 }
 
+/* It is advice: a member that can't follow it is no error. */
+static void discard_done(struct bio *clone)
+{
+	struct bio *bio = clone->bi_private;
+
+	if (clone->bi_status != BLK_STS_NOTSUPP && clone->bi_status != BLK_STS_TARGET)
+		bio->bi_status = clone->bi_status;
+	bio_put(clone);
+	bio_endio(bio);
+}
+
+/*
+ * A part of an extent. If the member says to a bio of the core that it can't, the core has the
+ * whole device never discard any more; so it gets one of ours.
+ */
+static void submit_discard(struct fusion *fs, struct bio *bio, u32 word)
+{
+	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+	struct bio *clone;
+
+	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev)) {
+		bio_endio(bio);
+		return;
+	}
+	clone = bio_alloc_clone(bdev, bio, GFP_NOIO, &fs->bs);
+	clone->bi_iter.bi_sector = fusion_word_sector(fs, word) +
+				   fusion_offset(fs, bio->bi_iter.bi_sector);
+	clone->bi_private = bio;
+	clone->bi_end_io = discard_done;
+	submit_bio_noacct(clone);
+}
+
 /* A pinned bio of any kind goes to its slot. */
 static void submit_pinned(struct fusion *fs, struct bio *bio, u32 word)
 {
-	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
-
 	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
 		fusion_submit_zeroes(fs, bio, word);
-	else if (bio_op(bio) == REQ_OP_DISCARD &&
-		 (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev)))
-		bio_endio(bio);
+	else if (bio_op(bio) == REQ_OP_DISCARD)
+		submit_discard(fs, bio, word);
 	else
 		fusion_submit(fs, bio, word);
 }

@@ -144,5 +144,46 @@ test_fstrim() {
 	e2fsck -fn "$SET" >"$TMP/fsck" 2>&1 || fail "e2fsck: $(<"$TMP/fsck")"
 }
 
+# discard_limit NAME: of /sys/block, in bytes
+discard_limit() {
+	cat "/sys/block/$1/queue/discard_max_bytes"
+}
+
+# A disk that was believed to discard, refuses the first one and is not believed any more (as behind
+# many a USB bridge): the set still frees what is discarded, and no one is told of an error.
+test_member_refuses() {
+	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
+	local provisioning
+	need_module sd_mod
+	modprobe -q scsi_debug dev_size_mb=64 lbpu=0 lbpws=0 lbpws10=0 ||
+		skip "no module scsi_debug here"
+	defer modprobe -r scsi_debug
+	within 20 "the disk is there" compgen -G "$disk"
+	null fast 32
+	FAST=$REPLY
+	# shellcheck disable=SC2086 # a pattern
+	SLOW=/dev/$(basename $disk)
+	within 20 "its node is there" test -b "$SLOW"
+	stale "$FAST"
+	stale "$SLOW"
+	format --extent-size 256K
+	provisioning=$(echo "$(sysfs_of "$SLOW")"/device/scsi_disk/*/provisioning_mode)
+	echo writesame_16 >"$provisioning"
+	differ "what the disk says it can discard" "$(discard_limit "${SLOW#/dev/}")" 0
+	fusion discard migration off
+	dd if=/dev/urandom of="$SET" bs=256k count=4 oflag=direct conv=fsync status=none
+	msg discard demote 0-3 >/dev/null
+	same "extents on slow" "$(on discard slow 0 4)" 4
+	blkdiscard -o 8192 -l 16384 "$SET"
+	same "what the disk says it can discard, now" "$(discard_limit "${SLOW#/dev/}")" 0
+	differ "what the set can discard" \
+		"$(discard_limit "$(dmsetup info -c --noheadings -o blkdevname discard)")" 0
+	blkdiscard -o 8192 -l 16384 "$SET"
+	blkdiscard -o $EXTENT -l $((2 * EXTENT)) "$SET"
+	same "unmapped" "$(on discard - 0 4)" 2
+	same "mode" "$(status discard mode)" rw
+}
+
 run_tests test_whole_extents test_passdown_off test_reuse_waits_for_commit test_partial \
-	test_under_storm test_whole_device test_members_without test_fstrim:long
+	test_under_storm test_whole_device test_members_without test_member_refuses \
+	test_fstrim:long

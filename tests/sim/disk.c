@@ -554,6 +554,8 @@ static void end_write(struct bio *bio)
 static void end_discard(struct bio *bio)
 {
 	/* Advice: the disk may keep what was there. Half of the time, for whole pieces. */
+	if (bio_op(bio) == REQ_OP_DISCARD && !rnd_below(&world->rng, 16))
+		bio->bi_status = BLK_STS_TARGET;
 	if (bio_op(bio) == REQ_OP_DISCARD && rnd_below(&world->rng, 2)) {
 		free_entry(bio->entry);
 		bio->entry = NULL;

@@ -313,6 +313,8 @@ static void clone_endio(struct bio *bio)
 	struct sim_io *io = clone->io;
 	blk_status_t error = bio->bi_status;
 
+	if (error == BLK_STS_TARGET)
+		sim_fail("discards: the core has this device never do that any more");
 	if (target->end_io(&io->dev->ti, bio, &error) == DM_ENDIO_INCOMPLETE)
 		return;
 	put_io(io, blk_status_to_errno(error));

@@ -360,6 +360,8 @@ mutant mark-of-a-failed-suspend-forgotten dm-fusion-replica.c \
 	's/\trep->marked \|= .*\n(\tr = fusion_super_write)/\1/' --faults
 mutant resumed-with-the-mark dm-fusion-target.c \
 	's/r = fusion_replica_resume\(fs\);/fusion_replica_resume(fs), r = 0;/' --faults
+mutant discard-refused-to-the-core dm-fusion-io.c \
+	's/clone->bi_status != BLK_STS_NOTSUPP && clone->bi_status != BLK_STS_TARGET/1/'
 mutant claims-nothing dm-fusion-claim.c \
 	's/other->claim\.held && share/0 \&\& share/'
 mutant goes-on-though-overtaken dm-fusion-claim.c \
