@@ -61,6 +61,19 @@ int fusion_claim(struct fusion *fs)
 	return r;
 }
 
+struct fusion *fusion_claim_left(struct fusion *fs)
+{
+	struct fusion *other, *left = NULL;
+
+	spin_lock_irq(&fusion_claims.lock);
+	list_for_each_entry(other, &fusion_claims.loaded, claim.node)
+		if (other != fs && other->claim.held && dm_table_get_md(other->ti->table) ==
+							dm_table_get_md(fs->ti->table))
+			left = other;
+	spin_unlock_irq(&fusion_claims.lock);
+	return left;
+}
+
 void fusion_claim_release(struct fusion *fs)
 {
 	spin_lock_irq(&fusion_claims.lock);

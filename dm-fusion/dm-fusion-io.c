@@ -588,7 +588,7 @@ static void submit_discard(struct fusion *fs, struct bio *bio, u32 word)
 				   fusion_offset(fs, bio->bi_iter.bi_sector);
 	clone->bi_private = bio;
 	clone->bi_end_io = discard_done;
-	submit_bio_noacct(clone);
+	dm_submit_bio_remap(bio, clone);
 }
 
 /* A pinned bio of any kind goes to its slot. */

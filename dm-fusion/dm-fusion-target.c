@@ -323,7 +323,7 @@ static void fusion_dtr(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	/* It was loaded but never resumed, because another target of the table could not be. */
+	/* It was loaded and not resumed, because another target of the table could not be. */
 	if (fs->claim.held)
 		close_set(fs);
 	fusion_claim_forget(fs);
@@ -357,6 +357,9 @@ static int reopen_set(struct fusion *fs)
 {
 	int r;
 
+	/* Another target of the table could not be resumed: it was never suspended since. */
+	if (!fs->closed)
+		return 0;
 	r = fusion_replica_resume(fs);
 	if (!r && fusion_mode(fs) == FUSION_RW)
 		r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
@@ -378,12 +381,17 @@ static int reopen_set(struct fusion *fs)
 static int fusion_preresume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
+	struct fusion *left;
 	int r;
 
 	if (fs->load_error)
 		return fs->load_error;
 	if (!fs->loaded)
 		fs->read_only = get_disk_ro(dm_disk(dm_table_get_md(ti->table)));
+	/* The core frees that table after this one has taken its place. */
+	left = fusion_claim_left(fs);
+	if (left)
+		close_set(left);
 	r = fusion_claim(fs);
 	if (r)
 		return r;

@@ -619,6 +619,17 @@ extern struct fusion_claims {
  */
 int fusion_claim(struct fusion *fs);
 
+/**
+ * fusion_claim_left() - find what an earlier table of the same device has left loaded
+ * @fs: device that is about to be resumed
+ *
+ * It was not resumed, as another target of that table could not be, and so it is not suspended:
+ * who makes its successor closes it. Context: preresume, which keeps it from being freed.
+ *
+ * Return: that one, or NULL.
+ */
+struct fusion *fusion_claim_left(struct fusion *fs);
+
 /* It is closed: nothing is going to be written. Any number of times. */
 void fusion_claim_release(struct fusion *fs);
 

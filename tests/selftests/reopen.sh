@@ -244,6 +244,14 @@ test_not_resumed() {
 	dmsetup load both <<<"$both"
 	refused "until source is suspended" dmsetup resume both
 	refused "uses the set" dmsetup create second --table "$(table)"
+	# another attempt, of the same table and of one without the other target
+	refused "until source is suspended" dmsetup resume both
+	dmsetup load both --table "$(table migration off)"
+	dmsetup resume both
+	fusion-stamp verify /dev/mapper/both --state "$TMP/state"
+	dmsetup suspend both
+	dmsetup load both <<<"$both"
+	refused "until source is suspended" dmsetup resume both
 	dmsetup remove both
 	same "clean flag" "$(($(sb flags) & 1))" 1
 	fusion second migration off

@@ -296,7 +296,7 @@ void dm_accept_partial_bio(struct bio *bio, unsigned int nr)
 
 void dm_submit_bio_remap(struct bio *clone, struct bio *tgt_clone)
 {
-	submit_bio_noacct(clone);
+	submit_bio_noacct(tgt_clone ?: clone);
 }
 
 static void put_io(struct sim_io *io, int error)
