@@ -86,7 +86,7 @@ test_mixed_sectors() {
 
 # the tester itself must see one wrong byte in 200 MiB
 test_tester_sees_a_flipped_byte() {
-	local slot offset
+	local slot offset byte
 	members 24 72
 	format --extent-size 64K
 	fusion integrity
@@ -95,7 +95,8 @@ test_tester_sees_a_flipped_byte() {
 	same "member of extent 900" "$(msg integrity map 900 1 | cut -d ' ' -f 3)" slow
 	close integrity
 	offset=$((slot * 65536 + 12345))
-	put "$SLOW" 125 "$offset" 1
+	byte=$(od -An -tu1 -j "$offset" -N 1 "$SLOW")
+	put "$SLOW" "$(printf %03o $((byte ^ 255)))" "$offset" 1
 	fusion integrity
 	if fusion-stamp verify /dev/mapper/integrity --state "$TMP/state" 2>"$TMP/said"; then
 		fail "a byte was changed and the tester did not see it"
