@@ -135,8 +135,8 @@ said_of() {
 	mark="selftest mark $RANDOM$RANDOM"
 	echo "$mark" >/dev/kmsg
 	refused "Invalid argument" msg errors "$1" "$2"
-	same "log of '$1 $2'" "$(dmesg | sed "1,/$mark/d" | grep -v 'selftest mark' |
-		sed 's/.*device-mapper: //')" "fusion: message: $3"
+	same "log of '$1 $2'" "$(dmesg | sed "1,/$mark/d" | sed -n 's/.*device-mapper: //p')" \
+		"fusion: message: $3"
 	same "settings after '$1 $2'" "$(settings)" "$before"
 }
 
