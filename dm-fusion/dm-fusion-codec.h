@@ -268,8 +268,8 @@ u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index);
  * @set: 0 or 1
  * @index: number of the block in the set
  * @generation: of the set
- * @words: fusion_map_entries() words in host order, passed through fusion_word_on_disk();
- *	volatile because the caller's map is live
+ * @words: fusion_map_entries() words in host order, each read once, since the caller's map
+ *	is live, and passed through fusion_word_on_disk()
  * @block: FUSION_BLOCK_SIZE bytes to fill
  */
 void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,

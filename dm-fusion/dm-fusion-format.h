@@ -45,7 +45,6 @@
 #include <linux/types.h>
 
 #define FUSION_BLOCK_SIZE	4096
-#define FUSION_BLOCK_SHIFT	12
 #define FUSION_BLOCK_SECTORS	8
 
 #define FUSION_MAGIC_SUPER	0x53466d64	/* "dmFS" */

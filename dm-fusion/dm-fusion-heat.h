@@ -30,11 +30,11 @@
 #define FUSION_NO_LEXT		0xffffffffU
 
 /**
- * struct fusion_hold - a move that did not work out
- * @lext: extent that stays where it is
- * @tries: times that happened in a row, one more doubles the time
- * @outcome: what happened last
- * @until_ms: when it may be tried again
+ * struct fusion_hold - an extent that stays where it is for a while
+ * @lext: extent
+ * @tries: times in a row that its move was cancelled or failed, one more doubles the time
+ * @outcome: of its last move; FUSION_MOVED: it was promoted, and no swap takes it away
+ * @until_ms: when it may be moved again
  */
 struct fusion_hold {
 	u32 lext;

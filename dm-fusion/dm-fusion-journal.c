@@ -591,7 +591,8 @@ int fusion_commit_urgent(struct fusion *fs)
 	return fusion_commit(fs, false);
 }
 
-bool fusion_journal_short(const struct fusion *fs)
+/* Must a checkpoint come first? */
+static bool journal_short(const struct fusion *fs)
 {
 	return fusion_chain_free(&fs->journal) < 4 * fs->max_commit_blocks;
 }
@@ -617,7 +618,7 @@ void fusion_do_commit(struct work_struct *work)
 	spin_unlock_irq(&fs->lock);
 
 	asked = wanted > fs->checkpoint_done;
-	if (asked || fusion_journal_short(fs)) {
+	if (asked || journal_short(fs)) {
 		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
 			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
 		WRITE_ONCE(fs->checkpoint_done, wanted);
@@ -625,7 +626,7 @@ void fusion_do_commit(struct work_struct *work)
 	}
 
 	/* A checkpoint may have filled the ring itself: then another one goes first. */
-	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
+	if (fusion_mode(fs) == FUSION_RW && journal_short(fs))
 		fusion_commit_kick(fs);
 	else if (commit_needed(fs, false))
 		fusion_commit(fs, false);

@@ -373,7 +373,7 @@ static unsigned int record_jobs(struct fusion *fs, struct job *jobs, unsigned in
 		if (!job->started)
 			continue;
 		fs->in_flight--;
-		/* Pairs with the cmpxchg() of writes, in look_up() and unmap_stable(). */
+		/* Pairs with the cmpxchg() of writes, in look_up() and unmap(). */
 		if (job->copied &&
 		    (READ_ONCE(*word) == locked || cmpxchg(word, copying, locked) == copying)) {
 			fusion_log(fs, job->move.lext, job->new, job->old, FUSION_OP_MOVE);

@@ -314,7 +314,7 @@ static int load_map(struct fusion *fs)
 	return 0;
 }
 
-/* A window of the ring in fs->buf. */
+/* The part of the ring that the buffers of the journal hold. */
 struct ring {
 	struct fusion *fs;
 	u32 pos;

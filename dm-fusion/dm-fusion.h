@@ -857,9 +857,6 @@ void fusion_note_mode(struct fusion *fs);
 
 void fusion_do_commit(struct work_struct *work);
 
-/* Must a checkpoint come first? */
-bool fusion_journal_short(const struct fusion *fs);
-
 /* Commit if someone waits for it and the ring allows. Context: the committer. */
 int fusion_commit_urgent(struct fusion *fs);
 
