@@ -13,21 +13,40 @@
 #define CLOSE_RETRIES	20
 #define CLOSE_RETRY_MS	100
 
-int check_name_free(const char *name)
+/* @remnant: left by a creation that was killed half-way, nothing can be in it. */
+static int find_name(const char *name, bool *remnant)
 {
 	struct mapping m;
 	int rc;
 
+	*remnant = false;
 	rc = dm_get(name, NULL, MAPPING_INFO, &m);
 	if (rc || !m.exists)
 		return rc;
 	if (!dm_is_set(&m))
 		return fail(FC_BUSY, name, "there is another mapped device of that name; choose "
 			    "another name");
-	/* left by a creation that was killed half-way: nothing can be in it */
-	if (!m.live && !m.open_count && !dm_remove(name))
-		return 0;
-	return fail(FC_BUSY, name, "is open already; fusionctl status %s shows it", name);
+	*remnant = !m.live && !m.open_count;
+	return *remnant ? 0 : fail(FC_BUSY, name, "is open already; fusionctl status %s shows it",
+				   name);
+}
+
+int check_name_free(const char *name)
+{
+	bool remnant;
+
+	return find_name(name, &remnant);
+}
+
+int free_name(const char *name)
+{
+	bool remnant;
+	int rc, err;
+
+	rc = find_name(name, &remnant);
+	err = remnant ? dm_remove(name) : 0;
+	return err ? fail(FC_BUSY, name, "can't remove what a killed fusionctl has left: %s; "
+			  "dmsetup remove %s", strerror(-err), name) : rc;
 }
 
 /* What the target's constructor or resume may return. */
@@ -155,7 +174,7 @@ int open_set(const char *name, struct member *a, struct member *b, struct json_o
 	bool found;
 	int rc, err;
 
-	rc = check_name_free(name);
+	rc = free_name(name);
 	if (!rc)
 		rc = check_not_open(a);
 	if (rc)
@@ -226,7 +245,7 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	struct member *peer;
 	int rc;
 
-	rc = check_name_free(name);
+	rc = free_name(name);
 	if (!rc)
 		rc = check_not_open(m);
 	if (!rc)

@@ -509,8 +509,13 @@ void foreign_text(const struct member *m, const struct member *used, char *buf, 
 int open_set(const char *name, struct member *a, struct member *b, struct json_object *json);
 /* What to say of a set that lacks the other member: model, serial number, size of that. */
 void missing_text(const struct member *m, char *buf, size_t size);
-/* Fail if there is a mapped device of that name, unless it is a remnant, which it removes. */
+/* Fail if there is a mapped device of that name. What a killed fusionctl left does not count. */
 int check_name_free(const char *name);
+/*
+ * The same, and remove that. Only with the assembly lock held: what somebody else is just about to
+ * make looks alike.
+ */
+int free_name(const char *name);
 
 /* -- dm.c ----------------------------------------------------------------------------- */
 

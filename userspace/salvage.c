@@ -139,22 +139,23 @@ static int make_devices(struct job *job, const char *name)
 	const struct fusion_sb *sb = meta_sb(&job->meta, job->dev);
 	const u64 sectors = (u64)sb->nr_lexts * sb->extent_sectors;
 	char uuid[UUID_TEXT], dm_uuid[80], stale[128];
-	int rc;
+	int rc, lock = -1;
 
 	if (job->file)
 		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of "
 			    "it; losetup -r makes a device of it");
 	rc = check_name(name);
-	if (!rc)
-		rc = check_name_free(name);
 	snprintf(stale, sizeof(stale), "%s-stale", name);
-	if (!rc && job->a->opt[OPT_STALE]) {
+	if (!rc && job->a->opt[OPT_STALE])
 		rc = check_name(stale);
-		if (!rc)
-			rc = check_name_free(stale);
-	}
+	if (!rc)
+		rc = run_lock(ASSEMBLY_LOCK, &lock);
+	if (!rc)
+		rc = free_name(name);
+	if (!rc && job->a->opt[OPT_STALE])
+		rc = free_name(stale);
 	if (rc)
-		return rc;
+		goto out;
 	uuid_text(uuid, sb->set_uuid);
 	/* the device mapper wants the member to itself, as we did */
 	offline_close(&job->meta.m[job->dev].o);
@@ -168,6 +169,8 @@ static int make_devices(struct job *job, const char *name)
 	}
 	if (!rc)
 		snprintf(job->node, sizeof(job->node), "/dev/mapper/%s", name);
+out:
+	run_unlock(&lock);
 	return rc;
 }
 

@@ -857,6 +857,12 @@ there are" fusionctl status pair
 	good fusionctl open pair
 	good fusionctl close pair
 	refused "does not exist" dmsetup info remnant
+	# nor is it touched by who only asks
+	dmsetup create pair --notable -u "FUSION-$(uuid_of "$FAST")"
+	good fusionctl create pair "$FAST" "$SLOW" --dry-run --force
+	same "the remnant" "$(dmsetup info -c --noheadings -o name pair 2>/dev/null)" pair
+	good fusionctl create pair "$FAST" "$SLOW" --force --yes
+	good fusionctl close pair
 
 	linear over "$FAST" 0 "$(sectors_of "$FAST")"
 	expect 5 "$FAST: is held by /dev/mapper/over; remove that first" \
