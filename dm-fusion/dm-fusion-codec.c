@@ -30,14 +30,15 @@ static_assert(sizeof(FUSION_SIGNATURE) - 1 == sizeof_field(struct fusion_super, 
 /* Sizes and positions up to here can be added and turned into bytes without overflow. */
 #define MAX_DEV_SECTORS		BIT_ULL(52)
 
-/* Numbers that only count up: no device lives long enough to get here. */
-#define MAX_COUNTER		BIT_ULL(62)
-
 /* A member of fewer data slots than this is of no use. */
 #define MIN_DATA_SLOTS		8U
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
+
+/* Room for a map of this many times the size is left, where that is a small part of a member. */
+#define MAP_ROOM		4U
+#define MAX_ROOM_SHARE		16U
 
 /* A replica's log is no longer than this unless there is room. */
 #define MAX_PLANNED_LOG_BLOCKS	4096U
@@ -104,19 +105,41 @@ static u32 plan_log_blocks(u32 map_blocks)
 	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
 }
 
-/* The map sets of a member come behind its journal, without a gap. */
-static void place_map_sets(struct fusion_sb *sb, enum fusion_dev dev)
+/* The map sets of a member come behind its journal. Return: the block behind them and their room. */
+static u64 place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
 {
+	u64 start = sb->journal_start[dev] + sb->journal_blocks[dev];
 	unsigned int i;
 
-	for (i = 0; i < FUSION_NR_SETS; i++)
-		sb->map_start[dev][i] = sb->journal_start[dev] + sb->journal_blocks[dev] +
-					(u64)i * sb->map_blocks;
+	for (i = 0; i < FUSION_NR_SETS; i++, start += room)
+		sb->map_start[dev][i] = start;
+	return start;
 }
 
-static u64 map_sets_end(const struct fusion_sb *sb, enum fusion_dev dev)
+/* The same for all regions of a member. */
+static u64 place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsigned int times)
 {
-	return sb->map_start[dev][FUSION_NR_SETS - 1] + sb->map_blocks;
+	u64 end = place_map_sets(sb, dev, (u64)times * sb->map_blocks);
+
+	if (dev == FUSION_FAST) {
+		sb->heat_start = end;
+		end += (u64)times * sb->heat_blocks;
+	}
+	return end;
+}
+
+/*
+ * Leave as much room for a greater map as there may be, up to MAP_ROOM times what is needed now.
+ * Return: how many times.
+ */
+static unsigned int plan_regions(struct fusion_sb *sb, enum fusion_dev dev, u64 sectors)
+{
+	unsigned int times = MAP_ROOM;
+
+	while (times > 1 && place_regions(sb, dev, times) >
+			    sectors / FUSION_BLOCK_SECTORS / MAX_ROOM_SHARE)
+		times /= 2;
+	return times;
 }
 
 static u32 plan_spares(u32 slots)
@@ -128,8 +151,8 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 		   u32 extent_sectors, const char **why)
 {
 	u64 fast_extents, slow_extents, data, head, end;
-	unsigned int shift;
-	u32 bound;
+	unsigned int shift, times;
+	u32 bound, bound_blocks;
 
 	if (!extent_size_valid(extent_sectors)) {
 		*why = "extent size is not a power of two from 64 KiB to 16 MiB";
@@ -157,14 +180,14 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	 * of it, less than one part in 1000, stays unused.
 	 */
 	bound = fast_extents + slow_extents;
-	sb->map_blocks = DIV_ROUND_UP(bound, FUSION_MAP_PER_BLOCK);
+	bound_blocks = DIV_ROUND_UP(bound, FUSION_MAP_PER_BLOCK);
+	sb->map_blocks = bound_blocks;
 	sb->heat_blocks = DIV_ROUND_UP(bound, FUSION_HEAT_PER_BLOCK);
 
 	sb->journal_start[FUSION_FAST] = FUSION_FIRST_FREE_BLOCK;
 	sb->journal_blocks[FUSION_FAST] = plan_journal_blocks(fast_sectors);
-	place_map_sets(sb, FUSION_FAST);
-	sb->heat_start = map_sets_end(sb, FUSION_FAST);
-	head = (sb->heat_start + sb->heat_blocks) * FUSION_BLOCK_SECTORS;
+	times = plan_regions(sb, FUSION_FAST, fast_sectors);
+	head = place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
 	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors) {
 		*why = "fast member is too small for the map: choose a bigger extent size";
@@ -175,8 +198,8 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 
 	sb->journal_start[FUSION_SLOW] = FUSION_FIRST_FREE_BLOCK;
 	sb->journal_blocks[FUSION_SLOW] = plan_log_blocks(sb->map_blocks);
-	place_map_sets(sb, FUSION_SLOW);
-	head = map_sets_end(sb, FUSION_SLOW) * FUSION_BLOCK_SECTORS;
+	times = plan_regions(sb, FUSION_SLOW, slow_sectors);
+	head = place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
 	if (data + MIN_DATA_SLOTS > end) {
@@ -193,12 +216,11 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
 
 	/* What is left up to the first data slot makes the replica's log longer. */
-	place_map_sets(sb, FUSION_SLOW);
+	end = place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
 	data = ((u64)sb->slow_first_slot << shift) / FUSION_BLOCK_SECTORS;
-	sb->journal_blocks[FUSION_SLOW] += data - map_sets_end(sb, FUSION_SLOW);
-	sb->journal_blocks[FUSION_SLOW] = min(sb->journal_blocks[FUSION_SLOW],
-					      FUSION_MAX_JOURNAL_BLOCKS);
-	place_map_sets(sb, FUSION_SLOW);
+	sb->journal_blocks[FUSION_SLOW] = min_t(u64, sb->journal_blocks[FUSION_SLOW] + data - end,
+						FUSION_MAX_JOURNAL_BLOCKS);
+	place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
 
 	sb->extent_sectors = extent_sectors;
 	sb->self_sectors = fast_sectors;
@@ -215,6 +237,8 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->replay_seq = 1;
 	sb->replay_txn = 1;
 	sb->replay_csum = 0;
+	sb->layout_seq = 0;
+	sb->peer_at = (struct fusion_progress){ };
 	return 0;
 }
 
@@ -271,12 +295,27 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 	d->log_blocks = cpu_to_le32(sb->journal_blocks[FUSION_SLOW]);
 	d->spare_fast = cpu_to_le32(sb->spare_fast);
 	d->spare_slow = cpu_to_le32(sb->spare_slow);
+	d->layout_seq = cpu_to_le32(sb->layout_seq);
 
 	d->active_set = cpu_to_le32(sb->active_set);
 	d->replay_csum = cpu_to_le32(sb->replay_csum);
 	d->set_generation = cpu_to_le64(sb->set_generation);
 	d->replay_seq = cpu_to_le64(sb->replay_seq);
 	d->replay_txn = cpu_to_le64(sb->replay_txn);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		d->slow_map_start[i] = cpu_to_le64(sb->map_start[FUSION_SLOW][i]);
+
+	d->activation = cpu_to_le64(sb->activation);
+	d->prev_activation = cpu_to_le64(sb->prev_activation);
+	d->peer_generation = cpu_to_le64(sb->peer_at.generation);
+	d->peer_seq = cpu_to_le64(sb->peer_at.seq);
+	d->write_time = cpu_to_le64(sb->write_time);
+	d->open_time = cpu_to_le64(sb->open_time);
+	memcpy(d->host_id, sb->host_id, sizeof(d->host_id));
+	memcpy(d->host_name, sb->host_name, strnlen(sb->host_name, sizeof(d->host_name)));
+	d->settings_mask = cpu_to_le32(sb->settings_mask);
+	for (i = 0; i < FUSION_NR_SETTINGS; i++)
+		d->setting[i] = cpu_to_le32(sb->setting[i]);
 	block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
 }
 
@@ -317,7 +356,8 @@ static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 	sb->nr_slow_slots = le32_to_cpu(d->nr_slow_slots);
 	sb->journal_start[FUSION_SLOW] = le64_to_cpu(d->log_start);
 	sb->journal_blocks[FUSION_SLOW] = le32_to_cpu(d->log_blocks);
-	place_map_sets(sb, FUSION_SLOW);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		sb->map_start[FUSION_SLOW][i] = le64_to_cpu(d->slow_map_start[i]);
 	sb->spare_fast = le32_to_cpu(d->spare_fast);
 	sb->spare_slow = le32_to_cpu(d->spare_slow);
 
@@ -326,6 +366,19 @@ static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 	sb->set_generation = le64_to_cpu(d->set_generation);
 	sb->replay_seq = le64_to_cpu(d->replay_seq);
 	sb->replay_txn = le64_to_cpu(d->replay_txn);
+
+	sb->layout_seq = le32_to_cpu(d->layout_seq);
+	sb->activation = le64_to_cpu(d->activation);
+	sb->prev_activation = le64_to_cpu(d->prev_activation);
+	sb->peer_at.generation = le64_to_cpu(d->peer_generation);
+	sb->peer_at.seq = le64_to_cpu(d->peer_seq);
+	sb->write_time = le64_to_cpu(d->write_time);
+	sb->open_time = le64_to_cpu(d->open_time);
+	memcpy(sb->host_id, d->host_id, sizeof(sb->host_id));
+	memcpy(sb->host_name, d->host_name, sizeof(d->host_name));
+	sb->settings_mask = le32_to_cpu(d->settings_mask);
+	for (i = 0; i < FUSION_NR_SETTINGS; i++)
+		sb->setting[i] = le32_to_cpu(d->setting[i]);
 }
 
 /* Does a region come after those before it? Moves @end, a block number, behind it. */
@@ -424,21 +477,47 @@ static const char *check_geometry(const struct fusion_sb *sb)
 	return NULL;
 }
 
+/* Is what comes behind the end of the text zero? */
+static bool text_padded(const char *text, size_t size)
+{
+	size_t len = strnlen(text, size);
+
+	return !memchr_inv(text + len, 0, size - len);
+}
+
 static const char *check_state(const struct fusion_sb *sb)
 {
-	size_t len = strnlen(sb->label, FUSION_LABEL_SIZE);
-
-	if (memchr_inv(sb->label + len, 0, FUSION_LABEL_SIZE - len))
+	if (!text_padded(sb->label, FUSION_LABEL_SIZE))
 		return "label is not padded with zeros";
-	if (!sb->generation || sb->generation > MAX_COUNTER || sb->epoch == U32_MAX)
+	if (!text_padded(sb->host_name, FUSION_HOST_SIZE))
+		return "name of the host is not padded with zeros";
+	if (!sb->generation || sb->generation > FUSION_MAX_COUNTER || sb->epoch == U32_MAX)
 		return "generation or epoch is out of bounds";
 	if (sb->active_set >= FUSION_NR_SETS ||
-	    !sb->set_generation || sb->set_generation > MAX_COUNTER)
+	    !sb->set_generation || sb->set_generation > FUSION_MAX_COUNTER)
 		return "active map set is wrong";
-	if (!sb->replay_seq || sb->replay_seq > MAX_COUNTER ||
-	    !sb->replay_txn || sb->replay_txn > MAX_COUNTER)
+	if (!sb->replay_seq || sb->replay_seq > FUSION_MAX_COUNTER ||
+	    !sb->replay_txn || sb->replay_txn > FUSION_MAX_COUNTER)
 		return "start of the replay is out of bounds";
+	if (sb->peer_at.generation > FUSION_MAX_COUNTER || sb->peer_at.seq > FUSION_MAX_COUNTER)
+		return "what it says of the other member is out of bounds";
 	return NULL;
+}
+
+/* The first feature that is not known, by name. */
+static const char *unknown_feature(u64 incompat)
+{
+	if (incompat & FUSION_INCOMPAT_OLD_MEMBER)
+		return "a newer version is replacing a member (incompat bit 0)";
+	if (incompat & FUSION_INCOMPAT_IN_TRANSIT)
+		return "a newer version is adopting or releasing a disk (incompat bit 1)";
+	if (incompat & FUSION_INCOMPAT_DAMAGED)
+		return "has damaged extents, for a newer version (incompat bit 2)";
+	if (incompat & FUSION_INCOMPAT_SHADOW)
+		return "has shadow copies, for a newer version (incompat bit 3)";
+	if (incompat & FUSION_INCOMPAT_LANDING)
+		return "has a landing log, for a newer version (incompat bit 4)";
+	return "has incompatible features of a newer version (incompat bits above 4)";
 }
 
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
@@ -457,7 +536,9 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 
 	/* Only what comes before is sure to mean the same in every version. */
 	if (le32_to_cpu(d->version) != FUSION_VERSION) {
-		*why = "format version is not supported";
+		*why = le32_to_cpu(d->version) < FUSION_VERSION ?
+		       "format version 1, from before the first release, is not supported" :
+		       "format version is newer than 2, the newest supported";
 		return -EPROTONOSUPPORT;
 	}
 	if (memcmp(d->signature, FUSION_SIGNATURE, sizeof(d->signature))) {
@@ -465,7 +546,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		return -EILSEQ;
 	}
 	if (sb->incompat & ~FUSION_INCOMPAT_KNOWN) {
-		*why = "superblock has incompatible features of a newer release";
+		*why = unknown_feature(sb->incompat & ~FUSION_INCOMPAT_KNOWN);
 		return -EPROTONOSUPPORT;
 	}
 	if (sb->role >= FUSION_NR_DEVS) {
@@ -508,8 +589,8 @@ static bool same_geometry(const struct fusion_sb *fast, const struct fusion_sb *
 
 bool fusion_sb_lasts(const struct fusion_sb *sb)
 {
-	return sb->generation < MAX_COUNTER / 2 && sb->set_generation < MAX_COUNTER / 2 &&
-	       sb->replay_seq < MAX_COUNTER / 2 && sb->replay_txn < MAX_COUNTER / 2 &&
+	return sb->generation < FUSION_MAX_COUNTER / 2 && sb->set_generation < FUSION_MAX_COUNTER / 2 &&
+	       sb->replay_seq < FUSION_MAX_COUNTER / 2 && sb->replay_txn < FUSION_MAX_COUNTER / 2 &&
 	       sb->epoch < U32_MAX / 2;
 }
 
@@ -539,6 +620,10 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "the two members do not name each other";
 		return -EXDEV;
 	}
+	if (fast->layout_seq != slow->layout_seq) {
+		*why = "a change of the geometry was interrupted, which only a newer version can end";
+		return -EXDEV;
+	}
 	if (!same_geometry(fast, slow)) {
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
@@ -546,10 +631,26 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 	/* Written first, it may be one ahead after a power cut; not when it was closed since. */
 	if (slow->epoch != fast->epoch &&
 	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
-		*why = "one member was used without the other";
+		*why = slow->epoch > fast->epoch ? "the fast member is from before the last opening" :
+						   "the slow member is from before the last opening";
+		return -ESTALE;
+	}
+	if (fast->activation !=
+	    (slow->epoch == fast->epoch ? slow->activation : slow->prev_activation)) {
+		*why = "the members were opened apart from each other";
 		return -ESTALE;
 	}
 	return 0;
+}
+
+bool fusion_sb_reached(const struct fusion_sb *sb, bool single, u64 next_seq,
+		       const struct fusion_progress *claim)
+{
+	if (claim->generation > sb->generation + single)
+		return false;
+	if (sb->role == FUSION_SLOW && sb->flags & FUSION_SB_CLEAN)
+		return true;
+	return claim->seq <= next_seq;
 }
 
 /* -- map and heat blocks ---------------------------------------------------- */
@@ -694,6 +795,8 @@ u32 fusion_journal_seal(const struct fusion_sb *sb, void *block, u64 seq, u64 tx
 	b->index = cpu_to_le16(index);
 	b->count = cpu_to_le16(count);
 	b->prev_csum = cpu_to_le32(prev_csum);
+	b->peer_generation = cpu_to_le64(sb->peer_at.generation);
+	b->peer_seq = cpu_to_le64(sb->peer_at.seq);
 	return block_seal(sb, FUSION_MAGIC_JOURNAL, fusion_journal_blocknr(sb, seq), block);
 }
 
@@ -705,9 +808,11 @@ u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq)
 	return sb->journal_start[sb->role] + pos;
 }
 
-void fusion_journal_restart(struct fusion_sb *sb)
+void fusion_journal_restart(struct fusion_sb *sb, u64 beyond)
 {
-	sb->replay_seq += sb->journal_blocks[sb->role];
-	sb->replay_txn += sb->journal_blocks[sb->role];
+	const u64 seq = max(sb->replay_seq + sb->journal_blocks[sb->role], beyond);
+
+	sb->replay_txn += seq - sb->replay_seq;
+	sb->replay_seq = seq;
 	sb->replay_csum = 0;
 }

@@ -18,7 +18,22 @@
 
 #include "dm-fusion-format.h"
 
+/* Numbers that only count up: no device lives long enough to get here. */
+#define FUSION_MAX_COUNTER	(1ULL << 62)
+
 #define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
+
+/**
+ * struct fusion_progress - how far a member has got
+ * @generation: of its newest superblock
+ * @seq: number of the next block of its journal or log
+ *
+ * Both only rise as long as a member lives.
+ */
+struct fusion_progress {
+	u64 generation;
+	u64 seq;
+};
 
 /**
  * struct fusion_sb - a superblock in host order
@@ -68,6 +83,17 @@ struct fusion_sb {
 	u64 set_generation;
 	u64 replay_seq;
 	u64 replay_txn;
+
+	u32 layout_seq;
+	u64 activation;
+	u64 prev_activation;
+	struct fusion_progress peer_at;	/* what the other member durably had got to */
+	u64 write_time;
+	u64 open_time;
+	u8 host_id[16];
+	char host_name[FUSION_HOST_SIZE + 1];
+	u32 settings_mask;
+	u32 setting[FUSION_NR_SETTINGS];
 };
 
 /* Feature bits this code knows. */
@@ -227,8 +253,9 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
  * @why: set on error
  *
  * Return: 0; -ENODATA: not a superblock of ours at all (no magic); -EILSEQ: ours but
- * corrupt (checksum, wrong place or copy, numbers out of bounds); -EPROTONOSUPPORT: version or
- * incompat feature of a newer release; -ENOSPC: the device shrank since it was formatted.
+ * corrupt (checksum, wrong place or copy, numbers out of bounds); -EPROTONOSUPPORT: another
+ * version, or an incompat feature of a newer release, which *why names; -ENOSPC: the device
+ * shrank since it was formatted.
  */
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
@@ -251,10 +278,34 @@ bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
  *
  * Return: 0; -EXDEV: swapped, or not members of the same set; -ESTALE: one of them was
  * used without the other (slow epoch neither equal to fast's nor, if it was not closed in order
- * since, one ahead).
+ * since, one ahead; or another activation has the same epoch). What the superblocks alone do not
+ * tell is for fusion_sb_reached().
  */
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		    const char **why);
+
+/**
+ * fusion_sb_reached() - has a member got as far as the other one saw it get?
+ * @sb: superblock of the member, the best there is
+ * @single: the other copy of it is not valid, or not of the generation before
+ * @next_seq: of the fast member, where its journal ends (fusion_replay()); of the slow one,
+ *	where the blocks in its log end (fusion_ring_scan())
+ * @claim: what the other member says: of its superblock and journal the greatest numbers
+ *
+ * A superblock copy that is damaged was the newer one, perhaps. The log of a slow member that
+ * was closed in order need not be looked at, since what came after that is a superblock first.
+ *
+ * Return: false: the member is from an earlier time than the other one.
+ */
+bool fusion_sb_reached(const struct fusion_sb *sb, bool single, u64 next_seq,
+		       const struct fusion_progress *claim);
+
+/* The greater numbers of both, for a claim that is made of several. */
+static inline void fusion_progress_raise(struct fusion_progress *p, u64 generation, u64 seq)
+{
+	p->generation = max(p->generation, generation);
+	p->seq = max(p->seq, seq);
+}
 
 /* -- map and heat blocks ---------------------------------------------------- */
 
@@ -305,7 +356,7 @@ bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 
 /**
  * fusion_journal_seal() - fill in the header and the checksum
- * @sb: geometry, uuid, epoch, member
+ * @sb: geometry, uuid, epoch, member, claim about the other one
  * @block: the block
  * @seq: its sequence number
  * @txn: number of the transaction
@@ -324,12 +375,13 @@ u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq);
 /**
  * fusion_journal_restart() - let the journal begin anew beyond whatever its ring may hold
  * @sb: superblock, to be written next; replay_seq, replay_txn and replay_csum change
+ * @beyond: at least here, or 0: where fusion_ring_scan() has found an end
  *
- * For who has not read the ring: as many blocks as it has, and so at most as many
- * transactions, can have been written since replay_seq. Nothing of them can be taken for
- * a part of the new chain, nor for the successor of a gap in it.
+ * As many blocks as the ring has, and so at most as many transactions, can have been written
+ * since replay_seq, or more if the newest superblock was lost. Nothing of them can be taken
+ * for a part of the new chain, nor for the successor of a gap in it.
  */
-void fusion_journal_restart(struct fusion_sb *sb);
+void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
 
 /**
  * struct fusion_replay - what fusion_replay() needs and finds
@@ -344,6 +396,7 @@ void fusion_journal_restart(struct fusion_sb *sb);
  * @next_txn: out: number for the next transaction
  * @csum: out: checksum of block next_seq - 1
  * @nr_records: out: records applied
+ * @peer_at: out: what its blocks, and @sb, say of the other member
  * @why: out: reason of an error
  */
 struct fusion_replay {
@@ -355,6 +408,7 @@ struct fusion_replay {
 	u64 next_txn;
 	u32 csum;
 	u64 nr_records;
+	struct fusion_progress peer_at;
 	u32 epoch;		/* private: of the last block of the chain */
 	const char *why;
 };
@@ -375,5 +429,34 @@ struct fusion_replay {
  * or what @apply returned.
  */
 int fusion_replay(struct fusion_replay *r);
+
+/**
+ * struct fusion_ring - what fusion_ring_scan() needs and finds
+ * @sb: superblock of the member
+ * @read: as in struct fusion_replay
+ * @ctx: for it
+ * @wanted: how far the other member says that the ring has got, or 0
+ * @next_seq: out: behind the greatest number of any valid block, and at least sb->replay_seq.
+ *	If the block before @wanted can't be read, that counts as there: an image of the past
+ *	can be read.
+ * @peer_at: out: what @sb and the blocks from its replay_seq on say of the other member
+ * @unreadable: out: blocks that @read did not return
+ */
+struct fusion_ring {
+	const struct fusion_sb *sb;
+	const void *(*read)(void *ctx, u32 pos);
+	void *ctx;
+	u64 wanted;
+	u64 next_seq;
+	struct fusion_progress peer_at;
+	u32 unreadable;
+};
+
+/*
+ * Look at every block of a ring by itself, whether or not it belongs to the chain. A claim in a
+ * block was true when it was written, be it in a transaction that was torn; but what is from before
+ * replay_seq may have been disowned, by repair.
+ */
+void fusion_ring_scan(struct fusion_ring *r);
 
 #endif

@@ -22,7 +22,7 @@
  *
  *	block 0, 8	superblock, the same way
  *	log		ring of transactions, as the journal
- *	map set 0, 1	as on the fast member, behind the log without a gap
+ *	map set 0, 1	as on the fast member
  *	data		slot s lies at byte s * extent size, so an extent in its
  *			home slot has the same offset as its logical address; the
  *			slots below slow_first_slot are the items above
@@ -32,6 +32,22 @@
  * set when the fast member is lost. They are built of the same blocks and replayed
  * by the same rules; the state in the superblock of a member is that of its own
  * journal and map sets. Nobody reads the replica while the fast member is there.
+ *
+ * A member of the past: an image of one member may be put back, or a disk may lose what it
+ * had promised to keep. So each member carries, in its superblock and in each block of its
+ * journal or log, how far the other member was known to have got when that was written:
+ * peer_generation and peer_seq. Such a claim speaks of what was durable there, so a member
+ * that has not got that far is a copy from before. And each activation draws a random
+ * number, which both members carry: two members that were used apart for the same number
+ * of activations differ in it.
+ *
+ * Feature words: software that does not know a bit of incompat does not open the set; one
+ * that does not know a bit of ro_compat opens it read-only; compat may be ignored, so such
+ * a feature keeps nothing in a superblock, which is packed without it. Planned bits have
+ * names, for the message that refuses them. Whatever else is added comes under a bit.
+ *
+ * Map sets and heat have gaps behind them, as large as a set of four times the size needs:
+ * it can grow without anything being in its way.
  *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
@@ -106,14 +122,23 @@ enum fusion_dev {
 #define FUSION_MIN_JOURNAL_BLOCKS	64U
 #define FUSION_MAX_JOURNAL_BLOCKS	16384U		/* 64 MiB */
 
-#define FUSION_VERSION			1
+#define FUSION_VERSION			2
 #define FUSION_SIGNATURE		"DM-FUSION MEMBER"	/* 16 bytes, no NUL */
 
 /* struct fusion_super flags */
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
+/* incompat bits that have a use to come; none is in use now */
+#define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
+#define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* adopted or released, half-way */
+#define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
+#define FUSION_INCOMPAT_SHADOW		0x8ULL	/* copies on the slow member */
+#define FUSION_INCOMPAT_LANDING		0x10ULL	/* small writes in a log on the fast member */
+
 #define FUSION_LABEL_SIZE	64
+#define FUSION_HOST_SIZE	64
+#define FUSION_NR_SETTINGS	32
 #define FUSION_IDENT_SIZE	48
 
 /* What a person needs to find a member: NUL padded, for messages only. */
@@ -126,7 +151,7 @@ struct fusion_disk_ident {
  * struct fusion_super - the superblock, on both members
  *
  * Both carry the whole geometry. The state is each member's own: on the fast one that of
- * the map, on the slow one that of the replica.
+ * the map, on the slow one that of the replica. Settings count as the fast member has them.
  */
 struct fusion_super {
 	struct fusion_block_header h;
@@ -148,7 +173,7 @@ struct fusion_super {
 	__le64 peer_sectors;
 	__le64 create_time;		/* seconds since 1970 */
 
-	/* geometry, never changes */
+	/* geometry */
 	__le32 extent_sectors;		/* power of two */
 	__le32 nr_lexts;		/* capacity in extents */
 	__le64 journal_start;		/* block on the fast member */
@@ -165,7 +190,7 @@ struct fusion_super {
 	__le32 log_blocks;
 	__le32 spare_fast;		/* slots that only migration may use */
 	__le32 spare_slow;
-	__le32 pad;
+	__le32 layout_seq;		/* +1 with each change of the geometry */
 
 	/* state of the journal and the map sets of this member */
 	__le32 active_set;		/* 0 or 1 */
@@ -173,6 +198,25 @@ struct fusion_super {
 	__le64 set_generation;		/* carried by every block of the active set */
 	__le64 replay_seq;		/* first journal block to replay */
 	__le64 replay_txn;		/* transaction number found there, if any */
+
+	__le64 slow_map_start[2];	/* blocks on the slow member */
+
+	/* members of one instant: see above */
+	__le64 activation;		/* random number of the one that @epoch counts */
+	__le64 prev_activation;		/* and of the one before */
+	__le64 peer_generation;		/* the other member durably had this superblock, */
+	__le64 peer_seq;		/* and the journal block before this one */
+
+	/* who has opened it: for people, and for machines that share a disk */
+	__le64 write_time;		/* seconds since 1970, of this superblock */
+	__le64 open_time;		/* the same, of the last activation that may write */
+	__u8 host_id[16];		/* machine that opened it then; zero: not known */
+	char host_name[FUSION_HOST_SIZE];	/* NUL padded */
+
+	/* settings that are kept: bit i of the mask says that setting[i] counts */
+	__le32 settings_mask;
+	__le32 pad;
+	__le32 setting[FUSION_NR_SETTINGS];
 } __attribute__((packed));
 
 /**
@@ -206,6 +250,8 @@ struct fusion_map_block {
  * @count: blocks in the transaction, which counts only if all are there
  * @prev_csum: h.csum of block seq - 1
  * @used: bytes of @payload in use
+ * @peer_generation: as in the superblock, when this was written
+ * @peer_seq: the same
  *
  * The payload is a sequence of struct fusion_journal_record; none crosses a
  * block. Records carry absolute state, so replaying one twice does no harm.
@@ -219,10 +265,12 @@ struct fusion_journal_block {
 	__le16 count;
 	__le32 prev_csum;
 	__le32 used;
-	__u8 payload[FUSION_BLOCK_SIZE - 64];
+	__le64 peer_generation;
+	__le64 peer_seq;
+	__u8 payload[FUSION_BLOCK_SIZE - 80];
 } __attribute__((packed));
 
-#define FUSION_JOURNAL_PAYLOAD	(FUSION_BLOCK_SIZE - 64U)
+#define FUSION_JOURNAL_PAYLOAD	(FUSION_BLOCK_SIZE - 80U)
 
 enum fusion_op {
 	FUSION_OP_OPEN		= 1,	/* new is an OPEN word; its bitmap follows */

@@ -244,10 +244,19 @@ int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
 
 /* -- writing --------------------------------------------------------------------- */
 
+void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struct fusion_sb *sb)
+{
+	const struct fusion_chain *other = chain == &fs->journal ? &fs->replica.log : &fs->journal;
+
+	/* What @sb says already was true when it was written. */
+	fusion_progress_raise(&sb->peer_at, READ_ONCE(other->durable.generation),
+			      READ_ONCE(other->durable.seq));
+}
+
 /* Where the ring wraps, in two bios. */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
 {
-	const struct fusion_sb *sb = chain->sb;
+	struct fusion_sb *sb = chain->sb;
 	u64 ring = sb->journal_start[sb->role];
 	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
 	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
@@ -262,6 +271,7 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	r = fusion_flush_before(fs, chain, &preflush);
 	if (r)
 		return r;
+	fusion_note_peer(fs, chain, sb);
 	for (i = 0; i < nr; i++)
 		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
 					   chain->next_txn, i, nr, csum);
@@ -276,6 +286,7 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	chain->prev_csum = csum;
 	WRITE_ONCE(chain->next_seq, chain->next_seq + nr);
 	chain->next_txn++;
+	fusion_note_durable(chain, 0, chain->next_seq);
 	return 0;
 }
 

@@ -47,12 +47,34 @@ struct journal_block {
 	u32 prev_csum;
 	u32 csum;
 	u32 used;
+	struct fusion_progress peer_at;
 };
 
 /* The first sequence number that is not in the ring together with replay_seq. */
 static u64 end_of_ring(const struct fusion_sb *sb)
 {
 	return sb->replay_seq + sb->journal_blocks[sb->role];
+}
+
+/* Look at j->raw, which was read from @blocknr. Return: is it a valid block? */
+static bool parse_block(const struct fusion_sb *sb, u64 blocknr, struct journal_block *j)
+{
+	if (fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, j->raw))
+		return false;
+
+	j->seq = le64_to_cpu(j->raw->seq);
+	j->txn = le64_to_cpu(j->raw->txn);
+	j->epoch = le32_to_cpu(j->raw->epoch);
+	j->index = le16_to_cpu(j->raw->index);
+	j->count = le16_to_cpu(j->raw->count);
+	j->prev_csum = le32_to_cpu(j->raw->prev_csum);
+	j->csum = le32_to_cpu(j->raw->h.csum);
+	j->used = le32_to_cpu(j->raw->used);
+	j->peer_at.generation = le64_to_cpu(j->raw->peer_generation);
+	j->peer_at.seq = le64_to_cpu(j->raw->peer_seq);
+	return fusion_journal_blocknr(sb, j->seq) == blocknr &&
+	       j->index < j->count && j->index < j->seq &&
+	       j->count <= sb->journal_blocks[sb->role] && j->used <= FUSION_JOURNAL_PAYLOAD;
 }
 
 /* Read the ring where @seq belongs. Return: 0, -EIO, or -ENODATA: no valid block there. */
@@ -66,22 +88,7 @@ static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 		r->why = "a journal block cannot be read";
 		return -EIO;
 	}
-	if (fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, j->raw))
-		return -ENODATA;
-
-	j->seq = le64_to_cpu(j->raw->seq);
-	j->txn = le64_to_cpu(j->raw->txn);
-	j->epoch = le32_to_cpu(j->raw->epoch);
-	j->index = le16_to_cpu(j->raw->index);
-	j->count = le16_to_cpu(j->raw->count);
-	j->prev_csum = le32_to_cpu(j->raw->prev_csum);
-	j->csum = le32_to_cpu(j->raw->h.csum);
-	j->used = le32_to_cpu(j->raw->used);
-	if (fusion_journal_blocknr(sb, j->seq) != blocknr ||
-	    j->index >= j->count || j->index >= j->seq ||
-	    j->count > sb->journal_blocks[sb->role] || j->used > FUSION_JOURNAL_PAYLOAD)
-		return -ENODATA;
-	return 0;
+	return parse_block(sb, blocknr, j) ? 0 : -ENODATA;
 }
 
 static bool record_valid(const struct fusion_sb *sb, const struct fusion_record *rec)
@@ -168,6 +175,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 {
 	const u64 room = end_of_ring(r->sb) - r->next_seq;
 	const char *damage = NULL;
+	struct fusion_progress peer_at = r->peer_at;
 	u32 count = 1, csum = r->csum, epoch = r->epoch, i;
 	struct journal_block j;
 	int err;
@@ -190,6 +198,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 			return 0;	/* of another attempt */
 		}
 		csum = j.csum;
+		fusion_progress_raise(&peer_at, j.peer_at.generation, j.peer_at.seq);
 		if (damage)
 			continue;
 		err = walk_records(r, &j, apply);
@@ -205,6 +214,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 	r->next_txn++;
 	r->csum = csum;
 	r->epoch = epoch;
+	r->peer_at = peer_at;
 	return 1;
 }
 
@@ -240,6 +250,7 @@ static void rewind_replay(struct fusion_replay *r)
 	r->csum = r->sb->replay_csum;
 	r->epoch = r->sb->epoch && r->sb->role == FUSION_FAST ? r->sb->epoch - 1 : 0;
 	r->nr_records = 0;
+	r->peer_at = r->sb->peer_at;
 	r->why = NULL;
 }
 
@@ -269,4 +280,30 @@ int fusion_replay(struct fusion_replay *r)
 		}
 	}
 	return 0;
+}
+
+void fusion_ring_scan(struct fusion_ring *r)
+{
+	const struct fusion_sb *sb = r->sb;
+	const u64 start = sb->journal_start[sb->role];
+	struct journal_block j;
+	u32 pos;
+
+	r->next_seq = sb->replay_seq;
+	r->peer_at = sb->peer_at;
+	r->unreadable = 0;
+	for (pos = 0; pos < sb->journal_blocks[sb->role]; pos++) {
+		j.raw = r->read(r->ctx, pos);
+		if (!j.raw) {
+			r->unreadable++;
+			if (r->wanted && fusion_journal_blocknr(sb, r->wanted - 1) == start + pos)
+				r->next_seq = max(r->next_seq, r->wanted);
+			continue;
+		}
+		if (!parse_block(sb, start + pos, &j) || j.seq > FUSION_MAX_COUNTER)
+			continue;
+		r->next_seq = max(r->next_seq, j.seq + 1);
+		if (j.seq >= sb->replay_seq)
+			fusion_progress_raise(&r->peer_at, j.peer_at.generation, j.peer_at.seq);
+	}
 }

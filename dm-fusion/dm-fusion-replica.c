@@ -429,7 +429,7 @@ static int write_set(struct fusion *fs)
 	sb->set_generation = sb->generation;
 	sb->flags &= ~FUSION_SB_CLEAN;
 	if (rep->restart) {
-		fusion_journal_restart(sb);
+		fusion_journal_restart(sb, rep->found_seq);
 	} else {
 		sb->replay_seq = rep->log.next_seq;
 		sb->replay_txn = rep->log.next_txn;
@@ -673,6 +673,7 @@ static int submit_leaving(struct fusion *fs, const u32 *lexts, unsigned int nr, 
 		return -ENOSPC;
 	if (!rep->nr_leaving)
 		return 0;
+	fusion_note_peer(fs, log, &rep->sb);
 	log->prev_csum = fusion_journal_seal(&rep->sb, block, log->next_seq, log->next_txn, 0, 1,
 					     log->prev_csum);
 
@@ -747,6 +748,7 @@ int fusion_replica_promote_wait(struct fusion *fs)
 	}
 	rep->log.next_seq++;
 	rep->log.next_txn++;
+	fusion_note_durable(&rep->log, 0, rep->log.next_seq);
 	rep->backoff_ms = 0;
 	end_leaving(fs);
 	return 0;
@@ -765,6 +767,7 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 
 	rep->next = rep->sb;
 	rep->next.epoch = epoch;
+	fusion_super_activate(fs, &rep->next);
 	rep->next.flags &= ~FUSION_SB_CLEAN;
 	rep->next.generation++;
 	return write_super(fs);

@@ -14,6 +14,9 @@
  * them again, so replay finds each after the place it starts from.
  */
 #include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/timekeeping.h>
+#include <linux/utsname.h>
 
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
@@ -57,13 +60,14 @@ int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t op
 /* -- superblocks --------------------------------------------------------------- */
 
 int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
-		      const char **why)
+		      bool *single, const char **why)
 {
 	struct block_device *bdev = fs->dev[dev]->bdev;
 	/* NOIO: the device may be suspended, so reclaim must not write to it. */
 	struct page *page = alloc_page(GFP_NOIO);
 	struct fusion_sb *one;
 	const char *reason = NULL;
+	u64 generation[2] = { };
 	unsigned int copy;
 	int best = 1;
 	int r;
@@ -89,6 +93,8 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 				 "is the fast member of its set" : "is the slow member of its set";
 			r = -EXDEV;
 		}
+		if (!r)
+			generation[copy] = one->generation;
 		if (!r && (best || one->generation > sb->generation)) {
 			*sb = *one;
 			best = 0;
@@ -98,6 +104,10 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 			*why = reason;
 		}
 	}
+	/* As they are written in turn, one is the successor of the other. */
+	if (single)
+		*single = max(generation[0], generation[1]) !=
+			  min(generation[0], generation[1]) + 1;
 out:
 	kfree(one);
 	if (page)
@@ -105,14 +115,15 @@ out:
 	return best;
 }
 
-int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
-		       const struct fusion_sb *sb)
+int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb)
 {
 	u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
 	blk_opf_t fua = fusion_meta_fua(fs, sb->role);
 	blk_opf_t preflush;
 	int r;
 
+	fusion_note_peer(fs, chain, sb);
+	sb->write_time = ktime_get_real_seconds();
 	fusion_sb_pack(sb, blocknr, page_address(chain->buf[0]));
 	r = fusion_flush_before(fs, chain, &preflush);
 	if (!r)
@@ -125,7 +136,20 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
 		DMERR("%s: writing the superblock of the %s device failed: %d",
 		      dm_table_device_name(fs->ti->table),
 		      sb->role == FUSION_FAST ? "fast" : "slow", r);
+	else
+		fusion_note_durable(chain, sb->generation, 0);
 	return r;
+}
+
+void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb)
+{
+	/* The fast member's has it still, whatever the slow one's was written with in vain. */
+	sb->prev_activation = fs->sb.activation;
+	sb->activation = fs->activation;
+	sb->open_time = ktime_get_real_seconds();
+	memset(sb->host_id, 0, sizeof(sb->host_id));
+	memset(sb->host_name, 0, sizeof(sb->host_name));
+	strscpy(sb->host_name, init_utsname()->nodename, sizeof(sb->host_name));
 }
 
 /*
@@ -135,7 +159,7 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
  */
 static int write_next(struct fusion *fs)
 {
-	const struct fusion_sb *sb = &fs->sb_next;
+	struct fusion_sb *sb = &fs->sb_next;
 	int r = fusion_super_write(fs, &fs->journal, sb);
 
 	if (r)
@@ -148,6 +172,12 @@ static int write_next(struct fusion *fs)
 	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
 	fs->sb.replay_txn = sb->replay_txn;
 	fs->sb.replay_csum = sb->replay_csum;
+	fs->sb.prev_activation = sb->prev_activation;
+	fs->sb.activation = sb->activation;
+	fs->sb.open_time = sb->open_time;
+	memcpy(fs->sb.host_id, sb->host_id, sizeof(sb->host_id));
+	memcpy(fs->sb.host_name, sb->host_name, sizeof(sb->host_name));
+	fs->sb.peer_at = sb->peer_at;
 	return 0;
 }
 
@@ -232,6 +262,8 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 	sb->generation = fs->sb.generation + 1;
 	sb->set_generation = sb->generation;
 	sb->epoch = epoch;
+	if (new_epoch)
+		fusion_super_activate(fs, sb);
 	sb->replay_seq = fs->journal.next_seq;
 	sb->replay_txn = fs->journal.next_txn;
 	sb->replay_csum = fs->journal.prev_csum;
@@ -314,9 +346,10 @@ static int load_map(struct fusion *fs)
 	return 0;
 }
 
-/* The part of the ring that the buffers of the journal hold. */
+/* The part of a ring that the buffers of its chain hold. */
 struct ring {
 	struct fusion *fs;
+	struct fusion_chain *chain;
 	u32 pos;
 	u32 nr;
 };
@@ -325,16 +358,18 @@ static const void *read_ring(void *ctx, u32 pos)
 {
 	struct ring *ring = ctx;
 	struct fusion *fs = ring->fs;
+	struct fusion_chain *chain = ring->chain;
+	const u32 role = chain->sb->role;
+	const u64 start = chain->sb->journal_start[role];
 	u32 nr;
 
 	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
-		nr = min(fs->sb.journal_blocks[FUSION_FAST] - pos, FUSION_BUF_BLOCKS);
-		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
-				     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
+		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
+		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
 			/* Only the block asked for matters; its neighbours may be bad. */
 			nr = 1;
-			if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
-					     fs->sb.journal_start[FUSION_FAST] + pos, 0, nr)) {
+			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
+					     nr)) {
 				ring->nr = 0;
 				return NULL;
 			}
@@ -342,7 +377,7 @@ static const void *read_ring(void *ctx, u32 pos)
 		ring->pos = pos;
 		ring->nr = nr;
 	}
-	return page_address(fs->journal.buf[pos - ring->pos]);
+	return page_address(chain->buf[pos - ring->pos]);
 }
 
 static int apply_record(void *ctx, const struct fusion_record *rec)
@@ -365,9 +400,10 @@ static int apply_record(void *ctx, const struct fusion_record *rec)
 	return 0;
 }
 
-static int load_journal(struct fusion *fs)
+/* @peer_at: what it says of the slow member */
+static int load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
-	struct ring ring = { .fs = fs };
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb,
 		.read = read_ring,
@@ -385,9 +421,48 @@ static int load_journal(struct fusion *fs)
 	fs->journal.next_seq = replay.next_seq;
 	fs->journal.next_txn = replay.next_txn;
 	fs->journal.prev_csum = replay.csum;
+	*peer_at = replay.peer_at;
 	if (replay.nr_records && !(fs->sb.flags & FUSION_SB_CLEAN))
 		DMINFO("%s: recovered, %llu journal records replayed",
 		       dm_table_device_name(fs->ti->table), replay.nr_records);
+	return 0;
+}
+
+static int from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
+			 const struct fusion_progress *claim)
+{
+	const bool fast = sb->role == FUSION_FAST;
+
+	DMERR("%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check",
+	      dm_table_device_name(fs->ti->table), fast ? "fast" : "slow",
+	      fs->dev[sb->role]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
+	      fast ? "slow" : "fast", claim->generation, claim->seq ? claim->seq - 1 : 0);
+	return -ESTALE;
+}
+
+/*
+ * INV8: is either member from an earlier time than the other one? @claim is what the fast member
+ * says of the slow one. The slow member's log is read for what it says, block by block: nothing
+ * else in it matters, so one that can't be read, or is damaged, is no obstacle.
+ */
+static int check_times(struct fusion *fs, const bool single[FUSION_NR_DEVS],
+		       const struct fusion_progress *claim)
+{
+	struct fusion_replica *rep = &fs->replica;
+	struct ring ring = { .fs = fs, .chain = &rep->log };
+	struct fusion_ring scan = {
+		.sb = &rep->sb,
+		.read = read_ring,
+		.ctx = &ring,
+		.wanted = claim->seq,
+	};
+
+	fusion_ring_scan(&scan);
+	rep->found_seq = scan.next_seq;
+	if (!fusion_sb_reached(&rep->sb, single[FUSION_SLOW], scan.next_seq, claim))
+		return from_the_past(fs, &rep->sb, scan.next_seq, claim);
+	if (!fusion_sb_reached(&fs->sb, single[FUSION_FAST], fs->journal.next_seq, &scan.peer_at))
+		return from_the_past(fs, &fs->sb, fs->journal.next_seq, &scan.peer_at);
 	return 0;
 }
 
@@ -518,6 +593,7 @@ static int start_epoch(struct fusion *fs)
 	u32 epoch = fs->sb.epoch + 1;
 	int r;
 
+	fs->activation = get_random_u64();
 	r = fusion_replica_epoch(fs, epoch);
 	if (!r)
 		r = make_room(fs);
@@ -544,6 +620,8 @@ int fusion_load(struct fusion *fs, bool read_only)
 {
 	struct fusion_sb *slow = &fs->replica.sb;
 	struct fusion_sb *fast = &fs->sb_next;
+	struct fusion_progress claim;
+	bool single[FUSION_NR_DEVS];
 	const char *why;
 	int r;
 
@@ -552,9 +630,9 @@ int fusion_load(struct fusion *fs, bool read_only)
 	 * say something else now. Messages and status look at fs->sb all the time, so it is
 	 * replaced by what fits only.
 	 */
-	r = fusion_super_read(fs, FUSION_FAST, fast, &why);
+	r = fusion_super_read(fs, FUSION_FAST, fast, &single[FUSION_FAST], &why);
 	if (!r)
-		r = fusion_super_read(fs, FUSION_SLOW, slow, &why);
+		r = fusion_super_read(fs, FUSION_SLOW, slow, &single[FUSION_SLOW], &why);
 	if (!r)
 		r = fusion_sb_match(fast, slow, &why);
 	if (!r && !fusion_sb_same_member(fast, &fs->sb)) {
@@ -580,7 +658,9 @@ int fusion_load(struct fusion *fs, bool read_only)
 
 	r = load_map(fs);
 	if (!r)
-		r = load_journal(fs);
+		r = load_journal(fs, &claim);
+	if (!r)
+		r = check_times(fs, single, &claim);
 	if (!r)
 		r = check_map(fs);
 	if (r)

@@ -58,8 +58,8 @@ static char *member_error(enum fusion_dev dev, int r)
 		  "Slow device is smaller than when it was formatted" },
 		{ "Fast device is the slow member; swap the devices",
 		  "Slow device is the fast member; swap the devices" },
-		{ "Fast device was formatted by a newer version",
-		  "Slow device was formatted by a newer version" },
+		{ "Fast device has the format of another version; see the kernel log",
+		  "Slow device has the format of another version; see the kernel log" },
 	};
 
 	switch (r) {
@@ -87,7 +87,7 @@ static int read_geometry(struct fusion *fs, char **error)
 	int r;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, &why);
+		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, NULL, &why);
 		if (r) {
 			DMERR("%s device %s: %s", dev == FUSION_FAST ? "fast" : "slow",
 			      fs->dev[dev]->name, why);

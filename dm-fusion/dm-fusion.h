@@ -66,6 +66,9 @@
  * INV6  No slow slot is given to another extent while the durable replica names it.
  * INV7  The durable replica does not say slow of an extent whose durable map says fast,
  *	 unless it does not know yet of a first write or discard.
+ * INV8  What the metadata of a member says of how far the other one has got was durable
+ *	 there before: so a member that has not got that far is from the past, and the set
+ *	 is not loaded.
  *
  * Locks
  * -----
@@ -244,6 +247,9 @@ struct fusion_epoch {
  * @next_seq: number of the next block
  * @next_txn: number of the next transaction
  * @prev_csum: checksum of block next_seq - 1
+ * @durable: what this activation has written of superblocks and transactions, and knows to be
+ *	durable; what was found is not, as it may be in the member's cache only. The other
+ *	chain's owner reads it, to say so there (INV8).
  * @buf: for the blocks of the next transaction
  *
  * Belongs to the committer (fs->journal), or to who holds replica.mutex.
@@ -253,6 +259,7 @@ struct fusion_chain {
 	u64 next_seq;
 	u64 next_txn;
 	u32 prev_csum;
+	struct fusion_progress durable;
 	struct page *buf[FUSION_BUF_BLOCKS];
 };
 
@@ -267,7 +274,8 @@ struct fusion_chain {
  * @next: the one being written
  * @unsure: @next could not be written, or perhaps it could
  * @marked: the one on the disk says CLEAN, or may
- * @restart: where the chain of the log ends is not known: nobody has read it, or a write failed
+ * @restart: where the chain of the log ends is not known: it was not replayed, or a write failed
+ * @found_seq: no valid block was found in the log from here on when the set was loaded
  * @stale: what it says is not all known: it takes a whole map set to put that right
  * @nr: blocks in @log.buf, the last one open for records
  * @keep: blocks of the log kept free for OPEN extents and promotions
@@ -307,6 +315,7 @@ struct fusion_replica {
 	bool unsure;
 	bool marked;
 	bool restart;
+	u64 found_seq;
 	bool stale;
 	unsigned int nr;
 	u32 keep;
@@ -444,6 +453,7 @@ struct fusion {
 	struct fusion_chain journal;
 	u32 max_commit_blocks;
 	struct fusion_sb sb_next;	/* scratch of checkpoint and load */
+	u64 activation;			/* random number of this one */
 	u64 slow_flushes;
 
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
@@ -815,6 +825,20 @@ int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
  */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
 
+/*
+ * Have @sb, which is about to be written or to seal blocks of @chain's member, say how far the
+ * other member has got. Context: as of @chain.
+ */
+void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struct fusion_sb *sb);
+
+/* A superblock, or the journal up to @next_seq, is durable. Context: as of @chain. */
+static inline void fusion_note_durable(struct fusion_chain *chain, u64 generation, u64 next_seq)
+{
+	/* Read by the other chain's owner: which needs no order, since nothing else goes with it. */
+	WRITE_ONCE(chain->durable.generation, max(chain->durable.generation, generation));
+	WRITE_ONCE(chain->durable.seq, max(chain->durable.seq, next_seq));
+}
+
 /* Blocks of the ring in use, and those free. */
 static inline u32 fusion_chain_used(const struct fusion_chain *chain)
 {
@@ -873,12 +897,16 @@ int fusion_commit(struct fusion *fs, bool always);
  * @fs: device; only fs->dev is used
  * @dev: member
  * @sb: result
+ * @single: unless NULL, set to whether the other copy is damaged, or not the one before
  * @why: reason of an error
  *
  * Context: process, sleeps. Return: 0 or what fusion_sb_unpack() says, or -EIO.
  */
 int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
-		      const char **why);
+		      bool *single, const char **why);
+
+/* Have @sb, of either member, tell of the activation that begins. */
+void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
 
 /* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */
 int fusion_load(struct fusion *fs, bool read_only);
@@ -895,9 +923,11 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
  */
 int fusion_checkpoint(struct fusion *fs, bool clean, bool asked);
 
-/* Write a superblock to its copy on its member. Uses the first page of @chain's buffer. */
-int fusion_super_write(struct fusion *fs, struct fusion_chain *chain,
-		       const struct fusion_sb *sb);
+/*
+ * Write a superblock to its copy on its member, with what it says of the other one and the time.
+ * Uses the first page of @chain's buffer.
+ */
+int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb);
 
 /**
  * fusion_rw_blocks() - read or write metadata blocks of a member

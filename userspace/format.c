@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
@@ -122,6 +123,7 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	ident_set(&sb->self, &p->dev[FAST]);
 	ident_set(&sb->peer, &p->dev[SLOW]);
 	sb->create_time = time(NULL);
+	getrandom(&sb->activation, sizeof(sb->activation), GRND_NONBLOCK);
 	return 0;
 }
 

@@ -175,7 +175,7 @@ static u64 max_generation(const struct meta *meta, int dev)
 	for (int set = 0; set < FUSION_NR_SETS; set++)
 		for (u32 i = 0; i < meta->geo[dev].map_blocks; i++)
 			if (!m->set[set].block[i].why &&
-			    m->set[set].block[i].generation < META_MAX_COUNTER / 2)
+			    m->set[set].block[i].generation < FUSION_MAX_COUNTER / 2)
 				g = max(g, m->set[set].block[i].generation);
 	return g;
 }
@@ -217,6 +217,13 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 
 	sb[FAST].epoch = epoch;
 	sb[SLOW].epoch = slow && slow->epoch == epoch + 1 ? slow->epoch : epoch;
+
+	/* what is written now says nothing of the other member; and it is of one activation */
+	for (int dev = 0; dev < 2; dev++) {
+		sb[dev].activation = meta->geo[FAST].activation;
+		sb[dev].prev_activation = meta->geo[FAST].activation;
+		sb[dev].peer_at = (struct fusion_progress){ 0 };
+	}
 }
 
 static int put_super(const struct meta *meta, struct fusion_sb *sb)

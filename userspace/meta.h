@@ -247,9 +247,6 @@ struct meta_journal {
 	u32 nr;
 };
 
-/* Numbers in the format that only count up stay below this. */
-#define META_MAX_COUNTER	BIT_ULL(62)
-
 typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
 
 /* Are the numbers of a block, whose checksum is right, within what the format allows? */

@@ -209,8 +209,8 @@ test_each_kind() {
 	a_set
 	save
 	active=$(sb active_set)
-	map=$(($(sb map_start0) + active * $(sb map_blocks)))
-	log=$(($(sb log_start) + $(sb log_blocks) + $(sb active_set "$SLOW") * $(sb map_blocks)))
+	map=$(sb "map_start$active")
+	log=$(sb "log_map_start$(sb active_set "$SLOW")")
 	each 1 "fast member, block 0: superblock: no superblock" zap "$FAST" 0
 	each 1 "fast member, block 8: superblock: checksum mismatch" zap "$FAST" 8 part
 	each 4 "fast member, block 8: superblock: checksum mismatch" zap_two "$FAST"

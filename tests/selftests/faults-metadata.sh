@@ -41,8 +41,10 @@ area() {
 	fast-map)	echo "$(sb "map_start$(sb active_set)")" "$(sb map_blocks)" ;;
 	fast-heat)	echo "$(sb heat_start)" "$(sb heat_blocks)" ;;
 	slow-log)	echo "$(sb log_start)" "$(sb log_blocks)" ;;
-	slow-replica)	echo "$(sb log_start)" $(($(sb log_blocks) + 2 * $(sb map_blocks))) ;;
-	slow-maps)	echo $(($(sb log_start) + $(sb log_blocks))) $((2 * $(sb map_blocks))) ;;
+	slow-replica)	end=$(($(sb log_map_start1) + $(sb map_blocks)))
+			echo "$(sb log_start)" $((end - $(sb log_start))) ;;
+	slow-maps)	end=$(($(sb log_map_start1) + $(sb map_blocks)))
+			echo "$(sb log_map_start0)" $((end - $(sb log_map_start0))) ;;
 	*)		fail "no area $1 $2" ;;
 	esac
 }

@@ -537,6 +537,11 @@ sb() {
 	spare_slow)		offset=496 size=4 ;;
 	active_set)		offset=504 size=4 ;;
 	replay_seq)		offset=520 size=8 ;;
+	log_map_start0)		offset=536 size=8 ;;
+	log_map_start1)		offset=544 size=8 ;;
+	activation)		offset=552 size=8 ;;
+	peer_generation)	offset=568 size=8 ;;
+	peer_seq)		offset=576 size=8 ;;
 	*) fail "no field $1" ;;
 	esac
 	[[ $(number "$dev" 0 80 8) -ge $(number "$dev" 8 80 8) ]] || copy=8

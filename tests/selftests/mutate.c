@@ -35,6 +35,11 @@ static const struct field super_fields[] = {
 	FIELD(fusion_super, spare_slow), FIELD(fusion_super, active_set),
 	FIELD(fusion_super, replay_csum), FIELD(fusion_super, set_generation),
 	FIELD(fusion_super, replay_seq), FIELD(fusion_super, replay_txn),
+	FIELD(fusion_super, layout_seq), FIELD(fusion_super, slow_map_start[0]),
+	FIELD(fusion_super, slow_map_start[1]), FIELD(fusion_super, activation),
+	FIELD(fusion_super, prev_activation), FIELD(fusion_super, peer_generation),
+	FIELD(fusion_super, peer_seq), FIELD(fusion_super, settings_mask),
+	FIELD(fusion_super, setting[0]),
 	/* a string without an end */
 	{ "label", offsetof(struct fusion_super, label) + FUSION_LABEL_SIZE - 8, 8 },
 	{ "peer.serial", offsetof(struct fusion_super, peer.serial) + FUSION_IDENT_SIZE - 8, 8 },
@@ -53,7 +58,8 @@ static const struct field journal_fields[] = {
 	FIELD(fusion_journal_block, seq), FIELD(fusion_journal_block, txn),
 	FIELD(fusion_journal_block, epoch), FIELD(fusion_journal_block, index),
 	FIELD(fusion_journal_block, count), FIELD(fusion_journal_block, prev_csum),
-	FIELD(fusion_journal_block, used),
+	FIELD(fusion_journal_block, used), FIELD(fusion_journal_block, peer_generation),
+	FIELD(fusion_journal_block, peer_seq),
 };
 
 static const struct field record_fields[] = {

@@ -323,7 +323,7 @@ test_promotions_cut() {
 broken_log() {
 	local start=$(($(sb log_start) * 8)) end size
 	size=$(sectors_of "$RAW")
-	end=$((start + ($(sb log_blocks) + 2 * $(sb map_blocks)) * 8))
+	end=$((($(sb log_map_start1) + $(sb map_blocks)) * 8))
 	dmsetup suspend --noflush link
 	if [[ $1 ]]; then
 		dmsetup load link <<-EOF

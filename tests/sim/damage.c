@@ -107,6 +107,35 @@ static u32 reads_fail(const struct life *life, const struct image *image)
 
 /* -- blocks ---------------------------------------------------------------------- */
 
+static const void *read_journal(void *ctx, u32 pos)
+{
+	const struct image *image = ctx;
+	struct fusion_sb sb;
+
+	image_super(image, FUSION_FAST, &sb);
+	return sim_disk_block(image->disk[FUSION_FAST], sb.journal_start[FUSION_FAST] + pos);
+}
+
+/*
+ * The block of the slow member's log that proves that the member is not from the past, or 0: a set
+ * that was closed needs none. If it is damaged it can't be told from one that was never written.
+ */
+static u64 proof_block(const struct image *image)
+{
+	struct fusion_sb fast, slow;
+	struct fusion_ring scan = {
+		.sb = &fast,
+		.read = read_journal,
+		.ctx = (void *)image,
+	};
+
+	image_super(image, FUSION_FAST, &fast);
+	image_super(image, FUSION_SLOW, &slow);
+	fusion_ring_scan(&scan);
+	return slow.flags & FUSION_SB_CLEAN || scan.peer_at.seq <= slow.replay_seq ? 0 :
+	       fusion_journal_blocknr(&slow, scan.peer_at.seq - 1);
+}
+
 /* Where the last transaction is: a damage there is what a power failure may leave. */
 static u64 last_journal_block(const struct image *image)
 {
@@ -150,6 +179,8 @@ static bool in_map(const struct fusion_sb *sb, u64 blocknr)
 static bool must_open(const struct fusion_sb *sb, const struct image *image, enum fusion_dev dev,
 		      u64 blocknr, enum damage damage)
 {
+	if (dev == FUSION_SLOW && damage != DAMAGE_UNREADABLE && blocknr == proof_block(image))
+		return false;
 	if (is_super(blocknr))
 		return damage != DAMAGE_FOREIGN &&
 		       (dev == FUSION_SLOW || sb->flags & FUSION_SB_CLEAN);
@@ -290,29 +321,39 @@ static void open_without_bitmap(u32 *words)
 	words[0] = fusion_word_set_state(words[0], FUSION_OPEN);
 }
 
-/* One member as it was two activations ago. */
-static void used_apart(const struct life *life, enum fusion_dev old)
+/* One member as it was at an earlier time, be it in the same activation. */
+static void from_the_past(const struct life *life, const struct image *now,
+			  const struct image *then, enum fusion_dev old)
 {
-	struct trial t = { .life = life, .image = &life->cut, .what = "used apart" };
-	struct image mixed = life->cut;
+	struct trial t = { .life = life, .image = now, .what = "from the past" };
+	struct image mixed = *now;
 
-	mixed.disk[old] = life->older.disk[old];
+	mixed.disk[old] = then->disk[old];
 	image_enter(&mixed);
 	sim_run(attempt, &t);
 	if (t.error != -ESTALE)
-		sim_fail("the %s member was used alone: %d", old == FUSION_FAST ? "slow" : "fast",
+		sim_fail("the %s member is from %s, and the error is %d",
+			 old == FUSION_FAST ? "fast" : "slow",
+			 then == &life->older ? "two activations ago" :
+			 then == &life->closed ? "the activation before" : "an earlier time",
 			 t.error);
 	image_leave();
 }
 
 void damage_all(const struct life *life, struct opening *o)
 {
+	unsigned int dev;
+
 	o->reads += reads_fail(life, &life->closed);
 	o->reads += reads_fail(life, &life->cut);
 	blocks_damaged(life, &life->closed, o);
 	blocks_damaged(life, &life->cut, o);
 	wrong_map(life, "two extents on a slot", share_slot);
 	wrong_map(life, "open without a bitmap", open_without_bitmap);
-	used_apart(life, FUSION_FAST);
-	used_apart(life, FUSION_SLOW);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		from_the_past(life, &life->cut, &life->older, dev);
+		from_the_past(life, &life->cut, &life->closed, dev);
+		from_the_past(life, &life->cut, &life->earlier, dev);
+		from_the_past(life, &life->closed, &life->older, dev);
+	}
 }

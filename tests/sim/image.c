@@ -166,6 +166,11 @@ static void live(void *arg)
 
 	begin(l);
 	work(l);
+	take(l, &life->earlier);
+	/* from here on either member has seen the other one get further */
+	work(l);
+	sim_dev_message(l->dev, "checkpoint");
+	work(l);
 	/* the last transaction has something to say, and it is known what */
 	last = NR_WHOLE + rnd_below(&world->rng, life->setup->sb.nr_lexts - NR_WHOLE);
 	change(l, REQ_OP_DISCARD, last * EXTENT_SECTORS, EXTENT_SECTORS);

@@ -17,6 +17,7 @@ struct life {
 	u32 nr_sectors;
 	struct image older;	/* closed, two activations ago */
 	struct image closed;
+	struct image earlier;	/* in the activation of @cut */
 	struct image cut;	/* by power, behind a flush */
 	u64 *before;		/* content of @cut without what the last transaction says */
 };

@@ -114,6 +114,10 @@ echo "KTAP version 1"
 # - the role of one member, or whether the two fit: members that are exchanged are found by either.
 # - the place of a block: where it matters, generation, index or transaction are others, too.
 # - an OPEN word without a bitmap, or their numbers, compared when a set is loaded: either finds it.
+# - what was found in the journal when it was loaded, said to be durable: the simulator's disks lose
+#   their caches with each cut, so nothing is found that is not durable.
+# - another activation of the same number: sets that were forked, and put together again, are for
+#   the unit test of superblocks.
 # - the second superblock of a closed set: the one of before has its map set and its journal still,
 #   as nothing is written after. It spares a replay, and the heat.
 
@@ -256,11 +260,24 @@ mutant slow-told-after-the-superblock dm-fusion-super.c \
 mutant recovery-without-checkpoint dm-fusion-super.c \
 	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
 mutant replay-starts-at-the-end dm-fusion-super.c \
-	's/r = load_journal\(fs\);/r = load_journal(fs), fs->journal.next_seq = fs->sb.replay_seq;/'
+	's/r = load_journal\(fs, &claim\);/r = load_journal(fs, \&claim), fs->journal.next_seq = fs->sb.replay_seq;/'
 mutant older-superblock-taken dm-fusion-super.c \
 	's/one->generation > sb->generation/one->generation < sb->generation/'
 mutant read-only-writes dm-fusion-super.c \
 	's/\tif \(!read_only\)\n(\t\tr = start_epoch)/\1/'
+
+# -- members of the past ---------------------------------------------------------------------------
+
+mutant past-slow-member-accepted dm-fusion-super.c \
+	's/if \(!fusion_sb_reached\(&rep->sb, [^\n]*\n[^\n]*\n//' --opening
+mutant past-fast-member-accepted dm-fusion-super.c \
+	's/if \(!fusion_sb_reached\(&fs->sb, [^\n]*\n[^\n]*\n//' --opening
+mutant superblock-claimed-before-it-is-durable dm-fusion-super.c \
+	's/(\tfusion_sb_pack\(sb, blocknr, page_address\(chain->buf\[0\]\)\);\n)/\tfusion_note_durable(chain, sb->generation, 0);\n\1/'
+mutant transaction-claimed-before-it-is-durable dm-fusion-journal.c \
+	's/(\tfusion_note_peer\(fs, chain, sb\);\n)/\1\tfusion_note_durable(chain, 0, chain->next_seq + nr);\n/'
+mutant promotions-claimed-before-they-are-durable dm-fusion-replica.c \
+	's/(\tsubmit_bio\(rep->bio\);\n)/\tfusion_note_durable(log, 0, log->next_seq + 1);\n\1/'
 
 # -- open extents ----------------------------------------------------------------------------------------
 

@@ -423,6 +423,13 @@ void sim_world_free(struct sim_world *w)
 		sim_preempt_left = world->preempt_left;
 }
 
+u64 sim_random64(void)
+{
+	static u64 state;
+
+	return rnd(&state);
+}
+
 u64 sim_now_ns(void)
 {
 	return world->now_ns;

@@ -46,7 +46,7 @@ geometry() {
 	MAPS=($(($(sb map_start0) * 8))
 		$((($(sb map_start1) - $(sb map_start0) + $(sb map_blocks)) * 8)))
 	REPLICA=($(($(sb log_start "$SLOW") * 8))
-		$((($(sb log_blocks "$SLOW") + 2 * $(sb map_blocks "$SLOW")) * 8)))
+		$((($(sb log_map_start1) - $(sb log_start) + $(sb map_blocks)) * 8)))
 }
 
 begin_fault() {

@@ -72,7 +72,8 @@ static bool is_metadata(const struct image *im, int dev, u64 block)
 	const struct fusion_sb *sb = &im->side[dev].sb;
 
 	return is_super(block) || is_ring(im, dev, block) ||
-	       within(block, sb->map_start[dev][0], 2 * sb->map_blocks) ||
+	       within(block, sb->map_start[dev][0], sb->map_blocks) ||
+	       within(block, sb->map_start[dev][1], sb->map_blocks) ||
 	       (dev == FUSION_FAST && within(block, sb->heat_start, sb->heat_blocks));
 }
 

@@ -271,9 +271,7 @@ static void test_replica(void)
 	fusion_sb_for_slow(&sb, &slow);
 	for (set = 0; set < FUSION_NR_SETS; set++) {
 		for (index = 0; index < slow.map_blocks; index++) {
-			const u64 place = slow.journal_start[FUSION_SLOW] +
-					  slow.journal_blocks[FUSION_SLOW] +
-					  set * slow.map_blocks + index;
+			const u64 place = slow.map_start[FUSION_SLOW][set] + index;
 
 			for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
 				words[i] = rnd_word(&seed);

@@ -14,7 +14,7 @@ static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 exten
 	struct fusion_sb other, back;
 	u8 block[FUSION_BLOCK_SIZE];
 	const char *why = geometry_wrong(sb);
-	u64 lexts = 0, heats = 0, head, spare, log;
+	u64 lexts = 0, heats = 0, head, spare, log, map, room;
 	u32 i;
 	int err;
 
@@ -52,15 +52,29 @@ static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 exten
 	REQUIRE(slow - (u64)(sb->slow_first_slot + sb->nr_slow_slots) * extent < 2048 + extent);
 	head = 128 + sb->journal_blocks[FUSION_FAST] * 8ULL +
 	       (fast / extent + slow / extent) / 50 + 5 * 8;
-	REQUIRE(sb->fast_data_start < max(head, 2048ULL) + extent);
+	REQUIRE(sb->fast_data_start < max(max(head, fast / 16), 2048ULL) + extent);
 	log = (fast / extent + slow / extent) / 1012 / 4;
 	log = min(max(log, 64ULL), 4096ULL);
 	head = 128 + log * 8 + (fast / extent + slow / extent) / 60 + 5 * 8;
-	REQUIRE((u64)sb->slow_first_slot * extent < max(head, 2048ULL) + extent);
+	REQUIRE((u64)sb->slow_first_slot * extent < max(max(head, slow / 16), 2048ULL) + extent);
 	REQUIRE(sb->journal_blocks[FUSION_SLOW] >= log);
+
+	/* A map of four times the size has room, where all that is a small part of the member. */
+	map = (fast / extent + slow / extent) / 1012 + 1;
+	room = sb->map_start[FUSION_FAST][1] - sb->map_start[FUSION_FAST][0];
+	REQUIRE(room >= sb->map_blocks);
+	REQUIRE_EQ(sb->heat_start - sb->map_start[FUSION_FAST][1], room);
+	if (128 + 8 * (sb->journal_blocks[FUSION_FAST] + 10 * map + 4) <= fast / 16) {
+		REQUIRE(room >= 4ULL * sb->map_blocks);
+		REQUIRE(sb->fast_data_start / 8 - sb->heat_start >= 4ULL * sb->heat_blocks);
+	}
+	room = sb->map_start[FUSION_SLOW][1] - sb->map_start[FUSION_SLOW][0];
+	REQUIRE(room >= sb->map_blocks);
+	if (128 + 8 * (log + 8 * map) <= slow / 16)
+		REQUIRE(room >= 4ULL * sb->map_blocks);
 	/* the log takes what would be left over before the first slot */
 	if (sb->journal_blocks[FUSION_SLOW] < 16384)
-		REQUIRE_EQ(sb->map_start[FUSION_SLOW][1] + sb->map_blocks,
+		REQUIRE_EQ(sb->map_start[FUSION_SLOW][1] + room,
 			   (u64)sb->slow_first_slot * extent / 8);
 	REQUIRE_EQ(sb->journal_blocks[FUSION_FAST], fast < 64 * MIB ? 64 : fast < 4096 * MIB ?
 				       max(fast / 512, 256ULL) : 16384);

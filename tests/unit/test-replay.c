@@ -650,7 +650,7 @@ static void test_restart(void)
 		if (ring_room(g))
 			torn_commit(g, 1 + rnd_below(&g->seed, min(ring_room(g), 6U)));
 		g->sb.epoch++;
-		fusion_journal_restart(&g->sb);
+		fusion_journal_restart(&g->sb, 0);
 		g->next_seq = g->sb.replay_seq;
 		g->next_txn = g->sb.replay_txn;
 		g->csum = g->sb.replay_csum;

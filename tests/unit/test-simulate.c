@@ -246,7 +246,7 @@ static void test_members(void)
 		double iops;
 		int rc;
 
-		setup(64 * MIB, 40 * GIB, 0);
+		setup(128 * MIB, 40 * GIB, 0);
 		cfg.fill = 100;
 		load(figures[i].load);
 		sim_result_free(&result);

@@ -45,12 +45,24 @@ AT(log_start, 480);
 AT(log_blocks, 488);
 AT(spare_fast, 492);
 AT(spare_slow, 496);
+AT(layout_seq, 500);
 AT(active_set, 504);
 AT(replay_csum, 508);
 AT(set_generation, 512);
 AT(replay_seq, 520);
 AT(replay_txn, 528);
-static_assert(sizeof(struct fusion_super) == 536);
+AT(slow_map_start, 536);
+AT(activation, 552);
+AT(prev_activation, 560);
+AT(peer_generation, 568);
+AT(peer_seq, 576);
+AT(write_time, 584);
+AT(open_time, 592);
+AT(host_id, 600);
+AT(host_name, 616);
+AT(settings_mask, 680);
+AT(setting, 688);
+static_assert(sizeof(struct fusion_super) == 816);
 
 static struct fusion_sb fast_sb(void)
 {
@@ -58,6 +70,16 @@ static struct fusion_sb fast_sb(void)
 
 	example_sb(&sb, FAST_SECTORS, SLOW_SECTORS, 2048);
 	sb.generation = 1002;
+	sb.layout_seq = 3;
+	sb.activation = 0x1234567890abcdef;
+	sb.prev_activation = 0xfedcba9876543210;
+	sb.peer_at = (struct fusion_progress){ 71, 72 };
+	sb.write_time = 1764000000;
+	sb.open_time = 1763000000;
+	memset(sb.host_id, 0x42, sizeof(sb.host_id));
+	strcpy(sb.host_name, "desk");
+	sb.settings_mask = 5;
+	sb.setting[2] = 4711;
 	return sb;
 }
 
@@ -104,6 +126,16 @@ static void require_same(const struct fusion_sb *a, const struct fusion_sb *b)
 	SAME(set_generation);
 	SAME(replay_seq);
 	SAME(replay_txn);
+	SAME(layout_seq);
+	SAME(activation);
+	SAME(prev_activation);
+	SAME(peer_at);
+	SAME(write_time);
+	SAME(open_time);
+	SAME(host_id);
+	REQUIRE(!strcmp(a->host_name, b->host_name));
+	SAME(settings_mask);
+	SAME(setting);
 }
 
 static void test_round_trip(void)
@@ -285,6 +317,18 @@ static const struct field {
 	FIELD(set_generation, false),
 	FIELD(replay_seq, false),
 	FIELD(replay_txn, false),
+	FIELD(layout_seq, true),
+	FIELD(slow_map_start[0], false),
+	FIELD(slow_map_start[1], false),
+	FIELD(activation, true),
+	FIELD(prev_activation, true),
+	FIELD(peer_generation, false),
+	FIELD(peer_seq, false),
+	FIELD(write_time, true),
+	FIELD(open_time, true),
+	FIELD(settings_mask, true),
+	FIELD(setting[0], true),
+	FIELD(setting[31], true),
 };
 
 /* Edge values for a number that was @old. */
@@ -447,9 +491,16 @@ static void test_match(void)
 	MISMATCH(a.epoch++, -ESTALE);
 	/* closed in order since: with another fast member */
 	MISMATCH(b.epoch++; b.flags |= FUSION_SB_CLEAN, -ESTALE);
+	MISMATCH(b.layout_seq++, -EXDEV);
+	/* the same number of activations, but others */
+	MISMATCH(a.activation++, -ESTALE);
+	MISMATCH(b.activation++, -ESTALE);
+	MISMATCH(b.epoch++, -ESTALE);
 
 	/* the slow member's superblock is written first, with the epoch to come */
 	slow.epoch++;
+	slow.prev_activation = slow.activation;
+	slow.activation = 99;
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
 	/* state that is the fast member's alone does not matter */
 	slow.active_set = 0;
@@ -457,8 +508,41 @@ static void test_match(void)
 	slow.generation = 2;
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
 	slow.epoch--;
+	slow.activation = slow.prev_activation;
 	slow.flags |= FUSION_SB_CLEAN;
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
+}
+
+static void test_reached(void)
+{
+	struct fusion_progress claim = { 1002, 50 };
+	struct fusion_sb fast = fast_sb(), slow;
+
+	fusion_sb_for_slow(&fast, &slow);
+	fast.flags &= ~FUSION_SB_CLEAN;
+	slow.flags &= ~FUSION_SB_CLEAN;
+	REQUIRE(fusion_sb_reached(&fast, false, 50, &claim));
+	REQUIRE(fusion_sb_reached(&slow, false, 50, &claim));
+	REQUIRE(fusion_sb_reached(&slow, false, 51, &claim));
+	REQUIRE(!fusion_sb_reached(&fast, false, 49, &claim));
+	REQUIRE(!fusion_sb_reached(&slow, false, 49, &claim));
+
+	/* the newer copy may be the one that is damaged; never two of them */
+	claim.generation = 1003;
+	REQUIRE(!fusion_sb_reached(&fast, false, 50, &claim));
+	REQUIRE(fusion_sb_reached(&fast, true, 50, &claim));
+	REQUIRE(!fusion_sb_reached(&slow, true, 49, &claim));
+	claim.generation = 1004;
+	REQUIRE(!fusion_sb_reached(&fast, true, 50, &claim));
+
+	/* where the log of a member ends that was closed in order is of no interest */
+	claim.generation = 1002;
+	fast.flags |= FUSION_SB_CLEAN;
+	slow.flags |= FUSION_SB_CLEAN;
+	REQUIRE(fusion_sb_reached(&slow, false, 1, &claim));
+	REQUIRE(!fusion_sb_reached(&fast, false, 1, &claim));
+	claim.generation = 1003;
+	REQUIRE(!fusion_sb_reached(&slow, false, 50, &claim));
 }
 
 static const struct unit_test tests[] = {
@@ -469,6 +553,7 @@ static const struct unit_test tests[] = {
 	{ "super: edge values in each field", test_mutate_one },
 	{ "super: edge values in several fields at once", test_mutate_many },
 	{ "super: members that are one set, or not", test_match },
+	{ "super: a member that has got as far as the other one saw", test_reached },
 };
 
 UNIT_TESTS(tests)

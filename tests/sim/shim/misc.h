@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/types.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Nobody outside the kernel gets to see it. */
@@ -37,6 +38,23 @@ u64 sim_now_ns(void);
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define HZ			1000
 typedef s64 time64_t;
+
+/* Not of the world's random numbers: what is drawn must not depend on who draws. */
+u64 sim_random64(void);
+#define get_random_u64()	sim_random64()
+
+struct new_utsname {
+	char nodename[65];
+};
+
+static inline const struct new_utsname *init_utsname(void)
+{
+	static const struct new_utsname name = { "simulator" };
+
+	return &name;
+}
+
+#define strscpy(to, from, size)	((void)snprintf(to, size, "%s", from))
 
 /* The simulated machine never shuts down or sleeps, it loses its power. */
 struct notifier_block {
