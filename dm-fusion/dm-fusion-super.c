@@ -293,11 +293,6 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 	r = fusion_flushes_ended(fs);
 	if (!r)
 		r = write_next(fs);
-	if (!r && clean) {
-		/* Of a closed set either copy is enough: make them the same. */
-		sb->generation++;
-		r = write_next(fs);
-	}
 	hold_flushes(fs, false);
 	if (!r)
 		fs->checkpoints++;
@@ -614,6 +609,16 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 		return 0;
 	sb->generation++;
 	return write_next(fs);
+}
+
+void fusion_super_repeat(struct fusion *fs)
+{
+	if (fusion_mode(fs) != FUSION_RW || !(fs->sb.flags & FUSION_SB_CLEAN))
+		return;
+	fs->sb_next = fs->sb;
+	fs->sb_next.generation++;
+	if (write_next(fs))
+		fusion_set_mode(fs, FUSION_RO, "a superblock could not be written");
 }
 
 int fusion_load(struct fusion *fs, bool read_only)

@@ -315,6 +315,7 @@ static void close_set(struct fusion *fs)
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
 	fusion_replica_stop(fs);
+	fusion_super_repeat(fs);
 	fusion_note_mode(fs);
 	fusion_claim_release(fs);
 }

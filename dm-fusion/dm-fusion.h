@@ -918,6 +918,13 @@ int fusion_load(struct fusion *fs, bool read_only);
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
 /*
+ * Once more the superblock of a set that was closed, when the slow member's has been written: of
+ * a closed set either copy is enough, and this one says that the slow member was closed, too
+ * (INV8). Context: the committer rests. If it can't be written mode is RO.
+ */
+void fusion_super_repeat(struct fusion *fs);
+
+/*
  * Write a checkpoint; @clean marks the set closed, @asked says that somebody waits for it: then
  * heat is saved, too. Context: the committer.
  */

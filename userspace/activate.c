@@ -81,6 +81,27 @@ static bool is_held(const struct member *m)
 }
 
 /*
+ * A member of the past: which, how far back, and what to do. Return: false if it can't be told.
+ */
+static bool past_refused(const char *name, const char *const path[2], const struct meta *meta)
+{
+	struct meta_past past;
+	char text[256];
+
+	if (!meta_past(meta, &past))
+		return false;
+	meta_past_text(meta, &past, text, sizeof(text));
+	if (past.dev == BOTH)
+		fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that were "
+		     "used together last, or see fusionctl help repair", path[FAST], path[SLOW],
+		     text);
+	else
+		fail(FC_MEMBER, name, "the %s member %s is %s; connect the present one, or see "
+		     "fusionctl help repair", role_name[past.dev], path[past.dev], text);
+	return true;
+}
+
+/*
  * Why the kernel refused two members: it says so in its log, in its own words, and without
  * the block where the journal is concerned. What check finds is said in any case.
  */
@@ -98,6 +119,10 @@ static int refused(const char *name, const struct member *fast, const struct mem
 	if (held)
 		return device_refused(held->path, held->devno);
 	if (exit_code_of(err) != FC_BUSY && !meta_open(2, path, false, &meta)) {
+		if (err == -ESTALE && past_refused(name, (const char *const *)path, &meta)) {
+			meta_free(&meta);
+			return FC_MEMBER;
+		}
 		meta_check(&meta, &r);
 		worst = report_worst(&r);
 		if (worst && worst->level == LEVEL_ERROR)
@@ -186,6 +211,8 @@ int open_set(const char *name, struct member *a, struct member *b, struct json_o
 		return fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name two "
 			    "members of one set", b->sb->label, a->path, a->sb->label);
 	err = fusion_sb_match(fast->sb, slow->sb, &why);
+	if (err == -ESTALE)
+		return refused(name, fast, slow, err, why);
 	if (err)
 		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that "
 			    "were used together last", fast->path, slow->path, why);

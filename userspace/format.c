@@ -123,6 +123,7 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	ident_set(&sb->self, &p->dev[FAST]);
 	ident_set(&sb->peer, &p->dev[SLOW]);
 	sb->create_time = time(NULL);
+	sb->write_time = sb->create_time;
 	getrandom(&sb->activation, sizeof(sb->activation), GRND_NONBLOCK);
 	return 0;
 }

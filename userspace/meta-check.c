@@ -64,16 +64,24 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 static void check_match(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	struct meta_past past;
+	char text[192];
 	const char *why;
+	int err;
 
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
 			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is not there");
 	if (!fast || !slow)
 		return;
-	if (fusion_sb_match(fast, slow, &why))
+	err = fusion_sb_match(fast, slow, &why);
+	if (meta_past(meta, &past)) {
+		meta_past_text(meta, &past, text, sizeof(text));
+		report_add(r, LEVEL_ERROR, past.dev, NO_BLOCK, "past", "%s", text);
+	} else if (err) {
 		report_add(r, LEVEL_ERROR, BOTH, NO_BLOCK, "match", "%s", why);
-	else if (slow->epoch != fast->epoch)
+	}
+	if (!err && slow->epoch != fast->epoch)
 		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "meta.h"
 
@@ -233,6 +234,7 @@ static int put_super(const struct meta *meta, struct fusion_sb *sb)
 	int rc = buf ? 0 : FC_FAILED;
 
 	if (!rc) {
+		sb->write_time = time(NULL);
 		fusion_sb_pack(sb, blocknr, buf);
 		rc = put(meta, sb->role, blocknr, 1, buf);
 	}

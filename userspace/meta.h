@@ -11,6 +11,7 @@
  * meta-read.c		all that is on the members, block by block
  * meta-state.c		where each extent is: a map set and the journal after it
  * meta-journal.c	the transactions in a ring, each by itself
+ * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
  * meta-rebuild.c	a state out of what is left
  * meta-write.c		a state, written so that the old one holds until the end
@@ -260,6 +261,23 @@ bool txn_follows(const struct meta_txn *a, const struct meta_txn *b);
 /* Call @fn for each record. Return: 0, -EILSEQ if it holds nonsense, or what @fn returned. */
 int journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
 		  void *ctx);
+
+/* -- meta-past.c ------------------------------------------------------------------------- */
+
+/* A member from an earlier time, and how far it is behind what the other one has seen of it. */
+struct meta_past {
+	int dev;		/* FAST or SLOW; BOTH: each was used with a copy of the other */
+	u64 activations;
+	u64 superblocks;
+	u64 blocks;		/* of journal or log */
+};
+
+/* Extents that are not in the same place in the map and in the replica. */
+u32 meta_past_extents(const struct meta *meta);
+/* Is there one? */
+bool meta_past(const struct meta *meta, struct meta_past *past);
+/* "from the past, or lost writes: last written 2026-11-24 09:00:00, 12 superblocks behind ..." */
+void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size);
 
 /* -- meta-check.c ------------------------------------------------------------------------ */
 

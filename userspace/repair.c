@@ -65,12 +65,34 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 
 /* -- what is found and meant to be done -------------------------------------------------- */
 
+/* A member of the past is taken only by --force, and what that may cost is said first. */
+static int judge_past(const struct meta *meta, bool force)
+{
+	struct meta_past past;
+	char text[256], bytes[SIZE_TEXT];
+	u32 extents;
+
+	if (!meta_past(meta, &past))
+		return 0;
+	meta_past_text(meta, &past, text, sizeof(text));
+	extents = meta_past_extents(meta);
+	size_text(bytes, (u64)extents * meta->geo[FAST].extent_sectors << 9);
+	if (!force)
+		return fail(FC_REFUSED, meta->m[past.dev == BOTH ? FAST : past.dev].o.path,
+			    "%s; connect the present one, or salvage either; --force takes it, and "
+			    "%u extents (%s), at least, may hold old or foreign data then", text,
+			    extents, bytes);
+	warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; %u extents (%s), at least, "
+	     "may hold old or foreign data", text, extents, bytes);
+	return 0;
+}
+
 static int judge(struct plan *p, bool force)
 {
 	const struct fusion_sb *fast, *slow;
 	const struct meta *meta = &p->meta;
 	const char *why;
-	int err;
+	int err, rc;
 
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
@@ -82,10 +104,10 @@ static int judge(struct plan *p, bool force)
 			    meta->m[1].o.path);
 	fast = meta_sb(meta, FAST);
 	slow = meta_sb(meta, SLOW);
+	rc = judge_past(meta, force);
+	if (rc)
+		return rc;
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
-	if (err == -ESTALE && !force)
-		return fail(FC_REFUSED, meta->m[0].o.path, "%s and it are of different times: %s; "
-			    "--force takes them all the same", meta->m[1].o.path, why);
 	if (err && err != -ESTALE)
 		return fail(FC_MEMBER, meta->m[0].o.path, "%s and it do not go together: %s; name "
 			    "two members of one set", meta->m[1].o.path, why);

@@ -476,6 +476,16 @@ or name the devices to use" fusionctl assemble --incremental "$SLOW"
 	closed
 }
 
+# the_past: what is said of an SSD from the past; the time in it is that of its superblock
+the_past() {
+	local out rc=0
+	out=$(fusionctl open pair "$FAST" "$SLOW" 2>&1) || rc=$?
+	[[ $rc -eq 4 ]] || fail "exit code of open: $rc" >&2
+	[[ $out =~ ^'fusionctl: pair: the fast member '"$FAST"' is from the past, or lost writes: last written '[-0-9]{10}' '[0-9:]{8}(', '[1-9][0-9]*' '[a-z]+(' '[a-z]+)?)+' behind what the slow member has seen; connect the present one, or see fusionctl help repair'$ ]] ||
+		fail "what open says: $out" >&2
+	echo "${out#fusionctl: }"
+}
+
 # Of an SSD that was replaced by a copy of itself, or put back after it was away.
 test_stale() {
 	local text
@@ -486,9 +496,8 @@ test_stale() {
 	# what was on the members since, and both closed in order
 	replaced "$FAST" "$TMP/since"
 	put_old
-	text="pair: $FAST and $SLOW do not go together: one member was used without the other; \
-use the two that were used together last"
 	came "$FAST"
+	text=$(the_past)
 	refuses 4 "$text" "$SLOW"
 	closed
 	replaced "$TMP/since" "$FAST"
@@ -496,6 +505,8 @@ use the two that were used together last"
 	good fusionctl close pair
 	put_old
 	came "$FAST"
+	text=$(the_past)
+	has "how far back it is" "$text" ", 2 activations, "
 	refuses 4 "$text" "$SLOW"
 	expect 4 "$text" fusionctl assemble --scan
 	closed

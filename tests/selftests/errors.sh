@@ -269,11 +269,22 @@ test_superblocks() {
 	rejected "Fast device is not a fusion member; fusionctl format makes one" "$table"
 	restore
 
-	both_copies 48:4=2
-	rejected "Fast device was formatted by a newer version" "$table"
+	both_copies 48:4=3
+	rejected "Fast device has the format of another version; see the kernel log" "$table"
+	refused "format version is newer than 2" dmsetup create refused --table "$table"
 	restore
-	both_copies 56:8=0x8000000000000000
-	rejected "Fast device was formatted by a newer version" "$table"
+	both_copies 48:4=1
+	refused "format version 1, from before the first release" dmsetup create refused \
+		--table "$table"
+	restore
+	both_copies 56:8=0x4000000000000000
+	rejected "Fast device has the format of another version; see the kernel log" "$table"
+	refused "has incompatible features of a newer version" dmsetup create refused \
+		--table "$table"
+	restore
+	both_copies 56:8=0x4000000000000010
+	refused "has a landing log, for a newer version (incompat bit 4)" dmsetup create refused \
+		--table "$table"
 	restore
 	opens
 
@@ -306,7 +317,7 @@ test_superblock_numbers() {
 	opens
 	opens
 	save
-	for ((offset = 384; offset < 536; offset += 4)); do
+	for ((offset = 384; offset < 816; offset += 4)); do
 		for value in 0 0xffffffff; do
 			both_copies $offset:4=$value
 			if dmsetup create errors --table "0 $LEN fusion $FAST $SLOW" 2>/dev/null; then

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Is one member from an earlier time than the other: put back from an image, or a disk that lost
+ * what it had promised to keep? By the same rules as the kernel (fusion_sb_reached()), and how far
+ * back it is, for people.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "meta.h"
+
+static const void *read_ring(void *ctx, u32 pos)
+{
+	const struct meta_ring *ring = ctx;
+
+	return ring->unreadable[pos] ? NULL : ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
+}
+
+static struct fusion_ring scan(const struct meta *meta, int dev, u64 wanted)
+{
+	struct fusion_ring r = {
+		.sb = meta_sb(meta, dev),
+		.read = read_ring,
+		.ctx = (void *)&meta->m[dev].ring,
+		.wanted = wanted,
+	};
+
+	fusion_ring_scan(&r);
+	return r;
+}
+
+/* Is the other copy of its superblock damaged, or not the one before? */
+static bool single(const struct meta_member *m)
+{
+	const struct meta_copy *other = &m->copy[!m->best];
+
+	return other->err || other->sb.generation + 1 != m->copy[m->best].sb.generation;
+}
+
+/* Where the fast member's journal ends; if it is damaged that is for others to say. */
+static u64 journal_end(const struct meta *meta, u64 found)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	struct meta_state st;
+	u64 end = found;
+
+	if (state_init(&st, sb->nr_lexts))
+		return end;
+	if (state_load(meta, sb, &st, NULL))
+		end = st.next_seq;
+	state_free(&st);
+	return end;
+}
+
+static bool judge(const struct meta *meta, int dev, u64 next_seq,
+		  const struct fusion_progress *claim, struct meta_past *past)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+
+	if (fusion_sb_reached(sb, single(&meta->m[dev]), next_seq, claim))
+		return false;
+	past->dev = dev;
+	past->superblocks = claim->generation > sb->generation ?
+			    claim->generation - sb->generation : 0;
+	past->blocks = claim->seq > next_seq ? claim->seq - next_seq : 0;
+	return true;
+}
+
+bool meta_past(const struct meta *meta, struct meta_past *past)
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	struct fusion_ring ring[2];
+	const char *why;
+	int err;
+
+	memset(past, 0, sizeof(*past));
+	if (!fast || !slow)
+		return false;
+	err = fusion_sb_match(fast, slow, &why);
+	if (err && err != -ESTALE)
+		return false;
+	ring[FAST] = scan(meta, FAST, 0);
+	ring[SLOW] = scan(meta, SLOW, ring[FAST].peer_at.seq);
+	if (!judge(meta, FAST, journal_end(meta, ring[FAST].next_seq), &ring[SLOW].peer_at, past) &&
+	    !judge(meta, SLOW, ring[SLOW].next_seq, &ring[FAST].peer_at, past) && !err)
+		return false;
+	if (slow->epoch > fast->epoch)
+		past->dev = FAST;
+	else if (slow->epoch < fast->epoch)
+		past->dev = SLOW;
+	else if (err)
+		past->dev = BOTH;
+	past->activations = max(slow->epoch, fast->epoch) - min(slow->epoch, fast->epoch);
+	return true;
+}
+
+u32 meta_past_extents(const struct meta *meta)
+{
+	struct meta_state st[2] = { 0 };
+	u32 differ = 0, nr = meta->geo[FAST].nr_lexts;
+
+	for (int dev = 0; dev < 2; dev++) {
+		if (!meta_sb(meta, dev) || state_init(&st[dev], nr))
+			goto out;
+		state_load(meta, meta_sb(meta, dev), &st[dev], NULL);
+	}
+	for (u32 lext = 0; lext < nr; lext++)
+		differ += st[FAST].word[lext] != st[SLOW].word[lext];
+out:
+	for (int dev = 0; dev < 2; dev++)
+		state_free(&st[dev]);
+	return differ;
+}
+
+/* ", 3 activations" */
+static void add_count(char *buf, size_t size, u64 n, const char *what)
+{
+	size_t len = strlen(buf);
+
+	if (n)
+		snprintf(buf + len, size - len, ", %llu %s%s", (unsigned long long)n, what,
+			 n == 1 ? "" : "s");
+}
+
+void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size)
+{
+	char when[32] = "at an unknown time";
+	struct tm tm;
+	time_t t;
+
+	if (past->dev == BOTH) {
+		snprintf(buf, size, "the members were opened apart from each other, each with a "
+			 "copy of the other one");
+		return;
+	}
+	t = meta_sb(meta, past->dev)->write_time;
+	if (t && localtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(buf, size, "from the past, or lost writes: last written %s", when);
+	add_count(buf, size, past->activations, "activation");
+	add_count(buf, size, past->superblocks, "superblock");
+	add_count(buf, size, past->blocks, past->dev == FAST ? "journal block" : "log block");
+	snprintf(buf + strlen(buf), size - strlen(buf), " behind what the %s member has seen",
+		 role_name[!past->dev]);
+}
