@@ -481,15 +481,15 @@ static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *c
 	}
 }
 
-/* The commit failed: nothing was applied, copies never happened. */
-static void revert(struct fusion *fs, struct fusion_txn *txn, struct list_head *closing)
+/*
+ * The commit failed: nothing is applied. But its records may be on the medium all the same, and
+ * then the next to open the set finds the moves done. So the extents stay LOCKED: a write that saw
+ * mode RW before it ended, and would now go to the old slot, be durable there by FUA and
+ * acknowledged, finds the mode instead. Either slot has the same content for readers.
+ */
+static void revert(struct fusion *fs, struct list_head *closing)
 {
 	struct fusion_open *open, *next;
-	u32 i;
-
-	for (i = 0; i < txn->nr; i++)
-		if (txn->rec[i].op == FUSION_OP_MOVE)
-			set_word(fs, txn->rec[i].lext, txn->rec[i].old);
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		list_del(&open->dirty_node);
@@ -558,7 +558,7 @@ int fusion_commit(struct fusion *fs, bool always)
 
 	spin_lock_irq(&fs->lock);
 	if (r) {
-		revert(fs, txn, &closing);
+		revert(fs, &closing);
 		list_splice_init(&dirty, &fs->open_dirty);
 	} else {
 		apply(fs, txn, &closing);

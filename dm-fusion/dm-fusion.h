@@ -22,6 +22,7 @@
  *	STABLE   LOCKED   mover           cancelled too often: copy with writes held
  *	LOCKED   STABLE   committer       MOVE record durable: now in the new slot
  *	LOCKED   STABLE   mover           copy failed: still in the old slot
+ *	LOCKED   LOCKED   committer       MOVE record failed, perhaps: mode is RO, no writes
  *	STABLE,
  *	COPYING  U        worker          whole extent discarded
  *

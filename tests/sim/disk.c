@@ -509,12 +509,17 @@ static void end_flush(struct bio *bio)
 	world->cut_due = true;
 }
 
-/* What a write has left that failed: the first sectors of it, or of metadata anything. */
+/*
+ * What a write has left that failed: the first sectors of it, or of metadata anything, and half of
+ * the time all of it.
+ */
 static void spoil(struct sim_entry *e)
 {
 	u32 i;
 
 	e->lost = true;
+	if (e->meta && rnd_below(&world->rng, 2))
+		return;
 	if (e->meta && !rnd_below(&world->rng, 4)) {
 		for (i = 0; i < e->nr * 512; i += 64)
 			e->raw[i + rnd_below(&world->rng, 64)] ^= 1 + rnd_below(&world->rng, 255);

@@ -176,6 +176,9 @@ mutant waiters-taken-after-the-write dm-fusion-journal.c \
 	's/\twaiters = fs->waiters;\n\tbio_list_init\(&fs->waiters\);\n//; s/(\tspin_lock_irq\(&fs->lock\);\n)(\tif \(r\) \{\n\t\trevert)/\1\twaiters = fs->waiters;\n\tbio_list_init(\&fs->waiters);\n\2/; s/struct bio_list waiters;/struct bio_list waiters = {};/'
 mutant moves-applied-before-the-write dm-fusion-journal.c \
 	's/(\tpk.waiters = !bio_list_empty)/\tspin_lock_irq(\&fs->lock);\n\tapply(fs, txn, \&closing);\n\tspin_unlock_irq(\&fs->lock);\n\1/'
+mutant failed-move-unlocked dm-fusion-journal.c \
+	's/(static void revert\(struct fusion \*fs, )(struct list_head \*closing\)\n\{\n[^\n]*\n)/\1struct fusion_txn *txn, \2\tu32 i;\n\tfor (i = 0; i < txn->nr; i++)\n\t\tif (txn->rec[i].op == FUSION_OP_MOVE)\n\t\t\tset_word(fs, txn->rec[i].lext, txn->rec[i].old);\n/; s/revert\(fs, &closing\)/revert(fs, txn, \&closing)/' \
+	--faults --rarely 64
 mutant stable-before-durable dm-fusion-journal.c \
 	's/(\topen->closing = true;\n)/\1\t\t\t\tWRITE_ONCE(fs->map[open->lext], rec.new);\n/'
 mutant fua-of-open-extents-without-commit dm-fusion-open.c \

@@ -253,6 +253,39 @@ static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 n
 	return op - ops;
 }
 
+/*
+ * Writes with FUA, beside moves of the same extent whose commit fails though it is on the medium:
+ * what recovery finds of the move must not take away what was acknowledged.
+ */
+static u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+
+	while (end - op > 48) {
+		u32 lext = rnd_below(rng, s->sb.nr_lexts), i, n = 4 + rnd_below(rng, 28);
+
+		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 8));
+		op[-1].flags = SIM_FAULT_WRITE;
+		for (i = 0; i < n; i++) {
+			u32 die = rnd_below(rng, 8);
+
+			if (die < 2) {
+				op = add(op, die ? OP_PROMOTE : OP_DEMOTE, lext, 1);
+			} else {
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+				op[-1].flags = OP_FUA;
+			}
+		}
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 /* Open extents that are discarded while a checkpoint records their bitmaps. */
 static u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
@@ -314,6 +347,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
 		return make_flush_ops(s, &rng, ops, nr);
+	if (s->faults && nr > 48 && !rnd_below(&kind, 6))
+		return make_fua_ops(s, &rng, ops, nr);
 	if (s->faults && nr > 48 && rnd_below(&kind, 4))
 		return make_close_ops(s, &rng, ops);
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
