@@ -21,6 +21,9 @@
 /* Numbers that only count up: no device lives long enough to get here. */
 #define FUSION_MAX_COUNTER	(1ULL << 62)
 
+/* Most blocks of a transaction that is written while a set is open: one bio, or two at the wrap. */
+#define FUSION_TXN_BLOCKS	64U
+
 #define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
 
 /**
@@ -410,6 +413,7 @@ struct fusion_replay {
 	u64 nr_records;
 	struct fusion_progress peer_at;
 	u32 epoch;		/* private: of the last block of the chain */
+	bool unreadable;	/* private: the chain ends where a block can't be read */
 	const char *why;
 };
 
@@ -425,8 +429,8 @@ struct fusion_replay {
  * may be ignored. Two passes: the first checks everything and applies nothing, so a damaged
  * journal changes nothing.
  *
- * Return: 0, -EILSEQ (damaged), -EIO (unreadable block inside the chain or the search),
- * or what @apply returned.
+ * Return: 0, -EILSEQ (damaged), -EIO (a block that can't be read is, or may be, inside the
+ * chain), or what @apply returned.
  */
 int fusion_replay(struct fusion_replay *r);
 

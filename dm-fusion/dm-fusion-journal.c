@@ -65,6 +65,7 @@ int fusion_journal_init_state(struct fusion *fs)
 	u32 sixteenth = fs->sb.journal_blocks[FUSION_FAST] / 16;
 	unsigned int i;
 
+	/* A transaction is no longer than a quarter of the ring: fusion_replay() relies on that. */
 	fs->max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
 	fs->max_commit_blocks = DIV_ROUND_UP(fs->max_records, per_block) + sixteenth + 1;
 

@@ -13,6 +13,14 @@
  *     of a torn transaction whose number and place another one has taken since;
  *   - and what was on the disk before the format (no valid block).
  *
+ * A disk may answer with an error where power failed while it was writing, until the block is
+ * written again. So a block that can't be read ends the chain as one that was torn. It may hide
+ * a transaction that was durable, as damage of the last one does; then a valid block of a later
+ * one proves the gap, or the other member's claim (INV8). What is unreadable farther on than a
+ * transaction is long no power cut has left: it is in nobody's way if the end of the chain was
+ * read, as it holds something older then; but if that is unreadable, too, more is wrong than a power
+ * cut, and what proves the gap may be what can't be read.
+ *
  * A recovery starts where the chain ends, with the number that is next, so the
  * torn tail may consist of several attempts at one transaction. A block of each is
  * told from the others by the checksum of the block before it, or by its epoch.
@@ -50,6 +58,12 @@ struct journal_block {
 	struct fusion_progress peer_at;
 };
 
+/* Most blocks that are written, and so torn, together: see fusion_journal_init_state(). */
+static u32 max_torn(const struct fusion_sb *sb)
+{
+	return min(FUSION_TXN_BLOCKS, sb->journal_blocks[sb->role] / 4);
+}
+
 /* The first sequence number that is not in the ring together with replay_seq. */
 static u64 end_of_ring(const struct fusion_sb *sb)
 {
@@ -84,10 +98,8 @@ static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 	const u64 blocknr = fusion_journal_blocknr(sb, seq);
 
 	j->raw = r->read(r->ctx, blocknr - sb->journal_start[sb->role]);
-	if (!j->raw) {
-		r->why = "a journal block cannot be read";
+	if (!j->raw)
 		return -EIO;
-	}
 	return parse_block(sb, blocknr, j) ? 0 : -ENODATA;
 }
 
@@ -169,7 +181,7 @@ static int walk_records(struct fusion_replay *r, const struct journal_block *j, 
 
 /*
  * Take the transaction next_txn at next_seq. Return: 1 if it counts, 0 if it is not (wholly)
- * there, -EILSEQ if it is but cannot be right, -EIO, or what @apply returned.
+ * there, or can't be read, -EILSEQ if it is but cannot be right, or what @apply returned.
  */
 static int walk_txn(struct fusion_replay *r, bool apply)
 {
@@ -184,8 +196,9 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 		if (i >= room)
 			return 0;
 		err = read_block(r, r->next_seq + i, &j);
+		r->unreadable |= err == -EIO;
 		if (err)
-			return err == -ENODATA ? 0 : err;
+			return 0;
 		if (j.seq != r->next_seq + i || j.txn != r->next_txn || j.index != i ||
 		    j.epoch < epoch || j.epoch > r->sb->epoch)
 			return 0;
@@ -222,23 +235,28 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 static int search_beyond(struct fusion_replay *r)
 {
 	const u64 end = end_of_ring(r->sb);
+	bool hidden = false;
 	struct journal_block j;
 	u64 seq;
 	int err;
 
 	for (seq = r->next_seq; seq < end; seq++) {
 		err = read_block(r, seq, &j);
-		if (err == -ENODATA)
-			continue;
+		hidden |= err == -EIO && seq - r->next_seq >= max_torn(r->sb);
 		if (err)
-			return err;
+			continue;
 		if (j.epoch <= r->sb->epoch && j.txn < r->next_txn)
 			continue;
 		if (j.epoch <= r->sb->epoch && j.txn == r->next_txn &&
 		    j.seq - j.index == r->next_seq && j.count <= end - r->next_seq)
 			continue;	/* part of the torn tail */
-		r->why = "transactions are missing in the middle of the journal";
-		return -EILSEQ;
+		r->why = r->unreadable ? "a journal block that is in use cannot be read" :
+			 "transactions are missing in the middle of the journal";
+		return r->unreadable ? -EIO : -EILSEQ;
+	}
+	if (r->unreadable && hidden && !(r->sb->flags & FUSION_SB_CLEAN)) {
+		r->why = "journal blocks cannot be read, and it may go on behind them";
+		return -EIO;
 	}
 	return 0;
 }
@@ -251,6 +269,7 @@ static void rewind_replay(struct fusion_replay *r)
 	r->epoch = r->sb->epoch && r->sb->role == FUSION_FAST ? r->sb->epoch - 1 : 0;
 	r->nr_records = 0;
 	r->peer_at = r->sb->peer_at;
+	r->unreadable = false;
 	r->why = NULL;
 }
 

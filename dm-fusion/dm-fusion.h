@@ -123,7 +123,7 @@
 #define FUSION_TXN_RECORDS	2000U
 #define FUSION_NR_TXNS		4U
 /* Blocks written with one journal, map or heat bio. */
-#define FUSION_BUF_BLOCKS	64U
+#define FUSION_BUF_BLOCKS	FUSION_TXN_BLOCKS
 #define FUSION_MAX_OPEN		4096U
 #define FUSION_OPEN_HASH_BITS	10
 /* Zero-fills of OPEN extents under way at a time. */

@@ -167,6 +167,17 @@ static void check_old_journal(const struct meta *meta, const struct fusion_sb *s
 	}
 }
 
+/* Of no use to anybody now, or the state could not be loaded; but the ring comes round to them. */
+static void check_unreadable(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
+{
+	const int dev = sb->role;
+
+	for (u32 pos = 0; pos < sb->journal_blocks[dev]; pos++)
+		if (meta->m[dev].ring.unreadable[pos])
+			report_add(r, LEVEL_WARNING, dev, sb->journal_start[dev] + pos,
+				   dev == FAST ? "journal" : "replica", "can't be read");
+}
+
 /* After a clean close all of it is of that; without it the policy learns anew. */
 static void check_heat(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
@@ -338,6 +349,7 @@ static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 
 	check_inactive(meta, sb, r);
 	check_old_journal(meta, sb, st->next_seq, r);
+	check_unreadable(meta, sb, r);
 	return good;
 }
 

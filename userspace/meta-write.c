@@ -155,8 +155,10 @@ static int clear_nonsense(const struct meta *meta, int dev)
 		const u64 blocknr = geo->journal_start[dev] + pos;
 		const void *b = ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
 
-		if (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
-		    (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) || !journal_sane(b)))
+		/* what can't be read can be again once it has been written */
+		if (ring->unreadable[pos] ||
+		    (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
+		     (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) || !journal_sane(b))))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);

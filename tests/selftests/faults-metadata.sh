@@ -475,8 +475,36 @@ open_copes() {
 test_open_copes() {
 	begin
 	open_copes fast heat
+	open_copes fast journal
 	open_copes slow log
 	open_copes slow maps
+}
+
+# Blocks that can't be read, and that nobody needs: check tells, and repair writes them.
+test_repair_unreadable() {
+	local first count i rc
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100
+	close meta
+	modprobe -q dm-dust || skip "no dm-dust"
+	for i in "fast journal" "slow log"; do
+		# shellcheck disable=SC2086 # words
+		read -r first count < <(area $i)
+		unreadable "${i% *}" "$first" $((first + count / 2)) $((first + count - 1))
+		rc=0
+		fusionctl check "$FAST" "$SLOW" >"$TMP/out" || rc=$?
+		same "exit code of check, $i" "$rc" 1
+		shows "block $first: $([[ $i == fast* ]] && echo journal || echo replica): can't be read"
+		rc=0
+		fusionctl repair "$FAST" "$SLOW" --yes >"$TMP/out" || rc=$?
+		same "exit code of repair, $i" "$rc" 1
+		shows repaired
+		good fusionctl check "$FAST" "$SLOW"
+		fusion meta
+		fusion-stamp verify "$SET" --state "$TMP/state"
+		close meta
+		swap "${i% *}"
+	done
 }
 
 # Of a superblock either copy is enough, or what only the newer one says is missed: nothing
@@ -505,6 +533,7 @@ test_one_super_unreadable() {
 
 run_tests test_journal_writes_fail test_promotion_fails test_log_alone_fails test_held_slots \
 	test_failed_update_is_tried_again test_close_fails test_open_fails \
+	test_repair_unreadable \
 	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
 	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
 	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \

@@ -168,6 +168,32 @@ static bool in_journal(const struct fusion_sb *sb, u64 blocknr)
 	       blocknr < sb->journal_start[FUSION_FAST] + sb->journal_blocks[FUSION_FAST];
 }
 
+static int apply_nothing(void *ctx, const struct fusion_record *rec)
+{
+	return 0;
+}
+
+/* Is it a block of the fast member's journal that is replayed? */
+static bool in_chain(const struct image *image, u64 blocknr)
+{
+	struct fusion_sb sb;
+	struct fusion_replay replay = {
+		.sb = &sb,
+		.read = read_journal,
+		.apply = apply_nothing,
+		.ctx = (void *)image,
+	};
+	u64 seq;
+
+	image_super(image, FUSION_FAST, &sb);
+	if (fusion_replay(&replay))
+		sim_fail("the journal of a set that is well: %s", replay.why);
+	for (seq = sb.replay_seq; seq < replay.next_seq; seq++)
+		if (fusion_journal_blocknr(&sb, seq) == blocknr)
+			return true;
+	return false;
+}
+
 static bool in_map(const struct fusion_sb *sb, u64 blocknr)
 {
 	u64 start = sb->map_start[FUSION_FAST][sb->active_set];
@@ -184,6 +210,9 @@ static bool must_open(const struct fusion_sb *sb, const struct image *image, enu
 	if (is_super(blocknr))
 		return damage != DAMAGE_FOREIGN &&
 		       (dev == FUSION_SLOW || sb->flags & FUSION_SB_CLEAN);
+	/* what is in no transaction that counts can be of no use to anybody */
+	if (dev == FUSION_FAST && damage == DAMAGE_UNREADABLE && in_journal(sb, blocknr))
+		return !in_chain(image, blocknr);
 	return dev == FUSION_SLOW || (!in_journal(sb, blocknr) && !in_map(sb, blocknr));
 }
 
@@ -239,8 +268,7 @@ static void damage_block(const struct life *life, const struct image *image, enu
 	image_super(image, FUSION_FAST, &sb);
 	snprintf(t.what, sizeof(t.what), "%s block %llu, %s", dev == FUSION_FAST ? "fast" : "slow",
 		 blocknr, damage_name[damage]);
-	if (image == &life->cut && dev == FUSION_FAST && damage != DAMAGE_UNREADABLE &&
-	    blocknr == last_journal_block(image))
+	if (image == &life->cut && dev == FUSION_FAST && blocknr == last_journal_block(image))
 		t.other = life->before;
 
 	image_enter(image);

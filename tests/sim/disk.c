@@ -37,6 +37,7 @@ struct sim_disk {
 	u32 nr_data;		/* sectors */
 	bool discards;
 	bool fua;		/* else the block layer flushes */
+	bool tears;		/* what is being written at a cut may be unreadable then */
 	bool readonly;
 	unsigned int fault_kinds;
 	u32 fault_one_in;
@@ -108,6 +109,11 @@ void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in)
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
 {
 	disk->readonly = readonly;
+}
+
+void sim_disk_set_tears(struct sim_disk *disk, bool tears)
+{
+	disk->tears = tears;
 }
 
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr)
@@ -285,8 +291,14 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u
 	memcpy(d->stamp, from->stamp, d->nr_data * sizeof(*d->stamp));
 	list_for_each_entry(e, &from->cache, list)
 		left++;
-	list_for_each_entry(e, &from->cache, list)
+	d->bad = from->bad;
+	list_for_each_entry(e, &from->cache, list) {
 		settle_entry(d, from, e, loss, share, --left, rng);
+		/* a sector of it, and so its block, until it is written again; one at a time */
+		if (from->tears && e->meta && e->seq == NEVER && !rnd_below(rng, 4) &&
+		    d->bad == NEVER)
+			d->bad = (e->sector + rnd_below(rng, e->nr)) / FUSION_BLOCK_SECTORS;
+	}
 	for (i = 0; own && i < d->nr_blocks; i++)
 		if (d->block[i])
 			own_block(d, i);

@@ -61,6 +61,8 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->discards[1] = rnd_below(&rng, 2);
 	s->fua[0] = rnd_below(&other, 2);
 	s->fua[1] = rnd_below(&other, 2);
+	s->tears[0] = rnd_below(&other, 2);
+	s->tears[1] = rnd_below(&other, 2);
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;

@@ -171,6 +171,9 @@ void sim_disk_step(struct bio *bio);
 void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
 
+/* Metadata that is being written when power fails may not be readable until it is written again. */
+void sim_disk_set_tears(struct sim_disk *disk, bool tears);
+
 /* Reads of this block of metadata fail until it is written. */
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
 

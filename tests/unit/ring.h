@@ -45,6 +45,7 @@ struct ring {
 	u32 nr_applied;
 	u32 nr_wrong;
 	u32 unreadable;			/* ring position, or U32_MAX */
+	u32 unreadable_too;		/* another one */
 	u32 refuse;			/* record to refuse, or U32_MAX */
 	u32 reads;
 	u32 vanish;			/* read from which on all is empty, or U32_MAX */
@@ -82,6 +83,7 @@ static inline void ring_init(struct ring *g, u32 extent_sectors, u64 seq, u64 se
 	g->next_txn = g->sb.replay_txn;
 	g->csum = g->sb.replay_csum;
 	g->unreadable = U32_MAX;
+	g->unreadable_too = U32_MAX;
 	g->refuse = U32_MAX;
 	g->vanish = U32_MAX;
 	rnd_fill(&g->seed, g->block, sizeof(g->block));
@@ -183,7 +185,7 @@ static inline const void *ring_read(void *ctx, u32 pos)
 	struct ring *g = ctx;
 
 	REQUIRE(pos < RING_BLOCKS);
-	if (pos == g->unreadable)
+	if (pos == g->unreadable || pos == g->unreadable_too)
 		return NULL;
 	return g->reads++ >= g->vanish ? empty : g->block[pos];
 }

@@ -386,19 +386,71 @@ static void test_old_superblock(void)
 	}
 }
 
+/* Which of the transactions to be replayed has a block there? nr_txns: none. */
+static u32 txn_at(const struct ring *g, u32 pos)
+{
+	u32 i, k;
+
+	for (i = g->first_txn; i < g->nr_txns; i++)
+		for (k = 0; k < ring_txn[i].count; k++)
+			if ((ring_txn[i].seq + k) % RING_BLOCKS == pos)
+				return i;
+	return g->nr_txns;
+}
+
+/*
+ * In the last transaction it is as if that was torn; in one before, the later ones prove that
+ * something is missing; elsewhere nobody needs the block.
+ */
 static void test_unreadable(void)
 {
 	struct ring *g = &ring;
-	u32 pos;
+	u32 pos, last, missing = 0;
 
 	ring_init(g, 128, 555, 1);
 	live_and_leave(g, 30, 5, 10);
+	last = g->nr_txns - 1;
 	for (pos = 0; pos < RING_BLOCKS; pos++) {
 		g->unreadable = pos;
-		ring_expect_error(g, -EIO);
+		if (txn_at(g, pos) < last) {
+			ring_expect_error(g, -EIO);
+			missing++;
+		} else {
+			ring_expect(g, txn_at(g, pos));
+		}
 	}
+	REQUIRE(missing > 5);
 	g->unreadable = U32_MAX;
 	ring_expect(g, g->nr_txns);
+}
+
+/*
+ * What ends the chain can't be read, nor can a block so far on that no power cut tore both: there
+ * may be more of the chain. Unless it is known to have ended, as the set was closed.
+ */
+static void test_unreadable_both(void)
+{
+	struct ring *g = &ring;
+	u32 i;
+
+	ring_init(g, 128, 555, 1);
+	live_and_leave(g, 30, 2, 40);
+	for (i = 1; i < ring_room(g); i++) {
+		g->unreadable = g->next_seq % RING_BLOCKS;
+		g->unreadable_too = (g->next_seq + i) % RING_BLOCKS;
+		g->sb.flags &= ~FUSION_SB_CLEAN;
+		if (i < RING_BLOCKS / 4)
+			ring_expect(g, g->nr_txns);
+		else
+			ring_expect_error(g, -EIO);
+		g->sb.flags |= FUSION_SB_CLEAN;
+		ring_expect(g, g->nr_txns);
+		/* the end of the chain is there, so it is nobody's business */
+		g->unreadable = U32_MAX;
+		g->sb.flags &= ~FUSION_SB_CLEAN;
+		ring_expect(g, g->nr_txns);
+	}
+	REQUIRE(i > RING_BLOCKS / 4 + 2);
 }
 
 /* The caller's refusal ends the replay at once, and is passed on. */
@@ -681,6 +733,7 @@ static const struct unit_test tests[] = {
 	{ "replay: a block of the activation lost is damage", test_lost_at_activation },
 	{ "replay: a superblock that is not the newest is damage", test_old_superblock },
 	{ "replay: unreadable block", test_unreadable },
+	{ "replay: unreadable blocks where the chain ends and beyond", test_unreadable_both },
 	{ "replay: refusal by the caller", test_refusal },
 	{ "replay: second pass reads other than the first", test_vanishing },
 	{ "replay: broken chain is damage", test_broken_chain },
