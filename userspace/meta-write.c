@@ -4,7 +4,7 @@
  * set that is not in use and the bitmaps of open extents to where the journal ends, then
  * a flush, then the superblock that names them, into the copy that is not in use. So up to
  * there the set is what it was before, and may be repaired again. The other copy follows,
- * so that either is enough.
+ * so that either is enough. Epochs go up as in an activation, the slow member's first.
  *
  * A ring that can't be continued begins anew, behind whatever number is in it: nothing
  * that is left there can be taken for a part of the new chain.
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "meta.h"
@@ -120,9 +121,13 @@ static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st,
 static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 		     const struct meta_state *st)
 {
+	/* of the epoch before, as in an activation: the superblock that is in force knows that */
+	struct fusion_sb before = *sb;
 	u32 nr, csum = sb->replay_csum;
 	char *buf = pack_opens(sb, st, &nr);
 	int rc = buf ? 0 : FC_FAILED;
+
+	before.epoch--;
 
 	if (nr > sb->journal_blocks[sb->role])
 		rc = fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for the "
@@ -130,8 +135,8 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 	for (u32 i = 0; i < nr && !rc; i++) {
 		char *block = buf + (size_t)i * FUSION_BLOCK_SIZE;
 
-		csum = fusion_journal_seal(sb, block, sb->replay_seq + i, sb->replay_txn, i, nr,
-					   csum);
+		csum = fusion_journal_seal(&before, block, sb->replay_seq + i, sb->replay_txn, i,
+					   nr, csum);
 		rc = put(meta, sb->role, fusion_journal_blocknr(sb, sb->replay_seq + i), 1, block);
 	}
 	free(buf);
@@ -210,21 +215,24 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 }
 
 /*
- * The fast member's epoch is the newest that left a trace; the slow member's is that or the
- * next.
+ * This is an activation: both members get the epoch after the fast one's, or the newest that left
+ * a trace, and a number of their own. So what was used apart from them before does not fit; and
+ * until the fast member's superblock is written, they are as an interrupted opening leaves them.
+ * What is written says nothing of how far the other member has got.
  */
 static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
-	const struct fusion_sb *slow = meta_sb(meta, SLOW);
-	const u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch);
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
+	u64 activation = 0;
 
-	sb[FAST].epoch = epoch;
-	sb[SLOW].epoch = slow && slow->epoch == epoch + 1 ? slow->epoch : epoch;
-
-	/* what is written now says nothing of the other member; and it is of one activation */
+	if (slow)
+		epoch = max(epoch, slow->epoch);
+	getrandom(&activation, sizeof(activation), GRND_NONBLOCK);
 	for (int dev = 0; dev < 2; dev++) {
-		sb[dev].activation = meta->geo[FAST].activation;
-		sb[dev].prev_activation = meta->geo[FAST].activation;
+		sb[dev].epoch = epoch;
+		sb[dev].prev_activation = fast ? fast->activation : activation;
+		sb[dev].activation = activation;
 		sb[dev].peer_at = (struct fusion_progress){ 0 };
 	}
 }
@@ -269,13 +277,16 @@ int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on,
 		if (!rc)
 			rc = flush(meta, dev);
 	}
-	/* the slow member's first, as its epoch may be ahead, and the fast one's may not */
-	for (int copy = 0; copy < 2 && !rc; copy++) {
+	/* the slow member's first, as its epoch may be ahead while it is not CLEAN */
+	sb[SLOW].flags = 0;
+	if (!rc)
 		rc = put_super(meta, &sb[SLOW]);
-		if (!rc)
-			rc = put_super(meta, &sb[FAST]);
-	}
-	return rc;
+	if (!rc)
+		rc = put_super(meta, &sb[FAST]);
+	sb[SLOW].flags = FUSION_SB_CLEAN;
+	for (int copy = 0; copy < 2 && !rc; copy++)
+		rc = put_super(meta, &sb[SLOW]);
+	return rc ? rc : put_super(meta, &sb[FAST]);
 }
 
 int guards_clear(const struct meta *meta, const struct report *r)

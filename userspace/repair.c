@@ -46,6 +46,19 @@ static void print_ranges(const struct plan *p, enum doubt which, const char *mea
 		       (unsigned long long)((first + nr) * es - 1), means);
 }
 
+/* "all in all: 3 extents (192K) lost, 10 extents (640K) stale" */
+static void print_sums(const struct plan *p)
+{
+	const u64 bytes = (u64)p->meta.geo[FAST].extent_sectors << 9;
+	char lost[SIZE_TEXT], stale[SIZE_TEXT];
+
+	if (!p->rb.nr[DOUBT_LOST] && !p->rb.nr[DOUBT_OLD])
+		return;
+	printf("all in all: %u extents (%s) lost, %u extents (%s) stale\n", p->rb.nr[DOUBT_LOST],
+	       size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
+	       size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
+}
+
 static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 {
 	struct json_object *list = json_object_new_array(), *o;
@@ -87,6 +100,35 @@ static int judge_past(const struct meta *meta, bool force)
 	return 0;
 }
 
+/* Has a device anything of the member that it is taken for? */
+static bool is_of_set(const struct meta *meta, int dev)
+{
+	const struct meta_member *m = &meta->m[dev];
+	const struct fusion_sb *geo = &meta->geo[dev];
+
+	if (meta_sb(meta, dev) || m->ring.max_seq)
+		return true;
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < geo->map_blocks; i++)
+			if (!m->set[set].block[i].why)
+				return true;
+	for (u32 i = 0; dev == FAST && i < geo->heat_blocks; i++)
+		if (!m->heat_block[i].why)
+			return true;
+	return false;
+}
+
+/* The extents on a device of somebody else's are lost, whatever the map says. */
+static int judge_foreign(const struct meta *meta)
+{
+	for (int dev = 0; dev < 2; dev++)
+		if (!is_of_set(meta, dev))
+			return fail(FC_MEMBER, meta->m[dev].o.path, "has not one block of the %s "
+				    "member of %s; connect that member, or see fusionctl help "
+				    "salvage", role_name[dev], meta->m[!dev].o.path);
+	return 0;
+}
+
 static int judge(struct plan *p, bool force)
 {
 	const struct fusion_sb *fast, *slow;
@@ -104,7 +146,9 @@ static int judge(struct plan *p, bool force)
 			    meta->m[1].o.path);
 	fast = meta_sb(meta, FAST);
 	slow = meta_sb(meta, SLOW);
-	rc = judge_past(meta, force);
+	rc = judge_foreign(meta);
+	if (!rc)
+		rc = judge_past(meta, force);
 	if (rc)
 		return rc;
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
@@ -152,6 +196,7 @@ static void show(const struct plan *p)
 		       "since, are not known\n", (unsigned long long)rb->missing_txns);
 	print_ranges(p, DOUBT_OLD, "content may be older than what was written last");
 	print_ranges(p, DOUBT_LOST, "where they are is not known any more, they read as zeros");
+	print_sums(p);
 	if (!rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
 		puts("nothing is lost");
 }

@@ -320,6 +320,58 @@ static void dump_free(struct dump *d)
 
 /* -- may it be written there? ---------------------------------------------------------------- */
 
+/* Extents that a member's map has in another place; all of them if it can't be told. */
+static u32 count_newer(const struct dump *d, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+	u32 differ = d->sb.nr_lexts;
+	struct meta_state st;
+
+	if (state_init(&st, sb->nr_lexts))
+		return differ;
+	if (state_load(meta, sb, &st, NULL)) {
+		differ = 0;
+		for (u32 i = 0; i < d->sb.nr_lexts; i++)
+			differ += st.word[i] != d->st.word[i];
+	}
+	state_free(&st);
+	return differ;
+}
+
+/*
+ * Was the member used after the dump was made? The slow one may be an epoch ahead, after an opening
+ * that was interrupted; but of that there must be the fast one as it was then.
+ */
+static bool is_newer(const struct dump *d, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev), *fast = meta_sb(meta, FAST);
+	const u32 epoch = meta->geo[FAST].epoch;
+
+	if (!sb || sb->epoch <= epoch)
+		return false;
+	/* what restore wrote itself, and nobody has opened since, may be written again */
+	if (!sb->peer_at.generation && !sb->peer_at.seq && !count_newer(d, meta, dev))
+		return false;
+	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
+	       fast->epoch != epoch;
+}
+
+static int refuse_newer(const struct dump *d, const struct meta *meta, int dev, bool force)
+{
+	const u32 extents = count_newer(d, meta, dev);
+	char bytes[SIZE_TEXT];
+
+	size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
+	if (!force)
+		return fail(FC_REFUSED, meta->m[dev].o.path, "was used after %s was made: %u "
+			    "extents (%s) have moved since, and would be lost or mixed up; repair "
+			    "or salvage what is there; only if all newer copies are lost, add "
+			    "--force", d->path, extents, bytes);
+	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, and "
+	     "are lost or mixed up", d->path, extents, bytes);
+	return 0;
+}
+
 /* A member of another set, or one that is newer than the dump. */
 static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 			const struct args *a, char content[CONTENT_TEXT])
@@ -339,12 +391,8 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 			       fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; if that can "
 				    "go, add --force", content, d->path);
 		}
-		if (sb->epoch > geo->epoch + !!dev && !a->opt[OPT_FORCE])
-			return fail(FC_REFUSED, m->o.path, "was used after %s was made: data has "
-				    "moved since, and would be mixed up; only if all newer copies "
-				    "are lost, add --force", d->path);
 	}
-	return 0;
+	return is_newer(d, meta, dev) ? refuse_newer(d, meta, dev, a->opt[OPT_FORCE]) : 0;
 }
 
 static int check_member_fits(const struct dump *d, const struct meta *meta, int dev,

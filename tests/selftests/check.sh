@@ -216,9 +216,9 @@ test_each_kind() {
 	each 4 "fast member, block 8: superblock: checksum mismatch" zap_two "$FAST"
 	each 1 "slow member, block 0: superblock: checksum mismatch" zap "$SLOW" 0 part
 	each 4 "slow member, block 8: superblock: checksum mismatch" zap_two "$SLOW"
-	each 4 "fast member, block $map: map: checksum mismatch" zap "$FAST" $map part
-	each 4 "fast member, block $map: map: block of another kind" zap "$FAST" $map
-	each 1 "slow member, block $log: replica: block of another kind" zap "$SLOW" $log
+	each 4 "fast member, block $map: map: checksum mismatch" zap "$FAST" "$map" part
+	each 4 "fast member, block $map: map: block of another kind" zap "$FAST" "$map"
+	each 1 "slow member, block $log: replica: block of another kind" zap "$SLOW" "$log"
 	each 1 "fast member, block 5: guard: something wrote to its first MiB" zap "$FAST" 5 part
 	each 1 "slow member, block 8191: guard: something wrote to its last MiB" zap "$SLOW" 8191 part
 }
@@ -278,7 +278,7 @@ test_needs_check() {
 
 # what counts of a dump: all but where the superblocks and the journals are by now
 meaning() {
-	jq -S 'del(.superblocks, .journals)' "$1"
+	jq -S 'del(.superblocks, .journals, .epoch)' "$1"
 }
 
 test_dump_restore() {
@@ -349,15 +349,69 @@ test_wrong_device() {
 	null small 16
 	mkfs.ext4 -q -L home /dev/other
 	before=$(sum "$FAST" /dev/other /dev/small)
-	gives 3 fusionctl repair "$FAST" /dev/other --yes
-	says "/dev/other: carries ext4 (label home"
-	says "if that can go, add --force"
-	gives 3 fusionctl repair "$FAST" /dev/other --yes --dry-run
+	gives 8 fusionctl repair "$FAST" /dev/other --yes
+	says "/dev/other: has not one block of the slow member of $FAST; connect that member"
+	gives 8 fusionctl repair "$FAST" /dev/other --yes --dry-run
 	gives 8 fusionctl repair "$FAST" /dev/small --yes --force
-	says "/dev/small: is smaller than the slow member of $FAST, 16M instead of 32M; name a"
 	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
-	gives 1 fusionctl repair "$FAST" /dev/other --yes --force
-	gives 0 fusionctl check "$FAST" /dev/other
+	# half of the data would be noise
+	gives 8 fusionctl repair "$FAST" /dev/other --yes --force
+	says "/dev/other: has not one block of the slow member of $FAST; connect that member, or see \
+fusionctl help salvage"
+	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
+	null noise 8
+	dd if=/dev/urandom of=/dev/noise bs=1M count=8 oflag=direct status=none
+	before=$(sum "$SLOW" /dev/noise)
+	gives 8 fusionctl repair /dev/noise "$SLOW" --yes --force
+	says "/dev/noise: has not one block of the fast member of $SLOW"
+	same "what is on the devices" "$(sum "$SLOW" /dev/noise)" "$before"
+}
+
+# A dump is older than the replica: of a set that was used since, and has lost its SSD, that is all.
+test_stale_dump() {
+	local before
+	a_set
+	gives 0 fusionctl dump pair -o "$TMP/dump"
+	fusionctl open pair "$FAST" "$SLOW"
+	stamp 200
+	msg pair demote 0-99 >/dev/null
+	fusionctl close pair
+	null new 8
+	before=$(sum "$SLOW" /dev/new)
+	gives 3 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes
+	says "$SLOW: was used after $TMP/dump was made: "
+	says " have moved since, and would be lost or mixed up; repair or salvage what is there"
+	[[ $OUT =~ :\ [1-9][0-9]*\ extents\ \([0-9.]+[KM]\) ]] || fail "no figures: $OUT"
+	same "what is on the devices" "$(sum "$SLOW" /dev/new)" "$before"
+	gives 0 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes --force
+	says "are lost or mixed up"
+	gives 0 fusionctl check /dev/new "$SLOW"
+}
+
+# Power fails between the first and the second superblock of an opening; then something is repaired,
+# or restored. Whatever is written opens.
+test_interrupted_opening() {
+	local how
+	a_set
+	gives 0 fusionctl dump pair -o "$TMP/dump"
+	# what the kernel writes first: the slow member's superblock of the next epoch, as one of
+	# another activation, whose number before is the present one
+	for i in 0 8; do
+		fusion-poke "$FAST" $i 552:8=77
+		fusion-poke "$SLOW" $i 88:4=0 92:4=$(($(sb epoch) + 1)) 552:8=78 560:8=77
+	done
+	gives 0 fusionctl check pair
+	save
+	for how in "repair pair" "repair pair --force" "restore $TMP/dump $FAST $SLOW"; do
+		restore
+		# a warning, so that there is something to repair
+		put_direct "$FAST" 125 $((5 * 4096)) 512
+		# shellcheck disable=SC2086 # words
+		status_of fusionctl $how --yes
+		[[ $RC -le 1 ]] || fail "$how: $RC: $OUT"
+		gives 0 fusionctl check pair
+		verify
+	done
 }
 
 # Of a file system that was made on a member nothing is left that would be recognised.
@@ -403,4 +457,4 @@ test_hostile_label() {
 }
 
 run_tests test_clean test_refusals test_each_kind test_journal test_needs_check \
-	test_dump_restore test_wrong_device test_made_over test_hostile_label
+	test_dump_restore test_stale_dump test_interrupted_opening test_wrong_device test_made_over test_hostile_label

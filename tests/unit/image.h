@@ -279,15 +279,28 @@ static inline void image_work(struct image *im, u32 txns)
 
 /* -- a set ---------------------------------------------------------------------------- */
 
+/* The first step of an activation. */
+static inline void image_activate_slow(struct image *im)
+{
+	const struct fusion_sb *fast = &im->side[FUSION_FAST].sb;
+	struct fusion_sb *slow = &im->side[FUSION_SLOW].sb;
+
+	slow->epoch = fast->epoch + 1;
+	slow->prev_activation = fast->activation;
+	slow->activation = rnd(&im->seed);
+	slow->flags = 0;
+	slow->generation++;
+	image_super(im, FUSION_SLOW);
+}
+
 static inline void image_activate(struct image *im)
 {
 	const u32 epoch = im->side[FUSION_FAST].sb.epoch + 1;
 	struct image_side *slow = &im->side[FUSION_SLOW];
 
-	slow->sb.epoch = epoch;
-	slow->sb.flags = 0;
-	slow->sb.generation++;
-	image_super(im, FUSION_SLOW);
+	image_activate_slow(im);
+	im->side[FUSION_FAST].sb.prev_activation = slow->sb.prev_activation;
+	im->side[FUSION_FAST].sb.activation = slow->sb.activation;
 	image_checkpoint(im, FUSION_FAST, epoch, false);
 	/* the replica is begun anew */
 	slow->next_seq += slow->sb.journal_blocks[FUSION_SLOW];
