@@ -619,7 +619,7 @@ void fusion_do_commit(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
 	bool clean, asked;
-	u64 wanted;
+	u64 wanted, keep;
 
 	if (READ_ONCE(fs->flush_lost))
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
@@ -627,6 +627,7 @@ void fusion_do_commit(struct work_struct *work)
 	spin_lock_irq(&fs->lock);
 	wanted = fs->checkpoint_wanted;
 	clean = fs->closed;
+	keep = fs->keep_wanted;
 	spin_unlock_irq(&fs->lock);
 
 	asked = wanted > fs->checkpoint_done;
@@ -634,6 +635,14 @@ void fusion_do_commit(struct work_struct *work)
 		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
 			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
 		WRITE_ONCE(fs->checkpoint_done, wanted);
+		wake_up_all(&fs->commit_wait);
+	}
+
+	/* One that closes the set has done this: nothing is written then. */
+	if (keep > fs->keep_done) {
+		if (fusion_mode(fs) == FUSION_RW && fusion_super_flags(fs, 0, 0))
+			fusion_set_mode(fs, FUSION_RO, "writing settings failed");
+		WRITE_ONCE(fs->keep_done, keep);
 		wake_up_all(&fs->commit_wait);
 	}
 

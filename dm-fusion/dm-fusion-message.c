@@ -209,6 +209,15 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		fusion_replica_update(fs, true);
 		return r;
 	}
+	if (argc > 1 && argc & 1 && !strcmp(argv[0], "keep")) {
+		if (fusion_mode(fs) != FUSION_RW)
+			return -EROFS;
+		if (dm_suspended(ti))
+			return -EAGAIN;
+		return fusion_change_settings(fs, argc - 1, argv + 1, true);
+	}
+	if (argc == 1 && !strcmp(argv[0], "settings"))
+		return fusion_message_settings(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "stats"))
 		return fusion_message_stats(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "histogram"))
@@ -221,10 +230,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))
 		return message_map(fs, argv[1], argv[2], result, maxlen);
-	if (argc == 2) {
-		r = fusion_set_option(fs, argv[0], argv[1]);
-		if (r == -EINVAL)
-			DMERR("message: %s %s: value out of range", argv[0], argv[1]);
+	if (argc && !(argc & 1)) {
+		r = fusion_change_settings(fs, argc, argv, false);
 		if (r != -ENOENT)
 			return r;
 	}

@@ -1,72 +1,198 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the options of the table line and of messages.
+ * dm-fusion: settings, by the table line, by messages, and as the superblocks keep them.
+ *
+ * The fast member's superblock has those that the set keeps; an activation goes by them, but for
+ * what its table line says. The message "keep" changes both what is in effect and fs->kept, which
+ * each superblock takes over that is written from then on. It waits until the committer has written
+ * one of the fast member. That of the slow member follows whenever it is written for another
+ * reason: nobody goes by it while the fast one is there.
  */
 #include <linux/kstrtox.h>
 #include <linux/string.h>
 
 #include "dm-fusion.h"
+#include "dm-fusion-settings.h"
 
-static const struct fusion_options default_options = {
-	.migration = true,
-	.discard_passdown = true,
-	.duty = 25,
-	.idle = 1000,
-	.commit_interval = 1000,
-	.replica_interval = 60,
+/* -- what is in effect ------------------------------------------------------------------ */
+
+/* Where the value of each setting is. */
+static const size_t places[FUSION_SETTINGS] = {
+	[FUSION_SET_MIGRATION] = offsetof(struct fusion_options, migration),
+	[FUSION_SET_RESERVE] = offsetof(struct fusion_options, reserve),
+	[FUSION_SET_HALF_LIFE] = offsetof(struct fusion_options, half_life),
+	[FUSION_SET_DUTY] = offsetof(struct fusion_options, duty),
+	[FUSION_SET_IDLE] = offsetof(struct fusion_options, idle),
+	[FUSION_SET_COMMIT_INTERVAL] = offsetof(struct fusion_options, commit_interval),
+	[FUSION_SET_REPLICA_INTERVAL] = offsetof(struct fusion_options, replica_interval),
+	[FUSION_SET_DISCARD_PASSDOWN] = offsetof(struct fusion_options, discard_passdown),
+	[FUSION_SET_STANDBY] = offsetof(struct fusion_options, standby),
+	[FUSION_SET_WRITE_BUDGET] = offsetof(struct fusion_options, write_budget),
 };
 
-static int parse_bool(const char *value, bool *result)
+static u32 *place(struct fusion *fs, enum fusion_setting s)
 {
-	if (!strcmp(value, "on"))
-		WRITE_ONCE(*result, true);
-	else if (!strcmp(value, "off"))
-		WRITE_ONCE(*result, false);
-	else
+	return (void *)&fs->opt + places[s];
+}
+
+static u32 get(const struct fusion *fs, enum fusion_setting s)
+{
+	return READ_ONCE(*(const u32 *)((const void *)&fs->opt + places[s]));
+}
+
+static void set(struct fusion *fs, enum fusion_setting s, u32 value)
+{
+	WRITE_ONCE(*place(fs, s), value);
+	if (s == FUSION_SET_HALF_LIFE && fs->policy)
+		WRITE_ONCE(fs->half_life_changed, 1);
+}
+
+static int parse_switch(const char *text, u32 *value)
+{
+	*value = !strcmp(text, "on");
+	return *value || !strcmp(text, "off") ? 0 : -EINVAL;
+}
+
+/* -- what the set keeps ---------------------------------------------------------------- */
+
+/* The value that it has by itself: kept, or else the default. fs->lock held. */
+static u32 base(const struct fusion *fs, enum fusion_setting s)
+{
+	return fs->kept.mask & BIT(s) ? fs->kept.value[s] : fusion_settings[s].def;
+}
+
+void fusion_load_settings(struct fusion *fs, bool tell)
+{
+	const struct fusion_sb *sb = &fs->sb;
+	enum fusion_setting s;
+	u32 bad = 0, value;
+
+	spin_lock_irq(&fs->lock);
+	fs->kept.mask = sb->settings_mask;
+	memcpy(fs->kept.value, sb->setting, sizeof(fs->kept.value));
+	for (s = 0; s < FUSION_SETTINGS; s++) {
+		if (!fusion_sb_setting(sb, s, &value)) {
+			bad |= fs->kept.mask & BIT(s);
+			fs->kept.mask &= ~BIT(s);
+		}
+		if (!(fs->opt_table & BIT(s)))
+			set(fs, s, base(fs, s));
+	}
+	spin_unlock_irq(&fs->lock);
+	for (s = 0; tell && s < FUSION_SETTINGS; s++)
+		if (bad & BIT(s))
+			DMWARN("%s: the set keeps %s %u, which is out of range: ignored",
+			       dm_table_device_name(fs->ti->table), fusion_settings[s].key,
+			       sb->setting[s]);
+}
+
+void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb)
+{
+	spin_lock_irq(&fs->lock);
+	sb->settings_mask = fs->kept.mask;
+	memcpy(sb->setting, fs->kept.value, sizeof(sb->setting));
+	spin_unlock_irq(&fs->lock);
+}
+
+/* -- parsing ------------------------------------------------------------------------------ */
+
+/* Settings, each with the value that it is to have. */
+struct changes {
+	u32 mask;
+	u32 defaults;		/* of these, "default" was given */
+	u32 value[FUSION_SETTINGS];
+};
+
+/* Return: 0; -ENOENT: no such key; -EINVAL: no such value of it. */
+static int parse(const struct fusion *fs, const char *key, const char *text, struct changes *c)
+{
+	int s = fusion_setting_find(key), r;
+	u32 value;
+
+	if (s < 0)
+		return -ENOENT;
+	r = fusion_settings[s].unit == FUSION_UNIT_SWITCH ? parse_switch(text, &value) :
+							    kstrtou32(text, 10, &value);
+	if (r || !fusion_setting_valid(s, value, fs->sb.nr_fast_slots))
 		return -EINVAL;
+	c->mask |= BIT(s);
+	c->defaults &= ~BIT(s);
+	c->value[s] = value;
 	return 0;
 }
 
-static int parse_u32(const char *value, u32 min, u32 max, u32 *result)
+/* In a message there may be "default", too. */
+static int parse_change(const struct fusion *fs, const char *key, const char *text,
+			struct changes *c)
 {
-	u32 n;
+	int s = fusion_setting_find(key);
 
-	if (kstrtou32(value, 10, &n) || n < min || n > max)
-		return -EINVAL;
-	WRITE_ONCE(*result, n);
+	if (s < 0 || strcmp(text, "default"))
+		return parse(fs, key, text, c);
+	c->mask |= BIT(s);
+	c->defaults |= BIT(s);
+	c->value[s] = fusion_settings[s].def;
 	return 0;
 }
 
-int fusion_set_option(struct fusion *fs, const char *key, const char *value)
+/* Let the changes take effect; what the table line said is over. fs->lock held. */
+static void apply(struct fusion *fs, const struct changes *c, bool keep)
 {
-	struct fusion_options *opt = &fs->opt;
+	enum fusion_setting s;
+
+	for (s = 0; s < FUSION_SETTINGS; s++) {
+		if (!(c->mask & BIT(s)))
+			continue;
+		set(fs, s, c->value[s]);
+		if (!keep)
+			continue;
+		fs->kept.mask &= ~BIT(s);
+		fs->kept.value[s] = 0;
+		if (c->defaults & BIT(s))
+			continue;
+		fs->kept.mask |= BIT(s);
+		fs->kept.value[s] = c->value[s];
+	}
+	fs->opt_table &= ~c->mask;
+}
+
+int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bool keep)
+{
+	struct changes c = { };
+	unsigned int i;
+	u64 mine = 0;
 	int r;
 
-	if (!strcmp(key, "migration"))
-		return parse_bool(value, &opt->migration);
-	if (!strcmp(key, "discard_passdown"))
-		return parse_bool(value, &opt->discard_passdown);
-	if (!strcmp(key, "reserve"))
-		return parse_u32(value, 0, fs->sb.nr_fast_slots / 2, &opt->reserve);
-	if (!strcmp(key, "duty"))
-		return parse_u32(value, 1, 100, &opt->duty);
-	if (!strcmp(key, "idle"))
-		return parse_u32(value, 0, 60000, &opt->idle);
-	if (!strcmp(key, "commit_interval"))
-		return parse_u32(value, 10, 60000, &opt->commit_interval);
-	if (!strcmp(key, "replica_interval"))
-		return parse_u32(value, 1, 86400, &opt->replica_interval);
-	if (!strcmp(key, "standby"))
-		return parse_u32(value, 0, 86400, &opt->standby);
-	if (!strcmp(key, "write_budget"))
-		return parse_u32(value, 0, 100000, &opt->write_budget);
-	if (!strcmp(key, "half_life")) {
-		r = parse_u32(value, 0, 604800, &opt->half_life);
-		if (!r && fs->policy)
-			WRITE_ONCE(fs->half_life_changed, 1);
-		return r;
+	for (i = 0; i < argc; i += 2) {
+		r = parse_change(fs, argv[i], argv[i + 1], &c);
+		if (r == -ENOENT && !i && !keep)
+			return r;
+		if (r) {
+			DMERR("message: %s %s: %s", argv[i], argv[i + 1],
+			      r == -ENOENT ? "no such setting" : "value out of range");
+			return -EINVAL;
+		}
 	}
-	return -ENOENT;
+
+	/*
+	 * The kick is in the same section as the look at fs->closed: the checkpoint that closes
+	 * the set serves all that was asked for before, and its committer is not run after that.
+	 */
+	spin_lock_irq(&fs->lock);
+	if (keep && fs->closed) {
+		spin_unlock_irq(&fs->lock);
+		return -EAGAIN;
+	}
+	apply(fs, &c, keep);
+	if (keep) {
+		mine = ++fs->keep_wanted;
+		fusion_commit_kick(fs);
+	}
+	spin_unlock_irq(&fs->lock);
+	if (!keep)
+		return 0;
+	wait_event(fs->commit_wait, READ_ONCE(fs->keep_done) >= mine);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
 int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
@@ -74,25 +200,24 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 	static const struct dm_arg args[] = {
 		{ 0, 64, "Invalid number of optional arguments" },
 	};
-	unsigned int argc;
+	struct changes c = { };
+	unsigned int argc = 0;
 	int r;
 
-	fs->opt = default_options;
-	if (!as->argc)
-		return 0;
-	r = dm_read_arg_group(args, as, &argc, error);
-	if (r)
-		return r;
+	if (as->argc) {
+		r = dm_read_arg_group(args, as, &argc, error);
+		if (r)
+			return r;
+	}
 	if (argc & 1) {
 		*error = "Optional arguments must be pairs of key and value";
 		return -EINVAL;
 	}
-	while (argc) {
+	for (; argc; argc -= 2) {
 		const char *key = dm_shift_arg(as);
 		const char *value = dm_shift_arg(as);
 
-		argc -= 2;
-		r = fusion_set_option(fs, key, value);
+		r = parse(fs, key, value, &c);
 		if (r) {
 			*error = r == -ENOENT ? "Unknown optional argument" :
 						"Invalid value of an optional argument";
@@ -104,45 +229,91 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 		*error = "Too many arguments";
 		return -EINVAL;
 	}
+
+	fusion_load_settings(fs, false);
+	spin_lock_irq(&fs->lock);
+	apply(fs, &c, false);
+	fs->opt_table = c.mask;
+	spin_unlock_irq(&fs->lock);
 	return 0;
 }
 
-unsigned int fusion_emit_options(const struct fusion *fs, bool all, char *result,
-				 unsigned int maxlen)
-{
-	const struct fusion_options *opt = &fs->opt, *def = &default_options;
-	const struct {
-		const char *key;
-		bool is_bool;
-		u32 value;
-		u32 def;
-	} list[] = {
-		{ "migration", true, opt->migration, def->migration },
-		{ "reserve", false, opt->reserve, def->reserve },
-		{ "half_life", false, opt->half_life, def->half_life },
-		{ "duty", false, opt->duty, def->duty },
-		{ "idle", false, opt->idle, def->idle },
-		{ "commit_interval", false, opt->commit_interval, def->commit_interval },
-		{ "replica_interval", false, opt->replica_interval, def->replica_interval },
-		{ "discard_passdown", true, opt->discard_passdown, def->discard_passdown },
-		{ "standby", false, opt->standby, def->standby },
-		{ "write_budget", false, opt->write_budget, def->write_budget },
-	};
-	unsigned int i, n = 0, sz = 0;
+/* -- printing ----------------------------------------------------------------------------- */
 
-	for (i = 0; i < ARRAY_SIZE(list); i++)
-		n += all || list[i].value != list[i].def;
+static unsigned int emit_value(enum fusion_setting s, u32 value, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+
+	if (fusion_settings[s].unit == FUSION_UNIT_SWITCH)
+		DMEMIT(" %s", value ? "on" : "off");
+	else
+		DMEMIT(" %u", value);
+	return sz;
+}
+
+/* Values and what they are compared with, as of one moment. */
+struct view {
+	u32 value[FUSION_SETTINGS];
+	u32 base[FUSION_SETTINGS];
+	u32 kept;
+	u32 table;
+};
+
+static void look(struct fusion *fs, struct view *v)
+{
+	enum fusion_setting s;
+
+	spin_lock_irq(&fs->lock);
+	for (s = 0; s < FUSION_SETTINGS; s++) {
+		v->value[s] = get(fs, s);
+		v->base[s] = base(fs, s);
+	}
+	v->kept = fs->kept.mask;
+	v->table = fs->opt_table;
+	spin_unlock_irq(&fs->lock);
+}
+
+unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsigned int maxlen)
+{
+	unsigned int n = 0, sz = 0;
+	enum fusion_setting s;
+	struct view v;
+
+	look(fs, &v);
+	for (s = 0; s < FUSION_SETTINGS; s++)
+		n += all || v.value[s] != v.base[s];
 	if (!n && !all)
 		return 0;
 
 	DMEMIT(" %u", 2 * n);
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		if (!all && list[i].value == list[i].def)
+	for (s = 0; s < FUSION_SETTINGS; s++) {
+		if (!all && v.value[s] == v.base[s])
 			continue;
-		if (list[i].is_bool)
-			DMEMIT(" %s %s", list[i].key, list[i].value ? "on" : "off");
-		else
-			DMEMIT(" %s %u", list[i].key, list[i].value);
+		DMEMIT(" %s", fusion_settings[s].key);
+		if (sz < maxlen)
+			sz += emit_value(s, v.value[s], result + sz, maxlen - sz);
 	}
 	return sz;
+}
+
+int fusion_message_settings(struct fusion *fs, char *result, unsigned int maxlen)
+{
+	enum fusion_setting s;
+	unsigned int sz = 0;
+	struct view v;
+
+	look(fs, &v);
+	for (s = 0; s < FUSION_SETTINGS; s++) {
+		DMEMIT("%s", fusion_settings[s].key);
+		if (sz < maxlen)
+			sz += emit_value(s, v.value[s], result + sz, maxlen - sz);
+		DMEMIT(" %s", v.table & BIT(s) ? "table" : v.value[s] != v.base[s] ? "now" :
+			      v.kept & BIT(s) ? "set" : "default");
+		if (!(v.kept & BIT(s)))
+			DMEMIT(" -");
+		else if (sz < maxlen)
+			sz += emit_value(s, v.base[s], result + sz, maxlen - sz);
+		DMEMIT("\n");
+	}
+	return 1;
 }

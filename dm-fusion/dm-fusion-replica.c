@@ -405,6 +405,7 @@ static int write_super(struct fusion *fs)
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
+	fusion_take_settings(fs, &rep->next);
 	rep->unsure = true;
 	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);

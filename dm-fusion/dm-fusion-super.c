@@ -19,6 +19,7 @@
 #include <linux/utsname.h>
 
 #include "dm-fusion.h"
+#include "dm-fusion-settings.h"
 #include "dm-fusion-trace.h"
 
 static int rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf_t opf, u64 blocknr,
@@ -169,6 +170,7 @@ static int write_next(struct fusion *fs)
 	fs->sb.epoch = sb->epoch;
 	fs->sb.set_generation = sb->set_generation;
 	fs->sb.flags = sb->flags;
+	fusion_sb_copy_settings(sb, &fs->sb);
 	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
 	fs->sb.replay_txn = sb->replay_txn;
 	fs->sb.replay_csum = sb->replay_csum;
@@ -258,6 +260,7 @@ static int checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 		return r;
 
 	*sb = fs->sb;
+	fusion_take_settings(fs, sb);
 	sb->active_set = !fs->sb.active_set;
 	sb->generation = fs->sb.generation + 1;
 	sb->set_generation = sb->generation;
@@ -604,8 +607,9 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 	struct fusion_sb *sb = &fs->sb_next;
 
 	*sb = fs->sb;
+	fusion_take_settings(fs, sb);
 	sb->flags = (sb->flags & ~clear) | set;
-	if (sb->flags == fs->sb.flags)
+	if (sb->flags == fs->sb.flags && fusion_sb_same_settings(sb, &fs->sb))
 		return 0;
 	sb->generation++;
 	return write_next(fs);
@@ -660,6 +664,7 @@ int fusion_load(struct fusion *fs, bool read_only)
 		return -EROFS;
 	}
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
+	fusion_load_settings(fs, true);
 
 	r = load_map(fs);
 	if (!r)

@@ -136,10 +136,10 @@ enum fusion_mode {
 	FUSION_FAIL,		/* not loaded */
 };
 
-/* Options of the table line and of messages: see Documentation/dm-fusion.rst. */
+/* Settings in effect: see dm-fusion-settings.h. */
 struct fusion_options {
-	bool migration;
-	bool discard_passdown;
+	u32 migration;		/* 0 or 1, as the next */
+	u32 discard_passdown;
 	u32 reserve;		/* extents; 0: default */
 	u32 half_life;		/* seconds; 0: by the size of the fast member */
 	u32 duty;		/* percent */
@@ -148,6 +148,12 @@ struct fusion_options {
 	u32 replica_interval;	/* seconds */
 	u32 standby;		/* seconds; 0: off */
 	u32 write_budget;	/* GB a day; 0: off */
+};
+
+/* Settings as the superblocks keep them: a bit of the mask for each that counts. */
+struct fusion_kept {
+	u32 mask;
+	u32 value[FUSION_NR_SETTINGS];
 };
 
 /* Counters; per CPU, because map() may not share a cache line. */
@@ -409,7 +415,9 @@ struct fusion {
 	struct fusion_epoch epochs[2];
 
 	struct dm_target *ti;
-	struct fusion_options opt;
+	struct fusion_options opt;	/* changed under lock, read without */
+	u32 opt_table;			/* what the table line gave, a bit for each; under lock */
+	struct fusion_kept kept;	/* what the next superblock has; under lock */
 	struct fusion_sb sb;		/* geometry: constant; state: committer's */
 	bool epochs_ready;
 	bool loaded;
@@ -442,6 +450,8 @@ struct fusion {
 	u64 commit_forced;		/* commit_started someone waits for */
 	u64 checkpoint_wanted;		/* counts requests */
 	u64 checkpoint_done;		/* of these, served; read without the lock */
+	u64 keep_wanted;		/* counts requests to write @kept */
+	u64 keep_done;			/* of these, served; read without the lock */
 	u64 commits;
 	u64 checkpoints;
 	wait_queue_head_t commit_wait;
@@ -579,15 +589,41 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why);
 
 /* dm-fusion-options.c */
 
-/* Parse the optional arguments of the table line; without any, set the defaults. */
+/* Parse the optional arguments of the table line; the rest is as the superblock has it. */
 int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error);
 
-/* Set one option. Return: 0; -ENOENT: no such key; -EINVAL: value out of range. */
-int fusion_set_option(struct fusion *fs, const char *key, const char *value);
+/**
+ * fusion_load_settings() - go by what fs->sb keeps, but for what the table line says
+ * @fs: device
+ * @tell: have the log name values that are out of range, which are ignored
+ *
+ * Context: fs->sb is not being written. Takes fs->lock.
+ */
+void fusion_load_settings(struct fusion *fs, bool tell);
 
-/* Print all options, or those that differ from the default. Return: characters written. */
-unsigned int fusion_emit_options(const struct fusion *fs, bool all, char *result,
-				 unsigned int maxlen);
+/* Put what the set keeps into a superblock that is going to be written. Takes fs->lock. */
+void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb);
+
+/**
+ * fusion_change_settings() - change settings, all or none
+ * @fs: device
+ * @argc: words, an even number
+ * @argv: key and value of each, or "default"
+ * @keep: in the set as well: returns when the fast member's superblock has them
+ *
+ * Context: process; with @keep sleeps until the committer has run.
+ *
+ * Return: 0; -ENOENT: the first key is none (not if @keep); -EINVAL, after a message; -EAGAIN: the
+ * set is closed; -EIO: mode RW has ended, so that it is not known what the superblock has.
+ */
+int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bool keep);
+
+/*
+ * Print all settings, or those that another device would not have by itself. Takes fs->lock.
+ * Return: characters written.
+ */
+unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsigned int maxlen);
+int fusion_message_settings(struct fusion *fs, char *result, unsigned int maxlen);
 
 /* dm-fusion-status.c */
 const char *fusion_mode_name(enum fusion_mode mode);
@@ -913,8 +949,8 @@ void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
 int fusion_load(struct fusion *fs, bool read_only);
 
 /*
- * Write the superblock again, only to set and clear flags. Context: the committer, or
- * while it is at rest.
+ * Write the superblock again, only to set and clear flags, or because settings were changed; not
+ * if it is so already. Context: the committer, or while it is at rest.
  */
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * fusion-storm: everything one can ask of a fusion device, all the time and at once, from
- * several threads: moves of random ranges, every option, checkpoints, status, table, map,
- * heat, statistics. It goes on while the device is suspended, read-only or closed, and
- * counts that; any other error, and a request that takes too long, ends it.
+ * several threads: moves of random ranges, every option, kept or not, checkpoints, status,
+ * table, map, heat, statistics, settings. It goes on while the device is suspended, read-only
+ * or closed, and counts that; any other error, and a request that takes too long, ends it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,19 +31,21 @@ enum request {
 	PROMOTE,
 	DEMOTE,
 	SET,
+	KEEP,
 	CHECKPOINT,
 	MAP,
 	HEAT,
 	HISTOGRAM,
 	STATS,
+	SETTINGS,
 	STATUS,
 	TABLE,
 	NR_REQUESTS,
 };
 
 static const char *const names[NR_REQUESTS] = {
-	"promote", "demote", "set", "checkpoint", "map", "heat", "histogram", "stats", "status",
-	"table",
+	"promote", "demote", "set", "keep", "checkpoint", "map", "heat", "histogram", "stats",
+	"settings", "status", "table",
 };
 
 static const struct option_range {
@@ -143,15 +145,18 @@ static bool had_no_table(struct thread *t, void *buf, const char *text)
 	       request(t, buf, DM_TARGET_MSG, 0, text) != EINVAL;
 }
 
-static void set_option(struct thread *t, char *text, size_t size)
+static void set_option(struct thread *t, bool keep, char *text, size_t size)
 {
+	const char *how = keep ? "keep " : "";
 	const struct option_range *o = &option_ranges[rnd(t, NR_OPTIONS)];
 	unsigned int max = o->max == 0xffffffff ? fast_slots / 2 : o->max;
 
-	if (o->max)
-		snprintf(text, size, "%s %u", o->key, o->min + rnd(t, max - o->min + 1));
+	if (keep && !rnd(t, 4))
+		snprintf(text, size, "%s%s default", how, o->key);
+	else if (o->max)
+		snprintf(text, size, "%s%s %u", how, o->key, o->min + rnd(t, max - o->min + 1));
 	else
-		snprintf(text, size, "%s %s", o->key, rnd(t, 4) ? "on" : "off");
+		snprintf(text, size, "%s%s %s", how, o->key, rnd(t, 4) ? "on" : "off");
 }
 
 static void one(struct thread *t, void *buf, enum request what)
@@ -173,7 +178,8 @@ static void one(struct thread *t, void *buf, enum request what)
 		snprintf(text, sizeof(text), "%s %u-%u", names[what], first, first + count - 1);
 		break;
 	case SET:
-		set_option(t, text, sizeof(text));
+	case KEEP:
+		set_option(t, what == KEEP, text, sizeof(text));
 		break;
 	case MAP:
 		snprintf(text, sizeof(text), "map %u %u", first, count);
@@ -228,7 +234,7 @@ static void *run(void *arg)
 			usleep(rnd(t, 20000));
 			break;
 		case 2:
-			one(t, buf, rnd(t, 8) ? SET : CHECKPOINT);
+			one(t, buf, rnd(t, 8) ? rnd(t, 4) ? SET : KEEP : CHECKPOINT);
 			usleep(rnd(t, 60000));
 			break;
 		default:

@@ -30,7 +30,7 @@ talk() {
 
 # each_done: was every kind of request carried out?
 each_done() {
-	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 10 ]]
+	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 12 ]]
 }
 
 # silence: none is left without an answer, and each has had some that was no refusal
@@ -83,11 +83,11 @@ test_while_suspended() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
 	limited "$LIMIT" dmsetup suspend talk
 	before=$(written "$FAST" "$SLOW")
-	for i in checkpoint "promote 0-31" "demote 0-31"; do
+	for i in checkpoint "promote 0-31" "demote 0-31" "keep duty 50"; do
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
 	done
-	for i in "heat 10" "map 0 10" histogram stats "migration off" "reserve 3" "half_life 10" \
+	for i in "heat 10" "map 0 10" histogram stats settings "migration off" "reserve 3" "half_life 10" \
 			"duty 50" "idle 10" "commit_interval 10" "replica_interval 1" \
 			"discard_passdown off" "standby 1" "write_budget 1" "migration on"; do
 		limited "$LIMIT" dmsetup message talk 0 "$i" >/dev/null

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A look into the target: do its tables agree with each other? */
 #include "dm-fusion.h"
+#include "dm-fusion-settings.h"
 
 #include "invariants.h"
 
@@ -97,6 +98,17 @@ bool set_replica_knows(const void *private, u32 lext)
 
 	return !fs->read_only && !rep->stale && !rep->busy && !rep->failed &&
 	       !test_bit(lext, rep->dirty);
+}
+
+u32 set_kept(const void *private)
+{
+	const struct fusion *fs = private;
+	u32 kept = fs->kept.mask & BIT(FUSION_SET_HALF_LIFE) ?
+		   fs->kept.value[FUSION_SET_HALF_LIFE] : 0;
+
+	if (fs->opt.half_life != kept)
+		sim_fail("a half-life of %u is kept, %u is in effect", kept, fs->opt.half_life);
+	return kept;
 }
 
 void set_update_replica(void *private)

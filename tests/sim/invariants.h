@@ -20,6 +20,9 @@ bool set_slot_taken(const void *private, u32 slot);
 /* Does it say of the replica that it durably knows where this extent is now? */
 bool set_replica_knows(const void *private, u32 lext);
 
+/* The half-life that the set keeps, 0 if none; fails the run if that is not in effect. */
+u32 set_kept(const void *private);
+
 /* Let it write the replica now. */
 void set_update_replica(void *private);
 

@@ -121,6 +121,21 @@ echo "KTAP version 1"
 # - the second superblock of a closed set: the one of before has its map set and its journal still,
 #   as nothing is written after. It spares a replay, and the heat.
 
+# -- settings -------------------------------------------------------------------------
+
+mutant settings-answered-before-they-are-written dm-fusion-options.c \
+	's/wait_event\(fs->commit_wait, READ_ONCE\(fs->keep_done\) >= mine\);//'
+mutant settings-written-when-something-else-is dm-fusion-journal.c \
+	's/fusion_super_flags\(fs, 0, 0\)\)/0)/'
+mutant settings-lost-by-a-checkpoint dm-fusion-super.c \
+	's/fusion_take_settings\(fs, sb\);\n\tsb->active_set/sb->settings_mask = 0;\n\tsb->active_set/'
+mutant settings-kept-from-the-slow-member dm-fusion-replica.c \
+	's/\tfusion_take_settings\(fs, &rep->next\);\n//'
+mutant settings-not-loaded dm-fusion-super.c \
+	's/\tfusion_load_settings\(fs, true\);\n//'
+mutant settings-of-the-table-are-those-of-the-set dm-fusion-options.c \
+	's/if \(!\(fs->opt_table & BIT\(s\)\)\)/if (0)/'
+
 # -- flushes --------------------------------------------------------------------------
 
 mutant slow-flush-dropped dm-fusion-journal.c \

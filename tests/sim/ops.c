@@ -341,7 +341,7 @@ static u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops)
 
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
-	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9;
+	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
 	struct character c;
 	u32 i;
 
@@ -360,6 +360,9 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 		if (!(i % 64))
 			make_character(&c, s, &rng);
 		draw_op(&ops[i], &c, s, &rng);
+		/* beside all else, which is as it would be without */
+		if (!rnd_below(&keep, 64))
+			ops[i] = (struct op){ .kind = OP_KEEP };
 	}
 	return nr;
 }
@@ -369,7 +372,7 @@ void print_op(const struct op *op, char *text, size_t size)
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
-		"crash", "fault",
+		"keep", "crash", "fault",
 	};
 
 	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],

@@ -24,6 +24,7 @@ enum op_kind {
 	OP_REOPEN,		/* close and open */
 	OP_READONLY,		/* close, open read-only, close, open */
 	OP_RELOAD,		/* another table takes over */
+	OP_KEEP,		/* have the set keep a setting */
 	OP_CRASH,		/* power fails; again in nr recoveries; open */
 	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
 	OP_NR,

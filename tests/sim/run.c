@@ -10,6 +10,7 @@
 #include "model.h"
 #include "replica.h"
 #include "run.h"
+#include "dm-fusion-settings.h"
 
 /* A cut in a recovery that follows a cut in a recovery, and so on. */
 #define MAX_DEPTH	3
@@ -23,6 +24,9 @@ struct state {
 	unsigned int busy;	/* operations under way */
 	u32 next;		/* operation */
 	bool crashed;
+	bool keeping;		/* a setting is being changed */
+	u32 keep_tried;		/* the last value of it that was asked for, */
+	u32 keep_sure;		/* and the last one that is known to be kept: both only grow */
 	u32 nr_sectors;
 	u64 *content;
 };
@@ -41,6 +45,13 @@ struct find {
 	bool read_only;
 };
 
+static void check_kept(const struct state *st, u32 kept)
+{
+	if (kept < st->keep_sure || kept > st->keep_tried)
+		sim_fail("the set keeps a half-life of %u; %u was promised, %u asked for", kept,
+			 st->keep_sure, st->keep_tried);
+}
+
 static int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
 	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
@@ -58,6 +69,7 @@ static int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 			replica_check_map(rep, st->model, sim_dev_private(*dev));
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
+			check_kept(st, set_kept(sim_dev_private(*dev)));
 		}
 	}
 	replica_free(rep);
@@ -324,6 +336,24 @@ static void do_move(struct doing *d)
 	sim_dev_message(d->st->dev, text);
 }
 
+/* One at a time: of two it would not be known which is the last. */
+static void do_keep(struct state *st, struct sim_dev *dev)
+{
+	u32 n = st->keep_tried + 1;
+	char text[64];
+
+	if (st->keeping)
+		return;
+	st->keeping = true;
+	st->keep_tried = n;
+	snprintf(text, sizeof(text), "keep half_life %u", n);
+	if (!sim_dev_message(dev, text)) {
+		st->keep_sure = n;
+		world->promised = true;
+	}
+	st->keeping = false;
+}
+
 static void do_one(void *arg)
 {
 	struct doing *d = arg;
@@ -351,6 +381,9 @@ static void do_one(void *arg)
 		break;
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
+		break;
+	case OP_KEEP:
+		do_keep(st, st->dev);
 		break;
 	case OP_REPLICA:
 		set_update_replica(sim_dev_private(st->dev));
@@ -409,7 +442,9 @@ static void open_run(struct state *st, bool read_only)
 
 static void say_late(void *arg)
 {
-	static const char * const texts[] = { "checkpoint", "promote 0-1", "demote 0-1" };
+	static const char * const texts[] = {
+		"checkpoint", "promote 0-1", "demote 0-1", "keep idle 0", "settings",
+	};
 	struct sim_dev *dev = arg;
 
 	sim_dev_message(dev, texts[rnd_below(&world->rng, ARRAY_SIZE(texts))]);
@@ -481,6 +516,23 @@ static void close_faulty(struct state *st)
 		sim_fail("closed in mode ro, and its superblock does not tell");
 }
 
+/* Each of the four superblocks of a set that is closed has what it keeps. */
+static void check_closed(const struct state *st)
+{
+	struct fusion_sb sb[2];
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++) {
+		if (!sim_disk_super(world->disk[i], &sb[i]))
+			sim_fail("closed, and disk %u has no superblock", i);
+		if (sb[i].settings_mask && sb[i].setting[FUSION_SET_HALF_LIFE] != st->keep_sure)
+			sim_fail("closed, and disk %u keeps a half-life of %u, not %u", i,
+				 sb[i].setting[FUSION_SET_HALF_LIFE], st->keep_sure);
+		if (!sb[i].settings_mask && st->keep_sure)
+			sim_fail("closed, and disk %u keeps nothing", i);
+	}
+}
+
 static void do_reopen(struct state *st, bool read_only)
 {
 	wait_busy(st, 0);
@@ -491,6 +543,7 @@ static void do_reopen(struct state *st, bool read_only)
 		return;
 	}
 	close_run(st);
+	check_closed(st);
 	if (read_only) {
 		set_readonly(true);
 		open_run(st, true);
@@ -519,11 +572,14 @@ static void do_reload(struct state *st)
 	st->ready = false;
 	if (sim_dev_load(st->dev) != -EBUSY)
 		sim_fail("the second table is loaded while the first works");
+	/* what the second one has read before is not what counts */
+	do_keep(st, old);
 	sim_dev_suspend(old);
 	r = sim_dev_resume(st->dev);
 	if (r)
 		sim_fail("the second table cannot be resumed: %d", r);
 	st->ready = true;
+	check_kept(st, set_kept(sim_dev_private(st->dev)));
 	if (sim_dev_load(old) != -ESTALE)
 		sim_fail("the first table goes on though the second was at work");
 	sim_dev_destroy(old);
@@ -601,6 +657,9 @@ static bool open_anew(struct state *st)
 	if (r && !faults)
 		sim_fail("the set cannot be opened: %d", r);
 	st->ready = !r;
+	/* from now on that is not lost either */
+	if (!r)
+		st->keep_sure = set_kept(sim_dev_private(st->dev));
 	return !r;
 }
 
@@ -675,6 +734,7 @@ static void crash(struct state *st)
 
 	st->ready = false;
 	st->busy = 0;
+	st->keeping = false;
 	next_world();
 	for (i = 0; op && op->kind == OP_CRASH && i < op->nr; i++) {
 		/* often in the same place, so that what is done before adds up */
