@@ -47,14 +47,13 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* "--watch 5" as well as "--watch=5": getopt knows only the latter. */
+/* "--watch 0.5" as well as "--watch=0.5": getopt knows only the latter. */
 static const char *optional_value(int argc, char **argv)
 {
-	uint64_t n;
-
 	if (optarg)
 		return optarg;
-	if (optind < argc && parse_number(argv[optind], UINT64_MAX, &n))
+	if (optind < argc && *argv[optind] &&
+	    !argv[optind][strspn(argv[optind], "0123456789.")])
 		return argv[optind++];
 	return "";
 }

@@ -340,12 +340,27 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+static bool parse_interval(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	return !text[strspn(text, "0123456789.")] && !*end && *seconds >= 0.1 && *seconds <= 86400;
+}
+
+static void wait_for(double seconds)
+{
+	struct timespec ts = { .tv_sec = seconds, .tv_nsec = (seconds - (time_t)seconds) * 1e9 };
+
+	nanosleep(&ts, NULL);
+}
+
 int cmd_status(const struct args *a)
 {
 	static struct round last[MAX_WATCHED];
 	bool clear = isatty(STDOUT_FILENO) && !a->opt[OPT_JSON];
 	double then = 0, start;
-	uint64_t interval = 2;
+	double interval = 2;
 	int rc;
 
 	if (a->opt[OPT_CHECK] && (a->opt[OPT_JSON] || a->opt[OPT_WATCH]))
@@ -354,8 +369,8 @@ int cmd_status(const struct args *a)
 		return status_check(a->n ? a->word[0] : NULL);
 	if (!a->opt[OPT_WATCH])
 		return show_round(a, last, 0);
-	if (*a->opt[OPT_WATCH] && (!parse_number(a->opt[OPT_WATCH], 86400, &interval) || !interval))
-		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 1 to 86400 "
+	if (*a->opt[OPT_WATCH] && !parse_interval(a->opt[OPT_WATCH], &interval))
+		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 0.1 to 86400 "
 			    "seconds");
 	for (;;) {
 		if (clear)
@@ -368,6 +383,6 @@ int cmd_status(const struct args *a)
 		if (!clear && !a->opt[OPT_JSON])
 			putchar('\n');
 		then = start;
-		sleep(interval);
+		wait_for(interval);
 	}
 }

@@ -69,7 +69,11 @@ test_usage() {
 		fusionctl format x --fast /dev/null
 	expect 2 "/dev/null: more than --fast and --slow; a set has two members" \
 		fusionctl format x --fast /dev/null --slow /dev/null /dev/null
-	expect 2 "0: not an interval; give 1 to 86400 seconds" fusionctl status --watch 0
+	for verb in 0 0.05 86401 1.2.3 . ''; do
+		expect 2 "$verb: not an interval; give 0.1 to 86400 seconds" \
+			fusionctl status "--watch=$verb"
+	done
+	expect 2 "0: not an interval; give 0.1 to 86400 seconds" fusionctl status --watch 0
 	expect 2 "0: not a width; give 1 to 1024 cells" fusionctl map x --width 0
 	expect 2 "blue: not a choice for --color; give auto, always or never" \
 		fusionctl map x --color blue
@@ -1073,6 +1077,8 @@ test_status() {
 	out=$(timeout 3.5 fusionctl status pair --watch 1 || :)
 	at_least "rounds" "$(grep -c '^pair:' <<<"$out")" 3
 	at_least "rates" "$(grep -c '^rates ' <<<"$out")" 2
+	out=$(timeout 3.5 fusionctl status pair --watch 0.5 || :)
+	at_least "rounds" "$(grep -c '^pair:' <<<"$out")" 5
 	out=$(timeout 2.5 fusionctl status --watch=1 --json || :)
 	same "a line for each round" "$(jq -c '.sets[0].name' <<<"$out" | wc -l)" "$(wc -l <<<"$out")"
 }
