@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fusionctl.h"
+#include "setting.h"
 
 static void offer(const char *begun, const char *word, const char *end, const char *means)
 {
@@ -197,15 +197,15 @@ static void offer_settings(const struct verb *v, const char *begun)
 
 	for (unsigned int i = 0; (key = setting_key(i)); i++)
 		if (v->run != cmd_simulate || simulates_setting(key))
-			offer(begun, key, "=", setting_unit(key));
+			offer(begun, key, "=", fusion_settings[i].help);
 }
 
 static void offer_words(const struct verb *v, int n, const char *begun)
 {
-	if (v->set == OPEN_SET && takes(v, n, "NAME"))
+	if ((v->set == OPEN_SET || v->set == ANY_SET) && takes(v, n, "NAME"))
 		offer_open_sets(begun);
 	/* behind its members a set is given a new name */
-	if (v->set == CLOSED_SET)
+	if (v->set == CLOSED_SET || v->set == ANY_SET)
 		offer_closed_sets(!n && takes(v, n, "NAME"), takes(v, n, "DEV") ||
 				  takes(v, n, "FAST") || takes(v, n, "SLOW") ||
 				  takes(v, n, "MEMBER"), begun);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "meta.h"
+#include "dm-fusion-settings.h"
 
 static struct json_object *add_object(struct json_object *o, const char *key)
 {
@@ -120,6 +121,20 @@ static void add_geometry(struct json_object *o, const struct fusion_sb *sb)
 		memcpy(&big, (const char *)sb + f->offset, f->size == 8 ? 8 : 0);
 		memcpy(&small, (const char *)sb + f->offset, sizeof(small));
 		json_add_u64(geometry, f->name, f->size == 8 ? big : small);
+	}
+}
+
+/* By key, or where this release knows none by number, in the kernel's units. */
+static void add_settings(struct json_object *o, const struct fusion_sb *sb)
+{
+	struct json_object *settings = add_object(o, "settings");
+	char number[8];
+
+	for (int s = 0; s < FUSION_NR_SETTINGS; s++) {
+		snprintf(number, sizeof(number), "%d", s);
+		if (sb->settings_mask & BIT(s))
+			json_add_u64(settings, s < FUSION_SETTINGS ? fusion_settings[s].key :
+				     number, sb->setting[s]);
 	}
 }
 
@@ -305,6 +320,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 		json_add_str(o, "content", DUMP_CONTENT);
 		add_identity(o, meta);
 		add_geometry(o, sb);
+		add_settings(o, sb);
 		add_map(o, &st);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
 		add_heat(o, meta);

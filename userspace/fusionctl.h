@@ -30,11 +30,11 @@
  * status.c, list.c	verbs status and list
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set
- * tune.c		verb set, and its keys
- * change.c		settings that are changed together
+ * set.c			verb set; its parts are in setting.h
+ * tell.c		messages to the kernel's target
+ * nearest.c		the word that was meant
  * move.c		verbs promote and demote
  * checkpoint.c	verb checkpoint
- * profile.c		verb tune: settings in groups
  * check.c		verb check
  * dump.c		verb dump
  * restore.c		verb restore
@@ -111,6 +111,7 @@ enum option_id {
 	OPT_SET,
 	OPT_DISK,
 	OPT_PROFILE,
+	OPT_NOW,
 	OPT_UDEV,
 	OPT_INCREMENTAL,
 	OPT_SCAN,
@@ -152,7 +153,7 @@ struct option_info {
 extern const struct option_info options[OPT_NR];
 
 /* What a verb works on; an open one is its first word, by name or by uuid, if it has any. */
-enum set_kind { NO_SET, OPEN_SET, CLOSED_SET };
+enum set_kind { NO_SET, OPEN_SET, CLOSED_SET, ANY_SET };
 
 struct verb {
 	const char *name;
@@ -182,7 +183,6 @@ int cmd_close(const struct args *a);
 int cmd_list(const struct args *a);
 int cmd_status(const struct args *a);
 int cmd_set(const struct args *a);
-int cmd_tune(const struct args *a);
 int cmd_promote(const struct args *a);
 int cmd_demote(const struct args *a);
 int cmd_checkpoint(const struct args *a);
@@ -691,16 +691,7 @@ typedef void (*health_fn)(void *ctx, enum health health, const char *text, const
 /* Call @each, if any, for all that there is to say; @remedy may be NULL. Return: the worst. */
 enum health set_health(const struct set *set, health_fn each, void *ctx);
 
-/* -- tune.c --------------------------------------------------------------------------------- */
-
-/* Check "key=value" for a set of these sizes and turn it into a message. Exit code. */
-int parse_setting(const char *word, const struct fusion_status *st, char *msg, size_t size);
-/* Of its values, as "seconds". */
-const char *setting_unit(const char *key);
-/* Its keys, one after the other; NULL after the last. */
-const char *setting_key(unsigned int i);
-/* A line of help for each, or for those that are taken. */
-void print_settings(bool (*takes)(const char *key));
+/* -- tell.c --------------------------------------------------------------------------------- */
 
 /*
  * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
@@ -710,25 +701,15 @@ int send_message(const char *name, const char *msg, char **answer, char *reason,
 /* The same, and fails. */
 int tell_set(const char *name, const char *msg, char **answer);
 
-/* -- change.c ------------------------------------------------------------------------------- */
+/* -- nearest.c ------------------------------------------------------------------------------ */
 
-struct change {
-	char key[24];
-	char from[24], to[24];
-};
+/* The one of these words that was likely meant by @word, or NULL. @nth(i) is NULL at the end. */
+const char *nearest_word(const char *word, const char *(*nth)(unsigned int i));
 
-/* Each key once, at most as many as the kernel has; what is so already is not there. */
-struct changes {
-	unsigned int nr;
-	struct change change[STATUS_MAX_OPTIONS];
-};
+/* -- setting.c; more in setting.h ------------------------------------------------------------ */
 
-/* Add "key=value", as set takes it. */
-int changes_add(struct changes *list, const char *word, const struct set *set);
-int changes_apply(const struct changes *list, const char *name);
-/* A table. */
-void changes_print(const struct changes *list);
-struct json_object *changes_json(const struct changes *list, const struct set *set, bool dry_run);
+/* Help on each setting, or on those that are taken. */
+void print_settings(bool (*takes)(const char *key));
 
 /* -- simulate.c ----------------------------------------------------------------------------- */
 
@@ -737,7 +718,7 @@ bool simulates_setting(const char *key);
 
 /* -- profile.c ------------------------------------------------------------------------------ */
 
-/* The profiles of tune, one after the other; NULL after the last. */
+/* The profiles of set, one after the other; NULL after the last. */
 const char *profile_name(unsigned int i);
 
 /* -- output.c ------------------------------------------------------------------------------- */

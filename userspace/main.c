@@ -134,7 +134,7 @@ static int resolve_set(const struct verb *v, struct args *a)
 	bool found;
 	int rc;
 
-	if (v->set != OPEN_SET || !a->n || geteuid())
+	if ((v->set != OPEN_SET && v->set != ANY_SET) || !a->n || geteuid())
 		return 0;
 	rc = dm_name_of(a->word[0], name, sizeof(name), &found);
 	if (found)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "meta.h"
+#include "dm-fusion-settings.h"
 
 /* -- superblocks ------------------------------------------------------------------ */
 
@@ -61,6 +62,20 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 			   "was not closed in order; what was flushed is recovered when it opens");
 }
 
+static void check_settings(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
+{
+	u32 value;
+
+	for (int s = 0; s < FUSION_SETTINGS; s++)
+		if (sb->settings_mask & BIT(s) && !fusion_sb_setting(sb, s, &value))
+			report_add(r, LEVEL_WARNING, dev, block, "settings",
+				   "keeps %s %u, which is out of range and ignored",
+				   fusion_settings[s].key, value);
+	if (sb->settings_mask & ~FUSION_SETTINGS_KNOWN)
+		report_add(r, LEVEL_NOTE, dev, block, "settings",
+			   "keeps settings that this release does not know");
+}
+
 static void check_match(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
@@ -83,6 +98,9 @@ static void check_match(const struct meta *meta, struct report *r)
 	}
 	if (!err && slow->epoch != fast->epoch)
 		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
+	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_settings(fast, slow))
+		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "settings",
+			   "the slow member keeps other settings; those of the fast member count");
 }
 
 static void check_supers(const struct meta *meta, struct report *r)
@@ -94,6 +112,9 @@ static void check_supers(const struct meta *meta, struct report *r)
 		if (meta_sb(meta, dev))
 			check_numbers(meta_sb(meta, dev), dev,
 				      FUSION_SUPER_BLOCKNR(meta->m[dev].best), r);
+		if (meta_sb(meta, dev))
+			check_settings(meta_sb(meta, dev), dev,
+				       FUSION_SUPER_BLOCKNR(meta->m[dev].best), r);
 	}
 	check_match(meta, r);
 }

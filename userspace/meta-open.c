@@ -71,7 +71,8 @@ int open_members(const char *const path[2], bool writable, struct meta *meta)
 	return rc;
 }
 
-int meta_open(int nr, char **word, bool writable, struct meta *meta)
+static int open_meant(int nr, char **word, bool writable, int (*read)(struct meta *meta),
+		      struct meta *meta)
 {
 	char found[2][PATH_MAX];
 	const char *path[2] = { word[0], nr > 1 ? word[1] : NULL };
@@ -90,7 +91,7 @@ int meta_open(int nr, char **word, bool writable, struct meta *meta)
 	if (!rc)
 		rc = open_members(path, writable, meta);
 	if (!rc)
-		rc = meta_read(meta);
+		rc = read(meta);
 	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&
 	    meta->m[0].copy[1].err == -ENODATA)
 		rc = fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list shows "
@@ -98,4 +99,14 @@ int meta_open(int nr, char **word, bool writable, struct meta *meta)
 	if (rc)
 		meta_free(meta);
 	return rc;
+}
+
+int meta_open(int nr, char **word, bool writable, struct meta *meta)
+{
+	return open_meant(nr, word, writable, meta_read, meta);
+}
+
+int meta_open_supers(int nr, char **word, bool writable, struct meta *meta)
+{
+	return open_meant(nr, word, writable, meta_read_supers, meta);
 }

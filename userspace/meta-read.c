@@ -267,7 +267,8 @@ static void begin_progress(const struct meta *meta)
 	progress_begin("reading the metadata", &progress_mib, blocks * FUSION_BLOCK_SIZE);
 }
 
-static int read_all(struct meta *meta, const struct fusion_sb *geo)
+/* And with these, identity and geometry. */
+static int read_known(struct meta *meta, const struct fusion_sb *geo)
 {
 	int rc;
 
@@ -284,6 +285,21 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 		meta->geo[SLOW] = *meta_sb(meta, SLOW);
 		sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
 	}
+	return 0;
+}
+
+int meta_read_supers(struct meta *meta)
+{
+	return read_known(meta, NULL);
+}
+
+static int read_all(struct meta *meta, const struct fusion_sb *geo)
+{
+	int rc;
+
+	rc = read_known(meta, geo);
+	if (rc || !meta->known)
+		return rc;
 	begin_progress(meta);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (meta->m[dev].o.fd < 0)

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "meta.h"
+#include "dm-fusion-settings.h"
 
 #define CHUNK_BLOCKS	256U
 
@@ -196,6 +197,7 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	const struct meta_ring *ring = &meta->m[dev].ring;
 
 	*sb = meta->geo[dev];
+	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
 	sb->generation = max_generation(meta, dev) + 1;
 	/* into the copy that is not in use */
@@ -287,6 +289,23 @@ int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on,
 	for (int copy = 0; copy < 2 && !rc; copy++)
 		rc = put_super(meta, &sb[SLOW]);
 	return rc ? rc : put_super(meta, &sb[FAST]);
+}
+
+int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
+{
+	struct fusion_sb sb[2] = { *meta_sb(meta, FAST), *meta_sb(meta, SLOW) };
+	int rc = 0;
+
+	for (int dev = 0; dev < 2; dev++) {
+		sb[dev].generation++;
+		fusion_sb_copy_settings(from, &sb[dev]);
+	}
+	for (int copy = 0; copy < 2 && !rc; copy++) {
+		rc = put_super(meta, &sb[SLOW]);
+		if (!rc)
+			rc = put_super(meta, &sb[FAST]);
+	}
+	return rc;
 }
 
 int guards_clear(const struct meta *meta, const struct report *r)

@@ -167,6 +167,8 @@ struct meta {
  * not valid, is part of the result. Return: 0, or after a message.
  */
 int meta_read(struct meta *meta);
+/* The same of the superblocks only. */
+int meta_read_supers(struct meta *meta);
 /*
  * The same, but identity and geometry are those of @geo, which is the fast member's;
  * superblocks of other members don't count.
@@ -188,6 +190,8 @@ void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
  * out: meta->m[].o.fd is -1.
  */
 int meta_open(int nr, char **word, bool writable, struct meta *meta);
+/* The same, and read the superblocks only. */
+int meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
 /* One or two members by their paths, without reading them; the rest of *meta is left alone. */
 int open_members(const char *const path[2], bool writable, struct meta *meta);
 
@@ -322,6 +326,12 @@ void rebuild_free(struct rebuild *rb);
  */
 int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
 	       const u16 *heat);
+/*
+ * Write the superblocks of a set that was closed cleanly again, both copies of both members, with
+ * the settings that @from has. The slow member's come first: a set that is opened after this was
+ * interrupted goes by the fast one's.
+ */
+int meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
 /* Zero what was found in heads and tails. */
 int guards_clear(const struct meta *meta, const struct report *r);
 

@@ -12,6 +12,7 @@
 #include <uuid/uuid.h>
 
 #include "meta.h"
+#include "dm-fusion-settings.h"
 
 struct dump {
 	const char *path;
@@ -179,6 +180,45 @@ static int read_geometry(struct dump *d)
 	return rc ? rc : check_super(d);
 }
 
+static int read_setting(const struct dump *d, const char *key, int *s)
+{
+	uint64_t number;
+
+	*s = fusion_setting_find(key);
+	if (*s < 0 && parse_number(key, FUSION_NR_SETTINGS - 1, &number) &&
+	    number >= FUSION_SETTINGS)
+		*s = number;
+	return *s < 0 ? bad(d, key, "is not a setting") : 0;
+}
+
+/* None of them is needed, nor need there be any. */
+static int read_settings(struct dump *d)
+{
+	struct json_object *o;
+	u32 value;
+	int rc, s;
+
+	if (!json_object_object_get_ex(d->o, "settings", &o))
+		return 0;
+	rc = get_child(d, d->o, "settings", json_type_object, &o);
+	if (rc)
+		return rc;
+	json_object_object_foreach(o, key, field) {
+		(void)field;
+		rc = read_setting(d, key, &s);
+		if (!rc)
+			rc = get_u32(d, o, key, U32_MAX, &value);
+		if (!rc && s < FUSION_SETTINGS &&
+		    !fusion_setting_valid(s, value, d->sb.nr_fast_slots))
+			rc = bad(d, key, "is out of bounds");
+		if (rc)
+			return rc;
+		d->sb.settings_mask |= BIT(s);
+		d->sb.setting[s] = value;
+	}
+	return 0;
+}
+
 /* -- the map ------------------------------------------------------------------------------ */
 
 static int read_range(const struct dump *d, struct json_object *o, u32 *first, u32 *nr)
@@ -308,6 +348,8 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 		rc = read_identity(d);
 	if (!rc)
 		rc = read_geometry(d);
+	if (!rc)
+		rc = read_settings(d);
 	return rc ? rc : read_state(d);
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "setting.h"
 #include "sim.h"
 
 static int get_size(const struct args *a, enum option_id id, const char *name, uint64_t *bytes)
@@ -52,28 +53,24 @@ bool simulates_setting(const char *key)
 /* As fusionctl set takes it. */
 static int set(struct sim_config *cfg, const char *word)
 {
-	struct fusion_status st = { .extent_sectors = cfg->extent_bytes >> 9 };
-	char msg[64], *value;
-	uint64_t n = 0;
+	const struct scale scale = {
+		.nr_fast_slots = cfg->size[FAST] / cfg->extent_bytes,
+		.extent_sectors = cfg->extent_bytes >> 9,
+	};
+	struct setting to;
 	int rc;
 
-	st.total[FAST] = cfg->size[FAST] / cfg->extent_bytes;
-	rc = parse_setting(word, &st, msg, sizeof(msg));
+	rc = parse_setting(word, &scale, &to);
 	if (rc)
 		return rc;
-	value = strchr(msg, ' ');
-	if (!value)
-		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
-	*value++ = 0;
-	if (!strcmp(msg, "migration")) {
-		cfg->migration = !strcmp(value, "on");
+	if (to.which == FUSION_SET_MIGRATION) {
+		cfg->migration = to.value;
 		return 0;
 	}
 	for (size_t i = 0; i < NR_SETTINGS; i++) {
-		if (strcmp(settings[i].key, msg))
+		if (strcmp(settings[i].key, fusion_settings[to.which].key))
 			continue;
-		parse_number(value, UINT32_MAX, &n);
-		*(u32 *)((char *)cfg + settings[i].offset) = n;
+		*(u32 *)((char *)cfg + settings[i].offset) = to.value;
 		return 0;
 	}
 	return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, half_life, "

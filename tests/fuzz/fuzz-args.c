@@ -7,7 +7,7 @@
 #include <getopt.h>
 
 #include "fuzz.h"
-#include "fusionctl.h"
+#include "setting.h"
 
 int fusionctl_main(int argc, char **argv);
 
@@ -56,7 +56,43 @@ int set_get(const char *name, struct set *set)
 	memset(set, 0, sizeof(*set));
 	set->st.extent_sectors = 2048;
 	set->st.extents = 1000;
+	set->st.total[FAST] = 600;
 	return valid_name(name) ? 0 : FC_FAILED;
+}
+
+/* Those with an even name are closed. */
+int set_get_if_open(const char *name, struct set *set, bool *found)
+{
+	*found = strlen(name) % 2;
+	return *found ? set_get(name, set) : 0;
+}
+
+const char *dm_set_uuid(const struct mapping *m)
+{
+	return m->uuid;
+}
+
+int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
+{
+	memset(s, 0, sizeof(*s));
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->scale.nr_fast_slots = 600;
+	s->scale.extent_sectors = 2048;
+	*closed = (struct closed *)s;
+	return 0;
+}
+
+int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		   unsigned int nr)
+{
+	for (; nr--; to++)
+		PROMISED(to->which >= 0 && to->which < FUSION_SETTINGS &&
+			 fusion_setting_valid(to->which, to->value, s->scale.nr_fast_slots));
+	return 0;
+}
+
+void closed_end(struct closed *closed)
+{
 }
 
 void json_add_open(struct json_object *o, const struct mapping *m)
@@ -93,10 +129,16 @@ void kmsg_reason(int fd, char *buf, size_t size)
 /* A message is one line of printable text that the kernel can split at its spaces. */
 int dm_message(const char *name, const char *message, char **answer)
 {
+	bool settings = !strcmp(message, "settings");
+
 	PROMISED(strlen(message) < 256);
 	for (; *message; message++)
 		PROMISED(*message >= ' ' && *message <= '~');
-	*answer = strdup("3 1 0 0");
+	*answer = strdup(!settings ? "3 1 0 0" :
+			 "migration on default -\nreserve 0 default -\nhalf_life 0 default -\n"
+			 "duty 40 set 40\nidle 1000 default -\ncommit_interval 1000 default -\n"
+			 "replica_interval 60 table -\ndiscard_passdown off now -\n"
+			 "standby 0 default -\nwrite_budget 20 now 30\n");
 	return *answer ? 0 : -ENOMEM;
 }
 

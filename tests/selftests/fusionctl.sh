@@ -57,10 +57,10 @@ test_usage() {
 	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
 	expect 2 "--fast: needs a value; see fusionctl help create" fusionctl create x --fast
 	expect 2 "x: is one argument too many for list; see fusionctl help list" fusionctl list x
-	for verb in open close map whatif tune create; do
+	for verb in open close set map whatif create; do
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
 	done
-	for verb in set promote demote; do
+	for verb in promote demote; do
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb x
 	done
 	expect 2 "create: needs a name and two devices; see fusionctl help create" \
@@ -69,7 +69,7 @@ test_usage() {
 		fusionctl format x --fast /dev/null
 	expect 2 "/dev/null: more than --fast and --slow; a set has two members" \
 		fusionctl format x --fast /dev/null --slow /dev/null /dev/null
-	for verb in 0 0.05 86401 1.2.3 . ''; do
+	for verb in 0 0.05 86401 1.2.3 .; do
 		expect 2 "$verb: not an interval; give 0.1 to 86400 seconds" \
 			fusionctl status "--watch=$verb"
 	done
@@ -91,7 +91,7 @@ test_usage() {
 
 # help_keys: of the help that was shown
 help_keys() {
-	sed -n '/^keys, /,$ s/^  \([a-z_]*\) .*/\1/p' "$TMP/out" | xargs
+	sed -n '/^settings; /,$ s/^  \([a-z_]*\) .*/\1/p' "$TMP/out" | xargs
 }
 
 test_help() {
@@ -110,7 +110,8 @@ test_help() {
 	good fusionctl help set
 	same "keys of set" "$(help_keys)" "migration reserve half_life duty idle commit_interval \
 replica_interval discard_passdown standby write_budget"
-	shows "  duty                 1 to 100 percent (25)"
+	shows "  duty                 slow member's time for moves under load"
+	shows "1 to 100 percent (default: 25%)"
 	good fusionctl help simulate
 	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle"
 	good fusionctl version
@@ -145,7 +146,7 @@ replica_interval= discard_passdown= standby= write_budget="
 	completes simulate --set "" "migration= reserve= half_life= duty= idle="
 	completes simulate --fast 1G --slow 8G --load uniform "" \
 		"migration= reserve= half_life= duty= idle="
-	completes tune pair --profile "" "desktop database archive"
+	completes set pair --profile "" "desktop database archive"
 	completes map --color ne never
 	completes map pair --sv --svg
 	completes map --svg "" ""
@@ -170,7 +171,8 @@ test_complete_sets() {
 	loop $((128 << 20))
 	good fusionctl format shut --fast "$closed" --slow "$REPLY" --yes
 	events_done
-	for verb in close status set map promote; do
+	completes set "" "pair shut"
+	for verb in close status map promote; do
 		completes $verb "" pair
 		completes $verb "${uuid:0:5}" "$uuid"
 	done
@@ -1132,53 +1134,64 @@ test_status_beside_a_close() {
 test_set() {
 	local before half key takes word words n=0
 	a_set
+	good fusionctl set pair migration=default
 	# as it is by itself, so the help says
-	good fusionctl set pair migration=on
 	good fusionctl help set
-	while read -r key word; do
-		same "$key by default" "$(option "$key" | sed 's/true/on/')" "$word"
+	while read -r word; do
+		same "setting $n by default" "$(fusionctl set pair | awk -v n=$n \
+			'NR == n + 2 { print $2, $3 == "default" || $4 == "default" }')" "$word 1"
 		n=$((n + 1))
-	done < <(sed -n '/^keys, /,$ s/^  \([a-z_]*\) .*(\([a-z0-9]*\).*/\1 \2/p' "$TMP/out")
-	same "keys of the help" $n 10
+	done < <(sed -n 's/.*(default: \(.*\))$/\1/p' "$TMP/out")
+	same "settings of the help" $n 10
 	before=$(dmsetup table pair)
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
-	expect 2 "frob=1: no such key; choose migration, reserve, half_life, duty, idle, \
+	expect 2 "frob=1: no such setting; choose migration, reserve, half_life, duty, idle, \
 commit_interval, replica_interval, discard_passdown, standby or write_budget" fusionctl set pair frob=1
+	expect 2 "hlaf_life=1: no such setting; did you mean half_life?" \
+		fusionctl set pair hlaf_life=1
 	for key in migration discard_passdown; do
-		for word in maybe 1 ON ''; do
-			expect 2 "$key=$word: neither on nor off; write $key=on or $key=off" \
+		for word in maybe 2 ''; do
+			expect 2 "$key=$word: neither on nor off; $key takes on or off" \
 				fusionctl set pair "$key=$word"
 		done
 	done
 	half=$(($(sb nr_fast_slots) / 2))
 	while read -r key takes; do
 		read -ra words <<<"${takes#*: }"
-		for word in "${words[@]}" -1 x 1.5 99999999999 ''; do
-			expect 2 "$key=$word: out of range; $key takes ${takes%%:*}" \
+		for word in "${words[@]}"; do
+			expect 2 "$key=$word: out of range; $key takes ${takes%%: *}" \
 				fusionctl set pair "$key=$word"
 		done
 	done <<-EOF
-		reserve 0 to $half extents, or a size: $((half + 1)) 1G 60% 1s
-		half_life 0 to 604800 seconds: 604801 8d 500ms
+		half_life 0 to 604800 seconds (7d), or automatic: 604801 8d 200h
 		duty 1 to 100 percent: 0 101 200% 0%
-		idle 0 to 60000 milliseconds: 60001 61s
-		commit_interval 10 to 60000 milliseconds: 9 60001 2m
-		replica_interval 1 to 86400 seconds: 0 86401 2d 999ms
-		standby 0 to 86400 seconds: 86401 2d
-		write_budget 0 to 100000 GB a day: 100001 5G 10%
+		idle 0 to 60000 milliseconds (1m): 60001 61s
+		commit_interval 10 to 60000 milliseconds (1m): 9 60001 2m 0.001s
+		replica_interval 1 to 86400 seconds (1d): 0 86401 2d
+		standby 0 to 86400 seconds (1d), or never: 86401 2d
+		write_budget 0 to 100000 GB a day, or unlimited: 100001 101T
 	EOF
+	for word in $((half + 1)) 1G 60%; do
+		expect 2 "reserve=$word: out of range; reserve takes 0 to $half extents \
+($(numfmt --to=iec --format=%.1f $((half << 16)) | sed 's/\.0//')), or automatic" \
+			fusionctl set pair reserve=$word
+	done
+	for word in -1 x 99999999999999999999999 ''; do
+		expect 2 "idle=$word: not a time; idle takes 0 to 60000 milliseconds (1m)" \
+			fusionctl set pair "idle=$word"
+	done
 	# one bad word, and nothing is set
 	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" \
 		fusionctl set pair idle=3s duty=0
 	same "table after nothing but bad values" "$(dmsetup table pair)" "$before"
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
-		fusionctl set nosuch idle=1
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
+there are" fusionctl set nosuch idle=1
 
 	good fusionctl set pair idle=3s half_life=1h --dry-run
-	shows "pair: this would change"
+	shows "pair: would change"
 	same idle "$(option idle)" 1000
-	good fusionctl set pair idle=1s --dry-run
-	same output "$(<"$TMP/out")" "pair: all is set so already"
+	good fusionctl set pair idle=default --dry-run
+	same output "$(<"$TMP/out")" "pair: nothing to change"
 	good fusionctl set pair idle=3s half_life=30m duty=50% commit_interval=200 reserve=256K
 	same "all of them" "$(for key in idle half_life duty commit_interval reserve; do
 		option $key
@@ -1188,49 +1201,51 @@ commit_interval, replica_interval, discard_passdown, standby or write_budget" fu
 	good fusionctl set pair reserve=10%
 	same reserve "$(option reserve)" $(($(sb nr_fast_slots) / 10))
 	good fusionctl set pair reserve=7 discard_passdown=off
-	same output "$(<"$TMP/out")" ""
 	same reserve "$(option reserve)" 7
 	same discard_passdown "$(option discard_passdown)" false
-	good fusionctl set pair standby=10m write_budget=70
+	good fusionctl set pair standby=10m write_budget=20G
 	same standby "$(option standby)" 600
-	same write_budget "$(option write_budget)" 70
+	same write_budget "$(option write_budget)" 20
+	good fusionctl set pair
+	shows "20G/day"
 }
 
 option() {
 	fusionctl status pair --json | jq -r ".sets[0].options.$1"
 }
 
-test_tune() {
+test_profiles() {
 	local before
 	a_set
-	expect 2 "tune: --profile is missing; give desktop, database or archive" fusionctl tune pair
 	expect 2 "laptop: no such profile; choose desktop, database or archive" \
-		fusionctl tune pair --profile laptop
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
-		fusionctl tune nosuch --profile desktop
+		fusionctl set pair --profile laptop
+	expect 2 "dekstop: no such profile; did you mean desktop?" \
+		fusionctl set pair --profile dekstop
 	before=$(dmsetup table pair)
-	good fusionctl tune pair --profile desktop --dry-run
-	shows "pair: profile desktop would change"
+	good fusionctl set pair --profile desktop --dry-run
+	shows "pair: would change"
+	shows "automatic"
 	same "table" "$(dmsetup table pair)" "$before"
-	good fusionctl tune pair --profile desktop --dry-run --json
+	good fusionctl set pair --profile desktop --dry-run --json
 	json '.version, .name, .profile, .dry_run' $'1\npair\ndesktop\ntrue'
 	json '.changes[] | select(.key == "half_life") | .from, .to, .unit' $'0\n86400\nseconds'
 	same "table" "$(dmsetup table pair)" "$before"
 
-	good fusionctl tune pair --profile desktop
-	shows "pair: profile desktop"
+	good fusionctl set pair --profile desktop
+	shows "pair: changed"
 	same "settings" "$(for key in half_life duty idle reserve commit_interval \
 		replica_interval standby; do option $key; done | xargs)" \
 		"86400 10 2000 $(($(sb nr_fast_slots) * 5 / 100)) 1000 120 600"
 	same "migration is not its affair" "$(option migration)" false
-	good fusionctl tune pair --profile desktop
-	shows "pair: all is set as profile desktop has it"
-	good fusionctl tune pair --profile database --json
+	good fusionctl set pair --profile desktop
+	shows "pair: nothing to change"
+	good fusionctl set pair --profile database --json
 	json '.dry_run' false
 	json '.changes[] | select(.key == "standby") | .from, .to' $'600\n0'
-	good fusionctl tune pair --profile archive
+	good fusionctl set pair --profile archive duty=30
 	same standby "$(option standby)" 900
 	same half_life "$(option half_life)" 604800
+	same duty "$(option duty)" 30
 }
 
 test_moves() {
@@ -1375,7 +1390,7 @@ test_by_uuid() {
 	shows "FUSION OK"
 	good fusionctl set "$uuid" idle=3s
 	same idle "$(option idle)" 3000
-	good fusionctl tune "$uuid" --profile desktop --json
+	good fusionctl set "$uuid" --profile desktop --json
 	json .name pair
 	good fusionctl demote "$uuid" 0-9
 	shows "10 moved"
@@ -1591,5 +1606,5 @@ run_tests test_usage:long test_help:long test_names:long test_not_root \
 	test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_status_of_others test_status_beside_a_close \
-	test_set test_tune test_moves test_checkpoint test_by_uuid test_complete \
+	test_set test_profiles test_moves test_checkpoint test_by_uuid test_complete \
 	test_complete_sets test_map test_no_color test_whatif test_simulate

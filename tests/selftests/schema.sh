@@ -60,8 +60,10 @@ test_open_set() {
 	sleep 2
 	valid 0 checkpoint fusionctl checkpoint --used-within 0 --json
 	same "checkpoints" "$(jq '.sets[0].checkpoint' "$TMP/json")" false
-	valid 0 tune fusionctl tune data --profile desktop --dry-run --json
-	valid 0 tune fusionctl tune data --profile archive --json
+	valid 0 set fusionctl set data --json
+	valid 0 set fusionctl set data --profile desktop --dry-run --json
+	valid 0 set fusionctl set data --profile archive --json
+	valid 0 set fusionctl set data idle=4s --now --json
 	valid 0 set fusionctl set data idle=3s migration=off reserve=5% --json --dry-run
 	valid 0 set fusionctl set data idle=3s migration=off --json
 	valid 0 demote fusionctl demote data 0-19 --json --dry-run
@@ -165,6 +167,14 @@ remove_data() {
 
 test_closed_set() {
 	begin
+	good fusionctl close data
+	valid 0 set fusionctl set data --json
+	valid 0 set fusionctl set data duty=40 --dry-run --json
+	valid 0 set fusionctl set data duty=40 --json
+	same "settings" "$(jq -c '.open, (.settings[] | select(.key == "duty") | .kept)' \
+		"$TMP/json" | xargs)" "false 40"
+	valid 0 dump fusionctl dump "$FAST" "$SLOW"
+	good fusionctl open data
 	dmsetup remove --force data # it is not closed by that, but left behind
 	valid 0 list fusionctl list --json
 	valid 0 check fusionctl check "$FAST" "$SLOW" --json

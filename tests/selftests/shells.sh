@@ -30,7 +30,7 @@ test_fish() {
 	a_set
 	fish_says "fusionctl sta" status
 	fish_says "fusionctl close " data
-	fish_says "fusionctl tune data --profile " desktop database archive
+	fish_says "fusionctl set data --profile " desktop database archive
 	fish_says "fusionctl set data half" half_life=
 	fish_says "fusionctl map data --svg a-f" a-file
 	# what it means is beside it

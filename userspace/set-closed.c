@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Settings of a closed set: those of its superblocks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+#include "setting.h"
+
+struct closed {
+	struct meta meta;
+	int lock;
+};
+
+static void fill_in(const struct fusion_sb *sb, struct settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	snprintf(s->name, sizeof(s->name), "%s", sb->label);
+	uuid_text(s->uuid, sb->set_uuid);
+	s->scale.nr_fast_slots = sb->nr_fast_slots;
+	s->scale.extent_sectors = sb->extent_sectors;
+	for (int i = 0; i < FUSION_SETTINGS; i++) {
+		s->kept[i] = fusion_sb_setting(sb, i, &s->kept_value[i]);
+		s->value[i] = s->kept[i] ? s->kept_value[i] : fusion_settings[i].def;
+		s->source[i] = s->kept[i] ? SOURCE_SET : SOURCE_DEFAULT;
+	}
+}
+
+/* What the kernel, or repair, has to put right first is left to these. */
+static int check_clean(const struct meta *meta, const char *name)
+{
+	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
+	const char *why;
+
+	for (int dev = 0; dev < 2; dev++)
+		if (!sb[dev])
+			return fail(FC_MEMBER, name, "its %s member is missing or damaged; "
+				    "settings are kept on both, see fusionctl check %s",
+				    role_name[dev], name);
+	if (fusion_sb_match(sb[FAST], sb[SLOW], &why))
+		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; see fusionctl "
+			    "check %s", meta->m[FAST].o.path, meta->m[SLOW].o.path, why, name);
+	if (!(sb[FAST]->flags & sb[SLOW]->flags & FUSION_SB_CLEAN))
+		return fail(FC_REFUSED, name, "was not closed cleanly; run fusionctl open %s first",
+			    name);
+	return 0;
+}
+
+int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
+{
+	struct closed *c = calloc(1, sizeof(*c));
+	char *word[] = { (char *)name };
+	int rc;
+
+	if (!c)
+		return fail(FC_FAILED, "memory", "out of it; free some");
+	c->lock = -1;
+	rc = meta_open_supers(1, word, writable, &c->meta);
+	if (rc) {
+		free(c);
+		return rc;
+	}
+	if (writable)
+		rc = check_clean(&c->meta, name);
+	else if (!c->meta.known)
+		rc = fail(FC_DAMAGED, name, "no superblock of it is whole; see fusionctl check %s",
+			  name);
+	if (!rc && writable)
+		rc = meta_hold(&c->meta, &c->lock);
+	if (rc) {
+		closed_end(c);
+		return rc;
+	}
+	fill_in(&c->meta.geo[FAST], s);
+	*closed = c;
+	return 0;
+}
+
+int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		   unsigned int nr)
+{
+	struct fusion_sb sb = closed->meta.geo[FAST];
+	int rc;
+
+	for (; nr--; to++)
+		fusion_sb_keep(&sb, to->which, !to->is_default, to->value);
+	rc = meta_write_settings(&closed->meta, &sb);
+	if (rc)
+		return rc;
+	fill_in(&sb, s);
+	/* udev hears of what was written when the members are closed */
+	meta_keep_closed(&closed->meta);
+	return 0;
+}
+
+void closed_end(struct closed *closed)
+{
+	meta_free(&closed->meta);
+	run_unlock(&closed->lock);
+	free(closed);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Settings of a set: dm-fusion-settings.h has the list of them.
+ *
+ * setting.c		as people write and read them
+ * set.c		verb set
+ * set-open.c		those of an open set
+ * set-closed.c		those of a closed one
+ * profile.c		those that go together for a use
+ */
+#ifndef SETTING_H
+#define SETTING_H
+
+#include <linux/kernel.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-settings.h"
+
+/* -- setting.c ------------------------------------------------------------------ */
+
+/* What sizes and shares are measured by. */
+struct scale {
+	uint32_t nr_fast_slots;
+	uint32_t extent_sectors;
+};
+
+/* A setting, and a value that it is to have. */
+struct setting {
+	int which;		/* enum fusion_setting */
+	bool is_default;	/* the word "default" was given; then value is that */
+	uint32_t value;
+};
+
+#define SETTING_TEXT	32
+
+/* Read "key=value". Exit code. */
+int parse_setting(const char *word, const struct scale *scale, struct setting *to);
+/* Of its values, as "seconds"; "" for a switch. */
+const char *setting_unit(int s);
+/* The keys, one after the other; NULL after the last. */
+const char *setting_key(unsigned int i);
+/* "30m", "512M", "automatic"; returns @buf. */
+char *setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale);
+/* What a set makes of the value: 0 may stand for something else. */
+uint32_t setting_effect(int s, uint32_t value, const struct scale *scale);
+/* "0 to 604800 seconds (7d), or automatic" */
+void setting_range(char *buf, size_t size, int s, const struct scale *scale);
+
+/* -- set-open.c, set-closed.c ---------------------------------------------------- */
+
+enum source { SOURCE_DEFAULT, SOURCE_SET, SOURCE_TABLE, SOURCE_NOW, NR_SOURCES };
+
+/* What *set* prints, and the kernel's message "settings". */
+extern const char *const source_name[NR_SOURCES];
+
+/* All settings of a set. */
+struct settings {
+	char name[128];
+	char uuid[UUID_TEXT];
+	bool open;
+	struct scale scale;
+	uint32_t value[FUSION_SETTINGS];
+	enum source source[FUSION_SETTINGS];
+	bool kept[FUSION_SETTINGS];		/* in the superblocks, */
+	uint32_t kept_value[FUSION_SETTINGS];	/* and with which value */
+};
+
+/* Those of an open set; *found is false if there is none of that name. */
+int settings_open(const char *name, struct settings *s, bool *found);
+/* Have the kernel set them, all or none; @keep: in the superblocks, too. */
+int settings_tell(const struct settings *s, const struct setting *to, unsigned int nr, bool keep);
+
+/*
+ * Those of a closed set; with @writable for settings_write(). *closed holds the members, and if
+ * they are to be written the assembly lock, until closed_end(). Exit code; after an error there is
+ * nothing to end.
+ */
+struct closed;
+int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed);
+/* Write these, and what the set has besides, to the superblocks of both members. Exit code. */
+int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		   unsigned int nr);
+void closed_end(struct closed *closed);
+
+/* -- profile.c -------------------------------------------------------------------- */
+
+#define PROFILE_SETTINGS	7
+
+struct profile {
+	const char *name;
+	const char *setting[PROFILE_SETTINGS];	/* "key=value" */
+};
+
+/* NULL after a message. */
+const struct profile *find_profile(const char *name);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages to the kernel's target. */
+#include <errno.h>
+#include <string.h>
+
+#include "fusionctl.h"
+
+int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
+{
+	int err, kmsg = kmsg_open();
+
+	err = dm_message(name, msg, answer);
+	kmsg_reason(kmsg, reason, size);
+	if (!err)
+		return 0;
+	if (!*reason)
+		snprintf(reason, size, "%s", strerror(-err));
+	return err == -EBUSY ? FC_BUSY : FC_FAILED;
+}
+
+int tell_set(const char *name, const char *msg, char **answer)
+{
+	char reason[256];
+	int rc = send_message(name, msg, answer, reason, sizeof(reason));
+
+	return rc ? fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
+}
