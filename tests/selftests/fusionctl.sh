@@ -115,10 +115,10 @@ replica_interval discard_passdown standby write_budget"
 	good fusionctl help simulate
 	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle"
 	good fusionctl version
-	shows "on-disk format 1"
+	shows "on-disk format 2"
 	good fusionctl version --json
 	json .version 1
-	json .format 1
+	json .format 2
 }
 
 # completes WORDS... WANT: what bash makes of the last word, in a line
