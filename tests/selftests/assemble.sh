@@ -76,7 +76,7 @@ test_probe() {
 	good fusionctl probe --udev "$FAST"
 	same "for udev" "$(<"$TMP/out")" "ID_FS_TYPE=fusion_member
 ID_FS_USAGE=raid
-ID_FS_VERSION=1
+ID_FS_VERSION=2
 ID_FS_UUID_ENC=$UUID
 ID_FS_UUID=$UUID
 ID_FS_UUID_SUB_ENC=$(uuid_of "$FAST" device_uuid)

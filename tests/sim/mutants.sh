@@ -367,7 +367,7 @@ mutant two-extents-on-a-slot-loaded dm-fusion-super.c \
 mutant journal-not-searched-beyond-its-end dm-fusion-replay.c \
 	's/ret = search_beyond\(r\);/ret = 0;/' --opening
 mutant unreadable-block-taken-for-the-end dm-fusion-replay.c \
-	's/(cannot be read";\n\t\treturn )-EIO;/\1-ENODATA;/' --opening
+	's/return r->unreadable \? -EIO : -EILSEQ;/return r->unreadable ? 0 : -EILSEQ;/' --opening
 mutant members-used-apart dm-fusion-codec.c \
 	's/if \(slow->epoch != fast->epoch &&[^{]*\) \{/if (0) {/' --opening
 mutant another-set-loaded dm-fusion-super.c \
