@@ -25,6 +25,7 @@ static_assert(sizeof(struct fusion_super) <= FUSION_BLOCK_SIZE);
 static_assert(sizeof(struct fusion_map_block) == FUSION_BLOCK_SIZE);
 static_assert(sizeof(struct fusion_journal_block) == FUSION_BLOCK_SIZE);
 static_assert(sizeof(struct fusion_journal_record) == 16);
+static_assert(sizeof(struct fusion_beat_block) == FUSION_BLOCK_SIZE);
 static_assert(sizeof(FUSION_SIGNATURE) - 1 == sizeof_field(struct fusion_super, signature));
 
 /* Sizes and positions up to here can be added and turned into bytes without overflow. */
@@ -651,6 +652,81 @@ bool fusion_sb_reached(const struct fusion_sb *sb, bool single, u64 next_seq,
 	if (sb->role == FUSION_SLOW && sb->flags & FUSION_SB_CLEAN)
 		return true;
 	return claim->seq <= next_seq;
+}
+
+/* -- the heartbeat --------------------------------------------------------- */
+
+void fusion_beat_pack(const struct fusion_sb *sb, const struct fusion_beat *beat, void *block)
+{
+	struct fusion_beat_block *d = block;
+
+	memset(block, 0, FUSION_BLOCK_SIZE);
+	d->activation = cpu_to_le64(beat->activation);
+	d->counter = cpu_to_le64(beat->counter);
+	d->open_time = cpu_to_le64(beat->open_time);
+	d->beat_time = cpu_to_le64(beat->beat_time);
+	d->epoch = cpu_to_le32(beat->epoch);
+	d->state = cpu_to_le32(beat->state);
+	d->interval_ms = cpu_to_le32(beat->interval_ms);
+	memcpy(d->host_id, beat->host_id, sizeof(d->host_id));
+	memcpy(d->host_name, beat->host_name, strnlen(beat->host_name, sizeof(d->host_name)));
+	block_seal(sb, FUSION_MAGIC_BEAT, FUSION_BEAT_BLOCKNR, block);
+}
+
+static const char *check_beat(const struct fusion_beat *beat)
+{
+	if (beat->state > FUSION_BEAT_FORCED)
+		return "state is not known";
+	if (beat->interval_ms < FUSION_MIN_BEAT_MS || beat->interval_ms > FUSION_MAX_BEAT_MS)
+		return "interval is out of bounds";
+	if (beat->counter > FUSION_MAX_COUNTER)
+		return "counter is out of bounds";
+	if (!text_padded(beat->host_name, FUSION_HOST_SIZE))
+		return "name of the host is not padded with zeros";
+	return NULL;
+}
+
+int fusion_beat_unpack(const struct fusion_sb *sb, const void *block, struct fusion_beat *beat,
+		       const char **why)
+{
+	const struct fusion_beat_block *d = block;
+
+	memset(beat, 0, sizeof(*beat));
+	if (le32_to_cpu(d->h.magic) != FUSION_MAGIC_BEAT) {
+		*why = "no heartbeat";
+		return -ENODATA;
+	}
+	*why = fusion_block_check(sb, FUSION_MAGIC_BEAT, FUSION_BEAT_BLOCKNR, block);
+	if (*why)
+		return -EILSEQ;
+	beat->activation = le64_to_cpu(d->activation);
+	beat->counter = le64_to_cpu(d->counter);
+	beat->open_time = le64_to_cpu(d->open_time);
+	beat->beat_time = le64_to_cpu(d->beat_time);
+	beat->epoch = le32_to_cpu(d->epoch);
+	beat->state = le32_to_cpu(d->state);
+	beat->interval_ms = le32_to_cpu(d->interval_ms);
+	memcpy(beat->host_id, d->host_id, sizeof(beat->host_id));
+	memcpy(beat->host_name, d->host_name, sizeof(d->host_name));
+	*why = check_beat(beat);
+	if (!*why)
+		return 0;
+	memset(beat, 0, sizeof(*beat));
+	return -EILSEQ;
+}
+
+enum fusion_taking fusion_beat_taking(const struct fusion_sb *sb, const struct fusion_beat *beat,
+				      const u8 host_id[16])
+{
+	const bool known = memchr_inv(host_id, 0, sizeof(sb->host_id));
+	const bool active = beat->state >= FUSION_BEAT_BEATING;
+
+	/* A claim that came to nothing is watched, too: it may be under way. */
+	if (active && (!known || memcmp(beat->host_id, host_id, sizeof(beat->host_id))))
+		return FUSION_TAKE_WATCH;
+	if (known && !memcmp(sb->host_id, host_id, sizeof(sb->host_id)))
+		return FUSION_TAKE_AT_ONCE;
+	return sb->flags & FUSION_SB_CLEAN ? FUSION_TAKE_CLAIM : FUSION_TAKE_WATCH;
 }
 
 /* -- map and heat blocks ---------------------------------------------------- */

@@ -310,6 +310,70 @@ static inline void fusion_progress_raise(struct fusion_progress *p, u64 generati
 	p->seq = max(p->seq, seq);
 }
 
+/* -- the heartbeat ------------------------------------------------------------ */
+
+/* A heartbeat in host order; fields as in struct fusion_beat_block. */
+struct fusion_beat {
+	u64 activation;
+	u64 counter;
+	u64 open_time;
+	u64 beat_time;
+	u32 epoch;
+	u32 state;
+	u32 interval_ms;
+	u8 host_id[16];
+	char host_name[FUSION_HOST_SIZE + 1];
+};
+
+/* Pack a heartbeat. @sb: for the set uuid. @block: FUSION_BLOCK_SIZE bytes. */
+void fusion_beat_pack(const struct fusion_sb *sb, const struct fusion_beat *beat, void *block);
+
+/**
+ * fusion_beat_unpack() - read a heartbeat
+ * @sb: for the set uuid
+ * @block: FUSION_BLOCK_SIZE bytes
+ * @beat: result; zeros, as of a set that was closed, if it is not valid
+ * @why: set on error
+ *
+ * Return: 0; -ENODATA: there is none; -EILSEQ: it is damaged.
+ */
+int fusion_beat_unpack(const struct fusion_sb *sb, const void *block, struct fusion_beat *beat,
+		       const char **why);
+
+/* What an activation has to do before it may write. */
+enum fusion_taking {
+	FUSION_TAKE_AT_ONCE,	/* this machine was the last to open the set */
+	FUSION_TAKE_CLAIM,	/* another one was, and has closed it: claim it, then look again */
+	FUSION_TAKE_WATCH,	/* it may have it open: watch the heartbeat before that */
+};
+
+/**
+ * fusion_beat_taking() - how may this machine take a set?
+ * @sb: the fast member's superblock
+ * @beat: its heartbeat, or zeros
+ * @host_id: this machine; zero: not known, then it is none of those that had the set
+ */
+enum fusion_taking fusion_beat_taking(const struct fusion_sb *sb, const struct fusion_beat *beat,
+				      const u8 host_id[16]);
+
+/*
+ * How long a heartbeat must not change before its machine is taken to be gone, in ms: two
+ * intervals, after which that machine writes nothing any more, and FUSION_BEAT_GRACE_MS for what
+ * is still on its way.
+ */
+#define FUSION_BEAT_GRACE_MS	1000U
+#define FUSION_BEAT_MS		2000U	/* interval that this version writes, and takes for granted */
+
+static inline u32 fusion_beat_lease_ms(u32 interval_ms)
+{
+	return 2 * interval_ms;
+}
+
+static inline u32 fusion_beat_watch_ms(const struct fusion_beat *beat)
+{
+	return fusion_beat_lease_ms(max(beat->interval_ms, FUSION_BEAT_MS)) + FUSION_BEAT_GRACE_MS;
+}
+
 /* -- map and heat blocks ---------------------------------------------------- */
 
 /* Number of entries block @index of the map (heat) region holds. */

@@ -11,6 +11,7 @@
  *
  *	block 0, 8	superblock; generation g goes to copy g & 1, so the older
  *			one is intact while the newer is written
+ *	block 4		heartbeat of the machine that has the set open
  *	journal		ring of transactions, addressed by sequence number
  *	map set 0, 1	one u32 per logical extent; one set is active, the other
  *			one receives the next checkpoint
@@ -41,6 +42,10 @@
  * number, which both members carry: two members that were used apart for the same number
  * of activations differ in it.
  *
+ * Two machines that reach the same disks: while a set is in use, the machine that opened it
+ * writes the heartbeat every few seconds. A machine that finds the set not closed, and opened by
+ * another one, watches that block before it takes the set: see dm-fusion-beat.c.
+ *
  * Feature words: software that does not know a bit of incompat does not open the set; one
  * that does not know a bit of ro_compat opens it read-only; compat may be ignored, so such
  * a feature keeps nothing in a superblock, which is packed without it. Planned bits have
@@ -67,6 +72,7 @@
 #define FUSION_MAGIC_MAP	0x4d466d64	/* "dmFM" */
 #define FUSION_MAGIC_JOURNAL	0x4a466d64	/* "dmFJ" */
 #define FUSION_MAGIC_HEAT	0x48466d64	/* "dmFH" */
+#define FUSION_MAGIC_BEAT	0x42466d64	/* "dmFB" */
 
 /**
  * struct fusion_block_header - start of every metadata block
@@ -118,6 +124,7 @@ enum fusion_dev {
 #define FUSION_MAX_LEXTS		0x10000000U
 #define FUSION_GUARD_SECTORS		2048U		/* head and tail, 1 MiB */
 #define FUSION_SUPER_BLOCKNR(copy)	((copy) ? 8ULL : 0ULL)
+#define FUSION_BEAT_BLOCKNR		4ULL		/* between them, fast member only */
 #define FUSION_FIRST_FREE_BLOCK		16U		/* after both superblocks */
 #define FUSION_MIN_JOURNAL_BLOCKS	64U
 #define FUSION_MAX_JOURNAL_BLOCKS	16384U		/* 64 MiB */
@@ -217,6 +224,48 @@ struct fusion_super {
 	__le32 settings_mask;
 	__le32 pad;
 	__le32 setting[FUSION_NR_SETTINGS];
+} __attribute__((packed));
+
+/* Whoever wrote the heartbeat last ... */
+enum fusion_beat_state {
+	FUSION_BEAT_CLOSED	= 0,	/* has closed the set */
+	FUSION_BEAT_RESTING	= 1,	/* has it open, and writes nothing before the next beat */
+	FUSION_BEAT_BEATING	= 2,	/* may write to it, and beats every interval_ms */
+	FUSION_BEAT_CLAIM	= 3,	/* is about to open it, unless another machine objects */
+	FUSION_BEAT_FORCED	= 4,	/* the same, and an administrator insists */
+};
+
+/* Bounds of the interval between two beats. */
+#define FUSION_MIN_BEAT_MS		100U
+#define FUSION_MAX_BEAT_MS		10000U
+
+/**
+ * struct fusion_beat_block - the heartbeat: one block, overwritten in place
+ * @activation: random number of the activation that wrote it, as in the superblock
+ * @counter: +1 with every block written; so no two of an activation are alike
+ * @open_time: when that activation began, in seconds since 1970
+ * @beat_time: when this was written, in seconds since 1970
+ * @epoch: of the superblock at that time
+ * @state: enum fusion_beat_state
+ * @interval_ms: from one beat to the next, FUSION_MIN_BEAT_MS to FUSION_MAX_BEAT_MS
+ * @host_id: the machine; zero: not known
+ * @host_name: its name, NUL padded, for messages
+ *
+ * A block that is not valid says nothing: a set may have none, as one that was never opened.
+ */
+struct fusion_beat_block {
+	struct fusion_block_header h;
+	__le64 activation;
+	__le64 counter;
+	__le64 open_time;
+	__le64 beat_time;
+	__le32 epoch;
+	__le32 state;
+	__le32 interval_ms;
+	__le32 pad;
+	__u8 host_id[16];
+	char host_name[FUSION_HOST_SIZE];
+	__u8 rest[FUSION_BLOCK_SIZE - 160];	/* zeros */
 } __attribute__((packed));
 
 /**

@@ -125,6 +125,10 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	sb->create_time = time(NULL);
 	sb->write_time = sb->create_time;
 	getrandom(&sb->activation, sizeof(sb->activation), GRND_NONBLOCK);
+	/* so that the machine that made it need not look for others that may have it open */
+	host_id(sb->host_id);
+	gethostname(sb->host_name, FUSION_HOST_SIZE);
+	sb->host_name[FUSION_HOST_SIZE] = 0;
 	return 0;
 }
 

@@ -22,6 +22,7 @@
  * format.c		verbs create and format: what is allowed, and the question
  * write.c		the same: what is written
  * activate.c		verbs open and close
+ * host.c		which machine this is
  * set-json.c		a set that was made or opened, as JSON
  * dm.c			device mapper
  * program.c		programs of the system
@@ -516,6 +517,16 @@ int check_name_free(const char *name);
  * make looks alike.
  */
 int free_name(const char *name);
+
+/* -- host.c ------------------------------------------------------------------------- */
+
+#define HOST_HEX	33
+
+/* This machine's number; false and zeros if it has none. */
+bool host_id(unsigned char id[16]);
+bool host_is_known(const unsigned char id[16]);
+/* As 32 hex digits; returns @buf. */
+char *host_hex(char buf[HOST_HEX], const unsigned char id[16]);
 
 /* -- dm.c ----------------------------------------------------------------------------- */
 

@@ -223,7 +223,8 @@ static bool in_region(u64 block, u64 start, u64 nr)
 /* Is it a block of the head that holds something? */
 static bool is_metadata(const struct fusion_sb *geo, int dev, u64 block)
 {
-	if (block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1))
+	if (block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1) ||
+	    (dev == FAST && block == FUSION_BEAT_BLOCKNR))
 		return true;
 	return in_region(block, geo->journal_start[dev], geo->journal_blocks[dev]) ||
 	       in_region(block, geo->map_start[dev][0], geo->map_blocks) ||

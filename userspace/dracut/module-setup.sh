@@ -26,6 +26,9 @@ installkernel() {
 
 install() {
 	inst_multiple FUSIONCTL
+	# which machine this is: see host.c
+	[[ ! $hostonly || ! -s /etc/machine-id ]] ||
+		inst_simple /etc/machine-id /etc/dm-fusion/machine-id
 	inst_rules 69-fusion.rules
 	if dracut_module_included systemd; then
 		inst_multiple -o "$systemdsystemunitdir"/fusion-waiting.{timer,service}
