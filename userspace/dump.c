@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -331,43 +332,97 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	return rc;
 }
 
-/* A file of its own: what is there is not written over half-way. All of it, or no file. */
-static int write_file(const char *path, struct json_object *o)
+/* -- the file: all of it, or none ------------------------------------------------------------ */
+
+struct target {
+	const char *path;
+	int fd;
+	bool named;		/* has its name from the beginning; otherwise gets it at the end */
+};
+
+/* Before anything is read, so that nobody waits for what can't be written. */
+static int target_open(const char *path, struct target *t)
+{
+	char *copy = strdup(path);
+
+	*t = (struct target){ .path = path, .fd = -1 };
+	errno = ENOMEM;
+	if (copy && !access(path, F_OK))
+		errno = EEXIST;
+	else if (copy)
+		t->fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	free(copy);
+	/* a file system without unnamed files */
+	if (t->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		t->named = true;
+	}
+	return t->fd < 0 ? fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) : 0;
+}
+
+static void target_drop(struct target *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	if (t->fd >= 0 && t->named)
+		unlink(t->path);
+	t->fd = -1;
+}
+
+static bool write_all(int fd, const char *text, size_t size)
+{
+	ssize_t n;
+
+	for (; size; text += n, size -= n) {
+		n = write(fd, text, size);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		if (n < 0)
+			return false;
+	}
+	return true;
+}
+
+static int target_write(struct target *t, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
-	bool good;
-	FILE *f;
+	char unnamed[64];
 
-	if (fd < 0)
-		return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
-	f = fdopen(fd, "w");
-	good = f && fputs(text, f) >= 0 && fputc('\n', f) >= 0 && !fflush(f) && !fsync(fd);
-	if (f ? fclose(f) : close(fd))
-		good = false;
-	if (good)
-		return 0;
-	err = errno;
-	unlink(path);
-	return fail(FC_FAILED, path, "can't write it: %s; is the disk full?", strerror(err));
+	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", t->fd);
+	if (!write_all(t->fd, text, strlen(text)) || !write_all(t->fd, "\n", 1) || fsync(t->fd))
+		return fail(FC_FAILED, t->path, "cannot write: %s; choose another file",
+			    strerror(errno));
+	if (!t->named && linkat(AT_FDCWD, unnamed, AT_FDCWD, t->path, AT_SYMLINK_FOLLOW))
+		return fail(FC_FAILED, t->path, "%s; choose another file", strerror(errno));
+	close(t->fd);
+	t->fd = -1;
+	return 0;
 }
+
+/* -------------------------------------------------------------------------------------------- */
 
 int cmd_dump(const struct args *a)
 {
+	struct target t = { .fd = -1 };
 	struct json_object *o = NULL;
 	struct meta meta;
 	int rc;
 
-	rc = meta_open(a->n, a->word, false, &meta);
-	if (rc)
+	rc = a->opt[OPT_OUTPUT] ? target_open(a->opt[OPT_OUTPUT], &t) : 0;
+	if (!rc)
+		rc = meta_open(a->n, a->word, false, &meta);
+	if (rc) {
+		target_drop(&t);
 		return rc;
+	}
 	rc = dump_json(&meta, &o);
 	if (!rc && a->opt[OPT_OUTPUT])
-		rc = write_file(a->opt[OPT_OUTPUT], o);
+		rc = target_write(&t, o);
 	else if (!rc)
 		print_json(json_object_get(o), false);
+	target_drop(&t);
 	json_object_put(o);
 	meta_free(&meta);
 	return rc;

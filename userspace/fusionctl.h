@@ -6,7 +6,7 @@
  * message.c		errors, and what is printed for people
  * progress.c		how far something is that takes long
  * text.c		text from disks, made safe to print
- * output.c		a file to draw to, or stdout
+ * output.c		standard output, and files to draw to
  * size.c		sizes, numbers and names as people write them
  * sysfs.c		block devices: what sysfs tells
  * device.c		block devices: what they are
@@ -734,11 +734,37 @@ const char *profile_name(unsigned int i);
 
 /* -- output.c ------------------------------------------------------------------------------- */
 
-/* Create @path, or take stdout for "-". Return: NULL after the error is reported. */
-FILE *output_open(const char *path);
+/* Before anything is printed or opened. */
+void output_begin(void);
+/* At the end: was all of standard output written? Exit code. */
+int output_end(void);
 
-/* Return: 0, or an exit code if not all of it could be written. */
-int output_close(FILE *f, const char *path);
+/* Where a stream writes to, and what came of it. */
+struct sink {
+	int fd;
+	int err;		/* errno of the first write that failed */
+	bool whole;		/* a file that still has its old content */
+};
+
+/* A file that is drawn to, or standard output. */
+struct output {
+	FILE *f;
+	const char *path;
+	struct sink sink;
+	bool is_new;		/* the file was not there before */
+};
+
+/*
+ * Open @path, or take standard output for "-". A verb does this before it works for long; a file
+ * keeps its content until something is written. Exit code.
+ */
+int output_open(const char *path, struct output *o);
+/* The same for a file that is open at @fd, which is closed at the end or if that fails. */
+int output_take(int fd, const char *path, struct output *o);
+/* Exit code, if not all of it could be written; standard output is seen to by output_end(). */
+int output_close(struct output *o);
+/* Nothing was written after all: a file that was made for it goes again. */
+void output_cancel(struct output *o);
 
 /* -- map.c ----------------------------------------------------------------------------------- */
 
@@ -760,7 +786,12 @@ struct heat_map {
 /* Height of a cell's heat in 0..@steps: logarithmic, and not 0 if there is any. */
 unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps);
 
+#define CELL_TEXT	128
+
+/* How much a cell is: "2M, 2 extents of 1M", or a range if they differ. Returns @buf. */
+char *cell_text(const struct heat_map *map, char buf[CELL_TEXT]);
+
 void map_draw(const struct heat_map *map, unsigned int width, enum color color);
-int map_svg(const struct heat_map *map, unsigned int width, const char *path);
+void map_svg(const struct heat_map *map, unsigned int width, FILE *f);
 
 #endif

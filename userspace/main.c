@@ -8,6 +8,12 @@
 
 #include "fusionctl.h"
 
+/* Exit statuses of other families, for who reads those: status --check; check, repair, doctor. */
+#define PLUGIN_UNKNOWN	3
+#define FSCK_FAILED	8
+
+static bool plugin;
+
 /* Those that may be given more than once. */
 #define MANY	(OPT_BIT(LOAD) | OPT_BIT(SET) | OPT_BIT(DISK))
 
@@ -142,39 +148,57 @@ static int resolve_set(const struct verb *v, struct args *a)
 	return rc;
 }
 
-int main(int argc, char **argv)
+/* Its exit status where all it has to say is lost. */
+static int lost_code(const struct verb *v)
 {
-	const struct verb *v;
+	bool fsck = v && (v->run == cmd_check || v->run == cmd_repair || v->run == cmd_doctor);
+
+	return plugin ? PLUGIN_UNKNOWN : fsck ? FSCK_FAILED : FC_FAILED;
+}
+
+static int run(int argc, char **argv, const struct verb **v)
+{
 	struct args a = { 0 };
 	int rc;
 
-	/* only what text looks like: numbers are read and written the same everywhere */
-	setlocale(LC_CTYPE, "");
 	if (argc < 2)
 		return fail(FC_USAGE, "usage", "fusionctl VERB [ARGUMENT]...; see fusionctl help");
 	argc--;
 	argv++;
 	if (!strcmp(*argv, "help") || !strcmp(*argv, "--help") || !strcmp(*argv, "-h"))
 		return help(argc, argv);
-	v = find_verb(!strcmp(*argv, "--version") ? "version" : *argv);
-	if (!v)
+	*v = find_verb(!strcmp(*argv, "--version") ? "version" : *argv);
+	if (!*v)
 		return FC_USAGE;
-	rc = parse(v, argc, argv, &a);
+	rc = parse(*v, argc, argv, &a);
 	if (rc)
 		return rc;
 	if (a.opt[OPT_HELP]) {
-		verb_help(v);
+		verb_help(*v);
+		*v = NULL;
 		return 0;
 	}
+	plugin = a.opt[OPT_CHECK];
 	/* with --check it says so in its own way */
-	if (v->root && geteuid() && !a.opt[OPT_CHECK])
-		return fail(FC_FAILED, v->name, "needs root; use sudo");
+	if ((*v)->root && geteuid() && !plugin)
+		return fail(FC_FAILED, (*v)->name, "needs root; use sudo");
 	dm_setup();
-	rc = resolve_set(v, &a);
+	rc = resolve_set(*v, &a);
 	/* a plugin has a line of its own for what can't be looked at */
-	if (!rc || a.opt[OPT_CHECK])
-		rc = v->run(&a);
-	if (!rc && (fflush(stdout) || ferror(stdout)))
-		return fail(FC_FAILED, "output", "can't write it; is the disk full?");
+	return rc && !plugin ? rc : (*v)->run(&a);
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *v = NULL;
+	int rc;
+
+	/* only what text looks like: numbers are read and written the same everywhere */
+	setlocale(LC_CTYPE, "");
+	output_begin();
+	rc = run(argc, argv, &v);
+	/* an answer that did not arrive is none, whatever it was */
+	if (output_end())
+		rc = rc ? rc : lost_code(v);
 	return rc;
 }

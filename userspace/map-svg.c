@@ -53,18 +53,17 @@ static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
 		const char *color, *text;
 	} key[] = { { "#ff9820", "fast" }, { "#5a9cf0", "slow" }, { "#2c2c2c", "unused" } };
 	unsigned int x = LEFT;
-	char size[SIZE_TEXT];
+	char cell[CELL_TEXT];
 
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++, x += 70)
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"%s\"/>"
 			"<text x=\"%u\" y=\"%u\">%s</text>\n", x, y, key[i].color, x + CELL + 4,
 			y + ROW - 5, key[i].text);
 	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %"
-		PRIu64 "</text>\n", x, y + ROW - 5, size_text(size, map->cell[0].count *
-		map->extent_bytes), map->hottest);
+		PRIu64 "</text>\n", x, y + ROW - 5, cell_text(map, cell), map->hottest);
 }
 
-static void draw(FILE *f, const struct heat_map *map, unsigned int width)
+void map_svg(const struct heat_map *map, unsigned int width, FILE *f)
 {
 	unsigned int columns = map->nr < width ? map->nr : width;
 	unsigned int rows = (map->nr + columns - 1) / columns;
@@ -93,14 +92,4 @@ static void draw(FILE *f, const struct heat_map *map, unsigned int width)
 	}
 	draw_legend(f, map, TOP + rows * ROW + CELL);
 	fputs("</svg>\n", f);
-}
-
-int map_svg(const struct heat_map *map, unsigned int width, const char *path)
-{
-	FILE *f = output_open(path);
-
-	if (!f)
-		return FC_FAILED;
-	draw(f, map, width);
-	return output_close(f, path);
 }

@@ -86,7 +86,7 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 		{ ALL_FAST, "fast" }, { EVEN, "both" },
 		{ ALL_SLOW, "slow" }, { UNMAPPED, "unused" },
 	};
-	char size[SIZE_TEXT], extent[SIZE_TEXT];
+	char cell[CELL_TEXT];
 
 	printf("%*s", 8, "");
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -103,9 +103,7 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 	}
 	printf("%s: mean heat, logarithmic, up to %" PRIu64 "\n", utf8 ? "height" : "digit",
 	       map->hottest);
-	printf("%*sa cell is %s, %" PRIu64 " extent%s of %s\n", 8, "",
-	       size_text(size, map->cell[0].count * map->extent_bytes), map->cell[0].count,
-	       map->cell[0].count == 1 ? "" : "s", size_text(extent, map->extent_bytes));
+	printf("%*sa cell is %s\n", 8, "", cell_text(map, cell));
 }
 
 void map_draw(const struct heat_map *map, unsigned int width, enum color depth)

@@ -54,6 +54,7 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 {
 	char msg[32], *answer;
 	struct set set;
+	uint64_t each;
 	const char *why;
 	int rc, err;
 
@@ -67,9 +68,9 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	set_put(&set);
 	if (cells > MAP_MAX_CELLS)
 		cells = MAP_MAX_CELLS;
-	if (cells > map->extents)
-		cells = map->extents;
-	snprintf(msg, sizeof(msg), "heat %u", cells);
+	/* as many as there are if all are equally large, but for a rest */
+	each = (map->extents + cells - 1) / cells;
+	snprintf(msg, sizeof(msg), "heat %" PRIu64, (map->extents + each - 1) / each);
 	err = dm_message(name, msg, &answer);
 	if (err)
 		return fail(FC_FAILED, name, "the kernel does not give the map: %s; see dmesg",
@@ -83,6 +84,30 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	}
 	free(answer);
 	return rc;
+}
+
+char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
+{
+	uint64_t least = map->cell[0].count, most = least;
+	char size[2][SIZE_TEXT], extent[SIZE_TEXT];
+
+	for (unsigned int i = 1; i < map->nr; i++) {
+		least = map->cell[i].count < least ? map->cell[i].count : least;
+		most = map->cell[i].count > most ? map->cell[i].count : most;
+	}
+	size_text(size[0], least * map->extent_bytes);
+	size_text(size[1], most * map->extent_bytes);
+	size_text(extent, map->extent_bytes);
+	if (least == most)
+		snprintf(buf, CELL_TEXT, "%s, %" PRIu64 " extent%s of %s", size[0], least,
+			 least == 1 ? "" : "s", extent);
+	else if (strcmp(size[0], size[1]))
+		snprintf(buf, CELL_TEXT, "%s to %s, %" PRIu64 " to %" PRIu64 " extents of %s",
+			 size[0], size[1], least, most, extent);
+	else
+		snprintf(buf, CELL_TEXT, "%s, %" PRIu64 " to %" PRIu64 " extents of %s", size[0],
+			 least, most, extent);
+	return buf;
 }
 
 static void map_json(const struct heat_map *map)
@@ -113,6 +138,7 @@ int cmd_map(const struct args *a)
 	const char *svg = a->opt[OPT_SVG], *text = a->opt[OPT_WIDTH];
 	unsigned int room = terminal_width();
 	struct heat_map map;
+	struct output out;
 	enum color color;
 	uint64_t width;
 	int rc;
@@ -120,17 +146,27 @@ int cmd_map(const struct args *a)
 	width = svg ? SVG_WIDTH : room > MARGIN + 16 ? room - MARGIN : 16;
 	if (text && (!parse_number(text, 1024, &width) || !width))
 		return fail(FC_USAGE, text, "not a width; give 1 to 1024 cells");
+	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
+		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
 	rc = color_mode(a->opt[OPT_COLOR], &color);
-	if (!rc)
-		rc = get_heat(a->word[0], width * ROWS, &map);
+	if (!rc && svg)
+		rc = output_open(svg, &out);
 	if (rc)
 		return rc;
+	rc = get_heat(a->word[0], width * ROWS, &map);
+	if (rc) {
+		if (svg)
+			output_cancel(&out);
+		return rc;
+	}
 	if (a->opt[OPT_JSON])
 		map_json(&map);
 	else if (!svg)
 		map_draw(&map, width, color);
-	if (svg)
-		rc = map_svg(&map, width, svg);
+	if (svg) {
+		map_svg(&map, width, out.f);
+		rc = output_close(&out);
+	}
 	free(map.cell);
 	return rc;
 }

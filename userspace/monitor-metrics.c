@@ -177,13 +177,14 @@ static void put_all(FILE *f, const struct look *look)
 int write_metrics(const char *path, const struct look *look)
 {
 	struct stat st;
+	struct output out;
 	char *new;
 	int fd, rc;
-	FILE *f;
 
 	if (!strcmp(path, "-")) {
 		put_all(stdout, look);
-		return output_close(stdout, path);
+		fflush(stdout);
+		return 0;
 	}
 	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
 		return fail(FC_FAILED, path, "not a regular file, and would be replaced by one; "
@@ -192,19 +193,15 @@ int write_metrics(const char *path, const struct look *look)
 	if (asprintf(&new, "%s.XXXXXX", path) < 0)
 		return fail(FC_FAILED, path, "out of memory; free some");
 	fd = mkstemp(new);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f) {
-		rc = fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		goto out;
+	rc = fd < 0 ? fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
+	     output_take(fd, path, &out);
+	if (!rc) {
+		put_all(out.f, look);
+		fchmod(fd, 0644);
+		rc = output_close(&out);
 	}
-	put_all(f, look);
-	fchmod(fd, 0644);
-	rc = output_close(f, path);
 	if (!rc && rename(new, path))
 		rc = fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
-out:
 	if (rc && fd >= 0)
 		unlink(new);
 	free(new);

@@ -26,13 +26,13 @@
 static bool metrics_to_stdout, json;
 
 /* Does the journal of systemd read it? It says which stream that is. */
-static bool is_journal(FILE *f)
+static bool is_journal(int fd)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long dev, ino;
 	struct stat st;
 
-	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && !fstat(fileno(f), &st) &&
+	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && !fstat(fd, &st) &&
 	       st.st_dev == dev && st.st_ino == ino;
 }
 
@@ -60,7 +60,7 @@ static void say_line(const struct event *e, const char *text)
 	snprintf(line, sizeof(line), "%s: %s%s%s%s", e->name, e->lead ? e->lead : "", text,
 		 e->remedy ? "; " : "", e->remedy ? e->remedy : "");
 	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
-	if (is_journal(f))
+	if (is_journal(metrics_to_stdout ? STDERR_FILENO : STDOUT_FILENO))
 		fprintf(f, "<%d>%s\n", level[e->health], safe);
 	else
 		fprintf(f, "%-7s  %s\n", health_name[e->health], safe);
@@ -168,7 +168,8 @@ static int look_and_end(const char *metrics)
 		return rc;
 	state = json_object_from_file(STATE);
 	rc = look_once(&state, metrics, &looked);
-	saved = looked ? save_state(state) : 0;
+	/* what nobody has read is told again */
+	saved = looked && !ferror(stdout) ? save_state(state) : 0;
 	rc = rc ? rc : saved;
 	json_object_put(state);
 	run_unlock(&lock);

@@ -1,29 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Drawings go to a file, or to stdout. */
+/*
+ * What is written: standard output, and drawings, which go to a file or to that. stdio forgets why
+ * an early write failed, so these streams have a writer of their own that remembers it.
+ */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fusionctl.h"
 
-FILE *output_open(const char *path)
-{
-	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
+static struct sink standard = { .fd = STDOUT_FILENO };
 
-	if (!f)
-		fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+/* Return: bytes written, 0 after an error, as fopencookie(3) wants it. */
+static ssize_t put(void *cookie, const char *buf, size_t size)
+{
+	struct sink *s = cookie;
+	size_t done = 0;
+	ssize_t n;
+
+	/* a file keeps what it had until there is something new to write */
+	if (s->whole && ftruncate(s->fd, 0) && errno != EINVAL)
+		s->err = errno;
+	s->whole = false;
+	while (done < size && !s->err) {
+		n = write(s->fd, buf + done, size - done);
+		if (n > 0)
+			done += n;
+		else if (n < 0 && errno != EINTR)
+			s->err = errno;
+	}
+	return done;
+}
+
+static FILE *stream(struct sink *s)
+{
+	FILE *f = fopencookie(s, "w", (cookie_io_functions_t){ .write = put });
+
+	if (f && isatty(s->fd))
+		setvbuf(f, NULL, _IOLBF, 0);
 	return f;
 }
 
-int output_close(FILE *f, const char *path)
+/*
+ * A device that is opened while a standard stream is closed would get its number, and what is
+ * printed. So /dev/null takes the place, opened the wrong way round: its user still meets EBADF.
+ */
+static void fill_standard(void)
 {
-	bool bad = fflush(f) || ferror(f);
+	static const int flags[] = { O_WRONLY, O_RDONLY, O_RDONLY };
 
-	if (f != stdout)
-		bad |= !!fclose(f);
-	if (bad)
-		return fail(FC_FAILED, path, "can't write it: %s; is the disk full?",
-			    strerror(errno));
-	return 0;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd]) != fd)
+			_exit(FC_FAILED);
+}
+
+void output_begin(void)
+{
+	FILE *f;
+
+	fill_standard();
+	f = stream(&standard);
+	if (f)
+		stdout = f;
+}
+
+int output_end(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return fail(FC_FAILED, "standard output", "cannot write: %s; redirect it elsewhere",
+		    strerror(standard.err));
+}
+
+/* -- drawings ----------------------------------------------------------------------- */
+
+int output_open(const char *path, struct output *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->path = path;
+	if (!strcmp(path, "-")) {
+		o->f = stdout;
+		return 0;
+	}
+	o->sink.whole = true;
+	o->sink.fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (o->sink.fd < 0 && errno == ENOENT) {
+		o->sink.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		o->is_new = o->sink.fd >= 0;
+	}
+	o->f = o->sink.fd < 0 ? NULL : stream(&o->sink);
+	if (o->f)
+		return 0;
+	fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+	output_cancel(o);
+	return FC_FAILED;
+}
+
+int output_take(int fd, const char *path, struct output *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->path = path;
+	o->sink.fd = fd;
+	o->f = stream(&o->sink);
+	if (o->f)
+		return 0;
+	close(fd);
+	return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+}
+
+/* The buffer is written by fclose(), which does not close a descriptor that is the sink's. */
+int output_close(struct output *o)
+{
+	bool bad;
+
+	if (o->f == stdout)
+		return 0;
+	bad = fclose(o->f) || o->sink.err;
+	o->f = NULL;
+	if (close(o->sink.fd) && !o->sink.err) {
+		o->sink.err = errno;
+		bad = true;
+	}
+	o->sink.fd = -1;
+	return bad ? fail(FC_FAILED, o->path, "cannot write: %s; choose another file",
+			  strerror(o->sink.err)) : 0;
+}
+
+void output_cancel(struct output *o)
+{
+	if (o->f == stdout)
+		return;
+	if (o->f)
+		fclose(o->f);
+	if (o->sink.fd >= 0)
+		close(o->sink.fd);
+	if (o->is_new)
+		unlink(o->path);
 }

@@ -115,7 +115,7 @@ static void draw_key(FILE *f, int x, unsigned int y, const char *class, const ch
 		class, x, y - 4, x + 30, y, text);
 }
 
-static void draw(FILE *f, const struct sim_config *cfg, const struct sim_result *r)
+void sim_report_svg(const struct sim_config *cfg, const struct sim_result *r, FILE *f)
 {
 	struct plot hits = { f, r->end, 1, TOP1 };
 	struct plot iops = { f, r->end, most_iops(r), TOP2 };
@@ -148,14 +148,4 @@ static void draw(FILE *f, const struct sim_config *cfg, const struct sim_result 
 	if (cfg->compare)
 		draw_key(f, LEFT + 460, TOTAL - 10, "s", "slow member alone");
 	fputs("</svg>\n", f);
-}
-
-int sim_report_svg(const struct sim_config *cfg, const struct sim_result *r, const char *path)
-{
-	FILE *f = output_open(path);
-
-	if (!f)
-		return FC_FAILED;
-	draw(f, cfg, r);
-	return output_close(f, path);
 }

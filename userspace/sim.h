@@ -337,7 +337,6 @@ void sim_result_free(struct sim_result *result);
 double sim_hit_ratio(const struct sim_point *p);
 void sim_report_text(const struct sim_config *cfg, const struct sim_result *result);
 void sim_report_json(const struct sim_config *cfg, const struct sim_result *result);
-int sim_report_svg(const struct sim_config *cfg, const struct sim_result *result,
-		   const char *path);
+void sim_report_svg(const struct sim_config *cfg, const struct sim_result *result, FILE *f);
 
 #endif

@@ -174,8 +174,10 @@ static int use_trace(const struct args *a, struct sim_config *cfg, struct sim_tr
 
 int cmd_simulate(const struct args *a)
 {
+	const char *svg = a->opt[OPT_SVG];
 	struct sim_trace trace = { 0 };
 	struct sim_result result;
+	struct output out;
 	struct sim_config cfg;
 	int rc;
 
@@ -183,17 +185,24 @@ int cmd_simulate(const struct args *a)
 	rc = get_config(a, &cfg);
 	if (!rc && a->opt[OPT_TRACE])
 		rc = use_trace(a, &cfg, &trace);
+	if (!rc && svg)
+		rc = output_open(svg, &out);
 	if (rc)
-		return rc;
+		goto out;
 	cfg.progress = true;
 	rc = sim_run(&cfg, &result);
-	if (!rc && a->opt[OPT_SVG])
-		rc = sim_report_svg(&cfg, &result, a->opt[OPT_SVG]);
+	if (rc && svg) {
+		output_cancel(&out);
+	} else if (svg) {
+		sim_report_svg(&cfg, &result, out.f);
+		rc = output_close(&out);
+	}
 	if (!rc && a->opt[OPT_JSON])
 		sim_report_json(&cfg, &result);
-	else if (!rc && (!a->opt[OPT_SVG] || strcmp(a->opt[OPT_SVG], "-")))
+	else if (!rc && (!svg || strcmp(svg, "-")))
 		sim_report_text(&cfg, &result);
 	sim_result_free(&result);
+out:
 	sim_trace_free(&trace);
 	return rc;
 }

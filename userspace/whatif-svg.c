@@ -75,7 +75,7 @@ static void draw_key(FILE *f, int x, const char *class, const char *text)
 		class, x, TOTAL - 14, x + 30, TOTAL - 10, text);
 }
 
-static void draw(FILE *f, const struct whatif *w)
+void whatif_svg(const struct whatif *w, FILE *f)
 {
 	double now = curve_now(&w->curve);
 
@@ -102,14 +102,4 @@ static void draw(FILE *f, const struct whatif *w)
 	draw_key(f, LEFT + 320, "o", "the present size");
 	draw_key(f, LEFT + 460, "u", "half, double, 4 times");
 	fputs("</svg>\n", f);
-}
-
-int whatif_svg(const struct whatif *w, const char *path)
-{
-	FILE *f = output_open(path);
-
-	if (!f)
-		return FC_FAILED;
-	draw(f, w);
-	return output_close(f, path);
 }

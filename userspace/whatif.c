@@ -215,19 +215,29 @@ int cmd_whatif(const struct args *a)
 {
 	const char *svg = a->opt[OPT_SVG];
 	static struct whatif w;
+	struct output out;
 	enum color depth;
 	int rc;
 
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
 		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
 	rc = color_mode(a->opt[OPT_COLOR], &depth);
-	if (!rc)
-		rc = get_curve(a->word[0], &w);
+	if (!rc && svg)
+		rc = output_open(svg, &out);
 	if (rc)
 		return rc;
+	rc = get_curve(a->word[0], &w);
+	if (rc) {
+		if (svg)
+			output_cancel(&out);
+		return rc;
+	}
 	if (a->opt[OPT_JSON])
 		print_whatif_json(&w);
 	else if (!svg)
 		print_text(&w, depth);
-	return svg ? whatif_svg(&w, svg) : 0;
+	if (!svg)
+		return 0;
+	whatif_svg(&w, out.f);
+	return output_close(&out);
 }

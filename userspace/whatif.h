@@ -84,6 +84,6 @@ struct whatif {
 double whatif_share(const struct whatif *w, const struct whatif_size *size);
 
 /* Draw to a file. Exit code. */
-int whatif_svg(const struct whatif *w, const char *path);
+void whatif_svg(const struct whatif *w, FILE *f);
 
 #endif

@@ -296,7 +296,7 @@ test_dump_restore() {
 	defer umount_quietly "$TMP/full"
 	for i in 1 2; do
 		gives 1 fusionctl dump pair -o "$TMP/full/dump"
-		says "$TMP/full/dump: can't write it: No space left on device; is the disk full?"
+		says "$TMP/full/dump: cannot write: No space left on device; choose another file"
 	done
 	same "files there" "$(ls "$TMP/full")" ""
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW"
