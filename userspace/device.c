@@ -92,6 +92,7 @@ static void identify(struct device *dev)
 			break;
 		devno = sysfs_disk(st.st_rdev);
 	}
+	dev->base = devno;
 	if (!sysfs_read(devno, "device/model", dev->model, sizeof(dev->model)) && *dev->backing)
 		snprintf(dev->model, sizeof(dev->model), "file %.*s", (int)sizeof(dev->model) - 6,
 			 dev->backing);

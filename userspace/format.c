@@ -27,6 +27,7 @@ struct plan {
 	char content[2][CONTENT_TEXT];
 	char mkfs[32];		/* a program, or "" */
 	bool gpt_type;		/* mark those that are partitions of a GPT */
+	unsigned int doubts;	/* bits of enum role_doubt */
 	struct fusion_sb sb;	/* of the fast member */
 };
 
@@ -76,15 +77,20 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 	return 0;
 }
 
+static void get_facts(const struct device dev[2], struct role_fact fact[2])
+{
+	for (int i = 0; i < 2; i++)
+		fact[i] = (struct role_fact){ dev[i].sectors, dev[i].rotational };
+}
+
 static int settle_roles(struct device dev[2], bool silent)
 {
-	const struct role_fact fact[2] = {
-		{ dev[0].sectors, dev[0].rotational }, { dev[1].sectors, dev[1].rotational },
-	};
+	struct role_fact fact[2];
 	char why[160], size[2][SIZE_TEXT];
 	struct device tmp;
 	int slow;
 
+	get_facts(dev, fact);
 	slow = choose_slow(fact, why, sizeof(why));
 	if (slow < 0)
 		return fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is the "
@@ -99,6 +105,63 @@ static int settle_roles(struct device dev[2], bool silent)
 	if (!silent)
 		printf("fast is %s, slow is %s: %s\n", dev[FAST].path, dev[SLOW].path, why);
 	return 0;
+}
+
+static const char *const doubt_name[NR_ROLE_DOUBTS] = {
+	[ROLE_FAST_ROTATES] = "fast_rotational",
+	[ROLE_FAST_LARGER] = "fast_larger",
+	[ROLE_ONE_DISK] = "one_disk",
+};
+
+static void find_doubts(struct plan *p)
+{
+	struct role_fact fact[2];
+
+	get_facts(p->dev, fact);
+	p->doubts = role_doubts(fact, p->dev[FAST].base == p->dev[SLOW].base);
+}
+
+static bool doubted(const struct plan *p, enum role_doubt which)
+{
+	return p->doubts >> which & 1;
+}
+
+/* In one line, since it is about one choice; no reason to stop, as flags may lie. */
+static void tell_doubts(const struct plan *p)
+{
+	char size[2][SIZE_TEXT], text[512] = "", disk[160];
+	const char *and = "";
+	size_t n = 0;
+
+	if (doubted(p, ROLE_FAST_ROTATES)) {
+		n += snprintf(text + n, sizeof(text) - n, "the fast member %s is a rotational disk",
+			      p->dev[FAST].path);
+		and = ", ";
+	}
+	if (doubted(p, ROLE_FAST_LARGER)) {
+		n += snprintf(text + n, sizeof(text) - n, "%sthe fast member (%s) is larger than "
+			      "the slow one (%s)", and,
+			      size_text(size[FAST], p->dev[FAST].sectors << 9),
+			      size_text(size[SLOW], p->dev[SLOW].sectors << 9));
+		and = ", ";
+	}
+	if (doubted(p, ROLE_ONE_DISK)) {
+		device_node(p->dev[FAST].base, disk, sizeof(disk));
+		snprintf(text + n, sizeof(text) - n, "%sboth members are on one disk, %s", and,
+			 disk);
+	}
+	if (*text)
+		warn(p->name, "%s; check which devices are meant", text);
+}
+
+static struct json_object *doubts_json(const struct plan *p)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < NR_ROLE_DOUBTS; i++)
+		if (doubted(p, i))
+			json_object_array_add(list, json_object_new_string(doubt_name[i]));
+	return list;
 }
 
 static int lay_out(struct plan *p, u32 extent_sectors)
@@ -141,14 +204,13 @@ static int check_content(const struct args *a, struct plan *p, int i)
 	return rc ? rc : check_may_go(a, p->dev[i].path, p->content[i]);
 }
 
-static void show(const struct plan *p)
+static void show_devices(const struct plan *p)
 {
 	static const char *const headings[] = {
 		"ROLE", "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL
 	};
-	uint64_t bytes = (uint64_t)p->sb.nr_lexts * p->sb.extent_sectors << 9;
 	struct libscols_table *tb = table_new(headings);
-	char size[SIZE_TEXT], extent[SIZE_TEXT], ident[160];
+	char size[SIZE_TEXT], ident[160];
 
 	for (int i = 0; i < 2; i++) {
 		const char *cells[] = {
@@ -160,13 +222,30 @@ static void show(const struct plan *p)
 		table_row(tb, cells);
 	}
 	table_print(tb);
-	printf("%s: %s, %u extents of %s\n", p->name, size_text(size, bytes), p->sb.nr_lexts,
+}
+
+/* What is to be done, or would be. */
+static void show(const struct plan *p, bool and_open, bool dry_run)
+{
+	uint64_t bytes = (uint64_t)p->sb.nr_lexts * p->sb.extent_sectors << 9;
+	const char *lead = dry_run ? "would give" : "then";
+	char size[SIZE_TEXT], extent[SIZE_TEXT];
+
+	show_devices(p);
+	if (dry_run)
+		printf("would erase both and make the set ");
+	printf("%s%s %s, %u extents of %s\n", p->name, dry_run ? " of them," : ":",
+	       size_text(size, bytes), p->sb.nr_lexts,
 	       size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
 	for (int i = 0; i < 2 && p->gpt_type; i++)
 		if (gpt_partition(&p->dev[i]))
-			printf("then the type of members for the partition %s\n", p->dev[i].path);
+			printf("%s the type of members %s the partition %s\n", lead,
+			       dry_run ? "to" : "for", p->dev[i].path);
+	if (dry_run && and_open)
+		printf("would open it as /dev/mapper/%s\n", p->name);
 	if (*p->mkfs)
-		printf("then %s on /dev/mapper/%s\n", p->mkfs, p->name);
+		printf("%s %s on /dev/mapper/%s\n", dry_run ? "would run" : "then", p->mkfs,
+		       p->name);
 }
 
 /* @open: it is, with a file system if that was @made. */
@@ -185,6 +264,7 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 	json_add_bool(o, "dry_run", dry_run);
 	json_add_set(o, p->name, open, &sb, path);
 	json_add_contents(o, p->content);
+	json_object_object_add(o, "warnings", doubts_json(p));
 	json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
 	print_json(o, false);
 }
@@ -232,6 +312,8 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 		rc = settle_roles(p->dev, a->opt[OPT_JSON]);
 	if (!rc)
 		rc = lay_out(p, extent_sectors);
+	if (!rc)
+		find_doubts(p);
 	if (!rc && and_open)
 		rc = check_name_free(p->name);
 	for (int i = 0; i < 2 && !rc; i++)
@@ -319,7 +401,9 @@ static int make_set(const struct args *a, bool and_open)
 	if (!rc && json && dry_run)
 		print_plan(&p, true, false, *p.mkfs);
 	else if (!rc && !json)
-		show(&p);
+		show(&p, and_open, dry_run);
+	if (!rc && !json)
+		tell_doubts(&p);
 	if (rc || dry_run)
 		goto out;
 	rc = a->opt[OPT_YES] ? 0 : ask(&p);

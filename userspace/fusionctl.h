@@ -304,6 +304,7 @@ struct device {
 	const char *path;	/* as the user gave it, owned */
 	dev_t devno;
 	dev_t disk;		/* whole disk it is a partition of, or itself */
+	dev_t base;		/* the one disk beneath partitions, loops and mappings */
 	uint64_t sectors;
 	bool read_only;
 	int rotational;		/* 1, 0, or -1 if the kernel does not say */
@@ -372,6 +373,16 @@ struct role_fact {
  * @why says on what grounds.
  */
 int choose_slow(const struct role_fact f[2], char *why, size_t size);
+
+/* What may be a mistake about two members, of which f[FAST] is the fast one: bits. */
+enum role_doubt {
+	ROLE_FAST_ROTATES,	/* the fast member is a rotational disk */
+	ROLE_FAST_LARGER,	/* and larger than the slow one */
+	ROLE_ONE_DISK,		/* both are on one disk */
+	NR_ROLE_DOUBTS
+};
+
+unsigned int role_doubts(const struct role_fact f[2], bool one_disk);
 
 /* -- super.c -------------------------------------------------------------------- */
 

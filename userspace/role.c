@@ -33,3 +33,10 @@ int choose_slow(const struct role_fact f[2], char *why, size_t size)
 	snprintf(why, size, "the rotational one is the smaller");
 	return -1;
 }
+
+unsigned int role_doubts(const struct role_fact f[2], bool one_disk)
+{
+	return (f[FAST].rotational > 0) << ROLE_FAST_ROTATES |
+	       (f[FAST].sectors > f[SLOW].sectors) << ROLE_FAST_LARGER |
+	       one_disk << ROLE_ONE_DISK;
+}

@@ -116,7 +116,7 @@ static int choose(struct plan *p, const struct args *a)
 	return rc;
 }
 
-static void show(const struct plan *p)
+static void show(const struct plan *p, bool dry_run)
 {
 	static const char *const headings[] = { "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL };
 	struct libscols_table *tb = table_new(headings);
@@ -132,6 +132,9 @@ static void show(const struct plan *p)
 		table_row(tb, cells);
 	}
 	table_print(tb);
+	if (dry_run)
+		printf("would wipe %s; all data on the set would be lost\n",
+		       p->nr == 2 ? "both" : "it");
 }
 
 static void print_members(const struct plan *p, bool dry_run)
@@ -172,7 +175,7 @@ int cmd_wipe(const struct args *a)
 		rc = choose(&p, a);
 	chosen = !rc;
 	if (!rc && !json)
-		show(&p);
+		show(&p, dry_run);
 	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)

@@ -521,7 +521,7 @@ test_gpt_type() {
 	differ "type" "$(type_of "$REPLY")" $ours
 	good fusionctl wipe "${REPLY}p1" "$SLOW" --yes
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --dry-run
-	shows "then the type of members for the partition ${REPLY}p1"
+	shows "would give the type of members to the partition ${REPLY}p1"
 	differ "type" "$(type_of "$REPLY")" $ours
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --gpt-type --yes
 	same "type" "$(type_of "$REPLY")" $ours
@@ -560,7 +560,7 @@ test_mkfs() {
 			fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs "$i"
 	done
 	good fusionctl create x --fast "$FAST" --slow "$SLOW" --dry-run --mkfs ext4
-	shows "then mkfs.ext4 on /dev/mapper/x"
+	shows "would run mkfs.ext4 on /dev/mapper/x"
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	defer dm_remove x
 	good fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --mkfs ext4
@@ -712,8 +712,10 @@ test_roles() {
 	rotational /dev/two 1
 	torn /dev/one 64M /dev/two 66M "both are rotational and their sizes are alike"
 
-	good fusionctl format x --fast /dev/big --slow /dev/one --dry-run
-	good fusionctl format x --slow /dev/two --fast /dev/one --yes
+	expect 0 "x: the fast member (256M) is larger than the slow one (64M); check which devices \
+are meant" fusionctl format x --fast /dev/big --slow /dev/one --dry-run
+	expect 0 "x: the fast member /dev/one is a rotational disk; check which devices are meant" \
+		fusionctl format x --slow /dev/two --fast /dev/one --yes
 	json_role /dev/one fast
 	json_role /dev/two slow
 }
@@ -1317,7 +1319,7 @@ failed_to_move() {
 }
 
 test_map() {
-	local extents cells letters i
+	local extents cells letters each i
 	a_set
 	extents=$(sb nr_lexts)
 	good fusionctl demote pair 0-15
@@ -1333,7 +1335,8 @@ test_map() {
 	# letters where there is no terminal, one for each cell
 	good fusionctl map pair --width 16
 	letters=$(sed -n 's/^ *[0-9.]*[BKMG] \([FfmsS.]*\)$/\1/p' "$TMP/out" | tr -d '\n')
-	same "cells" ${#letters} 256
+	each=$(((extents + 255) / 256))
+	same "cells" ${#letters} $(((extents + each - 1) / each))
 	shows "F fast  m both  S slow  . unused"
 	good fusionctl map pair --width $(((extents + 15) / 16))
 	letters=$(sed -n 's/^ *[0-9.]*[BKMG] \([FfmsS.]*\)$/\1/p' "$TMP/out" | tr -d '\n')
@@ -1371,7 +1374,7 @@ test_map() {
 	expect 1 "/nosuch/x: No such file or directory; choose another file" \
 		fusionctl map pair --svg /nosuch/x
 	[[ -c /dev/full ]] || mknod /dev/full c 1 7
-	expect 1 "/dev/full: can't write it: No space left on device; is the disk full?" \
+	expect 1 "/dev/full: cannot write: No space left on device; choose another file" \
 		fusionctl map pair --svg /dev/full
 	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
 		fusionctl map nosuch
