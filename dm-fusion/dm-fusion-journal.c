@@ -207,6 +207,16 @@ out:
 	return r;
 }
 
+int fusion_flush_fast(struct fusion *fs)
+{
+	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
+
+	if (r)
+		DMERR("%s: fast device %s: a flush failed: %d",
+		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
+	return r;
+}
+
 int fusion_flushes_ended(struct fusion *fs)
 {
 	bool lost;
@@ -431,17 +441,6 @@ static int pack_opens(struct packer *pk, struct list_head *dirty, struct list_he
 	return 0;
 }
 
-/* For those who only wait for a flush. */
-static int flush_fast(struct fusion *fs)
-{
-	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
-
-	if (r)
-		DMERR("%s: fast device %s: a flush failed: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
-	return r;
-}
-
 /* -- a commit ----------------------------------------------------------------------- */
 
 static struct fusion_txn *get_free_txn(struct fusion *fs)
@@ -549,7 +548,7 @@ int fusion_commit(struct fusion *fs, bool always)
 		if (!r)
 			r = fusion_flushes_ended(fs);
 		if (!r)
-			r = flush_fast(fs);
+			r = fusion_flush_fast(fs);
 	}
 	/* Of the slow member: one that failed meanwhile may be why this one found it clean. */
 	if (!r && READ_ONCE(fs->flush_lost))

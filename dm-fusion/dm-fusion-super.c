@@ -584,7 +584,9 @@ static int make_room(struct fusion *fs)
  * if it has nothing to say, for what may lie in its place: a transaction that was torn, or
  * could not be read, and is whole the next time. The slow member learns of the epoch
  * first, so it is at most one ahead; with the new replica in the other copy, either copy
- * is enough.
+ * is enough. Before that the fast member is flushed: where the machine stopped and power did not
+ * fail, or a write failed, the superblock that was found may be in its cache only, and the one
+ * behind it two epochs back.
  */
 static int start_epoch(struct fusion *fs)
 {
@@ -592,7 +594,9 @@ static int start_epoch(struct fusion *fs)
 	int r;
 
 	fs->activation = get_random_u64();
-	r = fusion_replica_epoch(fs, epoch);
+	r = fusion_flush_fast(fs);
+	if (!r)
+		r = fusion_replica_epoch(fs, epoch);
 	if (!r)
 		r = make_room(fs);
 	if (!r)

@@ -832,6 +832,9 @@ int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
  */
 int fusion_flush_slow(struct fusion *fs);
 
+/* Flush the fast member. Context: process, sleeps. Return: 0 or a negative errno, which is logged. */
+int fusion_flush_fast(struct fusion *fs);
+
 /**
  * fusion_flushes_ended() - wait for users' flushes that went to the fast member directly
  * @fs: device; it is committing, or holds flushes

@@ -305,6 +305,43 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u
 	return d;
 }
 
+static void copy_entry(struct sim_disk *d, const struct sim_entry *e)
+{
+	struct sim_entry *copy = sim_alloc(sizeof(*copy), false);
+
+	*copy = *e;
+	copy->lost = false;
+	if (e->raw) {
+		copy->raw = sim_alloc(e->nr * 512, false);
+		memcpy(copy->raw, e->raw, e->nr * 512);
+	}
+	if (e->stamps) {
+		copy->stamps = sim_alloc(e->nr * sizeof(u64), false);
+		memcpy(copy->stamps, e->stamps, e->nr * sizeof(u64));
+	}
+	/* what was in flight is through */
+	if (copy->seq == NEVER)
+		copy->seq = ++d->completed;
+	list_add_tail(&copy->list, &d->cache);
+}
+
+struct sim_disk *sim_disk_after_reset(struct sim_disk *from, u64 *rng)
+{
+	struct sim_disk *d = disk_alloc(from);
+	const struct sim_entry *e;
+
+	memcpy(d->block, from->block, d->nr_blocks * sizeof(*d->block));
+	memcpy(d->stamp, from->stamp, d->nr_data * sizeof(*d->stamp));
+	memcpy(d->seq, from->seq,
+	       (d->nr_blocks * FUSION_BLOCK_SECTORS + d->nr_data) * sizeof(*d->seq));
+	d->completed = from->completed;
+	d->bad = from->bad;
+	list_for_each_entry(e, &from->cache, list)
+		if ((e->seq != NEVER && !e->lost) || rnd_below(rng, 2))
+			copy_entry(d, e);
+	return d;
+}
+
 const void *sim_disk_block(const struct sim_disk *d, u64 blocknr)
 {
 	static const u8 zeros[FUSION_BLOCK_SIZE];

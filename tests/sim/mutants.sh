@@ -272,9 +272,11 @@ mutant chain-not-checked dm-fusion-replay.c \
 mutant half-transactions-applied dm-fusion-replay.c \
 	's/count = j.count;\n\t\t\tepoch/count = 1;\n\t\t\tepoch/' --large
 mutant epoch-counted-before-the-checkpoint dm-fusion-super.c \
-	's/(\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room)/\tfs->sb.epoch = epoch;\n\1/'
+	's/(\tr = fusion_flush_fast\(fs\);)/\tfs->sb.epoch = epoch;\n\1/'
+mutant found-superblock-in-the-cache-only dm-fusion-super.c \
+	's/r = fusion_flush_fast\(fs\);/r = 0;/'
 mutant slow-told-after-the-superblock dm-fusion-super.c \
-	's/\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\tr = make_room(fs);/'
+	's/\t\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\t\tr = make_room(fs);/'
 mutant recovery-without-checkpoint dm-fusion-super.c \
 	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
 mutant replay-starts-at-the-end dm-fusion-super.c \

@@ -43,6 +43,7 @@ struct find {
 	u64 *content;
 	bool reopen;		/* close and look again */
 	bool read_only;
+	bool reset;		/* the machine stopped, power did not fail: caches go on */
 };
 
 static void check_kept(const struct state *st, u32 kept)
@@ -170,7 +171,8 @@ static void try_find(struct find *find, bool cuts)
 
 	w = sim_world_new(rnd(&image));
 	for (i = 0; i < SIM_NR_DISKS; i++)
-		w->disk[i] = sim_disk_after_cut(from->disk[i], find->loss[i], &image, false);
+		w->disk[i] = find->reset ? sim_disk_after_reset(from->disk[i], &image) :
+			     sim_disk_after_cut(from->disk[i], find->loss[i], &image, false);
 	if (cuts) {
 		w->cut = cut_recovery;
 		w->cut_ctx = find;
@@ -209,6 +211,20 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	find.read_only = !(die >> 3 & 15);
 	try_find(&find, false);
 
+	/*
+	 * What was found in a cache only is promised to nobody, whoever has read it: cut power
+	 * everywhere in what comes after a reset.
+	 */
+	if (depth < MAX_DEPTH && !(die >> 11 & 127)) {
+		struct find reset = find;
+
+		reset.reset = true;
+		reset.reopen = false;
+		reset.read_only = false;
+		reset.content = malloc(2 * st->nr_sectors * sizeof(u64));
+		try_find(&reset, true);
+		free(reset.content);
+	}
 	if (depth < MAX_DEPTH && !(die >> 7 & (tearable && !depth ? 3 : 15))) {
 		find.reopen = false;
 		find.read_only = false;

@@ -141,6 +141,12 @@ struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geom
 struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u64 *rng,
 				    bool own);
 
+/*
+ * What @disk holds when the machine stops now and power does not fail: its cache goes on. Of what was
+ * in flight, or has failed, some is there, and no worse than the rest.
+ */
+struct sim_disk *sim_disk_after_reset(struct sim_disk *disk, u64 *rng);
+
 /* Format both, as fusionctl does. */
 void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
 
