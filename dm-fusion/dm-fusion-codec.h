@@ -504,7 +504,8 @@ int fusion_replay(struct fusion_replay *r);
  * @read: as in struct fusion_replay
  * @ctx: for it
  * @wanted: how far the other member says that the ring has got, or 0
- * @next_seq: out: behind the greatest number of any valid block, and at least sb->replay_seq.
+ * @next_seq: out: behind the greatest number of any valid block, and at least sb->replay_seq. A
+ *	number so great that nothing lasts behind it is a forged one, and does not count.
  *	If the block before @wanted can't be read, that counts as there: an image of the past
  *	can be read.
  * @peer_at: out: what @sb and the blocks from its replay_seq on say of the other member

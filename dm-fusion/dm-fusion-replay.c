@@ -88,7 +88,8 @@ static bool parse_block(const struct fusion_sb *sb, u64 blocknr, struct journal_
 	j->peer_at.seq = le64_to_cpu(j->raw->peer_seq);
 	return fusion_journal_blocknr(sb, j->seq) == blocknr &&
 	       j->index < j->count && j->index < j->seq &&
-	       j->count <= sb->journal_blocks[sb->role] && j->used <= FUSION_JOURNAL_PAYLOAD;
+	       j->count <= sb->journal_blocks[sb->role] && j->used <= FUSION_JOURNAL_PAYLOAD &&
+	       j->peer_at.generation <= FUSION_MAX_COUNTER && j->peer_at.seq <= FUSION_MAX_COUNTER;
 }
 
 /* Read the ring where @seq belongs. Return: 0, -EIO, or -ENODATA: no valid block there. */
@@ -301,6 +302,12 @@ int fusion_replay(struct fusion_replay *r)
 	return 0;
 }
 
+/* A chain that is begun behind this number has room to go on: see fusion_sb_lasts(). */
+static bool seq_lasts(u64 seq)
+{
+	return seq < FUSION_MAX_COUNTER / 4;
+}
+
 void fusion_ring_scan(struct fusion_ring *r)
 {
 	const struct fusion_sb *sb = r->sb;
@@ -315,11 +322,12 @@ void fusion_ring_scan(struct fusion_ring *r)
 		j.raw = r->read(r->ctx, pos);
 		if (!j.raw) {
 			r->unreadable++;
-			if (r->wanted && fusion_journal_blocknr(sb, r->wanted - 1) == start + pos)
+			if (r->wanted && seq_lasts(r->wanted) &&
+			    fusion_journal_blocknr(sb, r->wanted - 1) == start + pos)
 				r->next_seq = max(r->next_seq, r->wanted);
 			continue;
 		}
-		if (!parse_block(sb, start + pos, &j) || j.seq > FUSION_MAX_COUNTER)
+		if (!parse_block(sb, start + pos, &j) || !seq_lasts(j.seq))
 			continue;
 		r->next_seq = max(r->next_seq, j.seq + 1);
 		if (j.seq >= sb->replay_seq)

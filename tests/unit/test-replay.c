@@ -623,6 +623,26 @@ static void test_bad_record_in_torn(void)
 	ring_expect(g, g->nr_txns - 1);
 }
 
+/* Whatever is in a ring, a chain that is begun anew behind it makes a superblock that lasts. */
+static void expect_lasting(struct ring *g)
+{
+	struct fusion_ring scan = {
+		.sb = &g->sb,
+		.read = ring_read,
+		.ctx = g,
+		.wanted = FUSION_MAX_COUNTER,
+	};
+	struct fusion_sb sb = g->sb;
+
+	g->unreadable = (FUSION_MAX_COUNTER - 1) % RING_BLOCKS;
+	fusion_ring_scan(&scan);
+	g->unreadable = U32_MAX;
+	fusion_journal_restart(&sb, scan.next_seq);
+	REQUIRE(fusion_sb_lasts(&sb), "%llu %llu", sb.replay_seq, sb.replay_txn);
+	REQUIRE(scan.peer_at.generation <= FUSION_MAX_COUNTER &&
+		scan.peer_at.seq <= FUSION_MAX_COUNTER);
+}
+
 /*
  * Headers with edge values and a checksum that is right. Whatever they say, the replay ends,
  * hands out nothing out of bounds (ring_apply() looks), and either refuses or applies a
@@ -636,12 +656,12 @@ static void test_forged(void)
 #define FIELD(f)	{ offsetof(struct fusion_journal_block, f), \
 			  sizeof_field(struct fusion_journal_block, f) }
 		FIELD(seq), FIELD(txn), FIELD(epoch), FIELD(index), FIELD(count),
-		FIELD(prev_csum), FIELD(used),
+		FIELD(prev_csum), FIELD(used), FIELD(peer_generation), FIELD(peer_seq),
 	};
 	static const u64 edges[] = {
 		0, 1, 2, 15, 16, 17, RING_BLOCKS - 1, RING_BLOCKS, RING_BLOCKS + 1, 4031, 4032,
 		4033, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, U32_MAX, 1ULL << 32,
-		1ULL << 62, 1ULL << 63, U64_MAX - RING_BLOCKS, U64_MAX - 1, U64_MAX,
+		1ULL << 61, 1ULL << 62, 1ULL << 63, U64_MAX - RING_BLOCKS, U64_MAX - 1, U64_MAX,
 	};
 	struct ring *g = &ring;
 	u32 round, i, ok = 0, refused = 0;
@@ -673,6 +693,7 @@ static void test_forged(void)
 			put_le(block + offsetof(struct fusion_journal_block, seq), 8, seq);
 		reseal(block);
 
+		expect_lasting(g);
 		err = ring_replay(g, &r);
 		if (err) {
 			REQUIRE_EQ(err, -EILSEQ);
@@ -686,6 +707,8 @@ static void test_forged(void)
 			r.next_seq - g->sb.replay_seq <= RING_BLOCKS);
 		REQUIRE(r.next_txn >= g->sb.replay_txn &&
 			r.next_txn - g->sb.replay_txn <= r.next_seq - g->sb.replay_seq);
+		REQUIRE(r.peer_at.generation <= FUSION_MAX_COUNTER &&
+			r.peer_at.seq <= FUSION_MAX_COUNTER);
 	}
 	REQUIRE(ok > 500 && refused > 500, "%u %u", ok, refused);
 }
