@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libmount/libmount.h>
+#include <libudev.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,81 +19,49 @@ static bool concerns(dev_t used, dev_t devno)
 	return used == devno || sysfs_disk(used) == devno;
 }
 
-/* Undo the \040 of /proc/self/mountinfo and /proc/swaps. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (*s == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-		    s[3] >= '0' && s[3] <= '7') {
-			*to++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = 0;
-}
-
 static bool path_concerns(const char *path, dev_t devno)
 {
 	struct stat st;
 
-	return *path == '/' && !stat(path, &st) && S_ISBLK(st.st_mode) &&
+	return path && *path == '/' && !stat(path, &st) && S_ISBLK(st.st_mode) &&
 	       concerns(st.st_rdev, devno);
 }
 
-/* id parent major:minor root mountpoint options [fields] - type source options */
+/* What a table of libmount says of the device first, that it is mounted or used as swap. */
+static bool in_table(struct libmnt_table *tb, dev_t devno, char *buf, size_t size)
+{
+	struct libmnt_iter *it = tb ? mnt_new_iter(MNT_ITER_FORWARD) : NULL;
+	struct libmnt_fs *fs;
+	bool found = false;
+
+	while (it && !found && !mnt_table_next_fs(tb, it, &fs)) {
+		/* btrfs and its like have a device number of no device */
+		found = concerns(mnt_fs_get_devno(fs), devno) ||
+			path_concerns(mnt_fs_get_source(fs), devno);
+		if (found && mnt_fs_is_swaparea(fs))
+			snprintf(buf, size, "is used as swap");
+		else if (found)
+			snprintf(buf, size, "is mounted on %s", mnt_fs_get_target(fs));
+	}
+	mnt_free_iter(it);
+	mnt_unref_table(tb);
+	return found;
+}
+
 static bool mounted(dev_t devno, char *buf, size_t size)
 {
-	char *line = NULL, *dash, number[32], where[4096], source[4096];
-	size_t room = 0;
-	bool found = false;
-	dev_t used;
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-
-	if (!f)
-		return false;
-	while (!found && getline(&line, &room, f) > 0) {
-		if (sscanf(line, "%*d %*d %31s %*s %4095s", number, where) != 2)
-			continue;
-		unescape(where);
-		found = parse_devno(number, &used) && concerns(used, devno);
-		/* btrfs and its like have a device number of no device */
-		dash = strstr(line, " - ");
-		if (!found && dash && sscanf(dash, " - %*s %4095s", source) == 1) {
-			unescape(source);
-			found = path_concerns(source, devno);
-		}
-		if (found)
-			snprintf(buf, size, "is mounted on %s", where);
-	}
-	free(line);
-	fclose(f);
-	return found;
+	return in_table(mnt_new_table_from_file("/proc/self/mountinfo"), devno, buf, size);
 }
 
 static bool swap(dev_t devno, char *buf, size_t size)
 {
-	char *line = NULL, path[4096];
-	size_t room = 0;
-	bool found = false;
-	FILE *f = fopen("/proc/swaps", "re");
+	struct libmnt_table *tb = mnt_new_table();
 
-	if (!f)
-		return false;
-	while (!found && getline(&line, &room, f) > 0) {
-		if (sscanf(line, "%4095s", path) != 1)
-			continue;
-		unescape(path);
-		found = path_concerns(path, devno);
+	if (tb && mnt_table_parse_swaps(tb, NULL)) {
+		mnt_unref_table(tb);
+		tb = NULL;
 	}
-	if (found)
-		snprintf(buf, size, "is used as swap");
-	free(line);
-	fclose(f);
-	return found;
+	return in_table(tb, devno, buf, size);
 }
 
 struct text {
@@ -121,90 +91,57 @@ static bool held(dev_t devno, char *buf, size_t size)
 	return sysfs_any(devno, "holders", name_holder, &(struct text){ buf, size });
 }
 
-/* What a loop device may stand on. */
+/* What a loop device may stand on, and what to say of it then. */
 struct backing {
 	dev_t devno;	/* a block device, or 0 */
 	dev_t dev;	/* else a file */
 	ino_t ino;
+	struct text text;
 };
 
-static bool is_backing(const char *path, const struct backing *b)
+static bool is_looped(struct udev_device *loop, void *ctx)
 {
+	const char *path = udev_device_get_sysattr_value(loop, "loop/backing_file");
+	const struct backing *b = ctx;
 	struct stat st;
 
-	if (b->devno)
-		return path_concerns(path, b->devno);
-	return *path == '/' && !stat(path, &st) && S_ISREG(st.st_mode) &&
-	       st.st_dev == b->dev && st.st_ino == b->ino;
+	if (!(b->devno ? path_concerns(path, b->devno) :
+	      path && *path == '/' && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	      st.st_dev == b->dev && st.st_ino == b->ino))
+		return false;
+	snprintf(b->text.buf, b->text.size, "is held by %s", udev_device_get_devnode(loop));
+	return true;
 }
 
 /* Loop devices appear nowhere but in their own attributes. */
-static bool looped(const struct backing *b, char *buf, size_t size)
+static bool looped(struct backing b)
 {
-	char attr[300], file[4096];
-	bool found = false;
-	struct dirent *e;
-	DIR *dir = opendir("/sys/block");
-	FILE *f;
-
-	while (dir && !found && (e = readdir(dir))) {
-		if (strncmp(e->d_name, "loop", 4))
-			continue;
-		snprintf(attr, sizeof(attr), "/sys/block/%s/loop/backing_file", e->d_name);
-		f = fopen(attr, "re");
-		if (!f)
-			continue;
-		if (fgets(file, sizeof(file), f)) {
-			file[strcspn(file, "\n")] = 0;
-			found = is_backing(file, b);
-		}
-		fclose(f);
-		if (found)
-			snprintf(buf, size, "is held by /dev/%s", e->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return block_any(&(struct block_match){ .name = "loop*" }, is_looped, &b) > 0;
 }
 
-static bool partition_held(dev_t devno, char *buf, size_t size)
+static bool is_held(struct udev_device *dev, void *ctx)
 {
-	char name[128], path[160], attr[300], number[32];
-	struct dirent *e;
-	bool found = false;
-	dev_t part;
-	DIR *dir;
+	const struct text *t = ctx;
 
-	sysfs_name(devno, name, sizeof(name));
-	snprintf(path, sizeof(path), "/sys/class/block/%s", name);
-	dir = opendir(path);
-	while (dir && !found && (e = readdir(dir))) {
-		snprintf(attr, sizeof(attr), "%s/partition", e->d_name);
-		if (!sysfs_has(devno, attr))
-			continue;
-		snprintf(attr, sizeof(attr), "%s/dev", e->d_name);
-		found = sysfs_read(devno, attr, number, sizeof(number)) &&
-			parse_devno(number, &part) && held(part, buf, size);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return held(udev_device_get_devnum(dev), t->buf, t->size);
+}
+
+/* The device, or a partition of it. */
+static bool any_held(dev_t devno, char *buf, size_t size)
+{
+	return block_any(&(struct block_match){ .disk = devno }, is_held,
+			 &(struct text){ buf, size }) > 0;
 }
 
 bool device_user(dev_t devno, char *buf, size_t size)
 {
-	const struct backing b = { .devno = devno };
-
-	return mounted(devno, buf, size) || swap(devno, buf, size) ||
-	       held(devno, buf, size) || partition_held(devno, buf, size) ||
-	       looped(&b, buf, size);
+	return mounted(devno, buf, size) || swap(devno, buf, size) || any_held(devno, buf, size) ||
+	       looped((struct backing){ .devno = devno, .text = { buf, size } });
 }
 
 bool file_user(dev_t dev, ino_t ino, char *buf, size_t size)
 {
-	const struct backing b = { .dev = dev, .ino = ino };
-
-	return looped(&b, buf, size);
+	return looped((struct backing){ .dev = dev, .ino = ino, .text = { buf, size } });
 }
 
 /* Does this process have the device open? */

@@ -4,7 +4,7 @@
  * Shells ask for it (userspace/completion); files they know themselves. Nobody has to be root:
  * open sets are those of sysfs, closed ones those of the database of udev.
  */
-#include <dirent.h>
+#include <libudev.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,30 +23,25 @@ static void offer(const char *begun, const char *word, const char *end, const ch
 }
 
 /* Who wants a uuid has begun one: names are shorter, and as good. */
+static bool offer_open_set(struct udev_device *dev, void *ctx)
+{
+	const char *name = udev_device_get_sysattr_value(dev, "dm/name"), *begun = ctx;
+	const char *uuid = udev_device_get_sysattr_value(dev, "dm/uuid");
+
+	if (name)
+		offer(begun, name, "", "an open set");
+	if (uuid && *begun)
+		offer(begun, uuid + strlen(DM_PREFIX), "", "uuid of an open set");
+	return false;
+}
+
 static void offer_open_sets(const char *begun)
 {
-	DIR *dir = opendir("/sys/dev/block");
-	char uuid[160], name[160];
-	struct dirent *e;
-	dev_t devno;
-
-	while (dir && (e = readdir(dir))) {
-		if (!parse_devno(e->d_name, &devno) ||
-		    !sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) ||
-		    strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) ||
-		    !sysfs_read(devno, "dm/name", name, sizeof(name)))
-			continue;
-		offer(begun, name, "", "an open set");
-		if (*begun)
-			offer(begun, uuid + strlen(DM_PREFIX), "", "uuid of an open set");
-	}
-	if (dir)
-		closedir(dir);
+	block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_PREFIX "*" },
+		  offer_open_set, (void *)begun);
 }
 
 /* -- closed sets ---------------------------------------------------------------- */
-
-#define UDEV_DATA	"/run/udev/data"
 
 /* A member, as our rule has told udev. */
 struct known {
@@ -56,37 +51,20 @@ struct known {
 	char role[8];
 };
 
-/* Copy the value if the line is of that key. */
-static void take(const char *line, const char *key, char *buf, size_t size)
+static void copy(struct udev_device *dev, const char *key, char *buf, size_t size)
 {
-	size_t n = strlen(key);
+	const char *value = udev_device_get_property_value(dev, key);
 
-	if (!strncmp(line, "E:", 2) && !strncmp(line + 2, key, n) && line[2 + n] == '=')
-		snprintf(buf, size, "%.*s", (int)strcspn(line + n + 3, "\n"), line + n + 3);
+	snprintf(buf, size, "%s", value ? value : "");
 }
 
-/* Of a file "b8:1". */
-static bool read_known(const char *file, struct known *k)
+static bool read_known(struct udev_device *dev, struct known *k)
 {
-	char path[320], *line = NULL, type[32] = "";
-	size_t room = 0;
-	FILE *f;
-
-	memset(k, 0, sizeof(*k));
-	if (*file != 'b' || !parse_devno(file + 1, &k->devno))
-		return false;
-	snprintf(path, sizeof(path), UDEV_DATA "/%s", file);
-	f = fopen(path, "re");
-	while (f && getline(&line, &room, f) > 0) {
-		take(line, "ID_FS_TYPE", type, sizeof(type));
-		take(line, "ID_FS_UUID", k->uuid, sizeof(k->uuid));
-		take(line, "ID_FS_LABEL_ENC", k->label, sizeof(k->label));
-		take(line, "ID_FUSION_ROLE", k->role, sizeof(k->role));
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return !strcmp(type, "fusion_member") && *k->uuid;
+	k->devno = udev_device_get_devnum(dev);
+	copy(dev, "ID_FS_UUID", k->uuid, sizeof(k->uuid));
+	copy(dev, "ID_FS_LABEL_ENC", k->label, sizeof(k->label));
+	copy(dev, "ID_FUSION_ROLE", k->role, sizeof(k->role));
+	return *k->uuid;
 }
 
 static bool any(dev_t devno, void *ctx)
@@ -135,29 +113,42 @@ static void offer_member(const struct known *k, const char *begun)
 	offer(begun, node, "", means);
 }
 
+struct wanted {
+	const char *begun;
+	bool names, devices;
+};
+
+static bool offer_known(struct udev_device *dev, void *ctx)
+{
+	const struct wanted *w = ctx;
+	struct known k;
+
+	/* what something stands on is of an open set, or in use */
+	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", any, NULL))
+		return false;
+	if (w->names)
+		offer_set(&k, w->begun);
+	if (w->devices)
+		offer_member(&k, w->begun);
+	return false;
+}
+
 /* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
 static void offer_closed_sets(bool names, bool devices, const char *begun)
 {
-	struct dirent **file;
-	struct known k;
-	int n;
+	static const struct block_match members = {
+		.property = "ID_FS_TYPE",
+		.value = "fusion_member",
+	};
+	struct wanted w = {
+		.begun = begun,
+		.names = names,
+		/* a path may be that of an image; but nobody begins one with /dev/ */
+		.devices = devices && (*begun ? !strncmp(begun, "/dev/", 5) : !names),
+	};
 
-	/* a path may be that of an image; but nobody begins one with /dev/ */
-	devices = devices && (*begun ? !strncmp(begun, "/dev/", 5) : !names);
-	n = scandir(UDEV_DATA, &file, NULL, versionsort);
-	for (int i = 0; i < n; i++) {
-		/* what something stands on is of an open set, or in use */
-		if (read_known(file[i]->d_name, &k) &&
-		    !sysfs_any(k.devno, "holders", any, NULL)) {
-			if (names)
-				offer_set(&k, begun);
-			if (devices)
-				offer_member(&k, begun);
-		}
-		free(file[i]);
-	}
-	if (n >= 0)
-		free(file);
+	if (w.names || w.devices)
+		block_any(&members, offer_known, &w);
 }
 
 /* -- words ---------------------------------------------------------------------- */

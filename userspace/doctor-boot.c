@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb doctor: what opens sets by itself, and whether the root file system needs that. */
 #include <dirent.h>
+#include <libmount/libmount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,29 +37,25 @@ static bool stands_on_set(dev_t devno, unsigned int depth)
 /* The device a file system is on; btrfs and its like have a number of no device. */
 static bool device_of(const char *path, dev_t *devno)
 {
-	char line[4096], number[32], source[2048], *dash;
-	bool found = false;
+	struct libmnt_table *tb;
+	struct libmnt_fs *fs;
+	const char *source;
 	struct stat st;
-	dev_t used;
-	FILE *f;
+	bool found;
 
 	if (stat(path, &st))
 		return false;
 	*devno = st.st_dev;
 	if (major(st.st_dev))
 		return true;
-	f = fopen("/proc/self/mountinfo", "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		dash = strstr(line, " - ");
-		found = sscanf(line, "%*d %*d %31s", number) == 1 && parse_devno(number, &used) &&
-			used == st.st_dev && dash && sscanf(dash, " - %*s %2047s", source) == 1;
-	}
-	if (f)
-		fclose(f);
-	if (!found || stat(source, &st) || !S_ISBLK(st.st_mode))
-		return false;
-	*devno = st.st_rdev;
-	return true;
+	tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	fs = tb ? mnt_table_find_devno(tb, st.st_dev, MNT_ITER_FORWARD) : NULL;
+	source = fs ? mnt_fs_get_source(fs) : NULL;
+	found = source && !stat(source, &st) && S_ISBLK(st.st_mode);
+	if (found)
+		*devno = st.st_rdev;
+	mnt_unref_table(tb);
+	return found;
 }
 
 static bool has_kernel(const char *dir)

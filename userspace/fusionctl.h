@@ -296,6 +296,25 @@ dev_t sysfs_disk(dev_t devno);
 /* "sda1", "dm-0", or "8:1" if it is gone. */
 void sysfs_name(dev_t devno, char *buf, size_t size);
 
+#define BLOCK_CLASS	"/sys/class/block"
+
+/* Block devices to look for; what is NULL or 0 does not matter. */
+struct block_match {
+	const char *name;	/* pattern, as of a shell: "loop*" */
+	const char *attr;	/* an attribute, or */
+	const char *property;	/* what udev's database has, where that is */
+	const char *value;	/* matches this pattern */
+	dev_t disk;		/* only this one and its partitions */
+};
+
+struct udev_device;
+/*
+ * Is there one among those that @is? They are shown to it in the order of their names, until it
+ * says so. 1, 0, or -errno.
+ */
+int block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
+	      void *ctx);
+
 /* -- device.c ------------------------------------------------------------------ */
 
 #define IDENT_TEXT	64

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Members among all block devices. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libudev.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fusionctl.h"
@@ -81,17 +80,6 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 	return 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-/* Floppies and optical drives take seconds to say that they are empty. */
-static int worth_a_look(const struct dirent *e)
-{
-	return *e->d_name != '.' && strncmp(e->d_name, "fd", 2) && strncmp(e->d_name, "sr", 2);
-}
-
 int member_at(dev_t devno, struct member **m)
 {
 	char text[32], node[160];
@@ -108,40 +96,35 @@ int member_at(dev_t devno, struct member **m)
 	return read_member(node, devno, sectors, m);
 }
 
+/* Where the next member goes; never the one that is looked for. */
+static bool add_member(struct udev_device *dev, void *ctx)
+{
+	const char *name = udev_device_get_sysname(dev);
+	struct member ***tail = ctx, *m;
+
+	/* floppies and optical drives take seconds to say that they are empty */
+	if (!strncmp(name, "fd", 2) || !strncmp(name, "sr", 2) ||
+	    member_at(udev_device_get_devnum(dev), &m) || !m)
+		return false;
+	/* a half of a mirror begins as the mirror does, which is the member */
+	if (probe_raid(m->path, m->devno)) {
+		free_member(m);
+	} else {
+		**tail = m;
+		*tail = &m->next;
+	}
+	return false;
+}
+
 int scan_members(struct member **list)
 {
-	static const char class[] = "/sys/class/block";
-	struct member **tail = list, *m;
-	char attr[300], number[32];
-	struct dirent **entry;
-	dev_t devno;
-	FILE *f;
-	int n;
+	int err;
 
 	*list = NULL;
-	n = scandir(class, &entry, worth_a_look, by_name);
-	if (n < 0)
-		return fail(FC_FAILED, class, "%s; mount sysfs, or name both devices",
-			    strerror(errno));
-	for (int i = 0; i < n; i++) {
-		snprintf(attr, sizeof(attr), "%s/%s/dev", class, entry[i]->d_name);
-		free(entry[i]);
-		f = fopen(attr, "re");
-		if (!f)
-			continue;
-		if (fscanf(f, "%31s", number) == 1 && parse_devno(number, &devno) &&
-		    !member_at(devno, &m) && m) {
-			/* a half of a mirror begins as the mirror does, which is the member */
-			if (probe_raid(m->path, m->devno)) {
-				free_member(m);
-			} else {
-				*tail = m;
-				tail = &m->next;
-			}
-		}
-		fclose(f);
-	}
-	free(entry);
+	err = block_any(&(struct block_match){ 0 }, add_member, &list);
+	if (err < 0)
+		return fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs, or name both devices",
+			    strerror(-err));
 	return 0;
 }
 

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sysfs tells of a block device. */
+/*
+ * What sysfs tells of block devices: attributes by their path; which devices there are, their names
+ * and disks by libudev. That reads files of sysfs and of udev's database and waits for nothing, so
+ * a program that udev runs may use it.
+ */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <libudev.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -55,31 +62,38 @@ bool parse_devno(const char *s, dev_t *devno)
 	return true;
 }
 
+static struct udev *context(void)
+{
+	static struct udev *udev;
+
+	if (!udev)
+		udev = udev_new();
+	return udev;
+}
+
 dev_t sysfs_disk(dev_t devno)
 {
-	dev_t disk;
-	char buf[32];
+	struct udev_device *dev = udev_device_new_from_devnum(context(), 'b', devno);
+	struct udev_device *disk = NULL;	/* @dev's own reference */
 
-	if (sysfs_has(devno, "partition") && sysfs_read(devno, "../dev", buf, sizeof(buf)) &&
-	    parse_devno(buf, &disk))
-		return disk;
+	if (dev)
+		disk = udev_device_get_parent_with_subsystem_devtype(dev, "block", "disk");
+	if (disk)
+		devno = udev_device_get_devnum(disk);
+	udev_device_unref(dev);
 	return devno;
 }
 
 void sysfs_name(dev_t devno, char *buf, size_t size)
 {
-	char path[128], target[512];
-	ssize_t n;
+	struct udev_device *dev = udev_device_new_from_devnum(context(), 'b', devno);
 
-	sysfs_path(devno, "", path, sizeof(path));
-	path[strlen(path) - 1] = 0;
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n > 0) {
-		target[n] = 0;
-		snprintf(buf, size, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
-	} else {
+	/* the last word of its path, where cciss!c0d0 is what holders and slaves call it, too */
+	if (dev)
+		snprintf(buf, size, "%s", strrchr(udev_device_get_syspath(dev), '/') + 1);
+	else
 		snprintf(buf, size, "%u:%u", major(devno), minor(devno));
-	}
+	udev_device_unref(dev);
 }
 
 bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx)
@@ -99,5 +113,79 @@ bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *
 	}
 	if (dir)
 		closedir(dir);
+	return found;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(udev_device_get_sysname(*(struct udev_device *const *)a),
+			  udev_device_get_sysname(*(struct udev_device *const *)b));
+}
+
+/* Return: how many devices are in the array, or -errno */
+static int collect(struct udev_enumerate *e, struct udev_device ***all)
+{
+	struct udev_list_entry *first = udev_enumerate_get_list_entry(e), *i;
+	size_t nr = 0;
+
+	udev_list_entry_foreach(i, first)
+		nr++;
+	*all = calloc(nr + 1, sizeof(**all));
+	if (!*all)
+		return -ENOMEM;
+	nr = 0;
+	udev_list_entry_foreach(i, first) {
+		(*all)[nr] = udev_device_new_from_syspath(context(), udev_list_entry_get_name(i));
+		nr += !!(*all)[nr];	/* or it has gone by now */
+	}
+	qsort(*all, nr, sizeof(**all), by_name);
+	return nr;
+}
+
+static int add_match(struct udev_enumerate *e, const struct block_match *m)
+{
+	struct udev_device *disk;
+	int err = udev_enumerate_add_match_subsystem(e, "block");
+
+	if (!err && m->name)
+		err = udev_enumerate_add_match_sysname(e, m->name);
+	if (!err && m->attr)
+		err = udev_enumerate_add_match_sysattr(e, m->attr, m->value);
+	if (!err && m->property)
+		err = udev_enumerate_add_match_property(e, m->property, m->value);
+	if (!err && m->disk) {
+		disk = udev_device_new_from_devnum(context(), 'b', m->disk);
+		err = disk ? udev_enumerate_add_match_parent(e, disk) : -ENODEV;
+		udev_device_unref(disk);
+	}
+	return err;
+}
+
+int block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
+	      void *ctx)
+{
+	struct udev_device **all = NULL;
+	struct udev_enumerate *e;
+	int nr, found;
+
+	/* to libudev it would be a machine without disks */
+	if (access(BLOCK_CLASS, F_OK))
+		return -errno;
+	e = udev_enumerate_new(context());
+	if (!e)
+		return -ENOMEM;
+	nr = add_match(e, m);
+	if (!nr)
+		nr = udev_enumerate_scan_devices(e);
+	if (nr >= 0)
+		nr = collect(e, &all);
+	udev_enumerate_unref(e);
+	found = nr < 0 ? nr : 0;
+	for (int i = 0; i < nr; i++) {
+		if (!found)
+			found = is(all[i], ctx);
+		udev_device_unref(all[i]);
+	}
+	free(all);
 	return found;
 }

@@ -221,6 +221,14 @@ test_not_root() {
 		busybox unshare -U fusionctl list
 }
 
+# libudev takes a machine without sysfs for one without disks.
+test_no_sysfs() {
+	mount -t tmpfs none /sys
+	defer umount_quietly /sys
+	expect 1 "/sys/class/block: No such file or directory; mount sysfs, or name both devices" \
+		fusionctl list
+}
+
 # -- what may be a member ---------------------------------------------------------------
 
 test_bad_devices() {
@@ -1600,7 +1608,7 @@ test_lock_comes_first() {
 }
 
 # what has little of the kernel in it takes long where programs start slowly
-run_tests test_usage:long test_help:long test_names:long test_not_root \
+run_tests test_usage:long test_help:long test_names:long test_not_root test_no_sysfs \
 	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector \
 	test_long_paths test_question test_questions test_gpt_type test_mkfs test_erases:long \
 	test_partitions_are_gone \
