@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
@@ -187,7 +186,7 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	ident_set(&sb->peer, &p->dev[SLOW]);
 	sb->create_time = time(NULL);
 	sb->write_time = sb->create_time;
-	getrandom(&sb->activation, sizeof(sb->activation), GRND_NONBLOCK);
+	sb->activation = super_new_activation();
 	/* so that the machine that made it need not look for others that may have it open */
 	host_id(sb->host_id);
 	gethostname(sb->host_name, FUSION_HOST_SIZE);

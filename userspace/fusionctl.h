@@ -417,6 +417,9 @@ enum member_state {
 	MEMBER_COVERED,		/* what is left of ours lies beneath something else: scan.c */
 };
 
+/* A random number for an activation that the kernel does not begin. */
+uint64_t super_new_activation(void);
+
 /*
  * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
  * says what is wrong with the other copy; with MEMBER_DAMAGED, MEMBER_UNKNOWN and

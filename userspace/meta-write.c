@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "meta.h"
@@ -226,11 +225,10 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
 	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
-	u64 activation = 0;
+	u64 activation = super_new_activation();
 
 	if (slow)
 		epoch = max(epoch, slow->epoch);
-	getrandom(&activation, sizeof(activation), GRND_NONBLOCK);
 	for (int dev = 0; dev < 2; dev++) {
 		sb[dev].epoch = epoch;
 		sb[dev].prev_activation = fast ? fast->activation : activation;

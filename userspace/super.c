@@ -26,6 +26,17 @@ static enum member_state judge(int err)
 	}
 }
 
+uint64_t super_new_activation(void)
+{
+	uint64_t half[2];
+	uuid_t random;
+
+	/* Six bits of a uuid are not random: in one half or the other. */
+	uuid_generate_random(random);
+	memcpy(half, random, sizeof(half));
+	return half[0] ^ half[1];
+}
+
 int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
 	       const char **why)
 {
