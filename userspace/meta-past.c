@@ -95,6 +95,15 @@ bool meta_past(const struct meta *meta, struct meta_past *past)
 	return true;
 }
 
+int meta_past_by_supers(const struct meta *meta)
+{
+	for (int dev = 0; dev < 2; dev++)
+		if (!fusion_sb_reached(meta_sb(meta, dev), single(&meta->m[dev]), U64_MAX,
+				       &meta_sb(meta, !dev)->peer_at))
+			return dev;
+	return -1;
+}
+
 u32 meta_past_extents(const struct meta *meta)
 {
 	struct meta_state st[2] = { 0 };

@@ -294,9 +294,11 @@ int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
 	struct fusion_sb sb[2] = { *meta_sb(meta, FAST), *meta_sb(meta, SLOW) };
 	int rc = 0;
 
-	for (int dev = 0; dev < 2; dev++) {
+	/* the copy that was found may be in the disk's cache only, and the other one is overwritten */
+	for (int dev = 0; dev < 2 && !rc; dev++) {
 		sb[dev].generation++;
 		fusion_sb_copy_settings(from, &sb[dev]);
+		rc = flush(meta, dev);
 	}
 	for (int copy = 0; copy < 2 && !rc; copy++) {
 		rc = put_super(meta, &sb[SLOW]);

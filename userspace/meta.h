@@ -280,6 +280,8 @@ struct meta_past {
 u32 meta_past_extents(const struct meta *meta);
 /* Is there one? */
 bool meta_past(const struct meta *meta, struct meta_past *past);
+/* The same by the superblocks alone, both of which are there. Return: which member, or -1. */
+int meta_past_by_supers(const struct meta *meta);
 /* "from the past, or lost writes: last written 2026-11-24 09:00:00, 12 superblocks behind ..." */
 void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size);
 

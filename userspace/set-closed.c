@@ -30,8 +30,9 @@ static int check_clean(const struct meta *meta, const char *name)
 {
 	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
 	const char *why;
+	int dev;
 
-	for (int dev = 0; dev < 2; dev++)
+	for (dev = 0; dev < 2; dev++)
 		if (!sb[dev])
 			return fail(FC_MEMBER, name, "its %s member is missing or damaged; "
 				    "settings are kept on both, see fusionctl check %s",
@@ -42,6 +43,15 @@ static int check_clean(const struct meta *meta, const char *name)
 	if (!(sb[FAST]->flags & sb[SLOW]->flags & FUSION_SB_CLEAN))
 		return fail(FC_REFUSED, name, "was not closed cleanly; run fusionctl open %s first",
 			    name);
+	/* its generations go up here: after that it would be taken for the present one */
+	dev = meta_past_by_supers(meta);
+	if (dev >= 0)
+		return fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; see "
+			    "fusionctl check %s", name);
+	for (dev = 0; dev < 2; dev++)
+		if (sb[dev]->ro_compat & ~FUSION_RO_COMPAT_KNOWN || !fusion_sb_lasts(sb[dev]))
+			return fail(FC_REFUSED, name, "can only be opened read-only; see fusionctl "
+				    "check %s", name);
 	return 0;
 }
 

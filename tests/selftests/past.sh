@@ -138,6 +138,33 @@ test_forked() {
 		fusionctl open past "$FAST" "$SLOW"
 }
 
+# Settings are written to both members of a closed set, with new generations: as of a member of the
+# past, which would have caught up then. This one says that it was closed, and is of the same activation.
+test_settings() {
+	local before i
+	a_past
+	fusionctl open past "$FAST" "$SLOW"
+	work
+	dmsetup suspend past
+	image rest
+	dmsetup resume past
+	work
+	fusionctl close past
+	image end
+	for i in "rest end" "end rest"; do
+		# shellcheck disable=SC2086
+		put_back $i
+		before=$(sum)
+		refused "is from the past, or lost writes; see fusionctl check past" \
+			fusionctl set past duty=40
+		same "what is on the members" "$(sum)" "$before"
+	done
+	put_back end end
+	good fusionctl set past duty=40
+	good fusionctl open past "$FAST" "$SLOW"
+	good fusionctl close past
+}
+
 # repair takes it if it is told to; and salvage works on either.
 test_forced() {
 	a_past
@@ -155,4 +182,5 @@ test_forced() {
 	good fusionctl salvage "$FAST"
 }
 
-run_tests test_fast_member test_slow_member test_of_one_instant test_forked test_forced
+run_tests test_fast_member test_slow_member test_of_one_instant test_forked test_settings \
+	test_forced

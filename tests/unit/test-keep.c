@@ -250,12 +250,37 @@ static void test_dumped(void)
 	image_free(&im);
 }
 
+static void seen_more(struct fusion_sb *sb)
+{
+	sb->peer_at.generation = 1000;
+}
+
+/* Superblocks alone tell of a member that has not got as far as the other one has seen. */
+static void test_past(void)
+{
+	struct image im;
+	struct meta meta;
+
+	for (int dev = 0; dev < 2; dev++) {
+		make(&im, 7 + dev);
+		open_image(&im, true, &meta, false);
+		REQUIRE_EQ(meta_past_by_supers(&meta), -1);
+		meta_free(&meta);
+		put_super(&im, !dev, seen_more);
+		open_image(&im, true, &meta, false);
+		REQUIRE_EQ(meta_past_by_supers(&meta), dev);
+		meta_free(&meta);
+		image_free(&im);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "settings written to a closed set", test_written },
 	{ "settings, and a power cut", test_cut_short },
 	{ "settings out of range", test_out_of_range },
 	{ "settings after a repair", test_repaired },
 	{ "settings in a dump", test_dumped },
+	{ "settings, and a member from the past", test_past },
 };
 
 UNIT_TESTS(tests)
