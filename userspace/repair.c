@@ -146,6 +146,10 @@ static int judge(struct plan *p, bool force)
 			    meta->m[1].o.path);
 	fast = meta_sb(meta, FAST);
 	slow = meta_sb(meta, SLOW);
+	for (int dev = 0; dev < 2; dev++)
+		if (meta->geo[dev].ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+			return fail(FC_REFUSED, meta->m[dev].o.path, "has features of a newer "
+				    "release; repair it with that one");
 	rc = judge_foreign(meta);
 	if (!rc)
 		rc = judge_past(meta, force);

@@ -348,6 +348,9 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 		rc = read_identity(d);
 	if (!rc)
 		rc = read_geometry(d);
+	if (!rc && d->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+		rc = fail(FC_REFUSED, path, "is of a set with features of a newer release; use the "
+			  "fusionctl that wrote it");
 	if (!rc)
 		rc = read_settings(d);
 	return rc ? rc : read_state(d);

@@ -435,6 +435,27 @@ test_made_over() {
 	verify
 }
 
+test_newer_features() {
+	local before copy
+	a_set
+	for copy in 0 8; do
+		fusion-poke "$FAST" $copy 64:8=0x10000000000
+		fusion-poke "$SLOW" $copy 64:8=0x10000000000
+	done
+	before=$(sum)
+	gives 1 fusionctl check "$FAST" "$SLOW"
+	says "features of a newer release"
+	# its superblocks may say more than this release knows of, and would lose it
+	gives 3 fusionctl repair --yes "$FAST" "$SLOW"
+	says "has features of a newer release; repair it with that one"
+	gives 3 fusionctl set pair duty=40
+	says "can only be opened read-only"
+	gives 0 fusionctl dump -o "$TMP/newer" "$FAST" "$SLOW"
+	gives 3 fusionctl restore --yes "$TMP/newer" "$FAST" "$SLOW"
+	says "is of a set with features of a newer release"
+	same "what is on the members" "$(sum)" "$before"
+}
+
 # a label is what anyone wrote there
 test_hostile_label() {
 	local dev copy
@@ -457,4 +478,5 @@ test_hostile_label() {
 }
 
 run_tests test_clean test_refusals test_each_kind test_journal test_needs_check \
-	test_dump_restore test_stale_dump test_interrupted_opening test_wrong_device test_made_over test_hostile_label
+	test_dump_restore test_stale_dump test_interrupted_opening test_wrong_device test_made_over \
+	test_newer_features test_hostile_label
