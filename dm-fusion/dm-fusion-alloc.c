@@ -4,8 +4,8 @@
  *
  * A bit per slot says whether it is taken: by a map word, by a migration under
  * way, by a transaction whose release of it is not final yet (quarantine), by the
- * replica, which may still name it (held), or by the metadata (slow slots below
- * slow_first_slot).
+ * replica, which may still name it (held), by a discard, or by the metadata (slow
+ * slots below slow_first_slot).
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -67,6 +67,7 @@ u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 
 	__set_bit(slot, fs->used[dev]);
 	fs->nr_free[dev]--;
+	fusion_discard_forget(fs, dev, slot);
 	if (!home)
 		fs->cursor[dev] = slot + 1;
 	return fusion_word(FUSION_STABLE, dev, slot);
@@ -79,4 +80,5 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->used[dev])))
 		return;
 	fs->nr_free[dev]++;
+	fusion_discard_add(fs, word);
 }

@@ -463,7 +463,8 @@ static bool first_write(struct fusion *fs, struct bio *bio)
 	word = first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
 	if (!fusion_word_mapped(word)) {
 		held = wait_for_replica(fs, fusion_io(bio));
-		wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held;
+		wait = fs->nr_quarantined || fs->in_flight || fs->running->nr || held ||
+		       fs->discards[FUSION_FAST].in_flight || fs->discards[FUSION_SLOW].in_flight;
 		/* The migration's spares are the last resort, when slots were lost to errors. */
 		if (!wait)
 			word = first_slot(fs, lext, 1, 1);
@@ -529,7 +530,8 @@ static bool unmap(struct fusion *fs, u32 lext, struct bio *bio)
 static void process_whole(struct fusion *fs, struct bio *bio)
 {
 	struct fusion_io *io = fusion_io(bio);
-	u32 end = fusion_lext(fs, bio_end_sector(bio));
+	u32 end = fusion_lext(fs, bio_end_sector(bio)), unmapped = 0;
+	bool parked = false;
 
 	fusion_commit_soon(fs);
 	for (; io->lext < end; io->lext++) {
@@ -537,12 +539,18 @@ static void process_whole(struct fusion *fs, struct bio *bio)
 			bio_io_error(bio);
 			return;
 		}
-		if (fusion_word_mapped(READ_ONCE(fs->map[io->lext])) &&
-		    !unmap(fs, io->lext, bio))
-			return;
+		if (!fusion_word_mapped(READ_ONCE(fs->map[io->lext])))
+			unmapped += bio_op(bio) == REQ_OP_DISCARD;
+		else
+			parked = !unmap(fs, io->lext, bio);
+		if (parked)
+			break;
 		cond_resched();
 	}
-	complete_unmapped(fs, bio);
+	if (unmapped)
+		fusion_discard_free(fs, unmapped);
+	if (!parked)
+		complete_unmapped(fs, bio);
 }
 
 /* A write to a LOCKED extent waits for its commit. Return: false if it need not. */

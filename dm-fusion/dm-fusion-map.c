@@ -61,29 +61,11 @@ void fusion_leave(struct fusion *fs, unsigned int epoch)
 	percpu_ref_put(&fs->epochs[epoch].ref);
 }
 
-/* Tell a member that a slot's content is no longer needed. Best effort. */
-static void discard_slot(struct fusion *fs, u32 word)
-{
-	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
-	struct bio bio;
-
-	/* Discards take their time: not while the committer may be short of transactions. */
-	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev) ||
-	    list_empty_careful(&fs->free_txns))
-		return;
-	bio_init(&bio, bdev, NULL, 0, REQ_OP_DISCARD);
-	bio.bi_iter.bi_sector = fusion_word_sector(fs, word);
-	bio.bi_iter.bi_size = 1U << (fs->shift + SECTOR_SHIFT);
-	submit_bio_wait(&bio);
-	bio_uninit(&bio);
-}
-
 static void release_slots(struct fusion *fs, struct fusion_txn *txn)
 {
 	u32 i;
 
 	for (i = 0; i < txn->nr; i++) {
-		discard_slot(fs, txn->rec[i].old);
 		spin_lock_irq(&fs->lock);
 		/* A promotion was recorded in the replica before it took effect. */
 		fusion_replica_release(fs, txn->rec[i].old,

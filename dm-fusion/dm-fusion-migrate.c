@@ -469,13 +469,16 @@ static bool wait_for_record(struct fusion *fs, struct job *jobs, unsigned int nr
 static void run_batch(struct fusion *fs, struct job *jobs, unsigned int nr,
 		      const struct fusion_force *force, bool idle_only)
 {
-	unsigned int i, recorded, demoted = 0;
+	unsigned int i, started, recorded, demoted = 0;
 	bool promoting;
 	int r = 0;
 
+	fusion_discard_hold(fs, nr);
 	if (held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
-	if (start_jobs(fs, jobs, nr, force)) {
+	started = start_jobs(fs, jobs, nr, force);
+	fusion_discard_go_on(fs);
+	if (started) {
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), compare_jobs, NULL);
 		promoting = announce_jobs(fs, jobs, nr, force);
@@ -681,7 +684,7 @@ static void tell_moves(struct fusion *fs, const struct job *jobs, unsigned int n
  */
 static unsigned int look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
 {
-	u32 fast = fs->nr_free[FUSION_FAST], slow = fs->nr_free[FUSION_SLOW];
+	u32 fast = fusion_slots_free(fs, FUSION_FAST), slow = fusion_slots_free(fs, FUSION_SLOW);
 	u32 held = fusion_replica_held(fs), left, max;
 
 	env->free_fast = fast - min(fast, fs->sb.spare_fast);

@@ -154,6 +154,8 @@ static void apply(struct fusion *fs, const struct changes *c, bool keep)
 		fs->kept.value[s] = c->value[s];
 	}
 	fs->opt_table &= ~c->mask;
+	if (c->mask & BIT(FUSION_SET_DISCARD_PASSDOWN))
+		fusion_discard_kick(fs);
 }
 
 int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bool keep)

@@ -195,6 +195,7 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 	}
 	if (!WARN_ON_ONCE(__test_and_set_bit(fusion_word_slot(word), rep->held[rep->cur])))
 		rep->nr_held++;
+	fusion_discard_add(fs, word);
 	schedule_update(fs, interval_ms(fs));
 }
 
@@ -222,6 +223,8 @@ static void end_held(struct fusion *fs, bool free)
 			}
 			old[i] = 0;
 		}
+		if (free && end == words)
+			fusion_discard_kick(fs);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
 	}

@@ -76,8 +76,8 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	u64 age;
 
 	spin_lock_irq(&fs->lock);
-	free_fast = fs->nr_free[FUSION_FAST];
-	free_slow = fs->nr_free[FUSION_SLOW] + fs->replica.nr_held;
+	free_fast = fusion_slots_free(fs, FUSION_FAST);
+	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fs->replica.nr_held;
 	mapped = fs->nr_mapped;
 	open = fs->nr_open;
 	quarantined = fs->nr_quarantined;
@@ -131,6 +131,12 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 	}
 }
 
+/* Slots that the member has not been told yet to be free. */
+static u32 undiscarded(const struct fusion *fs, enum fusion_dev dev)
+{
+	return READ_ONCE(fs->discards[dev].nr) + READ_ONCE(fs->discards[dev].in_flight);
+}
+
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_replica *rep = &fs->replica;
@@ -162,6 +168,8 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("migrated_fast %llu\n",
 	       READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
 	DMEMIT("retired_slots %u\n", fs->nr_retired);
+	DMEMIT("undiscarded_fast %u\n", undiscarded(fs, FUSION_FAST));
+	DMEMIT("undiscarded_slow %u\n", undiscarded(fs, FUSION_SLOW));
 	DMEMIT("open_extents %u\n", READ_ONCE(fs->nr_open));
 	DMEMIT("open_limit %u\n", fs->max_open);
 	DMEMIT("generation %llu\n", fs->sb.generation);

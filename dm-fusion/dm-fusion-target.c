@@ -173,6 +173,7 @@ static void destroy(struct fusion *fs)
 	bioset_exit(&fs->bs);
 	bioset_exit(&fs->meta_bs);
 	fusion_open_exit(fs);
+	fusion_discard_exit(fs);
 	fusion_journal_exit_state(fs);
 	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);
@@ -200,6 +201,8 @@ static int allocate(struct fusion *fs)
 	fs->epochs_ready = true;
 
 	r = fusion_alloc_init(fs);
+	if (!r)
+		r = fusion_discard_init(fs);
 	if (!r)
 		r = fusion_journal_init_state(fs);
 	if (!r)
@@ -315,6 +318,8 @@ static void close_set(struct fusion *fs)
 	cancel_delayed_work_sync(&fs->commit_work);
 	flush_work(&fs->reclaim_work);
 	fusion_replica_stop(fs);
+	/* When the slots are free that the replica may have named. */
+	fusion_discard_stop(fs);
 	fusion_super_repeat(fs);
 	fusion_note_mode(fs);
 	fusion_claim_release(fs);
@@ -408,6 +413,7 @@ static void fusion_resume(struct dm_target *ti)
 
 	if (fusion_mode(fs) == FUSION_FAIL)
 		return;
+	fusion_discard_start(fs);
 	fusion_migrate_start(fs);
 	fusion_reboot_watch(fs);
 }

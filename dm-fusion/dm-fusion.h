@@ -59,7 +59,8 @@
  * ----------
  *
  * INV1  A durable map never points to a slot whose content was not flushed before.
- * INV2  No slot is reused before its release is durable and drained.
+ * INV2  No slot is reused before its release is durable and drained, nor while it is being
+ *	 discarded.
  * INV3  No two lexts share a slot.
  * INV4  A flush is acknowledged only when the data on both members, and the map
  *       that finds it, are durable.
@@ -92,7 +93,8 @@
  * reclaim_work, replica_work. The mover may wait for a commit, a drain and the replica;
  * the committer may wait for a drain, in reclaim_work (when all transactions await one), and
  * for users' flushes that the fast member is at;
- * the worker waits for memory pools only; replica_work for commits; nobody
+ * the worker waits for memory pools only; replica_work for commits; the works of discards for
+ * the members, and first writes and the mover for these, if there are no other slots; nobody
  * waits for the mover but presuspend and messages, and nobody who serves a bio waits for
  * the replica.
  */
@@ -356,6 +358,35 @@ struct fusion_replica {
 	struct workqueue_struct *wq;
 };
 
+/**
+ * struct fusion_discards - the slots of a member that it has to be told to be free
+ * @fs: device
+ * @dev: member
+ * @at: slot from which on to look for the next; the worker's
+ * @turn: word of the bitmap from which on slots are added in turn; the worker's of bios
+ * @work: discards some
+ * @wq: its queue
+ *
+ * Protected by fs->lock:
+ * @todo: a bit for each of these slots, which are free, or held for the replica
+ * @nr: bits set in @todo
+ * @in_flight: slots taken for a discard that is under way
+ * @active: there may be more of these
+ */
+struct fusion_discards {
+	struct fusion *fs;
+	enum fusion_dev dev;
+	u32 at;
+	u32 turn;
+	struct delayed_work work;
+	struct workqueue_struct *wq;
+
+	unsigned long *todo;
+	u32 nr;
+	u32 in_flight;
+	bool active;
+};
+
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
@@ -435,6 +466,11 @@ struct fusion {
 	u32 cursor[FUSION_NR_DEVS];
 	u32 nr_mapped;
 	u32 nr_quarantined;
+
+	/* discards of free slots, dm-fusion-discard.c */
+	struct fusion_discards discards[FUSION_NR_DEVS];
+	bool hold_discards;		/* the mover needs slots: take none; under lock */
+	wait_queue_head_t discard_wait;	/* for no discards[].in_flight */
 
 	/* transactions, dm-fusion-journal.c, under lock */
 	struct fusion_txn *running;
@@ -797,6 +833,54 @@ void fusion_slot_put(struct fusion *fs, u32 word);
 
 /* Slots of @dev with their numbers below this. */
 u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev);
+
+/* Free slots, those included that are being discarded. */
+static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
+{
+	return fs->nr_free[dev] + fs->discards[dev].in_flight;
+}
+
+/* dm-fusion-discard.c; fs->lock held unless said otherwise */
+
+int fusion_discard_init(struct fusion *fs);
+void fusion_discard_exit(struct fusion *fs);
+
+/* The member is to be told that nobody needs the content of a slot: when that is free. */
+void fusion_discard_add(struct fusion *fs, u32 word);
+
+/* Not any more: it has been given to an extent. */
+void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot);
+
+/* Go on: slots that were held are free now, or the option has changed. */
+void fusion_discard_kick(struct fusion *fs);
+
+/*
+ * The same as fusion_discard_add() for @nr slots or a few more that are free, each time other ones
+ * until all had their turn. Worker of bios only; takes fs->lock itself.
+ */
+void fusion_discard_free(struct fusion *fs, u32 nr);
+
+/**
+ * fusion_discard_hold() - see that slots can be had
+ * @fs: device
+ * @nr: as many will be wanted of each member
+ *
+ * No slots are taken for discards until fusion_discard_go_on(). If few are free it waits until
+ * those are back that are being discarded.
+ *
+ * Context: the mover; sleeps, but waits for the members only; takes fs->lock itself.
+ */
+void fusion_discard_hold(struct fusion *fs, u32 nr);
+void fusion_discard_go_on(struct fusion *fs);
+
+/* Let the workers run; takes fs->lock itself. */
+void fusion_discard_start(struct fusion *fs);
+
+/*
+ * Stop them, after a short time for what remains; they can be started again. No I/O is in flight.
+ * Sleeps; takes fs->lock itself.
+ */
+void fusion_discard_stop(struct fusion *fs);
 
 /* dm-fusion-journal.c */
 

@@ -431,6 +431,11 @@ io_of() {
 	awk '{ print $1, $5, $12, $16 }' "$(sysfs_of "$1")/stat"
 }
 
+# discarded DEV: bytes that it was told to discard
+discarded() {
+	awk '{ print $14 * 512 }' "$(sysfs_of "$1")/stat"
+}
+
 # written DEV...: writes, discards and flushes each has completed
 written() {
 	local i

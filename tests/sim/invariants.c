@@ -25,6 +25,7 @@ static void check_shared(const struct fusion *fs, u32 lext, u32 word, unsigned l
 
 static void check_free(const struct fusion *fs, u32 mapped)
 {
+	u32 discarding = fs->discards[FUSION_FAST].in_flight + fs->discards[FUSION_SLOW].in_flight;
 	u32 taken = 0, total, slots;
 
 	slots = fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
@@ -37,10 +38,10 @@ static void check_free(const struct fusion *fs, u32 mapped)
 	if (mapped != fs->nr_mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
 	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight +
-	    fs->replica.nr_held)
-		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held",
-			 taken, mapped, fs->nr_quarantined, fs->nr_retired, fs->in_flight,
-			 fs->replica.nr_held);
+	    fs->replica.nr_held + discarding)
+		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held, "
+			 "%u being discarded", taken, mapped, fs->nr_quarantined,
+			 fs->nr_retired, fs->in_flight, fs->replica.nr_held, discarding);
 }
 
 void check_invariants(const void *private)

@@ -118,6 +118,9 @@ echo "KTAP version 1"
 #   their caches with each cut, so nothing is found that is not durable.
 # - another activation of the same number: sets that were forked, and put together again, are for
 #   the unit test of superblocks.
+# - a slot that is given to an extent while it still has to be discarded: it is not free, and
+#   so is not discarded until it has to be again.
+# - a first write that does not wait for slots that are being discarded: it takes a spare.
 # - the second superblock of a closed set: the one of before has its map set and its journal still,
 #   as nothing is written after. It spares a replay, and the heat.
 
@@ -217,6 +220,13 @@ mutant slot-freed-with-a-later-commit dm-fusion-map.c \
 	's/(\tif \(list_empty\(&committed\)\)\n\t\treturn;\n)\tfusion_drain\(fs\);\n/\1\tfusion_drain(fs);\n\tspin_lock_irq(\&fs->lock);\n\tlist_splice_init(\&fs->quarantined, \&committed);\n\tspin_unlock_irq(\&fs->lock);\n/' --rarely 16
 mutant cancelled-copy-frees-the-old-slot dm-fusion-migrate.c \
 	's/fusion_slot_put\(fs, job->new\)/fusion_slot_put(fs, job->old)/'
+
+# -- discards ------------------------------------------------------------------------------------
+
+mutant discard-of-slot-in-use dm-fusion-discard.c \
+	's/ && !test_bit\(slot, fs->used\[d->dev\]\);/;/'
+mutant slot-given-away-while-it-is-discarded dm-fusion-discard.c \
+	's/\t\t__set_bit\(slot, fs->used\[d->dev\]\);\n//;s/\td->in_flight \+= \*nr;\n\tfs->nr_free\[d->dev\] -= \*nr;\n//;s/\tfor \(slot = first; slot < first \+ nr; slot\+\+\)\n\t\t__clear_bit\(slot, fs->used\[d->dev\]\);\n\td->in_flight -= nr;\n\tfs->nr_free\[d->dev\] \+= nr;\n//'
 
 # -- migration -------------------------------------------------------------------------------
 

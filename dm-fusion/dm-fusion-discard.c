@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: discards of free slots.
+ *
+ * A bit for each slot says that the member has not been told yet that nobody needs its content. It
+ * is set when the release of the slot is durable and drained, while the slot may still be held
+ * for the replica, and cleared when the slot is given to an extent. A worker for each member
+ * looks for slots that have it and are free, takes what is adjacent, discards that with one bio,
+ * and frees it again. So nobody waits for discards who releases slots, none is dropped while the
+ * set is open, and what is being discarded belongs to nobody (INV2).
+ *
+ * It takes no more than half of what is free, and leaves the spares to the mover unless nobody
+ * uses the device. Who needs a slot that is being discarded waits for that one bio: first writes,
+ * which are parked, and the mover, which has the worker take no more until it has its slots.
+ * While others use the device, discards take a quarter of the time at most.
+ *
+ * What remains when the set is closed gets FINISH_MS, and is forgotten then, as it is after a
+ * crash. So a discard of extents that are unmapped has as many free slots discarded, in turn: as
+ * there are about as many of these as of those, fstrim of a whole file system, or blkdiscard,
+ * tells the members of all that is free.
+ */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+
+/* Time to collect what is adjacent. */
+#define COLLECT_MS	1000U
+/* Time until another look, if the slots that are free are few. */
+#define RETRY_MS	1000U
+/* While others use the device: pauses, in terms of what a discard took, and at most. */
+#define PAUSE_FACTOR	3U
+#define MAX_PAUSE_MS	1000U
+/* Time for what remains when the set is closed, for both members. */
+#define FINISH_MS	2000U
+/* Of one bio, but at least a slot. */
+#define MAX_SECTORS	(256U << (20 - SECTOR_SHIFT))
+/* Words of a bitmap looked at under one lock, or without a pause. */
+#define CHUNK		512U
+
+enum taken {
+	TAKEN_NONE,	/* none is free that has to be discarded */
+	TAKEN_LATER,	/* it is needed for something else now */
+	TAKEN_SOME,
+};
+
+static void start_work(struct fusion_discards *d, unsigned int ms)
+{
+	if (d->active && d->nr)
+		queue_delayed_work(d->wq, &d->work, msecs_to_jiffies(ms));
+}
+
+static bool wanted(const struct fusion *fs, enum fusion_dev dev)
+{
+	return READ_ONCE(fs->opt.discard_passdown) &&
+	       bdev_max_discard_sectors(fs->dev[dev]->bdev);
+}
+
+void fusion_discard_add(struct fusion *fs, u32 word)
+{
+	enum fusion_dev dev = fusion_word_dev(word);
+	struct fusion_discards *d = &fs->discards[dev];
+
+	if (!wanted(fs, dev) || __test_and_set_bit(fusion_word_slot(word), d->todo))
+		return;
+	d->nr++;
+	start_work(d, COLLECT_MS);
+}
+
+void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot)
+{
+	struct fusion_discards *d = &fs->discards[dev];
+
+	if (__test_and_clear_bit(slot, d->todo))
+		d->nr--;
+}
+
+void fusion_discard_kick(struct fusion *fs)
+{
+	unsigned int dev;
+
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		start_work(&fs->discards[dev], COLLECT_MS);
+}
+
+/* -- what is free already ------------------------------------------------------------------ */
+
+/* Slots of word @i of the bitmaps that are free. */
+static unsigned long free_slots(const struct fusion *fs, enum fusion_dev dev, size_t i)
+{
+	u32 end = fusion_slot_end(fs, dev);
+	unsigned long mask = ~0UL;
+
+	if (end - i * BITS_PER_LONG < BITS_PER_LONG)
+		mask = (1UL << (end % BITS_PER_LONG)) - 1;
+	return ~READ_ONCE(fs->used[dev][i]) & mask;
+}
+
+/* Up to the end of the member, or of @nr, rounded up to a word. Return: how many there were. */
+static u32 add_free(struct fusion *fs, enum fusion_dev dev, u32 nr)
+{
+	struct fusion_discards *d = &fs->discards[dev];
+	size_t words = BITS_TO_LONGS(fusion_slot_end(fs, dev)), end;
+	u32 found = 0;
+
+	while (d->turn < words && found < nr) {
+		end = min_t(size_t, words, d->turn + CHUNK);
+		spin_lock_irq(&fs->lock);
+		for (; d->turn < end && found < nr; d->turn++) {
+			unsigned long bits = free_slots(fs, dev, d->turn);
+
+			found += hweight_long(bits);
+			bits &= ~d->todo[d->turn];
+			d->todo[d->turn] |= bits;
+			d->nr += hweight_long(bits);
+		}
+		start_work(d, COLLECT_MS);
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+	return found;
+}
+
+void fusion_discard_free(struct fusion *fs, u32 nr)
+{
+	unsigned int dev, round;
+	u32 found;
+
+	for (round = 0; round < 2; round++) {
+		for (dev = 0; dev < FUSION_NR_DEVS && nr; dev++) {
+			if (!wanted(fs, dev))
+				continue;
+			found = add_free(fs, dev, nr);
+			nr -= min(found, nr);
+		}
+		if (!nr)
+			return;
+		/* all have had their turn */
+		for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+			fs->discards[dev].turn = 0;
+	}
+}
+
+/* -- the worker ---------------------------------------------------------------------------- */
+
+static bool is_idle(const struct fusion *fs)
+{
+	return fusion_now_ms() - READ_ONCE(fs->last_busy_ms) >= READ_ONCE(fs->opt.idle);
+}
+
+static bool ready(const struct fusion *fs, const struct fusion_discards *d, u32 slot)
+{
+	return test_bit(slot, d->todo) && !test_bit(slot, fs->used[d->dev]);
+}
+
+/* The first slot from @from on that has to be discarded and is free; a hint, without the lock. */
+static u32 next_ready(const struct fusion *fs, const struct fusion_discards *d, u32 from)
+{
+	u32 end = fusion_slot_end(fs, d->dev);
+	size_t words = BITS_TO_LONGS(end), i = from / BITS_PER_LONG;
+	unsigned long mask = ~0UL << (from % BITS_PER_LONG);
+
+	for (; i < words; i++, mask = ~0UL) {
+		unsigned long bits = READ_ONCE(d->todo[i]) & free_slots(fs, d->dev, i) & mask;
+
+		if (bits)
+			return i * BITS_PER_LONG + __ffs(bits);
+		if (!(i % CHUNK))
+			cond_resched();
+	}
+	return end;
+}
+
+/* Slots that may be taken away from those that are free. fs->lock held. */
+static u32 may_take(const struct fusion *fs, enum fusion_dev dev)
+{
+	u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+	u32 free = fs->nr_free[dev];
+
+	if (fs->hold_discards)
+		return 0;
+	if (free > spare)
+		return min((free - spare + 1) / 2, max(MAX_SECTORS >> fs->shift, 1U));
+	return free && is_idle(fs);
+}
+
+/* Take slots from *@first on, which becomes the first of them. Only the worker, or who stopped it. */
+static enum taken take(struct fusion *fs, struct fusion_discards *d, u32 *first, u32 *nr)
+{
+	u32 end = fusion_slot_end(fs, d->dev), slot, max;
+	enum taken taken = TAKEN_LATER;
+
+	slot = next_ready(fs, d, d->at);
+	if (slot == end && d->at)
+		slot = next_ready(fs, d, 0);
+	if (slot == end)
+		return TAKEN_NONE;
+
+	*first = slot;
+	spin_lock_irq(&fs->lock);
+	max = may_take(fs, d->dev);
+	for (; slot < end && slot - *first < max && ready(fs, d, slot); slot++) {
+		__clear_bit(slot, d->todo);
+		__set_bit(slot, fs->used[d->dev]);
+	}
+	*nr = slot - *first;
+	d->nr -= *nr;
+	d->in_flight += *nr;
+	fs->nr_free[d->dev] -= *nr;
+	if (*nr)
+		taken = TAKEN_SOME;
+	spin_unlock_irq(&fs->lock);
+	d->at = slot < end ? slot : 0;
+	return taken;
+}
+
+/* It was advice: whatever became of it, they are free. */
+static void give_back(struct fusion *fs, struct fusion_discards *d, u32 first, u32 nr)
+{
+	u32 slot;
+
+	spin_lock_irq(&fs->lock);
+	for (slot = first; slot < first + nr; slot++)
+		__clear_bit(slot, fs->used[d->dev]);
+	d->in_flight -= nr;
+	fs->nr_free[d->dev] += nr;
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+	wake_up_all(&fs->discard_wait);
+}
+
+static enum taken discard_some(struct fusion *fs, struct fusion_discards *d)
+{
+	struct bio bio;
+	u32 first, nr;
+	enum taken taken;
+
+	if (fusion_mode(fs) != FUSION_RW || !wanted(fs, d->dev))
+		return TAKEN_NONE;
+	taken = take(fs, d, &first, &nr);
+	if (taken != TAKEN_SOME)
+		return taken;
+
+	bio_init(&bio, fs->dev[d->dev]->bdev, NULL, 0, REQ_OP_DISCARD);
+	bio.bi_iter.bi_sector = fs->base[d->dev] + ((sector_t)first << fs->shift);
+	bio.bi_iter.bi_size = nr << (fs->shift + SECTOR_SHIFT);
+	submit_bio_wait(&bio);
+	bio_uninit(&bio);
+
+	give_back(fs, d, first, nr);
+	return TAKEN_SOME;
+}
+
+static void do_discard(struct work_struct *work)
+{
+	struct fusion_discards *d = container_of(work, struct fusion_discards, work.work);
+	struct fusion *fs = d->fs;
+	u64 start = fusion_now_ms();
+	enum taken taken = TAKEN_LATER;
+	unsigned int pause = RETRY_MS;
+
+	if (d->dev == FUSION_FAST || !READ_ONCE(fs->slow_asleep))
+		taken = discard_some(fs, d);
+	/* Then who adds one, frees one that was held, or changes the option, starts this again. */
+	if (taken == TAKEN_NONE)
+		return;
+	if (taken == TAKEN_SOME)
+		pause = is_idle(fs) ? 0 : min_t(u64, (fusion_now_ms() - start) * PAUSE_FACTOR,
+						MAX_PAUSE_MS);
+	spin_lock_irq(&fs->lock);
+	start_work(d, pause);
+	spin_unlock_irq(&fs->lock);
+}
+
+/* -- for the mover ------------------------------------------------------------------------- */
+
+void fusion_discard_hold(struct fusion *fs, u32 nr)
+{
+	bool wait = false;
+	unsigned int dev;
+
+	spin_lock_irq(&fs->lock);
+	fs->hold_discards = true;
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+
+		wait |= fs->discards[dev].in_flight && fs->nr_free[dev] < nr + spare;
+	}
+	spin_unlock_irq(&fs->lock);
+	if (wait)
+		wait_event(fs->discard_wait, !READ_ONCE(fs->discards[FUSION_FAST].in_flight) &&
+					     !READ_ONCE(fs->discards[FUSION_SLOW].in_flight));
+}
+
+void fusion_discard_go_on(struct fusion *fs)
+{
+	spin_lock_irq(&fs->lock);
+	fs->hold_discards = false;
+	spin_unlock_irq(&fs->lock);
+}
+
+/* -- beginning and end --------------------------------------------------------------------- */
+
+void fusion_discard_start(struct fusion *fs)
+{
+	unsigned int dev;
+
+	spin_lock_irq(&fs->lock);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		fs->discards[dev].active = true;
+	fusion_discard_kick(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_discard_stop(struct fusion *fs)
+{
+	u64 until = fusion_now_ms() + FINISH_MS;
+	unsigned int dev;
+
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		struct fusion_discards *d = &fs->discards[dev];
+
+		spin_lock_irq(&fs->lock);
+		d->active = false;
+		spin_unlock_irq(&fs->lock);
+		cancel_delayed_work_sync(&d->work);
+		while (fusion_now_ms() < until && discard_some(fs, d) == TAKEN_SOME)
+			;
+	}
+}
+
+int fusion_discard_init(struct fusion *fs)
+{
+	unsigned int dev;
+
+	init_waitqueue_head(&fs->discard_wait);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		struct fusion_discards *d = &fs->discards[dev];
+
+		d->fs = fs;
+		d->dev = dev;
+		INIT_DELAYED_WORK(&d->work, do_discard);
+		d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
+				   GFP_KERNEL);
+		if (!d->todo)
+			return -ENOMEM;
+		d->wq = alloc_ordered_workqueue("fusion-discard", WQ_MEM_RECLAIM);
+		if (!d->wq)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void fusion_discard_exit(struct fusion *fs)
+{
+	unsigned int dev;
+
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		struct fusion_discards *d = &fs->discards[dev];
+
+		if (d->wq)
+			destroy_workqueue(d->wq);
+		kvfree(d->todo);
+	}
+}
