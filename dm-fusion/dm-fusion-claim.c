@@ -16,10 +16,20 @@ struct fusion_claims fusion_claims = {
 	.loaded = LIST_HEAD_INIT(fusion_claims.loaded),
 };
 
+/*
+ * One disk may come as several devices, as by its paths: so the set counts, too. Two that were
+ * given different host ids are kept apart by the heartbeat, like two machines.
+ */
+static bool same_set(const struct fusion *a, const struct fusion *b)
+{
+	return !memcmp(a->sb.set_uuid, b->sb.set_uuid, sizeof(a->sb.set_uuid)) &&
+	       !memcmp(a->heart.host_id, b->heart.host_id, sizeof(a->heart.host_id));
+}
+
 static bool share_member(const struct fusion *a, const struct fusion *b)
 {
 	return a->dev[FUSION_FAST]->bdev == b->dev[FUSION_FAST]->bdev ||
-	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev;
+	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev || same_set(a, b);
 }
 
 /* Who is in the way? Lock held. */

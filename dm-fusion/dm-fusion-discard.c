@@ -241,6 +241,10 @@ static enum taken discard_some(struct fusion *fs, struct fusion_discards *d)
 	taken = take(fs, d, &first, &nr);
 	if (taken != TAKEN_SOME)
 		return taken;
+	if (fusion_beat_ready(fs)) {
+		give_back(fs, d, first, nr);
+		return TAKEN_NONE;
+	}
 
 	bio_init(&bio, fs->dev[d->dev]->bdev, NULL, 0, REQ_OP_DISCARD);
 	bio.bi_iter.bi_sector = fs->base[d->dev] + ((sector_t)first << fs->shift);

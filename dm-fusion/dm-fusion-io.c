@@ -285,11 +285,18 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 
-	if (unlikely(fusion_mode(fs) != FUSION_RW)) {
+	if (unlikely(READ_ONCE(fs->gate))) {
 		if (fusion_mode(fs) == FUSION_FAIL)
 			return DM_MAPIO_KILL;
-		if (op_is_write(bio_op(bio)) && bio_sectors(bio))
-			return DM_MAPIO_KILL;
+		if (op_is_write(bio_op(bio)) && bio_sectors(bio)) {
+			if (fusion_mode(fs) != FUSION_RW)
+				return DM_MAPIO_KILL;
+			/* The heartbeat comes first; what frees goes to the worker in any case. */
+			if (bio_op(bio) == REQ_OP_WRITE) {
+				count_access(fs, bio);
+				return map_defer(fs, bio);
+			}
+		}
 	}
 
 	/* The core sends empty flushes, whose sector means nothing. */
@@ -539,7 +546,9 @@ static void process_whole(struct fusion *fs, struct bio *bio)
 			bio_io_error(bio);
 			return;
 		}
-		if (!fusion_word_mapped(READ_ONCE(fs->map[io->lext])))
+		if (READ_ONCE(fs->gate) && fusion_beat_park(fs, bio))
+			parked = true;
+		else if (!fusion_word_mapped(READ_ONCE(fs->map[io->lext])))
 			unmapped += bio_op(bio) == REQ_OP_DISCARD;
 		else
 			parked = !unmap(fs, io->lext, bio);
@@ -624,6 +633,8 @@ static void process_bio(struct fusion *fs, struct bio *bio)
 			bio_io_error(bio);
 			return;
 		}
+		if (op_is_write(bio_op(bio)) && READ_ONCE(fs->gate) && fusion_beat_park(fs, bio))
+			return;
 
 		word = READ_ONCE(fs->map[lext]);
 		if (!fusion_word_mapped(word)) {
@@ -663,7 +674,8 @@ void fusion_do_deferred(struct work_struct *work)
 	struct bio *bio;
 
 	for (;;) {
-		fusion_open_run(fs);
+		if (!READ_ONCE(fs->gate) || !fusion_beat_blocks(fs))
+			fusion_open_run(fs);
 
 		spin_lock_irq(&fs->lock);
 		bios = fs->deferred;

@@ -337,6 +337,8 @@ static void copy_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool
 		idle = is_idle(fs);
 		if (READ_ONCE(fs->stopping) || (idle_only && !idle))
 			continue;
+		if (fusion_beat_ready(fs))
+			continue;
 		if (still_ours(fs, &jobs[i]))
 			copy_extent(fs, &jobs[i]);
 		else

@@ -8,6 +8,7 @@
  * one of the fast member. That of the slow member follows whenever it is written for another
  * reason: nobody goes by it while the fast one is there.
  */
+#include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/string.h>
 
@@ -197,6 +198,26 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
+/* What is no setting. Return: as parse(). */
+static int parse_other(struct fusion *fs, const char *key, const char *text)
+{
+	u32 on;
+
+	if (!strcmp(key, "host")) {
+		const size_t size = sizeof(fs->heart.host_id);
+
+		fs->heart.host_given = true;
+		return strlen(text) == 2 * size && !hex2bin(fs->heart.host_id, text, size) &&
+		       memchr_inv(fs->heart.host_id, 0, size) ? 0 : -EINVAL;
+	}
+	if (strcmp(key, "takeover"))
+		return -ENOENT;
+	if (parse_switch(text, &on))
+		return -EINVAL;
+	fs->heart.insist = on;
+	return 0;
+}
+
 int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 {
 	static const struct dm_arg args[] = {
@@ -219,7 +240,9 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 		const char *key = dm_shift_arg(as);
 		const char *value = dm_shift_arg(as);
 
-		r = parse(fs, key, value, &c);
+		r = parse_other(fs, key, value);
+		if (r == -ENOENT)
+			r = parse(fs, key, value, &c);
 		if (r) {
 			*error = r == -ENOENT ? "Unknown optional argument" :
 						"Invalid value of an optional argument";
@@ -232,6 +255,7 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 		return -EINVAL;
 	}
 
+	fusion_beat_default_host(fs);
 	fusion_load_settings(fs, false);
 	spin_lock_irq(&fs->lock);
 	apply(fs, &c, false);
@@ -280,14 +304,19 @@ unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsi
 	unsigned int n = 0, sz = 0;
 	enum fusion_setting s;
 	struct view v;
+	bool host;
 
 	look(fs, &v);
 	for (s = 0; s < FUSION_SETTINGS; s++)
 		n += all || v.value[s] != v.base[s];
-	if (!n && !all)
+	/* Of the table line only: it is no setting. */
+	host = !all && fs->heart.host_given;
+	if (!n && !host && !all)
 		return 0;
 
-	DMEMIT(" %u", 2 * n);
+	DMEMIT(" %u", 2 * (n + host));
+	if (host)
+		DMEMIT(" host %*phN", (int)sizeof(fs->heart.host_id), fs->heart.host_id);
 	for (s = 0; s < FUSION_SETTINGS; s++) {
 		if (!all && v.value[s] == v.base[s])
 			continue;

@@ -41,6 +41,8 @@ static int pm_notify(struct notifier_block *nb, unsigned long event, void *unuse
 {
 	struct fusion *fs = container_of(nb, struct fusion, pm_nb);
 
+	if (event == PM_SUSPEND_PREPARE || event == PM_POST_SUSPEND)
+		fusion_beat_freeze(fs, event == PM_SUSPEND_PREPARE);
 	if (event != PM_HIBERNATION_PREPARE)
 		return NOTIFY_DONE;
 	DMERR("%s: an open set would not survive hibernation; close it, or suspend to memory",

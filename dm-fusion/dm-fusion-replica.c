@@ -698,12 +698,13 @@ int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr,
 {
 	struct fusion_replica *rep = &fs->replica;
 	bool full;
-	int r = 0;
+	int r;
 
 	mutex_lock(&rep->mutex);
+	r = fusion_beat_ready(fs);
 	full = fusion_chain_free(&rep->log) <= rep->keep;
 	/* What is away makes for something to write, so that there is room then. */
-	if (rep->stale || rep->unsure || full)
+	if (!r && (rep->stale || rep->unsure || full))
 		r = update(fs, full, false);
 	if (!r)
 		r = submit_leaving(fs, lexts, nr, max);

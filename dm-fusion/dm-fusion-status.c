@@ -174,6 +174,8 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("open_limit %u\n", fs->max_open);
 	DMEMIT("generation %llu\n", fs->sb.generation);
 	DMEMIT("epoch %u\n", fs->sb.epoch);
+	DMEMIT("heartbeats %llu\n", fs->heart.beats);
+	DMEMIT("heartbeats_late %llu\n", fs->heart.late);
 	DMEMIT("replica_dirty %u\n", READ_ONCE(rep->nr_dirty));
 	DMEMIT("replica_age %llu\n", age);
 	DMEMIT("replica_away %u\n", READ_ONCE(rep->nr_away));

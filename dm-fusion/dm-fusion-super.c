@@ -14,7 +14,6 @@
  * them again, so replay finds each after the place it starts from.
  */
 #include <linux/mm.h>
-#include <linux/random.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 
@@ -48,11 +47,23 @@ void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool 
 		    blocknr * FUSION_BLOCK_SECTORS, (blocknr + nr) * FUSION_BLOCK_SECTORS - 1, r);
 }
 
+int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+		   struct page *page)
+{
+	return rw_pages(fs, fs->dev[dev]->bdev, opf, blocknr, &page, 1);
+}
+
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr)
 {
-	int r = rw_pages(fs, fs->dev[chain->sb->role]->bdev, opf, blocknr, chain->buf + first, nr);
+	int r;
 
+	if (op_is_write(opf)) {
+		r = fusion_beat_ready(fs);
+		if (r)
+			return r;
+	}
+	r = rw_pages(fs, fs->dev[chain->sb->role]->bdev, opf, blocknr, chain->buf + first, nr);
 	if (r)
 		fusion_rw_failed(fs, chain, op_is_write(opf), blocknr, nr, r);
 	return r;
@@ -148,7 +159,7 @@ void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb)
 	sb->prev_activation = fs->sb.activation;
 	sb->activation = fs->activation;
 	sb->open_time = ktime_get_real_seconds();
-	memset(sb->host_id, 0, sizeof(sb->host_id));
+	memcpy(sb->host_id, fs->heart.host_id, sizeof(sb->host_id));
 	memset(sb->host_name, 0, sizeof(sb->host_name));
 	strscpy(sb->host_name, init_utsname()->nodename, sizeof(sb->host_name));
 }
@@ -540,6 +551,9 @@ static int fill_holes(struct fusion *fs, struct fusion_open *open)
 		if (first >= blocks)
 			break;
 		end = find_next_bit_le(open->bitmap, blocks, first);
+		r = fusion_beat_ready(fs);
+		if (r)
+			return r;
 		r = blkdev_issue_zeroout(fs->dev[fusion_word_dev(open->word)]->bdev,
 					 fusion_word_sector(fs, open->word) +
 					 first * FUSION_BLOCK_SECTORS,
@@ -593,7 +607,6 @@ static int start_epoch(struct fusion *fs)
 	u32 epoch = fs->sb.epoch + 1;
 	int r;
 
-	fs->activation = get_random_u64();
 	r = fusion_flush_fast(fs);
 	if (!r)
 		r = fusion_replica_epoch(fs, epoch);
@@ -601,6 +614,8 @@ static int start_epoch(struct fusion *fs)
 		r = make_room(fs);
 	if (!r)
 		r = checkpoint(fs, epoch, false, false);
+	if (!r)
+		r = fusion_beat_begun(fs);
 	if (!r)
 		fusion_replica_start(fs);
 	return r;
@@ -629,12 +644,10 @@ void fusion_super_repeat(struct fusion *fs)
 		fusion_set_mode(fs, FUSION_RO, "a superblock could not be written");
 }
 
-int fusion_load(struct fusion *fs, bool read_only)
+static int load_supers(struct fusion *fs, bool read_only, bool single[FUSION_NR_DEVS])
 {
 	struct fusion_sb *slow = &fs->replica.sb;
 	struct fusion_sb *fast = &fs->sb_next;
-	struct fusion_progress claim;
-	bool single[FUSION_NR_DEVS];
 	const char *why;
 	int r;
 
@@ -667,6 +680,24 @@ int fusion_load(struct fusion *fs, bool read_only)
 		      dm_table_device_name(fs->ti->table));
 		return -EROFS;
 	}
+	return 0;
+}
+
+static int load_all(struct fusion *fs, bool read_only)
+{
+	struct fusion_progress claim;
+	bool single[FUSION_NR_DEVS];
+	int r;
+
+	r = load_supers(fs, read_only, single);
+	if (!r && !read_only) {
+		r = fusion_beat_look(fs, &fs->sb);
+		/* Again: as they are after that. */
+		if (!r)
+			r = load_supers(fs, false, single);
+	}
+	if (r)
+		return r;
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
 	fusion_load_settings(fs, true);
 
@@ -680,8 +711,21 @@ int fusion_load(struct fusion *fs, bool read_only)
 	if (r)
 		return r;
 	load_heat(fs);
+	return 0;
+}
 
+int fusion_load(struct fusion *fs, bool read_only)
+{
+	int r;
+
+	fusion_beat_peek(fs);
+	r = load_all(fs, read_only);
+	if (r)
+		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
 	if (!read_only)
+		r = fusion_beat_take(fs);
+	if (!r && !read_only)
 		r = start_epoch(fs);
-	return r;
+	/* It took so long that another machine has it now, which the log has told. */
+	return r && READ_ONCE(fs->heart.lost) && fusion_mode(fs) == FUSION_FAIL ? -EUSERS : r;
 }

@@ -21,7 +21,10 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 	if (worse) {
 		WRITE_ONCE(fs->mode, mode);
 		fs->needs_check = true;
+		fusion_beat_gate(fs);
 		fusion_unpark(fs);
+		/* Exclusive operations of OPEN extents may have waited for the heartbeat. */
+		queue_work(fs->deferred_wq, &fs->deferred_work);
 	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 	if (!worse)
@@ -82,10 +85,11 @@ static int read_geometry(struct fusion *fs, char **error)
 	struct fusion_sb *slow = &fs->sb_next;
 	struct dm_target *ti = fs->ti;
 	const char *why = NULL;
-	unsigned int dev;
+	unsigned int dev, tries = 0;
 	sector_t len;
 	int r;
 
+again:
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, NULL, &why);
 		if (r) {
@@ -97,6 +101,9 @@ static int read_geometry(struct fusion *fs, char **error)
 	}
 
 	r = fusion_sb_match(&fs->sb, slow, &why);
+	/* Another machine may just be opening or closing it, between these reads. */
+	if (r == -ESTALE && !tries++)
+		goto again;
 	if (r) {
 		DMERR("%s and %s: %s", fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name,
 		      why);
@@ -170,6 +177,7 @@ static void destroy(struct fusion *fs)
 
 	free_workqueues(fs);
 	fusion_migrate_exit(fs);
+	fusion_beat_exit(fs);
 	bioset_exit(&fs->bs);
 	bioset_exit(&fs->meta_bs);
 	fusion_open_exit(fs);
@@ -212,6 +220,8 @@ static int allocate(struct fusion *fs)
 	if (!r)
 		r = fusion_migrate_init(fs);
 	if (!r)
+		r = fusion_beat_init(fs);
+	if (!r)
 		r = alloc_workqueues(fs);
 	return r;
 }
@@ -238,6 +248,7 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	}
 	fs->ti = ti;
 	fs->mode = FUSION_FAIL;
+	fs->gate = true;
 	spin_lock_init(&fs->lock);
 	mutex_init(&fs->flush_mutex);
 	/* Nobody knows what was there before. */
@@ -322,6 +333,7 @@ static void close_set(struct fusion *fs)
 	fusion_discard_stop(fs);
 	fusion_super_repeat(fs);
 	fusion_note_mode(fs);
+	fusion_beat_close(fs);
 	fusion_claim_release(fs);
 }
 
@@ -348,6 +360,7 @@ static int load_set(struct fusion *fs)
 	fs->mode = FUSION_RW;
 	r = fusion_load(fs, fs->read_only);
 	if (r) {
+		fusion_beat_close(fs);
 		fs->mode = FUSION_FAIL;
 		DMERR("%s: cannot load the set (%d); see fusionctl status",
 		      dm_table_device_name(fs->ti->table), r);
@@ -366,6 +379,9 @@ static int reopen_set(struct fusion *fs)
 	/* Another target of the table could not be resumed: it was never suspended since. */
 	if (!fs->closed)
 		return 0;
+	r = fusion_beat_reopen(fs);
+	if (r)
+		return r;
 	r = fusion_replica_resume(fs);
 	if (!r && fusion_mode(fs) == FUSION_RW)
 		r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
@@ -373,6 +389,7 @@ static int reopen_set(struct fusion *fs)
 	if (r && fusion_mode(fs) == FUSION_RW) {
 		/* It stays suspended: nobody else is going to end this. */
 		fusion_replica_pause(fs);
+		fusion_beat_close(fs);
 		return r;
 	}
 	spin_lock_irq(&fs->lock);
@@ -491,6 +508,7 @@ static struct target_type fusion_target = {
 
 static int __init fusion_init(void)
 {
+	fusion_beat_module_init();
 	return dm_register_target(&fusion_target);
 }
 

@@ -85,6 +85,9 @@
  *			OPEN extents
  * fusion_claims.lock	spinlock, by itself: which devices work on which members
  *
+ * Whatever writes to a member has a look at fs->gate first, and waits for the heartbeat if it is
+ * shut; that waits for the fast member only (dm-fusion-beat.c).
+ *
  * Map words are written under fs->lock, except COPYING -> STABLE and the mover's
  * steps, which are cmpxchg() and may happen without it; so holders of fs->lock
  * use cmpxchg() on STABLE and COPYING words too.
@@ -432,6 +435,81 @@ struct fusion_claim {
 	bool overtaken;			/* another one has held it since */
 };
 
+/**
+ * struct fusion_heart - the heartbeat: see dm-fusion-beat.c
+ * @host_id: this machine
+ * @host_given: as the table line says
+ * @insist: take the set from a machine that has it open
+ * @page: for all I/O of it; belongs to @work, or to who opens or closes the set
+ * @sb: scratch, of the same
+ * @own: the block as it was last written, or was found
+ * @prev: the one before
+ * @unsure: @own could not be written, or perhaps it could
+ * @seen: the block as another machine has written it
+ * @unread: when the set was looked at it could not be read
+ * @taking: what there was to do to take the set
+ * @before_gen: generations of the superblocks when the set was loaded
+ * @open_time: when this activation began, seconds since 1970
+ * @fresh: the lease is that of a first beat
+ * @fresh_ms: when that was written
+ * @why: the reason of the mode
+ * @beats: blocks written
+ *
+ * Protected by fs->lock:
+ * @pass: writes may pass, until @lease_ms
+ * @lease_ms: boottime of the end of the lease
+ * @frozen: the system goes to sleep: each write looks at the clock
+ * @beating: the set is taken, and not closed
+ * @begun: the superblock says so
+ * @resting: no beats
+ * @wanted: somebody waits for the next one
+ * @lost: another machine has the set now
+ * @failed: the block could not be read or written
+ * @wrote: the module has written something since the last look; set without the lock
+ * @writes: bios that wrote, at the last look
+ * @used_ms: when something was written for the last time
+ * @late: leases that ended before the next one
+ */
+struct fusion_heart {
+	u8 host_id[16];
+	bool host_given;
+	bool insist;
+	struct page *page;
+	struct fusion_sb sb;
+	struct fusion_beat own;
+	struct fusion_beat prev;
+	bool unsure;
+	struct fusion_beat seen;
+	bool unread;
+	enum fusion_taking taking;
+	u64 before_gen[FUSION_NR_DEVS];
+	u64 open_time;
+	bool fresh;
+	u64 fresh_ms;
+	char why[160];
+	u64 beats;
+
+	bool pass;
+	u64 lease_ms;
+	bool frozen;
+	bool beating;
+	bool begun;
+	bool resting;
+	bool wanted;
+	bool lost;
+	bool failed;
+	bool wrote;
+	u64 writes;
+	u64 used_ms;
+	u64 late;
+
+	wait_queue_head_t wait;
+	struct delayed_work work;
+	struct delayed_work gate_work;
+	struct workqueue_struct *wq;
+	struct workqueue_struct *gate_wq;
+};
+
 struct fusion {
 	/* read by map(), rarely written */
 	u32 *map;
@@ -440,6 +518,7 @@ struct fusion {
 	struct dm_dev *dev[FUSION_NR_DEVS];
 	sector_t base[FUSION_NR_DEVS];	/* sector of slot 0 */
 	unsigned int shift;		/* log2 of sectors per extent */
+	u8 gate;			/* mode is not RW, or writes wait for the heartbeat */
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
 	u32 slow_dirty;			/* slow member written since its last flush began */
@@ -502,6 +581,8 @@ struct fusion {
 	struct fusion_sb sb_next;	/* scratch of checkpoint and load */
 	u64 activation;			/* random number of this one */
 	u64 slow_flushes;
+
+	struct fusion_heart heart;		/* dm-fusion-beat.c */
 
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
 	struct notifier_block pm_nb;
@@ -719,6 +800,87 @@ void fusion_claim_release(struct fusion *fs);
 /* The device is gone. Not while it holds the claim. */
 void fusion_claim_forget(struct fusion *fs);
 
+/* dm-fusion-beat.c */
+
+void fusion_beat_module_init(void);
+int fusion_beat_init(struct fusion *fs);
+
+/* Unless the table line says which machine this is. */
+void fusion_beat_default_host(struct fusion *fs);
+void fusion_beat_exit(struct fusion *fs);
+
+/* Set the gate by what there is. fs->lock held. */
+void fusion_beat_gate(struct fusion *fs);
+
+/*
+ * Park a write if it has to wait for the heartbeat. Return: was it parked? Any context that may
+ * take fs->lock with interrupts enabled: the worker.
+ */
+bool fusion_beat_park(struct fusion *fs, struct bio *bio);
+
+/* Must the exclusive operations of OPEN extents wait for the heartbeat? The worker. */
+bool fusion_beat_blocks(struct fusion *fs);
+
+/* See fusion_beat_ready(). */
+int fusion_beat_wait(struct fusion *fs);
+
+/**
+ * fusion_beat_ready() - wait until the module itself may write to a member
+ * @fs: device
+ *
+ * Context: process, sleeps; no locks that a bio, a commit or a drain may wait for are needed by
+ * the heartbeat. Return: 0, or -EIO: the set is another machine's, or there is no heartbeat.
+ */
+static inline int fusion_beat_ready(struct fusion *fs)
+{
+	if (!READ_ONCE(fs->heart.wrote))
+		WRITE_ONCE(fs->heart.wrote, true);
+	return READ_ONCE(fs->gate) ? fusion_beat_wait(fs) : 0;
+}
+
+/* Before anything else of the set is read to load it: see how the heartbeat is. Sleeps. */
+void fusion_beat_peek(struct fusion *fs);
+
+/*
+ * Loading has failed, or been refused. Return: @r, or -EUSERS if another machine has written the
+ * heartbeat since fusion_beat_peek(): then it may have written anything else as well. Sleeps.
+ */
+int fusion_beat_blame(struct fusion *fs, int r);
+
+/**
+ * fusion_beat_look() - before a set is loaded: may another machine have it open?
+ * @fs: device
+ * @sb: the fast member's superblock
+ *
+ * Watches the heartbeat for seconds if that may be; takes the set away from it if that was asked
+ * for. Context: process, sleeps interruptibly. Return: 0; -EUSERS: it has; -EINTR; or an error of
+ * the fast member.
+ */
+int fusion_beat_look(struct fusion *fs, const struct fusion_sb *sb);
+
+/**
+ * fusion_beat_take() - begin to beat for a set that is loaded
+ * @fs: device
+ *
+ * Before anything is written. Context and return: as fusion_beat_look(); -ETIMEDOUT: the fast
+ * member is too slow.
+ */
+int fusion_beat_take(struct fusion *fs);
+
+/*
+ * The fast member's superblock tells of this activation. Return: 0, or -EIO: it has lost the set.
+ */
+int fusion_beat_begun(struct fusion *fs);
+
+/* The set is closed, or could not be loaded after all: nothing is written any more. Sleeps. */
+void fusion_beat_close(struct fusion *fs);
+
+/* Beat for a set that was closed. Sleeps. Return: 0; -ESTALE: it has been used since; -EIO. */
+int fusion_beat_reopen(struct fusion *fs);
+
+/* The system is about to sleep, or has woken up. */
+void fusion_beat_freeze(struct fusion *fs, bool frozen);
+
 /* dm-fusion-reboot.c: from resume to presuspend, be told of reboots and hibernation. Sleep. */
 void fusion_reboot_watch(struct fusion *fs);
 void fusion_reboot_unwatch(struct fusion *fs);
@@ -763,10 +925,10 @@ void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word);
  * @fs: device
  * @dev: member
  *
- * Of one that can't, the block layer flushes all after a write with REQ_FUA, and tells of a failure
- * of either by the same error: whether what others wrote is lost is not known then. So such a
- * member gets no REQ_FUA but where a failure ends mode RW anyway; who wants a write to be durable
- * has it flushed by fusion_flush_slow() or a commit, which know.
+ * Of one that can't, the block layer flushes all after a write with REQ_FUA, and tells of a
+ * failure of either by the same error: whether what others wrote is lost is not known then. So
+ * such a member gets no REQ_FUA but where a failure ends mode RW anyway; who wants a write to be
+ * durable has it flushed by fusion_flush_slow() or a commit, which know.
  *
  * Context: any.
  */
@@ -916,7 +1078,9 @@ int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
  */
 int fusion_flush_slow(struct fusion *fs);
 
-/* Flush the fast member. Context: process, sleeps. Return: 0 or a negative errno, which is logged. */
+/*
+ * Flush the fast member. Context: process, sleeps. Return: 0 or a negative errno, which is logged.
+ */
 int fusion_flush_fast(struct fusion *fs);
 
 /**
@@ -958,7 +1122,9 @@ void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struc
 /* A superblock, or the journal up to @next_seq, is durable. Context: as of @chain. */
 static inline void fusion_note_durable(struct fusion_chain *chain, u64 generation, u64 next_seq)
 {
-	/* Read by the other chain's owner: which needs no order, since nothing else goes with it. */
+	/*
+	 * Read by the other chain's owner: which needs no order, since nothing else goes with it.
+	 */
 	WRITE_ONCE(chain->durable.generation, max(chain->durable.generation, generation));
 	WRITE_ONCE(chain->durable.seq, max(chain->durable.seq, next_seq));
 }
@@ -999,7 +1165,8 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
 /*
  * Write NEEDS_CHECK, if mode RW has ended and that is not written yet, whoever ended it. If that
- * fails each time, the next to load finds out by itself. Context: the committer, or while it rests.
+ * fails each time, the next to load finds out by itself. Context: the committer, or while it
+ * rests.
  */
 void fusion_note_mode(struct fusion *fs);
 
@@ -1074,6 +1241,10 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fus
  */
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr);
+
+/* One block, by way of a page. Sleeps. Return: 0 or a negative errno; says nothing. */
+int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+		   struct page *page);
 
 /* Tell the log which blocks of a member could not be written, or read. Any context. */
 void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
@@ -1212,8 +1383,9 @@ void fusion_open_run(struct fusion *fs);
 void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
 
 /*
- * The same for as many as can be at once, since the device is idle; @fast: only what is on the fast
- * member. A member that fails is left alone for a while, longer each time, until it succeeds.
+ * The same for as many as can be at once, since the device is idle; @fast: only what is on the
+ * fast member. A member that fails is left alone for a while, longer each time, until it
+ * succeeds.
  */
 void fusion_open_fill_idle(struct fusion *fs, bool fast);
 

@@ -3,6 +3,7 @@
  * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--rarely K] [--faults]
  *	[--large] [--trace] [--no-shrink]
  *	crash --opening [--seed S]
+ *	crash --hosts [--seed S]
  *
  * Runs of up to M random operations each, until N recoveries from a cut of the power have been
  * looked at, or T seconds have passed. S is the seed of the first run, S + 1 that of the second.
@@ -11,6 +12,7 @@
  *	--faults	the disks fail now and then
  *	--opening	what may go wrong while a set is opened, one at a time: see opening.c,
  *			damage.c, again.c
+ *	--hosts		several machines reach the disks: see hosts.c
  *	--large		so many extents that a transaction has several blocks
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
@@ -25,6 +27,8 @@
 #include "run.h"
 
 #define OPENING_SETS	20U
+/* --hosts: a set costs as much as so many points */
+#define POINTS_PER_SET	500U
 
 static struct {
 	u64 seed;
@@ -35,6 +39,7 @@ static struct {
 	u32 rarely;
 	bool large;
 	bool opening;
+	bool hosts;
 	bool trace;
 	bool shrink;
 } opt = { .seed = 1, .points = 20000, .seconds = U64_MAX, .ops = 400, .rarely = 1, .shrink = true };
@@ -186,6 +191,30 @@ static int main_opening(u64 seed, u32 sets)
 	return 0;
 }
 
+static int main_hosts(u64 seed, u32 sets)
+{
+	struct opening o = { };
+	struct setup setup;
+	const char *why;
+	u32 i;
+
+	printf("KTAP version 1\n1..1\n");
+	for (i = 0; i < sets; i++) {
+		make_setup(&setup, seed + i, false, false);
+		sim_tracing = opt.trace;
+		why = run_hosts(&setup, seed + i, &o);
+		if (why) {
+			printf("# FAILED: %s\n# with --hosts --seed %llu\n", why, seed + i);
+			printf("not ok 1 - hosts\n");
+			return 1;
+		}
+	}
+	printf("# %u sets, opened %u times, %u times in use elsewhere, lost %u times\n", sets,
+	       o.opened, o.elsewhere, o.lost);
+	printf("ok 1 - hosts\n");
+	return 0;
+}
+
 static void parse_options(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -196,6 +225,7 @@ static void parse_options(int argc, char **argv)
 		{ "faults", no_argument, NULL, 'f' },
 		{ "large", no_argument, NULL, 'l' },
 		{ "opening", no_argument, NULL, 'O' },
+		{ "hosts", no_argument, NULL, 'H' },
 		{ "rarely", required_argument, NULL, 'r' },
 		{ "trace", no_argument, NULL, 't' },
 		{ "no-shrink", no_argument, NULL, 'n' },
@@ -225,6 +255,9 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 'O':
 			opt.opening = true;
+			break;
+		case 'H':
+			opt.hosts = true;
 			break;
 		case 'r':
 			opt.rarely = parse(optarg);
@@ -259,6 +292,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (opt.opening)
 		return main_opening(opt.seed, OPENING_SETS);
+	if (opt.hosts)
+		return main_hosts(opt.seed, DIV_ROUND_UP(opt.points, POINTS_PER_SET));
 
 	printf("KTAP version 1\n1..1\n");
 	while (points < opt.points && now() - start < opt.seconds) {

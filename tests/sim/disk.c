@@ -513,7 +513,7 @@ void sim_disk_submit(struct bio *bio)
 
 	if (d->readonly && op_is_write(bio_op(bio)))
 		sim_fail("a read-only set is written to");
-	if (world->quiet && op_is_write(bio_op(bio)))
+	if (world->quiet && !world->shared && op_is_write(bio_op(bio)))
 		sim_fail("a suspended set is written to");
 	if (world->nr_flight == world->max_flight) {
 		world->max_flight = max(2 * world->max_flight, 16U);

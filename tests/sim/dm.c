@@ -11,6 +11,7 @@
 struct sim_dev {
 	struct dm_target ti;
 	struct dm_dev member[SIM_NR_DISKS];
+	struct block_device path[SIM_NR_DISKS];	/* used where the world is shared */
 	bool read_only;
 	bool blocked;		/* new I/O waits */
 	bool suspended;
@@ -57,6 +58,11 @@ int dm_get_device(struct dm_target *ti, const char *path, fmode_t mode, struct d
 
 	snprintf(dev->member[i].name, sizeof(dev->member[i].name), "%s", path);
 	dev->member[i].bdev = sim_disk_bdev(world->disk[i]);
+	/* each machine has a path of its own */
+	if (world->shared) {
+		dev->path[i] = *dev->member[i].bdev;
+		dev->member[i].bdev = &dev->path[i];
+	}
 	*result = &dev->member[i];
 	return 0;
 }

@@ -288,13 +288,32 @@ mutant found-superblock-in-the-cache-only dm-fusion-super.c \
 mutant slow-told-after-the-superblock dm-fusion-super.c \
 	's/\t\tr = fusion_replica_epoch\(fs, epoch\);\n\tif \(!r\)\n\t\tr = make_room\(fs\);/\t\tr = make_room(fs);/'
 mutant recovery-without-checkpoint dm-fusion-super.c \
-	's/\tif \(!read_only\)\n\t\tr = start_epoch\(fs\);\n//'
+	's/\tif \(!r && !read_only\)\n\t\tr = start_epoch\(fs\);\n//'
 mutant replay-starts-at-the-end dm-fusion-super.c \
 	's/r = load_journal\(fs, &claim\);/r = load_journal(fs, \&claim), fs->journal.next_seq = fs->sb.replay_seq;/'
 mutant older-superblock-taken dm-fusion-super.c \
 	's/one->generation > sb->generation/one->generation < sb->generation/'
 mutant read-only-writes dm-fusion-super.c \
-	's/\tif \(!read_only\)\n(\t\tr = start_epoch)/\1/'
+	's/\tif \(!r && !read_only\)\n(\t\tr = start_epoch)/\tif (!r)\n\1/'
+
+# -- other machines --------------------------------------------------------------------------------
+
+mutant heartbeat-not-read dm-fusion-beat.c \
+	's/if \(!r && !is_own\(h, &seen\)\) \{/if (0) {/g' --hosts
+mutant heartbeat-not-watched dm-fusion-beat.c \
+	's/return watch\(fs, sb, fusion_beat_watch_ms\(&h->own\)\);/return 0;/' --hosts
+mutant claim-without-a-wait dm-fusion-beat.c \
+	's/\tu32 ms = CLAIM_MS;/\tu32 ms = 0;/' --hosts
+mutant lease-without-an-end dm-fusion-beat.c \
+	's/return h->pass && now_ms\(\) < h->lease_ms;/return h->pass;/' --hosts
+mutant superblock-not-looked-at dm-fusion-beat.c \
+	's/return sb.bad \? -EIO : FOREIGN;/return 0;/' --hosts
+mutant write-does-not-wake dm-fusion-io.c \
+	's/if \(op_is_write\(bio_op\(bio\)\) && READ_ONCE\(fs->gate\) && fusion_beat_park\(fs, bio\)\)/if (0)/' --hosts
+mutant metadata-does-not-wake dm-fusion-super.c \
+	's/if \(op_is_write\(opf\)\) \{/if (0) {/' --hosts
+mutant other-path-not-claimed dm-fusion-claim.c \
+	's/ \|\| same_set\(a, b\)//' --hosts
 
 # -- members of the past ---------------------------------------------------------------------------
 

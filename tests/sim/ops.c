@@ -67,7 +67,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
-		 "14 commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "16 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
 		 "replica_interval %s standby %s",
 		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),

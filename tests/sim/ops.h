@@ -50,7 +50,7 @@ struct setup {
 	u32 depth;			/* operations under way */
 	u32 cut_one_in;			/* of the places where power may be cut */
 	bool faults;
-	char options[128];
+	char options[192];
 };
 
 /* Where @faults, disks fail now and then; @large: always many extents. */

@@ -29,9 +29,15 @@ struct opening {
 	u32 blocks;			/* damaged */
 	u32 refused;			/* of these: what could not be opened */
 	u32 cuts;			/* of recoveries in a row */
+	u32 opened;			/* by several machines in turn */
+	u32 elsewhere;			/* refused, as another machine had it */
+	u32 lost;			/* to another machine */
 };
 
 /* opening.c; adds to the counts. Return: as above. */
 const char *run_opening(const struct setup *setup, u64 seed, struct opening *o);
+
+/* hosts.c: the same of several machines. */
+const char *run_hosts(const struct setup *setup, u64 seed, struct opening *o);
 
 #endif

@@ -76,6 +76,7 @@ struct sim_world {
 	struct sim_disk *disk[SIM_NR_DISKS];
 	bool stop;			/* sim_run() returns at once */
 	bool quiet;			/* the set is suspended or closed: nobody may write to it */
+	bool shared;			/* by several devices: one that is closed is not all of them */
 	bool cut_due;			/* a disk has changed */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;

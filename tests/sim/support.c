@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory, log and text for the module and the simulator. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,19 @@ int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	n = vsnprintf(buf, size, fmt, ap);
 	va_end(ap);
 	return size && n >= (int)size ? (int)size - 1 : n;
+}
+
+int hex2bin(u8 *to, const char *from, size_t bytes)
+{
+	unsigned int byte;
+
+	for (; bytes; bytes--, from += 2) {
+		if (!isxdigit((unsigned char)from[0]) || !isxdigit((unsigned char)from[1]) ||
+		    sscanf(from, "%2x", &byte) != 1)
+			return -EINVAL;
+		*to++ = byte;
+	}
+	return 0;
 }
 
 int kstrtou32(const char *s, unsigned int base, u32 *result)

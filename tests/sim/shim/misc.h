@@ -29,6 +29,7 @@ typedef s64 ktime_t;
 u64 sim_now_ns(void);
 
 #define ktime_get()		((ktime_t)sim_now_ns())
+#define ktime_get_boottime()	ktime_get()
 #define ktime_to_ms(t)		((t) / 1000000)
 #define ktime_to_us(t)		((t) / 1000)
 #define ktime_to_ns(t)		(t)
@@ -65,6 +66,8 @@ struct notifier_block {
 #define NOTIFY_DONE		0
 #define notifier_from_errno(err)	(err)
 #define PM_HIBERNATION_PREPARE	1
+#define PM_SUSPEND_PREPARE	3
+#define PM_POST_SUSPEND		4
 #define register_pm_notifier	register_reboot_notifier
 #define unregister_pm_notifier	unregister_reboot_notifier
 static inline int register_reboot_notifier(struct notifier_block *nb)
@@ -79,6 +82,7 @@ static inline int unregister_reboot_notifier(struct notifier_block *nb)
 	return 0;
 }
 
+int hex2bin(u8 *to, const char *from, size_t bytes);
 int kstrtou32(const char *s, unsigned int base, u32 *result);
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -80,6 +80,8 @@ void mutex_unlock(struct mutex *m);
 #define cond_resched()		sim_point()
 void schedule_timeout_uninterruptible(long timeout);
 void msleep(unsigned int ms);
+/* nobody sends signals */
+#define msleep_interruptible(ms) (msleep(ms), 0UL)
 
 /* -- work ------------------------------------------------------------------------ */
 
@@ -112,6 +114,7 @@ struct delayed_work {
 
 #define WQ_MEM_RECLAIM		0
 #define WQ_UNBOUND		0
+#define WQ_HIGHPRI		0
 #define INIT_WORK(w, f)		sim_init_work(w, f)
 #define INIT_DELAYED_WORK(d, f)	sim_init_delayed_work(d, f)
 void sim_init_work(struct work_struct *work, work_func_t func);
