@@ -54,6 +54,7 @@ static int exit_code_of(int err)
 {
 	switch (-err) {
 	case EBUSY:
+	case EUSERS:
 		return FC_BUSY;
 	case ENODEV:
 	case ENXIO:
@@ -137,23 +138,58 @@ static int refused(const char *name, const struct member *fast, const struct mem
 		    "%s %s, and fusionctl repair", reason, text, fast->path, slow->path);
 }
 
-static int create_mapping(const char *name, const struct member *fast, const struct member *slow)
+/* Another machine went on writing its heartbeat. */
+static int held_elsewhere(const char *name, const struct member *fast)
 {
-	char params[64], uuid[UUID_TEXT], dm_uuid[64], reason[256];
+	char text[HOST_TEXT];
+	unsigned int ms;
+
+	host_holds(fast, text, sizeof(text), &ms);
+	return fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it away from "
+		    "that machine: fusionctl open %s --take-over", text, name);
+}
+
+static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
+			  bool take_over)
+{
+	char params[160], uuid[UUID_TEXT], dm_uuid[64], reason[256], hex[HOST_HEX];
 	const struct dm_line line = {
 		(uint64_t)fast->sb->nr_lexts * fast->sb->extent_sectors, "fusion", params,
 	};
-	int err, kmsg;
+	unsigned char id[16];
+	int err, kmsg, n;
 
-	snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
-		 major(slow->devno), minor(slow->devno));
+	n = snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
+		     major(slow->devno), minor(slow->devno));
+	if (host_id(id))
+		snprintf(params + n, sizeof(params) - n, " %d host %s%s", take_over ? 4 : 2,
+			 host_hex(hex, id), take_over ? " takeover on" : "");
+	else if (take_over)
+		snprintf(params + n, sizeof(params) - n, " 2 takeover on");
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, fast->sb->set_uuid));
 	kmsg = kmsg_open();
 	err = dm_create(name, dm_uuid, &line, 1, false);
 	kmsg_reason(kmsg, reason, sizeof(reason));
 	if (!err)
 		return 0;
+	if (err == -EUSERS)
+		return held_elsewhere(name, fast);
 	return refused(name, fast, slow, err, *reason ? reason : strerror(-err));
+}
+
+/* It is going to take a while: say why. */
+static void tell_holder(const char *name, const struct member *fast, bool take_over)
+{
+	char text[HOST_TEXT];
+	unsigned int ms;
+
+	if (!host_holds(fast, text, sizeof(text), &ms))
+		return;
+	if (take_over)
+		warn(name, "is taken away from the machine %s, in %u s", text, (ms + 1999) / 1000);
+	else
+		warn(name, "was not closed by the machine %s; looking for %u s whether that machine "
+		     "still uses it", text, (ms + 999) / 1000);
 }
 
 /* A damaged copy is no obstacle, the other one is why there are two. */
@@ -189,7 +225,8 @@ static int check_not_open(const struct member *m)
 		    map.name, map.name);
 }
 
-int open_set(const char *name, struct member *a, struct member *b, struct json_object *json)
+int open_set(const char *name, struct member *a, struct member *b, bool take_over,
+	     struct json_object *json)
 {
 	struct member *fast = a->sb->role == FUSION_FAST ? a : b;
 	struct member *slow = fast == a ? b : a;
@@ -223,9 +260,10 @@ int open_set(const char *name, struct member *a, struct member *b, struct json_o
 		return rc;
 	tell_damage(fast);
 	tell_damage(slow);
+	tell_holder(name, fast, take_over);
 	rc = dm_target_version(true, version, &found);
 	if (!rc)
-		rc = create_mapping(name, fast, slow);
+		rc = create_mapping(name, fast, slow, take_over);
 	if (!rc)
 		opened_write(fast, slow);
 	if (!rc && json)
@@ -267,7 +305,7 @@ static int partner_missing(const char *name, const struct member *m, const struc
 
 /* Find the partner of @m among @list and open both. */
 static int open_with_partner(const char *name, struct member *m, struct member *list,
-			     struct json_object *json)
+			     bool take_over, struct json_object *json)
 {
 	struct member *peer;
 	int rc;
@@ -286,10 +324,10 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	rc = check_member(peer);
 	if (rc)
 		return rc;
-	return open_set(name, m, peer, json);
+	return open_set(name, m, peer, take_over, json);
 }
 
-static int open_one(const char *name, const char *path, struct json_object *json)
+static int open_one(const char *name, const char *path, bool take_over, struct json_object *json)
 {
 	struct member *m, *list = NULL;
 	int rc;
@@ -298,14 +336,14 @@ static int open_one(const char *name, const char *path, struct json_object *json
 	if (!rc)
 		rc = scan_members(&list);
 	if (!rc)
-		rc = open_with_partner(name, m, list, json);
+		rc = open_with_partner(name, m, list, take_over, json);
 	free_members(m);
 	free_members(list);
 	return rc;
 }
 
 /* Any member of the set that is called so. */
-static int open_by_name(const char *name, struct json_object *json)
+static int open_by_name(const char *name, bool take_over, struct json_object *json)
 {
 	struct member *list, *m;
 	char uuid[UUID_TEXT];
@@ -319,12 +357,13 @@ static int open_by_name(const char *name, struct json_object *json)
 	    valid_name(m->sb->label))
 		name = m->sb->label;
 	if (!rc)
-		rc = open_with_partner(name, m, list, json);
+		rc = open_with_partner(name, m, list, take_over, json);
 	free_members(list);
 	return rc;
 }
 
-static int open_both(const char *name, char *const path[2], struct json_object *json)
+static int open_both(const char *name, char *const path[2], bool take_over,
+		     struct json_object *json)
 {
 	struct member *one, *two;
 	int rc;
@@ -334,7 +373,7 @@ static int open_both(const char *name, char *const path[2], struct json_object *
 		return rc;
 	rc = load_member(path[1], &two);
 	if (!rc)
-		rc = open_set(name, one, two, json);
+		rc = open_set(name, one, two, take_over, json);
 	free_members(one);
 	free_members(two);
 	return rc;
@@ -342,6 +381,7 @@ static int open_both(const char *name, char *const path[2], struct json_object *
 
 int cmd_open(const struct args *a)
 {
+	const bool take_over = a->opt[OPT_TAKE_OVER];
 	const char *name = a->word[0];
 	struct json_object *json;
 	int rc, lock;
@@ -352,8 +392,9 @@ int cmd_open(const struct args *a)
 	if (rc)
 		return rc;
 	json = a->opt[OPT_JSON] ? json_base() : NULL;
-	rc = a->n == 1 ? open_by_name(name, json) :
-	     a->n == 2 ? open_one(name, a->word[1], json) : open_both(name, a->word + 1, json);
+	rc = a->n == 1 ? open_by_name(name, take_over, json) :
+	     a->n == 2 ? open_one(name, a->word[1], take_over, json) :
+	     open_both(name, a->word + 1, take_over, json);
 	run_unlock(&lock);
 	if (json && !rc)
 		print_json(json, false);

@@ -88,7 +88,7 @@ static int open_pair(struct member *a, struct member *b)
 	if (!rc)
 		rc = choose_name(a, name, sizeof(name));
 	if (!rc)
-		rc = open_set(name, a, b, json);
+		rc = open_set(name, a, b, false, json);
 	if (!rc && json)
 		json_object_array_add(opened, json_object_get(json));
 	else if (!rc)

@@ -379,7 +379,7 @@ static int finish_new(const struct plan *p, bool and_open, bool json)
 	if (!rc && !and_open)
 		opened_write(fast, slow);
 	if (!rc && and_open)
-		rc = open_set(p->name, fast, slow, NULL);
+		rc = open_set(p->name, fast, slow, false, NULL);
 	if (!rc && and_open && !json)
 		printf("/dev/mapper/%s is ready\n", p->name);
 	free_members(fast);

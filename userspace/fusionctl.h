@@ -124,6 +124,7 @@ enum option_id {
 	OPT_USED_WITHIN,
 	OPT_GPT_TYPE,
 	OPT_MKFS,
+	OPT_TAKE_OVER,
 	OPT_HELP,
 	OPT_NR
 };
@@ -537,10 +538,12 @@ void foreign_text(const struct member *m, const struct member *used, char *buf, 
 /* -- activate.c --------------------------------------------------------------------- */
 
 /*
- * Activate the set of these two members, in either order, as @name. Unless @json is NULL it is told
+ * Activate the set of these two members, in either order, as @name; with @take_over even if another
+ * machine has it open. Unless @json is NULL it is told
  * of the set, by json_add_set().
  */
-int open_set(const char *name, struct member *a, struct member *b, struct json_object *json);
+int open_set(const char *name, struct member *a, struct member *b, bool take_over,
+	     struct json_object *json);
 /* What to say of a set that lacks the other member: model, serial number, size of that. */
 void missing_text(const struct member *m, char *buf, size_t size);
 /* Fail if there is a mapped device of that name. What a killed fusionctl left does not count. */
@@ -557,9 +560,18 @@ int free_name(const char *name);
 
 /* This machine's number; false and zeros if it has none. */
 bool host_id(unsigned char id[16]);
-bool host_is_known(const unsigned char id[16]);
 /* As 32 hex digits; returns @buf. */
 char *host_hex(char buf[HOST_HEX], const unsigned char id[16]);
+
+#define HOST_TEXT	400
+
+/*
+ * May another machine have the set open? Then opening it takes @watch_ms and some seconds. In any
+ * case @buf says which machine was the last to have it: "desk (4f..), which opened it at ...".
+ */
+bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms);
+/* "host": the machine that has opened the set last; @sb may be NULL. */
+void host_json(struct json_object *o, const struct fusion_sb *sb);
 
 /* -- dm.c ----------------------------------------------------------------------------- */
 

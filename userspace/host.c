@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which machine this is: a number that tells those apart that reach the same disks.
+ * Which machine this is, and which one has a set: those that reach the same disks are told apart by
+ * a number.
  *
  * It is derived from the machine-id, which the initramfs gets a copy of; without one from the
  * UUID that the firmware gives the machine. Neither is passed on as it is: the machine-id is not to
@@ -8,11 +9,15 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
 #include "fusionctl.h"
+#include "dm-fusion-codec.h"
 
 /* The copy comes first: an initramfs may make a machine-id up for each boot. */
 static const char *const files[] = {
@@ -69,14 +74,77 @@ bool host_id(unsigned char id[16])
 	return false;
 }
 
-bool host_is_known(const unsigned char id[16])
-{
-	return !uuid_is_null(id);
-}
-
 char *host_hex(char buf[HOST_HEX], const unsigned char id[16])
 {
 	for (int i = 0; i < 16; i++)
 		snprintf(buf + 2 * i, 3, "%02x", id[i]);
 	return buf;
+}
+
+/* -- the machine that has a set ---------------------------------------------------------- */
+
+/* Past the page cache, which another machine does not know of. */
+static bool read_beat(const struct member *fast, struct fusion_beat *beat)
+{
+	int fd = open_node(fast->path, fast->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	const char *why;
+	bool valid = false;
+	void *block;
+
+	memset(beat, 0, sizeof(*beat));
+	if (fd < 0)
+		return false;
+	if (!posix_memalign(&block, FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE)) {
+		valid = pread(fd, block, FUSION_BLOCK_SIZE, FUSION_BEAT_BLOCKNR *
+			      FUSION_BLOCK_SIZE) == FUSION_BLOCK_SIZE &&
+			!fusion_beat_unpack(fast->sb, block, beat, &why);
+		free(block);
+	}
+	close(fd);
+	return valid;
+}
+
+/* "desk, since 2026-11-24 19:00:00" */
+static void holder_text(const struct member *fast, const struct fusion_beat *beat, char *buf,
+			size_t size)
+{
+	const bool beats = beat->state >= FUSION_BEAT_BEATING;
+	const unsigned char *id = beats ? beat->host_id : fast->sb->host_id;
+	const char *name = beats ? beat->host_name : fast->sb->host_name;
+	const time_t t = beats ? beat->open_time : fast->sb->open_time;
+	char hex[HOST_HEX], when[32] = "an unknown time", safe[4 * FUSION_HOST_SIZE + 1];
+	struct tm tm;
+
+	safe_text(safe, sizeof(safe), name, FUSION_HOST_SIZE, utf8_output());
+	if (t && localtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(buf, size, "%s%s(%s), which opened it at %s", safe, *safe ? " " : "",
+		 uuid_is_null(id) ? "machine not known" : host_hex(hex, id), when);
+}
+
+bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms)
+{
+	struct fusion_beat beat;
+	unsigned char id[16];
+
+	host_id(id);
+	read_beat(fast, &beat);
+	holder_text(fast, &beat, buf, size);
+	*watch_ms = fusion_beat_watch_ms(&beat);
+	return fusion_beat_taking(fast->sb, &beat, id) == FUSION_TAKE_WATCH;
+}
+
+void host_json(struct json_object *o, const struct fusion_sb *sb)
+{
+	struct json_object *host = NULL;
+	char hex[HOST_HEX], safe[4 * FUSION_HOST_SIZE + 1];
+
+	if (sb && !uuid_is_null(sb->host_id)) {
+		host = json_object_new_object();
+		json_add_str(host, "id", host_hex(hex, sb->host_id));
+		json_add_str(host, "name", safe_text(safe, sizeof(safe), sb->host_name,
+						     FUSION_HOST_SIZE, true));
+		json_add_u64(host, "opened", sb->open_time);
+	}
+	json_object_object_add(o, "host", host);
 }

@@ -79,6 +79,7 @@ static struct json_object *member_json(const struct member *m, const struct mapp
 	bool known = has_identity(m);
 	struct json_object *o = found_json(m);
 
+	host_json(o, known ? m->sb : NULL);
 	json_add_str(o, "open_as", known ? open_as(m, open) : NULL);
 	return o;
 }

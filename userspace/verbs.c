@@ -47,6 +47,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_USED_WITHIN] = { "used-within", "SECONDS", "only if the slow member was used since" },
 	[OPT_GPT_TYPE]	  = { "gpt-type", NULL, "give partitions of a GPT the type of members" },
 	[OPT_MKFS]	  = { "mkfs", "TYPE", "and a file system on it, e.g. ext4" },
+	[OPT_TAKE_OVER]	  = { "take-over", NULL, "open it even if another machine has it open: that "
+			      "one loses what it has not flushed" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -65,7 +67,7 @@ const struct verb verbs[] = {
 	  "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K", cmd_format,
 	  MAKE_OPTIONS, 0, 3, true, NO_SET },
 	{ "open", "NAME [DEV [DEV]]", "open a set by name or uuid, or by its members",
-	  "fusionctl open data", cmd_open, O(JSON), 1, 3, true, CLOSED_SET },
+	  "fusionctl open data", cmd_open, O(TAKE_OVER) | O(JSON), 1, 3, true, CLOSED_SET },
 	{ "close", "NAME", "close a set", "fusionctl close data", cmd_close, O(JSON), 1, 1,
 	  true, OPEN_SET },
 	{ "assemble", "--incremental DEV | --scan | --waiting", "open sets whose members are here",

@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Two machines that reach the same disks. One kernel plays both: each has paths of its own to the
+# disks, and a number of its own.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+HERE=11111111111111111111111111111111
+THERE=22222222222222222222222222222222
+
+# two_paths: FAST and SLOW are those of here, FAST2 and SLOW2 those of there
+two_paths() {
+	members 16 32
+	format --extent-size 64K
+	FAST2=/dev/mapper/fast-there SLOW2=/dev/mapper/slow-there
+	linear fast-there "$FAST" 0 "$(sectors_of "$FAST")"
+	linear slow-there "$SLOW" 0 "$(sectors_of "$SLOW")"
+}
+
+# here "" | OPTION VALUE..., and there: tables of the two machines
+here() {
+	echo "0 $LEN fusion $FAST $SLOW $((${1:+$#} + 2)) host $HERE $*"
+}
+there() {
+	echo "0 $LEN fusion $FAST2 $SLOW2 $((${1:+$#} + 2)) host $THERE $*"
+}
+
+# mode NAME MODE: for within
+mode() {
+	[[ $(status "$1" mode) == "$2" ]]
+}
+
+# state STATE: of the heartbeat on the disk, for within: 0 closed, 1 resting, 2 beating
+state() {
+	[[ $(number "$FAST" 4 68 4) == "$1" ]]
+}
+
+# took COMMAND...: milliseconds
+took() {
+	local start
+	start=$(date +%s%3N)
+	"$@" >&2
+	echo $(($(date +%s%3N) - start))
+}
+
+# write DEV N BYTE: something durable; fails if it cannot be
+write() {
+	head -c 65536 /dev/zero | tr '\0' "$3" |
+		dd of="$1" bs=65536 seek="$2" oflag=direct conv=fdatasync status=none
+}
+
+# crash NAME: the device is gone, and nothing has been closed
+crash() {
+	# the members fail first, so that closing cannot write
+	swap fast "$(dead fast)"
+	swap slow "$(dead slow)"
+	dmsetup remove --retry "$1"
+	swap fast
+	swap slow
+}
+
+# A device in use is not opened by another machine, however that is tried.
+test_in_use() {
+	local beat
+	two_paths
+	dm here "$(here "")"
+	write /dev/mapper/here 1 a
+	state 2 || fail "it does not beat"
+	beat=$(number "$FAST" 4 40 8)
+	refused "has the set open: it goes on writing its heartbeat" dmsetup create there --table "$(there "")"
+	[[ $(number "$FAST" 4 40 8) -gt $beat ]] || fail "it does not go on beating"
+	mode here rw || fail "mode $(status here mode)"
+	write /dev/mapper/here 2 b
+	same "host" "$(number "$FAST" 4 80 4)" $((0x11111111))
+}
+
+# What was closed opens elsewhere, after a claim; what this machine had opens at once, also if it
+# was not closed.
+test_moves() {
+	local ms
+	linked 16 32
+	format --extent-size 64K
+	FAST2=/dev/fast SLOW2=/dev/slow
+	dm there "0 $LEN fusion $FAST $SLOW 2 host $THERE"
+	write /dev/mapper/there 1 a
+	dmsetup remove --retry there
+	state 0 || fail "closed, and it beats"
+
+	ms=$(took dmsetup create here --table "$(here "")")
+	defer dm_remove here
+	at_least "ms to take what another machine closed" "$ms" 2000
+	at_most "ms to take what another machine closed" "$ms" $((5000 * SLOWNESS))
+	write /dev/mapper/here 2 b
+	crash here
+	state 2 || fail "it was closed"
+	ms=$(took dmsetup create here --table "$(here "")")
+	at_most "ms to open what this machine had" "$ms" $((1500 * SLOWNESS))
+	write /dev/mapper/here 3 c
+	crash here
+
+	ms=$(took dmsetup create moved --table "0 $LEN fusion $FAST $SLOW 2 host $THERE")
+	defer dm_remove moved
+	say "$ms ms to open what another machine had open when it crashed"
+	at_least "ms to watch for a heartbeat" "$ms" 7000
+	at_most "ms to watch for a heartbeat" "$ms" $((12000 * SLOWNESS))
+	same "content" "$(dd if=/dev/mapper/moved bs=65536 skip=3 count=1 iflag=direct status=none |
+		tr -d c | wc -c)" 0
+}
+
+# An idle set beats no more; it wakes for a write, and for what the module writes by itself.
+test_rest() {
+	local beats
+	two_paths
+	dm here "$(here migration off)"
+	write /dev/mapper/here 1 a
+	within 60 "state" state 1
+	beats=$(counter here heartbeats)
+	sleep 10
+	same "heartbeats at rest" "$(counter here heartbeats)" "$beats"
+	write /dev/mapper/here 2 b
+	state 2 || fail "a write passed, and it does not beat"
+	within 60 "state" state 1
+	msg here checkpoint
+	state 2 || fail "a checkpoint was written, and it does not beat"
+	within 60 "state" state 1
+	# reads are no reason
+	dd if=/dev/mapper/here of=/dev/null bs=64K count=16 iflag=direct status=none
+	state 1 || fail "it beats, and was only read"
+}
+
+# Of a set that rests another machine may take hold; then the one that rested writes nothing.
+test_taken_at_rest() {
+	two_paths
+	dm here "$(here migration off)"
+	write /dev/mapper/here 1 a
+	within 60 "state" state 1
+	dm there "$(there migration off)"
+	write /dev/mapper/there 2 b
+	refused "($THERE) has taken the set" write /dev/mapper/here 1 x
+	within 10 "mode" mode here fail
+	write /dev/mapper/there 3 c
+	dmsetup remove --retry here
+	mode there rw || fail "mode $(status there mode)"
+	dmsetup remove --retry there
+	good fusionctl check "$FAST2" "$SLOW2"
+}
+
+# An administrator insists: the other machine stops.
+test_take_over() {
+	two_paths
+	dm here "$(here "")"
+	write /dev/mapper/here 1 a
+	dm there "$(there takeover on)"
+	within 10 "mode" mode here fail
+	write /dev/mapper/there 2 b
+	refused "" write /dev/mapper/here 1 x
+	dmsetup remove --retry here
+	dmsetup remove --retry there
+	good fusionctl check "$FAST2" "$SLOW2"
+}
+
+# While it was suspended another machine has used it.
+test_suspended() {
+	two_paths
+	dm here "$(here "")"
+	write /dev/mapper/here 1 a
+	dmsetup suspend here
+	dm there "$(there "")"
+	write /dev/mapper/there 2 b
+	dmsetup remove --retry there
+	refused "" dmsetup resume here
+	dmsetup remove --retry here
+	good fusionctl check "$FAST2" "$SLOW2"
+}
+
+# One machine, and two paths to its disks: not twice, at once.
+test_paths() {
+	two_paths
+	dm here "$(here "")"
+	refused "Device or resource busy" dmsetup create twice \
+		--table "0 $LEN fusion $FAST2 $SLOW2 2 host $HERE"
+	write /dev/mapper/here 1 a
+}
+
+# fusionctl says which machine has it; machine-id is where it knows that from.
+test_fusionctl() {
+	local id rc
+	two_paths
+	# it stands on the disks themselves, so that fusionctl finds the paths free
+	dm there "0 $LEN fusion $FAST $SLOW 2 host $THERE"
+	write /dev/mapper/there 1 a
+	rc=0
+	fusionctl open x "$FAST2" "$SLOW2" 2>"$TMP/err" || rc=$?
+	same "exit code" "$rc" 5
+	cat "$TMP/err"
+	has "the warning" "$(<"$TMP/err")" "x: was not closed by the machine "
+	has "the refusal" "$(<"$TMP/err")" "x: is in use by the machine "
+	has "the refusal" "$(<"$TMP/err")" "($THERE), which opened it at $(date +%Y-)"
+	has "the refusal" "$(<"$TMP/err")" "fusionctl open x --take-over"
+	defer dm_remove x
+	fusionctl open x "$FAST2" "$SLOW2" --take-over
+	within 10 "mode" mode there fail
+	dmsetup remove --retry there
+	id=$(dmsetup table x | sed 's/.* host \([0-9a-f]*\).*/\1/')
+	same "host in JSON" "$(fusionctl list --json | jq -r '[.members[].host.id] | unique[]')" "$id"
+}
+
+run_tests test_in_use test_moves test_rest test_taken_at_rest test_take_over test_suspended \
+	test_paths test_fusionctl
