@@ -106,7 +106,7 @@ static u32 plan_log_blocks(u32 map_blocks)
 	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
 }
 
-/* The map sets of a member come behind its journal. Return: the block behind them and their room. */
+/* A member's map sets come behind its journal. Return: the block behind them and their room. */
 static u64 place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
 {
 	u64 start = sb->journal_start[dev] + sb->journal_blocks[dev];
@@ -590,9 +590,10 @@ static bool same_geometry(const struct fusion_sb *fast, const struct fusion_sb *
 
 bool fusion_sb_lasts(const struct fusion_sb *sb)
 {
-	return sb->generation < FUSION_MAX_COUNTER / 2 && sb->set_generation < FUSION_MAX_COUNTER / 2 &&
-	       sb->replay_seq < FUSION_MAX_COUNTER / 2 && sb->replay_txn < FUSION_MAX_COUNTER / 2 &&
-	       sb->epoch < U32_MAX / 2;
+	const u64 half = FUSION_MAX_COUNTER / 2;
+
+	return sb->generation < half && sb->set_generation < half &&
+	       sb->replay_seq < half && sb->replay_txn < half && sb->epoch < U32_MAX / 2;
 }
 
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
@@ -622,7 +623,7 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		return -EXDEV;
 	}
 	if (fast->layout_seq != slow->layout_seq) {
-		*why = "a change of the geometry was interrupted, which only a newer version can end";
+		*why = "a change of the geometry was interrupted: use the version that began it";
 		return -EXDEV;
 	}
 	if (!same_geometry(fast, slow)) {
@@ -632,8 +633,9 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 	/* Written first, it may be one ahead after a power cut; not when it was closed since. */
 	if (slow->epoch != fast->epoch &&
 	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
-		*why = slow->epoch > fast->epoch ? "the fast member is from before the last opening" :
-						   "the slow member is from before the last opening";
+		*why = slow->epoch > fast->epoch ?
+		       "the fast member is from before the last opening" :
+		       "the slow member is from before the last opening";
 		return -ESTALE;
 	}
 	if (fast->activation !=

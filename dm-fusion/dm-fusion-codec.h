@@ -19,9 +19,9 @@
 #include "dm-fusion-format.h"
 
 /* Numbers that only count up: no device lives long enough to get here. */
-#define FUSION_MAX_COUNTER	(1ULL << 62)
+#define FUSION_MAX_COUNTER	0x4000000000000000ULL	/* 2^62 */
 
-/* Most blocks of a transaction that is written while a set is open: one bio, or two at the wrap. */
+/* Most blocks of a transaction of a set that is open: one bio, or two at the wrap. */
 #define FUSION_TXN_BLOCKS	64U
 
 #define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
@@ -362,7 +362,7 @@ enum fusion_taking fusion_beat_taking(const struct fusion_sb *sb, const struct f
  * is still on its way.
  */
 #define FUSION_BEAT_GRACE_MS	1000U
-#define FUSION_BEAT_MS		2000U	/* interval that this version writes, and takes for granted */
+#define FUSION_BEAT_MS		2000U	/* interval that this version writes and relies on */
 
 static inline u32 fusion_beat_lease_ms(u32 interval_ms)
 {

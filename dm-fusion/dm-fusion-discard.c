@@ -185,7 +185,7 @@ static u32 may_take(const struct fusion *fs, enum fusion_dev dev)
 	return free && is_idle(fs);
 }
 
-/* Take slots from *@first on, which becomes the first of them. Only the worker, or who stopped it. */
+/* Take slots from *@first on, which becomes the first of them. Only the worker, or its stopper. */
 static enum taken take(struct fusion *fs, struct fusion_discards *d, u32 *first, u32 *nr)
 {
 	u32 end = fusion_slot_end(fs, d->dev), slot, max;
@@ -292,9 +292,8 @@ void fusion_discard_hold(struct fusion *fs, u32 nr)
 		wait |= fs->discards[dev].in_flight && fs->nr_free[dev] < nr + spare;
 	}
 	spin_unlock_irq(&fs->lock);
-	if (wait)
-		wait_event(fs->discard_wait, !READ_ONCE(fs->discards[FUSION_FAST].in_flight) &&
-					     !READ_ONCE(fs->discards[FUSION_SLOW].in_flight));
+	for (dev = 0; wait && dev < FUSION_NR_DEVS; dev++)
+		wait_event(fs->discard_wait, !READ_ONCE(fs->discards[dev].in_flight));
 }
 
 void fusion_discard_go_on(struct fusion *fs)

@@ -18,8 +18,8 @@
  * a transaction that was durable, as damage of the last one does; then a valid block of a later
  * one proves the gap, or the other member's claim (INV8). What is unreadable farther on than a
  * transaction is long no power cut has left: it is in nobody's way if the end of the chain was
- * read, as it holds something older then; but if that is unreadable, too, more is wrong than a power
- * cut, and what proves the gap may be what can't be read.
+ * read, as it holds something older then; but if that is unreadable, too, more is wrong than a
+ * power cut, and what proves the gap may be what can't be read.
  *
  * A recovery starts where the chain ends, with the number that is next, so the
  * torn tail may consist of several attempts at one transaction. A block of each is

@@ -437,12 +437,14 @@ static int load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 	return 0;
 }
 
+#define FROM_THE_PAST "%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check"
+
 static int from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
 			 const struct fusion_progress *claim)
 {
 	const bool fast = sb->role == FUSION_FAST;
 
-	DMERR("%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check",
+	DMERR(FROM_THE_PAST,
 	      dm_table_device_name(fs->ti->table), fast ? "fast" : "slow",
 	      fs->dev[sb->role]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
 	      fast ? "slow" : "fast", claim->generation, claim->seq ? claim->seq - 1 : 0);

@@ -145,8 +145,8 @@ static int held_elsewhere(const char *name, const struct member *fast)
 	unsigned int ms;
 
 	host_holds(fast, text, sizeof(text), &ms);
-	return fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it away from "
-		    "that machine: fusionctl open %s --take-over", text, name);
+	return fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it away "
+		    "from that machine: fusionctl open %s --take-over", text, name);
 }
 
 static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
@@ -188,8 +188,8 @@ static void tell_holder(const char *name, const struct member *fast, bool take_o
 	if (take_over)
 		warn(name, "is taken away from the machine %s, in %u s", text, (ms + 1999) / 1000);
 	else
-		warn(name, "was not closed by the machine %s; looking for %u s whether that machine "
-		     "still uses it", text, (ms + 999) / 1000);
+		warn(name, "was not closed by the machine %s; watching for %u s whether that "
+		     "machine still uses it", text, (ms + 999) / 1000);
 }
 
 /* A damaged copy is no obstacle, the other one is why there are two. */

@@ -13,7 +13,8 @@
 bool journal_sane(const struct fusion_journal_block *b)
 {
 	/* an epoch must have a successor */
-	return le64_to_cpu(b->seq) < FUSION_MAX_COUNTER && le64_to_cpu(b->txn) < FUSION_MAX_COUNTER &&
+	return le64_to_cpu(b->seq) < FUSION_MAX_COUNTER &&
+	       le64_to_cpu(b->txn) < FUSION_MAX_COUNTER &&
 	       le32_to_cpu(b->epoch) < U32_MAX - 1 &&
 	       le64_to_cpu(b->peer_generation) <= FUSION_MAX_COUNTER &&
 	       le64_to_cpu(b->peer_seq) <= FUSION_MAX_COUNTER;

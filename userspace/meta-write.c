@@ -163,7 +163,8 @@ static int clear_nonsense(const struct meta *meta, int dev)
 		/* what can't be read can be again once it has been written */
 		if (ring->unreadable[pos] ||
 		    (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
-		     (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) || !journal_sane(b))))
+		     (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
+		      !journal_sane(b))))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);
@@ -294,7 +295,7 @@ int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
 	struct fusion_sb sb[2] = { *meta_sb(meta, FAST), *meta_sb(meta, SLOW) };
 	int rc = 0;
 
-	/* the copy that was found may be in the disk's cache only, and the other one is overwritten */
+	/* The copy that was found may be in the disk's cache only; the other is overwritten. */
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		sb[dev].generation++;
 		fusion_sb_copy_settings(from, &sb[dev]);

@@ -412,8 +412,8 @@ static int refuse_newer(const struct dump *d, const struct meta *meta, int dev, 
 			    "extents (%s) have moved since, and would be lost or mixed up; repair "
 			    "or salvage what is there; only if all newer copies are lost, add "
 			    "--force", d->path, extents, bytes);
-	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, and "
-	     "are lost or mixed up", d->path, extents, bytes);
+	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, "
+	     "and are lost or mixed up", d->path, extents, bytes);
 	return 0;
 }
 

@@ -47,8 +47,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_USED_WITHIN] = { "used-within", "SECONDS", "only if the slow member was used since" },
 	[OPT_GPT_TYPE]	  = { "gpt-type", NULL, "give partitions of a GPT the type of members" },
 	[OPT_MKFS]	  = { "mkfs", "TYPE", "and a file system on it, e.g. ext4" },
-	[OPT_TAKE_OVER]	  = { "take-over", NULL, "open it even if another machine has it open: that "
-			      "one loses what it has not flushed" },
+	[OPT_TAKE_OVER]	  = { "take-over", NULL, "open it even if another machine has it open: "
+			      "that one loses what it has not flushed" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 

@@ -21,7 +21,7 @@ struct hosts {
 	struct sim_dev *dev[NR_HOSTS];
 	bool open[NR_HOSTS];
 	u64 stamp;			/* last one used */
-	u64 durable[NR_HOSTS];		/* greatest one in a host's own sectors that must be found */
+	u64 durable[NR_HOSTS];		/* greatest one of a host's own that must be found */
 	u64 tried[NR_HOSTS];		/* greatest one that was tried */
 	unsigned int running;
 	unsigned int opened;
@@ -82,7 +82,8 @@ static bool may_write(struct sim_dev *dev)
 {
 	const struct fusion *fs = fs_of(dev);
 
-	return fs->mode == FUSION_RW && fs->heart.begun && fs->heart.pass && ms() < fs->heart.lease_ms;
+	return fs->mode == FUSION_RW && fs->heart.begun && fs->heart.pass &&
+	       ms() < fs->heart.lease_ms;
 }
 
 /* Never two at a time. */
@@ -161,9 +162,9 @@ static void begin(struct hosts *h)
 	world->shared = true;
 	sim_spawn("clock", tick, NULL);
 	/*
-	 * A write that a disk holds for longer than a watch, or a task that sleeps so long between the
-	 * look at the gate and its write, is beyond what the heartbeat covers. Beats that come late
-	 * there are all the same.
+	 * A write that a disk holds for longer than a watch, or a task that sleeps so long
+	 * between the look at the gate and its write, is beyond what the heartbeat covers. Beats
+	 * that come late there are all the same.
 	 */
 	world->delay_mask = min(world->delay_mask, rnd_below(&world->rng, 2) ? 7U : 31U);
 	world->io_share = max(world->io_share, 64U);

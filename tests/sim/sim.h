@@ -76,7 +76,7 @@ struct sim_world {
 	struct sim_disk *disk[SIM_NR_DISKS];
 	bool stop;			/* sim_run() returns at once */
 	bool quiet;			/* the set is suspended or closed: nobody may write to it */
-	bool shared;			/* by several devices: one that is closed is not all of them */
+	bool shared;			/* by several devices: more may be open than one */
 	bool cut_due;			/* a disk has changed */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
@@ -143,8 +143,8 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u
 				    bool own);
 
 /*
- * What @disk holds when the machine stops now and power does not fail: its cache goes on. Of what was
- * in flight, or has failed, some is there, and no worse than the rest.
+ * What @disk holds when the machine stops now and power does not fail: its cache goes on. Of what
+ * was in flight, or has failed, some is there, and no worse than the rest.
  */
 struct sim_disk *sim_disk_after_reset(struct sim_disk *disk, u64 *rng);
 
