@@ -231,7 +231,10 @@ crashed_set() {
 		stamp 40
 		msg pair demote $((i * 20))-$((i * 20 + 9)) >/dev/null
 	done
+	# both members at one instant
+	dmsetup suspend --noflush --nolockfs pair
 	save
+	dmsetup resume pair
 	cp "$TMP/state" "$TMP/state.then"
 	fusionctl close pair
 	restore

@@ -31,9 +31,15 @@ is() {
 	same "$1" "$(setting "$1")" "$2"
 }
 
-# opts: the options of the table line
+# opts: the options of the table line, without the machine, which is no setting
 opts() {
-	dmsetup table kept | cut -d ' ' -f 6-
+	dmsetup table kept | awk '{
+		for (i = 7; i < NF; i += 2)
+			if ($i != "host")
+				line = line " " $i " " $(i + 1)
+		n = split(line, words, " ")
+		print n ? n line : ""
+	}'
 }
 
 test_holds() {

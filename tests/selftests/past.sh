@@ -9,10 +9,12 @@
 
 SET=/dev/mapper/past
 
-# image NAME: both members as they are now, be the set open or not
+# image NAME: both members as they are at one instant, be the set open or not
 image() {
+	[[ ! -b $SET ]] || dmsetup suspend --noflush --nolockfs past
 	dd if="$FAST" of="$TMP/fast-$1" bs=1M iflag=direct status=none
 	dd if="$SLOW" of="$TMP/slow-$1" bs=1M iflag=direct status=none
+	[[ ! -b $SET ]] || dmsetup resume past
 }
 
 # put_back FAST-NAME SLOW-NAME
@@ -145,9 +147,7 @@ test_settings() {
 	a_past
 	fusionctl open past "$FAST" "$SLOW"
 	work
-	dmsetup suspend past
 	image rest
-	dmsetup resume past
 	work
 	fusionctl close past
 	image end
