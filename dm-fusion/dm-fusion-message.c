@@ -38,19 +38,31 @@ static int parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last
 	return 0;
 }
 
-static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char *result,
-			unsigned int maxlen)
+/* Extents of @stays, or else of @range, are not moved away to make room for others. */
+static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char *stays,
+			char *result, unsigned int maxlen)
 {
-	struct fusion_force force = { .to = to };
+	static const char * const obstacles[] = {
+		[FUSION_NO_OBSTACLE] = "",
+		[FUSION_RANGE_FILLS] = " range",
+		[FUSION_VICTIMS_BUSY] = " busy",
+		[FUSION_NO_SPARE] = " spares",
+	};
+	struct fusion_force force = { .to = to, .victims.dev = to };
 	unsigned int sz = 0;
 	int r;
 
 	r = parse_range(fs, range, &force.next, &force.last);
+	force.victims.first = force.next;
+	force.victims.last = force.last;
+	if (!r && stays)
+		r = parse_range(fs, stays, &force.victims.first, &force.victims.last);
 	if (!r)
 		r = fusion_force(fs, &force);
 	if (r)
 		return r;
-	DMEMIT("%u %u %u %u", force.moved, force.already, force.unmapped, force.failed);
+	DMEMIT("%u %u %u %u%s", force.moved, force.already, force.unmapped, force.failed,
+	       force.failed ? obstacles[force.obstacle] : "");
 	return 1;
 }
 
@@ -222,10 +234,12 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_message_stats(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "histogram"))
 		return message_histogram(fs, result, maxlen);
-	if (argc == 2 && !strcmp(argv[0], "promote"))
-		return message_move(fs, FUSION_FAST, argv[1], result, maxlen);
-	if (argc == 2 && !strcmp(argv[0], "demote"))
-		return message_move(fs, FUSION_SLOW, argv[1], result, maxlen);
+	if ((argc == 2 || argc == 3) && !strcmp(argv[0], "promote"))
+		return message_move(fs, FUSION_FAST, argv[1], argc == 3 ? argv[2] : NULL, result,
+				    maxlen);
+	if ((argc == 2 || argc == 3) && !strcmp(argv[0], "demote"))
+		return message_move(fs, FUSION_SLOW, argv[1], argc == 3 ? argv[2] : NULL, result,
+				    maxlen);
 	if (argc == 2 && !strcmp(argv[0], "heat"))
 		return message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))

@@ -36,6 +36,9 @@
 /* Idle time after which half-written extents are completed. */
 #define FILL_IDLE_MS	10000U
 #define SETTLE_TRIES	1000U
+/* Extents looked at in one go for some that make room, and attempts to move any of these away. */
+#define SCAN_SLICE	16384U
+#define MAX_VAIN	4U
 /* Longest pause between batches while others use the device. */
 #define MAX_PAUSE_MS	60000U
 /* Most I/Os at the slow member that are thought of. */
@@ -54,6 +57,11 @@ struct job {
 	bool copied;
 	bool retire;		/* the new slot could not be written */
 };
+
+static enum fusion_dev other_dev(enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
+}
 
 static u64 now_us(void)
 {
@@ -214,7 +222,8 @@ static u8 *cancels(struct fusion *fs, u32 lext)
  * Steps 1 and 2. The policy's swaps come as a demotion and the promotion that needs
  * its room: without the first there is no second. Return: number of jobs that started.
  */
-static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int nr, bool forced)
+static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
+			       const struct fusion_force *force)
 {
 	unsigned int i, started = 0;
 
@@ -231,7 +240,7 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		job->retire = false;
 		if (READ_ONCE(fs->stopping))
 			continue;
-		if (!forced && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
+		if (!force && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
 		    !jobs[i - 1].started)
 			continue;
 
@@ -240,8 +249,9 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		if (fusion_word_mapped(job->old) &&
 		    fusion_word_state(job->old) == FUSION_STABLE &&
 		    fusion_word_dev(job->old) != to) {
-			/* On request the spares stay: they are for the policy's swaps. */
-			job->new = fusion_slot_get(fs, to, lext, forced ? spare : 0);
+			/* On request the spares are for what makes room; see make_room(). */
+			job->new = fusion_slot_get(fs, to, lext,
+						   force && to == force->to ? spare : 0);
 			if (fusion_word_mapped(job->new)) {
 				/* Only writes race with this, and they leave STABLE alone. */
 				WRITE_ONCE(fs->map[lext], fusion_word_set_state(job->old, state));
@@ -440,6 +450,9 @@ static bool announce_jobs(struct fusion *fs, struct job *jobs, unsigned int nr,
 	max = n;
 	if (!force)
 		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
+	else if (force->to == FUSION_SLOW)
+		for (i = force->next_victim; i < force->victims.nr; i++)
+			lexts[max++] = force->victims.best[i].lext;
 	else
 		for (lext = force->next; lext <= force->last && max < FUSION_MAX_LEAVING; lext++)
 			lexts[max++] = lext;
@@ -541,6 +554,42 @@ static unsigned int migrate(struct fusion *fs, struct fusion_move *moves, struct
 	return batches;
 }
 
+/* -- slots -------------------------------------------------------------------------------- */
+
+static u32 beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
+{
+	u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+
+	return nr - min(nr, spare);
+}
+
+/*
+ * The most moves of a batch: where few slots are left besides the spares, first writes wait for
+ * those that moves have. fs->lock held.
+ */
+static unsigned int longest_batch(const struct fusion *fs)
+{
+	u32 left = beside_spares(fs, FUSION_FAST, fusion_slots_free(fs, FUSION_FAST)) +
+		   beside_spares(fs, FUSION_SLOW, fusion_slots_free(fs, FUSION_SLOW));
+
+	return left < BATCH && fs->nr_mapped < fs->sb.nr_lexts ? FUSION_SHORT_BATCH : BATCH;
+}
+
+/*
+ * Tell the policy what slots there are. Return: the most moves that may be under way. Each takes
+ * one, and those of a pair on both members: in a small set the spares are few. fs->lock held.
+ */
+static unsigned int look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
+{
+	u32 fast = fusion_slots_free(fs, FUSION_FAST);
+	u32 slow = fusion_slots_free(fs, FUSION_SLOW) + fusion_replica_held(fs);
+
+	env->free_fast = beside_spares(fs, FUSION_FAST, fast);
+	env->free_slow = beside_spares(fs, FUSION_SLOW, slow);
+	/* even if errors have left none: a demotion makes room, or a promotion */
+	return clamp(2 * min(fast, slow), 2U, longest_batch(fs));
+}
+
 /* -- moves on request ------------------------------------------------------------------ */
 
 /* Make an OPEN extent STABLE, so that it can be moved. */
@@ -584,28 +633,146 @@ static unsigned int take_forced(struct fusion *fs, struct fusion_force *force,
 	return n;
 }
 
+/* Free slots that moves on request may take, and those that what makes room for them may. */
+static void look_for_room(struct fusion *fs, const struct fusion_force *force, u32 *room,
+			  u32 *spares)
+{
+	u32 nr[FUSION_NR_DEVS];
+
+	spin_lock_irq(&fs->lock);
+	nr[FUSION_FAST] = fusion_slots_free(fs, FUSION_FAST);
+	nr[FUSION_SLOW] = fusion_slots_free(fs, FUSION_SLOW) + fusion_replica_held(fs);
+	*room = beside_spares(fs, force->to, nr[force->to]);
+	*spares = min(nr[other_dev(force->to)], longest_batch(fs));
+	spin_unlock_irq(&fs->lock);
+}
+
+/* Find extents that may make room. Return: are there any? */
+static bool find_victims(struct fusion *fs, struct fusion_force *force)
+{
+	struct fusion_victims *v = &force->victims;
+	u32 lext, end;
+
+	force->next_victim = 0;
+	v->nr = 0;
+	v->held = 0;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext = end) {
+		end = lext + min(fs->sb.nr_lexts - lext, SCAN_SLICE);
+		fusion_policy_victims(fs->policy, v, lext, end);
+		cond_resched();
+	}
+	return v->nr;
+}
+
+/* Moves that make room for @want extents, if @spares slots can be had for them. */
+static unsigned int take_victims(struct fusion *fs, struct fusion_force *force, u32 want,
+				 u32 spares, struct fusion_move *moves)
+{
+	struct fusion_victims *v = &force->victims;
+	unsigned int n = 0;
+
+	if (!spares) {
+		force->obstacle = FUSION_NO_SPARE;
+		return 0;
+	}
+	while (n < min(want, spares)) {
+		u32 lext, word;
+
+		/* Those of this batch may be found again, so they are moved first. */
+		if (force->next_victim == v->nr && (n || !find_victims(fs, force)))
+			break;
+		lext = v->best[force->next_victim++].lext;
+		settle(fs, lext);
+		word = READ_ONCE(fs->map[lext]);
+		if (fusion_word_mapped(word) && fusion_word_dev(word) == force->to)
+			moves[n++] = (struct fusion_move) {
+				.lext = lext,
+				.to = other_dev(force->to),
+				.hold = *cancels(fs, lext) >= MAX_CANCELS,
+			};
+	}
+	if (!n && force->next_victim == v->nr)
+		force->obstacle = v->held ? FUSION_VICTIMS_BUSY : FUSION_RANGE_FILLS;
+	return n;
+}
+
+/*
+ * Move others away if there is no room for @want extents: the coldest of the fast member, or the
+ * hottest of the slow one. They may take the spares of the other member, as the extents that they
+ * make room for leave as many slots there. Return: slots there are now.
+ */
+static u32 make_room(struct fusion *fs, struct fusion_force *force, u32 want)
+{
+	struct fusion_move moves[BATCH];
+	struct job jobs[BATCH];
+	unsigned int i, n, moved = 0;
+	u32 room, spares;
+
+	look_for_room(fs, force, &room, &spares);
+	if (room >= want || force->obstacle)
+		return room;
+	/* Slots that were released a moment ago. */
+	if (fusion_commit_wait(fs))
+		return room;
+	flush_work(&fs->reclaim_work);
+	look_for_room(fs, force, &room, &spares);
+	if (room >= want)
+		return room;
+
+	n = take_victims(fs, force, want - room, spares, moves);
+	if (!n)
+		return room;
+	migrate(fs, moves, jobs, n, force, false);
+	for (i = 0; i < n; i++)
+		moved += jobs[i].outcome == FUSION_MOVED;
+	force->vain = moved ? 0 : force->vain + 1;
+	if (force->vain == MAX_VAIN)
+		force->obstacle = FUSION_VICTIMS_BUSY;
+	look_for_room(fs, force, &room, &spares);
+	return room;
+}
+
+/* Did a first write take the slot meanwhile? */
+static bool lost_its_room(const struct fusion *fs, const struct job *job)
+{
+	return job->outcome == FUSION_SKIPPED && !job->started &&
+	       fusion_word_state(job->old) == FUSION_STABLE;
+}
+
 static void run_forced(struct fusion *fs, struct fusion_force *force)
 {
 	struct fusion_move moves[BATCH];
 	struct job jobs[BATCH];
-	unsigned int i, again, n = take_forced(fs, force, moves);
+	unsigned int i, k, again, skips = 0, n = take_forced(fs, force, moves);
 
-	while (n) {
-		migrate(fs, moves, jobs, n, force, false);
+	while (n && !READ_ONCE(fs->stopping) && !READ_ONCE(force->abandoned)) {
+		k = min(n, make_room(fs, force, n));
+		if (!k) {
+			if (force->obstacle || fusion_mode(fs) != FUSION_RW)
+				break;
+			continue;
+		}
+		migrate(fs, moves, jobs, k, force, false);
 		again = 0;
-		for (i = 0; i < n; i++) {
+		for (i = 0; i < k; i++) {
 			if (jobs[i].outcome == FUSION_MOVED) {
 				force->moved++;
 			} else if (jobs[i].outcome == FUSION_CANCELLED && !jobs[i].move.hold &&
 				   !READ_ONCE(fs->stopping)) {
 				moves[again] = jobs[i].move;
 				moves[again++].hold = true;
+			} else if (lost_its_room(fs, &jobs[i]) && skips < MAX_VAIN) {
+				moves[again++] = jobs[i].move;
+				skips++;
 			} else {
 				force->failed++;
 			}
 		}
+		for (; i < n; i++)
+			moves[again++] = moves[i];
 		n = again;
 	}
+	force->failed += n;
 }
 
 static struct fusion_force *first_forced(struct fusion *fs)
@@ -677,24 +844,6 @@ static void tell_moves(struct fusion *fs, const struct job *jobs, unsigned int n
 	}
 	if (copied >= BATCH / 2)
 		fusion_policy_moves(fs->policy, used_us, copied);
-}
-
-/*
- * Tell the policy what slots there are. Return: the most moves that may be under way. Each takes
- * one, and those of a pair on both members: in a small set the spares are few. And where few are
- * left besides them, first writes wait for those that moves have. fs->lock held.
- */
-static unsigned int look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
-{
-	u32 fast = fusion_slots_free(fs, FUSION_FAST), slow = fusion_slots_free(fs, FUSION_SLOW);
-	u32 held = fusion_replica_held(fs), left, max;
-
-	env->free_fast = fast - min(fast, fs->sb.spare_fast);
-	env->free_slow = slow + held - min(slow + held, fs->sb.spare_slow);
-	left = env->free_fast + slow - min(slow, fs->sb.spare_slow);
-	max = left < BATCH && fs->nr_mapped < fs->sb.nr_lexts ? FUSION_SHORT_BATCH : BATCH;
-	/* even if errors have left none: a demotion makes room, or a promotion */
-	return clamp(2 * min(fast, slow + held), 2U, max);
 }
 
 /* A batch of the policy's. Return: was there one? */

@@ -369,6 +369,49 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
 	return n;
 }
 
+/* What speaks against moving an extent away from @dev: the less, the better a victim it is. */
+static u32 cost_of(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
+{
+	u32 heat = fusion_policy_heat(p, lext);
+
+	if (dev == FUSION_SLOW)
+		return FUSION_HEAT_MAX - heat;
+	return resident(p, lext) ? FUSION_HEAT_MAX + 1 + heat : heat;
+}
+
+static bool may_leave(const struct fusion_policy *p, const struct fusion_victims *v, u32 lext)
+{
+	u32 word = READ_ONCE(p->map[lext]);
+
+	return fusion_word_mapped(word) && fusion_word_dev(word) == v->dev &&
+	       (fusion_word_state(word) == FUSION_STABLE ||
+		fusion_word_state(word) == FUSION_OPEN) &&
+	       (lext < v->first || lext > v->last);
+}
+
+void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
+			   u32 end)
+{
+	u32 lext, cost, k;
+
+	for (lext = from; lext < end; lext++) {
+		if (!may_leave(p, v, lext))
+			continue;
+		if (held(p, lext, false)) {
+			v->held++;
+			continue;
+		}
+		cost = cost_of(p, lext, v->dev);
+		if (v->nr == FUSION_VICTIMS && cost >= v->best[v->nr - 1].cost)
+			continue;
+		v->nr = min(v->nr + 1, FUSION_VICTIMS);
+		for (k = v->nr - 1; k && v->best[k - 1].cost > cost; k--)
+			v->best[k] = v->best[k - 1];
+		v->best[k].lext = lext;
+		v->best[k].cost = cost;
+	}
+}
+
 u32 fusion_policy_pay(const struct fusion_policy *p)
 {
 	return READ_ONCE(p->pay);

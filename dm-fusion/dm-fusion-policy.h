@@ -209,6 +209,43 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
  */
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max);
 
+/* Extents that a scan for room on request keeps. */
+#define FUSION_VICTIMS		64U
+
+/**
+ * struct fusion_victims - extents that may leave a device so that others get their room
+ * @dev: where room is needed
+ * @first: extents from here on stay where they are
+ * @last: up to here
+ * @nr: number of those found, best first
+ * @held: extents passed over because their last move was cancelled or failed a short time ago
+ * @best: the extents, and what speaks against each
+ */
+struct fusion_victims {
+	enum fusion_dev dev;
+	u32 first;
+	u32 last;
+	u32 nr;
+	u32 held;
+	struct {
+		u32 lext;
+		u32 cost;
+	} best[FUSION_VICTIMS];
+};
+
+/**
+ * fusion_policy_victims() - which extents should make room on request?
+ * @p: policy
+ * @v: result of a scan that goes through all extents in slices; @v->nr and @v->held are 0 before
+ * @from: first extent of this slice
+ * @end: the first behind it
+ *
+ * Of the fast device the coldest, those promoted within the last minute after all others; of the
+ * slow one the hottest. STABLE and OPEN extents: the owner has to complete the latter first.
+ */
+void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
+			   u32 end);
+
 /*
  * What became of an advised move. Call it for a demotion when free_fast counts the slot
  * that it left, else the policy may refill the reserve twice. An extent that was cancelled

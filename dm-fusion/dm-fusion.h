@@ -413,6 +413,14 @@ struct fusion_fill_pause {
 	bool tried;			/* and not failed since */
 };
 
+/* What keeps a move on request from getting room. */
+enum fusion_obstacle {
+	FUSION_NO_OBSTACLE,
+	FUSION_RANGE_FILLS,		/* the member is full of extents that are to stay there */
+	FUSION_VICTIMS_BUSY,		/* extents that should leave could not be moved */
+	FUSION_NO_SPARE,		/* the other member has no slot left, not even a spare */
+};
+
 /* A range to be moved on request. */
 struct fusion_force {
 	struct list_head list;		/* on fs->forced, under fs->lock */
@@ -424,6 +432,10 @@ struct fusion_force {
 	u32 already;
 	u32 unmapped;
 	u32 failed;
+	struct fusion_victims victims;	/* the mover's: what makes room */
+	u32 next_victim;
+	u32 vain;			/* times that no victim could be moved, in a row */
+	enum fusion_obstacle obstacle;	/* no room can be made any more */
 	bool abandoned;			/* the one who asked was interrupted */
 	int result;
 };

@@ -125,6 +125,7 @@ enum option_id {
 	OPT_GPT_TYPE,
 	OPT_MKFS,
 	OPT_TAKE_OVER,
+	OPT_BYTES,
 	OPT_HELP,
 	OPT_NR
 };

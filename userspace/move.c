@@ -33,6 +33,7 @@ struct move {
 	uint64_t moved, already, unmapped, failed;
 	struct set set;
 	bool stopped;
+	char obstacle[8];	/* the kernel's word for what leaves no room for more; or empty */
 	char reason[256];	/* of the kernel, to refuse */
 };
 
@@ -71,19 +72,20 @@ static int get_map(const struct move *m, uint64_t first, uint64_t *end, char **m
 	return rc;
 }
 
-static int look(struct move *m)
+/* Count the extents from @first on by where they are. */
+static int look(const struct move *m, uint64_t first, uint64_t where[3])
 {
-	uint64_t first, end, seen;
+	uint64_t end, seen;
 	char *map, *line;
 	struct run r;
 	int rc;
 
-	for (first = m->first; first <= m->last; first = end) {
+	for (; first <= m->last; first = end) {
 		rc = get_map(m, first, &end, &map);
 		if (rc)
 			return rc;
 		for (line = map, seen = first; next_run(&line, &r); seen += r.count)
-			m->where[r.where] += r.count;
+			where[r.where] += r.count;
 		free(map);
 		if (seen != end)
 			return fail(FC_FAILED, m->name, "can't read the kernel's map; use matching "
@@ -124,10 +126,12 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	char msg[64], *answer = NULL;
 	int rc;
 
-	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64, m->verb, m->next, end - 1);
+	/* what other parts have moved or are going to move makes no room for this one */
+	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64 " %" PRIu64 "-%" PRIu64, m->verb,
+		 m->next, end - 1, m->first, m->last);
 	rc = send_message(m->name, msg, &answer, m->reason, sizeof(m->reason));
-	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER, &moved, &already,
-				      &unmapped, &failed) != 4)) {
+	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER "%7s", &moved, &already,
+				      &unmapped, &failed, m->obstacle) < 4)) {
 		rc = FC_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "its answer \"%.64s\" is of another version",
 			 answer ? answer : "");
@@ -156,7 +160,7 @@ static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *
 	int rc = 0;
 
 	while (!rc && next_run(&map, &r)) {
-		while (r.where == !m->to && r.count && !rc && !m->stopped) {
+		while (r.where == !m->to && r.count && !rc && !m->stopped && !*m->obstacle) {
 			n = m->part - planned < r.count ? m->part - planned : r.count;
 			planned += n;
 			r.first += n;
@@ -168,10 +172,25 @@ static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *
 			m->stopped = signalled(held);
 		}
 	}
-	if (!rc && !m->stopped && m->next < end)
+	if (!rc && !m->stopped && !*m->obstacle && m->next < end)
 		rc = send_part(m, end, planned);
 	m->stopped |= signalled(held);
 	return rc;
+}
+
+/* There is no room for what is left of the range: only count it. */
+static int give_up(struct move *m)
+{
+	uint64_t where[3] = { 0 };
+	int rc = look(m, m->next, where);
+
+	if (rc)
+		return rc;
+	m->failed += where[!m->to];
+	m->already += where[m->to];
+	m->unmapped += where[NOWHERE];
+	m->next = m->last + 1;
+	return 0;
 }
 
 static int move_all(struct move *m)
@@ -184,7 +203,7 @@ static int move_all(struct move *m)
 	hold_signals(&held);
 	snprintf(what, sizeof(what), "%s: %s", m->name, m->verb);
 	progress_begin(what, &progress_mib, m->where[!m->to] * m->extent_bytes);
-	while (!rc && !m->stopped && m->next <= m->last) {
+	while (!rc && !m->stopped && !*m->obstacle && m->next <= m->last) {
 		rc = get_map(m, m->next, &end, &map);
 		if (rc)
 			break;
@@ -192,6 +211,8 @@ static int move_all(struct move *m)
 		free(map);
 	}
 	progress_end();
+	if (!rc && !m->stopped && *m->obstacle)
+		rc = give_up(m);
 	/* what came after the last of them stops nothing */
 	m->stopped &= m->next <= m->last;
 	return rc;
@@ -223,11 +244,38 @@ static void print_move(const struct move *m, bool dry_run)
 	json_add_u64(o, "already", m->already);
 	json_add_u64(o, "unmapped", m->unmapped);
 	json_add_u64(o, "failed", m->failed);
+	if (*m->obstacle)
+		json_add_str(o, "obstacle", m->obstacle);
+	else
+		json_object_object_add(o, "obstacle", NULL);
 	if (m->next <= m->last)
 		json_add_u64(o, "next", m->next);
 	else
 		json_object_object_add(o, "next", NULL);
 	print_json(o, false);
+}
+
+/* Some extents could not be moved: say what is in the way. */
+static int not_all(const struct move *m)
+{
+	const char *to = role_name[m->to], *from = role_name[!m->to];
+
+	if (!strcmp(m->obstacle, "range"))
+		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
+			    "member is full of extents of the same range; give a smaller range",
+			    m->failed, to);
+	if (!strcmp(m->obstacle, "busy"))
+		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
+			    "member is full, and its other extents are being written or cannot be "
+			    "copied; look for I/O errors in dmesg, or try again later", m->failed,
+			    to);
+	if (!strcmp(m->obstacle, "spares"))
+		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
+			    "member is full, and the %s member has no free slot to swap with; look "
+			    "for I/O errors in dmesg", m->failed, to, from);
+	return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: they are being "
+		    "written or cannot be copied; look for I/O errors in dmesg, or try again later",
+		    m->failed);
 }
 
 /* What was done is said in any case, @rc is what came of the kernel's messages. */
@@ -243,27 +291,69 @@ static int result(const struct move *m, int rc)
 			    "on, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next, m->verb,
 			    m->name, m->next, m->last);
 	if (m->failed)
-		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved; is "
-			    "there room on the %s member? see dmesg", m->failed,
-			    role_name[m->to]);
+		return not_all(m);
 	return 0;
 }
 
-static int prepare(struct move *m, const char *range)
+/*
+ * The extents to move: a word names them, or --bytes the bytes of the fused device, of which the
+ * last is not meant any more.
+ */
+static int read_range(const struct args *a, struct move *m)
+{
+	const char *bytes = a->opt[OPT_BYTES], *dash;
+	bool word = a->n > 1;
+	char first[32];
+
+	if (word == !!bytes)
+		return fail(FC_USAGE, m->verb, "needs either FIRST[-LAST] or --bytes FIRST-LAST; "
+			    "see fusionctl help %s", m->verb);
+	if (!bytes)
+		return parse_range(a->word[1], &m->first, &m->last) ? 0 :
+		       fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
+	dash = strchr(bytes, '-');
+	snprintf(first, sizeof(first), "%.*s", dash ? (int)(dash - bytes) : 0, bytes);
+	if (!dash || dash - bytes >= (int)sizeof(first) || !parse_size(first, &m->first) ||
+	    !parse_size(dash + 1, &m->last) || m->first >= m->last)
+		return fail(FC_USAGE, bytes, "not a range of bytes; write e.g. 10G-12G");
+	return 0;
+}
+
+/* Bytes become the extents that they touch. */
+static int find_extents(const struct args *a, struct move *m)
 {
 	const struct fusion_status *st = &m->set.st;
 
-	m->next = m->first;
+	if (a->opt[OPT_BYTES]) {
+		m->first /= m->extent_bytes;
+		m->last = (m->last - 1) / m->extent_bytes;
+	}
+	if (m->last < st->extents)
+		return 0;
+	if (a->opt[OPT_BYTES])
+		return fail(FC_USAGE, a->opt[OPT_BYTES], "beyond the end; %s has %" PRIu64
+			    " bytes", m->name, st->extents * m->extent_bytes);
+	return fail(FC_USAGE, a->word[1], "beyond the end; the extents of %s are 0-%" PRIu64,
+		    m->name, st->extents - 1);
+}
+
+static int prepare(const struct args *a, struct move *m)
+{
+	const struct fusion_status *st = &m->set.st;
+
+	int rc;
+
 	m->extent_bytes = st->extent_sectors << 9;
+	rc = find_extents(a, m);
+	if (rc)
+		return rc;
+	m->next = m->first;
 	m->part = PART_BYTES / m->extent_bytes;
 	m->part = m->part < MIN_PART ? MIN_PART : m->part > MAX_PART ? MAX_PART : m->part;
-	if (m->last >= st->extents)
-		return fail(FC_USAGE, range, "beyond the end; the extents of %s are 0-%" PRIu64,
-			    m->name, st->extents - 1);
 	if (strcmp(st->mode, "rw"))
 		return fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see dmesg",
 			    st->mode);
-	return look(m);
+	return look(m, m->first, m->where);
 }
 
 static int move(const struct args *a, const char *verb, int to)
@@ -272,12 +362,13 @@ static int move(const struct args *a, const char *verb, int to)
 	bool dry_run = a->opt[OPT_DRY_RUN];
 	int rc;
 
-	if (!parse_range(a->word[1], &m.first, &m.last))
-		return fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
+	rc = read_range(a, &m);
+	if (rc)
+		return rc;
 	rc = set_get(m.name, &m.set);
 	if (rc)
 		return rc;
-	rc = prepare(&m, a->word[1]);
+	rc = prepare(a, &m);
 	if (rc)
 		goto out;
 	if (dry_run) {

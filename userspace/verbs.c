@@ -49,6 +49,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_MKFS]	  = { "mkfs", "TYPE", "and a file system on it, e.g. ext4" },
 	[OPT_TAKE_OVER]	  = { "take-over", NULL, "open it even if another machine has it open: "
 			      "that one loses what it has not flushed" },
+	[OPT_BYTES]	  = { "bytes", "FIRST-LAST", "extents from one byte up to another, e.g. "
+			      "10G-12G" },
 	[OPT_HELP]	  = { "help", NULL, "show this" },
 };
 
@@ -83,11 +85,12 @@ const struct verb verbs[] = {
 	{ "set", "NAME [KEY=VALUE]...", "show or change the settings of a set",
 	  "fusionctl set data reserve=4G half_life=4h", cmd_set,
 	  O(PROFILE) | O(NOW) | O(DRY_RUN) | O(JSON), 1, 64, true, ANY_SET },
-	{ "promote", "NAME FIRST[-LAST]", "move extents to the fast member",
-	  "fusionctl promote data 0-1023", cmd_promote, O(DRY_RUN) | O(JSON), 2, 2, true,
-	  OPEN_SET },
-	{ "demote", "NAME FIRST[-LAST]", "move extents to the slow member",
-	  "fusionctl demote data 0-1023", cmd_demote, O(DRY_RUN) | O(JSON), 2, 2, true, OPEN_SET },
+	{ "promote", "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
+	  "move extents to the fast member", "fusionctl promote data --bytes 10G-12G", cmd_promote,
+	  O(BYTES) | O(DRY_RUN) | O(JSON), 1, 2, true, OPEN_SET },
+	{ "demote", "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
+	  "move extents to the slow member", "fusionctl demote data 0-1023", cmd_demote,
+	  O(BYTES) | O(DRY_RUN) | O(JSON), 1, 2, true, OPEN_SET },
 	{ "checkpoint", "[NAME]", "have the members know all of the map; of all sets by default",
 	  "fusionctl checkpoint data", cmd_checkpoint,
 	  O(USED_WITHIN) | O(DRY_RUN) | O(JSON), 0, 1, true, OPEN_SET },

@@ -86,7 +86,7 @@ test_messages() {
 		msg errors nonsense
 	refused "message: nonsense: unknown" msg errors nonsense 1
 	refused "message: promote: unknown" msg errors promote
-	refused "message: promote: unknown" msg errors promote 1 2
+	refused "message: promote: unknown" msg errors promote 1 2 3
 	refused "message: map: unknown" msg errors map 1
 	refused "message: stats: unknown" msg errors stats 1
 	refused "message: histogram: unknown" msg errors histogram 1

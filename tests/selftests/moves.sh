@@ -40,6 +40,48 @@ test_dry_run() {
 		fusionctl demote data 0-99999 --dry-run
 }
 
+# Bytes are rounded outwards to the extents that have them.
+test_bytes() {
+	local cap
+	begin
+	cap=$(($(status data extents) << 16))
+	good fusionctl demote data --bytes 64K-128K --dry-run
+	same output "$(<"$TMP/out")" "1 would be moved, 0 already there, 0 unmapped"
+	good fusionctl demote data --bytes 65535-65537 --json
+	json '.first, .last, .moved, .obstacle' $'0\n1\n2\nnull'
+	good fusionctl promote data --bytes 0-1M
+	shows "2 moved, 14 already there, 0 unmapped, 0 failed"
+	expect 2 "1M: not a range of bytes; write e.g. 10G-12G" fusionctl demote data --bytes 1M
+	expect 2 "1M-1M: not a range of bytes; write e.g. 10G-12G" fusionctl demote data --bytes 1M-1M
+	expect 2 "0-1P: beyond the end; data has $cap bytes" fusionctl demote data --bytes 0-1P
+	expect 2 "demote: needs either FIRST[-LAST] or --bytes FIRST-LAST; see fusionctl help demote" \
+		fusionctl demote data
+	expect 2 "demote: needs either FIRST[-LAST] or --bytes FIRST-LAST; see fusionctl help demote" \
+		fusionctl demote data 0-9 --bytes 0-1M
+}
+
+# A full member swaps, in parts too; if the range itself fills it, that is said in one line.
+test_full() {
+	local all fast slow
+	begin
+	all=$(status data extents)
+	put /dev/mapper/data 7 0 $((all << 16))
+	good fusionctl promote data $((all - 20))-$((all - 1))
+	shows "20 moved, 0 already there, 0 unmapped, 0 failed"
+	fast=$(on data fast 0 "$all")
+	slow=$(on data slow 0 "$all")
+	good fusionctl promote data --bytes $(((all - 120) * 64))K-$((all * 64))K
+	shows "100 moved, 20 already there, 0 unmapped, 0 failed"
+	same "on the fast member" "$(on data fast 0 "$all")" "$fast"
+	same "those" "$(on data fast $((all - 120)) 120)" 120
+	expect 1 "data: $((all - fast)) extents could not be moved: the fast member is full of extents \
+of the same range; give a smaller range" fusionctl promote data 0-$((all - 1))
+	shows "0 moved, $fast already there, 0 unmapped, $((all - fast)) failed"
+	expect 1 "data: $((all - slow)) extents could not be moved: the slow member is full of extents \
+of the same range; give a smaller range" fusionctl demote data 0-$((all - 1)) --json
+	json '.moved, .failed, .obstacle, .next' $'0\n'"$((all - slow))"$'\nrange\nnull'
+}
+
 # Ranges that begin and end in any place of a patchwork are as in one message.
 test_parts() {
 	local first last was seen
@@ -168,5 +210,5 @@ test_read_only() {
 		fusionctl demote data 0-9 --dry-run
 }
 
-run_tests test_dry_run test_parts test_stopped test_nohup test_paused test_terminal \
+run_tests test_dry_run test_bytes test_full test_parts test_stopped test_nohup test_paused test_terminal \
 	test_lines:long test_read_only

@@ -339,14 +339,62 @@ static u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops)
 	return op - ops;
 }
 
+/* Moves on request in a full set, where others have to make room. */
+static u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+	u32 i;
+
+	while (end - op > 48) {
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 4 + rnd_below(rng, 28); i; i--) {
+			u32 lext = rnd_below(rng, all), n = 1 + rnd_below(rng, min(all - lext, 8U));
+
+			switch (rnd_below(rng, 8)) {
+			case 0 ... 2:
+				op = add(op, OP_PROMOTE, lext, n);
+				break;
+			case 3 ... 4:
+				op = add(op, OP_DEMOTE, lext, n);
+				break;
+			case 5:
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+				break;
+			case 6:
+				op = add(op, rnd_below(rng, 4) ? OP_WAIT : OP_DISCARD,
+					 lext * EXTENT_SECTORS, EXTENT_SECTORS);
+				break;
+			default:
+				op = add(op, OP_FLUSH, 0, 0);
+			}
+		}
+		if (s->faults && !rnd_below(rng, 4)) {
+			op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS),
+				 4 + rnd_below(rng, 60));
+			op[-1].flags = 1 + rnd_below(rng, 7);
+		}
+		if (rnd_below(rng, 2))
+			op = add(op, OP_WAIT, 0, 0);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
+	u64 swap = seed ^ 0x5a9;
 	struct character c;
 	u32 i;
 
 	nr = min(nr, MAX_OPS);
 	nr -= rnd_below(&rng, nr - nr / 8);
+	if (!s->large && nr > 48 && !rnd_below(&swap, 8))
+		return make_swap_ops(s, &swap, ops, nr);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
 		return make_flush_ops(s, &rng, ops, nr);
 	if (s->faults && nr > 48 && !rnd_below(&kind, 6))

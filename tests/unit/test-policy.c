@@ -568,6 +568,68 @@ static void test_next(void)
 	end();
 }
 
+static void victims_of(enum fusion_dev dev, u32 first, u32 last, struct fusion_victims *v)
+{
+	*v = (struct fusion_victims){ .dev = dev, .first = first, .last = last };
+	/* in slices, as the mover does */
+	for (u32 lext = 0; lext < sim.nr; lext += 100)
+		fusion_policy_victims(p, v, lext, min(lext + 100, sim.nr));
+}
+
+static void moved_up(u32 lext, enum fusion_outcome outcome)
+{
+	fusion_policy_done(p, &(struct fusion_move){ .lext = lext, .to = FUSION_FAST }, outcome);
+}
+
+/* Room on request: from the coldest of the fast device, the hottest of the slow one. */
+static void test_victims(void)
+{
+	struct fusion_victims v;
+	u32 i;
+
+	start(100, 1000, 0);
+	sim_fill(&sim, 0, sim.nr);
+	REQUIRE_EQ(sim_on_fast(&sim, 0, 100), 100);
+	for (i = 0; i < sim.nr; i++)
+		fusion_policy_set_heat(p, i, 100 + (i * 7) % 1100);
+
+	/* all but those that stay, which were 40 of 100 */
+	victims_of(FUSION_FAST, 30, 69, &v);
+	REQUIRE_EQ(v.nr, 60);
+	REQUIRE_EQ(v.held, 0);
+	for (i = 0; i < v.nr; i++) {
+		REQUIRE(v.best[i].lext < 30 || (v.best[i].lext > 69 && v.best[i].lext < 100));
+		REQUIRE(!i || heat(v.best[i].lext) >= heat(v.best[i - 1].lext));
+	}
+	/* no more than fit, and these are the coldest */
+	victims_of(FUSION_FAST, 2000, 2000, &v);
+	REQUIRE_EQ(v.nr, FUSION_VICTIMS);
+	for (i = 0; i < v.nr; i++)
+		REQUIRE_EQ(v.best[i].lext, i);
+	victims_of(FUSION_SLOW, 1000, 1099, &v);
+	REQUIRE_EQ(v.nr, FUSION_VICTIMS);
+	for (i = 0; i < v.nr; i++)
+		REQUIRE(v.best[i].lext >= 100 && v.best[i].lext < 1000 &&
+			(!i || heat(v.best[i].lext) <= heat(v.best[i - 1].lext)));
+
+	/* what was just promoted comes last; what could not be moved not at all; OPEN does */
+	moved_up(0, FUSION_MOVED);
+	moved_up(1, FUSION_FAILED);
+	sim.map[2] = fusion_word_set_state(sim.map[2], FUSION_OPEN);
+	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_COPYING);
+	victims_of(FUSION_FAST, 10, 99, &v);
+	REQUIRE_EQ(v.nr, 8);
+	REQUIRE_EQ(v.held, 1);
+	REQUIRE_EQ(v.best[0].lext, 2);
+	REQUIRE_EQ(v.best[1].lext, 4);
+	REQUIRE_EQ(v.best[7].lext, 0);
+	sim.map[2] = fusion_word_set_state(sim.map[2], FUSION_STABLE);
+	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_STABLE);
+	victims_of(FUSION_FAST, 0, 99, &v);
+	REQUIRE_EQ(v.nr, 0);
+	end();
+}
+
 /* The access that makes an extent hot is seen at once, not when the sweep comes by. */
 static void test_at_once(void)
 {
@@ -1128,6 +1190,7 @@ static const struct unit_test tests[] = {
 	{ "the hottest first", test_hottest_first },
 	{ "the coldest make room", test_coldest },
 	{ "what is next", test_next },
+	{ "what makes room on request", test_victims },
 	{ "batches of what is to move", test_batches },
 	{ "at once", test_at_once },
 	{ "no place for what hotter ones would push out", test_not_for_long },
