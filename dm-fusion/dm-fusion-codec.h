@@ -270,6 +270,15 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
  */
 bool fusion_sb_lasts(const struct fusion_sb *sb);
 
+/*
+ * Can a device be a member whose logical blocks have @bytes? Metadata is written in blocks of
+ * 4 KiB, and so are parts of partial extents. Since Linux 6.15 a device can have larger ones.
+ */
+static inline bool fusion_block_size_fits(u32 bytes)
+{
+	return bytes <= FUSION_BLOCK_SIZE;
+}
+
 /* Are they of the same member of the same set, in the same places? */
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b);
 

@@ -39,14 +39,27 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 static int parse_dev(struct fusion *fs, enum fusion_dev dev, struct dm_arg_set *as,
 		     char **error)
 {
+	unsigned int bytes;
 	int r;
 
 	r = dm_get_device(fs->ti, dm_shift_arg(as), dm_table_get_mode(fs->ti->table),
 			  &fs->dev[dev]);
-	if (r)
+	if (r) {
 		*error = dev == FUSION_FAST ? "Error opening the fast device" :
 					      "Error opening the slow device";
-	return r;
+		return r;
+	}
+	bytes = bdev_logical_block_size(fs->dev[dev]->bdev);
+	if (!fusion_block_size_fits(bytes)) {
+		DMERR("%s device %s: has logical blocks of %u bytes; use one with at most %u",
+		      dev == FUSION_FAST ? "fast" : "slow", fs->dev[dev]->name, bytes,
+		      FUSION_BLOCK_SIZE);
+		*error = dev == FUSION_FAST ?
+			 "Fast device has logical blocks of more than 4 KiB; see the kernel log" :
+			 "Slow device has logical blocks of more than 4 KiB; see the kernel log";
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /* What is wrong with a member, for the one who made the table. */

@@ -119,7 +119,7 @@ int device_get(const char *path, struct device *dev)
 {
 	uint64_t bytes = 0;
 	struct stat st;
-	int ro = 0, fd;
+	int ro = 0, fd, block = 0;
 	char buf[16];
 
 	memset(dev, 0, sizeof(*dev));
@@ -134,7 +134,8 @@ int device_get(const char *path, struct device *dev)
 		return fail(errno == EACCES || errno == EPERM ? FC_FAILED : FC_MEMBER, path,
 			    "%s; %s", strerror(errno), errno == EACCES || errno == EPERM ?
 			    "run fusionctl as root" : "check the device");
-	if (ioctl(fd, BLKGETSIZE64, &bytes) || ioctl(fd, BLKROGET, &ro)) {
+	if (ioctl(fd, BLKGETSIZE64, &bytes) || ioctl(fd, BLKROGET, &ro) ||
+	    ioctl(fd, BLKSSZGET, &block)) {
 		close(fd);
 		return fail(FC_MEMBER, path, "%s; check the device", strerror(errno));
 	}
@@ -143,6 +144,7 @@ int device_get(const char *path, struct device *dev)
 	dev->devno = st.st_rdev;
 	dev->disk = sysfs_disk(st.st_rdev);
 	dev->sectors = bytes >> 9;
+	dev->block_bytes = block;
 	dev->read_only = ro;
 	/*
 	 * Loop devices, mappings and arrays have the flag of what they stand on: the kernel

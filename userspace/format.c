@@ -69,10 +69,15 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 	if (device_same(&dev[0], &dev[1]))
 		return fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two "
 			    "different ones", dev[0].path);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (dev[i].read_only)
 			return fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable "
 				    "device");
+		if (!fusion_block_size_fits(dev[i].block_bytes))
+			return fail(FC_MEMBER, dev[i].path, "has logical blocks of %u bytes, a "
+				    "member's may have 4096; choose another device, or give it "
+				    "smaller ones, as nvme format does", dev[i].block_bytes);
+	}
 	return 0;
 }
 

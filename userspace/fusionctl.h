@@ -327,6 +327,7 @@ struct device {
 	dev_t disk;		/* whole disk it is a partition of, or itself */
 	dev_t base;		/* the one disk beneath partitions, loops and mappings */
 	uint64_t sectors;
+	unsigned int block_bytes;	/* of a logical block */
 	bool read_only;
 	int rotational;		/* 1, 0, or -1 if the kernel does not say */
 	char model[IDENT_TEXT];	/* of what lies beneath partitions, loops and mappings */

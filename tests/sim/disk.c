@@ -39,6 +39,7 @@ struct sim_disk {
 	bool fua;		/* else the block layer flushes */
 	bool tears;		/* what is being written at a cut may be unreadable then */
 	bool readonly;
+	unsigned int block_bytes;	/* of a logical block */
 	unsigned int fault_kinds;
 	u32 fault_one_in;
 	u32 bad;		/* block of metadata that can't be read; NEVER: none */
@@ -60,6 +61,7 @@ static struct sim_disk *disk_alloc(const struct sim_disk *like)
 	*d = *like;
 	d->bdev.disk = d;
 	d->readonly = false;
+	d->block_bytes = 512;
 	d->fault_kinds = 0;
 	d->bad = NEVER;
 	d->completed = 0;
@@ -109,6 +111,11 @@ void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in)
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
 {
 	disk->readonly = readonly;
+}
+
+void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes)
+{
+	disk->block_bytes = bytes;
 }
 
 void sim_disk_set_tears(struct sim_disk *disk, bool tears)
@@ -665,6 +672,11 @@ void sim_disk_step(struct bio *bio)
 sector_t bdev_nr_sectors(struct block_device *bdev)
 {
 	return bdev->disk->sectors;
+}
+
+unsigned int bdev_logical_block_size(struct block_device *bdev)
+{
+	return bdev->disk->block_bytes;
 }
 
 bool bdev_write_cache(struct block_device *bdev)

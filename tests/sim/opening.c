@@ -172,6 +172,28 @@ static void exchanged(void *arg)
 		sim_fail("the members were exchanged, and the error is %d", r);
 }
 
+/* Logical blocks of more than 4 KiB are refused before anything is read; up to that they do. */
+static void large_blocks(void *arg)
+{
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct sim_dev *dev;
+	unsigned int i, bytes;
+	int r;
+
+	for (i = 0; i < SIM_NR_DISKS; i++) {
+		new_members(s, &s->sb);
+		for (bytes = 1024; bytes <= 65536; bytes *= 2) {
+			sim_disk_set_block_bytes(world->disk[i], bytes);
+			r = sim_dev_create(&dev, &s->sb, s->options, false);
+			if (r != (bytes > FUSION_BLOCK_SIZE ? -EINVAL : 0))
+				sim_fail("disk %u has blocks of %u bytes, and the result is %d", i,
+					 bytes, r);
+			if (!r)
+				sim_dev_remove(dev);
+		}
+	}
+}
+
 /* -- all of it ------------------------------------------------------------------- */
 
 struct all {
@@ -193,6 +215,7 @@ static void run_world(void *arg)
 	sim_run(another_set, sh);
 	sim_run(may_only_be_read, sh);
 	sim_run(exchanged, sh);
+	sim_run(large_blocks, sh);
 
 	new_members(sh->setup, &sh->setup->sb);
 	life = image_life(sh->setup);

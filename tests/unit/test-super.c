@@ -545,6 +545,18 @@ static void test_reached(void)
 	REQUIRE(!fusion_sb_reached(&slow, false, 50, &claim));
 }
 
+/* Logical blocks that a member may have: the kernel, and create, ask the same. */
+static void test_block_size(void)
+{
+	static const u32 fits[] = { 512, 1024, 2048, 4096 };
+	static const u32 too_large[] = { 8192, 16384, 32768, 65536 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(fits); i++) {
+		REQUIRE(fusion_block_size_fits(fits[i]));
+		REQUIRE(!fusion_block_size_fits(too_large[i]));
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "super: round trip", test_round_trip },
 	{ "super: every single bit flip is found", test_bit_flips },
@@ -553,6 +565,7 @@ static const struct unit_test tests[] = {
 	{ "super: edge values in each field", test_mutate_one },
 	{ "super: edge values in several fields at once", test_mutate_many },
 	{ "super: members that are one set, or not", test_match },
+	{ "super: logical blocks of a member", test_block_size },
 	{ "super: a member that has got as far as the other one saw", test_reached },
 };
 

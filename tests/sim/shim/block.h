@@ -127,6 +127,7 @@ int blkdev_issue_flush(struct block_device *bdev);
 int blkdev_issue_zeroout(struct block_device *bdev, sector_t sector, sector_t nr, gfp_t gfp,
 			 unsigned int flags);
 sector_t bdev_nr_sectors(struct block_device *bdev);
+unsigned int bdev_logical_block_size(struct block_device *bdev);
 unsigned int bdev_max_discard_sectors(struct block_device *bdev);
 bool bdev_write_cache(struct block_device *bdev);
 bool bdev_fua(struct block_device *bdev);
