@@ -37,15 +37,15 @@ step() {
 
 # mark NAME: in both logs at one instant: nothing may reach the fast member between the two, as what
 # it says by then the slow one may have seen. AS has what a name became.
-declare -A AS
+declare -A AS=([-]=-)
 mark() {
 	local before i
 	for ((i = 0; i < 50; i++)); do
-		before=$(written writes-fast)
+		before=$(written /dev/mapper/writes-fast)
 		dmsetup message writes-fast 0 mark "$1.$i"
 		dmsetup message writes-slow 0 mark "$1.$i"
 		AS[$1]=$1.$i
-		[[ $(written writes-fast) != "$before" ]] || break
+		[[ $(written /dev/mapper/writes-fast) != "$before" ]] || break
 	done
 	[[ $i -lt 50 ]] || fail "mark $1: the set is never at rest"
 	cp "$TMP/state" "$TMP/state.$1"
@@ -55,7 +55,7 @@ mark() {
 at() {
 	local i
 	for i in fast slow; do
-		log-replay "/dev/log-$i" "$TMP/$i" "${AS[$1]:--}" "${AS[$2]}"
+		log-replay "/dev/log-$i" "$TMP/$i" "${AS[$1]}" "${AS[$2]}"
 		dd if="$TMP/$i" of="/dev/$i" bs=1M oflag=direct status=none
 	done
 	fusion logged
@@ -91,7 +91,7 @@ test_every_mark() {
 	close writes-fast
 	close writes-slow
 	FAST=$fast SLOW=$slow
-	at "" begin
+	at - begin
 	from=begin
 	cp "$TMP/slow" "$TMP/slow.begin"
 	for ((i = 1; i <= STEPS; i++)); do
@@ -100,12 +100,10 @@ test_every_mark() {
 	done
 	say "$STEPS marks, seed $SEED"
 
-	# and a slow member that had flushed nothing since the begin is found out
+	# and a slow member that had flushed nothing since the begin is refused
 	dd if="$TMP/fast" of=/dev/fast bs=1M oflag=direct status=none
 	dd if="$TMP/slow.begin" of=/dev/slow bs=1M oflag=direct status=none
-	fusion logged
-	! fusion-stamp verify "$SET" --state "$TMP/state.$from" --power-cut >"$TMP/said" 2>&1 ||
-		fail "what the slow member lost is not missed, SEED=$SEED"
+	refused "Stale file handle" dmsetup create logged --table "$(table)"
 }
 
 run_tests test_every_mark

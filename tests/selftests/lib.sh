@@ -423,7 +423,7 @@ stale() {
 
 # sysfs_of DEV: its directory
 sysfs_of() {
-	echo "/sys/block/$(basename "$(readlink -f "$1")")"
+	echo "/sys/dev/block/$(stat -L -c %Hr:%Lr "$1")"
 }
 
 # io_of DEV: reads, writes, discards and flushes it has completed
