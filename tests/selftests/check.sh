@@ -65,9 +65,16 @@ verify() {
 	fusionctl close pair
 }
 
+# both members at one instant: again if the open set has written to one meanwhile
 save() {
-	cp --sparse=never "$FAST" "$TMP/fast"
-	cp --sparse=never "$SLOW" "$TMP/slow"
+	local before i
+	for ((i = 0; i < 20; i++)); do
+		before=$(written "$FAST" "$SLOW")
+		dd if="$FAST" of="$TMP/fast" bs=1M iflag=direct status=none
+		dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
+		[[ $(written "$FAST" "$SLOW") != "$before" ]] || return 0
+	done
+	fail "the set is never at rest"
 }
 
 # The metadata, and the data: when it was open for a second, extents may have moved.
@@ -223,7 +230,7 @@ test_each_kind() {
 	each 1 "slow member, block 8191: guard: something wrote to its last MiB" zap "$SLOW" 8191 part
 }
 
-# the journal is read after a crash only: a suspended set looks like one
+# the journal is read after a crash only: an open set at rest looks like one
 crashed_set() {
 	a_set
 	fusionctl open pair "$FAST" "$SLOW"
@@ -231,10 +238,7 @@ crashed_set() {
 		stamp 40
 		msg pair demote $((i * 20))-$((i * 20 + 9)) >/dev/null
 	done
-	# both members at one instant
-	dmsetup suspend --noflush --nolockfs pair
 	save
-	dmsetup resume pair
 	cp "$TMP/state" "$TMP/state.then"
 	fusionctl close pair
 	restore
@@ -246,7 +250,7 @@ test_journal() {
 	gives 0 fusionctl check "$FAST" "$SLOW"
 	# the block in the middle of what is to be replayed
 	seq=$(fusionctl dump pair | jq '[.journals.fast[] | select(.replayed)] |
-		.[length / 2 | floor].seq')
+		if length > 2 then .[length / 2 | floor].seq else error("too few") end')
 	block=$(($(sb journal_start) + seq % $(sb journal_blocks)))
 	zap "$FAST" $block
 	gives 4 fusionctl check "$FAST" "$SLOW"
