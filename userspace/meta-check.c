@@ -241,20 +241,21 @@ static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, st
 	const u64 start = tail ? round_up(size - GUARD_BYTES, (u64)FUSION_BLOCK_SIZE) : 0;
 	const size_t bytes = tail ? size - start : GUARD_BYTES;
 	const char *where = tail ? "last" : "first";
+	const struct offline *o = &meta->m[dev].o;
+	const bool all = !offline_read(o, start, bytes, buf);
 
-	if (offline_read(&meta->m[dev].o, start, bytes, buf)) {
-		report_add(r, LEVEL_WARNING, dev, NO_BLOCK, "guard", "its %s MiB can't be read",
-			   where);
-		return;
-	}
 	for (size_t i = 0; i < bytes; i += FUSION_BLOCK_SIZE) {
 		const u64 block = (start + i) / FUSION_BLOCK_SIZE;
 		const size_t n = min_t(size_t, bytes - i, FUSION_BLOCK_SIZE);
 
-		if ((!tail && is_metadata(geo, dev, block)) || !memchr_inv(buf + i, 0, n))
+		if (!tail && is_metadata(geo, dev, block))
 			continue;
-		report_add(r, LEVEL_WARNING, dev, block, "guard",
-			   "something wrote to its %s MiB, which is kept empty", where);
+		if (!all && offline_read(o, start + i, n, buf + i))
+			report_add(r, LEVEL_WARNING, dev, block, "guard",
+				   "can't be read, in its %s MiB, which is kept empty", where);
+		else if (memchr_inv(buf + i, 0, n))
+			report_add(r, LEVEL_WARNING, dev, block, "guard",
+				   "something wrote to its %s MiB, which is kept empty", where);
 	}
 }
 

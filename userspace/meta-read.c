@@ -158,6 +158,7 @@ static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, con
 	u32 i, n = fusion_map_entries(geo, index);
 
 	block->why = cant_read;
+	block->unreadable = !buf;
 	if (buf) {
 		block->generation = le64_to_cpu(b->generation);
 		if (!fusion_map_unpack(geo, c->nr, index, block->generation, buf, word,
@@ -232,6 +233,8 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 	    !journal_sane(b) || fusion_journal_blocknr(geo, seq) != blocknr)
 		return;
 	ring->max_seq = max(ring->max_seq, seq);
+	if (le64_to_cpu(b->peer_seq) < FUSION_MAX_COUNTER / 4)
+		ring->peer_seq = max_t(u64, ring->peer_seq, le64_to_cpu(b->peer_seq));
 	ring->max_txn = max_t(u64, ring->max_txn, le64_to_cpu(b->txn));
 	ring->max_epoch = max_t(u32, ring->max_epoch, le32_to_cpu(b->epoch));
 }

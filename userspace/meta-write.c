@@ -171,6 +171,24 @@ static int clear_nonsense(const struct meta *meta, int dev)
 	return rc;
 }
 
+/*
+ * What can't be read can be again once it has been written. Of the set that is no longer in use,
+ * so when the new one is.
+ */
+static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb)
+{
+	const unsigned int nr = !sb->active_set;
+	const struct meta_block *block = meta->m[sb->role].set[nr].block;
+	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	int rc = zero ? 0 : FC_FAILED;
+
+	for (u32 i = 0; i < sb->map_blocks && !rc; i++)
+		if (block[i].unreadable)
+			rc = put(meta, sb->role, sb->map_start[sb->role][nr] + i, 1, zero);
+	free(zero);
+	return rc;
+}
+
 /* -- superblocks ---------------------------------------------------------------------------- */
 
 static u64 max_generation(const struct meta *meta, int dev)
@@ -187,6 +205,15 @@ static u64 max_generation(const struct meta *meta, int dev)
 			    m->set[set].block[i].generation < FUSION_MAX_COUNTER / 2)
 				g = max(g, m->set[set].block[i].generation);
 	return g;
+}
+
+/* Where the ring of the other member goes on at least, says this one. */
+static u64 claimed_seq(const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+	u64 seq = meta->m[dev].ring.peer_seq;
+
+	return sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 ? max(seq, sb->peer_at.seq) : seq;
 }
 
 /* The superblock that will name what is written. */
@@ -211,6 +238,8 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 		sb->replay_csum = st->next_csum;
 	} else {
 		sb->replay_seq = max(ring->max_seq, have ? have->replay_seq : 0) + 1;
+		/* or the other member, until it is written, would take this one for an older one */
+		sb->replay_seq = max(sb->replay_seq, claimed_seq(meta, !dev));
 		sb->replay_txn = max(ring->max_txn, have ? have->replay_txn : 0) + 1;
 		sb->replay_csum = 0;
 	}
@@ -228,6 +257,9 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
 	u64 activation = super_new_activation();
 
+	/* of a dump the geometry has an epoch of its own */
+	if (fast)
+		epoch = max(epoch, fast->epoch + 1);
 	if (slow)
 		epoch = max(epoch, slow->epoch);
 	for (int dev = 0; dev < 2; dev++) {
@@ -287,7 +319,11 @@ int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on,
 	sb[SLOW].flags = FUSION_SB_CLEAN;
 	for (int copy = 0; copy < 2 && !rc; copy++)
 		rc = put_super(meta, &sb[SLOW]);
-	return rc ? rc : put_super(meta, &sb[FAST]);
+	if (!rc)
+		rc = put_super(meta, &sb[FAST]);
+	for (dev = 0; dev < 2 && !rc; dev++)
+		rc = clear_unreadable(meta, &sb[dev]);
+	return rc;
 }
 
 int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)

@@ -129,6 +129,7 @@ struct meta_copy {
 /* A block of a map set that is valid in itself, or what is wrong with it. */
 struct meta_block {
 	const char *why;	/* NULL: valid */
+	bool unreadable;
 	u64 generation;
 };
 
@@ -144,6 +145,7 @@ struct meta_ring {
 	u64 max_seq;		/* greatest numbers in any valid block */
 	u64 max_txn;
 	u32 max_epoch;
+	u64 peer_seq;		/* where the other member's ring goes on, at least */
 };
 
 struct meta_member {
