@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Verb dump: the metadata of a closed set as JSON. What restore reads is the identity, the
- * geometry, the map and the bitmaps; superblocks and journal are there to be looked at.
+ * geometry, the map and the bitmaps; of superblocks and journals it takes how far they were.
  * Documentation/recovery.rst has the fields.
  */
 #include <errno.h>

@@ -38,7 +38,7 @@
  * checkpoint.c	verb checkpoint
  * check.c		verb check
  * dump.c		verb dump
- * restore.c		verb restore
+ * restore.c		verb restore; its parts are in restore.h
  * repair.c		verb repair
  * salvage.c		verb salvage; its parts are in salvage.h, those of check to repair in meta.h
  * map.c		verb map: numbers and JSON

@@ -235,6 +235,8 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 	ring->max_seq = max(ring->max_seq, seq);
 	if (le64_to_cpu(b->peer_seq) < FUSION_MAX_COUNTER / 4)
 		ring->peer_seq = max_t(u64, ring->peer_seq, le64_to_cpu(b->peer_seq));
+	if (b->peer_generation)
+		ring->kernel_seq = max(ring->kernel_seq, seq);
 	ring->max_txn = max_t(u64, ring->max_txn, le64_to_cpu(b->txn));
 	ring->max_epoch = max_t(u32, ring->max_epoch, le32_to_cpu(b->epoch));
 }

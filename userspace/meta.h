@@ -146,6 +146,7 @@ struct meta_ring {
 	u64 max_txn;
 	u32 max_epoch;
 	u64 peer_seq;		/* where the other member's ring goes on, at least */
+	u64 kernel_seq;		/* as max_seq, of blocks that know of the other member: no tool's */
 };
 
 struct meta_member {

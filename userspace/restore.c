@@ -11,16 +11,8 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#include "meta.h"
+#include "restore.h"
 #include "dm-fusion-settings.h"
-
-struct dump {
-	const char *path;
-	struct json_object *o;
-	struct fusion_sb sb;	/* of the fast member */
-	struct meta_state st;
-	u16 *heat;
-};
 
 /* -- fields ------------------------------------------------------------------------ */
 
@@ -328,6 +320,54 @@ static int read_state(struct dump *d)
 	return rc;
 }
 
+/* 0 if there is none. */
+static u64 number_in(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) &&
+	       json_object_is_type(v, json_type_int) && json_object_get_int64(v) > 0 ?
+	       json_object_get_int64(v) : 0;
+}
+
+static u64 end_of_txn(struct json_object *o)
+{
+	const u64 blocks = number_in(o, "blocks");
+
+	return blocks ? number_in(o, "seq") + blocks - 1 : 0;
+}
+
+static u64 generation_of(struct json_object *o)
+{
+	return number_in(o, "generation");
+}
+
+/* The greatest there is in the list of a member. */
+static u64 greatest(const struct dump *d, const char *key, int dev,
+		    u64 (*fn)(struct json_object *o))
+{
+	struct json_object *o, *list;
+	u64 max = 0;
+
+	if (!json_object_object_get_ex(d->o, key, &o) ||
+	    !json_object_is_type(o, json_type_object) ||
+	    !json_object_object_get_ex(o, role_name[dev], &list) ||
+	    !json_object_is_type(list, json_type_array))
+		return 0;
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		max = max(max, fn(json_object_array_get_idx(list, i)));
+	return max;
+}
+
+/* A dump without it is as good. */
+static void read_progress(struct dump *d)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		d->generation[dev] = greatest(d, "superblocks", dev, generation_of);
+		d->last_seq[dev] = greatest(d, "journals", dev, end_of_txn);
+	}
+}
+
 static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 {
 	const char *content;
@@ -353,6 +393,8 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 			  "fusionctl that wrote it");
 	if (!rc)
 		rc = read_settings(d);
+	if (!rc)
+		read_progress(d);
 	return rc ? rc : read_state(d);
 }
 
@@ -365,59 +407,7 @@ static void dump_free(struct dump *d)
 
 /* -- may it be written there? ---------------------------------------------------------------- */
 
-/* Extents that a member's map has in another place; all of them if it can't be told. */
-static u32 count_newer(const struct dump *d, const struct meta *meta, int dev)
-{
-	const struct fusion_sb *sb = meta_sb(meta, dev);
-	u32 differ = d->sb.nr_lexts;
-	struct meta_state st;
-
-	if (state_init(&st, sb->nr_lexts))
-		return differ;
-	if (state_load(meta, sb, &st, NULL)) {
-		differ = 0;
-		for (u32 i = 0; i < d->sb.nr_lexts; i++)
-			differ += st.word[i] != d->st.word[i];
-	}
-	state_free(&st);
-	return differ;
-}
-
-/*
- * Was the member used after the dump was made? The slow one may be an epoch ahead, after an opening
- * that was interrupted; but of that there must be the fast one as it was then.
- */
-static bool is_newer(const struct dump *d, const struct meta *meta, int dev)
-{
-	const struct fusion_sb *sb = meta_sb(meta, dev), *fast = meta_sb(meta, FAST);
-	const u32 epoch = meta->geo[FAST].epoch;
-
-	if (!sb || sb->epoch <= epoch)
-		return false;
-	/* what restore wrote itself, and nobody has opened since, may be written again */
-	if (!sb->peer_at.generation && !sb->peer_at.seq && !count_newer(d, meta, dev))
-		return false;
-	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
-	       fast->epoch != epoch;
-}
-
-static int refuse_newer(const struct dump *d, const struct meta *meta, int dev, bool force)
-{
-	const u32 extents = count_newer(d, meta, dev);
-	char bytes[SIZE_TEXT];
-
-	size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
-	if (!force)
-		return fail(FC_REFUSED, meta->m[dev].o.path, "was used after %s was made: %u "
-			    "extents (%s) have moved since, and would be lost or mixed up; repair "
-			    "or salvage what is there; only if all newer copies are lost, add "
-			    "--force", d->path, extents, bytes);
-	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, "
-	     "and are lost or mixed up", d->path, extents, bytes);
-	return 0;
-}
-
-/* A member of another set, or one that is newer than the dump. */
+/* A member of another set. */
 static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 			const struct args *a, char content[CONTENT_TEXT])
 {
@@ -429,7 +419,8 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 
 		if (m->copy[i].err)
 			continue;
-		if (memcmp(sb->dev_uuid, geo->dev_uuid, 16) || sb->role != geo->role) {
+		if (memcmp(sb->set_uuid, geo->set_uuid, 16) ||
+		    memcmp(sb->dev_uuid, geo->dev_uuid, 16) || sb->role != geo->role) {
 			snprintf(content, CONTENT_TEXT, "the %s member of the set %s",
 				 role_name[sb->role], sb->label);
 			return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
@@ -437,7 +428,7 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 				    "go, add --force", content, d->path);
 		}
 	}
-	return is_newer(d, meta, dev) ? refuse_newer(d, meta, dev, a->opt[OPT_FORCE]) : 0;
+	return 0;
 }
 
 static int check_member_fits(const struct dump *d, const struct meta *meta, int dev,
@@ -501,7 +492,7 @@ static int ask(const struct dump *d, const char *const path[2], char content[2][
 	return confirm(d->path, nobody, question);
 }
 
-static int write_dump(const struct dump *d, const char *const path[2], struct meta *meta,
+static int write_dump(struct dump *d, const char *const path[2], struct meta *meta,
 		      char content[2][CONTENT_TEXT], bool json)
 {
 	struct report r = { 0 };
@@ -514,7 +505,7 @@ static int write_dump(const struct dump *d, const char *const path[2], struct me
 	rc = guards_clear(meta, &r);
 	report_free(&r);
 	if (!rc)
-		rc = meta_write(meta, &d->st, false, -1, d->heat);
+		rc = meta_write(meta, &d->st, restore_goes_on(d, meta), -1, d->heat);
 	if (!rc)
 		meta_keep_closed(meta);
 	run_unlock(&lock);
@@ -525,7 +516,7 @@ static int write_dump(const struct dump *d, const char *const path[2], struct me
 	return rc;
 }
 
-static int restore(const struct dump *d, const struct args *a)
+static int restore(struct dump *d, const struct args *a)
 {
 	const char *const path[2] = { a->word[1], a->word[2] };
 	char content[2][CONTENT_TEXT];
@@ -537,6 +528,8 @@ static int restore(const struct dump *d, const struct args *a)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a, content[dev]);
+	if (!rc)
+		rc = restore_check_age(d, &meta, a->opt[OPT_FORCE]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
 		print_plan(d, path, content, true);
 	} else if (!rc && a->opt[OPT_DRY_RUN]) {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A dump says where the data was when it was made. Put back over members that were used since, or
+ * that are from before, it shows data in the wrong places, and what knew the right ones is gone.
+ */
+#include <string.h>
+
+#include "restore.h"
+
+static bool same_place(const struct meta_state *a, const struct meta_state *b, u32 lext)
+{
+	const struct meta_open *x = state_open_find(a, lext), *y = state_open_find(b, lext);
+
+	if (a->word[lext] != b->word[lext])
+		return false;
+	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
+}
+
+struct present {
+	bool whole;		/* it can be loaded */
+	u32 moved;		/* extents in another place than the dump has; all if not whole */
+	u64 next_seq, next_txn;	/* where the journal goes on */
+	u32 next_csum;
+};
+
+/* The map that a member has. */
+static struct present load(const struct dump *d, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+	struct present p = { .moved = d->sb.nr_lexts };
+	struct meta_state st;
+
+	if (sb->nr_lexts != d->sb.nr_lexts || state_init(&st, sb->nr_lexts))
+		return p;
+	p.whole = state_load(meta, sb, &st, NULL);
+	if (p.whole) {
+		p.moved = 0;
+		for (u32 i = 0; i < d->sb.nr_lexts; i++)
+			p.moved += !same_place(&st, &d->st, i);
+		p.next_seq = st.next_seq;
+		p.next_txn = st.next_txn;
+		p.next_csum = st.next_csum;
+	}
+	state_free(&st);
+	return p;
+}
+
+static u32 count_newer(const struct dump *d, const struct meta *meta, int dev)
+{
+	return load(d, meta, dev).moved;
+}
+
+/* Is one copy of its superblock damaged, or not the one before? */
+static bool single(const struct meta_member *m)
+{
+	const struct meta_copy *other = &m->copy[!m->best];
+
+	return other->err || other->sb.generation + 1 != m->copy[m->best].sb.generation;
+}
+
+/*
+ * Was the member used after the dump was made? The slow one may be an epoch ahead, after an opening
+ * that was interrupted; but of that there must be the fast one as it was then.
+ */
+static bool is_newer(const struct dump *d, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev), *fast = meta_sb(meta, FAST);
+	const u32 epoch = meta->geo[FAST].epoch;
+
+	if (!sb || sb->epoch < epoch)
+		return false;
+	if (sb->epoch == epoch)
+		return d->generation[dev] && (sb->generation > d->generation[dev] ||
+		       meta->m[dev].ring.kernel_seq > d->last_seq[dev]);
+	/* what restore wrote itself, and nobody has opened since, may be written again */
+	if (!sb->peer_at.generation && !sb->peer_at.seq && !count_newer(d, meta, dev))
+		return false;
+	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
+	       fast->epoch != epoch;
+}
+
+/* Is it from before the dump? One copy of the superblock, or one block of the ring, may be lost. */
+static bool is_older(const struct dump *d, const struct meta *meta, int dev)
+{
+	const struct fusion_sb *sb = meta_sb(meta, dev);
+
+	if (!sb || sb->epoch > d->sb.epoch)
+		return false;
+	if (sb->generation + single(&meta->m[dev]) < d->generation[dev])
+		return true;
+	if (sb->epoch < d->sb.epoch)
+		return !single(&meta->m[dev]);
+	return meta->m[dev].ring.max_seq + 1 < d->last_seq[dev];
+}
+
+/* Would the kernel open what is there? */
+static bool is_whole(const struct dump *d, const struct meta *meta, struct present *p)
+{
+	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	struct meta_past past;
+	const char *why;
+
+	if (!fast || !slow || fusion_sb_match(fast, slow, &why) || meta_past(meta, &past))
+		return false;
+	*p = load(d, meta, FAST);
+	return p->whole;
+}
+
+bool restore_goes_on(struct dump *d, const struct meta *meta)
+{
+	struct present p;
+
+	if (!is_whole(d, meta, &p) || p.moved)
+		return false;
+	d->st.next_seq = p.next_seq;
+	d->st.next_txn = p.next_txn;
+	d->st.next_csum = p.next_csum;
+	return true;
+}
+
+static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TEXT])
+{
+	return size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
+}
+
+static int refuse_newer(const struct dump *d, const struct meta *meta, int dev, bool force)
+{
+	const u32 extents = count_newer(d, meta, dev);
+	char bytes[SIZE_TEXT];
+
+	size_of(d, extents, bytes);
+	if (!force)
+		return fail(FC_REFUSED, meta->m[dev].o.path, "was used after %s was made: %u "
+			    "extents (%s) have moved since, and would be lost or mixed up; repair "
+			    "or salvage what is there; only if all newer copies are lost, add "
+			    "--force", d->path, extents, bytes);
+	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, "
+	     "and are lost or mixed up", d->path, extents, bytes);
+	return 0;
+}
+
+static int refuse_older(const struct dump *d, const struct meta *meta, int dev, bool force)
+{
+	if (!force)
+		return fail(FC_REFUSED, meta->m[dev].o.path, "is from before %s was made; connect "
+			    "the present %s member, or salvage the other one; only if that is "
+			    "lost, add --force", d->path, role_name[dev]);
+	warn(meta->m[dev].o.path, "is from before %s was made: it may hold old or foreign data",
+	     d->path);
+	return 0;
+}
+
+static int refuse_whole(const struct dump *d, const struct meta *meta, u32 moved, bool force)
+{
+	char bytes[SIZE_TEXT];
+
+	size_of(d, moved, bytes);
+	if (!force)
+		return fail(FC_REFUSED, meta->m[FAST].o.path, "has a map that is whole, and has %u "
+			    "extents (%s) in other places than %s, which would be lost or mixed "
+			    "up; open the set, or repair it; only if that map is wrong, add "
+			    "--force", moved, bytes, d->path);
+	warn(meta->m[FAST].o.path, "has a map that is whole, and had %u extents (%s) in other "
+	     "places than %s", moved, bytes, d->path);
+	return 0;
+}
+
+/* One that the other one has seen further on. */
+static int refuse_past(const struct dump *d, const struct meta *meta, bool force)
+{
+	struct meta_past past;
+	const char *path;
+	char text[256];
+
+	if (!meta_past(meta, &past))
+		return 0;
+	path = meta->m[past.dev == BOTH ? FAST : past.dev].o.path;
+	meta_past_text(meta, &past, text, sizeof(text));
+	if (!force)
+		return fail(FC_REFUSED, path, "%s; connect the present one, or salvage either; "
+			    "with --force the map of %s takes it, and shows what it has", text,
+			    d->path);
+	warn(path, "%s; it may hold old or foreign data", text);
+	return 0;
+}
+
+int restore_check_age(const struct dump *d, const struct meta *meta, bool force)
+{
+	struct present p;
+	bool whole = is_whole(d, meta, &p);
+	int rc;
+
+	for (int dev = 0; dev < 2; dev++)
+		if (is_newer(d, meta, dev))
+			return refuse_newer(d, meta, dev, force);
+	if (whole && !p.moved)
+		return 0;
+	for (int dev = 0; dev < 2; dev++)
+		if (is_older(d, meta, dev))
+			return refuse_older(d, meta, dev, force);
+	rc = refuse_past(d, meta, force);
+	return rc || !whole ? rc : refuse_whole(d, meta, p.moved, force);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * restore.c		verb restore
+ * restore-age.c	are the members what they were when the dump was made?
+ */
+#ifndef RESTORE_H
+#define RESTORE_H
+
+#include "meta.h"
+
+struct dump {
+	const char *path;
+	struct json_object *o;
+	struct fusion_sb sb;	/* of the fast member */
+	struct meta_state st;
+	u16 *heat;
+	/* how far each member was, or 0: its newest superblock, the last block of its ring */
+	u64 generation[2], last_seq[2];
+};
+
+/*
+ * Is it the map that is there? Then write it as one that the journal leads to (meta_write()), so
+ * that the set stays what it is until the end: with the numbers of where that goes on.
+ */
+bool restore_goes_on(struct dump *d, const struct meta *meta);
+
+/* Refuse, unless @force, members from before the dump, from after it, and a map that is whole. */
+int restore_check_age(const struct dump *d, const struct meta *meta, bool force);
+
+#endif
