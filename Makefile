@@ -26,7 +26,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
-	torture torture-sim torture-powercut \
+	torture torture-sim torture-tools torture-powercut \
 	torture-mutants soak fuzz demo bench deb lint \
 	sparse checkpatch shellcheck runlists clang analyzer cppcheck \
 	setup install uninstall clean help
@@ -44,8 +44,9 @@ help:
 	@echo 'make quick                 unit tests and short selftests, in under 3 minutes'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
-	@echo 'make torture                torture-sim and torture-powercut, three hours'
+	@echo 'make torture                torture-sim, torture-tools, torture-powercut, three hours'
 	@echo 'make torture-sim            ten million simulated power cuts, half an hour'
+	@echo 'make torture-tools          check, repair, restore, salvage on all that damage can leave'
 	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
 	@echo '                           real kernels lose their power'
 	@echo 'make torture-mutants        does the simulator notice what is left out of the module?'
@@ -159,16 +160,20 @@ fuzz:
 	$(Q)scripts/setup fuzz
 	$(Q)$(MAKE) --no-print-directory -C tests/fuzz fuzz
 
-torture: torture-sim torture-powercut
+torture: torture-sim torture-tools torture-powercut
 
 torture-sim:
 	$(Q)$(MAKE) -s -C tests/sim torture
+
+torture-tools:
+	$(Q)$(MAKE) -s -C tests/sim torture-tools
 
 torture-powercut: powercut $(addsuffix /dm-fusion,uml $(KERNELS)) $(addsuffix /dm-powercut,uml $(KERNELS))
 	$(Q)CUTS='$(CUTS)' KILLS='$(KILLS)' tests/powercut/torture
 
 torture-mutants:
 	$(Q)$(MAKE) -s -C tests/sim mutants T='$(T)'
+	$(Q)$(if $(T),,$(MAKE) -s -C tests/sim mutants-tools)
 
 SOAK_KVER := $(if $(asked),$(KVER),6.1)
 
@@ -193,7 +198,8 @@ C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/s
 						tests/powercut/dm-*.[ch]))
 C_UAPI   = dm-fusion/dm-fusion-format.h
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
-C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*.[ch] tests/*/*.[ch]))
+C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*.[ch] tests/*/*.[ch] \
+						tests/sim/tools/*.[ch]))
 
 IGNORE_UAPI  = PREFER_DEFINED_ATTRIBUTE_MACRO
 IGNORE_TRACE = OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,SPACING

@@ -128,6 +128,11 @@ void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr)
 	disk->bad = blocknr;
 }
 
+u32 sim_disk_bad(const struct sim_disk *disk)
+{
+	return disk->bad;
+}
+
 /* Is the bad block one of those of the bio? */
 static bool meets_bad(const struct sim_disk *d, const struct bio *bio)
 {
@@ -414,6 +419,14 @@ bool sim_disk_tearable(const struct sim_disk *d)
 
 /* -- format ---------------------------------------------------------------------- */
 
+void sim_disk_lose_data(struct sim_disk *d, u64 *rng)
+{
+	u32 i;
+
+	for (i = 0; i < d->nr_data; i++)
+		d->stamp[i] = rnd(rng) | 1ULL << 63;
+}
+
 void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 {
 	u8 block[FUSION_BLOCK_SIZE];
@@ -422,8 +435,7 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 	u32 i;
 
 	/* What is left of somebody else must never be read through the device. */
-	for (i = 0; i < d->nr_data; i++)
-		d->stamp[i] = rnd(rng) | 1ULL << 63;
+	sim_disk_lose_data(d, rng);
 	memset32(words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	if (d->role == FUSION_SLOW)
 		fusion_sb_for_slow(fast, &sb);

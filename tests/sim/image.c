@@ -61,6 +61,8 @@ static void change(struct living *l, blk_opf_t opf, u32 sector, u32 nr)
 	u64 *content = l->content + sector;
 	u32 i;
 
+	if ((opf & REQ_OP_MASK) == REQ_OP_DISCARD)
+		l->life->discarded[sector / EXTENT_SECTORS] = true;
 	for (i = 0; i < nr; i++)
 		content[i] = (opf & REQ_OP_MASK) == REQ_OP_WRITE ? rnd(&world->rng) : 0;
 	if (sim_dev_io(l->dev, opf, sector, nr,
@@ -188,6 +190,7 @@ struct life *image_life(const struct setup *setup)
 	life->setup = setup;
 	life->nr_sectors = setup->sb.nr_lexts * EXTENT_SECTORS;
 	life->before = sim_alloc(life->nr_sectors * sizeof(u64), false);
+	life->discarded = sim_alloc(setup->sb.nr_lexts * sizeof(bool), true);
 	l.content = sim_alloc(life->nr_sectors * sizeof(u64), true);
 	sim_run(live, &l);
 	return life;

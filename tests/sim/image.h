@@ -20,6 +20,7 @@ struct life {
 	struct image earlier;	/* in the activation of @cut */
 	struct image cut;	/* by power, behind a flush */
 	u64 *before;		/* content of @cut without what the last transaction says */
+	bool *discarded;	/* extents that were, at any time */
 };
 
 /* Live it, in this world. */

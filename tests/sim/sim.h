@@ -184,6 +184,10 @@ void sim_disk_set_tears(struct sim_disk *disk, bool tears);
 
 /* Reads of this block of metadata fail until it is written. */
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
+u32 sim_disk_bad(const struct sim_disk *disk);
+
+/* Other content in all sectors of data. */
+void sim_disk_lose_data(struct sim_disk *disk, u64 *rng);
 
 /* -- device, dm.c ---------------------------------------------------------------- */
 

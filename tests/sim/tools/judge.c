@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What each verb makes of a state. The kernel's own code opens what is there before and after;
+ * nothing that it could read before, or that lies where the set had it, may be worse after,
+ * unless by --force.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool.h"
+#include "../invariants.h"
+
+bool tool_tracing;
+
+/* What the kernel makes of the disks. */
+struct found {
+	const struct state *st;
+	const char *after;
+	int error;
+	bool *right;		/* of each extent, if it opens */
+	u32 nr_wrong;
+};
+
+/* Verbs that a refusal may name; one that it does must do. */
+#define SAYS_FORCE	"--force"
+
+static const enum sim_loss lose_nothing = SIM_LOSE_ALL;	/* nothing is in a cache */
+
+static void copy_world(void)
+{
+	struct sim_world *from = world, *w = sim_world_new(rnd(&world->rng));
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		w->disk[i] = sim_disk_after_cut(from->disk[i], lose_nothing, &w->rng, false);
+}
+
+static void end_world(void)
+{
+	sim_world_free(world);
+}
+
+/* -- the kernel ------------------------------------------------------------------- */
+
+/* What was there, or without the last transaction, if that may be taken for a torn one. */
+static bool is_right(const struct state *st, u32 lext, const u64 *found)
+{
+	const size_t size = EXTENT_SECTORS * sizeof(u64);
+	const u64 *content = st->image->content + lext * EXTENT_SECTORS;
+	const u64 *before = st->life->before + lext * EXTENT_SECTORS;
+
+	return !memcmp(found, content, size) ||
+	       (st->torn && st->image == &st->life->cut && !memcmp(found, before, size));
+}
+
+static void read_all(void *arg)
+{
+	u64 content[EXTENT_SECTORS];
+	struct found *f = arg;
+	struct sim_dev *dev;
+	u32 lext;
+
+	f->error = image_open(f->st->life->setup, &dev, false);
+	if (f->error)
+		return;
+	check_invariants(sim_dev_private(dev));
+	for (lext = 0; lext < f->st->life->setup->sb.nr_lexts; lext++) {
+		f->right[lext] = !sim_dev_io(dev, REQ_OP_READ, lext * EXTENT_SECTORS,
+					     EXTENT_SECTORS, content) &&
+				 is_right(f->st, lext, content);
+		f->nr_wrong += !f->right[lext];
+	}
+	sim_dev_remove(dev);
+}
+
+/* On a copy: the disks are as they were after it. */
+static struct found *kernel_reads(const struct state *st, const char *after)
+{
+	struct found *f = sim_alloc(sizeof(*f), true);
+
+	f->st = st;
+	f->after = after;
+	f->right = sim_alloc(st->life->setup->sb.nr_lexts, true);
+	copy_world();
+	sim_run(read_all, f);
+	end_world();
+	return f;
+}
+
+struct placing {
+	const struct life *life;
+	u8 *place;
+};
+
+static void find_places(void *arg)
+{
+	struct placing *p = arg;
+	struct sim_dev *dev;
+	u32 lext, word;
+
+	if (image_open(p->life->setup, &dev, false))
+		sim_fail("a set that is well cannot be opened");
+	for (lext = 0; lext < p->life->setup->sb.nr_lexts; lext++) {
+		word = set_word(sim_dev_private(dev), lext);
+		p->place[lext] = fusion_word_mapped(word) ? fusion_word_dev(word) :
+				 FUSION_NR_DEVS;
+	}
+	sim_dev_remove(dev);
+}
+
+u8 *judge_places(const struct life *life, const struct image *image)
+{
+	struct placing p = {
+		.life = life,
+		.place = sim_alloc(life->setup->sb.nr_lexts, true),
+	};
+
+	image_enter(image);
+	sim_run(find_places, &p);
+	image_leave();
+	return p.place;
+}
+
+/* -- what is expected ------------------------------------------------------------- */
+
+static bool strange(const struct state *st)
+{
+	return st->stranger[FUSION_FAST] || st->stranger[FUSION_SLOW];
+}
+
+/* Is the extent's data there at all? */
+static bool is_there(const struct state *st, u32 lext)
+{
+	return st->place[lext] == FUSION_NR_DEVS ? !strange(st) : !st->stranger[st->place[lext]];
+}
+
+__attribute__((noreturn))
+static void complain(const struct state *st, const char *verb, const struct tool_result *r,
+		     const char *why)
+{
+	static char text[600];
+
+	if (tool_tracing) {
+		dprintf(STDOUT_FILENO, "# %s: %s\n%s%s# the kernel says:\n", st->what, verb, r->err,
+			r->out);
+		sim_tracing = true;
+		kernel_reads(st, verb);
+		sim_tracing = false;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)sizeof(text) - 1,
+		 *r->err ? r->err : r->out);
+	sim_fail("%s: %s: %s; status %d, %u writes: %s", st->what, verb, why, r->rc, r->writes,
+		 text);
+}
+
+/* It has done nothing, and says what to do. */
+static void check_refusal(const struct state *st, const char *verb, const struct tool_result *r)
+{
+	static const char * const remedy[] = {
+		SAYS_FORCE, "salvage", "restore", "repair", "connect", "name ",
+	};
+	unsigned int i;
+
+	if (r->writes)
+		complain(st, verb, r, "refused, but written");
+	for (i = 0; i < ARRAY_SIZE(remedy); i++)
+		if (strstr(r->err, remedy[i]))
+			return;
+	complain(st, verb, r, "refused, and no remedy");
+}
+
+/* Extents that the verb owns up to have lost. */
+struct excuse {
+	bool *given;
+	u32 nr;
+	u32 nr_extents;
+};
+
+static void excuse(void *ctx, u64 first, u64 nr, u64 where)
+{
+	struct excuse *e = ctx;
+
+	for (; nr; nr--, first++) {
+		if (first >= e->nr_extents)
+			sim_fail("an extent beyond the end");
+		e->nr += !e->given[first];
+		e->given[first] = true;
+	}
+}
+
+/*
+ * Written, so it must open; what could be read still is right, what could not is, if it is there,
+ * or the verb has said so.
+ */
+static void check_written(const struct state *st, const char *verb, const struct tool_result *r,
+			  const struct found *before, const struct excuse *e)
+{
+	const struct found *f = kernel_reads(st, verb);
+	u32 lext;
+
+	if (f->error)
+		complain(st, verb, r, "done, and the kernel refuses it");
+	for (lext = 0; lext < st->life->setup->sb.nr_lexts; lext++) {
+		if (f->right[lext])
+			continue;
+		if (before->right[lext])
+			complain(st, verb, r, "an extent that could be read is worse");
+		if (e && !e->given[lext] && is_there(st, lext))
+			complain(st, verb, r, "an extent is wrong, and not a word of it");
+	}
+}
+
+/* -- check ------------------------------------------------------------------------ */
+
+static void judge_check(const struct state *st, const struct found *before, bool after)
+{
+	struct tool_result r;
+	bool well;
+
+	tool_run(&r, TOOL_CHECK, rnd_below(&world->rng, 2) ? TOOL_SWAPPED : 0, NULL, 0);
+	well = r.rc == 0 || r.rc == 1;
+	if (r.writes)
+		complain(st, "check", &r, "it has written");
+	if (well && before->error)
+		complain(st, "check", &r, "no error, and the kernel refuses it");
+	if (!well && !before->error && !before->nr_wrong)
+		complain(st, "check", &r, "an error, and the kernel opens it");
+	if (after && r.rc)
+		complain(st, "check", &r, "not clean after that");
+	tool_end(&r);
+}
+
+/* -- repair ----------------------------------------------------------------------- */
+
+/* What repair cannot know: extents of a transaction that is gone. */
+static void add_excuses(const struct state *st, const struct tool_result *r, struct excuse *e)
+{
+	tool_ranges(r, "lost", excuse, e);
+	tool_ranges(r, "stale", excuse, e);
+	if (st->torn && tool_number(r, "transactions_missing")) {
+		e->nr++;
+		image_enter(st->image);
+		tool_touched(st->torn, e->given);
+		image_leave();
+	}
+}
+
+static struct excuse *excuses(const struct state *st, const struct tool_result *r)
+{
+	struct excuse *e = sim_alloc(sizeof(*e), true);
+
+	e->nr_extents = st->life->setup->sb.nr_lexts;
+	e->given = sim_alloc(e->nr_extents, true);
+	add_excuses(st, r, e);
+	return e;
+}
+
+static void judge_repair(const struct state *st, const struct found *before, bool force,
+			 struct tally *t)
+{
+	const char *verb = force ? "repair --force" : "repair";
+	unsigned int flags = (force ? TOOL_FORCE : 0) |
+			     (rnd_below(&world->rng, 2) ? TOOL_SWAPPED : 0);
+	struct tool_result r;
+	struct excuse *e;
+
+	copy_world();
+	tool_run(&r, TOOL_REPAIR, flags, NULL, U32_MAX);
+	if (r.rc == 0) {
+		if (r.writes || before->error)
+			complain(st, verb, &r, "nothing to repair, it says");
+	} else if (r.rc == 1) {
+		e = excuses(st, &r);
+		if (!before->error && e->nr)
+			complain(st, verb, &r, "extents are lost that the kernel can read");
+		if (strange(st) && !force)
+			complain(st, verb, &r, "a member that is none was taken");
+		check_written(st, verb, &r, before, force && strange(st) ? NULL : e);
+		judge_check(st, kernel_reads(st, verb), true);
+		t->repaired++;
+		t->forced += force;
+	} else {
+		check_refusal(st, verb, &r);
+		if (!before->error)
+			complain(st, verb, &r, "refused, and the kernel opens it");
+		if (!strange(st) && (force || !strstr(r.err, SAYS_FORCE)))
+			complain(st, verb, &r, "refused, and both members are there");
+		t->refused++;
+	}
+	end_world();
+	/* what it names must help */
+	if (r.rc > 1 && !force && strstr(r.err, SAYS_FORCE)) {
+		struct tool_result forced;
+
+		copy_world();
+		tool_run(&forced, TOOL_REPAIR, TOOL_FORCE, NULL, U32_MAX);
+		if (forced.rc != 1)
+			complain(st, "repair --force", &forced, "refused, and repair named it");
+		tool_end(&forced);
+		end_world();
+	}
+	tool_end(&r);
+}
+
+/* -- restore ---------------------------------------------------------------------- */
+
+/*
+ * The dump of the set as it was may be all that is left. But an opening, even one cut short, makes
+ * it older; and without the last block of the journal the set is as one whose last transaction was
+ * torn, or one from the past.
+ */
+static bool must_restore(const struct state *st, const struct found *before)
+{
+	if (strange(st))
+		return st->blank[FUSION_FAST] || st->blank[FUSION_SLOW];
+	return !st->interrupted && before->error != -ESTALE && (before->error || !st->torn);
+}
+
+static void judge_restore(const struct state *st, const struct found *before, unsigned int nr,
+			  unsigned int flags, struct tally *t)
+{
+	static const char * const name[NR_DUMPS] = { "older", "closed", "earlier", "cut" };
+	const bool force = flags & TOOL_FORCE;
+	struct excuse none = { .given = NULL };
+	struct tool_result r;
+	char verb[64];
+
+	snprintf(verb, sizeof(verb), "restore%s%s the dump of %s", force ? " --force" : "",
+		 flags & TOOL_SWAPPED ? " to exchanged members" : "", name[nr]);
+	none.given = sim_alloc(st->life->setup->sb.nr_lexts, true);
+	copy_world();
+	tool_run(&r, TOOL_RESTORE, flags, st->dump[nr], U32_MAX);
+	if (r.rc) {
+		check_refusal(st, verb, &r);
+		if (nr == st->own && !(flags & TOOL_SWAPPED) && must_restore(st, before))
+			complain(st, verb, &r, "refused, and it is of the set as it was");
+		t->refused++;
+	} else if (force) {
+		const struct found *f = kernel_reads(st, verb);
+
+		if (f->error)
+			complain(st, verb, &r, "done, and the kernel refuses it");
+		t->forced++;
+	} else {
+		if (strange(st) && !st->blank[FUSION_FAST] && !st->blank[FUSION_SLOW])
+			complain(st, verb, &r, "a member that is none was taken");
+		check_written(st, verb, &r, before, &none);
+		t->restored++;
+	}
+	end_world();
+	tool_end(&r);
+}
+
+/* -- salvage ---------------------------------------------------------------------- */
+
+struct salvaging {
+	const struct state *st;
+	enum fusion_dev dev;
+	const struct tool_result *r;
+};
+
+/* What it calls intact is; what was discarded the replica need not know. */
+static void check_intact(void *ctx, u64 first, u64 nr, u64 where)
+{
+	const struct salvaging *s = ctx;
+	const struct state *st = s->st;
+	const u64 *content = st->image->content, *before = st->life->before;
+	u64 i, found;
+
+	for (i = 0; i < nr; i++) {
+		if (st->life->discarded[(first + i) / EXTENT_SECTORS])
+			continue;
+		found = sim_disk_stamp(world->disk[s->dev], where + i);
+		if (found != content[first + i] && found != before[first + i])
+			complain(st, "salvage", s->r, "a sector is not intact");
+	}
+}
+
+static void judge_salvage(const struct state *st, enum fusion_dev dev, struct tally *t)
+{
+	struct salvaging s = { .st = st, .dev = dev };
+	struct tool_result r;
+
+	tool_run(&r, TOOL_SALVAGE, dev == FUSION_SLOW ? TOOL_SLOW : 0, NULL, 0);
+	s.r = &r;
+	if (!st->stranger[dev] && !st->wiped[dev] && r.rc)
+		complain(st, "salvage", &r, "refused, and the member is there");
+	if (r.rc && (!*r.err || r.writes))
+		complain(st, "salvage", &r, "no reason");
+	if (!st->stranger[dev]) {
+		tool_ranges(&r, "intact", check_intact, &s);
+		t->salvaged++;
+	}
+	tool_end(&r);
+}
+
+/* -- cut short -------------------------------------------------------------------- */
+
+/* A repair, or the dump of the set as it was, whose @left-th write is the last. */
+static void cut_short(const struct state *st, const struct found *before, bool restore,
+		      struct tally *t)
+{
+	const char *verb = restore ? "restore, cut short" : "repair, cut short";
+	const struct found *now;
+	struct tool_result r, again;
+	struct excuse *e;
+	u32 lext;
+
+	/* what a whole one says: one that ends early says nothing */
+	copy_world();
+	tool_run(&r, TOOL_REPAIR, 0, NULL, U32_MAX);
+	end_world();
+	e = excuses(st, &r);
+	tool_end(&r);
+	copy_world();
+	tool_run(&r, restore ? TOOL_RESTORE : TOOL_REPAIR, 0, st->dump[st->own],
+		 1 + rnd_below(&world->rng, 12));
+	/* refused, if nothing was written, for reasons that are none of this */
+	if (r.writes && (r.rc > 1 || (restore && r.rc))) {
+		now = kernel_reads(st, verb);
+		if (now->error && !before->error)
+			complain(st, verb, &r, "the kernel does not open that any more");
+		for (lext = 0; !now->error && lext < e->nr_extents; lext++)
+			if (!now->right[lext] && (restore || !e->given[lext]))
+				complain(st, verb, &r, "the kernel opens that, and it is wrong");
+		tool_run(&again, restore ? TOOL_RESTORE : TOOL_REPAIR, 0, st->dump[st->own],
+			 U32_MAX);
+		if (again.rc != 0 && (restore || again.rc != 1))
+			complain(st, verb, &again, "not done the second time");
+		if (!restore && again.rc == 1)
+			add_excuses(st, &again, e);
+		if (!restore && !before->error && e->nr)
+			complain(st, verb, &again, "extents are lost that the kernel can read");
+		if (restore)
+			memset(e->given, 0, e->nr_extents);
+		check_written(st, verb, &again, before, e);
+		tool_end(&again);
+		t->cut++;
+	}
+	tool_end(&r);
+	end_world();
+}
+
+/* --------------------------------------------------------------------------------- */
+
+void judge_state(const struct state *st, struct tally *t)
+{
+	const struct found *before = kernel_reads(st, "");
+	unsigned int other = rnd_below(&world->rng, NR_DUMPS);
+
+	if (!before->error && before->nr_wrong)
+		sim_fail("%s: the kernel opens it, and %u extents are wrong", st->what,
+			 before->nr_wrong);
+	t->states++;
+	t->opened += !before->error;
+	judge_check(st, before, false);
+	judge_repair(st, before, false, t);
+	judge_repair(st, before, true, t);
+	judge_restore(st, before, st->own, 0, t);
+	judge_restore(st, before, other, 0, t);
+	if (!rnd_below(&world->rng, 4)) {
+		judge_restore(st, before, other, TOOL_FORCE, t);
+		judge_restore(st, before, st->own, TOOL_SWAPPED, t);
+	}
+	judge_salvage(st, FUSION_FAST, t);
+	judge_salvage(st, FUSION_SLOW, t);
+	if (!strange(st))
+		cut_short(st, before, rnd_below(&world->rng, 2), t);
+}

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: mutants.sh [--fit] [NAME...]
+#
+# Break fusionctl in one place at a time, each a care that it takes of what is on the members, and
+# see that the rig notices. SETS and ONE_IN bound how long it may take for each. With --fit only
+# see that each still finds what it changes.
+
+set -euo pipefail
+cd "$(dirname "$0")"
+
+TREE=$(cd ../../.. && pwd)
+OUT=$TREE/build/tools-mutants
+SETS=${SETS:-40}
+ONE_IN=${ONE_IN:-4}
+LIMIT=1800	# seconds
+
+fit=
+if [[ ${1:-} == --fit ]]; then
+	fit=1
+	shift
+fi
+wanted=("$@")
+total=0 failed=0
+
+# mutant NAME FILE SED: SED sees the file as one line; it must change it.
+mutant() {
+	local why start=$SECONDS
+	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $1 "* ]] || return 0
+	total=$((total + 1))
+	if why=$(noticed "$@"); then
+		[[ $fit ]] || echo "ok $total - $1 ($((SECONDS - start)) s: $why)"
+	else
+		failed=$((failed + 1))
+		echo "${fit:+# }not ok $total - $1: $why"
+	fi
+}
+
+# Says why it failed, or why it does not count.
+noticed() {
+	local file=$2 script=$3 dir=$OUT/$1 rc=0
+	mkdir -p "$dir"
+	rm -f "$dir"/*
+	sed -zE "$script" "$TREE/userspace/$file" >"$dir/$file"
+	if cmp -s "$TREE/userspace/$file" "$dir/$file"; then
+		echo "there is nothing to change in $file"
+		return 1
+	fi
+	[[ ! $fit ]] || return 0
+	if ! make -s -C .. BROKEN="$dir" "$dir/tools" >"$dir/log" 2>&1; then
+		echo "does not compile, see $dir/log"
+		return 1
+	fi
+	timeout "$LIMIT" "$dir/tools" --sets "$SETS" --one-in "$ONE_IN" >"$dir/log" 2>&1 || rc=$?
+	if [[ $rc -eq 0 ]]; then
+		echo "not noticed in $SETS sets"
+		return 1
+	fi
+	grep -q '^# FAILED: ' "$dir/log" || {
+		echo "the rig ended with $rc, see $dir/log"
+		return 1
+	}
+	sed -n 's/^# FAILED: //p' "$dir/log" | cut -c 1-120
+}
+
+[[ $fit ]] || echo "KTAP version 1"
+
+# -- what is taken for a member ----------------------------------------------------
+
+mutant repair-takes-any-device repair.c \
+	's/if \(meta_sb\(meta, dev\) \|\| m->ring.max_seq\)/if (1)/'
+mutant repair-takes-the-past repair.c \
+	's/rc = judge_past\(meta, force\);/rc = judge_past(meta, true);/'
+mutant check-does-not-know-the-past meta-check.c \
+	's/if \(meta_past\(meta, &past\)\)/if (0 \&\& meta_past(meta, \&past))/'
+mutant restore-does-not-ask-for-the-age restore.c \
+	's/rc = restore_check_age\(d, &meta, a->opt\[OPT_FORCE\]\);/rc = restore_check_age(d, \&meta, true);/'
+mutant restore-over-newer-members restore-age.c \
+	's/if \(is_newer\(d, meta, dev\)\)/if (0 \&\& is_newer(d, meta, dev))/'
+mutant restore-over-older-members restore-age.c \
+	's/if \(is_older\(d, meta, dev\)\)/if (0 \&\& is_older(d, meta, dev))/'
+mutant restore-over-a-map-that-is-whole restore-age.c \
+	's/return rc \|\| !whole \?/return 1 ?/'
+mutant restore-over-another-set restore.c \
+	's/if \(memcmp\(sb->set_uuid[^{]*\{/if (0) {/'
+
+# -- what is written ---------------------------------------------------------------
+
+mutant the-epoch-is-not-raised meta-write.c \
+	's/meta->geo\[FAST\].epoch \+ 1\)/meta->geo[FAST].epoch)/; s/fast->epoch \+ 1\)/fast->epoch)/'
+mutant the-epoch-of-the-dump-counts meta-write.c \
+	's/epoch = max\(epoch, fast->epoch \+ 1\);/;/'
+mutant the-epoch-of-the-slow-member-is-forgotten meta-write.c \
+	's/epoch = max\(epoch, slow->epoch\);/;/'
+mutant another-activation-before meta-write.c \
+	's/prev_activation = fast \? fast->activation : activation/prev_activation = activation/'
+mutant the-set-in-use-is-overwritten meta-write.c \
+	's/have \? !have->active_set/have ? have->active_set/'
+mutant the-copy-in-use-is-overwritten meta-write.c \
+	's/if \(have && !\(\(sb->generation/if (have \&\& ((sb->generation/'
+mutant the-slow-member-is-clean-first meta-write.c \
+	's/sb\[SLOW\].flags = 0;/;/'
+mutant the-ring-begins-where-it-was meta-write.c \
+	's/max\(ring->max_seq, have \? have->replay_seq : 0\) \+ 1/(have ? have->replay_seq : 1)/'
+mutant what-the-other-member-claims-is-forgotten meta-write.c \
+	's/max\(sb->replay_seq, claimed_seq\(meta, !dev\)\)/sb->replay_seq/'
+mutant bitmaps-are-not-written meta-write.c \
+	's/rc = put_opens\(meta, &sb\[dev\], st\);/;/'
+mutant an-unreadable-journal-block-stays meta-write.c \
+	's/if \(ring->unreadable\[pos\] \|\|/if (/'
+mutant an-unreadable-map-block-stays meta-write.c \
+	's/rc = clear_unreadable\(meta, &sb\[dev\]\);/;/'
+mutant restore-breaks-the-chain restore.c \
+	's/restore_goes_on\(d, meta\)/false/'
+
+# -- what is said ------------------------------------------------------------------
+
+mutant repair-does-not-doubt meta-rebuild.c \
+	's/rb->doubt\[lext\] = max_t\(u8, rb->doubt\[lext\], how\);/;/'
+mutant repair-prefers-the-older-set meta-rebuild.c \
+	's/\.set = a->set < 0 \? -1 : !a->set/.set = a->set/'
+mutant salvage-takes-the-other-members-slots salvage-plan.c \
+	's/if \(fusion_word_dev\(word\) != sb->role\)/if (0)/'
+
+[[ $fit ]] || echo "# $total mutants, $failed not noticed"
+[[ $failed -eq 0 ]]

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fusionctl's verbs for closed sets, run as they are on the disks of the simulator's world.
+ *
+ * run.c	a verb, and the members that it opens
+ * state.c	states that something may leave
+ * judge.c	what each verb makes of a state
+ * tools.c	all of them
+ */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include "../image.h"
+
+/* -- run.c ------------------------------------------------------------------------ */
+
+enum tool_verb {
+	TOOL_CHECK,
+	TOOL_DUMP,
+	TOOL_REPAIR,
+	TOOL_RESTORE,
+	TOOL_SALVAGE,
+};
+
+#define TOOL_FORCE	1U
+#define TOOL_SWAPPED	2U	/* the members are named the other way round */
+#define TOOL_SLOW	4U	/* salvage: from the slow member */
+
+struct tool_result {
+	int rc;
+	char *out, *err;	/* what was printed; to be freed by tool_end() */
+	u32 writes;
+};
+
+/*
+ * Run it on the disks of this world, with --yes where it asks; @file: what restore reads. It
+ * answers in JSON. @max_writes: those after them fail, as if power had failed.
+ */
+void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, const char *file,
+	      u32 max_writes);
+void tool_end(struct tool_result *r);
+
+/* Call @fn for each of the ranges that the answer lists under @key. Return: how many. */
+typedef void (*tool_range_fn)(void *ctx, u64 first, u64 nr, u64 where);
+u32 tool_ranges(const struct tool_result *r, const char *key, tool_range_fn fn, void *ctx);
+u64 tool_number(const struct tool_result *r, const char *key);
+
+/* Mark extents that transactions with something in this block of the fast journal change. */
+void tool_touched(u64 blocknr, bool *touched);
+
+/* -- state.c ---------------------------------------------------------------------- */
+
+#define NR_DUMPS	4U	/* of older, closed, earlier, cut */
+
+struct state {
+	const struct life *life;
+	const struct image *image;	/* what it was before */
+	unsigned int own;		/* number of that, as of its dump */
+	char *dump[NR_DUMPS];
+	const u8 *place;		/* of each extent: enum fusion_dev, or FUSION_NR_DEVS */
+	char what[128];
+	bool interrupted;		/* an opening was */
+	u64 torn;			/* block of the fast journal that was damaged, or 0 */
+	bool stranger[FUSION_NR_DEVS];	/* not the member it was, or that of another time */
+	bool blank[FUSION_NR_DEVS];	/* and no member of any set */
+	bool wiped[FUSION_NR_DEVS];	/* neither copy of the superblock is left */
+};
+
+/* -- judge.c ---------------------------------------------------------------------- */
+
+struct tally {
+	u32 states;
+	u32 opened;
+	u32 repaired;
+	u32 forced;
+	u32 restored;
+	u32 salvaged;
+	u32 refused;
+	u32 cut;		/* repairs and restorations that were cut short */
+};
+
+/* Print what the verb that fails has said, and what the kernel says then. */
+extern bool tool_tracing;
+
+/* Try all verbs on the world's disks; each on a copy. Fails the run. */
+void judge_state(const struct state *st, struct tally *t);
+
+/* Where the extents of @image are. */
+u8 *judge_places(const struct life *life, const struct image *image);
+
+/* -- state.c ---------------------------------------------------------------------- */
+
+/* All states of a set's life, or one in @one_in of the damaged ones. */
+void states_all(const struct life *life, u32 one_in, struct tally *t);
+
+#endif
