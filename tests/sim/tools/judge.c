@@ -388,7 +388,8 @@ static void judge_salvage(const struct state *st, enum fusion_dev dev, struct ta
 		complain(st, "salvage", &r, "refused, and the member is there");
 	if (r.rc && (!*r.err || r.writes))
 		complain(st, "salvage", &r, "no reason");
-	if (!st->stranger[dev]) {
+	/* with a gap in the log it can't be known, and it says so */
+	if (!st->stranger[dev] && !strstr(r.out, "transactions are missing")) {
 		tool_ranges(&r, "intact", check_intact, &s);
 		t->salvaged++;
 	}
