@@ -403,8 +403,71 @@ int cmd_open(const struct args *a)
 	return rc;
 }
 
+/* How a set ended: by what the kernel left in the superblocks. */
+struct ending {
+	bool writable;		/* so it was to write them */
+	bool clean[2];
+	dev_t member[2];
+};
+
+/* Before it is closed: of one that is read-only, or could not be loaded, nothing is written. */
+static void will_be_written(const char *name, struct ending *end)
+{
+	struct set set;
+	bool found;
+
+	memset(end, 0, sizeof(*end));
+	/* a status that cannot be read is no reason not to close it */
+	if (!valid_name(name) || set_get_if_open(name, &set, &found) || !found)
+		return;
+	end->writable = strcmp(set.st.mode, "fail") && strcmp(set.st.replica, "-");
+	memcpy(end->member, set.member, sizeof(end->member));
+	set_put(&set);
+}
+
+/* One that another machine has taken by now is not ours to judge. */
+static bool ended_well(dev_t devno)
+{
+	unsigned char id[16];
+	struct member *m;
+	bool well = false;
+
+	if (member_at(devno, &m) || !m)
+		return false;
+	if (has_identity(m))
+		well = m->sb->flags & FUSION_SB_CLEAN ||
+		       (host_id(id) && memcmp(id, m->sb->host_id, sizeof(id)));
+	free_members(m);
+	return well;
+}
+
+/* The kernel says it in its log only: removing a device can't fail any more then. */
+static int tell_ending(const char *name, struct ending *end)
+{
+	char node[2][160];
+	int bad;
+
+	if (!end->writable)
+		return 0;
+	for (int dev = 0; dev < 2; dev++) {
+		end->clean[dev] = ended_well(end->member[dev]);
+		device_node(end->member[dev], node[dev], sizeof(node[dev]));
+	}
+	if (end->clean[FAST] && end->clean[SLOW])
+		return 0;
+	bad = end->clean[FAST] ? SLOW : FAST;
+	if (!end->clean[!bad])
+		return fail(FC_FAILED, name, "is closed, but not cleanly: no superblock could be "
+			    "written to %s and %s; see dmesg for the member that failed, and run "
+			    "fusionctl check %s before it is opened again", node[FAST],
+			    node[SLOW], name);
+	return fail(FC_FAILED, name, "is closed, but not cleanly: the superblock of the %s member "
+		    "%s could not be written; see dmesg, and run fusionctl check %s before it is "
+		    "opened again", role_name[bad], node[bad], name);
+}
+
 /* What salvage made has the uuid of the set, too, and may have "-stale" behind that. */
-static void print_closed(const struct mapping *m)
+static void print_closed(const struct mapping *m, const struct ending *end)
 {
 	const char *dash = strchr(m->uuid, '-');
 	struct json_object *o = json_base();
@@ -413,16 +476,22 @@ static void print_closed(const struct mapping *m)
 	snprintf(uuid, sizeof(uuid), "%s", dash ? dash + 1 : "");
 	json_add_str(o, "name", m->name);
 	json_add_str(o, "set_uuid", uuid);
+	if (end->writable)
+		json_add_bool(o, "clean", end->clean[FAST] && end->clean[SLOW]);
+	else
+		json_object_object_add(o, "clean", NULL);
 	print_json(o, false);
 }
 
 int cmd_close(const struct args *a)
 {
 	const char *name = a->word[0];
+	struct ending end;
 	struct mapping m;
 	char user[512];
 	int rc, err;
 
+	will_be_written(name, &end);
 	/* udev looks at devices briefly whenever something happens to them */
 	for (int i = 0;; i++) {
 		rc = dm_get_set(name, MAPPING_INFO, &m);
@@ -430,9 +499,10 @@ int cmd_close(const struct args *a)
 			return rc;
 		err = m.open_count ? -EBUSY : dm_remove(name);
 		if (!err) {
+			rc = tell_ending(name, &end);
 			if (a->opt[OPT_JSON])
-				print_closed(&m);
-			return 0;
+				print_closed(&m, &end);
+			return rc;
 		}
 		if (err != -EBUSY)
 			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",

@@ -29,8 +29,9 @@
  * kmsg.c		the kernel's reason for a refusal
  * status-parse.c	the status line
  * status.c, list.c	verbs status and list
+ * sets.c		the sets that there are, for list
  * status-check.c	verb status for Nagios and its like
- * health.c		what is wrong with an open set
+ * health.c		what is wrong with an open set, and a word for it
  * set.c			verb set; its parts are in setting.h
  * tell.c		messages to the kernel's target
  * nearest.c		the word that was meant
@@ -434,6 +435,8 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 #define UUID_TEXT	37
 char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
 void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
+/* "(Samsung SSD 860, serial S4EV)", or "-" */
+void hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size);
 void ident_set(struct fusion_disk_ident *id, const struct device *dev);
 
 /* -- scan.c ---------------------------------------------------------------------- */
@@ -748,6 +751,26 @@ typedef void (*health_fn)(void *ctx, enum health health, const char *text, const
 
 /* Call @each, if any, for all that there is to say; @remedy may be NULL. Return: the worst. */
 enum health set_health(const struct set *set, health_fn each, void *ctx);
+/* Has the kernel lost this device, though somebody still uses it? */
+bool device_gone(dev_t devno);
+
+/* The health of a set in one word. */
+enum condition {
+	CONDITION_OK,		/* nothing to do */
+	CONDITION_DEGRADED,	/* works, but something needs attention */
+	CONDITION_FAILED,	/* does not work, or not for writing */
+	CONDITION_MISSING,	/* a member is not there */
+	NR_CONDITIONS,
+};
+
+extern const char *const condition_name[NR_CONDITIONS];
+
+enum condition set_condition(const struct set *set);
+/* The same; @buf gets the worst that there is to say, and the remedy, or "". */
+enum condition set_condition_text(const struct set *set, char *buf, size_t size);
+struct json_object *reason_json(enum health level, const char *text, const char *remedy);
+/* "health", the word, and "reasons": all that there is to say. */
+void condition_json(struct json_object *o, const struct set *set);
 
 /* -- tell.c --------------------------------------------------------------------------------- */
 

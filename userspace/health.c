@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is wrong with an open set, by its status. */
+/* What is wrong with an open set, by its status; and one word for it. */
+#include <json-c/json.h>
 #include <string.h>
 
 #include "fusionctl.h"
 
 const char *const health_name[NR_HEALTHS] = { "ok", "note", "warning", "error" };
 
+const char *const condition_name[NR_CONDITIONS] = { "ok", "degraded", "failed", "missing" };
+
 #define ERRORS_REMEDY "see dmesg and smartctl --all of the disk, and have a backup"
+
+#define GONE_REMEDY "close the set, connect the disk and open the set again, or see fusionctl help salvage"
 
 static bool opened_read_only(const struct set *set)
 {
 	char ro[4];
 
 	return sysfs_read(set->m.devno, "ro", ro, sizeof(ro)) && *ro == '1';
+}
+
+/* A SCSI or NVMe disk that the kernel has given up says so there. */
+static bool is_dead(dev_t devno)
+{
+	static const char *const dead[] = { "offline", "transport-offline", "dead" };
+	char state[32];
+
+	if (!sysfs_read(sysfs_disk(devno), "device/state", state, sizeof(state)))
+		return false;
+	for (size_t i = 0; i < sizeof(dead) / sizeof(dead[0]); i++)
+		if (!strcmp(state, dead[i]))
+			return true;
+	return false;
+}
+
+bool device_gone(dev_t devno)
+{
+	char size[32];
+
+	/* a device that is still in use when it is unplugged only leaves sysfs */
+	return !sysfs_read(devno, "size", size, sizeof(size)) || !strcmp(size, "0") ||
+	       is_dead(devno);
 }
 
 enum health set_health(const struct set *set, health_fn each, void *ctx)
@@ -26,6 +54,10 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 		each(ctx, health, text, remedy);		\
 } while (0)
 
+	if (device_gone(set->member[FAST]))
+		FOUND(HEALTH_ERROR, GONE_REMEDY, "the fast member is gone from this system");
+	if (device_gone(set->member[SLOW]))
+		FOUND(HEALTH_ERROR, GONE_REMEDY, "the slow member is gone from this system");
 	if (!strcmp(st->mode, "fail"))
 		FOUND(HEALTH_ERROR, "close it and run fusionctl check", "its metadata could not "
 		      "be loaded, all I/O fails");
@@ -54,4 +86,66 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 		      "is full to the last extent, nothing can be moved");
 #undef FOUND
 	return worst;
+}
+
+static enum condition by_level(enum health worst)
+{
+	return worst == HEALTH_ERROR ? CONDITION_FAILED :
+	       worst == HEALTH_WARNING ? CONDITION_DEGRADED : CONDITION_OK;
+}
+
+enum condition set_condition(const struct set *set)
+{
+	if (device_gone(set->member[FAST]) || device_gone(set->member[SLOW]))
+		return CONDITION_MISSING;
+	return by_level(set_health(set, NULL, NULL));
+}
+
+struct pick {
+	enum health worst;
+	char *buf;
+	size_t size;
+};
+
+static void pick_worst(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	struct pick *p = ctx;
+
+	if (health <= p->worst)
+		return;
+	p->worst = health;
+	snprintf(p->buf, p->size, "%s%s%s", text, remedy ? "; " : "", remedy ? remedy : "");
+}
+
+enum condition set_condition_text(const struct set *set, char *buf, size_t size)
+{
+	struct pick p = { HEALTH_OK, buf, size };
+
+	*buf = 0;
+	set_health(set, pick_worst, &p);
+	return set_condition(set);
+}
+
+struct json_object *reason_json(enum health level, const char *text, const char *remedy)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_str(o, "level", health_name[level]);
+	json_add_str(o, "text", text);
+	json_add_str(o, "remedy", remedy);
+	return o;
+}
+
+static void add_reason(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	json_object_array_add(ctx, reason_json(health, text, remedy));
+}
+
+void condition_json(struct json_object *o, const struct set *set)
+{
+	struct json_object *reasons = json_object_new_array();
+
+	set_health(set, add_reason, reasons);
+	json_add_str(o, "health", condition_name[set_condition(set)]);
+	json_object_object_add(o, "reasons", reasons);
 }

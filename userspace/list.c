@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb list: sets that are open, and members found. */
+/* Verb list: members found, those that are missing, and how well their sets are. */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fusionctl.h"
+#include "sets.h"
 #include "dm-fusion-codec.h"
 
 const char *member_state_text(const struct member *m)
@@ -23,39 +23,115 @@ const char *member_state_text(const struct member *m)
 	}
 }
 
-/* Name under which the set is open, or NULL. */
-static const char *open_as(const struct member *m, const struct mapping *open)
-{
-	char uuid[UUID_TEXT];
+struct view {
+	struct mapping *open;
+	struct member *members;
+	struct found_sets sets;
+};
 
-	uuid_text(uuid, m->sb->set_uuid);
-	for (; open; open = open->next)
-		if (!strcmp(dm_set_uuid(open), uuid))
-			return open->name;
-	return NULL;
+/* -- for people ------------------------------------------------------------------- */
+
+/* Is the set open on this device, or on one that stands on it? */
+static bool is_used(const struct view *v, const struct found_set *s, const struct member *m)
+{
+	const struct member *used = v->members;
+
+	if (!s || !s->has_status)
+		return false;
+	while (used && used->devno != s->set.member[m->sb->role])
+		used = used->next;
+	return used && (used == m || member_stands_on(used, m));
 }
 
-static void list_table(const struct mapping *open, const struct member *members)
+static const char *state_of(const struct view *v, const struct found_set *s,
+			    const struct member *m, char buf[PATH_MAX + 16])
+{
+	const struct member *twin = clone_of(v->members, m);
+	bool used = is_used(v, s, m);
+
+	if (twin && !used)
+		snprintf(buf, PATH_MAX + 16, "clone of %s", twin->path);
+	else if (used && s->set.st.errors[m->sb->role])
+		return "I/O errors";
+	else
+		return member_state_text(m);
+	return buf;
+}
+
+/* The other member knows what it looks like. */
+static void missing_row(struct libscols_table *tb, const struct view *v,
+			const struct found_set *s, int role)
+{
+	const struct member *peer = member_of(s, v->members, !role);
+	char device[160] = "?", size[SIZE_TEXT] = "?", uuid[UUID_TEXT], sectors[32];
+	const char *state = "MISSING", *name = s->open ? s->open->name : "-";
+	uint64_t n;
+
+	if (s->has_status && !device_gone(s->set.member[role])) {
+		state = "unreadable";
+		device_node(s->set.member[role], device, sizeof(device));
+		if (sysfs_read(s->set.member[role], "size", sectors, sizeof(sectors)) &&
+		    parse_number(sectors, UINT64_MAX, &n))
+			size_text(size, n << 9);
+	} else if (peer) {
+		hardware_text(&peer->sb->peer, device, sizeof(device));
+		size_text(size, peer->sb->peer_sectors << 9);
+	}
+	table_row(tb, (const char *[]) {
+		s->any ? s->any->sb->label : name, role_name[role], device, size, state, name,
+		condition_name[s->condition],
+		s->any ? uuid_text(uuid, s->any->sb->set_uuid) : dm_set_uuid(s->open),
+	});
+}
+
+static void member_row(struct libscols_table *tb, const struct view *v, const struct member *m)
+{
+	char size[SIZE_TEXT], uuid[UUID_TEXT], state[PATH_MAX + 16];
+	const struct found_set *s = set_of(&v->sets, m);
+	bool known = has_identity(m);
+
+	table_row(tb, (const char *[]) {
+		known ? m->sb->label : "?", known ? role_name[m->sb->role] : "?", m->path,
+		size_text(size, m->sectors << 9), state_of(v, s, m, state),
+		s && s->open ? s->open->name : "-", s ? condition_name[s->condition] : "-",
+		known ? uuid_text(uuid, m->sb->set_uuid) : "?",
+	});
+}
+
+static void list_table(const struct view *v)
 {
 	static const char *const headings[] = {
-		"SET", "ROLE", "DEVICE", ">SIZE", "STATE", "OPEN AS", "UUID", NULL
+		"SET", "ROLE", "DEVICE", ">SIZE", "STATE", "OPEN AS", "HEALTH", "UUID", NULL
 	};
 	struct libscols_table *tb = table_new(headings);
 
-	for (const struct member *m = members; m; m = m->next) {
-		bool known = has_identity(m);
-		char size[SIZE_TEXT], uuid[UUID_TEXT];
-		const char *name = known ? open_as(m, open) : NULL;
-		const char *cells[] = {
-			known ? m->sb->label : "?", known ? role_name[m->sb->role] : "?", m->path,
-			size_text(size, m->sectors << 9), member_state_text(m), name ? name : "-",
-			known ? uuid_text(uuid, m->sb->set_uuid) : "?",
-		};
-
-		table_row(tb, cells);
-	}
+	for (const struct member *m = v->members; m; m = m->next)
+		member_row(tb, v, m);
+	for (unsigned int i = 0; i < v->sets.nr; i++)
+		for (int role = 0; role < 2; role++)
+			if (v->sets.set[i].missing[role])
+				missing_row(tb, v, &v->sets.set[i], role);
 	table_print(tb);
 }
+
+/* "data: missing: the fast member is missing (64M); connect it ..." */
+static void list_reasons(const struct view *v)
+{
+	for (unsigned int i = 0; i < v->sets.nr; i++) {
+		const struct found_set *s = &v->sets.set[i];
+		const struct reason *r = worst_reason(s);
+		char line[1024], safe[2 * sizeof(line)];
+
+		if (s->condition == CONDITION_OK || !r)
+			continue;
+		snprintf(line, sizeof(line), "%s: %s: %s%s%s",
+			 s->open ? s->open->name : s->any->sb->label, condition_name[s->condition],
+			 r->text, r->remedy ? "; " : "", r->remedy ? r->remedy : "");
+		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+	}
+}
+
+/* -- for programs ------------------------------------------------------------------ */
 
 struct json_object *found_json(const struct member *m)
 {
@@ -74,66 +150,115 @@ struct json_object *found_json(const struct member *m)
 	return o;
 }
 
-static struct json_object *member_json(const struct member *m, const struct mapping *open)
+static struct json_object *member_json(const struct member *m, const struct view *v)
 {
-	bool known = has_identity(m);
+	const struct found_set *s = set_of(&v->sets, m);
+	const struct member *twin = clone_of(v->members, m);
 	struct json_object *o = found_json(m);
 
-	host_json(o, known ? m->sb : NULL);
-	json_add_str(o, "open_as", known ? open_as(m, open) : NULL);
+	host_json(o, has_identity(m) ? m->sb : NULL);
+	json_add_str(o, "open_as", s && s->open ? s->open->name : NULL);
+	json_add_str(o, "clone_of", twin ? twin->path : NULL);
 	return o;
 }
 
-static void list_json(const struct mapping *open, const struct member *members)
+static struct json_object *set_json(const struct found_set *s)
 {
-	struct json_object *o = json_base(), *sets = json_object_new_array();
-	struct json_object *found = json_object_new_array(), *set;
+	struct json_object *o = json_object_new_object(), *reasons = json_object_new_array();
+	char uuid[UUID_TEXT];
 
-	for (const struct mapping *m = open; m; m = m->next) {
-		set = json_object_new_object();
-		json_add_open(set, m);
-		json_object_array_add(sets, set);
-	}
-	json_object_object_add(o, "open", sets);
-	for (const struct member *m = members; m; m = m->next)
-		json_object_array_add(found, member_json(m, open));
-	json_object_object_add(o, "members", found);
-	print_json(o, false);
+	json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
+	json_add_str(o, "set_uuid", s->any ? uuid_text(uuid, s->any->sb->set_uuid) :
+		     dm_set_uuid(s->open));
+	json_add_str(o, "open_as", s->open ? s->open->name : NULL);
+	json_add_str(o, "health", condition_name[s->condition]);
+	for (unsigned int i = 0; i < s->nr_reasons; i++)
+		json_object_array_add(reasons, reason_json(s->reason[i].level, s->reason[i].text,
+							   s->reason[i].remedy));
+	json_object_object_add(o, "reasons", reasons);
+	return o;
 }
 
-/* One line per open set whose members are not found, so that it is not overlooked. */
-static void list_lonely(const struct mapping *open, const struct member *members)
+static struct json_object *missing_json(const struct view *v, const struct found_set *s, int role)
 {
-	for (; open; open = open->next) {
-		const struct member *m = members;
+	static const char *const keys[] = { "device_uuid", "model", "serial", "bytes" };
+	const struct member *peer = member_of(s, v->members, !role);
+	struct json_object *o = peer ? peer_json(peer->sb) : json_object_new_object();
+	char node[160];
 
-		while (m && open_as(m, open) != open->name)
-			m = m->next;
-		if (!m)
-			warn(open->name, "is open, but no superblock of its members can be read; "
-			     "see dmesg");
+	json_add_str(o, "role", role_name[role]);
+	for (size_t i = 0; !peer && i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_object_object_add(o, keys[i], NULL);
+	json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
+	device_node(s->set.member[role], node, sizeof(node));
+	json_add_str(o, "device", s->has_status && !device_gone(s->set.member[role]) ? node : NULL);
+	return o;
+}
+
+static void add_missing(struct json_object *array, const struct view *v)
+{
+	struct json_object *o;
+	char uuid[UUID_TEXT];
+
+	for (unsigned int i = 0; i < v->sets.nr; i++) {
+		const struct found_set *s = &v->sets.set[i];
+
+		for (int role = 0; role < 2; role++) {
+			if (!s->missing[role])
+				continue;
+			o = missing_json(v, s, role);
+			json_add_str(o, "set_uuid", s->any ? uuid_text(uuid, s->any->sb->set_uuid) :
+				     dm_set_uuid(s->open));
+			json_object_array_add(array, o);
+		}
 	}
+}
+
+static void list_json(const struct view *v)
+{
+	struct json_object *o = json_base(), *open = json_object_new_array();
+	struct json_object *found = json_object_new_array(), *sets = json_object_new_array();
+	struct json_object *missing = json_object_new_array(), *set;
+
+	for (const struct mapping *m = v->open; m; m = m->next) {
+		set = json_object_new_object();
+		json_add_open(set, m);
+		json_object_array_add(open, set);
+	}
+	json_object_object_add(o, "open", open);
+	for (unsigned int i = 0; i < v->sets.nr; i++)
+		json_object_array_add(sets, set_json(&v->sets.set[i]));
+	json_object_object_add(o, "sets", sets);
+	for (const struct member *m = v->members; m; m = m->next)
+		json_object_array_add(found, member_json(m, v));
+	json_object_object_add(o, "members", found);
+	add_missing(missing, v);
+	json_object_object_add(o, "missing", missing);
+	print_json(o, false);
 }
 
 int cmd_list(const struct args *a)
 {
-	struct member *members = NULL;
-	struct mapping *open;
+	struct view v = { 0 };
 	int rc;
 
-	rc = dm_list(MAPPING_INFO, &open);
+	rc = dm_list(MAPPING_INFO, &v.open);
 	if (!rc)
-		rc = scan_members(&members);
-	if (!rc && a->opt[OPT_JSON]) {
-		list_json(open, members);
-	} else if (!rc) {
-		if (members)
-			list_table(open, members);
-		else
+		rc = scan_members(&v.members);
+	if (!rc) {
+		/* what could not be looked at is shown as far as it is known */
+		rc = find_sets(v.open, v.members, &v.sets);
+		if (a->opt[OPT_JSON]) {
+			list_json(&v);
+		} else if (v.members || v.open) {
+			list_table(&v);
+			list_reasons(&v);
+		} else {
 			puts("no members of fusion sets are found");
-		list_lonely(open, members);
+		}
 	}
-	free_members(members);
-	dm_free_list(open);
+	free_sets(&v.sets);
+	free_members(v.members);
+	dm_free_list(v.open);
 	return rc;
 }

@@ -45,6 +45,7 @@ static struct event event_of(const struct set *set, const char *kind, enum healt
 		.health = health,
 		.name = set->m.name,
 		.uuid = dm_set_uuid(&set->m),
+		.condition = condition_name[set_condition(set)],
 	};
 }
 
@@ -66,8 +67,11 @@ static void note_finding(void *ctx, enum health health, const char *text, const 
 {
 	struct comparison *c = ctx;
 	struct event e = event_of(c->set, "begun", health);
+	char lead[32];
 
 	e.remedy = remedy;
+	snprintf(lead, sizeof(lead), "%s: ", e.condition);
+	e.lead = health >= HEALTH_WARNING ? lead : NULL;
 	json_object_array_add(c->is, json_object_new_string(text));
 	if (!c->was || !contains(c->was, text))
 		monitor_say(&e, "%s", text);

@@ -133,18 +133,40 @@ static void put_member_numbers(FILE *f, const struct look *look)
 
 /* -- states --------------------------------------------------------------------- */
 
-static void put_modes(FILE *f, const struct look *look)
-{
-	static const char *const mode[] = { "rw", "ro", "fail" };
+struct word_metric {
+	const char *name, *label, *help;
+	const char *const *words;
+	size_t nr;
+	const char *(*is)(const struct set *set);
+};
 
-	head(f, "fusion_mode", "gauge", "1 for the mode that it is in.");
+/* A metric of which one of these words is so for each set: 1 for that, 0 for the others. */
+static void put_words(FILE *f, const struct look *look, const struct word_metric *w)
+{
+	head(f, w->name, "gauge", w->help);
 	for (unsigned int i = 0; i < look->nr; i++) {
-		for (size_t j = 0; j < sizeof(mode) / sizeof(mode[0]); j++) {
-			put_set(f, "fusion_mode", &look->set[i]);
-			fprintf(f, ",mode=\"%s\"} %d\n", mode[j],
-				!strcmp(look->set[i].st.mode, mode[j]));
+		for (size_t j = 0; j < w->nr; j++) {
+			put_set(f, w->name, &look->set[i]);
+			fprintf(f, ",%s=\"%s\"} %d\n", w->label, w->words[j],
+				!strcmp(w->is(&look->set[i]), w->words[j]));
 		}
 	}
+}
+
+static const char *mode_of(const struct set *s) { return s->st.mode; }
+static const char *condition_of(const struct set *s) { return condition_name[set_condition(s)]; }
+
+static void put_modes(FILE *f, const struct look *look)
+{
+	static const char *const modes[] = { "rw", "ro", "fail" };
+	const struct word_metric metric[] = {
+		{ "fusion_mode", "mode", "1 for the mode that it is in.", modes, 3, mode_of },
+		{ "fusion_health_state", "state", "1 for the word for its health.",
+		  condition_name, NR_CONDITIONS, condition_of },
+	};
+
+	for (size_t i = 0; i < sizeof(metric) / sizeof(metric[0]); i++)
+		put_words(f, look, &metric[i]);
 }
 
 static void put_info(FILE *f, const struct look *look)

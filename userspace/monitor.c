@@ -43,6 +43,7 @@ static void say_json(const struct event *e, const char *text)
 	json_add_u64(o, "time", time(NULL));
 	json_add_str(o, "event", e->kind);
 	json_add_str(o, "level", health_name[e->health]);
+	json_add_str(o, "health", e->condition);
 	json_add_str(o, "name", e->name);
 	json_add_str(o, "set_uuid", e->uuid);
 	json_add_str(o, "text", text);

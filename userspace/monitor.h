@@ -23,6 +23,7 @@ struct event {
 	const char *kind;	/* "opened", "closed", "begun", "over" */
 	enum health health;
 	const char *name, *uuid;
+	const char *condition;	/* of the set now, or NULL */
 	const char *lead;	/* for people, before the text; may be NULL, as the next one */
 	const char *remedy;
 };

@@ -17,7 +17,7 @@ enum plugin_code { PLUGIN_OK, PLUGIN_WARNING, PLUGIN_CRITICAL, PLUGIN_UNKNOWN };
 struct line {
 	char text[2048];
 	char data[8192];
-	enum health worst;
+	enum condition worst;
 	unsigned int sets;
 	bool unknown;		/* of some of them nothing is known */
 	const char *name;	/* of the set that is looked at */
@@ -97,7 +97,7 @@ static void add_data(struct line *l, const struct fusion_status *st)
 
 static void add_set(struct line *l, const char *name)
 {
-	enum health health;
+	enum condition word;
 	struct set set;
 
 	l->sets++;
@@ -107,8 +107,9 @@ static void add_set(struct line *l, const char *name)
 		return;
 	}
 	l->name = set.m.name;
-	health = set_health(&set, add_text, l);
-	l->worst = health > l->worst ? health : l->worst;
+	word = set_condition(&set);
+	set_health(&set, add_text, l);
+	l->worst = word > l->worst ? word : l->worst;
 	add_data(l, &set.st);
 	set_put(&set);
 }
@@ -117,9 +118,9 @@ static enum plugin_code print_line(const struct line *l)
 {
 	static const char *const word[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 	/* what is known to be broken comes before what may be */
-	enum plugin_code code = l->worst == HEALTH_ERROR ? PLUGIN_CRITICAL :
+	enum plugin_code code = l->worst >= CONDITION_FAILED ? PLUGIN_CRITICAL :
 				l->unknown ? PLUGIN_UNKNOWN :
-				l->worst == HEALTH_WARNING ? PLUGIN_WARNING : PLUGIN_OK;
+				l->worst == CONDITION_DEGRADED ? PLUGIN_WARNING : PLUGIN_OK;
 
 	if (*l->text)
 		printf("FUSION %s - %s |%s\n", word[code], l->text, l->data);
@@ -137,7 +138,7 @@ static int status_unknown(const char *why)
 
 int status_check(const char *name)
 {
-	struct line l = { .worst = HEALTH_OK };
+	struct line l = { .worst = CONDITION_OK };
 	struct mapping *list = NULL;
 	int rc = 0;
 

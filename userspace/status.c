@@ -127,7 +127,7 @@ static const char *mode_text(const struct fusion_status *st)
 }
 
 /* How much would be lost of what the slow member holds, if the fast one were. */
-static void print_replica(const struct fusion_status *st)
+static void print_replica(const struct fusion_status *st, bool slow_is_well)
 {
 	if (!strcmp(st->replica, "-"))
 		return;
@@ -136,7 +136,27 @@ static void print_replica(const struct fusion_status *st)
 		printf("%" PRIu64 " extents behind, for %" PRIu64 " s\n", st->replica_dirty,
 		       st->replica_age);
 	else
-		printf("up to date\n");
+		printf("up to date%s\n", slow_is_well ? "" :
+		       " when it was last written; the slow member may not answer now");
+}
+
+static void print_more(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	const char *said = ctx;
+
+	(void)health;
+	if (strncmp(said, text, strlen(text)))
+		printf("         %s%s%s\n", text, remedy ? "; " : "", remedy ? remedy : "");
+}
+
+/* The worst comes first; what else there is follows below it. */
+static void print_health(const struct set *set)
+{
+	char text[512];
+	enum condition word = set_condition_text(set, text, sizeof(text));
+
+	printf("health   %s%s%s\n", condition_name[word], *text ? ": " : "", text);
+	set_health(set, print_more, text);
 }
 
 static void print_text(const struct set *set)
@@ -151,8 +171,7 @@ static void print_text(const struct set *set)
 	printf("%s: %s in extents of %s, %s, migration %s%s\n", set->m.name,
 	       size_text(a, st->extents * extent), size_text(b, extent), mode_text(st),
 	       migration ? migration : "?", st->needs_check ? ", NEEDS CHECK" : "");
-	if (set->m.suspended)
-		printf("%s: suspended\n", set->m.name);
+	print_health(set);
 	print_members(set);
 	printf("mapped   %s of %s", size_text(a, st->mapped * extent),
 	       size_text(b, st->extents * extent));
@@ -167,7 +186,7 @@ static void print_text(const struct set *set)
 	printf("journal  %" PRIu64 " of %" PRIu64 " blocks, %" PRIu64 " commits, %" PRIu64
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
-	print_replica(st);
+	print_replica(st, !st->errors[SLOW] && !device_gone(set->member[SLOW]));
 }
 
 /* Counters start again when a set is reopened. */
@@ -247,6 +266,7 @@ static struct json_object *set_json(const struct set *set)
 	};
 
 	json_add_open(o, &set->m);
+	condition_json(o, set);
 	json_add_str(o, "mode", st->mode);
 	json_add_str(o, "replica", st->replica);
 	json_add_bool(o, "needs_check", st->needs_check);

@@ -118,3 +118,15 @@ void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf,
 		 (int)sizeof(id->serial), id->serial, serial || id->model[0] ? ", " : "",
 		 size_text(bytes, sectors << 9));
 }
+
+void hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size)
+{
+	const bool model = id->model[0], serial = id->serial[0];
+
+	if (!model && !serial)
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, "(%.*s%s%.*s)", (int)sizeof(id->model), id->model,
+			 !serial ? "" : model ? ", serial " : "serial ",
+			 (int)sizeof(id->serial), id->serial);
+}

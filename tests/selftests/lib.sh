@@ -593,6 +593,14 @@ fast_fails() {
 	within 10 "mode ro" is_ro "$1"
 }
 
+# close_fails NAME: it is closed, and said not to be so cleanly
+close_fails() {
+	local rc=0
+	fusionctl close "$1" 2>"$TMP/err" || rc=$?
+	same "exit code of close" $rc 1
+	has "close" "$(<"$TMP/err")" "$1: is closed, but not cleanly: "
+}
+
 BREAK=377	# a byte that is not there by itself
 
 # damage DEV COPY: of the superblock

@@ -27,15 +27,15 @@ test_changes() {
 	says "ok       data: is open"
 	says ""
 	dmsetup suspend data
-	says "warning  data: is suspended, all I/O waits; dmsetup resume it"
+	says "warning  data: degraded: is suspended, all I/O waits; dmsetup resume it"
 	says ""
 	dmsetup resume data
 	says "ok       data: no longer so: is suspended, all I/O waits"
 	fast_fails data
 	good fusionctl monitor
-	has "error" "$(<"$TMP/out")" "error    $failed; see dmesg"
+	has "error" "$(<"$TMP/out")" "error    ${failed/data:/data: failed:}; see dmesg"
 	says ""
-	good fusionctl close data
+	close_fails data
 	says "ok       data: is closed"
 	says ""
 }
@@ -57,7 +57,7 @@ test_errors() {
 	bad_sectors fast $(($(sb fast_data_start) + slot * 2048)) 8
 	reading_fails
 	good fusionctl monitor
-	has "warning" "$(<"$TMP/out")" "warning  data: $text"
+	has "warning" "$(<"$TMP/out")" "warning  data: degraded: $text"
 	same "lines" "$(wc -l <"$TMP/out")" 1
 	says ""
 	reading_fails
@@ -70,6 +70,8 @@ test_errors() {
 	same "exit status" "$i" 1
 	has "line" "$line" "FUSION WARNING - data $text"
 	has "data" "$line" "'data_errors_fast'=3c"
+	has "metrics" "$(<"$TMP/prom")" 'fusion_health_state{set="data",state="degraded"} 1'
+	has "metrics" "$(<"$TMP/prom")" 'fusion_health_state{set="data",state="ok"} 0'
 }
 
 # What the journal of systemd takes a line for is in front of it.
@@ -80,7 +82,7 @@ test_journal() {
 	same "line" "$(<"$TMP/out")" "<6>data: is open"
 	dmsetup suspend data
 	JOURNAL_STREAM=$(stat -c %d:%i "$TMP/out") good fusionctl monitor
-	same "line" "$(<"$TMP/out")" "<4>data: is suspended, all I/O waits; dmsetup resume it"
+	same "line" "$(<"$TMP/out")" "<4>data: degraded: is suspended, all I/O waits; dmsetup resume it"
 	# what a service passes on to another stream is not for the journal
 	dmsetup resume data
 	JOURNAL_STREAM=1:2 good fusionctl monitor
@@ -121,8 +123,9 @@ test_follow() {
 	JOBS+=("$pid")
 	within 10 "first look" grep -q "ok       data: is open" "$TMP/follow"
 	fast_fails data
-	within 5 "mode ro is told of" grep -q "error    data: has switched to read-only" "$TMP/follow"
-	good fusionctl close data
+	within 5 "mode ro is told of" \
+		grep -q "error    data: failed: has switched to read-only" "$TMP/follow"
+	close_fails data
 	within 5 "closing is told of" grep -q "ok       data: is closed" "$TMP/follow"
 	kill "$pid"
 	expect 2 "0: not an interval; give 1 to 86400 seconds" fusionctl monitor --follow 0

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sets that there are, open or closed: which members each has, which one is missing, which are
+ * copies of one another, and its health.
+ */
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sets.h"
+#include "dm-fusion-codec.h"
+
+static void add_reason(struct found_set *s, enum health level, const char *remedy, const char *fmt,
+		       ...) __attribute__((format(printf, 4, 5)));
+
+static void add_reason(struct found_set *s, enum health level, const char *remedy, const char *fmt,
+		       ...)
+{
+	struct reason *r;
+	va_list ap;
+
+	if (s->nr_reasons == MAX_REASONS)
+		return;
+	r = &s->reason[s->nr_reasons++];
+	r->level = level;
+	r->remedy = remedy;
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof(r->text), fmt, ap);
+	va_end(ap);
+}
+
+static void worsen(struct found_set *s, enum condition to)
+{
+	s->condition = s->condition > to ? s->condition : to;
+}
+
+static bool in_set(const struct member *m, const unsigned char uuid[16])
+{
+	return has_identity(m) && !memcmp(m->sb->set_uuid, uuid, 16);
+}
+
+const struct member *clone_of(const struct member *list, const struct member *m)
+{
+	if (!has_identity(m))
+		return NULL;
+	for (; list; list = list->next)
+		if (list != m && member_is(list, m->sb->dev_uuid) && !member_stands_on(list, m) &&
+		    !member_stands_on(m, list))
+			return list;
+	return NULL;
+}
+
+const struct found_set *set_of(const struct found_sets *sets, const struct member *m)
+{
+	for (unsigned int i = 0; has_identity(m) && i < sets->nr; i++)
+		if (sets->set[i].any && in_set(m, sets->set[i].any->sb->set_uuid))
+			return &sets->set[i];
+	return NULL;
+}
+
+const struct member *member_of(const struct found_set *s, const struct member *list, int role)
+{
+	for (; s->any && list; list = list->next)
+		if (in_set(list, s->any->sb->set_uuid) && (int)list->sb->role == role)
+			return list;
+	return NULL;
+}
+
+/* -- open ones -------------------------------------------------------------------------- */
+
+static void copy_reason(void *ctx, enum health health, const char *text, const char *remedy)
+{
+	add_reason(ctx, health, remedy, "%s", text);
+}
+
+static const struct member *on_device(const struct member *list, dev_t devno)
+{
+	while (list && list->devno != devno)
+		list = list->next;
+	return list;
+}
+
+static int look_at_open(struct found_set *s, const struct member *list)
+{
+	char node[160];
+	int rc;
+
+	rc = set_get_if_open(s->open->name, &s->set, &s->has_status);
+	if (rc || !s->has_status) {
+		worsen(s, CONDITION_FAILED);
+		add_reason(s, HEALTH_ERROR, "close it and open it again; see dmesg",
+			   rc ? "its status cannot be read" : "it has no table of ours");
+		return rc;
+	}
+	s->condition = set_condition(&s->set);
+	set_health(&s->set, copy_reason, s);
+	for (int role = 0; role < 2; role++) {
+		s->missing[role] = !on_device(list, s->set.member[role]);
+		if (!s->missing[role] || device_gone(s->set.member[role]))
+			continue;
+		device_node(s->set.member[role], node, sizeof(node));
+		worsen(s, CONDITION_DEGRADED);
+		add_reason(s, HEALTH_WARNING, "see dmesg and smartctl --all of the disk, and have "
+			   "a backup", "the %s member %s gives no superblock of the set",
+			   role_name[role], node);
+	}
+	return 0;
+}
+
+/* -- closed ones ------------------------------------------------------------------------ */
+
+static void look_at_members(struct found_set *s, const struct member *list)
+{
+	const struct member *twin;
+
+	for (const struct member *m = list; m; m = m->next) {
+		if (!in_set(m, s->any->sb->set_uuid) || under_another(list, m))
+			continue;
+		if (m->state == MEMBER_SHRUNK) {
+			worsen(s, CONDITION_FAILED);
+			add_reason(s, HEALTH_ERROR, "give it its old size back", "%s is smaller "
+				   "than when it was made a member", m->path);
+		} else if (m->why) {
+			worsen(s, CONDITION_DEGRADED);
+			add_reason(s, HEALTH_WARNING, "run fusionctl repair", "one copy of the "
+				   "superblock on %s is damaged", m->path);
+		}
+		twin = clone_of(list, m);
+		/* once for both */
+		if (!twin || !on_device(m, twin->devno))
+			continue;
+		worsen(s, CONDITION_FAILED);
+		add_reason(s, HEALTH_ERROR, "detach one of them", "%s and %s claim to be the same "
+			   "%s member", m->path, twin->path, role_name[m->sb->role]);
+	}
+}
+
+static void look_at_pair(struct found_set *s, const struct member *list)
+{
+	const struct member *m[2];
+	const char *why;
+	char ident[160];
+
+	for (int role = 0; role < 2; role++)
+		m[role] = member_of(s, list, role);
+	for (int role = 0; role < 2; role++) {
+		const struct member *peer = m[!role], *i;
+
+		for (i = list; peer && i && !member_is(i, peer->sb->peer_uuid); i = i->next)
+			;
+		if (!peer || i)
+			continue;
+		s->missing[role] = true;
+		s->any = peer;
+		worsen(s, CONDITION_MISSING);
+		missing_text(peer, ident, sizeof(ident));
+		add_reason(s, HEALTH_ERROR, "connect it, or see fusionctl help salvage",
+			   "the %s member is missing (%s)", role_name[role], ident);
+	}
+	if (s->condition >= CONDITION_FAILED || !m[FAST] || !m[SLOW])
+		return;
+	if (fusion_sb_match(m[FAST]->sb, m[SLOW]->sb, &why)) {
+		worsen(s, CONDITION_FAILED);
+		add_reason(s, HEALTH_ERROR, "use the two that were used together last",
+			   "%s and %s do not go together: %s", m[FAST]->path, m[SLOW]->path, why);
+	} else if (m[FAST]->sb->flags & FUSION_SB_NEEDS_CHECK) {
+		worsen(s, CONDITION_DEGRADED);
+		add_reason(s, HEALTH_WARNING, "run fusionctl check", "had an error that may have "
+			   "left its metadata wrong");
+	}
+}
+
+/* -- all -------------------------------------------------------------------------------- */
+
+const struct reason *worst_reason(const struct found_set *s)
+{
+	const struct reason *worst = NULL;
+
+	for (unsigned int i = 0; i < s->nr_reasons; i++)
+		if (!worst || s->reason[i].level > worst->level)
+			worst = &s->reason[i];
+	return worst;
+}
+
+static const struct mapping *open_of(const struct mapping *open, const struct member *m)
+{
+	char uuid[UUID_TEXT];
+
+	uuid_text(uuid, m->sb->set_uuid);
+	while (open && strcmp(dm_set_uuid(open), uuid))
+		open = open->next;
+	return open;
+}
+
+int find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets)
+{
+	const struct mapping *o;
+	const struct member *m;
+	unsigned int most = 0;
+	int rc = 0, failed;
+
+	memset(sets, 0, sizeof(*sets));
+	for (o = open; o; o = o->next)
+		most++;
+	for (m = list; m; m = m->next)
+		most++;
+	sets->set = calloc(most + 1, sizeof(*sets->set));
+	if (!sets->set)
+		return fail(FC_FAILED, "list", "not enough memory; close programs and try again");
+	for (m = list; m; m = m->next) {
+		if (!has_identity(m) || set_of(sets, m))
+			continue;
+		sets->set[sets->nr].any = m;
+		sets->set[sets->nr++].open = open_of(open, m);
+	}
+	for (o = open; o; o = o->next) {
+		for (m = list; m && (!has_identity(m) || open_of(o, m) != o); m = m->next)
+			;
+		if (!m)
+			sets->set[sets->nr++].open = o;
+	}
+	for (unsigned int i = 0; i < sets->nr; i++) {
+		struct found_set *s = &sets->set[i];
+
+		if (s->open) {
+			failed = look_at_open(s, list);
+			rc = rc ? rc : failed;
+		} else {
+			look_at_members(s, list);
+			look_at_pair(s, list);
+		}
+	}
+	return rc;
+}
+
+void free_sets(struct found_sets *sets)
+{
+	for (unsigned int i = 0; i < sets->nr; i++)
+		if (sets->set[i].has_status)
+			set_put(&sets->set[i].set);
+	free(sets->set);
+	memset(sets, 0, sizeof(*sets));
+}

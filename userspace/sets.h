@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The sets that there are: sets.c. */
+#ifndef SETS_H
+#define SETS_H
+
+#include "fusionctl.h"
+
+#define MAX_REASONS	16
+
+/* Why the word for its health is what it is. */
+struct reason {
+	enum health level;
+	const char *remedy;	/* or NULL */
+	char text[400];
+};
+
+/* A set that is open, or of which a member is found. */
+struct found_set {
+	const struct member *any;	/* one of its members, or NULL */
+	const struct mapping *open;	/* NULL if it is closed */
+	bool has_status;		/* an open one: @set is filled in */
+	struct set set;
+	bool missing[2];
+	enum condition condition;
+	struct reason reason[MAX_REASONS];
+	unsigned int nr_reasons;
+};
+
+struct found_sets {
+	struct found_set *set;
+	unsigned int nr;
+};
+
+/*
+ * Look at all of them. Return: 0, or the exit code for an open set that could not be looked at; the
+ * others are there all the same.
+ */
+int find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets);
+void free_sets(struct found_sets *sets);
+/* The set of this member, or NULL. */
+const struct found_set *set_of(const struct found_sets *sets, const struct member *m);
+/* A member of it that is found in this role, or NULL. */
+const struct member *member_of(const struct found_set *s, const struct member *list, int role);
+/* Another device that claims to be the same member, and is not the same disk; or NULL. */
+const struct member *clone_of(const struct member *list, const struct member *m);
+/* The first of the worst of its reasons, or NULL. */
+const struct reason *worst_reason(const struct found_set *s);
+
+#endif
