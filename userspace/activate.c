@@ -497,6 +497,11 @@ int cmd_close(const struct args *a)
 		rc = dm_get_set(name, MAPPING_INFO, &m);
 		if (rc)
 			return rc;
+		/* not while the device itself is in use: then nothing is closed */
+		if (!m.open_count)
+			rc = rescued_close_stale(&m);
+		if (rc)
+			return rc;
 		err = m.open_count ? -EBUSY : dm_remove(name);
 		if (!err) {
 			rc = tell_ending(name, &end);

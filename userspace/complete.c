@@ -41,6 +41,21 @@ static void offer_open_sets(const char *begun)
 		  offer_open_set, (void *)begun);
 }
 
+static bool offer_rescued_one(struct udev_device *dev, void *ctx)
+{
+	const char *name = udev_device_get_sysattr_value(dev, "dm/name");
+
+	if (name)
+		offer(ctx, name, "", "what salvage has opened");
+	return false;
+}
+
+static void offer_rescued(const char *begun)
+{
+	block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_SALVAGE_PREFIX "*" },
+		  offer_rescued_one, (void *)begun);
+}
+
 /* -- closed sets ---------------------------------------------------------------- */
 
 /* A member, as our rule has told udev. */
@@ -195,6 +210,8 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 {
 	if ((v->set == OPEN_SET || v->set == ANY_SET) && takes(v, n, "NAME"))
 		offer_open_sets(begun);
+	if (v->run == cmd_close || v->run == cmd_status)
+		offer_rescued(begun);
 	/* behind its members a set is given a new name */
 	if (v->set == CLOSED_SET || v->set == ANY_SET)
 		offer_closed_sets(!n && takes(v, n, "NAME"), takes(v, n, "DEV") ||

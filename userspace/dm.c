@@ -256,7 +256,22 @@ const char *dm_set_uuid(const struct mapping *m)
 	return m->uuid + strlen(DM_PREFIX);
 }
 
-int dm_list(enum mapping_info what, struct mapping **list)
+bool dm_is_rescued(const struct mapping *m)
+{
+	return m->exists && !strncmp(m->uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX));
+}
+
+const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale)
+{
+	const char *uuid = m->uuid + strlen(DM_SALVAGE_PREFIX);
+
+	snprintf(buf, UUID_TEXT, "%s", uuid);
+	*stale = !strcmp(uuid + strlen(buf), "-stale");
+	return buf;
+}
+
+static int list_those(bool (*is)(const struct mapping *m), enum mapping_info what,
+		      struct mapping **list)
 {
 	struct mapping **tail = list, *m;
 	struct dm_names *names;
@@ -282,7 +297,7 @@ int dm_list(enum mapping_info what, struct mapping **list)
 			free(m);
 			break;
 		}
-		if (dm_is_set(m)) {
+		if (is(m)) {
 			*tail = m;
 			tail = &m->next;
 		} else {
@@ -300,6 +315,16 @@ out:
 		*list = NULL;
 	}
 	return rc;
+}
+
+int dm_list(enum mapping_info what, struct mapping **list)
+{
+	return list_those(dm_is_set, what, list);
+}
+
+int dm_list_rescued(struct mapping **list)
+{
+	return list_those(dm_is_rescued, MAPPING_INFO, list);
 }
 
 int dm_name_of(const char *uuid, char *name, size_t size, bool *found)
@@ -332,8 +357,7 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	if (dm_is_set(m) && (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
 		return 0;
 	/* can be closed, and nothing else */
-	if (m->exists && what == MAPPING_INFO &&
-	    !strncmp(m->uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX)))
+	if (dm_is_rescued(m) && what == MAPPING_INFO)
 		return 0;
 	rc = m->exists ? fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
 			      "fusionctl list shows those there are") :

@@ -30,6 +30,7 @@
  * status-parse.c	the status line
  * status.c, list.c	verbs status and list
  * sets.c		the sets that there are, for list
+ * rescued.c		what salvage has opened
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set, and a word for it
  * set.c			verb set; its parts are in setting.h
@@ -614,6 +615,11 @@ int dm_get(const char *name, const char *uuid, enum mapping_info what, struct ma
 void dm_put(struct mapping *m);
 /* All that are sets of ours. */
 int dm_list(enum mapping_info what, struct mapping **list);
+/* All that salvage has made. */
+int dm_list_rescued(struct mapping **list);
+bool dm_is_rescued(const struct mapping *m);
+/* Of such a one, the uuid of the set; is it the one of stale extents only? */
+const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale);
 void dm_free_list(struct mapping *list);
 /* The name of the open set with this uuid in @name; *found is false if there is none. */
 int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
@@ -729,6 +735,28 @@ int set_get(const char *name, struct set *set);
 /* The same for one of a list, which may have been closed since: *found is false then. */
 int set_get_if_open(const char *name, struct set *set, bool *found);
 void set_put(struct set *set);
+
+/* -- rescued.c ------------------------------------------------------------------------------ */
+
+/* What salvage has made of one member of a set. */
+struct rescued {
+	const struct mapping *m;
+	char set_uuid[UUID_TEXT];
+	bool stale;		/* of stale extents only */
+	char label[128];	/* of the set, or "?" */
+	char node[160];		/* of the member, or "" */
+	int role;		/* of the member, or -1 */
+	uint64_t bytes;
+};
+
+void rescued_get(const struct mapping *m, struct rescued *r);
+struct json_object *rescued_json(const struct rescued *r);
+/* A line for each of the list, of all or of that name. Return: how many. */
+unsigned int rescued_print(const struct mapping *list, const char *name);
+/* An array of the same. */
+struct json_object *rescued_array(const struct mapping *list, const char *name);
+/* Close the one of stale extents that goes with this one. Exit code. */
+int rescued_close_stale(const struct mapping *m);
 
 /* -- status-check.c ------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ const char *member_state_text(const struct member *m)
 }
 
 struct view {
-	struct mapping *open;
+	struct mapping *open, *rescued;
 	struct member *members;
 	struct found_sets sets;
 };
@@ -98,6 +98,19 @@ static void member_row(struct libscols_table *tb, const struct view *v, const st
 	});
 }
 
+static void rescued_row(struct libscols_table *tb, const struct mapping *m)
+{
+	char size[SIZE_TEXT], node[160];
+	struct rescued r;
+
+	rescued_get(m, &r);
+	snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
+	table_row(tb, (const char *[]) {
+		r.label, "rescued", node, size_text(size, r.bytes),
+		r.stale ? "read-only, stale" : "read-only", m->name, "-", r.set_uuid,
+	});
+}
+
 static void list_table(const struct view *v)
 {
 	static const char *const headings[] = {
@@ -111,6 +124,8 @@ static void list_table(const struct view *v)
 		for (int role = 0; role < 2; role++)
 			if (v->sets.set[i].missing[role])
 				missing_row(tb, v, &v->sets.set[i], role);
+	for (const struct mapping *m = v->rescued; m; m = m->next)
+		rescued_row(tb, m);
 	table_print(tb);
 }
 
@@ -234,6 +249,7 @@ static void list_json(const struct view *v)
 	json_object_object_add(o, "members", found);
 	add_missing(missing, v);
 	json_object_object_add(o, "missing", missing);
+	json_object_object_add(o, "rescued", rescued_array(v->rescued, NULL));
 	print_json(o, false);
 }
 
@@ -244,13 +260,15 @@ int cmd_list(const struct args *a)
 
 	rc = dm_list(MAPPING_INFO, &v.open);
 	if (!rc)
+		rc = dm_list_rescued(&v.rescued);
+	if (!rc)
 		rc = scan_members(&v.members);
 	if (!rc) {
 		/* what could not be looked at is shown as far as it is known */
 		rc = find_sets(v.open, v.members, &v.sets);
 		if (a->opt[OPT_JSON]) {
 			list_json(&v);
-		} else if (v.members || v.open) {
+		} else if (v.members || v.open || v.rescued) {
 			list_table(&v);
 			list_reasons(&v);
 		} else {
@@ -260,5 +278,6 @@ int cmd_list(const struct args *a)
 	free_sets(&v.sets);
 	free_members(v.members);
 	dm_free_list(v.open);
+	dm_free_list(v.rescued);
 	return rc;
 }

@@ -306,7 +306,8 @@ static void show_one(const struct set *set, struct round *last, double seconds,
 
 #define MAX_WATCHED	32
 
-static int show_all(struct round last[MAX_WATCHED], double seconds, struct json_object *json)
+static int show_all(struct round last[MAX_WATCHED], double seconds,
+		    const struct mapping *rescued, struct json_object *json)
 {
 	struct mapping *list;
 	unsigned int i = 0;
@@ -324,7 +325,9 @@ static int show_all(struct round last[MAX_WATCHED], double seconds, struct json_
 		show_one(&set, &last[i++ % MAX_WATCHED], seconds, json);
 		set_put(&set);
 	}
-	if (!rc && !i && !json)
+	if (!rc && i && rescued && !json)
+		putchar('\n');
+	if (!rc && !json && !rescued_print(rescued, NULL) && !i)
 		puts("no set is open");
 	dm_free_list(list);
 	return rc;
@@ -334,16 +337,31 @@ static int show_round(const struct args *a, struct round last[MAX_WATCHED], doub
 {
 	struct json_object *o = a->opt[OPT_JSON] ? json_base() : NULL;
 	struct json_object *sets = o ? json_object_new_array() : NULL;
+	const char *name = a->n ? a->word[0] : NULL;
+	struct mapping *rescued, *m;
 	struct set set;
 	int rc;
 
 	if (o)
 		json_object_object_add(o, "sets", sets);
-	rc = a->n ? set_get(a->word[0], &set) : show_all(last, seconds, sets);
-	if (a->n && !rc) {
-		show_one(&set, &last[0], seconds, sets);
-		set_put(&set);
+	rc = dm_list_rescued(&rescued);
+	for (m = rescued; name && m && strcmp(m->name, name); m = m->next)
+		;
+	if (!rc && !name) {
+		rc = show_all(last, seconds, rescued, sets);
+	} else if (!rc && m) {
+		if (!o)
+			rescued_print(rescued, name);
+	} else if (!rc) {
+		rc = set_get(name, &set);
+		if (!rc) {
+			show_one(&set, &last[0], seconds, sets);
+			set_put(&set);
+		}
 	}
+	if (o)
+		json_object_object_add(o, "rescued", rescued_array(rescued, name));
+	dm_free_list(rescued);
 	if (o && rc)
 		json_object_put(o);
 	else if (o)

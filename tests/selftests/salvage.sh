@@ -188,6 +188,38 @@ test_stale_is_refused() {
 	salvage "$SLOW" --stale
 }
 
+# What it has opened is known as such, and closing it closes all of it.
+test_known() {
+	local uuid i
+	a_set 16 32
+	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
+	close set
+	uuid=$(uuid_of "$SLOW")
+	salvage "$SLOW" --stale
+	good fusionctl list
+	for i in left left-stale; do
+		has "row of $i" "$(grep "/dev/mapper/$i " "$TMP/out")" "rescued"
+		has "row of $i" "$(grep "/dev/mapper/$i " "$TMP/out")" "read-only"
+	done
+	has "stale" "$(grep "/dev/mapper/left-stale " "$TMP/out")" "read-only, stale"
+	good fusionctl list --json
+	json '.rescued[] | select(.stale | not) | .name, .set, .set_uuid, .member, .member_device' \
+		"left"$'\n'"set"$'\n'"$uuid"$'\n'"slow"$'\n'"$SLOW"
+	good fusionctl status
+	has "status" "$(<"$TMP/out")" "left: rescued by salvage, read-only: what is left of the set set, "
+	good fusionctl status left
+	has "status" "$(<"$TMP/out")" ", from its slow member $SLOW; fusionctl close left ends it"
+	same "lines" "$(wc -l <"$TMP/out")" 1
+	good fusionctl status left --json
+	json '.rescued[].name' left
+	good fusionctl complete -- close le
+	shows "left"
+	good fusionctl close left
+	[[ ! -e $LEFT && ! -e /dev/mapper/left-stale ]] || fail "it is still there"
+	good fusionctl list --json
+	json '.rescued | length' 0
+}
+
 # extents_of FILE: of the set, one line each
 extents_of() {
 	filefrag -b512 -e "$1" | awk -F '[ .:]+' '$2 ~ /^[0-9]+$/ && NF > 6 {
@@ -310,5 +342,5 @@ test_refusals() {
 		fusionctl salvage "$SLOW"
 }
 
-run_tests test_sectors test_unknown test_stale test_stale_is_refused test_files \
+run_tests test_sectors test_unknown test_stale test_stale_is_refused test_known test_files \
 	test_files_hit_hard test_refusals

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What salvage has opened: read-only devices of what one member of a set has left. */
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+/* The member that it stands on is the one device beneath it. */
+static bool take_member(dev_t devno, void *ctx)
+{
+	struct rescued *r = ctx;
+	struct member *m;
+
+	device_node(devno, r->node, sizeof(r->node));
+	if (member_at(devno, &m) || !m)
+		return true;
+	if (has_identity(m)) {
+		snprintf(r->label, sizeof(r->label), "%s", m->sb->label);
+		r->role = m->sb->role;
+	}
+	free_members(m);
+	return true;
+}
+
+void rescued_get(const struct mapping *m, struct rescued *r)
+{
+	char text[32];
+	uint64_t sectors = 0;
+
+	*r = (struct rescued) { .m = m, .label = "?", .role = -1 };
+	dm_rescued_uuid(m, r->set_uuid, &r->stale);
+	if (sysfs_read(m->devno, "size", text, sizeof(text)))
+		parse_number(text, UINT64_MAX >> 9, &sectors);
+	r->bytes = sectors << 9;
+	sysfs_any(m->devno, "slaves", take_member, r);
+}
+
+static bool is_meant(const struct mapping *m, const char *name)
+{
+	char uuid[UUID_TEXT];
+	bool stale;
+
+	return !name || !strcmp(name, m->name) || !strcmp(name, dm_rescued_uuid(m, uuid, &stale));
+}
+
+unsigned int rescued_print(const struct mapping *list, const char *name)
+{
+	char size[SIZE_TEXT], line[1024], safe[2 * sizeof(line)];
+	unsigned int nr = 0;
+	struct rescued r;
+
+	for (; list; list = list->next) {
+		if (!is_meant(list, name))
+			continue;
+		rescued_get(list, &r);
+		snprintf(line, sizeof(line), "%s: rescued by salvage, read-only: %s of the set %s, "
+			 "%s, from its %s member %s; fusionctl close %s ends it", list->name,
+			 r.stale ? "stale extents" : "what is left", r.label,
+			 size_text(size, r.bytes), r.role < 0 ? "other" : role_name[r.role],
+			 *r.node ? r.node : "(not found)", list->name);
+		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+		nr++;
+	}
+	return nr;
+}
+
+struct json_object *rescued_json(const struct rescued *r)
+{
+	struct json_object *o = json_object_new_object();
+	char node[160];
+
+	snprintf(node, sizeof(node), "/dev/mapper/%s", r->m->name);
+	json_add_str(o, "name", r->m->name);
+	json_add_str(o, "device", node);
+	json_add_u64(o, "bytes", r->bytes);
+	json_add_bool(o, "stale", r->stale);
+	json_add_str(o, "set", strcmp(r->label, "?") ? r->label : NULL);
+	json_add_str(o, "set_uuid", r->set_uuid);
+	json_add_str(o, "member", r->role < 0 ? NULL : role_name[r->role]);
+	json_add_str(o, "member_device", *r->node ? r->node : NULL);
+	return o;
+}
+
+struct json_object *rescued_array(const struct mapping *list, const char *name)
+{
+	struct json_object *array = json_object_new_array();
+	struct rescued r;
+
+	for (; list; list = list->next) {
+		if (!is_meant(list, name))
+			continue;
+		rescued_get(list, &r);
+		json_object_array_add(array, rescued_json(&r));
+	}
+	return array;
+}
+
+int rescued_close_stale(const struct mapping *m)
+{
+	char uuid[UUID_TEXT], dm_uuid[64], user[512];
+	struct mapping twin;
+	bool stale;
+	int rc, err;
+
+	if (!dm_is_rescued(m))
+		return 0;
+	dm_rescued_uuid(m, uuid, &stale);
+	if (stale)
+		return 0;
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s-stale", uuid);
+	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &twin);
+	if (rc || !twin.exists)
+		return rc;
+	if (twin.open_count && device_user(twin.devno, user, sizeof(user)))
+		return fail_busy(twin.name, user);
+	err = dm_remove(twin.name);
+	return !err ? 0 : fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close it: "
+			       "%s; run fusionctl close %s", strerror(-err), twin.name);
+}
