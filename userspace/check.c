@@ -41,6 +41,17 @@ void report_print(const struct report *r, enum severity least)
 	}
 }
 
+/* A set that was closed cleanly is no machine's any more. */
+static void print_host(const struct meta *meta, const char *name)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST) ? meta_sb(meta, FAST) :
+				     meta_sb(meta, SLOW);
+	char text[HOST_TEXT];
+
+	if (sb && !(sb->flags & FUSION_SB_CLEAN) && host_text(sb, text, sizeof(text)))
+		printf("%s was not closed by the machine %s\n", name, text);
+}
+
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)
 {
 	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
@@ -49,6 +60,7 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 
 	set_name(meta, name, sizeof(name));
 	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
+	print_host(meta, name);
 	printf("%s %s: %u errors, %u warnings, %u notes%s\n", name, verdict[worst],
 	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE],
 	       worst ? "; fusionctl repair puts right what can be" : "");
@@ -106,6 +118,7 @@ static void for_programs(const struct meta *meta, const struct report *r)
 	json_add_str(o, "result", verdict[r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING]]);
 	json_add_str(o, "set", meta->known ? meta->geo[FAST].label : NULL);
 	json_add_str(o, "set_uuid", meta->known ? uuid_text(uuid, meta->geo[FAST].set_uuid) : NULL);
+	host_json(o, meta->known ? &meta->geo[FAST] : NULL);
 	json_add_u64(o, "errors", r->count[LEVEL_ERROR]);
 	json_add_u64(o, "warnings", r->count[LEVEL_WARNING]);
 	json_add_u64(o, "notes", r->count[LEVEL_NOTE]);

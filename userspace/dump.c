@@ -76,6 +76,7 @@ static void add_identity(struct json_object *o, const struct meta *meta)
 	add_text(o, "label", sb->label, FUSION_LABEL_SIZE);
 	json_add_u64(o, "create_time", sb->create_time);
 	json_add_u64(o, "epoch", sb->epoch);
+	host_json(o, sb);
 	members = add_object(o, "members");
 	for (int dev = 0; dev < 2; dev++)
 		add_member(members, &meta->geo[dev]);

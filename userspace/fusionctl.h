@@ -576,6 +576,13 @@ char *host_hex(char buf[HOST_HEX], const unsigned char id[16]);
  * case @buf says which machine was the last to have it: "desk (4f..), which opened it at ...".
  */
 bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms);
+/* The same by a superblock alone; false if that names none. */
+bool host_text(const struct fusion_sb *sb, char *buf, size_t size);
+
+#define HOST_SHORT	65
+
+/* The machine that has the set: its name, or the begin of its number; "-" if it was closed. */
+char *host_short(const struct fusion_sb *sb, char buf[HOST_SHORT]);
 /* "host": the machine that has opened the set last; @sb may be NULL. */
 void host_json(struct json_object *o, const struct fusion_sb *sb);
 
@@ -728,6 +735,7 @@ const char *status_option(const struct fusion_status *st, const char *key);
 struct set {
 	struct mapping m;
 	dev_t member[2];
+	char host[HOST_HEX];	/* of the table: this machine's number, or "" */
 	struct fusion_status st;
 };
 

@@ -123,6 +123,30 @@ static void holder_text(const struct member *fast, const struct fusion_beat *bea
 		 uuid_is_null(id) ? "machine not known" : host_hex(hex, id), when);
 }
 
+bool host_text(const struct fusion_sb *sb, char *buf, size_t size)
+{
+	const struct member m = { .sb = (struct fusion_sb *)sb };
+	const struct fusion_beat none = { 0 };
+
+	if (uuid_is_null(sb->host_id))
+		return false;
+	holder_text(&m, &none, buf, size);
+	return true;
+}
+
+char *host_short(const struct fusion_sb *sb, char buf[HOST_SHORT])
+{
+	char hex[HOST_HEX];
+
+	if (sb->flags & FUSION_SB_CLEAN || uuid_is_null(sb->host_id))
+		snprintf(buf, HOST_SHORT, "-");
+	else if (*sb->host_name)
+		snprintf(buf, HOST_SHORT, "%s", sb->host_name);
+	else
+		snprintf(buf, HOST_SHORT, "%.8s", host_hex(hex, sb->host_id));
+	return buf;
+}
+
 bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms)
 {
 	struct fusion_beat beat;

@@ -58,12 +58,23 @@ static const char *state_of(const struct view *v, const struct found_set *s,
 	return buf;
 }
 
+/* The fast member is asked each time that the set is opened. */
+static const char *host_of(const struct view *v, const struct found_set *s, char buf[HOST_SHORT])
+{
+	const struct member *m = s ? member_of(s, v->members, FAST) : NULL;
+
+	if (s && !m)
+		m = member_of(s, v->members, SLOW);
+	return m ? host_short(m->sb, buf) : "-";
+}
+
 /* The other member knows what it looks like. */
 static void missing_row(struct libscols_table *tb, const struct view *v,
 			const struct found_set *s, int role)
 {
 	const struct member *peer = member_of(s, v->members, !role);
 	char device[160] = "?", size[SIZE_TEXT] = "?", uuid[UUID_TEXT], sectors[32];
+	char host[HOST_SHORT];
 	const char *state = "MISSING", *name = s->open ? s->open->name : "-";
 	uint64_t n;
 
@@ -79,14 +90,14 @@ static void missing_row(struct libscols_table *tb, const struct view *v,
 	}
 	table_row(tb, (const char *[]) {
 		s->any ? s->any->sb->label : name, role_name[role], device, size, state, name,
-		condition_name[s->condition],
+		condition_name[s->condition], host_of(v, s, host),
 		s->any ? uuid_text(uuid, s->any->sb->set_uuid) : dm_set_uuid(s->open),
 	});
 }
 
 static void member_row(struct libscols_table *tb, const struct view *v, const struct member *m)
 {
-	char size[SIZE_TEXT], uuid[UUID_TEXT], state[PATH_MAX + 16];
+	char size[SIZE_TEXT], uuid[UUID_TEXT], state[PATH_MAX + 16], host[HOST_SHORT];
 	const struct found_set *s = set_of(&v->sets, m);
 	bool known = has_identity(m);
 
@@ -94,7 +105,7 @@ static void member_row(struct libscols_table *tb, const struct view *v, const st
 		known ? m->sb->label : "?", known ? role_name[m->sb->role] : "?", m->path,
 		size_text(size, m->sectors << 9), state_of(v, s, m, state),
 		s && s->open ? s->open->name : "-", s ? condition_name[s->condition] : "-",
-		known ? uuid_text(uuid, m->sb->set_uuid) : "?",
+		host_of(v, s, host), known ? uuid_text(uuid, m->sb->set_uuid) : "?",
 	});
 }
 
@@ -107,14 +118,16 @@ static void rescued_row(struct libscols_table *tb, const struct mapping *m)
 	snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
 	table_row(tb, (const char *[]) {
 		r.label, "rescued", node, size_text(size, r.bytes),
-		r.stale ? "read-only, stale" : "read-only", m->name, "-", r.set_uuid,
+		r.stale ? "read-only, stale" : "read-only", m->name, "-", "-",
+		r.set_uuid,
 	});
 }
 
 static void list_table(const struct view *v)
 {
 	static const char *const headings[] = {
-		"SET", "ROLE", "DEVICE", ">SIZE", "STATE", "OPEN AS", "HEALTH", "UUID", NULL
+		"SET", "ROLE", "DEVICE", ">SIZE", "STATE", "OPEN AS", "HEALTH", "HOST", "UUID",
+		NULL
 	};
 	struct libscols_table *tb = table_new(headings);
 

@@ -23,6 +23,15 @@ static int read_members(const struct mapping *table, dev_t member[2])
 		    "fusionctl and dm-fusion", table->params);
 }
 
+static void read_host(const struct mapping *table, char host[HOST_HEX])
+{
+	const char *option = strstr(table->params, " host ");
+
+	*host = 0;
+	if (option)
+		sscanf(option, " host %32[0-9a-f]", host);
+}
+
 /* Without @found, what is no open set is an error. */
 static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
@@ -32,6 +41,7 @@ static int get_part(const char *name, enum mapping_info what, struct mapping *m,
 int set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	struct mapping table;
+	char host[HOST_HEX];
 	const char *why;
 	int rc;
 
@@ -39,11 +49,13 @@ int set_get_if_open(const char *name, struct set *set, bool *found)
 	if (rc || (found && !*found))
 		return rc;
 	rc = read_members(&table, set->member);
+	read_host(&table, host);
 	dm_put(&table);
 	if (!rc)
 		rc = get_part(name, MAPPING_STATUS, &set->m, found);
 	if (rc || (found && !*found))
 		return rc;
+	snprintf(set->host, sizeof(set->host), "%s", host);
 	why = parse_status(set->m.params, &set->st);
 	if (why) {
 		rc = fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
@@ -126,6 +138,29 @@ static const char *mode_text(const struct fusion_status *st)
 	       "READ-ONLY, see dmesg" : "FAILED, see dmesg";
 }
 
+/*
+ * The machine that has the set. Of one that works it is this one; of one that failed it may be another
+ * one that has taken it: only then is the disk asked, which may hang.
+ */
+static void print_host(const struct set *set)
+{
+	char name[HOST_NAME_MAX + 1] = "", safe[4 * sizeof(name)], text[HOST_TEXT];
+	struct member *fast = NULL;
+	unsigned int ms;
+
+	if (!strcmp(set->st.mode, "fail") && !device_gone(set->member[FAST]))
+		member_at(set->member[FAST], &fast);
+	if (fast && has_identity(fast)) {
+		host_holds(fast, text, sizeof(text), &ms);
+		printf("host     %s\n", text);
+	} else if (*set->host) {
+		gethostname(name, sizeof(name) - 1);
+		printf("host     %s (%s), this machine\n",
+		       safe_text(safe, sizeof(safe), name, SIZE_MAX, utf8_output()), set->host);
+	}
+	free_members(fast);
+}
+
 /* How much would be lost of what the slow member holds, if the fast one were. */
 static void print_replica(const struct fusion_status *st, bool slow_is_well)
 {
@@ -172,6 +207,7 @@ static void print_text(const struct set *set)
 	       size_text(a, st->extents * extent), size_text(b, extent), mode_text(st),
 	       migration ? migration : "?", st->needs_check ? ", NEEDS CHECK" : "");
 	print_health(set);
+	print_host(set);
 	print_members(set);
 	printf("mapped   %s of %s", size_text(a, st->mapped * extent),
 	       size_text(b, st->extents * extent));
@@ -267,6 +303,7 @@ static struct json_object *set_json(const struct set *set)
 
 	json_add_open(o, &set->m);
 	condition_json(o, set);
+	json_add_str(o, "host_id", *set->host ? set->host : NULL);
 	json_add_str(o, "mode", st->mode);
 	json_add_str(o, "replica", st->replica);
 	json_add_bool(o, "needs_check", st->needs_check);

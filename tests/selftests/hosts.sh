@@ -61,6 +61,13 @@ crash() {
 	swap slow
 }
 
+# table_is NAME TABLE: from now on
+table_is() {
+	dmsetup load "$1" --table "$2"
+	dmsetup suspend --noflush --nolockfs "$1"
+	dmsetup resume "$1"
+}
+
 # A device in use is not opened by another machine, however that is tried.
 test_in_use() {
 	local beat
@@ -186,7 +193,7 @@ test_paths() {
 
 # fusionctl says which machine has it; machine-id is where it knows that from.
 test_fusionctl() {
-	local id rc
+	local id rc i
 	two_paths
 	# it stands on the disks themselves, so that fusionctl finds the paths free
 	dm there "0 $LEN fusion $FAST $SLOW 2 host $THERE"
@@ -205,6 +212,31 @@ test_fusionctl() {
 	dmsetup remove --retry there
 	id=$(dmsetup table x | sed 's/.* host \([0-9a-f]*\).*/\1/')
 	same "host in JSON" "$(fusionctl list --json | jq -r '[.members[].host.id] | unique[]')" "$id"
+	good fusionctl list
+	has "heading" "$(head -n 1 "$TMP/out")" " HOST "
+	has "host" "$(grep "^fusion.* x " "$TMP/out" | head -n 1)" " $(uname -n) "
+	good fusionctl status x
+	shows "host     $(uname -n) ($id), this machine"
+	good fusionctl status x --json
+	json '.sets[0].host_id' "$id"
+	need_module dm-flakey
+	for i in fast slow; do
+		table_is "$i-there" "$(dead $i)"
+	done
+	dmsetup remove --retry x
+	for i in fast slow; do
+		table_is "$i-there" "0 $(sectors_of /dev/$i) linear /dev/$i 0"
+	done
+	fusionctl check "$FAST2" "$SLOW2" >"$TMP/out" || :
+	shows "fusion was not closed by the machine $(uname -n) ($id), which opened it at $(date +%Y-)"
+	fusionctl check "$FAST2" "$SLOW2" --json >"$TMP/out" || :
+	json .host.id "$id"
+	good fusionctl dump "$FAST2" "$SLOW2"
+	json .host.id "$id"
+	good fusionctl open x "$FAST2" "$SLOW2"
+	good fusionctl close x
+	good fusionctl list
+	has "host" "$(grep "^fusion" "$TMP/out" | head -n 1)" " - "
 }
 
 run_tests test_in_use test_moves test_rest test_taken_at_rest test_take_over test_suspended \
