@@ -31,6 +31,7 @@
  * status.c, list.c	verbs status and list
  * sets.c		the sets that there are, for list
  * rescued.c		what salvage has opened
+ * unprivileged.c	verbs list and status without root
  * status-check.c	verb status for Nagios and its like
  * health.c		what is wrong with an open set, and a word for it
  * set.c			verb set; its parts are in setting.h
@@ -765,6 +766,12 @@ unsigned int rescued_print(const struct mapping *list, const char *name);
 struct json_object *rescued_array(const struct mapping *list, const char *name);
 /* Close the one of stale extents that goes with this one. Exit code. */
 int rescued_close_stale(const struct mapping *m);
+
+/* -- unprivileged.c ------------------------------------------------------------------------- */
+
+/* What list and status can show without root. */
+int list_unprivileged(bool json);
+int status_unprivileged(const char *name, bool json, bool one_line);
 
 /* -- status-check.c ------------------------------------------------------------------------- */
 

@@ -139,8 +139,8 @@ static const char *mode_text(const struct fusion_status *st)
 }
 
 /*
- * The machine that has the set. Of one that works it is this one; of one that failed it may be another
- * one that has taken it: only then is the disk asked, which may hang.
+ * The machine that has the set. A set that works is this machine's; one that failed may have been
+ * taken by another machine: only then the disk is asked, which may hang.
  */
 static void print_host(const struct set *set)
 {
@@ -370,7 +370,7 @@ static int show_all(struct round last[MAX_WATCHED], double seconds,
 	return rc;
 }
 
-static int show_round(const struct args *a, struct round last[MAX_WATCHED], double seconds)
+static int show_whole(const struct args *a, struct round last[MAX_WATCHED], double seconds)
 {
 	struct json_object *o = a->opt[OPT_JSON] ? json_base() : NULL;
 	struct json_object *sets = o ? json_object_new_array() : NULL;
@@ -379,8 +379,10 @@ static int show_round(const struct args *a, struct round last[MAX_WATCHED], doub
 	struct set set;
 	int rc;
 
-	if (o)
+	if (o) {
+		json_add_bool(o, "complete", true);
 		json_object_object_add(o, "sets", sets);
+	}
 	rc = dm_list_rescued(&rescued);
 	for (m = rescued; name && m && strcmp(m->name, name); m = m->next)
 		;
@@ -403,6 +405,18 @@ static int show_round(const struct args *a, struct round last[MAX_WATCHED], doub
 		json_object_put(o);
 	else if (o)
 		print_json(o, a->opt[OPT_WATCH]);
+	return rc;
+}
+
+static int show_round(const struct args *a, struct round last[MAX_WATCHED], double seconds)
+{
+	int rc;
+
+	if (geteuid())
+		rc = status_unprivileged(a->n ? a->word[0] : NULL, a->opt[OPT_JSON],
+					 a->opt[OPT_WATCH]);
+	else
+		rc = show_whole(a, last, seconds);
 	fflush(stdout);
 	return rc;
 }

@@ -217,8 +217,8 @@ test_names() {
 
 test_not_root() {
 	busybox unshare -U true || skip "no user namespaces here"
-	expect 1 "list: needs root; use sudo" \
-		busybox unshare -U fusionctl list
+	expect 1 "close: needs root; use sudo" \
+		busybox unshare -U fusionctl close x
 }
 
 # libudev takes a machine without sysfs for one without disks.

@@ -180,5 +180,50 @@ member that failed, and run fusionctl check data before it is opened again" \
 	json .clean null
 }
 
+# user COMMAND...: as nobody; its output is in $TMP/out, the only line of errors in $TMP/err
+user() {
+	local rc=0
+	setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" "$@" >"$TMP/out" \
+		2>"$TMP/err" || rc=$?
+	same "exit code of '$*' ($(<"$TMP/err"))" $rc 0
+	same "lines of errors" "$(wc -l <"$TMP/err")" 1
+	has "what root would add" "$(<"$TMP/err")" "without root it shows only what sysfs and udev know"
+}
+
+# What needs no root is shown without, and one line says what root would add.
+test_not_root() {
+	local uuid
+	need setpriv
+	# shellcheck disable=SC2119 # it takes options of its own
+	udev
+	members 16 32
+	opened data --extent-size 64K
+	udevadm trigger --action=change "$FAST" "$SLOW"
+	events_done
+	uuid=$(uuid_of "$FAST")
+	user list
+	has "row" "$(row fast)" "/dev/fast"
+	has "row" "$(row slow)" "32M data"
+	user list --json
+	json '.complete, .open[].name, .sets[].health' $'false\ndata\nnull'
+	json '.members[] | .role, .set, .set_uuid, .open_as' \
+		$'fast\nfusion\n'"$uuid"$'\ndata\nslow\nfusion\n'"$uuid"$'\ndata'
+	user status
+	shows "health   not known without root"
+	has "row" "$(sed -n '/^slow/p' "$TMP/out")" "/dev/slow"
+	user status data --json
+	json '.sets[] | .name, .suspended, (.members | length)' $'data\nfalse\n2'
+	dmsetup suspend data
+	user status "$uuid"
+	shows "health   degraded: is suspended, all I/O waits"
+	dmsetup resume data
+	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+		setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" status nosuch
+	echo 0 >/sys/kernel/config/nullb/slow/power
+	user status
+	shows "health   missing: a member is gone from this system"
+}
+
 run_tests test_well test_dead_slow_member test_failed test_unplugged test_missing_member \
-	test_clones test_close_that_could_not_write
+	test_clones test_close_that_could_not_write \
+	test_not_root

@@ -53,6 +53,12 @@ test_open_set() {
 	valid 0 status fusionctl status data --json
 	timeout 2.5 fusionctl status --watch=1 --json >"$TMP/rounds" || :
 	valid_lines 2 status "$TMP/rounds"
+	if command -v setpriv >/dev/null; then
+		valid 0 list setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" \
+			list --json
+		valid 0 status setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" \
+			status --json
+	fi
 	valid 0 probe fusionctl probe "$FAST" --json
 	valid 0 checkpoint fusionctl checkpoint --json --dry-run
 	valid 0 checkpoint fusionctl checkpoint data --json
