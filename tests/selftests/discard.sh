@@ -18,11 +18,6 @@ begin() {
 	EXTENTS=$(status discard extents)
 }
 
-# told NAME: the members know of all slots that are free
-told() {
-	[[ $(counter "$1" undiscarded_fast) == 0 && $(counter "$1" undiscarded_slow) == 0 ]]
-}
-
 test_whole_extents() {
 	local fast slow fast2 slow2
 	begin

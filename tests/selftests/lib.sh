@@ -658,6 +658,11 @@ settled() {
 	[[ $(status "$1" in_flight quarantined) == "0 0" ]]
 }
 
+# told NAME: the members know of all slots that are free
+told() {
+	[[ $(counter "$1" undiscarded_fast) == 0 && $(counter "$1" undiscarded_slow) == 0 ]]
+}
+
 # storm NAME: move extents up and down, 64 in a row at a time, until killed. A suspended
 # device refuses, and is asked again.
 storm() {

@@ -154,7 +154,7 @@ test_demotions() {
 # first writes and discards: within the interval, and then the disk is left alone
 test_interval() {
 	local before
-	begin replica_interval $NEVER
+	begin replica_interval $NEVER idle 60000
 	blkdiscard -o $((40 * 65536)) -l $((20 * 65536)) "$SET"
 	blkdiscard -o $(((FAST_EXTENTS + 40) * 65536)) -l $((20 * 65536)) "$SET"
 	put_direct "$SET" 101 $(((WRITTEN + 5) * 65536)) 65536
@@ -174,6 +174,7 @@ test_interval() {
 	sync "$SET"
 	within 10 "the replica knows" synced
 	within 20 "slots are free" settled replica
+	within 20 "the members are told" told replica
 	before=$(io_of "$SLOW")
 	sleep 5
 	same "I/O of the idle slow member" "$(io_of "$SLOW")" "$before"
