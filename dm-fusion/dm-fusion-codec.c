@@ -226,6 +226,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->extent_sectors = extent_sectors;
 	sb->self_sectors = fast_sectors;
 	sb->peer_sectors = slow_sectors;
+	sb->version = FUSION_VERSION;
 	sb->role = FUSION_FAST;
 	sb->incompat = 0;
 	sb->ro_compat = 0;
@@ -331,6 +332,7 @@ static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 	memcpy(sb->label, d->label, sizeof(d->label));
 	sb->self = d->self;
 	sb->peer = d->peer;
+	sb->version = le32_to_cpu(d->version);
 	sb->role = le32_to_cpu(d->role);
 	sb->incompat = le64_to_cpu(d->incompat);
 	sb->ro_compat = le64_to_cpu(d->ro_compat);
@@ -505,20 +507,49 @@ static const char *check_state(const struct fusion_sb *sb)
 	return NULL;
 }
 
-/* The first feature that is not known, by name. */
-static const char *unknown_feature(u64 incompat)
+/* "incompat 0x30 (landing log)": the bits, and the names of those that have one. */
+static void features_text(const char *word, u64 bits, const char *const *name, unsigned int names,
+			  char *text)
 {
-	if (incompat & FUSION_INCOMPAT_OLD_MEMBER)
-		return "a newer version is replacing a member (incompat bit 0)";
-	if (incompat & FUSION_INCOMPAT_IN_TRANSIT)
-		return "a newer version is adopting or releasing a disk (incompat bit 1)";
-	if (incompat & FUSION_INCOMPAT_DAMAGED)
-		return "has damaged extents, for a newer version (incompat bit 2)";
-	if (incompat & FUSION_INCOMPAT_SHADOW)
-		return "has shadow copies, for a newer version (incompat bit 3)";
-	if (incompat & FUSION_INCOMPAT_LANDING)
-		return "has a landing log, for a newer version (incompat bit 4)";
-	return "has incompatible features of a newer version (incompat bits above 4)";
+	size_t used = snprintf(text, FUSION_UNKNOWN_TEXT,
+			       "has features of a newer version: %s 0x%llx", word,
+			       (unsigned long long)bits);
+	const char *before = " (";
+	unsigned int i;
+
+	for (i = 0; i < names; i++) {
+		if (!(bits & BIT_ULL(i)))
+			continue;
+		used += snprintf(text + used, FUSION_UNKNOWN_TEXT - used, "%s%s", before, name[i]);
+		before = ", ";
+	}
+	if (*before == ',')
+		snprintf(text + used, FUSION_UNKNOWN_TEXT - used, ")");
+}
+
+const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+{
+	static const char *const planned[] = {
+		"member being replaced", "disk in transit", "lost blocks", "shadow copies",
+		"landing log",
+	};
+
+	*text = 0;
+	if (sb->version > FUSION_VERSION)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "has format version %u, the newest that is supported is %u", sb->version,
+			 FUSION_VERSION);
+	else if (sb->version < FUSION_VERSION)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "has format version %u, from before the first release", sb->version);
+	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
+		features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
+			      ARRAY_SIZE(planned), text);
+	else if (sb->flags & ~FUSION_SB_FLAGS_KNOWN)
+		features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
+	else if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+		features_text("ro_compat", sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN, NULL, 0, text);
+	return text;
 }
 
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
@@ -537,17 +568,15 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 
 	/* Only what comes before is sure to mean the same in every version. */
 	if (le32_to_cpu(d->version) != FUSION_VERSION) {
-		*why = le32_to_cpu(d->version) < FUSION_VERSION ?
-		       "format version 1, from before the first release, is not supported" :
-		       "format version is newer than 2, the newest supported";
+		*why = "has the format of another version";
 		return -EPROTONOSUPPORT;
 	}
 	if (memcmp(d->signature, FUSION_SIGNATURE, sizeof(d->signature))) {
 		*why = "signature is wrong";
 		return -EILSEQ;
 	}
-	if (sb->incompat & ~FUSION_INCOMPAT_KNOWN) {
-		*why = unknown_feature(sb->incompat & ~FUSION_INCOMPAT_KNOWN);
+	if (sb->incompat & ~FUSION_INCOMPAT_KNOWN || sb->flags & ~FUSION_SB_FLAGS_KNOWN) {
+		*why = "has features of a newer version";
 		return -EPROTONOSUPPORT;
 	}
 	if (sb->role >= FUSION_NR_DEVS) {

@@ -55,6 +55,7 @@ struct fusion_sb {
 	char label[FUSION_LABEL_SIZE + 1];
 	struct fusion_disk_ident self;
 	struct fusion_disk_ident peer;
+	u32 version;	/* as found; what is packed has FUSION_VERSION */
 	u32 role;
 	u64 incompat;
 	u64 ro_compat;
@@ -102,6 +103,7 @@ struct fusion_sb {
 /* Feature bits this code knows. */
 #define FUSION_INCOMPAT_KNOWN	0ULL
 #define FUSION_RO_COMPAT_KNOWN	0ULL
+#define FUSION_SB_FLAGS_KNOWN	(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK)
 
 /* -- map words ----------------------------------------------------------- */
 
@@ -257,11 +259,23 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
  *
  * Return: 0; -ENODATA: not a superblock of ours at all (no magic); -EILSEQ: ours but
  * corrupt (checksum, wrong place or copy, numbers out of bounds); -EPROTONOSUPPORT: another
- * version, or an incompat feature of a newer release, which *why names; -ENOSPC: the device
- * shrank since it was formatted.
+ * version, or an incompat feature or a flag of a newer one, which fusion_sb_unknown() names, and
+ * no other copy may be used instead; -ENOSPC: the device shrank since it was formatted.
  */
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
+
+#define FUSION_UNKNOWN_TEXT	160
+
+/**
+ * fusion_sb_unknown() - name what this version does not know of a superblock
+ * @sb: as fusion_sb_unpack() left it, with 0 or -EPROTONOSUPPORT
+ * @text: FUSION_UNKNOWN_TEXT bytes
+ *
+ * Return: @text: the version; or else the bits of the first of incompat, flags and ro_compat that
+ * has unknown ones; "" if all is known that matters.
+ */
+const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text);
 
 /*
  * May there be writes to this member? Each checkpoint, transaction or opening counts one of its
@@ -473,7 +487,7 @@ void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
  * @csum: out: checksum of block next_seq - 1
  * @nr_records: out: records applied
  * @peer_at: out: what its blocks, and @sb, say of the other member
- * @why: out: reason of an error
+ * @why: out: reason of an error, as long as this struct is there
  */
 struct fusion_replay {
 	const struct fusion_sb *sb;
@@ -488,6 +502,7 @@ struct fusion_replay {
 	u32 epoch;		/* private: of the last block of the chain */
 	bool unreadable;	/* private: the chain ends where a block can't be read */
 	const char *why;
+	char text[64];		/* private: for @why */
 };
 
 /**

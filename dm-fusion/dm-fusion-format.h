@@ -48,7 +48,8 @@
  *
  * Feature words: software that does not know a bit of incompat does not open the set; one
  * that does not know a bit of ro_compat opens it read-only; compat may be ignored, so such
- * a feature keeps nothing in a superblock, which is packed without it. Planned bits have
+ * a feature keeps nothing in a superblock, which is packed without it. One copy of a superblock
+ * with a bit of incompat is enough, even if the other one has none. Planned bits have
  * names, for the message that refuses them. Whatever else is added comes under a bit.
  *
  * Map sets and heat have gaps behind them, as large as a set of four times the size needs:
@@ -132,7 +133,7 @@ enum fusion_dev {
 #define FUSION_VERSION			2
 #define FUSION_SIGNATURE		"DM-FUSION MEMBER"	/* 16 bytes, no NUL */
 
-/* struct fusion_super flags */
+/* struct fusion_super flags; a set with any other is refused, as with a bit of incompat */
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
@@ -327,6 +328,8 @@ enum fusion_op {
 	FUSION_OP_MOVE		= 3,	/* a migration: content went from old to new */
 	FUSION_OP_UNMAP		= 4,	/* discarded */
 	FUSION_OP_AWAY		= 5,	/* replica: what lies at old is not to be believed */
+
+	FUSION_OP_LAST		= FUSION_OP_AWAY,
 };
 
 /*

@@ -37,6 +37,7 @@
  * one of a later epoch, which a superblock older than the newest would meet.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -159,6 +160,12 @@ static int walk_records(struct fusion_replay *r, const struct journal_block *j, 
 		rec.new = le32_to_cpu(d->new);
 		rec.old = le32_to_cpu(d->old);
 		rec.op = le32_to_cpu(d->op);
+		if (rec.op > FUSION_OP_LAST) {
+			snprintf(r->text, sizeof(r->text),
+				 "a journal record has operation %u, of a newer version", rec.op);
+			r->why = r->text;
+			return -EILSEQ;
+		}
 		if (!record_valid(sb, &rec))
 			return -EILSEQ;
 		if (rec.op == FUSION_OP_OPEN) {

@@ -100,6 +100,12 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 		else
 			r = fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev),
 					     one, &reason);
+		/* The other copy may be from before that was begun. */
+		if (r == -EPROTONOSUPPORT) {
+			*why = fusion_sb_unknown(one, fs->unknown);
+			best = r;
+			break;
+		}
 		if (!r && one->role != dev) {
 			reason = one->role == FUSION_FAST ?
 				 "is the fast member of its set" : "is the slow member of its set";
@@ -672,9 +678,12 @@ static int load_supers(struct fusion *fs, bool read_only, bool single[FUSION_NR_
 		return r;
 	}
 	fs->sb = *fast;
-	if (!read_only && (fs->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)) {
-		DMERR("%s: the set has features of a newer version: it can be opened read-only",
-		      dm_table_device_name(fs->ti->table));
+	why = fusion_sb_unknown(fast, fs->unknown);
+	if (!*why)
+		why = fusion_sb_unknown(slow, fs->unknown);
+	if (!read_only && *why) {
+		DMERR("%s: the set %s; it can be opened read-only",
+		      dm_table_device_name(fs->ti->table), why);
 		return -EROFS;
 	}
 	if (!read_only && (!fusion_sb_lasts(fast) || !fusion_sb_lasts(slow))) {

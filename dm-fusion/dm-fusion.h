@@ -545,6 +545,7 @@ struct fusion {
 	bool loaded;
 	bool read_only;			/* opened so: nothing was ever written */
 	int load_error;
+	char unknown[FUSION_UNKNOWN_TEXT];	/* of a superblock that was refused */
 	bool needs_check;
 	struct fusion_claim claim;	/* dm-fusion-claim.c */
 	u32 half_life_changed;		/* tell the policy, in its own thread */

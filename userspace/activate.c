@@ -293,6 +293,10 @@ static int partner_missing(const char *name, const struct member *m, const struc
 			return fail(FC_MEMBER, list->path, "%s; if that can go, run fusionctl "
 				    "repair %s %s --force", text, list->path, m->path);
 		}
+		if (list->state == MEMBER_UNKNOWN)
+			return fail(FC_FAILED, name, "its %s member is missing (%s), but %s %s; if "
+				    "this is it, use a newer fusionctl and dm-fusion",
+				    role_name[role], ident, list->path, list->why);
 		if (list->state == MEMBER_DAMAGED)
 			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "
 				    "damaged (%s) and the %s member of %s is missing (%s); if this "

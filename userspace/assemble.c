@@ -24,25 +24,28 @@
 
 /* -- one set -------------------------------------------------------------------- */
 
-bool stays_closed(const struct member *m, const char **why, const char **remedy)
+bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **remedy)
 {
-	char ro[4];
+	char ro[4], text[FUSION_UNKNOWN_TEXT];
 
 	if (sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1') {
-		*why = "is read-only";
+		snprintf(why, STAYS_TEXT, "is read-only");
 		*remedy = "blockdev --setrw it and run fusionctl assemble --scan";
 		return true;
 	}
-	*why = "is of a newer release, which this one may only read";
+	if (!*fusion_sb_unknown(m->sb, text))
+		return false;
+	snprintf(why, STAYS_TEXT, "%s, and may only be read", text);
 	*remedy = "use a newer fusionctl and dm-fusion";
-	return m->sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN;
+	return true;
 }
 
 static int check_writable(const struct member *m)
 {
-	const char *why, *remedy;
+	char why[STAYS_TEXT];
+	const char *remedy;
 
-	if (!stays_closed(m, &why, &remedy))
+	if (!stays_closed(m, why, &remedy))
 		return 0;
 	return fail(FC_REFUSED, m->path, "%s, so the set %s is not opened by itself; %s", why,
 		    m->sb->label, remedy);

@@ -86,11 +86,12 @@ struct json_object *finding_json(const struct finding *f)
 static struct json_object *copy_json(const struct meta_copy *c, int copy, bool used)
 {
 	struct json_object *o = json_object_new_object();
+	char text[FUSION_UNKNOWN_TEXT];
 
 	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
 	json_add_bool(o, "valid", !c->err);
 	json_add_bool(o, "used", used);
-	json_add_str(o, "reason", c->err ? c->why : NULL);
+	json_add_str(o, "reason", c->err ? meta_copy_why(c, text) : NULL);
 	if (!c->err)
 		json_add_u64(o, "generation", c->sb.generation);
 	return o;

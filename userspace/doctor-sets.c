@@ -109,6 +109,7 @@ static bool stays(struct doctor *d, const struct member *fast, const struct memb
 		  const char *subject)
 {
 	const struct member *pair[2] = { fast, slow };
+	char reason[STAYS_TEXT];
 	const char *why, *remedy;
 	bool closed = false;
 
@@ -118,10 +119,10 @@ static bool stays(struct doctor *d, const struct member *fast, const struct memb
 		return true;
 	}
 	for (int i = 0; i < 2; i++) {
-		if (!stays_closed(pair[i], &why, &remedy))
+		if (!stays_closed(pair[i], reason, &remedy))
 			continue;
 		doctor_say(d, HEALTH_WARNING, pair[i]->path, remedy,
-			   "%s, so the set %.*s is not opened by itself", why, FUSION_LABEL_SIZE,
+			   "%s, so the set %.*s is not opened by itself", reason, FUSION_LABEL_SIZE,
 			   fast->sb->label);
 		closed = true;
 	}

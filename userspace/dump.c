@@ -213,9 +213,10 @@ static void add_super(struct json_object *list, const struct meta_copy *c, int c
 {
 	struct json_object *o = json_object_new_object();
 	const struct fusion_sb *sb = &c->sb;
+	char text[FUSION_UNKNOWN_TEXT];
 
 	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
-	json_add_str(o, "error", c->err ? c->why : NULL);
+	json_add_str(o, "error", c->err ? meta_copy_why(c, text) : NULL);
 	if (!c->err) {
 		json_add_u64(o, "generation", sb->generation);
 		json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
@@ -414,6 +415,11 @@ int cmd_dump(const struct args *a)
 	rc = a->opt[OPT_OUTPUT] ? target_open(a->opt[OPT_OUTPUT], &t) : 0;
 	if (!rc)
 		rc = meta_open(a->n, a->word, false, &meta);
+	if (!rc) {
+		rc = meta_refuse_unknown(&meta);
+		if (rc)
+			meta_free(&meta);
+	}
 	if (rc) {
 		target_drop(&t);
 		return rc;

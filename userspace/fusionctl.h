@@ -418,7 +418,7 @@ enum member_state {
 	MEMBER_NONE,		/* no superblock of ours */
 	MEMBER_OK,
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
-	MEMBER_UNKNOWN,		/* of a newer release */
+	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
 	MEMBER_COVERED,		/* what is left of ours lies beneath something else: scan.c */
 };
@@ -429,10 +429,11 @@ uint64_t super_new_activation(void);
 /*
  * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
  * says what is wrong with the other copy; with MEMBER_DAMAGED, MEMBER_UNKNOWN and
- * MEMBER_SHRUNK *why says why. Return: 0 or -errno of the read.
+ * MEMBER_SHRUNK *why says why, perhaps in @text. Return: 0 or -errno of the read.
  */
+#define SUPER_TEXT	160
 int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
-	       const char **why);
+	       const char **why, char text[SUPER_TEXT]);
 
 #define UUID_TEXT	37
 char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
@@ -450,6 +451,7 @@ struct member {
 	uint64_t sectors;
 	enum member_state state;
 	const char *why;
+	char why_text[SUPER_TEXT];	/* for @why */
 	struct fusion_sb *sb;	/* of a covered one zeros, if no copy is valid */
 	char *cover;		/* what lies over a covered one: "ext4 at byte 1080" */
 };
@@ -537,8 +539,9 @@ bool opened_before(const struct member *a, const struct member *b);
 
 /* Is "nofusion" on the kernel's command line? */
 bool assembly_turned_off(void);
-/* Is it a member whose set is opened only if somebody asks for that? *why and *remedy say more. */
-bool stays_closed(const struct member *m, const char **why, const char **remedy);
+#define STAYS_TEXT	(SUPER_TEXT + 32)
+/* Is it a member whose set is opened only if somebody asks for that? @why and *remedy say more. */
+bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **remedy);
 /* What to say of a member that names @used and is not named by it. */
 void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
 

@@ -15,6 +15,8 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 {
 	const struct meta_member *m = &meta->m[dev];
 	const struct fusion_sb *a = &m->copy[0].sb, *b = &m->copy[1].sb;
+	char text[FUSION_UNKNOWN_TEXT];
+	const bool unknown = meta_is_unknown(m, text);
 
 	for (int i = 0; i < 2; i++) {
 		const struct meta_copy *c = &m->copy[i];
@@ -22,9 +24,9 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 
 		if (c->err)
 			report_add(r, m->best < 0 ? LEVEL_ERROR : LEVEL_WARNING, dev, block,
-				   "superblock", "%s%s", c->why,
+				   "superblock", "%s%s", meta_copy_why(c, text),
 				   m->best < 0 ? "" : "; the other copy is used");
-		else if (m->best < 0)
+		else if (m->best < 0 && !unknown)
 			report_add(r, LEVEL_ERROR, dev, block, "superblock",
 				   "belongs to another member");
 	}
@@ -42,18 +44,21 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 
 static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
 {
+	char text[FUSION_UNKNOWN_TEXT];
+
 	if (sb->set_generation > sb->generation || sb->replay_txn > sb->replay_seq)
 		report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			   "its numbers contradict each other");
-	if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+	if (*fusion_sb_unknown(sb, text))
 		report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			   "has features of a newer release; it can be opened read-only");
+			   "%s; it can be opened read-only", text);
 	if (!fusion_sb_lasts(sb))
 		report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			   "counts near its end; it can be opened read-only");
 	if (sb->compat)
 		report_add(r, LEVEL_NOTE, dev, block, "superblock",
-			   "has features that this release does not know");
+			   "has features of a newer version that do no harm: compat 0x%llx",
+			   (unsigned long long)sb->compat);
 	if (sb->flags & FUSION_SB_NEEDS_CHECK)
 		report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			   "the kernel met an error and asks for a check");
@@ -73,7 +78,8 @@ static void check_settings(const struct fusion_sb *sb, int dev, u64 block, struc
 				   fusion_settings[s].key, value);
 	if (sb->settings_mask & ~FUSION_SETTINGS_KNOWN)
 		report_add(r, LEVEL_NOTE, dev, block, "settings",
-			   "keeps settings that this release does not know");
+			   "keeps settings of a newer version, which have no effect: bits 0x%x",
+			   sb->settings_mask & ~(u32)FUSION_SETTINGS_KNOWN);
 }
 
 static void check_match(const struct meta *meta, struct report *r)

@@ -31,6 +31,40 @@ static void read_copy(struct meta_member *m, int copy, void *buf)
 	c->err = fusion_sb_unpack(buf, blocknr, m->o.sectors, &c->sb, &c->why);
 }
 
+const char *meta_copy_why(const struct meta_copy *c, char *text)
+{
+	return c->err == -EPROTONOSUPPORT ? fusion_sb_unknown(&c->sb, text) : c->why;
+}
+
+/* The copy that this version does not know, or NULL. One is enough: see fusion_sb_unpack(). */
+static const struct meta_copy *unknown_copy(const struct meta_member *m)
+{
+	for (int i = 0; i < 2; i++)
+		if (m->copy[i].err == -EPROTONOSUPPORT)
+			return &m->copy[i];
+	return NULL;
+}
+
+bool meta_is_unknown(const struct meta_member *m, char *text)
+{
+	const struct meta_copy *c = unknown_copy(m);
+
+	if (c)
+		fusion_sb_unknown(&c->sb, text);
+	return c;
+}
+
+int meta_refuse_unknown(const struct meta *meta)
+{
+	char text[FUSION_UNKNOWN_TEXT];
+
+	for (int dev = 0; dev < 2; dev++)
+		if (meta_is_unknown(&meta->m[dev], text))
+			return fail(FC_REFUSED, meta->m[dev].o.path, "%s; use a newer fusionctl "
+				    "and dm-fusion", text);
+	return 0;
+}
+
 static bool same_identity(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, 16) && !memcmp(a->dev_uuid, b->dev_uuid, 16) &&
@@ -42,6 +76,8 @@ static int best_copy(const struct meta_member *m, const struct fusion_sb *as)
 {
 	int best = -1;
 
+	if (unknown_copy(m))
+		return best;
 	for (int i = 0; i < 2; i++) {
 		const struct meta_copy *c = &m->copy[i];
 

@@ -123,7 +123,7 @@ const struct finding *report_worst(const struct report *r);
 struct meta_copy {
 	int err;		/* 0, or of fusion_sb_unpack(), or -EIO */
 	const char *why;
-	struct fusion_sb sb;	/* if err is 0 or -ENOSPC */
+	struct fusion_sb sb;	/* if err is 0 or -ENOSPC; for fusion_sb_unknown() otherwise */
 };
 
 /* A block of a map set that is valid in itself, or what is wrong with it. */
@@ -170,6 +170,13 @@ struct meta {
  * not valid, is part of the result. Return: 0, or after a message.
  */
 int meta_read(struct meta *meta);
+/* What is wrong with a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
+const char *meta_copy_why(const struct meta_copy *c, char *text);
+/* Is a member of another version? Then @text, of FUSION_UNKNOWN_TEXT bytes, says of which. */
+bool meta_is_unknown(const struct meta_member *m, char *text);
+/* Fails if either is. */
+int meta_refuse_unknown(const struct meta *meta);
+
 /* The same of the superblocks only. */
 int meta_read_supers(struct meta *meta);
 /*

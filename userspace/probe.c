@@ -60,7 +60,7 @@ static void describe(blkid_probe pr, char *buf, size_t size)
 static int probe_ours(const struct device *dev, bool *found, bool *whole, char *buf, size_t size)
 {
 	enum member_state state;
-	char uuid[UUID_TEXT];
+	char uuid[UUID_TEXT], text[SUPER_TEXT];
 	struct fusion_sb sb;
 	const char *why;
 	int fd, err;
@@ -69,7 +69,7 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 	if (fd < 0)
 		return fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
 			    strerror(errno));
-	err = super_read(fd, dev->sectors, &state, &sb, &why);
+	err = super_read(fd, dev->sectors, &state, &sb, &why, text);
 	close(fd);
 	if (err)
 		return fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
@@ -79,8 +79,10 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
 			 role_name[sb.role], sb.label, uuid_text(uuid, sb.set_uuid));
+	else if (state == MEMBER_UNKNOWN)
+		snprintf(buf, size, "a member of a fusion set that %s", why);
 	else if (*found)
-		snprintf(buf, size, "a damaged or newer member of a fusion set");
+		snprintf(buf, size, "a damaged member of a fusion set");
 	return 0;
 }
 

@@ -133,9 +133,13 @@ static int judge(struct plan *p, bool force)
 {
 	const struct fusion_sb *fast, *slow;
 	const struct meta *meta = &p->meta;
+	char text[FUSION_UNKNOWN_TEXT];
 	const char *why;
 	int err, rc;
 
+	rc = meta_refuse_unknown(meta);
+	if (rc)
+		return rc;
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
 			return fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its set "
@@ -147,9 +151,9 @@ static int judge(struct plan *p, bool force)
 	fast = meta_sb(meta, FAST);
 	slow = meta_sb(meta, SLOW);
 	for (int dev = 0; dev < 2; dev++)
-		if (meta->geo[dev].ro_compat & ~FUSION_RO_COMPAT_KNOWN)
-			return fail(FC_REFUSED, meta->m[dev].o.path, "has features of a newer "
-				    "release; repair it with that one");
+		if (meta_sb(meta, dev) && *fusion_sb_unknown(meta_sb(meta, dev), text))
+			return fail(FC_REFUSED, meta->m[dev].o.path, "%s; repair it with that one",
+				    text);
 	rc = judge_foreign(meta);
 	if (!rc)
 		rc = judge_past(meta, force);

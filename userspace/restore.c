@@ -137,18 +137,24 @@ static int check_super(struct dump *d)
 {
 	const char *why;
 	void *block = offline_buffer(FUSION_BLOCK_SIZE);
+	char text[FUSION_UNKNOWN_TEXT];
 	struct fusion_sb sb;
-	int rc = 0;
+	int err, rc = 0;
 
 	if (!block)
 		return FC_FAILED;
+	d->sb.version = FUSION_VERSION;
 	d->sb.role = FUSION_FAST;
 	d->sb.generation = 2;
 	d->sb.set_generation = 1;
 	d->sb.replay_seq = 1;
 	d->sb.replay_txn = 1;
 	fusion_sb_pack(&d->sb, FUSION_SUPER_BLOCKNR(0), block);
-	if (fusion_sb_unpack(block, FUSION_SUPER_BLOCKNR(0), d->sb.self_sectors, &sb, &why))
+	err = fusion_sb_unpack(block, FUSION_SUPER_BLOCKNR(0), d->sb.self_sectors, &sb, &why);
+	if (*fusion_sb_unknown(&d->sb, text))
+		rc = fail(FC_REFUSED, d->path, "is of a set that %s; use the fusionctl that wrote "
+			  "it", text);
+	else if (err)
 		rc = bad(d, "geometry", why);
 	else
 		d->sb = sb;	/* with the places that follow from others */
@@ -388,9 +394,6 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 		rc = read_identity(d);
 	if (!rc)
 		rc = read_geometry(d);
-	if (!rc && d->sb.ro_compat & ~FUSION_RO_COMPAT_KNOWN)
-		rc = fail(FC_REFUSED, path, "is of a set with features of a newer release; use the "
-			  "fusionctl that wrote it");
 	if (!rc)
 		rc = read_settings(d);
 	if (!rc)
@@ -413,7 +416,14 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct meta_member *m = &meta->m[dev];
+	char text[FUSION_UNKNOWN_TEXT];
 
+	if (meta_is_unknown(m, text)) {
+		snprintf(content, CONTENT_TEXT, "a member of a fusion set that %s", text);
+		return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
+		       fail(FC_REFUSED, m->o.path, "%s; use a newer fusionctl and dm-fusion, or if "
+			    "that can go, add --force", text);
+	}
 	for (int i = 0; i < 2; i++) {
 		const struct fusion_sb *sb = &m->copy[i].sb;
 

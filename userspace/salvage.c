@@ -51,6 +51,9 @@ static int load(struct job *job, const char *path)
 		rc = meta_read(meta);
 	if (rc)
 		return rc;
+	rc = meta_refuse_unknown(meta);
+	if (rc)
+		return rc;
 	if (!meta->known)
 		return no_super(&meta->m[0]);
 	job->dev = meta_sb(meta, FAST) ? FAST : SLOW;

@@ -61,7 +61,7 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 	/* past the page cache, which the kernel's target bypasses */
 	fd = open_node(path, devno, O_RDONLY | O_DIRECT);
 	err = !new->sb ? -ENOMEM : fd < 0 ? -errno :
-	      super_read(fd, sectors, &new->state, new->sb, &new->why);
+	      super_read(fd, sectors, &new->state, new->sb, &new->why, new->why_text);
 	if (fd >= 0)
 		close(fd);
 	if (err || new->state == MEMBER_NONE) {
@@ -253,6 +253,11 @@ int find_named(struct member *list, const char *name, struct member **found)
 				    uuid_text(uuid[1], m->sb->set_uuid));
 	}
 	if (!first) {
+		for (m = list; m && m->state != MEMBER_UNKNOWN; m = m->next)
+			;
+		if (m)
+			return fail(FC_FAILED, name, "no member of that set is found, but %s %s; "
+				    "use a newer fusionctl and dm-fusion", m->path, m->why);
 		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
 			;
 		return m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "

@@ -29,6 +29,7 @@ static void fill_in(const struct fusion_sb *sb, struct settings *s)
 static int check_clean(const struct meta *meta, const char *name)
 {
 	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
+	char text[FUSION_UNKNOWN_TEXT];
 	const char *why;
 	int dev;
 
@@ -48,10 +49,14 @@ static int check_clean(const struct meta *meta, const char *name)
 	if (dev >= 0)
 		return fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; see "
 			    "fusionctl check %s", name);
-	for (dev = 0; dev < 2; dev++)
-		if (sb[dev]->ro_compat & ~FUSION_RO_COMPAT_KNOWN || !fusion_sb_lasts(sb[dev]))
+	for (dev = 0; dev < 2; dev++) {
+		if (*fusion_sb_unknown(sb[dev], text))
+			return fail(FC_REFUSED, name, "%s, and can only be opened read-only; use a "
+				    "newer fusionctl and dm-fusion", text);
+		if (!fusion_sb_lasts(sb[dev]))
 			return fail(FC_REFUSED, name, "can only be opened read-only; see fusionctl "
 				    "check %s", name);
+	}
 	return 0;
 }
 
@@ -69,9 +74,10 @@ int settings_closed(const char *name, bool writable, struct settings *s, struct 
 		free(c);
 		return rc;
 	}
-	if (writable)
+	rc = meta_refuse_unknown(&c->meta);
+	if (!rc && writable)
 		rc = check_clean(&c->meta, name);
-	else if (!c->meta.known)
+	else if (!rc && !c->meta.known)
 		rc = fail(FC_DAMAGED, name, "no superblock of it is whole; see fusionctl check %s",
 			  name);
 	if (!rc && writable)

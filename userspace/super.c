@@ -9,6 +9,8 @@
 #include "fusionctl.h"
 #include "dm-fusion-codec.h"
 
+_Static_assert(SUPER_TEXT == FUSION_UNKNOWN_TEXT, "texts are of one size");
+
 /* How a copy was found, worst last; of copies that are not valid the worst decides. */
 static enum member_state judge(int err)
 {
@@ -38,7 +40,7 @@ uint64_t super_new_activation(void)
 }
 
 int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
-	       const char **why)
+	       const char **why, char unknown[SUPER_TEXT])
 {
 	const char *text, *bad = NULL;
 	int copy, err, failed = 0;
@@ -66,6 +68,12 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 		if (n < FUSION_BLOCK_SIZE)
 			continue;
 		s = judge(fusion_sb_unpack(block, blocknr, sectors, &one, &text));
+		/* the other copy may be from before what this version does not know was begun */
+		if (s == MEMBER_UNKNOWN) {
+			*state = s;
+			*why = fusion_sb_unknown(&one, unknown);
+			break;
+		}
 		/* for the sake of the message: who is it that shrank? */
 		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;

@@ -173,11 +173,12 @@ static int write_supers(struct target *t, struct fusion_sb *sb)
 static int verify_supers(struct target *t, const struct fusion_sb *want)
 {
 	enum member_state state;
+	char text[SUPER_TEXT];
 	struct fusion_sb sb;
 	const char *why;
 	int err;
 
-	err = super_read(t->fd, t->dev->sectors, &state, &sb, &why);
+	err = super_read(t->fd, t->dev->sectors, &state, &sb, &why, text);
 	if (err) {
 		errno = -err;
 		return io_failed(t, "read");

@@ -442,25 +442,76 @@ test_made_over() {
 	verify
 }
 
+# both_copies DEV POKE
+both_copies() {
+	fusion-poke "$1" 0 "$2"
+	fusion-poke "$1" 8 "$2"
+}
+
+# What a newer release may have done to a set is named, and left alone.
 test_newer_features() {
-	local before copy
+	local before named="has features of a newer version"
 	a_set
-	for copy in 0 8; do
-		fusion-poke "$FAST" $copy 64:8=0x10000000000
-		fusion-poke "$SLOW" $copy 64:8=0x10000000000
-	done
+	gives 0 fusionctl dump -o "$TMP/known" "$FAST" "$SLOW"
+
+	# to be read only, as its superblocks may say more than this release knows of
+	both_copies "$FAST" 64:8=0x10000000001
 	before=$(sum)
 	gives 1 fusionctl check "$FAST" "$SLOW"
-	says "features of a newer release"
-	# its superblocks may say more than this release knows of, and would lose it
+	says "$named: ro_compat 0x10000000001; it can be opened read-only"
 	gives 3 fusionctl repair --yes "$FAST" "$SLOW"
-	says "has features of a newer release; repair it with that one"
+	says "$FAST: $named: ro_compat 0x10000000001; repair it with that one"
 	gives 3 fusionctl set pair duty=40
-	says "can only be opened read-only"
+	says "pair: $named: ro_compat 0x10000000001, and can only be opened read-only"
 	gives 0 fusionctl dump -o "$TMP/newer" "$FAST" "$SLOW"
 	gives 3 fusionctl restore --yes "$TMP/newer" "$FAST" "$SLOW"
-	says "is of a set with features of a newer release"
+	says "is of a set that $named: ro_compat 0x10000000001; use the fusionctl that wrote it"
+	refused "$named: ro_compat 0x10000000001" fusionctl open pair
 	same "what is on the members" "$(sum)" "$before"
+	# of the slow member only: from where a newer release was interrupted
+	both_copies "$FAST" 64:8=0
+	both_copies "$SLOW" 64:8=0x4
+	before=$(sum)
+	gives 3 fusionctl repair --yes "$FAST" "$SLOW"
+	says "$SLOW: $named: ro_compat 0x4; repair it with that one"
+	refused "$named: ro_compat 0x4" fusionctl open pair
+	same "what is on the members" "$(sum)" "$before"
+	both_copies "$SLOW" 64:8=0
+
+	# to be left alone, whichever copy says so
+	fusion-poke "$SLOW" 0 56:8=0x48
+	before=$(sum)
+	named="$named: incompat 0x48 (shadow copies)"
+	gives 4 fusionctl check "$FAST" "$SLOW"
+	says "$named"
+	gives 3 fusionctl repair --yes --force "$FAST" "$SLOW"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
+	gives 3 fusionctl dump "$FAST" "$SLOW"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
+	gives 3 fusionctl salvage "$SLOW"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
+	gives 3 fusionctl restore --yes "$TMP/known" "$FAST" "$SLOW"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion, or if that can go, add --force"
+	gives 1 fusionctl open other "$FAST" "$SLOW"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
+	both_copies "$FAST" 56:8=0x48
+	before=$(sum)
+	gives 1 fusionctl open pair
+	says "no member of that set is found, but $FAST $named"
+	gives 3 fusionctl format other --extent-size 64K --yes "$FAST" "$SLOW"
+	says "$FAST: carries a member of a fusion set that $named"
+	same "what is on the members" "$(sum)" "$before"
+	both_copies "$FAST" 56:8=0
+	fusion-poke "$SLOW" 0 56:8=0
+
+	# of no consequence
+	both_copies "$FAST" 72:8=0x5
+	both_copies "$FAST" 680:4=0x80000000
+	gives 0 fusionctl check --verbose "$FAST" "$SLOW"
+	says "has features of a newer version that do no harm: compat 0x5"
+	says "keeps settings of a newer version, which have no effect: bits 0x80000000"
+	both_copies "$FAST" 680:4=0
+	verify
 }
 
 # a label is what anyone wrote there

@@ -250,7 +250,8 @@ test_pair_that_stays_closed() {
 	poke "$SLOW" 64:8=$((1 << 40))
 	poke "$FAST" 64:8=$((1 << 40))
 	look
-	found "$FAST" warning "is of a newer release, which this one may only read" \
+	found "$FAST" warning "has features of a newer version: ro_compat 0x10000000000, \
+and may only be read, so the set fusion is not opened by itself" \
 		"use a newer fusionctl"
 }
 

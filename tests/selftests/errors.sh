@@ -238,7 +238,7 @@ both_copies() {
 }
 
 test_superblocks() {
-	local table
+	local table i
 	begin
 	# both copies there
 	opens
@@ -271,21 +271,36 @@ test_superblocks() {
 
 	both_copies 48:4=3
 	rejected "Fast device has the format of another version; see the kernel log" "$table"
-	refused "format version is newer than 2" dmsetup create refused --table "$table"
-	restore
-	both_copies 48:4=1
-	refused "format version 1, from before the first release" dmsetup create refused \
+	refused "has format version 3, the newest that is supported is 2" dmsetup create refused \
 		--table "$table"
 	restore
+	for i in 0 1; do
+		both_copies 48:4=$i
+		refused "has format version $i, from before the first release" dmsetup create \
+			refused --table "$table"
+		restore
+	done
 	both_copies 56:8=0x4000000000000000
 	rejected "Fast device has the format of another version; see the kernel log" "$table"
-	refused "has incompatible features of a newer version" dmsetup create refused \
-		--table "$table"
+	refused "has features of a newer version: incompat 0x4000000000000000" dmsetup create \
+		refused --table "$table"
 	restore
 	both_copies 56:8=0x4000000000000010
-	refused "has a landing log, for a newer version (incompat bit 4)" dmsetup create refused \
+	refused "newer version: incompat 0x4000000000000010 (landing log)" dmsetup create refused \
 		--table "$table"
 	restore
+	both_copies 88:4=5
+	refused "has features of a newer version: flags 0x4" dmsetup create refused \
+		--table "$table"
+	restore
+	# the other copy may be from before that was begun
+	for i in "$FAST 0" "$FAST 8" "$SLOW 0" "$SLOW 8"; do
+		# shellcheck disable=SC2086 # two words
+		fusion-poke $i 56:8=0x20
+		refused "has features of a newer version: incompat 0x20" dmsetup create refused \
+			--table "$table"
+		restore
+	done
 	opens
 
 	# a copy of copy 0 in the place of copy 8 is not believed, valid as it is

@@ -355,7 +355,7 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 
 	damage "$FAST" 0
 	damage "$FAST" 1
-	expect 3 "$FAST: carries a damaged or newer member of a fusion set; if that can go, add \
+	expect 3 "$FAST: carries a damaged member of a fusion set; if that can go, add \
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 

@@ -144,11 +144,12 @@ static const char *find_super(struct image *im, int dev)
 
 static const char *find_last_txn(struct image *im, int dev)
 {
-	struct walk w = { .im = im, .dev = dev, .r = {
-		.sb = &im->sb[dev], .read = walk_read, .apply = walk_apply, .ctx = &w,
-	} };
+	static struct walk w;	/* it has the text of the error */
 	const struct fusion_journal_block *b;
 
+	w = (struct walk){ .im = im, .dev = dev, .r = {
+		.sb = &im->sb[dev], .read = walk_read, .apply = walk_apply, .ctx = &w,
+	} };
 	if (fusion_replay(&w.r))
 		return w.r.why;
 	im->next_seq[dev] = w.r.next_seq;

@@ -404,7 +404,7 @@ mutant members-used-apart dm-fusion-codec.c \
 mutant another-set-loaded dm-fusion-super.c \
 	's/if \(!r && !fusion_sb_same_member\(fast, &fs->sb\)\)/if (0)/' --opening
 mutant newer-version-written-over dm-fusion-super.c \
-	's/if \(!read_only && \(fs->sb.ro_compat/if (0 \&\& (fs->sb.ro_compat/' --opening
+	's/if \(!read_only && \*why\)/if (0)/' --opening
 mutant failed-constructor-leaks dm-fusion-target.c \
 	's/\tfusion_replica_exit\(fs\);\n\tfusion_alloc_exit\(fs\);\n/\tif (fs->deferred_wq)\n\t\tfusion_replica_exit(fs);\n\tfusion_alloc_exit(fs);\n/' --opening
 mutant journal-used-up-by-recoveries dm-fusion-super.c \

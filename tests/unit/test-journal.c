@@ -205,6 +205,9 @@ static void test_bounds(void)
 	for (op = FUSION_OP_AWAY + 1; op; op *= 2)
 		BAD(0, stable, open, op, 16, NULL);
 	BAD(0, stable, open, U32_MAX, 16, NULL);
+	REQUIRE_EQ(ring_replay(g, &r), -EILSEQ);
+	REQUIRE(!strcmp(r.why, "a journal record has operation 4294967295, of a newer version"),
+		"%s", r.why);
 	/* bits of the bitmap beyond an extent of 16 blocks */
 	BAD(0, open, unmapped, FUSION_OP_OPEN, 20, beyond);
 	/* a record, or its bitmap, cut off */

@@ -226,23 +226,6 @@ static void test_errors(void)
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, 0, &back, &why), -ENOSPC);
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, U64_MAX, &back, &why), 0);
 
-	d->version = cpu_to_le32(FUSION_VERSION + 1);
-	reseal(block);
-	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), -EPROTONOSUPPORT);
-
-	fusion_sb_pack(&sb, 0, block);
-	d->incompat = cpu_to_le64(1ULL << 63);
-	reseal(block);
-	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), -EPROTONOSUPPORT);
-
-	/* what only a newer release knows, and may be ignored or leads to read-only */
-	fusion_sb_pack(&sb, 0, block);
-	d->compat = cpu_to_le64(1ULL << 63);
-	d->ro_compat = cpu_to_le64(1ULL << 62);
-	reseal(block);
-	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), 0);
-	REQUIRE(back.ro_compat & ~FUSION_RO_COMPAT_KNOWN);
-
 	fusion_sb_pack(&sb, 0, block);
 	d->signature[15] ^= 1;
 	reseal(block);
@@ -252,6 +235,64 @@ static void test_errors(void)
 	d->label[FUSION_LABEL_SIZE - 1] = 'x';
 	reseal(block);
 	REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), -EILSEQ);
+}
+
+/* What only another version knows is refused, or said, by name. */
+static void test_unknown(void)
+{
+	static const char newer[] = "has features of a newer version: ";
+	static const struct {
+		u32 version;
+		u64 incompat;
+		u32 flags;
+		u64 ro_compat;
+		int err;
+		const char *text;
+	} cases[] = {
+		{ 2, 0, FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK, 0, 0, "" },
+		{ 3, 0, 0, 0, -EPROTONOSUPPORT,
+		  "has format version 3, the newest that is supported is 2" },
+		{ U32_MAX, ~0ULL, ~0U, ~0ULL, -EPROTONOSUPPORT,
+		  "has format version 4294967295, the newest that is supported is 2" },
+		{ 1, 1, 0, 0, -EPROTONOSUPPORT,
+		  "has format version 1, from before the first release" },
+		{ 0, 0, 0, 0, -EPROTONOSUPPORT,
+		  "has format version 0, from before the first release" },
+		{ 2, 1ULL << 63, 8, 1, -EPROTONOSUPPORT, "incompat 0x8000000000000000" },
+		{ 2, 0x20, 0, 0, -EPROTONOSUPPORT, "incompat 0x20" },
+		{ 2, 0x10, 0, 0, -EPROTONOSUPPORT, "incompat 0x10 (landing log)" },
+		{ 2, ~0ULL, 0, 0, -EPROTONOSUPPORT,
+		  "incompat 0xffffffffffffffff (member being replaced, disk in transit, "
+		  "lost blocks, shadow copies, landing log)" },
+		{ 2, 0, 0x80000005, 1, -EPROTONOSUPPORT, "flags 0x80000004" },
+		{ 2, 0, 1, 1ULL << 62, 0, "ro_compat 0x4000000000000000" },
+	};
+	struct fusion_sb sb = fast_sb(), back;
+	char text[FUSION_UNKNOWN_TEXT];
+	u8 block[FUSION_BLOCK_SIZE];
+	struct fusion_super *d = (struct fusion_super *)block;
+	const char *why;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *wanted = cases[i].text;
+
+		fusion_sb_pack(&sb, 0, block);
+		d->version = cpu_to_le32(cases[i].version);
+		d->incompat = cpu_to_le64(cases[i].incompat);
+		d->flags = cpu_to_le32(cases[i].flags);
+		d->ro_compat = cpu_to_le64(cases[i].ro_compat);
+		d->compat = cpu_to_le64(~0ULL);
+		reseal(block);
+		REQUIRE_EQ(fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), cases[i].err);
+		memset(text, 'x', sizeof(text));
+		fusion_sb_unknown(&back, text);
+		if (cases[i].version == FUSION_VERSION && *wanted) {
+			REQUIRE(!strncmp(text, newer, sizeof(newer) - 1), "%s", text);
+			memmove(text, text + sizeof(newer) - 1, sizeof(text) - sizeof(newer) + 1);
+		}
+		REQUIRE(!strcmp(text, wanted), "'%s' instead of '%s'", text, wanted);
+	}
 }
 
 /* What is just possible is accepted. */
@@ -290,7 +331,7 @@ static const struct field {
 	FIELD(ro_compat, true),
 	FIELD(compat, true),
 	FIELD(generation, false),
-	FIELD(flags, true),
+	FIELD(flags, false),
 	FIELD(epoch, false),
 	FIELD(self_sectors, false),
 	FIELD(peer_sectors, false),
@@ -561,6 +602,7 @@ static const struct unit_test tests[] = {
 	{ "super: round trip", test_round_trip },
 	{ "super: every single bit flip is found", test_bit_flips },
 	{ "super: errors by kind", test_errors },
+	{ "super: what is unknown is named", test_unknown },
 	{ "super: extreme values that are possible", test_limits },
 	{ "super: edge values in each field", test_mutate_one },
 	{ "super: edge values in several fields at once", test_mutate_many },

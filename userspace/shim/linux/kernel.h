@@ -2,6 +2,7 @@
 #ifndef SHIM_LINUX_KERNEL_H
 #define SHIM_LINUX_KERNEL_H
 
+#include <stdio.h>
 #include_next <linux/kernel.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
