@@ -405,6 +405,10 @@ mutant another-set-loaded dm-fusion-super.c \
 	's/if \(!r && !fusion_sb_same_member\(fast, &fs->sb\)\)/if (0)/' --opening
 mutant newer-version-written-over dm-fusion-super.c \
 	's/if \(!read_only && \*why\)/if (0)/' --opening
+mutant copy-from-before-a-newer-version dm-fusion-super.c \
+	's/if \(r == -EPROTONOSUPPORT\) \{/if (0) {/' --opening
+mutant only-the-fast-member-is-asked-for-features dm-fusion-super.c \
+	's/if \(!\*why\)\n\t\twhy = fusion_sb_unknown\(slow/if (0)\n\t\twhy = fusion_sb_unknown(slow/' --opening
 mutant failed-constructor-leaks dm-fusion-target.c \
 	's/\tfusion_replica_exit\(fs\);\n\tfusion_alloc_exit\(fs\);\n/\tif (fs->deferred_wq)\n\t\tfusion_replica_exit(fs);\n\tfusion_alloc_exit(fs);\n/' --opening
 mutant journal-used-up-by-recoveries dm-fusion-super.c \

@@ -156,6 +156,50 @@ static void may_only_be_read(void *arg)
 	only_read(s, &sb, "transactions");
 }
 
+/* One copy of a member's superblock, with these bits. */
+static void set_features(unsigned int dev, unsigned int copy, u64 incompat, u64 ro_compat)
+{
+	const u64 nr = FUSION_SUPER_BLOCKNR(copy);
+	struct sim_disk *d = world->disk[dev];
+	u8 block[FUSION_BLOCK_SIZE];
+	struct fusion_sb sb;
+	const char *why;
+
+	if (fusion_sb_unpack(sim_disk_block(d, nr), nr, U64_MAX, &sb, &why))
+		sim_fail("a copy of a new superblock is not valid: %s", why);
+	sb.incompat = incompat;
+	sb.ro_compat = ro_compat;
+	fusion_sb_pack(&sb, nr, block);
+	sim_disk_set_block(d, nr, block);
+}
+
+/* A newer version was interrupted before all superblocks said what it had begun. */
+static void told_by_one(void *arg)
+{
+	const struct setup *s = ((struct shortage *)arg)->setup;
+	struct sim_dev *dev;
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < 4; i++) {
+		new_members(s, &s->sb);
+		set_features(i / 2, i % 2, 1ULL << 40, 0);
+		r = sim_dev_create(&dev, &s->sb, s->options, false);
+		if (r != -EPROTONOSUPPORT)
+			sim_fail("copy %u of member %u has an unknown feature, and the error is %d",
+				 i % 2, i / 2, r);
+	}
+	for (i = 0; i < 2; i++) {
+		new_members(s, &s->sb);
+		set_features(i, 0, 0, 1);
+		set_features(i, 1, 0, 1);
+		r = image_open(s, &dev, false);
+		if (r != -EROFS)
+			sim_fail("member %u may only be read, and was opened to be written: %d",
+				 i, r);
+	}
+}
+
 static void exchanged(void *arg)
 {
 	const struct setup *s = ((struct shortage *)arg)->setup;
@@ -214,6 +258,7 @@ static void run_world(void *arg)
 	all->result->allocations += sh->failed;
 	sim_run(another_set, sh);
 	sim_run(may_only_be_read, sh);
+	sim_run(told_by_one, sh);
 	sim_run(exchanged, sh);
 	sim_run(large_blocks, sh);
 
