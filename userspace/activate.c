@@ -346,6 +346,24 @@ static int open_one(const char *name, const char *path, bool take_over, struct j
 	return rc;
 }
 
+/* Under the name that it keeps, or under its uuid if that is none for a device. */
+static int open_by_device(const char *path, bool take_over, struct json_object *json)
+{
+	struct member *m = NULL, *list = NULL;
+	char uuid[UUID_TEXT];
+	int rc;
+
+	rc = load_member(path, &m);
+	if (!rc)
+		rc = scan_members(&list);
+	if (!rc)
+		rc = open_with_partner(valid_name(m->sb->label) ? m->sb->label :
+				       uuid_text(uuid, m->sb->set_uuid), m, list, take_over, json);
+	free_members(m);
+	free_members(list);
+	return rc;
+}
+
 /* Any member of the set that is called so. */
 static int open_by_name(const char *name, bool take_over, struct json_object *json)
 {
@@ -353,6 +371,9 @@ static int open_by_name(const char *name, bool take_over, struct json_object *js
 	char uuid[UUID_TEXT];
 	int rc;
 
+	rc = check_name_free(name);
+	if (rc)
+		return rc;
 	rc = scan_members(&list);
 	if (!rc)
 		rc = find_named(list, name, &m);
@@ -390,13 +411,15 @@ int cmd_open(const struct args *a)
 	struct json_object *json;
 	int rc, lock;
 
-	rc = check_name(name);
+	/* the name that a set keeps is that of its members */
+	rc = a->n == 1 && *name == '/' ? 0 : check_name(name);
 	if (!rc)
 		rc = run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
 	json = a->opt[OPT_JSON] ? json_base() : NULL;
-	rc = a->n == 1 ? open_by_name(name, take_over, json) :
+	rc = a->n == 1 && *name == '/' ? open_by_device(name, take_over, json) :
+	     a->n == 1 ? open_by_name(name, take_over, json) :
 	     a->n == 2 ? open_one(name, a->word[1], take_over, json) :
 	     open_both(name, a->word + 1, take_over, json);
 	run_unlock(&lock);

@@ -74,15 +74,40 @@ static bool name_holder(dev_t holder, void *ctx)
 	char name[128], node[160], uuid[130];
 	const struct text *t = ctx;
 
-	if (sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) &&
-	    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)) &&
-	    sysfs_read(holder, "dm/name", name, sizeof(name))) {
+	if (!sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) ||
+	    !sysfs_read(holder, "dm/name", name, sizeof(name)))
+		*uuid = 0;
+	if (!strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX))) {
 		snprintf(t->buf, t->size, "is a member of the open set %s", name);
+	} else if (!strncmp(uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX))) {
+		snprintf(t->buf, t->size, "is read by the salvaged set %s", name);
 	} else {
 		device_node(holder, node, sizeof(node));
 		snprintf(t->buf, t->size, "is held by %s", node);
 	}
 	return true;
+}
+
+static bool is_holder(dev_t holder, void *ctx)
+{
+	(void)holder;
+	(void)ctx;
+	return true;
+}
+
+static bool is_not_salvage(dev_t holder, void *ctx)
+{
+	char uuid[130];
+
+	(void)ctx;
+	return !sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) ||
+	       strncmp(uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX));
+}
+
+bool device_salvaged(dev_t devno)
+{
+	return sysfs_any(devno, "holders", is_holder, NULL) &&
+	       !sysfs_any(devno, "holders", is_not_salvage, NULL);
 }
 
 /* Mappings and arrays on it. */
@@ -196,7 +221,7 @@ static const char *remedy(const char *user)
 		return "unmount it first";
 	if (strstr(user, "swap"))
 		return "swapoff it first";
-	if (strstr(user, "open set"))
+	if (strstr(user, "open set") || strstr(user, "salvaged set"))
 		return "close that first with fusionctl close";
 	if (strstr(user, "held by"))
 		return "remove that first";

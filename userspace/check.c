@@ -52,7 +52,21 @@ static void print_host(const struct meta *meta, const char *name)
 		printf("%s was not closed by the machine %s\n", name, text);
 }
 
-static void for_people(const struct meta *meta, const struct report *r, bool verbose)
+/* What is to be done; repair needs both members. */
+static void print_remedy(const struct meta *meta, const char *word)
+{
+	for (int dev = 0; meta->known && dev < 2; dev++) {
+		if (meta->m[dev].o.path)
+			continue;
+		printf("; connect the %s member, or see what the other one has with fusionctl "
+		       "salvage %s\n", role_name[dev], word);
+		return;
+	}
+	puts("; fusionctl repair puts right what can be");
+}
+
+static void for_people(const struct meta *meta, const struct report *r, const char *word,
+		       bool verbose)
 {
 	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
 	int worst = r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING];
@@ -61,9 +75,12 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	set_name(meta, name, sizeof(name));
 	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
 	print_host(meta, name);
-	printf("%s %s: %u errors, %u warnings, %u notes%s\n", name, verdict[worst],
-	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE],
-	       worst ? "; fusionctl repair puts right what can be" : "");
+	printf("%s %s: %u errors, %u warnings, %u notes", name, verdict[worst],
+	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE]);
+	if (worst)
+		print_remedy(meta, word);
+	else
+		puts("");
 }
 
 /* -- for programs ------------------------------------------------------------------- */
@@ -145,7 +162,7 @@ int cmd_check(const struct args *a)
 	if (a->opt[OPT_JSON])
 		for_programs(&meta, &r);
 	else
-		for_people(&meta, &r, a->opt[OPT_VERBOSE]);
+		for_people(&meta, &r, a->word[0], a->opt[OPT_VERBOSE]);
 	rc = fsck_result(&r);
 	report_free(&r);
 	meta_free(&meta);

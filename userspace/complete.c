@@ -89,6 +89,15 @@ static bool any(dev_t devno, void *ctx)
 	return true;
 }
 
+static bool is_set(dev_t devno, void *ctx)
+{
+	char uuid[130];
+
+	(void)ctx;
+	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	       !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX));
+}
+
 /* Was the other member of its set offered already? */
 static bool seen(const char *uuid)
 {
@@ -130,7 +139,7 @@ static void offer_member(const struct known *k, const char *begun)
 
 struct wanted {
 	const char *begun;
-	bool names, devices;
+	bool open, names, devices;
 };
 
 static bool offer_known(struct udev_device *dev, void *ctx)
@@ -139,7 +148,8 @@ static bool offer_known(struct udev_device *dev, void *ctx)
 	struct known k;
 
 	/* what something stands on is of an open set, or in use */
-	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", any, NULL))
+	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", w->open ? is_set : any, NULL) !=
+	    w->open)
 		return false;
 	if (w->names)
 		offer_set(&k, w->begun);
@@ -148,22 +158,26 @@ static bool offer_known(struct udev_device *dev, void *ctx)
 	return false;
 }
 
-/* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
-static void offer_closed_sets(bool names, bool devices, const char *begun)
+static void offer_members(struct wanted w)
 {
 	static const struct block_match members = {
 		.property = "ID_FS_TYPE",
 		.value = "fusion_member",
 	};
-	struct wanted w = {
+
+	if (w.names || w.devices)
+		block_any(&members, offer_known, &w);
+}
+
+/* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
+static void offer_closed_sets(bool names, bool devices, const char *begun)
+{
+	offer_members((struct wanted){
 		.begun = begun,
 		.names = names,
 		/* a path may be that of an image; but nobody begins one with /dev/ */
 		.devices = devices && (*begun ? !strncmp(begun, "/dev/", 5) : !names),
-	};
-
-	if (w.names || w.devices)
-		block_any(&members, offer_known, &w);
+	});
 }
 
 /* -- words ---------------------------------------------------------------------- */
@@ -208,15 +222,19 @@ static void offer_settings(const struct verb *v, const char *begun)
 
 static void offer_words(const struct verb *v, int n, const char *begun)
 {
-	if ((v->set == OPEN_SET || v->set == ANY_SET) && takes(v, n, "NAME"))
+	bool name = takes(v, n, "NAME"), device = takes(v, n, "DEV") || takes(v, n, "FAST") ||
+		    takes(v, n, "SLOW") || takes(v, n, "MEMBER");
+	/* one of its names is enough to offer; a device is asked for by its path */
+	bool path = name && !strncmp(begun, "/dev/", 5);
+
+	if (name && (v->set == OPEN_SET || v->set == ANY_SET)) {
 		offer_open_sets(begun);
+		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
+	}
 	if (v->run == cmd_close || v->run == cmd_status)
 		offer_rescued(begun);
-	/* behind its members a set is given a new name */
 	if (v->set == CLOSED_SET || v->set == ANY_SET)
-		offer_closed_sets(!n && takes(v, n, "NAME"), takes(v, n, "DEV") ||
-				  takes(v, n, "FAST") || takes(v, n, "SLOW") ||
-				  takes(v, n, "MEMBER"), begun);
+		offer_closed_sets(name, device || path, begun);
 	if (takes(v, n, "KEY=VALUE"))
 		offer_settings(v, begun);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #include "fusionctl.h"
 
@@ -327,24 +326,6 @@ int dm_list_rescued(struct mapping **list)
 	return list_those(dm_is_rescued, MAPPING_INFO, list);
 }
 
-int dm_name_of(const char *uuid, char *name, size_t size, bool *found)
-{
-	char text[UUID_TEXT], dm_uuid[64];
-	unsigned char binary[16];
-	struct mapping m;
-	int rc;
-
-	*found = false;
-	if (uuid_parse(uuid, binary))
-		return 0;
-	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(text, binary));
-	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
-	*found = !rc && m.exists;
-	if (*found)
-		snprintf(name, size, "%s", m.name);
-	return rc;
-}
-
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 {
 	int rc;
@@ -360,8 +341,7 @@ int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 	if (dm_is_rescued(m) && what == MAPPING_INFO)
 		return 0;
 	rc = m->exists ? fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
-			      "fusionctl list shows those there are") :
-	     fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
+			      "fusionctl list shows those there are") : fail_not_open(name);
 	dm_put(m);
 	return rc;
 }

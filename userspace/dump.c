@@ -306,6 +306,9 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	char text[320];
 	int rc;
 
+	if (!sb && !meta->m[FAST].o.path)
+		return fail(FC_MEMBER, path, "the fast member, which has the map, is not here; "
+			    "connect it, or see fusionctl help salvage");
 	if (!sb)
 		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
 			    "valid superblock of the fast member, which has the map; name that member, "

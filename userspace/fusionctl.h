@@ -25,6 +25,7 @@
  * host.c		which machine this is
  * set-json.c		a set that was made or opened, as JSON
  * dm.c			device mapper
+ * named.c		open sets, by any of their names
  * program.c		programs of the system
  * kmsg.c		the kernel's reason for a refusal
  * status-parse.c	the status line
@@ -158,7 +159,7 @@ struct option_info {
 
 extern const struct option_info options[OPT_NR];
 
-/* What a verb works on; an open one is its first word, by name or by uuid, if it has any. */
+/* What a verb works on; an open one is its first word, by any name or device, if it has any. */
 enum set_kind { NO_SET, OPEN_SET, CLOSED_SET, ANY_SET };
 
 struct verb {
@@ -355,7 +356,9 @@ void device_node(dev_t devno, char *buf, size_t size);
 
 /* Say who uses a device, e.g. "is mounted on /home"; false if nobody is found. */
 bool device_user(dev_t devno, char *buf, size_t size);
-/* The same with processes that have the device open. */
+/* Has it only what salvage made of it, which reads? */
+bool device_salvaged(dev_t devno);
+/* As device_user(), of processes that have the device open. */
 bool device_opener(dev_t devno, char *buf, size_t size);
 /* The same for a file that a loop device stands on. */
 bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
@@ -593,7 +596,8 @@ void host_json(struct json_object *o, const struct fusion_sb *sb);
 /* -- dm.c ----------------------------------------------------------------------------- */
 
 #define DM_PREFIX	"FUSION-"
-#define DM_SALVAGE_PREFIX "SALVAGE-"	/* of what salvage makes */
+#define DM_SALVAGE_PREFIX "SALVAGE-"	/* of what salvage makes, */
+#define STALE_SUFFIX	"-stale"	/* and behind that of older versions; of their names, too */
 
 /* A line of a table; each begins where the one before ends. */
 struct dm_line {
@@ -632,8 +636,6 @@ bool dm_is_rescued(const struct mapping *m);
 /* Of such a one, the uuid of the set; is it the one of stale extents only? */
 const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale);
 void dm_free_list(struct mapping *list);
-/* The name of the open set with this uuid in @name; *found is false if there is none. */
-int dm_name_of(const char *uuid, char *name, size_t size, bool *found);
 /* As dm_get(), but fails unless it is an open set of ours. */
 int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 /* The same for one of a list, which may have been closed since: *found is false then. */
@@ -653,6 +655,17 @@ int dm_remove(const char *name);
 int dm_message(const char *name, const char *message, char **answer);
 /* Version of the target in the kernel; loads the module if it has to. */
 int dm_target_version(bool load, unsigned int version[3], bool *found);
+
+/* -- named.c --------------------------------------------------------------------------- */
+
+/*
+ * What the open set is called that is meant by @word, which is a name that it keeps, its uuid, or
+ * a device, its own or a member's; with @salvaged it may be one that salvage made. *found is false
+ * if there is none, or if @word is the name of a mapped device itself.
+ */
+int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found);
+/* Fail: no such set is open. Says which one may have been meant. */
+int fail_not_open(const char *name);
 
 /* -- set-json.c ------------------------------------------------------------------------ */
 

@@ -44,12 +44,23 @@ static void verb_help(const struct verb *v)
 	printf("\nexample: %s\n", v->example);
 }
 
+static const char *nth_verb(unsigned int i)
+{
+	return i < nr_verbs ? verbs[i].name : i == nr_verbs ? "help" : NULL;
+}
+
 static const struct verb *find_verb(const char *name)
 {
+	const char *meant;
+
 	for (size_t i = 0; i < nr_verbs; i++)
 		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
-	fail(FC_USAGE, name, "no such verb; see fusionctl help");
+	meant = nearest_word(name, nth_verb);
+	if (meant)
+		fail(FC_USAGE, name, "no such verb; did you mean %s?", meant);
+	else
+		fail(FC_USAGE, name, "no such verb; see fusionctl help");
 	return NULL;
 }
 
@@ -64,6 +75,33 @@ static const char *optional_value(int argc, char **argv)
 	return "";
 }
 
+static const struct verb *options_of;
+
+static const char *nth_option(unsigned int i)
+{
+	for (int option = 0; option < OPT_NR; option++)
+		if (takes_option(options_of, option) && !i--)
+			return options[option].name;
+	return NULL;
+}
+
+static int unknown_option(const struct verb *v, const char *word)
+{
+	const char *meant = NULL;
+	char name[64] = "";
+
+	options_of = v;
+	if (!strncmp(word, "--", 2))
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	if (*name)
+		meant = nearest_word(name, nth_option);
+	if (meant)
+		return fail(FC_USAGE, word, "no such option of %s; did you mean --%s?", v->name,
+			    meant);
+	return fail(FC_USAGE, word, "no such option of %s; see fusionctl help %s", v->name,
+		    v->name);
+}
+
 static int bad_option(const struct verb *v, int c, const char *word)
 {
 	char letter[3] = { '-', optopt };
@@ -72,8 +110,7 @@ static int bad_option(const struct verb *v, int c, const char *word)
 		return fail(FC_USAGE, word, "needs a value; see fusionctl help %s", v->name);
 	if (optopt > 0 && optopt <= OPT_NR)
 		return fail(FC_USAGE, word, "takes no value; see fusionctl help %s", v->name);
-	return fail(FC_USAGE, optopt ? letter : word, "no such option of %s; see fusionctl help %s",
-		    v->name, v->name);
+	return unknown_option(v, optopt ? letter : word);
 }
 
 static int parse(const struct verb *v, int argc, char **argv, struct args *a)
@@ -133,7 +170,7 @@ static int help(int argc, char **argv)
 	return 0;
 }
 
-/* From here on a set that is named by its uuid has its name. */
+/* From here on an open set is called by the name that it is open as, however it was named. */
 static int resolve_set(const struct verb *v, struct args *a)
 {
 	static char name[128];
@@ -142,9 +179,13 @@ static int resolve_set(const struct verb *v, struct args *a)
 
 	if ((v->set != OPEN_SET && v->set != ANY_SET) || !a->n || geteuid())
 		return 0;
-	rc = dm_name_of(a->word[0], name, sizeof(name), &found);
+	rc = open_name(a->word[0], v->run == cmd_close || v->run == cmd_status, name, sizeof(name),
+		       &found);
 	if (found)
 		a->word[0] = name;
+	else if (!rc && v->set == OPEN_SET && *a->word[0] == '/')
+		rc = fail(FC_FAILED, a->word[0], "not a member of an open set; fusionctl list "
+			  "shows those there are");
 	return rc;
 }
 

@@ -66,7 +66,8 @@ int open_members(const char *const path[2], bool writable, struct meta *meta)
 			rc = fail(FC_MEMBER, path[1], "is the same as %s; name two members",
 				  path[0]);
 		else
-			rc = offline_open(path[i], writable, &meta->m[i].o);
+			rc = offline_open(path[i], writable ? OFFLINE_WRITE : OFFLINE_READ,
+					  &meta->m[i].o);
 	}
 	return rc;
 }

@@ -45,11 +45,14 @@ struct offline {
 /* Is there something at @path that may be a member? *file: it is an image. */
 bool path_kind(const char *path, bool *file);
 
-/*
- * Open a member for reading, or for writing too. What is mounted, held or part of an open
- * set is refused.
- */
-int offline_open(const char *path, bool writable, struct offline *o);
+enum offline_use {
+	OFFLINE_READ,
+	OFFLINE_WRITE,
+	OFFLINE_READ_BESIDE,	/* beside what salvage made of it, if that is all that has it */
+};
+
+/* Open a member. What is mounted, held or part of an open set is refused. */
+int offline_open(const char *path, enum offline_use use, struct offline *o);
 void offline_close(struct offline *o);
 /* Whole blocks, or at the end of a device what is left; 0 or -errno. @buf is aligned. */
 int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);

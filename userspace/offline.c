@@ -28,10 +28,12 @@ void *offline_buffer(size_t bytes)
  * looked at. The exclusive open keeps everyone out who asks in the same way: mounts, swap,
  * the device mapper.
  */
-static int open_device(const char *path, bool writable, struct offline *o)
+static int open_device(const char *path, enum offline_use use, struct offline *o)
 {
+	const bool writable = use == OFFLINE_WRITE;
 	struct device dev;
 	char user[512];
+	bool beside;
 	int rc;
 
 	rc = device_get(path, &dev);
@@ -39,12 +41,15 @@ static int open_device(const char *path, bool writable, struct offline *o)
 		return rc;
 	o->sectors = dev.sectors;
 	o->devno = dev.devno;
-	if (device_user(dev.devno, user, sizeof(user)))
+	/* what salvage made of it only reads */
+	beside = use == OFFLINE_READ_BESIDE && device_salvaged(dev.devno);
+	if (!beside && device_user(dev.devno, user, sizeof(user)))
 		rc = fail_busy(path, user);
 	if (!rc && writable && dev.read_only)
 		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
 	if (!rc)
-		o->fd = device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_EXCL | O_DIRECT);
+		o->fd = device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_DIRECT |
+				    (beside ? 0 : O_EXCL));
 	if (!rc && o->fd < 0)
 		rc = errno == EBUSY ? device_refused(path, dev.devno) :
 		     fail(FC_FAILED, path, "can't open it: %s; check the device", strerror(errno));
@@ -52,8 +57,9 @@ static int open_device(const char *path, bool writable, struct offline *o)
 	return rc;
 }
 
-static int open_file(const char *path, bool writable, struct offline *o)
+static int open_file(const char *path, enum offline_use use, struct offline *o)
 {
+	const bool writable = use == OFFLINE_WRITE;
 	int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
 	struct stat st;
 	char user[512];
@@ -76,7 +82,7 @@ static int open_file(const char *path, bool writable, struct offline *o)
 	return 0;
 }
 
-int offline_open(const char *path, bool writable, struct offline *o)
+int offline_open(const char *path, enum offline_use use, struct offline *o)
 {
 	struct stat st;
 	int rc;
@@ -89,7 +95,7 @@ int offline_open(const char *path, bool writable, struct offline *o)
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return fail(FC_MEMBER, path, "neither a block device nor a file; name a member or "
 			    "an image of one");
-	rc = S_ISREG(st.st_mode) ? open_file(path, writable, o) : open_device(path, writable, o);
+	rc = S_ISREG(st.st_mode) ? open_file(path, use, o) : open_device(path, use, o);
 	if (!rc) {
 		o->path = strdup(path);
 		if (!o->path)

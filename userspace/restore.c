@@ -526,14 +526,44 @@ static int write_dump(struct dump *d, const char *const path[2], struct meta *me
 	return rc;
 }
 
-static int restore(struct dump *d, const struct args *a)
+/* Both members of the set that is called so. */
+static int find_both(const char *name, char found[2][PATH_MAX])
 {
-	const char *const path[2] = { a->word[1], a->word[2] };
-	char content[2][CONTENT_TEXT];
-	struct meta meta = { 0 };
+	struct member *list = NULL, *m = NULL, *peer = NULL;
 	int rc;
 
-	rc = open_members(path, !a->opt[OPT_DRY_RUN], &meta);
+	if (strchr(name, '/'))
+		return fail(FC_USAGE, name, "name both members, the fast one first, or the set");
+	rc = scan_members(&list);
+	if (!rc)
+		rc = find_named(list, name, &m);
+	if (!rc)
+		rc = find_member(list, m->sb->peer_uuid, &peer);
+	if (!rc && (!peer || peer->sb->role == m->sb->role))
+		rc = fail(FC_MEMBER, name, "its %s member is not here, or damaged; name both "
+			  "members, the fast one first", role_name[!m->sb->role]);
+	if (!rc) {
+		snprintf(found[m->sb->role], PATH_MAX, "%s", m->path);
+		snprintf(found[peer->sb->role], PATH_MAX, "%s", peer->path);
+	}
+	free_members(list);
+	return rc;
+}
+
+static int restore(struct dump *d, const struct args *a)
+{
+	char found[2][PATH_MAX], content[2][CONTENT_TEXT];
+	const char *path[2] = { a->word[1], a->word[2] };
+	struct meta meta = { .m = { { .o.fd = -1 }, { .o.fd = -1 } } };
+	int rc = 0;
+
+	if (a->n == 2) {
+		rc = find_both(a->word[1], found);
+		path[FAST] = found[FAST];
+		path[SLOW] = found[SLOW];
+	}
+	if (!rc)
+		rc = open_members(path, !a->opt[OPT_DRY_RUN], &meta);
 	if (!rc)
 		rc = meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)

@@ -40,13 +40,42 @@ static int no_super(const struct meta_member *m)
 		    "fusionctl restore puts back what fusionctl dump saved", c[0].why);
 }
 
-static int load(struct job *job, const char *path)
+/* The member of a set that is left; @path is as the user gave it unless that is a name. */
+static int find_left(const char *word, char *path, size_t size)
+{
+	struct member *list = NULL, *m = NULL, *peer = NULL;
+	bool file;
+	int rc;
+
+	snprintf(path, size, "%s", word);
+	if (strchr(word, '/') || (path_kind(word, &file) && file))
+		return 0;
+	rc = scan_members(&list);
+	if (!rc)
+		rc = find_named(list, word, &m);
+	if (!rc)
+		rc = find_member(list, m->sb->peer_uuid, &peer);
+	if (!rc && peer)
+		rc = fail(FC_USAGE, word, "both of its members are here; open it, or name the one "
+			  "to look at, %s or %s", m->path, peer->path);
+	if (!rc)
+		snprintf(path, size, "%s", m->path);
+	free_members(list);
+	return rc;
+}
+
+static int load(struct job *job, const char *word)
 {
 	struct meta *meta = &job->meta;
 	const struct fusion_sb *sb;
+	char path[PATH_MAX];
 	int rc;
 
-	rc = offline_open(path, false, &meta->m[0].o);
+	rc = find_left(word, path, sizeof(path));
+	/* for another device of it nobody else may have it */
+	if (!rc)
+		rc = offline_open(path, job->a->n > 1 ? OFFLINE_READ : OFFLINE_READ_BESIDE,
+				  &meta->m[0].o);
 	if (!rc)
 		rc = meta_read(meta);
 	if (rc)
@@ -148,7 +177,7 @@ static int make_devices(struct job *job, const char *name)
 		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of "
 			    "it; losetup -r makes a device of it");
 	rc = check_name(name);
-	snprintf(stale, sizeof(stale), "%s-stale", name);
+	snprintf(stale, sizeof(stale), "%s" STALE_SUFFIX, name);
 	if (!rc && job->a->opt[OPT_STALE])
 		rc = check_name(stale);
 	if (!rc)
@@ -165,7 +194,7 @@ static int make_devices(struct job *job, const char *name)
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s", uuid);
 	rc = make_table(job, name, dm_uuid, job->s.part, job->s.nr);
 	if (!rc && job->a->opt[OPT_STALE]) {
-		snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s-stale", uuid);
+		snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s" STALE_SUFFIX, uuid);
 		rc = make_stale(job, stale, dm_uuid, sectors);
 		if (rc)
 			dm_remove(name);

@@ -235,6 +235,50 @@ static bool is_called(const struct member *m, const char *name)
 	       (!strcmp(m->sb->label, name) || !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name));
 }
 
+static const struct member *members;
+
+static const char *nth_label(unsigned int i)
+{
+	const struct member *m;
+
+	for (m = members; m && (m->state != MEMBER_OK || i--); m = m->next)
+		;
+	return m ? m->sb->label : NULL;
+}
+
+static int fail_not_found(struct member *list, const char *name)
+{
+	struct mapping open = { 0 };
+	const char *meant;
+	struct member *m;
+	int rc;
+
+	rc = valid_name(name) ? dm_get(name, NULL, MAPPING_INFO, &open) : 0;
+	if (rc)
+		return rc;
+	if (dm_is_set(&open))
+		return fail(FC_BUSY, name, "is an open set; close that first with fusionctl close "
+			    "%s", name);
+	for (m = list; m && m->state != MEMBER_UNKNOWN; m = m->next)
+		;
+	if (m)
+		return fail(FC_FAILED, name, "no member of that set is found, but %s %s; use a "
+			    "newer fusionctl and dm-fusion", m->path, m->why);
+	for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
+		;
+	if (m)
+		return fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
+			    "damaged superblock (%s); run fusionctl repair with both members",
+			    m->path, m->why);
+	members = list;
+	meant = nearest_word(name, nth_label);
+	if (meant)
+		return fail(FC_MEMBER, name, "no member of that set is found; did you mean %s?",
+			    meant);
+	return fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl list "
+		    "shows those there are");
+}
+
 int find_named(struct member *list, const char *name, struct member **found)
 {
 	struct member *first = NULL, *m;
@@ -252,20 +296,8 @@ int find_named(struct member *list, const char *name, struct member **found)
 				    "uuid, %s or %s", uuid_text(uuid[0], first->sb->set_uuid),
 				    uuid_text(uuid[1], m->sb->set_uuid));
 	}
-	if (!first) {
-		for (m = list; m && m->state != MEMBER_UNKNOWN; m = m->next)
-			;
-		if (m)
-			return fail(FC_FAILED, name, "no member of that set is found, but %s %s; "
-				    "use a newer fusionctl and dm-fusion", m->path, m->why);
-		for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
-			;
-		return m ? fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
-				"damaged superblock (%s); run fusionctl repair with both members",
-				m->path, m->why) :
-		       fail(FC_MEMBER, name, "no member of that set is found; connect it, "
-			    "fusionctl list shows those there are");
-	}
+	if (!first)
+		return fail_not_found(list, name);
 	rc = find_member(list, first->sb->dev_uuid, found);
 	if (!*found)
 		*found = first;

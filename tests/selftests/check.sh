@@ -318,7 +318,15 @@ test_dump_restore() {
 	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --dry-run
 	says "the metadata on $FAST and $SLOW would be replaced by that of $TMP/dump: the set"
 	gives 4 fusionctl check "$FAST" "$SLOW"
+	gives 2 fusionctl restore "$TMP/dump" "$FAST" --yes
+	says "name both members, the fast one first, or the set"
+	gives 4 fusionctl restore "$TMP/dump" pair --yes
+	says "no member of that set is found"
 	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
+	gives 0 fusionctl restore "$TMP/dump" pair --dry-run
+	says "the metadata on $FAST and $SLOW would be replaced by that of $TMP/dump"
+	gives 0 fusionctl restore "$TMP/dump" pair --yes
+	says "restored"
 	gives 0 fusionctl check pair
 	gives 0 fusionctl dump pair -o "$TMP/again"
 	meaning "$TMP/dump" >"$TMP/a"

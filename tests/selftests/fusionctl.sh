@@ -49,9 +49,16 @@ open_sets() {
 test_usage() {
 	local verb
 	expect 2 "usage: fusionctl VERB [ARGUMENT]...; see fusionctl help" fusionctl
-	expect 2 "frob: no such verb; see fusionctl help" fusionctl frob
-	expect 2 "frob: no such verb; see fusionctl help" fusionctl help frob
+	expect 2 "xyzzy: no such verb; see fusionctl help" fusionctl xyzzy
+	expect 2 "xyzzy: no such verb; see fusionctl help" fusionctl help xyzzy
+	expect 2 "statsu: no such verb; did you mean status?" fusionctl statsu
+	expect 2 "chekc: no such verb; did you mean check?" fusionctl help chekc
+	expect 2 "hlep: no such verb; did you mean help?" fusionctl hlep
 	expect 2 "--frob: no such option of list; see fusionctl help list" fusionctl list --frob
+	expect 2 "--jsno: no such option of list; did you mean --json?" fusionctl list --jsno
+	expect 2 "--takeover=1: no such option of open; did you mean --take-over?" \
+		fusionctl open x --takeover=1
+	expect 2 "--set: no such option of list; see fusionctl help list" fusionctl list --set
 	expect 2 "-f: no such option of list; see fusionctl help list" fusionctl list -f
 	expect 2 "--yes: no such option of open; see fusionctl help open" fusionctl open x --yes
 	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
@@ -176,15 +183,19 @@ test_complete_sets() {
 		completes $verb "" pair
 		completes $verb "${uuid:0:5}" "$uuid"
 	done
-	for verb in check repair dump wipe open; do
+	completes status /dev/nul ""
+	for verb in check repair dump wipe open salvage; do
 		completes $verb "" shut
 		completes $verb "${uuid:0:5}" ""
 		uuid_of "$closed" >"$TMP/uuid"
 		completes $verb "$(head -c 5 "$TMP/uuid")" "$(<"$TMP/uuid")"
-		[[ $verb == open ]] || completes $verb /dev/loop "$closed $REPLY"
+		completes $verb /dev/loop "$closed $REPLY"
 	done
-	completes salvage "" "$closed $REPLY"
 	completes salvage "$closed" "" ""
+	completes salvage shut "" ""
+	completes restore dump.json "" shut
+	completes restore dump.json /dev/loop "$closed $REPLY"
+	completes restore dump.json "$closed" "" "$closed $REPLY"
 	completes open shut "$closed" "$closed"
 	completes check "/" ""
 	completes create "" ""
@@ -1421,6 +1432,56 @@ test_by_uuid() {
 		fusionctl close "$uuid"
 }
 
+# As well as its uuid it takes the name that the set keeps, and its devices.
+test_by_any_name() {
+	local i
+	a_set
+	for i in "$FAST" "$SLOW" /dev/mapper/pair; do
+		good fusionctl status "$i"
+		shows "pair: "
+		good fusionctl set "$i" --json
+		json .name pair
+	done
+	good fusionctl close "$SLOW"
+	expect 1 "$FAST: not a member of an open set; fusionctl list shows those there are" \
+		fusionctl status "$FAST"
+	expect 1 "/dev/nosuch: not a member of an open set; fusionctl list shows those there are" \
+		fusionctl close /dev/nosuch
+	good fusionctl set "$SLOW" duty=7%
+	expect 2 "dutty=5: no such setting; did you mean duty?" fusionctl set pair dutty=5
+	expect 4 "pari: no member of that set is found; did you mean pair?" fusionctl set pari
+	for i in check:8 repair:8 dump:4 salvage:4 wipe:4 open:4; do
+		expect "${i#*:}" "pari: no member of that set is found; did you mean pair?" \
+			fusionctl "${i%:*}" pari
+	done
+	good fusionctl open "$SLOW"
+	good fusionctl close pair
+	# open under another name than it keeps
+	open_sets other
+	good fusionctl open other "$FAST"
+	for i in pair "$(uuid_of "$FAST")" other; do
+		good fusionctl status "$i" --json
+		json '.sets[0].name' other
+	done
+	good fusionctl demote pair 0-3
+	good fusionctl map pair --json
+	json .name other
+	expect 1 "othre: no such set is open; did you mean other?" fusionctl status othre
+	expect 5 "other: is an open set; close that first with fusionctl close other" \
+		fusionctl wipe other --yes
+	expect 5 "other: is open already; fusionctl status other shows it" fusionctl open other
+	# two of one name
+	null small 8
+	null large 32
+	good fusionctl format pair --fast /dev/small --slow /dev/large --yes --extent-size 64K
+	open_sets twin
+	good fusionctl open twin /dev/small
+	expect 1 "pair: both other and twin are open sets of that name; give the one that is meant" \
+		fusionctl status pair
+	good fusionctl close twin
+	good fusionctl close pair
+}
+
 # On a terminal there is colour, unless NO_COLOR is set, to anything but nothing.
 test_no_color() {
 	local verb no
@@ -1617,5 +1678,6 @@ run_tests test_usage:long test_help:long test_names:long test_not_root test_no_s
 	test_shrunk:long \
 	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
 	test_status_of_others test_status_beside_a_close \
-	test_set test_profiles test_moves test_checkpoint test_by_uuid test_complete \
+	test_set test_profiles test_moves test_checkpoint test_by_uuid test_by_any_name \
+	test_complete \
 	test_complete_sets test_map test_no_color test_whatif test_simulate

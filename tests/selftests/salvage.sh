@@ -220,6 +220,48 @@ test_known() {
 	json '.rescued | length' 0
 }
 
+# lose DEV: both copies of the superblock
+lose() {
+	put_direct "$1" 0 0 65536
+}
+
+# by the name of the set, of the member that is left; and closed whole, by any name
+test_by_name() {
+	local i uuid
+	a_set 16 32
+	dd if=/dev/urandom of="$SET" bs=64k count=50 oflag=direct conv=fsync status=none
+	msg set demote 0-19 >/dev/null
+	close set
+	uuid=$(uuid_of "$SLOW")
+	refused "set: both of its members are here; open it, or name the one to look at" \
+		fusionctl salvage set
+	lose "$FAST"
+	fusionctl check set >"$TMP/out" || :
+	has "check" "$(<"$TMP/out")" "; connect the fast member, or see what the other one has with \
+fusionctl salvage set"
+	refused "set: its fast member is missing" fusionctl open set
+	for i in set "$uuid" "$SLOW"; do
+		salvage "$i" --stale
+		same "member" "$(jq -r .member "$TMP/json")" slow
+		# beside the device that there is already
+		fusionctl salvage "$i" >"$TMP/out"
+		has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
+		[[ -e $LEFT && -e $LEFT-stale ]]
+		mkfs.ext4 -q -F "$TMP/fs" 1M
+		fusionctl salvage "$i" --files "$TMP/fs" >"$TMP/out"
+		# they go together
+		exec 7<"$LEFT-stale"
+		refused "left-stale: cannot close it: Device or resource busy" fusionctl close "${i/set/left}"
+		[[ -e $LEFT && -e $LEFT-stale ]]
+		exec 7<&-
+		fusionctl close "${i/set/left}"
+		[[ ! -e $LEFT && ! -e $LEFT-stale ]]
+	done
+	salvage "$SLOW" --stale
+	fusionctl close left-stale
+	fusionctl close left
+}
+
 # extents_of FILE: of the set, one line each
 extents_of() {
 	filefrag -b512 -e "$1" | awk -F '[ .:]+' '$2 ~ /^[0-9]+$/ && NF > 6 {
@@ -278,14 +320,17 @@ test_files() {
 			fail "$i is hit and can be read"
 		fi
 	done <"$TMP/expected"
-	# the same by the mounted file system
-	fusionctl salvage "$SLOW" --files "$TMP/mnt" 2>&1 | sed -n "s|^hit: inode [0-9]*: $TMP/mnt||p" |
-		sort >"$TMP/hit" || :
-	same "asked while the member is in use" "$(<"$TMP/hit")" ""
+	# the same by the mounted file system, beside the device that it is on, or of an image
 	cp --sparse=never "$SLOW" "$TMP/slow"
-	fusionctl salvage "$TMP/slow" --files "$TMP/mnt" | sed -n "s|^hit: inode [0-9]*: $TMP/mnt||p" |
-		sort >"$TMP/hit"
-	diff "$TMP/expected" "$TMP/hit" || fail "FIEMAP names other files"
+	for i in "$SLOW" "$TMP/slow"; do
+		fusionctl salvage "$i" --files "$TMP/mnt" |
+			sed -n "s|^hit: inode [0-9]*: $TMP/mnt||p" | sort >"$TMP/hit"
+		diff "$TMP/expected" "$TMP/hit" || fail "FIEMAP names other files on $i"
+	done
+	refused "$SLOW: is read by the salvaged set left; close that first with fusionctl close" \
+		fusionctl salvage "$SLOW" more
+	refused "$SLOW: is read by the salvaged set left; close that first with fusionctl close" \
+		fusionctl check "$SLOW"
 	umount "$TMP/mnt"
 	fusionctl close left
 }
@@ -342,5 +387,5 @@ test_refusals() {
 		fusionctl salvage "$SLOW"
 }
 
-run_tests test_sectors test_unknown test_stale test_stale_is_refused test_known test_files \
-	test_files_hit_hard test_refusals
+run_tests test_sectors test_unknown test_stale test_stale_is_refused test_known test_by_name \
+	test_files test_files_hit_hard test_refusals

@@ -14,7 +14,7 @@ static void plan_of(struct image *im, int dev, struct meta *meta, struct rebuild
 {
 	memset(meta, 0, sizeof(*meta));
 	meta->m[1].o.fd = -1;
-	REQUIRE(!offline_open(im->path[dev], false, &meta->m[0].o));
+	REQUIRE(!offline_open(im->path[dev], OFFLINE_READ, &meta->m[0].o));
 	REQUIRE(!meta_read(meta));
 	REQUIRE(meta_sb(meta, dev) && !meta_sb(meta, !dev));
 	REQUIRE(!rebuild_state(meta, dev, rb));

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which open set a word means: the name it is open as or keeps, its uuid, or a device. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uuid/uuid.h>
+
+#include "fusionctl.h"
+#include "dm-fusion-codec.h"
+
+struct search {
+	const char *prefix;	/* of the device mapper's uuid */
+	const char *label;
+	char *name;
+	size_t size;
+};
+
+/* Is this device a set, or the one that salvage made? */
+static bool take_mapping(dev_t devno, void *ctx)
+{
+	const struct search *s = ctx;
+	char uuid[130];
+
+	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	       !strncmp(uuid, s->prefix, strlen(s->prefix)) && !strstr(uuid, STALE_SUFFIX) &&
+	       sysfs_read(devno, "dm/name", s->name, s->size);
+}
+
+/* The device itself, or what it is a member of. */
+static bool find_by_device(const char *path, struct search *s)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISBLK(st.st_mode) &&
+	       (take_mapping(st.st_rdev, s) || sysfs_any(st.st_rdev, "holders", take_mapping, s));
+}
+
+static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *found)
+{
+	char text[UUID_TEXT], dm_uuid[64];
+	struct mapping m;
+	int rc;
+
+	snprintf(dm_uuid, sizeof(dm_uuid), "%s%s", s->prefix, uuid_text(text, uuid));
+	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
+	*found = !rc && m.exists;
+	if (*found)
+		snprintf(s->name, s->size, "%s", m.name);
+	return rc;
+}
+
+/* Has this member the label? */
+static bool is_labelled(dev_t devno, void *ctx)
+{
+	const struct search *s = ctx;
+	struct member *m;
+	bool is;
+
+	is = !member_at(devno, &m) && m && has_identity(m) && !strcmp(m->sb->label, s->label);
+	free_members(m);
+	return is;
+}
+
+/* A set that is open under another name than it keeps. */
+static int find_by_label(struct search *s, bool *found)
+{
+	struct mapping *list;
+	int rc;
+
+	rc = dm_list(MAPPING_INFO, &list);
+	for (struct mapping *m = list; m && !rc; m = m->next) {
+		if (!m->live || !sysfs_any(m->devno, "slaves", is_labelled, s))
+			continue;
+		if (*found)
+			rc = fail(FC_FAILED, s->label, "both %s and %s are open sets of that name; "
+				  "give the one that is meant", s->name, m->name);
+		*found = true;
+		snprintf(s->name, s->size, "%s", m->name);
+	}
+	dm_free_list(list);
+	return rc;
+}
+
+static int find(const char *word, struct search *s, bool *found)
+{
+	unsigned char uuid[16];
+
+	if (strchr(word, '/')) {
+		*found = find_by_device(word, s);
+		return 0;
+	}
+	if (!uuid_parse(word, uuid))
+		return find_by_uuid(uuid, s, found);
+	s->label = word;
+	return valid_name(word) ? find_by_label(s, found) : 0;
+}
+
+int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
+{
+	struct search s = { .prefix = DM_PREFIX, .name = name, .size = size };
+	struct mapping m;
+	int rc;
+
+	*found = false;
+	if (valid_name(word)) {
+		rc = dm_get(word, NULL, MAPPING_INFO, &m);
+		if (rc || m.exists)
+			return rc;
+	}
+	rc = find(word, &s, found);
+	/* what salvage made has no name but its own */
+	if (rc || *found || !salvaged || s.label)
+		return rc;
+	s.prefix = DM_SALVAGE_PREFIX;
+	return find(word, &s, found);
+}
+
+/* -- the one that was meant ------------------------------------------------------- */
+
+static const struct mapping *open_sets;
+
+static const char *nth_open(unsigned int i)
+{
+	const struct mapping *m = open_sets;
+
+	for (; m && i; i--)
+		m = m->next;
+	return m ? m->name : NULL;
+}
+
+int fail_not_open(const char *name)
+{
+	const char *meant = NULL;
+	struct mapping *list;
+
+	if (!dm_list(MAPPING_INFO, &list)) {
+		open_sets = list;
+		meant = nearest_word(name, nth_open);
+	}
+	if (meant)
+		fail(FC_FAILED, name, "no such set is open; did you mean %s?", meant);
+	else
+		fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
+	dm_free_list(list);
+	return FC_FAILED;
+}
