@@ -383,6 +383,8 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
 /* The same without a message: what can't be read is nobody's data. */
 bool probe_cover(const char *path, dev_t devno, char *buf, size_t size);
+/* What libblkid calls what is there; false if it knows nothing. *fs: that is a file system. */
+bool probe_type(int fd, bool *fs, char *buf, size_t size);
 /* Does it belong to a RAID (md, DRBD, firmware), by the signature of that? */
 bool probe_raid(const char *path, dev_t devno);
 /* Erase every signature that libblkid knows. */

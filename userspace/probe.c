@@ -144,6 +144,29 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 	return look(device_open(dev, O_RDONLY), found, buf, size) ? 0 : cannot_look(dev->path);
 }
 
+bool probe_type(int fd, bool *fs, char *buf, size_t size)
+{
+	blkid_probe pr = blkid_new_probe();
+	const char *type = NULL, *usage, *table;
+
+	*fs = false;
+	*buf = 0;
+	if (pr && !blkid_probe_set_device(pr, fd, 0, 0) &&
+	    !blkid_probe_enable_superblocks(pr, 1) &&
+	    !blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE) &&
+	    !blkid_probe_enable_partitions(pr, 1) && !blkid_do_safeprobe(pr)) {
+		type = value(pr, "TYPE");
+		usage = value(pr, "USAGE");
+		table = value(pr, "PTTYPE");
+		*fs = type && usage && !strcmp(usage, "filesystem");
+		if (type || table)
+			snprintf(buf, size, "%s%s", type ? type : table,
+				 type ? "" : " partitions");
+	}
+	blkid_free_probe(pr);
+	return *buf;
+}
+
 bool probe_raid(const char *path, dev_t devno)
 {
 	int fd = open_node(path, devno, O_RDONLY);

@@ -222,6 +222,13 @@ static size_t find_part(const struct salvage *s, u64 sector)
 	return lo;
 }
 
+const struct part *salvage_part(const struct salvage *s, u64 sector)
+{
+	const struct part *p = s->nr ? &s->part[find_part(s, sector)] : NULL;
+
+	return p && sector >= p->start && sector - p->start < p->nr ? p : NULL;
+}
+
 bool salvage_hit(const struct salvage *s, u64 byte, u64 bytes)
 {
 	const u64 first = byte >> 9;

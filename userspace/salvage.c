@@ -20,6 +20,7 @@ struct job {
 	struct report found;	/* what is wrong with the member itself */
 	struct rebuild rb;
 	struct salvage s;
+	struct mountable mountable;
 	int dev;
 	dev_t devno;
 	bool file;
@@ -99,7 +100,10 @@ static int load(struct job *job, const char *word)
 			state_load(meta, sb, &st, &job->found);
 		state_free(&st);
 	}
-	return rc ? rc : salvage_plan(meta, &job->rb, &job->s);
+	if (!rc)
+		rc = salvage_plan(meta, &job->rb, &job->s);
+	return rc ? rc : salvage_mountable(&job->s, &meta->m[job->dev].o, job->a->opt[OPT_ZERO],
+					   role_name[!job->dev], &job->mountable);
 }
 
 /* -- the device ------------------------------------------------------------------------ */
@@ -218,8 +222,9 @@ static void print_parts(const struct part *p, size_t nr, enum part_kind kind, co
 
 static void for_people(const struct job *job)
 {
+	static const char *const can[] = { "no", "perhaps", "yes" };
 	const struct salvage *s = &job->s;
-	char size[NR_PARTS][SIZE_TEXT];
+	char size[NR_PARTS][SIZE_TEXT], why[4 * sizeof(job->mountable.why)];
 
 	report_print(&job->found, LEVEL_WARNING);
 	if (job->a->opt[OPT_VERBOSE])
@@ -236,6 +241,8 @@ static void for_people(const struct job *job)
 	if (s->sectors[PART_UNKNOWN])
 		printf("the replica of the map is a little older than the loss: what is unknown "
 		       "was not written by then, and perhaps since\n");
+	printf("mountable: %s: %s\n", can[job->mountable.can],
+	       safe_text(why, sizeof(why), job->mountable.why, SIZE_MAX, utf8_output()));
 	if (*job->node)
 		printf("%s is ready, read-only; fusionctl close %s ends it\n", job->node,
 		       job->a->word[1]);
@@ -271,6 +278,12 @@ static struct json_object *to_json(const struct job *job)
 	json_add_str(o, "member", role_name[job->dev]);
 	json_add_str(o, "device", *job->node ? job->node : NULL);
 	json_add_bool(o, "current", s->current);
+	if (job->mountable.can == MOUNT_MAYBE)
+		json_object_object_add(o, "mountable", NULL);
+	else
+		json_add_bool(o, "mountable", job->mountable.can == MOUNT_YES);
+	json_add_str(o, "mountable_why", job->mountable.why);
+	json_add_str(o, "content", *job->mountable.type ? job->mountable.type : NULL);
 	sum = json_object_new_object();
 	for (int i = 0; i < NR_PARTS; i++)
 		json_add_u64(sum, part_name[i], s->sectors[i] << 9);

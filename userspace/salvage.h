@@ -3,6 +3,7 @@
  * What one member alone still has of a set.
  *
  * salvage-plan.c	which sectors of the set are intact, and where
+ * salvage-fs.c		can its file system be mounted?
  * salvage-ext.c	files of an ext2, ext3 or ext4 file system that are hit
  * salvage-mount.c	files of a mounted file system that are hit
  * salvage.c		verb salvage
@@ -41,8 +42,25 @@ struct salvage {
 /* What the member @dev of @meta has; @rb was rebuilt from it. */
 int salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s);
 void salvage_free(struct salvage *s);
+/* The part that has this sector; NULL beyond the end. */
+const struct part *salvage_part(const struct salvage *s, u64 sector);
 /* Does a range of bytes of the set touch what is lost or unknown? */
 bool salvage_hit(const struct salvage *s, u64 byte, u64 bytes);
+
+enum can_mount { MOUNT_NO, MOUNT_MAYBE, MOUNT_YES };
+
+struct mountable {
+	enum can_mount can;
+	char type[32];		/* of the file system, or what else is there; "" if not known */
+	char why[256];
+};
+
+/*
+ * Could what is left be mounted? @o is the member, @zero: what is unknown reads as zeros, @lost:
+ * role of the other member. Return: 0, or after a message.
+ */
+int salvage_mountable(const struct salvage *s, const struct offline *o, bool zero,
+		      const char *lost, struct mountable *m);
 
 /* A file that is hit; path is safe to print. */
 typedef void (*hit_fn)(void *ctx, const char *path, u64 inode);

@@ -247,7 +247,8 @@ fusionctl salvage set"
 		fusionctl salvage "$i" >"$TMP/out"
 		has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
 		[[ -e $LEFT && -e $LEFT-stale ]]
-		mkfs.ext4 -q -F "$TMP/fs" 1M
+		truncate -s 1M "$TMP/fs"
+		mkfs.ext2 -q -F "$TMP/fs"
 		fusionctl salvage "$i" --files "$TMP/fs" >"$TMP/out"
 		# they go together
 		exec 7<"$LEFT-stale"
@@ -356,6 +357,74 @@ test_files_hit_hard() {
 	fusionctl close left
 }
 
+# mountable CAN WHY: what is said of the slow member alone, and what a mount makes of it
+mountable() {
+	local can=false
+	salvage "$SLOW"
+	same "mountable ($(jq -r .mountable_why "$TMP/json"))" "$(jq .mountable "$TMP/json")" "$1"
+	has "why" "$(jq -r .mountable_why "$TMP/json")" "$2"
+	fusionctl salvage "$SLOW" >"$TMP/out"
+	has "for people" "$(<"$TMP/out")" "mountable: $([[ $1 == true ]] && echo yes || echo no): "
+	if mount -t ext4 -o ro,noload "$LEFT" "$TMP/mnt" 2>/dev/null; then
+		can=true
+		umount "$TMP/mnt"
+	fi
+	same "whether it mounts" $can "$1"
+	fusionctl close left
+}
+
+# back EXTENT: the only one on the fast member
+back() {
+	fusion set migration off
+	msg set demote 0-$((EXTENTS - 1)) >/dev/null
+	msg set promote "$1" >/dev/null
+	close set
+}
+
+# it says whether a file system can be mounted, and the kernel agrees
+test_mountable() {
+	local inode dir
+	need debugfs e2fsck
+	a_set 40 64
+	mkdir "$TMP/mnt"
+	msg set demote 0-$((EXTENTS - 1)) >/dev/null
+	close set
+	fusionctl salvage "$SLOW" >"$TMP/out"
+	has "without one" "$(<"$TMP/out")" "mountable: no: no file system is recognised on it"
+	fusion set migration off
+	mkfs.ext4 -q -b 1024 "$SET"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	head -c 3M /dev/urandom >"$TMP/mnt/file"
+	umount "$TMP/mnt"
+	inode=$(debugfs -R 'imap <2>' "$SET" 2>/dev/null | sed -n 's/.*located at block \([0-9]*\),.*/\1/p')
+	dir=$(debugfs -R 'blocks <2>' "$SET" 2>/dev/null | awk '{ print $1 }')
+	close set
+	back $((EXTENTS - 1))
+	mountable true "ext4, with mount -o ro,noload"
+	same "content" "$(jq -r .content "$TMP/json")" ext4
+	back 0
+	mountable false "its beginning, where the superblock of a file system is, was on the fast \
+member; a copy of an ext superblock is left: copy the device, then run e2fsck -b 8193 -B 1024"
+	salvage "$SLOW"
+	dd if="$LEFT" of="$TMP/copy" bs=64k conv=noerror,sync status=none 2>/dev/null || :
+	fusionctl close left
+	e2fsck -fy -b 8193 -B 1024 "$TMP/copy" >/dev/null || [[ $? -le 2 ]]
+	e2fsck -fn "$TMP/copy" >/dev/null
+	back $((inode / 64))
+	mountable false "the root inode of its ext4 was on the fast member"
+	back $((dir / 64))
+	mountable true "but the root directory was on the fast member"
+	# what is not ext is not looked at so closely
+	fusion set migration off
+	wipefs -qa "$SET"
+	mkswap "$SET" >/dev/null
+	msg set demote 0-$((EXTENTS - 1)) >/dev/null
+	close set
+	fusionctl salvage "$SLOW" >"$TMP/out"
+	has "swap" "$(<"$TMP/out")" "mountable: perhaps: it carries swap, "
+}
+
 # what it says when it can't
 test_refusals() {
 	local rc=0 out
@@ -388,4 +457,4 @@ test_refusals() {
 }
 
 run_tests test_sectors test_unknown test_stale test_stale_is_refused test_known test_by_name \
-	test_files test_files_hit_hard test_refusals
+	test_files test_files_hit_hard test_mountable test_refusals
