@@ -28,6 +28,19 @@ static void time_text(char buf[CELL], u64 ns)
 		snprintf(buf, CELL, "%.3gh", s / 3600);
 }
 
+/* When a phase came to 90 % of the oracle, or how long that it did not. */
+static void converged_text(char buf[CELL], const struct sim_phase *p)
+{
+	char length[CELL];
+
+	if (p->converged != SIM_NEVER) {
+		time_text(buf, p->converged);
+		return;
+	}
+	time_text(length, p->end - p->start);
+	snprintf(buf, CELL, "not in %s", length);
+}
+
 static const char *load_name(const struct sim_config *cfg, unsigned int i)
 {
 	return cfg->trace ? cfg->trace->format : cfg->load[i].name;
@@ -61,7 +74,7 @@ static void print_phases(const struct sim_config *cfg, const struct sim_result *
 		snprintf(c[6], CELL, "%.4f", p->oracle);
 		snprintf(c[7], CELL, "%.3f", p->oracle > 0 ? end / p->oracle : 0);
 		snprintf(c[8], CELL, "%.4f", ratio(p->sum.unmoved_hits, p->sum.ios));
-		time_text(c[9], p->converged);
+		converged_text(c[9], p);
 		snprintf(c[10], CELL, "%u", p->sum.promotions);
 		table_row(tb, cells);
 		for (unsigned int i = 0; i < nr && nr > 1; i++) {

@@ -1601,6 +1601,9 @@ test_simulate() {
 	shows "again    "
 	shows "wear     "
 	shows "models   hdd_seek_track_us=1000 "
+	# what did not come to 90 % says in what time
+	good fusionctl simulate --fast 128M --slow 4G --load zoned:90/2 --duration 10s
+	shows " not in 10s "
 	# what is printed can be given
 	read -ra words < <(sed -n 's/^models  //p' "$TMP/out")
 	simulate --disk "${words[0]}" --disk ssd_channels=4 half_life=5m --json
