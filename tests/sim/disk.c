@@ -15,6 +15,8 @@
 #include "sim.h"
 
 #define NEVER	U32_MAX
+/* Writes that the cache has room for: then the oldest goes to the medium. */
+#define MAX_CACHE	1024U
 
 /* A write, or a discard, that may not have reached the medium yet. */
 struct sim_entry {
@@ -483,7 +485,7 @@ static void trace(const char *what, const struct bio *bio)
 		bio->bi_status ? " fails" : "");
 }
 
-static bool fault(struct sim_disk *d, enum sim_fault kind)
+static bool fault(struct sim_disk *d, unsigned int kind)
 {
 	return d->fault_kinds & kind && !rnd_below(&world->rng, d->fault_one_in);
 }
@@ -543,6 +545,8 @@ void sim_disk_submit(struct bio *bio)
 	bio->entry = NULL;
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
+	if (d->fault_kinds & SIM_FAULT_BARE && bio->bi_opf & REQ_PREFLUSH)
+		bio->delay += rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8));
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);
 	bio->written = false;
 	if (op_is_write(bio_op(bio)) && bio->flushed && bio_sectors(bio))
@@ -558,7 +562,8 @@ static u8 failure(void)
 static void end_flush(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
-	bool failed = fault(d, SIM_FAULT_FLUSH);
+	bool failed = fault(d, bio_sectors(bio) ? SIM_FAULT_FLUSH :
+						  SIM_FAULT_FLUSH | SIM_FAULT_BARE);
 	struct sim_entry *e, *next;
 
 	list_for_each_entry_safe(e, next, &d->cache, list) {
@@ -599,8 +604,9 @@ static void spoil(struct sim_entry *e)
 static void end_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
-	struct sim_entry *e = bio->entry, *next;
+	struct sim_entry *e = bio->entry, *next, *oldest = NULL;
 	bool failed = fault(d, SIM_FAULT_WRITE);
+	u32 nr = 0;
 
 	bio->entry = NULL;
 	if (failed) {
@@ -612,10 +618,18 @@ static void end_write(struct bio *bio)
 		d->bad = NEVER;
 	e->seq = ++d->completed;
 	/* in order of completion, before those in flight */
-	list_for_each_entry(next, &d->cache, list)
+	list_for_each_entry(next, &d->cache, list) {
 		if (next->seq == NEVER)
 			break;
+		if (!oldest && !next->lost)
+			oldest = next;
+		nr++;
+	}
 	list_move_tail(&e->list, &next->list);
+	if (nr >= MAX_CACHE && oldest && oldest != e) {
+		persist(d, oldest);
+		free_entry(oldest);
+	}
 
 	if (!failed && bio->bi_opf & REQ_FUA && d->fua) {
 		persist(d, e);

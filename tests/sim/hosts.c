@@ -160,6 +160,7 @@ static void begin(struct hosts *h)
 	memset(h->durable, 0, sizeof(h->durable));
 	memset(h->tried, 0, sizeof(h->tried));
 	world->shared = true;
+	world->limit_ns = U64_MAX;
 	sim_spawn("clock", tick, NULL);
 	/*
 	 * A write that a disk holds for longer than a watch, or a task that sleeps so long

@@ -229,20 +229,31 @@ static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 n
 
 	while (end - op > 48) {
 		u32 lext = rnd_below(rng, all), i, n = 4 + rnd_below(rng, 28);
+		u32 one_in = 2 << rnd_below(rng, 5), big = rnd_below(rng, 8);
 
+		/* without its replica nothing is promoted */
+		op = add(op, OP_FAULT, FUSION_SLOW, 0);
 		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 		op = add(op, OP_DEMOTE, 0, all);
 		op = add(op, OP_WAIT, 0, 0);
 		op = add(op, OP_FLUSH, 0, 0);
 		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 8));
-		op[-1].flags = SIM_FAULT_FLUSH;
+		op = add(op, OP_FAULT, FUSION_FAST, one_in);
+		op[-1].flags = rnd_below(rng, 4) ? SIM_FAULT_BARE : SIM_FAULT_FLUSH;
 		for (i = 0; i < n; i++) {
-			switch (rnd_below(rng, 8)) {
+			switch (i ? rnd_below(rng, 16) : big) {
 			case 0:
 				op = add(op, OP_PROMOTE, rnd_below(rng, all), 1);
 				break;
 			case 1:
+			case 2:
+			case 3:
+				op = add(op, OP_PROMOTE, 0, all);
+				break;
+			case 4:
+			case 5:
+			case 6:
+			case 7:
 				op = add(op, OP_CHECKPOINT, 0, 0);
 				break;
 			default:
@@ -284,6 +295,39 @@ static u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		}
 		op = add(op, OP_WAIT, 0, 0);
 		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * Demotions whose commit fails, though it may be on the medium, when the replica has nothing else
+ * to be told; then the set is closed, or suspended, and the slow disk works. It must not say of a
+ * map that nobody knows that it is up to date with it.
+ */
+static u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 i, n = 1 + rnd_below(rng, 8);
+
+		for (i = 0; i < n; i++)
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS,
+				 EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_REPLICA, 0, 0);
+		op = add(op, OP_SLEEP, 0, 64);
+		op = add(op, OP_FAULT, FUSION_FAST, 1 + rnd_below(rng, 2));
+		op[-1].flags = SIM_FAULT_WRITE;
+		op = add(op, OP_DEMOTE, rnd_below(rng, all), 1);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_WAIT, 0, 0);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_SUSPEND, 0, 0);
+		op = add(op, rnd_below(rng, 2) ? OP_REOPEN : OP_CRASH, 0, 0);
 	}
 	return op - ops;
 }
@@ -395,10 +439,12 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (!s->large && nr > 48 && !rnd_below(&swap, 8))
 		return make_swap_ops(s, &swap, ops, nr);
-	if (s->faults && nr > 48 && !rnd_below(&rng, 8))
+	if (s->faults && nr > 48 && !rnd_below(&rng, 4))
 		return make_flush_ops(s, &rng, ops, nr);
 	if (s->faults && nr > 48 && !rnd_below(&kind, 6))
 		return make_fua_ops(s, &rng, ops, nr);
+	if (s->faults && nr > 48 && !rnd_below(&kind, 8))
+		return make_demote_ops(s, &rng, ops, nr);
 	if (s->faults && nr > 48 && rnd_below(&kind, 4))
 		return make_close_ops(s, &rng, ops);
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
@@ -427,5 +473,6 @@ void print_op(const struct op *op, char *text, size_t size)
 		 op->kind != OP_FAULT && op->flags & OP_PREFLUSH ? " PREFLUSH" : "",
 		 op->kind != OP_FAULT && op->flags & OP_NOWAIT ? " NOWAIT" : "",
 		 op->kind != OP_FAULT && op->flags & OP_FUA ? " FUA" : "", op->sector, op->nr,
-		 op->kind != OP_FAULT ? "" : op->flags & SIM_FAULT_FLUSH ? " flush" : " io");
+		 op->kind != OP_FAULT ? "" : op->flags & SIM_FAULT_BARE ? " bare flush" :
+		 op->flags & SIM_FAULT_FLUSH ? " flush" : " io");
 }

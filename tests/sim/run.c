@@ -706,6 +706,7 @@ static void drive(void *arg)
 		print_op(op, text, sizeof(text));
 		sim_log("op %u: %s", st->next, text);
 		world->steps = 0;
+		world->limit_ns = world->now_ns + SIM_PATIENCE_NS;
 		carry_out(st, op);
 		st->next++;
 		if (st->crashed)

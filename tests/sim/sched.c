@@ -326,6 +326,8 @@ static void step(void)
 
 	if (++world->steps > MAX_STEPS)
 		sim_fail("no end after %llu steps: somebody spins", MAX_STEPS);
+	if (world->now_ns > world->limit_ns)
+		hung();
 	if (!list_empty(&world->graces) && !(die >> 8 & 7) && end_grace())
 		return;
 	if (!(die >> 11 & 255) && fire_timer())
@@ -397,6 +399,7 @@ struct sim_world *sim_world_new(u64 seed)
 	w->io_share = 16U << rnd_below(&w->rng, 4);
 	w->delay_mask = (2U << 2 * rnd_below(&w->rng, 4)) - 1;
 	w->now_ns = 1000000000ULL;
+	w->limit_ns = w->now_ns + SIM_PATIENCE_NS;
 	if (world)
 		world->preempt_left = sim_preempt_left;
 	world = w;

@@ -26,6 +26,9 @@
 #define SIM_NR_DISKS	2
 #define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS
 
+/* No operation takes longer, though the clock runs fast: a heartbeat goes on by itself. */
+#define SIM_PATIENCE_NS	(48 * 3600 * 1000000000ULL)
+
 /* -- random numbers -------------------------------------------------------------- */
 
 static inline u64 rnd(u64 *state)
@@ -52,6 +55,7 @@ struct sim_world {
 	struct fusion_claims *outside;	/* the module's, of the parent */
 	u64 rng;
 	u64 now_ns;
+	u64 limit_ns;			/* whoever waits until then waits for ever */
 	struct list_head memory;
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
@@ -121,6 +125,7 @@ enum sim_fault {
 	SIM_FAULT_READ	= 1,
 	SIM_FAULT_WRITE	= 2,
 	SIM_FAULT_FLUSH	= 4,
+	SIM_FAULT_BARE	= 8,	/* a flush that no write follows; any flush takes long */
 };
 
 /* What of the unflushed writes is found on a disk after a cut. */
