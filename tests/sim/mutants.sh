@@ -1,26 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# usage: mutants.sh [--fit] [NAME...]
+# usage: mutants.sh [--fit|--short] [NAME...]
 #
 # Break the module's source in one place at a time, each a care that the design takes,
 # and see that the crash simulator notices. POINTS bounds how long it may take for each.
-# With --fit only see that each still finds what it changes.
+# With --fit only see that each still finds what it changes. With --short only those are tried that
+# are called quick: each was noticed within 3,000 points, which take less than a second, and fails
+# if it has become so rare that 20,000 do not do.
 
 set -euo pipefail
 cd "$(dirname "$0")"
 
 TREE=$(cd ../.. && pwd)
 OUT=$TREE/build/sim-mutants
-POINTS=${POINTS:-1000000}
 JOBS=${JOBS:-$(nproc)}
 LIMIT=1800	# seconds
 
-fit=
-if [[ ${1:-} == --fit ]]; then
-	fit=1
-	shift
-fi
+fit='' short='' points=1000000
+case ${1:-} in
+--fit)	fit=1
+	shift ;;
+--short) short=1 points=20000
+	shift ;;
+esac
+POINTS=${POINTS:-$points}
 wanted=("$@")
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
@@ -28,6 +32,16 @@ total=0
 
 # mutant NAME FILE SED [OPTION...]: SED sees the file as one line; it must change it.
 mutant() {
+	[[ $short ]] || run "$@"
+}
+
+# quick NAME FILE SED [OPTION...]: the same, in the short form, too
+quick() {
+	run "$@"
+}
+
+# run NAME FILE SED [OPTION...]
+run() {
 	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $1 "* ]] || return 0
 	total=$((total + 1))
 	if [[ $fit ]]; then
@@ -126,71 +140,71 @@ echo "KTAP version 1"
 
 # -- settings -------------------------------------------------------------------------
 
-mutant settings-answered-before-they-are-written dm-fusion-options.c \
+quick settings-answered-before-they-are-written dm-fusion-options.c \
 	's/wait_event\(fs->commit_wait, READ_ONCE\(fs->keep_done\) >= mine\);//'
-mutant settings-written-when-something-else-is dm-fusion-journal.c \
+quick settings-written-when-something-else-is dm-fusion-journal.c \
 	's/fusion_super_flags\(fs, 0, 0\)\)/0)/'
-mutant settings-lost-by-a-checkpoint dm-fusion-super.c \
+quick settings-lost-by-a-checkpoint dm-fusion-super.c \
 	's/fusion_take_settings\(fs, sb\);\n\tsb->active_set/sb->settings_mask = 0;\n\tsb->active_set/'
-mutant settings-kept-from-the-slow-member dm-fusion-replica.c \
+quick settings-kept-from-the-slow-member dm-fusion-replica.c \
 	's/\tfusion_take_settings\(fs, &rep->next\);\n//'
-mutant settings-not-loaded dm-fusion-super.c \
+quick settings-not-loaded dm-fusion-super.c \
 	's/\tfusion_load_settings\(fs, true\);\n//'
-mutant settings-of-the-table-are-those-of-the-set dm-fusion-options.c \
+quick settings-of-the-table-are-those-of-the-set dm-fusion-options.c \
 	's/if \(!\(fs->opt_table & BIT\(s\)\)\)/if (0)/'
 
 # -- flushes --------------------------------------------------------------------------
 
-mutant slow-flush-dropped dm-fusion-journal.c \
+quick slow-flush-dropped dm-fusion-journal.c \
 	's/r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);/r = 0;/'
-mutant slow-flush-for-records-dropped dm-fusion-journal.c \
+quick slow-flush-for-records-dropped dm-fusion-journal.c \
 	's/if \(!pk->slow && !pk->waiters\)/if (!pk->waiters)/'
-mutant slow-flush-for-waiters-dropped dm-fusion-journal.c \
+quick slow-flush-for-waiters-dropped dm-fusion-journal.c \
 	's/if \(!pk->slow && !pk->waiters\)/if (!pk->slow)/'
-mutant fast-flush-instead-of-slow dm-fusion-journal.c \
+quick fast-flush-instead-of-slow dm-fusion-journal.c \
 	's/blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]/blkdev_issue_flush(fs->dev[FUSION_FAST]/'
-mutant slow-flush-after-journal dm-fusion-journal.c \
+quick slow-flush-after-journal dm-fusion-journal.c \
 	's/\tr = flush_slow\(pk\);\n\tif \(!r\)\n\t\tr = (fusion_flushes_ended\(fs\);\n\tif \(r\)\n\t\treturn r;\n\tr = fusion_chain_write\(fs, &fs->journal, pk->nr\);\n)/\tr = \1\tif (!r)\n\t\tr = flush_slow(pk);\n/'
-mutant slow-dirty-cleared-after-flush dm-fusion-journal.c \
+quick slow-dirty-cleared-after-flush dm-fusion-journal.c \
 	's/if \(!xchg\(&fs->slow_dirty, 0\)\)/if (!READ_ONCE(fs->slow_dirty))/; s/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 WRITE_ONCE(fs->slow_dirty, 0);/'
-mutant slow-dirty-not-set dm-fusion-io.c \
+quick slow-dirty-not-set dm-fusion-io.c \
 	's/WRITE_ONCE\(fs->slow_dirty, 1\);/;/'
-mutant slow-dirty-not-set-by-copies dm-fusion-migrate.c \
+quick slow-dirty-not-set-by-copies dm-fusion-migrate.c \
 	's/\tfusion_mark_written\(fs, job->move.to\);\n//'
-mutant slow-dirty-not-set-by-zeroing dm-fusion-open.c \
+quick slow-dirty-not-set-by-zeroing dm-fusion-open.c \
 	's/\tfusion_mark_written\(fs, fusion_word_dev\(open->word\)\);\n//'
-mutant slow-dirty-set-after-completion dm-fusion-io.c \
+quick slow-dirty-set-after-completion dm-fusion-io.c \
 	's/(\t\t)if \(op_is_write\(bio_op\(bio\)\)\)\n\t\t\tfusion_mark_written\(fs, io->dev\);\n/\1bool late = op_is_write(bio_op(bio));\n/; s/(\t\tio->epoch = FUSION_NO_EPOCH;\n\t\})(\n\n\tif \(unlikely\(io->fua)/\t\tif (late \&\& fs->commits % 2) fusion_mark_written(fs, io->dev);\n\1\2/'
-mutant preflush-dropped dm-fusion-journal.c \
+quick preflush-dropped dm-fusion-journal.c \
 	's/opf \| preflush, start/opf, start/'
-mutant fua-dropped dm-fusion-journal.c \
+quick fua-dropped dm-fusion-journal.c \
 	's/ \| REQ_META \| fua, preflush;/ | REQ_META, preflush;/'
 mutant fua-of-second-part-dropped dm-fusion-journal.c \
 	's/fs, chain, opf, ring, first_part/fs, chain, opf \& ~REQ_FUA, ring, first_part/' --large
-mutant superblock-preflush-dropped dm-fusion-super.c \
+quick superblock-preflush-dropped dm-fusion-super.c \
 	's/REQ_META \| preflush \| fua/REQ_META | fua/'
-mutant slow-superblock-preflush-dropped dm-fusion-super.c \
+quick slow-superblock-preflush-dropped dm-fusion-super.c \
 	's/r = fusion_flush_before\(fs, chain, &preflush\);/r = sb->role == FUSION_SLOW ? (preflush = 0) : fusion_flush_before(fs, chain, \&preflush);/'
-mutant superblock-fua-dropped dm-fusion-super.c \
+quick superblock-fua-dropped dm-fusion-super.c \
 	's/REQ_META \| preflush \| fua/REQ_META | preflush/'
-mutant flush-direct-while-slow-dirty dm-fusion-io.c \
+quick flush-direct-while-slow-dirty dm-fusion-io.c \
 	's/!READ_ONCE\(fs->slow_dirty\) &&/1 \&\&/'
 mutant flush-direct-while-committing dm-fusion-io.c \
 	's/\(!fs->committing && /(/'
-mutant flush-direct-with-records dm-fusion-io.c \
+quick flush-direct-with-records dm-fusion-io.c \
 	's/!fs->running->nr &&\n\t\t  list_empty/list_empty/'
 mutant flush-direct-with-open-extents dm-fusion-io.c \
 	's/list_empty\(&fs->open_dirty\) &&/1 \&\&/'
-mutant flush-without-journal-flushes-slow-only dm-fusion-journal.c \
+quick flush-without-journal-flushes-slow-only dm-fusion-journal.c \
 	's/int r = blkdev_issue_flush\(fs->dev\[FUSION_FAST\]->bdev\);/int r = 0;/'
-mutant flush-to-the-wrong-member dm-fusion-io.c \
+quick flush-to-the-wrong-member dm-fusion-io.c \
 	's/bio_set_dev\(bio, fs->dev\[FUSION_FAST\]->bdev\);\n\t\treturn/bio_set_dev(bio, fs->dev[FUSION_SLOW]->bdev);\n\t\treturn/'
 
 # -- the order of a commit ----------------------------------------------------------------
 
-mutant waiters-completed-before-the-write dm-fusion-journal.c \
+quick waiters-completed-before-the-write dm-fusion-journal.c \
 	's/\tpk.waiters = !bio_list_empty\(&waiters\);\n/&\tcomplete_waiters(\&waiters, 0);\n/'
-mutant waiters-taken-after-the-write dm-fusion-journal.c \
+quick waiters-taken-after-the-write dm-fusion-journal.c \
 	's/\twaiters = fs->waiters;\n\tbio_list_init\(&fs->waiters\);\n//; s/(\tspin_lock_irq\(&fs->lock\);\n)(\tif \(r\) \{\n\t\trevert)/\1\twaiters = fs->waiters;\n\tbio_list_init(\&fs->waiters);\n\2/; s/struct bio_list waiters;/struct bio_list waiters = {};/'
 mutant moves-applied-before-the-write dm-fusion-journal.c \
 	's/(\tpk.waiters = !bio_list_empty)/\tspin_lock_irq(\&fs->lock);\n\tapply(fs, txn, \&closing);\n\tspin_unlock_irq(\&fs->lock);\n\1/'
@@ -199,26 +213,26 @@ mutant failed-move-unlocked dm-fusion-journal.c \
 	--faults --rarely 64
 mutant stable-before-durable dm-fusion-journal.c \
 	's/(\topen->closing = true;\n)/\1\t\t\t\tWRITE_ONCE(fs->map[open->lext], rec.new);\n/'
-mutant fua-of-open-extents-without-commit dm-fusion-open.c \
+quick fua-of-open-extents-without-commit dm-fusion-open.c \
 	's/io->fua \|= !!\(bio->bi_opf & REQ_FUA\);\n\tbio->bi_opf &= ~REQ_FUA;//'
 mutant fua-of-zeroes-without-commit dm-fusion-io.c \
 	's/\tfusion_io\(bio\)->fua \|= !!\(bio->bi_opf & REQ_FUA\);\n//'
 mutant fua-of-unmapped-zeroes-without-commit dm-fusion-io.c \
 	's/if \(bio->bi_opf & REQ_FUA\)\n\t\tcomplete_after_commit/if (0)\n\t\tcomplete_after_commit/'
-mutant bits-set-before-the-write dm-fusion-open.c \
+quick bits-set-before-the-write dm-fusion-open.c \
 	's/(\topen->writers\+\+;\n)/\1\tset_valid(fs, open, DIV_ROUND_UP(fusion_offset(fs, bio->bi_iter.bi_sector), 8), bio_sectors(bio) \/ 8 - 1 + !(bio_sectors(bio) \/ 8));\n/'
 
 # -- slots ----------------------------------------------------------------------------------
 
-mutant slot-reused-before-release-is-durable dm-fusion-io.c \
+quick slot-reused-before-release-is-durable dm-fusion-io.c \
 	's/\tfusion_log\(fs, lext, FUSION_WORD_UNMAPPED/\tfusion_slot_put(fs, old);\n\tfs->nr_quarantined--;\n&/'
-mutant slot-freed-before-the-commit dm-fusion-journal.c \
+quick slot-freed-before-the-commit dm-fusion-journal.c \
 	's/(\tfs->running = fresh;\n)/\1\tif (txn->nr) { list_add_tail(\&txn->list, \&fs->quarantined); queue_work(fs->reclaim_wq, \&fs->reclaim_work); }\n/; s/if \(!r && txn->nr\) \{\n.*\n\t\} else \{\n(\t\tlist_add\(&txn->list, &fs->free_txns\);)\n\t\}/if (!txn->nr)\n\1/'
 mutant slot-freed-before-the-drain dm-fusion-map.c \
 	's/\tfusion_drain\(fs\);\n\n\tlist_for/\n\tlist_for/'
 mutant slot-freed-with-a-later-commit dm-fusion-map.c \
 	's/(\tif \(list_empty\(&committed\)\)\n\t\treturn;\n)\tfusion_drain\(fs\);\n/\1\tfusion_drain(fs);\n\tspin_lock_irq(\&fs->lock);\n\tlist_splice_init(\&fs->quarantined, \&committed);\n\tspin_unlock_irq(\&fs->lock);\n/' --rarely 16
-mutant cancelled-copy-frees-the-old-slot dm-fusion-migrate.c \
+quick cancelled-copy-frees-the-old-slot dm-fusion-migrate.c \
 	's/fusion_slot_put\(fs, job->new\)/fusion_slot_put(fs, job->old)/'
 
 # -- discards ------------------------------------------------------------------------------------
@@ -238,7 +252,7 @@ mutant write-does-not-cancel dm-fusion-io.c \
 	's/seen = cmpxchg\(slot, word, fusion_word_set_state\(word, FUSION_STABLE\)\);/seen = word;/'
 mutant write-to-locked-not-parked dm-fusion-io.c \
 	's/(if \(fusion_word_state\(word\) == FUSION_LOCKED\) \{\n\t\t\tverdict = )DEFER/\1SUBMIT/'
-mutant failed-copy-applied dm-fusion-migrate.c \
+quick failed-copy-applied dm-fusion-migrate.c \
 	's/job->copied = !copy.read_failed && !copy.write_failed;/job->copied = true;/' --faults
 mutant discard-of-locked-not-parked dm-fusion-io.c \
 	's/fusion_word_state\(word\) == FUSION_LOCKED\) \{\n\t\t\tfusion_park/0) {\n\t\t\tfusion_park/'
@@ -254,15 +268,15 @@ mutant write-not-pinned dm-fusion-open.c \
 
 # -- checkpoints ---------------------------------------------------------------------------------
 
-mutant superblock-to-the-same-copy dm-fusion-super.c \
+quick superblock-to-the-same-copy dm-fusion-super.c \
 	's/FUSION_SUPER_BLOCKNR\(sb->generation & 1\)/FUSION_SUPER_BLOCKNR(0)/'
-mutant map-written-to-the-active-set dm-fusion-super.c \
+quick map-written-to-the-active-set dm-fusion-super.c \
 	's/sb->active_set = !fs->sb.active_set;/sb->active_set = fs->sb.active_set;/'
-mutant replay-seq-noted-too-late dm-fusion-super.c \
+quick replay-seq-noted-too-late dm-fusion-super.c \
 	's/(\tsb->replay_seq = fs->journal.next_seq;\n\tsb->replay_txn = fs->journal.next_txn;\n\tsb->replay_csum = fs->journal.prev_csum;\n)(.*\tr = fusion_commit\(fs, new_epoch\);\n\tif \(r\)\n\t\tgoto out;\n)/\2\1/'
-mutant second-commit-left-out dm-fusion-super.c \
+quick second-commit-left-out dm-fusion-super.c \
 	's/\tr = fusion_commit\(fs, new_epoch\);\n\tif \(r\)\n\t\tgoto out;\n//'
-mutant bitmaps-not-logged-again dm-fusion-super.c \
+quick bitmaps-not-logged-again dm-fusion-super.c \
 	's/\t\t\tfusion_open_mark_dirty\(fs, open\);\n/\t\t\t(void)0;\n/'
 mutant bitmaps-logged-before-the-map dm-fusion-super.c \
 	's/(\tr = write_map\(fs, sb->active_set, sb->generation\);\n[^}]*\tif \(r\)\n\t\tgoto out;\n\n)(\tspin_lock_irq[^}]*\tspin_unlock_irq\(&fs->lock\);\n\tr = fusion_commit\(fs, new_epoch\);\n\tif \(r\)\n\t\tgoto out;\n)/\2\1/'
@@ -420,7 +434,7 @@ mutant filled-holes-not-flushed dm-fusion-super.c \
 
 # -- failure ------------------------------------------------------------------------------------------------
 
-mutant replica-told-after-a-failure dm-fusion-replica.c \
+quick replica-told-after-a-failure dm-fusion-replica.c \
 	's/\tif \(fusion_mode\(fs\) != FUSION_RW\)\n\t\treturn -EROFS;\n//' --faults
 mutant failed-write-of-the-log-replayed dm-fusion-replica.c \
 	's/\t\trep->restart \|= r;\n//' --faults
@@ -449,9 +463,9 @@ mutant fua-of-users-trusted dm-fusion-io.c \
 mutant metadata-without-fua-not-flushed dm-fusion-journal.c \
 	's/\tfusion_mark_written\(fs, dev\);\n\treturn fusion_flush_slow\(fs\);/\treturn 0;/'
 mutant journal-beside-users-flush dm-fusion-journal.c \
-	's/(\tr = flush_slow\(pk\);\n)\tif \(!r\)\n\t\tr = fusion_flushes_ended\(fs\);\n/\1/' --faults
+	's/(\tr = flush_slow\(pk\);\n)\tif \(!r\)\n\t\tr = fusion_flushes_ended\(fs\);\n/\1/' --faults --rarely 1024
 mutant superblock-beside-users-flush dm-fusion-super.c \
-	's/\tr = fusion_flushes_ended\(fs\);/\tr = READ_ONCE(fs->flush_lost) ? -EIO : 0;/' --faults
+	's/\tr = fusion_flushes_ended\(fs\);/\tr = READ_ONCE(fs->flush_lost) ? -EIO : 0;/' --faults --rarely 1024
 mutant first-superblock-of-two-forgotten dm-fusion-super.c \
 	's/\tif \(!r\)\n\t\tr = write_next\(fs\);\n/\tif (!r)\n\t\tr = fusion_super_write(fs, \&fs->journal, sb);\n/' --faults
 mutant failed-commit-frees-slots dm-fusion-journal.c \
