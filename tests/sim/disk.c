@@ -39,6 +39,7 @@ struct sim_disk {
 	u32 nr_data;		/* sectors */
 	bool discards;
 	bool fua;		/* else the block layer flushes */
+	bool through;		/* no cache: what has been written is there */
 	bool tears;		/* what is being written at a cut may be unreadable then */
 	bool readonly;
 	unsigned int block_bytes;	/* of a logical block */
@@ -123,6 +124,11 @@ void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes)
 void sim_disk_set_tears(struct sim_disk *disk, bool tears)
 {
 	disk->tears = tears;
+}
+
+void sim_disk_set_through(struct sim_disk *disk, bool through)
+{
+	disk->through = through;
 }
 
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr)
@@ -562,8 +568,9 @@ static u8 failure(void)
 static void end_flush(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
-	bool failed = fault(d, bio_sectors(bio) ? SIM_FAULT_FLUSH :
-						  SIM_FAULT_FLUSH | SIM_FAULT_BARE);
+	/* the block layer sends none where there is no cache */
+	bool failed = !d->through && fault(d, bio_sectors(bio) ? SIM_FAULT_FLUSH :
+					   SIM_FAULT_FLUSH | SIM_FAULT_BARE);
 	struct sim_entry *e, *next;
 
 	list_for_each_entry_safe(e, next, &d->cache, list) {
@@ -631,7 +638,7 @@ static void end_write(struct bio *bio)
 		free_entry(oldest);
 	}
 
-	if (!failed && bio->bi_opf & REQ_FUA && d->fua) {
+	if (!failed && (d->through || (bio->bi_opf & REQ_FUA && d->fua))) {
 		persist(d, e);
 		free_entry(e);
 		world->cut_due = true;
@@ -707,7 +714,7 @@ unsigned int bdev_logical_block_size(struct block_device *bdev)
 
 bool bdev_write_cache(struct block_device *bdev)
 {
-	return true;
+	return !bdev->disk->through;
 }
 
 bool bdev_fua(struct block_device *bdev)

@@ -63,6 +63,8 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->fua[1] = rnd_below(&other, 2);
 	s->tears[0] = rnd_below(&other, 2);
 	s->tears[1] = rnd_below(&other, 2);
+	s->through[0] = !rnd_below(&other, 8);
+	s->through[1] = !rnd_below(&other, 8);
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;

@@ -45,6 +45,7 @@ struct setup {
 	struct fusion_sb sb;
 	bool discards[SIM_NR_DISKS];
 	bool fua[SIM_NR_DISKS];
+	bool through[SIM_NR_DISKS];	/* no write cache */
 	bool tears[SIM_NR_DISKS];	/* sectors that were being written can't be read */
 	bool large;			/* enough extents for transactions of several blocks */
 	u32 depth;			/* operations under way */

@@ -773,6 +773,7 @@ static void run_world(void *arg)
 	for (i = 0; i < SIM_NR_DISKS; i++) {
 		w->disk[i] = sim_disk_new(i, &run->setup.sb, run->setup.discards[i],
 					  run->setup.fua[i]);
+		sim_disk_set_through(w->disk[i], run->setup.through[i]);
 		sim_disk_set_tears(w->disk[i], run->setup.tears[i]);
 		sim_disk_format(w->disk[i], &run->setup.sb, &w->rng);
 	}

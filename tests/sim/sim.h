@@ -187,6 +187,9 @@ void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes);
 /* Metadata that is being written when power fails may not be readable until it is written again. */
 void sim_disk_set_tears(struct sim_disk *disk, bool tears);
 
+/* It has no write cache. */
+void sim_disk_set_through(struct sim_disk *disk, bool through);
+
 /* Reads of this block of metadata fail until it is written. */
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
 u32 sim_disk_bad(const struct sim_disk *disk);
