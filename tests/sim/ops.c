@@ -5,13 +5,15 @@
 #include "ops.h"
 
 #define SECTORS		(96U << 11)	/* of either disk */
+/* So many that a map set is written in chunks, with commits between them; most say nothing. */
+#define WIDE_BLOCKS	(FUSION_TXN_BLOCKS + 2)
 
 /*
  * Small: few slots, so that each is used again soon. Now and then more, so many that a
  * transaction has more than one block. And the smallest of journals, which wraps every
  * some dozen commits.
  */
-static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
+static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 {
 	const char *why;
 	u32 i;
@@ -31,9 +33,15 @@ static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
 		sb->nr_slow_slots = 300 + rnd_below(rng, 200) - sb->nr_fast_slots;
 	}
-	sb->map_blocks = 1;
-	sb->heat_blocks = 1;
+	sb->map_blocks = wide ? WIDE_BLOCKS : 1;
+	sb->heat_blocks = wide ? WIDE_BLOCKS : 1;
 	sb->journal_blocks[FUSION_FAST] = FUSION_MIN_JOURNAL_BLOCKS;
+	if (wide) {
+		sb->map_start[FUSION_FAST][0] = sb->journal_start[FUSION_FAST] +
+						FUSION_MIN_JOURNAL_BLOCKS;
+		sb->map_start[FUSION_FAST][1] = sb->map_start[FUSION_FAST][0] + sb->map_blocks;
+		sb->heat_start = sb->map_start[FUSION_FAST][1] + sb->map_blocks;
+	}
 	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] -
 					 FUSION_MIN_JOURNAL_BLOCKS;
 	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;
@@ -48,7 +56,7 @@ static void make_geometry(struct fusion_sb *sb, bool large, u64 *rng)
 
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
-	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a;
+	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -56,7 +64,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
-	make_geometry(&s->sb, s->large, &rng);
+	make_geometry(&s->sb, s->large, s->large && !rnd_below(&wide, 4), &rng);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->fua[0] = rnd_below(&other, 2);

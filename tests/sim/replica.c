@@ -21,14 +21,15 @@ static void load_map(struct replica *rep)
 	const char *why;
 	u32 i;
 
-	if (sb->nr_lexts > MAX_LEXTS || sb->map_blocks > MAX_BLOCKS)
-		sim_fail("replica: a map of %u extents in %u blocks", sb->nr_lexts, sb->map_blocks);
+	if (sb->nr_lexts > MAX_LEXTS)
+		sim_fail("replica: a map of %u extents", sb->nr_lexts);
 	for (i = 0; i < sb->map_blocks; i++) {
 		u64 nr = sb->map_start[FUSION_SLOW][sb->active_set] + i;
 
 		if (fusion_map_unpack(sb, sb->active_set, i, sb->set_generation,
 				      sim_disk_block(rep->disk, nr),
-				      rep->word + i * FUSION_MAP_PER_BLOCK, &why))
+				      rep->word + min(i, MAX_BLOCKS - 1) * FUSION_MAP_PER_BLOCK,
+				      &why))
 			sim_fail("replica: map block %u: %s", i, why);
 	}
 }
