@@ -30,9 +30,9 @@ bool path_kind(const char *path, bool *file)
 	return index_of(path) >= 0;
 }
 
-int offline_open(const char *path, bool writable, struct offline *o)
+int offline_open(const char *path, enum offline_use use, struct offline *o)
 {
-	(void)writable;
+	(void)use;
 	memset(o, 0, sizeof(*o));
 	o->path = strdup(path);
 	o->fd = FIRST_FD + index_of(path);
