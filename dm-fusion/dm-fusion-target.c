@@ -9,6 +9,9 @@
 #define CREATE_TRACE_POINTS
 #include "dm-fusion-trace.h"
 
+/* A suspend that takes longer is told of. */
+#define WAIT_SECONDS	10
+
 /* -- mode ---------------------------------------------------------------------- */
 
 void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
@@ -138,6 +141,19 @@ again:
 	return 0;
 }
 
+/*
+ * Suspending waits until copies have completed and the set is closed, as long as the members take:
+ * an I/O that was sent to one cannot be taken back, and must not meet the next table.
+ */
+static void suspend_waits(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, wait_work.work);
+
+	DMWARN("%s: suspending waits for I/O of %s or %s; resume that device, or restore its paths",
+	       dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
+	       fs->dev[FUSION_SLOW]->name);
+}
+
 static int alloc_workqueues(struct fusion *fs)
 {
 	fs->deferred_wq = alloc_ordered_workqueue("fusion-io", WQ_MEM_RECLAIM);
@@ -145,18 +161,23 @@ static int alloc_workqueues(struct fusion *fs)
 	fs->reclaim_wq = alloc_ordered_workqueue("fusion-reclaim", WQ_MEM_RECLAIM);
 	fs->replica.wq = alloc_ordered_workqueue("fusion-replica", WQ_MEM_RECLAIM);
 	fs->move_wq = alloc_ordered_workqueue("fusion-move", WQ_MEM_RECLAIM);
+	/* Of its own: nothing that may wait for a member is before it. */
+	fs->wait_wq = alloc_ordered_workqueue("fusion-wait", 0);
 	if (!fs->deferred_wq || !fs->commit_wq || !fs->reclaim_wq || !fs->replica.wq ||
-	    !fs->move_wq)
+	    !fs->move_wq || !fs->wait_wq)
 		return -ENOMEM;
 	INIT_WORK(&fs->deferred_work, fusion_do_deferred);
 	INIT_DELAYED_WORK(&fs->commit_work, fusion_do_commit);
 	INIT_WORK(&fs->reclaim_work, fusion_do_reclaim);
 	INIT_DELAYED_WORK(&fs->replica.work, fusion_do_replica);
+	INIT_DELAYED_WORK(&fs->wait_work, suspend_waits);
 	return 0;
 }
 
 static void free_workqueues(struct fusion *fs)
 {
+	if (fs->wait_wq)
+		destroy_workqueue(fs->wait_wq);
 	if (fs->move_wq)
 		destroy_workqueue(fs->move_wq);
 	if (fs->replica.wq)
@@ -441,6 +462,8 @@ static void fusion_resume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
+	/* Of a suspend that was given up after presuspend. */
+	cancel_delayed_work_sync(&fs->wait_work);
 	if (fusion_mode(fs) == FUSION_FAIL)
 		return;
 	fusion_discard_start(fs);
@@ -452,6 +475,7 @@ static void fusion_presuspend(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
+	queue_delayed_work(fs->wait_wq, &fs->wait_work, WAIT_SECONDS * HZ);
 	fusion_reboot_unwatch(fs);
 	fusion_migrate_stop(fs);
 }
@@ -462,6 +486,7 @@ static void fusion_postsuspend(struct dm_target *ti)
 
 	if (fs->claim.held)
 		close_set(fs);
+	cancel_delayed_work_sync(&fs->wait_work);
 }
 
 /* -- limits ------------------------------------------------------------------------------- */

@@ -637,6 +637,10 @@ struct fusion {
 	struct work_struct reclaim_work;
 	struct workqueue_struct *reclaim_wq;
 
+	/* a suspend that takes long, dm-fusion-target.c */
+	struct delayed_work wait_work;
+	struct workqueue_struct *wait_wq;
+
 	/* migration, dm-fusion-migrate.c */
 	struct dm_kcopyd_client *kcopyd;
 	struct delayed_work move_work;

@@ -122,4 +122,45 @@ test_reload_and_close() {
 	verify
 }
 
-run_tests test_suspend_and_resume test_while_suspended test_reload_and_close
+waits_are_told() {
+	dmesg | sed "1,/$1/d" | grep -q "suspending waits for I/O of .* or .*; resume that device"
+}
+
+# A member that queues for ever holds up a suspend, --noflush or not, until it goes on. That is
+# said after ten seconds; meanwhile the other member serves reads; nothing is lost.
+test_member_that_queues() {
+	local mark moving pid seen slow
+	linked 16 32
+	format --extent-size 64K
+	fusion talk migration off
+	put "$SET" 7 0 $((100 << 16))
+	seen=$(head -c $((100 << 16)) "$SET" | md5sum)
+	for slow in demote promote; do
+		mark="selftest mark $RANDOM$RANDOM"
+		echo "$mark" >/dev/kmsg
+		dmsetup suspend --noflush --nolockfs slow-link
+		defer dmsetup resume slow-link
+		background dmsetup message talk 0 "$slow" 0-15
+		moving=$REPLY
+		sleep 1
+		background dmsetup suspend --noflush talk
+		pid=$REPLY
+		within 30 "a line in the kernel log" waits_are_told "$mark"
+		kill -0 "$pid" || fail "the suspend has ended"
+		limited 20 dd if="$SET" of=/dev/null bs=4k skip=$((60 * 16)) count=16 iflag=direct status=none
+		dmsetup resume slow-link
+		wait "$pid" || fail "suspend: status $?"
+		wait "$moving" || say "the move was cut short: status $?"
+		dmsetup resume talk
+		same "content" "$(head -c $((100 << 16)) "$SET" | md5sum)" "$seen"
+		msg talk demote 0-15 >/dev/null
+	done
+	mark="selftest mark $RANDOM$RANDOM"
+	echo "$mark" >/dev/kmsg
+	limited 20 dmsetup suspend talk
+	dmsetup resume talk
+	sleep $((11 * SLOWNESS))
+	! waits_are_told "$mark" || fail "a suspend that has ended is told of"
+}
+
+run_tests test_member_that_queues:long test_suspend_and_resume test_while_suspended test_reload_and_close
