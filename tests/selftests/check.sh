@@ -285,7 +285,7 @@ test_needs_check() {
 
 # what counts of a dump: all but where the superblocks and the journals are by now
 meaning() {
-	jq -S 'del(.superblocks, .journals, .epoch)' "$1"
+	jq -S 'del(.superblocks, .journals, .epoch, .host)' "$1"
 }
 
 test_dump_restore() {
@@ -332,6 +332,9 @@ test_dump_restore() {
 	meaning "$TMP/dump" >"$TMP/a"
 	meaning "$TMP/again" >"$TMP/b"
 	diff "$TMP/a" "$TMP/b"
+	# no machine has opened what restore has written
+	same "machine that had it" "$(jq -r .host.name "$TMP/dump") $(jq .host "$TMP/again")" \
+		"$(uname -n) null"
 	null other 32
 	mkfs.ext4 -q -L home /dev/other
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" /dev/other --yes
