@@ -68,7 +68,8 @@ test_usage() {
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
 	done
 	for verb in promote demote; do
-		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb x
+		expect 2 "$verb: needs either FIRST[-LAST] or --bytes FIRST-LAST; see fusionctl help $verb" \
+			fusionctl $verb x
 	done
 	expect 2 "create: needs a name and two devices; see fusionctl help create" \
 		fusionctl create x /dev/null
