@@ -92,15 +92,25 @@ static int put_heat(const struct meta *meta, const struct fusion_sb *sb, const u
 
 /* -- journal ------------------------------------------------------------------------------ */
 
+static u32 opens_per_block(const struct fusion_sb *sb)
+{
+	return FUSION_JOURNAL_PAYLOAD / (u32)(sizeof(struct fusion_journal_record) +
+					      fusion_bitmap_bytes(sb->extent_sectors));
+}
+
+/* How many blocks take the bitmaps of all open extents. */
+static u32 open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
+{
+	return DIV_ROUND_UP(st->nr_open, opens_per_block(sb));
+}
+
 /* Pack the bitmaps of all open extents; *nr blocks. NULL after a message. */
 static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st, u32 *nr)
 {
-	const u32 record = sizeof(struct fusion_journal_record) +
-			   fusion_bitmap_bytes(sb->extent_sectors);
-	const u32 per_block = FUSION_JOURNAL_PAYLOAD / record;
+	const u32 per_block = opens_per_block(sb);
 	char *buf, *block = NULL;
 
-	*nr = DIV_ROUND_UP(st->nr_open, per_block);
+	*nr = open_blocks(sb, st);
 	buf = offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
 	for (u32 i = 0; buf && i < st->nr_open; i++) {
 		const struct meta_open *open = st->open[i];
@@ -160,23 +170,32 @@ static int clear_nonsense(const struct meta *meta, int dev)
 		const u64 blocknr = geo->journal_start[dev] + pos;
 		const void *b = ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
 
-		/* what can't be read can be again once it has been written */
-		if (ring->unreadable[pos] ||
-		    (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
-		     (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
-		      !journal_sane(b))))
+		if (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
+		    (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
+		     !journal_sane(b)))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);
 	return rc;
 }
 
-/*
- * What can't be read can be again once it has been written. Of the set that is no longer in use,
- * so when the new one is.
- */
-static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb)
+/* Has put_opens() written there? */
+static bool in_new_ring(const struct fusion_sb *sb, u32 pos, u64 end)
 {
+	for (u64 seq = sb->replay_seq; seq < end; seq++)
+		if (fusion_journal_blocknr(sb, seq) == sb->journal_start[sb->role] + pos)
+			return true;
+	return false;
+}
+
+/*
+ * What can't be read can be again once it has been written. Of the map set and the journal that
+ * are no longer in use, so when the new ones are: until then a block that can't be read may be taken
+ * for one that proves how far the member has got, and zeros are not.
+ */
+static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb, u64 end)
+{
+	const struct meta_ring *ring = &meta->m[sb->role].ring;
 	const unsigned int nr = !sb->active_set;
 	const struct meta_block *block = meta->m[sb->role].set[nr].block;
 	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
@@ -185,6 +204,9 @@ static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb)
 	for (u32 i = 0; i < sb->map_blocks && !rc; i++)
 		if (block[i].unreadable)
 			rc = put(meta, sb->role, sb->map_start[sb->role][nr] + i, 1, zero);
+	for (u32 pos = 0; pos < sb->journal_blocks[sb->role] && !rc; pos++)
+		if (ring->unreadable[pos] && !in_new_ring(sb, pos, end))
+			rc = put(meta, sb->role, sb->journal_start[sb->role] + pos, 1, zero);
 	free(zero);
 	return rc;
 }
@@ -322,7 +344,8 @@ int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on,
 	if (!rc)
 		rc = put_super(meta, &sb[FAST]);
 	for (dev = 0; dev < 2 && !rc; dev++)
-		rc = clear_unreadable(meta, &sb[dev]);
+		rc = clear_unreadable(meta, &sb[dev], sb[dev].replay_seq +
+				      open_blocks(&sb[dev], st));
 	return rc;
 }
 

@@ -108,9 +108,9 @@ mutant what-the-other-member-claims-is-forgotten meta-write.c \
 mutant bitmaps-are-not-written meta-write.c \
 	's/rc = put_opens\(meta, &sb\[dev\], st\);/;/'
 mutant an-unreadable-journal-block-stays meta-write.c \
-	's/if \(ring->unreadable\[pos\] \|\|/if (/'
+	's/if \(ring->unreadable\[pos\] \&\&/if (0 \&\&/'
 mutant an-unreadable-map-block-stays meta-write.c \
-	's/rc = clear_unreadable\(meta, &sb\[dev\]\);/;/'
+	's/if \(block\[i\].unreadable\)/if (0)/'
 mutant restore-breaks-the-chain restore.c \
 	's/restore_goes_on\(d, meta\)/false/'
 
