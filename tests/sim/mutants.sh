@@ -434,7 +434,7 @@ mutant filled-holes-not-flushed dm-fusion-super.c \
 
 # -- failure ------------------------------------------------------------------------------------------------
 
-quick replica-told-after-a-failure dm-fusion-replica.c \
+mutant replica-told-after-a-failure dm-fusion-replica.c \
 	's/\tif \(fusion_mode\(fs\) != FUSION_RW\)\n\t\treturn -EROFS;\n//' --faults
 mutant failed-write-of-the-log-replayed dm-fusion-replica.c \
 	's/\t\trep->restart \|= r;\n//' --faults
