@@ -1289,8 +1289,8 @@ test_moves() {
 
 	# more than the fast member can hold
 	put /dev/mapper/pair 252 0 $((100 << 16))
-	expect 1 "pair: $(failed_to_move) extents could not be moved; is there room on the fast \
-member? see dmesg" fusionctl promote pair 0-99
+	expect 1 "pair: $(failed_to_move) extents could not be moved: the fast member is \
+full of extents of the same range; give a smaller range" fusionctl promote pair 0-99
 }
 
 # write_journal EXTENT: make some commits
