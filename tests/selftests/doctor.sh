@@ -293,8 +293,7 @@ test_status_check() {
 	opened data --extent-size 64K
 	checked 0 "FUSION OK - 1 set open and well |"
 	checked 0 "FUSION OK - 1 set open and well | 'data_fast_used'=" data
-	expect 3 "nodata: no such set is open; fusionctl list shows those there are" \
-		fusionctl status --check nodata
+	expect 3 "nodata: no such set is open; did you mean data?" fusionctl status --check nodata
 	expect 2 "--check: goes without --json and --watch; leave them out" \
 		fusionctl status --check --json
 	dmsetup suspend data

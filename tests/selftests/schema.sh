@@ -215,6 +215,7 @@ test_one_member() {
 	same "sets that wait" "$(jq '.waiting | length' "$TMP/json")" 1
 	valid 0 salvage fusionctl salvage "$SLOW" --json
 	defer dm_remove saved
+	defer dm_remove saved-stale
 	valid 0 salvage fusionctl salvage "$SLOW" saved --json --stale --zero --files /dev/mapper/saved
 }
 
