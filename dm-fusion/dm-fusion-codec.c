@@ -537,7 +537,7 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	*text = 0;
 	if (sb->version > FUSION_VERSION)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
-			 "has format version %u, the newest that is supported is %u", sb->version,
+			 "has format version %u, the newest that is supported is %d", sb->version,
 			 FUSION_VERSION);
 	else if (sb->version < FUSION_VERSION)
 		snprintf(text, FUSION_UNKNOWN_TEXT,

@@ -189,9 +189,9 @@ static bool in_new_ring(const struct fusion_sb *sb, u32 pos, u64 end)
 }
 
 /*
- * What can't be read can be again once it has been written. Of the map set and the journal that
- * are no longer in use, so when the new ones are: until then a block that can't be read may be taken
- * for one that proves how far the member has got, and zeros are not.
+ * What can't be read can be again once it has been written. The map set and the journal that were
+ * in use wait until the new ones are: until then a block that can't be read may be taken for one
+ * that proves how far the member has got, and zeros are not.
  */
 static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb, u64 end)
 {

@@ -14,6 +14,7 @@ LEFT=/dev/mapper/left
 # each_set FUNCTION: with DIR, NAME of the set, CONTENT (a SHA-256), and members for it
 each_set() {
 	local n=0 format
+	defer dm_remove image
 	for DIR in "$IMAGES"/format-*; do
 		format=${DIR##*-}
 		members "$(manifest .fast_mib)" "$(manifest .slow_mib)"
