@@ -175,7 +175,7 @@ static u32 next_ready(const struct fusion *fs, const struct fusion_discards *d, 
 /* Slots that may be taken away from those that are free. fs->lock held. */
 static u32 may_take(const struct fusion *fs, enum fusion_dev dev)
 {
-	u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+	u32 spare = fusion_spares(fs, dev);
 	u32 free = fs->nr_free[dev];
 
 	if (fs->hold_discards)
@@ -287,7 +287,7 @@ void fusion_discard_hold(struct fusion *fs, u32 nr)
 	spin_lock_irq(&fs->lock);
 	fs->hold_discards = true;
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+		u32 spare = fusion_spares(fs, dev);
 
 		wait |= fs->discards[dev].in_flight && fs->nr_free[dev] < nr + spare;
 	}

@@ -231,7 +231,7 @@ static unsigned int start_jobs(struct fusion *fs, struct job *jobs, unsigned int
 		struct job *job = &jobs[i];
 		u32 lext = job->move.lext;
 		enum fusion_dev to = job->move.to;
-		u32 spare = to == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+		u32 spare = fusion_spares(fs, to);
 		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_COPYING;
 
 		job->outcome = FUSION_SKIPPED;
@@ -558,9 +558,7 @@ static unsigned int migrate(struct fusion *fs, struct fusion_move *moves, struct
 
 static u32 beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
 {
-	u32 spare = dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
-
-	return nr - min(nr, spare);
+	return nr - min(nr, fusion_spares(fs, dev));
 }
 
 /*

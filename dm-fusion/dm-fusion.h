@@ -1013,6 +1013,12 @@ void fusion_slot_put(struct fusion *fs, u32 word);
 /* Slots of @dev with their numbers below this. */
 u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev);
 
+/* Slots of a member that are for migration. */
+static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+}
+
 /* Free slots, those included that are being discarded. */
 static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
 {

@@ -71,15 +71,13 @@ struct text {
 
 static bool name_holder(dev_t holder, void *ctx)
 {
-	char name[128], node[160], uuid[130];
+	char name[128], node[160];
 	const struct text *t = ctx;
+	const bool named = sysfs_read(holder, "dm/name", name, sizeof(name));
 
-	if (!sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) ||
-	    !sysfs_read(holder, "dm/name", name, sizeof(name)))
-		*uuid = 0;
-	if (!strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX))) {
+	if (named && sysfs_is_mapping(holder, DM_PREFIX)) {
 		snprintf(t->buf, t->size, "is a member of the open set %s", name);
-	} else if (!strncmp(uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX))) {
+	} else if (named && sysfs_is_mapping(holder, DM_SALVAGE_PREFIX)) {
 		snprintf(t->buf, t->size, "is read by the salvaged set %s", name);
 	} else {
 		device_node(holder, node, sizeof(node));
@@ -88,25 +86,15 @@ static bool name_holder(dev_t holder, void *ctx)
 	return true;
 }
 
-static bool is_holder(dev_t holder, void *ctx)
-{
-	(void)holder;
-	(void)ctx;
-	return true;
-}
-
 static bool is_not_salvage(dev_t holder, void *ctx)
 {
-	char uuid[130];
-
 	(void)ctx;
-	return !sysfs_read(holder, "dm/uuid", uuid, sizeof(uuid)) ||
-	       strncmp(uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX));
+	return !sysfs_is_mapping(holder, DM_SALVAGE_PREFIX);
 }
 
 bool device_salvaged(dev_t devno)
 {
-	return sysfs_any(devno, "holders", is_holder, NULL) &&
+	return sysfs_any(devno, "holders", NULL, NULL) &&
 	       !sysfs_any(devno, "holders", is_not_salvage, NULL);
 }
 

@@ -82,20 +82,10 @@ static bool read_known(struct udev_device *dev, struct known *k)
 	return *k->uuid;
 }
 
-static bool any(dev_t devno, void *ctx)
-{
-	(void)devno;
-	(void)ctx;
-	return true;
-}
-
 static bool is_set(dev_t devno, void *ctx)
 {
-	char uuid[130];
-
 	(void)ctx;
-	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
-	       !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX));
+	return sysfs_is_mapping(devno, DM_PREFIX);
 }
 
 /* Was the other member of its set offered already? */
@@ -148,7 +138,7 @@ static bool offer_known(struct udev_device *dev, void *ctx)
 	struct known k;
 
 	/* what something stands on is of an open set, or in use */
-	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", w->open ? is_set : any, NULL) !=
+	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", w->open ? is_set : NULL, NULL) !=
 	    w->open)
 		return false;
 	if (w->names)

@@ -265,7 +265,7 @@ const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *
 	const char *uuid = m->uuid + strlen(DM_SALVAGE_PREFIX);
 
 	snprintf(buf, UUID_TEXT, "%s", uuid);
-	*stale = !strcmp(uuid + strlen(buf), "-stale");
+	*stale = !strcmp(uuid + strlen(buf), STALE_SUFFIX);
 	return buf;
 }
 

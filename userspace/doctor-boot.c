@@ -23,10 +23,7 @@ static bool slave_stands_on_set(dev_t devno, void *depth)
 
 static bool stands_on_set(dev_t devno, unsigned int depth)
 {
-	char uuid[160];
-
-	if (sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
-	    !strncmp(uuid, DM_PREFIX, strlen(DM_PREFIX)))
+	if (sysfs_is_mapping(devno, DM_PREFIX))
 		return true;
 	if (depth++ == MAX_DEPTH)
 		return false;

@@ -295,7 +295,12 @@ void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
 /* Its value, without the newline. */
 bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
 bool sysfs_has(dev_t devno, const char *attr);
-/* Of the block devices in the directory, "slaves" or "holders": is there one that @is? */
+/* Is it a mapped device whose uuid begins so? */
+bool sysfs_is_mapping(dev_t devno, const char *uuid_prefix);
+/*
+ * Of the block devices in the directory, "slaves" or "holders": is there one that @is?
+ * Or any at all, if that is NULL.
+ */
 bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx);
 /* The disk a partition is on; otherwise the device itself. */
 dev_t sysfs_disk(dev_t devno);

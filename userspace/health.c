@@ -88,17 +88,18 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 	return worst;
 }
 
-static enum condition by_level(enum health worst)
+/* @worst: all that set_health() has to say */
+static enum condition condition_of(const struct set *set, enum health worst)
 {
+	if (device_gone(set->member[FAST]) || device_gone(set->member[SLOW]))
+		return CONDITION_MISSING;
 	return worst == HEALTH_ERROR ? CONDITION_FAILED :
 	       worst == HEALTH_WARNING ? CONDITION_DEGRADED : CONDITION_OK;
 }
 
 enum condition set_condition(const struct set *set)
 {
-	if (device_gone(set->member[FAST]) || device_gone(set->member[SLOW]))
-		return CONDITION_MISSING;
-	return by_level(set_health(set, NULL, NULL));
+	return condition_of(set, set_health(set, NULL, NULL));
 }
 
 struct pick {
@@ -122,8 +123,7 @@ enum condition set_condition_text(const struct set *set, char *buf, size_t size)
 	struct pick p = { HEALTH_OK, buf, size };
 
 	*buf = 0;
-	set_health(set, pick_worst, &p);
-	return set_condition(set);
+	return condition_of(set, set_health(set, pick_worst, &p));
 }
 
 struct json_object *reason_json(enum health level, const char *text, const char *remedy)
@@ -144,8 +144,8 @@ static void add_reason(void *ctx, enum health health, const char *text, const ch
 void condition_json(struct json_object *o, const struct set *set)
 {
 	struct json_object *reasons = json_object_new_array();
+	const enum health worst = set_health(set, add_reason, reasons);
 
-	set_health(set, add_reason, reasons);
-	json_add_str(o, "health", condition_name[set_condition(set)]);
+	json_add_str(o, "health", condition_name[condition_of(set, worst)]);
 	json_object_object_add(o, "reasons", reasons);
 }

@@ -340,7 +340,6 @@ static int find_extents(const struct args *a, struct move *m)
 static int prepare(const struct args *a, struct move *m)
 {
 	const struct fusion_status *st = &m->set.st;
-
 	int rc;
 
 	m->extent_bytes = st->extent_sectors << 9;

@@ -96,6 +96,14 @@ void sysfs_name(dev_t devno, char *buf, size_t size)
 	udev_device_unref(dev);
 }
 
+bool sysfs_is_mapping(dev_t devno, const char *uuid_prefix)
+{
+	char uuid[160];
+
+	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	       !strncmp(uuid, uuid_prefix, strlen(uuid_prefix));
+}
+
 bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx)
 {
 	char path[128], attr[300], number[32];
@@ -109,7 +117,7 @@ bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *
 	while (dir && !found && (e = readdir(dir))) {
 		snprintf(attr, sizeof(attr), "%s/%s/dev", dir_name, e->d_name);
 		found = *e->d_name != '.' && sysfs_read(devno, attr, number, sizeof(number)) &&
-			parse_devno(number, &other) && is(other, ctx);
+			parse_devno(number, &other) && (!is || is(other, ctx));
 	}
 	if (dir)
 		closedir(dir);
