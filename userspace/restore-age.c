@@ -23,14 +23,14 @@ struct present {
 	u32 next_csum;
 };
 
-/* The map that a member has. */
+/* The map that a member has, if it has one. */
 static struct present load(const struct dump *d, const struct meta *meta, int dev)
 {
 	const struct fusion_sb *sb = meta_sb(meta, dev);
 	struct present p = { .moved = d->sb.nr_lexts };
 	struct meta_state st;
 
-	if (sb->nr_lexts != d->sb.nr_lexts || state_init(&st, sb->nr_lexts))
+	if (!sb || sb->nr_lexts != d->sb.nr_lexts || state_init(&st, sb->nr_lexts))
 		return p;
 	p.whole = state_load(meta, sb, &st, NULL);
 	if (p.whole) {
@@ -45,11 +45,6 @@ static struct present load(const struct dump *d, const struct meta *meta, int de
 	return p;
 }
 
-static u32 count_newer(const struct dump *d, const struct meta *meta, int dev)
-{
-	return load(d, meta, dev).moved;
-}
-
 /* Is one copy of its superblock damaged, or not the one before? */
 static bool single(const struct meta_member *m)
 {
@@ -62,7 +57,8 @@ static bool single(const struct meta_member *m)
  * Was the member used after the dump was made? The slow one may be an epoch ahead, after an opening
  * that was interrupted; but of that there must be the fast one as it was then.
  */
-static bool is_newer(const struct dump *d, const struct meta *meta, int dev)
+static bool is_newer(const struct dump *d, const struct meta *meta, const struct present *p,
+		     int dev)
 {
 	const struct fusion_sb *sb = meta_sb(meta, dev), *fast = meta_sb(meta, FAST);
 	const u32 epoch = meta->geo[FAST].epoch;
@@ -73,7 +69,7 @@ static bool is_newer(const struct dump *d, const struct meta *meta, int dev)
 		return d->generation[dev] && (sb->generation > d->generation[dev] ||
 		       meta->m[dev].ring.kernel_seq > d->last_seq[dev]);
 	/* what restore wrote itself, and nobody has opened since, may be written again */
-	if (!sb->peer_at.generation && !sb->peer_at.seq && !count_newer(d, meta, dev))
+	if (!sb->peer_at.generation && !sb->peer_at.seq && !p->moved)
 		return false;
 	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
 	       fast->epoch != epoch;
@@ -94,28 +90,14 @@ static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 }
 
 /* Would the kernel open what is there? */
-static bool is_whole(const struct dump *d, const struct meta *meta, struct present *p)
+static bool is_whole(const struct meta *meta, const struct present *fast)
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
 	struct meta_past past;
 	const char *why;
 
-	if (!fast || !slow || fusion_sb_match(fast, slow, &why) || meta_past(meta, &past))
-		return false;
-	*p = load(d, meta, FAST);
-	return p->whole;
-}
-
-bool restore_goes_on(struct dump *d, const struct meta *meta)
-{
-	struct present p;
-
-	if (!is_whole(d, meta, &p) || p.moved)
-		return false;
-	d->st.next_seq = p.next_seq;
-	d->st.next_txn = p.next_txn;
-	d->st.next_csum = p.next_csum;
-	return true;
+	return fast->whole && sb[SLOW] && !fusion_sb_match(sb[FAST], sb[SLOW], &why) &&
+	       !meta_past(meta, &past);
 }
 
 static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TEXT])
@@ -123,19 +105,32 @@ static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TE
 	return size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
 }
 
-static int refuse_newer(const struct dump *d, const struct meta *meta, int dev, bool force)
+/* What was written in place since is where either map leads to. */
+static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 {
-	const u32 extents = count_newer(d, meta, dev);
+	if (!force)
+		return fail(FC_REFUSED, path, "was used after %s was made, although no extent has "
+			    "moved since: its own map is as good and leads to the same data; open "
+			    "the set, or repair it if it does not open; to write the dump all the "
+			    "same, add --force", d->path);
+	warn(path, "was used after %s was made, although no extent has moved since", d->path);
+	return 0;
+}
+
+static int refuse_newer(const struct dump *d, const char *path, u32 extents, bool force)
+{
 	char bytes[SIZE_TEXT];
 
+	if (!extents)
+		return refuse_unmoved(d, path, force);
 	size_of(d, extents, bytes);
 	if (!force)
-		return fail(FC_REFUSED, meta->m[dev].o.path, "was used after %s was made: %u "
-			    "extents (%s) have moved since, and would be lost or mixed up; repair "
-			    "or salvage what is there; only if all newer copies are lost, add "
-			    "--force", d->path, extents, bytes);
-	warn(meta->m[dev].o.path, "was used after %s was made: %u extents (%s) have moved since, "
-	     "and are lost or mixed up", d->path, extents, bytes);
+		return fail(FC_REFUSED, path, "was used after %s was made: %u extents (%s) have "
+			    "moved since, and would be lost or mixed up; repair or salvage what is "
+			    "there; only if all newer copies are lost, add --force", d->path,
+			    extents, bytes);
+	warn(path, "was used after %s was made: %u extents (%s) have moved since, and are lost or "
+	     "mixed up", d->path, extents, bytes);
 	return 0;
 }
 
@@ -184,20 +179,26 @@ static int refuse_past(const struct dump *d, const struct meta *meta, bool force
 	return 0;
 }
 
-int restore_check_age(const struct dump *d, const struct meta *meta, bool force)
+int restore_check_age(struct dump *d, const struct meta *meta, bool force)
 {
-	struct present p;
-	bool whole = is_whole(d, meta, &p);
+	const struct present p[2] = { load(d, meta, FAST), load(d, meta, SLOW) };
+	const bool whole = is_whole(meta, &p[FAST]);
 	int rc;
 
+	d->goes_on = whole && !p[FAST].moved;
+	if (d->goes_on) {
+		d->st.next_seq = p[FAST].next_seq;
+		d->st.next_txn = p[FAST].next_txn;
+		d->st.next_csum = p[FAST].next_csum;
+	}
 	for (int dev = 0; dev < 2; dev++)
-		if (is_newer(d, meta, dev))
-			return refuse_newer(d, meta, dev, force);
-	if (whole && !p.moved)
+		if (is_newer(d, meta, &p[dev], dev))
+			return refuse_newer(d, meta->m[dev].o.path, p[dev].moved, force);
+	if (d->goes_on)
 		return 0;
 	for (int dev = 0; dev < 2; dev++)
 		if (is_older(d, meta, dev))
 			return refuse_older(d, meta, dev, force);
 	rc = refuse_past(d, meta, force);
-	return rc || !whole ? rc : refuse_whole(d, meta, p.moved, force);
+	return rc || !whole ? rc : refuse_whole(d, meta, p[FAST].moved, force);
 }

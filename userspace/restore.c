@@ -515,7 +515,7 @@ static int write_dump(struct dump *d, const char *const path[2], struct meta *me
 	rc = guards_clear(meta, &r);
 	report_free(&r);
 	if (!rc)
-		rc = meta_write(meta, &d->st, restore_goes_on(d, meta), -1, d->heat);
+		rc = meta_write(meta, &d->st, d->goes_on, -1, d->heat);
 	if (!rc)
 		meta_keep_closed(meta);
 	run_unlock(&lock);

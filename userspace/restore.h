@@ -16,15 +16,18 @@ struct dump {
 	u16 *heat;
 	/* how far each member was, or 0: its newest superblock, the last block of its ring */
 	u64 generation[2], last_seq[2];
+	/*
+	 * Is it the map that is there? Then it is written as one that the journal leads to
+	 * (meta_write()), so that the set stays what it is until the end: with the numbers of
+	 * where that goes on.
+	 */
+	bool goes_on;
 };
 
 /*
- * Is it the map that is there? Then write it as one that the journal leads to (meta_write()), so
- * that the set stays what it is until the end: with the numbers of where that goes on.
+ * Refuse, unless @force, members from before the dump, from after it, and a map that is whole. Sets
+ * d->goes_on.
  */
-bool restore_goes_on(struct dump *d, const struct meta *meta);
-
-/* Refuse, unless @force, members from before the dump, from after it, and a map that is whole. */
-int restore_check_age(const struct dump *d, const struct meta *meta, bool force);
+int restore_check_age(struct dump *d, const struct meta *meta, bool force);
 
 #endif

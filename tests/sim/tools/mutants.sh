@@ -77,7 +77,7 @@ mutant check-does-not-know-the-past meta-check.c \
 mutant restore-does-not-ask-for-the-age restore.c \
 	's/rc = restore_check_age\(d, &meta, a->opt\[OPT_FORCE\]\);/rc = restore_check_age(d, \&meta, true);/'
 mutant restore-over-newer-members restore-age.c \
-	's/if \(is_newer\(d, meta, dev\)\)/if (0 \&\& is_newer(d, meta, dev))/'
+	's/if \(is_newer\(d, meta, &p\[dev\], dev\)\)/if (0 \&\& is_newer(d, meta, \&p[dev], dev))/'
 mutant restore-over-older-members restore-age.c \
 	's/if \(is_older\(d, meta, dev\)\)/if (0 \&\& is_older(d, meta, dev))/'
 mutant restore-over-a-map-that-is-whole restore-age.c \
@@ -112,7 +112,7 @@ mutant an-unreadable-journal-block-stays meta-write.c \
 mutant an-unreadable-map-block-stays meta-write.c \
 	's/if \(block\[i\].unreadable\)/if (0)/'
 mutant restore-breaks-the-chain restore.c \
-	's/restore_goes_on\(d, meta\)/false/'
+	's/&d->st, d->goes_on/\&d->st, false/'
 
 # -- what is said ------------------------------------------------------------------
 
