@@ -412,6 +412,8 @@ static int make_set(const struct args *a, bool and_open)
 		goto out;
 	rc = a->opt[OPT_YES] ? 0 : ask(&p);
 	if (!rc)
+		rc = host_watch_devices(p.dev, 2);
+	if (!rc)
 		rc = write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
 	if (!rc)

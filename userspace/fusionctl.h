@@ -590,7 +590,15 @@ char *host_hex(char buf[HOST_HEX], const unsigned char id[16]);
  * case @buf says which machine was the last to have it: "desk (4f..), which opened it at ...".
  */
 bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms);
-/* The same by a superblock alone; false if that names none. */
+/*
+ * Before something is written to members: fails if another machine uses the set, as the heartbeat
+ * of the fast member tells. @fd: of that, past the page cache. Waits only if that machine has not
+ * closed it.
+ */
+int host_watch(const char *path, int fd, const struct fusion_sb *sb);
+/* The same of the sets whose members these devices are, two at most, as far as it can be told. */
+int host_watch_devices(const struct device *dev, int nr);
+/* As host_holds() says it, by a superblock alone; false if that names none. */
 bool host_text(const struct fusion_sb *sb, char *buf, size_t size);
 
 #define HOST_SHORT	65

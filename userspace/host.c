@@ -84,35 +84,36 @@ char *host_hex(char buf[HOST_HEX], const unsigned char id[16])
 
 /* -- the machine that has a set ---------------------------------------------------------- */
 
-/* Past the page cache, which another machine does not know of. */
-static bool read_beat(const struct member *fast, struct fusion_beat *beat)
+/* Past the page cache, which another machine does not know of: @fd is to be so. */
+static bool read_beat(int fd, const struct fusion_sb *sb, struct fusion_beat *beat)
 {
-	int fd = open_node(fast->path, fast->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	const char *why;
 	bool valid = false;
 	void *block;
 
 	memset(beat, 0, sizeof(*beat));
-	if (fd < 0)
-		return false;
 	if (!posix_memalign(&block, FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE)) {
 		valid = pread(fd, block, FUSION_BLOCK_SIZE, FUSION_BEAT_BLOCKNR *
 			      FUSION_BLOCK_SIZE) == FUSION_BLOCK_SIZE &&
-			!fusion_beat_unpack(fast->sb, block, beat, &why);
+			!fusion_beat_unpack(sb, block, beat, &why);
 		free(block);
 	}
-	close(fd);
 	return valid;
 }
 
+static int open_beat(const struct member *fast)
+{
+	return open_node(fast->path, fast->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
+}
+
 /* "desk, since 2026-11-24 19:00:00" */
-static void holder_text(const struct member *fast, const struct fusion_beat *beat, char *buf,
+static void holder_text(const struct fusion_sb *sb, const struct fusion_beat *beat, char *buf,
 			size_t size)
 {
 	const bool beats = beat->state >= FUSION_BEAT_BEATING;
-	const unsigned char *id = beats ? beat->host_id : fast->sb->host_id;
-	const char *name = beats ? beat->host_name : fast->sb->host_name;
-	const time_t t = beats ? beat->open_time : fast->sb->open_time;
+	const unsigned char *id = beats ? beat->host_id : sb->host_id;
+	const char *name = beats ? beat->host_name : sb->host_name;
+	const time_t t = beats ? beat->open_time : sb->open_time;
 	char hex[HOST_HEX], when[32] = "an unknown time", safe[4 * FUSION_HOST_SIZE + 1];
 	struct tm tm;
 
@@ -125,12 +126,11 @@ static void holder_text(const struct member *fast, const struct fusion_beat *bea
 
 bool host_text(const struct fusion_sb *sb, char *buf, size_t size)
 {
-	const struct member m = { .sb = (struct fusion_sb *)sb };
 	const struct fusion_beat none = { 0 };
 
 	if (uuid_is_null(sb->host_id))
 		return false;
-	holder_text(&m, &none, buf, size);
+	holder_text(sb, &none, buf, size);
 	return true;
 }
 
@@ -149,14 +149,98 @@ char *host_short(const struct fusion_sb *sb, char buf[HOST_SHORT])
 
 bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms)
 {
+	const int fd = open_beat(fast);
 	struct fusion_beat beat;
 	unsigned char id[16];
 
 	host_id(id);
-	read_beat(fast, &beat);
-	holder_text(fast, &beat, buf, size);
+	/* a member that can't be opened has no heartbeat */
+	read_beat(fd, fast->sb, &beat);
+	if (fd >= 0)
+		close(fd);
+	holder_text(fast->sb, &beat, buf, size);
 	*watch_ms = fusion_beat_watch_ms(&beat);
 	return fusion_beat_taking(fast->sb, &beat, id) == FUSION_TAKE_WATCH;
+}
+
+#define POLL_MS	200
+
+/* As the kernel does it before it opens a set. */
+int host_watch(const char *path, int fd, const struct fusion_sb *sb)
+{
+	const struct timespec poll = { .tv_nsec = POLL_MS * 1000000L };
+	struct fusion_beat first, now;
+	char text[HOST_TEXT];
+	unsigned char id[16];
+	unsigned int ms;
+
+	host_id(id);
+	read_beat(fd, sb, &first);
+	if (fusion_beat_taking(sb, &first, id) != FUSION_TAKE_WATCH)
+		return 0;
+	ms = fusion_beat_watch_ms(&first);
+	holder_text(sb, &first, text, sizeof(text));
+	warn(path, "its set was not closed by the machine %s; watching for %u s whether that "
+	     "machine still uses it", text, (ms + 999) / 1000);
+	for (unsigned int waited = 0; waited < ms; waited += POLL_MS) {
+		nanosleep(&poll, NULL);
+		read_beat(fd, sb, &now);
+		if (!memcmp(&now, &first, sizeof(now)))
+			continue;
+		/* if it was closed in this moment, what was read of it before does not hold */
+		holder_text(sb, &now, text, sizeof(text));
+		return fail(FC_BUSY, path, "its set is in use by the machine %s; close it there "
+			    "first", text);
+	}
+	return 0;
+}
+
+static int watch_fast(const char *path, const struct member *fast)
+{
+	const int fd = open_beat(fast);
+	int rc;
+
+	if (fd < 0)
+		return 0;
+	rc = host_watch(path, fd, fast->sb);
+	close(fd);
+	return rc;
+}
+
+/* The slow member has no heartbeat; @fast, which is watched anyway, may be the one that has. */
+static int watch_member(const struct member *m, const struct member *fast)
+{
+	struct member *list = NULL, *peer = NULL;
+	int rc;
+
+	if (m->sb->role == FUSION_FAST)
+		return watch_fast(m->path, m);
+	if (fast && member_is(fast, m->sb->peer_uuid))
+		return 0;
+	rc = scan_members(&list);
+	if (!rc)
+		rc = find_member(list, m->sb->peer_uuid, &peer);
+	if (!rc && peer)
+		rc = watch_fast(m->path, peer);
+	free_members(list);
+	return rc;
+}
+
+int host_watch_devices(const struct device *dev, int nr)
+{
+	struct member *m[2] = { NULL, NULL }, *fast = NULL;
+	int rc = 0;
+
+	for (int i = 0; i < nr; i++)
+		if (!member_at(dev[i].devno, &m[i]) && m[i] && has_identity(m[i]) &&
+		    m[i]->sb->role == FUSION_FAST)
+			fast = m[i];
+	for (int i = 0; i < nr && !rc; i++)
+		if (m[i] && has_identity(m[i]))
+			rc = watch_member(m[i], fast);
+	for (int i = 0; i < nr; i++)
+		free_members(m[i]);
+	return rc;
 }
 
 void host_json(struct json_object *o, const struct fusion_sb *sb)

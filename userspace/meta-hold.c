@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Who closes a device that was written to has udev told of it, and the rule opens what is a member
- * then: not before all of it is written and tested, and not before somebody asks for that.
+ * then: not before all of it is written and tested, and not before somebody asks for that. Another
+ * machine, which hears of nothing, must not be using the set.
  */
 #include "meta.h"
 
+/* Without a superblock it is only a heartbeat that tells. */
+static int watch(const struct meta *meta)
+{
+	const struct fusion_sb *sb = meta_sb(meta, FAST) ? meta_sb(meta, FAST) :
+				     meta_sb(meta, SLOW);
+	struct fusion_sb none = meta->geo[FAST];
+
+	none.flags |= FUSION_SB_CLEAN;
+	return host_watch(meta->m[FAST].o.path, meta->m[FAST].o.fd, sb ? sb : &none);
+}
+
 int meta_hold(const struct meta *meta, int *lock)
 {
+	int rc;
+
 	*lock = -1;
+	rc = watch(meta);
+	if (rc)
+		return rc;
 	/* images are nothing that udev hears of */
 	if (meta->m[FAST].o.file || meta->m[SLOW].o.file)
 		return 0;

@@ -6,7 +6,7 @@
  * offline.c		members: block devices, or images of them in files
  * meta-open.c		which members are meant
  * meta-content.c	may one be written where there is none?
- * meta-hold.c		nobody opens them meanwhile
+ * meta-hold.c		nobody has them open, or opens them meanwhile
  * report.c		findings
  * meta-read.c		all that is on the members, block by block
  * meta-state.c		where each extent is: a map set and the journal after it
@@ -79,7 +79,10 @@ int meta_check_content(const struct meta *meta, int dev, const struct args *a,
 
 /* -- meta-hold.c ------------------------------------------------------------------ */
 
-/* Before the members are written: nobody assembles until run_unlock(). */
+/*
+ * Before the members are written: nobody assembles until run_unlock(). Fails if another machine
+ * uses the set.
+ */
 int meta_hold(const struct meta *meta, int *lock);
 /* After it: as if the set had been open and closed. */
 void meta_keep_closed(const struct meta *meta);

@@ -179,6 +179,8 @@ int cmd_wipe(const struct args *a)
 	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)
+			rc = host_watch_devices(p.dev, p.nr);
+		if (!rc)
 			rc = run_lock(ASSEMBLY_LOCK, &lock);
 		for (int i = 0; i < p.nr && !rc; i++) {
 			rc = wipe_member(&p.dev[i], p.fd[i]);

@@ -10,9 +10,9 @@
 HERE=11111111111111111111111111111111
 THERE=22222222222222222222222222222222
 
-# two_paths: FAST and SLOW are those of here, FAST2 and SLOW2 those of there
+# two_paths [linked]: FAST and SLOW are those of here, FAST2 and SLOW2 those of there
 two_paths() {
-	members 16 32
+	"${1:-members}" 16 32
 	format --extent-size 64K
 	FAST2=/dev/mapper/fast-there SLOW2=/dev/mapper/slow-there
 	linear fast-there "$FAST" 0 "$(sectors_of "$FAST")"
@@ -239,5 +239,49 @@ test_fusionctl() {
 	has "host" "$(grep "^fusion" "$TMP/out" | head -n 1)" " - "
 }
 
+# sums: of both members' metadata, but for the heartbeat
+sums() {
+	dd if="$FAST" bs=4K skip=8 iflag=direct status=none | md5sum
+	dd if="$SLOW" bs=1M iflag=direct status=none | md5sum
+}
+
+# spoil DEV BLOCK: something to repair
+spoil() {
+	head -c 512 /dev/urandom | dd of="$1" bs=4K seek="$2" oflag=direct conv=notrunc status=none
+}
+
+# What writes to a closed set leaves one alone that another machine uses, and waits for nothing else.
+test_written_closed() {
+	local before ms verb
+	two_paths linked
+	spoil "$SLOW" 8
+	ms=$(took gives 1 fusionctl repair "$FAST2" "$SLOW2" --yes)
+	at_most "ms to repair what is closed" "$ms" $((3000 * SLOWNESS))
+	good fusionctl dump "$FAST2" "$SLOW2" -o "$TMP/dump"
+	dm there "0 $LEN fusion $FAST $SLOW 4 host $THERE migration off"
+	write /dev/mapper/there 1 a
+	spoil "$SLOW" 8
+	before=$(sums)
+	for verb in "repair $FAST2 $SLOW2" "restore $TMP/dump $FAST2 $SLOW2 --force" \
+		"wipe $FAST2 $SLOW2" "wipe $SLOW2" \
+		"format x --fast $FAST2 --slow $SLOW2 --extent-size 64K --force"; do
+		# shellcheck disable=SC2086
+		gives 5 fusionctl $verb --yes
+		says "its set is in use by the machine "
+		says "($THERE), which opened it at $(date +%Y-)"
+		says "; close it there first"
+	done
+	same "what is on the members" "$(sums)" "$before"
+	state 2 || fail "it beats no more"
+	# it went away without closing
+	crash there
+	gives 1 fusionctl repair "$FAST2" "$SLOW2" --yes
+	says "was not closed by the machine "
+	says "repaired"
+	# one that is alone, which nothing can be told of
+	gives 0 fusionctl wipe "$FAST2" --yes
+	gives 0 fusionctl wipe "$SLOW2" --yes
+}
+
 run_tests test_in_use test_moves test_rest test_taken_at_rest test_take_over test_suspended \
-	test_paths test_fusionctl
+	test_paths test_fusionctl test_written_closed

@@ -239,6 +239,25 @@ json() {
 	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
 }
 
+# status_of COMMAND...: run it; exit code in RC, all it says in OUT
+status_of() {
+	RC=0
+	OUT=$("$@" 2>&1 </dev/null) || RC=$?
+}
+
+# gives CODE COMMAND...
+gives() {
+	local want=$1
+	shift
+	status_of "$@"
+	same "exit code of '$*' ($OUT)" "$RC" "$want"
+}
+
+# says TEXT: the command before
+says() {
+	has output "$OUT" "$1"
+}
+
 # -- member devices -----------------------------------------------------------------
 
 # need COMMAND...: skip the test without these programs
