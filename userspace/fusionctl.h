@@ -474,6 +474,8 @@ int member_at(dev_t devno, struct member **m);
 bool has_identity(const struct member *m);
 /* Is it member @uuid of its set? */
 bool member_is(const struct member *m, const unsigned char uuid[16]);
+/* Is that the name or the uuid of its set? */
+bool member_called(const struct member *m, const char *name);
 /* Is one a mapping or the like over the other? */
 bool member_stands_on(const struct member *upper, const struct member *lower);
 /* Does another device of the list with the same identity stand on this one, e.g. on a path? */
@@ -679,7 +681,9 @@ int dm_target_version(bool load, unsigned int version[3], bool *found);
  * if there is none, or if @word is the name of a mapped device itself.
  */
 int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found);
-/* Fail: no such set is open. Says which one may have been meant. */
+/* Of a closed set: "is closed; fusionctl open data opens it", or why that can't be; else false. */
+bool closed_text(const char *name, char *buf, size_t size);
+/* Fail: no such set is open. Says whether it is closed, or which one may have been meant. */
 int fail_not_open(const char *name);
 
 /* -- set-json.c ------------------------------------------------------------------------ */

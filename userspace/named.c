@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
-#include "fusionctl.h"
+#include "sets.h"
 #include "dm-fusion-codec.h"
 
 struct search {
@@ -129,11 +129,41 @@ static const char *nth_open(unsigned int i)
 	return m ? m->name : NULL;
 }
 
+static bool describe_closed(const struct found_set *s, const char *name, char *buf, size_t size)
+{
+	const struct reason *why = worst_reason(s);
+
+	if (s->condition >= CONDITION_FAILED && why)
+		snprintf(buf, size, "is closed, and can't be opened: %s; %s", why->text,
+			 why->remedy);
+	else
+		snprintf(buf, size, "is closed; fusionctl open %s opens it", name);
+	return true;
+}
+
+bool closed_text(const char *name, char *buf, size_t size)
+{
+	struct found_sets sets = { 0 };
+	struct member *list = NULL;
+	bool found = false;
+
+	if (!scan_members(&list) && !find_sets(NULL, list, &sets))
+		for (unsigned int i = 0; i < sets.nr && !found; i++)
+			found = member_called(sets.set[i].any, name) &&
+				describe_closed(&sets.set[i], name, buf, size);
+	free_sets(&sets);
+	free_members(list);
+	return found;
+}
+
 int fail_not_open(const char *name)
 {
 	const char *meant = NULL;
 	struct mapping *list;
+	char closed[600];
 
+	if (closed_text(name, closed, sizeof(closed)))
+		return fail(FC_FAILED, name, "%s", closed);
 	if (!dm_list(MAPPING_INFO, &list)) {
 		open_sets = list;
 		meant = nearest_word(name, nth_open);

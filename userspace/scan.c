@@ -227,7 +227,7 @@ int find_member(struct member *list, const unsigned char uuid[16], struct member
 	return 0;
 }
 
-static bool is_called(const struct member *m, const char *name)
+bool member_called(const struct member *m, const char *name)
 {
 	char uuid[UUID_TEXT];
 
@@ -287,7 +287,7 @@ int find_named(struct member *list, const char *name, struct member **found)
 
 	*found = NULL;
 	for (m = list; m; m = m->next) {
-		if (!is_called(m, name))
+		if (!member_called(m, name))
 			continue;
 		if (!first)
 			first = m;

@@ -98,12 +98,16 @@ static void add_data(struct line *l, const struct fusion_status *st)
 static void add_set(struct line *l, const char *name)
 {
 	enum condition word;
+	char closed[600];
 	struct set set;
 
 	l->sets++;
 	if (set_get(name, &set)) {
 		l->unknown = true;
-		add_sentence(l, name, "could not be looked at", "see the error output");
+		if (closed_text(name, closed, sizeof(closed)))
+			add_sentence(l, name, closed, NULL);
+		else
+			add_sentence(l, name, "could not be looked at", "see the error output");
 		return;
 	}
 	l->name = set.m.name;

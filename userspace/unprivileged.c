@@ -368,6 +368,24 @@ static struct json_object *status_json(const struct seen *s, const struct mappin
 	return o;
 }
 
+/* Closed, as far as udev knows its members, or none at all. */
+static int fail_closed(const struct seen *s, const char *name)
+{
+	bool here[2] = { false, false };
+
+	for (const struct part *p = s->parts; p; p = p->next)
+		for (int role = 0; role < 2; role++)
+			here[role] |= (!strcmp(name, p->set) || !strcasecmp(name, p->set_uuid)) &&
+				      !strcmp(p->role, role_name[role]);
+	if (here[FAST] && here[SLOW])
+		return fail(FC_FAILED, name, "is closed; sudo fusionctl open %s opens it", name);
+	if (here[FAST] || here[SLOW])
+		return fail(FC_FAILED, name, "is closed, and can't be opened: the %s member is "
+			    "missing; connect it, or see fusionctl help salvage",
+			    role_name[here[FAST] ? SLOW : FAST]);
+	return fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
+}
+
 int status_unprivileged(const char *name, bool json, bool one_line)
 {
 	struct json_object *o = json_base(), *sets = json_object_new_array();
@@ -392,8 +410,7 @@ int status_unprivileged(const char *name, bool json, bool one_line)
 	if (!rc && !json)
 		rescued_print(s.rescued, name);
 	if (!rc && name && !nr && !rescued)
-		rc = fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there "
-			  "are");
+		rc = fail_closed(&s, name);
 	json_add_bool(o, "complete", false);
 	json_object_object_add(o, "sets", sets);
 	json_object_object_add(o, "rescued", rescued_array(s.rescued, name));

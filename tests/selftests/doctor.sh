@@ -294,6 +294,10 @@ test_status_check() {
 	checked 0 "FUSION OK - 1 set open and well |"
 	checked 0 "FUSION OK - 1 set open and well | 'data_fast_used'=" data
 	expect 3 "nodata: no such set is open; did you mean data?" fusionctl status --check nodata
+	fusionctl close data
+	expect 3 "fusion: is closed; fusionctl open fusion opens it" fusionctl status --check fusion
+	shows "FUSION UNKNOWN - fusion is closed; fusionctl open fusion opens it |"
+	fusionctl open data "$FAST" "$SLOW"
 	expect 2 "--check: goes without --json and --watch; leave them out" \
 		fusionctl status --check --json
 	dmsetup suspend data

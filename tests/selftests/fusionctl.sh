@@ -776,8 +776,7 @@ test_life() {
 	put /dev/mapper/pair 252 123456 5000
 	good fusionctl close pair
 	[[ ! -e /dev/mapper/pair ]]
-	expect 1 "pair: no such set is open; fusionctl list shows those there are" \
-		fusionctl close pair
+	expect 1 "pair: is closed; fusionctl open pair opens it" fusionctl close pair
 
 	again() {
 		good fusionctl open "$@"
@@ -1429,8 +1428,7 @@ test_by_uuid() {
 	expect 1 "$none: no such set is open; fusionctl list shows those there are" \
 		fusionctl status $none
 	good fusionctl close "$uuid"
-	expect 1 "$uuid: no such set is open; fusionctl list shows those there are" \
-		fusionctl close "$uuid"
+	expect 1 "$uuid: is closed; fusionctl open $uuid opens it" fusionctl close "$uuid"
 }
 
 # As well as its uuid it takes the name that the set keeps, and its devices.

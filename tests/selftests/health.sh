@@ -112,7 +112,13 @@ test_missing_member() {
 	for field in "${fields[@]}"; do
 		poke "$SLOW" "$field"
 	done
+	expect 1 "fusion: is closed; fusionctl open fusion opens it" fusionctl status fusion
 	null_remove fast
+	for field in status map "promote --bytes 0-1M"; do
+		# shellcheck disable=SC2086
+		expect 1 "fusion: is closed, and can't be opened: the fast member is missing \
+(FastDisk 9, serial S4EV77, 16M); connect it, or see fusionctl help salvage" fusionctl $field fusion
+	done
 	good fusionctl list
 	has "row" "$(row fast)" "(FastDisk 9, serial S4EV77)"
 	has "row" "$(row fast)" "16M MISSING"
