@@ -218,6 +218,8 @@ int fail(int rc, const char *thing, const char *fmt, ...)
 /* The same for what is worth knowing and no reason to stop. */
 void warn(const char *thing, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The last line of either, but for "fusionctl: ". */
+const char *last_said(void);
 
 /* Does what these say go to the kernel's log too, and so to the console? Not at first. */
 void messages_to_kernel(bool on);

@@ -17,6 +17,8 @@
 const char *const role_name[2] = { "fast", "slow" };
 
 static bool to_kernel;
+static const char prefix[] = "fusionctl: ";
+static char said[2048];
 
 void messages_to_kernel(bool on)
 {
@@ -41,19 +43,24 @@ static void tell_kernel(const char *line)
 /* Labels and serial numbers come from disks: they must not break the line, or the terminal. */
 static void say(const char *thing, const char *fmt, va_list ap)
 {
-	char line[1024], safe[2 * sizeof(line)];
+	char line[1024];
 	int n;
 
-	n = snprintf(line, sizeof(line), "fusionctl: %s: ", thing);
+	n = snprintf(line, sizeof(line), "%s%s: ", prefix, thing);
 	if (n < 0 || (size_t)n >= sizeof(line))
 		n = 0;
 	vsnprintf(line + n, sizeof(line) - n, fmt, ap);
-	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
+	safe_text(said, sizeof(said), line, sizeof(line), utf8_output());
 	fflush(stdout);
 	progress_hide();
-	fprintf(stderr, "%s\n", safe);
+	fprintf(stderr, "%s\n", said);
 	if (to_kernel)
-		tell_kernel(safe);
+		tell_kernel(said);
+}
+
+const char *last_said(void)
+{
+	return said + (strncmp(said, prefix, strlen(prefix)) ? 0 : strlen(prefix));
 }
 
 int fail(int rc, const char *thing, const char *fmt, ...)

@@ -209,12 +209,15 @@ static void show(const struct plan *p)
 		puts("nothing is lost");
 }
 
-static void show_json(const struct plan *p, const char *result)
+/* @error: why it was not done to the end, or NULL. */
+static void show_json(const struct plan *p, const char *result, const char *error)
 {
 	struct json_object *o = json_base(), *found = json_object_new_array();
 	const struct rebuild *rb = &p->rb;
 
 	json_add_str(o, "result", result);
+	if (error)
+		json_add_str(o, "error", error);
 	for (unsigned int i = 0; i < p->found.nr; i++)
 		json_object_array_add(found, finding_json(&p->found.f[i]));
 	json_object_object_add(o, "findings", found);
@@ -250,8 +253,8 @@ static int write_repaired(const struct plan *p)
 	return rc;
 }
 
-/* Is it well now? Reads all of it again. */
-static int verify(struct plan *p, const struct args *a)
+/* Is it well now? Reads all of it again. *told: it has said so. */
+static int verify(struct plan *p, const struct args *a, bool *told)
 {
 	struct report left = { 0 };
 	char *path[2];
@@ -268,10 +271,11 @@ static int verify(struct plan *p, const struct args *a)
 	free(path[1]);
 	if (rc)
 		return fsck_code(rc);
+	*told = true;
 	meta_check(&meta, &left);
 	rc = fsck_result(&left) ? FSCK_ERRORS : FSCK_MINOR;
 	if (a->opt[OPT_JSON]) {
-		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors");
+		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors", NULL);
 	} else {
 		report_print(&left, LEVEL_WARNING);
 		puts(rc == FSCK_MINOR ? "repaired" : "not all could be repaired");
@@ -284,6 +288,7 @@ static int verify(struct plan *p, const struct args *a)
 static int repair(struct plan *p, const struct args *a)
 {
 	const char *json = a->opt[OPT_JSON];
+	bool began = false, told = false;
 	int rc, lock = -1;
 
 	rc = judge(p, a->opt[OPT_FORCE]);
@@ -293,7 +298,7 @@ static int repair(struct plan *p, const struct args *a)
 		return fsck_code(rc);
 	if (!anything_wrong(p)) {
 		if (json)
-			show_json(p, "clean");
+			show_json(p, "clean", NULL);
 		else
 			puts("nothing to repair");
 		return 0;
@@ -302,15 +307,19 @@ static int repair(struct plan *p, const struct args *a)
 		show(p);
 	if (a->opt[OPT_DRY_RUN]) {
 		if (json)
-			show_json(p, "not repaired");
+			show_json(p, "not repaired", NULL);
 		return fsck_result(&p->found);
 	}
 	rc = a->opt[OPT_YES] ? 0 : ask(p);
 	if (!rc)
 		rc = meta_hold(&p->meta, &lock);
+	began = !rc;
 	if (!rc)
 		rc = write_repaired(p);
-	rc = rc ? fsck_code(rc) : verify(p, a);
+	rc = rc ? fsck_code(rc) : verify(p, a, &told);
+	/* the next one may not find any more what was lost with this one */
+	if (json && !told)
+		show_json(p, began ? "errors" : "not repaired", last_said());
 	run_unlock(&lock);
 	return rc;
 }

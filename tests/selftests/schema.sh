@@ -196,6 +196,10 @@ test_closed_set() {
 	damage "$FAST" 1
 	valid 0 list fusionctl list --json
 	valid 4 check fusionctl check "$FAST" "$SLOW" --json
+	swap slow "0 $(sectors_of /dev/slow) flakey /dev/slow 0 0 86400 1 error_writes"
+	valid 8 repair fusionctl repair "$FAST" "$SLOW" --json --yes
+	swap slow
+	has "what failed" "$(jq -r '.result + ", " + .error' "$TMP/json")" "errors, $SLOW: "
 	valid 1 repair fusionctl repair "$FAST" "$SLOW" --json --yes
 }
 
