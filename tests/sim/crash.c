@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * usage: crash [--seed S] [--points N] [--seconds T] [--ops M] [--rarely K] [--faults]
- *	[--large] [--trace] [--no-shrink]
+ *	[--large] [--about STORY] [--trace] [--no-shrink]
  *	crash --opening [--seed S]
  *	crash --hosts [--seed S]
  *
@@ -14,6 +14,8 @@
  *			damage.c, again.c
  *	--hosts		several machines reach the disks: see hosts.c
  *	--large		so many extents that a transaction has several blocks
+ *	--about		nothing but one of the sequences that ops.c has: flushes, fua, demotions,
+ *			checkpoints, closing, swaps
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -42,15 +44,17 @@ static struct {
 	bool hosts;
 	bool trace;
 	bool shrink;
+	const struct story *story;
 } opt = { .seed = 1, .points = 20000, .seconds = U64_MAX, .ops = 400, .rarely = 1, .shrink = true };
 
 static u64 current_seed;
 
 static void say_seed(const char *why)
 {
-	printf("# %s with --seed %llu --ops %u --rarely %u%s%s\n", why, current_seed,
+	printf("# %s with --seed %llu --ops %u --rarely %u%s%s%s%s\n", why, current_seed,
 	       opt.ops, opt.rarely,
-	       opt.faults ? " --faults" : "", opt.large ? " --large" : "");
+	       opt.faults ? " --faults" : "", opt.large ? " --large" : "",
+	       opt.story ? " --about " : "", opt.story ? story_name(opt.story) : "");
 	fflush(stdout);
 }
 
@@ -227,6 +231,7 @@ static void parse_options(int argc, char **argv)
 		{ "opening", no_argument, NULL, 'O' },
 		{ "hosts", no_argument, NULL, 'H' },
 		{ "rarely", required_argument, NULL, 'r' },
+		{ "about", required_argument, NULL, 'a' },
 		{ "trace", no_argument, NULL, 't' },
 		{ "no-shrink", no_argument, NULL, 'n' },
 		{ }
@@ -261,6 +266,13 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 'r':
 			opt.rarely = parse(optarg);
+			break;
+		case 'a':
+			opt.story = find_story(optarg);
+			if (!opt.story) {
+				fprintf(stderr, "crash: %s is none of its stories\n", optarg);
+				exit(2);
+			}
 			break;
 		case 't':
 			opt.trace = true;
@@ -307,6 +319,7 @@ int main(int argc, char **argv)
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
 		run.setup.cut_one_in *= opt.rarely;
+		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);
 		sim_tracing = opt.trace && !opt.shrink;
 		why = attempt(&run, ops, nr, 0);

@@ -534,6 +534,16 @@ static void begin_write(struct bio *bio)
 	world->cut_due = true;
 }
 
+/* Up to 16 s, mostly less. */
+static u64 hold(const struct sim_disk *d, const struct bio *bio)
+{
+	if (!world->late_beats || d->role != FUSION_FAST ||
+	    bio->bi_iter.bi_sector != FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS ||
+	    rnd_below(&world->rng, 4))
+		return 0;
+	return world->now_ns + 1000000ULL * rnd_below(&world->rng, 1 << rnd_below(&world->rng, 15));
+}
+
 void sim_disk_submit(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -551,6 +561,7 @@ void sim_disk_submit(struct bio *bio)
 	bio->entry = NULL;
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
+	bio->held_ns = hold(d, bio);
 	if (d->fault_kinds & SIM_FAULT_BARE && bio->bi_opf & REQ_PREFLUSH)
 		bio->delay += rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8));
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);

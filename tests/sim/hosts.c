@@ -117,6 +117,14 @@ static int write_as(struct hosts *h, unsigned int host, blk_opf_t opf)
 	return r;
 }
 
+/* Its slot is free then, and some other machine's first write may be given it. */
+static void discard_as(struct hosts *h, unsigned int host)
+{
+	h->durable[host] = 0;
+	sim_dev_io(h->dev[host], REQ_OP_DISCARD, host * EXTENT_SECTORS, EXTENT_SECTORS, NULL);
+	check_alone(h);
+}
+
 /* All that was promised to anybody is found by the one that has the set. */
 static void check_all(struct hosts *h, unsigned int host)
 {
@@ -152,7 +160,7 @@ static void begin(struct hosts *h)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++) {
-		world->disk[i] = sim_disk_new(i, &h->setup->sb, false, true);
+		world->disk[i] = sim_disk_new(i, &h->setup->sb, h->setup->discards[i], true);
 		sim_disk_format(world->disk[i], &h->setup->sb, &world->rng);
 	}
 	memset(h->dev, 0, sizeof(h->dev));
@@ -487,6 +495,8 @@ static void act(void *arg)
 			if (write_as(h, host, rnd_below(rng, 2) ? REQ_FUA : 0))
 				break;
 			check_all(h, host);
+			if (!rnd_below(rng, 4))
+				discard_as(h, host);
 			msleep(rnd_below(rng, 4) ? rnd_below(rng, 50) : rnd_below(rng, 16000));
 		} while (rnd_below(rng, 4));
 		if (fusion_mode(fs_of(h->dev[host])) == FUSION_FAIL)
@@ -500,21 +510,88 @@ static void act(void *arg)
 	wake_up_all(&h->wait);
 }
 
-static void all_at_once(void *arg)
+static void run_actors(struct hosts *h)
 {
 	struct actor actor[NR_HOSTS];
-	struct hosts *h = arg;
 	unsigned int i;
 
-	begin(h);
 	h->running = NR_HOSTS;
 	for (i = 0; i < NR_HOSTS; i++) {
 		actor[i] = (struct actor){ h, i };
 		sim_spawn("machine", act, &actor[i]);
 	}
 	wait_event(h->wait, !h->running);
+}
+
+static void all_at_once(void *arg)
+{
+	struct hosts *h = arg;
+
+	begin(h);
+	run_actors(h);
 	if (!h->opened)
 		sim_fail("nobody ever got the set");
+	open_soon(h, 0, "open in the end");
+	check_all(h, 0);
+	close_as(h, 0);
+}
+
+/* The same where beats come late, or are read late: then nobody may have the set for some time. */
+static void all_at_once_and_late(void *arg)
+{
+	struct hosts *h = arg;
+
+	begin(h);
+	world->late_beats = true;
+	run_actors(h);
+	world->late_beats = false;
+	open_soon(h, 0, "open in the end");
+	check_all(h, 0);
+	close_as(h, 0);
+}
+
+/* Opens it, and keeps writing for some seconds. */
+static void take_and_write(void *arg)
+{
+	struct actor *a = arg;
+	struct hosts *h = a->h;
+	unsigned int i;
+
+	if (!h->open[a->host])
+		open_as(h, a->host);
+	for (i = 0; h->open[a->host] && i < 16; i++) {
+		if (write_as(h, a->host, REQ_FUA))
+			break;
+		msleep(rnd_below(&world->rng, 600));
+	}
+	h->running--;
+	wake_up_all(&h->wait);
+}
+
+/* It wakes just when others that have watched it at rest are about to claim it. */
+static void taken_as_it_wakes(void *arg)
+{
+	struct actor actor[NR_HOSTS];
+	struct hosts *h = arg;
+	unsigned int i;
+
+	begin(h);
+	open_soon(h, 0, "open");
+	must(write_as(h, 0, REQ_FUA), "write");
+	settle(h, 0);
+	world->late_beats = rnd_below(&world->rng, 2);
+	h->running = NR_HOSTS;
+	for (i = NR_HOSTS; i--; ) {
+		actor[i] = (struct actor){ h, i };
+		if (!i)
+			msleep(WATCH - 1000 + rnd_below(&world->rng, 4000));
+		sim_spawn("machine", take_and_write, &actor[i]);
+	}
+	wait_event(h->wait, !h->running);
+	world->late_beats = false;
+	for (i = 0; i < NR_HOSTS; i++)
+		if (h->open[i])
+			close_as(h, i);
 	open_soon(h, 0, "open in the end");
 	check_all(h, 0);
 	close_as(h, 0);
@@ -532,7 +609,8 @@ static void run_world(void *arg)
 	static void (*const scenes[])(void *) = {
 		beats, rest_and_wake, taken_at_rest, taken_before_a_checkpoint, stopped, suspended,
 		changed_at_rest,
-		taken_by_force, same_machine, all_at_once,
+		taken_by_force, same_machine, all_at_once, all_at_once_and_late,
+		taken_as_it_wakes,
 	};
 	struct all *all = arg;
 	unsigned int i;

@@ -240,6 +240,8 @@ static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 n
 	while (end - op > 48) {
 		u32 lext = rnd_below(rng, all), i, n = 4 + rnd_below(rng, 28);
 		u32 one_in = 2 << rnd_below(rng, 5), big = rnd_below(rng, 8);
+		/* without moves nothing is committed: users' flushes go to the disk directly */
+		u32 least = rnd_below(rng, 4) ? 0 : 4;
 
 		/* without its replica nothing is promoted */
 		op = add(op, OP_FAULT, FUSION_SLOW, 0);
@@ -251,7 +253,7 @@ static u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 n
 		op = add(op, OP_FAULT, FUSION_FAST, one_in);
 		op[-1].flags = rnd_below(rng, 4) ? SIM_FAULT_BARE : SIM_FAULT_FLUSH;
 		for (i = 0; i < n; i++) {
-			switch (i ? rnd_below(rng, 16) : big) {
+			switch (max(i ? rnd_below(rng, 16) : big, least)) {
 			case 0:
 				op = add(op, OP_PROMOTE, rnd_below(rng, all), 1);
 				break;
@@ -372,7 +374,7 @@ static u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, 
  * A set that is closed, or suspended, while the fast disk fails writes. Only once: after the
  * first time its superblock says that it needs a check, and is not written for that again.
  */
-static u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops)
+static u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops;
 	u32 i, n = 1 + rnd_below(rng, 8);
@@ -438,6 +440,35 @@ static u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr
 	return op - ops;
 }
 
+struct story {
+	const char *name;
+	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+};
+
+static const struct story stories[] = {
+	{ "flushes", make_flush_ops },
+	{ "fua", make_fua_ops },
+	{ "demotions", make_demote_ops },
+	{ "checkpoints", make_checkpoint_ops },
+	{ "closing", make_close_ops },
+	{ "swaps", make_swap_ops },
+};
+
+const struct story *find_story(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(stories); i++)
+		if (!strcmp(stories[i].name, name))
+			return &stories[i];
+	return NULL;
+}
+
+const char *story_name(const struct story *story)
+{
+	return story->name;
+}
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
@@ -447,6 +478,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 
 	nr = min(nr, MAX_OPS);
 	nr -= rnd_below(&rng, nr - nr / 8);
+	if (s->story)
+		return s->story->make(s, &rng, ops, max(nr, 64U));
 	if (!s->large && nr > 48 && !rnd_below(&swap, 8))
 		return make_swap_ops(s, &swap, ops, nr);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 4))
@@ -456,7 +489,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	if (s->faults && nr > 48 && !rnd_below(&kind, 8))
 		return make_demote_ops(s, &rng, ops, nr);
 	if (s->faults && nr > 48 && rnd_below(&kind, 4))
-		return make_close_ops(s, &rng, ops);
+		return make_close_ops(s, &rng, ops, nr);
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
 		return make_checkpoint_ops(s, &rng, ops, nr);
 	make_character(&c, s, &rng);

@@ -51,12 +51,17 @@ struct setup {
 	u32 depth;			/* operations under way */
 	u32 cut_one_in;			/* of the places where power may be cut */
 	bool faults;
+	const struct story *story;	/* all that is done; NULL: it differs from run to run */
 	char options[192];
 };
 
 /* Where @faults, disks fail now and then; @large: always many extents. */
 void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
+
+/* A sequence of operations on one subject, for what chance alone hardly meets. */
+const struct story *find_story(const char *name);
+const char *story_name(const struct story *story);
 void print_op(const struct op *op, char *text, size_t size);
 
 #endif

@@ -656,15 +656,16 @@ static void note_unmapped(struct state *st)
 
 /*
  * Open it, on disks that may fail to write: a superblock that can't be read is damage, and no
- * matter of power cuts. Return: false if it can't be opened; then power fails.
+ * matter of power cuts. Return: false if it can't be opened for that; then power fails, and the
+ * next attempt may find disks that work, where it must succeed.
  */
 static bool open_anew(struct state *st)
 {
-	bool faults = st->run->setup.faults;
 	u64 *rng = &world->rng;
+	bool faults = st->run->setup.faults && rnd_below(rng, 2);
 	int r;
 
-	if (faults && rnd_below(rng, 2))
+	if (faults)
 		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)],
 				    SIM_FAULT_WRITE * (1 + rnd_below(rng, 3)),
 				    2 << rnd_below(rng, 5));

@@ -68,6 +68,7 @@ struct bvec_iter {
  * @flushed: REQ_PREFLUSH is done
  * @written: so is the write, of a disk that flushes in place of REQ_FUA
  * @delay: times it is passed over
+ * @held_ns: until when the disk does nothing about it
  * @snap: writes of the disk that had completed when the flush began
  * @entry: the write in the disk's cache
  */
@@ -90,6 +91,7 @@ struct bio {
 	bool flushed;
 	bool written;
 	unsigned int delay;
+	u64 held_ns;
 	u32 snap;
 	struct sim_entry *entry;
 	struct page *pages[SIM_BIO_PAGES];
