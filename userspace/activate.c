@@ -304,7 +304,8 @@ static int partner_missing(const char *name, const struct member *m, const struc
 				    role_name[role], name, ident, list->path, m->path);
 	}
 	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again, or "
-		    "see fusionctl help salvage", role_name[role], ident);
+		    "see what the other one has: fusionctl salvage %s", role_name[role], ident,
+		    m->path);
 }
 
 /* Find the partner of @m among @list and open both. */

@@ -53,20 +53,19 @@ static void print_host(const struct meta *meta, const char *name)
 }
 
 /* What is to be done; repair needs both members. */
-static void print_remedy(const struct meta *meta, const char *word)
+static void print_remedy(const struct meta *meta)
 {
 	for (int dev = 0; meta->known && dev < 2; dev++) {
 		if (meta->m[dev].o.path)
 			continue;
-		printf("; connect the %s member, or see what the other one has with fusionctl "
-		       "salvage %s\n", role_name[dev], word);
+		printf("; connect the %s member, or see what the other one has: fusionctl salvage "
+		       "%s\n", role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
 	puts("; fusionctl repair puts right what can be");
 }
 
-static void for_people(const struct meta *meta, const struct report *r, const char *word,
-		       bool verbose)
+static void for_people(const struct meta *meta, const struct report *r, bool verbose)
 {
 	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
 	int worst = r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING];
@@ -78,7 +77,7 @@ static void for_people(const struct meta *meta, const struct report *r, const ch
 	printf("%s %s: %u errors, %u warnings, %u notes", name, verdict[worst],
 	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE]);
 	if (worst)
-		print_remedy(meta, word);
+		print_remedy(meta);
 	else
 		puts("");
 }
@@ -162,7 +161,7 @@ int cmd_check(const struct args *a)
 	if (a->opt[OPT_JSON])
 		for_programs(&meta, &r);
 	else
-		for_people(&meta, &r, a->word[0], a->opt[OPT_VERBOSE]);
+		for_people(&meta, &r, a->opt[OPT_VERBOSE]);
 	rc = fsck_result(&r);
 	report_free(&r);
 	meta_free(&meta);

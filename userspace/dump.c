@@ -308,7 +308,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 
 	if (!sb && !meta->m[FAST].o.path)
 		return fail(FC_MEMBER, path, "the fast member, which has the map, is not here; "
-			    "connect it, or see fusionctl help salvage");
+			    "connect it, or see what this one has: fusionctl salvage %s", path);
 	if (!sb)
 		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
 			    "valid superblock of the fast member, which has the map; name that member, "

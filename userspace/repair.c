@@ -124,8 +124,9 @@ static int judge_foreign(const struct meta *meta)
 	for (int dev = 0; dev < 2; dev++)
 		if (!is_of_set(meta, dev))
 			return fail(FC_MEMBER, meta->m[dev].o.path, "has not one block of the %s "
-				    "member of %s; connect that member, or see fusionctl help "
-				    "salvage", role_name[dev], meta->m[!dev].o.path);
+				    "member of %s; connect that member, or see what the other one "
+				    "has: fusionctl salvage %s", role_name[dev],
+				    meta->m[!dev].o.path, meta->m[!dev].o.path);
 	return 0;
 }
 
@@ -143,7 +144,8 @@ static int judge(struct plan *p, bool force)
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
 			return fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its set "
-				    "is not there; name both, or see fusionctl help salvage");
+				    "is not there; name both, or see what this one has: fusionctl "
+				    "salvage %s", meta->m[!dev].o.path);
 	if (!meta->known)
 		return fail(FC_DAMAGED, meta->m[0].o.path, "neither it nor %s has a valid "
 			    "superblock; fusionctl restore puts back what fusionctl dump saved",

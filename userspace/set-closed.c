@@ -34,9 +34,14 @@ static int check_clean(const struct meta *meta, const char *name)
 	int dev;
 
 	for (dev = 0; dev < 2; dev++)
+		if (!meta->m[dev].o.path)
+			return fail(FC_MEMBER, name, "its %s member is not there, and settings are "
+				    "kept on both; connect it, or see what the other one has: "
+				    "fusionctl salvage %s", role_name[dev], meta->m[!dev].o.path);
+	for (dev = 0; dev < 2; dev++)
 		if (!sb[dev])
-			return fail(FC_MEMBER, name, "its %s member is missing or damaged; "
-				    "settings are kept on both, see fusionctl check %s",
+			return fail(FC_MEMBER, name, "its %s member is damaged, and settings "
+				    "are kept on both; see fusionctl check %s",
 				    role_name[dev], name);
 	if (fusion_sb_match(sb[FAST], sb[SLOW], &why))
 		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; see fusionctl "

@@ -357,7 +357,7 @@ test_wrong_device() {
 	# half of the data would be noise
 	gives 8 fusionctl repair "$FAST" /dev/other --yes --force
 	says "/dev/other: has not one block of the slow member of $FAST; connect that member, or see \
-fusionctl help salvage"
+what the other one has: fusionctl salvage $FAST"
 	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
 	null noise 8
 	dd if=/dev/urandom of=/dev/noise bs=1M count=8 oflag=direct status=none

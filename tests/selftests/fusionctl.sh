@@ -430,8 +430,8 @@ fusionctl repair with both members and --force" fusionctl open data "$FAST" "$SL
 	if fusionctl assemble --scan 2>/dev/null || [[ -b /dev/mapper/data ]]; then
 		fail "it was opened"
 	fi
-	expect 8 "$FAST: the other member of its set is not there; name both, or see fusionctl help \
-salvage" fusionctl repair data --yes
+	expect 8 "$FAST: the other member of its set is not there; name both, or see what \
+this one has: fusionctl salvage $FAST" fusionctl repair data --yes
 	expect 3 "$SLOW: carries $what; if that can go, add --force" \
 		fusionctl repair "$FAST" "$SLOW" --yes
 	expect 3 "$SLOW: carries $what, and beneath it half of the superblock of a member; that does \
@@ -902,7 +902,7 @@ there are" fusionctl status pair
 # -- sets that are not whole -------------------------------------------------------------------------
 
 test_half() {
-	local gone
+	local gone left
 	null fast 64
 	null slow 256
 	null spare 64
@@ -911,11 +911,11 @@ test_half() {
 	for gone in slow fast; do
 		dd if=/dev/$gone of="$TMP/head" bs=64K count=1 status=none iflag=direct
 		wipe /dev/$gone
+		left=/dev/$([[ $gone == slow ]] && echo fast || echo slow)
 		text="pair: its $gone member is missing ($([[ $gone == slow ]] && echo 256M || echo 64M))"
-		text+="; connect it and open again, or see fusionctl help salvage"
+		text+="; connect it and open again, or see what the other one has: fusionctl salvage $left"
 		expect 4 "$text" fusionctl open pair
-		expect 4 "$text" \
-			fusionctl open pair "/dev/$([[ $gone == slow ]] && echo fast || echo slow)"
+		expect 4 "$text" fusionctl open pair "$left"
 		expect 4 "/dev/$gone: not a member of a fusion set; fusionctl list shows those there are" \
 			fusionctl open pair $FAST $SLOW
 		dd if="$TMP/head" of=/dev/$gone bs=64K status=none oflag=direct
@@ -931,7 +931,7 @@ there are" fusionctl open nosuch
 	expect 4 "/dev/spare: is a fast member as $FAST is; name one fast and one slow member" \
 		fusionctl open pair $FAST /dev/spare
 	expect 4 "pair: its slow member is missing (256M); connect it and open again, or see \
-fusionctl help salvage" \
+what the other one has: fusionctl salvage $FAST" \
 		fusionctl open pair
 }
 

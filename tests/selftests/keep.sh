@@ -207,8 +207,8 @@ test_closed() {
 	good fusionctl close kept
 	dmsetup remove slow-link
 	put_direct /dev/slow 0 0 1048576
-	expect 4 "kept: its slow member is missing or damaged; settings are kept on both, see \
-fusionctl check kept" fusionctl set kept duty=50
+	expect 4 "kept: its slow member is not there, and settings are kept on both; connect it, or see \
+what the other one has: fusionctl salvage $FAST" fusionctl set kept duty=50
 }
 
 test_refused() {

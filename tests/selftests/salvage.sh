@@ -237,8 +237,14 @@ test_by_name() {
 		fusionctl salvage set
 	lose "$FAST"
 	fusionctl check set >"$TMP/out" || :
-	has "check" "$(<"$TMP/out")" "; connect the fast member, or see what the other one has with \
-fusionctl salvage set"
+	has "check" "$(<"$TMP/out")" "; connect the fast member, or see what the other one has: \
+fusionctl salvage $SLOW"
+	fusionctl repair set --yes 2>"$TMP/err" || :
+	same "repair" "$(<"$TMP/err")" "fusionctl: $SLOW: the other member of its set is not there; name \
+both, or see what this one has: fusionctl salvage $SLOW"
+	fusionctl set set duty=50 2>"$TMP/err" || :
+	same "set" "$(<"$TMP/err")" "fusionctl: set: its fast member is not there, and settings are kept \
+on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 	refused "set: its fast member is missing" fusionctl open set
 	for i in set "$uuid" "$SLOW"; do
 		salvage "$i" --stale
