@@ -260,11 +260,14 @@ test_written_closed() {
 	good fusionctl dump "$FAST2" "$SLOW2" -o "$TMP/dump"
 	dm there "0 $LEN fusion $FAST $SLOW 4 host $THERE migration off"
 	write /dev/mapper/there 1 a
+	msg there checkpoint
 	spoil "$SLOW" 8
 	before=$(sums)
 	for verb in "repair $FAST2 $SLOW2" "restore $TMP/dump $FAST2 $SLOW2 --force" \
 		"wipe $FAST2 $SLOW2" "wipe $SLOW2" \
 		"format x --fast $FAST2 --slow $SLOW2 --extent-size 64K --force"; do
+		# the same once more, so that it does not rest
+		write /dev/mapper/there 1 a
 		# shellcheck disable=SC2086
 		gives 5 fusionctl $verb --yes
 		says "its set is in use by the machine "
