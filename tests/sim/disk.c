@@ -141,13 +141,26 @@ u32 sim_disk_bad(const struct sim_disk *disk)
 	return disk->bad;
 }
 
-/* Is the bad block one of those of the bio? */
-static bool meets_bad(const struct sim_disk *d, const struct bio *bio)
+/* Does a write have all of the bad block? */
+static bool covers_bad(const struct sim_disk *d, const struct sim_entry *e)
 {
 	u64 bad = (u64)d->bad * FUSION_BLOCK_SECTORS;
 
-	return bio->bi_iter.bi_sector <= bad &&
-	       bad < bio->bi_iter.bi_sector + bio_sectors(bio);
+	return e->meta && e->sector <= bad && bad + FUSION_BLOCK_SECTORS <= e->sector + e->nr;
+}
+
+/* Is the bad block one of those that are read, and not in the cache either? */
+static bool meets_bad(const struct sim_disk *d, const struct bio *bio)
+{
+	u64 bad = (u64)d->bad * FUSION_BLOCK_SECTORS;
+	const struct sim_entry *e;
+
+	if (bad < bio->bi_iter.bi_sector || bad >= bio->bi_iter.bi_sector + bio_sectors(bio))
+		return false;
+	list_for_each_entry(e, &d->cache, list)
+		if (e->seq != NEVER && covers_bad(d, e))
+			return false;
+	return true;
 }
 
 /* -- content --------------------------------------------------------------------- */
@@ -208,6 +221,9 @@ static void persist(struct sim_disk *d, const struct sim_entry *e)
 		*seq = e->seq;
 		persist_sector(d, e, i);
 	}
+	/* what is on the medium anew can be read */
+	if (covers_bad(d, e))
+		d->bad = NEVER;
 }
 
 static void free_entry(struct sim_entry *e)
@@ -283,7 +299,7 @@ static void settle_entry(struct sim_disk *d, struct sim_disk *from, struct sim_e
 			 enum sim_loss loss, u32 share, u32 left, u64 *rng)
 {
 	u32 piece = e->nr, i;
-	bool kept = false;
+	bool kept = false, whole = true;
 
 	if (loss == SIM_LOSE_SECTORS)
 		piece = 1;
@@ -292,13 +308,17 @@ static void settle_entry(struct sim_disk *d, struct sim_disk *from, struct sim_e
 	for (i = 0; i < e->nr; i++) {
 		if (!(i % piece))
 			kept = survives(loss, share, left, rng);
-		if (!kept)
+		if (!kept) {
+			whole = false;
 			continue;
+		}
 		/* a later one got there for good */
 		if (*sector_seq(from, e, i) > e->seq)
 			continue;
 		persist_sector(d, e, i);
 	}
+	if (whole && covers_bad(d, e))
+		d->bad = NEVER;
 }
 
 struct sim_disk *sim_disk_after_cut(struct sim_disk *from, enum sim_loss loss, u64 *rng, bool own)
@@ -631,9 +651,6 @@ static void end_write(struct bio *bio)
 		bio->bi_status = failure();
 		spoil(e);
 	}
-	/* a new content makes a bad block good */
-	if (!failed && meets_bad(d, bio))
-		d->bad = NEVER;
 	e->seq = ++d->completed;
 	/* in order of completion, before those in flight */
 	list_for_each_entry(next, &d->cache, list) {
