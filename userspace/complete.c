@@ -217,13 +217,13 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 	/* one of its names is enough to offer; a device is asked for by its path */
 	bool path = name && !strncmp(begun, "/dev/", 5);
 
-	if (name && (v->set == OPEN_SET || v->set == ANY_SET)) {
+	if (name && (v->set == OPEN_SET || v->set == ANY_SET || v->run == cmd_simulate)) {
 		offer_open_sets(begun);
 		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
 	}
 	if (v->run == cmd_close || v->run == cmd_status)
 		offer_rescued(begun);
-	if (v->set == CLOSED_SET || v->set == ANY_SET)
+	if (v->set == CLOSED_SET || v->set == ANY_SET || (name && v->run == cmd_simulate))
 		offer_closed_sets(name, device || path, begun);
 	if (takes(v, n, "KEY=VALUE"))
 		offer_settings(v, begun);

@@ -7,13 +7,19 @@
 #include "setting.h"
 #include "sim.h"
 
-static int get_size(const struct args *a, enum option_id id, const char *name, uint64_t *bytes)
+/* @bytes is that of a set that was named, or 0. */
+static int get_size(const struct args *a, enum option_id id, const char *name, u64 *bytes)
 {
+	uint64_t size;
+
+	if (!a->opt[id] && *bytes)
+		return 0;
 	if (!a->opt[id])
 		return fail(FC_USAGE, "simulate", "--%s is missing; give the size of that member, "
-			    "as in --%s 1T", name, name);
-	if (!parse_size(a->opt[id], bytes) || *bytes < 1 << 20 || *bytes > 1ULL << 52)
+			    "as in --%s 1T, or name a set", name, name);
+	if (!parse_size(a->opt[id], &size) || size < 1 << 20 || size > 1ULL << 52)
 		return fail(FC_USAGE, a->opt[id], "not a size for --%s; give 1M to 4P", name);
+	*bytes = size;
 	return 0;
 }
 
@@ -50,6 +56,68 @@ bool simulates_setting(const char *key)
 	return false;
 }
 
+static void set_number(struct sim_config *cfg, enum fusion_setting which, u32 value)
+{
+	if (which == FUSION_SET_MIGRATION)
+		cfg->migration = value;
+	for (size_t i = 0; i < NR_SETTINGS; i++)
+		if (settings[i].offset && !strcmp(settings[i].key, fusion_settings[which].key))
+			*(u32 *)((char *)cfg + settings[i].offset) = value;
+}
+
+/* A member of the set that is called, or open as, that; or the device itself. */
+static int find_set(const char *word, struct member **list, struct member **m)
+{
+	struct mapping open = { 0 };
+	int rc;
+
+	if (strchr(word, '/')) {
+		rc = load_member(word, list);
+		*m = *list;
+		return rc;
+	}
+	rc = valid_name(word) ? dm_get(word, NULL, MAPPING_INFO, &open) : 0;
+	if (!rc)
+		rc = scan_members(list);
+	if (!rc)
+		rc = find_named(*list, dm_is_set(&open) ? open.uuid + strlen(DM_PREFIX) : word,
+				m);
+	return rc ?: check_member(*m);
+}
+
+/* What the word without "=" names, if there is one: its sizes, and the settings that it keeps. */
+static int use_set(const struct args *a, struct sim_config *cfg, u32 *extent_sectors)
+{
+	struct member *list = NULL, *m = NULL;
+	const char *name = NULL;
+	int rc;
+
+	for (int i = 0; i < a->n; i++) {
+		if (strchr(a->word[i], '='))
+			continue;
+		if (name)
+			return fail(FC_USAGE, a->word[i], "is one set too many; simulate %s alone",
+				    name);
+		name = a->word[i];
+	}
+	if (!name)
+		return 0;
+	rc = find_set(name, &list, &m);
+	if (!rc) {
+		const struct fusion_sb *sb = m->sb;
+		u32 value;
+
+		cfg->size[sb->role] = sb->self_sectors << 9;
+		cfg->size[!sb->role] = sb->peer_sectors << 9;
+		*extent_sectors = sb->extent_sectors;
+		for (int i = 0; i < FUSION_SETTINGS; i++)
+			if (fusion_sb_setting(sb, i, &value))
+				set_number(cfg, i, value);
+	}
+	free_members(list);
+	return rc;
+}
+
 /* As fusionctl set takes it. */
 static int set(struct sim_config *cfg, const char *word)
 {
@@ -63,18 +131,11 @@ static int set(struct sim_config *cfg, const char *word)
 	rc = parse_setting(word, &scale, &to);
 	if (rc)
 		return rc;
-	if (to.which == FUSION_SET_MIGRATION) {
-		cfg->migration = to.value;
-		return 0;
-	}
-	for (size_t i = 0; i < NR_SETTINGS; i++) {
-		if (strcmp(settings[i].key, fusion_settings[to.which].key))
-			continue;
-		*(u32 *)((char *)cfg + settings[i].offset) = to.value;
-		return 0;
-	}
-	return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, half_life, "
-		    "duty or idle");
+	if (!simulates_setting(fusion_settings[to.which].key))
+		return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
+			    "half_life, duty or idle");
+	set_number(cfg, to.which, to.value);
+	return 0;
 }
 
 static int get_many(const struct args *a, struct sim_config *cfg)
@@ -99,27 +160,28 @@ static int get_many(const struct args *a, struct sim_config *cfg)
 			break;
 		}
 	}
-	/* what stands alone is more of --set */
+	/* what stands alone is more of --set, or the set */
 	for (int i = 0; i < a->n && !rc; i++)
-		rc = set(cfg, a->word[i]);
+		if (strchr(a->word[i], '='))
+			rc = set(cfg, a->word[i]);
 	return rc;
 }
 
 static int get_config(const struct args *a, struct sim_config *cfg)
 {
-	uint64_t size[2], n;
-	u32 extent_sectors;
+	u32 extent_sectors = 0;
+	uint64_t n;
 	int rc;
 
-	rc = get_size(a, OPT_FAST_SIZE, "fast", &size[FAST]);
+	rc = use_set(a, cfg, &extent_sectors);
 	if (!rc)
-		rc = get_size(a, OPT_SLOW_SIZE, "slow", &size[SLOW]);
+		rc = get_size(a, OPT_FAST_SIZE, "fast", &cfg->size[FAST]);
 	if (!rc)
+		rc = get_size(a, OPT_SLOW_SIZE, "slow", &cfg->size[SLOW]);
+	if (!rc && (a->opt[OPT_EXTENT_SIZE] || !extent_sectors))
 		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
 	if (rc)
 		return rc;
-	cfg->size[FAST] = size[FAST];
-	cfg->size[SLOW] = size[SLOW];
 	cfg->extent_bytes = extent_sectors << 9;
 	rc = get_many(a, cfg);
 	if (rc)

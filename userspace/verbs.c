@@ -117,7 +117,7 @@ const struct verb verbs[] = {
 	{ "wipe", "NAME | DEV [DEV]", "make members of a closed set plain devices again",
 	  "fusionctl wipe data --dry-run", cmd_wipe, O(YES) | O(DRY_RUN) | O(JSON),
 	  1, 2, true, CLOSED_SET },
-	{ "simulate", "--fast SIZE --slow SIZE --load LOAD | --trace FILE [KEY=VALUE]...",
+	{ "simulate", "NAME | --fast SIZE --slow SIZE --load LOAD | --trace FILE [KEY=VALUE]...",
 	  "what the policy would make of a load, without any device",
 	  "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 --svg zipf.svg",
 	  cmd_simulate,

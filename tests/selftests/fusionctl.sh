@@ -153,7 +153,7 @@ replica_interval= discard_passdown= standby= write_budget="
 	# what changes nothing in a simulation is refused there
 	completes simulate --set "" "migration= reserve= half_life= duty= idle="
 	completes simulate --fast 1G --slow 8G --load uniform "" \
-		"migration= reserve= half_life= duty= idle="
+		"pair migration= reserve= half_life= duty= idle="
 	completes set pair --profile "" "desktop database archive"
 	completes map --color ne never
 	completes map pair --sv --svg
@@ -1581,6 +1581,29 @@ simulate() {
 		--load scan,from=5m --duration 10m "$@"
 }
 
+# Of a set that is named: its sizes, extents and settings, or what is given instead.
+test_simulate_a_set() {
+	local how=(--load zipf:1.0 --duration 10s --json)
+	members 128 1024
+	defer dm_remove data
+	good fusionctl create data --fast "$FAST" --slow "$SLOW" --extent-size 256K --yes
+	good fusionctl set data half_life=2h
+	good fusionctl simulate data "${how[@]}"
+	json '.fast_bytes, .slow_bytes, .extent_bytes, .resting_seconds' \
+		"$((128 << 20))"$'\n'"$((1024 << 20))"$'\n262144\n7200'
+	good fusionctl close data
+	good fusionctl simulate data --fast 256M half_life=5m "${how[@]}"
+	json '.fast_bytes, .slow_bytes, .resting_seconds' $'268435456\n1073741824\n300'
+	good fusionctl simulate "$SLOW" "${how[@]}"
+	json .extent_bytes 262144
+	expect 2 "other: is one set too many; simulate data alone" \
+		fusionctl simulate data other "${how[@]}"
+	expect 4 "dta: no member of that set is found; did you mean data?" \
+		fusionctl simulate dta "${how[@]}"
+	expect 2 "simulate: --slow is missing; give the size of that member, as in --slow 1T, or name a set" \
+		fusionctl simulate --fast 1G "${how[@]}"
+}
+
 test_simulate() {
 	local word words phases
 	simulate --json
@@ -1682,4 +1705,5 @@ run_tests test_usage:long test_help:long test_names:long test_not_root test_no_s
 	test_status_of_others test_status_beside_a_close \
 	test_set test_profiles test_moves test_checkpoint test_by_uuid test_by_any_name \
 	test_complete \
-	test_complete_sets test_map test_no_color test_whatif test_simulate
+	test_complete_sets test_map test_no_color test_whatif test_simulate \
+	test_simulate_a_set
