@@ -85,7 +85,7 @@ test_usage() {
 	expect 2 "0: not a width; give 1 to 1024 cells" fusionctl map x --width 0
 	expect 2 "blue: not a choice for --color; give auto, always or never" \
 		fusionctl map x --color blue
-	expect 2 "simulate: --fast is missing; give the size of that member, as in --fast 1T" \
+	expect 2 "simulate: --fast is missing; give the size of that member, as in --fast 1T, or name a set" \
 		fusionctl simulate
 	expect 2 "foo: not a load; choose zipf:1.0, zoned:80/4, uniform, loop:1.2 or scan, see fusionctl(8)" \
 		fusionctl simulate --fast 1G --slow 8G --load foo
