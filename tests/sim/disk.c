@@ -554,14 +554,14 @@ static void begin_write(struct bio *bio)
 	world->cut_due = true;
 }
 
-/* Up to 16 s, mostly less. */
+/* Until when the disk does not get to it: one in four accesses to the block of the heartbeat. */
 static u64 hold(const struct sim_disk *d, const struct bio *bio)
 {
-	if (!world->late_beats || d->role != FUSION_FAST ||
+	if (!world->late_ms || d->role != FUSION_FAST ||
 	    bio->bi_iter.bi_sector != FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS ||
 	    rnd_below(&world->rng, 4))
 		return 0;
-	return world->now_ns + 1000000ULL * rnd_below(&world->rng, 1 << rnd_below(&world->rng, 15));
+	return world->now_ns + 1000000ULL * rnd_below(&world->rng, world->late_ms);
 }
 
 void sim_disk_submit(struct bio *bio)

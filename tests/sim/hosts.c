@@ -542,9 +542,9 @@ static void all_at_once_and_late(void *arg)
 	struct hosts *h = arg;
 
 	begin(h);
-	world->late_beats = true;
+	world->late_ms = 512 << rnd_below(&world->rng, 6);
 	run_actors(h);
-	world->late_beats = false;
+	world->late_ms = 0;
 	open_soon(h, 0, "open in the end");
 	check_all(h, 0);
 	close_as(h, 0);
@@ -579,7 +579,7 @@ static void taken_as_it_wakes(void *arg)
 	open_soon(h, 0, "open");
 	must(write_as(h, 0, REQ_FUA), "write");
 	settle(h, 0);
-	world->late_beats = rnd_below(&world->rng, 2);
+	world->late_ms = rnd_below(&world->rng, 4) ? 4096 : 0;
 	h->running = NR_HOSTS;
 	for (i = NR_HOSTS; i--; ) {
 		actor[i] = (struct actor){ h, i };
@@ -588,7 +588,7 @@ static void taken_as_it_wakes(void *arg)
 		sim_spawn("machine", take_and_write, &actor[i]);
 	}
 	wait_event(h->wait, !h->running);
-	world->late_beats = false;
+	world->late_ms = 0;
 	for (i = 0; i < NR_HOSTS; i++)
 		if (h->open[i])
 			close_as(h, i);
