@@ -30,7 +30,8 @@
  *    claim;
  *  - a beat that comes late, after its lease, is such a first one;
  *  - what was written too late may have hidden what somebody else has written: the next claim
- *    stands as long as a watch;
+ *    stands as long as a watch, and the set is as it was loaded only if its journal still ends
+ *    where it did;
  *  - who finds anything else in the block than what it wrote closes the gate at once. If the
  *    superblock is still its own it may have met a claim in that gap: it claims the set anew, and
  *    waits as long as a watch, by which time the lease of whoever wrote that has ended. Of two
@@ -745,6 +746,7 @@ int fusion_beat_take(struct fusion *fs)
 		 * it.
 		 */
 		if (r == OVERDUE) {
+			h->overdue = true;
 			h->taking = FUSION_TAKE_WATCH;
 			h->insist = false;
 			ms = fusion_beat_watch_ms(&h->own);

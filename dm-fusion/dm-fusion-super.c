@@ -443,6 +443,33 @@ static int load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 	return 0;
 }
 
+static int ignore_record(void *ctx, const struct fusion_record *rec)
+{
+	return 0;
+}
+
+/*
+ * The set was taken by a claim that came late, under which its owner may have gone on for a while:
+ * does the journal still end where it did when it was loaded? Superblocks have been compared.
+ */
+static int check_end(struct fusion *fs)
+{
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_replay replay = {
+		.sb = &fs->sb,
+		.read = read_ring,
+		.apply = ignore_record,
+		.ctx = &ring,
+	};
+	int r = fusion_replay(&replay);
+
+	if (!r && replay.next_seq == fs->journal.next_seq && replay.csum == fs->journal.prev_csum)
+		return 0;
+	DMERR("%s: another machine has written to the set while it was being opened",
+	      dm_table_device_name(fs->ti->table));
+	return -EUSERS;
+}
+
 #define FROM_THE_PAST "%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check"
 
 static int from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
@@ -735,6 +762,8 @@ int fusion_load(struct fusion *fs, bool read_only)
 		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
 	if (!read_only)
 		r = fusion_beat_take(fs);
+	if (!r && !read_only && fs->heart.overdue)
+		r = check_end(fs);
 	if (!r && !read_only)
 		r = start_epoch(fs);
 	/* It took so long that another machine has it now, which the log has told. */

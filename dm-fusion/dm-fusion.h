@@ -459,6 +459,7 @@ struct fusion_claim {
  * @unsure: @own could not be written, or perhaps it could
  * @seen: the block as another machine has written it
  * @unread: when the set was looked at it could not be read
+ * @overdue: it was taken after a beat or claim that came late
  * @taking: what there was to do to take the set
  * @before_gen: generations of the superblocks when the set was loaded
  * @open_time: when this activation began, seconds since 1970
@@ -493,6 +494,7 @@ struct fusion_heart {
 	bool unsure;
 	struct fusion_beat seen;
 	bool unread;
+	bool overdue;
 	enum fusion_taking taking;
 	u64 before_gen[FUSION_NR_DEVS];
 	u64 open_time;

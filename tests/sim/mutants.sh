@@ -345,6 +345,8 @@ mutant order-to-stop-contested dm-fusion-beat.c \
 	's/h->seen\.state == FUSION_BEAT_FORCED/0/g' --hosts
 mutant wakes-without-a-look dm-fusion-beat.c \
 	's/FUSION_BEAT_RESTING : FUSION_BEAT_BEATING, wake\)/FUSION_BEAT_RESTING : FUSION_BEAT_BEATING, false)/' --hosts
+mutant journal-not-read-again-after-a-late-claim dm-fusion-super.c \
+	's/ && fs->heart\.overdue\)/ \&\& 0)/' --hosts --seed 20390
 mutant other-path-not-claimed dm-fusion-claim.c \
 	's/ \|\| same_set\(a, b\)//' --hosts
 
