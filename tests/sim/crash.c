@@ -54,7 +54,7 @@ static void say_seed(const char *why)
 	printf("# %s with --seed %llu --ops %u --rarely %u%s%s%s%s\n", why, current_seed,
 	       opt.ops, opt.rarely,
 	       opt.faults ? " --faults" : "", opt.large ? " --large" : "",
-	       opt.story ? " --about " : "", opt.story ? story_name(opt.story) : "");
+	       opt.story ? " --about " : "", opt.story ? opt.story->name : "");
 	fflush(stdout);
 }
 

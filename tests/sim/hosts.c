@@ -242,6 +242,14 @@ static void open_soon(struct hosts *h, unsigned int host, const char *what)
 	must(r, what);
 }
 
+/* Whatever has become of it: somebody gets it in the end, and finds all that was promised. */
+static void end(struct hosts *h)
+{
+	open_soon(h, 0, "open in the end");
+	check_all(h, 0);
+	close_as(h, 0);
+}
+
 /* Its timers do not run, its clock does. */
 static void stop_machine(struct fusion *fs)
 {
@@ -468,6 +476,13 @@ struct actor {
 	unsigned int host;
 };
 
+/* Of those that run_actors() and the like wait for. */
+static void leave(struct hosts *h)
+{
+	h->running--;
+	wake_up_all(&h->wait);
+}
+
 /*
  * Open, write, rest, close; at any time. A machine that loses the set opens it again later. Whoever
  * may write finds all that was promised.
@@ -506,8 +521,7 @@ static void act(void *arg)
 			sim_fail("machine %u: mode ro without an error", host);
 		close_as(h, host);
 	}
-	h->running--;
-	wake_up_all(&h->wait);
+	leave(h);
 }
 
 static void run_actors(struct hosts *h)
@@ -531,9 +545,7 @@ static void all_at_once(void *arg)
 	run_actors(h);
 	if (!h->opened)
 		sim_fail("nobody ever got the set");
-	open_soon(h, 0, "open in the end");
-	check_all(h, 0);
-	close_as(h, 0);
+	end(h);
 }
 
 /* The same where beats come late, or are read late: then nobody may have the set for some time. */
@@ -545,9 +557,7 @@ static void all_at_once_and_late(void *arg)
 	world->late_ms = 512 << rnd_below(&world->rng, 6);
 	run_actors(h);
 	world->late_ms = 0;
-	open_soon(h, 0, "open in the end");
-	check_all(h, 0);
-	close_as(h, 0);
+	end(h);
 }
 
 /* Opens it, and keeps writing for some seconds. */
@@ -564,8 +574,7 @@ static void take_and_write(void *arg)
 			break;
 		msleep(rnd_below(&world->rng, 600));
 	}
-	h->running--;
-	wake_up_all(&h->wait);
+	leave(h);
 }
 
 /* It wakes just when others that have watched it at rest are about to claim it. */
@@ -592,9 +601,7 @@ static void taken_as_it_wakes(void *arg)
 	for (i = 0; i < NR_HOSTS; i++)
 		if (h->open[i])
 			close_as(h, i);
-	open_soon(h, 0, "open in the end");
-	check_all(h, 0);
-	close_as(h, 0);
+	end(h);
 }
 
 /* -- all of it ------------------------------------------------------------------------ */

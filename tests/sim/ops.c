@@ -440,11 +440,6 @@ static u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr
 	return op - ops;
 }
 
-struct story {
-	const char *name;
-	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
-};
-
 static const struct story stories[] = {
 	{ "flushes", make_flush_ops },
 	{ "fua", make_fua_ops },
@@ -462,11 +457,6 @@ const struct story *find_story(const char *name)
 		if (!strcmp(stories[i].name, name))
 			return &stories[i];
 	return NULL;
-}
-
-const char *story_name(const struct story *story)
-{
-	return story->name;
 }
 
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)

@@ -55,13 +55,17 @@ struct setup {
 	char options[192];
 };
 
+/* A sequence of operations on one subject, for what chance alone hardly meets. */
+struct story {
+	const char *name;
+	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+};
+
+const struct story *find_story(const char *name);
+
 /* Where @faults, disks fail now and then; @large: always many extents. */
 void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
-
-/* A sequence of operations on one subject, for what chance alone hardly meets. */
-const struct story *find_story(const char *name);
-const char *story_name(const struct story *story);
 void print_op(const struct op *op, char *text, size_t size);
 
 #endif
