@@ -15,8 +15,8 @@ begin() {
 	opened data --extent-size 1M
 }
 
-# says TEXT...: a look does, a line for each of these and no other one
-says() {
+# tells TEXT...: a look does, a line for each of these and no other one
+tells() {
 	good fusionctl monitor
 	same "what it says" "$(<"$TMP/out")" "$(printf '%s\n' "$@" | sed '/^$/d')"
 }
@@ -24,20 +24,20 @@ says() {
 test_changes() {
 	local failed="data: has switched to read-only after an error"
 	begin
-	says "ok       data: is open"
-	says ""
+	tells "ok       data: is open"
+	tells ""
 	dmsetup suspend data
-	says "warning  data: degraded: is suspended, all I/O waits; dmsetup resume it"
-	says ""
+	tells "warning  data: degraded: is suspended, all I/O waits; dmsetup resume it"
+	tells ""
 	dmsetup resume data
-	says "ok       data: no longer so: is suspended, all I/O waits"
+	tells "ok       data: no longer so: is suspended, all I/O waits"
 	fast_fails data
 	good fusionctl monitor
 	has "error" "$(<"$TMP/out")" "error    ${failed/data:/data: failed:}; see dmesg"
-	says ""
+	tells ""
 	close_fails data
-	says "ok       data: is closed"
-	says ""
+	tells "ok       data: is closed"
+	tells ""
 }
 
 reading_fails() {
@@ -52,17 +52,17 @@ test_errors() {
 	begin
 	good fusionctl set data migration=off
 	dd if=/dev/zero of="$SET" bs=1M count=1 oflag=direct conv=fsync status=none
-	says "ok       data: is open"
+	tells "ok       data: is open"
 	read -r _ _ _ slot _ < <(msg data map 0 1)
 	bad_sectors fast $(($(sb fast_data_start) + slot * 2048)) 8
 	reading_fails
 	good fusionctl monitor
 	has "warning" "$(<"$TMP/out")" "warning  data: degraded: $text"
 	same "lines" "$(wc -l <"$TMP/out")" 1
-	says ""
+	tells ""
 	reading_fails
 	reading_fails
-	says "warning  data: the fast member has failed 2 more I/Os"
+	tells "warning  data: the fast member has failed 2 more I/Os"
 	good fusionctl monitor --prometheus "$TMP/prom"
 	has "metrics" "$(<"$TMP/prom")" 'fusion_errors_total{set="data",member="fast"} 3'
 	has "metrics" "$(<"$TMP/prom")" 'fusion_errors_total{set="data",member="slow"} 0'
@@ -98,7 +98,7 @@ test_state_is_not_believed() {
 		'{"x":{"findings":[],"name":null}}' '{"x":{"findings":[],"name":"y","look":9999999999}}'
 	do
 		echo "$text" >$STATE
-		says "ok       data: is open"
+		tells "ok       data: is open"
 	done
 }
 
@@ -148,16 +148,16 @@ test_reserve_is_exhausted() {
 	# first writes go to the fast member while that has room, and then into the reserve
 	dd if=/dev/zero of="$SET" bs=1M count=80 oflag=direct conv=fsync status=none
 	same "reserve" "$(status data reserve_free)" 0
-	says ""
+	tells ""
 	age '.exhausted -= 500' 500
-	says ""
+	tells ""
 	age '.exhausted -= 200' 200
 	good fusionctl monitor
 	has "warning" "$(<"$TMP/out")" "warning  data: there has been no reserve for 11 min"
-	says ""
+	tells ""
 	blkdiscard -o 0 -l 16M "$SET"
 	within 10 "reserve" has_reserve
-	says "ok       data: the reserve has room again"
+	tells "ok       data: the reserve has room again"
 }
 
 # Extents go up and down, and no more reads hit than before.
@@ -232,7 +232,7 @@ test_metrics() {
 	rm -f $STATE
 	good fusionctl open data "$FAST" "$SLOW"
 	fusionctl monitor --prometheus /nowhere/x >/dev/null 2>&1 || :
-	says ""
+	tells ""
 	expect 1 "/nowhere/x: No such file or directory; choose another file" \
 		fusionctl monitor --prometheus /nowhere/x
 }
