@@ -216,14 +216,16 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 		    takes(v, n, "SLOW") || takes(v, n, "MEMBER");
 	/* one of its names is enough to offer; a device is asked for by its path */
 	bool path = name && !strncmp(begun, "/dev/", 5);
+	/* a simulation may be of a set, open or closed */
+	bool any = v->set == ANY_SET || (name && v->run == cmd_simulate);
 
-	if (name && (v->set == OPEN_SET || v->set == ANY_SET || v->run == cmd_simulate)) {
+	if (name && (v->set == OPEN_SET || any)) {
 		offer_open_sets(begun);
 		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
 	}
 	if (v->run == cmd_close || v->run == cmd_status)
 		offer_rescued(begun);
-	if (v->set == CLOSED_SET || v->set == ANY_SET || (name && v->run == cmd_simulate))
+	if (v->set == CLOSED_SET || any)
 		offer_closed_sets(name, device || path, begun);
 	if (takes(v, n, "KEY=VALUE"))
 		offer_settings(v, begun);
