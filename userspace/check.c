@@ -52,9 +52,11 @@ static void print_host(const struct meta *meta, const char *name)
 		printf("%s was not closed by the machine %s\n", name, text);
 }
 
-/* What is to be done; repair needs both members. */
+/* What is to be done; repair needs both members, and those that are used together. */
 static void print_remedy(const struct meta *meta)
 {
+	struct meta_past past;
+
 	for (int dev = 0; meta->known && dev < 2; dev++) {
 		if (meta->m[dev].o.path)
 			continue;
@@ -62,7 +64,8 @@ static void print_remedy(const struct meta *meta)
 		       "%s\n", role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
-	puts("; fusionctl repair puts right what can be");
+	puts(meta_past(meta, &past) ? "; connect the present one, or see fusionctl help repair" :
+				      "; fusionctl repair puts right what can be");
 }
 
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)

@@ -11,6 +11,7 @@ struct plan {
 	struct meta meta;
 	struct report found;
 	struct rebuild rb;
+	bool past;		/* a member of the past is taken, so what was newer is lost */
 	char content[2][CONTENT_TEXT];	/* of others, on the members */
 };
 
@@ -79,13 +80,15 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 /* -- what is found and meant to be done -------------------------------------------------- */
 
 /* A member of the past is taken only by --force, and what that may cost is said first. */
-static int judge_past(const struct meta *meta, bool force)
+static int judge_past(struct plan *p, bool force)
 {
+	const struct meta *meta = &p->meta;
 	struct meta_past past;
 	char text[256], bytes[SIZE_TEXT];
 	u32 extents;
 
-	if (!meta_past(meta, &past))
+	p->past = meta_past(meta, &past);
+	if (!p->past)
 		return 0;
 	meta_past_text(meta, &past, text, sizeof(text));
 	extents = meta_past_extents(meta);
@@ -158,7 +161,7 @@ static int judge(struct plan *p, bool force)
 				    text);
 	rc = judge_foreign(meta);
 	if (!rc)
-		rc = judge_past(meta, force);
+		rc = judge_past(p, force);
 	if (rc)
 		return rc;
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
@@ -195,7 +198,7 @@ static void show(const struct plan *p)
 
 	report_print(&p->found, LEVEL_WARNING);
 	if (rb->exact) {
-		puts("the map is whole; nothing is lost");
+		puts(p->past ? "the map is whole" : "the map is whole; nothing is lost");
 		return;
 	}
 	printf("the map is rebuilt from map set %d, of which %u blocks are bad, and %llu "
@@ -207,7 +210,7 @@ static void show(const struct plan *p)
 	print_ranges(p, DOUBT_OLD, "content may be older than what was written last");
 	print_ranges(p, DOUBT_LOST, "where they are is not known any more, they read as zeros");
 	print_sums(p);
-	if (!rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
+	if (!p->past && !rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
 		puts("nothing is lost");
 }
 

@@ -89,6 +89,7 @@ past_refused() {
 	out=$(fusionctl check "$FAST" "$SLOW" 2>&1) || rc=$?
 	same "exit code of check" "$rc" 4
 	has "what check says" "$out" "error: $3 member: past: from the past, or lost writes"
+	has "what to do" "$(tail -n 1 <<<"$out")" "; connect the present one, or see fusionctl help repair"
 	rc=0
 	out=$(fusionctl repair "$FAST" "$SLOW" --yes 2>&1) || rc=$?
 	same "exit code of repair" "$rc" 3
@@ -165,11 +166,16 @@ test_settings() {
 	good fusionctl close past
 }
 
-# repair takes it if it is told to; and salvage works on either.
+# repair takes it if it is told to, and does not say then that nothing is lost; and salvage works on
+# either.
 test_forced() {
+	local out
 	a_past
 	past_refused earlier now fast
-	has "what repair says" "$(fusionctl repair "$FAST" "$SLOW" --yes --force 2>&1)" repaired
+	out=$(fusionctl repair "$FAST" "$SLOW" --yes --force 2>&1) || :
+	has "what repair says" "$out" "may hold old or foreign data"
+	has "what repair says" "$out" repaired
+	[[ $out != *"nothing is lost"* ]] || fail "repair says: $out"
 	good fusionctl check "$FAST" "$SLOW"
 	good fusionctl open past "$FAST" "$SLOW"
 	good fusionctl close past

@@ -71,7 +71,7 @@ noticed() {
 mutant repair-takes-any-device repair.c \
 	's/if \(meta_sb\(meta, dev\) \|\| m->ring.max_seq\)/if (1)/'
 mutant repair-takes-the-past repair.c \
-	's/rc = judge_past\(meta, force\);/rc = judge_past(meta, true);/'
+	's/rc = judge_past\(p, force\);/rc = judge_past(p, true);/'
 mutant check-does-not-know-the-past meta-check.c \
 	's/if \(meta_past\(meta, &past\)\)/if (0 \&\& meta_past(meta, \&past))/'
 mutant restore-does-not-ask-for-the-age restore.c \
