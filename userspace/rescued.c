@@ -24,6 +24,20 @@ static bool take_member(dev_t devno, void *ctx)
 	return true;
 }
 
+/* A mapping of which nothing was found stands on no member, but one may be there. */
+static void find_label(struct rescued *r)
+{
+	struct member *list;
+	char uuid[UUID_TEXT];
+
+	if (scan_members(&list))
+		return;
+	for (struct member *m = list; m; m = m->next)
+		if (has_identity(m) && !strcmp(uuid_text(uuid, m->sb->set_uuid), r->set_uuid))
+			snprintf(r->label, sizeof(r->label), "%s", m->sb->label);
+	free_members(list);
+}
+
 void rescued_get(const struct mapping *m, struct rescued *r)
 {
 	char text[32];
@@ -35,6 +49,8 @@ void rescued_get(const struct mapping *m, struct rescued *r)
 		parse_number(text, UINT64_MAX >> 9, &sectors);
 	r->bytes = sectors << 9;
 	sysfs_any(m->devno, "slaves", take_member, r);
+	if (!*r->node)
+		find_label(r);
 }
 
 static bool is_meant(const struct mapping *m, const char *name)
@@ -47,7 +63,7 @@ static bool is_meant(const struct mapping *m, const char *name)
 
 unsigned int rescued_print(const struct mapping *list, const char *name)
 {
-	char size[SIZE_TEXT], line[1024], safe[2 * sizeof(line)];
+	char size[SIZE_TEXT], from[256], line[1024], safe[2 * sizeof(line)];
 	unsigned int nr = 0;
 	struct rescued r;
 
@@ -55,11 +71,15 @@ unsigned int rescued_print(const struct mapping *list, const char *name)
 		if (!is_meant(list, name))
 			continue;
 		rescued_get(list, &r);
+		if (*r.node)
+			snprintf(from, sizeof(from), "from its %s member %s",
+				 r.role < 0 ? "other" : role_name[r.role], r.node);
+		else
+			snprintf(from, sizeof(from), "of which there is nothing");
 		snprintf(line, sizeof(line), "%s: rescued by salvage, read-only: %s of the set %s, "
-			 "%s, from its %s member %s; fusionctl close %s ends it", list->name,
+			 "%s, %s; fusionctl close %s ends it", list->name,
 			 r.stale ? "stale extents" : "what is left", r.label,
-			 size_text(size, r.bytes), r.role < 0 ? "other" : role_name[r.role],
-			 *r.node ? r.node : "(not found)", list->name);
+			 size_text(size, r.bytes), from, list->name);
 		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
 		nr++;
 	}

@@ -207,6 +207,9 @@ test_known() {
 		"left"$'\n'"set"$'\n'"$uuid"$'\n'"slow"$'\n'"$SLOW"
 	good fusionctl status
 	has "status" "$(<"$TMP/out")" "left: rescued by salvage, read-only: what is left of the set set, "
+	# nothing is stale: it stands on no member
+	has "status" "$(<"$TMP/out")" "left-stale: rescued by salvage, read-only: stale extents of the set set, "
+	has "status" "$(<"$TMP/out")" ", of which there is nothing; fusionctl close left-stale ends it"
 	good fusionctl status left
 	has "status" "$(<"$TMP/out")" ", from its slow member $SLOW; fusionctl close left ends it"
 	same "lines" "$(wc -l <"$TMP/out")" 1
