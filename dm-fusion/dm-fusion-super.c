@@ -465,6 +465,12 @@ static int check_end(struct fusion *fs)
 
 	if (!r && replay.next_seq == fs->journal.next_seq && replay.csum == fs->journal.prev_csum)
 		return 0;
+	/* What others write makes it longer; shorter it is only if the disk does not say all. */
+	if (r == -EIO || (!r && replay.next_seq < fs->journal.next_seq)) {
+		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
+		      replay.why ?: "it cannot be read again as it was");
+		return -EIO;
+	}
 	DMERR("%s: another machine has written to the set while it was being opened",
 	      dm_table_device_name(fs->ti->table));
 	return -EUSERS;
