@@ -88,13 +88,17 @@ logged() {
 	has "the kernel's log" "$(log)" "$1"
 }
 
-# named MEMBER BLOCK COUNT: the log has the member, and a sector of that area
+# named MEMBER BLOCK COUNT: the log has the member, and a sector or a block of that area. Lines
+# with sectors are limited to ten in five seconds, which what failed before may have used up.
 named() {
 	local first lines
 	lines=$(log | grep -F "$1 device" || :)
 	while read -r first; do
 		[[ $first -lt $(($2 * 8)) || $first -ge $((($2 + $3) * 8)) ]] || return 0
 	done < <(sed -n 's/.* sectors \([0-9]*\) to .*/\1/p' <<<"$lines")
+	while read -r first; do
+		[[ $first -lt $2 || $first -ge $(($2 + $3)) ]] || return 0
+	done < <(sed -n 's/.* block \([0-9]*\) of the .*/\1/p' <<<"$lines")
 	fail "no sector of blocks $2+$3 of the $1 member in the log: $lines"
 }
 

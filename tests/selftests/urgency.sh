@@ -52,7 +52,16 @@ test_background() {
 	at_least "extents that another one made warm" "$(warm)" $((EXTENTS * 3 / 4))
 }
 
-# Each block is read once, so it counts 4 if it is data, and 8 if it is metadata.
+# uneven COUNT: how many extents have a heat that is no multiple of COUNT
+uneven() {
+	msg urgency histogram | awk -v count="$1" '
+		$1 > 0 && ($4 + $5) % count { n += $2 + $3 }
+		END { print n + 0 }'
+}
+
+# Each block is read once, and counts 4 if it is data, and 8 if it is metadata. Where ext4 puts the
+# block of a directory depends on the number of the process: it may share an extent with another one
+# with metadata, and if the second is read more than a quarter of a second later, both count.
 test_metadata() {
 	need mkfs.ext4
 	begin
@@ -67,8 +76,8 @@ test_metadata() {
 	echo 3 >/proc/sys/vm/drop_caches
 	cools_down
 	stat "$TMP/mnt/directory/file" >/dev/null
-	at_least "extents with metadata" "$(warm 8 9)" 1
-	same "extents of other heat" "$(warm 1 8) $(warm 9)" "0 0"
+	at_least "extents with metadata" "$(warm 8)" 1
+	same "extents of other heat" "$(uneven 8)" 0
 
 	# beside it, data
 	cools_down
