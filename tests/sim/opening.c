@@ -74,30 +74,48 @@ static void allocations_fail(void *arg)
 	sim_dev_remove(dev);
 }
 
+/* The disks are those that a device already uses, so they are emptied, not replaced. */
+static void format_anew(const struct fusion_sb *sb)
+{
+	static const u8 nothing[FUSION_BLOCK_SIZE];
+	unsigned int i;
+	u32 block;
+
+	for (i = 0; i < SIM_NR_DISKS; i++) {
+		for (block = 0; block < sim_disk_blocks(world->disk[i]); block++)
+			sim_disk_set_block(world->disk[i], block, nothing);
+	}
+	format(sb);
+}
+
 /*
  * The constructor allocates for the set it has seen. If there is another one on the members
- * when it is to be loaded, be it of the same shape, it is not loaded.
+ * when it is to be loaded, be it of the same shape, it is not loaded; the same one is.
  */
 static void another_set(void *arg)
 {
 	const struct setup *s = ((struct shortage *)arg)->setup;
-	struct fusion_sb other = s->sb;
+	struct fusion_sb other[3] = { s->sb, s->sb, s->sb };
 	struct sim_dev *dev;
 	unsigned int i;
+	int r;
 
-	for (i = 0; i < 2; i++) {
-		format(&s->sb);
+	other[0].nr_lexts--;
+	other[1].set_uuid[0]++;
+	for (i = 0; i < 3; i++) {
+		format_anew(&s->sb);
 		if (sim_dev_create(&dev, &s->sb, s->options, false))
 			sim_fail("the set cannot be opened");
-		if (i)
-			other.set_uuid[0]++;
-		else
-			other.nr_lexts--;
-		format(&other);
-		if (!sim_dev_resume(dev))
+		format_anew(&other[i]);
+		r = sim_dev_resume(dev);
+		if (!r && i < 2)
 			sim_fail("another set was loaded than the table was made for");
-		sim_dev_destroy(dev);
-		other = s->sb;
+		if (r && i == 2)
+			sim_fail("the set that the table was made for is not loaded: %d", r);
+		if (r)
+			sim_dev_destroy(dev);
+		else
+			sim_dev_remove(dev);
 	}
 }
 

@@ -532,6 +532,11 @@ static void test_match(void)
 	MISMATCH(a.epoch++, -ESTALE);
 	/* closed in order since: with another fast member */
 	MISMATCH(b.epoch++; b.flags |= FUSION_SB_CLEAN, -ESTALE);
+	MISMATCH(b.epoch++; b.flags |= FUSION_SB_CLEAN; b.prev_activation = b.activation, -ESTALE);
+	REQUIRE(strstr(why, "the fast member is from before"));
+	MISMATCH(b.epoch += 2; b.prev_activation = b.activation, -ESTALE);
+	MISMATCH(a.epoch++; b.prev_activation = b.activation, -ESTALE);
+	REQUIRE(strstr(why, "the slow member is from before"));
 	MISMATCH(b.layout_seq++, -EXDEV);
 	/* the same number of activations, but others */
 	MISMATCH(a.activation++, -ESTALE);
