@@ -131,6 +131,11 @@ static int refused(const char *name, const struct member *fast, const struct mem
 		report_free(&r);
 		meta_free(&meta);
 	}
+	if (!*text && err == -EIO)
+		return fail(FC_FAILED, name, "the kernel refuses it: %s; I/O of %s or %s fails "
+			    "(dmesg says where); copy the failing disk to a good one, with "
+			    "ddrescue, and open the set from the copy, or see fusionctl help "
+			    "salvage", reason, fast->path, slow->path);
 	if (!*text)
 		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
 			    reason);

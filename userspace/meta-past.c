@@ -67,6 +67,15 @@ static bool judge(const struct meta *meta, int dev, u64 next_seq,
 	return true;
 }
 
+static u32 nr_unreadable(const struct meta *meta, int dev)
+{
+	u32 nr = 0;
+
+	for (u32 pos = 0; pos < meta_sb(meta, dev)->journal_blocks[dev]; pos++)
+		nr += meta->m[dev].ring.unreadable[pos];
+	return nr;
+}
+
 bool meta_past(const struct meta *meta, struct meta_past *past)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
@@ -92,6 +101,8 @@ bool meta_past(const struct meta *meta, struct meta_past *past)
 	else if (err)
 		past->dev = BOTH;
 	past->activations = max(slow->epoch, fast->epoch) - min(slow->epoch, fast->epoch);
+	if (past->dev != BOTH)
+		past->unreadable = nr_unreadable(meta, past->dev);
 	return true;
 }
 
@@ -134,6 +145,7 @@ static void add_count(char *buf, size_t size, u64 n, const char *what)
 
 void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size)
 {
+	const char *ring = past->dev == FAST ? "journal block" : "log block";
 	char when[32] = "at an unknown time";
 	struct tm tm;
 	time_t t;
@@ -149,7 +161,11 @@ void meta_past_text(const struct meta *meta, const struct meta_past *past, char 
 	snprintf(buf, size, "from the past, or lost writes: last written %s", when);
 	add_count(buf, size, past->activations, "activation");
 	add_count(buf, size, past->superblocks, "superblock");
-	add_count(buf, size, past->blocks, past->dev == FAST ? "journal block" : "log block");
+	add_count(buf, size, past->blocks, ring);
 	snprintf(buf + strlen(buf), size - strlen(buf), " behind what the %s member has seen",
 		 role_name[!past->dev]);
+	/* what is missing may be in these */
+	add_count(buf, size, past->unreadable, ring);
+	if (past->unreadable)
+		snprintf(buf + strlen(buf), size - strlen(buf), " can't be read");
 }

@@ -290,6 +290,7 @@ struct meta_past {
 	u64 activations;
 	u64 superblocks;
 	u64 blocks;		/* of journal or log */
+	u32 unreadable;		/* blocks of journal or log */
 };
 
 /* Extents that are not in the same place in the map and in the replica. */

@@ -456,6 +456,34 @@ test_open_fails() {
 	open_fails fast map
 }
 
+# open_names NUMBER COUNT CODE TEXT: so many blocks of the journal of a closed set, from that one on,
+# can be neither read nor written; and open names what helps
+open_names() {
+	local first count rc=0
+	read -r first count < <(area fast journal)
+	bad fast $((first + $1)) "$2"
+	fusionctl open meta "$FAST" "$SLOW" >"$TMP/out" 2>&1 || rc=$?
+	same "exit code of open" "$rc" "$3"
+	shows "$4"
+	swap fast
+	good fusionctl open meta "$FAST" "$SLOW"
+	fusion-stamp verify "$SET" --state "$TMP/state"
+	close meta
+}
+
+# check has nothing to say of these but that they can't be read.
+test_open_names_the_remedy() {
+	local count
+	begin
+	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100
+	close meta
+	read -r _ count < <(area fast journal)
+	# behind the last one, which is of the time after the last checkpoint
+	open_names $((($(sb replay_seq) + 1) % count)) 1 1 "I/O of $FAST or $SLOW fails (dmesg says where); copy \
+the failing disk to a good one, with ddrescue"
+	open_names 0 "$count" 4 "behind what the slow member has seen, $count journal blocks can't be read"
+}
+
 test_open_fails_by_superblocks() {
 	begin
 	open_fails fast super0 super1
@@ -537,7 +565,7 @@ test_one_super_unreadable() {
 
 run_tests test_journal_writes_fail test_promotion_fails test_log_alone_fails test_held_slots \
 	test_failed_update_is_tried_again test_close_fails test_open_fails \
-	test_repair_unreadable \
+	test_repair_unreadable test_open_names_the_remedy \
 	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
 	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
 	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \
