@@ -52,7 +52,7 @@ static const char *label(const char *name)
 
 static void add_sentence(struct line *l, const char *name, const char *text, const char *remedy)
 {
-	append(l->text, sizeof(l->text), "%s%s %s%s%s", *l->text ? ". " : "", name, text,
+	append(l->text, sizeof(l->text), "%s%s: %s%s%s", *l->text ? ". " : "", name, text,
 	       remedy ? "; " : "", remedy ? remedy : "");
 }
 

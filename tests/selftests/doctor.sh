@@ -296,15 +296,15 @@ test_status_check() {
 	expect 3 "nodata: no such set is open; did you mean data?" fusionctl status --check nodata
 	fusionctl close data
 	expect 3 "fusion: is closed; fusionctl open fusion opens it" fusionctl status --check fusion
-	shows "FUSION UNKNOWN - fusion is closed; fusionctl open fusion opens it |"
+	shows "FUSION UNKNOWN - fusion: is closed; fusionctl open fusion opens it |"
 	fusionctl open data "$FAST" "$SLOW"
 	expect 2 "--check: goes without --json and --watch; leave them out" \
 		fusionctl status --check --json
 	dmsetup suspend data
-	checked 1 "FUSION WARNING - data is suspended, all I/O waits; dmsetup resume it |"
+	checked 1 "FUSION WARNING - data: is suspended, all I/O waits; dmsetup resume it |"
 	dmsetup resume data
 	fast_fails data
-	checked 2 "FUSION CRITICAL - data has switched to read-only after an error; see dmesg"
+	checked 2 "FUSION CRITICAL - data: has switched to read-only after an error; see dmesg"
 	rc=0
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "set data" error "has switched to read-only"
@@ -318,16 +318,16 @@ test_status_check_of_several() {
 	opened data --extent-size 64K
 	null other 8
 	dm strange "0 2048 linear /dev/other 0" -u FUSION-strange
-	not_there="strange could not be looked at; see the error output"
+	not_there="strange: could not be looked at; see the error output"
 	several 3 "FUSION UNKNOWN - $not_there |"
 	dmsetup suspend data
-	several 3 "FUSION UNKNOWN - " "data is suspended" "$not_there"
+	several 3 "FUSION UNKNOWN - " "data: is suspended" "$not_there"
 	dmsetup resume data
 	fast_fails data
-	several 2 "FUSION CRITICAL - " "data has switched to read-only" "$not_there" \
+	several 2 "FUSION CRITICAL - " "data: has switched to read-only" "$not_there" \
 		"'data_fast_used'="
 	dm_remove strange
-	checked 2 "FUSION CRITICAL - data has switched to read-only after an error; see dmesg"
+	checked 2 "FUSION CRITICAL - data: has switched to read-only after an error; see dmesg"
 }
 
 # several CODE BEGIN TEXT...: the line begins like that, and has these

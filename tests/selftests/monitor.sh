@@ -68,7 +68,7 @@ test_errors() {
 	has "metrics" "$(<"$TMP/prom")" 'fusion_errors_total{set="data",member="slow"} 0'
 	line=$(fusionctl status --check) || i=$?
 	same "exit status" "$i" 1
-	has "line" "$line" "FUSION WARNING - data $text"
+	has "line" "$line" "FUSION WARNING - data: $text"
 	has "data" "$line" "'data_errors_fast'=3c"
 	has "metrics" "$(<"$TMP/prom")" 'fusion_health_state{set="data",state="degraded"} 1'
 	has "metrics" "$(<"$TMP/prom")" 'fusion_health_state{set="data",state="ok"} 0'
