@@ -128,12 +128,15 @@ static void print_changes(const struct job *j)
 	       j->keep ? "" : " until it is closed");
 	tb = table_new(headings);
 	for (unsigned int n = 0; n < j->nr; n++) {
-		char from[SETTING_TEXT], to[SETTING_TEXT];
+		char from[SETTING_TEXT], value[SETTING_TEXT], to[SETTING_TEXT + 16];
 		const struct setting *c = &j->to[n];
 		const char *cells[] = { fusion_settings[c->which].key, from, to };
 
 		setting_text(from, c->which, j->s.value[c->which], &j->s.scale);
-		setting_text(to, c->which, c->value, &j->s.scale);
+		setting_text(value, c->which, c->value, &j->s.scale);
+		/* the value may be the same, and only where it comes from another */
+		snprintf(to, sizeof(to), "%s%s", value, strcmp(from, value) ? "" :
+			 c->is_default ? " (default)" : " (kept)");
 		table_row(tb, cells);
 	}
 	table_print(tb);

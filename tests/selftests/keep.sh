@@ -67,6 +67,7 @@ test_holds() {
 	good fusionctl set kept duty=default
 	is duty "25 default null"
 	good fusionctl set kept --profile desktop
+	shows "1s (kept)"
 	reopen
 	is duty "10 set 10"
 	is standby "600 set 600"
