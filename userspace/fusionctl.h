@@ -760,7 +760,7 @@ struct fusion_status {
 };
 
 /*
- * Parse what follows "fusion " in the status line, strictly: Documentation/dm-fusion.rst.
+ * Parse what follows "fusion " in the status line, strictly: Documentation/reference/target.rst.
  * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
  */
 const char *parse_status(const char *line, struct fusion_status *st);

@@ -3,7 +3,7 @@
 #
 # The data areas of a member work, and of its metadata one area does not: in a commit, a
 # checkpoint, an update of the replica, under load; at open; at close. The mode becomes what
-# Documentation/dm-fusion.rst says, the log names member and place, nothing hangs, and once
+# Documentation/reference/target.rst says, the log names member and place, nothing hangs, and once
 # the member is well again all that was flushed is there.
 
 # shellcheck source=lib.sh

@@ -3,7 +3,7 @@
 #
 # A member on a network block device whose connection is cut under load: the server dies, or
 # stalls until the client gives it up, or the client hangs up. Nothing hangs, errors are
-# passed up, the mode becomes what Documentation/dm-fusion.rst says; and connected and opened
+# passed up, the mode becomes what Documentation/reference/target.rst says; and connected and opened
 # again all that was flushed is there. The server keeps what it has acknowledged.
 
 # shellcheck source=lib.sh

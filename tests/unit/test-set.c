@@ -490,7 +490,7 @@ static void range(char *buf, size_t size, int s)
 static void test_manuals(void)
 {
 	char *man4 = slurp(MANUAL "dm-fusion.4.scd"), *man8 = slurp(MANUAL "fusionctl.8.scd");
-	char *docs = slurp(DOCS "dm-fusion.rst"), *disk = slurp(DOCS "on-disk-format.rst");
+	char *docs = slurp(DOCS "reference/target.rst"), *disk = slurp(DOCS "reference/on-disk-format.rst");
 
 	for (int s = 0; s < FUSION_SETTINGS; s++) {
 		const struct fusion_setting_info *info = &fusion_settings[s];
@@ -507,7 +507,7 @@ static void test_manuals(void)
 		else if (info->unit != FUSION_UNIT_SWITCH)
 			snprintf(values, sizeof(values), "%u..%u", info->min, info->max);
 		snprintf(want, sizeof(want), "\n%-18s %-8s %-15s ", info->key, def, values);
-		REQUIRE(strstr(docs, want), "dm-fusion.rst lacks: %s", want);
+		REQUIRE(strstr(docs, want), "target.rst lacks: %s", want);
 		snprintf(want, sizeof(want), "\n%-3d ``%s``", s, info->key);
 		REQUIRE(strstr(disk, want), "on-disk-format.rst lacks: %s", want);
 	}
