@@ -11,7 +11,7 @@
 set -euo pipefail
 tar=$1 disk=$2 slow=${3:-}
 
-# the type of the last one is that of members: Documentation/reference/assembly.rst
+# the type of the last one is that of members: Documentation/reference/boot.rst
 sfdisk -q "$disk" <<-EOF
 	label: gpt
 	size=1MiB, type=21686148-6449-6E6F-744E-656564454649, name=grub
