@@ -2,7 +2,7 @@
 /*
  * Verb dump: the metadata of a closed set as JSON. What restore reads is the identity, the
  * geometry, the map and the bitmaps; of superblocks and journals it takes how far they were.
- * Documentation/user/recovery.rst has the fields.
+ * Documentation/reference/json.rst has the fields.
  */
 #include <errno.h>
 #include <fcntl.h>

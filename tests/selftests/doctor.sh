@@ -44,9 +44,9 @@ tree() {
 kernel() {
 	local dir=$TMP/root/usr/lib/modules/$1 here
 	here=/lib/modules/$(uname -r)
-	mkdir -p "$dir/kernel"
+	mkdir -p "$dir/kernel" "$dir/updates"
 	touch "$dir/modules.builtin" "$dir/modules.order"
-	[[ ! ${2:-} ]] || install -D -m 644 "$(modinfo -n dm-fusion)" "$dir/updates/dm-fusion.ko"
+	[[ ! ${2:-} ]] || cp "$(modinfo -n dm-fusion)" "$dir/updates"
 	depmod -b "$TMP/root" "$1"
 }
 

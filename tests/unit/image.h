@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set in two image files, with a life behind it, and what it has to hold. Written by the
- * rules of Documentation/reference/on-disk-format.rst with the codec alone; what reads it afterwards
+ * A set in two image files, with a life behind it, and what it has to hold. Written with the
+ * codec alone, by the rules of Documentation/reference/on-disk-format.rst; what reads it afterwards
  * shares nothing else with it.
  */
 #ifndef IMAGE_H

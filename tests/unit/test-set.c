@@ -490,7 +490,8 @@ static void range(char *buf, size_t size, int s)
 static void test_manuals(void)
 {
 	char *man4 = slurp(MANUAL "dm-fusion.4.scd"), *man8 = slurp(MANUAL "fusionctl.8.scd");
-	char *docs = slurp(DOCS "reference/target.rst"), *disk = slurp(DOCS "reference/on-disk-format.rst");
+	char *docs = slurp(DOCS "reference/target.rst");
+	char *disk = slurp(DOCS "reference/on-disk-format.rst");
 
 	for (int s = 0; s < FUSION_SETTINGS; s++) {
 		const struct fusion_setting_info *info = &fusion_settings[s];
