@@ -16,6 +16,7 @@ export PREFIX DESTDIR
 
 CACHE := $(or $(DM_FUSION_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dm-fusion)
 BUILD := $(CURDIR)/build
+include userspace/sources.mk
 Q     := $(if $(V),,@)
 
 ifneq ($(filter-out $(FLAVOURS),$(KVER)),)
@@ -191,15 +192,15 @@ bench:
 
 # -- lint ----------------------------------------------------------------------
 
-SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/*/* tests/*/* tests/*/*/*)) \
-	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/mkinitcpio/hook
+SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/system/*/* tests/*/* tests/*/*/*)) \
+	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/system/mkinitcpio/hook
 # What checkpatch asks of the kernel only. It excuses include/uapi itself, and
 # nobody in the kernel lays out trace events as it wants.
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/spindle/dm-*.[ch] \
 						tests/powercut/dm-*.[ch]))
 C_UAPI   = dm-fusion/dm-fusion-format.h
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
-C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*.[ch] tests/*/*.[ch] \
+C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*/*.[ch] tests/*/*.[ch] \
 						tests/sim/tools/*.[ch]))
 
 IGNORE_UAPI  = PREFER_DEFINED_ATTRIBUTE_MACRO
@@ -232,9 +233,9 @@ checkpatch:
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
 # Userspace, and what the module shares with it, by other eyes.
-C_SHARED   = $(addprefix dm-fusion/dm-fusion-,codec.c replay.c policy.c heat.c stream.c payback.c)
-C_ANALYZED = $(wildcard userspace/*.c tests/selftests/*.c) $(C_SHARED)
-CC_LINT    = -std=gnu11 -D_GNU_SOURCE -Iuserspace/shim -Idm-fusion -Iuserspace -c -o /dev/null
+C_SHARED   = $(addprefix dm-fusion/,$(REPLAY) $(POLICY))
+C_ANALYZED = $(wildcard userspace/*/*.c tests/selftests/*.c) $(C_SHARED)
+CC_LINT    = -std=gnu11 $(FUSIONCTL_CPPFLAGS) -c -o /dev/null
 
 clang:
 	$(Q)scripts/setup lint
@@ -242,8 +243,8 @@ clang:
 
 # What is kept in a structure of the caller's, and a FILE that may be stdout, GCC 12
 # takes for lost.
-ANALYZER_LOSES = $(addprefix userspace/,map-svg.c meta-read.c salvage-ext.c sim-engine.c $\
-		 sim-trace.c)
+ANALYZER_LOSES = $(addprefix userspace/,cmd/map-svg.c meta/meta-read.c meta/salvage-ext.c $\
+		 simulate/sim-engine.c simulate/sim-trace.c)
 
 analyzer:
 	$(Q)scripts/setup lint

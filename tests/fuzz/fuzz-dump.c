@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 #include "../unit/geometry.h"
-#include "../../userspace/restore.c"
+#include "../../userspace/cmd/restore.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -11,7 +11,7 @@
 
 #include "dm-fusion-codec.h"
 #include "fusionctl.h"
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 #include "power.h"
 
 struct rig rig = { .fast = "powercut-fast", .slow = "powercut-slow", .name = "powercut-set",

@@ -605,7 +605,7 @@ set $UUID); connect it, or see fusionctl help salvage" fusionctl assemble --scan
 # boot_script DIR/FILE: as make install puts it into an initramfs, in REPLY
 boot_script() {
 	REPLY=$TMP/${1##*/}
-	sed "/^#/!s|\\<FUSIONCTL\\>|$(command -v fusionctl)|" "$here/../../userspace/$1" >"$REPLY"
+	sed "/^#/!s|\\<FUSIONCTL\\>|$(command -v fusionctl)|" "$here/../../userspace/system/$1" >"$REPLY"
 }
 
 # power FAST SLOW: whether each null device is there

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 
 #define NR_THREADS	4
 #define MAX_RANGE_ORDER	6		/* 64 extents in a move */

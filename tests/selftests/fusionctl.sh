@@ -140,7 +140,7 @@ completes() {
 
 test_complete() {
 	# shellcheck source=/dev/null
-	. "$here/../../userspace/completion/bash"
+	. "$here/../../userspace/system/completion/bash"
 	a_set
 	completes sta status
 	completes help whati whatif
@@ -171,7 +171,7 @@ test_complete_sets() {
 	# shellcheck disable=SC2119 # it takes options
 	udev
 	# shellcheck source=/dev/null
-	. "$here/../../userspace/completion/bash"
+	. "$here/../../userspace/system/completion/bash"
 	a_set
 	uuid=$(uuid_of "$FAST")
 	loop $((64 << 20))

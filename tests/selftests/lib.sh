@@ -494,7 +494,7 @@ udev() {
 	[[ -e /usr/lib/udev/rules.d/55-dm.rules || -e /lib/udev/rules.d/55-dm.rules ]] ||
 		skip "no rules of the device mapper here"
 	mkdir -p $rules
-	sed "s|\"FUSIONCTL |\"$(command -v fusionctl) |" "$here/../../userspace/udev/69-fusion.rules" \
+	sed "s|\"FUSIONCTL |\"$(command -v fusionctl) |" "$here/../../userspace/system/udev/69-fusion.rules" \
 		>$rules/69-fusion.rules
 	unset DM_DISABLE_UDEV
 	(exec -a systemd-udevd udevadm "$@") >"$TMP/udevd" 2>&1 &

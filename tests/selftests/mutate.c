@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mutate.h"
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 #include "../reseal.h"
 
 struct field {

@@ -7,7 +7,7 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-completion=$here/../../userspace/completion
+completion=$here/../../userspace/system/completion
 
 a_set() {
 	members 64 128

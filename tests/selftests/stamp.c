@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 #include "stamp.h"
 
 #define SECTOR		STAMP_SECTOR

@@ -21,7 +21,7 @@
 #include <setjmp.h>
 
 #include "dm-fusion-codec.h"
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 
 #define SIM_NR_DISKS	2
 #define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS

@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <sys/sysmacros.h>
 
-#include "../../userspace/assemble.c"
-#include "../../userspace/identify.c"
+#include "../../userspace/cmd/assemble.c"
+#include "../../userspace/cmd/identify.c"
 
 #define FAST_SECTORS	0x100000ULL
 #define SLOW_SECTORS	0x800000ULL

@@ -5,12 +5,12 @@
  */
 #include "unit.h"
 
-#include "../../userspace/fusionctl.h"
-#include "../../userspace/progress.c"
-#include "../../userspace/role.c"
-#include "../../userspace/size.c"
-#include "../../userspace/status-parse.c"
-#include "../../userspace/text.c"
+#include "../../userspace/lib/fusionctl.h"
+#include "../../userspace/lib/progress.c"
+#include "../../userspace/lib/role.c"
+#include "../../userspace/lib/size.c"
+#include "../../userspace/lib/status-parse.c"
+#include "../../userspace/lib/text.c"
 
 /* What size.c would say. */
 int fail(int rc, const char *thing, const char *fmt, ...)

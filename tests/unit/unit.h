@@ -14,7 +14,7 @@
 #include <linux/kernel.h>
 
 #include "dm-fusion-codec.h"
-#include "../../userspace/random.h"
+#include "../../userspace/lib/random.h"
 #include "../reseal.h"
 
 /* -- running tests -------------------------------------------------------- */

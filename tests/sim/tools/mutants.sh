@@ -39,11 +39,12 @@ mutant() {
 
 # Says why it failed, or why it does not count.
 noticed() {
-	local file=$2 script=$3 dir=$OUT/$1 rc=0
+	local file=$2 script=$3 dir=$OUT/$1 rc=0 source
 	mkdir -p "$dir"
 	rm -f "$dir"/*
-	sed -zE "$script" "$TREE/userspace/$file" >"$dir/$file"
-	if cmp -s "$TREE/userspace/$file" "$dir/$file"; then
+	source=$(echo "$TREE"/userspace/*/"$file")
+	sed -zE "$script" "$source" >"$dir/$file"
+	if cmp -s "$source" "$dir/$file"; then
 		echo "there is nothing to change in $file"
 		return 1
 	fi
