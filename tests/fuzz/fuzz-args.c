@@ -7,7 +7,17 @@
 #include <getopt.h>
 
 #include "fuzz.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "settings-closed.h"
+#include "json.h"
+#include "kmsg.h"
+#include "named.h"
+#include "open-set.h"
+#include "set-json.h"
 #include "setting.h"
+#include "size.h"
+#include "verb.h"
 
 int fusionctl_main(int argc, char **argv);
 
@@ -24,7 +34,7 @@ static __attribute__((used)) int verb(const struct args *a)
 	return 0;
 }
 
-/* Makes it each verb of fusionctl.h, but for those that are linked: they only send messages. */
+/* Makes it each verb of verb.h, but for those that are linked: they only send messages. */
 #include "verbs.h"
 
 void dm_setup(void)

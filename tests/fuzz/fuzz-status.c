@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The status line: strings that are accepted end, and counts fit their arrays. */
 #include "fuzz.h"
-#include "fusionctl.h"
+#include "status-parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -11,6 +11,7 @@
 #include "fuzz.h"
 #include "../unit/image.h"
 #include "fusionctl.h"
+#include "verb.h"
 
 #define FAST_SECTORS	(100 * 128)
 #define SLOW_SECTORS	(200 * 128)

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "dm-fusion-codec.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "scan.h"
+#include "super.h"
+#include "verb.h"
 #include "../../userspace/lib/random.h"
 #include "power.h"
 

@@ -10,6 +10,8 @@
 
 #include "cut.h"
 #include "image.h"
+#include "fusionctl.h"
+#include "role.h"
 #include "salvage.h"
 
 enum damage { ZEROED, RANDOM, FLIPPED, STALE, NR_DAMAGES };

@@ -4,6 +4,7 @@
  * by what was really written where.
  */
 #include "image.h"
+#include "role.h"
 #include "salvage.h"
 
 #define FAST_SECTORS	(16ULL << 11)

@@ -12,7 +12,10 @@
 
 #include "unit.h"
 
+#include "fusionctl.h"
+#include "open-set.h"
 #include "setting.h"
+#include "verb.h"
 
 #define MANUAL	"../../userspace/man/"
 #define DOCS	"../../Documentation/"

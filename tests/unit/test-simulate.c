@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "fusionctl.h"
 #include "sim-engine.h"
 #include "unit.h"
 

@@ -3,12 +3,32 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "activate.h"
+#include "busy.h"
+#include "device.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "host.h"
+#include "json.h"
+#include "kmsg.h"
+#include "message.h"
 #include "meta.h"
+#include "open-set.h"
+#include "probe.h"
+#include "record.h"
+#include "rescued.h"
+#include "role.h"
+#include "scan.h"
+#include "set-json.h"
+#include "size.h"
+#include "super.h"
+#include "verb.h"
 
 #define CLOSE_RETRIES	20
 #define CLOSE_RETRY_MS	100
@@ -277,11 +297,6 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 		warn(name, "the kernel met an error in it before; close it and run fusionctl "
 		     "check");
 	return rc;
-}
-
-void missing_text(const struct member *m, char *buf, size_t size)
-{
-	ident_text(&m->sb->peer, m->sb->peer_sectors, buf, size);
 }
 
 /* The other member of the set is nowhere: say what to look for, and what may be it. */

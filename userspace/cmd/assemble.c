@@ -7,12 +7,28 @@
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "assemble.h"
+#include "activate.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "identify.h"
+#include "json.h"
+#include "message.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 #include "dm-fusion-codec.h"
 
 /*

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb check: is the metadata of a closed set what it has to be? */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "host.h"
+#include "json.h"
 #include "meta.h"
+#include "role.h"
+#include "super.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 
 int fsck_code(int rc)
 {

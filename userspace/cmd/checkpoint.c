@@ -5,10 +5,20 @@
  */
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dm.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "open-set.h"
+#include "set-json.h"
+#include "size.h"
+#include "status-parse.h"
+#include "tell.h"
+#include "verb.h"
 
 /* For how many seconds has nobody used the slow member? */
 static int slow_idle(const char *name, uint64_t *seconds)

@@ -5,10 +5,19 @@
  * open sets are those of sysfs, closed ones those of the database of udev.
  */
 #include <libudev.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+#include "dm.h"
+#include "profile.h"
 #include "setting.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "text.h"
+#include "verb.h"
 
 static void offer(const char *begun, const char *word, const char *end, const char *means)
 {

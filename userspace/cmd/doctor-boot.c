@@ -2,12 +2,17 @@
 /* Verb doctor: what opens sets by itself, and whether the root file system needs that. */
 #include <dirent.h>
 #include <libmount/libmount.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "assemble.h"
+#include "dm.h"
 #include "doctor.h"
+#include "health.h"
+#include "sysfs.h"
 
 /* -- where the root lies ---------------------------------------------------------- */
 

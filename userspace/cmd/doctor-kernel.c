@@ -5,11 +5,15 @@
  */
 #include <dirent.h>
 #include <libkmod.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "doctor.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "program.h"
 
 #define MODULE	"dm-fusion"
 

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb doctor: members that are not as they should be, and sets. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble.h"
+#include "dm.h"
 #include "doctor.h"
+#include "health.h"
+#include "open-set.h"
+#include "probe.h"
+#include "role.h"
+#include "scan.h"
+#include "super.h"
 #include "dm-fusion-codec.h"
 
 /* "set data" */

@@ -4,13 +4,21 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "doctor.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "json.h"
+#include "message.h"
 #include "meta.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 
 static char *path_of(const struct doctor *d, char buf[PATH_TEXT], const char *fmt, va_list ap)
 {

@@ -10,7 +10,11 @@
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
-#include "fusionctl.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "health.h"
+#include "terminal.h"
 
 struct doctor {
 	const char *dir;		/* stands for /, without a slash at its end; "" for / */

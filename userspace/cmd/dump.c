@@ -8,11 +8,20 @@
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fusionctl.h"
+#include "host.h"
+#include "json.h"
+#include "message.h"
 #include "meta.h"
+#include "role.h"
+#include "super.h"
+#include "text.h"
+#include "verb.h"
 #include "dm-fusion-settings.h"
 
 static struct json_object *add_object(struct json_object *o, const char *key)

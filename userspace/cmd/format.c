@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +14,27 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "activate.h"
+#include "ask.h"
+#include "busy.h"
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "gpt.h"
+#include "host.h"
+#include "json.h"
+#include "message.h"
+#include "probe.h"
+#include "program.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "set-json.h"
+#include "size.h"
+#include "super.h"
+#include "table.h"
+#include "verb.h"
+#include "write.h"
 #include "dm-fusion-codec.h"
 
 /* Label of a set that is formatted without one. */

@@ -7,11 +7,24 @@
 #include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "identify.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "list.h"
+#include "message.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 #include "dm-fusion-codec.h"
 
 /*

@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb list: members found, those that are missing, and how well their sets are. */
 #include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "list.h"
+#include "device.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "host.h"
+#include "identify.h"
+#include "json.h"
+#include "rescued.h"
+#include "role.h"
+#include "scan.h"
+#include "set-json.h"
 #include "sets.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "table.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 #include "dm-fusion-codec.h"
 
 const char *member_state_text(const struct member *m)

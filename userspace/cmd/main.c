@@ -2,11 +2,19 @@
 /* Finds the verb and its options, by the tables of verbs.c. */
 #include <getopt.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "named.h"
+#include "nearest.h"
+#include "output.h"
+#include "setting.h"
+#include "verb.h"
 
 /* Exit statuses of other families, for who reads those: status --check; check, repair, doctor. */
 #define PLUGIN_UNKNOWN	3

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The map drawn to a file: as in the terminal, and a cell says its numbers when pointed at. */
 #include <inttypes.h>
+#include <stdio.h>
 
-#include "fusionctl.h"
+#include "map.h"
+#include "size.h"
 
 #define CELL	10	/* width */
 #define ROW	18	/* height */

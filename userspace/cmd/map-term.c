@@ -5,9 +5,12 @@
  * the heat is in a line of its own.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "fusionctl.h"
+#include "map.h"
+#include "size.h"
+#include "terminal.h"
 
 enum tier { UNMAPPED, ALL_SLOW, MOSTLY_SLOW, EVEN, MOSTLY_FAST, ALL_FAST, TIERS };
 

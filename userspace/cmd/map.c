@@ -4,10 +4,20 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "open-set.h"
+#include "output.h"
+#include "size.h"
+#include "terminal.h"
+#include "verb.h"
 
 #define ROWS		16
 #define MARGIN		8	/* of a row's offset */

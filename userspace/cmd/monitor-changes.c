@@ -15,9 +15,17 @@
  */
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "json.h"
 #include "monitor.h"
+#include "open-set.h"
+#include "role.h"
+#include "status-parse.h"
 
 #define EXHAUSTED_S	600	/* a burst of writes empties the reserve, too */
 #define COMPARE_S	300	/* the least time in which exchanges are judged */

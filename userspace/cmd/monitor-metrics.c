@@ -5,12 +5,21 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "message.h"
 #include "monitor.h"
+#include "open-set.h"
+#include "output.h"
+#include "role.h"
 
 /* The value of a label, in quotes. */
 static void put_label(FILE *f, const char *text)

@@ -6,17 +6,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
-#include <linux/dm-ioctl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/dm-ioctl.h>
 
 #include "monitor.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "json.h"
+#include "message.h"
+#include "open-set.h"
+#include "record.h"
+#include "size.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 
 #define STATE		RUN_DIR "/monitor.json"
 /* Its own: a look does not wait for who opens a set or makes one. */

@@ -9,7 +9,10 @@
 #ifndef MONITOR_H
 #define MONITOR_H
 
-#include "fusionctl.h"
+#include <stdint.h>
+#include <stdio.h>
+
+#include "health.h"
 
 /* The sets that are open at a look. */
 struct look {

@@ -6,12 +6,22 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "open-set.h"
 #include "progress.h"
+#include "role.h"
+#include "set-json.h"
+#include "size.h"
+#include "status-parse.h"
+#include "tell.h"
+#include "verb.h"
 
 #define NUMBER		"%" SCNu64 " "
 /* So many extents of the map at a time. */

@@ -2,7 +2,10 @@
 /* The settings that go together for a use. fusionctl(8) has the reasons for the values. */
 #include <string.h>
 
-#include "setting.h"
+#include "profile.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "nearest.h"
 
 static const struct profile profiles[] = {
 	{ "desktop", {

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +21,14 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "record.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "role.h"
+#include "scan.h"
+#include "super.h"
+#include "sysfs.h"
 #include "dm-fusion-codec.h"
 
 #define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */

@@ -2,10 +2,21 @@
 /* Verb repair: make of a set what check accepts, and say what that costs. */
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
+#include "fusionctl.h"
+#include "json.h"
+#include "message.h"
 #include "meta.h"
+#include "overwrite.h"
+#include "probe.h"
+#include "record.h"
+#include "role.h"
+#include "size.h"
+#include "verb.h"
 
 struct plan {
 	struct meta meta;
@@ -180,9 +191,9 @@ static int check_devices(struct plan *p, const struct args *a)
 
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (!meta_sb(meta, dev))
-			rc = meta_check_size(meta, dev, meta->m[!dev].o.path);
+			rc = overwrite_check_size(meta, dev, meta->m[!dev].o.path);
 		if (!rc)
-			rc = meta_check_content(meta, dev, a, p->content[dev]);
+			rc = overwrite_check_content(meta, dev, a, p->content[dev]);
 	}
 	return rc;
 }

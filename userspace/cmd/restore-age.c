@@ -5,7 +5,11 @@
  */
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "restore.h"
+#include "role.h"
+#include "size.h"
 
 static bool same_place(const struct meta_state *a, const struct meta_state *b, u32 lext)
 {

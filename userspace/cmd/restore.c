@@ -6,12 +6,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
 #include "restore.h"
+#include "ask.h"
+#include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "overwrite.h"
+#include "probe.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "set-json.h"
+#include "size.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 #include "dm-fusion-settings.h"
 
 /* -- fields ------------------------------------------------------------------------ */
@@ -447,10 +463,10 @@ static int check_member_fits(const struct dump *d, const struct meta *meta, int 
 	int rc;
 
 	*content = 0;
-	rc = meta_check_size(meta, dev, d->path);
+	rc = overwrite_check_size(meta, dev, d->path);
 	if (!rc)
 		rc = check_copies(d, meta, dev, a, content);
-	return rc || *content ? rc : meta_check_content(meta, dev, a, content);
+	return rc || *content ? rc : overwrite_check_content(meta, dev, a, content);
 }
 
 static u32 count_mapped(const struct dump *d)

@@ -6,6 +6,8 @@
 #ifndef RESTORE_H
 #define RESTORE_H
 
+#include <stdbool.h>
+
 #include "meta.h"
 
 struct dump {

@@ -5,14 +5,29 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "progress.h"
 #include "salvage.h"
+#include "activate.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "progress.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 
 struct job {
 	const struct args *a;

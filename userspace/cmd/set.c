@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb set: show the settings of a set, or change them, all of those given or none. */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "profile.h"
 #include "setting.h"
+#include "settings-closed.h"
+#include "table.h"
+#include "verb.h"
 
 /* What it is about. */
 struct job {

@@ -4,8 +4,15 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "dm.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "output.h"
+#include "scan.h"
 #include "setting.h"
 #include "sim.h"
+#include "size.h"
+#include "verb.h"
 
 /* @bytes is that of a set that was named, or 0. */
 static int get_size(const struct args *a, enum option_id id, const char *name, u64 *bytes)

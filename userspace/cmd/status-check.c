@@ -5,11 +5,19 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "fusionctl.h"
+#include "health.h"
+#include "named.h"
+#include "open-set.h"
+#include "role.h"
+#include "status-parse.h"
+#include "status.h"
 
 /* Their exit statuses. */
 enum plugin_code { PLUGIN_OK, PLUGIN_WARNING, PLUGIN_CRITICAL, PLUGIN_UNKNOWN };

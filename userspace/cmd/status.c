@@ -3,77 +3,34 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "status.h"
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "health.h"
+#include "host.h"
+#include "json.h"
+#include "list.h"
+#include "message.h"
+#include "open-set.h"
+#include "rescued.h"
+#include "role.h"
+#include "scan.h"
+#include "set-json.h"
+#include "size.h"
+#include "status-parse.h"
+#include "table.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
 
 #define BAR_WIDTH	20
-
-static int read_members(const struct mapping *table, dev_t member[2])
-{
-	char dev[2][32];
-
-	if (sscanf(table->params, "%31s %31s", dev[FAST], dev[SLOW]) == 2 &&
-	    parse_devno(dev[FAST], &member[FAST]) && parse_devno(dev[SLOW], &member[SLOW]))
-		return 0;
-	return fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching versions of "
-		    "fusionctl and dm-fusion", table->params);
-}
-
-static void read_host(const struct mapping *table, char host[HOST_HEX])
-{
-	const char *option = strstr(table->params, " host ");
-
-	*host = 0;
-	if (option)
-		sscanf(option, " host %32[0-9a-f]", host);
-}
-
-/* Without @found, what is no open set is an error. */
-static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
-{
-	return found ? dm_get_if_open(name, what, m, found) : dm_get_set(name, what, m);
-}
-
-int set_get_if_open(const char *name, struct set *set, bool *found)
-{
-	struct mapping table;
-	char host[HOST_HEX];
-	const char *why;
-	int rc;
-
-	rc = get_part(name, MAPPING_TABLE, &table, found);
-	if (rc || (found && !*found))
-		return rc;
-	rc = read_members(&table, set->member);
-	read_host(&table, host);
-	dm_put(&table);
-	if (!rc)
-		rc = get_part(name, MAPPING_STATUS, &set->m, found);
-	if (rc || (found && !*found))
-		return rc;
-	snprintf(set->host, sizeof(set->host), "%s", host);
-	why = parse_status(set->m.params, &set->st);
-	if (why) {
-		rc = fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
-			  "versions of fusionctl and dm-fusion", why, set->m.params);
-		set_put(set);
-	}
-	return rc;
-}
-
-int set_get(const char *name, struct set *set)
-{
-	return set_get_if_open(name, set, NULL);
-}
-
-void set_put(struct set *set)
-{
-	dm_put(&set->m);
-}
 
 /* -- for people ----------------------------------------------------------------- */
 

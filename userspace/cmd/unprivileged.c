@@ -7,10 +7,24 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <libudev.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "health.h"
+#include "json.h"
+#include "list.h"
+#include "message.h"
+#include "rescued.h"
+#include "role.h"
+#include "set-json.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "table.h"
 
 /* A member, as our rule has told udev; or a device beneath an open set that udev does not know. */
 struct part {

@@ -4,6 +4,7 @@
  * and the completion are made from them.
  */
 #include "fusionctl.h"
+#include "verb.h"
 
 const struct option_info options[OPT_NR] = {
 	[OPT_FAST]	  = { "fast", "DEV", "the fast member (SSD)" },

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb version. */
 #include <json-c/json.h>
+#include <stdio.h>
 
+#include "dm.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "verb.h"
 #include "dm-fusion-codec.h"
 
 int cmd_version(const struct args *a)

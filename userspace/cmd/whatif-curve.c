@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fusionctl.h"
 #include "whatif.h"
 
 #define FAST	0

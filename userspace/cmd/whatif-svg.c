@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The hit ratio by the size of the fast member, drawn to a file. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "fusionctl.h"
+#include "size.h"
 #include "whatif.h"
 
 #define WIDTH	880

@@ -3,11 +3,21 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fusionctl.h"
 #include "whatif.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "open-set.h"
+#include "output.h"
+#include "size.h"
+#include "table.h"
+#include "terminal.h"
+#include "verb.h"
 
 #define ROWS	10
 #define EIGHTHS	8	/* of a row */

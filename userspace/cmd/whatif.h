@@ -10,6 +10,7 @@
 #define WHATIF_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* The module has 112: room for finer ones. */
 #define CURVE_MAX_BUCKETS	1024

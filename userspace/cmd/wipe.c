@@ -4,11 +4,30 @@
  * that, as the map is all that knows where it lies.
  */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ask.h"
+#include "busy.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "gpt.h"
+#include "host.h"
+#include "json.h"
+#include "list.h"
+#include "message.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "table.h"
+#include "terminal.h"
+#include "text.h"
+#include "verb.h"
+#include "write.h"
 #include "dm-fusion-codec.h"
 
 struct plan {

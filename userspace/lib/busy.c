@@ -6,12 +6,18 @@
 #include <fcntl.h>
 #include <libmount/libmount.h>
 #include <libudev.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "busy.h"
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "sysfs.h"
 
 /* Is @used, or the disk it is on, @devno? */
 static bool concerns(dev_t used, dev_t devno)

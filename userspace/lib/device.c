@@ -3,14 +3,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <linux/fs.h>
 
+#include "device.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "sysfs.h"
 
 void device_node(dev_t devno, char *buf, size_t size)
 {

@@ -2,12 +2,19 @@
 /* Device mapper: mappings, messages, and the target's module. */
 #include <errno.h>
 #include <libdevmapper.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "named.h"
+#include "program.h"
+#include "size.h"
+#include "super.h"
 
 #define TARGET		"fusion"
 #define MODULE		"dm-fusion"

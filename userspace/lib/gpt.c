@@ -8,7 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "gpt.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "program.h"
+#include "sysfs.h"
 
 /* Of members of fusion sets. */
 #define MEMBER_TYPE	"AE6187F2-428C-4BFF-AB94-6F478486E0AE"

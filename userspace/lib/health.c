@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is wrong with an open set, by its status; and one word for it. */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "health.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "open-set.h"
+#include "status-parse.h"
+#include "sysfs.h"
 
 const char *const health_name[NR_HEALTHS] = { "ok", "note", "warning", "error" };
 

@@ -10,13 +10,21 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "host.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "scan.h"
+#include "terminal.h"
+#include "text.h"
 #include "dm-fusion-codec.h"
 
 /* The copy comes first: an initramfs may make a machine-id up for each boot. */

@@ -8,10 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "fusionctl.h"
+#include "kmsg.h"
 
 int kmsg_open(void)
 {

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which open set a word means: the name it is open as or keeps, its uuid, or a device. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
+#include "named.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "message.h"
+#include "nearest.h"
+#include "scan.h"
 #include "sets.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
 #include "dm-fusion-codec.h"
 
 struct search {

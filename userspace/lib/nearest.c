@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fusionctl.h"
+#include "nearest.h"
 
 #define MAX_WORD	32
 

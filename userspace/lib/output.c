@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "fusionctl.h"
+#include "message.h"
 
 static struct sink standard = { .fd = STDOUT_FILENO };
 

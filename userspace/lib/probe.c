@@ -6,11 +6,17 @@
 #include <blkid/blkid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "probe.h"
+#include "device.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "role.h"
+#include "super.h"
 #include "dm-fusion-codec.h"
 
 static blkid_probe new_probe(int fd)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs of the system, run without a shell. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fusionctl.h"
+#include "program.h"
 
 static const char *const directories[] = { "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 

@@ -8,8 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fusionctl.h"
 #include "progress.h"
+#include "terminal.h"
+#include "text.h"
 
 /* Seconds: until something is said, from one drawing to the next, from one line to the next. */
 #define QUIET_S		1.0

@@ -2,9 +2,23 @@
 /* What salvage has opened: read-only devices of what one member of a set has left. */
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "rescued.h"
+#include "busy.h"
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "message.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "terminal.h"
+#include "text.h"
 #include "dm-fusion-codec.h"
 
 /* The member that it stands on is the one device beneath it. */

@@ -7,7 +7,12 @@
  * flag that lies, as behind USB bridges and in virtual machines, or a set that
  * makes no sense. If both say the same, size decides if it is clear.
  */
+#include <stdio.h>
+
+#include "role.h"
 #include "fusionctl.h"
+
+const char *const role_name[2] = { "fast", "slow" };
 
 int choose_slow(const struct role_fact f[2], char *why, size_t size)
 {

@@ -3,12 +3,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libudev.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "scan.h"
+#include "device.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "message.h"
+#include "nearest.h"
+#include "probe.h"
+#include "role.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
 #include "dm-fusion-codec.h"
 
 static void free_member(struct member *m)
@@ -302,4 +313,9 @@ int find_named(struct member *list, const char *name, struct member **found)
 	if (!*found)
 		*found = first;
 	return rc;
+}
+
+void missing_text(const struct member *m, char *buf, size_t size)
+{
+	ident_text(&m->sb->peer, m->sb->peer_sectors, buf, size);
 }

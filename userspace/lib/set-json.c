@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A set that was made or opened, or would be, for programs. */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <uuid/uuid.h>
 
+#include "set-json.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "json.h"
+#include "probe.h"
+#include "role.h"
+#include "super.h"
 #include "dm-fusion-codec.h"
 
 /* One that is not settled yet is null. */

@@ -5,10 +5,20 @@
  */
 #include <json-c/json.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sets.h"
+#include "device.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "health.h"
+#include "message.h"
+#include "open-set.h"
+#include "role.h"
+#include "scan.h"
+#include "super.h"
 #include "dm-fusion-codec.h"
 
 static void add_reason(struct found_set *s, enum health level, const char *remedy, const char *fmt,

@@ -3,7 +3,10 @@
 #ifndef SETS_H
 #define SETS_H
 
-#include "fusionctl.h"
+#include <stdbool.h>
+
+#include "health.h"
+#include "open-set.h"
 
 #define MAX_REASONS	16
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings as people write and read them; dm-fusion-settings.h has the list. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "setting.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "nearest.h"
+#include "size.h"
 #include "dm-fusion-codec.h"
 
 /* Plural, of a bare number; and what is not one. */

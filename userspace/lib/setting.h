@@ -3,17 +3,16 @@
  * Settings of a set: dm-fusion-settings.h has the list of them.
  *
  * setting.c		as people write and read them
- * set.c		verb set
- * set-open.c		those of an open set
- * set-closed.c		those of a closed one
- * profile.c		those that go together for a use
+ * settings-open.c	those of an open set
  */
 #ifndef SETTING_H
 #define SETTING_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <linux/kernel.h>
 
-#include "fusionctl.h"
+#include "super.h"
 #include "dm-fusion-settings.h"
 
 /* -- setting.c ------------------------------------------------------------------ */
@@ -46,7 +45,10 @@ uint32_t setting_effect(int s, uint32_t value, const struct scale *scale);
 /* "0 to 604800 seconds (7d), or automatic" */
 void setting_range(char *buf, size_t size, int s, const struct scale *scale);
 
-/* -- set-open.c, set-closed.c ---------------------------------------------------- */
+/* Help on each setting, or on those that are taken. */
+void print_settings(bool (*takes)(const char *key));
+
+/* -- settings-open.c ------------------------------------------------------------ */
 
 enum source { SOURCE_DEFAULT, SOURCE_SET, SOURCE_TABLE, SOURCE_NOW, NR_SOURCES };
 
@@ -69,29 +71,5 @@ struct settings {
 int settings_open(const char *name, struct settings *s, bool *found);
 /* Have the kernel set them, all or none; @keep: in the superblocks, too. */
 int settings_tell(const struct settings *s, const struct setting *to, unsigned int nr, bool keep);
-
-/*
- * Those of a closed set; with @writable for settings_write(). *closed holds the members, and if
- * they are to be written the assembly lock, until closed_end(). Exit code; after an error there is
- * nothing to end.
- */
-struct closed;
-int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed);
-/* Write these, and what the set has besides, to the superblocks of both members. Exit code. */
-int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
-		   unsigned int nr);
-void closed_end(struct closed *closed);
-
-/* -- profile.c -------------------------------------------------------------------- */
-
-#define PROFILE_SETTINGS	7
-
-struct profile {
-	const char *name;
-	const char *setting[PROFILE_SETTINGS];	/* "key=value" */
-};
-
-/* NULL after a message. */
-const struct profile *find_profile(const char *name);
 
 #endif

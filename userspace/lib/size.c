@@ -2,10 +2,13 @@
 /* Sizes, numbers and names as people write them. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "size.h"
 #include "fusionctl.h"
+#include "message.h"
 
 #define MAX_NAME	64	/* the room for a label */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status-parse.h"
 #include "fusionctl.h"
 
 /* The next word, up to a space, into @word; false at the end or if it is too long. */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Superblocks on a member, and the names by which people know it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#include "fusionctl.h"
+#include "super.h"
+#include "device.h"
+#include "size.h"
 #include "dm-fusion-codec.h"
 
 _Static_assert(SUPER_TEXT == FUSION_UNKNOWN_TEXT, "texts are of one size");

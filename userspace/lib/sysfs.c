@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "fusionctl.h"
+#include "sysfs.h"
 
 void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
 {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages to the kernel's target. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tell.h"
+#include "dm.h"
 #include "fusionctl.h"
+#include "kmsg.h"
+#include "message.h"
 
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
 {

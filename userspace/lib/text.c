@@ -4,9 +4,11 @@
  * numbers, paths. Nobody vouches for it, so what could move the cursor, end the line
  * or change how the rest of it reads is written as \xNN.
  */
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "fusionctl.h"
+#include "text.h"
 
 /* Length of the UTF-8 sequence at @s and its code point, or 0 if it is none. */
 static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *code)

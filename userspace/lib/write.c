@@ -12,9 +12,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "write.h"
+#include "device.h"
 #include "fusionctl.h"
-#include "dm-fusion-codec.h"
+#include "message.h"
+#include "probe.h"
 #include "progress.h"
+#include "record.h"
+#include "super.h"
+#include "dm-fusion-codec.h"
 
 #define CHUNK_BLOCKS	256U
 #define CHUNK		((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE)

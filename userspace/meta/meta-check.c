@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
 #include "meta.h"
 #include "dm-fusion-settings.h"
 

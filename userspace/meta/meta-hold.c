@@ -4,7 +4,11 @@
  * then: not before all of it is written and tested, and not before somebody asks for that. Another
  * machine, which hears of nothing, must not be using the set.
  */
+#include "fusionctl.h"
+#include "host.h"
 #include "meta.h"
+#include "record.h"
+#include "scan.h"
 
 /* Without a superblock it is only a heartbeat that tells. */
 static int watch(const struct meta *meta)

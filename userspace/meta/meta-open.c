@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which members a verb for closed sets is given: NAME, uuid, or one or two of them. */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
+#include "scan.h"
+#include "super.h"
 
 static bool is_file(const char *word)
 {

@@ -5,10 +5,13 @@
  * back it is, for people.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "fusionctl.h"
 #include "meta.h"
+#include "role.h"
 
 static const void *read_ring(void *ctx, u32 pos)
 {

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
 #include "progress.h"
+#include "role.h"
 
 #define CHUNK_BLOCKS	256U
 

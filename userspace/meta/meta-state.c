@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
+#include "role.h"
 
 /* -- OPEN extents ----------------------------------------------------------------- */
 

@@ -14,7 +14,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
+#include "super.h"
 #include "dm-fusion-settings.h"
 
 #define CHUNK_BLOCKS	256U

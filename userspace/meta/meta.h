@@ -5,7 +5,6 @@
  *
  * offline.c		members: block devices, or images of them in files
  * meta-open.c		which members are meant
- * meta-content.c	may one be written where there is none?
  * meta-hold.c		nobody has them open, or opens them meanwhile
  * report.c		findings
  * meta-read.c		all that is on the members, block by block
@@ -15,19 +14,24 @@
  * meta-check.c		every invariant
  * meta-rebuild.c	a state out of what is left
  * meta-write.c		a state, written so that the old one holds until the end
+ * settings-closed.c	settings of a closed set: settings-closed.h
+ * salvage-*.c		what one member alone still has: salvage.h
  *
- * All but meta-content.c and meta-hold.c is pure of the device mapper and of questions, and
+ * All but meta-hold.c is pure of the device mapper and of questions, and
  * serves the tests as it does the verbs. Each member carries two map sets and a journal of the
  * same kind; those of the slow member are the replica (dm-fusion-format.h).
  */
 #ifndef META_H
 #define META_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/string.h>
 
-#include "fusionctl.h"
 #include "dm-fusion-codec.h"
 
 /* -- offline.c ------------------------------------------------------------------ */
@@ -63,21 +67,9 @@ bool same_storage(const struct offline *o, const char *path);
 /* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
 void *offline_buffer(size_t bytes);
 
-/* -- meta-content.c --------------------------------------------------------------- */
+/* -- meta-hold.c ------------------------------------------------------------------ */
 
 struct meta;
-struct args;
-
-/* Has it room for the member that is to be written there, of the set of @whose? */
-int meta_check_size(const struct meta *meta, int dev, const char *whose);
-/*
- * What of others lies on it, where the superblock is not whole. If there is something it takes
- * --force, or somebody to ask. Return: 0 with "" or what it is in @content, or an exit code.
- */
-int meta_check_content(const struct meta *meta, int dev, const struct args *a,
-		       char content[CONTENT_TEXT]);
-
-/* -- meta-hold.c ------------------------------------------------------------------ */
 
 /*
  * Before the members are written: nobody assembles until run_unlock(). Fails if another machine

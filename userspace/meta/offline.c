@@ -8,6 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "busy.h"
+#include "device.h"
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
 
 void *offline_buffer(size_t bytes)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What was found on the members, for people and for programs. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "meta.h"
+#include "role.h"
+#include "terminal.h"
+#include "text.h"
 
 const char *const level_name[NR_LEVELS] = { "note", "warning", "error" };
 

@@ -6,11 +6,16 @@
  */
 #include <errno.h>
 #include <ext2fs/ext2fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "progress.h"
 #include "salvage.h"
+#include "terminal.h"
+#include "text.h"
 
 #define MAX_DEPTH	256
 

@@ -5,11 +5,14 @@
  */
 #include <errno.h>
 #include <ext2fs/ext2_fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fusionctl.h"
+#include "probe.h"
 #include "salvage.h"
 
 #define HEAD	(1024 * 1024)	/* where superblocks are */

@@ -15,8 +15,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "progress.h"
 #include "salvage.h"
+#include "terminal.h"
+#include "text.h"
 
 #define EXTENTS		256U
 #define MAX_FDS		32

@@ -11,6 +11,8 @@
 #ifndef SALVAGE_H
 #define SALVAGE_H
 
+#include <stdbool.h>
+
 #include "meta.h"
 
 enum part_kind {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The set in simulated time: map words, foreground I/O, events. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress.h"
 #include "sim-engine.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "progress.h"
+#include "size.h"
 
 #define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
 #define NR_POINTS	4000U

@@ -3,6 +3,8 @@
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
 
+#include <stdbool.h>
+
 #include "sim.h"
 
 /* Numbers of commands and events: I/Os below SIM_MAX_DEPTH, then these. */

@@ -6,10 +6,14 @@
  */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "sim.h"
+#include "size.h"
 
 #define TINY	0.000000001	/* what shares may miss when they are added up */
 

@@ -2,10 +2,14 @@
 /* The result of a simulation, for people and for programs. */
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "sim.h"
+#include "size.h"
+#include "table.h"
 
 #define CELL	32
 

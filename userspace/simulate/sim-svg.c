@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The result of a simulation drawn: hit ratio and oracle over time, throughput over time. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "sim.h"
 

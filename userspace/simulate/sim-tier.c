@@ -16,7 +16,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "sim.h"
+#include "size.h"
 
 #define STRIPE	16384U
 

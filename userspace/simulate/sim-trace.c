@@ -10,10 +10,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusionctl.h"
+#include "message.h"
 #include "sim.h"
+#include "size.h"
 
 #define MAX_RECORDS	(2048ULL << 20)
 

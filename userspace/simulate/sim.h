@@ -23,10 +23,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "dm-fusion-policy.h"
-#include "fusionctl.h"
 #include "random.h"
+#include "dm-fusion-policy.h"
 
 #define SIM_MAX_LOADS	8
 #define SIM_MAX_ZONES	8

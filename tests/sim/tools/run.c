@@ -10,7 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fusionctl.h"
 #include "meta.h"
+#include "role.h"
+#include "verb.h"
 #include "tool.h"
 
 #define FIRST_FD	1000

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings of an open set: the kernel has them, and keeps them if it is told to. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dm.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "open-set.h"
 #include "setting.h"
+#include "size.h"
+#include "tell.h"
 
 const char *const source_name[NR_SOURCES] = { "default", "set", "table", "now" };
 

@@ -2,9 +2,17 @@
 /* May a member be written where there is none, or half of one? */
 #include <fcntl.h>
 
+#include "overwrite.h"
+#include "ask.h"
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
+#include "probe.h"
+#include "role.h"
+#include "size.h"
+#include "verb.h"
 
-int meta_check_size(const struct meta *meta, int dev, const char *whose)
+int overwrite_check_size(const struct meta *meta, int dev, const char *whose)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct offline *o = &meta->m[dev].o;
@@ -17,8 +25,8 @@ int meta_check_size(const struct meta *meta, int dev, const char *whose)
 		    size_text(is, o->sectors << 9), size_text(was, geo->self_sectors << 9));
 }
 
-int meta_check_content(const struct meta *meta, int dev, const struct args *a,
-		       char content[CONTENT_TEXT])
+int overwrite_check_content(const struct meta *meta, int dev, const struct args *a,
+			    char content[CONTENT_TEXT])
 {
 	const struct meta_member *m = &meta->m[dev];
 	bool found = false;

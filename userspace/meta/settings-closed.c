@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings of a closed set: those of its superblocks. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "settings-closed.h"
+#include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
+#include "record.h"
+#include "role.h"
 #include "setting.h"
+#include "super.h"
 
 struct closed {
 	struct meta meta;

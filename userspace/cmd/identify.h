@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Verb probe: identify.c. */
+#ifndef IDENTIFY_H
+#define IDENTIFY_H
+
+#include <stddef.h>
+
+struct fusion_sb;
+struct json_object;
+struct member;
+
+/*
+ * The member on a device, in whatever state; NULL if it is none, @content is then what else
+ * is known of it, or "".
+ */
+int probe_member(const char *path, struct member **m, char *content, size_t size);
+/* What a superblock knows of the other member. */
+struct json_object *peer_json(const struct fusion_sb *sb);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Verb map. */
+#ifndef MAP_H
+#define MAP_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "terminal.h"
+
+#define MAP_MAX_CELLS	4096
+
+struct cell {
+	uint64_t first, count, fast, slow, mean, max;
+};
+
+struct heat_map {
+	const char *name;
+	uint64_t extents;
+	uint64_t extent_bytes;
+	unsigned int nr;
+	uint64_t hottest;	/* largest mean of all cells */
+	struct cell *cell;
+};
+
+/* Height of a cell's heat in 0..@steps: logarithmic, and not 0 if there is any. */
+unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps);
+
+#define CELL_TEXT	128
+
+/* How much a cell is: "2M, 2 extents of 1M", or a range if they differ. Returns @buf. */
+char *cell_text(const struct heat_map *map, char buf[CELL_TEXT]);
+
+void map_draw(const struct heat_map *map, unsigned int width, enum color color);
+void map_svg(const struct heat_map *map, unsigned int width, FILE *f);
+
+#endif

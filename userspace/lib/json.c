@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* JSON, as it is printed. */
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "fusionctl.h"
+#include "text.h"
+
+struct json_object *json_base(void)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "version", JSON_VERSION);
+	return o;
+}
+
+void json_add_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+void json_add_str(struct json_object *o, const char *key, const char *v)
+{
+	char safe[4096];
+
+	if (v)
+		safe_text(safe, sizeof(safe), v, SIZE_MAX, true);
+	json_object_object_add(o, key, v ? json_object_new_string(safe) : NULL);
+}
+
+void json_add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
+void print_json(struct json_object *o, bool one_line)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	flags |= one_line ? JSON_C_TO_STRING_PLAIN :
+		 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+	puts(json_object_to_json_string_ext(o, flags));
+	fflush(stdout);
+	json_object_put(o);
+}

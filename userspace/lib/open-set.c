@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* An open set as the verbs show it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "open-set.h"
+#include "dm.h"
+#include "fusionctl.h"
+#include "host.h"
+#include "message.h"
+#include "status-parse.h"
+#include "sysfs.h"
+
+static int read_members(const struct mapping *table, dev_t member[2])
+{
+	char dev[2][32];
+
+	if (sscanf(table->params, "%31s %31s", dev[FAST], dev[SLOW]) == 2 &&
+	    parse_devno(dev[FAST], &member[FAST]) && parse_devno(dev[SLOW], &member[SLOW]))
+		return 0;
+	return fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching versions of "
+		    "fusionctl and dm-fusion", table->params);
+}
+
+static void read_host(const struct mapping *table, char host[HOST_HEX])
+{
+	const char *option = strstr(table->params, " host ");
+
+	*host = 0;
+	if (option)
+		sscanf(option, " host %32[0-9a-f]", host);
+}
+
+/* Without @found, what is no open set is an error. */
+static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
+{
+	return found ? dm_get_if_open(name, what, m, found) : dm_get_set(name, what, m);
+}
+
+int set_get_if_open(const char *name, struct set *set, bool *found)
+{
+	struct mapping table;
+	char host[HOST_HEX];
+	const char *why;
+	int rc;
+
+	rc = get_part(name, MAPPING_TABLE, &table, found);
+	if (rc || (found && !*found))
+		return rc;
+	rc = read_members(&table, set->member);
+	read_host(&table, host);
+	dm_put(&table);
+	if (!rc)
+		rc = get_part(name, MAPPING_STATUS, &set->m, found);
+	if (rc || (found && !*found))
+		return rc;
+	snprintf(set->host, sizeof(set->host), "%s", host);
+	why = parse_status(set->m.params, &set->st);
+	if (why) {
+		rc = fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
+			  "versions of fusionctl and dm-fusion", why, set->m.params);
+		set_put(set);
+	}
+	return rc;
+}
+
+int set_get(const char *name, struct set *set)
+{
+	return set_get_if_open(name, set, NULL);
+}
+
+void set_put(struct set *set)
+{
+	dm_put(&set->m);
+}

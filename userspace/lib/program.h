@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Programs of the system: program.c. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Is there such a program of the system? */
+bool program_exists(const char *name);
+/*
+ * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
+ * NULL they go where ours do. Return: its exit status, 127 with a line about it if it is not there,
+ * -1 if it was not run or was killed.
+ */
+int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
+		void *ctx);
+
+/* The same; only the last line that it prints, if any, is of interest. */
+int program_say(const char *const argv[], char *buf, size_t size);
+
+#endif

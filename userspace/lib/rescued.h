@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What salvage has opened: rescued.c. */
+#ifndef RESCUED_H
+#define RESCUED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dm.h"
+
+struct json_object;
+
+/* What salvage has made of one member of a set. */
+struct rescued {
+	const struct mapping *m;
+	char set_uuid[UUID_TEXT];
+	bool stale;		/* of stale extents only */
+	char label[128];	/* of the set, or "?" */
+	char node[160];		/* of the member, or "" */
+	int role;		/* of the member, or -1 */
+	uint64_t bytes;
+};
+
+void rescued_get(const struct mapping *m, struct rescued *r);
+struct json_object *rescued_json(const struct rescued *r);
+/* A line for each of the list, of all or of that name. Return: how many. */
+unsigned int rescued_print(const struct mapping *list, const char *name);
+/* An array of the same. */
+struct json_object *rescued_array(const struct mapping *list, const char *name);
+/* Close the one of stale extents that goes with this one. Exit code. */
+int rescued_close_stale(const struct mapping *m);
+
+#endif

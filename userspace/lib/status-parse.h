@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The status line of the kernel's target: status-parse.c. */
+#ifndef STATUS_PARSE_H
+#define STATUS_PARSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STATUS_VERSION		3
+#define STATUS_MAX_OPTIONS	32
+
+struct fusion_status {
+	char mode[8];		/* rw, ro, fail */
+	uint64_t extent_sectors;
+	uint64_t used[2], total[2];
+	uint64_t mapped, extents;
+	uint64_t journal_used, journal_size;
+	uint64_t reads[2], writes[2];
+	uint64_t promotions, demotions, cancelled, in_flight;
+	uint64_t open, quarantined;
+	uint64_t commits, checkpoints, slow_flushes;
+	uint64_t reserve_free, reserve;
+	char replica[8];	/* ok, failed, - */
+	uint64_t replica_dirty, replica_age;
+	uint64_t errors[2];
+	unsigned int nr_options;
+	struct {
+		char key[24];
+		char value[24];
+	} option[STATUS_MAX_OPTIONS];
+	bool needs_check;
+};
+
+/*
+ * Parse what follows "fusion " in the status line, strictly: Documentation/reference/target.rst.
+ * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
+ */
+const char *parse_status(const char *line, struct fusion_status *st);
+/* The value of one of its options; NULL if the kernel's module has no such option. */
+const char *status_option(const struct fusion_status *st, const char *key);
+
+#endif

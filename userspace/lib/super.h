@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Superblocks on a member, and the names by which people know it: super.c. */
+#ifndef SUPER_H
+#define SUPER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct device;
+
+struct fusion_sb;
+struct fusion_disk_ident;
+
+enum member_state {
+	MEMBER_NONE,		/* no superblock of ours */
+	MEMBER_OK,
+	MEMBER_DAMAGED,		/* ours, no copy is valid */
+	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
+	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
+	MEMBER_COVERED,		/* what is left of ours lies beneath something else: scan.c */
+};
+
+/* A random number for an activation that the kernel does not begin. */
+uint64_t super_new_activation(void);
+
+/*
+ * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
+ * says what is wrong with the other copy; with MEMBER_DAMAGED, MEMBER_UNKNOWN and
+ * MEMBER_SHRUNK *why says why, perhaps in @text. Return: 0 or -errno of the read.
+ */
+#define SUPER_TEXT	160
+int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
+	       const char **why, char text[SUPER_TEXT]);
+
+#define UUID_TEXT	37
+char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
+void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
+/* "(Samsung SSD 860, serial S4EV)", or "-" */
+void hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size);
+void ident_set(struct fusion_disk_ident *id, const struct device *dev);
+
+#endif

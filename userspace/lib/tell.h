@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Messages to the kernel's target: tell.c. */
+#ifndef TELL_H
+#define TELL_H
+
+#include <stddef.h>
+
+/*
+ * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
+ * says if it does not like it.
+ */
+int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
+/* The same, and fails. */
+int tell_set(const char *name, const char *msg, char **answer);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text from disks, files and other programs: text.c. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Copy text that may be anything, at most @len bytes and up to a NUL, so that it can be
+ * printed: valid UTF-8 without controls; what is not becomes \xNN. Without @utf8 it is
+ * plain ASCII. Cut where @buf ends. Returns @buf.
+ */
+char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
+
+#endif

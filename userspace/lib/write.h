@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Write a new set: write.c. */
+#ifndef WRITE_H
+#define WRITE_H
+
+#include "device.h"
+
+struct fusion_sb;
+
+/*
+ * Make a set of two devices that are opened at @fd, exclusively and for writing. Nothing
+ * of them is a member before the last block is written, and then @lock is held, for assembly.
+ * Reads everything back.
+ */
+int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast, int *lock);
+/* Make a device that is opened at @fd, as above, no member of anything. */
+int wipe_member(const struct device *dev, int fd);
+
+#endif

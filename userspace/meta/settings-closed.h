@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Settings of a closed set: those of its superblocks: settings-closed.c. */
+#ifndef SETTINGS_CLOSED_H
+#define SETTINGS_CLOSED_H
+
+#include <stdbool.h>
+
+#include "setting.h"
+
+/*
+ * Those of a closed set; with @writable for settings_write(). *closed holds the members, and if
+ * they are to be written the assembly lock, until closed_end(). Exit code; after an error there is
+ * nothing to end.
+ */
+struct closed;
+int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed);
+/* Write these, and what the set has besides, to the superblocks of both members. Exit code. */
+int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		   unsigned int nr);
+void closed_end(struct closed *closed);
+
+#endif
