@@ -889,6 +889,4 @@ test_swap_in_need() {
 	swaps $(((352 - 200) << 8)) remember 352
 }
 
-run_tests test_ext4 test_xfs test_btrfs test_fstrim test_luks test_luks_below test_lvm_above \
-	test_kpartx test_lv_and_partition test_partition_and_lv test_mirror_below \
-	test_md_below test_multipath_below test_integrity_below test_swap_file test_swap_in_need
+run_tests

@@ -277,7 +277,7 @@ holds_back() {
 }
 
 # Who holds the lock for longer than anybody waits keeps a set closed, which is not silent.
-test_lock_is_held() {
+long_lock_is_held() {
 	local lock text
 	pair
 	came "$FAST"
@@ -1006,14 +1006,4 @@ test_udev_one_worker() {
 	good fusionctl close pair
 }
 
-run_tests test_probe test_probe_odd_label test_probe_remnant test_probe_suspended test_order \
-	test_twice test_late test_concurrently test_beside_the_user test_beside_a_long_create \
-	test_lock_is_held:long test_stays_closed test_plugged_in_again test_in_use_by_others \
-	test_stacked test_remnant_of_a_killed_one test_scan test_same_name test_copy \
-	test_copy_beside_a_clock_that_steps test_stale test_foreign test_shrunk test_read_only \
-	test_damaged test_waiting \
-	test_initramfs_says_it_once test_mkinitcpio_says_it_once \
-	test_initramfs_says_what_is_there \
-	test_nofusion_is_told_of_before_the_shell test_stale_records test_nofusion \
-	test_udev_plugging test_udev_file_system test_udev_nofusion test_udev_parts \
-	test_udev_keeps_off test_udev_create test_udev_mended test_udev_one_worker
+run_tests

@@ -9,7 +9,7 @@
 
 SET=/dev/mapper/big
 
-test_moves_after() {
+long_moves_after() {
 	local hot=16 first
 	members 64 512
 	format --extent-size 512K
@@ -40,4 +40,4 @@ test_moves_during() {
 	kill -0 "$stamp" || fail "the writer has ended"
 }
 
-run_tests test_moves_after:long test_moves_during
+run_tests

@@ -42,7 +42,7 @@ all_up() {
 	[[ $(on budget fast 0 $HOT) -ge $((HOT * 9 / 10)) ]]
 }
 
-test_waits() {
+long_waits() {
 	local before
 	begin
 	msg budget migration on
@@ -108,4 +108,4 @@ test_values() {
 	has table "$(dmsetup table budget)" " 2 write_budget 100000"
 }
 
-run_tests test_waits:long test_on_request test_reserve test_values
+run_tests

@@ -535,6 +535,4 @@ test_hostile_label() {
 	same label "$(jq -r .label_bytes <<<"$OUT")" 1b5b324a0ac29bff
 }
 
-run_tests test_clean test_refusals test_each_kind test_journal test_needs_check \
-	test_dump_restore test_stale_dump test_interrupted_opening test_wrong_device test_made_over \
-	test_newer_features test_hostile_label
+run_tests

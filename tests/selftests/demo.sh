@@ -58,4 +58,4 @@ test_leaves_alone_what_it_did_not_make() {
 	done
 }
 
-run_tests test_takes_empty_disks_only test_leaves_alone_what_it_did_not_make
+run_tests

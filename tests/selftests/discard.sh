@@ -183,7 +183,7 @@ test_members_without() {
 	read_zero "$SET" 0 $((64 * EXTENT))
 }
 
-test_fstrim() {
+long_fstrim() {
 	local used mapped
 	need mkfs.ext4 fstrim
 	begin
@@ -244,6 +244,4 @@ test_member_refuses() {
 	same "mode" "$(status discard mode)" rw
 }
 
-run_tests test_whole_extents test_none_dropped test_trimmed_again test_told_at_close test_passdown_off test_reuse_waits_for_commit test_partial \
-	test_under_storm test_whole_device test_members_without test_member_refuses \
-	test_fstrim:long
+run_tests

@@ -341,8 +341,4 @@ several() {
 	done
 }
 
-run_tests test_module_of_each_kernel test_initramfs_is_missing \
-	test_unsigned_module_and_secure_boot test_hooks test_root_on_a_set test_bad_directory \
-	test_sets test_stale_member test_other_geometry test_foreign_member \
-	test_pair_that_stays_closed test_copied_member test_for_people test_status_check \
-	test_status_check_of_several
+run_tests

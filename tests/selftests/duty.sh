@@ -67,4 +67,4 @@ test_share() {
 	at_least "hundredths of a second at $DUTY %, four times those at 100 %" "$REPLY" $((whole * 4))
 }
 
-run_tests test_share
+run_tests

@@ -272,7 +272,7 @@ test_slow_gone() {
 }
 
 # reads fail here and there while everything moves; a block is well when it was written
-test_read_errors_under_storm() {
+long_read_errors_under_storm() {
 	local storm i
 	need_module dm-dust
 	begin
@@ -294,6 +294,4 @@ test_read_errors_under_storm() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 }
 
-run_tests test_slow_reads_fail test_target_of_a_move_fails test_writes_fail \
-	test_nothing_can_be_completed test_completion_fails test_journal_fails \
-	test_flush_after_failed_commit test_slow_gone test_read_errors_under_storm:long
+run_tests

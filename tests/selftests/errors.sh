@@ -44,7 +44,7 @@ test_table_line() {
 	opens
 }
 
-test_options() {
+long_options() {
 	local i
 	begin
 	rejected "Invalid number of optional arguments" "0 $LEN fusion $FAST $SLOW x"
@@ -326,7 +326,7 @@ test_stale_member() {
 }
 
 # no number in a superblock may do harm, whatever it is
-test_superblock_numbers() {
+long_superblock_numbers() {
 	local offset value
 	begin
 	opens
@@ -403,6 +403,4 @@ test_damaged_map() {
 	opens
 }
 
-run_tests test_table_line test_options:long test_messages test_bad_values test_members test_busy \
-	test_superblocks test_stale_member test_superblock_numbers:long test_geometry_between \
-	test_damaged_map
+run_tests

@@ -196,19 +196,19 @@ test_journal_writes_fail() {
 	fast_writes_fail journal
 }
 
-test_map_writes_fail() {
+long_map_writes_fail() {
 	fast_writes_fail maps
 }
 
-test_super_writes_fail() {
+long_super_writes_fail() {
 	fast_writes_fail supers
 }
 
-test_journal_flakey() {
+long_journal_flakey() {
 	fast_writes_fail journal flakey
 }
 
-test_super_flakey() {
+long_super_flakey() {
 	fast_writes_fail supers flakey
 }
 
@@ -263,19 +263,19 @@ slow_writes_fail() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-test_log_writes_fail() {
+long_log_writes_fail() {
 	slow_writes_fail log
 }
 
-test_replica_maps_fail() {
+long_replica_maps_fail() {
 	slow_writes_fail maps
 }
 
-test_replica_supers_fail() {
+long_replica_supers_fail() {
 	slow_writes_fail supers
 }
 
-test_log_flakey() {
+long_log_flakey() {
 	slow_writes_fail log flakey
 }
 
@@ -401,7 +401,7 @@ test_close_fails() {
 	close_fails slow log
 }
 
-test_close_fails_elsewhere() {
+long_close_fails_elsewhere() {
 	begin_big
 	# first of all, while there is most to be learned
 	close_fails slow maps
@@ -484,7 +484,7 @@ the failing disk to a good one, with ddrescue"
 	open_names 0 "$count" 4 "behind what the slow member has seen, $count journal blocks can't be read"
 }
 
-test_open_fails_by_superblocks() {
+long_open_fails_by_superblocks() {
 	begin
 	open_fails fast super0 super1
 	open_fails slow super0 super1
@@ -504,7 +504,7 @@ open_copes() {
 	swap "$1"
 }
 
-test_open_copes() {
+long_open_copes() {
 	begin
 	open_copes fast heat
 	open_copes fast journal
@@ -541,7 +541,7 @@ test_repair_unreadable() {
 
 # Of a superblock either copy is enough, or what only the newer one says is missed: nothing
 # in between.
-test_one_super_unreadable() {
+long_one_super_unreadable() {
 	local member copy
 	begin
 	for member in fast slow; do
@@ -563,10 +563,4 @@ test_one_super_unreadable() {
 	done
 }
 
-run_tests test_journal_writes_fail test_promotion_fails test_log_alone_fails test_held_slots \
-	test_failed_update_is_tried_again test_close_fails test_open_fails \
-	test_repair_unreadable test_open_names_the_remedy \
-	test_log_writes_fail:long test_map_writes_fail:long test_super_writes_fail:long \
-	test_replica_maps_fail:long test_replica_supers_fail:long test_close_fails_elsewhere:long \
-	test_open_fails_by_superblocks:long test_open_copes:long test_one_super_unreadable:long \
-	test_journal_flakey:long test_super_flakey:long test_log_flakey:long
+run_tests

@@ -124,11 +124,11 @@ test_fast_server_dies() {
 	cut_under_load fast dies
 }
 
-test_slow_server_dies() {
+long_slow_server_dies() {
 	cut_under_load slow dies
 }
 
-test_fast_server_stalls() {
+long_fast_server_stalls() {
 	cut_under_load fast stalls
 }
 
@@ -136,13 +136,12 @@ test_slow_server_stalls() {
 	cut_under_load slow stalls
 }
 
-test_fast_hung_up() {
+long_fast_hung_up() {
 	cut_under_load fast hung_up
 }
 
-test_slow_hung_up() {
+long_slow_hung_up() {
 	cut_under_load slow hung_up
 }
 
-run_tests test_fast_server_dies test_slow_server_stalls test_fast_server_stalls:long \
-	test_slow_server_dies:long test_fast_hung_up:long test_slow_hung_up:long
+run_tests

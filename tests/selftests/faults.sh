@@ -125,5 +125,4 @@ test_allocations_fail() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-run_tests test_slow_vanishes test_fast_vanishes test_no_flush_without_record \
-	test_checkpoint_fails test_allocations_fail
+run_tests

@@ -82,4 +82,4 @@ test_demoted_go_home() {
 	done
 }
 
-run_tests test_sequential_fill test_reserve_comes_back test_demoted_go_home
+run_tests

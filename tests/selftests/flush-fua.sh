@@ -65,7 +65,7 @@ test_power_cuts_synchronous() {
 }
 
 # commits are rare: what a flush acknowledged may not wait for the next one
-test_power_cuts_rare_commits() {
+long_power_cuts_rare_commits() {
 	local i
 	begin commit_interval 60000
 	for ((i = 0; i < $(cuts 4); i++)); do
@@ -87,7 +87,7 @@ test_flushed_then_cut() {
 }
 
 # FUA without a flush: XFS writes into an allocated file with O_DSYNC that way
-test_fua() {
+long_fua() {
 	need mkfs.xfs
 	need_module xfs
 	switched 96 280
@@ -137,5 +137,4 @@ test_lying_member_is_seen() {
 	fail "5 power cuts with a member that ignores flushes, and nothing was lost"
 }
 
-run_tests test_flushed_then_cut test_power_cuts test_power_cuts_synchronous \
-	test_power_cuts_rare_commits:long test_fua:long test_lying_member_is_seen
+run_tests

@@ -95,4 +95,4 @@ test_members_show_no_filesystem() {
 	same "slow member" "$(blkid -p -o value -s TYPE "$SLOW" | grep -i ext || :)" ""
 }
 
-run_tests test_ext4 test_xfs test_members_show_no_filesystem
+run_tests

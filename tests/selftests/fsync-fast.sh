@@ -87,5 +87,4 @@ test_dsync_of_fast_data() {
 	same "I/O of the slow member" "$(io_of "$SLOW")" "$before"
 }
 
-run_tests test_fsync_of_fast_data test_fsync_of_new_extents test_slow_flushed_once \
-	test_dsync_of_fast_data
+run_tests

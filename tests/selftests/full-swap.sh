@@ -33,7 +33,7 @@ is_full() {
 }
 
 # by policy: what is read moves up, and as much moves down
-test_policy_swaps() {
+long_policy_swaps() {
 	local hot=16 first
 	full half_life 60 duty 100 idle 0
 	first=$((EXTENTS - hot - 8))
@@ -50,7 +50,7 @@ test_policy_swaps() {
 
 # there are more spares on the slow member than on the fast one: no more moves down than can be
 # followed by the one up that belongs to each
-test_pairs_within_the_spares() {
+long_pairs_within_the_spares() {
 	local SIZE=256 SLOW_EXTENTS=640 hot=16 lone
 	[[ -d /sys/kernel/tracing/events ]] || skip "no tracing in this kernel"
 	full half_life 60 duty 100 idle 0
@@ -141,5 +141,4 @@ test_no_room() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-run_tests test_policy_swaps:long test_pairs_within_the_spares:long test_forced_swaps \
-	test_all_change_places test_no_room
+run_tests

@@ -46,7 +46,7 @@ open_sets() {
 
 # -- usage ---------------------------------------------------------------------------
 
-test_usage() {
+long_usage() {
 	local verb
 	expect 2 "usage: fusionctl VERB [ARGUMENT]...; see fusionctl help" fusionctl
 	expect 2 "xyzzy: no such verb; see fusionctl help" fusionctl xyzzy
@@ -102,7 +102,7 @@ help_keys() {
 	sed -n '/^settings; /,$ s/^  \([a-z_]*\) .*/\1/p' "$TMP/out" | xargs
 }
 
-test_help() {
+long_help() {
 	local verb verbs
 	good fusionctl help
 	mapfile -t verbs < <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$TMP/out")
@@ -216,7 +216,7 @@ safe() {
 	echo "${name//é/'\xc3\xa9'}"
 }
 
-test_names() {
+long_names() {
 	local name long
 	long=$(printf '%065d' 0)
 	for name in a/b '' . .. -x 'a b' "$long" control $'a\nb' é; do
@@ -243,7 +243,7 @@ test_no_sysfs() {
 
 # -- what may be a member ---------------------------------------------------------------
 
-test_bad_devices() {
+long_bad_devices() {
 	two 64 256
 	local text file=$TMP/file part
 	: >"$file"
@@ -336,7 +336,7 @@ swapoff_quietly() {
 	busybox swapoff "$1"
 }
 
-test_signatures() {
+long_signatures() {
 	local uuid=01234567-89ab-4def-8123-456789abcdef set what before
 	two 64 256
 	mkfs.ext4 -q -L home -U $uuid "$FAST"
@@ -607,7 +607,7 @@ hand" fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
 }
 
 # Nothing of what was there is left where someone would look for it.
-test_erases() {
+long_erases() {
 	local dev size
 	two 8 16
 	stale "$FAST"
@@ -702,7 +702,7 @@ ask; add --yes" fusionctl wipe data
 
 # -- which one is the slow one ---------------------------------------------------------------
 
-test_roles() {
+long_roles() {
 	local grounds
 	null one 64
 	null two 66
@@ -901,7 +901,7 @@ there are" fusionctl status pair
 
 # -- sets that are not whole -------------------------------------------------------------------------
 
-test_half() {
+long_half() {
 	local gone left
 	null fast 64
 	null slow 256
@@ -935,7 +935,7 @@ what the other one has: fusionctl salvage $FAST" \
 		fusionctl open pair
 }
 
-test_copies() {
+long_copies() {
 	local a b
 	two 64 256
 	null clone 64
@@ -953,7 +953,7 @@ name the devices to use" fusionctl open pair
 		fusionctl open pair
 }
 
-test_shrunk() {
+long_shrunk() {
 	null fast 64
 	null slow 256
 	linear small /dev/fast 0 $((64 * 2048))
@@ -971,7 +971,7 @@ test_shrunk() {
 	shows shrank
 }
 
-test_damaged() {
+long_damaged() {
 	local why="checksum mismatch" missing repair="run fusionctl repair with both members"
 	two 64 256
 	good fusionctl format pair "$FAST" "$SLOW" --yes
@@ -1694,16 +1694,4 @@ test_lock_comes_first() {
 }
 
 # what has little of the kernel in it takes long where programs start slowly
-run_tests test_usage:long test_help:long test_names:long test_not_root test_no_sysfs \
-	test_bad_devices:long test_in_use test_signatures:long test_covered test_bad_sector \
-	test_long_paths test_question test_questions test_gpt_type test_mkfs test_erases:long \
-	test_partitions_are_gone \
-	test_lock_comes_first test_wipe test_roles:long test_life \
-	test_close_busy test_open_busy test_other_mappings test_half:long test_copies:long \
-	test_shrunk:long \
-	test_damaged:long test_damaged_copy_opens test_kernel_refuses test_no_module test_status \
-	test_status_of_others test_status_beside_a_close \
-	test_set test_profiles test_moves test_checkpoint test_by_uuid test_by_any_name \
-	test_complete \
-	test_complete_sets test_map test_no_color test_whatif test_simulate \
-	test_simulate_a_set
+run_tests

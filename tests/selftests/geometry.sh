@@ -67,14 +67,14 @@ test_smallest() {
 	try $((64 * M)) 512 $((64 * M)) 512 1M
 }
 
-test_odd_sizes() {
+long_odd_sizes() {
 	try $((17 * M + 512)) 512 $((31 * M + 3 * 512)) 512 64K
 	try $((17 * M + 4096)) 4096 $((31 * M + 3 * 4096)) 4096 64K
 	try $((33 * M + 511 * 512)) 512 $((34 * M + 2047 * 512)) 512 256K
 	try $((65 * M - 512)) 512 $((95 * M - 512)) 512 512K
 }
 
-test_sector_sizes() {
+long_sector_sizes() {
 	try $((32 * M)) 512 $((64 * M)) 4096 128K
 	try $((32 * M)) 4096 $((64 * M)) 512 128K
 	try $((32 * M)) 4096 $((64 * M)) 4096 128K
@@ -85,7 +85,7 @@ test_fast_is_bigger() {
 	try $((64 * M)) 512 $((8 * M)) 512 64K
 }
 
-test_big_extents() {
+long_big_extents() {
 	try $((130 * M)) 512 $((200 * M)) 512 2M 500
 	try $((260 * M)) 512 $((400 * M)) 4096 4M 500
 	try $((520 * M)) 4096 $((800 * M)) 512 8M 500
@@ -120,5 +120,4 @@ test_too_small() {
 		--extent-size 64K
 }
 
-run_tests test_smallest test_odd_sizes:long test_sector_sizes:long test_fast_is_bigger \
-	test_big_extents:long test_cut_between_blocks test_too_small
+run_tests

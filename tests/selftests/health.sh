@@ -230,6 +230,4 @@ test_not_root() {
 	shows "health   missing: a member is gone from this system"
 }
 
-run_tests test_well test_dead_slow_member test_failed test_unplugged test_missing_member \
-	test_clones test_close_that_could_not_write \
-	test_not_root
+run_tests

@@ -286,5 +286,4 @@ test_written_closed() {
 	gives 0 fusionctl wipe "$SLOW2" --yes
 }
 
-run_tests test_in_use test_moves test_rest test_taken_at_rest test_take_over test_suspended \
-	test_paths test_fusionctl test_written_closed
+run_tests

@@ -142,4 +142,4 @@ test_salvaged() {
 	each_set salvaged
 }
 
-run_tests test_present test_opens test_repaired test_salvaged
+run_tests

@@ -62,7 +62,7 @@ test_sectors_4096() {
 }
 
 # extents of 1 MiB with commits as often as possible
-test_big_extents() {
+long_big_extents() {
 	members 72 100 irqmode=2 completion_nsec=50000
 	stale "$FAST"
 	stale "$SLOW"
@@ -72,7 +72,7 @@ test_big_extents() {
 }
 
 # one member 512, the other 4096, on loop devices; the policy moves, too
-test_mixed_sectors() {
+long_mixed_sectors() {
 	loop 24M 4096
 	FAST=$REPLY
 	loop 72M 512
@@ -105,5 +105,4 @@ test_tester_sees_a_flipped_byte() {
 		"sector $((900 * 128 + 12345 / 512)) (block"
 }
 
-run_tests test_sectors_512 test_sectors_4096 test_big_extents:long test_mixed_sectors:long \
-	test_tester_sees_a_flipped_byte
+run_tests

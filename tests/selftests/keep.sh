@@ -282,5 +282,4 @@ test_dumped() {
 		fusionctl restore "$TMP/bad.json" "$FAST" "$SLOW" --yes --force
 }
 
-run_tests test_holds test_now test_power_cut test_table_line test_closed test_refused \
-	test_out_of_range test_dumped
+run_tests

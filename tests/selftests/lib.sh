@@ -12,14 +12,14 @@
 #		...
 #	}
 #
-#	run_tests test_reads_zeros test_other:long	# the last command
+#	run_tests	# the last command
 #
-# (or those named in ONLY="test_...").
+# Every function of the script that is called test_SOMETHING runs, in their order, and after them
+# those called long_SOMETHING, which QUICK=1 leaves out; or those named in ONLY="test_...".
 #
 # Every function runs in a subshell under `set -e` and fails at the first command
 # that does. Whatever it made (members, devices, mounts, processes) is taken down
-# when it ends, however it ends; what cannot be taken down fails it. `:long` marks
-# what is left out with QUICK=1.
+# when it ends, however it ends; what cannot be taken down fails it.
 #
 # Functions that make a device leave its path in REPLY.
 
@@ -64,23 +64,29 @@ skip() {
 	exit "$SKIP"
 }
 
+# tests_of FILE: the functions that run, in their order
+tests_of() {
+	sed -nE 's/^(test_[A-Za-z0-9_]+)\(\).*/\1/p' "$1"
+	sed -nE 's/^(long_[A-Za-z0-9_]+)\(\).*/\1/p' "$1"
+}
+
 run_tests() {
-	local t name n=0 failed=0 skipped=0 rc taint
+	local t name todo n=0 failed=0 skipped=0 rc taint
 
 	[[ $EUID -eq 0 ]] || { echo "1..0 # SKIP needs root"; return "$SKIP"; }
-	[[ -z ${ONLY:-} ]] || eval "set -- $ONLY"
+	read -ra todo -d '' <<<"${ONLY:-$(tests_of "$0")}" || :
 	echo "TAP version 13"
-	echo "1..$#"
-	for t; do
+	echo "1..${#todo[@]}"
+	for t in "${todo[@]}"; do
 		n=$((n + 1))
-		name=${t%:long}
-		if [[ $QUICK && $t == *:long ]]; then
-			echo "ok $n ${name#test_} # SKIP takes long"
+		name=${t#*_}
+		if [[ $QUICK && $t == long_* ]]; then
+			echo "ok $n $name # SKIP takes long"
 			skipped=$((skipped + 1))
 			continue
 		fi
 		taint=$(</proc/sys/kernel/tainted)
-		(isolated "$name") 2>&1
+		(isolated "$t") 2>&1
 		rc=$?
 		# 7: died, 9: warned, 14: soft lockup
 		if [[ $(((~taint & $(</proc/sys/kernel/tainted)) & (1 << 7 | 1 << 9 | 1 << 14))) -ne 0 ]]; then
@@ -88,10 +94,10 @@ run_tests() {
 			rc=1
 		fi
 		case $rc in
-		0)	echo "ok $n ${name#test_}" ;;
-		"$SKIP") echo "ok $n ${name#test_} # SKIP"
+		0)	echo "ok $n $name" ;;
+		"$SKIP") echo "ok $n $name # SKIP"
 			skipped=$((skipped + 1)) ;;
-		*)	echo "not ok $n ${name#test_}"
+		*)	echo "not ok $n $name"
 			failed=$((failed + 1)) ;;
 		esac
 	done

@@ -144,4 +144,4 @@ test_complete() {
 	done < <(fusionctl help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 }
 
-run_tests test_fusionctl test_dmsetup test_complete
+run_tests

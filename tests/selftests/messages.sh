@@ -128,7 +128,7 @@ waits_are_told() {
 
 # A member that queues for ever holds up a suspend, --noflush or not, until it goes on. That is
 # said after ten seconds; meanwhile the other member serves reads; nothing is lost.
-test_member_that_queues() {
+long_member_that_queues() {
 	local mark moving pid seen slow
 	linked 16 32
 	format --extent-size 64K
@@ -163,4 +163,4 @@ test_member_that_queues() {
 	! waits_are_told "$mark" || fail "a suspend that has ended is told of"
 }
 
-run_tests test_member_that_queues:long test_suspend_and_resume test_while_suspended test_reload_and_close
+run_tests

@@ -152,4 +152,4 @@ test_hibernation() {
 	! dmesg | grep "would not survive hibernation" || fail "refused, with no set open"
 }
 
-run_tests test_rounds test_unload test_reload_module test_tracepoints test_two_sets test_hibernation
+run_tests

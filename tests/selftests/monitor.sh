@@ -237,5 +237,4 @@ test_metrics() {
 		fusionctl monitor --prometheus /nowhere/x
 }
 
-run_tests test_changes test_errors test_journal test_state_is_not_believed test_locks \
-	test_follow test_reserve_is_exhausted test_exchanges_in_vain test_metrics
+run_tests

@@ -190,7 +190,7 @@ test_terminal() {
 }
 
 # Elsewhere it is a line now and then.
-test_lines() {
+long_lines() {
 	begin
 	slowly 250
 	fusionctl demote data 0-$((EXTENTS - 1)) >"$TMP/out" 2>"$TMP/err"
@@ -210,5 +210,4 @@ test_read_only() {
 		fusionctl demote data 0-9 --dry-run
 }
 
-run_tests test_dry_run test_bytes test_full test_parts test_stopped test_nohup test_paused test_terminal \
-	test_lines:long test_read_only
+run_tests

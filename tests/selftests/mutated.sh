@@ -68,4 +68,4 @@ test_mutated_sets() {
 		fail "status $?"
 }
 
-run_tests test_mutated_sets
+run_tests

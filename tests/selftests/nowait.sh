@@ -67,4 +67,4 @@ test_io_uring() {
 	finish "$storm"
 }
 
-run_tests test_mapped_does_not_wait test_first_write_waits test_never_wrong test_io_uring
+run_tests

@@ -81,7 +81,7 @@ code() {
 }
 
 # Whatever is printed has to arrive, or the exit status says that it did not, and one line why.
-test_lost_output() {
+long_lost_output() {
 	local call rc err want
 	a_set
 	[[ -c /dev/full ]] || mknod /dev/full c 1 7
@@ -258,5 +258,4 @@ test_cells() {
 	done
 }
 
-run_tests test_lost_output:long test_closed_streams test_outputs_first test_dry_run test_doubts \
-	test_cells
+run_tests

@@ -35,7 +35,7 @@ region() {
 	say "pass $1: $2 KiB/s, $(on passes fast $OFFSET $REGION) of $REGION MiB on SSD"
 }
 
-test_three_passes() {
+long_three_passes() {
 	local alone ssd=() hdd i rate=() first
 	need fio jq
 	need_module dm-spindle
@@ -71,4 +71,4 @@ test_three_passes() {
 	at_least "SSD against HDD, or nothing is shown" "$(median "${ssd[@]}")" $((hdd * 10))
 }
 
-run_tests test_three_passes:long
+run_tests

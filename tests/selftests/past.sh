@@ -188,5 +188,4 @@ test_forced() {
 	good fusionctl salvage "$FAST"
 }
 
-run_tests test_fast_member test_slow_member test_of_one_instant test_forked test_settings \
-	test_forced
+run_tests

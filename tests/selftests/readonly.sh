@@ -89,4 +89,4 @@ test_reload() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-run_tests test_after_close test_after_power_cut test_readonly_members test_reload
+run_tests

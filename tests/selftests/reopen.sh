@@ -281,6 +281,4 @@ test_heat_without_closing() {
 	at_least "heat after a power cut (before: $was)" "$(hottest)" $((was * 3 / 4))
 }
 
-run_tests test_close_open test_reload test_suspend_resume test_suspend_interrupted \
-	test_reload_cleared test_end_of_chain test_table_line test_second_device test_used_elsewhere \
-	test_readers test_not_resumed test_heat_without_closing
+run_tests

@@ -225,7 +225,7 @@ test_held_slots() {
 }
 
 # more than the log can hold, again and again
-test_log_wraps() {
+long_log_wraps() {
 	local i sets
 	begin replica_interval $NEVER
 	sets=$(counter replica replica_sets)
@@ -301,7 +301,7 @@ test_power_cut() {
 }
 
 # moves only: the replica never says slow of what is on fast
-test_promotions_cut() {
+long_promotions_cut() {
 	local i n
 	switched 16 32
 	begin replica_interval $NEVER
@@ -392,6 +392,4 @@ test_read_only() {
 	same "writes to the slow member" "$(io_of "$SLOW" | cut -d ' ' -f 2)" "$before"
 }
 
-run_tests test_clean_close test_promotions test_promotions_in_vain test_demotions test_interval \
-	test_held_slots test_log_wraps:long test_suspend test_power_cut test_promotions_cut:long \
-	test_failure test_read_only
+run_tests

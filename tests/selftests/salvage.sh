@@ -465,5 +465,4 @@ test_refusals() {
 		fusionctl salvage "$SLOW"
 }
 
-run_tests test_sectors test_unknown test_stale test_stale_is_refused test_known test_by_name \
-	test_files test_files_hit_hard test_mountable test_refusals
+run_tests

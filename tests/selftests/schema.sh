@@ -253,5 +253,4 @@ test_what_is_wrong_is_found() {
 	done
 }
 
-run_tests test_open_set test_events test_made_and_opened test_closed_set test_one_member test_simulations \
-	test_every_verb_has_one test_what_is_wrong_is_found
+run_tests

@@ -59,4 +59,4 @@ test_zsh() {
 	same "nothing" "$(typed 'fusionctl status nosu')" "fusionctl status nosu"
 }
 
-run_tests test_fish test_zsh
+run_tests

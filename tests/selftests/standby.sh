@@ -73,7 +73,7 @@ caught_up() {
 }
 
 # without the option all of it is done: else the other tests show nothing
-test_without() {
+long_without() {
 	local before
 	begin 0
 	before=$(io)
@@ -90,7 +90,7 @@ all_complete() {
 	[[ $(counter standby open_extents) -eq 0 ]]
 }
 
-test_rest() {
+long_rest() {
 	local before
 	begin 2
 	before=$(io)
@@ -199,4 +199,4 @@ test_values() {
 	has table "$(dmsetup table standby)" " 2 standby 86400"
 }
 
-run_tests test_without:long test_rest:long test_needed test_flush test_values
+run_tests

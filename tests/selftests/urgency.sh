@@ -86,4 +86,4 @@ test_metadata() {
 	same "extents of other heat" "$(warm 1 4) $(warm 5)" "0 0"
 }
 
-run_tests test_background test_metadata
+run_tests

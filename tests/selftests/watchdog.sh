@@ -155,5 +155,4 @@ promoted() {
 	[[ $(status watched promotions) -gt 0 ]]
 }
 
-run_tests test_after_empty test_after_giant_sequential test_both_full \
-	test_full_and_empty_in_turns test_after_thrashing test_off_and_on
+run_tests

@@ -117,7 +117,7 @@ test_slots_used_before() {
 }
 
 # more partly written extents than can be tracked: the oldest are filled up
-test_many_open() {
+long_many_open() {
 	local extents
 	begin
 	extents=$(status zeros extents)
@@ -145,5 +145,4 @@ test_check_sees_a_leak() {
 	has "what is said" "$(<"$TMP/said")" " $((3 * EXTENT + 5001)), line 1"
 }
 
-run_tests test_events_512 test_events_4096 test_slots_used_before test_many_open:long \
-	test_check_sees_a_leak
+run_tests

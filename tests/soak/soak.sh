@@ -413,4 +413,4 @@ test_soak() {
 	modprobe -r dm_fusion || fail "the module is still in use"
 }
 
-run_tests test_soak
+run_tests
