@@ -25,3 +25,8 @@ FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module) $(FUSIONCTL_
 FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs libkmod
 
 vpath %.c $(FUSIONCTL_PATHS) $(userspace)/shim $(module)
+
+# A source that has moved is still in the dependencies of what was built from it before: that is to be
+# built again, and no reason to stop.
+$(userspace)/%.c: ;
+$(module)/%.c: ;
