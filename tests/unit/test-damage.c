@@ -110,14 +110,6 @@ static bool is_last_txn(const struct image *im, int dev, u64 block)
 
 /* -- what has to come of it -------------------------------------------------------------- */
 
-static bool report_has(const struct report *r, const char *what)
-{
-	for (unsigned int i = 0; i < r->nr; i++)
-		if (!strcmp(r->f[i].what, what))
-			return true;
-	return false;
-}
-
 static bool report_names(const struct report *r, int dev, u64 block)
 {
 	for (unsigned int i = 0; i < r->nr; i++)

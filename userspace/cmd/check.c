@@ -62,10 +62,8 @@ static void print_host(const struct meta *meta, const char *name)
 }
 
 /* What is to be done; repair needs both members, and those that are used together. */
-static void print_remedy(const struct meta *meta)
+static void print_remedy(const struct meta *meta, const struct report *r)
 {
-	struct meta_past past;
-
 	for (int dev = 0; meta->known && dev < 2; dev++) {
 		if (meta->m[dev].o.path)
 			continue;
@@ -73,8 +71,8 @@ static void print_remedy(const struct meta *meta)
 		       "%s\n", role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
-	puts(meta_past(meta, &past) ? "; connect the present one, or see fusionctl help repair" :
-				      "; fusionctl repair puts right what can be");
+	puts(report_has(r, "past") ? "; connect the present one, or see fusionctl help repair" :
+				     "; fusionctl repair puts right what can be");
 }
 
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)
@@ -89,7 +87,7 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	printf("%s %s: %u errors, %u warnings, %u notes", name, verdict[worst],
 	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE]);
 	if (worst)
-		print_remedy(meta);
+		print_remedy(meta, r);
 	else
 		puts("");
 }

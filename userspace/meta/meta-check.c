@@ -87,7 +87,7 @@ static void check_match(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
 	struct meta_past past;
-	char text[192];
+	char text[sizeof(r->f->text)];
 	const char *why;
 	int err;
 

@@ -96,7 +96,7 @@ struct finding {
 	int dev;		/* FAST, SLOW, BOTH */
 	u64 block;		/* of that member, or NO_BLOCK */
 	const char *what;	/* "superblock", "map", "journal", ... : for programs, stable */
-	char text[192];		/* already safe to print */
+	char text[256];		/* already safe to print */
 };
 
 struct report {
@@ -110,6 +110,8 @@ extern const char *const level_name[NR_LEVELS];
 void report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void report_free(struct report *r);
+/* Is there a finding about this? */
+bool report_has(const struct report *r, const char *what);
 /* "fast member, block 80: map: checksum mismatch" */
 void finding_text(const struct finding *f, char *buf, size_t size);
 /* The first of the worst level, or NULL. */

@@ -53,6 +53,14 @@ void report_free(struct report *r)
 	memset(r, 0, sizeof(*r));
 }
 
+bool report_has(const struct report *r, const char *what)
+{
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (!strcmp(r->f[i].what, what))
+			return true;
+	return false;
+}
+
 void finding_text(const struct finding *f, char *buf, size_t size)
 {
 	char where[64] = "";
