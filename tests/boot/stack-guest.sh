@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A set with what people put above and below it: encryption, LVM, partitions, file systems, swap,
-# checksums. Each test writes files while extents move, closes all of it, opens it again, and
-# compares.
+# Layers above and below a set: encryption, LVM, partitions, file systems, swap, checksums. Each test
+# copies files while extents move, at least a hundred each way, then closes everything; fusionctl
+# check must find the set whole. Then it opens the set again, checks the file system, and compares
+# the files with their checksums.
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -176,6 +177,7 @@ file_system() {
 	umount "$TMP/mnt"
 }
 
+# The file system's own check finds nothing; for btrfs also its scrub.
 test_ext4() {
 	file_system "mkfs.ext4 -q" "e2fsck -fn"
 }
@@ -199,6 +201,7 @@ test_btrfs() {
 	file_system "mkfs.btrfs -q" "btrfs check --readonly" scrubbed
 }
 
+# Nine of ten extents of deleted files become free, and the other files are intact.
 test_fstrim() {
 	local mapped
 	the_set
@@ -246,6 +249,7 @@ occurrences() {
 	tr '\0' '\n' <"$2" | grep -acF "$1" || :
 }
 
+# LUKS2 on a set: no text can be read on the members, and discards pass.
 test_luks() {
 	local text="nobody is to read this $RANDOM$RANDOM$RANDOM"
 	need cryptsetup
@@ -276,6 +280,7 @@ test_luks() {
 	good fusionctl close stack
 }
 
+# LUKS2 below both members, one of them with sectors of 4 KiB.
 test_luks_below() {
 	local i
 	need cryptsetup
@@ -316,6 +321,7 @@ larger() {
 	compare more-4
 }
 
+# Volumes on a set; one is extended with its file system. lvremove with discards frees its extents.
 test_lvm_above() {
 	local all mapped i
 	need lvm
@@ -366,6 +372,7 @@ partitions() {
 	dmsetup mknodes >/dev/null
 }
 
+# Partitions on a set, which does not close while there are any.
 test_kpartx() {
 	need kpartx
 	the_set
@@ -494,10 +501,13 @@ members_are() {
 	good fusionctl close stack
 }
 
+# A logical volume as the fast member and a partition as the slow one: assemble --scan and udev open
+# one device.
 test_lv_and_partition() {
 	members_are lv partition
 }
 
+# The other way round.
 test_partition_and_lv() {
 	members_are partition lv
 }
@@ -508,7 +518,8 @@ in_sync() {
 	dmsetup status twins-fast | grep -q ' AA \([0-9]*\)/\1 '
 }
 
-# The halves of a mirror look like the member that they are the halves of.
+# Each half of a RAID 1 of LVM looks like the member. Neither is taken for the member or for a clone,
+# also after one half is lost.
 test_mirror_below() {
 	local i
 	need lvm
@@ -548,8 +559,8 @@ md_stop() {
 	[[ ! -e /sys/block/md0/md ]] || mdadm -q --stop /dev/md0
 }
 
-# So do those of md, if it has its own superblock at their end. And they can be seen when there is
-# no mirror yet: who wrote to one of them would make them differ.
+# So does each half of an md RAID 1 with its superblock at the end. The halves are visible even while
+# the mirror is not assembled, and a write to one of them would make them differ.
 test_md_below() {
 	local i
 	need mdadm
@@ -586,7 +597,8 @@ test_md_below() {
 
 # -- several paths below ---------------------------------------------------------------
 
-# Each of two paths to a disk looks like the member, too.
+# Each of two paths to a disk looks like the member. Neither is taken for it, or for a clone, and one
+# may fail. Without their mapping the set stays closed.
 test_multipath_below() {
 	local paths i table
 	need_module dm-multipath
@@ -707,6 +719,8 @@ heals() {
 	reads_right "$2" 1
 }
 
+# dm-integrity below both members. A changed byte of the raw device gives an error and no wrong data;
+# its extent is not moved, and everything else works. Written again, it reads correctly.
 test_integrity_below() {
 	local i
 	need integritysetup
@@ -832,7 +846,7 @@ no_group() {
 	umount "$TMP/groups"
 }
 
-# One that may not have more memory.
+# A swap file for a program that may use little memory, and swapoff of that file.
 test_swap_file() {
 	members 96 320
 	the_set
@@ -872,7 +886,7 @@ give_back() {
 	! lsmod | grep -q '^brd ' || rmmod brd
 }
 
-# There is no more memory, for nobody: to move extents, and to swap to them, takes some, too.
+# No process has free memory: moving extents, and swapping to them, also takes some.
 test_swap_in_need() {
 	[[ ${VM_DISKS:-} ]] || skip "no disks that are not in memory"
 	need_module dm-fusion

@@ -2,14 +2,22 @@
 # shellcheck shell=bash
 #
 # Faults of members during a soak: how each is made, and what has to be true when it is over.
+#
+#	slow-, fast-writes	every write to the member fails, or every other second (dm-flakey)
+#	slow-, fast-reads	reads fail in some places (dm-dust); without dm-dust, every other
+#				second (dm-flakey, not on 6.1)
+#	slow-, fast-gone	all I/O fails
+#	slow-, fast-flaps	all I/O fails every other second
+#	slow-, fast-power	all I/O fails, and unflushed data of the member is lost
+#	both-power		the same for both members at once
+#	journal, maps, replica	I/O to that part of the metadata fails
 
 KINDS=(slow-writes fast-writes slow-reads fast-reads slow-gone fast-gone slow-flaps fast-flaps
 	slow-power fast-power both-power journal maps replica)
 POSSIBLE=()
-MARKED=			# it was used after a fault and not repaired since
+MARKED=			# the set was used after a fault, and not repaired since
 
-# which_kinds: those this kernel has what it takes for; only the later dm-flakey can fail
-# reads alone
+# which_kinds: faults that this kernel has the targets for; only a newer dm-flakey can fail reads alone
 which_kinds() {
 	local i
 	DUST=
@@ -24,7 +32,7 @@ which_kinds() {
 	done
 }
 
-# failing_reads MEMBER: here and there
+# failing_reads MEMBER: reads fail in some places
 failing_reads() {
 	local all i
 	all=$(sectors_of "/dev/$1")
@@ -32,7 +40,7 @@ failing_reads() {
 		swap "$1" "0 $all flakey /dev/$1 0 1 1 1 error_reads"
 		return
 	fi
-	# its blocks have 64 KiB
+	# blocks of 64 KiB
 	swap "$1" "0 $all dust /dev/$1 0 65536"
 	for ((i = 0; i < 24; i++)); do
 		dmsetup message "$1-link" 0 addbadblock $((RANDOM % (all / 128))) >/dev/null 2>&1 || :
@@ -40,7 +48,7 @@ failing_reads() {
 	dmsetup message "$1-link" 0 enable
 }
 
-# geometry: where metadata is, in sectors; it never moves
+# geometry: where the metadata lies, in sectors; it never moves
 geometry() {
 	JOURNAL=($(($(sb journal_start) * 8)) $(($(sb journal_blocks) * 8)))
 	MAPS=($(($(sb map_start0) * 8))
@@ -68,8 +76,8 @@ begin_fault() {
 	esac
 }
 
-# end_fault KIND: the members are well again; of those without power what was not flushed
-# is lost, and nobody may have them open
+# end_fault KIND: the members work again. Members without power have lost unflushed data, and must not
+# be open
 end_fault() {
 	local member=${1%-*}
 	case $1 in
@@ -86,8 +94,8 @@ end_fault() {
 	esac
 }
 
-# check_closed WHEN: what the tool says of the set. There may be warnings after a fault only;
-# it is put right, or left to the kernel, which copes
+# check_closed WHEN: fusionctl check may warn only after a fault. Then repair removes the warnings, or
+# the kernel copes with them
 check_closed() {
 	local rc=0
 	timed check fusionctl check "$FAST" "$SLOW" >"$TMP/check" 2>&1 || rc=$?
@@ -106,7 +114,7 @@ check_closed() {
 	[[ $rc -eq 1 ]] || MARKED=
 }
 
-# open_broken: it may work or not, but not hang, and not do harm
+# open_broken: opening may fail, but it must not hang or do harm
 open_broken() {
 	if timed open dmsetup create soak --table "${BASE[soak]}" 2>/dev/null; then
 		count "opened broken"
@@ -118,7 +126,7 @@ open_broken() {
 	fi
 }
 
-# fault KIND: under load, then see that nothing is lost which may not be
+# fault KIND: under load; afterwards no data may be lost that must be there
 fault() {
 	local kind=$1 closed='' i seconds mode needs_check
 	load_end
@@ -130,7 +138,7 @@ fault() {
 	seconds=$((2 + RANDOM % 4))
 	for ((i = 0; i < seconds; i++)); do
 		pause 1
-		# go on, as an application would that tries again
+		# go on, like an application that retries
 		if ! running "$LOAD" && [[ $i -le 2 ]]; then
 			load_end
 			load_start --until-error --mix 30:40:10:5:3:12
@@ -148,7 +156,7 @@ fault() {
 		end_fault "$kind"
 		load_end
 		read -r mode needs_check < <(status soak mode needs_check)
-		# all that was acknowledged can be read, whatever the mode
+		# all acknowledged data can be read, whatever the mode
 		verify
 	fi
 	case $mode in
@@ -161,7 +169,7 @@ fault() {
 		[[ $MARKED ]] || same "after $kind" "$needs_check" - ;;
 	*)	MARKED=1 ;;
 	esac
-	# what it could not write when it was closed is told, too
+	# count also the writes that failed while the set was closed
 	[[ ! $closed ]] || MARKED=1
 	if [[ ! $closed ]]; then
 		if [[ $mode == rw && $((RANDOM % 2)) -eq 0 ]]; then
@@ -175,7 +183,7 @@ fault() {
 	open_set soak
 	count recovered
 	same "mode when opened after $kind" "$(status soak mode)" rw
-	# closed in order with members that were well it has all, not only what was flushed
+	# closed cleanly on working members, it has all data, not only flushed data
 	[[ $closed || $mode == ro ]] || verify
 	verify --power-cut
 	load_start
