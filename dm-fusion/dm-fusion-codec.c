@@ -148,32 +148,34 @@ static u32 plan_spares(u32 slots)
 	return clamp_t(u32, slots / 64, 2, 64);
 }
 
+static int unfit(struct fusion_misfit *misfit, int dev, const char *what, const char *remedy)
+{
+	*misfit = (struct fusion_misfit){ dev, what, remedy };
+	return dev < 0 ? -EINVAL : -ENOSPC;
+}
+
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
-		   u32 extent_sectors, const char **why)
+		   u32 extent_sectors, struct fusion_misfit *misfit)
 {
 	u64 fast_extents, slow_extents, data, head, end;
 	unsigned int shift, times;
 	u32 bound, bound_blocks;
 
-	if (!extent_size_valid(extent_sectors)) {
-		*why = "extent size is not a power of two from 64 KiB to 16 MiB";
-		return -EINVAL;
-	}
+	if (!extent_size_valid(extent_sectors))
+		return unfit(misfit, -1, "extent size is not a power of two from 64 KiB to 16 MiB",
+			     NULL);
 	shift = ilog2(extent_sectors);
 	fast_extents = fast_sectors >> shift;
 	slow_extents = slow_sectors >> shift;
-	if (fast_extents < FUSION_MIN_DEV_EXTENTS) {
-		*why = "fast member is smaller than 64 extents: choose a smaller extent size";
-		return -ENOSPC;
-	}
-	if (slow_extents < FUSION_MIN_DEV_EXTENTS) {
-		*why = "slow member is smaller than 64 extents: choose a smaller extent size";
-		return -ENOSPC;
-	}
-	if (fast_extents + slow_extents > FUSION_MAX_LEXTS) {
-		*why = "more than 2^28 extents: choose a bigger extent size";
-		return -EINVAL;
-	}
+	if (fast_extents < FUSION_MIN_DEV_EXTENTS)
+		return unfit(misfit, FUSION_FAST, "fast member is smaller than 64 extents",
+			     "choose a smaller extent size");
+	if (slow_extents < FUSION_MIN_DEV_EXTENTS)
+		return unfit(misfit, FUSION_SLOW, "slow member is smaller than 64 extents",
+			     "choose a smaller extent size");
+	if (fast_extents + slow_extents > FUSION_MAX_LEXTS)
+		return unfit(misfit, -1, "more than 2^28 extents",
+			     "choose a bigger extent size");
 
 	/*
 	 * The size of the map follows from the number of data slots, which depends on
@@ -190,10 +192,9 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	times = plan_regions(sb, FUSION_FAST, fast_sectors);
 	head = place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
-	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors) {
-		*why = "fast member is too small for the map: choose a bigger extent size";
-		return -ENOSPC;
-	}
+	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
+		return unfit(misfit, FUSION_FAST, "fast member is too small for the map",
+			     "choose a bigger extent size");
 	sb->fast_data_start = data;
 	sb->nr_fast_slots = (fast_sectors - FUSION_GUARD_SECTORS - data) >> shift;
 
@@ -203,10 +204,9 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	head = place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
-	if (data + MIN_DATA_SLOTS > end) {
-		*why = "slow member is too small for the map: choose a bigger extent size";
-		return -ENOSPC;
-	}
+	if (data + MIN_DATA_SLOTS > end)
+		return unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
+			     "choose a bigger extent size");
 	sb->slow_first_slot = data;
 	sb->nr_slow_slots = end - data;
 

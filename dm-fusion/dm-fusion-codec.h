@@ -226,6 +226,13 @@ const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blockn
 
 /* -- superblocks ---------------------------------------------------------- */
 
+/* Why there is no plan for a set. */
+struct fusion_misfit {
+	int dev;		/* the member that is too small, or -1: no single one */
+	const char *what;
+	const char *remedy;	/* or NULL */
+};
+
 /**
  * fusion_sb_plan() - lay out a new set
  * @sb: geometry, self_sectors, peer_sectors and extent_sectors are filled in; role becomes
@@ -234,14 +241,14 @@ const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blockn
  * @fast_sectors: size of the fast member
  * @slow_sectors: size of the slow member
  * @extent_sectors: power of two, FUSION_MIN_EXTENT_SECTORS..FUSION_MAX_EXTENT_SECTORS
- * @why: set on error
+ * @misfit: filled in on error
  *
  * The slow member's superblock is the same with role, self and peer exchanged, since its
  * replica is that of an empty set:
  * fusion_sb_for_slow(). Return: 0, -EINVAL, or -ENOSPC if a member is too small.
  */
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
-		   u32 extent_sectors, const char **why);
+		   u32 extent_sectors, struct fusion_misfit *misfit);
 
 /* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);

@@ -333,9 +333,9 @@ static void mutate_geometry(struct image *im, struct mutation *m)
 	u64 fast = old->self_sectors - (u64)mutate_below(&m->state, 16) * 64;
 	u64 slow = old->peer_sectors - (u64)mutate_below(&m->state, 16) * 64;
 	struct fusion_sb sb[2] = { *old };
-	const char *why;
+	struct fusion_misfit misfit;
 
-	if (fusion_sb_plan(&sb[0], fast, slow, extent, &why)) {
+	if (fusion_sb_plan(&sb[0], fast, slow, extent, &misfit)) {
 		mutate_super(im, m);
 		return;
 	}

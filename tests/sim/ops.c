@@ -15,7 +15,7 @@
  */
 static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 {
-	const char *why;
+	struct fusion_misfit misfit;
 	u32 i;
 
 	memset(sb, 0, sizeof(*sb));
@@ -24,8 +24,8 @@ static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 		sb->dev_uuid[i] = rnd(rng);
 		sb->peer_uuid[i] = rnd(rng);
 	}
-	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &why))
-		sim_fail("no plan: %s", why);
+	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &misfit))
+		sim_fail("no plan: %s", misfit.what);
 	if (!large) {
 		sb->nr_fast_slots = 4 + rnd_below(rng, 9);
 		sb->nr_slow_slots = 4 + rnd_below(rng, 13);

@@ -94,7 +94,7 @@ static void test_any_size(void)
 {
 	struct fusion_sb sb = { };
 	unsigned int i, fits = 0, no_space = 0, too_many = 0;
-	const char *why;
+	struct fusion_misfit no = { 0 };
 	u64 seed = 3;
 
 	for (i = 0; i < 20000; i++) {
@@ -103,8 +103,8 @@ static void test_any_size(void)
 		u64 slow = rnd_log(&seed, 64 * extent, 1ULL << 44);
 		int err;
 
-		why = NULL;
-		err = fusion_sb_plan(&sb, fast, slow, extent, &why);
+		memset(&no, 0, sizeof(no));
+		err = fusion_sb_plan(&sb, fast, slow, extent, &no);
 		switch (err) {
 		case 0:
 			fits++;
@@ -118,13 +118,13 @@ static void test_any_size(void)
 		case -ENOSPC:
 			/* only for want of room for the map of the far bigger other one */
 			no_space++;
-			REQUIRE(why);
+			REQUIRE(no.what);
 			REQUIRE(fast / 512 > slow || slow / 512 > fast,
 				"fast %llu slow %llu extent %u", fast, slow, extent);
 			break;
 		default:
 			too_many++;
-			REQUIRE(why);
+			REQUIRE(no.what);
 			REQUIRE_EQ(err, -EINVAL);
 			REQUIRE(fast / extent + slow / extent > FUSION_MAX_LEXTS);
 		}
@@ -137,7 +137,7 @@ static void test_any_size(void)
 static void test_small(void)
 {
 	struct fusion_sb sb = { };
-	const char *why;
+	struct fusion_misfit no = { 0 };
 	u32 extent, a, b;
 	int err;
 
@@ -146,15 +146,15 @@ static void test_small(void)
 
 		for (a = 0; a < 40; a++) {
 			for (b = 0; b < 40; b++) {
-				err = fusion_sb_plan(&sb, min + a * a, min + b * b, extent, &why);
-				REQUIRE(!err, "%s", why);
+				err = fusion_sb_plan(&sb, min + a * a, min + b * b, extent, &no);
+				REQUIRE(!err, "%s", no.what);
 				check_plan(&sb, min + a * a, min + b * b, extent);
 			}
 		}
-		REQUIRE_EQ(fusion_sb_plan(&sb, min - 1, min, extent, &why), -ENOSPC);
-		REQUIRE_EQ(fusion_sb_plan(&sb, min, min - 1, extent, &why), -ENOSPC);
-		REQUIRE_EQ(fusion_sb_plan(&sb, 0, min, extent, &why), -ENOSPC);
-		REQUIRE_EQ(fusion_sb_plan(&sb, min, 0, extent, &why), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, min - 1, min, extent, &no), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, min, min - 1, extent, &no), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, 0, min, extent, &no), -ENOSPC);
+		REQUIRE_EQ(fusion_sb_plan(&sb, min, 0, extent, &no), -ENOSPC);
 	}
 }
 
@@ -162,19 +162,19 @@ static void test_huge(void)
 {
 	const u64 sizes[] = { 1ULL << 43, 1ULL << 44, 1ULL << 52, 1ULL << 63, U64_MAX };
 	struct fusion_sb sb = { };
-	const char *why;
+	struct fusion_misfit no = { 0 };
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (k = 0; k < ARRAY_SIZE(sizes); k++)
-			REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], sizes[k], 32768, &why), -EINVAL);
-		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 21, sizes[i], 32768, &why), -EINVAL);
-		REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], 1 << 21, 32768, &why), -EINVAL);
+			REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], sizes[k], 32768, &no), -EINVAL);
+		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 21, sizes[i], 32768, &no), -EINVAL);
+		REQUIRE_EQ(fusion_sb_plan(&sb, sizes[i], 1 << 21, 32768, &no), -EINVAL);
 	}
 	/* the biggest there is: 2^28 extents of 16 MiB, most of them slow */
-	REQUIRE(!fusion_sb_plan(&sb, 1ULL << 41, 3ULL << 41, 32768, &why));
+	REQUIRE(!fusion_sb_plan(&sb, 1ULL << 41, 3ULL << 41, 32768, &no));
 	check_plan(&sb, 1ULL << 41, 3ULL << 41, 32768);
-	REQUIRE_EQ(fusion_sb_plan(&sb, 1ULL << 41, (3ULL << 41) + 32768, 32768, &why), -EINVAL);
+	REQUIRE_EQ(fusion_sb_plan(&sb, 1ULL << 41, (3ULL << 41) + 32768, 32768, &no), -EINVAL);
 }
 
 /* Beside a far bigger one a member is refused until there is room for eight slots. */
@@ -182,17 +182,17 @@ static void test_lopsided(void)
 {
 	const u64 big = 128ULL << 22;
 	struct fusion_sb sb = { };
-	const char *why;
+	struct fusion_misfit no = { 0 };
 	u32 n;
 
-	for (n = 64; fusion_sb_plan(&sb, 128 * n, big, 128, &why) == -ENOSPC; n++)
-		REQUIRE(strstr(why, "fast member"));
+	for (n = 64; fusion_sb_plan(&sb, 128 * n, big, 128, &no) == -ENOSPC; n++)
+		REQUIRE_EQ(no.dev, FUSION_FAST);
 	REQUIRE(n > 128);
 	REQUIRE_EQ(sb.nr_fast_slots, 8);
 	check_plan(&sb, 128 * n, big, 128);
 
-	for (n = 64; fusion_sb_plan(&sb, big, 128 * n, 128, &why) == -ENOSPC; n++)
-		REQUIRE(strstr(why, "slow member"));
+	for (n = 64; fusion_sb_plan(&sb, big, 128 * n, 128, &no) == -ENOSPC; n++)
+		REQUIRE_EQ(no.dev, FUSION_SLOW);
 	REQUIRE(n > 128);
 	REQUIRE_EQ(sb.nr_slow_slots, 8);
 	check_plan(&sb, big, 128 * n, 128);
@@ -203,13 +203,13 @@ static void test_extent_sizes(void)
 	const u32 bad[] = { 0, 1, 8, 64, 127, 129, 192, 2047, 32767, 32769, 65536,
 			    1U << 31, U32_MAX };
 	struct fusion_sb sb = { };
-	const char *why;
+	struct fusion_misfit no = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		why = NULL;
-		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 30, 1 << 30, bad[i], &why), -EINVAL);
-		REQUIRE(why);
+		memset(&no, 0, sizeof(no));
+		REQUIRE_EQ(fusion_sb_plan(&sb, 1 << 30, 1 << 30, bad[i], &no), -EINVAL);
+		REQUIRE(no.what);
 	}
 }
 
@@ -217,10 +217,10 @@ static void test_extent_sizes(void)
 static void test_empty_state(void)
 {
 	struct fusion_sb sb;
-	const char *why;
+	struct fusion_misfit no = { 0 };
 
 	memset(&sb, 0xff, sizeof(sb));
-	REQUIRE(!fusion_sb_plan(&sb, 512 * MIB, 4096 * MIB, 2048, &why));
+	REQUIRE(!fusion_sb_plan(&sb, 512 * MIB, 4096 * MIB, 2048, &no));
 	REQUIRE_EQ(sb.generation, 1);
 	REQUIRE_EQ(sb.epoch, 0);
 	REQUIRE_EQ(sb.active_set, 0);

@@ -131,13 +131,13 @@ static inline void put_le(void *p, unsigned int size, u64 v)
 static inline void example_sb(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 			      u32 extent_sectors)
 {
-	const char *why = NULL;
+	struct fusion_misfit misfit = { 0 };
 	u64 seed = 1;
 	int err;
 
 	memset(sb, 0, sizeof(*sb));
-	err = fusion_sb_plan(sb, fast_sectors, slow_sectors, extent_sectors, &why);
-	REQUIRE(!err, "%s", why);
+	err = fusion_sb_plan(sb, fast_sectors, slow_sectors, extent_sectors, &misfit);
+	REQUIRE(!err, "%s", misfit.what);
 	rnd_fill(&seed, sb->set_uuid, sizeof(sb->set_uuid));
 	rnd_fill(&seed, sb->dev_uuid, sizeof(sb->dev_uuid));
 	rnd_fill(&seed, sb->peer_uuid, sizeof(sb->peer_uuid));

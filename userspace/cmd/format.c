@@ -192,18 +192,18 @@ static struct json_object *doubts_json(const struct plan *p)
 static int lay_out(struct plan *p, u32 extent_sectors)
 {
 	struct fusion_sb *sb = &p->sb;
-	const char *why, *thing;
-	int err, cut;
+	struct fusion_misfit misfit;
+	int err;
 
-	err = fusion_sb_plan(sb, p->dev[FAST].sectors, p->dev[SLOW].sectors, extent_sectors, &why);
-	if (err) {
-		thing = !strncmp(why, "slow", 4) ? p->dev[SLOW].path :
-			!strncmp(why, "fast", 4) ? p->dev[FAST].path : p->name;
-		cut = strcspn(why, ":");
-		return fail(err == -ENOSPC ? FC_MEMBER : FC_USAGE, thing, "%.*s;%s", cut, why,
-			    extent_sectors == FUSION_MIN_EXTENT_SECTORS && err == -ENOSPC ?
-			    " use a bigger device" : why[cut] ? why + cut + 1 : "");
-	}
+	err = fusion_sb_plan(sb, p->dev[FAST].sectors, p->dev[SLOW].sectors, extent_sectors,
+			     &misfit);
+	if (err == -ENOSPC)
+		return fail(FC_MEMBER, p->dev[misfit.dev].path, "%s; %s", misfit.what,
+			    extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a bigger device" :
+			    misfit.remedy);
+	/* the size of an extent was looked at before */
+	if (err)
+		return fail(FC_USAGE, p->name, "%s; %s", misfit.what, misfit.remedy);
 	uuid_generate_random(sb->set_uuid);
 	uuid_generate_random(sb->dev_uuid);
 	uuid_generate_random(sb->peer_uuid);

@@ -667,12 +667,13 @@ static int plan(struct sim_engine *e)
 {
 	const struct sim_config *cfg = e->cfg;
 	struct sim_result *r = e->result;
-	const char *why = NULL;
+	struct fusion_misfit misfit;
 	u64 nr;
 
 	if (fusion_sb_plan(&e->sb, cfg->size[FUSION_FAST] >> 9, cfg->size[FUSION_SLOW] >> 9,
-			   cfg->extent_bytes >> 9, &why))
-		return fail(FC_USAGE, "simulate", "%s; see --extent-size", why);
+			   cfg->extent_bytes >> 9, &misfit))
+		return fail(FC_USAGE, "simulate", "%s%s%s; see --extent-size", misfit.what,
+			    misfit.remedy ? ": " : "", misfit.remedy ? misfit.remedy : "");
 	e->reserve = cfg->reserve ? cfg->reserve : fusion_default_reserve(&e->sb);
 	nr = cfg->trace ? e->sb.nr_lexts : (u64)e->sb.nr_lexts * cfg->fill / 100;
 	e->nr_used = nr ? nr : 1;
