@@ -264,6 +264,24 @@ says() {
 	has output "$OUT" "$1"
 }
 
+# rounds COUNT PATTERN COMMAND...: let it repeat until so many lines are like that, and end it then;
+# what it has shown is in $TMP/out
+rounds() {
+	local left=$1 fd line pid
+	exec {fd}< <(exec "${@:3}")
+	pid=$!
+	: >"$TMP/out"
+	while [[ $left -gt 0 ]]; do
+		IFS= read -r -t $((60 * SLOWNESS)) -u "$fd" line ||
+			fail "'${*:3}': ended or stopped with $left of $1 rounds to come"
+		printf '%s\n' "$line" >>"$TMP/out"
+		# shellcheck disable=SC2053 # a pattern it is
+		[[ $line != $2 ]] || left=$((left - 1))
+	done
+	kill "$pid"
+	exec {fd}<&-
+}
+
 # -- member devices -----------------------------------------------------------------
 
 # need COMMAND...: skip the test without these programs

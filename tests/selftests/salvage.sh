@@ -257,7 +257,7 @@ on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 		has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
 		[[ -e $LEFT && -e $LEFT-stale ]]
 		truncate -s 1M "$TMP/fs"
-		mkfs.ext2 -q -F "$TMP/fs"
+		mkfs.ext4 -q -F -t ext2 "$TMP/fs"
 		fusionctl salvage "$i" --files "$TMP/fs" >"$TMP/out"
 		# they go together
 		exec 7<"$LEFT-stale"
