@@ -560,4 +560,5 @@ module_exit(fusion_exit);
 
 MODULE_DESCRIPTION(DM_NAME " target fusing a fast and a slow device into one");
 MODULE_AUTHOR("dm-fusion developers");
+MODULE_VERSION("0.9");
 MODULE_LICENSE("GPL");

@@ -54,6 +54,13 @@ test_rounds() {
 	at_most "KiB more" $((after - before)) $limit
 }
 
+# the module that is loaded is of the same release as the tool
+test_version() {
+	need_module dm-fusion
+	good fusionctl version --json
+	json .fusionctl "$(</sys/module/dm_fusion/version)"
+}
+
 test_unload() {
 	local left
 	begin

@@ -15,7 +15,7 @@
 #ifndef FUSIONCTL_H
 #define FUSIONCTL_H
 
-#define FUSIONCTL_VERSION	"0.1.0"
+#define FUSIONCTL_VERSION	"0.9"
 #define JSON_VERSION		1
 
 enum exit_code {

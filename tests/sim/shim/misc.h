@@ -104,7 +104,8 @@ struct module;
 #define MODULE_DESCRIPTION(s)
 #define MODULE_AUTHOR(s)
 #define MODULE_LICENSE(s)
-#define module_init(f)		int sim_module_init(void); int sim_module_init(void) { return f(); }
-#define module_exit(f)		void sim_module_exit(void); void sim_module_exit(void) { f(); }
+#define MODULE_VERSION(s)
+#define module_init(f)		int sim_module_init(void) __attribute__((alias(#f)))
+#define module_exit(f)		void sim_module_exit(void) __attribute__((alias(#f)))
 
 #endif
