@@ -5,7 +5,8 @@
 #	cmd/		the verbs: one file each, or one file for each part of a verb
 #	meta/		the metadata of closed sets: read, checked, rebuilt, written; what one member has left
 #	simulate/	sets in simulated time
-#	lib/		devices, sets that are open, output
+#	ui/		what people and programs read
+#	lib/		devices, sets that are open
 #	shim/		what the module's pure sources need of the kernel
 #
 # Names of files are unique among all of these: objects lie in one folder.
@@ -18,7 +19,7 @@ CODEC   := dm-fusion-codec.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
 POLICY  := dm-fusion-policy.c dm-fusion-heat.c dm-fusion-stream.c dm-fusion-payback.c
 
-FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd meta simulate lib)
+FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd meta simulate ui lib)
 FUSIONCTL_SOURCES := $(notdir $(wildcard $(FUSIONCTL_PATHS:%=%/*.c))) $(REPLAY) $(POLICY)
 FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module) $(FUSIONCTL_PATHS:%=-I%)
 # By the names of pkg-config.

@@ -6,7 +6,6 @@
  */
 #include "unit.h"
 
-#include <stdarg.h>
 #include <sys/sysmacros.h>
 
 #include "../../userspace/cmd/assemble.c"
@@ -16,19 +15,12 @@
 #define SLOW_SECTORS	0x800000ULL
 #define MAX_MEMBERS	6
 
-static char said[1024];
+static char said[sizeof(struct fus_error)];
 
 /* What assemble.c would say. */
-int __wrap_fail(int rc, const char *thing, const char *fmt, ...)
+static void hear(const struct fus_error *e)
 {
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(said, sizeof(said), "%s: %s", thing, text);
-	return rc;
+	snprintf(said, sizeof(said), "%s: %s; %s", e->subject, e->what, e->remedy);
 }
 
 /* -- made-up members ------------------------------------------------------------ */
@@ -60,6 +52,7 @@ static struct member *add(int role, char set, char uuid, char peer)
 		member[nr - 1].next = m;
 	nr++;
 	*said = 0;
+	fus_on_error(hear);
 	return m;
 }
 

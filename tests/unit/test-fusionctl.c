@@ -13,11 +13,11 @@
 #include "../../userspace/lib/text.c"
 
 /* What size.c would say. */
-int fail(int rc, const char *thing, const char *fmt, ...)
+int fail(int code, const char *thing, const char *fmt, ...)
 {
 	(void)thing;
 	(void)fmt;
-	return rc;
+	return code;
 }
 
 unsigned int terminal_width(void)

@@ -13,13 +13,6 @@
 
 #define SECTORS	(64U << 11)
 
-int __wrap_fail(int rc, const char *thing, const char *fmt, ...)
-{
-	(void)thing;
-	(void)fmt;
-	return rc;
-}
-
 static void make(struct image *im, u64 seed)
 {
 	image_format(im, seed, SECTORS, 2 * SECTORS);

@@ -6,12 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "unit.h"
 
+#include "error.h"
 #include "fusionctl.h"
 #include "open-set.h"
 #include "setting.h"
@@ -127,16 +127,12 @@ void __wrap_kmsg_reason(int fd, char *buf, size_t size)
 	snprintf(buf, size, "value out of range");
 }
 
-int __wrap_fail(int rc, const char *thing, const char *fmt, ...)
+static void hear(const struct fus_error *e)
 {
 	size_t n = strlen(said);
-	va_list ap;
 
-	n += snprintf(said + n, sizeof(said) - n, "%s%s: ", n ? "\n" : "", thing);
-	va_start(ap, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, ap);
-	va_end(ap);
-	return rc;
+	snprintf(said + n, sizeof(said) - n, "%s%s: %s; %s", n ? "\n" : "", e->subject, e->what,
+		 e->remedy);
 }
 
 static void setup(void)
@@ -159,6 +155,7 @@ static int run(const struct args *a)
 	ssize_t n;
 
 	*said = 0;
+	fus_on_error(hear);
 	kernel.changes = 0;
 	fflush(stdout);
 	dup2(fd, STDOUT_FILENO);

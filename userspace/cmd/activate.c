@@ -13,11 +13,11 @@
 #include "busy.h"
 #include "device.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "host.h"
 #include "json.h"
 #include "kmsg.h"
-#include "message.h"
 #include "meta.h"
 #include "open-set.h"
 #include "probe.h"
@@ -134,7 +134,7 @@ static int refused(const char *name, const struct member *fast, const struct mem
 	char *path[2] = { (char *)fast->path, (char *)slow->path };
 	const struct finding *worst;
 	struct report r = { 0 };
-	char text[320] = "";
+	char text[320] = "", what[FUS_ERROR_TEXT];
 	struct meta meta;
 
 	if (held)
@@ -151,11 +151,13 @@ static int refused(const char *name, const struct member *fast, const struct mem
 		report_free(&r);
 		meta_free(&meta);
 	}
-	if (!*text && err == -EIO)
-		return fail(FC_FAILED, name, "the kernel refuses it: %s; I/O of %s or %s fails "
-			    "(dmesg says where); copy the failing disk to a good one, with "
-			    "ddrescue, and open the set from the copy, or see fusionctl help "
-			    "salvage", reason, fast->path, slow->path);
+	if (!*text && err == -EIO) {
+		snprintf(what, sizeof(what), "%s; I/O of %s or %s fails (dmesg says where)", reason,
+			 fast->path, slow->path);
+		return fail(FC_FAILED, name, "the kernel refuses it: %s; copy the failing disk to "
+			    "a good one, with ddrescue, and open the set from the copy, or see "
+			    "fusionctl help salvage", what);
+	}
 	if (!*text)
 		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
 			    reason);
@@ -227,11 +229,11 @@ static void tell_damage(const struct member *m)
 
 static int check_unused(const struct member *m)
 {
-	char user[512];
+	struct user user;
 
-	if (!device_user(m->devno, user, sizeof(user)))
+	if (!device_user(m->devno, &user))
 		return 0;
-	return fail_busy(m->path, user);
+	return fail_busy(m->path, &user);
 }
 
 static int check_not_open(const struct member *m)
@@ -536,7 +538,7 @@ int cmd_close(const struct args *a)
 	const char *name = a->word[0];
 	struct ending end;
 	struct mapping m;
-	char user[512];
+	struct user user = { 0 };
 	int rc, err;
 
 	will_be_written(name, &end);
@@ -560,13 +562,13 @@ int cmd_close(const struct args *a)
 		if (err != -EBUSY)
 			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",
 				    strerror(-err));
-		if (device_user(m.devno, user, sizeof(user)))
-			return fail_busy(name, user);
+		if (device_user(m.devno, &user))
+			return fail_busy(name, &user);
 		if (i == CLOSE_RETRIES)
 			break;
 		usleep(CLOSE_RETRY_MS * 1000);
 	}
-	if (!device_opener(m.devno, user, sizeof(user)))
-		snprintf(user, sizeof(user), "is opened by something unknown");
-	return fail_busy(name, user);
+	if (!device_opener(m.devno, &user))
+		snprintf(user.text, sizeof(user.text), "is opened by something unknown");
+	return fail_busy(name, &user);
 }

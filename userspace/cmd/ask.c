@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "probe.h"
 #include "terminal.h"
 #include "text.h"

@@ -16,6 +16,7 @@
 #include "assemble.h"
 #include "activate.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "identify.h"
 #include "json.h"

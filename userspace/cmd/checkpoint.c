@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "open-set.h"
 #include "set-json.h"
 #include "size.h"

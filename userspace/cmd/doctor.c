@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
-#include "message.h"
 #include "meta.h"
 #include "terminal.h"
 #include "text.h"

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "fusionctl.h"
 #include "host.h"
 #include "json.h"
-#include "message.h"
 #include "meta.h"
 #include "role.h"
 #include "super.h"

@@ -14,10 +14,10 @@
 
 #include "identify.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
 #include "list.h"
-#include "message.h"
 #include "role.h"
 #include "scan.h"
 #include "size.h"

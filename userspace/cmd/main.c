@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "message.h"
 #include "named.h"
@@ -245,6 +246,7 @@ int main(int argc, char **argv)
 	/* only what text looks like: numbers are read and written the same everywhere */
 	setlocale(LC_CTYPE, "");
 	output_begin();
+	messages_begin();
 	rc = run(argc, argv, &v);
 	/* an answer that did not arrive is none, whatever it was */
 	if (output_end())

@@ -10,9 +10,9 @@
 
 #include "map.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "open-set.h"
 #include "output.h"
 #include "size.h"

@@ -13,9 +13,9 @@
 
 #include "device.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
-#include "message.h"
 #include "monitor.h"
 #include "open-set.h"
 #include "output.h"

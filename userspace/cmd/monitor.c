@@ -19,10 +19,10 @@
 
 #include "monitor.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
-#include "message.h"
 #include "open-set.h"
 #include "record.h"
 #include "size.h"

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "open-set.h"
 #include "progress.h"
 #include "role.h"

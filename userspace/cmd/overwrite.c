@@ -4,8 +4,8 @@
 
 #include "overwrite.h"
 #include "ask.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 #include "probe.h"
 #include "role.h"

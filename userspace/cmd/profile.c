@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "profile.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "nearest.h"
 
 static const struct profile profiles[] = {

@@ -23,8 +23,8 @@
 
 #include "record.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "role.h"
 #include "scan.h"
 #include "super.h"

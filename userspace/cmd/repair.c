@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
 #include "message.h"
@@ -226,14 +227,15 @@ static void show(const struct plan *p)
 }
 
 /* @error: why it was not done to the end, or NULL. */
-static void show_json(const struct plan *p, const char *result, const char *error)
+static void show_json(const struct plan *p, const char *result, const struct fus_error *error)
 {
 	struct json_object *o = json_base(), *found = json_object_new_array();
 	const struct rebuild *rb = &p->rb;
+	char text[MESSAGE_TEXT];
 
 	json_add_str(o, "result", result);
 	if (error)
-		json_add_str(o, "error", error);
+		json_add_str(o, "error", message_text(text, error));
 	for (unsigned int i = 0; i < p->found.nr; i++)
 		json_object_array_add(found, finding_json(&p->found.f[i]));
 	json_object_object_add(o, "findings", found);
@@ -335,7 +337,7 @@ static int repair(struct plan *p, const struct args *a)
 	rc = rc ? fsck_code(rc) : verify(p, a, &told);
 	/* the next one may not find any more what was lost with this one */
 	if (json && !told)
-		show_json(p, began ? "errors" : "not repaired", last_said());
+		show_json(p, began ? "errors" : "not repaired", fus_last_error());
 	run_unlock(&lock);
 	return rc;
 }

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "restore.h"
 #include "role.h"
 #include "size.h"

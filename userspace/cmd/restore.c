@@ -15,9 +15,9 @@
 
 #include "restore.h"
 #include "ask.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "overwrite.h"
 #include "probe.h"
 #include "record.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "profile.h"
 #include "setting.h"
 #include "settings-closed.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "output.h"
 #include "scan.h"
 #include "setting.h"

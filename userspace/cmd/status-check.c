@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
 #include "named.h"
@@ -106,14 +107,14 @@ static void add_data(struct line *l, const struct fusion_status *st)
 static void add_set(struct line *l, const char *name)
 {
 	enum condition word;
-	char closed[600];
+	struct fus_error closed;
 	struct set set;
 
 	l->sets++;
 	if (set_get(name, &set)) {
 		l->unknown = true;
-		if (closed_text(name, closed, sizeof(closed)))
-			add_sentence(l, name, closed, NULL);
+		if (closed_error(name, &closed))
+			add_sentence(l, name, closed.what, closed.remedy);
 		else
 			add_sentence(l, name, "could not be looked at", "see the error output");
 		return;

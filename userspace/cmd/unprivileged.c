@@ -13,11 +13,11 @@
 
 #include "device.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
 #include "list.h"
-#include "message.h"
 #include "rescued.h"
 #include "role.h"
 #include "set-json.h"

@@ -9,9 +9,9 @@
 
 #include "whatif.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "open-set.h"
 #include "output.h"
 #include "size.h"

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libmount/libmount.h>
 #include <libudev.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #include "busy.h"
 #include "device.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "sysfs.h"
 
 /* Is @used, or the disk it is on, @devno? */
@@ -33,8 +34,22 @@ static bool path_concerns(const char *path, dev_t devno)
 	       concerns(st.st_rdev, devno);
 }
 
+static bool is_user(struct user *user, enum user_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool is_user(struct user *user, enum user_kind kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	user->kind = kind;
+	va_start(ap, fmt);
+	vsnprintf(user->text, sizeof(user->text), fmt, ap);
+	va_end(ap);
+	return true;
+}
+
 /* What a table of libmount says of the device first, that it is mounted or used as swap. */
-static bool in_table(struct libmnt_table *tb, dev_t devno, char *buf, size_t size)
+static bool in_table(struct libmnt_table *tb, dev_t devno, struct user *user)
 {
 	struct libmnt_iter *it = tb ? mnt_new_iter(MNT_ITER_FORWARD) : NULL;
 	struct libmnt_fs *fs;
@@ -45,21 +60,21 @@ static bool in_table(struct libmnt_table *tb, dev_t devno, char *buf, size_t siz
 		found = concerns(mnt_fs_get_devno(fs), devno) ||
 			path_concerns(mnt_fs_get_source(fs), devno);
 		if (found && mnt_fs_is_swaparea(fs))
-			snprintf(buf, size, "is used as swap");
+			is_user(user, USER_SWAP, "is used as swap");
 		else if (found)
-			snprintf(buf, size, "is mounted on %s", mnt_fs_get_target(fs));
+			is_user(user, USER_MOUNT, "is mounted on %s", mnt_fs_get_target(fs));
 	}
 	mnt_free_iter(it);
 	mnt_unref_table(tb);
 	return found;
 }
 
-static bool mounted(dev_t devno, char *buf, size_t size)
+static bool mounted(dev_t devno, struct user *user)
 {
-	return in_table(mnt_new_table_from_file("/proc/self/mountinfo"), devno, buf, size);
+	return in_table(mnt_new_table_from_file("/proc/self/mountinfo"), devno, user);
 }
 
-static bool swap(dev_t devno, char *buf, size_t size)
+static bool swap(dev_t devno, struct user *user)
 {
 	struct libmnt_table *tb = mnt_new_table();
 
@@ -67,29 +82,22 @@ static bool swap(dev_t devno, char *buf, size_t size)
 		mnt_unref_table(tb);
 		tb = NULL;
 	}
-	return in_table(tb, devno, buf, size);
+	return in_table(tb, devno, user);
 }
-
-struct text {
-	char *buf;
-	size_t size;
-};
 
 static bool name_holder(dev_t holder, void *ctx)
 {
 	char name[128], node[160];
-	const struct text *t = ctx;
-	const bool named = sysfs_read(holder, "dm/name", name, sizeof(name));
+	struct user *user = ctx;
 
-	if (named && sysfs_is_mapping(holder, DM_PREFIX)) {
-		snprintf(t->buf, t->size, "is a member of the open set %s", name);
-	} else if (named && sysfs_is_mapping(holder, DM_SALVAGE_PREFIX)) {
-		snprintf(t->buf, t->size, "is read by the salvaged set %s", name);
-	} else {
-		device_node(holder, node, sizeof(node));
-		snprintf(t->buf, t->size, "is held by %s", node);
+	if (sysfs_read(holder, "dm/name", name, sizeof(name))) {
+		if (sysfs_is_mapping(holder, DM_PREFIX))
+			return is_user(user, USER_SET, "is a member of the open set %s", name);
+		if (sysfs_is_mapping(holder, DM_SALVAGE_PREFIX))
+			return is_user(user, USER_SET, "is read by the salvaged set %s", name);
 	}
-	return true;
+	device_node(holder, node, sizeof(node));
+	return is_user(user, USER_HOLDER, "is held by %s", node);
 }
 
 static bool is_not_salvage(dev_t holder, void *ctx)
@@ -105,9 +113,9 @@ bool device_salvaged(dev_t devno)
 }
 
 /* Mappings and arrays on it. */
-static bool held(dev_t devno, char *buf, size_t size)
+static bool held(dev_t devno, struct user *user)
 {
-	return sysfs_any(devno, "holders", name_holder, &(struct text){ buf, size });
+	return sysfs_any(devno, "holders", name_holder, user);
 }
 
 /* What a loop device may stand on, and what to say of it then. */
@@ -115,7 +123,7 @@ struct backing {
 	dev_t devno;	/* a block device, or 0 */
 	dev_t dev;	/* else a file */
 	ino_t ino;
-	struct text text;
+	struct user *user;
 };
 
 static bool is_looped(struct udev_device *loop, void *ctx)
@@ -128,8 +136,7 @@ static bool is_looped(struct udev_device *loop, void *ctx)
 	      path && *path == '/' && !stat(path, &st) && S_ISREG(st.st_mode) &&
 	      st.st_dev == b->dev && st.st_ino == b->ino))
 		return false;
-	snprintf(b->text.buf, b->text.size, "is held by %s", udev_device_get_devnode(loop));
-	return true;
+	return is_user(b->user, USER_HOLDER, "is held by %s", udev_device_get_devnode(loop));
 }
 
 /* Loop devices appear nowhere but in their own attributes. */
@@ -140,27 +147,24 @@ static bool looped(struct backing b)
 
 static bool is_held(struct udev_device *dev, void *ctx)
 {
-	const struct text *t = ctx;
-
-	return held(udev_device_get_devnum(dev), t->buf, t->size);
+	return held(udev_device_get_devnum(dev), ctx);
 }
 
 /* The device, or a partition of it. */
-static bool any_held(dev_t devno, char *buf, size_t size)
+static bool any_held(dev_t devno, struct user *user)
 {
-	return block_any(&(struct block_match){ .disk = devno }, is_held,
-			 &(struct text){ buf, size }) > 0;
+	return block_any(&(struct block_match){ .disk = devno }, is_held, user) > 0;
 }
 
-bool device_user(dev_t devno, char *buf, size_t size)
+bool device_user(dev_t devno, struct user *user)
 {
-	return mounted(devno, buf, size) || swap(devno, buf, size) || any_held(devno, buf, size) ||
-	       looped((struct backing){ .devno = devno, .text = { buf, size } });
+	return mounted(devno, user) || swap(devno, user) || any_held(devno, user) ||
+	       looped((struct backing){ .devno = devno, .user = user });
 }
 
-bool file_user(dev_t dev, ino_t ino, char *buf, size_t size)
+bool file_user(dev_t dev, ino_t ino, struct user *user)
 {
-	return looped((struct backing){ .dev = dev, .ino = ino, .text = { buf, size } });
+	return looped((struct backing){ .dev = dev, .ino = ino, .user = user });
 }
 
 /* Does this process have the device open? */
@@ -183,7 +187,7 @@ static bool process_opens(const char *pid, dev_t devno)
 	return found;
 }
 
-bool device_opener(dev_t devno, char *buf, size_t size)
+bool device_opener(dev_t devno, struct user *user)
 {
 	char path[64], comm[64] = "?";
 	bool found = false;
@@ -202,46 +206,41 @@ bool device_opener(dev_t devno, char *buf, size_t size)
 			comm[strcspn(comm, "\n")] = 0;
 		if (f)
 			fclose(f);
-		snprintf(buf, size, "is opened by %s (process %.16s)", comm, e->d_name);
+		is_user(user, USER_OTHER, "is opened by %s (process %.16s)", comm, e->d_name);
 	}
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
-static const char *remedy(const char *user)
-{
-	if (strstr(user, "mounted"))
-		return "unmount it first";
-	if (strstr(user, "swap"))
-		return "swapoff it first";
-	if (strstr(user, "open set") || strstr(user, "salvaged set"))
-		return "close that first with fusionctl close";
-	if (strstr(user, "held by"))
-		return "remove that first";
-	return "end that first";
-}
+static const char *const remedy[] = {
+	[USER_OTHER] = "end that first",
+	[USER_MOUNT] = "unmount it first",
+	[USER_SWAP] = "swapoff it first",
+	[USER_SET] = "close that first with fusionctl close",
+	[USER_HOLDER] = "remove that first",
+};
 
-int fail_busy(const char *thing, const char *user)
+int fail_busy(const char *thing, const struct user *user)
 {
-	return fail(FC_BUSY, thing, "%s; %s", user, remedy(user));
+	return fail(FC_BUSY, thing, "%s; %s", user->text, remedy[user->kind]);
 }
 
 int device_refused(const char *path, dev_t devno)
 {
-	char user[512];
+	struct user user;
 
-	if (!device_opener(devno, user, sizeof(user)))
-		snprintf(user, sizeof(user), "is in use by the kernel");
-	return fail_busy(path, user);
+	if (!device_opener(devno, &user))
+		is_user(&user, USER_OTHER, "is in use by the kernel");
+	return fail_busy(path, &user);
 }
 
 int device_claim(const struct device *dev, int *fd)
 {
-	char user[512];
+	struct user user;
 
-	if (device_user(dev->devno, user, sizeof(user)))
-		return fail_busy(dev->path, user);
+	if (device_user(dev->devno, &user))
+		return fail_busy(dev->path, &user);
 	*fd = device_open(dev, O_RDWR | O_EXCL);
 	if (*fd >= 0)
 		return 0;

@@ -4,21 +4,32 @@
 #define BUSY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct device;
 
-/* Say who uses a device, e.g. "is mounted on /home"; false if nobody is found. */
-bool device_user(dev_t devno, char *buf, size_t size);
+/* Who uses something: what ends that depends on the kind. */
+struct user {
+	enum user_kind {
+		USER_OTHER,
+		USER_MOUNT,
+		USER_SWAP,
+		USER_SET,	/* an open set, or one that salvage made */
+		USER_HOLDER,	/* another mapping, an array, a loop device */
+	} kind;
+	char text[512];		/* "is mounted on /home" */
+};
+
+/* Say who uses a device; false if nobody is found. */
+bool device_user(dev_t devno, struct user *user);
 /* Has it only what salvage made of it, which reads? */
 bool device_salvaged(dev_t devno);
 /* As device_user(), of processes that have the device open. */
-bool device_opener(dev_t devno, char *buf, size_t size);
+bool device_opener(dev_t devno, struct user *user);
 /* The same for a file that a loop device stands on. */
-bool file_user(dev_t dev, ino_t ino, char *buf, size_t size);
+bool file_user(dev_t dev, ino_t ino, struct user *user);
 /* Fail with what these found, and its remedy. */
-int fail_busy(const char *thing, const char *user);
+int fail_busy(const char *thing, const struct user *user);
 /* It cannot be opened exclusively: fail, and say who has it if that is known. */
 int device_refused(const char *path, dev_t devno);
 /*

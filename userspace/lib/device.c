@@ -12,8 +12,8 @@
 #include <linux/fs.h>
 
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "sysfs.h"
 
 void device_node(dev_t devno, char *buf, size_t size)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "named.h"
 #include "program.h"
 #include "size.h"

@@ -10,8 +10,8 @@
 
 #include "gpt.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "program.h"
 #include "sysfs.h"
 

@@ -19,9 +19,9 @@
 
 #include "host.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "scan.h"
 #include "terminal.h"
 #include "text.h"

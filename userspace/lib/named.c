@@ -9,9 +9,9 @@
 
 #include "named.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "health.h"
-#include "message.h"
 #include "nearest.h"
 #include "scan.h"
 #include "sets.h"
@@ -140,19 +140,24 @@ static const char *nth_open(unsigned int i)
 	return m ? m->name : NULL;
 }
 
-static bool describe_closed(const struct found_set *s, const char *name, char *buf, size_t size)
+static bool describe_closed(const struct found_set *s, const char *name, struct fus_error *e)
 {
 	const struct reason *why = worst_reason(s);
 
-	if (s->condition >= CONDITION_FAILED && why)
-		snprintf(buf, size, "is closed, and can't be opened: %s; %s", why->text,
-			 why->remedy);
-	else
-		snprintf(buf, size, "is closed; fusionctl open %s opens it", name);
+	memset(e, 0, sizeof(*e));
+	e->code = FC_FAILED;
+	snprintf(e->subject, sizeof(e->subject), "%s", name);
+	if (s->condition >= CONDITION_FAILED && why) {
+		snprintf(e->what, sizeof(e->what), "is closed, and can't be opened: %s", why->text);
+		snprintf(e->remedy, sizeof(e->remedy), "%s", why->remedy);
+	} else {
+		snprintf(e->what, sizeof(e->what), "is closed");
+		snprintf(e->remedy, sizeof(e->remedy), "fusionctl open %s opens it", name);
+	}
 	return true;
 }
 
-bool closed_text(const char *name, char *buf, size_t size)
+bool closed_error(const char *name, struct fus_error *e)
 {
 	struct found_sets sets = { 0 };
 	struct member *list = NULL;
@@ -161,7 +166,7 @@ bool closed_text(const char *name, char *buf, size_t size)
 	if (!scan_members(&list) && !find_sets(NULL, list, &sets))
 		for (unsigned int i = 0; i < sets.nr && !found; i++)
 			found = member_called(sets.set[i].any, name) &&
-				describe_closed(&sets.set[i], name, buf, size);
+				describe_closed(&sets.set[i], name, e);
 	free_sets(&sets);
 	free_members(list);
 	return found;
@@ -171,10 +176,10 @@ int fail_not_open(const char *name)
 {
 	const char *meant = NULL;
 	struct mapping *list;
-	char closed[600];
+	struct fus_error closed;
 
-	if (closed_text(name, closed, sizeof(closed)))
-		return fail(FC_FAILED, name, "%s", closed);
+	if (closed_error(name, &closed))
+		return fail(FC_FAILED, name, "%s; %s", closed.what, closed.remedy);
 	if (!dm_list(MAPPING_INFO, &list)) {
 		open_sets = list;
 		meant = nearest_word(name, nth_open);

@@ -12,8 +12,9 @@
  * if there is none, or if @word is the name of a mapped device itself.
  */
 int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found);
-/* Of a closed set: "is closed; fusionctl open data opens it", or why that can't be; else false. */
-bool closed_text(const char *name, char *buf, size_t size);
+struct fus_error;
+/* Is the set closed? Then *@e says so, or why it can't be opened; nobody else hears of it. */
+bool closed_error(const char *name, struct fus_error *e);
 /* Fail: no such set is open. Says whether it is closed, or which one may have been meant. */
 int fail_not_open(const char *name);
 

@@ -5,9 +5,9 @@
 
 #include "open-set.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "host.h"
-#include "message.h"
 #include "status-parse.h"
 #include "sysfs.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 
 static struct sink standard = { .fd = STDOUT_FILENO };
 

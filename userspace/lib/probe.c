@@ -13,8 +13,8 @@
 
 #include "probe.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "role.h"
 #include "super.h"
 #include "dm-fusion-codec.h"

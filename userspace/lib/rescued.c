@@ -9,9 +9,9 @@
 #include "busy.h"
 #include "device.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "message.h"
 #include "role.h"
 #include "scan.h"
 #include "size.h"
@@ -133,7 +133,8 @@ struct json_object *rescued_array(const struct mapping *list, const char *name)
 
 int rescued_close_stale(const struct mapping *m)
 {
-	char uuid[UUID_TEXT], dm_uuid[64], user[512];
+	char uuid[UUID_TEXT], dm_uuid[64];
+	struct user user;
 	struct mapping twin;
 	bool stale;
 	int rc, err;
@@ -147,8 +148,8 @@ int rescued_close_stale(const struct mapping *m)
 	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &twin);
 	if (rc || !twin.exists)
 		return rc;
-	if (twin.open_count && device_user(twin.devno, user, sizeof(user)))
-		return fail_busy(twin.name, user);
+	if (twin.open_count && device_user(twin.devno, &user))
+		return fail_busy(twin.name, &user);
 	err = dm_remove(twin.name);
 	return !err ? 0 : fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close it: "
 			       "%s; run fusionctl close %s", strerror(-err), twin.name);

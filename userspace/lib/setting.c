@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "setting.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "nearest.h"
 #include "size.h"
 #include "dm-fusion-codec.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "open-set.h"
 #include "setting.h"
 #include "size.h"

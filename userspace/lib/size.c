@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "size.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 
 #define MAX_NAME	64	/* the room for a label */
 

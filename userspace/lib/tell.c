@@ -6,9 +6,9 @@
 
 #include "tell.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "kmsg.h"
-#include "message.h"
 
 int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
 {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "terminal.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "size.h"
 
 int color_mode(const char *when, enum color *mode)

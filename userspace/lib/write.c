@@ -14,8 +14,8 @@
 
 #include "write.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "probe.h"
 #include "progress.h"
 #include "record.h"

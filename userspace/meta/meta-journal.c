@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 
 bool journal_sane(const struct fusion_journal_block *b)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 #include "scan.h"
 #include "super.h"

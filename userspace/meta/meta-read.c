@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 #include "progress.h"
 #include "role.h"

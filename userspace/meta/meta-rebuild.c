@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 
 /* Evidence of an extent: sequence number of the transaction, or */

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 #include "super.h"
 #include "dm-fusion-settings.h"

@@ -10,8 +10,8 @@
 
 #include "busy.h"
 #include "device.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 
 void *offline_buffer(size_t bytes)
@@ -36,7 +36,7 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 {
 	const bool writable = use == OFFLINE_WRITE;
 	struct device dev;
-	char user[512];
+	struct user user;
 	bool beside;
 	int rc;
 
@@ -47,8 +47,8 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 	o->devno = dev.devno;
 	/* what salvage made of it only reads */
 	beside = use == OFFLINE_READ_BESIDE && device_salvaged(dev.devno);
-	if (!beside && device_user(dev.devno, user, sizeof(user)))
-		rc = fail_busy(path, user);
+	if (!beside && device_user(dev.devno, &user))
+		rc = fail_busy(path, &user);
 	if (!rc && writable && dev.read_only)
 		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
 	if (!rc)
@@ -66,7 +66,7 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	const bool writable = use == OFFLINE_WRITE;
 	int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
 	struct stat st;
-	char user[512];
+	struct user user;
 
 	o->file = true;
 	o->fd = open(path, flags | O_DIRECT);
@@ -79,8 +79,8 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	o->sectors = st.st_size >> 9;
 	o->devno = st.st_dev;
 	o->ino = st.st_ino;
-	if (file_user(st.st_dev, st.st_ino, user, sizeof(user)))
-		return fail_busy(path, user);
+	if (file_user(st.st_dev, st.st_ino, &user))
+		return fail_busy(path, &user);
 	if (flock(o->fd, (writable ? LOCK_EX : LOCK_SH) | LOCK_NB))
 		return fail(FC_BUSY, path, "another program works on it; wait for its end");
 	return 0;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "progress.h"
 #include "salvage.h"
 #include "terminal.h"

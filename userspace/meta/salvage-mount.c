@@ -15,8 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "progress.h"
 #include "salvage.h"
 #include "terminal.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "salvage.h"
 
 const char *const part_name[NR_PARTS] = { "intact", "empty", "lost", "unknown" };

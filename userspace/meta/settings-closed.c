@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "settings-closed.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "meta.h"
 #include "record.h"
 #include "role.h"

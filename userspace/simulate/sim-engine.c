@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sim-engine.h"
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "progress.h"
 #include "size.h"
 

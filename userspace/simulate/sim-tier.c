@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "sim.h"
 #include "size.h"
 

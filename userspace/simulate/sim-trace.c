@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
-#include "message.h"
 #include "sim.h"
 #include "size.h"
 

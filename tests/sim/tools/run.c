@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fusionctl.h"
+#include "message.h"
 #include "meta.h"
 #include "role.h"
 #include "verb.h"
@@ -187,6 +188,7 @@ void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, co
 	stderr = open_memstream(&r->err, &size[1]);
 	if (!stdout || !stderr)
 		abort();
+	messages_begin();
 	r->rc = run[verb](&a);
 	fclose(stdout);
 	fclose(stderr);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What fusionctl says on standard error. */
+/* The one place where errors and warnings become text. */
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 
 static bool to_kernel;
 static const char prefix[] = "fusionctl: ";
-static char said[2048];
 
 void messages_to_kernel(bool on)
 {
@@ -36,43 +34,37 @@ static void tell_kernel(const char *line)
 }
 
 /* Labels and serial numbers come from disks: they must not break the line, or the terminal. */
-static void say(const char *thing, const char *fmt, va_list ap)
+static void compose(const struct fus_error *e, char buf[MESSAGE_TEXT])
 {
 	char line[1024];
 	int n;
 
-	n = snprintf(line, sizeof(line), "%s%s: ", prefix, thing);
+	n = snprintf(line, sizeof(line), "%s%s: ", prefix, e->subject);
 	if (n < 0 || (size_t)n >= sizeof(line))
 		n = 0;
-	vsnprintf(line + n, sizeof(line) - n, fmt, ap);
-	safe_text(said, sizeof(said), line, sizeof(line), utf8_output());
+	snprintf(line + n, sizeof(line) - n, "%s%s%s", e->what, *e->remedy ? "; " : "", e->remedy);
+	safe_text(buf, MESSAGE_TEXT, line, sizeof(line), utf8_output());
+}
+
+const char *message_text(char buf[MESSAGE_TEXT], const struct fus_error *e)
+{
+	compose(e, buf);
+	return buf + (strncmp(buf, prefix, strlen(prefix)) ? 0 : strlen(prefix));
+}
+
+static void print(const struct fus_error *e)
+{
+	char line[MESSAGE_TEXT];
+
+	compose(e, line);
 	fflush(stdout);
 	progress_hide();
-	fprintf(stderr, "%s\n", said);
+	fprintf(stderr, "%s\n", line);
 	if (to_kernel)
-		tell_kernel(said);
+		tell_kernel(line);
 }
 
-const char *last_said(void)
+void messages_begin(void)
 {
-	return said + (strncmp(said, prefix, strlen(prefix)) ? 0 : strlen(prefix));
-}
-
-int fail(int rc, const char *thing, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(thing, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-void warn(const char *thing, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(thing, fmt, ap);
-	va_end(ap);
+	fus_on_error(print);
 }
