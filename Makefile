@@ -29,7 +29,7 @@ endif
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-tools torture-powercut \
 	torture-mutants soak fuzz demo bench deb lint \
-	sparse checkpatch shellcheck runlists layers versions documents clang analyzer cppcheck \
+	sparse checkpatch shellcheck runlists layers versions documents docs docs clang analyzer cppcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -63,6 +63,7 @@ help:
 	@echo '                           RESUME=1: only what is missing'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck;'
 	@echo '                           is every test in the list of what runs?'
+	@echo 'make docs                  tables of Documentation/reference/json.rst, from the schemas'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, fusionctl, udev rule, hooks for'
 	@echo '                           initramfs-tools, dracut, mkinitcpio, systemd; or uninstall'
@@ -226,6 +227,9 @@ layers:
 
 versions:
 	$(Q)tests/lint/versions
+
+docs:
+	$(Q)scripts/docs
 
 documents: userspace
 	$(Q)scripts/setup lint
