@@ -3,9 +3,9 @@
 # What fusionctl is made of. Its tests are built from the same lists, so they are here only.
 #
 #	cmd/		the verbs: one file each, or one file for each part of a verb
-#	meta/		the metadata of closed sets: read, checked, rebuilt, written; what one member has left
 #	simulate/	sets in simulated time
-#	ui/		what people and programs read
+#	ui/		what the verbs print: messages, tables, progress, drawings
+#	meta/		the metadata of closed sets: read, checked, rebuilt, written; what one member has left
 #	lib/		devices, sets that are open
 #	shim/		what the module's pure sources need of the kernel
 #
@@ -19,15 +19,21 @@ CODEC   := dm-fusion-codec.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
 POLICY  := dm-fusion-policy.c dm-fusion-heat.c dm-fusion-stream.c dm-fusion-payback.c
 
-FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd meta simulate ui lib)
-FUSIONCTL_SOURCES := $(notdir $(wildcard $(FUSIONCTL_PATHS:%=%/*.c))) $(REPLAY) $(POLICY)
-FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module) $(FUSIONCTL_PATHS:%=-I%)
+# libfusion.a: prints nothing, asks nobody, and needs nothing of the tool.
+LIBFUSION_PATHS   := $(addprefix $(userspace)/,lib meta)
+LIBFUSION_SOURCES := $(notdir $(wildcard $(LIBFUSION_PATHS:%=%/*.c))) $(REPLAY) crc32c.c
+
+# The tool, which is linked with that.
+FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd simulate ui)
+FUSIONCTL_SOURCES := $(notdir $(wildcard $(FUSIONCTL_PATHS:%=%/*.c))) $(POLICY)
+FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module) \
+		      $(patsubst %,-I%,$(FUSIONCTL_PATHS) $(LIBFUSION_PATHS))
 # By the names of pkg-config.
 FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs libkmod
 
-vpath %.c $(FUSIONCTL_PATHS) $(userspace)/shim $(module)
+vpath %.c $(FUSIONCTL_PATHS) $(LIBFUSION_PATHS) $(userspace)/shim $(module)
 
-# A source that has moved is still in the dependencies of what was built from it before: that is to be
-# built again, and no reason to stop.
-$(userspace)/%.c: ;
-$(module)/%.c: ;
+# What was built in a folder depends on; but not on a source that has moved since, which make would
+# look for where it was.
+dependencies = $(shell for d in $(wildcard $1/*.d); do \
+	read _ source _ <"$$d" && [ -e "$$source" ] && echo "$$d"; done)

@@ -9,6 +9,7 @@
 #include <sanitizer/common_interface_defs.h>
 
 #include "cut.h"
+#include "dump.h"
 #include "image.h"
 #include "fusionctl.h"
 #include "role.h"

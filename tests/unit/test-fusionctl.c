@@ -11,6 +11,7 @@
 #include "../../userspace/lib/size.c"
 #include "../../userspace/lib/status-parse.c"
 #include "../../userspace/lib/text.c"
+#include "../../userspace/ui/show-progress.c"
 
 /* What size.c would say. */
 int fail(int code, const char *thing, const char *fmt, ...)
@@ -23,11 +24,6 @@ int fail(int code, const char *thing, const char *fmt, ...)
 unsigned int terminal_width(void)
 {
 	return 80;
-}
-
-bool utf8_output(void)
-{
-	return false;
 }
 
 /* -- the status line ------------------------------------------------------------- */

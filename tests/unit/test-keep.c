@@ -7,6 +7,7 @@
 
 #include "image.h"
 #include "cut.h"
+#include "dump.h"
 #include "fusionctl.h"
 
 #include "dm-fusion-settings.h"

@@ -20,6 +20,7 @@
 #include "kmsg.h"
 #include "meta.h"
 #include "open-set.h"
+#include "output.h"
 #include "probe.h"
 #include "record.h"
 #include "rescued.h"

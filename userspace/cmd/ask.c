@@ -9,7 +9,6 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "probe.h"
-#include "terminal.h"
 #include "text.h"
 #include "verb.h"
 

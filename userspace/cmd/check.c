@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fsck.h"
 #include "fusionctl.h"
 #include "host.h"
 #include "json.h"
 #include "meta.h"
+#include "output.h"
 #include "role.h"
 #include "super.h"
-#include "terminal.h"
 #include "text.h"
 #include "verb.h"
 

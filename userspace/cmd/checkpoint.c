@@ -14,6 +14,7 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "open-set.h"
+#include "output.h"
 #include "set-json.h"
 #include "size.h"
 #include "status-parse.h"

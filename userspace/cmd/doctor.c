@@ -12,10 +12,12 @@
 
 #include "doctor.h"
 #include "error.h"
+#include "fsck.h"
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
 #include "meta.h"
+#include "output.h"
 #include "terminal.h"
 #include "text.h"
 #include "verb.h"

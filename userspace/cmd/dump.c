@@ -13,11 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dump.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "host.h"
 #include "json.h"
 #include "meta.h"
+#include "output.h"
 #include "role.h"
 #include "super.h"
 #include "text.h"

@@ -24,6 +24,7 @@
 #include "gpt.h"
 #include "host.h"
 #include "json.h"
+#include "output.h"
 #include "probe.h"
 #include "program.h"
 #include "record.h"
@@ -384,6 +385,8 @@ static int make_file_system(const struct plan *p, bool json)
 	const char *const command[] = { p->mkfs, path, NULL };
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", p->name);
+	/* what it prints comes after what we did */
+	fflush(stdout);
 	/* somebody who waits for it sees how far it is */
 	if (seen ? program_run(command, NULL, NULL) : program_say(command, said, sizeof(said)))
 		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it "

@@ -9,17 +9,18 @@
 
 #include "dm.h"
 #include "error.h"
+#include "fsck.h"
 #include "fusionctl.h"
 #include "message.h"
 #include "named.h"
 #include "nearest.h"
 #include "output.h"
-#include "setting.h"
+#include "show-progress.h"
+#include "show-settings.h"
 #include "verb.h"
 
-/* Exit statuses of other families, for who reads those: status --check; check, repair, doctor. */
+/* Exit status of status --check, for who reads that. */
 #define PLUGIN_UNKNOWN	3
-#define FSCK_FAILED	8
 
 static bool plugin;
 
@@ -247,6 +248,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	output_begin();
 	messages_begin();
+	progress_show();
 	rc = run(argc, argv, &v);
 	/* an answer that did not arrive is none, whatever it was */
 	if (output_end())

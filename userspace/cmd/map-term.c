@@ -11,6 +11,7 @@
 #include "map.h"
 #include "size.h"
 #include "terminal.h"
+#include "text.h"
 
 enum tier { UNMAPPED, ALL_SLOW, MOSTLY_SLOW, EVEN, MOSTLY_FAST, ALL_FAST, TIERS };
 

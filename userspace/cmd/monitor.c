@@ -24,9 +24,9 @@
 #include "health.h"
 #include "json.h"
 #include "open-set.h"
+#include "output.h"
 #include "record.h"
 #include "size.h"
-#include "terminal.h"
 #include "text.h"
 #include "verb.h"
 

@@ -15,6 +15,7 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "open-set.h"
+#include "output.h"
 #include "progress.h"
 #include "role.h"
 #include "set-json.h"

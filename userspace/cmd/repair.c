@@ -8,10 +8,12 @@
 
 #include "ask.h"
 #include "error.h"
+#include "fsck.h"
 #include "fusionctl.h"
 #include "json.h"
 #include "message.h"
 #include "meta.h"
+#include "output.h"
 #include "overwrite.h"
 #include "probe.h"
 #include "record.h"

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "json.h"
+#include "output.h"
 #include "profile.h"
 #include "setting.h"
 #include "settings-closed.h"

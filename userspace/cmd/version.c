@@ -6,6 +6,7 @@
 #include "dm.h"
 #include "fusionctl.h"
 #include "json.h"
+#include "output.h"
 #include "verb.h"
 #include "dm-fusion-codec.h"
 

@@ -17,6 +17,7 @@
 #include "size.h"
 #include "table.h"
 #include "terminal.h"
+#include "text.h"
 #include "verb.h"
 
 #define ROWS	10

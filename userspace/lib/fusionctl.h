@@ -5,12 +5,14 @@
  *	cmd/		the verbs; verb.h lists them
  *	meta/		the metadata of closed sets: meta.h, salvage.h
  *	simulate/	sets in simulated time: sim.h
- *	lib/		devices, open sets, output: a header for each source
+ *	ui/		what the verbs print: messages, tables, progress, drawings
+ *	lib/		devices, open sets: a header for each source
  *
- * Nothing in lib/ calls anything in the others, and nothing in meta/ or simulate/ a verb.
+ * lib/ and meta/ are libfusion.a, which prints nothing and asks nobody. Nothing in lib/ calls
+ * anything in the others, nothing in meta/ the user interface, and nothing but main() a verb.
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
- * exit code (enum exit_code) after it has reported the error with fail().
+ * exit code (enum exit_code) after it has noted the error with fail().
  */
 #ifndef FUSIONCTL_H
 #define FUSIONCTL_H

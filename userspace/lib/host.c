@@ -23,7 +23,6 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "scan.h"
-#include "terminal.h"
 #include "text.h"
 #include "dm-fusion-codec.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* JSON, as it is printed. */
+/* JSON. */
 #include <json-c/json.h>
-#include <stdio.h>
+#include <stdint.h>
 
 #include "json.h"
 #include "fusionctl.h"
@@ -32,15 +32,4 @@ void json_add_str(struct json_object *o, const char *key, const char *v)
 void json_add_bool(struct json_object *o, const char *key, bool v)
 {
 	json_object_object_add(o, key, json_object_new_boolean(v));
-}
-
-void print_json(struct json_object *o, bool one_line)
-{
-	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
-
-	flags |= one_line ? JSON_C_TO_STRING_PLAIN :
-		 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-	puts(json_object_to_json_string_ext(o, flags));
-	fflush(stdout);
-	json_object_put(o);
 }

@@ -6,9 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Write pretty-printed JSON and a newline; drops the object. */
 struct json_object;
-void print_json(struct json_object *o, bool one_line);
 struct json_object *json_base(void);
 void json_add_u64(struct json_object *o, const char *key, uint64_t v);
 void json_add_str(struct json_object *o, const char *key, const char *v);

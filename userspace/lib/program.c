@@ -39,7 +39,8 @@ static __attribute__((noreturn)) void become(const char *const argv[], int out)
 		snprintf(path, sizeof(path), "%s/%s", directories[i], argv[0]);
 		execve(path, (char *const *)argv, environment);
 	}
-	dprintf(STDERR_FILENO, "there is no %s\n", argv[0]);
+	if (out >= 0)
+		dprintf(out, "there is no %s\n", argv[0]);
 	_exit(127);
 }
 
@@ -65,7 +66,6 @@ int program_run(const char *const argv[], void (*each)(const char *line, void *c
 	int out[2] = { -1, -1 }, status = -1;
 	pid_t pid;
 
-	fflush(stdout);
 	if (each && pipe2(out, O_CLOEXEC))
 		return -1;
 	pid = fork();

@@ -10,8 +10,8 @@
 bool program_exists(const char *name);
 /*
  * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
- * NULL they go where ours do. Return: its exit status, 127 with a line about it if it is not there,
- * -1 if it was not run or was killed.
+ * NULL they go where ours do. Return: its exit status; 127 if it is not there, with a line about
+ * that for @each; -1 if it was not run or was killed.
  */
 int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
 		void *ctx);

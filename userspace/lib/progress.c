@@ -1,160 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How far something is that takes long: on a terminal one line that is drawn again and again,
- * elsewhere a line now and then. Of what is soon done nothing is said.
- */
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+/* How much is done of what takes long. */
+#include <stddef.h>
 
 #include "progress.h"
-#include "terminal.h"
-#include "text.h"
-
-/* Seconds: until something is said, from one drawing to the next, from one line to the next. */
-#define QUIET_S		1.0
-#define DRAW_S		0.2
-#define LINE_S		10.0
-/* The rate is that of the last one or two of these. */
-#define WINDOW_S	10.0
 
 const struct progress_unit progress_mib = { "MiB", 1048576 };
 const struct progress_unit progress_inodes = { "inodes", 1 };
 
-static struct {
-	struct progress p;
-	char also[64];
-	bool running, terminal, drawn;
-	double said;
-} shown;
+static struct work work;
+static void (*listen)(enum work_stage stage, const struct work *work);
 
-/* -- the text --------------------------------------------------------------------- */
-
-void progress_init(struct progress *p, const char *what, const struct progress_unit *unit,
-		   uint64_t total, double now)
+static void tell(enum work_stage stage)
 {
-	memset(p, 0, sizeof(*p));
-	snprintf(p->what, sizeof(p->what), "%s", what);
-	p->unit = unit;
-	p->total = total;
-	p->mark[0].at = now;
-	p->mark[1].at = now;
-}
-
-void progress_reach(struct progress *p, uint64_t done, double now)
-{
-	p->done = done;
-	if (now < p->mark[1].at + WINDOW_S)
-		return;
-	p->mark[0] = p->mark[1];
-	p->mark[1].at = now;
-	p->mark[1].done = done;
-}
-
-/* "1:05", "2:01:05", "12 days" */
-static void time_text(char *buf, size_t size, double seconds)
-{
-	unsigned long s = seconds < 1e9 ? seconds + 0.5 : 1e9;
-
-	if (s < 3600)
-		snprintf(buf, size, "%lu:%02lu", s / 60, s % 60);
-	else if (s < 100 * 3600)
-		snprintf(buf, size, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
-	else
-		snprintf(buf, size, "%lu days", s / 86400);
-}
-
-void progress_text(const struct progress *p, const char *also, double now, char *buf, size_t size)
-{
-	double seconds = now - p->mark[0].at;
-	double rate = seconds > 0 && p->done > p->mark[0].done ?
-		      (p->done - p->mark[0].done) / seconds : 0;
-	uint64_t left = p->done < p->total ? p->total - p->done : 0;
-	char far[32], time[32] = "";
-
-	/* what is not over is not 100 % */
-	if (p->total)
-		snprintf(far, sizeof(far), "%u %%", left ?
-			 (unsigned int)(100.0 * (p->total - left) / p->total) : 100);
-	else
-		snprintf(far, sizeof(far), "%.0f %s", p->done / p->unit->size, p->unit->name);
-	if (left && rate > 0)
-		time_text(time, sizeof(time), left / rate);
-	snprintf(buf, size, "%s: %s, %.1f %s/s%s%s%s%s%s", p->what, far, rate / p->unit->size,
-		 p->unit->name, *time ? ", " : "", time, *time ? " left" : "", *also ? ", " : "",
-		 also);
-}
-
-/* -- where it goes ---------------------------------------------------------------- */
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
-static void draw(double t)
-{
-	char text[256], safe[2 * sizeof(text)];
-	size_t room = terminal_width() - 1;
-
-	progress_text(&shown.p, shown.also, t, text, sizeof(text));
-	safe_text(safe, sizeof(safe), text, sizeof(text), utf8_output());
-	if (shown.terminal)	/* what does not fit would begin a line each time */
-		fprintf(stderr, "\r%.*s\033[K", (int)room, safe);
-	else
-		fprintf(stderr, "%s\n", safe);
-	fflush(stderr);
-	shown.drawn = shown.terminal;
-	shown.said = t;
+	if (listen)
+		listen(stage, &work);
 }
 
 void progress_begin(const char *what, const struct progress_unit *unit, uint64_t total)
 {
-	double t = now();
-
-	progress_init(&shown.p, what, unit, total, t);
-	*shown.also = 0;
-	shown.terminal = isatty(STDERR_FILENO);
-	shown.said = t + (shown.terminal ? QUIET_S - DRAW_S : 0);
-	shown.running = true;
+	work = (struct work){ .what = what, .unit = unit, .total = total, .running = true };
+	tell(WORK_BEGINS);
+	work.what = NULL;
 }
 
 void progress_at(uint64_t done, const char *also)
 {
-	double t;
-
-	if (!shown.running)
+	if (!work.running)
 		return;
-	t = now();
-	progress_reach(&shown.p, done, t);
-	snprintf(shown.also, sizeof(shown.also), "%s", also ? also : "");
-	if (t >= shown.said + (shown.terminal ? DRAW_S : LINE_S))
-		draw(t);
+	work.done = done;
+	work.also = also;
+	tell(WORK_GOES_ON);
+	work.also = NULL;
 }
 
 void progress_add(uint64_t more)
 {
-	progress_at(shown.p.done + more, NULL);
+	progress_at(work.done + more, NULL);
 }
 
 void progress_skip(uint64_t less)
 {
-	shown.p.total -= less < shown.p.total ? less : shown.p.total;
-}
-
-void progress_hide(void)
-{
-	if (shown.drawn)
-		fputs("\r\033[K", stderr);
-	shown.drawn = false;
+	work.total -= less < work.total ? less : work.total;
 }
 
 void progress_end(void)
 {
-	progress_hide();
-	shown.running = false;
+	work.running = false;
+	tell(WORK_ENDS);
+}
+
+void fus_on_progress(void (*listener)(enum work_stage stage, const struct work *work))
+{
+	listen = listener;
 }

@@ -17,8 +17,6 @@
 #include "size.h"
 #include "super.h"
 #include "sysfs.h"
-#include "terminal.h"
-#include "text.h"
 #include "dm-fusion-codec.h"
 
 /* The member that it stands on is the one device beneath it. */
@@ -67,37 +65,12 @@ void rescued_get(const struct mapping *m, struct rescued *r)
 		find_label(r);
 }
 
-static bool is_meant(const struct mapping *m, const char *name)
+bool rescued_is(const struct mapping *m, const char *name)
 {
 	char uuid[UUID_TEXT];
 	bool stale;
 
 	return !name || !strcmp(name, m->name) || !strcmp(name, dm_rescued_uuid(m, uuid, &stale));
-}
-
-unsigned int rescued_print(const struct mapping *list, const char *name)
-{
-	char size[SIZE_TEXT], from[256], line[1024], safe[2 * sizeof(line)];
-	unsigned int nr = 0;
-	struct rescued r;
-
-	for (; list; list = list->next) {
-		if (!is_meant(list, name))
-			continue;
-		rescued_get(list, &r);
-		if (*r.node)
-			snprintf(from, sizeof(from), "from its %s member %s",
-				 r.role < 0 ? "other" : role_name[r.role], r.node);
-		else
-			snprintf(from, sizeof(from), "of which there is nothing");
-		snprintf(line, sizeof(line), "%s: rescued by salvage, read-only: %s of the set %s, "
-			 "%s, %s; fusionctl close %s ends it", list->name,
-			 r.stale ? "stale extents" : "what is left", r.label,
-			 size_text(size, r.bytes), from, list->name);
-		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
-		nr++;
-	}
-	return nr;
 }
 
 struct json_object *rescued_json(const struct rescued *r)
@@ -123,7 +96,7 @@ struct json_object *rescued_array(const struct mapping *list, const char *name)
 	struct rescued r;
 
 	for (; list; list = list->next) {
-		if (!is_meant(list, name))
+		if (!rescued_is(list, name))
 			continue;
 		rescued_get(list, &r);
 		json_object_array_add(array, rescued_json(&r));

@@ -23,9 +23,9 @@ struct rescued {
 
 void rescued_get(const struct mapping *m, struct rescued *r);
 struct json_object *rescued_json(const struct rescued *r);
-/* A line for each of the list, of all or of that name. Return: how many. */
-unsigned int rescued_print(const struct mapping *list, const char *name);
-/* An array of the same. */
+/* Is it called so, by its name or by the uuid of its set? Any is if @name is NULL. */
+bool rescued_is(const struct mapping *m, const char *name);
+/* An array of all of the list, or of those that are called so. */
 struct json_object *rescued_array(const struct mapping *list, const char *name);
 /* Close the one of stale extents that goes with this one. Exit code. */
 int rescued_close_stale(const struct mapping *m);

@@ -45,9 +45,6 @@ uint32_t setting_effect(int s, uint32_t value, const struct scale *scale);
 /* "0 to 604800 seconds (7d), or automatic" */
 void setting_range(char *buf, size_t size, int s, const struct scale *scale);
 
-/* Help on each setting, or on those that are taken. */
-void print_settings(bool (*takes)(const char *key));
-
 /* -- settings-open.c ------------------------------------------------------------ */
 
 enum source { SOURCE_DEFAULT, SOURCE_SET, SOURCE_TABLE, SOURCE_NOW, NR_SOURCES };

@@ -4,6 +4,7 @@
  * numbers, paths. Nobody vouches for it, so what could move the cursor, end the line
  * or change how the rest of it reads is written as \xNN.
  */
+#include <langinfo.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,4 +68,9 @@ char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8)
 	}
 	buf[used] = 0;
 	return buf;
+}
+
+bool utf8_output(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }

@@ -12,5 +12,7 @@
  * plain ASCII. Cut where @buf ends. Returns @buf.
  */
 char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
+/* Can what is printed here be UTF-8? */
+bool utf8_output(void);
 
 #endif

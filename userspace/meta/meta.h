@@ -348,35 +348,4 @@ int meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
 /* Zero what was found in heads and tails. */
 int guards_clear(const struct meta *meta, const struct report *r);
 
-/* -- check.c ------------------------------------------------------------------------------- */
-
-/* Exit codes of check and repair, as those of fsck; beside FC_USAGE and what follows it. */
-enum {
-	FSCK_MINOR	= 1,	/* warnings; repair: all is well now */
-	FSCK_ERRORS	= 4,	/* errors are left */
-	FSCK_FAILED	= 8,	/* it could not be done; instead of FC_FAILED and FC_MEMBER */
-};
-
-int fsck_code(int rc);
-int fsck_result(const struct report *r);
-/* Findings of that level and worse, a line each, on the standard output. */
-void report_print(const struct report *r, enum severity least);
-struct json_object;
-struct json_object *finding_json(const struct finding *f);
-
-/* -- dump.c ------------------------------------------------------------------------------- */
-
-#define DUMP_CONTENT	"dm-fusion metadata"
-
-/* Numbers of the geometry by name; the last one has none. */
-struct geometry_field {
-	const char *name;
-	size_t offset, size;	/* in struct fusion_sb */
-};
-
-extern const struct geometry_field geometry_fields[];
-
-/* All of it; the map must be whole. *out is to be put, whatever is returned. */
-int dump_json(const struct meta *meta, struct json_object **out);
-
 #endif

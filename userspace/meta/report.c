@@ -7,7 +7,6 @@
 
 #include "meta.h"
 #include "role.h"
-#include "terminal.h"
 #include "text.h"
 
 const char *const level_name[NR_LEVELS] = { "note", "warning", "error" };

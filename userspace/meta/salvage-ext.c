@@ -14,7 +14,6 @@
 #include "fusionctl.h"
 #include "progress.h"
 #include "salvage.h"
-#include "terminal.h"
 #include "text.h"
 
 #define MAX_DEPTH	256

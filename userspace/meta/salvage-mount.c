@@ -19,7 +19,6 @@
 #include "fusionctl.h"
 #include "progress.h"
 #include "salvage.h"
-#include "terminal.h"
 #include "text.h"
 
 #define EXTENTS		256U

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "output.h"
 #include "sim.h"
 #include "size.h"
 #include "table.h"

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "message.h"
-#include "progress.h"
-#include "terminal.h"
+#include "show-progress.h"
 #include "text.h"
 
 static bool to_kernel;

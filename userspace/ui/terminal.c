@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What standard output understands. */
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,11 +26,6 @@ int color_mode(const char *when, enum color *mode)
 	*mode = depth && (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit")) ?
 		COLOR_TRUE : COLOR_256;
 	return 0;
-}
-
-bool utf8_output(void)
-{
-	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
 unsigned int terminal_width(void)

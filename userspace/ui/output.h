@@ -11,6 +11,10 @@ void output_begin(void);
 /* At the end: was all of standard output written? Exit code. */
 int output_end(void);
 
+struct json_object;
+/* Print it there, pretty or in one line; drops the object. */
+void print_json(struct json_object *o, bool one_line);
+
 /* Where a stream writes to, and what came of it. */
 struct sink {
 	int fd;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,6 +75,17 @@ int output_end(void)
 		return 0;
 	return fail(FC_FAILED, "standard output", "cannot write: %s; redirect it elsewhere",
 		    strerror(standard.err));
+}
+
+void print_json(struct json_object *o, bool one_line)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	flags |= one_line ? JSON_C_TO_STRING_PLAIN :
+		 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+	puts(json_object_to_json_string_ext(o, flags));
+	fflush(stdout);
+	json_object_put(o);
 }
 
 /* -- drawings ----------------------------------------------------------------------- */

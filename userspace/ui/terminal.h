@@ -8,7 +8,6 @@
 /* Does stdout understand escape sequences and UTF-8? */
 enum color { COLOR_NONE, COLOR_256, COLOR_TRUE };
 int color_mode(const char *when, enum color *mode);
-bool utf8_output(void);
 unsigned int terminal_width(void);
 
 #endif
