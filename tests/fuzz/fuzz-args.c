@@ -37,18 +37,18 @@ static __attribute__((used)) int verb(const struct args *a)
 /* Makes it each verb of verb.h, but for those that are linked: they only send messages. */
 #include "verbs.h"
 
-void dm_setup(void)
+void fus_dm_setup(void)
 {
 }
 
-int dm_target_version(bool load, unsigned int version[3], bool *found)
+int fus_dm_target_version(bool load, unsigned int version[3], bool *found)
 {
 	*found = false;
 	return 0;
 }
 
 /* A set is open as data, and kept by another name. */
-int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
+int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
 {
 	*found = !strcmp(word, "kept");
 	if (*found)
@@ -61,28 +61,28 @@ bool simulates_setting(const char *key)
 	return !strcmp(key, "duty") || !strcmp(key, "reserve");
 }
 
-int set_get(const char *name, struct set *set)
+int fus_set_get(const char *name, struct set *set)
 {
 	memset(set, 0, sizeof(*set));
 	set->st.extent_sectors = 2048;
 	set->st.extents = 1000;
 	set->st.total[FAST] = 600;
-	return valid_name(name) ? 0 : FC_FAILED;
+	return fus_valid_name(name) ? 0 : FC_FAILED;
 }
 
 /* Those with an even name are closed. */
-int set_get_if_open(const char *name, struct set *set, bool *found)
+int fus_set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	*found = strlen(name) % 2;
-	return *found ? set_get(name, set) : 0;
+	return *found ? fus_set_get(name, set) : 0;
 }
 
-const char *dm_set_uuid(const struct mapping *m)
+const char *fus_dm_set_uuid(const struct mapping *m)
 {
 	return m->uuid;
 }
 
-int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
+int fus_settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
 {
 	memset(s, 0, sizeof(*s));
 	snprintf(s->name, sizeof(s->name), "%s", name);
@@ -92,8 +92,8 @@ int settings_closed(const char *name, bool writable, struct settings *s, struct 
 	return 0;
 }
 
-int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
-		   unsigned int nr)
+int fus_settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		       unsigned int nr)
 {
 	for (; nr--; to++)
 		PROMISED(to->which >= 0 && to->which < FUSION_SETTINGS &&
@@ -101,20 +101,20 @@ int settings_write(struct closed *closed, struct settings *s, const struct setti
 	return 0;
 }
 
-void closed_end(struct closed *closed)
+void fus_closed_end(struct closed *closed)
 {
 }
 
-void json_add_open(struct json_object *o, const struct mapping *m)
+void fus_json_add_open(struct json_object *o, const struct mapping *m)
 {
-	json_add_str(o, "name", m->name);
+	fus_json_add_str(o, "name", m->name);
 }
 
-void set_put(struct set *set)
+void fus_set_put(struct set *set)
 {
 }
 
-int dm_list(enum mapping_info what, struct mapping **list)
+int fus_dm_list(enum mapping_info what, struct mapping **list)
 {
 	static struct mapping open = { .name = "data", .exists = true, .live = true };
 
@@ -122,22 +122,22 @@ int dm_list(enum mapping_info what, struct mapping **list)
 	return 0;
 }
 
-void dm_free_list(struct mapping *list)
+void fus_dm_free_list(struct mapping *list)
 {
 }
 
-int kmsg_open(void)
+int fus_kmsg_open(void)
 {
 	return -1;
 }
 
-void kmsg_reason(int fd, char *buf, size_t size)
+void fus_kmsg_reason(int fd, char *buf, size_t size)
 {
 	*buf = 0;
 }
 
 /* A message is one line of printable text that the kernel can split at its spaces. */
-int dm_message(const char *name, const char *message, char **answer)
+int fus_dm_message(const char *name, const char *message, char **answer)
 {
 	bool settings = !strcmp(message, "settings");
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(line, data, size);
 	line[size] = 0;
 	memset(&st, 0xff, sizeof(st));
-	if (!parse_status(line, &st)) {
+	if (!fus_parse_status(line, &st)) {
 		PROMISED(memchr(st.mode, 0, sizeof(st.mode)));
 		PROMISED(st.nr_options <= STATUS_MAX_OPTIONS);
 		for (i = 0; i < st.nr_options; i++)

@@ -51,7 +51,7 @@ void power(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	err = dm_message(rig.fast, text, &answer);
+	err = fus_dm_message(rig.fast, text, &answer);
 	if (err)
 		die("%s: message %s: %s", rig.fast, text, strerror(-err));
 	free(answer);
@@ -70,7 +70,7 @@ static char *counter(char *line, const char *key)
 static char *counters(void)
 {
 	char *answer;
-	int err = dm_message(rig.fast, "counters", &answer);
+	int err = fus_dm_message(rig.fast, "counters", &answer);
 
 	if (err || !answer)
 		die("%s: no counters: %s", rig.fast, strerror(-err));
@@ -103,7 +103,7 @@ static struct member *find_one(const char *name)
 	char path[80];
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
-	return load_member(path, &m) ? NULL : m;
+	return fus_load_member(path, &m) ? NULL : m;
 }
 
 bool set_find(void)
@@ -111,12 +111,12 @@ bool set_find(void)
 	struct member *fast, *slow;
 	char text[UUID_TEXT];
 
-	dm_setup();
+	fus_dm_setup();
 	fast = find_one(rig.fast);
 	slow = find_one(rig.slow);
 	if (!fast || !slow) {
-		free_members(fast);
-		free_members(slow);
+		fus_free_members(fast);
+		fus_free_members(slow);
 		return false;
 	}
 	member[FAST] = fast->devno;
@@ -124,9 +124,10 @@ bool set_find(void)
 	rig.extent_sectors = fast->sb->extent_sectors;
 	rig.nr_lexts = fast->sb->nr_lexts;
 	rig.nr_fast_slots = fast->sb->nr_fast_slots;
-	snprintf(rig.uuid, sizeof(rig.uuid), DM_PREFIX "%s", uuid_text(text, fast->sb->set_uuid));
-	free_members(fast);
-	free_members(slow);
+	snprintf(rig.uuid, sizeof(rig.uuid), DM_PREFIX "%s",
+		 fus_uuid_text(text, fast->sb->set_uuid));
+	fus_free_members(fast);
+	fus_free_members(slow);
 	return true;
 }
 
@@ -148,7 +149,7 @@ int set_open(const char *const *options)
 		       minor(member[FAST]), major(member[SLOW]), minor(member[SLOW]), n);
 	for (unsigned int i = 0; i < n && len < sizeof(params); i++)
 		len += snprintf(params + len, sizeof(params) - len, " %s", options[i]);
-	err = dm_create(rig.name, rig.uuid, &line, 1, false);
+	err = fus_dm_create(rig.name, rig.uuid, &line, 1, false);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/dev/mapper/%s", rig.name);
@@ -164,7 +165,7 @@ void set_close(void)
 
 	close(rig.fd);
 	rig.fd = -1;
-	err = dm_remove(rig.name);
+	err = fus_dm_remove(rig.name);
 	if (err)
 		die("%s: cannot be removed: %s", rig.name, strerror(-err));
 }
@@ -177,5 +178,5 @@ int set_message(char **answer, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return dm_message(rig.name, text, answer);
+	return fus_dm_message(rig.name, text, answer);
 }

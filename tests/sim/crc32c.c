@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CRC-32C by the processor's own instruction, since half of a recovery is checksums. */
+#include <linux/crc32c.h>
+#undef crc32c
 #define crc32c crc32c_portable
 #include "../../userspace/shim/crc32c.c"
 #undef crc32c
-
-u32 crc32c(u32 crc, const void *address, unsigned int length);
+#define crc32c fus_crc32c
 
 #ifdef __x86_64__
 static __attribute__((target("sse4.2"))) u32 crc32c_sse42(u32 crc, const u8 *p,

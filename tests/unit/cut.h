@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power that fails while fusionctl writes: wraps offline_write() and offline_sync(), with
+ * Power that fails while fusionctl writes: wraps fus_offline_write() and fus_offline_sync(), with
  * the linker's --wrap.
  */
 #ifndef CUT_H
@@ -27,10 +27,10 @@ static struct {
 	} unsynced[MAX_UNSYNCED];
 } cut;
 
-int __real_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __real_offline_sync(const struct offline *o);
-int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __wrap_offline_sync(const struct offline *o);
+int __real_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __real_fus_offline_sync(const struct offline *o);
+int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __wrap_fus_offline_sync(const struct offline *o);
 
 static void lose_some(void)
 {
@@ -40,18 +40,18 @@ static void lose_some(void)
 		const size_t stays[] = { 0, 1, rnd_below(&cut.seed, parts), parts };
 		const size_t from = 512 * stays[rnd_below(&cut.seed, 4)];
 
-		__real_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset + from,
-				     cut.unsynced[cut.nr].bytes - from,
-				     (char *)cut.unsynced[cut.nr].was + from);
+		__real_fus_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset + from,
+					 cut.unsynced[cut.nr].bytes - from,
+					 (char *)cut.unsynced[cut.nr].was + from);
 		free(cut.unsynced[cut.nr].was);
 	}
 	cut.nr = 0;
 }
 
-int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
 {
 	if (!cut.armed)
-		return __real_offline_write(o, offset, bytes, buf);
+		return __real_fus_offline_write(o, offset, bytes, buf);
 	if (cut.dead)
 		return -EIO;
 	REQUIRE(cut.nr < MAX_UNSYNCED);
@@ -59,8 +59,8 @@ int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, cons
 	cut.unsynced[cut.nr].offset = offset;
 	cut.unsynced[cut.nr].bytes = bytes;
 	cut.unsynced[cut.nr].was = malloc(bytes);
-	REQUIRE(!offline_read(o, offset, bytes, cut.unsynced[cut.nr++].was));
-	if (__real_offline_write(o, offset, bytes, buf))
+	REQUIRE(!fus_offline_read(o, offset, bytes, cut.unsynced[cut.nr++].was));
+	if (__real_fus_offline_write(o, offset, bytes, buf))
 		return -EIO;
 	if (cut.writes_left--)
 		return 0;
@@ -69,7 +69,7 @@ int __wrap_offline_write(const struct offline *o, u64 offset, size_t bytes, cons
 	return -EIO;
 }
 
-int __wrap_offline_sync(const struct offline *o)
+int __wrap_fus_offline_sync(const struct offline *o)
 {
 	unsigned int i, n = 0;
 
@@ -82,7 +82,7 @@ int __wrap_offline_sync(const struct offline *o)
 			cut.unsynced[n++] = cut.unsynced[i];
 	}
 	cut.nr = n;
-	return __real_offline_sync(o);
+	return __real_fus_offline_sync(o);
 }
 
 #endif

@@ -58,7 +58,7 @@ struct ring {
 static struct kept_txn ring_txn[MAX_HISTORY];
 static struct kept_record ring_record[MAX_RECORDS];
 
-static inline u8 *ring_block(struct ring *g, u64 seq)
+static inline u8 *fus_ring_block(struct ring *g, u64 seq)
 {
 	return g->block[seq % RING_BLOCKS];
 }
@@ -148,7 +148,7 @@ static inline void ring_commit(struct ring *g, u32 count)
 	t->seq = g->next_seq;
 	t->count = count;
 	for (i = 0; i < count; i++) {
-		u8 *block = ring_block(g, g->next_seq);
+		u8 *block = fus_ring_block(g, g->next_seq);
 
 		ring_fill(g, block, 1 + rnd_below(&g->seed, 8));
 		g->csum = fusion_journal_seal(&g->sb, block, g->next_seq++, g->next_txn, i,

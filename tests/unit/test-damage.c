@@ -123,12 +123,12 @@ static void open_image(struct image *im, bool writable, struct meta *meta)
 {
 	char *path[2] = { im->path[FUSION_FAST], im->path[FUSION_SLOW] };
 
-	REQUIRE(!meta_open(2, path, writable, meta));
+	REQUIRE(!fus_meta_open(2, path, writable, meta));
 }
 
 static bool bitmap_same(const struct image *im, const struct meta_state *st, u32 lext)
 {
-	const struct meta_open *open = state_open_find(st, lext);
+	const struct meta_open *open = fus_state_open_find(st, lext);
 	const bool is_open = fusion_word_mapped(st->word[lext]) &&
 			     fusion_word_state(st->word[lext]) == FUSION_OPEN;
 
@@ -159,7 +159,7 @@ static void compare(struct image *im, const struct meta_state *st, const struct 
 			continue;
 		if (told.doubt && told.doubt[lext])
 			continue;
-		REQUIRE(0, "%s block %llu %s: extent %u is %x, not %x", role_name[dev],
+		REQUIRE(0, "%s block %llu %s: extent %u is %x, not %x", fus_role_name[dev],
 			(unsigned long long)block, what, lext, st->word[lext], im->word[lext]);
 	}
 }
@@ -177,7 +177,7 @@ static void repair_image(struct image *im, int dev, u64 block, const char *what,
 
 	open_image(im, true, &meta);
 	REQUIRE(meta.known);
-	REQUIRE(!rebuild_state(&meta, FAST, &rb));
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
 	compare(im, &rb.st, &rb, last, what, dev, block, txn);
 	if (rb.missing_txns)
 		REQUIRE_EQ(rb.missing_txns, 1);
@@ -185,26 +185,27 @@ static void repair_image(struct image *im, int dev, u64 block, const char *what,
 		count.repaired_all++;
 	else
 		count.repaired_some++;
-	REQUIRE(!meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat));
-	meta_free(&meta);
+	REQUIRE(!fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat));
+	fus_meta_free(&meta);
 
 	open_image(im, false, &meta);
-	meta_check(&meta, &r);
+	fus_meta_check(&meta, &r);
 	REQUIRE(!r.count[LEVEL_ERROR] && !r.count[LEVEL_WARNING], "%s block %llu %s: after repair: "
-		"%s", role_name[dev], (unsigned long long)block, what, report_worst(&r)->text);
-	REQUIRE(!fusion_sb_match(meta_sb(&meta, FAST), meta_sb(&meta, SLOW), &why),
-		"%s block %llu %s: after repair: %s", role_name[dev], (unsigned long long)block,
+		"%s", fus_role_name[dev], (unsigned long long)block, what,
+		fus_report_worst(&r)->text);
+	REQUIRE(!fusion_sb_match(fus_meta_sb(&meta, FAST), fus_meta_sb(&meta, SLOW), &why),
+		"%s block %llu %s: after repair: %s", fus_role_name[dev], (unsigned long long)block,
 		what, why);
 	for (int side = 0; side < 2; side++) {
-		REQUIRE(!state_init(&st, meta.geo[0].nr_lexts));
-		REQUIRE(state_load(&meta, meta_sb(&meta, side), &st, NULL));
+		REQUIRE(!fus_state_init(&st, meta.geo[0].nr_lexts));
+		REQUIRE(fus_state_load(&meta, fus_meta_sb(&meta, side), &st, NULL));
 		REQUIRE(!memcmp(st.word, rb.st.word, st.nr_lexts * sizeof(*st.word)));
 		REQUIRE_EQ(st.nr_open, rb.st.nr_open);
-		state_free(&st);
+		fus_state_free(&st);
 	}
-	report_free(&r);
-	meta_free(&meta);
-	rebuild_free(&rb);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	fus_rebuild_free(&rb);
 }
 
 static void try_one(struct image *im, int dev, u64 block, enum damage how, u64 txn)
@@ -217,32 +218,32 @@ static void try_one(struct image *im, int dev, u64 block, enum damage how, u64 t
 	bool named;
 
 	open_image(im, false, &meta);
-	meta_check(&meta, &r);
+	fus_meta_check(&meta, &r);
 	named = report_names(&r, dev, block);
 	count.tried++;
 	/* a newest superblock that got lost makes its member one of the past */
-	if (how == STALE && is_super(block) && report_has(&r, "past")) {
+	if (how == STALE && is_super(block) && fus_report_has(&r, "past")) {
 		count.refused++;
-		report_free(&r);
-		meta_free(&meta);
+		fus_report_free(&r);
+		fus_meta_free(&meta);
 		return;
 	}
 	count.found += named;
 	if (!named) {
 		/* an equal one, a piece of a torn transaction, or nothing that anyone reads */
 		REQUIRE(!live || last || (how == STALE && is_super(block)),
-			"%s block %llu %s was not found", role_name[dev],
+			"%s block %llu %s was not found", fus_role_name[dev],
 			(unsigned long long)block, what);
-		REQUIRE(!r.count[LEVEL_ERROR], "%s block %llu %s: %s", role_name[dev],
-			(unsigned long long)block, what, report_worst(&r)->text);
-		REQUIRE(!state_init(&st, meta.geo[0].nr_lexts));
-		REQUIRE(state_load(&meta, meta_sb(&meta, FAST), &st, NULL));
+		REQUIRE(!r.count[LEVEL_ERROR], "%s block %llu %s: %s", fus_role_name[dev],
+			(unsigned long long)block, what, fus_report_worst(&r)->text);
+		REQUIRE(!fus_state_init(&st, meta.geo[0].nr_lexts));
+		REQUIRE(fus_state_load(&meta, fus_meta_sb(&meta, FAST), &st, NULL));
 		compare(im, &st, NULL, last && dev == FUSION_FAST, what, dev, block, 0);
-		state_free(&st);
+		fus_state_free(&st);
 		count.harmless++;
 	}
-	report_free(&r);
-	meta_free(&meta);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
 	repair_image(im, dev, block, what, last && dev == FUSION_FAST, txn);
 }
 
@@ -405,7 +406,7 @@ static bool repair_until(struct image *im, unsigned int n)
 	int rc;
 
 	open_image(im, true, &meta);
-	REQUIRE(!rebuild_state(&meta, FAST, &rb));
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
 	free(told.doubt);
 	told.doubt = rb.doubt;
 	rb.doubt = NULL;
@@ -413,12 +414,12 @@ static bool repair_until(struct image *im, unsigned int n)
 	cut.armed = true;
 	cut.dead = false;
 	cut.writes_left = n;
-	rc = meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
+	rc = fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
 	cut.armed = false;
 	while (cut.nr)
 		free(cut.unsynced[--cut.nr].was);
-	rebuild_free(&rb);
-	meta_free(&meta);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
 	return rc;
 }
 
@@ -430,14 +431,14 @@ static void require_opens(struct image *im, unsigned int n)
 	const char *why;
 
 	open_image(im, false, &meta);
-	REQUIRE(meta_sb(&meta, FAST) && meta_sb(&meta, SLOW), "cut at write %u", n);
-	REQUIRE(!fusion_sb_match(meta_sb(&meta, FAST), meta_sb(&meta, SLOW), &why),
+	REQUIRE(fus_meta_sb(&meta, FAST) && fus_meta_sb(&meta, SLOW), "cut at write %u", n);
+	REQUIRE(!fusion_sb_match(fus_meta_sb(&meta, FAST), fus_meta_sb(&meta, SLOW), &why),
 		"cut at write %u: %s", n, why);
-	REQUIRE(!state_init(&st, meta.geo[0].nr_lexts));
-	REQUIRE(state_load(&meta, meta_sb(&meta, FAST), &st, NULL), "cut at write %u", n);
+	REQUIRE(!fus_state_init(&st, meta.geo[0].nr_lexts));
+	REQUIRE(fus_state_load(&meta, fus_meta_sb(&meta, FAST), &st, NULL), "cut at write %u", n);
 	compare(im, &st, NULL, false, "cut short", 0, n, 0);
-	state_free(&st);
-	meta_free(&meta);
+	fus_state_free(&st);
+	fus_meta_free(&meta);
 }
 
 /*
@@ -547,35 +548,35 @@ static bool survive(struct image *im)
 	struct meta meta;
 	bool repaired = false;
 
-	if (meta_open(2, path, true, &meta))
+	if (fus_meta_open(2, path, true, &meta))
 		return false;
-	meta_check(&meta, &r);
+	fus_meta_check(&meta, &r);
 	dump_json(&meta, &o);
 	json_object_put(o);
 	for (int dev = 0; dev < 2; dev++) {
-		if (!meta_sb(&meta, dev))
+		if (!fus_meta_sb(&meta, dev))
 			continue;
-		REQUIRE(!rebuild_state(&meta, dev, &rb));
-		REQUIRE(state_check(&rb.st, meta_sb(&meta, dev), NULL));
-		salvage_plan(&meta, &rb, &s);
-		salvage_free(&s);
-		rebuild_free(&rb);
+		REQUIRE(!fus_rebuild_state(&meta, dev, &rb));
+		REQUIRE(fus_state_check(&rb.st, fus_meta_sb(&meta, dev), NULL));
+		fus_salvage_plan(&meta, &rb, &s);
+		fus_salvage_free(&s);
+		fus_rebuild_free(&rb);
 	}
-	if (meta.known && meta_sb(&meta, FAST) && meta_sb(&meta, SLOW) &&
-	    !fusion_sb_match(meta_sb(&meta, FAST), meta_sb(&meta, SLOW), &why)) {
-		REQUIRE(!rebuild_state(&meta, FAST, &rb));
-		if (!meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat)) {
-			meta_free(&meta);
-			REQUIRE(!meta_open(2, path, false, &meta));
-			meta_check(&meta, &left);
-			REQUIRE(!left.count[LEVEL_ERROR], "%s", report_worst(&left)->text);
+	if (meta.known && fus_meta_sb(&meta, FAST) && fus_meta_sb(&meta, SLOW) &&
+	    !fusion_sb_match(fus_meta_sb(&meta, FAST), fus_meta_sb(&meta, SLOW), &why)) {
+		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+		if (!fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat)) {
+			fus_meta_free(&meta);
+			REQUIRE(!fus_meta_open(2, path, false, &meta));
+			fus_meta_check(&meta, &left);
+			REQUIRE(!left.count[LEVEL_ERROR], "%s", fus_report_worst(&left)->text);
 			repaired = true;
 		}
-		rebuild_free(&rb);
+		fus_rebuild_free(&rb);
 	}
-	report_free(&r);
-	report_free(&left);
-	meta_free(&meta);
+	fus_report_free(&r);
+	fus_report_free(&left);
+	fus_meta_free(&meta);
 	return repaired;
 }
 

@@ -17,7 +17,7 @@ static void test_parts(void)
 {
 	const struct fus_error *e = fus_last_error();
 
-	REQUIRE_EQ(fail(FC_BUSY, "/dev/sda", "%s; %s", "is held by a; b", "remove c; then d"),
+	REQUIRE_EQ(fus_fail(FC_BUSY, "/dev/sda", "%s; %s", "is held by a; b", "remove c; then d"),
 		   FC_BUSY);
 	REQUIRE(!e->warning);
 	REQUIRE_EQ(e->code, FC_BUSY);
@@ -25,11 +25,12 @@ static void test_parts(void)
 	REQUIRE(!strcmp(e->what, "is held by a; b"), "%s", e->what);
 	REQUIRE(!strcmp(e->remedy, "remove c; then d"), "%s", e->remedy);
 
-	fail(FC_REFUSED, "data", "is %d years old; open it; only if %s, add --force", 3, "lost");
+	fus_fail(FC_REFUSED, "data", "is %d years old; open it; only if %s, add --force", 3,
+		 "lost");
 	REQUIRE(!strcmp(e->what, "is 3 years old"), "%s", e->what);
 	REQUIRE(!strcmp(e->remedy, "open it; only if lost, add --force"), "%s", e->remedy);
 
-	fail(FC_FAILED, "data", "%s", "one; two");
+	fus_fail(FC_FAILED, "data", "%s", "one; two");
 	REQUIRE(!strcmp(e->what, "one; two"), "%s", e->what);
 	REQUIRE(!*e->remedy, "%s", e->remedy);
 }
@@ -42,12 +43,12 @@ static void test_long(void)
 
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = 0;
-	fail(FC_FAILED, text, "%s; see dmesg", text);
+	fus_fail(FC_FAILED, text, "%s; see dmesg", text);
 	REQUIRE_EQ(strlen(e->subject), FUS_ERROR_TEXT - 1);
 	REQUIRE_EQ(strlen(e->what), FUS_ERROR_TEXT - 1);
 	REQUIRE(!*e->remedy, "%s", e->remedy);
 	text[FUS_ERROR_TEXT] = 0;
-	fail(FC_FAILED, "data", "%s; see %s", text, text);
+	fus_fail(FC_FAILED, "data", "%s; see %s", text, text);
 	REQUIRE_EQ(strlen(e->what), FUS_ERROR_TEXT - 1);
 	REQUIRE(!strncmp(e->remedy, "see xxx", 7), "%s", e->remedy);
 }
@@ -55,19 +56,19 @@ static void test_long(void)
 /* A warning is heard, and is not the last error. */
 static void test_listener(void)
 {
-	fail(FC_MEMBER, "/dev/sdb", "shrank; give it its old size back");
+	fus_fail(FC_MEMBER, "/dev/sdb", "shrank; give it its old size back");
 	fus_on_error(hear);
-	warn("data", "had an error; run fusionctl check");
+	fus_warn("data", "had an error; run fusionctl check");
 	REQUIRE_EQ(nr_heard, 1);
 	REQUIRE(heard.warning);
 	REQUIRE(!strcmp(heard.subject, "data") && !strcmp(heard.remedy, "run fusionctl check"));
 	REQUIRE(!strcmp(fus_last_error()->subject, "/dev/sdb"));
-	fail(FC_DAMAGED, "data", "is damaged; run fusionctl repair");
+	fus_fail(FC_DAMAGED, "data", "is damaged; run fusionctl repair");
 	REQUIRE_EQ(nr_heard, 2);
 	REQUIRE(!heard.warning);
 	REQUIRE_EQ(heard.code, FC_DAMAGED);
 	fus_on_error(NULL);
-	warn("data", "is fine; do nothing");
+	fus_warn("data", "is fine; do nothing");
 	REQUIRE_EQ(nr_heard, 2);
 }
 

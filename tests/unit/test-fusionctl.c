@@ -14,7 +14,7 @@
 #include "../../userspace/ui/show-progress.c"
 
 /* What size.c would say. */
-int fail(int code, const char *thing, const char *fmt, ...)
+int fus_fail(int code, const char *thing, const char *fmt, ...)
 {
 	(void)thing;
 	(void)fmt;
@@ -36,7 +36,7 @@ static void status_good(void)
 {
 	struct fusion_status st;
 
-	REQUIRE(!parse_status(good_line, &st), "%s", parse_status(good_line, &st));
+	REQUIRE(!fus_parse_status(good_line, &st), "%s", fus_parse_status(good_line, &st));
 	REQUIRE(!strcmp(st.mode, "rw"), "%s", st.mode);
 	REQUIRE_EQ(st.extent_sectors, 2048);
 	REQUIRE_EQ(st.used[FAST], 10);
@@ -85,10 +85,10 @@ static void status_other_good(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lines); i++)
-		REQUIRE(!parse_status(lines[i], &st), "line %u: %s", i,
-			parse_status(lines[i], &st));
-	REQUIRE(!parse_status(lines[0], &st) && st.needs_check);
-	REQUIRE(!parse_status(lines[1], &st) && st.reads[FAST] == UINT64_MAX);
+		REQUIRE(!fus_parse_status(lines[i], &st), "line %u: %s", i,
+			fus_parse_status(lines[i], &st));
+	REQUIRE(!fus_parse_status(lines[0], &st) && st.needs_check);
+	REQUIRE(!fus_parse_status(lines[1], &st) && st.reads[FAST] == UINT64_MAX);
 }
 
 /* Cut anywhere it is not a status line, nor with a character more in any place. */
@@ -103,7 +103,7 @@ static void status_cut_and_changed(void)
 	for (i = 0; i < len; i++) {
 		memcpy(line, good_line, i);
 		line[i] = 0;
-		REQUIRE(parse_status(line, &st), "cut at %zu: %s", i, line);
+		REQUIRE(fus_parse_status(line, &st), "cut at %zu: %s", i, line);
 	}
 	/* the keys and values of the options may have any character */
 	for (i = 0; i < len - strlen("migration on reserve 0 half_life 3600 -"); i++) {
@@ -111,12 +111,12 @@ static void status_cut_and_changed(void)
 			memcpy(line, good_line, i);
 			line[i] = odd[k];
 			memcpy(line + i + 1, good_line + i, len - i + 1);
-			REQUIRE(parse_status(line, &st), "%s", line);
+			REQUIRE(fus_parse_status(line, &st), "%s", line);
 		}
 	}
 	memcpy(line + len, " 0", 3);
 	memcpy(line, good_line, len);
-	REQUIRE(parse_status(line, &st), "%s", line);
+	REQUIRE(fus_parse_status(line, &st), "%s", line);
 }
 
 static void status_bad(void)
@@ -139,10 +139,10 @@ static void status_bad(void)
 	char line[256];
 
 	sprintf(line, "3 rw 128 %s 0 -", counts);
-	REQUIRE(!parse_status(line, &st), "%s", line);
+	REQUIRE(!fus_parse_status(line, &st), "%s", line);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		sprintf(line, "%s %s %s", bad[i].head, counts, bad[i].tail);
-		REQUIRE(parse_status(line, &st), "%s", line);
+		REQUIRE(fus_parse_status(line, &st), "%s", line);
 	}
 }
 
@@ -159,7 +159,7 @@ static void status_noise(void)
 		line = strdup(good_line);
 		for (i = 0; i < 1 + round % 4; i++)
 			line[rnd_below(&state, strlen(line))] = set[rnd_below(&state, strlen(set))];
-		parse_status(line, &st);
+		fus_parse_status(line, &st);
 		REQUIRE(st.nr_options <= STATUS_MAX_OPTIONS, "%s", line);
 		free(line);
 	}
@@ -196,9 +196,10 @@ static void roles(void)
 		struct role_fact swapped[2] = { cases[i].f[1], cases[i].f[0] };
 		int slow = cases[i].slow;
 
-		REQUIRE(choose_slow(cases[i].f, why, sizeof(why)) == slow, "case %u: %s", i, why);
+		REQUIRE(fus_choose_slow(cases[i].f, why, sizeof(why)) == slow, "case %u: %s", i,
+			why);
 		REQUIRE(*why);
-		REQUIRE(choose_slow(swapped, why, sizeof(why)) == (slow < 0 ? -1 : !slow),
+		REQUIRE(fus_choose_slow(swapped, why, sizeof(why)) == (slow < 0 ? -1 : !slow),
 			"case %u swapped: %s", i, why);
 	}
 }
@@ -223,9 +224,9 @@ static void sizes_read(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++)
-		REQUIRE(parse_size(good[i].text, &v) && v == good[i].bytes, "%s", good[i].text);
+		REQUIRE(fus_parse_size(good[i].text, &v) && v == good[i].bytes, "%s", good[i].text);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		REQUIRE(!parse_size(bad[i], &v), "%s", bad[i]);
+		REQUIRE(!fus_parse_size(bad[i], &v), "%s", bad[i]);
 }
 
 static void sizes_written(void)
@@ -243,8 +244,8 @@ static void sizes_written(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		REQUIRE(!strcmp(size_text(buf, cases[i].bytes), cases[i].text), "%s, not %s", buf,
-			cases[i].text);
+		REQUIRE(!strcmp(fus_size_text(buf, cases[i].bytes), cases[i].text), "%s, not %s",
+			buf, cases[i].text);
 }
 
 static void ranges(void)
@@ -256,10 +257,10 @@ static void ranges(void)
 	uint64_t first, last;
 	unsigned int i;
 
-	REQUIRE(parse_range("7", &first, &last) && first == 7 && last == 7);
-	REQUIRE(parse_range("0-268435455", &first, &last) && !first && last == 0xfffffff);
+	REQUIRE(fus_parse_range("7", &first, &last) && first == 7 && last == 7);
+	REQUIRE(fus_parse_range("0-268435455", &first, &last) && !first && last == 0xfffffff);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		REQUIRE(!parse_range(bad[i], &first, &last), "%s", bad[i]);
+		REQUIRE(!fus_parse_range(bad[i], &first, &last), "%s", bad[i]);
 }
 
 static void names(void)
@@ -270,13 +271,13 @@ static void names(void)
 	char name[66];
 	unsigned int i;
 
-	REQUIRE(valid_name("data") && valid_name("9") && valid_name("a#+-.:=@_Z"));
+	REQUIRE(fus_valid_name("data") && fus_valid_name("9") && fus_valid_name("a#+-.:=@_Z"));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		REQUIRE(!valid_name(bad[i]), "%s", bad[i]);
+		REQUIRE(!fus_valid_name(bad[i]), "%s", bad[i]);
 	memset(name, 'a', 65);
 	name[65] = 0;
-	REQUIRE(!valid_name(name));
-	REQUIRE(valid_name(name + 1));
+	REQUIRE(!fus_valid_name(name));
+	REQUIRE(fus_valid_name(name + 1));
 }
 
 /* -- text from disks ---------------------------------------------------------------------- */
@@ -309,9 +310,9 @@ static void text_escaped(void)
 	char buf[64];
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
-		safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, true);
+		fus_safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, true);
 		REQUIRE(!strcmp(buf, cases[i].utf8), "case %u: %s", i, buf);
-		safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, false);
+		fus_safe_text(buf, sizeof(buf), cases[i].from, SIZE_MAX, false);
 		REQUIRE(!strcmp(buf, cases[i].ascii), "case %u: %s", i, buf);
 	}
 }
@@ -331,7 +332,7 @@ static void text_noise(void)
 		size_t n;
 
 		rnd_fill(&state, from, sizeof(from));
-		safe_text(exact, size, from, len, utf8);
+		fus_safe_text(exact, size, from, len, utf8);
 		REQUIRE(strlen(exact) < size);
 		for (const char *p = exact; *p; p += n) {
 			n = utf8_decode((const unsigned char *)p, strlen(p), &code);
@@ -380,12 +381,12 @@ static void progress_told(void)
 	char buf[256];
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
-		progress_init(&p, "x", &progress_mib, cases[i].total << 20, 1000);
+		progress_init(&p, "x", &fus_progress_mib, cases[i].total << 20, 1000);
 		progress_reach(&p, cases[i].done << 20, 1000 + cases[i].seconds);
 		text = text_at(&p, 1000 + cases[i].seconds);
 		REQUIRE(!strcmp(text, cases[i].text), "%u: %s, not %s", i, text, cases[i].text);
 	}
-	progress_init(&p, "x", &progress_inodes, 100, 0);
+	progress_init(&p, "x", &fus_progress_inodes, 100, 0);
 	progress_reach(&p, 10, 1);
 	progress_text(&p, "7 hits", 1, buf, sizeof(buf));
 	REQUIRE(!strcmp(buf, "x: 10 %, 10.0 inodes/s, 0:09 left, 7 hits"), "%s", buf);
@@ -399,7 +400,7 @@ static void progress_rates(void)
 	uint64_t mib = 0;
 	double t;
 
-	progress_init(&p, "x", &progress_mib, 100000ULL << 20, 0);
+	progress_init(&p, "x", &fus_progress_mib, 100000ULL << 20, 0);
 	for (t = 0; t < 100; t++)
 		progress_reach(&p, (mib += 100) << 20, t + 1);
 	REQUIRE(strstr(text_at(&p, t), ", 100.0 MiB/s, 15:00 left"), "%s", text_at(&p, t));
@@ -410,7 +411,7 @@ static void progress_rates(void)
 		progress_reach(&p, (mib += 10) << 20, t + 1);
 	REQUIRE(strstr(text_at(&p, t), ", 10.0 MiB/s, 2:29:30 left"), "%s", text_at(&p, t));
 	/* at all times it is one of what happened */
-	progress_init(&p, "x", &progress_mib, 100000ULL << 20, 0);
+	progress_init(&p, "x", &fus_progress_mib, 100000ULL << 20, 0);
 	for (t = 0, mib = 0; t < 100; t += 0.25) {
 		progress_reach(&p, (mib += 25) << 20, t + 0.25);
 		REQUIRE(strstr(text_at(&p, t + 0.25), ", 100.0 MiB/s"), "%s",

@@ -64,7 +64,7 @@ static void test_round_trip(void)
 	     extent *= 2) {
 		ring_init(g, extent, 5, extent);
 		for (i = 0; i < 3; i++) {
-			u8 *block = ring_block(g, g->next_seq);
+			u8 *block = fus_ring_block(g, g->next_seq);
 			struct kept_txn *t = &ring_txn[g->nr_txns++];
 
 			*t = (struct kept_txn){ .seq = g->next_seq, .count = 1 };
@@ -102,12 +102,12 @@ static void test_bit_flips(void)
 	ring_commit(g, 1);
 	ring_commit(g, 1);
 	for (bit = 0; bit < BLOCK_BITS; bit++) {
-		flip_bit(ring_block(g, 1001), bit);
+		flip_bit(fus_ring_block(g, 1001), bit);
 		ring_expect(g, 1);
-		flip_bit(ring_block(g, 1001), bit);
-		flip_bit(ring_block(g, 1000), bit);
+		flip_bit(fus_ring_block(g, 1001), bit);
+		flip_bit(fus_ring_block(g, 1000), bit);
 		ring_expect_error(g, -EILSEQ);
-		flip_bit(ring_block(g, 1000), bit);
+		flip_bit(fus_ring_block(g, 1000), bit);
 	}
 	ring_expect(g, 2);
 }
@@ -116,7 +116,7 @@ static void test_bit_flips(void)
 static void put_record(struct ring *g, u32 lext, u32 new, u32 old, u32 op, u32 used,
 		       const u8 *bitmap)
 {
-	u8 *block = ring_block(g, g->sb.replay_seq);
+	u8 *block = fus_ring_block(g, g->sb.replay_seq);
 	struct fusion_journal_block *b = (void *)block;
 	struct fusion_journal_record *d = (void *)b->payload;
 
@@ -221,7 +221,7 @@ static void test_bounds(void)
 	/* a second record, good but for its end */
 	put_record(g, 0, unmapped, open, FUSION_OP_UNMAP, 32, NULL);
 	for (used = 17; used <= 32; used++) {
-		struct fusion_journal_block *b = (void *)ring_block(g, sb->replay_seq);
+		struct fusion_journal_block *b = (void *)fus_ring_block(g, sb->replay_seq);
 
 		memcpy(b->payload + 16, b->payload, 16);
 		b->used = cpu_to_le32(used);

@@ -26,7 +26,7 @@ static void open_image(struct image *im, bool writable, struct meta *meta, bool 
 {
 	char *path[2] = { im->path[FAST], im->path[SLOW] };
 
-	REQUIRE(!(all ? meta_open : meta_open_supers)(2, path, writable, meta));
+	REQUIRE(!(all ? fus_meta_open : fus_meta_open_supers)(2, path, writable, meta));
 	REQUIRE(meta->known);
 }
 
@@ -38,14 +38,14 @@ static enum severity check(struct image *im, const char *what, unsigned int *nr)
 	struct meta meta;
 
 	open_image(im, false, &meta, true);
-	meta_check(&meta, &r);
+	fus_meta_check(&meta, &r);
 	*nr = 0;
 	for (unsigned int i = 0; i < r.nr; i++) {
 		*nr += !strcmp(r.f[i].what, what);
 		worst = max(worst, r.f[i].level);
 	}
-	report_free(&r);
-	meta_free(&meta);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
 	return worst;
 }
 
@@ -55,10 +55,10 @@ static u32 kept(struct image *im, int dev, int s)
 	u32 value;
 
 	open_image(im, false, &meta, false);
-	REQUIRE(meta_sb(&meta, dev));
-	if (!fusion_sb_setting(meta_sb(&meta, dev), s, &value))
+	REQUIRE(fus_meta_sb(&meta, dev));
+	if (!fusion_sb_setting(fus_meta_sb(&meta, dev), s, &value))
 		value = U32_MAX;
-	meta_free(&meta);
+	fus_meta_free(&meta);
 	return value;
 }
 
@@ -72,8 +72,8 @@ static int keep(struct image *im, u32 duty, u32 idle)
 	sb = meta.geo[FAST];
 	fusion_sb_keep(&sb, FUSION_SET_DUTY, true, duty);
 	fusion_sb_keep(&sb, FUSION_SET_IDLE, true, idle);
-	rc = meta_write_settings(&meta, &sb);
-	meta_free(&meta);
+	rc = fus_meta_write_settings(&meta, &sb);
+	fus_meta_free(&meta);
 	return rc;
 }
 
@@ -170,10 +170,10 @@ static void repair(struct image *im)
 	struct meta meta;
 
 	open_image(im, true, &meta, true);
-	REQUIRE(!rebuild_state(&meta, FAST, &rb));
-	REQUIRE(!meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat));
-	rebuild_free(&rb);
-	meta_free(&meta);
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+	REQUIRE(!fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat));
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
 }
 
 /* One that is out of range has no effect, and repair drops it; what is not known stays. */
@@ -197,9 +197,9 @@ static void test_out_of_range(void)
 		REQUIRE_EQ(kept(&im, dev, FUSION_SET_DUTY), U32_MAX);
 		REQUIRE_EQ(kept(&im, dev, FUSION_SET_IDLE), 3);
 		open_image(&im, false, &meta, false);
-		REQUIRE_EQ(meta_sb(&meta, dev)->settings_mask, BIT(31) | BIT(FUSION_SET_IDLE));
-		REQUIRE_EQ(meta_sb(&meta, dev)->setting[31], 31);
-		meta_free(&meta);
+		REQUIRE_EQ(fus_meta_sb(&meta, dev)->settings_mask, BIT(31) | BIT(FUSION_SET_IDLE));
+		REQUIRE_EQ(fus_meta_sb(&meta, dev)->setting[31], 31);
+		fus_meta_free(&meta);
 	}
 	image_free(&im);
 }
@@ -234,7 +234,7 @@ static void test_dumped(void)
 	REQUIRE(!keep(&im, 40, 400));
 	open_image(&im, false, &meta, true);
 	REQUIRE(!dump_json(&meta, &o));
-	meta_free(&meta);
+	fus_meta_free(&meta);
 	REQUIRE(json_object_object_get_ex(o, "settings", &settings));
 	REQUIRE_EQ(json_object_object_length(settings), 2);
 	REQUIRE(json_object_object_get_ex(settings, "duty", &field));
@@ -259,12 +259,12 @@ static void test_past(void)
 	for (int dev = 0; dev < 2; dev++) {
 		make(&im, 7 + dev);
 		open_image(&im, true, &meta, false);
-		REQUIRE_EQ(meta_past_by_supers(&meta), -1);
-		meta_free(&meta);
+		REQUIRE_EQ(fus_meta_past_by_supers(&meta), -1);
+		fus_meta_free(&meta);
 		put_super(&im, !dev, seen_more);
 		open_image(&im, true, &meta, false);
-		REQUIRE_EQ(meta_past_by_supers(&meta), dev);
-		meta_free(&meta);
+		REQUIRE_EQ(fus_meta_past_by_supers(&meta), dev);
+		fus_meta_free(&meta);
 		image_free(&im);
 	}
 }

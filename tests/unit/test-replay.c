@@ -111,7 +111,7 @@ static void cut(struct ring *g, const struct ring *before, u32 i, enum fate fate
 {
 	const u64 seq = before->next_seq + i;
 	const u8 *old = before->block[seq % RING_BLOCKS];
-	u8 *block = ring_block(g, seq), written[FUSION_BLOCK_SIZE];
+	u8 *block = fus_ring_block(g, seq), written[FUSION_BLOCK_SIZE];
 	u32 s;
 
 	memcpy(written, block, FUSION_BLOCK_SIZE);
@@ -212,7 +212,7 @@ static void test_second_half(void)
 /* A block of @seq that is not as it was: gone, from another time, or rotten. */
 static void damage(struct ring *g, u64 seq, u32 how)
 {
-	u8 *block = ring_block(g, seq);
+	u8 *block = fus_ring_block(g, seq);
 
 	switch (how % 4) {
 	case 0:
@@ -228,7 +228,7 @@ static void damage(struct ring *g, u64 seq, u32 how)
 		break;
 	case 3:
 		/* written elsewhere */
-		memcpy(block, ring_block(g, seq + 1), FUSION_BLOCK_SIZE);
+		memcpy(block, fus_ring_block(g, seq + 1), FUSION_BLOCK_SIZE);
 	}
 }
 
@@ -506,7 +506,7 @@ static void test_broken_chain(void)
 			live_and_leave(g, 20, 2, 4);
 			txn = g->nr_txns;
 			ring_commit(g, count);
-			b = (void *)ring_block(g, ring_txn[txn].seq + i);
+			b = (void *)fus_ring_block(g, ring_txn[txn].seq + i);
 			b->prev_csum ^= cpu_to_le32(1);
 			reseal(b);
 			/* within a transaction it means two attempts */
@@ -532,7 +532,7 @@ static void test_broken_chain(void)
 /* A block well sealed, but made of numbers no committer writes. */
 static void put_block(struct ring *g, u64 seq, u64 txn, u32 index, u32 count)
 {
-	u8 *block = ring_block(g, seq);
+	u8 *block = fus_ring_block(g, seq);
 
 	fusion_journal_init(block);
 	fusion_journal_seal(&g->sb, block, seq, txn, index, count, 0);
@@ -610,13 +610,13 @@ static void test_bad_record_in_torn(void)
 	live_and_leave(g, 20, 2, 4);
 	saved = *g;
 	ring_commit(g, 2);
-	b = (void *)ring_block(g, saved.next_seq);
+	b = (void *)fus_ring_block(g, saved.next_seq);
 	d = (void *)b->payload;
 	memset(d, 0xff, bytes);
 	b->used = cpu_to_le32(bytes);
 	reseal(b);
-	b = (void *)ring_block(g, saved.next_seq + 1);
-	b->prev_csum = ((struct fusion_block_header *)ring_block(g, saved.next_seq))->csum;
+	b = (void *)fus_ring_block(g, saved.next_seq + 1);
+	b->prev_csum = ((struct fusion_block_header *)fus_ring_block(g, saved.next_seq))->csum;
 	reseal(b);
 	ring_expect_error(g, -EILSEQ);
 	cut(g, &saved, 1, NOT_WRITTEN);
@@ -677,9 +677,9 @@ static void test_forged(void)
 		memcpy(&ring.block, &saved.block, sizeof(ring.block));
 		if (!round)
 			*g = saved;
-		block = ring_block(g, seq);
+		block = fus_ring_block(g, seq);
 		if (rnd_below(&saved.seed, 2))
-			memcpy(block, ring_block(g, saved.sb.replay_seq), FUSION_BLOCK_SIZE);
+			memcpy(block, fus_ring_block(g, saved.sb.replay_seq), FUSION_BLOCK_SIZE);
 		for (i = 1 + rnd_below(&saved.seed, 3); i; i--) {
 			const u32 f = rnd_below(&saved.seed, ARRAY_SIZE(fields));
 			u8 *p = block + fields[f].offset;

@@ -15,11 +15,11 @@ static void plan_of(struct image *im, int dev, struct meta *meta, struct rebuild
 {
 	memset(meta, 0, sizeof(*meta));
 	meta->m[1].o.fd = -1;
-	REQUIRE(!offline_open(im->path[dev], OFFLINE_READ, &meta->m[0].o));
-	REQUIRE(!meta_read(meta));
-	REQUIRE(meta_sb(meta, dev) && !meta_sb(meta, !dev));
-	REQUIRE(!rebuild_state(meta, dev, rb));
-	REQUIRE(!salvage_plan(meta, rb, s));
+	REQUIRE(!fus_offline_open(im->path[dev], OFFLINE_READ, &meta->m[0].o));
+	REQUIRE(!fus_meta_read(meta));
+	REQUIRE(fus_meta_sb(meta, dev) && !fus_meta_sb(meta, !dev));
+	REQUIRE(!fus_rebuild_state(meta, dev, rb));
+	REQUIRE(!fus_salvage_plan(meta, rb, s));
 }
 
 /* What a block of 4 KiB of the set has to be, seen from the member. */
@@ -56,10 +56,11 @@ static void check_plan(const struct image *im, int dev, const struct salvage *s)
 						    &where);
 
 			REQUIRE(p->kind == want, "sector %llu is %s, not %s",
-				(unsigned long long)at, part_name[p->kind], part_name[want]);
+				(unsigned long long)at, fus_part_name[p->kind],
+				fus_part_name[want]);
 			if (want == PART_INTACT)
 				REQUIRE_EQ(p->where + at - p->start, where);
-			REQUIRE_EQ(salvage_hit(s, at << 9, 4096), want >= PART_LOST);
+			REQUIRE_EQ(fus_salvage_hit(s, at << 9, 4096), want >= PART_LOST);
 		}
 		sum[p->kind] += p->nr;
 		next += p->nr;
@@ -67,8 +68,8 @@ static void check_plan(const struct image *im, int dev, const struct salvage *s)
 	REQUIRE_EQ(next, end);
 	for (int i = 0; i < NR_PARTS; i++)
 		REQUIRE_EQ(sum[i], s->sectors[i]);
-	REQUIRE(!salvage_hit(s, end << 9, 1 << 20));
-	REQUIRE(!salvage_hit(s, 0, 0));
+	REQUIRE(!fus_salvage_hit(s, end << 9, 1 << 20));
+	REQUIRE(!fus_salvage_hit(s, 0, 0));
 }
 
 /* An older version is offered of lost extents only, from a slot that nobody had since. */
@@ -109,7 +110,7 @@ static void salvage_all(struct image *im, bool current, const char *what)
 		stale = check_stale(im, dev, &s);
 		REQUIRE(s.sectors[PART_INTACT] && s.sectors[PART_LOST]);
 		printf("# %s, from the %s member: %llu MiB intact, %llu lost, %llu unknown, %llu "
-		       "extents stale\n", what, role_name[dev],
+		       "extents stale\n", what, fus_role_name[dev],
 		       (unsigned long long)s.sectors[PART_INTACT] >> 11,
 		       (unsigned long long)s.sectors[PART_LOST] >> 11,
 		       (unsigned long long)s.sectors[PART_UNKNOWN] >> 11,
@@ -117,9 +118,9 @@ static void salvage_all(struct image *im, bool current, const char *what)
 		/* fast slots are soon reused */
 		if (dev == FUSION_SLOW)
 			REQUIRE(stale);
-		salvage_free(&s);
-		rebuild_free(&rb);
-		meta_free(&meta);
+		fus_salvage_free(&s);
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
 	}
 }
 
@@ -181,9 +182,9 @@ static void damaged_replica(void)
 		}
 	}
 	REQUIRE(intact);
-	salvage_free(&s);
-	rebuild_free(&rb);
-	meta_free(&meta);
+	fus_salvage_free(&s);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
 	image_free(&im);
 }
 

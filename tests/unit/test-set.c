@@ -33,7 +33,7 @@ static struct {
 static char said[1024];
 static unsigned int sets;
 
-int __wrap_set_get_if_open(const char *name, struct set *set, bool *found)
+int __wrap_fus_set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	memset(set, 0, sizeof(*set));
 	*found = !strcmp(name, "data");
@@ -47,7 +47,7 @@ int __wrap_set_get_if_open(const char *name, struct set *set, bool *found)
 	return 0;
 }
 
-void __wrap_set_put(struct set *set)
+void __wrap_fus_set_put(struct set *set)
 {
 	(void)set;
 	sets--;
@@ -109,19 +109,19 @@ static char *answer_settings(void)
 	return all;
 }
 
-int __wrap_dm_message(const char *name, const char *message, char **answer)
+int __wrap_fus_dm_message(const char *name, const char *message, char **answer)
 {
 	REQUIRE(!strcmp(name, "data"));
 	*answer = !strcmp(message, "settings") ? answer_settings() : NULL;
 	return *answer ? 0 : change(message);
 }
 
-int __wrap_kmsg_open(void)
+int __wrap_fus_kmsg_open(void)
 {
 	return -1;
 }
 
-void __wrap_kmsg_reason(int fd, char *buf, size_t size)
+void __wrap_fus_kmsg_reason(int fd, char *buf, size_t size)
 {
 	(void)fd;
 	snprintf(buf, size, "value out of range");
@@ -359,7 +359,7 @@ static void test_values(void)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(good); i++) {
 		*said = 0;
-		REQUIRE(!parse_setting(good[i].word, &scale, &to), "%s", said);
+		REQUIRE(!fus_parse_setting(good[i].word, &scale, &to), "%s", said);
 		REQUIRE(to.value == good[i].value, "%s: %u", good[i].word, to.value);
 		REQUIRE(to.is_default == !!strstr(good[i].word, "default"));
 	}
@@ -431,7 +431,7 @@ static void test_no_values(void)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
 		*said = 0;
-		REQUIRE(parse_setting(bad[i].word, &scale, &to) == FC_USAGE, "%s", bad[i].word);
+		REQUIRE(fus_parse_setting(bad[i].word, &scale, &to) == FC_USAGE, "%s", bad[i].word);
 		snprintf(want, sizeof(want), "%s: %s", bad[i].word, bad[i].what);
 		REQUIRE(!strcmp(said, want), "%s", said);
 	}
@@ -455,8 +455,8 @@ static void test_texts(void)
 			if (fusion_settings[s].unit == FUSION_UNIT_EXTENTS && value > 1000)
 				continue;
 			snprintf(word, sizeof(word), "%s=%s", fusion_settings[s].key,
-				 setting_text(text, s, value, &scale));
-			REQUIRE(!parse_setting(word, &scale, &to), "%s", word);
+				 fus_setting_text(text, s, value, &scale));
+			REQUIRE(!fus_parse_setting(word, &scale, &to), "%s", word);
 			REQUIRE(to.value == value, "%s: %u, not %u", word, to.value, value);
 		}
 	}
@@ -484,7 +484,7 @@ static void range(char *buf, size_t size, int s)
 	else if (info->unit == FUSION_UNIT_EXTENTS)
 		snprintf(buf, size, "%u to half of the fast member, in extents", info->min);
 	else
-		snprintf(buf, size, "%u to %u %s", info->min, info->max, setting_unit(s));
+		snprintf(buf, size, "%u to %u %s", info->min, info->max, fus_setting_unit(s));
 }
 
 static void test_manuals(void)

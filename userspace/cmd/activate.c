@@ -41,15 +41,15 @@ static int find_name(const char *name, bool *remnant)
 	int rc;
 
 	*remnant = false;
-	rc = dm_get(name, NULL, MAPPING_INFO, &m);
+	rc = fus_dm_get(name, NULL, MAPPING_INFO, &m);
 	if (rc || !m.exists)
 		return rc;
-	if (!dm_is_set(&m))
-		return fail(FC_BUSY, name, "there is another mapped device of that name; choose "
-			    "another name");
+	if (!fus_dm_is_set(&m))
+		return fus_fail(FC_BUSY, name, "there is another mapped device of that name; "
+				"choose another name");
 	*remnant = !m.live && !m.open_count;
-	return *remnant ? 0 : fail(FC_BUSY, name, "is open already; fusionctl status %s shows it",
-				   name);
+	return *remnant ? 0 : fus_fail(FC_BUSY, name, "is open already; fusionctl status %s shows "
+				       "it", name);
 }
 
 int check_name_free(const char *name)
@@ -65,9 +65,9 @@ int free_name(const char *name)
 	int rc, err;
 
 	rc = find_name(name, &remnant);
-	err = remnant ? dm_remove(name) : 0;
-	return err ? fail(FC_BUSY, name, "can't remove what a killed fusionctl has left: %s; "
-			  "dmsetup remove %s", strerror(-err), name) : rc;
+	err = remnant ? fus_dm_remove(name) : 0;
+	return err ? fus_fail(FC_BUSY, name, "can't remove what a killed fusionctl has left: %s; "
+			      "dmsetup remove %s", strerror(-err), name) : rc;
 }
 
 /* What the target's constructor or resume may return. */
@@ -94,7 +94,7 @@ static int exit_code_of(int err)
 /* Has somebody this member to himself, as the kernel wants to have it? */
 static bool is_held(const struct member *m)
 {
-	int fd = open_node(m->path, m->devno, O_RDONLY | O_EXCL);
+	int fd = fus_open_node(m->path, m->devno, O_RDONLY | O_EXCL);
 
 	if (fd < 0)
 		return errno == EBUSY;
@@ -110,16 +110,16 @@ static bool past_refused(const char *name, const char *const path[2], const stru
 	struct meta_past past;
 	char text[256];
 
-	if (!meta_past(meta, &past))
+	if (!fus_meta_past(meta, &past))
 		return false;
-	meta_past_text(meta, &past, text, sizeof(text));
+	fus_meta_past_text(meta, &past, text, sizeof(text));
 	if (past.dev == BOTH)
-		fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that were "
-		     "used together last, or see fusionctl help repair", path[FAST], path[SLOW],
-		     text);
+		fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that were "
+			 "used together last, or see fusionctl help repair", path[FAST], path[SLOW],
+			 text);
 	else
-		fail(FC_MEMBER, name, "the %s member %s is %s; connect the present one, or see "
-		     "fusionctl help repair", role_name[past.dev], path[past.dev], text);
+		fus_fail(FC_MEMBER, name, "the %s member %s is %s; connect the present one, or see "
+			 "fusionctl help repair", fus_role_name[past.dev], path[past.dev], text);
 	return true;
 }
 
@@ -139,31 +139,31 @@ static int refused(const char *name, const struct member *fast, const struct mem
 	struct meta meta;
 
 	if (held)
-		return device_refused(held->path, held->devno);
-	if (exit_code_of(err) != FC_BUSY && !meta_open(2, path, false, &meta)) {
+		return fus_device_refused(held->path, held->devno);
+	if (exit_code_of(err) != FC_BUSY && !fus_meta_open(2, path, false, &meta)) {
 		if (err == -ESTALE && past_refused(name, (const char *const *)path, &meta)) {
-			meta_free(&meta);
+			fus_meta_free(&meta);
 			return FC_MEMBER;
 		}
-		meta_check(&meta, &r);
-		worst = report_worst(&r);
+		fus_meta_check(&meta, &r);
+		worst = fus_report_worst(&r);
 		if (worst && worst->level == LEVEL_ERROR)
-			finding_text(worst, text, sizeof(text));
-		report_free(&r);
-		meta_free(&meta);
+			fus_finding_text(worst, text, sizeof(text));
+		fus_report_free(&r);
+		fus_meta_free(&meta);
 	}
 	if (!*text && err == -EIO) {
 		snprintf(what, sizeof(what), "%s; I/O of %s or %s fails (dmesg says where)", reason,
 			 fast->path, slow->path);
-		return fail(FC_FAILED, name, "the kernel refuses it: %s; copy the failing disk to "
-			    "a good one, with ddrescue, and open the set from the copy, or see "
-			    "fusionctl help salvage", what);
+		return fus_fail(FC_FAILED, name, "the kernel refuses it: %s; copy the failing disk "
+				"to a good one, with ddrescue, and open the set from the copy, or "
+				"see fusionctl help salvage", what);
 	}
 	if (!*text)
-		return fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
-			    reason);
-	return fail(exit_code_of(err), name, "the kernel refuses it: %s (%s); run fusionctl check "
-		    "%s %s, and fusionctl repair", reason, text, fast->path, slow->path);
+		return fus_fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
+				reason);
+	return fus_fail(exit_code_of(err), name, "the kernel refuses it: %s (%s); run fusionctl "
+			"check %s %s, and fusionctl repair", reason, text, fast->path, slow->path);
 }
 
 /* Another machine went on writing its heartbeat. */
@@ -172,9 +172,9 @@ static int held_elsewhere(const char *name, const struct member *fast)
 	char text[HOST_TEXT];
 	unsigned int ms;
 
-	host_holds(fast, text, sizeof(text), &ms);
-	return fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it away "
-		    "from that machine: fusionctl open %s --take-over", text, name);
+	fus_host_holds(fast, text, sizeof(text), &ms);
+	return fus_fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it "
+			"away from that machine: fusionctl open %s --take-over", text, name);
 }
 
 static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
@@ -189,15 +189,15 @@ static int create_mapping(const char *name, const struct member *fast, const str
 
 	n = snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
 		     major(slow->devno), minor(slow->devno));
-	if (host_id(id))
+	if (fus_host_id(id))
 		snprintf(params + n, sizeof(params) - n, " %d host %s%s", take_over ? 4 : 2,
-			 host_hex(hex, id), take_over ? " takeover on" : "");
+			 fus_host_hex(hex, id), take_over ? " takeover on" : "");
 	else if (take_over)
 		snprintf(params + n, sizeof(params) - n, " 2 takeover on");
-	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, fast->sb->set_uuid));
-	kmsg = kmsg_open();
-	err = dm_create(name, dm_uuid, &line, 1, false);
-	kmsg_reason(kmsg, reason, sizeof(reason));
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", fus_uuid_text(uuid, fast->sb->set_uuid));
+	kmsg = fus_kmsg_open();
+	err = fus_dm_create(name, dm_uuid, &line, 1, false);
+	fus_kmsg_reason(kmsg, reason, sizeof(reason));
 	if (!err)
 		return 0;
 	if (err == -EUSERS)
@@ -211,30 +211,31 @@ static void tell_holder(const char *name, const struct member *fast, bool take_o
 	char text[HOST_TEXT];
 	unsigned int ms;
 
-	if (!host_holds(fast, text, sizeof(text), &ms))
+	if (!fus_host_holds(fast, text, sizeof(text), &ms))
 		return;
 	if (take_over)
-		warn(name, "is taken away from the machine %s, in %u s", text, (ms + 1999) / 1000);
+		fus_warn(name, "is taken away from the machine %s, in %u s", text,
+			 (ms + 1999) / 1000);
 	else
-		warn(name, "was not closed by the machine %s; watching for %u s whether that "
-		     "machine still uses it", text, (ms + 999) / 1000);
+		fus_warn(name, "was not closed by the machine %s; watching for %u s whether that "
+			 "machine still uses it", text, (ms + 999) / 1000);
 }
 
 /* A damaged copy is no obstacle, the other one is why there are two. */
 static void tell_damage(const struct member *m)
 {
 	if (m->why)
-		warn(m->path, "one of the two copies of its superblock is not valid (%s); the "
-		     "other is used, nothing to do", m->why);
+		fus_warn(m->path, "one of the two copies of its superblock is not valid (%s); the "
+			 "other is used, nothing to do", m->why);
 }
 
 static int check_unused(const struct member *m)
 {
 	struct user user;
 
-	if (!device_user(m->devno, &user))
+	if (!fus_device_user(m->devno, &user))
 		return 0;
-	return fail_busy(m->path, &user);
+	return fus_fail_busy(m->path, &user);
 }
 
 static int check_not_open(const struct member *m)
@@ -243,14 +244,14 @@ static int check_not_open(const struct member *m)
 	struct mapping map;
 	int rc;
 
-	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, m->sb->set_uuid));
-	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &map);
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", fus_uuid_text(uuid, m->sb->set_uuid));
+	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, &map);
 	if (rc || !map.exists)
 		return rc;
-	if (!map.live && !map.open_count && !dm_remove(map.name))
+	if (!map.live && !map.open_count && !fus_dm_remove(map.name))
 		return 0;
-	return fail(FC_BUSY, m->path, "its set is open already as %s; fusionctl status %s shows it",
-		    map.name, map.name);
+	return fus_fail(FC_BUSY, m->path, "its set is open already as %s; fusionctl status %s "
+			"shows it", map.name, map.name);
 }
 
 int open_set(const char *name, struct member *a, struct member *b, bool take_over,
@@ -270,17 +271,17 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	if (rc)
 		return rc;
 	if (a->sb->role == b->sb->role)
-		return fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and one "
-			    "slow member", role_name[b->sb->role], a->path);
+		return fus_fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and "
+				"one slow member", fus_role_name[b->sb->role], a->path);
 	if (memcmp(a->sb->set_uuid, b->sb->set_uuid, 16))
-		return fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name two "
-			    "members of one set", b->sb->label, a->path, a->sb->label);
+		return fus_fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name "
+				"two members of one set", b->sb->label, a->path, a->sb->label);
 	err = fusion_sb_match(fast->sb, slow->sb, &why);
 	if (err == -ESTALE)
 		return refused(name, fast, slow, err, why);
 	if (err)
-		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that "
-			    "were used together last", fast->path, slow->path, why);
+		return fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two "
+				"that were used together last", fast->path, slow->path, why);
 	rc = check_unused(fast);
 	if (!rc)
 		rc = check_unused(slow);
@@ -289,16 +290,16 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	tell_damage(fast);
 	tell_damage(slow);
 	tell_holder(name, fast, take_over);
-	rc = dm_target_version(true, version, &found);
+	rc = fus_dm_target_version(true, version, &found);
 	if (!rc)
 		rc = create_mapping(name, fast, slow, take_over);
 	if (!rc)
-		opened_write(fast, slow);
+		fus_opened_write(fast, slow);
 	if (!rc && json)
-		json_add_set(json, name, true, fast->sb, path);
+		fus_json_add_set(json, name, true, fast->sb, path);
 	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
-		warn(name, "the kernel met an error in it before; close it and run fusionctl "
-		     "check");
+		fus_warn(name, "the kernel met an error in it before; close it and run fusionctl "
+			 "check");
 	return rc;
 }
 
@@ -308,27 +309,27 @@ static int partner_missing(const char *name, const struct member *m, const struc
 	int role = !m->sb->role;
 	char ident[160], text[CONTENT_TEXT + 128];
 
-	missing_text(m, ident, sizeof(ident));
+	fus_missing_text(m, ident, sizeof(ident));
 	for (; list; list = list->next) {
 		if (list->state == MEMBER_COVERED &&
 		    !memcmp(list->sb->dev_uuid, m->sb->peer_uuid, sizeof(m->sb->peer_uuid))) {
-			covered_text(list, text, sizeof(text));
-			return fail(FC_MEMBER, list->path, "%s; if that can go, run fusionctl "
-				    "repair %s %s --force", text, list->path, m->path);
+			fus_covered_text(list, text, sizeof(text));
+			return fus_fail(FC_MEMBER, list->path, "%s; if that can go, run fusionctl "
+					"repair %s %s --force", text, list->path, m->path);
 		}
 		if (list->state == MEMBER_UNKNOWN)
-			return fail(FC_FAILED, name, "its %s member is missing (%s), but %s %s; if "
-				    "this is it, use a newer fusionctl and dm-fusion",
-				    role_name[role], ident, list->path, list->why);
+			return fus_fail(FC_FAILED, name, "its %s member is missing (%s), but %s "
+					"%s; if this is it, use a newer fusionctl and dm-fusion",
+					fus_role_name[role], ident, list->path, list->why);
 		if (list->state == MEMBER_DAMAGED)
-			return fail(FC_DAMAGED, list->path, "both copies of its superblock are "
-				    "damaged (%s) and the %s member of %s is missing (%s); if this "
-				    "is it, run fusionctl repair %s %s", list->why,
-				    role_name[role], name, ident, list->path, m->path);
+			return fus_fail(FC_DAMAGED, list->path, "both copies of its superblock are "
+					"damaged (%s) and the %s member of %s is missing (%s); if "
+					"this is it, run fusionctl repair %s %s", list->why,
+					fus_role_name[role], name, ident, list->path, m->path);
 	}
-	return fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open again, or "
-		    "see what the other one has: fusionctl salvage %s", role_name[role], ident,
-		    m->path);
+	return fus_fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open "
+			"again, or see what the other one has: fusionctl salvage %s",
+			fus_role_name[role], ident, m->path);
 }
 
 /* Find the partner of @m among @list and open both. */
@@ -342,14 +343,14 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	if (!rc)
 		rc = check_not_open(m);
 	if (!rc)
-		rc = check_member(m);
+		rc = fus_check_member(m);
 	if (!rc)
-		rc = find_member(list, m->sb->peer_uuid, &peer);
+		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (rc)
 		return rc;
 	if (!peer)
 		return partner_missing(name, m, list);
-	rc = check_member(peer);
+	rc = fus_check_member(peer);
 	if (rc)
 		return rc;
 	return open_set(name, m, peer, take_over, json);
@@ -360,13 +361,13 @@ static int open_one(const char *name, const char *path, bool take_over, struct j
 	struct member *m, *list = NULL;
 	int rc;
 
-	rc = load_member(path, &m);
+	rc = fus_load_member(path, &m);
 	if (!rc)
-		rc = scan_members(&list);
+		rc = fus_scan_members(&list);
 	if (!rc)
 		rc = open_with_partner(name, m, list, take_over, json);
-	free_members(m);
-	free_members(list);
+	fus_free_members(m);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -377,14 +378,15 @@ static int open_by_device(const char *path, bool take_over, struct json_object *
 	char uuid[UUID_TEXT];
 	int rc;
 
-	rc = load_member(path, &m);
+	rc = fus_load_member(path, &m);
 	if (!rc)
-		rc = scan_members(&list);
+		rc = fus_scan_members(&list);
 	if (!rc)
-		rc = open_with_partner(valid_name(m->sb->label) ? m->sb->label :
-				       uuid_text(uuid, m->sb->set_uuid), m, list, take_over, json);
-	free_members(m);
-	free_members(list);
+		rc = open_with_partner(fus_valid_name(m->sb->label) ? m->sb->label :
+				       fus_uuid_text(uuid, m->sb->set_uuid), m, list, take_over,
+				       json);
+	fus_free_members(m);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -398,16 +400,16 @@ static int open_by_name(const char *name, bool take_over, struct json_object *js
 	rc = check_name_free(name);
 	if (rc)
 		return rc;
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	if (!rc)
-		rc = find_named(list, name, &m);
+		rc = fus_find_named(list, name, &m);
 	/* a set that is opened by uuid is called what it was created as */
-	if (!rc && !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name) &&
-	    valid_name(m->sb->label))
+	if (!rc && !strcasecmp(fus_uuid_text(uuid, m->sb->set_uuid), name) &&
+	    fus_valid_name(m->sb->label))
 		name = m->sb->label;
 	if (!rc)
 		rc = open_with_partner(name, m, list, take_over, json);
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -417,14 +419,14 @@ static int open_both(const char *name, char *const path[2], bool take_over,
 	struct member *one, *two;
 	int rc;
 
-	rc = load_member(path[0], &one);
+	rc = fus_load_member(path[0], &one);
 	if (rc)
 		return rc;
-	rc = load_member(path[1], &two);
+	rc = fus_load_member(path[1], &two);
 	if (!rc)
 		rc = open_set(name, one, two, take_over, json);
-	free_members(one);
-	free_members(two);
+	fus_free_members(one);
+	fus_free_members(two);
 	return rc;
 }
 
@@ -436,17 +438,17 @@ int cmd_open(const struct args *a)
 	int rc, lock;
 
 	/* the name that a set keeps is that of its members */
-	rc = a->n == 1 && *name == '/' ? 0 : check_name(name);
+	rc = a->n == 1 && *name == '/' ? 0 : fus_check_name(name);
 	if (!rc)
-		rc = run_lock(ASSEMBLY_LOCK, &lock);
+		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
-	json = a->opt[OPT_JSON] ? json_base() : NULL;
+	json = a->opt[OPT_JSON] ? fus_json_base() : NULL;
 	rc = a->n == 1 && *name == '/' ? open_by_device(name, take_over, json) :
 	     a->n == 1 ? open_by_name(name, take_over, json) :
 	     a->n == 2 ? open_one(name, a->word[1], take_over, json) :
 	     open_both(name, a->word + 1, take_over, json);
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	if (json && !rc)
 		print_json(json, false);
 	else
@@ -469,11 +471,11 @@ static void will_be_written(const char *name, struct ending *end)
 
 	memset(end, 0, sizeof(*end));
 	/* a status that cannot be read is no reason not to close it */
-	if (!valid_name(name) || set_get_if_open(name, &set, &found) || !found)
+	if (!fus_valid_name(name) || fus_set_get_if_open(name, &set, &found) || !found)
 		return;
 	end->writable = strcmp(set.st.mode, "fail") && strcmp(set.st.replica, "-");
 	memcpy(end->member, set.member, sizeof(end->member));
-	set_put(&set);
+	fus_set_put(&set);
 }
 
 /* One that another machine has taken by now is not ours to judge. */
@@ -483,12 +485,12 @@ static bool ended_well(dev_t devno)
 	struct member *m;
 	bool well = false;
 
-	if (member_at(devno, &m) || !m)
+	if (fus_member_at(devno, &m) || !m)
 		return false;
-	if (has_identity(m))
+	if (fus_has_identity(m))
 		well = m->sb->flags & FUSION_SB_CLEAN ||
-		       (host_id(id) && memcmp(id, m->sb->host_id, sizeof(id)));
-	free_members(m);
+		       (fus_host_id(id) && memcmp(id, m->sb->host_id, sizeof(id)));
+	fus_free_members(m);
 	return well;
 }
 
@@ -502,33 +504,33 @@ static int tell_ending(const char *name, struct ending *end)
 		return 0;
 	for (int dev = 0; dev < 2; dev++) {
 		end->clean[dev] = ended_well(end->member[dev]);
-		device_node(end->member[dev], node[dev], sizeof(node[dev]));
+		fus_device_node(end->member[dev], node[dev], sizeof(node[dev]));
 	}
 	if (end->clean[FAST] && end->clean[SLOW])
 		return 0;
 	bad = end->clean[FAST] ? SLOW : FAST;
 	if (!end->clean[!bad])
-		return fail(FC_FAILED, name, "is closed, but not cleanly: no superblock could be "
-			    "written to %s and %s; see dmesg for the member that failed, and run "
-			    "fusionctl check %s before it is opened again", node[FAST],
-			    node[SLOW], name);
-	return fail(FC_FAILED, name, "is closed, but not cleanly: the superblock of the %s member "
-		    "%s could not be written; see dmesg, and run fusionctl check %s before it is "
-		    "opened again", role_name[bad], node[bad], name);
+		return fus_fail(FC_FAILED, name, "is closed, but not cleanly: no superblock could "
+				"be written to %s and %s; see dmesg for the member that failed, "
+				"and run fusionctl check %s before it is opened again", node[FAST],
+				node[SLOW], name);
+	return fus_fail(FC_FAILED, name, "is closed, but not cleanly: the superblock of the %s "
+			"member %s could not be written; see dmesg, and run fusionctl check %s "
+			"before it is opened again", fus_role_name[bad], node[bad], name);
 }
 
 /* What salvage made has the uuid of the set, too, and may have "-stale" behind that. */
 static void print_closed(const struct mapping *m, const struct ending *end)
 {
 	const char *dash = strchr(m->uuid, '-');
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 	char uuid[UUID_TEXT];
 
 	snprintf(uuid, sizeof(uuid), "%s", dash ? dash + 1 : "");
-	json_add_str(o, "name", m->name);
-	json_add_str(o, "set_uuid", uuid);
+	fus_json_add_str(o, "name", m->name);
+	fus_json_add_str(o, "set_uuid", uuid);
 	if (end->writable)
-		json_add_bool(o, "clean", end->clean[FAST] && end->clean[SLOW]);
+		fus_json_add_bool(o, "clean", end->clean[FAST] && end->clean[SLOW]);
 	else
 		json_object_object_add(o, "clean", NULL);
 	print_json(o, false);
@@ -545,15 +547,15 @@ int cmd_close(const struct args *a)
 	will_be_written(name, &end);
 	/* udev looks at devices briefly whenever something happens to them */
 	for (int i = 0;; i++) {
-		rc = dm_get_set(name, MAPPING_INFO, &m);
+		rc = fus_dm_get_set(name, MAPPING_INFO, &m);
 		if (rc)
 			return rc;
 		/* not while the device itself is in use: then nothing is closed */
 		if (!m.open_count)
-			rc = rescued_close_stale(&m);
+			rc = fus_rescued_close_stale(&m);
 		if (rc)
 			return rc;
-		err = m.open_count ? -EBUSY : dm_remove(name);
+		err = m.open_count ? -EBUSY : fus_dm_remove(name);
 		if (!err) {
 			rc = tell_ending(name, &end);
 			if (a->opt[OPT_JSON])
@@ -561,15 +563,15 @@ int cmd_close(const struct args *a)
 			return rc;
 		}
 		if (err != -EBUSY)
-			return fail(FC_FAILED, name, "can't close it: %s; see dmesg",
-				    strerror(-err));
-		if (device_user(m.devno, &user))
-			return fail_busy(name, &user);
+			return fus_fail(FC_FAILED, name, "can't close it: %s; see dmesg",
+					strerror(-err));
+		if (fus_device_user(m.devno, &user))
+			return fus_fail_busy(name, &user);
 		if (i == CLOSE_RETRIES)
 			break;
 		usleep(CLOSE_RETRY_MS * 1000);
 	}
-	if (!device_opener(m.devno, &user))
+	if (!fus_device_opener(m.devno, &user))
 		snprintf(user.text, sizeof(user.text), "is opened by something unknown");
-	return fail_busy(name, &user);
+	return fus_fail_busy(name, &user);
 }

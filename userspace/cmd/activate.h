@@ -12,7 +12,7 @@ struct member;
 /*
  * Activate the set of these two members, in either order, as @name; with @take_over even if another
  * machine has it open. Unless @json is NULL it is told
- * of the set, by json_add_set().
+ * of the set, by fus_json_add_set().
  */
 int open_set(const char *name, struct member *a, struct member *b, bool take_over,
 	     struct json_object *json);

@@ -21,7 +21,7 @@ int check_may_go(const struct args *a, const char *path, const char *content)
 {
 	if (!*content || a->opt[OPT_FORCE] || may_ask(a))
 		return 0;
-	return fail(FC_REFUSED, path, "carries %s; if that can go, add --force", content);
+	return fus_fail(FC_REFUSED, path, "carries %s; if that can go, add --force", content);
 }
 
 void add_contents(char *question, size_t size, const char *const path[2],
@@ -44,22 +44,24 @@ int confirm(const char *thing, const char *nobody, const char *question)
 	char answer[16], safe[2048];
 
 	if (!isatty(STDIN_FILENO))
-		return fail(FC_REFUSED, thing, "%s and there is nobody to ask; add --yes", nobody);
+		return fus_fail(FC_REFUSED, thing, "%s and there is nobody to ask; add --yes",
+				nobody);
 	fflush(stdout);
 	/* the output may go to a file */
 	fprintf(stderr, "%s; type yes: ",
-		safe_text(safe, sizeof(safe), question, SIZE_MAX, utf8_output()));
+		fus_safe_text(safe, sizeof(safe), question, SIZE_MAX, fus_utf8_output()));
 	if (!fgets(answer, sizeof(answer), stdin))
 		*answer = 0;
 	answer[strcspn(answer, "\n")] = 0;
 	if (!strcasecmp(answer, "yes") || !strcasecmp(answer, "y"))
 		return 0;
-	return fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
+	return fus_fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
 }
 
 int check_no_question(const struct args *a)
 {
 	if (!a->opt[OPT_JSON] || a->opt[OPT_YES] || a->opt[OPT_DRY_RUN])
 		return 0;
-	return fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or --dry-run");
+	return fus_fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or "
+			"--dry-run");
 }

@@ -45,7 +45,7 @@ bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **rem
 {
 	char ro[4], text[FUSION_UNKNOWN_TEXT];
 
-	if (sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1') {
+	if (fus_sysfs_read(m->devno, "ro", ro, sizeof(ro)) && *ro == '1') {
 		snprintf(why, STAYS_TEXT, "is read-only");
 		*remedy = "blockdev --setrw it and run fusionctl assemble --scan";
 		return true;
@@ -64,28 +64,28 @@ static int check_writable(const struct member *m)
 
 	if (!stays_closed(m, why, &remedy))
 		return 0;
-	return fail(FC_REFUSED, m->path, "%s, so the set %s is not opened by itself; %s", why,
-		    m->sb->label, remedy);
+	return fus_fail(FC_REFUSED, m->path, "%s, so the set %s is not opened by itself; %s", why,
+			m->sb->label, remedy);
 }
 
 /* The label, unless that is none or a set of another machine has it, or anything else. */
 static int choose_name(const struct member *m, char *name, size_t size)
 {
-	const char *label = valid_name(m->sb->label) ? m->sb->label : "fusion";
+	const char *label = fus_valid_name(m->sb->label) ? m->sb->label : "fusion";
 	char uuid[UUID_TEXT];
 	struct mapping map;
 	int rc;
 
-	uuid_text(uuid, m->sb->set_uuid);
+	fus_uuid_text(uuid, m->sb->set_uuid);
 	snprintf(name, size, "%s", label);
-	rc = dm_get(name, NULL, MAPPING_INFO, &map);
+	rc = fus_dm_get(name, NULL, MAPPING_INFO, &map);
 	if (rc || !map.exists)
 		return rc;
-	if (dm_is_set(&map) && !strcmp(dm_set_uuid(&map), uuid))
+	if (fus_dm_is_set(&map) && !strcmp(fus_dm_set_uuid(&map), uuid))
 		return 0;
 	snprintf(name, size, "%.55s-%.8s", label, uuid);
-	warn(label, "another mapped device has this name, so the set %s is opened as %s; mount it "
-	     "by uuid", uuid, name);
+	fus_warn(label, "another mapped device has this name, so the set %s is opened as %s; mount "
+		 "it by uuid", uuid, name);
 	return 0;
 }
 
@@ -98,9 +98,9 @@ static int open_pair(struct member *a, struct member *b)
 	char name[128];
 	int rc;
 
-	rc = check_member(a);
+	rc = fus_check_member(a);
 	if (!rc)
-		rc = check_member(b);
+		rc = fus_check_member(b);
 	if (!rc)
 		rc = check_writable(a);
 	if (!rc)
@@ -123,8 +123,8 @@ static int get_mapping(const struct member *m, struct mapping *map)
 	char uuid[UUID_TEXT], dm_uuid[64];
 	int rc;
 
-	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", uuid_text(uuid, m->sb->set_uuid));
-	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, map);
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", fus_uuid_text(uuid, m->sb->set_uuid));
+	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, map);
 	/* what has no table yet is left of somebody who was killed: open_set() removes it */
 	if (!rc && map->exists && !map->live && !map->open_count)
 		map->exists = false;
@@ -135,15 +135,16 @@ static int get_mapping(const struct member *m, struct mapping *map)
 
 static int is_copy(const struct member *m, const struct member *of)
 {
-	return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the same member of the "
-		    "set %s; detach one, or open the set by naming both of its devices", of->path,
-		    m->sb->label);
+	return fus_fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the same member of "
+			"the set %s; detach one, or open the set by naming both of its devices",
+			of->path, m->sb->label);
 }
 
 void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size)
 {
 	snprintf(buf, size, "is not the %s member that belongs to the set %s but one of another "
-		 "generation of it, as %s shows", role_name[m->sb->role], m->sb->label, used->path);
+		 "generation of it, as %s shows", fus_role_name[m->sb->role], m->sb->label,
+		 used->path);
 }
 
 static int is_foreign(const struct member *m, const struct member *used)
@@ -151,7 +152,7 @@ static int is_foreign(const struct member *m, const struct member *used)
 	char text[256];
 
 	foreign_text(m, used, text, sizeof(text));
-	return fail(FC_MEMBER, m->path, "%s; detach it", text);
+	return fus_fail(FC_MEMBER, m->path, "%s; detach it", text);
 }
 
 /* Which of the devices that the open set stands on concern a member? */
@@ -169,14 +170,14 @@ static bool look_at(dev_t devno, void *ctx)
 	struct member *s;
 
 	use->itself |= devno == m->devno;
-	if (devno == m->devno || member_at(devno, &s) || !s)
+	if (devno == m->devno || fus_member_at(devno, &s) || !s)
 		return false;
-	if (!use->twin && member_is(s, m->sb->dev_uuid))
+	if (!use->twin && fus_member_is(s, m->sb->dev_uuid))
 		use->twin = s;
-	else if (!use->rival && has_identity(s) && s->sb->role == m->sb->role)
+	else if (!use->rival && fus_has_identity(s) && s->sb->role == m->sb->role)
 		use->rival = s;
 	else
-		free_members(s);
+		fus_free_members(s);
 	return false;
 }
 
@@ -185,14 +186,14 @@ static int already_open(const struct member *m, const struct mapping *map)
 	struct in_use use = { .m = m };
 	int rc = 0;
 
-	sysfs_any(map->devno, "slaves", look_at, &use);
+	fus_sysfs_any(map->devno, "slaves", look_at, &use);
 	/* the boot tells of all devices again, and so do paths and parts of what is used */
-	if (!use.itself && !(use.twin && member_stands_on(use.twin, m)))
+	if (!use.itself && !(use.twin && fus_member_stands_on(use.twin, m)))
 		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
-		     fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; close "
-			  "%s and open it again", map->name, map->name);
-	free_members(use.twin);
-	free_members(use.rival);
+		     fus_fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; "
+			      "close %s and open it again", map->name, map->name);
+	fus_free_members(use.twin);
+	fus_free_members(use.rival);
 	return rc;
 }
 
@@ -205,7 +206,7 @@ static void *run_scan(void *arg)
 {
 	struct scan *s = arg;
 
-	s->rc = scan_members(&s->list);
+	s->rc = fus_scan_members(&s->list);
 	return NULL;
 }
 
@@ -224,15 +225,15 @@ static int avoid_copies(struct member **a, struct member **b)
 	limit.tv_sec += COPIES_WAIT_S;
 	if (pthread_create(&thread, NULL, run_scan, &scan) ||
 	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &limit)) {
-		warn((*a)->path, "a disk does not answer in time, so copies of the members of %s "
-		     "were not looked for; see dmesg", (*a)->sb->label);
+		fus_warn((*a)->path, "a disk does not answer in time, so copies of the members of "
+			 "%s were not looked for; see dmesg", (*a)->sb->label);
 		return 0;
 	}
 	rc = scan.rc;
 	if (!rc)
-		rc = find_member(scan.list, (*a)->sb->dev_uuid, &found[0]);
+		rc = fus_find_member(scan.list, (*a)->sb->dev_uuid, &found[0]);
 	if (!rc)
-		rc = find_member(scan.list, (*b)->sb->dev_uuid, &found[1]);
+		rc = fus_find_member(scan.list, (*b)->sb->dev_uuid, &found[1]);
 	if (rc)
 		return rc;
 	/* what stands on them is the member then, e.g. of paths */
@@ -246,7 +247,7 @@ static int open_with(struct member *m, struct member *peer)
 	int rc;
 
 	/* somebody closed it, and nothing was plugged in since: that it stays */
-	if (opened_before(m, peer))
+	if (fus_opened_before(m, peer))
 		return 0;
 	rc = avoid_copies(&m, &peer);
 	return rc ? rc : open_pair(m, peer);
@@ -258,12 +259,12 @@ static int note_member(const struct member *m, bool *settled)
 	struct member *was;
 	int rc = 0;
 
-	record_find(m->sb, m->sb->role, m->sb->dev_uuid, &was);
-	*settled = was && was->devno != m->devno && member_stands_on(was, m);
-	if (was && was->devno != m->devno && !*settled && !member_stands_on(m, was))
+	fus_record_find(m->sb, m->sb->role, m->sb->dev_uuid, &was);
+	*settled = was && was->devno != m->devno && fus_member_stands_on(was, m);
+	if (was && was->devno != m->devno && !*settled && !fus_member_stands_on(m, was))
 		rc = is_copy(m, was);
-	free_members(was);
-	return rc || *settled ? rc : record_write(m);
+	fus_free_members(was);
+	return rc || *settled ? rc : fus_record_write(m);
 }
 
 static int member_came(struct member *m)
@@ -281,14 +282,14 @@ static int member_came(struct member *m)
 	rc = note_member(m, &settled);
 	if (rc || settled)
 		return rc;
-	record_find(m->sb, !m->sb->role, m->sb->peer_uuid, &peer);
+	fus_record_find(m->sb, !m->sb->role, m->sb->peer_uuid, &peer);
 	if (peer) {
 		rc = open_with(m, peer);
 	} else {
-		record_find(m->sb, !m->sb->role, NULL, &peer);
+		fus_record_find(m->sb, !m->sb->role, NULL, &peer);
 		rc = peer ? is_foreign(peer, m) : 0;
 	}
-	free_members(peer);
+	fus_free_members(peer);
 	return rc;
 }
 
@@ -317,8 +318,8 @@ static int get_member(const char *path, struct member **m)
 
 	rc = probe_member(path, m, content, sizeof(content));
 	if (!rc && !*m)
-		rc = fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
-			  "those there are");
+		rc = fus_fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
+			      "those there are");
 	return rc;
 }
 
@@ -330,26 +331,26 @@ static int incremental(const char *path)
 
 	if (assembly_turned_off())
 		return 0;
-	dm_udev_limit(UDEV_WAIT_MS);
+	fus_dm_udev_limit(UDEV_WAIT_MS);
 	/* a disk that takes its time does so before others have to wait for us */
 	rc = get_member(path, &m);
 	messages_to_kernel(!rc && console);
 	if (!rc)
-		rc = run_lock(ASSEMBLY_LOCK, &lock);
+		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	messages_to_kernel(false);
 	/* again, since whoever had the lock may have used it */
 	if (!rc) {
-		free_members(m);
+		fus_free_members(m);
 		rc = get_member(path, &m);
 	}
 	/* what is no member, not any more perhaps, is of no interest on the console */
 	messages_to_kernel(!rc && console);
 	if (!rc)
-		rc = check_member(m);
+		rc = fus_check_member(m);
 	if (!rc)
 		rc = member_came(m);
-	free_members(m);
-	run_unlock(&lock);
+	fus_free_members(m);
+	fus_run_unlock(&lock);
 	return rc;
 }
 
@@ -370,7 +371,7 @@ static bool same_set(const struct member *a, const struct member *b)
 static bool begins_set(const struct member *list, const struct member *m)
 {
 	for (; list != m; list = list->next)
-		if (has_identity(list) && same_set(list, m))
+		if (fus_has_identity(list) && same_set(list, m))
 			return false;
 	return true;
 }
@@ -383,11 +384,11 @@ static int find_pair(struct member *list, struct member *m, struct pair *p)
 
 	memset(p, 0, sizeof(*p));
 	for (; m; m = m->next) {
-		if (!has_identity(m) || !same_set(m, first))
+		if (!fus_has_identity(m) || !same_set(m, first))
 			continue;
-		rc = find_member(list, m->sb->dev_uuid, &itself);
+		rc = fus_find_member(list, m->sb->dev_uuid, &itself);
 		if (!rc)
-			rc = find_member(list, m->sb->peer_uuid, &peer);
+			rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 		if (rc)
 			return rc;
 		if (itself != m)
@@ -408,10 +409,10 @@ static void waits_text(const struct member *m, char *buf, size_t size)
 {
 	char ident[160], uuid[2][UUID_TEXT];
 
-	missing_text(m, ident, sizeof(ident));
+	fus_missing_text(m, ident, sizeof(ident));
 	snprintf(buf, size, "the %s member %s is here, the %s one is missing (%s, uuid %s; set %s)",
-		 role_name[m->sb->role], m->path, role_name[!m->sb->role], ident,
-		 uuid_text(uuid[0], m->sb->peer_uuid), uuid_text(uuid[1], m->sb->set_uuid));
+		 fus_role_name[m->sb->role], m->path, fus_role_name[!m->sb->role], ident,
+		 fus_uuid_text(uuid[0], m->sb->peer_uuid), fus_uuid_text(uuid[1], m->sb->set_uuid));
 }
 
 static int open_found(struct member *list, struct member *first)
@@ -434,8 +435,8 @@ static int open_found(struct member *list, struct member *first)
 	if (!p.m || p.peer)
 		return rc;
 	waits_text(p.m, text, sizeof(text));
-	return fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
-		    text);
+	return fus_fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
+			text);
 }
 
 static int open_all(void)
@@ -443,18 +444,18 @@ static int open_all(void)
 	struct member *list = NULL;
 	int rc, one, lock;
 
-	rc = run_lock(ASSEMBLY_LOCK, &lock);
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	for (struct member *m = list; m; m = m->next) {
-		if (!has_identity(m) || !begins_set(list, m))
+		if (!fus_has_identity(m) || !begins_set(list, m))
 			continue;
 		one = open_found(list, m);
 		rc = rc ? rc : one;
 	}
-	free_members(list);
-	run_unlock(&lock);
+	fus_free_members(list);
+	fus_run_unlock(&lock);
 	return rc;
 }
 
@@ -465,10 +466,10 @@ static void add_json(struct json_object *array, const struct member *m)
 	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "set", m->sb->label);
-	json_add_str(o, "set_uuid", uuid_text(uuid, m->sb->set_uuid));
-	json_add_str(o, "device", m->path);
-	json_add_str(o, "role", role_name[m->sb->role]);
+	fus_json_add_str(o, "set", m->sb->label);
+	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, m->sb->set_uuid));
+	fus_json_add_str(o, "device", m->path);
+	fus_json_add_str(o, "role", fus_role_name[m->sb->role]);
 	json_object_object_add(o, "missing", peer_json(m->sb));
 	json_object_array_add(array, o);
 }
@@ -479,7 +480,7 @@ static void print_waiting(const struct member *m)
 
 	waits_text(m, text, sizeof(text));
 	snprintf(line, sizeof(line), "%s: %s", m->sb->label, text);
-	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+	puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
 }
 
 /*
@@ -514,9 +515,9 @@ static int waiting(bool json, bool remedies)
 	bool lacking = false, closed = false;
 	int rc, one;
 
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	for (struct member *m = list; m; m = m->next) {
-		if (!has_identity(m) || !begins_set(list, m))
+		if (!fus_has_identity(m) || !begins_set(list, m))
 			continue;
 		one = get_mapping(m, &map);
 		if (!one && map.exists)
@@ -536,13 +537,13 @@ static int waiting(bool json, bool remedies)
 			print_waiting(p.m);
 	}
 	if (json) {
-		o = json_base();
+		o = fus_json_base();
 		json_object_object_add(o, "waiting", array);
 		print_json(o, false);
 	} else if (remedies) {
 		print_remedies(lacking, closed && assembly_turned_off());
 	}
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -555,7 +556,7 @@ static int open_some(const char *path, bool json)
 	opened = json ? json_object_new_array() : NULL;
 	rc = path ? incremental(path) : open_all();
 	if (json) {
-		o = json_base();
+		o = fus_json_base();
 		json_object_object_add(o, "opened", opened);
 		print_json(o, false);
 	}
@@ -567,13 +568,14 @@ int cmd_assemble(const struct args *a)
 	bool one = a->opt[OPT_INCREMENTAL], all = a->opt[OPT_SCAN], wait = a->opt[OPT_WAITING];
 
 	if (one + all + wait != 1)
-		return fail(FC_USAGE, "assemble", "give one of --incremental, --scan and "
-			    "--waiting; see fusionctl help assemble");
+		return fus_fail(FC_USAGE, "assemble", "give one of --incremental, --scan and "
+				"--waiting; see fusionctl help assemble");
 	if (one != !!a->n)
-		return fail(FC_USAGE, "assemble", "%s; see fusionctl help assemble", one ?
-			    "--incremental needs a device" : "only --incremental takes a device");
+		return fus_fail(FC_USAGE, "assemble", "%s; see fusionctl help assemble", one ?
+				"--incremental needs a device" : "only --incremental takes a "
+				"device");
 	if (a->opt[OPT_VERBOSE] && !wait)
-		return fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
+		return fus_fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
 	return wait ? waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
 	       open_some(one ? a->word[0] : NULL, a->opt[OPT_JSON]);
 }

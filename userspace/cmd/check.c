@@ -34,7 +34,7 @@ static void set_name(const struct meta *meta, char *buf, size_t size)
 	const char *label = meta->geo[FAST].label;
 
 	if (meta->known && *label)
-		safe_text(buf, size, label, FUSION_LABEL_SIZE, utf8_output());
+		fus_safe_text(buf, size, label, FUSION_LABEL_SIZE, fus_utf8_output());
 	else
 		snprintf(buf, size, "the set");
 }
@@ -46,19 +46,19 @@ void report_print(const struct report *r, enum severity least)
 	for (unsigned int i = 0; i < r->nr; i++) {
 		if (r->f[i].level < least)
 			continue;
-		finding_text(&r->f[i], text, sizeof(text));
-		printf("%s: %s\n", level_name[r->f[i].level], text);
+		fus_finding_text(&r->f[i], text, sizeof(text));
+		printf("%s: %s\n", fus_level_name[r->f[i].level], text);
 	}
 }
 
 /* A set that was closed cleanly is no machine's any more. */
 static void print_host(const struct meta *meta, const char *name)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST) ? meta_sb(meta, FAST) :
-				     meta_sb(meta, SLOW);
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST) ? fus_meta_sb(meta, FAST) :
+				     fus_meta_sb(meta, SLOW);
 	char text[HOST_TEXT];
 
-	if (sb && !(sb->flags & FUSION_SB_CLEAN) && host_text(sb, text, sizeof(text)))
+	if (sb && !(sb->flags & FUSION_SB_CLEAN) && fus_host_text(sb, text, sizeof(text)))
 		printf("%s was not closed by the machine %s\n", name, text);
 }
 
@@ -69,10 +69,10 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 		if (meta->m[dev].o.path)
 			continue;
 		printf("; connect the %s member, or see what the other one has: fusionctl salvage "
-		       "%s\n", role_name[dev], meta->m[!dev].o.path);
+		       "%s\n", fus_role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
-	puts(report_has(r, "past") ? "; connect the present one, or see fusionctl help repair" :
+	puts(fus_report_has(r, "past") ? "; connect the present one, or see fusionctl help repair" :
 				     "; fusionctl repair puts right what can be");
 }
 
@@ -99,14 +99,14 @@ struct json_object *finding_json(const struct finding *f)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_str(o, "level", level_name[f->level]);
-	json_add_str(o, "member", f->dev == BOTH ? NULL : role_name[f->dev]);
+	fus_json_add_str(o, "level", fus_level_name[f->level]);
+	fus_json_add_str(o, "member", f->dev == BOTH ? NULL : fus_role_name[f->dev]);
 	if (f->block == NO_BLOCK)
 		json_object_object_add(o, "block", NULL);
 	else
-		json_add_u64(o, "block", f->block);
-	json_add_str(o, "what", f->what);
-	json_add_str(o, "text", f->text);
+		fus_json_add_u64(o, "block", f->block);
+	fus_json_add_str(o, "what", f->what);
+	fus_json_add_str(o, "text", f->text);
 	return o;
 }
 
@@ -115,12 +115,12 @@ static struct json_object *copy_json(const struct meta_copy *c, int copy, bool u
 	struct json_object *o = json_object_new_object();
 	char text[FUSION_UNKNOWN_TEXT];
 
-	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
-	json_add_bool(o, "valid", !c->err);
-	json_add_bool(o, "used", used);
-	json_add_str(o, "reason", c->err ? meta_copy_why(c, text) : NULL);
+	fus_json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
+	fus_json_add_bool(o, "valid", !c->err);
+	fus_json_add_bool(o, "used", used);
+	fus_json_add_str(o, "reason", c->err ? fus_meta_copy_why(c, text) : NULL);
 	if (!c->err)
-		json_add_u64(o, "generation", c->sb.generation);
+		fus_json_add_u64(o, "generation", c->sb.generation);
 	return o;
 }
 
@@ -128,8 +128,8 @@ static struct json_object *member_json(const struct meta_member *m, int dev)
 {
 	struct json_object *o = json_object_new_object(), *copies = json_object_new_array();
 
-	json_add_str(o, "role", role_name[dev]);
-	json_add_str(o, "device", m->o.path);
+	fus_json_add_str(o, "role", fus_role_name[dev]);
+	fus_json_add_str(o, "device", m->o.path);
 	for (int i = 0; i < 2 && m->o.path; i++)
 		json_object_array_add(copies, copy_json(&m->copy[i], i, m->best == i));
 	json_object_object_add(o, "superblocks", copies);
@@ -139,17 +139,19 @@ static struct json_object *member_json(const struct meta_member *m, int dev)
 static void for_programs(const struct meta *meta, const struct report *r)
 {
 	static const char *const verdict[] = { "clean", "warnings", "errors" };
-	struct json_object *o = json_base(), *members = json_object_new_array();
+	struct json_object *o = fus_json_base(), *members = json_object_new_array();
 	struct json_object *found = json_object_new_array();
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "result", verdict[r->count[LEVEL_ERROR] ? 2 : !!r->count[LEVEL_WARNING]]);
-	json_add_str(o, "set", meta->known ? meta->geo[FAST].label : NULL);
-	json_add_str(o, "set_uuid", meta->known ? uuid_text(uuid, meta->geo[FAST].set_uuid) : NULL);
-	host_json(o, meta->known ? &meta->geo[FAST] : NULL);
-	json_add_u64(o, "errors", r->count[LEVEL_ERROR]);
-	json_add_u64(o, "warnings", r->count[LEVEL_WARNING]);
-	json_add_u64(o, "notes", r->count[LEVEL_NOTE]);
+	fus_json_add_str(o, "result", verdict[r->count[LEVEL_ERROR] ? 2 :
+					      !!r->count[LEVEL_WARNING]]);
+	fus_json_add_str(o, "set", meta->known ? meta->geo[FAST].label : NULL);
+	fus_json_add_str(o, "set_uuid", meta->known ?
+			 fus_uuid_text(uuid, meta->geo[FAST].set_uuid) : NULL);
+	fus_host_json(o, meta->known ? &meta->geo[FAST] : NULL);
+	fus_json_add_u64(o, "errors", r->count[LEVEL_ERROR]);
+	fus_json_add_u64(o, "warnings", r->count[LEVEL_WARNING]);
+	fus_json_add_u64(o, "notes", r->count[LEVEL_NOTE]);
 	for (int dev = 0; dev < 2; dev++)
 		json_object_array_add(members, member_json(&meta->m[dev], dev));
 	json_object_object_add(o, "members", members);
@@ -165,16 +167,16 @@ int cmd_check(const struct args *a)
 	struct meta meta;
 	int rc;
 
-	rc = meta_open(a->n, a->word, false, &meta);
+	rc = fus_meta_open(a->n, a->word, false, &meta);
 	if (rc)
 		return fsck_code(rc);
-	meta_check(&meta, &r);
+	fus_meta_check(&meta, &r);
 	if (a->opt[OPT_JSON])
 		for_programs(&meta, &r);
 	else
 		for_people(&meta, &r, a->opt[OPT_VERBOSE]);
 	rc = fsck_result(&r);
-	report_free(&r);
-	meta_free(&meta);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
 	return rc;
 }

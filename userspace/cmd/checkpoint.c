@@ -28,13 +28,13 @@ static int slow_idle(const char *name, uint64_t *seconds)
 	char *answer, *line;
 	int rc;
 
-	rc = tell_set(name, "stats", &answer);
+	rc = fus_tell_set(name, "stats", &answer);
 	if (rc)
 		return rc;
 	line = answer ? strstr(answer, key) : NULL;
 	if (!line || sscanf(line + strlen(key), "%" SCNu64, seconds) != 1)
-		rc = fail(FC_FAILED, name, "the kernel does not say how long its slow member has "
-			  "rested; use matching versions of fusionctl and dm-fusion");
+		rc = fus_fail(FC_FAILED, name, "the kernel does not say how long its slow member "
+			      "has rested; use matching versions of fusionctl and dm-fusion");
 	free(answer);
 	return rc;
 }
@@ -52,11 +52,11 @@ static void tell(const struct job *job, const struct set *set, const char *why)
 
 	if (job->sets) {
 		o = json_object_new_object();
-		json_add_open(o, &set->m);
-		json_add_bool(o, "checkpoint", !why);
-		json_add_str(o, "reason", why);
-		json_add_u64(o, "journal_used", st->journal_used);
-		json_add_u64(o, "replica_dirty", st->replica_dirty);
+		fus_json_add_open(o, &set->m);
+		fus_json_add_bool(o, "checkpoint", !why);
+		fus_json_add_str(o, "reason", why);
+		fus_json_add_u64(o, "journal_used", st->journal_used);
+		fus_json_add_u64(o, "replica_dirty", st->replica_dirty);
 		json_object_array_add(job->sets, o);
 	} else if (job->dry_run && why) {
 		printf("%s: would be left alone: %s\n", set->m.name, why);
@@ -80,7 +80,7 @@ static int checkpoint(const struct job *job, const struct set *set)
 	if (idle > job->used_within)
 		why = "nobody has used its slow member since";
 	if (!rc && !why && !job->dry_run) {
-		rc = tell_set(name, "checkpoint", &answer);
+		rc = fus_tell_set(name, "checkpoint", &answer);
 		free(answer);
 	}
 	if (!rc)
@@ -102,18 +102,18 @@ static int checkpoint_one(const struct job *job, const char *name, bool named)
 	struct set set;
 	int rc;
 
-	rc = set_get(name, &set);
+	rc = fus_set_get(name, &set);
 	if (rc)
 		return rc;
 	why = obstacle(&set);
 	if (why && named)
-		rc = fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
-			  name);
+		rc = fus_fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
+			      name);
 	else if (why)
 		tell(job, &set, why);
 	else
 		rc = checkpoint(job, &set);
-	set_put(&set);
+	fus_set_put(&set);
 	return rc;
 }
 
@@ -122,12 +122,12 @@ static int checkpoint_all(const struct job *job)
 	struct mapping *list = NULL;
 	int rc, one;
 
-	rc = dm_list(MAPPING_INFO, &list);
+	rc = fus_dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m; m = m->next) {
 		one = m->live ? checkpoint_one(job, m->name, false) : 0;
 		rc = rc ? rc : one;
 	}
-	dm_free_list(list);
+	fus_dm_free_list(list);
 	return rc;
 }
 
@@ -138,14 +138,14 @@ int cmd_checkpoint(const struct args *a)
 	struct json_object *o;
 	int rc;
 
-	if (since && !parse_number(since, UINT32_MAX, &job.used_within))
-		return fail(FC_USAGE, since, "not a time; give a number of seconds");
+	if (since && !fus_parse_number(since, UINT32_MAX, &job.used_within))
+		return fus_fail(FC_USAGE, since, "not a time; give a number of seconds");
 	if (a->opt[OPT_JSON])
 		job.sets = json_object_new_array();
 	rc = a->n ? checkpoint_one(&job, a->word[0], true) : checkpoint_all(&job);
 	if (job.sets) {
-		o = json_base();
-		json_add_bool(o, "dry_run", job.dry_run);
+		o = fus_json_base();
+		fus_json_add_bool(o, "dry_run", job.dry_run);
 		json_object_object_add(o, "sets", job.sets);
 		print_json(o, false);
 	}

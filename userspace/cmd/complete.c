@@ -25,9 +25,9 @@ static void offer(const char *begun, const char *word, const char *end, const ch
 
 	if (strncmp(word, begun, strlen(begun)))
 		return;
-	printf("%s%s", safe_text(safe[0], sizeof(safe[0]), word, SIZE_MAX, true), end);
+	printf("%s%s", fus_safe_text(safe[0], sizeof(safe[0]), word, SIZE_MAX, true), end);
 	if (means)
-		printf("\t%s", safe_text(safe[1], sizeof(safe[1]), means, SIZE_MAX, true));
+		printf("\t%s", fus_safe_text(safe[1], sizeof(safe[1]), means, SIZE_MAX, true));
 	putchar('\n');
 }
 
@@ -46,8 +46,8 @@ static bool offer_open_set(struct udev_device *dev, void *ctx)
 
 static void offer_open_sets(const char *begun)
 {
-	block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_PREFIX "*" },
-		  offer_open_set, (void *)begun);
+	fus_block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_PREFIX "*" },
+		      offer_open_set, (void *)begun);
 }
 
 static bool offer_rescued_one(struct udev_device *dev, void *ctx)
@@ -61,8 +61,8 @@ static bool offer_rescued_one(struct udev_device *dev, void *ctx)
 
 static void offer_rescued(const char *begun)
 {
-	block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_SALVAGE_PREFIX "*" },
-		  offer_rescued_one, (void *)begun);
+	fus_block_any(&(struct block_match){ .attr = "dm/uuid", .value = DM_SALVAGE_PREFIX "*" },
+		      offer_rescued_one, (void *)begun);
 }
 
 /* -- closed sets ---------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static bool read_known(struct udev_device *dev, struct known *k)
 static bool is_set(dev_t devno, void *ctx)
 {
 	(void)ctx;
-	return sysfs_is_mapping(devno, DM_PREFIX);
+	return fus_sysfs_is_mapping(devno, DM_PREFIX);
 }
 
 /* Was the other member of its set offered already? */
@@ -116,7 +116,7 @@ static bool seen(const char *uuid)
 
 static void offer_set(const struct known *k, const char *begun)
 {
-	bool named = valid_name(k->label);
+	bool named = fus_valid_name(k->label);
 
 	if (seen(k->uuid))
 		return;
@@ -130,9 +130,9 @@ static void offer_member(const struct known *k, const char *begun)
 {
 	char node[160], means[256];
 
-	device_node(k->devno, node, sizeof(node));
+	fus_device_node(k->devno, node, sizeof(node));
 	snprintf(means, sizeof(means), "%s member of %s", k->role,
-		 valid_name(k->label) ? k->label : k->uuid);
+		 fus_valid_name(k->label) ? k->label : k->uuid);
 	offer(begun, node, "", means);
 }
 
@@ -147,8 +147,8 @@ static bool offer_known(struct udev_device *dev, void *ctx)
 	struct known k;
 
 	/* what something stands on is of an open set, or in use */
-	if (!read_known(dev, &k) || sysfs_any(k.devno, "holders", w->open ? is_set : NULL, NULL) !=
-	    w->open)
+	if (!read_known(dev, &k) || fus_sysfs_any(k.devno, "holders", w->open ? is_set : NULL,
+						  NULL) != w->open)
 		return false;
 	if (w->names)
 		offer_set(&k, w->begun);
@@ -165,7 +165,7 @@ static void offer_members(struct wanted w)
 	};
 
 	if (w.names || w.devices)
-		block_any(&members, offer_known, &w);
+		fus_block_any(&members, offer_known, &w);
 }
 
 /* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
@@ -214,7 +214,7 @@ static void offer_settings(const struct verb *v, const char *begun)
 {
 	const char *key;
 
-	for (unsigned int i = 0; (key = setting_key(i)); i++)
+	for (unsigned int i = 0; (key = fus_setting_key(i)); i++)
 		if (v->run != cmd_simulate || simulates_setting(key))
 			offer(begun, key, "=", fusion_settings[i].help);
 }

@@ -28,12 +28,12 @@ static bool slave_stands_on_set(dev_t devno, void *depth)
 
 static bool stands_on_set(dev_t devno, unsigned int depth)
 {
-	if (sysfs_is_mapping(devno, DM_PREFIX))
+	if (fus_sysfs_is_mapping(devno, DM_PREFIX))
 		return true;
 	if (depth++ == MAX_DEPTH)
 		return false;
-	return sysfs_any(devno, "slaves", slave_stands_on_set, &depth) ||
-	       (sysfs_disk(devno) != devno && stands_on_set(sysfs_disk(devno), depth));
+	return fus_sysfs_any(devno, "slaves", slave_stands_on_set, &depth) ||
+	       (fus_sysfs_disk(devno) != devno && stands_on_set(fus_sysfs_disk(devno), depth));
 }
 
 /* The device a file system is on; btrfs and its like have a number of no device. */

@@ -180,7 +180,7 @@ static const struct maker {
 static const struct maker *find_maker(void)
 {
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
-		if (program_exists(makers[i].lists))
+		if (fus_program_exists(makers[i].lists))
 			return &makers[i];
 	return NULL;
 }
@@ -246,7 +246,7 @@ static void check_initramfs(struct doctor *d, const struct kernel *k)
 		return;
 	}
 	snprintf(remedy, sizeof(remedy), "%s %s", maker->makes, k->release);
-	status = program_run((const char *[]){ maker->lists, path, NULL }, look_at_line, &c);
+	status = fus_program_run((const char *[]){ maker->lists, path, NULL }, look_at_line, &c);
 	if (status || !c.lines) {
 		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING, k->subject, remedy,
 			   "%s can't read %s", maker->lists, path);

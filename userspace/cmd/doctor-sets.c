@@ -28,7 +28,7 @@ static const struct member *device_of(const struct member *list, const unsigned 
 				      const struct member *but)
 {
 	for (const struct member *m = list; m; m = m->next)
-		if (m != but && member_is(m, uuid) && !under_another(list, m))
+		if (m != but && fus_member_is(m, uuid) && !fus_under_another(list, m))
 			return m;
 	return NULL;
 }
@@ -53,7 +53,7 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 			   m->why);
 		return;
 	case MEMBER_COVERED:
-		covered_text(m, text, sizeof(text));
+		fus_covered_text(m, text, sizeof(text));
 		doctor_say(d, HEALTH_NOTE, m->path, "if that can go, fusionctl repair with both "
 			   "members and --force", "%s", text);
 		return;
@@ -94,21 +94,21 @@ static void check_open(struct doctor *d, const struct mapping *m)
 		doctor_say(d, HEALTH_ERROR, subject, remedy, "was opened by half: it has no table");
 		return;
 	}
-	if (set_get(m->name, &set)) {
+	if (fus_set_get(m->name, &set)) {
 		doctor_say(d, HEALTH_ERROR, subject, "see dmesg", "its status can't be read");
 		return;
 	}
-	if (set_health(&set, say_health, &a) == HEALTH_OK)
+	if (fus_set_health(&set, say_health, &a) == HEALTH_OK)
 		doctor_say(d, HEALTH_OK, subject, NULL, "is open and well");
-	set_put(&set);
+	fus_set_put(&set);
 }
 
 static bool is_open(const struct mapping *open, const struct member *m)
 {
 	char uuid[UUID_TEXT];
 
-	uuid_text(uuid, m->sb->set_uuid);
-	while (open && strcmp(dm_set_uuid(open), uuid))
+	fus_uuid_text(uuid, m->sb->set_uuid);
+	while (open && strcmp(fus_dm_set_uuid(open), uuid))
 		open = open->next;
 	return open;
 }
@@ -163,11 +163,11 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 		return;
 	if (!peer) {
 		set_subject(m, subject, sizeof(subject));
-		missing_text(m, text, sizeof(text));
+		fus_missing_text(m, text, sizeof(text));
 		doctor_say(d, HEALTH_ERROR, subject, "connect it, or see fusionctl help salvage",
 			   "%s is its %s member, the other one is missing: %s", m->path,
-			   role_name[m->sb->role], text);
-	} else if (!member_is(m, peer->sb->peer_uuid)) {
+			   fus_role_name[m->sb->role], text);
+	} else if (!fus_member_is(m, peer->sb->peer_uuid)) {
 		foreign_text(m, peer, text, sizeof(text));
 		doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
 	} else if (m->sb->role <= peer->sb->role && !device_of(list, m->sb->dev_uuid, m) &&
@@ -183,21 +183,21 @@ int doctor_sets(struct doctor *d)
 	struct mapping *open;
 	int rc;
 
-	rc = dm_list(MAPPING_INFO, &open);
+	rc = fus_dm_list(MAPPING_INFO, &open);
 	if (!rc)
-		rc = scan_members(&members);
+		rc = fus_scan_members(&members);
 	for (const struct mapping *m = open; m && !rc; m = m->next)
 		check_open(d, m);
 	for (const struct member *m = members; m && !rc; m = m->next) {
-		if (has_identity(m) && under_another(members, m))
+		if (fus_has_identity(m) && fus_under_another(members, m))
 			continue;
 		check_one(d, members, m);
-		if (has_identity(m) && !is_open(open, m))
+		if (fus_has_identity(m) && !is_open(open, m))
 			check_closed(d, members, m);
 	}
 	if (!rc && !members && !open)
 		doctor_say(d, HEALTH_NOTE, "sets", NULL, "there are none");
-	free_members(members);
-	dm_free_list(open);
+	fus_free_members(members);
+	fus_dm_free_list(open);
 	return rc;
 }

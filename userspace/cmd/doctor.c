@@ -59,10 +59,10 @@ static void add_finding(struct doctor *d, enum health level, const char *subject
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_str(o, "level", health_name[level]);
-	json_add_str(o, "subject", subject);
-	json_add_str(o, "text", text);
-	json_add_str(o, "remedy", remedy);
+	fus_json_add_str(o, "level", fus_health_name[level]);
+	fus_json_add_str(o, "subject", subject);
+	fus_json_add_str(o, "text", text);
+	fus_json_add_str(o, "remedy", remedy);
 	json_object_array_add(d->findings, o);
 }
 
@@ -74,11 +74,11 @@ static void print_finding(const struct doctor *d, enum health level, const char 
 
 	snprintf(line, sizeof(line), "%s: %s%s%s", subject, text, remedy ? "; " : "",
 		 remedy ? remedy : "");
-	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
+	fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output());
 	if (d->color != COLOR_NONE)
-		printf("\033[%sm%-7s\033[m  %s\n", color[level], health_name[level], safe);
+		printf("\033[%sm%-7s\033[m  %s\n", color[level], fus_health_name[level], safe);
 	else
-		printf("%-7s  %s\n", health_name[level], safe);
+		printf("%-7s  %s\n", fus_health_name[level], safe);
 	fflush(stdout);	/* the next one may take a second */
 }
 
@@ -100,11 +100,11 @@ void doctor_say(struct doctor *d, enum health level, const char *subject, const 
 
 static void finish_json(struct doctor *d)
 {
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 
-	json_add_u64(o, "errors", d->count[HEALTH_ERROR]);
-	json_add_u64(o, "warnings", d->count[HEALTH_WARNING]);
-	json_add_bool(o, "root_on_set", d->root_on_set);
+	fus_json_add_u64(o, "errors", d->count[HEALTH_ERROR]);
+	fus_json_add_u64(o, "warnings", d->count[HEALTH_WARNING]);
+	fus_json_add_bool(o, "root_on_set", d->root_on_set);
 	json_object_object_add(o, "findings", d->findings);
 	print_json(o, false);
 }
@@ -119,11 +119,11 @@ static int choose_dir(struct doctor *d, const char *dir, char buf[PATH_MAX])
 	if (!dir)
 		return 0;
 	if (!realpath(dir, buf) || stat(buf, &st))
-		return fail(FC_FAILED, dir, "%s; give the directory where the system is mounted",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, dir, "%s; give the directory where the system is "
+				"mounted", strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return fail(FC_FAILED, dir, "not a directory; give the one where the system is "
-			    "mounted");
+		return fus_fail(FC_FAILED, dir, "not a directory; give the one where the system is "
+				"mounted");
 	if (strcmp(buf, "/"))
 		d->dir = buf;
 	else

@@ -50,7 +50,7 @@ static void add_hex(struct json_object *o, const char *key, const void *p, size_
 	for (size_t i = 0; i < n && i < 512; i++)
 		snprintf(text + 2 * i, 3, "%02x", b[i]);
 	text[2 * n] = 0;
-	json_add_str(o, key, text);
+	fus_json_add_str(o, key, text);
 }
 
 /* Text from the disk: to be read, and the bytes themselves, which need not be UTF-8. */
@@ -58,8 +58,8 @@ static void add_text(struct json_object *o, const char *key, const char *text, s
 {
 	char safe[FUSION_LABEL_SIZE * 4 + 1], bytes[32];
 
-	safe_text(safe, sizeof(safe), text, size, true);
-	json_add_str(o, key, safe);
+	fus_safe_text(safe, sizeof(safe), text, size, true);
+	fus_json_add_str(o, key, safe);
 	snprintf(bytes, sizeof(bytes), "%s_bytes", key);
 	add_hex(o, bytes, text, strnlen(text, size));
 }
@@ -68,11 +68,11 @@ static void add_text(struct json_object *o, const char *key, const char *text, s
 
 static void add_member(struct json_object *members, const struct fusion_sb *sb)
 {
-	struct json_object *o = add_object(members, role_name[sb->role]);
+	struct json_object *o = add_object(members, fus_role_name[sb->role]);
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "device_uuid", uuid_text(uuid, sb->dev_uuid));
-	json_add_u64(o, "sectors", sb->self_sectors);
+	fus_json_add_str(o, "device_uuid", fus_uuid_text(uuid, sb->dev_uuid));
+	fus_json_add_u64(o, "sectors", sb->self_sectors);
 	add_text(o, "model", sb->self.model, sizeof(sb->self.model));
 	add_text(o, "serial", sb->self.serial, sizeof(sb->self.serial));
 }
@@ -83,18 +83,18 @@ static void add_identity(struct json_object *o, const struct meta *meta)
 	struct json_object *members, *features;
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "set_uuid", uuid_text(uuid, sb->set_uuid));
+	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, sb->set_uuid));
 	add_text(o, "label", sb->label, FUSION_LABEL_SIZE);
-	json_add_u64(o, "create_time", sb->create_time);
-	json_add_u64(o, "epoch", sb->epoch);
-	host_json(o, sb);
+	fus_json_add_u64(o, "create_time", sb->create_time);
+	fus_json_add_u64(o, "epoch", sb->epoch);
+	fus_host_json(o, sb);
 	members = add_object(o, "members");
 	for (int dev = 0; dev < 2; dev++)
 		add_member(members, &meta->geo[dev]);
 	features = add_object(o, "features");
-	json_add_u64(features, "incompat", sb->incompat);
-	json_add_u64(features, "ro_compat", sb->ro_compat);
-	json_add_u64(features, "compat", sb->compat);
+	fus_json_add_u64(features, "incompat", sb->incompat);
+	fus_json_add_u64(features, "ro_compat", sb->ro_compat);
+	fus_json_add_u64(features, "compat", sb->compat);
 }
 
 const struct geometry_field geometry_fields[] = {
@@ -133,7 +133,7 @@ static void add_geometry(struct json_object *o, const struct fusion_sb *sb)
 	for (const struct geometry_field *f = geometry_fields; f->name; f++) {
 		memcpy(&big, (const char *)sb + f->offset, f->size == 8 ? 8 : 0);
 		memcpy(&small, (const char *)sb + f->offset, sizeof(small));
-		json_add_u64(geometry, f->name, f->size == 8 ? big : small);
+		fus_json_add_u64(geometry, f->name, f->size == 8 ? big : small);
 	}
 }
 
@@ -146,8 +146,8 @@ static void add_settings(struct json_object *o, const struct fusion_sb *sb)
 	for (int s = 0; s < FUSION_NR_SETTINGS; s++) {
 		snprintf(number, sizeof(number), "%d", s);
 		if (sb->settings_mask & BIT(s))
-			json_add_u64(settings, s < FUSION_SETTINGS ? fusion_settings[s].key :
-				     number, sb->setting[s]);
+			fus_json_add_u64(settings, s < FUSION_SETTINGS ? fusion_settings[s].key :
+					 number, sb->setting[s]);
 	}
 }
 
@@ -155,10 +155,10 @@ static void add_settings(struct json_object *o, const struct fusion_sb *sb)
 
 static void add_word(struct json_object *o, u32 word)
 {
-	json_add_str(o, "member", role_name[fusion_word_dev(word)]);
-	json_add_u64(o, "slot", fusion_word_slot(word));
+	fus_json_add_str(o, "member", fus_role_name[fusion_word_dev(word)]);
+	fus_json_add_u64(o, "slot", fusion_word_slot(word));
 	if (fusion_word_state(word) == FUSION_OPEN)
-		json_add_bool(o, "open", true);
+		fus_json_add_bool(o, "open", true);
 }
 
 /* Runs of extents on slots one behind the other; what is not in any is unmapped. */
@@ -177,8 +177,8 @@ static void add_map(struct json_object *o, const struct meta_state *st)
 		       fusion_word_mapped(word + nr))
 			nr++;
 		run = json_object_new_object();
-		json_add_u64(run, "first", lext);
-		json_add_u64(run, "extents", nr);
+		fus_json_add_u64(run, "first", lext);
+		fus_json_add_u64(run, "extents", nr);
 		add_word(run, word);
 		json_object_array_add(map, run);
 	}
@@ -190,7 +190,7 @@ static void add_opens(struct json_object *o, const struct meta_state *st, u32 bi
 
 	for (u32 i = 0; i < st->nr_open; i++) {
 		one = json_object_new_object();
-		json_add_u64(one, "extent", st->open[i]->lext);
+		fus_json_add_u64(one, "extent", st->open[i]->lext);
 		add_hex(one, "valid", st->open[i]->bitmap, bitmap_bytes);
 		json_object_array_add(list, one);
 	}
@@ -211,9 +211,9 @@ static void add_heat(struct json_object *o, const struct meta *meta)
 		if (!heat[lext])
 			continue;
 		run = json_object_new_object();
-		json_add_u64(run, "first", lext);
-		json_add_u64(run, "extents", nr);
-		json_add_u64(run, "heat", heat[lext]);
+		fus_json_add_u64(run, "first", lext);
+		fus_json_add_u64(run, "extents", nr);
+		fus_json_add_u64(run, "heat", heat[lext]);
 		json_object_array_add(list, run);
 	}
 }
@@ -226,18 +226,18 @@ static void add_super(struct json_object *list, const struct meta_copy *c, int c
 	const struct fusion_sb *sb = &c->sb;
 	char text[FUSION_UNKNOWN_TEXT];
 
-	json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
-	json_add_str(o, "error", c->err ? meta_copy_why(c, text) : NULL);
+	fus_json_add_u64(o, "block", FUSION_SUPER_BLOCKNR(copy));
+	fus_json_add_str(o, "error", c->err ? fus_meta_copy_why(c, text) : NULL);
 	if (!c->err) {
-		json_add_u64(o, "generation", sb->generation);
-		json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
-		json_add_bool(o, "needs_check", sb->flags & FUSION_SB_NEEDS_CHECK);
-		json_add_u64(o, "epoch", sb->epoch);
-		json_add_u64(o, "active_set", sb->active_set);
-		json_add_u64(o, "set_generation", sb->set_generation);
-		json_add_u64(o, "replay_seq", sb->replay_seq);
-		json_add_u64(o, "replay_txn", sb->replay_txn);
-		json_add_u64(o, "replay_csum", sb->replay_csum);
+		fus_json_add_u64(o, "generation", sb->generation);
+		fus_json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
+		fus_json_add_bool(o, "needs_check", sb->flags & FUSION_SB_NEEDS_CHECK);
+		fus_json_add_u64(o, "epoch", sb->epoch);
+		fus_json_add_u64(o, "active_set", sb->active_set);
+		fus_json_add_u64(o, "set_generation", sb->set_generation);
+		fus_json_add_u64(o, "replay_seq", sb->replay_seq);
+		fus_json_add_u64(o, "replay_txn", sb->replay_txn);
+		fus_json_add_u64(o, "replay_csum", sb->replay_csum);
 	}
 	json_object_array_add(list, o);
 }
@@ -256,8 +256,8 @@ static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_r
 	struct json_object *o = json_object_new_object();
 
 	(void)t;
-	json_add_str(o, "op", op[rec->op]);
-	json_add_u64(o, "extent", rec->lext);
+	fus_json_add_str(o, "op", op[rec->op]);
+	fus_json_add_u64(o, "extent", rec->lext);
 	add_place(o, "old", rec->old);
 	add_place(o, "new", rec->new);
 	json_object_array_add(ctx, o);
@@ -266,24 +266,24 @@ static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_r
 
 static int add_journal(struct json_object *list, const struct meta *meta, int dev)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	struct meta_journal j;
 	int rc;
 
-	rc = journal_list(meta, dev, &j);
+	rc = fus_journal_list(meta, dev, &j);
 	for (u32 i = 0; i < j.nr && !rc; i++) {
 		const struct meta_txn *t = &j.t[i];
 		struct json_object *o = json_object_new_object();
 
-		json_add_u64(o, "transaction", t->txn);
-		json_add_u64(o, "seq", t->seq);
-		json_add_u64(o, "blocks", t->count);
-		json_add_u64(o, "epoch", t->epoch);
-		json_add_bool(o, "replayed", sb && t->seq >= sb->replay_seq);
-		journal_apply(meta, dev, t, add_record, add_array(o, "records"));
+		fus_json_add_u64(o, "transaction", t->txn);
+		fus_json_add_u64(o, "seq", t->seq);
+		fus_json_add_u64(o, "blocks", t->count);
+		fus_json_add_u64(o, "epoch", t->epoch);
+		fus_json_add_bool(o, "replayed", sb && t->seq >= sb->replay_seq);
+		fus_journal_apply(meta, dev, t, add_record, add_array(o, "records"));
 		json_object_array_add(list, o);
 	}
-	journal_free(&j);
+	fus_journal_free(&j);
 	return rc;
 }
 
@@ -297,10 +297,10 @@ static int add_raw(struct json_object *o, const struct meta *meta)
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (meta->m[dev].o.fd < 0)
 			continue;
-		list = add_array(supers, role_name[dev]);
+		list = add_array(supers, fus_role_name[dev]);
 		for (int i = 0; i < 2; i++)
 			add_super(list, &meta->m[dev].copy[i], i);
-		rc = add_journal(add_array(journals, role_name[dev]), meta, dev);
+		rc = add_journal(add_array(journals, fus_role_name[dev]), meta, dev);
 	}
 	return rc;
 }
@@ -309,7 +309,7 @@ static int add_raw(struct json_object *o, const struct meta *meta)
 
 int dump_json(const struct meta *meta, struct json_object **out)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
 	const char *path = meta->m[FAST].o.path ? meta->m[FAST].o.path : meta->m[SLOW].o.path;
 	struct json_object *o;
 	struct report r = { 0 };
@@ -318,23 +318,23 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	int rc;
 
 	if (!sb && !meta->m[FAST].o.path)
-		return fail(FC_MEMBER, path, "the fast member, which has the map, is not here; "
-			    "connect it, or see what this one has: fusionctl salvage %s", path);
+		return fus_fail(FC_MEMBER, path, "the fast member, which has the map, is not here; "
+				"connect it, or see what this one has: fusionctl salvage %s", path);
 	if (!sb)
-		return fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
-			    "valid superblock of the fast member, which has the map; name that member, "
-			    "or see fusionctl help repair");
-	rc = state_init(&st, sb->nr_lexts);
+		return fus_fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
+				"valid superblock of the fast member, which has the map; name that "
+				"member, or see fusionctl help repair");
+	rc = fus_state_init(&st, sb->nr_lexts);
 	if (rc)
 		return rc;
-	if (!state_load(meta, sb, &st, &r)) {
-		finding_text(report_worst(&r), text, sizeof(text));
-		rc = fail(FC_DAMAGED, path, "%s; run fusionctl repair first", text);
+	if (!fus_state_load(meta, sb, &st, &r)) {
+		fus_finding_text(fus_report_worst(&r), text, sizeof(text));
+		rc = fus_fail(FC_DAMAGED, path, "%s; run fusionctl repair first", text);
 	}
-	report_free(&r);
-	o = rc ? NULL : json_base();
+	fus_report_free(&r);
+	o = rc ? NULL : fus_json_base();
 	if (o) {
-		json_add_str(o, "content", DUMP_CONTENT);
+		fus_json_add_str(o, "content", DUMP_CONTENT);
 		add_identity(o, meta);
 		add_geometry(o, sb);
 		add_settings(o, sb);
@@ -343,7 +343,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 		add_heat(o, meta);
 		rc = add_raw(o, meta);
 	}
-	state_free(&st);
+	fus_state_free(&st);
 	*out = o;
 	return rc;
 }
@@ -373,7 +373,8 @@ static int target_open(const char *path, struct target *t)
 		t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		t->named = true;
 	}
-	return t->fd < 0 ? fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) : 0;
+	return t->fd < 0 ? fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
+	       0;
 }
 
 static void target_drop(struct target *t)
@@ -408,10 +409,10 @@ static int target_write(struct target *t, struct json_object *o)
 
 	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", t->fd);
 	if (!write_all(t->fd, text, strlen(text)) || !write_all(t->fd, "\n", 1) || fsync(t->fd))
-		return fail(FC_FAILED, t->path, "cannot write: %s; choose another file",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, t->path, "cannot write: %s; choose another file",
+				strerror(errno));
 	if (!t->named && linkat(AT_FDCWD, unnamed, AT_FDCWD, t->path, AT_SYMLINK_FOLLOW))
-		return fail(FC_FAILED, t->path, "%s; choose another file", strerror(errno));
+		return fus_fail(FC_FAILED, t->path, "%s; choose another file", strerror(errno));
 	close(t->fd);
 	t->fd = -1;
 	return 0;
@@ -428,11 +429,11 @@ int cmd_dump(const struct args *a)
 
 	rc = a->opt[OPT_OUTPUT] ? target_open(a->opt[OPT_OUTPUT], &t) : 0;
 	if (!rc)
-		rc = meta_open(a->n, a->word, false, &meta);
+		rc = fus_meta_open(a->n, a->word, false, &meta);
 	if (!rc) {
-		rc = meta_refuse_unknown(&meta);
+		rc = fus_meta_refuse_unknown(&meta);
 		if (rc)
-			meta_free(&meta);
+			fus_meta_free(&meta);
 	}
 	if (rc) {
 		target_drop(&t);
@@ -445,6 +446,6 @@ int cmd_dump(const struct args *a)
 		print_json(json_object_get(o), false);
 	target_drop(&t);
 	json_object_put(o);
-	meta_free(&meta);
+	fus_meta_free(&meta);
 	return rc;
 }

@@ -56,13 +56,13 @@ int parse_extent_size(const char *text, u32 *sectors)
 {
 	uint64_t bytes = FUSION_DEFAULT_EXTENT_SECTORS * 512ULL;
 
-	if (text && !parse_size(text, &bytes))
-		return fail(FC_USAGE, text, "not a size; write e.g. --extent-size 1M");
+	if (text && !fus_parse_size(text, &bytes))
+		return fus_fail(FC_USAGE, text, "not a size; write e.g. --extent-size 1M");
 	*sectors = bytes >> 9;
 	if (bytes & (bytes - 1) || bytes < FUSION_MIN_EXTENT_SECTORS * 512ULL ||
 	    bytes > FUSION_MAX_EXTENT_SECTORS * 512ULL)
-		return fail(FC_USAGE, text, "not an extent size; choose a power of two from 64K to "
-			    "16M");
+		return fus_fail(FC_USAGE, text, "not an extent size; choose a power of two from "
+				"64K to 16M");
 	return 0;
 }
 
@@ -75,30 +75,30 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 
 	*settled = path[FAST] && path[SLOW];
 	if (!!path[FAST] != !!path[SLOW])
-		return fail(FC_USAGE, verb, "only one of --fast and --slow is given; give both, "
-			    "or name two devices");
+		return fus_fail(FC_USAGE, verb, "only one of --fast and --slow is given; give "
+				"both, or name two devices");
 	if (*settled && a->n > 1)
-		return fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two "
-			    "members");
+		return fus_fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two "
+				"members");
 	if (!*settled && a->n != 3)
-		return fail(FC_USAGE, verb, "needs a name and two devices; see fusionctl help %s",
-			    verb);
+		return fus_fail(FC_USAGE, verb, "needs a name and two devices; see fusionctl help "
+				"%s", verb);
 	for (int i = 0; i < 2; i++) {
-		rc = device_get(path[i] ? path[i] : a->word[1 + i], &dev[i]);
+		rc = fus_device_get(path[i] ? path[i] : a->word[1 + i], &dev[i]);
 		if (rc)
 			return rc;
 	}
-	if (device_same(&dev[0], &dev[1]))
-		return fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two "
-			    "different ones", dev[0].path);
+	if (fus_device_same(&dev[0], &dev[1]))
+		return fus_fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two "
+				"different ones", dev[0].path);
 	for (int i = 0; i < 2; i++) {
 		if (dev[i].read_only)
-			return fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable "
-				    "device");
+			return fus_fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable "
+					"device");
 		if (!fusion_block_size_fits(dev[i].block_bytes))
-			return fail(FC_MEMBER, dev[i].path, "has logical blocks of %u bytes, a "
-				    "member's may have 4096; choose another device, or give it "
-				    "smaller ones, as nvme format does", dev[i].block_bytes);
+			return fus_fail(FC_MEMBER, dev[i].path, "has logical blocks of %u bytes, a "
+					"member's may have 4096; choose another device, or give it "
+					"smaller ones, as nvme format does", dev[i].block_bytes);
 	}
 	return 0;
 }
@@ -117,12 +117,12 @@ static int settle_roles(struct device dev[2], bool silent)
 	int slow;
 
 	get_facts(dev, fact);
-	slow = choose_slow(fact, why, sizeof(why));
+	slow = fus_choose_slow(fact, why, sizeof(why));
 	if (slow < 0)
-		return fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is the "
-			    "slow one: %s; say it with --fast and --slow",
-			    size_text(size[0], dev[0].sectors << 9), dev[1].path,
-			    size_text(size[1], dev[1].sectors << 9), why);
+		return fus_fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is "
+				"the slow one: %s; say it with --fast and --slow",
+				fus_size_text(size[0], dev[0].sectors << 9), dev[1].path,
+				fus_size_text(size[1], dev[1].sectors << 9), why);
 	if (slow != SLOW) {
 		tmp = dev[0];
 		dev[0] = dev[1];
@@ -144,7 +144,7 @@ static void find_doubts(struct plan *p)
 	struct role_fact fact[2];
 
 	get_facts(p->dev, fact);
-	p->doubts = role_doubts(fact, p->dev[FAST].base == p->dev[SLOW].base);
+	p->doubts = fus_role_doubts(fact, p->dev[FAST].base == p->dev[SLOW].base);
 }
 
 static bool doubted(const struct plan *p, enum role_doubt which)
@@ -167,17 +167,17 @@ static void tell_doubts(const struct plan *p)
 	if (doubted(p, ROLE_FAST_LARGER)) {
 		n += snprintf(text + n, sizeof(text) - n, "%sthe fast member (%s) is larger than "
 			      "the slow one (%s)", and,
-			      size_text(size[FAST], p->dev[FAST].sectors << 9),
-			      size_text(size[SLOW], p->dev[SLOW].sectors << 9));
+			      fus_size_text(size[FAST], p->dev[FAST].sectors << 9),
+			      fus_size_text(size[SLOW], p->dev[SLOW].sectors << 9));
 		and = ", ";
 	}
 	if (doubted(p, ROLE_ONE_DISK)) {
-		device_node(p->dev[FAST].base, disk, sizeof(disk));
+		fus_device_node(p->dev[FAST].base, disk, sizeof(disk));
 		snprintf(text + n, sizeof(text) - n, "%sboth members are on one disk, %s", and,
 			 disk);
 	}
 	if (*text)
-		warn(p->name, "%s; check which devices are meant", text);
+		fus_warn(p->name, "%s; check which devices are meant", text);
 }
 
 static struct json_object *doubts_json(const struct plan *p)
@@ -199,23 +199,23 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	err = fusion_sb_plan(sb, p->dev[FAST].sectors, p->dev[SLOW].sectors, extent_sectors,
 			     &misfit);
 	if (err == -ENOSPC)
-		return fail(FC_MEMBER, p->dev[misfit.dev].path, "%s; %s", misfit.what,
-			    extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a bigger device" :
-			    misfit.remedy);
+		return fus_fail(FC_MEMBER, p->dev[misfit.dev].path, "%s; %s", misfit.what,
+				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a bigger "
+				"device" : misfit.remedy);
 	/* the size of an extent was looked at before */
 	if (err)
-		return fail(FC_USAGE, p->name, "%s; %s", misfit.what, misfit.remedy);
+		return fus_fail(FC_USAGE, p->name, "%s; %s", misfit.what, misfit.remedy);
 	uuid_generate_random(sb->set_uuid);
 	uuid_generate_random(sb->dev_uuid);
 	uuid_generate_random(sb->peer_uuid);
 	memcpy(sb->label, p->name, strnlen(p->name, FUSION_LABEL_SIZE));
-	ident_set(&sb->self, &p->dev[FAST]);
-	ident_set(&sb->peer, &p->dev[SLOW]);
+	fus_ident_set(&sb->self, &p->dev[FAST]);
+	fus_ident_set(&sb->peer, &p->dev[SLOW]);
 	sb->create_time = time(NULL);
 	sb->write_time = sb->create_time;
-	sb->activation = super_new_activation();
+	sb->activation = fus_super_new_activation();
 	/* so that the machine that made it need not look for others that may have it open */
-	host_id(sb->host_id);
+	fus_host_id(sb->host_id);
 	gethostname(sb->host_name, FUSION_HOST_SIZE);
 	sb->host_name[FUSION_HOST_SIZE] = 0;
 	return 0;
@@ -226,7 +226,7 @@ static int check_content(const struct args *a, struct plan *p, int i)
 	bool found;
 	int rc;
 
-	rc = probe_signature(&p->dev[i], &found, p->content[i], sizeof(p->content[i]));
+	rc = fus_probe_signature(&p->dev[i], &found, p->content[i], sizeof(p->content[i]));
 	return rc ? rc : check_may_go(a, p->dev[i].path, p->content[i]);
 }
 
@@ -240,11 +240,12 @@ static void show_devices(const struct plan *p)
 
 	for (int i = 0; i < 2; i++) {
 		const char *cells[] = {
-			role_name[i], p->dev[i].path, size_text(size, p->dev[i].sectors << 9),
-			ident, p->content[i][0] ? p->content[i] : "nothing known",
+			fus_role_name[i], p->dev[i].path,
+				fus_size_text(size, p->dev[i].sectors << 9), ident,
+				p->content[i][0] ? p->content[i] : "nothing known",
 		};
 
-		device_ident(&p->dev[i], ident, sizeof(ident));
+		fus_device_ident(&p->dev[i], ident, sizeof(ident));
 		table_row(tb, cells);
 	}
 	table_print(tb);
@@ -261,10 +262,10 @@ static void show(const struct plan *p, bool and_open, bool dry_run)
 	if (dry_run)
 		printf("would erase both and make the set ");
 	printf("%s%s %s, %u extents of %s\n", p->name, dry_run ? " of them," : ":",
-	       size_text(size, bytes), p->sb.nr_lexts,
-	       size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
+	       fus_size_text(size, bytes), p->sb.nr_lexts,
+	       fus_size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
 	for (int i = 0; i < 2 && p->gpt_type; i++)
-		if (gpt_partition(&p->dev[i]))
+		if (fus_gpt_partition(&p->dev[i]))
 			printf("%s the type of members %s the partition %s\n", lead,
 			       dry_run ? "to" : "for", p->dev[i].path);
 	if (dry_run && and_open)
@@ -278,7 +279,7 @@ static void show(const struct plan *p, bool and_open, bool dry_run)
 static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 {
 	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 	struct fusion_sb sb = p->sb;
 
 	/* another time they would be others */
@@ -287,11 +288,11 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 		uuid_clear(sb.dev_uuid);
 		uuid_clear(sb.peer_uuid);
 	}
-	json_add_bool(o, "dry_run", dry_run);
-	json_add_set(o, p->name, open, &sb, path);
-	json_add_contents(o, p->content);
+	fus_json_add_bool(o, "dry_run", dry_run);
+	fus_json_add_set(o, p->name, open, &sb, path);
+	fus_json_add_contents(o, p->content);
 	json_object_object_add(o, "warnings", doubts_json(p));
-	json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
+	fus_json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
 	print_json(o, false);
 }
 
@@ -314,9 +315,10 @@ static int check_mkfs(struct plan *p, const char *type)
 	if (!type)
 		return 0;
 	snprintf(p->mkfs, sizeof(p->mkfs), "mkfs.%s", type);
-	if (strchr(type, '/') || strlen(type) >= sizeof(p->mkfs) - 5 || !program_exists(p->mkfs))
-		return fail(FC_USAGE, "--mkfs", "there is no mkfs.%s on this system; install it, "
-			    "or leave the option out", type);
+	if (strchr(type, '/') || strlen(type) >= sizeof(p->mkfs) - 5 ||
+	    !fus_program_exists(p->mkfs))
+		return fus_fail(FC_USAGE, "--mkfs", "there is no mkfs.%s on this system; install "
+				"it, or leave the option out", type);
 	return 0;
 }
 
@@ -327,7 +329,7 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	u32 extent_sectors = 0;
 	int rc;
 
-	rc = check_name(p->name);
+	rc = fus_check_name(p->name);
 	if (!rc)
 		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
 	if (!rc)
@@ -343,15 +345,15 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	if (!rc && and_open)
 		rc = check_name_free(p->name);
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = device_claim(&p->dev[i], &p->fd[i]);
+		rc = fus_device_claim(&p->dev[i], &p->fd[i]);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = check_content(a, p, i);
 	p->gpt_type = a->opt[OPT_GPT_TYPE];
-	if (!rc && p->gpt_type && !gpt_partition(&p->dev[0]) && !gpt_partition(&p->dev[1]))
-		rc = fail(FC_USAGE, "--gpt-type", "neither %s nor %s is a partition of a GPT; "
-			  "leave it out", p->dev[0].path, p->dev[1].path);
+	if (!rc && p->gpt_type && !fus_gpt_partition(&p->dev[0]) && !fus_gpt_partition(&p->dev[1]))
+		rc = fus_fail(FC_USAGE, "--gpt-type", "neither %s nor %s is a partition of a GPT; "
+			      "leave it out", p->dev[0].path, p->dev[1].path);
 	if (!rc && and_open)
-		rc = dm_target_version(true, version, &found);
+		rc = fus_dm_target_version(true, version, &found);
 	return rc;
 }
 
@@ -361,7 +363,7 @@ static int mark_types(const struct plan *p)
 	int rc = 0, one;
 
 	for (int i = 0; i < 2; i++) {
-		one = gpt_partition(&p->dev[i]) ? gpt_mark_member(&p->dev[i]) : 0;
+		one = fus_gpt_partition(&p->dev[i]) ? fus_gpt_mark_member(&p->dev[i]) : 0;
 		rc = rc ? rc : one;
 	}
 	return rc;
@@ -388,9 +390,10 @@ static int make_file_system(const struct plan *p, bool json)
 	/* what it prints comes after what we did */
 	fflush(stdout);
 	/* somebody who waits for it sees how far it is */
-	if (seen ? program_run(command, NULL, NULL) : program_say(command, said, sizeof(said)))
-		return fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on it "
-			    "by hand", p->mkfs, said);
+	if (seen ? fus_program_run(command, NULL, NULL) :
+	    fus_program_say(command, said, sizeof(said)))
+		return fus_fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on "
+				"it by hand", p->mkfs, said);
 	if (!json)
 		printf("%s has made a file system on it\n", p->mkfs);
 	return 0;
@@ -402,17 +405,17 @@ static int finish_new(const struct plan *p, bool and_open, bool json)
 	struct member *fast, *slow = NULL;
 	int rc;
 
-	rc = load_member(p->dev[FAST].path, &fast);
+	rc = fus_load_member(p->dev[FAST].path, &fast);
 	if (!rc)
-		rc = load_member(p->dev[SLOW].path, &slow);
+		rc = fus_load_member(p->dev[SLOW].path, &slow);
 	if (!rc && !and_open)
-		opened_write(fast, slow);
+		fus_opened_write(fast, slow);
 	if (!rc && and_open)
 		rc = open_set(p->name, fast, slow, false, NULL);
 	if (!rc && and_open && !json)
 		printf("/dev/mapper/%s is ready\n", p->name);
-	free_members(fast);
-	free_members(slow);
+	fus_free_members(fast);
+	fus_free_members(slow);
 	return rc;
 }
 
@@ -436,16 +439,16 @@ static int make_set(const struct args *a, bool and_open)
 		goto out;
 	rc = a->opt[OPT_YES] ? 0 : ask(&p);
 	if (!rc)
-		rc = host_watch_devices(p.dev, 2);
+		rc = fus_host_watch_devices(p.dev, 2);
 	if (!rc)
-		rc = write_set(p.dev, p.fd, &p.sb, &lock);
+		rc = fus_write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
 	if (!rc)
 		rc = finish_new(&p, and_open, json);
 	made = !rc;
 	if (made && p.gpt_type)
 		typed = mark_types(&p);
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	if (!rc && *p.mkfs)
 		rc = make_file_system(&p, json);
 	if (made && json)
@@ -453,8 +456,8 @@ static int make_set(const struct args *a, bool and_open)
 	rc = rc ? rc : typed;
 out:
 	release(&p);
-	device_put(&p.dev[0]);
-	device_put(&p.dev[1]);
+	fus_device_put(&p.dev[0]);
+	fus_device_put(&p.dev[1]);
 	return rc;
 }
 

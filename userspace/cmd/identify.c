@@ -51,13 +51,13 @@ static int show_udev(const struct member *m)
 
 	/* not a file system: no links by-uuid and by-label to a member, they are the set's */
 	puts("ID_FS_TYPE=fusion_member\nID_FS_USAGE=raid");
-	if (!has_identity(m))
+	if (!fus_has_identity(m))
 		return 0;
 	printf("ID_FS_VERSION=%d\n", FUSION_VERSION);
-	udev_text("ID_FS_UUID", uuid_text(uuid, m->sb->set_uuid));
-	udev_text("ID_FS_UUID_SUB", uuid_text(uuid, m->sb->dev_uuid));
+	udev_text("ID_FS_UUID", fus_uuid_text(uuid, m->sb->set_uuid));
+	udev_text("ID_FS_UUID_SUB", fus_uuid_text(uuid, m->sb->dev_uuid));
 	udev_text("ID_FS_LABEL", m->sb->label);
-	printf("ID_FUSION_ROLE=%s\n", role_name[m->sb->role]);
+	printf("ID_FUSION_ROLE=%s\n", fus_role_name[m->sb->role]);
 	return 0;
 }
 
@@ -66,34 +66,34 @@ struct json_object *peer_json(const struct fusion_sb *sb)
 	struct json_object *peer = json_object_new_object();
 	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
 
-	json_add_str(peer, "role", role_name[!sb->role]);
-	json_add_str(peer, "device_uuid", uuid_text(uuid, sb->peer_uuid));
+	fus_json_add_str(peer, "role", fus_role_name[!sb->role]);
+	fus_json_add_str(peer, "device_uuid", fus_uuid_text(uuid, sb->peer_uuid));
 	memcpy(text, sb->peer.model, FUSION_IDENT_SIZE);
-	json_add_str(peer, "model", text);
+	fus_json_add_str(peer, "model", text);
 	memcpy(text, sb->peer.serial, FUSION_IDENT_SIZE);
-	json_add_str(peer, "serial", text);
-	json_add_u64(peer, "bytes", sb->peer_sectors << 9);
+	fus_json_add_str(peer, "serial", text);
+	fus_json_add_u64(peer, "bytes", sb->peer_sectors << 9);
 	return peer;
 }
 
 static int show_json(const struct member *m)
 {
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 	char uuid[UUID_TEXT];
 	const struct fusion_sb *sb = m->sb;
 
-	json_add_str(o, "device", m->path);
-	json_add_u64(o, "bytes", m->sectors << 9);
-	json_add_str(o, "state", member_state_text(m));
-	json_add_str(o, "reason", m->why);
-	json_add_str(o, "set", sb->label);
-	json_add_str(o, "role", role_name[sb->role]);
-	json_add_str(o, "set_uuid", uuid_text(uuid, sb->set_uuid));
-	json_add_str(o, "device_uuid", uuid_text(uuid, sb->dev_uuid));
-	json_add_u64(o, "generation", sb->generation);
-	json_add_u64(o, "epoch", sb->epoch);
-	json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
-	json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
+	fus_json_add_str(o, "device", m->path);
+	fus_json_add_u64(o, "bytes", m->sectors << 9);
+	fus_json_add_str(o, "state", member_state_text(m));
+	fus_json_add_str(o, "reason", m->why);
+	fus_json_add_str(o, "set", sb->label);
+	fus_json_add_str(o, "role", fus_role_name[sb->role]);
+	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, sb->set_uuid));
+	fus_json_add_str(o, "device_uuid", fus_uuid_text(uuid, sb->dev_uuid));
+	fus_json_add_u64(o, "generation", sb->generation);
+	fus_json_add_u64(o, "epoch", sb->epoch);
+	fus_json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
+	fus_json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
 	json_object_object_add(o, "peer", peer_json(sb));
 	print_json(o, false);
 	return 0;
@@ -103,8 +103,8 @@ static void line(const char *key, const char *value, const unsigned char uuid[16
 {
 	char text[UUID_TEXT], safe[512];
 
-	safe_text(safe, sizeof(safe), value, SIZE_MAX, utf8_output());
-	printf("%-8s %s, uuid %s\n", key, safe, uuid_text(text, uuid));
+	fus_safe_text(safe, sizeof(safe), value, SIZE_MAX, fus_utf8_output());
+	printf("%-8s %s, uuid %s\n", key, safe, fus_uuid_text(text, uuid));
 }
 
 static int show(const struct member *m)
@@ -113,11 +113,11 @@ static int show(const struct member *m)
 	const struct fusion_sb *sb = m->sb;
 
 	line("set", sb->label, sb->set_uuid);
-	snprintf(text, sizeof(text), "%s, %s", role_name[sb->role],
-		 size_text(size, m->sectors << 9));
+	snprintf(text, sizeof(text), "%s, %s", fus_role_name[sb->role],
+		 fus_size_text(size, m->sectors << 9));
 	line("member", text, sb->dev_uuid);
-	snprintf(text, sizeof(text), "%s, ", role_name[!sb->role]);
-	missing_text(m, text + strlen(text), sizeof(text) - strlen(text));
+	snprintf(text, sizeof(text), "%s, ", fus_role_name[!sb->role]);
+	fus_missing_text(m, text + strlen(text), sizeof(text) - strlen(text));
 	line("partner", text, sb->peer_uuid);
 	printf("%-8s %s\n", "state", member_state_text(m));
 	return 0;
@@ -130,18 +130,19 @@ int probe_member(const char *path, struct member **m, char *content, size_t size
 
 	*m = NULL;
 	*content = 0;
-	rc = device_get(path, &dev);
+	rc = fus_device_get(path, &dev);
 	if (rc)
 		return rc;
-	err = member_at(dev.devno, m);
-	device_put(&dev);
+	err = fus_member_at(dev.devno, m);
+	fus_device_put(&dev);
 	if (err == -EAGAIN)
-		return fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
+		return fus_fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
 	if (err)
-		return fail(FC_FAILED, path, "can't read it: %s; check the device", strerror(-err));
+		return fus_fail(FC_FAILED, path, "can't read it: %s; check the device",
+				strerror(-err));
 	if (*m && (*m)->state == MEMBER_COVERED) {
 		snprintf(content, size, "%s", (*m)->cover);
-		free_members(*m);
+		fus_free_members(*m);
 		*m = NULL;
 	}
 	return 0;
@@ -156,7 +157,7 @@ int cmd_probe(const struct args *a)
 	int rc;
 
 	if (udev && json)
-		return fail(FC_USAGE, "--udev", "can't go with --json; choose one");
+		return fus_fail(FC_USAGE, "--udev", "can't go with --json; choose one");
 	rc = probe_member(path, &m, content, sizeof(content));
 	if (rc)
 		return rc;
@@ -164,14 +165,14 @@ int cmd_probe(const struct args *a)
 	if (!m && udev)
 		return FC_MEMBER;
 	if (!m)
-		return fail(FC_MEMBER, path, "not a member of a fusion set%s%s; fusionctl list "
-			    "shows those there are", *content ? ", it carries " : "", content);
+		return fus_fail(FC_MEMBER, path, "not a member of a fusion set%s%s; fusionctl list "
+				"shows those there are", *content ? ", it carries " : "", content);
 	if (udev)
 		rc = m->state == MEMBER_DAMAGED ? FC_DAMAGED : show_udev(m);
-	else if (!has_identity(m))
-		rc = check_member(m);
+	else if (!fus_has_identity(m))
+		rc = fus_check_member(m);
 	else
 		rc = json ? show_json(m) : show(m);
-	free_members(m);
+	fus_free_members(m);
 	return rc;
 }

@@ -62,13 +62,13 @@ static bool is_used(const struct view *v, const struct found_set *s, const struc
 		return false;
 	while (used && used->devno != s->set.member[m->sb->role])
 		used = used->next;
-	return used && (used == m || member_stands_on(used, m));
+	return used && (used == m || fus_member_stands_on(used, m));
 }
 
 static const char *state_of(const struct view *v, const struct found_set *s,
 			    const struct member *m, char buf[PATH_MAX + 16])
 {
-	const struct member *twin = clone_of(v->members, m);
+	const struct member *twin = fus_clone_of(v->members, m);
 	bool used = is_used(v, s, m);
 
 	if (twin && !used)
@@ -83,51 +83,51 @@ static const char *state_of(const struct view *v, const struct found_set *s,
 /* The fast member knows best: the kernel writes to it whenever the set is opened. */
 static const char *host_of(const struct view *v, const struct found_set *s, char buf[HOST_SHORT])
 {
-	const struct member *m = s ? member_of(s, v->members, FAST) : NULL;
+	const struct member *m = s ? fus_member_of(s, v->members, FAST) : NULL;
 
 	if (s && !m)
-		m = member_of(s, v->members, SLOW);
-	return m ? host_short(m->sb, buf) : "-";
+		m = fus_member_of(s, v->members, SLOW);
+	return m ? fus_host_short(m->sb, buf) : "-";
 }
 
 /* The other member knows what it looks like. */
 static void missing_row(struct libscols_table *tb, const struct view *v,
 			const struct found_set *s, int role)
 {
-	const struct member *peer = member_of(s, v->members, !role);
+	const struct member *peer = fus_member_of(s, v->members, !role);
 	char device[160] = "?", size[SIZE_TEXT] = "?", uuid[UUID_TEXT], sectors[32];
 	char host[HOST_SHORT];
 	const char *state = "MISSING", *name = s->open ? s->open->name : "-";
 	uint64_t n;
 
-	if (s->has_status && !device_gone(s->set.member[role])) {
+	if (s->has_status && !fus_device_gone(s->set.member[role])) {
 		state = "unreadable";
-		device_node(s->set.member[role], device, sizeof(device));
-		if (sysfs_read(s->set.member[role], "size", sectors, sizeof(sectors)) &&
-		    parse_number(sectors, UINT64_MAX, &n))
-			size_text(size, n << 9);
+		fus_device_node(s->set.member[role], device, sizeof(device));
+		if (fus_sysfs_read(s->set.member[role], "size", sectors, sizeof(sectors)) &&
+		    fus_parse_number(sectors, UINT64_MAX, &n))
+			fus_size_text(size, n << 9);
 	} else if (peer) {
-		hardware_text(&peer->sb->peer, device, sizeof(device));
-		size_text(size, peer->sb->peer_sectors << 9);
+		fus_hardware_text(&peer->sb->peer, device, sizeof(device));
+		fus_size_text(size, peer->sb->peer_sectors << 9);
 	}
 	table_row(tb, (const char *[]) {
-		s->any ? s->any->sb->label : name, role_name[role], device, size, state, name,
-		condition_name[s->condition], host_of(v, s, host),
-		s->any ? uuid_text(uuid, s->any->sb->set_uuid) : dm_set_uuid(s->open),
+		s->any ? s->any->sb->label : name, fus_role_name[role], device, size, state, name,
+		fus_condition_name[s->condition], host_of(v, s, host),
+		s->any ? fus_uuid_text(uuid, s->any->sb->set_uuid) : fus_dm_set_uuid(s->open),
 	});
 }
 
 static void member_row(struct libscols_table *tb, const struct view *v, const struct member *m)
 {
 	char size[SIZE_TEXT], uuid[UUID_TEXT], state[PATH_MAX + 16], host[HOST_SHORT];
-	const struct found_set *s = set_of(&v->sets, m);
-	bool known = has_identity(m);
+	const struct found_set *s = fus_set_of(&v->sets, m);
+	bool known = fus_has_identity(m);
 
 	table_row(tb, (const char *[]) {
-		known ? m->sb->label : "?", known ? role_name[m->sb->role] : "?", m->path,
-		size_text(size, m->sectors << 9), state_of(v, s, m, state),
-		s && s->open ? s->open->name : "-", s ? condition_name[s->condition] : "-",
-		host_of(v, s, host), known ? uuid_text(uuid, m->sb->set_uuid) : "?",
+		known ? m->sb->label : "?", known ? fus_role_name[m->sb->role] : "?", m->path,
+		fus_size_text(size, m->sectors << 9), state_of(v, s, m, state),
+		s && s->open ? s->open->name : "-", s ? fus_condition_name[s->condition] : "-",
+		host_of(v, s, host), known ? fus_uuid_text(uuid, m->sb->set_uuid) : "?",
 	});
 }
 
@@ -136,10 +136,10 @@ static void rescued_row(struct libscols_table *tb, const struct mapping *m)
 	char size[SIZE_TEXT], node[160];
 	struct rescued r;
 
-	rescued_get(m, &r);
+	fus_rescued_get(m, &r);
 	snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
 	table_row(tb, (const char *[]) {
-		r.label, "rescued", node, size_text(size, r.bytes),
+		r.label, "rescued", node, fus_size_text(size, r.bytes),
 		r.stale ? "read-only, stale" : "read-only", m->name, "-", "-",
 		r.set_uuid,
 	});
@@ -169,15 +169,15 @@ static void list_reasons(const struct view *v)
 {
 	for (unsigned int i = 0; i < v->sets.nr; i++) {
 		const struct found_set *s = &v->sets.set[i];
-		const struct reason *r = worst_reason(s);
+		const struct reason *r = fus_worst_reason(s);
 		char line[1024], safe[2 * sizeof(line)];
 
 		if (s->condition == CONDITION_OK || !r)
 			continue;
-		snprintf(line, sizeof(line), "%s: %s: %s%s%s",
-			 s->open ? s->open->name : s->any->sb->label, condition_name[s->condition],
-			 r->text, r->remedy ? "; " : "", r->remedy ? r->remedy : "");
-		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+		snprintf(line, sizeof(line), "%s: %s: %s%s%s", s->open ? s->open->name :
+			 s->any->sb->label, fus_condition_name[s->condition], r->text, r->remedy ?
+			 "; " : "", r->remedy ? r->remedy : "");
+		puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
 	}
 }
 
@@ -185,30 +185,30 @@ static void list_reasons(const struct view *v)
 
 struct json_object *found_json(const struct member *m)
 {
-	bool known = has_identity(m);
+	bool known = fus_has_identity(m);
 	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "device", m->path);
-	json_add_u64(o, "bytes", m->sectors << 9);
-	json_add_str(o, "state", member_state_text(m));
-	json_add_str(o, "reason", m->why);
-	json_add_str(o, "set", known ? m->sb->label : NULL);
-	json_add_str(o, "role", known ? role_name[m->sb->role] : NULL);
-	json_add_str(o, "set_uuid", known ? uuid_text(uuid, m->sb->set_uuid) : NULL);
-	json_add_str(o, "device_uuid", known ? uuid_text(uuid, m->sb->dev_uuid) : NULL);
+	fus_json_add_str(o, "device", m->path);
+	fus_json_add_u64(o, "bytes", m->sectors << 9);
+	fus_json_add_str(o, "state", member_state_text(m));
+	fus_json_add_str(o, "reason", m->why);
+	fus_json_add_str(o, "set", known ? m->sb->label : NULL);
+	fus_json_add_str(o, "role", known ? fus_role_name[m->sb->role] : NULL);
+	fus_json_add_str(o, "set_uuid", known ? fus_uuid_text(uuid, m->sb->set_uuid) : NULL);
+	fus_json_add_str(o, "device_uuid", known ? fus_uuid_text(uuid, m->sb->dev_uuid) : NULL);
 	return o;
 }
 
 static struct json_object *member_json(const struct member *m, const struct view *v)
 {
-	const struct found_set *s = set_of(&v->sets, m);
-	const struct member *twin = clone_of(v->members, m);
+	const struct found_set *s = fus_set_of(&v->sets, m);
+	const struct member *twin = fus_clone_of(v->members, m);
 	struct json_object *o = found_json(m);
 
-	host_json(o, has_identity(m) ? m->sb : NULL);
-	json_add_str(o, "open_as", s && s->open ? s->open->name : NULL);
-	json_add_str(o, "clone_of", twin ? twin->path : NULL);
+	fus_host_json(o, fus_has_identity(m) ? m->sb : NULL);
+	fus_json_add_str(o, "open_as", s && s->open ? s->open->name : NULL);
+	fus_json_add_str(o, "clone_of", twin ? twin->path : NULL);
 	return o;
 }
 
@@ -217,14 +217,15 @@ static struct json_object *set_json(const struct found_set *s)
 	struct json_object *o = json_object_new_object(), *reasons = json_object_new_array();
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
-	json_add_str(o, "set_uuid", s->any ? uuid_text(uuid, s->any->sb->set_uuid) :
-		     dm_set_uuid(s->open));
-	json_add_str(o, "open_as", s->open ? s->open->name : NULL);
-	json_add_str(o, "health", condition_name[s->condition]);
+	fus_json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
+	fus_json_add_str(o, "set_uuid", s->any ? fus_uuid_text(uuid, s->any->sb->set_uuid) :
+			 fus_dm_set_uuid(s->open));
+	fus_json_add_str(o, "open_as", s->open ? s->open->name : NULL);
+	fus_json_add_str(o, "health", fus_condition_name[s->condition]);
 	for (unsigned int i = 0; i < s->nr_reasons; i++)
-		json_object_array_add(reasons, reason_json(s->reason[i].level, s->reason[i].text,
-							   s->reason[i].remedy));
+		json_object_array_add(reasons,
+				      fus_reason_json(s->reason[i].level, s->reason[i].text,
+						      s->reason[i].remedy));
 	json_object_object_add(o, "reasons", reasons);
 	return o;
 }
@@ -232,16 +233,17 @@ static struct json_object *set_json(const struct found_set *s)
 static struct json_object *missing_json(const struct view *v, const struct found_set *s, int role)
 {
 	static const char *const keys[] = { "device_uuid", "model", "serial", "bytes" };
-	const struct member *peer = member_of(s, v->members, !role);
+	const struct member *peer = fus_member_of(s, v->members, !role);
 	struct json_object *o = peer ? peer_json(peer->sb) : json_object_new_object();
 	char node[160];
 
-	json_add_str(o, "role", role_name[role]);
+	fus_json_add_str(o, "role", fus_role_name[role]);
 	for (size_t i = 0; !peer && i < sizeof(keys) / sizeof(keys[0]); i++)
 		json_object_object_add(o, keys[i], NULL);
-	json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
-	device_node(s->set.member[role], node, sizeof(node));
-	json_add_str(o, "device", s->has_status && !device_gone(s->set.member[role]) ? node : NULL);
+	fus_json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
+	fus_device_node(s->set.member[role], node, sizeof(node));
+	fus_json_add_str(o, "device", s->has_status && !fus_device_gone(s->set.member[role]) ?
+			 node : NULL);
 	return o;
 }
 
@@ -257,8 +259,9 @@ static void add_missing(struct json_object *array, const struct view *v)
 			if (!s->missing[role])
 				continue;
 			o = missing_json(v, s, role);
-			json_add_str(o, "set_uuid", s->any ? uuid_text(uuid, s->any->sb->set_uuid) :
-				     dm_set_uuid(s->open));
+			fus_json_add_str(o, "set_uuid", s->any ?
+					 fus_uuid_text(uuid, s->any->sb->set_uuid) :
+					 fus_dm_set_uuid(s->open));
 			json_object_array_add(array, o);
 		}
 	}
@@ -266,16 +269,16 @@ static void add_missing(struct json_object *array, const struct view *v)
 
 static void list_json(const struct view *v)
 {
-	struct json_object *o = json_base(), *open = json_object_new_array();
+	struct json_object *o = fus_json_base(), *open = json_object_new_array();
 	struct json_object *found = json_object_new_array(), *sets = json_object_new_array();
 	struct json_object *missing = json_object_new_array(), *set;
 
 	for (const struct mapping *m = v->open; m; m = m->next) {
 		set = json_object_new_object();
-		json_add_open(set, m);
+		fus_json_add_open(set, m);
 		json_object_array_add(open, set);
 	}
-	json_add_bool(o, "complete", true);
+	fus_json_add_bool(o, "complete", true);
 	json_object_object_add(o, "open", open);
 	for (unsigned int i = 0; i < v->sets.nr; i++)
 		json_object_array_add(sets, set_json(&v->sets.set[i]));
@@ -285,7 +288,7 @@ static void list_json(const struct view *v)
 	json_object_object_add(o, "members", found);
 	add_missing(missing, v);
 	json_object_object_add(o, "missing", missing);
-	json_object_object_add(o, "rescued", rescued_array(v->rescued, NULL));
+	json_object_object_add(o, "rescued", fus_rescued_array(v->rescued, NULL));
 	print_json(o, false);
 }
 
@@ -296,14 +299,14 @@ int cmd_list(const struct args *a)
 
 	if (geteuid())
 		return list_unprivileged(a->opt[OPT_JSON]);
-	rc = dm_list(MAPPING_INFO, &v.open);
+	rc = fus_dm_list(MAPPING_INFO, &v.open);
 	if (!rc)
-		rc = dm_list_rescued(&v.rescued);
+		rc = fus_dm_list_rescued(&v.rescued);
 	if (!rc)
-		rc = scan_members(&v.members);
+		rc = fus_scan_members(&v.members);
 	if (!rc) {
 		/* what could not be looked at is shown as far as it is known */
-		rc = find_sets(v.open, v.members, &v.sets);
+		rc = fus_find_sets(v.open, v.members, &v.sets);
 		if (a->opt[OPT_JSON]) {
 			list_json(&v);
 		} else if (v.members || v.open || v.rescued) {
@@ -313,9 +316,9 @@ int cmd_list(const struct args *a)
 			puts("no members of fusion sets are found");
 		}
 	}
-	free_sets(&v.sets);
-	free_members(v.members);
-	dm_free_list(v.open);
-	dm_free_list(v.rescued);
+	fus_free_sets(&v.sets);
+	fus_free_members(v.members);
+	fus_dm_free_list(v.open);
+	fus_dm_free_list(v.rescued);
 	return rc;
 }

@@ -66,11 +66,11 @@ static const struct verb *find_verb(const char *name)
 	for (size_t i = 0; i < nr_verbs; i++)
 		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
-	meant = nearest_word(name, nth_verb);
+	meant = fus_nearest_word(name, nth_verb);
 	if (meant)
-		fail(FC_USAGE, name, "no such verb; did you mean %s?", meant);
+		fus_fail(FC_USAGE, name, "no such verb; did you mean %s?", meant);
 	else
-		fail(FC_USAGE, name, "no such verb; see fusionctl help");
+		fus_fail(FC_USAGE, name, "no such verb; see fusionctl help");
 	return NULL;
 }
 
@@ -104,12 +104,12 @@ static int unknown_option(const struct verb *v, const char *word)
 	if (!strncmp(word, "--", 2))
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	if (*name)
-		meant = nearest_word(name, nth_option);
+		meant = fus_nearest_word(name, nth_option);
 	if (meant)
-		return fail(FC_USAGE, word, "no such option of %s; did you mean --%s?", v->name,
-			    meant);
-	return fail(FC_USAGE, word, "no such option of %s; see fusionctl help %s", v->name,
-		    v->name);
+		return fus_fail(FC_USAGE, word, "no such option of %s; did you mean --%s?", v->name,
+				meant);
+	return fus_fail(FC_USAGE, word, "no such option of %s; see fusionctl help %s", v->name,
+			v->name);
 }
 
 static int bad_option(const struct verb *v, int c, const char *word)
@@ -117,9 +117,9 @@ static int bad_option(const struct verb *v, int c, const char *word)
 	char letter[3] = { '-', optopt };
 
 	if (c == ':')
-		return fail(FC_USAGE, word, "needs a value; see fusionctl help %s", v->name);
+		return fus_fail(FC_USAGE, word, "needs a value; see fusionctl help %s", v->name);
 	if (optopt > 0 && optopt <= OPT_NR)
-		return fail(FC_USAGE, word, "takes no value; see fusionctl help %s", v->name);
+		return fus_fail(FC_USAGE, word, "takes no value; see fusionctl help %s", v->name);
 	return unknown_option(v, optopt ? letter : word);
 }
 
@@ -148,7 +148,8 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		if (!(MANY >> c & 1))
 			continue;
 		if (a->nr_many == MAX_MANY)
-			return fail(FC_USAGE, optarg, "more than %d options; give fewer", MAX_MANY);
+			return fus_fail(FC_USAGE, optarg, "more than %d options; give fewer",
+					MAX_MANY);
 		a->many[a->nr_many].id = c;
 		a->many[a->nr_many++].value = optarg;
 	}
@@ -157,11 +158,11 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 	if (a->opt[OPT_HELP])
 		return 0;
 	if (a->n < v->min)
-		return fail(FC_USAGE, v->name, "needs more arguments; see fusionctl help %s",
-			    v->name);
+		return fus_fail(FC_USAGE, v->name, "needs more arguments; see fusionctl help %s",
+				v->name);
 	if (a->n > v->max)
-		return fail(FC_USAGE, a->word[v->max], "is one argument too many for %s; see "
-			    "fusionctl help %s", v->name, v->name);
+		return fus_fail(FC_USAGE, a->word[v->max], "is one argument too many for %s; see "
+				"fusionctl help %s", v->name, v->name);
 	return 0;
 }
 
@@ -189,13 +190,13 @@ static int resolve_set(const struct verb *v, struct args *a)
 
 	if ((v->set != OPEN_SET && v->set != ANY_SET) || !a->n || geteuid())
 		return 0;
-	rc = open_name(a->word[0], v->run == cmd_close || v->run == cmd_status, name, sizeof(name),
-		       &found);
+	rc = fus_open_name(a->word[0], v->run == cmd_close || v->run == cmd_status, name,
+			   sizeof(name), &found);
 	if (found)
 		a->word[0] = name;
 	else if (!rc && v->set == OPEN_SET && *a->word[0] == '/')
-		rc = fail(FC_FAILED, a->word[0], "not a member of an open set; fusionctl list "
-			  "shows those there are");
+		rc = fus_fail(FC_FAILED, a->word[0], "not a member of an open set; fusionctl list "
+			      "shows those there are");
 	return rc;
 }
 
@@ -213,7 +214,8 @@ static int run(int argc, char **argv, const struct verb **v)
 	int rc;
 
 	if (argc < 2)
-		return fail(FC_USAGE, "usage", "fusionctl VERB [ARGUMENT]...; see fusionctl help");
+		return fus_fail(FC_USAGE, "usage", "fusionctl VERB [ARGUMENT]...; see fusionctl "
+				"help");
 	argc--;
 	argv++;
 	if (!strcmp(*argv, "help") || !strcmp(*argv, "--help") || !strcmp(*argv, "-h"))
@@ -232,8 +234,8 @@ static int run(int argc, char **argv, const struct verb **v)
 	plugin = a.opt[OPT_CHECK];
 	/* with --check it says so in its own way */
 	if ((*v)->root && geteuid() && !plugin)
-		return fail(FC_FAILED, (*v)->name, "needs root; use sudo");
-	dm_setup();
+		return fus_fail(FC_FAILED, (*v)->name, "needs root; use sudo");
+	fus_dm_setup();
 	rc = resolve_set(*v, &a);
 	/* a plugin has a line of its own for what can't be looked at */
 	return rc && !plugin ? rc : (*v)->run(&a);

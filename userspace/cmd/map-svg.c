@@ -33,8 +33,8 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 
 	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64 " slow, %" PRIu64
 		" unused; heat %" PRIu64 ", at most %" PRIu64 "</title>",
-		size_text(size, c->count * map->extent_bytes),
-		size_text(offset, c->first * map->extent_bytes), c->fast, c->slow,
+		fus_size_text(size, c->count * map->extent_bytes),
+		fus_size_text(offset, c->first * map->extent_bytes), c->fast, c->slow,
 		c->count - c->fast - c->slow, c->mean, c->max);
 	if (c->fast + c->slow) {
 		mix(c, 3, dark);
@@ -82,14 +82,14 @@ void map_svg(const struct heat_map *map, unsigned int width, FILE *f)
 		"<rect width=\"%u\" height=\"%u\" fill=\"#161616\"/>\n"
 		"<text x=\"%d\" y=\"24\" style=\"font-size:15px\">%s, %s</text>\n",
 		w, h, w, h, map->name, CELL - GAP, ROW - GAP, w, h, LEFT, map->name,
-		size_text(size, map->extents * map->extent_bytes));
+		fus_size_text(size, map->extents * map->extent_bytes));
 	for (unsigned int i = 0; i < map->nr; i++) {
 		unsigned int y = TOP + i / columns * ROW;
 
 		if (!(i % columns))
 			fprintf(f, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">%s</text>\n",
 				LEFT - 6, y + ROW - 5,
-				size_text(size, map->cell[i].first * map->extent_bytes));
+				fus_size_text(size, map->cell[i].first * map->extent_bytes));
 		draw_cell(f, map, &map->cell[i], LEFT + i % columns * CELL, y);
 	}
 	draw_legend(f, map, TOP + rows * ROW + CELL);

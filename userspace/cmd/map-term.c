@@ -112,7 +112,7 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 
 void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 {
-	bool utf8 = utf8_output();
+	bool utf8 = fus_utf8_output();
 	char offset[SIZE_TEXT];
 	unsigned int i, end;
 
@@ -120,7 +120,7 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 		enum tier last = TIERS;
 
 		end = map->nr - i < width ? map->nr : i + width;
-		printf("%7s ", size_text(offset, map->cell[i].first * map->extent_bytes));
+		printf("%7s ", fus_size_text(offset, map->cell[i].first * map->extent_bytes));
 		for (unsigned int j = i; j < end; j++) {
 			if (depth == COLOR_NONE)
 				putchar(looks[tier_of(&map->cell[j])].letter);

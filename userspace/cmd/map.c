@@ -69,28 +69,28 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	int rc, err;
 
 	memset(map, 0, sizeof(*map));
-	rc = set_get(name, &set);
+	rc = fus_set_get(name, &set);
 	if (rc)
 		return rc;
 	map->name = name;
 	map->extents = set.st.extents;
 	map->extent_bytes = set.st.extent_sectors << 9;
-	set_put(&set);
+	fus_set_put(&set);
 	if (cells > MAP_MAX_CELLS)
 		cells = MAP_MAX_CELLS;
 	/* as many as there are if all are equally large, but for a rest */
 	each = (map->extents + cells - 1) / cells;
 	snprintf(msg, sizeof(msg), "heat %" PRIu64, (map->extents + each - 1) / each);
-	err = dm_message(name, msg, &answer);
+	err = fus_dm_message(name, msg, &answer);
 	if (err)
-		return fail(FC_FAILED, name, "the kernel does not give the map: %s; see dmesg",
-			    strerror(-err));
+		return fus_fail(FC_FAILED, name, "the kernel does not give the map: %s; see dmesg",
+				strerror(-err));
 	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
 	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
 	if (why) {
 		free(map->cell);
-		rc = fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching versions "
-			  "of fusionctl and dm-fusion", why);
+		rc = fus_fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching "
+			      "versions of fusionctl and dm-fusion", why);
 	}
 	free(answer);
 	return rc;
@@ -105,9 +105,9 @@ char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
 		least = map->cell[i].count < least ? map->cell[i].count : least;
 		most = map->cell[i].count > most ? map->cell[i].count : most;
 	}
-	size_text(size[0], least * map->extent_bytes);
-	size_text(size[1], most * map->extent_bytes);
-	size_text(extent, map->extent_bytes);
+	fus_size_text(size[0], least * map->extent_bytes);
+	fus_size_text(size[1], most * map->extent_bytes);
+	fus_size_text(extent, map->extent_bytes);
 	if (least == most)
 		snprintf(buf, CELL_TEXT, "%s, %" PRIu64 " extent%s of %s", size[0], least,
 			 least == 1 ? "" : "s", extent);
@@ -122,21 +122,21 @@ char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
 
 static void map_json(const struct heat_map *map)
 {
-	struct json_object *o = json_base(), *cells = json_object_new_array(), *cell;
+	struct json_object *o = fus_json_base(), *cells = json_object_new_array(), *cell;
 
-	json_add_str(o, "name", map->name);
-	json_add_u64(o, "extent_bytes", map->extent_bytes);
-	json_add_u64(o, "extents", map->extents);
+	fus_json_add_str(o, "name", map->name);
+	fus_json_add_u64(o, "extent_bytes", map->extent_bytes);
+	fus_json_add_u64(o, "extents", map->extents);
 	for (unsigned int i = 0; i < map->nr; i++) {
 		const struct cell *c = &map->cell[i];
 
 		cell = json_object_new_object();
-		json_add_u64(cell, "first", c->first);
-		json_add_u64(cell, "count", c->count);
-		json_add_u64(cell, "fast", c->fast);
-		json_add_u64(cell, "slow", c->slow);
-		json_add_u64(cell, "heat_mean", c->mean);
-		json_add_u64(cell, "heat_max", c->max);
+		fus_json_add_u64(cell, "first", c->first);
+		fus_json_add_u64(cell, "count", c->count);
+		fus_json_add_u64(cell, "fast", c->fast);
+		fus_json_add_u64(cell, "slow", c->slow);
+		fus_json_add_u64(cell, "heat_mean", c->mean);
+		fus_json_add_u64(cell, "heat_max", c->max);
 		json_object_array_add(cells, cell);
 	}
 	json_object_object_add(o, "cells", cells);
@@ -154,10 +154,10 @@ int cmd_map(const struct args *a)
 	int rc;
 
 	width = svg ? SVG_WIDTH : room > MARGIN + 16 ? room - MARGIN : 16;
-	if (text && (!parse_number(text, 1024, &width) || !width))
-		return fail(FC_USAGE, text, "not a width; give 1 to 1024 cells");
+	if (text && (!fus_parse_number(text, 1024, &width) || !width))
+		return fus_fail(FC_USAGE, text, "not a width; give 1 to 1024 cells");
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
-		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
 	rc = color_mode(a->opt[OPT_COLOR], &color);
 	if (!rc && svg)
 		rc = output_open(svg, &out);

@@ -4,7 +4,7 @@
  * is an object of JSON, so that it can be kept in a file:
  *
  *	name		under which it is open
- *	findings	what set_health() said of it
+ *	findings	what fus_set_health() said of it
  *	look		when that was, in seconds
  *	exhausted	since when there has been no reserve, in seconds, or 0
  *	errors_fast, errors_slow	what the members have failed
@@ -52,8 +52,8 @@ static struct event event_of(const struct set *set, const char *kind, enum healt
 		.kind = kind,
 		.health = health,
 		.name = set->m.name,
-		.uuid = dm_set_uuid(&set->m),
-		.condition = condition_name[set_condition(set)],
+		.uuid = fus_dm_set_uuid(&set->m),
+		.condition = fus_condition_name[fus_set_condition(set)],
 	};
 }
 
@@ -96,7 +96,7 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 	const char *text;
 
 	over.lead = "no longer so: ";
-	set_health(set, note_finding, &c);
+	fus_set_health(set, note_finding, &c);
 	for (size_t i = 0; c.was && i < json_object_array_length(c.was); i++) {
 		text = json_object_get_string(json_object_array_get_idx(c.was, i));
 		if (!contains(c.is, text))
@@ -143,7 +143,7 @@ static void compare_errors(const struct set *set, struct json_object *old,
 
 		if (was && is > was)
 			monitor_say(&begun, "the %s member has failed %" PRIu64 " more I/Os",
-				    role_name[dev], is - was);
+				    fus_role_name[dev], is - was);
 		add_number(new, errors_key[dev], is);
 	}
 }
@@ -214,7 +214,7 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 
 	if (!old)
 		monitor_say(&opened, "is open");
-	json_add_str(new, "name", set->m.name);
+	fus_json_add_str(new, "name", set->m.name);
 	json_object_object_add(new, "findings", compare_findings(set, old));
 	add_number(new, "exhausted", compare_reserve(set, old, now));
 	compare_errors(set, old, new);
@@ -256,7 +256,7 @@ struct json_object *tell_changes(struct json_object *state, const struct look *l
 	const char *uuid;
 
 	for (; set < look->set + look->nr; set++) {
-		uuid = dm_set_uuid(&set->m);
+		uuid = fus_dm_set_uuid(&set->m);
 		json_object_object_add(is, uuid,
 				       compare_set(set, json_object_object_get(was, uuid), now));
 	}

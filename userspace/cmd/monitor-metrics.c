@@ -67,7 +67,7 @@ static uint64_t age(const struct set *s) { return s->st.replica_age; }
 static uint64_t suspended(const struct set *s) { return s->m.suspended; }
 static uint64_t needs_check(const struct set *s) { return s->st.needs_check; }
 
-static uint64_t health(const struct set *s) { return set_health(s, NULL, NULL); }
+static uint64_t health(const struct set *s) { return fus_set_health(s, NULL, NULL); }
 
 static const struct metric {
 	const char *name, *type, *help;
@@ -134,7 +134,7 @@ static void put_member_numbers(FILE *f, const struct look *look)
 		head(f, m->name, m->type, m->help);
 		for (unsigned int j = 0; j < 2 * look->nr; j++) {
 			put_set(f, m->name, &look->set[j / 2]);
-			fprintf(f, ",member=\"%s\"} %" PRIu64 "\n", role_name[j % 2],
+			fprintf(f, ",member=\"%s\"} %" PRIu64 "\n", fus_role_name[j % 2],
 				m->value(&look->set[j / 2], j % 2));
 		}
 	}
@@ -163,7 +163,10 @@ static void put_words(FILE *f, const struct look *look, const struct word_metric
 }
 
 static const char *mode_of(const struct set *s) { return s->st.mode; }
-static const char *condition_of(const struct set *s) { return condition_name[set_condition(s)]; }
+static const char *condition_of(const struct set *s)
+{
+	return fus_condition_name[fus_set_condition(s)];
+}
 
 static void put_modes(FILE *f, const struct look *look)
 {
@@ -171,7 +174,7 @@ static void put_modes(FILE *f, const struct look *look)
 	const struct word_metric metric[] = {
 		{ "fusion_mode", "mode", "1 for the mode that it is in.", modes, 3, mode_of },
 		{ "fusion_health_state", "state", "1 for the word for its health.",
-		  condition_name, NR_CONDITIONS, condition_of },
+		  fus_condition_name, NR_CONDITIONS, condition_of },
 	};
 
 	for (size_t i = 0; i < sizeof(metric) / sizeof(metric[0]); i++)
@@ -187,10 +190,10 @@ static void put_info(FILE *f, const struct look *look)
 		const struct set *set = &look->set[i];
 
 		put_set(f, "fusion_set_info", set);
-		fprintf(f, ",uuid=\"%s\"", dm_set_uuid(&set->m));
+		fprintf(f, ",uuid=\"%s\"", fus_dm_set_uuid(&set->m));
 		for (int dev = 0; dev < 2; dev++) {
-			device_node(set->member[dev], node, sizeof(node));
-			fprintf(f, ",%s=", role_name[dev]);
+			fus_device_node(set->member[dev], node, sizeof(node));
+			fprintf(f, ",%s=", fus_role_name[dev]);
 			put_label(f, node);
 		}
 		fputs("} 1\n", f);
@@ -218,13 +221,13 @@ int write_metrics(const char *path, const struct look *look)
 		return 0;
 	}
 	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return fail(FC_FAILED, path, "not a regular file, and would be replaced by one; "
-			    "choose another file, or - for the standard output");
+		return fus_fail(FC_FAILED, path, "not a regular file, and would be replaced by "
+				"one; choose another file, or - for the standard output");
 	/* not *.prom, which the exporter would read half written */
 	if (asprintf(&new, "%s.XXXXXX", path) < 0)
-		return fail(FC_FAILED, path, "out of memory; free some");
+		return fus_fail(FC_FAILED, path, "out of memory; free some");
 	fd = mkstemp(new);
-	rc = fd < 0 ? fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
+	rc = fd < 0 ? fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
 	     output_take(fd, path, &out);
 	if (!rc) {
 		put_all(out.f, look);
@@ -232,7 +235,7 @@ int write_metrics(const char *path, const struct look *look)
 		rc = output_close(&out);
 	}
 	if (!rc && rename(new, path))
-		rc = fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+		rc = fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
 	if (rc && fd >= 0)
 		unlink(new);
 	free(new);

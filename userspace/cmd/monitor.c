@@ -50,16 +50,16 @@ static bool is_journal(int fd)
 
 static void say_json(const struct event *e, const char *text)
 {
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 
-	json_add_u64(o, "time", time(NULL));
-	json_add_str(o, "event", e->kind);
-	json_add_str(o, "level", health_name[e->health]);
-	json_add_str(o, "health", e->condition);
-	json_add_str(o, "name", e->name);
-	json_add_str(o, "set_uuid", e->uuid);
-	json_add_str(o, "text", text);
-	json_add_str(o, "remedy", e->remedy);
+	fus_json_add_u64(o, "time", time(NULL));
+	fus_json_add_str(o, "event", e->kind);
+	fus_json_add_str(o, "level", fus_health_name[e->health]);
+	fus_json_add_str(o, "health", e->condition);
+	fus_json_add_str(o, "name", e->name);
+	fus_json_add_str(o, "set_uuid", e->uuid);
+	fus_json_add_str(o, "text", text);
+	fus_json_add_str(o, "remedy", e->remedy);
 	print_json(o, true);
 }
 
@@ -72,11 +72,11 @@ static void say_line(const struct event *e, const char *text)
 
 	snprintf(line, sizeof(line), "%s: %s%s%s%s", e->name, e->lead ? e->lead : "", text,
 		 e->remedy ? "; " : "", e->remedy ? e->remedy : "");
-	safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output());
+	fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output());
 	if (is_journal(metrics_to_stdout ? STDERR_FILENO : STDOUT_FILENO))
 		fprintf(f, "<%d>%s\n", level[e->health], safe);
 	else
-		fprintf(f, "%-7s  %s\n", health_name[e->health], safe);
+		fprintf(f, "%-7s  %s\n", fus_health_name[e->health], safe);
 	fflush(f);
 }
 
@@ -99,7 +99,7 @@ void monitor_say(const struct event *e, const char *fmt, ...)
 static void drop_look(struct look *look)
 {
 	while (look->nr)
-		set_put(&look->set[--look->nr]);
+		fus_set_put(&look->set[--look->nr]);
 	free(look->set);
 	look->set = NULL;
 }
@@ -113,20 +113,20 @@ static int take_look(struct look *look)
 	int rc;
 
 	memset(look, 0, sizeof(*look));
-	rc = dm_list(MAPPING_INFO, &list);
+	rc = fus_dm_list(MAPPING_INFO, &list);
 	if (rc)
 		return rc;
 	for (m = list; m; m = m->next)
 		nr++;
 	look->set = calloc(nr + 1, sizeof(*look->set));
 	if (!look->set)
-		rc = fail(FC_FAILED, "monitor", "out of memory; free some");
+		rc = fus_fail(FC_FAILED, "monitor", "out of memory; free some");
 	for (m = list; m && !rc; m = m->next) {
-		rc = set_get_if_open(m->name, &look->set[look->nr], &found);
+		rc = fus_set_get_if_open(m->name, &look->set[look->nr], &found);
 		if (!rc && found)
 			look->nr++;
 	}
-	dm_free_list(list);
+	fus_dm_free_list(list);
 	if (rc)
 		drop_look(look);
 	return rc;
@@ -164,8 +164,8 @@ static int save_state(struct json_object *state)
 	/* whole or not at all */
 	if (json_object_to_file_ext(STATE ".new", state, JSON_C_TO_STRING_PLAIN) ||
 	    rename(STATE ".new", STATE))
-		return fail(FC_FAILED, STATE, "can't write it: %s; see whether /run is full",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, STATE, "can't write it: %s; see whether /run is full",
+				strerror(errno));
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int look_and_end(const char *metrics)
 	bool looked;
 
 	/* of two at a time the second has nothing to tell */
-	rc = run_lock(MONITOR_LOCK, &lock);
+	rc = fus_run_lock(MONITOR_LOCK, &lock);
 	if (rc)
 		return rc;
 	state = json_object_from_file(STATE);
@@ -185,7 +185,7 @@ static int look_and_end(const char *metrics)
 	saved = looked && !ferror(stdout) ? save_state(state) : 0;
 	rc = rc ? rc : saved;
 	json_object_put(state);
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	return rc;
 }
 
@@ -201,8 +201,8 @@ static int arm(int fd)
 	};
 
 	if (ioctl(fd, DM_DEV_ARM_POLL, &arg))
-		return fail(FC_FAILED, "device mapper", "can't wait for its events: %s; use a "
-			    "kernel from 6.1 on", strerror(errno));
+		return fus_fail(FC_FAILED, "device mapper", "can't wait for its events: %s; use a "
+				"kernel from 6.1 on", strerror(errno));
 	return 0;
 }
 
@@ -215,8 +215,8 @@ static int follow(const char *metrics, uint64_t seconds)
 
 	events.fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
 	if (events.fd < 0)
-		return fail(FC_FAILED, "/dev/mapper/control", "%s; load the module dm-mod",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, "/dev/mapper/control", "%s; load the module dm-mod",
+				strerror(errno));
 	while (!rc) {
 		/* first, so that nothing is missed that happens during the look */
 		rc = arm(events.fd);
@@ -232,7 +232,7 @@ static int follow(const char *metrics, uint64_t seconds)
 			continue;
 		}
 		if (!rc && poll(&events, 1, seconds * 1000) < 0)
-			rc = fail(FC_FAILED, "monitor", "%s; start it again", strerror(errno));
+			rc = fus_fail(FC_FAILED, "monitor", "%s; start it again", strerror(errno));
 	}
 	json_object_put(state);
 	close(events.fd);
@@ -247,11 +247,13 @@ int cmd_monitor(const struct args *a)
 	metrics_to_stdout = metrics && !strcmp(metrics, "-");
 	json = a->opt[OPT_JSON];
 	if (json && metrics_to_stdout)
-		return fail(FC_USAGE, "--prometheus", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--prometheus", "can't go where --json does; give a "
+				"file");
 	if (!a->opt[OPT_FOLLOW])
 		return look_and_end(metrics);
-	if (*a->opt[OPT_FOLLOW] && (!parse_number(a->opt[OPT_FOLLOW], 86400, &seconds) || !seconds))
-		return fail(FC_USAGE, a->opt[OPT_FOLLOW], "not an interval; give 1 to 86400 "
-			    "seconds");
+	if (*a->opt[OPT_FOLLOW] && (!fus_parse_number(a->opt[OPT_FOLLOW], 86400, &seconds) ||
+				    !seconds))
+		return fus_fail(FC_USAGE, a->opt[OPT_FOLLOW], "not an interval; give 1 to 86400 "
+				"seconds");
 	return follow(metrics, seconds);
 }

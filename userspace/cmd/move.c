@@ -64,8 +64,8 @@ static bool next_run(char **map, struct run *r)
 
 	if (!line || sscanf(line, NUMBER NUMBER "%7s ", &r->first, &r->count, member) != 3)
 		return false;
-	r->where = !strcmp(member, role_name[FAST]) ? FAST :
-		   !strcmp(member, role_name[SLOW]) ? SLOW : NOWHERE;
+	r->where = !strcmp(member, fus_role_name[FAST]) ? FAST :
+		   !strcmp(member, fus_role_name[SLOW]) ? SLOW : NOWHERE;
 	return true;
 }
 
@@ -77,9 +77,9 @@ static int get_map(const struct move *m, uint64_t first, uint64_t *end, char **m
 
 	*end = m->last - first < WINDOW ? m->last + 1 : first + WINDOW;
 	snprintf(msg, sizeof(msg), "map %" PRIu64 " %" PRIu64, first, *end - first);
-	rc = tell_set(m->name, msg, map);
+	rc = fus_tell_set(m->name, msg, map);
 	if (!rc && !*map)
-		rc = fail(FC_FAILED, m->name, "the kernel gives no map; see dmesg");
+		rc = fus_fail(FC_FAILED, m->name, "the kernel gives no map; see dmesg");
 	return rc;
 }
 
@@ -99,8 +99,8 @@ static int look(const struct move *m, uint64_t first, uint64_t where[3])
 			where[r.where] += r.count;
 		free(map);
 		if (seen != end)
-			return fail(FC_FAILED, m->name, "can't read the kernel's map; use matching "
-				    "versions of fusionctl and dm-fusion");
+			return fus_fail(FC_FAILED, m->name, "can't read the kernel's map; use "
+					"matching versions of fusionctl and dm-fusion");
 	}
 	return 0;
 }
@@ -140,7 +140,7 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	/* what other parts have moved or are going to move makes no room for this one */
 	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64 " %" PRIu64 "-%" PRIu64, m->verb,
 		 m->next, end - 1, m->first, m->last);
-	rc = send_message(m->name, msg, &answer, m->reason, sizeof(m->reason));
+	rc = fus_send_message(m->name, msg, &answer, m->reason, sizeof(m->reason));
 	if (!rc && (!answer || sscanf(answer, NUMBER NUMBER NUMBER NUMBER "%7s", &moved, &already,
 				      &unmapped, &failed, m->obstacle) < 4)) {
 		rc = FC_FAILED;
@@ -158,8 +158,8 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	m->unmapped += unmapped;
 	m->failed += failed;
 	if (planned > moved)
-		progress_skip((planned - moved) * m->extent_bytes);
-	progress_at(m->moved * m->extent_bytes, NULL);
+		fus_progress_skip((planned - moved) * m->extent_bytes);
+	fus_progress_at(m->moved * m->extent_bytes, NULL);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static int move_all(struct move *m)
 
 	hold_signals(&held);
 	snprintf(what, sizeof(what), "%s: %s", m->name, m->verb);
-	progress_begin(what, &progress_mib, m->where[!m->to] * m->extent_bytes);
+	fus_progress_begin(what, &fus_progress_mib, m->where[!m->to] * m->extent_bytes);
 	while (!rc && !m->stopped && !*m->obstacle && m->next <= m->last) {
 		rc = get_map(m, m->next, &end, &map);
 		if (rc)
@@ -221,7 +221,7 @@ static int move_all(struct move *m)
 		rc = move_window(m, map, end, &held);
 		free(map);
 	}
-	progress_end();
+	fus_progress_end();
 	if (!rc && !m->stopped && *m->obstacle)
 		rc = give_up(m);
 	/* what came after the last of them stops nothing */
@@ -243,24 +243,24 @@ static void print_text(const struct move *m, bool dry_run)
 
 static void print_move(const struct move *m, bool dry_run)
 {
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 
-	json_add_bool(o, "dry_run", dry_run);
-	json_add_open(o, &m->set.m);
-	json_add_str(o, "member", role_name[m->to]);
-	json_add_u64(o, "first", m->first);
-	json_add_u64(o, "last", m->last);
-	json_add_u64(o, "extent_bytes", m->extent_bytes);
-	json_add_u64(o, "moved", m->moved);
-	json_add_u64(o, "already", m->already);
-	json_add_u64(o, "unmapped", m->unmapped);
-	json_add_u64(o, "failed", m->failed);
+	fus_json_add_bool(o, "dry_run", dry_run);
+	fus_json_add_open(o, &m->set.m);
+	fus_json_add_str(o, "member", fus_role_name[m->to]);
+	fus_json_add_u64(o, "first", m->first);
+	fus_json_add_u64(o, "last", m->last);
+	fus_json_add_u64(o, "extent_bytes", m->extent_bytes);
+	fus_json_add_u64(o, "moved", m->moved);
+	fus_json_add_u64(o, "already", m->already);
+	fus_json_add_u64(o, "unmapped", m->unmapped);
+	fus_json_add_u64(o, "failed", m->failed);
 	if (*m->obstacle)
-		json_add_str(o, "obstacle", m->obstacle);
+		fus_json_add_str(o, "obstacle", m->obstacle);
 	else
 		json_object_object_add(o, "obstacle", NULL);
 	if (m->next <= m->last)
-		json_add_u64(o, "next", m->next);
+		fus_json_add_u64(o, "next", m->next);
 	else
 		json_object_object_add(o, "next", NULL);
 	print_json(o, false);
@@ -269,38 +269,38 @@ static void print_move(const struct move *m, bool dry_run)
 /* Some extents could not be moved: say what is in the way. */
 static int not_all(const struct move *m)
 {
-	const char *to = role_name[m->to], *from = role_name[!m->to];
+	const char *to = fus_role_name[m->to], *from = fus_role_name[!m->to];
 
 	if (!strcmp(m->obstacle, "range"))
-		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
-			    "member is full of extents of the same range; give a smaller range",
-			    m->failed, to);
+		return fus_fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the "
+				"%s member is full of extents of the same range; give a smaller "
+				"range", m->failed, to);
 	if (!strcmp(m->obstacle, "busy"))
-		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
-			    "member is full, and its other extents are being written or cannot be "
-			    "copied; look for I/O errors in dmesg, or try again later", m->failed,
-			    to);
+		return fus_fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the "
+				"%s member is full, and its other extents are being written or "
+				"cannot be copied; look for I/O errors in dmesg, or try again "
+				"later", m->failed, to);
 	if (!strcmp(m->obstacle, "spares"))
-		return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the %s "
-			    "member is full, and the %s member has no free slot to swap with; look "
-			    "for I/O errors in dmesg", m->failed, to, from);
-	return fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: they are being "
-		    "written or cannot be copied; look for I/O errors in dmesg, or try again later",
-		    m->failed);
+		return fus_fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: the "
+				"%s member is full, and the %s member has no free slot to swap "
+				"with; look for I/O errors in dmesg", m->failed, to, from);
+	return fus_fail(FC_FAILED, m->name, "%" PRIu64 " extents could not be moved: they are "
+			"being written or cannot be copied; look for I/O errors in dmesg, or try "
+			"again later", m->failed);
 }
 
 /* What was done is said in any case, @rc is what came of the kernel's messages. */
 static int result(const struct move *m, int rc)
 {
 	if (rc && *m->reason)
-		return fail(rc, m->name, "the kernel refuses to %s extents from %" PRIu64 " on: "
-			    "%s; see dmesg", m->verb, m->next, m->reason);
+		return fus_fail(rc, m->name, "the kernel refuses to %s extents from %" PRIu64 " "
+				"on: %s; see dmesg", m->verb, m->next, m->reason);
 	if (rc)
 		return rc;
 	if (m->stopped)
-		return fail(FC_FAILED, m->name, "was told to stop before extent %" PRIu64 "; to go "
-			    "on, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next, m->verb,
-			    m->name, m->next, m->last);
+		return fus_fail(FC_FAILED, m->name, "was told to stop before extent %" PRIu64 "; "
+				"to go on, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next,
+				m->verb, m->name, m->next, m->last);
 	if (m->failed)
 		return not_all(m);
 	return 0;
@@ -317,16 +317,16 @@ static int read_range(const struct args *a, struct move *m)
 	char first[32];
 
 	if (word == !!bytes)
-		return fail(FC_USAGE, m->verb, "needs either FIRST[-LAST] or --bytes FIRST-LAST; "
-			    "see fusionctl help %s", m->verb);
+		return fus_fail(FC_USAGE, m->verb, "needs either FIRST[-LAST] or --bytes "
+				"FIRST-LAST; see fusionctl help %s", m->verb);
 	if (!bytes)
-		return parse_range(a->word[1], &m->first, &m->last) ? 0 :
-		       fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
+		return fus_parse_range(a->word[1], &m->first, &m->last) ? 0 :
+		       fus_fail(FC_USAGE, a->word[1], "not a range of extents; write e.g. 0-1023");
 	dash = strchr(bytes, '-');
 	snprintf(first, sizeof(first), "%.*s", dash ? (int)(dash - bytes) : 0, bytes);
-	if (!dash || dash - bytes >= (int)sizeof(first) || !parse_size(first, &m->first) ||
-	    !parse_size(dash + 1, &m->last) || m->first >= m->last)
-		return fail(FC_USAGE, bytes, "not a range of bytes; write e.g. 10G-12G");
+	if (!dash || dash - bytes >= (int)sizeof(first) || !fus_parse_size(first, &m->first) ||
+	    !fus_parse_size(dash + 1, &m->last) || m->first >= m->last)
+		return fus_fail(FC_USAGE, bytes, "not a range of bytes; write e.g. 10G-12G");
 	return 0;
 }
 
@@ -342,10 +342,10 @@ static int find_extents(const struct args *a, struct move *m)
 	if (m->last < st->extents)
 		return 0;
 	if (a->opt[OPT_BYTES])
-		return fail(FC_USAGE, a->opt[OPT_BYTES], "beyond the end; %s has %" PRIu64
-			    " bytes", m->name, st->extents * m->extent_bytes);
-	return fail(FC_USAGE, a->word[1], "beyond the end; the extents of %s are 0-%" PRIu64,
-		    m->name, st->extents - 1);
+		return fus_fail(FC_USAGE, a->opt[OPT_BYTES], "beyond the end; %s has %" PRIu64
+				" bytes", m->name, st->extents * m->extent_bytes);
+	return fus_fail(FC_USAGE, a->word[1], "beyond the end; the extents of %s are 0-%" PRIu64,
+			m->name, st->extents - 1);
 }
 
 static int prepare(const struct args *a, struct move *m)
@@ -361,8 +361,8 @@ static int prepare(const struct args *a, struct move *m)
 	m->part = PART_BYTES / m->extent_bytes;
 	m->part = m->part < MIN_PART ? MIN_PART : m->part > MAX_PART ? MAX_PART : m->part;
 	if (strcmp(st->mode, "rw"))
-		return fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see dmesg",
-			    st->mode);
+		return fus_fail(FC_FAILED, m->name, "is in mode %s, nothing can be moved; see "
+				"dmesg", st->mode);
 	return look(m, m->first, m->where);
 }
 
@@ -375,7 +375,7 @@ static int move(const struct args *a, const char *verb, int to)
 	rc = read_range(a, &m);
 	if (rc)
 		return rc;
-	rc = set_get(m.name, &m.set);
+	rc = fus_set_get(m.name, &m.set);
 	if (rc)
 		return rc;
 	rc = prepare(a, &m);
@@ -395,7 +395,7 @@ static int move(const struct args *a, const char *verb, int to)
 		print_text(&m, dry_run);
 	rc = result(&m, rc);
 out:
-	set_put(&m.set);
+	fus_set_put(&m.set);
 	return rc;
 }
 

@@ -20,9 +20,10 @@ int overwrite_check_size(const struct meta *meta, int dev, const char *whose)
 
 	if (o->sectors >= geo->self_sectors)
 		return 0;
-	return fail(FC_MEMBER, o->path, "is smaller than the %s member of %s, %s instead of %s; "
-		    "name a device of that size", role_name[dev], whose,
-		    size_text(is, o->sectors << 9), size_text(was, geo->self_sectors << 9));
+	return fus_fail(FC_MEMBER, o->path, "is smaller than the %s member of %s, %s instead of "
+			"%s; name a device of that size", fus_role_name[dev], whose,
+			fus_size_text(is, o->sectors << 9),
+			fus_size_text(was, geo->self_sectors << 9));
 }
 
 int overwrite_check_content(const struct meta *meta, int dev, const struct args *a,
@@ -36,7 +37,7 @@ int overwrite_check_content(const struct meta *meta, int dev, const struct args 
 	if (!m->copy[0].err && !m->copy[1].err)
 		return 0;
 	/* through the page cache: signatures are anywhere */
-	rc = probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
-			   CONTENT_TEXT);
+	rc = fus_probe_foreign(m->o.path, open(m->o.path, O_RDONLY | O_CLOEXEC), &found, content,
+			       CONTENT_TEXT);
 	return rc ? rc : check_may_go(a, m->o.path, content);
 }

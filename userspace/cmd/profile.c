@@ -36,10 +36,10 @@ const struct profile *find_profile(const char *name)
 	for (size_t i = 0; i < NR_PROFILES; i++)
 		if (!strcmp(profiles[i].name, name))
 			return &profiles[i];
-	meant = nearest_word(name, profile_name);
+	meant = fus_nearest_word(name, profile_name);
 	if (meant)
-		fail(FC_USAGE, name, "no such profile; did you mean %s?", meant);
+		fus_fail(FC_USAGE, name, "no such profile; did you mean %s?", meant);
 	else
-		fail(FC_USAGE, name, "no such profile; choose desktop, database or archive");
+		fus_fail(FC_USAGE, name, "no such profile; choose desktop, database or archive");
 	return NULL;
 }

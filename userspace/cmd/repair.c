@@ -70,8 +70,8 @@ static void print_sums(const struct plan *p)
 	if (!p->rb.nr[DOUBT_LOST] && !p->rb.nr[DOUBT_OLD])
 		return;
 	printf("all in all: %u extents (%s) lost, %u extents (%s) stale\n", p->rb.nr[DOUBT_LOST],
-	       size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
-	       size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
+	       fus_size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
+	       fus_size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
 }
 
 static struct json_object *ranges_json(const struct plan *p, enum doubt which)
@@ -82,10 +82,10 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 
 	for (; p->rb.doubt && next_range(&p->rb, which, &first, &nr); first += nr) {
 		o = json_object_new_object();
-		json_add_u64(o, "first_extent", first);
-		json_add_u64(o, "extents", nr);
-		json_add_u64(o, "first_sector", first * es);
-		json_add_u64(o, "sectors", nr * es);
+		fus_json_add_u64(o, "first_extent", first);
+		fus_json_add_u64(o, "extents", nr);
+		fus_json_add_u64(o, "first_sector", first * es);
+		fus_json_add_u64(o, "sectors", nr * es);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -101,19 +101,19 @@ static int judge_past(struct plan *p, bool force)
 	char text[256], bytes[SIZE_TEXT];
 	u32 extents;
 
-	p->past = meta_past(meta, &past);
+	p->past = fus_meta_past(meta, &past);
 	if (!p->past)
 		return 0;
-	meta_past_text(meta, &past, text, sizeof(text));
-	extents = meta_past_extents(meta);
-	size_text(bytes, (u64)extents * meta->geo[FAST].extent_sectors << 9);
+	fus_meta_past_text(meta, &past, text, sizeof(text));
+	extents = fus_meta_past_extents(meta);
+	fus_size_text(bytes, (u64)extents * meta->geo[FAST].extent_sectors << 9);
 	if (!force)
-		return fail(FC_REFUSED, meta->m[past.dev == BOTH ? FAST : past.dev].o.path,
-			    "%s; connect the present one, or salvage either; --force takes it, and "
-			    "%u extents (%s), at least, may hold old or foreign data then", text,
-			    extents, bytes);
-	warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; %u extents (%s), at least, "
-	     "may hold old or foreign data", text, extents, bytes);
+		return fus_fail(FC_REFUSED, meta->m[past.dev == BOTH ? FAST : past.dev].o.path,
+				"%s; connect the present one, or salvage either; --force takes it, "
+				"and %u extents (%s), at least, may hold old or foreign data then",
+				text, extents, bytes);
+	fus_warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; %u extents (%s), at "
+		 "least, may hold old or foreign data", text, extents, bytes);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static bool is_of_set(const struct meta *meta, int dev)
 	const struct meta_member *m = &meta->m[dev];
 	const struct fusion_sb *geo = &meta->geo[dev];
 
-	if (meta_sb(meta, dev) || m->ring.max_seq)
+	if (fus_meta_sb(meta, dev) || m->ring.max_seq)
 		return true;
 	for (int set = 0; set < FUSION_NR_SETS; set++)
 		for (u32 i = 0; i < geo->map_blocks; i++)
@@ -140,10 +140,10 @@ static int judge_foreign(const struct meta *meta)
 {
 	for (int dev = 0; dev < 2; dev++)
 		if (!is_of_set(meta, dev))
-			return fail(FC_MEMBER, meta->m[dev].o.path, "has not one block of the %s "
-				    "member of %s; connect that member, or see what the other one "
-				    "has: fusionctl salvage %s", role_name[dev],
-				    meta->m[!dev].o.path, meta->m[!dev].o.path);
+			return fus_fail(FC_MEMBER, meta->m[dev].o.path, "has not one block of the "
+					"%s member of %s; connect that member, or see what the "
+					"other one has: fusionctl salvage %s", fus_role_name[dev],
+					meta->m[!dev].o.path, meta->m[!dev].o.path);
 	return 0;
 }
 
@@ -155,24 +155,24 @@ static int judge(struct plan *p, bool force)
 	const char *why;
 	int err, rc;
 
-	rc = meta_refuse_unknown(meta);
+	rc = fus_meta_refuse_unknown(meta);
 	if (rc)
 		return rc;
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
-			return fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its set "
-				    "is not there; name both, or see what this one has: fusionctl "
-				    "salvage %s", meta->m[!dev].o.path);
+			return fus_fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its "
+					"set is not there; name both, or see what this one has: "
+					"fusionctl salvage %s", meta->m[!dev].o.path);
 	if (!meta->known)
-		return fail(FC_DAMAGED, meta->m[0].o.path, "neither it nor %s has a valid "
-			    "superblock; fusionctl restore puts back what fusionctl dump saved",
-			    meta->m[1].o.path);
-	fast = meta_sb(meta, FAST);
-	slow = meta_sb(meta, SLOW);
+		return fus_fail(FC_DAMAGED, meta->m[0].o.path, "neither it nor %s has a valid "
+				"superblock; fusionctl restore puts back what fusionctl dump saved",
+				meta->m[1].o.path);
+	fast = fus_meta_sb(meta, FAST);
+	slow = fus_meta_sb(meta, SLOW);
 	for (int dev = 0; dev < 2; dev++)
-		if (meta_sb(meta, dev) && *fusion_sb_unknown(meta_sb(meta, dev), text))
-			return fail(FC_REFUSED, meta->m[dev].o.path, "%s; repair it with that one",
-				    text);
+		if (fus_meta_sb(meta, dev) && *fusion_sb_unknown(fus_meta_sb(meta, dev), text))
+			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; repair it with that "
+					"one", text);
 	rc = judge_foreign(meta);
 	if (!rc)
 		rc = judge_past(p, force);
@@ -180,10 +180,10 @@ static int judge(struct plan *p, bool force)
 		return rc;
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
 	if (err && err != -ESTALE)
-		return fail(FC_MEMBER, meta->m[0].o.path, "%s and it do not go together: %s; name "
-			    "two members of one set", meta->m[1].o.path, why);
-	meta_check(meta, &p->found);
-	return rebuild_state(meta, FAST, &p->rb);
+		return fus_fail(FC_MEMBER, meta->m[0].o.path, "%s and it do not go together: %s; "
+				"name two members of one set", meta->m[1].o.path, why);
+	fus_meta_check(meta, &p->found);
+	return fus_rebuild_state(meta, FAST, &p->rb);
 }
 
 /* Where there is no valid superblock it may be another device that was named by mistake. */
@@ -193,7 +193,7 @@ static int check_devices(struct plan *p, const struct args *a)
 	int rc = 0;
 
 	for (int dev = 0; dev < 2 && !rc; dev++) {
-		if (!meta_sb(meta, dev))
+		if (!fus_meta_sb(meta, dev))
 			rc = overwrite_check_size(meta, dev, meta->m[!dev].o.path);
 		if (!rc)
 			rc = overwrite_check_content(meta, dev, a, p->content[dev]);
@@ -231,17 +231,17 @@ static void show(const struct plan *p)
 /* @error: why it was not done to the end, or NULL. */
 static void show_json(const struct plan *p, const char *result, const struct fus_error *error)
 {
-	struct json_object *o = json_base(), *found = json_object_new_array();
+	struct json_object *o = fus_json_base(), *found = json_object_new_array();
 	const struct rebuild *rb = &p->rb;
 	char text[MESSAGE_TEXT];
 
-	json_add_str(o, "result", result);
+	fus_json_add_str(o, "result", result);
 	if (error)
-		json_add_str(o, "error", message_text(text, error));
+		fus_json_add_str(o, "error", message_text(text, error));
 	for (unsigned int i = 0; i < p->found.nr; i++)
 		json_object_array_add(found, finding_json(&p->found.f[i]));
 	json_object_object_add(o, "findings", found);
-	json_add_u64(o, "transactions_missing", rb->missing_txns);
+	fus_json_add_u64(o, "transactions_missing", rb->missing_txns);
 	for (int d = DOUBT_OLD; d < NR_DOUBTS; d++)
 		json_object_object_add(o, doubt_name[d], ranges_json(p, d));
 	print_json(o, false);
@@ -264,12 +264,13 @@ static int ask(struct plan *p)
 
 static int write_repaired(const struct plan *p)
 {
-	int rc = guards_clear(&p->meta, &p->found);
+	int rc = fus_guards_clear(&p->meta, &p->found);
 
 	if (!rc)
-		rc = meta_write(&p->meta, &p->rb.st, p->rb.exact, p->rb.set, p->meta.m[FAST].heat);
+		rc = fus_meta_write(&p->meta, &p->rb.st, p->rb.exact, p->rb.set,
+				    p->meta.m[FAST].heat);
 	if (!rc)
-		meta_keep_closed(&p->meta);
+		fus_meta_keep_closed(&p->meta);
 	return rc;
 }
 
@@ -284,15 +285,15 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 	path[0] = strdup(p->meta.m[FAST].o.path);
 	path[1] = strdup(p->meta.m[SLOW].o.path);
 	for (int dev = 0; dev < 2; dev++)
-		offline_close(&p->meta.m[dev].o);
-	rc = path[0] && path[1] ? meta_open(2, path, false, &meta) :
-	     fail(FC_FAILED, "memory", "out of it; free some");
+		fus_offline_close(&p->meta.m[dev].o);
+	rc = path[0] && path[1] ? fus_meta_open(2, path, false, &meta) :
+	     fus_fail(FC_FAILED, "memory", "out of it; free some");
 	free(path[0]);
 	free(path[1]);
 	if (rc)
 		return fsck_code(rc);
 	*told = true;
-	meta_check(&meta, &left);
+	fus_meta_check(&meta, &left);
 	rc = fsck_result(&left) ? FSCK_ERRORS : FSCK_MINOR;
 	if (a->opt[OPT_JSON]) {
 		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors", NULL);
@@ -300,8 +301,8 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 		report_print(&left, LEVEL_WARNING);
 		puts(rc == FSCK_MINOR ? "repaired" : "not all could be repaired");
 	}
-	report_free(&left);
-	meta_free(&meta);
+	fus_report_free(&left);
+	fus_meta_free(&meta);
 	return rc;
 }
 
@@ -332,7 +333,7 @@ static int repair(struct plan *p, const struct args *a)
 	}
 	rc = a->opt[OPT_YES] ? 0 : ask(p);
 	if (!rc)
-		rc = meta_hold(&p->meta, &lock);
+		rc = fus_meta_hold(&p->meta, &lock);
 	began = !rc;
 	if (!rc)
 		rc = write_repaired(p);
@@ -340,7 +341,7 @@ static int repair(struct plan *p, const struct args *a)
 	/* the next one may not find any more what was lost with this one */
 	if (json && !told)
 		show_json(p, began ? "errors" : "not repaired", fus_last_error());
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	return rc;
 }
 
@@ -352,12 +353,12 @@ int cmd_repair(const struct args *a)
 	rc = check_no_question(a);
 	if (rc)
 		return rc;
-	rc = meta_open(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
+	rc = fus_meta_open(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
 	if (rc)
 		return fsck_code(rc);
 	rc = repair(&p, a);
-	rebuild_free(&p.rb);
-	report_free(&p.found);
-	meta_free(&p.meta);
+	fus_rebuild_free(&p.rb);
+	fus_report_free(&p.found);
+	fus_meta_free(&p.meta);
 	return rc;
 }

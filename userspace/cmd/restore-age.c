@@ -13,7 +13,7 @@
 
 static bool same_place(const struct meta_state *a, const struct meta_state *b, u32 lext)
 {
-	const struct meta_open *x = state_open_find(a, lext), *y = state_open_find(b, lext);
+	const struct meta_open *x = fus_state_open_find(a, lext), *y = fus_state_open_find(b, lext);
 
 	if (a->word[lext] != b->word[lext])
 		return false;
@@ -30,13 +30,13 @@ struct present {
 /* The map that a member has, if it has one. */
 static struct present load(const struct dump *d, const struct meta *meta, int dev)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	struct present p = { .moved = d->sb.nr_lexts };
 	struct meta_state st;
 
-	if (!sb || sb->nr_lexts != d->sb.nr_lexts || state_init(&st, sb->nr_lexts))
+	if (!sb || sb->nr_lexts != d->sb.nr_lexts || fus_state_init(&st, sb->nr_lexts))
 		return p;
-	p.whole = state_load(meta, sb, &st, NULL);
+	p.whole = fus_state_load(meta, sb, &st, NULL);
 	if (p.whole) {
 		p.moved = 0;
 		for (u32 i = 0; i < d->sb.nr_lexts; i++)
@@ -45,7 +45,7 @@ static struct present load(const struct dump *d, const struct meta *meta, int de
 		p.next_txn = st.next_txn;
 		p.next_csum = st.next_csum;
 	}
-	state_free(&st);
+	fus_state_free(&st);
 	return p;
 }
 
@@ -64,7 +64,7 @@ static bool single(const struct meta_member *m)
 static bool is_newer(const struct dump *d, const struct meta *meta, const struct present *p,
 		     int dev)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev), *fast = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev), *fast = fus_meta_sb(meta, FAST);
 	const u32 epoch = meta->geo[FAST].epoch;
 
 	if (!sb || sb->epoch < epoch)
@@ -82,7 +82,7 @@ static bool is_newer(const struct dump *d, const struct meta *meta, const struct
 /* Is it from before the dump? One copy of the superblock, or one block of the ring, may be lost. */
 static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 
 	if (!sb || sb->epoch > d->sb.epoch)
 		return false;
@@ -96,28 +96,28 @@ static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 /* Would the kernel open what is there? */
 static bool is_whole(const struct meta *meta, const struct present *fast)
 {
-	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
+	const struct fusion_sb *sb[2] = { fus_meta_sb(meta, FAST), fus_meta_sb(meta, SLOW) };
 	struct meta_past past;
 	const char *why;
 
 	return fast->whole && sb[SLOW] && !fusion_sb_match(sb[FAST], sb[SLOW], &why) &&
-	       !meta_past(meta, &past);
+	       !fus_meta_past(meta, &past);
 }
 
 static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TEXT])
 {
-	return size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
+	return fus_size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
 }
 
 /* What was written in place since is where either map leads to. */
 static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 {
 	if (!force)
-		return fail(FC_REFUSED, path, "was used after %s was made, although no extent has "
-			    "moved since: its own map is as good and leads to the same data; open "
-			    "the set, or repair it if it does not open; to write the dump all the "
-			    "same, add --force", d->path);
-	warn(path, "was used after %s was made, although no extent has moved since", d->path);
+		return fus_fail(FC_REFUSED, path, "was used after %s was made, although no extent "
+				"has moved since: its own map is as good and leads to the same "
+				"data; open the set, or repair it if it does not open; to write "
+				"the dump all the same, add --force", d->path);
+	fus_warn(path, "was used after %s was made, although no extent has moved since", d->path);
 	return 0;
 }
 
@@ -129,23 +129,23 @@ static int refuse_newer(const struct dump *d, const char *path, u32 extents, boo
 		return refuse_unmoved(d, path, force);
 	size_of(d, extents, bytes);
 	if (!force)
-		return fail(FC_REFUSED, path, "was used after %s was made: %u extents (%s) have "
-			    "moved since, and would be lost or mixed up; repair or salvage what is "
-			    "there; only if all newer copies are lost, add --force", d->path,
-			    extents, bytes);
-	warn(path, "was used after %s was made: %u extents (%s) have moved since, and are lost or "
-	     "mixed up", d->path, extents, bytes);
+		return fus_fail(FC_REFUSED, path, "was used after %s was made: %u extents (%s) "
+				"have moved since, and would be lost or mixed up; repair or "
+				"salvage what is there; only if all newer copies are lost, add "
+				"--force", d->path, extents, bytes);
+	fus_warn(path, "was used after %s was made: %u extents (%s) have moved since, and are lost "
+		 "or mixed up", d->path, extents, bytes);
 	return 0;
 }
 
 static int refuse_older(const struct dump *d, const struct meta *meta, int dev, bool force)
 {
 	if (!force)
-		return fail(FC_REFUSED, meta->m[dev].o.path, "is from before %s was made; connect "
-			    "the present %s member, or salvage the other one; only if that is "
-			    "lost, add --force", d->path, role_name[dev]);
-	warn(meta->m[dev].o.path, "is from before %s was made: it may hold old or foreign data",
-	     d->path);
+		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "is from before %s was made; "
+				"connect the present %s member, or salvage the other one; only if "
+				"that is lost, add --force", d->path, fus_role_name[dev]);
+	fus_warn(meta->m[dev].o.path, "is from before %s was made: it may hold old or foreign data",
+		 d->path);
 	return 0;
 }
 
@@ -155,12 +155,12 @@ static int refuse_whole(const struct dump *d, const struct meta *meta, u32 moved
 
 	size_of(d, moved, bytes);
 	if (!force)
-		return fail(FC_REFUSED, meta->m[FAST].o.path, "has a map that is whole, and has %u "
-			    "extents (%s) in other places than %s, which would be lost or mixed "
-			    "up; open the set, or repair it; only if that map is wrong, add "
-			    "--force", moved, bytes, d->path);
-	warn(meta->m[FAST].o.path, "has a map that is whole, and had %u extents (%s) in other "
-	     "places than %s", moved, bytes, d->path);
+		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has a map that is whole, and "
+				"has %u extents (%s) in other places than %s, which would be lost "
+				"or mixed up; open the set, or repair it; only if that map is "
+				"wrong, add --force", moved, bytes, d->path);
+	fus_warn(meta->m[FAST].o.path, "has a map that is whole, and had %u extents (%s) in other "
+		 "places than %s", moved, bytes, d->path);
 	return 0;
 }
 
@@ -171,15 +171,15 @@ static int refuse_past(const struct dump *d, const struct meta *meta, bool force
 	const char *path;
 	char text[256];
 
-	if (!meta_past(meta, &past))
+	if (!fus_meta_past(meta, &past))
 		return 0;
 	path = meta->m[past.dev == BOTH ? FAST : past.dev].o.path;
-	meta_past_text(meta, &past, text, sizeof(text));
+	fus_meta_past_text(meta, &past, text, sizeof(text));
 	if (!force)
-		return fail(FC_REFUSED, path, "%s; connect the present one, or salvage either; "
-			    "with --force the map of %s takes it, and shows what it has", text,
-			    d->path);
-	warn(path, "%s; it may hold old or foreign data", text);
+		return fus_fail(FC_REFUSED, path, "%s; connect the present one, or salvage either; "
+				"with --force the map of %s takes it, and shows what it has", text,
+				d->path);
+	fus_warn(path, "%s; it may hold old or foreign data", text);
 	return 0;
 }
 

@@ -35,7 +35,8 @@
 
 static int bad(const struct dump *d, const char *key, const char *why)
 {
-	return fail(FC_FAILED, d->path, "%s: %s; use a file that fusionctl dump wrote", key, why);
+	return fus_fail(FC_FAILED, d->path, "%s: %s; use a file that fusionctl dump wrote", key,
+			why);
 }
 
 static int get_u64(const struct dump *d, struct json_object *o, const char *key, u64 max, u64 *v)
@@ -111,7 +112,7 @@ static int read_member(const struct dump *d, struct json_object *members, int de
 	struct json_object *o;
 	int rc;
 
-	rc = get_child(d, members, role_name[dev], json_type_object, &o);
+	rc = get_child(d, members, fus_role_name[dev], json_type_object, &o);
 	if (!rc)
 		rc = get_uuid(d, o, "device_uuid", uuid);
 	if (!rc)
@@ -153,7 +154,7 @@ static int read_identity(struct dump *d)
 static int check_super(struct dump *d)
 {
 	const char *why;
-	void *block = offline_buffer(FUSION_BLOCK_SIZE);
+	void *block = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	char text[FUSION_UNKNOWN_TEXT];
 	struct fusion_sb sb;
 	int err, rc = 0;
@@ -169,8 +170,8 @@ static int check_super(struct dump *d)
 	fusion_sb_pack(&d->sb, FUSION_SUPER_BLOCKNR(0), block);
 	err = fusion_sb_unpack(block, FUSION_SUPER_BLOCKNR(0), d->sb.self_sectors, &sb, &why);
 	if (*fusion_sb_unknown(&d->sb, text))
-		rc = fail(FC_REFUSED, d->path, "is of a set that %s; use the fusionctl that wrote "
-			  "it", text);
+		rc = fus_fail(FC_REFUSED, d->path, "is of a set that %s; use the fusionctl that "
+			      "wrote it", text);
 	else if (err)
 		rc = bad(d, "geometry", why);
 	else
@@ -200,7 +201,7 @@ static int read_setting(const struct dump *d, const char *key, int *s)
 	uint64_t number;
 
 	*s = fusion_setting_find(key);
-	if (*s < 0 && parse_number(key, FUSION_NR_SETTINGS - 1, &number) &&
+	if (*s < 0 && fus_parse_number(key, FUSION_NR_SETTINGS - 1, &number) &&
 	    number >= FUSION_SETTINGS)
 		*s = number;
 	return *s < 0 ? bad(d, key, "is not a setting") : 0;
@@ -282,9 +283,9 @@ static int read_open(struct dump *d, struct json_object *o)
 	rc = get_u32(d, o, "extent", d->sb.nr_lexts - 1, &lext);
 	if (rc)
 		return rc;
-	open = state_open_get(&d->st, lext);
+	open = fus_state_open_get(&d->st, lext);
 	if (!open)
-		return fail(FC_FAILED, "memory", "out of it; free some");
+		return fus_fail(FC_FAILED, "memory", "out of it; free some");
 	open->word = d->st.word[lext];
 	rc = get_hex(d, o, "valid", open->bitmap, fusion_bitmap_bytes(d->sb.extent_sectors));
 	if (!rc && memchr_inv(open->bitmap + used, 0, sizeof(open->bitmap) - used))
@@ -327,19 +328,19 @@ static int read_state(struct dump *d)
 
 	d->heat = calloc((size_t)d->sb.heat_blocks * FUSION_HEAT_PER_BLOCK, sizeof(*d->heat));
 	if (!d->heat)
-		return fail(FC_FAILED, "memory", "not enough for the map; free some");
-	rc = state_init(&d->st, d->sb.nr_lexts);
+		return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
+	rc = fus_state_init(&d->st, d->sb.nr_lexts);
 	if (!rc)
 		rc = read_list(d, "map", read_run);
 	if (!rc)
 		rc = read_list(d, "open", read_open);
 	if (!rc && json_object_object_get_ex(d->o, "heat", NULL))
 		rc = read_list(d, "heat", read_heat);
-	if (!rc && d->st.nr_open > max_open_extents(&d->sb))
+	if (!rc && d->st.nr_open > fus_max_open_extents(&d->sb))
 		rc = bad(d, "open", "has more extents than there can be");
-	if (!rc && !state_check(&d->st, &d->sb, &r))
-		rc = bad(d, "map", r.nr ? report_worst(&r)->text : "is inconsistent");
-	report_free(&r);
+	if (!rc && !fus_state_check(&d->st, &d->sb, &r))
+		rc = bad(d, "map", r.nr ? fus_report_worst(&r)->text : "is inconsistent");
+	fus_report_free(&r);
 	return rc;
 }
 
@@ -374,7 +375,7 @@ static u64 greatest(const struct dump *d, const char *key, int dev,
 
 	if (!json_object_object_get_ex(d->o, key, &o) ||
 	    !json_object_is_type(o, json_type_object) ||
-	    !json_object_object_get_ex(o, role_name[dev], &list) ||
+	    !json_object_object_get_ex(o, fus_role_name[dev], &list) ||
 	    !json_object_is_type(list, json_type_array))
 		return 0;
 	for (size_t i = 0; i < json_object_array_length(list); i++)
@@ -405,8 +406,8 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 		return bad(d, "content", "is not a dump");
 	rc = get_u64(d, o, "version", INT64_MAX, &version);
 	if (!rc && version != JSON_VERSION)
-		rc = fail(FC_FAILED, path, "is of version %llu; use the fusionctl that wrote it",
-			  (unsigned long long)version);
+		rc = fus_fail(FC_FAILED, path, "is of version %llu; use the fusionctl that wrote "
+			      "it", (unsigned long long)version);
 	if (!rc)
 		rc = read_identity(d);
 	if (!rc)
@@ -420,7 +421,7 @@ static int dump_parse(const char *path, struct json_object *o, struct dump *d)
 
 static void dump_free(struct dump *d)
 {
-	state_free(&d->st);
+	fus_state_free(&d->st);
 	free(d->heat);
 	json_object_put(d->o);
 }
@@ -435,11 +436,11 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 	const struct meta_member *m = &meta->m[dev];
 	char text[FUSION_UNKNOWN_TEXT];
 
-	if (meta_is_unknown(m, text)) {
+	if (fus_meta_is_unknown(m, text)) {
 		snprintf(content, CONTENT_TEXT, "a member of a fusion set that %s", text);
 		return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
-		       fail(FC_REFUSED, m->o.path, "%s; use a newer fusionctl and dm-fusion, or if "
-			    "that can go, add --force", text);
+		       fus_fail(FC_REFUSED, m->o.path, "%s; use a newer fusionctl and dm-fusion, "
+				"or if that can go, add --force", text);
 	}
 	for (int i = 0; i < 2; i++) {
 		const struct fusion_sb *sb = &m->copy[i].sb;
@@ -449,10 +450,10 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 		if (memcmp(sb->set_uuid, geo->set_uuid, 16) ||
 		    memcmp(sb->dev_uuid, geo->dev_uuid, 16) || sb->role != geo->role) {
 			snprintf(content, CONTENT_TEXT, "the %s member of the set %s",
-				 role_name[sb->role], sb->label);
+				 fus_role_name[sb->role], sb->label);
 			return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
-			       fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; if that can "
-				    "go, add --force", content, d->path);
+			       fus_fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; if that "
+					"can go, add --force", content, d->path);
 		}
 	}
 	return 0;
@@ -483,14 +484,14 @@ static void print_plan(const struct dump *d, const char *const path[2],
 		       char content[2][CONTENT_TEXT], bool dry_run)
 {
 	char label[FUSION_LABEL_SIZE + 1];
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 
 	snprintf(label, sizeof(label), "%.*s", FUSION_LABEL_SIZE, d->sb.label);
-	json_add_bool(o, "dry_run", dry_run);
-	json_add_str(o, "file", d->path);
-	json_add_set(o, label, false, &d->sb, path);
-	json_add_contents(o, content);
-	json_add_u64(o, "mapped", count_mapped(d));
+	fus_json_add_bool(o, "dry_run", dry_run);
+	fus_json_add_str(o, "file", d->path);
+	fus_json_add_set(o, label, false, &d->sb, path);
+	fus_json_add_contents(o, content);
+	fus_json_add_u64(o, "mapped", count_mapped(d));
 	print_json(o, false);
 }
 
@@ -504,7 +505,7 @@ static void show_plan(const struct dump *d, const char *const path[2],
 	snprintf(line, sizeof(line), "the metadata on %s and %s would be replaced by that of %s%s: "
 		 "the set %.*s, of which %u of %u extents have data", path[FAST], path[SLOW],
 		 d->path, text, FUSION_LABEL_SIZE, sb->label, count_mapped(d), sb->nr_lexts);
-	puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+	puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
 }
 
 static int ask(const struct dump *d, const char *const path[2], char content[2][CONTENT_TEXT])
@@ -525,17 +526,17 @@ static int write_dump(struct dump *d, const char *const path[2], struct meta *me
 	struct report r = { 0 };
 	int rc, lock = -1;
 
-	rc = meta_hold(meta, &lock);
+	rc = fus_meta_hold(meta, &lock);
 	if (rc)
 		return rc;
-	meta_check(meta, &r);
-	rc = guards_clear(meta, &r);
-	report_free(&r);
+	fus_meta_check(meta, &r);
+	rc = fus_guards_clear(meta, &r);
+	fus_report_free(&r);
 	if (!rc)
-		rc = meta_write(meta, &d->st, d->goes_on, -1, d->heat);
+		rc = fus_meta_write(meta, &d->st, d->goes_on, -1, d->heat);
 	if (!rc)
-		meta_keep_closed(meta);
-	run_unlock(&lock);
+		fus_meta_keep_closed(meta);
+	fus_run_unlock(&lock);
 	if (!rc && json)
 		print_plan(d, path, content, false);
 	else if (!rc)
@@ -550,20 +551,21 @@ static int find_both(const char *name, char found[2][PATH_MAX])
 	int rc;
 
 	if (strchr(name, '/'))
-		return fail(FC_USAGE, name, "name both members, the fast one first, or the set");
-	rc = scan_members(&list);
+		return fus_fail(FC_USAGE, name, "name both members, the fast one first, or the "
+				"set");
+	rc = fus_scan_members(&list);
 	if (!rc)
-		rc = find_named(list, name, &m);
+		rc = fus_find_named(list, name, &m);
 	if (!rc)
-		rc = find_member(list, m->sb->peer_uuid, &peer);
+		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && (!peer || peer->sb->role == m->sb->role))
-		rc = fail(FC_MEMBER, name, "its %s member is not here, or damaged; name both "
-			  "members, the fast one first", role_name[!m->sb->role]);
+		rc = fus_fail(FC_MEMBER, name, "its %s member is not here, or damaged; name both "
+			      "members, the fast one first", fus_role_name[!m->sb->role]);
 	if (!rc) {
 		snprintf(found[m->sb->role], PATH_MAX, "%s", m->path);
 		snprintf(found[peer->sb->role], PATH_MAX, "%s", peer->path);
 	}
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -580,9 +582,9 @@ static int restore(struct dump *d, const struct args *a)
 		path[SLOW] = found[SLOW];
 	}
 	if (!rc)
-		rc = open_members(path, !a->opt[OPT_DRY_RUN], &meta);
+		rc = fus_open_members(path, !a->opt[OPT_DRY_RUN], &meta);
 	if (!rc)
-		rc = meta_read_as(&meta, &d->sb);
+		rc = fus_meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = check_member_fits(d, &meta, dev, a, content[dev]);
 	if (!rc)
@@ -596,7 +598,7 @@ static int restore(struct dump *d, const struct args *a)
 		if (!rc)
 			rc = write_dump(d, path, &meta, content, a->opt[OPT_JSON]);
 	}
-	meta_free(&meta);
+	fus_meta_free(&meta);
 	return rc;
 }
 
@@ -611,13 +613,13 @@ int cmd_restore(const struct args *a)
 		return rc;
 	fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",
+				strerror(errno));
 	o = json_object_from_fd(fd);
 	close(fd);
 	if (!o)
-		return fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump "
-			    "wrote");
+		return fus_fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump "
+				"wrote");
 	rc = dump_parse(a->word[0], o, &d);
 	if (!rc)
 		rc = restore(&d, a);

@@ -20,7 +20,7 @@ struct dump {
 	u64 generation[2], last_seq[2];
 	/*
 	 * Is it the map that is there? Then it is written as one that the journal leads to
-	 * (meta_write()), so that the set stays what it is until the end: with the numbers of
+	 * (fus_meta_write()), so that the set stays what it is until the end: with the numbers of
 	 * where that goes on.
 	 */
 	bool goes_on;

@@ -51,10 +51,10 @@ static int no_super(const struct meta_member *m)
 	const struct meta_copy *c = m->copy;
 
 	if (c[0].err == -ENODATA && c[1].err == -ENODATA)
-		return fail(FC_MEMBER, m->o.path, "not a member of a fusion set; fusionctl list "
-			    "shows those there are");
-	return fail(FC_DAMAGED, m->o.path, "both copies of its superblock are damaged (%s); "
-		    "fusionctl restore puts back what fusionctl dump saved", c[0].why);
+		return fus_fail(FC_MEMBER, m->o.path, "not a member of a fusion set; fusionctl "
+				"list shows those there are");
+	return fus_fail(FC_DAMAGED, m->o.path, "both copies of its superblock are damaged (%s); "
+			"fusionctl restore puts back what fusionctl dump saved", c[0].why);
 }
 
 /* The member of a set that is left; @path is as the user gave it unless that is a name. */
@@ -65,19 +65,19 @@ static int find_left(const char *word, char *path, size_t size)
 	int rc;
 
 	snprintf(path, size, "%s", word);
-	if (strchr(word, '/') || (path_kind(word, &file) && file))
+	if (strchr(word, '/') || (fus_path_kind(word, &file) && file))
 		return 0;
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	if (!rc)
-		rc = find_named(list, word, &m);
+		rc = fus_find_named(list, word, &m);
 	if (!rc)
-		rc = find_member(list, m->sb->peer_uuid, &peer);
+		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && peer)
-		rc = fail(FC_USAGE, word, "both of its members are here; open it, or name the one "
-			  "to look at, %s or %s", m->path, peer->path);
+		rc = fus_fail(FC_USAGE, word, "both of its members are here; open it, or name the "
+			      "one to look at, %s or %s", m->path, peer->path);
 	if (!rc)
 		snprintf(path, size, "%s", m->path);
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -91,35 +91,36 @@ static int load(struct job *job, const char *word)
 	rc = find_left(word, path, sizeof(path));
 	/* for another device of it nobody else may have it */
 	if (!rc)
-		rc = offline_open(path, job->a->n > 1 ? OFFLINE_READ : OFFLINE_READ_BESIDE,
-				  &meta->m[0].o);
+		rc = fus_offline_open(path, job->a->n > 1 ? OFFLINE_READ : OFFLINE_READ_BESIDE,
+				      &meta->m[0].o);
 	if (!rc)
-		rc = meta_read(meta);
+		rc = fus_meta_read(meta);
 	if (rc)
 		return rc;
-	rc = meta_refuse_unknown(meta);
+	rc = fus_meta_refuse_unknown(meta);
 	if (rc)
 		return rc;
 	if (!meta->known)
 		return no_super(&meta->m[0]);
-	job->dev = meta_sb(meta, FAST) ? FAST : SLOW;
-	sb = meta_sb(meta, job->dev);
-	safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE, utf8_output());
+	job->dev = fus_meta_sb(meta, FAST) ? FAST : SLOW;
+	sb = fus_meta_sb(meta, job->dev);
+	fus_safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE,
+		      fus_utf8_output());
 	job->file = meta->m[job->dev].o.file;
 	job->devno = meta->m[job->dev].o.devno;
-	rc = rebuild_state(meta, job->dev, &job->rb);
+	rc = fus_rebuild_state(meta, job->dev, &job->rb);
 	if (!rc && !job->rb.exact) {
 		struct meta_state st;
 
-		rc = state_init(&st, sb->nr_lexts);
+		rc = fus_state_init(&st, sb->nr_lexts);
 		if (!rc)
-			state_load(meta, sb, &st, &job->found);
-		state_free(&st);
+			fus_state_load(meta, sb, &st, &job->found);
+		fus_state_free(&st);
 	}
 	if (!rc)
-		rc = salvage_plan(meta, &job->rb, &job->s);
-	return rc ? rc : salvage_mountable(&job->s, &meta->m[job->dev].o, job->a->opt[OPT_ZERO],
-					   role_name[!job->dev], &job->mountable);
+		rc = fus_salvage_plan(meta, &job->rb, &job->s);
+	return rc ? rc : fus_salvage_mountable(&job->s, &meta->m[job->dev].o, job->a->opt[OPT_ZERO],
+					       fus_role_name[!job->dev], &job->mountable);
 }
 
 /* -- the device ------------------------------------------------------------------------ */
@@ -150,13 +151,14 @@ static int make_table(const struct job *job, const char *name, const char *uuid,
 	char (*params)[PARAMS] = calloc(nr, PARAMS);
 	int err, rc;
 
-	rc = line && params ? 0 : fail(FC_FAILED, "memory", "not enough for the table; free some");
+	rc = line && params ? 0 : fus_fail(FC_FAILED, "memory", "not enough for the table; free "
+					   "some");
 	for (size_t i = 0; i < nr && !rc; i++)
 		part_line(job, &part[i], &line[i], params[i], PARAMS);
-	err = rc ? 0 : dm_create(name, uuid, line, nr, true);
+	err = rc ? 0 : fus_dm_create(name, uuid, line, nr, true);
 	if (err)
-		rc = fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: %s; "
-			  "see dmesg", strerror(-err));
+		rc = fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: "
+			      "%s; see dmesg", strerror(-err));
 	free(line);
 	free(params);
 	return rc;
@@ -172,7 +174,7 @@ static int make_stale(const struct job *job, const char *name, const char *uuid,
 	int rc;
 
 	if (!part)
-		return fail(FC_FAILED, "memory", "not enough for the table; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the table; free some");
 	for (size_t i = 0; i < s->nr_stale; i++) {
 		if (s->stale[i].start > next)
 			part[nr++] = (struct part){ next, s->stale[i].start - next, 0, PART_LOST };
@@ -188,41 +190,41 @@ static int make_stale(const struct job *job, const char *name, const char *uuid,
 
 static int make_devices(struct job *job, const char *name)
 {
-	const struct fusion_sb *sb = meta_sb(&job->meta, job->dev);
+	const struct fusion_sb *sb = fus_meta_sb(&job->meta, job->dev);
 	const u64 sectors = (u64)sb->nr_lexts * sb->extent_sectors;
 	char uuid[UUID_TEXT], dm_uuid[80], stale[128];
 	int rc, lock = -1;
 
 	if (job->file)
-		return fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made of "
-			    "it; losetup -r makes a device of it");
-	rc = check_name(name);
+		return fus_fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made "
+				"of it; losetup -r makes a device of it");
+	rc = fus_check_name(name);
 	snprintf(stale, sizeof(stale), "%s" STALE_SUFFIX, name);
 	if (!rc && job->a->opt[OPT_STALE])
-		rc = check_name(stale);
+		rc = fus_check_name(stale);
 	if (!rc)
-		rc = run_lock(ASSEMBLY_LOCK, &lock);
+		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (!rc)
 		rc = free_name(name);
 	if (!rc && job->a->opt[OPT_STALE])
 		rc = free_name(stale);
 	if (rc)
 		goto out;
-	uuid_text(uuid, sb->set_uuid);
+	fus_uuid_text(uuid, sb->set_uuid);
 	/* the device mapper wants the member to itself, as we did */
-	offline_close(&job->meta.m[job->dev].o);
+	fus_offline_close(&job->meta.m[job->dev].o);
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s", uuid);
 	rc = make_table(job, name, dm_uuid, job->s.part, job->s.nr);
 	if (!rc && job->a->opt[OPT_STALE]) {
 		snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s" STALE_SUFFIX, uuid);
 		rc = make_stale(job, stale, dm_uuid, sectors);
 		if (rc)
-			dm_remove(name);
+			fus_dm_remove(name);
 	}
 	if (!rc)
 		snprintf(job->node, sizeof(job->node), "/dev/mapper/%s", name);
 out:
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	return rc;
 }
 
@@ -250,15 +252,15 @@ static void for_people(const struct job *job)
 	if (job->a->opt[OPT_STALE])
 		print_parts(s->stale, s->nr_stale, PART_INTACT, "stale");
 	for (int i = 0; i < NR_PARTS; i++)
-		size_text(size[i], s->sectors[i] << 9);
+		fus_size_text(size[i], s->sectors[i] << 9);
 	printf("%s, from its %s member alone: %s intact, %s lost, %s unknown, %s never written\n",
-	       job->label, role_name[job->dev], size[PART_INTACT], size[PART_LOST],
+	       job->label, fus_role_name[job->dev], size[PART_INTACT], size[PART_LOST],
 	       size[PART_UNKNOWN], size[PART_EMPTY]);
 	if (s->sectors[PART_UNKNOWN])
 		printf("the replica of the map is a little older than the loss: what is unknown "
 		       "was not written by then, and perhaps since\n");
 	printf("mountable: %s: %s\n", can[job->mountable.can],
-	       safe_text(why, sizeof(why), job->mountable.why, SIZE_MAX, utf8_output()));
+	       fus_safe_text(why, sizeof(why), job->mountable.why, SIZE_MAX, fus_utf8_output()));
 	if (*job->node)
 		printf("%s is ready, read-only; fusionctl close %s ends it\n", job->node,
 		       job->a->word[1]);
@@ -274,10 +276,10 @@ static struct json_object *parts_json(const struct part *p, size_t nr, enum part
 		if (p->kind != kind)
 			continue;
 		o = json_object_new_object();
-		json_add_u64(o, "first_sector", p->start);
-		json_add_u64(o, "sectors", p->nr);
+		fus_json_add_u64(o, "first_sector", p->start);
+		fus_json_add_u64(o, "sectors", p->nr);
 		if (kind == PART_INTACT)
-			json_add_u64(o, "member_sector", p->where);
+			fus_json_add_u64(o, "member_sector", p->where);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -285,27 +287,28 @@ static struct json_object *parts_json(const struct part *p, size_t nr, enum part
 
 static struct json_object *to_json(const struct job *job)
 {
-	struct json_object *o = json_base(), *found = json_object_new_array(), *sum;
+	struct json_object *o = fus_json_base(), *found = json_object_new_array(), *sum;
 	const struct salvage *s = &job->s;
 	char uuid[UUID_TEXT];
 
-	json_add_str(o, "set", job->label);
-	json_add_str(o, "set_uuid", uuid_text(uuid, meta_sb(&job->meta, job->dev)->set_uuid));
-	json_add_str(o, "member", role_name[job->dev]);
-	json_add_str(o, "device", *job->node ? job->node : NULL);
-	json_add_bool(o, "current", s->current);
+	fus_json_add_str(o, "set", job->label);
+	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid,
+						      fus_meta_sb(&job->meta, job->dev)->set_uuid));
+	fus_json_add_str(o, "member", fus_role_name[job->dev]);
+	fus_json_add_str(o, "device", *job->node ? job->node : NULL);
+	fus_json_add_bool(o, "current", s->current);
 	if (job->mountable.can == MOUNT_MAYBE)
 		json_object_object_add(o, "mountable", NULL);
 	else
-		json_add_bool(o, "mountable", job->mountable.can == MOUNT_YES);
-	json_add_str(o, "mountable_why", job->mountable.why);
-	json_add_str(o, "content", *job->mountable.type ? job->mountable.type : NULL);
+		fus_json_add_bool(o, "mountable", job->mountable.can == MOUNT_YES);
+	fus_json_add_str(o, "mountable_why", job->mountable.why);
+	fus_json_add_str(o, "content", *job->mountable.type ? job->mountable.type : NULL);
 	sum = json_object_new_object();
 	for (int i = 0; i < NR_PARTS; i++)
-		json_add_u64(sum, part_name[i], s->sectors[i] << 9);
+		fus_json_add_u64(sum, fus_part_name[i], s->sectors[i] << 9);
 	json_object_object_add(o, "bytes", sum);
 	for (int i = 0; i < NR_PARTS; i++)
-		json_object_object_add(o, part_name[i], parts_json(s->part, s->nr, i));
+		json_object_object_add(o, fus_part_name[i], parts_json(s->part, s->nr, i));
 	if (job->a->opt[OPT_STALE])
 		json_object_object_add(o, "stale", parts_json(s->stale, s->nr_stale, PART_INTACT));
 	for (unsigned int i = 0; i < job->found.nr; i++)
@@ -327,8 +330,8 @@ static void json_hit(void *ctx, const char *path, u64 inode)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_str(o, "path", path);
-	json_add_u64(o, "inode", inode);
+	fus_json_add_str(o, "path", path);
+	fus_json_add_u64(o, "inode", inode);
 	json_object_array_add(ctx, o);
 }
 
@@ -342,19 +345,19 @@ static int list_files(const struct job *job, struct json_object *o)
 	int rc;
 
 	if (stat(path, &st))
-		return fail(FC_FAILED, path, "%s; name a device, an image or a mount point",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, path, "%s; name a device, an image or a mount point",
+				strerror(errno));
 	if (o) {
 		list = json_object_new_array();
 		json_object_object_add(o, "files", list);
 	}
-	rc = S_ISDIR(st.st_mode) ? salvage_mount(path, &job->s, fn, list, &unknown) :
-	     salvage_ext(path, &job->s, fn, list, &unknown);
+	rc = S_ISDIR(st.st_mode) ? fus_salvage_mount(path, &job->s, fn, list, &unknown) :
+	     fus_salvage_ext(path, &job->s, fn, list, &unknown);
 	if (o) {
 		sum = json_object_new_object();
-		json_add_u64(sum, "inodes", unknown.inodes);
-		json_add_u64(sum, "files", unknown.files);
-		json_add_u64(sum, "directories", unknown.directories);
+		fus_json_add_u64(sum, "inodes", unknown.inodes);
+		fus_json_add_u64(sum, "files", unknown.files);
+		fus_json_add_u64(sum, "directories", unknown.directories);
 		json_object_object_add(o, "files_unknown", sum);
 	} else if (unknown.inodes || unknown.files || unknown.directories) {
 		printf("metadata of the file system is hit as well: %llu inodes, the block lists "
@@ -395,11 +398,11 @@ int cmd_salvage(const struct args *a)
 	int rc;
 
 	if (a->n > 1 && geteuid())
-		return fail(FC_FAILED, "salvage", "needs root to make a device; use sudo");
+		return fus_fail(FC_FAILED, "salvage", "needs root to make a device; use sudo");
 	rc = salvage(&job);
-	salvage_free(&job.s);
-	rebuild_free(&job.rb);
-	report_free(&job.found);
-	meta_free(&job.meta);
+	fus_salvage_free(&job.s);
+	fus_rebuild_free(&job.rb);
+	fus_report_free(&job.found);
+	fus_meta_free(&job.meta);
 	return rc;
 }

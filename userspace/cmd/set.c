@@ -34,7 +34,7 @@ static int add(struct job *j, const char *word)
 	unsigned int i;
 	int rc;
 
-	rc = parse_setting(word, &j->s.scale, &new);
+	rc = fus_parse_setting(word, &j->s.scale, &new);
 	if (rc)
 		return rc;
 	for (i = 0; i < j->nr && j->to[i].which != new.which; i++)
@@ -78,14 +78,14 @@ static int collect(struct job *j, const struct args *a)
 static void value_text(char *buf, size_t size, const struct settings *s, int i)
 {
 	char text[2][SETTING_TEXT];
-	uint32_t effect = setting_effect(i, s->value[i], &s->scale);
+	uint32_t effect = fus_setting_effect(i, s->value[i], &s->scale);
 
-	setting_text(text[0], i, s->value[i], &s->scale);
+	fus_setting_text(text[0], i, s->value[i], &s->scale);
 	if (effect == s->value[i])
 		snprintf(buf, size, "%s", text[0]);
 	else
 		snprintf(buf, size, "%s (%s)", text[0],
-			 setting_text(text[1], i, effect, &s->scale));
+			 fus_setting_text(text[1], i, effect, &s->scale));
 }
 
 /* Where it has another value than the set keeps, that is said, too. */
@@ -99,7 +99,7 @@ static void source_text(char *buf, size_t size, const struct settings *s, int i)
 
 	if (s->kept[i] && s->source[i] != SOURCE_SET)
 		snprintf(buf, size, "%s; set: %s", words[s->source[i]],
-			 setting_text(kept, i, s->kept_value[i], &s->scale));
+			 fus_setting_text(kept, i, s->kept_value[i], &s->scale));
 	else
 		snprintf(buf, size, "%s", words[s->source[i]]);
 }
@@ -117,8 +117,8 @@ static void show(const struct settings *s)
 
 		value_text(value, sizeof(value), s, i);
 		source_text(from, sizeof(from), s, i);
-		setting_text(def, i, fusion_settings[i].def, &s->scale);
-		setting_range(range, sizeof(range), i, &s->scale);
+		fus_setting_text(def, i, fusion_settings[i].def, &s->scale);
+		fus_setting_range(range, sizeof(range), i, &s->scale);
 		table_row(tb, cells);
 	}
 	table_print(tb);
@@ -141,8 +141,8 @@ static void print_changes(const struct job *j)
 		const struct setting *c = &j->to[n];
 		const char *cells[] = { fusion_settings[c->which].key, from, to };
 
-		setting_text(from, c->which, j->s.value[c->which], &j->s.scale);
-		setting_text(value, c->which, c->value, &j->s.scale);
+		fus_setting_text(from, c->which, j->s.value[c->which], &j->s.scale);
+		fus_setting_text(value, c->which, c->value, &j->s.scale);
 		/* the value may be the same, and only where it comes from another */
 		snprintf(to, sizeof(to), "%s%s", value, strcmp(from, value) ? "" :
 			 c->is_default ? " (default)" : " (kept)");
@@ -156,9 +156,9 @@ static void print_changes(const struct job *j)
 static void add_value(struct json_object *o, const char *key, int i, uint32_t value)
 {
 	if (fusion_settings[i].unit == FUSION_UNIT_SWITCH)
-		json_add_bool(o, key, value);
+		fus_json_add_bool(o, key, value);
 	else
-		json_add_u64(o, key, value);
+		fus_json_add_u64(o, key, value);
 }
 
 static struct json_object *changes_json(const struct job *j)
@@ -169,13 +169,14 @@ static struct json_object *changes_json(const struct job *j)
 		const struct setting *c = &j->to[n];
 
 		one = json_object_new_object();
-		json_add_str(one, "key", fusion_settings[c->which].key);
-		json_add_str(one, "unit", setting_unit(c->which));
+		fus_json_add_str(one, "key", fusion_settings[c->which].key);
+		fus_json_add_str(one, "unit", fus_setting_unit(c->which));
 		add_value(one, "from", c->which, j->s.value[c->which]);
-		json_add_str(one, "from_source", source_name[j->s.source[c->which]]);
+		fus_json_add_str(one, "from_source", fus_source_name[j->s.source[c->which]]);
 		add_value(one, "to", c->which, c->value);
-		json_add_str(one, "to_source", source_name[!j->keep ? SOURCE_NOW : c->is_default ?
-							   SOURCE_DEFAULT : SOURCE_SET]);
+		fus_json_add_str(one, "to_source",
+				 fus_source_name[!j->keep ? SOURCE_NOW : c->is_default ?
+						 SOURCE_DEFAULT : SOURCE_SET]);
 		json_object_array_add(array, one);
 	}
 	return array;
@@ -186,11 +187,11 @@ static struct json_object *setting_json(const struct settings *s, int i)
 	const struct fusion_setting_info *info = &fusion_settings[i];
 	struct json_object *o = json_object_new_object();
 
-	json_add_str(o, "key", info->key);
-	json_add_str(o, "unit", setting_unit(i));
+	fus_json_add_str(o, "key", info->key);
+	fus_json_add_str(o, "unit", fus_setting_unit(i));
 	add_value(o, "value", i, s->value[i]);
-	add_value(o, "effective", i, setting_effect(i, s->value[i], &s->scale));
-	json_add_str(o, "source", source_name[s->source[i]]);
+	add_value(o, "effective", i, fus_setting_effect(i, s->value[i], &s->scale));
+	fus_json_add_str(o, "source", fus_source_name[s->source[i]]);
 	if (s->kept[i])
 		add_value(o, "kept", i, s->kept_value[i]);
 	else
@@ -198,21 +199,21 @@ static struct json_object *setting_json(const struct settings *s, int i)
 	add_value(o, "default", i, info->def);
 	add_value(o, "min", i, info->min);
 	add_value(o, "max", i, fusion_setting_max(i, s->scale.nr_fast_slots));
-	json_add_str(o, "zero", info->zero);
-	json_add_str(o, "help", info->help);
+	fus_json_add_str(o, "zero", info->zero);
+	fus_json_add_str(o, "help", info->help);
 	return o;
 }
 
 static struct json_object *job_json(const struct job *j)
 {
-	struct json_object *o = json_base();
+	struct json_object *o = fus_json_base();
 
-	json_add_str(o, "name", j->s.name);
-	json_add_str(o, "set_uuid", j->s.uuid);
-	json_add_bool(o, "open", j->s.open);
-	json_add_bool(o, "dry_run", j->dry_run);
-	json_add_bool(o, "kept", j->keep);
-	json_add_str(o, "profile", j->profile ? j->profile->name : NULL);
+	fus_json_add_str(o, "name", j->s.name);
+	fus_json_add_str(o, "set_uuid", j->s.uuid);
+	fus_json_add_bool(o, "open", j->s.open);
+	fus_json_add_bool(o, "dry_run", j->dry_run);
+	fus_json_add_bool(o, "kept", j->keep);
+	fus_json_add_str(o, "profile", j->profile ? j->profile->name : NULL);
 	json_object_object_add(o, "changes", changes_json(j));
 	return o;
 }
@@ -238,12 +239,12 @@ static int apply(struct job *j, struct settings *after)
 	if (!j->nr || j->dry_run)
 		return 0;
 	if (j->closed)
-		return settings_write(j->closed, after, j->to, j->nr);
-	rc = settings_tell(&j->s, j->to, j->nr, j->keep);
+		return fus_settings_write(j->closed, after, j->to, j->nr);
+	rc = fus_settings_tell(&j->s, j->to, j->nr, j->keep);
 	if (!rc)
-		rc = settings_open(j->s.name, after, &found);
+		rc = fus_settings_open(j->s.name, after, &found);
 	if (!rc && !found)
-		rc = fail(FC_FAILED, j->s.name, "was closed meanwhile; see fusionctl list");
+		rc = fus_fail(FC_FAILED, j->s.name, "was closed meanwhile; see fusionctl list");
 	return rc;
 }
 
@@ -287,9 +288,9 @@ static int find(struct job *j, const char *name, bool change)
 	bool found;
 	int rc;
 
-	rc = settings_open(name, &j->s, &found);
+	rc = fus_settings_open(name, &j->s, &found);
 	if (!rc && !found)
-		rc = settings_closed(name, change && !j->dry_run, &j->s, &j->closed);
+		rc = fus_settings_closed(name, change && !j->dry_run, &j->s, &j->closed);
 	return rc;
 }
 
@@ -300,8 +301,8 @@ int cmd_set(const struct args *a)
 	int rc;
 
 	if (!change_some && (a->opt[OPT_NOW] || a->opt[OPT_DRY_RUN]))
-		return fail(FC_USAGE, a->opt[OPT_NOW] ? "--now" : "--dry-run", "there is nothing "
-			    "to change; add KEY=VALUE or --profile");
+		return fus_fail(FC_USAGE, a->opt[OPT_NOW] ? "--now" : "--dry-run", "there is "
+				"nothing to change; add KEY=VALUE or --profile");
 	if (a->opt[OPT_PROFILE]) {
 		j.profile = find_profile(a->opt[OPT_PROFILE]);
 		if (!j.profile)
@@ -311,13 +312,13 @@ int cmd_set(const struct args *a)
 	if (rc)
 		return rc;
 	if (j.closed && !j.keep)
-		rc = fail(FC_USAGE, "--now", "is for an open set; open %s, or leave --now out",
-			  j.s.name);
+		rc = fus_fail(FC_USAGE, "--now", "is for an open set; open %s, or leave --now out",
+			      j.s.name);
 	else if (change_some)
 		rc = change(&j, a);
 	else
 		show_all(&j, a);
 	if (j.closed)
-		closed_end(j.closed);
+		fus_closed_end(j.closed);
 	return rc;
 }

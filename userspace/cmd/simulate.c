@@ -22,10 +22,10 @@ static int get_size(const struct args *a, enum option_id id, const char *name, u
 	if (!a->opt[id] && *bytes)
 		return 0;
 	if (!a->opt[id])
-		return fail(FC_USAGE, "simulate", "--%s is missing; give the size of that member, "
-			    "as in --%s 1T, or name a set", name, name);
-	if (!parse_size(a->opt[id], &size) || size < 1 << 20 || size > 1ULL << 52)
-		return fail(FC_USAGE, a->opt[id], "not a size for --%s; give 1M to 4P", name);
+		return fus_fail(FC_USAGE, "simulate", "--%s is missing; give the size of that "
+				"member, as in --%s 1T, or name a set", name, name);
+	if (!fus_parse_size(a->opt[id], &size) || size < 1 << 20 || size > 1ULL << 52)
+		return fus_fail(FC_USAGE, a->opt[id], "not a size for --%s; give 1M to 4P", name);
 	*bytes = size;
 	return 0;
 }
@@ -35,9 +35,9 @@ static int get_number(const struct args *a, enum option_id id, const char *name,
 {
 	if (!a->opt[id])
 		return 0;
-	if (!parse_number(a->opt[id], max, v) || *v < min)
-		return fail(FC_USAGE, a->opt[id], "not a number for --%s; give %" PRIu64 " to %"
-			    PRIu64, name, min, max);
+	if (!fus_parse_number(a->opt[id], max, v) || *v < min)
+		return fus_fail(FC_USAGE, a->opt[id], "not a number for --%s; give %" PRIu64 " to %"
+				PRIu64, name, min, max);
 	return 0;
 }
 
@@ -79,17 +79,17 @@ static int find_set(const char *word, struct member **list, struct member **m)
 	int rc;
 
 	if (strchr(word, '/')) {
-		rc = load_member(word, list);
+		rc = fus_load_member(word, list);
 		*m = *list;
 		return rc;
 	}
-	rc = valid_name(word) ? dm_get(word, NULL, MAPPING_INFO, &open) : 0;
+	rc = fus_valid_name(word) ? fus_dm_get(word, NULL, MAPPING_INFO, &open) : 0;
 	if (!rc)
-		rc = scan_members(list);
+		rc = fus_scan_members(list);
 	if (!rc)
-		rc = find_named(*list, dm_is_set(&open) ? open.uuid + strlen(DM_PREFIX) : word,
-				m);
-	return rc ?: check_member(*m);
+		rc = fus_find_named(*list, fus_dm_is_set(&open) ? open.uuid + strlen(DM_PREFIX) :
+				    word, m);
+	return rc ?: fus_check_member(*m);
 }
 
 /* What the word without "=" names, if there is one: its sizes, and the settings that it keeps. */
@@ -103,8 +103,8 @@ static int use_set(const struct args *a, struct sim_config *cfg, u32 *extent_sec
 		if (strchr(a->word[i], '='))
 			continue;
 		if (name)
-			return fail(FC_USAGE, a->word[i], "is one set too many; simulate %s alone",
-				    name);
+			return fus_fail(FC_USAGE, a->word[i], "is one set too many; simulate %s "
+					"alone", name);
 		name = a->word[i];
 	}
 	if (!name)
@@ -121,7 +121,7 @@ static int use_set(const struct args *a, struct sim_config *cfg, u32 *extent_sec
 			if (fusion_sb_setting(sb, i, &value))
 				set_number(cfg, i, value);
 	}
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -135,12 +135,12 @@ static int set(struct sim_config *cfg, const char *word)
 	struct setting to;
 	int rc;
 
-	rc = parse_setting(word, &scale, &to);
+	rc = fus_parse_setting(word, &scale, &to);
 	if (rc)
 		return rc;
 	if (!simulates_setting(fusion_settings[to.which].key))
-		return fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
-			    "half_life, duty or idle");
+		return fus_fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
+				"half_life, duty or idle");
 	set_number(cfg, to.which, to.value);
 	return 0;
 }
@@ -161,8 +161,8 @@ static int get_many(const struct args *a, struct sim_config *cfg)
 			break;
 		default:
 			if (cfg->nr_loads == SIM_MAX_LOADS)
-				return fail(FC_USAGE, word, "is one load too many; give at most %d",
-					    SIM_MAX_LOADS);
+				return fus_fail(FC_USAGE, word, "is one load too many; give at "
+						"most %d", SIM_MAX_LOADS);
 			rc = sim_parse_load(word, &cfg->load[cfg->nr_loads++]);
 			break;
 		}
@@ -208,22 +208,22 @@ static int get_config(const struct args *a, struct sim_config *cfg)
 		return rc;
 	if (a->opt[OPT_DURATION] && (!sim_parse_time(a->opt[OPT_DURATION], &cfg->duration) ||
 				     cfg->duration < SIM_S))
-		return fail(FC_USAGE, a->opt[OPT_DURATION], "not a time for --duration; give 1s to "
-			    "366d");
+		return fus_fail(FC_USAGE, a->opt[OPT_DURATION], "not a time for --duration; give "
+				"1s to 366d");
 	if (a->opt[OPT_TRACE] && cfg->nr_loads)
-		return fail(FC_USAGE, "simulate", "both --trace and --load; give one of them");
+		return fus_fail(FC_USAGE, "simulate", "both --trace and --load; give one of them");
 	if (!a->opt[OPT_TRACE] && !cfg->nr_loads)
-		return fail(FC_USAGE, "simulate", "no load; give --load zipf:1.0, another one, or "
-			    "--trace FILE");
+		return fus_fail(FC_USAGE, "simulate", "no load; give --load zipf:1.0, another one, "
+				"or --trace FILE");
 	if (a->opt[OPT_JSON] && a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-"))
-		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
 	if (!a->opt[OPT_TRACE] && a->opt[OPT_QD])
-		return fail(FC_USAGE, "--qd", "is for a trace; write it behind the load, as in "
-			    "--load uniform,qd=%s", a->opt[OPT_QD]);
+		return fus_fail(FC_USAGE, "--qd", "is for a trace; write it behind the load, as in "
+				"--load uniform,qd=%s", a->opt[OPT_QD]);
 	for (unsigned int i = 0; i < cfg->nr_loads; i++)
 		if (cfg->load[i].bytes > cfg->extent_bytes)
-			return fail(FC_USAGE, cfg->load[i].name, "its I/Os are larger than an "
-				    "extent; give a smaller size=");
+			return fus_fail(FC_USAGE, cfg->load[i].name, "its I/Os are larger than an "
+					"extent; give a smaller size=");
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static void add_data(struct line *l, const struct fusion_status *st)
 
 	for (int i = 0; i < 2; i++)
 		append(l->data, sizeof(l->data), " '%s_%s_used'=%" PRIu64 "B;;;0;%" PRIu64,
-		       name, role_name[i], st->used[i] * extent, st->total[i] * extent);
+		       name, fus_role_name[i], st->used[i] * extent, st->total[i] * extent);
 	append(l->data, sizeof(l->data), " '%s_reserve_free'=%" PRIu64 "B;;;0;%" PRIu64, name,
 	       st->reserve_free * extent, st->reserve * extent);
 	for (size_t i = 0; i < sizeof(counter) / sizeof(counter[0]); i++)
@@ -111,20 +111,20 @@ static void add_set(struct line *l, const char *name)
 	struct set set;
 
 	l->sets++;
-	if (set_get(name, &set)) {
+	if (fus_set_get(name, &set)) {
 		l->unknown = true;
-		if (closed_error(name, &closed))
+		if (fus_closed_error(name, &closed))
 			add_sentence(l, name, closed.what, closed.remedy);
 		else
 			add_sentence(l, name, "could not be looked at", "see the error output");
 		return;
 	}
 	l->name = set.m.name;
-	word = set_condition(&set);
-	set_health(&set, add_text, l);
+	word = fus_set_condition(&set);
+	fus_set_health(&set, add_text, l);
 	l->worst = word > l->worst ? word : l->worst;
 	add_data(l, &set.st);
-	set_put(&set);
+	fus_set_put(&set);
 }
 
 static enum plugin_code print_line(const struct line *l)
@@ -160,12 +160,12 @@ int status_check(const char *name)
 	if (name) {
 		add_set(&l, name);
 	} else {
-		rc = dm_list(MAPPING_INFO, &list);
+		rc = fus_dm_list(MAPPING_INFO, &list);
 		/* one without a table is being made, or closed */
 		for (struct mapping *m = list; m; m = m->next)
 			if (m->live)
 				add_set(&l, m->name);
-		dm_free_list(list);
+		fus_dm_free_list(list);
 	}
 	if (rc)
 		return status_unknown("the sets could not be looked at, see the error output");

@@ -39,7 +39,7 @@
 static void bar(char *buf, size_t size, uint64_t part, uint64_t whole)
 {
 	uint64_t eighths = whole ? (part < whole ? part : whole) * BAR_WIDTH * 8 / whole : 0;
-	bool utf8 = utf8_output();
+	bool utf8 = fus_utf8_output();
 	size_t n = 0;
 
 	for (unsigned int i = 0; i < BAR_WIDTH && n + 4 < size; i++) {
@@ -74,12 +74,12 @@ static void print_members(const struct set *set)
 		char node[160], size[SIZE_TEXT], used[SIZE_TEXT], full[16];
 		char drawn[BAR_WIDTH * 3 + 4], reads[24], writes[24], errors[24];
 		const char *cells[] = {
-			role_name[i], node, size, used, full, drawn, reads, writes, errors,
+			fus_role_name[i], node, size, used, full, drawn, reads, writes, errors,
 		};
 
-		device_node(set->member[i], node, sizeof(node));
-		size_text(size, st->total[i] * st->extent_sectors << 9);
-		size_text(used, st->used[i] * st->extent_sectors << 9);
+		fus_device_node(set->member[i], node, sizeof(node));
+		fus_size_text(size, st->total[i] * st->extent_sectors << 9);
+		fus_size_text(used, st->used[i] * st->extent_sectors << 9);
 		percent(full, sizeof(full), st->used[i], st->total[i]);
 		bar(drawn, sizeof(drawn), st->used[i], st->total[i]);
 		snprintf(reads, sizeof(reads), "%" PRIu64, st->reads[i]);
@@ -106,17 +106,18 @@ static void print_host(const struct set *set)
 	struct member *fast = NULL;
 	unsigned int ms;
 
-	if (!strcmp(set->st.mode, "fail") && !device_gone(set->member[FAST]))
-		member_at(set->member[FAST], &fast);
-	if (fast && has_identity(fast)) {
-		host_holds(fast, text, sizeof(text), &ms);
+	if (!strcmp(set->st.mode, "fail") && !fus_device_gone(set->member[FAST]))
+		fus_member_at(set->member[FAST], &fast);
+	if (fast && fus_has_identity(fast)) {
+		fus_host_holds(fast, text, sizeof(text), &ms);
 		printf("host     %s\n", text);
 	} else if (*set->host) {
 		gethostname(name, sizeof(name) - 1);
 		printf("host     %s (%s), this machine\n",
-		       safe_text(safe, sizeof(safe), name, SIZE_MAX, utf8_output()), set->host);
+		       fus_safe_text(safe, sizeof(safe), name, SIZE_MAX, fus_utf8_output()),
+		       set->host);
 	}
-	free_members(fast);
+	fus_free_members(fast);
 }
 
 /* How much would be lost of what the slow member holds, if the fast one were. */
@@ -146,10 +147,10 @@ static void print_more(void *ctx, enum health health, const char *text, const ch
 static void print_health(const struct set *set)
 {
 	char text[512];
-	enum condition word = set_condition_text(set, text, sizeof(text));
+	enum condition word = fus_set_condition_text(set, text, sizeof(text));
 
-	printf("health   %s%s%s\n", condition_name[word], *text ? ": " : "", text);
-	set_health(set, print_more, text);
+	printf("health   %s%s%s\n", fus_condition_name[word], *text ? ": " : "", text);
+	fus_set_health(set, print_more, text);
 }
 
 static void print_text(const struct set *set)
@@ -158,20 +159,20 @@ static void print_text(const struct set *set)
 	uint64_t extent = st->extent_sectors << 9;
 	uint64_t reads = st->reads[FAST] + st->reads[SLOW];
 	uint64_t writes = st->writes[FAST] + st->writes[SLOW];
-	const char *migration = status_option(st, "migration");
+	const char *migration = fus_status_option(st, "migration");
 	char a[SIZE_TEXT], b[SIZE_TEXT], hit[2][16];
 
 	printf("%s: %s in extents of %s, %s, migration %s%s\n", set->m.name,
-	       size_text(a, st->extents * extent), size_text(b, extent), mode_text(st),
+	       fus_size_text(a, st->extents * extent), fus_size_text(b, extent), mode_text(st),
 	       migration ? migration : "?", st->needs_check ? ", NEEDS CHECK" : "");
 	print_health(set);
 	print_host(set);
 	print_members(set);
-	printf("mapped   %s of %s", size_text(a, st->mapped * extent),
-	       size_text(b, st->extents * extent));
+	printf("mapped   %s of %s", fus_size_text(a, st->mapped * extent),
+	       fus_size_text(b, st->extents * extent));
 	printf(", %" PRIu64 " extents open, %" PRIu64 " quarantined\n", st->open, st->quarantined);
 	printf("reserve  %s; %s of the fast member are free\n",
-	       size_text(a, st->reserve * extent), size_text(b, st->reserve_free * extent));
+	       fus_size_text(a, st->reserve * extent), fus_size_text(b, st->reserve_free * extent));
 	percent(hit[0], sizeof(hit[0]), st->reads[FAST], reads);
 	percent(hit[1], sizeof(hit[1]), st->writes[FAST], writes);
 	printf("hits     %s%% of reads, %s%% of writes went to the fast member\n", hit[0], hit[1]);
@@ -180,7 +181,7 @@ static void print_text(const struct set *set)
 	printf("journal  %" PRIu64 " of %" PRIu64 " blocks, %" PRIu64 " commits, %" PRIu64
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
-	print_replica(st, !st->errors[SLOW] && !device_gone(set->member[SLOW]));
+	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
 }
 
 /* Counters start again when a set is reopened. */
@@ -211,13 +212,13 @@ static struct json_object *member_json(const struct set *set, int i)
 	uint64_t extent = set->st.extent_sectors << 9;
 	char node[160];
 
-	device_node(set->member[i], node, sizeof(node));
-	json_add_str(o, "device", node);
-	json_add_u64(o, "total_bytes", set->st.total[i] * extent);
-	json_add_u64(o, "used_bytes", set->st.used[i] * extent);
-	json_add_u64(o, "reads", set->st.reads[i]);
-	json_add_u64(o, "writes", set->st.writes[i]);
-	json_add_u64(o, "errors", set->st.errors[i]);
+	fus_device_node(set->member[i], node, sizeof(node));
+	fus_json_add_str(o, "device", node);
+	fus_json_add_u64(o, "total_bytes", set->st.total[i] * extent);
+	fus_json_add_u64(o, "used_bytes", set->st.used[i] * extent);
+	fus_json_add_u64(o, "reads", set->st.reads[i]);
+	fus_json_add_u64(o, "writes", set->st.writes[i]);
+	fus_json_add_u64(o, "errors", set->st.errors[i]);
 	return o;
 }
 
@@ -227,7 +228,7 @@ static struct json_object *option_json(const char *value)
 
 	if (!strcmp(value, "on") || !strcmp(value, "off"))
 		return json_object_new_boolean(!strcmp(value, "on"));
-	return parse_number(value, UINT64_MAX, &n) ? json_object_new_uint64(n) :
+	return fus_parse_number(value, UINT64_MAX, &n) ? json_object_new_uint64(n) :
 	       json_object_new_string(value);
 }
 
@@ -259,17 +260,17 @@ static struct json_object *set_json(const struct set *set)
 		{ "replica_age", st->replica_age },
 	};
 
-	json_add_open(o, &set->m);
-	condition_json(o, set);
-	json_add_str(o, "host_id", *set->host ? set->host : NULL);
-	json_add_str(o, "mode", st->mode);
-	json_add_str(o, "replica", st->replica);
-	json_add_bool(o, "needs_check", st->needs_check);
-	json_add_bool(o, "suspended", set->m.suspended);
+	fus_json_add_open(o, &set->m);
+	fus_condition_json(o, set);
+	fus_json_add_str(o, "host_id", *set->host ? set->host : NULL);
+	fus_json_add_str(o, "mode", st->mode);
+	fus_json_add_str(o, "replica", st->replica);
+	fus_json_add_bool(o, "needs_check", st->needs_check);
+	fus_json_add_bool(o, "suspended", set->m.suspended);
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		json_add_u64(o, numbers[i].key, numbers[i].value);
+		fus_json_add_u64(o, numbers[i].key, numbers[i].value);
 	for (unsigned int i = 0; i < st->nr_options; i++)
 		json_object_object_add(options, st->option[i].key,
 				       option_json(st->option[i].value));
@@ -310,27 +311,27 @@ static int show_all(struct round last[MAX_WATCHED], double seconds,
 	bool found;
 	int rc;
 
-	rc = dm_list(MAPPING_INFO, &list);
+	rc = fus_dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m && !rc; m = m->next) {
-		rc = set_get_if_open(m->name, &set, &found);
+		rc = fus_set_get_if_open(m->name, &set, &found);
 		if (rc || !found)
 			continue;
 		if (i && !json)
 			putchar('\n');
 		show_one(&set, &last[i++ % MAX_WATCHED], seconds, json);
-		set_put(&set);
+		fus_set_put(&set);
 	}
 	if (!rc && i && rescued && !json)
 		putchar('\n');
 	if (!rc && !json && !rescued_print(rescued, NULL) && !i)
 		puts("no set is open");
-	dm_free_list(list);
+	fus_dm_free_list(list);
 	return rc;
 }
 
 static int show_whole(const struct args *a, struct round last[MAX_WATCHED], double seconds)
 {
-	struct json_object *o = a->opt[OPT_JSON] ? json_base() : NULL;
+	struct json_object *o = a->opt[OPT_JSON] ? fus_json_base() : NULL;
 	struct json_object *sets = o ? json_object_new_array() : NULL;
 	const char *name = a->n ? a->word[0] : NULL;
 	struct mapping *rescued, *m;
@@ -338,10 +339,10 @@ static int show_whole(const struct args *a, struct round last[MAX_WATCHED], doub
 	int rc;
 
 	if (o) {
-		json_add_bool(o, "complete", true);
+		fus_json_add_bool(o, "complete", true);
 		json_object_object_add(o, "sets", sets);
 	}
-	rc = dm_list_rescued(&rescued);
+	rc = fus_dm_list_rescued(&rescued);
 	for (m = rescued; name && m && strcmp(m->name, name); m = m->next)
 		;
 	if (!rc && !name) {
@@ -350,15 +351,15 @@ static int show_whole(const struct args *a, struct round last[MAX_WATCHED], doub
 		if (!o)
 			rescued_print(rescued, name);
 	} else if (!rc) {
-		rc = set_get(name, &set);
+		rc = fus_set_get(name, &set);
 		if (!rc) {
 			show_one(&set, &last[0], seconds, sets);
-			set_put(&set);
+			fus_set_put(&set);
 		}
 	}
 	if (o)
-		json_object_object_add(o, "rescued", rescued_array(rescued, name));
-	dm_free_list(rescued);
+		json_object_object_add(o, "rescued", fus_rescued_array(rescued, name));
+	fus_dm_free_list(rescued);
 	if (o && rc)
 		json_object_put(o);
 	else if (o)
@@ -411,14 +412,15 @@ int cmd_status(const struct args *a)
 	int rc;
 
 	if (a->opt[OPT_CHECK] && (a->opt[OPT_JSON] || a->opt[OPT_WATCH]))
-		return fail(FC_USAGE, "--check", "goes without --json and --watch; leave them out");
+		return fus_fail(FC_USAGE, "--check", "goes without --json and --watch; leave them "
+				"out");
 	if (a->opt[OPT_CHECK])
 		return status_check(a->n ? a->word[0] : NULL);
 	if (!a->opt[OPT_WATCH])
 		return show_round(a, last, 0);
 	if (*a->opt[OPT_WATCH] && !parse_interval(a->opt[OPT_WATCH], &interval))
-		return fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 0.1 to 86400 "
-			    "seconds");
+		return fus_fail(FC_USAGE, a->opt[OPT_WATCH], "not an interval; give 0.1 to 86400 "
+				"seconds");
 	for (;;) {
 		if (clear)
 			fputs("\033[H\033[J", stdout);

@@ -45,8 +45,8 @@ static uint64_t bytes_of(dev_t devno)
 	uint64_t sectors = 0;
 	char text[32];
 
-	if (sysfs_read(devno, "size", text, sizeof(text)))
-		parse_number(text, UINT64_MAX >> 9, &sectors);
+	if (fus_sysfs_read(devno, "size", text, sizeof(text)))
+		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
 	return sectors << 9;
 }
 
@@ -121,7 +121,7 @@ static bool add_beneath(dev_t devno, void *ctx)
 			return false;
 	p = new_part(b->s, devno);
 	if (p)
-		snprintf(p->set_uuid, sizeof(p->set_uuid), "%s", dm_set_uuid(b->m));
+		snprintf(p->set_uuid, sizeof(p->set_uuid), "%s", fus_dm_set_uuid(b->m));
 	return false;
 }
 
@@ -137,16 +137,16 @@ static int look(struct seen *s)
 	struct mapping **tail = &s->open;
 	int err;
 
-	err = block_any(&sets, add_mapping, &tail);
+	err = fus_block_any(&sets, add_mapping, &tail);
 	tail = &s->rescued;
 	if (err >= 0)
-		err = block_any(&rescued, add_mapping, &tail);
+		err = fus_block_any(&rescued, add_mapping, &tail);
 	if (err >= 0)
-		err = block_any(&members, add_part, s);
+		err = fus_block_any(&members, add_part, s);
 	if (err < 0)
-		return fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs", strerror(-err));
+		return fus_fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs", strerror(-err));
 	for (const struct mapping *m = s->open; m; m = m->next)
-		sysfs_any(m->devno, "slaves", add_beneath, &(struct beneath){ s, m });
+		fus_sysfs_any(m->devno, "slaves", add_beneath, &(struct beneath){ s, m });
 	return 0;
 }
 
@@ -158,8 +158,8 @@ static void forget(struct seen *s)
 		next = s->parts->next;
 		free(s->parts);
 	}
-	dm_free_list(s->open);
-	dm_free_list(s->rescued);
+	fus_dm_free_list(s->open);
+	fus_dm_free_list(s->rescued);
 }
 
 /* -- health, as far as sysfs goes ------------------------------------------------------ */
@@ -168,7 +168,7 @@ static bool count_well(dev_t devno, void *ctx)
 {
 	unsigned int *well = ctx;
 
-	*well += !device_gone(devno);
+	*well += !fus_device_gone(devno);
 	return false;
 }
 
@@ -178,14 +178,14 @@ static const char *condition_of(const struct mapping *m, const char **why)
 	unsigned int well = 0;
 
 	*why = NULL;
-	sysfs_any(m->devno, "slaves", count_well, &well);
+	fus_sysfs_any(m->devno, "slaves", count_well, &well);
 	if (m->live && well < 2) {
 		*why = "a member is gone from this system";
-		return condition_name[CONDITION_MISSING];
+		return fus_condition_name[CONDITION_MISSING];
 	}
 	if (m->suspended) {
 		*why = "is suspended, all I/O waits";
-		return condition_name[CONDITION_DEGRADED];
+		return fus_condition_name[CONDITION_DEGRADED];
 	}
 	return NULL;
 }
@@ -194,7 +194,7 @@ static const struct mapping *open_of(const struct seen *s, const char *set_uuid)
 {
 	const struct mapping *m = s->open;
 
-	while (m && strcmp(dm_set_uuid(m), set_uuid))
+	while (m && strcmp(fus_dm_set_uuid(m), set_uuid))
 		m = m->next;
 	return m;
 }
@@ -203,9 +203,9 @@ static bool stands_on(const struct mapping *m, const struct part *p)
 {
 	char name[128], attr[160];
 
-	sysfs_name(p->devno, name, sizeof(name));
+	fus_sysfs_name(p->devno, name, sizeof(name));
 	snprintf(attr, sizeof(attr), "slaves/%s", name);
-	return sysfs_has(m->devno, attr);
+	return fus_sysfs_has(m->devno, attr);
 }
 
 /* -- list ------------------------------------------------------------------------------ */
@@ -228,18 +228,18 @@ static void list_table(const struct seen *s)
 	for (const struct part *p = s->parts; p; p = p->next) {
 		const struct mapping *m = open_of(s, p->set_uuid);
 
-		device_node(p->devno, node, sizeof(node));
+		fus_device_node(p->devno, node, sizeof(node));
 		table_row(tb, (const char *[]) {
 			or_else(p->set, "?"), or_else(p->role, "?"), node,
-			size_text(size, bytes_of(p->devno)), m ? m->name : "-",
+			fus_size_text(size, bytes_of(p->devno)), m ? m->name : "-",
 			or_else(m ? condition_of(m, &why) : NULL, "?"), or_else(p->set_uuid, "?"),
 		});
 	}
 	for (const struct mapping *m = s->rescued; m; m = m->next) {
 		snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
 		table_row(tb, (const char *[]) {
-			"?", "rescued", node, size_text(size, bytes_of(m->devno)), m->name, "-",
-			dm_rescued_uuid(m, uuid, &stale),
+			"?", "rescued", node, fus_size_text(size, bytes_of(m->devno)), m->name, "-",
+			fus_dm_rescued_uuid(m, uuid, &stale),
 		});
 	}
 	table_print(tb);
@@ -250,10 +250,10 @@ static struct json_object *set_json(const struct mapping *m)
 	struct json_object *o = json_object_new_object(), *reasons = json_object_new_array();
 	const char *why, *word = condition_of(m, &why);
 
-	json_add_open(o, m);
-	json_add_str(o, "health", word);
+	fus_json_add_open(o, m);
+	fus_json_add_str(o, "health", word);
 	if (why)
-		json_object_array_add(reasons, reason_json(HEALTH_WARNING, why, NULL));
+		json_object_array_add(reasons, fus_reason_json(HEALTH_WARNING, why, NULL));
 	json_object_object_add(o, "reasons", reasons);
 	return o;
 }
@@ -265,14 +265,14 @@ static struct json_object *part_json(const struct seen *s, const struct part *p)
 	struct json_object *o = json_object_new_object();
 	char node[160];
 
-	device_node(p->devno, node, sizeof(node));
-	json_add_str(o, "device", node);
-	json_add_u64(o, "bytes", bytes_of(p->devno));
-	json_add_str(o, "set", *p->set ? p->set : NULL);
-	json_add_str(o, "role", *p->role ? p->role : NULL);
-	json_add_str(o, "set_uuid", *p->set_uuid ? p->set_uuid : NULL);
-	json_add_str(o, "device_uuid", *p->device_uuid ? p->device_uuid : NULL);
-	json_add_str(o, "open_as", m ? m->name : NULL);
+	fus_device_node(p->devno, node, sizeof(node));
+	fus_json_add_str(o, "device", node);
+	fus_json_add_u64(o, "bytes", bytes_of(p->devno));
+	fus_json_add_str(o, "set", *p->set ? p->set : NULL);
+	fus_json_add_str(o, "role", *p->role ? p->role : NULL);
+	fus_json_add_str(o, "set_uuid", *p->set_uuid ? p->set_uuid : NULL);
+	fus_json_add_str(o, "device_uuid", *p->device_uuid ? p->device_uuid : NULL);
+	fus_json_add_str(o, "open_as", m ? m->name : NULL);
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_add(o, unknown[i], NULL);
 	return o;
@@ -280,18 +280,18 @@ static struct json_object *part_json(const struct seen *s, const struct part *p)
 
 static void list_json(const struct seen *s)
 {
-	struct json_object *o = json_base(), *open = json_object_new_array();
+	struct json_object *o = fus_json_base(), *open = json_object_new_array();
 	struct json_object *sets = json_object_new_array(), *parts = json_object_new_array(), *one;
 
-	json_add_bool(o, "complete", false);
+	fus_json_add_bool(o, "complete", false);
 	for (const struct mapping *m = s->open; m; m = m->next) {
 		one = json_object_new_object();
-		json_add_open(one, m);
+		fus_json_add_open(one, m);
 		json_object_array_add(open, one);
 		one = set_json(m);
 		json_object_object_del(one, "name");
 		json_object_object_add(one, "set", NULL);
-		json_add_str(one, "open_as", m->name);
+		fus_json_add_str(one, "open_as", m->name);
 		json_object_array_add(sets, one);
 	}
 	for (const struct part *p = s->parts; p; p = p->next)
@@ -300,7 +300,7 @@ static void list_json(const struct seen *s)
 	json_object_object_add(o, "sets", sets);
 	json_object_object_add(o, "members", parts);
 	json_object_object_add(o, "missing", json_object_new_array());
-	json_object_object_add(o, "rescued", rescued_array(s->rescued, NULL));
+	json_object_object_add(o, "rescued", fus_rescued_array(s->rescued, NULL));
 	print_json(o, false);
 }
 
@@ -317,8 +317,8 @@ int list_unprivileged(bool json)
 	else if (!rc)
 		puts("no members of fusion sets are known to udev");
 	if (!rc)
-		warn("list", "without root it shows only what sysfs and udev know; use sudo for "
-		     "states, missing members and health");
+		fus_warn("list", "without root it shows only what sysfs and udev know; use sudo "
+			 "for states, missing members and health");
 	forget(&s);
 	return rc;
 }
@@ -331,7 +331,7 @@ static void io_of(const struct mapping *m, uint64_t io[2])
 	char text[256];
 
 	memset(io, 0, 2 * sizeof(*io));
-	if (sysfs_read(m->devno, "stat", text, sizeof(text)))
+	if (fus_sysfs_read(m->devno, "stat", text, sizeof(text)))
 		sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64, &io[0], &io[1]);
 }
 
@@ -345,15 +345,15 @@ static void status_text(const struct seen *s, const struct mapping *m)
 
 	io_of(m, io);
 	printf("%s: %s, %" PRIu64 " reads, %" PRIu64 " writes\n", m->name,
-	       size_text(size, bytes_of(m->devno)), io[0], io[1]);
+	       fus_size_text(size, bytes_of(m->devno)), io[0], io[1]);
 	printf("health   %s%s%s\n", word ? word : "not known without root", why ? ": " : "",
 	       why ? why : "");
 	for (const struct part *p = s->parts; p; p = p->next) {
-		if (strcmp(p->set_uuid, dm_set_uuid(m)) || !stands_on(m, p))
+		if (strcmp(p->set_uuid, fus_dm_set_uuid(m)) || !stands_on(m, p))
 			continue;
-		device_node(p->devno, node, sizeof(node));
+		fus_device_node(p->devno, node, sizeof(node));
 		table_row(tb, (const char *[]) {
-			or_else(p->role, "?"), node, size_text(size, bytes_of(p->devno)),
+			or_else(p->role, "?"), node, fus_size_text(size, bytes_of(p->devno)),
 		});
 	}
 	table_print(tb);
@@ -366,18 +366,18 @@ static struct json_object *status_json(const struct seen *s, const struct mappin
 	uint64_t io[2];
 
 	io_of(m, io);
-	json_add_u64(o, "bytes", bytes_of(m->devno));
-	json_add_bool(o, "suspended", m->suspended);
-	json_add_u64(o, "reads", io[0]);
-	json_add_u64(o, "writes", io[1]);
+	fus_json_add_u64(o, "bytes", bytes_of(m->devno));
+	fus_json_add_bool(o, "suspended", m->suspended);
+	fus_json_add_u64(o, "reads", io[0]);
+	fus_json_add_u64(o, "writes", io[1]);
 	for (const struct part *p = s->parts; p; p = p->next) {
-		if (strcmp(p->set_uuid, dm_set_uuid(m)) || !stands_on(m, p))
+		if (strcmp(p->set_uuid, fus_dm_set_uuid(m)) || !stands_on(m, p))
 			continue;
 		one = json_object_new_object();
-		device_node(p->devno, node, sizeof(node));
-		json_add_str(one, "role", *p->role ? p->role : NULL);
-		json_add_str(one, "device", node);
-		json_add_u64(one, "bytes", bytes_of(p->devno));
+		fus_device_node(p->devno, node, sizeof(node));
+		fus_json_add_str(one, "role", *p->role ? p->role : NULL);
+		fus_json_add_str(one, "device", node);
+		fus_json_add_u64(one, "bytes", bytes_of(p->devno));
 		json_object_array_add(members, one);
 	}
 	json_object_object_add(o, "members", members);
@@ -392,19 +392,21 @@ static int fail_closed(const struct seen *s, const char *name)
 	for (const struct part *p = s->parts; p; p = p->next)
 		for (int role = 0; role < 2; role++)
 			here[role] |= (!strcmp(name, p->set) || !strcasecmp(name, p->set_uuid)) &&
-				      !strcmp(p->role, role_name[role]);
+				      !strcmp(p->role, fus_role_name[role]);
 	if (here[FAST] && here[SLOW])
-		return fail(FC_FAILED, name, "is closed; sudo fusionctl open %s opens it", name);
+		return fus_fail(FC_FAILED, name, "is closed; sudo fusionctl open %s opens it",
+				name);
 	if (here[FAST] || here[SLOW])
-		return fail(FC_FAILED, name, "is closed, and can't be opened: the %s member is "
-			    "missing; connect it, or see fusionctl help salvage",
-			    role_name[here[FAST] ? SLOW : FAST]);
-	return fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
+		return fus_fail(FC_FAILED, name, "is closed, and can't be opened: the %s member is "
+				"missing; connect it, or see fusionctl help salvage",
+				fus_role_name[here[FAST] ? SLOW : FAST]);
+	return fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there "
+			"are");
 }
 
 int status_unprivileged(const char *name, bool json, bool one_line)
 {
-	struct json_object *o = json_base(), *sets = json_object_new_array();
+	struct json_object *o = fus_json_base(), *sets = json_object_new_array();
 	unsigned int nr = 0, rescued = 0;
 	static bool warned;
 	struct seen s = { 0 };
@@ -412,7 +414,7 @@ int status_unprivileged(const char *name, bool json, bool one_line)
 
 	rc = look(&s);
 	for (const struct mapping *m = s.open; m && !rc; m = m->next) {
-		if (name && strcmp(name, m->name) && strcasecmp(name, dm_set_uuid(m)))
+		if (name && strcmp(name, m->name) && strcasecmp(name, fus_dm_set_uuid(m)))
 			continue;
 		if (json)
 			json_object_array_add(sets, status_json(&s, m));
@@ -427,9 +429,9 @@ int status_unprivileged(const char *name, bool json, bool one_line)
 		rescued_print(s.rescued, name);
 	if (!rc && name && !nr && !rescued)
 		rc = fail_closed(&s, name);
-	json_add_bool(o, "complete", false);
+	fus_json_add_bool(o, "complete", false);
 	json_object_object_add(o, "sets", sets);
-	json_object_object_add(o, "rescued", rescued_array(s.rescued, name));
+	json_object_object_add(o, "rescued", fus_rescued_array(s.rescued, name));
 	if (!rc && json)
 		print_json(o, one_line);
 	else
@@ -437,8 +439,8 @@ int status_unprivileged(const char *name, bool json, bool one_line)
 	if (!rc && !json && !nr && !rescued)
 		puts("no set is open");
 	if (!rc && !warned)
-		warn("status", "without root it shows only what sysfs and udev know; use sudo for "
-		     "fill, migration, errors and health");
+		fus_warn("status", "without root it shows only what sysfs and udev know; use sudo "
+			 "for fill, migration, errors and health");
 	warned = true;
 	forget(&s);
 	return rc;

@@ -18,16 +18,16 @@ int cmd_version(const struct args *a)
 	bool found;
 	int rc;
 
-	rc = dm_target_version(false, target, &found);
+	rc = fus_dm_target_version(false, target, &found);
 	if (rc)
 		return rc;
 	if (found)
 		snprintf(text, sizeof(text), "%u.%u.%u", target[0], target[1], target[2]);
 	if (a->opt[OPT_JSON]) {
-		o = json_base();
-		json_add_str(o, "fusionctl", FUSIONCTL_VERSION);
-		json_add_u64(o, "format", FUSION_VERSION);
-		json_add_str(o, "target", found ? text : NULL);
+		o = fus_json_base();
+		fus_json_add_str(o, "fusionctl", FUSIONCTL_VERSION);
+		fus_json_add_u64(o, "format", FUSION_VERSION);
+		fus_json_add_str(o, "target", found ? text : NULL);
 		print_json(o, false);
 	} else {
 		printf("fusionctl %s, on-disk format %d, kernel target %s\n", FUSIONCTL_VERSION,

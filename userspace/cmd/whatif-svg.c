@@ -36,7 +36,7 @@ static void draw_axes(FILE *f, const struct whatif *w)
 	for (int i = 0; i <= TICKS; i++)
 		fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
 			LEFT + PLOT * i / TICKS, TOP + HEIGHT + 18,
-			size_text(size, w->end * i / TICKS * w->extent_bytes));
+			fus_size_text(size, w->end * i / TICKS * w->extent_bytes));
 }
 
 static void draw_curve(FILE *f, const struct whatif *w)
@@ -63,7 +63,7 @@ static void draw_size(FILE *f, const struct whatif *w, const struct whatif_size 
 
 	if (n > w->end)
 		return;
-	size_text(size, w->slots * s->quarters / 4 * w->extent_bytes);
+	fus_size_text(size, w->slots * s->quarters / 4 * w->extent_bytes);
 	fprintf(f, "<g><title>a fast member of %s: %.1f%%</title><path class=\"%s\" d=\"M%.1f "
 		"%dV%d\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#ff9820\"/>"
 		"<text x=\"%.1f\" y=\"%.1f\">%s: %.1f%%</text></g>\n", size, 100 * share,

@@ -56,7 +56,7 @@ static int get_curve(const char *name, struct whatif *w)
 	char *answer;
 	int rc, err;
 
-	rc = set_get(name, &set);
+	rc = fus_set_get(name, &set);
 	if (rc)
 		return rc;
 	w->name = name;
@@ -64,20 +64,20 @@ static int get_curve(const char *name, struct whatif *w)
 	w->slots = set.st.total[FAST];
 	extents = set.st.extents;
 	reserve = min(set.st.reserve, w->slots);
-	set_put(&set);
-	err = dm_message(name, "histogram", &answer);
+	fus_set_put(&set);
+	err = fus_dm_message(name, "histogram", &answer);
 	if (err)
-		return fail(FC_FAILED, name, "the kernel does not give the histogram: %s; use "
-			    "matching versions of fusionctl and dm-fusion, see dmesg",
-			    strerror(-err));
+		return fus_fail(FC_FAILED, name, "the kernel does not give the histogram: %s; use "
+				"matching versions of fusionctl and dm-fusion, see dmesg",
+				strerror(-err));
 	why = answer ? curve_parse(answer, extents, c) : "it is empty";
 	free(answer);
 	if (why)
-		return fail(FC_FAILED, name, "can't read the kernel's histogram: %s; use matching "
-			    "versions of fusionctl and dm-fusion", why);
+		return fus_fail(FC_FAILED, name, "can't read the kernel's histogram: %s; use "
+				"matching versions of fusionctl and dm-fusion", why);
 	if (!curve_warm(c))
-		return fail(FC_FAILED, name, "nothing is known of its use, or all of it is long "
-			    "ago; use it for some time and ask again");
+		return fus_fail(FC_FAILED, name, "nothing is known of its use, or all of it is "
+				"long ago; use it for some time and ask again");
 	w->usable = max(w->slots - reserve, c->extents[FAST]);
 	w->end = min(curve_mapped(c), max(curve_warm(c), 4 * w->slots));
 	return 0;
@@ -98,7 +98,7 @@ static void draw_row(const struct whatif *w, unsigned int row, unsigned int colu
 		     enum color depth)
 {
 	unsigned int below = (ROWS - 1 - row) * EIGHTHS, fill;
-	bool utf8 = utf8_output(), fits, fast = false;
+	bool utf8 = fus_utf8_output(), fits, fast = false;
 
 	for (unsigned int i = 0; i < columns; i++) {
 		uint64_t n = w->end * (i + 1) / columns;
@@ -135,7 +135,7 @@ static void draw(const struct whatif *w, unsigned int columns, enum color depth)
 	}
 	/* where the present fast member is full, and the end */
 	printf("%*s%*s^\n", MARGIN, "", at ? at - 1 : 0, "");
-	printf("%*s0%*s\n", MARGIN, "", columns - 1, size_text(size, w->end * w->extent_bytes));
+	printf("%*s0%*s\n", MARGIN, "", columns - 1, fus_size_text(size, w->end * w->extent_bytes));
 }
 
 static void add_row(struct libscols_table *tb, const char *what, uint64_t slots,
@@ -144,7 +144,7 @@ static void add_row(struct libscols_table *tb, const char *what, uint64_t slots,
 	char size[SIZE_TEXT], hits[16];
 	const char *cells[] = { what, size, hits };
 
-	size_text(size, slots * w->extent_bytes);
+	fus_size_text(size, slots * w->extent_bytes);
 	snprintf(hits, sizeof(hits), "%.1f", 100 * share);
 	table_row(tb, cells);
 }
@@ -165,11 +165,11 @@ static void print_text(const struct whatif *w, enum color depth)
 		add_row(tb, whatif_sizes[i].text, w->slots * whatif_sizes[i].quarters / 4, w,
 			whatif_share(w, &whatif_sizes[i]));
 	table_print(tb);
-	printf("\n%s hold 90%% of the accesses, %s 99%%", size_text(a, w->extent_bytes *
-	       curve_needed(&w->curve, 0.90)), size_text(b, w->extent_bytes *
+	printf("\n%s hold 90%% of the accesses, %s 99%%", fus_size_text(a, w->extent_bytes *
+	       curve_needed(&w->curve, 0.90)), fus_size_text(b, w->extent_bytes *
 	       curve_needed(&w->curve, 0.99)));
-	printf("; %s of %s in use have had any\n", size_text(a, w->extent_bytes *
-	       curve_warm(&w->curve)), size_text(b, w->extent_bytes * curve_mapped(&w->curve)));
+	printf("; %s of %s in use have had any\n", fus_size_text(a, w->extent_bytes *
+	       curve_warm(&w->curve)), fus_size_text(b, w->extent_bytes * curve_mapped(&w->curve)));
 }
 
 /* -- for programs ------------------------------------------------------------------ */
@@ -178,8 +178,8 @@ static struct json_object *point_json(const struct whatif *w, uint64_t extents, 
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_u64(o, "extents", extents);
-	json_add_u64(o, "bytes", extents * w->extent_bytes);
+	fus_json_add_u64(o, "extents", extents);
+	fus_json_add_u64(o, "bytes", extents * w->extent_bytes);
 	json_object_object_add(o, "hit_ratio", json_object_new_double(share));
 	return o;
 }
@@ -190,22 +190,22 @@ static struct json_object *size_json(const struct whatif *w, uint64_t slots, uin
 {
 	struct json_object *o = point_json(w, filled, share);
 
-	json_add_u64(o, "fast_bytes", slots * w->extent_bytes);
+	fus_json_add_u64(o, "fast_bytes", slots * w->extent_bytes);
 	return o;
 }
 
 static void print_whatif_json(const struct whatif *w)
 {
-	struct json_object *o = json_base(), *points = json_object_new_array();
+	struct json_object *o = fus_json_base(), *points = json_object_new_array();
 	const struct curve *c = &w->curve;
 	uint64_t n = 0;
 
-	json_add_str(o, "name", w->name);
-	json_add_u64(o, "extent_bytes", w->extent_bytes);
-	json_add_u64(o, "fast_slots", w->slots);
-	json_add_u64(o, "usable_slots", w->usable);
-	json_add_u64(o, "mapped", curve_mapped(c));
-	json_add_u64(o, "warm", curve_warm(c));
+	fus_json_add_str(o, "name", w->name);
+	fus_json_add_u64(o, "extent_bytes", w->extent_bytes);
+	fus_json_add_u64(o, "fast_slots", w->slots);
+	fus_json_add_u64(o, "usable_slots", w->usable);
+	fus_json_add_u64(o, "mapped", curve_mapped(c));
+	fus_json_add_u64(o, "warm", curve_warm(c));
 	json_object_object_add(o, "now", size_json(w, w->slots, c->extents[FAST], curve_now(c)));
 	for (unsigned int i = 0; i < NR_SIZES; i++)
 		json_object_object_add(o, whatif_sizes[i].key,
@@ -231,7 +231,7 @@ int cmd_whatif(const struct args *a)
 	int rc;
 
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
-		return fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
 	rc = color_mode(a->opt[OPT_COLOR], &depth);
 	if (!rc && svg)
 		rc = output_open(svg, &out);

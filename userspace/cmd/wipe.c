@@ -46,32 +46,32 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 	struct member *m = NULL;
 	int rc;
 
-	rc = device_get(path, dev);
+	rc = fus_device_get(path, dev);
 	if (rc)
 		return rc;
 	p->nr++;
-	if (p->nr == 2 && device_same(&p->dev[0], dev))
-		return fail(FC_MEMBER, path, "is the same device as %s; name each member once",
-			    p->dev[0].path);
+	if (p->nr == 2 && fus_device_same(&p->dev[0], dev))
+		return fus_fail(FC_MEMBER, path, "is the same device as %s; name each member once",
+				p->dev[0].path);
 	/* what is looked at from here on is what will be written to */
-	rc = device_claim(dev, &p->fd[p->nr - 1]);
+	rc = fus_device_claim(dev, &p->fd[p->nr - 1]);
 	if (rc)
 		return rc;
-	if (member_at(dev->devno, &m))
-		return fail(FC_FAILED, path, "can't be read; check the device");
+	if (fus_member_at(dev->devno, &m))
+		return fus_fail(FC_FAILED, path, "can't be read; check the device");
 	if (!m)
-		return fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes what "
-			    "others left");
+		return fus_fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes "
+				"what others left");
 	p->m[p->nr - 1] = m;
 	if (m->state == MEMBER_COVERED)
-		return fail(FC_REFUSED, path, "carries %s, and beneath it half of the superblock "
-			    "of a member; that does no harm, and if the former can go, wipefs -a "
-			    "%s first", m->cover, path);
-	if (uuid && !(has_identity(m) && member_is(m, uuid)))
-		rc = fail(FC_MEMBER, path, "changed while it was looked at; try again");
-	else if (has_identity(m))
+		return fus_fail(FC_REFUSED, path, "carries %s, and beneath it half of the "
+				"superblock of a member; that does no harm, and if the former can "
+				"go, wipefs -a %s first", m->cover, path);
+	if (uuid && !(fus_has_identity(m) && fus_member_is(m, uuid)))
+		rc = fus_fail(FC_MEMBER, path, "changed while it was looked at; try again");
+	else if (fus_has_identity(m))
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "%s member of %s",
-			 role_name[m->sb->role], m->sb->label);
+			 fus_role_name[m->sb->role], m->sb->label);
 	else
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "a member (%s)",
 			 member_state_text(m));
@@ -85,13 +85,13 @@ static int check_others(const struct member *list, const struct member *m,
 	const struct fusion_sb *sb = m->sb;
 
 	for (; list; list = list->next) {
-		if (!has_identity(list) || member_is(list, sb->dev_uuid) ||
+		if (!fus_has_identity(list) || fus_member_is(list, sb->dev_uuid) ||
 		    memcmp(list->sb->set_uuid, sb->set_uuid, sizeof(sb->set_uuid)))
 			continue;
-		if (!peer || !member_is(list, peer->sb->dev_uuid) ||
+		if (!peer || !fus_member_is(list, peer->sb->dev_uuid) ||
 		    memcmp(peer->sb->peer_uuid, sb->dev_uuid, sizeof(sb->dev_uuid)))
-			return fail(FC_MEMBER, list->path, "is of the same set as %s and does not "
-				    "belong to it; name the devices to wipe", m->path);
+			return fus_fail(FC_MEMBER, list->path, "is of the same set as %s and does "
+					"not belong to it; name the devices to wipe", m->path);
 	}
 	return 0;
 }
@@ -102,11 +102,11 @@ static int add_named(struct plan *p, const char *name)
 	struct member *list = NULL, *m = NULL, *peer = NULL, *pair[2];
 	int rc;
 
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	if (!rc)
-		rc = find_named(list, name, &m);
+		rc = fus_find_named(list, name, &m);
 	if (!rc)
-		rc = find_member(list, m->sb->peer_uuid, &peer);
+		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc)
 		rc = check_others(list, m, peer);
 	if (!rc) {
@@ -117,10 +117,10 @@ static int add_named(struct plan *p, const char *name)
 		if (pair[i])
 			rc = add_member(p, pair[i]->path, pair[i]->sb->dev_uuid);
 		else
-			warn(name, "the %s member is not here, or damaged; wipe it by its device",
-			     role_name[i]);
+			fus_warn(name, "the %s member is not here, or damaged; wipe it by its "
+				 "device", fus_role_name[i]);
 	}
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
@@ -143,11 +143,12 @@ static void show(const struct plan *p, bool dry_run)
 
 	for (int i = 0; i < p->nr; i++) {
 		const char *cells[] = {
-			p->dev[i].path, size_text(size, p->dev[i].sectors << 9), ident, what,
+			p->dev[i].path, fus_size_text(size, p->dev[i].sectors << 9), ident, what,
 		};
 
-		device_ident(&p->dev[i], ident, sizeof(ident));
-		safe_text(what, sizeof(what), p->what[i], sizeof(p->what[i]), utf8_output());
+		fus_device_ident(&p->dev[i], ident, sizeof(ident));
+		fus_safe_text(what, sizeof(what), p->what[i], sizeof(p->what[i]),
+			      fus_utf8_output());
 		table_row(tb, cells);
 	}
 	table_print(tb);
@@ -158,13 +159,13 @@ static void show(const struct plan *p, bool dry_run)
 
 static void print_members(const struct plan *p, bool dry_run)
 {
-	struct json_object *o = json_base(), *list = json_object_new_array(), *one;
+	struct json_object *o = fus_json_base(), *list = json_object_new_array(), *one;
 
-	json_add_bool(o, "dry_run", dry_run);
+	fus_json_add_bool(o, "dry_run", dry_run);
 	for (int i = 0; i < p->nr; i++) {
 		one = found_json(p->m[i]);
-		json_add_str(one, "device", p->dev[i].path);
-		json_add_bool(one, "wiped", p->wiped[i]);
+		fus_json_add_str(one, "device", p->dev[i].path);
+		fus_json_add_bool(one, "wiped", p->wiped[i]);
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(o, "members", list);
@@ -198,24 +199,24 @@ int cmd_wipe(const struct args *a)
 	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)
-			rc = host_watch_devices(p.dev, p.nr);
+			rc = fus_host_watch_devices(p.dev, p.nr);
 		if (!rc)
-			rc = run_lock(ASSEMBLY_LOCK, &lock);
+			rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 		for (int i = 0; i < p.nr && !rc; i++) {
-			rc = wipe_member(&p.dev[i], p.fd[i]);
+			rc = fus_wipe_member(&p.dev[i], p.fd[i]);
 			p.wiped[i] = !rc;
 		}
 		for (int i = 0; i < p.nr && !rc; i++)
-			gpt_tell_mark(&p.dev[i]);
+			fus_gpt_tell_mark(&p.dev[i]);
 	}
 	if (chosen && json)
 		print_members(&p, dry_run);
 	for (int i = 0; i < p.nr; i++) {
 		if (p.fd[i] >= 0)
 			close(p.fd[i]);
-		device_put(&p.dev[i]);
-		free_members(p.m[i]);
+		fus_device_put(&p.dev[i]);
+		fus_free_members(p.m[i]);
 	}
-	run_unlock(&lock);
+	fus_run_unlock(&lock);
 	return rc;
 }

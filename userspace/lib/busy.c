@@ -23,7 +23,7 @@
 /* Is @used, or the disk it is on, @devno? */
 static bool concerns(dev_t used, dev_t devno)
 {
-	return used == devno || sysfs_disk(used) == devno;
+	return used == devno || fus_sysfs_disk(used) == devno;
 }
 
 static bool path_concerns(const char *path, dev_t devno)
@@ -90,32 +90,32 @@ static bool name_holder(dev_t holder, void *ctx)
 	char name[128], node[160];
 	struct user *user = ctx;
 
-	if (sysfs_read(holder, "dm/name", name, sizeof(name))) {
-		if (sysfs_is_mapping(holder, DM_PREFIX))
+	if (fus_sysfs_read(holder, "dm/name", name, sizeof(name))) {
+		if (fus_sysfs_is_mapping(holder, DM_PREFIX))
 			return is_user(user, USER_SET, "is a member of the open set %s", name);
-		if (sysfs_is_mapping(holder, DM_SALVAGE_PREFIX))
+		if (fus_sysfs_is_mapping(holder, DM_SALVAGE_PREFIX))
 			return is_user(user, USER_SET, "is read by the salvaged set %s", name);
 	}
-	device_node(holder, node, sizeof(node));
+	fus_device_node(holder, node, sizeof(node));
 	return is_user(user, USER_HOLDER, "is held by %s", node);
 }
 
 static bool is_not_salvage(dev_t holder, void *ctx)
 {
 	(void)ctx;
-	return !sysfs_is_mapping(holder, DM_SALVAGE_PREFIX);
+	return !fus_sysfs_is_mapping(holder, DM_SALVAGE_PREFIX);
 }
 
-bool device_salvaged(dev_t devno)
+bool fus_device_salvaged(dev_t devno)
 {
-	return sysfs_any(devno, "holders", NULL, NULL) &&
-	       !sysfs_any(devno, "holders", is_not_salvage, NULL);
+	return fus_sysfs_any(devno, "holders", NULL, NULL) &&
+	       !fus_sysfs_any(devno, "holders", is_not_salvage, NULL);
 }
 
 /* Mappings and arrays on it. */
 static bool held(dev_t devno, struct user *user)
 {
-	return sysfs_any(devno, "holders", name_holder, user);
+	return fus_sysfs_any(devno, "holders", name_holder, user);
 }
 
 /* What a loop device may stand on, and what to say of it then. */
@@ -142,7 +142,7 @@ static bool is_looped(struct udev_device *loop, void *ctx)
 /* Loop devices appear nowhere but in their own attributes. */
 static bool looped(struct backing b)
 {
-	return block_any(&(struct block_match){ .name = "loop*" }, is_looped, &b) > 0;
+	return fus_block_any(&(struct block_match){ .name = "loop*" }, is_looped, &b) > 0;
 }
 
 static bool is_held(struct udev_device *dev, void *ctx)
@@ -153,16 +153,16 @@ static bool is_held(struct udev_device *dev, void *ctx)
 /* The device, or a partition of it. */
 static bool any_held(dev_t devno, struct user *user)
 {
-	return block_any(&(struct block_match){ .disk = devno }, is_held, user) > 0;
+	return fus_block_any(&(struct block_match){ .disk = devno }, is_held, user) > 0;
 }
 
-bool device_user(dev_t devno, struct user *user)
+bool fus_device_user(dev_t devno, struct user *user)
 {
 	return mounted(devno, user) || swap(devno, user) || any_held(devno, user) ||
 	       looped((struct backing){ .devno = devno, .user = user });
 }
 
-bool file_user(dev_t dev, ino_t ino, struct user *user)
+bool fus_file_user(dev_t dev, ino_t ino, struct user *user)
 {
 	return looped((struct backing){ .dev = dev, .ino = ino, .user = user });
 }
@@ -187,7 +187,7 @@ static bool process_opens(const char *pid, dev_t devno)
 	return found;
 }
 
-bool device_opener(dev_t devno, struct user *user)
+bool fus_device_opener(dev_t devno, struct user *user)
 {
 	char path[64], comm[64] = "?";
 	bool found = false;
@@ -221,31 +221,31 @@ static const char *const remedy[] = {
 	[USER_HOLDER] = "remove that first",
 };
 
-int fail_busy(const char *thing, const struct user *user)
+int fus_fail_busy(const char *thing, const struct user *user)
 {
-	return fail(FC_BUSY, thing, "%s; %s", user->text, remedy[user->kind]);
+	return fus_fail(FC_BUSY, thing, "%s; %s", user->text, remedy[user->kind]);
 }
 
-int device_refused(const char *path, dev_t devno)
+int fus_device_refused(const char *path, dev_t devno)
 {
 	struct user user;
 
-	if (!device_opener(devno, &user))
+	if (!fus_device_opener(devno, &user))
 		is_user(&user, USER_OTHER, "is in use by the kernel");
-	return fail_busy(path, &user);
+	return fus_fail_busy(path, &user);
 }
 
-int device_claim(const struct device *dev, int *fd)
+int fus_device_claim(const struct device *dev, int *fd)
 {
 	struct user user;
 
-	if (device_user(dev->devno, &user))
-		return fail_busy(dev->path, &user);
-	*fd = device_open(dev, O_RDWR | O_EXCL);
+	if (fus_device_user(dev->devno, &user))
+		return fus_fail_busy(dev->path, &user);
+	*fd = fus_device_open(dev, O_RDWR | O_EXCL);
 	if (*fd >= 0)
 		return 0;
 	if (errno != EBUSY)
-		return fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the device",
-			    strerror(errno));
-	return device_refused(dev->path, dev->devno);
+		return fus_fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the "
+				"device", strerror(errno));
+	return fus_device_refused(dev->path, dev->devno);
 }

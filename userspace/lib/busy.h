@@ -21,21 +21,21 @@ struct user {
 };
 
 /* Say who uses a device; false if nobody is found. */
-bool device_user(dev_t devno, struct user *user);
+bool fus_device_user(dev_t devno, struct user *user);
 /* Has it only what salvage made of it, which reads? */
-bool device_salvaged(dev_t devno);
-/* As device_user(), of processes that have the device open. */
-bool device_opener(dev_t devno, struct user *user);
+bool fus_device_salvaged(dev_t devno);
+/* As fus_device_user(), of processes that have the device open. */
+bool fus_device_opener(dev_t devno, struct user *user);
 /* The same for a file that a loop device stands on. */
-bool file_user(dev_t dev, ino_t ino, struct user *user);
+bool fus_file_user(dev_t dev, ino_t ino, struct user *user);
 /* Fail with what these found, and its remedy. */
-int fail_busy(const char *thing, const struct user *user);
+int fus_fail_busy(const char *thing, const struct user *user);
 /* It cannot be opened exclusively: fail, and say who has it if that is known. */
-int device_refused(const char *path, dev_t devno);
+int fus_device_refused(const char *path, dev_t devno);
 /*
  * Open it for writing and keep everyone else out until *fd is closed; what is in use is refused
  * without appeal.
  */
-int device_claim(const struct device *dev, int *fd);
+int fus_device_claim(const struct device *dev, int *fd);
 
 #endif

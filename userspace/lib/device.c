@@ -16,17 +16,17 @@
 #include "fusionctl.h"
 #include "sysfs.h"
 
-void device_node(dev_t devno, char *buf, size_t size)
+void fus_device_node(dev_t devno, char *buf, size_t size)
 {
 	char name[128];
 	struct stat st;
 
-	if (sysfs_read(devno, "dm/name", name, sizeof(name))) {
+	if (fus_sysfs_read(devno, "dm/name", name, sizeof(name))) {
 		snprintf(buf, size, "/dev/mapper/%s", name);
 		if (!stat(buf, &st) && st.st_rdev == devno)
 			return;
 	}
-	sysfs_name(devno, name, sizeof(name));
+	fus_sysfs_name(devno, name, sizeof(name));
 	for (char *p = name; *p; p++)
 		if (*p == '!')	/* cciss!c0d0 */
 			*p = '/';
@@ -52,7 +52,7 @@ static bool only_slave(dev_t devno, dev_t *slave)
 {
 	struct slaves s = { 0 };
 
-	sysfs_any(devno, "slaves", count_slave, &s);
+	fus_sysfs_any(devno, "slaves", count_slave, &s);
 	*slave = s.last;
 	return s.nr == 1;
 }
@@ -65,7 +65,7 @@ static void scsi_serial(dev_t devno, char *buf, size_t size)
 	ssize_t n;
 	int fd;
 
-	sysfs_path(devno, "device/vpd_pg80", path, sizeof(path));
+	fus_sysfs_path(devno, "device/vpd_pg80", path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -87,25 +87,26 @@ static void identify(struct device *dev)
 
 	for (int depth = 0; depth < 8; depth++) {
 		if (only_slave(devno, &slave)) {
-			devno = sysfs_disk(slave);
+			devno = fus_sysfs_disk(slave);
 			continue;
 		}
 		if (devno == dev->disk)
-			sysfs_read(devno, "loop/backing_file", dev->backing, sizeof(dev->backing));
+			fus_sysfs_read(devno, "loop/backing_file", dev->backing,
+				       sizeof(dev->backing));
 		if (!*dev->backing || stat(dev->backing, &st) || !S_ISBLK(st.st_mode))
 			break;
-		devno = sysfs_disk(st.st_rdev);
+		devno = fus_sysfs_disk(st.st_rdev);
 	}
 	dev->base = devno;
-	if (!sysfs_read(devno, "device/model", dev->model, sizeof(dev->model)) && *dev->backing)
+	if (!fus_sysfs_read(devno, "device/model", dev->model, sizeof(dev->model)) && *dev->backing)
 		snprintf(dev->model, sizeof(dev->model), "file %.*s", (int)sizeof(dev->model) - 6,
 			 dev->backing);
-	if (!sysfs_read(devno, "device/serial", dev->serial, sizeof(dev->serial)) &&
-	    !sysfs_read(devno, "serial", dev->serial, sizeof(dev->serial)))
+	if (!fus_sysfs_read(devno, "device/serial", dev->serial, sizeof(dev->serial)) &&
+	    !fus_sysfs_read(devno, "serial", dev->serial, sizeof(dev->serial)))
 		scsi_serial(devno, dev->serial, sizeof(dev->serial));
 }
 
-int open_node(const char *path, dev_t devno, int flags)
+int fus_open_node(const char *path, dev_t devno, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -119,7 +120,7 @@ int open_node(const char *path, dev_t devno, int flags)
 	return -1;
 }
 
-int device_get(const char *path, struct device *dev)
+int fus_device_get(const char *path, struct device *dev)
 {
 	uint64_t bytes = 0;
 	struct stat st;
@@ -129,24 +130,24 @@ int device_get(const char *path, struct device *dev)
 	memset(dev, 0, sizeof(*dev));
 	/* looked at before it is opened, since opening other things may have effects */
 	if (stat(path, &st))
-		return fail(FC_MEMBER, path, "%s; name a block device", strerror(errno));
+		return fus_fail(FC_MEMBER, path, "%s; name a block device", strerror(errno));
 	if (!S_ISBLK(st.st_mode))
-		return fail(FC_MEMBER, path, "not a block device; name a disk or a partition"
-			    "%s", S_ISREG(st.st_mode) ? ", or a loop device over this file" : "");
-	fd = open_node(path, st.st_rdev, O_RDONLY);
+		return fus_fail(FC_MEMBER, path, "not a block device; name a disk or a partition%s",
+				S_ISREG(st.st_mode) ? ", or a loop device over this file" : "");
+	fd = fus_open_node(path, st.st_rdev, O_RDONLY);
 	if (fd < 0)
-		return fail(errno == EACCES || errno == EPERM ? FC_FAILED : FC_MEMBER, path,
-			    "%s; %s", strerror(errno), errno == EACCES || errno == EPERM ?
-			    "run fusionctl as root" : "check the device");
+		return fus_fail(errno == EACCES || errno == EPERM ? FC_FAILED : FC_MEMBER, path,
+				"%s; %s", strerror(errno), errno == EACCES || errno == EPERM ?
+				"run fusionctl as root" : "check the device");
 	if (ioctl(fd, BLKGETSIZE64, &bytes) || ioctl(fd, BLKROGET, &ro) ||
 	    ioctl(fd, BLKSSZGET, &block)) {
 		close(fd);
-		return fail(FC_MEMBER, path, "%s; check the device", strerror(errno));
+		return fus_fail(FC_MEMBER, path, "%s; check the device", strerror(errno));
 	}
 	close(fd);
 	dev->path = strdup(path);
 	dev->devno = st.st_rdev;
-	dev->disk = sysfs_disk(st.st_rdev);
+	dev->disk = fus_sysfs_disk(st.st_rdev);
 	dev->sectors = bytes >> 9;
 	dev->block_bytes = block;
 	dev->read_only = ro;
@@ -154,24 +155,24 @@ int device_get(const char *path, struct device *dev)
 	 * Loop devices, mappings and arrays have the flag of what they stand on: the kernel
 	 * stacks it. A partition has none of its own.
 	 */
-	dev->rotational = sysfs_read(dev->disk, "queue/rotational", buf, sizeof(buf)) ?
+	dev->rotational = fus_sysfs_read(dev->disk, "queue/rotational", buf, sizeof(buf)) ?
 			  *buf == '1' : -1;
 	identify(dev);
 	return 0;
 }
 
-int device_open(const struct device *dev, int flags)
+int fus_device_open(const struct device *dev, int flags)
 {
-	return open_node(dev->path, dev->devno, flags);
+	return fus_open_node(dev->path, dev->devno, flags);
 }
 
-void device_put(struct device *dev)
+void fus_device_put(struct device *dev)
 {
 	free((char *)dev->path);
 	dev->path = NULL;
 }
 
-bool device_same(const struct device *a, const struct device *b)
+bool fus_device_same(const struct device *a, const struct device *b)
 {
 	char offset[2][32];
 
@@ -182,12 +183,12 @@ bool device_same(const struct device *a, const struct device *b)
 		return a->devno == a->disk || b->devno == b->disk;
 	if (!*a->backing || strcmp(a->backing, b->backing))
 		return false;
-	sysfs_read(a->disk, "loop/offset", offset[0], sizeof(offset[0]));
-	sysfs_read(b->disk, "loop/offset", offset[1], sizeof(offset[1]));
+	fus_sysfs_read(a->disk, "loop/offset", offset[0], sizeof(offset[0]));
+	fus_sysfs_read(b->disk, "loop/offset", offset[1], sizeof(offset[1]));
 	return !strcmp(offset[0], offset[1]);
 }
 
-void device_ident(const struct device *dev, char *buf, size_t size)
+void fus_device_ident(const struct device *dev, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s%s", dev->model, *dev->serial ? *dev->model ? ", serial " :
 		 "serial " : "", dev->serial);

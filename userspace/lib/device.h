@@ -24,17 +24,17 @@ struct device {
 	char backing[256];	/* file under a loop device, or "" */
 };
 
-int device_get(const char *path, struct device *dev);
-void device_put(struct device *dev);
+int fus_device_get(const char *path, struct device *dev);
+void fus_device_put(struct device *dev);
 /* As open(), if the path (still) leads to that block device; ESTALE otherwise. */
-int open_node(const char *path, dev_t devno, int flags);
-int device_open(const struct device *dev, int flags);
+int fus_open_node(const char *path, dev_t devno, int flags);
+int fus_device_open(const struct device *dev, int flags);
 /* Is it the same storage? */
-bool device_same(const struct device *a, const struct device *b);
+bool fus_device_same(const struct device *a, const struct device *b);
 /* "Samsung SSD 860, serial S4EV" or "" */
-void device_ident(const struct device *dev, char *buf, size_t size);
+void fus_device_ident(const struct device *dev, char *buf, size_t size);
 
 /* Path of its node, /dev/mapper/NAME for mappings. */
-void device_node(dev_t devno, char *buf, size_t size);
+void fus_device_node(dev_t devno, char *buf, size_t size);
 
 #endif

@@ -31,14 +31,14 @@ void no_log(int level, const char *file, int line, int dm_errno, const char *fmt
 	(void)fmt;
 }
 
-void dm_setup(void)
+void fus_dm_setup(void)
 {
 	dm_log_with_errno_init(no_log);
 }
 
 static unsigned int udev_wait_ms = 30000;
 
-void dm_udev_limit(unsigned int ms)
+void fus_dm_udev_limit(unsigned int ms)
 {
 	udev_wait_ms = ms;
 }
@@ -79,8 +79,8 @@ static void wait_for_udev(const char *name, uint32_t cookie)
 		usleep(UDEV_POLL_MS * 1000);
 	}
 	if (cookie && !ready)
-		warn(name, "udev has not answered in time; links in /dev may be missing, see "
-		     "udevadm settle");
+		fus_warn(name, "udev has not answered in time; links in /dev may be missing, see "
+			 "udevadm settle");
 	dm_task_update_nodes();
 }
 
@@ -97,7 +97,7 @@ static int run_with_udev(struct dm_task *t, const char *name)
 	return err;
 }
 
-int dm_remove(const char *name)
+int fus_dm_remove(const char *name)
 {
 	struct dm_task *t = new_task(DM_DEVICE_REMOVE, name);
 	int err = -ENOMEM;
@@ -114,8 +114,8 @@ int dm_remove(const char *name)
  * table takes the device down again by itself when that fails, and returns what came
  * of that.
  */
-int dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
-	      bool read_only)
+int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
+		  bool read_only)
 {
 	struct dm_task *create = new_task(DM_DEVICE_CREATE, name);
 	struct dm_task *load = new_task(DM_DEVICE_RELOAD, name);
@@ -139,7 +139,7 @@ int dm_create(const char *name, const char *uuid, const struct dm_line *line, si
 	if (!err)
 		err = run_with_udev(resume, name);
 	if (err)
-		dm_remove(name);
+		fus_dm_remove(name);
 out:
 	if (create)
 		dm_task_destroy(create);
@@ -150,7 +150,7 @@ out:
 	return err;
 }
 
-int dm_message(const char *name, const char *message, char **answer)
+int fus_dm_message(const char *name, const char *message, char **answer)
 {
 	struct dm_task *t = new_task(DM_DEVICE_TARGET_MSG, name);
 	const char *text;
@@ -178,7 +178,7 @@ static bool have_device_mapper(void)
 	return have;
 }
 
-int dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m)
+int fus_dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m)
 {
 	static const int type[] = {
 		[MAPPING_INFO] = DM_DEVICE_INFO,
@@ -230,44 +230,44 @@ out:
 	if (t)
 		dm_task_destroy(t);
 	if (err)
-		return fail(FC_FAILED, name ? name : uuid, "the device mapper says: %s; see dmesg",
-			    strerror(-err));
+		return fus_fail(FC_FAILED, name ? name : uuid, "the device mapper says: %s; see "
+				"dmesg", strerror(-err));
 	return 0;
 }
 
-void dm_put(struct mapping *m)
+void fus_dm_put(struct mapping *m)
 {
 	free(m->params);
 	m->params = NULL;
 }
 
-void dm_free_list(struct mapping *list)
+void fus_dm_free_list(struct mapping *list)
 {
 	struct mapping *next;
 
 	for (; list; list = next) {
 		next = list->next;
-		dm_put(list);
+		fus_dm_put(list);
 		free(list);
 	}
 }
 
-bool dm_is_set(const struct mapping *m)
+bool fus_dm_is_set(const struct mapping *m)
 {
 	return m->exists && !strncmp(m->uuid, DM_PREFIX, strlen(DM_PREFIX));
 }
 
-const char *dm_set_uuid(const struct mapping *m)
+const char *fus_dm_set_uuid(const struct mapping *m)
 {
 	return m->uuid + strlen(DM_PREFIX);
 }
 
-bool dm_is_rescued(const struct mapping *m)
+bool fus_dm_is_rescued(const struct mapping *m)
 {
 	return m->exists && !strncmp(m->uuid, DM_SALVAGE_PREFIX, strlen(DM_SALVAGE_PREFIX));
 }
 
-const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale)
+const char *fus_dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale)
 {
 	const char *uuid = m->uuid + strlen(DM_SALVAGE_PREFIX);
 
@@ -290,15 +290,15 @@ static int list_those(bool (*is)(const struct mapping *m), enum mapping_info wha
 	t = new_task(DM_DEVICE_LIST, NULL);
 	names = t && !run(t) ? dm_task_get_names(t) : NULL;
 	if (!names) {
-		rc = fail(FC_FAILED, "device mapper", "can't list its devices; see dmesg");
+		rc = fus_fail(FC_FAILED, "device mapper", "can't list its devices; see dmesg");
 		goto out;
 	}
 	if (!names->dev)
 		goto out;
 	for (;; names = (void *)((char *)names + names->next)) {
 		m = calloc(1, sizeof(*m));
-		rc = m ? dm_get(names->name, NULL, what, m) :
-		     fail(FC_FAILED, names->name, "out of memory; free some");
+		rc = m ? fus_dm_get(names->name, NULL, what, m) :
+		     fus_fail(FC_FAILED, names->name, "out of memory; free some");
 		if (rc) {
 			free(m);
 			break;
@@ -307,7 +307,7 @@ static int list_those(bool (*is)(const struct mapping *m), enum mapping_info wha
 			*tail = m;
 			tail = &m->next;
 		} else {
-			dm_put(m);
+			fus_dm_put(m);
 			free(m);
 		}
 		if (!names->next)
@@ -317,52 +317,52 @@ out:
 	if (t)
 		dm_task_destroy(t);
 	if (rc) {
-		dm_free_list(*list);
+		fus_dm_free_list(*list);
 		*list = NULL;
 	}
 	return rc;
 }
 
-int dm_list(enum mapping_info what, struct mapping **list)
+int fus_dm_list(enum mapping_info what, struct mapping **list)
 {
-	return list_those(dm_is_set, what, list);
+	return list_those(fus_dm_is_set, what, list);
 }
 
-int dm_list_rescued(struct mapping **list)
+int fus_dm_list_rescued(struct mapping **list)
 {
-	return list_those(dm_is_rescued, MAPPING_INFO, list);
+	return list_those(fus_dm_is_rescued, MAPPING_INFO, list);
 }
 
-int dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
+int fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 {
 	int rc;
 
-	rc = check_name(name);
+	rc = fus_check_name(name);
 	if (!rc)
-		rc = dm_get(name, NULL, what, m);
+		rc = fus_dm_get(name, NULL, what, m);
 	if (rc)
 		return rc;
-	if (dm_is_set(m) && (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
+	if (fus_dm_is_set(m) && (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
 		return 0;
 	/* can be closed, and nothing else */
-	if (dm_is_rescued(m) && what == MAPPING_INFO)
+	if (fus_dm_is_rescued(m) && what == MAPPING_INFO)
 		return 0;
-	rc = m->exists ? fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
-			      "fusionctl list shows those there are") : fail_not_open(name);
-	dm_put(m);
+	rc = m->exists ? fus_fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
+				  "fusionctl list shows those there are") : fus_fail_not_open(name);
+	fus_dm_put(m);
 	return rc;
 }
 
-int dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found)
+int fus_dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
 	int rc;
 
-	rc = dm_get(name, NULL, what, m);
+	rc = fus_dm_get(name, NULL, what, m);
 	/* one without a table is being made, or closed */
-	*found = !rc && dm_is_set(m) && m->live &&
+	*found = !rc && fus_dm_is_set(m) && m->live &&
 		 (what == MAPPING_INFO || !strcmp(m->target, TARGET));
 	if (!*found)
-		dm_put(m);
+		fus_dm_put(m);
 	return rc;
 }
 
@@ -385,7 +385,7 @@ static bool find_target(unsigned int version[3])
 	return found;
 }
 
-int dm_target_version(bool load, unsigned int version[3], bool *found)
+int fus_dm_target_version(bool load, unsigned int version[3], bool *found)
 {
 	char said[256] = "";
 
@@ -393,16 +393,16 @@ int dm_target_version(bool load, unsigned int version[3], bool *found)
 	if (*found || !load)
 		return 0;
 	if (!have_device_mapper()) {
-		program_say((const char *[]){ "modprobe", "dm-mod", NULL }, said, sizeof(said));
+		fus_program_say((const char *[]){ "modprobe", "dm-mod", NULL }, said, sizeof(said));
 		if (!have_device_mapper())
-			return fail(FC_NO_MODULE, "device mapper", "the kernel has none%s%s%s; "
-				    "use a kernel with CONFIG_BLK_DEV_DM", *said ? " (" : "", said,
-				    *said ? ")" : "");
+			return fus_fail(FC_NO_MODULE, "device mapper", "the kernel has none%s%s%s; "
+					"use a kernel with CONFIG_BLK_DEV_DM", *said ? " (" : "",
+					said, *said ? ")" : "");
 	}
-	program_say((const char *[]){ "modprobe", MODULE, NULL }, said, sizeof(said));
+	fus_program_say((const char *[]){ "modprobe", MODULE, NULL }, said, sizeof(said));
 	*found = find_target(version);
 	if (*found)
 		return 0;
-	return fail(FC_NO_MODULE, MODULE, "the kernel has no such module%s%s%s; build and install "
-		    "it with make install", *said ? " (" : "", said, *said ? ")" : "");
+	return fus_fail(FC_NO_MODULE, MODULE, "the kernel has no such module%s%s%s; build and "
+			"install it with make install", *said ? " (" : "", said, *said ? ")" : "");
 }

@@ -37,38 +37,38 @@ struct mapping {
 
 enum mapping_info { MAPPING_INFO, MAPPING_TABLE, MAPPING_STATUS };
 
-void dm_setup(void);
+void fus_dm_setup(void);
 /* How long to wait for udev to make the links of a device; 30 s if nobody says so. */
-void dm_udev_limit(unsigned int ms);
+void fus_dm_udev_limit(unsigned int ms);
 /* By name, or by uuid if name is NULL. */
-int dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m);
-void dm_put(struct mapping *m);
+int fus_dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m);
+void fus_dm_put(struct mapping *m);
 /* All that are sets of ours. */
-int dm_list(enum mapping_info what, struct mapping **list);
+int fus_dm_list(enum mapping_info what, struct mapping **list);
 /* All that salvage has made. */
-int dm_list_rescued(struct mapping **list);
-bool dm_is_rescued(const struct mapping *m);
+int fus_dm_list_rescued(struct mapping **list);
+bool fus_dm_is_rescued(const struct mapping *m);
 /* Of such a one, the uuid of the set; is it the one of stale extents only? */
-const char *dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale);
-void dm_free_list(struct mapping *list);
-/* As dm_get(), but fails unless it is an open set of ours. */
-int dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
+const char *fus_dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale);
+void fus_dm_free_list(struct mapping *list);
+/* As fus_dm_get(), but fails unless it is an open set of ours. */
+int fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 /* The same for one of a list, which may have been closed since: *found is false then. */
-int dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found);
+int fus_dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found);
 
 /* Is it a set, even one without a table? */
-bool dm_is_set(const struct mapping *m);
+bool fus_dm_is_set(const struct mapping *m);
 /* The uuid of such a one, as text, within @m. */
-const char *dm_set_uuid(const struct mapping *m);
+const char *fus_dm_set_uuid(const struct mapping *m);
 
 /* Return 0 or -errno, without a message. */
-int dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
-	      bool read_only);
-int dm_remove(const char *name);
+int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
+		  bool read_only);
+int fus_dm_remove(const char *name);
 
 /* Send a message; the answer, if any, is to be freed. */
-int dm_message(const char *name, const char *message, char **answer);
+int fus_dm_message(const char *name, const char *message, char **answer);
 /* Version of the target in the kernel; loads the module if it has to. */
-int dm_target_version(bool load, unsigned int version[3], bool *found);
+int fus_dm_target_version(bool load, unsigned int version[3], bool *found);
 
 #endif

@@ -40,7 +40,7 @@ static void fill_in(struct fus_error *e, const char *subject, const char *fmt, v
 	snprintf(e->what, sizeof(e->what), "%s", text);
 }
 
-int fail(int code, const char *subject, const char *fmt, ...)
+int fus_fail(int code, const char *subject, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -53,7 +53,7 @@ int fail(int code, const char *subject, const char *fmt, ...)
 	return code;
 }
 
-void warn(const char *subject, const char *fmt, ...)
+void fus_warn(const char *subject, const char *fmt, ...)
 {
 	struct fus_error e = { .warning = true };
 	va_list ap;

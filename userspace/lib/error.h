@@ -21,10 +21,10 @@ struct fus_error {
  * Note an error, and return @code. @fmt is "WHAT; REMEDY": the first "; " of @fmt parts the two,
  * whatever the arguments contain.
  */
-int fail(int code, const char *subject, const char *fmt, ...)
+int fus_fail(int code, const char *subject, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a warning. */
-void warn(const char *subject, const char *fmt, ...)
+void fus_warn(const char *subject, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The last error that was noted; without one, all its texts are "". */

@@ -12,7 +12,7 @@
  * anything in the others, nothing in meta/ the user interface, and nothing but main() a verb.
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an
- * exit code (enum exit_code) after it has noted the error with fail().
+ * exit code (enum exit_code) after it has noted the error with fus_fail().
  */
 #ifndef FUSIONCTL_H
 #define FUSIONCTL_H

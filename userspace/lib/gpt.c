@@ -22,7 +22,7 @@
 
 static void disk_path(const struct device *dev, char *buf, size_t size)
 {
-	device_node(dev->disk, buf, size);
+	fus_device_node(dev->disk, buf, size);
 }
 
 /* The table of the disk that it is a partition of, if that is a GPT; NULL otherwise. */
@@ -32,7 +32,7 @@ static blkid_probe open_gpt(const struct device *dev, char number[16])
 	blkid_probe pr;
 	const char *type;
 
-	if (!sysfs_read(dev->devno, "partition", number, 16))
+	if (!fus_sysfs_read(dev->devno, "partition", number, 16))
 		return NULL;
 	disk_path(dev, path, sizeof(path));
 	pr = blkid_new_probe_from_filename(path);
@@ -44,7 +44,7 @@ static blkid_probe open_gpt(const struct device *dev, char number[16])
 	return NULL;
 }
 
-bool gpt_partition(const struct device *dev)
+bool fus_gpt_partition(const struct device *dev)
 {
 	char number[16];
 	blkid_probe pr = open_gpt(dev, number);
@@ -53,7 +53,7 @@ bool gpt_partition(const struct device *dev)
 	return pr;
 }
 
-void gpt_tell_mark(const struct device *dev)
+void fus_gpt_tell_mark(const struct device *dev)
 {
 	char path[160], number[16];
 	blkid_probe pr = open_gpt(dev, number);
@@ -64,13 +64,13 @@ void gpt_tell_mark(const struct device *dev)
 
 	disk_path(dev, path, sizeof(path));
 	if (type && !strcasecmp(type, MEMBER_TYPE))
-		warn(dev->path, "still has the type of members in its partition table, which means "
-		     "nothing now; sfdisk --part-type %s %s " LINUX_TYPE " gives it that of a file "
-		     "system", path, number);
+		fus_warn(dev->path, "still has the type of members in its partition table, which "
+			 "means nothing now; sfdisk --part-type %s %s " LINUX_TYPE " gives it that "
+			 "of a file system", path, number);
 	blkid_free_probe(pr);
 }
 
-int gpt_mark_member(const struct device *dev)
+int fus_gpt_mark_member(const struct device *dev)
 {
 	char path[160], number[16], said[256];
 	const char *const command[] = {
@@ -79,11 +79,11 @@ int gpt_mark_member(const struct device *dev)
 		MEMBER_TYPE, NULL
 	};
 
-	sysfs_read(dev->devno, "partition", number, sizeof(number));
+	fus_sysfs_read(dev->devno, "partition", number, sizeof(number));
 	disk_path(dev, path, sizeof(path));
-	if (program_say(command, said, sizeof(said)))
-		return fail(FC_FAILED, dev->path, "its type in the partition table could not be "
-			    "set (%s); sfdisk --part-type %s %s " MEMBER_TYPE " does it",
-			    said, path, number);
+	if (fus_program_say(command, said, sizeof(said)))
+		return fus_fail(FC_FAILED, dev->path, "its type in the partition table could not "
+				"be set (%s); sfdisk --part-type %s %s " MEMBER_TYPE " does it",
+				said, path, number);
 	return 0;
 }

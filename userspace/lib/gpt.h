@@ -8,10 +8,10 @@
 struct device;
 
 /* Is it a partition of a GPT? */
-bool gpt_partition(const struct device *dev);
+bool fus_gpt_partition(const struct device *dev);
 /* Give such a one the type of members. */
-int gpt_mark_member(const struct device *dev);
+int fus_gpt_mark_member(const struct device *dev);
 /* Say so if what is a member no more still has that type; what it had before nobody knows. */
-void gpt_tell_mark(const struct device *dev);
+void fus_gpt_tell_mark(const struct device *dev);
 
 #endif

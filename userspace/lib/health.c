@@ -11,9 +11,9 @@
 #include "status-parse.h"
 #include "sysfs.h"
 
-const char *const health_name[NR_HEALTHS] = { "ok", "note", "warning", "error" };
+const char *const fus_health_name[NR_HEALTHS] = { "ok", "note", "warning", "error" };
 
-const char *const condition_name[NR_CONDITIONS] = { "ok", "degraded", "failed", "missing" };
+const char *const fus_condition_name[NR_CONDITIONS] = { "ok", "degraded", "failed", "missing" };
 
 #define ERRORS_REMEDY "see dmesg and smartctl --all of the disk, and have a backup"
 
@@ -23,7 +23,7 @@ static bool opened_read_only(const struct set *set)
 {
 	char ro[4];
 
-	return sysfs_read(set->m.devno, "ro", ro, sizeof(ro)) && *ro == '1';
+	return fus_sysfs_read(set->m.devno, "ro", ro, sizeof(ro)) && *ro == '1';
 }
 
 /* A SCSI or NVMe disk that the kernel has given up says so there. */
@@ -32,7 +32,7 @@ static bool is_dead(dev_t devno)
 	static const char *const dead[] = { "offline", "transport-offline", "dead" };
 	char state[32];
 
-	if (!sysfs_read(sysfs_disk(devno), "device/state", state, sizeof(state)))
+	if (!fus_sysfs_read(fus_sysfs_disk(devno), "device/state", state, sizeof(state)))
 		return false;
 	for (size_t i = 0; i < sizeof(dead) / sizeof(dead[0]); i++)
 		if (!strcmp(state, dead[i]))
@@ -40,16 +40,16 @@ static bool is_dead(dev_t devno)
 	return false;
 }
 
-bool device_gone(dev_t devno)
+bool fus_device_gone(dev_t devno)
 {
 	char size[32];
 
 	/* a device that is still in use when it is unplugged only leaves sysfs */
-	return !sysfs_read(devno, "size", size, sizeof(size)) || !strcmp(size, "0") ||
+	return !fus_sysfs_read(devno, "size", size, sizeof(size)) || !strcmp(size, "0") ||
 	       is_dead(devno);
 }
 
-enum health set_health(const struct set *set, health_fn each, void *ctx)
+enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 {
 	const struct fusion_status *st = &set->st;
 	enum health worst = HEALTH_OK;
@@ -60,9 +60,9 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 		each(ctx, health, text, remedy);		\
 } while (0)
 
-	if (device_gone(set->member[FAST]))
+	if (fus_device_gone(set->member[FAST]))
 		FOUND(HEALTH_ERROR, GONE_REMEDY, "the fast member is gone from this system");
-	if (device_gone(set->member[SLOW]))
+	if (fus_device_gone(set->member[SLOW]))
 		FOUND(HEALTH_ERROR, GONE_REMEDY, "the slow member is gone from this system");
 	if (!strcmp(st->mode, "fail"))
 		FOUND(HEALTH_ERROR, "close it and run fusionctl check", "its metadata could not "
@@ -94,18 +94,18 @@ enum health set_health(const struct set *set, health_fn each, void *ctx)
 	return worst;
 }
 
-/* @worst: all that set_health() has to say */
+/* @worst: all that fus_set_health() has to say */
 static enum condition condition_of(const struct set *set, enum health worst)
 {
-	if (device_gone(set->member[FAST]) || device_gone(set->member[SLOW]))
+	if (fus_device_gone(set->member[FAST]) || fus_device_gone(set->member[SLOW]))
 		return CONDITION_MISSING;
 	return worst == HEALTH_ERROR ? CONDITION_FAILED :
 	       worst == HEALTH_WARNING ? CONDITION_DEGRADED : CONDITION_OK;
 }
 
-enum condition set_condition(const struct set *set)
+enum condition fus_set_condition(const struct set *set)
 {
-	return condition_of(set, set_health(set, NULL, NULL));
+	return condition_of(set, fus_set_health(set, NULL, NULL));
 }
 
 struct pick {
@@ -124,34 +124,34 @@ static void pick_worst(void *ctx, enum health health, const char *text, const ch
 	snprintf(p->buf, p->size, "%s%s%s", text, remedy ? "; " : "", remedy ? remedy : "");
 }
 
-enum condition set_condition_text(const struct set *set, char *buf, size_t size)
+enum condition fus_set_condition_text(const struct set *set, char *buf, size_t size)
 {
 	struct pick p = { HEALTH_OK, buf, size };
 
 	*buf = 0;
-	return condition_of(set, set_health(set, pick_worst, &p));
+	return condition_of(set, fus_set_health(set, pick_worst, &p));
 }
 
-struct json_object *reason_json(enum health level, const char *text, const char *remedy)
+struct json_object *fus_reason_json(enum health level, const char *text, const char *remedy)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_str(o, "level", health_name[level]);
-	json_add_str(o, "text", text);
-	json_add_str(o, "remedy", remedy);
+	fus_json_add_str(o, "level", fus_health_name[level]);
+	fus_json_add_str(o, "text", text);
+	fus_json_add_str(o, "remedy", remedy);
 	return o;
 }
 
 static void add_reason(void *ctx, enum health health, const char *text, const char *remedy)
 {
-	json_object_array_add(ctx, reason_json(health, text, remedy));
+	json_object_array_add(ctx, fus_reason_json(health, text, remedy));
 }
 
-void condition_json(struct json_object *o, const struct set *set)
+void fus_condition_json(struct json_object *o, const struct set *set)
 {
 	struct json_object *reasons = json_object_new_array();
-	const enum health worst = set_health(set, add_reason, reasons);
+	const enum health worst = fus_set_health(set, add_reason, reasons);
 
-	json_add_str(o, "health", condition_name[condition_of(set, worst)]);
+	fus_json_add_str(o, "health", fus_condition_name[condition_of(set, worst)]);
 	json_object_object_add(o, "reasons", reasons);
 }

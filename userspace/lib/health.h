@@ -18,14 +18,14 @@ enum health {
 	NR_HEALTHS,
 };
 
-extern const char *const health_name[NR_HEALTHS];
+extern const char *const fus_health_name[NR_HEALTHS];
 
 typedef void (*health_fn)(void *ctx, enum health health, const char *text, const char *remedy);
 
 /* Call @each, if any, for all that there is to say; @remedy may be NULL. Return: the worst. */
-enum health set_health(const struct set *set, health_fn each, void *ctx);
+enum health fus_set_health(const struct set *set, health_fn each, void *ctx);
 /* Has the kernel lost this device, though somebody still uses it? */
-bool device_gone(dev_t devno);
+bool fus_device_gone(dev_t devno);
 
 /* The health of a set in one word. */
 enum condition {
@@ -36,13 +36,13 @@ enum condition {
 	NR_CONDITIONS,
 };
 
-extern const char *const condition_name[NR_CONDITIONS];
+extern const char *const fus_condition_name[NR_CONDITIONS];
 
-enum condition set_condition(const struct set *set);
+enum condition fus_set_condition(const struct set *set);
 /* The same; @buf gets the worst that there is to say, and the remedy, or "". */
-enum condition set_condition_text(const struct set *set, char *buf, size_t size);
-struct json_object *reason_json(enum health level, const char *text, const char *remedy);
+enum condition fus_set_condition_text(const struct set *set, char *buf, size_t size);
+struct json_object *fus_reason_json(enum health level, const char *text, const char *remedy);
 /* "health", the word, and "reasons": all that there is to say. */
-void condition_json(struct json_object *o, const struct set *set);
+void fus_condition_json(struct json_object *o, const struct set *set);
 
 #endif

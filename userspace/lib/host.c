@@ -68,7 +68,7 @@ static bool read_digits(const char *path, char digits[33])
 	return n > 0 && digits_of(text, digits);
 }
 
-bool host_id(unsigned char id[16])
+bool fus_host_id(unsigned char id[16])
 {
 	char digits[33];
 
@@ -82,7 +82,7 @@ bool host_id(unsigned char id[16])
 	return false;
 }
 
-char *host_hex(char buf[HOST_HEX], const unsigned char id[16])
+char *fus_host_hex(char buf[HOST_HEX], const unsigned char id[16])
 {
 	for (int i = 0; i < 16; i++)
 		snprintf(buf + 2 * i, 3, "%02x", id[i]);
@@ -110,7 +110,7 @@ static bool read_beat(int fd, const struct fusion_sb *sb, struct fusion_beat *be
 
 static int open_beat(const struct member *fast)
 {
-	return open_node(fast->path, fast->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	return fus_open_node(fast->path, fast->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
 }
 
 /* "desk, since 2026-11-24 19:00:00" */
@@ -124,14 +124,14 @@ static void holder_text(const struct fusion_sb *sb, const struct fusion_beat *be
 	char hex[HOST_HEX], when[32] = "an unknown time", safe[4 * FUSION_HOST_SIZE + 1];
 	struct tm tm;
 
-	safe_text(safe, sizeof(safe), name, FUSION_HOST_SIZE, utf8_output());
+	fus_safe_text(safe, sizeof(safe), name, FUSION_HOST_SIZE, fus_utf8_output());
 	if (t && localtime_r(&t, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	snprintf(buf, size, "%s%s(%s), which opened it at %s", safe, *safe ? " " : "",
-		 uuid_is_null(id) ? "machine not known" : host_hex(hex, id), when);
+		 uuid_is_null(id) ? "machine not known" : fus_host_hex(hex, id), when);
 }
 
-bool host_text(const struct fusion_sb *sb, char *buf, size_t size)
+bool fus_host_text(const struct fusion_sb *sb, char *buf, size_t size)
 {
 	const struct fusion_beat none = { 0 };
 
@@ -141,7 +141,7 @@ bool host_text(const struct fusion_sb *sb, char *buf, size_t size)
 	return true;
 }
 
-char *host_short(const struct fusion_sb *sb, char buf[HOST_SHORT])
+char *fus_host_short(const struct fusion_sb *sb, char buf[HOST_SHORT])
 {
 	char hex[HOST_HEX];
 
@@ -150,17 +150,17 @@ char *host_short(const struct fusion_sb *sb, char buf[HOST_SHORT])
 	else if (*sb->host_name)
 		snprintf(buf, HOST_SHORT, "%s", sb->host_name);
 	else
-		snprintf(buf, HOST_SHORT, "%.8s", host_hex(hex, sb->host_id));
+		snprintf(buf, HOST_SHORT, "%.8s", fus_host_hex(hex, sb->host_id));
 	return buf;
 }
 
-bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms)
+bool fus_host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms)
 {
 	const int fd = open_beat(fast);
 	struct fusion_beat beat;
 	unsigned char id[16];
 
-	host_id(id);
+	fus_host_id(id);
 	/* a member that can't be opened has no heartbeat */
 	read_beat(fd, fast->sb, &beat);
 	if (fd >= 0)
@@ -173,7 +173,7 @@ bool host_holds(const struct member *fast, char *buf, size_t size, unsigned int 
 #define POLL_MS	200
 
 /* As the kernel does it before it opens a set. */
-int host_watch(const char *path, int fd, const struct fusion_sb *sb)
+int fus_host_watch(const char *path, int fd, const struct fusion_sb *sb)
 {
 	const struct timespec poll = { .tv_nsec = POLL_MS * 1000000L };
 	struct fusion_beat first, now;
@@ -181,14 +181,14 @@ int host_watch(const char *path, int fd, const struct fusion_sb *sb)
 	unsigned char id[16];
 	unsigned int ms;
 
-	host_id(id);
+	fus_host_id(id);
 	read_beat(fd, sb, &first);
 	if (fusion_beat_taking(sb, &first, id) != FUSION_TAKE_WATCH)
 		return 0;
 	ms = fusion_beat_watch_ms(&first);
 	holder_text(sb, &first, text, sizeof(text));
-	warn(path, "its set was not closed by the machine %s; watching for %u s whether that "
-	     "machine still uses it", text, (ms + 999) / 1000);
+	fus_warn(path, "its set was not closed by the machine %s; watching for %u s whether that "
+		 "machine still uses it", text, (ms + 999) / 1000);
 	for (unsigned int waited = 0; waited < ms; waited += POLL_MS) {
 		nanosleep(&poll, NULL);
 		read_beat(fd, sb, &now);
@@ -196,8 +196,8 @@ int host_watch(const char *path, int fd, const struct fusion_sb *sb)
 			continue;
 		/* if it was closed in this moment, what was read of it before does not hold */
 		holder_text(sb, &now, text, sizeof(text));
-		return fail(FC_BUSY, path, "its set is in use by the machine %s; close it there "
-			    "first", text);
+		return fus_fail(FC_BUSY, path, "its set is in use by the machine %s; close it "
+				"there first", text);
 	}
 	return 0;
 }
@@ -209,7 +209,7 @@ static int watch_fast(const char *path, const struct member *fast)
 
 	if (fd < 0)
 		return 0;
-	rc = host_watch(path, fd, fast->sb);
+	rc = fus_host_watch(path, fd, fast->sb);
 	close(fd);
 	return rc;
 }
@@ -222,45 +222,45 @@ static int watch_member(const struct member *m, const struct member *fast)
 
 	if (m->sb->role == FUSION_FAST)
 		return watch_fast(m->path, m);
-	if (fast && member_is(fast, m->sb->peer_uuid))
+	if (fast && fus_member_is(fast, m->sb->peer_uuid))
 		return 0;
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	if (!rc)
-		rc = find_member(list, m->sb->peer_uuid, &peer);
+		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && peer)
 		rc = watch_fast(m->path, peer);
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
-int host_watch_devices(const struct device *dev, int nr)
+int fus_host_watch_devices(const struct device *dev, int nr)
 {
 	struct member *m[2] = { NULL, NULL }, *fast = NULL;
 	int rc = 0;
 
 	for (int i = 0; i < nr; i++)
-		if (!member_at(dev[i].devno, &m[i]) && m[i] && has_identity(m[i]) &&
+		if (!fus_member_at(dev[i].devno, &m[i]) && m[i] && fus_has_identity(m[i]) &&
 		    m[i]->sb->role == FUSION_FAST)
 			fast = m[i];
 	for (int i = 0; i < nr && !rc; i++)
-		if (m[i] && has_identity(m[i]))
+		if (m[i] && fus_has_identity(m[i]))
 			rc = watch_member(m[i], fast);
 	for (int i = 0; i < nr; i++)
-		free_members(m[i]);
+		fus_free_members(m[i]);
 	return rc;
 }
 
-void host_json(struct json_object *o, const struct fusion_sb *sb)
+void fus_host_json(struct json_object *o, const struct fusion_sb *sb)
 {
 	struct json_object *host = NULL;
 	char hex[HOST_HEX], safe[4 * FUSION_HOST_SIZE + 1];
 
 	if (sb && !uuid_is_null(sb->host_id)) {
 		host = json_object_new_object();
-		json_add_str(host, "id", host_hex(hex, sb->host_id));
-		json_add_str(host, "name", safe_text(safe, sizeof(safe), sb->host_name,
-						     FUSION_HOST_SIZE, true));
-		json_add_u64(host, "opened", sb->open_time);
+		fus_json_add_str(host, "id", fus_host_hex(hex, sb->host_id));
+		fus_json_add_str(host, "name", fus_safe_text(safe, sizeof(safe), sb->host_name,
+							     FUSION_HOST_SIZE, true));
+		fus_json_add_u64(host, "opened", sb->open_time);
 	}
 	json_object_object_add(o, "host", host);
 }

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 struct json_object;
-struct json_object *json_base(void);
-void json_add_u64(struct json_object *o, const char *key, uint64_t v);
-void json_add_str(struct json_object *o, const char *key, const char *v);
-void json_add_bool(struct json_object *o, const char *key, bool v);
+struct json_object *fus_json_base(void);
+void fus_json_add_u64(struct json_object *o, const char *key, uint64_t v);
+void fus_json_add_str(struct json_object *o, const char *key, const char *v);
+void fus_json_add_bool(struct json_object *o, const char *key, bool v);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "kmsg.h"
 
-int kmsg_open(void)
+int fus_kmsg_open(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
@@ -53,7 +53,7 @@ static char *reason_in(char *record)
 	return text;
 }
 
-void kmsg_reason(int fd, char *buf, size_t size)
+void fus_kmsg_reason(int fd, char *buf, size_t size)
 {
 	char record[8192], *text;
 	ssize_t n;

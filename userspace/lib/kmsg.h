@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Start listening; -1 if that is not possible, which kmsg_reason() copes with. */
-int kmsg_open(void);
+/* Start listening; -1 if that is not possible, which fus_kmsg_reason() copes with. */
+int fus_kmsg_open(void);
 /* What the kernel said about fusion since; closes it. "" if nothing. */
-void kmsg_reason(int fd, char *buf, size_t size);
+void fus_kmsg_reason(int fd, char *buf, size_t size);
 
 #endif

@@ -33,9 +33,9 @@ static bool take_mapping(dev_t devno, void *ctx)
 	const struct search *s = ctx;
 	char uuid[130];
 
-	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	return fus_sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
 	       !strncmp(uuid, s->prefix, strlen(s->prefix)) && !strstr(uuid, STALE_SUFFIX) &&
-	       sysfs_read(devno, "dm/name", s->name, s->size);
+	       fus_sysfs_read(devno, "dm/name", s->name, s->size);
 }
 
 /* The device itself, or what it is a member of. */
@@ -44,7 +44,8 @@ static bool find_by_device(const char *path, struct search *s)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISBLK(st.st_mode) &&
-	       (take_mapping(st.st_rdev, s) || sysfs_any(st.st_rdev, "holders", take_mapping, s));
+	       (take_mapping(st.st_rdev, s) ||
+		fus_sysfs_any(st.st_rdev, "holders", take_mapping, s));
 }
 
 static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *found)
@@ -53,8 +54,8 @@ static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *fo
 	struct mapping m;
 	int rc;
 
-	snprintf(dm_uuid, sizeof(dm_uuid), "%s%s", s->prefix, uuid_text(text, uuid));
-	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
+	snprintf(dm_uuid, sizeof(dm_uuid), "%s%s", s->prefix, fus_uuid_text(text, uuid));
+	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
 	*found = !rc && m.exists;
 	if (*found)
 		snprintf(s->name, s->size, "%s", m.name);
@@ -68,8 +69,9 @@ static bool is_labelled(dev_t devno, void *ctx)
 	struct member *m;
 	bool is;
 
-	is = !member_at(devno, &m) && m && has_identity(m) && !strcmp(m->sb->label, s->label);
-	free_members(m);
+	is = !fus_member_at(devno, &m) && m && fus_has_identity(m) &&
+	     !strcmp(m->sb->label, s->label);
+	fus_free_members(m);
 	return is;
 }
 
@@ -79,17 +81,17 @@ static int find_by_label(struct search *s, bool *found)
 	struct mapping *list;
 	int rc;
 
-	rc = dm_list(MAPPING_INFO, &list);
+	rc = fus_dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m && !rc; m = m->next) {
-		if (!m->live || !sysfs_any(m->devno, "slaves", is_labelled, s))
+		if (!m->live || !fus_sysfs_any(m->devno, "slaves", is_labelled, s))
 			continue;
 		if (*found)
-			rc = fail(FC_FAILED, s->label, "both %s and %s are open sets of that name; "
-				  "give the one that is meant", s->name, m->name);
+			rc = fus_fail(FC_FAILED, s->label, "both %s and %s are open sets of that "
+				      "name; give the one that is meant", s->name, m->name);
 		*found = true;
 		snprintf(s->name, s->size, "%s", m->name);
 	}
-	dm_free_list(list);
+	fus_dm_free_list(list);
 	return rc;
 }
 
@@ -104,18 +106,18 @@ static int find(const char *word, struct search *s, bool *found)
 	if (!uuid_parse(word, uuid))
 		return find_by_uuid(uuid, s, found);
 	s->label = word;
-	return valid_name(word) ? find_by_label(s, found) : 0;
+	return fus_valid_name(word) ? find_by_label(s, found) : 0;
 }
 
-int open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
+int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
 {
 	struct search s = { .prefix = DM_PREFIX, .name = name, .size = size };
 	struct mapping m;
 	int rc;
 
 	*found = false;
-	if (valid_name(word)) {
-		rc = dm_get(word, NULL, MAPPING_INFO, &m);
+	if (fus_valid_name(word)) {
+		rc = fus_dm_get(word, NULL, MAPPING_INFO, &m);
 		if (rc || m.exists)
 			return rc;
 	}
@@ -142,7 +144,7 @@ static const char *nth_open(unsigned int i)
 
 static bool describe_closed(const struct found_set *s, const char *name, struct fus_error *e)
 {
-	const struct reason *why = worst_reason(s);
+	const struct reason *why = fus_worst_reason(s);
 
 	memset(e, 0, sizeof(*e));
 	e->code = FC_FAILED;
@@ -157,37 +159,38 @@ static bool describe_closed(const struct found_set *s, const char *name, struct 
 	return true;
 }
 
-bool closed_error(const char *name, struct fus_error *e)
+bool fus_closed_error(const char *name, struct fus_error *e)
 {
 	struct found_sets sets = { 0 };
 	struct member *list = NULL;
 	bool found = false;
 
-	if (!scan_members(&list) && !find_sets(NULL, list, &sets))
+	if (!fus_scan_members(&list) && !fus_find_sets(NULL, list, &sets))
 		for (unsigned int i = 0; i < sets.nr && !found; i++)
-			found = member_called(sets.set[i].any, name) &&
+			found = fus_member_called(sets.set[i].any, name) &&
 				describe_closed(&sets.set[i], name, e);
-	free_sets(&sets);
-	free_members(list);
+	fus_free_sets(&sets);
+	fus_free_members(list);
 	return found;
 }
 
-int fail_not_open(const char *name)
+int fus_fail_not_open(const char *name)
 {
 	const char *meant = NULL;
 	struct mapping *list;
 	struct fus_error closed;
 
-	if (closed_error(name, &closed))
-		return fail(FC_FAILED, name, "%s; %s", closed.what, closed.remedy);
-	if (!dm_list(MAPPING_INFO, &list)) {
+	if (fus_closed_error(name, &closed))
+		return fus_fail(FC_FAILED, name, "%s; %s", closed.what, closed.remedy);
+	if (!fus_dm_list(MAPPING_INFO, &list)) {
 		open_sets = list;
-		meant = nearest_word(name, nth_open);
+		meant = fus_nearest_word(name, nth_open);
 	}
 	if (meant)
-		fail(FC_FAILED, name, "no such set is open; did you mean %s?", meant);
+		fus_fail(FC_FAILED, name, "no such set is open; did you mean %s?", meant);
 	else
-		fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there are");
-	dm_free_list(list);
+		fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there "
+			 "are");
+	fus_dm_free_list(list);
 	return FC_FAILED;
 }

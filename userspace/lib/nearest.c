@@ -38,7 +38,7 @@ static unsigned int distance(const char *a, const char *b)
 	return last[len[1]];
 }
 
-const char *nearest_word(const char *word, const char *(*nth)(unsigned int i))
+const char *fus_nearest_word(const char *word, const char *(*nth)(unsigned int i))
 {
 	const char *one, *best = NULL;
 	unsigned int least = strlen(word) / 3 + 1, n;

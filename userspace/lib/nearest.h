@@ -4,6 +4,6 @@
 #define NEAREST_H
 
 /* The one of these words that was likely meant by @word, or NULL. @nth(i) is NULL at the end. */
-const char *nearest_word(const char *word, const char *(*nth)(unsigned int i));
+const char *fus_nearest_word(const char *word, const char *(*nth)(unsigned int i));
 
 #endif

@@ -16,10 +16,10 @@ static int read_members(const struct mapping *table, dev_t member[2])
 	char dev[2][32];
 
 	if (sscanf(table->params, "%31s %31s", dev[FAST], dev[SLOW]) == 2 &&
-	    parse_devno(dev[FAST], &member[FAST]) && parse_devno(dev[SLOW], &member[SLOW]))
+	    fus_parse_devno(dev[FAST], &member[FAST]) && fus_parse_devno(dev[SLOW], &member[SLOW]))
 		return 0;
-	return fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching versions of "
-		    "fusionctl and dm-fusion", table->params);
+	return fus_fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching "
+			"versions of fusionctl and dm-fusion", table->params);
 }
 
 static void read_host(const struct mapping *table, char host[HOST_HEX])
@@ -34,10 +34,10 @@ static void read_host(const struct mapping *table, char host[HOST_HEX])
 /* Without @found, what is no open set is an error. */
 static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
-	return found ? dm_get_if_open(name, what, m, found) : dm_get_set(name, what, m);
+	return found ? fus_dm_get_if_open(name, what, m, found) : fus_dm_get_set(name, what, m);
 }
 
-int set_get_if_open(const char *name, struct set *set, bool *found)
+int fus_set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	struct mapping table;
 	char host[HOST_HEX];
@@ -49,27 +49,27 @@ int set_get_if_open(const char *name, struct set *set, bool *found)
 		return rc;
 	rc = read_members(&table, set->member);
 	read_host(&table, host);
-	dm_put(&table);
+	fus_dm_put(&table);
 	if (!rc)
 		rc = get_part(name, MAPPING_STATUS, &set->m, found);
 	if (rc || (found && !*found))
 		return rc;
 	snprintf(set->host, sizeof(set->host), "%s", host);
-	why = parse_status(set->m.params, &set->st);
+	why = fus_parse_status(set->m.params, &set->st);
 	if (why) {
-		rc = fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use matching "
-			  "versions of fusionctl and dm-fusion", why, set->m.params);
-		set_put(set);
+		rc = fus_fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use "
+			      "matching versions of fusionctl and dm-fusion", why, set->m.params);
+		fus_set_put(set);
 	}
 	return rc;
 }
 
-int set_get(const char *name, struct set *set)
+int fus_set_get(const char *name, struct set *set)
 {
-	return set_get_if_open(name, set, NULL);
+	return fus_set_get_if_open(name, set, NULL);
 }
 
-void set_put(struct set *set)
+void fus_set_put(struct set *set)
 {
-	dm_put(&set->m);
+	fus_dm_put(&set->m);
 }

@@ -17,9 +17,9 @@ struct set {
 	struct fusion_status st;
 };
 
-int set_get(const char *name, struct set *set);
+int fus_set_get(const char *name, struct set *set);
 /* The same for one of a list, which may have been closed since: *found is false then. */
-int set_get_if_open(const char *name, struct set *set, bool *found);
-void set_put(struct set *set);
+int fus_set_get_if_open(const char *name, struct set *set, bool *found);
+void fus_set_put(struct set *set);
 
 #endif

@@ -71,20 +71,20 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 	const char *why;
 	int fd, err;
 
-	fd = device_open(dev, O_RDONLY | O_DIRECT);
+	fd = fus_device_open(dev, O_RDONLY | O_DIRECT);
 	if (fd < 0)
-		return fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
-			    strerror(errno));
-	err = super_read(fd, dev->sectors, &state, &sb, &why, text);
+		return fus_fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
+				strerror(errno));
+	err = fus_super_read(fd, dev->sectors, &state, &sb, &why, text);
 	close(fd);
 	if (err)
-		return fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
-			    strerror(-err));
+		return fus_fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
+				strerror(-err));
 	*found = state != MEMBER_NONE;
 	*whole = state == MEMBER_OK && !why;
 	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
-			 role_name[sb.role], sb.label, uuid_text(uuid, sb.set_uuid));
+			 fus_role_name[sb.role], sb.label, fus_uuid_text(uuid, sb.set_uuid));
 	else if (state == MEMBER_UNKNOWN)
 		snprintf(buf, size, "a member of a fusion set that %s", why);
 	else if (*found)
@@ -118,27 +118,27 @@ static bool look(int fd, bool *found, char *buf, size_t size)
 
 static int cannot_look(const char *path)
 {
-	return fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
-		    strerror(errno));
+	return fus_fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
+			strerror(errno));
 }
 
-int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
+int fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
 {
 	*buf = 0;
 	*found = false;
 	return look(fd, found, buf, size) ? 0 : cannot_look(path);
 }
 
-bool probe_cover(const char *path, dev_t devno, char *buf, size_t size)
+bool fus_probe_cover(const char *path, dev_t devno, char *buf, size_t size)
 {
 	bool found = false;
 
 	*buf = 0;
-	look(open_node(path, devno, O_RDONLY), &found, buf, size);
+	look(fus_open_node(path, devno, O_RDONLY), &found, buf, size);
 	return found;
 }
 
-int probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
+int fus_probe_signature(const struct device *dev, bool *found, char *buf, size_t size)
 {
 	bool whole;
 	int rc;
@@ -147,10 +147,10 @@ int probe_signature(const struct device *dev, bool *found, char *buf, size_t siz
 	rc = probe_ours(dev, found, &whole, buf, size);
 	if (rc || whole)
 		return rc;
-	return look(device_open(dev, O_RDONLY), found, buf, size) ? 0 : cannot_look(dev->path);
+	return look(fus_device_open(dev, O_RDONLY), found, buf, size) ? 0 : cannot_look(dev->path);
 }
 
-bool probe_type(int fd, bool *fs, char *buf, size_t size)
+bool fus_probe_type(int fd, bool *fs, char *buf, size_t size)
 {
 	blkid_probe pr = blkid_new_probe();
 	const char *type = NULL, *usage, *table;
@@ -173,9 +173,9 @@ bool probe_type(int fd, bool *fs, char *buf, size_t size)
 	return *buf;
 }
 
-bool probe_raid(const char *path, dev_t devno)
+bool fus_probe_raid(const char *path, dev_t devno)
 {
-	int fd = open_node(path, devno, O_RDONLY);
+	int fd = fus_open_node(path, devno, O_RDONLY);
 	blkid_probe pr = fd < 0 ? NULL : blkid_new_probe();
 	bool found;
 
@@ -189,7 +189,7 @@ bool probe_raid(const char *path, dev_t devno)
 	return found;
 }
 
-int wipe_signatures(const struct device *dev, int fd)
+int fus_wipe_signatures(const struct device *dev, int fd)
 {
 	blkid_probe pr = new_probe(fd);
 	int rc, rounds = 0;
@@ -199,11 +199,11 @@ int wipe_signatures(const struct device *dev, int fd)
 		if (blkid_do_wipe(pr, false))
 			break;
 	if (!pr || rc != 1) {
-		rc = fail(FC_FAILED, dev->path, "can't erase the old signatures: %s; try "
-			  "wipefs -a on it", strerror(errno ? errno : EIO));
+		rc = fus_fail(FC_FAILED, dev->path, "can't erase the old signatures: %s; try "
+			      "wipefs -a on it", strerror(errno ? errno : EIO));
 	} else {
-		rc = fsync(fd) ? fail(FC_FAILED, dev->path, "write failed: %s; check the device",
-				      strerror(errno)) : 0;
+		rc = fsync(fd) ? fus_fail(FC_FAILED, dev->path, "write failed: %s; check the "
+					  "device", strerror(errno)) : 0;
 	}
 	blkid_free_probe(pr);
 	return rc;

@@ -15,16 +15,16 @@ struct device;
  * Describe what is on the device in @buf: "ext4 (label home, uuid ...) at byte 1080".
  * *found is false if there is nothing that libblkid or we know.
  */
-int probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
+int fus_probe_signature(const struct device *dev, bool *found, char *buf, size_t size);
 /* The same of what others left there, in an image as well; closes @fd. */
-int probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
+int fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
 /* The same without a message: what can't be read is nobody's data. */
-bool probe_cover(const char *path, dev_t devno, char *buf, size_t size);
+bool fus_probe_cover(const char *path, dev_t devno, char *buf, size_t size);
 /* What libblkid calls what is there; false if it knows nothing. *fs: that is a file system. */
-bool probe_type(int fd, bool *fs, char *buf, size_t size);
+bool fus_probe_type(int fd, bool *fs, char *buf, size_t size);
 /* Does it belong to a RAID (md, DRBD, firmware), by the signature of that? */
-bool probe_raid(const char *path, dev_t devno);
+bool fus_probe_raid(const char *path, dev_t devno);
 /* Erase every signature that libblkid knows. */
-int wipe_signatures(const struct device *dev, int fd);
+int fus_wipe_signatures(const struct device *dev, int fd);
 
 #endif

@@ -13,7 +13,7 @@ static const char *const directories[] = { "/usr/sbin", "/usr/bin", "/sbin", "/b
 
 #define NR_DIRECTORIES	(sizeof(directories) / sizeof(directories[0]))
 
-bool program_exists(const char *name)
+bool fus_program_exists(const char *name)
 {
 	char path[128];
 
@@ -61,7 +61,7 @@ static void read_lines(int fd, void (*each)(const char *line, void *ctx), void *
 		close(fd);
 }
 
-int program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
 {
 	int out[2] = { -1, -1 }, status = -1;
 	pid_t pid;
@@ -93,10 +93,10 @@ static void keep_line(const char *line, void *ctx)
 		snprintf(said->buf, said->size, "%s", line);
 }
 
-int program_say(const char *const argv[], char *buf, size_t size)
+int fus_program_say(const char *const argv[], char *buf, size_t size)
 {
 	struct said said = { buf, size };
 
 	*buf = 0;
-	return program_run(argv, keep_line, &said);
+	return fus_program_run(argv, keep_line, &said);
 }

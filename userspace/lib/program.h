@@ -7,16 +7,16 @@
 #include <stddef.h>
 
 /* Is there such a program of the system? */
-bool program_exists(const char *name);
+bool fus_program_exists(const char *name);
 /*
  * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
  * NULL they go where ours do. Return: its exit status; 127 if it is not there, with a line about
  * that for @each; -1 if it was not run or was killed.
  */
-int program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
-		void *ctx);
+int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
+		    void *ctx);
 
 /* The same; only the last line that it prints, if any, is of interest. */
-int program_say(const char *const argv[], char *buf, size_t size);
+int fus_program_say(const char *const argv[], char *buf, size_t size);
 
 #endif

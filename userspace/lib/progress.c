@@ -4,8 +4,8 @@
 
 #include "progress.h"
 
-const struct progress_unit progress_mib = { "MiB", 1048576 };
-const struct progress_unit progress_inodes = { "inodes", 1 };
+const struct progress_unit fus_progress_mib = { "MiB", 1048576 };
+const struct progress_unit fus_progress_inodes = { "inodes", 1 };
 
 static struct work work;
 static void (*listen)(enum work_stage stage, const struct work *work);
@@ -16,14 +16,14 @@ static void tell(enum work_stage stage)
 		listen(stage, &work);
 }
 
-void progress_begin(const char *what, const struct progress_unit *unit, uint64_t total)
+void fus_progress_begin(const char *what, const struct progress_unit *unit, uint64_t total)
 {
 	work = (struct work){ .what = what, .unit = unit, .total = total, .running = true };
 	tell(WORK_BEGINS);
 	work.what = NULL;
 }
 
-void progress_at(uint64_t done, const char *also)
+void fus_progress_at(uint64_t done, const char *also)
 {
 	if (!work.running)
 		return;
@@ -33,17 +33,17 @@ void progress_at(uint64_t done, const char *also)
 	work.also = NULL;
 }
 
-void progress_add(uint64_t more)
+void fus_progress_add(uint64_t more)
 {
-	progress_at(work.done + more, NULL);
+	fus_progress_at(work.done + more, NULL);
 }
 
-void progress_skip(uint64_t less)
+void fus_progress_skip(uint64_t less)
 {
 	work.total -= less < work.total ? less : work.total;
 }
 
-void progress_end(void)
+void fus_progress_end(void)
 {
 	work.running = false;
 	tell(WORK_ENDS);

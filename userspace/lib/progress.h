@@ -12,7 +12,7 @@ struct progress_unit {
 	double size;
 };
 
-extern const struct progress_unit progress_mib, progress_inodes;
+extern const struct progress_unit fus_progress_mib, fus_progress_inodes;
 
 struct work {
 	const char *what;	/* while it begins */
@@ -23,13 +23,13 @@ struct work {
 };
 
 /* One thing at a time. @total: when it is done, or 0 if nobody knows. */
-void progress_begin(const char *what, const struct progress_unit *unit, uint64_t total);
+void fus_progress_begin(const char *what, const struct progress_unit *unit, uint64_t total);
 /* So much is done; @also is more to tell, or NULL. Nothing if none has begun. */
-void progress_at(uint64_t done, const char *also);
-void progress_add(uint64_t more);
+void fus_progress_at(uint64_t done, const char *also);
+void fus_progress_add(uint64_t more);
 /* So much less is to be done than was thought. */
-void progress_skip(uint64_t less);
-void progress_end(void);
+void fus_progress_skip(uint64_t less);
+void fus_progress_end(void);
 
 enum work_stage { WORK_BEGINS, WORK_GOES_ON, WORK_ENDS };
 

@@ -35,27 +35,27 @@
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160
 
-int run_lock(const char *path, int *lock)
+int fus_run_lock(const char *path, int *lock)
 {
 	*lock = -1;
 	if (!mkdir(RUN_DIR, 0755) || errno == EEXIST)
 		*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		return fail(FC_FAILED, path, "can't make it: %s; mount a tmpfs on /run",
-			    strerror(errno));
+		return fus_fail(FC_FAILED, path, "can't make it: %s; mount a tmpfs on /run",
+				strerror(errno));
 	for (int ms = 0; flock(*lock, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
 		if (errno == EWOULDBLOCK && ms < LOCK_WAIT_MS) {
 			usleep(LOCK_POLL_MS * 1000);
 			continue;
 		}
-		run_unlock(lock);
-		return fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait for "
-			    "it, or end it, and try again");
+		fus_run_unlock(lock);
+		return fus_fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait "
+				"for it, or end it, and try again");
 	}
 	return 0;
 }
 
-void run_unlock(int *lock)
+void fus_run_unlock(int *lock)
 {
 	if (*lock >= 0)
 		close(*lock);
@@ -66,7 +66,7 @@ static void set_path(const struct fusion_sb *sb, const char *file, char buf[RECO
 {
 	char uuid[UUID_TEXT];
 
-	snprintf(buf, RECORD_PATH, RUN_DIR "/%s%s%s", uuid_text(uuid, sb->set_uuid),
+	snprintf(buf, RECORD_PATH, RUN_DIR "/%s%s%s", fus_uuid_text(uuid, sb->set_uuid),
 		 *file ? "/" : "", file);
 }
 
@@ -75,7 +75,7 @@ static void record_path(const struct fusion_sb *sb, int role, const unsigned cha
 {
 	char file[8 + UUID_TEXT], uuid[UUID_TEXT];
 
-	snprintf(file, sizeof(file), "%s-%s", role_name[role], uuid_text(uuid, dev_uuid));
+	snprintf(file, sizeof(file), "%s-%s", fus_role_name[role], fus_uuid_text(uuid, dev_uuid));
 	set_path(sb, file, buf);
 }
 
@@ -98,7 +98,7 @@ static int write_file(const struct fusion_sb *sb, const char *path, const char *
 	if (!close(fd) && good && !rename(new, path))
 		return 0;
 bad:
-	return fail(FC_FAILED, path, "can't write it: %s; is /run full?", strerror(errno));
+	return fus_fail(FC_FAILED, path, "can't write it: %s; is /run full?", strerror(errno));
 }
 
 static bool read_file(const char *path, char *buf, size_t size)
@@ -115,12 +115,12 @@ static bool read_file(const char *path, char *buf, size_t size)
 	return true;
 }
 
-int record_write(const struct member *m)
+int fus_record_write(const struct member *m)
 {
 	char path[RECORD_PATH], node[160], text[200];
 
 	record_path(m->sb, m->sb->role, m->sb->dev_uuid, path);
-	device_node(m->devno, node, sizeof(node));
+	fus_device_node(m->devno, node, sizeof(node));
 	snprintf(text, sizeof(text), "%u:%u %s\n", major(m->devno), minor(m->devno), node);
 	return write_file(m->sb, path, text);
 }
@@ -135,11 +135,11 @@ static void find_one(const struct fusion_sb *sb, int role, const unsigned char d
 	if (!read_file(path, text, sizeof(text)))
 		return;
 	text[strcspn(text, " ")] = 0;
-	if (parse_devno(text, &devno))
-		member_at(devno, m);
-	if (*m && (!member_is(*m, dev_uuid) ||
+	if (fus_parse_devno(text, &devno))
+		fus_member_at(devno, m);
+	if (*m && (!fus_member_is(*m, dev_uuid) ||
 		   memcmp((*m)->sb->set_uuid, sb->set_uuid, sizeof(sb->set_uuid)))) {
-		free_members(*m);
+		fus_free_members(*m);
 		*m = NULL;
 	}
 	if (!*m)
@@ -148,7 +148,7 @@ static void find_one(const struct fusion_sb *sb, int role, const unsigned char d
 
 static void find_any(const struct fusion_sb *sb, int role, struct member **m)
 {
-	const size_t head = strlen(role_name[role]) + 1;
+	const size_t head = strlen(fus_role_name[role]) + 1;
 	unsigned char dev_uuid[16];
 	char path[RECORD_PATH];
 	struct dirent *e;
@@ -163,8 +163,8 @@ static void find_any(const struct fusion_sb *sb, int role, struct member **m)
 		closedir(dir);
 }
 
-void record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
-		 struct member **m)
+void fus_record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+		     struct member **m)
 {
 	*m = NULL;
 	if (dev_uuid)
@@ -181,7 +181,7 @@ static void device_text(const struct member *m, char *buf, size_t size)
 {
 	char seq[32] = "";
 
-	sysfs_read(sysfs_disk(m->devno), "diskseq", seq, sizeof(seq));
+	fus_sysfs_read(fus_sysfs_disk(m->devno), "diskseq", seq, sizeof(seq));
 	snprintf(buf, size, "%u:%u %s", major(m->devno), minor(m->devno), *seq ? seq : "-");
 }
 
@@ -194,7 +194,7 @@ static void opened_text(const struct member *fast, const struct member *slow, ch
 	snprintf(buf, 160, "%s %s\n", a, b);
 }
 
-void opened_write(const struct member *a, const struct member *b)
+void fus_opened_write(const struct member *a, const struct member *b)
 {
 	bool swapped = a->sb->role == FUSION_SLOW;
 	char path[RECORD_PATH], text[160];
@@ -204,7 +204,7 @@ void opened_write(const struct member *a, const struct member *b)
 	write_file(a->sb, path, text);
 }
 
-bool opened_before(const struct member *a, const struct member *b)
+bool fus_opened_before(const struct member *a, const struct member *b)
 {
 	bool swapped = a->sb->role == FUSION_SLOW;
 	char path[RECORD_PATH], text[160], was[160];

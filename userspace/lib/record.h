@@ -14,18 +14,18 @@ struct member;
 #define ASSEMBLY_LOCK	RUN_DIR "/lock"
 
 /* Lock a file there; waits a minute. From then on there is the directory. Exit code. */
-int run_lock(const char *path, int *lock);
-void run_unlock(int *lock);
+int fus_run_lock(const char *path, int *lock);
+void fus_run_unlock(int *lock);
 /* Remember which device is this member. */
-int record_write(const struct member *m);
+int fus_record_write(const struct member *m);
 /*
  * The device remembered as a member of the set of @sb, or as any of that role if @dev_uuid is
  * NULL; *m is NULL if there is none that still is.
  */
-void record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
-		 struct member **m);
+void fus_record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
+		     struct member **m);
 /* Remember that the set was opened of these two; was it, with nothing plugged in since? */
-void opened_write(const struct member *a, const struct member *b);
-bool opened_before(const struct member *a, const struct member *b);
+void fus_opened_write(const struct member *a, const struct member *b);
+bool fus_opened_before(const struct member *a, const struct member *b);
 
 #endif

@@ -25,14 +25,14 @@ static bool take_member(dev_t devno, void *ctx)
 	struct rescued *r = ctx;
 	struct member *m;
 
-	device_node(devno, r->node, sizeof(r->node));
-	if (member_at(devno, &m) || !m)
+	fus_device_node(devno, r->node, sizeof(r->node));
+	if (fus_member_at(devno, &m) || !m)
 		return true;
-	if (has_identity(m)) {
+	if (fus_has_identity(m)) {
 		snprintf(r->label, sizeof(r->label), "%s", m->sb->label);
 		r->role = m->sb->role;
 	}
-	free_members(m);
+	fus_free_members(m);
 	return true;
 }
 
@@ -42,69 +42,71 @@ static void find_label(struct rescued *r)
 	struct member *list;
 	char uuid[UUID_TEXT];
 
-	if (scan_members(&list))
+	if (fus_scan_members(&list))
 		return;
 	for (struct member *m = list; m; m = m->next)
-		if (has_identity(m) && !strcmp(uuid_text(uuid, m->sb->set_uuid), r->set_uuid))
+		if (fus_has_identity(m) && !strcmp(fus_uuid_text(uuid, m->sb->set_uuid),
+						   r->set_uuid))
 			snprintf(r->label, sizeof(r->label), "%s", m->sb->label);
-	free_members(list);
+	fus_free_members(list);
 }
 
-void rescued_get(const struct mapping *m, struct rescued *r)
+void fus_rescued_get(const struct mapping *m, struct rescued *r)
 {
 	char text[32];
 	uint64_t sectors = 0;
 
 	*r = (struct rescued) { .m = m, .label = "?", .role = -1 };
-	dm_rescued_uuid(m, r->set_uuid, &r->stale);
-	if (sysfs_read(m->devno, "size", text, sizeof(text)))
-		parse_number(text, UINT64_MAX >> 9, &sectors);
+	fus_dm_rescued_uuid(m, r->set_uuid, &r->stale);
+	if (fus_sysfs_read(m->devno, "size", text, sizeof(text)))
+		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
 	r->bytes = sectors << 9;
-	sysfs_any(m->devno, "slaves", take_member, r);
+	fus_sysfs_any(m->devno, "slaves", take_member, r);
 	if (!*r->node)
 		find_label(r);
 }
 
-bool rescued_is(const struct mapping *m, const char *name)
+bool fus_rescued_is(const struct mapping *m, const char *name)
 {
 	char uuid[UUID_TEXT];
 	bool stale;
 
-	return !name || !strcmp(name, m->name) || !strcmp(name, dm_rescued_uuid(m, uuid, &stale));
+	return !name || !strcmp(name, m->name) ||
+	       !strcmp(name, fus_dm_rescued_uuid(m, uuid, &stale));
 }
 
-struct json_object *rescued_json(const struct rescued *r)
+struct json_object *fus_rescued_json(const struct rescued *r)
 {
 	struct json_object *o = json_object_new_object();
 	char node[160];
 
 	snprintf(node, sizeof(node), "/dev/mapper/%s", r->m->name);
-	json_add_str(o, "name", r->m->name);
-	json_add_str(o, "device", node);
-	json_add_u64(o, "bytes", r->bytes);
-	json_add_bool(o, "stale", r->stale);
-	json_add_str(o, "set", strcmp(r->label, "?") ? r->label : NULL);
-	json_add_str(o, "set_uuid", r->set_uuid);
-	json_add_str(o, "member", r->role < 0 ? NULL : role_name[r->role]);
-	json_add_str(o, "member_device", *r->node ? r->node : NULL);
+	fus_json_add_str(o, "name", r->m->name);
+	fus_json_add_str(o, "device", node);
+	fus_json_add_u64(o, "bytes", r->bytes);
+	fus_json_add_bool(o, "stale", r->stale);
+	fus_json_add_str(o, "set", strcmp(r->label, "?") ? r->label : NULL);
+	fus_json_add_str(o, "set_uuid", r->set_uuid);
+	fus_json_add_str(o, "member", r->role < 0 ? NULL : fus_role_name[r->role]);
+	fus_json_add_str(o, "member_device", *r->node ? r->node : NULL);
 	return o;
 }
 
-struct json_object *rescued_array(const struct mapping *list, const char *name)
+struct json_object *fus_rescued_array(const struct mapping *list, const char *name)
 {
 	struct json_object *array = json_object_new_array();
 	struct rescued r;
 
 	for (; list; list = list->next) {
-		if (!rescued_is(list, name))
+		if (!fus_rescued_is(list, name))
 			continue;
-		rescued_get(list, &r);
-		json_object_array_add(array, rescued_json(&r));
+		fus_rescued_get(list, &r);
+		json_object_array_add(array, fus_rescued_json(&r));
 	}
 	return array;
 }
 
-int rescued_close_stale(const struct mapping *m)
+int fus_rescued_close_stale(const struct mapping *m)
 {
 	char uuid[UUID_TEXT], dm_uuid[64];
 	struct user user;
@@ -112,18 +114,18 @@ int rescued_close_stale(const struct mapping *m)
 	bool stale;
 	int rc, err;
 
-	if (!dm_is_rescued(m))
+	if (!fus_dm_is_rescued(m))
 		return 0;
-	dm_rescued_uuid(m, uuid, &stale);
+	fus_dm_rescued_uuid(m, uuid, &stale);
 	if (stale)
 		return 0;
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_SALVAGE_PREFIX "%s-stale", uuid);
-	rc = dm_get(NULL, dm_uuid, MAPPING_INFO, &twin);
+	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, &twin);
 	if (rc || !twin.exists)
 		return rc;
-	if (twin.open_count && device_user(twin.devno, &user))
-		return fail_busy(twin.name, &user);
-	err = dm_remove(twin.name);
-	return !err ? 0 : fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close it: "
-			       "%s; run fusionctl close %s", strerror(-err), twin.name);
+	if (twin.open_count && fus_device_user(twin.devno, &user))
+		return fus_fail_busy(twin.name, &user);
+	err = fus_dm_remove(twin.name);
+	return !err ? 0 : fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close "
+				   "it: %s; run fusionctl close %s", strerror(-err), twin.name);
 }

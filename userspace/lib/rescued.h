@@ -21,13 +21,13 @@ struct rescued {
 	uint64_t bytes;
 };
 
-void rescued_get(const struct mapping *m, struct rescued *r);
-struct json_object *rescued_json(const struct rescued *r);
+void fus_rescued_get(const struct mapping *m, struct rescued *r);
+struct json_object *fus_rescued_json(const struct rescued *r);
 /* Is it called so, by its name or by the uuid of its set? Any is if @name is NULL. */
-bool rescued_is(const struct mapping *m, const char *name);
+bool fus_rescued_is(const struct mapping *m, const char *name);
 /* An array of all of the list, or of those that are called so. */
-struct json_object *rescued_array(const struct mapping *list, const char *name);
+struct json_object *fus_rescued_array(const struct mapping *list, const char *name);
 /* Close the one of stale extents that goes with this one. Exit code. */
-int rescued_close_stale(const struct mapping *m);
+int fus_rescued_close_stale(const struct mapping *m);
 
 #endif

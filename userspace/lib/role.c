@@ -12,9 +12,9 @@
 #include "role.h"
 #include "fusionctl.h"
 
-const char *const role_name[2] = { "fast", "slow" };
+const char *const fus_role_name[2] = { "fast", "slow" };
 
-int choose_slow(const struct role_fact f[2], char *why, size_t size)
+int fus_choose_slow(const struct role_fact f[2], char *why, size_t size)
 {
 	int bigger = f[1].sectors > f[0].sectors;
 	bool clear = f[bigger].sectors / 2 > f[!bigger].sectors;
@@ -39,7 +39,7 @@ int choose_slow(const struct role_fact f[2], char *why, size_t size)
 	return -1;
 }
 
-unsigned int role_doubts(const struct role_fact f[2], bool one_disk)
+unsigned int fus_role_doubts(const struct role_fact f[2], bool one_disk)
 {
 	return (f[FAST].rotational > 0) << ROLE_FAST_ROTATES |
 	       (f[FAST].sectors > f[SLOW].sectors) << ROLE_FAST_LARGER |

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const char *const role_name[2];
+extern const char *const fus_role_name[2];
 
 /* What decides; apart from struct device so that it can be tested without disks. */
 struct role_fact {
@@ -19,7 +19,7 @@ struct role_fact {
  * Which of two is the slow one: 0 or 1, or -1 if the facts do not settle it.
  * @why says on what grounds.
  */
-int choose_slow(const struct role_fact f[2], char *why, size_t size);
+int fus_choose_slow(const struct role_fact f[2], char *why, size_t size);
 
 /* What may be a mistake about two members, of which f[FAST] is the fast one: bits. */
 enum role_doubt {
@@ -29,6 +29,6 @@ enum role_doubt {
 	NR_ROLE_DOUBTS
 };
 
-unsigned int role_doubts(const struct role_fact f[2], bool one_disk);
+unsigned int fus_role_doubts(const struct role_fact f[2], bool one_disk);
 
 #endif

@@ -31,7 +31,7 @@ static void free_member(struct member *m)
 	free(m);
 }
 
-void free_members(struct member *list)
+void fus_free_members(struct member *list)
 {
 	struct member *next;
 
@@ -50,10 +50,10 @@ static int check_cover(struct member *m)
 	char content[CONTENT_TEXT];
 
 	if ((m->state == MEMBER_OK && !m->why) ||
-	    !probe_cover(m->path, m->devno, content, sizeof(content)))
+	    !fus_probe_cover(m->path, m->devno, content, sizeof(content)))
 		return 0;
 	m->cover = strdup(content);
-	if (!has_identity(m))
+	if (!fus_has_identity(m))
 		memset(m->sb, 0, sizeof(*m->sb));
 	m->state = MEMBER_COVERED;
 	return m->cover ? 0 : -ENOMEM;
@@ -70,9 +70,9 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 		return err;
 	new->sb = calloc(1, sizeof(*new->sb));
 	/* past the page cache, which the kernel's target bypasses */
-	fd = open_node(path, devno, O_RDONLY | O_DIRECT);
+	fd = fus_open_node(path, devno, O_RDONLY | O_DIRECT);
 	err = !new->sb ? -ENOMEM : fd < 0 ? -errno :
-	      super_read(fd, sectors, &new->state, new->sb, &new->why, new->why_text);
+	      fus_super_read(fd, sectors, &new->state, new->sb, &new->why, new->why_text);
 	if (fd >= 0)
 		close(fd);
 	if (err || new->state == MEMBER_NONE) {
@@ -91,19 +91,19 @@ static int read_member(const char *path, dev_t devno, uint64_t sectors, struct m
 	return 0;
 }
 
-int member_at(dev_t devno, struct member **m)
+int fus_member_at(dev_t devno, struct member **m)
 {
 	char text[32], node[160];
 	uint64_t sectors;
 
 	*m = NULL;
 	/* who reads from a suspended device waits, perhaps for himself */
-	if (sysfs_read(devno, "dm/suspended", text, sizeof(text)) && *text == '1')
+	if (fus_sysfs_read(devno, "dm/suspended", text, sizeof(text)) && *text == '1')
 		return -EAGAIN;
-	if (!sysfs_read(devno, "size", text, sizeof(text)) ||
-	    !parse_number(text, UINT64_MAX, &sectors) || !sectors)
+	if (!fus_sysfs_read(devno, "size", text, sizeof(text)) ||
+	    !fus_parse_number(text, UINT64_MAX, &sectors) || !sectors)
 		return -ENXIO;
-	device_node(devno, node, sizeof(node));
+	fus_device_node(devno, node, sizeof(node));
 	return read_member(node, devno, sectors, m);
 }
 
@@ -115,10 +115,10 @@ static bool add_member(struct udev_device *dev, void *ctx)
 
 	/* floppies and optical drives take seconds to say that they are empty */
 	if (!strncmp(name, "fd", 2) || !strncmp(name, "sr", 2) ||
-	    member_at(udev_device_get_devnum(dev), &m) || !m)
+	    fus_member_at(udev_device_get_devnum(dev), &m) || !m)
 		return false;
 	/* a half of a mirror begins as the mirror does, which is the member */
-	if (probe_raid(m->path, m->devno)) {
+	if (fus_probe_raid(m->path, m->devno)) {
 		free_member(m);
 	} else {
 		**tail = m;
@@ -127,28 +127,28 @@ static bool add_member(struct udev_device *dev, void *ctx)
 	return false;
 }
 
-int scan_members(struct member **list)
+int fus_scan_members(struct member **list)
 {
 	int err;
 
 	*list = NULL;
-	err = block_any(&(struct block_match){ 0 }, add_member, &list);
+	err = fus_block_any(&(struct block_match){ 0 }, add_member, &list);
 	if (err < 0)
-		return fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs, or name both devices",
-			    strerror(-err));
+		return fus_fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs, or name both devices",
+				strerror(-err));
 	return 0;
 }
 
-void covered_text(const struct member *m, char *buf, size_t size)
+void fus_covered_text(const struct member *m, char *buf, size_t size)
 {
 	if (*m->sb->label)
 		snprintf(buf, size, "was the %s member of %s and carries %s now",
-			 role_name[m->sb->role], m->sb->label, m->cover);
+			 fus_role_name[m->sb->role], m->sb->label, m->cover);
 	else
 		snprintf(buf, size, "was a member of a set and carries %s now", m->cover);
 }
 
-int check_member(const struct member *m)
+int fus_check_member(const struct member *m)
 {
 	char was[SIZE_TEXT], is[SIZE_TEXT], text[CONTENT_TEXT + 128];
 
@@ -156,38 +156,40 @@ int check_member(const struct member *m)
 	case MEMBER_OK:
 		return 0;
 	case MEMBER_SHRUNK:
-		return fail(FC_MEMBER, m->path, "shrank from %s to %s; give it its old size back",
-			    size_text(was, m->sb->self_sectors << 9),
-			    size_text(is, m->sectors << 9));
+		return fus_fail(FC_MEMBER, m->path, "shrank from %s to %s; give it its old size "
+				"back", fus_size_text(was, m->sb->self_sectors << 9),
+				fus_size_text(is, m->sectors << 9));
 	case MEMBER_UNKNOWN:
-		return fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion", m->why);
+		return fus_fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion",
+				m->why);
 	case MEMBER_COVERED:
-		covered_text(m, text, sizeof(text));
-		return fail(FC_MEMBER, m->path, "%s; if that can go, run fusionctl repair with "
-			    "both members and --force", text);
+		fus_covered_text(m, text, sizeof(text));
+		return fus_fail(FC_MEMBER, m->path, "%s; if that can go, run fusionctl repair with "
+				"both members and --force", text);
 	default:
-		return fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged (%s); "
-			    "run fusionctl repair with both members", m->why);
+		return fus_fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged "
+				"(%s); run fusionctl repair with both members", m->why);
 	}
 }
 
-int load_member(const char *path, struct member **m)
+int fus_load_member(const char *path, struct member **m)
 {
 	struct device dev;
 	int rc, err;
 
 	*m = NULL;
-	rc = device_get(path, &dev);
+	rc = fus_device_get(path, &dev);
 	if (rc)
 		return rc;
 	err = read_member(path, dev.devno, dev.sectors, m);
-	device_put(&dev);
+	fus_device_put(&dev);
 	if (err)
-		return fail(FC_FAILED, path, "can't read it: %s; check the device", strerror(-err));
+		return fus_fail(FC_FAILED, path, "can't read it: %s; check the device",
+				strerror(-err));
 	if (!*m)
-		return fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
-			    "those there are");
-	rc = check_member(*m);
+		return fus_fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list "
+				"shows those there are");
+	rc = fus_check_member(*m);
 	if (rc) {
 		free_member(*m);
 		*m = NULL;
@@ -195,55 +197,55 @@ int load_member(const char *path, struct member **m)
 	return rc;
 }
 
-bool member_stands_on(const struct member *upper, const struct member *lower)
+bool fus_member_stands_on(const struct member *upper, const struct member *lower)
 {
 	char name[128], attr[160];
 
-	sysfs_name(upper->devno, name, sizeof(name));
+	fus_sysfs_name(upper->devno, name, sizeof(name));
 	snprintf(attr, sizeof(attr), "holders/%s", name);
-	return sysfs_has(lower->devno, attr);
+	return fus_sysfs_has(lower->devno, attr);
 }
 
-bool under_another(const struct member *list, const struct member *m)
+bool fus_under_another(const struct member *list, const struct member *m)
 {
 	for (; list; list = list->next)
 		if (list != m && !memcmp(list->sb->dev_uuid, m->sb->dev_uuid, 16) &&
-		    member_stands_on(list, m))
+		    fus_member_stands_on(list, m))
 			return true;
 	return false;
 }
 
-bool has_identity(const struct member *m)
+bool fus_has_identity(const struct member *m)
 {
 	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
 }
 
-bool member_is(const struct member *m, const unsigned char uuid[16])
+bool fus_member_is(const struct member *m, const unsigned char uuid[16])
 {
-	return has_identity(m) && !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
+	return fus_has_identity(m) && !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
 }
 
-int find_member(struct member *list, const unsigned char uuid[16], struct member **found)
+int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **found)
 {
 	*found = NULL;
 	for (struct member *m = list; m; m = m->next) {
-		if (!member_is(m, uuid) || under_another(list, m))
+		if (!fus_member_is(m, uuid) || fus_under_another(list, m))
 			continue;
 		if (*found)
-			return fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the "
-				    "same member; detach one, or name the devices to use",
-				    (*found)->path);
+			return fus_fail(FC_MEMBER, m->path, "is a copy of %s, both claim to be the "
+					"same member; detach one, or name the devices to use",
+					(*found)->path);
 		*found = m;
 	}
 	return 0;
 }
 
-bool member_called(const struct member *m, const char *name)
+bool fus_member_called(const struct member *m, const char *name)
 {
 	char uuid[UUID_TEXT];
 
-	return m->state == MEMBER_OK &&
-	       (!strcmp(m->sb->label, name) || !strcasecmp(uuid_text(uuid, m->sb->set_uuid), name));
+	return m->state == MEMBER_OK && (!strcmp(m->sb->label, name) ||
+					 !strcasecmp(fus_uuid_text(uuid, m->sb->set_uuid), name));
 }
 
 static const struct member *members;
@@ -264,33 +266,33 @@ static int fail_not_found(struct member *list, const char *name)
 	struct member *m;
 	int rc;
 
-	rc = valid_name(name) ? dm_get(name, NULL, MAPPING_INFO, &open) : 0;
+	rc = fus_valid_name(name) ? fus_dm_get(name, NULL, MAPPING_INFO, &open) : 0;
 	if (rc)
 		return rc;
-	if (dm_is_set(&open))
-		return fail(FC_BUSY, name, "is an open set; close that first with fusionctl close "
-			    "%s", name);
+	if (fus_dm_is_set(&open))
+		return fus_fail(FC_BUSY, name, "is an open set; close that first with fusionctl "
+				"close %s", name);
 	for (m = list; m && m->state != MEMBER_UNKNOWN; m = m->next)
 		;
 	if (m)
-		return fail(FC_FAILED, name, "no member of that set is found, but %s %s; use a "
-			    "newer fusionctl and dm-fusion", m->path, m->why);
+		return fus_fail(FC_FAILED, name, "no member of that set is found, but %s %s; use a "
+				"newer fusionctl and dm-fusion", m->path, m->why);
 	for (m = list; m && m->state != MEMBER_DAMAGED; m = m->next)
 		;
 	if (m)
-		return fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
-			    "damaged superblock (%s); run fusionctl repair with both members",
-			    m->path, m->why);
+		return fus_fail(FC_DAMAGED, name, "no member of that set is found, but %s has a "
+				"damaged superblock (%s); run fusionctl repair with both members",
+				m->path, m->why);
 	members = list;
-	meant = nearest_word(name, nth_label);
+	meant = fus_nearest_word(name, nth_label);
 	if (meant)
-		return fail(FC_MEMBER, name, "no member of that set is found; did you mean %s?",
-			    meant);
-	return fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl list "
-		    "shows those there are");
+		return fus_fail(FC_MEMBER, name, "no member of that set is found; did you mean %s?",
+				meant);
+	return fus_fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl "
+			"list shows those there are");
 }
 
-int find_named(struct member *list, const char *name, struct member **found)
+int fus_find_named(struct member *list, const char *name, struct member **found)
 {
 	struct member *first = NULL, *m;
 	char uuid[2][UUID_TEXT];
@@ -298,24 +300,25 @@ int find_named(struct member *list, const char *name, struct member **found)
 
 	*found = NULL;
 	for (m = list; m; m = m->next) {
-		if (!member_called(m, name))
+		if (!fus_member_called(m, name))
 			continue;
 		if (!first)
 			first = m;
 		else if (memcmp(first->sb->set_uuid, m->sb->set_uuid, 16))
-			return fail(FC_MEMBER, name, "there are two sets of that name; give the "
-				    "uuid, %s or %s", uuid_text(uuid[0], first->sb->set_uuid),
-				    uuid_text(uuid[1], m->sb->set_uuid));
+			return fus_fail(FC_MEMBER, name, "there are two sets of that name; give "
+					"the uuid, %s or %s",
+					fus_uuid_text(uuid[0], first->sb->set_uuid),
+					fus_uuid_text(uuid[1], m->sb->set_uuid));
 	}
 	if (!first)
 		return fail_not_found(list, name);
-	rc = find_member(list, first->sb->dev_uuid, found);
+	rc = fus_find_member(list, first->sb->dev_uuid, found);
 	if (!*found)
 		*found = first;
 	return rc;
 }
 
-void missing_text(const struct member *m, char *buf, size_t size)
+void fus_missing_text(const struct member *m, char *buf, size_t size)
 {
-	ident_text(&m->sb->peer, m->sb->peer_sectors, buf, size);
+	fus_ident_text(&m->sb->peer, m->sb->peer_sectors, buf, size);
 }

@@ -24,36 +24,36 @@ struct member {
 };
 
 /* Every block device with a superblock of ours; those it can't read are left out. */
-int scan_members(struct member **list);
+int fus_scan_members(struct member **list);
 /* What is on one device; *m is NULL if that is no member. Return: 0 or -errno */
-int member_at(dev_t devno, struct member **m);
+int fus_member_at(dev_t devno, struct member **m);
 /* Is it known which member it is? */
-bool has_identity(const struct member *m);
+bool fus_has_identity(const struct member *m);
 /* Is it member @uuid of its set? */
-bool member_is(const struct member *m, const unsigned char uuid[16]);
+bool fus_member_is(const struct member *m, const unsigned char uuid[16]);
 /* Is that the name or the uuid of its set? */
-bool member_called(const struct member *m, const char *name);
+bool fus_member_called(const struct member *m, const char *name);
 /* Is one a mapping or the like over the other? */
-bool member_stands_on(const struct member *upper, const struct member *lower);
+bool fus_member_stands_on(const struct member *upper, const struct member *lower);
 /* Does another device of the list with the same identity stand on this one, e.g. on a path? */
-bool under_another(const struct member *list, const struct member *m);
+bool fus_under_another(const struct member *list, const struct member *m);
 /* What to say of a covered one: "was the fast member of data and carries ext4 at byte 1080 now" */
-void covered_text(const struct member *m, char *buf, size_t size);
+void fus_covered_text(const struct member *m, char *buf, size_t size);
 /* What to say of a set that lacks the other member: model, serial number, size of that. */
-void missing_text(const struct member *m, char *buf, size_t size);
+void fus_missing_text(const struct member *m, char *buf, size_t size);
 /* Can it be used? */
-int check_member(const struct member *m);
+int fus_check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
-int load_member(const char *path, struct member **m);
-void free_members(struct member *list);
+int fus_load_member(const char *path, struct member **m);
+void fus_free_members(struct member *list);
 
 /*
  * The one device that is member @uuid of a set, or NULL. Of devices stacked on each other,
  * e.g. the paths of a multipath device, it is the topmost; two that are not are an error.
  */
-int find_member(struct member *list, const unsigned char uuid[16], struct member **m);
+int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **m);
 
 /* The topmost device of any member of the set of this name or uuid; fails if there is none. */
-int find_named(struct member *list, const char *name, struct member **m);
+int fus_find_named(struct member *list, const char *name, struct member **m);
 
 #endif

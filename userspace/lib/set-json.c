@@ -18,7 +18,7 @@ static void add_uuid(struct json_object *o, const char *key, const unsigned char
 {
 	char text[UUID_TEXT];
 
-	json_add_str(o, key, uuid_is_null(uuid) ? NULL : uuid_text(text, uuid));
+	fus_json_add_str(o, key, uuid_is_null(uuid) ? NULL : fus_uuid_text(text, uuid));
 }
 
 static void add_member(struct json_object *o, int role, const char *path,
@@ -26,40 +26,40 @@ static void add_member(struct json_object *o, int role, const char *path,
 {
 	struct json_object *m = json_object_new_object();
 
-	json_add_str(m, "device", path);
+	fus_json_add_str(m, "device", path);
 	add_uuid(m, "device_uuid", uuid);
-	json_add_u64(m, "bytes", sectors << 9);
-	json_object_object_add(o, role_name[role], m);
+	fus_json_add_u64(m, "bytes", sectors << 9);
+	json_object_object_add(o, fus_role_name[role], m);
 }
 
-void json_add_contents(struct json_object *o, char content[2][CONTENT_TEXT])
+void fus_json_add_contents(struct json_object *o, char content[2][CONTENT_TEXT])
 {
 	struct json_object *member;
 
 	for (int i = 0; i < 2; i++) {
-		member = json_object_object_get(o, role_name[i]);
-		json_add_str(member, "content", *content[i] ? content[i] : NULL);
+		member = json_object_object_get(o, fus_role_name[i]);
+		fus_json_add_str(member, "content", *content[i] ? content[i] : NULL);
 	}
 }
 
-void json_add_open(struct json_object *o, const struct mapping *m)
+void fus_json_add_open(struct json_object *o, const struct mapping *m)
 {
-	json_add_str(o, "name", m->name);
-	json_add_str(o, "set_uuid", dm_set_uuid(m));
+	fus_json_add_str(o, "name", m->name);
+	fus_json_add_str(o, "set_uuid", fus_dm_set_uuid(m));
 }
 
-void json_add_set(struct json_object *o, const char *name, bool open, const struct fusion_sb *fast,
-		  const char *const path[2])
+void fus_json_add_set(struct json_object *o, const char *name, bool open,
+		      const struct fusion_sb *fast, const char *const path[2])
 {
 	char node[160];
 
 	snprintf(node, sizeof(node), "/dev/mapper/%s", name);
-	json_add_str(o, "name", name);
+	fus_json_add_str(o, "name", name);
 	add_uuid(o, "set_uuid", fast->set_uuid);
-	json_add_str(o, "device", open ? node : NULL);
-	json_add_u64(o, "bytes", (uint64_t)fast->nr_lexts * fast->extent_sectors << 9);
-	json_add_u64(o, "extent_bytes", (uint64_t)fast->extent_sectors << 9);
-	json_add_u64(o, "extents", fast->nr_lexts);
+	fus_json_add_str(o, "device", open ? node : NULL);
+	fus_json_add_u64(o, "bytes", (uint64_t)fast->nr_lexts * fast->extent_sectors << 9);
+	fus_json_add_u64(o, "extent_bytes", (uint64_t)fast->extent_sectors << 9);
+	fus_json_add_u64(o, "extents", fast->nr_lexts);
 	add_member(o, FAST, path[FAST], fast->dev_uuid, fast->self_sectors);
 	add_member(o, SLOW, path[SLOW], fast->peer_uuid, fast->peer_sectors);
 }

@@ -47,29 +47,29 @@ static void worsen(struct found_set *s, enum condition to)
 
 static bool in_set(const struct member *m, const unsigned char uuid[16])
 {
-	return has_identity(m) && !memcmp(m->sb->set_uuid, uuid, 16);
+	return fus_has_identity(m) && !memcmp(m->sb->set_uuid, uuid, 16);
 }
 
-const struct member *clone_of(const struct member *list, const struct member *m)
+const struct member *fus_clone_of(const struct member *list, const struct member *m)
 {
-	if (!has_identity(m))
+	if (!fus_has_identity(m))
 		return NULL;
 	for (; list; list = list->next)
-		if (list != m && member_is(list, m->sb->dev_uuid) && !member_stands_on(list, m) &&
-		    !member_stands_on(m, list))
+		if (list != m && fus_member_is(list, m->sb->dev_uuid) &&
+		    !fus_member_stands_on(list, m) && !fus_member_stands_on(m, list))
 			return list;
 	return NULL;
 }
 
-const struct found_set *set_of(const struct found_sets *sets, const struct member *m)
+const struct found_set *fus_set_of(const struct found_sets *sets, const struct member *m)
 {
-	for (unsigned int i = 0; has_identity(m) && i < sets->nr; i++)
+	for (unsigned int i = 0; fus_has_identity(m) && i < sets->nr; i++)
 		if (sets->set[i].any && in_set(m, sets->set[i].any->sb->set_uuid))
 			return &sets->set[i];
 	return NULL;
 }
 
-const struct member *member_of(const struct found_set *s, const struct member *list, int role)
+const struct member *fus_member_of(const struct found_set *s, const struct member *list, int role)
 {
 	for (; s->any && list; list = list->next)
 		if (in_set(list, s->any->sb->set_uuid) && (int)list->sb->role == role)
@@ -96,24 +96,24 @@ static int look_at_open(struct found_set *s, const struct member *list)
 	char node[160];
 	int rc;
 
-	rc = set_get_if_open(s->open->name, &s->set, &s->has_status);
+	rc = fus_set_get_if_open(s->open->name, &s->set, &s->has_status);
 	if (rc || !s->has_status) {
 		worsen(s, CONDITION_FAILED);
 		add_reason(s, HEALTH_ERROR, "close it and open it again; see dmesg",
 			   rc ? "its status cannot be read" : "it has no table of ours");
 		return rc;
 	}
-	s->condition = set_condition(&s->set);
-	set_health(&s->set, copy_reason, s);
+	s->condition = fus_set_condition(&s->set);
+	fus_set_health(&s->set, copy_reason, s);
 	for (int role = 0; role < 2; role++) {
 		s->missing[role] = !on_device(list, s->set.member[role]);
-		if (!s->missing[role] || device_gone(s->set.member[role]))
+		if (!s->missing[role] || fus_device_gone(s->set.member[role]))
 			continue;
-		device_node(s->set.member[role], node, sizeof(node));
+		fus_device_node(s->set.member[role], node, sizeof(node));
 		worsen(s, CONDITION_DEGRADED);
 		add_reason(s, HEALTH_WARNING, "see dmesg and smartctl --all of the disk, and have "
 			   "a backup", "the %s member %s gives no superblock of the set",
-			   role_name[role], node);
+			   fus_role_name[role], node);
 	}
 	return 0;
 }
@@ -125,7 +125,7 @@ static void look_at_members(struct found_set *s, const struct member *list)
 	const struct member *twin;
 
 	for (const struct member *m = list; m; m = m->next) {
-		if (!in_set(m, s->any->sb->set_uuid) || under_another(list, m))
+		if (!in_set(m, s->any->sb->set_uuid) || fus_under_another(list, m))
 			continue;
 		if (m->state == MEMBER_SHRUNK) {
 			worsen(s, CONDITION_FAILED);
@@ -136,13 +136,13 @@ static void look_at_members(struct found_set *s, const struct member *list)
 			add_reason(s, HEALTH_WARNING, "run fusionctl repair", "one copy of the "
 				   "superblock on %s is damaged", m->path);
 		}
-		twin = clone_of(list, m);
+		twin = fus_clone_of(list, m);
 		/* once for both */
 		if (!twin || !on_device(m, twin->devno))
 			continue;
 		worsen(s, CONDITION_FAILED);
 		add_reason(s, HEALTH_ERROR, "detach one of them", "%s and %s claim to be the same "
-			   "%s member", m->path, twin->path, role_name[m->sb->role]);
+			   "%s member", m->path, twin->path, fus_role_name[m->sb->role]);
 	}
 }
 
@@ -153,20 +153,20 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 	char ident[160];
 
 	for (int role = 0; role < 2; role++)
-		m[role] = member_of(s, list, role);
+		m[role] = fus_member_of(s, list, role);
 	for (int role = 0; role < 2; role++) {
 		const struct member *peer = m[!role], *i;
 
-		for (i = list; peer && i && !member_is(i, peer->sb->peer_uuid); i = i->next)
+		for (i = list; peer && i && !fus_member_is(i, peer->sb->peer_uuid); i = i->next)
 			;
 		if (!peer || i)
 			continue;
 		s->missing[role] = true;
 		s->any = peer;
 		worsen(s, CONDITION_MISSING);
-		missing_text(peer, ident, sizeof(ident));
+		fus_missing_text(peer, ident, sizeof(ident));
 		add_reason(s, HEALTH_ERROR, "connect it, or see fusionctl help salvage",
-			   "the %s member is missing (%s)", role_name[role], ident);
+			   "the %s member is missing (%s)", fus_role_name[role], ident);
 	}
 	if (s->condition >= CONDITION_FAILED || !m[FAST] || !m[SLOW])
 		return;
@@ -183,7 +183,7 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 
 /* -- all -------------------------------------------------------------------------------- */
 
-const struct reason *worst_reason(const struct found_set *s)
+const struct reason *fus_worst_reason(const struct found_set *s)
 {
 	const struct reason *worst = NULL;
 
@@ -197,13 +197,13 @@ static const struct mapping *open_of(const struct mapping *open, const struct me
 {
 	char uuid[UUID_TEXT];
 
-	uuid_text(uuid, m->sb->set_uuid);
-	while (open && strcmp(dm_set_uuid(open), uuid))
+	fus_uuid_text(uuid, m->sb->set_uuid);
+	while (open && strcmp(fus_dm_set_uuid(open), uuid))
 		open = open->next;
 	return open;
 }
 
-int find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets)
+int fus_find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets)
 {
 	const struct mapping *o;
 	const struct member *m;
@@ -217,15 +217,16 @@ int find_sets(const struct mapping *open, const struct member *list, struct foun
 		most++;
 	sets->set = calloc(most + 1, sizeof(*sets->set));
 	if (!sets->set)
-		return fail(FC_FAILED, "list", "not enough memory; close programs and try again");
+		return fus_fail(FC_FAILED, "list", "not enough memory; close programs and try "
+				"again");
 	for (m = list; m; m = m->next) {
-		if (!has_identity(m) || set_of(sets, m))
+		if (!fus_has_identity(m) || fus_set_of(sets, m))
 			continue;
 		sets->set[sets->nr].any = m;
 		sets->set[sets->nr++].open = open_of(open, m);
 	}
 	for (o = open; o; o = o->next) {
-		for (m = list; m && (!has_identity(m) || open_of(o, m) != o); m = m->next)
+		for (m = list; m && (!fus_has_identity(m) || open_of(o, m) != o); m = m->next)
 			;
 		if (!m)
 			sets->set[sets->nr++].open = o;
@@ -244,11 +245,11 @@ int find_sets(const struct mapping *open, const struct member *list, struct foun
 	return rc;
 }
 
-void free_sets(struct found_sets *sets)
+void fus_free_sets(struct found_sets *sets)
 {
 	for (unsigned int i = 0; i < sets->nr; i++)
 		if (sets->set[i].has_status)
-			set_put(&sets->set[i].set);
+			fus_set_put(&sets->set[i].set);
 	free(sets->set);
 	memset(sets, 0, sizeof(*sets));
 }

@@ -38,15 +38,15 @@ struct found_sets {
  * Look at all of them. Return: 0, or the exit code for an open set that could not be looked at; the
  * others are there all the same.
  */
-int find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets);
-void free_sets(struct found_sets *sets);
+int fus_find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets);
+void fus_free_sets(struct found_sets *sets);
 /* The set of this member, or NULL. */
-const struct found_set *set_of(const struct found_sets *sets, const struct member *m);
+const struct found_set *fus_set_of(const struct found_sets *sets, const struct member *m);
 /* A member of it that is found in this role, or NULL. */
-const struct member *member_of(const struct found_set *s, const struct member *list, int role);
+const struct member *fus_member_of(const struct found_set *s, const struct member *list, int role);
 /* Another device that claims to be the same member, and is not the same disk; or NULL. */
-const struct member *clone_of(const struct member *list, const struct member *m);
+const struct member *fus_clone_of(const struct member *list, const struct member *m);
 /* The first of the worst of its reasons, or NULL. */
-const struct reason *worst_reason(const struct found_set *s);
+const struct reason *fus_worst_reason(const struct found_set *s);
 
 #endif

@@ -35,12 +35,12 @@ static const struct {
 /* Times are written with those before "min", the largest first. */
 #define NR_WRITTEN	3
 
-const char *setting_unit(int s)
+const char *fus_setting_unit(int s)
 {
 	return units[fusion_settings[s].unit].name;
 }
 
-const char *setting_key(unsigned int i)
+const char *fus_setting_key(unsigned int i)
 {
 	return i < FUSION_SETTINGS ? fusion_settings[i].key : NULL;
 }
@@ -125,9 +125,9 @@ static bool parse_extents(const char *text, const struct scale *scale, uint64_t 
 		*n = scale->nr_fast_slots * v / 100;
 		return true;
 	}
-	if (parse_number(text, UINT64_MAX, n))
+	if (fus_parse_number(text, UINT64_MAX, n))
 		return true;
-	if (!parse_size(text, &bytes))
+	if (!fus_parse_size(text, &bytes))
 		return false;
 	*n = bytes / extent + !!(bytes % extent);
 	return true;
@@ -174,20 +174,20 @@ static bool parse_value(int s, const char *text, const struct scale *scale, uint
 
 static int no_such_key(const char *word, const char *key)
 {
-	const char *meant = nearest_word(key, setting_key);
+	const char *meant = fus_nearest_word(key, fus_setting_key);
 	char all[256] = "";
 	size_t n = 0;
 
 	if (meant)
-		return fail(FC_USAGE, word, "no such setting; did you mean %s?", meant);
+		return fus_fail(FC_USAGE, word, "no such setting; did you mean %s?", meant);
 	for (int s = 0; s < FUSION_SETTINGS; s++)
 		n += snprintf(all + n, sizeof(all) - n, "%s%s", fusion_settings[s].key,
 			      s < FUSION_SETTINGS - 2 ? ", " : s < FUSION_SETTINGS - 1 ?
 			      " or " : "");
-	return fail(FC_USAGE, word, "no such setting; choose %s", all);
+	return fus_fail(FC_USAGE, word, "no such setting; choose %s", all);
 }
 
-int parse_setting(const char *word, const struct scale *scale, struct setting *to)
+int fus_parse_setting(const char *word, const struct scale *scale, struct setting *to)
 {
 	const char *text = strchr(word, '=');
 	const struct fusion_setting_info *info;
@@ -196,7 +196,7 @@ int parse_setting(const char *word, const struct scale *scale, struct setting *t
 	bool ok;
 
 	if (!text)
-		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
+		return fus_fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl help set");
 	snprintf(key, sizeof(key), "%.*s", (int)(text - word), word);
 	to->which = fusion_setting_find(key);
 	if (to->which < 0 || strlen(key) != (size_t)(text - word))
@@ -212,9 +212,9 @@ int parse_setting(const char *word, const struct scale *scale, struct setting *t
 		to->value = n;
 		return 0;
 	}
-	setting_range(range, sizeof(range), to->which, scale);
-	return fail(FC_USAGE, word, "%s; %s takes %s", ok ? "out of range" : units[info->unit].no,
-		    info->key, range);
+	fus_setting_range(range, sizeof(range), to->which, scale);
+	return fus_fail(FC_USAGE, word, "%s; %s takes %s", ok ? "out of range" :
+			units[info->unit].no, info->key, range);
 }
 
 /* -- writing ------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static char *plain_text(char buf[SETTING_TEXT], int s, uint32_t value, const str
 		snprintf(buf, SETTING_TEXT, "%s", value ? "on" : "off");
 		break;
 	case FUSION_UNIT_EXTENTS:
-		size_text(buf, (uint64_t)value * scale->extent_sectors << 9);
+		fus_size_text(buf, (uint64_t)value * scale->extent_sectors << 9);
 		break;
 	case FUSION_UNIT_PERCENT:
 		snprintf(buf, SETTING_TEXT, "%" PRIu32 "%%", value);
@@ -255,7 +255,7 @@ static char *plain_text(char buf[SETTING_TEXT], int s, uint32_t value, const str
 	return buf;
 }
 
-char *setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale)
+char *fus_setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale)
 {
 	if (value || !fusion_settings[s].zero)
 		return plain_text(buf, s, value, scale);
@@ -263,7 +263,7 @@ char *setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct s
 	return buf;
 }
 
-uint32_t setting_effect(int s, uint32_t value, const struct scale *scale)
+uint32_t fus_setting_effect(int s, uint32_t value, const struct scale *scale)
 {
 	const struct fusion_sb sb = {
 		.nr_fast_slots = scale->nr_fast_slots, .extent_sectors = scale->extent_sectors,
@@ -275,7 +275,7 @@ uint32_t setting_effect(int s, uint32_t value, const struct scale *scale)
 	       s == FUSION_SET_HALF_LIFE ? fusion_default_half_life(&sb) : value;
 }
 
-void setting_range(char *buf, size_t size, int s, const struct scale *scale)
+void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale)
 {
 	const struct fusion_setting_info *info = &fusion_settings[s];
 	uint32_t max = fusion_setting_max(s, scale->nr_fast_slots);

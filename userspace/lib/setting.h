@@ -33,24 +33,24 @@ struct setting {
 #define SETTING_TEXT	32
 
 /* Read "key=value". Exit code. */
-int parse_setting(const char *word, const struct scale *scale, struct setting *to);
+int fus_parse_setting(const char *word, const struct scale *scale, struct setting *to);
 /* Of its values, as "seconds"; "" for a switch. */
-const char *setting_unit(int s);
+const char *fus_setting_unit(int s);
 /* The keys, one after the other; NULL after the last. */
-const char *setting_key(unsigned int i);
+const char *fus_setting_key(unsigned int i);
 /* "30m", "512M", "automatic"; returns @buf. */
-char *setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale);
+char *fus_setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale);
 /* What a set makes of the value: 0 may stand for something else. */
-uint32_t setting_effect(int s, uint32_t value, const struct scale *scale);
+uint32_t fus_setting_effect(int s, uint32_t value, const struct scale *scale);
 /* "0 to 604800 seconds (7d), or automatic" */
-void setting_range(char *buf, size_t size, int s, const struct scale *scale);
+void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale);
 
 /* -- settings-open.c ------------------------------------------------------------ */
 
 enum source { SOURCE_DEFAULT, SOURCE_SET, SOURCE_TABLE, SOURCE_NOW, NR_SOURCES };
 
 /* What *set* prints, and the kernel's message "settings". */
-extern const char *const source_name[NR_SOURCES];
+extern const char *const fus_source_name[NR_SOURCES];
 
 /* All settings of a set. */
 struct settings {
@@ -65,8 +65,9 @@ struct settings {
 };
 
 /* Those of an open set; *found is false if there is none of that name. */
-int settings_open(const char *name, struct settings *s, bool *found);
+int fus_settings_open(const char *name, struct settings *s, bool *found);
 /* Have the kernel set them, all or none; @keep: in the superblocks, too. */
-int settings_tell(const struct settings *s, const struct setting *to, unsigned int nr, bool keep);
+int fus_settings_tell(const struct settings *s, const struct setting *to, unsigned int nr,
+		      bool keep);
 
 #endif

@@ -13,7 +13,7 @@
 #include "size.h"
 #include "tell.h"
 
-const char *const source_name[NR_SOURCES] = { "default", "set", "table", "now" };
+const char *const fus_source_name[NR_SOURCES] = { "default", "set", "table", "now" };
 
 static bool parse_number_or_switch(const char *word, uint32_t *v)
 {
@@ -23,7 +23,7 @@ static bool parse_number_or_switch(const char *word, uint32_t *v)
 		*v = !strcmp(word, "on");
 		return true;
 	}
-	if (!parse_number(word, UINT32_MAX, &n))
+	if (!fus_parse_number(word, UINT32_MAX, &n))
 		return false;
 	*v = n;
 	return true;
@@ -40,7 +40,7 @@ static bool parse_line(const char *line, struct settings *s, bool seen[FUSION_SE
 	i = fusion_setting_find(key);
 	if (i < 0)
 		return true;
-	while (from < NR_SOURCES && strcmp(source, source_name[from]))
+	while (from < NR_SOURCES && strcmp(source, fus_source_name[from]))
 		from++;
 	s->kept[i] = strcmp(kept, "-");
 	if (from == NR_SOURCES || !parse_number_or_switch(value, &s->value[i]) ||
@@ -63,17 +63,17 @@ static int parse_answer(const char *answer, struct settings *s)
 		ok = parse_line(line, s, seen);
 	}
 	if (!ok)
-		return fail(FC_FAILED, s->name, "cannot read the kernel's answer on settings; use "
-			    "matching versions of fusionctl and dm-fusion");
+		return fus_fail(FC_FAILED, s->name, "cannot read the kernel's answer on settings; "
+				"use matching versions of fusionctl and dm-fusion");
 	for (int i = 0; i < FUSION_SETTINGS; i++)
 		if (!seen[i])
-			return fail(FC_FAILED, s->name, "the kernel's module has no setting %s; "
-				    "use matching versions of fusionctl and dm-fusion",
-				    fusion_settings[i].key);
+			return fus_fail(FC_FAILED, s->name, "the kernel's module has no setting "
+					"%s; use matching versions of fusionctl and dm-fusion",
+					fusion_settings[i].key);
 	return 0;
 }
 
-int settings_open(const char *name, struct settings *s, bool *found)
+int fus_settings_open(const char *name, struct settings *s, bool *found)
 {
 	char *answer = NULL;
 	struct set set;
@@ -81,18 +81,18 @@ int settings_open(const char *name, struct settings *s, bool *found)
 
 	memset(s, 0, sizeof(*s));
 	*found = false;
-	if (!valid_name(name))
+	if (!fus_valid_name(name))
 		return 0;
-	rc = set_get_if_open(name, &set, found);
+	rc = fus_set_get_if_open(name, &set, found);
 	if (rc || !*found)
 		return rc;
 	s->open = true;
 	s->scale.nr_fast_slots = set.st.total[FAST];
 	s->scale.extent_sectors = set.st.extent_sectors;
 	snprintf(s->name, sizeof(s->name), "%s", set.m.name);
-	snprintf(s->uuid, sizeof(s->uuid), "%s", dm_set_uuid(&set.m));
-	set_put(&set);
-	rc = tell_set(name, "settings", &answer);
+	snprintf(s->uuid, sizeof(s->uuid), "%s", fus_dm_set_uuid(&set.m));
+	fus_set_put(&set);
+	rc = fus_tell_set(name, "settings", &answer);
 	if (!rc)
 		rc = parse_answer(answer, s);
 	free(answer);
@@ -100,7 +100,8 @@ int settings_open(const char *name, struct settings *s, bool *found)
 }
 
 /* In one message, so that it is all of them or none. */
-int settings_tell(const struct settings *s, const struct setting *to, unsigned int nr, bool keep)
+int fus_settings_tell(const struct settings *s, const struct setting *to, unsigned int nr,
+		      bool keep)
 {
 	char msg[256], value[16], *answer = NULL;
 	size_t n = snprintf(msg, sizeof(msg), "%s", keep ? "keep" : "");
@@ -114,7 +115,7 @@ int settings_tell(const struct settings *s, const struct setting *to, unsigned i
 			      to->is_default ? "default" :
 			      info->unit != FUSION_UNIT_SWITCH ? value : to->value ? "on" : "off");
 	}
-	rc = tell_set(s->name, msg, &answer);
+	rc = fus_tell_set(s->name, msg, &answer);
 	free(answer);
 	return rc;
 }

@@ -23,7 +23,7 @@ static uint64_t tenths(uint64_t bytes, unsigned int unit)
 	return whole * 10 + (unit ? ((rest >> (10 * unit - 10)) * 10 + 512) / 1024 : 0);
 }
 
-char *size_text(char buf[SIZE_TEXT], uint64_t bytes)
+char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes)
 {
 	unsigned int unit = 0;
 	uint64_t n;
@@ -40,7 +40,7 @@ char *size_text(char buf[SIZE_TEXT], uint64_t bytes)
 	return buf;
 }
 
-bool parse_number(const char *s, uint64_t max, uint64_t *v)
+bool fus_parse_number(const char *s, uint64_t max, uint64_t *v)
 {
 	char *end;
 
@@ -51,7 +51,7 @@ bool parse_number(const char *s, uint64_t max, uint64_t *v)
 	return !errno && !*end && *v <= max;
 }
 
-bool parse_size(const char *s, uint64_t *bytes)
+bool fus_parse_size(const char *s, uint64_t *bytes)
 {
 	unsigned int shift = 0;
 	const char *unit;
@@ -85,13 +85,13 @@ bool parse_size(const char *s, uint64_t *bytes)
 	return true;
 }
 
-bool parse_range(const char *s, uint64_t *first, uint64_t *last)
+bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last)
 {
 	const char *dash = strchr(s, '-');
 	char buf[24];
 
 	if (!dash) {
-		if (!parse_number(s, 0xfffffff, first))
+		if (!fus_parse_number(s, 0xfffffff, first))
 			return false;
 		*last = *first;
 		return true;
@@ -100,12 +100,12 @@ bool parse_range(const char *s, uint64_t *first, uint64_t *last)
 		return false;
 	memcpy(buf, s, dash - s);
 	buf[dash - s] = 0;
-	return parse_number(buf, 0xfffffff, first) && parse_number(dash + 1, 0xfffffff, last) &&
-	       *first <= *last;
+	return fus_parse_number(buf, 0xfffffff, first) &&
+	       fus_parse_number(dash + 1, 0xfffffff, last) && *first <= *last;
 }
 
 /* What libdevmapper takes as it is, and no shell or path makes something else of. */
-bool valid_name(const char *name)
+bool fus_valid_name(const char *name)
 {
 	size_t n = 0;
 
@@ -114,10 +114,10 @@ bool valid_name(const char *name)
 	return n && n <= MAX_NAME && !name[n] && isalnum(*name) && strcmp(name, "control");
 }
 
-int check_name(const char *name)
+int fus_check_name(const char *name)
 {
-	if (valid_name(name))
+	if (fus_valid_name(name))
 		return 0;
-	return fail(FC_USAGE, name, "not a name for a set; use up to 64 letters, digits and "
-		    "#+-.:=@_, the first a letter or digit");
+	return fus_fail(FC_USAGE, name, "not a name for a set; use up to 64 letters, digits and "
+			"#+-.:=@_, the first a letter or digit");
 }

@@ -9,16 +9,16 @@
 #define SIZE_TEXT	24
 
 /* "1.5G" for bytes; returns @buf. */
-char *size_text(char buf[SIZE_TEXT], uint64_t bytes);
+char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes);
 /* "64K", "1.5G", "4096": false if it is none or beyond 2^63. */
-bool parse_size(const char *s, uint64_t *bytes);
+bool fus_parse_size(const char *s, uint64_t *bytes);
 /* Decimal digits and nothing else, up to @max. */
-bool parse_number(const char *s, uint64_t max, uint64_t *v);
+bool fus_parse_number(const char *s, uint64_t max, uint64_t *v);
 /* "7" or "7-9", extents below 2^28. */
-bool parse_range(const char *s, uint64_t *first, uint64_t *last);
+bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last);
 
 /* May a set be called this? Exit code FC_USAGE otherwise. */
-int check_name(const char *name);
-bool valid_name(const char *name);
+int fus_check_name(const char *name);
+bool fus_valid_name(const char *name);
 
 #endif

@@ -65,7 +65,7 @@ static const char *parse_options(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
-const char *parse_status(const char *line, struct fusion_status *st)
+const char *fus_parse_status(const char *line, struct fusion_status *st)
 {
 	uint64_t version;
 	const char *why, *p = line;
@@ -117,7 +117,7 @@ const char *parse_status(const char *line, struct fusion_status *st)
 	return *p ? "more than expected" : NULL;
 }
 
-const char *status_option(const struct fusion_status *st, const char *key)
+const char *fus_status_option(const struct fusion_status *st, const char *key)
 {
 	for (unsigned int i = 0; i < st->nr_options; i++)
 		if (!strcmp(st->option[i].key, key))

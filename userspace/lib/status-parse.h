@@ -35,8 +35,8 @@ struct fusion_status {
  * Parse what follows "fusion " in the status line, strictly: Documentation/reference/target.rst.
  * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
  */
-const char *parse_status(const char *line, struct fusion_status *st);
+const char *fus_parse_status(const char *line, struct fusion_status *st);
 /* The value of one of its options; NULL if the kernel's module has no such option. */
-const char *status_option(const struct fusion_status *st, const char *key);
+const char *fus_status_option(const struct fusion_status *st, const char *key);
 
 #endif

@@ -31,7 +31,7 @@ static enum member_state judge(int err)
 	}
 }
 
-uint64_t super_new_activation(void)
+uint64_t fus_super_new_activation(void)
 {
 	uint64_t half[2];
 	uuid_t random;
@@ -42,8 +42,8 @@ uint64_t super_new_activation(void)
 	return half[0] ^ half[1];
 }
 
-int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
-	       const char **why, char unknown[SUPER_TEXT])
+int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
+		   const char **why, char unknown[SUPER_TEXT])
 {
 	const char *text, *bad = NULL;
 	int copy, err, failed = 0;
@@ -101,7 +101,7 @@ int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion
 	return failed == -2 ? err : 0;
 }
 
-char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])
+char *fus_uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16])
 {
 	uuid_unparse_lower(uuid, buf);
 	return buf;
@@ -113,13 +113,13 @@ static void ident_field(char *to, const char *from, size_t size)
 	memcpy(to, from, strnlen(from, size));
 }
 
-void ident_set(struct fusion_disk_ident *id, const struct device *dev)
+void fus_ident_set(struct fusion_disk_ident *id, const struct device *dev)
 {
 	ident_field(id->model, dev->model, sizeof(id->model));
 	ident_field(id->serial, dev->serial, sizeof(id->serial));
 }
 
-void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size)
+void fus_ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size)
 {
 	char bytes[SIZE_TEXT];
 	bool serial = id->serial[0];
@@ -127,10 +127,10 @@ void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf,
 	snprintf(buf, size, "%.*s%s%.*s%s%s", (int)sizeof(id->model), id->model,
 		 serial ? id->model[0] ? ", serial " : "serial " : "",
 		 (int)sizeof(id->serial), id->serial, serial || id->model[0] ? ", " : "",
-		 size_text(bytes, sectors << 9));
+		 fus_size_text(bytes, sectors << 9));
 }
 
-void hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size)
+void fus_hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size)
 {
 	const bool model = id->model[0], serial = id->serial[0];
 

@@ -21,7 +21,7 @@ enum member_state {
 };
 
 /* A random number for an activation that the kernel does not begin. */
-uint64_t super_new_activation(void);
+uint64_t fus_super_new_activation(void);
 
 /*
  * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
@@ -29,14 +29,14 @@ uint64_t super_new_activation(void);
  * MEMBER_SHRUNK *why says why, perhaps in @text. Return: 0 or -errno of the read.
  */
 #define SUPER_TEXT	160
-int super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
-	       const char **why, char text[SUPER_TEXT]);
+int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
+		   const char **why, char text[SUPER_TEXT]);
 
 #define UUID_TEXT	37
-char *uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
-void ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
+char *fus_uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
+void fus_ident_text(const struct fusion_disk_ident *id, uint64_t sectors, char *buf, size_t size);
 /* "(Samsung SSD 860, serial S4EV)", or "-" */
-void hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size);
-void ident_set(struct fusion_disk_ident *id, const struct device *dev);
+void fus_hardware_text(const struct fusion_disk_ident *id, char *buf, size_t size);
+void fus_ident_set(struct fusion_disk_ident *id, const struct device *dev);
 
 #endif

@@ -17,27 +17,27 @@
 
 #include "sysfs.h"
 
-void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
+void fus_sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
 {
 	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(devno), minor(devno), attr);
 }
 
-bool sysfs_has(dev_t devno, const char *attr)
+bool fus_sysfs_has(dev_t devno, const char *attr)
 {
 	char path[128];
 
-	sysfs_path(devno, attr, path, sizeof(path));
+	fus_sysfs_path(devno, attr, path, sizeof(path));
 	return !access(path, F_OK);
 }
 
-bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size)
+bool fus_sysfs_read(dev_t devno, const char *attr, char *buf, size_t size)
 {
 	char path[128];
 	ssize_t n;
 	int fd;
 
 	*buf = 0;
-	sysfs_path(devno, attr, path, sizeof(path));
+	fus_sysfs_path(devno, attr, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -51,7 +51,7 @@ bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size)
 	return true;
 }
 
-bool parse_devno(const char *s, dev_t *devno)
+bool fus_parse_devno(const char *s, dev_t *devno)
 {
 	unsigned int major, minor;
 	char end;
@@ -71,7 +71,7 @@ static struct udev *context(void)
 	return udev;
 }
 
-dev_t sysfs_disk(dev_t devno)
+dev_t fus_sysfs_disk(dev_t devno)
 {
 	struct udev_device *dev = udev_device_new_from_devnum(context(), 'b', devno);
 	struct udev_device *disk = NULL;	/* @dev's own reference */
@@ -84,7 +84,7 @@ dev_t sysfs_disk(dev_t devno)
 	return devno;
 }
 
-void sysfs_name(dev_t devno, char *buf, size_t size)
+void fus_sysfs_name(dev_t devno, char *buf, size_t size)
 {
 	struct udev_device *dev = udev_device_new_from_devnum(context(), 'b', devno);
 
@@ -96,15 +96,15 @@ void sysfs_name(dev_t devno, char *buf, size_t size)
 	udev_device_unref(dev);
 }
 
-bool sysfs_is_mapping(dev_t devno, const char *uuid_prefix)
+bool fus_sysfs_is_mapping(dev_t devno, const char *uuid_prefix)
 {
 	char uuid[160];
 
-	return sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
+	return fus_sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
 	       !strncmp(uuid, uuid_prefix, strlen(uuid_prefix));
 }
 
-bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx)
+bool fus_sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx)
 {
 	char path[128], attr[300], number[32];
 	struct dirent *e;
@@ -112,12 +112,12 @@ bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *
 	dev_t other;
 	DIR *dir;
 
-	sysfs_path(devno, dir_name, path, sizeof(path));
+	fus_sysfs_path(devno, dir_name, path, sizeof(path));
 	dir = opendir(path);
 	while (dir && !found && (e = readdir(dir))) {
 		snprintf(attr, sizeof(attr), "%s/%s/dev", dir_name, e->d_name);
-		found = *e->d_name != '.' && sysfs_read(devno, attr, number, sizeof(number)) &&
-			parse_devno(number, &other) && (!is || is(other, ctx));
+		found = *e->d_name != '.' && fus_sysfs_read(devno, attr, number, sizeof(number)) &&
+			fus_parse_devno(number, &other) && (!is || is(other, ctx));
 	}
 	if (dir)
 		closedir(dir);
@@ -169,8 +169,8 @@ static int add_match(struct udev_enumerate *e, const struct block_match *m)
 	return err;
 }
 
-int block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
-	      void *ctx)
+int fus_block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
+		  void *ctx)
 {
 	struct udev_device **all = NULL;
 	struct udev_enumerate *e;

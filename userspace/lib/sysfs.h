@@ -8,23 +8,24 @@
 #include <sys/types.h>
 
 /* "8:1" */
-bool parse_devno(const char *s, dev_t *devno);
+bool fus_parse_devno(const char *s, dev_t *devno);
 /* Path of an attribute of a block device, or of a directory. */
-void sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
+void fus_sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
 /* Its value, without the newline. */
-bool sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
-bool sysfs_has(dev_t devno, const char *attr);
+bool fus_sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
+bool fus_sysfs_has(dev_t devno, const char *attr);
 /* Is it a mapped device whose uuid begins so? */
-bool sysfs_is_mapping(dev_t devno, const char *uuid_prefix);
+bool fus_sysfs_is_mapping(dev_t devno, const char *uuid_prefix);
 /*
  * Of the block devices in the directory, "slaves" or "holders": is there one that @is?
  * Or any at all, if that is NULL.
  */
-bool sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx), void *ctx);
+bool fus_sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx),
+		   void *ctx);
 /* The disk a partition is on; otherwise the device itself. */
-dev_t sysfs_disk(dev_t devno);
+dev_t fus_sysfs_disk(dev_t devno);
 /* "sda1", "dm-0", or "8:1" if it is gone. */
-void sysfs_name(dev_t devno, char *buf, size_t size);
+void fus_sysfs_name(dev_t devno, char *buf, size_t size);
 
 #define BLOCK_CLASS	"/sys/class/block"
 
@@ -42,7 +43,7 @@ struct udev_device;
  * Is there one among those that @is? They are shown to it in the order of their names, until it
  * says so. 1, 0, or -errno.
  */
-int block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
-	      void *ctx);
+int fus_block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
+		  void *ctx);
 
 #endif

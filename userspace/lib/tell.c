@@ -10,12 +10,12 @@
 #include "fusionctl.h"
 #include "kmsg.h"
 
-int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
+int fus_send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
 {
-	int err, kmsg = kmsg_open();
+	int err, kmsg = fus_kmsg_open();
 
-	err = dm_message(name, msg, answer);
-	kmsg_reason(kmsg, reason, size);
+	err = fus_dm_message(name, msg, answer);
+	fus_kmsg_reason(kmsg, reason, size);
 	if (!err)
 		return 0;
 	if (!*reason)
@@ -23,10 +23,10 @@ int send_message(const char *name, const char *msg, char **answer, char *reason,
 	return err == -EBUSY ? FC_BUSY : FC_FAILED;
 }
 
-int tell_set(const char *name, const char *msg, char **answer)
+int fus_tell_set(const char *name, const char *msg, char **answer)
 {
 	char reason[256];
-	int rc = send_message(name, msg, answer, reason, sizeof(reason));
+	int rc = fus_send_message(name, msg, answer, reason, sizeof(reason));
 
-	return rc ? fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
+	return rc ? fus_fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
 }

@@ -9,8 +9,8 @@
  * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
  * says if it does not like it.
  */
-int send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
+int fus_send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
 /* The same, and fails. */
-int tell_set(const char *name, const char *msg, char **answer);
+int fus_tell_set(const char *name, const char *msg, char **answer);
 
 #endif

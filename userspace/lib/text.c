@@ -39,7 +39,7 @@ static bool harmful(uint32_t c)
 	       (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
-char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8)
+char *fus_safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8)
 {
 	const unsigned char *s = (const unsigned char *)from;
 	size_t used = 0, n, room, i;
@@ -70,7 +70,7 @@ char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8)
 	return buf;
 }
 
-bool utf8_output(void)
+bool fus_utf8_output(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }

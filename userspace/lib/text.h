@@ -11,8 +11,8 @@
  * printed: valid UTF-8 without controls; what is not becomes \xNN. Without @utf8 it is
  * plain ASCII. Cut where @buf ends. Returns @buf.
  */
-char *safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
+char *fus_safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
 /* Can what is printed here be UTF-8? */
-bool utf8_output(void);
+bool fus_utf8_output(void);
 
 #endif

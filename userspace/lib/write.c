@@ -33,8 +33,8 @@ struct target {
 
 static int io_failed(const struct target *t, const char *what)
 {
-	return fail(FC_FAILED, t->dev->path, "%s failed: %s; check the device and the kernel's log",
-		    what, strerror(errno));
+	return fus_fail(FC_FAILED, t->dev->path, "%s failed: %s; check the device and the kernel's "
+			"log", what, strerror(errno));
 }
 
 static int write_at(struct target *t, size_t bytes, uint64_t offset)
@@ -69,7 +69,7 @@ static int zero(struct target *t, uint64_t offset, uint64_t bytes)
 		size_t n = bytes < CHUNK ? bytes : CHUNK;
 
 		rc = write_at(t, n, offset);
-		progress_add(n);
+		fus_progress_add(n);
 		offset += n;
 		bytes -= n;
 	}
@@ -102,7 +102,7 @@ static int erase(struct target *t, int fd)
 	uint64_t range[2] = { head, (size - 2 * head) & ~(FUSION_BLOCK_SIZE - 1ULL) };
 	int rc;
 
-	rc = wipe_signatures(t->dev, fd);
+	rc = fus_wipe_signatures(t->dev, fd);
 	if (!rc)
 		rc = clear_ends(t);
 	/* partitions that were there could still be mounted; most have none, some are in use */
@@ -141,7 +141,7 @@ static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 		uint64_t offset = start + (uint64_t)i * FUSION_BLOCK_SIZE;
 
 		n = pack_map(t, sb, i);
-		progress_add((uint64_t)n * FUSION_BLOCK_SIZE);
+		fus_progress_add((uint64_t)n * FUSION_BLOCK_SIZE);
 		if (!verify) {
 			rc = write_at(t, n * FUSION_BLOCK_SIZE, offset);
 			continue;
@@ -150,9 +150,9 @@ static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 		for (u32 j = 0; j < n && !rc; j++)
 			if (fusion_map_unpack(sb, sb->active_set, i + j, sb->set_generation,
 					      t->buf + j * FUSION_BLOCK_SIZE, words, &why))
-				rc = fail(FC_FAILED, t->dev->path, "does not return what was "
-					  "written to it (map block %u: %s); replace the device",
-					  i + j, why);
+				rc = fus_fail(FC_FAILED, t->dev->path, "does not return what was "
+					      "written to it (map block %u: %s); replace the "
+					      "device", i + j, why);
 	}
 	return rc;
 }
@@ -184,7 +184,7 @@ static int verify_supers(struct target *t, const struct fusion_sb *want)
 	const char *why;
 	int err;
 
-	err = super_read(t->fd, t->dev->sectors, &state, &sb, &why, text);
+	err = fus_super_read(t->fd, t->dev->sectors, &state, &sb, &why, text);
 	if (err) {
 		errno = -err;
 		return io_failed(t, "read");
@@ -192,8 +192,8 @@ static int verify_supers(struct target *t, const struct fusion_sb *want)
 	if (state == MEMBER_OK && !why && !memcmp(sb.dev_uuid, want->dev_uuid, 16) &&
 	    sb.generation == 2)
 		return 0;
-	return fail(FC_FAILED, t->dev->path, "does not return what was written to it (superblock: "
-		    "%s); replace the device", why ? why : "an older one");
+	return fus_fail(FC_FAILED, t->dev->path, "does not return what was written to it "
+			"(superblock: %s); replace the device", why ? why : "an older one");
 }
 
 /* The maps are written and read back. */
@@ -202,7 +202,7 @@ static void begin_progress(const struct fusion_sb *fast)
 	uint64_t blocks = fast->journal_blocks[FAST] + fast->journal_blocks[SLOW] +
 			  4ULL * fast->map_blocks;
 
-	progress_begin("writing the metadata", &progress_mib, blocks * FUSION_BLOCK_SIZE);
+	fus_progress_begin("writing the metadata", &fus_progress_mib, blocks * FUSION_BLOCK_SIZE);
 }
 
 static int write_both(struct target t[2], const int fd[2], const struct fusion_sb *fast,
@@ -213,8 +213,8 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 
 	fusion_sb_for_slow(fast, &sb[SLOW]);
 	/* what keeps the lock from being had is found before anything is erased */
-	rc = run_lock(ASSEMBLY_LOCK, lock);
-	run_unlock(lock);
+	rc = fus_run_lock(ASSEMBLY_LOCK, lock);
+	fus_run_unlock(lock);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = erase(&t[i], fd[i]);
 	begin_progress(fast);
@@ -227,7 +227,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 		rc = sync_target(&t[i]);
 	/* not before: an SSD may take minutes to discard, and who opens other sets waits for one */
 	if (!rc)
-		rc = run_lock(ASSEMBLY_LOCK, lock);
+		rc = fus_run_lock(ASSEMBLY_LOCK, lock);
 	if (!rc)
 		rc = write_supers(&t[SLOW], &sb[SLOW]);
 	if (!rc)
@@ -236,7 +236,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 		rc = empty_map(&t[i], &sb[i], true);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = verify_supers(&t[i], &sb[i]);
-	progress_end();
+	fus_progress_end();
 	return rc;
 }
 
@@ -249,7 +249,7 @@ static int target_open(struct target *t, const struct device *dev)
 	if (errno)
 		return io_failed(t, "allocating memory");
 	t->buf = buf;
-	t->fd = device_open(dev, O_RDWR | O_DIRECT);
+	t->fd = fus_device_open(dev, O_RDWR | O_DIRECT);
 	return t->fd < 0 ? io_failed(t, "open") : 0;
 }
 
@@ -260,7 +260,8 @@ static void target_close(struct target *t)
 	free(t->buf);
 }
 
-int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast, int *lock)
+int fus_write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast,
+		  int *lock)
 {
 	struct target t[2] = { { .fd = -1 }, { .fd = -1 } };
 	int rc = 0;
@@ -274,7 +275,7 @@ int write_set(const struct device dev[2], const int fd[2], const struct fusion_s
 	return rc;
 }
 
-int wipe_member(const struct device *dev, int fd)
+int fus_wipe_member(const struct device *dev, int fd)
 {
 	struct target t = { .fd = -1 };
 	int rc;

@@ -12,8 +12,9 @@ struct fusion_sb;
  * of them is a member before the last block is written, and then @lock is held, for assembly.
  * Reads everything back.
  */
-int write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast, int *lock);
+int fus_write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast,
+		  int *lock);
 /* Make a device that is opened at @fd, as above, no member of anything. */
-int wipe_member(const struct device *dev, int fd);
+int fus_wipe_member(const struct device *dev, int fd);
 
 #endif

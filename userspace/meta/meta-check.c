@@ -17,30 +17,31 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 	const struct meta_member *m = &meta->m[dev];
 	const struct fusion_sb *a = &m->copy[0].sb, *b = &m->copy[1].sb;
 	char text[FUSION_UNKNOWN_TEXT];
-	const bool unknown = meta_is_unknown(m, text);
+	const bool unknown = fus_meta_is_unknown(m, text);
 
 	for (int i = 0; i < 2; i++) {
 		const struct meta_copy *c = &m->copy[i];
 		const u64 block = FUSION_SUPER_BLOCKNR(i);
 
 		if (c->err)
-			report_add(r, m->best < 0 ? LEVEL_ERROR : LEVEL_WARNING, dev, block,
-				   "superblock", "%s%s", meta_copy_why(c, text),
-				   m->best < 0 ? "" : "; the other copy is used");
+			fus_report_add(r, m->best < 0 ? LEVEL_ERROR : LEVEL_WARNING, dev, block,
+				       "superblock", "%s%s", fus_meta_copy_why(c, text),
+				       m->best < 0 ? "" : "; the other copy is used");
 		else if (m->best < 0 && !unknown)
-			report_add(r, LEVEL_ERROR, dev, block, "superblock",
-				   "belongs to another member");
+			fus_report_add(r, LEVEL_ERROR, dev, block, "superblock",
+				       "belongs to another member");
 	}
 	if (m->copy[0].err || m->copy[1].err)
 		return;
 	if (memcmp(a->set_uuid, b->set_uuid, 16) || memcmp(a->dev_uuid, b->dev_uuid, 16) ||
 	    a->role != b->role)
-		report_add(r, LEVEL_ERROR, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
-			   "the two copies are of different members");
+		fus_report_add(r, LEVEL_ERROR, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
+			       "the two copies are of different members");
 	else if (a->generation + 1 != b->generation && b->generation + 1 != a->generation)
-		report_add(r, LEVEL_WARNING, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
-			   "older than it should be: generations %llu and %llu",
-			   (unsigned long long)a->generation, (unsigned long long)b->generation);
+		fus_report_add(r, LEVEL_WARNING, dev, FUSION_SUPER_BLOCKNR(!m->best), "superblock",
+			       "older than it should be: generations %llu and %llu",
+			       (unsigned long long)a->generation,
+			       (unsigned long long)b->generation);
 }
 
 static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
@@ -48,24 +49,24 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 	char text[FUSION_UNKNOWN_TEXT];
 
 	if (sb->set_generation > sb->generation || sb->replay_txn > sb->replay_seq)
-		report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			   "its numbers contradict each other");
+		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			       "its numbers contradict each other");
 	if (*fusion_sb_unknown(sb, text))
-		report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			   "%s; it can be opened read-only", text);
+		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			       "%s; it can be opened read-only", text);
 	if (!fusion_sb_lasts(sb))
-		report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			   "counts near its end; it can be opened read-only");
+		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			       "counts near its end; it can be opened read-only");
 	if (sb->compat)
-		report_add(r, LEVEL_NOTE, dev, block, "superblock",
-			   "has features of a newer version that do no harm: compat 0x%llx",
-			   (unsigned long long)sb->compat);
+		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock",
+			       "has features of a newer version that do no harm: compat 0x%llx",
+			       (unsigned long long)sb->compat);
 	if (sb->flags & FUSION_SB_NEEDS_CHECK)
-		report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			   "the kernel met an error and asks for a check");
+		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			       "the kernel met an error and asks for a check");
 	if (dev == FAST && !(sb->flags & FUSION_SB_CLEAN))
-		report_add(r, LEVEL_NOTE, dev, block, "superblock",
-			   "was not closed in order; what was flushed is recovered when it opens");
+		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock", "was not closed in order; "
+			       "what was flushed is recovered when it opens");
 }
 
 static void check_settings(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
@@ -74,18 +75,18 @@ static void check_settings(const struct fusion_sb *sb, int dev, u64 block, struc
 
 	for (int s = 0; s < FUSION_SETTINGS; s++)
 		if (sb->settings_mask & BIT(s) && !fusion_sb_setting(sb, s, &value))
-			report_add(r, LEVEL_WARNING, dev, block, "settings",
-				   "keeps %s %u, which is out of range and ignored",
-				   fusion_settings[s].key, value);
+			fus_report_add(r, LEVEL_WARNING, dev, block, "settings",
+				       "keeps %s %u, which is out of range and ignored",
+				       fusion_settings[s].key, value);
 	if (sb->settings_mask & ~FUSION_SETTINGS_KNOWN)
-		report_add(r, LEVEL_NOTE, dev, block, "settings",
-			   "keeps settings of a newer version, which have no effect: bits 0x%x",
-			   sb->settings_mask & ~(u32)FUSION_SETTINGS_KNOWN);
+		fus_report_add(r, LEVEL_NOTE, dev, block, "settings",
+			       "keeps settings of a newer version, which have no effect: bits 0x%x",
+			       sb->settings_mask & ~(u32)FUSION_SETTINGS_KNOWN);
 }
 
 static void check_match(const struct meta *meta, struct report *r)
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 	struct meta_past past;
 	char text[sizeof(r->f->text)];
 	const char *why;
@@ -93,21 +94,21 @@ static void check_match(const struct meta *meta, struct report *r)
 
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
-			report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is not there");
+			fus_report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is not there");
 	if (!fast || !slow)
 		return;
 	err = fusion_sb_match(fast, slow, &why);
-	if (meta_past(meta, &past)) {
-		meta_past_text(meta, &past, text, sizeof(text));
-		report_add(r, LEVEL_ERROR, past.dev, NO_BLOCK, "past", "%s", text);
+	if (fus_meta_past(meta, &past)) {
+		fus_meta_past_text(meta, &past, text, sizeof(text));
+		fus_report_add(r, LEVEL_ERROR, past.dev, NO_BLOCK, "past", "%s", text);
 	} else if (err) {
-		report_add(r, LEVEL_ERROR, BOTH, NO_BLOCK, "match", "%s", why);
+		fus_report_add(r, LEVEL_ERROR, BOTH, NO_BLOCK, "match", "%s", why);
 	}
 	if (!err && slow->epoch != fast->epoch)
-		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
+		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
 	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_settings(fast, slow))
-		report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "settings",
-			   "the slow member keeps other settings; those of the fast member count");
+		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "settings", "the slow member keeps "
+			       "other settings; those of the fast member count");
 }
 
 static void check_supers(const struct meta *meta, struct report *r)
@@ -116,11 +117,11 @@ static void check_supers(const struct meta *meta, struct report *r)
 		if (meta->m[dev].o.fd < 0)
 			continue;
 		check_copies(meta, dev, r);
-		if (meta_sb(meta, dev))
-			check_numbers(meta_sb(meta, dev), dev,
+		if (fus_meta_sb(meta, dev))
+			check_numbers(fus_meta_sb(meta, dev), dev,
 				      FUSION_SUPER_BLOCKNR(meta->m[dev].best), r);
-		if (meta_sb(meta, dev))
-			check_settings(meta_sb(meta, dev), dev,
+		if (fus_meta_sb(meta, dev))
+			check_settings(fus_meta_sb(meta, dev), dev,
 				       FUSION_SUPER_BLOCKNR(meta->m[dev].best), r);
 	}
 	check_match(meta, r);
@@ -150,13 +151,13 @@ static void check_inactive(const struct meta *meta, const struct fusion_sb *sb, 
 		const struct meta_block *b = &set->block[i];
 
 		if (b->why)
-			report_add(r, LEVEL_NOTE, dev, start + i, "map",
-				   "%s (the set that is not in use)", b->why);
+			fus_report_add(r, LEVEL_NOTE, dev, start + i, "map",
+				       "%s (the set that is not in use)", b->why);
 		else if (b->generation != generation)
-			report_add(r, LEVEL_NOTE, dev, start + i, "map",
-				   "generation %llu, others %llu (the set that is not in use)",
-				   (unsigned long long)b->generation,
-				   (unsigned long long)generation);
+			fus_report_add(r, LEVEL_NOTE, dev, start + i, "map",
+				       "generation %llu, others %llu (the set that is not in use)",
+				       (unsigned long long)b->generation,
+				       (unsigned long long)generation);
 	}
 }
 
@@ -186,9 +187,9 @@ static void check_old_journal(const struct meta *meta, const struct fusion_sb *s
 		if (!why && (le64_to_cpu(b->seq) != seq || le32_to_cpu(b->h.csum) != csum))
 			why = "an older version of it";
 		if (why) {
-			report_add(r, LEVEL_NOTE, dev, blocknr, "journal",
-				   "%s (block %llu, which is not replayed any more)", why,
-				   (unsigned long long)seq);
+			fus_report_add(r, LEVEL_NOTE, dev, blocknr, "journal",
+				       "%s (block %llu, which is not replayed any more)", why,
+				       (unsigned long long)seq);
 			return;
 		}
 		csum = le32_to_cpu(b->prev_csum);
@@ -202,8 +203,8 @@ static void check_unreadable(const struct meta *meta, const struct fusion_sb *sb
 
 	for (u32 pos = 0; pos < sb->journal_blocks[dev]; pos++)
 		if (meta->m[dev].ring.unreadable[pos])
-			report_add(r, LEVEL_WARNING, dev, sb->journal_start[dev] + pos,
-				   dev == FAST ? "journal" : "replica", "can't be read");
+			fus_report_add(r, LEVEL_WARNING, dev, sb->journal_start[dev] + pos,
+				       dev == FAST ? "journal" : "replica", "can't be read");
 }
 
 /* After a clean close all of it is of that; without it the policy learns anew. */
@@ -215,8 +216,8 @@ static void check_heat(const struct meta *meta, const struct fusion_sb *sb, stru
 		const struct meta_block *b = &meta->m[FAST].heat_block[i];
 
 		if (b->why || b->generation != sb->set_generation)
-			report_add(r, LEVEL_WARNING, FAST, sb->heat_start + i, "heat", "%s",
-				   b->why ? b->why : "block of another generation");
+			fus_report_add(r, LEVEL_WARNING, FAST, sb->heat_start + i, "heat", "%s",
+				       b->why ? b->why : "block of another generation");
 	}
 }
 
@@ -249,7 +250,7 @@ static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, st
 	const size_t bytes = tail ? size - start : GUARD_BYTES;
 	const char *where = tail ? "last" : "first";
 	const struct offline *o = &meta->m[dev].o;
-	const bool all = !offline_read(o, start, bytes, buf);
+	const bool all = !fus_offline_read(o, start, bytes, buf);
 
 	for (size_t i = 0; i < bytes; i += FUSION_BLOCK_SIZE) {
 		const u64 block = (start + i) / FUSION_BLOCK_SIZE;
@@ -257,18 +258,18 @@ static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, st
 
 		if (!tail && is_metadata(geo, dev, block))
 			continue;
-		if (!all && offline_read(o, start + i, n, buf + i))
-			report_add(r, LEVEL_WARNING, dev, block, "guard",
-				   "can't be read, in its %s MiB, which is kept empty", where);
+		if (!all && fus_offline_read(o, start + i, n, buf + i))
+			fus_report_add(r, LEVEL_WARNING, dev, block, "guard",
+				       "can't be read, in its %s MiB, which is kept empty", where);
 		else if (memchr_inv(buf + i, 0, n))
-			report_add(r, LEVEL_WARNING, dev, block, "guard",
-				   "something wrote to its %s MiB, which is kept empty", where);
+			fus_report_add(r, LEVEL_WARNING, dev, block, "guard",
+				       "something wrote to its %s MiB, which is kept empty", where);
 	}
 }
 
 static void check_guards(const struct meta *meta, struct report *r)
 {
-	u8 *buf = offline_buffer(GUARD_BYTES);
+	u8 *buf = fus_offline_buffer(GUARD_BYTES);
 
 	for (int dev = 0; buf && dev < 2; dev++) {
 		if (meta->m[dev].o.fd < 0)
@@ -286,7 +287,7 @@ static void check_guards(const struct meta *meta, struct report *r)
 
 static bool open_same(const struct meta_state *a, const struct meta_state *b, u32 lext)
 {
-	const struct meta_open *x = state_open_find(a, lext), *y = state_open_find(b, lext);
+	const struct meta_open *x = fus_state_open_find(a, lext), *y = fus_state_open_find(b, lext);
 
 	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
 }
@@ -301,8 +302,8 @@ static u32 check_same(const struct meta_state st[2], struct report *r)
 		    open_same(&st[FAST], &st[SLOW], lext))
 			continue;
 		if (differ++ < MAX_DIFFERENCES)
-			report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
-				   "extent %u is not where the map has it", lext);
+			fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+				       "extent %u is not where the map has it", lext);
 	}
 	return differ;
 }
@@ -330,9 +331,9 @@ static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2]
 		if (word == U32_MAX || word == lext)
 			continue;
 		if (differ++ < MAX_DIFFERENCES)
-			report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
-				   "the slot that it names for extent %u belongs to %u", lext,
-				   word);
+			fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+				       "the slot that it names for extent %u belongs to %u", lext,
+				       word);
 	}
 	free(owner);
 	return differ;
@@ -349,8 +350,8 @@ static void check_not_open(const struct meta *meta, const struct fusion_sb *sb, 
 		if (!fusion_word_mapped(word[lext]) ||
 		    fusion_word_state(word[lext]) != FUSION_OPEN)
 			continue;
-		report_add(r, LEVEL_WARNING, SLOW, sb->map_start[SLOW][sb->active_set] + index,
-			   "replica", "extent %u is open in a map set", lext);
+		fus_report_add(r, LEVEL_WARNING, SLOW, sb->map_start[SLOW][sb->active_set] + index,
+			       "replica", "extent %u is open in a map set", lext);
 		return;
 	}
 }
@@ -358,15 +359,15 @@ static void check_not_open(const struct meta *meta, const struct fusion_sb *sb, 
 static void check_replica(const struct meta *meta, const struct meta_state st[2],
 			  struct report *r)
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 	u32 differ;
 
 	check_not_open(meta, slow, r);
 	differ = fast->epoch == slow->epoch && (fast->flags & slow->flags & FUSION_SB_CLEAN) ?
 		 check_same(st, r) : check_slots(fast, st, r);
 	if (differ > MAX_DIFFERENCES)
-		report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
-			   "and so are %u more extents", differ - MAX_DIFFERENCES);
+		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+			       "and so are %u more extents", differ - MAX_DIFFERENCES);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -375,7 +376,7 @@ static void check_replica(const struct meta *meta, const struct meta_state st[2]
 static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 		       struct meta_state *st, struct report *r)
 {
-	bool good = state_load(meta, sb, st, r);
+	bool good = fus_state_load(meta, sb, st, r);
 
 	check_inactive(meta, sb, r);
 	check_old_journal(meta, sb, st->next_seq, r);
@@ -383,7 +384,7 @@ static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 	return good;
 }
 
-void meta_check(const struct meta *meta, struct report *r)
+void fus_meta_check(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *sb;
 	struct meta_state st[2] = { 0 };
@@ -393,16 +394,16 @@ void meta_check(const struct meta *meta, struct report *r)
 	if (!meta->known)
 		return;
 	for (int dev = 0; dev < 2; dev++) {
-		sb = meta_sb(meta, dev);
-		if (sb && !state_init(&st[dev], sb->nr_lexts))
+		sb = fus_meta_sb(meta, dev);
+		if (sb && !fus_state_init(&st[dev], sb->nr_lexts))
 			good += check_side(meta, sb, &st[dev], r);
 	}
 	if (good == 2)
 		check_replica(meta, st, r);
-	sb = meta_sb(meta, FAST);
+	sb = fus_meta_sb(meta, FAST);
 	if (sb)
 		check_heat(meta, sb, r);
 	check_guards(meta, r);
 	for (int dev = 0; dev < 2; dev++)
-		state_free(&st[dev]);
+		fus_state_free(&st[dev]);
 }

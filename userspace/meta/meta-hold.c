@@ -13,15 +13,15 @@
 /* Without a superblock it is only a heartbeat that tells. */
 static int watch(const struct meta *meta)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST) ? meta_sb(meta, FAST) :
-				     meta_sb(meta, SLOW);
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST) ? fus_meta_sb(meta, FAST) :
+				     fus_meta_sb(meta, SLOW);
 	struct fusion_sb none = meta->geo[FAST];
 
 	none.flags |= FUSION_SB_CLEAN;
-	return host_watch(meta->m[FAST].o.path, meta->m[FAST].o.fd, sb ? sb : &none);
+	return fus_host_watch(meta->m[FAST].o.path, meta->m[FAST].o.fd, sb ? sb : &none);
 }
 
-int meta_hold(const struct meta *meta, int *lock)
+int fus_meta_hold(const struct meta *meta, int *lock)
 {
 	int rc;
 
@@ -32,18 +32,18 @@ int meta_hold(const struct meta *meta, int *lock)
 	/* images are nothing that udev hears of */
 	if (meta->m[FAST].o.file || meta->m[SLOW].o.file)
 		return 0;
-	return run_lock(ASSEMBLY_LOCK, lock);
+	return fus_run_lock(ASSEMBLY_LOCK, lock);
 }
 
-void meta_keep_closed(const struct meta *meta)
+void fus_meta_keep_closed(const struct meta *meta)
 {
 	struct member *m[2] = { NULL, NULL };
 
 	for (int dev = 0; dev < 2; dev++)
 		if (!meta->m[dev].o.file)
-			member_at(meta->m[dev].o.devno, &m[dev]);
+			fus_member_at(meta->m[dev].o.devno, &m[dev]);
 	if (m[FAST] && m[SLOW])
-		opened_write(m[FAST], m[SLOW]);
-	free_members(m[FAST]);
-	free_members(m[SLOW]);
+		fus_opened_write(m[FAST], m[SLOW]);
+	fus_free_members(m[FAST]);
+	fus_free_members(m[SLOW]);
 }

@@ -12,7 +12,7 @@
 #include "fusionctl.h"
 #include "meta.h"
 
-bool journal_sane(const struct fusion_journal_block *b)
+bool fus_journal_sane(const struct fusion_journal_block *b)
 {
 	/* an epoch must have a successor */
 	return le64_to_cpu(b->seq) < FUSION_MAX_COUNTER &&
@@ -22,7 +22,7 @@ bool journal_sane(const struct fusion_journal_block *b)
 	       le64_to_cpu(b->peer_seq) <= FUSION_MAX_COUNTER;
 }
 
-const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq)
+const struct fusion_journal_block *fus_ring_block(const struct meta *meta, int dev, u64 seq)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct meta_ring *ring = &meta->m[dev].ring;
@@ -32,7 +32,7 @@ const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, 
 		(const void *)(ring->block + pos * FUSION_BLOCK_SIZE);
 
 	if (ring->unreadable[pos] || fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
-	    le64_to_cpu(b->seq) != seq || !journal_sane(b))
+	    le64_to_cpu(b->seq) != seq || !fus_journal_sane(b))
 		return NULL;
 	return b;
 }
@@ -52,7 +52,7 @@ static bool whole(const struct meta *meta, int dev, const struct fusion_journal_
 	if (le16_to_cpu(b->index) || !t->count || t->count > meta->geo[dev].journal_blocks[dev])
 		return false;
 	for (u32 i = 1; i < t->count; i++) {
-		b = ring_block(meta, dev, t->seq + i);
+		b = fus_ring_block(meta, dev, t->seq + i);
 		if (!b || le64_to_cpu(b->txn) != t->txn || le32_to_cpu(b->epoch) != t->epoch ||
 		    le16_to_cpu(b->index) != i || le16_to_cpu(b->count) != t->count ||
 		    le32_to_cpu(b->prev_csum) != t->csum)
@@ -69,7 +69,7 @@ static int by_seq(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-int journal_list(const struct meta *meta, int dev, struct meta_journal *j)
+int fus_journal_list(const struct meta *meta, int dev, struct meta_journal *j)
 {
 	const u32 nr = meta->geo[dev].journal_blocks[dev];
 	const struct meta_ring *ring = &meta->m[dev].ring;
@@ -77,28 +77,28 @@ int journal_list(const struct meta *meta, int dev, struct meta_journal *j)
 	j->nr = 0;
 	j->t = calloc(nr, sizeof(*j->t));
 	if (!j->t)
-		return fail(FC_FAILED, "memory", "not enough for the journal; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the journal; free some");
 	for (u32 pos = 0; pos < nr; pos++) {
 		const struct fusion_journal_block *b =
 			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
 		const u64 seq = le64_to_cpu(b->seq);
 
 		/* the block itself, valid and in its place */
-		if (ring_block(meta, dev, seq) == b && whole(meta, dev, b, &j->t[j->nr]))
+		if (fus_ring_block(meta, dev, seq) == b && whole(meta, dev, b, &j->t[j->nr]))
 			j->nr++;
 	}
 	qsort(j->t, j->nr, sizeof(*j->t), by_seq);
 	return 0;
 }
 
-void journal_free(struct meta_journal *j)
+void fus_journal_free(struct meta_journal *j)
 {
 	free(j->t);
 	j->t = NULL;
 	j->nr = 0;
 }
 
-bool txn_follows(const struct meta_txn *a, const struct meta_txn *b)
+bool fus_txn_follows(const struct meta_txn *a, const struct meta_txn *b)
 {
 	return b->seq == a->seq + a->count && b->txn == a->txn + 1 && b->prev_csum == a->csum;
 }
@@ -132,8 +132,8 @@ static int apply_one(void *ctx, const struct fusion_record *rec)
 	return c->fn(c->ctx, c->t, rec);
 }
 
-int journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
-		  void *ctx)
+int fus_journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
+		      void *ctx)
 {
 	struct fusion_sb sb = meta->geo[dev];
 	struct one_ctx c = { meta, t, dev, fn, ctx };

@@ -17,7 +17,7 @@ static bool is_file(const char *word)
 {
 	bool file;
 
-	return path_kind(word, &file) && file;
+	return fus_path_kind(word, &file) && file;
 }
 
 /* The member on @path, if it has a valid superblock, and its partner from the list. */
@@ -29,7 +29,7 @@ static int find_partner(struct member *list, const struct member *m, char path[2
 
 	snprintf(path[0], sizeof(path[0]), "%s", m->path);
 	*nr = 1;
-	rc = find_member(list, m->sb->peer_uuid, &peer);
+	rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (rc || !peer)
 		return rc;
 	snprintf(path[1], sizeof(path[1]), "%s", peer->path);
@@ -45,23 +45,23 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 	struct device dev;
 	int rc;
 
-	rc = scan_members(&list);
+	rc = fus_scan_members(&list);
 	if (!rc && named) {
-		rc = find_named(list, word, &m);
+		rc = fus_find_named(list, word, &m);
 	} else if (!rc) {
-		rc = device_get(word, &dev);
+		rc = fus_device_get(word, &dev);
 		for (m = rc ? NULL : list; m && m->devno != dev.devno; m = m->next)
 			;
 		if (!rc)
-			device_put(&dev);
+			fus_device_put(&dev);
 	}
 	if (!rc && m && m->state == MEMBER_OK)
 		rc = find_partner(list, m, path, nr);
-	free_members(list);
+	fus_free_members(list);
 	return rc;
 }
 
-int open_members(const char *const path[2], bool writable, struct meta *meta)
+int fus_open_members(const char *const path[2], bool writable, struct meta *meta)
 {
 	int rc = 0;
 
@@ -69,12 +69,12 @@ int open_members(const char *const path[2], bool writable, struct meta *meta)
 	meta->m[1].o.fd = -1;
 	for (int i = 0; i < 2 && path[i] && !rc; i++) {
 		/* the exclusive open would say that we use it ourselves */
-		if (i && same_storage(&meta->m[0].o, path[1]))
-			rc = fail(FC_MEMBER, path[1], "is the same as %s; name two members",
-				  path[0]);
+		if (i && fus_same_storage(&meta->m[0].o, path[1]))
+			rc = fus_fail(FC_MEMBER, path[1], "is the same as %s; name two members",
+				      path[0]);
 		else
-			rc = offline_open(path[i], writable ? OFFLINE_WRITE : OFFLINE_READ,
-					  &meta->m[i].o);
+			rc = fus_offline_open(path[i], writable ? OFFLINE_WRITE : OFFLINE_READ,
+					      &meta->m[i].o);
 	}
 	return rc;
 }
@@ -97,24 +97,24 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 			path[1] = found[1];
 	}
 	if (!rc)
-		rc = open_members(path, writable, meta);
+		rc = fus_open_members(path, writable, meta);
 	if (!rc)
 		rc = read(meta);
 	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&
 	    meta->m[0].copy[1].err == -ENODATA)
-		rc = fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list shows "
-			  "those there are");
+		rc = fus_fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list "
+			      "shows those there are");
 	if (rc)
-		meta_free(meta);
+		fus_meta_free(meta);
 	return rc;
 }
 
-int meta_open(int nr, char **word, bool writable, struct meta *meta)
+int fus_meta_open(int nr, char **word, bool writable, struct meta *meta)
 {
-	return open_meant(nr, word, writable, meta_read, meta);
+	return open_meant(nr, word, writable, fus_meta_read, meta);
 }
 
-int meta_open_supers(int nr, char **word, bool writable, struct meta *meta)
+int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta)
 {
-	return open_meant(nr, word, writable, meta_read_supers, meta);
+	return open_meant(nr, word, writable, fus_meta_read_supers, meta);
 }

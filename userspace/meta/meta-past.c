@@ -23,7 +23,7 @@ static const void *read_ring(void *ctx, u32 pos)
 static struct fusion_ring scan(const struct meta *meta, int dev, u64 wanted)
 {
 	struct fusion_ring r = {
-		.sb = meta_sb(meta, dev),
+		.sb = fus_meta_sb(meta, dev),
 		.read = read_ring,
 		.ctx = (void *)&meta->m[dev].ring,
 		.wanted = wanted,
@@ -44,22 +44,22 @@ static bool single(const struct meta_member *m)
 /* Where the fast member's journal ends; if it is damaged that is for others to say. */
 static u64 journal_end(const struct meta *meta, u64 found)
 {
-	const struct fusion_sb *sb = meta_sb(meta, FAST);
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
 	struct meta_state st;
 	u64 end = found;
 
-	if (state_init(&st, sb->nr_lexts))
+	if (fus_state_init(&st, sb->nr_lexts))
 		return end;
-	if (state_load(meta, sb, &st, NULL))
+	if (fus_state_load(meta, sb, &st, NULL))
 		end = st.next_seq;
-	state_free(&st);
+	fus_state_free(&st);
 	return end;
 }
 
 static bool judge(const struct meta *meta, int dev, u64 next_seq,
 		  const struct fusion_progress *claim, struct meta_past *past)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 
 	if (fusion_sb_reached(sb, single(&meta->m[dev]), next_seq, claim))
 		return false;
@@ -74,14 +74,14 @@ static u32 nr_unreadable(const struct meta *meta, int dev)
 {
 	u32 nr = 0;
 
-	for (u32 pos = 0; pos < meta_sb(meta, dev)->journal_blocks[dev]; pos++)
+	for (u32 pos = 0; pos < fus_meta_sb(meta, dev)->journal_blocks[dev]; pos++)
 		nr += meta->m[dev].ring.unreadable[pos];
 	return nr;
 }
 
-bool meta_past(const struct meta *meta, struct meta_past *past)
+bool fus_meta_past(const struct meta *meta, struct meta_past *past)
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 	struct fusion_ring ring[2];
 	const char *why;
 	int err;
@@ -109,30 +109,30 @@ bool meta_past(const struct meta *meta, struct meta_past *past)
 	return true;
 }
 
-int meta_past_by_supers(const struct meta *meta)
+int fus_meta_past_by_supers(const struct meta *meta)
 {
 	for (int dev = 0; dev < 2; dev++)
-		if (!fusion_sb_reached(meta_sb(meta, dev), single(&meta->m[dev]), U64_MAX,
-				       &meta_sb(meta, !dev)->peer_at))
+		if (!fusion_sb_reached(fus_meta_sb(meta, dev), single(&meta->m[dev]), U64_MAX,
+				       &fus_meta_sb(meta, !dev)->peer_at))
 			return dev;
 	return -1;
 }
 
-u32 meta_past_extents(const struct meta *meta)
+u32 fus_meta_past_extents(const struct meta *meta)
 {
 	struct meta_state st[2] = { 0 };
 	u32 differ = 0, nr = meta->geo[FAST].nr_lexts;
 
 	for (int dev = 0; dev < 2; dev++) {
-		if (!meta_sb(meta, dev) || state_init(&st[dev], nr))
+		if (!fus_meta_sb(meta, dev) || fus_state_init(&st[dev], nr))
 			goto out;
-		state_load(meta, meta_sb(meta, dev), &st[dev], NULL);
+		fus_state_load(meta, fus_meta_sb(meta, dev), &st[dev], NULL);
 	}
 	for (u32 lext = 0; lext < nr; lext++)
 		differ += st[FAST].word[lext] != st[SLOW].word[lext];
 out:
 	for (int dev = 0; dev < 2; dev++)
-		state_free(&st[dev]);
+		fus_state_free(&st[dev]);
 	return differ;
 }
 
@@ -146,7 +146,8 @@ static void add_count(char *buf, size_t size, u64 n, const char *what)
 			 n == 1 ? "" : "s");
 }
 
-void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size)
+void fus_meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf,
+			size_t size)
 {
 	const char *ring = past->dev == FAST ? "journal block" : "log block";
 	char when[32] = "at an unknown time";
@@ -158,7 +159,7 @@ void meta_past_text(const struct meta *meta, const struct meta_past *past, char 
 			 "copy of the other one");
 		return;
 	}
-	t = meta_sb(meta, past->dev)->write_time;
+	t = fus_meta_sb(meta, past->dev)->write_time;
 	if (t && localtime_r(&t, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	snprintf(buf, size, "from the past, or lost writes: last written %s", when);
@@ -166,7 +167,7 @@ void meta_past_text(const struct meta *meta, const struct meta_past *past, char 
 	add_count(buf, size, past->superblocks, "superblock");
 	add_count(buf, size, past->blocks, ring);
 	snprintf(buf + strlen(buf), size - strlen(buf), " behind what the %s member has seen",
-		 role_name[!past->dev]);
+		 fus_role_name[!past->dev]);
 	/* what is missing may be in these */
 	add_count(buf, size, past->unreadable, ring);
 	if (past->unreadable)

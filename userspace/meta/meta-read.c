@@ -16,7 +16,7 @@ static const char cant_read[] = "can't be read";
 
 static int no_memory(void)
 {
-	return fail(FC_FAILED, "memory", "not enough for the map; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
 }
 
 /* -- superblocks ---------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void read_copy(struct meta_member *m, int copy, void *buf)
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
 	struct meta_copy *c = &m->copy[copy];
 
-	if (offline_read(&m->o, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf)) {
+	if (fus_offline_read(&m->o, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf)) {
 		c->err = -EIO;
 		c->why = cant_read;
 		return;
@@ -34,7 +34,7 @@ static void read_copy(struct meta_member *m, int copy, void *buf)
 	c->err = fusion_sb_unpack(buf, blocknr, m->o.sectors, &c->sb, &c->why);
 }
 
-const char *meta_copy_why(const struct meta_copy *c, char *text)
+const char *fus_meta_copy_why(const struct meta_copy *c, char *text)
 {
 	return c->err == -EPROTONOSUPPORT ? fusion_sb_unknown(&c->sb, text) : c->why;
 }
@@ -48,7 +48,7 @@ static const struct meta_copy *unknown_copy(const struct meta_member *m)
 	return NULL;
 }
 
-bool meta_is_unknown(const struct meta_member *m, char *text)
+bool fus_meta_is_unknown(const struct meta_member *m, char *text)
 {
 	const struct meta_copy *c = unknown_copy(m);
 
@@ -57,14 +57,14 @@ bool meta_is_unknown(const struct meta_member *m, char *text)
 	return c;
 }
 
-int meta_refuse_unknown(const struct meta *meta)
+int fus_meta_refuse_unknown(const struct meta *meta)
 {
 	char text[FUSION_UNKNOWN_TEXT];
 
 	for (int dev = 0; dev < 2; dev++)
-		if (meta_is_unknown(&meta->m[dev], text))
-			return fail(FC_REFUSED, meta->m[dev].o.path, "%s; use a newer fusionctl "
-				    "and dm-fusion", text);
+		if (fus_meta_is_unknown(&meta->m[dev], text))
+			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; use a newer "
+					"fusionctl and dm-fusion", text);
 	return 0;
 }
 
@@ -92,14 +92,14 @@ static int best_copy(const struct meta_member *m, const struct fusion_sb *as)
 	return best;
 }
 
-const struct fusion_sb *meta_sb(const struct meta *meta, int dev)
+const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev)
 {
 	const struct meta_member *m = &meta->m[dev];
 
 	return m->best < 0 ? NULL : &m->copy[m->best].sb;
 }
 
-void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
+void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
 {
 	struct fusion_sb one = *sb;
 
@@ -110,15 +110,16 @@ void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
 /* Which member is which: what their superblocks say, not the order in which they came. */
 static int sort_members(struct meta *meta)
 {
-	const struct fusion_sb *a = meta_sb(meta, 0), *b = meta_sb(meta, 1);
+	const struct fusion_sb *a = fus_meta_sb(meta, 0), *b = fus_meta_sb(meta, 1);
 	struct meta_member tmp;
 
 	if (a && b && a->role == b->role)
-		return fail(FC_MEMBER, meta->m[1].o.path, "is a %s member as %s is; name one fast "
-			    "and one slow member", role_name[a->role], meta->m[0].o.path);
+		return fus_fail(FC_MEMBER, meta->m[1].o.path, "is a %s member as %s is; name one "
+				"fast and one slow member", fus_role_name[a->role],
+				meta->m[0].o.path);
 	if (a && b && memcmp(a->set_uuid, b->set_uuid, 16))
-		return fail(FC_MEMBER, meta->m[1].o.path, "is a member of another set than %s; "
-			    "name two members of one set", meta->m[0].o.path);
+		return fus_fail(FC_MEMBER, meta->m[1].o.path, "is a member of another set than %s; "
+				"name two members of one set", meta->m[0].o.path);
 	if ((a && a->role == FUSION_SLOW) || (b && b->role == FUSION_FAST)) {
 		tmp = meta->m[0];
 		meta->m[0] = meta->m[1];
@@ -129,13 +130,13 @@ static int sort_members(struct meta *meta)
 
 static int read_supers(struct meta *meta, const struct fusion_sb *geo)
 {
-	void *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	struct fusion_sb slow;
 
 	if (!buf)
 		return FC_FAILED;
 	if (geo)
-		sb_of_peer(geo, &slow);
+		fus_sb_of_peer(geo, &slow);
 	for (int dev = 0; dev < 2; dev++) {
 		struct meta_member *m = &meta->m[dev];
 
@@ -158,7 +159,7 @@ typedef void (*block_fn)(struct meta *meta, int dev, void *ctx, u32 index, const
 static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
 {
 	const struct offline *o = &meta->m[dev].o;
-	char *buf = offline_buffer((size_t)min(nr, CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
+	char *buf = fus_offline_buffer((size_t)min(nr, CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
 	u32 i, j, n;
 
 	if (!buf)
@@ -168,15 +169,15 @@ static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn f
 		bool all;
 
 		n = min(nr - i, CHUNK_BLOCKS);
-		all = !offline_read(o, offset, (size_t)n * FUSION_BLOCK_SIZE, buf);
+		all = !fus_offline_read(o, offset, (size_t)n * FUSION_BLOCK_SIZE, buf);
 		for (j = 0; j < n; j++) {
 			char *one = buf + (size_t)j * FUSION_BLOCK_SIZE;
-			bool ok = all || !offline_read(o, offset + (u64)j * FUSION_BLOCK_SIZE,
-						       FUSION_BLOCK_SIZE, one);
+			bool ok = all || !fus_offline_read(o, offset + (u64)j * FUSION_BLOCK_SIZE,
+							   FUSION_BLOCK_SIZE, one);
 
 			fn(meta, dev, ctx, i + j, ok ? one : NULL);
 		}
-		progress_add((u64)n * FUSION_BLOCK_SIZE);
+		fus_progress_add((u64)n * FUSION_BLOCK_SIZE);
 	}
 	free(buf);
 	return 0;
@@ -269,7 +270,7 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 	memcpy(ring->block + (size_t)pos * FUSION_BLOCK_SIZE, buf, FUSION_BLOCK_SIZE);
 	seq = le64_to_cpu(b->seq);
 	if (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, buf) ||
-	    !journal_sane(b) || fusion_journal_blocknr(geo, seq) != blocknr)
+	    !fus_journal_sane(b) || fusion_journal_blocknr(geo, seq) != blocknr)
 		return;
 	ring->max_seq = max(ring->max_seq, seq);
 	if (le64_to_cpu(b->peer_seq) < FUSION_MAX_COUNTER / 4)
@@ -308,7 +309,7 @@ static void begin_progress(const struct meta *meta)
 				  (u64)FUSION_NR_SETS * geo->map_blocks +
 				  (dev == FAST ? geo->heat_blocks : 0);
 	}
-	progress_begin("reading the metadata", &progress_mib, blocks * FUSION_BLOCK_SIZE);
+	fus_progress_begin("reading the metadata", &fus_progress_mib, blocks * FUSION_BLOCK_SIZE);
 }
 
 /* And with these, identity and geometry. */
@@ -319,20 +320,20 @@ static int read_known(struct meta *meta, const struct fusion_sb *geo)
 	rc = read_supers(meta, geo);
 	if (rc)
 		return rc;
-	meta->known = geo || meta_sb(meta, FAST) || meta_sb(meta, SLOW);
+	meta->known = geo || fus_meta_sb(meta, FAST) || fus_meta_sb(meta, SLOW);
 	if (!meta->known)
 		return 0;
-	if (geo || meta_sb(meta, FAST)) {
-		meta->geo[FAST] = geo ? *geo : *meta_sb(meta, FAST);
-		sb_of_peer(&meta->geo[FAST], &meta->geo[SLOW]);
+	if (geo || fus_meta_sb(meta, FAST)) {
+		meta->geo[FAST] = geo ? *geo : *fus_meta_sb(meta, FAST);
+		fus_sb_of_peer(&meta->geo[FAST], &meta->geo[SLOW]);
 	} else {
-		meta->geo[SLOW] = *meta_sb(meta, SLOW);
-		sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
+		meta->geo[SLOW] = *fus_meta_sb(meta, SLOW);
+		fus_sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
 	}
 	return 0;
 }
 
-int meta_read_supers(struct meta *meta)
+int fus_meta_read_supers(struct meta *meta)
 {
 	return read_known(meta, NULL);
 }
@@ -354,21 +355,21 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 		if (!rc && dev == FAST)
 			rc = read_heat(meta);
 	}
-	progress_end();
+	fus_progress_end();
 	return rc;
 }
 
-int meta_read(struct meta *meta)
+int fus_meta_read(struct meta *meta)
 {
 	return read_all(meta, NULL);
 }
 
-int meta_read_as(struct meta *meta, const struct fusion_sb *geo)
+int fus_meta_read_as(struct meta *meta, const struct fusion_sb *geo)
 {
 	return read_all(meta, geo);
 }
 
-void meta_free(struct meta *meta)
+void fus_meta_free(struct meta *meta)
 {
 	for (int dev = 0; dev < 2; dev++) {
 		struct meta_member *m = &meta->m[dev];
@@ -381,7 +382,7 @@ void meta_free(struct meta *meta)
 		free(m->ring.unreadable);
 		free(m->heat_block);
 		free(m->heat);
-		offline_close(&m->o);
+		fus_offline_close(&m->o);
 	}
 	memset(meta, 0, sizeof(*meta));
 }

@@ -31,7 +31,7 @@
 
 static int no_memory(void)
 {
-	return fail(FC_FAILED, "memory", "not enough to rebuild the map; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough to rebuild the map; free some");
 }
 
 static void doubt(struct rebuild *rb, u32 lext, enum doubt how)
@@ -42,7 +42,7 @@ static void doubt(struct rebuild *rb, u32 lext, enum doubt how)
 static void drop(struct rebuild *rb, u32 lext)
 {
 	rb->st.word[lext] = FUSION_WORD_UNMAPPED;
-	state_open_drop(&rb->st, lext);
+	fus_state_open_drop(&rb->st, lext);
 	rb->stamp[lext] = FROM_NOTHING;
 	rb->doubt[lext] = DOUBT_LOST;
 }
@@ -93,7 +93,7 @@ static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
 
 static struct base newest_base(const struct meta *meta, const struct rebuild *rb)
 {
-	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, rb->dev);
 
 	if (!sb)
 		return guess_base(meta, rb);
@@ -132,14 +132,14 @@ static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record
 		return 0;
 	rb->stamp[rec->lext] = t->seq + FROM_MAP;
 	rb->doubt[rec->lext] = 0;
-	return state_apply(&rb->st, c->geo, rec);
+	return fus_state_apply(&rb->st, c->geo, rec);
 }
 
 /* A transaction whose records are not possible counts as missing. */
 static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct apply_ctx *c,
 		     bool *done)
 {
-	int err = journal_apply(meta, c->rb->dev, t, apply, c);
+	int err = fus_journal_apply(meta, c->rb->dev, t, apply, c);
 
 	*done = !err;
 	return err == -ENOMEM ? no_memory() : 0;
@@ -150,7 +150,7 @@ static u32 chain_start(const struct meta_journal *j, u32 end)
 {
 	u32 i = end;
 
-	while (i && (i == end || txn_follows(&j->t[i - 1], &j->t[i])))
+	while (i && (i == end || fus_txn_follows(&j->t[i - 1], &j->t[i])))
 		i--;
 	return i;
 }
@@ -223,7 +223,7 @@ static void doubt_block(const struct meta *meta, struct rebuild *rb, u32 index, 
 static bool reaches_back(const struct meta *meta, const struct rebuild *rb, const struct base *b,
 			 const struct meta_txn *t)
 {
-	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, rb->dev);
 
 	if (!sb)
 		return false;
@@ -275,15 +275,15 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 /* Load it, if there is one that is whole. */
 static int load_replica(const struct meta *meta, struct rebuild *rb)
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 	int rc;
 
 	if (rb->dev == SLOW || !slow)
 		return 0;
-	rc = state_init(&rb->replica, slow->nr_lexts);
+	rc = fus_state_init(&rb->replica, slow->nr_lexts);
 	if (rc)
 		return rc;
-	rb->have_replica = state_load(meta, slow, &rb->replica, NULL);
+	rb->have_replica = fus_state_load(meta, slow, &rb->replica, NULL);
 	/* closed in order together: as good as the map */
 	rb->replica_same = rb->have_replica && fast && fast->epoch == slow->epoch &&
 			   (fast->flags & slow->flags & FUSION_SB_CLEAN);
@@ -292,7 +292,7 @@ static int load_replica(const struct meta *meta, struct rebuild *rb)
 
 static int copy_open(struct rebuild *rb, const struct meta_open *from)
 {
-	struct meta_open *to = state_open_get(&rb->st, from->lext);
+	struct meta_open *to = fus_state_open_get(&rb->st, from->lext);
 
 	if (!to)
 		return no_memory();
@@ -306,7 +306,7 @@ static int use_replica(const bool *bad, struct rebuild *rb)
 	int rc = 0;
 
 	for (u32 lext = 0; rb->have_replica && lext < rb->st.nr_lexts && !rc; lext++) {
-		const struct meta_open *open = state_open_find(&rb->replica, lext);
+		const struct meta_open *open = fus_state_open_find(&rb->replica, lext);
 
 		if (!bad[lext / FUSION_MAP_PER_BLOCK] || !rb->doubt[lext])
 			continue;
@@ -317,7 +317,7 @@ static int use_replica(const bool *bad, struct rebuild *rb)
 		rb->st.word[lext] = rb->replica.word[lext];
 		rb->doubt[lext] = rb->replica_same ? DOUBT_NONE : DOUBT_OLD;
 		rb->stamp[lext] = rb->replica_same ? FROM_MAP : FROM_OLDER;
-		state_open_drop(&rb->st, lext);
+		fus_state_open_drop(&rb->st, lext);
 		if (open)
 			rc = copy_open(rb, open);
 	}
@@ -331,7 +331,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 	struct apply_ctx *c = ctx;
 
 	(void)t;
-	return rec->op == FUSION_OP_OPEN ? state_apply(&c->rb->st, c->geo, rec) : 0;
+	return rec->op == FUSION_OP_OPEN ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
 }
 
 /* A bitmap for every open extent that has none: an older one, or the extent is lost. */
@@ -342,25 +342,25 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 	struct apply_ctx c = { .rb = &old, .geo = geo };
 	int rc;
 
-	rc = state_init(&old.st, geo->nr_lexts);
+	rc = fus_state_init(&old.st, geo->nr_lexts);
 	if (rc)
 		return rc;
 	for (u32 i = 0; i < j->nr && !rc; i++)
-		if (journal_apply(meta, rb->dev, &j->t[i], collect, &c) == -ENOMEM)
+		if (fus_journal_apply(meta, rb->dev, &j->t[i], collect, &c) == -ENOMEM)
 			rc = no_memory();
 	for (u32 i = rb->st.nr_open; i-- > 0;)
 		if (rb->st.open[i]->word != rb->st.word[rb->st.open[i]->lext])
-			state_open_drop(&rb->st, rb->st.open[i]->lext);
+			fus_state_open_drop(&rb->st, rb->st.open[i]->lext);
 	for (u32 lext = 0; lext < geo->nr_lexts && !rc; lext++) {
 		const u32 word = rb->st.word[lext];
 		const struct meta_open *found;
 
 		if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_OPEN ||
-		    state_open_find(&rb->st, lext))
+		    fus_state_open_find(&rb->st, lext))
 			continue;
-		found = rb->replica_same ? state_open_find(&rb->replica, lext) : NULL;
+		found = rb->replica_same ? fus_state_open_find(&rb->replica, lext) : NULL;
 		if (!found || found->word != word) {
-			found = state_open_find(&old.st, lext);
+			found = fus_state_open_find(&old.st, lext);
 			doubt(rb, lext, DOUBT_OLD);
 		}
 		if (!found || found->word != word)
@@ -368,7 +368,7 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 		else
 			rc = copy_open(rb, found);
 	}
-	state_free(&old.st);
+	fus_state_free(&old.st);
 	return rc;
 }
 
@@ -449,7 +449,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		rc = use_replica(bad, rb);
 	free(bad);
 	if (!rc)
-		rc = apply_tail(meta, j, tail, meta_sb(meta, rb->dev), rb);
+		rc = apply_tail(meta, j, tail, fus_meta_sb(meta, rb->dev), rb);
 	if (!rc)
 		rc = find_bitmaps(meta, j, rb);
 	if (!rc)
@@ -457,9 +457,9 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 	return rc;
 }
 
-int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
+int fus_rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	struct meta_journal j = { 0 };
 	u32 lext;
 	int rc;
@@ -467,34 +467,34 @@ int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
 	memset(rb, 0, sizeof(*rb));
 	rb->set = -1;
 	rb->dev = dev;
-	rc = state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
+	rc = fus_state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
 	if (rc)
 		return rc;
-	if (sb && state_load(meta, sb, &rb->st, NULL)) {
+	if (sb && fus_state_load(meta, sb, &rb->st, NULL)) {
 		rb->exact = true;
 		rb->set = sb->active_set;
 		return 0;
 	}
-	state_free(&rb->st);
+	fus_state_free(&rb->st);
 	rb->stamp = calloc(meta->geo[rb->dev].nr_lexts, sizeof(*rb->stamp));
 	rb->doubt = calloc(meta->geo[rb->dev].nr_lexts, sizeof(*rb->doubt));
 	if (!rb->stamp || !rb->doubt)
 		return no_memory();
-	rc = state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
+	rc = fus_state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
 	if (!rc)
-		rc = journal_list(meta, rb->dev, &j);
+		rc = fus_journal_list(meta, rb->dev, &j);
 	if (!rc)
 		rc = build(meta, &j, rb);
-	journal_free(&j);
+	fus_journal_free(&j);
 	for (lext = 0; lext < rb->st.nr_lexts && !rc; lext++)
 		rb->nr[rb->doubt[lext]]++;
 	return rc;
 }
 
-void rebuild_free(struct rebuild *rb)
+void fus_rebuild_free(struct rebuild *rb)
 {
-	state_free(&rb->st);
-	state_free(&rb->replica);
+	fus_state_free(&rb->st);
+	fus_state_free(&rb->replica);
 	free(rb->stamp);
 	free(rb->doubt);
 	memset(rb, 0, sizeof(*rb));

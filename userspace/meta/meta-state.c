@@ -11,19 +11,19 @@
 
 /* -- OPEN extents ----------------------------------------------------------------- */
 
-int state_init(struct meta_state *st, u32 nr_lexts)
+int fus_state_init(struct meta_state *st, u32 nr_lexts)
 {
 	memset(st, 0, sizeof(*st));
 	st->nr_lexts = nr_lexts;
 	st->word = malloc((size_t)nr_lexts * sizeof(*st->word));
 	if (!st->word)
-		return fail(FC_FAILED, "memory", "not enough for the map; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
 	for (u32 i = 0; i < nr_lexts; i++)
 		st->word[i] = FUSION_WORD_UNMAPPED;
 	return 0;
 }
 
-void state_free(struct meta_state *st)
+void fus_state_free(struct meta_state *st)
 {
 	for (u32 i = 0; i < st->nr_open; i++)
 		free(st->open[i]);
@@ -48,14 +48,14 @@ static u32 open_index(const struct meta_state *st, u32 lext)
 	return lo;
 }
 
-struct meta_open *state_open_find(const struct meta_state *st, u32 lext)
+struct meta_open *fus_state_open_find(const struct meta_state *st, u32 lext)
 {
 	u32 i = open_index(st, lext);
 
 	return i < st->nr_open && st->open[i]->lext == lext ? st->open[i] : NULL;
 }
 
-struct meta_open *state_open_get(struct meta_state *st, u32 lext)
+struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext)
 {
 	u32 i = open_index(st, lext);
 	struct meta_open *new, **open;
@@ -80,7 +80,7 @@ struct meta_open *state_open_get(struct meta_state *st, u32 lext)
 	return new;
 }
 
-void state_open_drop(struct meta_state *st, u32 lext)
+void fus_state_open_drop(struct meta_state *st, u32 lext)
 {
 	u32 i = open_index(st, lext);
 
@@ -107,7 +107,7 @@ static const char *what_of(const struct fusion_sb *sb, const char *what)
  * As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size, and
  * the log of the replica in a quarter.
  */
-u32 max_open_extents(const struct fusion_sb *sb)
+u32 fus_max_open_extents(const struct fusion_sb *sb)
 {
 	u32 record = sizeof(struct fusion_journal_record) +
 		     fusion_bitmap_bytes(sb->extent_sectors);
@@ -119,17 +119,17 @@ u32 max_open_extents(const struct fusion_sb *sb)
 
 /* -- the journal ------------------------------------------------------------------ */
 
-int state_apply(struct meta_state *st, const struct fusion_sb *sb,
-		const struct fusion_record *rec)
+int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
+		    const struct fusion_record *rec)
 {
 	struct meta_open *open;
 
 	st->word[rec->lext] = rec->new;
 	if (rec->op != FUSION_OP_OPEN) {
-		state_open_drop(st, rec->lext);
+		fus_state_open_drop(st, rec->lext);
 		return 0;
 	}
-	open = state_open_get(st, rec->lext);
+	open = fus_state_open_get(st, rec->lext);
 	if (!open)
 		return -ENOMEM;
 	open->word = rec->new;
@@ -155,7 +155,7 @@ static const void *ring_read(void *ctx, u32 pos)
 static int ring_apply(void *ctx, const struct fusion_record *rec)
 {
 	struct replay_ctx *c = ctx;
-	int err = state_apply(c->st, c->sb, rec);
+	int err = fus_state_apply(c->st, c->sb, rec);
 
 	return !err && c->st->nr_open > c->max_open ? -EILSEQ : err;
 }
@@ -190,7 +190,7 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 {
 	const int dev = sb->role;
 	const struct meta_ring *ring = &meta->m[dev].ring;
-	struct replay_ctx ctx = { ring, sb, st, max_open_extents(sb) };
+	struct replay_ctx ctx = { ring, sb, st, fus_max_open_extents(sb) };
 	struct fusion_replay rp = {
 		.sb = sb, .read = ring_read, .apply = ring_apply, .ctx = &ctx,
 	};
@@ -205,12 +205,12 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 		return true;
 	block = err == -EIO ? unreadable_block(ring, sb) : failing_block(ring, sb, rp.next_seq);
 	if (st->nr_open > ctx.max_open)
-		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "journal"),
-			   "more open extents than there can be, %u", ctx.max_open);
+		fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "journal"),
+			       "more open extents than there can be, %u", ctx.max_open);
 	else
-		report_add(r, level_of(sb), dev, block, what_of(sb, "journal"),
-			   "%s (transaction %llu)", rp.why ? rp.why : strerror(-err),
-			   (unsigned long long)rp.next_txn);
+		fus_report_add(r, level_of(sb), dev, block, what_of(sb, "journal"),
+			       "%s (transaction %llu)", rp.why ? rp.why : strerror(-err),
+			       (unsigned long long)rp.next_txn);
 	return false;
 }
 
@@ -236,10 +236,10 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 			continue;
 		}
 		good = false;
-		report_add(r, level_of(sb), dev, sb->map_start[dev][sb->active_set] + i,
-			   what_of(sb, "map"), "%s (extents %u to %u)", why,
-			   i * FUSION_MAP_PER_BLOCK,
-			   i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
+		fus_report_add(r, level_of(sb), dev, sb->map_start[dev][sb->active_set] + i,
+			       what_of(sb, "map"), "%s (extents %u to %u)", why,
+			       i * FUSION_MAP_PER_BLOCK,
+			       i * FUSION_MAP_PER_BLOCK + (n ? n - 1 : 0));
 	}
 	return good;
 }
@@ -247,26 +247,26 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 static bool lacks_bitmap(const struct meta_state *st)
 {
 	for (u32 lext = 0; lext < st->nr_lexts; lext++)
-		if (fusion_word_mapped(st->word[lext]) &&
-		    fusion_word_state(st->word[lext]) == FUSION_OPEN && !state_open_find(st, lext))
+		if (fusion_word_mapped(st->word[lext]) && fusion_word_state(st->word[lext]) ==
+		    FUSION_OPEN && !fus_state_open_find(st, lext))
 			return true;
 	return false;
 }
 
-bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
-		struct report *r)
+bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		    struct report *r)
 {
 	bool good = load_set(meta, sb, st, r);
 
 	/* one after the other, so that the report has it all */
 	good &= replay(meta, sb, st, r);
-	if (!state_check(st, sb, r)) {
+	if (!fus_state_check(st, sb, r)) {
 		if (good && lacks_bitmap(st))
-			report_add(r, level_of(sb), sb->role,
-				   failing_block(&meta->m[sb->role].ring, sb, st->next_seq),
-				   what_of(sb, "journal"), "ends here, before the bitmaps of all "
-				   "open extents (transaction %llu)",
-				   (unsigned long long)st->next_txn);
+			fus_report_add(r, level_of(sb), sb->role,
+				       failing_block(&meta->m[sb->role].ring, sb, st->next_seq),
+				       what_of(sb, "journal"), "ends here, before the bitmaps of "
+				       "all open extents (transaction %llu)",
+				       (unsigned long long)st->next_txn);
 		good = false;
 	}
 	return good;
@@ -288,7 +288,7 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 	return true;
 }
 
-bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
+bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
 {
 	u8 *used = calloc(((size_t)sb->nr_fast_slots + sb->nr_slow_slots) / 8 + 1, 1);
 	const int dev = sb->role;
@@ -296,8 +296,8 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 	bool good = true;
 
 	if (!used) {
-		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "map"),
-			   "not checked: out of memory");
+		fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "map"),
+			       "not checked: out of memory");
 		return false;
 	}
 	for (u32 lext = 0; lext < st->nr_lexts; lext++) {
@@ -308,25 +308,26 @@ bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct
 			continue;
 		if (!claim_slot(sb, used, word)) {
 			good = false;
-			report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "slot"),
-				   "extent %u lies on a slot of another one: %s slot %u", lext,
-				   role_name[fusion_word_dev(word)], fusion_word_slot(word));
+			fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "slot"),
+				       "extent %u lies on a slot of another one: %s slot %u", lext,
+				       fus_role_name[fusion_word_dev(word)],
+				       fusion_word_slot(word));
 		}
 		if (fusion_word_state(word) != FUSION_OPEN)
 			continue;
-		open = state_open_find(st, lext);
+		open = fus_state_open_find(st, lext);
 		nr_open += !!open;
 		if (open && open->word == word)
 			continue;
 		good = false;
-		report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"), open ?
-			   "bitmap of extent %u is of another slot" :
-			   "extent %u is open but has no bitmap", lext);
+		fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"), open ?
+			       "bitmap of extent %u is of another slot" :
+			       "extent %u is open but has no bitmap", lext);
 	}
 	free(used);
 	if (nr_open == st->nr_open)
 		return good;
-	report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"),
-		   "%u open extents but %u bitmaps", nr_open, st->nr_open);
+	fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "open"),
+		       "%u open extents but %u bitmaps", nr_open, st->nr_open);
 	return false;
 }

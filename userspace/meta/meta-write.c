@@ -24,21 +24,21 @@
 
 static int io_failed(const struct meta *meta, int dev, const char *what, int err)
 {
-	return fail(FC_FAILED, meta->m[dev].o.path, "%s failed: %s; check the device and the "
-		    "kernel's log", what, strerror(-err));
+	return fus_fail(FC_FAILED, meta->m[dev].o.path, "%s failed: %s; check the device and the "
+			"kernel's log", what, strerror(-err));
 }
 
 static int put(const struct meta *meta, int dev, u64 block, u32 nr, const void *buf)
 {
-	int err = offline_write(&meta->m[dev].o, block * FUSION_BLOCK_SIZE,
-				(size_t)nr * FUSION_BLOCK_SIZE, buf);
+	int err = fus_offline_write(&meta->m[dev].o, block * FUSION_BLOCK_SIZE,
+				    (size_t)nr * FUSION_BLOCK_SIZE, buf);
 
 	return err ? io_failed(meta, dev, "write", err) : 0;
 }
 
 static int flush(const struct meta *meta, int dev)
 {
-	int err = offline_sync(&meta->m[dev].o);
+	int err = fus_offline_sync(&meta->m[dev].o);
 
 	return err ? io_failed(meta, dev, "flush", err) : 0;
 }
@@ -60,7 +60,8 @@ static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u
 static int put_map(const struct meta *meta, const struct fusion_sb *sb, const struct meta_state *st)
 {
 	const u64 start = sb->map_start[sb->role][sb->active_set];
-	char *buf = offline_buffer((size_t)min(sb->map_blocks, CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
+	char *buf = fus_offline_buffer((size_t)min(sb->map_blocks,
+						   CHUNK_BLOCKS) * FUSION_BLOCK_SIZE);
 	u32 words[FUSION_MAP_PER_BLOCK], i, j, n;
 	int rc = 0;
 
@@ -81,7 +82,7 @@ static int put_map(const struct meta *meta, const struct fusion_sb *sb, const st
 
 static int put_heat(const struct meta *meta, const struct fusion_sb *sb, const u16 *heat)
 {
-	char *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	char *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = buf ? 0 : FC_FAILED;
 
 	for (u32 i = 0; i < sb->heat_blocks && !rc; i++) {
@@ -114,7 +115,7 @@ static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st,
 	char *buf, *block = NULL;
 
 	*nr = open_blocks(sb, st);
-	buf = offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
+	buf = fus_offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
 	for (u32 i = 0; buf && i < st->nr_open; i++) {
 		const struct meta_open *open = st->open[i];
 		const struct fusion_record rec = {
@@ -143,8 +144,8 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 	before.epoch--;
 
 	if (nr > sb->journal_blocks[sb->role])
-		rc = fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for the "
-			  "bitmaps of %u open extents; give less", st->nr_open);
+		rc = fus_fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for "
+			      "the bitmaps of %u open extents; give less", st->nr_open);
 	for (u32 i = 0; i < nr && !rc; i++) {
 		char *block = buf + (size_t)i * FUSION_BLOCK_SIZE;
 
@@ -166,7 +167,7 @@ static int clear_nonsense(const struct meta *meta, int dev)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct meta_ring *ring = &meta->m[dev].ring;
-	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	void *zero = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = zero ? 0 : FC_FAILED;
 
 	for (u32 pos = 0; pos < geo->journal_blocks[dev] && !rc; pos++) {
@@ -175,7 +176,7 @@ static int clear_nonsense(const struct meta *meta, int dev)
 
 		if (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
 		    (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
-		     !journal_sane(b)))
+		     !fus_journal_sane(b)))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);
@@ -201,7 +202,7 @@ static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb,
 	const struct meta_ring *ring = &meta->m[sb->role].ring;
 	const unsigned int nr = !sb->active_set;
 	const struct meta_block *block = meta->m[sb->role].set[nr].block;
-	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	void *zero = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = zero ? 0 : FC_FAILED;
 
 	for (u32 i = 0; i < sb->map_blocks && !rc; i++)
@@ -235,7 +236,7 @@ static u64 max_generation(const struct meta *meta, int dev)
 /* Where the ring of the other member goes on at least, says this one. */
 static u64 claimed_seq(const struct meta *meta, int dev)
 {
-	const struct fusion_sb *sb = meta_sb(meta, dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	u64 seq = meta->m[dev].ring.peer_seq;
 
 	return sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 ? max(seq, sb->peer_at.seq) : seq;
@@ -245,7 +246,7 @@ static u64 claimed_seq(const struct meta *meta, int dev)
 static void next_super(const struct meta *meta, int dev, const struct meta_state *st,
 		       bool go_on, int built_from, struct fusion_sb *sb)
 {
-	const struct fusion_sb *have = meta_sb(meta, dev);
+	const struct fusion_sb *have = fus_meta_sb(meta, dev);
 	const struct meta_ring *ring = &meta->m[dev].ring;
 
 	*sb = meta->geo[dev];
@@ -278,9 +279,9 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
  */
 static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
-	const struct fusion_sb *fast = meta_sb(meta, FAST), *slow = meta_sb(meta, SLOW);
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
-	u64 activation = super_new_activation();
+	u64 activation = fus_super_new_activation();
 
 	/* of a dump the geometry has an epoch of its own */
 	if (fast)
@@ -298,7 +299,7 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 static int put_super(const struct meta *meta, struct fusion_sb *sb)
 {
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
-	void *buf = offline_buffer(FUSION_BLOCK_SIZE);
+	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = buf ? 0 : FC_FAILED;
 
 	if (!rc) {
@@ -315,8 +316,8 @@ static int put_super(const struct meta *meta, struct fusion_sb *sb)
 
 /* ------------------------------------------------------------------------------------------- */
 
-int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
-	       const u16 *heat)
+int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
+		   const u16 *heat)
 {
 	struct fusion_sb sb[2];
 	int dev, rc = 0;
@@ -352,9 +353,9 @@ int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on,
 	return rc;
 }
 
-int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
+int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
 {
-	struct fusion_sb sb[2] = { *meta_sb(meta, FAST), *meta_sb(meta, SLOW) };
+	struct fusion_sb sb[2] = { *fus_meta_sb(meta, FAST), *fus_meta_sb(meta, SLOW) };
 	int rc = 0;
 
 	/* The copy that was found may be in the disk's cache only; the other is overwritten. */
@@ -371,9 +372,9 @@ int meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
 	return rc;
 }
 
-int guards_clear(const struct meta *meta, const struct report *r)
+int fus_guards_clear(const struct meta *meta, const struct report *r)
 {
-	void *zero = offline_buffer(FUSION_BLOCK_SIZE);
+	void *zero = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int err = 0, rc = zero ? 0 : FC_FAILED;
 
 	for (unsigned int i = 0; i < r->nr && !rc; i++) {
@@ -384,8 +385,8 @@ int guards_clear(const struct meta *meta, const struct report *r)
 		if (strcmp(f->what, "guard") || f->block == NO_BLOCK)
 			continue;
 		bytes = (meta->geo[f->dev].self_sectors << 9) - offset;
-		err = offline_write(&meta->m[f->dev].o, offset,
-				    min_t(u64, bytes, FUSION_BLOCK_SIZE), zero);
+		err = fus_offline_write(&meta->m[f->dev].o, offset,
+					min_t(u64, bytes, FUSION_BLOCK_SIZE), zero);
 		if (err)
 			rc = io_failed(meta, f->dev, "write", err);
 	}

@@ -47,7 +47,7 @@ struct offline {
 };
 
 /* Is there something at @path that may be a member? *file: it is an image. */
-bool path_kind(const char *path, bool *file);
+bool fus_path_kind(const char *path, bool *file);
 
 enum offline_use {
 	OFFLINE_READ,
@@ -56,28 +56,28 @@ enum offline_use {
 };
 
 /* Open a member. What is mounted, held or part of an open set is refused. */
-int offline_open(const char *path, enum offline_use use, struct offline *o);
-void offline_close(struct offline *o);
+int fus_offline_open(const char *path, enum offline_use use, struct offline *o);
+void fus_offline_close(struct offline *o);
 /* Whole blocks, or at the end of a device what is left; 0 or -errno. @buf is aligned. */
-int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
-int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int offline_sync(const struct offline *o);
+int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
+int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int fus_offline_sync(const struct offline *o);
 /* Is it what that path leads to? */
-bool same_storage(const struct offline *o, const char *path);
+bool fus_same_storage(const struct offline *o, const char *path);
 /* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
-void *offline_buffer(size_t bytes);
+void *fus_offline_buffer(size_t bytes);
 
 /* -- meta-hold.c ------------------------------------------------------------------ */
 
 struct meta;
 
 /*
- * Before the members are written: nobody assembles until run_unlock(). Fails if another machine
+ * Before the members are written: nobody assembles until fus_run_unlock(). Fails if another machine
  * uses the set.
  */
-int meta_hold(const struct meta *meta, int *lock);
+int fus_meta_hold(const struct meta *meta, int *lock);
 /* After it: as if the set had been open and closed. */
-void meta_keep_closed(const struct meta *meta);
+void fus_meta_keep_closed(const struct meta *meta);
 
 /* -- report.c --------------------------------------------------------------------- */
 
@@ -105,17 +105,17 @@ struct report {
 	unsigned int count[NR_LEVELS];
 };
 
-extern const char *const level_name[NR_LEVELS];
+extern const char *const fus_level_name[NR_LEVELS];
 
-void report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
-		const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-void report_free(struct report *r);
+void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
+		    const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void fus_report_free(struct report *r);
 /* Is there a finding about this? */
-bool report_has(const struct report *r, const char *what);
+bool fus_report_has(const struct report *r, const char *what);
 /* "fast member, block 80: map: checksum mismatch" */
-void finding_text(const struct finding *f, char *buf, size_t size);
+void fus_finding_text(const struct finding *f, char *buf, size_t size);
 /* The first of the worst level, or NULL. */
-const struct finding *report_worst(const struct report *r);
+const struct finding *fus_report_worst(const struct report *r);
 
 /* -- meta-read.c -------------------------------------------------------------------- */
 
@@ -169,28 +169,28 @@ struct meta {
  * Read everything of the members that are open in meta->m[].o. What can't be read, or is
  * not valid, is part of the result. Return: 0, or after a message.
  */
-int meta_read(struct meta *meta);
+int fus_meta_read(struct meta *meta);
 /* What is wrong with a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
-const char *meta_copy_why(const struct meta_copy *c, char *text);
+const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
 /* Is a member of another version? Then @text, of FUSION_UNKNOWN_TEXT bytes, says of which. */
-bool meta_is_unknown(const struct meta_member *m, char *text);
+bool fus_meta_is_unknown(const struct meta_member *m, char *text);
 /* Fails if either is. */
-int meta_refuse_unknown(const struct meta *meta);
+int fus_meta_refuse_unknown(const struct meta *meta);
 
 /* The same of the superblocks only. */
-int meta_read_supers(struct meta *meta);
+int fus_meta_read_supers(struct meta *meta);
 /*
  * The same, but identity and geometry are those of @geo, which is the fast member's;
  * superblocks of other members don't count.
  */
-int meta_read_as(struct meta *meta, const struct fusion_sb *geo);
+int fus_meta_read_as(struct meta *meta, const struct fusion_sb *geo);
 /* Frees all of it and closes the members. */
-void meta_free(struct meta *meta);
+void fus_meta_free(struct meta *meta);
 
 /* The superblock that counts of that member, or NULL. */
-const struct fusion_sb *meta_sb(const struct meta *meta, int dev);
+const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev);
 /* A member's superblock turned into that of the other member. */
-void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
+void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
 
 /* -- meta-open.c --------------------------------------------------------------------- */
 
@@ -199,11 +199,11 @@ void sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
  * uuid of a set; the partner of a device is looked for. A member that is not found is left
  * out: meta->m[].o.fd is -1.
  */
-int meta_open(int nr, char **word, bool writable, struct meta *meta);
+int fus_meta_open(int nr, char **word, bool writable, struct meta *meta);
 /* The same, and read the superblocks only. */
-int meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
+int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
 /* One or two members by their paths, without reading them; the rest of *meta is left alone. */
-int open_members(const char *const path[2], bool writable, struct meta *meta);
+int fus_open_members(const char *const path[2], bool writable, struct meta *meta);
 
 /* -- meta-state.c --------------------------------------------------------------------- */
 
@@ -225,28 +225,28 @@ struct meta_state {
 	u64 nr_records;
 };
 
-int state_init(struct meta_state *st, u32 nr_lexts);
-void state_free(struct meta_state *st);
+int fus_state_init(struct meta_state *st, u32 nr_lexts);
+void fus_state_free(struct meta_state *st);
 /* Bitmap of an OPEN extent, or NULL. */
-struct meta_open *state_open_find(const struct meta_state *st, u32 lext);
+struct meta_open *fus_state_open_find(const struct meta_state *st, u32 lext);
 /* The same, made if there is none; NULL without memory. */
-struct meta_open *state_open_get(struct meta_state *st, u32 lext);
-void state_open_drop(struct meta_state *st, u32 lext);
+struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext);
+void fus_state_open_drop(struct meta_state *st, u32 lext);
 /* What a record says; 0 or -ENOMEM. */
-int state_apply(struct meta_state *st, const struct fusion_sb *sb,
-		const struct fusion_record *rec);
+int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
+		    const struct fusion_record *rec);
 /* How many OPEN extents the kernel accepts. */
-u32 max_open_extents(const struct fusion_sb *sb);
+u32 fus_max_open_extents(const struct fusion_sb *sb);
 
 /*
  * The state that this superblock of a member leads to: its active set and the journal from
  * its replay_seq on, exactly as the kernel loads it. What stands in the way goes to the
  * report (which may be NULL). Return: true if the kernel would accept it.
  */
-bool state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
-		struct report *r);
+bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
+		    struct report *r);
 /* What the map itself has to hold: no slot used twice, OPEN and bitmaps belong together. */
-bool state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
+bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
 
 /* -- meta-journal.c ---------------------------------------------------------------------- */
 
@@ -265,16 +265,16 @@ struct meta_journal {
 typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
 
 /* Are the numbers of a block, whose checksum is right, within what the format allows? */
-bool journal_sane(const struct fusion_journal_block *b);
+bool fus_journal_sane(const struct fusion_journal_block *b);
 /* The block of that sequence number, or NULL if it is not there, and valid. */
-const struct fusion_journal_block *ring_block(const struct meta *meta, int dev, u64 seq);
-int journal_list(const struct meta *meta, int dev, struct meta_journal *j);
-void journal_free(struct meta_journal *j);
+const struct fusion_journal_block *fus_ring_block(const struct meta *meta, int dev, u64 seq);
+int fus_journal_list(const struct meta *meta, int dev, struct meta_journal *j);
+void fus_journal_free(struct meta_journal *j);
 /* Does @b continue the chain after @a? */
-bool txn_follows(const struct meta_txn *a, const struct meta_txn *b);
+bool fus_txn_follows(const struct meta_txn *a, const struct meta_txn *b);
 /* Call @fn for each record. Return: 0, -EILSEQ if it holds nonsense, or what @fn returned. */
-int journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
-		  void *ctx);
+int fus_journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
+		      void *ctx);
 
 /* -- meta-past.c ------------------------------------------------------------------------- */
 
@@ -288,18 +288,19 @@ struct meta_past {
 };
 
 /* Extents that are not in the same place in the map and in the replica. */
-u32 meta_past_extents(const struct meta *meta);
+u32 fus_meta_past_extents(const struct meta *meta);
 /* Is there one? */
-bool meta_past(const struct meta *meta, struct meta_past *past);
+bool fus_meta_past(const struct meta *meta, struct meta_past *past);
 /* The same by the superblocks alone, both of which are there. Return: which member, or -1. */
-int meta_past_by_supers(const struct meta *meta);
+int fus_meta_past_by_supers(const struct meta *meta);
 /* "from the past, or lost writes: last written 2026-11-24 09:00:00, 12 superblocks behind ..." */
-void meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf, size_t size);
+void fus_meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf,
+			size_t size);
 
 /* -- meta-check.c ------------------------------------------------------------------------ */
 
 /* Test every invariant. */
-void meta_check(const struct meta *meta, struct report *r);
+void fus_meta_check(const struct meta *meta, struct report *r);
 
 /* -- meta-rebuild.c ----------------------------------------------------------------------- */
 
@@ -311,7 +312,7 @@ enum doubt {
 };
 
 struct rebuild {
-	struct meta_state st;	/* consistent: state_check() accepts it */
+	struct meta_state st;	/* consistent: fus_state_check() accepts it */
 	int dev;
 	bool exact;		/* nothing had to be rebuilt; the rest is not filled in */
 	int set;		/* map set it was built from, or -1 */
@@ -326,26 +327,26 @@ struct rebuild {
 };
 
 /* Of the map, or of the replica of which the slow member has the superblocks. */
-int rebuild_state(const struct meta *meta, int dev, struct rebuild *rb);
-void rebuild_free(struct rebuild *rb);
+int fus_rebuild_state(const struct meta *meta, int dev, struct rebuild *rb);
+void fus_rebuild_free(struct rebuild *rb);
 
 /* -- meta-write.c -------------------------------------------------------------------------- */
 
 /*
- * Write a state that state_check() accepts as that of a set closed in order, map and replica.
+ * Write a state that fus_state_check() accepts as that of a set closed in order, map and replica.
  * Identity and geometry are those of meta->geo. @go_on: the journal continues where the state
  * says that it ends; else it begins anew. @built_from: without a superblock, the map set to
  * be kept until the end, or -1. @heat: as long as meta->m[FAST].heat.
  */
-int meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
-	       const u16 *heat);
+int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
+		   const u16 *heat);
 /*
  * Write the superblocks of a set that was closed cleanly again, both copies of both members, with
  * the settings that @from has. The slow member's come first: a set that is opened after this was
  * interrupted goes by the fast one's.
  */
-int meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
+int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
 /* Zero what was found in heads and tails. */
-int guards_clear(const struct meta *meta, const struct report *r);
+int fus_guards_clear(const struct meta *meta, const struct report *r);
 
 #endif

@@ -14,13 +14,13 @@
 #include "fusionctl.h"
 #include "meta.h"
 
-void *offline_buffer(size_t bytes)
+void *fus_offline_buffer(size_t bytes)
 {
 	void *buf = NULL;
 
 	bytes = (bytes + FUSION_BLOCK_SIZE - 1) & ~(FUSION_BLOCK_SIZE - 1UL);
 	if (posix_memalign(&buf, FUSION_BLOCK_SIZE, bytes ? bytes : FUSION_BLOCK_SIZE)) {
-		fail(FC_FAILED, "memory", "out of it; free some");
+		fus_fail(FC_FAILED, "memory", "out of it; free some");
 		return NULL;
 	}
 	memset(buf, 0, bytes);
@@ -40,24 +40,25 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 	bool beside;
 	int rc;
 
-	rc = device_get(path, &dev);
+	rc = fus_device_get(path, &dev);
 	if (rc)
 		return rc;
 	o->sectors = dev.sectors;
 	o->devno = dev.devno;
 	/* what salvage made of it only reads */
-	beside = use == OFFLINE_READ_BESIDE && device_salvaged(dev.devno);
-	if (!beside && device_user(dev.devno, &user))
-		rc = fail_busy(path, &user);
+	beside = use == OFFLINE_READ_BESIDE && fus_device_salvaged(dev.devno);
+	if (!beside && fus_device_user(dev.devno, &user))
+		rc = fus_fail_busy(path, &user);
 	if (!rc && writable && dev.read_only)
-		rc = fail(FC_MEMBER, path, "is read-only; make it writable");
+		rc = fus_fail(FC_MEMBER, path, "is read-only; make it writable");
 	if (!rc)
-		o->fd = device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_DIRECT |
-				    (beside ? 0 : O_EXCL));
+		o->fd = fus_device_open(&dev, (writable ? O_RDWR : O_RDONLY) | O_DIRECT |
+					(beside ? 0 : O_EXCL));
 	if (!rc && o->fd < 0)
-		rc = errno == EBUSY ? device_refused(path, dev.devno) :
-		     fail(FC_FAILED, path, "can't open it: %s; check the device", strerror(errno));
-	device_put(&dev);
+		rc = errno == EBUSY ? fus_device_refused(path, dev.devno) :
+		     fus_fail(FC_FAILED, path, "can't open it: %s; check the device",
+			      strerror(errno));
+	fus_device_put(&dev);
 	return rc;
 }
 
@@ -73,20 +74,21 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	if (o->fd < 0 && errno == EINVAL)
 		o->fd = open(path, flags);	/* not every file system can do it */
 	if (o->fd < 0 || fstat(o->fd, &st))
-		return fail(FC_FAILED, path, "can't open it: %s; check the file", strerror(errno));
+		return fus_fail(FC_FAILED, path, "can't open it: %s; check the file",
+				strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return fail(FC_FAILED, path, "changed while it was opened; try again");
+		return fus_fail(FC_FAILED, path, "changed while it was opened; try again");
 	o->sectors = st.st_size >> 9;
 	o->devno = st.st_dev;
 	o->ino = st.st_ino;
-	if (file_user(st.st_dev, st.st_ino, &user))
-		return fail_busy(path, &user);
+	if (fus_file_user(st.st_dev, st.st_ino, &user))
+		return fus_fail_busy(path, &user);
 	if (flock(o->fd, (writable ? LOCK_EX : LOCK_SH) | LOCK_NB))
-		return fail(FC_BUSY, path, "another program works on it; wait for its end");
+		return fus_fail(FC_BUSY, path, "another program works on it; wait for its end");
 	return 0;
 }
 
-int offline_open(const char *path, enum offline_use use, struct offline *o)
+int fus_offline_open(const char *path, enum offline_use use, struct offline *o)
 {
 	struct stat st;
 	int rc;
@@ -94,23 +96,23 @@ int offline_open(const char *path, enum offline_use use, struct offline *o)
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
 	if (stat(path, &st))
-		return fail(FC_MEMBER, path, "%s; name a block device, or an image of one",
-			    strerror(errno));
+		return fus_fail(FC_MEMBER, path, "%s; name a block device, or an image of one",
+				strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-		return fail(FC_MEMBER, path, "neither a block device nor a file; name a member or "
-			    "an image of one");
+		return fus_fail(FC_MEMBER, path, "neither a block device nor a file; name a member "
+				"or an image of one");
 	rc = S_ISREG(st.st_mode) ? open_file(path, use, o) : open_device(path, use, o);
 	if (!rc) {
 		o->path = strdup(path);
 		if (!o->path)
-			rc = fail(FC_FAILED, path, "out of memory; free some");
+			rc = fus_fail(FC_FAILED, path, "out of memory; free some");
 	}
 	if (rc)
-		offline_close(o);
+		fus_offline_close(o);
 	return rc;
 }
 
-bool path_kind(const char *path, bool *file)
+bool fus_path_kind(const char *path, bool *file)
 {
 	struct stat st;
 
@@ -120,7 +122,7 @@ bool path_kind(const char *path, bool *file)
 	return *file || S_ISBLK(st.st_mode);
 }
 
-bool same_storage(const struct offline *o, const char *path)
+bool fus_same_storage(const struct offline *o, const char *path)
 {
 	struct stat st;
 
@@ -130,7 +132,7 @@ bool same_storage(const struct offline *o, const char *path)
 	       o->file && st.st_dev == o->devno && st.st_ino == o->ino;
 }
 
-void offline_close(struct offline *o)
+void fus_offline_close(struct offline *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
@@ -139,7 +141,7 @@ void offline_close(struct offline *o)
 	o->path = NULL;
 }
 
-int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
+int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
 {
 	ssize_t n;
 
@@ -156,7 +158,7 @@ int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
 	return 0;
 }
 
-int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
 {
 	ssize_t n;
 
@@ -173,7 +175,7 @@ int offline_write(const struct offline *o, u64 offset, size_t bytes, const void 
 	return 0;
 }
 
-int offline_sync(const struct offline *o)
+int fus_offline_sync(const struct offline *o)
 {
 	return fsync(o->fd) ? -errno : 0;
 }

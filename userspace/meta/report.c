@@ -9,13 +9,13 @@
 #include "role.h"
 #include "text.h"
 
-const char *const level_name[NR_LEVELS] = { "note", "warning", "error" };
+const char *const fus_level_name[NR_LEVELS] = { "note", "warning", "error" };
 
 /* A set can be wrong in a million places; more than this helps nobody. */
 #define MAX_FINDINGS	10000U
 
-void report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
-		const char *fmt, ...)
+void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
+		    const char *fmt, ...)
 {
 	char text[sizeof(r->f->text)];
 	struct finding *f;
@@ -43,16 +43,16 @@ void report_add(struct report *r, enum severity level, int dev, u64 block, const
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	safe_text(f->text, sizeof(f->text), text, sizeof(text), utf8_output());
+	fus_safe_text(f->text, sizeof(f->text), text, sizeof(text), fus_utf8_output());
 }
 
-void report_free(struct report *r)
+void fus_report_free(struct report *r)
 {
 	free(r->f);
 	memset(r, 0, sizeof(*r));
 }
 
-bool report_has(const struct report *r, const char *what)
+bool fus_report_has(const struct report *r, const char *what)
 {
 	for (unsigned int i = 0; i < r->nr; i++)
 		if (!strcmp(r->f[i].what, what))
@@ -60,19 +60,19 @@ bool report_has(const struct report *r, const char *what)
 	return false;
 }
 
-void finding_text(const struct finding *f, char *buf, size_t size)
+void fus_finding_text(const struct finding *f, char *buf, size_t size)
 {
 	char where[64] = "";
 
 	if (f->dev != BOTH && f->block != NO_BLOCK)
-		snprintf(where, sizeof(where), "%s member, block %llu: ", role_name[f->dev],
+		snprintf(where, sizeof(where), "%s member, block %llu: ", fus_role_name[f->dev],
 			 (unsigned long long)f->block);
 	else if (f->dev != BOTH)
-		snprintf(where, sizeof(where), "%s member: ", role_name[f->dev]);
+		snprintf(where, sizeof(where), "%s member: ", fus_role_name[f->dev]);
 	snprintf(buf, size, "%s%s: %s", where, f->what, f->text);
 }
 
-const struct finding *report_worst(const struct report *r)
+const struct finding *fus_report_worst(const struct report *r)
 {
 	const struct finding *worst = NULL;
 

@@ -38,7 +38,7 @@ struct scan {
 
 static int no_memory(void)
 {
-	return fail(FC_FAILED, "memory", "not enough for the names of files; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the names of files; free some");
 }
 
 /* Where copies of the superblock are, should the first be lost. */
@@ -64,7 +64,7 @@ static errcode_t open_fs(const char *path, ext2_filsys *fs)
 
 static bool block_hit(const struct scan *sc, blk64_t block)
 {
-	return salvage_hit(sc->s, (u64)block * sc->fs->blocksize, sc->fs->blocksize);
+	return fus_salvage_hit(sc->s, (u64)block * sc->fs->blocksize, sc->fs->blocksize);
 }
 
 static int look_at_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t count, blk64_t ref,
@@ -149,7 +149,7 @@ static errcode_t scan_inodes(struct scan *sc)
 			sc->unknown->inodes++;
 		else if ((!err || err == EXT2_ET_INODE_CSUM_INVALID) && ino)
 			look_at_inode(sc, ino, &inode);
-		progress_at(ino, NULL);
+		fus_progress_at(ino, NULL);
 	} while (err ? err == EXT2_ET_BAD_BLOCK_IN_INODE_TABLE ||
 		       err == EXT2_ET_INODE_CSUM_INVALID || err == EXT2_ET_MISSING_INODE_TABLE :
 		 ino != 0);
@@ -186,7 +186,7 @@ static int look_at_entry(struct ext2_dir_entry *e, int offset, int size, char *b
 	n = &sc->name[sc->nr];
 	n->ino = e->inode;
 	n->parent = sc->parent;
-	n->text = strdup(safe_text(safe, sizeof(safe), e->name, len, utf8_output()));
+	n->text = strdup(fus_safe_text(safe, sizeof(safe), e->name, len, fus_utf8_output()));
 	if (!n->text) {
 		sc->rc = no_memory();
 		return DIRENT_ABORT;
@@ -207,7 +207,7 @@ static void read_names(struct scan *sc)
 	const ext2_ino_t last = sc->fs->super->s_inodes_count;
 
 	for (ext2_ino_t ino = EXT2_ROOT_INO; ino <= last && !sc->rc; ino++) {
-		progress_at(ino, NULL);
+		fus_progress_at(ino, NULL);
 		if (!ext2fs_test_inode_bitmap2(sc->dir, ino))
 			continue;
 		sc->parent = ino;
@@ -267,30 +267,31 @@ static void tell_hits(const struct scan *sc, hit_fn fn, void *ctx)
 
 /* --------------------------------------------------------------------------------------------- */
 
-int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
-		struct files_unknown *unknown)
+int fus_salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
+		    struct files_unknown *unknown)
 {
 	struct scan sc = { .s = s, .unknown = unknown };
 	errcode_t err;
 
 	err = open_fs(path, &sc.fs);
 	if (err)
-		return fail(FC_FAILED, path, "no ext2, ext3 or ext4 file system that can be read "
-			    "is on it; mount others and give the mount point");
+		return fus_fail(FC_FAILED, path, "no ext2, ext3 or ext4 file system that can be "
+				"read is on it; mount others and give the mount point");
 	err = ext2fs_allocate_inode_bitmap(sc.fs, "hit", &sc.hit);
 	if (!err)
 		err = ext2fs_allocate_inode_bitmap(sc.fs, "dir", &sc.dir);
-	progress_begin("reading the inodes", &progress_inodes, sc.fs->super->s_inodes_count);
+	fus_progress_begin("reading the inodes", &fus_progress_inodes,
+			   sc.fs->super->s_inodes_count);
 	if (!err)
 		err = scan_inodes(&sc);
 	if (!err) {
-		progress_begin("reading the directories", &progress_inodes,
-			       sc.fs->super->s_inodes_count);
+		fus_progress_begin("reading the directories", &fus_progress_inodes,
+				   sc.fs->super->s_inodes_count);
 		read_names(&sc);
-		progress_end();
+		fus_progress_end();
 		tell_hits(&sc, fn, ctx);
 	} else {
-		sc.rc = fail(FC_FAILED, path, "can't read its inodes; see e2fsck -n");
+		sc.rc = fus_fail(FC_FAILED, path, "can't read its inodes; see e2fsck -n");
 	}
 	for (size_t i = 0; i < sc.nr; i++)
 		free(sc.name[i].text);
@@ -300,6 +301,6 @@ int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 	if (sc.dir)
 		ext2fs_free_inode_bitmap(sc.dir);
 	ext2fs_close(sc.fs);
-	progress_end();
+	fus_progress_end();
 	return sc.rc;
 }

@@ -37,14 +37,14 @@ static bool readable(const struct view *v, const struct part *p)
 static int view_block(struct view *v, u64 byte)
 {
 	const u64 sector = round_down(byte, BLOCK) >> 9;
-	const struct part *p = salvage_part(v->s, sector);
+	const struct part *p = fus_salvage_part(v->s, sector);
 
 	v->at = sector << 9;
 	memset(v->buf, 0, BLOCK);
 	if (!p || !readable(v, p))
 		return -EIO;
 	return p->kind != PART_INTACT ? 0 :
-	       offline_read(v->o, (p->where + sector - p->start) << 9, BLOCK, v->buf);
+	       fus_offline_read(v->o, (p->where + sector - p->start) << 9, BLOCK, v->buf);
 }
 
 /* What is to be said of a range that can't be read; NULL if it can. */
@@ -53,7 +53,7 @@ static const char *view_lacks(const struct view *v, u64 byte, u64 bytes)
 	static char text[64];
 
 	for (u64 at = byte >> 9; at < (byte + bytes + 511) >> 9;) {
-		const struct part *p = salvage_part(v->s, at);
+		const struct part *p = fus_salvage_part(v->s, at);
 
 		if (!p)
 			return "is beyond the end of the set";
@@ -200,7 +200,7 @@ static void look(struct view *v, int fd, struct mountable *m)
 	bool fs = false;
 	const char *lacks = view_lacks(v, 0, BLOCK);
 
-	if (probe_type(fd, &fs, m->type, sizeof(m->type))) {
+	if (fus_probe_type(fd, &fs, m->type, sizeof(m->type))) {
 		m->can = MOUNT_MAYBE;
 		if (fs && !strncmp(m->type, "ext", 3))
 			check_ext(v, m);
@@ -224,15 +224,15 @@ static void look(struct view *v, int fd, struct mountable *m)
 	}
 }
 
-int salvage_mountable(const struct salvage *s, const struct offline *o, bool zero,
-		      const char *lost, struct mountable *m)
+int fus_salvage_mountable(const struct salvage *s, const struct offline *o, bool zero,
+			  const char *lost, struct mountable *m)
 {
 	struct view v = { .s = s, .o = o, .zero = zero, .lost = lost };
 	const struct part *last = s->nr ? &s->part[s->nr - 1] : NULL;
 	int fd;
 
 	memset(m, 0, sizeof(*m));
-	v.buf = offline_buffer(BLOCK);
+	v.buf = fus_offline_buffer(BLOCK);
 	if (!v.buf)
 		return FC_FAILED;
 	fd = last ? copy_head(&v, (last->start + last->nr) << 9) : -1;

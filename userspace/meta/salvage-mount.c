@@ -52,7 +52,7 @@ static int file_hit(int fd)
 			const struct fiemap_extent *e = &map->fm_extents[i];
 
 			if (!(e->fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE)) &&
-			    salvage_hit(walk.s, e->fe_physical, e->fe_length))
+			    fus_salvage_hit(walk.s, e->fe_physical, e->fe_length))
 				return 1;
 			if (e->fe_flags & FIEMAP_EXTENT_LAST)
 				return 0;
@@ -69,7 +69,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	int fd, hit;
 
 	(void)ftw;
-	progress_add(1);
+	fus_progress_add(1);
 	if (type == FTW_DNR || type == FTW_NS) {
 		walk.unknown->directories++;
 		return 0;
@@ -83,8 +83,8 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	if (hit < 0)
 		walk.unknown->files++;
 	if (hit > 0)
-		walk.fn(walk.ctx, safe_text(safe, sizeof(safe), path, SIZE_MAX, utf8_output()),
-			st->st_ino);
+		walk.fn(walk.ctx, fus_safe_text(safe, sizeof(safe), path, SIZE_MAX,
+						fus_utf8_output()), st->st_ino);
 	return 0;
 }
 
@@ -96,11 +96,11 @@ static void begin_progress(const char *path)
 
 	if (!statvfs(path, &st) && st.f_files > st.f_ffree)
 		files = st.f_files - st.f_ffree;
-	progress_begin(path, &progress_inodes, files);
+	fus_progress_begin(path, &fus_progress_inodes, files);
 }
 
-int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
-		  struct files_unknown *unknown)
+int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
+		      struct files_unknown *unknown)
 {
 	int err;
 
@@ -112,8 +112,8 @@ int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ct
 	walk.map = malloc(sizeof(*walk.map) + EXTENTS * sizeof(walk.map->fm_extents[0]));
 	err = walk.map ? nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT) : -1;
 	free(walk.map);
-	progress_end();
+	fus_progress_end();
 	if (!err)
 		return 0;
-	return fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno));
+	return fus_fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno));
 }

@@ -8,11 +8,11 @@
 #include "fusionctl.h"
 #include "salvage.h"
 
-const char *const part_name[NR_PARTS] = { "intact", "empty", "lost", "unknown" };
+const char *const fus_part_name[NR_PARTS] = { "intact", "empty", "lost", "unknown" };
 
 static int no_memory(void)
 {
-	return fail(FC_FAILED, "memory", "not enough for the list of what is left; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the list of what is left; free some");
 }
 
 /* -- parts --------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 	if (fusion_word_dev(word) != sb->role)
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
 	where = fusion_slot_sector(sb, sb->role, fusion_word_slot(word));
-	open = fusion_word_state(word) == FUSION_OPEN ? state_open_find(&rb->st, lext) : NULL;
+	open = fusion_word_state(word) == FUSION_OPEN ? fus_state_open_find(&rb->st, lext) : NULL;
 	return open ? add_open(s, sb, open, where) :
 	       add(s, start, sb->extent_sectors, PART_INTACT, where);
 }
@@ -129,15 +129,15 @@ static int follow_journal(const struct meta *meta, int dev, struct stale_ctx *c)
 	u32 i;
 	int rc;
 
-	rc = journal_list(meta, dev, &j);
-	for (i = j.nr; i > 1 && txn_follows(&j.t[i - 2], &j.t[i - 1]); i--)
+	rc = fus_journal_list(meta, dev, &j);
+	for (i = j.nr; i > 1 && fus_txn_follows(&j.t[i - 2], &j.t[i - 1]); i--)
 		;
 	for (i = i ? i - 1 : 0; i < j.nr && !rc; i++)
-		if (journal_apply(meta, dev, &j.t[i], follow, c))
-			rc = fail(FC_DAMAGED, meta->m[dev].o.path, "transaction %llu of its "
-				  "journal is not possible; leave out --stale",
-				  (unsigned long long)j.t[i].txn);
-	journal_free(&j);
+		if (fus_journal_apply(meta, dev, &j.t[i], follow, c))
+			rc = fus_fail(FC_DAMAGED, meta->m[dev].o.path, "transaction %llu of its "
+				      "journal is not possible; leave out --stale",
+				      (unsigned long long)j.t[i].txn);
+	fus_journal_free(&j);
 	return rc;
 }
 
@@ -188,9 +188,9 @@ static int plan_stale(const struct meta *meta, const struct fusion_sb *sb,
 
 /* ---------------------------------------------------------------------------------------- */
 
-int salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s)
+int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s)
 {
-	const struct fusion_sb *sb = meta_sb(meta, rb->dev);
+	const struct fusion_sb *sb = fus_meta_sb(meta, rb->dev);
 	int rc = 0;
 
 	memset(s, 0, sizeof(*s));
@@ -201,7 +201,7 @@ int salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salva
 	return rc ? rc : plan_stale(meta, sb, rb, s);
 }
 
-void salvage_free(struct salvage *s)
+void fus_salvage_free(struct salvage *s)
 {
 	free(s->part);
 	free(s->stale);
@@ -224,14 +224,14 @@ static size_t find_part(const struct salvage *s, u64 sector)
 	return lo;
 }
 
-const struct part *salvage_part(const struct salvage *s, u64 sector)
+const struct part *fus_salvage_part(const struct salvage *s, u64 sector)
 {
 	const struct part *p = s->nr ? &s->part[find_part(s, sector)] : NULL;
 
 	return p && sector >= p->start && sector - p->start < p->nr ? p : NULL;
 }
 
-bool salvage_hit(const struct salvage *s, u64 byte, u64 bytes)
+bool fus_salvage_hit(const struct salvage *s, u64 byte, u64 bytes)
 {
 	const u64 first = byte >> 9;
 	u64 last;

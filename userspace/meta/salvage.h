@@ -23,7 +23,7 @@ enum part_kind {
 	NR_PARTS,
 };
 
-extern const char *const part_name[NR_PARTS];
+extern const char *const fus_part_name[NR_PARTS];
 
 /* Sectors of the set, one behind the other and covering it. */
 struct part {
@@ -42,12 +42,12 @@ struct salvage {
 };
 
 /* What the member @dev of @meta has; @rb was rebuilt from it. */
-int salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s);
-void salvage_free(struct salvage *s);
+int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s);
+void fus_salvage_free(struct salvage *s);
 /* The part that has this sector; NULL beyond the end. */
-const struct part *salvage_part(const struct salvage *s, u64 sector);
+const struct part *fus_salvage_part(const struct salvage *s, u64 sector);
 /* Does a range of bytes of the set touch what is lost or unknown? */
-bool salvage_hit(const struct salvage *s, u64 byte, u64 bytes);
+bool fus_salvage_hit(const struct salvage *s, u64 byte, u64 bytes);
 
 enum can_mount { MOUNT_NO, MOUNT_MAYBE, MOUNT_YES };
 
@@ -61,8 +61,8 @@ struct mountable {
  * Could what is left be mounted? @o is the member, @zero: what is unknown reads as zeros, @lost:
  * role of the other member. Return: 0, or after a message.
  */
-int salvage_mountable(const struct salvage *s, const struct offline *o, bool zero,
-		      const char *lost, struct mountable *m);
+int fus_salvage_mountable(const struct salvage *s, const struct offline *o, bool zero,
+			  const char *lost, struct mountable *m);
 
 /* A file that is hit; path is safe to print. */
 typedef void (*hit_fn)(void *ctx, const char *path, u64 inode);
@@ -74,9 +74,9 @@ struct files_unknown {
 	u64 directories;	/* that can't be read: names below are missing */
 };
 
-int salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
-		struct files_unknown *unknown);
-int salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
-		  struct files_unknown *unknown);
+int fus_salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
+		    struct files_unknown *unknown);
+int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
+		      struct files_unknown *unknown);
 
 #endif

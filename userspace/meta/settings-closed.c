@@ -22,7 +22,7 @@ static void fill_in(const struct fusion_sb *sb, struct settings *s)
 {
 	memset(s, 0, sizeof(*s));
 	snprintf(s->name, sizeof(s->name), "%s", sb->label);
-	uuid_text(s->uuid, sb->set_uuid);
+	fus_uuid_text(s->uuid, sb->set_uuid);
 	s->scale.nr_fast_slots = sb->nr_fast_slots;
 	s->scale.extent_sectors = sb->extent_sectors;
 	for (int i = 0; i < FUSION_SETTINGS; i++) {
@@ -35,67 +35,68 @@ static void fill_in(const struct fusion_sb *sb, struct settings *s)
 /* What the kernel, or repair, has to put right first is left to these. */
 static int check_clean(const struct meta *meta, const char *name)
 {
-	const struct fusion_sb *sb[2] = { meta_sb(meta, FAST), meta_sb(meta, SLOW) };
+	const struct fusion_sb *sb[2] = { fus_meta_sb(meta, FAST), fus_meta_sb(meta, SLOW) };
 	char text[FUSION_UNKNOWN_TEXT];
 	const char *why;
 	int dev;
 
 	for (dev = 0; dev < 2; dev++)
 		if (!meta->m[dev].o.path)
-			return fail(FC_MEMBER, name, "its %s member is not there, and settings are "
-				    "kept on both; connect it, or see what the other one has: "
-				    "fusionctl salvage %s", role_name[dev], meta->m[!dev].o.path);
+			return fus_fail(FC_MEMBER, name, "its %s member is not there, and settings "
+					"are kept on both; connect it, or see what the other one "
+					"has: fusionctl salvage %s", fus_role_name[dev],
+					meta->m[!dev].o.path);
 	for (dev = 0; dev < 2; dev++)
 		if (!sb[dev])
-			return fail(FC_MEMBER, name, "its %s member is damaged, and settings "
-				    "are kept on both; see fusionctl check %s",
-				    role_name[dev], name);
+			return fus_fail(FC_MEMBER, name, "its %s member is damaged, and settings "
+					"are kept on both; see fusionctl check %s",
+					fus_role_name[dev], name);
 	if (fusion_sb_match(sb[FAST], sb[SLOW], &why))
-		return fail(FC_MEMBER, name, "%s and %s do not go together: %s; see fusionctl "
-			    "check %s", meta->m[FAST].o.path, meta->m[SLOW].o.path, why, name);
+		return fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; see fusionctl "
+				"check %s", meta->m[FAST].o.path, meta->m[SLOW].o.path, why, name);
 	if (!(sb[FAST]->flags & sb[SLOW]->flags & FUSION_SB_CLEAN))
-		return fail(FC_REFUSED, name, "was not closed cleanly; run fusionctl open %s first",
-			    name);
+		return fus_fail(FC_REFUSED, name, "was not closed cleanly; run fusionctl open %s "
+				"first", name);
 	/* its generations go up here: after that it would be taken for the present one */
-	dev = meta_past_by_supers(meta);
+	dev = fus_meta_past_by_supers(meta);
 	if (dev >= 0)
-		return fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; see "
-			    "fusionctl check %s", name);
+		return fus_fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; "
+				"see fusionctl check %s", name);
 	for (dev = 0; dev < 2; dev++) {
 		if (*fusion_sb_unknown(sb[dev], text))
-			return fail(FC_REFUSED, name, "%s, and can only be opened read-only; use a "
-				    "newer fusionctl and dm-fusion", text);
+			return fus_fail(FC_REFUSED, name, "%s, and can only be opened read-only; "
+					"use a newer fusionctl and dm-fusion", text);
 		if (!fusion_sb_lasts(sb[dev]))
-			return fail(FC_REFUSED, name, "can only be opened read-only; see fusionctl "
-				    "check %s", name);
+			return fus_fail(FC_REFUSED, name, "can only be opened read-only; see "
+					"fusionctl check %s", name);
 	}
 	return 0;
 }
 
-int settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
+int fus_settings_closed(const char *name, bool writable, struct settings *s, struct closed **closed)
 {
 	struct closed *c = calloc(1, sizeof(*c));
 	char *word[] = { (char *)name };
 	int rc;
 
 	if (!c)
-		return fail(FC_FAILED, "memory", "out of it; free some");
+		return fus_fail(FC_FAILED, "memory", "out of it; free some");
 	c->lock = -1;
-	rc = meta_open_supers(1, word, writable, &c->meta);
+	rc = fus_meta_open_supers(1, word, writable, &c->meta);
 	if (rc) {
 		free(c);
 		return rc;
 	}
-	rc = meta_refuse_unknown(&c->meta);
+	rc = fus_meta_refuse_unknown(&c->meta);
 	if (!rc && writable)
 		rc = check_clean(&c->meta, name);
 	else if (!rc && !c->meta.known)
-		rc = fail(FC_DAMAGED, name, "no superblock of it is whole; see fusionctl check %s",
-			  name);
+		rc = fus_fail(FC_DAMAGED, name, "no superblock of it is whole; see fusionctl check "
+			      "%s", name);
 	if (!rc && writable)
-		rc = meta_hold(&c->meta, &c->lock);
+		rc = fus_meta_hold(&c->meta, &c->lock);
 	if (rc) {
-		closed_end(c);
+		fus_closed_end(c);
 		return rc;
 	}
 	fill_in(&c->meta.geo[FAST], s);
@@ -103,26 +104,26 @@ int settings_closed(const char *name, bool writable, struct settings *s, struct 
 	return 0;
 }
 
-int settings_write(struct closed *closed, struct settings *s, const struct setting *to,
-		   unsigned int nr)
+int fus_settings_write(struct closed *closed, struct settings *s, const struct setting *to,
+		       unsigned int nr)
 {
 	struct fusion_sb sb = closed->meta.geo[FAST];
 	int rc;
 
 	for (; nr--; to++)
 		fusion_sb_keep(&sb, to->which, !to->is_default, to->value);
-	rc = meta_write_settings(&closed->meta, &sb);
+	rc = fus_meta_write_settings(&closed->meta, &sb);
 	if (rc)
 		return rc;
 	fill_in(&sb, s);
 	/* udev hears of what was written when the members are closed */
-	meta_keep_closed(&closed->meta);
+	fus_meta_keep_closed(&closed->meta);
 	return 0;
 }
 
-void closed_end(struct closed *closed)
+void fus_closed_end(struct closed *closed)
 {
-	meta_free(&closed->meta);
-	run_unlock(&closed->lock);
+	fus_meta_free(&closed->meta);
+	fus_run_unlock(&closed->lock);
 	free(closed);
 }

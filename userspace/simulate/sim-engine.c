@@ -113,7 +113,8 @@ static int next_point(struct sim_engine *e)
 		struct sim_point *more = realloc(r->point, room * sizeof(*more));
 
 		if (!more)
-			return fail(FC_FAILED, "memory", "there is not enough; simulate less time");
+			return fus_fail(FC_FAILED, "memory", "there is not enough; simulate less "
+					"time");
 		r->point = more;
 		r->room = room;
 	}
@@ -131,8 +132,8 @@ static void begin_progress(const struct sim_engine *e)
 	static const struct progress_unit minutes = { "min", 60e9 }, ios = { "I/Os", 1 };
 
 	if (e->cfg->progress && e->kind == SIM_FUSED)
-		progress_begin("simulate", e->cfg->trace ? &ios : &minutes, e->cfg->trace ?
-			       e->cfg->trace->nr : e->cfg->duration);
+		fus_progress_begin("simulate", e->cfg->trace ? &ios : &minutes, e->cfg->trace ?
+				   e->cfg->trace->nr : e->cfg->duration);
 }
 
 static void show_progress(const struct sim_engine *e)
@@ -140,7 +141,7 @@ static void show_progress(const struct sim_engine *e)
 	char also[32];
 
 	snprintf(also, sizeof(also), "hit ratio %.3f", sim_hit_ratio(&e->total));
-	progress_at(e->cfg->trace ? e->trace_next : e->now, also);
+	fus_progress_at(e->cfg->trace ? e->trace_next : e->now, also);
 }
 
 /* -- phases ------------------------------------------------------------------------ */
@@ -172,7 +173,7 @@ static int judge(struct sim_engine *e, struct sim_phase *p)
 	int rc = 0;
 
 	if (!all)
-		return fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
+		return fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
 	p->oracle = sim_greatest(all, e->nr_used, e->result->usable, &least, &part);
 	for (unsigned int i = 0; i < e->nr_sources && !rc; i++) {
 		p->load_oracle[i] = p->oracle;
@@ -180,8 +181,8 @@ static int judge(struct sim_engine *e, struct sim_phase *p)
 			continue;
 		one = density_of(e, &p->sum, i);
 		if (!one) {
-			rc = fail(FC_FAILED, "memory", "there is not enough; simulate a smaller "
-				  "set");
+			rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a "
+				      "smaller set");
 			break;
 		}
 		p->load_oracle[i] = 0;
@@ -584,7 +585,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	e->result->total = e->total;
 	e->result->end = e->now;
 	e->result->hdd_busy = e->now > from ? (double)e->hdd.busy_ns / (e->now - from) : 0;
-	progress_end();
+	fus_progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;
 	count_resting(e);
@@ -592,7 +593,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	if (!rc && e->cfg->check && !e->broken)
 		e->broken = sim_engine_check(e);
 	if (!rc && e->broken)
-		rc = fail(FC_FAILED, "simulate", "the map broke: %s; report this", e->broken);
+		rc = fus_fail(FC_FAILED, "simulate", "the map broke: %s; report this", e->broken);
 	return rc;
 }
 
@@ -672,17 +673,17 @@ static int plan(struct sim_engine *e)
 
 	if (fusion_sb_plan(&e->sb, cfg->size[FUSION_FAST] >> 9, cfg->size[FUSION_SLOW] >> 9,
 			   cfg->extent_bytes >> 9, &misfit))
-		return fail(FC_USAGE, "simulate", "%s%s%s; see --extent-size", misfit.what,
-			    misfit.remedy ? ": " : "", misfit.remedy ? misfit.remedy : "");
+		return fus_fail(FC_USAGE, "simulate", "%s%s%s; see --extent-size", misfit.what,
+				misfit.remedy ? ": " : "", misfit.remedy ? misfit.remedy : "");
 	e->reserve = cfg->reserve ? cfg->reserve : fusion_default_reserve(&e->sb);
 	nr = cfg->trace ? e->sb.nr_lexts : (u64)e->sb.nr_lexts * cfg->fill / 100;
 	e->nr_used = nr ? nr : 1;
 	if (cfg->trace && cfg->trace->end_byte > (u64)e->sb.nr_lexts * cfg->extent_bytes) {
 		char has[SIZE_TEXT], wants[SIZE_TEXT];
 
-		return fail(FC_FAILED, "--trace", "goes up to %s, the set has %s; make --slow "
-			    "larger", size_text(wants, cfg->trace->end_byte),
-			    size_text(has, (u64)e->sb.nr_lexts * cfg->extent_bytes));
+		return fus_fail(FC_FAILED, "--trace", "goes up to %s, the set has %s; make --slow "
+				"larger", fus_size_text(wants, cfg->trace->end_byte),
+				fus_size_text(has, (u64)e->sb.nr_lexts * cfg->extent_bytes));
 	}
 	r->nr_lexts = e->sb.nr_lexts;
 	r->nr_used = e->nr_used;
@@ -754,7 +755,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	u64 slow = cfg->size[FUSION_SLOW];
 
 	if (!e) {
-		*rc = fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
+		*rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
 		return NULL;
 	}
 	e->cfg = cfg;
@@ -769,8 +770,8 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	}
 	e->heap = calloc(MAX_EVENTS, sizeof(*e->heap));
 	if (!e->heap || (kind != SIM_ALONE && !create_map(e))) {
-		*rc = fail(FC_FAILED, "memory", "there is not enough for %u extents; simulate a "
-			   "smaller set or larger extents", e->sb.nr_lexts);
+		*rc = fus_fail(FC_FAILED, "memory", "there is not enough for %u extents; simulate "
+			       "a smaller set or larger extents", e->sb.nr_lexts);
 		sim_engine_destroy(e);
 		return NULL;
 	}

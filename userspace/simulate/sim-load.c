@@ -157,25 +157,25 @@ static bool parse_option(const char *key, char *v, struct sim_spec *spec)
 	uint64_t n;
 
 	if (!strcmp(key, "read")) {
-		if (!parse_number(v, 100, &n))
+		if (!fus_parse_number(v, 100, &n))
 			return false;
 		spec->reads = n;
 		return true;
 	}
 	if (!strcmp(key, "size")) {
-		if (!parse_size(v, &n) || !n || n > 16 << 20 || n % 512)
+		if (!fus_parse_size(v, &n) || !n || n > 16 << 20 || n % 512)
 			return false;
 		spec->bytes = n;
 		return true;
 	}
 	if (!strcmp(key, "qd")) {
-		if (!parse_number(v, SIM_MAX_DEPTH / SIM_MAX_LOADS, &n) || !n)
+		if (!fus_parse_number(v, SIM_MAX_DEPTH / SIM_MAX_LOADS, &n) || !n)
 			return false;
 		spec->depth = n;
 		return true;
 	}
 	if (!strcmp(key, "visits")) {
-		if (!parse_number(v, 1000000, &n) || !n)
+		if (!fus_parse_number(v, 1000000, &n) || !n)
 			return false;
 		spec->visits = n;
 		return true;
@@ -208,28 +208,29 @@ int sim_parse_load(const char *text, struct sim_spec *spec)
 	spec->visits = 16;
 	spec->to = SIM_NEVER;
 	if (strlen(text) >= sizeof(buf))
-		return fail(FC_USAGE, "--load", "longer than %zu characters; shorten it",
-			    sizeof(buf) - 1);
+		return fus_fail(FC_USAGE, "--load", "longer than %zu characters; shorten it",
+				sizeof(buf) - 1);
 	memcpy(buf, text, strlen(text) + 1);
 	word = strsep(&rest, ",");
 	snprintf(spec->name, sizeof(spec->name), "%s", word);
 	if (!parse_shape(word, spec))
-		return fail(FC_USAGE, spec->name, "not a load; choose zipf:1.0, zoned:80/4, "
-			    "uniform, loop:1.2 or scan, see fusionctl(8)");
+		return fus_fail(FC_USAGE, spec->name, "not a load; choose zipf:1.0, zoned:80/4, "
+				"uniform, loop:1.2 or scan, see fusionctl(8)");
 	while ((word = strsep(&rest, ","))) {
 		snprintf(whole, sizeof(whole), "%s", word);
 		is = strchr(word, '=');
 		if (is)
 			*is++ = 0;
 		if (!is || !parse_option(word, is, spec))
-			return fail(FC_USAGE, whole, "not an option of a load, or out of range; "
-				    "choose read=70, size=4K, qd=16 (at most %u), rate=1000, "
-				    "at=50%%, place=hashed or linear, from=1h, to=2h, "
-				    "shift=50%%@3h or visits=16", SIM_MAX_DEPTH / SIM_MAX_LOADS);
+			return fus_fail(FC_USAGE, whole, "not an option of a load, or out of "
+					"range; choose read=70, size=4K, qd=16 (at most %u), "
+					"rate=1000, at=50%%, place=hashed or linear, from=1h, "
+					"to=2h, shift=50%%@3h or visits=16",
+					SIM_MAX_DEPTH / SIM_MAX_LOADS);
 	}
 	if (spec->from >= spec->to)
-		return fail(FC_USAGE, spec->name, "ends before it begins; give from= less than "
-			    "to=");
+		return fus_fail(FC_USAGE, spec->name, "ends before it begins; give from= less than "
+				"to=");
 	return 0;
 }
 

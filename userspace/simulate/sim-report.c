@@ -176,9 +176,9 @@ void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 	u64 extent = cfg->extent_bytes;
 
 	printf("%s fast, %s slow, %u extents of %s; %s of the fast member for data, %s reserve\n",
-	       size_text(a, cfg->size[FUSION_FAST]), size_text(b, cfg->size[FUSION_SLOW]),
-	       r->nr_lexts, size_text(c, extent), size_text(d, r->usable * extent),
-	       size_text(reserve, r->reserve * extent));
+	       fus_size_text(a, cfg->size[FUSION_FAST]), fus_size_text(b, cfg->size[FUSION_SLOW]),
+	       r->nr_lexts, fus_size_text(c, extent), fus_size_text(d, r->usable * extent),
+	       fus_size_text(reserve, r->reserve * extent));
 	if (cfg->trace)
 		printf("%" PRIu64 " requests of %s%s\n", (uint64_t)cfg->trace->nr,
 		       cfg->trace->format, cfg->trace_depth ? ", not at its times" : "");
@@ -199,7 +199,7 @@ void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 	printf("again    %.2f%% of promotions were of what had been demoted within the hour\n",
 	       100 * ratio(r->again, r->promotions));
 	printf("wear     %s written to the fast member by moves: %.1f%% of it to converge, then "
-	       "%.2f%% an hour\n", size_text(a, r->copied_fast * extent),
+	       "%.2f%% an hour\n", fus_size_text(a, r->copied_fast * extent),
 	       100 * ratio(copied_first(r), r->nr_fast), 100 * copied_later(r));
 	printf("slow     busy %.1f%% of the time\n", 100 * r->hdd_busy);
 	print_models(cfg);
@@ -233,9 +233,9 @@ static struct json_object *loads_json(const struct sim_config *cfg, const struct
 
 	for (unsigned int i = 0; i < (cfg->trace ? 1 : cfg->nr_loads); i++) {
 		o = json_object_new_object();
-		json_add_str(o, "load", load_name(cfg, i));
-		json_add_u64(o, "ios", p->sum.load_ios[i]);
-		json_add_u64(o, "hits", p->sum.load_hits[i]);
+		fus_json_add_str(o, "load", load_name(cfg, i));
+		fus_json_add_u64(o, "ios", p->sum.load_ios[i]);
+		fus_json_add_u64(o, "hits", p->sum.load_hits[i]);
 		add_double(o, "end_hit_ratio", ratio(p->tail.load_hits[i], p->tail.load_ios[i]));
 		add_double(o, "oracle", p->load_oracle[i]);
 		json_object_array_add(list, o);
@@ -249,14 +249,14 @@ static struct json_object *phase_json(const struct sim_config *cfg, const struct
 
 	add_time(o, "start", p->start);
 	add_time(o, "end", p->end);
-	json_add_u64(o, "ios", p->sum.ios);
+	fus_json_add_u64(o, "ios", p->sum.ios);
 	add_double(o, "hit_ratio", sim_hit_ratio(&p->sum));
 	add_double(o, "end_hit_ratio", sim_hit_ratio(&p->tail));
 	add_double(o, "oracle", p->oracle);
 	add_double(o, "unmoved_hit_ratio", ratio(p->sum.unmoved_hits, p->sum.ios));
 	add_time(o, "converged_after", p->converged);
-	json_add_u64(o, "promotions", p->sum.promotions);
-	json_add_u64(o, "demotions", p->sum.demotions);
+	fus_json_add_u64(o, "promotions", p->sum.promotions);
+	fus_json_add_u64(o, "demotions", p->sum.demotions);
 	json_object_object_add(o, "loads", loads_json(cfg, p));
 	return o;
 }
@@ -268,7 +268,7 @@ static struct json_object *models_json(const struct sim_config *cfg)
 	u32 v;
 
 	for (unsigned int i = 0; (key = sim_disk_get(&cfg->disk, i, &v)); i++)
-		json_add_u64(o, key, v);
+		fus_json_add_u64(o, key, v);
 	return o;
 }
 
@@ -281,10 +281,10 @@ static struct json_object *points_json(const struct sim_result *r)
 
 		o = json_object_new_object();
 		add_time(o, "at", p->at);
-		json_add_u64(o, "ios", p->ios);
-		json_add_u64(o, "hits", p->hits);
-		json_add_u64(o, "promotions", p->promotions);
-		json_add_u64(o, "demotions", p->demotions);
+		fus_json_add_u64(o, "ios", p->ios);
+		fus_json_add_u64(o, "hits", p->hits);
+		fus_json_add_u64(o, "promotions", p->promotions);
+		fus_json_add_u64(o, "demotions", p->demotions);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -292,32 +292,32 @@ static struct json_object *points_json(const struct sim_result *r)
 
 void sim_report_json(const struct sim_config *cfg, const struct sim_result *r)
 {
-	struct json_object *o = json_base(), *phases = json_object_new_array();
+	struct json_object *o = fus_json_base(), *phases = json_object_new_array();
 	struct json_object *rates = json_object_new_object();
 	u64 extent = cfg->extent_bytes;
 
-	json_add_u64(o, "fast_bytes", cfg->size[FUSION_FAST]);
-	json_add_u64(o, "slow_bytes", cfg->size[FUSION_SLOW]);
-	json_add_u64(o, "extent_bytes", extent);
-	json_add_u64(o, "extents", r->nr_lexts);
-	json_add_u64(o, "fast_slots", r->nr_fast);
-	json_add_u64(o, "usable_slots", r->usable);
-	json_add_u64(o, "seed", cfg->seed);
+	fus_json_add_u64(o, "fast_bytes", cfg->size[FUSION_FAST]);
+	fus_json_add_u64(o, "slow_bytes", cfg->size[FUSION_SLOW]);
+	fus_json_add_u64(o, "extent_bytes", extent);
+	fus_json_add_u64(o, "extents", r->nr_lexts);
+	fus_json_add_u64(o, "fast_slots", r->nr_fast);
+	fus_json_add_u64(o, "usable_slots", r->usable);
+	fus_json_add_u64(o, "seed", cfg->seed);
 	add_time(o, "seconds", r->end);
-	json_add_u64(o, "ios", r->total.ios);
+	fus_json_add_u64(o, "ios", r->total.ios);
 	add_double(o, "hit_ratio", sim_hit_ratio(&r->total));
 	add_double(o, "unmoved_hit_ratio", ratio(r->total.unmoved_hits, r->total.ios));
-	json_add_u64(o, "promotions", r->promotions);
-	json_add_u64(o, "demotions", r->demotions);
-	json_add_u64(o, "cancelled", r->cancelled);
-	json_add_u64(o, "skipped", r->skipped);
-	json_add_u64(o, "wasted", r->wasted);
-	json_add_u64(o, "wasted_below_hits", SIM_REPAID);
-	json_add_u64(o, "resting", r->resting);
-	json_add_u64(o, "resting_seconds", r->half_life);
-	json_add_u64(o, "promoted_again_within_hour", r->again);
-	json_add_u64(o, "migration_bytes_to_fast", r->copied_fast * extent);
-	json_add_u64(o, "migration_bytes_to_converge", copied_first(r) * extent);
+	fus_json_add_u64(o, "promotions", r->promotions);
+	fus_json_add_u64(o, "demotions", r->demotions);
+	fus_json_add_u64(o, "cancelled", r->cancelled);
+	fus_json_add_u64(o, "skipped", r->skipped);
+	fus_json_add_u64(o, "wasted", r->wasted);
+	fus_json_add_u64(o, "wasted_below_hits", SIM_REPAID);
+	fus_json_add_u64(o, "resting", r->resting);
+	fus_json_add_u64(o, "resting_seconds", r->half_life);
+	fus_json_add_u64(o, "promoted_again_within_hour", r->again);
+	fus_json_add_u64(o, "migration_bytes_to_fast", r->copied_fast * extent);
+	fus_json_add_u64(o, "migration_bytes_to_converge", copied_first(r) * extent);
 	add_double(o, "migration_share_of_fast_per_hour_later", copied_later(r));
 	add_double(o, "slow_busy", r->hdd_busy);
 	json_object_object_add(o, "models", models_json(cfg));

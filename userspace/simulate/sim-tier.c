@@ -68,19 +68,19 @@ int sim_disk_set(struct sim_disk_params *p, const char *word)
 	uint64_t v;
 
 	if (!is)
-		return fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl(8) for the keys of "
-			    "--disk");
+		return fus_fail(FC_USAGE, word, "not KEY=VALUE; see fusionctl(8) for the keys of "
+				"--disk");
 	for (size_t i = 0; i < NR_KEYS; i++) {
 		if (strlen(keys[i].name) != (size_t)(is - word) ||
 		    strncmp(keys[i].name, word, is - word))
 			continue;
-		if (!parse_number(is + 1, keys[i].max, &v) || v < keys[i].min)
-			return fail(FC_USAGE, word, "out of range; %s takes %u to %u",
-				    keys[i].name, keys[i].min, keys[i].max);
+		if (!fus_parse_number(is + 1, keys[i].max, &v) || v < keys[i].min)
+			return fus_fail(FC_USAGE, word, "out of range; %s takes %u to %u",
+					keys[i].name, keys[i].min, keys[i].max);
 		*value(p, i) = v;
 		return 0;
 	}
-	return fail(FC_USAGE, word, "no such key; see fusionctl(8) for the keys of --disk");
+	return fus_fail(FC_USAGE, word, "no such key; see fusionctl(8) for the keys of --disk");
 }
 
 const char *sim_disk_get(const struct sim_disk_params *p, unsigned int i, u32 *v)

@@ -36,8 +36,8 @@ static int bad_line(const struct parser *p, const char *what)
 	char thing[4200];
 
 	snprintf(thing, sizeof(thing), "%s, line %" PRIu64, p->path, (uint64_t)p->line);
-	return fail(FC_FAILED, thing, "%s; give a trace of fio (write_iolog) or the text of "
-		    "blkparse", what);
+	return fus_fail(FC_FAILED, thing, "%s; give a trace of fio (write_iolog) or the text of "
+			"blkparse", what);
 }
 
 static int append(struct parser *p, const struct sim_record *record)
@@ -50,8 +50,8 @@ static int append(struct parser *p, const struct sim_record *record)
 
 		more = room <= MAX_RECORDS ? realloc(t->record, room * sizeof(*more)) : NULL;
 		if (!more)
-			return fail(FC_FAILED, p->path, "too many lines for this machine's memory; "
-				    "cut it shorter");
+			return fus_fail(FC_FAILED, p->path, "too many lines for this machine's "
+					"memory; cut it shorter");
 		t->record = more;
 		t->room = room;
 	}
@@ -95,7 +95,7 @@ static bool number(const char *word, u64 *v)
 {
 	uint64_t n;
 
-	if (!word || !parse_number(word, UINT64_MAX, &n))
+	if (!word || !fus_parse_number(word, UINT64_MAX, &n))
 		return false;
 	*v = n;
 	return true;
@@ -196,10 +196,11 @@ static int parse(struct parser *p, FILE *f)
 	}
 	free(line);
 	if (!rc && ferror(f))
-		rc = fail(FC_FAILED, p->path, "can't read it: %s; is it a file?", strerror(errno));
+		rc = fus_fail(FC_FAILED, p->path, "can't read it: %s; is it a file?",
+			      strerror(errno));
 	if (!rc && !t->nr)
-		rc = fail(FC_FAILED, p->path, "no reads and writes in it; give a trace of fio "
-			  "(write_iolog) or the text of blkparse");
+		rc = fus_fail(FC_FAILED, p->path, "no reads and writes in it; give a trace of fio "
+			      "(write_iolog) or the text of blkparse");
 	return rc;
 }
 
@@ -211,7 +212,8 @@ int sim_trace_load(const char *path, u32 extent_bytes, struct sim_trace *t)
 
 	memset(t, 0, sizeof(*t));
 	if (!f)
-		return fail(FC_FAILED, path, "%s; give a file that can be read", strerror(errno));
+		return fus_fail(FC_FAILED, path, "%s; give a file that can be read",
+				strerror(errno));
 	rc = parse(&p, f);
 	fclose(f);
 	if (rc)

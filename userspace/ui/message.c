@@ -42,7 +42,7 @@ static void compose(const struct fus_error *e, char buf[MESSAGE_TEXT])
 	if (n < 0 || (size_t)n >= sizeof(line))
 		n = 0;
 	snprintf(line + n, sizeof(line) - n, "%s%s%s", e->what, *e->remedy ? "; " : "", e->remedy);
-	safe_text(buf, MESSAGE_TEXT, line, sizeof(line), utf8_output());
+	fus_safe_text(buf, MESSAGE_TEXT, line, sizeof(line), fus_utf8_output());
 }
 
 const char *message_text(char buf[MESSAGE_TEXT], const struct fus_error *e)

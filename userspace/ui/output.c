@@ -73,8 +73,8 @@ int output_end(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
-	return fail(FC_FAILED, "standard output", "cannot write: %s; redirect it elsewhere",
-		    strerror(standard.err));
+	return fus_fail(FC_FAILED, "standard output", "cannot write: %s; redirect it elsewhere",
+			strerror(standard.err));
 }
 
 void print_json(struct json_object *o, bool one_line)
@@ -107,7 +107,7 @@ int output_open(const char *path, struct output *o)
 	o->f = o->sink.fd < 0 ? NULL : stream(&o->sink);
 	if (o->f)
 		return 0;
-	fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+	fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
 	output_cancel(o);
 	return FC_FAILED;
 }
@@ -121,7 +121,7 @@ int output_take(int fd, const char *path, struct output *o)
 	if (o->f)
 		return 0;
 	close(fd);
-	return fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
+	return fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno));
 }
 
 /* The buffer is written by fclose(), which does not close a descriptor that is the sink's. */
@@ -138,8 +138,8 @@ int output_close(struct output *o)
 		bad = true;
 	}
 	o->sink.fd = -1;
-	return bad ? fail(FC_FAILED, o->path, "cannot write: %s; choose another file",
-			  strerror(o->sink.err)) : 0;
+	return bad ? fus_fail(FC_FAILED, o->path, "cannot write: %s; choose another file",
+			      strerror(o->sink.err)) : 0;
 }
 
 void output_cancel(struct output *o)

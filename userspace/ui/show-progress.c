@@ -99,7 +99,7 @@ static void draw(double t)
 	size_t room = terminal_width() - 1;
 
 	progress_text(&shown.p, shown.also, t, text, sizeof(text));
-	safe_text(safe, sizeof(safe), text, sizeof(text), utf8_output());
+	fus_safe_text(safe, sizeof(safe), text, sizeof(text), fus_utf8_output());
 	if (shown.terminal)	/* what does not fit would begin a line each time */
 		fprintf(stderr, "\r%.*s\033[K", (int)room, safe);
 	else

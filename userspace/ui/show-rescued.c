@@ -16,19 +16,19 @@ unsigned int rescued_print(const struct mapping *list, const char *name)
 	struct rescued r;
 
 	for (; list; list = list->next) {
-		if (!rescued_is(list, name))
+		if (!fus_rescued_is(list, name))
 			continue;
-		rescued_get(list, &r);
+		fus_rescued_get(list, &r);
 		if (*r.node)
 			snprintf(from, sizeof(from), "from its %s member %s",
-				 r.role < 0 ? "other" : role_name[r.role], r.node);
+				 r.role < 0 ? "other" : fus_role_name[r.role], r.node);
 		else
 			snprintf(from, sizeof(from), "of which there is nothing");
 		snprintf(line, sizeof(line), "%s: rescued by salvage, read-only: %s of the set %s, "
 			 "%s, %s; fusionctl close %s ends it", list->name,
 			 r.stale ? "stale extents" : "what is left", r.label,
-			 size_text(size, r.bytes), from, list->name);
-		puts(safe_text(safe, sizeof(safe), line, sizeof(line), utf8_output()));
+			 fus_size_text(size, r.bytes), from, list->name);
+		puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
 		nr++;
 	}
 	return nr;

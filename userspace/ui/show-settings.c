@@ -13,9 +13,9 @@ static void print_key(int s)
 	const struct scale none = { 0 };
 
 	if (info->unit != FUSION_UNIT_EXTENTS)
-		setting_range(range, sizeof(range), s, &none);
+		fus_setting_range(range, sizeof(range), s, &none);
 	printf("  %-20s %s\n%23s%s (default: %s)\n", info->key, info->help, "", range,
-	       setting_text(def, s, info->def, &none));
+	       fus_setting_text(def, s, info->def, &none));
 }
 
 void print_settings(bool (*takes)(const char *key))

@@ -21,7 +21,8 @@ int color_mode(const char *when, enum color *mode)
 		if ((no && *no) || !isatty(STDOUT_FILENO) || !term || !strcmp(term, "dumb"))
 			return 0;
 	} else if (strcmp(when, "always")) {
-		return fail(FC_USAGE, when, "not a choice for --color; give auto, always or never");
+		return fus_fail(FC_USAGE, when, "not a choice for --color; give auto, always or "
+				"never");
 	}
 	*mode = depth && (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit")) ?
 		COLOR_TRUE : COLOR_256;
@@ -34,7 +35,7 @@ unsigned int terminal_width(void)
 	struct winsize ws;
 	uint64_t n;
 
-	if (columns && parse_number(columns, 10000, &n) && n)
+	if (columns && fus_parse_number(columns, 10000, &n) && n)
 		return n;
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_col)
 		return ws.ws_col;

@@ -70,11 +70,11 @@ noticed() {
 # -- what is taken for a member ----------------------------------------------------
 
 mutant repair-takes-any-device repair.c \
-	's/if \(meta_sb\(meta, dev\) \|\| m->ring.max_seq\)/if (1)/'
+	's/if \(fus_meta_sb\(meta, dev\) \|\| m->ring.max_seq\)/if (1)/'
 mutant repair-takes-the-past repair.c \
 	's/rc = judge_past\(p, force\);/rc = judge_past(p, true);/'
 mutant check-does-not-know-the-past meta-check.c \
-	's/if \(meta_past\(meta, &past\)\)/if (0 \&\& meta_past(meta, \&past))/'
+	's/if \(fus_meta_past\(meta, &past\)\)/if (0 \&\& fus_meta_past(meta, \&past))/'
 mutant restore-does-not-ask-for-the-age restore.c \
 	's/rc = restore_check_age\(d, &meta, a->opt\[OPT_FORCE\]\);/rc = restore_check_age(d, \&meta, true);/'
 mutant restore-over-newer-members restore-age.c \

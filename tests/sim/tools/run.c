@@ -23,18 +23,19 @@ static u32 writes, writes_allowed;
 
 static int index_of(const char *path)
 {
-	return !strcmp(path, role_name[FAST]) ? FAST : !strcmp(path, role_name[SLOW]) ? SLOW : -1;
+	return !strcmp(path, fus_role_name[FAST]) ? FAST : !strcmp(path, fus_role_name[SLOW]) ?
+	       SLOW : -1;
 }
 
 /* -- in place of offline.c --------------------------------------------------------- */
 
-bool path_kind(const char *path, bool *file)
+bool fus_path_kind(const char *path, bool *file)
 {
 	*file = true;
 	return index_of(path) >= 0;
 }
 
-int offline_open(const char *path, enum offline_use use, struct offline *o)
+int fus_offline_open(const char *path, enum offline_use use, struct offline *o)
 {
 	(void)use;
 	memset(o, 0, sizeof(*o));
@@ -46,7 +47,7 @@ int offline_open(const char *path, enum offline_use use, struct offline *o)
 	return 0;
 }
 
-void offline_close(struct offline *o)
+void fus_offline_close(struct offline *o)
 {
 	o->fd = -1;
 	free((char *)o->path);
@@ -59,7 +60,7 @@ static struct sim_disk *disk_of(const struct offline *o)
 }
 
 /* Beyond the metadata there are zeros, which is as well for the last MiB. */
-int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
+int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
 {
 	struct sim_disk *disk = disk_of(o);
 	u64 nr = offset / FUSION_BLOCK_SIZE;
@@ -80,7 +81,7 @@ int offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
 	return 0;
 }
 
-int offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
 {
 	struct sim_disk *disk = disk_of(o);
 	u64 nr = offset / FUSION_BLOCK_SIZE;
@@ -103,26 +104,26 @@ int offline_write(const struct offline *o, u64 offset, size_t bytes, const void 
 	return 0;
 }
 
-int offline_sync(const struct offline *o)
+int fus_offline_sync(const struct offline *o)
 {
 	(void)o;
 	return writes >= writes_allowed ? -EIO : 0;
 }
 
-bool same_storage(const struct offline *o, const char *path)
+bool fus_same_storage(const struct offline *o, const char *path)
 {
 	return o->fd >= 0 && o->fd - FIRST_FD == index_of(path);
 }
 
-void *offline_buffer(size_t bytes)
+void *fus_offline_buffer(size_t bytes)
 {
 	bytes = max_t(size_t, round_up(bytes, (size_t)FUSION_BLOCK_SIZE), FUSION_BLOCK_SIZE);
 	return calloc(1, bytes);
 }
 
 /* No signature of anybody: so it has to be told by what fusionctl knows itself. */
-int __wrap_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
-int __wrap_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
+int __wrap_fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
+int __wrap_fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
 {
 	(void)path;
 	(void)size;
@@ -134,8 +135,8 @@ int __wrap_probe_foreign(const char *path, int fd, bool *found, char *buf, size_
 }
 
 /* There is no other machine in this world, and no time to watch for one. */
-int __wrap_host_watch(const char *path, int fd, const struct fusion_sb *sb);
-int __wrap_host_watch(const char *path, int fd, const struct fusion_sb *sb)
+int __wrap_fus_host_watch(const char *path, int fd, const struct fusion_sb *sb);
+int __wrap_fus_host_watch(const char *path, int fd, const struct fusion_sb *sb)
 {
 	(void)path;
 	(void)fd;
@@ -172,9 +173,9 @@ void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, co
 
 	if (verb == TOOL_RESTORE)
 		word[a.n++] = write_file(file, &fd);
-	word[a.n++] = (char *)role_name[verb == TOOL_SALVAGE ? !!(flags & TOOL_SLOW) : swapped];
+	word[a.n++] = (char *)fus_role_name[verb == TOOL_SALVAGE ? !!(flags & TOOL_SLOW) : swapped];
 	if (verb != TOOL_SALVAGE)
-		word[a.n++] = (char *)role_name[!swapped];
+		word[a.n++] = (char *)fus_role_name[!swapped];
 	if (verb == TOOL_REPAIR || verb == TOOL_RESTORE)
 		a.opt[OPT_YES] = "";
 	if (flags & TOOL_FORCE)
@@ -254,17 +255,17 @@ static int touch(void *ctx, const struct meta_txn *t, const struct fusion_record
 
 void tool_touched(u64 blocknr, bool *touched)
 {
-	char *word[2] = { (char *)role_name[FAST], (char *)role_name[SLOW] };
+	char *word[2] = { (char *)fus_role_name[FAST], (char *)fus_role_name[SLOW] };
 	struct meta_journal j;
 	struct meta meta;
 	u32 i, k;
 
-	if (meta_open(2, word, false, &meta) || journal_list(&meta, FAST, &j))
+	if (fus_meta_open(2, word, false, &meta) || fus_journal_list(&meta, FAST, &j))
 		sim_fail("the journal of a set that is well cannot be read");
 	for (i = 0; i < j.nr; i++)
 		for (k = 0; k < j.t[i].count; k++)
 			if (fusion_journal_blocknr(&meta.geo[FAST], j.t[i].seq + k) == blocknr)
-				journal_apply(&meta, FAST, &j.t[i], touch, touched);
-	journal_free(&j);
-	meta_free(&meta);
+				fus_journal_apply(&meta, FAST, &j.t[i], touch, touched);
+	fus_journal_free(&j);
+	fus_meta_free(&meta);
 }

@@ -4,6 +4,9 @@
 
 #include <linux/types.h>
 
+/* libfusion.a is linked with what may have its own */
+#define crc32c	fus_crc32c
+
 /* As in the kernel: @crc goes in and the result comes out without inversion. */
 u32 crc32c(u32 crc, const void *address, unsigned int length);
 
