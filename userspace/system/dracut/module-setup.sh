@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Module of dracut: what it takes to open a fused root.
-# shellcheck disable=SC2154 # what dracut sets
+# Module of dracut: everything that opening a root on a set needs.
+# shellcheck disable=SC2154 # dracut sets the variables
 
-# is any mapped device of this system a set?
+# has_set: a mapped device of this system is a set
 has_set() {
 	grep -qs '^FUSION-' /sys/block/dm-*/dm/uuid
 }
 
 check() {
 	require_binaries FUSIONCTL dmsetup || return 1
-	# 255: only if somebody asks for it
+	# 255: include the module only on request
 	[[ ! $hostonly && ! $mount_needs ]] || has_set || return 255
 }
 
@@ -20,13 +20,13 @@ depends() {
 }
 
 installkernel() {
-	# it need not be loaded now to be needed at boot
+	# include the modules even if they are not loaded now
 	hostonly='' instmods dm-mod dm-fusion
 }
 
 install() {
 	inst_multiple FUSIONCTL
-	# which machine this is: see host.c
+	# the id of this machine: a set that this machine did not close then opens at once
 	[[ ! $hostonly || ! -s /etc/machine-id ]] ||
 		inst_simple /etc/machine-id /etc/dm-fusion/machine-id
 	inst_rules 69-fusion.rules
