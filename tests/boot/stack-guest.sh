@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Layers above and below a set: encryption, LVM, partitions, file systems, swap, checksums. Each test
-# copies files while extents move, at least a hundred each way, then closes everything; fusionctl
-# check must find the set whole. Then it opens the set again, checks the file system, and compares
-# the files with their checksums.
+# Layers above and below a set: encryption, LVM, partitions, file systems, swap, checksums. Each
+# test copies files while extents move, at least a hundred each way, then closes everything;
+# fusionctl check must find the set whole. Then it opens the set again, checks the file system, and
+# compares the files with their checksums.
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -518,8 +518,8 @@ in_sync() {
 	dmsetup status twins-fast | grep -q ' AA \([0-9]*\)/\1 '
 }
 
-# Each half of a RAID 1 of LVM looks like the member. Neither is taken for the member or for a clone,
-# also after one half is lost.
+# Each half of a RAID 1 of LVM looks like the member. Neither is taken for the member or for a
+# clone, also after one half is lost.
 test_mirror_below() {
 	local i
 	need lvm
@@ -559,8 +559,8 @@ md_stop() {
 	[[ ! -e /sys/block/md0/md ]] || mdadm -q --stop /dev/md0
 }
 
-# So does each half of an md RAID 1 with its superblock at the end. The halves are visible even while
-# the mirror is not assembled, and a write to one of them would make them differ.
+# So does each half of an md RAID 1 with its superblock at the end. The halves are visible even
+# while the mirror is not assembled, and a write to one of them would make them differ.
 test_md_below() {
 	local i
 	need mdadm
@@ -597,8 +597,8 @@ test_md_below() {
 
 # -- several paths below ---------------------------------------------------------------
 
-# Each of two paths to a disk looks like the member. Neither is taken for it, or for a clone, and one
-# may fail. Without their mapping the set stays closed.
+# Each of two paths to a disk looks like the member. Neither is taken for it, or for a clone, and
+# one may fail. Without their mapping the set stays closed.
 test_multipath_below() {
 	local paths i table
 	need_module dm-multipath
@@ -719,8 +719,8 @@ heals() {
 	reads_right "$2" 1
 }
 
-# dm-integrity below both members. A changed byte of the raw device gives an error and no wrong data;
-# its extent is not moved, and everything else works. Written again, it reads correctly.
+# dm-integrity below both members. A changed byte of the raw device gives an error and no wrong
+# data; its extent is not moved, and everything else works. Written again, it reads correctly.
 test_integrity_below() {
 	local i
 	need integritysetup

@@ -17,7 +17,8 @@ KINDS=(slow-writes fast-writes slow-reads fast-reads slow-gone fast-gone slow-fl
 POSSIBLE=()
 MARKED=			# the set was used after a fault, and not repaired since
 
-# which_kinds: faults that this kernel has the targets for; only a newer dm-flakey can fail reads alone
+# which_kinds: faults that this kernel has the targets for; only a newer dm-flakey can fail reads
+# alone
 which_kinds() {
 	local i
 	DUST=
@@ -76,8 +77,8 @@ begin_fault() {
 	esac
 }
 
-# end_fault KIND: the members work again. Members without power have lost unflushed data, and must not
-# be open
+# end_fault KIND: the members work again. Members without power have lost unflushed data, and must
+# not be open
 end_fault() {
 	local member=${1%-*}
 	case $1 in
@@ -94,8 +95,8 @@ end_fault() {
 	esac
 }
 
-# check_closed WHEN: fusionctl check may warn only after a fault. Then repair removes the warnings, or
-# the kernel copes with them
+# check_closed WHEN: fusionctl check may warn only after a fault. Then repair removes the warnings,
+# or the kernel copes with them
 check_closed() {
 	local rc=0
 	timed check fusionctl check "$FAST" "$SLOW" >"$TMP/check" 2>&1 || rc=$?
