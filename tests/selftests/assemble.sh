@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Assembly: whichever member comes first, however late, twice, concurrently, in the initramfs and
-# again after it: one device, once. What is in doubt is refused, in a line, on the console too. And
-# that udev's rule does all of it when disks are plugged in.
+# Assembly opens one device, once: whichever member appears first, however late, twice,
+# concurrently, and again after the initramfs. In case of doubt the set stays closed, with a line
+# that also goes to the console. The udev rule does all of this when disks are plugged in.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # -- what the tests share ------------------------------------------------------
 
-# quietly COMMAND...: nothing on stdout either
+# quietly COMMAND...: it succeeds, and prints nothing
 quietly() {
 	good "$@"
 	same "output of '$*'" "$(<"$TMP/out")" ''
 }
 
-# came DEV...: as the rule tells of it
+# came DEV...: the call of the udev rule
 came() {
 	local dev
 	for dev; do
@@ -24,7 +24,7 @@ came() {
 	done
 }
 
-# refuses CODE TEXT DEV: as came, and the console has the line
+# refuses CODE TEXT DEV: came fails with this line, also on the console
 refuses() {
 	local mark="selftest mark $RANDOM$RANDOM"
 	echo "$mark" >/dev/kmsg
@@ -36,25 +36,25 @@ is_open() {
 	[[ -b /dev/mapper/$1 ]]
 }
 
-# closed: there is no set, open or half made
+# closed: there is no set, neither open nor half made
 closed() {
 	same "open sets" "$(dmsetup info -c --noheadings -o name,uuid 2>/dev/null |
 		grep FUSION- || :)" ''
 }
 
-# once NAME: it is the one set that is open
+# once NAME: only this set is open
 once() {
 	is_open "$1" || fail "$1 is not open"
 	same "open sets" "$(dmsetup info -c --noheadings -o name,uuid | grep -c FUSION-)" 1
 	same "uuid" "$(dmsetup info -c --noheadings -o uuid "$1")" "FUSION-$UUID"
 }
 
-# forget: as after a boot
+# forget: the state after a boot
 forget() {
 	rm -rf /run/fusion
 }
 
-# a_set: called pair, on FAST and SLOW; nobody has seen it yet
+# a_set: a set called pair, on FAST and SLOW, which assemble has not seen yet
 a_set() {
 	format pair --extent-size 64K
 	UUID=$(uuid_of "$FAST")
@@ -101,7 +101,7 @@ ID_FUSION_ROLE=fast"
 	same "written" "$(written /dev/other)" "0 0 0"
 }
 
-# A label may be anything, and goes to a database of lines and to the names of links.
+# A label may contain anything, and appears in line-based databases and in names of links.
 test_probe_odd_label() {
 	pair
 	# a"b$, end of line, (c)
@@ -116,7 +116,7 @@ test_probe_odd_label() {
 	once fusion
 }
 
-# Half a superblock below a file system is what was there before.
+# Half a superblock below a file system is a remnant.
 test_probe_remnant() {
 	pair
 	put_direct "$FAST" 0 0 4096
@@ -135,7 +135,7 @@ test_probe_suspended() {
 	dmsetup suspend over
 	expect 5 "/dev/mapper/over: is suspended; resume it with dmsetup resume" \
 		limited 5 fusionctl probe /dev/mapper/over
-	# nor does a search wait for it, or take what is below for the member
+	# a search does not wait for it either, or take the device below for the member
 	limited 5 fusionctl list >/dev/null
 	dmsetup resume over
 }
@@ -166,7 +166,7 @@ test_twice() {
 	done
 	closed
 	came "$SLOW"
-	# in the initramfs, and again when the real system tells of all devices
+	# in the initramfs, and again when the real system reports all devices
 	for i in "$SLOW" "$FAST" "$FAST" "$SLOW"; do
 		quietly fusionctl assemble --incremental "$i"
 	done
@@ -174,7 +174,7 @@ test_twice() {
 	once pair
 }
 
-# The second one comes minutes after the first, as USB disks do: nobody waits for it meanwhile.
+# The second member comes minutes after the first, as USB disks do. Nothing waits in the meantime.
 test_late() {
 	pair
 	came "$FAST"
@@ -208,7 +208,7 @@ test_concurrently() {
 	done
 }
 
-# What the user does at the same time: with create and open nobody interferes.
+# Nothing interferes with create and open that the user runs at the same time.
 test_beside_the_user() {
 	local i busy
 	pair
@@ -233,13 +233,13 @@ test_beside_the_user() {
 	closed
 }
 
-# asked PTY: create has asked
+# asked PTY: create has printed its question
 asked() {
 	grep -q "type yes" "$1"
 }
 
-# Before it writes the first superblock a create may take minutes, for an SSD that discards. Who
-# opens another set does not wait for it.
+# An SSD that discards may keep create busy for minutes before it writes the first superblock.
+# Opening another set does not wait for it.
 test_beside_a_long_create() {
 	local making answers
 	need script
@@ -271,12 +271,12 @@ test_beside_a_long_create() {
 	good fusionctl close pair
 }
 
-# holds_back: it wants to write to the device that is suspended
+# holds_back: it waits for the write to the suspended device
 holds_back() {
 	grep -q D "/proc/$(pidof fusionctl)/stat"
 }
 
-# Who holds the lock for longer than anybody waits keeps a set closed, which is not silent.
+# A lock that is held for too long keeps a set closed, with a message.
 long_lock_is_held() {
 	local lock text
 	pair
@@ -292,7 +292,7 @@ and try again"
 	once pair
 }
 
-# Closed by hand it stays closed, until a member is plugged in again or somebody wants it.
+# A set closed by hand stays closed until a member is plugged in again or the user opens it.
 test_stays_closed() {
 	pair
 	came "$FAST" "$SLOW"
@@ -347,7 +347,7 @@ test_in_use_by_others() {
 	once pair
 }
 
-# What stands on a member is the member, and the one below comes first.
+# A device on top of a member is the member, and the one below appears first.
 test_stacked() {
 	local i
 	pair
@@ -396,7 +396,7 @@ assemble" fusionctl assemble
 		fusionctl assemble --scan "$FAST"
 }
 
-# A set of another machine with a name that is taken does not get in the way.
+# A set of another machine whose name is taken still opens.
 test_same_name() {
 	local uuid
 	pair
@@ -422,14 +422,14 @@ test_copy() {
 	replaced "$FAST" $copy
 	text="both claim to be the same member of the set pair; detach one, or open the set by \
 naming both of its devices"
-	# the copy comes after the member
+	# the copy appears after the member
 	came "$FAST"
 	refuses 4 "$copy: is a copy of $FAST, $text" $copy
-	# and now neither is trusted
+	# now neither is trusted
 	refuses 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
 the devices to use" "$SLOW"
 	closed
-	# it comes first, and udev has not told of the member yet
+	# the copy appears first, and udev has not reported the member yet
 	forget
 	came $copy
 	refuses 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
@@ -437,28 +437,28 @@ the devices to use" "$SLOW"
 	expect 4 "$FAST: is a copy of $copy, both claim to be the same member; detach one, or name \
 the devices to use" fusionctl assemble --scan
 	closed
-	# the user knows which
+	# the user names the right one
 	good fusionctl open pair "$FAST" "$SLOW"
 	refuses 4 "$copy: is a copy of $FAST, $text" $copy
 	quietly fusionctl assemble --incremental "$FAST"
 	once pair
 }
 
-# steps: the clock is set again and again, as in a boot that has no battery for it
+# steps: the clock is set again and again, as in a boot without a battery-backed clock
 steps() {
 	while sleep 0.1; do
 		date -s "+1 hour" >/dev/null
 	done
 }
 
-# set_back TIME UPTIME: the clock to what it would be, had nobody set it
+# set_back TIME UPTIME: restore the clock
 set_back() {
 	local now
 	read -r now _ </proc/uptime
 	date -s "@$(($1 + ${now%.*} - $2))" >/dev/null
 }
 
-# What takes its time to answer, but not too long, is waited for.
+# A device that answers slowly, but not too slowly, is waited for.
 test_copy_beside_a_clock_that_steps() {
 	local up
 	need_module dm-delay
@@ -476,7 +476,7 @@ or name the devices to use" fusionctl assemble --incremental "$SLOW"
 	closed
 }
 
-# the_past: what is said of an SSD from the past; the time in it is that of its superblock
+# the_past: the message about a stale SSD; the time in it is that of its superblock
 the_past() {
 	local out rc=0
 	out=$(fusionctl open pair "$FAST" "$SLOW" 2>&1) || rc=$?
@@ -486,14 +486,14 @@ the_past() {
 	echo "${out#fusionctl: }"
 }
 
-# Of an SSD that was replaced by a copy of itself, or put back after it was away.
+# An SSD that was replaced by a copy of itself, or put back after it was away.
 test_stale() {
 	local text
 	pair
 	replaced "$FAST" "$TMP/old"
 	good fusionctl open pair
 	good fusionctl close pair
-	# what was on the members since, and both closed in order
+	# the members as they are now, both closed cleanly
 	replaced "$FAST" "$TMP/since"
 	put_old
 	came "$FAST"
@@ -512,13 +512,13 @@ test_stale() {
 	closed
 }
 
-# put_old: that is back, and nobody has seen it yet
+# put_old: put the old copy back, and forget it
 put_old() {
 	replaced "$TMP/old" "$FAST"
 	forget
 }
 
-# A member of the same set that is not the one the other names.
+# A member of the same set, but not the one that the other member names.
 test_foreign() {
 	local text
 	pair
@@ -548,7 +548,7 @@ test_shrunk() {
 	refuses 4 "$FAST: shrank from 64M to 60M; give it its old size back" "$FAST"
 	came "$SLOW"
 	closed
-	# the whole device would do, and is hidden by what stands on it
+	# the whole device would match, but the mapping on top hides it
 	expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" fusionctl assemble --scan
 	closed
 }
@@ -608,13 +608,13 @@ boot_script() {
 	sed "/^#/!s|\\<FUSIONCTL\\>|$(command -v fusionctl)|" "$here/../../userspace/system/$1" >"$REPLY"
 }
 
-# power FAST SLOW: whether each null device is there
+# power FAST SLOW: whether each null device is present
 power() {
 	echo "$1" >/sys/kernel/config/nullb/fast/power
 	echo "$2" >/sys/kernel/config/nullb/slow/power
 }
 
-# However late the member comes that is there.
+# The present member may appear however late.
 test_initramfs_says_it_once() {
 	local i block said
 	pair
@@ -634,7 +634,7 @@ test_initramfs_says_it_once() {
 	for i in 1 2 3; do
 		quietly sh "$block"
 	done
-	# and not before the third call
+	# not before the third call
 	rm -f /run/fusion.calls /run/fusion.said
 	quietly sh "$block"
 	quietly sh "$block"
@@ -658,7 +658,7 @@ test_mkinitcpio_says_it_once() {
 	same "lines" "$(wc -l <"$TMP/said")" 1
 }
 
-# A label is not for the shell of an initramfs to interpret; that of many is dash.
+# The shell of an initramfs, often dash, must not interpret a label.
 test_initramfs_says_what_is_there() {
 	local i said
 	need dash
@@ -727,7 +727,7 @@ test_stale_records() {
 	once pair
 	good fusionctl close pair
 
-	# its number is another device's now, or nobody's, or it is not a record at all
+	# its number belongs to another device, or to none, or it is not a record at all
 	for text in "$(<"/sys/block/slow/dev") $SLOW" "250:77 /dev/nosuch" "x" "" \
 		"$(head -c 5000 /dev/zero | tr '\0' 9)"; do
 		forget
@@ -740,7 +740,7 @@ test_stale_records() {
 		good fusionctl close pair
 	done
 
-	# written over since
+	# overwritten since
 	forget
 	came /dev/spare
 	put_direct /dev/spare 0 0 65536
@@ -750,7 +750,7 @@ test_stale_records() {
 
 # -- nofusion ----------------------------------------------------------------------------------
 
-# command_line MORE: the kernel's, as far as anyone can see
+# command_line MORE: a kernel command line with these words, for all programs
 command_line() {
 	echo "$(</proc/cmdline) $1" >"$TMP/cmdline"
 	mount --bind "$TMP/cmdline" /proc/cmdline
@@ -765,7 +765,7 @@ test_nofusion() {
 	command_line nofusion
 	quietly fusionctl assemble --incremental "$SLOW"
 	closed
-	# who asks for it gets it
+	# an explicit request works
 	good fusionctl assemble --scan
 	once pair
 }
@@ -789,7 +789,7 @@ plug() {
 	events_done
 }
 
-# unplugged_pair: nobody has seen it yet
+# unplugged_pair: a set that assemble has not seen yet
 unplugged_pair() {
 	pair
 	events_done
@@ -829,7 +829,7 @@ test_udev_plugging() {
 		leads "/dev/disk/by-fusion/$UUID-$second" /dev/$second
 		leads "/dev/disk/by-id/dm-uuid-FUSION-$UUID" /dev/mapper/pair
 		leads /dev/disk/by-id/dm-name-pair /dev/mapper/pair
-		# as the real system does what the initramfs has done already
+		# the real system repeats the initramfs's work
 		udevadm trigger --action=add --subsystem-match=block
 		events_done
 		once pair
@@ -846,7 +846,7 @@ test_udev_plugging() {
 	done
 }
 
-# A file system on the set has its links, and its members have none of that kind.
+# A file system on the set has its links, and its members have no such links.
 test_udev_file_system() {
 	udev
 	unplugged_pair
@@ -876,7 +876,7 @@ test_udev_nofusion() {
 	good fusionctl close pair
 }
 
-# A partition, whose disk has a partition table, and a mapping.
+# A partition of a disk with a partition table, and a mapping.
 test_udev_parts() {
 	local part file
 	udev
@@ -905,13 +905,13 @@ test_udev_parts() {
 	good fusionctl close pair
 }
 
-# What is suspended, and what has another signature.
+# A suspended device, and one with another signature.
 test_udev_keeps_off() {
 	udev
 	unplugged_pair
 	plug fast slow
 	once pair
-	# who looked at it now would wait until it is resumed
+	# a read now would wait until it is resumed
 	dmsetup suspend pair
 	udevadm trigger --action=change --subsystem-match=block
 	events_done
@@ -922,7 +922,7 @@ test_udev_keeps_off() {
 	forget
 
 	plug fast
-	# the first 64 KiB of a member and no more of it: copies of its superblock under an ext4
+	# exactly the first 64 KiB of a member: copies of its superblock under an ext4
 	loop $((64 << 20))
 	mkfs.ext4 -q -b 4096 "$REPLY"
 	dd if=/dev/fast of="$REPLY" bs=4096 skip=8 seek=8 count=1 conv=notrunc,fsync status=none
@@ -934,7 +934,7 @@ test_udev_keeps_off() {
 	unplug fast slow
 }
 
-# watched: two devices, of which udev hears when who wrote to them closes them
+# watched: two devices whose writers udev notices when they close them
 watched() {
 	udev
 	need_module dm-fusion
@@ -945,7 +945,7 @@ watched() {
 	events_done
 }
 
-# The tool makes sets, and what udev hears of that does not get in its way.
+# The tool makes sets, and udev's events do not interfere.
 test_udev_create() {
 	watched
 	defer dm_remove pair
@@ -965,7 +965,7 @@ test_udev_create() {
 	closed
 }
 
-# So when it mends one: what it has written is not opened behind its back, nor before it is tested.
+# The same for repair: udev opens nothing behind its back, or before the result is tested.
 test_udev_mended() {
 	local i
 	watched
@@ -992,7 +992,8 @@ test_udev_mended() {
 	good fusionctl close pair
 }
 
-# With one worker the links of the set wait for us to end, as we wait for them: not for ever.
+# With one worker the links of the set wait for assemble, and assemble waits for them, but not
+# forever.
 test_udev_one_worker() {
 	local start
 	udev --children-max=1

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# After sequential writes of many times the fast member's size, and with them under
-# way, extents still move.
+# Extents still move during and after sequential writes of many times the fast member's size.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,7 +21,7 @@ long_moves_after() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# forced moves end while a sequential writer never does
+# moves on request end while a sequential writer never does
 test_moves_during() {
 	local first=440 stamp
 	members 64 256

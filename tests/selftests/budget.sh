@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Promotions keep to the write budget of the fast member, and nothing else has to.
+# Promotions by policy keep to the write budget of the fast member; nothing else is limited.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ HOT=240		# extents of 256 KiB, 60 MiB; the least budget saves up 39.7 MiB
 HOUR=39
 MOST=42		# with what comes in during the test, 0.7 MiB a minute
 
-# begin: the hot extents are on the slow member, and there is room for all of them on fast
+# begin: the hot extents are on the slow member, and the fast member has room for all of them
 begin() {
 	need fio
 	members 96 96
@@ -26,12 +26,12 @@ begin() {
 	within 10 "the budget of an hour" left $HOUR
 }
 
-# left MIB: of the budget
+# left MIB: MiB left of the budget
 left() {
 	[[ $(counter budget budget_left) -eq $1 ]]
 }
 
-# used_up: what is hot is promoted, until nothing is left
+# used_up: hot extents are promoted until nothing is left of the budget
 used_up() {
 	heat budget 0 $HOT 4
 	left 0
@@ -55,13 +55,13 @@ long_waits() {
 	at_least "hot extents left" "$(on budget slow 0 $HOT)" $((HOT - MOST * 4))
 	heat budget 0 $HOT 5
 	at_most "MiB written to fast" "$(counter budget migrated_fast)" $((before + 1))
-	# they would have gone up but for the budget
+	# only the budget keeps them from being promoted
 	msg budget write_budget 0
 	within 90 "hot extents are on fast" all_up
 	at_least "MiB written to fast" "$(counter budget migrated_fast)" $((HOT * 9 / 10 / 4))
 }
 
-# moves on request are not held up, and count
+# moves on request do not wait, but count
 test_on_request() {
 	local before
 	begin
@@ -77,7 +77,7 @@ test_on_request() {
 	same "hot extents on fast" "$(on budget fast 0 $HOT)" 0
 }
 
-# nor does the reserve wait
+# restoring the reserve does not wait either
 test_reserve() {
 	local reserve before
 	begin
@@ -91,7 +91,7 @@ test_reserve() {
 	same "MiB written to fast" "$(counter budget migrated_fast)" "$before"
 }
 
-# restored EXTENTS: so many are free on the fast member
+# restored EXTENTS: so many slots are free on the fast member
 restored() {
 	[[ $(status budget reserve_free) -ge $1 ]]
 }

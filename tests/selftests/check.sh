@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What is wrong with the metadata of a closed set: check finds it, the kernel refuses it
-# with the right words or copes, repair puts it right, and the data is what it was. And
-# dump and restore.
+# Damaged metadata of a closed set: check finds it, the kernel refuses it with the right words or
+# copes, repair mends it, and the data is unchanged. Also dump and restore.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 SET=/dev/mapper/pair
 
-# sum [DEV]...: of the members, if none is named
+# sum [DEV]...: checksum of these devices, or of the members
 sum() {
 	local i
 	(($#)) || set -- "$FAST" "$SLOW"
@@ -24,8 +23,8 @@ stamp() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops "$1" --seed 1 >/dev/null
 }
 
-# a_set: closed in order, with extents on both members, open ones too; what is on it is
-# known to fusion-stamp
+# a_set: closed cleanly, with extents on both members, partial ones too; fusion-stamp knows its
+# content
 a_set() {
 	members 8 32
 	stale "$FAST"
@@ -46,7 +45,7 @@ verify() {
 	fusionctl close pair
 }
 
-# both members at one instant: again if the open set has written to one meanwhile
+# both members at the same moment: again if the open set has written to one meanwhile
 save() {
 	local before i
 	for ((i = 0; i < 20; i++)); do
@@ -58,7 +57,7 @@ save() {
 	fail "the set is never at rest"
 }
 
-# The metadata, and the data: when it was open for a second, extents may have moved.
+# The metadata, and the data: extents may move while the set is open for a second.
 restore() {
 	local i
 	for i in fast slow; do
@@ -66,7 +65,7 @@ restore() {
 	done
 }
 
-# zap DEV BLOCK [part]: zero it, or write over a part of it
+# zap DEV BLOCK [part]: zero it, or overwrite a part of it
 zap() {
 	if [[ ${3:-} ]]; then
 		put_direct "$1" 125 $(($2 * 4096 + 512)) 512
@@ -90,11 +89,11 @@ test_clean() {
 	gives 0 fusionctl repair pair --yes
 	says "nothing to repair"
 	same "what is on the members" "$(sum)" "$before"
-	# an image of a member is as good
+	# an image of a member works as well
 	save
 	gives 0 fusionctl check "$TMP/fast" "$TMP/slow"
 	verify
-	# and what a power cut leaves is no error
+	# the remains of a power cut are no error
 	fusionctl open pair "$FAST" "$SLOW"
 	stamp 100
 	msg pair demote 200-220 >/dev/null
@@ -149,7 +148,7 @@ test_refusals() {
 	blockdev --setrw "$FAST"
 }
 
-# broken WORDS BLOCK WHAT...: as said, check and open say it; then repair, and all is there
+# broken WORDS BLOCK WHAT...: check and open report WORDS; after repair all data is there
 broken() {
 	local level=$1 words=$2 before
 	gives $((level == 1 ? 1 : 4)) fusionctl check "$FAST" "$SLOW"
@@ -178,7 +177,7 @@ restore_damage() {
 	"${DAMAGE[@]}"
 }
 
-# each block of a kind on its own, and what the kernel and the tools make of it
+# damage one block of each kind, and see what the kernel and the tools report
 each() {
 	local level=$1 words=$2
 	shift 2
@@ -211,7 +210,7 @@ test_each_kind() {
 	each 1 "slow member, block 8191: guard: something wrote to its last MiB" zap "$SLOW" 8191 part
 }
 
-# the journal is read after a crash only: an open set at rest looks like one
+# the journal is read only after a crash: an open set at rest looks like one
 crashed_set() {
 	a_set
 	fusionctl open pair "$FAST" "$SLOW"
@@ -229,7 +228,7 @@ test_journal() {
 	local block seq
 	crashed_set
 	gives 0 fusionctl check "$FAST" "$SLOW"
-	# the block in the middle of what is to be replayed
+	# the block in the middle of the part to be replayed
 	seq=$(fusionctl dump pair | jq '[.journals.fast[] | select(.replayed)] |
 		if length > 2 then .[length / 2 | floor].seq else error("too few") end')
 	block=$(($(sb journal_start) + seq % $(sb journal_blocks)))
@@ -264,7 +263,7 @@ test_needs_check() {
 	fusionctl close pair
 }
 
-# what counts of a dump: all but where the superblocks and the journals are by now
+# the part of a dump that must not change: all except the state of superblocks and journals
 meaning() {
 	jq -S 'del(.superblocks, .journals, .epoch, .host)' "$1"
 }
@@ -278,7 +277,7 @@ test_dump_restore() {
 	at_least "runs of the map" "$(jq '.map | length' "$TMP/dump")" 2
 	gives 1 fusionctl dump pair -o "$TMP/dump"
 	says "File exists; choose another file"
-	# what does not fit leaves nothing in the way of the next one
+	# a dump that does not fit leaves nothing that blocks the next one
 	mkdir "$TMP/full"
 	mount -t tmpfs -o size=4k tmpfs "$TMP/full"
 	defer umount_quietly "$TMP/full"
@@ -313,7 +312,7 @@ test_dump_restore() {
 	meaning "$TMP/dump" >"$TMP/a"
 	meaning "$TMP/again" >"$TMP/b"
 	diff "$TMP/a" "$TMP/b"
-	# no machine has opened what restore has written
+	# no machine has opened the restored set
 	same "machine that had it" "$(jq -r .host.name "$TMP/dump") $(jq .host "$TMP/again")" \
 		"$(uname -n) null"
 	null other 32
@@ -322,10 +321,10 @@ test_dump_restore() {
 	says "/dev/other: carries ext4 (label home"
 	verify
 
-	# it was used since
+	# the set was used since
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
 	says "was used after $TMP/dump was made"
-	# and nothing moves, nor is anything completed, in the time that this takes
+	# nothing moves, and nothing is completed, in the meantime
 	gives 0 fusionctl set pair migration=off idle=1m
 	gives 0 fusionctl dump pair -o "$TMP/idle"
 	gives 0 fusionctl open pair
@@ -348,7 +347,7 @@ test_dump_restore() {
 	verify
 }
 
-# A device that was named by mistake is left alone.
+# repair leaves a device alone that was named by mistake.
 test_wrong_device() {
 	local before
 	a_set
@@ -374,7 +373,8 @@ what the other one has: fusionctl salvage $FAST"
 	same "what is on the devices" "$(sum "$SLOW" /dev/noise)" "$before"
 }
 
-# A dump is older than the replica: of a set that was used since, and has lost its SSD, that is all.
+# A dump of a set that was used since is older than the replica. If the SSD is lost, it is still all
+# there is.
 test_stale_dump() {
 	local before
 	a_set
@@ -395,14 +395,14 @@ test_stale_dump() {
 	gives 0 fusionctl check /dev/new "$SLOW"
 }
 
-# Power fails between the first and the second superblock of an opening; then something is repaired,
-# or restored. Whatever is written opens.
+# Power fails between the first and the second superblock of an opening; then the set is repaired or
+# restored. The result opens.
 test_interrupted_opening() {
 	local how
 	a_set
 	gives 0 fusionctl dump pair -o "$TMP/dump"
-	# what the kernel writes first: the slow member's superblock of the next epoch, as one of
-	# another activation, whose number before is the present one
+	# the kernel's first write: the slow member's superblock of the next epoch, of another
+	# activation, whose previous number is the present one
 	for i in 0 8; do
 		fusion-poke "$FAST" $i 552:8=77
 		fusion-poke "$SLOW" $i 88:4=0 92:4=$(($(sb epoch) + 1)) 552:8=78 560:8=77
@@ -421,7 +421,7 @@ test_interrupted_opening() {
 	done
 }
 
-# Of a file system that was made on a member nothing is left that would be recognised.
+# After repair, a file system that was made on a member is no longer recognised.
 test_made_over() {
 	local i
 	need mkfs.btrfs
@@ -448,13 +448,13 @@ both_copies() {
 	fusion-poke "$1" 8 "$2"
 }
 
-# What a newer release may have done to a set is named, and left alone.
+# Changes that a newer release may have made to a set are named, and left alone.
 test_newer_features() {
 	local before named="has features of a newer version"
 	a_set
 	gives 0 fusionctl dump -o "$TMP/known" "$FAST" "$SLOW"
 
-	# to be read only, as its superblocks may say more than this release knows of
+	# read only, since the superblocks may have fields that this release does not know
 	both_copies "$FAST" 64:8=0x10000000001
 	before=$(sum)
 	gives 1 fusionctl check "$FAST" "$SLOW"
@@ -468,7 +468,7 @@ test_newer_features() {
 	says "is of a set that $named: ro_compat 0x10000000001; use the fusionctl that wrote it"
 	refused "$named: ro_compat 0x10000000001" fusionctl open pair
 	same "what is on the members" "$(sum)" "$before"
-	# of the slow member only: from where a newer release was interrupted
+	# on the slow member only: a newer release was interrupted
 	both_copies "$FAST" 64:8=0
 	both_copies "$SLOW" 64:8=0x4
 	before=$(sum)
@@ -478,7 +478,7 @@ test_newer_features() {
 	same "what is on the members" "$(sum)" "$before"
 	both_copies "$SLOW" 64:8=0
 
-	# to be left alone, whichever copy says so
+	# left alone, whichever copy has the bit
 	fusion-poke "$SLOW" 0 56:8=0x48
 	before=$(sum)
 	named="$named: incompat 0x48 (shadow copies)"
@@ -504,7 +504,7 @@ test_newer_features() {
 	both_copies "$FAST" 56:8=0
 	fusion-poke "$SLOW" 0 56:8=0
 
-	# of no consequence
+	# no effect
 	both_copies "$FAST" 72:8=0x5
 	both_copies "$FAST" 680:4=0x80000000
 	gives 0 fusionctl check --verbose "$FAST" "$SLOW"
@@ -514,7 +514,7 @@ test_newer_features() {
 	verify
 }
 
-# a label is what anyone wrote there
+# a label may contain anything
 test_hostile_label() {
 	local dev copy
 	a_set

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The demo on real disks: which ones it takes, and what it leaves of them when it cannot begin.
+# The demo on real disks: which disks it accepts, and what it leaves on them when it cannot begin.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# disks: of the sizes that the demo wants
+# disks: of the sizes that the demo requires
 disks() {
 	members 512 4096
 }
 
-# demo ANSWER: on a terminal; what is on it goes to $TMP/out, the exit code to REPLY
+# demo ANSWER: run the demo on a terminal; the output goes to $TMP/out, the exit code to REPLY
 demo() {
 	REPLY=0
 	: >"$TMP/sums"
@@ -19,7 +19,7 @@ demo() {
 		-O /dev/null <<<"$1" >"$TMP/out" 2>&1 || REPLY=$?
 }
 
-# somebody at the terminal could be asked, but not by the question of a dry run
+# a user at the terminal could be asked, but not by a dry run
 test_takes_empty_disks_only() {
 	need script
 	disks
@@ -35,7 +35,7 @@ test_takes_empty_disks_only() {
 	same "exit code" "$REPLY" 3
 }
 
-# What is there may be data that nobody recognises, and of somebody who has the name.
+# The disk may hold data that nothing recognises, and the name may be taken.
 test_leaves_alone_what_it_did_not_make() {
 	local i before
 	need script

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Discards free slots, reach the members, and never take more than they should.
+# Discards free slots, reach the members, and never discard too much.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,8 @@ test_whole_extents() {
 	read -r fast slow < <(status discard used_fast used_slow)
 	same "used when full" $((fast + slow)) "$EXTENTS"
 	fast=$(discarded "$FAST") slow=$(discarded "$SLOW")
-	# 10 extents of each member, and a bit on either side that frees nothing more
+	# 10 extents of each member, and a part of an extent on either side, which frees nothing
+	# more
 	blkdiscard -o $((20 * EXTENT - 8192)) -l $((10 * EXTENT + 16384)) "$SET"
 	blkdiscard -o $(((EXTENTS - 20) * EXTENT - 8192)) -l $((10 * EXTENT + 16384)) "$SET"
 	same "unmapped" "$(on discard - 0 "$EXTENTS")" 20
@@ -36,10 +37,10 @@ test_whole_extents() {
 	within 20 "slots are free" settled discard
 	read -r fast2 slow2 < <(status discard used_fast used_slow)
 	same "used after" $((fast2 + slow2)) $((EXTENTS - 20))
-	# slow ones only when the replica does not name them any more
+	# slow slots only when the replica does not name them any more
 	msg discard checkpoint
 	within 20 "the members are told" told discard
-	# and the bits on either side, if these extents are stable by now
+	# and the parts on either side, if these extents are stable by now
 	fast=$(($(discarded "$FAST") - fast)) slow=$(($(discarded "$SLOW") - slow))
 	same "slots discarded on fast" $((fast / EXTENT)) 10
 	same "slots discarded on slow" $((slow / EXTENT)) 10
@@ -47,8 +48,8 @@ test_whole_extents() {
 	at_most "discarded on slow beside them" $((slow % EXTENT)) 16384
 }
 
-# Many slots are freed while there are few transactions, as the members take their time: the members
-# are told of every one of them, in the end.
+# Slow members leave few transactions for the many slots that are freed; the members still get every
+# discard in the end.
 test_none_dropped() {
 	local fast slow used_fast used_slow part=50 i
 	begin irqmode=2 completion_nsec=20000000
@@ -71,8 +72,8 @@ test_none_dropped() {
 	same "discarded on slow" $(($(discarded "$SLOW") - slow)) $((used_slow * EXTENT))
 }
 
-# What was not discarded, since the option was off or the set was closed, is when file systems are
-# trimmed again: their extents are unmapped then.
+# Slots that were not discarded, since the option was off or the set was closed, are discarded when
+# file systems are trimmed again.
 test_trimmed_again() {
 	local fast slow
 	begin
@@ -90,7 +91,7 @@ test_trimmed_again() {
 	at_least "discarded on slow" $(($(discarded "$SLOW") - slow)) $((($(sb nr_slow_slots) - 64) * EXTENT))
 }
 
-# what waits when the set is closed is done with, if it is not much
+# a few discards that wait when the set is closed are still sent
 test_told_at_close() {
 	local fast used
 	begin
@@ -117,7 +118,7 @@ test_passdown_off() {
 		"$fast $slow"
 }
 
-# a slot may not get a new owner before its release is durable
+# a slot gets no new owner before its release is durable
 test_reuse_waits_for_commit() {
 	local fast
 	begin
@@ -129,7 +130,7 @@ test_reuse_waits_for_commit() {
 	blkdiscard -l $((4 * EXTENT)) "$SET"
 	same "mapped" "$(status discard mapped)" $((fast - 4))
 	same "fast slots used, those in quarantine too" "$(status discard used_fast)" "$fast"
-	# so the next write cannot be given one of them
+	# so the next write cannot get one of them
 	put_direct "$SET" 101 0 4096
 	same "member of extent 0" "$(msg discard map 0 1 | cut -d ' ' -f 3)" slow
 	sync "$SET"
@@ -174,7 +175,7 @@ test_whole_device() {
 	read_zero "$SET" 0 $((EXTENTS * EXTENT))
 }
 
-# members that cannot discard: extents are freed all the same
+# members that cannot discard: extents are freed anyway
 test_members_without() {
 	begin discard=0
 	dd if=/dev/urandom of="$SET" bs=256k count=64 oflag=direct conv=fsync status=none
@@ -204,13 +205,13 @@ long_fstrim() {
 	e2fsck -fn "$SET" >"$TMP/fsck" 2>&1 || fail "e2fsck: $(<"$TMP/fsck")"
 }
 
-# discard_limit NAME: of /sys/block, in bytes
+# discard_limit NAME: the limit in /sys/block, in bytes
 discard_limit() {
 	cat "/sys/block/$1/queue/discard_max_bytes"
 }
 
-# A disk that was believed to discard, refuses the first one and is not believed any more (as behind
-# many a USB bridge): the set still frees what is discarded, and no one is told of an error.
+# A disk claims to discard, but refuses the first discard, as many USB bridges do. The set still
+# frees discarded extents, and no user sees an error.
 test_member_refuses() {
 	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
 	local provisioning

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fusionctl doctor and status --check: what is wrong with a system, its members and its sets is
-# found, with its remedy, and nothing else. It has no initramfs to look into.
+# fusionctl doctor and status --check report each problem of a system, its members and its sets,
+# with its remedy, and nothing else. There is no initramfs to examine here.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# doctor CODE [OPTION]...: its findings, for found
+# doctor CODE [OPTION]...: run it, and keep its findings for found
 doctor() {
 	expect "$1" '' fusionctl doctor --json "${@:2}"
 }
 
-# found SUBJECT LEVEL TEXT [REMEDY]: the last doctor said so
+# found SUBJECT LEVEL TEXT [REMEDY]: the last doctor reported this
 found() {
 	jq -e --arg subject "$1" --arg level "$2" --arg text "$3" --arg remedy "${4:-}" \
 		'.findings[] | select(.subject == $subject and .level == $level and
@@ -20,19 +20,19 @@ found() {
 		"$TMP/out" >/dev/null || fail "expected $*: $(jq -c '.findings[]' "$TMP/out")"
 }
 
-# count SUBJECT WANT: so many findings of it that are no good ones
+# count SUBJECT WANT: number of findings about SUBJECT that are not ok
 count() {
 	same "findings of $1" "$(jq --arg subject "$1" '[.findings[] |
 		select(.subject == $subject and .level != "ok")] | length' "$TMP/out")" "$2"
 }
 
-# nothing_well SUBJECT
+# nothing_well SUBJECT: no finding about it is ok
 nothing_well() {
 	same "what is well of $1" "$(jq --arg subject "$1" '[.findings[] |
 		select(.subject == $subject and .level == "ok")] | length' "$TMP/out")" 0
 }
 
-# tree: a system with nothing in it, in REPLY
+# tree: an empty system, in REPLY
 tree() {
 	REPLY=$TMP/root
 	mkdir -p "$REPLY"/{boot,etc,usr/lib/modules,usr/lib/udev/rules.d}
@@ -40,7 +40,7 @@ tree() {
 	touch "$REPLY/usr/lib/udev/rules.d/"{55-dm,69-fusion}.rules
 }
 
-# kernel RELEASE [with]: it is installed in the tree, and has the module of the kernel that runs
+# kernel RELEASE [with]: install it in the tree; with: including the module of the running kernel
 kernel() {
 	local dir=$TMP/root/usr/lib/modules/$1 here
 	here=/lib/modules/$(uname -r)
@@ -114,7 +114,7 @@ test_hooks() {
 	count mkinitcpio 1
 }
 
-# What is a note elsewhere keeps a system from booting.
+# Some notes become errors if the root is on a set.
 test_root_on_a_set() {
 	local root=$TMP/mnt
 	need mkfs.ext4
@@ -175,12 +175,12 @@ test_sets() {
 	found "set fusion" error "its slow member, the other one is missing" "connect it"
 }
 
-# look: what doctor finds of members and sets; the rest of this system is as it is
+# look: run doctor for members and sets only
 look() {
 	fusionctl doctor --json >"$TMP/out" || :
 }
 
-# refused_set TEXT [WORDS]: the set is found fault with, once, and assembly says the same, or WORDS
+# refused_set TEXT [WORDS]: doctor reports the set once with TEXT, and assemble with TEXT or WORDS
 refused_set() {
 	look
 	found "set fusion" error "$1"
@@ -196,7 +196,7 @@ a_pair() {
 	good fusionctl close pair
 }
 
-# An SSD that was away, or replaced by an old copy of itself.
+# An SSD that was away, or was replaced by an old copy of itself.
 test_stale_member() {
 	a_pair
 	replaced "$FAST" "$TMP/old"
@@ -208,12 +208,12 @@ test_stale_member() {
 
 test_other_geometry() {
 	a_pair
-	# the slow member thinks that the fast one is larger
+	# the slow member records a larger size of the fast one
 	poke "$SLOW" 392:8=$((65 * 2048))
 	refused_set "the two members disagree on the geometry of the set"
 }
 
-# A member of the same set that is not the one the other names, of either role.
+# A member of the same set, of either role, but not the one that the other member names.
 test_foreign_member() {
 	local role of
 	a_pair
@@ -230,7 +230,7 @@ test_foreign_member() {
 		found "set fusion" ok "both members are here"
 		put_direct /dev/other-$role 0 0 65536
 	done
-	# it is here in place of the one that belongs to the set
+	# it takes the place of the member that belongs to the set
 	poke "$SLOW" 96:8=4711
 	look
 	found "$SLOW" error "is not the slow member that belongs to the set fusion" "detach it"
@@ -238,7 +238,7 @@ test_foreign_member() {
 	count "set fusion" 1
 }
 
-# What is not opened by itself, though nothing is wrong with the pair.
+# Sets that do not open automatically although nothing is wrong with the pair.
 test_pair_that_stays_closed() {
 	a_pair
 	blockdev --setro "$SLOW"
@@ -255,7 +255,7 @@ and may only be read, so the set fusion is not opened by itself" \
 		"use a newer fusionctl"
 }
 
-# Of two copies neither is opened, so nothing is well.
+# Neither of two copies is opened, so nothing is ok.
 test_copied_member() {
 	a_pair
 	null copy 128
@@ -276,7 +276,7 @@ test_for_people() {
 
 # -- status --check --------------------------------------------------------------
 
-# checked CODE TEXT [NAME]: its line begins with that
+# checked CODE TEXT [NAME]: the line of status --check begins with TEXT
 checked() {
 	expect "$1" '' fusionctl status --check ${3:+"$3"}
 	[[ $(<"$TMP/out") == "$2"* ]] || fail "expected $2: $(<"$TMP/out")"
@@ -311,7 +311,7 @@ test_status_check() {
 	same "exit status" $rc 4
 }
 
-# One set that can't be looked at does not hide how the others are.
+# One set that cannot be examined does not hide the state of the others.
 test_status_check_of_several() {
 	local not_there
 	linked 64 128
@@ -330,7 +330,7 @@ test_status_check_of_several() {
 	checked 2 "FUSION CRITICAL - data: has switched to read-only after an error; see dmesg"
 }
 
-# several CODE BEGIN TEXT...: the line begins like that, and has these
+# several CODE BEGIN TEXT...: the line begins with BEGIN and contains each TEXT
 several() {
 	local rc=0 line i
 	line=$(fusionctl status --check 2>/dev/null) || rc=$?

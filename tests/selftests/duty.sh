@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the option duty does: moving takes no more of the slow member's time than it says.
+# The setting duty: moves take no more of the slow member's time than it allows.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,14 +10,14 @@ SET=/dev/mapper/duty
 HOT=64			# extents of 256 KiB
 DUTY=10		# percent
 
-# now: in hundredths of a second
+# now: the time in hundredths of a second
 now() {
 	local s
 	read -r s _ </proc/uptime
 	echo "${s/./}"
 }
 
-# warm: every hot extent is read from eight times, each in another quarter of a second
+# warm: read every hot extent eight times, each time in another quarter of a second
 warm() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -34,13 +34,13 @@ all_up() {
 	[[ $(on duty fast 0 $HOT) -eq $HOT ]]
 }
 
-# move_up PERCENT: how long it takes until all that is hot is up; in REPLY
+# move_up PERCENT: time until all hot extents are promoted; in REPLY
 move_up() {
 	local start
 	msg duty migration off
 	same "demoted" "$(msg duty demote 0-$((HOT - 1)))" "$HOT 0 0 0"
 	within 30 "slots are free" settled duty
-	# the sweep comes by, and knows them all for candidates
+	# the sweep passes, and makes them all candidates
 	sleep 4
 	msg duty duty "$1"
 	start=$(now)
@@ -50,8 +50,8 @@ move_up() {
 	say "$HOT extents went up in $REPLY hundredths of a second at a duty of $1 %"
 }
 
-# The set is never idle here, which would be no time to hold back. A batch takes 320 ms or more,
-# as each I/O takes 10 ms; there are four, and three pauses.
+# The set is never idle here, since idle moves are not limited. A batch takes 320 ms or more, as
+# each I/O takes 10 ms; there are four batches and three pauses.
 test_share() {
 	local whole
 	need fio
@@ -63,7 +63,7 @@ test_share() {
 	move_up 100
 	whole=$REPLY
 	move_up $DUTY
-	# tenfold, but for the last pause, and what comes before the first batch
+	# ten times as long, except for the last pause and the time before the first batch
 	at_least "hundredths of a second at $DUTY %, four times those at 100 %" "$REPLY" $((whole * 4))
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Members that fail: errors reach the user where they belong, moves give up, nothing
-# hangs, and when the member is well again so is the set.
+# Members that fail: errors reach the right user, moves give up, nothing hangs, and the set works
+# again as soon as the member does.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -64,7 +64,7 @@ test_slow_reads_fail() {
 	same "errors" "$(status broken errors_fast errors_slow)" "0 1"
 	same "mode" "$(status broken mode needs_check)" "rw -"
 
-	# it cannot be moved, it stays where it is, others can
+	# it cannot be moved and stays where it is; others can be moved
 	same "demotions" "$(msg broken demote 0-15)" "16 0 0 0"
 	within 20 "nothing waits" settled broken
 	used=$(status broken used_fast)
@@ -85,8 +85,8 @@ test_slow_reads_fail() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# a move that cannot write its new slot leaves the extent where it was, and takes
-# another slot the next time
+# a move that cannot write its new slot leaves the extent where it was, and takes another slot the
+# next time
 test_target_of_a_move_fails() {
 	local first
 	begin
@@ -108,7 +108,7 @@ test_target_of_a_move_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# data writes that fail are the user's, too
+# errors of data writes go to the user
 test_writes_fail() {
 	local first
 	begin
@@ -124,8 +124,8 @@ test_writes_fail() {
 	same "mode" "$(status broken mode needs_check)" "rw -"
 }
 
-# A member that fails writes and no flush: extents are opened there, and can't be completed. When as
-# many are as can be tracked, the next first write fails, and waits for none of them for ever.
+# A member fails writes but no flushes: partial extents appear there and cannot be completed. When
+# the limit is reached, the next first write fails instead of waiting forever.
 test_nothing_can_be_completed() {
 	local limit first i
 	linked 16 160
@@ -160,8 +160,8 @@ test_nothing_can_be_completed() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# What idle time would complete, and can't, is tried again more and more rarely: a disk takes its time
-# for each, and has errors in its log. It keeps nothing on the other member waiting.
+# Completions that fail in idle time are tried again more and more rarely: the disk takes time for
+# each, and logs errors. The other member is not held up.
 test_completion_fails() {
 	local bad=10 first i before
 	begin
@@ -182,7 +182,7 @@ test_completion_fails() {
 	within 30 "errors" counted "$bad"
 	before=$(status broken errors_slow)
 	sleep 15
-	# rounds after 1, 2, 4 and 8 s, and what was under way
+	# rounds after 1, 2, 4 and 8 s, and the one under way
 	at_most "errors of 15 s" $(($(status broken errors_slow) - before)) $((5 * bad))
 	same "extents open" "$(status broken open)" "$bad"
 	heal
@@ -191,7 +191,7 @@ test_completion_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# counted N: errors of the slow member
+# counted N: the slow member has N errors
 counted() {
 	[[ $(status broken errors_slow) -ge $1 ]]
 }
@@ -200,11 +200,11 @@ none_open() {
 	[[ $(status broken open) == 0 ]]
 }
 
-# the map cannot be written: nothing more is acknowledged, all can still be read
+# the map cannot be written: nothing more is acknowledged, and all data can still be read
 test_journal_fails() {
 	local start blocks
 	begin
-	# extent 0 is for what will never be durable
+	# extent 0 is for data that never becomes durable
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1500 --offset 64k
 	write_block 0 0
 	sync "$SET"
@@ -228,14 +228,14 @@ test_journal_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# a commit that fails while nobody waits for it: the next flush must not say all is well
+# a commit fails while nothing waits for it: the next flush must not succeed
 test_flush_after_failed_commit() {
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
 	sync "$SET"
 	msg broken checkpoint
 	bad_sectors fast $(($(sb journal_start) * 8)) $(($(sb journal_blocks) * 8))
-	# on a slow machine there was time to complete open extents, and the commit of that failed
+	# a slow machine may have completed partial extents, and that commit failed
 	dd if=/dev/urandom of="$SET" bs=4k seek=$((EXTENTS * 16 - 9)) count=1 oflag=direct \
 		status=none || in_mode ro || fail "a write fails in mode $(status broken mode)"
 	within 20 "the commit fails" in_mode ro
@@ -247,7 +247,7 @@ in_mode() {
 	[[ $(status broken mode) == "$1" ]]
 }
 
-# the whole slow member is gone: what is on fast can be read and written
+# the whole slow member is gone: data on the fast one can be read and written
 test_slow_gone() {
 	local i
 	begin
@@ -271,7 +271,7 @@ test_slow_gone() {
 	done
 }
 
-# reads fail here and there while everything moves; a block is well when it was written
+# some reads fail while everything moves; a block works again once it is written
 long_read_errors_under_storm() {
 	local storm i
 	need_module dm-dust

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every error a table line, a message or a member can provoke, with its text.
+# Every error that a table line, a message or a member can provoke, with its text.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ begin() {
 	format --extent-size 64K
 }
 
-# rejected TEXT TABLE: and nothing is left behind
+# rejected TEXT TABLE: with this text, and nothing is left behind
 rejected() {
 	refused "$1" dmsetup create errors --table "$2"
 	if dmsetup info errors >/dev/null 2>&1; then
@@ -20,7 +20,7 @@ rejected() {
 	fi
 }
 
-# opens: the set is well, or well again
+# opens: the set works, or works again
 opens() {
 	dmsetup create errors --table "0 $LEN fusion $FAST $SLOW"
 	same mode "$(status errors mode needs_check)" "rw -"
@@ -122,13 +122,13 @@ test_messages() {
 	msg errors checkpoint
 }
 
-# settings: what is in force
+# settings: the values in effect
 settings() {
 	dmsetup table errors
 	dmsetup status errors | grep -o ' 20 migration .*'
 }
 
-# said_of KEY VALUE TEXT: it is refused, in this one line of the log, and nothing is changed
+# said_of KEY VALUE TEXT: the value is refused with this one log line, and nothing changes
 said_of() {
 	local mark before
 	before=$(settings)
@@ -140,7 +140,7 @@ said_of() {
 	same "settings after '$1 $2'" "$(settings)" "$before"
 }
 
-# none as it is by itself, so that a value which is put right somehow is seen, too
+# no value equals the default, so that a silent correction shows
 test_bad_values() {
 	local key values i
 	begin
@@ -194,7 +194,7 @@ test_members() {
 	FAST=$fast SLOW=$slow
 	opens
 
-	# shrunk, by one sector and by half
+	# shrunk by one sector and by half
 	for i in 1 $((16 * 1024)); do
 		linear shrunk "$FAST" 0 $((32 * 1024 - i))
 		rejected "Fast device is smaller than when it was formatted" \
@@ -227,7 +227,7 @@ restore() {
 	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
 }
 
-# both_copies POKE...: of the superblocks of both members
+# both_copies POKE...: in the superblocks of both members
 both_copies() {
 	local dev copy
 	for dev in "$FAST" "$SLOW"; do
@@ -240,13 +240,13 @@ both_copies() {
 test_superblocks() {
 	local table i
 	begin
-	# both copies there
+	# both copies have it
 	opens
 	opens
 	table="0 $LEN fusion $FAST $SLOW"
 	save
 
-	# one copy of either is enough: the older one, and what it names is still there
+	# one copy of either is enough: the older one's data is still there
 	put "$FAST" 125 $((4096 * 8 + 200)) 1
 	put "$SLOW" 125 200 1
 	opens
@@ -293,7 +293,7 @@ test_superblocks() {
 	refused "has features of a newer version: flags 0x4" dmsetup create refused \
 		--table "$table"
 	restore
-	# the other copy may be from before that was begun
+	# the other copy may be older than the feature
 	for i in "$FAST 0" "$FAST 8" "$SLOW 0" "$SLOW 8"; do
 		# shellcheck disable=SC2086 # two words
 		fusion-poke $i 56:8=0x20
@@ -303,7 +303,7 @@ test_superblocks() {
 	done
 	opens
 
-	# a copy of copy 0 in the place of copy 8 is not believed, valid as it is
+	# a valid copy 0 in the place of copy 8 is not believed
 	dd if="$FAST" of="$FAST" bs=4096 count=1 seek=8 iflag=direct oflag=direct conv=notrunc \
 		status=none
 	put "$FAST" 125 200 1
@@ -312,7 +312,7 @@ test_superblocks() {
 	opens
 }
 
-# a member that was left out for some activations
+# a member that missed some activations
 test_stale_member() {
 	begin
 	opens
@@ -325,7 +325,7 @@ test_stale_member() {
 		"0 $LEN fusion $FAST $SLOW"
 }
 
-# no number in a superblock may do harm, whatever it is
+# no number in a superblock may do harm
 long_superblock_numbers() {
 	local offset value
 	begin
@@ -344,7 +344,7 @@ long_superblock_numbers() {
 	opens
 }
 
-# between load and resume the superblocks change: memory is sized by what they were
+# between load and resume the superblocks change, after memory was sized by the old ones
 test_geometry_between() {
 	local was block
 	begin
@@ -356,7 +356,7 @@ test_geometry_between() {
 	defer dm_remove errors
 	dmsetup load errors --table "$(table)"
 	both_copies 412:4=$((was + 1)) 492:4=$(($(sb spare_fast) - 1))
-	# the map is one that fits
+	# the map fits
 	block=$(($(sb map_start0) + $(sb active_set) * $(sb map_blocks)))
 	fusion-poke "$FAST" $block 44:4=$((was + 1)) $((48 + 4 * was)):4=0x1fffffff
 	refused "there is another set on the devices than when the table was made" \
@@ -370,7 +370,7 @@ test_geometry_between() {
 	opens
 }
 
-# the map and the journal: damage is found before anything is believed
+# the map and the journal: damage is found before anything is used
 test_damaged_map() {
 	local block
 	begin
