@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The data areas of a member work, and of its metadata one area does not: in a commit, a
-# checkpoint, an update of the replica, under load; at open; at close. The mode becomes what
-# Documentation/reference/target.rst says, the log names member and place, nothing hangs, and once
-# the member is well again all that was flushed is there.
+# One metadata area of a member fails while its data areas work: in a commit, a checkpoint, or an
+# update of the replica, under load; at open; at close. The mode becomes as
+# Documentation/reference/target.rst says, the log names member and place, and nothing hangs. Once
+# the member works again, all flushed data is there.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,8 +20,8 @@ begin() {
 	fusion meta "$@"
 }
 
-# begin_big [OPTION VALUE]...: with so many extents that for an update of the replica that
-# changes most of them a map set is shorter than the log
+# begin_big [OPTION VALUE]...: with so many extents that a map copy is shorter than the log, for an
+# update of the replica that changes most of them
 begin_big() {
 	linked 16 48 irqmode=2 completion_nsec=100000
 	format --extent-size 64K
@@ -49,8 +49,8 @@ area() {
 	esac
 }
 
-# bad MEMBER BLOCK COUNT [flakey]: I/O there fails, or does every other second; the rest of
-# the member works
+# bad MEMBER BLOCK COUNT [flakey]: I/O there fails, always or every other second; the rest of the
+# member works
 bad() {
 	local first=$(($2 * 8)) count=$(($3 * 8))
 	case ${4:-} in
@@ -59,8 +59,8 @@ bad() {
 	esac
 }
 
-# unreadable MEMBER BLOCK...: reading these fails, until they are written where the kernel
-# has a target for that
+# unreadable MEMBER BLOCK...: reads of these fail, until they are written if the kernel has a target
+# for that
 unreadable() {
 	local i
 	if ! modprobe -q dm-dust; then
@@ -74,7 +74,7 @@ unreadable() {
 	dmsetup message "$1-link" 0 enable
 }
 
-# mark: `log` is what the module logs from now on
+# mark: `log` prints the module's log lines from now on
 mark() {
 	MARK="selftest mark $RANDOM$RANDOM"
 	echo "$MARK" >/dev/kmsg
@@ -88,8 +88,8 @@ logged() {
 	has "the kernel's log" "$(log)" "$1"
 }
 
-# named MEMBER BLOCK COUNT: the log has the member, and a sector or a block of that area. Lines
-# with sectors are limited to ten in five seconds, which what failed before may have used up.
+# named MEMBER BLOCK COUNT: the log names the member, and a sector or a block of that area. Lines
+# with sectors are limited to ten in five seconds, which earlier failures may have used up.
 named() {
 	local first lines
 	lines=$(log | grep -F "$1 device" || :)
@@ -110,7 +110,7 @@ replica_is() {
 	[[ $(status meta replica) == "$1" ]]
 }
 
-# promotes: extents can be moved up
+# promotes: extents can be promoted
 promotes() {
 	local moved
 	dmsetup message meta 0 "demote 0-31" >/dev/null
@@ -122,7 +122,7 @@ events() {
 	dmsetup info -c --noheadings -o events meta
 }
 
-# checkpoint_or COMMAND...: that, or ask for one more checkpoint, which may fail
+# checkpoint_or COMMAND...: run it, or request one more checkpoint, which may fail
 checkpoint_or() {
 	"$@" && return
 	limited "$LIMIT" dmsetup message meta 0 checkpoint
@@ -139,20 +139,20 @@ load() {
 	sleep 1
 }
 
-# fill: two thirds of it, so that there is room to move
+# fill: write two thirds of the set, so that there is room to move
 fill() {
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $((LEN * 1024 / 3))
 }
 
-# checked: closed, it has at most what needs no repair by hand
+# checked: close the set; check reports at most findings that need no manual repair
 checked() {
 	local rc=0
 	fusionctl check "$FAST" "$SLOW" >"$TMP/said" || rc=$?
 	at_most "status of fusionctl check ($(xargs <"$TMP/said"))" $rc 1
 }
 
-# fast_writes_fail AREA [flakey]: the set goes read-only, and says why; closed, well again
-# and opened, all that was flushed is there, and it works
+# fast_writes_fail AREA [flakey]: the set goes read-only and says why. Once the member works again
+# and the set is reopened, all flushed data is there
 fast_writes_fail() {
 	local first count before
 	begin commit_interval 100
@@ -165,7 +165,7 @@ fast_writes_fail() {
 	if [[ $1 != journal && ! ${2:-} ]]; then
 		refused "message ioctl on meta" limited "$LIMIT" dmsetup message meta 0 checkpoint
 	fi
-	# what fails every other second may be lucky for a while
+	# a failure every other second may miss all writes for a while
 	within "$LIMIT" "mode ro" checkpoint_or in_mode ro
 	within "$LIMIT" "the load ends" no_process "$LOAD"
 	wait "$LOAD" || fail "the load: status $?"
@@ -174,7 +174,7 @@ fast_writes_fail() {
 	at_least "events" "$(events)" $((before + 1))
 	logged "switched to mode ro"
 	named fast "$first" "$count"
-	# what it had it still has
+	# the data that it had is still there
 	limited "$LIMIT" dd if="$SET" of=/dev/null bs=1M iflag=direct status=none
 	refused "Input/output error" limited "$LIMIT" sync "$SET"
 	refused "Input/output error" limited "$LIMIT" dd if=/dev/zero of="$SET" bs=4k count=1 \
@@ -212,8 +212,8 @@ long_super_flakey() {
 	fast_writes_fail supers flakey
 }
 
-# slow_writes_fail AREA [flakey]: the set works on, only promotions wait. Nothing is unmapped
-# meanwhile: a first write may find no slot, as those released are held.
+# slow_writes_fail AREA [flakey]: the set works on, only promotions wait. Nothing is unmapped in the
+# meantime, since a first write may find only held slots.
 slow_writes_fail() {
 	local first count before moved
 	if [[ $1 == log ]]; then
@@ -279,7 +279,7 @@ long_log_flakey() {
 	slow_writes_fail log flakey
 }
 
-# a promotion takes no effect without its record, and the log says which sector that is
+# a promotion takes no effect without its record, and the log names its sector
 test_promotion_fails() {
 	local first count
 	begin migration off replica_interval $NEVER
@@ -299,8 +299,8 @@ test_promotion_fails() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# Map sets can be written, the log can't: whoever tries again each time that the one has worked
-# fails each time with the other. It must not go on so every second.
+# Map copies can be written, the log cannot. A retry after each success of the one fails with the
+# other. This must not repeat every second.
 test_log_alone_fails() {
 	local first count until errors
 	begin migration off replica_interval 1
@@ -328,9 +328,9 @@ attempts() {
 	[[ $(counter meta replica_errors) -ge $1 ]]
 }
 
-# Slots that were released are held back while the replica cannot be written. A first write
-# that needs one waits for one more attempt and no longer, and works as soon as the member
-# does, however long the pause after the last attempt would have been.
+# Released slots stay held while the replica cannot be written. A first write that needs one waits
+# for one more attempt, and not longer. It works as soon as the member does, however long the pause
+# after the last attempt would have been.
 test_held_slots() {
 	local first count
 	begin replica_interval 1 commit_interval 100 migration off
@@ -349,7 +349,7 @@ test_held_slots() {
 	same "mode" "$(status meta mode replica)" "rw ok"
 }
 
-# An update that failed is tried again, when nothing else is going to change either.
+# A failed update is tried again even if nothing else changes.
 test_failed_update_is_tried_again() {
 	local first count
 	begin replica_interval 1 commit_interval 100 migration off
@@ -365,14 +365,14 @@ test_failed_update_is_tried_again() {
 	same "extents it knows to be down" "$(wc -l <"$TMP/said")" 8
 }
 
-# close_fails MEMBER AREA: what cannot be recorded when the set is closed is recovered when it
-# is opened; and no member says of itself what it cannot know
+# close_fails MEMBER AREA: changes that cannot be recorded at close are recovered at open, and no
+# member claims more than it knows
 close_fails() {
 	local first count clean=0
 	say "$1 $2"
 	[[ ! -e $SET ]] || close meta
 	fusion meta replica_interval $NEVER migration off
-	# many changes make for a map set of the replica, few for some records in its log
+	# many changes lead to a map copy of the replica, few to some records in its log
 	fill
 	if [[ $1-$2 == slow-log ]]; then
 		msg meta checkpoint
@@ -385,7 +385,7 @@ close_fails() {
 	limited "$LIMIT" dmsetup remove --retry meta
 	named "$1" "$first" "$count"
 	swap "$1"
-	# what is learned anew, or only matters without the fast member
+	# the set learns this again, or needs it only without the fast member
 	[[ $1-$2 != fast-heat && $1 != slow ]] || clean=1
 	same "clean flag" "$(($(sb flags) & 1))" $clean
 	[[ $1-$2 == fast-heat ]] || same "up to date" "$(($(sb flags "$SLOW") & 1))" 0
@@ -403,14 +403,14 @@ test_close_fails() {
 
 long_close_fails_elsewhere() {
 	begin_big
-	# first of all, while there is most to be learned
+	# at the beginning, when most is unknown
 	close_fails slow maps
 	close_fails slow supers
 	close_fails fast maps
 	close_fails fast heat
 }
 
-# cut_off: the members go while the journal has what is nowhere else
+# cut_off: the members fail while only the journal has some changes
 cut_off() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
 	sync "$SET"
@@ -421,15 +421,15 @@ cut_off() {
 	swap slow
 }
 
-# open_fails MEMBER AREA...: metadata that cannot be read keeps the set closed, by name, and
-# is left as it is
+# open_fails MEMBER AREA...: unreadable metadata keeps the set closed, the error names it, and it is
+# left alone
 open_fails() {
 	local i first count blocks=() before
 	say "$*"
 	cut_off
 	for i in "${@:2}"; do
 		read -r first count < <(area "$1" "$i")
-		# where the recovery begins
+		# where recovery begins
 		[[ $i != journal ]] || first=$((first + $(sb replay_seq) % count))
 		blocks+=("$first")
 	done
@@ -456,8 +456,8 @@ test_open_fails() {
 	open_fails fast map
 }
 
-# open_names NUMBER COUNT CODE TEXT: so many blocks of the journal of a closed set, from that one on,
-# can be neither read nor written; and open names what helps
+# open_names NUMBER COUNT CODE TEXT: COUNT blocks of the journal of a closed set, from NUMBER on,
+# can be neither read nor written; the error of open names a remedy
 open_names() {
 	local first count rc=0
 	read -r first count < <(area fast journal)
@@ -471,14 +471,14 @@ open_names() {
 	close meta
 }
 
-# check has nothing to say of these but that they can't be read.
+# check only reports these as unreadable.
 test_open_names_the_remedy() {
 	local count
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 100
 	close meta
 	read -r _ count < <(area fast journal)
-	# behind the last one, which is of the time after the last checkpoint
+	# behind the last block, which is from after the last checkpoint
 	open_names $((($(sb replay_seq) + 1) % count)) 1 1 "I/O of $FAST or $SLOW fails (dmesg says where); copy \
 the failing disk to a good one, with ddrescue"
 	open_names 0 "$count" 4 "behind what the slow member has seen, $count journal blocks can't be read"
@@ -490,7 +490,7 @@ long_open_fails_by_superblocks() {
 	open_fails slow super0 super1
 }
 
-# open_copes MEMBER AREA: what it does not need
+# open_copes MEMBER AREA: open does not need it
 open_copes() {
 	local first
 	say "$1 $2"
@@ -512,7 +512,7 @@ long_open_copes() {
 	open_copes slow maps
 }
 
-# Blocks that can't be read, and that nobody needs: check tells, and repair writes them.
+# Unreadable blocks that nothing needs: check reports them, and repair writes them.
 test_repair_unreadable() {
 	local first count i rc
 	begin
@@ -539,7 +539,7 @@ test_repair_unreadable() {
 	done
 }
 
-# Of a superblock either copy is enough, or what only the newer one says is missed: nothing
+# Either copy of a superblock is enough, or only the newer one's changes are lost. There is nothing
 # in between.
 long_one_super_unreadable() {
 	local member copy

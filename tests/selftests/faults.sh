@@ -59,8 +59,8 @@ test_fast_vanishes() {
 	vanish fast
 }
 
-# A write to the slow member needs a record on the fast one. Where the heartbeat finds out first that
-# this is gone, the write is refused, which is not what is tried here.
+# A write to the slow member needs a record on the fast one. If the heartbeat notices first that the
+# fast member is gone, the write is refused, and this test does not cover that.
 test_no_flush_without_record() {
 	local extents try
 	begin
@@ -83,7 +83,7 @@ test_no_flush_without_record() {
 	comes_back fast
 }
 
-# both map sets cannot be written
+# neither map copy can be written
 test_checkpoint_fails() {
 	local first count
 	begin

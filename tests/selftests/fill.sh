@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# SSD first: a sequential fill takes the fast member until only the spares are left,
-# then the slow one in order; when it has been idle the reserve is free again.
+# A sequential fill takes the fast member until only the spares are left, then the slow one in
+# order. After idle time the reserve is free again.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ test_sequential_fill() {
 	extents=$(status fill extents)
 	fast=$(($(sb nr_fast_slots) - $(sb spare_fast)))
 
-	# one extent less than what goes to the fast member, then that one, then one more
+	# one extent less than the fast member takes, then that one, then one more
 	dd if=/dev/zero of="$SET" bs=1M count=$((fast - 1)) oflag=direct conv=fsync status=none
 	same "slow slots used" "$(status fill used_slow)" 0
 	dd if=/dev/zero of="$SET" bs=1M seek=$((fast - 1)) count=1 oflag=direct status=none
@@ -33,7 +33,7 @@ test_sequential_fill() {
 		"$(sb spare_slow)"
 
 	same "map of the fast part" "$(msg fill map 0 "$fast")" "0 $fast fast 0 stable"
-	# at home, from the first extent on slow that has a home to the last
+	# in home slots, from the first extent on the slow member that has one to the last
 	first=$(sb slow_first_slot)
 	end=$((first + $(sb nr_slow_slots)))
 	[[ $first -ge $fast ]] || first=$fast
@@ -53,7 +53,7 @@ test_reserve_comes_back() {
 	within 60 "the reserve is free again" reserve_is_free
 	within 20 "nothing moves" settled fill
 	at_most "free fast slots" "$(status fill reserve_free)" 16
-	# a burst of its size lands on fast again
+	# a burst of its size goes to the fast member again
 	dd if=/dev/urandom of="$SET" bs=1M seek=$((fast + 20)) count=8 oflag=direct conv=fsync \
 		status=none
 	same "extents of the burst on fast" "$(on fill fast $((fast + 20)) 8)" 8
@@ -66,7 +66,7 @@ reserve_is_free() {
 	[[ $free -ge $want && $want -eq 8 ]]
 }
 
-# what is demoted to refill it goes home
+# extents that are demoted to refill the reserve go to their home slots
 test_demoted_go_home() {
 	local fast first i
 	members 96 256

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What was flushed survives a power cut; members have volatile caches that lose
-# what was not.
+# Flushed data survives a power cut; the members have volatile caches that lose unflushed data.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +20,7 @@ begin() {
 	fusion flush "$@"
 }
 
-# cut_during SECONDS [OPTION]...: pull the plug while the tester writes
+# cut_during SECONDS [OPTION]...: cut the power while the tester writes
 cut_during() {
 	local stamp
 	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --until-error \
@@ -64,7 +63,7 @@ test_power_cuts_synchronous() {
 	done
 }
 
-# commits are rare: what a flush acknowledged may not wait for the next one
+# commits are rare: data that a flush acknowledged may not wait for the next one
 long_power_cuts_rare_commits() {
 	local i
 	begin commit_interval 60000
@@ -75,7 +74,7 @@ long_power_cuts_rare_commits() {
 	done
 }
 
-# a flush that went before leaves nothing to lose, wherever the data lies
+# after a flush nothing can be lost, wherever the data lies
 test_flushed_then_cut() {
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 2000
@@ -112,7 +111,7 @@ long_fua() {
 	umount "$TMP/mnt"
 }
 
-# the rig must be able to fail: a member that ignores flushes loses data, and it is seen
+# the rig must be able to fail: a member that ignores flushes loses data, and the test notices
 test_lying_member_is_seen() {
 	local i
 	members 16 32 cache_size=4096

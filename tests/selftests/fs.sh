@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# File systems on top: a tree is copied and compared while extents move, the file
-# system is whole, and all that again after close and open.
+# File systems on a set: a tree is copied and compared while extents move, and the file system is
+# whole. The same again after closing and opening.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ begin() {
 	stale "$FAST"
 	format --extent-size 256K
 	fusion fs half_life 10 idle 100
-	# 80 MiB of what is here
+	# 80 MiB of this system's files
 	find -L /usr/bin /usr/sbin /usr/lib -xdev -type f -size -6000k -size +3k -print 2>/dev/null |
 		sort -u | xargs -d '\n' stat -L -c '%s %n' |
 		awk '(sum += $1) <= 80000000 { sub(/^[0-9]* /, ""); print }' >"$TMP/files"
@@ -36,7 +36,7 @@ compare() {
 		fail "tree $1 differs"
 }
 
-# on_top FSCK...: with the file system made
+# on_top FSCK...: the file system has been made
 on_top() {
 	local storm start=$SECONDS
 	mount "$SET" "$TMP/mnt"
@@ -49,7 +49,7 @@ on_top() {
 	copy three
 	compare two
 	compare three
-	# a fast machine has copied all that before many could move
+	# a fast machine copies all that before many extents can move
 	while ! enough fs; do
 		[[ $((SECONDS - start)) -lt $((120 * SLOWNESS)) ]] || fail "extents hardly move"
 		rm -r "$TMP/mnt/three"
@@ -85,7 +85,7 @@ test_xfs() {
 	on_top xfs_repair -n
 }
 
-# the file system is not to be seen on a member
+# the file system does not show on a member
 test_members_show_no_filesystem() {
 	need mkfs.ext4 blkid
 	begin

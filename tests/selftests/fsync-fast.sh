@@ -23,8 +23,8 @@ quiet() {
 	sleep 1
 }
 
-# fsyncs FIRST COUNT OPS: random 4 KiB writes there, a flush after each; and one more
-# write, since fio does not flush the last
+# fsyncs FIRST COUNT OPS: random writes of 4 KiB there, a flush after each, and one more write,
+# since fio does not flush the last
 fsyncs() {
 	fio --name=fsync --filename="$SET" --rw=randwrite --bs=4k --direct=1 --ioengine=psync \
 		--offset=$(($1 * 256))k --size=$(($2 * 256))k --fdatasync=1 --number_ios=$(($3 + 1)) \
@@ -44,7 +44,7 @@ test_fsync_of_fast_data() {
 	same "slow flushes" "$(status sync slow_flushes)" "$slow_flushes"
 	at_least "flushes of the fast member" "$(io_of "$FAST" | cut -d ' ' -f 4)" $((fast + 300))
 
-	# and so it does when the data lies there
+	# the counters notice if the data lies there
 	fsyncs $((FAST_EXTENTS + 8)) 32 50
 	at_least "writes to the slow member" "$(io_of "$SLOW" | cut -d ' ' -f 2)" \
 		$(($(cut -d ' ' -f 2 <<<"$before") + 50))
@@ -53,7 +53,7 @@ test_fsync_of_fast_data() {
 	same "slow flushes" "$(status sync slow_flushes)" $((slow_flushes + 50))
 }
 
-# first writes: the flush commits the map too, and that is on the fast member
+# first writes: the flush also commits the map, which is on the fast member
 test_fsync_of_new_extents() {
 	local before
 	begin

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# With not one extent free on either member, hot and cold still change places.
+# Hot and cold extents change places even if no extent is free on either member.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 SET=/dev/mapper/full
-# an extent in KiB: what matters is how many there are
+# extent size in KiB: only their number matters
 SIZE=1024
 [[ ! $QUICK ]] || SIZE=256
 SLOW_EXTENTS=192
 
-# full [OPTION VALUE]...: a set that is written from end to end
+# full [OPTION VALUE]...: a set that is written completely
 full() {
 	members $((72 * SIZE / 1024)) $((SLOW_EXTENTS * SIZE / 1024))
 	format --extent-size "${SIZE}K"
 	fusion full migration off "$@"
 	EXTENTS=$(status full extents)
-	# all but the last extent has stamps
+	# all extents except the last have stamps
 	fusion-stamp fill "$SET" --state "$TMP/state" --threads 1 --size $(((EXTENTS - 1) * SIZE))k
 	dd if=/dev/zero of="$SET" bs="${SIZE}K" seek=$((EXTENTS - 1)) count=1 oflag=direct status=none
 	sync "$SET"
@@ -32,7 +32,7 @@ is_full() {
 			$(sb spare_slow)))"
 }
 
-# by policy: what is read moves up, and as much moves down
+# by policy: extents that are read are promoted, and as many are demoted
 long_policy_swaps() {
 	local hot=16 first
 	full half_life 60 duty 100 idle 0
@@ -48,8 +48,8 @@ long_policy_swaps() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# there are more spares on the slow member than on the fast one: no more moves down than can be
-# followed by the one up that belongs to each
+# the slow member has more spares than the fast one: no more extents are demoted than can be
+# followed by their partner's promotion
 long_pairs_within_the_spares() {
 	local SIZE=256 SLOW_EXTENTS=640 hot=16 lone
 	[[ -d /sys/kernel/tracing/events ]] || skip "no tracing in this kernel"
@@ -60,21 +60,21 @@ long_pairs_within_the_spares() {
 	gets_up full $((EXTENTS - hot - 8)) "$hot" 90
 	msg full migration off
 	within 30 "nothing moves" settled full
-	# those of a batch come by their place on the slow member
+	# those of a batch are sorted by their place on the slow member
 	lone=$(awk '/fusion_move: .*: moved$/ { n += / to slow slot / ? 1 : -1; if (n > most) most = n }
 		END { print most + 0 }' /sys/kernel/tracing/trace)
 	at_most "moves down without one up" "$lone" "$(sb spare_fast)"
 	is_full
 }
 
-# by hand: what is moved up takes the places of the coldest, what is moved down those of the hottest
+# on request: promoted extents replace the coldest, demoted ones the hottest
 test_forced_swaps() {
 	local fast hot=8 first i cold round
 	full half_life 86400
 	fast=$(on full fast 0 "$EXTENTS")
 	first=$((EXTENTS - 1 - 2 * hot))
 	same "extents on fast before" "$(on full fast $first $hot)" 0
-	# all but the last ones there are used, by accesses of two ticks each
+	# all except the last are used, by accesses of two ticks each
 	cold=$((fast - hot))
 	for round in 1 2; do
 		say "round $round"
@@ -89,7 +89,7 @@ test_forced_swaps() {
 	same "the others" "$(on full fast $cold $hot)" 0
 	within 30 "nothing moves" settled full
 	is_full
-	# the hottest of the slow member are now those that come after these
+	# the hottest extents of the slow member are now the next ones
 	for round in 1 2; do
 		say "round $round"
 		for ((i = 0; i < hot; i++)); do
@@ -106,7 +106,7 @@ test_forced_swaps() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# by hand, one against one, until everything has changed places
+# on request, one against one, until all have changed places
 test_all_change_places() {
 	local fast first i last
 	full
@@ -123,7 +123,7 @@ test_all_change_places() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# more than there is room for fails, says why, and takes no spare for good
+# a request for more than there is room for fails, says why, and keeps no spare
 test_no_room() {
 	local all moved already unmapped failed why
 	full
@@ -135,7 +135,7 @@ test_no_room() {
 	same "failed demotions" "$failed $why" "$((EXTENTS - all)) range"
 	within 30 "nothing moves" settled full
 	is_full
-	# all of the fast member is to stay, so nothing goes up
+	# all of the fast member is to stay, so nothing is promoted
 	same "promotion" "$(msg full promote $((EXTENTS - 1)) 0-$((EXTENTS - 1)))" "0 0 0 1 range"
 	fusion-stamp run "$SET" --state "$TMP/state" --ops 500 --mix 1:1:1:0:1:0
 	fusion-stamp verify "$SET" --state "$TMP/state"

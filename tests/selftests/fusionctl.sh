@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fusionctl: every error a user can provoke, with its text and exit code; what it
-# refuses to overwrite; which member it takes for the slow one; what it says of
-# sets that are not whole.
+# fusionctl: every error that a user can provoke, with its text and exit code; what it refuses to
+# overwrite; which device it takes for the slow member; and its messages about damaged or incomplete
+# sets.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +21,7 @@ two() {
 	rotational "$SLOW" 1
 }
 
-# sum DEV...: of where members and everyone else have their signatures
+# sum DEV...: checksum of the places where members and other formats have signatures
 sum() {
 	local dev
 	for dev; do
@@ -30,7 +30,8 @@ sum() {
 	done | md5sum
 }
 
-# wipe DEV [tail]: where a superblock may be, or everyone's signatures at the end too
+# wipe DEV [tail]: the places of a superblock; with tail also the end, where other formats have
+# signatures
 wipe() {
 	put_direct "$1" 0 0 1048576
 	[[ ! ${2:-} ]] || put_direct "$1" 0 $(($(blockdev --getsize64 "$1") - 1048576)) 1048576
@@ -97,7 +98,7 @@ long_usage() {
 	done
 }
 
-# help_keys: of the help that was shown
+# help_keys: keys in the help that was shown
 help_keys() {
 	sed -n '/^settings; /,$ s/^  \([a-z_]*\) .*/\1/p' "$TMP/out" | xargs
 }
@@ -129,7 +130,7 @@ replica_interval discard_passdown standby write_budget"
 	json .format 2
 }
 
-# completes WORDS... WANT: what bash makes of the last word, in a line
+# completes WORDS... WANT: bash completes the last word to WANT, on one line
 completes() {
 	local COMP_WORDS=(fusionctl "${@:1:$#-1}") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 	# shellcheck disable=SC2317 # the completion calls it
@@ -150,7 +151,7 @@ test_complete() {
 	completes set pair duty=5% idle=1s repl replica_interval=
 	completes set pair "" "migration= reserve= half_life= duty= idle= commit_interval= \
 replica_interval= discard_passdown= standby= write_budget="
-	# what changes nothing in a simulation is refused there
+	# keys that do not affect a simulation are refused there
 	completes simulate --set "" "migration= reserve= half_life= duty= idle="
 	completes simulate --fast 1G --slow 8G --load uniform "" \
 		"pair migration= reserve= half_life= duty= idle="
@@ -165,7 +166,8 @@ replica_interval= discard_passdown= standby= write_budget="
 	same output "$(<"$TMP/out")" ""
 }
 
-# What works on open sets is offered those, what works on closed ones those that udev knows of.
+# Verbs for open sets are completed with open sets; those for closed sets with the ones in udev's
+# database.
 test_complete_sets() {
 	local uuid verb closed
 	# shellcheck disable=SC2119 # it takes options
@@ -204,7 +206,7 @@ test_complete_sets() {
 	completes create "" ""
 	good fusionctl complete -- check "$closed"
 	same "meaning" "$(<"$TMP/out")" "$closed"$'\t'"fast member of shut"
-	# what was closed is offered as that; null devices are none that udev watches
+	# a set that was closed is offered as closed; udev does not watch null devices
 	good fusionctl close pair
 	udevadm trigger --action=change "$FAST" "$SLOW"
 	events_done
@@ -235,7 +237,7 @@ test_not_root() {
 		busybox unshare -U fusionctl close x
 }
 
-# libudev takes a machine without sysfs for one without disks.
+# To libudev, a machine without sysfs has no disks.
 test_no_sysfs() {
 	mount -t tmpfs none /sys
 	defer umount_quietly /sys
@@ -358,7 +360,7 @@ long_signatures() {
 	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $set); \
 if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$FAST"
-	# half of a superblock, and what lies over the other half
+	# half of a superblock, with other content over the other half
 	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $set), gpt partition table \
 (uuid $uuid) at byte 512; if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$SLOW"
@@ -373,7 +375,7 @@ if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
-# A bad sector where a superblock might be makes no member of a disk, and does not take one away.
+# A bad sector at the place of a superblock neither makes a disk a member nor hides one.
 test_bad_sector() {
 	local dev table
 	two 64 256
@@ -395,7 +397,7 @@ left" fusionctl wipe /dev/mapper/bad-other --yes
 	good fusionctl probe --udev /dev/mapper/bad-slow
 }
 
-# A path is as long as its link is.
+# The limit of a path is that of a link.
 test_long_paths() {
 	local name dir=$TMP/a-directory-of-which-the-name-is-so-long-that-64-bytes-do-not-hold-it
 	name=slow-$(printf 'x%.0s' {1..100})
@@ -414,7 +416,7 @@ test_long_paths() {
 	shows "one copy damaged"
 }
 
-# Half of a superblock beneath something else is what was left behind, and no member.
+# Half of a superblock below other content is a remnant, not a member.
 test_covered() {
 	local uuid=01234567-89ab-4def-8123-456789abcdef what before
 	need sfdisk
@@ -446,7 +448,7 @@ no harm, and if the former can go, wipefs -a $SLOW first" fusionctl wipe "$SLOW"
 	[[ ! $(blkid -p -o value -s PTTYPE "$SLOW") ]] || fail "the partition table is still there"
 }
 
-# on_terminal ANSWER COMMAND...: with that typed; what is on the terminal goes to $TMP/out
+# on_terminal ANSWER COMMAND...: with that answer typed; the output of the terminal goes to $TMP/out
 on_terminal() {
 	local answer=$1 rc=0
 	shift
@@ -454,7 +456,7 @@ on_terminal() {
 	REPLY=$rc
 }
 
-# On a terminal there is one question, which names what is there.
+# On a terminal there is one question, which names the content found.
 test_question() {
 	local uuid=01234567-89ab-4def-8123-456789abcdef what before
 	need script
@@ -478,7 +480,7 @@ test_question() {
 	good fusionctl probe "$FAST"
 }
 
-# asks TEXT COMMAND...: on a terminal, whatever becomes of the output; no is an answer
+# asks TEXT COMMAND...: it asks on a terminal, even if the output is redirected; the answer is no
 asks() {
 	local text=$1 before
 	shift
@@ -491,7 +493,7 @@ asks() {
 	same "questions in the output" "$(grep -c "type yes" "$TMP/stdout" || :)" 0
 }
 
-# So do the other verbs that write, and the question is not part of their output.
+# The other verbs that write ask as well, and the question is not part of their output.
 test_questions() {
 	local what dump=$TMP/dump uuid=01234567-89ab-4def-8123-456789abcdef
 	need script
@@ -504,7 +506,7 @@ test_questions() {
 		fusionctl restore "$dump" "$FAST" "$SLOW"
 	damage "$FAST" 0
 	asks "Write the metadata on $FAST and $SLOW" fusionctl repair data
-	# what is there is named, of another set too
+	# the question names the content, also that of another set
 	good fusionctl format else "$FAST" "$SLOW" --yes --force
 	wipe "$SLOW"
 	mkfs.ext4 -q -F -L home -U $uuid "$SLOW"
@@ -549,14 +551,14 @@ test_gpt_type() {
 	same "type" "$(type_of "$REPLY")" $ours
 	sfdisk --verify -q "$REPLY"
 	good fusionctl probe "${REPLY}p1"
-	# wipe leaves it, and says how it is changed
+	# wipe leaves the type, and says how to change it
 	expect 0 "${REPLY}p1: still has the type of members in its partition table, which means \
 nothing now; sfdisk --part-type $REPLY 1 $linux gives it that of a file system" \
 		fusionctl wipe x --yes
 	sfdisk -q --no-reread --part-type "$REPLY" 1 $linux
 	good fusionctl format x --fast "${REPLY}p1" --slow "$SLOW" --yes
 	good fusionctl wipe x --yes
-	# what cannot be set is no reason to have no file system
+	# a type that cannot be set does not prevent the file system
 	need mkfs.ext4
 	file=$(readlink -f "$(command -v sfdisk)")
 	printf '#!/bin/sh\necho cannot; exit 1\n' >"$TMP/sfdisk"
@@ -590,7 +592,7 @@ test_mkfs() {
 	same "type" "$(blkid -p -o value -s TYPE /dev/mapper/x)" ext4
 	e2fsck -fn /dev/mapper/x >/dev/null 2>&1 || fail "e2fsck has complaints"
 	good fusionctl close x
-	# on a terminal what it says is seen
+	# a terminal shows its output
 	if command -v script >/dev/null; then
 		on_terminal '' fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
 		same status "$REPLY" 0
@@ -608,7 +610,7 @@ hand" fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
 	good fusionctl status x
 }
 
-# Nothing of what was there is left where someone would look for it.
+# No old signature is left where other programs would look.
 long_erases() {
 	local dev size
 	two 8 16
@@ -629,7 +631,7 @@ long_erases() {
 	json '[.members[] | select(.state == "ok" and .reason == null)] | length' 2
 }
 
-# Or somebody could mount what was there before, and write to it.
+# Otherwise the old content could be mounted, and written to.
 test_partitions_are_gone() {
 	local part
 	need sfdisk
@@ -642,7 +644,7 @@ at byte 512; if that can go, add --force" fusionctl format x --fast "$REPLY" --s
 	[[ -b $part ]] || fail "$part is gone, and nothing was done"
 	good fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes --force
 	[[ ! -e /sys/class/block/${part#/dev/} ]] || fail "$part is still there"
-	# one that somebody has open is no obstacle
+	# a set that another process has open is no obstacle
 	wipe "$REPLY" tail
 	printf 'label: gpt\n2048,,\n' | sfdisk -q "$REPLY"
 	within 10 "$part" test -b "$part"
@@ -690,7 +692,7 @@ ask; add --yes" fusionctl wipe data
 	good fusionctl list --json
 	json '.members | length' 0
 
-	# one without the other, and one that nobody knows any more
+	# one member without the other, and one of an unknown set
 	good fusionctl format data "$FAST" "$SLOW" --yes
 	damage "$FAST" 0
 	damage "$FAST" 1
@@ -816,12 +818,12 @@ test_close_busy() {
 	kill "$REPLY"
 	within 5 "the end of sleep" not_open
 
-	# one that ends soon is waited for
+	# a process that ends soon is waited for
 	hold_open 1
 	good fusionctl close pair
 }
 
-# hold_open SECONDS: by a process, whose id is in REPLY
+# hold_open SECONDS: a process, whose id is in REPLY, holds the device open
 hold_open() {
 	background bash -c "exec sleep $1 </dev/mapper/pair"
 	within 5 "a process that has it open" is_open
@@ -835,7 +837,7 @@ not_open() {
 	[[ $(dmsetup info -c --noheadings -o open pair) == 0 ]]
 }
 
-# Who has a member to himself is nothing that sysfs knows, and the kernel does not name him.
+# sysfs does not show an exclusive opener, and the kernel does not name it.
 test_open_busy() {
 	local wiping dev hold
 	need_module dm-fusion
@@ -850,7 +852,7 @@ test_open_busy() {
 		JOBS+=("$wiping")
 		exec {hold}>"$TMP/answer"
 		within 10 "question" grep -q "type yes" "$TMP/pty"
-		# nor who has opened it beside him
+		# nor another opener beside it
 		background sleep 100 <"$([[ $dev != "$FAST" ]] && echo "$FAST" || echo "$SLOW")"
 		expect 5 "$dev: is opened by fusionctl (process $(pidof fusionctl)); end that first" \
 			fusionctl open pair
@@ -878,7 +880,7 @@ there are" fusionctl close pair
 there are" fusionctl status pair
 	dm_remove pair
 
-	# what a killed create may leave is no obstacle, under this name or another
+	# the remains of a killed create are no obstacle, under this name or another
 	dmsetup create pair --notable -u "FUSION-$(uuid_of "$FAST")"
 	good fusionctl open pair
 	good fusionctl close pair
@@ -886,7 +888,7 @@ there are" fusionctl status pair
 	good fusionctl open pair
 	good fusionctl close pair
 	refused "does not exist" dmsetup info remnant
-	# nor is it touched by who only asks
+	# a verb that only asks leaves them alone
 	dmsetup create pair --notable -u "FUSION-$(uuid_of "$FAST")"
 	good fusionctl create pair "$FAST" "$SLOW" --dry-run --force
 	same "the remnant" "$(dmsetup info -c --noheadings -o name pair 2>/dev/null)" pair
@@ -963,7 +965,7 @@ long_shrunk() {
 	good fusionctl format pair --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
 	dm_remove small
 	linear small /dev/fast 0 $((60 * 2048))
-	# the whole device would do, and is hidden by what stands on it
+	# the whole device would match, but the mapping on top hides it
 	for i in "" "$FAST $SLOW" "$FAST" "$SLOW"; do
 		# shellcheck disable=SC2086 # none, one or two devices
 		expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" \
@@ -1012,7 +1014,7 @@ other is used, nothing to do" fusionctl open pair
 	done
 }
 
-# What only the kernel finds out comes with its reason, and leaves nothing behind.
+# An error that only the kernel can find comes with its reason, and leaves nothing behind.
 test_kernel_refuses() {
 	local rc=0 text
 	need_module dm-fusion
@@ -1048,19 +1050,19 @@ found in directory /lib/modules/$(uname -r)); build and install it with make ins
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	good fusionctl version
 	shows "kernel target not loaded"
-	# targets that tests before this one have used
+	# targets that earlier tests have used
 	for i in /sys/module/dm_mod/holders/*; do
 		[[ ! -e $i ]] || rmmod "${i##*/}"
 	done
 	rmmod dm_mod || skip "something else uses the device mapper"
 	expect 6 "device mapper: the kernel has none (modprobe: FATAL: Module dm-mod not found in \
 directory /lib/modules/$(uname -r)); use a kernel with CONFIG_BLK_DEV_DM" fusionctl open pair
-	# of no sets there is nothing to be seen
+	# without sets there is nothing to show
 	good fusionctl status
 	good fusionctl list
 	umount /lib/modules
 	open_sets pair
-	# loads it by itself
+	# loads the module itself
 	good fusionctl open pair
 	good fusionctl close pair
 }
@@ -1104,10 +1106,10 @@ test_status() {
 	same "a line for each round" "$(jq -r '.sets[0].name' "$TMP/out")" $'pair\npair\npair'
 }
 
-# No round comes early, however late the first one is looked at: the clock starts before the tool
-# does. None comes late either, however slow the machine is: of two that run side by side, the one
-# with the shorter interval shows more rounds. If it slept as long as the other, it would lead by one
-# at most.
+# No round comes early, however late the first one is read, since the clock starts before the tool
+# does. No round comes late either, however slow the machine is: of two that run side by side, the
+# one with the shorter interval shows more rounds. If it slept as long as the other, it would lead
+# by at most one.
 test_status_interval() {
 	local start slow
 	a_set
@@ -1121,7 +1123,7 @@ test_status_interval() {
 	kill "$REPLY"
 }
 
-# One that is being made, or closed, hides none of the others.
+# A set that is being made or closed hides none of the others.
 test_status_of_others() {
 	local one
 	for one in another-half half; do
@@ -1161,7 +1163,7 @@ test_status_beside_a_close() {
 	for ((i = 0; i < 60; i++)); do
 		good fusionctl status
 	done
-	# not killed, which would leave behind the dmsetup that it had just started
+	# not SIGKILL, which would leave the dmsetup behind that it had just started
 	rm "$TMP/go-on"
 	wait "$REPLY"
 }
@@ -1170,7 +1172,7 @@ test_set() {
 	local before half key takes word words n=0
 	a_set
 	good fusionctl set pair migration=default
-	# as it is by itself, so the help says
+	# this is the default, says the help
 	good fusionctl help set
 	while read -r word; do
 		same "setting $n by default" "$(fusionctl set pair | awk -v n=$n \
@@ -1215,7 +1217,7 @@ commit_interval, replica_interval, discard_passdown, standby or write_budget" fu
 		expect 2 "idle=$word: not a time; idle takes 0 to 60000 milliseconds (1m)" \
 			fusionctl set pair "idle=$word"
 	done
-	# one bad word, and nothing is set
+	# one bad word, and nothing is changed
 	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" \
 		fusionctl set pair idle=3s duty=0
 	same "table after nothing but bad values" "$(dmsetup table pair)" "$before"
@@ -1365,7 +1367,7 @@ test_map() {
 	json '.cells[0] | .first, .slow' $'0\n1'
 	cells=$(jq '.cells | length' "$TMP/out")
 
-	# letters where there is no terminal, one for each cell
+	# letters without a terminal, one for each cell
 	good fusionctl map pair --width 16
 	letters=$(sed -n 's/^ *[0-9.]*[BKMG] \([FfmsS.]*\)$/\1/p' "$TMP/out" | tr -d '\n')
 	each=$(((extents + 255) / 256))
@@ -1377,7 +1379,7 @@ test_map() {
 	same "tiers" "${letters:0:33}" SSSSSSSSSSSSSSSSFFFFFFFFFFFFFFFF.
 	same "escapes" "$(grep -c $'\033' "$TMP/out" || :)" 0
 
-	# colours, when told; heat as digits or blocks
+	# colours on request; heat as digits or blocks
 	heat pair 0 4 2
 	for i in 256:48\;5 truecolor:48\;2; do
 		COLORTERM=${i%:*} good fusionctl map pair --color always
@@ -1413,7 +1415,7 @@ test_map() {
 		fusionctl map nosuch
 }
 
-# What takes the name of an open set takes its uuid as well, and says the name.
+# Verbs that accept the name of an open set accept its uuid as well, and print the name.
 test_by_uuid() {
 	local uuid none=01234567-89ab-4def-8123-456789abcdef
 	a_set
@@ -1445,7 +1447,7 @@ test_by_uuid() {
 	expect 1 "$uuid: is closed; fusionctl open $uuid opens it" fusionctl close "$uuid"
 }
 
-# As well as its uuid it takes the name that the set keeps, and its devices.
+# They also accept the label and the devices of the set.
 test_by_any_name() {
 	local i
 	a_set
@@ -1469,7 +1471,7 @@ test_by_any_name() {
 	done
 	good fusionctl open "$SLOW"
 	good fusionctl close pair
-	# open under another name than it keeps
+	# open under a name other than its label
 	open_sets other
 	good fusionctl open other "$FAST"
 	for i in pair "$(uuid_of "$FAST")" other; do
@@ -1483,7 +1485,7 @@ test_by_any_name() {
 	expect 5 "other: is an open set; close that first with fusionctl close other" \
 		fusionctl wipe other --yes
 	expect 5 "other: is open already; fusionctl status other shows it" fusionctl open other
-	# two of one name
+	# two sets with one name
 	null small 8
 	null large 32
 	good fusionctl format pair --fast /dev/small --slow /dev/large --yes --extent-size 64K
@@ -1495,7 +1497,7 @@ test_by_any_name() {
 	good fusionctl close pair
 }
 
-# On a terminal there is colour, unless NO_COLOR is set, to anything but nothing.
+# On a terminal there is colour, unless NO_COLOR is set to a non-empty value.
 test_no_color() {
 	local verb no
 	need script
@@ -1517,12 +1519,12 @@ test_no_color() {
 	shows $'\033['
 }
 
-# sum_of COLUMN: of what the kernel's histogram says
+# sum_of COLUMN: sum of a column of the kernel's histogram
 sum_of() {
 	msg pair histogram | awk -v column="$1" '{ n += $column } END { print n + 0 }'
 }
 
-# cold: of the 32 extents none has any heat
+# cold: none of the 32 extents has any heat
 cold() {
 	[[ $(msg pair histogram) == "0 32 0 0 0" ]]
 }
@@ -1530,7 +1532,7 @@ cold() {
 test_whatif() {
 	local slots
 	a_set
-	# what has been written is warm
+	# written extents are warm
 	good fusionctl set pair half_life=1
 	within 20 "the heat is gone" cold
 	good fusionctl set pair half_life=1h
@@ -1541,7 +1543,7 @@ and ask again" fusionctl whatif pair
 and ask again" fusionctl whatif pair --json
 	same "output" "$(<"$TMP/out")" ""
 
-	# what is hot lies on the slow member
+	# the hot extents lie on the slow member
 	good fusionctl demote pair 0-3
 	heat pair 0 4 3
 	same "extents in the histogram" "$(sum_of 2) $(sum_of 3)" "28 4"
@@ -1595,7 +1597,7 @@ simulate() {
 		--load scan,from=5m --duration 10m "$@"
 }
 
-# Of a set that is named: its sizes, extents and settings, or what is given instead.
+# For a named set, its own sizes, extents and settings are simulated, unless options replace them.
 test_simulate_a_set() {
 	local how=(--load zipf:1.0 --duration 10s --json)
 	members 128 1024
@@ -1637,10 +1639,10 @@ test_simulate() {
 	shows "again    "
 	shows "wear     "
 	shows "models   hdd_seek_track_us=1000 "
-	# what did not come to 90 % says in what time
+	# a phase that did not reach 90 % gives the time in which it did not
 	good fusionctl simulate --fast 128M --slow 4G --load zoned:90/2 --duration 10s
 	shows " not in 10s "
-	# what is printed can be given
+	# the printed values are accepted as input
 	read -ra words < <(sed -n 's/^models  //p' "$TMP/out")
 	simulate --disk "${words[0]}" --disk ssd_channels=4 half_life=5m --json
 	json '.models.ssd_channels, .resting_seconds' $'4\n300'
@@ -1659,7 +1661,7 @@ test_simulate() {
 	for word in "hit ratio" "I/Os a second" "best fixed placement" "slow member alone"; do
 		same "texts '$word'" "$(grep -c ">$word</text>" "$TMP/simulate.svg")" 1
 	done
-	# points of the hit ratio that are in the drawing
+	# points of the hit ratio in the drawing
 	at_least "points" "$(sed -n '/^<path class="h"/ { s/.* d="M\(.*\)".*/\1/p; q }' \
 		"$TMP/simulate.svg" | tr L '\n' |
 		awk '$1 >= 70 && $1 <= 850 && $2 >= 50 && $2 <= 250 { n++ }
@@ -1674,7 +1676,7 @@ test_simulate() {
 		fusionctl simulate --fast 128M --slow 1G --load uniform --set standby=1
 }
 
-# well_formed FILE: every tag is closed by its own, in order
+# well_formed FILE: every tag is closed, in order
 well_formed() {
 	awk -v RS='<' '
 		NR == 1 { next }
@@ -1691,7 +1693,7 @@ well_formed() {
 			exit bad }' "$1"
 }
 
-# Who can't have the lock has lost nothing.
+# A process that cannot get the lock has lost nothing.
 test_lock_comes_first() {
 	local i before
 	members 64 128
@@ -1707,5 +1709,5 @@ test_lock_comes_first() {
 	same "what is on them" "$(sha256sum /dev/fast /dev/slow)" "$before"
 }
 
-# what has little of the kernel in it takes long where programs start slowly
+# tests with little work in the kernel take long where programs start slowly
 run_tests
