@@ -4,7 +4,7 @@
 
 KERNELS  := 6.1 6.12
 DEBUG_KERNELS := uml uml-san debug kcsan
-FLAVOURS := $(KERNELS) $(DEBUG_KERNELS)
+FLAVOURS := $(KERNELS) newest $(DEBUG_KERNELS)
 
 # What to build modules for: any of $(FLAVOURS), or a tree of headers.
 KVER ?= $(KERNELS)
@@ -88,19 +88,21 @@ kdir = $(if $(filter $(DEBUG_KERNELS),$1),$$$$(scripts/debug-kernel $1)/build,$(
 KBUILD_FLAGS  = $(KBUILD_STRICT) CONFIG_DEBUG_INFO_BTF_MODULES=
 KBUILD_STRICT = W=1 KCFLAGS=-Werror
 
-# $(call kbuild,directory,headers,source,more arguments)
+# $(call kbuild,directory,headers,source,more arguments,make in these headers)
 define kbuild
 	+$(Q)mkdir -p $(BUILD)/$1 && exec 9>$(BUILD)/$1/.lock && flock 9 && \
 	find $(BUILD)/$1 -maxdepth 1 -xtype l -delete && \
 	ln -sft $(BUILD)/$1 $(wildcard $(CURDIR)/$3/*.[ch]) $(CURDIR)/$3/Kbuild && \
 	kdir=$2 && \
-	$(MAKE) $(if $(V),,-s --no-print-directory) -C $$kdir M=$(BUILD)/$1 $(KBUILD_FLAGS) $4 9>&-
+	$(or $5,$(MAKE) -C $$kdir) \
+		$(if $(V),,-s --no-print-directory) M=$(BUILD)/$1 $(KBUILD_FLAGS) $4 9>&-
 endef
 
 define module_rules
 .PHONY: $1/$2
 $1/$2: setup-$1
-	$$(call kbuild,$1/$2,$(call kdir,$1),$$(SRC_$2),$(if $(filter uml%,$1),ARCH=um) modules)
+	$$(call kbuild,$1/$2,$(call kdir,$1),$$(SRC_$2),$(if $(filter uml%,$1),ARCH=um) modules,$\
+		$(if $(filter newest,$1),scripts/newest make))
 
 .PHONY: sparse-$1/$2
 sparse-$1/$2: setup-$1
@@ -123,6 +125,8 @@ $(addprefix setup-,$(KERNELS)): setup
 $(addprefix setup-,$(DEBUG_KERNELS)): setup-%:
 	$(Q)scripts/setup $(if $(filter uml%,$*),quick,debug)
 	$(Q)scripts/debug-kernel $* >/dev/null
+setup-newest: setup
+	$(Q)scripts/newest >/dev/null
 setup:
 	$(Q)scripts/setup build
 

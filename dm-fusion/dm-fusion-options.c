@@ -11,6 +11,9 @@
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/string.h>
+#if __has_include("linux/hex.h")
+#include <linux/hex.h>		/* hex2bin(), which linux/kernel.h had before */
+#endif
 
 #include "dm-fusion.h"
 #include "dm-fusion-settings.h"

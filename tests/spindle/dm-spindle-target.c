@@ -145,6 +145,15 @@ static void set_timer(struct spindle *s)
 		hrtimer_start(&s->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_SOFT);
 }
 
+#ifndef HAVE_HRTIMER_SETUP
+static void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+			  clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
 static enum hrtimer_restart spindle_timer(struct hrtimer *timer)
 {
 	struct spindle *s = container_of(timer, struct spindle, timer);
@@ -351,8 +360,7 @@ static int spindle_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	spin_lock_init(&s->lock);
 	init_completion(&s->clean);
 	complete_all(&s->clean);
-	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	s->timer.function = spindle_timer;
+	hrtimer_setup(&s->timer, spindle_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	p = s->drive.p;
 	spindle_init(&s->drive, &p, ti->len);
 
