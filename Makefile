@@ -29,7 +29,7 @@ endif
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-tools torture-powercut \
 	torture-mutants soak fuzz demo bench deb lint \
-	sparse checkpatch shellcheck runlists layers versions documents docs docs clang analyzer cppcheck \
+	sparse checkpatch shellcheck runlists layers versions readme documents docs clang analyzer cppcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -217,7 +217,7 @@ IGNORE_USER  = PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,CAM
 CHECKPATCH = $(CACHE)/source/scripts/checkpatch.pl --no-tree --strict --terse --no-summary \
 	     --quiet --max-line-length=100 --file
 
-lint: shellcheck runlists layers versions documents checkpatch sparse clang analyzer cppcheck
+lint: shellcheck runlists layers versions readme documents checkpatch sparse clang analyzer cppcheck
 
 shellcheck:
 	$(Q)scripts/setup lint
@@ -234,6 +234,9 @@ versions:
 
 docs:
 	$(Q)scripts/docs
+
+readme:
+	$(Q)tests/lint/readme
 
 documents: userspace
 	$(Q)scripts/setup lint
