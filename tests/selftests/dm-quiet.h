@@ -2,7 +2,9 @@
 #ifndef DM_QUIET_H
 #define DM_QUIET_H
 
-/* For dm_log_with_errno_init(), where what fails is meant to: libdevmapper need not say so. */
+/*
+ * For dm_log_with_errno_init(), in tests whose requests fail on purpose: libdevmapper stays silent.
+ */
 static inline void dm_quiet(int level, const char *file, int line, int dm_errno,
 			    const char *f, ...)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Let the first, the second, the third ... allocation of a request to the device mapper
- * fail, one request each, until one goes through without (/proc/self/fail-nth, of a kernel
+ * Let the first, the second, the third ... allocation of a request to the device mapper fail, one
+ * for each request, until a request succeeds without a failure (/proc/self/fail-nth, of a kernel
  * with FAULT_INJECTION and FAILSLAB).
  *
- * Exit status: 0 every request failed in order or went well; 1 not; 2 usage; 4 this
- * kernel cannot do it.
+ * Exit status: 0 every request failed cleanly or succeeded; 1 not; 2 usage; 4 this kernel cannot do
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 
 #include "dm-quiet.h"
 
-/* More allocations than any request of ours makes. */
+/* More allocations than any request makes. */
 #define MAX_NTH		5000
 
 static const char fail_nth[] = "/proc/self/fail-nth";
 
 static int fail_nth_fd;
 
-/* Arm or disarm, by no call that allocates. Return: what was left of the count before. */
+/* Arm or disarm, without a call that allocates. Return: the rest of the previous count. */
 static int arm(int nth)
 {
 	char text[16];
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 			must(DM_DEVICE_REMOVE, name, NULL);
 	}
 	printf("# %s: %d allocations, %d requests failed\n", argv[1], nth - 2, failed);
-	/* if none failed, nothing was tried */
+	/* without any failure the test proves nothing */
 	return type != DM_DEVICE_TARGET_MSG && !failed;
 usage:
 	fputs("usage: fusion-failnth load|resume NAME TABLE\n"

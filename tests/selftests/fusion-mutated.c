@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusion-mutated: have the kernel open sets whose metadata nobody in his senses wrote.
+ * fusion-mutated: let the kernel open sets with mutated metadata.
  *
  *	fusion-mutated -s SEED -n IMAGES FAST SLOW DIR...
  *
- * Each DIR holds a set to begin with: fast and slow, what its members hold, and want, what
- * the set reads as. For each seed one of them goes to the members FAST and SLOW, mutated
- * (see mutate.h); the kernel opens it, or refuses to and says why. What it opens is read,
- * asked, written, flushed, moved, discarded, closed, and opened again. A seed is the same
- * every time: -s SEED -n 1 is that one again.
+ * Each DIR holds a base set: fast and slow, the content of its members, and want, the content of
+ * the set. For each seed one of the base sets goes to the members FAST and SLOW, mutated (see
+ * mutate.h). The kernel opens it, or refuses it with a reason. An opened set is read, queried,
+ * written, flushed, moved, discarded, closed, and opened again. A seed always gives the same set:
+ * -s SEED -n 1 repeats it.
  *
- * Exit status 1, with the seed: a refusal without a word; a set that was served, and then
- * reads as what was not written, does not close, or does not open again; data that is
- * not what it was after a disk's rot (to fail is right); writes where no data belongs; a
- * complaint in the kernel's log; a request that does not end. 2: no test took place.
+ * Exit status 1, with the seed: a refusal without a reason; a set that was served and then returns
+ * data that was never written, does not close, or does not open again; changed data after rot
+ * (errors are right); writes where no data belongs; a complaint in the kernel log; a request that
+ * does not end. 2: no test took place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +39,14 @@
 #define BLOCK		FUSION_BLOCK_SIZE
 #define MAX_BASES	16
 #define OPERATIONS	24
-/* Nothing here takes a second; a kernel with sanitizers on a busy machine takes some. */
+/*
+ * Nothing here takes a second on a stock kernel; with sanitizers on a busy machine it takes some.
+ */
 #define STALL_SECONDS	150
 
 /*
- * A device in memory. Chunks that are not used are zero, and nobody touches them: user-mode
- * Linux cannot give a process more than 65530 pages.
+ * A device in memory. Unused chunks are zero and never touched: user-mode Linux cannot give a
+ * process more than 65530 pages.
  */
 struct bytes {
 	u8 *p;
@@ -66,7 +68,7 @@ static const char *member[FUSION_NR_DEVS];
 static u64 member_size[FUSION_NR_DEVS];
 static int member_fd[FUSION_NR_DEVS], kmsg_fd, log_fd;
 
-/* The image under test, and what became of it. */
+/* The image under test, and its fate. */
 static struct {
 	u64 seed;
 	struct base *base;
@@ -130,7 +132,7 @@ static void log_line(void)
 		die("/dev/kmsg");
 }
 
-/* What has been said since the last time: is there a reason for a refusal? */
+/* The log lines since the last call: is there a reason for a refusal? */
 static bool log_read(void)
 {
 	static const char *const complaints[] = {
@@ -193,7 +195,7 @@ static void say(const char *format, ...)
 	request(DM_DEVICE_TARGET_MSG, 0, text);
 }
 
-/* Has nothing failed? */
+/* Nothing has failed. */
 static bool in_order(void)
 {
 	struct dm_task *task = dm_task_create(DM_DEVICE_STATUS);
@@ -229,7 +231,7 @@ static void bytes_free(struct bytes *b)
 	free(b->used);
 }
 
-/* The rest of the chunk that byte @at is in. */
+/* The rest of the chunk that contains byte @at. */
 static const u8 *bytes_at(const struct bytes *b, size_t at)
 {
 	return b->used[at / CHUNK] ? b->p + at : zeros + at % CHUNK;
@@ -246,7 +248,7 @@ static void bytes_put(struct bytes *b, size_t at, const u8 *data, size_t len)
 
 /* -- members -------------------------------------------------------------------------------- */
 
-/* RAM disks: what is discarded is gone. Most of a member is nothing. */
+/* RAM disks: discarded memory is freed. Most of a member is empty. */
 static void write_member(int dev, const u8 *head)
 {
 	static u64 before[FUSION_NR_DEVS];	/* what the last one had */
@@ -270,7 +272,7 @@ static void write_member(int dev, const u8 *head)
 	}
 }
 
-/* Only what was mutated. */
+/* Only the mutated blocks. */
 static void write_mutated(void)
 {
 	for (int dev = 0; dev < FUSION_NR_DEVS; dev++) {
@@ -308,7 +310,7 @@ static void check_tails(void)
 
 /* -- the set ---------------------------------------------------------------------------------- */
 
-/* Which superblock the kernel will go by. */
+/* The superblock that the kernel will use. */
 static void find_super(const struct image *im)
 {
 	struct fusion_sb sb;
@@ -381,7 +383,7 @@ static int open_direct(bool late)
 	return err ? err : open_node();
 }
 
-/* As people do it. Return: 0 or -1; it said why on a pipe. */
+/* As users do it. Return: 0 or -1; the reason is on a pipe. */
 static int open_by_tool(void)
 {
 	int out[2], status = 0;
@@ -402,7 +404,7 @@ static int open_by_tool(void)
 		_exit(127);
 	}
 	close(out[1]);
-	/* to the end: it would die of a pipe that nobody reads */
+	/* to the end: the writer would die of a pipe without a reader */
 	while ((n = read(out[0], said, sizeof(said) - 1)) > 0)
 		spoke = true;
 	close(out[0]);
@@ -419,8 +421,8 @@ static int open_by_tool(void)
 }
 
 /*
- * Read all of it; what fails in blocks, whose loss is no lie. Is it what it was (@want, but for
- * extents that are @loose), in each block of which that is known? And keep it, if @keep.
+ * Read all of it, by blocks where reads fail, since an error is not a lie. Compare it with @want,
+ * except for extents that are @loose, in each block with known content. With @keep, keep it.
  */
 static void read_all(const struct bytes *want, const u8 *loose, struct bytes *keep,
 		     const char *when)
@@ -460,7 +462,7 @@ static void some_range(size_t *at, size_t *len)
 	*len *= BLOCK;
 }
 
-/* What fails, or half fails, may read as either. */
+/* A write that fails, or half fails, may leave either content. */
 static void done(size_t at, size_t len, bool well, const u8 *data)
 {
 	if (!well)
@@ -485,7 +487,7 @@ static void write_some(int flags)
 	done(at, len, pwritev2(t.fd, &iov, 1, at, flags) == (ssize_t)len, t.buf);
 }
 
-/* Whole extents: the rest of a discard is a hint, and may read as it was. */
+/* Whole extents: discarding a part is a hint, and the part may keep its content. */
 static void discard_some(void)
 {
 	const size_t extent = extent_bytes();
@@ -563,7 +565,7 @@ static void serve(void)
 	t.unknown = calloc(t.size / BLOCK, 1);
 	if (!t.unknown)
 		die("memory");
-	/* rotten blocks that are the last transactions were never there */
+	/* rotten blocks of the last transactions count as never written */
 	read_all(judged ? &t.base->want : NULL,
 		 m->torn_tail ? t.base->im.last[FUSION_FAST] : NULL, &t.now, "after rot");
 	messages();
@@ -578,7 +580,7 @@ static void serve(void)
 	check_tails();
 	log_read();
 	count.served++;
-	/* what was closed in order opens, and it holds what was written */
+	/* a cleanly closed set opens, and holds the written data */
 	if (was_in_order && !t.read_only && mutate_below(&t.m.state, 2)) {
 		const int err = open_direct(false);
 
@@ -600,7 +602,7 @@ static void one_image(u64 seed)
 
 	t.seed = seed;
 	t.m = (struct mutation){ .state = seed };
-	/* small ones rather than large ones, which take their time */
+	/* rather small ones than large ones, which take long */
 	t.base = &bases[mutate_below(&t.m.state, nr_bases)];
 	other = &bases[mutate_below(&t.m.state, nr_bases)];
 	if (other->want.size < t.base->want.size)
@@ -744,6 +746,6 @@ int main(int argc, char **argv)
 	       count.at_resume);
 	printf("# %u of rot, %u of those refused; %u blocks could not be read\n", count.rot,
 	       count.rot_refused, count.lost);
-	/* who refuses all, or serves all, tries nothing */
+	/* a kernel that refuses all, or serves all, proves nothing */
 	return !count.refused || !count.served;
 }

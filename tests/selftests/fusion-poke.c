@@ -4,8 +4,7 @@
  *
  *	fusion-poke DEV BLOCK OFFSET:SIZE=VALUE...
  *
- * For tests of what the kernel makes of a block whose checksum is right and whose
- * content is not.
+ * For tests of blocks with a valid checksum and invalid content.
  */
 #include <endian.h>
 #include <errno.h>

@@ -4,13 +4,12 @@
  *
  *	fusion-replica DEV
  *
- * Made of the module's own codec, as a salvage would be. The first line is the state in
- * the superblock; then there is a line for each extent that is mapped:
+ * It uses the module's own codec, as salvage does. The first line is the state in the superblock.
+ * Then there is a line for each mapped extent:
  *
  *	EXTENT fast|slow SLOT stable|open VALID
  *
- * VALID is the number of 4 KiB blocks that are valid. Exit status 1: there is no map to be
- * had, and why.
+ * VALID is the number of valid 4 KiB blocks. Exit status 1: there is no map; the reason is printed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	enum stamp_result result;
 	int c;
 
-	/* a VM without entropy would wait for minutes for better */
+	/* a VM without entropy would wait for minutes for better numbers */
 	if (getrandom(&seed, 4, GRND_INSECURE) != 4)
 		seed = time(NULL);
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {

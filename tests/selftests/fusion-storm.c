@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusion-storm: everything one can ask of a fusion device, all the time and at once, from
- * several threads: moves of random ranges, every option, kept or not, checkpoints, status,
- * table, map, heat, statistics, settings. It goes on while the device is suspended, read-only
- * or closed, and counts that; any other error, and a request that takes too long, ends it.
+ * fusion-storm: send all requests to a fusion device, continuously and from several threads: moves
+ * of random ranges, every option, kept or not, checkpoints, status, table, map, heat, statistics,
+ * settings. It goes on while the device is suspended, read-only or closed, and counts that. Any
+ * other error, and a request that takes too long, ends it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static void print_counts(FILE *f)
 			slowest[i] / 1000);
 }
 
-/* What a device says that is closed, suspended, in mode ro or fail, or has a bad member. */
+/* Errors of a device that is closed, suspended, in mode ro or fail, or has a bad member. */
 static bool expected(int err)
 {
 	return err == ENXIO || err == EAGAIN || err == EROFS || err == EIO;
@@ -134,8 +134,8 @@ static int request(struct thread *t, void *buf, unsigned long command, unsigned 
 }
 
 /*
- * To a message the core says EINVAL while a device that is being opened has no table yet.
- * What is still wrong with a table was wrong from the beginning.
+ * The core answers a message with EINVAL while a device that is being opened has no table yet. Any
+ * other fault of the table was there from the beginning.
  */
 static bool had_no_table(struct thread *t, void *buf, const char *text)
 {
@@ -201,7 +201,7 @@ static void one(struct thread *t, void *buf, enum request what)
 	begin = now_us();
 	err = request(t, buf, command, flags, message);
 	us = now_us() - begin;
-	/* others want to get somewhere, too */
+	/* let other threads run */
 	usleep(us < 1000000 ? us : 1000000);
 	if (err == EINVAL && message && had_no_table(t, buf, message))
 		err = ENXIO;
@@ -246,7 +246,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Return: has none been under way for too long? */
+/* Return: no request has been under way for too long. */
 static bool in_time(void)
 {
 	__u64 now = now_us();
@@ -264,7 +264,7 @@ static bool in_time(void)
 	return ok;
 }
 
-/* Return: has every thread come to its end? */
+/* Return: every thread has ended. */
 static bool all_ended(void)
 {
 	bool ended = true;
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	/* What is under way when it is to end has its time as well, and no more. */
+	/* A request that is under way at the end has its time as well, but no more. */
 	while (!stop || !all_ended()) {
 		for (int i = 0; i < 10 && !stop; i++)
 			usleep(100000);

@@ -9,7 +9,7 @@
 SET=/dev/mapper/geometry
 GUARD=$((1 << 20))
 
-# tail_sum DEV: a checksum of what may never hold data
+# tail_sum DEV: a checksum of the part that may never hold data
 tail_sum() {
 	dd if="$1" iflag=skip_bytes bs=64K skip=$(($(blockdev --getsize64 "$1") - GUARD)) \
 		status=none | md5sum

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The health of a set in one word, and why: ok, degraded, failed or missing; of open sets and of
-# closed ones, whatever happened to their members.
+# The health of a set in one word, and the reason: ok, degraded, failed or missing; of open and
+# closed sets, whatever happened to their members.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# health WORD TEXT [CODE]: status says that, --check and --json and monitor agree
+# health WORD TEXT [CODE]: status reports this, and --check, --json and monitor agree
 health() {
 	local code=${3:-}
 	case $1 in
@@ -25,12 +25,12 @@ health() {
 	has "metrics" "$(<"$TMP/prom")" "fusion_health_state{set=\"data\",state=\"$1\"} 1"
 }
 
-# row ROLE: of the set data in list, without its uuid
+# row ROLE: the line of the set data in list, without its uuid
 row() {
 	awk -v role="$1" '$2 == role { sub(/ +[^ ]+$/, ""); print }' "$TMP/out"
 }
 
-# of_set FILTER WANT: of the set in the JSON of list
+# of_set FILTER WANT: a value of the set in the JSON of list
 of_set() {
 	json ".sets[] | select(.set == \"fusion\") | $1" "$2"
 }
@@ -46,7 +46,7 @@ test_well() {
 	json '.missing | length' 0
 }
 
-# The HDD dies while the set is open: each verb says so, not only a count of errors.
+# The HDD dies while the set is open: each verb says so, not only with a count of errors.
 test_dead_slow_member() {
 	linked 16 32
 	opened data --extent-size 64K
@@ -78,7 +78,7 @@ test_failed() {
 	of_set .health failed
 }
 
-# A disk that is unplugged leaves sysfs, though the set has it open.
+# A disk that is unplugged leaves sysfs, although the set has it open.
 test_unplugged() {
 	members 16 32
 	opened data --extent-size 64K
@@ -93,7 +93,7 @@ test_unplugged() {
 	json '.missing[].device_uuid' "$(fusionctl probe --json "$FAST" | jq -r .peer.device_uuid)"
 }
 
-# text_at OFFSET TEXT: as poke wants it, eight bytes at a time
+# text_at OFFSET TEXT: arguments for poke, eight bytes at a time
 text_at() {
 	local offset=$1 text=$2 i part
 	for ((i = 0; i < ${#text}; i += 8)); do
@@ -103,7 +103,7 @@ text_at() {
 	done
 }
 
-# A closed set lacks a member: it has a row, with what the other one knows of it.
+# A closed set lacks a member: the member has a row, with the facts that the other one records.
 test_missing_member() {
 	local field fields
 	members 16 32
@@ -147,7 +147,7 @@ test_clones() {
 	json '.members[] | select(.device == "/dev/copy") | .clone_of' /dev/mapper/slow-link
 	json '.members[] | select(.device == "/dev/slow") | .clone_of' /dev/copy
 	json '.members[] | select(.device == "/dev/fast") | .clone_of' null
-	# of an open set it is known which one it is
+	# if the set is open, it is known which one is the member
 	defer dm_remove data
 	good fusionctl open data "$FAST" "$SLOW"
 	good fusionctl list --json
@@ -158,7 +158,7 @@ test_clones() {
 	has "the disk beneath it" "$(grep '/dev/slow ' "$TMP/out")" " ok "
 }
 
-# A set that ends without its superblocks: the kernel logs that, close says it.
+# A set that is closed without writing its superblocks: the kernel logs that, and close says it.
 test_close_that_could_not_write() {
 	local text="is closed, but not cleanly"
 	linked 16 32
@@ -180,7 +180,7 @@ member that failed, and run fusionctl check data before it is opened again" \
 	json .clean false
 	swap fast
 	swap slow
-	# of one that is read-only nothing is to be written
+	# a read-only set has nothing to write
 	dm data "$(table)" --readonly -u "FUSION-$(uuid_of "$FAST")"
 	good fusionctl close data --json
 	json .clean null
@@ -196,7 +196,7 @@ user() {
 	has "what root would add" "$(<"$TMP/err")" "without root it shows only what sysfs and udev know"
 }
 
-# What needs no root is shown without, and one line says what root would add.
+# Information that needs no root is shown without, and one line says what root would add.
 test_not_root() {
 	local uuid
 	need setpriv

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Two machines that reach the same disks. One kernel plays both: each has paths of its own to the
-# disks, and a number of its own.
+# Two machines that reach the same disks. One kernel plays both: each has its own paths to the
+# disks, and its own number.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@
 HERE=11111111111111111111111111111111
 THERE=22222222222222222222222222222222
 
-# two_paths [linked]: FAST and SLOW are those of here, FAST2 and SLOW2 those of there
+# two_paths [linked]: FAST and SLOW are the paths of one machine, FAST2 and SLOW2 of the other
 two_paths() {
 	"${1:-members}" 16 32
 	format --extent-size 64K
@@ -27,12 +27,12 @@ there() {
 	echo "0 $LEN fusion $FAST2 $SLOW2 $((${1:+$#} + 2)) host $THERE $*"
 }
 
-# mode NAME MODE: for within
+# mode NAME MODE: a condition for within
 mode() {
 	[[ $(status "$1" mode) == "$2" ]]
 }
 
-# state STATE: of the heartbeat on the disk, for within: 0 closed, 1 resting, 2 beating
+# state STATE: of the heartbeat on the disk, a condition for within: 0 closed, 1 resting, 2 beating
 state() {
 	[[ $(number "$FAST" 4 68 4) == "$1" ]]
 }
@@ -45,13 +45,13 @@ took() {
 	echo $(($(date +%s%3N) - start))
 }
 
-# write DEV N BYTE: something durable; fails if it cannot be
+# write DEV N BYTE: make it durable; fails if it cannot
 write() {
 	head -c 65536 /dev/zero | tr '\0' "$3" |
 		dd of="$1" bs=65536 seek="$2" oflag=direct conv=fdatasync status=none
 }
 
-# crash NAME: the device is gone, and nothing has been closed
+# crash NAME: remove the device without closing the set
 crash() {
 	# the members fail first, so that closing cannot write
 	swap fast "$(dead fast)"
@@ -61,14 +61,14 @@ crash() {
 	swap slow
 }
 
-# table_is NAME TABLE: from now on
+# table_is NAME TABLE: use this table from now on
 table_is() {
 	dmsetup load "$1" --table "$2"
 	dmsetup suspend --noflush --nolockfs "$1"
 	dmsetup resume "$1"
 }
 
-# A device in use is not opened by another machine, however that is tried.
+# A device in use is not opened by another machine, in any way.
 test_in_use() {
 	local beat
 	two_paths
@@ -83,7 +83,7 @@ test_in_use() {
 	same "host" "$(number "$FAST" 4 80 4)" $((0x11111111))
 }
 
-# What was closed opens elsewhere, after a claim; what this machine had opens at once, also if it
+# A closed set opens elsewhere, after a claim. A set that this machine had opens at once, even if it
 # was not closed.
 test_moves() {
 	local ms
@@ -116,7 +116,7 @@ test_moves() {
 		tr -d c | wc -c)" 0
 }
 
-# An idle set beats no more; it wakes for a write, and for what the module writes by itself.
+# An idle set stops its heartbeat; it wakes for a user's write, and for its own.
 test_rest() {
 	local beats
 	two_paths
@@ -132,12 +132,12 @@ test_rest() {
 	msg here checkpoint
 	state 2 || fail "a checkpoint was written, and it does not beat"
 	within 60 "state" state 1
-	# reads are no reason
+	# reads do not wake it
 	dd if=/dev/mapper/here of=/dev/null bs=64K count=16 iflag=direct status=none
 	state 1 || fail "it beats, and was only read"
 }
 
-# Of a set that rests another machine may take hold; then the one that rested writes nothing.
+# Another machine may take a resting set; then the machine that rested writes nothing.
 test_taken_at_rest() {
 	two_paths
 	dm here "$(here migration off)"
@@ -168,7 +168,7 @@ test_take_over() {
 	good fusionctl check "$FAST2" "$SLOW2"
 }
 
-# While it was suspended another machine has used it.
+# While the set was suspended, another machine has used it.
 test_suspended() {
 	two_paths
 	dm here "$(here "")"
@@ -182,7 +182,7 @@ test_suspended() {
 	good fusionctl check "$FAST2" "$SLOW2"
 }
 
-# One machine, and two paths to its disks: not twice, at once.
+# One machine with two paths to its disks: it cannot open the set twice at the same time.
 test_paths() {
 	two_paths
 	dm here "$(here "")"
@@ -191,11 +191,11 @@ test_paths() {
 	write /dev/mapper/here 1 a
 }
 
-# fusionctl says which machine has it; machine-id is where it knows that from.
+# fusionctl says which machine has the set, by the machine-id.
 test_fusionctl() {
 	local id rc i
 	two_paths
-	# it stands on the disks themselves, so that fusionctl finds the paths free
+	# directly on the disks, so that fusionctl finds the paths free
 	dm there "0 $LEN fusion $FAST $SLOW 2 host $THERE"
 	write /dev/mapper/there 1 a
 	rc=0
@@ -239,18 +239,19 @@ test_fusionctl() {
 	has "host" "$(grep "^fusion" "$TMP/out" | head -n 1)" " - "
 }
 
-# sums: of both members' metadata, but for the heartbeat
+# sums: of both members' metadata, without the heartbeat
 sums() {
 	dd if="$FAST" bs=4K skip=8 iflag=direct status=none | md5sum
 	dd if="$SLOW" bs=1M iflag=direct status=none | md5sum
 }
 
-# spoil DEV BLOCK: something to repair
+# spoil DEV BLOCK: damage it, so that there is something to repair
 spoil() {
 	head -c 512 /dev/urandom | dd of="$1" bs=4K seek="$2" oflag=direct conv=notrunc status=none
 }
 
-# What writes to a closed set leaves one alone that another machine uses, and waits for nothing else.
+# Verbs that write to a closed set leave it alone if another machine uses it, and wait for nothing
+# else.
 test_written_closed() {
 	local before ms verb
 	two_paths linked
@@ -266,7 +267,7 @@ test_written_closed() {
 	for verb in "repair $FAST2 $SLOW2" "restore $TMP/dump $FAST2 $SLOW2 --force" \
 		"wipe $FAST2 $SLOW2" "wipe $SLOW2" \
 		"format x --fast $FAST2 --slow $SLOW2 --extent-size 64K --force"; do
-		# the same once more, so that it does not rest
+		# once more, so that it does not rest
 		write /dev/mapper/there 1 a
 		# shellcheck disable=SC2086
 		gives 5 fusionctl $verb --yes
@@ -276,12 +277,12 @@ test_written_closed() {
 	done
 	same "what is on the members" "$(sums)" "$before"
 	state 2 || fail "it beats no more"
-	# it went away without closing
+	# the other machine went away without closing
 	crash there
 	gives 1 fusionctl repair "$FAST2" "$SLOW2" --yes
 	says "was not closed by the machine "
 	says "repaired"
-	# one that is alone, which nothing can be told of
+	# a single member, which tells nothing about other machines
 	gives 0 fusionctl wipe "$FAST2" --yes
 	gives 0 fusionctl wipe "$SLOW2" --yes
 }

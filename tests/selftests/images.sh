@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Sets as each format that was ever written left them (tests/images): they open, read-only and to be
-# written, hold what their manifest says, are clean, can be repaired, and salvaged from either member.
+# Sets as each released format left them (tests/images): they open, read-only and for writing, hold
+# the content in their manifest, are clean, and can be repaired and salvaged from either member.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ IMAGES=$here/../images
 SET=/dev/mapper/image
 LEFT=/dev/mapper/left
 
-# each_set FUNCTION: with DIR, NAME of the set, CONTENT (a SHA-256), and members for it
+# each_set FUNCTION: call it with DIR, NAME of the set, CONTENT (a SHA-256), and members for it
 each_set() {
 	local n=0 format
 	defer dm_remove image
@@ -30,17 +30,17 @@ each_set() {
 	at_least "sets" $n 2
 }
 
-# manifest FILTER: of the format at hand
+# manifest FILTER: of the present format
 manifest() {
 	jq -r "$1" "$DIR/manifest.json"
 }
 
-# of_set FIELD: of the set at hand
+# of_set FIELD: of the present set
 of_set() {
 	jq -r --arg name "$NAME" ".sets[] | select(.name == \$name) | .$1" "$DIR/manifest.json"
 }
 
-# unpack: the set at hand, onto the members
+# unpack: the present set, onto the members
 unpack() {
 	local dev
 	for dev in fast slow; do
@@ -55,7 +55,7 @@ members_sum() {
 	dd if="$SLOW" bs=1M iflag=direct status=none | md5sum
 }
 
-# holds DEVICE: all that the set held
+# holds DEVICE: it has the content of the set
 holds() {
 	local sum
 	sum=$(sha256sum "$1")
@@ -84,7 +84,7 @@ opens() {
 	good fusionctl check "$FAST" "$SLOW"
 }
 
-# of what repair needs both copies of either member's superblock may be gone
+# of the data that repair needs, both copies of either member's superblock may be gone
 repaired() {
 	local member
 	for member in "$FAST" "$SLOW"; do
@@ -99,7 +99,7 @@ repaired() {
 	done
 }
 
-# what is intact on a member alone is that which lies there
+# a member alone has intact exactly the extents that lie there
 salvaged() {
 	local dev first nr n
 	good fusionctl open image "$FAST" "$SLOW"
@@ -114,7 +114,7 @@ salvaged() {
 			seq $((first / 128)) $(((first + nr - 1) / 128)) >&4
 		done < <(jq -r '.intact[] | "\(.first_sector) \(.sectors)"' "$TMP/out") 4>"$TMP/extents"
 		n=$(sort -u "$TMP/extents" | wc -l)
-		# the replica of a set that was cut off may know of fewer
+		# the replica of a set that was cut off may know fewer
 		[[ $NAME != closed ]] || same "extents of $dev" "$n" "$(of_set "$dev")"
 		at_least "extents of $dev" "$n" 1
 		dm_remove left

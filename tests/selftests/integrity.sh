@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What was written is read, while every extent moves up and down all the time.
+# Reads return written data while every extent moves all the time.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,9 +11,9 @@ seconds() {
 	[[ $QUICK ]] && echo 8 || echo "$1"
 }
 
-# torture NAME SECONDS [OPTION]...: the tester against a storm of moves, and a second
-# look after close and open. A slow machine is given up to four times as long to get
-# its moves done; how many there must be is the same everywhere.
+# torture NAME SECONDS [OPTION]...: the tester against a storm of moves, and another check after
+# close and open. A slow machine gets up to four times as long for its moves; their required number
+# is the same everywhere.
 torture() {
 	local name=$1 extent moves sectors round least=$(($2 * 2))
 	[[ ! $QUICK ]] || least=1
@@ -84,7 +84,7 @@ long_mixed_sectors() {
 	torture integrity "$(seconds 60)"
 }
 
-# the tester itself must see one wrong byte in 200 MiB
+# the tester itself must notice one wrong byte in 200 MiB
 test_tester_sees_a_flipped_byte() {
 	local slot offset byte
 	members 24 72

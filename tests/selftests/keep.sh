@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Settings are kept in the set: they hold after a close, a power cut right after the command, a
-# repair, and a restore; --now and the table line count until the set is closed.
+# A set keeps its settings: they hold after a close, a power cut right after the command, a repair,
+# and a restore. Values by --now and the table line last until the set is closed.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# begin: a set that is open
+# begin: an open set
 begin() {
 	switched 16 32
 	defer dm_remove kept
@@ -20,7 +20,7 @@ reopen() {
 	good fusionctl open kept
 }
 
-# setting KEY: value, where it comes from, what the set keeps
+# setting KEY: value, source, kept value
 setting() {
 	fusionctl set kept --json |
 		jq -r --arg key "$1" '.settings[] | select(.key == $key) | "\(.value) \(.source) \(.kept)"'
@@ -31,7 +31,7 @@ is() {
 	same "$1" "$(setting "$1")" "$2"
 }
 
-# opts: the options of the table line, without the machine, which is no setting
+# opts: the options of the table line, without the machine, which is not a setting
 opts() {
 	dmsetup table kept | awk '{
 		for (i = 7; i < NF; i += 2)
@@ -94,7 +94,7 @@ test_now() {
 		fusionctl set kept --now
 }
 
-# power_cut: and on again, with the set closed by it
+# power_cut: cut the power and restore it; this closes the set
 power_cut() {
 	power_off
 	close kept
@@ -103,7 +103,7 @@ power_cut() {
 	defer dm_remove kept
 }
 
-# Power fails as soon as the command is back.
+# Power fails as soon as the command returns.
 test_power_cut() {
 	local i last
 	last=$([[ $QUICK ]] && echo 7 || echo 31)
@@ -118,7 +118,7 @@ test_power_cut() {
 	same "mode" "$(status kept mode needs_check)" "rw -"
 }
 
-# again [OPTION VALUE]...: as dmsetup makes it
+# again [OPTION VALUE]...: open it with dmsetup
 again() {
 	good fusionctl close kept
 	dmsetup create kept --uuid "FUSION-$(uuid_of "$FAST")" --table "$(table "$@")"
@@ -135,21 +135,21 @@ test_table_line() {
 	same "table line" "$(opts)" "4 duty 33 standby 7"
 	good fusionctl set kept
 	shows "table line; set: 40%"
-	# nothing of it is kept
+	# the set keeps nothing of it
 	reopen
 	is duty "40 set 40"
 	is standby "0 default null"
-	# as the default is, and not what the set keeps
+	# equal to the default, and not to the kept value
 	again duty 25
 	is duty "25 table 40"
 	same "table line" "$(opts)" "2 duty 25"
-	# what is set then counts more, and is kept
+	# a later set replaces it, and is kept
 	good fusionctl set kept duty=50
 	is duty "50 set 50"
 	same "table line" "$(opts)" ""
 	reopen
 	is duty "50 set 50"
-	# a new table for an open set is made before the old one ends: what is kept by then counts
+	# a new table for an open set is made before the old one ends; the values kept by then count
 	dmsetup load kept --table "$(table idle 9)"
 	good fusionctl set kept duty=60
 	dmsetup suspend kept
@@ -199,7 +199,7 @@ test_closed() {
 	good fusionctl open kept
 	is half_life "0 default null"
 
-	# after a power cut it is the kernel's turn first
+	# after a power cut the kernel has to open it first
 	power_cut
 	expect 3 "kept: was not closed cleanly; run fusionctl open kept first" \
 		fusionctl set kept duty=50
@@ -227,14 +227,14 @@ test_refused() {
 	is idle "7 now null"
 	msg kept duty default
 	is duty "25 default null"
-	# the superblock cannot be written: that is known when the command is back
+	# the superblock cannot be written: the command reports it
 	gone fast
 	refused "the kernel refuses \"keep duty 40\"" fusionctl set kept duty=40
 	within 10 "mode ro" is_ro kept
 	refused "Read-only file system" dmsetup message kept 0 keep duty 41
 }
 
-# A value that no version of ours wrote is ignored, named, and taken away by repair.
+# A value that no version writes is ignored, named, and removed by repair.
 test_out_of_range() {
 	begin
 	good fusionctl set kept duty=40 idle=5s

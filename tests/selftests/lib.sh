@@ -26,13 +26,13 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PATH=$here:$here/../../userspace:/usr/local/sbin:/usr/sbin:/sbin:$PATH
 export LC_ALL=C
-# without udev nobody would wake libdevmapper up, or make the nodes
+# without udev nothing would wake libdevmapper, or make the nodes
 [[ -S /run/udev/control ]] || export DM_DISABLE_UDEV=1
 
 QUICK=${QUICK:-}
 SKIP=4
-# Limits of time are meant for a kernel as users have it. One that watches itself, by how
-# it is configured (lockdep comes with KASAN here), takes so many times as long.
+# Time limits are for kernels as users have them. Debug kernels, recognised by their configuration
+# (lockdep comes with KASAN here), get so many times as long.
 SLOWNESS=1
 [[ ! -e /proc/lockdep_stats && ! -e /sys/kernel/debug/kcsan ]] || SLOWNESS=5
 FAST='' SLOW=''		# members of the set, for format and fusion
@@ -45,7 +45,7 @@ say() {
 	echo "# $*"
 }
 
-# where: the line of the test that is running
+# where: the line of the running test
 where() {
 	local frame=1
 	while [[ ${BASH_SOURCE[frame]##*/} == lib.sh ]]; do
@@ -156,12 +156,12 @@ background() {
 	JOBS+=("$REPLY")
 }
 
-# no_process PID: for within
+# no_process PID: a condition for within
 no_process() {
 	! kill -0 "$1"
 }
 
-# finish PID: end a background job and expect that it was well
+# finish PID: end a background job and expect success
 finish() {
 	kill -TERM "$1" 2>/dev/null || :
 	wait "$1" || fail "background job: status $?"
@@ -191,12 +191,12 @@ has() {
 	[[ $2 == *"$3"* ]] || fail "$1: expected '$3' in: $2"
 }
 
-# limited SECONDS COMMAND...: it must end by then
+# limited SECONDS COMMAND...: it must end within that time
 limited() {
 	timeout $(($1 * SLOWNESS)) "${@:2}"
 }
 
-# within SECONDS WHAT COMMAND...: it must succeed by then
+# within SECONDS WHAT COMMAND...: it must succeed within that time
 within() {
 	local limit=$(($1 * SLOWNESS)) what=$2 start=$SECONDS
 	shift 2
@@ -221,7 +221,7 @@ refused() {
 
 # -- fusionctl ---------------------------------------------------------------------
 
-# expect CODE TEXT COMMAND...: that exit code, and TEXT is all of stderr
+# expect CODE TEXT COMMAND...: it exits with CODE, and TEXT is all of stderr
 expect() {
 	local want=$1 text=$2 rc=0 err
 	shift 2
@@ -235,23 +235,23 @@ good() {
 	expect 0 '' "$@"
 }
 
-# shows TEXT: the output of the command before has it
+# shows TEXT: the output of the previous command has it
 shows() {
 	has output "$(<"$TMP/out")" "$1"
 }
 
-# json FILTER WANT: of the output of the command before
+# json FILTER WANT: in the output of the previous command
 json() {
 	same "$1" "$(jq -r "$1" "$TMP/out")" "$2"
 }
 
-# status_of COMMAND...: run it; exit code in RC, all it says in OUT
+# status_of COMMAND...: run it; exit code in RC, all output in OUT
 status_of() {
 	RC=0
 	OUT=$("$@" 2>&1 </dev/null) || RC=$?
 }
 
-# gives CODE COMMAND...
+# gives CODE COMMAND...: it exits with CODE
 gives() {
 	local want=$1
 	shift
@@ -259,13 +259,13 @@ gives() {
 	same "exit code of '$*' ($OUT)" "$RC" "$want"
 }
 
-# says TEXT: the command before
+# says TEXT: the previous command printed it
 says() {
 	has output "$OUT" "$1"
 }
 
-# rounds COUNT PATTERN COMMAND...: let it repeat until so many lines are like that, and end it then;
-# what it has shown is in $TMP/out
+# rounds COUNT PATTERN COMMAND...: let it repeat until so many lines match, then end it; its output
+# is in $TMP/out
 rounds() {
 	local left=$1 fd line pid
 	exec {fd}< <(exec "${@:3}")
@@ -296,7 +296,7 @@ need_module() {
 	modprobe -q "$1" || skip "no module $1 here"
 }
 
-# null NAME MIB [KEY=VALUE]...: a null_blk device that keeps what is written to it
+# null NAME MIB [KEY=VALUE]...: a null_blk device that keeps its data
 null() {
 	local dir=/sys/kernel/config/nullb/$1 name=$1 i
 	modprobe -q null_blk nr_devices=0 || skip "no module null_blk here"
@@ -315,7 +315,7 @@ null_remove() {
 	[[ ! -d /sys/kernel/config/nullb/$1 ]] || rmdir "/sys/kernel/config/nullb/$1"
 }
 
-# null_power_cycle NAME: what its cache (cache_size=MIB) holds unflushed is gone
+# null_power_cycle NAME: lose the unflushed data of its cache (cache_size=MIB)
 null_power_cycle() {
 	echo 0 >"/sys/kernel/config/nullb/$1/power"
 	echo 1 >"/sys/kernel/config/nullb/$1/power"
@@ -342,25 +342,26 @@ linked() {
 	SLOW=/dev/mapper/slow-link
 }
 
-# swap fast|slow [TABLE]: from now on the member is like that, or as it was at first
+# swap fast|slow [TABLE]: give the member this table, or its first one
 swap() {
 	dmsetup load "$1-link" --table "${2:-0 $(sectors_of "/dev/$1") linear /dev/$1 0}"
 	dmsetup suspend --noflush --nolockfs "$1-link"
 	dmsetup resume "$1-link"
 }
 
-# dead fast|slow: table of a member that no I/O reaches any more. All of it fails: the error
-# target is sent no flushes, so those would succeed, and what they promise would be lost.
+# dead fast|slow: table of a member that no I/O reaches any more. All of it fails, flushes too: the
+# device mapper sends the error target no flushes, so they would succeed, and their promise would be
+# lost.
 dead() {
 	echo "0 $(sectors_of "/dev/$1") flakey /dev/$1 0 0 86400"
 }
 
-# gone fast|slow: from now on
+# gone fast|slow: dead from now on
 gone() {
 	swap "$1" "$(dead "$1")"
 }
 
-# patched fast|slow FIRST COUNT TARGET [ARGUMENT]...: that target there, the member around it
+# patched fast|slow FIRST COUNT TARGET [ARGUMENT]...: this target there, the member around it
 patched() {
 	local end=$(($2 + $3))
 	swap "$1" "$([[ $2 -eq 0 ]] || echo "0 $2 linear /dev/$1 0")
@@ -368,8 +369,8 @@ $2 $3 ${*:4}
 $end $(($(sectors_of "/dev/$1") - end)) linear /dev/$1 $end"
 }
 
-# bad_sectors fast|slow FIRST COUNT: I/O there fails. Not by dm-flakey, which fails flushes of
-# the whole member with the writes to its part.
+# bad_sectors fast|slow FIRST COUNT: I/O there fails. Not by dm-flakey, which fails flushes of the
+# whole member along with writes to a part.
 bad_sectors() {
 	patched "$1" "$2" "$3" error
 }
@@ -379,7 +380,7 @@ switched() {
 	linked "$1" "$2" cache_size=4096
 }
 
-# power_off: from now on no I/O reaches the members, and what was not flushed is lost
+# power_off: from now on no I/O reaches the members, and unflushed data is lost
 power_off() {
 	local i
 	for i in fast slow; do
@@ -391,7 +392,7 @@ power_off() {
 	done
 }
 
-# power_on: only when nobody has the members open
+# power_on: only while the members are closed
 power_on() {
 	local i
 	for i in fast slow; do
@@ -411,7 +412,8 @@ loop() {
 	defer losetup -d "$REPLY"
 }
 
-# partitioned BYTES [SECTORS]: a loop device with a GPT and one partition, of that size or of all
+# partitioned BYTES [SECTORS]: a loop device with a GPT and one partition, of that size or of the
+# rest
 partitioned() {
 	local file
 	loop "$1"
@@ -422,7 +424,7 @@ partitioned() {
 	within 10 "${REPLY}p1" test -b "${REPLY}p1"
 }
 
-# unloop DEV...: give back what loop made before the test ends, and its memory
+# unloop DEV...: remove loop devices before the test ends, and free their memory
 unloop() {
 	local dev file i
 	for dev; do
@@ -436,7 +438,7 @@ unloop() {
 	done
 }
 
-# linear NAME DEV START SECTORS: a part of a device
+# linear NAME DEV START SECTORS: a device of a part of DEV
 linear() {
 	dm "$1" "0 $4 linear $2 $3"
 }
@@ -456,7 +458,7 @@ spindle_count() {
 	dmsetup status "$1" | grep -o "\<$2=[0-9]*" | cut -d= -f2
 }
 
-# stale DEV: fill it with 0xa5, so that what leaks is seen
+# stale DEV: fill it with 0xa5, so that leaked data shows
 stale() {
 	local mib=$TMP/stale
 	[[ -e $mib ]] || head -c 1M /dev/zero | tr '\0' '\245' >"$mib"
@@ -464,7 +466,7 @@ stale() {
 		dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
 }
 
-# sysfs_of DEV: its directory
+# sysfs_of DEV: its directory in sysfs
 sysfs_of() {
 	echo "/sys/dev/block/$(stat -L -c %Hr:%Lr "$1")"
 }
@@ -474,12 +476,12 @@ io_of() {
 	awk '{ print $1, $5, $12, $16 }' "$(sysfs_of "$1")/stat"
 }
 
-# discarded DEV: bytes that it was told to discard
+# discarded DEV: bytes of the discards that it has received
 discarded() {
 	awk '{ print $14 * 512 }' "$(sysfs_of "$1")/stat"
 }
 
-# written DEV...: writes, discards and flushes each has completed
+# written DEV...: writes, discards and flushes that each has completed
 written() {
 	local i
 	for i; do
@@ -509,12 +511,12 @@ umount_quietly() {
 
 # -- udev ----------------------------------------------------------------------------
 
-# udev [OPTION]...: its daemon, with the rules of this system and the one of this tree. To be
-# called first in a test: so it ends last.
+# udev [OPTION]...: start its daemon with the rules of this system and the one of this tree. Call it
+# first in a test, so that it ends last.
 udev() {
 	local rules=/run/udev/rules.d
 	need udevadm
-	# /lib is /usr/lib, but in a VM that has its modules there
+	# /lib is /usr/lib, except in a VM that has its modules there
 	[[ -e /usr/lib/udev/rules.d/55-dm.rules || -e /lib/udev/rules.d/55-dm.rules ]] ||
 		skip "no rules of the device mapper here"
 	mkdir -p $rules
@@ -555,7 +557,7 @@ number() {
 	echo $(($(od -An -j "$3" -N "$4" -t "u$4" "$TMP/block")))
 }
 
-# uuid_of DEV [FIELD]: of the set that a member belongs to, or its own one, device_uuid
+# uuid_of DEV [FIELD]: uuid of a member's set, or device_uuid of the member
 uuid_of() {
 	fusionctl probe --json "$1" | jq -r ".${2:-set_uuid}"
 }
@@ -610,7 +612,7 @@ close() {
 	dmsetup remove --retry "$1"
 }
 
-# opened NAME [FORMAT-OPTION]...: a new set of the members, by fusionctl, as SET
+# opened NAME [FORMAT-OPTION]...: make a new set of the members and open it with fusionctl, as SET
 opened() {
 	format "${@:2}"
 	defer dm_remove "$1"
@@ -619,24 +621,24 @@ opened() {
 	SET=/dev/mapper/$1
 }
 
-# enough NAME: extents moved each way, to say that they did meanwhile
+# enough NAME: wait until enough extents have moved each way
 enough() {
 	[[ $(status "$1" promotions) -ge 100 && $(status "$1" demotions) -ge 100 ]]
 }
 
-# is_ro NAME: for within
+# is_ro NAME: a condition for within
 is_ro() {
 	[[ $(status "$1" mode) == ro ]]
 }
 
-# fast_fails NAME: from now on its fast member does, until mode ro
+# fast_fails NAME: its fast member fails from now on; wait for mode ro
 fast_fails() {
 	gone fast
 	dd if=/dev/zero of="/dev/mapper/$1" bs=64k count=1 oflag=direct conv=fsync status=none || :
 	within 10 "mode ro" is_ro "$1"
 }
 
-# close_fails NAME: it is closed, and said not to be so cleanly
+# close_fails NAME: it closes, and reports that it was not closed cleanly
 close_fails() {
 	local rc=0
 	fusionctl close "$1" 2>"$TMP/err" || rc=$?
@@ -646,18 +648,18 @@ close_fails() {
 
 BREAK=377	# a byte that is not there by itself
 
-# damage DEV COPY: of the superblock
+# damage DEV COPY: damage this copy of the superblock
 damage() {
 	put_direct "$1" $BREAK $((($2 ? 8 : 0) * 4096 + 512)) 512
 }
 
-# poke DEV FIELD: in both copies of the superblock
+# poke DEV FIELD: change both copies of the superblock
 poke() {
 	fusion-poke "$1" 0 "$2"
 	fusion-poke "$1" 8 "$2"
 }
 
-# replaced FROM TO: what was on one device is on another now
+# replaced FROM TO: copy one device to another
 replaced() {
 	dd if="$1" of="$2" bs=1M conv=fsync status=none
 }
@@ -666,7 +668,7 @@ msg() {
 	dmsetup message "$1" 0 "${*:2}"
 }
 
-# counter NAME KEY: from the message
+# counter NAME KEY: a value from the message stats
 counter() {
 	msg "$1" stats | sed -n "s/^$2 //p"
 }
@@ -696,18 +698,18 @@ status() {
 	echo "${out[*]}"
 }
 
-# settled NAME: nothing is being moved, nothing waits to be freed
+# settled NAME: nothing is being moved, and nothing waits to be freed
 settled() {
 	[[ $(status "$1" in_flight quarantined) == "0 0" ]]
 }
 
-# told NAME: the members know of all slots that are free
+# told NAME: the members have their discards for all free slots
 told() {
 	[[ $(counter "$1" undiscarded_fast) == 0 && $(counter "$1" undiscarded_slow) == 0 ]]
 }
 
-# storm NAME: move extents up and down, 64 in a row at a time, until killed. A suspended
-# device refuses, and is asked again.
+# storm NAME: promote and demote extents, 64 in a row at a time, until killed. A suspended device
+# refuses, and is asked again.
 storm() {
 	local extents way first last
 	trap 'exit 0' TERM
@@ -743,8 +745,8 @@ heat() {
 		--time_based --runtime="$4" --output="$TMP/fio"
 }
 
-# gets_up NAME FIRST COUNT SECONDS: the policy moves these extents up, most of them, if they are
-# read for so long
+# gets_up NAME FIRST COUNT SECONDS: the policy promotes most of these extents if they are read for
+# so long
 gets_up() {
 	local name=$1 first=$2 hot=$3
 	SECONDS=0
@@ -756,7 +758,7 @@ gets_up() {
 	say "$(on "$name" fast "$first" "$hot") of $hot hot extents on fast after $SECONDS s"
 }
 
-# tracing_on: events of the module are in /sys/kernel/tracing/trace, until the test ends
+# tracing_on: until the test ends, events of the module are in /sys/kernel/tracing/trace
 tracing_on() {
 	defer tracing_off
 	echo >/sys/kernel/tracing/trace

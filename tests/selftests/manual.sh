@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every example of the manual pages does what the page says it can: it is run, on members of ours
-# instead of the disks it names, and succeeds.
+# Every example of the manual pages runs and succeeds, on scratch members in place of the disks that
+# it names.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 man=$here/../../userspace/man
 
-# examples PAGE: its lines of code that are commands
+# examples PAGE: the commands in its code blocks
 examples() {
 	awk '/^\t*```$/ { code = !code; next } code' "$man/$1" | sed 's/^\t*[#$] //' |
 		grep -E '^(fusionctl|dmsetup) [a-z]'
 }
 
-# ours COMMAND: with our devices, and without a question
+# ours COMMAND: the command with scratch devices, and without a question
 ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
 		s|/var/lib/prometheus/node-exporter|$TMP|
@@ -39,12 +39,12 @@ begin() {
 }
 
 two_members() {
-	# as large as the examples want it; what is not written takes no memory
+	# as large as the examples require; unwritten areas take no memory
 	members 9000 40000
 	echo 1 >"/sys/block/${SLOW#/dev/}/queue/rotational"
 }
 
-# filled: it is open, with a file system on it and a file in that
+# filled: the set is open, with a file system and a file on it
 filled() {
 	fusionctl open data
 	[[ $(blkid -p -o value -s TYPE /dev/mapper/data || :) != ext4 ]] || return 0
@@ -56,7 +56,7 @@ filled() {
 	umount mnt
 }
 
-# prepare VERB: what the example takes for granted
+# prepare VERB: the state that the example assumes
 prepare() {
 	remove_sets
 	case $1 in
@@ -87,7 +87,7 @@ remove_sets() {
 	done
 }
 
-# what it leaves may be no set any more
+# a verb may leave something other than a set
 again() {
 	local i
 	for i in "$FAST" "$SLOW"; do
@@ -130,7 +130,7 @@ test_dmsetup() {
 	dm_remove data
 }
 
-# every verb has an example, and every option is told of
+# every verb has an example, and every option is in the manual
 test_complete() {
 	local verb option
 	good fusionctl help

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every message and query at any moment, from several threads at once (fusion-storm), while
-# the device is suspended and resumed, with and without --noflush, reloaded, closed and
-# opened: each is answered in time, nothing is written for one while the set is closed, and
-# the data is what it was.
+# Every message and query at any moment, from several threads at once (fusion-storm), while the
+# device is suspended and resumed, with and without --noflush, reloaded, closed and opened. Each is
+# answered in time, none writes while the set is closed, and the data is unchanged.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,19 +20,19 @@ begin() {
 	read -r EXTENTS SLOTS < <(status talk extents total_fast)
 }
 
-# talk: everybody does, from now on; their process is in TALK
+# talk: start all threads; their process is in TALK
 talk() {
 	background fusion-storm talk --extents "$EXTENTS" --fast-slots "$SLOTS" \
 		--bound $((LIMIT * SLOWNESS)) --counts "$TMP/counts" >"$TMP/said" 2>&1
 	TALK=$REPLY
 }
 
-# each_done: was every kind of request carried out?
+# each_done: every kind of request has been carried out
 each_done() {
 	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 12 ]]
 }
 
-# silence: none is left without an answer, and each has had some that was no refusal
+# silence: every request was answered, and each kind got some answers other than a refusal
 silence() {
 	local rc=0
 	within "$LIMIT" "an answer of every kind" each_done
@@ -42,7 +41,7 @@ silence() {
 	say "request, done, refused, slowest in ms:"
 	sed 's/^/# /' "$TMP/said"
 	same "status of fusion-storm" $rc 0
-	# the moments it is about were hit
+	# the moments in question were hit
 	at_least "requests refused" "$(awk '{ n += $3 } END { print n }' "$TMP/said")" 1
 }
 
@@ -75,8 +74,8 @@ test_suspend_and_resume() {
 	verify
 }
 
-# each on its own: what would write is refused, the others are answered, and none has
-# something written later
+# each request by itself: requests that would write are refused, the others are answered, and none
+# writes later
 test_while_suspended() {
 	local i before
 	begin
@@ -103,7 +102,7 @@ test_while_suspended() {
 	verify
 }
 
-# a reload ends the table, a close the device, under those who talk to it
+# a reload replaces the table, and a close removes the device, while messages are sent to it
 test_reload_and_close() {
 	local n
 	begin
@@ -126,8 +125,8 @@ waits_are_told() {
 	dmesg | sed "1,/$1/d" | grep -q "suspending waits for I/O of .* or .*; resume that device"
 }
 
-# A member that queues for ever holds up a suspend, --noflush or not, until it goes on. That is
-# said after ten seconds; meanwhile the other member serves reads; nothing is lost.
+# A member that queues forever holds up a suspend, with or without --noflush, until it goes on. The
+# log says so after ten seconds. Meanwhile the other member serves reads, and nothing is lost.
 long_member_that_queues() {
 	local mark moving pid seen slow
 	linked 16 32

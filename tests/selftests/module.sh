@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The module leaves nothing behind: not after a set was closed, not when it is unloaded.
+# The module leaves nothing behind, neither after a set was closed nor when it is unloaded.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,7 +34,7 @@ round() {
 # 1,000 with two kernels
 test_rounds() {
 	local i rounds=500 warm_up=50 limit=1400 before after
-	# few rounds drown in what a sanitising kernel keeps
+	# the noise of a sanitising kernel would hide a few rounds
 	if [[ $QUICK ]]; then
 		rounds=30 warm_up=10 limit=8192
 	fi
@@ -54,7 +54,7 @@ test_rounds() {
 	at_most "KiB more" $((after - before)) $limit
 }
 
-# the module that is loaded is of the same release as the tool
+# the loaded module is of the same release as the tool
 test_version() {
 	need_module dm-fusion
 	good fusionctl version --json
@@ -119,7 +119,7 @@ test_tracepoints() {
 	has "trace" "$(grep fusion_move: "$TMP/trace")" "extent 9 fast slot"
 }
 
-# two sets at a time, and one after the other opened, do not know each other
+# two open sets, and two that are opened one after the other, do not affect each other
 test_two_sets() {
 	local one two
 	begin
@@ -140,12 +140,12 @@ test_two_sets() {
 	fusion-stamp verify /dev/mapper/module2 --state "$TMP/two"
 }
 
-# asleep: try to hibernate, without anywhere to write the image to
+# asleep: try to hibernate, without a place for the image
 asleep() {
 	echo disk >/sys/power/state
 }
 
-# The image of the memory would know an older map than the members. See dm-fusion-reboot.c.
+# The image would hold an older map than the members. See dm-fusion-reboot.c.
 test_hibernation() {
 	grep -qw disk /sys/power/state 2>/dev/null || skip "no hibernation here"
 	members 16 32

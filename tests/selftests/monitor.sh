@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fusionctl monitor: what changes with a set is said, once; its metrics are what Prometheus reads.
+# fusionctl monitor reports each change of a set once; Prometheus can read its metrics.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 STATE=/run/fusion/monitor.json
 
-# begin: a set whose members can fail, and that nobody has looked at
+# begin: a set whose members can fail, and that monitor has not seen yet
 begin() {
 	rm -f $STATE
 	linked 64 128
 	opened data --extent-size 1M
 }
 
-# tells TEXT...: a look does, a line for each of these and no other one
+# tells TEXT...: monitor prints a line for each of these, and no other
 tells() {
 	good fusionctl monitor
 	same "what it says" "$(<"$TMP/out")" "$(printf '%s\n' "$@" | sed '/^$/d')"
@@ -46,7 +46,7 @@ reading_fails() {
 	fi
 }
 
-# A member that fails what users want of it, but not the metadata.
+# A member fails I/O of users, but not of the metadata.
 test_errors() {
 	local slot line i=0 text="the fast member has failed I/O since the set was opened; see dmesg and smartctl"
 	begin
@@ -74,7 +74,7 @@ test_errors() {
 	has "metrics" "$(<"$TMP/prom")" 'fusion_health_state{set="data",state="ok"} 0'
 }
 
-# What the journal of systemd takes a line for is in front of it.
+# Lines begin with the level that the systemd journal expects.
 test_journal() {
 	begin
 	: >"$TMP/out"
@@ -83,13 +83,13 @@ test_journal() {
 	dmsetup suspend data
 	JOURNAL_STREAM=$(stat -c %d:%i "$TMP/out") good fusionctl monitor
 	same "line" "$(<"$TMP/out")" "<4>data: degraded: is suspended, all I/O waits; dmsetup resume it"
-	# what a service passes on to another stream is not for the journal
+	# lines that a service passes on to another stream have none
 	dmsetup resume data
 	JOURNAL_STREAM=1:2 good fusionctl monitor
 	same "line" "$(<"$TMP/out")" "ok       data: no longer so: is suspended, all I/O waits"
 }
 
-# Whatever is in the file, it is not believed.
+# The content of the state file is not trusted.
 test_state_is_not_believed() {
 	local text
 	begin
@@ -102,7 +102,8 @@ test_state_is_not_believed() {
 	done
 }
 
-# Whoever makes a set or opens one has time; of two looks the second waits for the first.
+# Creating and opening a set may take its time; of two runs of monitor the second waits for the
+# first.
 test_locks() {
 	begin
 	exec {lock}>/run/fusion/lock
@@ -114,7 +115,7 @@ test_locks() {
 	! timeout 2 fusionctl monitor || fail "it does not wait for another look"
 }
 
-# An event is told of at once, whenever the next look is due.
+# An event is reported at once, whenever the next look is due.
 test_follow() {
 	local pid
 	begin
@@ -131,7 +132,7 @@ test_follow() {
 	expect 2 "0: not an interval; give 1 to 86400 seconds" fusionctl monitor --follow 0
 }
 
-# age KEY SECONDS: as if that had been so much longer ago
+# age KEY SECONDS: make this state older by so much
 age() {
 	jq -c "map_values(.look -= $2 | .time -= $2 | $1)" $STATE >$STATE.old
 	mv $STATE.old $STATE
@@ -160,7 +161,7 @@ test_reserve_is_exhausted() {
 	tells "ok       data: the reserve has room again"
 }
 
-# Extents go up and down, and no more reads hit than before.
+# Extents are promoted and demoted, and the hits do not improve.
 test_exchanges_in_vain() {
 	local i
 	begin
@@ -176,7 +177,7 @@ test_exchanges_in_vain() {
 		cat "$TMP/out" >>"$TMP/all"
 	done
 	same "warnings" "$(grep -c "warning  data: 10 extents were exchanged in 6 min" "$TMP/all")" 1
-	# and none if it is for something
+	# and none if the moves help
 	opened_again
 	: >"$TMP/all"
 	for ((i = 0; i < 5; i++)); do
@@ -227,7 +228,7 @@ test_metrics() {
 	expect 1 "/dev/null: not a regular file, and would be replaced by one; choose another file, or \
 - for the standard output" fusionctl monitor --prometheus /dev/null
 	[[ -c /dev/null ]]
-	# what was told is told, though the metrics could not be written
+	# the change was reported, although the metrics could not be written
 	good fusionctl close data
 	rm -f $STATE
 	good fusionctl open data "$FAST" "$SLOW"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fusionctl promote and demote of a large range: it is said how far they are and, if they are told
-# to stop, how far they came; with --dry-run what they would do.
+# fusionctl promote and demote of a large range report their progress and, if they are interrupted,
+# how far they got. With --dry-run they report what they would do.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 EXTENTS=140
 
-# a set with EXTENTS extents that were written, on the fast member, and 40 that were not
+# a set with EXTENTS written extents on the fast member, and 40 unwritten ones
 begin() {
 	linked 16 64
 	opened data --extent-size 64K
@@ -18,7 +18,7 @@ begin() {
 	same "on the fast member" "$(on data fast 0 $EXTENTS)" $EXTENTS
 }
 
-# slowly MS: so long takes each I/O of the slow member from now on
+# slowly MS: from now on each I/O of the slow member takes so long
 slowly() {
 	need_module dm-delay
 	swap slow "0 $(sectors_of /dev/slow) delay /dev/slow 0 $1"
@@ -40,7 +40,7 @@ test_dry_run() {
 		fusionctl demote data 0-99999 --dry-run
 }
 
-# Bytes are rounded outwards to the extents that have them.
+# Bytes are rounded outwards to whole extents.
 test_bytes() {
 	local cap
 	begin
@@ -60,7 +60,7 @@ test_bytes() {
 		fusionctl demote data 0-9 --bytes 0-1M
 }
 
-# A full member swaps, in parts too; if the range itself fills it, that is said in one line.
+# A full member swaps, also in parts; if the range itself fills it, one line says so.
 test_full() {
 	local all fast slow
 	begin
@@ -82,7 +82,7 @@ of the same range; give a smaller range" fusionctl demote data 0-$((all - 1)) --
 	json '.moved, .failed, .obstacle, .next' $'0\n'"$((all - slow))"$'\nrange\nnull'
 }
 
-# Ranges that begin and end in any place of a patchwork are as in one message.
+# Ranges that begin and end anywhere in a patchwork move as with one message.
 test_parts() {
 	local first last was seen
 	begin
@@ -108,18 +108,18 @@ sum_of() {
 	head -c $((EXTENTS << 16)) "$1" | md5sum
 }
 
-# some_moved LEAST: extents, by now
+# some_moved LEAST: at least so many extents have moved
 some_moved() {
 	[[ $(on data slow 0 $EXTENTS) -ge $1 ]]
 }
 
-# Whoever stops it is told how far it came, and how to go on.
+# An interrupted verb says how far it got, and how to continue.
 test_stopped() {
 	local signal pid rc moved next
 	begin
 	slowly 40
 	for signal in INT TERM HUP; do
-		# what runs in the background ignores INT otherwise
+		# a background process ignores INT otherwise
 		env --default-signal=$signal fusionctl demote data 0-$((EXTENTS - 1)) --json \
 			>"$TMP/out" 2>"$TMP/err" &
 		pid=$!
@@ -145,7 +145,7 @@ $next; to go on, run fusionctl demote data $next-$((EXTENTS - 1))"
 	swap slow
 }
 
-# moved_whole SIGNAL...: all is moved though these signals come meanwhile
+# moved_whole SIGNAL...: all extents move in spite of these signals
 moved_whole() {
 	local pid signal
 	begin
@@ -164,17 +164,17 @@ moved_whole() {
 	same "on the slow member" "$(on data slow 0 $EXTENTS)" "$EXTENTS"
 }
 
-# What it is told to ignore does not end it.
+# A signal that it was started to ignore does not end it.
 test_nohup() {
 	moved_whole HUP
 }
 
-# Nor does Ctrl-Z, or the sleep of the machine.
+# Neither does Ctrl-Z, or suspending the machine.
 test_paused() {
 	moved_whole STOP CONT
 }
 
-# On a terminal it is in a line that is drawn again, and goes away.
+# On a terminal, progress is a line that is redrawn, and disappears.
 test_terminal() {
 	local text
 	need script
@@ -189,7 +189,7 @@ test_terminal() {
 	swap slow
 }
 
-# Elsewhere it is a line now and then.
+# Elsewhere, progress is a line now and then.
 long_lines() {
 	begin
 	slowly 250

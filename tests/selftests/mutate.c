@@ -191,7 +191,7 @@ static void put(u8 *p, unsigned int size, u64 v)
 		*p++ = v;
 }
 
-/* Where something ends, for a set of this geometry. */
+/* Positions of the ends of things, for a set of this geometry. */
 static u64 edge_of(struct mutation *m, const struct fusion_sb *sb)
 {
 	const u64 edges[] = {
@@ -234,7 +234,7 @@ static u64 value_for(struct mutation *m, const struct fusion_sb *sb, u64 was, un
 	}
 }
 
-/* A map word at an edge: of another extent, of no slot, in a state of memory only. */
+/* A map word at an edge: of another extent, of no slot, in a state that exists in memory only. */
 static u32 word_for(struct mutation *m, const struct fusion_sb *sb, u32 was, u32 other)
 {
 	const u32 dev = mutate_below(&m->state, FUSION_NR_DEVS);
@@ -287,7 +287,7 @@ static u8 *super_copy(struct image *im, int dev, int copy)
 	return block_at(im, dev, FUSION_SUPER_BLOCKNR(copy));
 }
 
-/* The generation says which copy it is; a field that is changed in both keeps that. */
+/* The generation decides which copy it is; a field that is changed in both copies keeps that. */
 static void mutate_super(struct image *im, struct mutation *m)
 {
 	const int only_dev = one_in(m, 2) ? -1 : (int)mutate_below(&m->state, 2);
@@ -324,7 +324,7 @@ static void mutate_super(struct image *im, struct mutation *m)
 	}
 }
 
-/* A whole geometry that is possible in itself, and not that of the set. */
+/* A whole geometry that is valid in itself, but not that of the set. */
 static void mutate_geometry(struct image *im, struct mutation *m)
 {
 	const struct fusion_sb *old = &im->sb[FUSION_FAST];
@@ -447,7 +447,7 @@ static void mutate_journal(struct image *im, struct mutation *m, int dev)
 	reseal(b);
 	if (any || one_in(m, 4))
 		return;
-	/* the blocks after it hang on its checksum */
+	/* the blocks after it depend on its checksum */
 	note(m, " rechained");
 	while (++seq < im->next_seq[dev]) {
 		struct fusion_journal_block *next = journal_block(im, dev, seq);
@@ -503,7 +503,7 @@ static void mutate_sealed(struct image *im, struct mutation *m)
 
 /* -- rot ------------------------------------------------------------------------------- */
 
-/* Any metadata block, one that counts most of the time. */
+/* Any metadata block, most of the time one that matters. */
 static u64 any_block(struct image *im, struct mutation *m, int dev)
 {
 	const struct fusion_sb *sb = &im->sb[dev];

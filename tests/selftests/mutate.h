@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mutate: change the metadata of a set in memory as nothing in order ever would, knowing
- * what it is made of: a field of a superblock, of a map block, of a journal block or one of
- * its records, on either member, to a value at an edge or to any, one or some of them.
+ * mutate: change the metadata of a set in memory in ways that never happen in normal use, with
+ * knowledge of its structure: a field of a superblock, of a map block, of a journal block or one of
+ * its records, on either member, to a value at an edge or to any value; one or some of them.
  *
- * A mutation is sealed, so that it is the bounds that are tried, or it is rot: what a disk
- * does to a block, with a checksum that tells.
+ * A mutation is sealed, to test the bounds, or it is rot: damage by a disk, which a checksum
+ * reveals.
  */
 #ifndef MUTATE_H
 #define MUTATE_H
@@ -17,7 +17,7 @@
 
 #include "dm-fusion-codec.h"
 
-/* A set closed, or left as it was, with what the codec makes of it. */
+/* A set, closed or left open, decoded by the codec. */
 struct image {
 	u8 *mem[FUSION_NR_DEVS];
 	size_t size[FUSION_NR_DEVS];
@@ -35,7 +35,7 @@ struct mutation {
 	char what[512];		/* for people */
 };
 
-/* Find out what the members hold. Return: NULL, or what is wrong with them. */
+/* Decode the members. Return: NULL, or an error. */
 const char *image_read(struct image *im);
 
 /* Mutate @im, drawn from @m->state; the rest of @m is filled in. */

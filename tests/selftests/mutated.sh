@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Sets whose metadata is mutated, each opened by the kernel: refused with a reason, or
-# served. IMAGES says how many, SEED where they begin: a failure says its seed, and
-# SEED=that IMAGES=1 is that one again. See fusion-mutated.c.
+# Sets with mutated metadata are opened by the kernel: refused with a reason, or served. IMAGES is
+# the number of sets, SEED the first seed. A failure prints its seed; SEED=that IMAGES=1 repeats it.
+# See fusion-mutated.c.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Most of them where a kernel watches itself: elsewhere much harm would go unseen.
+# Most of them on debug kernels: elsewhere much harm would go unnoticed.
 if [[ $SLOWNESS -gt 1 ]]; then
 	: "${IMAGES:=${QUICK:+300}}" "${IMAGES:=2000}"
 else
@@ -16,13 +16,13 @@ else
 fi
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
 
-# stamped NAME OPS [OPTION]...: some of a load that knows what must be read
+# stamped NAME OPS [OPTION]...: a part of a load that knows the required content
 stamped() {
 	fusion-stamp run /dev/mapper/base --state "$TMP/state-$1" --extent "$size" --ops "$2" \
 		--threads 1 --max-io 64k --seed 1 "${@:3}" >"$TMP/said" || fail "$(<"$TMP/said")"
 }
 
-# kept NAME open|closed: the set as it is, for fusion-mutated to begin with
+# kept NAME open|closed: save the set as it is, as a base for fusion-mutated
 kept() {
 	local dir=$TMP/$1
 	mkdir "$dir"
@@ -47,7 +47,7 @@ life() {
 	msg base demote $((last / 4))-$((last / 2)) >/dev/null
 	kept "closed-$4" closed
 	fusion base migration off commit_interval 10
-	# what the journal has to tell: moves, discards, open extents, many small transactions
+	# content for the journal: moves, discards, partial extents, many small transactions
 	msg base demote 0-$((last / 8)) >/dev/null
 	msg base promote $((last / 2))-$last >/dev/null
 	stamped "$4" 40 --sync --mix 0:30:5:10:2:5

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# RWF_NOWAIT is answered with EAGAIN where it would have to wait, and never with
-# wrong data.
+# RWF_NOWAIT returns EAGAIN where it would have to wait, and never wrong data.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +16,7 @@ begin() {
 	fusion nowait migration off
 }
 
-# eagain COMMAND...: how often the tester was told to wait
+# eagain COMMAND...: number of EAGAINs that the tester got
 eagain() {
 	"$@" | tee "$TMP/said" | sed -n 's/ EAGAIN$//p'
 }
@@ -31,7 +30,7 @@ test_mapped_does_not_wait() {
 		--nowait --ops 2000 --threads 1 --mix 1:1:1:0:0:0 --max-io 128k)" 0
 }
 
-# the first write of an extent allocates, which cannot be done without waiting
+# the first write of an extent allocates, and so has to wait
 test_first_write_waits() {
 	local extents n
 	begin

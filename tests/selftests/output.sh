@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What fusionctl writes, and where: output that can't be written, files that are opened before the
-# work is done, what a dry run says, warnings before a question, cells of the map.
+# The output of fusionctl: output that cannot be written, files that are opened before the work, the
+# report of a dry run, warnings before a question, cells of the map.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ a_set() {
 	good fusionctl format shut --fast /dev/fast2 --slow /dev/slow2 --yes
 }
 
-# calls: one for each verb that prints something, a line each
+# calls: one call of each verb that prints something, a line each
 calls() {
 	cat <<-EOF
 	help
@@ -71,7 +71,7 @@ calls() {
 	EOF
 }
 
-# code OF_VERB: the exit status that says that nothing could be said
+# code OF_VERB: the exit status if the output could not be written
 code() {
 	case $1 in
 	"check "* | repair* | doctor*)	echo 8 ;;
@@ -80,7 +80,7 @@ code() {
 	esac
 }
 
-# Whatever is printed has to arrive, or the exit status says that it did not, and one line why.
+# All output must arrive; otherwise the exit status says so, and one line gives the reason.
 long_lost_output() {
 	local call rc err want
 	a_set
@@ -91,7 +91,7 @@ long_lost_output() {
 			rm -rf /run/fusion/monitor.json
 			[[ $call != "close shut"* ]] || fusionctl open shut 2>/dev/null || :
 			[[ $call != open* && $call != assemble* ]] || fusionctl close shut 2>/dev/null || :
-			# a dump from before that would be refused
+			# an older dump would be refused
 			[[ $call != restore* ]] || { rm "$TMP/dump" && good fusionctl dump shut -o "$TMP/dump"; }
 			rc=0
 			if [[ $want == No* ]]; then
@@ -101,7 +101,7 @@ long_lost_output() {
 				# shellcheck disable=SC2086
 				err=$(limited 20 fusionctl $call 2>&1 >&- </dev/null) || rc=$?
 			fi
-			# it may have errors of its own to tell of, but never that all is well
+			# it may report errors of its own, but never that all is well
 			[[ $call == doctor* && ( $rc -eq 1 || $rc -eq 4 ) ]] ||
 				same "exit code of '$call' ($err)" "$rc" "$(code "$call")"
 			same "'$call'" "$(tail -n 1 <<<"$err")" \
@@ -110,7 +110,7 @@ long_lost_output() {
 	done < <(calls)
 }
 
-# Or what is printed would be written where the device is that was opened next.
+# Otherwise the output would go to the device that is opened next.
 test_closed_streams() {
 	local before call
 	a_set
@@ -123,13 +123,13 @@ test_closed_streams() {
 		fusionctl $call >&- 2>/dev/null || :
 	done
 	same "members" "$(sha256sum /dev/fast2 /dev/slow2)" "$before"
-	# what has nothing to print needs no output
+	# a verb without output needs no standard output
 	fusionctl open shut >&-
 	fusionctl close shut >&-
 	fusionctl wipe shut --yes >/dev/null
 }
 
-# A place that can't be written is found out about before anything else, and what is there stays.
+# An unwritable place is reported before anything else, and existing content stays.
 test_outputs_first() {
 	local call start
 	a_set
@@ -142,7 +142,7 @@ test_outputs_first() {
 		# shellcheck disable=SC2086 # words
 		expect 1 "/nosuch/x: No such file or directory; choose another file" \
 			fusionctl $call /nosuch/x
-		# nothing is left of what came to nothing
+		# a failed attempt leaves nothing behind
 		# shellcheck disable=SC2086
 		fusionctl $call "$TMP/new" 2>/dev/null && fail "$call: worked"
 		[[ ! -e $TMP/new ]] || fail "$call: left a file"
@@ -163,7 +163,7 @@ test_outputs_first() {
 	expect 2 "--svg: can't go where --json does; give a file" fusionctl map pair --json --svg -
 }
 
-# What would be done is said as that.
+# A dry run says what would be done.
 test_dry_run() {
 	null fast 64
 	null slow 256
@@ -184,7 +184,7 @@ test_dry_run() {
 	same "what is printed" "$(grep -c would "$TMP/out" || :)" 0
 }
 
-# doubts OF JSON FAST SLOW: what is warned of
+# doubts OF JSON FAST SLOW: the warnings
 doubts() {
 	expect 0 "data: $1; check which devices are meant" \
 		fusionctl create data --fast "$3" --slow "$4" --dry-run
@@ -192,7 +192,7 @@ doubts() {
 	same "warnings" "$(jq -c .warnings "$TMP/out")" "$2"
 }
 
-# Members that look swapped, or are on one disk, are no reason to stop, but one to say so.
+# Members that look swapped, or are on one disk, cause a warning, not a refusal.
 test_doubts() {
 	local disk first
 	null big 256
@@ -208,7 +208,7 @@ test_doubts() {
 	echo 1 >/sys/block/big/queue/rotational
 	doubts "the fast member /dev/big is a rotational disk, the fast member (256M) is larger than \
 the slow one (64M)" '["fast_rotational","fast_larger"]' /dev/big /dev/small
-	# before the question, where it can still be heeded
+	# before the question, where it is of use
 	if command -v script >/dev/null; then
 		script -qec "fusionctl create data --fast /dev/big --slow /dev/small" /dev/null \
 			<<<no >"$TMP/out" 2>&1 || :
@@ -216,7 +216,7 @@ the slow one (64M)" '["fast_rotational","fast_larger"]' /dev/big /dev/small
 		at_least "line of the question" \
 			"$(grep -n "type yes" "$TMP/out" | cut -d : -f 1)" $((first + 1))
 	fi
-	# both on one disk: as partitions, and beneath mappings
+	# both on one disk: as partitions, and below mappings
 	need sfdisk
 	loop $((400 << 20))
 	disk=$REPLY
@@ -231,7 +231,7 @@ the slow one (64M)" '["fast_rotational","fast_larger"]' /dev/big /dev/small
 	doubts "both members are on one disk, $disk" '["one_disk"]' /dev/mapper/under "${disk}p2"
 }
 
-# Cells are of one size, and the legend says which; but for the last, where that does not come out.
+# Cells are of one size, which the legend gives, except for the last if the sizes do not match.
 test_cells() {
 	local n width each most
 	null fast 64

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Three passes of random writes on a cold region of the disk, with pauses between:
-# the third is at least half as fast as the SSD alone. The two are measured in turns, a
-# slice each, since what else the machine does changes from one quarter of a minute to
-# the next. On a machine that has other work this is for a virtual clock: `make check` has one.
+# Three passes of random writes to a cold region of the disk, with pauses between: the third is at
+# least half as fast as the SSD alone. Both are measured in turns, a slice each, since the load of
+# the machine changes every few seconds. On a machine with other work, use the virtual clock, as
+# `make check` does.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -30,7 +30,7 @@ median() {
 	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
-# region: where it lies
+# region: place of the region
 region() {
 	say "pass $1: $2 KiB/s, $(on passes fast $OFFSET $REGION) of $REGION MiB on SSD"
 }

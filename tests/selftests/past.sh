@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A member that is put back from an image, of an earlier activation or of earlier in the same
-# one: the set is not opened, the line names the member and what to do, and nothing is written.
+# A member is put back from an image, of an earlier activation or of an earlier moment of the same
+# one. The set stays closed, the line names the member and the remedy, and nothing is written.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 SET=/dev/mapper/past
 
-# image NAME: both members as they are at one instant, be the set open or not
+# image NAME: both members as they are at one moment, whether the set is open or not
 image() {
 	[[ ! -b $SET ]] || dmsetup suspend --noflush --nolockfs past
 	dd if="$FAST" of="$TMP/fast-$1" bs=1M iflag=direct status=none
@@ -34,13 +34,13 @@ stamp() {
 	sync -d "$SET"
 }
 
-# work: change data and map, and have either member see how far the other one has got
+# work: change data and map, and let either member learn the state of the other
 work() {
 	stamp 100
 	msg past demote 0-40 >/dev/null
 	msg past promote 20-30 >/dev/null
 	msg past checkpoint
-	# commits that tell of the replica as it was written just now
+	# commits that record the replica's last write
 	stamp 40
 	fusion-stamp verify "$SET" --state "$TMP/state" >/dev/null
 }
@@ -117,7 +117,7 @@ test_slow_member() {
 	done
 }
 
-# What belongs together opens: closed, and as a power cut leaves it.
+# Members that belong together open: closed, and after a power cut.
 test_of_one_instant() {
 	local i
 	a_past
@@ -141,8 +141,8 @@ test_forked() {
 		fusionctl open past "$FAST" "$SLOW"
 }
 
-# Settings are written to both members of a closed set, with new generations: as of a member of the
-# past, which would have caught up then. This one says that it was closed, and is of the same activation.
+# Settings are written to both members of a closed set, with new generations. A stale member would
+# have caught up by that. This one is closed cleanly, and of the same activation.
 test_settings() {
 	local before i
 	a_past
@@ -166,8 +166,8 @@ test_settings() {
 	good fusionctl close past
 }
 
-# repair takes it if it is told to, and does not say then that nothing is lost; and salvage works on
-# either.
+# repair accepts it with --force, and does not claim then that nothing is lost; salvage works on
+# either member.
 test_forced() {
 	local out
 	a_past

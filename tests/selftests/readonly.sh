@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A read-only device can be read, and nothing at all is written to the members.
+# A read-only device can be read, and writes nothing to the members.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ begin() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 1500
 }
 
-# read_only [VERIFY OPTION]: look at it read-only; nothing may change
+# read_only [VERIFY OPTION]: open it read-only and read it; nothing may change
 read_only() {
 	local fast slow
 	fast=$(md5sum <"$FAST")
@@ -73,7 +73,7 @@ test_readonly_members() {
 	read_only
 }
 
-# a live device that is reloaded read-only, and back
+# a live device that is reloaded read-only, and read-write again
 test_reload() {
 	begin
 	dmsetup load readonly --readonly --table "$(table)"

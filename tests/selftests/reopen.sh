@@ -21,7 +21,7 @@ begin() {
 	fusion reopen "$@"
 }
 
-# A load that goes on for the whole test; `finish` ends it and says whether it was well.
+# A load for the whole test; `finish` ends it and checks its status.
 load() {
 	background storm reopen
 	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --threads 4
@@ -92,7 +92,7 @@ reads_in_flight() {
 	[[ $reads -gt 0 ]]
 }
 
-# a suspend that is given up leaves everything working, moves included
+# an interrupted suspend leaves everything working, moves included
 test_suspend_interrupted() {
 	local reader one
 	begin
@@ -103,7 +103,7 @@ test_suspend_interrupted() {
 	fusion-stamp fill "$SET" --state "$TMP/state" \
 		--size $(($(status reopen extents) * 64 - 1024))k
 	sync "$SET"
-	# a read that does not end keeps the suspend waiting until it is interrupted
+	# a read that does not end holds up the suspend until that is interrupted
 	one=$(places reopen | awk '$2 == "slow" && !n++ { print $1 }')
 	dmsetup suspend --nolockfs link
 	defer dmsetup resume link
@@ -116,13 +116,13 @@ test_suspend_interrupted() {
 	dmsetup resume link
 	wait "$reader"
 	same "suspended" "$(dmsetup info -c --noheadings -o suspended reopen)" Active
-	# which extent that is depends on how the threads of the fill took turns
+	# which extent that is depends on the order of the fill's threads
 	one=$(places reopen | awk '$2 == "fast" && !n++ { print $1 }')
 	same "demotion of $one" "$(msg reopen demote "$one")" "1 0 0 0"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# a loaded table that is thrown away again leaves the live one as it was
+# a loaded table that is cleared again leaves the live one as it was
 test_reload_cleared() {
 	begin
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
@@ -133,8 +133,8 @@ test_reload_cleared() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# with nothing to record an activation still writes to the end of the chain: what could not
-# be read there, and was taken for the torn tail, must not be found the next time
+# an activation without records still writes to the end of the chain: a block that could not be read
+# there, and was taken for the torn tail, must not be found the next time
 test_end_of_chain() {
 	local i line last=''
 	begin migration off
@@ -148,7 +148,7 @@ test_end_of_chain() {
 	done
 }
 
-# what dmsetup table prints makes the same device; options set by message are in it
+# the line of dmsetup table makes the same device, including options set by message
 test_table_line() {
 	local line
 	begin
@@ -189,7 +189,7 @@ test_second_device() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# What was suspended while another device used the set knows a map of the past.
+# A device that was suspended while another one used the set has an old map.
 test_used_elsewhere() {
 	begin migration off
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
@@ -200,14 +200,14 @@ test_used_elsewhere() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 300
 	close second
 	refused "another device has used the set since" dmsetup resume reopen
-	# the remedy
+	# remedy
 	dmsetup load reopen --table "$(table migration off)"
 	dmsetup resume reopen
 	SET=/dev/mapper/reopen
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# What only reads may be there any number of times.
+# Read-only devices may share members in any number.
 test_readers() {
 	local name
 	begin migration off
@@ -224,8 +224,8 @@ test_readers() {
 	fusion-stamp verify /dev/mapper/one --state "$TMP/state"
 }
 
-# The set is loaded, and then another target of the table is not: nobody suspends what was never
-# resumed, and still it is closed when it goes.
+# The set is loaded, and then another target of the table fails to resume. Nothing suspends the set
+# then, but it is closed when the table goes.
 test_not_resumed() {
 	local origin cow both
 	need_module dm-snapshot
@@ -244,7 +244,7 @@ test_not_resumed() {
 	dmsetup load both <<<"$both"
 	refused "until source is suspended" dmsetup resume both
 	refused "uses the set" dmsetup create second --table "$(table)"
-	# another attempt, of the same table and of one without the other target
+	# another attempt, with the same table and with one without the other target
 	refused "until source is suspended" dmsetup resume both
 	dmsetup load both --table "$(table migration off)"
 	dmsetup resume both
@@ -263,7 +263,7 @@ hottest() {
 	msg reopen heat 1 | awk '{ print $6 }'
 }
 
-# A root is never closed: what a checkpoint saved of the heat is there after a power cut.
+# A root is never closed: heat that a checkpoint saved survives a power cut.
 test_heat_without_closing() {
 	local was
 	switched 64 128

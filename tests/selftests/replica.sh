@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The slow member knows where everything is, as soon and as exactly as promised: what is
-# read here is read off the raw member.
+# The replica is as current and exact as promised; it is read from the raw member here.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,24 +21,24 @@ begin() {
 	within 10 "the replica is up to date" checkpointed
 }
 
-# checkpointed: and nothing has changed since, as it may: an extent that was about to be filled when
-# the commit came becomes STABLE with the next one
+# checkpointed: make a checkpoint, and wait until nothing changes. An extent that was about to be
+# filled during the commit becomes STABLE with the next one
 checkpointed() {
 	msg replica checkpoint
 	synced
 }
 
-# synced: nothing is left for the replica to learn
+# synced: the replica knows everything
 synced() {
 	[[ $(status replica replica replica_dirty) == "ok 0" ]]
 }
 
-# header DEV KEY: from what the superblock says
+# header DEV KEY: a field of the superblock
 header() {
 	fusion-replica "$1" | sed -n "1s/.* $2 \([^ ]*\).*/\1/p"
 }
 
-# recorded DEV: extent, member and slot of all that are mapped, as is on the disk
+# recorded DEV: extent, member and slot of all mapped extents, as on the disk
 recorded() {
 	fusion-replica "$1" | sed 1d | cut -d ' ' -f 1-3
 }
@@ -50,7 +49,7 @@ recorded_on() {
 		'$1 >= first && $1 < end && $2 == on { n++ } END { print n + 0 }'
 }
 
-# agrees: the replica says what the kernel knows
+# agrees: the replica equals the kernel's map
 agrees() {
 	places replica | grep -v ' -$' >"$TMP/kernel"
 	recorded "$SLOW" >"$TMP/recorded"
@@ -58,12 +57,12 @@ agrees() {
 		fail "kernel and replica differ: $(head -n 5 "$TMP/said" | xargs)"
 }
 
-# both members say the same, to the valid block, when a set is closed
+# after a close, both members have the same map, to the valid block
 test_clean_close() {
 	local i
 	begin replica_interval $NEVER
 	for i in 1 2 3; do
-		# open extents, fast and slow; moved ones, and gone ones
+		# partial extents, fast and slow; moved and unmapped ones
 		blkdiscard -o $((i * 20 * 65536)) -l $((10 * 65536)) "$SET"
 		put_direct "$SET" 101 $((i * 20 * 65536 + 8192)) 8192
 		put_direct "$SET" 101 $(((WRITTEN + i) * 65536 + 4096)) 16384
@@ -77,7 +76,7 @@ test_clean_close() {
 		at_least "open extents" "$(grep -c open "$TMP/slow")" 2
 		same "clean" "$(header "$FAST" clean) $(header "$SLOW" clean)" "1 1"
 		same "epoch" "$(header "$SLOW" epoch)" "$(header "$FAST" epoch)"
-		# either copy of the slow superblock will do
+		# either copy of the slow member's superblock is enough
 		put "$SLOW" 125 $((4096 * 8 * (i % 2) + 200)) 1
 		fusion-replica "$SLOW" | sed 1d | cmp - "$TMP/fast"
 		same "clean, in the other copy" "$(header "$SLOW" clean)" 1
@@ -88,7 +87,7 @@ test_clean_close() {
 	done
 }
 
-# a promotion is known before the command ends, without any other update
+# a promotion is recorded before the command ends, without any other update
 test_promotions() {
 	local first writes
 	begin replica_interval $NEVER
@@ -102,7 +101,7 @@ test_promotions() {
 	same "recorded on fast" "$(recorded_on fast $first 32)" 32
 	same "transactions, one for many" "$(counter replica replica_writes)" $((writes + 1))
 	same "held slots" "$(counter replica replica_held)" 0
-	# in which slots it learns later
+	# the replica learns their slots later
 	same "state of the replica" "$(status replica replica replica_dirty)" "ok 32"
 	same "away" "$(counter replica replica_away)" 32
 	msg replica checkpoint
@@ -116,7 +115,7 @@ on_slow() {
 	[[ $(recorded_on slow "$1" "$2") -eq $3 ]]
 }
 
-# those that were to be promoted, but could not be, are found again within the interval
+# extents that were to be promoted but could not be are found again within the interval
 test_promotions_in_vain() {
 	local first promoted failed
 	begin replica_interval 3
@@ -133,7 +132,7 @@ test_promotions_in_vain() {
 	at_least "failed" "$failed" 20
 	same "not believed to be on slow" "$(recorded_on slow "$first" 60)" 0
 	msg replica replica_interval 3
-	# some other change, so that the new interval is looked at
+	# another change, so that the new interval takes effect
 	blkdiscard -o $((30 * 65536)) -l 64k "$SET"
 	within 10 "the replica has them on slow" on_slow "$first" 60 "$failed"
 	agrees
@@ -146,14 +145,14 @@ test_demotions() {
 	within 10 "the replica knows" synced
 	same "recorded on slow" "$(recorded_on slow 10 32)" 32
 	agrees
-	# and what is there can be read off the raw member
+	# the data there can be read from the raw member
 	dd if="$SET" of="$TMP/fused" bs=64k skip=10 count=32 iflag=direct status=none
 	recorded "$SLOW" | awk '$1 >= 10 && $1 < 42 { print $3 }' | while read -r slot; do
 		dd if="$SLOW" bs=64k skip="$slot" count=1 iflag=direct status=none
 	done | cmp - "$TMP/fused"
 }
 
-# first writes and discards: within the interval, and then the disk is left alone
+# first writes and discards are recorded within the interval; then the disk is left alone
 test_interval() {
 	local before
 	begin replica_interval $NEVER idle 60000
@@ -163,7 +162,7 @@ test_interval() {
 	put_direct "$SET" 101 $(((WRITTEN + 7) * 65536 + 8192)) 12288
 	at_least "dirty" "$(status replica replica_dirty)" 42
 	msg replica replica_interval 3
-	# some other change, so that the new interval is looked at
+	# another change, so that the new interval takes effect
 	put_direct "$SET" 101 $(((WRITTEN + 9) * 65536)) 65536
 	within 10 "the replica knows" synced
 	agrees
@@ -171,7 +170,7 @@ test_interval() {
 		cut -d ' ' -f 4-5)" "open 3"
 	within 20 "slots are free" settled replica
 	same "held slots" "$(counter replica replica_held)" 0
-	# an open extent would be filled in idle time
+	# a partial extent would be filled in idle time
 	blkdiscard -o $(((WRITTEN + 7) * 65536)) -l 64k "$SET"
 	sync "$SET"
 	within 10 "the replica knows" synced
@@ -194,7 +193,7 @@ no_slot_reused() {
 		"$(awk '$2 == "slow" { print $3 }' "$TMP/recorded" | sort | uniq -d)" ""
 }
 
-# discarded slow extents stay recorded, their slots unused, until someone needs one
+# discarded slow extents stay recorded, and their slots unused, until one is needed
 test_held_slots() {
 	local all i first
 	begin replica_interval $NEVER
@@ -211,7 +210,7 @@ test_held_slots() {
 	same "held slots" "$(counter replica replica_held)" 20
 	same "mapped" "$(status replica mapped)" $((all - 20))
 	same "recorded still" "$(recorded_on slow $first 20)" 20
-	# no slot is free but spares: each of these has to wait for the replica, and can
+	# only spares are free: each of these writes has to wait for the replica, and succeeds
 	for ((i = 0; i < 20; i++)); do
 		limited 20 dd if=/dev/urandom of="$SET" bs=64k seek=$((first + 19 - i)) count=1 \
 			oflag=direct status=none
@@ -224,13 +223,13 @@ test_held_slots() {
 	agrees
 }
 
-# more than the log can hold, again and again
+# more than the log can hold, several times
 long_log_wraps() {
 	local i sets
 	begin replica_interval $NEVER
 	sets=$(counter replica replica_sets)
 	head -c 4096 /dev/urandom >"$TMP/block"
-	# each is a block at least
+	# each takes at least a block
 	for ((i = $(sb log_blocks); i > 0; i--)); do
 		dd if="$TMP/block" of="$SET" bs=4k seek=$((WRITTEN * 16 + i)) oflag=direct status=none
 		dmsetup message replica 0 checkpoint
@@ -244,7 +243,7 @@ long_log_wraps() {
 	same "recorded after all was discarded" "$(recorded "$SLOW" | wc -l)" 0
 }
 
-# suspended it is clean, resumed it is not
+# a suspended set is clean, a resumed one is not
 test_suspend() {
 	begin replica_interval $NEVER
 	blkdiscard -l 1M "$SET"
@@ -258,7 +257,7 @@ test_suspend() {
 	agrees
 }
 
-# lose_power COMMAND...: the power fails in the middle of it and of moves
+# lose_power COMMAND...: power fails during it, and during moves
 lose_power() {
 	local pids
 	background storm replica
@@ -280,8 +279,8 @@ rounds() {
 	[[ $QUICK ]] && echo 3 || echo 10
 }
 
-# power fails in the middle of moves and discards: what is on the disks then is consistent,
-# and the next activation puts the rest right before anybody writes
+# power fails during moves and discards: the content of the disks is consistent, and the next
+# activation repairs the rest before any write
 test_power_cut() {
 	local i n
 	switched 16 32
@@ -300,7 +299,7 @@ test_power_cut() {
 	done
 }
 
-# moves only: the replica never says slow of what is on fast
+# moves only: the replica never places a fast extent on the slow member
 long_promotions_cut() {
 	local i n
 	switched 16 32
@@ -322,7 +321,8 @@ long_promotions_cut() {
 	done
 }
 
-# broken_log BROKEN: the slow member with its replica unreadable and unwritable, or well
+# broken_log BROKEN: the slow member with a replica that cannot be read or written, or with a
+# working one
 broken_log() {
 	local start=$(($(sb log_start) * 8)) end size
 	size=$(sectors_of "$RAW")
@@ -344,7 +344,7 @@ noticed() {
 	[[ $(status replica replica) == failed ]]
 }
 
-# where the replica cannot be written the set goes on, and says so
+# a set whose replica cannot be written works on, and says so
 test_failure() {
 	local first
 	members 16 32
@@ -367,12 +367,12 @@ test_failure() {
 	same "demoted" "$(msg replica demote 100)" "1 0 0 0"
 	same "promoted" "$(msg replica promote $((first + 30)))" "0 0 0 1"
 	same "held slots" "$(counter replica replica_held)" 10
-	# so it is opened
+	# so the set opens
 	close replica
 	fusion replica migration off replica_interval 1
 	same "replica" "$(status replica mode replica)" "rw failed"
 	put_direct "$SET" 101 0 65536
-	# and made well again
+	# and the replica works again
 	broken_log ''
 	within 90 "it is written again" synced
 	agrees
@@ -380,7 +380,7 @@ test_failure() {
 	same "promoted" "$(msg replica promote $((first + 30)))" "1 0 0 0"
 }
 
-# read-only nothing is written
+# a read-only set writes nothing
 test_read_only() {
 	local before
 	begin

@@ -3,8 +3,8 @@
 #
 # usage: run.sh TEST...
 #
-# Run tests one after the other and print KTAP. A test's output appears when it
-# fails; with V=1 always, and as it comes.
+# Run tests one after the other and print KTAP. The output of a test appears if it fails; with V=1
+# always, and as it comes.
 
 cd "$(dirname "$0")" || exit
 [[ $EUID -eq 0 ]] || { echo "run.sh: tests need root" >&2; exit 1; }
@@ -14,7 +14,7 @@ cd "$(dirname "$0")" || exit
 SLOWNESS=$(. ./lib.sh && echo "$SLOWNESS")
 SKIP=4
 
-# limit NAME: seconds it may take
+# limit NAME: seconds that it may take
 limit() {
 	{
 		sed -n "s/^timeout_$1=//p" settings
@@ -25,8 +25,8 @@ limit() {
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
-# run SECONDS TEST: its status; 124 or 137 if it took longer. What it left behind is killed:
-# `timeout` does that only as long as the test itself is there, and its output would not end.
+# run SECONDS TEST: its status; 124 or 137 if it took longer. Processes that it left behind are
+# killed: `timeout` does that only while the test itself runs, and its output would not end.
 run() {
 	timeout -k 10 "$1" "$2" </dev/null &
 	local pid=$! rc=0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# One member is gone: what the other still has is all there, what it has not is an error,
-# and the list of both is exact, by sectors and by files.
+# One member is gone: all data that the other one has is readable, the rest gives errors, and the
+# list of both is exact, by sectors and by files.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@
 SET=/dev/mapper/set
 LEFT=/dev/mapper/left
 
-# a_set FAST_MIB SLOW_MIB [OPTION VALUE]...: nothing moves by itself
+# a_set FAST_MIB SLOW_MIB [OPTION VALUE]...: nothing moves by policy
 a_set() {
 	members "$1" "$2"
 	stale "$FAST"
@@ -22,7 +22,7 @@ a_set() {
 	EXTENTS=$(($(sb nr_lexts)))
 }
 
-# salvage MEMBER [OPTION]...: as `left`, what is said in $TMP/json
+# salvage MEMBER [OPTION]...: run it with the member alone; the JSON is in $TMP/json
 salvage() {
 	fusionctl salvage "$1" left --json "${@:2}" >"$TMP/json"
 }
@@ -32,14 +32,14 @@ part() {
 	jq -r ".$1[] | \"\(.first_sector) \(.sectors)\"" "$TMP/json"
 }
 
-# extents_on WHERE: as `part`, by what the kernel said of the set
+# extents_on WHERE: as `part`, by the kernel's map
 extents_on() {
 	awk -v on="$1" '$2 == on { if ($1 == next_ && n) n++; else { if (n) print first * 128, n * 128
 		first = $1; n = 1 } next_ = $1 + 1 } END { if (n) print first * 128, n * 128 }' \
 		"$TMP/places"
 }
 
-# intact_is FILE: what is said to be intact is, and reads as it does there
+# intact_is FILE: intact sectors can be read, and equal those of FILE
 intact_is() {
 	local first nr
 	while read -r first nr; do
@@ -48,7 +48,7 @@ intact_is() {
 	done < <(part intact)
 }
 
-# errors KIND: what is said to be of that kind can't be read, from the first to the last
+# errors KIND: sectors of this kind cannot be read, from the first to the last
 errors() {
 	local first nr i
 	while read -r first nr; do
@@ -61,7 +61,7 @@ errors() {
 	done < <(part "$1")
 }
 
-# read_only: nothing can be written to it
+# read_only: the device cannot be written
 read_only() {
 	same "read-only" "$(blockdev --getro "$LEFT")" 1
 	if dd if=/dev/zero of="$LEFT" bs=4096 count=1 oflag=direct status=none 2>/dev/null; then
@@ -69,7 +69,7 @@ read_only() {
 	fi
 }
 
-# by sectors, from either member, of a set that was closed
+# by sectors, from either member, of a closed set
 test_sectors() {
 	local dev other
 	a_set 16 32
@@ -90,7 +90,7 @@ test_sectors() {
 		same "unknown" "$(part unknown)" ""
 		intact_is "$TMP/golden"
 		errors lost
-		# and what was never written is zeros
+		# unwritten sectors are zeros
 		while read -r first nr; do
 			read_zero "$LEFT" $((first * 512)) $((nr * 512))
 		done < <(part empty)
@@ -101,7 +101,7 @@ test_sectors() {
 	fusionctl salvage "$SLOW" >"$TMP/out"
 	has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
 	[[ ! -e $LEFT ]]
-	# the set is none the worse
+	# the set is undamaged
 	fusion set
 	cmp "$SET" "$TMP/golden"
 }
@@ -114,7 +114,7 @@ crash() {
 	defer losetup -d "$REPLY"
 }
 
-# what the replica does not know yet is neither zeros nor anyone else's data
+# sectors that the replica does not know are neither zeros nor foreign data
 test_unknown() {
 	a_set 16 32 replica_interval 86400
 	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
@@ -127,7 +127,7 @@ test_unknown() {
 	cp --sparse=never "$SET" "$TMP/golden"
 	places set >"$TMP/places"
 	crash
-	# what was discarded may be there still; it is not the golden copy's zeros
+	# discarded data may still be there, and differs from the zeros of the golden copy
 	salvage "$REPLY"
 	same "current" "$(jq .current "$TMP/json")" false
 	at_least "unknown" "$(jq .bytes.unknown "$TMP/json")" $((30 * 65536))
@@ -137,7 +137,7 @@ test_unknown() {
 	intact_is "$TMP/golden"
 	errors lost
 	errors unknown
-	# promoted ones are lost, although their former slots hold something
+	# promoted extents are lost, although their former slots hold data
 	for i in 10 19; do
 		if dd if="$LEFT" of=/dev/null bs=64k skip=$i count=1 status=none 2>/dev/null; then
 			fail "extent $i was promoted and can be read"
@@ -149,10 +149,10 @@ test_unknown() {
 	read_zero $LEFT $((first * 512)) $((nr * 512))
 }
 
-# older versions are offered on a device of their own
+# a separate device offers older versions
 test_stale() {
 	local i
-	# a slot that is discarded holds nothing
+	# the slot of a discarded extent holds nothing
 	a_set 16 32 replica_interval 86400 discard_passdown off
 	dd if=/dev/urandom of="$SET" bs=64k count=300 oflag=direct conv=fsync status=none
 	msg set demote 0-99 >/dev/null
@@ -188,7 +188,7 @@ test_stale_is_refused() {
 	salvage "$SLOW" --stale
 }
 
-# What it has opened is known as such, and closing it closes all of it.
+# The devices that salvage opened are recognised, and closing one closes both.
 test_known() {
 	local uuid i
 	a_set 16 32
@@ -207,7 +207,7 @@ test_known() {
 		"left"$'\n'"set"$'\n'"$uuid"$'\n'"slow"$'\n'"$SLOW"
 	good fusionctl status
 	has "status" "$(<"$TMP/out")" "left: rescued by salvage, read-only: what is left of the set set, "
-	# nothing is stale: it stands on no member
+	# nothing is stale: the device stands on no member
 	has "status" "$(<"$TMP/out")" "left-stale: rescued by salvage, read-only: stale extents of the set set, "
 	has "status" "$(<"$TMP/out")" ", of which there is nothing; fusionctl close left-stale ends it"
 	good fusionctl status left
@@ -228,7 +228,7 @@ lose() {
 	put_direct "$1" 0 0 65536
 }
 
-# by the name of the set, of the member that is left; and closed whole, by any name
+# by the name of the set, or of the member that is left; any name closes everything
 test_by_name() {
 	local i uuid
 	a_set 16 32
@@ -252,14 +252,14 @@ on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 	for i in set "$uuid" "$SLOW"; do
 		salvage "$i" --stale
 		same "member" "$(jq -r .member "$TMP/json")" slow
-		# beside the device that there is already
+		# beside the existing device
 		fusionctl salvage "$i" >"$TMP/out"
 		has "for people" "$(<"$TMP/out")" "set, from its slow member alone: "
 		[[ -e $LEFT && -e $LEFT-stale ]]
 		truncate -s 1M "$TMP/fs"
 		mkfs.ext4 -q -F -t ext2 "$TMP/fs"
 		fusionctl salvage "$i" --files "$TMP/fs" >"$TMP/out"
-		# they go together
+		# both close together
 		exec 7<"$LEFT-stale"
 		refused "left-stale: cannot close it: Device or resource busy" fusionctl close "${i/set/left}"
 		[[ -e $LEFT && -e $LEFT-stale ]]
@@ -272,7 +272,7 @@ on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 	fusionctl close left
 }
 
-# extents_of FILE: of the set, one line each
+# extents_of FILE: extents of the set, one on each line
 extents_of() {
 	filefrag -b512 -e "$1" | awk -F '[ .:]+' '$2 ~ /^[0-9]+$/ && NF > 6 {
 		for (i = int($5 / 128); i <= int($6 / 128); i++) print i }' | sort -nu
@@ -295,12 +295,12 @@ test_files() {
 	ln "$TMP/mnt/a/b c/7" "$TMP/mnt/d/link"
 	(cd "$TMP/mnt" && find . -type f -print0 | xargs -0 sha256sum) >"$TMP/sums"
 	sync
-	# the extents of some files, in the middle of which nothing else lies
+	# the extents of some files, which contain nothing else
 	for i in 3 7 8 21; do
 		extents_of "$TMP/mnt/a/b c/$i" | sed 1d | sed '$d' | head -n 2
 	done | sort -nu >"$TMP/victims"
 	at_least "victims" "$(wc -l <"$TMP/victims")" 4
-	# who is hit by what will be on the fast member
+	# the files that are on the fast member
 	(cd "$TMP/mnt" && find . -type f -print) | while read -r i; do
 		if extents_of "$TMP/mnt/$i" | grep -qxFf "$TMP/victims"; then
 			echo "${i#.}"
@@ -330,7 +330,7 @@ test_files() {
 			fail "$i is hit and can be read"
 		fi
 	done <"$TMP/expected"
-	# the same by the mounted file system, beside the device that it is on, or of an image
+	# the same with the mounted file system, beside its device, or in an image
 	cp --sparse=never "$SLOW" "$TMP/slow"
 	for i in "$SLOW" "$TMP/slow"; do
 		fusionctl salvage "$i" --files "$TMP/mnt" |
@@ -345,7 +345,7 @@ test_files() {
 	fusionctl close left
 }
 
-# the metadata of the file system is lost as well: what can't be told is said
+# the metadata of the file system is lost as well: the output says which files cannot be judged
 test_files_hit_hard() {
 	a_set 40 64
 	mkfs.ext4 -q -b 1024 "$SET"
@@ -366,7 +366,7 @@ test_files_hit_hard() {
 	fusionctl close left
 }
 
-# mountable CAN WHY: what is said of the slow member alone, and what a mount makes of it
+# mountable CAN WHY: the answer for the slow member alone, and the result of a mount
 mountable() {
 	local can=false
 	salvage "$SLOW"
@@ -390,7 +390,7 @@ back() {
 	close set
 }
 
-# it says whether a file system can be mounted, and the kernel agrees
+# mountable says whether a file system can be mounted, and the kernel agrees
 test_mountable() {
 	local inode dir
 	need debugfs e2fsck
@@ -424,7 +424,7 @@ member; a copy of an ext superblock is left: copy the device, then run e2fsck -b
 	mountable false "the root inode of its ext4 was on the fast member"
 	back $((dir / 64))
 	mountable true "but the root directory was on the fast member"
-	# what is not ext is not looked at so closely
+	# file systems other than ext are examined less closely
 	fusion set migration off
 	wipefs -qa "$SET"
 	mkswap "$SET" >/dev/null
@@ -434,7 +434,7 @@ member; a copy of an ext superblock is left: copy the device, then run e2fsck -b
 	has "swap" "$(<"$TMP/out")" "mountable: perhaps: it carries swap, "
 }
 
-# what it says when it can't
+# the reason if it cannot be mounted
 test_refusals() {
 	local rc=0 out
 	a_set 8 16

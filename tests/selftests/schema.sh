@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What fusionctl prints as JSON is what the schemas in userspace/schema say, in whatever state a
-# set is; and there is a schema for every verb that has --json.
+# The JSON output of fusionctl matches the schemas in userspace/schema, in any state of a set. There
+# is a schema for every verb that has --json.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ need_validator() {
 	python3 -c 'import jsonschema' 2>/dev/null || skip "no jsonschema for Python here"
 }
 
-# valid CODE SCHEMA COMMAND...: its exit code, and the schema allows what it prints
+# valid CODE SCHEMA COMMAND...: it exits with CODE, and its output matches the schema
 valid() {
 	local want=$1 schema=$2 rc=0 why
 	shift 2
@@ -23,7 +23,7 @@ valid() {
 	why=$(python3 "$here/validate.py" "$schemas/$schema.json" "$TMP/json") || fail "$*: $why"
 }
 
-# valid_lines LEAST SCHEMA FILE: so many lines, and the schema allows each
+# valid_lines LEAST SCHEMA FILE: at least so many lines, each of which matches the schema
 valid_lines() {
 	local why
 	at_least "lines for $2" "$(wc -l <"$3")" "$1"
@@ -33,7 +33,7 @@ valid_lines() {
 	why=$(python3 "$here/validate.py" "$schemas/$2.json" "$TMP"/line.*) || fail "$2: $why"
 }
 
-# a set that is open, with data on both members and an extent written in part
+# an open set, with data on both members and a partial extent
 begin() {
 	need_validator
 	linked 64 128
@@ -88,7 +88,7 @@ test_open_set() {
 	valid 0 status fusionctl status --json
 }
 
-# kinds: the events that a look of monitor tells of
+# kinds: the events that monitor reports
 kinds() {
 	fusionctl monitor --json >"$TMP/events" || echo "failed"
 	valid_lines 0 monitor "$TMP/events"
@@ -111,7 +111,7 @@ test_events() {
 		fusionctl monitor --json --prometheus -
 }
 
-# uuid: of the set, as told
+# uuid: of the set, as reported
 uuid() {
 	jq -r .set_uuid "$TMP/json"
 }
@@ -241,7 +241,7 @@ test_every_verb_has_one() {
 	done < <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$TMP/out")
 }
 
-# They do not let everything pass.
+# The schemas do not accept everything.
 test_what_is_wrong_is_found() {
 	local i
 	need_validator

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What zsh and fish complete, as somebody typing there would see it. That of bash, and what there is
-# to complete, is in fusionctl.sh.
+# Completion in zsh and fish, as a person sees it who types. fusionctl.sh has bash, and the
+# completions themselves.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ a_set() {
 	cd "$TMP"
 }
 
-# fish_says LINE WORD...: these are what the line may go on with, in any order
+# fish_says LINE WORD...: the completions of the line, in any order
 fish_says() {
 	local got
 	got=$(fish --no-config -c "source '$completion/fish'; complete -C '$1'" | cut -f 1 |
@@ -33,12 +33,12 @@ test_fish() {
 	fish_says "fusionctl set data --profile " desktop database archive
 	fish_says "fusionctl set data half" half_life=
 	fish_says "fusionctl map data --svg a-f" a-file
-	# what it means is beside it
+	# the description is beside it
 	has "meaning" "$(fish --no-config -c "source '$completion/fish'; complete -C 'fusionctl sta'")" \
 		"status	how full"
 }
 
-# typed TEXT: the line of zsh after it, and a tab
+# typed TEXT: zsh's line after TEXT and a tab
 typed() {
 	zsh -f "$here/typed.zsh" "$TMP/functions" "$1"
 }
@@ -52,7 +52,7 @@ test_zsh() {
 	same "a verb" "$(typed 'fusionctl stat')" "fusionctl status "
 	same "a set" "$(typed 'fusionctl status da')" "fusionctl status data "
 	same "a set, of nothing" "$(typed 'fusionctl close ')" "fusionctl close data "
-	# the value comes right behind it
+	# the value follows without a space
 	same "a key" "$(typed 'fusionctl set data half')" "fusionctl set data half_life="
 	same "an option" "$(typed 'fusionctl map data --sv')" "fusionctl map data --svg "
 	same "a file" "$(typed 'fusionctl map data --svg a-f')" "fusionctl map data --svg a-file "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * stamp: the state, the operations, and what a sector may read as. See stamp.h.
+ * stamp: the state, the operations, and the allowed content of a sector. See stamp.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static void finish(__u64 start, __u64 end)
 		sector_at(i)->done = now;
 }
 
-/* May a sector read as version @found (0: zeros)? */
+/* Whether a sector may read as version @found (0: zeros). */
 static bool acceptable(const struct sector *s, __u32 found)
 {
 	bool exact = stamp.power_cut ? s->done <= atomic_load(&st->flushed) : s->done != PENDING;
@@ -162,7 +162,7 @@ static void fill_in(__u64 *w, __u64 sector, __u32 version)
 		w[i] = word(sector, version, i);
 }
 
-/* The version that 512 bytes of content are of, or GARBAGE. */
+/* The version that 512 bytes of content belong to, or GARBAGE. */
 static __u32 identify(const __u64 *w, __u64 sector)
 {
 	static const __u64 zeros[WORDS];
@@ -244,7 +244,7 @@ static void describe_found(const __u64 *w, __u64 sector, char *text, size_t size
 			 w[0], w[1], w[2], w[3]);
 }
 
-/* Check what was read of a locked range. Return: the first wrong sector, or @end. */
+/* Check the data read of a locked range. Return: the first wrong sector, or @end. */
 static __u64 check(const void *buf, __u64 start, __u64 end, bool report)
 {
 	__u64 first = end;
@@ -273,7 +273,7 @@ static bool read_range(void *buf, __u64 start, __u64 end)
 	struct iovec iov = { buf, (end - start) * SECTOR };
 	ssize_t n = -1;
 
-	/* what is left in the buffer must not pass for what was read */
+	/* stale content of the buffer must not pass for data that was read */
 	for (__u64 i = 0; i < end - start; i++)
 		memset(buf + i * SECTOR, 0xdb, stamp.light ? sizeof(__u64) : SECTOR);
 	errno = EAGAIN;
@@ -522,7 +522,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Every thread takes every nr_threads-th piece; one thread alone goes in order. */
+/* Every thread takes every nr_threads-th piece; one thread alone works in order. */
 static void *walk_thread(void *arg, bool (*piece)(struct thread *t, __u64 s, __u64 e))
 {
 	struct thread *t = arg;
@@ -553,7 +553,7 @@ static void *fill_thread(void *arg)
 	return walk_thread(arg, fill_piece);
 }
 
-/* After a power cut what is found becomes what is expected from now on. */
+/* After a power cut, the content found is the content expected from now on. */
 static void settle(const void *buf, __u64 start, __u64 end)
 {
 	for (__u64 i = start; i < end; i++) {
@@ -611,7 +611,7 @@ bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 s
 	if (st == MAP_FAILED)
 		return failed("state");
 	close(state_fd);
-	/* memory of a device, which has a size from the start, begins as zeros */
+	/* the memory of a device, which has a size from the start, begins as zeros */
 	if (create && mapped >= size && !st->magic) {
 		st->magic = MAGIC;
 		st->seed = seed;
@@ -660,7 +660,7 @@ void stamp_keep(unsigned int nr)
 	memcpy(kept[nr], st, size);
 }
 
-/* But for the version: none is used twice. */
+/* Except for the version: none is used twice. */
 void stamp_go_back(unsigned int nr)
 {
 	__u32 version = st->version;

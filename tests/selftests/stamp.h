@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * stamp: a load of stamped writes on a block device, and what it must read as.
+ * stamp: a load of stamped writes on a block device, and the content that reads must return.
  *
- * Every sector written carries its own address, the version of the write and the
- * seed of the run, all 512 bytes of it. The state says what each sector must
- * read as; in a file it is mapped shared, so it outlives the program, however that
- * ends.
+ * Every written sector carries its own address, the version of the write and the seed of the run,
+ * in all of its 512 bytes. The state has the required content of each sector. In a file it is
+ * mapped shared, so it outlives the program, however that ends.
  *
  *	version		number of the write, counted over the whole device. Never
  *			used twice, so a resurrected old write is told from a new one
@@ -13,15 +12,14 @@
  *			PENDING while it is under way, and for ever if it failed
  *	durable		newest version known to be durable when a later one began
  *
- * A flush that begins at time T and succeeds makes every write with done <= T
- * durable. After a power cut a sector may therefore hold anything from its durable
- * version to its newest; without one it must hold the newest, exactly. A partly
- * discarded extent may read as it was or as zeros, in every sector of the discard;
- * an extent discarded as a whole, zeros written and sectors never written read as
- * zeros.
+ * A flush that begins at time T and succeeds makes every write with done <= T durable. So after a
+ * power cut a sector may hold anything from its durable version to its newest. Without a power cut
+ * it must hold exactly the newest. A partly discarded extent may keep its content or read as zeros,
+ * in every sector of the discard. An extent discarded as a whole, zeros that were written, and
+ * unwritten sectors read as zeros.
  *
- * Threads take range locks by sector, so that what a read must see is always
- * known, while neighbouring sectors, blocks and extents are written in parallel.
+ * Threads take range locks by sector. So the required result of a read is always known, while
+ * neighbouring sectors, blocks and extents are written in parallel.
  */
 #ifndef STAMP_H
 #define STAMP_H
@@ -34,7 +32,7 @@
 #define STAMP_BLOCK		8ULL	/* sectors in 4 KiB */
 #define STAMP_MAX_THREADS	64
 
-/* Exit status of programs, too. */
+/* Also the exit status of programs. */
 enum stamp_result {
 	STAMP_OK,
 	STAMP_MISMATCH,
@@ -58,7 +56,7 @@ enum stamp_body {
 	STAMP_VERIFY,	/* read all of it */
 };
 
-/* What is asked for. Set before the calls below, except lb_sectors. */
+/* The request. Set it before the calls below, except lb_sectors. */
 extern struct stamp {
 	const char *program;
 	const char *dev;		/* its name */
@@ -100,10 +98,10 @@ bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 s
 /* The seed of the state. */
 __u64 stamp_seed(void);
 
-/* Forget all, and begin anew with a device that is all zeros. */
+/* Forget everything, and start again with a device that is all zeros. */
 void stamp_restart(__u64 seed);
 
-/* Keep a copy of the state in memory, and go back to it as often as wanted. */
+/* Keep a copy of the state in memory; return to it any number of times. */
 #define STAMP_COPIES		3
 void stamp_keep(unsigned int nr);
 void stamp_go_back(unsigned int nr);
@@ -113,12 +111,12 @@ bool stamp_write(__u64 start, __u64 end, bool dsync);
 bool stamp_discard(__u64 start, __u64 end);
 bool stamp_flush(void);
 
-/* Do it, in stamp.nr_threads threads. Another run is another sequence of operations. */
+/* Run it, in stamp.nr_threads threads. Another run is another sequence of operations. */
 enum stamp_result stamp_do(enum stamp_body body);
 
-/* End what stamp_do() does after the present operations. For signal handlers. */
+/* End stamp_do() after the present operations. For signal handlers. */
 void stamp_stop(void);
-/* Did an I/O error end it? */
+/* Whether an I/O error ended it. */
 bool stamp_failed(void);
 
 /* Operations done so far, and their bytes. */

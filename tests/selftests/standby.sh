@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A slow member that nobody uses is left alone: with the option standby, housekeeping waits
-# until somebody comes; what is needed does not.
+# With the setting standby, housekeeping leaves an unused slow member alone until its next use.
+# Necessary operations do not wait.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -12,13 +12,13 @@ NEVER=86400
 FREE=20		# free fast slots in the beginning, fewer than the reserve
 HALF=4		# half-written extents on the slow member
 
-# io: how much the slow member has been used, by anybody
+# io: how much I/O of any kind the slow member has had
 io() {
 	io_of "$SLOW" | xargs
 }
 
-# begin SECONDS: a set with all there is to do on the slow member: the reserve is short, and
-# extents there are half-written. Then it rests for longer than that.
+# begin SECONDS: a set with all kinds of work to do on the slow member: the reserve is short, and
+# extents there are partial. Then it rests for longer than SECONDS.
 begin() {
 	members 16 32
 	format --extent-size 64K
@@ -40,14 +40,14 @@ begin() {
 	within 20 "the slow member rests" rested 3
 }
 
-# rested SECONDS: nobody has used the slow member for so long
+# rested SECONDS: nothing has used the slow member for so long
 rested() {
 	[[ $(counter standby slow_idle) -ge $1 ]]
 }
 
-# work: what makes for housekeeping, and is on the fast member only
+# work: causes for housekeeping that touch the fast member only
 work() {
-	# the replica does not know of these
+	# the replica does not know these changes
 	dd if=/dev/urandom of="$SET" bs=64k count=$((FREE / 4)) oflag=direct conv=fsync status=none
 	same "first writes on fast" "$(on standby fast 0 $((FREE / 4)))" $((FREE / 4))
 	heat standby 0 $((FREE / 4)) 2
@@ -64,28 +64,28 @@ none_away() {
 	[[ $(counter standby replica_away) -eq 0 ]]
 }
 
-# caught_up: everything has been done
+# caught_up: all work is done
 caught_up() {
 	fetch
-	# the policy wants to be alone for its demotions
+	# the policy demotes only without foreground I/O
 	sleep 1
 	synced && [[ $(status standby demotions) -ge 10 ]]
 }
 
-# without the option all of it is done: else the other tests show nothing
+# without the setting all of it is done; otherwise the other tests would prove nothing
 long_without() {
 	local before
 	begin 0
 	before=$(io)
 	work
-	# half-written extents take ten seconds without I/O
+	# partial extents wait for ten seconds without I/O
 	within 30 "open extents are completed" all_complete
 	within 10 "the rest is done" caught_up
 	differ "I/O of the slow member" "$(io)" "$before"
 	at_least demotions "$(status standby demotions)" 10
 }
 
-# all_complete: no extent is half-written
+# all_complete: no extent is partial
 all_complete() {
 	[[ $(counter standby open_extents) -eq 0 ]]
 }
@@ -102,28 +102,28 @@ long_rest() {
 	at_least "what the replica does not know" "$(status standby replica_dirty)" 1
 	at_least "seconds of rest" "$(counter standby slow_idle)" 16
 
-	# somebody comes
+	# the member is used
 	within 20 "housekeeping goes on" caught_up
 	at_most "seconds of rest" "$(counter standby slow_idle)" 2
 	differ "I/O of the slow member" "$(io)" "$before"
-	# and leaves
+	# and no longer
 	within 20 "the slow member rests" rested 4
 	before=$(io)
 	dd if=/dev/urandom of="$SET" bs=64k seek=$((FREE / 4)) count=2 oflag=direct conv=fsync \
 		status=none
 	sleep 4
 	same "I/O of the slow member" "$(io)" "$before"
-	# nor is it a matter of time any more
+	# and waiting does not change that
 	msg standby standby 0
 	within 10 "housekeeping goes on" synced
 }
 
-# synced: nothing is left for the replica to learn
+# synced: the replica knows everything
 synced() {
 	[[ $(status standby replica replica_dirty) == "ok 0" ]]
 }
 
-# what somebody asked for, or waits for, is done at once
+# requested and awaited operations happen at once
 test_needed() {
 	local all i first before
 	begin 1
@@ -132,7 +132,7 @@ test_needed() {
 	within 10 "the replica knows" synced
 	same promoted "$(limited 20 dmsetup message standby 0 promote $((FREE + 10))-$((FREE + 19)))" \
 		"10 0 0 0"
-	# others were said to be leaving along with them
+	# others were recorded as away along with them
 	within 10 "the replica knows who stayed" none_away
 	within 20 "the slow member rests" rested 2
 	work
@@ -140,7 +140,7 @@ test_needed() {
 	limited 20 dmsetup message standby 0 checkpoint
 	assert_synced
 
-	# no slot is free but those that the replica names
+	# the only free slots are those that the replica names
 	msg standby migration off
 	msg standby replica_interval $NEVER
 	all=$(status standby extents)
@@ -160,7 +160,7 @@ test_needed() {
 	done
 	same "mapped" "$(status standby mapped)" "$all"
 
-	# a closed set has a replica that is up to date
+	# the replica of a closed set is up to date
 	within 20 "the slow member rests" rested 2
 	before=$(counter standby replica_writes)
 	limited 20 dmsetup suspend standby
@@ -175,7 +175,7 @@ assert_synced() {
 	same "state of the replica" "$(status standby replica replica_dirty)" "ok 0"
 }
 
-# a flush of what is on the slow member reaches it
+# a flush of data on the slow member reaches it
 test_flush() {
 	local flushes
 	begin 1

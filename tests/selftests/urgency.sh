@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For whom an access is decides what it counts: nothing for who can wait, which is I/O of class
-# idle, and twice for the metadata of a file system.
+# The purpose of an access decides its weight: nothing for idle-class I/O, and twice for the
+# metadata of a file system.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ begin() {
 	dd if=/dev/urandom of="$SET" bs=256k count=$EXTENTS oflag=direct conv=fsync status=none
 }
 
-# cools_down: what is warm so far is forgotten
+# cools_down: forget the heat so far
 cools_down() {
 	msg urgency half_life 1
 	within 30 "all is cold" coldest
@@ -29,14 +29,14 @@ coldest() {
 	[[ $(warm) -eq 0 ]]
 }
 
-# warm [LEAST [BELOW]]: how many extents have so much heat
+# warm [LEAST [BELOW]]: number of extents with so much heat
 warm() {
 	msg urgency histogram | awk -v least="${1:-1}" -v below="${2:-65536}" '
 		$1 >= least && $1 < below { n += $2 + $3 }
 		END { print n + 0 }'
 }
 
-# reads CLASS: at random, everywhere, as who has this class of priority (2 best effort, 3 idle)
+# reads CLASS: random reads everywhere, with this class of I/O priority (2 best effort, 3 idle)
 reads() {
 	fio --name=reads --filename="$SET" --readonly --rw=randread --bs=4k --direct=1 \
 		--ioengine=psync --prioclass="$1" --size=$((EXTENTS * 256))k --norandommap \
@@ -52,16 +52,16 @@ test_background() {
 	at_least "extents that another one made warm" "$(warm)" $((EXTENTS * 3 / 4))
 }
 
-# uneven COUNT: how many extents have a heat that is no multiple of COUNT
+# uneven COUNT: number of extents whose heat is no multiple of COUNT
 uneven() {
 	msg urgency histogram | awk -v count="$1" '
 		$1 > 0 && ($4 + $5) % count { n += $2 + $3 }
 		END { print n + 0 }'
 }
 
-# Each block is read once, and counts 4 if it is data, and 8 if it is metadata. Where ext4 puts the
-# block of a directory depends on the number of the process: it may share an extent with another one
-# with metadata, and if the second is read more than a quarter of a second later, both count.
+# Each block is read once, and counts 4 if it is data, and 8 if it is metadata. The place of a
+# directory's block depends on the number of the process. Two blocks of metadata may share an
+# extent, and if the second one is read more than a quarter of a second later, both count.
 test_metadata() {
 	need mkfs.ext4
 	begin

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# There is no state in which migration stops for good, or never ends: whatever went on
-# before, a region of the slow member that gets hot moves up, and then there is rest.
+# In no state does migration stop permanently, or never end. Whatever happened before, a hot region
+# of the slow member is promoted, and then migration rests.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,8 +34,8 @@ cold() {
 	[[ $REPLY ]] || fail "no $HOT extents in a row on the slow member"
 }
 
-# converges: a region that becomes hot moves up; each that went up lately stays for a minute, so
-# it may take a little longer
+# converges: a region that becomes hot is promoted. This may take a little longer, since each
+# promoted extent stays for a minute
 converges() {
 	cold
 	gets_up watched "$REPLY" $HOT 150
@@ -52,13 +52,13 @@ at_rest() {
 	[[ $(moves) == "$before" && $(status watched in_flight) -eq 0 ]]
 }
 
-# spent: processor time that the machine has used for anything, in hundredths of a second
+# spent: processor time of the whole machine, in hundredths of a second
 spent() {
 	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat
 }
 
-# quiet: nobody uses a third of a processor. A worker that looks for moves again and again, and
-# finds none, uses all of one.
+# quiet: less than a third of a processor is used. A worker that searches for moves again and again,
+# and finds none, uses all of one.
 quiet() {
 	local before
 	before=$(spent)
@@ -66,7 +66,7 @@ quiet() {
 	[[ $(($(spent) - before)) -lt 100 ]]
 }
 
-# comes_to_rest: without I/O the mover has done all there is to do, and knows it
+# comes_to_rest: without I/O the mover does all there is to do, and stops
 comes_to_rest() {
 	within 60 "rest" at_rest
 	within 60 "little use of the processor" quiet
@@ -116,8 +116,8 @@ test_full_and_empty_in_turns() {
 	judge
 }
 
-# two regions, larger together than the fast member, in turns, written so that copies are
-# cancelled; and moves on request in between
+# two regions, larger together than the fast member, in turns, written so that copies are cancelled;
+# and moves on request in between
 test_after_thrashing() {
 	local i half
 	watched idle 100
@@ -137,7 +137,7 @@ test_after_thrashing() {
 	judge
 }
 
-# off and on again, with what got hot meanwhile
+# off and on again, with data that became hot in between
 test_off_and_on() {
 	watched
 	write 0 $((EXTENTS * 3 / 4))

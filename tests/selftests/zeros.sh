@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What was never written reads as zeros, whatever happens to its neighbours and
-# whatever the slots held before.
+# Blocks that were never written read as zeros, whatever happens to their neighbours and whatever
+# the slots held before.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,14 +19,14 @@ begin() {
 	truncate -s $((64 * EXTENT)) "$TMP/want"
 }
 
-# write OFFSET BYTES: to the set and to what it should read as
+# write OFFSET BYTES: to the set and to its expected content
 write() {
 	put_direct "$SET" 127 "$1" "$2"
 	put "$TMP/want" 127 "$1" "$2"
 	check "after a write of $2 bytes at $1"
 }
 
-# the first 64 extents; everything else is looked at by `all_else`
+# the first 64 extents; `all_else` checks the rest
 check() {
 	local where
 	blockdev --flushbufs "$SET"
@@ -37,7 +37,7 @@ all_else() {
 	read_zero "$SET" $((64 * EXTENT)) $(($(blockdev --getsize64 "$SET") - 64 * EXTENT))
 }
 
-# Every event there is, the look after each.
+# Every kind of event, with a check after each.
 events() {
 	local lb=$1 extent
 	all_else
@@ -95,7 +95,7 @@ test_events_4096() {
 	events 4096
 }
 
-# slots that held somebody else's data, all of them, get a new owner
+# all slots, which held foreign data, get a new owner
 test_slots_used_before() {
 	local extents
 	begin discard=0
@@ -116,7 +116,7 @@ test_slots_used_before() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# more partly written extents than can be tracked: the oldest are filled up
+# more partial extents than can be tracked: the oldest are completed
 long_many_open() {
 	local extents
 	begin
@@ -130,7 +130,7 @@ long_many_open() {
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
-# the comparison must see a leak of one byte
+# the comparison must notice a leak of one byte
 test_check_sees_a_leak() {
 	local slot
 	begin
