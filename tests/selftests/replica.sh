@@ -275,7 +275,7 @@ lose_power() {
 	power_on
 }
 
-rounds() {
+how_often() {
 	[[ $QUICK ]] && echo 3 || echo 10
 }
 
@@ -285,7 +285,7 @@ test_power_cut() {
 	local i n
 	switched 16 32
 	begin replica_interval 1
-	n=$(rounds)
+	n=$(how_often)
 	blkdiscard "$SET"
 	fusion-stamp fill "$SET" --state "$TMP/state" --size $((WRITTEN * 64))k
 	for ((i = 0; i < n; i++)); do
@@ -304,7 +304,7 @@ long_promotions_cut() {
 	local i n
 	switched 16 32
 	begin replica_interval $NEVER
-	n=$(rounds)
+	n=$(how_often)
 	blkdiscard -l $((64 * 65536)) "$SET"
 	msg replica checkpoint
 	for ((i = 0; i < n; i++)); do
