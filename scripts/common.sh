@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the scripts here have in common: where things are, and how to complain.
+# Shared by the scripts here: paths, and error messages.
 # shellcheck disable=SC2034 # used by those who source this
 
 TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# mkfs and the like, for who is not root
+# mkfs and the like, for users other than root
 PATH=$PATH:/usr/sbin:/sbin
 
 # Downloaded kernels and built ones live outside the tree, so that a second
 # clone and a `git clean` do not cost them.
 CACHE=${DM_FUSION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/dm-fusion}
 
-# Kernels of the distribution under test; the metapackage that names the
-# current one of each series.
+# Kernels of the distribution under test, with the metapackage that names the current one of each
+# series.
 KERNELS=(6.1 6.12)
 declare -A KERNEL_META=([6.1]=linux-image-amd64 [6.12]=linux-image-6.12-amd64)
 
@@ -28,20 +28,20 @@ die() {
 	exit "$rc"
 }
 
-# copy_tree DIRECTORY: what is in the tree, without what was built, goes there
+# copy_tree DIRECTORY: copy the tree there, without build products
 copy_tree() {
 	mkdir "$1"
 	(cd "$TREE" && git ls-files -z --cached --others --exclude-standard |
 		tar --null -T - -c --ignore-failed-read -f -) | tar -x -f - -C "$1"
 }
 
-# /dev/kvm without these flags of a processor hangs
+# Without these processor flags, an open /dev/kvm hangs.
 have_kvm() {
 	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
 }
 
-# qemu_disk NUMBER DISK CACHE [PROPERTY]: QEMU_DISK, its options for a disk of that image. It has a
-# serial number, the name of the image; and as scsi:IMAGE a model, too.
+# qemu_disk NUMBER DISK CACHE [PROPERTY]: set QEMU_DISK to the options for a disk with that image.
+# Its serial number is the name of the image; with scsi:IMAGE it also has a model.
 qemu_disk() {
 	local file=${2#scsi:} serial device
 	serial=${file##*/}
@@ -55,8 +55,8 @@ qemu_disk() {
 	QEMU_DISK+=(-device "$device,drive=disk$1,serial=${serial:0:20}${4:+,$4}")
 }
 
-# in_chroot ROOT COMMAND...: with a /proc and /dev of its own, which end with it, as do its
-# children: nothing of this machine is mounted there
+# in_chroot ROOT COMMAND...: with a /proc and /dev of its own, which vanish at the end, as its
+# children do. Nothing of this machine is mounted there
 # shellcheck disable=SC2016 # the shell inside expands it
 in_chroot() {
 	unshare --mount --pid --fork --kill-child bash -c '
@@ -75,19 +75,19 @@ in_chroot() {
 	' bash "$@" </dev/null
 }
 
-# Of udev's own rules, those that concern disks.
+# udev's own rules for disks.
 UDEV_RULES=(50-udev-default 60-block 60-persistent-storage)
 
 # Debian's newest kernel has the name "newest": scripts/newest.
 
-# Those of scripts/debug-kernel.
+# The kernels of scripts/debug-kernel.
 DEBUG_KERNELS=(uml uml-san debug kcsan)
 
 is_debug_kernel() {
 	[[ " ${DEBUG_KERNELS[*]} " == *" $1 "* ]]
 }
 
-# A kernel is in the cache when its release file is: it is written last.
+# A kernel is in the cache if its release file is, since that is written last.
 kernel_dir() {
 	if is_debug_kernel "$1"; then
 		"$TREE/scripts/debug-kernel" "$1"

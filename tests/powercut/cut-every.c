@@ -4,20 +4,20 @@
  * command of the recovery from that.
  *
  *	scenario		commands cut: those of
- *	open			opening a set that was closed in order
+ *	open			opening a set that was closed cleanly
  *	allocate		first writes, with and without FUA, a flush
- *	stable			writes that complete open extents, a flush
+ *	stable			writes that complete partial extents, a flush
  *	overwrite		writes to stable extents on both members, a flush
  *	promote, demote		a migration of two extents
  *	discard			discards of whole extents, a flush, writes to freed slots
  *	checkpoint		a checkpoint with something to write
- *	close			closing with something not flushed
+ *	close			closing with unflushed data
  *	create			formatting two blank disks, or
  *	recreate		two members of another set, and the first open
  *
- * Each begins with the same content of both disks. Each cut is made three times: all that
- * was not flushed is lost, all of it is there, or it is torn at random. With -q it is
- * made once, with these in turn.
+ * Each scenario begins with the same content of both disks. Each cut is made three times: all
+ * unflushed data is lost, all of it is kept, or it is torn at random. With -q each cut is made
+ * once, with these fates in turn.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 
 #define NR_FATES	3
 
-/* What is where at the start, in extents. */
+/* The place of each extent at the start. */
 enum {
 	ON_FAST		= 0,	/* stable */
 	ON_SLOW		= 8,
@@ -49,7 +49,7 @@ enum {
 static const char *const fates[NR_FATES] = { "drop", "keep", "torn" };
 static const char *const quiet[] = { "migration", "off", "commit_interval", "60000", NULL };
 
-/* States kept, of the disks by the switch and of the model. */
+/* Saved states, of the disks by the switch and of the model. */
 enum { BASE, AFTER_CUT, EMPTY };
 
 static unsigned int cuts, nested;
@@ -207,8 +207,8 @@ static void start_from(unsigned int nr)
 }
 
 /*
- * Recover, with a cut at command @m. Return: 0: wrong; 1: recovered, and well; 2: the same,
- * and there was no command @m any more.
+ * Recover, with a cut at command @m. Return: 0: wrong; 1: recovered correctly; 2: the same, and
+ * there was no command @m any more.
  */
 static int recover(unsigned int m, const char *fate)
 {
@@ -248,7 +248,7 @@ static bool recover_cut_everywhere(const char *fate)
 	return r;
 }
 
-/* Return: 0: wrong; 1: well; 2: the same, and there was no command @n any more. */
+/* Return: 0: wrong; 1: correct; 2: the same, and there was no command @n any more. */
 static int cut_at(const struct scenario *s, unsigned int n, const char *fate)
 {
 	bool opened = true, ok, cut;
@@ -343,8 +343,8 @@ static bool find_quietly(void)
 }
 
 /*
- * Whatever is there now: a set opens and is the new one, which is empty, or the old one;
- * or it is refused, unless the format is complete.
+ * In any state: a set opens and is the new one, which is empty, or the old one; or it is refused,
+ * unless the format is complete.
  */
 static bool judge_created(bool complete, const char *old_uuid)
 {
@@ -383,7 +383,7 @@ static int create_cut_at(unsigned int n, const char *fate, const char *old_uuid)
 	power("arm 0");
 	power("restore");
 	well = judge_created(complete, old_uuid);
-	/* and whatever it is, it can be formatted */
+	/* in any state it can be formatted */
 	if (well && create()) {
 		stamp_go_back(EMPTY);
 		well = verify();
@@ -441,7 +441,7 @@ static bool discard_all(unsigned int first, unsigned int nr)
 	return !ioctl(rig.fd, BLKDISCARD, range);
 }
 
-/* What scenarios begin with. First writes go to the slow member when the fast is full. */
+/* The start of each scenario. First writes go to the slow member when the fast one is full. */
 static bool populate(void)
 {
 	return whole(ON_FAST, 4) && whole(ON_SLOW, 4) && half(HALF_FAST, 2, false) &&
@@ -450,10 +450,10 @@ static bool populate(void)
 	       discard_all(FILLER, rig.nr_fast_slots) && stamp_flush();
 }
 
-/* A VM may have no entropy, and then whoever draws a UUID waits for 3 s. This needs none. */
+/* Without entropy, drawing a UUID takes 3 s in a VM. This needs none. */
 static void pretend_entropy(void)
 {
-	/* struct rand_pool_info: bits it is worth, bytes, and these */
+	/* struct rand_pool_info: bits of entropy, bytes, and the bytes */
 	__u32 pool[2 + 16] = { 512, 64 };
 	int fd = open("/dev/random", O_WRONLY);
 

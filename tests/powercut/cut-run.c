@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cut-run: cut the power of a set at random moments of a random load, and see what
- * is left.
+ * cut-run: cut the power of a set at random moments of a random load, and judge the result.
  *
- * For each cut: stamped writes, FUA, flushes, discards and zeroes by some threads,
- * while another one moves extents and asks for checkpoints; until the power goes at a
- * command drawn beforehand. Then the set is taken down, the power comes back, the
- * set is opened, which recovers it (the power may go again in the middle of that, and
- * again), and every sector is read and judged: see stamp.h.
+ * For each cut, some threads send stamped writes, FUA, flushes, discards and zeroes, while another
+ * one moves extents and requests checkpoints, until the power goes at a command drawn beforehand.
+ * Then the set is removed, the power comes back, and the set is opened, which recovers it. The
+ * power may go again during that, more than once. Then every sector is read and judged: see
+ * stamp.h.
  *
- * What is random is drawn from the seed. Threads and workers of a real kernel are not:
- * the same seed is the same load, cut at the same number of commands, in another order.
+ * Everything random is drawn from the seed, except for the threads and workers of the real kernel:
+ * the same seed gives the same load, cut at the same number of commands, in another order.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +28,7 @@
 
 /* A load that does not reach its cut in that time ends there. */
 #define ROUND_SECONDS		5
-/* Nothing may go on for that long when the power is off. */
+/* No request may take longer when the power is off. */
 #define STALL_SECONDS		15
 #define MAX_THREADS		4
 #define LONGEST			10	/* a load is up to 2^LONGEST commands long */
@@ -95,7 +94,7 @@ static void draw_load(void)
 		stamp.weight[i] = below(&state, most[i] + 1);
 	stamp.weight[STAMP_WRITE]++;
 	stamp.sync_writes = !below(&state, 16);
-	/* extents that are written to all the time are not moved */
+	/* extents that are written all the time are not moved */
 	stamp.pause = below(&state, 2) ? 0 : 100 << below(&state, 6);
 	stamp.deadline = stamp_now() + ROUND_SECONDS;
 	stamp.until_error = true;
@@ -164,7 +163,7 @@ static const char *const *draw_options(void)
 	return options;
 }
 
-/* With the power back: recover, cut that again and again, and in the end let it be. */
+/* With the power back: recover, with some more cuts, and in the end without. */
 static bool recover(void)
 {
 	int err;
@@ -199,7 +198,7 @@ static bool verify(void)
 	stamp.until_error = false;
 	stamp.power_cut = true;
 	stamp.pause = 0;
-	/* no layer here takes sectors apart; that is looked for now and then */
+	/* no layer here splits sectors; verify that now and then */
 	stamp.light = below(&state, 16);
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
@@ -236,7 +235,7 @@ static bool timed(enum phase p, bool (*f)(void))
 
 /* -- lives ------------------------------------------------------------------------------ */
 
-/* The set as it was formatted: the state that lives begin with. */
+/* The set after the format: the state in which each life begins. */
 static bool keep_formatted(void)
 {
 	if (!set_find())
@@ -249,7 +248,7 @@ static bool keep_formatted(void)
 	return true;
 }
 
-/* A new set, and its cuts. Return: is all well? */
+/* A new set, and its cuts. Return: no data was lost. */
 static bool life(unsigned int seed, unsigned int want, const char *lie)
 {
 	static bool stamped;
@@ -347,7 +346,7 @@ int main(int argc, char **argv)
 	start = seconds();
 	if (!keep_formatted())
 		return POWER_BROKEN;
-	/* who is lied to loses, again and again: that is counted */
+	/* with a lying member losses are expected, and counted */
 	while (cuts < want && (!lost || strcmp(lie, "none"))) {
 		unsigned int before = cuts, n = want - cuts < of_life ? want - cuts : of_life;
 

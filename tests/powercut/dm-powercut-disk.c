@@ -2,14 +2,13 @@
 /*
  * dm-powercut: a member and its volatile cache.
  *
- * The cache is a list of the writes since the last flush, in the order in which
- * they were served. A power cut goes through it and lets each write, or each
- * sector of each, happen or not. So what is left of a sector is any of the
- * versions it had since the flush: not only of two, and never an older one than a
- * version that was durable.
+ * The cache is a list of the writes since the last flush, in the order in which they were served. A
+ * power cut goes through it and lets each write, or each sector of each, happen or not. So a sector
+ * may end as any of the versions it had since the flush, not only as one of two, and never as an
+ * older version than the durable one.
  *
- * An FUA write is on the list, too, as one that happens in any case: what was
- * cached for the same sectors before it must not come back over it.
+ * An FUA write is on the list, too, as one that happens in any case. Older cached data of the same
+ * sectors must not overwrite it.
  */
 #include <linux/bitmap.h>
 #include <linux/device-mapper.h>
@@ -21,13 +20,13 @@
 
 #include "dm-powercut.h"
 
-/* Cached more than that, the oldest writes become durable, as on any disk. */
+/* If more is cached, the oldest writes become durable, as on any disk. */
 #define CACHE_BYTES	(32U << 20)
 
 /* Sectors that are copied together when a state is brought back. */
 #define CHUNK		128U
 
-/* What a disk holds at first: neither zeros nor anything anybody wrote. */
+/* Initial content of a disk: neither zeros nor anything that was written. */
 #define STALE		0xa5
 
 /**

@@ -5,16 +5,15 @@
  *
  *   <start> <len> powercut <switch> fast|slow
  *
- * The two devices whose table lines name the same switch are its members; the
- * first one makes the switch, the last one takes it away, and the content of a
- * member goes with it. At first a disk is full of the byte 0xa5.
+ * The two devices whose table lines name the same switch are its members. The first one creates the
+ * switch, the last one removes it, and the content of a member goes with it. At first a disk is
+ * full of the byte 0xa5.
  *
- * A write is complete when it is in the cache of its member. FLUSH makes durable
- * what is in the cache of that member; FUA makes that write durable. Commands
- * are served by a work item, up to 8 of them in any order, those of both members
- * mixed; so none completes inside of its submission, and the order of what was
- * not waited for is nobody's. The member can WRITE ZEROES, and DISCARD, which
- * leaves zeros or, at random, what was there.
+ * A write is complete when it is in the cache of its member. FLUSH makes the cache of that member
+ * durable; FUA makes that write durable. A work item serves commands, up to 8 of them in any order,
+ * those of both members mixed. So none completes within its submission, and commands that nothing
+ * waited for have no order. The member can WRITE ZEROES, and DISCARD, which leaves zeros or, at
+ * random, the old content.
  *
  * When the power goes, every write that is neither flushed nor FUA happens or
  * not, see "fate". From then on every command fails until "restore".

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-powercut: what its parts share.
+ * dm-powercut: shared by its parts.
  *
  * dm-powercut-target.c	the target's face to device-mapper
  * dm-powercut-switch.c	the switch two members hang on: queue, worker, power
@@ -23,10 +23,10 @@
 
 #define DM_MSG_PREFIX "powercut"
 
-/* States of both disks that can be kept, to try things from there again and again. */
+/* Saved states of both disks, to repeat trials from there. */
 #define POWERCUT_SAVES	2
 
-/* What becomes of the writes in a volatile cache when the power goes. */
+/* The fate of the writes in a volatile cache when the power goes. */
 enum powercut_fate {
 	POWERCUT_ANY,		/* one of the following, by chance */
 	POWERCUT_DROP,		/* all are lost */

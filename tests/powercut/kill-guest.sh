@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What runs in the VM that vm-kill kills. /share/0/synced lists the files that were
-# synced, as this script told on its output: "synced <fs> <path> <md5> .".
+# The script in the VM that vm-kill kills. /share/0/synced lists the synced files, which this script
+# printed as "synced <fs> <path> <md5> .".
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -53,7 +53,7 @@ mount_all() {
 	mount /dev/mapper/part-xfs /run/xfs || oops "XFS cannot be mounted"
 }
 
-# By the journals, then by force; then the files.
+# With the journals, then a forced check; then the files.
 check_all() {
 	local fs path md5 n=0
 	mount_all
@@ -63,7 +63,7 @@ check_all() {
 	xfs_repair -n /dev/mapper/part-xfs >/run/fsck 2>&1 || oops "XFS: $(tail -n 20 /run/fsck)"
 	mount_all
 	while read -r fs path md5; do
-		# those of earlier rounds were removed
+		# files of earlier rounds were removed
 		[[ ${path%%/*} -eq $((ROUND - 1)) ]] || continue
 		[[ $(md5sum <"/run/$fs/$path") == "$md5  -" ]] || oops "$fs: $path was synced"
 		n=$((n + 1))

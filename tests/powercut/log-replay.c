@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * log-replay: what dm-log-writes logged between two marks, written to a file.
+ * log-replay: write the part of a dm-log-writes log between two marks to a file.
  *
  * usage: log-replay LOG FILE FROM TO
  *
- * FROM and TO are names of marks; FROM may be "-", the begin of the log. Discarded
- * sectors become zeros. A log has in it, in order, what had been flushed, or was FUA,
- * when the mark was made: a mark is a power cut that takes all the rest.
+ * FROM and TO are names of marks; FROM may be "-", the beginning of the log. Discarded sectors
+ * become zeros. Before a mark, the log has, in order, exactly the data that was flushed, or FUA, by
+ * then: a mark is a power cut that loses all other data.
  *
  * The format of the log is that of the kernel's Documentation/admin-guide/device-mapper/
  * log-writes.rst: a superblock, then entries of a sector each, with their data behind them.

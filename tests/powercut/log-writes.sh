@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dm-log-writes under each member, and a mark in both logs after each operation, while
-# nothing is under way: that is what the two logs have of a common order. Replayed up
-# to a mark a member holds what had been flushed to it then and nothing else; the set
-# must open from that, for every mark, and read as it may. STEPS says how many (40).
+# dm-log-writes runs under each member, and both logs get a mark after each operation, while no I/O
+# is under way: the marks are the common order of the two logs. Replayed up to a mark, a member
+# holds the data that had been flushed to it by then, and nothing else. For every mark the set must
+# open, and read as allowed. STEPS is the number of marks (40).
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -35,8 +35,8 @@ step() {
 	esac
 }
 
-# mark NAME: in both logs at one instant: nothing may reach the fast member between the two, as what
-# it says by then the slow one may have seen. AS has what a name became.
+# mark NAME: in both logs at the same moment. Nothing may reach the fast member between the two
+# marks, since the slow one may have seen it. AS maps a name to the mark that was made.
 declare -A AS=([-]=-)
 mark() {
 	local before i
@@ -51,7 +51,7 @@ mark() {
 	cp "$TMP/state" "$TMP/state.$1"
 }
 
-# at FROM TO: members as they were at that mark; open, verify
+# at FROM TO: restore the members as of that mark; open, verify
 at() {
 	local i
 	for i in fast slow; do
@@ -100,7 +100,7 @@ test_every_mark() {
 	done
 	say "$STEPS marks, seed $SEED"
 
-	# and a slow member that had flushed nothing since the begin is refused
+	# a slow member without any flush since the start is refused
 	dd if="$TMP/fast" of=/dev/fast bs=1M oflag=direct status=none
 	dd if="$TMP/slow.begin" of=/dev/slow bs=1M oflag=direct status=none
 	refused "Stale file handle" dmsetup create logged --table "$(table)"

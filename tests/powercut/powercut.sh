@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The power is cut, again and again, and nothing that was flushed is lost. CUTS says
-# how often (1000), SEED where the random numbers start (by the clock). Runs in a VM.
+# The power is cut again and again, and no flushed data is lost. CUTS is the number of cuts (1000),
+# SEED the start of the random numbers (by the clock). Runs in a VM.
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -20,13 +20,13 @@ disks() {
 	SLOW=/dev/mapper/powercut-slow
 }
 
-# undisks: so that others of another size can be made
+# undisks: remove them, so that others of another size can be made
 undisks() {
 	dmsetup remove --retry powercut-fast
 	dmsetup remove --retry powercut-slow
 }
 
-# cuts FAST_MIB SLOW_MIB EXTENT N: of sets of this geometry
+# cuts FAST_MIB SLOW_MIB EXTENT N: N cuts, with sets of this geometry
 cuts() {
 	disks "$1" "$2"
 	format --extent-size "$3"
@@ -34,7 +34,7 @@ cuts() {
 	undisks
 }
 
-# most on small sets, since there are more of them in a second; with QUICK all
+# most on small sets, since more of them fit into a second; with QUICK all
 test_nothing_flushed_is_lost() {
 	if [[ $QUICK ]]; then
 		cuts 6 6 64K "$CUTS"
@@ -46,15 +46,15 @@ test_nothing_flushed_is_lost() {
 	cuts 20 24 256K $((CUTS / 20))
 }
 
-# short scenarios, a cut at each of their commands, and at each of every recovery
+# short scenarios, with a cut at each of their commands, and at each command of every recovery
 test_every_command() {
 	disks 6 7
 	# shellcheck disable=SC2086 # words
 	cut-every ${EVERY--q}
 }
 
-# lie MEMBER: a member that acknowledges flushes and does nothing must be found out, in
-# at least 10 of 20 lives of a few cuts
+# lie MEMBER: the test must notice a member that acknowledges flushes without doing them, in at
+# least 10 of 20 lives of a few cuts
 lie() {
 	local lost rc=0
 	disks 6 6

@@ -3,7 +3,7 @@
 #
 # usage: reboot-guest.sh orderly|sudden|stuck
 #
-# What runs in the VM of vm-reboot: fill the journal of a set, flush, and leave it open.
+# The script in the VM of vm-reboot: fill the journal of a set, flush, and leave the set open.
 
 set -euo pipefail
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
@@ -12,7 +12,7 @@ read -ra disks <<<"$VM_DISKS"
 fast=${disks[0]}
 modprobe dm-fusion
 if [[ $1 == stuck ]]; then
-	# what a suspended device is sent stays there
+	# I/O to a suspended device waits there
 	dmsetup create fast --table "0 $(blockdev --getsz "$fast") linear $fast 0"
 	dmsetup mknodes
 	fast=/dev/mapper/fast
