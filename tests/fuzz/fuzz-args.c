@@ -34,8 +34,11 @@ static __attribute__((used)) int verb(const struct args *a)
 	return 0;
 }
 
-/* Makes it each verb of verb.h, but for those that are linked: they only send messages. */
-#include "verbs.h"
+/* Makes it each verb of the table, but for those that are linked: they only send messages. */
+#define VERB(verb, ...)	cmd_##verb
+extern __attribute__((weak, alias("verb"))) verb_fn
+#include "verb-table.h"
+cmd_nothing;
 
 void fus_dm_setup(void)
 {

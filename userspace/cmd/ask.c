@@ -58,6 +58,19 @@ int confirm(const char *thing, const char *nobody, const char *question)
 	return fus_fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
 }
 
+int confirm_devices(const struct question *q, const char *const path[2],
+		    char content[2][CONTENT_TEXT])
+{
+	char nobody[512], question[1536];
+
+	snprintf(nobody, sizeof(nobody), "%s on %s and %s would be %s", q->what, path[FAST],
+		 path[SLOW], q->becomes);
+	snprintf(question, sizeof(question), "%s %s and %s%s", q->ask, path[FAST], path[SLOW],
+		 q->end);
+	add_contents(question, sizeof(question), path, content);
+	return confirm(q->thing, nobody, question);
+}
+
 int check_no_question(const struct args *a)
 {
 	if (!a->opt[OPT_JSON] || a->opt[OPT_YES] || a->opt[OPT_DRY_RUN])

@@ -23,6 +23,16 @@ void add_contents(char *question, size_t size, const char *const path[2],
  * terminal too: "<nobody> and there is nobody to ask".
  */
 int confirm(const char *thing, const char *nobody, const char *question);
+/* What is asked before two devices are written: "WHAT on A and B would be BECOMES". */
+struct question {
+	const char *thing;	/* that the verb works on */
+	const char *what, *becomes;
+	const char *ask, *end;	/* "ASK A and BEND; type yes: " */
+};
+
+/* As confirm(); the question says what the devices carry. */
+int confirm_devices(const struct question *q, const char *const path[2],
+		    char content[2][CONTENT_TEXT]);
 /* With --json there is no place for that: fails unless there is --yes or --dry-run, too. */
 int check_no_question(const struct args *a);
 

@@ -215,7 +215,7 @@ static void offer_settings(const struct verb *v, const char *begun)
 	const char *key;
 
 	for (unsigned int i = 0; (key = fus_setting_key(i)); i++)
-		if (v->run != cmd_simulate || simulates_setting(key))
+		if (v->settings != SIMULATED_SETTINGS || simulates_setting(key))
 			offer(begun, key, "=", fusion_settings[i].help);
 }
 
@@ -226,13 +226,13 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 	/* one of its names is enough to offer; a device is asked for by its path */
 	bool path = name && !strncmp(begun, "/dev/", 5);
 	/* a simulation may be of a set, open or closed */
-	bool any = v->set == ANY_SET || (name && v->run == cmd_simulate);
+	bool any = v->set == ANY_SET || (name && v->settings == SIMULATED_SETTINGS);
 
 	if (name && (v->set == OPEN_SET || any)) {
 		offer_open_sets(begun);
 		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
 	}
-	if (v->run == cmd_close || v->run == cmd_status)
+	if (v->salvaged)
 		offer_rescued(begun);
 	if (v->set == CLOSED_SET || any)
 		offer_closed_sets(name, device || path, begun);

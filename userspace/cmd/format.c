@@ -299,14 +299,9 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 static int ask(struct plan *p)
 {
 	const char *const path[2] = { p->dev[FAST].path, p->dev[SLOW].path };
-	char nobody[512], question[1536];
+	const struct question q = { p->name, "all data", "lost", "All data on", " will be lost" };
 
-	snprintf(nobody, sizeof(nobody), "all data on %s and %s would be lost", path[FAST],
-		 path[SLOW]);
-	snprintf(question, sizeof(question), "All data on %s and %s will be lost", path[FAST],
-		 path[SLOW]);
-	add_contents(question, sizeof(question), path, p->content);
-	return confirm(p->name, nobody, question);
+	return confirm_devices(&q, path, p->content);
 }
 
 /* That mkfs.TYPE is here, if it is asked for. */

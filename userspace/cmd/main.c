@@ -49,8 +49,8 @@ static void verb_help(const struct verb *v)
 			 options[i].arg ? options[i].arg : "");
 		printf("  %-20s %s\n", left, options[i].help);
 	}
-	if (v->run == cmd_set || v->run == cmd_simulate)
-		print_settings(v->run == cmd_simulate ? simulates_setting : NULL);
+	if (v->settings)
+		print_settings(v->settings == SIMULATED_SETTINGS ? simulates_setting : NULL);
 	printf("\nexample: %s\n", v->example);
 }
 
@@ -190,8 +190,7 @@ static int resolve_set(const struct verb *v, struct args *a)
 
 	if ((v->set != OPEN_SET && v->set != ANY_SET) || !a->n || geteuid())
 		return 0;
-	rc = fus_open_name(a->word[0], v->run == cmd_close || v->run == cmd_status, name,
-			   sizeof(name), &found);
+	rc = fus_open_name(a->word[0], v->salvaged, name, sizeof(name), &found);
 	if (found)
 		a->word[0] = name;
 	else if (!rc && v->set == OPEN_SET && *a->word[0] == '/')
@@ -203,7 +202,7 @@ static int resolve_set(const struct verb *v, struct args *a)
 /* Its exit status where all it has to say is lost. */
 static int lost_code(const struct verb *v)
 {
-	bool fsck = v && (v->run == cmd_check || v->run == cmd_repair || v->run == cmd_doctor);
+	bool fsck = v && v->fsck;
 
 	return plugin ? PLUGIN_UNKNOWN : fsck ? FSCK_FAILED : FC_FAILED;
 }

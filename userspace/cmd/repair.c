@@ -250,14 +250,11 @@ static void show_json(const struct plan *p, const char *result, const struct fus
 static int ask(struct plan *p)
 {
 	const char *const path[2] = { p->meta.m[FAST].o.path, p->meta.m[SLOW].o.path };
-	char nobody[512], question[1536];
+	const struct question q = {
+		path[FAST], "the metadata", "written", "Write the metadata on", "",
+	};
 
-	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be written", path[FAST],
-		 path[SLOW]);
-	snprintf(question, sizeof(question), "Write the metadata on %s and %s", path[FAST],
-		 path[SLOW]);
-	add_contents(question, sizeof(question), path, p->content);
-	return confirm(path[FAST], nobody, question);
+	return confirm_devices(&q, path, p->content);
 }
 
 /* -- doing it ---------------------------------------------------------------------------------- */

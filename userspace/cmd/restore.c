@@ -510,14 +510,13 @@ static void show_plan(const struct dump *d, const char *const path[2],
 
 static int ask(const struct dump *d, const char *const path[2], char content[2][CONTENT_TEXT])
 {
-	char nobody[512], question[1536];
+	char by[1536];
+	const struct question q = {
+		d->path, "the metadata", "replaced", "Replace the metadata on", by,
+	};
 
-	snprintf(nobody, sizeof(nobody), "the metadata on %s and %s would be replaced", path[FAST],
-		 path[SLOW]);
-	snprintf(question, sizeof(question), "Replace the metadata on %s and %s by that of %s",
-		 path[FAST], path[SLOW], d->path);
-	add_contents(question, sizeof(question), path, content);
-	return confirm(d->path, nobody, question);
+	snprintf(by, sizeof(by), " by that of %s", d->path);
+	return confirm_devices(&q, path, content);
 }
 
 static int write_dump(struct dump *d, const char *const path[2], struct meta *meta,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verbs and options: verbs.c has the tables, main.c finds the verb. */
+/* Verbs and options: verb-table.h and verbs.c have the tables, main.c finds the verb. */
 #ifndef VERB_H
 #define VERB_H
 
@@ -81,6 +81,8 @@ extern const struct option_info options[OPT_NR];
 /* What a verb works on; an open one is its first word, by any name or device, if it has any. */
 enum set_kind { NO_SET, OPEN_SET, CLOSED_SET, ANY_SET };
 
+enum setting_kind { NO_SETTINGS, ALL_SETTINGS, SIMULATED_SETTINGS };
+
 struct verb {
 	const char *name;
 	const char *words;	/* synopsis */
@@ -90,7 +92,10 @@ struct verb {
 	uint64_t opts;		/* OPT_BIT() of each */
 	int min, max;		/* words */
 	bool root;
+	bool fsck;		/* has the exit codes of fsck */
+	bool salvaged;		/* its set may be one that salvage made */
 	enum set_kind set;
+	enum setting_kind settings;	/* to tell of in its help */
 };
 
 extern const struct verb verbs[];
@@ -98,34 +103,16 @@ extern const size_t nr_verbs;
 /* --help is one that every verb takes. */
 bool takes_option(const struct verb *v, int option);
 
-int cmd_create(const struct args *a);
-int cmd_format(const struct args *a);
+typedef int verb_fn(const struct args *a);
+
+/* cmd_create() and the others. */
+#define VERB(verb, ...)	cmd_##verb
+extern verb_fn
+#include "verb-table.h"
+cmd_nothing;
+
 /* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
 int parse_extent_size(const char *text, uint32_t *sectors);
-int cmd_probe(const struct args *a);
-int cmd_assemble(const struct args *a);
-int cmd_open(const struct args *a);
-int cmd_close(const struct args *a);
-int cmd_list(const struct args *a);
-int cmd_status(const struct args *a);
-int cmd_set(const struct args *a);
-int cmd_promote(const struct args *a);
-int cmd_demote(const struct args *a);
-int cmd_checkpoint(const struct args *a);
-int cmd_map(const struct args *a);
-int cmd_whatif(const struct args *a);
-int cmd_check(const struct args *a);
-int cmd_dump(const struct args *a);
-int cmd_restore(const struct args *a);
-int cmd_repair(const struct args *a);
-int cmd_salvage(const struct args *a);
-int cmd_wipe(const struct args *a);
-int cmd_simulate(const struct args *a);
-int cmd_monitor(const struct args *a);
-int cmd_doctor(const struct args *a);
-int cmd_complete(const struct args *a);
-int cmd_version(const struct args *a);
-
 /* Is this a key of a setting that changes something in a simulation? */
 bool simulates_setting(const char *key);
 

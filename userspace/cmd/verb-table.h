@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of verbs: all that there is to say of each. Whoever includes it says by VERB() what a
+ * row becomes, so there is no guard. The prototypes of the verbs, the parser, the help, the
+ * completion and the fuzzer go by it.
+ */
+
+#define O(x)	(1ull << OPT_##x)
+
+#define MAKE_OPTIONS	(O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(GPT_TYPE) | O(YES) | O(FORCE) | \
+			 O(DRY_RUN) | O(JSON))
+
+	VERB(create, .words = "NAME DEV DEV | NAME --fast DEV --slow DEV",
+	     .summary = "make a set of two devices and open it",
+	     .example = "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda --mkfs ext4",
+	     .opts = MAKE_OPTIONS | O(MKFS),
+	     .min = 1, .max = 3, .root = true),
+
+	VERB(format, .words = "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
+	     .summary = "make a set without opening it",
+	     .example = "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K",
+	     .opts = MAKE_OPTIONS,
+	     .max = 3, .root = true),
+
+	VERB(open, .words = "NAME [DEV [DEV]]",
+	     .summary = "open a set by name or uuid, or by its members",
+	     .example = "fusionctl open data",
+	     .opts = O(TAKE_OVER) | O(JSON),
+	     .min = 1, .max = 3, .root = true, .set = CLOSED_SET),
+
+	VERB(close, .words = "NAME",
+	     .summary = "close a set",
+	     .example = "fusionctl close data",
+	     .opts = O(JSON),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET, .salvaged = true),
+
+	VERB(assemble, .words = "--incremental DEV | --scan | --waiting",
+	     .summary = "open sets whose members are here",
+	     .example = "fusionctl assemble --scan",
+	     .opts = O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(VERBOSE) | O(JSON),
+	     .max = 1, .root = true),
+
+	VERB(probe, .words = "DEV",
+	     .summary = "which member of which set a device is",
+	     .example = "fusionctl probe /dev/sda",
+	     .opts = O(UDEV) | O(JSON),
+	     .min = 1, .max = 1),
+
+	VERB(list, .words = "",
+	     .summary = "open sets, and members found",
+	     .example = "fusionctl list",
+	     .opts = O(JSON)),
+
+	VERB(status, .words = "[NAME]",
+	     .summary = "how full, how busy, how well it works",
+	     .example = "fusionctl status data --watch 5",
+	     .opts = O(JSON) | O(WATCH) | O(CHECK),
+	     .max = 1, .set = OPEN_SET, .salvaged = true),
+
+	VERB(set, .words = "NAME [KEY=VALUE]...",
+	     .summary = "show or change the settings of a set",
+	     .example = "fusionctl set data reserve=4G half_life=4h",
+	     .opts = O(PROFILE) | O(NOW) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 64, .root = true, .set = ANY_SET, .settings = ALL_SETTINGS),
+
+	VERB(promote, .words = "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
+	     .summary = "move extents to the fast member",
+	     .example = "fusionctl promote data --bytes 10G-12G",
+	     .opts = O(BYTES) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
+
+	VERB(demote, .words = "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
+	     .summary = "move extents to the slow member",
+	     .example = "fusionctl demote data 0-1023",
+	     .opts = O(BYTES) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
+
+	VERB(checkpoint, .words = "[NAME]",
+	     .summary = "have the members know all of the map; of all sets by default",
+	     .example = "fusionctl checkpoint data",
+	     .opts = O(USED_WITHIN) | O(DRY_RUN) | O(JSON),
+	     .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(map, .words = "NAME",
+	     .summary = "draw what is where and how hot",
+	     .example = "fusionctl map data --svg data.svg",
+	     .opts = O(JSON) | O(SVG) | O(WIDTH) | O(COLOR),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(whatif, .words = "NAME",
+	     .summary = "what a fast member of another size would be good for",
+	     .example = "fusionctl whatif data --svg data.svg",
+	     .opts = O(JSON) | O(SVG) | O(COLOR),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(check, .words = "NAME | DEV [DEV]",
+	     .summary = "test the metadata of a closed set, read-only",
+	     .example = "fusionctl check data -v",
+	     .opts = O(JSON) | O(VERBOSE),
+	     .min = 1, .max = 2, .set = CLOSED_SET, .fsck = true),
+
+	VERB(dump, .words = "NAME | FAST [SLOW]",
+	     .summary = "save the metadata of a closed set as JSON",
+	     .example = "fusionctl dump data -o data.json",
+	     .opts = O(OUTPUT),
+	     .min = 1, .max = 2, .set = CLOSED_SET),
+
+	VERB(restore, .words = "FILE NAME | FILE FAST SLOW",
+	     .summary = "write saved metadata back to the members",
+	     .example = "fusionctl restore data.json /dev/nvme0n1p3 /dev/sda",
+	     .opts = O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .min = 2, .max = 3, .set = CLOSED_SET),
+
+	VERB(repair, .words = "NAME | DEV [DEV]",
+	     .summary = "put right what is wrong with a closed set",
+	     .example = "fusionctl repair data --dry-run",
+	     .opts = O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 2, .set = CLOSED_SET, .fsck = true),
+
+	VERB(salvage, .words = "NAME [NEW] | MEMBER [NEW]",
+	     .summary = "list, or open read-only, what one member alone still has",
+	     .example = "fusionctl salvage /dev/sda rescued --files /dev/mapper/rescued",
+	     .opts = O(JSON) | O(VERBOSE) | O(STALE) | O(ZERO) | O(FILES),
+	     .min = 1, .max = 2, .set = CLOSED_SET),
+
+	VERB(wipe, .words = "NAME | DEV [DEV]",
+	     .summary = "make members of a closed set plain devices again",
+	     .example = "fusionctl wipe data --dry-run",
+	     .opts = O(YES) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
+
+	VERB(simulate, .words = "NAME | --fast SIZE --slow SIZE --load LOAD | "
+			"--trace FILE [KEY=VALUE]...",
+	     .summary = "what the policy would make of a load, without any device",
+	     .example = "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 "
+			"--svg zipf.svg",
+	     .opts = O(FAST_SIZE) | O(SLOW_SIZE) | O(EXTENT_SIZE) | O(LOAD) | O(TRACE) | O(QD) |
+		     O(DURATION) | O(FILL) | O(SEED) | O(SET) | O(DISK) | O(JSON) | O(SVG),
+	     .max = 32, .settings = SIMULATED_SETTINGS),
+
+	VERB(monitor, .words = "",
+	     .summary = "say what has changed with the open sets",
+	     .example = "fusionctl monitor --follow",
+	     .opts = O(FOLLOW) | O(PROMETHEUS) | O(JSON),
+	     .root = true),
+
+	VERB(doctor, .words = "",
+	     .summary = "is this system ready to open its sets, at boot too?",
+	     .example = "fusionctl doctor --root /mnt",
+	     .opts = O(ROOT) | O(JSON),
+	     .root = true, .fsck = true),
+
+	VERB(complete, .words = "-- [WORD]...",
+	     .summary = "what the last word may become, for shells",
+	     .example = "fusionctl complete -- sta",
+	     .max = 64),
+
+	VERB(version, .words = "",
+	     .summary = "versions of tool, format and module",
+	     .example = "fusionctl version",
+	     .opts = O(JSON)),
+
+#undef VERB
+#undef O
+#undef MAKE_OPTIONS
