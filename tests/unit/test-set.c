@@ -14,6 +14,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "open-set.h"
+#include "profile.h"
 #include "setting.h"
 #include "verb.h"
 
@@ -518,6 +519,60 @@ static void test_manuals(void)
 	free(disk);
 }
 
+/* The values of an enum in a schema, after @before, are those of @nth, up to one that is NULL. */
+static void check_enum(const char *schema, const char *before, const char *(*nth)(unsigned int i))
+{
+	const char *at = strstr(schema, before), *end, *word;
+	unsigned int nr = 0;
+
+	REQUIRE(at, "no %s", before);
+	at = strstr(at, "\"enum\": [");
+	REQUIRE(at);
+	end = strchr(at, ']');
+	at = strchr(at, '[');
+	while ((at = strchr(at, '"')) && at < end) {
+		word = nth(nr++);
+		at++;
+		REQUIRE(word && !strncmp(at, word, strlen(word)) && at[strlen(word)] == '"',
+			"%s: \"%.20s\", not \"%s\"", before, at, word ? word : "(nothing)");
+		at += strlen(word) + 1;
+	}
+	REQUIRE(!nth(nr), "%s lacks %s", before, nth(nr));
+}
+
+static const char *nth_source(unsigned int i)
+{
+	return i < NR_SOURCES ? fus_source_name[i] : NULL;
+}
+
+/* Units in the order of their enum, however many settings have one. */
+static const char *nth_unit(unsigned int i)
+{
+	bool any = false;
+
+	for (int s = 0; s < FUSION_SETTINGS; s++) {
+		if (fusion_settings[s].unit == i)
+			return fus_setting_unit(s);
+		any |= fusion_settings[s].unit > i;
+	}
+	REQUIRE(!any, "nothing has the unit %u", i);
+	return NULL;
+}
+
+static void test_schema(void)
+{
+	char *schema = slurp("../../userspace/schema/set.json"), want[64];
+
+	check_enum(schema, "\"profile\": {", profile_name);
+	check_enum(schema, "\n    \"key\": {", fus_setting_key);
+	check_enum(schema, "\n    \"unit\": {", nth_unit);
+	check_enum(schema, "\n    \"source\": {", nth_source);
+	snprintf(want, sizeof(want), "\"minItems\": %d,\n      \"maxItems\": %d,", FUSION_SETTINGS,
+		 FUSION_SETTINGS);
+	REQUIRE(strstr(schema, want), "set.json lacks: %s", want);
+	free(schema);
+}
+
 static const struct unit_test tests[] = {
 	{ "set: kept", test_kept },
 	{ "set: --now", test_now },
@@ -528,6 +583,7 @@ static const struct unit_test tests[] = {
 	{ "settings: what is no value", test_no_values },
 	{ "settings: written and read", test_texts },
 	{ "settings: manuals", test_manuals },
+	{ "settings: schema", test_schema },
 };
 
 UNIT_TESTS(tests)

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The status line has one order. The module prints it, status-parse.c reads it, target.rst
+ * describes it, and the selftests take fields out of it by the list in lib.sh. Here both lists are
+ * held against the parser; the selftests hold theirs against the module.
+ */
+#include <stddef.h>
+
+#include "unit.h"
+
+#include "fusionctl.h"
+#include "status-parse.h"
+
+#define MAX_FIELDS	64
+#define SEPARATORS	"/\t\n "
+
+struct field {
+	char name[32];
+	char end;		/* what follows it: '/' or ' ' */
+};
+
+#define NUMBER(name, member)	{ name, offsetof(struct fusion_status, member) }
+
+/* In no order. */
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	NUMBER("cancelled", cancelled),
+	NUMBER("checkpoints", checkpoints),
+	NUMBER("commits", commits),
+	NUMBER("demotions", demotions),
+	NUMBER("errors_fast", errors[FAST]),
+	NUMBER("errors_slow", errors[SLOW]),
+	NUMBER("extent_sectors", extent_sectors),
+	NUMBER("extents", extents),
+	NUMBER("in_flight", in_flight),
+	NUMBER("journal_size", journal_size),
+	NUMBER("journal_used", journal_used),
+	NUMBER("mapped", mapped),
+	NUMBER("open", open),
+	NUMBER("promotions", promotions),
+	NUMBER("quarantined", quarantined),
+	NUMBER("reads_fast", reads[FAST]),
+	NUMBER("reads_slow", reads[SLOW]),
+	NUMBER("replica_age", replica_age),
+	NUMBER("replica_dirty", replica_dirty),
+	NUMBER("reserve", reserve),
+	NUMBER("reserve_free", reserve_free),
+	NUMBER("slow_flushes", slow_flushes),
+	NUMBER("total_fast", total[FAST]),
+	NUMBER("total_slow", total[SLOW]),
+	NUMBER("used_fast", used[FAST]),
+	NUMBER("used_slow", used[SLOW]),
+	NUMBER("writes_fast", writes[FAST]),
+	NUMBER("writes_slow", writes[SLOW]),
+};
+
+/* What lies between @from and @to in a file. */
+static char *between(const char *path, const char *from, const char *to)
+{
+	char *text = calloc(1, 1 << 18), *begin, *end;
+	FILE *f = fopen(path, "r");
+
+	REQUIRE(f && text, "%s", path);
+	REQUIRE(fread(text, 1, (1 << 18) - 1, f) > 0);
+	fclose(f);
+	begin = strstr(text, from);
+	REQUIRE(begin, "%s has no \"%s\"", path, from);
+	begin += strlen(from);
+	end = strstr(begin, to);
+	REQUIRE(end, "%s has no \"%s\" after that", path, to);
+	*end = 0;
+	memmove(text, begin, strlen(begin) + 1);
+	return text;
+}
+
+static unsigned int split(char *text, struct field *f)
+{
+	unsigned int n = 0;
+	char *at = text;
+
+	for (; *(at += strspn(at, SEPARATORS)); n++) {
+		size_t length = strcspn(at, SEPARATORS);
+
+		REQUIRE(n < MAX_FIELDS && length < sizeof(f->name));
+		snprintf(f[n].name, sizeof(f->name), "%.*s", (int)length, at);
+		/* lib.sh has a shorter word for one */
+		if (!strcmp(f[n].name, "extent"))
+			strcpy(f[n].name, "extent_sectors");
+		at += length;
+		f[n].end = *at == '/' ? '/' : ' ';
+	}
+	return n;
+}
+
+static bool is_word(const char *name)
+{
+	return !strcmp(name, "version") || !strcmp(name, "mode") || !strcmp(name, "replica");
+}
+
+/* A line with the fields in that order, each number another one, is read as these. */
+static void check(const struct field *f, unsigned int nr, const char *whose)
+{
+	unsigned int i, k, found = 0;
+	struct fusion_status st;
+	char line[1024];
+	const char *why;
+	size_t n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!strcmp(f[i].name, "version"))
+			n += snprintf(line + n, sizeof(line) - n, "%u ", STATUS_VERSION);
+		else if (is_word(f[i].name))
+			n += snprintf(line + n, sizeof(line) - n, "%s ",
+				      *f[i].name == 'm' ? "rw" : "ok");
+		else
+			n += snprintf(line + n, sizeof(line) - n, "%u%c", 100 + i, f[i].end);
+	}
+	snprintf(line + n, sizeof(line) - n, "0 -");
+	why = fus_parse_status(line, &st);
+	REQUIRE(!why, "%s: %s: %s", whose, why, line);
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < ARRAY_SIZE(numbers); k++) {
+			if (strcmp(numbers[k].name, f[i].name))
+				continue;
+			found++;
+			REQUIRE_EQ(*(u64 *)((char *)&st + numbers[k].offset), 100 + i);
+		}
+	}
+	REQUIRE_EQ(found, ARRAY_SIZE(numbers));
+	REQUIRE_EQ(nr, ARRAY_SIZE(numbers) + 3);
+}
+
+static void test_selftests(void)
+{
+	char *text = between("../selftests/lib.sh", "\nFIELDS=(", ")\n");
+	struct field f[MAX_FIELDS];
+
+	check(f, split(text, f), "lib.sh");
+	free(text);
+}
+
+static void test_reference(void)
+{
+	char *text = between("../../Documentation/reference/target.rst",
+			     "\nStatus line\n===========\n\n::\n\n", "<#opts>");
+	struct field f[MAX_FIELDS];
+	bool in = false;
+
+	/* "<used fast>" is called used_fast */
+	for (char *c = text; *c; c++) {
+		if (*c == '<' || *c == '>') {
+			in = *c == '<';
+			memmove(c, c + 1, strlen(c));
+			c--;
+		} else if (in && *c == ' ') {
+			*c = '_';
+		}
+	}
+	check(f, split(text, f), "target.rst");
+	free(text);
+}
+
+static const struct unit_test tests[] = {
+	{ "status line: as the selftests read it", test_selftests },
+	{ "status line: as the reference has it", test_reference },
+};
+
+UNIT_TESTS(tests)
