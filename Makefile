@@ -91,8 +91,11 @@ KBUILD_STRICT = W=1 KCFLAGS=-Werror
 # $(call kbuild,directory,headers,source,more arguments,make in these headers)
 define kbuild
 	+$(Q)mkdir -p $(BUILD)/$1 && exec 9>$(BUILD)/$1/.lock && flock 9 && \
-	find $(BUILD)/$1 -maxdepth 1 -xtype l -delete && \
-	ln -sft $(BUILD)/$1 $(wildcard $(CURDIR)/$3/*.[ch]) $(CURDIR)/$3/Kbuild && \
+	find $(BUILD)/$1 -maxdepth 2 -xtype l -delete && \
+	(cd $3 && find . -name '*.[ch]' -o -name '*.mk' -o -name Kbuild) | \
+	while read -r f; do \
+		mkdir -p $(BUILD)/$1/$${f%/*} && ln -sf $(CURDIR)/$3/$$f $(BUILD)/$1/$$f; \
+	done && \
 	kdir=$2 && \
 	$(or $5,$(MAKE) -C $$kdir) \
 		$(if $(V),,-s --no-print-directory) M=$(BUILD)/$1 $(KBUILD_FLAGS) $4 9>&-
@@ -201,9 +204,10 @@ SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion
 	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/system/mkinitcpio/hook
 # What checkpatch asks of the kernel only. It excuses include/uapi itself, and
 # nobody in the kernel lays out trace events as it wants.
-C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] tests/spindle/dm-*.[ch] \
+C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] dm-fusion/shared/*.[ch] \
+						tests/spindle/dm-*.[ch] \
 						tests/powercut/dm-*.[ch]))
-C_UAPI   = dm-fusion/dm-fusion-format.h
+C_UAPI   = dm-fusion/shared/dm-fusion-format.h
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
 C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*/*.[ch] tests/*/*.[ch] \
 						tests/sim/tools/*.[ch]))
@@ -228,6 +232,7 @@ runlists:
 
 layers:
 	$(Q)tests/lint/layers
+	$(Q)tests/lint/layers-module
 
 versions:
 	$(Q)tests/lint/versions
@@ -254,7 +259,7 @@ checkpatch:
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
 # Userspace, and what the module shares with it, by other eyes.
-C_SHARED   = $(addprefix dm-fusion/,$(REPLAY) $(POLICY))
+C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(POLICY))
 C_ANALYZED = $(wildcard userspace/*/*.c tests/selftests/*.c) $(C_SHARED)
 CC_LINT    = -std=gnu11 $(FUSIONCTL_CPPFLAGS) -c -o /dev/null
 

@@ -56,340 +56,14 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/random.h>
-#include <linux/timekeeping.h>
-#include <linux/utsname.h>
 
 #include "dm-fusion.h"
 
 #define REST_MS		10000U
-#define CLAIM_MS	2000U
-#define ENTER_MS	(CLAIM_MS / 2)
-#define POLL_MS		200U
-#define MAX_TRIES	10U
 
-/* Results of a cycle that are no errors of a disk. */
-#define FOREIGN		1	/* somebody else has written the block */
-#define OVERDUE		2	/* it took so long that nobody knows */
+/* -- the other machine ----------------------------------------------------------------------- */
 
-static u64 now_ms(void)
-{
-	return ktime_to_ms(ktime_get_boottime());
-}
-
-/* -- the gate ------------------------------------------------------------------- */
-
-void fusion_beat_gate(struct fusion *fs)
-{
-	const struct fusion_heart *h = &fs->heart;
-
-	WRITE_ONCE(fs->gate, fs->mode != FUSION_RW || !h->pass || h->frozen);
-}
-
-/* May something be written now? fs->lock held. */
-static bool may_write(const struct fusion *fs)
-{
-	const struct fusion_heart *h = &fs->heart;
-
-	return h->pass && now_ms() < h->lease_ms;
-}
-
-static void shut(struct fusion *fs)
-{
-	fs->heart.pass = false;
-	fusion_beat_gate(fs);
-}
-
-/* Writes may go on until @until. */
-static void open_gate(struct fusion *fs, u64 until)
-{
-	struct fusion_heart *h = &fs->heart;
-	u64 now = now_ms();
-
-	spin_lock_irq(&fs->lock);
-	h->lease_ms = until;
-	h->pass = now < until && !h->lost;
-	h->wanted = h->wanted && !h->pass;
-	fusion_beat_gate(fs);
-	if (h->pass) {
-		fusion_unpark(fs);
-		queue_work(fs->deferred_wq, &fs->deferred_work);
-		mod_delayed_work(h->gate_wq, &h->gate_work, msecs_to_jiffies(until - now) + 1);
-	}
-	spin_unlock_irq(&fs->lock);
-	wake_up_all(&h->wait);
-}
-
-/* The end of a lease. */
-static void do_gate(struct work_struct *work)
-{
-	struct fusion *fs = container_of(work, struct fusion, heart.gate_work.work);
-	struct fusion_heart *h = &fs->heart;
-	u64 now = now_ms();
-
-	spin_lock_irq(&fs->lock);
-	if (h->pass && now >= h->lease_ms) {
-		shut(fs);
-		h->late++;
-	} else if (h->pass) {
-		mod_delayed_work(h->gate_wq, &h->gate_work,
-				 msecs_to_jiffies(h->lease_ms - now) + 1);
-	}
-	spin_unlock_irq(&fs->lock);
-}
-
-/* Let the next beat be now. fs->lock held. */
-static void want(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-
-	h->wanted = true;
-	if (h->beating)
-		mod_delayed_work(h->wq, &h->work, 0);
-}
-
-bool fusion_beat_park(struct fusion *fs, struct bio *bio)
-{
-	bool parked = false;
-
-	spin_lock_irq(&fs->lock);
-	if (fs->mode == FUSION_RW && !may_write(fs)) {
-		shut(fs);
-		bio_list_add(&fs->parked, bio);
-		want(fs);
-		parked = true;
-	}
-	spin_unlock_irq(&fs->lock);
-	return parked;
-}
-
-bool fusion_beat_blocks(struct fusion *fs)
-{
-	bool blocked;
-
-	spin_lock_irq(&fs->lock);
-	blocked = fs->mode == FUSION_RW && !may_write(fs);
-	if (blocked && !list_empty(&fs->open_ready))
-		want(fs);
-	spin_unlock_irq(&fs->lock);
-	return blocked;
-}
-
-/* Look whether the wait is over. Return: 0: not yet; 1: write; or a negative errno. */
-static int look(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-	int r = 0;
-
-	spin_lock_irq(&fs->lock);
-	if (may_write(fs)) {
-		r = 1;
-	} else if (h->lost || h->failed || !h->beating) {
-		r = -EIO;
-	} else {
-		shut(fs);
-		want(fs);
-	}
-	spin_unlock_irq(&fs->lock);
-	return r;
-}
-
-int fusion_beat_wait(struct fusion *fs)
-{
-	int r;
-
-	/* If the last beat failed: one more attempt, the member may be well again. */
-	spin_lock_irq(&fs->lock);
-	fs->heart.failed = false;
-	spin_unlock_irq(&fs->lock);
-	wait_event(fs->heart.wait, (r = look(fs)));
-	return min(r, 0);
-}
-
-/* -- the block -------------------------------------------------------------------- */
-
-static int io(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr)
-{
-	return fusion_rw_page(fs, dev, opf | REQ_SYNC | REQ_META, blocknr, fs->heart.page);
-}
-
-/* What is in the block; zeros if it is not valid. Return: 0 or the error of the disk. */
-static int read_beat(struct fusion *fs, struct fusion_beat *beat)
-{
-	const char *why;
-	int r = io(fs, FUSION_FAST, REQ_OP_READ, FUSION_BEAT_BLOCKNR);
-
-	if (!r)
-		fusion_beat_unpack(&fs->sb, page_address(fs->heart.page), beat, &why);
-	return r;
-}
-
-static int write_beat(struct fusion *fs, enum fusion_beat_state state)
-{
-	struct fusion_heart *h = &fs->heart;
-	struct fusion_beat *own = &h->own;
-	int r;
-
-	/* After writes that failed one of them may be there, a part of one, or what was before. */
-	if (!h->unsure)
-		h->prev = *own;
-	own->activation = fs->activation;
-	own->counter++;
-	own->open_time = h->open_time;
-	own->beat_time = ktime_get_real_seconds();
-	own->epoch = fs->sb.epoch;
-	own->state = state;
-	own->interval_ms = FUSION_BEAT_MS;
-	memcpy(own->host_id, h->host_id, sizeof(own->host_id));
-	memset(own->host_name, 0, sizeof(own->host_name));
-	strscpy(own->host_name, init_utsname()->nodename, sizeof(own->host_name));
-	fusion_beat_pack(&fs->sb, own, page_address(h->page));
-	/* Only other machines read it: it need not survive a loss of power. */
-	r = io(fs, FUSION_FAST, REQ_OP_WRITE, FUSION_BEAT_BLOCKNR);
-	h->unsure = r;
-	h->beats++;
-	return r;
-}
-
-static bool same_beat(const struct fusion_beat *a, const struct fusion_beat *b)
-{
-	return a->activation == b->activation && a->counter == b->counter && a->state == b->state;
-}
-
-/* Is the block as it was left? */
-static bool is_own(const struct fusion_heart *h, const struct fusion_beat *seen)
-{
-	if (same_beat(seen, &h->own))
-		return true;
-	return h->unsure && (seen->activation == h->own.activation || same_beat(seen, &h->prev) ||
-			     !seen->interval_ms);
-}
-
-/* What the newest superblock of a member says; @bad: one of the two is not valid. */
-struct newest {
-	u64 generation;
-	u64 activation;
-	bool bad;
-	struct fusion_beat host;	/* the machine that has opened it */
-};
-
-static void read_super(struct fusion *fs, enum fusion_dev dev, struct newest *newest)
-{
-	struct fusion_heart *h = &fs->heart;
-	unsigned int copy;
-	const char *why;
-	int r;
-
-	memset(newest, 0, sizeof(*newest));
-	for (copy = 0; copy < 2; copy++) {
-		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
-
-		r = io(fs, dev, REQ_OP_READ, blocknr);
-		if (!r)
-			r = fusion_sb_unpack(page_address(h->page), blocknr, U64_MAX, &h->sb, &why);
-		if (!r && memcmp(h->sb.set_uuid, fs->sb.set_uuid, sizeof(h->sb.set_uuid)))
-			r = -EILSEQ;
-		newest->bad |= r;
-		if (r || h->sb.generation <= newest->generation)
-			continue;
-		newest->generation = h->sb.generation;
-		newest->activation = h->sb.activation;
-		memcpy(newest->host.host_id, h->sb.host_id, sizeof(h->sb.host_id));
-		memcpy(newest->host.host_name, h->sb.host_name, sizeof(h->sb.host_name));
-	}
-}
-
-/*
- * Is it this activation's set, by the fast member's superblock? While it is being opened: has
- * nobody else written either superblock since it was loaded? Return: 0, FOREIGN, or an error.
- */
-static int check_super(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-	struct newest sb;
-	unsigned int dev;
-	bool begun;
-
-	/* Before the block is read: the superblock may be written meanwhile. */
-	spin_lock_irq(&fs->lock);
-	begun = h->begun;
-	spin_unlock_irq(&fs->lock);
-	for (dev = 0; dev < (begun ? 1 : FUSION_NR_DEVS); dev++) {
-		read_super(fs, dev, &sb);
-		if (!sb.generation)
-			return -EIO;
-		if (sb.activation == fs->activation ||
-		    (!begun && sb.generation == h->before_gen[dev]))
-			continue;
-		h->seen = sb.host;
-		/* The other copy may be this activation's, or being written. */
-		return sb.bad ? -EIO : FOREIGN;
-	}
-	return 0;
-}
-
-/*
- * One cycle: the block is as this activation, or with @h->own of before, somebody else has left
- * it; overwrite it. @look: at the superblock, too. Return: 0, FOREIGN, OVERDUE, or an error of
- * the disk.
- */
-static int cycle(struct fusion *fs, enum fusion_beat_state state, bool look)
-{
-	struct fusion_heart *h = &fs->heart;
-	struct fusion_beat seen;
-	u64 start = now_ms(), end, lease = h->pass ? h->lease_ms : 0;
-	int r;
-
-	r = read_beat(fs, &seen);
-	if (!r && !is_own(h, &seen)) {
-		h->seen = seen;
-		r = FOREIGN;
-	}
-	if (!r && look)
-		r = check_super(fs);
-	if (!r)
-		r = write_beat(fs, state);
-	if (r)
-		return r;
-	end = now_ms();
-	if (end >= lease && end - start >= ENTER_MS)
-		return OVERDUE;
-	if (state != FUSION_BEAT_BEATING)
-		return 0;
-	/*
-	 * The first one after a pause does not count in full, nor one too soon after it: see
-	 * above.
-	 */
-	if (start >= lease) {
-		h->fresh = true;
-		h->fresh_ms = end;
-		lease = start + CLAIM_MS;
-	} else if (!h->fresh || start >= h->fresh_ms + ENTER_MS) {
-		h->fresh = false;
-		lease = start + fusion_beat_lease_ms(FUSION_BEAT_MS);
-	}
-	open_gate(fs, lease);
-	return 0;
-}
-
-/*
- * Write a claim over whatever was there when it was read, at @start, and wait for objections.
- * Return: 0, OVERDUE, or an error.
- */
-static int claim(struct fusion *fs, enum fusion_beat_state state, u64 start, u32 ms)
-{
-	int r = write_beat(fs, state);
-
-	if (!r && now_ms() - start >= ENTER_MS)
-		r = OVERDUE;
-	if (!r && msleep_interruptible(ms))
-		r = -EINTR;
-	return r;
-}
-
-/* -- the other machine ------------------------------------------------------------- */
-
-/* What a block from a disk calls a machine, as text for the log. */
-static void name_host(const char *name, const u8 id[16], char *buf, size_t size)
+void fusion_beat_name_host(const char *name, const u8 id[16], char *buf, size_t size)
 {
 	size_t i, n = 0;
 
@@ -401,16 +75,26 @@ static void name_host(const char *name, const u8 id[16], char *buf, size_t size)
 	scnprintf(buf + n, size - n, ")");
 }
 
+int fusion_beat_in_use_by(struct fusion *fs, const struct fusion_beat *beat)
+{
+	char host[128];
+
+	fusion_beat_name_host(beat->host_name, beat->host_id, host, sizeof(host));
+	DMERR("%s: machine %s has the set open: it goes on writing its heartbeat; close it there",
+	      dm_table_device_name(fs->ti->table), host);
+	return -EUSERS;
+}
+
 /* This device has lost the set: nothing of it writes any more. */
-static void lose(struct fusion *fs)
+static void fusion_beat_lose(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
 	char host[128];
 
-	name_host(h->seen.host_name, h->seen.host_id, host, sizeof(host));
+	fusion_beat_name_host(h->seen.host_name, h->seen.host_id, host, sizeof(host));
 	spin_lock_irq(&fs->lock);
 	h->lost = true;
-	shut(fs);
+	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
 	snprintf(h->why, sizeof(h->why), "machine %s has taken the set", host);
 	/* What it does to the set would be read as nonsense here. */
@@ -418,43 +102,42 @@ static void lose(struct fusion *fs)
 	wake_up_all(&h->wait);
 }
 
-/* Somebody has written the block, or this beat came so late that somebody may have. */
-static int contest(struct fusion *fs, int r)
+int fusion_beat_contest(struct fusion *fs, int r)
 {
 	struct fusion_heart *h = &fs->heart;
 	unsigned int tries;
 
 	spin_lock_irq(&fs->lock);
-	shut(fs);
+	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
-	if (r == FOREIGN && h->seen.state == FUSION_BEAT_FORCED)
-		return FOREIGN;
+	if (r == FUSION_FOREIGN && h->seen.state == FUSION_BEAT_FORCED)
+		return FUSION_FOREIGN;
 	/*
 	 * While it is being opened the superblock does not say yet who has it, and another machine
 	 * may have got as far on its way: start_epoch() cannot go on where both have been.
 	 */
-	if (!h->begun && r == FOREIGN)
-		return FOREIGN;
-	for (tries = 0; tries < MAX_TRIES; tries++) {
-		r = check_super(fs);
+	if (!h->begun && r == FUSION_FOREIGN)
+		return FUSION_FOREIGN;
+	for (tries = 0; tries < FUSION_BEAT_TRIES; tries++) {
+		r = fusion_beat_check_super(fs);
 		if (!r)
-			r = write_beat(fs, FUSION_BEAT_CLAIM);
+			r = fusion_beat_write(fs, FUSION_BEAT_CLAIM);
 		if (r)
 			return r;
 		msleep(fusion_beat_watch_ms(&h->own));
-		r = cycle(fs, FUSION_BEAT_BEATING, true);
+		r = fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
 		/*
 		 * By somebody whom the superblock does not name, and who is going to find that
 		 * out.
 		 */
-		if (r != OVERDUE &&
-		    (r != FOREIGN || h->seen.state == FUSION_BEAT_FORCED || !h->begun))
+		if (r != FUSION_OVERDUE &&
+		    (r != FUSION_FOREIGN || h->seen.state == FUSION_BEAT_FORCED || !h->begun))
 			break;
 	}
-	return r == OVERDUE ? -ETIMEDOUT : r;
+	return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
 }
 
-/* -- beating ------------------------------------------------------------------------- */
+/* -- beating --------------------------------------------------------------------------------- */
 
 /* Bios that the members were sent, or are still at. */
 struct traffic {
@@ -462,7 +145,7 @@ struct traffic {
 	u64 in_flight;
 };
 
-static struct traffic count_traffic(const struct fusion *fs)
+static struct traffic fusion_beat_traffic(const struct fusion *fs)
 {
 	struct traffic sum = { };
 	unsigned int dev;
@@ -485,45 +168,46 @@ static struct traffic count_traffic(const struct fusion *fs)
  * Has something been written since the last look, or is something going to be? What the module
  * writes by itself is known by @wrote. fs->lock held.
  */
-static bool in_use(struct fusion *fs)
+static bool fusion_beat_in_use(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
-	struct traffic now = count_traffic(fs);
+	struct traffic now = fusion_beat_traffic(fs);
 	bool used = now.writes != h->writes || now.in_flight || h->wrote || h->wanted;
 
 	h->writes = now.writes;
 	WRITE_ONCE(h->wrote, false);
-	return used || fs->running->nr || !list_empty(&fs->open_dirty) || fs->committing ||
-	       !bio_list_empty(&fs->waiters) || !bio_list_empty(&fs->deferred) ||
-	       !bio_list_empty(&fs->parked) || !list_empty(&fs->open_ready) || fs->nr_fills ||
-	       fs->in_flight || fs->discards[FUSION_FAST].in_flight ||
-	       fs->discards[FUSION_SLOW].in_flight ||
-	       !list_empty(&fs->forced) || fs->replica.busy ||
-	       fs->checkpoint_wanted > fs->checkpoint_done || fs->keep_wanted > fs->keep_done ||
-	       fs->nr_quarantined;
+	return used || fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
+	       fs->commit.running || !bio_list_empty(&fs->commit.waiters) ||
+	       !bio_list_empty(&fs->worker.deferred) || !bio_list_empty(&fs->worker.parked) ||
+	       !list_empty(&fs->opens.ready) || fs->opens.nr_fills || fs->mover.in_flight ||
+	       fs->slots.discards[FUSION_FAST].in_flight ||
+	       fs->slots.discards[FUSION_SLOW].in_flight ||
+	       !list_empty(&fs->mover.forced) || fs->replica.busy ||
+	       fs->commit.checkpoint_wanted > fs->commit.checkpoint_done ||
+	       fs->commit.keep_wanted > fs->commit.keep_done || fs->slots.nr_quarantined;
 }
 
 /* Is it time to rest? Then the gate is closed. */
-static bool rests_now(struct fusion *fs)
+static bool fusion_beat_rests(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
-	u64 now = now_ms();
+	u64 now = fusion_boottime_ms();
 	bool rest;
 
 	spin_lock_irq(&fs->lock);
-	if (in_use(fs))
+	if (fusion_beat_in_use(fs))
 		h->used_ms = now;
 	rest = now - h->used_ms >= REST_MS && h->begun;
 	if (rest) {
 		h->resting = true;
-		shut(fs);
+		fusion_gate_shut(fs);
 	}
 	spin_unlock_irq(&fs->lock);
 	return rest;
 }
 
 /* Without a heartbeat nothing is written when the lease is over. */
-static void fail(struct fusion *fs, int r)
+static void fusion_beat_fail(struct fusion *fs, int r)
 {
 	struct fusion_heart *h = &fs->heart;
 	bool first;
@@ -539,13 +223,13 @@ static void fail(struct fusion *fs, int r)
 	/* Nor is it tried again where the set has not been opened yet. */
 	h->lost |= !h->begun;
 	/* The committer notes it, unless it is through: see fusion_checkpoint_ask(). */
-	if (first && !fs->closed)
+	if (first && !fs->commit.closed)
 		fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
 	wake_up_all(&h->wait);
 }
 
-static void do_beat(struct work_struct *work)
+static void fusion_do_beat(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, heart.work.work);
 	struct fusion_heart *h = &fs->heart;
@@ -557,13 +241,13 @@ static void do_beat(struct work_struct *work)
 	wake = h->resting && h->wanted;
 	h->resting = h->resting && !wake;
 	if (wake)
-		h->used_ms = now_ms();
+		h->used_ms = fusion_boottime_ms();
 	spin_unlock_irq(&fs->lock);
 	if (asleep)
 		return;
 
-	rest = !wake && rests_now(fs);
-	r = cycle(fs, rest ? FUSION_BEAT_RESTING : FUSION_BEAT_BEATING, wake);
+	rest = !wake && fusion_beat_rests(fs);
+	r = fusion_beat_cycle(fs, rest ? FUSION_BEAT_RESTING : FUSION_BEAT_BEATING, wake);
 	if (r) {
 		spin_lock_irq(&fs->lock);
 		h->resting = false;
@@ -571,14 +255,14 @@ static void do_beat(struct work_struct *work)
 		/*
 		 * A read that failed may be mended by a write; it is not trusted until it is read.
 		 */
-		r = contest(fs, r);
+		r = fusion_beat_contest(fs, r);
 	}
-	if (r == FOREIGN) {
-		lose(fs);
+	if (r == FUSION_FOREIGN) {
+		fusion_beat_lose(fs);
 		return;
 	}
 	if (r < 0) {
-		fail(fs, r);
+		fusion_beat_fail(fs, r);
 		return;
 	}
 	spin_lock_irq(&fs->lock);
@@ -586,253 +270,50 @@ static void do_beat(struct work_struct *work)
 		mod_delayed_work(h->wq, &h->work, 0);
 	else if (!h->resting)
 		mod_delayed_work(h->wq, &h->work,
-				 msecs_to_jiffies(h->fresh ? ENTER_MS : FUSION_BEAT_MS));
+				 msecs_to_jiffies(h->fresh ? FUSION_ENTER_MS : FUSION_BEAT_MS));
 	spin_unlock_irq(&fs->lock);
 }
 
-/* From here on @work is the one to beat. */
-static void begin(struct fusion *fs)
+void fusion_beat_begin(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
 
 	spin_lock_irq(&fs->lock);
 	h->beating = true;
 	h->resting = false;
-	h->used_ms = now_ms();
-	mod_delayed_work(h->wq, &h->work, msecs_to_jiffies(ENTER_MS));
+	h->used_ms = fusion_boottime_ms();
+	mod_delayed_work(h->wq, &h->work, msecs_to_jiffies(FUSION_ENTER_MS));
 	spin_unlock_irq(&fs->lock);
 }
 
-/* -- opening and closing --------------------------------------------------------------- */
-
-static int in_use_by(struct fusion *fs, const struct fusion_beat *beat)
-{
-	char host[128];
-
-	name_host(beat->host_name, beat->host_id, host, sizeof(host));
-	DMERR("%s: machine %s has the set open: it goes on writing its heartbeat; close it there",
-	      dm_table_device_name(fs->ti->table), host);
-	return -EUSERS;
-}
-
-/* Watch until @ms after now whether the block changes. */
-static int watch(struct fusion *fs, const struct fusion_sb *sb, u32 ms)
-{
-	struct fusion_heart *h = &fs->heart;
-	const bool beats = h->own.state >= FUSION_BEAT_BEATING;
-	struct fusion_beat seen;
-	u64 end = now_ms() + ms;
-	char host[128];
-	int r;
-
-	name_host(beats ? h->own.host_name : sb->host_name, beats ? h->own.host_id : sb->host_id,
-		  host, sizeof(host));
-	DMINFO("%s: machine %s has not closed the set: watching its heartbeat for %u ms",
-	       dm_table_device_name(fs->ti->table), host, ms);
-	do {
-		if (msleep_interruptible(POLL_MS))
-			return -EINTR;
-		r = read_beat(fs, &seen);
-		if (r)
-			return r;
-		if (!same_beat(&seen, &h->own))
-			return in_use_by(fs, &seen);
-	} while (now_ms() < end);
-	return 0;
-}
-
-void fusion_beat_peek(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-
-	h->unread = read_beat(fs, &h->own);
-	/* Who cannot read it does not beat; and a write may mend it. */
-	if (h->unread)
-		memset(&h->own, 0, sizeof(h->own));
-}
-
-int fusion_beat_blame(struct fusion *fs, int r)
-{
-	struct fusion_heart *h = &fs->heart;
-	struct fusion_beat seen;
-
-	if (h->unread || read_beat(fs, &seen))
-		return r;
-	if (!is_own(h, &seen))
-		return in_use_by(fs, &seen);
-	/* It may have the set open, and be the reason why that looks odd. */
-	if (seen.state >= FUSION_BEAT_BEATING &&
-	    memcmp(seen.host_id, h->host_id, sizeof(seen.host_id)) &&
-	    watch(fs, &fs->sb, fusion_beat_watch_ms(&seen)) == -EUSERS)
-		return -EUSERS;
-	return r;
-}
-
-/*
- * Have the owner stop. What it writes before it sees that is loaded after it. It may overwrite the
- * claim, by a beat of which it has read the block before.
- */
-static int force(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-	const u32 ms = fusion_beat_watch_ms(&h->own);
-	struct fusion_beat seen;
-	unsigned int tries = 0;
-	int r;
-
-	do {
-		r = claim(fs, FUSION_BEAT_FORCED, now_ms(), ms);
-		if (!r)
-			r = read_beat(fs, &seen);
-		if (!r && is_own(h, &seen))
-			return 0;
-	} while ((!r || r == OVERDUE) && ++tries < MAX_TRIES);
-	if (!r)
-		return in_use_by(fs, &seen);
-	return r == OVERDUE ? -ETIMEDOUT : r;
-}
-
-int fusion_beat_look(struct fusion *fs, const struct fusion_sb *sb)
-{
-	struct fusion_heart *h = &fs->heart;
-
-	fs->activation = get_random_u64();
-	h->open_time = ktime_get_real_seconds();
-	h->taking = fusion_beat_taking(sb, &h->own, h->host_id);
-	if (h->insist)
-		return force(fs);
-	if (h->taking != FUSION_TAKE_WATCH || h->unread)
-		return 0;
-	return watch(fs, sb, fusion_beat_watch_ms(&h->own));
-}
-
-/* One attempt of fusion_beat_take(), in which a claim stands for @ms. Return: as cycle(). */
-static int try_take(struct fusion *fs, u32 ms)
-{
-	struct fusion_heart *h = &fs->heart;
-	struct fusion_beat seen;
-	u64 start = now_ms();
-	int r;
-
-	if ((h->taking == FUSION_TAKE_AT_ONCE || h->insist) && !h->unread)
-		return cycle(fs, FUSION_BEAT_BEATING, true);
-	r = read_beat(fs, &seen);
-	if (!h->unread) {
-		if (!r && !is_own(h, &seen)) {
-			h->seen = seen;
-			r = FOREIGN;
-		}
-		if (r)
-			return r;
-	}
-	r = claim(fs, FUSION_BEAT_CLAIM, start, ms);
-	h->unread = false;
-	return r ?: cycle(fs, FUSION_BEAT_BEATING, true);
-}
-
-int fusion_beat_take(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-	unsigned int tries = 0;
-	u32 ms = CLAIM_MS;
-	int r;
-
-	h->before_gen[FUSION_FAST] = fs->sb.generation;
-	h->before_gen[FUSION_SLOW] = fs->replica.sb.generation;
-	do {
-		r = try_take(fs, ms);
-		/*
-		 * What came too late may have hidden that another machine has it: let that one see
-		 * it.
-		 */
-		if (r == OVERDUE) {
-			h->overdue = true;
-			h->taking = FUSION_TAKE_WATCH;
-			h->insist = false;
-			ms = fusion_beat_watch_ms(&h->own);
-		}
-	} while (r == OVERDUE && ++tries < MAX_TRIES);
-	if (r == FOREIGN)
-		return in_use_by(fs, &h->seen);
-	if (r) {
-		DMERR("%s: fast device %s: the heartbeat cannot be written in time: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
-		return r == OVERDUE ? -ETIMEDOUT : r;
-	}
-	begin(fs);
-	return 0;
-}
-
-int fusion_beat_begun(struct fusion *fs)
-{
-	bool lost;
-
-	spin_lock_irq(&fs->lock);
-	lost = fs->heart.lost;
-	fs->heart.begun = !lost;
-	spin_unlock_irq(&fs->lock);
-	return lost ? -EIO : 0;
-}
-
-static void stop(struct fusion *fs)
+void fusion_beat_stop(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
 
 	spin_lock_irq(&fs->lock);
 	h->beating = false;
-	shut(fs);
+	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
 	wake_up_all(&h->wait);
 	cancel_delayed_work_sync(&h->work);
 	/* A beat that was under way has opened it again. */
 	spin_lock_irq(&fs->lock);
-	shut(fs);
+	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
 	cancel_delayed_work_sync(&h->gate_work);
-}
-
-void fusion_beat_close(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-
-	if (!h->beating)
-		return;
-	stop(fs);
-	/* If it cannot be written, or is another machine's by now, that is all the same. */
-	if (!h->lost)
-		cycle(fs, FUSION_BEAT_CLOSED, h->resting);
-}
-
-int fusion_beat_reopen(struct fusion *fs)
-{
-	struct fusion_heart *h = &fs->heart;
-	int r;
-
-	if (fs->read_only || fusion_mode(fs) == FUSION_FAIL)
-		return 0;
-	r = cycle(fs, FUSION_BEAT_BEATING, true);
-	if (r == OVERDUE)
-		r = contest(fs, r);
-	if (r == FOREIGN) {
-		in_use_by(fs, &h->seen);
-		return -ESTALE;
-	}
-	/* In mode ro there is little to write, and it is tried again when there is. */
-	if (r && fusion_mode(fs) == FUSION_RW)
-		return r;
-	begin(fs);
-	return 0;
 }
 
 void fusion_beat_freeze(struct fusion *fs, bool frozen)
 {
 	spin_lock_irq(&fs->lock);
 	fs->heart.frozen = frozen;
-	if (!frozen && fs->heart.pass && !may_write(fs))
-		shut(fs);
-	fusion_beat_gate(fs);
+	if (!frozen && fs->heart.pass && !fusion_gate_may_write(fs))
+		fusion_gate_shut(fs);
+	fusion_gate_update(fs);
 	spin_unlock_irq(&fs->lock);
 }
+
+/* -- beginning and end ----------------------------------------------------------------------- */
 
 /* For tables that do not say which machine this is: the kernel, while it has this module. */
 static u64 made_up[2];
@@ -856,8 +337,8 @@ int fusion_beat_init(struct fusion *fs)
 	struct fusion_heart *h = &fs->heart;
 
 	init_waitqueue_head(&h->wait);
-	INIT_DELAYED_WORK(&h->work, do_beat);
-	INIT_DELAYED_WORK(&h->gate_work, do_gate);
+	INIT_DELAYED_WORK(&h->work, fusion_do_beat);
+	INIT_DELAYED_WORK(&h->gate_work, fusion_do_gate);
 	h->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	h->wq = alloc_ordered_workqueue("fusion-beat", WQ_MEM_RECLAIM | WQ_HIGHPRI);
 	h->gate_wq = alloc_ordered_workqueue("fusion-gate", WQ_MEM_RECLAIM | WQ_HIGHPRI);

@@ -18,50 +18,50 @@
 #define DAY_MS		86400000U
 #define GB		1000000000LL
 
-static s64 day(u32 gb)
+static s64 fusion_budget_day(u32 gb)
 {
 	return gb * GB;
 }
 
-static s64 hour(u32 gb)
+static s64 fusion_budget_hour(u32 gb)
 {
-	return div_u64(day(gb), 24);
+	return div_u64(fusion_budget_day(gb), 24);
 }
 
 void fusion_budget_init(struct fusion *fs, u64 now_ms)
 {
-	fs->budget = NO_BUDGET;
-	fs->budget_ms = now_ms;
+	fs->mover.budget = NO_BUDGET;
+	fs->mover.budget_ms = now_ms;
 }
 
 void fusion_budget_refill(struct fusion *fs, u64 now_ms)
 {
-	u64 passed = min_t(u64, now_ms - fs->budget_ms, DAY_MS);
+	u64 passed = min_t(u64, now_ms - fs->mover.budget_ms, DAY_MS);
 	u32 gb = READ_ONCE(fs->opt.write_budget);
 	s64 left = NO_BUDGET;
 
-	fs->budget_ms = now_ms;
+	fs->mover.budget_ms = now_ms;
 	/* A GB a day is 625 bytes in 54 ms. */
 	if (gb)
-		left = clamp_t(s64, fs->budget + (s64)div_u64(gb * 625ULL * passed, 54),
-			       -day(gb), hour(gb));
-	WRITE_ONCE(fs->budget, left);
+		left = clamp_t(s64, fs->mover.budget + (s64)div_u64(gb * 625ULL * passed, 54),
+			       -fusion_budget_day(gb), fusion_budget_hour(gb));
+	WRITE_ONCE(fs->mover.budget, left);
 }
 
 void fusion_budget_spend(struct fusion *fs)
 {
-	WRITE_ONCE(fs->copied_fast, fs->copied_fast + 1);
-	WRITE_ONCE(fs->budget, fs->budget - (1LL << (fs->shift + SECTOR_SHIFT)));
+	WRITE_ONCE(fs->mover.copied_fast, fs->mover.copied_fast + 1);
+	WRITE_ONCE(fs->mover.budget, fs->mover.budget - (1LL << (fs->shift + SECTOR_SHIFT)));
 }
 
 s64 fusion_budget_extents(const struct fusion *fs)
 {
-	return fs->budget >> (fs->shift + SECTOR_SHIFT);
+	return fs->mover.budget >> (fs->shift + SECTOR_SHIFT);
 }
 
 u64 fusion_budget_left(const struct fusion *fs)
 {
-	s64 most = hour(READ_ONCE(fs->opt.write_budget));
+	s64 most = fusion_budget_hour(READ_ONCE(fs->opt.write_budget));
 
-	return max_t(s64, min_t(s64, READ_ONCE(fs->budget), most), 0);
+	return max_t(s64, min_t(s64, READ_ONCE(fs->mover.budget), most), 0);
 }

@@ -20,25 +20,25 @@ struct fusion_claims fusion_claims = {
  * One disk may come as several devices, as by its paths: so the set counts, too. Two that were
  * given different host ids are kept apart by the heartbeat, like two machines.
  */
-static bool same_set(const struct fusion *a, const struct fusion *b)
+static bool fusion_same_set(const struct fusion *a, const struct fusion *b)
 {
 	return !memcmp(a->sb.set_uuid, b->sb.set_uuid, sizeof(a->sb.set_uuid)) &&
 	       !memcmp(a->heart.host_id, b->heart.host_id, sizeof(a->heart.host_id));
 }
 
-static bool share_member(const struct fusion *a, const struct fusion *b)
+static bool fusion_share_member(const struct fusion *a, const struct fusion *b)
 {
 	return a->dev[FUSION_FAST]->bdev == b->dev[FUSION_FAST]->bdev ||
-	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev || same_set(a, b);
+	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev || fusion_same_set(a, b);
 }
 
 /* Who is in the way? Lock held. */
-static struct fusion *find_owner(const struct fusion *fs)
+static struct fusion *fusion_find_owner(const struct fusion *fs)
 {
 	struct fusion *other;
 
 	list_for_each_entry(other, &fusion_claims.loaded, claim.node)
-		if (other != fs && other->claim.held && share_member(other, fs) &&
+		if (other != fs && other->claim.held && fusion_share_member(other, fs) &&
 		    !(other->read_only && fs->read_only))
 			return other;
 	return NULL;
@@ -51,7 +51,7 @@ int fusion_claim(struct fusion *fs)
 	int r = 0;
 
 	spin_lock_irq(&fusion_claims.lock);
-	other = find_owner(fs);
+	other = fusion_find_owner(fs);
 	if (fs->claim.overtaken) {
 		DMERR("%s: another device has used the set since: make the table anew", name);
 		r = -ESTALE;
@@ -64,7 +64,7 @@ int fusion_claim(struct fusion *fs)
 		if (list_empty(&fs->claim.node))
 			list_add(&fs->claim.node, &fusion_claims.loaded);
 		list_for_each_entry(other, &fusion_claims.loaded, claim.node)
-			if (other != fs && !fs->read_only && share_member(other, fs))
+			if (other != fs && !fs->read_only && fusion_share_member(other, fs))
 				other->claim.overtaken = true;
 	}
 	spin_unlock_irq(&fusion_claims.lock);

@@ -45,13 +45,13 @@ enum taken {
 	TAKEN_SOME,
 };
 
-static void start_work(struct fusion_discards *d, unsigned int ms)
+static void fusion_discard_queue(struct fusion_discards *d, unsigned int ms)
 {
 	if (d->active && d->nr)
 		queue_delayed_work(d->wq, &d->work, msecs_to_jiffies(ms));
 }
 
-static bool wanted(const struct fusion *fs, enum fusion_dev dev)
+static bool fusion_discard_wanted(const struct fusion *fs, enum fusion_dev dev)
 {
 	return READ_ONCE(fs->opt.discard_passdown) &&
 	       bdev_max_discard_sectors(fs->dev[dev]->bdev);
@@ -60,17 +60,17 @@ static bool wanted(const struct fusion *fs, enum fusion_dev dev)
 void fusion_discard_add(struct fusion *fs, u32 word)
 {
 	enum fusion_dev dev = fusion_word_dev(word);
-	struct fusion_discards *d = &fs->discards[dev];
+	struct fusion_discards *d = &fs->slots.discards[dev];
 
-	if (!wanted(fs, dev) || __test_and_set_bit(fusion_word_slot(word), d->todo))
+	if (!fusion_discard_wanted(fs, dev) || __test_and_set_bit(fusion_word_slot(word), d->todo))
 		return;
 	d->nr++;
-	start_work(d, COLLECT_MS);
+	fusion_discard_queue(d, COLLECT_MS);
 }
 
 void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot)
 {
-	struct fusion_discards *d = &fs->discards[dev];
+	struct fusion_discards *d = &fs->slots.discards[dev];
 
 	if (__test_and_clear_bit(slot, d->todo))
 		d->nr--;
@@ -81,26 +81,26 @@ void fusion_discard_kick(struct fusion *fs)
 	unsigned int dev;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
-		start_work(&fs->discards[dev], COLLECT_MS);
+		fusion_discard_queue(&fs->slots.discards[dev], COLLECT_MS);
 }
 
 /* -- what is free already ------------------------------------------------------------------ */
 
 /* Slots of word @i of the bitmaps that are free. */
-static unsigned long free_slots(const struct fusion *fs, enum fusion_dev dev, size_t i)
+static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev dev, size_t i)
 {
 	u32 end = fusion_slot_end(fs, dev);
 	unsigned long mask = ~0UL;
 
 	if (end - i * BITS_PER_LONG < BITS_PER_LONG)
 		mask = (1UL << (end % BITS_PER_LONG)) - 1;
-	return ~READ_ONCE(fs->used[dev][i]) & mask;
+	return ~READ_ONCE(fs->slots.used[dev][i]) & mask;
 }
 
 /* Up to the end of the member, or of @nr, rounded up to a word. Return: how many there were. */
-static u32 add_free(struct fusion *fs, enum fusion_dev dev, u32 nr)
+static u32 fusion_discard_add_free(struct fusion *fs, enum fusion_dev dev, u32 nr)
 {
-	struct fusion_discards *d = &fs->discards[dev];
+	struct fusion_discards *d = &fs->slots.discards[dev];
 	size_t words = BITS_TO_LONGS(fusion_slot_end(fs, dev)), end;
 	u32 found = 0;
 
@@ -108,14 +108,14 @@ static u32 add_free(struct fusion *fs, enum fusion_dev dev, u32 nr)
 		end = min_t(size_t, words, d->turn + CHUNK);
 		spin_lock_irq(&fs->lock);
 		for (; d->turn < end && found < nr; d->turn++) {
-			unsigned long bits = free_slots(fs, dev, d->turn);
+			unsigned long bits = fusion_free_bits(fs, dev, d->turn);
 
 			found += hweight_long(bits);
 			bits &= ~d->todo[d->turn];
 			d->todo[d->turn] |= bits;
 			d->nr += hweight_long(bits);
 		}
-		start_work(d, COLLECT_MS);
+		fusion_discard_queue(d, COLLECT_MS);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
 	}
@@ -129,40 +129,41 @@ void fusion_discard_free(struct fusion *fs, u32 nr)
 
 	for (round = 0; round < 2; round++) {
 		for (dev = 0; dev < FUSION_NR_DEVS && nr; dev++) {
-			if (!wanted(fs, dev))
+			if (!fusion_discard_wanted(fs, dev))
 				continue;
-			found = add_free(fs, dev, nr);
+			found = fusion_discard_add_free(fs, dev, nr);
 			nr -= min(found, nr);
 		}
 		if (!nr)
 			return;
 		/* all have had their turn */
 		for (dev = 0; dev < FUSION_NR_DEVS; dev++)
-			fs->discards[dev].turn = 0;
+			fs->slots.discards[dev].turn = 0;
 	}
 }
 
 /* -- the worker ---------------------------------------------------------------------------- */
 
-static bool is_idle(const struct fusion *fs)
+static bool fusion_discard_idle(const struct fusion *fs)
 {
-	return fusion_now_ms() - READ_ONCE(fs->last_busy_ms) >= READ_ONCE(fs->opt.idle);
+	return fusion_now_ms() - READ_ONCE(fs->mover.last_busy_ms) >= READ_ONCE(fs->opt.idle);
 }
 
-static bool ready(const struct fusion *fs, const struct fusion_discards *d, u32 slot)
+static bool fusion_discard_ready(const struct fusion *fs, const struct fusion_discards *d, u32 slot)
 {
-	return test_bit(slot, d->todo) && !test_bit(slot, fs->used[d->dev]);
+	return test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev]);
 }
 
 /* The first slot from @from on that has to be discarded and is free; a hint, without the lock. */
-static u32 next_ready(const struct fusion *fs, const struct fusion_discards *d, u32 from)
+static u32 fusion_discard_next(const struct fusion *fs, const struct fusion_discards *d, u32 from)
 {
 	u32 end = fusion_slot_end(fs, d->dev);
 	size_t words = BITS_TO_LONGS(end), i = from / BITS_PER_LONG;
 	unsigned long mask = ~0UL << (from % BITS_PER_LONG);
 
 	for (; i < words; i++, mask = ~0UL) {
-		unsigned long bits = READ_ONCE(d->todo[i]) & free_slots(fs, d->dev, i) & mask;
+		unsigned long bits = READ_ONCE(d->todo[i]) & mask &
+				     fusion_free_bits(fs, d->dev, i);
 
 		if (bits)
 			return i * BITS_PER_LONG + __ffs(bits);
@@ -173,41 +174,42 @@ static u32 next_ready(const struct fusion *fs, const struct fusion_discards *d, 
 }
 
 /* Slots that may be taken away from those that are free. fs->lock held. */
-static u32 may_take(const struct fusion *fs, enum fusion_dev dev)
+static u32 fusion_discard_may_take(const struct fusion *fs, enum fusion_dev dev)
 {
 	u32 spare = fusion_spares(fs, dev);
-	u32 free = fs->nr_free[dev];
+	u32 free = fs->slots.nr_free[dev];
 
-	if (fs->hold_discards)
+	if (fs->slots.hold_discards)
 		return 0;
 	if (free > spare)
 		return min((free - spare + 1) / 2, max(MAX_SECTORS >> fs->shift, 1U));
-	return free && is_idle(fs);
+	return free && fusion_discard_idle(fs);
 }
 
 /* Take slots from *@first on, which becomes the first of them. Only the worker, or its stopper. */
-static enum taken take(struct fusion *fs, struct fusion_discards *d, u32 *first, u32 *nr)
+static enum taken fusion_discard_take(struct fusion *fs, struct fusion_discards *d, u32 *first,
+				      u32 *nr)
 {
 	u32 end = fusion_slot_end(fs, d->dev), slot, max;
 	enum taken taken = TAKEN_LATER;
 
-	slot = next_ready(fs, d, d->at);
+	slot = fusion_discard_next(fs, d, d->at);
 	if (slot == end && d->at)
-		slot = next_ready(fs, d, 0);
+		slot = fusion_discard_next(fs, d, 0);
 	if (slot == end)
 		return TAKEN_NONE;
 
 	*first = slot;
 	spin_lock_irq(&fs->lock);
-	max = may_take(fs, d->dev);
-	for (; slot < end && slot - *first < max && ready(fs, d, slot); slot++) {
+	max = fusion_discard_may_take(fs, d->dev);
+	for (; slot < end && slot - *first < max && fusion_discard_ready(fs, d, slot); slot++) {
 		__clear_bit(slot, d->todo);
-		__set_bit(slot, fs->used[d->dev]);
+		__set_bit(slot, fs->slots.used[d->dev]);
 	}
 	*nr = slot - *first;
 	d->nr -= *nr;
 	d->in_flight += *nr;
-	fs->nr_free[d->dev] -= *nr;
+	fs->slots.nr_free[d->dev] -= *nr;
 	if (*nr)
 		taken = TAKEN_SOME;
 	spin_unlock_irq(&fs->lock);
@@ -216,33 +218,34 @@ static enum taken take(struct fusion *fs, struct fusion_discards *d, u32 *first,
 }
 
 /* It was advice: whatever became of it, they are free. */
-static void give_back(struct fusion *fs, struct fusion_discards *d, u32 first, u32 nr)
+static void fusion_discard_give_back(struct fusion *fs, struct fusion_discards *d, u32 first,
+				     u32 nr)
 {
 	u32 slot;
 
 	spin_lock_irq(&fs->lock);
 	for (slot = first; slot < first + nr; slot++)
-		__clear_bit(slot, fs->used[d->dev]);
+		__clear_bit(slot, fs->slots.used[d->dev]);
 	d->in_flight -= nr;
-	fs->nr_free[d->dev] += nr;
+	fs->slots.nr_free[d->dev] += nr;
 	fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
-	wake_up_all(&fs->discard_wait);
+	wake_up_all(&fs->slots.discard_wait);
 }
 
-static enum taken discard_some(struct fusion *fs, struct fusion_discards *d)
+static enum taken fusion_discard_some(struct fusion *fs, struct fusion_discards *d)
 {
 	struct bio bio;
 	u32 first, nr;
 	enum taken taken;
 
-	if (fusion_mode(fs) != FUSION_RW || !wanted(fs, d->dev))
+	if (fusion_mode(fs) != FUSION_RW || !fusion_discard_wanted(fs, d->dev))
 		return TAKEN_NONE;
-	taken = take(fs, d, &first, &nr);
+	taken = fusion_discard_take(fs, d, &first, &nr);
 	if (taken != TAKEN_SOME)
 		return taken;
-	if (fusion_beat_ready(fs)) {
-		give_back(fs, d, first, nr);
+	if (fusion_gate_ready(fs)) {
+		fusion_discard_give_back(fs, d, first, nr);
 		return TAKEN_NONE;
 	}
 
@@ -252,11 +255,11 @@ static enum taken discard_some(struct fusion *fs, struct fusion_discards *d)
 	submit_bio_wait(&bio);
 	bio_uninit(&bio);
 
-	give_back(fs, d, first, nr);
+	fusion_discard_give_back(fs, d, first, nr);
 	return TAKEN_SOME;
 }
 
-static void do_discard(struct work_struct *work)
+static void fusion_do_discard(struct work_struct *work)
 {
 	struct fusion_discards *d = container_of(work, struct fusion_discards, work.work);
 	struct fusion *fs = d->fs;
@@ -264,16 +267,16 @@ static void do_discard(struct work_struct *work)
 	enum taken taken = TAKEN_LATER;
 	unsigned int pause = RETRY_MS;
 
-	if (d->dev == FUSION_FAST || !READ_ONCE(fs->slow_asleep))
-		taken = discard_some(fs, d);
+	if (d->dev == FUSION_FAST || !READ_ONCE(fs->mover.slow_asleep))
+		taken = fusion_discard_some(fs, d);
 	/* Then who adds one, frees one that was held, or changes the option, starts this again. */
 	if (taken == TAKEN_NONE)
 		return;
 	if (taken == TAKEN_SOME)
-		pause = is_idle(fs) ? 0 : min_t(u64, (fusion_now_ms() - start) * PAUSE_FACTOR,
-						MAX_PAUSE_MS);
+		pause = fusion_discard_idle(fs) ? 0 :
+			min_t(u64, (fusion_now_ms() - start) * PAUSE_FACTOR, MAX_PAUSE_MS);
 	spin_lock_irq(&fs->lock);
-	start_work(d, pause);
+	fusion_discard_queue(d, pause);
 	spin_unlock_irq(&fs->lock);
 }
 
@@ -285,21 +288,21 @@ void fusion_discard_hold(struct fusion *fs, u32 nr)
 	unsigned int dev;
 
 	spin_lock_irq(&fs->lock);
-	fs->hold_discards = true;
+	fs->slots.hold_discards = true;
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		u32 spare = fusion_spares(fs, dev);
 
-		wait |= fs->discards[dev].in_flight && fs->nr_free[dev] < nr + spare;
+		wait |= fs->slots.discards[dev].in_flight && fs->slots.nr_free[dev] < nr + spare;
 	}
 	spin_unlock_irq(&fs->lock);
 	for (dev = 0; wait && dev < FUSION_NR_DEVS; dev++)
-		wait_event(fs->discard_wait, !READ_ONCE(fs->discards[dev].in_flight));
+		wait_event(fs->slots.discard_wait, !READ_ONCE(fs->slots.discards[dev].in_flight));
 }
 
 void fusion_discard_go_on(struct fusion *fs)
 {
 	spin_lock_irq(&fs->lock);
-	fs->hold_discards = false;
+	fs->slots.hold_discards = false;
 	spin_unlock_irq(&fs->lock);
 }
 
@@ -311,7 +314,7 @@ void fusion_discard_start(struct fusion *fs)
 
 	spin_lock_irq(&fs->lock);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
-		fs->discards[dev].active = true;
+		fs->slots.discards[dev].active = true;
 	fusion_discard_kick(fs);
 	spin_unlock_irq(&fs->lock);
 }
@@ -322,13 +325,13 @@ void fusion_discard_stop(struct fusion *fs)
 	unsigned int dev;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		struct fusion_discards *d = &fs->discards[dev];
+		struct fusion_discards *d = &fs->slots.discards[dev];
 
 		spin_lock_irq(&fs->lock);
 		d->active = false;
 		spin_unlock_irq(&fs->lock);
 		cancel_delayed_work_sync(&d->work);
-		while (fusion_now_ms() < until && discard_some(fs, d) == TAKEN_SOME)
+		while (fusion_now_ms() < until && fusion_discard_some(fs, d) == TAKEN_SOME)
 			;
 	}
 }
@@ -337,13 +340,13 @@ int fusion_discard_init(struct fusion *fs)
 {
 	unsigned int dev;
 
-	init_waitqueue_head(&fs->discard_wait);
+	init_waitqueue_head(&fs->slots.discard_wait);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		struct fusion_discards *d = &fs->discards[dev];
+		struct fusion_discards *d = &fs->slots.discards[dev];
 
 		d->fs = fs;
 		d->dev = dev;
-		INIT_DELAYED_WORK(&d->work, do_discard);
+		INIT_DELAYED_WORK(&d->work, fusion_do_discard);
 		d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
 				   GFP_KERNEL);
 		if (!d->todo)
@@ -360,7 +363,7 @@ void fusion_discard_exit(struct fusion *fs)
 	unsigned int dev;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		struct fusion_discards *d = &fs->discards[dev];
+		struct fusion_discards *d = &fs->slots.discards[dev];
 
 		if (d->wq)
 			destroy_workqueue(d->wq);

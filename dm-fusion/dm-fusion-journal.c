@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: transactions and the committer.
+ * dm-fusion: commits.
  *
  * The order of a commit is its correctness:
  *
@@ -37,90 +37,20 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb)
-{
-	unsigned int i;
-
-	chain->sb = sb;
-	for (i = 0; i < FUSION_BUF_BLOCKS; i++) {
-		chain->buf[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
-		if (!chain->buf[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-void fusion_chain_exit(struct fusion_chain *chain)
-{
-	unsigned int i;
-
-	for (i = 0; i < FUSION_BUF_BLOCKS; i++)
-		if (chain->buf[i])
-			__free_page(chain->buf[i]);
-}
-
 int fusion_journal_init_state(struct fusion *fs)
 {
 	u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
 	u32 sixteenth = fs->sb.journal_blocks[FUSION_FAST] / 16;
-	unsigned int i;
 
 	/* A transaction is no longer than a quarter of the ring: fusion_replay() relies on that. */
-	fs->max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
-	fs->max_commit_blocks = DIV_ROUND_UP(fs->max_records, per_block) + sixteenth + 1;
-
-	for (i = 0; i < FUSION_NR_TXNS; i++) {
-		struct fusion_txn *txn = kvzalloc(sizeof(*txn), GFP_KERNEL);
-
-		if (!txn)
-			return -ENOMEM;
-		list_add(&txn->list, &fs->free_txns);
-	}
-	fs->running = list_first_entry(&fs->free_txns, struct fusion_txn, list);
-	list_del_init(&fs->running->list);
-
+	fs->txns.max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
+	fs->commit.max_blocks = DIV_ROUND_UP(fs->txns.max_records, per_block) + sixteenth + 1;
 	return fusion_chain_init(&fs->journal, &fs->sb);
 }
 
 void fusion_journal_exit_state(struct fusion *fs)
 {
-	struct fusion_txn *txn, *next;
-
 	fusion_chain_exit(&fs->journal);
-	kvfree(fs->running);
-	list_splice_init(&fs->quarantined, &fs->free_txns);
-	list_for_each_entry_safe(txn, next, &fs->free_txns, list)
-		kvfree(txn);
-}
-
-bool fusion_log_room(const struct fusion *fs, u32 nr)
-{
-	return fs->running->nr + nr <= fs->max_records;
-}
-
-void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op)
-{
-	struct fusion_txn *txn = fs->running;
-
-	if (WARN_ON_ONCE(txn->nr >= FUSION_TXN_RECORDS))
-		return;
-	txn->rec[txn->nr].lext = lext;
-	txn->rec[txn->nr].new = new;
-	txn->rec[txn->nr].old = old;
-	txn->rec[txn->nr].op = op;
-	txn->nr++;
-	fs->nr_quarantined++;
-}
-
-void fusion_commit_kick(struct fusion *fs)
-{
-	mod_delayed_work(fs->commit_wq, &fs->commit_work, 0);
-}
-
-void fusion_commit_soon(struct fusion *fs)
-{
-	queue_delayed_work(fs->commit_wq, &fs->commit_work,
-			   msecs_to_jiffies(READ_ONCE(fs->opt.commit_interval)));
 }
 
 int fusion_commit_wait(struct fusion *fs)
@@ -128,178 +58,16 @@ int fusion_commit_wait(struct fusion *fs)
 	u64 mine;
 
 	spin_lock_irq(&fs->lock);
-	mine = fs->commit_started + 1;
-	fs->commit_forced = max(fs->commit_forced, mine);
+	mine = fs->commit.started + 1;
+	fs->commit.forced = max(fs->commit.forced, mine);
 	spin_unlock_irq(&fs->lock);
 
 	fusion_commit_kick(fs);
-	wait_event(fs->commit_wait, READ_ONCE(fs->commit_done) >= mine);
+	wait_event(fs->commit.wait, READ_ONCE(fs->commit.done) >= mine);
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
-u64 fusion_checkpoint_ask(struct fusion *fs, bool clean)
-{
-	u64 mine = 0;
-
-	/*
-	 * The one that closes the set is the last, and serves all that were asked for before.
-	 * The kick is in the same section: postsuspend cancels the work after its own.
-	 */
-	spin_lock_irq(&fs->lock);
-	if (!fs->closed) {
-		fs->closed = clean;
-		mine = ++fs->checkpoint_wanted;
-		fusion_commit_kick(fs);
-	}
-	spin_unlock_irq(&fs->lock);
-	return mine;
-}
-
-int fusion_checkpoint_wait(struct fusion *fs, bool clean)
-{
-	u64 mine = fusion_checkpoint_ask(fs, clean);
-
-	if (!mine)
-		return -EAGAIN;
-	wait_event(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine);
-	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
-}
-
-/* -- flushing -------------------------------------------------------------------- */
-
-int fusion_flush_slow(struct fusion *fs)
-{
-	bool dirty;
-	int r = 0;
-
-	mutex_lock(&fs->flush_mutex);
-	if (READ_ONCE(fs->flush_lost)) {
-		mutex_unlock(&fs->flush_mutex);
-		return -EIO;
-	}
-	/*
-	 * The lock makes both one step for map_flush(). xchg() for fusion_mark_written(),
-	 * which holds no lock; its full barrier pairs with the order there.
-	 */
-	spin_lock_irq(&fs->lock);
-	dirty = xchg(&fs->slow_dirty, 0);
-	fs->slow_flushing = dirty;
-	spin_unlock_irq(&fs->lock);
-	if (!dirty)
-		goto out;
-
-	fs->slow_flushes++;
-	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
-	spin_lock_irq(&fs->lock);
-	fs->slow_flushing = false;
-	if (r) {
-		WRITE_ONCE(fs->slow_dirty, 1);
-		WRITE_ONCE(fs->flush_lost, 1);
-	}
-	spin_unlock_irq(&fs->lock);
-out:
-	mutex_unlock(&fs->flush_mutex);
-	if (r) {
-		DMERR("%s: slow device %s: a flush failed: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_SLOW]->name, r);
-		fusion_set_mode(fs, FUSION_RO, "a flush failed");
-	}
-	return r;
-}
-
-int fusion_flush_fast(struct fusion *fs)
-{
-	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
-
-	if (r)
-		DMERR("%s: fast device %s: a flush failed: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
-	return r;
-}
-
-int fusion_flushes_ended(struct fusion *fs)
-{
-	bool lost;
-
-	wait_event(fs->flush_wait, !READ_ONCE(fs->nr_flushes));
-	/* The lock pairs with fusion_end_io(), which sets flush_lost before it counts. */
-	spin_lock_irq(&fs->lock);
-	lost = fs->flush_lost;
-	spin_unlock_irq(&fs->lock);
-	return lost ? -EIO : 0;
-}
-
-blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev)
-{
-	/* if metadata of the fast member can't be written, for whatever reason, mode RW ends */
-	return dev == FUSION_FAST || fusion_has_fua(fs, dev) ? REQ_FUA : 0;
-}
-
-int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua)
-{
-	if (fua)
-		return 0;
-	fusion_mark_written(fs, dev);
-	return fusion_flush_slow(fs);
-}
-
-int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
-			blk_opf_t *preflush)
-{
-	*preflush = 0;
-	if (chain->sb->role == FUSION_SLOW)
-		return fusion_flush_slow(fs);
-	*preflush = REQ_PREFLUSH;
-	return 0;
-}
-
-/* -- writing --------------------------------------------------------------------- */
-
-void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struct fusion_sb *sb)
-{
-	const struct fusion_chain *other = chain == &fs->journal ? &fs->replica.log : &fs->journal;
-
-	/* What @sb says already was true when it was written. */
-	fusion_progress_raise(&sb->peer_at, READ_ONCE(other->durable.generation),
-			      READ_ONCE(other->durable.seq));
-}
-
-/* Where the ring wraps, in two bios. */
-int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
-{
-	struct fusion_sb *sb = chain->sb;
-	u64 ring = sb->journal_start[sb->role];
-	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
-	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
-	blk_opf_t fua = fusion_meta_fua(fs, sb->role);
-	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua, preflush;
-	u32 csum = chain->prev_csum;
-	unsigned int i;
-	int r;
-
-	if (WARN_ON_ONCE(nr > fusion_chain_free(chain)))
-		return -ENOSPC;
-	r = fusion_flush_before(fs, chain, &preflush);
-	if (r)
-		return r;
-	fusion_note_peer(fs, chain, sb);
-	for (i = 0; i < nr; i++)
-		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
-					   chain->next_txn, i, nr, csum);
-
-	r = fusion_rw_blocks(fs, chain, opf | preflush, start, 0, first_part);
-	if (!r && first_part < nr)
-		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
-	if (!r)
-		r = fusion_flush_after(fs, sb->role, fua);
-	if (r)
-		return r;
-	chain->prev_csum = csum;
-	WRITE_ONCE(chain->next_seq, chain->next_seq + nr);
-	chain->next_txn++;
-	fusion_note_durable(chain, 0, chain->next_seq);
-	return 0;
-}
+/* -- packing --------------------------------------------------------------------------------- */
 
 /* The blocks packed so far; belongs to one commit. */
 struct packer {
@@ -311,12 +79,12 @@ struct packer {
 	unsigned int total;
 };
 
-static bool slot_on_slow(u32 word)
+static bool fusion_slot_on_slow(u32 word)
 {
 	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW;
 }
 
-static int flush_slow(struct packer *pk)
+static int fusion_commit_flush_slow(struct packer *pk)
 {
 	if (!pk->slow && !pk->waiters)
 		return 0;
@@ -325,13 +93,13 @@ static int flush_slow(struct packer *pk)
 }
 
 /* Write the packed blocks as one transaction. */
-static int write_packed(struct packer *pk)
+static int fusion_commit_write_packed(struct packer *pk)
 {
 	struct fusion *fs = pk->fs;
 	u64 txn = fs->journal.next_txn;
 	int r;
 
-	r = flush_slow(pk);
+	r = fusion_commit_flush_slow(pk);
 	if (!r)
 		r = fusion_flushes_ended(fs);
 	if (r)
@@ -349,29 +117,29 @@ static int write_packed(struct packer *pk)
 	return 0;
 }
 
-static int next_block(struct packer *pk)
+static int fusion_commit_next_block(struct packer *pk)
 {
 	int r = 0;
 
 	if (pk->nr == FUSION_BUF_BLOCKS)
-		r = write_packed(pk);
+		r = fusion_commit_write_packed(pk);
 	if (!r)
 		fusion_journal_init(page_address(pk->fs->journal.buf[pk->nr++]));
 	return r;
 }
 
-static bool try_add(struct packer *pk, const struct fusion_record *rec)
+static bool fusion_commit_try_add(struct packer *pk, const struct fusion_record *rec)
 {
 	struct fusion *fs = pk->fs;
 
 	if (!pk->nr ||
 	    !fusion_journal_add(&fs->sb, page_address(fs->journal.buf[pk->nr - 1]), rec))
 		return false;
-	pk->slow |= slot_on_slow(rec->new);
+	pk->slow |= fusion_slot_on_slow(rec->new);
 	return true;
 }
 
-static int pack_txn(struct packer *pk, const struct fusion_txn *txn)
+static int fusion_commit_pack_txn(struct packer *pk, const struct fusion_txn *txn)
 {
 	u32 i;
 	int r;
@@ -384,8 +152,8 @@ static int pack_txn(struct packer *pk, const struct fusion_txn *txn)
 			.op = txn->rec[i].op,
 		};
 
-		while (!try_add(pk, &rec)) {
-			r = next_block(pk);
+		while (!fusion_commit_try_add(pk, &rec)) {
+			r = fusion_commit_next_block(pk);
 			if (r)
 				return r;
 		}
@@ -394,7 +162,8 @@ static int pack_txn(struct packer *pk, const struct fusion_txn *txn)
 }
 
 /* Take the first OPEN extent off the list into the journal; full ones move to @closing. */
-static bool try_add_open(struct packer *pk, struct list_head *dirty, struct list_head *closing)
+static bool fusion_commit_try_add_open(struct packer *pk, struct list_head *dirty,
+				       struct list_head *closing)
 {
 	struct fusion *fs = pk->fs;
 	struct fusion_open *open;
@@ -411,13 +180,13 @@ static bool try_add_open(struct packer *pk, struct list_head *dirty, struct list
 		rec.new = stable ? fusion_word_set_state(open->word, FUSION_STABLE) : open->word;
 		rec.op = stable ? FUSION_OP_STABLE : FUSION_OP_OPEN;
 		rec.bitmap = stable ? NULL : open->bitmap;
-		added = try_add(pk, &rec);
+		added = fusion_commit_try_add(pk, &rec);
 		if (added) {
 			open->dirty = false;
 			list_del(&open->dirty_node);
 			if (stable) {
 				open->closing = true;
-				fs->nr_full--;
+				fs->opens.nr_full--;
 				list_add_tail(&open->dirty_node, closing);
 			}
 		}
@@ -426,56 +195,40 @@ static bool try_add_open(struct packer *pk, struct list_head *dirty, struct list
 	return added;
 }
 
-static int pack_opens(struct packer *pk, struct list_head *dirty, struct list_head *closing)
+static int fusion_commit_pack_opens(struct packer *pk, struct list_head *dirty,
+				    struct list_head *closing)
 {
 	int r;
 
 	/* An OPEN extent that is discarded leaves the list by itself, under the lock. */
 	while (!list_empty_careful(dirty)) {
-		if (try_add_open(pk, dirty, closing))
+		if (fusion_commit_try_add_open(pk, dirty, closing))
 			continue;
-		r = next_block(pk);
+		r = fusion_commit_next_block(pk);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-/* -- a commit ----------------------------------------------------------------------- */
-
-static struct fusion_txn *get_free_txn(struct fusion *fs)
-{
-	struct fusion_txn *txn;
-
-	spin_lock_irq(&fs->lock);
-	txn = list_first_entry_or_null(&fs->free_txns, struct fusion_txn, list);
-	if (txn)
-		list_del_init(&txn->list);
-	spin_unlock_irq(&fs->lock);
-	return txn;
-}
-
-static void set_word(struct fusion *fs, u32 lext, u32 word)
-{
-	WRITE_ONCE(fs->map[lext], word);
-	fusion_replica_mark(fs, lext);
-}
+/* -- a commit -------------------------------------------------------------------------------- */
 
 /* The records are durable: now they may be seen. */
-static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *closing)
+static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
+				struct list_head *closing)
 {
 	struct fusion_open *open, *next;
 	u32 i;
 
 	for (i = 0; i < txn->nr; i++)
 		if (txn->rec[i].op == FUSION_OP_MOVE)
-			set_word(fs, txn->rec[i].lext, txn->rec[i].new);
+			fusion_map_stable(fs, txn->rec[i].lext, txn->rec[i].new);
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		u32 word = fusion_word_set_state(open->word, FUSION_STABLE);
 
 		list_del(&open->dirty_node);
-		set_word(fs, open->lext, word);
+		fusion_map_stable(fs, open->lext, word);
 		trace_fusion_stable(fs, open->lext, word);
 		fusion_open_close(fs, open);
 	}
@@ -487,18 +240,18 @@ static void apply(struct fusion *fs, struct fusion_txn *txn, struct list_head *c
  * mode RW before it ended, and would now go to the old slot, be durable there by FUA and
  * acknowledged, finds the mode instead. Either slot has the same content for readers.
  */
-static void revert(struct fusion *fs, struct list_head *closing)
+static void fusion_commit_revert(struct fusion *fs, struct list_head *closing)
 {
 	struct fusion_open *open, *next;
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		list_del(&open->dirty_node);
 		open->closing = false;
-		fs->nr_full++;
+		fs->opens.nr_full++;
 	}
 }
 
-static void complete_waiters(struct bio_list *waiters, int r)
+static void fusion_commit_complete(struct bio_list *waiters, int r)
 {
 	struct bio *bio;
 
@@ -519,77 +272,75 @@ int fusion_commit(struct fusion *fs, bool always)
 	int r;
 
 	/* All transactions in quarantine: a drain, which needs no commit, frees one. */
-	wait_event(fs->txn_wait, (fresh = get_free_txn(fs)));
+	wait_event(fs->txns.wait, (fresh = fusion_txn_get(fs)));
 	fresh->nr = 0;
 
 	spin_lock_irq(&fs->lock);
-	fs->committing = true;
-	fs->commit_started++;
-	txn = fs->running;
-	fs->running = fresh;
-	list_splice_init(&fs->open_dirty, &dirty);
-	waiters = fs->waiters;
-	bio_list_init(&fs->waiters);
+	fs->commit.running = true;
+	fs->commit.started++;
+	txn = fs->txns.running;
+	fs->txns.running = fresh;
+	list_splice_init(&fs->opens.dirty, &dirty);
+	waiters = fs->commit.waiters;
+	bio_list_init(&fs->commit.waiters);
 	spin_unlock_irq(&fs->lock);
 
 	pk.waiters = !bio_list_empty(&waiters);
 	r = fusion_mode(fs) == FUSION_RW ? 0 : -EROFS;
 	if (!r)
-		r = pack_txn(&pk, txn);
+		r = fusion_commit_pack_txn(&pk, txn);
 	if (!r)
-		r = pack_opens(&pk, &dirty, &closing);
+		r = fusion_commit_pack_opens(&pk, &dirty, &closing);
 	/* In a ring filled to the last block there is nothing to be overwritten. */
 	if (!r && always && !pk.nr && !pk.total && fusion_chain_free(&fs->journal))
-		r = next_block(&pk);
+		r = fusion_commit_next_block(&pk);
 	if (!r && pk.nr) {
-		r = write_packed(&pk);
+		r = fusion_commit_write_packed(&pk);
 	} else if (!r && pk.waiters && !pk.total) {
-		r = flush_slow(&pk);
+		r = fusion_commit_flush_slow(&pk);
 		if (!r)
 			r = fusion_flushes_ended(fs);
 		if (!r)
 			r = fusion_flush_fast(fs);
 	}
 	/* Of the slow member: one that failed meanwhile may be why this one found it clean. */
-	if (!r && READ_ONCE(fs->flush_lost))
+	if (!r && READ_ONCE(fs->flush.lost))
 		r = -EIO;
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a commit failed");
 
 	spin_lock_irq(&fs->lock);
 	if (r) {
-		revert(fs, &closing);
-		list_splice_init(&dirty, &fs->open_dirty);
+		fusion_commit_revert(fs, &closing);
+		list_splice_init(&dirty, &fs->opens.dirty);
 	} else {
-		apply(fs, txn, &closing);
+		fusion_commit_apply(fs, txn, &closing);
 	}
 	/* After a failure the slots stay taken: their release is not durable. */
 	if (!r && txn->nr) {
-		list_add_tail(&txn->list, &fs->quarantined);
-		queue_work(fs->reclaim_wq, &fs->reclaim_work);
+		list_add_tail(&txn->list, &fs->txns.quarantined);
+		queue_work(fs->txns.reclaim_wq, &fs->txns.reclaim_work);
 	} else {
-		list_add(&txn->list, &fs->free_txns);
+		list_add(&txn->list, &fs->txns.free);
 	}
-	fs->committing = false;
+	fs->commit.running = false;
 	fusion_unpark(fs);
-	fs->commits++;
-	WRITE_ONCE(fs->commit_done, fs->commit_started);
+	fs->commit.commits++;
+	WRITE_ONCE(fs->commit.done, fs->commit.started);
 	spin_unlock_irq(&fs->lock);
 
-	wake_up_all(&fs->commit_wait);
-	complete_waiters(&waiters, r);
+	wake_up_all(&fs->commit.wait);
+	fusion_commit_complete(&waiters, r);
 	return r;
 }
 
-/* -- the committer ------------------------------------------------------------------ */
-
-static bool commit_needed(struct fusion *fs, bool urgent)
+bool fusion_commit_needed(struct fusion *fs, bool urgent)
 {
 	bool needed;
 
 	spin_lock_irq(&fs->lock);
-	needed = !bio_list_empty(&fs->waiters) || fs->commit_forced > fs->commit_started ||
-		 (!urgent && (fs->running->nr || !list_empty(&fs->open_dirty)));
+	needed = !bio_list_empty(&fs->commit.waiters) || fs->commit.forced > fs->commit.started ||
+		 (!urgent && (fs->txns.running->nr || !list_empty(&fs->opens.dirty)));
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }
@@ -597,59 +348,8 @@ static bool commit_needed(struct fusion *fs, bool urgent)
 int fusion_commit_urgent(struct fusion *fs)
 {
 	/* The checkpoint's second commit and that of a recovery must still fit. */
-	if (fusion_chain_free(&fs->journal) < 3 * fs->max_commit_blocks || !commit_needed(fs, true))
+	if (fusion_chain_free(&fs->journal) < 3 * fs->commit.max_blocks ||
+	    !fusion_commit_needed(fs, true))
 		return 0;
 	return fusion_commit(fs, false);
-}
-
-/* Must a checkpoint come first? */
-static bool journal_short(const struct fusion *fs)
-{
-	return fusion_chain_free(&fs->journal) < 4 * fs->max_commit_blocks;
-}
-
-void fusion_note_mode(struct fusion *fs)
-{
-	if (fusion_stopped(fs))
-		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
-}
-
-void fusion_do_commit(struct work_struct *work)
-{
-	struct fusion *fs = container_of(work, struct fusion, commit_work.work);
-	bool clean, asked;
-	u64 wanted, keep;
-
-	if (READ_ONCE(fs->flush_lost))
-		fusion_set_mode(fs, FUSION_RO, "a flush failed");
-
-	spin_lock_irq(&fs->lock);
-	wanted = fs->checkpoint_wanted;
-	clean = fs->closed;
-	keep = fs->keep_wanted;
-	spin_unlock_irq(&fs->lock);
-
-	asked = wanted > fs->checkpoint_done;
-	if (asked || journal_short(fs)) {
-		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
-			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
-		WRITE_ONCE(fs->checkpoint_done, wanted);
-		wake_up_all(&fs->commit_wait);
-	}
-
-	/* One that closes the set has done this: nothing is written then. */
-	if (keep > fs->keep_done) {
-		if (fusion_mode(fs) == FUSION_RW && fusion_super_flags(fs, 0, 0))
-			fusion_set_mode(fs, FUSION_RO, "writing settings failed");
-		WRITE_ONCE(fs->keep_done, keep);
-		wake_up_all(&fs->commit_wait);
-	}
-
-	/* A checkpoint may have filled the ring itself: then another one goes first. */
-	if (fusion_mode(fs) == FUSION_RW && journal_short(fs))
-		fusion_commit_kick(fs);
-	else if (commit_needed(fs, false))
-		fusion_commit(fs, false);
-
-	fusion_note_mode(fs);
 }

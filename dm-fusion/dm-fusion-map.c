@@ -1,115 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: epochs of map words, and the drain.
+ * dm-fusion: the states of extents: all changes of map words. The table is at the head of
+ * dm-fusion.h; who records a change in a transaction is the caller.
+ *
+ * fs->lock is held, but writes cancel a copy without it: so a word that is STABLE or COPYING may
+ * change from COPYING to STABLE at any time, and is changed by cmpxchg() where that matters.
  */
-#include <linux/rcupdate.h>
-
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-static void epoch_released(struct percpu_ref *ref)
+void fusion_map_first(struct fusion *fs, u32 lext, u32 word)
 {
-	complete(&container_of(ref, struct fusion_epoch, ref)->drained);
+	WRITE_ONCE(fs->map[lext], word);
+	fs->nr_mapped++;
+	fusion_replica_mark(fs, lext);
 }
 
-int fusion_epochs_init(struct fusion *fs)
+void fusion_map_stable(struct fusion *fs, u32 lext, u32 word)
 {
-	unsigned int i;
-	int r;
-
-	mutex_init(&fs->drain_mutex);
-	for (i = 0; i < 2; i++) {
-		init_completion(&fs->epochs[i].drained);
-		r = percpu_ref_init(&fs->epochs[i].ref, epoch_released,
-				    PERCPU_REF_ALLOW_REINIT, GFP_KERNEL);
-		if (r)
-			break;
-	}
-	if (r && i)
-		percpu_ref_exit(&fs->epochs[0].ref);
-	return r;
+	WRITE_ONCE(fs->map[lext], word);
+	fusion_replica_mark(fs, lext);
 }
 
-void fusion_epochs_exit(struct fusion *fs)
+bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 {
-	percpu_ref_exit(&fs->epochs[1].ref);
-	percpu_ref_exit(&fs->epochs[0].ref);
+	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word)
+		return false;
+	fs->nr_mapped--;
+	fusion_replica_mark(fs, lext);
+	fusion_policy_forget(fs->policy, lext);
+	trace_fusion_unmap(fs, lext, word);
+	return true;
 }
 
-/*
- * The load of the epoch, the tryget and the caller's load of the map word lie in
- * one RCU section. percpu_ref_kill() takes effect after a grace period, so a
- * reader preempted anywhere in the section holds a drain up, even one that has
- * not got its reference yet: it either gets it and is waited for, or sees the
- * reference dying and comes back with the new epoch.
- */
-unsigned int fusion_enter(struct fusion *fs)
+void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state state)
 {
-	unsigned int epoch;
-
-	for (;;) {
-		/* Pairs with the release in fusion_drain(): new epoch, new words. */
-		epoch = smp_load_acquire(&fs->epoch);
-		if (likely(percpu_ref_tryget_live_rcu(&fs->epochs[epoch].ref)))
-			return epoch;
-		cpu_relax();
-	}
+	/* Only writes race with this, and they leave STABLE alone. */
+	WRITE_ONCE(fs->map[lext], fusion_word_set_state(old, state));
 }
 
-void fusion_leave(struct fusion *fs, unsigned int epoch)
+bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old)
 {
-	percpu_ref_put(&fs->epochs[epoch].ref);
+	u32 copying = fusion_word_set_state(old, FUSION_COPYING);
+	u32 locked = fusion_word_set_state(old, FUSION_LOCKED);
+
+	/* Pairs with the cmpxchg() of writes and discards. */
+	return READ_ONCE(fs->map[lext]) == locked ||
+	       cmpxchg(&fs->map[lext], copying, locked) == copying;
 }
 
-static void release_slots(struct fusion *fs, struct fusion_txn *txn)
+void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old)
 {
-	u32 i;
-
-	for (i = 0; i < txn->nr; i++) {
-		spin_lock_irq(&fs->lock);
-		/* A promotion was recorded in the replica before it took effect. */
-		fusion_replica_release(fs, txn->rec[i].old,
-				       txn->rec[i].op == FUSION_OP_MOVE);
-		fs->nr_quarantined--;
-		spin_unlock_irq(&fs->lock);
-	}
+	if (READ_ONCE(fs->map[lext]) == fusion_word_set_state(old, FUSION_LOCKED))
+		WRITE_ONCE(fs->map[lext], old);
+	else
+		cmpxchg(&fs->map[lext], fusion_word_set_state(old, FUSION_COPYING), old);
 }
 
-void fusion_drain(struct fusion *fs)
+void fusion_map_load(struct fusion *fs, u32 lext, u32 word)
 {
-	unsigned int old;
-
-	mutex_lock(&fs->drain_mutex);
-	old = fs->epoch;
-	/* Pairs with the acquire in fusion_enter(). */
-	smp_store_release(&fs->epoch, !old);
-	percpu_ref_kill(&fs->epochs[old].ref);
-	wait_for_completion(&fs->epochs[old].drained);
-	percpu_ref_reinit(&fs->epochs[old].ref);
-	mutex_unlock(&fs->drain_mutex);
-}
-
-void fusion_do_reclaim(struct work_struct *work)
-{
-	struct fusion *fs = container_of(work, struct fusion, reclaim_work);
-	struct fusion_txn *txn, *next;
-	LIST_HEAD(committed);
-
-	/* Only what was committed before the drain began: INV2. */
-	spin_lock_irq(&fs->lock);
-	list_splice_init(&fs->quarantined, &committed);
-	spin_unlock_irq(&fs->lock);
-	if (list_empty(&committed))
-		return;
-	fusion_drain(fs);
-
-	list_for_each_entry_safe(txn, next, &committed, list) {
-		trace_fusion_reclaim(fs, txn->nr);
-		release_slots(fs, txn);
-		spin_lock_irq(&fs->lock);
-		list_move(&txn->list, &fs->free_txns);
-		fusion_unpark(fs);
-		spin_unlock_irq(&fs->lock);
-		wake_up(&fs->txn_wait);
-	}
+	fs->map[lext] = word;
 }

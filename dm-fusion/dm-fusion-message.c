@@ -11,14 +11,14 @@
 
 #define MAX_BUCKETS	4096U
 
-static int bad_message(const char *what, const char *arg)
+static int fusion_bad_message(const char *what, const char *arg)
 {
 	DMERR("message: %s: %s", arg, what);
 	return -EINVAL;
 }
 
 /* "<first>[-<last>]", within the device. */
-static int parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
+static int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
 {
 	char *dash = strchr(arg, '-');
 	int r;
@@ -29,7 +29,7 @@ static int parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last
 	if (!r)
 		r = kstrtou32(dash ?: arg, 10, last);
 	if (r || *first > *last)
-		return bad_message("not a range <first>[-<last>] of extents", arg);
+		return fusion_bad_message("not a range <first>[-<last>] of extents", arg);
 	if (*last >= fs->sb.nr_lexts) {
 		DMERR("message: extent %u is beyond the last one, %u", *last,
 		      fs->sb.nr_lexts - 1);
@@ -39,8 +39,8 @@ static int parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last
 }
 
 /* Extents of @stays, or else of @range, are not moved away to make room for others. */
-static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char *stays,
-			char *result, unsigned int maxlen)
+static int fusion_message_move(struct fusion *fs, enum fusion_dev to, char *range, char *stays,
+			       char *result, unsigned int maxlen)
 {
 	static const char * const obstacles[] = {
 		[FUSION_NO_OBSTACLE] = "",
@@ -52,11 +52,11 @@ static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char
 	unsigned int sz = 0;
 	int r;
 
-	r = parse_range(fs, range, &force.next, &force.last);
+	r = fusion_parse_range(fs, range, &force.next, &force.last);
 	force.victims.first = force.next;
 	force.victims.last = force.last;
 	if (!r && stays)
-		r = parse_range(fs, stays, &force.victims.first, &force.victims.last);
+		r = fusion_parse_range(fs, stays, &force.victims.first, &force.victims.last);
 	if (!r)
 		r = fusion_force(fs, &force);
 	if (r)
@@ -66,7 +66,7 @@ static int message_move(struct fusion *fs, enum fusion_dev to, char *range, char
 	return 1;
 }
 
-static const char *state_name(u32 word)
+static const char *fusion_state_name(u32 word)
 {
 	static const char * const names[] = {
 		[FUSION_STABLE] = "stable",
@@ -79,23 +79,23 @@ static const char *state_name(u32 word)
 }
 
 /* Does b continue the run that a ends? */
-static bool continues(u32 a, u32 b)
+static bool fusion_message_continues(u32 a, u32 b)
 {
 	if (!fusion_word_mapped(a) || !fusion_word_mapped(b))
 		return fusion_word_mapped(a) == fusion_word_mapped(b);
 	return b == a + 1;
 }
 
-static int message_map(struct fusion *fs, const char *first_arg, const char *count_arg,
-		       char *result, unsigned int maxlen)
+static int fusion_message_map(struct fusion *fs, const char *first_arg, const char *count_arg,
+			      char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0;
 	u32 first, count, lext, end;
 
 	if (kstrtou32(first_arg, 10, &first) || first >= fs->sb.nr_lexts)
-		return bad_message("not an extent of this device", first_arg);
+		return fusion_bad_message("not an extent of this device", first_arg);
 	if (kstrtou32(count_arg, 10, &count) || !count)
-		return bad_message("not a number of extents", count_arg);
+		return fusion_bad_message("not a number of extents", count_arg);
 	end = first + min(count, fs->sb.nr_lexts - first);
 
 	/* A full buffer makes the caller come again with a larger one. */
@@ -106,7 +106,7 @@ static int message_map(struct fusion *fs, const char *first_arg, const char *cou
 		while (++run < end) {
 			u32 next = READ_ONCE(fs->map[run]);
 
-			if (!continues(last, next))
+			if (!fusion_message_continues(last, next))
 				break;
 			last = next;
 			if (!(run % 65536))
@@ -118,20 +118,21 @@ static int message_map(struct fusion *fs, const char *first_arg, const char *cou
 			       fusion_word_slot(word));
 		else
 			DMEMIT("- - ");
-		DMEMIT("%s\n", state_name(word));
+		DMEMIT("%s\n", fusion_state_name(word));
 		lext = run;
 		cond_resched();
 	}
 	return 1;
 }
 
-static int message_heat(struct fusion *fs, const char *arg, char *result, unsigned int maxlen)
+static int fusion_message_heat(struct fusion *fs, const char *arg, char *result,
+			       unsigned int maxlen)
 {
 	u32 buckets, i, lext = 0;
 	unsigned int sz = 0;
 
 	if (kstrtou32(arg, 10, &buckets) || !buckets || buckets > MAX_BUCKETS)
-		return bad_message("not a number of buckets, 1 to 4096", arg);
+		return fusion_bad_message("not a number of buckets, 1 to 4096", arg);
 	buckets = min(buckets, fs->sb.nr_lexts);
 
 	for (i = 0; i < buckets && sz + 1 < maxlen; i++) {
@@ -164,7 +165,7 @@ struct heat_bucket {
 };
 
 /* Extents by heat, those that are mapped: others need no room anywhere. */
-static int message_histogram(struct fusion *fs, char *result, unsigned int maxlen)
+static int fusion_message_histogram(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	struct heat_bucket *hist, *b;
 	unsigned int i, sz = 0;
@@ -233,21 +234,21 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 	if (argc == 1 && !strcmp(argv[0], "stats"))
 		return fusion_message_stats(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "histogram"))
-		return message_histogram(fs, result, maxlen);
+		return fusion_message_histogram(fs, result, maxlen);
 	if ((argc == 2 || argc == 3) && !strcmp(argv[0], "promote"))
-		return message_move(fs, FUSION_FAST, argv[1], argc == 3 ? argv[2] : NULL, result,
-				    maxlen);
+		return fusion_message_move(fs, FUSION_FAST, argv[1], argc == 3 ? argv[2] : NULL,
+					   result, maxlen);
 	if ((argc == 2 || argc == 3) && !strcmp(argv[0], "demote"))
-		return message_move(fs, FUSION_SLOW, argv[1], argc == 3 ? argv[2] : NULL, result,
-				    maxlen);
+		return fusion_message_move(fs, FUSION_SLOW, argv[1], argc == 3 ? argv[2] : NULL,
+					   result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "heat"))
-		return message_heat(fs, argv[1], result, maxlen);
+		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))
-		return message_map(fs, argv[1], argv[2], result, maxlen);
+		return fusion_message_map(fs, argv[1], argv[2], result, maxlen);
 	if (argc && !(argc & 1)) {
 		r = fusion_change_settings(fs, argc, argv, false);
 		if (r != -ENOENT)
 			return r;
 	}
-	return bad_message("unknown message, or wrong number of arguments", argv[0]);
+	return fusion_bad_message("unknown message, or wrong number of arguments", argv[0]);
 }

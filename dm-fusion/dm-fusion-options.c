@@ -34,24 +34,24 @@ static const size_t places[FUSION_SETTINGS] = {
 	[FUSION_SET_WRITE_BUDGET] = offsetof(struct fusion_options, write_budget),
 };
 
-static u32 *place(struct fusion *fs, enum fusion_setting s)
+static u32 *fusion_setting_place(struct fusion *fs, enum fusion_setting s)
 {
 	return (void *)&fs->opt + places[s];
 }
 
-static u32 get(const struct fusion *fs, enum fusion_setting s)
+static u32 fusion_setting_get(const struct fusion *fs, enum fusion_setting s)
 {
 	return READ_ONCE(*(const u32 *)((const void *)&fs->opt + places[s]));
 }
 
-static void set(struct fusion *fs, enum fusion_setting s, u32 value)
+static void fusion_setting_set(struct fusion *fs, enum fusion_setting s, u32 value)
 {
-	WRITE_ONCE(*place(fs, s), value);
+	WRITE_ONCE(*fusion_setting_place(fs, s), value);
 	if (s == FUSION_SET_HALF_LIFE && fs->policy)
 		WRITE_ONCE(fs->half_life_changed, 1);
 }
 
-static int parse_switch(const char *text, u32 *value)
+static int fusion_parse_switch(const char *text, u32 *value)
 {
 	*value = !strcmp(text, "on");
 	return *value || !strcmp(text, "off") ? 0 : -EINVAL;
@@ -60,7 +60,7 @@ static int parse_switch(const char *text, u32 *value)
 /* -- what the set keeps ---------------------------------------------------------------- */
 
 /* The value that it has by itself: kept, or else the default. fs->lock held. */
-static u32 base(const struct fusion *fs, enum fusion_setting s)
+static u32 fusion_setting_base(const struct fusion *fs, enum fusion_setting s)
 {
 	return fs->kept.mask & BIT(s) ? fs->kept.value[s] : fusion_settings[s].def;
 }
@@ -80,7 +80,7 @@ void fusion_load_settings(struct fusion *fs, bool tell)
 			fs->kept.mask &= ~BIT(s);
 		}
 		if (!(fs->opt_table & BIT(s)))
-			set(fs, s, base(fs, s));
+			fusion_setting_set(fs, s, fusion_setting_base(fs, s));
 	}
 	spin_unlock_irq(&fs->lock);
 	for (s = 0; tell && s < FUSION_SETTINGS; s++)
@@ -108,14 +108,15 @@ struct changes {
 };
 
 /* Return: 0; -ENOENT: no such key; -EINVAL: no such value of it. */
-static int parse(const struct fusion *fs, const char *key, const char *text, struct changes *c)
+static int fusion_setting_parse(const struct fusion *fs, const char *key, const char *text,
+				struct changes *c)
 {
 	int s = fusion_setting_find(key), r;
 	u32 value;
 
 	if (s < 0)
 		return -ENOENT;
-	r = fusion_settings[s].unit == FUSION_UNIT_SWITCH ? parse_switch(text, &value) :
+	r = fusion_settings[s].unit == FUSION_UNIT_SWITCH ? fusion_parse_switch(text, &value) :
 							    kstrtou32(text, 10, &value);
 	if (r || !fusion_setting_valid(s, value, fs->sb.nr_fast_slots))
 		return -EINVAL;
@@ -126,13 +127,13 @@ static int parse(const struct fusion *fs, const char *key, const char *text, str
 }
 
 /* In a message there may be "default", too. */
-static int parse_change(const struct fusion *fs, const char *key, const char *text,
-			struct changes *c)
+static int fusion_setting_parse_change(const struct fusion *fs, const char *key, const char *text,
+				       struct changes *c)
 {
 	int s = fusion_setting_find(key);
 
 	if (s < 0 || strcmp(text, "default"))
-		return parse(fs, key, text, c);
+		return fusion_setting_parse(fs, key, text, c);
 	c->mask |= BIT(s);
 	c->defaults |= BIT(s);
 	c->value[s] = fusion_settings[s].def;
@@ -140,14 +141,14 @@ static int parse_change(const struct fusion *fs, const char *key, const char *te
 }
 
 /* Let the changes take effect; what the table line said is over. fs->lock held. */
-static void apply(struct fusion *fs, const struct changes *c, bool keep)
+static void fusion_settings_apply(struct fusion *fs, const struct changes *c, bool keep)
 {
 	enum fusion_setting s;
 
 	for (s = 0; s < FUSION_SETTINGS; s++) {
 		if (!(c->mask & BIT(s)))
 			continue;
-		set(fs, s, c->value[s]);
+		fusion_setting_set(fs, s, c->value[s]);
 		if (!keep)
 			continue;
 		fs->kept.mask &= ~BIT(s);
@@ -170,7 +171,7 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 	int r;
 
 	for (i = 0; i < argc; i += 2) {
-		r = parse_change(fs, argv[i], argv[i + 1], &c);
+		r = fusion_setting_parse_change(fs, argv[i], argv[i + 1], &c);
 		if (r == -ENOENT && !i && !keep)
 			return r;
 		if (r) {
@@ -181,28 +182,29 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 	}
 
 	/*
-	 * The kick is in the same section as the look at fs->closed: the checkpoint that closes
-	 * the set serves all that was asked for before, and its committer is not run after that.
+	 * The kick is in the same section as the look at fs->commit.closed: the checkpoint that
+	 * closes the set serves all that was asked for before, and its committer is not run after
+	 * that.
 	 */
 	spin_lock_irq(&fs->lock);
-	if (keep && fs->closed) {
+	if (keep && fs->commit.closed) {
 		spin_unlock_irq(&fs->lock);
 		return -EAGAIN;
 	}
-	apply(fs, &c, keep);
+	fusion_settings_apply(fs, &c, keep);
 	if (keep) {
-		mine = ++fs->keep_wanted;
+		mine = ++fs->commit.keep_wanted;
 		fusion_commit_kick(fs);
 	}
 	spin_unlock_irq(&fs->lock);
 	if (!keep)
 		return 0;
-	wait_event(fs->commit_wait, READ_ONCE(fs->keep_done) >= mine);
+	wait_event(fs->commit.wait, READ_ONCE(fs->commit.keep_done) >= mine);
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
-/* What is no setting. Return: as parse(). */
-static int parse_other(struct fusion *fs, const char *key, const char *text)
+/* What is no setting. Return: as fusion_setting_parse(). */
+static int fusion_parse_other(struct fusion *fs, const char *key, const char *text)
 {
 	u32 on;
 
@@ -215,7 +217,7 @@ static int parse_other(struct fusion *fs, const char *key, const char *text)
 	}
 	if (strcmp(key, "takeover"))
 		return -ENOENT;
-	if (parse_switch(text, &on))
+	if (fusion_parse_switch(text, &on))
 		return -EINVAL;
 	fs->heart.insist = on;
 	return 0;
@@ -243,9 +245,9 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 		const char *key = dm_shift_arg(as);
 		const char *value = dm_shift_arg(as);
 
-		r = parse_other(fs, key, value);
+		r = fusion_parse_other(fs, key, value);
 		if (r == -ENOENT)
-			r = parse(fs, key, value, &c);
+			r = fusion_setting_parse(fs, key, value, &c);
 		if (r) {
 			*error = r == -ENOENT ? "Unknown optional argument" :
 						"Invalid value of an optional argument";
@@ -258,10 +260,9 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 		return -EINVAL;
 	}
 
-	fusion_beat_default_host(fs);
 	fusion_load_settings(fs, false);
 	spin_lock_irq(&fs->lock);
-	apply(fs, &c, false);
+	fusion_settings_apply(fs, &c, false);
 	fs->opt_table = c.mask;
 	spin_unlock_irq(&fs->lock);
 	return 0;
@@ -269,7 +270,8 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
 
 /* -- printing ----------------------------------------------------------------------------- */
 
-static unsigned int emit_value(enum fusion_setting s, u32 value, char *result, unsigned int maxlen)
+static unsigned int fusion_emit_value(enum fusion_setting s, u32 value, char *result,
+				      unsigned int maxlen)
 {
 	unsigned int sz = 0;
 
@@ -288,14 +290,14 @@ struct view {
 	u32 table;
 };
 
-static void look(struct fusion *fs, struct view *v)
+static void fusion_settings_look(struct fusion *fs, struct view *v)
 {
 	enum fusion_setting s;
 
 	spin_lock_irq(&fs->lock);
 	for (s = 0; s < FUSION_SETTINGS; s++) {
-		v->value[s] = get(fs, s);
-		v->base[s] = base(fs, s);
+		v->value[s] = fusion_setting_get(fs, s);
+		v->base[s] = fusion_setting_base(fs, s);
 	}
 	v->kept = fs->kept.mask;
 	v->table = fs->opt_table;
@@ -309,7 +311,7 @@ unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsi
 	struct view v;
 	bool host;
 
-	look(fs, &v);
+	fusion_settings_look(fs, &v);
 	for (s = 0; s < FUSION_SETTINGS; s++)
 		n += all || v.value[s] != v.base[s];
 	/* Of the table line only: it is no setting. */
@@ -325,7 +327,7 @@ unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsi
 			continue;
 		DMEMIT(" %s", fusion_settings[s].key);
 		if (sz < maxlen)
-			sz += emit_value(s, v.value[s], result + sz, maxlen - sz);
+			sz += fusion_emit_value(s, v.value[s], result + sz, maxlen - sz);
 	}
 	return sz;
 }
@@ -336,17 +338,17 @@ int fusion_message_settings(struct fusion *fs, char *result, unsigned int maxlen
 	unsigned int sz = 0;
 	struct view v;
 
-	look(fs, &v);
+	fusion_settings_look(fs, &v);
 	for (s = 0; s < FUSION_SETTINGS; s++) {
 		DMEMIT("%s", fusion_settings[s].key);
 		if (sz < maxlen)
-			sz += emit_value(s, v.value[s], result + sz, maxlen - sz);
+			sz += fusion_emit_value(s, v.value[s], result + sz, maxlen - sz);
 		DMEMIT(" %s", v.table & BIT(s) ? "table" : v.value[s] != v.base[s] ? "now" :
 			      v.kept & BIT(s) ? "set" : "default");
 		if (!(v.kept & BIT(s)))
 			DMEMIT(" -");
 		else if (sz < maxlen)
-			sz += emit_value(s, v.base[s], result + sz, maxlen - sz);
+			sz += fusion_emit_value(s, v.base[s], result + sz, maxlen - sz);
 		DMEMIT("\n");
 	}
 	return 1;

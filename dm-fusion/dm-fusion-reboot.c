@@ -22,7 +22,7 @@
 
 #define CHECKPOINT_SECONDS	5	/* for each set */
 
-static int reboot_notify(struct notifier_block *nb, unsigned long event, void *cmd)
+static int fusion_reboot_notify(struct notifier_block *nb, unsigned long event, void *cmd)
 {
 	struct fusion *fs = container_of(nb, struct fusion, reboot_nb);
 	u64 mine;
@@ -30,14 +30,15 @@ static int reboot_notify(struct notifier_block *nb, unsigned long event, void *c
 	if (fusion_mode(fs) != FUSION_RW)
 		return NOTIFY_DONE;
 	mine = fusion_checkpoint_ask(fs, false);
-	if (mine && !wait_event_timeout(fs->commit_wait, READ_ONCE(fs->checkpoint_done) >= mine,
+	if (mine && !wait_event_timeout(fs->commit.wait,
+					READ_ONCE(fs->commit.checkpoint_done) >= mine,
 					CHECKPOINT_SECONDS * HZ))
 		DMWARN("%s: no checkpoint within %u s before the reboot; what was flushed is safe",
 		       dm_table_device_name(fs->ti->table), CHECKPOINT_SECONDS);
 	return NOTIFY_DONE;
 }
 
-static int pm_notify(struct notifier_block *nb, unsigned long event, void *unused)
+static int fusion_pm_notify(struct notifier_block *nb, unsigned long event, void *unused)
 {
 	struct fusion *fs = container_of(nb, struct fusion, pm_nb);
 
@@ -52,11 +53,11 @@ static int pm_notify(struct notifier_block *nb, unsigned long event, void *unuse
 
 void fusion_reboot_watch(struct fusion *fs)
 {
-	fs->reboot_nb.notifier_call = reboot_notify;
+	fs->reboot_nb.notifier_call = fusion_reboot_notify;
 	/* before the drivers below, as dm-integrity does */
 	fs->reboot_nb.priority = INT_MAX - 1;
 	register_reboot_notifier(&fs->reboot_nb);
-	fs->pm_nb.notifier_call = pm_notify;
+	fs->pm_nb.notifier_call = fusion_pm_notify;
 	register_pm_notifier(&fs->pm_nb);
 }
 

@@ -9,33 +9,7 @@
 
 #define STATUS_VERSION	3
 
-static const char * const mode_names[] = {
-	[FUSION_RW] = "rw",
-	[FUSION_RO] = "ro",
-	[FUSION_FAIL] = "fail",
-};
-
-const char *fusion_mode_name(enum fusion_mode mode)
-{
-	return mode_names[mode];
-}
-
-u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->ios[dev][write]);
-	return sum;
-}
-
-void fusion_member_failed(struct fusion *fs, enum fusion_dev dev)
-{
-	this_cpu_inc(fs->stats->errors[dev]);
-}
-
-static u64 count_errors(const struct fusion *fs, enum fusion_dev dev)
+static u64 fusion_count_errors(const struct fusion *fs, enum fusion_dev dev)
 {
 	u64 sum = 0;
 	int cpu;
@@ -45,30 +19,20 @@ static u64 count_errors(const struct fusion *fs, enum fusion_dev dev)
 	return sum;
 }
 
-u32 fusion_reserve(const struct fusion *fs)
-{
-	return READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
-}
-
-u32 fusion_half_life(const struct fusion *fs)
-{
-	return READ_ONCE(fs->opt.half_life) ?: fusion_default_half_life(&fs->sb);
-}
-
 /* Seconds since the replica began to be out of date, 0 if it is not. fs->lock held. */
-static u64 replica_age(const struct fusion *fs)
+static u64 fusion_replica_age(const struct fusion *fs)
 {
 	const struct fusion_replica *rep = &fs->replica;
 
 	return rep->nr_dirty ? div_u64(fusion_now_ms() - rep->since_ms, 1000) : 0;
 }
 
-static const char *replica_state(const struct fusion *fs)
+static const char *fusion_replica_state(const struct fusion *fs)
 {
 	return fs->read_only ? "-" : fs->replica.failed ? "failed" : "ok";
 }
 
-static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
+static void fusion_emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty;
 	u32 spare = fs->sb.spare_fast;
@@ -79,11 +43,11 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	free_fast = fusion_slots_free(fs, FUSION_FAST);
 	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fs->replica.nr_held;
 	mapped = fs->nr_mapped;
-	open = fs->nr_open;
-	quarantined = fs->nr_quarantined;
-	in_flight = fs->in_flight;
+	open = fs->opens.nr;
+	quarantined = fs->slots.nr_quarantined;
+	in_flight = fs->mover.in_flight;
 	dirty = fs->replica.nr_dirty;
-	age = replica_age(fs);
+	age = fusion_replica_age(fs);
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -98,11 +62,12 @@ static void emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 	       fusion_count_ios(fs, FUSION_FAST, false), fusion_count_ios(fs, FUSION_SLOW, false),
 	       fusion_count_ios(fs, FUSION_FAST, true), fusion_count_ios(fs, FUSION_SLOW, true));
 	DMEMIT(" %llu %llu %llu %u %u %u %llu %llu %llu %u/%u",
-	       fs->promotions, fs->demotions, fs->cancelled, in_flight, open, quarantined,
-	       fs->commits, fs->checkpoints, fs->slow_flushes,
+	       fs->mover.promotions, fs->mover.demotions, fs->mover.cancelled, in_flight, open,
+	       quarantined,
+	       fs->commit.commits, fs->commit.checkpoints, fs->flush.slow_flushes,
 	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
-	DMEMIT(" %s %u %llu %llu %llu", replica_state(fs), dirty, age,
-	       count_errors(fs, FUSION_FAST), count_errors(fs, FUSION_SLOW));
+	DMEMIT(" %s %u %llu %llu %llu", fusion_replica_state(fs), dirty, age,
+	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW));
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -116,7 +81,7 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 
 	switch (type) {
 	case STATUSTYPE_INFO:
-		emit_status(fs, result, maxlen);
+		fusion_emit_status(fs, result, maxlen);
 		break;
 	case STATUSTYPE_TABLE:
 		DMEMIT("%s %s", fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name);
@@ -132,46 +97,46 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 }
 
 /* Slots that the member has not been told yet to be free. */
-static u32 undiscarded(const struct fusion *fs, enum fusion_dev dev)
+static u32 fusion_undiscarded(const struct fusion *fs, enum fusion_dev dev)
 {
-	return READ_ONCE(fs->discards[dev].nr) + READ_ONCE(fs->discards[dev].in_flight);
+	return READ_ONCE(fs->slots.discards[dev].nr) + READ_ONCE(fs->slots.discards[dev].in_flight);
 }
 
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_replica *rep = &fs->replica;
 	/* in this order: it is set to what the clock says */
-	u64 used = READ_ONCE(fs->slow_used_ms), now = fusion_now_ms();
+	u64 used = READ_ONCE(fs->mover.slow_used_ms), now = fusion_now_ms();
 	unsigned int sz = 0;
 	u64 age;
 
 	spin_lock_irq(&fs->lock);
-	age = replica_age(fs);
+	age = fusion_replica_age(fs);
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("reads_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, false));
 	DMEMIT("reads_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, false));
 	DMEMIT("writes_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, true));
 	DMEMIT("writes_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, true));
-	DMEMIT("errors_fast %llu\n", count_errors(fs, FUSION_FAST));
-	DMEMIT("errors_slow %llu\n", count_errors(fs, FUSION_SLOW));
-	DMEMIT("promotions %llu\n", fs->promotions);
-	DMEMIT("demotions %llu\n", fs->demotions);
-	DMEMIT("cancelled %llu\n", fs->cancelled);
+	DMEMIT("errors_fast %llu\n", fusion_count_errors(fs, FUSION_FAST));
+	DMEMIT("errors_slow %llu\n", fusion_count_errors(fs, FUSION_SLOW));
+	DMEMIT("promotions %llu\n", fs->mover.promotions);
+	DMEMIT("demotions %llu\n", fs->mover.demotions);
+	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
 	DMEMIT("half_life %u\n", fusion_half_life(fs));
 	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);
-	DMEMIT("commits %llu\n", fs->commits);
-	DMEMIT("checkpoints %llu\n", fs->checkpoints);
-	DMEMIT("slow_flushes %llu\n", fs->slow_flushes);
+	DMEMIT("commits %llu\n", fs->commit.commits);
+	DMEMIT("checkpoints %llu\n", fs->commit.checkpoints);
+	DMEMIT("slow_flushes %llu\n", fs->flush.slow_flushes);
 	DMEMIT("slow_idle %llu\n", div_u64(now - min(now, used), 1000));
 	DMEMIT("budget_left %llu\n", fusion_budget_left(fs) >> 20);
 	DMEMIT("migrated_fast %llu\n",
-	       READ_ONCE(fs->copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
-	DMEMIT("retired_slots %u\n", fs->nr_retired);
-	DMEMIT("undiscarded_fast %u\n", undiscarded(fs, FUSION_FAST));
-	DMEMIT("undiscarded_slow %u\n", undiscarded(fs, FUSION_SLOW));
-	DMEMIT("open_extents %u\n", READ_ONCE(fs->nr_open));
-	DMEMIT("open_limit %u\n", fs->max_open);
+	       READ_ONCE(fs->mover.copied_fast) << fs->shift >> (20 - SECTOR_SHIFT));
+	DMEMIT("retired_slots %u\n", fs->mover.nr_retired);
+	DMEMIT("undiscarded_fast %u\n", fusion_undiscarded(fs, FUSION_FAST));
+	DMEMIT("undiscarded_slow %u\n", fusion_undiscarded(fs, FUSION_SLOW));
+	DMEMIT("open_extents %u\n", READ_ONCE(fs->opens.nr));
+	DMEMIT("open_limit %u\n", fs->opens.max);
 	DMEMIT("generation %llu\n", fs->sb.generation);
 	DMEMIT("epoch %u\n", fs->sb.epoch);
 	DMEMIT("heartbeats %llu\n", fs->heart.beats);

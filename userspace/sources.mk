@@ -7,17 +7,15 @@
 #	ui/		what the verbs print: messages, tables, progress, drawings
 #	meta/		the metadata of closed sets: read, checked, rebuilt, written; what one member has left
 #	lib/		devices, sets that are open
-#	shim/		what the module's pure sources need of the kernel
+#	shim/		what the module's pure sources need of the kernel; these are in
+#			dm-fusion/shared, with a list of their own
 #
 # Names of files are unique among all of these: objects lie in one folder.
 
 userspace := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 module := $(userspace)/../dm-fusion
 
-# The module's pure sources.
-CODEC   := dm-fusion-codec.c
-REPLAY  := $(CODEC) dm-fusion-replay.c
-POLICY  := dm-fusion-policy.c dm-fusion-heat.c dm-fusion-stream.c dm-fusion-payback.c
+include $(module)/shared/shared.mk
 
 # libfusion.a: prints nothing, asks nobody, and needs nothing of the tool.
 LIBFUSION_PATHS   := $(addprefix $(userspace)/,lib meta)
@@ -26,12 +24,12 @@ LIBFUSION_SOURCES := $(notdir $(wildcard $(LIBFUSION_PATHS:%=%/*.c))) $(REPLAY) 
 # The tool, which is linked with that.
 FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd simulate ui)
 FUSIONCTL_SOURCES := $(notdir $(wildcard $(FUSIONCTL_PATHS:%=%/*.c))) $(POLICY)
-FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module) \
+FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module)/shared \
 		      $(patsubst %,-I%,$(FUSIONCTL_PATHS) $(LIBFUSION_PATHS))
 # By the names of pkg-config.
 FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs libkmod
 
-vpath %.c $(FUSIONCTL_PATHS) $(LIBFUSION_PATHS) $(userspace)/shim $(module)
+vpath %.c $(FUSIONCTL_PATHS) $(LIBFUSION_PATHS) $(userspace)/shim $(module) $(module)/shared
 
 # What was built in a folder depends on; but not on a source that has moved since, which make would
 # look for where it was.

@@ -125,7 +125,7 @@ salvaged() {
 # the format that this tree writes is among them
 test_present() {
 	local format
-	format=$(sed -n 's/^#define FUSION_VERSION[[:space:]]*//p' "$here/../../dm-fusion/dm-fusion-format.h")
+	format=$(sed -n 's/^#define FUSION_VERSION[[:space:]]*//p' "$here/../../dm-fusion/shared/dm-fusion-format.h")
 	[[ -e $IMAGES/format-$format/manifest.json ]] ||
 		fail "no images of format $format: run tests/images/make once, before it is released"
 }

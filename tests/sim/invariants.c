@@ -12,7 +12,7 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 	if (!fusion_word_mapped(word) ||
 	    !fusion_slot_valid(&fs->sb, fusion_word_dev(word), fusion_word_slot(word)))
 		sim_fail("INV5: extent %u has the impossible word %x", lext, word);
-	if (!test_bit(fusion_word_slot(word), fs->used[fusion_word_dev(word)]))
+	if (!test_bit(fusion_word_slot(word), fs->slots.used[fusion_word_dev(word)]))
 		sim_fail("INV2: extent %u lies on a slot that is free", lext);
 }
 
@@ -25,23 +25,25 @@ static void check_shared(const struct fusion *fs, u32 lext, u32 word, unsigned l
 
 static void check_free(const struct fusion *fs, u32 mapped)
 {
-	u32 discarding = fs->discards[FUSION_FAST].in_flight + fs->discards[FUSION_SLOW].in_flight;
+	u32 discarding = fs->slots.discards[FUSION_FAST].in_flight +
+			 fs->slots.discards[FUSION_SLOW].in_flight;
 	u32 taken = 0, total, slots;
 
 	slots = fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
-	taken += bitmap_weight(fs->used[FUSION_FAST], fs->sb.nr_fast_slots);
-	taken += bitmap_weight(fs->used[FUSION_SLOW], slots) - fs->sb.slow_first_slot;
+	taken += bitmap_weight(fs->slots.used[FUSION_FAST], fs->sb.nr_fast_slots);
+	taken += bitmap_weight(fs->slots.used[FUSION_SLOW], slots) - fs->sb.slow_first_slot;
 	total = fs->sb.nr_fast_slots + fs->sb.nr_slow_slots;
-	if (taken + fs->nr_free[FUSION_FAST] + fs->nr_free[FUSION_SLOW] != total)
+	if (taken + fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW] != total)
 		sim_fail("%u slots taken and %u free of %u", taken,
-			 fs->nr_free[FUSION_FAST] + fs->nr_free[FUSION_SLOW], total);
+			 fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW], total);
 	if (mapped != fs->nr_mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
-	if (taken != mapped + fs->nr_quarantined + fs->nr_retired + fs->in_flight +
-	    fs->replica.nr_held + discarding)
+	if (taken != mapped + fs->slots.nr_quarantined + fs->mover.nr_retired +
+	    fs->mover.in_flight + fs->replica.nr_held + discarding)
 		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held, "
-			 "%u being discarded", taken, mapped, fs->nr_quarantined,
-			 fs->nr_retired, fs->in_flight, fs->replica.nr_held, discarding);
+			 "%u being discarded", taken, mapped, fs->slots.nr_quarantined,
+			 fs->mover.nr_retired, fs->mover.in_flight, fs->replica.nr_held,
+			 discarding);
 }
 
 void check_invariants(const void *private)
@@ -89,7 +91,7 @@ bool set_slot_taken(const void *private, u32 slot)
 {
 	const struct fusion *fs = private;
 
-	return test_bit(slot, fs->used[FUSION_SLOW]);
+	return test_bit(slot, fs->slots.used[FUSION_SLOW]);
 }
 
 bool set_replica_knows(const void *private, u32 lext)

@@ -71,7 +71,7 @@ static void test_none(void)
 		pass(i);
 		unlimited();
 	}
-	REQUIRE_EQ(fs.copied_fast, 1000000);
+	REQUIRE_EQ(fs.mover.copied_fast, 1000000);
 }
 
 /* A set that is opened may use an hour's worth at once. */
@@ -90,7 +90,7 @@ static void test_spend(void)
 {
 	start(24);
 	spend(953);
-	REQUIRE_EQ(fs.copied_fast, 953);
+	REQUIRE_EQ(fs.mover.copied_fast, 953);
 	REQUIRE_EQ(fusion_budget_left(&fs), GB - 953 * EXTENT);
 	/* what is left is less than one */
 	REQUIRE_EQ(fusion_budget_extents(&fs), 0);
@@ -98,7 +98,7 @@ static void test_spend(void)
 	REQUIRE_EQ(fusion_budget_extents(&fs), (GB - 953 * EXTENT) / 65536);
 	spend(1);
 	REQUIRE_EQ(fusion_budget_left(&fs), GB - 953 * EXTENT - 65536);
-	REQUIRE_EQ(fs.copied_fast, 954);
+	REQUIRE_EQ(fs.mover.copied_fast, 954);
 }
 
 static void test_comes_in(void)
@@ -228,7 +228,7 @@ static void test_any(void)
 				left = most;
 			if (left < -(__int128)gb * GB)
 				left = -(__int128)gb * GB;
-			REQUIRE_EQ(fs.budget, (s64)left);
+			REQUIRE_EQ(fs.mover.budget, (s64)left);
 			REQUIRE_EQ(fusion_budget_left(&fs), left > 0 ? (s64)left : 0);
 			REQUIRE((fusion_budget_extents(&fs) > 0) == (left >= EXTENT));
 		}

@@ -523,7 +523,7 @@ static void test_any(void)
 		cancelled += result.cancelled;
 		/* copies that a write cancelled, and those of a batch that is not done */
 		REQUIRE(result.copied_fast >= result.promotions);
-		REQUIRE(result.copied_fast <= result.promotions + result.cancelled + SIM_BATCH);
+		REQUIRE(result.copied_fast <= result.promotions + result.cancelled + FUSION_BATCH);
 		REQUIRE(result.resting + result.wasted <= result.promotions);
 		in_vain += result.copied_fast - result.promotions;
 		printf("# %llu: hits %.3f, unmoved %.3f, oracle %.3f, %llu promoted\n", i,

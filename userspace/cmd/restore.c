@@ -336,7 +336,7 @@ static int read_state(struct dump *d)
 		rc = read_list(d, "open", read_open);
 	if (!rc && json_object_object_get_ex(d->o, "heat", NULL))
 		rc = read_list(d, "heat", read_heat);
-	if (!rc && d->st.nr_open > fus_max_open_extents(&d->sb))
+	if (!rc && d->st.nr_open > fusion_open_limit(&d->sb))
 		rc = bad(d, "open", "has more extents than there can be");
 	if (!rc && !fus_state_check(&d->st, &d->sb, &r))
 		rc = bad(d, "map", r.nr ? fus_report_worst(&r)->text : "is inconsistent");

@@ -103,20 +103,6 @@ static const char *what_of(const struct fusion_sb *sb, const char *what)
 	return sb->role == FUSION_FAST ? what : "replica";
 }
 
-/*
- * As dm-fusion-open.c does: what the journal can record again in a sixteenth of its size, and
- * the log of the replica in a quarter.
- */
-u32 fus_max_open_extents(const struct fusion_sb *sb)
-{
-	u32 record = sizeof(struct fusion_journal_record) +
-		     fusion_bitmap_bytes(sb->extent_sectors);
-	u32 blocks = min(sb->journal_blocks[FUSION_FAST] / 16, sb->journal_blocks[FUSION_SLOW] / 4);
-	u32 max = min(blocks * (FUSION_JOURNAL_PAYLOAD / record), 4096U);
-
-	return min(max, sb->nr_lexts);
-}
-
 /* -- the journal ------------------------------------------------------------------ */
 
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
@@ -190,7 +176,7 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 {
 	const int dev = sb->role;
 	const struct meta_ring *ring = &meta->m[dev].ring;
-	struct replay_ctx ctx = { ring, sb, st, fus_max_open_extents(sb) };
+	struct replay_ctx ctx = { ring, sb, st, fusion_open_limit(sb) };
 	struct fusion_replay rp = {
 		.sb = sb, .read = ring_read, .apply = ring_apply, .ctx = &ctx,
 	};

@@ -235,8 +235,6 @@ void fus_state_open_drop(struct meta_state *st, u32 lext);
 /* What a record says; 0 or -ENOMEM. */
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		    const struct fusion_record *rec);
-/* How many OPEN extents the kernel accepts. */
-u32 fus_max_open_extents(const struct fusion_sb *sb);
 
 /*
  * The state that this superblock of a member leads to: its active set and the journal from

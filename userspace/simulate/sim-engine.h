@@ -11,9 +11,6 @@
 #define SIM_ID_ARRIVAL	0x10000U	/* + load; a multiple of SIM_MAX_LOADS */
 #define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
 
-#define SIM_BATCH	16U
-#define SIM_CANCELS	64U
-#define SIM_LEAVING	128U
 #define SIM_AWAY	8192U
 #define SIM_REPLICA_S	60U
 
@@ -54,7 +51,7 @@ struct sim_job {
 	bool started, copied;
 };
 
-/* See dm-fusion-migrate.c; the names are those there. */
+/* See dm-fusion-batch.c; the names are those there. */
 struct sim_mover {
 	enum sim_step step;
 	u64 at;			/* timer of SIM_WAITS */
@@ -63,17 +60,17 @@ struct sim_mover {
 	u64 look, look_done[FUSION_NR_DEVS], look_unweighed;
 	bool look_usable;
 	bool was_idle;
-	struct fusion_move picked[SIM_BATCH];
+	struct fusion_move picked[FUSION_BATCH];
 	unsigned int nr_picked, next;
 	unsigned int nr_batches, nr_copied;	/* of them */
-	struct sim_job job[SIM_BATCH];	/* of this batch */
+	struct sim_job job[FUSION_BATCH];	/* of this batch */
 	unsigned int nr, current;
 	unsigned int ops;	/* commands of this step under way */
 	bool recording;		/* the replica's record is under way */
 	struct {
 		u32 lext;
 		u8 nr;
-	} cancels[SIM_CANCELS];
+	} cancels[FUSION_CANCELS];
 	u64 *away;		/* by lext: the replica knows that it may be leaving */
 	u32 away_list[SIM_AWAY];
 	unsigned int nr_away;

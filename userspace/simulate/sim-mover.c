@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The migration engine in simulated time: dm-fusion-migrate.c, step by step, with what its
- * commands cost the members. Left out are failures, moves on request, the options standby and
- * write_budget, slots that wait for the replica, the checkpoints, and all but one block of what is
- * written to the journal and the replica.
+ * The migration engine in simulated time: dm-fusion-mover.c and dm-fusion-batch.c, step by step,
+ * with what their commands cost the members. Left out are failures, moves on request, the settings
+ * standby and write_budget, slots that wait for the replica, the checkpoints, and all but one block
+ * of what is written to the journal and the replica.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim-engine.h"
 
-#define TICK_MS		100U
-#define MAX_CANCELS	2U
-#define MAX_PAUSE_MS	60000U
-#define MAX_QUEUE	4096U
-#define COPY_QUEUE	2U
-#define MAX_LOOK	SIM_S
+#define MAX_LOOK	(FUSION_MAX_LOOK_US * 1000ULL)
 
 /* kcopyd's pieces. */
 #define PIECE		(512U << 10)
@@ -30,7 +25,7 @@ static void tick(struct sim_engine *e)
 	fusion_policy_tick(e->policy, e->now / SIM_MS);
 }
 
-/* idle_ms() there */
+/* fusion_idle_ms() there */
 static void look(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
@@ -46,13 +41,14 @@ static void look(struct sim_engine *e)
 		fusion_policy_used(e->policy, (ns < MAX_LOOK ? ns : MAX_LOOK) / 1000);
 	m->look_unweighed = e->unweighed;
 	m->look = e->now;
-	m->queue += e->nr_at[FUSION_SLOW] < MAX_QUEUE ? e->nr_at[FUSION_SLOW] : MAX_QUEUE;
+	m->queue += e->nr_at[FUSION_SLOW] < FUSION_MAX_QUEUE ? e->nr_at[FUSION_SLOW] :
+							       FUSION_MAX_QUEUE;
 	m->queue_looks++;
 }
 
 static u8 *cancels(struct sim_engine *e, u32 lext)
 {
-	u32 i = lext % SIM_CANCELS;
+	u32 i = lext % FUSION_CANCELS;
 
 	if (e->mover.cancels[i].lext != lext) {
 		e->mover.cancels[i].lext = lext;
@@ -113,11 +109,7 @@ static int compare_jobs(const void *a, const void *b)
 {
 	const struct sim_job *ja = a, *jb = b;
 
-	if (ja->started != jb->started)
-		return ja->started ? -1 : 1;
-	if (!ja->started || slow_slot(ja) == slow_slot(jb))
-		return 0;
-	return slow_slot(ja) < slow_slot(jb) ? -1 : 1;
+	return fusion_copy_order(ja->started, slow_slot(ja), jb->started, slow_slot(jb));
 }
 
 /* Return: was it unknown to the replica? */
@@ -136,13 +128,13 @@ static bool note_away(struct sim_engine *e, u32 lext)
 static void announce(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	u32 next[SIM_LEAVING];
+	u32 next[FUSION_MAX_LEAVING];
 	unsigned int i, nr;
 	bool needed = false;
 
 	/* the replica is brought up to date: nothing is away any more */
 	if (m->nr_away && (e->now - m->away_since > SIM_REPLICA_S * SIM_S ||
-			   m->nr_away > SIM_AWAY - 2 * SIM_LEAVING)) {
+			   m->nr_away > SIM_AWAY - 2 * FUSION_MAX_LEAVING)) {
 		for (i = 0; i < m->nr_away; i++)
 			m->away[m->away_list[i] / 64] = 0;
 		m->nr_away = 0;
@@ -154,7 +146,7 @@ static void announce(struct sim_engine *e)
 			needed |= note_away(e, m->job[i].move.lext);
 	if (!needed)
 		return;
-	nr = fusion_policy_next(e->policy, next, SIM_LEAVING - m->nr);
+	nr = fusion_policy_next(e->policy, next, FUSION_MAX_LEAVING - m->nr);
 	for (i = 0; i < nr; i++)
 		note_away(e, next[i]);
 	m->recording = true;
@@ -260,22 +252,22 @@ static void end_moves(struct sim_engine *e)
 	struct sim_mover *m = &e->mover;
 	u64 used, pause;
 
-	used = (e->now - m->start - m->waited) * COPY_QUEUE * m->queue_looks /
-	       (COPY_QUEUE * m->queue_looks + m->queue);
-	if (m->nr_batches == 1 && m->nr_copied >= SIM_BATCH / 2)
+	used = (e->now - m->start - m->waited) * FUSION_COPY_QUEUE * m->queue_looks /
+	       (FUSION_COPY_QUEUE * m->queue_looks + m->queue);
+	if (m->nr_batches == 1 && m->nr_copied >= FUSION_BATCH / 2)
 		fusion_policy_moves(e->policy, used / 1000, m->nr_copied);
 	if (!m->was_idle || !sim_is_idle(e)) {
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
-		if (pause > MAX_PAUSE_MS * SIM_MS)
-			pause = MAX_PAUSE_MS * SIM_MS;
+		if (pause > FUSION_MAX_PAUSE_MS * SIM_MS)
+			pause = FUSION_MAX_PAUSE_MS * SIM_MS;
 		m->next_batch = e->now + pause;
 	}
 	look(e);
 	m->nr = 0;
 	m->step = SIM_WAITS;
 	m->at = m->next_batch > e->now ? m->next_batch : e->now + SIM_MS;
-	if (m->at > e->now + TICK_MS * SIM_MS)
-		m->at = e->now + TICK_MS * SIM_MS;
+	if (m->at > e->now + FUSION_TICK_MS * SIM_MS)
+		m->at = e->now + FUSION_TICK_MS * SIM_MS;
 }
 
 static void end_batch(struct sim_engine *e)
@@ -426,8 +418,8 @@ static unsigned int look_at_slots(const struct sim_engine *e, struct fusion_poli
 
 	env->free_fast = fast - min(fast, e->sb.spare_fast);
 	env->free_slow = slow - min(slow, e->sb.spare_slow);
-	max = env->free_fast + env->free_slow < SIM_BATCH && e->nr_mapped < e->sb.nr_lexts ?
-	      FUSION_SHORT_BATCH : SIM_BATCH;
+	max = env->free_fast + env->free_slow < FUSION_BATCH && e->nr_mapped < e->sb.nr_lexts ?
+	      FUSION_SHORT_BATCH : FUSION_BATCH;
 	return clamp(2 * min(fast, slow), 2U, max);
 }
 
@@ -439,7 +431,7 @@ static bool run_policy(struct sim_engine *e)
 
 	m->nr_picked = fusion_policy_pick(e->policy, &env, m->picked, max);
 	for (unsigned int i = 0; i < m->nr_picked; i++)
-		m->picked[i].hold = *cancels(e, m->picked[i].lext) >= MAX_CANCELS;
+		m->picked[i].hold = *cancels(e, m->picked[i].lext) >= FUSION_MAX_CANCELS;
 	if (!m->nr_picked)
 		return false;
 	e->result->batches++;
@@ -463,7 +455,7 @@ void sim_mover_timer(struct sim_engine *e)
 
 	if (m->step != SIM_WAITS)
 		return;
-	m->at = e->now + TICK_MS * SIM_MS;
+	m->at = e->now + FUSION_TICK_MS * SIM_MS;
 	tick(e);
 	look(e);
 	m->look_usable = true;

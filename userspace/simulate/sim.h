@@ -9,7 +9,7 @@
  * sim-tier.c	what a disk and an SSD need for a command
  * sim-slot.c	the slots of a member
  * sim-engine.c	the set: map words, foreground I/O, events; inside: sim-engine.h
- * sim-mover.c	the same: the migration engine, as in dm-fusion-migrate.c
+ * sim-mover.c	the same: the migration engine, as in dm-fusion-mover.c
  * sim-oracle.c	the best that a fixed placement could do
  * sim-run.c	a simulation and the ones it is compared with
  * sim-report.c	the result for people and programs

@@ -46,7 +46,7 @@
 #define STAMP_MASK		0xffffU
 
 /* Heat after some epochs, rounded to nearest. */
-static u32 decay(u32 heat, u32 age)
+static u32 fusion_decay(u32 heat, u32 age)
 {
 	static const u16 part[EPOCHS_PER_HALF_LIFE] = {		/* 2^(15 - i / 8) */
 		32768, 30048, 27554, 25268, 23170, 21247, 19484, 17867
@@ -58,14 +58,14 @@ static u32 decay(u32 heat, u32 age)
 	return (heat * part[age % EPOCHS_PER_HALF_LIFE] + (1U << (shift - 1))) >> shift;
 }
 
-static u32 word_age(u32 word, u32 now)
+static u32 fusion_word_age(u32 word, u32 now)
 {
 	return (u8)((now >> EPOCH_SHIFT) - (word >> EPOCH_SHIFT));
 }
 
-static u32 word_heat(u32 word, u32 now)
+static u32 fusion_word_heat(u32 word, u32 now)
 {
-	return decay(word >> FUSION_HEAT_SHIFT, word_age(word, now));
+	return fusion_decay(word >> FUSION_HEAT_SHIFT, fusion_word_age(word, now));
 }
 
 void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
@@ -78,7 +78,7 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 	if (!((word ^ now) & STAMP_MASK))
 		return;
 
-	before = word_heat(word, now);
+	before = fusion_word_heat(word, now);
 	heat = min(before + weight, FUSION_HEAT_MAX);
 	WRITE_ONCE(p->heat[lext], heat << FUSION_HEAT_SHIFT | now);
 
@@ -92,20 +92,20 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)
 {
-	return word_heat(word, p->now);
+	return fusion_word_heat(word, p->now);
 }
 
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext)
 {
-	return word_heat(READ_ONCE(p->heat[lext]), READ_ONCE(p->now));
+	return fusion_word_heat(READ_ONCE(p->heat[lext]), READ_ONCE(p->now));
 }
 
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext)
 {
 	u32 word = READ_ONCE(p->heat[lext]);
-	u32 heat = word_heat(word, p->now);
+	u32 heat = fusion_word_heat(word, p->now);
 
-	if (word && word_age(word, p->now) >= SETTLE_AGE)
+	if (word && fusion_word_age(word, p->now) >= SETTLE_AGE)
 		WRITE_ONCE(p->heat[lext], !heat ? 0 : heat << FUSION_HEAT_SHIFT | p->now);
 	return heat;
 }
@@ -122,23 +122,19 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext)
 	WRITE_ONCE(p->heat[lext], 0);
 }
 
-void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
+void fusion_heat_set_half_life(struct fusion_policy *p, u32 seconds)
 {
 	p->epoch_ms = seconds * 1000 / EPOCHS_PER_HALF_LIFE;
 	p->tick_ms = min(TICK_MS, seconds * 1000 / TICKS_PER_HALF_LIFE);
 	p->epoch_start_ms = p->now_ms;
 	p->half_life_ms = seconds * 1000ULL;
-	fusion_payback_init(p);
 }
 
-void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
+void fusion_heat_set_time(struct fusion_policy *p, u64 now_ms)
 {
-	u64 passed, epochs;
+	u64 epochs;
 	u32 tick;
 
-	if (now_ms <= p->now_ms)
-		return;
-	passed = min_t(u64, now_ms - p->now_ms, FUSION_PASS_MS);
 	p->now_ms = now_ms;
 
 	epochs = div_u64(now_ms - p->epoch_start_ms, p->epoch_ms);
@@ -148,8 +144,4 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
 	/* 1..255, so that a word of 0 was touched in no tick */
 	tick = 1 + (u32)div_u64(now_ms, p->tick_ms) % 255;
 	WRITE_ONCE(p->now, (p->epoch << EPOCH_SHIFT & STAMP_MASK) | tick);
-
-	fusion_trials(p);
-	fusion_policy_sweep(p, min_t(u64, div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1,
-				     FUSION_SLICE));
 }

@@ -31,6 +31,7 @@
  */
 #include <linux/compiler.h>
 #include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -55,7 +56,7 @@
 
 /* -- histogram ------------------------------------------------------------- */
 
-static u32 bucket(u32 heat)
+static u32 fusion_bucket(u32 heat)
 {
 	u32 e;
 
@@ -66,19 +67,19 @@ static u32 bucket(u32 heat)
 }
 
 /* Least heat in a bucket. */
-static u32 bucket_floor(u32 b)
+static u32 fusion_policy_bucket_floor(u32 b)
 {
 	return b < 16 ? b : (8 + b % 8) << (b / 8 - 1);
 }
 
 u32 fusion_policy_bucket(u32 heat, u32 *least)
 {
-	*least = bucket_floor(bucket(heat));
-	return bucket(heat);
+	*least = fusion_policy_bucket_floor(fusion_bucket(heat));
+	return fusion_bucket(heat);
 }
 
 /* Heat of the @k-th hottest extent, rounded down to a bucket. */
-static u32 hottest(const struct fusion_policy *p, u32 k)
+static u32 fusion_policy_hottest(const struct fusion_policy *p, u32 k)
 {
 	u32 b, nr;
 
@@ -88,11 +89,11 @@ static u32 hottest(const struct fusion_policy *p, u32 k)
 			break;
 		k -= nr;
 	}
-	return bucket_floor(b);
+	return fusion_policy_bucket_floor(b);
 }
 
 /* Heat of the @k-th coldest extent on the fast device, rounded up to a bucket. */
-static u32 coldest(const struct fusion_policy *p, u32 k)
+static u32 fusion_policy_coldest(const struct fusion_policy *p, u32 k)
 {
 	u32 b;
 
@@ -101,19 +102,19 @@ static u32 coldest(const struct fusion_policy *p, u32 k)
 			break;
 		k -= p->hist[FUSION_FAST][b];
 	}
-	return bucket_floor(b + 1) - 1;
+	return fusion_policy_bucket_floor(b + 1) - 1;
 }
 
 /* -- sweep ----------------------------------------------------------------- */
 
-static void end_of_pass(struct fusion_policy *p)
+static void fusion_policy_end_of_pass(struct fusion_policy *p)
 {
 	u32 b, nr_fast = 0;
 
 	for (b = 0; b < FUSION_BUCKETS; b++)
 		nr_fast += p->hist[FUSION_FAST][b];
-	p->kth = hottest(p, p->usable);
-	p->cold = coldest(p, max(nr_fast / COLD_SHARE, COLD_MIN + p->shortfall));
+	p->kth = fusion_policy_hottest(p, p->usable);
+	p->cold = fusion_policy_coldest(p, max(nr_fast / COLD_SHARE, COLD_MIN + p->shortfall));
 
 	memset(p->hist, 0, sizeof(p->hist));
 	memset(p->vain, 0, sizeof(p->vain));
@@ -122,7 +123,7 @@ static void end_of_pass(struct fusion_policy *p)
 	p->pass_epoch = p->epoch;
 }
 
-void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
+static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 {
 	u32 end = p->sweep + min(nr, p->nr_lexts - p->sweep);
 	u32 lext, heat, word;
@@ -132,28 +133,47 @@ void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 		word = READ_ONCE(p->map[lext]);
 		if (!fusion_word_mapped(word))
 			continue;
-		p->hist[fusion_word_dev(word)][bucket(heat)]++;
+		p->hist[fusion_word_dev(word)][fusion_bucket(heat)]++;
 		if (fusion_word_dev(word) == FUSION_SLOW && heat >= p->bar)
 			fusion_candidate(p, lext);
 	}
 	p->sweep = end;
 	if (end == p->nr_lexts)
-		end_of_pass(p);
+		fusion_policy_end_of_pass(p);
+}
+
+void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
+{
+	fusion_heat_set_half_life(p, seconds);
+	fusion_payback_init(p);
+}
+
+void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
+{
+	u64 passed;
+
+	if (now_ms <= p->now_ms)
+		return;
+	passed = min_t(u64, now_ms - p->now_ms, FUSION_PASS_MS);
+	fusion_heat_set_time(p, now_ms);
+	fusion_trials(p);
+	fusion_policy_sweep(p, min_t(u64, div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1,
+				     FUSION_SLICE));
 }
 
 /* -- extents that did not want to be moved --------------------------------- */
 
 /* Has what became of its last move not been long enough ago? Return: that, or NULL. */
-static const struct fusion_hold *hold_of(const struct fusion_policy *p, u32 lext)
+static const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
 
 	return hold->lext == lext && p->now_ms < hold->until_ms ? hold : NULL;
 }
 
-static bool held(const struct fusion_policy *p, u32 lext, bool idle)
+static bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
 {
-	const struct fusion_hold *hold = hold_of(p, lext);
+	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
 	/* idle: nobody is there to cancel it again */
 	return hold && hold->outcome != FUSION_MOVED &&
@@ -161,9 +181,9 @@ static bool held(const struct fusion_policy *p, u32 lext, bool idle)
 }
 
 /* Has it just been promoted? Then no swap takes it away, but the reserve may. */
-static bool resident(const struct fusion_policy *p, u32 lext)
+static bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
 {
-	const struct fusion_hold *hold = hold_of(p, lext);
+	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
 	return hold && hold->outcome == FUSION_MOVED;
 }
@@ -211,7 +231,7 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 
 /* -- decisions ------------------------------------------------------------- */
 
-static bool stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
+static bool fusion_policy_stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
 {
 	u32 word = READ_ONCE(p->map[lext]);
 
@@ -220,7 +240,7 @@ static bool stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev d
 }
 
 /* Put the up to @want hottest candidates into p->best, hottest first. */
-static unsigned int gather(struct fusion_policy *p, bool idle, unsigned int want)
+static unsigned int fusion_policy_gather(struct fusion_policy *p, bool idle, unsigned int want)
 {
 	unsigned int i, k, n = 0;
 
@@ -236,12 +256,12 @@ static unsigned int gather(struct fusion_policy *p, bool idle, unsigned int want
 		if (lext == FUSION_NO_LEXT)
 			continue;
 		heat = fusion_policy_heat(p, lext);
-		if (heat < p->bar || !stable_on(p, lext, FUSION_SLOW)) {
+		if (heat < p->bar || !fusion_policy_stable_on(p, lext, FUSION_SLOW)) {
 			WRITE_ONCE(p->candidate[i], FUSION_NO_LEXT);
 			continue;
 		}
 		WRITE_ONCE(p->fed, true);
-		if (held(p, lext, idle))
+		if (fusion_policy_held(p, lext, idle))
 			continue;
 
 		for (k = n; k && p->best[k - 1].heat < heat; k--)
@@ -261,8 +281,8 @@ static unsigned int gather(struct fusion_policy *p, bool idle, unsigned int want
  * coldest, not above @limit. @budget bounds how far it goes; and when it has been
  * everywhere in vain, it rests until the next pass of the sweep.
  */
-static u32 next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit, u32 *vain,
-		       u32 *budget)
+static u32 fusion_policy_next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit,
+				     u32 *vain, u32 *budget)
 {
 	limit = min(limit, p->cold);
 	while (p->hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
@@ -270,8 +290,9 @@ static u32 next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit,
 
 		++*vain;
 		--*budget;
-		if (stable_on(p, lext, FUSION_FAST) && fusion_policy_heat(p, lext) <= limit &&
-		    !held(p, lext, idle) && !(swap && resident(p, lext))) {
+		if (fusion_policy_stable_on(p, lext, FUSION_FAST) &&
+		    fusion_policy_heat(p, lext) <= limit && !fusion_policy_held(p, lext, idle) &&
+		    !(swap && fusion_policy_resident(p, lext))) {
 			*vain = 0;
 			return lext;
 		}
@@ -279,13 +300,13 @@ static u32 next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit,
 	return FUSION_NO_LEXT;
 }
 
-static void promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
+static void fusion_policy_promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], FUSION_NO_LEXT);
 	*move = (struct fusion_move) { .lext = lext, .to = FUSION_FAST };
 }
 
-static void demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
+static void fusion_policy_demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	p->leaving++;
 	fusion_trial_taken(p, lext);
@@ -309,34 +330,34 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 		p->hand = 0;
 
 	max = min(max, FUSION_MAX_PICK);
-	nr = gather(p, env->idle, max);
+	nr = fusion_policy_gather(p, env->idle, max);
 	for (; c < nr && n < room; c++)
-		promote(p, &moves[n++], p->best[c].lext);
+		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 
 	for (; c < nr && n + 2 <= max && p->best[c].heat >= pay; c++) {
-		victim = next_victim(p, env->idle, true, (p->best[c].heat - pay) / 2,
-				     &p->vain[0], &budget);
+		victim = fusion_policy_next_victim(p, env->idle, true, (p->best[c].heat - pay) / 2,
+						   &p->vain[0], &budget);
 		if (victim == FUSION_NO_LEXT)
 			break;
 		fusion_trial_begin(p, p->best[c].lext, victim, pay);
-		demote(p, &moves[n++], victim);
-		promote(p, &moves[n++], p->best[c].lext);
+		fusion_policy_demote(p, &moves[n++], victim);
+		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 	}
 
 	if (!env->idle)
 		return n;
 	for (nr = min(p->shortfall, env->free_slow); nr && n < max; nr--) {
-		victim = next_victim(p, true, false, FUSION_HEAT_MAX, &p->vain[1],
-				     &budget);
+		victim = fusion_policy_next_victim(p, true, false, FUSION_HEAT_MAX, &p->vain[1],
+						   &budget);
 		if (victim == FUSION_NO_LEXT)
 			break;
-		demote(p, &moves[n++], victim);
+		fusion_policy_demote(p, &moves[n++], victim);
 	}
 	return n;
 }
 
 /* A demotion and the promotion after it, which needs its room, are one. Return: number of moves. */
-static unsigned int pair_length(const struct fusion_move *moves, unsigned int nr)
+static unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr)
 {
 	return nr > 1 && moves[0].to == FUSION_SLOW && moves[1].to == FUSION_FAST ? 2 : 1;
 }
@@ -347,7 +368,7 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
 	unsigned int i, n, first = 0;
 
 	for (i = 0; i < nr; i += n) {
-		n = pair_length(&moves[i], nr - i);
+		n = fusion_policy_pair_length(&moves[i], nr - i);
 		if (!moves[i].hold && !moves[i + n - 1].hold)
 			continue;
 		if (first + n > FUSION_SHORT_BATCH)
@@ -362,7 +383,7 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
 
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)
 {
-	unsigned int i, n = gather(p, false, min(max, FUSION_MAX_PICK));
+	unsigned int i, n = fusion_policy_gather(p, false, min(max, FUSION_MAX_PICK));
 
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
@@ -370,16 +391,17 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
 }
 
 /* What speaks against moving an extent away from @dev: the less, the better a victim it is. */
-static u32 cost_of(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
+static u32 fusion_policy_cost_of(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
 {
 	u32 heat = fusion_policy_heat(p, lext);
 
 	if (dev == FUSION_SLOW)
 		return FUSION_HEAT_MAX - heat;
-	return resident(p, lext) ? FUSION_HEAT_MAX + 1 + heat : heat;
+	return fusion_policy_resident(p, lext) ? FUSION_HEAT_MAX + 1 + heat : heat;
 }
 
-static bool may_leave(const struct fusion_policy *p, const struct fusion_victims *v, u32 lext)
+static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct fusion_victims *v,
+				    u32 lext)
 {
 	u32 word = READ_ONCE(p->map[lext]);
 
@@ -395,13 +417,13 @@ void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims 
 	u32 lext, cost, k;
 
 	for (lext = from; lext < end; lext++) {
-		if (!may_leave(p, v, lext))
+		if (!fusion_policy_may_leave(p, v, lext))
 			continue;
-		if (held(p, lext, false)) {
+		if (fusion_policy_held(p, lext, false)) {
 			v->held++;
 			continue;
 		}
-		cost = cost_of(p, lext, v->dev);
+		cost = fusion_policy_cost_of(p, lext, v->dev);
 		if (v->nr == FUSION_VICTIMS && cost >= v->best[v->nr - 1].cost)
 			continue;
 		v->nr = min(v->nr + 1, FUSION_VICTIMS);

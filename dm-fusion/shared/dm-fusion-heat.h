@@ -210,7 +210,8 @@ void fusion_payback_init(struct fusion_policy *p);
 /* Heat of an extent; brings its word up to date if it is about to grow too old. */
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);
 
-/* Go through the next @nr extents, at most to the end of the pass. */
-void fusion_policy_sweep(struct fusion_policy *p, u32 nr);
+/* The clock of epochs goes by this from now on; and what time it is, which is later than before. */
+void fusion_heat_set_half_life(struct fusion_policy *p, u32 seconds);
+void fusion_heat_set_time(struct fusion_policy *p, u64 now_ms);
 
 #endif

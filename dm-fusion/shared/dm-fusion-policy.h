@@ -254,4 +254,37 @@ void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims 
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 			enum fusion_outcome outcome);
 
+/* -- the mover, in the kernel and in fusionctl simulate ---------------------------------- */
+
+/* It looks at what there is to do so often. */
+#define FUSION_TICK_MS		100U
+/* Most moves of a batch. */
+#define FUSION_BATCH		16U
+/* Cancels of one extent after which its writes are held, and extents of which they are known. */
+#define FUSION_MAX_CANCELS	2U
+#define FUSION_CANCELS		64U
+/* Longest pause between batches while others use the device. */
+#define FUSION_MAX_PAUSE_MS	60000U
+/* Most I/Os at the slow member that are thought of, and commands that a copy has there. */
+#define FUSION_MAX_QUEUE	4096U
+#define FUSION_COPY_QUEUE	2U
+/* Most extents that the replica records at once as away: a block has room for them. */
+#define FUSION_MAX_LEAVING	128U
+/* Longest time between two looks that tells what accesses cost. */
+#define FUSION_MAX_LOOK_US	1000000U
+
+/*
+ * The order in which copies are made: those that have started first, in the order of the slow
+ * member. Return: as a comparison of sort().
+ */
+static inline int fusion_copy_order(bool started_a, u32 slow_slot_a, bool started_b,
+				    u32 slow_slot_b)
+{
+	if (started_a != started_b)
+		return started_a ? -1 : 1;
+	if (!started_a || slow_slot_a == slow_slot_b)
+		return 0;
+	return slow_slot_a < slow_slot_b ? -1 : 1;
+}
+
 #endif

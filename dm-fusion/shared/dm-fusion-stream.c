@@ -23,16 +23,16 @@
 #define PLACE_SHIFT	11U
 
 /* The place of the stream whose last sector this is. */
-static struct fusion_stream *place(struct fusion_streams *streams, u32 sector)
+static struct fusion_stream *fusion_stream_place(struct fusion_streams *streams, u32 sector)
 {
 	return &streams->at[hash_32(sector >> PLACE_SHIFT, FUSION_STREAM_BITS)];
 }
 
 /* Note a bio. Return: sectors that came one after another, with it. */
-static u32 run_length(struct fusion_streams *streams, u32 sector, u32 sectors)
+static u32 fusion_stream_run_length(struct fusion_streams *streams, u32 sector, u32 sectors)
 {
-	struct fusion_stream *from = place(streams, sector - 1);
-	struct fusion_stream *to = place(streams, sector + sectors - 1);
+	struct fusion_stream *from = fusion_stream_place(streams, sector - 1);
+	struct fusion_stream *to = fusion_stream_place(streams, sector + sectors - 1);
 	u32 run = READ_ONCE(from->run);
 
 	if (READ_ONCE(from->next) == sector && run) {
@@ -63,7 +63,8 @@ unsigned int fusion_weigh(struct fusion_streams *streams, u64 sector, u32 sector
 		weight /= 4;
 	else if (sectors >= 64)
 		weight /= 2;
-	if (run_length(streams, sector, sectors) >= STREAM_RUN || urgency == FUSION_BACKGROUND)
+	if (fusion_stream_run_length(streams, sector, sectors) >= STREAM_RUN ||
+	    urgency == FUSION_BACKGROUND)
 		weight = 0;
 	return urgency == FUSION_URGENT ? 2 * weight : weight;
 }

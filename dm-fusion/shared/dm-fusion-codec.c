@@ -46,14 +46,14 @@ static_assert(sizeof(FUSION_SIGNATURE) - 1 == sizeof_field(struct fusion_super, 
 
 /* -- the header of every block ------------------------------------------- */
 
-static u32 block_csum(const void *block)
+static u32 fusion_block_csum(const void *block)
 {
 	const unsigned int skip = sizeof_field(struct fusion_block_header, csum);
 
 	return crc32c(~0U, block + skip, FUSION_BLOCK_SIZE - skip);
 }
 
-static u32 block_seal(const struct fusion_sb *sb, u32 magic, u64 blocknr, void *block)
+static u32 fusion_block_seal(const struct fusion_sb *sb, u32 magic, u64 blocknr, void *block)
 {
 	struct fusion_block_header *h = block;
 	u32 csum;
@@ -61,7 +61,7 @@ static u32 block_seal(const struct fusion_sb *sb, u32 magic, u64 blocknr, void *
 	h->magic = cpu_to_le32(magic);
 	h->blocknr = cpu_to_le64(blocknr);
 	memcpy(h->set_uuid, sb->set_uuid, sizeof(h->set_uuid));
-	csum = block_csum(block);
+	csum = fusion_block_csum(block);
 	h->csum = cpu_to_le32(csum);
 	return csum;
 }
@@ -73,7 +73,7 @@ const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blockn
 
 	if (le32_to_cpu(h->magic) != magic)
 		return "block of another kind";
-	if (le32_to_cpu(h->csum) != block_csum(block))
+	if (le32_to_cpu(h->csum) != fusion_block_csum(block))
 		return "checksum mismatch";
 	if (le64_to_cpu(h->blocknr) != blocknr)
 		return "block belongs to another place";
@@ -84,14 +84,14 @@ const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blockn
 
 /* -- superblocks ---------------------------------------------------------- */
 
-static bool extent_size_valid(u32 extent_sectors)
+static bool fusion_extent_size_valid(u32 extent_sectors)
 {
 	return is_power_of_2(extent_sectors) &&
 	       extent_sectors >= FUSION_MIN_EXTENT_SECTORS &&
 	       extent_sectors <= FUSION_MAX_EXTENT_SECTORS;
 }
 
-static u32 plan_journal_blocks(u64 fast_sectors)
+static u32 fusion_plan_journal_blocks(u64 fast_sectors)
 {
 	const u64 min = FUSION_GUARD_SECTORS / FUSION_BLOCK_SECTORS;
 
@@ -101,13 +101,13 @@ static u32 plan_journal_blocks(u64 fast_sectors)
 		       FUSION_MAX_JOURNAL_BLOCKS);
 }
 
-static u32 plan_log_blocks(u32 map_blocks)
+static u32 fusion_plan_log_blocks(u32 map_blocks)
 {
 	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
 }
 
 /* A member's map sets come behind its journal. Return: the block behind them and their room. */
-static u64 place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
+static u64 fusion_place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
 {
 	u64 start = sb->journal_start[dev] + sb->journal_blocks[dev];
 	unsigned int i;
@@ -118,9 +118,9 @@ static u64 place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
 }
 
 /* The same for all regions of a member. */
-static u64 place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsigned int times)
+static u64 fusion_place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsigned int times)
 {
-	u64 end = place_map_sets(sb, dev, (u64)times * sb->map_blocks);
+	u64 end = fusion_place_map_sets(sb, dev, (u64)times * sb->map_blocks);
 
 	if (dev == FUSION_FAST) {
 		sb->heat_start = end;
@@ -133,22 +133,23 @@ static u64 place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsigned int
  * Leave as much room for a greater map as there may be, up to MAP_ROOM times what is needed now.
  * Return: how many times.
  */
-static unsigned int plan_regions(struct fusion_sb *sb, enum fusion_dev dev, u64 sectors)
+static unsigned int fusion_plan_regions(struct fusion_sb *sb, enum fusion_dev dev, u64 sectors)
 {
 	unsigned int times = MAP_ROOM;
 
-	while (times > 1 && place_regions(sb, dev, times) >
+	while (times > 1 && fusion_place_regions(sb, dev, times) >
 			    sectors / FUSION_BLOCK_SECTORS / MAX_ROOM_SHARE)
 		times /= 2;
 	return times;
 }
 
-static u32 plan_spares(u32 slots)
+static u32 fusion_plan_spares(u32 slots)
 {
 	return clamp_t(u32, slots / 64, 2, 64);
 }
 
-static int unfit(struct fusion_misfit *misfit, int dev, const char *what, const char *remedy)
+static int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what,
+			const char *remedy)
 {
 	*misfit = (struct fusion_misfit){ dev, what, remedy };
 	return dev < 0 ? -EINVAL : -ENOSPC;
@@ -161,21 +162,22 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	unsigned int shift, times;
 	u32 bound, bound_blocks;
 
-	if (!extent_size_valid(extent_sectors))
-		return unfit(misfit, -1, "extent size is not a power of two from 64 KiB to 16 MiB",
-			     NULL);
+	if (!fusion_extent_size_valid(extent_sectors))
+		return fusion_unfit(misfit, -1,
+				    "extent size is not a power of two from 64 KiB to 16 MiB",
+				    NULL);
 	shift = ilog2(extent_sectors);
 	fast_extents = fast_sectors >> shift;
 	slow_extents = slow_sectors >> shift;
 	if (fast_extents < FUSION_MIN_DEV_EXTENTS)
-		return unfit(misfit, FUSION_FAST, "fast member is smaller than 64 extents",
-			     "choose a smaller extent size");
+		return fusion_unfit(misfit, FUSION_FAST, "fast member is smaller than 64 extents",
+				    "choose a smaller extent size");
 	if (slow_extents < FUSION_MIN_DEV_EXTENTS)
-		return unfit(misfit, FUSION_SLOW, "slow member is smaller than 64 extents",
-			     "choose a smaller extent size");
+		return fusion_unfit(misfit, FUSION_SLOW, "slow member is smaller than 64 extents",
+				    "choose a smaller extent size");
 	if (fast_extents + slow_extents > FUSION_MAX_LEXTS)
-		return unfit(misfit, -1, "more than 2^28 extents",
-			     "choose a bigger extent size");
+		return fusion_unfit(misfit, -1, "more than 2^28 extents",
+				    "choose a bigger extent size");
 
 	/*
 	 * The size of the map follows from the number of data slots, which depends on
@@ -188,40 +190,40 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->heat_blocks = DIV_ROUND_UP(bound, FUSION_HEAT_PER_BLOCK);
 
 	sb->journal_start[FUSION_FAST] = FUSION_FIRST_FREE_BLOCK;
-	sb->journal_blocks[FUSION_FAST] = plan_journal_blocks(fast_sectors);
-	times = plan_regions(sb, FUSION_FAST, fast_sectors);
-	head = place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
+	sb->journal_blocks[FUSION_FAST] = fusion_plan_journal_blocks(fast_sectors);
+	times = fusion_plan_regions(sb, FUSION_FAST, fast_sectors);
+	head = fusion_place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
 	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
-		return unfit(misfit, FUSION_FAST, "fast member is too small for the map",
-			     "choose a bigger extent size");
+		return fusion_unfit(misfit, FUSION_FAST, "fast member is too small for the map",
+				    "choose a bigger extent size");
 	sb->fast_data_start = data;
 	sb->nr_fast_slots = (fast_sectors - FUSION_GUARD_SECTORS - data) >> shift;
 
 	sb->journal_start[FUSION_SLOW] = FUSION_FIRST_FREE_BLOCK;
-	sb->journal_blocks[FUSION_SLOW] = plan_log_blocks(sb->map_blocks);
-	times = plan_regions(sb, FUSION_SLOW, slow_sectors);
-	head = place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
+	sb->journal_blocks[FUSION_SLOW] = fusion_plan_log_blocks(sb->map_blocks);
+	times = fusion_plan_regions(sb, FUSION_SLOW, slow_sectors);
+	head = fusion_place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
 	if (data + MIN_DATA_SLOTS > end)
-		return unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
-			     "choose a bigger extent size");
+		return fusion_unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
+				    "choose a bigger extent size");
 	sb->slow_first_slot = data;
 	sb->nr_slow_slots = end - data;
 
-	sb->spare_fast = plan_spares(sb->nr_fast_slots);
-	sb->spare_slow = plan_spares(sb->nr_slow_slots);
+	sb->spare_fast = fusion_plan_spares(sb->nr_fast_slots);
+	sb->spare_slow = fusion_plan_spares(sb->nr_slow_slots);
 	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
 	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
 
 	/* What is left up to the first data slot makes the replica's log longer. */
-	end = place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
+	end = fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
 	data = ((u64)sb->slow_first_slot << shift) / FUSION_BLOCK_SECTORS;
 	sb->journal_blocks[FUSION_SLOW] = min_t(u64, sb->journal_blocks[FUSION_SLOW] + data - end,
 						FUSION_MAX_JOURNAL_BLOCKS);
-	place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
+	fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
 
 	sb->extent_sectors = extent_sectors;
 	sb->self_sectors = fast_sectors;
@@ -318,10 +320,10 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 	d->settings_mask = cpu_to_le32(sb->settings_mask);
 	for (i = 0; i < FUSION_NR_SETTINGS; i++)
 		d->setting[i] = cpu_to_le32(sb->setting[i]);
-	block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
+	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
 }
 
-static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
+static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 {
 	unsigned int i;
 
@@ -385,7 +387,7 @@ static void sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
 }
 
 /* Does a region come after those before it? Moves @end, a block number, behind it. */
-static bool region_in_order(u64 *end, u64 start, u32 blocks)
+static bool fusion_region_in_order(u64 *end, u64 start, u32 blocks)
 {
 	if (start < *end || start > MAX_DEV_SECTORS)
 		return false;
@@ -394,26 +396,26 @@ static bool region_in_order(u64 *end, u64 start, u32 blocks)
 }
 
 /* The same for the journal and the map sets of a member. */
-static bool area_in_order(const struct fusion_sb *sb, enum fusion_dev dev, u64 *end)
+static bool fusion_area_in_order(const struct fusion_sb *sb, enum fusion_dev dev, u64 *end)
 {
 	unsigned int i;
 
-	if (!region_in_order(end, sb->journal_start[dev], sb->journal_blocks[dev]))
+	if (!fusion_region_in_order(end, sb->journal_start[dev], sb->journal_blocks[dev]))
 		return false;
 	for (i = 0; i < FUSION_NR_SETS; i++)
-		if (!region_in_order(end, sb->map_start[dev][i], sb->map_blocks))
+		if (!fusion_region_in_order(end, sb->map_start[dev][i], sb->map_blocks))
 			return false;
 	return true;
 }
 
 /* Both device sizes are bounded when this runs. */
-static const char *check_fast_layout(const struct fusion_sb *sb, u64 sectors)
+static const char *fusion_check_fast_layout(const struct fusion_sb *sb, u64 sectors)
 {
 	u64 data_sectors = (u64)sb->nr_fast_slots * sb->extent_sectors;
 	u64 end = FUSION_FIRST_FREE_BLOCK;
 
-	if (!area_in_order(sb, FUSION_FAST, &end) ||
-	    !region_in_order(&end, sb->heat_start, sb->heat_blocks))
+	if (!fusion_area_in_order(sb, FUSION_FAST, &end) ||
+	    !fusion_region_in_order(&end, sb->heat_start, sb->heat_blocks))
 		return "metadata regions overlap";
 	if (sb->fast_data_start < FUSION_GUARD_SECTORS ||
 	    sb->fast_data_start > sectors ||
@@ -426,13 +428,13 @@ static const char *check_fast_layout(const struct fusion_sb *sb, u64 sectors)
 	return NULL;
 }
 
-static const char *check_slow_layout(const struct fusion_sb *sb, u64 sectors)
+static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sectors)
 {
 	u64 head_sectors = (u64)sb->slow_first_slot * sb->extent_sectors;
 	u64 end_slot = (u64)sb->slow_first_slot + sb->nr_slow_slots;
 	u64 end = FUSION_FIRST_FREE_BLOCK;
 
-	if (!area_in_order(sb, FUSION_SLOW, &end))
+	if (!fusion_area_in_order(sb, FUSION_SLOW, &end))
 		return "region of the map replica is wrong";
 	if (head_sectors < FUSION_GUARD_SECTORS || head_sectors < end * FUSION_BLOCK_SECTORS)
 		return "start of the data on the slow member is wrong";
@@ -442,28 +444,28 @@ static const char *check_slow_layout(const struct fusion_sb *sb, u64 sectors)
 	return NULL;
 }
 
-static bool journal_size_valid(u32 blocks)
+static bool fusion_journal_size_valid(u32 blocks)
 {
 	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
 }
 
-static const char *check_geometry(const struct fusion_sb *sb)
+static const char *fusion_check_geometry(const struct fusion_sb *sb)
 {
 	const bool fast = sb->role == FUSION_FAST;
 	const char *why;
 
-	if (!extent_size_valid(sb->extent_sectors))
+	if (!fusion_extent_size_valid(sb->extent_sectors))
 		return "extent size is wrong";
 	if (sb->self_sectors > MAX_DEV_SECTORS || sb->peer_sectors > MAX_DEV_SECTORS)
 		return "size of a member is wrong";
-	if (!journal_size_valid(sb->journal_blocks[FUSION_FAST]))
+	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_FAST]))
 		return "size of the journal is wrong";
-	if (!journal_size_valid(sb->journal_blocks[FUSION_SLOW]))
+	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_SLOW]))
 		return "size of the log of the map replica is wrong";
-	why = check_fast_layout(sb, fast ? sb->self_sectors : sb->peer_sectors);
+	why = fusion_check_fast_layout(sb, fast ? sb->self_sectors : sb->peer_sectors);
 	if (why)
 		return why;
-	why = check_slow_layout(sb, fast ? sb->peer_sectors : sb->self_sectors);
+	why = fusion_check_slow_layout(sb, fast ? sb->peer_sectors : sb->self_sectors);
 	if (why)
 		return why;
 
@@ -481,18 +483,18 @@ static const char *check_geometry(const struct fusion_sb *sb)
 }
 
 /* Is what comes behind the end of the text zero? */
-static bool text_padded(const char *text, size_t size)
+static bool fusion_text_padded(const char *text, size_t size)
 {
 	size_t len = strnlen(text, size);
 
 	return !memchr_inv(text + len, 0, size - len);
 }
 
-static const char *check_state(const struct fusion_sb *sb)
+static const char *fusion_check_state(const struct fusion_sb *sb)
 {
-	if (!text_padded(sb->label, FUSION_LABEL_SIZE))
+	if (!fusion_text_padded(sb->label, FUSION_LABEL_SIZE))
 		return "label is not padded with zeros";
-	if (!text_padded(sb->host_name, FUSION_HOST_SIZE))
+	if (!fusion_text_padded(sb->host_name, FUSION_HOST_SIZE))
 		return "name of the host is not padded with zeros";
 	if (!sb->generation || sb->generation > FUSION_MAX_COUNTER || sb->epoch == U32_MAX)
 		return "generation or epoch is out of bounds";
@@ -508,8 +510,8 @@ static const char *check_state(const struct fusion_sb *sb)
 }
 
 /* "incompat 0x30 (landing log)": the bits, and the names of those that have one. */
-static void features_text(const char *word, u64 bits, const char *const *name, unsigned int names,
-			  char *text)
+static void fusion_features_text(const char *word, u64 bits, const char *const *name,
+				 unsigned int names, char *text)
 {
 	size_t used = snprintf(text, FUSION_UNKNOWN_TEXT,
 			       "has features of a newer version: %s 0x%llx", word,
@@ -543,12 +545,13 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "has format version %u, from before the first release", sb->version);
 	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
-		features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
-			      ARRAY_SIZE(planned), text);
+		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
+				     ARRAY_SIZE(planned), text);
 	else if (sb->flags & ~FUSION_SB_FLAGS_KNOWN)
-		features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
+		fusion_features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
 	else if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
-		features_text("ro_compat", sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN, NULL, 0, text);
+		fusion_features_text("ro_compat", sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN, NULL, 0,
+				     text);
 	return text;
 }
 
@@ -561,7 +564,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		*why = "no superblock";
 		return -ENODATA;
 	}
-	sb_from_disk(d, sb);
+	fusion_sb_from_disk(d, sb);
 	*why = fusion_block_check(sb, FUSION_MAGIC_SUPER, blocknr, block);
 	if (*why)
 		return -EILSEQ;
@@ -587,9 +590,9 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		*why = "generation belongs to the other copy";
 		return -EILSEQ;
 	}
-	*why = check_geometry(sb);
+	*why = fusion_check_geometry(sb);
 	if (!*why)
-		*why = check_state(sb);
+		*why = fusion_check_state(sb);
 	if (*why)
 		return -EILSEQ;
 	if (dev_sectors < sb->self_sectors) {
@@ -599,7 +602,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	return 0;
 }
 
-static bool same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
+static bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	const size_t start = offsetof(struct fusion_sb, extent_sectors);
 	const size_t end = offsetofend(struct fusion_sb, spare_slow);
@@ -611,9 +614,9 @@ static bool same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 	return !memcmp((const void *)a + start, (const void *)b + start, end - start);
 }
 
-static bool same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)
+static bool fusion_same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)
 {
-	return same_layout(fast, slow) && fast->self_sectors == slow->peer_sectors &&
+	return fusion_same_layout(fast, slow) && fast->self_sectors == slow->peer_sectors &&
 	       fast->peer_sectors == slow->self_sectors;
 }
 
@@ -628,7 +631,7 @@ bool fusion_sb_lasts(const struct fusion_sb *sb)
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
-	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid)) && same_layout(a, b);
+	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid)) && fusion_same_layout(a, b);
 }
 
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
@@ -655,7 +658,7 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "a change of the geometry was interrupted: use the version that began it";
 		return -EXDEV;
 	}
-	if (!same_geometry(fast, slow)) {
+	if (!fusion_same_geometry(fast, slow)) {
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}
@@ -701,10 +704,10 @@ void fusion_beat_pack(const struct fusion_sb *sb, const struct fusion_beat *beat
 	d->interval_ms = cpu_to_le32(beat->interval_ms);
 	memcpy(d->host_id, beat->host_id, sizeof(d->host_id));
 	memcpy(d->host_name, beat->host_name, strnlen(beat->host_name, sizeof(d->host_name)));
-	block_seal(sb, FUSION_MAGIC_BEAT, FUSION_BEAT_BLOCKNR, block);
+	fusion_block_seal(sb, FUSION_MAGIC_BEAT, FUSION_BEAT_BLOCKNR, block);
 }
 
-static const char *check_beat(const struct fusion_beat *beat)
+static const char *fusion_check_beat(const struct fusion_beat *beat)
 {
 	if (beat->state > FUSION_BEAT_FORCED)
 		return "state is not known";
@@ -712,7 +715,7 @@ static const char *check_beat(const struct fusion_beat *beat)
 		return "interval is out of bounds";
 	if (beat->counter > FUSION_MAX_COUNTER)
 		return "counter is out of bounds";
-	if (!text_padded(beat->host_name, FUSION_HOST_SIZE))
+	if (!fusion_text_padded(beat->host_name, FUSION_HOST_SIZE))
 		return "name of the host is not padded with zeros";
 	return NULL;
 }
@@ -739,7 +742,7 @@ int fusion_beat_unpack(const struct fusion_sb *sb, const void *block, struct fus
 	beat->interval_ms = le32_to_cpu(d->interval_ms);
 	memcpy(beat->host_id, d->host_id, sizeof(beat->host_id));
 	memcpy(beat->host_name, d->host_name, sizeof(d->host_name));
-	*why = check_beat(beat);
+	*why = fusion_check_beat(beat);
 	if (!*why)
 		return 0;
 	memset(beat, 0, sizeof(*beat));
@@ -762,7 +765,7 @@ enum fusion_taking fusion_beat_taking(const struct fusion_sb *sb, const struct f
 
 /* -- map and heat blocks ---------------------------------------------------- */
 
-static u32 entries_of(const struct fusion_sb *sb, u32 index, u32 per_block)
+static u32 fusion_entries_of(const struct fusion_sb *sb, u32 index, u32 per_block)
 {
 	u64 first = (u64)index * per_block;
 
@@ -771,15 +774,15 @@ static u32 entries_of(const struct fusion_sb *sb, u32 index, u32 per_block)
 
 u32 fusion_map_entries(const struct fusion_sb *sb, u32 index)
 {
-	return entries_of(sb, index, FUSION_MAP_PER_BLOCK);
+	return fusion_entries_of(sb, index, FUSION_MAP_PER_BLOCK);
 }
 
 u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index)
 {
-	return entries_of(sb, index, FUSION_HEAT_PER_BLOCK);
+	return fusion_entries_of(sb, index, FUSION_HEAT_PER_BLOCK);
 }
 
-static const char *check_place(const struct fusion_map_block *b, u32 index, u32 count)
+static const char *fusion_check_place(const struct fusion_map_block *b, u32 index, u32 count)
 {
 	if (le32_to_cpu(b->index) != index || le32_to_cpu(b->count) != count)
 		return "index or number of entries is wrong";
@@ -799,7 +802,7 @@ void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
 	b->count = cpu_to_le32(count);
 	for (i = 0; i < count; i++)
 		b->word[i] = cpu_to_le32(fusion_word_on_disk(READ_ONCE(words[i])));
-	block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
+	fusion_block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
 }
 
 int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
@@ -814,7 +817,7 @@ int fusion_map_unpack(const struct fusion_sb *sb, unsigned int set, u32 index,
 	if (!*why && le64_to_cpu(b->generation) != generation)
 		*why = "block of another generation";
 	if (!*why)
-		*why = check_place(b, index, count);
+		*why = fusion_check_place(b, index, count);
 	if (*why)
 		return -EILSEQ;
 	for (i = 0; i < count; i++) {
@@ -844,7 +847,7 @@ void fusion_heat_pack(const struct fusion_sb *sb, u32 index, u64 generation,
 	b->count = cpu_to_le32(count);
 	for (i = 0; i < count; i++)
 		b->heat[i] = cpu_to_le16(heat[i]);
-	block_seal(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
+	fusion_block_seal(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
 }
 
 int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block, u16 *heat,
@@ -856,7 +859,7 @@ int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block,
 
 	*why = fusion_block_check(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
 	if (!*why)
-		*why = check_place(b, index, count);
+		*why = fusion_check_place(b, index, count);
 	if (*why)
 		return -EILSEQ;
 	for (i = 0; i < count; i++)
@@ -904,7 +907,7 @@ u32 fusion_journal_seal(const struct fusion_sb *sb, void *block, u64 seq, u64 tx
 	b->prev_csum = cpu_to_le32(prev_csum);
 	b->peer_generation = cpu_to_le64(sb->peer_at.generation);
 	b->peer_seq = cpu_to_le64(sb->peer_at.seq);
-	return block_seal(sb, FUSION_MAGIC_JOURNAL, fusion_journal_blocknr(sb, seq), block);
+	return fusion_block_seal(sb, FUSION_MAGIC_JOURNAL, fusion_journal_blocknr(sb, seq), block);
 }
 
 u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq)
@@ -922,4 +925,14 @@ void fusion_journal_restart(struct fusion_sb *sb, u64 beyond)
 	sb->replay_txn += seq - sb->replay_seq;
 	sb->replay_seq = seq;
 	sb->replay_csum = 0;
+}
+
+u32 fusion_open_limit(const struct fusion_sb *sb)
+{
+	u32 record = sizeof(struct fusion_journal_record) +
+		     fusion_bitmap_bytes(sb->extent_sectors);
+	u32 blocks = min(sb->journal_blocks[FUSION_FAST] / 16, sb->journal_blocks[FUSION_SLOW] / 4);
+	u32 max = min(FUSION_MAX_OPEN, blocks * (u32)(FUSION_JOURNAL_PAYLOAD / record));
+
+	return min(max, sb->nr_lexts);
 }

@@ -26,6 +26,9 @@
 
 #define FUSION_NR_SETS		2	/* map sets: one active, one for the next checkpoint */
 
+/* Most OPEN extents of a device, whatever its rings have room for. */
+#define FUSION_MAX_OPEN		4096U
+
 /**
  * struct fusion_progress - how far a member has got
  * @generation: of its newest superblock
@@ -558,5 +561,14 @@ struct fusion_ring {
  * replay_seq may have been disowned, by repair.
  */
 void fusion_ring_scan(struct fusion_ring *r);
+
+/**
+ * fusion_open_limit() - the most OPEN extents that a set can have
+ * @sb: superblock of either member
+ *
+ * As many as the journal can record again after a checkpoint within a sixteenth of its size (see
+ * the arithmetic in dm-fusion-journal.c), and the log of the replica within a quarter.
+ */
+u32 fusion_open_limit(const struct fusion_sb *sb);
 
 #endif

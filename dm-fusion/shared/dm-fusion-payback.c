@@ -49,7 +49,7 @@
 /* If all swaps are wrong, pay is this many times what it is if none is. */
 #define SEVEREST	8U
 
-static void add(struct fusion_mean *mean, u64 us, u32 nr, u32 enough)
+static void fusion_mean_add(struct fusion_mean *mean, u64 us, u32 nr, u32 enough)
 {
 	mean->us += us;
 	mean->nr += nr;
@@ -60,16 +60,16 @@ static void add(struct fusion_mean *mean, u64 us, u32 nr, u32 enough)
 }
 
 /* In ns; 0: not known */
-static u64 ns_each(const struct fusion_mean *mean, u32 enough)
+static u64 fusion_mean_ns(const struct fusion_mean *mean, u32 enough)
 {
 	return mean->nr < enough ? 0 : div_u64(mean->us * 1000, mean->nr);
 }
 
-static u32 measured_pay(const struct fusion_policy *p)
+static u32 fusion_measured_pay(const struct fusion_policy *p)
 {
-	u64 slow = ns_each(&p->access[FUSION_SLOW], ENOUGH_ACCESSES);
-	u64 fast = ns_each(&p->access[FUSION_FAST], ENOUGH_ACCESSES);
-	u64 move = ns_each(&p->move, ENOUGH_MOVES);
+	u64 slow = fusion_mean_ns(&p->access[FUSION_SLOW], ENOUGH_ACCESSES);
+	u64 fast = fusion_mean_ns(&p->access[FUSION_FAST], ENOUGH_ACCESSES);
+	u64 move = fusion_mean_ns(&p->move, ENOUGH_MOVES);
 
 	if (!slow || !move)
 		return DEFAULT_PAY;
@@ -79,24 +79,24 @@ static u32 measured_pay(const struct fusion_policy *p)
 		       MOST_MEASURED);
 }
 
-static void update(struct fusion_policy *p)
+static void fusion_payback_update(struct fusion_policy *p)
 {
 	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
-	u64 pay = (u64)measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong);
+	u64 pay = (u64)fusion_measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong);
 
 	WRITE_ONCE(p->pay, min_t(u64, div_u64(pay, WRONG_ALL), p->most_pay));
 }
 
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr)
 {
-	add(&p->access[dev], busy_us, nr, ENOUGH_ACCESSES);
-	update(p);
+	fusion_mean_add(&p->access[dev], busy_us, nr, ENOUGH_ACCESSES);
+	fusion_payback_update(p);
 }
 
 void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr)
 {
-	add(&p->move, busy_us, nr, ENOUGH_MOVES);
-	update(p);
+	fusion_mean_add(&p->move, busy_us, nr, ENOUGH_MOVES);
+	fusion_payback_update(p);
 }
 
 /* -- trials -------------------------------------------------------------------- */
@@ -150,23 +150,24 @@ void fusion_policy_used(struct fusion_policy *p, u32 us)
 	p->used_us += us;
 }
 
-static s32 gained(const struct fusion_policy *p, u32 lext, u32 before)
+static s32 fusion_trial_gained(const struct fusion_policy *p, u32 lext, u32 before)
 {
 	return (s32)fusion_policy_heat(p, lext) - (s32)fusion_word_heat_now(p, before);
 }
 
-static void verdict(struct fusion_policy *p, bool right)
+static void fusion_trial_verdict(struct fusion_policy *p, bool right)
 {
 	p->wrong -= p->wrong >> WRONG_SHIFT;
 	if (!right)
 		p->wrong += WRONG_ALL >> WRONG_SHIFT;
 	p->verdict_ms = p->now_ms;
-	update(p);
+	fusion_payback_update(p);
 }
 
-static void judge(struct fusion_policy *p, struct fusion_trial *t)
+static void fusion_trial_judge(struct fusion_policy *p, struct fusion_trial *t)
 {
-	s32 gain = gained(p, t->lext, t->before) - gained(p, t->victim, t->victim_before);
+	s32 gain = fusion_trial_gained(p, t->lext, t->before) -
+		   fusion_trial_gained(p, t->victim, t->victim_before);
 	s32 enough = t->pay / 2;
 	u32 word = READ_ONCE(p->map[t->lext]);
 	bool known;
@@ -182,7 +183,7 @@ static void judge(struct fusion_policy *p, struct fusion_trial *t)
 	/* undecided is wrong, if it had its time, or did not last that long by our own doing */
 	if (known || t->taken || (p->now_ms >= t->until_ms &&
 				  p->used_us - t->used_us >= p->half_life_ms * 750))
-		verdict(p, gain >= enough);
+		fusion_trial_verdict(p, gain >= enough);
 }
 
 void fusion_trials(struct fusion_policy *p)
@@ -191,11 +192,11 @@ void fusion_trials(struct fusion_policy *p)
 
 	for (i = 0; i < FUSION_TRIALS; i++)
 		if (p->trial[i].state == FUSION_TRIAL_RUNS)
-			judge(p, &p->trial[i]);
+			fusion_trial_judge(p, &p->trial[i]);
 	if (p->now_ms - p->verdict_ms >= p->half_life_ms) {
 		p->wrong -= p->wrong >> FORGET_SHIFT;
 		p->verdict_ms = p->now_ms;
-		update(p);
+		fusion_payback_update(p);
 	}
 }
 
@@ -206,5 +207,5 @@ void fusion_payback_init(struct fusion_policy *p)
 	memset(p->trial, 0, sizeof(p->trial));
 	/* an access in each tick comes to 1.44 times those of a half-life */
 	p->most_pay = max_t(u64, ticks * FUSION_HEAT_TOUCH * 3 / 4, LEAST_PAY);
-	update(p);
+	fusion_payback_update(p);
 }

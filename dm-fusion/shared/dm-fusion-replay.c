@@ -60,19 +60,20 @@ struct journal_block {
 };
 
 /* Most blocks that are written, and so torn, together: see fusion_journal_init_state(). */
-static u32 max_torn(const struct fusion_sb *sb)
+static u32 fusion_replay_max_torn(const struct fusion_sb *sb)
 {
 	return min(FUSION_TXN_BLOCKS, sb->journal_blocks[sb->role] / 4);
 }
 
 /* The first sequence number that is not in the ring together with replay_seq. */
-static u64 end_of_ring(const struct fusion_sb *sb)
+static u64 fusion_replay_end_of_ring(const struct fusion_sb *sb)
 {
 	return sb->replay_seq + sb->journal_blocks[sb->role];
 }
 
 /* Look at j->raw, which was read from @blocknr. Return: is it a valid block? */
-static bool parse_block(const struct fusion_sb *sb, u64 blocknr, struct journal_block *j)
+static bool fusion_replay_parse_block(const struct fusion_sb *sb, u64 blocknr,
+				      struct journal_block *j)
 {
 	if (fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, j->raw))
 		return false;
@@ -94,7 +95,7 @@ static bool parse_block(const struct fusion_sb *sb, u64 blocknr, struct journal_
 }
 
 /* Read the ring where @seq belongs. Return: 0, -EIO, or -ENODATA: no valid block there. */
-static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
+static int fusion_replay_read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 {
 	const struct fusion_sb *sb = r->sb;
 	const u64 blocknr = fusion_journal_blocknr(sb, seq);
@@ -102,10 +103,10 @@ static int read_block(struct fusion_replay *r, u64 seq, struct journal_block *j)
 	j->raw = r->read(r->ctx, blocknr - sb->journal_start[sb->role]);
 	if (!j->raw)
 		return -EIO;
-	return parse_block(sb, blocknr, j) ? 0 : -ENODATA;
+	return fusion_replay_parse_block(sb, blocknr, j) ? 0 : -ENODATA;
 }
 
-static bool record_valid(const struct fusion_sb *sb, const struct fusion_record *rec)
+static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct fusion_record *rec)
 {
 	const bool open = fusion_word_state(rec->new) == FUSION_OPEN;
 
@@ -130,7 +131,7 @@ static bool record_valid(const struct fusion_sb *sb, const struct fusion_record 
 }
 
 /* No bit beyond the extent may be set. */
-static bool bitmap_valid(const struct fusion_sb *sb, const u8 *bitmap)
+static bool fusion_replay_bitmap_valid(const struct fusion_sb *sb, const u8 *bitmap)
 {
 	const u32 used = sb->extent_sectors / FUSION_BLOCK_SECTORS / 8;
 
@@ -141,7 +142,8 @@ static bool bitmap_valid(const struct fusion_sb *sb, const u8 *bitmap)
  * Check the records of a block, and @apply them each after its check. Return: 0, -EILSEQ,
  * or what @apply returned.
  */
-static int walk_records(struct fusion_replay *r, const struct journal_block *j, bool apply)
+static int fusion_replay_walk_records(struct fusion_replay *r, const struct journal_block *j,
+				      bool apply)
 {
 	const struct fusion_sb *sb = r->sb;
 	const u32 bitmap_bytes = fusion_bitmap_bytes(sb->extent_sectors);
@@ -166,11 +168,12 @@ static int walk_records(struct fusion_replay *r, const struct journal_block *j, 
 			r->why = r->text;
 			return -EILSEQ;
 		}
-		if (!record_valid(sb, &rec))
+		if (!fusion_replay_record_valid(sb, &rec))
 			return -EILSEQ;
 		if (rec.op == FUSION_OP_OPEN) {
 			rec.bitmap = d + 1;
-			if (j->used - pos < bitmap_bytes || !bitmap_valid(sb, rec.bitmap))
+			if (j->used - pos < bitmap_bytes ||
+			    !fusion_replay_bitmap_valid(sb, rec.bitmap))
 				return -EILSEQ;
 			pos += bitmap_bytes;
 		}
@@ -191,9 +194,9 @@ static int walk_records(struct fusion_replay *r, const struct journal_block *j, 
  * Take the transaction next_txn at next_seq. Return: 1 if it counts, 0 if it is not (wholly)
  * there, or can't be read, -EILSEQ if it is but cannot be right, or what @apply returned.
  */
-static int walk_txn(struct fusion_replay *r, bool apply)
+static int fusion_replay_walk_txn(struct fusion_replay *r, bool apply)
 {
-	const u64 room = end_of_ring(r->sb) - r->next_seq;
+	const u64 room = fusion_replay_end_of_ring(r->sb) - r->next_seq;
 	const char *damage = NULL;
 	struct fusion_progress peer_at = r->peer_at;
 	u32 count = 1, csum = r->csum, epoch = r->epoch, i;
@@ -203,7 +206,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 	for (i = 0; i < count; i++) {
 		if (i >= room)
 			return 0;
-		err = read_block(r, r->next_seq + i, &j);
+		err = fusion_replay_read_block(r, r->next_seq + i, &j);
 		r->unreadable |= err == -EIO;
 		if (err)
 			return 0;
@@ -222,7 +225,7 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 		fusion_progress_raise(&peer_at, j.peer_at.generation, j.peer_at.seq);
 		if (damage)
 			continue;
-		err = walk_records(r, &j, apply);
+		err = fusion_replay_walk_records(r, &j, apply);
 		if (err && apply)
 			return err;
 		damage = r->why;
@@ -240,17 +243,17 @@ static int walk_txn(struct fusion_replay *r, bool apply)
 }
 
 /* Is every block beyond the chain one that a power cut may leave there? */
-static int search_beyond(struct fusion_replay *r)
+static int fusion_replay_search_beyond(struct fusion_replay *r)
 {
-	const u64 end = end_of_ring(r->sb);
+	const u64 end = fusion_replay_end_of_ring(r->sb);
 	bool hidden = false;
 	struct journal_block j;
 	u64 seq;
 	int err;
 
 	for (seq = r->next_seq; seq < end; seq++) {
-		err = read_block(r, seq, &j);
-		hidden |= err == -EIO && seq - r->next_seq >= max_torn(r->sb);
+		err = fusion_replay_read_block(r, seq, &j);
+		hidden |= err == -EIO && seq - r->next_seq >= fusion_replay_max_torn(r->sb);
 		if (err)
 			continue;
 		if (j.epoch <= r->sb->epoch && j.txn < r->next_txn)
@@ -269,7 +272,7 @@ static int search_beyond(struct fusion_replay *r)
 	return 0;
 }
 
-static void rewind_replay(struct fusion_replay *r)
+static void fusion_replay_rewind(struct fusion_replay *r)
 {
 	r->next_seq = r->sb->replay_seq;
 	r->next_txn = r->sb->replay_txn;
@@ -286,19 +289,19 @@ int fusion_replay(struct fusion_replay *r)
 	u64 end;
 	int ret;
 
-	rewind_replay(r);
+	fusion_replay_rewind(r);
 	do {
-		ret = walk_txn(r, false);
+		ret = fusion_replay_walk_txn(r, false);
 	} while (ret > 0);
 	if (!ret)
-		ret = search_beyond(r);
+		ret = fusion_replay_search_beyond(r);
 	if (ret)
 		return ret;
 
 	end = r->next_seq;
-	rewind_replay(r);
+	fusion_replay_rewind(r);
 	while (r->next_seq < end) {
-		ret = walk_txn(r, true);
+		ret = fusion_replay_walk_txn(r, true);
 		if (ret < 0)
 			return ret;
 		if (!ret) {
@@ -310,7 +313,7 @@ int fusion_replay(struct fusion_replay *r)
 }
 
 /* A chain that is begun behind this number has room to go on: see fusion_sb_lasts(). */
-static bool seq_lasts(u64 seq)
+static bool fusion_replay_seq_lasts(u64 seq)
 {
 	return seq < FUSION_MAX_COUNTER / 4;
 }
@@ -329,12 +332,13 @@ void fusion_ring_scan(struct fusion_ring *r)
 		j.raw = r->read(r->ctx, pos);
 		if (!j.raw) {
 			r->unreadable++;
-			if (r->wanted && seq_lasts(r->wanted) &&
+			if (r->wanted && fusion_replay_seq_lasts(r->wanted) &&
 			    fusion_journal_blocknr(sb, r->wanted - 1) == start + pos)
 				r->next_seq = max(r->next_seq, r->wanted);
 			continue;
 		}
-		if (!parse_block(sb, start + pos, &j) || !seq_lasts(j.seq))
+		if (!fusion_replay_parse_block(sb, start + pos, &j) ||
+		    !fusion_replay_seq_lasts(j.seq))
 			continue;
 		r->next_seq = max(r->next_seq, j.seq + 1);
 		if (j.seq >= sb->replay_seq)

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: a batch of moves.
+ *
+ * The mover (dm-fusion-mover.c) carries moves out in batches. A batch goes through
+ * these steps; each names what it relies on:
+ *
+ *  1. take a slot for each on the other member;
+ *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg;
+ *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
+ *     (or wait, if LOCKED), so the source holds still;
+ *  4. begin to record promotions in the replica: from here on their slow content is not
+ *     believed any more (INV7). Those that may be next go along;
+ *  5. copy, in the order of the slow member; then wait for that record;
+ *  6. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
+ *  7. commit: flushes the copies, makes the MOVEs durable, then applies them and
+ *     lets waiting writes go on; the old slots are in quarantine from here;
+ *  8. let others write the replica again; it learns of demotions soon;
+ *  9. tell the policy.
+ *
+ * Readers are never held. A writer waits for one commit, or, if its extent had to
+ * be LOCKED from the start, for a batch of four extents at most.
+ */
+#include <linux/ktime.h>
+#include <linux/sort.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+/* -- cancels --------------------------------------------------------------------------------- */
+
+u8 *fusion_cancels(struct fusion *fs, u32 lext)
+{
+	u32 i = lext % ARRAY_SIZE(fs->mover.cancels);
+
+	if (fs->mover.cancels[i].lext != lext) {
+		fs->mover.cancels[i].lext = lext;
+		fs->mover.cancels[i].nr = 0;
+	}
+	return &fs->mover.cancels[i].nr;
+}
+
+/* -- the steps ------------------------------------------------------------------------------- */
+
+/*
+ * Steps 1 and 2. The policy's swaps come as a demotion and the promotion that needs
+ * its room: without the first there is no second. Return: number of jobs that started.
+ */
+static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+				      const struct fusion_force *force)
+{
+	unsigned int i, started = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct fusion_job *job = &jobs[i];
+		u32 lext = job->move.lext;
+		enum fusion_dev to = job->move.to;
+		u32 spare = fusion_spares(fs, to);
+		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_COPYING;
+
+		job->outcome = FUSION_SKIPPED;
+		job->started = false;
+		job->copied = false;
+		job->retire = false;
+		if (READ_ONCE(fs->mover.stopping))
+			continue;
+		if (!force && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
+		    !jobs[i - 1].started)
+			continue;
+
+		spin_lock_irq(&fs->lock);
+		job->old = READ_ONCE(fs->map[lext]);
+		if (fusion_word_mapped(job->old) &&
+		    fusion_word_state(job->old) == FUSION_STABLE &&
+		    fusion_word_dev(job->old) != to) {
+			/* On request the spares are for what makes room; see fusion_make_room(). */
+			job->new = fusion_slot_get(fs, to, lext,
+						   force && to == force->to ? spare : 0);
+			if (fusion_word_mapped(job->new)) {
+				fusion_map_copy(fs, lext, job->old, state);
+				job->started = true;
+				fs->mover.in_flight++;
+				started++;
+			}
+		}
+		spin_unlock_irq(&fs->lock);
+	}
+	return started;
+}
+
+static u32 fusion_slow_slot(const struct fusion_job *job)
+{
+	return fusion_word_slot(job->move.to == FUSION_SLOW ? job->new : job->old);
+}
+
+static int fusion_compare_jobs(const void *a, const void *b)
+{
+	const struct fusion_job *ja = a, *jb = b;
+
+	return fusion_copy_order(ja->started, fusion_slow_slot(ja), jb->started,
+				 fusion_slow_slot(jb));
+}
+
+struct copy {
+	struct completion done;
+	bool read_failed;
+	bool write_failed;
+};
+
+static void fusion_copy_done(int read_err, unsigned long write_err, void *context)
+{
+	struct copy *copy = context;
+
+	copy->read_failed = read_err;
+	copy->write_failed = write_err;
+	complete(&copy->done);
+}
+
+/* Step 5 for one job. */
+static void fusion_copy_extent(struct fusion *fs, struct fusion_job *job)
+{
+	struct dm_io_region from = {
+		.bdev = fs->dev[fusion_word_dev(job->old)]->bdev,
+		.sector = fusion_word_sector(fs, job->old),
+		.count = 1UL << fs->shift,
+	};
+	struct dm_io_region to = {
+		.bdev = fs->dev[job->move.to]->bdev,
+		.sector = fusion_word_sector(fs, job->new),
+		.count = 1UL << fs->shift,
+	};
+	struct copy copy = {};
+
+	init_completion(&copy.done);
+	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_copy_done, &copy);
+	wait_for_completion(&copy.done);
+	fusion_mark_written(fs, job->move.to);
+	if (copy.read_failed)
+		fusion_member_failed(fs, fusion_word_dev(job->old));
+	if (copy.write_failed)
+		fusion_member_failed(fs, job->move.to);
+	job->copied = !copy.read_failed && !copy.write_failed;
+	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
+	job->retire = copy.write_failed;
+	if (job->move.to == FUSION_FAST)
+		fusion_budget_spend(fs);
+}
+
+/* Has a write cancelled it, or is it gone? */
+static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
+{
+	u32 word = READ_ONCE(fs->map[job->move.lext]);
+
+	return word == fusion_word_set_state(job->old, FUSION_COPYING) ||
+	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
+}
+
+static void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+			     bool idle_only)
+{
+	unsigned int i;
+	bool idle;
+
+	for (i = 0; i < nr; i++) {
+		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
+			continue;
+		/* Somebody came: leave the rest for later. */
+		idle = fusion_is_idle(fs);
+		if (READ_ONCE(fs->mover.stopping) || (idle_only && !idle))
+			continue;
+		if (fusion_gate_ready(fs))
+			continue;
+		if (fusion_still_ours(fs, &jobs[i]))
+			fusion_copy_extent(fs, &jobs[i]);
+		else
+			jobs[i].outcome = FUSION_CANCELLED;
+		fusion_mover_tick(fs);
+	}
+}
+
+/* Step 6. Return: number of MOVEs recorded. */
+static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i, recorded = 0;
+
+	for (;;) {
+		spin_lock_irq(&fs->lock);
+		if (fusion_log_room(fs, nr))
+			break;
+		spin_unlock_irq(&fs->lock);
+		if (fusion_commit_wait(fs)) {
+			/* Nothing can be recorded any more. */
+			for (i = 0; i < nr; i++)
+				jobs[i].copied = false;
+			spin_lock_irq(&fs->lock);
+			break;
+		}
+	}
+
+	for (i = 0; i < nr; i++) {
+		struct fusion_job *job = &jobs[i];
+
+		if (!job->started)
+			continue;
+		fs->mover.in_flight--;
+		if (job->copied && fusion_map_lock(fs, job->move.lext, job->old)) {
+			fusion_log(fs, job->move.lext, job->new, job->old, FUSION_OP_MOVE);
+			job->outcome = FUSION_MOVED;
+			recorded++;
+			continue;
+		}
+		fusion_map_uncopy(fs, job->move.lext, job->old);
+		if (job->retire)
+			fs->mover.nr_retired++;
+		else
+			fusion_slot_put(fs, job->new);
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+	return recorded;
+}
+
+/* Are there too few slow slots for these demotions, but some that an update would free? */
+static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job *jobs,
+				     unsigned int nr)
+{
+	unsigned int i, demotions = 0;
+	bool needed;
+
+	for (i = 0; i < nr; i++)
+		demotions += jobs[i].move.to == FUSION_SLOW;
+	spin_lock_irq(&fs->lock);
+	needed = demotions && fs->slots.nr_free[FUSION_SLOW] < demotions + fs->sb.spare_slow &&
+		 fusion_replica_held(fs);
+	spin_unlock_irq(&fs->lock);
+	return needed;
+}
+
+/* Promotions that the replica does not know of fail. */
+static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (jobs[i].started && jobs[i].move.to == FUSION_FAST) {
+			jobs[i].copied = false;
+			jobs[i].outcome = FUSION_FAILED;
+		}
+	}
+}
+
+/* Step 4. Return: are there promotions, and may they go on? */
+static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+				 const struct fusion_force *force)
+{
+	u32 lexts[FUSION_MAX_LEAVING], lext;
+	unsigned int i, n = 0, max;
+
+	for (i = 0; i < nr; i++)
+		if (jobs[i].started && jobs[i].move.to == FUSION_FAST)
+			lexts[n++] = jobs[i].move.lext;
+	if (!n)
+		return false;
+	max = n;
+	if (!force)
+		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
+	else if (force->to == FUSION_SLOW)
+		for (i = force->next_victim; i < force->victims.nr; i++)
+			lexts[max++] = force->victims.best[i].lext;
+	else
+		for (lext = force->next; lext <= force->last && max < FUSION_MAX_LEAVING; lext++)
+			lexts[max++] = lext;
+	if (!fusion_replica_promote(fs, lexts, n, max))
+		return true;
+	fusion_refuse_promotions(jobs, nr);
+	return false;
+}
+
+/*
+ * Step 5 ends. On a busy disk the record waits long for its turn: time in which nothing is
+ * done to the disk, so it does not count as duty. Return: are the promotions recorded?
+ */
+static bool fusion_wait_for_record(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	u64 start = fusion_now_us();
+	int r = fusion_replica_promote_wait(fs);
+
+	fs->mover.waited_us += fusion_now_us() - start;
+	if (r)
+		fusion_refuse_promotions(jobs, nr);
+	return !r;
+}
+
+/*
+ * A batch. @force is who wants it, or NULL: the policy; @idle_only: it was decided on since nobody
+ * used the device.
+ */
+static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+			     const struct fusion_force *force, bool idle_only)
+{
+	unsigned int i, started, recorded, demoted = 0;
+	bool promoting;
+	int r = 0;
+
+	fusion_discard_hold(fs, nr);
+	if (fusion_held_slots_needed(fs, jobs, nr))
+		fusion_replica_update(fs, false);
+	started = fusion_start_jobs(fs, jobs, nr, force);
+	fusion_discard_go_on(fs);
+	if (started) {
+		fusion_drain(fs);
+		sort(jobs, nr, sizeof(*jobs), fusion_compare_jobs, NULL);
+		promoting = fusion_announce_jobs(fs, jobs, nr, force);
+		fusion_copy_jobs(fs, jobs, nr, idle_only);
+		promoting = promoting && fusion_wait_for_record(fs, jobs, nr);
+		recorded = fusion_record_jobs(fs, jobs, nr);
+		if (recorded)
+			r = fusion_commit_wait(fs);
+		if (promoting)
+			fusion_replica_promoted(fs);
+		/* Frees the old slots: the next batch counts on them. */
+		if (recorded)
+			flush_work(&fs->txns.reclaim_work);
+	}
+
+	for (i = 0; i < nr; i++) {
+		struct fusion_job *job = &jobs[i];
+
+		if (r && job->outcome == FUSION_MOVED)
+			job->outcome = FUSION_FAILED;
+		switch (job->outcome) {
+		case FUSION_MOVED:
+			if (job->move.to == FUSION_FAST)
+				fs->mover.promotions++;
+			else
+				demoted++;
+			*fusion_cancels(fs, job->move.lext) = 0;
+			break;
+		case FUSION_CANCELLED:
+			fs->mover.cancelled++;
+			++*fusion_cancels(fs, job->move.lext);
+			break;
+		default:
+			break;
+		}
+		if (job->started)
+			trace_fusion_move(fs, job->move.lext, job->old, job->new, job->outcome);
+		fusion_policy_done(fs->policy, &job->move, job->outcome);
+	}
+	fs->mover.demotions += demoted;
+	if (demoted)
+		fusion_replica_soon(fs);
+}
+
+unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
+			    struct fusion_job *jobs, unsigned int nr,
+			    const struct fusion_force *force, bool idle_only)
+{
+	unsigned int i, k, n, batches = 0;
+
+	fs->mover.look_usable = false;
+	for (i = 0; i < nr; i += n, batches++) {
+		n = fusion_policy_batch(&moves[i], nr - i);
+		for (k = i; k < i + n; k++)
+			jobs[k] = (struct fusion_job) { .move = moves[k] };
+		fusion_run_batch(fs, &jobs[i], n, force, idle_only);
+	}
+	return batches;
+}
+
+/* -- slots for it ---------------------------------------------------------------------------- */
+
+u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
+{
+	return nr - min(nr, fusion_spares(fs, dev));
+}
+
+unsigned int fusion_longest_batch(const struct fusion *fs)
+{
+	u32 left = fusion_beside_spares(fs, FUSION_FAST, fusion_slots_free(fs, FUSION_FAST)) +
+		   fusion_beside_spares(fs, FUSION_SLOW, fusion_slots_free(fs, FUSION_SLOW));
+
+	return left < FUSION_BATCH && fs->nr_mapped < fs->sb.nr_lexts ? FUSION_SHORT_BATCH :
+									FUSION_BATCH;
+}

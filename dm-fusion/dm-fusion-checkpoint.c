@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: checkpoints, and the committer, which runs them and commits.
+ *
+ * A checkpoint writes the live map into the inactive set while the device works
+ * on. What it catches half-way is put right by the journal: every change visible
+ * in the set is in a transaction from the first commit of the checkpoint on, and
+ * the second commit makes the last of them durable before the superblock, which
+ * names the set and the place to replay from, is written.
+ *
+ * Bitmaps of OPEN extents are not in the set. The second commit records all of
+ * them again, so replay finds each after the place it starts from.
+ *
+ * The replica on the slow member has its own: see dm-fusion-replica.c.
+ */
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 generation)
+{
+	u32 index, i, nr;
+	int r;
+
+	for (index = 0; index < fs->sb.map_blocks; index += nr) {
+		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
+		for (i = 0; i < nr; i++)
+			fusion_map_pack(&fs->sb, set, index + i, generation,
+					fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
+					page_address(fs->journal.buf[i]));
+		r = fusion_rw_blocks(fs, &fs->journal, REQ_OP_WRITE | REQ_META,
+				     fs->sb.map_start[FUSION_FAST][set] + index, 0, nr);
+		if (!r)
+			r = fusion_commit_urgent(fs);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * Best effort: without it the policy learns anew. The last page of the buffer is scratch.
+ * Return: 0, or the error of a commit that could not wait.
+ */
+static int fusion_checkpoint_heat(struct fusion *fs, u64 generation)
+{
+	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
+	u32 index, i, j, nr;
+	int r;
+
+	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
+		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
+		for (i = 0; i < nr; i++) {
+			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
+
+			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
+				heat[j] = fusion_policy_heat(fs->policy, first + j);
+			fusion_heat_pack(&fs->sb, index + i, generation, heat,
+					 page_address(fs->journal.buf[i]));
+		}
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_WRITE | REQ_META,
+				     fs->sb.heat_start + index, 0, nr)) {
+			DMWARN("%s: heat could not be saved",
+			       dm_table_device_name(fs->ti->table));
+			return 0;
+		}
+		r = fusion_commit_urgent(fs);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Users' flushes that come meanwhile wait for the next commit. */
+static void fusion_hold_flushes(struct fusion *fs, bool hold)
+{
+	spin_lock_irq(&fs->lock);
+	fs->flush.hold = hold;
+	spin_unlock_irq(&fs->lock);
+}
+
+int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
+{
+	bool new_epoch = epoch != fs->sb.epoch;
+	struct fusion_open *open;
+	struct fusion_sb *sb = &fs->sb_next;
+	int r;
+
+	r = fusion_commit(fs, false);
+	if (r)
+		return r;
+
+	*sb = fs->sb;
+	fusion_take_settings(fs, sb);
+	sb->active_set = !fs->sb.active_set;
+	sb->generation = fs->sb.generation + 1;
+	sb->set_generation = sb->generation;
+	sb->epoch = epoch;
+	if (new_epoch)
+		fusion_super_activate(fs, sb);
+	sb->replay_seq = fs->journal.next_seq;
+	sb->replay_txn = fs->journal.next_txn;
+	sb->replay_csum = fs->journal.prev_csum;
+	sb->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
+	if (clean)
+		sb->flags |= FUSION_SB_CLEAN;
+	if (fs->needs_check)
+		sb->flags |= FUSION_SB_NEEDS_CHECK;
+
+	r = fusion_checkpoint_map(fs, sb->active_set, sb->generation);
+	if (!r && asked)
+		r = fusion_checkpoint_heat(fs, sb->set_generation);
+	if (r)
+		goto out;
+
+	spin_lock_irq(&fs->lock);
+	list_for_each_entry(open, &fs->opens.lru, lru)
+		if (!open->closed)
+			fusion_open_mark_dirty(fs, open);
+	spin_unlock_irq(&fs->lock);
+	r = fusion_commit(fs, new_epoch);
+	if (r)
+		goto out;
+
+	/* Its preflush covers the set, unless one in between has failed. */
+	fusion_hold_flushes(fs, true);
+	r = fusion_flushes_ended(fs);
+	if (!r)
+		r = fusion_super_write_next(fs);
+	fusion_hold_flushes(fs, false);
+	if (!r)
+		fs->commit.checkpoints++;
+out:
+	trace_fusion_checkpoint(fs, sb->generation, clean, r);
+	return r;
+}
+
+int fusion_checkpoint(struct fusion *fs, bool clean, bool asked)
+{
+	return fusion_do_checkpoint(fs, fs->sb.epoch, clean, asked);
+}
+
+/* -- asking for one -------------------------------------------------------------------------- */
+
+u64 fusion_checkpoint_ask(struct fusion *fs, bool clean)
+{
+	u64 mine = 0;
+
+	/*
+	 * The one that closes the set is the last, and serves all that were asked for before.
+	 * The kick is in the same section: postsuspend cancels the work after its own.
+	 */
+	spin_lock_irq(&fs->lock);
+	if (!fs->commit.closed) {
+		fs->commit.closed = clean;
+		mine = ++fs->commit.checkpoint_wanted;
+		fusion_commit_kick(fs);
+	}
+	spin_unlock_irq(&fs->lock);
+	return mine;
+}
+
+int fusion_checkpoint_wait(struct fusion *fs, bool clean)
+{
+	u64 mine = fusion_checkpoint_ask(fs, clean);
+
+	if (!mine)
+		return -EAGAIN;
+	wait_event(fs->commit.wait, READ_ONCE(fs->commit.checkpoint_done) >= mine);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
+}
+
+/* -- the committer --------------------------------------------------------------------------- */
+
+/* Must a checkpoint come first? */
+static bool fusion_journal_short(const struct fusion *fs)
+{
+	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
+}
+
+void fusion_note_mode(struct fusion *fs)
+{
+	if (fusion_stopped(fs))
+		fusion_super_flags(fs, FUSION_SB_NEEDS_CHECK, FUSION_SB_CLEAN);
+}
+
+void fusion_do_commit(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, commit.work.work);
+	bool clean, asked;
+	u64 wanted, keep;
+
+	if (READ_ONCE(fs->flush.lost))
+		fusion_set_mode(fs, FUSION_RO, "a flush failed");
+
+	spin_lock_irq(&fs->lock);
+	wanted = fs->commit.checkpoint_wanted;
+	clean = fs->commit.closed;
+	keep = fs->commit.keep_wanted;
+	spin_unlock_irq(&fs->lock);
+
+	asked = wanted > fs->commit.checkpoint_done;
+	if (asked || fusion_journal_short(fs)) {
+		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
+			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
+		WRITE_ONCE(fs->commit.checkpoint_done, wanted);
+		wake_up_all(&fs->commit.wait);
+	}
+
+	/* One that closes the set has done this: nothing is written then. */
+	if (keep > fs->commit.keep_done) {
+		if (fusion_mode(fs) == FUSION_RW && fusion_super_flags(fs, 0, 0))
+			fusion_set_mode(fs, FUSION_RO, "writing settings failed");
+		WRITE_ONCE(fs->commit.keep_done, keep);
+		wake_up_all(&fs->commit.wait);
+	}
+
+	/* A checkpoint may have filled the ring itself: then another one goes first. */
+	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
+		fusion_commit_kick(fs);
+	else if (fusion_commit_needed(fs, false))
+		fusion_commit(fs, false);
+
+	fusion_note_mode(fs);
+}

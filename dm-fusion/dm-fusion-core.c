@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: what everything else rests on: bios that wait, kicks, counters.
+ *
+ * A bio that cannot go on is parked, under the same lock as the look that said so, and
+ * gets another look when a commit, a drain or an update of the replica has ended.
+ */
+#include "dm-fusion.h"
+
+/* -- bios that wait -------------------------------------------------------------------------- */
+
+void fusion_unpark(struct fusion *fs)
+{
+	if (bio_list_empty(&fs->worker.parked))
+		return;
+	bio_list_merge(&fs->worker.deferred, &fs->worker.parked);
+	bio_list_init(&fs->worker.parked);
+	queue_work(fs->worker.wq, &fs->worker.work);
+}
+
+void fusion_park(struct fusion *fs, struct bio *bio, bool kick)
+{
+	if (fusion_mode(fs) != FUSION_RW) {
+		/* fusion_set_mode() has woken who was parked; nobody else will. */
+		bio_list_add(&fs->worker.deferred, bio);
+		queue_work(fs->worker.wq, &fs->worker.work);
+		return;
+	}
+	bio_list_add(&fs->worker.parked, bio);
+	if (kick)
+		fusion_commit_kick(fs);
+}
+
+/* -- commits --------------------------------------------------------------------------------- */
+
+void fusion_commit_kick(struct fusion *fs)
+{
+	mod_delayed_work(fs->commit.wq, &fs->commit.work, 0);
+}
+
+void fusion_commit_soon(struct fusion *fs)
+{
+	queue_delayed_work(fs->commit.wq, &fs->commit.work,
+			   msecs_to_jiffies(READ_ONCE(fs->opt.commit_interval)));
+}
+
+/* -- counters -------------------------------------------------------------------------------- */
+
+u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->ios[dev][write]);
+	return sum;
+}
+
+void fusion_member_failed(struct fusion *fs, enum fusion_dev dev)
+{
+	this_cpu_inc(fs->stats->errors[dev]);
+}
+
+/* -- settings, or what stands for them ------------------------------------------------------- */
+
+u32 fusion_reserve(const struct fusion *fs)
+{
+	return READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
+}
+
+u32 fusion_half_life(const struct fusion *fs)
+{
+	return READ_ONCE(fs->opt.half_life) ?: fusion_default_half_life(&fs->sb);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: making a device by its table line, and freeing it.
+ *
+ * Only superblocks are read here, for the geometry: an older table may still write.
+ */
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+
+/* -- the table line ---------------------------------------------------------------------- */
+
+static int fusion_parse_dev(struct fusion *fs, enum fusion_dev dev, struct dm_arg_set *as,
+			    char **error)
+{
+	unsigned int bytes;
+	int r;
+
+	r = dm_get_device(fs->ti, dm_shift_arg(as), dm_table_get_mode(fs->ti->table),
+			  &fs->dev[dev]);
+	if (r) {
+		*error = dev == FUSION_FAST ? "Error opening the fast device" :
+					      "Error opening the slow device";
+		return r;
+	}
+	bytes = bdev_logical_block_size(fs->dev[dev]->bdev);
+	if (!fusion_block_size_fits(bytes)) {
+		DMERR("%s device %s: has logical blocks of %u bytes; use one with at most %u",
+		      dev == FUSION_FAST ? "fast" : "slow", fs->dev[dev]->name, bytes,
+		      FUSION_BLOCK_SIZE);
+		*error = dev == FUSION_FAST ?
+			 "Fast device has logical blocks of more than 4 KiB; see the kernel log" :
+			 "Slow device has logical blocks of more than 4 KiB; see the kernel log";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What is wrong with a member, for the one who made the table. */
+static char *fusion_member_error(enum fusion_dev dev, int r)
+{
+	static char *const texts[][FUSION_NR_DEVS] = {
+		{ "Fast device has no valid superblock; see the kernel log",
+		  "Slow device has no valid superblock; see the kernel log" },
+		{ "Fast device is not a fusion member; fusionctl format makes one",
+		  "Slow device is not a fusion member; fusionctl format makes one" },
+		{ "Fast device is smaller than when it was formatted",
+		  "Slow device is smaller than when it was formatted" },
+		{ "Fast device is the slow member; swap the devices",
+		  "Slow device is the fast member; swap the devices" },
+		{ "Fast device has the format of another version; see the kernel log",
+		  "Slow device has the format of another version; see the kernel log" },
+	};
+
+	switch (r) {
+	case -ENODATA:
+		return texts[1][dev];
+	case -ENOSPC:
+		return texts[2][dev];
+	case -EXDEV:
+		return texts[3][dev];
+	case -EPROTONOSUPPORT:
+		return texts[4][dev];
+	default:
+		return texts[0][dev];
+	}
+}
+
+/* The geometry, from both superblocks. What else they say is read again by fusion_load(). */
+static int fusion_read_geometry(struct fusion *fs, char **error)
+{
+	struct fusion_sb *slow = &fs->sb_next;
+	struct dm_target *ti = fs->ti;
+	const char *why = NULL;
+	unsigned int dev, tries = 0;
+	sector_t len;
+	int r;
+
+again:
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, NULL, &why);
+		if (r) {
+			DMERR("%s device %s: %s", dev == FUSION_FAST ? "fast" : "slow",
+			      fs->dev[dev]->name, why);
+			*error = fusion_member_error(dev, r);
+			return r;
+		}
+	}
+
+	r = fusion_sb_match(&fs->sb, slow, &why);
+	/* Another machine may just be opening or closing it, between these reads. */
+	if (r == -ESTALE && !tries++)
+		goto again;
+	if (r) {
+		DMERR("%s and %s: %s", fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name,
+		      why);
+		*error = r == -ESTALE ?
+			 "One of the devices was used without the other; see the kernel log" :
+			 "The devices are not members of the same set";
+		return r;
+	}
+
+	fs->shift = __ffs(fs->sb.extent_sectors);
+	fs->base[FUSION_FAST] = fs->sb.fast_data_start;
+	len = (sector_t)fs->sb.nr_lexts << fs->shift;
+	if (ti->len != len) {
+		DMERR("device length must be %llu sectors, not %llu", (unsigned long long)len,
+		      (unsigned long long)ti->len);
+		*error = "Device length does not match the set; see the kernel log";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* -- memory and workers ------------------------------------------------------------------ */
+
+static int fusion_alloc_workqueues(struct fusion *fs)
+{
+	fs->worker.wq = alloc_ordered_workqueue("fusion-io", WQ_MEM_RECLAIM);
+	fs->commit.wq = alloc_ordered_workqueue("fusion-commit", WQ_MEM_RECLAIM);
+	fs->txns.reclaim_wq = alloc_ordered_workqueue("fusion-reclaim", WQ_MEM_RECLAIM);
+	fs->replica.wq = alloc_ordered_workqueue("fusion-replica", WQ_MEM_RECLAIM);
+	fs->mover.wq = alloc_ordered_workqueue("fusion-move", WQ_MEM_RECLAIM);
+	/* Of its own: nothing that may wait for a member is before it. */
+	fs->wait_wq = alloc_ordered_workqueue("fusion-wait", 0);
+	if (!fs->worker.wq || !fs->commit.wq || !fs->txns.reclaim_wq || !fs->replica.wq ||
+	    !fs->mover.wq || !fs->wait_wq)
+		return -ENOMEM;
+	INIT_WORK(&fs->worker.work, fusion_do_deferred);
+	INIT_DELAYED_WORK(&fs->commit.work, fusion_do_commit);
+	INIT_WORK(&fs->txns.reclaim_work, fusion_do_reclaim);
+	INIT_DELAYED_WORK(&fs->replica.work, fusion_do_replica);
+	return 0;
+}
+
+static void fusion_free_workqueues(struct fusion *fs)
+{
+	if (fs->wait_wq)
+		destroy_workqueue(fs->wait_wq);
+	if (fs->mover.wq)
+		destroy_workqueue(fs->mover.wq);
+	if (fs->replica.wq)
+		destroy_workqueue(fs->replica.wq);
+	if (fs->txns.reclaim_wq)
+		destroy_workqueue(fs->txns.reclaim_wq);
+	if (fs->commit.wq)
+		destroy_workqueue(fs->commit.wq);
+	if (fs->worker.wq)
+		destroy_workqueue(fs->worker.wq);
+}
+
+static int fusion_alloc_map(struct fusion *fs)
+{
+	fs->map = kvmalloc_array(fs->sb.nr_lexts, sizeof(*fs->map), GFP_KERNEL);
+	if (!fs->map)
+		return -ENOMEM;
+	memset32(fs->map, FUSION_WORD_UNMAPPED, fs->sb.nr_lexts);
+	fs->policy = fusion_policy_create(fs->map, fs->sb.nr_lexts, fs->sb.nr_fast_slots);
+	if (!fs->policy)
+		return -ENOMEM;
+	fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
+	fs->stats = alloc_percpu(struct fusion_stats);
+	return fs->stats ? 0 : -ENOMEM;
+}
+
+static int fusion_allocate(struct fusion *fs)
+{
+	int r;
+
+	r = fusion_alloc_map(fs);
+	if (!r)
+		r = fusion_epochs_init(fs);
+	if (r)
+		return r;
+	fs->epochs_ready = true;
+
+	r = fusion_alloc_init(fs);
+	if (!r)
+		r = fusion_discard_init(fs);
+	if (!r)
+		r = fusion_txns_init(fs);
+	if (!r)
+		r = fusion_journal_init_state(fs);
+	if (!r)
+		r = fusion_open_init(fs);
+	if (!r)
+		r = fusion_replica_init(fs);
+	if (!r)
+		r = fusion_migrate_init(fs);
+	if (!r)
+		r = fusion_beat_init(fs);
+	if (!r)
+		r = fusion_alloc_workqueues(fs);
+	return r;
+}
+
+void fusion_destroy(struct fusion *fs)
+{
+	unsigned int dev;
+
+	fusion_free_workqueues(fs);
+	fusion_migrate_exit(fs);
+	fusion_beat_exit(fs);
+	bioset_exit(&fs->worker.clones);
+	bioset_exit(&fs->meta_bs);
+	fusion_open_exit(fs);
+	fusion_discard_exit(fs);
+	fusion_journal_exit_state(fs);
+	fusion_txns_exit(fs);
+	fusion_replica_exit(fs);
+	fusion_alloc_exit(fs);
+	if (fs->epochs_ready)
+		fusion_epochs_exit(fs);
+	free_percpu(fs->stats);
+	if (fs->policy)
+		fusion_policy_destroy(fs->policy);
+	kvfree(fs->map);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		if (fs->dev[dev])
+			dm_put_device(fs->ti, fs->dev[dev]);
+	kvfree(fs);
+}
+
+int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
+{
+	struct dm_arg_set as = { .argc = argc, .argv = argv };
+	struct dm_target *ti = fs->ti;
+	int r;
+
+	fs->mode = FUSION_FAIL;
+	fs->gate = true;
+	spin_lock_init(&fs->lock);
+	mutex_init(&fs->flush.mutex);
+	/* Nobody knows what was there before. */
+	fs->slow_dirty = 1;
+	init_waitqueue_head(&fs->commit.wait);
+	init_waitqueue_head(&fs->txns.wait);
+	init_waitqueue_head(&fs->opens.fill_wait);
+	init_waitqueue_head(&fs->flush.wait);
+	INIT_LIST_HEAD(&fs->txns.free);
+	INIT_LIST_HEAD(&fs->txns.quarantined);
+	INIT_LIST_HEAD(&fs->claim.node);
+
+	r = bioset_init(&fs->meta_bs, 4, 0, BIOSET_NEED_BVECS);
+	if (!r)
+		r = bioset_init(&fs->worker.clones, 64, 0, 0);
+	if (r) {
+		ti->error = "Cannot allocate memory";
+		return r;
+	}
+
+	r = fusion_parse_dev(fs, FUSION_FAST, &as, &ti->error);
+	if (!r)
+		r = fusion_parse_dev(fs, FUSION_SLOW, &as, &ti->error);
+	if (r)
+		return r;
+	if (fs->dev[FUSION_FAST]->bdev == fs->dev[FUSION_SLOW]->bdev) {
+		ti->error = "Fast and slow device are the same";
+		return -EINVAL;
+	}
+
+	r = fusion_read_geometry(fs, &ti->error);
+	if (!r)
+		r = fusion_parse_options(fs, &as, &ti->error);
+	if (r)
+		return r;
+	fusion_beat_default_host(fs);
+	r = fusion_allocate(fs);
+	if (r)
+		ti->error = "Cannot allocate memory";
+	return r;
+}

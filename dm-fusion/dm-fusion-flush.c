@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: flushes of the members, and what must be durable before metadata says so.
+ */
+#include "dm-fusion.h"
+
+int fusion_flush_slow(struct fusion *fs)
+{
+	bool dirty;
+	int r = 0;
+
+	mutex_lock(&fs->flush.mutex);
+	if (READ_ONCE(fs->flush.lost)) {
+		mutex_unlock(&fs->flush.mutex);
+		return -EIO;
+	}
+	/*
+	 * The lock makes both one step for map_flush(). xchg() for fusion_mark_written(),
+	 * which holds no lock; its full barrier pairs with the order there.
+	 */
+	spin_lock_irq(&fs->lock);
+	dirty = xchg(&fs->slow_dirty, 0);
+	fs->flush.slow_flushing = dirty;
+	spin_unlock_irq(&fs->lock);
+	if (!dirty)
+		goto out;
+
+	fs->flush.slow_flushes++;
+	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
+	spin_lock_irq(&fs->lock);
+	fs->flush.slow_flushing = false;
+	if (r) {
+		WRITE_ONCE(fs->slow_dirty, 1);
+		WRITE_ONCE(fs->flush.lost, 1);
+	}
+	spin_unlock_irq(&fs->lock);
+out:
+	mutex_unlock(&fs->flush.mutex);
+	if (r) {
+		DMERR("%s: slow device %s: a flush failed: %d",
+		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_SLOW]->name, r);
+		fusion_set_mode(fs, FUSION_RO, "a flush failed");
+	}
+	return r;
+}
+
+int fusion_flush_fast(struct fusion *fs)
+{
+	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
+
+	if (r)
+		DMERR("%s: fast device %s: a flush failed: %d",
+		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
+	return r;
+}
+
+int fusion_flushes_ended(struct fusion *fs)
+{
+	bool lost;
+
+	wait_event(fs->flush.wait, !READ_ONCE(fs->flush.nr));
+	/* The lock pairs with fusion_end_io(), which sets flush_lost before it counts. */
+	spin_lock_irq(&fs->lock);
+	lost = fs->flush.lost;
+	spin_unlock_irq(&fs->lock);
+	return lost ? -EIO : 0;
+}
+
+blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev)
+{
+	/* if metadata of the fast member can't be written, for whatever reason, mode RW ends */
+	return dev == FUSION_FAST || fusion_has_fua(fs, dev) ? REQ_FUA : 0;
+}
+
+int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua)
+{
+	if (fua)
+		return 0;
+	fusion_mark_written(fs, dev);
+	return fusion_flush_slow(fs);
+}
+
+int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
+			blk_opf_t *preflush)
+{
+	*preflush = 0;
+	if (chain->sb->role == FUSION_SLOW)
+		return fusion_flush_slow(fs);
+	*preflush = REQ_PREFLUSH;
+	return 0;
+}

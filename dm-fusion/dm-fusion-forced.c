@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: moves on request: the messages promote and demote.
+ */
+#include <linux/jiffies.h>
+
+#include "dm-fusion.h"
+
+#define SETTLE_TRIES	1000U
+/* Extents looked at in one go for some that make room, and attempts to move any of these away. */
+#define SCAN_SLICE	16384U
+#define MAX_VAIN	4U
+
+static enum fusion_dev fusion_other_dev(enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
+}
+
+/* Make an OPEN extent STABLE, so that it can be moved. */
+static void fusion_settle(struct fusion *fs, u32 lext)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < SETTLE_TRIES; tries++) {
+		if (fusion_word_state(READ_ONCE(fs->map[lext])) != FUSION_OPEN ||
+		    READ_ONCE(fs->mover.stopping))
+			return;
+		if (!fusion_open_fill(fs, lext) || fusion_commit_wait(fs))
+			return;
+		schedule_timeout_uninterruptible(1);
+	}
+}
+
+static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *force,
+				       struct fusion_move *moves)
+{
+	unsigned int n = 0;
+	u32 lext;
+
+	/* Let the next ones be filled while the first is settled. */
+	for (lext = force->next; lext <= force->last && lext - force->next < FUSION_BATCH; lext++)
+		fusion_open_fill(fs, lext);
+
+	while (n < FUSION_BATCH && force->next <= force->last) {
+		u32 word = READ_ONCE(fs->map[force->next]);
+
+		lext = force->next++;
+		if (!fusion_word_mapped(word)) {
+			force->unmapped++;
+		} else if (fusion_word_dev(word) == force->to) {
+			force->already++;
+		} else {
+			fusion_settle(fs, lext);
+			moves[n++] = (struct fusion_move) { .lext = lext, .to = force->to };
+		}
+	}
+	return n;
+}
+
+/* -- room for them --------------------------------------------------------------------------- */
+
+/* Free slots that moves on request may take, and those that what makes room for them may. */
+static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *force, u32 *room,
+				 u32 *spares)
+{
+	u32 nr[FUSION_NR_DEVS];
+
+	spin_lock_irq(&fs->lock);
+	nr[FUSION_FAST] = fusion_slots_free(fs, FUSION_FAST);
+	nr[FUSION_SLOW] = fusion_slots_free(fs, FUSION_SLOW) + fusion_replica_held(fs);
+	*room = fusion_beside_spares(fs, force->to, nr[force->to]);
+	*spares = min(nr[fusion_other_dev(force->to)], fusion_longest_batch(fs));
+	spin_unlock_irq(&fs->lock);
+}
+
+/* Find extents that may make room. Return: are there any? */
+static bool fusion_find_victims(struct fusion *fs, struct fusion_force *force)
+{
+	struct fusion_victims *v = &force->victims;
+	u32 lext, end;
+
+	force->next_victim = 0;
+	v->nr = 0;
+	v->held = 0;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext = end) {
+		end = lext + min(fs->sb.nr_lexts - lext, SCAN_SLICE);
+		fusion_policy_victims(fs->policy, v, lext, end);
+		cond_resched();
+	}
+	return v->nr;
+}
+
+/* Moves that make room for @want extents, if @spares slots can be had for them. */
+static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *force, u32 want,
+					u32 spares, struct fusion_move *moves)
+{
+	struct fusion_victims *v = &force->victims;
+	unsigned int n = 0;
+
+	if (!spares) {
+		force->obstacle = FUSION_NO_SPARE;
+		return 0;
+	}
+	while (n < min(want, spares)) {
+		u32 lext, word;
+
+		/* Those of this batch may be found again, so they are moved first. */
+		if (force->next_victim == v->nr && (n || !fusion_find_victims(fs, force)))
+			break;
+		lext = v->best[force->next_victim++].lext;
+		fusion_settle(fs, lext);
+		word = READ_ONCE(fs->map[lext]);
+		if (fusion_word_mapped(word) && fusion_word_dev(word) == force->to)
+			moves[n++] = (struct fusion_move) {
+				.lext = lext,
+				.to = fusion_other_dev(force->to),
+				.hold = *fusion_cancels(fs, lext) >= FUSION_MAX_CANCELS,
+			};
+	}
+	if (!n && force->next_victim == v->nr)
+		force->obstacle = v->held ? FUSION_VICTIMS_BUSY : FUSION_RANGE_FILLS;
+	return n;
+}
+
+/*
+ * Move others away if there is no room for @want extents: the coldest of the fast member, or the
+ * hottest of the slow one. They may take the spares of the other member, as the extents that they
+ * make room for leave as many slots there. Return: slots there are now.
+ */
+static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 want)
+{
+	struct fusion_move moves[FUSION_BATCH];
+	struct fusion_job jobs[FUSION_BATCH];
+	unsigned int i, n, moved = 0;
+	u32 room, spares;
+
+	fusion_look_for_room(fs, force, &room, &spares);
+	if (room >= want || force->obstacle)
+		return room;
+	/* Slots that were released a moment ago. */
+	if (fusion_commit_wait(fs))
+		return room;
+	flush_work(&fs->txns.reclaim_work);
+	fusion_look_for_room(fs, force, &room, &spares);
+	if (room >= want)
+		return room;
+
+	n = fusion_take_victims(fs, force, want - room, spares, moves);
+	if (!n)
+		return room;
+	fusion_migrate(fs, moves, jobs, n, force, false);
+	for (i = 0; i < n; i++)
+		moved += jobs[i].outcome == FUSION_MOVED;
+	force->vain = moved ? 0 : force->vain + 1;
+	if (force->vain == MAX_VAIN)
+		force->obstacle = FUSION_VICTIMS_BUSY;
+	fusion_look_for_room(fs, force, &room, &spares);
+	return room;
+}
+
+/* Did a first write take the slot meanwhile? */
+static bool fusion_lost_its_room(const struct fusion *fs, const struct fusion_job *job)
+{
+	return job->outcome == FUSION_SKIPPED && !job->started &&
+	       fusion_word_state(job->old) == FUSION_STABLE;
+}
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
+{
+	struct fusion_move moves[FUSION_BATCH];
+	struct fusion_job jobs[FUSION_BATCH];
+	unsigned int i, k, again, skips = 0, n = fusion_take_forced(fs, force, moves);
+
+	while (n && !READ_ONCE(fs->mover.stopping) && !READ_ONCE(force->abandoned)) {
+		k = min(n, fusion_make_room(fs, force, n));
+		if (!k) {
+			if (force->obstacle || fusion_mode(fs) != FUSION_RW)
+				break;
+			continue;
+		}
+		fusion_migrate(fs, moves, jobs, k, force, false);
+		again = 0;
+		for (i = 0; i < k; i++) {
+			if (jobs[i].outcome == FUSION_MOVED) {
+				force->moved++;
+			} else if (jobs[i].outcome == FUSION_CANCELLED && !jobs[i].move.hold &&
+				   !READ_ONCE(fs->mover.stopping)) {
+				moves[again] = jobs[i].move;
+				moves[again++].hold = true;
+			} else if (fusion_lost_its_room(fs, &jobs[i]) && skips < MAX_VAIN) {
+				moves[again++] = jobs[i].move;
+				skips++;
+			} else {
+				force->failed++;
+			}
+		}
+		for (; i < n; i++)
+			moves[again++] = moves[i];
+		n = again;
+	}
+	force->failed += n;
+}
+
+struct fusion_force *fusion_first_forced(struct fusion *fs)
+{
+	struct fusion_force *force;
+
+	spin_lock_irq(&fs->lock);
+	force = list_first_entry_or_null(&fs->mover.forced, struct fusion_force, list);
+	spin_unlock_irq(&fs->lock);
+	return force;
+}
+
+void fusion_end_forced(struct fusion *fs, struct fusion_force *force, int result)
+{
+	spin_lock_irq(&fs->lock);
+	list_del(&force->list);
+	spin_unlock_irq(&fs->lock);
+	force->result = result;
+	complete(&force->done);
+}
+
+int fusion_force(struct fusion *fs, struct fusion_force *force)
+{
+	init_completion(&force->done);
+	spin_lock_irq(&fs->lock);
+	if (fs->mover.stopping) {
+		spin_unlock_irq(&fs->lock);
+		return -EAGAIN;
+	}
+	list_add_tail(&force->list, &fs->mover.forced);
+	spin_unlock_irq(&fs->lock);
+
+	mod_delayed_work(fs->mover.wq, &fs->mover.work, 0);
+	if (wait_for_completion_interruptible(&force->done)) {
+		/* The mover may be at it: it ends after this batch. */
+		WRITE_ONCE(force->abandoned, true);
+		wait_for_completion(&force->done);
+	}
+	return force->result;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: bios: on their way, waiting, and in the worker.
+ */
+#ifndef DM_FUSION_IO_H
+#define DM_FUSION_IO_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "dm-fusion-codec.h"
+
+struct fusion;
+struct fusion_open;
+
+#define FUSION_NO_EPOCH		0xff
+
+/* Per bio. */
+struct fusion_io {
+	struct fusion_open *open;	/* OPEN extent written to */
+	u32 lext;			/* if @whole: next extent to unmap */
+	u32 errors;			/* if it waits: as many as there were when it began to */
+	u16 first;			/* sectors in the extent, of an OPEN write */
+	u16 nr;
+	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
+	u8 dev;
+	bool whole : 1;			/* discard or write-zeroes of whole extents */
+	bool fua : 1;			/* complete only after a commit */
+	bool flush : 1;			/* counted in fs->flush.nr */
+	bool waits : 1;			/* for the replica to free a slot */
+	bool crowded : 1;		/* waits for a struct fusion_open */
+};
+
+/**
+ * struct fusion_worker - bios that map() has deferred
+ * @deferred: for the worker
+ * @parked: for another look: fusion_park()
+ * @work: the worker
+ * @wq: its queue
+ * @clones: of reads with holes
+ *
+ * Lists under fs->lock.
+ */
+struct fusion_worker {
+	struct bio_list deferred;
+	struct bio_list parked;
+	struct work_struct work;
+	struct workqueue_struct *wq;
+	struct bio_set clones;
+};
+
+/* What to do with a read or write. */
+enum fusion_verdict {
+	FUSION_SUBMIT,		/* pinned: goes to the slot of the word */
+	FUSION_ZERO,		/* read of an unmapped extent */
+	FUSION_DEFER,
+};
+
+/* -- dm-fusion-core.c -------------------------------------------------------------------- */
+
+/**
+ * fusion_park() - let a bio wait for the end of a commit, drain, or update of the replica
+ * @fs: device
+ * @bio: the bio
+ * @kick: start the commit; if not, something under way will end in fusion_unpark()
+ *
+ * Context: the worker, fs->lock held since the look that said it must wait.
+ */
+void fusion_park(struct fusion *fs, struct bio *bio, bool kick);
+
+/* Let parked bios have another look. fs->lock held. */
+void fusion_unpark(struct fusion *fs);
+
+/* -- dm-fusion-submit.c ------------------------------------------------------------------ */
+
+/**
+ * fusion_pin_slot() - enter an epoch on behalf of a bio that goes to a slot
+ * @fs: device
+ * @bio: the bio; fusion_end_io() leaves the epoch
+ * @dev: member the slot is on
+ *
+ * Context: fs->lock held, or inside the caller's rcu_read_lock(); the caller has
+ * looked at the map word or OPEN extent in the same section.
+ */
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev);
+
+/* Send a pinned bio to its place in the slot of @word. Context: process. */
+void fusion_submit(struct fusion *fs, struct bio *bio, u32 word);
+
+/* Zero a pinned WRITE_ZEROES bio's range in the slot of @word, then complete it. */
+void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word);
+
+/* -- dm-fusion-io.c ---------------------------------------------------------------------- */
+
+int fusion_map(struct dm_target *ti, struct bio *bio);
+int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
+
+/**
+ * fusion_look_up() - the fast path: one epoch, one map word
+ * @fs: device
+ * @io: of @bio
+ * @bio: a read or write
+ * @result: map word that was found
+ *
+ * Context: any. Return: what to do; with FUSION_SUBMIT the bio is pinned.
+ */
+enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio,
+				   u32 *result);
+
+/* Complete a bio when a commit that starts after now is durable. Any context. */
+void fusion_complete_after_commit(struct fusion *fs, struct bio *bio);
+
+/* -- dm-fusion-worker.c ------------------------------------------------------------------ */
+
+void fusion_do_deferred(struct work_struct *work);
+
+#endif

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: loading a set when it is resumed for the first time, and the beginning of a new epoch.
+ */
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+
+/* -- superblocks ----------------------------------------------------------------------------- */
+
+static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUSION_NR_DEVS])
+{
+	struct fusion_sb *slow = &fs->replica.sb;
+	struct fusion_sb *fast = &fs->sb_next;
+	const char *why;
+	int r;
+
+	/*
+	 * Memory and the device have the size of what the constructor read (INV5); the disk may
+	 * say something else now. Messages and status look at fs->sb all the time, so it is
+	 * replaced by what fits only.
+	 */
+	r = fusion_super_read(fs, FUSION_FAST, fast, &single[FUSION_FAST], &why);
+	if (!r)
+		r = fusion_super_read(fs, FUSION_SLOW, slow, &single[FUSION_SLOW], &why);
+	if (!r)
+		r = fusion_sb_match(fast, slow, &why);
+	if (!r && !fusion_sb_same_member(fast, &fs->sb)) {
+		why = "there is another set on the devices than when the table was made";
+		r = -ESTALE;
+	}
+	if (r) {
+		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
+		return r;
+	}
+	fs->sb = *fast;
+	why = fusion_sb_unknown(fast, fs->unknown);
+	if (!*why)
+		why = fusion_sb_unknown(slow, fs->unknown);
+	if (!read_only && *why) {
+		DMERR("%s: the set %s; it can be opened read-only",
+		      dm_table_device_name(fs->ti->table), why);
+		return -EROFS;
+	}
+	if (!read_only && (!fusion_sb_lasts(fast) || !fusion_sb_lasts(slow))) {
+		DMERR("%s: a superblock counts near its end: the set can be opened read-only",
+		      dm_table_device_name(fs->ti->table));
+		return -EROFS;
+	}
+	return 0;
+}
+
+/* -- map and heat ---------------------------------------------------------------------------- */
+
+static int fusion_load_failed(struct fusion *fs, int r, const char *what, u64 blocknr,
+			      const char *why)
+{
+	DMERR("%s: %s, block %llu of the fast device: %s", dm_table_device_name(fs->ti->table),
+	      what, blocknr, why);
+	return r;
+}
+
+static int fusion_load_map(struct fusion *fs)
+{
+	u64 start = fs->sb.map_start[FUSION_FAST][fs->sb.active_set];
+	const char *why = "can't be read";
+	u32 index, i, nr;
+	int r;
+
+	for (index = 0; index < fs->sb.map_blocks; index += nr) {
+		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
+		r = fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META, start + index, 0,
+				     nr);
+		if (r)
+			return fusion_load_failed(fs, r, "map", start + index, why);
+		for (i = 0; i < nr; i++) {
+			r = fusion_map_unpack(&fs->sb, fs->sb.active_set, index + i,
+					      fs->sb.set_generation,
+					      page_address(fs->journal.buf[i]),
+					      fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
+					      &why);
+			if (r)
+				return fusion_load_failed(fs, r, "map", start + index + i, why);
+		}
+	}
+	return 0;
+}
+
+/* INV3, and that OPEN words and bitmaps belong together. Fills the slot bitmaps. */
+static int fusion_load_check_map(struct fusion *fs)
+{
+	u32 lext, nr_open = 0;
+
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 word = fs->map[lext];
+
+		if (!(lext % 65536))
+			cond_resched();
+		if (!fusion_word_mapped(word))
+			continue;
+		if (fusion_slot_claim(fs, word)) {
+			DMERR("%s: extent %u lies on a slot of another one: %s slot %u",
+			      dm_table_device_name(fs->ti->table), lext,
+			      fusion_word_dev(word) == FUSION_FAST ? "fast" : "slow",
+			      fusion_word_slot(word));
+			return -EILSEQ;
+		}
+		fs->nr_mapped++;
+		if (fusion_word_state(word) != FUSION_OPEN)
+			continue;
+		nr_open++;
+		if (!fusion_open_find(fs, lext)) {
+			DMERR("%s: extent %u is open but has no bitmap",
+			      dm_table_device_name(fs->ti->table), lext);
+			return -EILSEQ;
+		}
+	}
+	if (nr_open != fs->opens.nr) {
+		DMERR("%s: %u open extents but %u bitmaps", dm_table_device_name(fs->ti->table),
+		      nr_open, fs->opens.nr);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+/* Of whenever it was saved: old heat is better than none, and a block stands for itself. */
+static void fusion_load_heat(struct fusion *fs)
+{
+	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
+	const char *why;
+	u32 index, i, j, nr;
+
+	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
+		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
+				     fs->sb.heat_start + index, 0, nr))
+			return;
+		for (i = 0; i < nr; i++) {
+			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
+
+			if (fusion_heat_unpack(&fs->sb, index + i,
+					       page_address(fs->journal.buf[i]), heat, &why))
+				continue;
+			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
+				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
+		}
+	}
+}
+
+/* -- the journal, and the log ---------------------------------------------------------------- */
+
+/* The part of a ring that the buffers of its chain hold. */
+struct ring {
+	struct fusion *fs;
+	struct fusion_chain *chain;
+	u32 pos;
+	u32 nr;
+};
+
+static const void *fusion_load_read_ring(void *ctx, u32 pos)
+{
+	struct ring *ring = ctx;
+	struct fusion *fs = ring->fs;
+	struct fusion_chain *chain = ring->chain;
+	const u32 role = chain->sb->role;
+	const u64 start = chain->sb->journal_start[role];
+	u32 nr;
+
+	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
+		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
+		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
+			/* Only the block asked for matters; its neighbours may be bad. */
+			nr = 1;
+			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
+					     nr)) {
+				ring->nr = 0;
+				return NULL;
+			}
+		}
+		ring->pos = pos;
+		ring->nr = nr;
+	}
+	return page_address(chain->buf[pos - ring->pos]);
+}
+
+static int fusion_load_record(void *ctx, const struct fusion_record *rec)
+{
+	struct fusion *fs = ((struct ring *)ctx)->fs;
+	struct fusion_open *open = fusion_open_find(fs, rec->lext);
+
+	fusion_map_load(fs, rec->lext, rec->new);
+	if (open && (rec->op != FUSION_OP_OPEN || open->word != rec->new)) {
+		fusion_open_close(fs, open);
+		open = NULL;
+	}
+	if (rec->op != FUSION_OP_OPEN)
+		return 0;
+	if (!open)
+		open = fusion_open_new(fs, rec->lext, rec->new);
+	if (!open)
+		return -EILSEQ;
+	fusion_open_load(fs, open, rec->bitmap);
+	return 0;
+}
+
+/* @peer_at: what it says of the slow member */
+static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
+{
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_replay replay = {
+		.sb = &fs->sb,
+		.read = fusion_load_read_ring,
+		.apply = fusion_load_record,
+		.ctx = &ring,
+	};
+	int r;
+
+	r = fusion_replay(&replay);
+	if (r) {
+		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
+		      replay.why ?: "more OPEN extents than there can be");
+		return r;
+	}
+	fs->journal.next_seq = replay.next_seq;
+	fs->journal.next_txn = replay.next_txn;
+	fs->journal.prev_csum = replay.csum;
+	*peer_at = replay.peer_at;
+	if (replay.nr_records && !(fs->sb.flags & FUSION_SB_CLEAN))
+		DMINFO("%s: recovered, %llu journal records replayed",
+		       dm_table_device_name(fs->ti->table), replay.nr_records);
+	return 0;
+}
+
+static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
+{
+	return 0;
+}
+
+/*
+ * The set was taken by a claim that came late, under which its owner may have gone on for a while:
+ * does the journal still end where it did when it was loaded? Superblocks have been compared.
+ */
+static int fusion_load_check_end(struct fusion *fs)
+{
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_replay replay = {
+		.sb = &fs->sb,
+		.read = fusion_load_read_ring,
+		.apply = fusion_load_ignore_record,
+		.ctx = &ring,
+	};
+	int r = fusion_replay(&replay);
+
+	if (!r && replay.next_seq == fs->journal.next_seq && replay.csum == fs->journal.prev_csum)
+		return 0;
+	/* What others write makes it longer; shorter it is only if the disk does not say all. */
+	if (r == -EIO || (!r && replay.next_seq < fs->journal.next_seq)) {
+		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
+		      replay.why ?: "it cannot be read again as it was");
+		return -EIO;
+	}
+	DMERR("%s: another machine has written to the set while it was being opened",
+	      dm_table_device_name(fs->ti->table));
+	return -EUSERS;
+}
+
+#define FROM_THE_PAST "%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check"
+
+static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
+				const struct fusion_progress *claim)
+{
+	const bool fast = sb->role == FUSION_FAST;
+
+	DMERR(FROM_THE_PAST,
+	      dm_table_device_name(fs->ti->table), fast ? "fast" : "slow",
+	      fs->dev[sb->role]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
+	      fast ? "slow" : "fast", claim->generation, claim->seq ? claim->seq - 1 : 0);
+	return -ESTALE;
+}
+
+/*
+ * INV8: is either member from an earlier time than the other one? @claim is what the fast member
+ * says of the slow one. The slow member's log is read for what it says, block by block: nothing
+ * else in it matters, so one that can't be read, or is damaged, is no obstacle.
+ */
+static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_NR_DEVS],
+				   const struct fusion_progress *claim)
+{
+	struct fusion_replica *rep = &fs->replica;
+	struct ring ring = { .fs = fs, .chain = &rep->log };
+	struct fusion_ring scan = {
+		.sb = &rep->sb,
+		.read = fusion_load_read_ring,
+		.ctx = &ring,
+		.wanted = claim->seq,
+	};
+
+	fusion_ring_scan(&scan);
+	rep->found_seq = scan.next_seq;
+	if (!fusion_sb_reached(&rep->sb, single[FUSION_SLOW], scan.next_seq, claim))
+		return fusion_from_the_past(fs, &rep->sb, scan.next_seq, claim);
+	if (!fusion_sb_reached(&fs->sb, single[FUSION_FAST], fs->journal.next_seq, &scan.peer_at))
+		return fusion_from_the_past(fs, &fs->sb, fs->journal.next_seq, &scan.peer_at);
+	return 0;
+}
+
+/* -- a new epoch ----------------------------------------------------------------------------- */
+
+/*
+ * Make an OPEN extent STABLE by writing its holes, before any user I/O. Harmless if
+ * power fails on the way: until the map says STABLE, nobody reads the holes.
+ */
+static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
+{
+	u32 blocks = fusion_open_blocks(fs);
+	u32 first = 0, end;
+	int r;
+
+	for (;;) {
+		first = find_next_zero_bit_le(open->bitmap, blocks, first);
+		if (first >= blocks)
+			break;
+		end = find_next_bit_le(open->bitmap, blocks, first);
+		r = fusion_gate_ready(fs);
+		if (r)
+			return r;
+		r = blkdev_issue_zeroout(fs->dev[fusion_word_dev(open->word)]->bdev,
+					 fusion_word_sector(fs, open->word) +
+					 first * FUSION_BLOCK_SECTORS,
+					 (end - first) * FUSION_BLOCK_SECTORS, GFP_NOIO, 0);
+		if (r)
+			return r;
+		first = end;
+	}
+	fusion_map_load(fs, open->lext, fusion_word_set_state(open->word, FUSION_STABLE));
+	spin_lock_irq(&fs->lock);
+	fusion_open_close(fs, open);
+	spin_unlock_irq(&fs->lock);
+	return 0;
+}
+
+/*
+ * A recovery interrupted again and again, each time after it recorded the bitmaps,
+ * may have used the ring up. Then there must be no bitmaps.
+ */
+static int fusion_load_make_room(struct fusion *fs)
+{
+	struct fusion_open *open, *next;
+	unsigned int dev;
+	int r = 0;
+
+	if (fusion_chain_free(&fs->journal) >= fs->commit.max_blocks)
+		return 0;
+	list_for_each_entry_safe(open, next, &fs->opens.lru, lru) {
+		r = fusion_load_fill_holes(fs, open);
+		if (r)
+			return r;
+	}
+	for (dev = 0; dev < FUSION_NR_DEVS && !r; dev++)
+		r = blkdev_issue_flush(fs->dev[dev]->bdev);
+	return r;
+}
+
+/*
+ * A new epoch: whatever else is in the ring can't be taken for its transactions. The
+ * commits of this checkpoint still belong to the old one, since it is the old
+ * superblock that counts until the new one is written. The second of them is written even
+ * if it has nothing to say, for what may lie in its place: a transaction that was torn, or
+ * could not be read, and is whole the next time. The slow member learns of the epoch
+ * first, so it is at most one ahead; with the new replica in the other copy, either copy
+ * is enough. Before that the fast member is flushed: where the machine stopped and power did not
+ * fail, or a write failed, the superblock that was found may be in its cache only, and the one
+ * behind it two epochs back.
+ */
+static int fusion_load_start_epoch(struct fusion *fs)
+{
+	u32 epoch = fs->sb.epoch + 1;
+	int r;
+
+	r = fusion_flush_fast(fs);
+	if (!r)
+		r = fusion_replica_epoch(fs, epoch);
+	if (!r)
+		r = fusion_load_make_room(fs);
+	if (!r)
+		r = fusion_do_checkpoint(fs, epoch, false, false);
+	if (!r)
+		r = fusion_beat_begun(fs);
+	if (!r)
+		fusion_replica_start(fs);
+	return r;
+}
+
+/* -- all of it ------------------------------------------------------------------------------- */
+
+static int fusion_load_all(struct fusion *fs, bool read_only)
+{
+	struct fusion_progress claim;
+	bool single[FUSION_NR_DEVS];
+	int r;
+
+	r = fusion_load_supers(fs, read_only, single);
+	if (!r && !read_only) {
+		r = fusion_beat_look(fs, &fs->sb);
+		/* Again: as they are after that. */
+		if (!r)
+			r = fusion_load_supers(fs, false, single);
+	}
+	if (r)
+		return r;
+	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
+	fusion_load_settings(fs, true);
+
+	r = fusion_load_map(fs);
+	if (!r)
+		r = fusion_load_journal(fs, &claim);
+	if (!r)
+		r = fusion_load_check_times(fs, single, &claim);
+	if (!r)
+		r = fusion_load_check_map(fs);
+	if (r)
+		return r;
+	fusion_load_heat(fs);
+	return 0;
+}
+
+int fusion_load(struct fusion *fs, bool read_only)
+{
+	int r;
+
+	fusion_beat_peek(fs);
+	r = fusion_load_all(fs, read_only);
+	if (r)
+		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
+	if (!read_only)
+		r = fusion_beat_take(fs);
+	if (!r && !read_only && fs->heart.overdue)
+		r = fusion_load_check_end(fs);
+	if (!r && !read_only)
+		r = fusion_load_start_epoch(fs);
+	/* It took so long that another machine has it now, which the log has told. */
+	return r && READ_ONCE(fs->heart.lost) && fusion_mode(fs) == FUSION_FAIL ? -EUSERS : r;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: metadata and its order: blocks, flushes, chains, transactions, superblocks, commits
+ * and checkpoints, from the bottom to the top.
+ */
+#ifndef DM_FUSION_METADATA_H
+#define DM_FUSION_METADATA_H
+
+#include <linux/bio.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "dm-fusion-codec.h"
+
+struct fusion;
+
+/* Records per transaction at most; a bound for memory and for the ring. */
+#define FUSION_TXN_RECORDS	2000U
+#define FUSION_NR_TXNS		4U
+/* Blocks written with one journal, map or heat bio. */
+#define FUSION_BUF_BLOCKS	FUSION_TXN_BLOCKS
+
+/**
+ * struct fusion_chain - the journal of a member, or the replica's log
+ * @sb: superblock of the member: places, epoch, start of the chain
+ * @next_seq: number of the next block
+ * @next_txn: number of the next transaction
+ * @prev_csum: checksum of block next_seq - 1
+ * @durable: what this activation has written of superblocks and transactions, and knows to be
+ *	durable; what was found is not, as it may be in the member's cache only. The other
+ *	chain's owner reads it, to say so there (INV8).
+ * @buf: for the blocks of the next transaction
+ *
+ * Belongs to the committer (fs->journal), or to who holds replica.mutex.
+ */
+struct fusion_chain {
+	struct fusion_sb *sb;
+	u64 next_seq;
+	u64 next_txn;
+	u32 prev_csum;
+	struct fusion_progress durable;
+	struct page *buf[FUSION_BUF_BLOCKS];
+};
+
+/**
+ * struct fusion_txn - a transaction
+ * @list: on fs->txns.free or fs->txns.quarantined
+ * @nr: records used; protected by fs->lock while running
+ * @rec: the records, MOVE and UNMAP; @rec[].old are the slots to release
+ */
+struct fusion_txn {
+	struct list_head list;
+	u32 nr;
+	struct {
+		u32 lext;
+		u32 new;
+		u32 old;
+		u32 op;
+	} rec[FUSION_TXN_RECORDS];
+};
+
+/**
+ * struct fusion_txns - transactions, and the slots that they release
+ * @running: takes the records of now
+ * @free: not in use
+ * @quarantined: committed; their slots await a drain
+ * @max_records: bound of @running
+ * @wait: for @free
+ * @reclaim_work: drains, and frees the slots
+ * @reclaim_wq: its queue
+ *
+ * Lists under fs->lock.
+ */
+struct fusion_txns {
+	struct fusion_txn *running;
+	struct list_head free;
+	struct list_head quarantined;
+	u32 max_records;
+	wait_queue_head_t wait;
+	struct work_struct reclaim_work;
+	struct workqueue_struct *reclaim_wq;
+};
+
+/**
+ * struct fusion_flush - flushes of the members
+ * @mutex: one flush of the slow member at a time
+ * @slow_flushing: it is under way; under fs->lock
+ * @lost: a flush of either member has failed
+ * @nr: users' flushes that the fast member is at; under fs->lock
+ * @hold: no more of these, as during a commit; under fs->lock
+ * @wait: for @nr == 0
+ * @slow_flushes: of the slow member, so far
+ */
+struct fusion_flush {
+	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
+	bool slow_flushing;
+	u32 lost;
+	u32 nr;
+	bool hold;
+	wait_queue_head_t wait;
+	u64 slow_flushes;
+};
+
+/**
+ * struct fusion_committer - commits and checkpoints
+ * @waiters: flushes, and FUA writes done, of the next commit
+ * @running: a commit is under way
+ * @closed: the last checkpoint wanted closes the set
+ * @started: counts commits
+ * @done: of these, ended; read without the lock
+ * @forced: the @started someone waits for
+ * @checkpoint_wanted: counts requests
+ * @checkpoint_done: of these, served; read without the lock
+ * @keep_wanted: counts requests to write fs->kept
+ * @keep_done: of these, served; read without the lock
+ * @commits: so far
+ * @checkpoints: so far
+ * @max_blocks: that a commit may take of the journal
+ * @wait: for @done, @checkpoint_done and @keep_done
+ * @work: the committer
+ * @wq: its queue
+ *
+ * Protected by fs->lock unless said otherwise.
+ */
+struct fusion_committer {
+	struct bio_list waiters;
+	bool running;
+	bool closed;
+	u64 started;
+	u64 done;
+	u64 forced;
+	u64 checkpoint_wanted;
+	u64 checkpoint_done;
+	u64 keep_wanted;
+	u64 keep_done;
+	u64 commits;
+	u64 checkpoints;
+	u32 max_blocks;
+	wait_queue_head_t wait;
+	struct delayed_work work;
+	struct workqueue_struct *wq;
+};
+
+/* -- dm-fusion-metaio.c ------------------------------------------------------------------ */
+
+/**
+ * fusion_rw_blocks() - read or write metadata blocks of a member
+ * @fs: device
+ * @chain: says which member; its buffer is used
+ * @opf: REQ_OP_READ or REQ_OP_WRITE with flags
+ * @blocknr: first block
+ * @first: first page of the buffer
+ * @nr: blocks, @first + @nr at most FUSION_BUF_BLOCKS
+ *
+ * Context: process, sleeps; who owns the chain, or fusion_load() before the committer
+ * first runs. Return: 0 or a negative errno.
+ */
+int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
+		     unsigned int first, unsigned int nr);
+
+/* One block, by way of a page. Sleeps. Return: 0 or a negative errno; says nothing. */
+int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+		   struct page *page);
+
+/* Tell the log which blocks of a member could not be written, or read. Any context. */
+void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
+		      unsigned int nr, int r);
+
+/* -- dm-fusion-flush.c ------------------------------------------------------------------- */
+
+/* REQ_FUA for metadata of a member, if that can. Partner of fusion_flush_after(). */
+blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev);
+
+/**
+ * fusion_flush_after() - make metadata durable that was written without REQ_FUA
+ * @fs: device
+ * @dev: member
+ * @fua: fusion_meta_fua() of the write
+ *
+ * Context: process, sleeps; takes flush_mutex. Return: 0 or as fusion_flush_slow().
+ */
+int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
+
+/**
+ * fusion_flush_slow() - flush the slow member if it was written since its last flush
+ * @fs: device
+ *
+ * What a flush that failed should have made durable may be lost, and a later one would
+ * not say so. So after a failure nothing is committed any more, and this always fails.
+ *
+ * Context: process, sleeps; takes flush_mutex. Return: 0 or a negative errno, then mode is
+ * RO or worse, or the set is not loaded.
+ */
+int fusion_flush_slow(struct fusion *fs);
+
+/*
+ * Flush the fast member. Context: process, sleeps. Return: 0 or a negative errno, which is logged.
+ */
+int fusion_flush_fast(struct fusion *fs);
+
+/**
+ * fusion_flushes_ended() - wait for users' flushes that went to the fast member directly
+ * @fs: device; it is committing, or holds flushes
+ *
+ * Context: process, sleeps; waits for the member only. Return: 0, or -EIO if a flush has
+ * failed, now or before: then what is in the member's cache may never get any further.
+ */
+int fusion_flushes_ended(struct fusion *fs);
+
+/**
+ * fusion_flush_before() - what must be durable before metadata that speaks of it
+ * @fs: device
+ * @chain: the member's
+ * @preflush: REQ_PREFLUSH if the write itself is to do it
+ *
+ * Context: process, sleeps. Return: 0 or a negative errno.
+ */
+int fusion_flush_before(struct fusion *fs, const struct fusion_chain *chain,
+			blk_opf_t *preflush);
+
+/* -- dm-fusion-chain.c ------------------------------------------------------------------- */
+
+/* Allocate the buffer of a chain, or free it. */
+int fusion_chain_init(struct fusion_chain *chain, struct fusion_sb *sb);
+void fusion_chain_exit(struct fusion_chain *chain);
+
+/**
+ * fusion_chain_write() - write a transaction
+ * @fs: device
+ * @chain: journal or log; its position moves on if it succeeds
+ * @nr: blocks packed in @chain->buf
+ *
+ * The member is flushed before. Context: process, sleeps. Return: 0 or a negative errno.
+ */
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
+
+/*
+ * Have @sb, which is about to be written or to seal blocks of @chain's member, say how far the
+ * other member has got. Context: as of @chain.
+ */
+void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struct fusion_sb *sb);
+
+/* A superblock, or the journal up to @next_seq, is durable. Context: as of @chain. */
+static inline void fusion_note_durable(struct fusion_chain *chain, u64 generation, u64 next_seq)
+{
+	/*
+	 * Read by the other chain's owner: which needs no order, since nothing else goes with it.
+	 */
+	WRITE_ONCE(chain->durable.generation, max(chain->durable.generation, generation));
+	WRITE_ONCE(chain->durable.seq, max(chain->durable.seq, next_seq));
+}
+
+/* Blocks of the ring in use, and those free. */
+static inline u32 fusion_chain_used(const struct fusion_chain *chain)
+{
+	return READ_ONCE(chain->next_seq) - READ_ONCE(chain->sb->replay_seq);
+}
+
+static inline u32 fusion_chain_free(const struct fusion_chain *chain)
+{
+	return chain->sb->journal_blocks[chain->sb->role] - fusion_chain_used(chain);
+}
+
+/* -- dm-fusion-txn.c --------------------------------------------------------------------- */
+
+int fusion_txns_init(struct fusion *fs);
+void fusion_txns_exit(struct fusion *fs);
+
+/* Has the running transaction room for @nr more records? fs->lock held. */
+bool fusion_log_room(const struct fusion *fs, u32 nr);
+
+/* Record a change of the map. fs->lock held, fusion_log_room() checked. */
+void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op);
+
+/*
+ * Unmap an extent whose word is @old, and record it. fs->lock held, fusion_log_room() checked.
+ * Return: false, and nothing is done, if the word has changed.
+ */
+bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old);
+
+/* One that is free, taken off the list, or NULL. Takes fs->lock itself. */
+struct fusion_txn *fusion_txn_get(struct fusion *fs);
+
+/* Drain, then free the slots of the transactions committed before, and unpark. */
+void fusion_do_reclaim(struct work_struct *work);
+
+/* -- dm-fusion-super.c ------------------------------------------------------------------- */
+
+/**
+ * fusion_super_read() - find the newest valid superblock of a member
+ * @fs: device; only fs->dev is used
+ * @dev: member
+ * @sb: result
+ * @single: unless NULL, set to whether the other copy is damaged, or not the one before
+ * @why: reason of an error
+ *
+ * Context: process, sleeps. Return: 0 or what fusion_sb_unpack() says, or -EIO.
+ */
+int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
+		      bool *single, const char **why);
+
+/* Have @sb, of either member, tell of the activation that begins. */
+void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
+
+/*
+ * Write a superblock to its copy on its member, with what it says of the other one and the time.
+ * Uses the first page of @chain's buffer.
+ */
+int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb);
+
+/*
+ * Write fs->sb_next, of the next generation, and from then on go by it. Context: as of
+ * fusion_super_flags(). Return: 0 or a negative errno.
+ */
+int fusion_super_write_next(struct fusion *fs);
+
+/*
+ * Write the superblock again, only to set and clear flags, or because settings were changed; not
+ * if it is so already. Context: the committer, or while it is at rest.
+ */
+int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
+
+/*
+ * Once more the superblock of a set that was closed, when the slow member's has been written: of
+ * a closed set either copy is enough, and this one says that the slow member was closed, too
+ * (INV8). Context: the committer rests. If it can't be written mode is RO.
+ */
+void fusion_super_repeat(struct fusion *fs);
+
+/* -- dm-fusion-journal.c ----------------------------------------------------------------- */
+
+int fusion_journal_init_state(struct fusion *fs);
+void fusion_journal_exit_state(struct fusion *fs);
+
+/* Wait for a commit of all that was recorded before. Return: 0 or -EIO. Context: sleeps. */
+int fusion_commit_wait(struct fusion *fs);
+
+/* Does somebody wait for a commit, or, unless @urgent, is there anything to commit? */
+bool fusion_commit_needed(struct fusion *fs, bool urgent);
+
+/* Commit if someone waits for it and the ring allows. Context: the committer. */
+int fusion_commit_urgent(struct fusion *fs);
+
+/*
+ * Commit now; @always writes a transaction even if it is empty. Context: the committer.
+ * Return: 0 or a negative errno, then mode is RO.
+ */
+int fusion_commit(struct fusion *fs, bool always);
+
+/* -- dm-fusion-checkpoint.c -------------------------------------------------------------- */
+
+/*
+ * Ask for a checkpoint; @clean also marks the set closed, until it is resumed.
+ * Return: what fs->commit.checkpoint_done must have reached when it is over, with fs->commit.wait
+ * to wait on; or 0: the set is closed.
+ */
+u64 fusion_checkpoint_ask(struct fusion *fs, bool clean);
+
+/* The same, and wait for it. Sleeps. Return: 0, -EIO, or -EAGAIN: it is closed. */
+int fusion_checkpoint_wait(struct fusion *fs, bool clean);
+
+/*
+ * Write NEEDS_CHECK, if mode RW has ended and that is not written yet, whoever ended it. If that
+ * fails each time, the next to load finds out by itself. Context: the committer, or while it
+ * rests.
+ */
+void fusion_note_mode(struct fusion *fs);
+
+void fusion_do_commit(struct work_struct *work);
+
+/*
+ * Write a checkpoint; @clean marks the set closed, @asked says that somebody waits for it: then
+ * heat is saved, too. Context: the committer.
+ */
+int fusion_checkpoint(struct fusion *fs, bool clean, bool asked);
+
+/* The same, under a new epoch when a set is loaded. */
+int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
+
+#endif

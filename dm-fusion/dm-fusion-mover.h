@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: migration: how the device is used, the budget, batches, moves on request, the mover.
+ */
+#ifndef DM_FUSION_MOVER_H
+#define DM_FUSION_MOVER_H
+
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "dm-fusion-codec.h"
+#include "dm-fusion-policy.h"
+
+struct fusion;
+
+/* Sums of these, and when they were taken. */
+struct fusion_look {
+	u64 us;
+	u64 ios[FUSION_NR_DEVS];
+	u64 done[FUSION_NR_DEVS];
+	u64 unweighed;
+};
+
+/* What keeps a move on request from getting room. */
+enum fusion_obstacle {
+	FUSION_NO_OBSTACLE,
+	FUSION_RANGE_FILLS,		/* the member is full of extents that are to stay there */
+	FUSION_VICTIMS_BUSY,		/* extents that should leave could not be moved */
+	FUSION_NO_SPARE,		/* the other member has no slot left, not even a spare */
+};
+
+/* A range to be moved on request. */
+struct fusion_force {
+	struct list_head list;		/* on fs->mover.forced, under fs->lock */
+	struct completion done;
+	u32 next;
+	u32 last;
+	enum fusion_dev to;
+	u32 moved;
+	u32 already;
+	u32 unmapped;
+	u32 failed;
+	struct fusion_victims victims;	/* the mover's: what makes room */
+	u32 next_victim;
+	u32 vain;			/* times that no victim could be moved, in a row */
+	enum fusion_obstacle obstacle;	/* no room can be made any more */
+	bool abandoned;			/* the one who asked was interrupted */
+	int result;
+};
+
+/* A move under way, in a batch. */
+struct fusion_job {
+	struct fusion_move move;
+	u32 old;		/* STABLE word before */
+	u32 new;		/* STABLE word after; unmapped: no slot */
+	enum fusion_outcome outcome;
+	bool started;		/* COPYING or LOCKED was set */
+	bool copied;
+	bool retire;		/* the new slot could not be written */
+};
+
+/**
+ * struct fusion_mover - migration; the mover's unless said otherwise
+ * @work: the mover
+ * @wq: its queue
+ * @forced: moves on request; under fs->lock
+ * @stopping: no more moves
+ * @opened_ms: ktime of activation, for the policy's clock
+ * @look: the last one
+ * @look_usable: no batch since
+ * @last_busy_ms: ktime of the last look that found others at work
+ * @next_batch_ms: earliest, while there is foreground I/O
+ * @waited_us: for the replica, in the batch under way
+ * @queue: foreground I/Os at the slow member, summed over looks
+ * @queue_looks: their number
+ * @slow_ios: sum of the slow member's stats at the last look
+ * @slow_used_ms: ktime of the look that found it changed
+ * @budget: bytes that promotions may write now; negative: a debt
+ * @budget_ms: ktime when it was last refilled
+ * @copied_fast: extents copied to the fast member
+ * @slow_asleep: nobody has used it for opt.standby: let it rest
+ * @promotions: so far
+ * @demotions: so far
+ * @cancelled: moves that a write has cancelled, so far
+ * @in_flight: slots taken for moves; under fs->lock
+ * @nr_retired: slots lost to write errors
+ * @cancels: a small table, indexed by extent
+ */
+struct fusion_mover {
+	struct delayed_work work;
+	struct workqueue_struct *wq;
+	struct list_head forced;
+	bool stopping;
+	u64 opened_ms;
+	struct fusion_look look;
+	bool look_usable;
+	u64 last_busy_ms;
+	u64 next_batch_ms;
+	u64 waited_us;
+	u32 queue;
+	u32 queue_looks;
+	u64 slow_ios;
+	u64 slow_used_ms;
+	s64 budget;
+	u64 budget_ms;
+	u64 copied_fast;
+	bool slow_asleep;
+	u64 promotions;
+	u64 demotions;
+	u64 cancelled;
+	u32 in_flight;
+	u32 nr_retired;
+	struct {
+		u32 lext;
+		u8 nr;
+	} cancels[FUSION_CANCELS];
+};
+
+/* -- dm-fusion-usage.c; the mover --------------------------------------------------------- */
+
+/* Accesses between two ticks count once, so it must not stop for a batch. */
+void fusion_mover_tick(struct fusion *fs);
+
+/*
+ * Look whether there was foreground I/O since the last look, or is some that waits. Return: ms
+ * without.
+ */
+u64 fusion_idle_ms(struct fusion *fs);
+bool fusion_is_idle(struct fusion *fs);
+
+/*
+ * Look whether others have used the slow member since the last look. If not for opt.standby, it
+ * may have stopped its motor: it is left alone by moves nobody asked for, and by zero-fills
+ * and updates of the replica that can come later.
+ */
+void fusion_look_at_slow(struct fusion *fs);
+
+/* -- dm-fusion-budget.c; the mover -------------------------------------------------------- */
+
+void fusion_budget_init(struct fusion *fs, u64 now_ms);
+
+/* Put in what the time since the last call brings; options are looked at here. */
+void fusion_budget_refill(struct fusion *fs, u64 now_ms);
+
+/* An extent was copied to the fast member. */
+void fusion_budget_spend(struct fusion *fs);
+
+/* Extents that the policy may promote now; 0 or less: none. */
+s64 fusion_budget_extents(const struct fusion *fs);
+
+/* Bytes that promotions may write now; 0, too, if there is no budget. Context: any. */
+u64 fusion_budget_left(const struct fusion *fs);
+
+/* -- dm-fusion-batch.c; the mover --------------------------------------------------------- */
+
+/* Times in a row that moves of an extent were cancelled. A collision only forgets. */
+u8 *fusion_cancels(struct fusion *fs, u32 lext);
+
+/**
+ * fusion_migrate() - carry moves out, in batches
+ * @fs: device
+ * @moves: what to move; gets another order
+ * @jobs: room for as many; what became of them
+ * @nr: their number
+ * @force: who wants it, or NULL: the policy
+ * @idle_only: it was decided on since nobody used the device
+ *
+ * Context: the mover; sleeps. Return: batches.
+ */
+unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
+			    struct fusion_job *jobs, unsigned int nr,
+			    const struct fusion_force *force, bool idle_only);
+
+/* @nr without the spares of the member. */
+u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
+
+/*
+ * The most moves of a batch: where few slots are left besides the spares, first writes wait for
+ * those that moves have. fs->lock held.
+ */
+unsigned int fusion_longest_batch(const struct fusion *fs);
+
+/* -- dm-fusion-forced.c ------------------------------------------------------------------ */
+
+/* The first request, or NULL; some moves for it; it is over. The mover. */
+struct fusion_force *fusion_first_forced(struct fusion *fs);
+void fusion_run_forced(struct fusion *fs, struct fusion_force *force);
+void fusion_end_forced(struct fusion *fs, struct fusion_force *force, int result);
+
+/* Move a range and wait for it; interruptible. Fills in the counts of @force. */
+int fusion_force(struct fusion *fs, struct fusion_force *force);
+
+/* -- dm-fusion-mover.c ------------------------------------------------------------------- */
+
+int fusion_migrate_init(struct fusion *fs);
+void fusion_migrate_exit(struct fusion *fs);
+void fusion_migrate_start(struct fusion *fs);
+
+/* Finish the batch under way and stop; forced moves end with -EAGAIN. Sleeps. */
+void fusion_migrate_stop(struct fusion *fs);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: OPEN extents. fs->lock is held unless said otherwise.
+ */
+#ifndef DM_FUSION_OPEN_H
+#define DM_FUSION_OPEN_H
+
+#include <linux/bio.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "dm-fusion-codec.h"
+
+struct fusion;
+struct fusion_io;
+
+#define FUSION_OPEN_HASH_BITS	10
+/* Zero-fills of OPEN extents under way at a time. */
+#define FUSION_MAX_FILLS	8U
+
+/**
+ * struct fusion_open - an OPEN extent
+ * @hash: in fs->opens.hash, by @lext
+ * @lru: on fs->opens.lru, oldest first, or on fs->opens.free
+ * @dirty_node: on fs->opens.dirty if @dirty
+ * @parked: bios that wait for the end of an exclusive operation
+ * @ready_node: on fs->opens.ready while @excl is set and not @running and no writer is left
+ * @excl_bio: the bio that asked for exclusiveness, NULL if it is a zero-fill
+ * @fs: device
+ * @lext: logical extent
+ * @word: its OPEN word
+ * @writers: writes in flight
+ * @nr_valid: bits set in @bitmap
+ * @zero_first: first block being zeroed
+ * @zero_nr: number of blocks being zeroed
+ * @zero_retried: the member could not do it at first: it may not know WRITE ZEROES
+ * @zero_failed: the member could not do it
+ * @fill_failed: so a zero-fill has ended, which fusion_open_fill() has not told yet
+ * @dirty: changed since it was last put into a transaction
+ * @closing: a STABLE record is being committed; the bitmap must stay full
+ * @closed: no longer in the hash; freed when @writers drops to 0
+ * @excl: an exclusive operation is waiting for @writers == 0, or running
+ * @running: it runs
+ * @bitmap: valid blocks, little endian as on disk
+ *
+ * All protected by fs->lock.
+ */
+struct fusion_open {
+	struct hlist_node hash;
+	struct list_head lru;
+	struct list_head dirty_node;
+	struct bio_list parked;
+	struct list_head ready_node;
+	struct bio *excl_bio;
+	struct fusion *fs;
+	u32 lext;
+	u32 word;
+	u32 writers;
+	u32 nr_valid;
+	u16 zero_first;
+	u16 zero_nr;
+	bool zero_retried : 1;
+	bool zero_failed : 1;
+	bool fill_failed : 1;
+	bool dirty : 1;
+	bool closing : 1;
+	bool closed : 1;
+	bool excl : 1;
+	bool running : 1;
+	unsigned long *bitmap;
+};
+
+/* Rest of a member on which idle time could not complete an extent. */
+struct fusion_fill_pause {
+	u64 until_ms;
+	u32 ms;
+	bool tried;			/* and not failed since */
+};
+
+/**
+ * struct fusion_opens - all OPEN extents
+ * @hash: by logical extent
+ * @lru: oldest first
+ * @free: structures that are not in use
+ * @dirty: changed since the last transaction
+ * @ready: those whose exclusive operation can start
+ * @all: @max of them
+ * @bitmaps: theirs
+ * @max: as many as can be
+ * @nr: as many as are
+ * @nr_full: full, and not yet in a commit
+ * @fills_failed: zeroing, so far
+ * @fill_pause: of each member
+ * @nr_fills: zero-fills under way
+ * @fill_wait: for none
+ *
+ * Protected by fs->lock.
+ */
+struct fusion_opens {
+	struct hlist_head hash[1 << FUSION_OPEN_HASH_BITS];
+	struct list_head lru;
+	struct list_head free;
+	struct list_head dirty;
+	struct list_head ready;
+	struct fusion_open *all;
+	void *bitmaps;
+	u32 max;
+	u32 nr;
+	u32 nr_full;
+	u32 fills_failed;
+	struct fusion_fill_pause fill_pause[FUSION_NR_DEVS];
+	u32 nr_fills;
+	wait_queue_head_t fill_wait;
+};
+
+/* -- dm-fusion-open.c -------------------------------------------------------------------- */
+
+int fusion_open_init(struct fusion *fs);
+void fusion_open_exit(struct fusion *fs);
+struct fusion_open *fusion_open_find(struct fusion *fs, u32 lext);
+
+/* New OPEN extent, all blocks invalid. Return: NULL if too many are open. */
+struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word);
+
+/* Take it out of the hash; frees it now or with its last writer. */
+void fusion_open_close(struct fusion *fs, struct fusion_open *open);
+
+/* Give back the structure of one that is closed and has no writer. */
+void fusion_open_free(struct fusion *fs, struct fusion_open *open);
+
+/* Note that it changed, so that the next commit records it. */
+void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open);
+
+/* Load a bitmap from a journal record. No lock needed. */
+void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap);
+
+/* Blocks hold data now. */
+void fusion_open_set_valid(struct fusion *fs, struct fusion_open *open, u32 first, u32 nr);
+
+/* Bytes of a bitmap in memory. */
+unsigned int fusion_open_bitmap_size(const struct fusion *fs);
+
+/* -- dm-fusion-open-excl.c --------------------------------------------------------------- */
+
+/*
+ * A block that a write covers in part, and that is not valid, must be zeroed
+ * before. Return: its number, or -1.
+ */
+int fusion_open_partial_block(const struct fusion *fs, const struct fusion_open *open,
+			      struct bio *bio);
+
+/* Have an exclusive operation run, for @bio or to fill all holes, when no writer is left. */
+void fusion_open_start_excl(struct fusion *fs, struct fusion_open *open, struct bio *bio);
+
+/* No writer is left: it can run. */
+void fusion_open_make_ready(struct fusion *fs, struct fusion_open *open);
+
+/* Start the exclusive operations that can run. Worker only; takes fs->lock itself. */
+void fusion_open_run(struct fusion *fs);
+
+/* Zero-fill up to @nr of the oldest OPEN extents. Takes fs->lock itself; any context. */
+void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
+
+/*
+ * The same for as many as can be at once, since the device is idle; @fast: only what is on the
+ * fast member. A member that fails is left alone for a while, longer each time, until it
+ * succeeds.
+ */
+void fusion_open_fill_idle(struct fusion *fs, bool fast);
+
+/* Forget that: members may be others now, or well. Takes fs->lock itself. */
+void fusion_open_fill_anew(struct fusion *fs);
+
+/*
+ * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told
+ * once. Takes fs->lock itself; any context.
+ */
+bool fusion_open_fill(struct fusion *fs, u32 lext);
+
+/* -- dm-fusion-open-bio.c ---------------------------------------------------------------- */
+
+/*
+ * A read or write of an OPEN extent, or a discard or write-zeroes of a part of it.
+ * Worker only; takes fs->lock itself. Return: false if the extent is not OPEN any more.
+ */
+bool fusion_open_bio(struct fusion *fs, struct bio *bio);
+
+/*
+ * Unmap an OPEN extent; fusion_log_room() checked. Worker only. Return: false if it
+ * must wait: then @bio comes back to the worker.
+ */
+bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *bio);
+
+/* A write to an OPEN extent has completed. Takes fs->lock itself; any context. */
+void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the replica from the opening of a set to its close.
+ */
+#include "dm-fusion.h"
+
+int fusion_replica_epoch(struct fusion *fs, u32 epoch)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->next = rep->sb;
+	rep->next.epoch = epoch;
+	fusion_super_activate(fs, &rep->next);
+	rep->next.flags &= ~FUSION_SB_CLEAN;
+	rep->next.generation++;
+	return fusion_replica_write_super(fs);
+}
+
+void fusion_replica_start(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->restart = true;
+	rep->stale = true;
+	fusion_held_begin(fs);
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(rep->active, true);
+	spin_unlock_irq(&fs->lock);
+	fusion_replica_update(fs, true);
+}
+
+void fusion_replica_pause(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	spin_lock_irq(&fs->lock);
+	WRITE_ONCE(rep->active, false);
+	spin_unlock_irq(&fs->lock);
+	cancel_delayed_work_sync(&rep->work);
+	/* And that of a message. */
+	mutex_lock(&rep->mutex);
+	mutex_unlock(&rep->mutex);
+}
+
+void fusion_replica_stop(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	unsigned int copy;
+
+	if (fs->read_only)
+		return;
+	mutex_lock(&rep->mutex);
+	if (!fusion_replica_do_update(fs, true, true) && !rep->nr_dirty) {
+		rep->next = rep->sb;
+		rep->next.flags |= FUSION_SB_CLEAN;
+		/* Of a closed set either copy is enough: make them the same. */
+		for (copy = 0; copy < 2; copy++) {
+			rep->next.generation++;
+			if (fusion_replica_write_super(fs))
+				break;
+		}
+	}
+	mutex_unlock(&rep->mutex);
+}
+
+int fusion_replica_resume(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r = 0;
+
+	if (fs->read_only)
+		return 0;
+	mutex_lock(&rep->mutex);
+	if (rep->marked) {
+		rep->next = rep->sb;
+		rep->next.flags &= ~FUSION_SB_CLEAN;
+		rep->next.generation++;
+		r = fusion_replica_write_super(fs);
+	}
+	mutex_unlock(&rep->mutex);
+	if (r)
+		return r;
+
+	spin_lock_irq(&fs->lock);
+	rep->due_ms = U64_MAX;
+	WRITE_ONCE(rep->active, true);
+	if (rep->nr_dirty || rep->nr_held || rep->stale)
+		fusion_replica_schedule(fs, FUSION_REPLICA_SOON_MS);
+	spin_unlock_irq(&fs->lock);
+	return 0;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: bios on their way to the members.
+ */
+#include <linux/rcupdate.h>
+
+#include "dm-fusion.h"
+
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev)
+{
+	unsigned int epoch;
+
+	rcu_read_lock();
+	epoch = fusion_enter(fs);
+	rcu_read_unlock();
+	fusion_pin(fs, fusion_io(bio), bio, dev, epoch);
+}
+
+void fusion_submit(struct fusion *fs, struct bio *bio, u32 word)
+{
+	fusion_remap(fs, bio, word);
+	dm_submit_bio_remap(bio, NULL);
+}
+
+static void fusion_zeroes_done(int read_err, unsigned long write_err, void *context)
+{
+	struct bio *bio = context;
+
+	if (write_err)
+		bio->bi_status = BLK_STS_IOERR;
+	bio_endio(bio);
+}
+
+void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word)
+{
+	struct dm_io_region dest = {
+		.bdev = fs->dev[fusion_word_dev(word)]->bdev,
+		.sector = fusion_word_sector(fs, word) +
+			  fusion_offset(fs, bio->bi_iter.bi_sector),
+		.count = bio_sectors(bio),
+	};
+
+	/* Written as data by whoever can't do better; then durable by commit. */
+	fusion_io(bio)->fua |= !!(bio->bi_opf & REQ_FUA);
+	dm_kcopyd_zero(fs->kcopyd, 1, &dest, 0, fusion_zeroes_done, bio);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: transactions, which record changes of the map until they are committed, and what
+ * becomes of the slots that they release.
+ *
+ * After the commit a transaction is in quarantine with its slots. They are free after a drain that
+ * began then (INV2), or held for the replica.
+ */
+#include <linux/mm.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+int fusion_txns_init(struct fusion *fs)
+{
+	unsigned int i;
+
+	for (i = 0; i < FUSION_NR_TXNS; i++) {
+		struct fusion_txn *txn = kvzalloc(sizeof(*txn), GFP_KERNEL);
+
+		if (!txn)
+			return -ENOMEM;
+		list_add(&txn->list, &fs->txns.free);
+	}
+	fs->txns.running = list_first_entry(&fs->txns.free, struct fusion_txn, list);
+	list_del_init(&fs->txns.running->list);
+	return 0;
+}
+
+void fusion_txns_exit(struct fusion *fs)
+{
+	struct fusion_txn *txn, *next;
+
+	kvfree(fs->txns.running);
+	list_splice_init(&fs->txns.quarantined, &fs->txns.free);
+	list_for_each_entry_safe(txn, next, &fs->txns.free, list)
+		kvfree(txn);
+}
+
+bool fusion_log_room(const struct fusion *fs, u32 nr)
+{
+	return fs->txns.running->nr + nr <= fs->txns.max_records;
+}
+
+void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op)
+{
+	struct fusion_txn *txn = fs->txns.running;
+
+	if (WARN_ON_ONCE(txn->nr >= FUSION_TXN_RECORDS))
+		return;
+	txn->rec[txn->nr].lext = lext;
+	txn->rec[txn->nr].new = new;
+	txn->rec[txn->nr].old = old;
+	txn->rec[txn->nr].op = op;
+	txn->nr++;
+	fs->slots.nr_quarantined++;
+}
+
+bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
+{
+	if (!fusion_map_clear(fs, lext, old))
+		return false;
+	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
+		   FUSION_OP_UNMAP);
+	return true;
+}
+
+struct fusion_txn *fusion_txn_get(struct fusion *fs)
+{
+	struct fusion_txn *txn;
+
+	spin_lock_irq(&fs->lock);
+	txn = list_first_entry_or_null(&fs->txns.free, struct fusion_txn, list);
+	if (txn)
+		list_del_init(&txn->list);
+	spin_unlock_irq(&fs->lock);
+	return txn;
+}
+
+/* -- quarantine ------------------------------------------------------------------------------ */
+
+static void fusion_release_slots(struct fusion *fs, struct fusion_txn *txn)
+{
+	u32 i;
+
+	for (i = 0; i < txn->nr; i++) {
+		spin_lock_irq(&fs->lock);
+		/* A promotion was recorded in the replica before it took effect. */
+		fusion_replica_release(fs, txn->rec[i].old,
+				       txn->rec[i].op == FUSION_OP_MOVE);
+		fs->slots.nr_quarantined--;
+		spin_unlock_irq(&fs->lock);
+	}
+}
+
+void fusion_do_reclaim(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, txns.reclaim_work);
+	struct fusion_txn *txn, *next;
+	LIST_HEAD(committed);
+
+	/* Only what was committed before the drain began: INV2. */
+	spin_lock_irq(&fs->lock);
+	list_splice_init(&fs->txns.quarantined, &committed);
+	spin_unlock_irq(&fs->lock);
+	if (list_empty(&committed))
+		return;
+	fusion_drain(fs);
+
+	list_for_each_entry_safe(txn, next, &committed, list) {
+		trace_fusion_reclaim(fs, txn->nr);
+		fusion_release_slots(fs, txn);
+		spin_lock_irq(&fs->lock);
+		list_move(&txn->list, &fs->txns.free);
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
+		wake_up(&fs->txns.wait);
+	}
+}

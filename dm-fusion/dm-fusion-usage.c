@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: how others use the device: what the mover, and the policy, go by.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "dm-fusion.h"
+
+void fusion_mover_tick(struct fusion *fs)
+{
+	if (xchg(&fs->half_life_changed, 0))
+		fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
+	fusion_policy_tick(fs->policy, fusion_now_ms() - fs->mover.opened_ms);
+}
+
+static void fusion_usage_look(struct fusion *fs, struct fusion_look *sum)
+{
+	unsigned int dev;
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	sum->us = fusion_now_us();
+	for_each_possible_cpu(cpu) {
+		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
+
+		for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+			sum->done[dev] += READ_ONCE(stats->done[dev]);
+			sum->ios[dev] += READ_ONCE(stats->ios[dev][0]) +
+					 READ_ONCE(stats->ios[dev][1]);
+		}
+		sum->unweighed += READ_ONCE(stats->unweighed);
+	}
+}
+
+/* I/Os at a member; CPUs are looked at one after another, so it may be off by some. */
+static u64 fusion_usage_in_flight(const struct fusion_look *sum, enum fusion_dev dev)
+{
+	return sum->ios[dev] > sum->done[dev] ? sum->ios[dev] - sum->done[dev] : 0;
+}
+
+/*
+ * Tell the policy what random accesses cost, of a time in which there was nothing else. A
+ * member is taken to have been as busy all that time as it is at its end: right on average.
+ */
+static void fusion_tell_accesses(struct fusion *fs, const struct fusion_look *now)
+{
+	const struct fusion_look *before = &fs->mover.look;
+	u64 us = now->us - before->us;
+	unsigned int dev;
+
+	if (!fs->mover.look_usable || us > FUSION_MAX_LOOK_US ||
+	    now->unweighed != before->unweighed)
+		return;
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		fusion_policy_accesses(fs->policy, dev, fusion_usage_in_flight(now, dev) ? us : 0,
+				       now->done[dev] - before->done[dev]);
+}
+
+u64 fusion_idle_ms(struct fusion *fs)
+{
+	struct fusion_look now;
+	unsigned int dev;
+	bool busy;
+
+	/* no member has seen the writers to LOCKED extents */
+	spin_lock_irq(&fs->lock);
+	busy = !bio_list_empty(&fs->worker.parked);
+	spin_unlock_irq(&fs->lock);
+
+	fusion_usage_look(fs, &now);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		busy |= now.ios[dev] != fs->mover.look.ios[dev] ||
+			fusion_usage_in_flight(&now, dev);
+	if (busy) {
+		fs->mover.last_busy_ms = div_u64(now.us, 1000);
+		fusion_policy_used(fs->policy, min_t(u64, now.us - fs->mover.look.us,
+						     FUSION_MAX_LOOK_US));
+	}
+	fusion_tell_accesses(fs, &now);
+	fs->mover.queue += min_t(u64, fusion_usage_in_flight(&now, FUSION_SLOW), FUSION_MAX_QUEUE);
+	fs->mover.queue_looks++;
+	fs->mover.look = now;
+	return div_u64(now.us, 1000) - fs->mover.last_busy_ms;
+}
+
+bool fusion_is_idle(struct fusion *fs)
+{
+	return fusion_idle_ms(fs) >= READ_ONCE(fs->opt.idle);
+}
+
+void fusion_look_at_slow(struct fusion *fs)
+{
+	u64 ios = fusion_count_ios(fs, FUSION_SLOW, false) +
+		  fusion_count_ios(fs, FUSION_SLOW, true);
+	u64 now = fusion_now_ms(), standby = (u64)READ_ONCE(fs->opt.standby) * MSEC_PER_SEC;
+
+	if (ios != fs->mover.slow_ios) {
+		fs->mover.slow_ios = ios;
+		WRITE_ONCE(fs->mover.slow_used_ms, now);
+	}
+	WRITE_ONCE(fs->mover.slow_asleep, standby && now - fs->mover.slow_used_ms >= standby);
+}

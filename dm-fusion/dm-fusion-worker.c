@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the worker, which serves the bios that map() defers.
+ */
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+/* -- first writes ---------------------------------------------------------------------------- */
+
+/* A slot for a first write: fast while more than @fast are free, then slow, likewise. */
+static u32 fusion_first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
+{
+	u32 word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
+
+	return fusion_word_mapped(word) ? word : fusion_slot_get(fs, FUSION_SLOW, lext, slow);
+}
+
+/*
+ * Shall a bio that finds no slot wait for the replica to free some? If that could not be
+ * written, for one more attempt: the member may be well again. fs->lock held.
+ */
+static bool fusion_wait_for_replica(const struct fusion *fs, struct fusion_io *io)
+{
+	const struct fusion_replica *rep = &fs->replica;
+
+	if (!rep->nr_held)
+		return false;
+	if (!rep->failed) {
+		io->waits = false;
+		return true;
+	}
+	if (!io->waits) {
+		io->waits = true;
+		io->errors = rep->errors;
+	}
+	return io->errors == (u32)rep->errors;
+}
+
+/*
+ * Shall a bio that finds all structures for OPEN extents in use wait for one? For those that a
+ * commit frees, and until each of the extents had its turn to be completed, and could not be.
+ * fs->lock held.
+ */
+static bool fusion_wait_for_fill(const struct fusion *fs, struct fusion_io *io)
+{
+	if (!io->crowded) {
+		io->crowded = true;
+		io->waits = false;
+		io->errors = fs->opens.fills_failed;
+	}
+	return fs->opens.nr_full || fs->commit.running ||
+	       fs->opens.fills_failed - io->errors < fs->opens.max;
+}
+
+/* First write to an unmapped extent. Return: false if the bio was parked or failed. */
+static bool fusion_first_write(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	struct fusion_open *open;
+	bool crowded, held = false, wait = false;
+	u32 word;
+
+	spin_lock_irq(&fs->lock);
+	if (list_empty(&fs->opens.free)) {
+		wait = fusion_wait_for_fill(fs, fusion_io(bio));
+		if (wait)
+			fusion_park(fs, bio, fs->opens.nr_full);
+		spin_unlock_irq(&fs->lock);
+		if (wait)
+			fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		else
+			bio_io_error(bio);
+		return false;
+	}
+	fusion_io(bio)->crowded = false;
+	word = fusion_first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
+	if (!fusion_word_mapped(word)) {
+		held = fusion_wait_for_replica(fs, fusion_io(bio));
+		wait = fs->slots.nr_quarantined || fs->mover.in_flight || fs->txns.running->nr ||
+		       held || fs->slots.discards[FUSION_FAST].in_flight ||
+		       fs->slots.discards[FUSION_SLOW].in_flight;
+		/* The migration's spares are the last resort, when slots were lost to errors. */
+		if (!wait)
+			word = fusion_first_slot(fs, lext, 1, 1);
+	}
+	if (!fusion_word_mapped(word)) {
+		if (wait)
+			fusion_park(fs, bio, fs->txns.running->nr);
+		if (held)
+			fusion_replica_kick(fs);
+		spin_unlock_irq(&fs->lock);
+		if (!wait) {
+			bio->bi_status = BLK_STS_NOSPC;
+			bio_endio(bio);
+		}
+		return false;
+	}
+	word = fusion_word_set_state(word, FUSION_OPEN);
+	open = fusion_open_new(fs, lext, word);
+	fusion_open_mark_dirty(fs, open);
+	fusion_map_first(fs, lext, word);
+	crowded = fs->opens.nr > fs->opens.max / 4 * 3;
+	spin_unlock_irq(&fs->lock);
+
+	trace_fusion_alloc(fs, lext, word);
+	fusion_commit_soon(fs);
+	if (crowded)
+		fusion_open_fill_oldest(fs, 2);
+	return true;
+}
+
+/* -- discards and write-zeroes --------------------------------------------------------------- */
+
+static void fusion_complete_unmapped(struct fusion *fs, struct bio *bio)
+{
+	if (bio->bi_opf & REQ_FUA)
+		fusion_complete_after_commit(fs, bio);
+	else
+		bio_endio(bio);
+}
+
+/* Unmap an extent for a discard or write-zeroes. Return: false if @bio has to wait. */
+static bool fusion_unmap(struct fusion *fs, u32 lext, struct bio *bio)
+{
+	bool done = false;
+	u32 word;
+
+	spin_lock_irq(&fs->lock);
+	do {
+		word = READ_ONCE(fs->map[lext]);
+		if (!fusion_word_mapped(word)) {
+			done = true;
+		} else if (fusion_word_state(word) == FUSION_LOCKED) {
+			fusion_park(fs, bio, false);
+			break;
+		} else if (!fusion_log_room(fs, 1)) {
+			fusion_park(fs, bio, true);
+			break;
+		} else if (fusion_word_state(word) == FUSION_OPEN) {
+			done = fusion_open_unmap(fs, fusion_open_find(fs, lext), bio);
+			break;
+		}
+		/* If a write has cancelled a copy meanwhile: once more. */
+		done = done || fusion_log_unmap(fs, lext, word);
+	} while (!done);
+	spin_unlock_irq(&fs->lock);
+	return done;
+}
+
+/* Go on with a discard or write-zeroes of whole extents from where it was. */
+static void fusion_process_whole(struct fusion *fs, struct bio *bio)
+{
+	struct fusion_io *io = fusion_io(bio);
+	u32 end = fusion_lext(fs, bio_end_sector(bio)), unmapped = 0;
+	bool parked = false;
+
+	fusion_commit_soon(fs);
+	for (; io->lext < end; io->lext++) {
+		if (fusion_mode(fs) != FUSION_RW) {
+			bio_io_error(bio);
+			return;
+		}
+		if (READ_ONCE(fs->gate) && fusion_gate_park(fs, bio))
+			parked = true;
+		else if (!fusion_word_mapped(READ_ONCE(fs->map[io->lext])))
+			unmapped += bio_op(bio) == REQ_OP_DISCARD;
+		else
+			parked = !fusion_unmap(fs, io->lext, bio);
+		if (parked)
+			break;
+		cond_resched();
+	}
+	if (unmapped)
+		fusion_discard_free(fs, unmapped);
+	if (!parked)
+		fusion_complete_unmapped(fs, bio);
+}
+
+/* It is advice: a member that can't follow it is no error. */
+static void fusion_discard_done(struct bio *clone)
+{
+	struct bio *bio = clone->bi_private;
+
+	if (clone->bi_status != BLK_STS_NOTSUPP && clone->bi_status != BLK_STS_TARGET)
+		bio->bi_status = clone->bi_status;
+	bio_put(clone);
+	bio_endio(bio);
+}
+
+/*
+ * A part of an extent. If the member says to a bio of the core that it can't, the core has the
+ * whole device never discard any more; so it gets one of ours.
+ */
+static void fusion_submit_discard(struct fusion *fs, struct bio *bio, u32 word)
+{
+	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+	struct bio *clone;
+
+	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev)) {
+		bio_endio(bio);
+		return;
+	}
+	clone = bio_alloc_clone(bdev, bio, GFP_NOIO, &fs->worker.clones);
+	clone->bi_iter.bi_sector = fusion_word_sector(fs, word) +
+				   fusion_offset(fs, bio->bi_iter.bi_sector);
+	clone->bi_private = bio;
+	clone->bi_end_io = fusion_discard_done;
+	dm_submit_bio_remap(bio, clone);
+}
+
+/* -- all of them ----------------------------------------------------------------------------- */
+
+/* A write to a LOCKED extent waits for its commit. Return: false if it need not. */
+static bool fusion_park_locked(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	bool locked;
+
+	spin_lock_irq(&fs->lock);
+	locked = fusion_word_state(READ_ONCE(fs->map[lext])) == FUSION_LOCKED;
+	if (locked)
+		fusion_park(fs, bio, false);
+	spin_unlock_irq(&fs->lock);
+	return locked;
+}
+
+/* A pinned bio of any kind goes to its slot. */
+static void fusion_submit_pinned(struct fusion *fs, struct bio *bio, u32 word)
+{
+	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
+		fusion_submit_zeroes(fs, bio, word);
+	else if (bio_op(bio) == REQ_OP_DISCARD)
+		fusion_submit_discard(fs, bio, word);
+	else
+		fusion_submit(fs, bio, word);
+}
+
+static void fusion_process_bio(struct fusion *fs, struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
+	u32 word;
+
+	/* it may take a member no time at all, and tells nothing of accesses */
+	if (frees)
+		this_cpu_inc(fs->stats->unweighed);
+	for (;;) {
+		if (op_is_write(bio_op(bio)) && fusion_mode(fs) != FUSION_RW) {
+			bio_io_error(bio);
+			return;
+		}
+		if (op_is_write(bio_op(bio)) && READ_ONCE(fs->gate) && fusion_gate_park(fs, bio))
+			return;
+
+		word = READ_ONCE(fs->map[lext]);
+		if (!fusion_word_mapped(word)) {
+			if (frees) {
+				fusion_complete_unmapped(fs, bio);
+				return;
+			}
+			if (op_is_write(bio_op(bio)) && !fusion_first_write(fs, bio))
+				return;
+		} else if (fusion_word_state(word) == FUSION_OPEN) {
+			if (fusion_open_bio(fs, bio))
+				return;
+			continue;
+		}
+
+		switch (fusion_look_up(fs, fusion_io(bio), bio, &word)) {
+		case FUSION_SUBMIT:
+			fusion_submit_pinned(fs, bio, word);
+			return;
+		case FUSION_ZERO:
+			zero_fill_bio(bio);
+			bio_endio(bio);
+			return;
+		case FUSION_DEFER:
+			if (fusion_park_locked(fs, bio))
+				return;
+			break;
+		}
+	}
+}
+
+void fusion_do_deferred(struct work_struct *work)
+{
+	struct fusion *fs = container_of(work, struct fusion, worker.work);
+	struct blk_plug plug;
+	struct bio_list bios;
+	struct bio *bio;
+
+	for (;;) {
+		if (!READ_ONCE(fs->gate) || !fusion_gate_blocks(fs))
+			fusion_open_run(fs);
+
+		spin_lock_irq(&fs->lock);
+		bios = fs->worker.deferred;
+		bio_list_init(&fs->worker.deferred);
+		spin_unlock_irq(&fs->lock);
+		if (bio_list_empty(&bios))
+			return;
+
+		blk_start_plug(&plug);
+		while ((bio = bio_list_pop(&bios))) {
+			if (fusion_io(bio)->whole)
+				fusion_process_whole(fs, bio);
+			else
+				fusion_process_bio(fs, bio);
+		}
+		blk_finish_plug(&plug);
+		cond_resched();
+	}
+}

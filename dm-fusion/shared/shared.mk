@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The module's pure sources: they call nothing of the kernel but what userspace/shim/ has as well.
+# The module, fusionctl, the unit tests, the fuzzers and the crash simulator are all built from
+# these lists, which go from the bottom to the top.
+
+CODEC   := dm-fusion-codec.c
+REPLAY  := $(CODEC) dm-fusion-replay.c
+POLICY  := dm-fusion-heat.c dm-fusion-stream.c dm-fusion-payback.c dm-fusion-policy.c
