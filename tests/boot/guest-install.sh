@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs in a VM with our module: make a set of the second partition of the first disk and of the
-# second disk, put a root file system on it, and make the first disk boot it.
+# Runs in a VM with the module: make a set of the second partition of the first disk and of the
+# second disk, put a root file system on it, and make the first disk bootable.
 #
 #	usage: guest-install.sh TAR BOOT-DISK [SLOW-DISK]
 #
@@ -11,7 +11,7 @@
 set -euo pipefail
 tar=$1 disk=$2 slow=${3:-}
 
-# the type of the last one is that of members: Documentation/reference/boot.rst
+# the last partition has the type of members: Documentation/reference/boot.rst
 sfdisk -q "$disk" <<-EOF
 	label: gpt
 	size=1MiB, type=21686148-6449-6E6F-744E-656564454649, name=grub
@@ -37,7 +37,7 @@ mount "$root" /target
 mkdir /target/boot
 mount "${partition}2" /target/boot
 tar -x -f "$tar" -C /target
-# as udev would have it, so that the boot loader names the root by its uuid
+# create the link that udev would, so that the boot loader names the root by its uuid
 mkdir -p /dev/disk/by-uuid
 for i in "$root" "${partition}2"; do
 	ln -sfn "$i" "/dev/disk/by-uuid/$(blkid -p -o value -s UUID "$i")"
@@ -58,11 +58,11 @@ cat >/target/etc/default/grub <<-EOF
 	GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check tsc=reliable $clock norandmaps systemd.show_status=no rd.systemd.log_target=kmsg"
 	GRUB_TERMINAL=serial
 EOF
-# what runs the scripts of tests
+# this runs the scripts of the tests
 cp guest/boot-test /target/usr/local/sbin
 cp guest/boot-test.service /target/etc/systemd/system
 ln -s ../boot-test.service /target/etc/systemd/system/multi-user.target.wants/boot-test.service
-# Who has the console is root. A script that came on a disk has it to itself: who logs in there
+# The console is a root shell. A script from a disk has the console to itself, since a login there
 # would hang it up.
 mkdir -p /target/etc/systemd/system/serial-getty@ttyS0.service.d
 cat >/target/etc/systemd/system/serial-getty@ttyS0.service.d/local.conf <<-'EOF'

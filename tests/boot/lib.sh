@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Machines that boot by themselves, do what they are told on a disk, and go down: for the tests
-# here. Who sources this has sourced scripts/common.sh.
+# For the tests here: machines that boot by themselves, run a script from a disk, and power off.
+# Source scripts/common.sh first.
 
 LIMIT=900		# seconds for a boot, a script and a shutdown
 SPLAT='BUG:|WARNING:|Oops|Kernel panic|general protection fault|task .* blocked for more than'
@@ -15,7 +15,7 @@ pids=()
 # shellcheck disable=SC2317 # the trap reaches it
 cleanup() {
 	local pid
-	# to timeout, which hands it on to QEMU
+	# timeout passes the signal on to QEMU
 	for pid in "${pids[@]}"; do
 		if kill -TERM "$pid" 2>/dev/null; then
 			wait "$pid" || :
@@ -35,7 +35,7 @@ fail() {
 	return 1
 }
 
-# install_root LOG DISK [SLOW]: $dir/root.tar on these images, by guest-install.sh
+# install_root LOG DISK [SLOW]: put $dir/root.tar on these images, with guest-install.sh
 install_root() {
 	local i disks=() devices=(/dev/vda)
 	for i in "${@:2}"; do
@@ -48,8 +48,8 @@ install_root() {
 		fail "the root was not installed: $(tail -n 3 "$dir/out")"
 }
 
-# boot LOG SCRIPT [DISK]...: a machine with these disks, which boots from the first, runs the
-# script, and goes down; its pid is the last of pids
+# boot LOG SCRIPT [DISK]...: start a machine with these disks, which boots from the first one, runs
+# the script, and powers off; its pid is the last of pids
 boot() {
 	local log=$1 script=$2
 	shift 2
@@ -60,7 +60,8 @@ boot() {
 	pids+=($!)
 }
 
-# done_well LOG: it ended by itself, the script succeeded, the kernel had no complaint
+# done_well LOG: the machine powered off by itself, the script succeeded, and the kernel did not
+# complain
 done_well() {
 	local bad rc=0
 	wait "${pids[-1]}" || rc=$?
@@ -73,7 +74,7 @@ done_well() {
 		fail "the script did not succeed: $(grep -a -A3 '^# ' "$1" | tail -n 4)"
 }
 
-# says LOG SECONDS TEXT: it must, by then
+# says LOG SECONDS TEXT: the text must appear within that time
 says() {
 	local i
 	for ((i = 0; i < $2 * 5; i++)); do

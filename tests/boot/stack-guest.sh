@@ -14,12 +14,12 @@ EXTENT=$((256 << 10))
 
 # -- the set -------------------------------------------------------------------
 
-# quiet COMMAND...: tells what it has to say only if it fails
+# quiet COMMAND...: print its output only if it fails
 quiet() {
 	"$@" >"$TMP/quiet" 2>&1 || fail "$*: status $?: $(<"$TMP/quiet")"
 }
 
-# the_set: open, on FAST and SLOW or on members in RAM; it moves extents eagerly
+# the_set: open it, on FAST and SLOW or on members in RAM; it moves extents eagerly
 the_set() {
 	[[ $FAST ]] || members 96 288
 	opened stack stack --extent-size $EXTENT
@@ -31,24 +31,24 @@ eager() {
 	msg stack idle 100
 }
 
-# reopened: closed, found whole, and open again
+# reopened: close it, check it, and open it again
 reopened() {
 	good fusionctl close stack
 	good fusionctl check "$FAST" "$SLOW"
 	good fusionctl open stack "$FAST" "$SLOW"
 }
 
-# sets: the names of those that are open
+# sets: the names of the open sets
 sets() {
 	dmsetup info -c --noheadings -o name,uuid | sed -n 's/:FUSION-.*//p'
 }
 
-# below: what the set stands on
+# below: the devices directly below the set
 below() {
 	dmsetup deps -o devname stack | grep -o '([^)]*)' | tr -d '()' | sort | xargs
 }
 
-# held BY: it does not close, for what stands on it
+# held BY: the set does not close, and the error names the device on top
 held() {
 	refused "stack: is held by /dev/mapper/$1" fusionctl close stack
 	same "open sets" "$(sets)" stack
@@ -63,7 +63,7 @@ mounted() {
 	mount "$1" "$TMP/mnt"
 }
 
-# originals: 28 MiB of files of some sizes, and their sums
+# originals: 28 MiB of files of several sizes, and their checksums
 originals() {
 	local i
 	mkdir "$TMP/src"
@@ -78,7 +78,7 @@ copy() {
 	cp -r "$TMP/src" "$TMP/mnt/$1"
 }
 
-# compare NAME: a copy, as it is on the disk
+# compare NAME: a copy, read from the disk
 compare() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -99,7 +99,7 @@ moving() {
 	say "$(status stack promotions) promotions, $(status stack demotions) demotions"
 }
 
-# copies: one is deleted again, two is left
+# copies: one is deleted again, two are left
 copies() {
 	rm -rf "$TMP/mnt/one" "$TMP/mnt/two"
 	copy one
@@ -114,7 +114,7 @@ whole() {
 	"${@:2}" "$1" >"$TMP/fsck" 2>&1 || fail "$2: status $?: $(tail -n 5 "$TMP/fsck")"
 }
 
-# frees NAME: deleting that copy does not free extents, and telling the device does: nine of ten
+# frees NAME: deleting that copy frees no extents, but a discard then frees nine of ten
 frees() {
 	local before after want
 	sync
@@ -143,7 +143,7 @@ used() {
 	good fusionctl close stack
 }
 
-# still_there DEVICES: the set is open, on these, and the files are what they were
+# still_there DEVICES: the set is open on these, and the files are unchanged
 still_there() {
 	same "open sets" "$(sets)" stack
 	same "below" "$(below)" "$1"
@@ -155,7 +155,7 @@ still_there() {
 
 # -- file systems ------------------------------------------------------------------
 
-# file_system MKFS FSCK [FUNCTION]: made, used, whole; the function looks at it mounted
+# file_system MKFS FSCK [FUNCTION]: make it, use it, check it; FUNCTION examines it mounted
 file_system() {
 	the_set
 	originals
@@ -187,7 +187,7 @@ test_xfs() {
 	file_system "mkfs.xfs -q" "xfs_repair -n"
 }
 
-# scrubbed: btrfs has read all it has, and by its own sums it is right
+# scrubbed: btrfs has read all its data, and its checksums match
 scrubbed() {
 	btrfs scrub start -B -R "$TMP/mnt" >"$TMP/scrub"
 	same "errors" "$(grep -E '_errors: *[0-9]' "$TMP/scrub" | grep -v ': *0$' || :)" ""
@@ -212,7 +212,7 @@ test_fstrim() {
 	copy one
 	copy after
 	sync
-	# so that it is on both
+	# so that the data is on both members
 	msg stack demote 0-$(($(status stack extents) / 3)) >"$TMP/out"
 	frees one
 	compare before
@@ -230,7 +230,7 @@ test_fstrim() {
 
 # -- encryption --------------------------------------------------------------------
 
-# luks DEV [OPTION]...: make it an encrypted one
+# luks DEV [OPTION]...: make it an encrypted device
 luks() {
 	[[ -e $TMP/key ]] || head -c 32 /dev/urandom >"$TMP/key"
 	cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
@@ -243,7 +243,7 @@ unlock() {
 	cryptsetup open --key-file "$TMP/key" "${@:3}" "$1" "$2"
 }
 
-# occurrences TEXT DEV: of lines
+# occurrences TEXT DEV: number of lines with the text
 occurrences() {
 	blockdev --flushbufs "$2"
 	tr '\0' '\n' <"$2" | grep -acF "$1" || :
@@ -296,7 +296,7 @@ test_luks_below() {
 	for i in fast slow; do
 		cryptsetup close $i-safe
 	done
-	# who has no key does not even see that there is a set
+	# without the key, not even the set is visible
 	rm -rf /run/fusion
 	good fusionctl assemble --scan
 	same "open sets" "$(sets)" ""
@@ -332,7 +332,7 @@ test_lvm_above() {
 	defer dm_remove pool-one
 	defer dm_remove pool-two
 	quiet lvm lvcreate -n one -L 96M pool
-	# between the parts of the first
+	# between the parts of the first volume
 	quiet lvm lvcreate -n two -L 32M pool
 	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/pool-one
 	mounted /dev/mapper/pool-one
@@ -366,7 +366,7 @@ test_lvm_above() {
 	good fusionctl close stack
 }
 
-# partitions: those on the set as mappings
+# partitions: map the partitions on the set
 partitions() {
 	quiet kpartx -a -s "$SET"
 	dmsetup mknodes >/dev/null
@@ -383,7 +383,7 @@ test_kpartx() {
 	defer dm_remove stack2
 	partitions
 	same "size of the second in MiB" $(($(sectors_of /dev/mapper/stack2) / 2048)) 256
-	# of the first nothing must come to the second
+	# nothing of the first may reach the second
 	put /dev/mapper/stack1 245 0 $((48 << 20))
 	mkfs.ext4 -q /dev/mapper/stack2
 	mounted /dev/mapper/stack2
@@ -407,7 +407,7 @@ test_kpartx() {
 
 declare -A LOOP FILE
 
-# unplug ROLE: its disk; who looks at it, as udev does, holds it
+# unplug ROLE: remove its disk; wait for processes such as udev that hold it
 unplug() {
 	events_done
 	losetup -d "${LOOP[$1]}"
@@ -439,7 +439,7 @@ lv_comes() {
 	quiet lvm vgchange -ay "vg$1"
 }
 
-# partition ROLE MIB: the second one of its disk
+# partition ROLE MIB: the second partition of its disk
 partition() {
 	loop $((($2 + 16) << 20))
 	LOOP[$1]=$REPLY FILE[$1]=$(losetup -nO BACK-FILE "$REPLY")
@@ -459,7 +459,7 @@ partition_comes() {
 	events_done
 }
 
-# one_set: is open, on the two members and not on what is below them, with the files
+# one_set: it is open on the two members, not on the devices below them, and has the files
 one_set() {
 	events_done
 	still_there "$(printf '%s\n' "${FAST##*/}" "${SLOW##*/}" | sort | xargs)"
@@ -486,7 +486,7 @@ members_are() {
 	good fusionctl assemble --scan
 	one_set
 	good fusionctl close stack
-	# and by udev, whichever comes first
+	# and by udev, whichever is first
 	"$1_goes" fast
 	"$2_goes" slow
 	"$2_comes" slow
@@ -546,7 +546,7 @@ test_mirror_below() {
 	still_there "slow twins-fast"
 	good fusionctl close stack
 	quiet lvm vgchange -an twins
-	# one half is lost: the other one is the member
+	# one half is lost: the mirror is still the member
 	head -c 1M /dev/zero | dd of="${LOOP[a]}" bs=1M conv=notrunc,fsync status=none
 	quiet lvm vgchange -ay --activationmode degraded twins
 	good fusionctl assemble --scan
@@ -578,7 +578,7 @@ test_md_below() {
 	good fusionctl assemble --scan
 	same "below" "$(below)" "md0 slow"
 	good fusionctl close stack
-	# the mirror is idle after some time
+	# the mirror becomes idle after some time
 	mdadm -q --wait /dev/md0 || :
 	quiet mdadm --stop /dev/md0
 	rm -rf /run/fusion
@@ -619,11 +619,11 @@ test_multipath_below() {
 	rm -rf /run/fusion
 	good fusionctl assemble --scan
 	still_there "paths slow"
-	# one of them is cut while the set is open
+	# one of them fails while the set is open
 	good dmsetup message paths 0 fail_path "$(lsblk -ndo MAJ:MIN "${paths[0]}" | tr -d ' ')"
 	still_there "paths slow"
 	good fusionctl close stack
-	# nobody has put them together yet
+	# the mapping has not been made yet
 	good dmsetup remove paths
 	rm -rf /run/fusion
 	refused "both" fusionctl assemble --scan
@@ -638,7 +638,7 @@ test_multipath_below() {
 
 NR=192		# extents of 64 KiB, the first half on fast
 
-# numbered: extents that say in each of their lines which one they are
+# numbered: write extents that contain their number in each line
 numbered() {
 	perl -e 'print sprintf("%-31s\n", "extent $_,") x 2048 for 0 .. $ARGV[0] - 1' "$NR"
 }
@@ -652,7 +652,7 @@ reads_right() {
 
 BAD=()		# extents that rot
 
-# others_read_right: all that do not rot
+# others_read_right: all extents without rot
 others_read_right() {
 	local i next=0
 	while read -r i; do
@@ -661,10 +661,10 @@ others_read_right() {
 	done < <(printf '%s\n' "${BAD[@]}" $NR | sort -n)
 }
 
-# rot fast|slow EXTENT: another byte in its last line, on the raw device
+# rot fast|slow EXTENT: change a byte in its last line, on the raw device
 rot() {
 	local at
-	# what is in the journal is read from there: it has to be where it belongs
+	# dm-integrity reads data in its journal from there: wait until the data is in place
 	dmsetup suspend "$1-sum"
 	dmsetup resume "$1-sum"
 	blockdev --flushbufs "/dev/$1"
@@ -675,7 +675,7 @@ rot() {
 	blockdev --flushbufs "/dev/$1"
 }
 
-# bad_blocks EXTENT: how many of its blocks of 4 KiB cannot be read; what can be is right
+# bad_blocks EXTENT: number of its unreadable 4 KiB blocks; the readable ones are correct
 bad_blocks() {
 	local i bad=0
 	for ((i = $1 * 16; i < $1 * 16 + 16; i++)); do
@@ -689,27 +689,27 @@ bad_blocks() {
 	echo $bad
 }
 
-# rots fast|slow EXTENT promote|demote: an extent there
+# rots fast|slow EXTENT promote|demote: rot an extent there, and try to move it
 rots() {
 	same "place of extent $2" "$(on stack "$1" "$2" 1)" 1
 	reads_right "$2" 1
 	rot "$1" "$2"
 	same "unreadable blocks" "$(bad_blocks "$2")" 1
-	# it must not be carried on as if it were right
+	# it must not be copied as if it were correct
 	same "move of it" "$(msg stack "$3" "$2")" "0 0 0 1"
 	same "place of extent $2" "$(on stack "$1" "$2" 1)" 1
 	same "unreadable blocks" "$(bad_blocks "$2")" 1
 	same "mode" "$(status stack mode)" rw
 	BAD+=("$2")
 	others_read_right
-	# others still move, and can be written
+	# other extents still move, and can be written
 	same "move of another" "$(msg stack "$3" $(($2 + 1)))" "1 0 0 0"
 	dd if="$TMP/data" of="$SET" bs=64K skip=$(($2 + 1)) seek=$(($2 + 1)) count=1 \
 		oflag=direct conv=fsync,notrunc status=none
 	reads_right $(($2 + 1)) 1
 }
 
-# heals fast|slow EXTENT promote|demote: what is written anew is right again
+# heals fast|slow EXTENT promote|demote: a rewritten extent is correct again, and moves
 heals() {
 	same "unreadable blocks" "$(bad_blocks "$2")" 1
 	dd if="$TMP/data" of="$SET" bs=64K skip="$2" seek="$2" count=1 oflag=direct \
@@ -740,7 +740,7 @@ test_integrity_below() {
 	same "on fast" "$(on stack fast 0 $((NR / 2)))" $((NR / 2))
 	rots slow $((NR * 3 / 4)) promote
 	rots fast $((NR / 4)) demote
-	# it is not forgotten, and not in the way
+	# it is remembered, and does not block others
 	reopened
 	msg stack migration off
 	heals slow $((NR * 3 / 4)) promote
@@ -756,8 +756,8 @@ test_integrity_below() {
 
 # -- swap ------------------------------------------------------------------------------
 
-# remember MIB FILE: fill so much memory, three times, looking at all of it each time; make the
-# file, and when it is gone look again
+# remember MIB FILE: fill so much memory, read all of it three times, create the file, and read once
+# more when the file is gone
 remember() {
 	exec perl -e '
 		my ($mib, $file) = @ARGV;
@@ -788,7 +788,7 @@ swap_off() {
 	! grep -q "^$1 " /proc/swaps || swapoff "$1"
 }
 
-# swap_on MIB: a file on the set
+# swap_on MIB: a swap file of that size on the set
 swap_on() {
 	mkfs.ext4 -q "$SET"
 	mounted "$SET"
@@ -804,8 +804,8 @@ paged() {
 	sed -n "s/^$1 //p" /proc/vmstat
 }
 
-# swaps PAGES COMMAND...: it was made to swap that many out, and as many in, while extents move;
-# it still is right when there is no swap any more
+# swaps PAGES COMMAND...: the command swaps that many pages out, and as many in, while extents move;
+# its memory is still correct after swapoff
 swaps() {
 	local out in pid storm rc=0
 	out=$(paged pswpout) in=$(paged pswpin)
@@ -836,7 +836,7 @@ swaps() {
 	good fusionctl close stack
 }
 
-# remembers PID: or has ended
+# remembers PID: or it has ended
 remembers() {
 	[[ -e $TMP/remembers ]] || ! kill -0 "$1"
 }
@@ -860,7 +860,7 @@ test_swap_file() {
 	room() {
 		echo max >"$TMP/groups/small/memory.max"
 	}
-	# all that does not fit in, at each of three passes
+	# all that does not fit, in each of three passes
 	swaps $((3 * (160 - 48) << 8)) remember_in "$TMP/groups/small" 160
 }
 
@@ -869,7 +869,7 @@ available() {
 	awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo
 }
 
-# leave MIB: fill a disk in RAM with all other memory
+# leave MIB: fill a disk in RAM with the rest of the memory
 leave() {
 	local at=0 n
 	quiet modprobe brd rd_nr=1 rd_size=$((2 << 20))
@@ -891,7 +891,7 @@ test_swap_in_need() {
 	[[ ${VM_DISKS:-} ]] || skip "no disks that are not in memory"
 	need_module dm-fusion
 	read -r FAST SLOW <<<"$VM_DISKS"
-	# what is on them outlives the test, and others look at all disks
+	# the content would outlive the test, and others examine all disks
 	defer put_direct "$FAST" 0 0 65536
 	defer put_direct "$SLOW" 0 0 65536
 	the_set

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the soak counts and measures, and the table it ends with.
+# Counts and measurements of the soak, and the table at its end.
 
 declare -A N=()			# how often what was done
 declare -A SLOWEST=()		# ms, by what it was
@@ -18,7 +18,7 @@ slow() {
 	[[ $2 -le ${SLOWEST[$1]:-0} ]] || SLOWEST[$1]=$2
 }
 
-# timed WHAT COMMAND...: a program, with its status; it must end within the bound
+# timed WHAT COMMAND...: run a program and return its status; it must end within the bound
 timed() {
 	local what=$1 begin=${EPOCHREALTIME/./} rc=0
 	shift
@@ -28,7 +28,7 @@ timed() {
 	return "$rc"
 }
 
-# count_load FILE: what fusion-stamp said it has done
+# count_load FILE: add the counts that fusion-stamp printed
 count_load() {
 	local n what
 	while read -r n what; do
@@ -49,13 +49,13 @@ moves() {
 	REPLY=$((up + down))
 }
 
-# count_moves NAME: before the device forgets them
+# count_moves NAME: before the device is removed, and its counters with it
 count_moves() {
 	moves "$1"
 	COUNTED[$1]=$((${COUNTED[$1]:-0} + REPLY))
 }
 
-# all_moves: of all sets, until now
+# all_moves: of all sets, so far
 all_moves() {
 	local i sum=0
 	for i in "${SETS[@]}"; do
@@ -67,7 +67,7 @@ all_moves() {
 	REPLY=$sum
 }
 
-# memory: available, and the kernel's own, KiB, with everything given back that can be
+# memory: available, and the kernel's own, in KiB, after freeing all that can be freed
 memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -77,8 +77,8 @@ memory() {
 		END { print available, kernel }' /proc/meminfo)
 }
 
-# steadily FIELD SIGN: has it got worse from each sample to the next, after the first half of
-# them? By how many KiB in REPLY
+# steadily FIELD SIGN: whether each sample of the second half is worse than the one before. REPLY is
+# the sum in KiB
 steadily() {
 	local i n=${#SAMPLES[@]} was now first='' line
 	for ((i = n / 2; i < n; i++)); do
@@ -91,7 +91,7 @@ steadily() {
 	REPLY=$((was - first))
 }
 
-# memory_is_kept: what sanitisers hold back grows until it is full, in the first minutes
+# memory_is_kept: sanitisers hold memory back in the first minutes, until their limit is reached
 memory_is_kept() {
 	local allowed total
 	[[ ${#SAMPLES[@]} -ge 4 ]] || return 0
@@ -121,7 +121,7 @@ row() {
 	say "${line%"${line##*[! ]}"}"
 }
 
-# messages FILE...: what the storms have counted, one row a request
+# messages FILE...: the counts of the storms, a row for each request
 messages() {
 	local name well refused ms
 	while read -r name well refused ms; do

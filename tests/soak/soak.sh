@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything at once, for MINUTES (1): stamped I/O on one set, a file system on another, on
-# both of them moves and messages of all kinds all the time, and one after the other, as
-# SEED wants: suspend, reload, close and open, members that fail. Ends with a table. Runs in
-# a VM; `make soak` starts it.
+# Everything at once, for MINUTES (1): stamped I/O on one set, a file system on another, and moves
+# and messages of all kinds on both, all the time. One after the other, as SEED decides: suspend,
+# reload, close and open, and members that fail. Ends with a table. Runs in a VM; `make soak` starts
+# it.
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -75,7 +75,7 @@ close_set() {
 
 # -- loads ---------------------------------------------------------------------------
 
-# pause SECONDS: without a program to start
+# pause SECONDS: without starting a program
 pause() {
 	read -rt "$1" -u "$NOTHING" || :
 }
@@ -84,8 +84,8 @@ running() {
 	kill -0 "$1" 2>/dev/null
 }
 
-# stuck: what there is but for idle workers of the kernel: state, parent, processor time in user
-# and kernel mode, where it waits; and what the sets are at, if they are there and say it
+# stuck: print all processes except for idle workers of the kernel: state, parent, processor time in
+# user and kernel mode, and wait channel; and the status of the sets, if they answer
 stuck() {
 	local i stat
 	for i in /proc/[0-9]*/task/[0-9]*; do
@@ -102,7 +102,7 @@ stuck() {
 	done
 }
 
-# ended PID WHAT OUTPUT [SECONDS]: wait for a background job, which has to be well
+# ended PID WHAT OUTPUT [SECONDS]: wait for a background job, which must succeed
 ended() {
 	local rc=0 i limit=${4:-$((BOUND + 30))} kept=()
 	for ((i = 0; i < limit * 10; i++)); do
@@ -118,13 +118,14 @@ ended() {
 	[[ $rc -eq 0 ]] || { tail -n 30 "$3"; fail "$2: status $rc"; }
 }
 
-# begun PID WHAT OUTPUT COMMAND...: a background job has begun when the command succeeds
+# begun PID WHAT OUTPUT COMMAND...: wait until the command succeeds, which means that the job has
+# begun
 begun() {
 	local i
 	for ((i = 0; i < BOUND * 10; i++)); do
 		! "${@:4}" 2>/dev/null || return 0
 		if ! running "$1"; then
-			# it may have begun, and ended for a fault, since
+			# it may have begun, and already ended because of a fault
 			! "${@:4}" 2>/dev/null || return 0
 			tail -n 30 "$3"
 			fail "$2 does not begin"
@@ -140,12 +141,12 @@ load_start() {
 	local options=("" --nowait --sync "--max-io 64k" "--max-io 4m" "--threads 12") extra
 	extra=${options[RANDOM % ${#options[@]}]}
 	# shellcheck disable=SC2086 # words
-	# with less of the processor than what else is going on, which would hardly get any
+	# with a lower priority than the other work, which would hardly get any processor time
 	background nice -n 10 fusion-stamp run "$SET" --state "$TMP/state" --seed "$SEED" --extent 64k \
 		--bound "$BOUND" --threads 6 --mix "${mixes[RANDOM % ${#mixes[@]}]}" $extra "$@" \
 		>"$TMP/load" 2>&1
 	LOAD=$REPLY
-	# before that it would not end in order
+	# before that it would not end cleanly
 	begun "$LOAD" "the load" "$TMP/load" grep -q ^seed "$TMP/load"
 }
 
@@ -199,7 +200,7 @@ fio_job() {
 		--verify=crc32c --verify_fatal=1 --verify_backlog=64 --output="$TMP/fio"
 }
 
-# batch N: files are written at random, read and compared, copied; those before are removed
+# batch N: write random files, read and compare them, and copy them; remove the earlier ones
 batch() {
 	local dir=$TMP/mnt/$1 before=$TMP/mnt/$(($1 - 1))
 	mkdir "$dir"
@@ -212,7 +213,7 @@ batch() {
 	fstrim "$TMP/mnt" || :
 }
 
-# batches: another one, if the last has ended; it must have been well
+# batches: start another one if the last has ended, which must have succeeded
 batches() {
 	[[ ! $BATCH ]] || ! running "$BATCH" || return 0
 	batch_end
@@ -268,7 +269,7 @@ reload() {
 	count reloaded
 }
 
-# close and open in order: all that was written is there
+# close and open cleanly: all written data is there
 reopen() {
 	load_end
 	close_set soak
@@ -287,7 +288,7 @@ reopen_fs() {
 	count reopened
 }
 
-# sample: memory, with everything closed
+# sample: memory, with all sets closed
 sample() {
 	load_end
 	fs_close
@@ -301,7 +302,7 @@ sample() {
 	load_start
 }
 
-# shuffle: the kinds of faults in an order of their own, each once
+# shuffle: the kinds of faults in random order, each once
 shuffle() {
 	local i j
 	ORDER=("${POSSIBLE[@]}")
@@ -312,7 +313,7 @@ shuffle() {
 	done
 }
 
-# something: in this order more or less, so that a short run has seen most
+# something: roughly in this order, so that a short run does most of it
 something() {
 	local i
 	for ((i = RANDOM % 4; i >= 0; i--)); do
@@ -339,12 +340,12 @@ watch_kernel() {
 		'BUG:|WARNING:|KASAN|UBSAN|possible .* lock|RCU usage|blocked for more than'
 }
 
-# kernel_is_well: what it has complained about until now
+# kernel_is_well: the kernel has not complained until now
 kernel_is_well() {
 	[[ ! -s $TMP/splats ]] || { cat "$TMP/splats"; fail "the kernel complains"; }
 }
 
-# leaks: with all closed; what no pointer leads to any more
+# leaks: with all sets closed, memory that no pointer leads to
 leaks() {
 	local file=/sys/kernel/debug/kmemleak
 	[[ $KMEMLEAK ]] || return 0

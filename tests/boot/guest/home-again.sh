@@ -8,13 +8,13 @@ number=$(dmsetup info -c --noheadings -o major,minor home)
 same "times it had to be recovered" "$(dmesg | grep -c "fusion: $number: recovered" || :)" 0
 (cd /srv/home && md5sum -c --quiet /root/home.sums)
 fusionctl status home
-# lvm2 takes down what it can before systemd-shutdown does, which nobody has who has no LVM
+# without LVM, lvm2 does not close the set before systemd-shutdown does
 mkdir /etc/systemd/system/blk-availability.service.d
 printf '[Service]\nExecStop=\n' >/etc/systemd/system/blk-availability.service.d/none.conf
 systemctl daemon-reload
-# what is not synced when it goes down
+# data that is not synced at shutdown
 head -c 32M /dev/urandom >/srv/home/late
-# The next boot is without its disks. systemd reads none of it again before this one is over.
+# The next boot is without the disks of the set. systemd reads these files only after this one.
 sed -i '/^private /d' /etc/crypttab
 sed -i '\|^/dev/mapper/private |d' /etc/fstab
 rm -r /etc/systemd/system/blk-availability.service.d

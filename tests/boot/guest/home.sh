@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A second set, with an encrypted file system, that opens by itself from now on. It is in use until
-# the machine goes down.
+# A second set, with an encrypted file system, that opens automatically from now on. It is in use
+# until the machine powers off.
 on_fused
 fusionctl create home --fast /dev/vdb --slow /dev/vdc --yes
 head -c 64 /dev/urandom >/root/home.key
 chmod 400 /root/home.key
-# there is nothing to guess in such a key
+# such a key cannot be guessed
 cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /root/home.key \
 	/dev/mapper/home
 cryptsetup open --key-file /root/home.key /dev/mapper/home private

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 on_fused
 
-# in_initramfs: how many of the three that open a set
+# in_initramfs: how many of the three files that open a set are there
 in_initramfs() {
 	lsinitramfs "/boot/initrd.img-$kernel" | grep -cE 'dm-fusion.ko|sbin/fusionctl|69-fusion.rules' || :
 }
@@ -11,9 +11,9 @@ installed() {
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
-# The kernel comes without its headers, as linux-image-6.12-amd64 alone brings it: its initramfs has
-# no module, and doctor says so. When they come, in a later run of apt, nothing but our module of
-# DKMS has it made anew.
+# The kernel comes without its headers, as with linux-image-6.12-amd64 alone. Its initramfs has no
+# module, and doctor says so. When the headers come in a later run of apt, only the module's
+# POST_INSTALL rebuilds the initramfs.
 installed /root/newer/linux-image-*.deb
 kernel=$(cd /lib/modules && echo 6.12*)
 same "module and tools in its initramfs" "$(in_initramfs)" 2

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 on_fused
 (cd /root/kept && md5sum -c --quiet /root/kept.sums)
-# The last shutdown ended with a checkpoint: what is replayed are open extents.
+# The last shutdown ended with a checkpoint: only partial extents are replayed.
 replayed=$(dmesg | sed -n 's/.*fusion: .*: recovered, \([0-9]*\) journal records replayed/\1/p')
 echo "replayed $replayed records"
 [[ $replayed && $replayed -le 150 ]] || {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Begins every script of the boot test.
+# The beginning of every script of the boot test.
 
 same() {
 	[[ $2 == "$3" ]] || {
@@ -10,7 +10,7 @@ same() {
 	}
 }
 
-# the root is on the set, and the set is well
+# the root is on the set, and the set is healthy
 on_fused() {
 	same "root" "$(findmnt -no SOURCE /)" /dev/mapper/root
 	[[ $(dmsetup info -c --noheadings -o uuid root) == FUSION-* ]]
