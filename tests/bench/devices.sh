@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Device-mapper devices, and what is in the superblock of a member.
+# Device-mapper devices, and fields of a member's superblock.
 
 # create NAME TABLE
 create() {
@@ -9,7 +9,7 @@ create() {
 	dmsetup mknodes "$1" >/dev/null
 }
 
-# superblock OFFSET SIZE DEVICE: a number from the newer one of the two
+# superblock OFFSET SIZE DEVICE: a number from the newer of both copies
 superblock() {
 	local copy=0 i generation best=0
 	for i in 0 8; do

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the fast path costs, in a VM:
+# The costs of the fast path, in a VM:
 #
 #	scripts/vm run --kver 6.1 --mem 3072 --limit 1800 --virtual-clock \
 #		tests/bench/fastpath.sh [REPEATS]
 #
-# On the virtual clock time is counted in instructions, whatever else the machine does,
-# and a tenth of a second is enough (--env RUNTIME=100ms); without it the machine must
-# be quiet. But the virtual clock has one CPU, so what CPUs wait for each other for shows
-# only without it.
+# The virtual clock counts instructions, whatever else the machine does, so a tenth of a second is
+# enough (--env RUNTIME=100ms). Without it the machine must be idle. But the virtual clock has one
+# CPU; waiting of CPUs for each other shows only without it.
 #
 # WHAT="..." is some of
 #
@@ -23,9 +22,9 @@
 #  memory      of a small set, whole, and per extent at 1 Mi and 4 Mi extents, or EXTENTS="1 4
 #              16"; and how long it takes to open them
 #
-# Prints tables, and at the end one line of JSON. A ratio is the median of the ratios
-# of neighbouring runs, every other pair with fusion first; the spread is from the
-# smallest to the biggest of these.
+# Prints tables, and at the end one line of JSON. A ratio is the median of the ratios of
+# neighbouring runs, every other pair with fusion first. The spread is from the least to the
+# greatest of these.
 
 set -euo pipefail
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -76,7 +75,7 @@ table() {
 	echo "0 $(($(superblock 412 4 "$1") * $(superblock 408 4 "$1"))) fusion $1 $2 ${3:+$(($# - 2)) ${*:3}}"
 }
 
-# iops NAME OFFSET SIZE [read|write] [JOBS] [DEPTH]: of 4 KiB, at random
+# iops NAME OFFSET SIZE [read|write] [JOBS] [DEPTH]: random, 4 KiB
 iops() {
 	fio --name=r --filename="$1" --rw="rand${4:-read}" --bs=4k --direct=1 --ioengine=io_uring \
 		--iodepth="${6:-32}" --numjobs="${5:-$CPUS}" --group_reporting --offset="$2" --size="$3" \
@@ -125,8 +124,8 @@ compare() {
 
 # -- IOPS, throughput ------------------------------------------------------------
 
-# clean NAME: wait until a dm-cache has written back what is dirty, which it does when it is
-# left alone. It would do that beside what is measured.
+# clean NAME: wait until a dm-cache has written its dirty blocks back, which it does when it is
+# idle. It would do that beside the measurement.
 clean() {
 	local i s
 	for ((i = 0; i < 600; i++)); do
@@ -137,8 +136,8 @@ clean() {
 	die "dm-cache has ${s[13]} dirty blocks, and keeps them"
 }
 
-# dm_cache: c, a dm-cache of which the first 200 MiB are in the cache. A block that was discarded
-# goes there when it is written.
+# dm_cache: c, a dm-cache with its first 200 MiB in the cache. A discarded block goes there when it
+# is written.
 dm_cache() {
 	local s
 	null meta 16
@@ -160,8 +159,8 @@ un_dm_cache() {
 	unnull meta cache origin
 }
 
-# A set of which extents 0 to 199 lie on fast, from slot data on, and 300 to 499 on slow, from
-# slow_slot on, and l, dm-linear on its fast member.
+# A set with extents 0 to 199 on fast, from slot data on, and 300 to 499 on slow, from slow_slot on;
+# and l, dm-linear on its fast member.
 set_up() {
 	local i
 	null fast 256
@@ -173,7 +172,7 @@ set_up() {
 		cat "$TMP/data"
 	done | dd of=/dev/mapper/f bs=1M iflag=fullblock oflag=direct conv=fsync status=none
 	dmsetup message f 0 checkpoint
-	# where extents 0 to 199 lie on fast, and 300 to 499 on slow
+	# places of extents 0 to 199 on fast, and 300 to 499 on slow
 	data=$(superblock 464 8 /dev/fast)
 	[[ $(dmsetup message f 0 map 0 200) == "0 200 fast 0 stable" ]] || die "unexpected map"
 	slow_slot=$(dmsetup message f 0 map 300 200 | awk 'NR == 1 && $2 == 200 { print $4 }')
@@ -233,7 +232,7 @@ memory() {
 		/proc/meminfo
 }
 
-# opening TABLE: milliseconds it takes
+# opening TABLE: time to open it, in milliseconds
 opening() {
 	local start
 	start=$(date +%s%N)
@@ -241,8 +240,8 @@ opening() {
 	echo $((($(date +%s%N) - start) / 1000000))
 }
 
-# footprint MIB: of a set on members of that size in all, sparse, in extents of 64 KiB.
-# A little below a power of two: the kernel rounds big arrays up to 2 MiB.
+# footprint MIB: memory of a set on sparse members of that size in all, in extents of 64 KiB. A
+# little below a power of two, since the kernel rounds big arrays up to 2 MiB.
 footprint() {
 	local before after table first again extents bytes
 	null fast $(($1 / 8))
@@ -250,7 +249,7 @@ footprint() {
 	fusionctl format --yes --force --fast /dev/fast --slow /dev/slow --extent-size 64K >/dev/null
 	extents=$(superblock 412 4 /dev/fast)
 	table=$(table /dev/fast /dev/slow migration off)
-	# the first time allocates the member's pages, too
+	# the first opening also allocates the member's pages
 	first=$(opening "$table")
 	dmsetup remove f
 	before=$(memory)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
 #
-# Measuring: fio on the system under test, what the system and the two disks count
-# meanwhile, and a record of it all on stdout, a line of JSON after "@ ".
+# Measuring: run fio on the system under test, and print a record of its results and of the counters
+# of the system and both disks on stdout, a line of JSON after "@ ".
 
 TMP=$(mktemp -d)
 MIB=$((1 << 20))
@@ -11,7 +11,7 @@ say() {
 	echo "# $*"
 }
 
-# await COMMAND...: until it succeeds, at most a minute
+# await COMMAND...: wait at most a minute until it succeeds
 await() {
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -27,7 +27,7 @@ function_of() {
 	echo "$1_${2//[^a-z0-9]/_}"
 }
 
-# now: into NOW, the time, sectors read and written by the top device so far, and counters
+# now: set NOW to the time, sectors read and written by the top device so far, and counters
 now() {
 	local s REPLY
 	"$COUNTERS"
@@ -35,7 +35,7 @@ now() {
 	NOW="$EPOCHREALTIME ${s[2]} ${s[6]} $REPLY"
 }
 
-# snapshot: into SNAPSHOT, all counters, as words
+# snapshot: set SNAPSHOT to all counters, as words
 snapshot() {
 	local line w disk
 	"$COUNTERS"
@@ -52,7 +52,7 @@ snapshot() {
 	done < <(dmsetup status --target spindle)
 }
 
-# sample SECONDS: a line every so often, until killed
+# sample SECONDS: print a line at this interval, until killed
 sample() {
 	local fifo=$TMP/never
 	[[ -p $fifo ]] || mkfifo "$fifo"
@@ -65,7 +65,7 @@ sample() {
 }
 
 # Samples as [seconds, bytes read, bytes written, hits, all, promotions, MiB that migration has
-# written to the SSD], from the first on.
+# written to the SSD], from the first sample on.
 series() {
 	awk '{
 		delete v
@@ -88,7 +88,7 @@ series() {
 # record PART BEFORE AFTER SERIES FIO.json
 record() {
 	printf '@ '
-	# fio may have had something to say before
+	# fio may print messages before its JSON
 	sed -n '/^{/,$p' "$5" |
 	jq -cM --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
 		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" '
@@ -117,8 +117,8 @@ record() {
 		}'
 }
 
-# load PART OPTION...: run fio with these and record it. STEP is the time between samples.
-# Every load has a seed of its own, the same for all systems.
+# load PART OPTION...: run fio with these options and record it. STEP is the time between samples.
+# Every load has its own seed, the same for all systems.
 load() {
 	local part=$1 before after sampler rc=0
 	shift
@@ -148,14 +148,15 @@ load() {
 
 # -- the device under test ---------------------------------------------------------------
 
-# fresh: the system, newly made
+# fresh: create the system again
 fresh() {
 	make_disks
 	COUNTERS=$(function_of counters "$SYSTEM")
 	"$(function_of make "$SYSTEM")"
 	SPAN=$(blockdev --getsize64 "$DEV")
 	STAT=/sys/dev/block/$(lsblk -dnro MAJ:MIN "$DEV" | tr -d " ")/stat
-	# what the fill leaves on the HDD, of all that have one, and what it does not
+	# a part that the fill leaves on the HDD, and a part that it does not, in every system that
+	# has one
 	COLD=$((HDD_MIB * MIB / 2)) HOT=0
 	[[ $SPAN -gt $COLD ]] || COLD=$((SPAN / 2))
 }
@@ -165,12 +166,12 @@ drop() {
 	remove_disks
 }
 
-# What a disk alone holds does not matter to it.
+# The content of a single disk does not affect it.
 is_alone() {
 	[[ $SYSTEM == hdd || $SYSTEM == ssd || $SYSTEM == linear ]]
 }
 
-# settle: all is left alone until it is at rest
+# settle: wait until all background work is done
 settle() {
 	sync "$DEV"
 	sleep "$SETTLE"
@@ -182,9 +183,9 @@ fill() {
 		--ioengine=libaio --offset="$1" --size="$2" --eta=never --output=/dev/null
 }
 
-# fill_first BYTES: from the beginning. What is written first is on the SSD: that is how what is
-# going to be hot gets there for fusion-oracle. When both members are full nothing can be
-# moved by messages any more, which leave the last slots to the policy.
+# fill_first BYTES: from the beginning. Data that is written first is on the SSD; so the future hot
+# data gets there for fusion-oracle. When both members are full, messages cannot move anything any
+# more, since they leave the last slots to the policy.
 fill_first() {
 	local first last
 	if [[ $SYSTEM == fusion-oracle ]]; then

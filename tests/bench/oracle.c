@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The best that a fixed placement can do for a load of fio's.
+ * The best hit ratio that a fixed placement can reach for a load of fio's.
  *
  *   oracle LOAD SPAN BLOCK SLOTS
  *
- * LOAD is a value of fio's random_distribution: random, zoned:12/60:80/4:8/36, or
- * zipf:1.2:0.5, with the place where the hash begins. It is on SPAN bytes, in I/Os of 4 KiB;
- * SLOTS pieces of BLOCK bytes of these can be on the SSD. Prints which share of the I/Os goes
- * to the SLOTS that are used most.
+ * LOAD is a value of fio's random_distribution: random, zoned:12/60:80/4:8/36, or zipf:1.2:0.5,
+ * with the start of the hash. It covers SPAN bytes, in I/Os of 4 KiB; SLOTS pieces of BLOCK bytes
+ * can be on the SSD. Prints the share of the I/Os that go to the SLOTS most used pieces.
  */
 #include <errno.h>
 #include <math.h>

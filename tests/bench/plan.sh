@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What is measured with what: read by scripts/bench on the host, which wants to know how
-# long it will take, and by run.sh in the VM.
+# The systems and lengths of each test. scripts/bench reads this file on the host, to estimate the
+# time, and run.sh in the VM.
 # shellcheck disable=SC2034 # used by those who source this
 
 SSD_MIB=${SSD_MIB:-128}
@@ -19,9 +19,9 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   full        systems: all, or some of them; -name: but that
 #   quick       the same, of these
 #
-# Who has nothing to learn or to lose in a test is not in it: dm-linear is measured where what a
-# target costs could show, dm-writecache, which caches no reads, not where all is reads, and the
-# HDD not where it is all about hits.
+# A system that can neither learn nor lose in a test is left out: dm-linear runs where the cost of a
+# target could show, dm-writecache, which caches no reads, where there are writes, and the HDD where
+# speed matters, not only hits.
 PLAN='
 sequential   3 1  own     -linear                                -writecache
 randwrite    3 1  filled  all                                    -linear
@@ -66,17 +66,17 @@ else
 	PASS_IOS=50000 LONG_IOS=600000 ALONE_IOS=20000
 	FULL=(50 80 95)
 fi
-# The loop is longer than what one round of it teaches.
+# The loop is longer than one round of it takes to learn.
 ROUNDS=$((WARM + STEADY))
 [[ ${QUICK:-} ]] || ROUNDS=360
 
-# Seconds after the fill, for what is done in the background: longer than fusion's
-# replica_interval. They cost nothing where idle time is skipped.
+# Seconds after the fill, for background work: longer than fusion's replica_interval. They cost
+# nothing where idle time is skipped.
 SETTLE=75
 [[ ! ${REALTIME:-} ]] || SETTLE=5
 
-# in_time NAME SECONDS IOS: the array IN_NAME, options of fio that end a load after so many
-# seconds, or I/Os of 4 KiB if it is that fast
+# in_time NAME SECONDS IOS: set the array IN_NAME to options of fio that end a load after so many
+# seconds, or so many I/Os of 4 KiB if it is that fast
 in_time() {
 	declare -ga "IN_$1=(--runtime=$2 --io_size=$(($3 * 4))k)"
 }
@@ -98,10 +98,10 @@ tests_planned() {
 	awk 'NF { print $1 }' <<<"$PLAN"
 }
 
-# plan TEST FIELD: repetitions prepare systems, of the run that is asked for
+# plan TEST FIELD: repetitions, prepare or systems, for the requested run
 plan() {
 	awk -v t="$1" -v what="$2" -v quick="${QUICK:+1}" -v chosen="${CHOSEN:+1}" -v systems="${SYSTEMS[*]}" '
-		# the names that WORDS means, of those before
+		# the names that WORDS selects from the given ones
 		function choose(words, before,   w, n, i, out, off, plus) {
 			if (words == "all")
 				return before
@@ -124,7 +124,7 @@ plan() {
 			return out plus
 		}
 		$1 == t {
-			# what is asked for by name is done in a quick run, too
+			# a quick run also does tests that are named
 			v["repetitions"] = !quick ? $2 : !$3 && chosen ? 1 : $3
 			v["prepare"] = $4
 			v["systems"] = choose($5, systems)

@@ -3,8 +3,8 @@
 #
 # usage, in a VM: run.sh TEST/REPETITION/SYSTEM...
 #
-# Measure, on two RAM disks behind tests/spindle, each on its own, whatever was before. What is
-# printed is for scripts/bench:
+# Measure on two RAM disks behind tests/spindle; each measurement starts from nothing. scripts/bench
+# reads the output:
 #
 #   @ JSON               a measurement
 #   % TEST REP SYSTEM    these are done
@@ -33,14 +33,14 @@ PROFILE=${PROFILE:-hdd}
 # shellcheck disable=SC2034 # the tests use them
 TEST='' SYSTEM='' DEV='' SPAN=0 COLD=0 HOT=0 BLOCK=0 SLOTS=0 LOADS=0 REPETITION=1
 
-# What a test that failed has left running.
+# Processes that a failed test has left behind.
 end_children() {
 	local pids
 	mapfile -t pids < <(jobs -p)
 	[[ ${#pids[@]} -eq 0 ]] || kill "${pids[@]}" 2>/dev/null || :
 }
 
-# one: the test TEST with SYSTEM, in a subshell
+# one: run the test TEST with SYSTEM, in a subshell
 one() {
 	set -e
 	trap "end_children" EXIT
@@ -70,7 +70,7 @@ modprobe -a dm-spindle dm-fusion dm-cache dm-cache-smq dm-writecache bcache
 for step; do
 	IFS=/ read -r TEST REPETITION SYSTEM <<<"$step"
 	PREPARE=$(plan "$TEST" prepare)
-	# not with ||, which would turn off what ends it at the first failure
+	# not with ||, which would disable the exit at the first failure
 	set +e
 	(one)
 	rc=$?

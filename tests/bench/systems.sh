@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
 #
-# The systems: how each is made of the two model disks, freshly, and removed, and what it
-# says of itself. For a system NAME there are
+# The systems: how each is created on the two model disks and removed, and its counters. For a
+# system NAME there are
 #
 #   make_NAME      sets DEV, the device to use; BLOCK, the bytes it decides about; and SLOTS,
 #                  how many of these the SSD has for it (0: it has none)
@@ -10,7 +10,7 @@
 #   counters_NAME  sets REPLY to words that only grow: hits and all (I/Os), and what else it
 #                  counts. It is called all the time, so forks as little as it can
 #
-# Everything is as each system's own tools and documentation set it up by default.
+# Everything has the defaults of each system's own tools and documentation.
 
 SSD=/dev/mapper/bench-ssd
 HDD=/dev/mapper/bench-hdd
@@ -18,8 +18,8 @@ NAME=bench
 
 # -- the disks -------------------------------------------------------------------------
 
-# What makes a system recognise a disk of its own is gone; other data stays, as it does not
-# matter to the model.
+# Remove the signatures by which a system recognises its disks; other data stays, since it does not
+# affect the model.
 wipe() {
 	local i
 	for i in /dev/ram0:$SSD_MIB /dev/ram1:$HDD_MIB; do
@@ -35,7 +35,7 @@ make_disks() {
 	create bench-hdd "0 $((HDD_MIB * 2048)) spindle /dev/ram1 2 profile $PROFILE"
 }
 
-# A device that was just let go of may be in use for another moment.
+# A device that was just closed may be in use for another moment.
 remove_dm() {
 	local i
 	for i; do
@@ -157,13 +157,13 @@ make_fusion() {
 	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" --yes >/dev/null
 	DEV=/dev/mapper/$NAME
 	read -ra s < <(dmsetup status $NAME)
-	# as of an SSD of 128 GB; of one as small as this it would be a tenth
+	# the default share for an SSD of 128 GB; for one as small as this it would be a tenth
 	dmsetup message $NAME 0 reserve $((${s[6]#*/} * 3 / 100 + 1))
 	read -ra s < <(dmsetup status $NAME)
 	extent=${s[5]} BLOCK=$((s[5] * 512))
 	# without spares and reserve
 	SLOTS=$((${s[6]#*/} - $(superblock 492 4 /dev/ram0) - ${s[23]#*/}))
-	# the superblocks and the replica: all before the first data slot
+	# the superblocks and the replica: everything before the first data slot
 	dmsetup message bench-hdd 0 watch 0 $(($(superblock 472 4 /dev/ram1) * extent))
 }
 
@@ -190,13 +190,13 @@ make_fusion_64k() {
 	make_fusion 64K
 }
 
-# ... without moving, ...
+# ... without migration, ...
 make_fusion_off() {
 	make_fusion
 	dmsetup message $NAME 0 migration off
 }
 
-# ... and with what is going to be hot where it should be, see fill_first().
+# ... and with the future hot data in its best place, see fill_first().
 make_fusion_oracle() {
 	make_fusion_off
 }

@@ -3,7 +3,7 @@
 #
 # Loads that change, and sets that are full.
 
-# One half of what was hot stays so, the other moves to 80 % of the span.
+# Half of the hot data stays hot, the other half moves to 80 % of the span.
 SHIFTED=zoned:12/62:40/2:3/16:40/2:5/18
 
 test_shift() {
@@ -11,7 +11,7 @@ test_shift() {
 	STEP=2 load after "${MIX[@]}" --random_distribution="$SHIFTED" "${IN_HALF[@]}"
 }
 
-# A backup reads all, once, while something else is hot.
+# A backup reads everything, once, while other data is hot.
 test_scan() {
 	local hot=(--rw=randread --bs=4k --iodepth=4 --random_distribution="$ZONED")
 
@@ -22,7 +22,7 @@ test_scan() {
 	load after "${hot[@]}" "${IN_STEADY[@]}"
 }
 
-# How fast it is when so many percent of it are in use, all of that by the load.
+# Speed when so many percent of the device are in use, all of it by the load.
 test_fullness() {
 	local used bytes
 	for used in "${FULL[@]}"; do

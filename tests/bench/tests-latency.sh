@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# How long one has to wait.
+# Waiting times.
 
-# Small writes, each made durable, where the fill began: on the SSD, if any of it is.
+# Small writes, each made durable, at the start of the fill: on the SSD, if any data is.
 test_fsync() {
 	load fsync --rw=randwrite --bs=4k --iodepth=1 --fsync=1 --offset="$HOT" --size=64M \
 		--time_based --runtime="$SHORT"
 }
 
-# A reader of everything, one at a time, while what is hot changes all the time: six times
-# another tenth of the span gets so much use that it is worth moving. With migration off and
-# with it the reader and the others do the same.
+# A reader reads everything, one request at a time, while the hot data changes all the time: six
+# times another tenth of the span is used enough to be worth moving. With migration off and on, the
+# reader and the other loads do the same.
 test_latency() {
 	local i each=$((STEADY < 30 ? 15 : 30)) others=()
 	for i in 1 2 3 4 5 6; do

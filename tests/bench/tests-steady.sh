@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Loads that stay as they are: what does a system make of them, and after how long?
+# Loads that do not change: how well does a system serve them, and after how long?
 
-# placed_by_oracle: is the hot zone of $ZONED on the fast member?
+# placed_by_oracle: the hot zone of $ZONED is on the fast member
 placed_by_oracle() {
 	local first last
 	read -r first last < <(hot_extents)
@@ -12,7 +12,7 @@ placed_by_oracle() {
 		END { if (n) print "# of the hot zone " n " extents are not on the SSD"; exit n > 0 }'
 }
 
-# long KIND DISTRIBUTION OPTION...: as long as it takes to learn
+# long KIND DISTRIBUTION OPTION...: long enough to learn
 long() {
 	local kind part=$1 distribution=$2
 	shift 2
@@ -25,8 +25,8 @@ long() {
 		--random_distribution="$distribution" "$@"
 }
 
-# fio has no zipf of 1 exactly. It strews the blocks over the span by a hash; where that begins
-# is given, so that tests/bench/oracle.c knows where each is.
+# fio has no zipf of exactly 1. It scatters the blocks over the span with a hash, whose start is
+# given, so that tests/bench/oracle.c knows the place of each block.
 test_zipf1_0_read() { long read zipf:1.0001:0.5 "${IN_LONG[@]}"; }
 test_zipf1_0_mix() { long mix zipf:1.0001:0.5 "${IN_LONG[@]}"; }
 test_zipf1_2_read() { long read zipf:1.2:0.5 "${IN_HALF[@]}"; }
@@ -34,14 +34,14 @@ test_zipf1_2_mix() { long mix zipf:1.2:0.5 "${IN_LONG[@]}"; }
 test_zoned_read() { long read "$ZONED" "${IN_HALF[@]}"; }
 test_zoned_mix() { long mix "$ZONED" "${IN_LONG[@]}"; }
 
-# Nothing is hotter than the rest: who moves all the same loses by it.
+# Nothing is hotter than the rest, so every move is a loss.
 test_uniform() {
 	load warm "${MIX[@]}" "${IN_WARM[@]}"
 	load uniform "${MIX[@]}" "${IN_STEADY[@]}"
 }
 
-# More than the SSD holds, again and again: a block of each 64 KiB in turn, as a stream would
-# be as fast from the HDD.
+# More data than the SSD holds, again and again: a block of each 64 KiB in turn, since a stream
+# would be as fast from the HDD.
 test_loop() {
 	local round=(--rw=read:60k --bs=4k --iodepth=1 --offset="$COLD"
 		--size=$((SSD_MIB * 12 / 10))M --time_based)
@@ -49,7 +49,7 @@ test_loop() {
 	load again "${round[@]}" --runtime="$STEADY"
 }
 
-# A stream from what is cold beside random reads of what is hot, and writing beside them.
+# A stream of cold reads beside random hot reads, and a stream of writes beside them.
 test_seqmix() {
 	local random=(--name=random --rw=randread --bs=4k --iodepth=4
 		--random_distribution="$ZONED" --offset=0 --size="$SPAN"

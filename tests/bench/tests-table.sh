@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The loads of the published reviews: filling, random writes, a cold region and a hot zone
-# that are found out about, reading what is cold.
+# The loads of published reviews: a fill, random writes, a cold region and a hot zone to be learned,
+# and cold reads.
 
-# Four in five I/Os to 4 % of the span, which begin at 60 % of it: on the HDD, after a fill.
+# Four in five I/Os go to 4 % of the span, which begin at 60 % of it: on the HDD, after a fill.
 ZONED=zoned:12/60:80/4:8/36
 MIX=(--rw=randrw --rwmixread=70 --bs=4k --iodepth=16)
 
-# hot_extents: the first and the last one of fusion
+# hot_extents: first and last hot extent of fusion
 hot_extents() {
 	echo $((SPAN * 60 / 100 / BLOCK)) $((SPAN * 64 / 100 / BLOCK))
 }
 
-# The whole device is written in sequence; then parts of it are read and written that are on
-# one of the disks, in a system that has data on only one of them.
+# The whole device is written in sequence. Then parts of it that lie on one disk are read and
+# written, in a system that has each piece of data on one disk only.
 test_sequential() {
 	local zone=$((48 * MIB)) slow=$((256 * MIB))
 
@@ -36,7 +36,7 @@ test_randread() {
 	load randread --rw=randread --bs=4k --iodepth=16 "${IN_SHORT[@]}"
 }
 
-# passes OPTION...: three, with a rest between
+# passes OPTION...: three passes, with a rest between
 passes() {
 	local i
 	for i in 1 2 3; do

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command line: words, separated by newlines. Everything up to the kernel's door is
- * the real program; behind it nothing happens.
+ * The command line: words, separated by newlines. Everything up to the kernel's interface is the
+ * real program; behind it nothing happens.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -23,7 +23,7 @@ int fusionctl_main(int argc, char **argv);
 
 #define MAX_WORDS	24
 
-/* What reaches a verb: words without an option among them, values where one is needed. */
+/* The arguments of a verb: no options among them, and values where they are needed. */
 static __attribute__((used)) int verb(const struct args *a)
 {
 	int i;
@@ -34,7 +34,7 @@ static __attribute__((used)) int verb(const struct args *a)
 	return 0;
 }
 
-/* Makes it each verb of the table, but for those that are linked: they only send messages. */
+/* Each verb of the table, except for those that are linked: they only send messages. */
 #define VERB(verb, ...)	cmd_##verb
 extern __attribute__((weak, alias("verb"))) verb_fn
 #include "verb-table.h"
@@ -50,7 +50,7 @@ int fus_dm_target_version(bool load, unsigned int version[3], bool *found)
 	return 0;
 }
 
-/* A set is open as data, and kept by another name. */
+/* A set is open as data, and has another label. */
 int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool *found)
 {
 	*found = !strcmp(word, "kept");
@@ -73,7 +73,7 @@ int fus_set_get(const char *name, struct set *set)
 	return fus_valid_name(name) ? 0 : FC_FAILED;
 }
 
-/* Those with an even name are closed. */
+/* Sets with an even name are closed. */
 int fus_set_get_if_open(const char *name, struct set *set, bool *found)
 {
 	*found = strlen(name) % 2;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A heartbeat: what is accepted is in bounds and packs to what it was; what is not says nothing. */
+/*
+ * A heartbeat: an accepted one is in bounds and packs to the same block; a refused one has no
+ * meaning.
+ */
 #include "fuzz.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A saved dump: what restore takes from it passes the checks that a superblock and a map
- * from a disk pass.
+ * A saved dump: the data that restore accepts passes the checks for a superblock and a map from a
+ * disk.
  */
 #include "fuzz.h"
 #include "../unit/geometry.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A journal: the first blocks of a ring from replay_seq on, the rest of which is empty.
- * Records that are handed out are bounded, and a journal that is refused changes nothing.
+ * A journal: the first blocks of a ring from replay_seq on; the rest of the ring is empty. Returned
+ * records are bounded, and a refused journal changes nothing.
  */
 #include "fuzz.h"
 
@@ -81,7 +81,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 			   rnd_below(&state, 4) ? 64 : sizeof(struct fusion_block_header));
 	}
 	chain(sb, data, nr, &state);
-	/* then one that is sealed, and lies about its place */
+	/* then a sealed one that is not in its place */
 	if (!rnd_below(&state, 4)) {
 		fuzz_block(data + victim * FUSION_BLOCK_SIZE, 4);
 		reseal(data + victim * FUSION_BLOCK_SIZE);

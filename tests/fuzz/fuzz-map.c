@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A map block, and a heat block: what is accepted can be used as an index as it is. */
+/* A map block, and a heat block: accepted values can be used as an index directly. */
 #include "fuzz.h"
 
 #define GENERATION	7

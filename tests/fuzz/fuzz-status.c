@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The status line: strings that are accepted end, and counts fit their arrays. */
+/* The status line: accepted strings end, and counts fit their arrays. */
 #include "fuzz.h"
 #include "status-parse.h"
 

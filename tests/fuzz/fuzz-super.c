@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A superblock: what is accepted is a possible geometry, and packs to what it was. */
+/* A superblock: an accepted one has a possible geometry, and packs to the same block. */
 #include "fuzz.h"
 #include "../unit/geometry.h"
 
-/* Sectors of the device it is read from; greater than any, to judge the numbers alone. */
+/* Sectors of its device; larger than any real one, to judge the numbers alone. */
 #define SECTORS		(1024ULL * FUSION_MAX_LEXTS * FUSION_MAX_EXTENT_SECTORS)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)

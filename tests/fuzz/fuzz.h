@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the fuzz targets share. Each reads its input as something that comes from
- * outside, by the code that reads it in earnest, and checks what comes out of it: not
- * only that nothing crashes, but that what was accepted keeps every promise of the
- * header that declares it.
+ * Shared by the fuzz targets. Each reads its input as data from outside, with the production code,
+ * and checks the result: not only that nothing crashes, but that accepted input keeps every promise
+ * of the header that declares it.
  *
- * Blocks carry a checksum, which no mutation hits by chance. So the targets for blocks
- * mutate what is in them and seal them again, most of the time.
+ * Blocks carry a checksum, which no mutation matches by chance. So the targets for blocks mutate
+ * the content and seal the block again, most of the time.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -20,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 
-/* Not assert(): it must stay, whatever NDEBUG says. */
+/* Not assert(): it must stay, with NDEBUG as well. */
 #define PROMISED(cond) do {						\
 	if (!(cond)) {							\
 		fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #cond); \
@@ -28,7 +27,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	}								\
 } while (0)
 
-/* A set as small as can be: 64 KiB extents, one map block. */
+/* The smallest set: 64 KiB extents, one map block. */
 static inline const struct fusion_sb *fuzz_sb(enum fusion_dev dev)
 {
 	static struct fusion_sb sb[FUSION_NR_DEVS];

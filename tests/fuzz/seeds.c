@@ -2,8 +2,8 @@
 /*
  * usage: seeds DIR
  *
- * Write what the fuzzers start from to DIR/TARGET/: metadata of sets with a life behind
- * them, what fusionctl dumps of those, and lines as the kernel and people write them.
+ * Write the initial inputs of the fuzzers to DIR/TARGET/: metadata of sets that were used, their
+ * dumps by fusionctl, and lines as the kernel and people write them.
  */
 #include <errno.h>
 #include <sys/stat.h>

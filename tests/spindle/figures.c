@@ -5,8 +5,8 @@
  *
  *   figures [PROFILE [KEY VALUE ...]]
  *
- * prints the figures of one profile, for tuning.  Without arguments it checks
- * all profiles against what verify.sh demands of the module, as KTAP.
+ * prints the figures of one profile, for tuning. Without arguments it checks all profiles against
+ * the bounds of verify.sh, as KTAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +175,7 @@ static bool check(enum spindle_profile profile)
 	return all;
 }
 
-/* Of random reads a quarter is in the first quarter, and so is the work. */
+/* A quarter of random reads is in the first quarter, and so is a quarter of the work. */
 static bool check_watch(enum spindle_profile profile, size_t number)
 {
 	const struct load load = { "", READ, RANDOM, .depth = 4 };

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The disk model does what it claims. For a VM with the virtual clock:
+# The disk model behaves as claimed. For a VM with the virtual clock:
 #
 #	scripts/vm run --virtual-clock tests/spindle/verify.sh [figures|behaviour]
 #
-# Without that clock the disks' figures still hold, but the SSD's depend on the
-# machine. Prints KTAP with the figures measured, and a digest of them to compare
-# runs by. Exit status: 0 all passed, 1 some failed, 4 cannot run here.
+# Without that clock the disks' figures still hold, but the SSD's depend on the machine. Prints KTAP
+# with the measured figures, and a digest of them, to compare runs. Exit status: 0 all passed, 1
+# some failed, 4 cannot run here.
 
 set -u
 
@@ -92,7 +92,7 @@ status() {
 	dmsetup status spin | grep -oP "(?<= $1=)\d+"
 }
 
-# load FIELD OPTION...: what fio's JSON says of job 0, or nothing
+# load FIELD OPTION...: a field of job 0 in fio's JSON, or nothing
 load() {
 	local field=$1
 	shift
@@ -155,7 +155,7 @@ hdd_figures() {
 	remove
 }
 
-# seek_us BLOCK BLOCK: the way of the arm from one 4 KiB block to another
+# seek_us BLOCK BLOCK: time of the arm from one 4 KiB block to another
 seek_us() {
 	get count=1 skip="$1"
 	dmsetup message spin 0 reset
@@ -232,7 +232,7 @@ refuse() {
 	! "$@" 2>/dev/null
 }
 
-# Of the arm's work, that in some sectors: two of seven writes begin there.
+# The share of the arm's work in some sectors: two of seven writes begin there.
 watch() {
 	local i all parts
 
@@ -274,8 +274,7 @@ write_cache() {
 	remove
 }
 
-# integrity SECTORSIZE PROFILE: every block reads as it was last written, with
-# tables reloaded meanwhile
+# integrity SECTORSIZE PROFILE: every block reads as last written, although tables are reloaded
 integrity() {
 	local i pid table
 	create 65536 /dev/spindle1 profile "$2"
@@ -308,7 +307,7 @@ errors() {
 	dmsetup remove bad
 }
 
-# bad ARGUMENT...: no such table
+# bad ARGUMENT...: such a table is refused
 bad() {
 	check "refused: $*" refuse dmsetup create spin --table "0 65536 spindle $*"
 	dmsetup remove spin 2>/dev/null

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What was measured, and numbers out of it: medians over the repetitions, with their spread.
+# The measurements, and figures derived from them: medians over the repetitions, with their spread.
 package Data;
 
 use strict;
@@ -33,7 +33,7 @@ sub load_results {
 		my ($rig, $profile) = $path =~ m{/(\w+)-(\w+)-[^/]*$} or next;
 		open my $f, '<', $path or die "$path: $!\n";
 		while (<$f>) {
-			# a VM that was killed may have left half a line
+			# a killed VM may have left half a line
 			my $r = eval { decode_json($_) } or next;
 			$r->{rig} = $rig;
 			$r->{profile} = $profile;
@@ -53,7 +53,7 @@ sub load_results {
 	return @all;
 }
 
-# A place is RIG/PROFILE/TEST: where the systems below are compared.
+# A place is RIG/PROFILE/TEST: systems are compared within a place.
 sub systems_of {
 	my ($place) = @_;
 	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off fusion-oracle);
@@ -65,7 +65,7 @@ sub about {
 	return $about{"$place/$system"};
 }
 
-# cost_of PLACE SYSTEM: seconds of processor time, of each repetition that is done
+# cost_of PLACE SYSTEM: processor seconds of each finished repetition
 sub cost_of {
 	my ($place, $system) = @_;
 	return @{$cost{"$place/$system"} // []};
@@ -76,7 +76,7 @@ sub has {
 	return !!$record{"$place/$system"}{$part};
 }
 
-# values_of PLACE SYSTEM PART SUB: by repetition, what SUB says of each record
+# values_of PLACE SYSTEM PART SUB: by repetition, the result of SUB for each record
 sub values_of {
 	my ($place, $system, $part, $sub) = @_;
 	my $by = ($record{"$place/$system"} // {})->{$part} or return {};
@@ -89,7 +89,7 @@ sub values_of {
 	return \%v;
 }
 
-# statistic HASH: median, least and most of its values, and how many they are
+# statistic HASH: median, least and greatest of its values, and their number
 sub statistic {
 	my ($h) = @_;
 	my @v = sort { $a <=> $b } values %$h;
@@ -102,14 +102,14 @@ sub value {
 	return statistic(values_of(@_));
 }
 
-# ratio A B: of what values_of() returned, repetition by repetition
+# ratio A B: of two results of values_of(), repetition by repetition
 sub ratio {
 	my ($a, $b) = @_;
 	return statistic({ map { $_ => $a->{$_} / $b->{$_} }
 			   grep { exists $b->{$_} && $b->{$_} > 0 } keys %$a });
 }
 
-# part_of RECORD PART: another one of the same test, system and repetition
+# part_of RECORD PART: another part of the same test, system and repetition
 sub part_of {
 	my ($r, $part) = @_;
 	my $by = $record{join '/', @$r{qw(rig profile test system)}}{$part} // {};
@@ -124,8 +124,8 @@ sub delta {
 	return $r->{after}{$key} - $r->{before}{$key};
 }
 
-# whole_of RECORD...: of one test and system, a record for each repetition, from the beginning of
-# its first part to the end of its last one
+# whole_of RECORD...: a record for each repetition of one test and system, from the beginning of its
+# first part to the end of its last one
 sub whole_of {
 	my %whole;
 
@@ -161,7 +161,7 @@ sub series_end {
 	my @s = @{$r->{series}};
 	return {} if @s < 3;
 	my $to = $s[-1];
-	# samples are as far apart as they come: two at the end may be of the same moment
+	# intervals between samples vary: two at the end may be of the same moment
 	my ($from) = grep { $_->[0] <= $to->[0] - ($to->[0] - $s[0][0]) / 10 } reverse @s;
 	my $all = $to->[4] - $from->[4];
 	my $seconds = $to->[0] - $from->[0];
@@ -171,7 +171,7 @@ sub series_end {
 	};
 }
 
-# The second half of what was written: MB/s.
+# The second half of the written data: MB/s.
 sub second_half {
 	my ($r) = @_;
 	my @s = @{$r->{series}};
@@ -200,16 +200,16 @@ sub oracle {
 	return $oracle{"@words"};
 }
 
-# moved_up RECORD SAMPLE: the bytes that moves had written to the SSD by then: of copies that were
-# cancelled, too, if the sample has that, else of those that were not
+# moved_up RECORD SAMPLE: bytes that moves had written to the SSD by then, including cancelled
+# copies, if the sample has that figure
 sub moved_up {
 	my ($r, $sample) = @_;
 	my $about = $about{join '/', @$r{qw(rig profile test system)}} or return undef;
 	return defined $sample->[6] ? $sample->[6] * (1 << 20) : $sample->[5] * $about->{block};
 }
 
-# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, and the bytes that moves
-# had written to the SSD until then; taken over at least 400 I/Os, which makes it certain to 2 %
+# converged RECORD: seconds until the hit ratio reaches 90 % of the oracle's, and bytes that moves
+# had written to the SSD by then; over at least 400 I/Os, which makes it certain to 2 %
 sub converged {
 	my ($r) = @_;
 	my $wanted = oracle($r) // return undef;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Pictures: throughput over time, a line for each system; and bars of ratios. Both are
-# logarithmic, as an SSD is some hundred times as fast as an HDD.
+# Pictures: throughput over time, a line for each system; and bars of ratios. Both are logarithmic,
+# since an SSD is some hundred times as fast as an HDD.
 package Plot;
 
 use strict;
@@ -36,7 +36,7 @@ sub begin {
 		WIDTH, $height, WIDTH, $height, escape($title), WIDTH, $height, LEFT, escape($title);
 }
 
-# decades LEAST MOST: powers of ten around them
+# decades LEAST MOST: the powers of ten around them
 sub decades {
 	my ($least, $most) = @_;
 	my $low = floor(log($least) / log(10));

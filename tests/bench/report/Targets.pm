@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What dm-fusion is to reach, and whether it did. A target that nothing was measured for is in
-# the table, too, and says so.
+# The targets of dm-fusion, and whether they are met. A target without a measurement is in the
+# table, too, and says so.
 package Targets;
 
 use strict;
@@ -26,7 +26,7 @@ sub target {
 			 met => defined $met ? ($met ? JSON::PP::true : JSON::PP::false) : undef };
 }
 
-# once VALUE: the statistic of what was measured once
+# once VALUE: the statistic of a single measurement
 sub once {
 	return { median => $_[0], least => $_[0], most => $_[0], n => 1 };
 }
@@ -38,8 +38,8 @@ sub versus {
 		     values_of("$rig/$test", $other, $other_part // $part, $sub));
 }
 
-# fast_path VIRTUAL REAL: what CPUs wait for each other for shows only where there are more than
-# one, so hits of dm-cache are judged there, if that was measured.
+# fast_path VIRTUAL REAL: waiting of CPUs for each other shows only with more than one, so hits of
+# dm-cache are judged in real time, if that was measured.
 sub fast_path {
 	my ($virtual, $real) = @_;
 	my $of = sub {
@@ -58,7 +58,7 @@ sub fast_path {
 	       $of->($real, $cache));
 }
 
-# Of the largest set, since what a set takes whatever its size is no matter of extents.
+# Of the largest set, since the fixed part of a set's memory does not depend on its extents.
 sub memory {
 	my ($fastpath) = @_;
 	my ($largest) = sort { $b->{extents} <=> $a->{extents} }
@@ -157,7 +157,7 @@ sub waiting {
 	       value("$rig/fsync", 'fusion', 'fsync', sub { delta($_[0], 'hdd_writes') }));
 }
 
-# Of the load that stays as it is for longest: what was moved until it had converged, and after.
+# Of the longest steady load: the amount moved until it had converged, and afterwards.
 sub wear {
 	my ($profile) = @_;
 	my $ssd = $profile->{ssd_mib} << 20;
@@ -175,13 +175,13 @@ sub wear {
 				my $c = converged($r) or return undef;
 				my $last = $r->{series}[-1];
 				my $hours = ($last->[0] - $c->{seconds}) / 3600;
-				# of less than some minutes an hour cannot be told
+				# less than some minutes an hour is too short to tell
 				$hours > 0.05 ? (moved_up($r, $last) - $c->{written}) / $ssd / $hours : undef
 		       }));
 	}
 }
 
-# The share of the time in which the arm of the HDD is there for the replica, by test.
+# The share of the time that the arm of the HDD spends on the replica, by test.
 sub replica {
 	my ($records) = @_;
 	my (%of, %share);

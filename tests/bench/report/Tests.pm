@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the report shows of each test: a sentence, and columns of its table.
+# The report's part for each test: a sentence, and columns of its table.
 package Tests;
 
 use strict;
@@ -165,7 +165,7 @@ our @TESTS = (
 	} ],
 );
 
-# columns_of PLACE COLUMNS: those of which there is anything
+# columns_of PLACE COLUMNS: those with any content
 sub columns_of {
 	my ($place, @columns) = @_;
 	return grep {

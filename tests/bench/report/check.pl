@@ -3,7 +3,7 @@
 #
 # usage: check.pl ORACLE
 #
-# Do the numbers of the report follow from the records? Output is TAP.
+# The figures of the report must follow from the records. Output is TAP.
 
 use strict;
 use warnings;
@@ -35,12 +35,12 @@ sub samples {
 		       $_, $_] } @_];
 }
 
-# half of the span can be on the SSD, so of uniform reads half can hit
+# half of the span fits on the SSD, so half of uniform reads can hit
 my %about = (part => 'about', block => 1 << 20, slots => 4, span => 8 << 20);
 my %job = (read => { load => 'random', size => 8 << 20, read => { mbs => 1 }, write => { mbs => 2 } });
 record('short', \%about, { part => 'read', jobs => \%job, series => samples(0, 5, 10) });
 record('even', \%about, { part => 'read', jobs => \%job, series => samples(map { 5 * $_ } 0 .. 40) });
-# the last sample, when all had ended, is soon after that before
+# the last sample, after the end, follows soon after the one before
 record('ends', \%about,
        { part => 'read', jobs => \%job, series => [@{samples(map { 5 * $_ } 0 .. 15)},
 						   [75.1, 75e6, 0, 30000, 75000, 75, 75]] });
@@ -54,7 +54,7 @@ record('learns', \%about,
 		    [15, 0, 0, 550, 1500, 9, 12]] });
 load_results($dir, $ARGV[0]);
 
-# of FUNCTION TEST: what that says of the record of this test
+# of FUNCTION TEST: the result for the record of this test
 sub of {
 	my ($function, $test, $part) = @_;
 	return value("virtual/hdd/$test", 'fusion', $part // 'read', $function)->{median};

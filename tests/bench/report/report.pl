@@ -3,8 +3,8 @@
 #
 # usage: report.pl DIRECTORY ORACLE
 #
-# Make of what scripts/bench has put into DIRECTORY a report for people (report.md and
-# pictures), and one for programs (results.json). ORACLE is the program of oracle.c.
+# Make a report for people (report.md and pictures) and one for programs (results.json) from the
+# files of scripts/bench in DIRECTORY. ORACLE is the program of oracle.c.
 
 use strict;
 use warnings;
@@ -134,7 +134,7 @@ sub lines {
 		for my $r (@parts) {
 			my $at = $r->{before}{t} - $begin;
 			my @s = @{$r->{series}};
-			# neighbours of too short a time together
+			# merge neighbours that are too short
 			for (my $i = 1; $i < @s; $i++) {
 				my $t = $s[$i][0] - $s[$i - 1][0];
 				next if $t < 0.05;
@@ -148,7 +148,7 @@ sub lines {
 	return \%lines;
 }
 
-# What users notice: test, part, way, name.
+# The figures that users notice: test, part, way, name.
 my @NOTICED = (
 	[ 'sequential', 'fill', 'write', 'sequential fill' ],
 	[ 'randwrite', 'randwrite', 'write', 'random write' ],
@@ -160,7 +160,7 @@ my @NOTICED = (
 	[ 'zipf1.2-mix', 'mix', 'both', 'zipf 1.2 mix, long' ],
 );
 
-# What users notice, as a multiple of the HDD alone.
+# The same as a multiple of the HDD alone.
 sub show_bars {
 	my ($place) = @_;
 	my @groups;
@@ -199,7 +199,7 @@ sub ranking {
 	return $text;
 }
 
-# Does the clock of a machine say the same?
+# The ranking by the machine's clock.
 sub show_ranking {
 	my ($profile) = @_;
 	my @rows;
@@ -232,7 +232,7 @@ sub show_moves {
 				t hdd_watched_us)) {
 				$n{$key} += delta($whole, $key) // 0;
 			}
-			# in MiB, with the copies that were cancelled
+			# in MiB, including cancelled copies
 			$n{moved_up} += delta($whole, 'migrated_fast') //
 				delta($whole, 'promotions') * $block / (1 << 20);
 		}
@@ -300,7 +300,7 @@ sub show_scaling {
 	table([ '', 'one job', "$cpus jobs", 'ratio' ], @rows);
 }
 
-# What the policy makes of a load for hours, on models of the members.
+# The policy with a load of hours, on models of the members.
 sub show_simulated {
 	my $s = $simulated or return;
 	my $size = sub { sprintf '%.4g GiB', $_[0] / (1 << 30) };
@@ -332,7 +332,7 @@ sub show_simulated {
 	table([ 'parameter', 'value' ], map { [ $_, $s->{models}{$_} ] } sort keys %{$s->{models}});
 }
 
-# What measuring took of the machine, for who changes tests/bench/plan.sh.
+# The cost of each measurement, for changes of tests/bench/plan.sh.
 sub show_cost {
 	my ($place) = @_;
 	my (@rows, $sum);
