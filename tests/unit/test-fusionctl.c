@@ -5,26 +5,14 @@
  */
 #include "unit.h"
 
-#include "../../userspace/lib/fusionctl.h"
-#include "../../userspace/lib/progress.c"
-#include "../../userspace/lib/role.c"
-#include "../../userspace/lib/size.c"
-#include "../../userspace/lib/status-parse.c"
+#include "fusionctl.h"
+#include "role.h"
+#include "show-progress.h"
+#include "size.h"
+#include "status-parse.h"
+
+/* what it takes for harmful is asked for here */
 #include "../../userspace/lib/text.c"
-#include "../../userspace/ui/show-progress.c"
-
-/* What size.c would say. */
-int fus_fail(int code, const char *thing, const char *fmt, ...)
-{
-	(void)thing;
-	(void)fmt;
-	return code;
-}
-
-unsigned int terminal_width(void)
-{
-	return 80;
-}
 
 /* -- the status line ------------------------------------------------------------- */
 
