@@ -1100,9 +1100,9 @@ test_status() {
 	json '.sets[0].fast.total_bytes' $(($(sb nr_fast_slots) << 16))
 	json '.sets[0].set_uuid' "$(uuid_of "$FAST")"
 
-	rounds 3 'rates *' fusionctl status pair --watch 0.2
+	repeated 3 'rates *' fusionctl status pair --watch 0.2
 	same "rounds" "$(grep -c '^pair:' "$TMP/out")" 4
-	rounds 3 '{*' fusionctl status --watch=0.2 --json
+	repeated 3 '{*' fusionctl status --watch=0.2 --json
 	same "a line for each round" "$(jq -r '.sets[0].name' "$TMP/out")" $'pair\npair\npair'
 }
 
@@ -1114,10 +1114,10 @@ test_status_interval() {
 	local start slow
 	a_set
 	start=${EPOCHREALTIME/./}
-	rounds 3 'pair:*' fusionctl status pair --watch 1.5
+	repeated 3 'pair:*' fusionctl status pair --watch 1.5
 	at_least "microseconds of two intervals" $((${EPOCHREALTIME/./} - start)) 3000000
 	background fusionctl status pair --watch 0.1 >"$TMP/short"
-	rounds 4 'pair:*' fusionctl status pair --watch 2
+	repeated 4 'pair:*' fusionctl status pair --watch 2
 	slow=$(grep -c '^pair:' "$TMP/out")
 	at_least "rounds with the short interval" "$(grep -c '^pair:' "$TMP/short")" $((slow + 2))
 	kill "$REPLY"
@@ -1138,7 +1138,7 @@ test_status_of_others() {
 	same "sets" "$(grep -c "migration" "$TMP/out")" 1
 	good fusionctl status --json
 	json '[.sets[].name] | join(" ")' pair
-	rounds 2 'pair:*' fusionctl status --watch 0.2
+	repeated 2 'pair:*' fusionctl status --watch 0.2
 	expect 1 "half: is a mapped device but not an open fusion set; fusionctl list shows those \
 there are" fusionctl status half
 }

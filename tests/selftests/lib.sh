@@ -264,9 +264,9 @@ says() {
 	has output "$OUT" "$1"
 }
 
-# rounds COUNT PATTERN COMMAND...: let it repeat until so many lines match, then end it; its output
-# is in $TMP/out
-rounds() {
+# repeated COUNT PATTERN COMMAND...: let it repeat until so many lines match, then end it; its
+# output is in $TMP/out
+repeated() {
 	local left=$1 fd line pid
 	exec {fd}< <(exec "${@:3}")
 	pid=$!

@@ -77,7 +77,7 @@ test_commands() {
 		prepared "$line"
 		case $line in
 		*' doctor'*) command+=' || [[ $? -eq 1 ]]' ;; # warnings
-		*' --watch'*) command="rounds 2 'data:*' $command" ;;
+		*' --watch'*) command="repeated 2 'data:*' $command" ;;
 		esac
 		eval "$command" >"$TMP/said" 2>&1 || fail "$line: status $?: $(tail -n 2 "$TMP/said")"
 		[[ $line == *' --watch'* ]] || mv "$TMP/said" "$TMP/out"

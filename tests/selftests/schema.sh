@@ -51,7 +51,7 @@ test_open_set() {
 	valid 0 list fusionctl list --json
 	valid 0 status fusionctl status --json
 	valid 0 status fusionctl status data --json
-	rounds 2 '{*' fusionctl status --watch=0.2 --json
+	repeated 2 '{*' fusionctl status --watch=0.2 --json
 	valid_lines 2 status "$TMP/out"
 	if command -v setpriv >/dev/null; then
 		valid 0 list setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" \
