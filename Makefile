@@ -6,7 +6,7 @@ KERNELS  := 6.1 6.12
 DEBUG_KERNELS := uml uml-san debug kcsan
 FLAVOURS := $(KERNELS) newest $(DEBUG_KERNELS)
 
-# What to build modules for: any of $(FLAVOURS), or a tree of headers.
+# The kernel to build modules for: any of $(FLAVOURS), or a tree of headers.
 KVER ?= $(KERNELS)
 KDIR ?=
 
@@ -48,21 +48,21 @@ help:
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
 	@echo 'make torture                torture-sim, torture-tools, torture-powercut, three hours'
 	@echo 'make torture-sim            ten million simulated power cuts, half an hour'
-	@echo 'make torture-tools          check, repair, restore, salvage on all that damage can leave'
+	@echo 'make torture-tools          check, repair, restore, salvage in every state after damage'
 	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
 	@echo '                           real kernels lose their power'
-	@echo 'make torture-mutants        does the simulator notice what is left out of the module?'
+	@echo 'make torture-mutants        break the module in one place at a time: the simulator must notice'
 	@echo 'make soak [MINUTES=60] [SEED=n] [KVER=debug]'
-	@echo '                           everything at once, and members that fail, for that long'
+	@echo '                           everything at once for that long, with members that fail'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
 	@echo '                           see it work, in a VM or on your disks'
 	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REPETITIONS=3] [REALTIME=1]'
-	@echo '                           measure it beside dm-cache, dm-writecache and bcache; hours, or minutes;'
-	@echo '                           RESUME=1: only what is missing'
+	@echo '                           measure it against dm-cache, dm-writecache and bcache; hours, or minutes;'
+	@echo '                           RESUME=1: only the missing measurements'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck;'
-	@echo '                           is every test in the list of what runs?'
+	@echo '                           documents, lists of tests, layers of the tool, version numbers'
 	@echo 'make docs                  tables of Documentation/reference/json.rst, from the schemas'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, fusionctl, udev rule, hooks for'
@@ -82,9 +82,8 @@ SRC_dm-powercut := tests/powercut
 
 kdir = $(if $(filter $(DEBUG_KERNELS),$1),$$$$(scripts/debug-kernel $1)/build,$(CACHE)/kernel/$1/build)
 
-# W=1 finds what -Werror then makes a failure, for who works on it: with another compiler and
-# other headers that would stop an install. BTF of a module would need pahole and the kernel's own
-# BTF, and nothing here reads it.
+# W=1 and -Werror are for developers: with another compiler and other headers they would stop an
+# install. BTF of a module would need pahole and the kernel's own BTF, and nothing here reads it.
 KBUILD_FLAGS  = $(KBUILD_STRICT) CONFIG_DEBUG_INFO_BTF_MODULES=
 KBUILD_STRICT = W=1 KCFLAGS=-Werror
 
@@ -146,7 +145,7 @@ powercut: userspace
 
 # -- tests ---------------------------------------------------------------------
 
-# KVER has a default here; the scripts want to know whether somebody set it.
+# KVER has a default here; the scripts need to know whether the user set it.
 asked = $(if $(filter command line environment,$(origin KVER)),KVER='$(KVER)')
 
 check:
@@ -202,8 +201,8 @@ bench:
 
 SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/system/*/* tests/*/* tests/*/*/*)) \
 	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/system/mkinitcpio/hook
-# What checkpatch asks of the kernel only. It excuses include/uapi itself, and
-# nobody in the kernel lays out trace events as it wants.
+# Checks of checkpatch that apply to the kernel only. It excuses include/uapi itself, and the
+# kernel's own trace events ignore its layout.
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] dm-fusion/shared/*.[ch] \
 						tests/spindle/dm-*.[ch] \
 						tests/powercut/dm-*.[ch]))
@@ -258,7 +257,7 @@ checkpatch:
 
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
-# Userspace, and what the module shares with it, by other eyes.
+# Static checks of userspace, and of the sources that the module shares with it.
 C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(POLICY))
 C_ANALYZED = $(wildcard userspace/*/*.c tests/selftests/*.c) $(C_SHARED)
 CC_LINT    = -std=gnu11 $(FUSIONCTL_CPPFLAGS) -c -o /dev/null
@@ -267,8 +266,8 @@ clang:
 	$(Q)scripts/setup lint
 	$(Q)set -e; for f in $(C_ANALYZED); do clang -Wall -Wextra -Werror $(CC_LINT) $$f; done
 
-# What is kept in a structure of the caller's, and a FILE that may be stdout, GCC 12
-# takes for lost.
+# GCC 12 reports leaks of memory that a structure of the caller keeps, and of a FILE that may be
+# stdout.
 ANALYZER_LOSES = $(addprefix userspace/,cmd/map-svg.c meta/meta-read.c meta/salvage-ext.c $\
 		 simulate/sim-engine.c simulate/sim-trace.c)
 
@@ -291,7 +290,7 @@ cppcheck:
 # -- install and packages -------------------------------------------------------------------
 
 INSTALL_KDIR = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
-# as the kernel calls itself: include/config/kernel.release has 6.1.192 for Debian's 6.1.0-56-amd64
+# the kernel's own release: include/config/kernel.release has 6.1.192 for Debian's 6.1.0-56-amd64
 INSTALL_REL  = $(or $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
 	       $(INSTALL_KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
 INSTALL_LIB  = $(DESTDIR)/lib/modules

@@ -8,7 +8,7 @@
 
 #include "dm-fusion-format.h"
 
-/* Give a block that was tampered with a checksum that is right. */
+/* Give a modified block a valid checksum. */
 static inline void reseal(void *block)
 {
 	struct fusion_block_header *h = block;

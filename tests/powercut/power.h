@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set on two members of one power switch (dm-powercut), for programs that open
- * it, cut the power and open it again, many times in a second: no process is
- * started, all is done by libdevmapper, with fusionctl's functions around it.
+ * A set on two members of one power switch (dm-powercut), for programs that open it, cut the power
+ * and open it again, many times in a second. No process is started: libdevmapper and fusionctl's
+ * functions do everything.
  *
- * What fails for another reason than a cut ends the program, with words.
+ * A failure for another reason than a cut ends the program with a message.
  */
 #ifndef POWER_H
 #define POWER_H
@@ -19,7 +19,7 @@ enum {
 	POWER_BROKEN	= 2,	/* no test took place */
 };
 
-/* Where it is. Names are those of mappings. */
+/* Names and places: names are those of mappings. */
 extern struct rig {
 	const char *program;
 	const char *fast;
@@ -37,7 +37,7 @@ void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn)
 /* splitmix64: a number below @limit, the next one of @state. */
 unsigned int below(uint64_t *state, unsigned int limit);
 
-/* Read the geometry from the superblocks. Return: false, in words, if they are not valid. */
+/* Read the geometry from the superblocks. Return: false, with a message, if they are not valid. */
 bool set_find(void);
 
 /*

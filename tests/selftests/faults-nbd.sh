@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A member on a network block device whose connection is cut under load: the server dies, or
-# stalls until the client gives it up, or the client hangs up. Nothing hangs, errors are
-# passed up, the mode becomes what Documentation/reference/target.rst says; and connected and opened
-# again all that was flushed is there. The server keeps what it has acknowledged.
+# A member on a network block device loses its connection under load: the server dies, or stalls
+# until the client gives up, or the client hangs up. Nothing hangs, errors reach the user, and the
+# mode becomes as Documentation/reference/target.rst says. Connected and opened again, the set has
+# all flushed data. The server keeps the data that it has acknowledged.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,8 +16,8 @@ TIMEOUT=5	# seconds, after which it does
 declare -A MIB=([fast]=8 [slow]=24) PORT=([fast]=10810 [slow]=10811)
 declare -A DEV=([fast]=/dev/nbd0 [slow]=/dev/nbd1)
 
-# connect MEMBER: serve its image, and make it a block device; who serves is in SERVER. It
-# is killed, since asked to end it waits for its client to go.
+# connect MEMBER: serve its image, and make it a block device; the server's pid is in SERVER. Kill
+# the server to end it, since on request it would wait for its client.
 connect() {
 	nbdkit -f -i 127.0.0.1 -p "${PORT[$1]}" file "$TMP/$1.img" &
 	SERVER=$!
@@ -40,7 +40,7 @@ disconnect() {
 	nbd-client -d "${DEV[$1]}" >/dev/null 2>&1 || :
 }
 
-# begin MEMBER: that one is remote
+# begin MEMBER: a set with that member remote
 begin() {
 	need nbd-client nbdkit ip
 	modprobe -q nbd nbds_max=2 || skip "no module nbd here"
@@ -68,14 +68,14 @@ cut() {
 	esac
 }
 
-# is_ro: without something to be made durable it may not find out
+# is_ro: without anything to make durable, the set may not notice
 is_ro() {
 	limited "$LIMIT" sync "$SET"
 	[[ $(status remote mode needs_check) == "ro needs_check" ]]
 }
 
-# extent_on MEMBER: the first that lies there whole. One whose first write failed is there,
-# too, but has nothing to read.
+# extent_on MEMBER: the first whole extent there. An extent whose first write failed is there, too,
+# but has nothing to read.
 extent_on() {
 	msg remote map 0 "$(status remote extents)" |
 		awk -v on="$1" '$3 == on && $5 == "stable" && !n++ { print $1 }'
@@ -103,7 +103,7 @@ cut_under_load() {
 	wait "$stamp" || fail "the load: status $?"
 	finish "$storm"
 	[[ $1 != fast ]] || within "$LIMIT" "mode ro" is_ro
-	# what lies there cannot be read, what lies on the other member can
+	# data there cannot be read, data on the other member can
 	refused "Input/output error" read_extent "$(extent_on "$1")"
 	read_extent "$(extent_on $other)"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Members that vanish and come back, checkpoints and allocations that fail: nothing
-# hangs, what was flushed is there, and no reboot is needed.
+# Members that vanish and come back, checkpoints and allocations that fail: nothing hangs, flushed
+# data is there, and no reboot is needed.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,14 +16,14 @@ begin() {
 	fusion faults
 }
 
-# again MEMBER: that is there again, and the set is opened again
+# again MEMBER: bring it back, and open the set again
 again() {
 	limited 60 dmsetup remove --retry faults || fail "close: status $?"
 	swap "$1"
 	fusion faults
 }
 
-# comes_back MEMBER: and everything is there and works
+# comes_back MEMBER: bring it back; all data is there, and the set works
 comes_back() {
 	again "$1"
 	same "mode" "$(status faults mode)" rw

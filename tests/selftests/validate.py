@@ -2,8 +2,8 @@
 #
 # usage: validate.py SCHEMA FILE...
 #
-# Is each a JSON text that the schema allows? A key that it does not know counts as an error here,
-# though users are told that new ones may come: it would be one that is not described.
+# Each file must be a JSON text that the schema allows. An unknown key is an error here, although
+# new ones may appear for users: it would be a field without a description.
 
 import json
 import sys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spindle: what every drive has: a bounded queue, completions in order of
- * time, flushes, statistics.
+ * spindle: common parts of every drive: a bounded queue, completions in order of time, flushes,
+ * statistics.
  */
 #include "dm-spindle.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spindle: a disk.
+ * spindle: the model of a disk.
  *
  * Layout: @heads tracks make a cylinder; every track holds what passes the head
  * at the media rate in one revolution. The first sector of each track is skewed
@@ -15,20 +15,19 @@
  * seek_track_us for one cylinder to seek_full_us for all. Writing needs
  * write_settle_us more after a seek over more than one cylinder.
  *
- * The arm serves, of all waiting commands and all dirty extents of the write
- * cache, the one whose first sector the head reaches first; but once the oldest
- * is older than age_ms, every second time that one. (If it were every time, a
- * queue too long for the bound would be served in order of arrival, for ever.)
+ * The arm chooses among all waiting commands and all dirty extents of the write cache: it serves
+ * the one whose first sector the head reaches first. But once the oldest is older than age_ms, it
+ * serves the oldest every second time. If it did so every time, a queue too long for the bound
+ * would always be served in order of arrival.
  *
- * Write cache: slots, each one contiguous dirty extent, that adjacent writes
- * extend. A write is acknowledged when it is in the cache; one with FUA, or
- * larger than the cache, when it is on the platter. Writes waiting for room do
- * so in order of arrival.
+ * Write cache: slots, each with one contiguous dirty extent, which adjacent writes extend. A write
+ * is acknowledged when it is in the cache; one with FUA, or larger than the cache, when it is on
+ * the platter. Writes wait for room in order of arrival.
  *
- * Read-ahead: after a read the head, unless it has something better to do, reads
- * on into the track buffer, until it is readahead KiB beyond what was asked for;
- * twice as much before that is kept. A read of what is there, or in the write
- * cache, costs only the interface, as does a cached write.
+ * Read-ahead: after a read the head, unless it has other work, reads on into the track buffer,
+ * until that is readahead KiB beyond the end of the request; twice as much before that is kept. A
+ * read of buffered data, or of data in the write cache, costs only the interface, as does a cached
+ * write.
  */
 #include "dm-spindle.h"
 
@@ -196,9 +195,9 @@ static bool serve_hit(struct spindle_drive *d, struct spindle_io *io, u64 t)
 }
 
 /*
- * The dirty extent that @io goes to: one that it rewrites or extends, or else a
- * free slot. What the arm is at work for still grows, but parts that the head
- * may have passed are not changed any more.
+ * The dirty extent that @io goes to: one that it rewrites or extends, or else a free slot. The
+ * extent that the arm is writing still grows, but parts that the head may have passed do not change
+ * any more.
  */
 static struct spindle_slot *find_slot(struct spindle_drive *d,
 				      const struct spindle_io *io, u64 t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spindle: an SSD.
+ * spindle: the model of an SSD.
  *
  * Two kinds of resource, each served in order of arrival. The controller and
  * its link are one: every command costs it the overhead and the transfer. The

@@ -75,9 +75,9 @@
  *   watched watched_us                how often for what begins in the sectors watched,
  *                                     and how much of work_us
  *
- * Messages: "reset" sets the counters to zero (queue_max to inflight).
- * "watch <first sector> <count>" does that, too, and counts from then on what is
- * done to these sectors apart; with a count of 0 there are none, as at first.
+ * Messages: "reset" sets the counters to zero (queue_max to inflight). "watch <first sector>
+ * <count>" does so as well, and from then on counts I/O to these sectors separately; a count of 0
+ * ends that.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -224,7 +224,7 @@ static int spindle_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *e
 	unsigned long flags;
 	bool time_over;
 
-	/* the second time, out of the timer, nobody else knows the bio any more */
+	/* the second time, from the timer, nothing else knows the bio any more */
 	if (sb->io_over)
 		return DM_ENDIO_DONE;
 
@@ -390,7 +390,7 @@ static void spindle_dtr(struct dm_target *ti)
 
 /* -- everything else ---------------------------------------------------- */
 
-/* dm has waited for the bios; wait for the cache, too. */
+/* dm has waited for the bios; wait for the cache as well. */
 static void spindle_postsuspend(struct dm_target *ti)
 {
 	struct spindle *s = ti->private;
