@@ -158,7 +158,7 @@ int fusion_beat_take(struct fusion *fs)
 	if (r == FUSION_FOREIGN)
 		return fusion_beat_in_use_by(fs, &h->seen);
 	if (r) {
-		DMERR("%s: fast device %s: the heartbeat cannot be written in time: %d",
+		DMERR("%s: fast member %s: the heartbeat cannot be written in time: %d",
 		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
 		return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
 	}

@@ -212,7 +212,7 @@ static void fusion_beat_fail(struct fusion *fs, int r)
 	struct fusion_heart *h = &fs->heart;
 	bool first;
 
-	DMERR_LIMIT("%s: fast device %s: the heartbeat failed, sector %llu: %d",
+	DMERR_LIMIT("%s: fast member %s: the heartbeat failed, sector %llu: %d",
 		    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
 		    FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS, r);
 	first = fusion_mode(fs) == FUSION_RW;

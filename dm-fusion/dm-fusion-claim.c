@@ -53,7 +53,7 @@ int fusion_claim(struct fusion *fs)
 	spin_lock_irq(&fusion_claims.lock);
 	other = fusion_find_owner(fs);
 	if (fs->claim.overtaken) {
-		DMERR("%s: another device has used the set since: make the table anew", name);
+		DMERR("%s: another device has used the set since: make the table again", name);
 		r = -ESTALE;
 	} else if (other) {
 		DMERR("%s: device %s uses the set", name,

@@ -37,7 +37,7 @@ int fusion_flush_slow(struct fusion *fs)
 out:
 	mutex_unlock(&fs->flush.mutex);
 	if (r) {
-		DMERR("%s: slow device %s: a flush failed: %d",
+		DMERR("%s: slow member %s: a flush failed: %d",
 		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_SLOW]->name, r);
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
 	}
@@ -49,7 +49,7 @@ int fusion_flush_fast(struct fusion *fs)
 	int r = blkdev_issue_flush(fs->dev[FUSION_FAST]->bdev);
 
 	if (r)
-		DMERR("%s: fast device %s: a flush failed: %d",
+		DMERR("%s: fast member %s: a flush failed: %d",
 		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
 	return r;
 }

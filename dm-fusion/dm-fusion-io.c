@@ -255,7 +255,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 
 	if (unlikely(io->flush && *error)) {
 		fusion_member_failed(fs, FUSION_FAST);
-		DMERR_LIMIT("%s: fast device %s: a flush failed: %d",
+		DMERR_LIMIT("%s: fast member %s: a flush failed: %d",
 			    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
 			    blk_status_to_errno(*error));
 	}

@@ -55,7 +55,7 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 static int fusion_load_failed(struct fusion *fs, int r, const char *what, u64 blocknr,
 			      const char *why)
 {
-	DMERR("%s: %s, block %llu of the fast device: %s", dm_table_device_name(fs->ti->table),
+	DMERR("%s: %s, block %llu of the fast member: %s", dm_table_device_name(fs->ti->table),
 	      what, blocknr, why);
 	return r;
 }
@@ -63,7 +63,7 @@ static int fusion_load_failed(struct fusion *fs, int r, const char *what, u64 bl
 static int fusion_load_map(struct fusion *fs)
 {
 	u64 start = fs->sb.map_start[FUSION_FAST][fs->sb.active_set];
-	const char *why = "can't be read";
+	const char *why = "cannot be read";
 	u32 index, i, nr;
 	int r;
 
@@ -264,7 +264,7 @@ static int fusion_load_check_end(struct fusion *fs)
 	return -EUSERS;
 }
 
-#define FROM_THE_PAST "%s: %s device %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s device has seen %llu and %llu; see fusionctl check"
+#define FROM_THE_PAST "%s: %s member %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s member has seen %llu and %llu; see fusionctl check"
 
 static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
 				const struct fusion_progress *claim)

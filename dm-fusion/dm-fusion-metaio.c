@@ -23,7 +23,7 @@ static int fusion_rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf
 void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
 		      unsigned int nr, int r)
 {
-	DMERR_LIMIT("%s: %s device %s: metadata can't be %s, sectors %llu to %llu: %d",
+	DMERR_LIMIT("%s: %s member %s: metadata cannot be %s, sectors %llu to %llu: %d",
 		    dm_table_device_name(fs->ti->table),
 		    chain->sb->role == FUSION_FAST ? "fast" : "slow",
 		    fs->dev[chain->sb->role]->name, write ? "written" : "read",

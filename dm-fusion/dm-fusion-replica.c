@@ -300,7 +300,7 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 	if (!changed)
 		return;
 	if (r)
-		DMERR("%s: replica of the map: can't be written (%d): no promotions",
+		DMERR("%s: replica of the map: cannot be written (%d): no promotions",
 		      dm_table_device_name(fs->ti->table), r);
 	else
 		DMINFO("%s: replica of the map: written again",

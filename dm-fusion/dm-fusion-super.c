@@ -37,7 +37,7 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 
 		r = fusion_rw_page(fs, dev, REQ_OP_READ | REQ_META, blocknr, page);
 		if (r)
-			reason = "superblock can't be read";
+			reason = "superblock cannot be read";
 		else
 			r = fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev),
 					     one, &reason);
@@ -92,7 +92,7 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fus
 	if (!r)
 		r = fusion_flush_after(fs, sb->role, fua);
 	if (r)
-		DMERR("%s: writing the superblock of the %s device failed: %d",
+		DMERR("%s: writing the superblock of the %s member failed: %d",
 		      dm_table_device_name(fs->ti->table),
 		      sb->role == FUSION_FAST ? "fast" : "slow", r);
 	else

@@ -88,11 +88,11 @@ struct fusion_mean {
  * @map: map words, the owner's
  * @heat: heat words
  * @now: epoch and tick, as a heat word written now has them
- * @bar: heat from which an extent on the slow device is a candidate
+ * @bar: heat from which an extent on the slow member is a candidate
  *
  * @hold: moves that did not work out, each in the place its number gives it
  *
- * @candidate: extents on the slow device that reached the bar, each in the place its
+ * @candidate: extents on the slow member that reached the bar, each in the place its
  *	number gives it. A later one may push an earlier one out, and an entry may be
  *	stale: pick() checks, and the sweep brings back what was lost.
  * @fed: something was put there since pick() last found it empty
@@ -107,8 +107,8 @@ struct fusion_mean {
  *
  * @sweep: next extent of the sweep
  * @hist: number of extents by device and heat, of the running pass
- * @kth: heat of the coldest extent that belongs on the fast device
- * @cold: heat up to which an extent on the fast device may be a victim
+ * @kth: heat of the coldest extent that belongs on the fast member
+ * @cold: heat up to which an extent on the fast member may be a victim
  *
  * @usable: fast slots outside the reserve
  * @shortfall: free fast slots wanting to the reserve
@@ -179,7 +179,7 @@ struct fusion_policy {
 	struct fusion_trial trial[FUSION_TRIALS];
 };
 
-/* Note that an extent on the slow device reached the bar. Any context, lossy. */
+/* Note that an extent on the slow member reached the bar. Any context, lossy. */
 static inline void fusion_candidate(struct fusion_policy *p, u32 lext)
 {
 	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], lext);

@@ -5,22 +5,22 @@
  * The sweep goes round and round through all extents, a slice with each tick. A pass
  * of it yields two histograms of heat, one for each device, and from these
  *
- *   kth	heat of the coldest extent that would be on the fast device if that held the
+ *   kth	heat of the coldest extent that would be on the fast member if that held the
  *		hottest ones: below, a promotion would not last;
- *   cold	heat up to which an extent counts as one of the coldest on the fast device:
+ *   cold	heat up to which an extent counts as one of the coldest on the fast member:
  *		the coldest 32nd, and enough to restore the reserve.
  *
  * Candidates for promotion are found by touch(), at once, when one reaches the bar; those
  * lost there, or there before the bar came down to them, by the sweep. Victims are
  * found by a hand that goes round through the extents on its own, when some are needed:
- * so they come by ascending number, and those on the slow device's home slots are written
+ * so they come by ascending number, and those on the slow member's home slots are written
  * in one sweep of its arm.
  *
  * Free fast slots beyond the reserve cost nothing to use: whatever is warm gets one. WARM
  * is more than a scan leaves behind, even in the smallest of pieces: it is in an extent for
  * two ticks, three if that is large.
  *
- * A swap costs two extents read and two written, and wears the fast device, so it must
+ * A swap costs two extents read and two written, and wears the fast member, so it must
  * pay: the heat of the candidate, c, and that of its victim, v, must fulfil c >= 2 v + pay.
  * The factor bounds how often two extents can change places, as each time one has to get
  * double the heat of the other. What pay is see dm-fusion-payback.c; of an ordinary disk
@@ -42,7 +42,7 @@
 
 #define DEFAULT_HALF_LIFE	3600U
 
-#define COLD_SHARE	32U	/* of the fast device's extents, one can be a victim */
+#define COLD_SHARE	32U	/* of the fast member's extents, one can be a victim */
 #define COLD_MIN	FUSION_MAX_PICK
 
 /* Times for which an extent is left alone. */
@@ -52,7 +52,7 @@
 #define FAILED_MS	60000U
 #define FAILED_TWICE	6U	/* at most 64 min */
 #define FORGIVEN_MS	600000U	/* after the end of it */
-#define RESIDENCE_MS	60000U	/* on the fast device, once it is there */
+#define RESIDENCE_MS	60000U	/* on the fast member, once it is there */
 
 /* -- histogram ------------------------------------------------------------- */
 
@@ -92,7 +92,7 @@ static u32 fusion_policy_hottest(const struct fusion_policy *p, u32 k)
 	return fusion_policy_bucket_floor(b);
 }
 
-/* Heat of the @k-th coldest extent on the fast device, rounded up to a bucket. */
+/* Heat of the @k-th coldest extent on the fast member, rounded up to a bucket. */
 static u32 fusion_policy_coldest(const struct fusion_policy *p, u32 k)
 {
 	u32 b;
@@ -277,7 +277,7 @@ static unsigned int fusion_policy_gather(struct fusion_policy *p, bool idle, uns
 }
 
 /*
- * Move the hand to the next extent on the fast device that may be demoted: one of the
+ * Move the hand to the next extent on the fast member that may be demoted: one of the
  * coldest, not above @limit. @budget bounds how far it goes; and when it has been
  * everywhere in vain, it rests until the next pass of the sweep.
  */

@@ -31,7 +31,7 @@
 /* Buckets of a histogram of heat: 0..7, then 8 to each power of two. */
 #define FUSION_BUCKETS		112U
 
-/* Bios at least this big are streams, which the slow device is good at: they weigh nothing. */
+/* Bios at least this big are streams, which the slow member is good at: they weigh nothing. */
 #define FUSION_STREAM_SECTORS	512U
 
 /* Places for streams; of four times as many as there are streams few are taken twice. */
@@ -137,7 +137,7 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
  */
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr);
 
-/* The same of moves: time that the slow device was busy with @nr of them, at most 64. */
+/* The same of moves: time that the slow member was busy with @nr of them, at most 64. */
 void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr);
 
 /* Tell the policy that the set was in use for so long, in microseconds, since the last time. */
@@ -240,7 +240,7 @@ struct fusion_victims {
  * @from: first extent of this slice
  * @end: the first behind it
  *
- * Of the fast device the coldest, those promoted within the last minute after all others; of the
+ * Of the fast member the coldest, those promoted within the last minute after all others; of the
  * slow one the hottest. STABLE and OPEN extents: the owner has to complete the latter first.
  */
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,

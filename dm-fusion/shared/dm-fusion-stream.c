@@ -2,7 +2,7 @@
 /*
  * dm-fusion: what an access weighs.
  *
- * The gain of a fast device is the seek that it saves. So what counts is whether the slow
+ * The gain of a fast member is the seek that it saves. So what counts is whether the slow
  * one would have to seek: it does not for what goes on where something has just ended, and
  * next to the transfer of much a seek is little.
  *

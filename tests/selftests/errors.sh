@@ -381,7 +381,7 @@ test_damaged_map() {
 	save
 	block=$(($(sb map_start0) + $(sb active_set) * $(sb map_blocks)))
 	put "$FAST" 125 $((block * 4096 + 2000)) 1
-	rejected "map, block $block of the fast device: checksum mismatch" \
+	rejected "map, block $block of the fast member: checksum mismatch" \
 		"0 $LEN fusion $FAST $SLOW"
 	restore
 	# two extents on one slot
@@ -391,10 +391,10 @@ test_damaged_map() {
 	restore
 	# a slot that does not exist, a state that cannot be on disk
 	fusion-poke "$FAST" $block 48:4="$(sb nr_fast_slots)"
-	rejected "map, block $block of the fast device" "0 $LEN fusion $FAST $SLOW"
+	rejected "map, block $block of the fast member" "0 $LEN fusion $FAST $SLOW"
 	restore
 	fusion-poke "$FAST" $block 48:4=$((2 << 30))
-	rejected "map, block $block of the fast device" "0 $LEN fusion $FAST $SLOW"
+	rejected "map, block $block of the fast member" "0 $LEN fusion $FAST $SLOW"
 	restore
 	# OPEN without a bitmap
 	fusion-poke "$FAST" $block 48:4=$((1 << 30 | $(number "$FAST" "$block" 48 4)))

@@ -92,7 +92,7 @@ logged() {
 # with sectors are limited to ten in five seconds, which earlier failures may have used up.
 named() {
 	local first lines
-	lines=$(log | grep -F "$1 device" || :)
+	lines=$(log | grep -F "$1 member" || :)
 	while read -r first; do
 		[[ $first -lt $(($2 * 8)) || $first -ge $((($2 + $3) * 8)) ]] || return 0
 	done < <(sed -n 's/.* sectors \([0-9]*\) to .*/\1/p' <<<"$lines")
@@ -440,10 +440,11 @@ open_fails() {
 	dmsetup info meta >/dev/null 2>&1 && dmsetup remove meta
 	same "what was written" "$(written /dev/fast /dev/slow)" "$before"
 	case $2 in
-	super*)	logged "superblock can't be read" ;;
-	*)	named "$1" "${blocks[0]}" 1 ;;
+	super*)	logged "superblock cannot be read"
+		logged "$1 device" ;;
+	*)	named "$1" "${blocks[0]}" 1
+		logged "$1 member" ;;
 	esac
-	logged "$1 device"
 	swap "$1"
 	fusion meta
 	same "mode" "$(status meta mode replica)" "rw ok"

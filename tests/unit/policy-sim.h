@@ -35,7 +35,7 @@ struct sim {
 
 	/* results */
 	u64 ios;
-	u64 hits;			/* of these, on the fast device */
+	u64 hits;			/* of these, on the fast member */
 	u64 moves[FUSION_NR_DEVS];	/* by destination */
 	u64 asked;			/* moves in answers of the policy */
 };
@@ -62,7 +62,7 @@ static inline void sim_exit(struct sim *sim)
 	free(sim->map);
 }
 
-/* Map extents as a first write does, the fast device first; those mapped stay. */
+/* Map extents as a first write does, the fast member first; those mapped stay. */
 static inline void sim_fill(struct sim *sim, u32 first, u32 n)
 {
 	for (u32 i = first; i < first + n; i++) {
@@ -219,7 +219,7 @@ static inline void sim_scan(struct sim *sim, u32 first, u32 n, u32 sectors, u32 
 	}
 }
 
-/* How many of [first, first + n) are on the fast device? */
+/* How many of [first, first + n) are on the fast member? */
 static inline u32 sim_on_fast(const struct sim *sim, u32 first, u32 n)
 {
 	u32 nr = 0;

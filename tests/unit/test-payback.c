@@ -345,7 +345,7 @@ static const struct unit_test tests[] = {
 	{ "never so severe that nothing moves", test_not_for_good },
 	{ "the half-life ends trials", test_half_life },
 	{ "idle: half of it will do", test_idle },
-	{ "least time on the fast device", test_residence },
+	{ "least time on the fast member", test_residence },
 };
 
 UNIT_TESTS(tests)

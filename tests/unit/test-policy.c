@@ -28,7 +28,7 @@ static void end(void)
 	sim_exit(&sim);
 }
 
-/* As after a copy of more than the fast device holds, and a pause. */
+/* As after a copy of more than the fast member holds, and a pause. */
 static void start_filled(u32 slow_free)
 {
 	start(FAST, SLOW, RESERVE);
@@ -325,7 +325,7 @@ static void test_full_reserve(void)
 	end();
 }
 
-/* A sequential write of eight times the fast device, then a hot region. */
+/* A sequential write of eight times the fast member, then a hot region. */
 static void test_after_stream(void)
 {
 	static const u32 sectors[] = { 256, 512, 2048 };
@@ -493,7 +493,7 @@ static enum fusion_outcome any_victim(struct sim *s, const struct fusion_move *m
 }
 
 /*
- * The coldest 32nd of the fast device makes room, and nothing else does until the sweep has seen
+ * The coldest 32nd of the fast member makes room, and nothing else does until the sweep has seen
  * what the coldest are then, though all there would be cold enough for these candidates.
  */
 static void test_coldest(void)
@@ -581,7 +581,7 @@ static void moved_up(u32 lext, enum fusion_outcome outcome)
 	fusion_policy_done(p, &(struct fusion_move){ .lext = lext, .to = FUSION_FAST }, outcome);
 }
 
-/* Room on request: from the coldest of the fast device, the hottest of the slow one. */
+/* Room on request: from the coldest of the fast member, the hottest of the slow one. */
 static void test_victims(void)
 {
 	struct fusion_victims v;
@@ -794,7 +794,7 @@ static void test_reserve(void)
 	end();
 }
 
-/* Also when all on the fast device is hot, and to the last free slot of the slow one. */
+/* Also when all on the fast member is hot, and to the last free slot of the slow one. */
 static void test_reserve_hot(void)
 {
 	start(FAST, SLOW, 100);
@@ -810,7 +810,7 @@ static void test_reserve_hot(void)
 	end();
 }
 
-/* Also when all on the fast device has only just been promoted. */
+/* Also when all on the fast member has only just been promoted. */
 static void test_reserve_resident(void)
 {
 	start(64, SLOW, 20);
@@ -1036,7 +1036,7 @@ static void test_chaos(void)
 
 /* -- thrashing ---------------------------------------------------------------- */
 
-/* Two regions, each as large as the fast device, hot in turn: A, B, A, B ... */
+/* Two regions, each as large as the fast member, hot in turn: A, B, A, B ... */
 static void test_alternating(void)
 {
 	enum { TURNS = 12 };
@@ -1118,7 +1118,7 @@ static u32 draw(const double *sum, u32 n, u64 *seed)
 	return lo;
 }
 
-/* Six hours of zipf at 200 IOPS, the fast device an 11th; then the popularity changes. */
+/* Six hours of zipf at 200 IOPS, the fast member an 11th; then the popularity changes. */
 static void test_zipf(void)
 {
 	enum { N = 4400, K = 400 };
@@ -1149,7 +1149,7 @@ static void test_zipf(void)
 		REQUIRE(ratio >= 0.97 * oracle, "%.3f of %.3f", ratio, oracle);
 		for (i = 0, nr_wasted = 0; i < N; i++)
 			nr_wasted += i >= 2 * K && sim_on_fast(&sim, rank[i], 1);
-		REQUIRE(nr_wasted <= K / 20, "%u on the fast device without merit", nr_wasted);
+		REQUIRE(nr_wasted <= K / 20, "%u on the fast member without merit", nr_wasted);
 	}
 	end();
 }
