@@ -12,11 +12,11 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 
 # A line for each test:
 #
-#   name        as in T=, and test_NAME of tests-*.sh (with _ for what is no letter)
-#   full quick  how often it is repeated; 0: not in the quick run
-#   prepare     filled: the device was written in sequence from end to end, then left alone;
+#   name        as in T=, and test_NAME of tests-*.sh (with _ for other characters than letters)
+#   full quick  number of repetitions; 0: not in the quick run
+#   prepare     filled: the device is written in sequence from end to end, then left alone;
 #               own: the test does that itself
-#   full        systems: all, or some of them; -name: but that
+#   full        systems: all, or some of them; -name: except that one
 #   quick       the same, of these
 #
 # A system that can neither learn nor lose in a test is left out: dm-linear runs where the cost of a
@@ -45,16 +45,15 @@ latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,
 fullness     3 1  own     cache,bcache,fusion                    fusion
 '
 
-# How long things are, in seconds of the clock of the VM, and how many I/Os a load may have that
-# is as fast as the SSD. The machine pays for I/Os: 10,000 take it two to three seconds, and
-# idling next to nothing. So
+# Lengths in seconds of the VM's clock, and limits of I/Os for loads that are as fast as the SSD.
+# I/Os cost the machine time: two to three seconds for 10,000 of them. Idling costs next to nothing.
 #
-#   LONG      is for what has to show that it learns, and how fast it is then. In ten minutes
-#             the HDD does 150,000 I/Os of a mix, fusion 390,000 (zipf 1.2) to 530,000 (zoned).
-#             LONG_IOS ends it for who is faster than that, and has learnt what there is
-#   HALF      the same where a mix like it has LONG, and for what changes half-way
-#   WARM      the load that STEADY then measures; most have learnt it after a minute
-#   PASS_IOS  who gets through so many in a pass is more than ten times as fast as the HDD. A
+#   LONG      loads that show whether a system learns, and how fast it is then. In ten minutes the
+#             HDD does 150,000 I/Os of a mix, fusion 390,000 (zipf 1.2) to 530,000 (zoned).
+#             LONG_IOS ends the load for a system that is faster, and so has learnt everything
+#   HALF      reads, if the same load as a mix has LONG; and loads that change half-way
+#   WARM      the load before STEADY measures it; most systems have learnt it after a minute
+#   PASS_IOS  a system that does so many in a pass is more than ten times as fast as the HDD. A
 #             second at the speed of the SSD is as good as fifteen
 #   ALONE_IOS a disk alone, or dm-linear on it, is as fast at the end as at the beginning
 if [[ ${QUICK:-} ]]; then

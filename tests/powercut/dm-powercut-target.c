@@ -15,32 +15,31 @@
  * waited for have no order. The member can WRITE ZEROES, and DISCARD, which leaves zeros or, at
  * random, the old content.
  *
- * When the power goes, every write that is neither flushed nor FUA happens or
- * not, see "fate". From then on every command fails until "restore".
+ * When the power goes, each write that is neither flushed nor FUA happens or not, as "fate" says.
+ * From then on every command fails until "restore".
  *
  * Messages, to either member; all but counters are for both:
  *
- *   arm <n>          the power goes with the n-th command from now on, reads not
- *                    counted. That command fails; as to what it leaves it is one of
- *                    the unflushed, and if it is a flush nothing is flushed. 0: never
- *   cut              it goes now
- *   restore          it is back
+ *   arm <n>          the power goes with the n-th command from now on, without reads.
+ *                    That command fails. A write counts as unflushed, and a flush
+ *                    flushes nothing. 0: never
+ *   cut              the power goes now
+ *   restore          the power is back
  *   seed <number>    start of the random numbers for order, fate and discards (0)
- *   fate <what>      of what is in the caches when the power goes:
- *                      drop   all is lost
- *                      keep   nothing is
- *                      whole  each bio happens or not, with odds that are drawn
- *                             anew for each member
- *                      torn   each sector of 512 bytes of each bio
+ *   fate <fate>      of the writes in the caches when the power goes:
+ *                      drop   all are lost
+ *                      keep   none is lost
+ *                      whole  each bio happens or not, with new odds for each member
+ *                      torn   each sector of 512 bytes of each bio happens or not
  *                      any    one of the others, for each member by itself (the default)
  *   lie fast|slow|none
  *                    that member acknowledges flushes and does nothing (none)
- *   save 0|1         keep what both disks hold; only while the power is off
- *   load 0|1         and bring it back, as often as wanted
+ *   save 0|1         save the content of both disks; only while the power is off
+ *   load 0|1         restore it, any number of times
  *
  * Status: "<key>=<value>" words; later versions may append some.
  *
- *   power armed      on or off; commands until it goes, 0 if it does not
+ *   power armed      on or off; commands until the power goes, 0 if it does not
  *   commands cuts    commands served without reads, and cuts, of the switch
  *   seed fate lies   as set by messages
  *   reads writes fuas discards flushes
@@ -158,7 +157,7 @@ static void powercut_status(struct dm_target *ti, status_type_t type,
 	}
 }
 
-/* None; but only who has such a function is believed to write zeroes. */
+/* None; but the core lets only targets with such a function write zeroes. */
 static int powercut_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
 				    void *data)
 {

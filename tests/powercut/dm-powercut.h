@@ -43,10 +43,10 @@ extern const char *const powercut_fate_names[POWERCUT_FATES];
 /**
  * struct powercut_disk - a member
  * @sectors: its size
- * @now: what reads return
- * @durable: what a power cut leaves, whatever becomes of the cache
+ * @now: content for reads
+ * @durable: content that no power cut can remove
  * @cache: writes since, oldest first; @now and @durable differ only in their sectors
- * @cache_bytes: memory they take
+ * @cache_bytes: memory of these writes
  * @saved: earlier states of @durable, NULL if not saved
  * @touched: a bit per chunk that was written since @recent was saved or loaded
  * @recent: the one of @saved that differs in these chunks only, -1: none

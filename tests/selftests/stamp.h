@@ -7,9 +7,9 @@
  * mapped shared, so it outlives the program, however that ends.
  *
  *	version		number of the write, counted over the whole device. Never
- *			used twice, so a resurrected old write is told from a new one
+ *			used twice, so an old write that comes back differs from a new one
  *	done		when the write ended, on a clock that counts ended writes;
- *			PENDING while it is under way, and for ever if it failed
+ *			PENDING while it is under way, and forever if it failed
  *	durable		newest version known to be durable when a later one began
  *
  * A flush that begins at time T and succeeds makes every write with done <= T durable. So after a
