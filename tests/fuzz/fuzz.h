@@ -14,7 +14,7 @@
 
 #include "../unit/unit.h"
 
-/* Of libFuzzer. */
+/* A function of libFuzzer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);

@@ -118,7 +118,7 @@ extern const char *const powercut_role_names[POWERCUT_ROLES];
 /**
  * struct powercut - the switch
  * @list: in the list of all switches
- * @name: what the table line calls it
+ * @name: its name in the table line
  * @refs: members that hang on it
  * @work: serves what is queued
  * @wq: for @work alone

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the selftests share. A test is a file with one subject:
+# Shared by the selftests. A test is a file with one subject:
 #
 #	. "$(dirname "$0")/lib.sh"
 #
@@ -14,12 +14,12 @@
 #
 #	run_tests	# the last command
 #
-# Every function of the script that is called test_SOMETHING runs, in their order, and after them
-# those called long_SOMETHING, which QUICK=1 leaves out; or those named in ONLY="test_...".
+# Every function test_SOMETHING of the script runs, in their order, and after them every function
+# long_SOMETHING, which QUICK=1 leaves out; or those named in ONLY="test_...".
 #
-# Every function runs in a subshell under `set -e` and fails at the first command
-# that does. Whatever it made (members, devices, mounts, processes) is taken down
-# when it ends, however it ends; what cannot be taken down fails it.
+# Every function runs in a subshell under `set -e` and fails at the first command that fails.
+# Members, devices, mounts and processes are taken down when it ends, however it ends. If that
+# fails, the test fails.
 #
 # Functions that make a device leave its path in REPLY.
 

@@ -27,7 +27,7 @@ here_is() {
 		s/^(fusionctl create .*)/\1 --yes/" <<<"$1"
 }
 
-# prepared COMMAND: what the reader has done or met before it
+# prepared COMMAND: the state in which the reader would type it
 prepared() {
 	local hot
 	case $1 in

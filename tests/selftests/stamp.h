@@ -80,7 +80,7 @@ extern struct stamp {
 /* Print "<program>: <dev>: ..." to stderr. */
 void stamp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Of CLOCK_MONOTONIC, in seconds. */
+/* Return: CLOCK_MONOTONIC, in seconds. */
 time_t stamp_now(void);
 
 /**

@@ -94,7 +94,7 @@
 
 /* More, with the slowest parameters, and the times of the layout overflow. */
 #define MAX_SECTORS	BIT_ULL(40)
-/* Of a bio, as the block layer gives to a disk: 1280 KiB. */
+/* Largest bio, as the block layer sends to a disk: 1280 KiB. */
 #define MAX_IO_SECTORS	2560U
 
 /**

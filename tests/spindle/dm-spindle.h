@@ -112,7 +112,7 @@ enum spindle_op {
  * @done_at: when it completes, once that is known
  * @start: first sector; set by the caller, like the rest
  * @end: sector after the last one
- * @op: what to do
+ * @op: kind of command
  * @fua: the write may not be acknowledged from the volatile cache
  */
 struct spindle_io {
@@ -236,7 +236,7 @@ struct spindle_ssd {
 /**
  * struct spindle_drive - a drive
  * @p: its parameters
- * @stats: what it counts
+ * @stats: its counters
  * @host: commands beyond the queue depth or behind a flush, in order
  * @timed: admitted commands whose completion time is known, sorted by it
  * @done: completed commands, for the caller to take
