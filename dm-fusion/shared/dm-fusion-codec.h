@@ -227,6 +227,12 @@ static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 const char *fusion_block_check(const struct fusion_sb *sb, u32 magic, u64 blocknr,
 			       const void *block);
 
+/* Seal a block with its header. Return: its checksum. For the sources of this folder. */
+u32 fusion_block_seal(const struct fusion_sb *sb, u32 magic, u64 blocknr, void *block);
+
+/* Is @text, of @size bytes, all zeros behind its end? For the sources of this folder. */
+bool fusion_text_padded(const char *text, size_t size);
+
 /* -- superblocks ---------------------------------------------------------- */
 
 /* Why there is no plan for a set. */
@@ -561,6 +567,16 @@ struct fusion_ring {
  * replay_seq may have been disowned, by repair.
  */
 void fusion_ring_scan(struct fusion_ring *r);
+
+/* What is wrong with the layout of a superblock, or NULL. For the sources of this folder. */
+const char *fusion_check_geometry(const struct fusion_sb *sb);
+
+/*
+ * Are the layouts that two superblocks describe the same; and the sizes of the members, in
+ * superblocks of both? For the sources of this folder.
+ */
+bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b);
+bool fusion_same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow);
 
 /**
  * fusion_open_limit() - the most OPEN extents that a set can have

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: where things lie on the members: the layout of a new set, and whether that of a
+ * superblock is possible.
+ *
+ * Pure code, as dm-fusion-codec.c is. dm-fusion-format.h has the layout.
+ */
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include "dm-fusion-codec.h"
+
+/* Sizes and positions up to here can be added and turned into bytes without overflow. */
+#define MAX_DEV_SECTORS		BIT_ULL(52)
+
+/* A member of fewer data slots than this is of no use. */
+#define MIN_DATA_SLOTS		8U
+
+/* Fast members below this size get the smallest journal. */
+#define SMALL_FAST_SECTORS	(64ULL << 11)
+
+/* Room for a map of this many times the size is left, where that is a small part of a member. */
+#define MAP_ROOM		4U
+#define MAX_ROOM_SHARE		16U
+
+/* A replica's log is no longer than this unless there is room. */
+#define MAX_PLANNED_LOG_BLOCKS	4096U
+
+static bool fusion_extent_size_valid(u32 extent_sectors)
+{
+	return is_power_of_2(extent_sectors) &&
+	       extent_sectors >= FUSION_MIN_EXTENT_SECTORS &&
+	       extent_sectors <= FUSION_MAX_EXTENT_SECTORS;
+}
+
+/* -- a new set ------------------------------------------------------------------------------- */
+
+static u32 fusion_plan_journal_blocks(u64 fast_sectors)
+{
+	const u64 min = FUSION_GUARD_SECTORS / FUSION_BLOCK_SECTORS;
+
+	if (fast_sectors < SMALL_FAST_SECTORS)
+		return FUSION_MIN_JOURNAL_BLOCKS;
+	return clamp_t(u64, fast_sectors / FUSION_BLOCK_SECTORS / 64, min,
+		       FUSION_MAX_JOURNAL_BLOCKS);
+}
+
+static u32 fusion_plan_log_blocks(u32 map_blocks)
+{
+	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
+}
+
+/* A member's map sets come behind its journal. Return: the block behind them and their room. */
+static u64 fusion_place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
+{
+	u64 start = sb->journal_start[dev] + sb->journal_blocks[dev];
+	unsigned int i;
+
+	for (i = 0; i < FUSION_NR_SETS; i++, start += room)
+		sb->map_start[dev][i] = start;
+	return start;
+}
+
+/* The same for all regions of a member. */
+static u64 fusion_place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsigned int times)
+{
+	u64 end = fusion_place_map_sets(sb, dev, (u64)times * sb->map_blocks);
+
+	if (dev == FUSION_FAST) {
+		sb->heat_start = end;
+		end += (u64)times * sb->heat_blocks;
+	}
+	return end;
+}
+
+/*
+ * Leave as much room for a greater map as there may be, up to MAP_ROOM times what is needed now.
+ * Return: how many times.
+ */
+static unsigned int fusion_plan_regions(struct fusion_sb *sb, enum fusion_dev dev, u64 sectors)
+{
+	unsigned int times = MAP_ROOM;
+
+	while (times > 1 && fusion_place_regions(sb, dev, times) >
+			    sectors / FUSION_BLOCK_SECTORS / MAX_ROOM_SHARE)
+		times /= 2;
+	return times;
+}
+
+static u32 fusion_plan_spares(u32 slots)
+{
+	return clamp_t(u32, slots / 64, 2, 64);
+}
+
+static int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what,
+			const char *remedy)
+{
+	*misfit = (struct fusion_misfit){ dev, what, remedy };
+	return dev < 0 ? -EINVAL : -ENOSPC;
+}
+
+int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
+		   u32 extent_sectors, struct fusion_misfit *misfit)
+{
+	u64 fast_extents, slow_extents, data, head, end;
+	unsigned int shift, times;
+	u32 bound, bound_blocks;
+
+	if (!fusion_extent_size_valid(extent_sectors))
+		return fusion_unfit(misfit, -1,
+				    "extent size is not a power of two from 64 KiB to 16 MiB",
+				    NULL);
+	shift = ilog2(extent_sectors);
+	fast_extents = fast_sectors >> shift;
+	slow_extents = slow_sectors >> shift;
+	if (fast_extents < FUSION_MIN_DEV_EXTENTS)
+		return fusion_unfit(misfit, FUSION_FAST, "fast member is smaller than 64 extents",
+				    "choose a smaller extent size");
+	if (slow_extents < FUSION_MIN_DEV_EXTENTS)
+		return fusion_unfit(misfit, FUSION_SLOW, "slow member is smaller than 64 extents",
+				    "choose a smaller extent size");
+	if (fast_extents + slow_extents > FUSION_MAX_LEXTS)
+		return fusion_unfit(misfit, -1, "more than 2^28 extents",
+				    "choose a bigger extent size");
+
+	/*
+	 * The size of the map follows from the number of data slots, which depends on
+	 * the size of the map. Leave room for a map of everything; what is not needed
+	 * of it, less than one part in 1000, stays unused.
+	 */
+	bound = fast_extents + slow_extents;
+	bound_blocks = DIV_ROUND_UP(bound, FUSION_MAP_PER_BLOCK);
+	sb->map_blocks = bound_blocks;
+	sb->heat_blocks = DIV_ROUND_UP(bound, FUSION_HEAT_PER_BLOCK);
+
+	sb->journal_start[FUSION_FAST] = FUSION_FIRST_FREE_BLOCK;
+	sb->journal_blocks[FUSION_FAST] = fusion_plan_journal_blocks(fast_sectors);
+	times = fusion_plan_regions(sb, FUSION_FAST, fast_sectors);
+	head = fusion_place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
+	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
+	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
+		return fusion_unfit(misfit, FUSION_FAST, "fast member is too small for the map",
+				    "choose a bigger extent size");
+	sb->fast_data_start = data;
+	sb->nr_fast_slots = (fast_sectors - FUSION_GUARD_SECTORS - data) >> shift;
+
+	sb->journal_start[FUSION_SLOW] = FUSION_FIRST_FREE_BLOCK;
+	sb->journal_blocks[FUSION_SLOW] = fusion_plan_log_blocks(sb->map_blocks);
+	times = fusion_plan_regions(sb, FUSION_SLOW, slow_sectors);
+	head = fusion_place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
+	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
+	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
+	if (data + MIN_DATA_SLOTS > end)
+		return fusion_unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
+				    "choose a bigger extent size");
+	sb->slow_first_slot = data;
+	sb->nr_slow_slots = end - data;
+
+	sb->spare_fast = fusion_plan_spares(sb->nr_fast_slots);
+	sb->spare_slow = fusion_plan_spares(sb->nr_slow_slots);
+	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
+	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+
+	/* What is left up to the first data slot makes the replica's log longer. */
+	end = fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
+	data = ((u64)sb->slow_first_slot << shift) / FUSION_BLOCK_SECTORS;
+	sb->journal_blocks[FUSION_SLOW] = min_t(u64, sb->journal_blocks[FUSION_SLOW] + data - end,
+						FUSION_MAX_JOURNAL_BLOCKS);
+	fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
+
+	sb->extent_sectors = extent_sectors;
+	sb->self_sectors = fast_sectors;
+	sb->peer_sectors = slow_sectors;
+	sb->version = FUSION_VERSION;
+	sb->role = FUSION_FAST;
+	sb->incompat = 0;
+	sb->ro_compat = 0;
+	sb->compat = 0;
+	sb->generation = 1;
+	sb->flags = FUSION_SB_CLEAN;
+	sb->epoch = 0;
+	sb->active_set = 0;
+	sb->set_generation = 1;
+	sb->replay_seq = 1;
+	sb->replay_txn = 1;
+	sb->replay_csum = 0;
+	sb->layout_seq = 0;
+	sb->peer_at = (struct fusion_progress){ };
+	return 0;
+}
+
+void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
+{
+	*slow = *fast;
+	slow->role = FUSION_SLOW;
+	memcpy(slow->dev_uuid, fast->peer_uuid, sizeof(slow->dev_uuid));
+	memcpy(slow->peer_uuid, fast->dev_uuid, sizeof(slow->peer_uuid));
+	slow->self = fast->peer;
+	slow->peer = fast->self;
+	slow->self_sectors = fast->peer_sectors;
+	slow->peer_sectors = fast->self_sectors;
+}
+
+/* -- is it possible? ------------------------------------------------------------------------- */
+
+/* Does a region come after those before it? Moves @end, a block number, behind it. */
+static bool fusion_region_in_order(u64 *end, u64 start, u32 blocks)
+{
+	if (start < *end || start > MAX_DEV_SECTORS)
+		return false;
+	*end = start + blocks;
+	return true;
+}
+
+/* The same for the journal and the map sets of a member. */
+static bool fusion_area_in_order(const struct fusion_sb *sb, enum fusion_dev dev, u64 *end)
+{
+	unsigned int i;
+
+	if (!fusion_region_in_order(end, sb->journal_start[dev], sb->journal_blocks[dev]))
+		return false;
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		if (!fusion_region_in_order(end, sb->map_start[dev][i], sb->map_blocks))
+			return false;
+	return true;
+}
+
+/* Both device sizes are bounded when this runs. */
+static const char *fusion_check_fast_layout(const struct fusion_sb *sb, u64 sectors)
+{
+	u64 data_sectors = (u64)sb->nr_fast_slots * sb->extent_sectors;
+	u64 end = FUSION_FIRST_FREE_BLOCK;
+
+	if (!fusion_area_in_order(sb, FUSION_FAST, &end) ||
+	    !fusion_region_in_order(&end, sb->heat_start, sb->heat_blocks))
+		return "metadata regions overlap";
+	if (sb->fast_data_start < FUSION_GUARD_SECTORS ||
+	    sb->fast_data_start > sectors ||
+	    sb->fast_data_start & (sb->extent_sectors - 1) ||
+	    sb->fast_data_start < end * FUSION_BLOCK_SECTORS)
+		return "start of the data on the fast member is wrong";
+	if (!sb->nr_fast_slots || sb->nr_fast_slots > FUSION_WORD_UNMAPPED ||
+	    sb->fast_data_start + data_sectors + FUSION_GUARD_SECTORS > sectors)
+		return "slots do not fit on the fast member";
+	return NULL;
+}
+
+static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sectors)
+{
+	u64 head_sectors = (u64)sb->slow_first_slot * sb->extent_sectors;
+	u64 end_slot = (u64)sb->slow_first_slot + sb->nr_slow_slots;
+	u64 end = FUSION_FIRST_FREE_BLOCK;
+
+	if (!fusion_area_in_order(sb, FUSION_SLOW, &end))
+		return "region of the map replica is wrong";
+	if (head_sectors < FUSION_GUARD_SECTORS || head_sectors < end * FUSION_BLOCK_SECTORS)
+		return "start of the data on the slow member is wrong";
+	if (!sb->nr_slow_slots || end_slot > FUSION_WORD_UNMAPPED ||
+	    end_slot * sb->extent_sectors + FUSION_GUARD_SECTORS > sectors)
+		return "slots do not fit on the slow member";
+	return NULL;
+}
+
+static bool fusion_journal_size_valid(u32 blocks)
+{
+	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
+}
+
+const char *fusion_check_geometry(const struct fusion_sb *sb)
+{
+	const bool fast = sb->role == FUSION_FAST;
+	const char *why;
+
+	if (!fusion_extent_size_valid(sb->extent_sectors))
+		return "extent size is wrong";
+	if (sb->self_sectors > MAX_DEV_SECTORS || sb->peer_sectors > MAX_DEV_SECTORS)
+		return "size of a member is wrong";
+	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_FAST]))
+		return "size of the journal is wrong";
+	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_SLOW]))
+		return "size of the log of the map replica is wrong";
+	why = fusion_check_fast_layout(sb, fast ? sb->self_sectors : sb->peer_sectors);
+	if (why)
+		return why;
+	why = fusion_check_slow_layout(sb, fast ? sb->peer_sectors : sb->self_sectors);
+	if (why)
+		return why;
+
+	if (!sb->spare_fast || sb->spare_fast >= sb->nr_fast_slots ||
+	    !sb->spare_slow || sb->spare_slow >= sb->nr_slow_slots)
+		return "number of spare slots is wrong";
+	if (!sb->nr_lexts || sb->nr_lexts > FUSION_MAX_LEXTS ||
+	    sb->nr_lexts > (u64)sb->nr_fast_slots - sb->spare_fast +
+			   sb->nr_slow_slots - sb->spare_slow)
+		return "number of extents is wrong";
+	if ((u64)sb->map_blocks * FUSION_MAP_PER_BLOCK < sb->nr_lexts ||
+	    (u64)sb->heat_blocks * FUSION_HEAT_PER_BLOCK < sb->nr_lexts)
+		return "map is too small for the number of extents";
+	return NULL;
+}
+
+bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	const size_t start = offsetof(struct fusion_sb, extent_sectors);
+	const size_t end = offsetofend(struct fusion_sb, spare_slow);
+
+	/* No holes in between: 11 u32, 8 u64. */
+	static_assert(offsetofend(struct fusion_sb, spare_slow) -
+		      offsetof(struct fusion_sb, extent_sectors) == 11 * 4 + 8 * 8);
+
+	return !memcmp((const void *)a + start, (const void *)b + start, end - start);
+}
+
+bool fusion_same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)
+{
+	return fusion_same_layout(fast, slow) && fast->self_sectors == slow->peer_sectors &&
+	       fast->peer_sectors == slow->self_sectors;
+}
+
+u32 fusion_open_limit(const struct fusion_sb *sb)
+{
+	u32 record = sizeof(struct fusion_journal_record) +
+		     fusion_bitmap_bytes(sb->extent_sectors);
+	u32 blocks = min(sb->journal_blocks[FUSION_FAST] / 16, sb->journal_blocks[FUSION_SLOW] / 4);
+	u32 max = min(FUSION_MAX_OPEN, blocks * (u32)(FUSION_JOURNAL_PAYLOAD / record));
+
+	return min(max, sb->nr_lexts);
+}

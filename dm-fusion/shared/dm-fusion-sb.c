@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: superblocks: packing, unpacking, and whether two members belong together.
+ *
+ * See dm-fusion-codec.h for the contract and dm-fusion-format.h for the layout. What of it is
+ * about places is in dm-fusion-layout.c.
+ */
+#include <linux/bits.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <asm/byteorder.h>
+
+#include "dm-fusion-codec.h"
+
+void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
+{
+	struct fusion_super *d = block;
+	unsigned int i;
+
+	memset(block, 0, FUSION_BLOCK_SIZE);
+	memcpy(d->signature, FUSION_SIGNATURE, sizeof(d->signature));
+	d->version = cpu_to_le32(FUSION_VERSION);
+	d->role = cpu_to_le32(sb->role);
+	d->incompat = cpu_to_le64(sb->incompat);
+	d->ro_compat = cpu_to_le64(sb->ro_compat);
+	d->compat = cpu_to_le64(sb->compat);
+	d->generation = cpu_to_le64(sb->generation);
+	d->flags = cpu_to_le32(sb->flags);
+	d->epoch = cpu_to_le32(sb->epoch);
+	memcpy(d->dev_uuid, sb->dev_uuid, sizeof(d->dev_uuid));
+	memcpy(d->peer_uuid, sb->peer_uuid, sizeof(d->peer_uuid));
+	memcpy(d->label, sb->label, strnlen(sb->label, sizeof(d->label)));
+	d->self = sb->self;
+	d->peer = sb->peer;
+	d->self_sectors = cpu_to_le64(sb->self_sectors);
+	d->peer_sectors = cpu_to_le64(sb->peer_sectors);
+	d->create_time = cpu_to_le64(sb->create_time);
+
+	d->extent_sectors = cpu_to_le32(sb->extent_sectors);
+	d->nr_lexts = cpu_to_le32(sb->nr_lexts);
+	d->journal_start = cpu_to_le64(sb->journal_start[FUSION_FAST]);
+	d->journal_blocks = cpu_to_le32(sb->journal_blocks[FUSION_FAST]);
+	d->map_blocks = cpu_to_le32(sb->map_blocks);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		d->map_start[i] = cpu_to_le64(sb->map_start[FUSION_FAST][i]);
+	d->heat_start = cpu_to_le64(sb->heat_start);
+	d->heat_blocks = cpu_to_le32(sb->heat_blocks);
+	d->nr_fast_slots = cpu_to_le32(sb->nr_fast_slots);
+	d->fast_data_start = cpu_to_le64(sb->fast_data_start);
+	d->slow_first_slot = cpu_to_le32(sb->slow_first_slot);
+	d->nr_slow_slots = cpu_to_le32(sb->nr_slow_slots);
+	d->log_start = cpu_to_le64(sb->journal_start[FUSION_SLOW]);
+	d->log_blocks = cpu_to_le32(sb->journal_blocks[FUSION_SLOW]);
+	d->spare_fast = cpu_to_le32(sb->spare_fast);
+	d->spare_slow = cpu_to_le32(sb->spare_slow);
+	d->layout_seq = cpu_to_le32(sb->layout_seq);
+
+	d->active_set = cpu_to_le32(sb->active_set);
+	d->replay_csum = cpu_to_le32(sb->replay_csum);
+	d->set_generation = cpu_to_le64(sb->set_generation);
+	d->replay_seq = cpu_to_le64(sb->replay_seq);
+	d->replay_txn = cpu_to_le64(sb->replay_txn);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		d->slow_map_start[i] = cpu_to_le64(sb->map_start[FUSION_SLOW][i]);
+
+	d->activation = cpu_to_le64(sb->activation);
+	d->prev_activation = cpu_to_le64(sb->prev_activation);
+	d->peer_generation = cpu_to_le64(sb->peer_at.generation);
+	d->peer_seq = cpu_to_le64(sb->peer_at.seq);
+	d->write_time = cpu_to_le64(sb->write_time);
+	d->open_time = cpu_to_le64(sb->open_time);
+	memcpy(d->host_id, sb->host_id, sizeof(d->host_id));
+	memcpy(d->host_name, sb->host_name, strnlen(sb->host_name, sizeof(d->host_name)));
+	d->settings_mask = cpu_to_le32(sb->settings_mask);
+	for (i = 0; i < FUSION_NR_SETTINGS; i++)
+		d->setting[i] = cpu_to_le32(sb->setting[i]);
+	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
+}
+
+static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *sb)
+{
+	unsigned int i;
+
+	memset(sb, 0, sizeof(*sb));
+	memcpy(sb->set_uuid, d->h.set_uuid, sizeof(sb->set_uuid));
+	memcpy(sb->dev_uuid, d->dev_uuid, sizeof(sb->dev_uuid));
+	memcpy(sb->peer_uuid, d->peer_uuid, sizeof(sb->peer_uuid));
+	memcpy(sb->label, d->label, sizeof(d->label));
+	sb->self = d->self;
+	sb->peer = d->peer;
+	sb->version = le32_to_cpu(d->version);
+	sb->role = le32_to_cpu(d->role);
+	sb->incompat = le64_to_cpu(d->incompat);
+	sb->ro_compat = le64_to_cpu(d->ro_compat);
+	sb->compat = le64_to_cpu(d->compat);
+	sb->generation = le64_to_cpu(d->generation);
+	sb->flags = le32_to_cpu(d->flags);
+	sb->epoch = le32_to_cpu(d->epoch);
+	sb->self_sectors = le64_to_cpu(d->self_sectors);
+	sb->peer_sectors = le64_to_cpu(d->peer_sectors);
+	sb->create_time = le64_to_cpu(d->create_time);
+
+	sb->extent_sectors = le32_to_cpu(d->extent_sectors);
+	sb->nr_lexts = le32_to_cpu(d->nr_lexts);
+	sb->journal_start[FUSION_FAST] = le64_to_cpu(d->journal_start);
+	sb->journal_blocks[FUSION_FAST] = le32_to_cpu(d->journal_blocks);
+	sb->map_blocks = le32_to_cpu(d->map_blocks);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		sb->map_start[FUSION_FAST][i] = le64_to_cpu(d->map_start[i]);
+	sb->heat_start = le64_to_cpu(d->heat_start);
+	sb->heat_blocks = le32_to_cpu(d->heat_blocks);
+	sb->nr_fast_slots = le32_to_cpu(d->nr_fast_slots);
+	sb->fast_data_start = le64_to_cpu(d->fast_data_start);
+	sb->slow_first_slot = le32_to_cpu(d->slow_first_slot);
+	sb->nr_slow_slots = le32_to_cpu(d->nr_slow_slots);
+	sb->journal_start[FUSION_SLOW] = le64_to_cpu(d->log_start);
+	sb->journal_blocks[FUSION_SLOW] = le32_to_cpu(d->log_blocks);
+	for (i = 0; i < FUSION_NR_SETS; i++)
+		sb->map_start[FUSION_SLOW][i] = le64_to_cpu(d->slow_map_start[i]);
+	sb->spare_fast = le32_to_cpu(d->spare_fast);
+	sb->spare_slow = le32_to_cpu(d->spare_slow);
+
+	sb->active_set = le32_to_cpu(d->active_set);
+	sb->replay_csum = le32_to_cpu(d->replay_csum);
+	sb->set_generation = le64_to_cpu(d->set_generation);
+	sb->replay_seq = le64_to_cpu(d->replay_seq);
+	sb->replay_txn = le64_to_cpu(d->replay_txn);
+
+	sb->layout_seq = le32_to_cpu(d->layout_seq);
+	sb->activation = le64_to_cpu(d->activation);
+	sb->prev_activation = le64_to_cpu(d->prev_activation);
+	sb->peer_at.generation = le64_to_cpu(d->peer_generation);
+	sb->peer_at.seq = le64_to_cpu(d->peer_seq);
+	sb->write_time = le64_to_cpu(d->write_time);
+	sb->open_time = le64_to_cpu(d->open_time);
+	memcpy(sb->host_id, d->host_id, sizeof(sb->host_id));
+	memcpy(sb->host_name, d->host_name, sizeof(d->host_name));
+	sb->settings_mask = le32_to_cpu(d->settings_mask);
+	for (i = 0; i < FUSION_NR_SETTINGS; i++)
+		sb->setting[i] = le32_to_cpu(d->setting[i]);
+}
+
+static const char *fusion_check_state(const struct fusion_sb *sb)
+{
+	if (!fusion_text_padded(sb->label, FUSION_LABEL_SIZE))
+		return "label is not padded with zeros";
+	if (!fusion_text_padded(sb->host_name, FUSION_HOST_SIZE))
+		return "name of the host is not padded with zeros";
+	if (!sb->generation || sb->generation > FUSION_MAX_COUNTER || sb->epoch == U32_MAX)
+		return "generation or epoch is out of bounds";
+	if (sb->active_set >= FUSION_NR_SETS ||
+	    !sb->set_generation || sb->set_generation > FUSION_MAX_COUNTER)
+		return "active map set is wrong";
+	if (!sb->replay_seq || sb->replay_seq > FUSION_MAX_COUNTER ||
+	    !sb->replay_txn || sb->replay_txn > FUSION_MAX_COUNTER)
+		return "start of the replay is out of bounds";
+	if (sb->peer_at.generation > FUSION_MAX_COUNTER || sb->peer_at.seq > FUSION_MAX_COUNTER)
+		return "what it says of the other member is out of bounds";
+	return NULL;
+}
+
+/* "incompat 0x30 (landing log)": the bits, and the names of those that have one. */
+static void fusion_features_text(const char *word, u64 bits, const char *const *name,
+				 unsigned int names, char *text)
+{
+	size_t used = snprintf(text, FUSION_UNKNOWN_TEXT,
+			       "has features of a newer version: %s 0x%llx", word,
+			       (unsigned long long)bits);
+	const char *before = " (";
+	unsigned int i;
+
+	for (i = 0; i < names; i++) {
+		if (!(bits & BIT_ULL(i)))
+			continue;
+		used += snprintf(text + used, FUSION_UNKNOWN_TEXT - used, "%s%s", before, name[i]);
+		before = ", ";
+	}
+	if (*before == ',')
+		snprintf(text + used, FUSION_UNKNOWN_TEXT - used, ")");
+}
+
+const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+{
+	static const char *const planned[] = {
+		"member being replaced", "disk in transit", "lost blocks", "shadow copies",
+		"landing log",
+	};
+
+	*text = 0;
+	if (sb->version > FUSION_VERSION)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "has format version %u, the newest that is supported is %d", sb->version,
+			 FUSION_VERSION);
+	else if (sb->version < FUSION_VERSION)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "has format version %u, from before the first release", sb->version);
+	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
+		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
+				     ARRAY_SIZE(planned), text);
+	else if (sb->flags & ~FUSION_SB_FLAGS_KNOWN)
+		fusion_features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
+	else if (sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN)
+		fusion_features_text("ro_compat", sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN, NULL, 0,
+				     text);
+	return text;
+}
+
+int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
+		     struct fusion_sb *sb, const char **why)
+{
+	const struct fusion_super *d = block;
+
+	if (le32_to_cpu(d->h.magic) != FUSION_MAGIC_SUPER) {
+		*why = "no superblock";
+		return -ENODATA;
+	}
+	fusion_sb_from_disk(d, sb);
+	*why = fusion_block_check(sb, FUSION_MAGIC_SUPER, blocknr, block);
+	if (*why)
+		return -EILSEQ;
+
+	/* Only what comes before is sure to mean the same in every version. */
+	if (le32_to_cpu(d->version) != FUSION_VERSION) {
+		*why = "has the format of another version";
+		return -EPROTONOSUPPORT;
+	}
+	if (memcmp(d->signature, FUSION_SIGNATURE, sizeof(d->signature))) {
+		*why = "signature is wrong";
+		return -EILSEQ;
+	}
+	if (sb->incompat & ~FUSION_INCOMPAT_KNOWN || sb->flags & ~FUSION_SB_FLAGS_KNOWN) {
+		*why = "has features of a newer version";
+		return -EPROTONOSUPPORT;
+	}
+	if (sb->role >= FUSION_NR_DEVS) {
+		*why = "role is neither fast nor slow";
+		return -EILSEQ;
+	}
+	if (blocknr != FUSION_SUPER_BLOCKNR(sb->generation & 1)) {
+		*why = "generation belongs to the other copy";
+		return -EILSEQ;
+	}
+	*why = fusion_check_geometry(sb);
+	if (!*why)
+		*why = fusion_check_state(sb);
+	if (*why)
+		return -EILSEQ;
+	if (dev_sectors < sb->self_sectors) {
+		*why = "device is smaller than when it was formatted";
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+bool fusion_sb_lasts(const struct fusion_sb *sb)
+{
+	const u64 half = FUSION_MAX_COUNTER / 2;
+
+	return sb->generation < half && sb->set_generation < half &&
+	       sb->replay_seq < half && sb->replay_txn < half && sb->epoch < U32_MAX / 2;
+}
+
+bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
+	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid)) && fusion_same_layout(a, b);
+}
+
+int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
+		    const char **why)
+{
+	if (memcmp(fast->set_uuid, slow->set_uuid, sizeof(fast->set_uuid))) {
+		*why = "the two devices are members of different sets";
+		return -EXDEV;
+	}
+	if (fast->role == slow->role) {
+		*why = "both devices are the same member of the set";
+		return -EXDEV;
+	}
+	if (fast->role != FUSION_FAST) {
+		*why = "fast and slow member are swapped";
+		return -EXDEV;
+	}
+	if (memcmp(fast->peer_uuid, slow->dev_uuid, sizeof(fast->peer_uuid)) ||
+	    memcmp(slow->peer_uuid, fast->dev_uuid, sizeof(slow->peer_uuid))) {
+		*why = "the two members do not name each other";
+		return -EXDEV;
+	}
+	if (fast->layout_seq != slow->layout_seq) {
+		*why = "a change of the geometry was interrupted: use the version that began it";
+		return -EXDEV;
+	}
+	if (!fusion_same_geometry(fast, slow)) {
+		*why = "the two members disagree on the geometry of the set";
+		return -EXDEV;
+	}
+	/* Written first, it may be one ahead after a power cut; not when it was closed since. */
+	if (slow->epoch != fast->epoch &&
+	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
+		*why = slow->epoch > fast->epoch ?
+		       "the fast member is from before the last opening" :
+		       "the slow member is from before the last opening";
+		return -ESTALE;
+	}
+	if (fast->activation !=
+	    (slow->epoch == fast->epoch ? slow->activation : slow->prev_activation)) {
+		*why = "the members were opened apart from each other";
+		return -ESTALE;
+	}
+	return 0;
+}
+
+bool fusion_sb_reached(const struct fusion_sb *sb, bool single, u64 next_seq,
+		       const struct fusion_progress *claim)
+{
+	if (claim->generation > sb->generation + single)
+		return false;
+	if (sb->role == FUSION_SLOW && sb->flags & FUSION_SB_CLEAN)
+		return true;
+	return claim->seq <= next_seq;
+}
