@@ -11,10 +11,10 @@
 
 #include "dm-fusion-codec.h"
 #include "dm.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "scan.h"
 #include "super.h"
-#include "verb.h"
 #include "../../userspace/lib/random.h"
 #include "power.h"
 
@@ -106,11 +106,17 @@ static struct member *find_one(const char *name)
 	return fus_load_member(path, &m) ? NULL : m;
 }
 
+static void tell(const struct fus_error *e)
+{
+	fprintf(stderr, "%s: %s; %s\n", e->subject, e->what, e->remedy);
+}
+
 bool set_find(void)
 {
 	struct member *fast, *slow;
 	char text[UUID_TEXT];
 
+	fus_on_error(tell);
 	fus_dm_setup();
 	fast = find_one(rig.fast);
 	slow = find_one(rig.slow);
