@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-fusion: the states of extents: all changes of map words. The table is at the head of
- * dm-fusion.h; who records a change in a transaction is the caller.
+ * dm-fusion.h, where fusion_map_cancel() is inlined. The caller records a change in a transaction.
  *
  * fs->lock is held, but writes cancel a copy without it: so a word that is STABLE or COPYING may
  * change from COPYING to STABLE at any time, and is changed by cmpxchg() where that matters.

@@ -24,7 +24,7 @@
  *	chain, txn
  *	submit, open*	bios on their way to a member; OPEN extents
  *	options, super	settings; superblocks
- *	journal,	a commit; a checkpoint, and the committer
+ *	journal,	a commit and its order; a checkpoint, and the committer
  *	checkpoint
  *	replica*,	the copy of the map on the slow member
  *	promote
@@ -101,7 +101,7 @@
  *	 fast, unless it has not learnt of a first write or discard yet.
  * INV8  Before the metadata of a member says how far the other one has got, that was durable
  *	 there. So a member that has not got that far is from the past, and the set is not
- *	 loaded.
+ *	 loaded (dm-fusion-load.c).
  *
  * Locks
  * -----
@@ -119,9 +119,8 @@
  * Whatever writes to a member looks at fs->gate first, and waits for the heartbeat if the gate is
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
  *
- * Map words are written under fs->lock, except COPYING -> STABLE and the mover's steps, which are
- * cmpxchg() and may happen without it. So holders of fs->lock use cmpxchg() on STABLE and COPYING
- * words too.
+ * Map words change under fs->lock, except COPYING -> STABLE when a write arrives, which is a
+ * cmpxchg() without it. So holders of fs->lock use cmpxchg() on COPYING words.
  *
  * Work items: worker.work (ordered), commit.work (ordered), mover.work (ordered),
  * txns.reclaim_work, replica.work. What each may wait for:

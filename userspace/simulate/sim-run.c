@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dm-fusion-settings.h"
 #include "sim-engine.h"
 
 /* The others have nothing to learn: a part of each phase tells how fast they are. */
@@ -17,9 +18,9 @@ void sim_config_init(struct sim_config *cfg)
 	cfg->fill = 90;
 	cfg->duration = 6 * 3600 * SIM_S;
 	cfg->seed = 1;
-	cfg->migration = true;
-	cfg->duty = 25;
-	cfg->idle_ms = 1000;
+	cfg->migration = fusion_settings[FUSION_SET_MIGRATION].def;
+	cfg->duty = fusion_settings[FUSION_SET_DUTY].def;
+	cfg->idle_ms = fusion_settings[FUSION_SET_IDLE].def;
 	cfg->compare = true;
 	sim_disk_defaults(&cfg->disk);
 }
