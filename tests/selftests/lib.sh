@@ -24,6 +24,8 @@
 # Functions that make a device leave its path in REPLY.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=names.sh
+. "$here/names.sh"
 PATH=$here:$here/../../userspace:/usr/local/sbin:/usr/sbin:/sbin:$PATH
 export LC_ALL=C
 # without udev nothing would wake libdevmapper, or make the nodes
@@ -62,12 +64,6 @@ fail() {
 skip() {
 	say "SKIP $*"
 	exit "$SKIP"
-}
-
-# tests_of FILE: the functions that run, in their order
-tests_of() {
-	sed -nE 's/^(test_[A-Za-z0-9_]+)\(\).*/\1/p' "$1"
-	sed -nE 's/^(long_[A-Za-z0-9_]+)\(\).*/\1/p' "$1"
 }
 
 run_tests() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Completion in zsh and fish, as a user sees it while typing. fusionctl.sh has bash, and the
+# Completion in zsh and fish, as a user sees it while typing. usage.sh has bash, and the
 # completions themselves.
 
 # shellcheck source=lib.sh

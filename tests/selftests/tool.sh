@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the tests of fusionctl share. Sourced instead of lib.sh.
+
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# rotational DEV 0|1
+rotational() {
+	echo "$2" >"/sys/block/${1#/dev/}/queue/rotational"
+}
+
+# two FAST_MIB SLOW_MIB: members as on a real machine, the slow one rotational
+two() {
+	members "$1" "$2"
+	rotational "$SLOW" 1
+}
+
+# sum DEV...: checksum of the places where members and other formats have signatures
+sum() {
+	local dev
+	for dev; do
+		head -c 1M "$dev"
+		tail -c 1M "$dev"
+	done | md5sum
+}
+
+# wipe DEV [tail]: the places of a superblock; with tail also the end, where other formats have
+# signatures
+wipe() {
+	put_direct "$1" 0 0 1048576
+	[[ ! ${2:-} ]] || put_direct "$1" 0 $(($(blockdev --getsize64 "$1") - 1048576)) 1048576
+}
+
+# open_sets NAME...: take them down when the test ends
+open_sets() {
+	local i
+	for i; do
+		defer dm_remove "$i"
+	done
+}
+
+# on_terminal ANSWER COMMAND...: with that answer typed; the output of the terminal goes to $TMP/out
+on_terminal() {
+	local answer=$1 rc=0
+	shift
+	script -qec "$*" -O /dev/null <<<"$answer" >"$TMP/out" 2>&1 || rc=$?
+	REPLY=$rc
+}
+
+# a_set: 8 + 32 MiB in extents of 64K, of which the first 32 are written
+a_set() {
+	need_module dm-fusion
+	two 8 32
+	open_sets pair
+	good fusionctl create pair "$FAST" "$SLOW" --yes --extent-size 64K
+	put /dev/mapper/pair 252 0 $((2 << 20))
+	good fusionctl set pair migration=off
+}
