@@ -2,24 +2,24 @@
 /*
  * dm-fusion: a batch of moves.
  *
- * The mover (dm-fusion-mover.c) carries moves out in batches. A batch goes through
- * these steps; each names what it relies on:
+ * The mover (dm-fusion-mover.c) makes moves in batches. A batch takes these steps; each
+ * step names what it relies on:
  *
- *  1. take a slot for each on the other member;
- *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg;
- *  3. drain: writes that saw STABLE have completed, later ones cancel the copy
- *     (or wait, if LOCKED), so the source holds still;
- *  4. begin to record promotions in the replica: from here on their slow content is not
- *     believed any more (INV7). Those that may be next go along;
- *  5. copy, in the order of the slow member; then wait for that record;
- *  6. COPYING -> LOCKED for all that no write cancelled, and record their MOVEs;
- *  7. commit: flushes the copies, makes the MOVEs durable, then applies them and
- *     lets waiting writes go on; the old slots are in quarantine from here;
- *  8. let others write the replica again; it learns of demotions soon;
- *  9. tell the policy.
+ *  1. Take a slot on the other member for each extent.
+ *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg().
+ *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
+ *     wait, if the extent is LOCKED), so the source does not change.
+ *  4. Begin to record promotions in the replica: from here on it no longer trusts their
+ *     slow content (INV7). The extents that may be promoted next are recorded with them.
+ *  5. Copy, in the order of the slow member; then wait for that record.
+ *  6. COPYING -> LOCKED for each extent that no write cancelled, and record its MOVE.
+ *  7. Commit: flush the copies, make the MOVEs durable, then apply them and let waiting
+ *     writes continue. The old slots are in quarantine from here on.
+ *  8. Release the replica for other updates; it learns of demotions soon.
+ *  9. Report the outcome to the policy.
  *
- * Readers are never held. A writer waits for one commit, or, if its extent had to
- * be LOCKED from the start, for a batch of four extents at most.
+ * Readers never wait. A writer waits for one commit, or, if its extent had to be LOCKED
+ * from the start, for a batch of four extents at most.
  */
 #include <linux/ktime.h>
 #include <linux/sort.h>

@@ -2,55 +2,54 @@
 /*
  * dm-fusion: the heartbeat, which keeps two machines from writing to the same set.
  *
- * Block 4 of the fast member says which activation has the set. The machine that has it open
- * beats: every FUSION_BEAT_MS it reads the block, finds there what it has written last, and
- * writes the next beat. What it finds intact gives it a lease: until two intervals after that
- * read began it may write. When the lease ends without a new one, writes wait (the gate,
- * fs->gate) until the block has been looked at.
+ * Block 4 of the fast member says which activation owns the set. The machine that has the set
+ * open beats: every FUSION_BEAT_MS it reads the block, finds there what it wrote last, and writes
+ * the next beat. An intact block gives it a lease: it may write until two intervals after that
+ * read began. When the lease ends without a new one, writes wait (the gate, fs->gate) until the
+ * block has been read.
  *
- * Rest. When nothing was written for REST_MS and nothing is to be written, the gate is closed and
- * the block says RESTING: no more beats, so an idle set costs nothing. What wants to write next,
- * a bio or the module itself, waits for one look at the block and at the fast member's
- * superblock, and one beat: it may be that another machine has taken the set meanwhile. Then this
- * device fails, and writes nothing any more.
+ * Rest. When nothing was written for REST_MS and no write is pending, the gate is shut and the
+ * block says RESTING. There are no more beats, so an idle set costs nothing. The next write, by a
+ * bio or by the module itself, waits until the block and the fast member's superblock have been
+ * read and one beat is written: another machine may have taken the set meanwhile. In that case
+ * this fused device fails, and writes nothing any more.
  *
  * Taking. fusion_beat_taking() says how a set may be opened. If another machine may have it open,
- * the block is watched first, for a little more than a lease of that machine; if it changes, the
- * set is in use, and is not opened. Then it is claimed: the claim is written over the block, and
- * if it is still there CLAIM_MS later, and the superblock is the one that was loaded, the set is
- * taken. The last machine to have the set takes it at once, by a beat.
+ * the block is watched first, for a little longer than that machine's lease. If the block changes,
+ * the set is in use and is not opened. Otherwise this machine writes its claim over the block. The
+ * set is taken if the claim is still there CLAIM_MS later and the superblock is the one that was
+ * loaded. The last machine that had the set takes it at once, by a beat.
  *
- * Why that is safe. Let E = CLAIM_MS / 2. A block is written only if it was read less than E
- * before (what takes longer does not count, and counts as overdue). So
- *  - of two that claim, the one whose claim is written first has not been seen by the other one,
- *    which therefore writes within E: and is found when the first one verifies its claim;
- *  - a claim that follows a beat it has not seen follows it by less than E. The lease that the
- *    first beat after a pause gives ends CLAIM_MS after its read, before such a claim is
- *    verified; a full one is given by the second beat, E later at least, which would find the
- *    claim;
- *  - a beat that comes late, after its lease, is such a first one;
- *  - what was written too late may have hidden what somebody else has written: the next claim
+ * Why this is safe. Let E = CLAIM_MS / 2. A block is written only if it was read less than E
+ * before. (A write that takes longer does not count as done; it is overdue.) So
+ *  - if two machines claim the set, the second has not seen the claim that was written first. It
+ *    therefore writes within E, and the first machine finds that when it verifies its own claim;
+ *  - a claim that follows a beat it has not seen follows it by less than E. The first beat after
+ *    a pause gives a lease that ends CLAIM_MS after its read, before such a claim is verified.
+ *    The second beat gives a full lease, but comes at least E later and would find the claim;
+ *  - a beat that comes late, after its lease, counts as a first beat;
+ *  - a write that came too late may have hidden the block of another machine. So the next claim
  *    stands as long as a watch, and the set is as it was loaded only if its journal still ends
  *    where it did;
- *  - who finds anything else in the block than what it wrote closes the gate at once. If the
- *    superblock is still its own it may have met a claim in that gap: it claims the set anew, and
- *    waits as long as a watch, by which time the lease of whoever wrote that has ended. Of two
- *    that do so the last to write stays. One that is still being opened gives up: its
- *    superblocks are not all written yet, and those of the other one may be in between.
+ *  - a machine that finds any block but the one it wrote shuts the gate at once. If the
+ *    superblock is still its own, it may have met a claim in that gap. It then claims the set
+ *    again and waits as long as a watch, by which time the lease of the other writer has ended.
+ *    If two machines do so, the last to write keeps the set. A set that is still being opened
+ *    gives up: its superblocks are not all written yet, and some may be the other machine's.
  *
- * What was sent before the gate closed, and is still on its way when somebody else has taken the
- * set, is what FUSION_BEAT_GRACE_MS is for: a member that holds writes for longer is not covered.
- * Nor is a virtual machine that is stopped without its clock: it writes for up to FUSION_BEAT_MS
- * after it goes on, until its next beat.
+ * Some writes sent before the gate was shut may still be in flight when another machine has taken
+ * the set. FUSION_BEAT_GRACE_MS covers them, but not on a member that holds writes for longer. A
+ * virtual machine that is stopped without its clock is not covered either: once it continues, it
+ * writes for up to FUSION_BEAT_MS, until its next beat.
  *
- * An administrator who insists writes FORCED, at which the owner stops, and waits as long as a
- * watch.
+ * An administrator can force the set open, which writes FORCED. The owner then stops, and the
+ * forcing machine waits as long as a watch.
  *
- * Time is CLOCK_BOOTTIME, so that a lease does not outlive a suspend to memory; while the system
- * goes there, all writes look at the clock themselves (@frozen).
+ * Time is CLOCK_BOOTTIME, so that a lease does not outlive a suspend to memory. While the system
+ * is suspending, every write checks the clock itself (@frozen).
  *
- * All I/O is that of @work, or of who opens or closes the set while @work does not run. No locks
- * are held over it. Fields are under fs->lock unless said otherwise.
+ * All I/O is done by @work, or by the code that opens or closes the set while @work does not run.
+ * No locks are held across it. Fields are under fs->lock unless said otherwise.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: one device at a time works on a set.
+ * dm-fusion: only one fused device at a time works on a set.
  *
- * The core lets any number of tables open the same members, and has to: the table that replaces
- * another is made while that one works. Two that are loaded would each write a map of its own. So
- * who loads a set claims its members, until it is closed by suspend; and who was suspended
- * while another one wrote to them has a map of the past, with which it must not go on.
+ * The device-mapper core lets any number of tables open the same members. It has to: a table is
+ * created while the one that it replaces is still at work. Two loaded tables would each write a
+ * map of their own. So loading a set claims its members until a suspend closes the set. If another
+ * table wrote to the members during that suspend, the suspended one has an outdated map and must
+ * not resume.
  *
- * Sets that were opened read-only write nothing: any number of these may share the members.
+ * Sets that were opened read-only write nothing, so any number of them may share the members.
  */
 #include "dm-fusion.h"
 

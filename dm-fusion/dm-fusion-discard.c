@@ -2,22 +2,23 @@
 /*
  * dm-fusion: discards of free slots.
  *
- * A bit for each slot says that the member has not been told yet that nobody needs its content. It
- * is set when the release of the slot is durable and drained, while the slot may still be held
- * for the replica, and cleared when the slot is given to an extent. A worker for each member
- * looks for slots that have it and are free, takes what is adjacent, discards that with one bio,
- * and frees it again. So nobody waits for discards who releases slots, none is dropped while the
- * set is open, and what is being discarded belongs to nobody (INV2).
+ * A bit for each slot says that its content is no longer needed and the member does not know
+ * yet. The bit is set when the release of the slot is durable and drained, while the slot may
+ * still be held for the replica. It is cleared when the slot is given to an extent. Each member
+ * has a worker, which looks for slots that have the bit and are free, takes adjacent ones,
+ * discards them with one bio, and frees them again. So releasing a slot never waits for a
+ * discard, no discard is dropped while the set is open, and a slot that is being discarded
+ * belongs to no extent (INV2).
  *
- * It takes no more than half of what is free, and leaves the spares to the mover unless nobody
- * uses the device. Who needs a slot that is being discarded waits for that one bio: first writes,
- * which are parked, and the mover, which has the worker take no more until it has its slots.
- * While others use the device, discards take a quarter of the time at most.
+ * The worker takes at most half of the free slots, and leaves the spares to the mover unless the
+ * fused device is idle. First writes and the mover may need a slot that is being discarded. They
+ * wait for that one bio: first writes are parked, and the mover stops the worker from taking more
+ * until it has its slots. Under foreground I/O, discards take at most a quarter of the time.
  *
- * What remains when the set is closed gets FINISH_MS, and is forgotten then, as it is after a
- * crash. So a discard of extents that are unmapped has as many free slots discarded, in turn: as
- * there are about as many of these as of those, fstrim of a whole file system, or blkdiscard,
- * tells the members of all that is free.
+ * When the set is closed, remaining discards get FINISH_MS and are then forgotten, as after a
+ * crash. To make up for that, discarding unmapped extents also discards the same number of free
+ * slots, in turn. There are about as many free slots as unmapped extents, so fstrim of a whole
+ * file system, or blkdiscard, discards all free slots.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>

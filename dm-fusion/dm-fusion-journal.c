@@ -2,34 +2,34 @@
 /*
  * dm-fusion: commits.
  *
- * The order of a commit is its correctness:
+ * The order of these steps is what makes a commit correct:
  *
- *  1. Under fs->lock take the running transaction, the dirty OPEN extents and
- *     the waiting flushes; what comes later belongs to the next commit.
- *  2. Pack records. A bitmap is snapshot under fs->lock: its bits stand for
- *     writes that have completed, so the flushes that follow cover them.
- *  3. Flush the slow member, if it has been written since its last flush and a
- *     record points to it or a flush waits.
- *  4. Write the journal, PREFLUSH | FUA: the preflush makes the fast member's
- *     data durable before the records that point to it (INV1). Before, wait for users'
- *     flushes that went to the fast member directly, of which none begins during a
- *     commit: where one fails, a disk may drop what it should have made durable, and a
- *     later preflush that succeeds does not bring it back. The records would be durable
- *     and point to nothing, whatever memory does then. The same goes for a map set and
- *     the superblock that names it.
- *  5. Apply what had to wait for durability: MOVEs, and OPEN to STABLE.
- *  6. Quarantine the slots released; complete the flushes (INV4), let parked
- *     bios go on.
+ *  1. Under fs->lock, take the running transaction, the dirty OPEN extents and the
+ *     waiting flushes. Anything that arrives later belongs to the next commit.
+ *  2. Pack records. A bitmap is copied under fs->lock: its bits stand for writes that
+ *     have completed, so the flushes that follow cover them.
+ *  3. Flush the slow member, if it has been written since its last flush and either a
+ *     record points to it or a flush is waiting.
+ *  4. Write the journal with PREFLUSH | FUA. The preflush makes the fast member's data
+ *     durable before the records that point to it (INV1). Before that, wait for users'
+ *     flushes that went to the fast member directly; none of them begins during a
+ *     commit. If one of them fails, a disk may drop the data that it should have made
+ *     durable, and a later preflush that succeeds does not bring the data back. The
+ *     records would then be durable and point to nothing, whatever memory does. The
+ *     same holds for a map copy and the superblock that names it.
+ *  5. Apply the changes that had to wait for durability: MOVE, and OPEN to STABLE.
+ *  6. Quarantine the released slots, complete the flushes (INV4), and let parked bios
+ *     continue.
  *
- * Records carry absolute state of one extent each, so a transaction may be cut
- * into several where the buffer ends.
+ * Each record carries the absolute state of one extent, so a transaction may be split
+ * where the buffer ends.
  *
- * The committer checkpoints first when the ring is short, so it never overwrites
- * a block from replay_seq on. Ring arithmetic: a commit takes at most
- * max_commit_blocks and starts with four times that free, else a checkpoint goes
- * first. So a checkpoint finds at least three: one for its first commit, one for
- * its second, which records all OPEN extents again, and one for the same second
- * commit in the recovery, if power fails just before the superblock is written.
+ * When the ring runs short, the committer writes a checkpoint first, so it never
+ * overwrites a block from replay_seq on. Ring arithmetic: a commit takes at most
+ * max_blocks. It starts only with four times that free; otherwise a checkpoint goes
+ * first. So a checkpoint finds room for at least three commits: its first one, its
+ * second one, which records all OPEN extents again, and that same second commit in the
+ * recovery, if power fails just before the superblock is written.
  */
 #include <linux/highmem.h>
 #include <linux/mm.h>

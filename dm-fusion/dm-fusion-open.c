@@ -2,15 +2,14 @@
 /*
  * dm-fusion: OPEN extents, which have a slot but are not wholly written yet.
  *
- * A bitmap says which 4 KiB blocks of the slot hold data; the others read as
- * zeros, whatever the slot held before. Writes of whole blocks run in parallel
- * and set their bits when they complete. What must not overlap with writes (to
- * zero a block for a write smaller than it, to fill all holes, to take blocks
- * away) is an exclusive operation: it waits until no write is in flight, and new
- * writes park until it ends. The worker runs it.
+ * A bitmap says which 4 KiB blocks of the slot hold data. The other blocks read as zeros,
+ * whatever the slot held before. Writes of whole blocks run in parallel and set their bits
+ * when they complete. An operation that must not overlap with writes is exclusive: zeroing
+ * a block before a smaller write, filling all holes, discarding blocks. It waits until no
+ * write is in flight, and new writes park until it ends. The worker runs it.
  *
- * The structures are preallocated: their number bounds the bitmaps in memory and
- * in the journal, and no allocation can fail on the way.
+ * The structures are preallocated. Their number bounds the bitmaps in memory and in the
+ * journal, and no allocation can fail on this path.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: when the system goes down, or wants to sleep on disk.
+ * dm-fusion: reboot and hibernation.
  *
- * Reboot: nobody suspends the device that the root file system lies on, so its set is not closed at
- * a shutdown. What was flushed is durable all the same; after a checkpoint the next to open
- * it has little to replay, and finds the heat of now. Nothing depends on it, so a member that
- * does not answer holds the reboot up for a bounded time only.
+ * Reboot: the device of the root file system is not suspended at shutdown, so its set is not
+ * closed. Flushed data is durable all the same. A checkpoint leaves the next activation little to
+ * replay, and saves the current heat. Nothing depends on the checkpoint, so a member that does not
+ * answer delays the reboot for a bounded time only.
  *
- * Hibernation: the image of the memory has the map as it was. Whatever is written to the members
- * after that, by this kernel before it powers off or by the next one, which opens the sets it finds
- * before it knows of the image, the resumed kernel does not know of, and overwrites. So it is
- * refused while a set is open.
+ * Hibernation: the memory image holds the map as it was. After that, this kernel may write to the
+ * members before it powers off. So may the next kernel, which opens the sets it finds before it
+ * knows of the image. The resumed kernel does not know of these writes, and overwrites them. So
+ * hibernation is refused while a set is open.
  *
  * Lock order: the core's suspend lock, the locks of the kernel's notifiers, fs->lock.
  */

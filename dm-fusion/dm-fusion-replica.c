@@ -2,50 +2,51 @@
 /*
  * dm-fusion: the copy of the map on the slow member.
  *
- * It is a journal (the log) and two map sets, as on the fast member, and what it says is
- * the map of some moment that may be replica_interval seconds ago. It is never read while
- * the fast member is there: an activation replaces it. So it may fail without harm to the
- * set, and nobody who serves a bio waits for it.
+ * The replica is a journal (the log) and two map copies, as on the fast member. It describes
+ * the map as it was at some moment up to replica_interval seconds ago. It is never read while
+ * the fast member is present: an activation replaces it. So the replica may fail without harm
+ * to the set, and nothing that serves a bio waits for it.
  *
- * An update goes through these steps:
+ * An update takes these steps:
  *
- *  1. turn to the other bitmap of held slots: what is held until now is what it can free;
- *  2. record all extents that are marked dirty, with their words of now, in the log. The
- *     bit is cleared before the word is read, under fs->lock, and set after the word is
- *     changed, so none is missed. The log is written with PREFLUSH: the data the words
- *     point to, and that of the bits in the bitmaps, is durable before;
- *  3. if the log has no room, or it is not known what the replica says, write the
- *     inactive map set instead, record in the log what has changed meanwhile, and write the
- *     superblock that names the set and the place in the log;
- *  4. free the slots of step 1. No word named them at that step, none can get to name them
- *     while they are held, and the replica does not know older words any more (INV6).
+ *  1. Switch to the other bitmap of held slots: the update can free the slots held so far.
+ *  2. Record all extents marked dirty in the log, with their current words. The bit is cleared
+ *     before the word is read, under fs->lock, and set after the word is changed, so no change
+ *     is missed. The log is written with PREFLUSH: the data that the words point to, and the
+ *     data of the bits in the bitmaps, is durable before it.
+ *  3. If the log has no room, or the content of the replica is unknown, write the inactive map
+ *     copy instead, record in the log the changes made meanwhile, and write the superblock that
+ *     names the map copy and the position in the log.
+ *  4. Free the slots of step 1. No word named them at that step, no word can come to name them
+ *     while they are held, and the replica no longer contains older words (INV6).
  *
- * The mover records promotions while it copies, and keeps the mutex until they are committed,
- * so that no update says meanwhile that they lie on the slow member (INV7). Such a transaction
- * needs no flush before it, since it points to no data of the slow member; a disk without FUA
- * is flushed after it, which serves the copies as well. On a disk that others keep
- * busy far from the log both a flush and a write take long: so nobody waits for the one,
- * the copies go on beside the other, and it tells of many extents at once. A record of it says
- * that an extent is away: of those that are promoted now, and of those likely to be next, which
- * then need no write of their own. An update that finds some that have been away for as
- * long as the replica may be behind makes all of them dirty, and so has it say where they are.
+ * The mover records promotions while it copies. It keeps the mutex until they are committed, so
+ * that no update in between places the extents on the slow member (INV7). This transaction needs
+ * no flush before it, because it points to no data on the slow member. On a disk without FUA, a
+ * flush follows, which also covers the copies. On a disk that serves foreground I/O far from the
+ * log, both a flush and a write take long. So the transaction goes without the flush before it,
+ * copying continues while it is written, and it covers many extents at once. Its records mark
+ * extents as away: those promoted now, and those likely to be next, which then need no write of
+ * their own. Extents may stay away only for as long as the replica may lag. After that, an update
+ * marks all of them dirty, and so records where they are.
  *
- * A map set has no bitmaps. OPEN extents are unmapped there, and stay dirty, so that they
- * are recorded in the log behind the place the superblock names: in step 3 before it is
- * written, but for the first set of an activation, which does not know where the log ends.
+ * A map copy has no bitmaps. OPEN extents are unmapped there and stay dirty, so that the log
+ * records them after the position that the superblock names. In step 3 this happens before the
+ * superblock is written, except with the first map copy of an activation, which does not know
+ * where the log ends.
  *
- * Log arithmetic: an update leaves @keep blocks free, enough to record all OPEN extents, and
- * one block of promotions. At most a quarter of the log is for OPEN extents, by
- * open_limit(). So step 3 finds room for them, and after it, too.
+ * Log arithmetic: an update leaves @keep blocks free, enough to record all OPEN extents and one
+ * block of promotions. OPEN extents take at most a quarter of the log, by open_limit(). So there
+ * is room for them in step 3, and after it.
  *
- * What it says is never ahead of the durable map: a place that an extent has in memory only, and
- * that the next to open the set does not find, must not be found here. So before the words are
- * made durable all that was recorded before they were read is committed.
+ * The replica is never ahead of the durable map. An extent may have a place in memory that the
+ * next activation does not find, and the replica must not name that place. So before the words
+ * are made durable, all records made before the words were read are committed.
  *
- * After an error all is stale: the next attempt, after a pause, or sooner if a first write needs
- * a slot, writes a map set. What was held stays so. The transaction of an attempt may be on the
- * disk, and would be replayed behind that set: so the chain begins anew. Its superblock may be
- * there as well: it is written again first.
+ * After an error the replica is stale. The next attempt comes after a pause, or sooner if a first
+ * write needs a slot, and writes a map copy. Held slots stay held. The transaction of a failed
+ * attempt may be on the disk, and would be replayed after that map copy, so the chain starts over.
+ * The superblock of a failed attempt may be on the disk as well, so it is written again first.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>

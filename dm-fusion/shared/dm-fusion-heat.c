@@ -2,31 +2,30 @@
 /*
  * dm-fusion: access statistics.
  *
- * One word per extent: heat, and when it was last brought up to date, as an epoch
- * (of decay) and a tick (of counting).
+ * There is one word per extent: its heat, and the time at which the word was last brought up to
+ * date, as an epoch (for decay) and a tick (for counting).
  *
- * An epoch is an eighth of the half-life. Words are not touched when it changes; who
- * reads one multiplies its heat with 2^(-age / 8), age in epochs.
+ * An epoch is an eighth of the half-life. Words are not touched when the epoch changes. Instead,
+ * each reader of a word multiplies its heat by 2^(-age / 8), with age in epochs.
  *
- * The epoch in a word has 8 bits. INVARIANT: no word with heat in it is older than 255
- * epochs, so age modulo 256 is age and an extent left alone for long never looks hot
- * again. The sweep brings up to date each word older than SETTLE_AGE that it meets, so no
- * word is more than SETTLE_AGE older than the beginning of the last whole pass; and the
- * clock of epochs stands still rather than get further than MAX_LAG ahead of that. When it
- * has to, because the sweep is not given the time or the clock has jumped, some decay is
- * lost; but MAX_LAG epochs are more than the NO_AGE after which any heat is 0.
+ * The epoch in a word has 8 bits. INVARIANT: no word with heat in it is older than 255 epochs. So
+ * age modulo 256 is the age, and an extent left alone for long never looks hot again. The sweep
+ * updates each word older than SETTLE_AGE that it meets, so no word is more than SETTLE_AGE older
+ * than the beginning of the last whole pass. The epoch clock stops rather than run more than
+ * MAX_LAG ahead of that beginning. When it stops, because the sweep gets too little time or the
+ * clock has jumped, some decay is lost. But MAX_LAG epochs are more than NO_AGE, after which any
+ * heat is 0.
  *
- * A tick is a quarter of a second. Accesses within one count as one: they have one cause,
- * and the page cache or the disk's own would serve the next of them. It is long enough
- * that who reads on at 8 MB/s or more is past an extent of 1 MiB in at most two; short
- * enough that a region which a disk serves with some accesses per extent and second is
- * known within seconds. At a half-life of an hour, an extent that is touched in every
- * tick just about reaches the greatest heat, so there is no finer scale to be had.
- * The number of the tick has 8 bits, too: an access exactly 255 ticks after the
- * last one of the same extent, in the same epoch, is lost, which is harmless.
+ * A tick is a quarter of a second. Accesses within one tick count as one: they have one cause, and
+ * the page cache or the disk's own cache would serve all but the first. A tick is long enough that
+ * a sequential reader at 8 MB/s or more leaves an extent of 1 MiB within two ticks. It is short
+ * enough that a region with a few accesses per extent and second is known within seconds. At a
+ * half-life of an hour, an extent touched in every tick just reaches the greatest heat, so there is
+ * no finer scale to be had. The tick number has 8 bits as well: an access exactly 255 ticks after
+ * the last one of the same extent, in the same epoch, is lost, which is harmless.
  *
- * Plain loads and stores: a word is replaced as a whole, and of two CPUs that do it
- * at once one loses its count.
+ * Loads and stores are plain: a word is replaced as a whole. If two CPUs do so at once, one count
+ * is lost.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: what a swap must gain to be worth it.
+ * dm-fusion: how much a swap must gain to be worth its cost.
  *
- * A swap takes the time of two moves from the slow member; each access that goes to the fast
- * one instead gives back the difference of what the two need for one. All of these are times
- * in which a member is busy, told by the owner as it measures them, so that a queue counts
- * the same on both sides. The quotient is the number of accesses that break even:
+ * A swap takes the slow member's time for two moves. Each access that goes to the fast member
+ * instead gives back the difference between the two members' times for one access. All of these
+ * are times in which a member is busy. The caller measures and supplies them so that a queue counts
+ * the same for both members. The quotient is the number of accesses that break even:
  *
- *	pay = severity * 2 * move / (slow - fast)
+ * 	pay = severity * 2 * move / (slow - fast)
  *
- * Of an ordinary disk it is about ten. Until enough was measured it is taken for that.
+ * It is about ten for an ordinary disk, which is also the value until enough has been measured.
  *
- * Heat is the past; whether a swap repays shows later. So some of the swaps are on trial: one
- * has proved right when its candidate has since got half of pay more than its victim, decay
- * included, as steady extents have after one half-life; wrong, when the victim has, or nothing
- * was decided by then. The share of wrong ones makes the rule more severe: under a load
- * that has nothing to be learned, each other is.
+ * Heat describes the past; whether a swap repays shows later. So some of the swaps are on trial.
+ * A trial is right when its candidate has gained half of pay more than its victim since the swap,
+ * decay included, as steady extents have after one half-life. It is wrong when the victim has, or
+ * when nothing is decided by then. The share of wrong trials makes the rule more severe: under a
+ * load with nothing to learn, every other trial is wrong.
  *
- * What can't be known is no verdict: extents that were discarded, moved on request, or that
- * nobody could have used, since the set was not in use for a good part of the time. And no
- * rule lasts for which there are no swaps any more that could prove it wrong: it is
- * forgotten in some half-lives; and pay never exceeds half of the heat that an extent can have.
+ * A trial gives no verdict if its result cannot be known: if an extent was discarded or moved on
+ * request, or if the set was unused for a good part of the time. A severe rule must not outlast the
+ * swaps that could prove it wrong. So it is forgotten over some half-lives, and pay never exceeds
+ * half of the heat that an extent can have.
  */
 #include <linux/compiler.h>
 #include <linux/math64.h>

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the choice of what to move.
+ * dm-fusion: the choice of extents to move.
  *
- * The sweep goes round and round through all extents, a slice with each tick. A pass
- * of it yields two histograms of heat, one for each device, and from these
+ * The sweep passes over all extents again and again, a slice with each tick. Each pass yields two
+ * histograms of heat, one for each member, and from these
  *
  *   kth	heat of the coldest extent that would be on the fast member if that held the
- *		hottest ones: below, a promotion would not last;
+ *		hottest ones: below it, a promotion would not last;
  *   cold	heat up to which an extent counts as one of the coldest on the fast member:
  *		the coldest 32nd, and enough to restore the reserve.
  *
- * Candidates for promotion are found by touch(), at once, when one reaches the bar; those
- * lost there, or there before the bar came down to them, by the sweep. Victims are
- * found by a hand that goes round through the extents on its own, when some are needed:
- * so they come by ascending number, and those on the slow member's home slots are written
- * in one sweep of its arm.
+ * touch() finds a candidate for promotion at once, when its heat reaches the bar. The sweep finds
+ * candidates that were lost there, and those that had that heat before the bar came down to it.
+ * When victims are needed, a hand of its own passes over the extents to find them. So victims
+ * come by ascending number, and those with home slots on the slow member are written in one sweep
+ * of its arm.
  *
- * Free fast slots beyond the reserve cost nothing to use: whatever is warm gets one. WARM
- * is more than a scan leaves behind, even in the smallest of pieces: it is in an extent for
- * two ticks, three if that is large.
+ * Free fast slots beyond the reserve cost nothing to use, so any warm extent gets one. WARM is
+ * more heat than a scan leaves behind, even a scan in the smallest pieces: a scan is in an extent
+ * for two ticks, or three in a large one.
  *
- * A swap costs two extents read and two written, and wears the fast member, so it must
- * pay: the heat of the candidate, c, and that of its victim, v, must fulfil c >= 2 v + pay.
- * The factor bounds how often two extents can change places, as each time one has to get
- * double the heat of the other. What pay is see dm-fusion-payback.c; of an ordinary disk
- * it is ten accesses, which makes it unlikely, too, that the difference is chance, where heat
- * is low and the factor says little: counts of random accesses are spread like sqrt(n), and up
- * to some dozen of them 2 v + 10 is three such deviations above v, as the extremes of thousands
- * of extents are. When nobody uses the devices half of that will do: it costs nobody any time.
+ * A swap reads two extents, writes two, and wears the fast member, so it must pay: the heat of
+ * the candidate, c, and that of its victim, v, must fulfil c >= 2 v + pay. The factor bounds how
+ * often two extents can change places, as each time one must get double the heat of the other.
+ * For pay see dm-fusion-payback.c. It is ten accesses for an ordinary disk. Where heat is low and
+ * the factor says little, this also makes it unlikely that the difference is chance. Counts of
+ * random accesses are spread like sqrt(n). Up to some dozen accesses, 2 v + 10 is three such
+ * deviations above v, as are the extremes of thousands of extents. While the members are idle,
+ * half of pay is enough, since a swap then costs no foreground I/O any time.
  */
 #include <linux/compiler.h>
 #include <linux/log2.h>

@@ -2,39 +2,38 @@
 /*
  * dm-fusion: replay of the journal, and of the replica's log.
  *
- * What the ring may hold after a power cut, given that a transaction is not
- * started before the one before it is durable, and that no block from
- * replay_seq on is overwritten:
+ * After a power cut the ring may hold the following, given that a transaction is not started
+ * before the previous one is durable, and that no block from replay_seq on is overwritten:
  *
  *   - the whole transactions since replay_seq, chained by checksum;
- *   - then any of the blocks of the one that was being written (a bio may be torn
- *     anywhere, and two are needed where it wraps round the end of the ring);
- *   - elsewhere blocks with a lower number of transaction: of the lap before, or
- *     of a torn transaction whose number and place another one has taken since;
- *   - and what was on the disk before the format (no valid block).
+ *   - then any of the blocks of the transaction that was being written (a bio may be torn
+ *     anywhere, and two bios are needed where it wraps round the end of the ring);
+ *   - elsewhere, blocks with a lower transaction number: from the previous lap, or from a torn
+ *     transaction whose number and place another one has taken since;
+ *   - and the disk's content from before the format (no valid block).
  *
- * A disk may answer with an error where power failed while it was writing, until the block is
- * written again. So a block that can't be read ends the chain as one that was torn. It may hide
- * a transaction that was durable, as damage of the last one does; then a valid block of a later
- * one proves the gap, or the other member's claim (INV8). What is unreadable farther on than a
- * transaction is long no power cut has left: it is in nobody's way if the end of the chain was
- * read, as it holds something older then; but if that is unreadable, too, more is wrong than a
- * power cut, and what proves the gap may be what can't be read.
+ * Where power failed during a write, a disk may return an error until the block is written again.
+ * So an unreadable block ends the chain, like a torn one. It may hide a transaction that was
+ * durable, as damage to the last one does. Then a valid block of a later transaction proves the
+ * gap, or the other member's claim does (INV8). A power cut leaves nothing unreadable farther on
+ * than a transaction is long. Such a block does no harm if the end of the chain was read, as it
+ * then holds something older. If the end is unreadable as well, more is wrong than a power cut,
+ * and the proof of the gap may be in the blocks that cannot be read.
  *
- * A recovery starts where the chain ends, with the number that is next, so the
- * torn tail may consist of several attempts at one transaction. A block of each is
- * told from the others by the checksum of the block before it, or by its epoch.
+ * A recovery starts where the chain ends, with the next number, so the torn tail may contain
+ * several attempts at one transaction. The checksum of the previous block, or the epoch, tells
+ * the blocks of one attempt from those of another.
  *
- * An activation records the bitmaps of OPEN extents in the epoch it found, then
- * writes the superblock of the next one, which points to them. So the chain begins
- * in the epoch before the superblock's, or in it, and goes up at most once. The log of the
- * replica begins anew with each activation; one that is cut short before that has counted up
- * the epoch of a log that is of an earlier one.
+ * An activation records the bitmaps of OPEN extents in the epoch it found, then writes the
+ * superblock of the next epoch, which points to them. So the chain begins in the superblock's epoch
+ * or the one before, and the epoch rises at most once. Each activation starts the replica's log
+ * over. If an activation is cut short before that, the epoch has risen but the log is still that
+ * of an earlier activation.
  *
- * Any other valid block proves that something in between was durable once and is
- * not there any more. So the search beyond the chain is stricter than looking for
- * whole transactions: one block of a later transaction is proof enough, and so is
- * one of a later epoch, which a superblock older than the newest would meet.
+ * Any other valid block proves that something in between was durable once and is no longer there.
+ * So the search beyond the chain does more than look for whole transactions. One block of a later
+ * transaction is proof enough, and so is one of a later epoch, which is what a superblock older
+ * than the newest would meet.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

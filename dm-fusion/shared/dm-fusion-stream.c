@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: what an access weighs.
+ * dm-fusion: how much an access weighs.
  *
- * The gain of a fast member is the seek that it saves. So what counts is whether the slow
- * one would have to seek: it does not for what goes on where something has just ended, and
- * next to the transfer of much a seek is little.
+ * A fast member gains the seek that it saves. So what counts is whether the slow member would have
+ * to seek. It does not if an access continues where another has just ended, and beside a large
+ * transfer a seek is small.
  *
- * A stream is known by the sector at which it would go on. It has a place in a small table
- * for as long as it is in one MiB, so that two of them seldom meet. Who comes to a place
- * that is taken does not get it, but wears away the run that is noted there by as much as he
- * reads or writes himself: so random accesses, most of which come once, do not wipe out a
- * stream, and one that has ended makes room.
+ * A stream is known by the sector at which it would continue. It keeps its place in a small table
+ * while it is within one MiB, so that two streams seldom meet. A bio that finds its place taken
+ * does not get it. It only shortens the run noted there by its own length. So random accesses, most
+ * of which come once, do not wipe out a stream, and a stream that has ended makes room.
  */
 #include <linux/compiler.h>
 #include <linux/hash.h>
