@@ -23,47 +23,50 @@ struct fusion;
 
 /**
  * struct fusion_replica - the copy of the map on the slow member
- * @mutex: held by who writes it
- * @log: its log; @log.sb is @sb
+ * @mutex: held while the replica is written
+ * @log: the replica log; @log.sb is @sb
  * @sb: the slow member's superblock, as it was last written
- * @next: the one being written
- * @unsure: @next could not be written, or perhaps it could
- * @marked: the one on the disk says CLEAN, or may
- * @restart: where the chain of the log ends is not known: it was not replayed, or a write failed
+ * @next: the superblock being written
+ * @unsure: writing @next failed, but it may be on the disk
+ * @marked: the superblock on the disk says CLEAN, or may say so
+ * @restart: the end of the log's chain is unknown: it was not replayed, or a write failed
  * @found_seq: no valid block was found in the log from here on when the set was loaded
- * @stale: what it says is not all known: it takes a whole map set to put that right
- * @nr: blocks in @log.buf, the last one open for records
+ * @stale: the content of the replica is not wholly known: the next update writes a map copy
+ * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
- * @away: extents that the log says to be away
+ * @away: bitmap of the extents that the log marks as away
  * @nr_away: bits set in @away
- * @away_ms: ktime since when some are
- * @bio: a block that says so of more being written; NULL: there was no need
- * @written: it ended
+ * @away_ms: ktime since when any bit has been set in @away
+ * @bio: the write of a block that marks more extents as away; NULL: none was needed
+ * @written: completed when @bio ends
  * @leaving: the extents in that block
- * @nr_leaving: their number
- * @took_ms: how long the last update took
- * @backoff_ms: pause after the last failure; 0 once the log was written after that
+ * @nr_leaving: number of extents in @leaving
+ * @took_ms: duration of the last update
+ * @backoff_ms: pause after the last failure; 0 once a later update of the log succeeds
  *
  * Protected by fs->lock:
- * @active: updates are wanted
+ * @active: updates may run
  * @busy: an update is under way
  * @wanted: the next update does not wait until the slow member is used again
- * @failed: the last update was not successful
- * @tried_ms: ktime when it ended
- * @retry_ms: ktime before which it is not tried again, if it failed and nobody insists
- * @cur: which of @held takes new slots; the other one is what the update under way frees
- * @held: slow slots that are not used but may be named by the replica
- * @nr_held: bits set in both
- * @dirty: extents whose words, or bitmaps, are not those of the replica
+ * @failed: the last update failed
+ * @tried_ms: ktime when the last update ended
+ * @retry_ms: ktime before which a failed update is not retried, unless forced
+ * @cur: index of the @held that takes new slots; the update under way frees those of the other
+ * @held: bitmaps of free slow slots that the replica may still name
+ * @nr_held: bits set in both of @held
+ * @dirty: bitmap of extents whose word or bitmap differs from the replica's
  * @nr_dirty: bits set in @dirty
- * @since_ms: ktime since when some are, 0: never
+ * @since_ms: ktime since when extents are dirty: of the first mark, or of the start of the last
+ *	successful update
  * @due_ms: ktime for which @work is queued, or U64_MAX
  * @writes: transactions written
- * @sets: map sets written
+ * @sets: map copies written
  * @errors: updates, and records of promotions, that failed
+ * @work: the update in the background
+ * @wq: queue of @work
  */
 struct fusion_replica {
-	struct mutex mutex;	/* see "Locks" above */
+	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
 	struct fusion_chain log;
 	struct fusion_sb sb;
 	struct fusion_sb next;
@@ -106,14 +109,14 @@ struct fusion_replica {
 
 /* -- dm-fusion-replica-state.c ----------------------------------------------------------- */
 
-/* The replica has to learn of an extent: its word has changed, or its bitmap. fs->lock held. */
+/* The word or the bitmap of an extent has changed: mark it dirty. fs->lock held. */
 void fusion_replica_mark(struct fusion *fs, u32 lext);
 
-/* Write it now, in the background; if that just failed, in a second. fs->lock held. */
+/* Update the replica now, in the background; after a failure, in a second. fs->lock held. */
 void fusion_replica_kick(struct fusion *fs);
 
 /*
- * Write it in a second, in the background; later if updates would take more than a
+ * Update the replica in a second, in the background; later if updates would take more than a
  * hundredth of the time. Takes fs->lock itself; any context.
  */
 void fusion_replica_soon(struct fusion *fs);
@@ -121,10 +124,10 @@ void fusion_replica_soon(struct fusion *fs);
 /* Let an update run in @ms, or earlier if one is due by then. fs->lock held. */
 void fusion_replica_schedule(struct fusion *fs, u64 ms);
 
-/* How far the replica may be behind. */
+/* How far the replica may lag, in ms. */
 u64 fusion_replica_interval_ms(const struct fusion *fs);
 
-/* The word of now is being recorded. The mutex and fs->lock are held. */
+/* The current word is being recorded: the extent is clean. The mutex and fs->lock are held. */
 void fusion_replica_recorded(struct fusion *fs, u32 lext);
 
 /**
@@ -133,27 +136,27 @@ void fusion_replica_recorded(struct fusion *fs, u32 lext);
  * @word: the slot
  * @known: the replica durably does not name it
  *
- * It is held first if the replica may name it (INV6). fs->lock held.
+ * The slot is held first if the replica may name it (INV6). fs->lock held.
  */
 void fusion_replica_release(struct fusion *fs, u32 word, bool known);
 
-/* Free what was held before the update, or go on holding it. Takes fs->lock itself. */
+/* Free the slots held before the update, or keep holding them. Takes fs->lock itself. */
 void fusion_held_end(struct fusion *fs, bool free);
 
-/* Nobody knows what the replica names: hold all slots that are free. Nothing else runs yet. */
+/* The replica may name any slot: hold all free slow slots. Nothing else runs yet. */
 void fusion_held_begin(struct fusion *fs);
 
 /* -- dm-fusion-replica-log.c; the mutex is held ------------------------------------------ */
 
-/* Let the words read until now be those of the durable map, too. Sleeps. Return: 0 or an errno. */
+/* Wait until the words read so far are in the durable map. Sleeps. Return: 0 or an errno. */
 int fusion_replica_wait_for_map(struct fusion *fs);
 
 /* Write the blocks packed so far. Sleeps. Return: 0 or a negative errno. */
 int fusion_replica_write_log(struct fusion *fs);
 
 /*
- * Record what is dirty, as far as @keep blocks stay free. The last transaction is left
- * in the buffer. Sleeps. Return: 0, an error, or FUSION_LOG_FULL: there is more.
+ * Record dirty extents as long as @keep blocks stay free. The last transaction stays in the
+ * buffer. Sleeps. Return: 0, an error, or FUSION_LOG_FULL: more extents are dirty.
  */
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
 
@@ -165,22 +168,22 @@ void fusion_replica_exit(struct fusion *fs);
 void fusion_do_replica(struct work_struct *work);
 
 /*
- * Bring it up to date and free what was held; if @whole, call no extent away that is not, and
- * try it even if that failed a short time ago.
+ * Bring the replica up to date and free held slots. If @whole, also record where the extents
+ * marked as away are, and try even if an update failed a short time ago.
  * Sleeps. Return: 0 or a negative errno.
  */
 int fusion_replica_update(struct fusion *fs, bool whole);
 
-/* The same. @now: even after a failure. The mutex is held. */
+/* The same. @now: try even after a recent failure. The mutex is held. */
 int fusion_replica_do_update(struct fusion *fs, bool whole, bool now);
 
 /*
- * What becomes of an update that has been tried: @r is its result, @anew that it began anew after
- * a failure. The mutex is held.
+ * Finish an update that was tried: @r is its result, @anew says that the replica was stale when
+ * it began. The mutex is held.
  */
 void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started);
 
-/* Write rep->next, after a flush that covers the map set. The mutex is held. */
+/* Write rep->next, after a flush that covers the map copy. The mutex is held. */
 int fusion_replica_write_super(struct fusion *fs);
 
 /* -- dm-fusion-promote.c ----------------------------------------------------------------- */
@@ -189,8 +192,8 @@ int fusion_replica_write_super(struct fusion *fs);
  * fusion_replica_promote() - begin to record that extents leave for the fast member
  * @fs: device
  * @lexts: extents of the slow member: first those of a batch, then some that may be next
- * @nr: number of those in the batch
- * @max: of all, up to FUSION_MAX_LEAVING
+ * @nr: number of extents in the batch
+ * @max: number of all extents, up to FUSION_MAX_LEAVING
  *
  * If all of the batch are recorded already, nothing is written.
  * Context: the mover. Return: 0 or a negative errno: they must not take effect.
@@ -210,21 +213,21 @@ void fusion_replica_promoted(struct fusion *fs);
 /* Write a new epoch into the older superblock copy of the slow member. */
 int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 
-/* Replace the replica by one of the map as it was loaded. Before any user I/O. */
+/* Replace the replica with the map as it was loaded. Before any user I/O. */
 void fusion_replica_start(struct fusion *fs);
 
-/* No updates any more; one under way, which may wait for a commit, has ended. Sleeps. */
+/* Allow no more updates, and wait for one under way, which may wait for a commit. Sleeps. */
 void fusion_replica_pause(struct fusion *fs);
 
 /*
- * While it is paused: write the last update and mark it as such, unless the set failed.
+ * While the replica is paused: write the last update and mark it CLEAN, unless the set failed.
  * No I/O is in flight. Sleeps.
  */
 void fusion_replica_stop(struct fusion *fs);
 
 /*
- * After fusion_replica_stop(): it is going to be out of date again. Sleeps. Return: 0, or a
- * negative errno: it may still say that it is up to date, so nothing may be written.
+ * After fusion_replica_stop(): remove the CLEAN mark, as the replica is about to go out of date.
+ * Sleeps. Return: 0, or a negative errno: the mark may still be there, so nothing may be written.
  */
 int fusion_replica_resume(struct fusion *fs);
 

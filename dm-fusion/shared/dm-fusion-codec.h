@@ -479,13 +479,13 @@ u32 fusion_journal_seal(const struct fusion_sb *sb, void *block, u64 seq, u64 tx
 u64 fusion_journal_blocknr(const struct fusion_sb *sb, u64 seq);
 
 /**
- * fusion_journal_restart() - let the journal begin anew beyond whatever its ring may hold
+ * fusion_journal_restart() - start the journal over, beyond anything its ring may hold
  * @sb: superblock, to be written next; replay_seq, replay_txn and replay_csum change
  * @beyond: at least here, or 0: where fusion_ring_scan() has found an end
  *
- * As many blocks as the ring has, and so at most as many transactions, can have been written
- * since replay_seq, or more if the newest superblock was lost. Nothing of them can be taken
- * for a part of the new chain, nor for the successor of a gap in it.
+ * Up to as many blocks as the ring has, and so at most as many transactions, can have been
+ * written since replay_seq, or more if the newest superblock was lost. None of them can be taken
+ * for a part of the new chain, or for the successor of a gap in it.
  */
 void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
 
@@ -497,13 +497,16 @@ void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
  *	read
  * @apply: called for each record of each whole transaction, in order; all its numbers
  *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
- * @ctx: for both
+ * @ctx: argument of @read and @apply
  * @next_seq: out: first sequence number after the last whole transaction
  * @next_txn: out: number for the next transaction
  * @csum: out: checksum of block next_seq - 1
  * @nr_records: out: records applied
- * @peer_at: out: what its blocks, and @sb, say of the other member
- * @why: out: reason of an error, as long as this struct is there
+ * @peer_at: out: how far the other member had got, by these blocks and @sb
+ * @epoch: private: epoch of the last block of the chain
+ * @unreadable: private: the chain ends at a block that cannot be read
+ * @why: out: reason for an error; valid as long as this struct
+ * @text: private: buffer for @why
  */
 struct fusion_replay {
 	const struct fusion_sb *sb;
@@ -515,10 +518,10 @@ struct fusion_replay {
 	u32 csum;
 	u64 nr_records;
 	struct fusion_progress peer_at;
-	u32 epoch;		/* private: of the last block of the chain */
-	bool unreadable;	/* private: the chain ends where a block can't be read */
+	u32 epoch;
+	bool unreadable;
 	const char *why;
-	char text[64];		/* private: for @why */
+	char text[64];
 };
 
 /**

@@ -242,17 +242,20 @@ enum fusion_beat_state {
 
 /**
  * struct fusion_beat_block - the heartbeat: one block, overwritten in place
+ * @h: header, with magic FUSION_MAGIC_BEAT
  * @activation: random number of the activation that wrote it, as in the superblock
- * @counter: +1 with every block written; so no two of an activation are alike
+ * @counter: +1 with every block written, so no two blocks of an activation are alike
  * @open_time: when that activation began, in seconds since 1970
- * @beat_time: when this was written, in seconds since 1970
- * @epoch: of the superblock at that time
+ * @beat_time: when this block was written, in seconds since 1970
+ * @epoch: epoch of the superblock at that time
  * @state: enum fusion_beat_state
  * @interval_ms: from one beat to the next, FUSION_MIN_BEAT_MS to FUSION_MAX_BEAT_MS
- * @host_id: the machine; zero: not known
- * @host_name: its name, NUL padded, for messages
+ * @pad: zero
+ * @host_id: id of the machine; zero: not known
+ * @host_name: name of the machine, NUL padded, for messages
+ * @rest: zeros
  *
- * A block that is not valid says nothing: a set may have none, as one that was never opened.
+ * A block that is not valid means nothing: a set that was never opened may have none.
  */
 struct fusion_beat_block {
 	struct fusion_block_header h;
@@ -266,14 +269,17 @@ struct fusion_beat_block {
 	__le32 pad;
 	__u8 host_id[16];
 	char host_name[FUSION_HOST_SIZE];
-	__u8 rest[FUSION_BLOCK_SIZE - 160];	/* zeros */
+	__u8 rest[FUSION_BLOCK_SIZE - 160];
 } __attribute__((packed));
 
 /**
- * struct fusion_map_block - part of a map set, or of the heat region
- * @generation: of the set; in the heat region that of the set written with it
+ * struct fusion_map_block - part of a map copy, or of the heat region
+ * @h: header, with magic FUSION_MAGIC_MAP or FUSION_MAGIC_HEAT
+ * @generation: generation of the map copy; for heat, of the map copy written with it
  * @index: number of the block in its region
- * @count: entries used; all but the last block are full
+ * @count: entries used; every block except the last is full
+ * @word: map words
+ * @heat: heat, in the heat region
  *
  * Entry i of block b belongs to logical extent b * entries per block + i.
  */
@@ -293,15 +299,17 @@ struct fusion_map_block {
 
 /**
  * struct fusion_journal_block - one block of the ring
+ * @h: header, with magic FUSION_MAGIC_JOURNAL
  * @seq: number of the block since format; it lies at the ring's start + seq % blocks
  * @txn: number of the transaction since format
- * @epoch: of the superblock in force when it was written
+ * @epoch: epoch of the superblock in force when it was written
  * @index: number of the block in the transaction
  * @count: blocks in the transaction, which counts only if all are there
  * @prev_csum: h.csum of block seq - 1
  * @used: bytes of @payload in use
- * @peer_generation: as in the superblock, when this was written
- * @peer_seq: the same
+ * @peer_generation: as in the superblock, at the time this block was written
+ * @peer_seq: as in the superblock, at the time this block was written
+ * @payload: the records
  *
  * The payload is a sequence of struct fusion_journal_record; none crosses a
  * block. Records carry absolute state, so replaying one twice does no harm.

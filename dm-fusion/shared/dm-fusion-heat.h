@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: inside of the policy, for what it is made of only: dm-fusion-heat.c,
+ * dm-fusion: internals of the policy, only for its own files: dm-fusion-heat.c,
  * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c.
  */
 #ifndef DM_FUSION_HEAT_H
@@ -18,8 +18,8 @@
 #define FUSION_PASS_MS		2000U
 
 /*
- * Powers of two. Holds are for the promotions of a minute, too: a disk that does nothing else can
- * read some 3000 extents of 1 MiB in that time and write as many.
+ * Powers of two. Holds also cover the promotions of one minute: a disk that does nothing else can
+ * read some 3000 extents of 1 MiB in that time, and write as many.
  */
 #define FUSION_CANDIDATES	1024U
 #define FUSION_HOLDS		4096U
@@ -32,8 +32,8 @@
 /**
  * struct fusion_hold - an extent that stays where it is for a while
  * @lext: extent
- * @tries: times in a row that its move was cancelled or failed, one more doubles the time
- * @outcome: of its last move; FUSION_MOVED: it was promoted, and no swap takes it away
+ * @tries: times in a row that its move was cancelled or failed; each doubles the hold
+ * @outcome: result of its last move; FUSION_MOVED: it was promoted, and no swap demotes it
  * @until_ms: when it may be moved again
  */
 struct fusion_hold {
@@ -43,26 +43,26 @@ struct fusion_hold {
 	u64 until_ms;
 };
 
-/* Swaps that are on trial at a time. */
+/* Swaps that are on trial at the same time. */
 #define FUSION_TRIALS		64U
 
 enum fusion_trial_state {
 	FUSION_TRIAL_NONE,
-	FUSION_TRIAL_ASKED,	/* the owner is at it */
+	FUSION_TRIAL_ASKED,	/* handed out; the owner is moving it */
 	FUSION_TRIAL_RUNS,
 };
 
 /**
- * struct fusion_trial - a swap, and whether it was right
- * @state: where it is
- * @lext: candidate
- * @victim: what made room for it
- * @pay: what was asked of it
+ * struct fusion_trial - a swap on trial
+ * @state: progress of the trial
+ * @lext: the candidate
+ * @victim: the extent that made room for it
+ * @pay: the pay that the swap had to promise
  * @before: heat word of the candidate when it was chosen
- * @victim_before: that of the victim
- * @taken: it was itself chosen to be demoted
- * @used_us: how long the set had been in use
- * @until_ms: when it is over at the latest
+ * @victim_before: heat word of the victim at that time
+ * @taken: the candidate was itself chosen to be demoted
+ * @used_us: how long the set had been in use, microseconds
+ * @until_ms: when the trial ends at the latest
  */
 struct fusion_trial {
 	enum fusion_trial_state state;
@@ -76,7 +76,7 @@ struct fusion_trial {
 	u64 until_ms;
 };
 
-/* A sum of times, and how many they are. */
+/* A sum of times, and their number. */
 struct fusion_mean {
 	u64 us;
 	u32 nr;
@@ -85,19 +85,21 @@ struct fusion_mean {
 /**
  * struct fusion_policy - all of the policy's state
  *
- * @map: map words, the owner's
+ * @map: map words, which belong to the owner
  * @heat: heat words
- * @now: epoch and tick, as a heat word written now has them
+ * @now: epoch and tick, as in a heat word written now
  * @bar: heat from which an extent on the slow member is a candidate
+ * @nr_lexts: number of extents
+ * @nr_fast: number of fast data slots
  *
- * @hold: moves that did not work out, each in the place its number gives it
+ * @hold: extents that stay for a while, indexed by extent number
  *
- * @candidate: extents on the slow member that reached the bar, each in the place its
- *	number gives it. A later one may push an earlier one out, and an entry may be
- *	stale: pick() checks, and the sweep brings back what was lost.
- * @fed: something was put there since pick() last found it empty
+ * @candidate: extents on the slow member that reached the bar, indexed by extent number. A
+ *	later one may push an earlier one out, and an entry may be stale: pick() checks, and
+ *	the sweep finds lost candidates again.
+ * @fed: a candidate was added since pick() last found none
  *
- * @now_ms: the time
+ * @now_ms: the time of the last tick
  * @epoch_ms: length of an epoch
  * @tick_ms: length of a tick
  * @epoch_start_ms: when the present epoch began
@@ -106,29 +108,29 @@ struct fusion_mean {
  * @oldest: epoch in which the pass before it began
  *
  * @sweep: next extent of the sweep
- * @hist: number of extents by device and heat, of the running pass
+ * @hist: number of extents by member and heat, in the running pass
  * @kth: heat of the coldest extent that belongs on the fast member
  * @cold: heat up to which an extent on the fast member may be a victim
  *
  * @usable: fast slots outside the reserve
- * @shortfall: free fast slots wanting to the reserve
+ * @shortfall: free fast slots missing from the reserve
  * @leaving: demotions handed out and not yet done
- * @hand: next extent to be looked at as a victim
- * @vain: extents looked at since the last victim, for swaps [0] and the reserve [1]
+ * @hand: next extent to consider as a victim
+ * @vain: extents considered since the last victim, for swaps [0] and the reserve [1]
  * @best: the hottest candidates, in pick()
  *
  * @half_life_ms: half-life of heat
- * @access: time in which each device was busy with random accesses
- * @move: time in which the slow one was busy with moves
+ * @access: time for which each member was busy with random accesses
+ * @move: time for which the slow member was busy with moves
  * @wrong: share of the swaps on trial that were wrong, of 2^16
- * @verdict_ms: when that was last told, or some of it forgotten
- * @used_us: how long the set has been in use
- * @pay: heat that a swap must gain when it is not idle
- * @most_pay: bound of it
+ * @verdict_ms: when the last verdict changed @wrong, or some of it was forgotten
+ * @used_us: how long the set has been in use, microseconds
+ * @pay: heat that a swap must gain when the set is not idle
+ * @most_pay: upper bound of @pay
  * @trial: swaps on trial
  */
 struct fusion_policy {
-	/* read by touch(); of these only now and bar change, some times a second */
+	/* read by touch(); only now and bar change, a few times a second */
 	const u32 *map;
 	u32 *heat;
 	u32 now;
@@ -143,7 +145,7 @@ struct fusion_policy {
 	u32 candidate[FUSION_CANDIDATES];
 	bool fed;
 
-	/* the worker's */
+	/* only the migration worker's */
 	u64 now_ms;
 	u64 epoch_start_ms;
 	u32 epoch_ms;
@@ -187,7 +189,7 @@ static inline void fusion_candidate(struct fusion_policy *p, u32 lext)
 		WRITE_ONCE(p->fed, true);
 }
 
-/* A heat word, in which no tick is counted, and what is left of its heat now. */
+/* A heat word in which no tick is counted; and the heat left in a word now. */
 static inline u32 fusion_heat_word(u32 heat, u32 now)
 {
 	return heat << FUSION_HEAT_SHIFT | (now & 0xff00);
@@ -196,21 +198,21 @@ static inline u32 fusion_heat_word(u32 heat, u32 now)
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word);
 
 /*
- * Put a swap that has to gain @pay on trial, if there is room; what has become of it; its extent
- * is to be demoted again; look how all are doing.
+ * Put a swap that has to gain @pay on trial, if there is room; report the outcome of its move;
+ * report that its extent is to be demoted again; check all trials.
  */
 void fusion_trial_begin(struct fusion_policy *p, u32 lext, u32 victim, u32 pay);
 void fusion_trial_moved(struct fusion_policy *p, u32 lext, bool moved);
 void fusion_trial_taken(struct fusion_policy *p, u32 lext);
 void fusion_trials(struct fusion_policy *p);
 
-/* No trials, which must not be longer than a half-life; pay as it is now. */
+/* Drop all trials, as none may outlast a half-life; recompute pay. */
 void fusion_payback_init(struct fusion_policy *p);
 
 /* Heat of an extent; brings its word up to date if it is about to grow too old. */
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);
 
-/* The clock of epochs goes by this from now on; and what time it is, which is later than before. */
+/* Set the half-life that the epoch clock uses; set the time, which never goes back. */
 void fusion_heat_set_half_life(struct fusion_policy *p, u32 seconds);
 void fusion_heat_set_time(struct fusion_policy *p, u64 now_ms);
 
