@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: a device as the device mapper sees it: how it is made, opened, asked and set.
+ * dm-fusion: the interface to device-mapper: creation, loading, status, messages and settings.
  */
 #ifndef DM_FUSION_DEVICE_H
 #define DM_FUSION_DEVICE_H
@@ -14,46 +14,46 @@
 
 struct fusion;
 
-/* A set's place among those that share its members; under fusion_claims.lock. */
+/* The claim of a table on its members; under fusion_claims.lock. */
 struct fusion_claim {
 	struct list_head node;		/* on fusion_claims.loaded, from the first claim on */
-	bool held;			/* written for whom it belongs to only */
-	bool overtaken;			/* another one has held it since */
+	bool held;			/* by this table; only that writes it */
+	bool overtaken;			/* another table has held a claim since */
 };
 
 /* -- dm-fusion-options.c ----------------------------------------------------------------- */
 
-/* Parse the optional arguments of the table line; the rest is as the superblock has it. */
+/* Parse the optional arguments of the table line; the superblock gives the rest. */
 int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error);
 
 /**
- * fusion_load_settings() - go by what fs->sb keeps, but for what the table line says
+ * fusion_load_settings() - use the settings that fs->sb keeps, except those in the table line
  * @fs: device
- * @tell: have the log name values that are out of range, which are ignored
+ * @tell: log values that are out of range; they are ignored
  *
  * Context: fs->sb is not being written. Takes fs->lock.
  */
 void fusion_load_settings(struct fusion *fs, bool tell);
 
-/* Put what the set keeps into a superblock that is going to be written. Takes fs->lock. */
+/* Put the kept settings into a superblock that is about to be written. Takes fs->lock. */
 void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb);
 
 /**
  * fusion_change_settings() - change settings, all or none
  * @fs: device
- * @argc: words, an even number
- * @argv: key and value of each, or "default"
- * @keep: in the set as well: returns when the fast member's superblock has them
+ * @argc: number of words, even
+ * @argv: for each setting its key, then its value or "default"
+ * @keep: keep them in the set as well: return once the fast member's superblock has them
  *
  * Context: process; with @keep sleeps until the committer has run.
  *
- * Return: 0; -ENOENT: the first key is none (not if @keep); -EINVAL, after a message; -EAGAIN: the
- * set is closed; -EIO: mode RW has ended, so that it is not known what the superblock has.
+ * Return: 0; -ENOENT: the first key is unknown (not if @keep); -EINVAL, after a message; -EAGAIN:
+ * the set is closed; -EIO: mode RW has ended, so the settings in the superblock are unknown.
  */
 int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bool keep);
 
 /*
- * Print all settings, or those that another device would not have by itself. Takes fs->lock.
+ * Print all settings, or those that a new table would not get by itself. Takes fs->lock.
  * Return: characters written.
  */
 unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsigned int maxlen);
@@ -66,38 +66,39 @@ int fusion_load(struct fusion *fs, bool read_only);
 
 /* -- dm-fusion-claim.c ------------------------------------------------------------------- */
 
-/* The sets that were ever loaded, of all devices. */
+/* All tables that were ever loaded. */
 extern struct fusion_claims {
 	spinlock_t lock;		/* protects all claims */
 	struct list_head loaded;
 } fusion_claims;
 
 /**
- * fusion_claim() - be the one who works on the set's members
- * @fs: device, not necessarily loaded; fs->read_only says how it is going to be opened
+ * fusion_claim() - claim the members of a set
+ * @fs: device, not necessarily loaded; fs->read_only says how it will be opened
  *
  * Context: process, before anything of the set is loaded or written.
  *
- * Return: 0; -EBUSY: another device works on one of them; -ESTALE: @fs was loaded before, and
- * another device has since worked on one.
+ * Return: 0; -EBUSY: another device works on one of the members; -ESTALE: @fs was loaded before,
+ * and another device has worked on a member since.
  */
 int fusion_claim(struct fusion *fs);
 
 /**
- * fusion_claim_left() - find what an earlier table of the same device has left loaded
+ * fusion_claim_left() - find a target that an earlier table of the same device left loaded
  * @fs: device that is about to be resumed
  *
- * It was not resumed, as another target of that table could not be, and so it is not suspended:
- * who makes its successor closes it. Context: preresume, which keeps it from being freed.
+ * That target was loaded but not resumed, because another target of its table failed. So it is not
+ * suspended either, and its successor must close it. Context: preresume, which keeps the target
+ * from being freed.
  *
- * Return: that one, or NULL.
+ * Return: that target, or NULL.
  */
 struct fusion *fusion_claim_left(struct fusion *fs);
 
-/* It is closed: nothing is going to be written. Any number of times. */
+/* The set is closed and nothing more is written. May be called any number of times. */
 void fusion_claim_release(struct fusion *fs);
 
-/* The device is gone. Not while it holds the claim. */
+/* The table is being destroyed. It must not hold the claim. */
 void fusion_claim_forget(struct fusion *fs);
 
 /* -- dm-fusion-reboot.c: from resume to presuspend; sleep --------------------------------- */
@@ -119,10 +120,10 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 /* -- dm-fusion-create.c ------------------------------------------------------------------ */
 
 /**
- * fusion_create() - make a device by its table line
- * @fs: device, zeroed but for @fs->ti
- * @argc: words
- * @argv: as the reference has them (Documentation/reference/target.rst)
+ * fusion_create() - create a device from its table line
+ * @fs: device, all zeros except @fs->ti
+ * @argc: number of words
+ * @argv: the words: see Documentation/reference/target.rst
  *
  * Reads the superblocks for the geometry, and writes nothing.
  * Context: process, sleeps. Return: 0, or a negative errno with ti->error set;
@@ -130,7 +131,7 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
  */
 int fusion_create(struct fusion *fs, unsigned int argc, char **argv);
 
-/* Undoes whatever part of that was done, and frees @fs. */
+/* Undo whatever fusion_create() has done, and free @fs. */
 void fusion_destroy(struct fusion *fs);
 
 #endif

@@ -30,7 +30,7 @@ unsigned int fusion_enter(struct fusion *fs);
 void fusion_leave(struct fusion *fs, unsigned int epoch);
 
 /**
- * fusion_drain() - wait until nobody uses a map word from before
+ * fusion_drain() - wait until no bio uses a map word that it loaded before this call
  * @fs: device
  *
  * Context: process, sleeps; takes drain_mutex.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: bios: on their way, waiting, and in the worker.
+ * dm-fusion: bios: in map(), parked, and in the worker.
  */
 #ifndef DM_FUSION_IO_H
 #define DM_FUSION_IO_H
@@ -21,7 +21,7 @@ struct fusion_open;
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
 	u32 lext;			/* if @whole: next extent to unmap */
-	u32 errors;			/* if it waits: as many as there were when it began to */
+	u32 errors;			/* if it waits: the count of errors when the wait began */
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
 	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
@@ -35,11 +35,11 @@ struct fusion_io {
 
 /**
  * struct fusion_worker - bios that map() has deferred
- * @deferred: for the worker
- * @parked: for another look: fusion_park()
+ * @deferred: bios for the worker
+ * @parked: bios that wait for fusion_unpark()
  * @work: the worker
- * @wq: its queue
- * @clones: of reads with holes
+ * @wq: queue of @work
+ * @clones: for clones of bios, as of reads with holes
  *
  * Lists under fs->lock.
  */
@@ -64,13 +64,13 @@ enum fusion_verdict {
  * fusion_park() - let a bio wait for the end of a commit, drain, or update of the replica
  * @fs: device
  * @bio: the bio
- * @kick: start the commit; if not, something under way will end in fusion_unpark()
+ * @kick: start the commit; if false, something under way will end in fusion_unpark()
  *
- * Context: the worker, fs->lock held since the look that said it must wait.
+ * Context: the worker; fs->lock has been held since the check that made the bio wait.
  */
 void fusion_park(struct fusion *fs, struct bio *bio, bool kick);
 
-/* Let parked bios have another look. fs->lock held. */
+/* Send parked bios back to the worker. fs->lock held. */
 void fusion_unpark(struct fusion *fs);
 
 /* -- dm-fusion-submit.c ------------------------------------------------------------------ */
@@ -98,11 +98,11 @@ int fusion_map(struct dm_target *ti, struct bio *bio);
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 
 /**
- * fusion_look_up() - the fast path: one epoch, one map word
+ * fusion_look_up() - the fast path: enter an epoch and load the map word
  * @fs: device
  * @io: of @bio
  * @bio: a read or write
- * @result: map word that was found
+ * @result: the map word
  *
  * Context: any. Return: what to do; with FUSION_SUBMIT the bio is pinned.
  */

@@ -29,12 +29,12 @@ struct fusion;
  * @next_seq: number of the next block
  * @next_txn: number of the next transaction
  * @prev_csum: checksum of block next_seq - 1
- * @durable: what this activation has written of superblocks and transactions, and knows to be
- *	durable; what was found is not, as it may be in the member's cache only. The other
- *	chain's owner reads it, to say so there (INV8).
- * @buf: for the blocks of the next transaction
+ * @durable: how far the superblocks and transactions that this activation has written are known
+ *	to be durable. Those found when the set was loaded do not count, as they may be only in
+ *	the member's cache. The owner of the other chain reads this, to record it there (INV8).
+ * @buf: pages for the blocks of the next transaction
  *
- * Belongs to the committer (fs->journal), or to who holds replica.mutex.
+ * Belongs to the committer (fs->journal), or to the holder of replica.mutex (the log).
  */
 struct fusion_chain {
 	struct fusion_sb *sb;
@@ -64,13 +64,13 @@ struct fusion_txn {
 
 /**
  * struct fusion_txns - transactions, and the slots that they release
- * @running: takes the records of now
- * @free: not in use
- * @quarantined: committed; their slots await a drain
- * @max_records: bound of @running
- * @wait: for @free
+ * @running: the transaction that takes new records
+ * @free: transactions that are not in use
+ * @quarantined: committed transactions, whose slots await a drain
+ * @max_records: upper bound of records in @running
+ * @wait: woken when a transaction is added to @free
  * @reclaim_work: drains, and frees the slots
- * @reclaim_wq: its queue
+ * @reclaim_wq: queue of @reclaim_work
  *
  * Lists under fs->lock.
  */
@@ -87,12 +87,12 @@ struct fusion_txns {
 /**
  * struct fusion_flush - flushes of the members
  * @mutex: one flush of the slow member at a time
- * @slow_flushing: it is under way; under fs->lock
+ * @slow_flushing: a flush of the slow member is under way; under fs->lock
  * @lost: a flush of either member has failed
- * @nr: users' flushes that the fast member is at; under fs->lock
- * @hold: no more of these, as during a commit; under fs->lock
- * @wait: for @nr == 0
- * @slow_flushes: of the slow member, so far
+ * @nr: users' flushes in flight to the fast member; under fs->lock
+ * @hold: send no more of these, as during a commit; under fs->lock
+ * @wait: woken when @nr falls
+ * @slow_flushes: number of flushes of the slow member so far
  */
 struct fusion_flush {
 	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
@@ -106,22 +106,22 @@ struct fusion_flush {
 
 /**
  * struct fusion_committer - commits and checkpoints
- * @waiters: flushes, and FUA writes done, of the next commit
+ * @waiters: flushes, and completed FUA writes, that the next commit completes
  * @running: a commit is under way
- * @closed: the last checkpoint wanted closes the set
- * @started: counts commits
- * @done: of these, ended; read without the lock
- * @forced: the @started someone waits for
- * @checkpoint_wanted: counts requests
- * @checkpoint_done: of these, served; read without the lock
- * @keep_wanted: counts requests to write fs->kept
- * @keep_done: of these, served; read without the lock
- * @commits: so far
- * @checkpoints: so far
- * @max_blocks: that a commit may take of the journal
- * @wait: for @done, @checkpoint_done and @keep_done
+ * @closed: the last checkpoint requested closes the set
+ * @started: number of commits started
+ * @done: number of commits ended; read without the lock
+ * @forced: the highest value of @started that a caller waits for
+ * @checkpoint_wanted: number of checkpoints requested
+ * @checkpoint_done: number of these served; read without the lock
+ * @keep_wanted: number of requests to write fs->kept
+ * @keep_done: number of these served; read without the lock
+ * @commits: number so far
+ * @checkpoints: number so far
+ * @max_blocks: blocks of the journal that a commit may take
+ * @wait: woken when @done, @checkpoint_done or @keep_done changes
  * @work: the committer
- * @wq: its queue
+ * @wq: queue of @work
  *
  * Protected by fs->lock unless said otherwise.
  */
@@ -155,23 +155,23 @@ struct fusion_committer {
  * @first: first page of the buffer
  * @nr: blocks, @first + @nr at most FUSION_BUF_BLOCKS
  *
- * Context: process, sleeps; who owns the chain, or fusion_load() before the committer
+ * Context: process, sleeps; the owner of the chain, or fusion_load() before the committer
  * first runs. Return: 0 or a negative errno.
  */
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr);
 
-/* One block, by way of a page. Sleeps. Return: 0 or a negative errno; says nothing. */
+/* Read or write one block through @page. Sleeps. Return: 0 or a negative errno; logs nothing. */
 int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
 		   struct page *page);
 
-/* Tell the log which blocks of a member could not be written, or read. Any context. */
+/* Log which blocks of a member could not be written or read. Any context. */
 void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
 		      unsigned int nr, int r);
 
 /* -- dm-fusion-flush.c ------------------------------------------------------------------- */
 
-/* REQ_FUA for metadata of a member, if that can. Partner of fusion_flush_after(). */
+/* REQ_FUA for metadata of a member that supports it. Partner of fusion_flush_after(). */
 blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev);
 
 /**
@@ -180,7 +180,7 @@ blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev);
  * @dev: member
  * @fua: fusion_meta_fua() of the write
  *
- * Context: process, sleeps; takes flush_mutex. Return: 0 or as fusion_flush_slow().
+ * Context: process, sleeps; takes flush.mutex. Return: 0 or as fusion_flush_slow().
  */
 int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
 
@@ -188,10 +188,10 @@ int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
  * fusion_flush_slow() - flush the slow member if it was written since its last flush
  * @fs: device
  *
- * What a flush that failed should have made durable may be lost, and a later one would
- * not say so. So after a failure nothing is committed any more, and this always fails.
+ * A failed flush may have lost the data that it should have made durable, and a later flush would
+ * not report that. So after a failure nothing is committed any more, and this always fails.
  *
- * Context: process, sleeps; takes flush_mutex. Return: 0 or a negative errno, then mode is
+ * Context: process, sleeps; takes flush.mutex. Return: 0 or a negative errno; then the mode is
  * RO or worse, or the set is not loaded.
  */
 int fusion_flush_slow(struct fusion *fs);
@@ -203,18 +203,18 @@ int fusion_flush_fast(struct fusion *fs);
 
 /**
  * fusion_flushes_ended() - wait for users' flushes that went to the fast member directly
- * @fs: device; it is committing, or holds flushes
+ * @fs: device that is committing, or holds flushes
  *
  * Context: process, sleeps; waits for the member only. Return: 0, or -EIO if a flush has
- * failed, now or before: then what is in the member's cache may never get any further.
+ * failed, now or before: then data in the member's cache may never become durable.
  */
 int fusion_flushes_ended(struct fusion *fs);
 
 /**
- * fusion_flush_before() - what must be durable before metadata that speaks of it
+ * fusion_flush_before() - make data durable before metadata that points to it
  * @fs: device
- * @chain: the member's
- * @preflush: REQ_PREFLUSH if the write itself is to do it
+ * @chain: journal or log that the metadata belongs to
+ * @preflush: set to REQ_PREFLUSH if the write itself must flush
  *
  * Context: process, sleeps. Return: 0 or a negative errno.
  */
@@ -230,16 +230,16 @@ void fusion_chain_exit(struct fusion_chain *chain);
 /**
  * fusion_chain_write() - write a transaction
  * @fs: device
- * @chain: journal or log; its position moves on if it succeeds
+ * @chain: journal or log; its position advances on success
  * @nr: blocks packed in @chain->buf
  *
- * The member is flushed before. Context: process, sleeps. Return: 0 or a negative errno.
+ * The member is flushed first. Context: process, sleeps. Return: 0 or a negative errno.
  */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
 
 /*
- * Have @sb, which is about to be written or to seal blocks of @chain's member, say how far the
- * other member has got. Context: as of @chain.
+ * Record in @sb how far the other member has got. @sb is about to be written, or to seal blocks of
+ * @chain's member. Context: as of @chain.
  */
 void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struct fusion_sb *sb);
 
@@ -247,13 +247,14 @@ void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struc
 static inline void fusion_note_durable(struct fusion_chain *chain, u64 generation, u64 next_seq)
 {
 	/*
-	 * Read by the other chain's owner: which needs no order, since nothing else goes with it.
+	 * The other chain's owner reads these. They need no ordering, as no other data depends on
+	 * them.
 	 */
 	WRITE_ONCE(chain->durable.generation, max(chain->durable.generation, generation));
 	WRITE_ONCE(chain->durable.seq, max(chain->durable.seq, next_seq));
 }
 
-/* Blocks of the ring in use, and those free. */
+/* Blocks of the ring that are in use; blocks that are free. */
 static inline u32 fusion_chain_used(const struct fusion_chain *chain)
 {
 	return READ_ONCE(chain->next_seq) - READ_ONCE(chain->sb->replay_seq);
@@ -269,19 +270,19 @@ static inline u32 fusion_chain_free(const struct fusion_chain *chain)
 int fusion_txns_init(struct fusion *fs);
 void fusion_txns_exit(struct fusion *fs);
 
-/* Has the running transaction room for @nr more records? fs->lock held. */
+/* Does the running transaction have room for @nr more records? fs->lock held. */
 bool fusion_log_room(const struct fusion *fs, u32 nr);
 
-/* Record a change of the map. fs->lock held, fusion_log_room() checked. */
+/* Record a change of the map. fs->lock held, fusion_log_room() was checked. */
 void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op);
 
 /*
- * Unmap an extent whose word is @old, and record it. fs->lock held, fusion_log_room() checked.
- * Return: false, and nothing is done, if the word has changed.
+ * Unmap an extent whose word is @old, and record it. fs->lock held, fusion_log_room() was
+ * checked. Return: false if the word has changed; then nothing is done.
  */
 bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old);
 
-/* One that is free, taken off the list, or NULL. Takes fs->lock itself. */
+/* Take a free transaction off the list, or return NULL. Takes fs->lock itself. */
 struct fusion_txn *fusion_txn_get(struct fusion *fs);
 
 /* Drain, then free the slots of the transactions committed before, and unpark. */
@@ -294,39 +295,39 @@ void fusion_do_reclaim(struct work_struct *work);
  * @fs: device; only fs->dev is used
  * @dev: member
  * @sb: result
- * @single: unless NULL, set to whether the other copy is damaged, or not the one before
- * @why: reason of an error
+ * @single: unless NULL, set to true if the other copy is damaged or not the previous generation
+ * @why: reason for an error
  *
- * Context: process, sleeps. Return: 0 or what fusion_sb_unpack() says, or -EIO.
+ * Context: process, sleeps. Return: 0, an error of fusion_sb_unpack(), or -EIO.
  */
 int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
 		      bool *single, const char **why);
 
-/* Have @sb, of either member, tell of the activation that begins. */
+/* Record the activation that begins in @sb, of either member. */
 void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
 
 /*
- * Write a superblock to its copy on its member, with what it says of the other one and the time.
+ * Write a superblock to its copy on its member, with the progress of the other member and the time.
  * Uses the first page of @chain's buffer.
  */
 int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb);
 
 /*
- * Write fs->sb_next, of the next generation, and from then on go by it. Context: as of
+ * Write fs->sb_next, of the next generation, and use it from then on. Context: as of
  * fusion_super_flags(). Return: 0 or a negative errno.
  */
 int fusion_super_write_next(struct fusion *fs);
 
 /*
- * Write the superblock again, only to set and clear flags, or because settings were changed; not
- * if it is so already. Context: the committer, or while it is at rest.
+ * Write the superblock again, only to set and clear flags or to store changed settings. Nothing is
+ * written if it has them already. Context: the committer, or while it is at rest.
  */
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
 /*
- * Once more the superblock of a set that was closed, when the slow member's has been written: of
- * a closed set either copy is enough, and this one says that the slow member was closed, too
- * (INV8). Context: the committer rests. If it can't be written mode is RO.
+ * Write the superblock of a closed set once more, after that of the slow member. Either copy is
+ * then enough for a closed set, and this one records that the slow member was closed as well
+ * (INV8). Context: the committer is at rest. If the write fails, the mode is RO.
  */
 void fusion_super_repeat(struct fusion *fs);
 
@@ -335,18 +336,18 @@ void fusion_super_repeat(struct fusion *fs);
 int fusion_journal_init_state(struct fusion *fs);
 void fusion_journal_exit_state(struct fusion *fs);
 
-/* Wait for a commit of all that was recorded before. Return: 0 or -EIO. Context: sleeps. */
+/* Wait for a commit of everything recorded so far. Return: 0 or -EIO. Context: sleeps. */
 int fusion_commit_wait(struct fusion *fs);
 
-/* Does somebody wait for a commit, or, unless @urgent, is there anything to commit? */
+/* Does a caller or a bio wait for a commit or, unless @urgent, is there anything to commit? */
 bool fusion_commit_needed(struct fusion *fs, bool urgent);
 
-/* Commit if someone waits for it and the ring allows. Context: the committer. */
+/* Commit if a caller or a bio waits for it and the ring has room. Context: the committer. */
 int fusion_commit_urgent(struct fusion *fs);
 
 /*
  * Commit now; @always writes a transaction even if it is empty. Context: the committer.
- * Return: 0 or a negative errno, then mode is RO.
+ * Return: 0 or a negative errno; then the mode is RO.
  */
 int fusion_commit(struct fusion *fs, bool always);
 
@@ -354,30 +355,30 @@ int fusion_commit(struct fusion *fs, bool always);
 
 /*
  * Ask for a checkpoint; @clean also marks the set closed, until it is resumed.
- * Return: what fs->commit.checkpoint_done must have reached when it is over, with fs->commit.wait
- * to wait on; or 0: the set is closed.
+ * Return: the value that fs->commit.checkpoint_done reaches when the checkpoint is over, to wait
+ * for on fs->commit.wait; or 0: the set is closed.
  */
 u64 fusion_checkpoint_ask(struct fusion *fs, bool clean);
 
-/* The same, and wait for it. Sleeps. Return: 0, -EIO, or -EAGAIN: it is closed. */
+/* Ask for a checkpoint and wait for it. Sleeps. Return: 0, -EIO, or -EAGAIN: set is closed. */
 int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 
 /*
- * Write NEEDS_CHECK, if mode RW has ended and that is not written yet, whoever ended it. If that
- * fails each time, the next to load finds out by itself. Context: the committer, or while it
- * rests.
+ * Write NEEDS_CHECK if mode RW has ended, for any reason, and it is not written yet. If the write
+ * always fails, the next activation finds the fault by itself. Context: the committer, or while it
+ * is at rest.
  */
 void fusion_note_mode(struct fusion *fs);
 
 void fusion_do_commit(struct work_struct *work);
 
 /*
- * Write a checkpoint; @clean marks the set closed, @asked says that somebody waits for it: then
- * heat is saved, too. Context: the committer.
+ * Write a checkpoint; @clean marks the set closed. @asked: it was requested, so heat is saved as
+ * well. Context: the committer.
  */
 int fusion_checkpoint(struct fusion *fs, bool clean, bool asked);
 
-/* The same, under a new epoch when a set is loaded. */
+/* The same, with @epoch, which is a new one when a set is loaded. */
 int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct fusion;
 
-/* Sums of these, and when they were taken. */
+/* Sums of the counters at one look, and its time. */
 struct fusion_look {
 	u64 us;
 	u64 ios[FUSION_NR_DEVS];
@@ -23,10 +23,10 @@ struct fusion_look {
 	u64 unweighed;
 };
 
-/* What keeps a move on request from getting room. */
+/* Why a move on request gets no room. */
 enum fusion_obstacle {
 	FUSION_NO_OBSTACLE,
-	FUSION_RANGE_FILLS,		/* the member is full of extents that are to stay there */
+	FUSION_RANGE_FILLS,		/* the member is full of extents that must stay there */
 	FUSION_VICTIMS_BUSY,		/* extents that should leave could not be moved */
 	FUSION_NO_SPARE,		/* the other member has no slot left, not even a spare */
 };
@@ -42,11 +42,11 @@ struct fusion_force {
 	u32 already;
 	u32 unmapped;
 	u32 failed;
-	struct fusion_victims victims;	/* the mover's: what makes room */
+	struct fusion_victims victims;	/* only the mover's: extents that make room */
 	u32 next_victim;
-	u32 vain;			/* times that no victim could be moved, in a row */
+	u32 vain;			/* times in a row that no victim could be moved */
 	enum fusion_obstacle obstacle;	/* no room can be made any more */
-	bool abandoned;			/* the one who asked was interrupted */
+	bool abandoned;			/* the requesting process was interrupted */
 	int result;
 };
 
@@ -62,31 +62,31 @@ struct fusion_job {
 };
 
 /**
- * struct fusion_mover - migration; the mover's unless said otherwise
+ * struct fusion_mover - migration; used only by the mover unless said otherwise
  * @work: the mover
- * @wq: its queue
+ * @wq: queue of @work
  * @forced: moves on request; under fs->lock
- * @stopping: no more moves
+ * @stopping: no new moves are started
  * @opened_ms: ktime of activation, for the policy's clock
- * @look: the last one
- * @look_usable: no batch since
- * @last_busy_ms: ktime of the last look that found others at work
- * @next_batch_ms: earliest, while there is foreground I/O
- * @waited_us: for the replica, in the batch under way
+ * @look: the last look at the counters
+ * @look_usable: no batch has run since @look
+ * @last_busy_ms: ktime of the last look that found foreground I/O
+ * @next_batch_ms: ktime before which no batch starts under foreground I/O
+ * @waited_us: time that the batch under way has waited for the replica
  * @queue: foreground I/Os at the slow member, summed over looks
- * @queue_looks: their number
+ * @queue_looks: number of those looks
  * @slow_ios: sum of the slow member's stats at the last look
- * @slow_used_ms: ktime of the look that found it changed
+ * @slow_used_ms: ktime of the last look that found @slow_ios changed
  * @budget: bytes that promotions may write now; negative: a debt
  * @budget_ms: ktime when it was last refilled
  * @copied_fast: extents copied to the fast member
- * @slow_asleep: nobody has used it for opt.standby: let it rest
- * @promotions: so far
- * @demotions: so far
- * @cancelled: moves that a write has cancelled, so far
+ * @slow_asleep: the slow member was unused for opt.standby: let it rest
+ * @promotions: number so far
+ * @demotions: number so far
+ * @cancelled: number of moves that a write has cancelled so far
  * @in_flight: slots taken for moves; under fs->lock
  * @nr_retired: slots lost to write errors
- * @cancels: a small table, indexed by extent
+ * @cancels: recent cancels, a small table indexed by extent
  */
 struct fusion_mover {
 	struct delayed_work work;
@@ -120,20 +120,19 @@ struct fusion_mover {
 
 /* -- dm-fusion-usage.c; the mover --------------------------------------------------------- */
 
-/* Accesses between two ticks count once, so it must not stop for a batch. */
+/* Tick of the policy, during a batch as well: accesses between two ticks count once. */
 void fusion_mover_tick(struct fusion *fs);
 
 /*
- * Look whether there was foreground I/O since the last look, or is some that waits. Return: ms
- * without.
+ * Look for foreground I/O since the last look, or in flight. Return: ms without foreground I/O.
  */
 u64 fusion_idle_ms(struct fusion *fs);
 bool fusion_is_idle(struct fusion *fs);
 
 /*
- * Look whether others have used the slow member since the last look. If not for opt.standby, it
- * may have stopped its motor: it is left alone by moves nobody asked for, and by zero-fills
- * and updates of the replica that can come later.
+ * Look for foreground I/O of the slow member since the last look. If there is none for
+ * opt.standby, its motor may have stopped. Then moves by policy leave it alone, and so do
+ * zero-fills and updates of the replica that can come later.
  */
 void fusion_look_at_slow(struct fusion *fs);
 
@@ -141,7 +140,7 @@ void fusion_look_at_slow(struct fusion *fs);
 
 void fusion_budget_init(struct fusion *fs, u64 now_ms);
 
-/* Put in what the time since the last call brings; options are looked at here. */
+/* Add the budget for the time since the last call; options are read here. */
 void fusion_budget_refill(struct fusion *fs, u64 now_ms);
 
 /* An extent was copied to the fast member. */
@@ -150,22 +149,22 @@ void fusion_budget_spend(struct fusion *fs);
 /* Extents that the policy may promote now; 0 or less: none. */
 s64 fusion_budget_extents(const struct fusion *fs);
 
-/* Bytes that promotions may write now; 0, too, if there is no budget. Context: any. */
+/* Bytes that promotions may write now; also 0 if there is no budget. Context: any. */
 u64 fusion_budget_left(const struct fusion *fs);
 
 /* -- dm-fusion-batch.c; the mover --------------------------------------------------------- */
 
-/* Times in a row that moves of an extent were cancelled. A collision only forgets. */
+/* Times in a row that moves of an extent were cancelled. A collision only resets the count. */
 u8 *fusion_cancels(struct fusion *fs, u32 lext);
 
 /**
- * fusion_migrate() - carry moves out, in batches
+ * fusion_migrate() - carry out moves, in batches
  * @fs: device
- * @moves: what to move; gets another order
- * @jobs: room for as many; what became of them
- * @nr: their number
- * @force: who wants it, or NULL: the policy
- * @idle_only: it was decided on since nobody used the device
+ * @moves: the moves; reordered
+ * @jobs: room for @nr jobs; their outcomes
+ * @nr: number of moves
+ * @force: the request that wants them, or NULL: the policy
+ * @idle_only: they were chosen because the fused device is idle
  *
  * Context: the mover; sleeps. Return: batches.
  */
@@ -177,19 +176,19 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 
 /*
- * The most moves of a batch: where few slots are left besides the spares, first writes wait for
- * those that moves have. fs->lock held.
+ * The most moves in a batch. If few slots are left besides the spares, first writes wait for the
+ * slots that moves have taken, so batches are short. fs->lock held.
  */
 unsigned int fusion_longest_batch(const struct fusion *fs);
 
 /* -- dm-fusion-forced.c ------------------------------------------------------------------ */
 
-/* The first request, or NULL; some moves for it; it is over. The mover. */
+/* The first request, or NULL; make some moves for it; end it. Context: the mover. */
 struct fusion_force *fusion_first_forced(struct fusion *fs);
 void fusion_run_forced(struct fusion *fs, struct fusion_force *force);
 void fusion_end_forced(struct fusion *fs, struct fusion_force *force, int result);
 
-/* Move a range and wait for it; interruptible. Fills in the counts of @force. */
+/* Move a range and wait until it is moved; interruptible. Fills in the counts of @force. */
 int fusion_force(struct fusion *fs, struct fusion_force *force);
 
 /* -- dm-fusion-mover.c ------------------------------------------------------------------- */

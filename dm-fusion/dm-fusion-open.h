@@ -16,7 +16,7 @@ struct fusion;
 struct fusion_io;
 
 #define FUSION_OPEN_HASH_BITS	10
-/* Zero-fills of OPEN extents under way at a time. */
+/* Zero-fills of OPEN extents under way at the same time. */
 #define FUSION_MAX_FILLS	8U
 
 /**
@@ -25,8 +25,8 @@ struct fusion_io;
  * @lru: on fs->opens.lru, oldest first, or on fs->opens.free
  * @dirty_node: on fs->opens.dirty if @dirty
  * @parked: bios that wait for the end of an exclusive operation
- * @ready_node: on fs->opens.ready while @excl is set and not @running and no writer is left
- * @excl_bio: the bio that asked for exclusiveness, NULL if it is a zero-fill
+ * @ready_node: on fs->opens.ready while @excl is set, @running is not, and no writer is left
+ * @excl_bio: the bio that needs the exclusive operation; NULL for a zero-fill
  * @fs: device
  * @lext: logical extent
  * @word: its OPEN word
@@ -34,14 +34,14 @@ struct fusion_io;
  * @nr_valid: bits set in @bitmap
  * @zero_first: first block being zeroed
  * @zero_nr: number of blocks being zeroed
- * @zero_retried: the member could not do it at first: it may not know WRITE ZEROES
- * @zero_failed: the member could not do it
- * @fill_failed: so a zero-fill has ended, which fusion_open_fill() has not told yet
+ * @zero_retried: zeroing failed once: the member may not support WRITE ZEROES
+ * @zero_failed: the member could not zero the blocks
+ * @fill_failed: a zero-fill has failed; not yet reported by fusion_open_fill()
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
  * @closed: no longer in the hash; freed when @writers drops to 0
  * @excl: an exclusive operation is waiting for @writers == 0, or running
- * @running: it runs
+ * @running: the exclusive operation is running
  * @bitmap: valid blocks, little endian as on disk
  *
  * All protected by fs->lock.
@@ -71,11 +71,11 @@ struct fusion_open {
 	unsigned long *bitmap;
 };
 
-/* Rest of a member on which idle time could not complete an extent. */
+/* Pause for a member on which a zero-fill in idle time has failed. */
 struct fusion_fill_pause {
 	u64 until_ms;
 	u32 ms;
-	bool tried;			/* and not failed since */
+	bool tried;			/* a fill was tried; none has failed since */
 };
 
 /**
@@ -84,16 +84,16 @@ struct fusion_fill_pause {
  * @lru: oldest first
  * @free: structures that are not in use
  * @dirty: changed since the last transaction
- * @ready: those whose exclusive operation can start
- * @all: @max of them
- * @bitmaps: theirs
- * @max: as many as can be
- * @nr: as many as are
- * @nr_full: full, and not yet in a commit
- * @fills_failed: zeroing, so far
- * @fill_pause: of each member
+ * @ready: extents whose exclusive operation can start
+ * @all: all @max structures
+ * @bitmaps: memory of their bitmaps
+ * @max: number of structures
+ * @nr: number of OPEN extents
+ * @nr_full: number of full OPEN extents that are not yet in a commit
+ * @fills_failed: number of zero-fills that have failed so far
+ * @fill_pause: pause of each member after a failed zero-fill
  * @nr_fills: zero-fills under way
- * @fill_wait: for none
+ * @fill_wait: woken when @nr_fills drops to 0
  *
  * Protected by fs->lock.
  */
@@ -123,19 +123,19 @@ struct fusion_open *fusion_open_find(struct fusion *fs, u32 lext);
 /* New OPEN extent, all blocks invalid. Return: NULL if too many are open. */
 struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word);
 
-/* Take it out of the hash; frees it now or with its last writer. */
+/* Take an OPEN extent out of the hash; free it now or with its last writer. */
 void fusion_open_close(struct fusion *fs, struct fusion_open *open);
 
-/* Give back the structure of one that is closed and has no writer. */
+/* Free the structure of a closed OPEN extent without writers. */
 void fusion_open_free(struct fusion *fs, struct fusion_open *open);
 
-/* Note that it changed, so that the next commit records it. */
+/* Mark an OPEN extent as changed, so that the next commit records it. */
 void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open);
 
 /* Load a bitmap from a journal record. No lock needed. */
 void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap);
 
-/* Blocks hold data now. */
+/* Mark blocks as holding data. */
 void fusion_open_set_valid(struct fusion *fs, struct fusion_open *open, u32 first, u32 nr);
 
 /* Bytes of a bitmap in memory. */
@@ -144,16 +144,16 @@ unsigned int fusion_open_bitmap_size(const struct fusion *fs);
 /* -- dm-fusion-open-excl.c --------------------------------------------------------------- */
 
 /*
- * A block that a write covers in part, and that is not valid, must be zeroed
- * before. Return: its number, or -1.
+ * Find a block that is not valid and that a write covers only in part. It must be zeroed
+ * first. Return: its number, or -1.
  */
 int fusion_open_partial_block(const struct fusion *fs, const struct fusion_open *open,
 			      struct bio *bio);
 
-/* Have an exclusive operation run, for @bio or to fill all holes, when no writer is left. */
+/* Request an exclusive operation, for @bio or to fill all holes; runs when no writer is left. */
 void fusion_open_start_excl(struct fusion *fs, struct fusion_open *open, struct bio *bio);
 
-/* No writer is left: it can run. */
+/* No writer is left: the exclusive operation can run. */
 void fusion_open_make_ready(struct fusion *fs, struct fusion_open *open);
 
 /* Start the exclusive operations that can run. Worker only; takes fs->lock itself. */
@@ -163,32 +163,32 @@ void fusion_open_run(struct fusion *fs);
 void fusion_open_fill_oldest(struct fusion *fs, u32 nr);
 
 /*
- * The same for as many as can be at once, since the device is idle; @fast: only what is on the
- * fast member. A member that fails is left alone for a while, longer each time, until it
- * succeeds.
+ * The same for as many as possible at once, since the fused device is idle; @fast: only extents
+ * on the fast member. A member that fails is left alone for a while, longer each time, until a
+ * zero-fill succeeds.
  */
 void fusion_open_fill_idle(struct fusion *fs, bool fast);
 
-/* Forget that: members may be others now, or well. Takes fs->lock itself. */
+/* Forget these pauses: members may have been replaced or repaired. Takes fs->lock itself. */
 void fusion_open_fill_anew(struct fusion *fs);
 
 /*
- * Zero-fill this one, if it is OPEN. Return: false if the last time failed, which is told
- * once. Takes fs->lock itself; any context.
+ * Zero-fill this extent, if it is OPEN. Return: false if the last zero-fill failed, which is
+ * reported once. Takes fs->lock itself; any context.
  */
 bool fusion_open_fill(struct fusion *fs, u32 lext);
 
 /* -- dm-fusion-open-bio.c ---------------------------------------------------------------- */
 
 /*
- * A read or write of an OPEN extent, or a discard or write-zeroes of a part of it.
+ * Process a read or write of an OPEN extent, or a discard or write-zeroes of a part of it.
  * Worker only; takes fs->lock itself. Return: false if the extent is not OPEN any more.
  */
 bool fusion_open_bio(struct fusion *fs, struct bio *bio);
 
 /*
- * Unmap an OPEN extent; fusion_log_room() checked. Worker only. Return: false if it
- * must wait: then @bio comes back to the worker.
+ * Unmap an OPEN extent; fusion_log_room() was checked. Worker only. Return: false if this
+ * must wait: then @bio returns to the worker.
  */
 bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *bio);
 

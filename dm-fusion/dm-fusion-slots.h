@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: slots of the members: which are free (dm-fusion-alloc.c), and what becomes of those
+ * dm-fusion: slots of the members: which are free (dm-fusion-alloc.c), and discards of free ones
  * (dm-fusion-discard.c). fs->lock is held unless said otherwise.
  */
 #ifndef DM_FUSION_SLOTS_H
@@ -15,19 +15,19 @@
 struct fusion;
 
 /**
- * struct fusion_discards - the slots of a member that it has to be told to be free
+ * struct fusion_discards - the slots of a member that await a discard
  * @fs: device
  * @dev: member
- * @at: slot from which on to look for the next; the worker's
- * @turn: word of the bitmap from which on slots are added in turn; the worker's of bios
- * @work: discards some
- * @wq: its queue
+ * @at: slot at which the search for the next one starts; only the discard worker's
+ * @turn: word of the bitmap at which adding free slots continues; only the bio worker's
+ * @work: the discard worker
+ * @wq: queue of @work
  *
  * Protected by fs->lock:
- * @todo: a bit for each of these slots, which are free, or held for the replica
+ * @todo: a bit for each slot to be discarded; such a slot is free, or held for the replica
  * @nr: bits set in @todo
  * @in_flight: slots taken for a discard that is under way
- * @active: there may be more of these
+ * @active: the discard worker may be queued
  */
 struct fusion_discards {
 	struct fusion *fs;
@@ -47,11 +47,11 @@ struct fusion_discards {
  * struct fusion_slots - the slots of both members
  * @used: a bit per slot, reserved ones set
  * @nr_free: bits that are not set
- * @cursor: slot from which on the next is looked for
+ * @cursor: slot at which the search for the next one starts
  * @nr_quarantined: slots released by transactions that are not committed and drained
- * @discards: what the members have to be told
- * @hold_discards: the mover needs slots: take none
- * @discard_wait: for no discards[].in_flight
+ * @discards: slots that await a discard, for each member
+ * @hold_discards: the mover needs slots: take none for discards
+ * @discard_wait: woken when discards[].in_flight falls
  */
 struct fusion_slots {
 	unsigned long *used[FUSION_NR_DEVS];
@@ -75,14 +75,14 @@ int fusion_slot_claim(struct fusion *fs, u32 word);
  * fusion_slot_get() - allocate a slot
  * @fs: device
  * @dev: member
- * @lext: for whom; on the slow member its home slot is preferred
+ * @lext: extent that gets the slot; on the slow member its home slot is preferred
  * @keep: slots that must stay free
  *
  * Return: STABLE word, or FUSION_WORD_UNMAPPED if no more than @keep are free.
  */
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep);
 
-/* Free a slot that no map word, no bio and no transaction knows, and that is not held. */
+/* Free a slot that no map word, bio or transaction refers to, and that is not held. */
 void fusion_slot_put(struct fusion *fs, u32 word);
 
 /* -- dm-fusion-discard.c ----------------------------------------------------------------- */
@@ -90,28 +90,28 @@ void fusion_slot_put(struct fusion *fs, u32 word);
 int fusion_discard_init(struct fusion *fs);
 void fusion_discard_exit(struct fusion *fs);
 
-/* The member is to be told that nobody needs the content of a slot: when that is free. */
+/* Discard the content of a slot, once the slot is free. */
 void fusion_discard_add(struct fusion *fs, u32 word);
 
-/* Not any more: it has been given to an extent. */
+/* Do not discard a slot any more: it has been given to an extent. */
 void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot);
 
-/* Go on: slots that were held are free now, or the option has changed. */
+/* Continue discarding: held slots are free now, or the option has changed. */
 void fusion_discard_kick(struct fusion *fs);
 
 /*
- * The same as fusion_discard_add() for @nr slots or a few more that are free, each time other ones
- * until all had their turn. Worker of bios only; takes fs->lock itself.
+ * As fusion_discard_add(), for @nr free slots or a few more. Successive calls take different slots
+ * until all free ones have been added. Bio worker only; takes fs->lock itself.
  */
 void fusion_discard_free(struct fusion *fs, u32 nr);
 
 /**
- * fusion_discard_hold() - see that slots can be had
+ * fusion_discard_hold() - make sure that slots are available
  * @fs: device
- * @nr: as many will be wanted of each member
+ * @nr: number of slots needed on each member
  *
- * No slots are taken for discards until fusion_discard_go_on(). If few are free it waits until
- * those are back that are being discarded.
+ * No slots are taken for discards until fusion_discard_go_on(). If few slots are free, this waits
+ * for those that are being discarded.
  *
  * Context: the mover; sleeps, but waits for the members only; takes fs->lock itself.
  */
@@ -122,8 +122,8 @@ void fusion_discard_go_on(struct fusion *fs);
 void fusion_discard_start(struct fusion *fs);
 
 /*
- * Stop them, after a short time for what remains; they can be started again. No I/O is in flight.
- * Sleeps; takes fs->lock itself.
+ * Stop the workers, after a short time for remaining discards. They can be started again. No I/O is
+ * in flight. Sleeps; takes fs->lock itself.
  */
 void fusion_discard_stop(struct fusion *fs);
 

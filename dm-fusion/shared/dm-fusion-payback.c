@@ -7,7 +7,7 @@
  * are times in which a member is busy. The caller measures and supplies them so that a queue counts
  * the same for both members. The quotient is the number of accesses that break even:
  *
- * 	pay = severity * 2 * move / (slow - fast)
+ *	pay = severity * 2 * move / (slow - fast)
  *
  * It is about ten for an ordinary disk, which is also the value until enough has been measured.
  *
