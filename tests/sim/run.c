@@ -532,6 +532,21 @@ static void close_faulty(struct state *st)
 		sim_fail("closed in mode ro, and its superblock does not tell");
 }
 
+/*
+ * The clock moves on at random, so that ten beats in a row may come too late, as on a disk that
+ * answers too slowly. Then the set has gone read-only, and says so. What was not flushed is lost.
+ */
+static bool gave_up(void)
+{
+	struct fusion_sb sb;
+
+	if (!world->heart_failed)
+		return false;
+	if (!sim_disk_super(world->disk[FUSION_FAST], &sb) || !(sb.flags & FUSION_SB_NEEDS_CHECK))
+		sim_fail("its heartbeat failed, and its superblock does not tell");
+	return true;
+}
+
 /* Each of the four superblocks of a set that is closed has what it keeps. */
 static void check_closed(const struct state *st)
 {
@@ -559,6 +574,10 @@ static void do_reopen(struct state *st, bool read_only)
 		return;
 	}
 	close_run(st);
+	if (gave_up()) {
+		st->crashed = true;
+		return;
+	}
 	check_closed(st);
 	if (read_only) {
 		set_readonly(true);

@@ -75,6 +75,7 @@ struct sim_world {
 	unsigned int preempt;		/* mean number of atomic accesses between switches */
 	unsigned int io_share;		/* of 256: how eager the disks are */
 	u32 delay_mask;			/* how rarely somebody is passed over: 2^n - 1 */
+	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	int preempt_left;		/* while a nested world runs */
 

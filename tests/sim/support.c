@@ -68,20 +68,43 @@ void sim_free_all(void)
 
 /* -- text ------------------------------------------------------------------------ */
 
-void sim_log(const char *fmt, ...)
+static void vlog(const char *fmt, va_list ap)
 {
 	struct sim_world *w;
-	va_list ap;
 
 	if (!sim_tracing)
 		return;
 	printf("# %10.3f ", world ? world->now_ns / 1e6 : 0);
 	for (w = world; w && w->parent; w = w->parent)
 		printf("| ");
-	va_start(ap, fmt);
 	vprintf(fmt, ap);
-	va_end(ap);
 	putchar('\n');
+}
+
+void sim_log(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vlog(fmt, ap);
+	va_end(ap);
+}
+
+void sim_err(const char *fmt, ...)
+{
+	va_list ap;
+
+	/* as fusion_set_mode() says it: the name of the device, and why */
+	if (world && strstr(fmt, "%s: %s: switched to mode")) {
+		va_start(ap, fmt);
+		va_arg(ap, const char *);
+		if (!strcmp(va_arg(ap, const char *), "the heartbeat failed"))
+			world->heart_failed = true;
+		va_end(ap);
+	}
+	va_start(ap, fmt);
+	vlog(fmt, ap);
+	va_end(ap);
 }
 
 int scnprintf(char *buf, size_t size, const char *fmt, ...)

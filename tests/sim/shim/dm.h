@@ -128,7 +128,7 @@ int dm_read_arg_group(const struct dm_arg *arg, struct dm_arg_set *as, unsigned 
 		      char **error);
 
 #define DM_NAME			"device-mapper"
-#define DMERR(...)		sim_log("E " __VA_ARGS__)
+#define DMERR(...)		sim_err("E " __VA_ARGS__)
 #define DMWARN(...)		sim_log("W " __VA_ARGS__)
 #define DMINFO(...)		sim_log("I " __VA_ARGS__)
 #define DMERR_LIMIT(...)	DMERR(__VA_ARGS__)

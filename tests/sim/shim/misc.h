@@ -14,6 +14,8 @@
 /* The message goes to the trace, with it the run fails if it is a warning. */
 __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void sim_log(const char *fmt, ...);
+/* The same, of an error that the module reports: it may say why a set has gone read-only. */
+__attribute__((format(printf, 1, 2))) void sim_err(const char *fmt, ...);
 
 #define WARN_ON_ONCE(cond) ({						\
 	bool sim_warn = (cond);						\
