@@ -43,8 +43,8 @@ u8 *fusion_cancels(struct fusion *fs, u32 lext)
 /* -- the steps ------------------------------------------------------------------------------- */
 
 /*
- * Steps 1 and 2. The policy's swaps come as a demotion and the promotion that needs
- * its room: without the first there is no second. Return: number of jobs that started.
+ * Steps 1 and 2. A swap of the policy is a demotion followed by the promotion that needs its
+ * room: without the first, skip the second. Return: number of jobs that started.
  */
 static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				      const struct fusion_force *force)
@@ -73,7 +73,7 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 		if (fusion_word_mapped(job->old) &&
 		    fusion_word_state(job->old) == FUSION_STABLE &&
 		    fusion_word_dev(job->old) != to) {
-			/* On request the spares are for what makes room; see fusion_make_room(). */
+			/* On request, only moves that make room take spares: fusion_make_room(). */
 			job->new = fusion_slot_get(fs, to, lext,
 						   force && to == force->to ? spare : 0);
 			if (fusion_word_mapped(job->new)) {
@@ -146,7 +146,7 @@ static void fusion_copy_extent(struct fusion *fs, struct fusion_job *job)
 		fusion_budget_spend(fs);
 }
 
-/* Has a write cancelled it, or is it gone? */
+/* Is the extent still as this job left it? False if a write cancelled it, or a discard. */
 static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
 {
 	u32 word = READ_ONCE(fs->map[job->move.lext]);
@@ -164,7 +164,7 @@ static void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigne
 	for (i = 0; i < nr; i++) {
 		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
 			continue;
-		/* Somebody came: leave the rest for later. */
+		/* On foreground I/O, leave moves that need idle time for later. */
 		idle = fusion_is_idle(fs);
 		if (READ_ONCE(fs->mover.stopping) || (idle_only && !idle))
 			continue;
@@ -220,7 +220,7 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 	return recorded;
 }
 
-/* Are there too few slow slots for these demotions, but some that an update would free? */
+/* Are there too few slow slots for these demotions, while an update would free some? */
 static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job *jobs,
 				     unsigned int nr)
 {
@@ -236,7 +236,7 @@ static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job 
 	return needed;
 }
 
-/* Promotions that the replica does not know of fail. */
+/* Fail the promotions: the replica has no record of them. */
 static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 {
 	unsigned int i;
@@ -277,8 +277,8 @@ static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, uns
 }
 
 /*
- * Step 5 ends. On a busy disk the record waits long for its turn: time in which nothing is
- * done to the disk, so it does not count as duty. Return: are the promotions recorded?
+ * End of step 5. On a busy disk the record may wait long in the queue. Migration does not use the
+ * disk in that time, so it does not count as duty. Return: are the promotions recorded?
  */
 static bool fusion_wait_for_record(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
@@ -292,8 +292,8 @@ static bool fusion_wait_for_record(struct fusion *fs, struct fusion_job *jobs, u
 }
 
 /*
- * A batch. @force is who wants it, or NULL: the policy; @idle_only: it was decided on since nobody
- * used the device.
+ * Run a batch. @force is the request that wants it, or NULL: the policy; @idle_only: it was chosen
+ * because the fused device was idle.
  */
 static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			     const struct fusion_force *force, bool idle_only)
@@ -318,7 +318,7 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 			r = fusion_commit_wait(fs);
 		if (promoting)
 			fusion_replica_promoted(fs);
-		/* Frees the old slots: the next batch counts on them. */
+		/* This frees the old slots, which the next batch needs. */
 		if (recorded)
 			flush_work(&fs->txns.reclaim_work);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the block of the heartbeat: reading and writing it, and one cycle of both.
+ * dm-fusion: the heartbeat block: reading and writing it, and one cycle of both.
  *
- * See the head of dm-fusion-beat.c for the rules that a cycle keeps.
+ * See the head of dm-fusion-beat.c for the rules of a cycle.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -34,7 +34,7 @@ int fusion_beat_write(struct fusion *fs, enum fusion_beat_state state)
 	struct fusion_beat *own = &h->own;
 	int r;
 
-	/* After writes that failed one of them may be there, a part of one, or what was before. */
+	/* After failed writes the disk may have any of them, a part of one, or the block before. */
 	if (!h->unsure)
 		h->prev = *own;
 	own->activation = fs->activation;
@@ -68,7 +68,7 @@ bool fusion_beat_is_own(const struct fusion_heart *h, const struct fusion_beat *
 			     fusion_beat_same(seen, &h->prev) || !seen->interval_ms);
 }
 
-/* What the newest superblock of a member says; @bad: one of the two is not valid. */
+/* From the newest superblock of a member; @bad: one of the two copies is not valid. */
 struct newest {
 	u64 generation;
 	u64 activation;
@@ -109,7 +109,7 @@ int fusion_beat_check_super(struct fusion *fs)
 	unsigned int dev;
 	bool begun;
 
-	/* Before the block is read: the superblock may be written meanwhile. */
+	/* Read this before the superblock, which may be written meanwhile. */
 	spin_lock_irq(&fs->lock);
 	begun = h->begun;
 	spin_unlock_irq(&fs->lock);
@@ -121,7 +121,7 @@ int fusion_beat_check_super(struct fusion *fs)
 		    (!begun && sb.generation == h->before_gen[dev]))
 			continue;
 		h->seen = sb.host;
-		/* The other copy may be this activation's, or being written. */
+		/* A bad copy may be this activation's, or may be being written. */
 		return sb.bad ? -EIO : FUSION_FOREIGN;
 	}
 	return 0;
@@ -151,8 +151,8 @@ int fusion_beat_cycle(struct fusion *fs, enum fusion_beat_state state, bool look
 	if (state != FUSION_BEAT_BEATING)
 		return 0;
 	/*
-	 * The first one after a pause does not count in full, nor one too soon after it: see
-	 * above.
+	 * The first beat after a pause gives no full lease, nor does one too soon after it: see
+	 * the head of dm-fusion-beat.c.
 	 */
 	if (start >= lease) {
 		h->fresh = true;

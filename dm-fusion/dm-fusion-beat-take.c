@@ -13,7 +13,7 @@
 
 /* -- looking at it --------------------------------------------------------------------------- */
 
-/* Watch until @ms after now whether the block changes. */
+/* Watch the block for @ms. Return: 0; -EUSERS: it has changed; or another error. */
 static int fusion_beat_watch(struct fusion *fs, const struct fusion_sb *sb, u32 ms)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -44,7 +44,7 @@ void fusion_beat_peek(struct fusion *fs)
 	struct fusion_heart *h = &fs->heart;
 
 	h->unread = fusion_beat_read(fs, &h->own);
-	/* Who cannot read it does not beat; and a write may mend it. */
+	/* A machine that cannot read the block does not beat, and a write may mend it. */
 	if (h->unread)
 		memset(&h->own, 0, sizeof(h->own));
 }
@@ -58,7 +58,7 @@ int fusion_beat_blame(struct fusion *fs, int r)
 		return r;
 	if (!fusion_beat_is_own(h, &seen))
 		return fusion_beat_in_use_by(fs, &seen);
-	/* It may have the set open, and be the reason why that looks odd. */
+	/* The other machine may have the set open, which may be why loading failed. */
 	if (seen.state >= FUSION_BEAT_BEATING &&
 	    memcmp(seen.host_id, h->host_id, sizeof(seen.host_id)) &&
 	    fusion_beat_watch(fs, &fs->sb, fusion_beat_watch_ms(&seen)) == -EUSERS)
@@ -69,8 +69,8 @@ int fusion_beat_blame(struct fusion *fs, int r)
 /* -- taking the set -------------------------------------------------------------------------- */
 
 /*
- * Have the owner stop. What it writes before it sees that is loaded after it. It may overwrite the
- * claim, by a beat of which it has read the block before.
+ * Make the owner stop. The set is loaded after this, so with everything the owner writes until it
+ * sees the claim. The owner may overwrite the claim by a beat for which it read the block before.
  */
 static int fusion_beat_force(struct fusion *fs)
 {
@@ -145,8 +145,8 @@ int fusion_beat_take(struct fusion *fs)
 	do {
 		r = fusion_beat_try_take(fs, ms);
 		/*
-		 * What came too late may have hidden that another machine has it: let that one see
-		 * it.
+		 * A late write may have hidden the block of another machine: give that machine time
+		 * to see this claim.
 		 */
 		if (r == FUSION_OVERDUE) {
 			h->overdue = true;
@@ -186,7 +186,7 @@ void fusion_beat_close(struct fusion *fs)
 	if (!h->beating)
 		return;
 	fusion_beat_stop(fs);
-	/* If it cannot be written, or is another machine's by now, that is all the same. */
+	/* No error if it cannot be written, or is another machine's by now. */
 	if (!h->lost)
 		fusion_beat_cycle(fs, FUSION_BEAT_CLOSED, h->resting);
 }
@@ -205,7 +205,7 @@ int fusion_beat_reopen(struct fusion *fs)
 		fusion_beat_in_use_by(fs, &h->seen);
 		return -ESTALE;
 	}
-	/* In mode ro there is little to write, and it is tried again when there is. */
+	/* In mode RO there is little to write, and that write tries again. */
 	if (r && fusion_mode(fs) == FUSION_RW)
 		return r;
 	fusion_beat_begin(fs);

@@ -84,7 +84,7 @@ int fusion_beat_in_use_by(struct fusion *fs, const struct fusion_beat *beat)
 	return -EUSERS;
 }
 
-/* This device has lost the set: nothing of it writes any more. */
+/* This fused device has lost the set: it writes nothing any more. */
 static void fusion_beat_lose(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -96,7 +96,7 @@ static void fusion_beat_lose(struct fusion *fs)
 	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
 	snprintf(h->why, sizeof(h->why), "machine %s has taken the set", host);
-	/* What it does to the set would be read as nonsense here. */
+	/* Its changes to the set would be read as nonsense here. */
 	fusion_set_mode(fs, FUSION_FAIL, h->why);
 	wake_up_all(&h->wait);
 }
@@ -112,8 +112,8 @@ int fusion_beat_contest(struct fusion *fs, int r)
 	if (r == FUSION_FOREIGN && h->seen.state == FUSION_BEAT_FORCED)
 		return FUSION_FOREIGN;
 	/*
-	 * While it is being opened the superblock does not say yet who has it, and another machine
-	 * may have got as far on its way: start_epoch() cannot go on where both have been.
+	 * While the set is being opened, the superblock does not name its owner yet, and another
+	 * machine may have got as far: start_epoch() cannot continue after both of them.
 	 */
 	if (!h->begun && r == FUSION_FOREIGN)
 		return FUSION_FOREIGN;
@@ -126,8 +126,8 @@ int fusion_beat_contest(struct fusion *fs, int r)
 		msleep(fusion_beat_watch_ms(&h->own));
 		r = fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
 		/*
-		 * By somebody whom the superblock does not name, and who is going to find that
-		 * out.
+		 * Otherwise try again: the block is from a machine that the superblock does not
+		 * name, and that will find that out.
 		 */
 		if (r != FUSION_OVERDUE &&
 		    (r != FUSION_FOREIGN || h->seen.state == FUSION_BEAT_FORCED || !h->begun))
@@ -138,7 +138,7 @@ int fusion_beat_contest(struct fusion *fs, int r)
 
 /* -- beating --------------------------------------------------------------------------------- */
 
-/* Bios that the members were sent, or are still at. */
+/* Write bios sent to the members, and bios in flight. */
 struct traffic {
 	u64 writes;
 	u64 in_flight;
@@ -164,8 +164,8 @@ static struct traffic fusion_beat_traffic(const struct fusion *fs)
 }
 
 /*
- * Has something been written since the last look, or is something going to be? What the module
- * writes by itself is known by @wrote. fs->lock held.
+ * Has anything been written since the last look, or is any work pending? @wrote covers writes of
+ * the module itself. fs->lock held.
  */
 static bool fusion_beat_in_use(struct fusion *fs)
 {
@@ -186,7 +186,7 @@ static bool fusion_beat_in_use(struct fusion *fs)
 	       fs->commit.keep_wanted > fs->commit.keep_done || fs->slots.nr_quarantined;
 }
 
-/* Is it time to rest? Then the gate is closed. */
+/* Is it time to rest? If so, shut the gate. */
 static bool fusion_beat_rests(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -205,7 +205,7 @@ static bool fusion_beat_rests(struct fusion *fs)
 	return rest;
 }
 
-/* Without a heartbeat nothing is written when the lease is over. */
+/* The heartbeat failed: nothing is written after the end of the lease. */
 static void fusion_beat_fail(struct fusion *fs, int r)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -219,9 +219,9 @@ static void fusion_beat_fail(struct fusion *fs, int r)
 	spin_lock_irq(&fs->lock);
 	h->failed = true;
 	h->wanted = false;
-	/* Nor is it tried again where the set has not been opened yet. */
+	/* It is not tried again if the set has not been opened yet. */
 	h->lost |= !h->begun;
-	/* The committer notes it, unless it is through: see fusion_checkpoint_ask(). */
+	/* The committer records it, unless it has finished: see fusion_checkpoint_ask(). */
 	if (first && !fs->commit.closed)
 		fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
@@ -252,7 +252,8 @@ static void fusion_do_beat(struct work_struct *work)
 		h->resting = false;
 		spin_unlock_irq(&fs->lock);
 		/*
-		 * A read that failed may be mended by a write; it is not trusted until it is read.
+		 * A write may mend a block that cannot be read. It is not trusted until it has been
+		 * read again.
 		 */
 		r = fusion_beat_contest(fs, r);
 	}
@@ -295,7 +296,7 @@ void fusion_beat_stop(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 	wake_up_all(&h->wait);
 	cancel_delayed_work_sync(&h->work);
-	/* A beat that was under way has opened it again. */
+	/* A beat that was under way may have opened the gate again. */
 	spin_lock_irq(&fs->lock);
 	fusion_gate_shut(fs);
 	spin_unlock_irq(&fs->lock);
@@ -314,7 +315,7 @@ void fusion_beat_freeze(struct fusion *fs, bool frozen)
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 
-/* For tables that do not say which machine this is: the kernel, while it has this module. */
+/* The host id for tables that give none; made up once per load of the module. */
 static u64 made_up[2];
 
 void fusion_beat_module_init(void)

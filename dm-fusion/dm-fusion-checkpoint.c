@@ -2,16 +2,16 @@
 /*
  * dm-fusion: checkpoints, and the committer, which runs them and commits.
  *
- * A checkpoint writes the live map into the inactive set while the device works
- * on. What it catches half-way is put right by the journal: every change visible
- * in the set is in a transaction from the first commit of the checkpoint on, and
- * the second commit makes the last of them durable before the superblock, which
- * names the set and the place to replay from, is written.
+ * A checkpoint writes the live map into the inactive map copy while I/O continues. Changes made
+ * meanwhile may be in the map copy or not, and the journal corrects that. Each change visible in
+ * the map copy is in a transaction from the first commit of the checkpoint on. The second commit
+ * makes the last of these durable before the superblock is written, which names the map copy and
+ * the position to replay from.
  *
- * Bitmaps of OPEN extents are not in the set. The second commit records all of
- * them again, so replay finds each after the place it starts from.
+ * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
+ * replay finds each of them after the position from which it starts.
  *
- * The replica on the slow member has its own: see dm-fusion-replica.c.
+ * The replica on the slow member has checkpoints of its own: see dm-fusion-replica.c.
  */
 #include <linux/mm.h>
 
@@ -40,7 +40,7 @@ static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 genera
 }
 
 /*
- * Best effort: without it the policy learns anew. The last page of the buffer is scratch.
+ * Best effort: without saved heat the policy learns again. The last page of the buffer is scratch.
  * Return: 0, or the error of a commit that could not wait.
  */
 static int fusion_checkpoint_heat(struct fusion *fs, u64 generation)
@@ -72,7 +72,7 @@ static int fusion_checkpoint_heat(struct fusion *fs, u64 generation)
 	return 0;
 }
 
-/* Users' flushes that come meanwhile wait for the next commit. */
+/* Hold users' flushes: those that arrive meanwhile wait for the next commit. */
 static void fusion_hold_flushes(struct fusion *fs, bool hold)
 {
 	spin_lock_irq(&fs->lock);
@@ -123,7 +123,7 @@ int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 	if (r)
 		goto out;
 
-	/* Its preflush covers the set, unless one in between has failed. */
+	/* Its preflush covers the map copy, unless a flush in between has failed. */
 	fusion_hold_flushes(fs, true);
 	r = fusion_flushes_ended(fs);
 	if (!r)
@@ -148,8 +148,8 @@ u64 fusion_checkpoint_ask(struct fusion *fs, bool clean)
 	u64 mine = 0;
 
 	/*
-	 * The one that closes the set is the last, and serves all that were asked for before.
-	 * The kick is in the same section: postsuspend cancels the work after its own.
+	 * The checkpoint that closes the set is the last, and serves all earlier requests. The
+	 * kick is in the same section, as postsuspend cancels the work after its own request.
 	 */
 	spin_lock_irq(&fs->lock);
 	if (!fs->commit.closed) {
@@ -208,7 +208,7 @@ void fusion_do_commit(struct work_struct *work)
 		wake_up_all(&fs->commit.wait);
 	}
 
-	/* One that closes the set has done this: nothing is written then. */
+	/* A checkpoint that closes the set has written these: then nothing is written here. */
 	if (keep > fs->commit.keep_done) {
 		if (fusion_mode(fs) == FUSION_RW && fusion_super_flags(fs, 0, 0))
 			fusion_set_mode(fs, FUSION_RO, "writing settings failed");
@@ -216,7 +216,7 @@ void fusion_do_commit(struct work_struct *work)
 		wake_up_all(&fs->commit.wait);
 	}
 
-	/* A checkpoint may have filled the ring itself: then another one goes first. */
+	/* A checkpoint may have filled the ring itself: then another checkpoint goes first. */
 	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
 		fusion_commit_kick(fs);
 	else if (fusion_commit_needed(fs, false))

@@ -18,8 +18,8 @@ struct fusion_claims fusion_claims = {
 };
 
 /*
- * One disk may come as several devices, as by its paths: so the set counts, too. Two that were
- * given different host ids are kept apart by the heartbeat, like two machines.
+ * One disk may appear as several devices, as with multipath, so the uuid of the set counts as well.
+ * The heartbeat keeps tables with different host ids apart, like two machines.
  */
 static bool fusion_same_set(const struct fusion *a, const struct fusion *b)
 {
@@ -33,7 +33,7 @@ static bool fusion_share_member(const struct fusion *a, const struct fusion *b)
 	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev || fusion_same_set(a, b);
 }
 
-/* Who is in the way? Lock held. */
+/* Find a table that holds a conflicting claim. Lock held. */
 static struct fusion *fusion_find_owner(const struct fusion *fs)
 {
 	struct fusion *other;

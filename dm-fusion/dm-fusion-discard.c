@@ -28,21 +28,21 @@
 
 /* Time to collect what is adjacent. */
 #define COLLECT_MS	1000U
-/* Time until another look, if the slots that are free are few. */
+/* Time until the next attempt, if few slots are free. */
 #define RETRY_MS	1000U
-/* While others use the device: pauses, in terms of what a discard took, and at most. */
+/* Pauses under foreground I/O: as a multiple of the time of a discard, and the longest. */
 #define PAUSE_FACTOR	3U
 #define MAX_PAUSE_MS	1000U
-/* Time for what remains when the set is closed, for both members. */
+/* Time for remaining discards when the set is closed, for both members together. */
 #define FINISH_MS	2000U
-/* Of one bio, but at least a slot. */
+/* Largest discard bio, unless a slot is larger. */
 #define MAX_SECTORS	(256U << (20 - SECTOR_SHIFT))
-/* Words of a bitmap looked at under one lock, or without a pause. */
+/* Words of a bitmap examined in one critical section, or without cond_resched(). */
 #define CHUNK		512U
 
 enum taken {
-	TAKEN_NONE,	/* none is free that has to be discarded */
-	TAKEN_LATER,	/* it is needed for something else now */
+	TAKEN_NONE,	/* no free slot awaits a discard */
+	TAKEN_LATER,	/* such slots are needed for something else now */
 	TAKEN_SOME,
 };
 
@@ -87,7 +87,7 @@ void fusion_discard_kick(struct fusion *fs)
 
 /* -- what is free already ------------------------------------------------------------------ */
 
-/* Slots of word @i of the bitmaps that are free. */
+/* The free slots among those of word @i of the bitmap. */
 static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev dev, size_t i)
 {
 	u32 end = fusion_slot_end(fs, dev);
@@ -98,7 +98,7 @@ static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev d
 	return ~READ_ONCE(fs->slots.used[dev][i]) & mask;
 }
 
-/* Up to the end of the member, or of @nr, rounded up to a word. Return: how many there were. */
+/* Add free slots up to the end of the member, or about @nr of them. Return: number found. */
 static u32 fusion_discard_add_free(struct fusion *fs, enum fusion_dev dev, u32 nr)
 {
 	struct fusion_discards *d = &fs->slots.discards[dev];
@@ -137,7 +137,7 @@ void fusion_discard_free(struct fusion *fs, u32 nr)
 		}
 		if (!nr)
 			return;
-		/* all have had their turn */
+		/* all free slots have been added: start over */
 		for (dev = 0; dev < FUSION_NR_DEVS; dev++)
 			fs->slots.discards[dev].turn = 0;
 	}
@@ -155,7 +155,7 @@ static bool fusion_discard_ready(const struct fusion *fs, const struct fusion_di
 	return test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev]);
 }
 
-/* The first slot from @from on that has to be discarded and is free; a hint, without the lock. */
+/* The first free slot from @from on that awaits a discard; a hint, as no lock is held. */
 static u32 fusion_discard_next(const struct fusion *fs, const struct fusion_discards *d, u32 from)
 {
 	u32 end = fusion_slot_end(fs, d->dev);
@@ -174,7 +174,7 @@ static u32 fusion_discard_next(const struct fusion *fs, const struct fusion_disc
 	return end;
 }
 
-/* Slots that may be taken away from those that are free. fs->lock held. */
+/* Number of free slots that may be taken for a discard. fs->lock held. */
 static u32 fusion_discard_may_take(const struct fusion *fs, enum fusion_dev dev)
 {
 	u32 spare = fusion_spares(fs, dev);
@@ -187,7 +187,7 @@ static u32 fusion_discard_may_take(const struct fusion *fs, enum fusion_dev dev)
 	return free && fusion_discard_idle(fs);
 }
 
-/* Take slots from *@first on, which becomes the first of them. Only the worker, or its stopper. */
+/* Take adjacent slots; sets *@first and *@nr. Only the worker, or fusion_discard_stop(). */
 static enum taken fusion_discard_take(struct fusion *fs, struct fusion_discards *d, u32 *first,
 				      u32 *nr)
 {
@@ -218,7 +218,7 @@ static enum taken fusion_discard_take(struct fusion *fs, struct fusion_discards 
 	return taken;
 }
 
-/* It was advice: whatever became of it, they are free. */
+/* A discard is advice: the slots are free even if it failed. */
 static void fusion_discard_give_back(struct fusion *fs, struct fusion_discards *d, u32 first,
 				     u32 nr)
 {
@@ -270,7 +270,7 @@ static void fusion_do_discard(struct work_struct *work)
 
 	if (d->dev == FUSION_FAST || !READ_ONCE(fs->mover.slow_asleep))
 		taken = fusion_discard_some(fs, d);
-	/* Then who adds one, frees one that was held, or changes the option, starts this again. */
+	/* Adding a slot, freeing a held one, or changing the option queues this again. */
 	if (taken == TAKEN_NONE)
 		return;
 	if (taken == TAKEN_SOME)

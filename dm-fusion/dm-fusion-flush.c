@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: flushes of the members, and what must be durable before metadata says so.
+ * dm-fusion: flushes of the members, and the order of data and metadata.
  */
 #include "dm-fusion.h"
 
@@ -15,8 +15,8 @@ int fusion_flush_slow(struct fusion *fs)
 		return -EIO;
 	}
 	/*
-	 * The lock makes both one step for map_flush(). xchg() for fusion_mark_written(),
-	 * which holds no lock; its full barrier pairs with the order there.
+	 * The lock makes both one step for fusion_map_flush(). xchg() is for
+	 * fusion_mark_written(), which holds no lock; its full barrier pairs with the order there.
 	 */
 	spin_lock_irq(&fs->lock);
 	dirty = xchg(&fs->slow_dirty, 0);
@@ -59,7 +59,7 @@ int fusion_flushes_ended(struct fusion *fs)
 	bool lost;
 
 	wait_event(fs->flush.wait, !READ_ONCE(fs->flush.nr));
-	/* The lock pairs with fusion_end_io(), which sets flush_lost before it counts. */
+	/* The lock pairs with fusion_end_io(), which sets flush.lost before it counts. */
 	spin_lock_irq(&fs->lock);
 	lost = fs->flush.lost;
 	spin_unlock_irq(&fs->lock);
@@ -68,7 +68,7 @@ int fusion_flushes_ended(struct fusion *fs)
 
 blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev)
 {
-	/* if metadata of the fast member can't be written, for whatever reason, mode RW ends */
+	/* if metadata of the fast member cannot be written, for any reason, mode RW ends */
 	return dev == FUSION_FAST || fusion_has_fua(fs, dev) ? REQ_FUA : 0;
 }
 

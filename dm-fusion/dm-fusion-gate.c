@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: may anything be written? The mode, and the lease that the heartbeat gives.
+ * dm-fusion: the mode, and the gate that holds writes without a lease of the heartbeat.
  *
- * fs->gate is what map() looks at: it is shut if the mode is not RW, or if writes have to
- * wait for the heartbeat (dm-fusion-beat.c), which opens it.
+ * map() checks fs->gate. The gate is shut if the mode is not RW, or if writes have to wait for
+ * the heartbeat (dm-fusion-beat.c), which opens it.
  */
 #include <linux/ktime.h>
 
@@ -101,7 +101,7 @@ void fusion_do_gate(struct work_struct *work)
 	spin_unlock_irq(&fs->lock);
 }
 
-/* Let the next beat be now. fs->lock held. */
+/* Make the next beat now. fs->lock held. */
 static void fusion_gate_want(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -140,7 +140,7 @@ bool fusion_gate_blocks(struct fusion *fs)
 	return blocked;
 }
 
-/* Look whether the wait is over. Return: 0: not yet; 1: write; or a negative errno. */
+/* Is the wait over? Return: 0: not yet; 1: writes may go; or a negative errno. */
 static int fusion_gate_look(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -163,7 +163,7 @@ int fusion_gate_wait(struct fusion *fs)
 {
 	int r;
 
-	/* If the last beat failed: one more attempt, the member may be well again. */
+	/* If the last beat failed, try once more: the member may work again. */
 	spin_lock_irq(&fs->lock);
 	fs->heart.failed = false;
 	spin_unlock_irq(&fs->lock);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the way of a bio.
+ * dm-fusion: map() and end_io().
  *
- * map() sends on what hits a STABLE extent, answers reads of unmapped ones with
- * zeros, and defers the rest to one ordered worker (dm-fusion-worker.c): first
- * writes, OPEN extents, discards, writes to an extent whose copy is being committed.
+ * map() sends bios for STABLE extents to their member and answers reads of unmapped extents with
+ * zeros. It defers the rest to one ordered worker (dm-fusion-worker.c): first writes, bios for OPEN
+ * extents, discards, and writes to an extent whose copy is being committed.
  */
 #include <linux/ioprio.h>
 
@@ -83,14 +83,14 @@ static int fusion_map_flush(struct fusion *fs, struct bio *bio)
 	bool lost, direct;
 
 	spin_lock_irqsave(&fs->lock, flags);
-	/* After a failure nobody knows what became of writes acknowledged before: INV4. */
+	/* After a failure, writes acknowledged before may be lost: INV4. */
 	lost = (fs->mode != FUSION_RW || READ_ONCE(fs->flush.lost)) && !fs->read_only;
-	/* Nothing needs a commit: a flush of the fast member will do. */
+	/* If nothing needs a commit, a flush of the fast member is enough. */
 	direct = fs->read_only ||
 		 (!fs->commit.running && !fs->flush.hold && !fs->txns.running->nr &&
 		  list_empty(&fs->opens.dirty) && !READ_ONCE(fs->slow_dirty) &&
 		  !fs->flush.slow_flushing);
-	/* What the committer writes next must not meet it: see dm-fusion-journal.c. */
+	/* The next commit waits until this flush has ended: see dm-fusion-journal.c. */
 	if (direct && !lost && !fs->read_only) {
 		fusion_io(bio)->flush = true;
 		fs->flush.nr++;
@@ -117,8 +117,8 @@ static int fusion_map_defer(struct fusion *fs, struct bio *bio)
 }
 
 /*
- * Discards and write-zeroes come in pieces: a part of one extent, or any number of
- * whole ones. So a bio that frees the whole device stays one bio.
+ * Split discards and write-zeroes into a part of one extent, or any number of whole ones. So a
+ * bio that frees the whole fused device stays one bio.
  */
 static int fusion_map_discard(struct fusion *fs, struct fusion_io *io, struct bio *bio)
 {
@@ -175,7 +175,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 		if (op_is_write(bio_op(bio)) && bio_sectors(bio)) {
 			if (fusion_mode(fs) != FUSION_RW)
 				return DM_MAPIO_KILL;
-			/* The heartbeat comes first; what frees goes to the worker in any case. */
+			/* Writes wait for the heartbeat; discards always go to the worker. */
 			if (bio_op(bio) == REQ_OP_WRITE) {
 				fusion_count_access(fs, bio);
 				return fusion_map_defer(fs, bio);
@@ -183,7 +183,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 		}
 	}
 
-	/* The core sends empty flushes, whose sector means nothing. */
+	/* The core sends empty flushes; their sector has no meaning. */
 	if (unlikely(bio->bi_opf & REQ_PREFLUSH))
 		return fusion_map_flush(fs, bio);
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES))
@@ -207,8 +207,8 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 /* -- completion ------------------------------------------------------------------------------ */
 
 /*
- * Is it to blame on a member? Not what nobody waits for, nor what it may not be able to do, and
- * disks don't agree on how to say that.
+ * Is this error a failure of the member? Not BLK_STS_AGAIN, and not a failed discard or
+ * write-zeroes: a member may not support these, and disks report that in different ways.
  */
 static bool fusion_is_failure(const struct bio *bio, blk_status_t error)
 {
@@ -224,7 +224,7 @@ static void fusion_end_flush(struct fusion *fs, struct fusion_io *io)
 	spin_lock_irqsave(&fs->lock, flags);
 	WRITE_ONCE(fs->flush.nr, fs->flush.nr - 1);
 	spin_unlock_irqrestore(&fs->lock, flags);
-	/* The table stays until this bio has ended. */
+	/* The table cannot be freed before this bio has ended. */
 	wake_up(&fs->flush.wait);
 }
 

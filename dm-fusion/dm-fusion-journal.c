@@ -72,7 +72,7 @@ int fusion_commit_wait(struct fusion *fs)
 /* The blocks packed so far; belongs to one commit. */
 struct packer {
 	struct fusion *fs;
-	unsigned int nr;	/* blocks in fs->journal.buf, the last one open for records */
+	unsigned int nr;	/* blocks in fs->journal.buf; the last one can take more records */
 	bool slow;		/* a record points to the slow member */
 	bool waiters;		/* a flush waits */
 	bool flushed_slow;
@@ -213,7 +213,7 @@ static int fusion_commit_pack_opens(struct packer *pk, struct list_head *dirty,
 
 /* -- a commit -------------------------------------------------------------------------------- */
 
-/* The records are durable: now they may be seen. */
+/* The records are durable: make their changes visible. */
 static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
 				struct list_head *closing)
 {
@@ -235,10 +235,10 @@ static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
 }
 
 /*
- * The commit failed: nothing is applied. But its records may be on the medium all the same, and
- * then the next to open the set finds the moves done. So the extents stay LOCKED: a write that saw
- * mode RW before it ended, and would now go to the old slot, be durable there by FUA and
- * acknowledged, finds the mode instead. Either slot has the same content for readers.
+ * The commit failed: nothing is applied. But its records may be on the disk all the same, and then
+ * the next activation finds the moves done. So the extents stay LOCKED. Otherwise a write that saw
+ * mode RW before it ended could go to the old slot, be made durable there by FUA, and be
+ * acknowledged; now it finds the mode instead. Both slots have the same content for readers.
  */
 static void fusion_commit_revert(struct fusion *fs, struct list_head *closing)
 {
@@ -271,7 +271,7 @@ int fusion_commit(struct fusion *fs, bool always)
 	LIST_HEAD(closing);
 	int r;
 
-	/* All transactions in quarantine: a drain, which needs no commit, frees one. */
+	/* If all transactions are in quarantine, a drain frees one, without a commit. */
 	wait_event(fs->txns.wait, (fresh = fusion_txn_get(fs)));
 	fresh->nr = 0;
 
@@ -291,7 +291,7 @@ int fusion_commit(struct fusion *fs, bool always)
 		r = fusion_commit_pack_txn(&pk, txn);
 	if (!r)
 		r = fusion_commit_pack_opens(&pk, &dirty, &closing);
-	/* In a ring filled to the last block there is nothing to be overwritten. */
+	/* A ring filled to the last block has no block that must be overwritten. */
 	if (!r && always && !pk.nr && !pk.total && fusion_chain_free(&fs->journal))
 		r = fusion_commit_next_block(&pk);
 	if (!r && pk.nr) {
@@ -303,7 +303,7 @@ int fusion_commit(struct fusion *fs, bool always)
 		if (!r)
 			r = fusion_flush_fast(fs);
 	}
-	/* Of the slow member: one that failed meanwhile may be why this one found it clean. */
+	/* A flush of the slow member that failed meanwhile may be why this one found it clean. */
 	if (!r && READ_ONCE(fs->flush.lost))
 		r = -EIO;
 	if (r)
@@ -347,7 +347,7 @@ bool fusion_commit_needed(struct fusion *fs, bool urgent)
 
 int fusion_commit_urgent(struct fusion *fs)
 {
-	/* The checkpoint's second commit and that of a recovery must still fit. */
+	/* The second commit of the checkpoint, and that of a recovery, must still fit. */
 	if (fusion_chain_free(&fs->journal) < 3 * fs->commit.max_blocks ||
 	    !fusion_commit_needed(fs, true))
 		return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: loading a set when it is resumed for the first time, and the beginning of a new epoch.
+ * dm-fusion: loading a set on its first resume, and starting a new epoch.
  */
 #include <linux/mm.h>
 
@@ -16,9 +16,9 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 	int r;
 
 	/*
-	 * Memory and the device have the size of what the constructor read (INV5); the disk may
-	 * say something else now. Messages and status look at fs->sb all the time, so it is
-	 * replaced by what fits only.
+	 * Memory and the fused device have the size that the constructor read (INV5), but the disk
+	 * may have changed since. Messages and status read fs->sb at any time, so only a
+	 * superblock that matches replaces it.
 	 */
 	r = fusion_super_read(fs, FUSION_FAST, fast, &single[FUSION_FAST], &why);
 	if (!r)
@@ -86,7 +86,7 @@ static int fusion_load_map(struct fusion *fs)
 	return 0;
 }
 
-/* INV3, and that OPEN words and bitmaps belong together. Fills the slot bitmaps. */
+/* Check INV3, and that each OPEN word has a bitmap. Fills the slot bitmaps. */
 static int fusion_load_check_map(struct fusion *fs)
 {
 	u32 lext, nr_open = 0;
@@ -123,7 +123,7 @@ static int fusion_load_check_map(struct fusion *fs)
 	return 0;
 }
 
-/* Of whenever it was saved: old heat is better than none, and a block stands for itself. */
+/* Heat of any age is better than none, and each block is valid by itself. */
 static void fusion_load_heat(struct fusion *fs)
 {
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
@@ -203,7 +203,7 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 	return 0;
 }
 
-/* @peer_at: what it says of the slow member */
+/* @peer_at: set to how far the slow member had got, according to the journal */
 static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
 	struct ring ring = { .fs = fs, .chain = &fs->journal };
@@ -237,8 +237,8 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
 }
 
 /*
- * The set was taken by a claim that came late, under which its owner may have gone on for a while:
- * does the journal still end where it did when it was loaded? Superblocks have been compared.
+ * The set was taken by a late claim, so its owner may have continued for a while. Check that the
+ * journal still ends where it did when it was loaded. Superblocks have been compared.
  */
 static int fusion_load_check_end(struct fusion *fs)
 {
@@ -253,7 +253,7 @@ static int fusion_load_check_end(struct fusion *fs)
 
 	if (!r && replay.next_seq == fs->journal.next_seq && replay.csum == fs->journal.prev_csum)
 		return 0;
-	/* What others write makes it longer; shorter it is only if the disk does not say all. */
+	/* Another machine makes it longer; only a disk that cannot read it makes it shorter. */
 	if (r == -EIO || (!r && replay.next_seq < fs->journal.next_seq)) {
 		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
 		      replay.why ?: "it cannot be read again as it was");
@@ -279,9 +279,9 @@ static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u
 }
 
 /*
- * INV8: is either member from an earlier time than the other one? @claim is what the fast member
- * says of the slow one. The slow member's log is read for what it says, block by block: nothing
- * else in it matters, so one that can't be read, or is damaged, is no obstacle.
+ * INV8: check that neither member is from an earlier time than the other. @claim is how far the
+ * slow member had got, according to the fast one. The slow member's log is read block by block for
+ * its claims. Nothing else in it matters, so unreadable or damaged blocks are no obstacle.
  */
 static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_NR_DEVS],
 				   const struct fusion_progress *claim)
@@ -307,8 +307,8 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 /* -- a new epoch ----------------------------------------------------------------------------- */
 
 /*
- * Make an OPEN extent STABLE by writing its holes, before any user I/O. Harmless if
- * power fails on the way: until the map says STABLE, nobody reads the holes.
+ * Make an OPEN extent STABLE by zeroing its holes, before any user I/O. A power cut meanwhile is
+ * harmless: holes are not read until the map says STABLE.
  */
 static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
 {
@@ -340,8 +340,8 @@ static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
 }
 
 /*
- * A recovery interrupted again and again, each time after it recorded the bitmaps,
- * may have used the ring up. Then there must be no bitmaps.
+ * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
+ * have used up the ring. Then complete all OPEN extents, so that no bitmaps remain.
  */
 static int fusion_load_make_room(struct fusion *fs)
 {
@@ -362,15 +362,15 @@ static int fusion_load_make_room(struct fusion *fs)
 }
 
 /*
- * A new epoch: whatever else is in the ring can't be taken for its transactions. The
- * commits of this checkpoint still belong to the old one, since it is the old
- * superblock that counts until the new one is written. The second of them is written even
- * if it has nothing to say, for what may lie in its place: a transaction that was torn, or
- * could not be read, and is whole the next time. The slow member learns of the epoch
- * first, so it is at most one ahead; with the new replica in the other copy, either copy
- * is enough. Before that the fast member is flushed: where the machine stopped and power did not
- * fail, or a write failed, the superblock that was found may be in its cache only, and the one
- * behind it two epochs back.
+ * Start a new epoch, so that no other block in the ring can be taken for its transactions. The
+ * commits of this checkpoint still belong to the old epoch, as the old superblock is in force until
+ * the new one is written. The second commit is written even if it is empty, because of the blocks
+ * it may overwrite: a transaction that was torn or unreadable could be whole the next time.
+ *
+ * The slow member gets the epoch first, so it is at most one ahead. With the new replica in the
+ * other superblock copy, either copy is enough. Before that, the fast member is flushed. If the
+ * machine stopped without a power cut, or a write failed, the superblock that was found may be only
+ * in the cache, and the durable one may be two epochs older.
  */
 static int fusion_load_start_epoch(struct fusion *fs)
 {
@@ -402,7 +402,7 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 	r = fusion_load_supers(fs, read_only, single);
 	if (!r && !read_only) {
 		r = fusion_beat_look(fs, &fs->sb);
-		/* Again: as they are after that. */
+		/* Read them again, as they are after that. */
 		if (!r)
 			r = fusion_load_supers(fs, false, single);
 	}
@@ -438,6 +438,6 @@ int fusion_load(struct fusion *fs, bool read_only)
 		r = fusion_load_check_end(fs);
 	if (!r && !read_only)
 		r = fusion_load_start_epoch(fs);
-	/* It took so long that another machine has it now, which the log has told. */
+	/* It took so long that another machine has taken the set, which is logged already. */
 	return r && READ_ONCE(fs->heart.lost) && fusion_mode(fs) == FUSION_FAIL ? -EUSERS : r;
 }

@@ -94,7 +94,7 @@ void fusion_open_free(struct fusion *fs, struct fusion_open *open)
 {
 	list_move(&open->lru, &fs->opens.free);
 	fs->opens.nr--;
-	/* Someone may have parked for want of a structure. */
+	/* A bio may have parked because no structure was free. */
 	fusion_unpark(fs);
 }
 

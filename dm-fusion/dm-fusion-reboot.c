@@ -64,8 +64,8 @@ void fusion_reboot_watch(struct fusion *fs)
 void fusion_reboot_unwatch(struct fusion *fs)
 {
 	/*
-	 * Waits for a call that is under way: the set is not closed before that has ended. One that
-	 * is not registered is not found, which is well.
+	 * This waits for a call that is under way, so the set is not closed before it has ended.
+	 * It is harmless if the notifier is not registered.
 	 */
 	unregister_reboot_notifier(&fs->reboot_nb);
 	unregister_pm_notifier(&fs->pm_nb);

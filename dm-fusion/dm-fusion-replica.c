@@ -77,7 +77,7 @@ int fusion_replica_init(struct fusion *fs)
 		return -ENOMEM;
 	mutex_init(&rep->mutex);
 	init_completion(&rep->written);
-	/* The blocks of the OPEN extents, one that may be begun, one of promotions. */
+	/* Blocks for the OPEN extents, one block begun before them, one of promotions. */
 	rep->keep = DIV_ROUND_UP(fs->opens.max, FUSION_JOURNAL_PAYLOAD / open) + 2;
 	rep->due_ms = U64_MAX;
 	return fusion_chain_init(&rep->log, &rep->sb);
@@ -96,7 +96,7 @@ void fusion_replica_exit(struct fusion *fs)
 
 /* -- what is away ---------------------------------------------------------------------------- */
 
-/* Milliseconds for which what is away may still be called so. The mutex is held. */
+/* Milliseconds for which extents may stay marked as away. The mutex is held. */
 static u64 fusion_replica_away_for(const struct fusion *fs)
 {
 	u64 end = fs->replica.away_ms + fusion_replica_interval_ms(fs), now = fusion_now_ms();
@@ -104,7 +104,7 @@ static u64 fusion_replica_away_for(const struct fusion *fs)
 	return end > now ? end - now : 0;
 }
 
-/* Have what is away recorded as it is. The mutex is held. */
+/* Mark extents that are away as dirty, to record where they are. The mutex is held. */
 static void fusion_replica_mark_away(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -119,7 +119,7 @@ static void fusion_replica_mark_away(struct fusion *fs)
 
 /* -- the map sets ---------------------------------------------------------------------------- */
 
-/* The words of block @index as the set has them; what it can't say stays dirty. */
+/* The words of block @index for a map copy; OPEN extents, which it cannot hold, stay dirty. */
 static void fusion_replica_take_words(struct fusion *fs, u32 index, u32 *words)
 {
 	u32 first = index * FUSION_MAP_PER_BLOCK, i;
@@ -227,7 +227,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 
 /* -- updates --------------------------------------------------------------------------------- */
 
-/* Would the log take longer to write than a map set, or not have room at all? */
+/* Would writing the log take longer than writing a map copy? */
 static bool fusion_replica_set_is_shorter(const struct fusion *fs)
 {
 	const u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
@@ -253,7 +253,7 @@ static int fusion_replica_write(struct fusion *fs)
 		r = fusion_replica_write_set(fs);
 		if (!r)
 			r = fusion_replica_log_dirty(fs, rep->keep);
-		/* So much has changed meanwhile: the rest is for the next time. */
+		/* Too much has changed meanwhile: leave the rest for the next update. */
 		if (r == FUSION_LOG_FULL) {
 			fusion_replica_soon(fs);
 			r = 0;
@@ -291,7 +291,7 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 		fusion_replica_schedule(fs, r ? rep->backoff_ms : fusion_replica_interval_ms(fs));
 	if (rep->nr_away && !r)
 		fusion_replica_schedule(fs, fusion_replica_away_for(fs));
-	/* A flush: the committer notes it, unless it is through: see fusion_checkpoint_ask(). */
+	/* A failed flush: the committer records it, unless it has finished (commit.closed). */
 	if (r && fs->mode != FUSION_RW && !fs->commit.closed)
 		fusion_commit_kick(fs);
 	fusion_unpark(fs);
@@ -316,7 +316,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 	bool anew = rep->stale;
 	int r;
 
-	/* After a failure nobody knows whether what the words point to is durable. */
+	/* After a failure, the data that the words point to may not be durable. */
 	if (fusion_mode(fs) != FUSION_RW)
 		return -EROFS;
 	spin_lock_irq(&fs->lock);
@@ -351,12 +351,12 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 }
 
 /*
- * While the slow member rests, nothing is written for the passing of time alone: another look
- * in a second. What is held stays so, and what is dirty or away; so the replica is older than
- * it may be, but nothing that INV6 and INV7 say of it depends on its age. What somebody waits
- * for is written, and what follows moves, which were not left undone either: some of the extents
- * it calls away may have stayed. An update that has failed is tried again: until it succeeds
- * there are no promotions.
+ * While the slow member rests, an update that is only due by time is put off, and checked again in
+ * a second. Held slots stay held, and dirty or away extents stay so. The replica then lags more
+ * than its interval, but INV6 and INV7 do not depend on its age. An update runs if a caller or a
+ * bio waits for it, and after moves, since the slow member was used for these anyway and some of
+ * the extents marked as away may have stayed. A failed update is retried, because there are no
+ * promotions until one succeeds.
  */
 static bool fusion_replica_put_off(struct fusion *fs)
 {

@@ -2,8 +2,9 @@
 /*
  * dm-fusion: superblocks.
  *
- * Each member has two copies, which are written in turn. That of the fast member names the map set
- * and the place in the journal to replay from; that of the slow member does so for the replica.
+ * Each member has two copies, which are written in turn. The superblock of the fast member names
+ * the map copy and the position in the journal to replay from; that of the slow member does so for
+ * the replica.
  */
 #include <linux/mm.h>
 #include <linux/timekeeping.h>
@@ -58,12 +59,12 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 			*sb = *one;
 			best = 0;
 		} else if (r && (best == 1 || best == -ENODATA)) {
-			/* "Not a superblock" is the weakest of reasons. */
+			/* "Not a superblock" is the weakest reason. */
 			best = r;
 			*why = reason;
 		}
 	}
-	/* As they are written in turn, one is the successor of the other. */
+	/* The copies are written in turn, so one succeeds the other. */
 	if (single)
 		*single = max(generation[0], generation[1]) !=
 			  min(generation[0], generation[1]) + 1;
@@ -102,7 +103,7 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fus
 
 void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb)
 {
-	/* The fast member's has it still, whatever the slow one's was written with in vain. */
+	/* Only the fast member's counts: the slow one may have that of a failed attempt. */
 	sb->prev_activation = fs->sb.activation;
 	sb->activation = fs->activation;
 	sb->open_time = ktime_get_real_seconds();
@@ -112,9 +113,8 @@ void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb)
 }
 
 /*
- * One copy at a time is
- * not known to be good, that of a write that failed; the next write is to the same one, since
- * the generation has not moved on.
+ * At most one copy may be bad: that of a write that failed. The next write goes to the same copy,
+ * since the generation has not advanced.
  */
 int fusion_super_write_next(struct fusion *fs)
 {

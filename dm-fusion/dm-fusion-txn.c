@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: transactions, which record changes of the map until they are committed, and what
- * becomes of the slots that they release.
+ * dm-fusion: transactions, which record changes of the map until they are committed, and the slots
+ * that they release.
  *
- * After the commit a transaction is in quarantine with its slots. They are free after a drain that
- * began then (INV2), or held for the replica.
+ * After its commit, a transaction is in quarantine with its slots. They become free, or held for
+ * the replica, after a drain that begins after the commit (INV2).
  */
 #include <linux/mm.h>
 
@@ -99,7 +99,7 @@ void fusion_do_reclaim(struct work_struct *work)
 	struct fusion_txn *txn, *next;
 	LIST_HEAD(committed);
 
-	/* Only what was committed before the drain began: INV2. */
+	/* Only transactions committed before the drain begins: INV2. */
 	spin_lock_irq(&fs->lock);
 	list_splice_init(&fs->txns.quarantined, &committed);
 	spin_unlock_irq(&fs->lock);

@@ -16,8 +16,8 @@ static u32 fusion_first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
 }
 
 /*
- * Shall a bio that finds no slot wait for the replica to free some? If that could not be
- * written, for one more attempt: the member may be well again. fs->lock held.
+ * Should a bio that finds no slot wait for the replica to free some? If the last update failed, it
+ * waits for one more attempt, as the member may work again. fs->lock held.
  */
 static bool fusion_wait_for_replica(const struct fusion *fs, struct fusion_io *io)
 {
@@ -37,8 +37,8 @@ static bool fusion_wait_for_replica(const struct fusion *fs, struct fusion_io *i
 }
 
 /*
- * Shall a bio that finds all structures for OPEN extents in use wait for one? For those that a
- * commit frees, and until each of the extents had its turn to be completed, and could not be.
+ * Should a bio that finds all structures for OPEN extents in use wait for one? It waits while a
+ * commit may free some, and until as many zero-fills have failed as there are structures.
  * fs->lock held.
  */
 static bool fusion_wait_for_fill(const struct fusion *fs, struct fusion_io *io)
@@ -79,7 +79,7 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		wait = fs->slots.nr_quarantined || fs->mover.in_flight || fs->txns.running->nr ||
 		       held || fs->slots.discards[FUSION_FAST].in_flight ||
 		       fs->slots.discards[FUSION_SLOW].in_flight;
-		/* The migration's spares are the last resort, when slots were lost to errors. */
+		/* The spares for migration are the last resort, if slots were lost to errors. */
 		if (!wait)
 			word = fusion_first_slot(fs, lext, 1, 1);
 	}
@@ -140,14 +140,14 @@ static bool fusion_unmap(struct fusion *fs, u32 lext, struct bio *bio)
 			done = fusion_open_unmap(fs, fusion_open_find(fs, lext), bio);
 			break;
 		}
-		/* If a write has cancelled a copy meanwhile: once more. */
+		/* If a write has cancelled a copy meanwhile, try again. */
 		done = done || fusion_log_unmap(fs, lext, word);
 	} while (!done);
 	spin_unlock_irq(&fs->lock);
 	return done;
 }
 
-/* Go on with a discard or write-zeroes of whole extents from where it was. */
+/* Start or continue a discard or write-zeroes of whole extents. */
 static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 {
 	struct fusion_io *io = fusion_io(bio);
@@ -176,7 +176,7 @@ static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 		fusion_complete_unmapped(fs, bio);
 }
 
-/* It is advice: a member that can't follow it is no error. */
+/* A discard is advice: no error if the member does not support it. */
 static void fusion_discard_done(struct bio *clone)
 {
 	struct bio *bio = clone->bi_private;
@@ -188,8 +188,8 @@ static void fusion_discard_done(struct bio *clone)
 }
 
 /*
- * A part of an extent. If the member says to a bio of the core that it can't, the core has the
- * whole device never discard any more; so it gets one of ours.
+ * Discard a part of an extent. If the core's bio fails as not supported, the core disables discards
+ * for the whole fused device. So the member gets a clone instead.
  */
 static void fusion_submit_discard(struct fusion *fs, struct bio *bio, u32 word)
 {
@@ -210,7 +210,7 @@ static void fusion_submit_discard(struct fusion *fs, struct bio *bio, u32 word)
 
 /* -- all of them ----------------------------------------------------------------------------- */
 
-/* A write to a LOCKED extent waits for its commit. Return: false if it need not. */
+/* Park a write to a LOCKED extent until its commit. Return: false if it need not wait. */
 static bool fusion_park_locked(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
@@ -224,7 +224,7 @@ static bool fusion_park_locked(struct fusion *fs, struct bio *bio)
 	return locked;
 }
 
-/* A pinned bio of any kind goes to its slot. */
+/* Send a pinned bio of any kind to its slot. */
 static void fusion_submit_pinned(struct fusion *fs, struct bio *bio, u32 word)
 {
 	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
@@ -241,7 +241,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
 	u32 word;
 
-	/* it may take a member no time at all, and tells nothing of accesses */
+	/* may take a member no time at all, so it does not count as an access */
 	if (frees)
 		this_cpu_inc(fs->stats->unweighed);
 	for (;;) {
