@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the budget of what moves may write to the fast member, for an SSD that wears.
+ * dm-fusion: the write budget, which limits the wear of an SSD by moves.
  *
- * opt.write_budget GB a day are put into it bit by bit, and up to an hour's worth can be saved
- * up: else a quiet week would end in a day of a week's wear. Every copy to the fast member
- * takes out its extent. The policy's promotions wait while there is less in it than one; moves
- * on request do not, and may leave a debt, of a day at most.
+ * The budget grows steadily by opt.write_budget GB a day. At most an hour's worth accumulates:
+ * otherwise a quiet week could end in one day with the wear of a week. Each copy to the fast member
+ * spends one extent. Promotions by policy wait while less than an extent is left. Moves on request
+ * do not wait, and may leave a debt of at most a day.
  *
- * Belongs to the mover; others may look.
+ * Only the mover changes the budget; other contexts may read it.
  */
 #include <linux/math64.h>
 
 #include "dm-fusion.h"
 
-/* No budget: more than any that can be set, for a day. */
+/* No budget: more bytes than the largest budget of a day. */
 #define NO_BUDGET	1000000000000000000LL
 #define DAY_MS		86400000U
 #define GB		1000000000LL

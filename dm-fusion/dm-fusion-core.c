@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: what everything else rests on: bios that wait, kicks, counters.
+ * dm-fusion: base functions: parked bios, kicks, counters.
  *
- * A bio that cannot go on is parked, under the same lock as the look that said so, and
- * gets another look when a commit, a drain or an update of the replica has ended.
+ * A bio that cannot continue is parked in the same critical section as the check that found so. It
+ * is checked again when a commit, a drain or an update of the replica has ended.
  */
 #include "dm-fusion.h"
 
@@ -21,7 +21,7 @@ void fusion_unpark(struct fusion *fs)
 void fusion_park(struct fusion *fs, struct bio *bio, bool kick)
 {
 	if (fusion_mode(fs) != FUSION_RW) {
-		/* fusion_set_mode() has woken who was parked; nobody else will. */
+		/* fusion_set_mode() has already unparked; nothing else will. */
 		bio_list_add(&fs->worker.deferred, bio);
 		queue_work(fs->worker.wq, &fs->worker.work);
 		return;

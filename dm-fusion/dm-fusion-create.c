@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: making a device by its table line, and freeing it.
+ * dm-fusion: creating a device from its table line, and freeing it.
  *
  * Only superblocks are read here, for the geometry: an older table may still write.
  */
@@ -36,7 +36,7 @@ static int fusion_parse_dev(struct fusion *fs, enum fusion_dev dev, struct dm_ar
 	return 0;
 }
 
-/* What is wrong with a member, for the one who made the table. */
+/* The error text of a member, for ti->error. */
 static char *fusion_member_error(enum fusion_dev dev, int r)
 {
 	static char *const texts[][FUSION_NR_DEVS] = {
@@ -66,7 +66,7 @@ static char *fusion_member_error(enum fusion_dev dev, int r)
 	}
 }
 
-/* The geometry, from both superblocks. What else they say is read again by fusion_load(). */
+/* Read the geometry from both superblocks. fusion_load() reads everything else again. */
 static int fusion_read_geometry(struct fusion *fs, char **error)
 {
 	struct fusion_sb *slow = &fs->sb_next;
@@ -88,7 +88,7 @@ again:
 	}
 
 	r = fusion_sb_match(&fs->sb, slow, &why);
-	/* Another machine may just be opening or closing it, between these reads. */
+	/* Another machine may have opened or closed the set between these reads. */
 	if (r == -ESTALE && !tries++)
 		goto again;
 	if (r) {
@@ -121,7 +121,7 @@ static int fusion_alloc_workqueues(struct fusion *fs)
 	fs->txns.reclaim_wq = alloc_ordered_workqueue("fusion-reclaim", WQ_MEM_RECLAIM);
 	fs->replica.wq = alloc_ordered_workqueue("fusion-replica", WQ_MEM_RECLAIM);
 	fs->mover.wq = alloc_ordered_workqueue("fusion-move", WQ_MEM_RECLAIM);
-	/* Of its own: nothing that may wait for a member is before it. */
+	/* A queue of its own: no work that may wait for a member is queued before it. */
 	fs->wait_wq = alloc_ordered_workqueue("fusion-wait", 0);
 	if (!fs->worker.wq || !fs->commit.wq || !fs->txns.reclaim_wq || !fs->replica.wq ||
 	    !fs->mover.wq || !fs->wait_wq)
@@ -231,7 +231,7 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 	fs->gate = true;
 	spin_lock_init(&fs->lock);
 	mutex_init(&fs->flush.mutex);
-	/* Nobody knows what was there before. */
+	/* The cache of the slow member may hold earlier writes. */
 	fs->slow_dirty = 1;
 	init_waitqueue_head(&fs->commit.wait);
 	init_waitqueue_head(&fs->txns.wait);

@@ -7,7 +7,7 @@
 #include "dm-fusion.h"
 
 #define SETTLE_TRIES	1000U
-/* Extents looked at in one go for some that make room, and attempts to move any of these away. */
+/* Extents scanned at once for victims; attempts in a row to move any victim. */
 #define SCAN_SLICE	16384U
 #define MAX_VAIN	4U
 
@@ -59,7 +59,7 @@ static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *f
 
 /* -- room for them --------------------------------------------------------------------------- */
 
-/* Free slots that moves on request may take, and those that what makes room for them may. */
+/* Free slots for moves on request, and for the moves that make room for them. */
 static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *force, u32 *room,
 				 u32 *spares)
 {
@@ -73,7 +73,7 @@ static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *f
 	spin_unlock_irq(&fs->lock);
 }
 
-/* Find extents that may make room. Return: are there any? */
+/* Scan for extents that may make room. Return: were any found? */
 static bool fusion_find_victims(struct fusion *fs, struct fusion_force *force)
 {
 	struct fusion_victims *v = &force->victims;
@@ -90,7 +90,7 @@ static bool fusion_find_victims(struct fusion *fs, struct fusion_force *force)
 	return v->nr;
 }
 
-/* Moves that make room for @want extents, if @spares slots can be had for them. */
+/* Choose moves that make room for @want extents and take up to @spares slots. */
 static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *force, u32 want,
 					u32 spares, struct fusion_move *moves)
 {
@@ -104,7 +104,7 @@ static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *
 	while (n < min(want, spares)) {
 		u32 lext, word;
 
-		/* Those of this batch may be found again, so they are moved first. */
+		/* A new scan may find the victims of this batch again, so move these first. */
 		if (force->next_victim == v->nr && (n || !fusion_find_victims(fs, force)))
 			break;
 		lext = v->best[force->next_victim++].lext;
@@ -123,9 +123,9 @@ static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *
 }
 
 /*
- * Move others away if there is no room for @want extents: the coldest of the fast member, or the
- * hottest of the slow one. They may take the spares of the other member, as the extents that they
- * make room for leave as many slots there. Return: slots there are now.
+ * If there is no room for @want extents, move others away: the coldest of the fast member, or the
+ * hottest of the slow one. These may take spares of the other member, as the extents that get
+ * their room leave as many slots there. Return: number of slots available now.
  */
 static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 want)
 {
@@ -137,7 +137,7 @@ static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 w
 	fusion_look_for_room(fs, force, &room, &spares);
 	if (room >= want || force->obstacle)
 		return room;
-	/* Slots that were released a moment ago. */
+	/* First try to free slots that were released a moment ago. */
 	if (fusion_commit_wait(fs))
 		return room;
 	flush_work(&fs->txns.reclaim_work);
@@ -235,7 +235,7 @@ int fusion_force(struct fusion *fs, struct fusion_force *force)
 
 	mod_delayed_work(fs->mover.wq, &fs->mover.work, 0);
 	if (wait_for_completion_interruptible(&force->done)) {
-		/* The mover may be at it: it ends after this batch. */
+		/* The mover may be serving the request: it stops after this batch. */
 		WRITE_ONCE(force->abandoned, true);
 		wait_for_completion(&force->done);
 	}

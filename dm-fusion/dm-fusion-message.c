@@ -38,7 +38,7 @@ static int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u3
 	return 0;
 }
 
-/* Extents of @stays, or else of @range, are not moved away to make room for others. */
+/* Extents of @stays, or of @range without it, are not moved away to make room. */
 static int fusion_message_move(struct fusion *fs, enum fusion_dev to, char *range, char *stays,
 			       char *result, unsigned int maxlen)
 {
@@ -98,7 +98,7 @@ static int fusion_message_map(struct fusion *fs, const char *first_arg, const ch
 		return fusion_bad_message("not a number of extents", count_arg);
 	end = first + min(count, fs->sb.nr_lexts - first);
 
-	/* A full buffer makes the caller come again with a larger one. */
+	/* If the buffer is full, the core tries again with a larger one. */
 	for (lext = first; lext < end && sz + 1 < maxlen; ) {
 		u32 word = READ_ONCE(fs->map[lext]);
 		u32 run = lext, last = word;
@@ -164,17 +164,17 @@ struct heat_bucket {
 	u64 sum[FUSION_NR_DEVS];
 };
 
-/* Extents by heat, those that are mapped: others need no room anywhere. */
+/* Mapped extents by heat; unmapped ones need no room. */
 static int fusion_message_histogram(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	struct heat_bucket *hist, *b;
 	unsigned int i, sz = 0;
 	u32 lext, least;
 
-	/* Of a set that was never written there is nothing to print. */
+	/* A set that was never written has nothing to print. */
 	if (maxlen)
 		*result = '\0';
-	/* No I/O for memory: the device may be suspended. */
+	/* NOIO: the fused device may be suspended. */
 	hist = kcalloc(FUSION_BUCKETS, sizeof(*hist), GFP_NOIO);
 	if (!hist)
 		return -ENOMEM;
@@ -218,7 +218,7 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		if (dm_suspended(ti))
 			return -EAGAIN;
 		r = fusion_checkpoint_wait(fs, false);
-		/* If that fails, the replica's own state says so. */
+		/* The status of the replica shows a failure. */
 		fusion_replica_update(fs, true);
 		return r;
 	}

@@ -11,12 +11,12 @@
 
 #include "dm-fusion.h"
 
-/* Idle time after which half-written extents are completed. */
+/* Idle time after which partial extents are completed. */
 #define FILL_IDLE_MS	10000U
 
 /* -- the budget: dm-fusion-budget.c ---------------------------------------------------------- */
 
-/* Free fast slots that demotions should make, with no promotions to take them. */
+/* Fast slots that demotions should free for the reserve, not for promotions. */
 static u32 fusion_wanted_demotions(const struct fusion_policy_env *env)
 {
 	if (!env->idle || env->free_fast >= env->reserve)
@@ -25,8 +25,8 @@ static u32 fusion_wanted_demotions(const struct fusion_policy_env *env)
 }
 
 /*
- * Drop promotions that there is no budget for, each with the demotion before it that was to make
- * its room, unless the reserve wants that. Return: number of moves that are left.
+ * Drop promotions that exceed the budget. Drop with each the demotion that makes its room, unless
+ * the reserve needs that one. Return: number of moves left.
  */
 static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion_policy_env *env,
 					  struct fusion_move *moves, unsigned int nr)
@@ -47,8 +47,8 @@ static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion
 /* -- the policy's moves ---------------------------------------------------------------------- */
 
 /*
- * Tell the policy what slots there are. Return: the most moves that may be under way. Each takes
- * one, and those of a pair on both members: in a small set the spares are few. fs->lock held.
+ * Count the free slots for the policy. Return: the most moves that may be under way. Each move
+ * takes a slot, and a pair takes one on each member; a small set has few spares. fs->lock held.
  */
 static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
 {
@@ -57,14 +57,14 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
-	/* even if errors have left none: a demotion makes room, or a promotion */
+	/* even if errors have left no slot: a demotion or a promotion makes room */
 	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs));
 }
 
 /*
- * What a batch of @us took of the slow member's time: not all of it, if others queue there,
- * but the share that its commands have of the queue. So migration gets on under a full load,
- * too, and adds as much to it as it should.
+ * The slow member's time that a batch of @us has used. If foreground I/O queues there, it is only
+ * the share that the batch's commands have in the queue. So migration also advances under full
+ * load, and adds to the load only its share.
  */
 static u64 fusion_time_used(const struct fusion *fs, u64 us)
 {
@@ -74,8 +74,8 @@ static u64 fusion_time_used(const struct fusion *fs, u64 us)
 }
 
 /*
- * What a copy costs, in a batch that has many. One of few costs more for each; but if that were
- * told, little would pay, so batches would stay small; and few moves cost little in all.
+ * Report the cost of a copy, from large batches only. A copy in a small batch costs more. If that
+ * were reported, few moves would pay, so batches would stay small. And few moves cost little.
  */
 static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr,
 			      u64 used_us)
@@ -83,7 +83,7 @@ static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, 
 	unsigned int i, copied = 0;
 
 	for (i = 0; i < nr; i++) {
-		/* an I/O error takes its time */
+		/* an I/O error takes time of its own */
 		if (jobs[i].outcome == FUSION_FAILED)
 			return;
 		copied += jobs[i].copied;
@@ -92,7 +92,7 @@ static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, 
 		fusion_policy_moves(fs->policy, used_us, copied);
 }
 
-/* A batch of the policy's. Return: was there one? */
+/* Run the moves that the policy picks. Return: were there any? */
 static bool fusion_mover_run_policy(struct fusion *fs)
 {
 	struct fusion_policy_env env = {
@@ -109,7 +109,7 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 	max = fusion_look_at_slots(fs, &env);
 	spin_unlock_irq(&fs->lock);
 
-	/* Nothing could come of it. */
+	/* No move could be made. */
 	if (fusion_budget_extents(fs) <= 0 && !fusion_wanted_demotions(&env))
 		return false;
 	n = fusion_policy_pick(fs->policy, &env, moves, max);

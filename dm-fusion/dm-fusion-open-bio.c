@@ -21,7 +21,7 @@ static void fusion_read_with_holes(struct fusion *fs, struct bio *bio, struct fu
 	u32 word = open->word;
 	u32 pos = first;
 
-	/* The extent may change while the bio is split: work on how it is now. */
+	/* The extent may change while the bio is split: use a copy of the bitmap. */
 	memcpy(bitmap, open->bitmap, fusion_open_bitmap_size(fs));
 	spin_unlock_irq(&fs->lock);
 
@@ -91,7 +91,7 @@ static void fusion_write_open(struct fusion *fs, struct bio *bio, struct fusion_
 	fusion_pin_slot(fs, bio, fusion_word_dev(word));
 	spin_unlock_irq(&fs->lock);
 
-	/* The commit that records the bits flushes the data; FUA here would be double. */
+	/* The commit that records the bits flushes the data, so FUA is not needed here. */
 	io->fua |= !!(bio->bi_opf & REQ_FUA);
 	bio->bi_opf &= ~REQ_FUA;
 	if (bio_op(bio) == REQ_OP_WRITE_ZEROES)
@@ -135,8 +135,8 @@ bool fusion_open_unmap(struct fusion *fs, struct fusion_open *open, struct bio *
 		bio_list_add(&open->parked, bio);
 	} else if (open->closing || (fs->commit.running && open->dirty)) {
 		/*
-		 * Its bitmap may be wanted by the commit under way, the second one of a
-		 * checkpoint, whose map says OPEN. Its UNMAP would be in the next one.
+		 * The commit under way may need this bitmap: the second commit of a checkpoint,
+		 * whose map says OPEN. The UNMAP would only be in the next commit.
 		 */
 		fusion_park(fs, bio, false);
 	} else if (open->writers) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: exclusive operations of OPEN extents: what must not overlap with writes.
+ * dm-fusion: exclusive operations of OPEN extents, which must not overlap with writes.
  *
- * A block is zeroed before a smaller write to it, all holes are filled to make an extent STABLE,
- * blocks are taken away by a discard. See the head of dm-fusion-open.c.
+ * They zero a block before a smaller write to it, fill all holes to make an extent STABLE, or
+ * invalidate the blocks of a discard. See the head of dm-fusion-open.c.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
 
 #include "dm-fusion.h"
 
-/* Between zero-fills that fail, for which nobody waits. */
+/* Pause after a failed zero-fill that only used idle time. */
 #define MIN_FILL_PAUSE_MS	1000U
 #define MAX_FILL_PAUSE_MS	(3600U * 1000)
 
@@ -34,7 +34,7 @@ static void fusion_open_end_pause(struct fusion_fill_pause *pause)
 	pause->until_ms = 0;
 }
 
-/* End it; the bios that waited get another look. */
+/* End the exclusive operation; the bios that waited for it are processed again. */
 static void fusion_open_end_excl(struct fusion *fs, struct fusion_open *open)
 {
 	if (!open->excl_bio && !--fs->opens.nr_fills)
@@ -104,7 +104,7 @@ static void fusion_open_zeroed(int read_err, unsigned long write_err, void *cont
 		fusion_open_set_valid(fs, open, open->zero_first, open->zero_nr);
 		open->zero_retried = false;
 	} else if (!open->zero_retried) {
-		/* A disk may learn that it can't do WRITE ZEROES; then zeros are written. */
+		/* The first failure may only mean no WRITE ZEROES: the retry writes zeros. */
 		open->zero_retried = true;
 	} else {
 		open->zero_failed = true;
@@ -126,7 +126,7 @@ static void fusion_open_issue_zero(struct fusion *fs, struct fusion_open *open)
 	dm_kcopyd_zero(fs->kcopyd, 1, &dest, 0, fusion_open_zeroed, open);
 }
 
-/* Take away the blocks that a discard of a part of the extent covers. */
+/* Invalidate the blocks that a discard of a part of the extent covers. */
 static void fusion_open_run_discard(struct fusion *fs, struct fusion_open *open, struct bio *bio)
 {
 	u32 first = fusion_offset(fs, bio->bi_iter.bi_sector);
@@ -146,8 +146,8 @@ static void fusion_open_run_discard(struct fusion *fs, struct fusion_open *open,
 }
 
 /*
- * What idle time tries and can't do is errors in a disk's log, and seconds that it takes. Of those
- * that were tried at once the first counts.
+ * Each failed attempt in idle time adds errors to the disk's log and may take seconds, so pause. If
+ * several attempts ran at once, only the first failure counts.
  */
 static void fusion_open_fill_failed(struct fusion *fs, enum fusion_dev dev)
 {
@@ -161,7 +161,7 @@ static void fusion_open_fill_failed(struct fusion *fs, enum fusion_dev dev)
 	pause->until_ms = fusion_now_ms() + pause->ms;
 }
 
-/* An operation whose turn has come, or that goes on after zeroing. */
+/* Run an exclusive operation that is ready, or continue one after zeroing. */
 static void fusion_open_run_excl(struct fusion *fs, struct fusion_open *open)
 {
 	struct bio *bio = open->excl_bio;
@@ -181,7 +181,7 @@ static void fusion_open_run_excl(struct fusion *fs, struct fusion_open *open)
 			fusion_open_fill_failed(fs, fusion_word_dev(open->word));
 			list_move_tail(&open->lru, &fs->opens.lru);
 		}
-		/* A first write may wait for this structure: another one's turn. */
+		/* A first write may have waited for this structure: let it try another one. */
 		fusion_unpark(fs);
 	} else if (bio && bio_op(bio) == REQ_OP_DISCARD && !fusion_io(bio)->whole) {
 		fusion_open_run_discard(fs, open, bio);
@@ -190,8 +190,8 @@ static void fusion_open_run_excl(struct fusion *fs, struct fusion_open *open)
 		zero = true;
 	} else if (bio) {
 		/*
-		 * No write is in flight, or the edges of this one are valid now: it goes
-		 * on in the worker, ahead of those that waited for it.
+		 * No write is in flight, or the edges of this one are valid now: it continues
+		 * in the worker, ahead of the bios that waited for it.
 		 */
 		bio_list_add(&fs->worker.deferred, bio);
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: settings, by the table line, by messages, and as the superblocks keep them.
+ * dm-fusion: settings from the table line, from messages and from the superblocks.
  *
- * The fast member's superblock has those that the set keeps; an activation goes by them, but for
- * what its table line says. The message "keep" changes both what is in effect and fs->kept, which
- * each superblock takes over that is written from then on. It waits until the committer has written
- * one of the fast member. That of the slow member follows whenever it is written for another
- * reason: nobody goes by it while the fast one is there.
+ * The fast member's superblock has the settings that the set keeps. An activation uses them, except
+ * those that its table line gives. The message "keep" changes both the settings in effect and
+ * fs->kept, which goes into each superblock written from then on. It waits until the committer has
+ * written the superblock of the fast member. That of the slow member follows when it is written for
+ * another reason: it is not used while the fast member is there.
  */
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
@@ -20,7 +20,7 @@
 
 /* -- what is in effect ------------------------------------------------------------------ */
 
-/* Where the value of each setting is. */
+/* Offset of the value of each setting. */
 static const size_t places[FUSION_SETTINGS] = {
 	[FUSION_SET_MIGRATION] = offsetof(struct fusion_options, migration),
 	[FUSION_SET_RESERVE] = offsetof(struct fusion_options, reserve),
@@ -59,7 +59,7 @@ static int fusion_parse_switch(const char *text, u32 *value)
 
 /* -- what the set keeps ---------------------------------------------------------------- */
 
-/* The value that it has by itself: kept, or else the default. fs->lock held. */
+/* The value of a setting that no table line gives: kept or default. fs->lock held. */
 static u32 fusion_setting_base(const struct fusion *fs, enum fusion_setting s)
 {
 	return fs->kept.mask & BIT(s) ? fs->kept.value[s] : fusion_settings[s].def;
@@ -100,14 +100,14 @@ void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb)
 
 /* -- parsing ------------------------------------------------------------------------------ */
 
-/* Settings, each with the value that it is to have. */
+/* Changes of settings, with their new values. */
 struct changes {
 	u32 mask;
-	u32 defaults;		/* of these, "default" was given */
+	u32 defaults;		/* those given as "default" */
 	u32 value[FUSION_SETTINGS];
 };
 
-/* Return: 0; -ENOENT: no such key; -EINVAL: no such value of it. */
+/* Return: 0; -ENOENT: unknown key; -EINVAL: value not allowed. */
 static int fusion_setting_parse(const struct fusion *fs, const char *key, const char *text,
 				struct changes *c)
 {
@@ -126,7 +126,7 @@ static int fusion_setting_parse(const struct fusion *fs, const char *key, const 
 	return 0;
 }
 
-/* In a message there may be "default", too. */
+/* A message may also give "default". */
 static int fusion_setting_parse_change(const struct fusion *fs, const char *key, const char *text,
 				       struct changes *c)
 {
@@ -140,7 +140,7 @@ static int fusion_setting_parse_change(const struct fusion *fs, const char *key,
 	return 0;
 }
 
-/* Let the changes take effect; what the table line said is over. fs->lock held. */
+/* Apply the changes; they replace values of the table line. fs->lock held. */
 static void fusion_settings_apply(struct fusion *fs, const struct changes *c, bool keep)
 {
 	enum fusion_setting s;
@@ -182,9 +182,9 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 	}
 
 	/*
-	 * The kick is in the same section as the look at fs->commit.closed: the checkpoint that
-	 * closes the set serves all that was asked for before, and its committer is not run after
-	 * that.
+	 * The kick is in the same critical section as the check of fs->commit.closed: the
+	 * checkpoint that closes the set serves all earlier requests, and the committer does not
+	 * run after it.
 	 */
 	spin_lock_irq(&fs->lock);
 	if (keep && fs->commit.closed) {
@@ -203,7 +203,7 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
-/* What is no setting. Return: as fusion_setting_parse(). */
+/* Parse arguments that are not settings. Return: as fusion_setting_parse(). */
 static int fusion_parse_other(struct fusion *fs, const char *key, const char *text)
 {
 	u32 on;
@@ -282,7 +282,7 @@ static unsigned int fusion_emit_value(enum fusion_setting s, u32 value, char *re
 	return sz;
 }
 
-/* Values and what they are compared with, as of one moment. */
+/* A consistent copy of the values, and of those they are compared with. */
 struct view {
 	u32 value[FUSION_SETTINGS];
 	u32 base[FUSION_SETTINGS];
@@ -314,7 +314,7 @@ unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsi
 	fusion_settings_look(fs, &v);
 	for (s = 0; s < FUSION_SETTINGS; s++)
 		n += all || v.value[s] != v.base[s];
-	/* Of the table line only: it is no setting. */
+	/* Only in the table line, as it is not a setting. */
 	host = !all && fs->heart.host_given;
 	if (!n && !host && !all)
 		return 0;

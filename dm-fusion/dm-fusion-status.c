@@ -19,7 +19,7 @@ static u64 fusion_count_errors(const struct fusion *fs, enum fusion_dev dev)
 	return sum;
 }
 
-/* Seconds since the replica began to be out of date, 0 if it is not. fs->lock held. */
+/* Seconds for which the replica has been out of date, or 0. fs->lock held. */
 static u64 fusion_replica_age(const struct fusion *fs)
 {
 	const struct fusion_replica *rep = &fs->replica;
@@ -96,7 +96,7 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 	}
 }
 
-/* Slots that the member has not been told yet to be free. */
+/* Slots that still await a discard. */
 static u32 fusion_undiscarded(const struct fusion *fs, enum fusion_dev dev)
 {
 	return READ_ONCE(fs->slots.discards[dev].nr) + READ_ONCE(fs->slots.discards[dev].in_flight);
@@ -105,7 +105,7 @@ static u32 fusion_undiscarded(const struct fusion *fs, enum fusion_dev dev)
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_replica *rep = &fs->replica;
-	/* in this order: it is set to what the clock says */
+	/* read it before the clock, as the mover sets it to the current time */
 	u64 used = READ_ONCE(fs->mover.slow_used_ms), now = fusion_now_ms();
 	unsigned int sz = 0;
 	u64 age;

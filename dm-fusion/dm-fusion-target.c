@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the target's face to device-mapper: constructor, suspend and resume, limits.
+ * dm-fusion: the device-mapper target: constructor, suspend and resume, limits.
  */
 #include <linux/module.h>
 
@@ -9,14 +9,14 @@
 #define CREATE_TRACE_POINTS
 #include "dm-fusion-trace.h"
 
-/* A suspend that takes longer is told of. */
+/* A suspend that takes longer is logged. */
 #define WAIT_SECONDS	10
 
 /* -- constructor ------------------------------------------------------------------------ */
 
 /*
- * Suspending waits until copies have completed and the set is closed, as long as the members take:
- * an I/O that was sent to one cannot be taken back, and must not meet the next table.
+ * A suspend waits until copies have completed and the set is closed, however long the members take.
+ * I/O that was sent to a member cannot be recalled, and must not overlap with the next table.
  */
 static void fusion_suspend_waits(struct work_struct *work)
 {
@@ -75,22 +75,22 @@ out_with_fs:
 }
 
 /*
- * No user I/O is in flight any more. Leave a clean set: the next to open it may be
- * another table, which loads from disk, so nothing may be written after this.
+ * No user I/O is in flight any more. Close the set cleanly. The next table may load it from disk,
+ * so nothing may be written after this.
  */
 static void fusion_close_set(struct fusion *fs)
 {
-	/* Zero-fills of OPEN extents are nobody's I/O: the core does not wait for them. */
+	/* The core does not wait for zero-fills of OPEN extents, as they are not its bios. */
 	wait_event(fs->opens.fill_wait, !READ_ONCE(fs->opens.nr_fills));
 	flush_work(&fs->worker.work);
-	/* It may wait for a commit, of which there are none after the next line. */
+	/* An update may wait for a commit, and there are no commits after the next line. */
 	fusion_replica_pause(fs);
-	/* Whatever the mode: on removal nobody has waited for messages that ask for one. */
+	/* In any mode: on removal, checkpoints requested by messages may still be pending. */
 	fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit.work);
 	flush_work(&fs->txns.reclaim_work);
 	fusion_replica_stop(fs);
-	/* When the slots are free that the replica may have named. */
+	/* Only now are the slots free that the replica may have named. */
 	fusion_discard_stop(fs);
 	fusion_super_repeat(fs);
 	fusion_note_mode(fs);
@@ -102,7 +102,7 @@ static void fusion_dtr(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	/* It was loaded and not resumed, because another target of the table could not be. */
+	/* It was loaded but not resumed, because another target of the table failed. */
 	if (fs->claim.held)
 		fusion_close_set(fs);
 	fusion_claim_forget(fs);
@@ -111,13 +111,13 @@ static void fusion_dtr(struct dm_target *ti)
 
 /* -- suspend and resume --------------------------------------------------------------------- */
 
-/* For the first time, not in the constructor, which runs while an older table may still write. */
+/* Load on the first resume: during the constructor an older table may still write. */
 static int fusion_load_set(struct fusion *fs)
 {
 	int r;
 
 	fs->loaded = true;
-	/* The commits of loading work as any; bios do not come before resume. */
+	/* Loading needs commits, hence mode RW; no bios arrive before resume. */
 	fs->mode = FUSION_RW;
 	r = fusion_load(fs, fs->read_only);
 	if (r) {
@@ -132,12 +132,12 @@ static int fusion_load_set(struct fusion *fs)
 	return r;
 }
 
-/* What suspend has closed; nobody has written to it since. */
+/* Reopen the set that suspend closed; nothing has written to it since. */
 static int fusion_reopen_set(struct fusion *fs)
 {
 	int r;
 
-	/* Another target of the table could not be resumed: it was never suspended since. */
+	/* A resume failed at another target of the table: this one was not suspended since. */
 	if (!fs->commit.closed)
 		return 0;
 	r = fusion_beat_reopen(fs);
@@ -146,16 +146,16 @@ static int fusion_reopen_set(struct fusion *fs)
 	r = fusion_replica_resume(fs);
 	if (!r && fusion_mode(fs) == FUSION_RW)
 		r = fusion_super_flags(fs, 0, FUSION_SB_CLEAN);
-	/* In mode ro the map is not going to change. */
+	/* In mode RO the map does not change. */
 	if (r && fusion_mode(fs) == FUSION_RW) {
-		/* It stays suspended: nobody else is going to end this. */
+		/* The fused device stays suspended, so stop this here. */
 		fusion_replica_pause(fs);
 		fusion_beat_close(fs);
 		return r;
 	}
 	spin_lock_irq(&fs->lock);
 	fs->commit.closed = false;
-	/* What ended mode rw just now is noted. */
+	/* If this resume has ended mode RW, record it. */
 	if (fusion_stopped(fs))
 		fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
@@ -189,7 +189,7 @@ static void fusion_resume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
 
-	/* Of a suspend that was given up after presuspend. */
+	/* Left from a suspend that was aborted after presuspend. */
 	cancel_delayed_work_sync(&fs->wait_work);
 	if (fusion_mode(fs) == FUSION_FAIL)
 		return;
@@ -238,10 +238,10 @@ static void fusion_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	struct fusion *fs = ti->private;
 	u32 max = round_down(UINT_MAX >> SECTOR_SHIFT, fs->sb.extent_sectors);
 
-	/* Where bios are cut, it should not be inside of a block: see dm-fusion-open.c. */
+	/* Bios should not be split inside a block: see dm-fusion-open.c. */
 	if (limits->max_sectors > FUSION_BLOCK_SECTORS)
 		limits->max_sectors = round_down(limits->max_sectors, FUSION_BLOCK_SECTORS);
-	/* newer kernels derive the other from it */
+	/* newer kernels derive max_sectors from this */
 	if (limits->max_hw_sectors > FUSION_BLOCK_SECTORS)
 		limits->max_hw_sectors = round_down(limits->max_hw_sectors, FUSION_BLOCK_SECTORS);
 	/* Discards free whole extents, whatever the members can do. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: how others use the device: what the mover, and the policy, go by.
+ * dm-fusion: foreground I/O, as the mover and the policy see it.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -33,15 +33,15 @@ static void fusion_usage_look(struct fusion *fs, struct fusion_look *sum)
 	}
 }
 
-/* I/Os at a member; CPUs are looked at one after another, so it may be off by some. */
+/* I/Os in flight at a member; approximate, as the CPUs are read one after another. */
 static u64 fusion_usage_in_flight(const struct fusion_look *sum, enum fusion_dev dev)
 {
 	return sum->ios[dev] > sum->done[dev] ? sum->ios[dev] - sum->done[dev] : 0;
 }
 
 /*
- * Tell the policy what random accesses cost, of a time in which there was nothing else. A
- * member is taken to have been as busy all that time as it is at its end: right on average.
+ * Report the cost of random accesses to the policy, for a time in which there was nothing else. A
+ * member counts as busy for all of that time if it is busy at the end: right on average.
  */
 static void fusion_tell_accesses(struct fusion *fs, const struct fusion_look *now)
 {
@@ -63,7 +63,7 @@ u64 fusion_idle_ms(struct fusion *fs)
 	unsigned int dev;
 	bool busy;
 
-	/* no member has seen the writers to LOCKED extents */
+	/* writes to LOCKED extents wait without reaching a member */
 	spin_lock_irq(&fs->lock);
 	busy = !bio_list_empty(&fs->worker.parked);
 	spin_unlock_irq(&fs->lock);
