@@ -195,7 +195,7 @@ struct fusion_stats {
 };
 
 /*
- * A device. What belongs to one part is in that part's structure.
+ * A fused device. The state of each part is in that part's structure.
  */
 struct fusion {
 	/* read by map(), rarely written */
@@ -310,7 +310,7 @@ static inline u64 fusion_now_ms(void)
 	return ktime_to_ms(ktime_get());
 }
 
-/* One that does not stand still while the system sleeps. */
+/* A clock that does not stop while the system sleeps. */
 static inline u64 fusion_boottime_ms(void)
 {
 	return ktime_to_ms(ktime_get_boottime());
@@ -326,7 +326,7 @@ static inline enum fusion_mode fusion_mode(const struct fusion *fs)
 	return READ_ONCE(fs->mode);
 }
 
-/* Has an error made it read-only? */
+/* Has an error made the set read-only? */
 static inline bool fusion_stopped(const struct fusion *fs)
 {
 	return fusion_mode(fs) == FUSION_RO && !fs->read_only;
@@ -358,10 +358,10 @@ static inline struct fusion_io *fusion_io(struct bio *bio)
  * @fs: device
  * @dev: member
  *
- * Of one that can't, the block layer flushes all after a write with REQ_FUA, and tells of a
- * failure of either by the same error: whether what others wrote is lost is not known then. So
- * such a member gets no REQ_FUA but where a failure ends mode RW anyway; who wants a write to be
- * durable has it flushed by fusion_flush_slow() or a commit, which know.
+ * If it cannot, the block layer turns REQ_FUA into a write and a flush of everything, and reports
+ * a failure of either by the same error. Then it is unknown whether other writes are lost. So such
+ * a member gets REQ_FUA only where a failure ends mode RW anyway. Other writes are made durable by
+ * fusion_flush_slow() or a commit, which detect a failed flush.
  *
  * Context: any.
  */
@@ -372,13 +372,13 @@ static inline bool fusion_has_fua(const struct fusion *fs, enum fusion_dev dev)
 	return bdev_fua(bdev) || !bdev_write_cache(bdev);
 }
 
-/* Inside of the epoch, which fusion_end_io() leaves: @bio goes to @dev. */
+/* Send @bio to @dev inside the epoch, which fusion_end_io() leaves. */
 static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bio *bio,
 			      enum fusion_dev dev, unsigned int epoch)
 {
 	io->epoch = epoch;
 	io->dev = dev;
-	/* a commit flushes, after it */
+	/* a commit after the write flushes it */
 	if (unlikely(bio->bi_opf & REQ_FUA) && !fusion_has_fua(fs, dev)) {
 		bio->bi_opf &= ~REQ_FUA;
 		io->fua = true;
@@ -386,7 +386,7 @@ static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bi
 	this_cpu_inc(fs->stats->ios[dev][op_is_write(bio_op(bio))]);
 }
 
-/* To its place in the slot of @word. */
+/* Remap @bio to its place in the slot of @word. */
 static inline void fusion_remap(struct fusion *fs, struct bio *bio, u32 word)
 {
 	bio_set_dev(bio, fs->dev[fusion_word_dev(word)]->bdev);
@@ -445,7 +445,7 @@ static inline u32 fusion_map_cancel(u32 *slot, u32 word)
 	return cmpxchg(slot, word, fusion_word_set_state(word, FUSION_STABLE));
 }
 
-/* As it is on the disk, while a set is loaded. No lock, as nobody else uses the map. */
+/* Set a word while a set is loaded. No lock, as nothing else uses the map yet. */
 void fusion_map_load(struct fusion *fs, u32 lext, u32 word);
 
 /* -- dm-fusion-core.c -------------------------------------------------------------------- */
@@ -457,7 +457,7 @@ void fusion_commit_soon(struct fusion *fs);
 /* Sum of a member's bios so far. */
 u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
 
-/* A member has failed to do what users, or a move, wanted of it. Any context. */
+/* A member has failed I/O of users or of a move. Any context. */
 void fusion_member_failed(struct fusion *fs, enum fusion_dev dev);
 
 /* Free fast slots that should be kept for incoming writes, in extents. */

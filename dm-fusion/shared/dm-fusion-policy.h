@@ -10,7 +10,7 @@
  *
  * Concurrency: fusion_policy_touch() is called from map() on every CPU without a
  * lock, and is lossy by design: two touches at once may count as one.
- * fusion_policy_heat() and fusion_policy_forget() may be called by anybody, too. All
+ * fusion_policy_heat() and fusion_policy_forget() may be called from any context. All
  * the other functions are called by one thread at a time, the migration worker.
  *
  * Units of heat: a small access is 4; at most one access counts in 250 ms. What
@@ -42,7 +42,7 @@
  * @at: by a hash of that place
  *
  * One for each CPU, so that none shares a cache line; all zeros to begin with. A stream whose
- * bios change the CPU begins anew there.
+ * bios change the CPU starts over there.
  */
 struct fusion_streams {
 	struct fusion_stream {
@@ -53,7 +53,7 @@ struct fusion_streams {
 
 /* For whom an access is. */
 enum fusion_urgency {
-	FUSION_BACKGROUND,	/* who can wait: counts for nothing */
+	FUSION_BACKGROUND,	/* idle I/O class: counts for nothing */
 	FUSION_NORMAL,
 	FUSION_URGENT,		/* metadata of a file system: counts twice */
 };
@@ -82,7 +82,7 @@ struct fusion_move {
 	bool hold;		/* the owner's: its writes are held from the start of a batch */
 };
 
-/* The most moves in a batch that somebody may wait for the end of. */
+/* The most moves in a batch that writes may wait for. */
 #define FUSION_SHORT_BATCH	4U
 
 /* What the owner knows when it asks for moves. */
