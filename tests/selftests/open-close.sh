@@ -279,7 +279,7 @@ test_kernel_refuses() {
 	text=$(fusionctl open pair 2>&1) || rc=$?
 	same "exit code ($text)" $rc 7
 	same "the reason" "$text" "fusionctl: pair: the kernel refuses it: map, block $(sb map_start0) \
-of the fast device: checksum mismatch (fast member, block $(sb map_start0): map: checksum mismatch \
+of the fast member: checksum mismatch (fast member, block $(sb map_start0): map: checksum mismatch \
 (extents 0 to $(($(sb nr_lexts) - 1 < 1011 ? $(sb nr_lexts) - 1 : 1011)))); run fusionctl check \
 $FAST $SLOW, and fusionctl repair"
 	refused "does not exist" dmsetup info pair
