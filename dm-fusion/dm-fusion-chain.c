@@ -32,12 +32,12 @@ void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struc
 {
 	const struct fusion_chain *other = chain == &fs->journal ? &fs->replica.log : &fs->journal;
 
-	/* What @sb says already was true when it was written. */
+	/* This only raises what @sb says, which was true when it was written. */
 	fusion_progress_raise(&sb->peer_at, READ_ONCE(other->durable.generation),
 			      READ_ONCE(other->durable.seq));
 }
 
-/* Where the ring wraps, in two bios. */
+/* In two bios if the ring wraps within it. */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
 {
 	struct fusion_sb *sb = chain->sb;

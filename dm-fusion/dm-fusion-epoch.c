@@ -38,9 +38,9 @@ void fusion_epochs_exit(struct fusion *fs)
 /*
  * The load of the epoch, the tryget and the caller's load of the map word lie in
  * one RCU section. percpu_ref_kill() takes effect after a grace period, so a
- * reader preempted anywhere in the section holds a drain up, even one that has
- * not got its reference yet: it either gets it and is waited for, or sees the
- * reference dying and comes back with the new epoch.
+ * reader that is preempted anywhere in the section delays a drain, even before it
+ * has its reference: it either gets one and is waited for, or sees the reference
+ * dying and tries again with the new epoch.
  */
 unsigned int fusion_enter(struct fusion *fs)
 {

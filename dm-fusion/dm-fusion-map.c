@@ -3,8 +3,8 @@
  * dm-fusion: the states of extents: all changes of map words. The table is at the head of
  * dm-fusion.h, where fusion_map_cancel() is inlined. The caller records a change in a transaction.
  *
- * fs->lock is held, but writes cancel a copy without it: so a word that is STABLE or COPYING may
- * change from COPYING to STABLE at any time, and is changed by cmpxchg() where that matters.
+ * fs->lock is held, but a write cancels a copy without it. So a COPYING word may become STABLE at
+ * any time, and cmpxchg() changes it where that matters.
  */
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
@@ -35,7 +35,7 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 
 void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state state)
 {
-	/* Only writes race with this, and they leave STABLE alone. */
+	/* Only writes race with this, and they do not change a STABLE word. */
 	WRITE_ONCE(fs->map[lext], fusion_word_set_state(old, state));
 }
 

@@ -19,7 +19,7 @@ static int fusion_rw_pages(struct fusion *fs, struct block_device *bdev, blk_opf
 	return r;
 }
 
-/* What becomes of it the caller knows; where it was only who did it does. */
+/* The caller reports the consequence; only this function knows the sectors. */
 void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool write, u64 blocknr,
 		      unsigned int nr, int r)
 {

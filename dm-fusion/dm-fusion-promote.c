@@ -14,7 +14,7 @@ static void fusion_replica_promotions_written(struct bio *bio)
 	complete(bio->bi_private);
 }
 
-/* Say that an extent is away. Return: false if the block is full. */
+/* Record that an extent is away. Return: false if the block is full. */
 static bool fusion_replica_add_leaving(struct fusion *fs, u32 lext)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -35,7 +35,7 @@ static bool fusion_replica_add_leaving(struct fusion *fs, u32 lext)
 	return true;
 }
 
-/* Send a block of them on its way, if there is need; after an update the log has room for it. */
+/* Submit a block of them if any is new. After an update the log has room for it. */
 static int fusion_replica_submit_leaving(struct fusion *fs, const u32 *lexts, unsigned int nr,
 					 unsigned int max)
 {
@@ -85,7 +85,7 @@ int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr,
 	mutex_lock(&rep->mutex);
 	r = fusion_gate_ready(fs);
 	full = fusion_chain_free(&rep->log) <= rep->keep;
-	/* What is away makes for something to write, so that there is room then. */
+	/* Extents that are away give the update something to write, so there is room then. */
 	if (!r && (rep->stale || rep->unsure || full))
 		r = fusion_replica_do_update(fs, full, false);
 	if (!r)
@@ -95,7 +95,7 @@ int fusion_replica_promote(struct fusion *fs, const u32 *lexts, unsigned int nr,
 	return r;
 }
 
-/* They are on the disk. */
+/* The records are durable. */
 static void fusion_replica_end_leaving(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -127,7 +127,7 @@ int fusion_replica_promote_wait(struct fusion *fs)
 	if (r) {
 		fusion_rw_failed(fs, &rep->log, true,
 				 fusion_journal_blocknr(&rep->sb, rep->log.next_seq), 1, r);
-		/* Whatever is there, a new set and a new chain behind it make it right. */
+		/* A new map copy, and a new chain behind it, replace whatever the disk has now. */
 		rep->restart = true;
 		fusion_replica_end_update(fs, r, false, fusion_now_ms());
 		mutex_unlock(&rep->mutex);

@@ -37,7 +37,7 @@ void fusion_replica_pause(struct fusion *fs)
 	WRITE_ONCE(rep->active, false);
 	spin_unlock_irq(&fs->lock);
 	cancel_delayed_work_sync(&rep->work);
-	/* And that of a message. */
+	/* Wait for an update that a message asked for. */
 	mutex_lock(&rep->mutex);
 	mutex_unlock(&rep->mutex);
 }
@@ -53,7 +53,7 @@ void fusion_replica_stop(struct fusion *fs)
 	if (!fusion_replica_do_update(fs, true, true) && !rep->nr_dirty) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
-		/* Of a closed set either copy is enough: make them the same. */
+		/* Either superblock copy of a closed set is enough, so write both. */
 		for (copy = 0; copy < 2; copy++) {
 			rep->next.generation++;
 			if (fusion_replica_write_super(fs))

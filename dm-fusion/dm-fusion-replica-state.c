@@ -2,7 +2,7 @@
 /*
  * dm-fusion: what the replica does not know yet, and the slots that are held because of that.
  *
- * Everybody who changes the map marks the extent here; dm-fusion-replica.c writes it.
+ * Each change of the map marks its extent here; dm-fusion-replica.c writes it.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -10,9 +10,9 @@
 
 #include "dm-fusion.h"
 
-/* Percentage of time that updates may take that nobody waits for. */
+/* Percentage of the time that updates may take which nothing waits for. */
 #define DUTY		1U
-/* Words of a bitmap looked at under one lock. */
+/* Words of a bitmap that are examined under one lock. */
 #define HELD_CHUNK	512U
 
 /* -- what it has to learn -------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word)
 		.count = bio_sectors(bio),
 	};
 
-	/* Written as data by whoever can't do better; then durable by commit. */
+	/* A member that cannot write zeroes by itself gets data; a commit makes that durable. */
 	fusion_io(bio)->fua |= !!(bio->bi_opf & REQ_FUA);
 	dm_kcopyd_zero(fs->kcopyd, 1, &dest, 0, fusion_zeroes_done, bio);
 }
