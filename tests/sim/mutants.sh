@@ -495,7 +495,7 @@ mutant journal-error-ignored dm-fusion-journal.c \
 mutant slow-flush-error-ignored dm-fusion-flush.c \
 	's/(r = blkdev_issue_flush\(fs->dev\[FUSION_SLOW\]->bdev\);)/\1 r = 0;/' --faults
 mutant fua-of-metadata-trusted dm-fusion-flush.c \
-	's/return dev == FUSION_FAST \|\| fusion_has_fua\(fs, dev\) \? REQ_FUA : 0;/return REQ_FUA;/' --faults
+	's/return dev == FUSION_FAST \|\| fusion_has_fua\(fs, dev\) \? REQ_FUA : 0;/return REQ_FUA;/' --faults --about replica
 mutant fua-of-users-trusted dm-fusion.h \
 	's/if \(unlikely\(bio->bi_opf & REQ_FUA\) && !fusion_has_fua\(fs, dev\)\) \{/if (0) {/' --faults
 mutant metadata-without-fua-not-flushed dm-fusion-flush.c \

@@ -440,6 +440,41 @@ static u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr
 	return op - ops;
 }
 
+/*
+ * Updates of the replica beside writes that lie in the slow disk's cache, and flushes of it that
+ * fail: also the one by which the block layer makes a write with FUA durable on a disk without.
+ */
+static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 i, n = 4 + rnd_below(rng, 28);
+
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_SLOW, 1 + rnd_below(rng, 6));
+		op[-1].flags = SIM_FAULT_FLUSH;
+		for (i = 0; i < n; i++) {
+			u32 lext = rnd_below(rng, all), die = rnd_below(rng, 16);
+
+			if (die < 8)
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+			else if (die < 12)
+				op = add(op, die < 10 ? OP_PROMOTE : OP_DEMOTE, lext, 1);
+			else
+				op = add(op, die < 15 ? OP_REPLICA : OP_FLUSH, 0, 0);
+		}
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 static const struct story stories[] = {
 	{ "flushes", make_flush_ops },
 	{ "fua", make_fua_ops },
@@ -447,6 +482,7 @@ static const struct story stories[] = {
 	{ "checkpoints", make_checkpoint_ops },
 	{ "closing", make_close_ops },
 	{ "swaps", make_swap_ops },
+	{ "replica", make_replica_ops },
 };
 
 const struct story *find_story(const char *name)
