@@ -31,7 +31,7 @@ int fusion_replica_write_log(struct fusion *fs)
 	r = fusion_replica_wait_for_map(fs);
 	if (!r) {
 		r = fusion_chain_write(fs, &rep->log, rep->nr);
-		/* It may be on the disk all the same, and must not be replayed behind the next map copy. */
+		/* It may be on the disk all the same: do not replay it behind the next map copy. */
 		rep->restart |= r;
 	}
 	rep->nr = 0;
