@@ -11,8 +11,10 @@
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/string.h>
+#ifdef __has_include		/* sparse has none */
 #if __has_include("linux/hex.h")
 #include <linux/hex.h>		/* hex2bin(), which linux/kernel.h had before */
+#endif
 #endif
 
 #include "dm-fusion.h"
