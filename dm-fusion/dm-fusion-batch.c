@@ -21,7 +21,6 @@
  * Readers never wait. A writer waits for one commit, or, if its extent had to be LOCKED
  * from the start, for a batch of four extents at most.
  */
-#include <linux/ktime.h>
 #include <linux/sort.h>
 
 #include "dm-fusion.h"

@@ -52,7 +52,6 @@
  * No locks are held across it. Fields are under fs->lock unless said otherwise.
  */
 #include <linux/delay.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 
@@ -138,31 +137,6 @@ int fusion_beat_contest(struct fusion *fs, int r)
 
 /* -- beating --------------------------------------------------------------------------------- */
 
-/* Write bios sent to the members, and bios in flight. */
-struct traffic {
-	u64 writes;
-	u64 in_flight;
-};
-
-static struct traffic fusion_beat_traffic(const struct fusion *fs)
-{
-	struct traffic sum = { };
-	unsigned int dev;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
-
-		for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-			sum.in_flight -= READ_ONCE(stats->done[dev]);
-			sum.in_flight += READ_ONCE(stats->ios[dev][0]) +
-					 READ_ONCE(stats->ios[dev][1]);
-			sum.writes += READ_ONCE(stats->ios[dev][1]);
-		}
-	}
-	return sum;
-}
-
 /*
  * Has anything been written since the last look, or is any work pending? @wrote covers writes of
  * the module itself. fs->lock held.
@@ -170,9 +144,14 @@ static struct traffic fusion_beat_traffic(const struct fusion *fs)
 static bool fusion_beat_in_use(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
-	struct traffic now = fusion_beat_traffic(fs);
-	bool used = now.writes != h->writes || now.in_flight || h->wrote || h->wanted;
+	struct fusion_look now;
+	u64 in_flight;
+	bool used;
 
+	fusion_look(fs, &now);
+	in_flight = now.ios[FUSION_FAST] + now.ios[FUSION_SLOW] - now.done[FUSION_FAST] -
+		    now.done[FUSION_SLOW];
+	used = now.writes != h->writes || in_flight || h->wrote || h->wanted;
 	h->writes = now.writes;
 	WRITE_ONCE(h->wrote, false);
 	return used || fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||

@@ -80,7 +80,7 @@ static void fusion_hold_flushes(struct fusion *fs, bool hold)
 	spin_unlock_irq(&fs->lock);
 }
 
-int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
+int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 {
 	bool new_epoch = epoch != fs->sb.epoch;
 	struct fusion_open *open;
@@ -134,11 +134,6 @@ int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 out:
 	trace_fusion_checkpoint(fs, sb->generation, clean, r);
 	return r;
-}
-
-int fusion_checkpoint(struct fusion *fs, bool clean, bool asked)
-{
-	return fusion_do_checkpoint(fs, fs->sb.epoch, clean, asked);
 }
 
 /* -- asking for one -------------------------------------------------------------------------- */
@@ -202,7 +197,8 @@ void fusion_do_commit(struct work_struct *work)
 
 	asked = wanted > fs->commit.checkpoint_done;
 	if (asked || fusion_journal_short(fs)) {
-		if (fusion_mode(fs) == FUSION_RW && fusion_checkpoint(fs, clean && asked, asked))
+		if (fusion_mode(fs) == FUSION_RW &&
+		    fusion_checkpoint(fs, fs->sb.epoch, clean && asked, asked))
 			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
 		WRITE_ONCE(fs->commit.checkpoint_done, wanted);
 		wake_up_all(&fs->commit.wait);

@@ -56,6 +56,28 @@ u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)
 	return sum;
 }
 
+void fusion_look(const struct fusion *fs, struct fusion_look *sum)
+{
+	unsigned int dev;
+	int cpu;
+
+	memset(sum, 0, sizeof(*sum));
+	sum->us = fusion_now_us();
+	for_each_possible_cpu(cpu) {
+		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
+
+		for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+			u64 writes;
+
+			sum->done[dev] += READ_ONCE(stats->done[dev]);
+			writes = READ_ONCE(stats->ios[dev][1]);
+			sum->ios[dev] += READ_ONCE(stats->ios[dev][0]) + writes;
+			sum->writes += writes;
+		}
+		sum->unweighed += READ_ONCE(stats->unweighed);
+	}
+}
+
 void fusion_member_failed(struct fusion *fs, enum fusion_dev dev)
 {
 	this_cpu_inc(fs->stats->errors[dev]);

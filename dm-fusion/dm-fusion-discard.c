@@ -20,7 +20,6 @@
  * slots, in turn. There are about as many free slots as unmapped extents, so fstrim of a whole
  * file system, or blkdiscard, discards all free slots.
  */
-#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/mm.h>
 

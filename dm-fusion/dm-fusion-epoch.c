@@ -2,8 +2,6 @@
 /*
  * dm-fusion: epochs of map words, and the drain.
  */
-#include <linux/rcupdate.h>
-
 #include "dm-fusion.h"
 
 static void fusion_epoch_released(struct percpu_ref *ref)

@@ -5,8 +5,6 @@
  * map() checks fs->gate. The gate is shut if the mode is not RW, or if writes have to wait for
  * the heartbeat (dm-fusion-beat.c), which opens it.
  */
-#include <linux/ktime.h>
-
 #include "dm-fusion.h"
 
 static const char * const mode_names[] = {

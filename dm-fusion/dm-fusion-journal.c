@@ -31,7 +31,6 @@
  * second one, which records all OPEN extents again, and that same second commit in the
  * recovery, if power fails just before the superblock is written.
  */
-#include <linux/highmem.h>
 #include <linux/mm.h>
 
 #include "dm-fusion.h"

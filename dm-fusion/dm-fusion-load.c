@@ -383,7 +383,7 @@ static int fusion_load_start_epoch(struct fusion *fs)
 	if (!r)
 		r = fusion_load_make_room(fs);
 	if (!r)
-		r = fusion_do_checkpoint(fs, epoch, false, false);
+		r = fusion_checkpoint(fs, epoch, false, false);
 	if (!r)
 		r = fusion_beat_begun(fs);
 	if (!r)

@@ -373,12 +373,9 @@ void fusion_note_mode(struct fusion *fs);
 void fusion_do_commit(struct work_struct *work);
 
 /*
- * Write a checkpoint; @clean marks the set closed. @asked: it was requested, so heat is saved as
- * well. Context: the committer.
+ * Write a checkpoint. @epoch is a new one when a set is loaded. @clean marks the set closed.
+ * @asked: it was requested, so heat is saved as well. Context: the committer.
  */
-int fusion_checkpoint(struct fusion *fs, bool clean, bool asked);
-
-/* The same, with @epoch, which is a new one when a set is loaded. */
-int fusion_do_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
+int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
 
 #endif

@@ -6,7 +6,6 @@
  * (dm-fusion-batch.c), unless moves on request are waiting (dm-fusion-forced.c).
  */
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/math64.h>
 
 #include "dm-fusion.h"

@@ -20,6 +20,7 @@ struct fusion_look {
 	u64 us;
 	u64 ios[FUSION_NR_DEVS];
 	u64 done[FUSION_NR_DEVS];
+	u64 writes;		/* of @ios, to both members */
 	u64 unweighed;
 };
 

@@ -5,7 +5,6 @@
  * They zero a block before a smaller write to it, fill all holes to make an extent STABLE, or
  * invalidate the blocks of a discard. See the head of dm-fusion-open.c.
  */
-#include <linux/bitmap.h>
 #include <linux/bitops.h>
 
 #include "dm-fusion.h"

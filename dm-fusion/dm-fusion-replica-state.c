@@ -6,7 +6,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/ktime.h>
 
 #include "dm-fusion.h"
 

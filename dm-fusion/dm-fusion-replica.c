@@ -50,7 +50,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 
 #include "dm-fusion.h"

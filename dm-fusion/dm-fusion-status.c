@@ -2,7 +2,6 @@
 /*
  * dm-fusion: counters, the status line, and the stats message.
  */
-#include <linux/ktime.h>
 #include <linux/math64.h>
 
 #include "dm-fusion.h"

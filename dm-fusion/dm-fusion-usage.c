@@ -2,7 +2,6 @@
 /*
  * dm-fusion: foreground I/O, as the mover and the policy see it.
  */
-#include <linux/ktime.h>
 #include <linux/math64.h>
 
 #include "dm-fusion.h"
@@ -12,25 +11,6 @@ void fusion_mover_tick(struct fusion *fs)
 	if (xchg(&fs->half_life_changed, 0))
 		fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));
 	fusion_policy_tick(fs->policy, fusion_now_ms() - fs->mover.opened_ms);
-}
-
-static void fusion_usage_look(struct fusion *fs, struct fusion_look *sum)
-{
-	unsigned int dev;
-	int cpu;
-
-	memset(sum, 0, sizeof(*sum));
-	sum->us = fusion_now_us();
-	for_each_possible_cpu(cpu) {
-		const struct fusion_stats *stats = per_cpu_ptr(fs->stats, cpu);
-
-		for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-			sum->done[dev] += READ_ONCE(stats->done[dev]);
-			sum->ios[dev] += READ_ONCE(stats->ios[dev][0]) +
-					 READ_ONCE(stats->ios[dev][1]);
-		}
-		sum->unweighed += READ_ONCE(stats->unweighed);
-	}
 }
 
 /* I/Os in flight at a member; approximate, as the CPUs are read one after another. */
@@ -68,7 +48,7 @@ u64 fusion_idle_ms(struct fusion *fs)
 	busy = !bio_list_empty(&fs->worker.parked);
 	spin_unlock_irq(&fs->lock);
 
-	fusion_usage_look(fs, &now);
+	fusion_look(fs, &now);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
 		busy |= now.ios[dev] != fs->mover.look.ios[dev] ||
 			fusion_usage_in_flight(&now, dev);

@@ -454,6 +454,9 @@ void fusion_map_load(struct fusion *fs, u32 lext, u32 word);
 void fusion_commit_kick(struct fusion *fs);
 void fusion_commit_soon(struct fusion *fs);
 
+/* Sum up the counters of all CPUs. They are examined in turn, so the sums may be off by some. */
+void fusion_look(const struct fusion *fs, struct fusion_look *sum);
+
 /* Sum of a member's bios so far. */
 u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
 

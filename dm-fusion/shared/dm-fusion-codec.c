@@ -172,17 +172,26 @@ static const char *fusion_check_place(const struct fusion_map_block *b, u32 inde
 	return NULL;
 }
 
-void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
-		     u64 generation, const u32 *words, void *block)
+/* The beginning of a map or heat block; the entries are zeros. */
+static struct fusion_map_block *fusion_begin_block(void *block, u64 generation, u32 index,
+						   u32 count)
 {
-	const u32 count = fusion_map_entries(sb, index);
 	struct fusion_map_block *b = block;
-	u32 i;
 
 	memset(block, 0, FUSION_BLOCK_SIZE);
 	b->generation = cpu_to_le64(generation);
 	b->index = cpu_to_le32(index);
 	b->count = cpu_to_le32(count);
+	return b;
+}
+
+void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
+		     u64 generation, const u32 *words, void *block)
+{
+	const u32 count = fusion_map_entries(sb, index);
+	struct fusion_map_block *b = fusion_begin_block(block, generation, index, count);
+	u32 i;
+
 	for (i = 0; i < count; i++)
 		b->word[i] = cpu_to_le32(fusion_word_on_disk(READ_ONCE(words[i])));
 	fusion_block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
@@ -221,13 +230,9 @@ void fusion_heat_pack(const struct fusion_sb *sb, u32 index, u64 generation,
 		      const u16 *heat, void *block)
 {
 	const u32 count = fusion_heat_entries(sb, index);
-	struct fusion_map_block *b = block;
+	struct fusion_map_block *b = fusion_begin_block(block, generation, index, count);
 	u32 i;
 
-	memset(block, 0, FUSION_BLOCK_SIZE);
-	b->generation = cpu_to_le64(generation);
-	b->index = cpu_to_le32(index);
-	b->count = cpu_to_le32(count);
 	for (i = 0; i < count; i++)
 		b->heat[i] = cpu_to_le16(heat[i]);
 	fusion_block_seal(sb, FUSION_MAGIC_HEAT, sb->heat_start + index, block);
