@@ -465,17 +465,6 @@ static void test_texts(void)
 
 /* -- manuals ---------------------------------------------------------------------------- */
 
-static char *slurp(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *text = calloc(1, 1 << 18);
-
-	REQUIRE(f && text, "%s", path);
-	REQUIRE(fread(text, 1, (1 << 18) - 1, f) > 0);
-	fclose(f);
-	return text;
-}
-
 static void range(char *buf, size_t size, int s)
 {
 	const struct fusion_setting_info *info = &fusion_settings[s];

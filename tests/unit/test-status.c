@@ -59,12 +59,8 @@ static const struct {
 /* What lies between @from and @to in a file. */
 static char *between(const char *path, const char *from, const char *to)
 {
-	char *text = calloc(1, 1 << 18), *begin, *end;
-	FILE *f = fopen(path, "r");
+	char *text = slurp(path), *begin, *end;
 
-	REQUIRE(f && text, "%s", path);
-	REQUIRE(fread(text, 1, (1 << 18) - 1, f) > 0);
-	fclose(f);
 	begin = strstr(text, from);
 	REQUIRE(begin, "%s has no \"%s\"", path, from);
 	begin += strlen(from);

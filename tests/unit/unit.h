@@ -42,6 +42,18 @@ static jmp_buf unit_failed;
 	REQUIRE(req_a == req_b, "%s is %lld, %s is %lld", #a, req_a, #b, req_b); \
 } while (0)
 
+/* What is in a file of the tree. The caller frees it. */
+static inline char *slurp(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 18);
+
+	REQUIRE(f && text, "%s", path);
+	REQUIRE(fread(text, 1, (1 << 18) - 1, f) > 0);
+	fclose(f);
+	return text;
+}
+
 static inline int unit_main(const struct unit_test *tests, unsigned int nr)
 {
 	volatile unsigned int i, failed = 0;
