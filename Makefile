@@ -91,10 +91,9 @@ KBUILD_STRICT = W=1 KCFLAGS=-Werror
 define kbuild
 	+$(Q)mkdir -p $(BUILD)/$1 && exec 9>$(BUILD)/$1/.lock && flock 9 && \
 	find $(BUILD)/$1 -maxdepth 2 -xtype l -delete && \
-	(cd $3 && find . -name '*.[ch]' -o -name '*.mk' -o -name Kbuild) | \
-	while read -r f; do \
-		mkdir -p $(BUILD)/$1/$${f%/*} && ln -sf $(CURDIR)/$3/$$f $(BUILD)/$1/$$f; \
-	done && \
+	ln -sft $(BUILD)/$1 $(wildcard $(CURDIR)/$3/*.[ch]) $(CURDIR)/$3/Kbuild && \
+	$(if $(wildcard $3/shared),mkdir -p $(BUILD)/$1/shared && \
+		ln -sft $(BUILD)/$1/shared $(wildcard $(CURDIR)/$3/shared/*) &&) \
 	kdir=$2 && \
 	$(or $5,$(MAKE) -C $$kdir) \
 		$(if $(V),,-s --no-print-directory) M=$(BUILD)/$1 $(KBUILD_FLAGS) $4 9>&-
