@@ -314,9 +314,11 @@ mutant states-of-copies-on-disk dm-fusion-codec.c \
 # -- recovery ----------------------------------------------------------------------------------------
 
 mutant chain-of-attempts-not-checked dm-fusion-replay.c \
-	's/j.epoch != epoch \|\| j.prev_csum != csum/0/; s/if \(j.prev_csum != csum\)/if (0)/' --large
+	's/j.epoch != epoch \|\| j.prev_csum != csum/0/; s/if \(j.prev_csum != csum\)/if (0)/' \
+	--large --about attempts
 mutant chain-not-checked dm-fusion-replay.c \
-	's/j.epoch != epoch \|\| j.prev_csum != csum/j.epoch != epoch/; s/if \(j.prev_csum != csum\)/if (0)/' --large
+	's/j.epoch != epoch \|\| j.prev_csum != csum/j.epoch != epoch/; s/if \(j.prev_csum != csum\)/if (0)/' \
+	--large --about attempts
 mutant half-transactions-applied dm-fusion-replay.c \
 	's/count = j.count;\n\t\t\tepoch/count = 1;\n\t\t\tepoch/' --large
 mutant epoch-counted-before-the-checkpoint dm-fusion-load.c \

@@ -475,14 +475,42 @@ static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 	return op - ops;
 }
 
+/*
+ * Bitmaps of so many open extents that a transaction of them has several blocks, and as many when
+ * the set is opened. What a cut leaves of the one, and the next cut of the other, has the same
+ * numbers and the same places.
+ */
+static u32 make_attempt_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 first = rnd_below(rng, all / 4), i, n = 1 + rnd_below(rng, 6);
+
+		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 0; i < n; i++) {
+			op = add(op, OP_SPRAY, first * EXTENT_SECTORS + 8 * rnd_below(rng, 16),
+				 all - first);
+			op = add(op, OP_WAIT, 0, 0);
+			op = add(op, OP_FLUSH, 0, 0);
+			op = add(op, OP_WAIT, 0, 0);
+		}
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 static const struct story stories[] = {
-	{ "flushes", make_flush_ops },
-	{ "fua", make_fua_ops },
-	{ "demotions", make_demote_ops },
-	{ "checkpoints", make_checkpoint_ops },
-	{ "closing", make_close_ops },
-	{ "swaps", make_swap_ops },
-	{ "replica", make_replica_ops },
+	{ .name = "flushes", .make = make_flush_ops },
+	{ .name = "fua", .make = make_fua_ops },
+	{ .name = "demotions", .make = make_demote_ops },
+	{ .name = "checkpoints", .make = make_checkpoint_ops },
+	{ .name = "closing", .make = make_close_ops },
+	{ .name = "swaps", .make = make_swap_ops },
+	{ .name = "replica", .make = make_replica_ops },
+	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
 };
 
 const struct story *find_story(const char *name)

@@ -59,6 +59,7 @@ struct setup {
 struct story {
 	const char *name;
 	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
 const struct story *find_story(const char *name);

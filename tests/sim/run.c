@@ -236,10 +236,20 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	free(find.content);
 }
 
+/* Does the run's story pass over this place? */
+static bool passed_over(const struct sim_world *w, const struct state *st)
+{
+	const struct story *story = st->run->setup.story;
+
+	return story && story->torn && !sim_disk_tearable(w->disk[FUSION_FAST]);
+}
+
 static void cut_recovery(struct sim_world *w, void *ctx)
 {
 	struct find *find = ctx;
 
+	if (passed_over(w, find->st))
+		return;
 	cut(w, find->st, find->depth + 1, find->expect);
 }
 
@@ -266,7 +276,7 @@ static void cut_run(struct sim_world *w, void *ctx)
 		check_invariants(sim_dev_private(st->dev));
 		note_known(st);
 	}
-	if (run->points < run->max_points && !rnd_below(&w->rng, one_in))
+	if (run->points < run->max_points && !passed_over(w, st) && !rnd_below(&w->rng, one_in))
 		cut(w, st, 0, NULL);
 }
 
