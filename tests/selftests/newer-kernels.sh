@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Features of the block layer that came after Linux 6.12. Each test is skipped where the kernel
+# lacks the feature.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Linux 6.15: disks with logical blocks of more than 4 KiB. Their metadata could not be written.
+test_larger_blocks() {
+	local small file large
+	loop $((64 << 20))
+	small=$REPLY
+	loop $((64 << 20))
+	FAST=$REPLY SLOW=$small
+	format --extent-size 64K
+	file=$(losetup -nO BACK-FILE "$FAST")
+	losetup -d "$FAST"
+	if ! losetup -b 8192 "$FAST" "$file" 2>"$TMP/err"; then
+		losetup "$FAST" "$file"
+		skip "the kernel has no logical blocks of 8 KiB: $(<"$TMP/err")"
+	fi
+	large=$FAST
+	same "logical blocks" "$(blockdev --getss "$large")" 8192
+	refused ": has logical blocks of 8192 bytes; use one with at most 4096" \
+		dmsetup create larger --table "$(table)"
+	gives 4 fusionctl create larger --yes --force "$large" "$small"
+	says "$large: has logical blocks of 8192 bytes"
+	gives 4 fusionctl create larger --yes --force "$small" "$large"
+	says "$large: has logical blocks of 8192 bytes"
+}
+
+# Linux 6.18: the device mapper answers a request for the unique identifier of a device by asking
+# the members. No link by which a member is found may lead to the set.
+test_identifier() {
+	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
+	local link own=()
+	need_module sd_mod
+	modprobe -q scsi_debug dev_size_mb=64 || skip "no module scsi_debug here"
+	defer modprobe -r scsi_debug
+	within 20 "the disk is there" compgen -G "$disk"
+	# shellcheck disable=SC2086 # a pattern
+	FAST=/dev/$(basename $disk)
+	within 20 "its node is there" test -b "$FAST"
+	null slow 128
+	SLOW=$REPLY
+	# shellcheck disable=SC2119 # it takes options
+	udev
+	opened identified --extent-size 64K
+	events_done
+	for link in /dev/disk/by-id/*; do
+		[[ $(readlink -f "$link") == "$(readlink -f "$SET")" ]] || continue
+		own+=("${link##*/}")
+		[[ $link == */dm-name-identified || $link == */dm-uuid-FUSION-* ]] ||
+			fail "$link leads to the set"
+	done
+	same "links to the set (${own[*]})" "${#own[@]}" 2
+	udevadm info --query=property "$SET" >"$TMP/properties"
+	! grep -E '^ID_(WWN|SERIAL)' "$TMP/properties" || fail "the set has an identifier of a disk"
+}
+
+run_tests
