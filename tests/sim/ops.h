@@ -62,11 +62,26 @@ struct story {
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
-const struct story *find_story(const char *name);
+/* -- setup.c ---------------------------------------------------------------------- */
 
 /* Where @faults, disks fail now and then; @large: always many extents. */
 void make_setup(struct setup *s, u64 seed, bool faults, bool large);
+
+/* -- ops.c ------------------------------------------------------------------------ */
+
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
+
+/* -- stories.c -------------------------------------------------------------------- */
+
+const struct story *find_story(const char *name);
+
+/* Other runs have these too, now and then. Return: the number of operations. */
+u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 #endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The set of a run: its geometry, its disks, and the options of its table. */
+#include <stdio.h>
+
+#include "ops.h"
+
+#define SECTORS		(96U << 11)	/* of either disk */
+/* So many that a map set is written in chunks, with commits between them; most say nothing. */
+#define WIDE_BLOCKS	(FUSION_TXN_BLOCKS + 2)
+
+/*
+ * Small: few slots, so that each is used again soon. Now and then more, so many that a
+ * transaction has more than one block. And the smallest of journals, which wraps every
+ * some dozen commits.
+ */
+static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
+{
+	struct fusion_misfit misfit;
+	u32 i;
+
+	memset(sb, 0, sizeof(*sb));
+	for (i = 0; i < sizeof(sb->set_uuid); i++) {
+		sb->set_uuid[i] = rnd(rng);
+		sb->dev_uuid[i] = rnd(rng);
+		sb->peer_uuid[i] = rnd(rng);
+	}
+	if (fusion_sb_plan(sb, SECTORS, SECTORS, EXTENT_SECTORS, &misfit))
+		sim_fail("no plan: %s", misfit.what);
+	if (!large) {
+		sb->nr_fast_slots = 4 + rnd_below(rng, 9);
+		sb->nr_slow_slots = 4 + rnd_below(rng, 13);
+	} else {
+		sb->nr_fast_slots = 4 + rnd_below(rng, 290);
+		sb->nr_slow_slots = 300 + rnd_below(rng, 200) - sb->nr_fast_slots;
+	}
+	sb->map_blocks = wide ? WIDE_BLOCKS : 1;
+	sb->heat_blocks = wide ? WIDE_BLOCKS : 1;
+	sb->journal_blocks[FUSION_FAST] = FUSION_MIN_JOURNAL_BLOCKS;
+	if (wide) {
+		sb->map_start[FUSION_FAST][0] = sb->journal_start[FUSION_FAST] +
+						FUSION_MIN_JOURNAL_BLOCKS;
+		sb->map_start[FUSION_FAST][1] = sb->map_start[FUSION_FAST][0] + sb->map_blocks;
+		sb->heat_start = sb->map_start[FUSION_FAST][1] + sb->map_blocks;
+	}
+	sb->map_start[FUSION_SLOW][0] -= sb->journal_blocks[FUSION_SLOW] -
+					 FUSION_MIN_JOURNAL_BLOCKS;
+	sb->map_start[FUSION_SLOW][1] = sb->map_start[FUSION_SLOW][0] + sb->map_blocks;
+	sb->journal_blocks[FUSION_SLOW] = FUSION_MIN_JOURNAL_BLOCKS;
+	sb->replay_seq = 1 + rnd_below(rng, 2 * FUSION_MIN_JOURNAL_BLOCKS);
+	sb->spare_fast = 1 + rnd_below(rng, 2);
+	sb->spare_slow = 1 + rnd_below(rng, 2);
+	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+	/* extents from slow_first_slot on have a home there */
+	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
+}
+
+void make_setup(struct setup *s, u64 seed, bool faults, bool large)
+{
+	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d;
+	static const u32 cuts[] = { 1, 8, 32, 128 };
+	static const char * const intervals[] = { "10", "100", "1000", "60000" };
+	static const char * const replica[] = { "1", "5", "60" };
+	static const char * const standby[] = { "0", "0", "1", "5" };
+
+	memset(s, 0, sizeof(*s));
+	s->large = large || !rnd_below(&rng, 24);
+	make_geometry(&s->sb, s->large, s->large && !rnd_below(&wide, 4), &rng);
+	s->discards[0] = rnd_below(&rng, 2);
+	s->discards[1] = rnd_below(&rng, 2);
+	s->fua[0] = rnd_below(&other, 2);
+	s->fua[1] = rnd_below(&other, 2);
+	s->tears[0] = rnd_below(&other, 2);
+	s->tears[1] = rnd_below(&other, 2);
+	s->through[0] = !rnd_below(&other, 8);
+	s->through[1] = !rnd_below(&other, 8);
+	s->depth = 1 << rnd_below(&rng, 5);
+	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
+	s->faults = faults;
+	snprintf(s->options, sizeof(s->options),
+		 "16 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "replica_interval %s standby %s",
+		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
+		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
+		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)],
+		 standby[rnd_below(&rng, ARRAY_SIZE(standby))]);
+}

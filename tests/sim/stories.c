@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sequences of operations on one subject each, for what chance alone hardly meets. */
+#include "ops.h"
+
+static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
+{
+	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
+	return op + 1;
+}
+
+/*
+ * Flushes that fail while others do not, beside commits that rely on one: moves, first
+ * writes and checkpoints among many flushes, then a crash.
+ */
+u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 lext = rnd_below(rng, all), i, n = 4 + rnd_below(rng, 28);
+		u32 one_in = 2 << rnd_below(rng, 5), big = rnd_below(rng, 8);
+		/* without moves nothing is committed: users' flushes go to the disk directly */
+		u32 least = rnd_below(rng, 4) ? 0 : 4;
+
+		/* without its replica nothing is promoted */
+		op = add(op, OP_FAULT, FUSION_SLOW, 0);
+		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_FAST, one_in);
+		op[-1].flags = rnd_below(rng, 4) ? SIM_FAULT_BARE : SIM_FAULT_FLUSH;
+		for (i = 0; i < n; i++) {
+			switch (max(i ? rnd_below(rng, 16) : big, least)) {
+			case 0:
+				op = add(op, OP_PROMOTE, rnd_below(rng, all), 1);
+				break;
+			case 1:
+			case 2:
+			case 3:
+				op = add(op, OP_PROMOTE, 0, all);
+				break;
+			case 4:
+			case 5:
+			case 6:
+			case 7:
+				op = add(op, OP_CHECKPOINT, 0, 0);
+				break;
+			default:
+				op = add(op, OP_FLUSH, 0, 0);
+			}
+		}
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * Writes with FUA, beside moves of the same extent whose commit fails though it is on the medium:
+ * what recovery finds of the move must not take away what was acknowledged.
+ */
+u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+
+	while (end - op > 48) {
+		u32 lext = rnd_below(rng, s->sb.nr_lexts), i, n = 4 + rnd_below(rng, 28);
+
+		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 8));
+		op[-1].flags = SIM_FAULT_WRITE;
+		for (i = 0; i < n; i++) {
+			u32 die = rnd_below(rng, 8);
+
+			if (die < 2) {
+				op = add(op, die ? OP_PROMOTE : OP_DEMOTE, lext, 1);
+			} else {
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+				op[-1].flags = OP_FUA;
+			}
+		}
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * Demotions whose commit fails, though it may be on the medium, when the replica has nothing else
+ * to be told; then the set is closed, or suspended, and the slow disk works. It must not say of a
+ * map that nobody knows that it is up to date with it.
+ */
+u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 i, n = 1 + rnd_below(rng, 8);
+
+		for (i = 0; i < n; i++)
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS,
+				 EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_REPLICA, 0, 0);
+		op = add(op, OP_SLEEP, 0, 64);
+		op = add(op, OP_FAULT, FUSION_FAST, 1 + rnd_below(rng, 2));
+		op[-1].flags = SIM_FAULT_WRITE;
+		op = add(op, OP_DEMOTE, rnd_below(rng, all), 1);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_WAIT, 0, 0);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_SUSPEND, 0, 0);
+		op = add(op, rnd_below(rng, 2) ? OP_REOPEN : OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/* Open extents that are discarded while a checkpoint records their bitmaps. */
+u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 lext = rnd_below(rng, all), i, n = 1 + rnd_below(rng, min(all - lext, 8U));
+
+		op = add(op, OP_SPRAY, lext * EXTENT_SECTORS + 8 * rnd_below(rng, 16), n);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CHECKPOINT, 0, 0);
+		for (i = 0; i < 2 * n; i++) {
+			u32 sector = (lext + rnd_below(rng, n)) * EXTENT_SECTORS;
+
+			if (rnd_below(rng, 4))
+				op = add(op, OP_DISCARD, sector, EXTENT_SECTORS);
+			else
+				op = add(op, OP_WRITE, sector, FUSION_BLOCK_SECTORS);
+		}
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * A set that is closed, or suspended, while the fast disk fails writes. Only once: after the
+ * first time its superblock says that it needs a check, and is not written for that again.
+ */
+u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops;
+	u32 i, n = 1 + rnd_below(rng, 8);
+
+	for (i = 0; i < n; i++) {
+		op = add(op, OP_WRITE, rnd_below(rng, s->sb.nr_lexts) * EXTENT_SECTORS,
+			 EXTENT_SECTORS);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CHECKPOINT, 0, 0);
+	}
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 4));
+	op[-1].flags = SIM_FAULT_WRITE;
+	op = add(op, OP_SUSPEND, 0, 0);
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_CRASH, 0, 0);
+	return op - ops;
+}
+
+/* Moves on request in a full set, where others have to make room. */
+u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+	u32 i;
+
+	while (end - op > 48) {
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 4 + rnd_below(rng, 28); i; i--) {
+			u32 lext = rnd_below(rng, all), n = 1 + rnd_below(rng, min(all - lext, 8U));
+
+			switch (rnd_below(rng, 8)) {
+			case 0 ... 2:
+				op = add(op, OP_PROMOTE, lext, n);
+				break;
+			case 3 ... 4:
+				op = add(op, OP_DEMOTE, lext, n);
+				break;
+			case 5:
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+				break;
+			case 6:
+				op = add(op, rnd_below(rng, 4) ? OP_WAIT : OP_DISCARD,
+					 lext * EXTENT_SECTORS, EXTENT_SECTORS);
+				break;
+			default:
+				op = add(op, OP_FLUSH, 0, 0);
+			}
+		}
+		if (s->faults && !rnd_below(rng, 4)) {
+			op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS),
+				 4 + rnd_below(rng, 60));
+			op[-1].flags = 1 + rnd_below(rng, 7);
+		}
+		if (rnd_below(rng, 2))
+			op = add(op, OP_WAIT, 0, 0);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * Updates of the replica beside writes that lie in the slow disk's cache, and flushes of it that
+ * fail: also the one by which the block layer makes a write with FUA durable on a disk without.
+ */
+static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 i, n = 4 + rnd_below(rng, 28);
+
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, FUSION_SLOW, 1 + rnd_below(rng, 6));
+		op[-1].flags = SIM_FAULT_FLUSH;
+		for (i = 0; i < n; i++) {
+			u32 lext = rnd_below(rng, all), die = rnd_below(rng, 16);
+
+			if (die < 8)
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+			else if (die < 12)
+				op = add(op, die < 10 ? OP_PROMOTE : OP_DEMOTE, lext, 1);
+			else
+				op = add(op, die < 15 ? OP_REPLICA : OP_FLUSH, 0, 0);
+		}
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
+ * Bitmaps of so many open extents that a transaction of them has several blocks, and as many when
+ * the set is opened. What a cut leaves of the one, and the next cut of the other, has the same
+ * numbers and the same places.
+ */
+static u32 make_attempt_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 24) {
+		u32 first = rnd_below(rng, all / 4), i, n = 1 + rnd_below(rng, 6);
+
+		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 0; i < n; i++) {
+			op = add(op, OP_SPRAY, first * EXTENT_SECTORS + 8 * rnd_below(rng, 16),
+				 all - first);
+			op = add(op, OP_WAIT, 0, 0);
+			op = add(op, OP_FLUSH, 0, 0);
+			op = add(op, OP_WAIT, 0, 0);
+		}
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+static const struct story stories[] = {
+	{ .name = "flushes", .make = make_flush_ops },
+	{ .name = "fua", .make = make_fua_ops },
+	{ .name = "demotions", .make = make_demote_ops },
+	{ .name = "checkpoints", .make = make_checkpoint_ops },
+	{ .name = "closing", .make = make_close_ops },
+	{ .name = "swaps", .make = make_swap_ops },
+	{ .name = "replica", .make = make_replica_ops },
+	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
+};
+
+const struct story *find_story(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(stories); i++)
+		if (!strcmp(stories[i].name, name))
+			return &stories[i];
+	return NULL;
+}
