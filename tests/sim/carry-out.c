@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Carry out the operations of a run. Most are tasks, so that they overlap. */
+#include <stdio.h>
+
+#include "invariants.h"
+#include "run-state.h"
+
+/* -- one operation ----------------------------------------------------------------- */
+
+struct doing {
+	struct state *st;
+	struct op op;
+	u32 number;
+};
+
+static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
+{
+	struct model *m = d->st->model;
+	const struct op *op = &d->op;
+	bool fua = op->flags & OP_FUA;
+	u64 *stamps = NULL, time;
+	u32 number, i;
+	int r;
+
+	if (op->flags & OP_FUA)
+		opf |= REQ_FUA;
+	if (op->flags & OP_PREFLUSH)
+		opf |= REQ_PREFLUSH;
+	if (op->flags & OP_NOWAIT)
+		opf |= REQ_NOWAIT;
+	time = model_time(m);
+	number = model_issue(m, kind, op->sector, op->nr);
+	if (kind == CHANGE_WRITE) {
+		stamps = sim_alloc(op->nr * sizeof(*stamps), false);
+		for (i = 0; i < op->nr; i++)
+			stamps[i] = model_stamp(number, op->sector + i);
+	}
+	r = sim_dev_io(d->st->dev, opf, op->sector, op->nr, stamps);
+	if (!r && op->flags & OP_PREFLUSH)
+		model_flushed(m, time);
+	model_complete(m, number, !r, fua);
+	if (fua || op->flags & OP_PREFLUSH)
+		world->promised = true;
+	sim_free(stamps);
+}
+
+static void do_read(struct doing *d)
+{
+	const struct op *op = &d->op;
+	u64 *found = sim_alloc(op->nr * sizeof(*found), false);
+	u64 time = model_read_begin(d->st->model);
+	const char *wrong;
+	u32 i;
+
+	if (!sim_dev_io(d->st->dev, REQ_OP_READ, op->sector, op->nr, found)) {
+		for (i = 0; i < op->nr; i++) {
+			wrong = model_check_read(d->st->model, time, op->sector + i, found[i]);
+			if (!wrong)
+				continue;
+			model_explain(d->st->model, op->sector + i, found[i]);
+			sim_fail("a read at time %llu: sector %u of extent %u: %s", time,
+				 (op->sector + i) % EXTENT_SECTORS,
+				 (op->sector + i) / EXTENT_SECTORS, wrong);
+		}
+	}
+	model_read_end(d->st->model);
+	sim_free(found);
+}
+
+static void do_flush(struct doing *d)
+{
+	u64 time = model_time(d->st->model);
+
+	if (sim_dev_io(d->st->dev, REQ_OP_WRITE | REQ_PREFLUSH, 0, 0, NULL))
+		return;
+	model_flushed(d->st->model, time);
+	world->promised = true;
+}
+
+static void do_move(struct doing *d)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s %u-%u",
+		 d->op.kind == OP_PROMOTE ? "promote" : "demote", d->op.sector,
+		 d->op.sector + d->op.nr - 1);
+	sim_dev_message(d->st->dev, text);
+}
+
+/* One at a time: of two it would not be known which is the last. */
+void keep_setting(struct state *st, struct sim_dev *dev)
+{
+	u32 n = st->keep_tried + 1;
+	char text[64];
+
+	if (st->keeping)
+		return;
+	st->keeping = true;
+	st->keep_tried = n;
+	snprintf(text, sizeof(text), "keep half_life %u", n);
+	if (!sim_dev_message(dev, text)) {
+		st->keep_sure = n;
+		world->promised = true;
+	}
+	st->keeping = false;
+}
+
+static void do_one(void *arg)
+{
+	struct doing *d = arg;
+	struct state *st = d->st;
+
+	switch (d->op.kind) {
+	case OP_WRITE:
+		do_change(d, REQ_OP_WRITE, CHANGE_WRITE);
+		break;
+	case OP_DISCARD:
+		do_change(d, REQ_OP_DISCARD, CHANGE_DISCARD);
+		break;
+	case OP_ZEROES:
+		do_change(d, REQ_OP_WRITE_ZEROES, CHANGE_ZERO);
+		break;
+	case OP_READ:
+		do_read(d);
+		break;
+	case OP_FLUSH:
+		do_flush(d);
+		break;
+	case OP_PROMOTE:
+	case OP_DEMOTE:
+		do_move(d);
+		break;
+	case OP_CHECKPOINT:
+		sim_dev_message(st->dev, "checkpoint");
+		break;
+	case OP_KEEP:
+		keep_setting(st, st->dev);
+		break;
+	case OP_REPLICA:
+		set_update_replica(sim_dev_private(st->dev));
+		break;
+	}
+	if (sim_tracing) {
+		char text[64];
+
+		print_op(&d->op, text, sizeof(text));
+		sim_log("op %u: end of %s", d->number, text);
+	}
+	st->busy--;
+	sim_wake(&st->busy);
+	sim_free(d);
+}
+
+/* -- many at a time ------------------------------------------------------------------ */
+
+static void begin(struct state *st, const struct op *op)
+{
+	struct doing *d = sim_alloc(sizeof(*d), false);
+
+	d->st = st;
+	d->op = *op;
+	d->number = st->next;
+	st->busy++;
+	sim_spawn("op", do_one, d);
+}
+
+/* A block of each of many extents, at once. */
+static void spray(struct state *st, const struct op *op)
+{
+	struct op one = { OP_WRITE, op->flags, op->sector, FUSION_BLOCK_SECTORS };
+	u32 i;
+
+	for (i = 0; i < op->nr; i++) {
+		begin(st, &one);
+		one.sector += EXTENT_SECTORS;
+	}
+}
+
+void wait_busy(struct state *st, unsigned int most)
+{
+	wait_event(st->busy, st->busy <= most);
+}
+
+void stop_faults(void)
+{
+	sim_disk_set_faults(world->disk[0], 0, 0);
+	sim_disk_set_faults(world->disk[1], 0, 0);
+}
+
+/* -- all of them ------------------------------------------------------------------------ */
+
+void carry_out(struct state *st, const struct op *op)
+{
+	switch (op->kind) {
+	case OP_SLEEP:
+		msleep(op->nr);
+		break;
+	case OP_WAIT:
+		wait_busy(st, 0);
+		sim_dev_status(st->dev);
+		break;
+	case OP_SUSPEND:
+		sim_dev_suspend(st->dev);
+		if (sim_dev_resume(st->dev)) {
+			if (!st->run->setup.faults)
+				sim_fail("resume failed");
+			stop_faults();
+			if (sim_dev_resume(st->dev))
+				sim_fail("resume failed without a fault");
+		}
+		break;
+	case OP_REOPEN:
+	case OP_READONLY:
+		reopen(st, op->kind == OP_READONLY);
+		break;
+	case OP_RELOAD:
+		reload(st);
+		break;
+	case OP_CRASH:
+		st->crashed = true;
+		break;
+	case OP_FAULT:
+		sim_disk_set_faults(world->disk[op->sector], op->flags, op->nr);
+		break;
+	case OP_SPRAY:
+		spray(st, op);
+		break;
+	default:
+		wait_busy(st, st->run->setup.depth - 1);
+		begin(st, op);
+	}
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cut power, and judge what a recovery finds: by the model, the invariants and the replica. A
+ * recovery may be cut short in turn.
+ */
+#include <stdlib.h>
+
+#include "invariants.h"
+#include "replica.h"
+#include "run-state.h"
+
+/* -- a set, as it is found --------------------------------------------------------- */
+
+void check_kept(const struct state *st, u32 kept)
+{
+	if (kept < st->keep_sure || kept > st->keep_tried)
+		sim_fail("the set keeps a half-life of %u; %u was promised, %u asked for", kept,
+			 st->keep_sure, st->keep_tried);
+}
+
+int try_open(struct state *st, struct sim_dev **dev, bool read_only)
+{
+	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
+	int r;
+
+	replica_check_content(rep, st->model);
+	if (st->outside)
+		replica_check_owners(rep, st->outside);
+	r = sim_dev_create(dev, &st->run->setup.sb, st->run->setup.options, read_only);
+	if (!r) {
+		r = sim_dev_load(*dev);
+		if (r) {
+			sim_dev_destroy(*dev);
+		} else {
+			replica_check_map(rep, st->model, sim_dev_private(*dev));
+			sim_dev_start(*dev);
+			check_invariants(sim_dev_private(*dev));
+			check_kept(st, set_kept(sim_dev_private(*dev)));
+		}
+	}
+	replica_free(rep);
+	return r;
+}
+
+void open_set(struct state *st, struct sim_dev **dev, bool read_only)
+{
+	int r = try_open(st, dev, read_only);
+
+	if (r)
+		sim_fail("the set cannot be opened: %d", r);
+}
+
+void close_set(struct sim_dev *dev)
+{
+	sim_dev_suspend(dev);
+	sim_dev_destroy(dev);
+}
+
+void read_all(struct state *st, struct sim_dev *dev, u64 *content)
+{
+	u32 s;
+	int r;
+
+	for (s = 0; s < st->nr_sectors; s += EXTENT_SECTORS) {
+		r = sim_dev_io(dev, REQ_OP_READ, s, EXTENT_SECTORS, content + s);
+		if (r)
+			sim_fail("extent %u cannot be read: %d", s / EXTENT_SECTORS, r);
+	}
+}
+
+void compare_content(struct state *st, const u64 *content, const u64 *expect, const char *what)
+{
+	const char *wrong = NULL;
+	u32 s;
+
+	for (s = 0; s < st->nr_sectors; s++) {
+		if (expect) {
+			if (content[s] != expect[s])
+				wrong = "another content than before";
+		} else {
+			wrong = model_check_cut(st->model, s, content[s]);
+		}
+		if (!wrong)
+			continue;
+		if (expect)
+			sim_log("sector %u holds %llx, not %llx", s, content[s], expect[s]);
+		else
+			model_explain(st->model, s, content[s]);
+		sim_fail("%s: sector %u of extent %u: %s", what, s % EXTENT_SECTORS,
+			 s / EXTENT_SECTORS, wrong);
+	}
+}
+
+void set_readonly(bool readonly)
+{
+	sim_disk_set_readonly(world->disk[0], readonly);
+	sim_disk_set_readonly(world->disk[1], readonly);
+}
+
+/* -- recovery -------------------------------------------------------------------- */
+
+/* A cut in a recovery that follows a cut in a recovery, and so on. */
+#define MAX_DEPTH	3
+
+/* A set found after a cut. */
+struct find {
+	struct state *st;
+	unsigned int depth;
+	enum sim_loss loss[SIM_NR_DISKS];
+	u64 image;		/* random numbers that make the disks */
+	const u64 *expect;	/* content that must be found, or NULL: ask the model */
+	u64 *content;
+	bool reopen;		/* close and look again */
+	bool read_only;
+	bool reset;		/* the machine stopped, power did not fail: caches go on */
+};
+
+static void recover(void *arg)
+{
+	struct find *find = arg;
+	struct state *st = find->st;
+	struct sim_dev *dev;
+	u64 *again = find->content + st->nr_sectors;
+	unsigned int before = sim_allocations();
+
+	if (!find->depth && st->ready)
+		st->outside = sim_dev_private(st->dev);
+	set_readonly(find->read_only);
+	open_set(st, &dev, find->read_only);
+	st->outside = NULL;
+	read_all(st, dev, find->content);
+	compare_content(st, find->content, find->expect, "after a cut");
+	if (find->read_only)
+		check_invariants(sim_dev_private(dev));
+	if (!find->reopen)
+		return;
+	close_set(dev);
+	/* blocks the recovery wrote to are now the disks' own */
+	if (find->read_only && sim_allocations() != before)
+		sim_fail("%d allocations leaked", sim_allocations() - before);
+	set_readonly(false);
+	open_set(st, &dev, false);
+	read_all(st, dev, again);
+	compare_content(st, again, find->content, "closed and opened");
+}
+
+static void cut_recovery(struct sim_world *w, void *ctx);
+
+static void try_find(struct find *find, bool cuts)
+{
+	struct sim_world *from = world, *w;
+	u64 image = find->image;
+	unsigned int i;
+
+	w = sim_world_new(rnd(&image));
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		w->disk[i] = find->reset ? sim_disk_after_reset(from->disk[i], &image) :
+			     sim_disk_after_cut(from->disk[i], find->loss[i], &image, false);
+	if (cuts) {
+		w->cut = cut_recovery;
+		w->cut_ctx = find;
+	}
+	sim_run(recover, find);
+	sim_world_free(w);
+	find->st->run->points++;
+	if (find->depth)
+		find->st->run->nested++;
+}
+
+/* -- cuts -------------------------------------------------------------------------- */
+
+/*
+ * Cut now and look. @expect: in a recovery nothing may change any more, so each one after
+ * must find what the first one did.
+ */
+static void cut(struct sim_world *w, struct state *st, unsigned int depth, const u64 *expect)
+{
+	struct run *run = st->run;
+	struct find find = {
+		.st = st,
+		.depth = depth,
+		.expect = expect,
+	};
+	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]);
+	u32 die = rnd(&w->rng);
+
+	find.loss[FUSION_FAST] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	find.loss[FUSION_SLOW] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	if (tearable && die >> 31)
+		find.loss[FUSION_FAST] = SIM_LOSE_BLOCKS;
+	find.image = rnd(&w->rng);
+	find.content = malloc(2 * st->nr_sectors * sizeof(u64));
+	sim_log("cut %llu: image %u/%u", run->cuts, find.loss[0], find.loss[1]);
+	run->cuts++;
+	find.reopen = !(die & 7);
+	find.read_only = !(die >> 3 & 15);
+	try_find(&find, false);
+
+	/*
+	 * What was found in a cache only is promised to nobody, whoever has read it: cut power
+	 * everywhere in what comes after a reset.
+	 */
+	if (depth < MAX_DEPTH && !(die >> 11 & 127)) {
+		struct find reset = find;
+
+		reset.reset = true;
+		reset.reopen = false;
+		reset.read_only = false;
+		reset.content = malloc(2 * st->nr_sectors * sizeof(u64));
+		try_find(&reset, true);
+		free(reset.content);
+	}
+	if (depth < MAX_DEPTH && !(die >> 7 & (tearable && !depth ? 3 : 15))) {
+		find.reopen = false;
+		find.read_only = false;
+		find.expect = find.content;
+		find.content = malloc(2 * st->nr_sectors * sizeof(u64));
+		try_find(&find, true);
+		free((void *)find.expect);
+	}
+	free(find.content);
+}
+
+/* Does the run's story pass over this place? */
+static bool passed_over(const struct sim_world *w, const struct state *st)
+{
+	const struct story *story = st->run->setup.story;
+
+	return story && story->torn && !sim_disk_tearable(w->disk[FUSION_FAST]);
+}
+
+static void cut_recovery(struct sim_world *w, void *ctx)
+{
+	struct find *find = ctx;
+
+	if (passed_over(w, find->st))
+		return;
+	cut(w, find->st, find->depth + 1, find->expect);
+}
+
+/* What the replica knows of it will have to tell when the fast member is gone. */
+static void note_known(struct state *st)
+{
+	u32 lext;
+
+	for (lext = 0; lext < st->run->setup.sb.nr_lexts; lext++)
+		if (set_replica_knows(sim_dev_private(st->dev), lext))
+			model_replica_knows(st->model, lext);
+}
+
+void cut_run(struct sim_world *w, void *ctx)
+{
+	struct state *st = ctx;
+	struct run *run = st->run;
+	u32 one_in = run->setup.cut_one_in;
+
+	/* where most is at stake */
+	if (w->promised || sim_disk_tearable(w->disk[FUSION_FAST]))
+		one_in = DIV_ROUND_UP(one_in, 16);
+	if (st->ready) {
+		check_invariants(sim_dev_private(st->dev));
+		note_known(st);
+	}
+	if (run->points < run->max_points && !passed_over(w, st) && !rnd_below(&w->rng, one_in))
+		cut(w, st, 0, NULL);
+}

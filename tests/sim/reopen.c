@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Close the set of a run and open it, or let another table take over; check what is there then. */
+#include <stdio.h>
+
+#include "invariants.h"
+#include "run-state.h"
+#include "dm-fusion-settings.h"
+
+static void open_run(struct state *st, bool read_only)
+{
+	open_set(st, &st->dev, read_only);
+	st->ready = true;
+}
+
+static void say_late(void *arg)
+{
+	static const char * const texts[] = {
+		"checkpoint", "promote 0-1", "demote 0-1", "keep idle 0", "settings",
+	};
+	struct sim_dev *dev = arg;
+
+	sim_dev_message(dev, texts[rnd_below(&world->rng, ARRAY_SIZE(texts))]);
+	sim_dev_put(dev);
+}
+
+/* In one of two times without a suspend before, while messages come. */
+void close_run(struct state *st)
+{
+	u32 i, late = rnd_below(&world->rng, 5);
+
+	st->ready = false;
+	if (rnd_below(&world->rng, 2)) {
+		close_set(st->dev);
+		return;
+	}
+	for (i = 0; i < late; i++) {
+		sim_dev_get(st->dev);
+		sim_spawn("late", say_late, st->dev);
+	}
+	/* let them get as far as they do */
+	for (i = rnd_below(&world->rng, 16); late && i; i--)
+		sim_yield();
+	sim_dev_remove(st->dev);
+}
+
+/* Read it all, while nothing is under way. */
+static void check_all(struct state *st)
+{
+	u64 time = model_time(st->model);
+	const char *wrong;
+	u32 s;
+
+	read_all(st, st->dev, st->content);
+	for (s = 0; s < st->nr_sectors; s++) {
+		wrong = model_check_read(st->model, time, s, st->content[s]);
+		if (!wrong)
+			continue;
+		model_explain(st->model, s, st->content[s]);
+		sim_fail("sector %u of extent %u: %s", s % EXTENT_SECTORS, s / EXTENT_SECTORS,
+			 wrong);
+	}
+}
+
+/*
+ * A set that has gone read-only, be it while it is suspended, tells whoever opens it next, if only
+ * the fast member works again.
+ */
+static void close_faulty(struct state *st)
+{
+	struct sim_dev *dev = st->dev;
+	struct fusion_sb sb;
+	bool stopped;
+
+	if (rnd_below(&world->rng, 2)) {
+		close_run(st);
+		return;
+	}
+	sim_disk_set_faults(world->disk[FUSION_FAST], 0, 0);
+	if (rnd_below(&world->rng, 2))
+		sim_disk_set_faults(world->disk[FUSION_SLOW], SIM_FAULT_FLUSH,
+				    1 + rnd_below(&world->rng, 4));
+	st->ready = false;
+	sim_dev_suspend(dev);
+	stopped = !set_writable(sim_dev_private(dev));
+	sim_dev_destroy(dev);
+	if (stopped && (!sim_disk_super(world->disk[FUSION_FAST], &sb) ||
+			!(sb.flags & FUSION_SB_NEEDS_CHECK)))
+		sim_fail("closed in mode ro, and its superblock does not tell");
+}
+
+/*
+ * The clock moves on at random, so that ten beats in a row may come too late, as on a disk that
+ * answers too slowly. Then the set has gone read-only, and says so. What was not flushed is lost.
+ */
+static bool gave_up(void)
+{
+	struct fusion_sb sb;
+
+	if (!world->heart_failed)
+		return false;
+	if (!sim_disk_super(world->disk[FUSION_FAST], &sb) || !(sb.flags & FUSION_SB_NEEDS_CHECK))
+		sim_fail("its heartbeat failed, and its superblock does not tell");
+	return true;
+}
+
+/* Each of the four superblocks of a set that is closed has what it keeps. */
+static void check_closed(const struct state *st)
+{
+	struct fusion_sb sb[2];
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++) {
+		if (!sim_disk_super(world->disk[i], &sb[i]))
+			sim_fail("closed, and disk %u has no superblock", i);
+		if (sb[i].settings_mask && sb[i].setting[FUSION_SET_HALF_LIFE] != st->keep_sure)
+			sim_fail("closed, and disk %u keeps a half-life of %u, not %u", i,
+				 sb[i].setting[FUSION_SET_HALF_LIFE], st->keep_sure);
+		if (!sb[i].settings_mask && st->keep_sure)
+			sim_fail("closed, and disk %u keeps nothing", i);
+	}
+}
+
+void reopen(struct state *st, bool read_only)
+{
+	wait_busy(st, 0);
+	if (st->run->setup.faults) {
+		close_faulty(st);
+		/* what an error has left in a cache is promised to nobody */
+		st->crashed = true;
+		return;
+	}
+	close_run(st);
+	if (gave_up()) {
+		st->crashed = true;
+		return;
+	}
+	check_closed(st);
+	if (read_only) {
+		set_readonly(true);
+		open_run(st, true);
+		check_all(st);
+		close_run(st);
+		set_readonly(false);
+	}
+	open_run(st, false);
+	check_all(st);
+}
+
+/* A new table is made while the old one works; then it takes over. */
+void reload(struct state *st)
+{
+	struct sim_dev *old = st->dev;
+	int r;
+
+	wait_busy(st, 0);
+	if (st->run->setup.faults) {
+		st->crashed = true;
+		return;
+	}
+	r = sim_dev_create(&st->dev, &st->run->setup.sb, st->run->setup.options, false);
+	if (r)
+		sim_fail("a second table cannot be made: %d", r);
+	st->ready = false;
+	if (sim_dev_load(st->dev) != -EBUSY)
+		sim_fail("the second table is loaded while the first works");
+	/* what the second one has read before is not what counts */
+	keep_setting(st, old);
+	sim_dev_suspend(old);
+	r = sim_dev_resume(st->dev);
+	if (r)
+		sim_fail("the second table cannot be resumed: %d", r);
+	st->ready = true;
+	check_kept(st, set_kept(sim_dev_private(st->dev)));
+	if (sim_dev_load(old) != -ESTALE)
+		sim_fail("the first table goes on though the second was at work");
+	sim_dev_destroy(old);
+	check_all(st);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A run as it goes on.
+ *
+ * run.c	from world to world: it begins, crashes, goes on
+ * carry-out.c	operations on the open set
+ * reopen.c	operations that close it, or put another table in its place
+ * cut.c	power is cut on the way, and what a recovery finds is judged
+ */
+#ifndef RUN_STATE_H
+#define RUN_STATE_H
+
+#include "model.h"
+#include "run.h"
+
+struct state {
+	struct run *run;
+	struct model *model;
+	struct sim_dev *dev;
+	bool ready;		/* @dev may be looked into */
+	const void *outside;	/* it, seen from where its disks are found after a cut */
+	unsigned int busy;	/* operations under way */
+	u32 next;		/* operation */
+	bool crashed;
+	bool keeping;		/* a setting is being changed */
+	u32 keep_tried;		/* the last value of it that was asked for, */
+	u32 keep_sure;		/* and the last one that is known to be kept: both only grow */
+	u32 nr_sectors;
+	u64 *content;
+};
+
+/* -- cut.c ------------------------------------------------------------------------ */
+
+/*
+ * Open the set on the world's disks. Fails the run if the replica, the map or the settings are not
+ * what they must be. open_set() also fails it if the set cannot be opened. Return: 0 or the error.
+ */
+int try_open(struct state *st, struct sim_dev **dev, bool read_only);
+void open_set(struct state *st, struct sim_dev **dev, bool read_only);
+void close_set(struct sim_dev *dev);
+
+/* What is kept must have been asked for, and must not be older than the last promise. */
+void check_kept(const struct state *st, u32 kept);
+
+/* Read all sectors; a read that fails, fails the run. */
+void read_all(struct state *st, struct sim_dev *dev, u64 *content);
+
+/* Fails the run unless @content is @expect, or if that is NULL, what the model allows. */
+void compare_content(struct state *st, const u64 *content, const u64 *expect, const char *what);
+
+/* Both disks of the world. */
+void set_readonly(bool readonly);
+
+/* The cut of a run's worlds: a sim_cut_fn, @ctx is the state. */
+void cut_run(struct sim_world *w, void *ctx);
+
+/* -- carry-out.c ------------------------------------------------------------------ */
+
+/* Begin @op, or do it. Sets @st->crashed if power fails then. */
+void carry_out(struct state *st, const struct op *op);
+
+/* Until at most so many operations are under way. */
+void wait_busy(struct state *st, unsigned int most);
+
+/* From now on both disks work. */
+void stop_faults(void);
+
+/* Have the set keep a setting; not while that is being done. */
+void keep_setting(struct state *st, struct sim_dev *dev);
+
+/* -- reopen.c --------------------------------------------------------------------- */
+
+/* Close the set, after a suspend or without one. Nothing is under way. */
+void close_run(struct state *st);
+
+/*
+ * Close and open, with @read_only also read-only between; and let a second table take over. Both
+ * wait until nothing is under way. Where disks may fail, a crash takes the place of the opening.
+ */
+void reopen(struct state *st, bool read_only);
+void reload(struct state *st);
+
+#endif
