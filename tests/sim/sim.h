@@ -121,7 +121,7 @@ void sim_free_all(void);
 /* What happens is printed as it happens. */
 extern bool sim_tracing;
 
-/* -- disks, disk.c --------------------------------------------------------------- */
+/* -- disks, disk.h --------------------------------------------------------------- */
 
 enum sim_fault {
 	SIM_FAULT_READ	= 1,
