@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Machines that open, write, rest and close at the same time, at any time. */
+#include "dm-fusion.h"
+#include "hosts.h"
+
+#define TRIES		24U
+
+struct actor {
+	struct hosts *h;
+	unsigned int host;
+};
+
+/* Of those that run_actors() and the like wait for. */
+static void leave(struct hosts *h)
+{
+	h->running--;
+	wake_up_all(&h->wait);
+}
+
+/*
+ * Open, write, rest, close; at any time. A machine that loses the set opens it again later. Whoever
+ * may write finds all that was promised.
+ */
+static void act(void *arg)
+{
+	struct actor *a = arg;
+	struct hosts *h = a->h;
+	unsigned int host = a->host, tries;
+	u64 *rng = &world->rng;
+	int r;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		msleep(rnd_below(rng, 3) ? rnd_below(rng, 100) : rnd_below(rng, 9000));
+		r = open_as(h, host);
+		if (r && !not_now(r))
+			sim_fail("machine %u cannot open the set: %d", host, r);
+		if (r) {
+			h->refused++;
+			continue;
+		}
+		h->opened++;
+		check_as(h, host);
+		do {
+			if (write_as(h, host, rnd_below(rng, 2) ? REQ_FUA : 0))
+				break;
+			check_as(h, host);
+			if (!rnd_below(rng, 4))
+				discard_as(h, host);
+			msleep(rnd_below(rng, 4) ? rnd_below(rng, 50) : rnd_below(rng, 16000));
+		} while (rnd_below(rng, 4));
+		if (fusion_mode(fs_of(h->dev[host])) == FUSION_FAIL)
+			h->lost++;
+		else if (fusion_mode(fs_of(h->dev[host])) != FUSION_RW &&
+			 !fs_of(h->dev[host])->heart.late)
+			sim_fail("machine %u: mode ro without an error", host);
+		close_as(h, host);
+	}
+	leave(h);
+}
+
+static void run_actors(struct hosts *h)
+{
+	struct actor actor[NR_HOSTS];
+	unsigned int i;
+
+	h->running = NR_HOSTS;
+	for (i = 0; i < NR_HOSTS; i++) {
+		actor[i] = (struct actor){ h, i };
+		sim_spawn("machine", act, &actor[i]);
+	}
+	wait_event(h->wait, !h->running);
+}
+
+static void all_at_once(void *arg)
+{
+	struct hosts *h = arg;
+
+	hosts_begin(h);
+	run_actors(h);
+	if (!h->opened)
+		sim_fail("nobody ever got the set");
+	hosts_end(h);
+}
+
+/* The same where beats come late, or are read late: then nobody may have the set for some time. */
+static void all_at_once_and_late(void *arg)
+{
+	struct hosts *h = arg;
+
+	hosts_begin(h);
+	world->late_ms = 512 << rnd_below(&world->rng, 6);
+	run_actors(h);
+	world->late_ms = 0;
+	hosts_end(h);
+}
+
+/* Opens it, and keeps writing for some seconds. */
+static void take_and_write(void *arg)
+{
+	struct actor *a = arg;
+	struct hosts *h = a->h;
+	unsigned int i;
+
+	if (!h->open[a->host])
+		open_as(h, a->host);
+	for (i = 0; h->open[a->host] && i < 16; i++) {
+		if (write_as(h, a->host, REQ_FUA))
+			break;
+		msleep(rnd_below(&world->rng, 600));
+	}
+	leave(h);
+}
+
+/* It wakes just when others that have watched it at rest are about to claim it. */
+static void taken_as_it_wakes(void *arg)
+{
+	struct actor actor[NR_HOSTS];
+	struct hosts *h = arg;
+	unsigned int i;
+
+	hosts_begin(h);
+	open_soon(h, 0, "open");
+	must(write_as(h, 0, REQ_FUA), "write");
+	settle_as(h, 0);
+	world->late_ms = rnd_below(&world->rng, 4) ? 4096 : 0;
+	h->running = NR_HOSTS;
+	for (i = NR_HOSTS; i--; ) {
+		actor[i] = (struct actor){ h, i };
+		if (!i)
+			msleep(WATCH - 1000 + rnd_below(&world->rng, 4000));
+		sim_spawn("machine", take_and_write, &actor[i]);
+	}
+	wait_event(h->wait, !h->running);
+	world->late_ms = 0;
+	for (i = 0; i < NR_HOSTS; i++)
+		if (h->open[i])
+			close_as(h, i);
+	hosts_end(h);
+}
+
+const scene_fn scenes_at_once[] = {
+	all_at_once, all_at_once_and_late, taken_as_it_wakes, NULL,
+};
