@@ -42,7 +42,7 @@ static inline u32 rnd_below(u64 *state, u32 n)
 	return (rnd(state) >> 32) * n >> 32;
 }
 
-/* -- worlds, sched.c ------------------------------------------------------------- */
+/* -- worlds, world.c ------------------------------------------------------------- */
 
 struct sim_task;
 struct sim_world;
@@ -97,6 +97,8 @@ void sim_world_free(struct sim_world *w);
 
 /* The world takes the place of the one it is nested in. */
 void sim_world_drop_parent(void);
+
+/* -- tasks, task.h --------------------------------------------------------------- */
 
 void sim_spawn(const char *name, void (*fn)(void *), void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks, waiting and work on cooperative tasks: see sched.c. What may not be done where
+ * Locks, waiting and work on cooperative tasks: see task.h. What may not be done where
  * it is done (to sleep with a lock held, in an interrupt, or in an RCU section; to lock
  * what is locked) ends the run as failed.
  */
