@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: tracepoints. None lies on the fast path of map().
+ * dm-fusion: tracepoints. The fast path of map() has none.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM fusion
@@ -37,15 +37,15 @@ DECLARE_EVENT_CLASS(fusion_extent,
 		  fusion_word_slot(__entry->word))
 );
 
-/* A first write has been given a slot. */
+/* A slot was allocated for a first write. */
 DEFINE_EVENT(fusion_extent, fusion_alloc,
 	TP_PROTO(struct fusion *fs, u32 lext, u32 word), TP_ARGS(fs, lext, word));
 
-/* An OPEN extent is wholly valid, durably. */
+/* All blocks of an OPEN extent are durably valid. */
 DEFINE_EVENT(fusion_extent, fusion_stable,
 	TP_PROTO(struct fusion *fs, u32 lext, u32 word), TP_ARGS(fs, lext, word));
 
-/* An extent was discarded; word is where it lay. */
+/* An extent was discarded; @word is its former place. */
 DEFINE_EVENT(fusion_extent, fusion_unmap,
 	TP_PROTO(struct fusion *fs, u32 lext, u32 word), TP_ARGS(fs, lext, word));
 

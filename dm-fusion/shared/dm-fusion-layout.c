@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: where things lie on the members: the layout of a new set, and whether that of a
- * superblock is possible.
+ * dm-fusion: where things lie on the members: planning the layout of a new set, and checking the
+ * layout in a superblock.
  *
- * Pure code, as dm-fusion-codec.c is. dm-fusion-format.h has the layout.
+ * Pure code, like dm-fusion-codec.c. dm-fusion-format.h describes the layout.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -19,17 +19,17 @@
 /* Sizes and positions up to here can be added and turned into bytes without overflow. */
 #define MAX_DEV_SECTORS		BIT_ULL(52)
 
-/* A member of fewer data slots than this is of no use. */
+/* A member with fewer data slots than this is useless. */
 #define MIN_DATA_SLOTS		8U
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
 
-/* Room for a map of this many times the size is left, where that is a small part of a member. */
+/* Leave room for a map this many times as large, if that is a small part of the member. */
 #define MAP_ROOM		4U
 #define MAX_ROOM_SHARE		16U
 
-/* A replica's log is no longer than this unless there is room. */
+/* The replica log is longer than this only if there is room. */
 #define MAX_PLANNED_LOG_BLOCKS	4096U
 
 static bool fusion_extent_size_valid(u32 extent_sectors)
@@ -56,7 +56,7 @@ static u32 fusion_plan_log_blocks(u32 map_blocks)
 	return clamp_t(u32, map_blocks / 4, FUSION_MIN_JOURNAL_BLOCKS, MAX_PLANNED_LOG_BLOCKS);
 }
 
-/* A member's map sets come behind its journal. Return: the block behind them and their room. */
+/* A member's map copies come behind its journal. Return: the block behind them and their room. */
 static u64 fusion_place_map_sets(struct fusion_sb *sb, enum fusion_dev dev, u64 room)
 {
 	u64 start = sb->journal_start[dev] + sb->journal_blocks[dev];
@@ -80,8 +80,8 @@ static u64 fusion_place_regions(struct fusion_sb *sb, enum fusion_dev dev, unsig
 }
 
 /*
- * Leave as much room for a greater map as there may be, up to MAP_ROOM times what is needed now.
- * Return: how many times.
+ * Leave as much room for a larger map as possible, up to MAP_ROOM times the present size.
+ * Return: the factor.
  */
 static unsigned int fusion_plan_regions(struct fusion_sb *sb, enum fusion_dev dev, u64 sectors)
 {
@@ -131,8 +131,8 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 
 	/*
 	 * The size of the map follows from the number of data slots, which depends on
-	 * the size of the map. Leave room for a map of everything; what is not needed
-	 * of it, less than one part in 1000, stays unused.
+	 * the size of the map. Leave room for a map of everything. The part that is not
+	 * needed, less than one in 1000, stays unused.
 	 */
 	bound = fast_extents + slow_extents;
 	bound_blocks = DIV_ROUND_UP(bound, FUSION_MAP_PER_BLOCK);
@@ -168,7 +168,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
 	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
 
-	/* What is left up to the first data slot makes the replica's log longer. */
+	/* The room left before the first data slot makes the replica log longer. */
 	end = fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
 	data = ((u64)sb->slow_first_slot << shift) / FUSION_BLOCK_SECTORS;
 	sb->journal_blocks[FUSION_SLOW] = min_t(u64, sb->journal_blocks[FUSION_SLOW] + data - end,
@@ -208,9 +208,9 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 	slow->peer_sectors = fast->self_sectors;
 }
 
-/* -- is it possible? ------------------------------------------------------------------------- */
+/* -- is a layout valid? ---------------------------------------------------------------------- */
 
-/* Does a region come after those before it? Moves @end, a block number, behind it. */
+/* Return: whether a region begins at or behind @end. Moves @end, a block number, behind it. */
 static bool fusion_region_in_order(u64 *end, u64 start, u32 blocks)
 {
 	if (start < *end || start > MAX_DEV_SECTORS)
@@ -219,7 +219,7 @@ static bool fusion_region_in_order(u64 *end, u64 start, u32 blocks)
 	return true;
 }
 
-/* The same for the journal and the map sets of a member. */
+/* The same for the journal and the map copies of a member. */
 static bool fusion_area_in_order(const struct fusion_sb *sb, enum fusion_dev dev, u64 *end)
 {
 	unsigned int i;

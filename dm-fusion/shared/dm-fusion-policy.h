@@ -2,47 +2,46 @@
 /*
  * dm-fusion: access statistics and the choice of what to move.
  *
- * The policy only advises. It sees the map words and one heat word per extent,
- * and hands out moves; the migration engine carries them out and may drop any.
- * Pure code: no I/O, no sleeping, no clock of its own (the owner calls
- * fusion_policy_tick()), so the same source runs in unit tests and replays of
- * recorded loads.
+ * The policy only advises. It sees the map words and one heat word per extent, and proposes moves.
+ * The mover carries them out, and may drop any of them. Pure code: no I/O, no sleeping, no clock
+ * of its own (the owner calls fusion_policy_tick()). So the same source runs in unit tests and in
+ * fusionctl simulate.
  *
- * Concurrency: fusion_policy_touch() is called from map() on every CPU without a
- * lock, and is lossy by design: two touches at once may count as one.
- * fusion_policy_heat() and fusion_policy_forget() may be called from any context. All
- * the other functions are called by one thread at a time, the migration worker.
+ * Concurrency: map() calls fusion_policy_touch() on every CPU without a lock. It is lossy by
+ * design: two simultaneous touches may count as one. fusion_policy_heat() and
+ * fusion_policy_forget() may be called from any context. Only one thread at a time, the worker of
+ * the mover, calls the other functions.
  *
- * Units of heat: a small access is 4; at most one access counts in 250 ms. What
- * happened a half-life ago counts half.
+ * Units of heat: a small access counts 4, and at most one access counts in 250 ms. An access a
+ * half-life ago counts half.
  */
 #ifndef DM_FUSION_POLICY_H
 #define DM_FUSION_POLICY_H
 
 #include "dm-fusion-codec.h"
 
-/* A heat word: what one extent has seen. */
+/* The layout of a heat word, the record of accesses to one extent. */
 #define FUSION_HEAT_SHIFT	16	/* 31..16 heat, 15..8 epoch of decay, 7..0 tick */
 #define FUSION_HEAT_MAX		0xffffU
 
-/* What a small access weighs: a quarter is the least that counts. */
+/* Weight of a small access. The least weight that counts is a quarter of it. */
 #define FUSION_HEAT_TOUCH	4U
 
-/* Buckets of a histogram of heat: 0..7, then 8 to each power of two. */
+/* Buckets of a histogram of heat: 0..7, then 8 for each power of two. */
 #define FUSION_BUCKETS		112U
 
-/* Bios at least this big are streams, which the slow member is good at: they weigh nothing. */
+/* Bios of at least this size are streams, at which the slow member is good: they weigh nothing. */
 #define FUSION_STREAM_SECTORS	512U
 
-/* Places for streams; of four times as many as there are streams few are taken twice. */
+/* Places for streams. With four times as many places as streams, few collide. */
 #define FUSION_STREAM_BITS	8U
 
 /**
- * struct fusion_streams - where streams would go on
- * @at: by a hash of that place
+ * struct fusion_streams - where each stream would continue
+ * @at: the streams, by a hash of that place
  *
- * One for each CPU, so that none shares a cache line; all zeros to begin with. A stream whose
- * bios change the CPU starts over there.
+ * Each CPU has its own, so that none shares a cache line. All zeros to begin with. A stream whose
+ * bios move to another CPU starts over there.
  */
 struct fusion_streams {
 	struct fusion_stream {
@@ -51,22 +50,22 @@ struct fusion_streams {
 	} at[1U << FUSION_STREAM_BITS];
 };
 
-/* For whom an access is. */
+/* How much an access matters. */
 enum fusion_urgency {
 	FUSION_BACKGROUND,	/* idle I/O class: counts for nothing */
 	FUSION_NORMAL,
-	FUSION_URGENT,		/* metadata of a file system: counts twice */
+	FUSION_URGENT,		/* file-system metadata: counts twice */
 };
 
 /**
- * fusion_weigh() - what an access counts
- * @streams: this CPU's; who is moved to another one meanwhile does no harm
+ * fusion_weigh() - the weight of an access
+ * @streams: those of this CPU; moving to another CPU meanwhile does no harm
  * @sector: first sector on the device
- * @sectors: number of them, more than 0
- * @urgency: for whom it is
+ * @sectors: number of sectors, more than 0
+ * @urgency: how much the access matters
  *
- * A small one counts 4, larger ones less; those of 256 KiB and more, and what goes on from
- * there when 1 MiB has come one after another, nothing.
+ * A small access counts 4, a larger one less. An access of 256 KiB or more counts nothing, nor does
+ * one that continues a sequence of 1 MiB.
  *
  * Context: any; lockless, lossy. Return: heat, 0..8, for fusion_policy_touch().
  */
@@ -79,15 +78,15 @@ struct fusion_policy;
 struct fusion_move {
 	u32 lext;
 	enum fusion_dev to;
-	bool hold;		/* the owner's: its writes are held from the start of a batch */
+	bool hold;		/* set by the owner: writes are held from the start of a batch */
 };
 
 /* The most moves in a batch that writes may wait for. */
 #define FUSION_SHORT_BATCH	4U
 
-/* What the owner knows when it asks for moves. */
+/* State of the set when the owner asks for moves. */
 struct fusion_policy_env {
-	u32 free_fast;		/* free slots, spares and slots of moves begun not counted */
+	u32 free_fast;		/* free slots, without spares and slots of moves in progress */
 	u32 free_slow;
 	u32 reserve;		/* free_fast to restore when idle */
 	bool idle;		/* no foreground I/O for the idle time */
@@ -95,7 +94,7 @@ struct fusion_policy_env {
 
 enum fusion_outcome {
 	FUSION_MOVED,
-	FUSION_CANCELLED,	/* a write came in between; no bar to a retry when idle */
+	FUSION_CANCELLED,	/* by a write; it may be tried again when idle */
 	FUSION_FAILED,		/* I/O error */
 	FUSION_SKIPPED,		/* no longer where it was, or no slot free */
 };
@@ -103,10 +102,10 @@ enum fusion_outcome {
 /**
  * fusion_policy_create() - allocate a policy
  * @map: live map words, read with READ_ONCE()
- * @nr_lexts: number of them
- * @nr_fast: fast data slots
+ * @nr_lexts: number of map words
+ * @nr_fast: number of fast data slots
  *
- * Memory: 4 bytes per extent and a constant. Return: policy, or NULL without memory.
+ * Memory: 4 bytes per extent and a constant. Return: policy, or NULL if memory is short.
  */
 struct fusion_policy *fusion_policy_create(const u32 *map, u32 nr_lexts, u32 nr_fast);
 void fusion_policy_destroy(struct fusion_policy *p);
@@ -117,109 +116,110 @@ void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds);
 /**
  * fusion_policy_tick() - tell the policy the time
  * @p: policy
- * @now_ms: since the device was opened
+ * @now_ms: milliseconds since the device was opened
  *
- * Call it at 4 to 20 Hz while there is I/O, since accesses between two calls count once,
- * and at any rate when there is none; also while migration is off. It goes through a
- * slice of the extents, 16384 at most, to age heat words and to measure how heat is
- * distributed.
+ * Call it at 4 to 20 Hz while there is I/O, because accesses between two calls count once. Without
+ * I/O any rate will do. Call it also while migration is off. It visits a slice of the extents,
+ * 16384 at most, to age heat words and to measure how heat is distributed.
  */
 void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
 
 /**
- * fusion_policy_accesses() - tell the policy what accesses cost a device
+ * fusion_policy_accesses() - tell the policy what accesses cost a member
  * @p: policy
- * @dev: device
- * @busy_us: time in which it was busy, microseconds, below 2^40
- * @nr: random accesses it served in that time, below 2^24
+ * @dev: member
+ * @busy_us: time for which it was busy, microseconds, below 2^40
+ * @nr: number of random accesses that it served in that time, below 2^24
  *
- * Only of times in which it served nothing else.
+ * Call it only for times in which the member served nothing else.
  */
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr);
 
-/* The same of moves: time that the slow member was busy with @nr of them, at most 64. */
+/* The same for moves: the slow member was busy with @nr of them, at most 64, for @busy_us. */
 void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr);
 
-/* Tell the policy that the set was in use for so long, in microseconds, since the last time. */
+/* Tell the policy that the set was in use for @us microseconds since the last call. */
 void fusion_policy_used(struct fusion_policy *p, u32 us);
 
-/* Heat that a swap must gain now, when the set is not idle. Context: any. */
+/* Heat that a swap must gain at present if the set is not idle. Context: any. */
 u32 fusion_policy_pay(const struct fusion_policy *p);
 
 /**
  * fusion_policy_touch() - count one access
  * @p: policy
  * @lext: extent, below nr_lexts
- * @weight: what fusion_weigh() says, more than 0
+ * @weight: weight from fusion_weigh(), more than 0
  *
  * Context: any; lockless, one read and at most one write of one heat word.
  */
 void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight);
 
-/* Heat of an extent now, decayed: 0..FUSION_HEAT_MAX. Context: any. */
+/* Present heat of an extent, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);
 
 /* The bucket of a heat, below FUSION_BUCKETS, and the least heat in it. */
 u32 fusion_policy_bucket(u32 heat, u32 *least);
 
-/* Set the heat, when it is loaded from disk; before any touch. */
+/* Set the heat that was loaded from disk, before any touch. */
 void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat);
 
 /* Forget an extent that was discarded. Context: any. */
 void fusion_policy_forget(struct fusion_policy *p, u32 lext);
 
 /**
- * fusion_policy_pick() - what should move next?
+ * fusion_policy_pick() - choose the next moves
  * @p: policy
- * @env: state of the device
+ * @env: state of the set
  * @moves: result
- * @max: room in it, at most 64
+ * @max: room in @moves, at most 64
  *
- * First promotions, hottest first, while free_fast exceeds the reserve. Then pairs of a
- * demotion and the promotion it makes room for, demotion first; the policy counts on
- * both or neither being carried out. Then, when env->idle and free_fast is below the
- * reserve, demotions of the coldest by ascending extent number. Pairs come also when
- * neither device has a free slot: the spares serve them.
+ * First come promotions, hottest first, while free_fast exceeds the reserve. Then come swaps, a
+ * demotion and the promotion that it makes room for, demotion first. The policy relies on the owner
+ * to carry out both or neither. Swaps come even if neither member has a free slot, as they can use
+ * the spares. Last, when env->idle and free_fast is below the reserve, come demotions of the
+ * coldest extents by ascending number.
  *
- * STABLE extents only; never the same extent twice in one answer. The owner calls
- * fusion_policy_done() once for each move, and before it picks again has made its extent
- * other than STABLE or has reported it. Looks at a bounded number of extents and goes on
- * from there at the next call, so 0 means that nothing is known to be worth moving now:
- * ask again after the next tick.
+ * All moves are of STABLE extents, and no extent occurs twice in one answer. The owner calls
+ * fusion_policy_done() once for each move. Before it picks again, it has reported each move, or its
+ * extent is no longer STABLE. Each call looks at a bounded number of extents, and the next one
+ * continues there. So 0 means that no move is known to be worthwhile at present: ask again after
+ * the next tick.
+ *
+ * Return: number of moves.
  */
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
 				struct fusion_move *moves, unsigned int max);
 
 /**
- * fusion_policy_batch() - which of these moves should go together?
- * @moves: those of a pick, or what is left of it; the ones to go come first afterwards
- * @nr: number of them, more than 0
+ * fusion_policy_batch() - choose the moves of the next batch
+ * @moves: moves of a pick, or the rest of them; afterwards those of the batch come first
+ * @nr: number of moves, more than 0
  *
- * What a batch costs besides its copies, four waits for the slow member, is the same for any
- * number, so it is as large as it may be; but short if somebody may wait for the end of it: so
- * moves with @hold go first, in short batches, and then all others. Pairs stay pairs.
+ * Besides its copies, a batch of any size costs four waits for the slow member, so it is as large
+ * as possible. It is short if a write may wait for its end: moves with @hold go first, in short
+ * batches, and then all others. Swaps stay together.
  *
  * Return: number of moves in this batch.
  */
 unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
 
 /*
- * Extents of the slow member that may be promoted next, hottest first, up to @max: what
- * pick() would choose from. Return: their number.
+ * Extents of the slow member that may be promoted next, hottest first, at most @max: the
+ * candidates of fusion_policy_pick(). Return: their number.
  */
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max);
 
-/* Extents that a scan for room on request keeps. */
+/* Number of extents that a search for room on request keeps. */
 #define FUSION_VICTIMS		64U
 
 /**
- * struct fusion_victims - extents that may leave a device so that others get their room
- * @dev: where room is needed
- * @first: extents from here on stay where they are
- * @last: up to here
- * @nr: number of those found, best first
- * @held: extents passed over because their last move was cancelled or failed a short time ago
- * @best: the extents, and what speaks against each
+ * struct fusion_victims - extents that may leave a member to make room for others
+ * @dev: member that needs room
+ * @first: first extent of the range that stays where it is
+ * @last: last extent of that range
+ * @nr: number of victims found
+ * @held: number of extents skipped because their last move was cancelled or failed recently
+ * @best: the victims, best first, each with the cost of its move
  */
 struct fusion_victims {
 	enum fusion_dev dev;
@@ -234,48 +234,49 @@ struct fusion_victims {
 };
 
 /**
- * fusion_policy_victims() - which extents should make room on request?
+ * fusion_policy_victims() - choose the extents that make room on request
  * @p: policy
- * @v: result of a scan that goes through all extents in slices; @v->nr and @v->held are 0 before
+ * @v: result of a search of all extents in slices; @v->nr and @v->held begin as 0
  * @from: first extent of this slice
- * @end: the first behind it
+ * @end: first extent behind the slice
  *
- * Of the fast member the coldest, those promoted within the last minute after all others; of the
- * slow one the hottest. STABLE and OPEN extents: the owner has to complete the latter first.
+ * On the fast member these are the coldest extents, and last those promoted within the last minute;
+ * on the slow member the hottest. They are STABLE or OPEN: the owner has to complete the latter
+ * first.
  */
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
 			   u32 end);
 
 /*
- * What became of an advised move. Call it for a demotion when free_fast counts the slot
- * that it left, else the policy may refill the reserve twice. An extent that was cancelled
- * or failed is left alone for a while, twice as long each time.
+ * Report the outcome of an advised move. For a demotion, call it once free_fast counts the slot
+ * that the extent left, otherwise the policy may refill the reserve twice. After a move that was
+ * cancelled or failed, its extent is left alone for a while, twice as long each time.
  */
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 			enum fusion_outcome outcome);
 
 /* -- the mover, in the kernel and in fusionctl simulate ---------------------------------- */
 
-/* It looks at what there is to do so often. */
+/* The mover looks for work at this interval. */
 #define FUSION_TICK_MS		100U
-/* Most moves of a batch. */
+/* Most moves in a batch. */
 #define FUSION_BATCH		16U
-/* Cancels of one extent after which its writes are held, and extents of which they are known. */
+/* Cancels of an extent before its writes are held, and extents whose cancels are counted. */
 #define FUSION_MAX_CANCELS	2U
 #define FUSION_CANCELS		64U
-/* Longest pause between batches while others use the device. */
+/* Longest pause between batches during foreground I/O. */
 #define FUSION_MAX_PAUSE_MS	60000U
-/* Most I/Os at the slow member that are thought of, and commands that a copy has there. */
+/* Most I/Os at the slow member that the mover considers, and commands of a copy there. */
 #define FUSION_MAX_QUEUE	4096U
 #define FUSION_COPY_QUEUE	2U
-/* Most extents that the replica records at once as away: a block has room for them. */
+/* Most extents that the replica records as leaving at once: a block has room for them. */
 #define FUSION_MAX_LEAVING	128U
-/* Longest time between two looks that tells what accesses cost. */
+/* Longest time between two looks from which the cost of accesses is measured. */
 #define FUSION_MAX_LOOK_US	1000000U
 
 /*
- * The order in which copies are made: those that have started first, in the order of the slow
- * member. Return: as a comparison of sort().
+ * The order of copies: those that have started come first, in the order of the slow member.
+ * Return: as a comparison function of sort() does.
  */
 static inline int fusion_copy_order(bool started_a, u32 slow_slot_a, bool started_b,
 				    u32 slow_slot_b)

@@ -2,8 +2,8 @@
 /*
  * dm-fusion: superblocks: packing, unpacking, and whether two members belong together.
  *
- * See dm-fusion-codec.h for the contract and dm-fusion-format.h for the layout. What of it is
- * about places is in dm-fusion-layout.c.
+ * See dm-fusion-codec.h for the contract and dm-fusion-format.h for the layout.
+ * dm-fusion-layout.c plans and checks the places.
  */
 #include <linux/bits.h>
 #include <linux/compiler.h>
@@ -163,7 +163,7 @@ static const char *fusion_check_state(const struct fusion_sb *sb)
 	return NULL;
 }
 
-/* "incompat 0x30 (landing log)": the bits, and the names of those that have one. */
+/* "incompat 0x30 (landing log)": the bits, and the names of those that have names. */
 static void fusion_features_text(const char *word, u64 bits, const char *const *name,
 				 unsigned int names, char *text)
 {
@@ -223,7 +223,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	if (*why)
 		return -EILSEQ;
 
-	/* Only what comes before is sure to mean the same in every version. */
+	/* Only the fields above are sure to mean the same in every version. */
 	if (le32_to_cpu(d->version) != FUSION_VERSION) {
 		*why = "has the format of another version";
 		return -EPROTONOSUPPORT;
@@ -298,7 +298,10 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}
-	/* Written first, it may be one ahead after a power cut; not when it was closed since. */
+	/*
+	 * The slow superblock is written first, so it may be one epoch ahead after a power cut,
+	 * but not if the set was closed since.
+	 */
 	if (slow->epoch != fast->epoch &&
 	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
 		*why = slow->epoch > fast->epoch ?
