@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (p = text; argc <= MAX_WORDS && p; argc++)
 		argv[argc] = strsep(&p, "\n");
 	argv[argc] = NULL;
-	optind = 0;	/* getopt begins anew */
+	optind = 0;	/* getopt starts from the beginning */
 	rc = fusionctl_main(argc, argv);
 	PROMISED(rc >= FC_OK && rc <= FC_DAMAGED);
 	free(text);

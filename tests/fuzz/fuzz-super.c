@@ -14,7 +14,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		return 0;
 	if (size != FUSION_BLOCK_SIZE)
 		fusion_sb_pack(fuzz_sb(rnd_below(&state, 2)), 0, data);
-	/* one time in eight the header, too */
+	/* one time in eight also the header */
 	fuzz_block(data, rnd_below(&state, 8) ? sizeof(struct fusion_block_header) : 4);
 	if (rnd_below(&state, 16))
 		reseal(data);

@@ -74,7 +74,7 @@ is_ro() {
 	[[ $(status remote mode needs_check) == "ro needs_check" ]]
 }
 
-# extent_on MEMBER: the first whole extent there. An extent whose first write failed is there, too,
+# extent_on MEMBER: the first whole extent there. An extent whose first write failed also counts,
 # but has nothing to read.
 extent_on() {
 	msg remote map 0 "$(status remote extents)" |

@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	/* A request that is under way at the end has its time as well, but no more. */
+	/* A request in flight at the end gets its full time, but not more. */
 	while (!stop || !all_ended()) {
 		for (int i = 0; i < 10 && !stop; i++)
 			usleep(100000);

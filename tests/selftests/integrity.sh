@@ -71,7 +71,7 @@ long_big_extents() {
 	torture integrity "$(seconds 60)" --threads 8 --max-io 4m
 }
 
-# one member 512, the other 4096, on loop devices; the policy moves, too
+# one member 512, the other 4096, on loop devices; the policy also moves extents
 long_mixed_sectors() {
 	loop 24M 4096
 	FAST=$REPLY

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What a test is called. lib.sh runs those that this finds, and tests/lint/run-lists looks at them.
+# The names of tests. lib.sh runs the tests that this finds, and tests/lint/run-lists looks at them.
 
 # tests_of FILE...: the functions that are tests, in the order in which they run: those called
 # test_SOMETHING, then those called long_SOMETHING, which QUICK=1 leaves out

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A set with open extents was cut off, and each of its recoveries is cut short behind the
- * journal block that records the bitmaps again, before the superblock that would take the
- * blocks before it out of use: so the ring is used up. The recovery that finds it so fills the
- * open extents, as there is no room for their bitmaps; and is cut short, too, wherever it may be.
+ * A set with open extents was cut off, and each of its recoveries is cut short behind the journal
+ * block that records the bitmaps again, before the superblock that would take the blocks before it
+ * out of use: so the ring is used up. The recovery that finds it so fills the open extents, as
+ * there is no room for their bitmaps; and is also cut short, at any point.
  */
 #include "image.h"
 #include "invariants.h"
@@ -35,7 +35,7 @@ static void open_it(void *arg)
 
 	if (image_open(a->life->setup, &dev, false))
 		sim_fail("after a recovery cut short: the set cannot be opened");
-	/* as it is now: nobody else is going to cut it */
+	/* as it is now: there is no other cut */
 	world->cut = NULL;
 	check_invariants(sim_dev_private(dev));
 	a->nr_open = 0;

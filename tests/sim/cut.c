@@ -197,8 +197,8 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	try_find(&find, false);
 
 	/*
-	 * What was found in a cache only is promised to nobody, whoever has read it: cut power
-	 * everywhere in what comes after a reset.
+	 * Data that was found only in a cache is not promised, even if it was read: cut power
+	 * everywhere after a reset.
 	 */
 	if (depth < MAX_DEPTH && !(die >> 11 & 127)) {
 		struct find reset = find;
@@ -238,7 +238,7 @@ static void cut_recovery(struct sim_world *w, void *ctx)
 	cut(w, find->st, find->depth + 1, find->expect);
 }
 
-/* What the replica knows of it will have to tell when the fast member is gone. */
+/* The replica will have to know it if the fast member is lost. */
 static void note_known(struct state *st)
 {
 	u32 lext;

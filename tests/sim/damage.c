@@ -118,7 +118,7 @@ static const void *read_journal(void *ctx, u32 pos)
 
 /*
  * The block of the slow member's log that proves that the member is not from the past, or 0: a set
- * that was closed needs none. If it is damaged it can't be told from one that was never written.
+ * that was closed needs none. If it is damaged it cannot be told from one that was never written.
  */
 static u64 proof_block(const struct image *image)
 {
@@ -349,7 +349,7 @@ static void open_without_bitmap(u32 *words)
 	words[0] = fusion_word_set_state(words[0], FUSION_OPEN);
 }
 
-/* One member as it was at an earlier time, be it in the same activation. */
+/* One member as it was at an earlier time, even in the same activation. */
 static void from_the_past(const struct life *life, const struct image *now,
 			  const struct image *then, enum fusion_dev old)
 {

@@ -150,8 +150,8 @@ static void end_flush(struct bio *bio)
 }
 
 /*
- * What a write has left that failed: the first sectors of it, or of metadata anything, and half of
- * the time all of it.
+ * The remains of a failed write: its first sectors, or any of them for metadata, and half of the
+ * time all of them.
  */
 static void spoil(struct sim_entry *e)
 {

@@ -151,7 +151,7 @@ void entry_persist(struct sim_disk *d, const struct sim_entry *e)
 		*seq = e->seq;
 		entry_persist_sector(d, e, i);
 	}
-	/* what is on the medium anew can be read */
+	/* a sector that was written again can be read */
 	if (entry_covers_bad(d, e))
 		d->bad = NEVER;
 }
@@ -246,7 +246,7 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
 	u32 words[FUSION_MAP_PER_BLOCK];
 	u32 i;
 
-	/* What is left of somebody else must never be read through the device. */
+	/* Remains of foreign content must never be read through the device. */
 	sim_disk_lose_data(d, rng);
 	memset32(words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	if (d->role == FUSION_SLOW)

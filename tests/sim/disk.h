@@ -48,7 +48,7 @@ struct sim_disk {
 	unsigned int block_bytes;	/* of a logical block */
 	unsigned int fault_kinds;
 	u32 fault_one_in;
-	u32 bad;		/* block of metadata that can't be read; NEVER: none */
+	u32 bad;		/* unreadable block of metadata; NEVER: none */
 
 	u8 **block;		/* durable content */
 	bool *own;		/* whether the block is ours to write to */

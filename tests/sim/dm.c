@@ -17,7 +17,7 @@ struct sim_dev {
 	bool suspended;
 	bool removed;
 	unsigned int in_flight;
-	unsigned int holders;	/* who has found the device, and is not done with it */
+	unsigned int holders;	/* tasks that have found the device, and are not done with it */
 	u64 messages;		/* begun */
 	u64 message_ended[4];	/* numbers of those under way; 0: none */
 	wait_queue_head_t wait;
@@ -203,7 +203,7 @@ void sim_dev_suspend(struct sim_dev *dev)
 	wait_event(dev->wait, messages_before_ended(dev, nr));
 	wait_event(dev->wait, !dev->in_flight);
 	dev->suspended = true;
-	/* again: who has not seen that */
+	/* again, for a task that has not seen that */
 	nr = dev->messages;
 	wait_event(dev->wait, messages_before_ended(dev, nr));
 	target->postsuspend(&dev->ti);
@@ -229,8 +229,8 @@ void sim_dev_put(struct sim_dev *dev)
 }
 
 /*
- * What dm_destroy() does with a table that is not suspended: who sends a message then is not
- * waited for before the end of postsuspend, only before the end of the device.
+ * What dm_destroy() does with a table that is not suspended: it waits for a sender of messages only
+ * before the end of the device, not before the end of postsuspend.
  */
 void sim_dev_remove(struct sim_dev *dev)
 {

@@ -10,7 +10,7 @@ struct actor {
 	unsigned int host;
 };
 
-/* Of those that run_actors() and the like wait for. */
+/* The number of actors that run_actors() and similar functions wait for. */
 static void leave(struct hosts *h)
 {
 	h->running--;
@@ -18,8 +18,8 @@ static void leave(struct hosts *h)
 }
 
 /*
- * Open, write, rest, close; at any time. A machine that loses the set opens it again later. Whoever
- * may write finds all that was promised.
+ * Open, write, rest, close; at any time. A machine that loses the set opens it again later. A
+ * machine that may write finds everything that was promised.
  */
 static void act(void *arg)
 {
@@ -82,7 +82,10 @@ static void all_at_once(void *arg)
 	hosts_end(h);
 }
 
-/* The same where beats come late, or are read late: then nobody may have the set for some time. */
+/*
+ * The same with beats that come late, or are read late: then no machine may have the set for some
+ * time.
+ */
 static void all_at_once_and_late(void *arg)
 {
 	struct hosts *h = arg;

@@ -122,7 +122,7 @@ static void stopped(void *arg)
 	check_as(h, 1);
 	close_as(h, 1);
 
-	/* nobody took it: it goes on */
+	/* no other machine took it: it goes on */
 	hosts_begin(h);
 	open_soon(h, 0, "open");
 	fs = fs_of(h->dev[0]);

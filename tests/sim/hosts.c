@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Machines that reach the same disks. Each is a device with a number of its own; they know of
- * each other by the disks only. Whatever they try, and whenever: what one of them has been told to
- * be durable is there for the next one, and two never write to the set at the same time.
+ * Machines that reach the same disks. Each is a device with a number of its own; they know of each
+ * other only through the disks. Whatever they try, and whenever: data that one of them knows to be
+ * durable is there for the next one, and two never write to the set at the same time.
  */
 #include <stdio.h>
 
@@ -146,9 +146,9 @@ void hosts_begin(struct hosts *h)
 	world->limit_ns = U64_MAX;
 	sim_spawn("clock", tick, NULL);
 	/*
-	 * A write that a disk holds for longer than a watch, or a task that sleeps so long
-	 * between the look at the gate and its write, is beyond what the heartbeat covers. Beats
-	 * that come late there are all the same.
+	 * The heartbeat does not cover a write that a disk holds for longer than a watch, nor a
+	 * task that sleeps that long between the look at the gate and its write. Late beats still
+	 * occur.
 	 */
 	world->delay_mask = min(world->delay_mask, rnd_below(&world->rng, 2) ? 7U : 31U);
 	world->io_share = max(world->io_share, 64U);

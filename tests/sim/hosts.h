@@ -38,7 +38,10 @@ extern const scene_fn scenes_at_once[];
 /* Begin a scene on newly formatted disks. */
 void hosts_begin(struct hosts *h);
 
-/* Whatever has become of it: somebody gets it in the end, and finds all that was promised. */
+/*
+ * Whatever has happened to the set, a machine gets it in the end, and finds everything that was
+ * promised.
+ */
 void hosts_end(struct hosts *h);
 
 /* -- one machine ------------------------------------------------------------------ */

@@ -135,7 +135,7 @@ static void work(struct living *l)
 	flush(l);
 }
 
-/* What is durable now. */
+/* The durable content now. */
 static void take(const struct living *l, struct image *image)
 {
 	size_t size = l->life->nr_sectors * sizeof(u64);

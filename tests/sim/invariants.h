@@ -14,7 +14,7 @@ bool set_writable(const void *private);
 u32 set_word(const void *private, u32 lext);
 const void *set_bitmap(const void *private, u32 lext);
 
-/* May nobody get this slow slot? */
+/* Return: whether no extent may get this slow slot. */
 bool set_slot_taken(const void *private, u32 slot);
 
 /* Does it say of the replica that it durably knows where this extent is now? */

@@ -27,7 +27,7 @@ struct history {
 	u32 max;
 };
 
-/* What the replica may not know yet of an extent. */
+/* The changes of an extent that the replica may not know yet. */
 struct unmapping {
 	u32 under_way;		/* changes that may unmap it */
 	u64 last;		/* when it was, or may have been, unmapped last */
@@ -204,7 +204,7 @@ static bool gone_at(const struct model *m, const struct change_info *k, u32 sect
 	return false;
 }
 
-/* Nobody need remember what will never be found again. */
+/* Content that will never be found again can be forgotten. */
 static void forget(struct model *m, const struct change_info *c)
 {
 	u32 i, s, n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a disk with a volatile cache promises: which contents each sector may have, now and
- * after a power cut.
+ * The promise of a disk with a volatile cache: which contents each sector may have, now and after a
+ * power cut.
  *
  * Time is a count of events. A change k of a sector is overwritten for certain by a later
  * one j if j was issued when k had completed; changes that overlap in time are in no order.
@@ -48,9 +48,9 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
 const char *model_check_cut(struct model *m, u32 sector, u64 found);
 
 /*
- * Of one thing the replica on the slow member may learn late: an extent that was unmapped, and
- * what was written to it since. The extent turned out to be unmapped; the replica durably
- * knows what was done to it until now; may it not know yet?
+ * The replica on the slow member may learn late that an extent was unmapped, and what was written
+ * to it since. The extent turned out to be unmapped; the replica durably knows what was done to it
+ * until now; may it not know yet?
  */
 void model_unmapped(struct model *m, u32 lext);
 void model_replica_knows(struct model *m, u32 lext);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may go wrong while a set is opened, and is nobody's random operation. */
+/* Faults while a set is opened that no random operation causes. */
 #include "image.h"
 #include "invariants.h"
 
@@ -89,8 +89,8 @@ static void format_anew(const struct fusion_sb *sb)
 }
 
 /*
- * The constructor allocates for the set it has seen. If there is another one on the members
- * when it is to be loaded, be it of the same shape, it is not loaded; the same one is.
+ * The constructor allocates for the set it has seen. If the members have another set when it is to
+ * be loaded, even one of the same shape, that set is not loaded; the same one is.
  */
 static void another_set(void *arg)
 {
@@ -147,8 +147,8 @@ static void only_read(const struct setup *s, const struct fusion_sb *sb, const c
 }
 
 /*
- * A newer version says that whoever does not know what it has done may read, not write; and a
- * counter that is near its end would be beyond it after a write.
+ * A newer version marks a set so that an older one may only read it. A counter near its end would
+ * be beyond the end after a write.
  */
 static void may_only_be_read(void *arg)
 {

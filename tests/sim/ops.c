@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is done to a set: random, with a character that differs from run to run. */
+/* The operations on a set: random, with a character that differs from run to run. */
 #include <stdio.h>
 
 #include "ops.h"
@@ -32,7 +32,7 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 		c->weight[OP_SUSPEND] += 30;
 		c->weight[OP_CHECKPOINT] += 60;
 	}
-	/* What checkpoints and updates of the replica do, and what is discarded meanwhile. */
+	/* Checkpoints, updates of the replica, and discards meanwhile. */
 	if (!rnd_below(rng, 4)) {
 		c->weight[rnd_below(rng, 2) ? OP_CHECKPOINT : OP_REPLICA] += 40;
 		c->weight[OP_DISCARD] += 40;

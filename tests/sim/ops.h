@@ -46,7 +46,7 @@ struct setup {
 	bool discards[SIM_NR_DISKS];
 	bool fua[SIM_NR_DISKS];
 	bool through[SIM_NR_DISKS];	/* no write cache */
-	bool tears[SIM_NR_DISKS];	/* sectors that were being written can't be read */
+	bool tears[SIM_NR_DISKS];	/* sectors that were being written cannot be read */
 	bool large;			/* enough extents for transactions of several blocks */
 	u32 depth;			/* operations under way */
 	u32 cut_one_in;			/* of the places where power may be cut */

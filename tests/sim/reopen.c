@@ -62,8 +62,8 @@ static void check_all(struct state *st)
 }
 
 /*
- * A set that has gone read-only, be it while it is suspended, tells whoever opens it next, if only
- * the fast member works again.
+ * A set that has become read-only, even while suspended, shows that at the next opening, once the
+ * fast member works again.
  */
 static void close_faulty(struct state *st)
 {
@@ -125,7 +125,7 @@ void reopen(struct state *st, bool read_only)
 	wait_busy(st, 0);
 	if (st->run->setup.faults) {
 		close_faulty(st);
-		/* what an error has left in a cache is promised to nobody */
+		/* content that an error has left in a cache is not promised */
 		st->crashed = true;
 		return;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The map on the slow member, read as by someone who has lost the fast one. */
+/* The map on the slow member, read as if the fast one were lost. */
 #include "invariants.h"
 #include "model.h"
 #include "replica.h"

@@ -6,8 +6,8 @@
 #include "sim.h"
 
 /*
- * What the slow disk alone says and has. All of these fail the run if it is not as it should
- * be; nothing may be under way on that disk.
+ * The state and the data on the slow disk alone. All of these fail the run if they are wrong; no
+ * I/O may be in flight on that disk.
  */
 struct replica;
 

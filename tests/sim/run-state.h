@@ -39,7 +39,7 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only);
 void open_set(struct state *st, struct sim_dev **dev, bool read_only);
 void close_set(struct sim_dev *dev);
 
-/* What is kept must have been asked for, and must not be older than the last promise. */
+/* The kept settings must have been requested, and must not be older than the last promise. */
 void check_kept(const struct state *st, u32 kept);
 
 /* Read all sectors; a read that fails, fails the run. */

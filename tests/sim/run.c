@@ -20,8 +20,8 @@ static void note_unmapped(struct state *st)
 }
 
 /*
- * Open it, on disks that may fail to write: a superblock that can't be read is damage, and no
- * matter of power cuts. Return: false if it can't be opened for that; then power fails, and the
+ * Open it, on disks that may fail to write: a superblock that cannot be read is damage, and no
+ * matter of power cuts. Return: false if it cannot be opened for that; then power fails, and the
  * next attempt may find disks that work, where it must succeed.
  */
 static bool open_anew(struct state *st)

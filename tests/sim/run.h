@@ -22,7 +22,7 @@ struct run {
 /* Return: NULL, or what went wrong. */
 const char *run_ops(struct run *run);
 
-/* What went wrong when a set was opened, each in its turn. */
+/* Faults while a set is opened, each in its turn. */
 struct opening {
 	u32 allocations;
 	u32 reads;

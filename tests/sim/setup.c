@@ -5,7 +5,7 @@
 #include "ops.h"
 
 #define SECTORS		(96U << 11)	/* of either disk */
-/* So many that a map set is written in chunks, with commits between them; most say nothing. */
+/* Enough that a map copy is written in chunks, with commits between them; most are empty. */
 #define WIDE_BLOCKS	(FUSION_TXN_BLOCKS + 2)
 
 /*

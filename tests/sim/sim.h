@@ -55,7 +55,7 @@ struct sim_world {
 	struct fusion_claims *outside;	/* the module's, of the parent */
 	u64 rng;
 	u64 now_ns;
-	u64 limit_ns;			/* whoever waits until then waits for ever */
+	u64 limit_ns;			/* a task that waits until then waits forever */
 	struct list_head memory;
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
@@ -74,14 +74,14 @@ struct sim_world {
 	unsigned int max_flight;
 	unsigned int preempt;		/* mean number of atomic accesses between switches */
 	unsigned int io_share;		/* of 256: how eager the disks are */
-	u32 delay_mask;			/* how rarely somebody is passed over: 2^n - 1 */
+	u32 delay_mask;			/* how rarely a task is passed over: 2^n - 1 */
 	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	int preempt_left;		/* while a nested world runs */
 
 	struct sim_disk *disk[SIM_NR_DISKS];
 	bool stop;			/* sim_run() returns at once */
-	bool quiet;			/* the set is suspended or closed: nobody may write to it */
+	bool quiet;			/* the set is suspended or closed: no writes are allowed */
 	bool shared;			/* by several devices: more may be open than one */
 	bool cut_due;			/* a disk has changed */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
@@ -120,7 +120,7 @@ const char *sim_catch(void (*fn)(void *arg), void *arg);
 unsigned int sim_allocations(void);
 void sim_free_all(void);
 
-/* What happens is printed as it happens. */
+/* Print events as they happen. */
 extern bool sim_tracing;
 
 /* -- disks, disk.h --------------------------------------------------------------- */
@@ -132,7 +132,7 @@ enum sim_fault {
 	SIM_FAULT_BARE	= 8,	/* a flush that no write follows; any flush takes long */
 };
 
-/* What of the unflushed writes is found on a disk after a cut. */
+/* The unflushed writes that a disk has after a cut. */
 enum sim_loss {
 	SIM_LOSE_ALL,
 	SIM_LOSE_NONE,
@@ -147,13 +147,13 @@ enum sim_loss {
 struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *geometry,
 			      bool discards, bool fua);
 
-/* What @disk may hold after power has failed now. @own: share nothing with it. */
+/* A content that @disk may have if power fails now. @own: share nothing with it. */
 struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u64 *rng,
 				    bool own);
 
 /*
- * What @disk holds when the machine stops now and power does not fail: its cache goes on. Of what
- * was in flight, or has failed, some is there, and no worse than the rest.
+ * The content of @disk if the machine stops now without a power cut: its cache survives. Some of
+ * the writes that were in flight, or failed, are there, as good as the rest.
  */
 struct sim_disk *sim_disk_after_reset(struct sim_disk *disk, u64 *rng);
 
@@ -205,13 +205,13 @@ void sim_disk_lose_data(struct sim_disk *disk, u64 *rng);
 
 struct sim_dev;
 
-/* What the module has given to module_init(): once, before any device is made. */
+/* Call the function that the module gave to module_init(): once, before any device is created. */
 int sim_module_init(void);
 
 /* Table line @args, members the world's disks. Return: 0 or the constructor's error. */
 int sim_dev_create(struct sim_dev **result, const struct fusion_sb *geometry, const char *args,
 		   bool read_only);
-/* Resume is to load and to start; between them nobody but the target does anything. */
+/* Resume loads and starts the set; only the target acts in between. */
 int sim_dev_resume(struct sim_dev *dev);
 int sim_dev_load(struct sim_dev *dev);
 void sim_dev_start(struct sim_dev *dev);

@@ -93,8 +93,8 @@ u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 
 /*
  * Demotions whose commit fails, though it may be on the medium, when the replica has nothing else
- * to be told; then the set is closed, or suspended, and the slow disk works. It must not say of a
- * map that nobody knows that it is up to date with it.
+ * to be told; then the set is closed, or suspended, and the slow disk works. The replica must not
+ * claim to be up to date with a map that is unknown.
  */
 u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
@@ -257,8 +257,8 @@ static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 
 /*
  * Bitmaps of so many open extents that a transaction of them has several blocks, and as many when
- * the set is opened. What a cut leaves of the one, and the next cut of the other, has the same
- * numbers and the same places.
+ * the set is opened. The remains of the one after a cut, and of the other after the next cut, have
+ * the same numbers and places.
  */
 static u32 make_attempt_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {

@@ -8,7 +8,7 @@
 
 #include "sim.h"
 
-/* Somebody allocates in a loop. */
+/* There is a loop of allocations. */
 #define MAX_ALLOCATIONS	1000000U
 
 bool sim_tracing;

@@ -15,7 +15,7 @@
 
 #define IMAGE_TXNS	4096U
 
-/* One member's journal and map sets. */
+/* One member's journal and map copies. */
 struct image_side {
 	struct fusion_sb sb;		/* as on the disk */
 	u64 next_seq, next_txn;
@@ -302,7 +302,7 @@ static inline void image_activate(struct image *im)
 	im->side[FUSION_FAST].sb.prev_activation = slow->sb.prev_activation;
 	im->side[FUSION_FAST].sb.activation = slow->sb.activation;
 	image_checkpoint(im, FUSION_FAST, epoch, false);
-	/* the replica is begun anew */
+	/* the replica starts again */
 	slow->next_seq += slow->sb.journal_blocks[FUSION_SLOW];
 	slow->next_txn += slow->sb.journal_blocks[FUSION_SLOW];
 	slow->csum = 0;

@@ -63,7 +63,7 @@ static inline u8 *fus_ring_block(struct ring *g, u64 seq)
 	return g->block[seq % RING_BLOCKS];
 }
 
-/* Of which member the rings are. */
+/* The member whose rings these are. */
 static enum fusion_dev ring_dev;
 
 /* An empty journal from @seq on, in a ring full of what was on the disk before. */

@@ -17,7 +17,7 @@
 
 static char said[sizeof(struct fus_error)];
 
-/* What assemble.c would say. */
+/* The text of assemble.c. */
 static void hear(const struct fus_error *e)
 {
 	snprintf(said, sizeof(said), "%s: %s; %s", e->subject, e->what, e->remedy);
@@ -44,7 +44,7 @@ static struct member *add(int role, char set, char uuid, char peer)
 	memset(sb->peer_uuid, peer, sizeof(sb->peer_uuid));
 	m->sb = sb;
 	m->state = MEMBER_OK;
-	/* a major number that nobody has */
+	/* a major number that is not in use */
 	m->devno = makedev(4000, nr);
 	m->sectors = role ? SLOW_SECTORS : FAST_SECTORS;
 	snprintf(m->path, sizeof(m->path), "/dev/made-up%u", nr);
@@ -154,7 +154,7 @@ static void waits(void)
 
 /* -- for udev --------------------------------------------------------------------- */
 
-/* What show_udev() prints. */
+/* The output of show_udev(). */
 static char *shown(const struct member *m)
 {
 	static char text[4096];
@@ -174,7 +174,7 @@ static char *shown(const struct member *m)
 	return text;
 }
 
-/* Whatever the label is, a line is a key, =, and nothing that means anything to anyone. */
+/* For any label, a line is a key, =, and characters without special meaning. */
 static void labels(void)
 {
 	struct member *m = begin(FAST, 'S', 'a', 'b');

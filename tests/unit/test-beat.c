@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The heartbeat: round trip, what damage must not get through, and who may take a set how. */
+/* The heartbeat: round trip, damage that must be noticed, and which machine may take a set how. */
 #include <errno.h>
 #include <linux/stddef.h>
 
@@ -68,7 +68,7 @@ static void test_round_trip(void)
 	REQUIRE(!memcmp(&beat, &back, sizeof(beat)));
 }
 
-/* What is not valid says nothing, whatever is in it. */
+/* An invalid heartbeat tells nothing, whatever it contains. */
 static int refused(const struct fusion_sb *sb, const u8 *block)
 {
 	static const struct fusion_beat none;
@@ -124,7 +124,7 @@ static void test_damage(void)
 	ODD(d->h.blocknr = cpu_to_le64(FUSION_BEAT_BLOCKNR + 1));
 }
 
-/* Who may take a set how: the whole table of what there can be. */
+/* Which machine may take a set how: the whole table of cases. */
 static void test_taking(void)
 {
 	static const u8 none[16], me[16] = { 1 }, you[16] = { 2 };

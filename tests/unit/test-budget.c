@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What moves may write to the fast member in a day: what comes in, what can be saved up, what may
- * be owed, and what a change of the option makes of it.
+ * The amount that moves may write to the fast member in a day: income, savings, debt, and the
+ * effect of a change of the setting.
  */
 #include "dm-fusion.h"
 
@@ -53,7 +53,7 @@ static void spend(u32 extents)
 		fusion_budget_spend(&fs);
 }
 
-/* Nobody can tell it from one that never ends. */
+/* It cannot be told from one that never ends. */
 static void unlimited(void)
 {
 	REQUIRE(fusion_budget_extents(&fs) > 100000 * 86400LL, "%lld extents left",
@@ -187,7 +187,7 @@ static void test_changed(void)
 	pass(HOUR);
 	REQUIRE_EQ(fusion_budget_left(&fs), 2 * GB);
 
-	/* less: no more than an hour of that can be left, or a day of it owed */
+	/* less: at most an hour of that can be saved, or a day of it owed */
 	fs.opt.write_budget = 12;
 	REQUIRE_EQ(fusion_budget_left(&fs), GB / 2);
 	pass(0);
@@ -205,7 +205,7 @@ static void test_changed(void)
 	REQUIRE_EQ(fusion_budget_left(&fs), GB);
 }
 
-/* Whatever is done, as numbers of any size have it. */
+/* Any operations, with numbers of any size. */
 static void test_any(void)
 {
 	for (u64 seed = 1; seed <= 200; seed++) {

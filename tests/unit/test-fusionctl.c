@@ -134,7 +134,7 @@ static void status_bad(void)
 	}
 }
 
-/* Whatever it is, it is parsed or refused; the sanitizers watch. */
+/* Any input is parsed or refused; the sanitizers watch. */
 static void status_noise(void)
 {
 	static const char set[] = "0123456789/ -rwofailneds_ck\x80\xff";
@@ -305,7 +305,7 @@ static void text_escaped(void)
 	}
 }
 
-/* Whatever is there, in a buffer of any size: ends, fits, and has nothing harmful. */
+/* For any text, in a buffer of any size: the result ends, fits, and is harmless. */
 static void text_noise(void)
 {
 	char from[48], buf[4 * sizeof(from) + 1];
@@ -361,7 +361,7 @@ static void progress_told(void)
 		{ 8, 3599 + 8, 8, "x: 0 %, 1.0 MiB/s, 59:59 left" },
 		{ 8, 1ULL << 40, 8, "x: 0 %, 1.0 MiB/s, 11574 days left" },
 		{ 8, 400000, 8, "x: 0 %, 1.0 MiB/s, 4 days left" },
-		/* nobody knows how much it is */
+		/* the total is unknown */
 		{ 50, 0, 5, "x: 50 MiB, 10.0 MiB/s" },
 	};
 	struct progress p;

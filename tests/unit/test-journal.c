@@ -132,7 +132,7 @@ static void put_record(struct ring *g, u32 lext, u32 new, u32 old, u32 op, u32 u
 			    g->sb.replay_csum);
 }
 
-/* Whole and well sealed, but with numbers nobody may act on. */
+/* Whole and with a valid checksum, but with numbers that must not be used. */
 static void test_bounds(void)
 {
 	struct ring *g = &ring;
@@ -218,7 +218,7 @@ static void test_bounds(void)
 	/* zeros after the record are no record: the extent 0 with operation 0 */
 	BAD(0, unmapped, open, FUSION_OP_UNMAP, 32, NULL);
 	BAD(0, unmapped, open, FUSION_OP_UNMAP, FUSION_JOURNAL_PAYLOAD, NULL);
-	/* a second record, good but for its end */
+	/* a second record, good except for its end */
 	put_record(g, 0, unmapped, open, FUSION_OP_UNMAP, 32, NULL);
 	for (used = 17; used <= 32; used++) {
 		struct fusion_journal_block *b = (void *)fus_ring_block(g, sb->replay_seq);
@@ -231,7 +231,7 @@ static void test_bounds(void)
 		else
 			REQUIRE(!ring_replay(g, &r) && g->nr_applied == 2);
 	}
-	/* more than the payload: not a block of ours at all */
+	/* more than the payload: not a block of the journal at all */
 	for (used = FUSION_JOURNAL_PAYLOAD + 1; used; used *= 2) {
 		put_record(g, 0, unmapped, open, FUSION_OP_UNMAP, used, NULL);
 		REQUIRE_EQ(ring_replay(g, &r), 0);

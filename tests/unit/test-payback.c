@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a swap must gain: by what was measured, and by how swaps turned out. */
+/* The gain that a swap must promise: by measurements, and by the outcome of earlier swaps. */
 #include "policy-sim.h"
 
 #define TOUCH	FUSION_HEAT_TOUCH
@@ -19,7 +19,7 @@ static void end(void)
 	sim_exit(&sim);
 }
 
-/* Is it what the figures say, but for rounding? */
+/* Return: whether it is the result of the figures, except for rounding. */
 static void check_pay(u32 pay, u32 wanted)
 {
 	REQUIRE(pay + wanted / 100 + 1 >= wanted && pay <= wanted + wanted / 100 + 1,
@@ -68,7 +68,7 @@ static void test_measured(void)
 	check_pay(pay_of(30, 20, 100000000), 128 * TOUCH);
 }
 
-/* What was long ago does not count for ever. */
+/* Old outcomes do not count forever. */
 static void test_forgets(void)
 {
 	start();
@@ -116,7 +116,9 @@ static void test_right(void)
 	end();
 }
 
-/* What is hot for a minute and never again is not worth a swap: that is learned. */
+/*
+ * An extent that is hot for a minute and never again is not worth a swap: the policy learns that.
+ */
 static void test_wrong(void)
 {
 	u64 first, last = 0;
@@ -209,8 +211,8 @@ static void test_not_for_good(void)
 }
 
 /*
- * A swap of which neither extent was used since is not decided, until its time is over. If the
- * policy takes it back before, it was for nothing; if somebody else does, that proves nothing.
+ * A swap of which neither extent was used since is undecided until its time is over. If the policy
+ * reverses it before, it was useless. If a request reverses it, that proves nothing.
  */
 static void test_taken_back(void)
 {
@@ -281,7 +283,7 @@ static void test_half_life(void)
 	end();
 }
 
-/* When nobody is there half of it will do. */
+/* Without foreground I/O, half of the gain is enough. */
 static void test_idle(void)
 {
 	for (u32 idle = 0; idle < 2; idle++) {
@@ -302,7 +304,7 @@ static void test_idle(void)
 	}
 }
 
-/* What was brought up stays for a minute, even if it cools down at once, and is one of many. */
+/* A promoted extent stays for a minute, even if it cools down at once, and is one of many. */
 static void test_residence(void)
 {
 	u64 until = 0;

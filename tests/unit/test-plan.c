@@ -7,7 +7,7 @@
 
 #define MIB	2048ULL		/* in sectors */
 
-/* All that holds for every plan. */
+/* The properties of every plan. */
 static void check_plan(const struct fusion_sb *sb, u64 fast, u64 slow, u32 extent)
 {
 	const u64 used = (u64)sb->nr_fast_slots * extent;
@@ -213,7 +213,7 @@ static void test_extent_sizes(void)
 	}
 }
 
-/* What the plan promises of the state of an empty set. */
+/* The state of an empty set according to the plan. */
 static void test_empty_state(void)
 {
 	struct fusion_sb sb;
@@ -234,7 +234,7 @@ static void test_empty_state(void)
 	REQUIRE_EQ((u8)sb.label[0], 0xff);
 }
 
-/* What is kept free, and how long an access counts, if nobody says it. */
+/* The default reserve and half-life. */
 static void test_defaults(void)
 {
 	static const struct {

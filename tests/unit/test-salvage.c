@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one member alone still has: every sector of a set whose content is known, judged
- * by what was really written where.
+ * The data that one member alone still has: every sector of a set with known content, compared with
+ * the real writes.
  */
 #include "image.h"
 #include "role.h"
@@ -22,7 +22,7 @@ static void plan_of(struct image *im, int dev, struct meta *meta, struct rebuild
 	REQUIRE(!fus_salvage_plan(meta, rb, s));
 }
 
-/* What a block of 4 KiB of the set has to be, seen from the member. */
+/* The expected state of a block of 4 KiB of the set, seen from the member. */
 static enum part_kind truth(const struct image *im, int dev, bool current, u64 block, u64 *where)
 {
 	const struct fusion_sb *sb = &im->side[dev].sb;
@@ -72,7 +72,9 @@ static void check_plan(const struct image *im, int dev, const struct salvage *s)
 	REQUIRE(!fus_salvage_hit(s, 0, 0));
 }
 
-/* An older version is offered of lost extents only, from a slot that nobody had since. */
+/*
+ * An older version is offered only of lost extents, from a slot that no other extent has had since.
+ */
 static u64 check_stale(const struct image *im, int dev, const struct salvage *s)
 {
 	const struct fusion_sb *sb = &im->side[dev].sb;

@@ -56,7 +56,7 @@ static const struct {
 	NUMBER("writes_slow", writes[SLOW]),
 };
 
-/* What lies between @from and @to in a file. */
+/* The part of a file between @from and @to. */
 static char *between(const char *path, const char *from, const char *to)
 {
 	char *text = slurp(path), *begin, *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an access weighs: streams are told from random accesses. */
+/* The weight of an access: streams are told from random accesses. */
 #include "policy-sim.h"
 
 #define TOUCH	FUSION_HEAT_TOUCH
@@ -44,7 +44,7 @@ static void test_urgency(void)
 	REQUIRE_EQ(weigh(MIB, 8), 0);
 }
 
-/* Of a run the first MiB counts, wherever it begins, and at the wrap of what is noted, too. */
+/* The first MiB of a run counts, wherever it begins, also where the recorded position wraps. */
 static void test_run(void)
 {
 	static const u64 first[] = { 0, 1, MIB - 1, 1ULL << 31,
@@ -65,7 +65,7 @@ static void test_run(void)
 			}
 			for (; run < 20 * MIB; run += n)
 				REQUIRE_EQ(weigh(first[f] + run, n), 0);
-			/* somewhere else it begins anew */
+			/* elsewhere it starts again */
 			REQUIRE(weigh(first[f] + run + 8, n));
 		}
 	}
@@ -117,7 +117,7 @@ static void test_many(void)
 	}
 }
 
-/* One that has ended does not keep its place for ever. */
+/* A stream that has ended does not keep its place forever. */
 static void test_ended(void)
 {
 	u64 seed = 3;
@@ -135,7 +135,7 @@ static void test_ended(void)
 	REQUIRE(counted <= 8 * MIB, "%u", counted);
 }
 
-/* What lies between two accesses of a file that is read on slowly does not matter. */
+/* Other accesses between two accesses of a slowly read file do not matter. */
 static void test_policy_sees_none(void)
 {
 	struct sim sim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusionctl whatif: the curve, out of histograms as the module prints them. What it says of
- * extents with any heat is compared with sorting them.
+ * fusionctl whatif: the curve, from histograms as the module prints them. Its values for extents
+ * with any heat are compared with the result of sorting them.
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the unit tests share: KTAP output, a random generator that gives the
- * same numbers every time, and blocks.
+ * Shared by the unit tests: KTAP output, a random generator that gives the same numbers every time,
+ * and blocks.
  */
 #ifndef UNIT_H
 #define UNIT_H
@@ -42,7 +42,7 @@ static jmp_buf unit_failed;
 	REQUIRE(req_a == req_b, "%s is %lld, %s is %lld", #a, req_a, #b, req_b); \
 } while (0)
 
-/* What is in a file of the tree. The caller frees it. */
+/* The content of a file of the tree. The caller frees it. */
 static inline char *slurp(const char *path)
 {
 	FILE *f = fopen(path, "r");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What device-mapper offers to a target, and wants from it. The core is ../dm.c. */
+/* The interface between device-mapper and a target. The core is ../dm.c. */
 #ifndef SIM_SHIM_DM_H
 #define SIM_SHIM_DM_H
 

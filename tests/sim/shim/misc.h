@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nobody outside the kernel gets to see it. */
+/* It is not visible outside the kernel. */
 #define ERESTARTSYS	512
 
 /* The message goes to the trace, with it the run fails if it is a warning. */
@@ -42,7 +42,7 @@ u64 sim_now_ns(void);
 #define HZ			1000
 typedef s64 time64_t;
 
-/* Not of the world's random numbers: what is drawn must not depend on who draws. */
+/* Not from the world's random numbers: their sequence must not depend on the caller. */
 u64 sim_random64(void);
 #define get_random_u64()	sim_random64()
 

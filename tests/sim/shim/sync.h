@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks, waiting and work on cooperative tasks: see task.h. What may not be done where
- * it is done (to sleep with a lock held, in an interrupt, or in an RCU section; to lock
- * what is locked) ends the run as failed.
+ * Locks, waiting and work on cooperative tasks: see task.h. A forbidden act (to sleep with a lock
+ * held, in an interrupt, or in an RCU section; to take a lock twice) fails the run.
  */
 #ifndef SIM_SHIM_SYNC_H
 #define SIM_SHIM_SYNC_H
@@ -80,7 +79,7 @@ void mutex_unlock(struct mutex *m);
 #define cond_resched()		sim_point()
 void schedule_timeout_uninterruptible(long timeout);
 void msleep(unsigned int ms);
-/* nobody sends signals */
+/* there are no signals */
 #define msleep_interruptible(ms) (msleep(ms), 0UL)
 
 /* -- work ------------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What each verb makes of a state. The kernel's own code opens what is there before and after;
- * nothing that it could read before, or that lies where the set had it, may be worse after,
- * unless by --force.
+ * The effect of each verb on a state. The kernel's own code opens the members before and after. No
+ * data that it could read before, or that lies where the set had it, may be worse after, except
+ * with --force.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 bool tool_tracing;
 
-/* What the kernel makes of the disks. */
+/* How the kernel opens the disks. */
 struct found {
 	const struct state *st;
 	const char *after;
@@ -43,7 +43,7 @@ static void end_world(void)
 
 /* -- the kernel ------------------------------------------------------------------- */
 
-/* What was there, or without the last transaction, if that may be taken for a torn one. */
+/* The former content, or that without the last transaction, if that may count as torn. */
 static bool is_right(const struct state *st, u32 lext, const u64 *found)
 {
 	const size_t size = EXTENT_SECTORS * sizeof(u64);
@@ -233,7 +233,7 @@ static void judge_check(const struct state *st, const struct found *before, bool
 
 /* -- repair ----------------------------------------------------------------------- */
 
-/* What repair cannot know: extents of a transaction that is gone. */
+/* Extents that repair cannot know: those of a lost transaction. */
 static void add_excuses(const struct state *st, const struct tool_result *r, struct excuse *e)
 {
 	tool_ranges(r, "lost", excuse, e);
@@ -360,7 +360,7 @@ struct salvaging {
 	const struct tool_result *r;
 };
 
-/* What it calls intact is; what was discarded the replica need not know. */
+/* Areas that it calls intact are intact; the replica need not know of discards. */
 static void check_intact(void *ctx, u64 first, u64 nr, u64 where)
 {
 	const struct salvaging *s = ctx;
@@ -388,7 +388,7 @@ static void judge_salvage(const struct state *st, enum fusion_dev dev, struct ta
 		complain(st, "salvage", &r, "refused, and the member is there");
 	if (r.rc && (!*r.err || r.writes))
 		complain(st, "salvage", &r, "no reason");
-	/* with a gap in the log it can't be known, and it says so */
+	/* with a gap in the log it cannot be known, and it says so */
 	if (!st->stranger[dev] && !strstr(r.out, "transactions are missing")) {
 		tool_ranges(&r, "intact", check_intact, &s);
 		t->salvaged++;
@@ -411,7 +411,7 @@ static void cut_short(const struct state *st, const struct found *before, bool r
 	copy_world();
 	tool_run(&r, restore ? TOOL_RESTORE : TOOL_REPAIR, 0, st->dump[st->own],
 		 1 + rnd_below(&world->rng, 12));
-	/* one that ends early says all the same what is lost */
+	/* one that ends early still lists what is lost */
 	e = excuses(st, &r);
 	/* refused, if nothing was written, for reasons that are none of this */
 	if (r.writes && (r.rc > 1 || (restore && r.rc))) {

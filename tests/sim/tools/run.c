@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A verb of fusionctl on the disks of this world. All of fusionctl is linked, as it is, but for
- * main.c and offline.c, of which this has the place: the members are called fast and slow.
+ * A verb of fusionctl on the disks of this world. All of fusionctl is linked unchanged, except
+ * main.c and offline.c, which this file replaces: the members are called fast and slow.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -121,7 +121,7 @@ void *fus_offline_buffer(size_t bytes)
 	return calloc(1, bytes);
 }
 
-/* No signature of anybody: so it has to be told by what fusionctl knows itself. */
+/* No other signature: so fusionctl has to recognise it on its own. */
 int __wrap_fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size);
 int __wrap_fus_probe_foreign(const char *path, int fd, bool *found, char *buf, size_t size)
 {

@@ -3,9 +3,9 @@
  * usage: tools [--seed S] [--sets N] [--one-in K] [--trace]
  *
  * N sets, each lived in the simulator, in every state that something may leave: see state.c. Each
- * verb of fusionctl for closed sets is run on each, and what it makes of it is opened by the
- * kernel's own code: see judge.c. Of the states with a damaged block only one in K is tried. With
- * --trace what failed is shown at length.
+ * verb of fusionctl for closed sets runs on each, and the kernel's own code opens the result: see
+ * judge.c. Only one in K of the states with a damaged block is tried. --trace shows failures at
+ * length.
  */
 #include <getopt.h>
 #include <malloc.h>
