@@ -169,6 +169,14 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 
+	/*
+	 * Polled I/O completes only when its owner asks for it, and a drain, with the flushes of
+	 * others behind it, would have to wait for that. If it would block, the core maps it again
+	 * from a worker and passes on the error of that attempt, so it must not be refused.
+	 */
+	if (unlikely(bio->bi_opf & REQ_POLLED))
+		bio->bi_opf &= ~(REQ_POLLED | REQ_NOWAIT);
+
 	if (unlikely(READ_ONCE(fs->gate))) {
 		if (fusion_mode(fs) == FUSION_FAIL)
 			return DM_MAPIO_KILL;

@@ -35,7 +35,6 @@ static void fusion_read_with_holes(struct fusion *fs, struct bio *bio, struct fu
 		stop = min(end, stop * FUSION_BLOCK_SECTORS);
 		clone = bio_alloc_clone(fs->dev[fusion_word_dev(word)]->bdev, bio, GFP_NOIO,
 					&fs->worker.clones);
-		bio_clear_polled(clone);
 		bio_trim(clone, pos - first, stop - pos);
 		if (valid) {
 			clone->bi_iter.bi_sector = fusion_word_sector(fs, word) + pos;

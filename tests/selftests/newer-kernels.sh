@@ -31,18 +31,41 @@ test_larger_blocks() {
 	says "$large: has logical blocks of 8192 bytes"
 }
 
-# Linux 6.18: the device mapper answers a request for the unique identifier of a device by asking
-# the members. No link by which a member is found may lead to the set.
-test_identifier() {
+# scsi_disk [PARAMETER]...: a disk of scsi_debug; its name is in REPLY
+scsi_disk() {
 	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
-	local link own=()
 	need_module sd_mod
-	modprobe -q scsi_debug dev_size_mb=64 || skip "no module scsi_debug here"
+	modprobe -q scsi_debug dev_size_mb=64 "$@" || skip "no module scsi_debug here"
 	defer modprobe -r scsi_debug
 	within 20 "the disk is there" compgen -G "$disk"
 	# shellcheck disable=SC2086 # a pattern
-	FAST=/dev/$(basename $disk)
-	within 20 "its node is there" test -b "$FAST"
+	REPLY=/dev/$(basename $disk)
+	within 20 "its node is there" test -b "$REPLY"
+}
+
+# Linux 6.16: mapped devices may offer atomic writes. A set offers none, whatever its members do.
+test_atomic_writes() {
+	scsi_disk atomic_wr=1
+	FAST=$REPLY
+	null slow 128
+	SLOW=$REPLY
+	format --extent-size 64K
+	SET=/dev/mapper/atomic
+	fusion atomic
+	[[ -e $(sysfs_of "$FAST")/queue/atomic_write_max_bytes ]] ||
+		skip "the kernel has no atomic writes"
+	differ "the most that the disk writes at once" \
+		"$(<"$(sysfs_of "$FAST")/queue/atomic_write_max_bytes")" 0
+	same "the most that the set writes at once" \
+		"$(<"$(sysfs_of "$SET")/queue/atomic_write_max_bytes")" 0
+}
+
+# Linux 6.18: the device mapper answers a request for the unique identifier of a device by asking
+# the members. No link by which a member is found may lead to the set.
+test_identifier() {
+	local link own=()
+	scsi_disk
+	FAST=$REPLY
 	null slow 128
 	SLOW=$REPLY
 	# shellcheck disable=SC2119 # it takes options

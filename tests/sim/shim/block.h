@@ -34,6 +34,7 @@ enum req_op {
 #define REQ_NOWAIT		0x1000U
 #define REQ_PRIO		0x2000U
 #define REQ_IDLE		0x4000U
+#define REQ_POLLED		0x8000U
 
 enum {
 	BLK_STS_OK		= 0,
@@ -136,7 +137,6 @@ bool bdev_fua(struct block_device *bdev);
 blk_status_t errno_to_blk_status(int error);
 int blk_status_to_errno(blk_status_t status);
 
-#define bio_clear_polled(bio)		((void)(bio))
 #define bio_set_dev(bio, bdev)		((bio)->bi_bdev = (bdev))
 #define bio_sectors(bio)		((bio)->bi_iter.bi_size >> SECTOR_SHIFT)
 #define bio_end_sector(bio)		((bio)->bi_iter.bi_sector + bio_sectors(bio))
