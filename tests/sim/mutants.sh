@@ -233,7 +233,7 @@ quick waiters-taken-after-the-write dm-fusion-journal.c \
 mutant moves-applied-before-the-write dm-fusion-journal.c \
 	's/(\tpk.waiters = !bio_list_empty)/\tspin_lock_irq(\&fs->lock);\n\tfusion_commit_apply(fs, txn, \&closing);\n\tspin_unlock_irq(\&fs->lock);\n\1/'
 mutant failed-move-unlocked dm-fusion-journal.c \
-	's/(static void fusion_commit_revert\(struct fusion \*fs, )(struct list_head \*closing\)\n\{\n[^\n]*\n)/\1struct fusion_txn *txn, \2\tu32 i;\n\tfor (i = 0; i < txn->nr; i++)\n\t\tif (txn->rec[i].op == FUSION_OP_MOVE)\n\t\t\tfusion_commit_word(fs, txn->rec[i].lext, txn->rec[i].old);\n/; s/fusion_commit_revert\(fs, &closing\)/fusion_commit_revert(fs, txn, \&closing)/' \
+	's/(static void fusion_commit_revert\(struct fusion \*fs, )(struct list_head \*closing\)\n\{\n[^\n]*\n)/\1struct fusion_txn *txn, \2\tu32 i;\n\tfor (i = 0; i < txn->nr; i++)\n\t\tif (txn->rec[i].op == FUSION_OP_MOVE)\n\t\t\tfusion_map_load(fs, txn->rec[i].lext, txn->rec[i].old);\n/; s/fusion_commit_revert\(fs, &closing\)/fusion_commit_revert(fs, txn, \&closing)/' \
 	--faults --rarely 64
 mutant stable-before-durable dm-fusion-journal.c \
 	's/(\topen->closing = true;\n)/\1\t\t\t\tWRITE_ONCE(fs->map[open->lext], rec.new);\n/'
