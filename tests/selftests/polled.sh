@@ -41,7 +41,8 @@ test_moving() {
 	begin
 	background storm polled
 	storm=$REPLY
-	polled --rw=randwrite --bs=16k --size=96m --verify=crc32c --do_verify=1 --loops=2
+	polled --rw=randwrite --bs=16k --size="$([[ $QUICK ]] && echo 32m || echo 96m)" \
+		--verify=crc32c --do_verify=1 --loops=2
 	finish "$storm"
 	at_least "promotions" "$(status polled promotions)" 1
 	at_least "demotions" "$(status polled demotions)" 1
@@ -68,7 +69,7 @@ test_owner_stops() {
 	dd if=/dev/urandom of="$SET" bs=1M oflag=direct conv=fsync status=none count=32
 	background fio --name=owner --filename="$SET" --thread --ioengine=io_uring --hipri=1 \
 		--direct=1 --rw=randrw --bs=4k --size=32m --iodepth=64 --time_based \
-		--runtime=10 --output="$TMP/owner"
+		--runtime=6 --output="$TMP/owner"
 	owner=$REPLY
 	within 60 "fio" reads_at_least 1000
 	kill -STOP "$owner"
