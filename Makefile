@@ -199,7 +199,8 @@ bench:
 # -- lint ----------------------------------------------------------------------
 
 SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion/* userspace/system/*/* tests/*/* tests/*/*/*)) \
-	   $(wildcard scripts/*.sh tests/selftests/*.sh) userspace/system/mkinitcpio/hook
+	   $(wildcard scripts/*.sh tests/*/*.sh tests/*/*/*.sh tests/sim/mutants/*.list) \
+	   userspace/system/mkinitcpio/hook
 # Checks of checkpatch that apply to the kernel only. It excuses include/uapi itself, and the
 # kernel's own trace events ignore its layout.
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] dm-fusion/shared/*.[ch] \
