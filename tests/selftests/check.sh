@@ -2,77 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Damaged metadata of a closed set: check finds it, the kernel refuses it with the right words or
-# copes, repair mends it, and the data is unchanged. Also dump and restore.
+# copes, repair mends it, and the data is unchanged. dump and restore: dump-restore.sh.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-
-SET=/dev/mapper/pair
-
-# sum [DEV]...: checksum of these devices, or of the members
-sum() {
-	local i
-	(($#)) || set -- "$FAST" "$SLOW"
-	for i; do
-		dd if="$i" bs=1M iflag=direct status=none | md5sum
-	done
-}
-
-# stamp OPS: on the open set
-stamp() {
-	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops "$1" --seed 1 >/dev/null
-}
-
-# a_set: closed cleanly, with extents on both members, partial ones too; fusion-stamp knows its
-# content
-a_set() {
-	members 8 32
-	stale "$FAST"
-	stale "$SLOW"
-	format pair --extent-size 64K
-	defer dm_remove pair
-	fusionctl open pair "$FAST" "$SLOW"
-	stamp 400
-	msg pair demote 0-99 >/dev/null
-	msg pair promote 50-60 >/dev/null
-	stamp 200
-	fusionctl close pair
-}
-
-verify() {
-	fusionctl open pair "$FAST" "$SLOW"
-	fusion-stamp verify "$SET" --state "$TMP/state" >/dev/null
-	fusionctl close pair
-}
-
-# both members at the same moment: again if the open set has written to one meanwhile
-save() {
-	local before i
-	for ((i = 0; i < 20; i++)); do
-		before=$(written "$FAST" "$SLOW")
-		dd if="$FAST" of="$TMP/fast" bs=1M iflag=direct status=none
-		dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
-		[[ $(written "$FAST" "$SLOW") != "$before" ]] || return 0
-	done
-	fail "the set is never at rest"
-}
-
-# The metadata, and the data: extents may move while the set is open for a second.
-restore() {
-	local i
-	for i in fast slow; do
-		dd if="$TMP/$i" of="/dev/$i" bs=1M oflag=direct conv=notrunc status=none
-	done
-}
-
-# zap DEV BLOCK [part]: zero it, or overwrite a part of it
-zap() {
-	if [[ ${3:-} ]]; then
-		put_direct "$1" 125 $(($2 * 4096 + 512)) 512
-	else
-		put_direct "$1" 0 $(($2 * 4096)) 4096
-	fi
-}
+# shellcheck source=lib/closed.sh
+. "$(dirname "$0")/lib/closed.sh"
 
 test_clean() {
 	local before
@@ -263,90 +198,6 @@ test_needs_check() {
 	fusionctl close pair
 }
 
-# the part of a dump that must not change: all except the state of superblocks and journals
-meaning() {
-	jq -S 'del(.superblocks, .journals, .epoch, .host)' "$1"
-}
-
-test_dump_restore() {
-	local i
-	a_set
-	gives 0 fusionctl dump pair -o "$TMP/dump"
-	same version "$(jq -r '.version, .content' "$TMP/dump")" $'1\ndm-fusion metadata'
-	at_least "open extents in the dump" "$(jq '.open | length' "$TMP/dump")" 1
-	at_least "runs of the map" "$(jq '.map | length' "$TMP/dump")" 2
-	gives 1 fusionctl dump pair -o "$TMP/dump"
-	says "File exists; choose another file"
-	# a dump that does not fit leaves nothing that blocks the next one
-	mkdir "$TMP/full"
-	mount -t tmpfs -o size=4k tmpfs "$TMP/full"
-	defer umount_quietly "$TMP/full"
-	for i in 1 2; do
-		gives 1 fusionctl dump pair -o "$TMP/full/dump"
-		says "$TMP/full/dump: cannot write: No space left on device; choose another file"
-	done
-	same "files there" "$(ls "$TMP/full")" ""
-	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW"
-	says "would be replaced and there is nobody to ask; add --yes"
-
-	for i in "$FAST" "$SLOW"; do
-		put_direct "$i" 0 0 1048576
-	done
-	gives 4 fusionctl check "$FAST" "$SLOW"
-	gives 4 fusionctl repair "$FAST" "$SLOW" --yes
-	says "fusionctl restore puts back what fusionctl dump saved"
-	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --dry-run
-	says "the metadata on $FAST and $SLOW would be replaced by that of $TMP/dump: the set"
-	gives 4 fusionctl check "$FAST" "$SLOW"
-	gives 2 fusionctl restore "$TMP/dump" "$FAST" --yes
-	says "name both members, the fast one first, or the set"
-	gives 4 fusionctl restore "$TMP/dump" pair --yes
-	says "no member of that set is found"
-	gives 0 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
-	gives 0 fusionctl restore "$TMP/dump" pair --dry-run
-	says "the metadata on $FAST and $SLOW would be replaced by that of $TMP/dump"
-	gives 0 fusionctl restore "$TMP/dump" pair --yes
-	says "restored"
-	gives 0 fusionctl check pair
-	gives 0 fusionctl dump pair -o "$TMP/again"
-	meaning "$TMP/dump" >"$TMP/a"
-	meaning "$TMP/again" >"$TMP/b"
-	diff "$TMP/a" "$TMP/b"
-	# no machine has opened the restored set
-	same "machine that had it" "$(jq -r .host.name "$TMP/dump") $(jq .host "$TMP/again")" \
-		"$(uname -n) null"
-	null other 32
-	mkfs.ext4 -q -L home /dev/other
-	gives 3 fusionctl restore "$TMP/dump" "$FAST" /dev/other --yes
-	says "/dev/other: carries ext4 (label home"
-	verify
-
-	# the set was used since
-	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW" --yes
-	says "was used after $TMP/dump was made"
-	# nothing moves, and nothing is completed, in the meantime
-	gives 0 fusionctl set pair migration=off idle=1m
-	gives 0 fusionctl dump pair -o "$TMP/idle"
-	gives 0 fusionctl open pair
-	gives 0 fusionctl close pair
-	gives 3 fusionctl restore "$TMP/idle" "$FAST" "$SLOW" --yes
-	says "was used after $TMP/idle was made, although no extent has moved since: "
-	says "open the set, or repair it if it does not open"
-	gives 4 fusionctl restore "$TMP/dump" "$SLOW" "$FAST" --yes --force
-	says "is smaller than the slow member"
-	for i in '.map[0].slot = 99999999' '.map += [.map[0]]' 'del(.geometry)' '.version = 2' \
-		'.geometry.map_start_0 = 0' '.content = "x"' '.map[0].extents = -1' \
-		'.open += [{extent: 0, valid: "zz"}]' '.set_uuid = 7' '.members.fast = []'; do
-		jq "$i" "$TMP/dump" >"$TMP/bad"
-		gives 1 fusionctl restore "$TMP/bad" "$FAST" "$SLOW" --yes --force
-	done
-	head -c 1000 "$TMP/dump" >"$TMP/bad"
-	gives 1 fusionctl restore "$TMP/bad" "$FAST" "$SLOW" --yes --force
-	says "not JSON"
-	gives 0 fusionctl check pair
-	verify
-}
-
 # repair leaves a device alone that was named by mistake.
 test_wrong_device() {
 	local before
@@ -371,28 +222,6 @@ what the other one has: fusionctl salvage $FAST"
 	gives 8 fusionctl repair /dev/noise "$SLOW" --yes --force
 	says "/dev/noise: has not one block of the fast member of $SLOW"
 	same "what is on the devices" "$(sum "$SLOW" /dev/noise)" "$before"
-}
-
-# A dump of a set that was used since is older than the replica. If the SSD is lost, it is still all
-# there is.
-test_stale_dump() {
-	local before
-	a_set
-	gives 0 fusionctl dump pair -o "$TMP/dump"
-	fusionctl open pair "$FAST" "$SLOW"
-	stamp 200
-	msg pair demote 0-99 >/dev/null
-	fusionctl close pair
-	null new 8
-	before=$(sum "$SLOW" /dev/new)
-	gives 3 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes
-	says "$SLOW: was used after $TMP/dump was made: "
-	says " have moved since, and would be lost or mixed up; repair or salvage what is there"
-	[[ $OUT =~ :\ [1-9][0-9]*\ extents\ \([0-9.]+[KM]\) ]] || fail "no figures: $OUT"
-	same "what is on the devices" "$(sum "$SLOW" /dev/new)" "$before"
-	gives 0 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes --force
-	says "are lost or mixed up"
-	gives 0 fusionctl check /dev/new "$SLOW"
 }
 
 # Power fails between the first and the second superblock of an opening; then the set is repaired or

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The status line has one order. The module prints it, status-parse.c reads it, target.rst
- * describes it, and the selftests take fields out of it by the list in lib.sh. Here both lists are
- * held against the parser; the selftests hold theirs against the module.
+ * describes it, and the selftests take fields out of it by the list in their lib/status.sh. Here
+ * both lists are held against the parser; the selftests hold theirs against the module.
  */
 #include <stddef.h>
 
@@ -81,7 +81,7 @@ static unsigned int split(char *text, struct field *f)
 
 		REQUIRE(n < MAX_FIELDS && length < sizeof(f->name));
 		snprintf(f[n].name, sizeof(f->name), "%.*s", (int)length, at);
-		/* lib.sh has a shorter word for one */
+		/* status.sh has a shorter word for one */
 		if (!strcmp(f[n].name, "extent"))
 			strcpy(f[n].name, "extent_sectors");
 		at += length;
@@ -130,10 +130,10 @@ static void check(const struct field *f, unsigned int nr, const char *whose)
 
 static void test_selftests(void)
 {
-	char *text = between("../selftests/lib.sh", "\nFIELDS=(", ")\n");
+	char *text = between("../selftests/lib/status.sh", "\nFIELDS=(", ")\n");
 	struct field f[MAX_FIELDS];
 
-	check(f, split(text, f), "lib.sh");
+	check(f, split(text, f), "status.sh");
 	free(text);
 }
 
