@@ -3,9 +3,11 @@
  * A saved dump: the data that restore accepts passes the checks for a superblock and a map from a
  * disk.
  */
+#include <json-c/json.h>
+
 #include "fuzz.h"
 #include "../unit/geometry.h"
-#include "../../userspace/cmd/restore.c"
+#include "restore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * restore.c		verb restore
+ * restore-parse.c	what the file says
  * restore-age.c	are the members what they were when the dump was made?
  */
 #ifndef RESTORE_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 
 #include "meta.h"
+
+struct json_object;
 
 struct dump {
 	const char *path;
@@ -25,6 +28,13 @@ struct dump {
 	 */
 	bool goes_on;
 };
+
+/*
+ * Read a saved dump, @o of the file @path, and accept only numbers that are possible. Call
+ * dump_free() afterwards, whatever it returns; that puts @o, too.
+ */
+int dump_parse(const char *path, struct json_object *o, struct dump *d);
+void dump_free(struct dump *d);
 
 /*
  * Refuse, unless @force, members from before the dump, from after it, and a map that is whole. Sets
