@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verbs open and close. */
+/* Verb open. */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -19,20 +19,15 @@
 #include "json.h"
 #include "kmsg.h"
 #include "meta.h"
-#include "open-set.h"
 #include "output.h"
 #include "probe.h"
 #include "record.h"
-#include "rescued.h"
 #include "role.h"
 #include "scan.h"
 #include "set-json.h"
 #include "size.h"
 #include "super.h"
 #include "verb.h"
-
-#define CLOSE_RETRIES	20
-#define CLOSE_RETRY_MS	100
 
 /* @remnant: left by a creation that was killed half-way, nothing can be in it. */
 static int find_name(const char *name, bool *remnant)
@@ -454,124 +449,4 @@ int cmd_open(const struct args *a)
 	else
 		json_object_put(json);
 	return rc;
-}
-
-/* How a set ended: by what the kernel left in the superblocks. */
-struct ending {
-	bool writable;		/* so it was to write them */
-	bool clean[2];
-	dev_t member[2];
-};
-
-/* Before it is closed: of one that is read-only, or could not be loaded, nothing is written. */
-static void will_be_written(const char *name, struct ending *end)
-{
-	struct set set;
-	bool found;
-
-	memset(end, 0, sizeof(*end));
-	/* a status that cannot be read is no reason not to close it */
-	if (!fus_valid_name(name) || fus_set_get_if_open(name, &set, &found) || !found)
-		return;
-	end->writable = strcmp(set.st.mode, "fail") && strcmp(set.st.replica, "-");
-	memcpy(end->member, set.member, sizeof(end->member));
-	fus_set_put(&set);
-}
-
-/* One that another machine has taken by now is not ours to judge. */
-static bool ended_well(dev_t devno)
-{
-	unsigned char id[16];
-	struct member *m;
-	bool well = false;
-
-	if (fus_member_at(devno, &m) || !m)
-		return false;
-	if (fus_has_identity(m))
-		well = m->sb->flags & FUSION_SB_CLEAN ||
-		       (fus_host_id(id) && memcmp(id, m->sb->host_id, sizeof(id)));
-	fus_free_members(m);
-	return well;
-}
-
-/* The kernel says it in its log only: removing a device can't fail any more then. */
-static int tell_ending(const char *name, struct ending *end)
-{
-	char node[2][160];
-	int bad;
-
-	if (!end->writable)
-		return 0;
-	for (int dev = 0; dev < 2; dev++) {
-		end->clean[dev] = ended_well(end->member[dev]);
-		fus_device_node(end->member[dev], node[dev], sizeof(node[dev]));
-	}
-	if (end->clean[FAST] && end->clean[SLOW])
-		return 0;
-	bad = end->clean[FAST] ? SLOW : FAST;
-	if (!end->clean[!bad])
-		return fus_fail(FC_FAILED, name, "is closed, but not cleanly: no superblock could "
-				"be written to %s and %s; see dmesg for the member that failed, "
-				"and run fusionctl check %s before it is opened again", node[FAST],
-				node[SLOW], name);
-	return fus_fail(FC_FAILED, name, "is closed, but not cleanly: the superblock of the %s "
-			"member %s could not be written; see dmesg, and run fusionctl check %s "
-			"before it is opened again", fus_role_name[bad], node[bad], name);
-}
-
-/* What salvage made has the uuid of the set, too, and may have "-stale" behind that. */
-static void print_closed(const struct mapping *m, const struct ending *end)
-{
-	const char *dash = strchr(m->uuid, '-');
-	struct json_object *o = fus_json_base();
-	char uuid[UUID_TEXT];
-
-	snprintf(uuid, sizeof(uuid), "%s", dash ? dash + 1 : "");
-	fus_json_add_str(o, "name", m->name);
-	fus_json_add_str(o, "set_uuid", uuid);
-	if (end->writable)
-		fus_json_add_bool(o, "clean", end->clean[FAST] && end->clean[SLOW]);
-	else
-		json_object_object_add(o, "clean", NULL);
-	print_json(o, false);
-}
-
-int cmd_close(const struct args *a)
-{
-	const char *name = a->word[0];
-	struct ending end;
-	struct mapping m;
-	struct user user = { 0 };
-	int rc, err;
-
-	will_be_written(name, &end);
-	/* udev looks at devices briefly whenever something happens to them */
-	for (int i = 0;; i++) {
-		rc = fus_dm_get_set(name, MAPPING_INFO, &m);
-		if (rc)
-			return rc;
-		/* not while the device itself is in use: then nothing is closed */
-		if (!m.open_count)
-			rc = fus_rescued_close_stale(&m);
-		if (rc)
-			return rc;
-		err = m.open_count ? -EBUSY : fus_dm_remove(name);
-		if (!err) {
-			rc = tell_ending(name, &end);
-			if (a->opt[OPT_JSON])
-				print_closed(&m, &end);
-			return rc;
-		}
-		if (err != -EBUSY)
-			return fus_fail(FC_FAILED, name, "can't close it: %s; see dmesg",
-					strerror(-err));
-		if (fus_device_user(m.devno, &user))
-			return fus_fail_busy(name, &user);
-		if (i == CLOSE_RETRIES)
-			break;
-		usleep(CLOSE_RETRY_MS * 1000);
-	}
-	if (!fus_device_opener(m.devno, &user))
-		snprintf(user.text, sizeof(user.text), "is opened by something unknown");
-	return fus_fail_busy(name, &user);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verbs open and close: activate.c. */
+/* Verb open: activate.c. */
 #ifndef ACTIVATE_H
 #define ACTIVATE_H
 
