@@ -3,12 +3,9 @@
  * Verb assemble: open sets as their members come, without anyone who could be asked. So what is
  * not beyond doubt is not opened, and the reason goes to the console as well.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +25,6 @@
 #include "size.h"
 #include "super.h"
 #include "sysfs.h"
-#include "text.h"
 #include "verb.h"
 #include "dm-fusion-codec.h"
 
@@ -117,8 +113,7 @@ static int open_pair(struct member *a, struct member *b)
 	return rc;
 }
 
-/* The mapping of the set, if it is open. */
-static int get_mapping(const struct member *m, struct mapping *map)
+int get_mapping(const struct member *m, struct mapping *map)
 {
 	char uuid[UUID_TEXT], dm_uuid[64];
 	int rc;
@@ -356,65 +351,6 @@ static int incremental(const char *path)
 
 /* -- all sets ------------------------------------------------------------------- */
 
-/* What was found of a set: two members that name each other, or one that lacks its partner. */
-struct pair {
-	struct member *m, *peer;
-	struct member *foreign;	/* names one of them, and is not named by it */
-};
-
-static bool same_set(const struct member *a, const struct member *b)
-{
-	return !memcmp(a->sb->set_uuid, b->sb->set_uuid, sizeof(a->sb->set_uuid));
-}
-
-/* Is @m the first one of its set? */
-static bool begins_set(const struct member *list, const struct member *m)
-{
-	for (; list != m; list = list->next)
-		if (fus_has_identity(list) && same_set(list, m))
-			return false;
-	return true;
-}
-
-/* @m: the first of its set in @list */
-static int find_pair(struct member *list, struct member *m, struct pair *p)
-{
-	struct member *itself, *peer, *lonely = NULL, *first = m;
-	int rc;
-
-	memset(p, 0, sizeof(*p));
-	for (; m; m = m->next) {
-		if (!fus_has_identity(m) || !same_set(m, first))
-			continue;
-		rc = fus_find_member(list, m->sb->dev_uuid, &itself);
-		if (!rc)
-			rc = fus_find_member(list, m->sb->peer_uuid, &peer);
-		if (rc)
-			return rc;
-		if (itself != m)
-			continue;
-		if (!peer)
-			lonely = m;
-		else if (memcmp(peer->sb->peer_uuid, m->sb->dev_uuid, sizeof(m->sb->dev_uuid)))
-			p->foreign = m;
-		else
-			p->m = m, p->peer = peer;
-	}
-	if (!p->m)
-		p->m = lonely;
-	return 0;
-}
-
-static void waits_text(const struct member *m, char *buf, size_t size)
-{
-	char ident[160], uuid[2][UUID_TEXT];
-
-	fus_missing_text(m, ident, sizeof(ident));
-	snprintf(buf, size, "the %s member %s is here, the %s one is missing (%s, uuid %s; set %s)",
-		 fus_role_name[m->sb->role], m->path, fus_role_name[!m->sb->role], ident,
-		 fus_uuid_text(uuid[0], m->sb->peer_uuid), fus_uuid_text(uuid[1], m->sb->set_uuid));
-}
-
 static int open_found(struct member *list, struct member *first)
 {
 	struct mapping map;
@@ -459,94 +395,6 @@ static int open_all(void)
 	return rc;
 }
 
-/* -- those that wait ------------------------------------------------------------ */
-
-static void add_json(struct json_object *array, const struct member *m)
-{
-	struct json_object *o = json_object_new_object();
-	char uuid[UUID_TEXT];
-
-	fus_json_add_str(o, "set", m->sb->label);
-	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, m->sb->set_uuid));
-	fus_json_add_str(o, "device", m->path);
-	fus_json_add_str(o, "role", fus_role_name[m->sb->role]);
-	json_object_object_add(o, "missing", peer_json(m->sb));
-	json_object_array_add(array, o);
-}
-
-static void print_waiting(const struct member *m)
-{
-	char text[512], line[640], safe[1280];
-
-	waits_text(m, text, sizeof(text));
-	snprintf(line, sizeof(line), "%s: %s", m->sb->label, text);
-	puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
-}
-
-/*
- * For somebody in the shell of an initramfs, who has no manual there, and a PATH of its own; and
- * for the log of a system in which a member came alone.
- */
-static void print_remedies(bool lacking, bool closed)
-{
-	char self[256];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n <= 0)
-		n = snprintf(self, sizeof(self), "fusionctl");
-	self[n] = 0;
-	if (closed)
-		printf("nofusion is on the kernel's command line, so sets stay closed; open them: "
-		       "%s assemble --scan\n", self);
-	if (lacking) {
-		printf("connect the missing disk, then:  %s assemble --scan\n", self);
-		printf("if it is lost, see what is left: %s salvage DEVICE\n", self);
-	}
-	if (closed || lacking)
-		puts("a boot goes on after that with:  exit");
-}
-
-static int waiting(bool json, bool remedies)
-{
-	struct json_object *array = json ? json_object_new_array() : NULL, *o;
-	struct member *list;
-	struct mapping map;
-	struct pair p;
-	bool lacking = false, closed = false;
-	int rc, one;
-
-	rc = fus_scan_members(&list);
-	for (struct member *m = list; m; m = m->next) {
-		if (!fus_has_identity(m) || !begins_set(list, m))
-			continue;
-		one = get_mapping(m, &map);
-		if (!one && map.exists)
-			continue;
-		if (!one)
-			one = find_pair(list, m, &p);
-		rc = rc ? rc : one;
-		if (one || !p.m)
-			continue;
-		if (p.peer)
-			closed = true;
-		else
-			lacking = true;
-		if (json && !p.peer)
-			add_json(array, p.m);
-		else if (!p.peer)
-			print_waiting(p.m);
-	}
-	if (json) {
-		o = fus_json_base();
-		json_object_object_add(o, "waiting", array);
-		print_json(o, false);
-	} else if (remedies) {
-		print_remedies(lacking, closed && assembly_turned_off());
-	}
-	fus_free_members(list);
-	return rc;
-}
-
 /* What was opened is told, whatever else failed. */
 static int open_some(const char *path, bool json)
 {
@@ -576,6 +424,6 @@ int cmd_assemble(const struct args *a)
 				"device");
 	if (a->opt[OPT_VERBOSE] && !wait)
 		return fus_fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
-	return wait ? waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
+	return wait ? list_waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
 	       open_some(one ? a->word[0] : NULL, a->opt[OPT_JSON]);
 }

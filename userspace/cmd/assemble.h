@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verb assemble. */
+/*
+ * Verb assemble.
+ *
+ * assemble.c		opens sets: of a member that has come, or all
+ * assemble-pairs.c	which members belong together
+ * assemble-waiting.c	lists those whose partner is missing
+ */
 #ifndef ASSEMBLE_H
 #define ASSEMBLE_H
 
@@ -8,6 +14,7 @@
 
 #include "super.h"
 
+struct mapping;
 struct member;
 
 /* Is "nofusion" on the kernel's command line? */
@@ -17,5 +24,26 @@ bool assembly_turned_off(void);
 bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **remedy);
 /* What to say of a member that names @used and is not named by it. */
 void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
+
+/* -- assemble.c: the mapping of the set of @m, if it is open */
+int get_mapping(const struct member *m, struct mapping *map);
+
+/* -- assemble-pairs.c */
+
+/* What was found of a set: two members that name each other, or one that lacks its partner. */
+struct pair {
+	struct member *m, *peer;
+	struct member *foreign;	/* names one of them, and is not named by it */
+};
+
+/* Is @m the first one of its set in @list? */
+bool begins_set(const struct member *list, const struct member *m);
+/* @m: the first one of its set in @list. */
+int find_pair(struct member *list, struct member *m, struct pair *p);
+/* "the fast member /dev/sda is here, the slow one is missing (...)" */
+void waits_text(const struct member *m, char *buf, size_t size);
+
+/* -- assemble-waiting.c: list them on stdout; @remedies: with what to do about them */
+int list_waiting(bool json, bool remedies);
 
 #endif

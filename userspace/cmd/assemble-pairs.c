@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Among all members that are found, those of one set: see assemble.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "assemble.h"
+#include "role.h"
+#include "scan.h"
+#include "dm-fusion-codec.h"
+
+static bool same_set(const struct member *a, const struct member *b)
+{
+	return !memcmp(a->sb->set_uuid, b->sb->set_uuid, sizeof(a->sb->set_uuid));
+}
+
+bool begins_set(const struct member *list, const struct member *m)
+{
+	for (; list != m; list = list->next)
+		if (fus_has_identity(list) && same_set(list, m))
+			return false;
+	return true;
+}
+
+int find_pair(struct member *list, struct member *m, struct pair *p)
+{
+	struct member *itself, *peer, *lonely = NULL, *first = m;
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	for (; m; m = m->next) {
+		if (!fus_has_identity(m) || !same_set(m, first))
+			continue;
+		rc = fus_find_member(list, m->sb->dev_uuid, &itself);
+		if (!rc)
+			rc = fus_find_member(list, m->sb->peer_uuid, &peer);
+		if (rc)
+			return rc;
+		if (itself != m)
+			continue;
+		if (!peer)
+			lonely = m;
+		else if (memcmp(peer->sb->peer_uuid, m->sb->dev_uuid, sizeof(m->sb->dev_uuid)))
+			p->foreign = m;
+		else
+			p->m = m, p->peer = peer;
+	}
+	if (!p->m)
+		p->m = lonely;
+	return 0;
+}
+
+void waits_text(const struct member *m, char *buf, size_t size)
+{
+	char ident[160], uuid[2][UUID_TEXT];
+
+	fus_missing_text(m, ident, sizeof(ident));
+	snprintf(buf, size, "the %s member %s is here, the %s one is missing (%s, uuid %s; set %s)",
+		 fus_role_name[m->sb->role], m->path, fus_role_name[!m->sb->role], ident,
+		 fus_uuid_text(uuid[0], m->sb->peer_uuid), fus_uuid_text(uuid[1], m->sb->set_uuid));
+}
