@@ -23,6 +23,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "meta.h"
+#include "meta-base.h"
 
 /* Evidence of an extent: sequence number of the transaction, or */
 #define FROM_MAP	2	/* the active set */
@@ -45,74 +46,6 @@ static void drop(struct rebuild *rb, u32 lext)
 	fus_state_open_drop(&rb->st, lext);
 	rb->stamp[lext] = FROM_NOTHING;
 	rb->doubt[lext] = DOUBT_LOST;
-}
-
-/* -- what there is to build from ------------------------------------------------ */
-
-/* A map set, and where the journal after it begins. */
-struct base {
-	int set;		/* -1: none */
-	u64 generation;
-	u64 replay_seq;		/* 0 if that is not known */
-};
-
-static u32 nr_good(const struct meta *meta, const struct rebuild *rb, int set, u64 generation)
-{
-	const struct meta_block *b = meta->m[rb->dev].set[set].block;
-	u32 n = 0;
-
-	for (u32 i = 0; i < meta->geo[rb->dev].map_blocks; i++)
-		n += !b[i].why && b[i].generation == generation;
-	return n;
-}
-
-/* Without a superblock: the newest set that is whole, else what has most good blocks. */
-static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
-{
-	const u32 blocks = meta->geo[rb->dev].map_blocks;
-	struct base best = { .set = -1 };
-	u32 most = 0;
-
-	for (int set = 0; set < FUSION_NR_SETS; set++) {
-		const struct meta_block *b = meta->m[rb->dev].set[set].block;
-		u64 generation = 0;
-		u32 n;
-
-		for (u32 i = 0; i < blocks; i++)
-			if (!b[i].why)
-				generation = max(generation, b[i].generation);
-		n = nr_good(meta, rb, set, generation);
-		if (n > most || (n == most && n && generation > best.generation)) {
-			best.set = set;
-			best.generation = generation;
-			most = n;
-		}
-	}
-	return best;
-}
-
-static struct base newest_base(const struct meta *meta, const struct rebuild *rb)
-{
-	const struct fusion_sb *sb = fus_meta_sb(meta, rb->dev);
-
-	if (!sb)
-		return guess_base(meta, rb);
-	return (struct base){ sb->active_set, sb->set_generation, sb->replay_seq };
-}
-
-/* The set before, if the older copy of the superblock still names it. */
-static struct base older_base(const struct meta *meta, const struct rebuild *rb,
-			      const struct base *a)
-{
-	const struct meta_member *m = &meta->m[rb->dev];
-	const struct meta_copy *c = m->best < 0 ? NULL : &m->copy[!m->best];
-	struct base b = { .set = a->set < 0 ? -1 : !a->set };
-
-	if (c && !c->err && (int)c->sb.active_set == b.set) {
-		b.generation = c->sb.set_generation;
-		b.replay_seq = c->sb.replay_seq;
-	}
-	return b;
 }
 
 /* -- the journal ---------------------------------------------------------------- */
@@ -237,7 +170,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 		     const struct base *a, const bool *bad, struct rebuild *rb)
 {
 	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev], .bad = bad };
-	const struct base b = older_base(meta, rb, a);
+	const struct base b = fus_older_base(meta, rb, a);
 	const u32 start = chain_start(j, end);
 	/* the chain has to lead up to the active set */
 	const bool linked = end && a->replay_seq &&
@@ -425,7 +358,7 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 static int build(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
 	const u32 blocks = meta->geo[rb->dev].map_blocks;
-	const struct base a = newest_base(meta, rb);
+	const struct base a = fus_newest_base(meta, rb);
 	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : chain_start(j, j->nr);
 	bool *bad = calloc(blocks, sizeof(*bad));
 	int rc;

@@ -13,6 +13,7 @@
  * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
  * meta-rebuild.c	a state out of what is left
+ * meta-base.c		the map that this begins with: meta-base.h
  * meta-write.c		a state, written so that the old one holds until the end
  * settings-closed.c	settings of a closed set: settings-closed.h
  * salvage-*.c		what one member alone still has: salvage.h

@@ -119,7 +119,7 @@ mutant restore-breaks-the-chain restore.c \
 
 mutant repair-does-not-doubt meta-rebuild.c \
 	's/rb->doubt\[lext\] = max_t\(u8, rb->doubt\[lext\], how\);/;/'
-mutant repair-prefers-the-older-set meta-rebuild.c \
+mutant repair-prefers-the-older-set meta-base.c \
 	's/\.set = a->set < 0 \? -1 : !a->set/.set = a->set/'
 mutant salvage-takes-the-other-members-slots salvage-plan.c \
 	's/if \(fusion_word_dev\(word\) != sb->role\)/if (0)/'
