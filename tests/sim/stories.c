@@ -256,6 +256,39 @@ static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 }
 
 /*
+ * Writes with FUA on a disk without, where the flush that makes them durable fails, beside writes
+ * in the same cache. Then the disk works, and a flush must not promise what has been lost.
+ */
+static u32 make_user_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 disk = rnd_below(rng, SIM_NR_DISKS), i, n = 1 + rnd_below(rng, 8);
+
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 0; i < n; i++)
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, disk, 1 + rnd_below(rng, 2));
+		op[-1].flags = SIM_FAULT_FLUSH;
+		for (i = 0; i < 3; i++) {
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS + 64, 8);
+			op[-1].flags = OP_FUA;
+		}
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_FAULT, disk, 0);
+		op = add(op, OP_FLUSH, 0, 0);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
+/*
  * Bitmaps of so many open extents that a transaction of them has several blocks, and as many when
  * the set is opened. The remains of the one after a cut, and of the other after the next cut, have
  * the same numbers and places.
@@ -290,6 +323,7 @@ static const struct story stories[] = {
 	{ .name = "closing", .make = make_close_ops },
 	{ .name = "swaps", .make = make_swap_ops },
 	{ .name = "replica", .make = make_replica_ops },
+	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
 };
 
