@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The set in simulated time: map words, foreground I/O, events. */
+/* The set in simulated time: foreground I/O, and events. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim-engine.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "progress.h"
-#include "size.h"
-
-#define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
-#define NR_POINTS	4000U
-/* Completions that wait in the heap: all I/Os, arrivals, pieces of an extent. */
-#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U)
-/* An extent that was on the fast member from the beginning is never called wasted. */
-#define ALWAYS_THERE	0x80000000U
 
 /* -- events ----------------------------------------------------------------------- */
 
@@ -85,48 +76,6 @@ bool sim_is_idle(const struct sim_engine *e)
 	       e->now - e->last_busy >= e->cfg->idle_ms * SIM_MS;
 }
 
-static void add_point(struct sim_point *sum, const struct sim_point *p)
-{
-	sum->ios += p->ios;
-	sum->hits += p->hits;
-	sum->bytes += p->bytes;
-	sum->unmoved_hits += p->unmoved_hits;
-	sum->latency += p->latency;
-	sum->promotions += p->promotions;
-	sum->demotions += p->demotions;
-	sum->copied_fast += p->copied_fast;
-	for (unsigned int i = 0; i < SIM_MAX_LOADS; i++) {
-		sum->load_ios[i] += p->load_ios[i];
-		sum->load_hits[i] += p->load_hits[i];
-	}
-}
-
-/* Begin a point; the one before is complete. */
-static int next_point(struct sim_engine *e)
-{
-	struct sim_result *r = e->result;
-
-	if (r->nr_points)
-		add_point(&e->total, &r->point[r->nr_points - 1]);
-	if (r->nr_points == r->room) {
-		u32 room = r->room ? 2 * r->room : 1024;
-		struct sim_point *more = realloc(r->point, room * sizeof(*more));
-
-		if (!more)
-			return fus_fail(FC_FAILED, "memory", "there is not enough; simulate less "
-					"time");
-		r->point = more;
-		r->room = room;
-	}
-	e->point = &r->point[r->nr_points++];
-	memset(e->point, 0, sizeof(*e->point));
-	e->point->at = e->now;
-	e->point_end = (e->now / r->interval + 1) * r->interval;
-	if (e->cfg->check && e->policy && !e->broken)
-		e->broken = sim_engine_check(e);
-	return 0;
-}
-
 static void begin_progress(const struct sim_engine *e)
 {
 	static const struct progress_unit minutes = { "min", 60e9 }, ios = { "I/Os", 1 };
@@ -144,109 +93,6 @@ static void show_progress(const struct sim_engine *e)
 	fus_progress_at(e->cfg->trace ? e->trace_next : e->now, also);
 }
 
-/* -- phases ------------------------------------------------------------------------ */
-
-static float *density_of(struct sim_engine *e, const struct sim_point *sum, int only)
-{
-	float *density = calloc(e->nr_used, sizeof(*density));
-
-	for (unsigned int i = 0; density && i < e->nr_sources; i++) {
-		if (e->cfg->trace) {
-			const struct sim_trace *t = e->cfg->trace;
-
-			for (u64 k = 0; k < t->nr; k++)
-				density[t->record[k].byte / e->cfg->extent_bytes] += 1.0 / t->nr;
-		} else if (sum->load_ios[i] && (only < 0 || only == (int)i)) {
-			sim_load_density(&e->source[i].load,
-					 only < 0 ? (double)sum->load_ios[i] / sum->ios : 1,
-					 density);
-		}
-	}
-	return density;
-}
-
-/* What the best fixed placement hits of all accesses, and of each load's. */
-static int judge(struct sim_engine *e, struct sim_phase *p)
-{
-	float *all = density_of(e, &p->sum, -1), *one, least;
-	double part;
-	int rc = 0;
-
-	if (!all)
-		return fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
-	p->oracle = sim_greatest(all, e->nr_used, e->result->usable, &least, &part);
-	for (unsigned int i = 0; i < e->nr_sources && !rc; i++) {
-		p->load_oracle[i] = p->oracle;
-		if (e->nr_sources == 1 || !p->sum.load_ios[i])
-			continue;
-		one = density_of(e, &p->sum, i);
-		if (!one) {
-			rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a "
-				      "smaller set");
-			break;
-		}
-		p->load_oracle[i] = 0;
-		for (u32 k = 0; k < e->nr_used; k++)
-			p->load_oracle[i] += all[k] > least ? one[k] : all[k] < least ? 0 :
-					     part * one[k];
-		free(one);
-	}
-	free(all);
-	return rc;
-}
-
-static void find_converged(struct sim_phase *p, const struct sim_point *point, u32 nr, u64 end)
-{
-	u64 ios = 0, hits = 0;
-
-	p->converged = SIM_NEVER;
-	p->copied_then = 0;
-	for (u32 i = 0; i < nr; i++) {
-		p->copied_then += point[i].copied_fast;
-		ios += point[i].ios;
-		hits += point[i].hits;
-		/* so many that chance does not decide */
-		if (ios < 4000)
-			continue;
-		if (hits * 100.0 >= p->oracle * SIM_CONVERGED * ios) {
-			p->converged = (i + 1 < nr ? point[i + 1].at : end) - p->start;
-			return;
-		}
-		ios = 0;
-		hits = 0;
-	}
-}
-
-static int end_phase(struct sim_engine *e)
-{
-	struct sim_result *r = e->result;
-	struct sim_phase *p = &r->phase[r->nr_phases];
-	int rc;
-
-	/* the rest of the time belongs to the last one */
-	if (e->now == e->phase_start || r->nr_phases == SIM_MAX_PHASES - 1)
-		return 0;
-	memset(p, 0, sizeof(*p));
-	p->start = e->phase_start;
-	p->end = e->now;
-	for (u32 i = e->phase_point; i < r->nr_points; i++) {
-		add_point(&p->sum, &r->point[i]);
-		if (r->point[i].at >= p->end - (p->end - p->start) / 10)
-			add_point(&p->tail, &r->point[i]);
-	}
-	if (!p->tail.ios)
-		p->tail = p->sum;
-	rc = judge(e, p);
-	if (rc)
-		return rc;
-	find_converged(p, r->point + e->phase_point, r->nr_points - e->phase_point, e->now);
-	r->nr_phases++;
-	e->phase_start = e->now;
-	rc = next_point(e);
-	e->phase_point = r->nr_points - 1;
-	return rc;
-}
-
 /* -- I/O ---------------------------------------------------------------------------- */
 
 static u32 first_write(struct sim_engine *e, u32 lext)
@@ -259,7 +105,7 @@ static u32 first_write(struct sim_engine *e, u32 lext)
 	e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
 	e->nr_mapped++;
 	if (dev == FUSION_FAST && e->slot_hits)
-		e->slot_hits[slot] = ALWAYS_THERE;
+		e->slot_hits[slot] = SIM_ALWAYS_THERE;
 	return e->map[lext];
 }
 
@@ -487,7 +333,7 @@ static int step(struct sim_engine *e)
 	u32 id;
 
 	if (e->now >= e->boundary) {
-		int rc = e->kind == SIM_FUSED ? end_phase(e) : 0;
+		int rc = e->kind == SIM_FUSED ? sim_phase_end(e) : 0;
 
 		if (!rc)
 			start_sources(e);
@@ -533,21 +379,6 @@ static bool over(const struct sim_engine *e, u64 max_ios)
 	return max_ios != UINT64_MAX && e->total.ios + e->point->ios >= max_ios;
 }
 
-/* Those that may be called wasted when they leave, and have had time to show what they are for. */
-static void count_resting(struct sim_engine *e)
-{
-	u32 now_s = e->now / SIM_S;
-
-	for (u32 lext = 0; lext < e->sb.nr_lexts; lext++) {
-		u32 slot = fusion_word_slot(e->map[lext]);
-
-		if (fusion_word_mapped(e->map[lext]) &&
-		    fusion_word_dev(e->map[lext]) == FUSION_FAST &&
-		    e->slot_hits[slot] < SIM_REPAID)
-			e->result->resting += now_s - e->slot_since_s[slot] >= e->result->half_life;
-	}
-}
-
 int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 {
 	u64 t;
@@ -556,7 +387,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	e->now = from;
 	e->last_busy = from;
 	e->phase_start = from;
-	rc = next_point(e);
+	rc = sim_point_next(e);
 	if (rc)
 		return rc;
 	start_sources(e);
@@ -570,7 +401,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 		/* a point that is at the end of the time does not begin */
 		while (e->point_end <= t) {
 			e->now = e->point_end;
-			rc = next_point(e);
+			rc = sim_point_next(e);
 			if (rc)
 				return rc;
 			show_progress(e);
@@ -581,221 +412,18 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 		if (rc)
 			return rc;
 	}
-	add_point(&e->total, e->point);
+	sim_point_add(&e->total, e->point);
 	e->result->total = e->total;
 	e->result->end = e->now;
 	e->result->hdd_busy = e->now > from ? (double)e->hdd.busy_ns / (e->now - from) : 0;
 	fus_progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;
-	count_resting(e);
-	rc = end_phase(e);
+	sim_count_resting(e);
+	rc = sim_phase_end(e);
 	if (!rc && e->cfg->check && !e->broken)
 		e->broken = sim_engine_check(e);
 	if (!rc && e->broken)
 		rc = fus_fail(FC_FAILED, "simulate", "the map broke: %s; report this", e->broken);
 	return rc;
-}
-
-/* -- the map ----------------------------------------------------------------------------- */
-
-/* Which lexts a sequential fill and a rest leave on the fast member. */
-static void plan_fill(struct sim_engine *e)
-{
-	const struct fusion_sb *sb = &e->sb;
-	u32 n = e->nr_used, fast = e->result->usable;
-	u32 slow = sb->nr_slow_slots - sb->spare_slow;
-
-	if (e->cfg->trace)
-		n = (u64)sb->nr_lexts * e->cfg->fill / 100;
-	if (fast > n)
-		fast = n;
-	if (n - fast > slow)
-		fast = n - slow;
-	/* the first ones made room for the reserve */
-	e->fill_fast[0] = n - fast < e->reserve ? n - fast : e->reserve;
-	e->fill_fast[1] = e->fill_fast[0] + fast;
-	for (u32 lext = 0; lext < sb->nr_lexts; lext++)
-		e->map[lext] = FUSION_WORD_UNMAPPED;
-	for (u32 lext = 0; lext < n; lext++) {
-		enum fusion_dev dev = lext >= e->fill_fast[0] && lext < e->fill_fast[1] ?
-				      FUSION_FAST : FUSION_SLOW;
-		u32 slot = sim_take_slot(e, dev, lext);
-
-		e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
-	}
-	e->nr_mapped = n;
-}
-
-const char *sim_engine_check(const struct sim_engine *e)
-{
-	u32 mapped[FUSION_NR_DEVS] = { 0 }, held = sim_mover_slots(e), taken;
-	const struct fusion_sb *sb = &e->sb;
-	struct sim_slots seen[FUSION_NR_DEVS] = { 0 };
-	const char *why = NULL;
-
-	if (!sim_slots_init(&seen[FUSION_FAST], e->slots[FUSION_FAST].nr, 0) ||
-	    !sim_slots_init(&seen[FUSION_SLOW], e->slots[FUSION_SLOW].nr, 0))
-		why = "no memory to check it";
-	for (u32 lext = 0; lext < sb->nr_lexts && !why; lext++) {
-		enum fusion_dev dev = fusion_word_dev(e->map[lext]);
-		u32 slot = fusion_word_slot(e->map[lext]);
-
-		if (!fusion_word_mapped(e->map[lext]))
-			continue;
-		mapped[dev]++;
-		if (!fusion_slot_valid(sb, dev, slot))
-			why = "an extent has a slot that there is not";
-		else if (!sim_slot_used(&e->slots[dev], slot))
-			why = "an extent has a slot that is free";
-		else if (sim_slot_get(&seen[dev], slot) != slot)
-			why = "two extents have one slot";
-	}
-	taken = sb->nr_fast_slots - e->slots[FUSION_FAST].nr_free +
-		sb->nr_slow_slots - e->slots[FUSION_SLOW].nr_free;
-	if (!why && taken != mapped[FUSION_FAST] + mapped[FUSION_SLOW] + held)
-		why = "slots are lost";
-	if (!why && sb->nr_fast_slots < mapped[FUSION_FAST])
-		why = "more extents than slots";
-	sim_slots_exit(&seen[FUSION_FAST]);
-	sim_slots_exit(&seen[FUSION_SLOW]);
-	return why;
-}
-
-/* -- life --------------------------------------------------------------------------------- */
-
-static int plan(struct sim_engine *e)
-{
-	const struct sim_config *cfg = e->cfg;
-	struct sim_result *r = e->result;
-	struct fusion_misfit misfit;
-	u64 nr;
-
-	if (fusion_sb_plan(&e->sb, cfg->size[FUSION_FAST] >> 9, cfg->size[FUSION_SLOW] >> 9,
-			   cfg->extent_bytes >> 9, &misfit))
-		return fus_fail(FC_USAGE, "simulate", "%s%s%s; see --extent-size", misfit.what,
-				misfit.remedy ? ": " : "", misfit.remedy ? misfit.remedy : "");
-	e->reserve = cfg->reserve ? cfg->reserve : fusion_default_reserve(&e->sb);
-	nr = cfg->trace ? e->sb.nr_lexts : (u64)e->sb.nr_lexts * cfg->fill / 100;
-	e->nr_used = nr ? nr : 1;
-	if (cfg->trace && cfg->trace->end_byte > (u64)e->sb.nr_lexts * cfg->extent_bytes) {
-		char has[SIZE_TEXT], wants[SIZE_TEXT];
-
-		return fus_fail(FC_FAILED, "--trace", "goes up to %s, the set has %s; make --slow "
-				"larger", fus_size_text(wants, cfg->trace->end_byte),
-				fus_size_text(has, (u64)e->sb.nr_lexts * cfg->extent_bytes));
-	}
-	r->nr_lexts = e->sb.nr_lexts;
-	r->nr_used = e->nr_used;
-	r->nr_fast = e->sb.nr_fast_slots;
-	r->reserve = e->reserve;
-	r->half_life = cfg->half_life ? cfg->half_life : fusion_default_half_life(&e->sb);
-	r->spare = e->sb.spare_fast;
-	r->usable = r->nr_fast - r->spare;
-	r->usable -= e->reserve < r->usable ? e->reserve : r->usable;
-	r->interval = (cfg->trace && !cfg->trace->timed ? cfg->trace->nr * (SIM_S / 100) :
-		       cfg->trace ? cfg->trace->record[cfg->trace->nr - 1].ns : cfg->duration) /
-		      NR_POINTS / SIM_S * SIM_S;
-	if (r->interval < SIM_S)
-		r->interval = SIM_S;
-	return 0;
-}
-
-static bool create_map(struct sim_engine *e)
-{
-	const struct fusion_sb *sb = &e->sb;
-
-	e->map = calloc(sb->nr_lexts, sizeof(*e->map));
-	if (!e->map || !sim_slots_init(&e->slots[FUSION_FAST], sb->nr_fast_slots, 0) ||
-	    !sim_slots_init(&e->slots[FUSION_SLOW], sb->slow_first_slot + sb->nr_slow_slots,
-			    sb->slow_first_slot))
-		return false;
-	plan_fill(e);
-	if (e->kind != SIM_FUSED)
-		return true;
-	e->slot_hits = calloc(sb->nr_fast_slots, sizeof(*e->slot_hits));
-	e->slot_since_s = calloc(sb->nr_fast_slots, sizeof(*e->slot_since_s));
-	e->left_s = calloc(sb->nr_lexts, sizeof(*e->left_s));
-	e->mover.away = calloc(sb->nr_lexts / 64 + 1, sizeof(*e->mover.away));
-	e->policy = fusion_policy_create(e->map, sb->nr_lexts, sb->nr_fast_slots);
-	if (!e->slot_hits || !e->slot_since_s || !e->left_s || !e->mover.away || !e->policy)
-		return false;
-	for (u32 i = 0; i < sb->nr_fast_slots; i++)
-		e->slot_hits[i] = ALWAYS_THERE;
-	fusion_policy_set_half_life(e->policy, e->result->half_life);
-	return true;
-}
-
-static void create_sources(struct sim_engine *e)
-{
-	const struct sim_config *cfg = e->cfg;
-
-	e->nr_sources = cfg->trace ? 1 : cfg->nr_loads;
-	for (unsigned int i = 0; i < e->nr_sources; i++) {
-		struct sim_source *src = &e->source[i];
-
-		src->rng = random64(cfg->seed + 1000 + i);
-		src->depth = SOURCE_DEPTH;
-		if (cfg->trace) {
-			src->depth = cfg->trace_depth ? cfg->trace_depth : SIM_MAX_DEPTH;
-			continue;
-		}
-		if (cfg->load[i].rate <= 0)
-			src->depth = cfg->load[i].depth;
-		sim_load_init(&src->load, &cfg->load[i], e->nr_used, e->sb.nr_fast_slots,
-			      cfg->extent_bytes, cfg->seed + i);
-	}
-}
-
-struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind kind,
-				     enum fusion_dev alone, struct sim_result *result,
-				     int *rc)
-{
-	struct sim_engine *e = calloc(1, sizeof(*e));
-	u64 slow = cfg->size[FUSION_SLOW];
-
-	if (!e) {
-		*rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
-		return NULL;
-	}
-	e->cfg = cfg;
-	e->kind = kind;
-	e->alone = alone;
-	e->result = result;
-	e->hdd_at = SIM_NEVER;
-	*rc = plan(e);
-	if (*rc) {
-		sim_engine_destroy(e);
-		return NULL;
-	}
-	e->heap = calloc(MAX_EVENTS, sizeof(*e->heap));
-	if (!e->heap || (kind != SIM_ALONE && !create_map(e))) {
-		*rc = fus_fail(FC_FAILED, "memory", "there is not enough for %u extents; simulate "
-			       "a smaller set or larger extents", e->sb.nr_lexts);
-		sim_engine_destroy(e);
-		return NULL;
-	}
-	for (u32 i = 0; i < SIM_MAX_DEPTH; i++)
-		e->free_io[e->nr_free_io++] = i;
-	/* alone it has to hold what both did */
-	if (kind == SIM_ALONE)
-		slow = (u64)e->sb.nr_lexts * cfg->extent_bytes;
-	sim_hdd_init(&e->hdd, &cfg->disk, slow);
-	sim_ssd_init(&e->ssd, &cfg->disk);
-	create_sources(e);
-	return e;
-}
-
-void sim_engine_destroy(struct sim_engine *e)
-{
-	fusion_policy_destroy(e->policy);
-	free(e->mover.away);
-	free(e->left_s);
-	free(e->slot_since_s);
-	free(e->slot_hits);
-	sim_slots_exit(&e->slots[FUSION_FAST]);
-	sim_slots_exit(&e->slots[FUSION_SLOW]);
-	free(e->map);
-	free(e->heap);
-	free(e);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fusionctl simulate: inside of a simulated set, for sim-engine.c and sim-mover.c only. */
+/*
+ * fusionctl simulate: inside of a simulated set, for sim-engine.c, sim-create.c, sim-phase.c and
+ * sim-mover.c only.
+ */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
 
@@ -10,6 +13,9 @@
 /* Numbers of commands and events: I/Os below SIM_MAX_DEPTH, then these. */
 #define SIM_ID_ARRIVAL	0x10000U	/* + load; a multiple of SIM_MAX_LOADS */
 #define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
+
+/* Hits of an extent that was on the fast member from the beginning: it is never called wasted. */
+#define SIM_ALWAYS_THERE	0x80000000U
 
 #define SIM_AWAY	8192U
 #define SIM_REPLICA_S	60U
@@ -137,6 +143,16 @@ u64 sim_word_byte(const struct sim_engine *e, u32 word);
 /* Let parked writes try again. */
 void sim_unpark(struct sim_engine *e);
 bool sim_is_idle(const struct sim_engine *e);
+
+/* -- sim-phase.c */
+
+void sim_point_add(struct sim_point *sum, const struct sim_point *p);
+/* Begin a point; the one before is complete. */
+int sim_point_next(struct sim_engine *e);
+/* A phase ends now: judge it, and begin a point for the next one. */
+int sim_phase_end(struct sim_engine *e);
+/* Those that may be called wasted when they leave, and have had time to show what they are for. */
+void sim_count_resting(struct sim_engine *e);
 
 /* -- sim-mover.c: the time of its timer has come; one of its commands is done; the I/Os it
  * drains have completed

@@ -8,7 +8,9 @@
  * sim-trace.c	loads that were recorded
  * sim-tier.c	what a disk and an SSD need for a command
  * sim-slot.c	the slots of a member
- * sim-engine.c	the set: map words, foreground I/O, events; inside: sim-engine.h
+ * sim-engine.c	the set: foreground I/O, events; inside: sim-engine.h
+ * sim-create.c	the same: its geometry, its first placement, and a check of its map
+ * sim-phase.c	the same: what is counted, and how good a phase was
  * sim-mover.c	the same: the migration engine, as in dm-fusion-mover.c
  * sim-oracle.c	the best that a fixed placement could do
  * sim-run.c	a simulation and the ones it is compared with
@@ -308,7 +310,7 @@ struct sim_result {
  */
 double sim_greatest(const float *density, u32 nr, u32 k, float *least, double *part);
 
-/* -- sim-engine.c ----------------------------------------------------------------- */
+/* -- sim-engine.c, sim-create.c --------------------------------------------------- */
 
 struct sim_engine;
 
