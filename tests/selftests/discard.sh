@@ -213,18 +213,11 @@ discard_limit() {
 # A disk claims to discard, but refuses the first discard, as many USB bridges do. The set still
 # frees discarded extents, and no user sees an error.
 test_member_refuses() {
-	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
 	local provisioning
-	need_module sd_mod
-	modprobe -q scsi_debug dev_size_mb=64 lbpu=0 lbpws=0 lbpws10=0 ||
-		skip "no module scsi_debug here"
-	defer modprobe -r scsi_debug
-	within 20 "the disk is there" compgen -G "$disk"
+	scsi_disk lbpu=0 lbpws=0 lbpws10=0
+	SLOW=$REPLY
 	null fast 32
 	FAST=$REPLY
-	# shellcheck disable=SC2086 # a pattern
-	SLOW=/dev/$(basename $disk)
-	within 20 "its node is there" test -b "$SLOW"
 	stale "$FAST"
 	stale "$SLOW"
 	format --extent-size 256K

@@ -31,18 +31,6 @@ test_larger_blocks() {
 	says "$large: has logical blocks of 8192 bytes"
 }
 
-# scsi_disk [PARAMETER]...: a disk of scsi_debug; its name is in REPLY
-scsi_disk() {
-	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
-	need_module sd_mod
-	modprobe -q scsi_debug dev_size_mb=64 "$@" || skip "no module scsi_debug here"
-	defer modprobe -r scsi_debug
-	within 20 "the disk is there" compgen -G "$disk"
-	# shellcheck disable=SC2086 # a pattern
-	REPLY=/dev/$(basename $disk)
-	within 20 "its node is there" test -b "$REPLY"
-}
-
 # Linux 6.16: mapped devices may offer atomic writes. A set offers none, whatever its members do.
 test_atomic_writes() {
 	scsi_disk atomic_wr=1

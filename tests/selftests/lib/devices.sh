@@ -37,6 +37,18 @@ null_remove() {
 	[[ ! -d /sys/kernel/config/nullb/$1 ]] || rmdir "/sys/kernel/config/nullb/$1"
 }
 
+# scsi_disk [PARAMETER=VALUE]...: a disk of scsi_debug
+scsi_disk() {
+	local disk='/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/sd*'
+	need_module sd_mod
+	modprobe -q scsi_debug dev_size_mb=64 "$@" || skip "no module scsi_debug here"
+	defer modprobe -r scsi_debug
+	within 20 "the disk is there" compgen -G "$disk"
+	# shellcheck disable=SC2086 # a pattern
+	REPLY=/dev/$(basename $disk)
+	within 20 "its node is there" test -b "$REPLY"
+}
+
 # null_power_cycle NAME: lose the unflushed data of its cache (cache_size=MIB)
 null_power_cycle() {
 	echo 0 >"/sys/kernel/config/nullb/$1/power"
