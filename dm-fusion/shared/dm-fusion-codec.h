@@ -10,6 +10,9 @@
  *
  * Functions that judge a block return 0 or a negative errno and set *why to a
  * constant string that says what is wrong with it.
+ *
+ * One file because struct fusion_sb bounds the numbers of every kind of block,
+ * and most sources that read one kind read several.
  */
 #ifndef DM_FUSION_CODEC_H
 #define DM_FUSION_CODEC_H
