@@ -6,7 +6,7 @@
  * step names what it relies on:
  *
  *  1. Take a slot on the other member for each extent.
- *  2. STABLE -> COPYING (or LOCKED, after too many cancels) by cmpxchg().
+ *  2. STABLE -> COPYING (or LOCKED, after too many cancels).
  *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
  *     wait, if the extent is LOCKED), so the source does not change.
  *  4. Begin to record promotions in the replica: from here on it no longer trusts their

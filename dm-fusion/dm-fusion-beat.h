@@ -16,8 +16,8 @@ struct fusion;
 
 enum fusion_mode {
 	FUSION_RW,		/* normal */
-	FUSION_RO,		/* opened read-only, or metadata could not be written */
-	FUSION_FAIL,		/* not loaded */
+	FUSION_RO,		/* opened read-only; or a metadata write, flush or beat failed */
+	FUSION_FAIL,		/* not loaded, or taken by another machine */
 };
 
 /**

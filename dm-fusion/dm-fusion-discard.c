@@ -13,7 +13,8 @@
  * The worker takes at most half of the free slots, and leaves the spares to the mover unless the
  * fused device is idle. First writes and the mover may need a slot that is being discarded. They
  * wait for that one bio: first writes are parked, and the mover stops the worker from taking more
- * until it has its slots. Under foreground I/O, discards take at most a quarter of the time.
+ * until it has its slots. Under foreground I/O, discards take a quarter of the time, or more if one
+ * of them takes longer than a third of MAX_PAUSE_MS.
  *
  * When the set is closed, remaining discards get FINISH_MS and are then forgotten, as after a
  * crash. To make up for that, discarding unmapped extents also discards the same number of free

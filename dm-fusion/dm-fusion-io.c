@@ -3,8 +3,9 @@
  * dm-fusion: map() and end_io().
  *
  * map() sends bios for STABLE extents to their member and answers reads of unmapped extents with
- * zeros. It defers the rest to one ordered worker (dm-fusion-worker.c): first writes, bios for OPEN
- * extents, discards, and writes to an extent whose copy is being committed.
+ * zeros. A flush goes to the fast member if that is enough, and otherwise waits for a commit. The
+ * rest is deferred to one ordered worker (dm-fusion-worker.c): first writes, bios for OPEN extents,
+ * discards and write-zeroes, writes to a LOCKED extent, and any write while the gate is shut.
  */
 #include <linux/ioprio.h>
 

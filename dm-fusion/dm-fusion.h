@@ -7,8 +7,9 @@
  *
  * The device is divided into extents. A table in memory, the map, holds one word for each
  * logical extent (lext): its state, the member it lies on, and its slot there. map() loads that
- * word without a lock and sends the bio on. Everything that is not such a plain hit goes to one
- * ordered worker (dm-fusion-worker.c).
+ * word without a lock and sends the bio on. It answers reads of unmapped extents itself, and leaves
+ * flushes to the committer or the fast member. All other bios go to one ordered worker
+ * (dm-fusion-worker.c); the head of dm-fusion-io.c lists them.
  *
  * Where things are
  * ----------------
@@ -51,7 +52,8 @@
  *	COPYING  LOCKED   mover           copy done; writes wait from here on
  *	STABLE   LOCKED   mover           cancelled too often: copy with writes held
  *	LOCKED   STABLE   committer       MOVE record durable: now in the new slot
- *	LOCKED   STABLE   mover           copy failed: still in the old slot
+ *	COPYING,
+ *	LOCKED   STABLE   mover           copy failed, or not made: still in the old slot
  *	LOCKED   LOCKED   committer       MOVE record failed, perhaps: mode is RO, no writes
  *	STABLE,
  *	COPYING  U        worker          whole extent discarded
@@ -59,8 +61,8 @@
  * Each row but the last but one, which changes nothing, is a function of dm-fusion-map.c, or
  * fusion_map_cancel() below; loading a set is fusion_map_load().
  *
- * A STABLE word in memory therefore always has a durable mapping: FUA writes and flushes of
- * STABLE extents need no commit.
+ * A STABLE word in memory therefore always has a durable mapping. FUA writes to STABLE extents need
+ * no commit if the member supports FUA, and flushes need none if the slow member is clean.
  *
  * Epochs and the drain (dm-fusion-epoch.c)
  *
@@ -106,15 +108,17 @@
  * Locks
  * -----
  *
+ * A lock is taken inside those above it that are indented less. The last two are taken alone.
+ *
  * replica.mutex	one update of the replica at a time; the mover holds it from the
- *			beginning of a batch with promotions until their commit has ended
- *   drain_mutex	one drain at a time
+ *			record of the promotions of a batch until their commit has ended
  *   flush.mutex	one flush of the slow member at a time: a caller that finds the member
  *			clean knows that the flush which made it so has ended
  *     lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
- *			OPEN extents
- * fusion_claims.lock	spinlock, by itself: which devices work on which members
+ *			OPEN extents, users' flushes, and writes that wait for a commit
+ * drain_mutex		one drain at a time
+ * fusion_claims.lock	spinlock: which devices work on which members
  *
  * Whatever writes to a member looks at fs->gate first, and waits for the heartbeat if the gate is
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
@@ -122,19 +126,23 @@
  * Map words change under fs->lock, except COPYING -> STABLE when a write arrives, which is a
  * cmpxchg() without it. So holders of fs->lock use cmpxchg() on COPYING words.
  *
- * Work items: worker.work (ordered), commit.work (ordered), mover.work (ordered),
- * txns.reclaim_work, replica.work. What each may wait for:
+ * Each work item has an ordered workqueue of its own. Those that do I/O wait for the members and,
+ * except the heart's, for the gate. What else each may wait for:
  *
- *	mover		a commit, a drain, the replica, discards under way
- *	committer	a drain, in txns.reclaim_work, when all transactions await one; users'
- *			flushes that the fast member is at
- *	worker		memory pools only
+ *	mover.work	a commit, a drain, the replica, discards under way
+ *	commit.work	txns.reclaim_work, when all transactions await a drain; users' flushes
+ *			in flight to the fast member
+ *	txns.reclaim_work	a drain
+ *	worker.work	memory pools only
  *	replica.work	a commit
- *	discards	the members; first writes and the mover wait for them if there are no
+ *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots
+ *	heart.work	nothing else; it opens and shuts the gate
+ *	heart.gate_work	nothing: it shuts the gate when a lease ends
+ *	wait_work	nothing: it logs that a suspend is waiting
  *
- * Only presuspend and messages wait for the mover, and nothing that serves a bio waits for the
- * replica.
+ * Only presuspend and messages wait for the mover, and no work item that serves bios waits for the
+ * replica. (A first write that finds no slot is parked until the replica has released one.)
  */
 #ifndef DM_FUSION_H
 #define DM_FUSION_H

@@ -32,7 +32,8 @@
  * The slow member's log and map sets are a replica of the map: what is left of the
  * set when the fast member is lost. They are built of the same blocks and replayed
  * by the same rules; the state in the superblock of a member is that of its own
- * journal and map sets. Nobody reads the replica while the fast member is there.
+ * journal and map sets. While the fast member is there, the replica is read only for its claims
+ * about the fast member.
  *
  * A member of the past: an image of one member may be put back, or a disk may lose what it
  * had promised to keep. So each member carries, in its superblock and in each block of its
@@ -225,6 +226,11 @@ struct fusion_super {
 	__le32 settings_mask;
 	__le32 pad;
 	__le32 setting[FUSION_NR_SETTINGS];
+
+	/*
+	 * The next 144 bytes are reserved for a member that is being replaced, and 112 more for a
+	 * disk that is adopted or released. Other new fields come behind these, at 1072.
+	 */
 } __attribute__((packed));
 
 /* Whoever wrote the heartbeat last ... */
