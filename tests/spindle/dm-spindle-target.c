@@ -81,44 +81,15 @@
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
-#include <linux/completion.h>
-#include <linux/device-mapper.h>
-#include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
-#include "dm-spindle.h"
+#include "dm-spindle-target.h"
 
 #define DM_MSG_PREFIX "spindle"
 
-/* More, with the slowest parameters, and the times of the layout overflow. */
-#define MAX_SECTORS	BIT_ULL(40)
 /* Largest bio, as the block layer sends to a disk: 1280 KiB. */
 #define MAX_IO_SECTORS	2560U
-
-/**
- * struct spindle - a target
- * @dev: where the data is
- * @set: bit per key (and one for the profile) given on the table line
- * @lock: covers all below; taken in any context
- * @timer: runs at spindle_next()
- * @clean: the drive is idle, see spindle_postsuspend()
- * @errors: bios that @dev failed
- * @drive: the model
- */
-struct spindle {
-	struct dm_dev *dev;
-	unsigned long set;
-
-	spinlock_t lock;	/* of all below */
-	struct hrtimer timer;
-	struct completion clean;
-	u64 errors;
-	struct spindle_drive drive;
-};
-
-#define SET_PROFILE	BIT(SPINDLE_KEYS)
 
 /*
  * A bio has two ends: of its I/O on @dev and of its time in the model. Each sets
@@ -240,91 +211,6 @@ static int spindle_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *e
 
 /* -- construction ------------------------------------------------------- */
 
-static int parse_profile(struct spindle *s, struct dm_arg_set *as, char **error)
-{
-	enum spindle_profile profile = SPINDLE_HDD;
-	unsigned int i;
-	int p;
-
-	for (i = 0; i + 1 < as->argc; i += 2) {
-		if (strcasecmp(as->argv[i], "profile"))
-			continue;
-		p = match_string(spindle_profile_names, SPINDLE_PROFILES, as->argv[i + 1]);
-		if (p < 0) {
-			*error = "profile must be hdd, consumer or ssd";
-			return -EINVAL;
-		}
-		profile = p;
-		s->set |= SET_PROFILE;
-	}
-	spindle_defaults(&s->drive.p, profile);
-	return 0;
-}
-
-static int parse_key(struct spindle *s, const char *name, const char *value)
-{
-	struct spindle_params *p = &s->drive.p;
-	const struct spindle_key *key;
-	unsigned int i;
-	u32 number;
-
-	for (i = 0; i < SPINDLE_KEYS; i++)
-		if (!strcasecmp(name, spindle_keys[i].name))
-			break;
-	key = &spindle_keys[i];
-	if (i == SPINDLE_KEYS || key->defaults[p->profile] == SPINDLE_NO_KEY) {
-		DMERR("profile %s has no key %s", spindle_profile_names[p->profile], name);
-		return -EINVAL;
-	}
-	if (kstrtou32(value, 10, &number) || number < key->min || number > key->max) {
-		DMERR("%s must be a number from %u to %u", name, key->min, key->max);
-		return -EINVAL;
-	}
-	*spindle_param(p, i) = number;
-	s->set |= BIT(i);
-	return 0;
-}
-
-static int parse_options(struct spindle *s, struct dm_arg_set *as, char **error)
-{
-	static const struct dm_arg count = {
-		0, 2 * (SPINDLE_KEYS + 1), "Invalid number of optional arguments"
-	};
-	const char *name, *contradiction;
-	unsigned int argc = 0;
-	int r;
-
-	if (as->argc) {
-		r = dm_read_arg_group(&count, as, &argc, error);
-		if (r)
-			return r;
-	}
-	if (argc % 2 || argc != as->argc) {
-		*error = "Optional arguments must be as many as announced, and pairs";
-		return -EINVAL;
-	}
-
-	r = parse_profile(s, as, error);
-	while (!r && as->argc) {
-		name = dm_shift_arg(as);
-		if (strcasecmp(name, "profile"))
-			r = parse_key(s, name, dm_shift_arg(as));
-		else
-			dm_consume_args(as, 1);
-		if (r)
-			*error = "Invalid optional argument";
-	}
-	if (r)
-		return r;
-
-	contradiction = spindle_check(&s->drive.p);
-	if (contradiction) {
-		*error = (char *)contradiction;
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int spindle_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct dm_arg_set as = { .argc = argc, .argv = argv };
@@ -353,7 +239,7 @@ static int spindle_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto out_with_context;
 	}
 
-	r = parse_options(s, &as, &ti->error);
+	r = spindle_options(s, &as, &ti->error);
 	if (r)
 		goto out_with_dev;
 
@@ -437,105 +323,6 @@ static void spindle_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	/* A RAM disk that does not say what it can take is thought to take 255 sectors. */
 	limits->max_hw_sectors = MAX_IO_SECTORS;
 	limits->max_sectors = MAX_IO_SECTORS;
-}
-
-static int parse_watch(unsigned int argc, char **argv, u64 *start, u64 *count)
-{
-	if (argc != 3 || kstrtou64(argv[1], 10, start) || kstrtou64(argv[2], 10, count) ||
-	    *start > MAX_SECTORS || *count > MAX_SECTORS) {
-		DMERR("watch needs the first sector and how many");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int spindle_message(struct dm_target *ti, unsigned int argc, char **argv,
-			   char *result, unsigned int maxlen)
-{
-	struct spindle *s = ti->private;
-	bool watch = !strcasecmp(argv[0], "watch");
-	unsigned long flags;
-	u64 start, count;
-	int r;
-
-	if (watch) {
-		r = parse_watch(argc, argv, &start, &count);
-		if (r)
-			return r;
-	} else if (argc != 1 || strcasecmp(argv[0], "reset")) {
-		DMERR("unknown message %s; there are reset and watch", argv[0]);
-		return -EINVAL;
-	}
-	spin_lock_irqsave(&s->lock, flags);
-	if (watch)
-		spindle_watch(&s->drive, start, start + count, ktime_get_ns());
-	else
-		spindle_stats_reset(&s->drive, ktime_get_ns());
-	s->errors = 0;
-	spin_unlock_irqrestore(&s->lock, flags);
-	return 0;
-}
-
-static void emit_counters(struct spindle *s, char *result, unsigned int maxlen)
-{
-	struct spindle_stats st;
-	unsigned long flags;
-	u64 errors, dirty;
-	u32 inflight;
-	int sz = 0;
-
-	spin_lock_irqsave(&s->lock, flags);
-	spindle_stats_read(&s->drive, &st, ktime_get_ns());
-	errors = s->errors;
-	dirty = spindle_dirty(&s->drive);
-	inflight = s->drive.outstanding;
-	spin_unlock_irqrestore(&s->lock, flags);
-
-	DMEMIT("reads=%llu writes=%llu flushes=%llu discards=%llu fuas=%llu",
-	       st.reads, st.writes, st.flushes, st.discards, st.fuas);
-	DMEMIT(" read_sectors=%llu write_sectors=%llu discard_sectors=%llu errors=%llu",
-	       st.read_sectors, st.write_sectors, st.discard_sectors, errors);
-	DMEMIT(" inflight=%u queue_max=%llu dirty_kib=%llu busy_us=%llu",
-	       inflight, st.queue_max, dirty / 2, div_u64(st.busy_ns, NSEC_PER_USEC));
-	DMEMIT(" read_hits=%llu cached=%llu destages=%llu",
-	       st.read_hits, st.cached, st.destages);
-	DMEMIT(" seeks=%llu seek_us=%llu rotate_us=%llu transfer_us=%llu aged=%llu",
-	       st.seeks, div_u64(st.seek_ns, NSEC_PER_USEC),
-	       div_u64(st.rotate_ns, NSEC_PER_USEC),
-	       div_u64(st.transfer_ns, NSEC_PER_USEC), st.aged);
-	DMEMIT(" work_us=%llu watched=%llu watched_us=%llu", div_u64(st.work_ns, NSEC_PER_USEC),
-	       st.watched, div_u64(st.watched_ns, NSEC_PER_USEC));
-}
-
-static void spindle_status(struct dm_target *ti, status_type_t type,
-			   unsigned int status_flags, char *result, unsigned int maxlen)
-{
-	struct spindle *s = ti->private;
-	struct spindle_params *p = &s->drive.p;
-	unsigned int i;
-	int sz = 0;
-
-	switch (type) {
-	case STATUSTYPE_INFO:
-		emit_counters(s, result, maxlen);
-		break;
-
-	case STATUSTYPE_TABLE:
-		DMEMIT("%s", s->dev->name);
-		if (s->set)
-			DMEMIT(" %lu", 2 * hweight_long(s->set));
-		if (s->set & SET_PROFILE)
-			DMEMIT(" profile %s", spindle_profile_names[p->profile]);
-		for (i = 0; i < SPINDLE_KEYS; i++)
-			if (s->set & BIT(i))
-				DMEMIT(" %s %u", spindle_keys[i].name, *spindle_param(p, i));
-		break;
-
-	case STATUSTYPE_IMA:
-		DMEMIT_TARGET_NAME_VERSION(ti->type);
-		DMEMIT(",profile=%s;", spindle_profile_names[p->profile]);
-		break;
-	}
 }
 
 static int spindle_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
