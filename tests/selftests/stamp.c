@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * stamp: the state, the operations, and the allowed content of a sector. See stamp.h.
- */
+/* stamp: the operations, and the threads that carry them out. See stamp.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/types.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../userspace/lib/random.h"
-#include "stamp.h"
+#include "stamp-state.h"
 
-#define SECTOR		STAMP_SECTOR
-#define WORDS		(SECTOR / sizeof(__u64))
-#define BLOCK		STAMP_BLOCK
-#define MAX_REPORTS	20
-#define MAGIC		0x33706d6174736d64ULL	/* "dmstamp3" */
-#define PENDING		0xffffffffU
-#define GARBAGE		0xffffffffU		/* as a version: no stamp of this sector */
-
-/* -- what was asked for -------------------------------------------------------------- */
+/* -- what is asked for -------------------------------------------------------------- */
 
 static const char *const op_names[STAMP_NR_OPS] = {
 	"reads", "writes", "sub-block writes", "discards", "zeroouts", "flushes",
@@ -46,10 +29,8 @@ struct stamp stamp = {
 
 static atomic_bool stop;
 static atomic_bool failed_io;
-static atomic_ullong mismatches;
 static atomic_ullong counts[STAMP_NR_OPS];
 static atomic_ullong bytes[STAMP_NR_OPS];
-static atomic_ullong again;		/* RWF_NOWAIT answered EAGAIN */
 static atomic_ullong slowest;		/* us */
 static atomic_bool late;		/* an operation took longer than it may */
 
@@ -64,123 +45,7 @@ void stamp_say(const char *format, ...)
 	fprintf(stderr, "%s: %s: %s\n", stamp.program, stamp.dev, line);
 }
 
-/* -- state -------------------------------------------------------------------- */
-
-enum {
-	ZERO		= 1,	/* the version is one of zeros */
-	MAYBE_ZERO	= 2,	/* partly discarded since */
-	WAS_ZERO	= 4,	/* may read as zeros after a power cut */
-};
-
-struct sector {
-	__u32 version;
-	__u32 durable;
-	__u32 done;
-	__u32 flags;
-};
-
-struct state {
-	__u64 magic;
-	__u64 seed;
-	__u64 start;			/* of the region, in sectors of the device */
-	__u64 sectors;
-	__u32 pad;
-	atomic_uint version;		/* last one given out */
-	atomic_uint clock;		/* writes ended */
-	atomic_uint flushed;	/* clock up to which all are durable */
-	struct sector sector[];
-};
-
-static struct state *st;
-static struct state *kept[STAMP_COPIES];
-
-static struct sector *sector_at(__u64 sector)
-{
-	return &st->sector[sector - st->start];
-}
-
-static bool reads_zero(const struct sector *s)
-{
-	return !s->version || s->flags & ZERO;
-}
-
-/* A write of @version begins; the range is locked. */
-static void begin(__u64 start, __u64 end, __u32 version, bool zero)
-{
-	__u32 flushed = atomic_load(&st->flushed);
-
-	for (__u64 i = start; i < end; i++) {
-		struct sector *s = sector_at(i);
-		__u32 flags = zero ? ZERO : 0;
-
-		if (s->done <= flushed)
-			s->durable = s->version;
-		else
-			flags |= s->flags & WAS_ZERO;
-		if (reads_zero(s) || s->flags & MAYBE_ZERO)
-			flags |= WAS_ZERO;
-		*s = (struct sector){ version, s->durable, PENDING, flags };
-	}
-}
-
-static void finish(__u64 start, __u64 end)
-{
-	__u32 now = atomic_fetch_add(&st->clock, 1) + 1;
-
-	for (__u64 i = start; i < end; i++)
-		sector_at(i)->done = now;
-}
-
-/* Whether a sector may read as version @found (0: zeros). */
-static bool acceptable(const struct sector *s, __u32 found)
-{
-	bool exact = stamp.power_cut ? s->done <= atomic_load(&st->flushed) : s->done != PENDING;
-
-	if (!found)
-		return reads_zero(s) || s->flags & MAYBE_ZERO ||
-		       (!exact && s->flags & WAS_ZERO);
-	if (exact)
-		return !reads_zero(s) && found == s->version;
-	return found >= s->durable && found <= s->version;
-}
-
-/* -- stamps ---------------------------------------------------------------------- */
-
-static __u64 word(__u64 sector, __u32 version, unsigned int i)
-{
-	__u64 mix = (sector * 0x9e3779b97f4a7c15ULL) ^ (version * 0xc2b2ae3d27d4eb4fULL);
-
-	return mix + st->seed + i * 0x165667b19e3779f9ULL;
-}
-
-static void fill_in(__u64 *w, __u64 sector, __u32 version)
-{
-	w[0] = MAGIC ^ st->seed;
-	w[1] = sector;
-	w[2] = version;
-	for (unsigned int i = 3; i < WORDS; i++)
-		w[i] = word(sector, version, i);
-}
-
-/* The version that 512 bytes of content belong to, or GARBAGE. */
-static __u32 identify(const __u64 *w, __u64 sector)
-{
-	static const __u64 zeros[WORDS];
-	bool stamped = w[0] == (MAGIC ^ st->seed) && w[1] == sector && w[2] && w[2] < GARBAGE;
-	__u64 want[WORDS];
-
-	if (stamp.light) {
-		__u64 last = stamped ? word(sector, w[2], WORDS - 1) : 0;
-
-		return (stamped || !(w[0] | w[1] | w[2])) && w[WORDS - 1] == last ? w[2] : GARBAGE;
-	}
-	if (!stamped)
-		return memcmp(w, zeros, SECTOR) ? GARBAGE : 0;
-	fill_in(want, sector, w[2]);
-	return memcmp(w, want, SECTOR) ? GARBAGE : w[2];
-}
-
-/* -- range locks --------------------------------------------------------------------- */
+/* -- range locks -------------------------------------------------------------------- */
 
 static struct range {
 	__u64 start;
@@ -214,94 +79,7 @@ static void range_unlock(unsigned int me)
 	pthread_mutex_unlock(&range_mutex);
 }
 
-/* -- checking -------------------------------------------------------------------------- */
-
-static void describe(const struct sector *s, char *text, size_t size)
-{
-	if (s->done == PENDING || (stamp.power_cut && s->done > atomic_load(&st->flushed)))
-		snprintf(text, size, "version %u..%u%s", s->durable, s->version,
-			 s->flags & (WAS_ZERO | MAYBE_ZERO) ? " or zeros" : "");
-	else if (reads_zero(s))
-		snprintf(text, size, "zeros (%s)", s->version ? "discarded or zeroed" :
-			 "never written");
-	else
-		snprintf(text, size, "version %u%s", s->version,
-			 s->flags & MAYBE_ZERO ? " or zeros" : "");
-}
-
-static void describe_found(const __u64 *w, __u64 sector, char *text, size_t size)
-{
-	__u32 found = identify(w, sector);
-
-	if (!found)
-		snprintf(text, size, "zeros");
-	else if (found != GARBAGE)
-		snprintf(text, size, "version %u", found);
-	else if (w[0] == (MAGIC ^ st->seed) && identify(w, w[1]) != GARBAGE)
-		snprintf(text, size, "sector %llu version %llu", w[1], w[2]);
-	else
-		snprintf(text, size, "garbage %016llx %016llx %016llx %016llx",
-			 w[0], w[1], w[2], w[3]);
-}
-
-/* Check the data read of a locked range. Return: the first wrong sector, or @end. */
-static __u64 check(const void *buf, __u64 start, __u64 end, bool report)
-{
-	__u64 first = end;
-
-	for (__u64 i = start; i < end; i++) {
-		const __u64 *w = buf + (i - start) * SECTOR;
-		const struct sector *s = sector_at(i);
-		char want[80], got[120];
-
-		if (acceptable(s, identify(w, i)))
-			continue;
-		if (first == end)
-			first = i;
-		if (!report || atomic_fetch_add(&mismatches, 1) >= MAX_REPORTS)
-			continue;
-		describe(s, want, sizeof(want));
-		describe_found(w, i, got, sizeof(got));
-		stamp_say("sector %llu (block %llu + %llu, read from %llu to %llu): "
-			  "expected %s, got %s", i, i / BLOCK, i % BLOCK, start, end, want, got);
-	}
-	return first;
-}
-
-static bool read_range(void *buf, __u64 start, __u64 end)
-{
-	struct iovec iov = { buf, (end - start) * SECTOR };
-	ssize_t n = -1;
-
-	/* stale content of the buffer must not pass for data that was read */
-	for (__u64 i = 0; i < end - start; i++)
-		memset(buf + i * SECTOR, 0xdb, stamp.light ? sizeof(__u64) : SECTOR);
-	errno = EAGAIN;
-	if (stamp.nowait)
-		n = preadv2(stamp.fd, &iov, 1, start * SECTOR, RWF_NOWAIT);
-	if (n < 0 && errno == EAGAIN) {
-		again += stamp.nowait;
-		n = preadv2(stamp.fd, &iov, 1, start * SECTOR, 0);
-	}
-	if (n >= 0 && n != (ssize_t)iov.iov_len)
-		errno = ENODATA;
-	return n == (ssize_t)iov.iov_len;
-}
-
-static void check_range(void *buf, __u64 start, __u64 end)
-{
-	bool first = !mismatches;
-	__u64 bad = check(buf, start, end, true);
-
-	if (bad == end || !first)
-		return;
-	usleep(200000);
-	stamp_say("sector %llu read again: %s", bad,
-		  !read_range(buf, start, end) ? strerror(errno) :
-		  check(buf, bad, bad + 1, false) == bad ? "still wrong" : "right now");
-}
-
-/* -- operations ---------------------------------------------------------------------------- */
+/* -- operations --------------------------------------------------------------------- */
 
 struct thread {
 	pthread_t thread;
@@ -321,19 +99,19 @@ static __u64 rnd(struct thread *t, __u64 below)
 
 static bool write_range(struct thread *t, __u64 start, __u64 end, bool dsync)
 {
-	__u32 version = atomic_fetch_add(&st->version, 1) + 1;
+	__u32 version = atomic_fetch_add(&state->version, 1) + 1;
 	struct iovec iov = { t->buf, (end - start) * SECTOR };
 	int flags = dsync ? RWF_DSYNC : 0;
 	ssize_t n = -1;
 
 	for (__u64 i = start; i < end; i++)
-		fill_in(t->buf + (i - start) * SECTOR, i, version);
-	begin(start, end, version, false);
+		stamp_fill_in(t->buf + (i - start) * SECTOR, i, version);
+	state_begin(start, end, version, false);
 	errno = EAGAIN;
 	if (stamp.nowait)
 		n = pwritev2(stamp.fd, &iov, 1, start * SECTOR, flags | RWF_NOWAIT);
 	if (n < 0 && errno == EAGAIN) {
-		again += stamp.nowait;
+		stamp_again += stamp.nowait;
 		n = pwritev2(stamp.fd, &iov, 1, start * SECTOR, flags);
 	}
 	if (n != (ssize_t)iov.iov_len) {
@@ -344,7 +122,7 @@ static bool write_range(struct thread *t, __u64 start, __u64 end, bool dsync)
 	if (dsync)
 		for (__u64 i = start; i < end; i++)
 			*sector_at(i) = (struct sector){ version, version, PENDING, 0 };
-	finish(start, end);
+	state_finish(start, end);
 	return true;
 }
 
@@ -352,10 +130,10 @@ static bool zero_range(__u64 start, __u64 end)
 {
 	__u64 range[2] = { start * SECTOR, (end - start) * SECTOR };
 
-	begin(start, end, atomic_fetch_add(&st->version, 1) + 1, true);
+	state_begin(start, end, atomic_fetch_add(&state->version, 1) + 1, true);
 	if (ioctl(stamp.fd, BLKZEROOUT, range))
 		return false;
-	finish(start, end);
+	state_finish(start, end);
 	return true;
 }
 
@@ -373,22 +151,22 @@ static bool discard_range(__u64 start, __u64 end)
 		if (whole_start >= whole_end || i < whole_start || i >= whole_end)
 			sector_at(i)->flags |= MAYBE_ZERO;
 	if (whole_start < whole_end)
-		begin(whole_start, whole_end, atomic_fetch_add(&st->version, 1) + 1, true);
+		state_begin(whole_start, whole_end, atomic_fetch_add(&state->version, 1) + 1, true);
 	if (ioctl(stamp.fd, BLKDISCARD, range))
 		return false;
 	if (whole_start < whole_end)
-		finish(whole_start, whole_end);
+		state_finish(whole_start, whole_end);
 	return true;
 }
 
 static bool flush(void)
 {
-	__u32 now = atomic_load(&st->clock);
-	__u32 old = atomic_load(&st->flushed);
+	__u32 now = atomic_load(&state->clock);
+	__u32 old = atomic_load(&state->flushed);
 
 	if (fdatasync(stamp.fd))
 		return false;
-	while (old < now && !atomic_compare_exchange_weak(&st->flushed, &old, now))
+	while (old < now && !atomic_compare_exchange_weak(&state->flushed, &old, now))
 		;
 	return true;
 }
@@ -397,7 +175,7 @@ static bool flush(void)
 static void pick_range(struct thread *t, __u64 unit, __u64 max,
 		       __u64 *start, __u64 *end)
 {
-	__u64 units = st->sectors / unit, len = 1;
+	__u64 units = state->sectors / unit, len = 1;
 
 	while (len * 2 * unit <= max && rnd(t, 4))
 		len *= 2;
@@ -406,7 +184,7 @@ static void pick_range(struct thread *t, __u64 unit, __u64 max,
 		len = max / unit;
 	if (len > units)
 		len = units;
-	*start = st->start + rnd(t, units - len + 1) * unit;
+	*start = state->start + rnd(t, units - len + 1) * unit;
 	*end = *start + len * unit;
 }
 
@@ -470,9 +248,9 @@ static bool do_op(struct thread *t)
 	begin = now_us();
 	switch (op) {
 	case STAMP_READ:
-		ok = read_range(t->buf, start, end);
+		ok = range_read(t->buf, start, end);
 		if (ok)
-			check_range(t->buf, start, end);
+			range_check(t->buf, start, end);
 		break;
 	case STAMP_DISCARD:
 		ok = discard_range(start, end);
@@ -508,7 +286,7 @@ static void *run_thread(void *arg)
 {
 	struct thread *t = arg;
 
-	while (!stop && !mismatches &&
+	while (!stop && !stamp_mismatches &&
 	       (!stamp.max_ops || t->ops < stamp.max_ops / stamp.nr_threads) &&
 	       (!stamp.deadline || stamp_now() < stamp.deadline)) {
 		if (!do_op(t)) {
@@ -526,9 +304,9 @@ static void *run_thread(void *arg)
 static void *walk_thread(void *arg, bool (*piece)(struct thread *t, __u64 s, __u64 e))
 {
 	struct thread *t = arg;
-	__u64 end = st->start + st->sectors;
+	__u64 end = state->start + state->sectors;
 
-	for (__u64 s = st->start + t->nr * stamp.max_io; s < end && !stop;
+	for (__u64 s = state->start + t->nr * stamp.max_io; s < end && !stop;
 	     s += stamp.nr_threads * stamp.max_io) {
 		__u64 e = s + stamp.max_io < end ? s + stamp.max_io : end;
 
@@ -558,7 +336,7 @@ static void settle(const void *buf, __u64 start, __u64 end)
 {
 	for (__u64 i = start; i < end; i++) {
 		struct sector *s = sector_at(i);
-		__u32 found = identify(buf + (i - start) * SECTOR, i);
+		__u32 found = stamp_identify(buf + (i - start) * SECTOR, i);
 
 		*s = (struct sector){ found, found, 0, found ? s->flags & MAYBE_ZERO : 0 };
 	}
@@ -566,10 +344,10 @@ static void settle(const void *buf, __u64 start, __u64 end)
 
 static bool verify_piece(struct thread *t, __u64 start, __u64 end)
 {
-	if (!read_range(t->buf, start, end))
+	if (!range_read(t->buf, start, end))
 		return false;
-	check_range(t->buf, start, end);
-	if (stamp.power_cut && !mismatches)
+	range_check(t->buf, start, end);
+	if (stamp.power_cut && !stamp_mismatches)
 		settle(t->buf, start, end);
 	counts[STAMP_READ]++;
 	bytes[STAMP_READ] += (end - start) * SECTOR;
@@ -583,99 +361,13 @@ static void *verify_thread(void *arg)
 
 /* -- what others call --------------------------------------------------------------- */
 
-static bool failed(const char *what)
-{
-	stamp_say("%s: %s", what, strerror(errno));
-	return false;
-}
-
-bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 sectors)
-{
-	size_t size = sizeof(*st) + sectors * sizeof(struct sector), mapped = size;
-	int state_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) :
-		       memfd_create("state", MFD_CLOEXEC);
-	__u64 dev_size;
-	struct stat sb;
-
-	if (state_fd < 0 || fstat(state_fd, &sb))
-		return failed(path ? path : "memory");
-	if (!sb.st_size && !create) {
-		stamp_say("state file %s is missing: run or fill writes it", path);
-		return false;
-	}
-	if (!sb.st_size && ftruncate(state_fd, size))
-		return failed(path ? path : "memory");
-	if (sb.st_size)
-		mapped = sb.st_size;
-	st = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0);
-	if (st == MAP_FAILED)
-		return failed("state");
-	close(state_fd);
-	/* the memory of a device, which has a size from the start, begins as zeros */
-	if (create && mapped >= size && !st->magic) {
-		st->magic = MAGIC;
-		st->seed = seed;
-		st->start = start;
-		st->sectors = sectors;
-	}
-	if (st->magic != MAGIC || mapped < sizeof(*st) + st->sectors * sizeof(struct sector)) {
-		stamp_say("state file %s is not one of this program", path);
-		return false;
-	}
-	if (ioctl(stamp.fd, BLKGETSIZE64, &dev_size) ||
-	    ioctl(stamp.fd, BLKSSZGET, &stamp.lb_sectors))
-		return failed("not a block device");
-	stamp.lb_sectors /= SECTOR;
-	if ((st->start + st->sectors) * SECTOR > dev_size || st->start % BLOCK) {
-		stamp_say("the region ends beyond the device or begins inside a block");
-		return false;
-	}
-	return true;
-}
-
-__u64 stamp_seed(void)
-{
-	return st->seed;
-}
-
-void stamp_restart(__u64 seed)
-{
-	memset(st->sector, 0, st->sectors * sizeof(struct sector));
-	st->seed = seed;
-	st->version = 0;
-	st->clock = 0;
-	st->flushed = 0;
-}
-
-void stamp_keep(unsigned int nr)
-{
-	size_t size = sizeof(*st) + st->sectors * sizeof(struct sector);
-
-	if (!kept[nr])
-		kept[nr] = malloc(size);
-	if (!kept[nr]) {
-		stamp_say("out of memory");
-		exit(STAMP_FAILED);
-	}
-	memcpy(kept[nr], st, size);
-}
-
-/* Except for the version: none is used twice. */
-void stamp_go_back(unsigned int nr)
-{
-	__u32 version = st->version;
-
-	memcpy(st, kept[nr], sizeof(*st) + st->sectors * sizeof(struct sector));
-	st->version = version;
-}
-
 static struct thread *prepare(unsigned int nr)
 {
 	struct thread *t = &threads[nr];
 
 	t->nr = nr;
 	t->ops = 0;
-	t->random = (st->seed + st->version) * 0xd1342543de82ef95ULL + nr;
+	t->random = (state->seed + state->version) * 0xd1342543de82ef95ULL + nr;
 	if (t->buf_size < stamp.max_io * SECTOR) {
 		free(t->buf);
 		t->buf_size = stamp.max_io * SECTOR;
@@ -714,7 +406,7 @@ enum stamp_result stamp_do(enum stamp_body body)
 	stop = false;
 	late = false;
 	failed_io = false;
-	mismatches = 0;
+	stamp_mismatches = 0;
 	for (unsigned int i = 0; i < stamp.nr_threads; i++) {
 		struct thread *t = prepare(i);
 
@@ -725,8 +417,8 @@ enum stamp_result stamp_do(enum stamp_body body)
 	}
 	for (unsigned int i = 0; i < stamp.nr_threads; i++)
 		pthread_join(threads[i].thread, NULL);
-	if (mismatches) {
-		stamp_say("%llu sectors are wrong (seed %llu)", mismatches, st->seed);
+	if (stamp_mismatches) {
+		stamp_say("%llu sectors are wrong (seed %llu)", stamp_mismatches, state->seed);
 		return STAMP_MISMATCH;
 	}
 	return late || (failed_io && !stamp.until_error) ? STAMP_FAILED : STAMP_OK;
@@ -748,7 +440,7 @@ void stamp_print_counts(void)
 		if (counts[op])
 			printf("%llu %s, %llu MiB\n", counts[op], op_names[op], bytes[op] >> 20);
 	if (stamp.nowait)
-		printf("%llu EAGAIN\n", again);
+		printf("%llu EAGAIN\n", stamp_again);
 	if (stamp.bound)
 		printf("%llu ms, the slowest\n", slowest / 1000);
 }
