@@ -100,7 +100,7 @@ void mutate_journal(struct image *im, struct mutation *m, int dev)
 	struct fusion_journal_block *b = journal_block(im, dev, seq);
 
 	mutate_note(m, " journal %s seq %llx%s", member_name(dev), (unsigned long long)seq,
-	     seq < im->next_seq[dev] ? "" : " (dead)");
+		    seq < im->next_seq[dev] ? "" : " (dead)");
 	if (mutate_one_in(m, 3))
 		CHANGE_ONE(m, sb, (u8 *)b, journal_fields);
 	else
@@ -133,7 +133,7 @@ void mutate_heat(struct image *im, struct mutation *m)
 	} else {
 		for (u32 i = 0; i < 32; i++)
 			field_put(b + 48 + 2 * mutate_below(&m->state, FUSION_HEAT_PER_BLOCK), 2,
-			    mutate_draw(m));
+				  mutate_draw(m));
 	}
 	reseal(b);
 }

@@ -44,7 +44,8 @@ void mutate_super(struct image *im, struct mutation *m)
 	const int only_copy = mutate_one_in(m, 4) ? (int)mutate_below(&m->state, 2) : -1;
 	unsigned int fields = mutate_one_in(m, 3) ? 1 + mutate_below(&m->state, 3) : 1;
 
-	mutate_note(m, " super %s copy %d", only_dev < 0 ? "both" : member_name(only_dev), only_copy);
+	mutate_note(m, " super %s copy %d", only_dev < 0 ? "both" : member_name(only_dev),
+		    only_copy);
 	while (fields--) {
 		const struct field *f =
 			&super_fields[mutate_below(&m->state, ARRAY_SIZE(super_fields))];
@@ -63,10 +64,11 @@ void mutate_super(struct image *im, struct mutation *m)
 					continue;
 				if (!drawn)
 					value = mutate_value(m, &im->sb[dev],
-							  field_get(b + f->offset, f->size), f->size);
+							     field_get(b + f->offset, f->size),
+							     f->size);
 				drawn = true;
 				field_put(b + f->offset, f->size,
-				    parity ? (value & ~1ULL) | copy : value);
+					  parity ? (value & ~1ULL) | copy : value);
 				reseal(b);
 			}
 		}
@@ -90,7 +92,7 @@ void mutate_geometry(struct image *im, struct mutation *m)
 		return;
 	}
 	mutate_note(m, " geometry extent=%x fast=%llx slow=%llx lexts=%x", extent,
-	     (unsigned long long)fast, (unsigned long long)slow, sb[0].nr_lexts);
+		    (unsigned long long)fast, (unsigned long long)slow, sb[0].nr_lexts);
 	fusion_sb_for_slow(&sb[0], &sb[1]);
 	for (int dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		for (int copy = 0; copy < 2; copy++) {

@@ -123,5 +123,6 @@ void mutate_field(struct mutation *m, const struct fusion_sb *sb, u8 *base, cons
 	const u64 now = mutate_value(m, sb, was, f->size);
 
 	field_put(base + f->offset, f->size, now);
-	mutate_note(m, " %s=%llx", f->name, (unsigned long long)field_get(base + f->offset, f->size));
+	mutate_note(m, " %s=%llx", f->name,
+		    (unsigned long long)field_get(base + f->offset, f->size));
 }

@@ -127,7 +127,8 @@ bool stamp_state(const char *path, bool create, __u64 seed, __u64 start, __u64 s
 		state->start = start;
 		state->sectors = sectors;
 	}
-	if (state->magic != MAGIC || mapped < sizeof(*state) + state->sectors * sizeof(struct sector)) {
+	if (state->magic != MAGIC ||
+	    mapped < sizeof(*state) + state->sectors * sizeof(struct sector)) {
 		stamp_say("state file %s is not one of this program", path);
 		return false;
 	}
