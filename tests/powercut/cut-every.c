@@ -21,30 +21,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/random.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "power.h"
+#include "cut-every.h"
 #include "../selftests/stamp.h"
 
 #define NR_FATES	3
-
-/* The place of each extent at the start. */
-enum {
-	ON_FAST		= 0,	/* stable */
-	ON_SLOW		= 8,
-	HALF_FAST	= 16,	/* open, the first half written */
-	HALF_SLOW	= 20,
-	NOTHING		= 24,
-	FILLER		= 32,	/* nothing either, but to begin with */
-	VERIFIED	= 40,	/* those from here on are of no interest */
-};
 
 static const char *const fates[NR_FATES] = { "drop", "keep", "torn" };
 static const char *const quiet[] = { "migration", "off", "commit_interval", "60000", NULL };
@@ -54,119 +41,6 @@ enum { BASE, AFTER_CUT, EMPTY };
 
 static unsigned int cuts, nested;
 static bool quick;		/* each cut with one fate instead of all */
-
-static __u64 at(unsigned int extent)
-{
-	return (__u64)extent * rig.extent_sectors;
-}
-
-/* -- scenarios: false ends one, which is well if the power is gone --------------- */
-
-static bool whole(unsigned int first, unsigned int nr)
-{
-	for (unsigned int i = first; i < first + nr; i++)
-		if (!stamp_write(at(i), at(i + 1), false))
-			return false;
-	return true;
-}
-
-static bool half(unsigned int first, unsigned int nr, bool second)
-{
-	for (unsigned int i = first; i < first + nr; i++) {
-		__u64 middle = at(i) + rig.extent_sectors / 2;
-
-		if (!stamp_write(second ? middle : at(i), second ? at(i + 1) : middle, false))
-			return false;
-	}
-	return true;
-}
-
-static bool move(const char *way, unsigned int first, unsigned int nr)
-{
-	char *answer;
-	int err = set_message(&answer, "%s %u-%u", way, first, first + nr - 1);
-
-	free(answer);
-	return !err;
-}
-
-static bool checkpoint(void)
-{
-	char *answer;
-	int err = set_message(&answer, "checkpoint");
-
-	free(answer);
-	return !err;
-}
-
-static bool allocate(void)
-{
-	__u64 inside = at(NOTHING + 2) + 8;
-
-	return half(NOTHING, 2, false) && stamp_write(inside, inside + 8, true) &&
-	       whole(NOTHING + 3, 1) && stamp_flush() && half(NOTHING + 4, 1, true);
-}
-
-static bool complete(void)
-{
-	return half(HALF_FAST, 2, true) && half(HALF_SLOW, 1, true) && stamp_flush() &&
-	       stamp_write(at(HALF_FAST), at(HALF_FAST) + 8, true);
-}
-
-static bool overwrite(void)
-{
-	return whole(ON_FAST, 1) && whole(ON_SLOW, 1) && stamp_flush() && whole(ON_SLOW + 1, 1) &&
-	       stamp_write(at(ON_FAST + 1), at(ON_FAST + 2), true) &&
-	       stamp_write(at(ON_SLOW + 1), at(ON_SLOW + 1) + 8, true);
-}
-
-static bool promote(void)
-{
-	return move("promote", ON_SLOW, 2) && whole(ON_SLOW, 1) && stamp_flush();
-}
-
-static bool demote(void)
-{
-	return move("demote", ON_FAST, 2) && whole(ON_FAST, 1) && stamp_flush();
-}
-
-static bool discard(void)
-{
-	return stamp_discard(at(ON_FAST), at(ON_FAST + 2)) &&
-	       stamp_discard(at(ON_SLOW), at(ON_SLOW + 1)) &&
-	       stamp_discard(at(HALF_FAST), at(HALF_FAST + 1)) && stamp_flush() &&
-	       whole(NOTHING, 2) && whole(ON_FAST, 1) && stamp_flush();
-}
-
-static bool checkpoints(void)
-{
-	return half(NOTHING, 1, false) && whole(ON_SLOW, 1) &&
-	       stamp_discard(at(ON_FAST), at(ON_FAST + 1)) && checkpoint() && checkpoint();
-}
-
-static bool close_it(void)
-{
-	bool ok = half(NOTHING, 2, false) && half(HALF_FAST, 1, true) &&
-		  stamp_discard(at(ON_SLOW), at(ON_SLOW + 1));
-
-	set_close();
-	return ok;
-}
-
-static const struct scenario {
-	const char *name;
-	bool (*act)(void);
-} scenarios[] = {
-	{ "open", NULL },
-	{ "allocate", allocate },
-	{ "stable", complete },
-	{ "overwrite", overwrite },
-	{ "promote", promote },
-	{ "demote", demote },
-	{ "discard", discard },
-	{ "checkpoint", checkpoints },
-	{ "close", close_it },
-};
 
 /* -- what is the same for all ---------------------------------------------------- */
 
@@ -417,39 +291,6 @@ static bool create_cut_everywhere(const char *name, const char *old_uuid)
 
 /* -- main --------------------------------------------------------------------- */
 
-/* Without stamps. */
-static bool zero(unsigned int first, unsigned int nr)
-{
-	size_t size = rig.extent_sectors * STAMP_SECTOR;
-	void *buf;
-	bool ok;
-
-	if (posix_memalign(&buf, size, size))
-		die("out of memory");
-	memset(buf, 0, size);
-	ok = true;
-	for (unsigned int i = first; ok && i < first + nr; i++)
-		ok = pwrite(rig.fd, buf, size, i * size) == (ssize_t)size;
-	free(buf);
-	return ok;
-}
-
-static bool discard_all(unsigned int first, unsigned int nr)
-{
-	__u64 range[2] = { at(first) * STAMP_SECTOR, at(nr) * STAMP_SECTOR };
-
-	return !ioctl(rig.fd, BLKDISCARD, range);
-}
-
-/* The start of each scenario. First writes go to the slow member when the fast one is full. */
-static bool populate(void)
-{
-	return whole(ON_FAST, 4) && whole(ON_SLOW, 4) && half(HALF_FAST, 2, false) &&
-	       stamp_flush() && move("demote", ON_SLOW, 4) &&
-	       zero(FILLER, rig.nr_fast_slots) && half(HALF_SLOW, 2, false) &&
-	       discard_all(FILLER, rig.nr_fast_slots) && stamp_flush();
-}
-
 /* Without entropy, drawing a UUID takes 3 s in a VM. This needs none. */
 static void pretend_entropy(void)
 {
@@ -526,9 +367,9 @@ int main(int argc, char **argv)
 	if (!begin_content())
 		die("cannot write the content to begin with");
 	strcpy(old_uuid, rig.uuid);
-	for (unsigned int i = 0; well && i < sizeof(scenarios) / sizeof(*scenarios); i++)
-		if (wanted(argc, argv, scenarios[i].name))
-			well = cut_everywhere(&scenarios[i]);
+	for (const struct scenario *s = scenarios; well && s->name; s++)
+		if (wanted(argc, argv, s->name))
+			well = cut_everywhere(s);
 	if (well && wanted(argc, argv, "recreate"))
 		well = create_cut_everywhere("recreate", old_uuid);
 	printf("%u cuts, %u of recoveries\n", cuts, nested);
