@@ -63,8 +63,8 @@ static inline u8 *fus_ring_block(struct ring *g, u64 seq)
 	return g->block[seq % RING_BLOCKS];
 }
 
-/* The member whose rings these are. */
-static enum fusion_dev ring_dev;
+/* The member whose rings these are, for all sources of a program. */
+__attribute__((weak)) enum fusion_dev ring_dev;
 
 /* An empty journal from @seq on, in a ring full of what was on the disk before. */
 static inline void ring_init(struct ring *g, u32 extent_sectors, u64 seq, u64 seed)
@@ -227,14 +227,12 @@ static inline int ring_replay(struct ring *g, struct fusion_replay *r)
 }
 
 /*
- * The log of the replica is a journal like any: all tests before @last, which is called so,
- * once more with it.
+ * The log of the replica is a journal like any: all tests but @caller, once more with it.
  */
-static inline void ring_slow(const struct unit_test *tests, void (*last)(void))
+static inline void ring_slow(void (*caller)(void))
 {
 	ring_dev = FUSION_SLOW;
-	for (; tests->run != last; tests++)
-		tests->run();
+	unit_run_others(caller);
 	ring_dev = FUSION_FAST;
 }
 

@@ -5,15 +5,11 @@
  * of which extents it does not know.
  */
 #include <errno.h>
-#include <json-c/json.h>
-#include <sanitizer/common_interface_defs.h>
 
 #include "cut.h"
-#include "dump.h"
-#include "image.h"
 #include "fusionctl.h"
+#include "image-blocks.h"
 #include "role.h"
-#include "salvage.h"
 
 enum damage { ZEROED, RANDOM, FLIPPED, STALE, NR_DAMAGES };
 
@@ -25,7 +21,7 @@ static struct {
 	unsigned int tried, found, harmless, refused, repaired_all, repaired_some;
 } count;
 
-/* -- damage ---------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------ */
 
 /* Returns false if that would change nothing. */
 static bool destroy(struct image *im, int dev, u64 block, enum damage how)
@@ -51,65 +47,7 @@ static bool destroy(struct image *im, int dev, u64 block, enum damage how)
 	return memcmp(was, p, sizeof(was));
 }
 
-/* -- what a block is ------------------------------------------------------------------ */
-
-static bool within(u64 block, u64 start, u64 nr)
-{
-	return block >= start && block - start < nr;
-}
-
-static bool is_super(u64 block)
-{
-	return block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1);
-}
-
-static bool is_ring(const struct image *im, int dev, u64 block)
-{
-	const struct fusion_sb *sb = &im->side[dev].sb;
-
-	return within(block, sb->journal_start[dev], sb->journal_blocks[dev]);
-}
-
-static bool is_metadata(const struct image *im, int dev, u64 block)
-{
-	const struct fusion_sb *sb = &im->side[dev].sb;
-
-	return is_super(block) || is_ring(im, dev, block) ||
-	       within(block, sb->map_start[dev][0], sb->map_blocks) ||
-	       within(block, sb->map_start[dev][1], sb->map_blocks) ||
-	       (dev == FUSION_FAST && within(block, sb->heat_start, sb->heat_blocks));
-}
-
-/* Is it part of the state that counts? */
-static bool is_live(const struct image *im, int dev, u64 block)
-{
-	const struct image_side *s = &im->side[dev];
-	const struct fusion_sb *sb = &s->sb;
-
-	if (is_super(block))
-		return true;
-	if (within(block, sb->map_start[dev][sb->active_set], sb->map_blocks))
-		return true;
-	if (dev == FUSION_FAST && within(block, sb->heat_start, sb->heat_blocks))
-		return (sb->flags & FUSION_SB_CLEAN) && sb->epoch;
-	for (u64 seq = sb->replay_seq; seq < s->next_seq; seq++)
-		if (fusion_journal_blocknr(sb, seq) == block)
-			return true;
-	return false;
-}
-
-/* The last transaction: without it the set is as if power had failed before. */
-static bool is_last_txn(const struct image *im, int dev, u64 block)
-{
-	const struct image_side *s = &im->side[dev];
-
-	for (u64 seq = s->last_txn_seq; seq < s->next_seq; seq++)
-		if (fusion_journal_blocknr(&s->sb, seq) == block)
-			return true;
-	return false;
-}
-
-/* -- what has to come of it -------------------------------------------------------------- */
+/* -- what has to come of it -------------------------------------------------- */
 
 static bool report_names(const struct report *r, int dev, u64 block)
 {
@@ -292,9 +230,6 @@ static void try_all(struct image *im)
 	       count.repaired_all, count.repaired_some);
 }
 
-#define FAST_SECTORS	(16ULL << 11)
-#define SLOW_SECTORS	(96ULL << 11)
-
 /* A set that was closed in order loses nothing by any single block. */
 static void closed_set(void)
 {
@@ -389,14 +324,7 @@ static void both_copies(void)
 	free(keep[1]);
 }
 
-/* What is refused is refused in words, which are not for here; reports of sanitizers are. */
-static void quiet(void)
-{
-	__sanitizer_set_report_fd((void *)(long)STDOUT_FILENO);
-	REQUIRE(freopen("/dev/null", "w", stderr));
-}
-
-/* -- a repair that is cut short --------------------------------------------------------------- */
+/* -- a repair that is cut short ---------------------------------------------- */
 
 /* Repair up to the write @n. Returns false if it came to its end before. */
 static bool repair_until(struct image *im, unsigned int n)
@@ -502,116 +430,6 @@ static void cut_short(void)
 	image_free(&im);
 }
 
-/* -- blocks whose checksum is right, and whose content is not ------------------------------ */
-
-static u64 any_metadata(struct image *im, int dev)
-{
-	const u64 end = dev ? im->side[1].sb.map_start[1][1] + im->side[1].sb.map_blocks :
-			im->side[0].sb.heat_start + im->side[0].sb.heat_blocks;
-	u64 block;
-
-	/* superblocks more often than they are many */
-	if (!rnd_below(&im->seed, 3))
-		return FUSION_SUPER_BLOCKNR(rnd_below(&im->seed, 2));
-	do {
-		block = rnd_below(&im->seed, end);
-	} while (!is_metadata(im, dev, block) || !im->written[dev][block]);
-	return block;
-}
-
-static void tamper(struct image *im)
-{
-	static const unsigned int size[] = { 2, 4, 4, 8 };
-	const int dev = rnd_below(&im->seed, 2);
-	const u64 block = any_metadata(im, dev);
-	const unsigned int n = size[rnd_below(&im->seed, 4)];
-	u8 *p = im->mem[dev] + block * FUSION_BLOCK_SIZE;
-	/* beside the header, mostly in the fields */
-	const unsigned int end = rnd_below(&im->seed, 4) ? 560 : FUSION_BLOCK_SIZE;
-	const unsigned int at = 32 + rnd_below(&im->seed, (end - 32) / n - 1) * n;
-	u64 v = rnd_below(&im->seed, 2) ? rnd_log(&im->seed, 1, U64_MAX / 2) :
-		get_le(p + at, n) + rnd_below(&im->seed, 5) - 2;
-
-	put_le(p + at, n, v);
-	reseal(p);
-}
-
-/* Nothing may crash; what check then calls repaired must be so. */
-static bool survive(struct image *im)
-{
-	char *path[2] = { im->path[FUSION_FAST], im->path[FUSION_SLOW] };
-	struct report r = { 0 }, left = { 0 };
-	struct json_object *o = NULL;
-	const char *why;
-	struct rebuild rb;
-	struct salvage s;
-	struct meta meta;
-	bool repaired = false;
-
-	if (fus_meta_open(2, path, true, &meta))
-		return false;
-	fus_meta_check(&meta, &r);
-	dump_json(&meta, &o);
-	json_object_put(o);
-	for (int dev = 0; dev < 2; dev++) {
-		if (!fus_meta_sb(&meta, dev))
-			continue;
-		REQUIRE(!fus_rebuild_state(&meta, dev, &rb));
-		REQUIRE(fus_state_check(&rb.st, fus_meta_sb(&meta, dev), NULL));
-		fus_salvage_plan(&meta, &rb, &s);
-		fus_salvage_free(&s);
-		fus_rebuild_free(&rb);
-	}
-	if (meta.known && fus_meta_sb(&meta, FAST) && fus_meta_sb(&meta, SLOW) &&
-	    !fusion_sb_match(fus_meta_sb(&meta, FAST), fus_meta_sb(&meta, SLOW), &why)) {
-		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
-		if (!fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat)) {
-			fus_meta_free(&meta);
-			REQUIRE(!fus_meta_open(2, path, false, &meta));
-			fus_meta_check(&meta, &left);
-			REQUIRE(!left.count[LEVEL_ERROR], "%s", fus_report_worst(&left)->text);
-			repaired = true;
-		}
-		fus_rebuild_free(&rb);
-	}
-	fus_report_free(&r);
-	fus_report_free(&left);
-	fus_meta_free(&meta);
-	return repaired;
-}
-
-static void hostile_blocks(void)
-{
-	static struct image im;
-	const size_t bytes = 2 << 20;
-	unsigned int repaired = 0;
-	u8 *keep[2];
-
-	quiet();
-	image_format(&im, 7, FAST_SECTORS, SLOW_SECTORS);
-	image_activate(&im);
-	image_work(&im, 40);
-	image_close(&im);
-	image_activate(&im);
-	image_work(&im, 20);
-	for (int dev = 0; dev < 2; dev++) {
-		keep[dev] = malloc(bytes);
-		memcpy(keep[dev], im.mem[dev], bytes);
-	}
-	for (int round = 0; round < 400; round++) {
-		for (u64 n = 1 + rnd_below(&im.seed, 6); n; n--)
-			tamper(&im);
-		repaired += survive(&im);
-		for (int dev = 0; dev < 2; dev++)
-			memcpy(im.mem[dev], keep[dev], bytes);
-	}
-	printf("# 400 sets tampered with, %u of them repaired\n", repaired);
-	REQUIRE(repaired > 50);
-	free(keep[0]);
-	free(keep[1]);
-	image_free(&im);
-}
-
 static const struct unit_test tests[] = {
 	{ "a new set", new_set },
 	{ "a set that was closed", closed_set },
@@ -619,7 +437,6 @@ static const struct unit_test tests[] = {
 	{ "a set whose opening was interrupted", interrupted_opening },
 	{ "both copies of a superblock", both_copies },
 	{ "a repair that is cut short", cut_short },
-	{ "valid blocks with any content", hostile_blocks },
 };
 
 UNIT_TESTS(tests)

@@ -239,7 +239,10 @@ static void test_bounds(void)
 	}
 }
 
-static void test_slow(void);
+static void test_slow(void)
+{
+	ring_slow(test_slow);
+}
 
 static const struct unit_test tests[] = {
 	{ "journal: sizes of bitmaps", test_bitmap_sizes },
@@ -250,10 +253,5 @@ static const struct unit_test tests[] = {
 	{ "journal: records out of bounds", test_bounds },
 	{ "journal: all of it on the slow member", test_slow },
 };
-
-static void test_slow(void)
-{
-	ring_slow(tests, test_slow);
-}
 
 UNIT_TESTS(tests)

@@ -24,7 +24,8 @@ struct unit_test {
 	void (*run)(void);
 };
 
-static jmp_buf unit_failed;
+/* All sources of a program share it. */
+__attribute__((weak)) jmp_buf unit_failed;
 
 /* End the test as failed unless @cond; the rest says why, as for printf(). */
 #define REQUIRE(cond, ...) do {						\
@@ -72,10 +73,16 @@ static inline int unit_main(const struct unit_test *tests, unsigned int nr)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define UNIT_TESTS(tests)				\
-int main(void)						\
-{							\
-	exit(unit_main(tests, ARRAY_SIZE(tests)));	\
+/* A program runs the tests of all its sources, see unit.c. */
+void unit_add(const struct unit_test *tests, unsigned int nr);
+
+/* Run all but this one once more, as a part of it. */
+void unit_run_others(void (*caller)(void));
+
+#define UNIT_TESTS(tests)					\
+static void __attribute__((constructor)) unit_add_tests(void)	\
+{								\
+	unit_add(tests, ARRAY_SIZE(tests));			\
 }
 
 /* -- random numbers ------------------------------------------------------- */

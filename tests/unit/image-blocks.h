@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Images to damage, and what each of their blocks is. */
+#ifndef IMAGE_BLOCKS_H
+#define IMAGE_BLOCKS_H
+
+#include <sanitizer/common_interface_defs.h>
+
+#include "image.h"
+
+#define FAST_SECTORS	(16ULL << 11)
+#define SLOW_SECTORS	(96ULL << 11)
+
+static inline bool within(u64 block, u64 start, u64 nr)
+{
+	return block >= start && block - start < nr;
+}
+
+static inline bool is_super(u64 block)
+{
+	return block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1);
+}
+
+static inline bool is_ring(const struct image *im, int dev, u64 block)
+{
+	const struct fusion_sb *sb = &im->side[dev].sb;
+
+	return within(block, sb->journal_start[dev], sb->journal_blocks[dev]);
+}
+
+static inline bool is_metadata(const struct image *im, int dev, u64 block)
+{
+	const struct fusion_sb *sb = &im->side[dev].sb;
+
+	return is_super(block) || is_ring(im, dev, block) ||
+	       within(block, sb->map_start[dev][0], sb->map_blocks) ||
+	       within(block, sb->map_start[dev][1], sb->map_blocks) ||
+	       (dev == FUSION_FAST && within(block, sb->heat_start, sb->heat_blocks));
+}
+
+/* Is it part of the state that counts? */
+static inline bool is_live(const struct image *im, int dev, u64 block)
+{
+	const struct image_side *s = &im->side[dev];
+	const struct fusion_sb *sb = &s->sb;
+
+	if (is_super(block))
+		return true;
+	if (within(block, sb->map_start[dev][sb->active_set], sb->map_blocks))
+		return true;
+	if (dev == FUSION_FAST && within(block, sb->heat_start, sb->heat_blocks))
+		return (sb->flags & FUSION_SB_CLEAN) && sb->epoch;
+	for (u64 seq = sb->replay_seq; seq < s->next_seq; seq++)
+		if (fusion_journal_blocknr(sb, seq) == block)
+			return true;
+	return false;
+}
+
+/* The last transaction: without it the set is as if power had failed before. */
+static inline bool is_last_txn(const struct image *im, int dev, u64 block)
+{
+	const struct image_side *s = &im->side[dev];
+
+	for (u64 seq = s->last_txn_seq; seq < s->next_seq; seq++)
+		if (fusion_journal_blocknr(&s->sb, seq) == block)
+			return true;
+	return false;
+}
+
+/* What is refused is refused in words, which are not for here; reports of sanitizers are. */
+static inline void quiet(void)
+{
+	__sanitizer_set_report_fd((void *)(long)STDOUT_FILENO);
+	REQUIRE(freopen("/dev/null", "w", stderr));
+}
+
+#endif
