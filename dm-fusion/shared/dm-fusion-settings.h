@@ -2,8 +2,8 @@
 /*
  * dm-fusion: the settings of a set.
  *
- * The one list of them. The table line and messages of the module, the superblocks, fusionctl
- * and its help go by it; tests/unit/test-set.c tells when a manual does not.
+ * This is the only list of them. The table line and messages of the module, the superblocks,
+ * fusionctl and its help use it. tests/unit/test-set.c fails if a manual page disagrees.
  *
  * Shared with userspace. Pure: no allocation, no locks, no global state.
  */
@@ -15,7 +15,7 @@
 
 #include "dm-fusion-codec.h"
 
-/* On disk these are bits of a mask and indices: a number is never given to another setting. */
+/* On disk these are bits of a mask and indices, so a number is never reused. */
 enum fusion_setting {
 	FUSION_SET_MIGRATION		= 0,
 	FUSION_SET_RESERVE		= 1,
@@ -42,12 +42,12 @@ enum fusion_unit {
 /**
  * struct fusion_setting_info - a setting
  * @key: its name
- * @unit: of its values
+ * @unit: unit of its values
  * @min: least value
- * @max: greatest value; of FUSION_UNIT_EXTENTS see fusion_setting_max()
- * @def: value by default
- * @zero: what 0 stands for, if that is no number like the others
- * @help: what it is for
+ * @max: greatest value; for FUSION_UNIT_EXTENTS see fusion_setting_max()
+ * @def: default value
+ * @zero: meaning of 0, if it is not an ordinary value
+ * @help: its purpose, in one line
  */
 struct fusion_setting_info {
 	const char *key;
@@ -62,7 +62,7 @@ struct fusion_setting_info {
 static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 	[FUSION_SET_MIGRATION] = {
 		"migration", FUSION_UNIT_SWITCH, 0, 1, 1, NULL,
-		"move extents by use" },
+		"promote hot extents, demote cold ones" },
 	[FUSION_SET_RESERVE] = {
 		"reserve", FUSION_UNIT_EXTENTS, 0, 0xffffffff, 0, "automatic",
 		"free room on the fast member for new writes" },
@@ -71,7 +71,7 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 		"time after which an access counts half" },
 	[FUSION_SET_DUTY] = {
 		"duty", FUSION_UNIT_PERCENT, 1, 100, 25, NULL,
-		"slow member's time for moves under load" },
+		"share of the slow member's time for moves under load" },
 	[FUSION_SET_IDLE] = {
 		"idle", FUSION_UNIT_MILLISECONDS, 0, 60000, 1000, NULL,
 		"time without I/O before moves run at full speed" },
@@ -80,7 +80,7 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 		"longest time until map changes are committed" },
 	[FUSION_SET_REPLICA_INTERVAL] = {
 		"replica_interval", FUSION_UNIT_SECONDS, 1, 86400, 60, NULL,
-		"longest time the replica may be behind" },
+		"longest time that the replica may be behind" },
 	[FUSION_SET_DISCARD_PASSDOWN] = {
 		"discard_passdown", FUSION_UNIT_SWITCH, 0, 1, 1, NULL,
 		"pass discards on to the members" },
@@ -89,10 +89,10 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 		"idle time after which the slow member may rest" },
 	[FUSION_SET_WRITE_BUDGET] = {
 		"write_budget", FUSION_UNIT_GB_A_DAY, 0, 100000, 0, "unlimited",
-		"most that promotions may write to the fast member" },
+		"most data that promotions may write to the fast member" },
 };
 
-/* Greatest value in a set whose fast member has so many slots. */
+/* Greatest value in a set whose fast member has @nr_fast_slots slots. */
 static inline u32 fusion_setting_max(enum fusion_setting s, u32 nr_fast_slots)
 {
 	return fusion_settings[s].unit == FUSION_UNIT_EXTENTS ? nr_fast_slots / 2 :
@@ -104,7 +104,7 @@ static inline bool fusion_setting_valid(enum fusion_setting s, u32 value, u32 nr
 	return value >= fusion_settings[s].min && value <= fusion_setting_max(s, nr_fast_slots);
 }
 
-/* Return: enum fusion_setting, or -1: there is no such key. */
+/* Return: enum fusion_setting, or -1 if there is no such key. */
 static inline int fusion_setting_find(const char *key)
 {
 	int s;
@@ -115,19 +115,19 @@ static inline int fusion_setting_find(const char *key)
 	return -1;
 }
 
-/* -- those that a superblock keeps ------------------------------------------------ */
+/* -- settings that a superblock keeps --------------------------------------------- */
 
-/* Bits of the mask that this code knows; others are kept, and have no effect. */
+/* Bits of the mask that this code knows. Other bits are kept, but have no effect. */
 #define FUSION_SETTINGS_KNOWN	(BIT(FUSION_SETTINGS) - 1)
 
-/* Return: does @sb keep it? One whose value is out of range has no effect either. */
+/* Return: whether @sb keeps the setting. One whose value is out of range has no effect either. */
 static inline bool fusion_sb_setting(const struct fusion_sb *sb, enum fusion_setting s, u32 *value)
 {
 	*value = sb->setting[s];
 	return (sb->settings_mask & BIT(s)) && fusion_setting_valid(s, *value, sb->nr_fast_slots);
 }
 
-/* Keep it with that value, or not any more. */
+/* Keep the setting with @value, or no longer keep it. */
 static inline void fusion_sb_keep(struct fusion_sb *sb, enum fusion_setting s, bool keep, u32 value)
 {
 	sb->settings_mask &= ~BIT(s);
@@ -136,7 +136,7 @@ static inline void fusion_sb_keep(struct fusion_sb *sb, enum fusion_setting s, b
 	sb->setting[s] = keep ? value : 0;
 }
 
-/* Forget those that have no effect as their values are out of range. */
+/* Drop the settings whose values are out of range, and so have no effect. */
 static inline void fusion_sb_drop_bad_settings(struct fusion_sb *sb)
 {
 	u32 value;

@@ -75,7 +75,7 @@ the_past() {
 	local out rc=0
 	out=$(fusionctl open pair "$FAST" "$SLOW" 2>&1) || rc=$?
 	[[ $rc -eq 4 ]] || fail "exit code of open: $rc" >&2
-	[[ $out =~ ^'fusionctl: pair: the fast member '"$FAST"' is from the past, or lost writes: last written '[-0-9]{10}' '[0-9:]{8}(', '[1-9][0-9]*' '[a-z]+(' '[a-z]+)?)+' behind what the slow member has seen; connect the present one, or see fusionctl help repair'$ ]] ||
+	[[ $out =~ ^'fusionctl: pair: the fast member '"$FAST"' is from the past, or lost writes: last written '[-0-9]{10}' '[0-9:]{8}(', '[1-9][0-9]*' '[a-z]+(' '[a-z]+)?)+' behind what the slow member has seen; connect the current one, or see fusionctl help repair'$ ]] ||
 		fail "what open says: $out" >&2
 	echo "${out#fusionctl: }"
 }
@@ -139,11 +139,11 @@ test_shrunk() {
 	a_set
 	dm_remove small
 	linear small /dev/base 0 $((60 * 2048))
-	refuses 4 "$FAST: shrank from 64M to 60M; give it its old size back" "$FAST"
+	refuses 4 "$FAST: shrank from 64M to 60M; restore its old size" "$FAST"
 	came "$SLOW"
 	closed
 	# the whole device would match, but the mapping on top hides it
-	expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" fusionctl assemble --scan
+	expect 4 "$FAST: shrank from 64M to 60M; restore its old size" fusionctl assemble --scan
 	closed
 }
 
@@ -152,8 +152,8 @@ test_read_only() {
 	pair
 	came "$FAST"
 	blockdev --setro "$SLOW"
-	text="$SLOW: is read-only, so the set pair is not opened by itself; blockdev --setrw it and \
-run fusionctl assemble --scan"
+	text="$SLOW: is read-only, so the set pair is not opened automatically; blockdev \
+--setrw it and run fusionctl assemble --scan"
 	refuses 3 "$text" "$SLOW"
 	expect 3 "$text" fusionctl assemble --scan
 	closed

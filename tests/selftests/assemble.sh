@@ -33,9 +33,10 @@ ID_FUSION_ROLE=fast"
 
 	null other 64
 	expect 4 '' fusionctl probe --udev /dev/other
-	expect 4 "/dev/other: not a member of a fusion set; fusionctl list shows those there are" \
+	expect 4 "/dev/other: not a member of a fusion set; fusionctl list shows the members" \
 		fusionctl probe /dev/other
-	expect 2 "--udev: can't go with --json; choose one" fusionctl probe --udev --json "$FAST"
+	expect 2 "--udev: cannot be combined with --json; choose one" \
+		fusionctl probe --udev --json "$FAST"
 	same "written" "$(written /dev/other)" "0 0 0"
 }
 

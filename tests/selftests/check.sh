@@ -53,7 +53,7 @@ test_refusals() {
 	says "is the same as $FAST; name two members"
 	null other 8
 	gives 8 fusionctl check /dev/other
-	says "not a member of a fusion set; fusionctl list shows those there are"
+	says "not a member of a fusion set; fusionctl list shows the members"
 	gives 4 fusionctl check "$FAST" /dev/other
 	says "slow member, block 0: superblock: no superblock"
 	for i in check repair; do
@@ -74,9 +74,10 @@ test_refusals() {
 	says "$TMP/slow: is held by $REPLY; remove that first"
 	zap "$FAST" 0
 	gives 3 fusionctl repair pair
-	says "the metadata on $FAST and $SLOW would be written and there is nobody to ask; add --yes"
+	says "the metadata on $FAST and $SLOW would be written, and there is no terminal to ask \
+on; add --yes"
 	gives 2 fusionctl repair pair --json
-	says "leaves no place for a question; add --yes or --dry-run"
+	says "allows no question; add --yes or --dry-run"
 	blockdev --setro "$FAST"
 	gives 8 fusionctl repair pair --yes
 	says "$FAST: is read-only; make it writable"
@@ -189,7 +190,8 @@ test_needs_check() {
 	gives 1 fusionctl check pair
 	says "asks for a check"
 	gives 0 fusionctl open pair
-	says "pair: the kernel met an error in it before; close it and run fusionctl check"
+	says "pair: had an error that may have left its metadata wrong; close it and run \
+fusionctl check"
 	fusionctl close pair
 	gives 1 fusionctl repair pair --yes
 	gives 0 fusionctl check pair
@@ -207,20 +209,20 @@ test_wrong_device() {
 	mkfs.ext4 -q -L home /dev/other
 	before=$(sum "$FAST" /dev/other /dev/small)
 	gives 8 fusionctl repair "$FAST" /dev/other --yes
-	says "/dev/other: has not one block of the slow member of $FAST; connect that member"
+	says "/dev/other: has no block of the slow member of $FAST; connect that member"
 	gives 8 fusionctl repair "$FAST" /dev/other --yes --dry-run
 	gives 8 fusionctl repair "$FAST" /dev/small --yes --force
 	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
 	# half of the data would be noise
 	gives 8 fusionctl repair "$FAST" /dev/other --yes --force
-	says "/dev/other: has not one block of the slow member of $FAST; connect that member, or see \
+	says "/dev/other: has no block of the slow member of $FAST; connect that member, or see \
 what the other one has: fusionctl salvage $FAST"
 	same "what is on the devices" "$(sum "$FAST" /dev/other /dev/small)" "$before"
 	null noise 8
 	dd if=/dev/urandom of=/dev/noise bs=1M count=8 oflag=direct status=none
 	before=$(sum "$SLOW" /dev/noise)
 	gives 8 fusionctl repair /dev/noise "$SLOW" --yes --force
-	says "/dev/noise: has not one block of the fast member of $SLOW"
+	says "/dev/noise: has no block of the fast member of $SLOW"
 	same "what is on the devices" "$(sum "$SLOW" /dev/noise)" "$before"
 }
 
@@ -289,7 +291,7 @@ test_newer_features() {
 	gives 1 fusionctl check "$FAST" "$SLOW"
 	says "$named: ro_compat 0x10000000001; it can be opened read-only"
 	gives 3 fusionctl repair --yes "$FAST" "$SLOW"
-	says "$FAST: $named: ro_compat 0x10000000001; repair it with that one"
+	says "$FAST: $named: ro_compat 0x10000000001; repair it with that version"
 	gives 3 fusionctl set pair duty=40
 	says "pair: $named: ro_compat 0x10000000001, and can only be opened read-only"
 	gives 0 fusionctl dump -o "$TMP/newer" "$FAST" "$SLOW"
@@ -302,7 +304,7 @@ test_newer_features() {
 	both_copies "$SLOW" 64:8=0x4
 	before=$(sum)
 	gives 3 fusionctl repair --yes "$FAST" "$SLOW"
-	says "$SLOW: $named: ro_compat 0x4; repair it with that one"
+	says "$SLOW: $named: ro_compat 0x4; repair it with that version"
 	refused "$named: ro_compat 0x4" fusionctl open pair
 	same "what is on the members" "$(sum)" "$before"
 	both_copies "$SLOW" 64:8=0
@@ -320,7 +322,7 @@ test_newer_features() {
 	gives 3 fusionctl salvage "$SLOW"
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
 	gives 3 fusionctl restore --yes "$TMP/known" "$FAST" "$SLOW"
-	says "$SLOW: $named; use a newer fusionctl and dm-fusion, or if that can go, add --force"
+	says "$SLOW: $named; use a newer fusionctl and dm-fusion, or to overwrite that, add --force"
 	gives 1 fusionctl open other "$FAST" "$SLOW"
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
 	both_copies "$FAST" 56:8=0x48
@@ -328,7 +330,7 @@ test_newer_features() {
 	gives 1 fusionctl open pair
 	says "no member of that set is found, but $FAST $named"
 	gives 3 fusionctl format other --extent-size 64K --yes "$FAST" "$SLOW"
-	says "$FAST: carries a member of a fusion set that $named"
+	says "$FAST: contains a member of a fusion set that $named"
 	same "what is on the members" "$(sum)" "$before"
 	both_copies "$FAST" 56:8=0
 	fusion-poke "$SLOW" 0 56:8=0

@@ -18,10 +18,10 @@ test_question() {
 	on_terminal no fusionctl format x "$FAST" "$SLOW"
 	same status "$REPLY" 3
 	shows "All data on $FAST and $SLOW will be lost, with $what on $FAST; type yes: "
-	shows "x: nothing was changed; answer yes to go on"
+	shows "x: nothing was changed; answer yes to continue"
 	on_terminal '' fusionctl format x "$FAST" "$SLOW" --yes
 	same status "$REPLY" 3
-	shows "$FAST: carries $what; if that can go, add --force"
+	shows "$FAST: contains $what; to overwrite that, add --force"
 	on_terminal '' fusionctl format x "$FAST" "$SLOW" --dry-run
 	same status "$REPLY" 0
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
@@ -39,7 +39,7 @@ asks() {
 	on_terminal no "$* >$TMP/stdout"
 	same "status of '$*' ($(<"$TMP/out"))" "$REPLY" 3
 	shows "$text; type yes: "
-	shows "nothing was changed; answer yes to go on"
+	shows "nothing was changed; answer yes to continue"
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	same "questions in the output" "$(grep -c "type yes" "$TMP/stdout" || :)" 0
 }
@@ -65,8 +65,8 @@ test_questions() {
 1080 on $SLOW"
 	asks "Replace the metadata on $FAST and $SLOW by that of $dump, with $what" \
 		fusionctl restore "$dump" "$FAST" "$SLOW"
-	expect 3 "$FAST: is the fast member of the set else, not of that in $dump; if that can go, \
-add --force" fusionctl restore "$dump" "$FAST" "$SLOW" --yes
+	expect 3 "$FAST: is the fast member of the set else, not of that in $dump; to overwrite \
+that, add --force" fusionctl restore "$dump" "$FAST" "$SLOW" --yes
 	on_terminal '' fusionctl restore "$dump" "$FAST" "$SLOW" --dry-run
 	same status "$REPLY" 0
 	shows "the metadata on $FAST and $SLOW would be replaced by that of $dump, with $what: the set"
@@ -156,7 +156,7 @@ test_mkfs() {
 	chmod +x "$TMP/mkfs"
 	mount --bind "$TMP/mkfs" "$(readlink -f "$(command -v mkfs.ext4)")"
 	defer umount "$(readlink -f "$(command -v mkfs.ext4)")"
-	expect 1 "/dev/mapper/x: is open, but mkfs.ext4 failed: too small; put a file system on it by \
+	expect 1 "/dev/mapper/x: is open, but mkfs.ext4 failed: too small; make a file system on it by \
 hand" fusionctl create x --fast "$FAST" --slow "$SLOW" --yes --force --mkfs ext4
 	good fusionctl status x
 }
@@ -190,8 +190,9 @@ test_partitions_are_gone() {
 	partitioned $((96 << 20))
 	part=${REPLY}p1
 	mkfs.ext4 -q "$part"
-	expect 3 "$REPLY: carries gpt partition table (uuid $(blkid -p -o value -s PTUUID "$REPLY")) \
-at byte 512; if that can go, add --force" fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes
+	expect 3 "$REPLY: contains gpt partition table \
+(uuid $(blkid -p -o value -s PTUUID "$REPLY")) at byte 512; to overwrite that, add --force" \
+		fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes
 	[[ -b $part ]] || fail "$part is gone, and nothing was done"
 	good fusionctl format x --fast "$REPLY" --slow "$SLOW" --yes --force
 	[[ ! -e /sys/class/block/${part#/dev/} ]] || fail "$part is still there"
@@ -216,8 +217,8 @@ test_wipe() {
 	good fusionctl wipe data --dry-run
 	shows "fast member of data"
 	shows "slow member of data"
-	expect 3 "$FAST: all data on the set of $FAST and $SLOW would be lost and there is nobody to \
-ask; add --yes" fusionctl wipe data
+	expect 3 "$FAST: all data on the set of $FAST and $SLOW would be lost, and there is no \
+terminal to ask on; add --yes" fusionctl wipe data
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	good fusionctl open data
 	open_sets data
@@ -230,7 +231,7 @@ ask; add --yes" fusionctl wipe data
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
 	before=$(sum "$SLOW")
 	mkfs.ext4 -q -F "$FAST"
-	expect 4 "$FAST: not a member of a fusion set; wipefs removes what others left" \
+	expect 4 "$FAST: not a member of a fusion set; wipefs removes other signatures" \
 		fusionctl wipe "$SLOW" "$FAST" --yes
 	same "what is on the slow device" "$(sum "$SLOW")" "$before"
 	good fusionctl format data "$FAST" "$SLOW" --yes --force
@@ -239,7 +240,7 @@ ask; add --yes" fusionctl wipe data
 	for dev in "$FAST" "$SLOW"; do
 		read_zero "$dev" 0 1048576
 		read_zero "$dev" $(($(blockdev --getsize64 "$dev") - 1048576)) 1048576
-		expect 4 "$dev: not a member of a fusion set; wipefs removes what others left" \
+		expect 4 "$dev: not a member of a fusion set; wipefs removes other signatures" \
 			fusionctl wipe "$dev" --yes
 	done
 	good fusionctl list --json
@@ -251,7 +252,7 @@ ask; add --yes" fusionctl wipe data
 	damage "$FAST" 1
 	good fusionctl wipe "$FAST" --yes
 	shows "a member (damaged)"
-	expect 0 "data: the fast member is not here, or damaged; wipe it by its device" \
+	expect 0 "data: the fast member is missing or damaged; wipe it by its device" \
 		fusionctl wipe data --yes
 	good fusionctl list --json
 	json '.members | length' 0

@@ -25,7 +25,7 @@ test_takes_empty_disks_only() {
 	disks
 	mkfs.ext4 -q -L home "$FAST"
 	demo no
-	shows "$FAST: carries ext4 (label home"
+	shows "$FAST: contains ext4 (label home"
 	shows "uses disks that are free and empty only"
 	same "exit code" "$REPLY" 3
 	same "questions" "$(grep -c "Type yes" "$TMP/out" || :)" 0

@@ -72,7 +72,7 @@ test_initramfs_is_missing() {
 	tree
 	kernel "$(uname -r)" with
 	doctor 0 --root "$TMP/root"
-	found "kernel $(uname -r)" note "has no initramfs where those are mostly"
+	found "kernel $(uname -r)" note "has no initramfs in the usual places"
 }
 
 test_unsigned_module_and_secure_boot() {
@@ -102,12 +102,12 @@ test_hooks() {
 		"$root/usr/lib/systemd/systemd"
 	echo 'HOOKS=(base udev block filesystems)' >"$root/etc/mkinitcpio.conf"
 	doctor 1 --root "$root"
-	found udev warning "sets do not open by themselves" "reinstall fusion-utils"
+	found udev warning "sets do not open automatically" "reinstall fusion-utils"
 	found udev warning "no links in /dev" "reinstall dmsetup"
 	found initramfs-tools note "hooks/fusion"
 	found dracut note "50fusion"
 	found mkinitcpio note "does not seem to name fusion"
-	found systemd warning "which member is missing"
+	found systemd warning "a missing member is not reported"
 	found systemd warning "checkpoint at shutdown"
 	echo 'HOOKS=(base udev block fusion filesystems)' >"$root/etc/mkinitcpio.conf"
 	doctor 1 --root "$root"
@@ -152,10 +152,10 @@ test_sets() {
 	opened data --extent-size 64K
 	rc=0
 	fusionctl doctor --json >"$TMP/out" || rc=$?
-	found "set data" ok "is open and well"
+	found "set data" ok "is open and healthy"
 	good fusionctl close data
 	fusionctl doctor --json >"$TMP/out" || rc=$?
-	found "set fusion" ok "both members are here, it is closed"
+	found "set fusion" ok "is closed, both members are present"
 	dmsetup create half --notable -u "FUSION-$(uuid_of "$FAST")"
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "set half" error "has no table" "dmsetup remove half"
@@ -172,7 +172,7 @@ test_sets() {
 	damage "$FAST" 1
 	fusionctl doctor --json >"$TMP/out" || rc=$?
 	found "$FAST" error "its superblocks are damaged" "repair with both members"
-	found "set fusion" error "its slow member, the other one is missing" "connect it"
+	found "set fusion" error "its slow member, the other member is missing" "connect it"
 }
 
 # look: run doctor for members and sets only
@@ -227,14 +227,14 @@ test_foreign_member() {
 		look
 		found /dev/other-$role error "is not the $role member that belongs to the set fusion" \
 			"detach it"
-		found "set fusion" ok "both members are here"
+		found "set fusion" ok "is closed, both members are present"
 		put_direct /dev/other-$role 0 0 65536
 	done
 	# it takes the place of the member that belongs to the set
 	poke "$SLOW" 96:8=4711
 	look
 	found "$SLOW" error "is not the slow member that belongs to the set fusion" "detach it"
-	found "set fusion" error "its fast member, the other one is missing"
+	found "set fusion" error "its fast member, the other member is missing"
 	count "set fusion" 1
 }
 
@@ -243,7 +243,7 @@ test_pair_that_stays_closed() {
 	a_pair
 	blockdev --setro "$SLOW"
 	look
-	found "$SLOW" warning "is read-only, so the set fusion is not opened by itself" \
+	found "$SLOW" warning "is read-only, so the set fusion is not opened automatically" \
 		"blockdev --setrw"
 	blockdev --setrw "$SLOW"
 	# a feature of a newer release
@@ -251,7 +251,7 @@ test_pair_that_stays_closed() {
 	poke "$FAST" 64:8=$((1 << 40))
 	look
 	found "$FAST" warning "has features of a newer version: ro_compat 0x10000000000, \
-and may only be read, so the set fusion is not opened by itself" \
+and may only be read, so the set fusion is not opened automatically" \
 		"use a newer fusionctl"
 }
 
@@ -270,7 +270,7 @@ test_for_people() {
 	members 64 128
 	format --extent-size 64K
 	out=$(fusionctl doctor || :)
-	has "doctor" "$out" "ok       set fusion: both members are here, it is closed"
+	has "doctor" "$out" "ok       set fusion: is closed, both members are present"
 	[[ $out =~ [0-9]+" error"s?", "[0-9]+" warning"s?$ ]] || fail "no sum: $out"
 }
 
@@ -291,8 +291,8 @@ test_status_check() {
 	same "line" "$(<"$TMP/out")" "FUSION UNKNOWN - needs root, use sudo"
 	linked 64 128
 	opened data --extent-size 64K
-	checked 0 "FUSION OK - 1 set open and well |"
-	checked 0 "FUSION OK - 1 set open and well | 'data_fast_used'=" data
+	checked 0 "FUSION OK - 1 set open and healthy |"
+	checked 0 "FUSION OK - 1 set open and healthy | 'data_fast_used'=" data
 	expect 3 "nodata: no such set is open; did you mean data?" fusionctl status --check nodata
 	fusionctl close data
 	expect 3 "fusion: is closed; fusionctl open fusion opens it" fusionctl status --check fusion
@@ -318,7 +318,7 @@ test_status_check_of_several() {
 	opened data --extent-size 64K
 	null other 8
 	dm strange "0 2048 linear /dev/other 0" -u FUSION-strange
-	not_there="strange: could not be looked at; see the error output"
+	not_there="strange: could not be examined; see standard error"
 	several 3 "FUSION UNKNOWN - $not_there |"
 	dmsetup suspend data
 	several 3 "FUSION UNKNOWN - " "data: is suspended" "$not_there"

@@ -33,7 +33,7 @@ test_dump_restore() {
 	done
 	same "files there" "$(ls "$TMP/full")" ""
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" "$SLOW"
-	says "would be replaced and there is nobody to ask; add --yes"
+	says "would be replaced, and there is no terminal to ask on; add --yes"
 
 	for i in "$FAST" "$SLOW"; do
 		put_direct "$i" 0 0 1048576
@@ -64,7 +64,7 @@ test_dump_restore() {
 	null other 32
 	mkfs.ext4 -q -L home /dev/other
 	gives 3 fusionctl restore "$TMP/dump" "$FAST" /dev/other --yes
-	says "/dev/other: carries ext4 (label home"
+	says "/dev/other: contains ext4 (label home"
 	verify
 
 	# the set was used since

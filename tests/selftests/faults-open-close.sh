@@ -126,9 +126,10 @@ test_open_names_the_remedy() {
 	close meta
 	read -r _ count < <(area fast journal)
 	# behind the last block, which is from after the last checkpoint
-	open_names $((($(sb replay_seq) + 1) % count)) 1 1 "I/O of $FAST or $SLOW fails (dmesg says where); copy \
-the failing disk to a good one, with ddrescue"
-	open_names 0 "$count" 4 "behind what the slow member has seen, $count journal blocks can't be read"
+	open_names $((($(sb replay_seq) + 1) % count)) 1 1 "I/O on $FAST or $SLOW fails (dmesg \
+shows where); copy the failing disk to a good one, with ddrescue"
+	open_names 0 "$count" 4 "behind what the slow member has seen, $count journal blocks \
+cannot be read"
 }
 
 long_open_fails_by_superblocks() {
@@ -173,7 +174,8 @@ test_repair_unreadable() {
 		rc=0
 		fusionctl check "$FAST" "$SLOW" >"$TMP/out" || rc=$?
 		same "exit code of check, $i" "$rc" 1
-		shows "block $first: $([[ $i == fast* ]] && echo journal || echo replica): can't be read"
+		shows "block $first: $([[ $i == fast* ]] && echo journal || echo replica): \
+cannot be read"
 		rc=0
 		fusionctl repair "$FAST" "$SLOW" --yes >"$TMP/out" || rc=$?
 		same "exit code of repair, $i" "$rc" 1

@@ -46,7 +46,7 @@ static bool read_block(struct map *m, u64 blocknr)
 
 static int read_super(struct map *m)
 {
-	const char *why = "can't be read";
+	const char *why = "cannot be read";
 	struct fusion_sb one;
 	bool found = false;
 
@@ -66,7 +66,7 @@ static int read_super(struct map *m)
 static int read_map(struct map *m)
 {
 	const u64 start = m->sb.map_start[m->sb.role][m->sb.active_set];
-	const char *why = "can't be read";
+	const char *why = "cannot be read";
 
 	m->word = calloc((size_t)m->sb.map_blocks * FUSION_MAP_PER_BLOCK, sizeof(u32));
 	m->valid = calloc(m->sb.nr_lexts, sizeof(u32));

@@ -116,7 +116,7 @@ test_missing_member() {
 	null_remove fast
 	for field in status map "promote --bytes 0-1M"; do
 		# shellcheck disable=SC2086
-		expect 1 "fusion: is closed, and can't be opened: the fast member is missing \
+		expect 1 "fusion: is closed, and cannot be opened: the fast member is missing \
 (FastDisk 9, serial S4EV77, 16M); connect it, or see fusionctl help salvage" fusionctl $field fusion
 	done
 	good fusionctl list
@@ -223,7 +223,7 @@ test_not_root() {
 	user status "$uuid"
 	shows "health   degraded: is suspended, all I/O waits"
 	dmsetup resume data
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		setpriv --reuid 65534 --clear-groups "$(command -v fusionctl)" status nosuch
 	echo 0 >/sys/kernel/config/nullb/slow/power
 	user status

@@ -186,7 +186,7 @@ test_closed() {
 	good fusionctl set kept
 	shows "set"
 	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" fusionctl set kept duty=0
-	expect 2 "--now: is for an open set; open kept, or leave --now out" \
+	expect 2 "--now: works only on an open set; open kept, or leave --now out" \
 		fusionctl set kept duty=50 --now
 	same "members" "$(sha256sum "$FAST" "$SLOW")" "$before"
 	good fusionctl open kept
@@ -208,7 +208,7 @@ test_closed() {
 	good fusionctl close kept
 	dmsetup remove slow-link
 	put_direct /dev/slow 0 0 1048576
-	expect 4 "kept: its slow member is not there, and settings are kept on both; connect it, or see \
+	expect 4 "kept: its slow member is missing, and settings are kept on both; connect it, or see \
 what the other one has: fusionctl salvage $FAST" fusionctl set kept duty=50
 }
 

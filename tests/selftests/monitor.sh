@@ -30,7 +30,7 @@ test_changes() {
 	tells "warning  data: degraded: is suspended, all I/O waits; dmsetup resume it"
 	tells ""
 	dmsetup resume data
-	tells "ok       data: no longer so: is suspended, all I/O waits"
+	tells "ok       data: resolved: is suspended, all I/O waits"
 	fast_fails data
 	good fusionctl monitor
 	has "error" "$(<"$TMP/out")" "error    ${failed/data:/data: failed:}; see dmesg"
@@ -86,7 +86,7 @@ test_journal() {
 	# lines that a service passes on to another stream have none
 	dmsetup resume data
 	JOURNAL_STREAM=1:2 good fusionctl monitor
-	same "line" "$(<"$TMP/out")" "ok       data: no longer so: is suspended, all I/O waits"
+	same "line" "$(<"$TMP/out")" "ok       data: resolved: is suspended, all I/O waits"
 }
 
 # The content of the state file is not trusted.
@@ -225,8 +225,8 @@ test_metrics() {
 	same "what else is there" "$(echo "$TMP"/fusion.prom*)" "$file"
 	good fusionctl monitor --prometheus -
 	valid_metrics "$TMP/out"
-	expect 1 "/dev/null: not a regular file, and would be replaced by one; choose another file, or \
-- for the standard output" fusionctl monitor --prometheus /dev/null
+	expect 1 "/dev/null: not a regular file, and would be replaced by one; choose another \
+file, or - for standard output" fusionctl monitor --prometheus /dev/null
 	[[ -c /dev/null ]]
 	# the change was reported, although the metrics could not be written
 	good fusionctl close data

@@ -134,8 +134,8 @@ test_stopped() {
 		json '.moved + .already' "$next"
 		same "on the slow member" "$moved" "$next"
 		[[ $next -gt 0 && $next -lt $EXTENTS ]] || fail "all was moved: $next"
-		same "what it says" "$(<"$TMP/err")" "fusionctl: data: was told to stop before extent \
-$next; to go on, run fusionctl demote data $next-$((EXTENTS - 1))"
+		same "what it says" "$(<"$TMP/err")" "fusionctl: data: was stopped before extent \
+$next; to continue, run fusionctl demote data $next-$((EXTENTS - 1))"
 		swap slow
 		good fusionctl demote data "$next-$((EXTENTS - 1))"
 		shows "$((EXTENTS - next)) moved, 0 already there"

@@ -24,10 +24,10 @@ test_life() {
 	json '.open[0].name' pair
 	json '[.members[].open_as] | unique[]' pair
 
-	expect 5 "pair: is open already; fusionctl status pair shows it" fusionctl open pair
-	expect 5 "$FAST: its set is open already as pair; fusionctl status pair shows it" \
+	expect 5 "pair: is already open; fusionctl status pair shows it" fusionctl open pair
+	expect 5 "$FAST: its set is already open as pair; fusionctl status pair shows it" \
 		fusionctl open other "$FAST" "$SLOW"
-	expect 5 "pair: is open already; fusionctl status pair shows it" \
+	expect 5 "pair: is already open; fusionctl status pair shows it" \
 		fusionctl create pair "$FAST" "$SLOW" --yes --force
 	expect 5 "$FAST: is a member of the open set pair; close that first with fusionctl close" \
 		fusionctl format x "$FAST" "$SLOW" --yes --force
@@ -127,12 +127,12 @@ test_other_mappings() {
 	open_sets pair
 	good fusionctl format pair "$FAST" "$SLOW" --yes
 	linear pair /dev/plain 0 2048
-	expect 5 "pair: there is another mapped device of that name; choose another name" \
+	expect 5 "pair: another mapped device has that name; choose another name" \
 		fusionctl open pair
-	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows those \
-there are" fusionctl close pair
-	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows those \
-there are" fusionctl status pair
+	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows the \
+open sets" fusionctl close pair
+	expect 1 "pair: is a mapped device but not an open fusion set; fusionctl list shows the \
+open sets" fusionctl status pair
 	dm_remove pair
 
 	# the remains of a killed create are no obstacle, under this name or another
@@ -172,26 +172,26 @@ long_half() {
 		wipe /dev/$gone
 		left=/dev/$([[ $gone == slow ]] && echo fast || echo slow)
 		text="pair: its $gone member is missing ($([[ $gone == slow ]] && echo 256M || echo 64M))"
-		text+="; connect it and open again, or see what the other one has: fusionctl salvage $left"
+		text+="; connect it and open the set again, or see what the other one has: \
+fusionctl salvage $left"
 		expect 4 "$text" fusionctl open pair
 		expect 4 "$text" fusionctl open pair "$left"
-		expect 4 "/dev/$gone: not a member of a fusion set; fusionctl list shows those there are" \
-			fusionctl open pair $FAST $SLOW
+		expect 4 "/dev/$gone: not a member of a fusion set; fusionctl list shows the \
+members" fusionctl open pair $FAST $SLOW
 		dd if="$TMP/head" of=/dev/$gone bs=64K status=none oflag=direct
 	done
-	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
-there are" fusionctl open nosuch
-	expect 4 "$FAST: is a fast member as $FAST is; name one fast and one slow member" \
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows the \
+members" fusionctl open nosuch
+	expect 4 "$FAST: is a fast member, like $FAST; name one fast and one slow member" \
 		fusionctl open pair $FAST $FAST
 
 	good fusionctl format else --fast /dev/spare --slow $SLOW --yes --force
 	expect 4 "$SLOW: belongs to the set else, $FAST to the set pair; name two members of one set" \
 		fusionctl open pair $FAST $SLOW
-	expect 4 "/dev/spare: is a fast member as $FAST is; name one fast and one slow member" \
+	expect 4 "/dev/spare: is a fast member, like $FAST; name one fast and one slow member" \
 		fusionctl open pair $FAST /dev/spare
-	expect 4 "pair: its slow member is missing (256M); connect it and open again, or see \
-what the other one has: fusionctl salvage $FAST" \
-		fusionctl open pair
+	expect 4 "pair: its slow member is missing (256M); connect it and open the set again, or \
+see what the other one has: fusionctl salvage $FAST" fusionctl open pair
 }
 
 long_copies() {
@@ -223,7 +223,7 @@ long_shrunk() {
 	# the whole device would match, but the mapping on top hides it
 	for i in "" "$FAST $SLOW" "$FAST" "$SLOW"; do
 		# shellcheck disable=SC2086 # none, one or two devices
-		expect 4 "$FAST: shrank from 64M to 60M; give it its old size back" \
+		expect 4 "$FAST: shrank from 64M to 60M; restore its old size" \
 			fusionctl open pair $i
 	done
 	good fusionctl list
@@ -243,7 +243,7 @@ long_damaged() {
 	expect 7 "$FAST: both copies of its superblock are damaged ($why); $repair" \
 		fusionctl open pair "$FAST" "$SLOW"
 	missing="both copies of its superblock are damaged ($why) and the fast member of pair is \
-missing (64M); if this is it, run fusionctl repair $FAST $SLOW"
+missing (64M); if that is the member, run fusionctl repair $FAST $SLOW"
 	expect 7 "$FAST: $missing" fusionctl open pair
 	expect 7 "$FAST: $missing" fusionctl open pair "$SLOW"
 	damage "$SLOW" 0
@@ -261,9 +261,9 @@ test_damaged_copy_opens() {
 		good fusionctl format pair "$FAST" "$SLOW" --yes --force
 		damage "$FAST" $copy
 		damage "$SLOW" $copy
-		expect 0 "$FAST: one of the two copies of its superblock is not valid (checksum \
+		expect 0 "$FAST: one of the two copies of its superblock is damaged (checksum \
 mismatch); the other is used, nothing to do
-fusionctl: $SLOW: one of the two copies of its superblock is not valid (checksum mismatch); the \
+fusionctl: $SLOW: one of the two copies of its superblock is damaged (checksum mismatch); the \
 other is used, nothing to do" fusionctl open pair
 		good fusionctl close pair
 	done
@@ -278,8 +278,9 @@ test_kernel_refuses() {
 	put_direct "$FAST" $BREAK $(($(sb map_start0) * 4096 + 512)) 512
 	text=$(fusionctl open pair 2>&1) || rc=$?
 	same "exit code ($text)" $rc 7
-	same "the reason" "$text" "fusionctl: pair: the kernel refuses it: map, block $(sb map_start0) \
-of the fast member: checksum mismatch (fast member, block $(sb map_start0): map: checksum mismatch \
+	same "the reason" "$text" "fusionctl: pair: refused by the kernel: map, block \
+$(sb map_start0) of the fast member: checksum mismatch \
+(fast member, block $(sb map_start0): map: checksum mismatch \
 (extents 0 to $(($(sb nr_lexts) - 1 < 1011 ? $(sb nr_lexts) - 1 : 1011)))); run fusionctl check \
 $FAST $SLOW, and fusionctl repair"
 	refused "does not exist" dmsetup info pair
@@ -335,7 +336,7 @@ test_lock_comes_first() {
 	rm -rf /run/fusion
 	: >/run/fusion
 	defer rm -f /run/fusion
-	expect 1 "/run/fusion/lock: can't make it: Not a directory; mount a tmpfs on /run" \
+	expect 1 "/run/fusion/lock: cannot create: Not a directory; mount a tmpfs on /run" \
 		fusionctl create data --fast "$FAST" --slow "$SLOW" --yes
 	same "what is on them" "$(sha256sum /dev/fast /dev/slow)" "$before"
 }

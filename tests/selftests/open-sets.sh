@@ -11,7 +11,7 @@ test_status() {
 	shows "no set is open"
 	good fusionctl status --json
 	json '.version, (.sets | length)' $'1\n0'
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		fusionctl status nosuch
 	a_set
 	good fusionctl status pair
@@ -66,8 +66,8 @@ test_status_of_others() {
 	good fusionctl status --json
 	json '[.sets[].name] | join(" ")' pair
 	repeated 2 'pair:*' fusionctl status --watch 0.2
-	expect 1 "half: is a mapped device but not an open fusion set; fusionctl list shows those \
-there are" fusionctl status half
+	expect 1 "half: is a mapped device but not an open fusion set; fusionctl list shows the \
+open sets" fusionctl status half
 }
 
 comes_and_goes() {
@@ -150,8 +150,8 @@ commit_interval, replica_interval, discard_passdown, standby or write_budget" fu
 	expect 2 "duty=0: out of range; duty takes 1 to 100 percent" \
 		fusionctl set pair idle=3s duty=0
 	same "table after nothing but bad values" "$(dmsetup table pair)" "$before"
-	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
-there are" fusionctl set nosuch idle=1
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows the \
+members" fusionctl set nosuch idle=1
 
 	good fusionctl set pair idle=3s half_life=1h --dry-run
 	shows "pair: would change"
@@ -235,7 +235,7 @@ test_moves() {
 	same "on the slow member" "$(on pair slow 0 32)" 0
 	expect 2 "0-$((last + 1)): beyond the end; the extents of pair are 0-$last" \
 		fusionctl demote pair 0-$((last + 1))
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		fusionctl demote nosuch 0
 
 	# more than the fast member can hold
@@ -263,7 +263,7 @@ test_checkpoint() {
 	write_journal 60
 	good fusionctl checkpoint
 	at_most "blocks of the journal in use" "$(status pair journal_used)" 1
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		fusionctl checkpoint nosuch
 	# a disk that rests is left alone
 	was=$(status pair checkpoints)
@@ -271,14 +271,14 @@ test_checkpoint() {
 	shows "pair: would be written: $(status pair journal_used) blocks of the journal are in use"
 	sleep 2
 	good fusionctl checkpoint --used-within 0 --dry-run
-	shows "pair: would be left alone: nobody has used its slow member since"
+	shows "pair: would be skipped: its slow member has not been used since"
 	good fusionctl checkpoint --used-within 0
 	same "checkpoints" "$(status pair checkpoints)" "$was"
 	good fusionctl checkpoint pair --used-within 100
 	differ "checkpoints" "$(status pair checkpoints)" "$was"
 	expect 2 "1h: not a time; give a number of seconds" fusionctl checkpoint --used-within 1h
 	dmsetup suspend pair
-	expect 1 "pair: can't be written, it is suspended; see fusionctl status pair" \
+	expect 1 "pair: cannot be checkpointed, it is suspended; see fusionctl status pair" \
 		fusionctl checkpoint pair
 	good fusionctl checkpoint
 	dmsetup resume pair
@@ -312,7 +312,7 @@ test_by_uuid() {
 	heat pair 0 4 2
 	good fusionctl whatif "$uuid" --json
 	json .name pair
-	expect 1 "$none: no such set is open; fusionctl list shows those there are" \
+	expect 1 "$none: no such set is open; fusionctl list shows the open sets" \
 		fusionctl status $none
 	good fusionctl close "$uuid"
 	expect 1 "$uuid: is closed; fusionctl open $uuid opens it" fusionctl close "$uuid"
@@ -329,9 +329,9 @@ test_by_any_name() {
 		json .name pair
 	done
 	good fusionctl close "$SLOW"
-	expect 1 "$FAST: not a member of an open set; fusionctl list shows those there are" \
+	expect 1 "$FAST: not a member of an open set; fusionctl list shows the open sets" \
 		fusionctl status "$FAST"
-	expect 1 "/dev/nosuch: not a member of an open set; fusionctl list shows those there are" \
+	expect 1 "/dev/nosuch: not a member of an open set; fusionctl list shows the open sets" \
 		fusionctl close /dev/nosuch
 	good fusionctl set "$SLOW" duty=7%
 	expect 2 "dutty=5: no such setting; did you mean duty?" fusionctl set pair dutty=5
@@ -355,7 +355,7 @@ test_by_any_name() {
 	expect 1 "othre: no such set is open; did you mean other?" fusionctl status othre
 	expect 5 "other: is an open set; close that first with fusionctl close other" \
 		fusionctl wipe other --yes
-	expect 5 "other: is open already; fusionctl status other shows it" fusionctl open other
+	expect 5 "other: is already open; fusionctl status other shows it" fusionctl open other
 	# two sets with one name
 	null small 8
 	null large 32

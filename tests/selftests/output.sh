@@ -160,7 +160,8 @@ test_outputs_first() {
 	same "mode" "$(stat -c %a "$TMP/dump")" 600
 	jq -e .map "$TMP/dump" >/dev/null
 	expect 1 "$TMP/dump: File exists; choose another file" fusionctl dump nosuch -o "$TMP/dump"
-	expect 2 "--svg: can't go where --json does; give a file" fusionctl map pair --json --svg -
+	expect 2 "--svg: cannot share standard output with --json; give a file" \
+		fusionctl map pair --json --svg -
 }
 
 # A dry run says what would be done.

@@ -84,12 +84,14 @@ past_refused() {
 		same "what is on the members" "$(sum)" "$before"
 	done
 	has "what open says" "$(fusionctl open past "$FAST" "$SLOW" 2>&1)" \
-		"behind what the $([[ $3 == fast ]] && echo slow || echo fast) member has seen; connect the present one"
+		"behind what the $([[ $3 == fast ]] && echo slow || echo fast) member has seen; \
+connect the current one"
 	rc=0
 	out=$(fusionctl check "$FAST" "$SLOW" 2>&1) || rc=$?
 	same "exit code of check" "$rc" 4
 	has "what check says" "$out" "error: $3 member: past: from the past, or lost writes"
-	has "what to do" "$(tail -n 1 <<<"$out")" "; connect the present one, or see fusionctl help repair"
+	has "what to do" "$(tail -n 1 <<<"$out")" "; connect the current one, or see fusionctl \
+help repair"
 	rc=0
 	out=$(fusionctl repair "$FAST" "$SLOW" --yes 2>&1) || rc=$?
 	same "exit code of repair" "$rc" 3
@@ -137,7 +139,7 @@ test_forked() {
 	fusionctl close past
 	image other
 	put_back other after
-	refused "do not go together: the members were opened apart from each other" \
+	refused "do not belong together: the members were opened apart from each other" \
 		fusionctl open past "$FAST" "$SLOW"
 }
 

@@ -35,9 +35,9 @@ file" fusionctl format x "$file" "$SLOW"
 	expect 4 "$FAST: fast member is smaller than 64 extents; choose a smaller extent size" \
 		fusionctl format x "$FAST" "$SLOW" --extent-size 2M
 	loop $((3 << 20))
-	expect 4 "$REPLY: fast member is smaller than 64 extents; use a bigger device" \
+	expect 4 "$REPLY: fast member is smaller than 64 extents; use a larger device" \
 		fusionctl format x --fast "$REPLY" --slow "$SLOW" --extent-size 64K
-	expect 4 "$REPLY: slow member is smaller than 64 extents; use a bigger device" \
+	expect 4 "$REPLY: slow member is smaller than 64 extents; use a larger device" \
 		fusionctl format x --fast "$FAST" --slow "$REPLY" --extent-size 64K
 
 	for text in 32K 32M 3M 0 1; do
@@ -106,10 +106,10 @@ long_signatures() {
 	mkfs.ext4 -q -L home -U $uuid "$FAST"
 	what="ext4 (label home, uuid $uuid) at byte 1080"
 	before=$(sum "$FAST" "$SLOW")
-	expect 3 "$FAST: carries $what; if that can go, add --force" \
+	expect 3 "$FAST: contains $what; to overwrite that, add --force" \
 		fusionctl format x "$FAST" "$SLOW" --yes
-	expect 3 "x: all data on $FAST and $SLOW would be lost and there is nobody to ask; add --yes" \
-		fusionctl format x "$FAST" "$SLOW" --force
+	expect 3 "x: all data on $FAST and $SLOW would be lost, and there is no terminal to ask \
+on; add --yes" fusionctl format x "$FAST" "$SLOW" --force
 	shows "$what"
 	good fusionctl format x "$FAST" "$SLOW" --force --yes --dry-run
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
@@ -117,21 +117,22 @@ long_signatures() {
 	set=$(uuid_of "$FAST")
 
 	printf 'label: gpt\nlabel-id: %s\n' $uuid | sfdisk -q --no-reread "$SLOW" 2>/dev/null
-	expect 3 "$FAST: carries the fast member of the fusion set x (uuid $set); \
-if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	expect 3 "$FAST: contains the fast member of the fusion set x (uuid $set); \
+to overwrite that, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$FAST"
 	# half of a superblock, with other content over the other half
-	expect 3 "$SLOW: carries the slow member of the fusion set x (uuid $set), gpt partition table \
-(uuid $uuid) at byte 512; if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	expect 3 "$SLOW: contains the slow member of the fusion set x (uuid $set), gpt partition \
+table (uuid $uuid) at byte 512; to overwrite that, add --force" \
+		fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$SLOW"
-	expect 3 "$SLOW: carries gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \
-if that can go, add --force" fusionctl format x "$FAST" "$SLOW" --yes
+	expect 3 "$SLOW: contains gpt partition table (uuid $uuid) at byte $(((256 << 20) - 512)); \
+to overwrite that, add --force" fusionctl format x "$FAST" "$SLOW" --yes
 	wipe "$SLOW" tail
 	good fusionctl format x "$FAST" "$SLOW" --yes
 
 	damage "$FAST" 0
 	damage "$FAST" 1
-	expect 3 "$FAST: carries a damaged member of a fusion set; if that can go, add \
+	expect 3 "$FAST: contains a damaged member of a fusion set; to overwrite that, add \
 --force" fusionctl format x "$FAST" "$SLOW" --yes
 }
 
@@ -149,11 +150,11 @@ test_bad_sector() {
 	good fusionctl list --json
 	json '.members[] | select(.device == "/dev/mapper/bad-other")' ""
 	json '.members[] | select(.device == "/dev/mapper/bad-slow") | .state, .reason' \
-		$'one copy damaged\nit can\'t be read'
-	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows those \
-there are" fusionctl open nosuch
-	expect 4 "/dev/mapper/bad-other: not a member of a fusion set; wipefs removes what others \
-left" fusionctl wipe /dev/mapper/bad-other --yes
+		$'one copy damaged\nit cannot be read'
+	expect 4 "nosuch: no member of that set is found; connect it, fusionctl list shows the \
+members" fusionctl open nosuch
+	expect 4 "/dev/mapper/bad-other: not a member of a fusion set; wipefs removes other \
+signatures" fusionctl wipe /dev/mapper/bad-other --yes
 	good fusionctl probe --udev /dev/mapper/bad-slow
 }
 
@@ -187,21 +188,21 @@ test_covered() {
 	before=$(sum "$FAST" "$SLOW")
 	good fusionctl list --json
 	json ".members[] | select(.device == \"$SLOW\").state" "written over"
-	expect 4 "$SLOW: was the slow member of data and carries $what now; if that can go, run \
-fusionctl repair $SLOW $FAST --force" fusionctl open data
-	expect 4 "$SLOW: was the slow member of data and carries $what now; if that can go, run \
-fusionctl repair with both members and --force" fusionctl open data "$FAST" "$SLOW"
+	expect 4 "$SLOW: was the slow member of data and contains $what now; if that can be \
+overwritten, run fusionctl repair $SLOW $FAST --force" fusionctl open data
+	expect 4 "$SLOW: was the slow member of data and contains $what now; if that can be \
+overwritten, run fusionctl repair with both members and --force" fusionctl open data "$FAST" "$SLOW"
 	if fusionctl assemble --scan 2>/dev/null || [[ -b /dev/mapper/data ]]; then
 		fail "it was opened"
 	fi
-	expect 8 "$FAST: the other member of its set is not there; name both, or see what \
+	expect 8 "$FAST: the other member of its set is missing; name both, or see what \
 this one has: fusionctl salvage $FAST" fusionctl repair data --yes
-	expect 3 "$SLOW: carries $what; if that can go, add --force" \
+	expect 3 "$SLOW: contains $what; to overwrite that, add --force" \
 		fusionctl repair "$FAST" "$SLOW" --yes
-	expect 3 "$SLOW: carries $what, and beneath it half of the superblock of a member; that does \
-no harm, and if the former can go, wipefs -a $SLOW first" fusionctl wipe "$SLOW" --yes
+	expect 3 "$SLOW: contains $what, and beneath it half of the superblock of a member, which \
+does no harm; to remove both, run wipefs -a $SLOW first" fusionctl wipe "$SLOW" --yes
 	same "what is on the devices" "$(sum "$FAST" "$SLOW")" "$before"
-	expect 0 "data: the slow member is not here, or damaged; wipe it by its device" \
+	expect 0 "data: the slow member is missing or damaged; wipe it by its device" \
 		fusionctl wipe data --yes --dry-run
 	expect 1 '' fusionctl repair "$FAST" "$SLOW" --yes --force
 	good fusionctl check data
@@ -220,8 +221,8 @@ long_roles() {
 		shows "fast is $3, slow is $4: $5"
 	}
 	torn() {
-		expect 3 "$1: can't tell whether it ($2) or $3 ($4) is the slow one: $5; say it with \
---fast and --slow" fusionctl format x "$1" "$3" --dry-run
+		expect 3 "$1: cannot tell whether this device ($2) or $3 ($4) is the slow one: \
+$5; name them with --fast and --slow" fusionctl format x "$1" "$3" --dry-run
 	}
 
 	rotational /dev/two 1
@@ -229,16 +230,16 @@ long_roles() {
 	as_given /dev/two /dev/one /dev/one /dev/two "the slow one is rotational"
 	rotational /dev/two 0
 
-	grounds="neither is rotational, the slow one is much bigger"
+	grounds="neither is rotational, the slow one is much larger"
 	as_given /dev/one /dev/big /dev/one /dev/big "$grounds"
 	as_given /dev/big /dev/one /dev/one /dev/big "$grounds"
-	torn /dev/one 64M /dev/two 66M "neither is rotational and their sizes are alike"
+	torn /dev/one 64M /dev/two 66M "neither is rotational, and their sizes are similar"
 
 	rotational /dev/one 1
-	torn /dev/one 64M /dev/big 256M "the rotational one is the smaller"
-	torn /dev/big 256M /dev/one 64M "the rotational one is the smaller"
+	torn /dev/one 64M /dev/big 256M "the rotational one is smaller"
+	torn /dev/big 256M /dev/one 64M "the rotational one is smaller"
 	rotational /dev/two 1
-	torn /dev/one 64M /dev/two 66M "both are rotational and their sizes are alike"
+	torn /dev/one 64M /dev/two 66M "both are rotational, and their sizes are similar"
 
 	expect 0 "x: the fast member (256M) is larger than the slow one (64M); check which devices \
 are meant" fusionctl format x --fast /dev/big --slow /dev/one --dry-run

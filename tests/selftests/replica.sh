@@ -234,7 +234,7 @@ long_log_wraps() {
 		dd if="$TMP/block" of="$SET" bs=4k seek=$((WRITTEN * 16 + i)) oflag=direct status=none
 		dmsetup message replica 0 checkpoint
 	done
-	at_least "map sets written" "$(counter replica replica_sets)" $((sets + 1))
+	at_least "map copies written" "$(counter replica replica_sets)" $((sets + 1))
 	msg replica checkpoint
 	same "replica" "$(status replica replica replica_dirty)" "ok 0"
 	agrees

@@ -181,7 +181,7 @@ test_stale_is_refused() {
 	close set
 	dmsetup create other --notable -u "SALVAGE-$(uuid_of "$SLOW")-stale"
 	defer dm_remove other
-	refused "left-stale: the kernel refuses it: Device or resource busy" \
+	refused "left-stale: refused by the kernel: Device or resource busy" \
 		fusionctl salvage "$SLOW" left --stale
 	refused "does not exist" dmsetup info left
 	dm_remove other
@@ -209,9 +209,10 @@ test_known() {
 	has "status" "$(<"$TMP/out")" "left: rescued by salvage, read-only: what is left of the set set, "
 	# nothing is stale: the device stands on no member
 	has "status" "$(<"$TMP/out")" "left-stale: rescued by salvage, read-only: stale extents of the set set, "
-	has "status" "$(<"$TMP/out")" ", of which there is nothing; fusionctl close left-stale ends it"
+	has "status" "$(<"$TMP/out")" ", of which there is nothing; fusionctl close left-stale \
+closes it"
 	good fusionctl status left
-	has "status" "$(<"$TMP/out")" ", from its slow member $SLOW; fusionctl close left ends it"
+	has "status" "$(<"$TMP/out")" ", from its slow member $SLOW; fusionctl close left closes it"
 	same "lines" "$(wc -l <"$TMP/out")" 1
 	good fusionctl status left --json
 	json '.rescued[].name' left
@@ -236,17 +237,17 @@ test_by_name() {
 	msg set demote 0-19 >/dev/null
 	close set
 	uuid=$(uuid_of "$SLOW")
-	refused "set: both of its members are here; open it, or name the one to look at" \
+	refused "set: both of its members are present; open it, or name the one to examine" \
 		fusionctl salvage set
 	lose "$FAST"
 	fusionctl check set >"$TMP/out" || :
 	has "check" "$(<"$TMP/out")" "; connect the fast member, or see what the other one has: \
 fusionctl salvage $SLOW"
 	fusionctl repair set --yes 2>"$TMP/err" || :
-	same "repair" "$(<"$TMP/err")" "fusionctl: $SLOW: the other member of its set is not there; name \
-both, or see what this one has: fusionctl salvage $SLOW"
+	same "repair" "$(<"$TMP/err")" "fusionctl: $SLOW: the other member of its set is missing; \
+name both, or see what this one has: fusionctl salvage $SLOW"
 	fusionctl set set duty=50 2>"$TMP/err" || :
-	same "set" "$(<"$TMP/err")" "fusionctl: set: its fast member is not there, and settings are kept \
+	same "set" "$(<"$TMP/err")" "fusionctl: set: its fast member is missing, and settings are kept \
 on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 	refused "set: its fast member is missing" fusionctl open set
 	for i in set "$uuid" "$SLOW"; do
@@ -261,7 +262,7 @@ on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 		fusionctl salvage "$i" --files "$TMP/fs" >"$TMP/out"
 		# both close together
 		exec 7<"$LEFT-stale"
-		refused "left-stale: cannot close it: Device or resource busy" fusionctl close "${i/set/left}"
+		refused "left-stale: cannot close: Device or resource busy" fusionctl close "${i/set/left}"
 		[[ -e $LEFT && -e $LEFT-stale ]]
 		exec 7<&-
 		fusionctl close "${i/set/left}"
@@ -431,7 +432,7 @@ member; a copy of an ext superblock is left: copy the device, then run e2fsck -b
 	msg set demote 0-$((EXTENTS - 1)) >/dev/null
 	close set
 	fusionctl salvage "$SLOW" >"$TMP/out"
-	has "swap" "$(<"$TMP/out")" "mountable: perhaps: it carries swap, "
+	has "swap" "$(<"$TMP/out")" "mountable: perhaps: it contains swap, "
 }
 
 # the reason if it cannot be mounted
@@ -451,13 +452,13 @@ test_refusals() {
 	expect 4 "not a member of a fusion set" fusionctl salvage /dev/other
 	cp "$SLOW" "$TMP/slow"
 	expect 0 "from its slow member alone" fusionctl salvage "$TMP/slow"
-	expect 2 "is an image: only a list can be made of it" fusionctl salvage "$TMP/slow" left
+	expect 2 "is an image, which can only be listed" fusionctl salvage "$TMP/slow" left
 	expect 2 "not a name for a set" fusionctl salvage "$SLOW" a/b
 	fusion set
 	expect 5 "is held by /dev/mapper/set" fusionctl salvage "$SLOW" left
 	close set
 	dm left "0 8 error"
-	expect 5 "there is another mapped device of that name" fusionctl salvage "$SLOW" left
+	expect 5 "another mapped device has that name" fusionctl salvage "$SLOW" left
 	dm_remove left
 	put_direct "$SLOW" 125 512 512
 	put_direct "$SLOW" 125 $((8 * 4096 + 512)) 512

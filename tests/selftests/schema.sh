@@ -107,7 +107,7 @@ test_events() {
 	same "events" "$(kinds)" "over ok is suspended, all I/O waits"
 	good fusionctl close data
 	same "events" "$(kinds)" "closed ok is closed"
-	expect 2 "--prometheus: can't go where --json does; give a file" \
+	expect 2 "--prometheus: cannot share standard output with --json; give a file" \
 		fusionctl monitor --json --prometheus -
 }
 
@@ -117,7 +117,7 @@ uuid() {
 }
 
 test_made_and_opened() {
-	local question="fusionctl: --json: leaves no place for a question; add --yes or --dry-run" uuid i
+	local question="fusionctl: --json: allows no question; add --yes or --dry-run" uuid i
 	need_validator
 	need mkfs.ext4
 	linked 64 128

@@ -35,7 +35,7 @@ test_fish() {
 	fish_says "fusionctl map data --svg a-f" a-file
 	# the description is beside it
 	has "meaning" "$(fish --no-config -c "source '$completion/fish'; complete -C 'fusionctl sta'")" \
-		"status	how full"
+		"status	show use"
 }
 
 # typed TEXT: zsh's line after TEXT and a tab

@@ -36,7 +36,7 @@ long_usage() {
 		fusionctl create x /dev/null
 	expect 2 "format: only one of --fast and --slow is given; give both, or name two devices" \
 		fusionctl format x --fast /dev/null
-	expect 2 "/dev/null: more than --fast and --slow; a set has two members" \
+	expect 2 "/dev/null: is one device too many; a set has two members" \
 		fusionctl format x --fast /dev/null --slow /dev/null /dev/null
 	for verb in 0 0.05 86401 1.2.3 .; do
 		expect 2 "$verb: not an interval; give 0.1 to 86400 seconds" \
@@ -79,7 +79,7 @@ long_help() {
 	good fusionctl help set
 	same "keys of set" "$(help_keys)" "migration reserve half_life duty idle commit_interval \
 replica_interval discard_passdown standby write_budget"
-	shows "  duty                 slow member's time for moves under load"
+	shows "  duty                 share of the slow member's time for moves under load"
 	shows "1 to 100 percent (default: 25%)"
 	good fusionctl help simulate
 	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle"
@@ -189,11 +189,11 @@ long_names() {
 		expect 2 "$(safe "$name"): not a name for a set; use up to 64 letters, digits and \
 #+-.:=@_, the first a letter or digit" fusionctl open -- "$name"
 	done
-	expect 1 "${long:1}: no such set is open; fusionctl list shows those there are" \
+	expect 1 "${long:1}: no such set is open; fusionctl list shows the open sets" \
 		fusionctl close "${long:1}"
 }
 
-# -- who asks, and where -----------------------------------------------------------------------
+# -- other users, and other places -------------------------------------------------------------
 
 test_not_root() {
 	busybox unshare -U true || skip "no user namespaces here"

@@ -64,7 +64,7 @@ test_map() {
 	[[ -c /dev/full ]] || mknod /dev/full c 1 7
 	expect 1 "/dev/full: cannot write: No space left on device; choose another file" \
 		fusionctl map pair --svg /dev/full
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		fusionctl map nosuch
 }
 
@@ -156,11 +156,11 @@ and ask again" fusionctl whatif pair --json
 	well_formed "$TMP/whatif.svg"
 	good fusionctl whatif pair --svg -
 	cmp "$TMP/out" "$TMP/whatif.svg"
-	expect 2 "--svg: can't go where --json does; give a file" \
+	expect 2 "--svg: cannot share standard output with --json; give a file" \
 		fusionctl whatif pair --json --svg -
 	expect 1 "/nosuch/x: No such file or directory; choose another file" \
 		fusionctl whatif pair --svg /nosuch/x
-	expect 1 "nosuch: no such set is open; fusionctl list shows those there are" \
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
 		fusionctl whatif nosuch
 }
 
@@ -241,11 +241,13 @@ test_simulate() {
 			END { print n + 0 }')" 200
 	simulate --svg -
 	cmp "$TMP/out" "$TMP/simulate.svg"
-	expect 2 "--svg: can't go where --json does; give a file" fusionctl simulate --fast 128M \
+	expect 2 "--svg: cannot share standard output with --json; give a file" \
+		fusionctl simulate --fast 128M \
 		--slow 1G --load uniform --json --svg -
 	expect 1 "/nosuch/x: No such file or directory; choose another file" fusionctl simulate \
 		--fast 128M --slow 1G --load uniform --duration 1m --svg /nosuch/x
-	expect 2 "standby=1: changes nothing here; choose migration, reserve, half_life, duty or idle" \
+	expect 2 "standby=1: has no effect here; choose migration, reserve, half_life, duty or \
+idle" \
 		fusionctl simulate --fast 128M --slow 1G --load uniform --set standby=1
 }
 

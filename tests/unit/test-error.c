@@ -56,7 +56,7 @@ static void test_long(void)
 /* A warning is heard, and is not the last error. */
 static void test_listener(void)
 {
-	fus_fail(FC_MEMBER, "/dev/sdb", "shrank; give it its old size back");
+	fus_fail(FC_MEMBER, "/dev/sdb", "shrank; restore its old size");
 	fus_on_error(hear);
 	fus_warn("data", "had an error; run fusionctl check");
 	REQUIRE_EQ(nr_heard, 1);

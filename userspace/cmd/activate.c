@@ -40,10 +40,10 @@ static int find_name(const char *name, bool *remnant)
 	if (rc || !m.exists)
 		return rc;
 	if (!fus_dm_is_set(&m))
-		return fus_fail(FC_BUSY, name, "there is another mapped device of that name; "
-				"choose another name");
+		return fus_fail(FC_BUSY, name, "another mapped device has that name; choose "
+				"another name");
 	*remnant = !m.live && !m.open_count;
-	return *remnant ? 0 : fus_fail(FC_BUSY, name, "is open already; fusionctl status %s shows "
+	return *remnant ? 0 : fus_fail(FC_BUSY, name, "is already open; fusionctl status %s shows "
 				       "it", name);
 }
 
@@ -61,11 +61,11 @@ int free_name(const char *name)
 
 	rc = find_name(name, &remnant);
 	err = remnant ? fus_dm_remove(name) : 0;
-	return err ? fus_fail(FC_BUSY, name, "can't remove what a killed fusionctl has left: %s; "
-			      "dmsetup remove %s", strerror(-err), name) : rc;
+	return err ? fus_fail(FC_BUSY, name, "cannot remove the device that a killed fusionctl "
+			      "left: %s; dmsetup remove %s", strerror(-err), name) : rc;
 }
 
-/* What the target's constructor or resume may return. */
+/* The errors that the target's constructor or resume may return. */
 static int exit_code_of(int err)
 {
 	switch (-err) {
@@ -86,7 +86,7 @@ static int exit_code_of(int err)
 	}
 }
 
-/* Has somebody this member to himself, as the kernel wants to have it? */
+/* Return: whether the member is held exclusively, so that the kernel cannot have it. */
 static bool is_held(const struct member *m)
 {
 	int fd = fus_open_node(m->path, m->devno, O_RDONLY | O_EXCL);
@@ -98,7 +98,8 @@ static bool is_held(const struct member *m)
 }
 
 /*
- * A member of the past: which, how far back, and what to do. Return: false if it can't be told.
+ * Report a member from the past: which, how far back, and the remedy. Return: false if that is
+ * unknown.
  */
 static bool past_refused(const char *name, const char *const path[2], const struct meta *meta)
 {
@@ -109,18 +110,18 @@ static bool past_refused(const char *name, const char *const path[2], const stru
 		return false;
 	fus_meta_past_text(meta, &past, text, sizeof(text));
 	if (past.dev == BOTH)
-		fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two that were "
-			 "used together last, or see fusionctl help repair", path[FAST], path[SLOW],
-			 text);
+		fus_fail(FC_MEMBER, name, "%s and %s do not belong together: %s; use the two that "
+			 "were used together last, or see fusionctl help repair", path[FAST],
+			 path[SLOW], text);
 	else
-		fus_fail(FC_MEMBER, name, "the %s member %s is %s; connect the present one, or see "
+		fus_fail(FC_MEMBER, name, "the %s member %s is %s; connect the current one, or see "
 			 "fusionctl help repair", fus_role_name[past.dev], path[past.dev], text);
 	return true;
 }
 
 /*
- * Why the kernel refused two members: it says so in its log, in its own words, and without
- * the block where the journal is concerned. What check finds is said in any case.
+ * Report why the kernel refused two members. The kernel log gives a reason in its own words, but
+ * not the block if the fault is in the journal. So the findings of check are added.
  */
 static int refused(const char *name, const struct member *fast, const struct member *slow, int err,
 		   const char *reason)
@@ -148,20 +149,20 @@ static int refused(const char *name, const struct member *fast, const struct mem
 		fus_meta_free(&meta);
 	}
 	if (!*text && err == -EIO) {
-		snprintf(what, sizeof(what), "%s; I/O of %s or %s fails (dmesg says where)", reason,
-			 fast->path, slow->path);
-		return fus_fail(FC_FAILED, name, "the kernel refuses it: %s; copy the failing disk "
+		snprintf(what, sizeof(what), "%s; I/O on %s or %s fails (dmesg shows where)",
+			 reason, fast->path, slow->path);
+		return fus_fail(FC_FAILED, name, "refused by the kernel: %s; copy the failing disk "
 				"to a good one, with ddrescue, and open the set from the copy, or "
 				"see fusionctl help salvage", what);
 	}
 	if (!*text)
-		return fus_fail(exit_code_of(err), name, "the kernel refuses it: %s; see dmesg",
+		return fus_fail(exit_code_of(err), name, "refused by the kernel: %s; see dmesg",
 				reason);
-	return fus_fail(exit_code_of(err), name, "the kernel refuses it: %s (%s); run fusionctl "
+	return fus_fail(exit_code_of(err), name, "refused by the kernel: %s (%s); run fusionctl "
 			"check %s %s, and fusionctl repair", reason, text, fast->path, slow->path);
 }
 
-/* Another machine went on writing its heartbeat. */
+/* Another machine keeps writing its heartbeat. */
 static int held_elsewhere(const char *name, const struct member *fast)
 {
 	char text[HOST_TEXT];
@@ -169,7 +170,7 @@ static int held_elsewhere(const char *name, const struct member *fast)
 
 	fus_host_holds(fast, text, sizeof(text), &ms);
 	return fus_fail(FC_BUSY, name, "is in use by the machine %s; close it there, or take it "
-			"away from that machine: fusionctl open %s --take-over", text, name);
+			"over: fusionctl open %s --take-over", text, name);
 }
 
 static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
@@ -200,7 +201,7 @@ static int create_mapping(const char *name, const struct member *fast, const str
 	return refused(name, fast, slow, err, *reason ? reason : strerror(-err));
 }
 
-/* It is going to take a while: say why. */
+/* Explain why this will take a while. */
 static void tell_holder(const char *name, const struct member *fast, bool take_over)
 {
 	char text[HOST_TEXT];
@@ -209,18 +210,18 @@ static void tell_holder(const char *name, const struct member *fast, bool take_o
 	if (!fus_host_holds(fast, text, sizeof(text), &ms))
 		return;
 	if (take_over)
-		fus_warn(name, "is taken away from the machine %s, in %u s", text,
+		fus_warn(name, "will be taken over from the machine %s in %u s", text,
 			 (ms + 1999) / 1000);
 	else
-		fus_warn(name, "was not closed by the machine %s; watching for %u s whether that "
+		fus_warn(name, "was not closed by the machine %s; checking for %u s whether that "
 			 "machine still uses it", text, (ms + 999) / 1000);
 }
 
-/* A damaged copy is no obstacle, the other one is why there are two. */
+/* A damaged copy is no obstacle: the other copy exists for that case. */
 static void tell_damage(const struct member *m)
 {
 	if (m->why)
-		fus_warn(m->path, "one of the two copies of its superblock is not valid (%s); the "
+		fus_warn(m->path, "one of the two copies of its superblock is damaged (%s); the "
 			 "other is used, nothing to do", m->why);
 }
 
@@ -245,7 +246,7 @@ static int check_not_open(const struct member *m)
 		return rc;
 	if (!map.live && !map.open_count && !fus_dm_remove(map.name))
 		return 0;
-	return fus_fail(FC_BUSY, m->path, "its set is open already as %s; fusionctl status %s "
+	return fus_fail(FC_BUSY, m->path, "its set is already open as %s; fusionctl status %s "
 			"shows it", map.name, map.name);
 }
 
@@ -266,7 +267,7 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	if (rc)
 		return rc;
 	if (a->sb->role == b->sb->role)
-		return fus_fail(FC_MEMBER, b->path, "is a %s member as %s is; name one fast and "
+		return fus_fail(FC_MEMBER, b->path, "is a %s member, like %s; name one fast and "
 				"one slow member", fus_role_name[b->sb->role], a->path);
 	if (memcmp(a->sb->set_uuid, b->sb->set_uuid, 16))
 		return fus_fail(FC_MEMBER, b->path, "belongs to the set %s, %s to the set %s; name "
@@ -275,8 +276,8 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	if (err == -ESTALE)
 		return refused(name, fast, slow, err, why);
 	if (err)
-		return fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; use the two "
-				"that were used together last", fast->path, slow->path, why);
+		return fus_fail(FC_MEMBER, name, "%s and %s do not belong together: %s; use the "
+				"two that were used together last", fast->path, slow->path, why);
 	rc = check_unused(fast);
 	if (!rc)
 		rc = check_unused(slow);
@@ -293,12 +294,14 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	if (!rc && json)
 		fus_json_add_set(json, name, true, fast->sb, path);
 	if (!rc && fast->sb->flags & FUSION_SB_NEEDS_CHECK)
-		fus_warn(name, "the kernel met an error in it before; close it and run fusionctl "
-			 "check");
+		fus_warn(name, "had an error that may have left its metadata wrong; close it and "
+			 "run fusionctl check");
 	return rc;
 }
 
-/* The other member of the set is nowhere: say what to look for, and what may be it. */
+/*
+ * The other member of the set was not found: report what to look for, and devices that may be it.
+ */
 static int partner_missing(const char *name, const struct member *m, const struct member *list)
 {
 	int role = !m->sb->role;
@@ -309,21 +312,23 @@ static int partner_missing(const char *name, const struct member *m, const struc
 		if (list->state == MEMBER_COVERED &&
 		    !memcmp(list->sb->dev_uuid, m->sb->peer_uuid, sizeof(m->sb->peer_uuid))) {
 			fus_covered_text(list, text, sizeof(text));
-			return fus_fail(FC_MEMBER, list->path, "%s; if that can go, run fusionctl "
-					"repair %s %s --force", text, list->path, m->path);
+			return fus_fail(FC_MEMBER, list->path, "%s; if that can be overwritten, "
+					"run fusionctl repair %s %s --force", text, list->path,
+					m->path);
 		}
 		if (list->state == MEMBER_UNKNOWN)
 			return fus_fail(FC_FAILED, name, "its %s member is missing (%s), but %s "
-					"%s; if this is it, use a newer fusionctl and dm-fusion",
-					fus_role_name[role], ident, list->path, list->why);
+					"%s; if that is the member, use a newer fusionctl and "
+					"dm-fusion", fus_role_name[role], ident, list->path,
+					list->why);
 		if (list->state == MEMBER_DAMAGED)
 			return fus_fail(FC_DAMAGED, list->path, "both copies of its superblock are "
 					"damaged (%s) and the %s member of %s is missing (%s); if "
-					"this is it, run fusionctl repair %s %s", list->why,
+					"that is the member, run fusionctl repair %s %s", list->why,
 					fus_role_name[role], name, ident, list->path, m->path);
 	}
-	return fus_fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open "
-			"again, or see what the other one has: fusionctl salvage %s",
+	return fus_fail(FC_MEMBER, name, "its %s member is missing (%s); connect it and open the "
+			"set again, or see what the other one has: fusionctl salvage %s",
 			fus_role_name[role], ident, m->path);
 }
 
@@ -366,7 +371,7 @@ static int open_one(const char *name, const char *path, bool take_over, struct j
 	return rc;
 }
 
-/* Under the name that it keeps, or under its uuid if that is none for a device. */
+/* Open the set under its label, or under its uuid if the label cannot name a device. */
 static int open_by_device(const char *path, bool take_over, struct json_object *json)
 {
 	struct member *m = NULL, *list = NULL;
@@ -385,7 +390,7 @@ static int open_by_device(const char *path, bool take_over, struct json_object *
 	return rc;
 }
 
-/* Any member of the set that is called so. */
+/* Any member of the set with this name. */
 static int open_by_name(const char *name, bool take_over, struct json_object *json)
 {
 	struct member *list, *m;
@@ -398,7 +403,7 @@ static int open_by_name(const char *name, bool take_over, struct json_object *js
 	rc = fus_scan_members(&list);
 	if (!rc)
 		rc = fus_find_named(list, name, &m);
-	/* a set that is opened by uuid is called what it was created as */
+	/* a set that is opened by uuid gets its label as its name */
 	if (!rc && !strcasecmp(fus_uuid_text(uuid, m->sb->set_uuid), name) &&
 	    fus_valid_name(m->sb->label))
 		name = m->sb->label;
@@ -432,7 +437,7 @@ int cmd_open(const struct args *a)
 	struct json_object *json;
 	int rc, lock;
 
-	/* the name that a set keeps is that of its members */
+	/* the label of a set is that of its members */
 	rc = a->n == 1 && *name == '/' ? 0 : fus_check_name(name);
 	if (!rc)
 		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);

@@ -11,16 +11,15 @@ struct member;
 
 /*
  * Activate the set of these two members, in either order, as @name; with @take_over even if another
- * machine has it open. Unless @json is NULL it is told
- * of the set, by fus_json_add_set().
+ * machine has it open. The set is added to @json, unless that is NULL, by fus_json_add_set().
  */
 int open_set(const char *name, struct member *a, struct member *b, bool take_over,
 	     struct json_object *json);
-/* Fail if there is a mapped device of that name. What a killed fusionctl left does not count. */
+/* Fail if a mapped device has that name, except one that a killed fusionctl left behind. */
 int check_name_free(const char *name);
 /*
- * The same, and remove that. Only with the assembly lock held: what somebody else is just about to
- * make looks alike.
+ * The same, and remove that one. Hold the assembly lock: a device that another process is just
+ * creating looks the same.
  */
 int free_name(const char *name);
 

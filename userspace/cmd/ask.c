@@ -21,7 +21,7 @@ int check_may_go(const struct args *a, const char *path, const char *content)
 {
 	if (!*content || a->opt[OPT_FORCE] || may_ask(a))
 		return 0;
-	return fus_fail(FC_REFUSED, path, "carries %s; if that can go, add --force", content);
+	return fus_fail(FC_REFUSED, path, "contains %s; to overwrite that, add --force", content);
 }
 
 void add_contents(char *question, size_t size, const char *const path[2],
@@ -44,8 +44,8 @@ int confirm(const char *thing, const char *nobody, const char *question)
 	char answer[16], safe[2048];
 
 	if (!isatty(STDIN_FILENO))
-		return fus_fail(FC_REFUSED, thing, "%s and there is nobody to ask; add --yes",
-				nobody);
+		return fus_fail(FC_REFUSED, thing, "%s, and there is no terminal to ask on; add "
+				"--yes", nobody);
 	fflush(stdout);
 	/* the output may go to a file */
 	fprintf(stderr, "%s; type yes: ",
@@ -55,7 +55,7 @@ int confirm(const char *thing, const char *nobody, const char *question)
 	answer[strcspn(answer, "\n")] = 0;
 	if (!strcasecmp(answer, "yes") || !strcasecmp(answer, "y"))
 		return 0;
-	return fus_fail(FC_REFUSED, thing, "nothing was changed; answer yes to go on");
+	return fus_fail(FC_REFUSED, thing, "nothing was changed; answer yes to continue");
 }
 
 int confirm_devices(const struct question *q, const char *const path[2],
@@ -75,6 +75,5 @@ int check_no_question(const struct args *a)
 {
 	if (!a->opt[OPT_JSON] || a->opt[OPT_YES] || a->opt[OPT_DRY_RUN])
 		return 0;
-	return fus_fail(FC_USAGE, "--json", "leaves no place for a question; add --yes or "
-			"--dry-run");
+	return fus_fail(FC_USAGE, "--json", "allows no question; add --yes or --dry-run");
 }

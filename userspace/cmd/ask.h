@@ -10,30 +10,30 @@
 
 struct args;
 
-/* Can somebody be asked, and so told what is on the devices? */
+/* Return: whether the user can be asked, and so learns what is on the devices. */
 bool may_ask(const struct args *a);
 
-/* Refuse what was recognised there, unless it is "", or with --force, or where one can be asked. */
+/* Refuse a device with recognised content, except with --force, or if the user can be asked. */
 int check_may_go(const struct args *a, const char *path, const char *content);
-/* Append to a question what there is on the devices: ", with ext4 on /dev/sda and ...". */
+/* Append the contents of the devices to a question: ", with ext4 on /dev/sda and ...". */
 void add_contents(char *question, size_t size, const char *const path[2],
 		  char content[2][CONTENT_TEXT]);
 /*
- * Ask on the terminal, by stderr: "<question>; type yes: ". Fails with FC_REFUSED, and without a
- * terminal too: "<nobody> and there is nobody to ask".
+ * Ask on the terminal, by stderr: "<question>; type yes: ". Fails with FC_REFUSED if the answer is
+ * no. Without a terminal, it fails with "<nobody>, and there is no terminal to ask on".
  */
 int confirm(const char *thing, const char *nobody, const char *question);
-/* What is asked before two devices are written: "WHAT on A and B would be BECOMES". */
+/* The question before two devices are written: "WHAT on A and B would be BECOMES". */
 struct question {
 	const char *thing;	/* that the verb works on */
 	const char *what, *becomes;
 	const char *ask, *end;	/* "ASK A and BEND; type yes: " */
 };
 
-/* As confirm(); the question says what the devices carry. */
+/* Like confirm(); the question names the contents of the devices. */
 int confirm_devices(const struct question *q, const char *const path[2],
 		    char content[2][CONTENT_TEXT]);
-/* With --json there is no place for that: fails unless there is --yes or --dry-run, too. */
+/* With --json no question is possible: fails unless --yes or --dry-run is given as well. */
 int check_no_question(const struct args *a);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Among all members that are found, those of one set: see assemble.h. */
+/* Find the members of one set among all members: see assemble.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -37,8 +37,8 @@ static void print_waiting(const struct member *m)
 }
 
 /*
- * For somebody in the shell of an initramfs, who has no manual there, and a PATH of its own; and
- * for the log of a system in which a member came alone.
+ * For the user of an initramfs shell, which has no manual and a PATH of its own, and for the log of
+ * a system in which only one member appeared.
  */
 static void print_remedies(bool lacking, bool closed)
 {
@@ -56,7 +56,7 @@ static void print_remedies(bool lacking, bool closed)
 		printf("if it is lost, see what is left: %s salvage DEVICE\n", self);
 	}
 	if (closed || lacking)
-		puts("a boot goes on after that with:  exit");
+		puts("then continue the boot with:  exit");
 }
 
 int list_waiting(bool json, bool remedies)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb assemble: open sets as their members come, without anyone who could be asked. So what is
- * not beyond doubt is not opened, and the reason goes to the console as well.
+ * Verb assemble: open sets as their members appear. No user can be asked, so a set in doubt stays
+ * closed, and the reason goes to the console as well.
  */
 #include <json-c/json.h>
 #include <pthread.h>
@@ -29,8 +29,8 @@
 #include "dm-fusion-codec.h"
 
 /*
- * In a program of udev's nobody needs the links when it ends, and with one worker only it is we
- * who keep udev from making them.
+ * A program that udev runs does not need the links before it ends. If udev has only one worker,
+ * waiting for the links here would keep udev from making them.
  */
 #define UDEV_WAIT_MS	5000
 #define COPIES_WAIT_S	5
@@ -60,11 +60,11 @@ static int check_writable(const struct member *m)
 
 	if (!stays_closed(m, why, &remedy))
 		return 0;
-	return fus_fail(FC_REFUSED, m->path, "%s, so the set %s is not opened by itself; %s", why,
-			m->sb->label, remedy);
+	return fus_fail(FC_REFUSED, m->path, "%s, so the set %s is not opened automatically; %s",
+			why, m->sb->label, remedy);
 }
 
-/* The label, unless that is none or a set of another machine has it, or anything else. */
+/* The label, unless it is invalid, or taken by a set of another machine or by any other device. */
 static int choose_name(const struct member *m, char *name, size_t size)
 {
 	const char *label = fus_valid_name(m->sb->label) ? m->sb->label : "fusion";
@@ -85,7 +85,7 @@ static int choose_name(const struct member *m, char *name, size_t size)
 	return 0;
 }
 
-/* With --json, those that were opened. */
+/* The opened sets, with --json. */
 static struct json_object *opened;
 
 static int open_pair(struct member *a, struct member *b)
@@ -120,7 +120,7 @@ int get_mapping(const struct member *m, struct mapping *map)
 
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", fus_uuid_text(uuid, m->sb->set_uuid));
 	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, map);
-	/* what has no table yet is left of somebody who was killed: open_set() removes it */
+	/* a mapping without a table was left by a killed process: open_set() removes it */
 	if (!rc && map->exists && !map->live && !map->open_count)
 		map->exists = false;
 	return rc;
@@ -150,7 +150,7 @@ static int is_foreign(const struct member *m, const struct member *used)
 	return fus_fail(FC_MEMBER, m->path, "%s; detach it", text);
 }
 
-/* Which of the devices that the open set stands on concern a member? */
+/* Which devices below the open set concern a member? */
 struct in_use {
 	const struct member *m;
 	bool itself;
@@ -182,7 +182,10 @@ static int already_open(const struct member *m, const struct mapping *map)
 	int rc = 0;
 
 	fus_sysfs_any(map->devno, "slaves", look_at, &use);
-	/* the boot tells of all devices again, and so do paths and parts of what is used */
+	/*
+	 * a boot triggers the rule for all devices again, and so do paths and partitions of devices
+	 * in use
+	 */
 	if (!use.itself && !(use.twin && fus_member_stands_on(use.twin, m)))
 		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
 		     fus_fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; "
@@ -206,7 +209,7 @@ static void *run_scan(void *arg)
 }
 
 /*
- * A copy that udev has not told of yet is found by looking at every device. A disk that does not
+ * A copy that udev has not reported yet is found by looking at every device. A disk that does not
  * answer must not keep the set closed for that.
  */
 static int avoid_copies(struct member **a, struct member **b)
@@ -231,7 +234,7 @@ static int avoid_copies(struct member **a, struct member **b)
 		rc = fus_find_member(scan.list, (*b)->sb->dev_uuid, &found[1]);
 	if (rc)
 		return rc;
-	/* what stands on them is the member then, e.g. of paths */
+	/* the device above them is the member then, e.g. a multipath device */
 	*a = found[0] ? found[0] : *a;
 	*b = found[1] ? found[1] : *b;
 	return 0;
@@ -241,14 +244,17 @@ static int open_with(struct member *m, struct member *peer)
 {
 	int rc;
 
-	/* somebody closed it, and nothing was plugged in since: that it stays */
+	/* it was closed by hand, and nothing was plugged in since, so it stays closed */
 	if (fus_opened_before(m, peer))
 		return 0;
 	rc = avoid_copies(&m, &peer);
 	return rc ? rc : open_pair(m, peer);
 }
 
-/* Remember it, unless it is a copy of one that is here; *settled if that was all there is to do. */
+/*
+ * Remember the member, unless it is a copy of a present one; *settled if nothing else is to be
+ * done.
+ */
 static int note_member(const struct member *m, bool *settled)
 {
 	struct member *was;
@@ -305,7 +311,7 @@ bool assembly_turned_off(void)
 	return off;
 }
 
-/* The member on a device, in whatever state. */
+/* The member on a device, in any state. */
 static int get_member(const char *path, struct member **m)
 {
 	char content[512];
@@ -314,7 +320,7 @@ static int get_member(const char *path, struct member **m)
 	rc = probe_member(path, m, content, sizeof(content));
 	if (!rc && !*m)
 		rc = fus_fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list shows "
-			      "those there are");
+			      "the members");
 	return rc;
 }
 
@@ -327,18 +333,18 @@ static int incremental(const char *path)
 	if (assembly_turned_off())
 		return 0;
 	fus_dm_udev_limit(UDEV_WAIT_MS);
-	/* a disk that takes its time does so before others have to wait for us */
+	/* before the lock is taken, so that a slow disk does not delay other processes */
 	rc = get_member(path, &m);
 	messages_to_kernel(!rc && console);
 	if (!rc)
 		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	messages_to_kernel(false);
-	/* again, since whoever had the lock may have used it */
+	/* again, because the former holder of the lock may have used it */
 	if (!rc) {
 		fus_free_members(m);
 		rc = get_member(path, &m);
 	}
-	/* what is no member, not any more perhaps, is of no interest on the console */
+	/* a device that is not, or no longer, a member does not concern the console */
 	messages_to_kernel(!rc && console);
 	if (!rc)
 		rc = fus_check_member(m);
@@ -395,7 +401,7 @@ static int open_all(void)
 	return rc;
 }
 
-/* What was opened is told, whatever else failed. */
+/* The opened sets are reported even if something else failed. */
 static int open_some(const char *path, bool json)
 {
 	struct json_object *o;
@@ -423,7 +429,7 @@ int cmd_assemble(const struct args *a)
 				"--incremental needs a device" : "only --incremental takes a "
 				"device");
 	if (a->opt[OPT_VERBOSE] && !wait)
-		return fus_fail(FC_USAGE, "-v", "goes with --waiting only; leave it out");
+		return fus_fail(FC_USAGE, "-v", "works only with --waiting; leave it out");
 	return wait ? list_waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
 	       open_some(one ? a->word[0] : NULL, a->opt[OPT_JSON]);
 }

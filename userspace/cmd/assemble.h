@@ -2,7 +2,7 @@
 /*
  * Verb assemble.
  *
- * assemble.c		opens sets: of a member that has come, or all
+ * assemble.c		opens sets: that of a new member, or all
  * assemble-pairs.c	which members belong together
  * assemble-waiting.c	lists those whose partner is missing
  */
@@ -20,9 +20,9 @@ struct member;
 /* Is "nofusion" on the kernel's command line? */
 bool assembly_turned_off(void);
 #define STAYS_TEXT	(SUPER_TEXT + 32)
-/* Is it a member whose set is opened only if somebody asks for that? @why and *remedy say more. */
+/* Return: whether the set of the member opens only on request; @why and *remedy give the reason. */
 bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **remedy);
-/* What to say of a member that names @used and is not named by it. */
+/* Describe a member that names @used, but that @used does not name. */
 void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
 
 /* -- assemble.c: the mapping of the set of @m, if it is open */
@@ -30,13 +30,13 @@ int get_mapping(const struct member *m, struct mapping *map);
 
 /* -- assemble-pairs.c */
 
-/* What was found of a set: two members that name each other, or one that lacks its partner. */
+/* The members found of a set: two that name each other, or one that lacks its partner. */
 struct pair {
 	struct member *m, *peer;
-	struct member *foreign;	/* names one of them, and is not named by it */
+	struct member *foreign;	/* names one of them, but is not named by it */
 };
 
-/* Is @m the first one of its set in @list? */
+/* Return: whether @m is the first one of its set in @list. */
 bool begins_set(const struct member *list, const struct member *m);
 /* @m: the first one of its set in @list. */
 int find_pair(struct member *list, struct member *m, struct pair *p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb check: is the metadata of a closed set what it has to be? */
+/* Verb check: check the metadata of a closed set. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ void report_print(const struct report *r, enum severity least)
 	}
 }
 
-/* A set that was closed cleanly is no machine's any more. */
+/* A set that was closed cleanly no longer belongs to a machine. */
 static void print_host(const struct meta *meta, const char *name)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, FAST) ? fus_meta_sb(meta, FAST) :
@@ -62,7 +62,7 @@ static void print_host(const struct meta *meta, const char *name)
 		printf("%s was not closed by the machine %s\n", name, text);
 }
 
-/* What is to be done; repair needs both members, and those that are used together. */
+/* The remedy; repair needs both members, the two that are used together. */
 static void print_remedy(const struct meta *meta, const struct report *r)
 {
 	for (int dev = 0; meta->known && dev < 2; dev++) {
@@ -72,8 +72,9 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 		       "%s\n", fus_role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
-	puts(fus_report_has(r, "past") ? "; connect the present one, or see fusionctl help repair" :
-				     "; fusionctl repair puts right what can be");
+	puts(fus_report_has(r, "past") ?
+	     "; connect the current one, or see fusionctl help repair" :
+	     "; fusionctl repair fixes what it can");
 }
 
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)

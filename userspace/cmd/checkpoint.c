@@ -21,7 +21,7 @@
 #include "tell.h"
 #include "verb.h"
 
-/* For how many seconds has nobody used the slow member? */
+/* Seconds for which the slow member has been idle. */
 static int slow_idle(const char *name, uint64_t *seconds)
 {
 	static const char key[] = "slow_idle ";
@@ -33,8 +33,9 @@ static int slow_idle(const char *name, uint64_t *seconds)
 		return rc;
 	line = answer ? strstr(answer, key) : NULL;
 	if (!line || sscanf(line + strlen(key), "%" SCNu64, seconds) != 1)
-		rc = fus_fail(FC_FAILED, name, "the kernel does not say how long its slow member "
-			      "has rested; use matching versions of fusionctl and dm-fusion");
+		rc = fus_fail(FC_FAILED, name, "the kernel does not report how long its slow "
+			      "member has been idle; use matching versions of fusionctl and "
+			      "dm-fusion");
 	free(answer);
 	return rc;
 }
@@ -59,7 +60,7 @@ static void tell(const struct job *job, const struct set *set, const char *why)
 		fus_json_add_u64(o, "replica_dirty", st->replica_dirty);
 		json_object_array_add(job->sets, o);
 	} else if (job->dry_run && why) {
-		printf("%s: would be left alone: %s\n", set->m.name, why);
+		printf("%s: would be skipped: %s\n", set->m.name, why);
 	} else if (job->dry_run) {
 		printf("%s: would be written: %" PRIu64 " blocks of the journal are in use, the "
 		       "replica is %" PRIu64 " extents behind\n", set->m.name, st->journal_used,
@@ -78,7 +79,7 @@ static int checkpoint(const struct job *job, const struct set *set)
 		rc = slow_idle(name, &idle);
 	/* it may have stopped its motor */
 	if (idle > job->used_within)
-		why = "nobody has used its slow member since";
+		why = "its slow member has not been used since";
 	if (!rc && !why && !job->dry_run) {
 		rc = fus_tell_set(name, "checkpoint", &answer);
 		free(answer);
@@ -95,7 +96,7 @@ static const char *obstacle(const struct set *set)
 	       "it is suspended" : NULL;
 }
 
-/* What cannot be written now is an error only if it was @named. */
+/* A set that cannot be checkpointed now is an error only if it was @named. */
 static int checkpoint_one(const struct job *job, const char *name, bool named)
 {
 	const char *why;
@@ -107,8 +108,8 @@ static int checkpoint_one(const struct job *job, const char *name, bool named)
 		return rc;
 	why = obstacle(&set);
 	if (why && named)
-		rc = fus_fail(FC_FAILED, name, "can't be written, %s; see fusionctl status %s", why,
-			      name);
+		rc = fus_fail(FC_FAILED, name, "cannot be checkpointed, %s; see fusionctl status "
+			      "%s", why, name);
 	else if (why)
 		tell(job, &set, why);
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb close, and how the set ended. */
+/* Verb close, and whether the set was closed cleanly. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -26,21 +26,21 @@
 #define CLOSE_RETRIES	20
 #define CLOSE_RETRY_MS	100
 
-/* How a set ended: by what the kernel left in the superblocks. */
+/* How a set was closed, from the superblocks that the kernel left. */
 struct ending {
-	bool writable;		/* so it was to write them */
+	bool writable;		/* so the kernel was to write them */
 	bool clean[2];
 	dev_t member[2];
 };
 
-/* Before it is closed: of one that is read-only, or could not be loaded, nothing is written. */
+/* Before the set is closed: a set that is read-only, or was not loaded, writes nothing. */
 static void will_be_written(const char *name, struct ending *end)
 {
 	struct set set;
 	bool found;
 
 	memset(end, 0, sizeof(*end));
-	/* a status that cannot be read is no reason not to close it */
+	/* an unreadable status is no reason not to close the set */
 	if (!fus_valid_name(name) || fus_set_get_if_open(name, &set, &found) || !found)
 		return;
 	end->writable = strcmp(set.st.mode, "fail") && strcmp(set.st.replica, "-");
@@ -48,7 +48,7 @@ static void will_be_written(const char *name, struct ending *end)
 	fus_set_put(&set);
 }
 
-/* One that another machine has taken by now is not ours to judge. */
+/* A set that another machine has taken by now must not be judged. */
 static bool ended_well(dev_t devno)
 {
 	unsigned char id[16];
@@ -64,7 +64,9 @@ static bool ended_well(dev_t devno)
 	return well;
 }
 
-/* The kernel says it in its log only: removing a device can't fail any more then. */
+/*
+ * Only the kernel log tells that, because at that point the removal of a device can no longer fail.
+ */
 static int tell_ending(const char *name, struct ending *end)
 {
 	char node[2][160];
@@ -89,7 +91,7 @@ static int tell_ending(const char *name, struct ending *end)
 			"before it is opened again", fus_role_name[bad], node[bad], name);
 }
 
-/* What salvage made has the uuid of the set, too, and may have "-stale" behind that. */
+/* A device made by salvage also has the uuid of the set, perhaps followed by "-stale". */
 static void print_closed(const struct mapping *m, const struct ending *end)
 {
 	const char *dash = strchr(m->uuid, '-');
@@ -115,12 +117,12 @@ int cmd_close(const struct args *a)
 	int rc, err;
 
 	will_be_written(name, &end);
-	/* udev looks at devices briefly whenever something happens to them */
+	/* udev opens devices briefly at each event */
 	for (int i = 0;; i++) {
 		rc = fus_dm_get_set(name, MAPPING_INFO, &m);
 		if (rc)
 			return rc;
-		/* not while the device itself is in use: then nothing is closed */
+		/* not while the device itself is in use: then the set stays open */
 		if (!m.open_count)
 			rc = fus_rescued_close_stale(&m);
 		if (rc)
@@ -133,7 +135,7 @@ int cmd_close(const struct args *a)
 			return rc;
 		}
 		if (err != -EBUSY)
-			return fus_fail(FC_FAILED, name, "can't close it: %s; see dmesg",
+			return fus_fail(FC_FAILED, name, "cannot be closed: %s; see dmesg",
 					strerror(-err));
 		if (fus_device_user(m.devno, &user))
 			return fus_fail_busy(name, &user);
@@ -142,6 +144,6 @@ int cmd_close(const struct args *a)
 		usleep(CLOSE_RETRY_MS * 1000);
 	}
 	if (!fus_device_opener(m.devno, &user))
-		snprintf(user.text, sizeof(user.text), "is opened by something unknown");
+		snprintf(user.text, sizeof(user.text), "is in use by an unknown process or device");
 	return fus_fail_busy(name, &user);
 }

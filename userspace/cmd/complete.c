@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb complete: what the last of some words may become, a line each, after a tab what it means.
- * Shells ask for it (userspace/completion); files they know themselves. Nobody has to be root:
- * open sets are those of sysfs, closed ones those of the database of udev.
+ * Verb complete: print the completions of the last word, one on each line, with a description after
+ * a tab. The completions of the shells use it (userspace/system/completion); they complete file
+ * names themselves. Root is not needed: open sets are those of sysfs, closed ones those of the
+ * database of udev.
  */
 #include <libudev.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void offer(const char *begun, const char *word, const char *end, const ch
 	putchar('\n');
 }
 
-/* Who wants a uuid has begun one: names are shorter, and as good. */
+/* Uuids are offered only once the word has begun as one: names are shorter. */
 static bool offer_open_set(struct udev_device *dev, void *ctx)
 {
 	const char *name = udev_device_get_sysattr_value(dev, "dm/name"), *begun = ctx;
@@ -55,7 +56,7 @@ static bool offer_rescued_one(struct udev_device *dev, void *ctx)
 	const char *name = udev_device_get_sysattr_value(dev, "dm/name");
 
 	if (name)
-		offer(ctx, name, "", "what salvage has opened");
+		offer(ctx, name, "", "a salvaged set");
 	return false;
 }
 
@@ -71,7 +72,7 @@ static void offer_rescued(const char *begun)
 struct known {
 	dev_t devno;
 	char uuid[UUID_TEXT];	/* of its set */
-	char label[128];	/* with \xNN for what is in no name */
+	char label[128];	/* with \xNN for characters that no name has */
 	char role[8];
 };
 
@@ -146,7 +147,7 @@ static bool offer_known(struct udev_device *dev, void *ctx)
 	const struct wanted *w = ctx;
 	struct known k;
 
-	/* what something stands on is of an open set, or in use */
+	/* a device with another device above is in use, perhaps by an open set */
 	if (!read_known(dev, &k) || fus_sysfs_any(k.devno, "holders", w->open ? is_set : NULL,
 						  NULL) != w->open)
 		return false;
@@ -168,20 +169,20 @@ static void offer_members(struct wanted w)
 		fus_block_any(&members, offer_known, &w);
 }
 
-/* Labels and uuids, devices, or both; nobody reads from a disk to complete a word. */
+/* Labels and uuids, devices, or both. Completion never reads from a disk. */
 static void offer_closed_sets(bool names, bool devices, const char *begun)
 {
 	offer_members((struct wanted){
 		.begun = begun,
 		.names = names,
-		/* a path may be that of an image; but nobody begins one with /dev/ */
+		/* a path may be that of an image, but not one that begins with /dev/ */
 		.devices = devices && (*begun ? !strncmp(begun, "/dev/", 5) : !names),
 	});
 }
 
 /* -- words ---------------------------------------------------------------------- */
 
-/* What the synopsis calls word @n, in any of its alternatives: "NAME DEV | NAME --fast DEV". */
+/* The name of word @n in any alternative of the synopsis: "NAME DEV | NAME --fast DEV". */
 static bool takes(const struct verb *v, int n, const char *what)
 {
 	char text[256], *save, *word, *name;
@@ -252,7 +253,7 @@ static void offer_options(const struct verb *v, const char *begun)
 	}
 }
 
-/* Values that are not files; false if the option is one of others. */
+/* Offer values that are not files; false if the option has no such values. */
 static bool offer_values(const struct verb *v, int option, const char *begun)
 {
 	static const char *const when[] = { "auto", "always", "never" };
@@ -290,7 +291,7 @@ int cmd_complete(const struct args *a)
 			v = &verbs[i];
 	}
 	if (a->n < 2)
-		offer(begun, "help", "", "tell more of a verb");
+		offer(begun, "help", "", "show the help of a verb");
 	for (size_t i = 0; a->n == 2 && !strcmp(a->word[0], "help") && i < nr_verbs; i++)
 		offer(begun, verbs[i].name, "", verbs[i].summary);
 	if (!v)

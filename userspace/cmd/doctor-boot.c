@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb doctor: what opens sets by itself, and whether the root file system needs that. */
+/*
+ * Verb doctor: the parts that open sets automatically, and whether the root file system needs them.
+ */
 #include <dirent.h>
 #include <libmount/libmount.h>
 #include <stdio.h>
@@ -16,9 +18,9 @@
 
 /* -- where the root lies ---------------------------------------------------------- */
 
-#define MAX_DEPTH	16	/* of mappings on mappings */
+#define MAX_DEPTH	16	/* depth of mappings on mappings */
 
-/* Is it a set, or does it stand on one? */
+/* Return: whether the device is a set, or lies on one. */
 static bool stands_on_set(dev_t devno, unsigned int depth);
 
 static bool slave_stands_on_set(dev_t devno, void *depth)
@@ -87,7 +89,7 @@ void doctor_root(struct doctor *d)
 	if (!d->running && !has_kernel(path)) {
 		d->no_boot = true;
 		doctor_say(d, HEALTH_WARNING, "root", "mount its partition there",
-			   "%s has no kernel, so what is in an initramfs is not seen", path);
+			   "%s has no kernel, so no initramfs can be examined", path);
 	} else if (device_of(path, &devno) && stands_on_set(devno, 0))
 		doctor_say(d, HEALTH_ERROR, "root", "move /boot to a partition of its own",
 			   "/boot lies on a set, which no boot loader can read");
@@ -97,19 +99,18 @@ void doctor_root(struct doctor *d)
 
 #define OURS	"fusion-utils"
 
-/* A file that some program of the system wants of us. */
+/* A file that we provide for a program of the system. */
 static const struct hook {
 	const char *subject;
-	const char *of[3];	/* any of them is there: so is that program */
-	const char *file[4];	/* any of them will do */
-	const char *what;	/* happens without it */
-	const char *package;	/* that has the file */
+	const char *of[3];	/* the program is installed if any of these exists */
+	const char *file[4];	/* any of these is enough */
+	const char *what;	/* consequence if it is missing */
+	const char *package;	/* package of the file */
 	bool root;		/* matters to a root on a set only */
 } hooks[] = {
 	{ "udev", { "/lib/udev", "/usr/lib/udev" },
 	  { "/usr/lib/udev/rules.d/69-fusion.rules", "/lib/udev/rules.d/69-fusion.rules",
-	    "/etc/udev/rules.d/69-fusion.rules" }, "sets do not open by themselves", OURS,
-	  false },
+	    "/etc/udev/rules.d/69-fusion.rules" }, "sets do not open automatically", OURS, false },
 	{ "udev", { "/lib/udev", "/usr/lib/udev" },
 	  { "/usr/lib/udev/rules.d/55-dm.rules", "/lib/udev/rules.d/55-dm.rules",
 	    "/usr/lib/udev/rules.d/10-dm.rules", "/lib/udev/rules.d/10-dm.rules" },
@@ -126,22 +127,22 @@ static const struct hook {
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system/fusion-waiting.timer",
 	    "/lib/systemd/system/fusion-waiting.timer" },
-	  "nothing says at boot which member is missing", OURS, false },
+	  "a missing member is not reported at boot", OURS, false },
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system/fusion-monitor.timer",
 	    "/lib/systemd/system/fusion-monitor.timer" },
-	  "nobody looks whether sets are well", OURS, false },
+	  "the health of sets is not monitored", OURS, false },
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system/fusion-checkpoint.timer",
 	    "/lib/systemd/system/fusion-checkpoint.timer" },
-	  "what is known of the use of extents is saved at shutdown only", OURS, false },
+	  "heat is saved only at shutdown", OURS, false },
 	{ "systemd", { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" },
 	  { "/usr/lib/systemd/system-shutdown/fusion.shutdown",
 	    "/lib/systemd/system-shutdown/fusion.shutdown" },
 	  "only the module itself writes a checkpoint at shutdown", OURS, false },
 };
 
-/* The first of these that there is, or NULL. */
+/* The first of these that exists, or NULL. */
 static const char *find_any(const struct doctor *d, const char *const path[], size_t nr)
 {
 	for (size_t i = 0; i < nr && path[i]; i++)
@@ -196,5 +197,5 @@ void doctor_boot(struct doctor *d)
 	if (d->running && assembly_turned_off())
 		doctor_say(d, HEALTH_WARNING, "boot", "boot without it, or fusionctl assemble "
 			   "--scan", "nofusion is on the kernel's command line, so sets do not "
-			   "open by themselves");
+			   "open automatically");
 }

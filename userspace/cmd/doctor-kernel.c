@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb doctor: each kernel that is installed needs the module, and an initramfs with it where
- * the root file system lies on a set.
+ * Verb doctor: each installed kernel needs the module, and if the root file system lies on a set,
+ * an initramfs with the module.
  */
 #include <dirent.h>
 #include <libkmod.h>
@@ -17,14 +17,14 @@
 
 #define MODULE	"dm-fusion"
 
-/* A kernel that is installed. */
+/* An installed kernel. */
 struct kernel {
 	const char *release;
 	char subject[300];	/* "kernel RELEASE" */
-	bool here;		/* it is the one that runs */
+	bool here;		/* it is the running kernel */
 };
 
-/* Where something is wrong with it. */
+/* The severity of a fault with this kernel. */
 static enum health how_bad(const struct doctor *d, const struct kernel *k)
 {
 	return k->here || d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING;
@@ -59,7 +59,7 @@ static bool secure_boot(void)
 	return on;
 }
 
-/* Has the kernel a key of this name? It lists all that root may see. */
+/* Return: whether the kernel has a key of this name. Root sees all of them. */
 static bool key_known(const char *signer)
 {
 	FILE *f = fopen("/proc/keys", "re");
@@ -83,11 +83,12 @@ static void check_signature(struct doctor *d, const struct kernel *k, struct kmo
 	else if (!*signer)
 		doctor_say(d, HEALTH_ERROR, k->subject, "have DKMS sign it: dkms "
 			   "generate_mok, then reinstall dm-fusion-dkms", "the module is not "
-			   "signed, and Secure Boot takes only signed ones");
+			   "signed, and Secure Boot accepts only signed ones");
 	else if (!key_known(signer))
 		doctor_say(d, HEALTH_WARNING, k->subject, "mokutil --import "
 			   "/var/lib/dkms/mok.pub, and confirm it at the next boot", "the module "
-			   "is signed by '%s', whom the firmware does not seem to know", signer);
+			   "is signed by '%s', whose key the firmware does not seem to have",
+			   signer);
 	else
 		doctor_say(d, HEALTH_OK, k->subject, NULL, "has the module, signed by '%s'",
 			   signer);
@@ -100,7 +101,7 @@ static void built_for(struct kmod_module *m, char *buf, size_t size)
 	buf[strcspn(buf, " ")] = 0;
 }
 
-/* Return: has it the module? */
+/* Return: whether it has the module. */
 static bool check_module(struct doctor *d, const struct kernel *k)
 {
 	static const char *const no_config;
@@ -124,7 +125,7 @@ static bool check_module(struct doctor *d, const struct kernel *k)
 	built_for(m, release, sizeof(release));
 	if (!*release) {
 		doctor_say(d, how_bad(d, k), k->subject, "reinstall dm-fusion-dkms, or run depmod",
-			   "its module can't be read (%s)", path);
+			   "its module cannot be read (%s)", path);
 		path = NULL;
 	} else if (strcmp(release, k->release)) {
 		snprintf(remedy, sizeof(remedy), "dkms install --force " MODULE "/"
@@ -144,7 +145,7 @@ out:
 
 /* -- initramfs ------------------------------------------------------------------ */
 
-/* What of ours is in it. */
+/* The parts of ours in an initramfs. */
 struct content {
 	unsigned int lines;
 	bool module, tool, rule;
@@ -168,7 +169,7 @@ static void look_at_line(const char *line, void *ctx)
 	c->rule |= ends_in(line, "/69-fusion.rules");
 }
 
-/* Who lists what is in one, and who makes it anew. */
+/* Programs that list the content of an initramfs, and that rebuild it. */
 static const struct maker {
 	const char *lists, *makes;
 } makers[] = {
@@ -211,7 +212,7 @@ static bool find_initramfs(const struct doctor *d, const struct kernel *k, char 
 	return *base && doctor_has(d, "/boot/initramfs-%s.img", base);
 }
 
-/* Of the essential parts those that lack. */
+/* The essential parts that are missing. */
 static void lacking(const struct content *c, char *buf, size_t size)
 {
 	const char *what[] = {
@@ -228,7 +229,7 @@ static void lacking(const struct content *c, char *buf, size_t size)
 
 static void check_initramfs(struct doctor *d, const struct kernel *k)
 {
-	/* who has the root elsewhere boots without it */
+	/* a system whose root is not on a set boots without the module */
 	enum health bad = d->root_on_set ? HEALTH_ERROR : HEALTH_NOTE;
 	const struct maker *maker = find_maker();
 	char path[PATH_TEXT], remedy[512], missing[128];
@@ -237,19 +238,20 @@ static void check_initramfs(struct doctor *d, const struct kernel *k)
 
 	if (!find_initramfs(d, k, path)) {
 		doctor_say(d, d->root_on_set ? HEALTH_WARNING : HEALTH_NOTE, k->subject,
-			   d->root_on_set ? "see that there is one, with the module in it" : NULL,
-			   "has no initramfs where those are mostly");
+			   d->root_on_set ? "make one that contains the module" : NULL,
+			   "has no initramfs in the usual places");
 		return;
 	}
 	if (!maker) {
-		doctor_say(d, HEALTH_NOTE, k->subject, NULL, "nothing here can look into %s", path);
+		doctor_say(d, HEALTH_NOTE, k->subject, NULL, "no program on this system can list "
+			   "%s", path);
 		return;
 	}
 	snprintf(remedy, sizeof(remedy), "%s %s", maker->makes, k->release);
 	status = fus_program_run((const char *[]){ maker->lists, path, NULL }, look_at_line, &c);
 	if (status || !c.lines) {
 		doctor_say(d, d->root_on_set ? HEALTH_ERROR : HEALTH_WARNING, k->subject, remedy,
-			   "%s can't read %s", maker->lists, path);
+			   "%s cannot read %s", maker->lists, path);
 		return;
 	}
 	lacking(&c, missing, sizeof(missing));
@@ -258,7 +260,8 @@ static void check_initramfs(struct doctor *d, const struct kernel *k)
 			   "%s lacks %s%s", path, missing,
 			   d->root_on_set ? "" : ", which only a root on a set needs");
 	else
-		doctor_say(d, HEALTH_OK, k->subject, NULL, "%s has all that opens a set", path);
+		doctor_say(d, HEALTH_OK, k->subject, NULL, "%s has everything that opening a set "
+			   "needs", path);
 }
 
 /* -- all of them ---------------------------------------------------------------- */
@@ -294,7 +297,7 @@ void doctor_kernels(struct doctor *d)
 
 	n = scandir(doctor_path(d, path, "/lib/modules"), &entry, visible, by_version);
 	for (int i = 0; i < n; i++) {
-		/* what is left when a kernel was removed has none of its own modules */
+		/* the remains of a removed kernel have none of its own modules */
 		if (doctor_has(d, "/lib/modules/%s/kernel", entry[i]->d_name) ||
 		    doctor_has(d, "/lib/modules/%s/modules.builtin", entry[i]->d_name)) {
 			check_kernel(d, entry[i]->d_name);
@@ -305,11 +308,11 @@ void doctor_kernels(struct doctor *d)
 	if (n >= 0)
 		free(entry);
 	if (!found)
-		doctor_say(d, HEALTH_WARNING, path, "is this the system you mean?",
+		doctor_say(d, HEALTH_WARNING, path, "check that this is the right system",
 			   "no kernel is installed");
 	if (!d->running || uname(&u) || doctor_has(d, "/lib/modules/%s", u.release))
 		return;
 	snprintf(subject, sizeof(subject), "kernel %s", u.release);
-	doctor_say(d, HEALTH_ERROR, subject, "boot one that is", "runs, and is not installed, so "
-		   "it has no module " MODULE);
+	doctor_say(d, HEALTH_ERROR, subject, "boot an installed one", "is running, "
+		   "but is not installed, so it has no module " MODULE);
 }

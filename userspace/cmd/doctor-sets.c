@@ -23,7 +23,7 @@ static void set_subject(const struct member *m, char *buf, size_t size)
 
 /* -- members -------------------------------------------------------------------- */
 
-/* The first device but @but that is this member; not one beneath another that is. */
+/* The first device, other than @but, that is this member and lies beneath no other such device. */
 static const struct member *device_of(const struct member *list, const unsigned char uuid[16],
 				      const struct member *but)
 {
@@ -45,7 +45,7 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 				   "one copy of its superblock is damaged: %s", m->why);
 		break;
 	case MEMBER_SHRUNK:
-		doctor_say(d, HEALTH_ERROR, m->path, "give it its old size back",
+		doctor_say(d, HEALTH_ERROR, m->path, "restore its old size",
 			   "is smaller than when it was made a member");
 		break;
 	case MEMBER_UNKNOWN:
@@ -54,8 +54,8 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 		return;
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
-		doctor_say(d, HEALTH_NOTE, m->path, "if that can go, fusionctl repair with both "
-			   "members and --force", "%s", text);
+		doctor_say(d, HEALTH_NOTE, m->path, "if that can be overwritten, fusionctl repair "
+			   "with both members and --force", "%s", text);
 		return;
 	default:
 		doctor_say(d, HEALTH_ERROR, m->path, "fusionctl repair with both members",
@@ -91,15 +91,16 @@ static void check_open(struct doctor *d, const struct mapping *m)
 	snprintf(subject, sizeof(subject), "set %s", m->name);
 	snprintf(remedy, sizeof(remedy), "dmsetup remove %s, and open it again", m->name);
 	if (!m->live) {
-		doctor_say(d, HEALTH_ERROR, subject, remedy, "was opened by half: it has no table");
+		doctor_say(d, HEALTH_ERROR, subject, remedy, "was only half opened: it has no "
+			   "table");
 		return;
 	}
 	if (fus_set_get(m->name, &set)) {
-		doctor_say(d, HEALTH_ERROR, subject, "see dmesg", "its status can't be read");
+		doctor_say(d, HEALTH_ERROR, subject, "see dmesg", "its status cannot be read");
 		return;
 	}
 	if (fus_set_health(&set, say_health, &a) == HEALTH_OK)
-		doctor_say(d, HEALTH_OK, subject, NULL, "is open and well");
+		doctor_say(d, HEALTH_OK, subject, NULL, "is open and healthy");
 	fus_set_put(&set);
 }
 
@@ -113,7 +114,7 @@ static bool is_open(const struct mapping *open, const struct member *m)
 	return open;
 }
 
-/* Two members that name each other and can be read: why is their set not opened, if not? */
+/* Report why the set of two readable members that name each other stays closed, if it does. */
 static bool stays(struct doctor *d, const struct member *fast, const struct member *slow,
 		  const char *subject)
 {
@@ -124,15 +125,15 @@ static bool stays(struct doctor *d, const struct member *fast, const struct memb
 
 	if (fusion_sb_match(fast->sb, slow->sb, &why)) {
 		doctor_say(d, HEALTH_ERROR, subject, "use the two that were used together last",
-			   "%s and %s do not go together: %s", fast->path, slow->path, why);
+			   "%s and %s do not belong together: %s", fast->path, slow->path, why);
 		return true;
 	}
 	for (int i = 0; i < 2; i++) {
 		if (!stays_closed(pair[i], reason, &remedy))
 			continue;
 		doctor_say(d, HEALTH_WARNING, pair[i]->path, remedy,
-			   "%s, so the set %.*s is not opened by itself", reason, FUSION_LABEL_SIZE,
-			   fast->sb->label);
+			   "%s, so the set %.*s is not opened automatically", reason,
+			   FUSION_LABEL_SIZE, fast->sb->label);
 		closed = true;
 	}
 	return closed;
@@ -143,14 +144,14 @@ static void check_pair(struct doctor *d, const struct member *fast, const struct
 	char subject[160];
 
 	set_subject(fast, subject, sizeof(subject));
-	/* what is wrong with one of them was said of that */
+	/* faults of either member were reported for that member */
 	if (fast->state != MEMBER_OK || slow->state != MEMBER_OK || stays(d, fast, slow, subject))
 		return;
 	if (fast->sb->flags & FUSION_SB_NEEDS_CHECK)
 		doctor_say(d, HEALTH_WARNING, subject, "run fusionctl check",
 			   "is closed, and had an error that may have left its metadata wrong");
 	else
-		doctor_say(d, HEALTH_OK, subject, NULL, "both members are here, it is closed");
+		doctor_say(d, HEALTH_OK, subject, NULL, "is closed, both members are present");
 }
 
 static void check_closed(struct doctor *d, const struct member *list, const struct member *m)
@@ -158,21 +159,21 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 	const struct member *peer = device_of(list, m->sb->peer_uuid, NULL);
 	char subject[160], text[256];
 
-	/* a copy, and it was said that it is one */
+	/* a copy, which was reported as one */
 	if (device_of(list, m->sb->dev_uuid, NULL) != m)
 		return;
 	if (!peer) {
 		set_subject(m, subject, sizeof(subject));
 		fus_missing_text(m, text, sizeof(text));
 		doctor_say(d, HEALTH_ERROR, subject, "connect it, or see fusionctl help salvage",
-			   "%s is its %s member, the other one is missing: %s", m->path,
+			   "%s is its %s member, the other member is missing: %s", m->path,
 			   fus_role_name[m->sb->role], text);
 	} else if (!fus_member_is(m, peer->sb->peer_uuid)) {
 		foreign_text(m, peer, text, sizeof(text));
 		doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
 	} else if (m->sb->role <= peer->sb->role && !device_of(list, m->sb->dev_uuid, m) &&
 		   !device_of(list, peer->sb->dev_uuid, peer)) {
-		/* once for both, and not if one of them has a copy: then neither is used */
+		/* once for both members, and not if either has a copy: then neither is used */
 		check_pair(d, m, peer);
 	}
 }

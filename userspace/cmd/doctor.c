@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb doctor: is everything there that opens sets, now and at boot? */
+/* Verb doctor: find what keeps sets from opening, now or at boot. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -109,7 +109,7 @@ static void finish_json(struct doctor *d)
 	print_json(o, false);
 }
 
-/* What stands for /: an absolute path, since others are run with it. */
+/* The directory that stands for /, as an absolute path, because other programs get it. */
 static int choose_dir(struct doctor *d, const char *dir, char buf[PATH_MAX])
 {
 	struct stat st;

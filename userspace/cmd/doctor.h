@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Verb doctor: what stands between this system and its sets.
+ * Verb doctor: find what keeps this system from opening its sets.
  *
- * doctor.c		what was found, for people and for programs
+ * doctor.c		the findings, for people and for programs
  * doctor-kernel.c	the module of each kernel, and its initramfs
- * doctor-boot.c	what opens sets by itself; where the root file system lies
+ * doctor-boot.c	what opens sets automatically; where the root file system lies
  * doctor-sets.c	members and sets
  */
 #ifndef DOCTOR_H
@@ -20,7 +20,7 @@ struct doctor {
 	const char *dir;		/* stands for /, without a slash at its end; "" for / */
 	bool root_on_set;		/* the root file system lies on a set */
 	bool no_boot;			/* its /boot is not mounted */
-	bool running;			/* it is this system, not one that is mounted somewhere */
+	bool running;			/* examine this system, not a mounted one */
 	enum color color;
 	struct json_object *findings;	/* NULL: they are printed */
 	unsigned int count[NR_HEALTHS];
@@ -31,16 +31,16 @@ struct doctor {
 /* Path of a file of the system looked at; returns @buf. */
 char *doctor_path(const struct doctor *d, char buf[PATH_TEXT], const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Is there such a file? */
+/* Return: whether the file exists. */
 bool doctor_has(const struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Say what was found of @subject; @remedy is NULL where nothing is to be done. */
+/* Report a finding about @subject; @remedy is NULL if there is nothing to do. */
 void doctor_say(struct doctor *d, enum health level, const char *subject, const char *remedy,
 		const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-void doctor_root(struct doctor *d);	/* first: others want to know root_on_set */
+void doctor_root(struct doctor *d);	/* first, because the others use root_on_set */
 void doctor_kernels(struct doctor *d);
 void doctor_boot(struct doctor *d);
 /* Exit code. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb dump: the metadata of a closed set as JSON. What restore reads is the identity, the
- * geometry, the map and the bitmaps; of superblocks and journals it takes how far they were.
- * Documentation/reference/json.rst has the fields.
+ * Verb dump: the metadata of a closed set as JSON. restore reads the identity, the geometry, the
+ * map and the bitmaps. From superblocks and journals it takes only how far they had got.
+ * Documentation/reference/json.rst describes the fields.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -161,7 +161,7 @@ static void add_word(struct json_object *o, u32 word)
 		fus_json_add_bool(o, "open", true);
 }
 
-/* Runs of extents on slots one behind the other; what is not in any is unmapped. */
+/* Runs of extents on consecutive slots; extents in no run are unmapped. */
 static void add_map(struct json_object *o, const struct meta_state *st)
 {
 	struct json_object *map = add_array(o, "map"), *run;
@@ -196,7 +196,7 @@ static void add_opens(struct json_object *o, const struct meta_state *st, u32 bi
 	}
 }
 
-/* Runs of the same heat, but for 0, of whenever it was saved, as the kernel takes it. */
+/* Runs of equal heat above 0, from any time at which it was saved, as the kernel loads it. */
 static void add_heat(struct json_object *o, const struct meta *meta)
 {
 	struct json_object *list = add_array(o, "heat"), *run;
@@ -318,7 +318,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	int rc;
 
 	if (!sb && !meta->m[FAST].o.path)
-		return fus_fail(FC_MEMBER, path, "the fast member, which has the map, is not here; "
+		return fus_fail(FC_MEMBER, path, "the fast member, which has the map, is missing; "
 				"connect it, or see what this one has: fusionctl salvage %s", path);
 	if (!sb)
 		return fus_fail(meta->m[FAST].o.path ? FC_DAMAGED : FC_MEMBER, path, "there is no "
@@ -356,7 +356,7 @@ struct target {
 	bool named;		/* has its name from the beginning; otherwise gets it at the end */
 };
 
-/* Before anything is read, so that nobody waits for what can't be written. */
+/* Before anything is read, so that a dump that cannot be written fails at once. */
 static int target_open(const char *path, struct target *t)
 {
 	char *copy = strdup(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What dump writes and restore reads: dump.c. */
+/* The file that dump writes and restore reads: dump.c. */
 #ifndef DUMP_H
 #define DUMP_H
 
@@ -18,7 +18,7 @@ struct geometry_field {
 
 extern const struct geometry_field geometry_fields[];
 
-/* All of it; the map must be whole. *out is to be put, whatever is returned. */
+/* Build the whole dump; the map must be intact. Put *out in any case. */
 int dump_json(const struct meta *meta, struct json_object **out);
 
 #endif

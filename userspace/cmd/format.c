@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verbs create and format: what may be made a set of, and the one question. All
- * that can be refused is refused before the first byte is written; the order is
- * from what is wrong in itself to what a person may decide.
+ * Verbs create and format: check the two devices, and ask the one question. Every refusal comes
+ * before the first byte is written; the order is from what is wrong in itself to what a person may
+ * decide.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -47,7 +47,7 @@ struct plan {
 	int fd[2];		/* exclusive */
 	char content[2][CONTENT_TEXT];
 	char mkfs[32];		/* a program, or "" */
-	bool gpt_type;		/* mark those that are partitions of a GPT */
+	bool gpt_type;		/* mark members that are GPT partitions */
 	unsigned int doubts;	/* bits of enum role_doubt */
 	struct fusion_sb sb;	/* of the fast member */
 };
@@ -78,7 +78,7 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 		return fus_fail(FC_USAGE, verb, "only one of --fast and --slow is given; give "
 				"both, or name two devices");
 	if (*settled && a->n > 1)
-		return fus_fail(FC_USAGE, a->word[1], "more than --fast and --slow; a set has two "
+		return fus_fail(FC_USAGE, a->word[1], "is one device too many; a set has two "
 				"members");
 	if (!*settled && a->n != 3)
 		return fus_fail(FC_USAGE, verb, "needs a name and two devices; see fusionctl help "
@@ -97,8 +97,9 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 					"device");
 		if (!fusion_block_size_fits(dev[i].block_bytes))
 			return fus_fail(FC_MEMBER, dev[i].path, "has logical blocks of %u bytes, a "
-					"member's may have 4096; choose another device, or give it "
-					"smaller ones, as nvme format does", dev[i].block_bytes);
+					"member may have at most 4096; choose another device, or "
+					"reformat it with smaller blocks, as nvme format does",
+					dev[i].block_bytes);
 	}
 	return 0;
 }
@@ -119,8 +120,8 @@ static int settle_roles(struct device dev[2], bool silent)
 	get_facts(dev, fact);
 	slow = fus_choose_slow(fact, why, sizeof(why));
 	if (slow < 0)
-		return fus_fail(FC_REFUSED, dev[0].path, "can't tell whether it (%s) or %s (%s) is "
-				"the slow one: %s; say it with --fast and --slow",
+		return fus_fail(FC_REFUSED, dev[0].path, "cannot tell whether this device (%s) or "
+				"%s (%s) is the slow one: %s; name them with --fast and --slow",
 				fus_size_text(size[0], dev[0].sectors << 9), dev[1].path,
 				fus_size_text(size[1], dev[1].sectors << 9), why);
 	if (slow != SLOW) {
@@ -200,7 +201,7 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 			     &misfit);
 	if (err == -ENOSPC)
 		return fus_fail(FC_MEMBER, p->dev[misfit.dev].path, "%s; %s", misfit.what,
-				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a bigger "
+				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a larger "
 				"device" : misfit.remedy);
 	/* the size of an extent was looked at before */
 	if (err)
@@ -214,7 +215,7 @@ static int lay_out(struct plan *p, u32 extent_sectors)
 	sb->create_time = time(NULL);
 	sb->write_time = sb->create_time;
 	sb->activation = fus_super_new_activation();
-	/* so that the machine that made it need not look for others that may have it open */
+	/* so that the machine that created it need not check whether another one has it open */
 	fus_host_id(sb->host_id);
 	gethostname(sb->host_name, FUSION_HOST_SIZE);
 	sb->host_name[FUSION_HOST_SIZE] = 0;
@@ -251,7 +252,7 @@ static void show_devices(const struct plan *p)
 	table_print(tb);
 }
 
-/* What is to be done, or would be. */
+/* The plan, for both the real run and --dry-run. */
 static void show(const struct plan *p, bool and_open, bool dry_run)
 {
 	uint64_t bytes = (uint64_t)p->sb.nr_lexts * p->sb.extent_sectors << 9;
@@ -282,7 +283,7 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 	struct json_object *o = fus_json_base();
 	struct fusion_sb sb = p->sb;
 
-	/* another time they would be others */
+	/* each run would draw new ones */
 	if (dry_run) {
 		uuid_clear(sb.set_uuid);
 		uuid_clear(sb.dev_uuid);
@@ -304,7 +305,7 @@ static int ask(struct plan *p)
 	return confirm_devices(&q, path, p->content);
 }
 
-/* That mkfs.TYPE is here, if it is asked for. */
+/* Check that mkfs.TYPE is installed, if --mkfs is given. */
 static int check_mkfs(struct plan *p, const char *type)
 {
 	if (!type)
@@ -352,7 +353,7 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	return rc;
 }
 
-/* Of the set there is nothing wrong if that fails. */
+/* If this fails, the set itself is still good. */
 static int mark_types(const struct plan *p)
 {
 	int rc = 0, one;
@@ -382,19 +383,19 @@ static int make_file_system(const struct plan *p, bool json)
 	const char *const command[] = { p->mkfs, path, NULL };
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", p->name);
-	/* what it prints comes after what we did */
+	/* its output comes after ours */
 	fflush(stdout);
-	/* somebody who waits for it sees how far it is */
+	/* a waiting user sees the progress */
 	if (seen ? fus_program_run(command, NULL, NULL) :
 	    fus_program_say(command, said, sizeof(said)))
-		return fus_fail(FC_FAILED, path, "is open, but %s failed: %s; put a file system on "
-				"it by hand", p->mkfs, said);
+		return fus_fail(FC_FAILED, path, "is open, but %s failed: %s; make a file system "
+				"on it by hand", p->mkfs, said);
 	if (!json)
 		printf("%s has made a file system on it\n", p->mkfs);
 	return 0;
 }
 
-/* Open it, or see that udev, which is told of the new members, does not. */
+/* Open the set, or keep udev, which sees the new members, from opening it. */
 static int finish_new(const struct plan *p, bool and_open, bool json)
 {
 	struct member *fast, *slow = NULL;

@@ -5,7 +5,7 @@
 
 #include "meta.h"
 
-/* Exit codes of check and repair, as those of fsck; beside FC_USAGE and what follows it. */
+/* Exit codes of check and repair, as fsck has them, next to FC_USAGE and those after it. */
 enum {
 	FSCK_MINOR	= 1,	/* warnings; repair: all is well now */
 	FSCK_ERRORS	= 4,	/* errors are left */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb probe: which member of which set a device is, for people, for programs, and for a udev
- * rule, which runs it on every disk that comes: two blocks are read, nothing is written.
+ * Verb probe: show which member of which set a device is, for people, programs and a udev rule. The
+ * rule runs it on every new disk: it reads two blocks and writes nothing.
  */
 #include <blkid/blkid.h>
 #include <ctype.h>
@@ -138,7 +138,7 @@ int probe_member(const char *path, struct member **m, char *content, size_t size
 	if (err == -EAGAIN)
 		return fus_fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
 	if (err)
-		return fus_fail(FC_FAILED, path, "can't read it: %s; check the device",
+		return fus_fail(FC_FAILED, path, "cannot read: %s; check the device",
 				strerror(-err));
 	if (*m && (*m)->state == MEMBER_COVERED) {
 		snprintf(content, size, "%s", (*m)->cover);
@@ -157,16 +157,16 @@ int cmd_probe(const struct args *a)
 	int rc;
 
 	if (udev && json)
-		return fus_fail(FC_USAGE, "--udev", "can't go with --json; choose one");
+		return fus_fail(FC_USAGE, "--udev", "cannot be combined with --json; choose one");
 	rc = probe_member(path, &m, content, sizeof(content));
 	if (rc)
 		return rc;
-	/* what is no member is nothing to talk about where every disk is asked */
+	/* the rule asks about every disk, so a disk that is no member is not worth a message */
 	if (!m && udev)
 		return FC_MEMBER;
 	if (!m)
 		return fus_fail(FC_MEMBER, path, "not a member of a fusion set%s%s; fusionctl list "
-				"shows those there are", *content ? ", it carries " : "", content);
+				"shows the members", *content ? ", it contains " : "", content);
 	if (udev)
 		rc = m->state == MEMBER_DAMAGED ? FC_DAMAGED : show_udev(m);
 	else if (!fus_has_identity(m))

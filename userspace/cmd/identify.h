@@ -10,11 +10,11 @@ struct json_object;
 struct member;
 
 /*
- * The member on a device, in whatever state; NULL if it is none, @content is then what else
- * is known of it, or "".
+ * The member on a device, in any state. NULL if there is none: @content is then other recognised
+ * content, or "".
  */
 int probe_member(const char *path, struct member **m, char *content, size_t size);
-/* What a superblock knows of the other member. */
+/* What a superblock records of the other member. */
 struct json_object *peer_json(const struct fusion_sb *sb);
 
 #endif

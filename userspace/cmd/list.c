@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb list: members found, those that are missing, and how well their sets are. */
+/* Verb list: the members found and missing, and the health of their sets. */
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ struct view {
 
 /* -- for people ------------------------------------------------------------------- */
 
-/* Is the set open on this device, or on one that stands on it? */
+/* Return: whether the set is open on this device, or on one above it. */
 static bool is_used(const struct view *v, const struct found_set *s, const struct member *m)
 {
 	const struct member *used = v->members;
@@ -90,7 +90,7 @@ static const char *host_of(const struct view *v, const struct found_set *s, char
 	return m ? fus_host_short(m->sb, buf) : "-";
 }
 
-/* The other member knows what it looks like. */
+/* Identify a missing member from the superblock of the other one. */
 static void missing_row(struct libscols_table *tb, const struct view *v,
 			const struct found_set *s, int role)
 {
@@ -305,7 +305,7 @@ int cmd_list(const struct args *a)
 	if (!rc)
 		rc = fus_scan_members(&v.members);
 	if (!rc) {
-		/* what could not be looked at is shown as far as it is known */
+		/* a set that could not be examined is shown as far as it is known */
 		rc = fus_find_sets(v.open, v.members, &v.sets);
 		if (a->opt[OPT_JSON]) {
 			list_json(&v);
@@ -313,7 +313,7 @@ int cmd_list(const struct args *a)
 			list_table(&v);
 			list_reasons(&v);
 		} else {
-			puts("no members of fusion sets are found");
+			puts("no members of fusion sets found");
 		}
 	}
 	fus_free_sets(&v.sets);

@@ -10,12 +10,12 @@ struct member;
 
 /* "ok", "shrank" ... */
 const char *member_state_text(const struct member *m);
-/* What is known of it. */
+/* What list shows of a member. */
 struct json_object *found_json(const struct member *m);
 
 /* -- without root: unprivileged.c */
 
-/* What list and status can show without root. */
+/* The output of list and status without root. */
 int list_unprivileged(bool json);
 int status_unprivileged(const char *name, bool json, bool one_line);
 

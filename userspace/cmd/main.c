@@ -19,21 +19,21 @@
 #include "show-settings.h"
 #include "verb.h"
 
-/* Exit status of status --check, for who reads that. */
+/* Exit status of status --check, as Nagios expects it. */
 #define PLUGIN_UNKNOWN	3
 
 static bool plugin;
 
-/* Those that may be given more than once. */
+/* The options that may be given more than once. */
 #define MANY	(OPT_BIT(LOAD) | OPT_BIT(SET) | OPT_BIT(DISK))
 
 static void overview(void)
 {
-	puts("usage: fusionctl VERB [ARGUMENT]...\n\n"
-	     "Fuse a fast and a slow disk into one device of the summed size.\n");
+	puts("usage: fusionctl VERB [ARGUMENT]...\n\nFuse a fast and a slow disk into one device "
+	     "of their combined size.\n");
 	for (size_t i = 0; i < nr_verbs; i++)
 		printf("  %-10s %s\n", verbs[i].name, verbs[i].summary);
-	puts("\nfusionctl help VERB tells more; exit codes are in fusionctl(8).");
+	puts("\nfusionctl help VERB shows more; fusionctl(8) lists the exit codes.");
 }
 
 static void verb_help(const struct verb *v)
@@ -195,7 +195,7 @@ static int resolve_set(const struct verb *v, struct args *a)
 		a->word[0] = name;
 	else if (!rc && v->set == OPEN_SET && *a->word[0] == '/')
 		rc = fus_fail(FC_FAILED, a->word[0], "not a member of an open set; fusionctl list "
-			      "shows those there are");
+			      "shows the open sets");
 	return rc;
 }
 
@@ -236,7 +236,7 @@ static int run(int argc, char **argv, const struct verb **v)
 		return fus_fail(FC_FAILED, (*v)->name, "needs root; use sudo");
 	fus_dm_setup();
 	rc = resolve_set(*v, &a);
-	/* a plugin has a line of its own for what can't be looked at */
+	/* a plugin prints a line of its own if a set cannot be examined */
 	return rc && !plugin ? rc : (*v)->run(&a);
 }
 
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 	const struct verb *v = NULL;
 	int rc;
 
-	/* only what text looks like: numbers are read and written the same everywhere */
+	/* only the encoding of text: numbers are the same everywhere */
 	setlocale(LC_CTYPE, "");
 	output_begin();
 	messages_begin();

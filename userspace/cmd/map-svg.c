@@ -74,7 +74,7 @@ void map_svg(const struct heat_map *map, unsigned int width, FILE *f)
 
 	if (w < 680)
 		w = 680;	/* the legend */
-	/* a valid name of a set has nothing in it that XML would mind */
+	/* the valid name of a set has no characters special to XML */
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
 		"height=\"%u\">\n<title>%s</title>\n"

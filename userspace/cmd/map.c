@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb map: what is where and how hot. */
+/* Verb map: draw where the data lies and how hot it is. */
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -78,18 +78,18 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	fus_set_put(&set);
 	if (cells > MAP_MAX_CELLS)
 		cells = MAP_MAX_CELLS;
-	/* as many as there are if all are equally large, but for a rest */
+	/* all of equal size, except perhaps the last */
 	each = (map->extents + cells - 1) / cells;
 	snprintf(msg, sizeof(msg), "heat %" PRIu64, (map->extents + each - 1) / each);
 	err = fus_dm_message(name, msg, &answer);
 	if (err)
-		return fus_fail(FC_FAILED, name, "the kernel does not give the map: %s; see dmesg",
-				strerror(-err));
+		return fus_fail(FC_FAILED, name, "the kernel does not return the map: %s; see "
+				"dmesg", strerror(-err));
 	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
 	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
 	if (why) {
 		free(map->cell);
-		rc = fus_fail(FC_FAILED, name, "can't read the kernel's map: %s; use matching "
+		rc = fus_fail(FC_FAILED, name, "cannot read the kernel's map: %s; use matching "
 			      "versions of fusionctl and dm-fusion", why);
 	}
 	free(answer);
@@ -157,7 +157,8 @@ int cmd_map(const struct args *a)
 	if (text && (!fus_parse_number(text, 1024, &width) || !width))
 		return fus_fail(FC_USAGE, text, "not a width; give 1 to 1024 cells");
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
-		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
+				"a file");
 	rc = color_mode(a->opt[OPT_COLOR], &color);
 	if (!rc && svg)
 		rc = output_open(svg, &out);

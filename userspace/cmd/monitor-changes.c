@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb monitor: what is different from the look before. What is known of a set between two looks
- * is an object of JSON, so that it can be kept in a file:
+ * Verb monitor: find the changes since the last run. The state of a set between two runs is a JSON
+ * object, so that it can be kept in a file:
  *
  *	name		under which it is open
- *	findings	what fus_set_health() said of it
+ *	findings	the findings of fus_set_health()
  *	look		when that was, in seconds
  *	exhausted	since when there has been no reserve, in seconds, or 0
  *	errors_fast, errors_slow	what the members have failed
@@ -45,7 +45,7 @@ static void add_number(struct json_object *o, const char *key, int64_t v)
 
 /* -- findings ------------------------------------------------------------------- */
 
-/* An event of a set that is open. */
+/* An event of an open set. */
 static struct event event_of(const struct set *set, const char *kind, enum health health)
 {
 	return (struct event) {
@@ -95,7 +95,7 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 	struct event over = event_of(set, "over", HEALTH_OK);
 	const char *text;
 
-	over.lead = "no longer so: ";
+	over.lead = "resolved: ";
 	fus_set_health(set, note_finding, &c);
 	for (size_t i = 0; c.was && i < json_object_array_length(c.was); i++) {
 		text = json_object_get_string(json_object_array_get_idx(c.was, i));
@@ -107,7 +107,7 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 
 /* -- reserve -------------------------------------------------------------------- */
 
-/* Since when there has been none. */
+/* The time since when the reserve has been empty. */
 static int64_t compare_reserve(const struct set *set, struct json_object *old, int64_t now)
 {
 	const struct event over = event_of(set, "over", HEALTH_OK);
@@ -132,7 +132,7 @@ static int64_t compare_reserve(const struct set *set, struct json_object *old, i
 
 static const char *const errors_key[] = { "errors_fast", "errors_slow" };
 
-/* That there are any is a finding, said once. This says that there are more. */
+/* The first errors are a finding, which is reported once. This reports later ones. */
 static void compare_errors(const struct set *set, struct json_object *old,
 			   struct json_object *new)
 {
@@ -158,9 +158,9 @@ static uint64_t since(struct json_object *old, const char *key, uint64_t is)
 }
 
 /*
- * Thrash: a good part of the fast member is exchanged in each interval, and no more of the reads
- * hit than before. The policy asks for more then by itself; if that does not help, what is used
- * is larger than the fast member.
+ * Thrashing: a large part of the fast member is exchanged in each interval, but the share of reads
+ * that hit does not grow. The policy then demands more of each swap. If that does not help, the
+ * working set is larger than the fast member.
  */
 static void compare_exchanges(const struct set *set, struct json_object *old,
 			      struct json_object *new, int64_t now)
@@ -182,7 +182,7 @@ static void compare_exchanges(const struct set *set, struct json_object *old,
 		times = 0;
 	else if (before >= 0)
 		times = share < before + LITTLE ? times + 1 : 0;
-	begun.remedy = "see fusionctl whatif for what a larger SSD would be good for";
+	begun.remedy = "see fusionctl whatif for the effect of a larger SSD";
 	if (times == TOO_OFTEN)
 		monitor_say(&begun, "%" PRIu64 " extents were exchanged in %" PRId64 " min, and "
 			    "hits stay at %" PRId64 ".%" PRId64 "%%", up,
@@ -227,7 +227,7 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 	return new;
 }
 
-/* What is not what we have written is as good as nothing. */
+/* A file that was not written by us counts as missing. */
 static struct json_object *checked(struct json_object *state, int64_t now)
 {
 	struct json_object *findings;

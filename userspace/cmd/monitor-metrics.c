@@ -73,27 +73,27 @@ static const struct metric {
 	const char *name, *type, *help;
 	uint64_t (*value)(const struct set *set);
 } metrics[] = {
-	{ "fusion_health", "gauge", "0 is well, 1 a note, 2 a warning, 3 an error.", health },
-	{ "fusion_suspended", "gauge", "1 if all I/O waits.", suspended },
+	{ "fusion_health", "gauge", "Health: 0 ok, 1 note, 2 warning, 3 error.", health },
+	{ "fusion_suspended", "gauge", "1 while suspended: all I/O waits.", suspended },
 	{ "fusion_needs_check", "gauge", "1 after an error that may have left the metadata wrong.",
 	  needs_check },
 	{ "fusion_set_size_bytes", "gauge", "Size of the set.", size },
-	{ "fusion_set_used_bytes", "gauge", "Of that, extents that were written.", mapped },
-	{ "fusion_reserve_bytes", "gauge", "Room on the fast member to be kept for writes.",
+	{ "fusion_set_used_bytes", "gauge", "Size of the mapped extents.", mapped },
+	{ "fusion_reserve_bytes", "gauge", "Room to keep free on the fast member for writes.",
 	  reserve },
-	{ "fusion_reserve_free_bytes", "gauge", "Of that, what there is.", reserve_free },
-	{ "fusion_promoted_bytes_total", "counter", "Moved to the fast member.", promoted },
-	{ "fusion_demoted_bytes_total", "counter", "Moved to the slow member.", demoted },
-	{ "fusion_cancelled_moves_total", "counter", "Moves given up, as the extent was written.",
+	{ "fusion_reserve_free_bytes", "gauge", "Room of the reserve that is free.", reserve_free },
+	{ "fusion_promoted_bytes_total", "counter", "Data promoted to the fast member.", promoted },
+	{ "fusion_demoted_bytes_total", "counter", "Data demoted to the slow member.", demoted },
+	{ "fusion_cancelled_moves_total", "counter", "Moves cancelled by a write to the extent.",
 	  cancelled },
 	{ "fusion_commits_total", "counter", "Transactions written to the journal.", commits },
-	{ "fusion_checkpoints_total", "counter", "Maps written as a whole.", checkpoints },
+	{ "fusion_checkpoints_total", "counter", "Checkpoints written.", checkpoints },
 	{ "fusion_slow_flushes_total", "counter", "Flushes of the slow member.", slow_flushes },
-	{ "fusion_replica_ok", "gauge", "1 if the slow member can be told what lies on it.",
+	{ "fusion_replica_ok", "gauge", "1 if the replica of the map can be written.",
 	  replica_ok },
-	{ "fusion_replica_behind_bytes", "gauge", "Extents whose last change it was not yet told.",
+	{ "fusion_replica_behind_bytes", "gauge", "Data whose place the replica does not know yet.",
 	  behind },
-	{ "fusion_replica_age_seconds", "gauge", "Since when it was not told.", age },
+	{ "fusion_replica_age_seconds", "gauge", "Time for which it has been behind.", age },
 };
 
 static void put_numbers(FILE *f, const struct look *look)
@@ -119,11 +119,11 @@ static const struct member_metric {
 	const char *name, *type, *help;
 	uint64_t (*value)(const struct set *set, int dev);
 } member_metrics[] = {
-	{ "fusion_size_bytes", "gauge", "What a member can hold.", total },
-	{ "fusion_used_bytes", "gauge", "What it holds.", used },
-	{ "fusion_reads_total", "counter", "Reads that went to it.", reads },
-	{ "fusion_writes_total", "counter", "Writes that went to it.", writes },
-	{ "fusion_errors_total", "counter", "What it failed to do for users or a move.", errors },
+	{ "fusion_size_bytes", "gauge", "Size of the slots of a member.", total },
+	{ "fusion_used_bytes", "gauge", "Size of the slots in use.", used },
+	{ "fusion_reads_total", "counter", "Reads from the member.", reads },
+	{ "fusion_writes_total", "counter", "Writes to the member.", writes },
+	{ "fusion_errors_total", "counter", "Failed I/Os of foreground I/O and moves.", errors },
 };
 
 static void put_member_numbers(FILE *f, const struct look *look)
@@ -149,7 +149,7 @@ struct word_metric {
 	const char *(*is)(const struct set *set);
 };
 
-/* A metric of which one of these words is so for each set: 1 for that, 0 for the others. */
+/* A metric for each word, of which one applies to each set: 1 for that word, 0 for the others. */
 static void put_words(FILE *f, const struct look *look, const struct word_metric *w)
 {
 	head(f, w->name, "gauge", w->help);
@@ -172,8 +172,8 @@ static void put_modes(FILE *f, const struct look *look)
 {
 	static const char *const modes[] = { "rw", "ro", "fail" };
 	const struct word_metric metric[] = {
-		{ "fusion_mode", "mode", "1 for the mode that it is in.", modes, 3, mode_of },
-		{ "fusion_health_state", "state", "1 for the word for its health.",
+		{ "fusion_mode", "mode", "1 for the present mode.", modes, 3, mode_of },
+		{ "fusion_health_state", "state", "1 for the present health.",
 		  fus_condition_name, NR_CONDITIONS, condition_of },
 	};
 
@@ -185,7 +185,7 @@ static void put_info(FILE *f, const struct look *look)
 {
 	char node[160];
 
-	head(f, "fusion_set_info", "gauge", "Which set it is, and of which devices.");
+	head(f, "fusion_set_info", "gauge", "Identity and devices of the set.");
 	for (unsigned int i = 0; i < look->nr; i++) {
 		const struct set *set = &look->set[i];
 
@@ -222,10 +222,10 @@ int write_metrics(const char *path, const struct look *look)
 	}
 	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
 		return fus_fail(FC_FAILED, path, "not a regular file, and would be replaced by "
-				"one; choose another file, or - for the standard output");
+				"one; choose another file, or - for standard output");
 	/* not *.prom, which the exporter would read half written */
 	if (asprintf(&new, "%s.XXXXXX", path) < 0)
-		return fus_fail(FC_FAILED, path, "out of memory; free some");
+		return fus_fail(FC_FAILED, path, "not enough memory; close programs and try again");
 	fd = mkstemp(new);
 	rc = fd < 0 ? fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
 	     output_take(fd, path, &out);

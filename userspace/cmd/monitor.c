@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb monitor: look at the open sets now and then, or whenever something happens, and say what has
- * changed. What a look leaves for the next one is kept in a file, so a timer can start it.
+ * Verb monitor: examine the open sets, once or at each event, and report changes. The state for the
+ * next run is kept in a file, so a timer can start it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,13 +31,15 @@
 #include "verb.h"
 
 #define STATE		RUN_DIR "/monitor.json"
-/* Its own: a look does not wait for who opens a set or makes one. */
+/* A lock of its own, so that it does not wait while a set is opened or created. */
 #define MONITOR_LOCK	RUN_DIR "/monitor.lock"
 #define MAX_FAILURES	5	/* of looks, in a row */
 
 static bool metrics_to_stdout, json;
 
-/* Does the journal of systemd read it? It says which stream that is. */
+/*
+ * Return: whether the systemd journal reads the stream: an environment variable names that stream.
+ */
 static bool is_journal(int fd)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -120,7 +122,8 @@ static int take_look(struct look *look)
 		nr++;
 	look->set = calloc(nr + 1, sizeof(*look->set));
 	if (!look->set)
-		rc = fus_fail(FC_FAILED, "monitor", "out of memory; free some");
+		rc = fus_fail(FC_FAILED, "monitor", "not enough memory; close programs and try "
+			      "again");
 	for (m = list; m && !rc; m = m->next) {
 		rc = fus_set_get_if_open(m->name, &look->set[look->nr], &found);
 		if (!rc && found)
@@ -132,7 +135,7 @@ static int take_look(struct look *look)
 	return rc;
 }
 
-/* It goes on while the system sleeps, and nobody sets it. */
+/* This clock goes on while the system sleeps, and cannot be set. */
 static int64_t now(void)
 {
 	struct timespec ts;
@@ -141,7 +144,7 @@ static int64_t now(void)
 	return ts.tv_sec;
 }
 
-/* *looked: what it saw was told, whatever else failed. */
+/* *looked: the findings were reported, whatever else failed. */
 static int look_once(struct json_object **state, const char *metrics, bool *looked)
 {
 	struct look look;
@@ -164,7 +167,7 @@ static int save_state(struct json_object *state)
 	/* whole or not at all */
 	if (json_object_to_file_ext(STATE ".new", state, JSON_C_TO_STRING_PLAIN) ||
 	    rename(STATE ".new", STATE))
-		return fus_fail(FC_FAILED, STATE, "can't write it: %s; see whether /run is full",
+		return fus_fail(FC_FAILED, STATE, "cannot write: %s; check that /run is not full",
 				strerror(errno));
 	return 0;
 }
@@ -175,13 +178,13 @@ static int look_and_end(const char *metrics)
 	int rc, saved, lock;
 	bool looked;
 
-	/* of two at a time the second has nothing to tell */
+	/* if two run at the same time, the second has nothing to report */
 	rc = fus_run_lock(MONITOR_LOCK, &lock);
 	if (rc)
 		return rc;
 	state = json_object_from_file(STATE);
 	rc = look_once(&state, metrics, &looked);
-	/* what nobody has read is told again */
+	/* findings that could not be written are reported again */
 	saved = looked && !ferror(stdout) ? save_state(state) : 0;
 	rc = rc ? rc : saved;
 	json_object_put(state);
@@ -201,7 +204,7 @@ static int arm(int fd)
 	};
 
 	if (ioctl(fd, DM_DEV_ARM_POLL, &arg))
-		return fus_fail(FC_FAILED, "device mapper", "can't wait for its events: %s; use a "
+		return fus_fail(FC_FAILED, "device mapper", "cannot wait for events: %s; use a "
 				"kernel from 6.1 on", strerror(errno));
 	return 0;
 }
@@ -218,13 +221,13 @@ static int follow(const char *metrics, uint64_t seconds)
 		return fus_fail(FC_FAILED, "/dev/mapper/control", "%s; load the module dm-mod",
 				strerror(errno));
 	while (!rc) {
-		/* first, so that nothing is missed that happens during the look */
+		/* first, so that no event during the look is missed */
 		rc = arm(events.fd);
 		if (!rc)
 			rc = look_once(&state, metrics, &looked);
 		if (!rc && ferror(stdout))
 			break;
-		/* a set may have gone while it was looked at */
+		/* a set may have been closed meanwhile */
 		failures = rc ? failures + 1 : 0;
 		if (rc && failures < MAX_FAILURES) {
 			sleep(1);
@@ -247,8 +250,8 @@ int cmd_monitor(const struct args *a)
 	metrics_to_stdout = metrics && !strcmp(metrics, "-");
 	json = a->opt[OPT_JSON];
 	if (json && metrics_to_stdout)
-		return fus_fail(FC_USAGE, "--prometheus", "can't go where --json does; give a "
-				"file");
+		return fus_fail(FC_USAGE, "--prometheus", "cannot share standard output with "
+				"--json; give a file");
 	if (!a->opt[OPT_FOLLOW])
 		return look_and_end(metrics);
 	if (*a->opt[OPT_FOLLOW] && (!fus_parse_number(a->opt[OPT_FOLLOW], 86400, &seconds) ||

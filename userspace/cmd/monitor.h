@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Verb monitor: what changes with the open sets.
+ * Verb monitor: report changes in the open sets.
  *
- * monitor.c		when it looks, and where it says what
- * monitor-changes.c	what is different from the look before
+ * monitor.c		when to look, and where to report
+ * monitor-changes.c	the changes since the last look
  * monitor-metrics.c	numbers for Prometheus
  */
 #ifndef MONITOR_H
@@ -38,7 +38,7 @@ void monitor_say(const struct event *e, const char *fmt, ...)
 /* -- monitor-changes.c -------------------------------------------------------------- */
 
 /*
- * Say what is different from @state, what a look before left, or NULL, which is dropped. @now in
+ * Report the changes since @state, the state of the last look or NULL, and drop it. @now is in
  * seconds of a clock that does not jump. Return: the state of this look.
  */
 struct json_object *tell_changes(struct json_object *state, const struct look *look, int64_t now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Verbs promote and demote. The kernel answers when the last extent of a message has moved, so a
- * range is sent in parts: in between there is time to say how far it is, and to stop.
+ * range is sent in parts: in between, the verb can show its progress, and stop.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -44,7 +44,7 @@ struct move {
 	uint64_t moved, already, unmapped, failed;
 	struct set set;
 	bool stopped;
-	char obstacle[8];	/* the kernel's word for what leaves no room for more; or empty */
+	char obstacle[8];	/* the kernel's word for why there is no more room; or empty */
 	char reason[256];	/* of the kernel, to refuse */
 };
 
@@ -79,7 +79,7 @@ static int get_map(const struct move *m, uint64_t first, uint64_t *end, char **m
 	snprintf(msg, sizeof(msg), "map %" PRIu64 " %" PRIu64, first, *end - first);
 	rc = fus_tell_set(m->name, msg, map);
 	if (!rc && !*map)
-		rc = fus_fail(FC_FAILED, m->name, "the kernel gives no map; see dmesg");
+		rc = fus_fail(FC_FAILED, m->name, "the kernel does not return the map; see dmesg");
 	return rc;
 }
 
@@ -99,7 +99,7 @@ static int look(const struct move *m, uint64_t first, uint64_t where[3])
 			where[r.where] += r.count;
 		free(map);
 		if (seen != end)
-			return fus_fail(FC_FAILED, m->name, "can't read the kernel's map; use "
+			return fus_fail(FC_FAILED, m->name, "cannot read the kernel's map; use "
 					"matching versions of fusionctl and dm-fusion");
 	}
 	return 0;
@@ -108,8 +108,8 @@ static int look(const struct move *m, uint64_t first, uint64_t where[3])
 /* -- moving them ------------------------------------------------------------------ */
 
 /*
- * Of one to end this; it waits until the kernel's answer has been counted. What is ignored, as
- * nohup does, stays so: if it were blocked it would be seen.
+ * Block signals that end the program until the kernel's answer has been counted. Ignored signals,
+ * as after nohup, stay ignored: if blocked, they would show as pending.
  */
 static void hold_signals(sigset_t *held)
 {
@@ -137,7 +137,7 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	char msg[64], *answer = NULL;
 	int rc;
 
-	/* what other parts have moved or are going to move makes no room for this one */
+	/* extents that other parts have moved, or will move, cannot make room for this one */
 	snprintf(msg, sizeof(msg), "%s %" PRIu64 "-%" PRIu64 " %" PRIu64 "-%" PRIu64, m->verb,
 		 m->next, end - 1, m->first, m->last);
 	rc = fus_send_message(m->name, msg, &answer, m->reason, sizeof(m->reason));
@@ -150,7 +150,7 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 	free(answer);
 	if (rc)
 		return rc;
-	/* what the kernel said meanwhile is of something else */
+	/* the kernel's lines of the meantime have another cause */
 	*m->reason = 0;
 	m->next = end;
 	m->moved += moved;
@@ -189,7 +189,7 @@ static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *
 	return rc;
 }
 
-/* There is no room for what is left of the range: only count it. */
+/* There is no room for the rest of the range: only count it. */
 static int give_up(struct move *m)
 {
 	uint64_t where[3] = { 0 };
@@ -224,7 +224,7 @@ static int move_all(struct move *m)
 	fus_progress_end();
 	if (!rc && !m->stopped && *m->obstacle)
 		rc = give_up(m);
-	/* what came after the last of them stops nothing */
+	/* a signal after the last of them stops nothing */
 	m->stopped &= m->next <= m->last;
 	return rc;
 }
@@ -266,7 +266,7 @@ static void print_move(const struct move *m, bool dry_run)
 	print_json(o, false);
 }
 
-/* Some extents could not be moved: say what is in the way. */
+/* Some extents could not be moved: report the cause. */
 static int not_all(const struct move *m)
 {
 	const char *to = fus_role_name[m->to], *from = fus_role_name[!m->to];
@@ -289,7 +289,7 @@ static int not_all(const struct move *m)
 			"again later", m->failed);
 }
 
-/* What was done is said in any case, @rc is what came of the kernel's messages. */
+/* Report what was done in any case; @rc is the result of the kernel messages. */
 static int result(const struct move *m, int rc)
 {
 	if (rc && *m->reason)
@@ -298,8 +298,8 @@ static int result(const struct move *m, int rc)
 	if (rc)
 		return rc;
 	if (m->stopped)
-		return fus_fail(FC_FAILED, m->name, "was told to stop before extent %" PRIu64 "; "
-				"to go on, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next,
+		return fus_fail(FC_FAILED, m->name, "was stopped before extent %" PRIu64 "; to "
+				"continue, run fusionctl %s %s %" PRIu64 "-%" PRIu64, m->next,
 				m->verb, m->name, m->next, m->last);
 	if (m->failed)
 		return not_all(m);
@@ -307,8 +307,8 @@ static int result(const struct move *m, int rc)
 }
 
 /*
- * The extents to move: a word names them, or --bytes the bytes of the fused device, of which the
- * last is not meant any more.
+ * The extents to move: a word names them, or --bytes a range of bytes of the fused device, whose
+ * end is exclusive.
  */
 static int read_range(const struct args *a, struct move *m)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* May a member be written where there is none, or half of one? */
+/* May a member be written to a device that has none, or only half of one? */
 #include <fcntl.h>
 
 #include "overwrite.h"

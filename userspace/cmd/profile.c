@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The settings that go together for a use. fusionctl(8) has the reasons for the values. */
+/* The settings that suit a use. fusionctl(8) gives the reasons for the values. */
 #include <string.h>
 
 #include "profile.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb repair: make of a set what check accepts, and say what that costs. */
+/* Verb repair: turn a set into one that check accepts, and report what is lost. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@ struct plan {
 	struct meta meta;
 	struct report found;
 	struct rebuild rb;
-	bool past;		/* a member of the past is taken, so what was newer is lost */
-	char content[2][CONTENT_TEXT];	/* of others, on the members */
+	bool past;		/* a stale member is used, so newer data is lost */
+	char content[2][CONTENT_TEXT];	/* foreign content on the members */
 };
 
 static const char *const doubt_name[NR_DOUBTS] = {
@@ -69,7 +69,7 @@ static void print_sums(const struct plan *p)
 
 	if (!p->rb.nr[DOUBT_LOST] && !p->rb.nr[DOUBT_OLD])
 		return;
-	printf("all in all: %u extents (%s) lost, %u extents (%s) stale\n", p->rb.nr[DOUBT_LOST],
+	printf("total: %u extents (%s) lost, %u extents (%s) stale\n", p->rb.nr[DOUBT_LOST],
 	       fus_size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
 	       fus_size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
 }
@@ -93,7 +93,7 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 
 /* -- what is found and meant to be done -------------------------------------------------- */
 
-/* A member of the past is taken only by --force, and what that may cost is said first. */
+/* A member from the past needs --force, and the possible loss is reported first. */
 static int judge_past(struct plan *p, bool force)
 {
 	const struct meta *meta = &p->meta;
@@ -109,15 +109,15 @@ static int judge_past(struct plan *p, bool force)
 	fus_size_text(bytes, (u64)extents * meta->geo[FAST].extent_sectors << 9);
 	if (!force)
 		return fus_fail(FC_REFUSED, meta->m[past.dev == BOTH ? FAST : past.dev].o.path,
-				"%s; connect the present one, or salvage either; --force takes it, "
-				"and %u extents (%s), at least, may hold old or foreign data then",
-				text, extents, bytes);
-	fus_warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; %u extents (%s), at "
-		 "least, may hold old or foreign data", text, extents, bytes);
+				"%s; connect the current one, or salvage either; with --force "
+				"the member is used, and at least %u extents (%s) may then hold "
+				"old or foreign data", text, extents, bytes);
+	fus_warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; at least %u extents (%s) "
+		 "may hold old or foreign data", text, extents, bytes);
 	return 0;
 }
 
-/* Has a device anything of the member that it is taken for? */
+/* Does the device hold anything of the member that it is taken for? */
 static bool is_of_set(const struct meta *meta, int dev)
 {
 	const struct meta_member *m = &meta->m[dev];
@@ -135,14 +135,14 @@ static bool is_of_set(const struct meta *meta, int dev)
 	return false;
 }
 
-/* The extents on a device of somebody else's are lost, whatever the map says. */
+/* On a foreign device all extents of the member are lost, whatever the map says. */
 static int judge_foreign(const struct meta *meta)
 {
 	for (int dev = 0; dev < 2; dev++)
 		if (!is_of_set(meta, dev))
-			return fus_fail(FC_MEMBER, meta->m[dev].o.path, "has not one block of the "
-					"%s member of %s; connect that member, or see what the "
-					"other one has: fusionctl salvage %s", fus_role_name[dev],
+			return fus_fail(FC_MEMBER, meta->m[dev].o.path, "has no block of the %s "
+					"member of %s; connect that member, or see what the other "
+					"one has: fusionctl salvage %s", fus_role_name[dev],
 					meta->m[!dev].o.path, meta->m[!dev].o.path);
 	return 0;
 }
@@ -161,18 +161,18 @@ static int judge(struct plan *p, bool force)
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
 			return fus_fail(FC_MEMBER, meta->m[!dev].o.path, "the other member of its "
-					"set is not there; name both, or see what this one has: "
+					"set is missing; name both, or see what this one has: "
 					"fusionctl salvage %s", meta->m[!dev].o.path);
 	if (!meta->known)
-		return fus_fail(FC_DAMAGED, meta->m[0].o.path, "neither it nor %s has a valid "
-				"superblock; fusionctl restore puts back what fusionctl dump saved",
-				meta->m[1].o.path);
+		return fus_fail(FC_DAMAGED, meta->m[0].o.path, "neither this device nor %s has a "
+				"valid superblock; fusionctl restore puts back what fusionctl dump "
+				"saved", meta->m[1].o.path);
 	fast = fus_meta_sb(meta, FAST);
 	slow = fus_meta_sb(meta, SLOW);
 	for (int dev = 0; dev < 2; dev++)
 		if (fus_meta_sb(meta, dev) && *fusion_sb_unknown(fus_meta_sb(meta, dev), text))
 			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; repair it with that "
-					"one", text);
+					"version", text);
 	rc = judge_foreign(meta);
 	if (!rc)
 		rc = judge_past(p, force);
@@ -180,13 +180,13 @@ static int judge(struct plan *p, bool force)
 		return rc;
 	err = fast && slow ? fusion_sb_match(fast, slow, &why) : 0;
 	if (err && err != -ESTALE)
-		return fus_fail(FC_MEMBER, meta->m[0].o.path, "%s and it do not go together: %s; "
-				"name two members of one set", meta->m[1].o.path, why);
+		return fus_fail(FC_MEMBER, meta->m[0].o.path, "does not belong together with %s: "
+				"%s; name two members of one set", meta->m[1].o.path, why);
 	fus_meta_check(meta, &p->found);
 	return fus_rebuild_state(meta, FAST, &p->rb);
 }
 
-/* Where there is no valid superblock it may be another device that was named by mistake. */
+/* Without a valid superblock, the device may have been named by mistake. */
 static int check_devices(struct plan *p, const struct args *a)
 {
 	const struct meta *meta = &p->meta;
@@ -212,23 +212,23 @@ static void show(const struct plan *p)
 
 	report_print(&p->found, LEVEL_WARNING);
 	if (rb->exact) {
-		puts(p->past ? "the map is whole" : "the map is whole; nothing is lost");
+		puts(p->past ? "the map is intact" : "the map is intact; nothing is lost");
 		return;
 	}
-	printf("the map is rebuilt from map set %d, of which %u blocks are bad, and %llu "
+	printf("the map is rebuilt from map copy %d, in which %u blocks are damaged, and %llu "
 	       "transactions\n", rb->set, rb->bad_blocks, (unsigned long long)rb->txns);
 	if (rb->missing_txns)
 		printf("stale: %llu transactions are missing in the middle of the journal: extents "
-		       "that they moved, or were the first to write, and that did not change "
-		       "since, are not known\n", (unsigned long long)rb->missing_txns);
+		       "that they moved or wrote first, and that have not changed since, are "
+		       "unknown\n", (unsigned long long)rb->missing_txns);
 	print_ranges(p, DOUBT_OLD, "content may be older than what was written last");
-	print_ranges(p, DOUBT_LOST, "where they are is not known any more, they read as zeros");
+	print_ranges(p, DOUBT_LOST, "their place is no longer known, they read as zeros");
 	print_sums(p);
 	if (!p->past && !rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
 		puts("nothing is lost");
 }
 
-/* @error: why it was not done to the end, or NULL. */
+/* @error: why it was not completed, or NULL. */
 static void show_json(const struct plan *p, const char *result, const struct fus_error *error)
 {
 	struct json_object *o = fus_json_base(), *found = json_object_new_array();
@@ -271,7 +271,7 @@ static int write_repaired(const struct plan *p)
 	return rc;
 }
 
-/* Is it well now? Reads all of it again. *told: it has said so. */
+/* Read everything again and check it. *told: the result was printed. */
 static int verify(struct plan *p, const struct args *a, bool *told)
 {
 	struct report left = { 0 };
@@ -284,7 +284,7 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 	for (int dev = 0; dev < 2; dev++)
 		fus_offline_close(&p->meta.m[dev].o);
 	rc = path[0] && path[1] ? fus_meta_open(2, path, false, &meta) :
-	     fus_fail(FC_FAILED, "memory", "out of it; free some");
+	     fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	free(path[0]);
 	free(path[1]);
 	if (rc)
@@ -335,7 +335,7 @@ static int repair(struct plan *p, const struct args *a)
 	if (!rc)
 		rc = write_repaired(p);
 	rc = rc ? fsck_code(rc) : verify(p, a, &told);
-	/* the next one may not find any more what was lost with this one */
+	/* a second repair may not find again what the first one lost */
 	if (json && !told)
 		show_json(p, began ? "errors" : "not repaired", fus_last_error());
 	fus_run_unlock(&lock);

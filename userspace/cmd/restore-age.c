@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A dump says where the data was when it was made. Put back over members that were used since, or
- * that are from before, it shows data in the wrong places, and what knew the right ones is gone.
+ * A dump records where the data was at that time. Written to members that were used since, or that
+ * are older, it shows data in the wrong places, and the map with the right ones is lost.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static bool same_place(const struct meta_state *a, const struct meta_state *b, u
 struct present {
 	bool whole;		/* it can be loaded */
 	u32 moved;		/* extents in another place than the dump has; all if not whole */
-	u64 next_seq, next_txn;	/* where the journal goes on */
+	u64 next_seq, next_txn;	/* where the journal continues */
 	u32 next_csum;
 };
 
@@ -49,7 +49,7 @@ static struct present load(const struct dump *d, const struct meta *meta, int de
 	return p;
 }
 
-/* Is one copy of its superblock damaged, or not the one before? */
+/* Return: whether one superblock copy is damaged, or not the predecessor of the other. */
 static bool single(const struct meta_member *m)
 {
 	const struct meta_copy *other = &m->copy[!m->best];
@@ -58,8 +58,8 @@ static bool single(const struct meta_member *m)
 }
 
 /*
- * Was the member used after the dump was made? The slow one may be an epoch ahead, after an opening
- * that was interrupted; but of that there must be the fast one as it was then.
+ * Return: whether the member was used after the dump was made. The slow member may be an epoch
+ * ahead after an interrupted opening, but only if the fast member is in its state of that time.
  */
 static bool is_newer(const struct dump *d, const struct meta *meta, const struct present *p,
 		     int dev)
@@ -72,14 +72,17 @@ static bool is_newer(const struct dump *d, const struct meta *meta, const struct
 	if (sb->epoch == epoch)
 		return d->generation[dev] && (sb->generation > d->generation[dev] ||
 		       meta->m[dev].ring.kernel_seq > d->last_seq[dev]);
-	/* what restore wrote itself, and nobody has opened since, may be written again */
+	/* members that restore wrote, and that were not opened since, may be written again */
 	if (!sb->peer_at.generation && !sb->peer_at.seq && !p->moved)
 		return false;
 	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
 	       fast->epoch != epoch;
 }
 
-/* Is it from before the dump? One copy of the superblock, or one block of the ring, may be lost. */
+/*
+ * Return: whether the member is from before the dump. One superblock copy, or one block of the
+ * ring, may be lost.
+ */
 static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
@@ -93,7 +96,7 @@ static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 	return meta->m[dev].ring.max_seq + 1 < d->last_seq[dev];
 }
 
-/* Would the kernel open what is there? */
+/* Would the kernel open the present members? */
 static bool is_whole(const struct meta *meta, const struct present *fast)
 {
 	const struct fusion_sb *sb[2] = { fus_meta_sb(meta, FAST), fus_meta_sb(meta, SLOW) };
@@ -109,14 +112,14 @@ static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TE
 	return fus_size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
 }
 
-/* What was written in place since is where either map leads to. */
+/* Both maps lead to the same places, so they also find data that was written in place since. */
 static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 {
 	if (!force)
 		return fus_fail(FC_REFUSED, path, "was used after %s was made, although no extent "
-				"has moved since: its own map is as good and leads to the same "
-				"data; open the set, or repair it if it does not open; to write "
-				"the dump all the same, add --force", d->path);
+				"has moved since: its own map leads to the same data; open the "
+				"set, or repair it if it does not open; to write the dump anyway, "
+				"add --force", d->path);
 	fus_warn(path, "was used after %s was made, although no extent has moved since", d->path);
 	return 0;
 }
@@ -142,7 +145,7 @@ static int refuse_older(const struct dump *d, const struct meta *meta, int dev, 
 {
 	if (!force)
 		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "is from before %s was made; "
-				"connect the present %s member, or salvage the other one; only if "
+				"connect the current %s member, or salvage the other one; only if "
 				"that is lost, add --force", d->path, fus_role_name[dev]);
 	fus_warn(meta->m[dev].o.path, "is from before %s was made: it may hold old or foreign data",
 		 d->path);
@@ -155,16 +158,16 @@ static int refuse_whole(const struct dump *d, const struct meta *meta, u32 moved
 
 	size_of(d, moved, bytes);
 	if (!force)
-		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has a map that is whole, and "
-				"has %u extents (%s) in other places than %s, which would be lost "
-				"or mixed up; open the set, or repair it; only if that map is "
-				"wrong, add --force", moved, bytes, d->path);
-	fus_warn(meta->m[FAST].o.path, "has a map that is whole, and had %u extents (%s) in other "
-		 "places than %s", moved, bytes, d->path);
+		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has an intact map, and has %u "
+				"extents (%s) in other places than %s, which would be lost or "
+				"mixed up; open the set, or repair it; only if that map is wrong, "
+				"add --force", moved, bytes, d->path);
+	fus_warn(meta->m[FAST].o.path, "had an intact map, and had %u extents (%s) in other places "
+		 "than %s", moved, bytes, d->path);
 	return 0;
 }
 
-/* One that the other one has seen further on. */
+/* A member that is behind what the other one has seen. */
 static int refuse_past(const struct dump *d, const struct meta *meta, bool force)
 {
 	struct meta_past past;
@@ -176,8 +179,8 @@ static int refuse_past(const struct dump *d, const struct meta *meta, bool force
 	path = meta->m[past.dev == BOTH ? FAST : past.dev].o.path;
 	fus_meta_past_text(meta, &past, text, sizeof(text));
 	if (!force)
-		return fus_fail(FC_REFUSED, path, "%s; connect the present one, or salvage either; "
-				"with --force the map of %s takes it, and shows what it has", text,
+		return fus_fail(FC_REFUSED, path, "%s; connect the current one, or salvage either; "
+				"with --force the member is used with the map of %s", text,
 				d->path);
 	fus_warn(path, "%s; it may hold old or foreign data", text);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A saved dump, read. The file is believed no more than a disk: its numbers pass the checks that
- * those of a superblock and of a map pass.
+ * Read a saved dump. The file is trusted no more than a disk: its numbers pass the checks of a
+ * superblock and of a map.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static u8 hex_digit(char c)
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Up to @size bytes in hex. */
+/* Read up to @size bytes in hex. */
 static int get_hex(const struct dump *d, struct json_object *o, const char *key, void *p,
 		   size_t size)
 {
@@ -136,7 +136,7 @@ static int read_identity(struct dump *d)
 	return rc ? rc : get_u64(d, features, "compat", UINT64_MAX, &sb->compat);
 }
 
-/* What the codec accepts as a superblock is consistent. */
+/* A superblock that the codec accepts is consistent. */
 static int check_super(struct dump *d)
 {
 	const char *why;
@@ -161,7 +161,7 @@ static int check_super(struct dump *d)
 	else if (err)
 		rc = bad(d, "geometry", why);
 	else
-		d->sb = sb;	/* with the places that follow from others */
+		d->sb = sb;	/* with the places that follow from other fields */
 	free(block);
 	return rc;
 }
@@ -193,7 +193,7 @@ static int read_setting(const struct dump *d, const char *key, int *s)
 	return *s < 0 ? bad(d, key, "is not a setting") : 0;
 }
 
-/* None of them is needed, nor need there be any. */
+/* All of them are optional. */
 static int read_settings(struct dump *d)
 {
 	struct json_object *o;
@@ -271,7 +271,7 @@ static int read_open(struct dump *d, struct json_object *o)
 		return rc;
 	open = fus_state_open_get(&d->st, lext);
 	if (!open)
-		return fus_fail(FC_FAILED, "memory", "out of it; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	open->word = d->st.word[lext];
 	rc = get_hex(d, o, "valid", open->bitmap, fusion_bitmap_bytes(d->sb.extent_sectors));
 	if (!rc && memchr_inv(open->bitmap + used, 0, sizeof(open->bitmap) - used))
@@ -314,7 +314,8 @@ static int read_state(struct dump *d)
 
 	d->heat = calloc((size_t)d->sb.heat_blocks * FUSION_HEAT_PER_BLOCK, sizeof(*d->heat));
 	if (!d->heat)
-		return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the map; close programs and "
+				"try again");
 	rc = fus_state_init(&d->st, d->sb.nr_lexts);
 	if (!rc)
 		rc = read_list(d, "map", read_run);
@@ -323,7 +324,7 @@ static int read_state(struct dump *d)
 	if (!rc && json_object_object_get_ex(d->o, "heat", NULL))
 		rc = read_list(d, "heat", read_heat);
 	if (!rc && d->st.nr_open > fusion_open_limit(&d->sb))
-		rc = bad(d, "open", "has more extents than there can be");
+		rc = bad(d, "open", "has more extents than possible");
 	if (!rc && !fus_state_check(&d->st, &d->sb, &r))
 		rc = bad(d, "map", r.nr ? fus_report_worst(&r)->text : "is inconsistent");
 	fus_report_free(&r);
@@ -352,7 +353,7 @@ static u64 generation_of(struct json_object *o)
 	return number_in(o, "generation");
 }
 
-/* The greatest there is in the list of a member. */
+/* The greatest one in the list of a member. */
 static u64 greatest(const struct dump *d, const char *key, int dev,
 		    u64 (*fn)(struct json_object *o))
 {
@@ -369,7 +370,7 @@ static u64 greatest(const struct dump *d, const char *key, int dev,
 	return max;
 }
 
-/* A dump without it is as good. */
+/* A dump without it is just as good. */
 static void read_progress(struct dump *d)
 {
 	for (int dev = 0; dev < 2; dev++) {

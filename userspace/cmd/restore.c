@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb restore: write what dump saved, unless something on the members speaks against that. */
+/* Verb restore: write a saved dump, unless the content of the members forbids it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -37,7 +37,7 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 		snprintf(content, CONTENT_TEXT, "a member of a fusion set that %s", text);
 		return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
 		       fus_fail(FC_REFUSED, m->o.path, "%s; use a newer fusionctl and dm-fusion, "
-				"or if that can go, add --force", text);
+				"or to overwrite that, add --force", text);
 	}
 	for (int i = 0; i < 2; i++) {
 		const struct fusion_sb *sb = &m->copy[i].sb;
@@ -49,8 +49,8 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 			snprintf(content, CONTENT_TEXT, "the %s member of the set %s",
 				 fus_role_name[sb->role], sb->label);
 			return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
-			       fus_fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; if that "
-					"can go, add --force", content, d->path);
+			       fus_fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; to "
+					"overwrite that, add --force", content, d->path);
 		}
 	}
 	return 0;
@@ -140,7 +140,7 @@ static int write_dump(struct dump *d, const char *const path[2], struct meta *me
 	return rc;
 }
 
-/* Both members of the set that is called so. */
+/* Both members of the set with this name. */
 static int find_both(const char *name, char found[2][PATH_MAX])
 {
 	struct member *list = NULL, *m = NULL, *peer = NULL;
@@ -155,7 +155,7 @@ static int find_both(const char *name, char found[2][PATH_MAX])
 	if (!rc)
 		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && (!peer || peer->sb->role == m->sb->role))
-		rc = fus_fail(FC_MEMBER, name, "its %s member is not here, or damaged; name both "
+		rc = fus_fail(FC_MEMBER, name, "its %s member is missing or damaged; name both "
 			      "members, the fast one first", fus_role_name[!m->sb->role]);
 	if (!rc) {
 		snprintf(found[m->sb->role], PATH_MAX, "%s", m->path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb salvage: one member is gone. What the other has is listed, and can be read through
- * a read-only device on which the rest are errors.
+ * Verb salvage: one member is lost. List what the other one holds, and provide a read-only device
+ * on which the other areas return errors.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -33,7 +33,7 @@
 struct job {
 	const struct args *a;
 	struct meta meta;
-	struct report found;	/* what is wrong with the member itself */
+	struct report found;	/* faults of the member itself */
 	struct rebuild rb;
 	struct salvage s;
 	struct mountable mountable;
@@ -52,12 +52,12 @@ static int no_super(const struct meta_member *m)
 
 	if (c[0].err == -ENODATA && c[1].err == -ENODATA)
 		return fus_fail(FC_MEMBER, m->o.path, "not a member of a fusion set; fusionctl "
-				"list shows those there are");
+				"list shows the members");
 	return fus_fail(FC_DAMAGED, m->o.path, "both copies of its superblock are damaged (%s); "
 			"fusionctl restore puts back what fusionctl dump saved", c[0].why);
 }
 
-/* The member of a set that is left; @path is as the user gave it unless that is a name. */
+/* The remaining member of a set; @path is as the user gave it, unless that was a name. */
 static int find_left(const char *word, char *path, size_t size)
 {
 	struct member *list = NULL, *m = NULL, *peer = NULL;
@@ -73,8 +73,8 @@ static int find_left(const char *word, char *path, size_t size)
 	if (!rc)
 		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && peer)
-		rc = fus_fail(FC_USAGE, word, "both of its members are here; open it, or name the "
-			      "one to look at, %s or %s", m->path, peer->path);
+		rc = fus_fail(FC_USAGE, word, "both of its members are present; open it, or name "
+			      "the one to examine, %s or %s", m->path, peer->path);
 	if (!rc)
 		snprintf(path, size, "%s", m->path);
 	fus_free_members(list);
@@ -89,7 +89,7 @@ static int load(struct job *job, const char *word)
 	int rc;
 
 	rc = find_left(word, path, sizeof(path));
-	/* for another device of it nobody else may have it */
+	/* another device on the member needs exclusive access to it */
 	if (!rc)
 		rc = fus_offline_open(path, job->a->n > 1 ? OFFLINE_READ : OFFLINE_READ_BESIDE,
 				      &meta->m[0].o);
@@ -125,7 +125,7 @@ static int load(struct job *job, const char *word)
 
 /* -- the device ------------------------------------------------------------------------ */
 
-/* What one part of the set is on the device. */
+/* The table line for one part of the set. */
 static void part_line(const struct job *job, const struct part *p, struct dm_line *line,
 		      char *params, size_t size)
 {
@@ -151,13 +151,13 @@ static int make_table(const struct job *job, const char *name, const char *uuid,
 	char (*params)[PARAMS] = calloc(nr, PARAMS);
 	int err, rc;
 
-	rc = line && params ? 0 : fus_fail(FC_FAILED, "memory", "not enough for the table; free "
-					   "some");
+	rc = line && params ? 0 : fus_fail(FC_FAILED, "memory", "not enough for the table; close "
+					   "programs and try again");
 	for (size_t i = 0; i < nr && !rc; i++)
 		part_line(job, &part[i], &line[i], params[i], PARAMS);
 	err = rc ? 0 : fus_dm_create(name, uuid, line, nr, true);
 	if (err)
-		rc = fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "the kernel refuses it: "
+		rc = fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, name, "refused by the kernel: "
 			      "%s; see dmesg", strerror(-err));
 	free(line);
 	free(params);
@@ -174,7 +174,8 @@ static int make_stale(const struct job *job, const char *name, const char *uuid,
 	int rc;
 
 	if (!part)
-		return fus_fail(FC_FAILED, "memory", "not enough for the table; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the table; close programs and "
+				"try again");
 	for (size_t i = 0; i < s->nr_stale; i++) {
 		if (s->stale[i].start > next)
 			part[nr++] = (struct part){ next, s->stale[i].start - next, 0, PART_LOST };
@@ -196,8 +197,8 @@ static int make_devices(struct job *job, const char *name)
 	int rc, lock = -1;
 
 	if (job->file)
-		return fus_fail(FC_USAGE, job->a->word[0], "is an image: only a list can be made "
-				"of it; losetup -r makes a device of it");
+		return fus_fail(FC_USAGE, job->a->word[0], "is an image, which can only be listed; "
+				"make a loop device of it with losetup -r");
 	rc = fus_check_name(name);
 	snprintf(stale, sizeof(stale), "%s" STALE_SUFFIX, name);
 	if (!rc && job->a->opt[OPT_STALE])
@@ -257,12 +258,12 @@ static void for_people(const struct job *job)
 	       job->label, fus_role_name[job->dev], size[PART_INTACT], size[PART_LOST],
 	       size[PART_UNKNOWN], size[PART_EMPTY]);
 	if (s->sectors[PART_UNKNOWN])
-		printf("the replica of the map is a little older than the loss: what is unknown "
-		       "was not written by then, and perhaps since\n");
+		printf("the replica of the map is slightly older than the loss: unknown areas had "
+		       "not been written by then, but may have been since\n");
 	printf("mountable: %s: %s\n", can[job->mountable.can],
 	       fus_safe_text(why, sizeof(why), job->mountable.why, SIZE_MAX, fus_utf8_output()));
 	if (*job->node)
-		printf("%s is ready, read-only; fusionctl close %s ends it\n", job->node,
+		printf("%s is ready, read-only; fusionctl close %s closes it\n", job->node,
 		       job->a->word[1]);
 }
 
@@ -361,7 +362,7 @@ static int list_files(const struct job *job, struct json_object *o)
 		json_object_object_add(o, "files_unknown", sum);
 	} else if (unknown.inodes || unknown.files || unknown.directories) {
 		printf("metadata of the file system is hit as well: %llu inodes, the block lists "
-		       "of %llu files and %llu directories can't be read\n",
+		       "of %llu files and %llu directories cannot be read\n",
 		       (unsigned long long)unknown.inodes, (unsigned long long)unknown.files,
 		       (unsigned long long)unknown.directories);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb set: show the settings of a set, or change them, all of those given or none. */
+/* Verb set: show the settings of a set, or change the given ones, all or none. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "table.h"
 #include "verb.h"
 
-/* What it is about. */
+/* The job of one call. */
 struct job {
 	struct settings s;
 	struct closed *closed;		/* unless it is open */
@@ -88,7 +88,7 @@ static void value_text(char *buf, size_t size, const struct settings *s, int i)
 			 fus_setting_text(text[1], i, effect, &s->scale));
 }
 
-/* Where it has another value than the set keeps, that is said, too. */
+/* If the present value differs from the one that the set keeps, the latter is shown as well. */
 static void source_text(char *buf, size_t size, const struct settings *s, int i)
 {
 	static const char *const words[NR_SOURCES] = {
@@ -143,7 +143,7 @@ static void print_changes(const struct job *j)
 
 		fus_setting_text(from, c->which, j->s.value[c->which], &j->s.scale);
 		fus_setting_text(value, c->which, c->value, &j->s.scale);
-		/* the value may be the same, and only where it comes from another */
+		/* the value may be the same, with only its source changed */
 		snprintf(to, sizeof(to), "%s%s", value, strcmp(from, value) ? "" :
 			 c->is_default ? " (default)" : " (kept)");
 		table_row(tb, cells);
@@ -229,7 +229,7 @@ static void add_settings(struct json_object *o, const struct settings *s)
 
 /* -- the verb ------------------------------------------------------------------------- */
 
-/* What the settings are then: as the kernel says if it has them, @after. */
+/* The settings afterwards: as the kernel reports them if the set is open, @after. */
 static int apply(struct job *j, struct settings *after)
 {
 	bool found;
@@ -312,8 +312,8 @@ int cmd_set(const struct args *a)
 	if (rc)
 		return rc;
 	if (j.closed && !j.keep)
-		rc = fus_fail(FC_USAGE, "--now", "is for an open set; open %s, or leave --now out",
-			      j.s.name);
+		rc = fus_fail(FC_USAGE, "--now", "works only on an open set; open %s, or leave "
+			      "--now out", j.s.name);
 	else if (change_some)
 		rc = change(&j, a);
 	else

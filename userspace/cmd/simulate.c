@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb simulate: what the module's policy would make of a load. */
+/* Verb simulate: predict how the module's policy would treat a load. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static void set_number(struct sim_config *cfg, enum fusion_setting which, u32 va
 			*(u32 *)((char *)cfg + settings[i].offset) = value;
 }
 
-/* A member of the set that is called, or open as, that; or the device itself. */
+/* A member of the set that has this name or is open under it; or the device itself. */
 static int find_set(const char *word, struct member **list, struct member **m)
 {
 	struct mapping open = { 0 };
@@ -92,7 +92,10 @@ static int find_set(const char *word, struct member **list, struct member **m)
 	return rc ?: fus_check_member(*m);
 }
 
-/* What the word without "=" names, if there is one: its sizes, and the settings that it keeps. */
+/*
+ * The set that the word without "=" names, if there is one: its sizes, and the settings that it
+ * keeps.
+ */
 static int use_set(const struct args *a, struct sim_config *cfg, u32 *extent_sectors)
 {
 	struct member *list = NULL, *m = NULL;
@@ -139,7 +142,7 @@ static int set(struct sim_config *cfg, const char *word)
 	if (rc)
 		return rc;
 	if (!simulates_setting(fusion_settings[to.which].key))
-		return fus_fail(FC_USAGE, word, "changes nothing here; choose migration, reserve, "
+		return fus_fail(FC_USAGE, word, "has no effect here; choose migration, reserve, "
 				"half_life, duty or idle");
 	set_number(cfg, to.which, to.value);
 	return 0;
@@ -167,7 +170,7 @@ static int get_many(const struct args *a, struct sim_config *cfg)
 			break;
 		}
 	}
-	/* what stands alone is more of --set, or the set */
+	/* a word without an option is another --set, or the set */
 	for (int i = 0; i < a->n && !rc; i++)
 		if (strchr(a->word[i], '='))
 			rc = set(cfg, a->word[i]);
@@ -216,7 +219,8 @@ static int get_config(const struct args *a, struct sim_config *cfg)
 		return fus_fail(FC_USAGE, "simulate", "no load; give --load zipf:1.0, another one, "
 				"or --trace FILE");
 	if (a->opt[OPT_JSON] && a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-"))
-		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
+				"a file");
 	if (!a->opt[OPT_TRACE] && a->opt[OPT_QD])
 		return fus_fail(FC_USAGE, "--qd", "is for a trace; write it behind the load, as in "
 				"--load uniform,qd=%s", a->opt[OPT_QD]);

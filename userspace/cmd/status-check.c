@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb status --check: a line and an exit status as Nagios, Icinga and their like want them of a
- * plugin, with what they draw curves of behind a bar.
+ * Verb status --check: a line and an exit status as Nagios, Icinga and similar programs expect from
+ * a plugin, with performance data behind a bar.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@ struct line {
 	char data[8192];
 	enum condition worst;
 	unsigned int sets;
-	bool unknown;		/* of some of them nothing is known */
-	const char *name;	/* of the set that is looked at */
+	bool unknown;		/* some of them could not be examined */
+	const char *name;	/* of the set being examined */
 };
 
 /* Whole or not at all: half a number would be another one. */
@@ -69,7 +69,7 @@ static void add_text(void *ctx, enum health health, const char *text, const char
 {
 	struct line *l = ctx;
 
-	/* what is there to be known but not to be done is no reason to wake anybody */
+	/* a note, which needs no action, is no reason for an alarm */
 	if (health < HEALTH_WARNING)
 		return;
 	add_sentence(l, l->name, text, remedy);
@@ -116,7 +116,7 @@ static void add_set(struct line *l, const char *name)
 		if (fus_closed_error(name, &closed))
 			add_sentence(l, name, closed.what, closed.remedy);
 		else
-			add_sentence(l, name, "could not be looked at", "see the error output");
+			add_sentence(l, name, "could not be examined", "see standard error");
 		return;
 	}
 	l->name = set.m.name;
@@ -130,7 +130,7 @@ static void add_set(struct line *l, const char *name)
 static enum plugin_code print_line(const struct line *l)
 {
 	static const char *const word[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
-	/* what is known to be broken comes before what may be */
+	/* a known failure comes before a possible one */
 	enum plugin_code code = l->worst >= CONDITION_FAILED ? PLUGIN_CRITICAL :
 				l->unknown ? PLUGIN_UNKNOWN :
 				l->worst == CONDITION_DEGRADED ? PLUGIN_WARNING : PLUGIN_OK;
@@ -138,7 +138,7 @@ static enum plugin_code print_line(const struct line *l)
 	if (*l->text)
 		printf("FUSION %s - %s |%s\n", word[code], l->text, l->data);
 	else
-		printf("FUSION %s - %u %s open and well |%s\n", word[code], l->sets,
+		printf("FUSION %s - %u %s open and healthy |%s\n", word[code], l->sets,
 		       l->sets == 1 ? "set" : "sets", l->data);
 	return code;
 }
@@ -168,7 +168,7 @@ int status_check(const char *name)
 		fus_dm_free_list(list);
 	}
 	if (rc)
-		return status_unknown("the sets could not be looked at, see the error output");
+		return status_unknown("the sets could not be examined, see standard error");
 	if (!l.sets)
 		return status_unknown("no set is open");
 	return print_line(&l);

@@ -120,7 +120,7 @@ static void print_host(const struct set *set)
 	fus_free_members(fast);
 }
 
-/* How much would be lost of what the slow member holds, if the fast one were. */
+/* Data on the slow member that would also be lost with the fast member. */
 static void print_replica(const struct fusion_status *st, bool slow_is_well)
 {
 	if (!strcmp(st->replica, "-"))
@@ -143,7 +143,7 @@ static void print_more(void *ctx, enum health health, const char *text, const ch
 		printf("         %s%s%s\n", text, remedy ? "; " : "", remedy ? remedy : "");
 }
 
-/* The worst comes first; what else there is follows below it. */
+/* The worst finding comes first; the others follow below it. */
 static void print_health(const struct set *set)
 {
 	char text[512];
@@ -280,7 +280,7 @@ static struct json_object *set_json(const struct set *set)
 
 /* -- the verb ----------------------------------------------------------------------- */
 
-/* What --watch remembers of the round before. */
+/* What --watch remembers of the last round. */
 struct round {
 	char name[128];
 	struct fusion_status st;

@@ -172,7 +172,7 @@ static bool count_well(dev_t devno, void *ctx)
 	return false;
 }
 
-/* What is neither ends with NULL: that is for root to see. */
+/* Any other set ends with NULL: only root can see more. */
 static const char *condition_of(const struct mapping *m, const char **why)
 {
 	unsigned int well = 0;
@@ -397,11 +397,10 @@ static int fail_closed(const struct seen *s, const char *name)
 		return fus_fail(FC_FAILED, name, "is closed; sudo fusionctl open %s opens it",
 				name);
 	if (here[FAST] || here[SLOW])
-		return fus_fail(FC_FAILED, name, "is closed, and can't be opened: the %s member is "
-				"missing; connect it, or see fusionctl help salvage",
+		return fus_fail(FC_FAILED, name, "is closed, and cannot be opened: the %s member "
+				"is missing; connect it, or see fusionctl help salvage",
 				fus_role_name[here[FAST] ? SLOW : FAST]);
-	return fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there "
-			"are");
+	return fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows the open sets");
 }
 
 int status_unprivileged(const char *name, bool json, bool one_line)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of verbs: all that there is to say of each. Whoever includes it says by VERB() what a
+ * The table of verbs, with everything about each. A file that includes it defines VERB() as what a
  * row becomes, so there is no guard. The prototypes of the verbs, the parser, the help, the
- * completion and the fuzzer go by it.
+ * completion and the fuzzer use it.
  */
 
 #define O(x)	(1ull << OPT_##x)
@@ -11,7 +11,7 @@
 			 O(DRY_RUN) | O(JSON))
 
 	VERB(create, .words = "NAME DEV DEV | NAME --fast DEV --slow DEV",
-	     .summary = "make a set of two devices and open it",
+	     .summary = "make a set from two devices and open it",
 	     .example = "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda --mkfs ext4",
 	     .opts = MAKE_OPTIONS | O(MKFS),
 	     .min = 1, .max = 3, .root = true),
@@ -35,24 +35,24 @@
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET, .salvaged = true),
 
 	VERB(assemble, .words = "--incremental DEV | --scan | --waiting",
-	     .summary = "open sets whose members are here",
+	     .summary = "open sets whose members are present",
 	     .example = "fusionctl assemble --scan",
 	     .opts = O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(VERBOSE) | O(JSON),
 	     .max = 1, .root = true),
 
 	VERB(probe, .words = "DEV",
-	     .summary = "which member of which set a device is",
+	     .summary = "show which member of which set a device is",
 	     .example = "fusionctl probe /dev/sda",
 	     .opts = O(UDEV) | O(JSON),
 	     .min = 1, .max = 1),
 
 	VERB(list, .words = "",
-	     .summary = "open sets, and members found",
+	     .summary = "list open sets and the members found",
 	     .example = "fusionctl list",
 	     .opts = O(JSON)),
 
 	VERB(status, .words = "[NAME]",
-	     .summary = "how full, how busy, how well it works",
+	     .summary = "show use, load and health of open sets",
 	     .example = "fusionctl status data --watch 5",
 	     .opts = O(JSON) | O(WATCH) | O(CHECK),
 	     .max = 1, .set = OPEN_SET, .salvaged = true),
@@ -76,25 +76,25 @@
 	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
 
 	VERB(checkpoint, .words = "[NAME]",
-	     .summary = "have the members know all of the map; of all sets by default",
+	     .summary = "write the whole map of a set, or of all, to its members",
 	     .example = "fusionctl checkpoint data",
 	     .opts = O(USED_WITHIN) | O(DRY_RUN) | O(JSON),
 	     .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(map, .words = "NAME",
-	     .summary = "draw what is where and how hot",
+	     .summary = "draw where the data lies and how hot it is",
 	     .example = "fusionctl map data --svg data.svg",
 	     .opts = O(JSON) | O(SVG) | O(WIDTH) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(whatif, .words = "NAME",
-	     .summary = "what a fast member of another size would be good for",
+	     .summary = "predict the effect of a larger or smaller fast member",
 	     .example = "fusionctl whatif data --svg data.svg",
 	     .opts = O(JSON) | O(SVG) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(check, .words = "NAME | DEV [DEV]",
-	     .summary = "test the metadata of a closed set, read-only",
+	     .summary = "check the metadata of a closed set, read-only",
 	     .example = "fusionctl check data -v",
 	     .opts = O(JSON) | O(VERBOSE),
 	     .min = 1, .max = 2, .set = CLOSED_SET, .fsck = true),
@@ -112,26 +112,26 @@
 	     .min = 2, .max = 3, .set = CLOSED_SET),
 
 	VERB(repair, .words = "NAME | DEV [DEV]",
-	     .summary = "put right what is wrong with a closed set",
+	     .summary = "repair the metadata of a closed set",
 	     .example = "fusionctl repair data --dry-run",
 	     .opts = O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 2, .set = CLOSED_SET, .fsck = true),
 
 	VERB(salvage, .words = "NAME [NEW] | MEMBER [NEW]",
-	     .summary = "list, or open read-only, what one member alone still has",
+	     .summary = "list or open, read-only, the data on one member alone",
 	     .example = "fusionctl salvage /dev/sda rescued --files /dev/mapper/rescued",
 	     .opts = O(JSON) | O(VERBOSE) | O(STALE) | O(ZERO) | O(FILES),
 	     .min = 1, .max = 2, .set = CLOSED_SET),
 
 	VERB(wipe, .words = "NAME | DEV [DEV]",
-	     .summary = "make members of a closed set plain devices again",
+	     .summary = "turn members of a closed set back into plain devices",
 	     .example = "fusionctl wipe data --dry-run",
 	     .opts = O(YES) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
 
 	VERB(simulate, .words = "NAME | --fast SIZE --slow SIZE --load LOAD | "
 			"--trace FILE [KEY=VALUE]...",
-	     .summary = "what the policy would make of a load, without any device",
+	     .summary = "predict how the policy would treat a load",
 	     .example = "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 "
 			"--svg zipf.svg",
 	     .opts = O(FAST_SIZE) | O(SLOW_SIZE) | O(EXTENT_SIZE) | O(LOAD) | O(TRACE) | O(QD) |
@@ -139,24 +139,24 @@
 	     .max = 32, .settings = SIMULATED_SETTINGS),
 
 	VERB(monitor, .words = "",
-	     .summary = "say what has changed with the open sets",
+	     .summary = "report changes in the state of the open sets",
 	     .example = "fusionctl monitor --follow",
 	     .opts = O(FOLLOW) | O(PROMETHEUS) | O(JSON),
 	     .root = true),
 
 	VERB(doctor, .words = "",
-	     .summary = "is this system ready to open its sets, at boot too?",
+	     .summary = "check that sets can be opened, now and at boot",
 	     .example = "fusionctl doctor --root /mnt",
 	     .opts = O(ROOT) | O(JSON),
 	     .root = true, .fsck = true),
 
 	VERB(complete, .words = "-- [WORD]...",
-	     .summary = "what the last word may become, for shells",
+	     .summary = "print completions of the last word, for shells",
 	     .example = "fusionctl complete -- sta",
 	     .max = 64),
 
 	VERB(version, .words = "",
-	     .summary = "versions of tool, format and module",
+	     .summary = "show the versions of tool, format and module",
 	     .example = "fusionctl version",
 	     .opts = O(JSON)),
 

@@ -57,10 +57,10 @@ enum option_id {
 
 #define MAX_MANY	32
 
-/* What was given to a verb: NULL for an option that was not, "" for a flag that was. */
+/* The arguments of a verb: NULL for an option that was not given, "" for a flag that was. */
 struct args {
 	const char *opt[OPT_NR];
-	/* those that may be given more than once, in their order; their opt[] has the last */
+	/* options that may be given more than once, in order; their opt[] has the last */
 	struct {
 		enum option_id id;
 		const char *value;
@@ -78,7 +78,7 @@ struct option_info {
 
 extern const struct option_info options[OPT_NR];
 
-/* What a verb works on; an open one is its first word, by any name or device, if it has any. */
+/* The kind of set a verb works on. An open set is its first word, if any, by any name or device. */
 enum set_kind { NO_SET, OPEN_SET, CLOSED_SET, ANY_SET };
 
 enum setting_kind { NO_SETTINGS, ALL_SETTINGS, SIMULATED_SETTINGS };
@@ -113,7 +113,7 @@ cmd_nothing;
 
 /* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
 int parse_extent_size(const char *text, uint32_t *sectors);
-/* Is this a key of a setting that changes something in a simulation? */
+/* Return: whether this is the key of a setting that affects a simulation. */
 bool simulates_setting(const char *key);
 
 #endif

@@ -54,7 +54,7 @@ static void draw_curve(FILE *f, const struct whatif *w)
 	fputs("\"/>\n", f);
 }
 
-/* A fast member of that size: a line where it is full, unless that is beyond the end. */
+/* A line where a fast member of that size is full, unless that is beyond the end. */
 static void draw_size(FILE *f, const struct whatif *w, const struct whatif_size *s)
 {
 	uint64_t n = w->usable * s->quarters / 4;
@@ -81,7 +81,7 @@ void whatif_svg(const struct whatif *w, FILE *f)
 {
 	double now = curve_now(&w->curve);
 
-	/* a valid name of a set has nothing in it that XML would mind */
+	/* the valid name of a set has no characters special to XML */
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
 		"height=\"%d\">\n<title>%s</title>\n"

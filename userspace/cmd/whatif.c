@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verb whatif: what would a fast member of another size be good for? */
+/* Verb whatif: predict the effect of a fast member of another size. */
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -73,7 +73,7 @@ static int get_curve(const char *name, struct whatif *w)
 	why = answer ? curve_parse(answer, extents, c) : "it is empty";
 	free(answer);
 	if (why)
-		return fus_fail(FC_FAILED, name, "can't read the kernel's histogram: %s; use "
+		return fus_fail(FC_FAILED, name, "cannot read the kernel's histogram: %s; use "
 				"matching versions of fusionctl and dm-fusion", why);
 	if (!curve_warm(c))
 		return fus_fail(FC_FAILED, name, "nothing is known of its use, or all of it is "
@@ -85,7 +85,7 @@ static int get_curve(const char *name, struct whatif *w)
 
 /* -- for people ----------------------------------------------------------------- */
 
-/* What fits in the present fast member is drawn in its colour. */
+/* The part that fits the present fast member has the colour of that member. */
 static void set_color(bool fast, enum color depth)
 {
 	if (depth == COLOR_256)
@@ -184,7 +184,7 @@ static struct json_object *point_json(const struct whatif *w, uint64_t extents, 
 	return o;
 }
 
-/* A fast member of so many slots; the reserve is not filled. */
+/* A fast member with this number of slots; the reserve is not filled. */
 static struct json_object *size_json(const struct whatif *w, uint64_t slots, uint64_t filled,
 				     double share)
 {
@@ -231,7 +231,8 @@ int cmd_whatif(const struct args *a)
 	int rc;
 
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
-		return fus_fail(FC_USAGE, "--svg", "can't go where --json does; give a file");
+		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
+				"a file");
 	rc = color_mode(a->opt[OPT_COLOR], &depth);
 	if (!rc && svg)
 		rc = output_open(svg, &out);

@@ -37,25 +37,25 @@ struct curve {
 };
 
 /*
- * Read the kernel's histogram of a set of so many extents; spoils @text. Return: NULL, or
- * what is wrong with it.
+ * Read the kernel's histogram of a set with this number of extents; changes @text. Return: NULL, or
+ * the fault in it.
  */
 const char *curve_parse(char *text, uint64_t extents, struct curve *c);
 
-/* All extents that are mapped, and those of them that have heat. */
+/* The number of mapped extents, and of those with heat. */
 uint64_t curve_mapped(const struct curve *c);
 uint64_t curve_warm(const struct curve *c);
 
 /* Share of the accesses that goes to the fast member as the extents lie; 0 without heat. */
 double curve_now(const struct curve *c);
 
-/* The same if the @n hottest extents were there, and no others. */
+/* The same if only the @n hottest extents were there. */
 double curve_share(const struct curve *c, uint64_t n);
 
 /* The least number of extents that would serve that share; all with heat if none does. */
 uint64_t curve_needed(const struct curve *c, double share);
 
-/* Sizes of the fast member to compare, as parts of four of the present one. */
+/* Sizes of the fast member to compare, in quarters of the present one. */
 #define NR_SIZES	4
 extern const struct whatif_size {
 	unsigned int quarters;

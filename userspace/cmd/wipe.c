@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb wipe: make members of a closed set plain devices again. What was on the set is lost with
- * that, as the map is all that knows where it lies.
+ * Verb wipe: turn members of a closed set back into plain devices. That loses all data on the set,
+ * as only the map knows where it lies.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -53,22 +53,22 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 	if (p->nr == 2 && fus_device_same(&p->dev[0], dev))
 		return fus_fail(FC_MEMBER, path, "is the same device as %s; name each member once",
 				p->dev[0].path);
-	/* what is looked at from here on is what will be written to */
+	/* from here on, the examined device is the one that will be written */
 	rc = fus_device_claim(dev, &p->fd[p->nr - 1]);
 	if (rc)
 		return rc;
 	if (fus_member_at(dev->devno, &m))
-		return fus_fail(FC_FAILED, path, "can't be read; check the device");
+		return fus_fail(FC_FAILED, path, "cannot be read; check the device");
 	if (!m)
 		return fus_fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes "
-				"what others left");
+				"other signatures");
 	p->m[p->nr - 1] = m;
 	if (m->state == MEMBER_COVERED)
-		return fus_fail(FC_REFUSED, path, "carries %s, and beneath it half of the "
-				"superblock of a member; that does no harm, and if the former can "
-				"go, wipefs -a %s first", m->cover, path);
+		return fus_fail(FC_REFUSED, path, "contains %s, and beneath it half of the "
+				"superblock of a member, which does no harm; to remove both, run "
+				"wipefs -a %s first", m->cover, path);
 	if (uuid && !(fus_has_identity(m) && fus_member_is(m, uuid)))
-		rc = fus_fail(FC_MEMBER, path, "changed while it was looked at; try again");
+		rc = fus_fail(FC_MEMBER, path, "changed while it was read; try again");
 	else if (fus_has_identity(m))
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "%s member of %s",
 			 fus_role_name[m->sb->role], m->sb->label);
@@ -78,7 +78,7 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 	return rc;
 }
 
-/* Is there a device of the set that is neither of these two? */
+/* Return: whether a third device belongs to the set. */
 static int check_others(const struct member *list, const struct member *m,
 			const struct member *peer)
 {
@@ -96,7 +96,7 @@ static int check_others(const struct member *list, const struct member *m,
 	return 0;
 }
 
-/* Both members of a set, or the one that is here. */
+/* Both members of a set, or the one that is present. */
 static int add_named(struct plan *p, const char *name)
 {
 	struct member *list = NULL, *m = NULL, *peer = NULL, *pair[2];
@@ -117,8 +117,8 @@ static int add_named(struct plan *p, const char *name)
 		if (pair[i])
 			rc = add_member(p, pair[i]->path, pair[i]->sb->dev_uuid);
 		else
-			fus_warn(name, "the %s member is not here, or damaged; wipe it by its "
-				 "device", fus_role_name[i]);
+			fus_warn(name, "the %s member is missing or damaged; wipe it by its device",
+				 fus_role_name[i]);
 	}
 	fus_free_members(list);
 	return rc;

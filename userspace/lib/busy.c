@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Block devices: who uses them. */
+/* Block devices: their users. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "fusionctl.h"
 #include "sysfs.h"
 
-/* Is @used, or the disk it is on, @devno? */
+/* Return: whether @used, or the disk it is on, is @devno. */
 static bool concerns(dev_t used, dev_t devno)
 {
 	return used == devno || fus_sysfs_disk(used) == devno;
@@ -48,7 +48,7 @@ static bool is_user(struct user *user, enum user_kind kind, const char *fmt, ...
 	return true;
 }
 
-/* What a table of libmount says of the device first, that it is mounted or used as swap. */
+/* The first use of the device in a table of libmount: mounted, or used as swap. */
 static bool in_table(struct libmnt_table *tb, dev_t devno, struct user *user)
 {
 	struct libmnt_iter *it = tb ? mnt_new_iter(MNT_ITER_FORWARD) : NULL;
@@ -118,10 +118,10 @@ static bool held(dev_t devno, struct user *user)
 	return fus_sysfs_any(devno, "holders", name_holder, user);
 }
 
-/* What a loop device may stand on, and what to say of it then. */
+/* The file below a loop device, and the text about it. */
 struct backing {
 	dev_t devno;	/* a block device, or 0 */
-	dev_t dev;	/* else a file */
+	dev_t dev;	/* otherwise a file */
 	ino_t ino;
 	struct user *user;
 };
@@ -167,7 +167,7 @@ bool fus_file_user(dev_t dev, ino_t ino, struct user *user)
 	return looped((struct backing){ .dev = dev, .ino = ino, .user = user });
 }
 
-/* Does this process have the device open? */
+/* Return: whether the process has the device open. */
 static bool process_opens(const char *pid, dev_t devno)
 {
 	char path[64], fd[400];
@@ -245,7 +245,7 @@ int fus_device_claim(const struct device *dev, int *fd)
 	if (*fd >= 0)
 		return 0;
 	if (errno != EBUSY)
-		return fus_fail(FC_FAILED, dev->path, "can't open it for writing: %s; check the "
+		return fus_fail(FC_FAILED, dev->path, "cannot open for writing: %s; check the "
 				"device", strerror(errno));
 	return fus_device_refused(dev->path, dev->devno);
 }

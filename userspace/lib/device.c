@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Block devices: what they are, from their node and sysfs. */
+/* Facts about block devices, from their node and sysfs. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +128,7 @@ int fus_device_get(const char *path, struct device *dev)
 	char buf[16];
 
 	memset(dev, 0, sizeof(*dev));
-	/* looked at before it is opened, since opening other things may have effects */
+	/* checked before it is opened, because opening other things may have effects */
 	if (stat(path, &st))
 		return fus_fail(FC_MEMBER, path, "%s; name a block device", strerror(errno));
 	if (!S_ISBLK(st.st_mode))
@@ -152,7 +152,7 @@ int fus_device_get(const char *path, struct device *dev)
 	dev->block_bytes = block;
 	dev->read_only = ro;
 	/*
-	 * Loop devices, mappings and arrays have the flag of what they stand on: the kernel
+	 * Loop devices, mappings and arrays inherit the flag of the devices below: the kernel
 	 * stacks it. A partition has none of its own.
 	 */
 	dev->rotational = fus_sysfs_read(dev->disk, "queue/rotational", buf, sizeof(buf)) ?

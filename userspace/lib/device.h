@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Block devices: what they are: device.c. */
+/* Facts about block devices: device.c. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -19,7 +19,7 @@ struct device {
 	unsigned int block_bytes;	/* of a logical block */
 	bool read_only;
 	int rotational;		/* 1, 0, or -1 if the kernel does not say */
-	char model[IDENT_TEXT];	/* of what lies beneath partitions, loops and mappings */
+	char model[IDENT_TEXT];	/* of the storage beneath partitions, loops and mappings */
 	char serial[IDENT_TEXT];
 	char backing[256];	/* file under a loop device, or "" */
 };
@@ -29,7 +29,7 @@ void fus_device_put(struct device *dev);
 /* As open(), if the path (still) leads to that block device; ESTALE otherwise. */
 int fus_open_node(const char *path, dev_t devno, int flags);
 int fus_device_open(const struct device *dev, int flags);
-/* Is it the same storage? */
+/* Return: whether both are the same storage. */
 bool fus_device_same(const struct device *a, const struct device *b);
 /* "Samsung SSD 860, serial S4EV" or "" */
 void fus_device_ident(const struct device *dev, char *buf, size_t size);

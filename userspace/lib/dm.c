@@ -20,7 +20,7 @@
 #define MODULE		"dm-fusion"
 #define UDEV_POLL_MS	20
 
-/* Every failure is reported by the one who asked, with the errno; libdevmapper keeps silent. */
+/* The caller reports each failure, with the errno. libdevmapper stays silent. */
 static __attribute__((format(printf, 5, 6)))
 void no_log(int level, const char *file, int line, int dm_errno, const char *fmt, ...)
 {
@@ -66,8 +66,8 @@ static int run(struct dm_task *t)
 }
 
 /*
- * Wait until udev has made the links of a device. dm_udev_wait() has no limit, and an
- * event that udev lost would hold us for ever.
+ * Wait until udev has made the links of a device. dm_udev_wait() has no limit, and an event that
+ * udev lost would block us forever.
  */
 static void wait_for_udev(const char *name, uint32_t cookie)
 {
@@ -110,9 +110,8 @@ int fus_dm_remove(const char *name)
 }
 
 /*
- * In three steps, as only then each one's errno is known: libdevmapper's create with a
- * table takes the device down again by itself when that fails, and returns what came
- * of that.
+ * In three steps, as only then each one's errno is known: libdevmapper's create with a table
+ * removes the device again if that fails, and returns the result of the removal.
  */
 int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
 		  bool read_only)
@@ -230,7 +229,7 @@ out:
 	if (t)
 		dm_task_destroy(t);
 	if (err)
-		return fus_fail(FC_FAILED, name ? name : uuid, "the device mapper says: %s; see "
+		return fus_fail(FC_FAILED, name ? name : uuid, "the device mapper reports: %s; see "
 				"dmesg", strerror(-err));
 	return 0;
 }
@@ -290,7 +289,7 @@ static int list_those(bool (*is)(const struct mapping *m), enum mapping_info wha
 	t = new_task(DM_DEVICE_LIST, NULL);
 	names = t && !run(t) ? dm_task_get_names(t) : NULL;
 	if (!names) {
-		rc = fus_fail(FC_FAILED, "device mapper", "can't list its devices; see dmesg");
+		rc = fus_fail(FC_FAILED, "device mapper", "cannot list the devices; see dmesg");
 		goto out;
 	}
 	if (!names->dev)
@@ -298,7 +297,8 @@ static int list_those(bool (*is)(const struct mapping *m), enum mapping_info wha
 	for (;; names = (void *)((char *)names + names->next)) {
 		m = calloc(1, sizeof(*m));
 		rc = m ? fus_dm_get(names->name, NULL, what, m) :
-		     fus_fail(FC_FAILED, names->name, "out of memory; free some");
+		     fus_fail(FC_FAILED, names->name, "not enough memory; close programs and try "
+			      "again");
 		if (rc) {
 			free(m);
 			break;
@@ -344,11 +344,11 @@ int fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m)
 		return rc;
 	if (fus_dm_is_set(m) && (what == MAPPING_INFO || !strcmp(m->target, TARGET)))
 		return 0;
-	/* can be closed, and nothing else */
+	/* can only be closed */
 	if (fus_dm_is_rescued(m) && what == MAPPING_INFO)
 		return 0;
 	rc = m->exists ? fus_fail(FC_FAILED, name, "is a mapped device but not an open fusion set; "
-				  "fusionctl list shows those there are") : fus_fail_not_open(name);
+				  "fusionctl list shows the open sets") : fus_fail_not_open(name);
 	fus_dm_put(m);
 	return rc;
 }

@@ -11,7 +11,7 @@
 #include "super.h"
 
 #define DM_PREFIX	"FUSION-"
-#define DM_SALVAGE_PREFIX "SALVAGE-"	/* of what salvage makes, */
+#define DM_SALVAGE_PREFIX "SALVAGE-"	/* of the devices that salvage makes, */
 #define STALE_SUFFIX	"-stale"	/* and behind that of older versions; of their names, too */
 
 /* A line of a table; each begins where the one before ends. */
@@ -38,27 +38,27 @@ struct mapping {
 enum mapping_info { MAPPING_INFO, MAPPING_TABLE, MAPPING_STATUS };
 
 void fus_dm_setup(void);
-/* How long to wait for udev to make the links of a device; 30 s if nobody says so. */
+/* How long to wait for udev to make the links of a device; 30 s by default. */
 void fus_dm_udev_limit(unsigned int ms);
 /* By name, or by uuid if name is NULL. */
 int fus_dm_get(const char *name, const char *uuid, enum mapping_info what, struct mapping *m);
 void fus_dm_put(struct mapping *m);
-/* All that are sets of ours. */
+/* All fusion sets. */
 int fus_dm_list(enum mapping_info what, struct mapping **list);
-/* All that salvage has made. */
+/* All devices that salvage made. */
 int fus_dm_list_rescued(struct mapping **list);
 bool fus_dm_is_rescued(const struct mapping *m);
-/* Of such a one, the uuid of the set; is it the one of stale extents only? */
+/* The uuid of the set of a device that salvage made; *stale if it has only the stale extents. */
 const char *fus_dm_rescued_uuid(const struct mapping *m, char buf[UUID_TEXT], bool *stale);
 void fus_dm_free_list(struct mapping *list);
-/* As fus_dm_get(), but fails unless it is an open set of ours. */
+/* Like fus_dm_get(), but fails unless it is an open fusion set. */
 int fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 /* The same for one of a list, which may have been closed since: *found is false then. */
 int fus_dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found);
 
-/* Is it a set, even one without a table? */
+/* Return: whether it is a set, even one without a table. */
 bool fus_dm_is_set(const struct mapping *m);
-/* The uuid of such a one, as text, within @m. */
+/* The uuid of the set, as text, within @m. */
 const char *fus_dm_set_uuid(const struct mapping *m);
 
 /* Return 0 or -errno, without a message. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What goes wrong: noted in a structure, and shown to whoever listens. */
+/* Errors: noted in a structure, and passed to a listener. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const char parts[] = "; ";
 static struct fus_error last;
 static void (*listen)(const struct fus_error *e);
 
-/* The length of what @fmt gives up to its part at @end. */
+/* The length of the output of @fmt up to @end. */
 static size_t length_to(const char *fmt, const char *end, va_list ap)
 {
 	char head[FUS_ERROR_TEXT];

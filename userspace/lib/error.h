@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What goes wrong, as a structure that a caller may print, keep, or look at: error.c. */
+/* Errors, as a structure that a caller may print, keep, or examine: error.c. */
 #ifndef ERROR_H
 #define ERROR_H
 
@@ -11,15 +11,15 @@
 
 struct fus_error {
 	bool warning;			/* worth knowing, and no reason to stop */
-	int code;			/* enum exit_code; of check and repair, that of fsck */
+	int code;			/* enum exit_code; for check and repair, that of fsck */
 	char subject[FUS_ERROR_TEXT];	/* a device, a set, a file or an option */
-	char what[FUS_ERROR_TEXT];	/* what is wrong with it */
+	char what[FUS_ERROR_TEXT];	/* the fault */
 	char remedy[FUS_ERROR_TEXT];	/* one command or action, or "" */
 };
 
 /*
- * Note an error, and return @code. @fmt is "WHAT; REMEDY": the first "; " of @fmt parts the two,
- * whatever the arguments contain.
+ * Note an error, and return @code. @fmt is "WHAT; REMEDY": the first "; " of @fmt separates the
+ * two, whatever the arguments contain.
  */
 int fus_fail(int code, const char *subject, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -31,8 +31,8 @@ void fus_warn(const char *subject, const char *fmt, ...)
 const struct fus_error *fus_last_error(void);
 
 /*
- * Have each error and each warning at the moment when it is noted: a function may note one and go
- * on. Without a listener nothing is said.
+ * Set the listener. It gets each error and each warning at once, as a function may note one and
+ * continue. Without a listener nothing is printed.
  */
 void fus_on_error(void (*listener)(const struct fus_error *e));
 

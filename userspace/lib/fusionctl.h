@@ -8,7 +8,7 @@
  *	ui/		what the verbs print: messages, tables, progress, drawings
  *	lib/		devices, open sets: a header for each source
  *
- * lib/ and meta/ are libfusion.a, which prints nothing and asks nobody. Nothing in lib/ calls
+ * lib/ and meta/ are libfusion.a, which prints nothing and asks no questions. Nothing in lib/ calls
  * anything in the others, nothing in meta/ the user interface, and nothing but main() a verb.
  *
  * A function that returns an int and is not said to do otherwise returns 0 or an

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The type of a partition in its GPT. Nothing of ours depends on it, but what shows partitions
- * then says whose it is. sfdisk writes it: that takes care of both copies and their checksums.
+ * The type of a partition in its GPT. Nothing depends on it, but partition tools then show the
+ * owner. sfdisk writes it, and updates both copies and their checksums.
  */
 #include <blkid/blkid.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "program.h"
 #include "sysfs.h"
 
-/* Of members of fusion sets. */
+/* The type of members of fusion sets. */
 #define MEMBER_TYPE	"AE6187F2-428C-4BFF-AB94-6F478486E0AE"
-/* Of what has no type of its own. */
+/* The type of a Linux file system. */
 #define LINUX_TYPE	"0FC63DAF-8483-4772-8E79-3D69D8477DE4"
 
 static void disk_path(const struct device *dev, char *buf, size_t size)
@@ -25,7 +25,7 @@ static void disk_path(const struct device *dev, char *buf, size_t size)
 	fus_device_node(dev->disk, buf, size);
 }
 
-/* The table of the disk that it is a partition of, if that is a GPT; NULL otherwise. */
+/* The partition table of its disk, if that is a GPT; NULL otherwise. */
 static blkid_probe open_gpt(const struct device *dev, char number[16])
 {
 	char path[160];

@@ -7,11 +7,11 @@
 
 struct device;
 
-/* Is it a partition of a GPT? */
+/* Return: whether it is a partition of a GPT. */
 bool fus_gpt_partition(const struct device *dev);
-/* Give such a one the type of members. */
+/* Give the partition the type of members. */
 int fus_gpt_mark_member(const struct device *dev);
-/* Say so if what is a member no more still has that type; what it had before nobody knows. */
+/* Report a former member that still has the type of members. Its earlier type is unknown. */
 void fus_gpt_tell_mark(const struct device *dev);
 
 #endif

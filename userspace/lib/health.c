@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is wrong with an open set, by its status; and one word for it. */
+/* Faults of an open set, from its status, and one word for its condition. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ const char *const fus_condition_name[NR_CONDITIONS] = { "ok", "degraded", "faile
 
 #define ERRORS_REMEDY "see dmesg and smartctl --all of the disk, and have a backup"
 
-#define GONE_REMEDY "close the set, connect the disk and open the set again, or see fusionctl help salvage"
+#define GONE_REMEDY	"close the set, connect the disk and open the set again, or see " \
+			"fusionctl help salvage"
 
 static bool opened_read_only(const struct set *set)
 {
@@ -44,7 +45,7 @@ bool fus_device_gone(dev_t devno)
 {
 	char size[32];
 
-	/* a device that is still in use when it is unplugged only leaves sysfs */
+	/* a device that is unplugged while in use only disappears from sysfs */
 	return !fus_sysfs_read(devno, "size", size, sizeof(size)) || !strcmp(size, "0") ||
 	       is_dead(devno);
 }
@@ -72,13 +73,13 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	else if (!strcmp(st->mode, "ro"))
 		FOUND(HEALTH_ERROR, "see dmesg for the member that failed; then close it and run "
 		      "fusionctl check", "has switched to read-only after an error");
-	/* the error that made it ro is said already */
+	/* the error that made the set ro is reported already */
 	if (st->needs_check && (strcmp(st->mode, "ro") || opened_read_only(set)))
 		FOUND(HEALTH_WARNING, "close it and run fusionctl check",
 		      "had an error that may have left its metadata wrong");
 	if (!strcmp(st->replica, "failed"))
-		FOUND(HEALTH_WARNING, "see dmesg; while this lasts a lost SSD takes more with it",
-		      "the slow member could not be told what lies on it");
+		FOUND(HEALTH_WARNING, "see dmesg; until then a lost SSD loses more data",
+		      "the replica of the map could not be written");
 	if (st->errors[FAST])
 		FOUND(HEALTH_WARNING, ERRORS_REMEDY, "the fast member has failed I/O since the set "
 		      "was opened");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is wrong with an open set, and a word for it: health.c. */
+/* Faults of an open set, and a word for its condition: health.c. */
 #ifndef HEALTH_H
 #define HEALTH_H
 
@@ -12,7 +12,7 @@ struct set;
 
 enum health {
 	HEALTH_OK,
-	HEALTH_NOTE,		/* worth knowing; nothing to be done */
+	HEALTH_NOTE,		/* worth knowing; no action needed */
 	HEALTH_WARNING,		/* to be put right before it matters */
 	HEALTH_ERROR,		/* something does not work */
 	NR_HEALTHS,
@@ -22,9 +22,9 @@ extern const char *const fus_health_name[NR_HEALTHS];
 
 typedef void (*health_fn)(void *ctx, enum health health, const char *text, const char *remedy);
 
-/* Call @each, if any, for all that there is to say; @remedy may be NULL. Return: the worst. */
+/* Call @each, if any, for each finding; @remedy may be NULL. Return: the worst. */
 enum health fus_set_health(const struct set *set, health_fn each, void *ctx);
-/* Has the kernel lost this device, though somebody still uses it? */
+/* Return: whether the device is gone from the kernel, although it is still in use. */
 bool fus_device_gone(dev_t devno);
 
 /* The health of a set in one word. */
@@ -39,10 +39,10 @@ enum condition {
 extern const char *const fus_condition_name[NR_CONDITIONS];
 
 enum condition fus_set_condition(const struct set *set);
-/* The same; @buf gets the worst that there is to say, and the remedy, or "". */
+/* The same; @buf gets the worst finding and its remedy, or "". */
 enum condition fus_set_condition_text(const struct set *set, char *buf, size_t size);
 struct json_object *fus_reason_json(enum health level, const char *text, const char *remedy);
-/* "health", the word, and "reasons": all that there is to say. */
+/* "health", the word, and "reasons", all findings. */
 void fus_condition_json(struct json_object *o, const struct set *set);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which machine this is, and which one has a set: those that reach the same disks are told apart by
- * a number.
+ * The identity of this machine, and of the one that has a set open. A number distinguishes machines
+ * that reach the same disks.
  *
- * It is derived from the machine-id, which the initramfs gets a copy of; without one from the
- * UUID that the firmware gives the machine. Neither is passed on as it is: the machine-id is not to
- * leave the machine, says machine-id(5), and disks do.
+ * The number is derived from the machine-id, of which the initramfs has a copy, or else from the
+ * firmware's UUID of the machine. Neither is used directly: according to machine-id(5) it must not
+ * leave the machine, but disks do.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include "text.h"
 #include "dm-fusion-codec.h"
 
-/* The copy comes first: an initramfs may make a machine-id up for each boot. */
+/* The copy comes first: an initramfs may invent a machine-id for each boot. */
 static const char *const files[] = {
 	"/etc/dm-fusion/machine-id",
 	"/etc/machine-id",
@@ -39,7 +39,7 @@ static const uuid_t fusion_space = {
 	0xae, 0x77, 0x2c, 0x64, 0xd1, 0x3f, 0x9a, 0x10
 };
 
-/* 32 hex digits, with dashes or without, and not all the same, as of firmware that has none. */
+/* 32 hex digits, with or without dashes. All digits are the same if the firmware has no UUID. */
 static bool digits_of(const char *text, char digits[33])
 {
 	size_t n = 0;
@@ -128,7 +128,7 @@ static void holder_text(const struct fusion_sb *sb, const struct fusion_beat *be
 	if (t && localtime_r(&t, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	snprintf(buf, size, "%s%s(%s), which opened it at %s", safe, *safe ? " " : "",
-		 uuid_is_null(id) ? "machine not known" : fus_host_hex(hex, id), when);
+		 uuid_is_null(id) ? "unknown machine" : fus_host_hex(hex, id), when);
 }
 
 bool fus_host_text(const struct fusion_sb *sb, char *buf, size_t size)
@@ -161,7 +161,7 @@ bool fus_host_holds(const struct member *fast, char *buf, size_t size, unsigned 
 	unsigned char id[16];
 
 	fus_host_id(id);
-	/* a member that can't be opened has no heartbeat */
+	/* a member that cannot be opened has no heartbeat */
 	read_beat(fd, fast->sb, &beat);
 	if (fd >= 0)
 		close(fd);
@@ -187,14 +187,14 @@ int fus_host_watch(const char *path, int fd, const struct fusion_sb *sb)
 		return 0;
 	ms = fusion_beat_watch_ms(&first);
 	holder_text(sb, &first, text, sizeof(text));
-	fus_warn(path, "its set was not closed by the machine %s; watching for %u s whether that "
+	fus_warn(path, "its set was not closed by the machine %s; checking for %u s whether that "
 		 "machine still uses it", text, (ms + 999) / 1000);
 	for (unsigned int waited = 0; waited < ms; waited += POLL_MS) {
 		nanosleep(&poll, NULL);
 		read_beat(fd, sb, &now);
 		if (!memcmp(&now, &first, sizeof(now)))
 			continue;
-		/* if it was closed in this moment, what was read of it before does not hold */
+		/* if the set was closed in this moment, its earlier state no longer holds */
 		holder_text(sb, &now, text, sizeof(text));
 		return fus_fail(FC_BUSY, path, "its set is in use by the machine %s; close it "
 				"there first", text);

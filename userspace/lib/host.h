@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which machine this is, and which one has a set: host.c. */
+/* The identity of this machine, and of the one that has a set open: host.c. */
 #ifndef HOST_H
 #define HOST_H
 
@@ -21,8 +21,9 @@ char *fus_host_hex(char buf[HOST_HEX], const unsigned char id[16]);
 #define HOST_TEXT	400
 
 /*
- * May another machine have the set open? Then opening it takes @watch_ms and some seconds. In any
- * case @buf says which machine was the last to have it: "desk (4f..), which opened it at ...".
+ * Return: whether another machine may have the set open. Then opening it takes @watch_ms and some
+ * seconds. In any case @buf names the last machine that had it open: "desk (4f..), which opened it
+ * at ...".
  */
 bool fus_host_holds(const struct member *fast, char *buf, size_t size, unsigned int *watch_ms);
 /*
@@ -31,7 +32,7 @@ bool fus_host_holds(const struct member *fast, char *buf, size_t size, unsigned 
  * closed it.
  */
 int fus_host_watch(const char *path, int fd, const struct fusion_sb *sb);
-/* The same of the sets whose members these devices are, two at most, as far as it can be told. */
+/* The same for the sets of these devices, two at most, as far as it is known. */
 int fus_host_watch_devices(const struct device *dev, int nr);
 /* As fus_host_holds() says it, by a superblock alone; false if that names none. */
 bool fus_host_text(const struct fusion_sb *sb, char *buf, size_t size);

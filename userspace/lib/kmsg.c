@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device mapper returns no more than an errno; why it refuses a table or a
- * message is in the kernel's log, in detail first and then in general:
+ * The device mapper returns only an errno. The kernel log has the reason why it refused a table or
+ * a message, first in detail and then in general:
  *
  *	device-mapper: fusion: [253:0: ]<reason>
  *	device-mapper: table: 253:0: fusion: <reason> (-EINVAL)
@@ -47,7 +47,7 @@ static char *reason_in(char *record)
 	if (!text || strncmp(text, type, strlen(type)))
 		return NULL;
 	text += strlen(type);
-	/* nobody knows the number of a device that did not come to be */
+	/* a device that was never created has no known number */
 	if (sscanf(text, "%u:%u: %n", &number, &number, &n) == 2)
 		text += n;
 	return text;
@@ -61,7 +61,7 @@ void fus_kmsg_reason(int fd, char *buf, size_t size)
 	*buf = 0;
 	if (fd < 0)
 		return;
-	/* EPIPE: records were overwritten before we came to read them */
+	/* EPIPE: records were overwritten before they were read */
 	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
 		if (n < 0 || *buf)
 			continue;

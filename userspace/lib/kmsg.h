@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Start listening; -1 if that is not possible, which fus_kmsg_reason() copes with. */
+/* Start listening; -1 if that is impossible, which fus_kmsg_reason() accepts. */
 int fus_kmsg_open(void);
-/* What the kernel said about fusion since; closes it. "" if nothing. */
+/* The kernel's lines about fusion since then, or ""; closes the log. */
 void fus_kmsg_reason(int fd, char *buf, size_t size);
 
 #endif

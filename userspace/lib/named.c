@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which open set a word means: the name it is open as or keeps, its uuid, or a device. */
+/* Find the open set that a word means: by its name, its label, its uuid, or a device. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct search {
 	size_t size;
 };
 
-/* Is this device a set, or the one that salvage made? */
+/* Return: whether the device is a set, or one that salvage made. */
 static bool take_mapping(dev_t devno, void *ctx)
 {
 	const struct search *s = ctx;
@@ -38,7 +38,7 @@ static bool take_mapping(dev_t devno, void *ctx)
 	       fus_sysfs_read(devno, "dm/name", s->name, s->size);
 }
 
-/* The device itself, or what it is a member of. */
+/* The device itself, or the set of which it is a member. */
 static bool find_by_device(const char *path, struct search *s)
 {
 	struct stat st;
@@ -62,7 +62,7 @@ static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *fo
 	return rc;
 }
 
-/* Has this member the label? */
+/* Return: whether the member has the label. */
 static bool is_labelled(dev_t devno, void *ctx)
 {
 	const struct search *s = ctx;
@@ -75,7 +75,7 @@ static bool is_labelled(dev_t devno, void *ctx)
 	return is;
 }
 
-/* A set that is open under another name than it keeps. */
+/* A set that is open under a name other than its label. */
 static int find_by_label(struct search *s, bool *found)
 {
 	struct mapping *list;
@@ -122,7 +122,7 @@ int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool
 			return rc;
 	}
 	rc = find(word, &s, found);
-	/* what salvage made has no name but its own */
+	/* a device that salvage made has only its own name */
 	if (rc || *found || !salvaged || s.label)
 		return rc;
 	s.prefix = DM_SALVAGE_PREFIX;
@@ -150,7 +150,8 @@ static bool describe_closed(const struct found_set *s, const char *name, struct 
 	e->code = FC_FAILED;
 	snprintf(e->subject, sizeof(e->subject), "%s", name);
 	if (s->condition >= CONDITION_FAILED && why) {
-		snprintf(e->what, sizeof(e->what), "is closed, and can't be opened: %s", why->text);
+		snprintf(e->what, sizeof(e->what), "is closed, and cannot be opened: %s",
+			 why->text);
 		snprintf(e->remedy, sizeof(e->remedy), "%s", why->remedy);
 	} else {
 		snprintf(e->what, sizeof(e->what), "is closed");
@@ -189,8 +190,8 @@ int fus_fail_not_open(const char *name)
 	if (meant)
 		fus_fail(FC_FAILED, name, "no such set is open; did you mean %s?", meant);
 	else
-		fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows those there "
-			 "are");
+		fus_fail(FC_FAILED, name, "no such set is open; fusionctl list shows the open "
+			 "sets");
 	fus_dm_free_list(list);
 	return FC_FAILED;
 }

@@ -7,13 +7,16 @@
 #include <stddef.h>
 
 /*
- * What the open set is called that is meant by @word, which is a name that it keeps, its uuid, or
- * a device, its own or a member's; with @salvaged it may be one that salvage made. *found is false
- * if there is none, or if @word is the name of a mapped device itself.
+ * The name of the open set that @word means: by its label, its uuid, or a device, its own or a
+ * member; with @salvaged also a device that salvage made. *found is false if there is none, or if
+ * @word is itself the name of a mapped device.
  */
 int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool *found);
 struct fus_error;
-/* Is the set closed? Then *@e says so, or why it can't be opened; nobody else hears of it. */
+/*
+ * Return: whether the set is closed. Then *@e says so, or why it cannot be opened; no listener gets
+ * it.
+ */
 bool fus_closed_error(const char *name, struct fus_error *e);
 /* Fail: no such set is open. Says whether it is closed, or which one may have been meant. */
 int fus_fail_not_open(const char *name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The word that was meant, of those there are. */
+/* Find the known word that was probably meant. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,10 @@
 
 #define MAX_WORD	32
 
-/* Letters to insert, drop, change, or swap with their neighbour, to make one of the other. */
+/*
+ * Number of letters to insert, drop, change, or swap with a neighbour, to turn one word into the
+ * other.
+ */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[3][MAX_WORD + 1], *before = row[0], *last = row[1], *this = row[2], *spare;

@@ -18,7 +18,7 @@ static int read_members(const struct mapping *table, dev_t member[2])
 	if (sscanf(table->params, "%31s %31s", dev[FAST], dev[SLOW]) == 2 &&
 	    fus_parse_devno(dev[FAST], &member[FAST]) && fus_parse_devno(dev[SLOW], &member[SLOW]))
 		return 0;
-	return fus_fail(FC_FAILED, table->name, "can't read its table \"%s\"; use matching "
+	return fus_fail(FC_FAILED, table->name, "cannot read its table \"%s\"; use matching "
 			"versions of fusionctl and dm-fusion", table->params);
 }
 
@@ -31,7 +31,7 @@ static void read_host(const struct mapping *table, char host[HOST_HEX])
 		sscanf(option, " host %32[0-9a-f]", host);
 }
 
-/* Without @found, what is no open set is an error. */
+/* Without @found, a name that is no open set is an error. */
 static int get_part(const char *name, enum mapping_info what, struct mapping *m, bool *found)
 {
 	return found ? fus_dm_get_if_open(name, what, m, found) : fus_dm_get_set(name, what, m);
@@ -57,7 +57,7 @@ int fus_set_get_if_open(const char *name, struct set *set, bool *found)
 	snprintf(set->host, sizeof(set->host), "%s", host);
 	why = fus_parse_status(set->m.params, &set->st);
 	if (why) {
-		rc = fus_fail(FC_FAILED, name, "can't read its status line (%s): \"%s\"; use "
+		rc = fus_fail(FC_FAILED, name, "cannot read its status line (%s): \"%s\"; use "
 			      "matching versions of fusionctl and dm-fusion", why, set->m.params);
 		fus_set_put(set);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Block devices: what is on them. libblkid knows everyone's signatures but ours,
- * we know ours; a device is free only if both say so.
+ * The content of block devices. libblkid recognises all signatures except those of members, which
+ * are checked here. A device is free only if neither finds any.
  */
 #include <blkid/blkid.h>
 #include <errno.h>
@@ -73,12 +73,12 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 
 	fd = fus_device_open(dev, O_RDONLY | O_DIRECT);
 	if (fd < 0)
-		return fus_fail(FC_FAILED, dev->path, "can't open it: %s; check the device",
+		return fus_fail(FC_FAILED, dev->path, "cannot open: %s; check the device",
 				strerror(errno));
 	err = fus_super_read(fd, dev->sectors, &state, &sb, &why, text);
 	close(fd);
 	if (err)
-		return fus_fail(FC_FAILED, dev->path, "can't read it: %s; check the device",
+		return fus_fail(FC_FAILED, dev->path, "cannot read: %s; check the device",
 				strerror(-err));
 	*found = state != MEMBER_NONE;
 	*whole = state == MEMBER_OK && !why;
@@ -92,7 +92,7 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 	return 0;
 }
 
-/* Append what others left there to @buf, and close @fd; false with errno if that fails. */
+/* Append other recognised content to @buf, and close @fd; false with errno if that fails. */
 static bool look(int fd, bool *found, char *buf, size_t size)
 {
 	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
@@ -118,7 +118,7 @@ static bool look(int fd, bool *found, char *buf, size_t size)
 
 static int cannot_look(const char *path)
 {
-	return fus_fail(FC_FAILED, path, "can't look for data on it: %s; check the device",
+	return fus_fail(FC_FAILED, path, "cannot look for data: %s; check the device",
 			strerror(errno));
 }
 
@@ -194,12 +194,12 @@ int fus_wipe_signatures(const struct device *dev, int fd)
 	blkid_probe pr = new_probe(fd);
 	int rc, rounds = 0;
 
-	/* the bound is for a device that does not keep what is written to it */
+	/* the bound is for a device that does not keep written data */
 	while (pr && !(rc = blkid_do_probe(pr)) && rounds++ < 256)
 		if (blkid_do_wipe(pr, false))
 			break;
 	if (!pr || rc != 1) {
-		rc = fus_fail(FC_FAILED, dev->path, "can't erase the old signatures: %s; try "
+		rc = fus_fail(FC_FAILED, dev->path, "cannot erase the old signatures: %s; try "
 			      "wipefs -a on it", strerror(errno ? errno : EIO));
 	} else {
 		rc = fsync(fd) ? fus_fail(FC_FAILED, dev->path, "write failed: %s; check the "

@@ -25,7 +25,7 @@ bool fus_program_exists(const char *name)
 	return false;
 }
 
-/* In the child: neither the path nor the options of whoever called. */
+/* In the child: use neither the path nor the options of the caller. */
 static __attribute__((noreturn)) void become(const char *const argv[], int out)
 {
 	char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is there such a program of the system? */
+/* Return: whether the system has this program. */
 bool fus_program_exists(const char *name);
 /*
  * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much is done of what takes long. */
+/* The progress of long work. */
 #include <stddef.h>
 
 #include "progress.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What assembly remembers in /run/fusion from one member to the next: the members come one at
- * a time, each in a process of its own, many at once, and in the initramfs as well as after it.
+ * The state that assembly keeps in /run/fusion from one member to the next. Each member appears on
+ * its own, in a process of its own, many at the same time, in the initramfs and after it.
  *
- *	/run/fusion/lock		held by who opens a set, or makes members of devices
+ *	/run/fusion/lock		held while a set is opened, or devices become members
  *	/run/fusion/SET/ROLE-MEMBER	"8:1 /dev/sda1": the device that was that member
  *	/run/fusion/SET/opened		"8:1 12 8:17 13": of which devices the set was opened last
  *
@@ -41,7 +41,7 @@ int fus_run_lock(const char *path, int *lock)
 	if (!mkdir(RUN_DIR, 0755) || errno == EEXIST)
 		*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		return fus_fail(FC_FAILED, path, "can't make it: %s; mount a tmpfs on /run",
+		return fus_fail(FC_FAILED, path, "cannot create: %s; mount a tmpfs on /run",
 				strerror(errno));
 	for (int ms = 0; flock(*lock, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
 		if (errno == EWOULDBLOCK && ms < LOCK_WAIT_MS) {
@@ -79,7 +79,7 @@ static void record_path(const struct fusion_sb *sb, int role, const unsigned cha
 	set_path(sb, file, buf);
 }
 
-/* Whole or not at all: who reads it may come in between, or we may be killed. */
+/* Whole or not at all: a reader may come in between, or this process may be killed. */
 static int write_file(const struct fusion_sb *sb, const char *path, const char *text)
 {
 	char dir[RECORD_PATH], new[RECORD_PATH + 4];
@@ -98,7 +98,8 @@ static int write_file(const struct fusion_sb *sb, const char *path, const char *
 	if (!close(fd) && good && !rename(new, path))
 		return 0;
 bad:
-	return fus_fail(FC_FAILED, path, "can't write it: %s; is /run full?", strerror(errno));
+	return fus_fail(FC_FAILED, path, "cannot write: %s; check that /run is not full",
+			strerror(errno));
 }
 
 static bool read_file(const char *path, char *buf, size_t size)
@@ -174,8 +175,8 @@ void fus_record_find(const struct fusion_sb *sb, int role, const unsigned char d
 }
 
 /*
- * A number that may be given to another device says nothing; diskseq, which the kernel counts
- * up with each disk that comes, tells whether it is still the same.
+ * A device number may be reused, so it proves nothing. diskseq, which the kernel increases for each
+ * new disk, shows whether the disk is still the same.
  */
 static void device_text(const struct member *m, char *buf, size_t size)
 {

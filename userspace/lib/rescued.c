@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What salvage has opened: read-only devices of what one member of a set has left. */
+/* Devices opened by salvage: read-only devices with the data left on one member of a set. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static bool take_member(dev_t devno, void *ctx)
 	return true;
 }
 
-/* A mapping of which nothing was found stands on no member, but one may be there. */
+/* A salvaged device without any data uses no member, but its member may be present. */
 static void find_label(struct rescued *r)
 {
 	struct member *list;
@@ -126,6 +126,6 @@ int fus_rescued_close_stale(const struct mapping *m)
 	if (twin.open_count && fus_device_user(twin.devno, &user))
 		return fus_fail_busy(twin.name, &user);
 	err = fus_dm_remove(twin.name);
-	return !err ? 0 : fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close "
-				   "it: %s; run fusionctl close %s", strerror(-err), twin.name);
+	return !err ? 0 : fus_fail(err == -EBUSY ? FC_BUSY : FC_FAILED, twin.name, "cannot close: "
+				   "%s; run fusionctl close %s", strerror(-err), twin.name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What salvage has opened: rescued.c. */
+/* Devices opened by salvage: rescued.c. */
 #ifndef RESCUED_H
 #define RESCUED_H
 
@@ -10,7 +10,7 @@
 
 struct json_object;
 
-/* What salvage has made of one member of a set. */
+/* The devices that salvage made from one member of a set. */
 struct rescued {
 	const struct mapping *m;
 	char set_uuid[UUID_TEXT];
@@ -23,11 +23,11 @@ struct rescued {
 
 void fus_rescued_get(const struct mapping *m, struct rescued *r);
 struct json_object *fus_rescued_json(const struct rescued *r);
-/* Is it called so, by its name or by the uuid of its set? Any is if @name is NULL. */
+/* Return: whether @name is its name, or the uuid of its set. NULL matches any. */
 bool fus_rescued_is(const struct mapping *m, const char *name);
-/* An array of all of the list, or of those that are called so. */
+/* An array of all in the list, or of those that @name matches. */
 struct json_object *fus_rescued_array(const struct mapping *list, const char *name);
-/* Close the one of stale extents that goes with this one. Exit code. */
+/* Close the device of stale extents that belongs to this one. Exit code. */
 int fus_rescued_close_stale(const struct mapping *m);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of two devices is the slow one.
+ * Decide which of two devices is the slow one.
  *
  * The kernel's rotational flag decides if the two differ in it, unless the sizes
  * contradict: a spinning disk smaller than the solid-state one is more likely a
@@ -23,11 +23,11 @@ int fus_choose_slow(const struct role_fact f[2], char *why, size_t size)
 
 	if (unknown || f[0].rotational == f[1].rotational) {
 		const char *flag =
-			unknown ? "the kernel does not say of both whether they are rotational" :
+			unknown ? "the kernel does not report whether both are rotational" :
 			f[0].rotational ? "both are rotational" : "neither is rotational";
 
-		snprintf(why, size, clear ? "%s, the slow one is much bigger" :
-			 "%s and their sizes are alike", flag);
+		snprintf(why, size, clear ? "%s, the slow one is much larger" :
+			 "%s, and their sizes are similar", flag);
 		return clear ? bigger : -1;
 	}
 	spins = f[1].rotational;
@@ -35,7 +35,7 @@ int fus_choose_slow(const struct role_fact f[2], char *why, size_t size)
 		snprintf(why, size, "the slow one is rotational");
 		return spins;
 	}
-	snprintf(why, size, "the rotational one is the smaller");
+	snprintf(why, size, "the rotational one is smaller");
 	return -1;
 }
 

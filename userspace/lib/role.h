@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of two devices is the slow one: role.c. */
+/* Decide which of two devices is the slow one: role.c. */
 #ifndef ROLE_H
 #define ROLE_H
 
@@ -9,19 +9,19 @@
 
 extern const char *const fus_role_name[2];
 
-/* What decides; apart from struct device so that it can be tested without disks. */
+/* The facts that decide; separate from struct device, so that tests need no disks. */
 struct role_fact {
 	uint64_t sectors;
 	int rotational;
 };
 
 /*
- * Which of two is the slow one: 0 or 1, or -1 if the facts do not settle it.
- * @why says on what grounds.
+ * Return: the index of the slow one, 0 or 1, or -1 if the facts do not settle it. @why gives the
+ * grounds.
  */
 int fus_choose_slow(const struct role_fact f[2], char *why, size_t size);
 
-/* What may be a mistake about two members, of which f[FAST] is the fast one: bits. */
+/* Possible mistakes in the choice of two members, of which f[FAST] is the fast one: bits. */
 enum role_doubt {
 	ROLE_FAST_ROTATES,	/* the fast member is a rotational disk */
 	ROLE_FAST_LARGER,	/* and larger than the slow one */

@@ -42,8 +42,8 @@ void fus_free_members(struct member *list)
 }
 
 /*
- * Who makes a file system, or a partition table, on what was a member may leave one of the two
- * copies of its superblock behind. So half of one counts only if there is nothing else.
+ * A new file system or partition table on a former member may leave one of its two superblock
+ * copies behind. So a single copy counts only if there is nothing else.
  */
 static int check_cover(struct member *m)
 {
@@ -59,7 +59,7 @@ static int check_cover(struct member *m)
 	return m->cover ? 0 : -ENOMEM;
 }
 
-/* *m is NULL if the device has no superblock of ours. */
+/* *m is NULL if the device has no fusion superblock. */
 static int read_member(const char *path, dev_t devno, uint64_t sectors, struct member **m)
 {
 	struct member *new = calloc(1, sizeof(*new));
@@ -97,7 +97,7 @@ int fus_member_at(dev_t devno, struct member **m)
 	uint64_t sectors;
 
 	*m = NULL;
-	/* who reads from a suspended device waits, perhaps for himself */
+	/* a read from a suspended device waits, perhaps for this very process */
 	if (fus_sysfs_read(devno, "dm/suspended", text, sizeof(text)) && *text == '1')
 		return -EAGAIN;
 	if (!fus_sysfs_read(devno, "size", text, sizeof(text)) ||
@@ -107,7 +107,7 @@ int fus_member_at(dev_t devno, struct member **m)
 	return read_member(node, devno, sectors, m);
 }
 
-/* Where the next member goes; never the one that is looked for. */
+/* The place of the next member in the list; never the member that is looked for. */
 static bool add_member(struct udev_device *dev, void *ctx)
 {
 	const char *name = udev_device_get_sysname(dev);
@@ -142,10 +142,10 @@ int fus_scan_members(struct member **list)
 void fus_covered_text(const struct member *m, char *buf, size_t size)
 {
 	if (*m->sb->label)
-		snprintf(buf, size, "was the %s member of %s and carries %s now",
+		snprintf(buf, size, "was the %s member of %s and contains %s now",
 			 fus_role_name[m->sb->role], m->sb->label, m->cover);
 	else
-		snprintf(buf, size, "was a member of a set and carries %s now", m->cover);
+		snprintf(buf, size, "was a member of a set and contains %s now", m->cover);
 }
 
 int fus_check_member(const struct member *m)
@@ -156,16 +156,16 @@ int fus_check_member(const struct member *m)
 	case MEMBER_OK:
 		return 0;
 	case MEMBER_SHRUNK:
-		return fus_fail(FC_MEMBER, m->path, "shrank from %s to %s; give it its old size "
-				"back", fus_size_text(was, m->sb->self_sectors << 9),
+		return fus_fail(FC_MEMBER, m->path, "shrank from %s to %s; restore its old size",
+				fus_size_text(was, m->sb->self_sectors << 9),
 				fus_size_text(is, m->sectors << 9));
 	case MEMBER_UNKNOWN:
 		return fus_fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion",
 				m->why);
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
-		return fus_fail(FC_MEMBER, m->path, "%s; if that can go, run fusionctl repair with "
-				"both members and --force", text);
+		return fus_fail(FC_MEMBER, m->path, "%s; if that can be overwritten, run fusionctl "
+				"repair with both members and --force", text);
 	default:
 		return fus_fail(FC_DAMAGED, m->path, "both copies of its superblock are damaged "
 				"(%s); run fusionctl repair with both members", m->why);
@@ -184,11 +184,11 @@ int fus_load_member(const char *path, struct member **m)
 	err = read_member(path, dev.devno, dev.sectors, m);
 	fus_device_put(&dev);
 	if (err)
-		return fus_fail(FC_FAILED, path, "can't read it: %s; check the device",
+		return fus_fail(FC_FAILED, path, "cannot read: %s; check the device",
 				strerror(-err));
 	if (!*m)
 		return fus_fail(FC_MEMBER, path, "not a member of a fusion set; fusionctl list "
-				"shows those there are");
+				"shows the members");
 	rc = fus_check_member(*m);
 	if (rc) {
 		free_member(*m);
@@ -289,7 +289,7 @@ static int fail_not_found(struct member *list, const char *name)
 		return fus_fail(FC_MEMBER, name, "no member of that set is found; did you mean %s?",
 				meant);
 	return fus_fail(FC_MEMBER, name, "no member of that set is found; connect it, fusionctl "
-			"list shows those there are");
+			"list shows the members");
 }
 
 int fus_find_named(struct member *list, const char *name, struct member **found)

@@ -20,36 +20,39 @@ struct member {
 	const char *why;
 	char why_text[SUPER_TEXT];	/* for @why */
 	struct fusion_sb *sb;	/* of a covered one zeros, if no copy is valid */
-	char *cover;		/* what lies over a covered one: "ext4 at byte 1080" */
+	char *cover;		/* the content over a covered one: "ext4 at byte 1080" */
 };
 
-/* Every block device with a superblock of ours; those it can't read are left out. */
+/* Every block device with a fusion superblock, except those that cannot be read. */
 int fus_scan_members(struct member **list);
-/* What is on one device; *m is NULL if that is no member. Return: 0 or -errno */
+/* Examine one device; *m is NULL if it is no member. Return: 0 or -errno */
 int fus_member_at(dev_t devno, struct member **m);
-/* Is it known which member it is? */
+/* Return: whether the identity of the member is known. */
 bool fus_has_identity(const struct member *m);
-/* Is it member @uuid of its set? */
+/* Return: whether it is member @uuid of its set. */
 bool fus_member_is(const struct member *m, const unsigned char uuid[16]);
-/* Is that the name or the uuid of its set? */
+/* Return: whether this is the name or the uuid of its set. */
 bool fus_member_called(const struct member *m, const char *name);
-/* Is one a mapping or the like over the other? */
+/* Return: whether one is a mapping, or similar, above the other. */
 bool fus_member_stands_on(const struct member *upper, const struct member *lower);
-/* Does another device of the list with the same identity stand on this one, e.g. on a path? */
+/*
+ * Return: whether another device of the list with the same identity lies above, e.g. a multipath
+ * device.
+ */
 bool fus_under_another(const struct member *list, const struct member *m);
-/* What to say of a covered one: "was the fast member of data and carries ext4 at byte 1080 now" */
+/* The text about a covered one: "was the fast member of data and contains ext4 at byte 1080 now" */
 void fus_covered_text(const struct member *m, char *buf, size_t size);
-/* What to say of a set that lacks the other member: model, serial number, size of that. */
+/* Describe the missing other member: its model, serial number and size. */
 void fus_missing_text(const struct member *m, char *buf, size_t size);
-/* Can it be used? */
+/* Check that the member can be used. */
 int fus_check_member(const struct member *m);
 /* One given device; fails if it is no member that can be used. */
 int fus_load_member(const char *path, struct member **m);
 void fus_free_members(struct member *list);
 
 /*
- * The one device that is member @uuid of a set, or NULL. Of devices stacked on each other,
- * e.g. the paths of a multipath device, it is the topmost; two that are not are an error.
+ * The one device that is member @uuid of a set, or NULL. If devices are stacked, such as a
+ * multipath device on its paths, it is the topmost. Two that are not stacked are an error.
  */
 int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **m);
 

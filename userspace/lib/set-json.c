@@ -13,7 +13,7 @@
 #include "super.h"
 #include "dm-fusion-codec.h"
 
-/* One that is not settled yet is null. */
+/* A field without a value yet is null. */
 static void add_uuid(struct json_object *o, const char *key, const unsigned char uuid[16])
 {
 	char text[UUID_TEXT];

@@ -12,14 +12,14 @@ struct json_object;
 struct mapping;
 
 /*
- * What a set is, of which @fast is the fast member's superblock, on which devices, and what its
- * own one is, if it is open. A uuid of zeros is null.
+ * Add the identity of the set whose fast superblock is @fast, its members' devices, and the fused
+ * device if it is open. A uuid of zeros becomes null.
  */
 void fus_json_add_set(struct json_object *o, const char *name, bool open,
 		      const struct fusion_sb *fast, const char *const path[2]);
-/* After that: what was recognised on the devices; "" becomes null. */
+/* After that: add the content recognised on the devices; "" becomes null. */
 void fus_json_add_contents(struct json_object *o, char content[2][CONTENT_TEXT]);
-/* Which one it is, of those that are open. */
+/* Add the identity of an open set. */
 void fus_json_add_open(struct json_object *o, const struct mapping *m);
 
 #endif

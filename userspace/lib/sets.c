@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sets that there are, open or closed: which members each has, which one is missing, which are
- * copies of one another, and its health.
+ * All sets, open or closed: the members of each, which one is missing, which are copies of one
+ * another, and the health.
  */
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static int look_at_open(struct found_set *s, const struct member *list)
 	if (rc || !s->has_status) {
 		worsen(s, CONDITION_FAILED);
 		add_reason(s, HEALTH_ERROR, "close it and open it again; see dmesg",
-			   rc ? "its status cannot be read" : "it has no table of ours");
+			   rc ? "its status cannot be read" : "its table is not one of dm-fusion");
 		return rc;
 	}
 	s->condition = fus_set_condition(&s->set);
@@ -112,7 +112,7 @@ static int look_at_open(struct found_set *s, const struct member *list)
 		fus_device_node(s->set.member[role], node, sizeof(node));
 		worsen(s, CONDITION_DEGRADED);
 		add_reason(s, HEALTH_WARNING, "see dmesg and smartctl --all of the disk, and have "
-			   "a backup", "the %s member %s gives no superblock of the set",
+			   "a backup", "no superblock of the set can be read from the %s member %s",
 			   fus_role_name[role], node);
 	}
 	return 0;
@@ -129,7 +129,7 @@ static void look_at_members(struct found_set *s, const struct member *list)
 			continue;
 		if (m->state == MEMBER_SHRUNK) {
 			worsen(s, CONDITION_FAILED);
-			add_reason(s, HEALTH_ERROR, "give it its old size back", "%s is smaller "
+			add_reason(s, HEALTH_ERROR, "restore its old size", "%s is smaller "
 				   "than when it was made a member", m->path);
 		} else if (m->why) {
 			worsen(s, CONDITION_DEGRADED);
@@ -173,7 +173,8 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 	if (fusion_sb_match(m[FAST]->sb, m[SLOW]->sb, &why)) {
 		worsen(s, CONDITION_FAILED);
 		add_reason(s, HEALTH_ERROR, "use the two that were used together last",
-			   "%s and %s do not go together: %s", m[FAST]->path, m[SLOW]->path, why);
+			   "%s and %s do not belong together: %s", m[FAST]->path, m[SLOW]->path,
+			   why);
 	} else if (m[FAST]->sb->flags & FUSION_SB_NEEDS_CHECK) {
 		worsen(s, CONDITION_DEGRADED);
 		add_reason(s, HEALTH_WARNING, "run fusionctl check", "had an error that may have "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The sets that there are: sets.c. */
+/* All sets, open or closed: sets.c. */
 #ifndef SETS_H
 #define SETS_H
 
@@ -10,14 +10,14 @@
 
 #define MAX_REASONS	16
 
-/* Why the word for its health is what it is. */
+/* A reason for the word for its health. */
 struct reason {
 	enum health level;
 	const char *remedy;	/* or NULL */
 	char text[400];
 };
 
-/* A set that is open, or of which a member is found. */
+/* An open set, or one of which a member was found. */
 struct found_set {
 	const struct member *any;	/* one of its members, or NULL */
 	const struct mapping *open;	/* NULL if it is closed */
@@ -35,14 +35,14 @@ struct found_sets {
 };
 
 /*
- * Look at all of them. Return: 0, or the exit code for an open set that could not be looked at; the
- * others are there all the same.
+ * Examine all sets. Return: 0, or the exit code for an open set that could not be examined; the
+ * others are in the list even then.
  */
 int fus_find_sets(const struct mapping *open, const struct member *list, struct found_sets *sets);
 void fus_free_sets(struct found_sets *sets);
 /* The set of this member, or NULL. */
 const struct found_set *fus_set_of(const struct found_sets *sets, const struct member *m);
-/* A member of it that is found in this role, or NULL. */
+/* The member found in this role, or NULL. */
 const struct member *fus_member_of(const struct found_set *s, const struct member *list, int role);
 /* Another device that claims to be the same member, and is not the same disk; or NULL. */
 const struct member *fus_clone_of(const struct member *list, const struct member *m);

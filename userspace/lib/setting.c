@@ -12,7 +12,7 @@
 #include "size.h"
 #include "dm-fusion-codec.h"
 
-/* Plural, of a bare number; and what is not one. */
+/* The plural for a bare number, and the fault of a value. */
 static const struct {
 	const char *name, *no;
 } units[] = {
@@ -32,7 +32,7 @@ static const struct {
 	{ "ms", 1 }, { "w", 7 * 86400000ULL },
 };
 
-/* Times are written with those before "min", the largest first. */
+/* Times are written with the units before "min", the largest first. */
 #define NR_WRITTEN	3
 
 const char *fus_setting_unit(int s)
@@ -47,7 +47,7 @@ const char *fus_setting_key(unsigned int i)
 
 /* -- reading ------------------------------------------------------------------------- */
 
-/* A number with a suffix, which is all that is left after it; a fraction is fine. */
+/* A number, possibly with a fraction; the rest of the text is its suffix. */
 static bool parse_amount(const char *text, double *v, const char **suffix)
 {
 	size_t n = strspn(text, "0123456789.");
@@ -74,7 +74,7 @@ static bool whole(double v, uint64_t *n)
 	return off < 0.000001 && off > -0.000001;
 }
 
-/* "30m", "1.5h", or a bare number, of units of so many milliseconds. */
+/* "30m", "1.5h", or a bare number in units of @unit_ms milliseconds. */
 static bool parse_time(const char *text, unsigned int unit_ms, uint64_t *n)
 {
 	const char *suffix;
@@ -151,7 +151,7 @@ static bool parse_value(int s, const char *text, const struct scale *scale, uint
 	const struct fusion_setting_info *info = &fusion_settings[s];
 
 	*n = 0;
-	/* where 0 stands for something else, "off" is no worse a word for it */
+	/* where 0 has a meaning of its own, "off" also means 0 */
 	if (info->zero && (!strcasecmp(text, info->zero) || !strcasecmp(text, "off") ||
 			   (!strcasecmp(text, "auto") && !strcmp(info->zero, "automatic"))))
 		return true;
@@ -285,7 +285,7 @@ void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale)
 		snprintf(buf, size, "on or off");
 		return;
 	}
-	/* where a bare number says little of how much that is */
+	/* where a bare number tells little */
 	if (info->unit == FUSION_UNIT_SECONDS || info->unit == FUSION_UNIT_MILLISECONDS ||
 	    info->unit == FUSION_UNIT_EXTENTS)
 		snprintf(most, sizeof(most), " (%s)", plain_text(text, s, max, scale));

@@ -2,8 +2,8 @@
 /*
  * Settings of a set: dm-fusion-settings.h has the list of them.
  *
- * setting.c		as people write and read them
- * settings-open.c	those of an open set
+ * setting.c		as text for people
+ * settings-open.c	settings of an open set
  */
 #ifndef SETTING_H
 #define SETTING_H
@@ -17,7 +17,7 @@
 
 /* -- setting.c ------------------------------------------------------------------ */
 
-/* What sizes and shares are measured by. */
+/* The sizes of a set, to convert sizes and shares. */
 struct scale {
 	uint32_t nr_fast_slots;
 	uint32_t extent_sectors;
@@ -34,13 +34,13 @@ struct setting {
 
 /* Read "key=value". Exit code. */
 int fus_parse_setting(const char *word, const struct scale *scale, struct setting *to);
-/* Of its values, as "seconds"; "" for a switch. */
+/* The unit of its values, such as "seconds"; "" for a switch. */
 const char *fus_setting_unit(int s);
 /* The keys, one after the other; NULL after the last. */
 const char *fus_setting_key(unsigned int i);
 /* "30m", "512M", "automatic"; returns @buf. */
 char *fus_setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale);
-/* What a set makes of the value: 0 may stand for something else. */
+/* The value in effect in a set: 0 may stand for another value. */
 uint32_t fus_setting_effect(int s, uint32_t value, const struct scale *scale);
 /* "0 to 604800 seconds (7d), or automatic" */
 void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale);
@@ -49,7 +49,7 @@ void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale)
 
 enum source { SOURCE_DEFAULT, SOURCE_SET, SOURCE_TABLE, SOURCE_NOW, NR_SOURCES };
 
-/* What *set* prints, and the kernel's message "settings". */
+/* The words that *set* prints, and that the kernel's answer to "settings" contains. */
 extern const char *const fus_source_name[NR_SOURCES];
 
 /* All settings of a set. */
@@ -64,9 +64,9 @@ struct settings {
 	uint32_t kept_value[FUSION_SETTINGS];	/* and with which value */
 };
 
-/* Those of an open set; *found is false if there is none of that name. */
+/* The settings of an open set; *found is false if none has that name. */
 int fus_settings_open(const char *name, struct settings *s, bool *found);
-/* Have the kernel set them, all or none; @keep: in the superblocks, too. */
+/* Have the kernel set them, all or none; @keep: also in the superblocks. */
 int fus_settings_tell(const struct settings *s, const struct setting *to, unsigned int nr,
 		      bool keep);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Settings of an open set: the kernel has them, and keeps them if it is told to. */
+/* Settings of an open set: the kernel has them, and keeps them on request. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ int fus_settings_open(const char *name, struct settings *s, bool *found)
 	return rc;
 }
 
-/* In one message, so that it is all of them or none. */
+/* In one message, so that all of them change, or none. */
 int fus_settings_tell(const struct settings *s, const struct setting *to, unsigned int nr,
 		      bool keep)
 {

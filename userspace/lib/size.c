@@ -28,7 +28,7 @@ char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes)
 	unsigned int unit = 0;
 	uint64_t n;
 
-	/* what rounds to 1024 of a unit is 1 of the next */
+	/* a value that rounds to 1024 of a unit is 1 of the next */
 	while (bytes >> 10 * unit >= 1024 || tenths(bytes, unit) >= 10240)
 		unit++;
 	n = tenths(bytes, unit);
@@ -104,7 +104,7 @@ bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last)
 	       fus_parse_number(dash + 1, 0xfffffff, last) && *first <= *last;
 }
 
-/* What libdevmapper takes as it is, and no shell or path makes something else of. */
+/* A name that libdevmapper takes as it is, without characters special to a shell or a path. */
 bool fus_valid_name(const char *name)
 {
 	size_t n = 0;

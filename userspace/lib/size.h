@@ -12,12 +12,12 @@
 char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes);
 /* "64K", "1.5G", "4096": false if it is none or beyond 2^63. */
 bool fus_parse_size(const char *s, uint64_t *bytes);
-/* Decimal digits and nothing else, up to @max. */
+/* Decimal digits only, up to @max. */
 bool fus_parse_number(const char *s, uint64_t max, uint64_t *v);
 /* "7" or "7-9", extents below 2^28. */
 bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last);
 
-/* May a set be called this? Exit code FC_USAGE otherwise. */
+/* Return: 0 if this may be the name of a set, otherwise exit code FC_USAGE. */
 int fus_check_name(const char *name);
 bool fus_valid_name(const char *name);
 

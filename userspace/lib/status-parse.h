@@ -32,8 +32,8 @@ struct fusion_status {
 };
 
 /*
- * Parse what follows "fusion " in the status line, strictly: Documentation/reference/target.rst.
- * Return: NULL, or what is wrong with it. Needs nothing else of fusionctl.
+ * Parse the text after "fusion " in the status line, strictly: Documentation/reference/target.rst.
+ * Return: NULL, or the fault in it. Needs nothing else of fusionctl.
  */
 const char *fus_parse_status(const char *line, struct fusion_status *st);
 /* The value of one of its options; NULL if the kernel's module has no such option. */

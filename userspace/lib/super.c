@@ -36,7 +36,7 @@ uint64_t fus_super_new_activation(void)
 	uint64_t half[2];
 	uuid_t random;
 
-	/* Six bits of a uuid are not random: in one half or the other. */
+	/* Six bits of a uuid are not random. They are in one half or the other. */
 	uuid_generate_random(random);
 	memcpy(half, random, sizeof(half));
 	return half[0] ^ half[1];
@@ -65,19 +65,19 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 		if (n < 0) {
 			failed--;
 			err = -errno;
-			bad = "it can't be read";
+			bad = "it cannot be read";
 			continue;
 		}
 		if (n < FUSION_BLOCK_SIZE)
 			continue;
 		s = judge(fusion_sb_unpack(block, blocknr, sectors, &one, &text));
-		/* the other copy may be from before what this version does not know was begun */
+		/* the other copy may be from before the change that this version does not know */
 		if (s == MEMBER_UNKNOWN) {
 			*state = s;
 			*why = fusion_sb_unknown(&one, unknown);
 			break;
 		}
-		/* for the sake of the message: who is it that shrank? */
+		/* for the message: which member has shrunk? */
 		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;
 		if (s == MEMBER_OK || s == MEMBER_SHRUNK) {
@@ -97,7 +97,7 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 	free(block);
 	if (*state == MEMBER_OK)
 		*why = bad;
-	/* any disk may have a bad sector: a copy that can't be read is nobody's */
+	/* any disk may have a bad sector: an unreadable copy counts as no superblock */
 	return failed == -2 ? err : 0;
 }
 

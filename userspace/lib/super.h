@@ -12,21 +12,21 @@ struct fusion_sb;
 struct fusion_disk_ident;
 
 enum member_state {
-	MEMBER_NONE,		/* no superblock of ours */
+	MEMBER_NONE,		/* no fusion superblock */
 	MEMBER_OK,
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
-	MEMBER_COVERED,		/* what is left of ours lies beneath something else: scan.c */
+	MEMBER_COVERED,		/* the remains of a superblock lie beneath other content: scan.c */
 };
 
 /* A random number for an activation that the kernel does not begin. */
 uint64_t fus_super_new_activation(void);
 
 /*
- * Read the newest valid superblock. With MEMBER_OK *sb is filled in and *why is NULL, or
- * says what is wrong with the other copy; with MEMBER_DAMAGED, MEMBER_UNKNOWN and
- * MEMBER_SHRUNK *why says why, perhaps in @text. Return: 0 or -errno of the read.
+ * Read the newest valid superblock. With MEMBER_OK, *sb is filled in, and *why is NULL or the fault
+ * of the other copy. With MEMBER_DAMAGED, MEMBER_UNKNOWN and MEMBER_SHRUNK, *why is the reason,
+ * perhaps in @text. Return: 0 or -errno of the read.
  */
 #define SUPER_TEXT	160
 int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What sysfs tells of block devices: attributes by their path; which devices there are, their names
- * and disks by libudev. That reads files of sysfs and of udev's database and waits for nothing, so
- * a program that udev runs may use it.
+ * Facts about block devices in sysfs: attributes by path; devices, their names and disks by
+ * libudev. This reads only files of sysfs and udev's database, and waits for nothing, so a program
+ * that udev runs may use it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -88,7 +88,9 @@ void fus_sysfs_name(dev_t devno, char *buf, size_t size)
 {
 	struct udev_device *dev = udev_device_new_from_devnum(context(), 'b', devno);
 
-	/* the last word of its path, where cciss!c0d0 is what holders and slaves call it, too */
+	/*
+	 * the last word of its path, such as cciss!c0d0, is its name in holders and slaves as well
+	 */
 	if (dev)
 		snprintf(buf, size, "%s", strrchr(udev_device_get_syspath(dev), '/') + 1);
 	else
@@ -144,7 +146,7 @@ static int collect(struct udev_enumerate *e, struct udev_device ***all)
 	nr = 0;
 	udev_list_entry_foreach(i, first) {
 		(*all)[nr] = udev_device_new_from_syspath(context(), udev_list_entry_get_name(i));
-		nr += !!(*all)[nr];	/* or it has gone by now */
+		nr += !!(*all)[nr];	/* or it has disappeared since */
 	}
 	qsort(*all, nr, sizeof(**all), by_name);
 	return nr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Block devices: what sysfs and udev tell: sysfs.c. */
+/* Facts about block devices from sysfs and udev: sysfs.c. */
 #ifndef SYSFS_H
 #define SYSFS_H
 
@@ -14,11 +14,11 @@ void fus_sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
 /* Its value, without the newline. */
 bool fus_sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
 bool fus_sysfs_has(dev_t devno, const char *attr);
-/* Is it a mapped device whose uuid begins so? */
+/* Return: whether it is a mapped device whose uuid begins with @uuid_prefix. */
 bool fus_sysfs_is_mapping(dev_t devno, const char *uuid_prefix);
 /*
- * Of the block devices in the directory, "slaves" or "holders": is there one that @is?
- * Or any at all, if that is NULL.
+ * Return: whether @is is true for a block device in the directory "slaves" or "holders"; if @is is
+ * NULL, whether there is any.
  */
 bool fus_sysfs_any(dev_t devno, const char *dir_name, bool (*is)(dev_t devno, void *ctx),
 		   void *ctx);
@@ -29,19 +29,19 @@ void fus_sysfs_name(dev_t devno, char *buf, size_t size);
 
 #define BLOCK_CLASS	"/sys/class/block"
 
-/* Block devices to look for; what is NULL or 0 does not matter. */
+/* Block devices to look for; a field that is NULL or 0 matches any. */
 struct block_match {
-	const char *name;	/* pattern, as of a shell: "loop*" */
+	const char *name;	/* shell pattern: "loop*" */
 	const char *attr;	/* an attribute, or */
-	const char *property;	/* what udev's database has, where that is */
+	const char *property;	/* a property in udev's database, where that exists */
 	const char *value;	/* matches this pattern */
 	dev_t disk;		/* only this one and its partitions */
 };
 
 struct udev_device;
 /*
- * Is there one among those that @is? They are shown to it in the order of their names, until it
- * says so. 1, 0, or -errno.
+ * Call @is for each one, in the order of their names, until it returns true. Return: 1 if it did,
+ * 0, or -errno.
  */
 int fus_block_any(const struct block_match *m, bool (*is)(struct udev_device *dev, void *ctx),
 		  void *ctx);

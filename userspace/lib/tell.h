@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Send a message; the answer, if any, is to be freed. Says nothing: @reason is what the kernel
- * says if it does not like it.
+ * Send a message; the answer, if any, is to be freed. Prints nothing: @reason is the kernel's text
+ * if it refuses the message.
  */
 int fus_send_message(const char *name, const char *msg, char **answer, char *reason, size_t size);
 /* The same, and fails. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that comes from disks, files and other programs: labels, models, serial
- * numbers, paths. Nobody vouches for it, so what could move the cursor, end the line
- * or change how the rest of it reads is written as \xNN.
+ * Text that comes from disks, files and other programs: labels, models, serial numbers, paths. It
+ * is not trusted. So a character that could move the cursor, end the line or change how the rest
+ * reads is written as \xNN.
  */
 #include <langinfo.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *code)
 	return n;
 }
 
-/* Controls, and what is invisible or turns the direction of writing. */
+/* Control characters, and characters that are invisible or change the writing direction. */
 static bool harmful(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||

@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 /*
- * Copy text that may be anything, at most @len bytes and up to a NUL, so that it can be
- * printed: valid UTF-8 without controls; what is not becomes \xNN. Without @utf8 it is
- * plain ASCII. Cut where @buf ends. Returns @buf.
+ * Copy untrusted text, at most @len bytes and up to a NUL, so that it can be printed: as valid
+ * UTF-8 without controls. Other bytes become \xNN. Without @utf8 it is plain ASCII. It is cut at
+ * the end of @buf. Returns @buf.
  */
 char *fus_safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
-/* Can what is printed here be UTF-8? */
+/* Return: whether the output may be UTF-8. */
 bool fus_utf8_output(void);
 
 #endif

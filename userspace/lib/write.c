@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a new set: erase what was there, then the empty map and its replica, and the
- * superblocks last, the fast member's after the slow one's, since a set is looked at from the
- * fast member. Until then neither device is a member, whenever this is interrupted.
+ * Write a new set: erase the old content, then write the empty map and its replica, and last the
+ * superblocks, the fast member's after the slow one's, because a set is found through its fast
+ * member. Until then neither device is a member, whenever this is interrupted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,13 +108,13 @@ static int erase(struct target *t, int fd)
 	/* partitions that were there could still be mounted; most have none, some are in use */
 	if (!rc && ioctl(fd, BLKRRPART) && errno != EINVAL && errno != EBUSY)
 		rc = io_failed(t, "reading the partition table");
-	/* an SSD works better when it knows that it is empty; one that can't be told is fine */
+	/* an SSD works better if it knows that it is empty; one without discard is fine */
 	if (!rc && ioctl(fd, BLKDISCARD, range))
 		errno = 0;
 	return rc;
 }
 
-/* Blocks @first on of map set 0, as many as fit; returns how many. */
+/* Blocks of map copy 0 from @first on, as many as fit; returns their number. */
 static u32 pack_map(struct target *t, const struct fusion_sb *sb, u32 first)
 {
 	static u32 words[FUSION_MAP_PER_BLOCK];
@@ -128,7 +128,7 @@ static u32 pack_map(struct target *t, const struct fusion_sb *sb, u32 first)
 	return n;
 }
 
-/* Write the member's map, or with @verify compare it with what is there. */
+/* Write the member's map, or with @verify compare the written one with it. */
 static int empty_map(struct target *t, const struct fusion_sb *sb, bool verify)
 {
 	uint64_t start = sb->map_start[sb->role][sb->active_set] * FUSION_BLOCK_SIZE;
@@ -212,7 +212,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 	int rc = 0;
 
 	fusion_sb_for_slow(fast, &sb[SLOW]);
-	/* what keeps the lock from being had is found before anything is erased */
+	/* a missing lock is found before anything is erased */
 	rc = fus_run_lock(ASSEMBLY_LOCK, lock);
 	fus_run_unlock(lock);
 	for (int i = 0; i < 2 && !rc; i++)
@@ -225,7 +225,7 @@ static int write_both(struct target t[2], const int fd[2], const struct fusion_s
 		rc = empty_map(&t[i], &sb[i], false);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = sync_target(&t[i]);
-	/* not before: an SSD may take minutes to discard, and who opens other sets waits for one */
+	/* not before: a discard of an SSD may take minutes, and other sets wait for the lock */
 	if (!rc)
 		rc = fus_run_lock(ASSEMBLY_LOCK, lock);
 	if (!rc)
@@ -284,7 +284,7 @@ int fus_wipe_member(const struct device *dev, int fd)
 	if (!rc)
 		rc = clear_ends(&t);
 	target_close(&t);
-	/* what was read through the page cache must not be found there again */
+	/* drop from the page cache what was read through it */
 	if (!rc && ioctl(fd, BLKFLSBUF, 0))
 		errno = 0;
 	return rc;

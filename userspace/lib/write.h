@@ -8,13 +8,13 @@
 struct fusion_sb;
 
 /*
- * Make a set of two devices that are opened at @fd, exclusively and for writing. Nothing
- * of them is a member before the last block is written, and then @lock is held, for assembly.
- * Reads everything back.
+ * Make a set from two devices that are opened at @fd, exclusively and for writing. Neither is a
+ * member before the last block is written. At that point @lock, of assembly, is held. Reads
+ * everything back.
  */
 int fus_write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast,
 		  int *lock);
-/* Make a device that is opened at @fd, as above, no member of anything. */
+/* Wipe a device that is opened at @fd, as above, so that it is no longer a member. */
 int fus_wipe_member(const struct device *dev, int fd);
 
 #endif

@@ -12,7 +12,10 @@ static u32 nr_good(const struct meta *meta, const struct rebuild *rb, int set, u
 	return n;
 }
 
-/* Without a superblock: the newest set that is whole, else what has most good blocks. */
+/*
+ * Without a superblock: the newest map copy that is intact, otherwise the one with the most good
+ * blocks.
+ */
 static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
 {
 	const u32 blocks = meta->geo[rb->dev].map_blocks;

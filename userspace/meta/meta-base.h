@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What meta-rebuild.c builds on: meta-base.c. */
+/* The map copies that meta-rebuild.c builds on: meta-base.c. */
 #ifndef META_BASE_H
 #define META_BASE_H
 
 #include "meta.h"
 
-/* A map set, and where the journal after it begins. */
+/* A map copy, and where the journal after it begins. */
 struct base {
 	int set;		/* -1: none */
 	u64 generation;
-	u64 replay_seq;		/* 0 if that is not known */
+	u64 replay_seq;		/* 0 if unknown */
 };
 
-/* By the superblock of rb->dev; without one, what has most good blocks. */
+/* By the superblock of rb->dev; without one, the map copy with the most good blocks. */
 struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
-/* The set before @a. Only what the older copy of the superblock names has its numbers. */
+/* The map copy before @a. Only one that the older superblock copy names has its numbers. */
 struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, const struct base *a);
 
 #endif

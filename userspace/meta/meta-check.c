@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every invariant of a closed set. An error is what the kernel refuses, or would serve
- * wrong data from; a warning what it puts up with; a note what is as it may be.
+ * Every invariant of a closed set. An error makes the kernel refuse the set, or serve wrong data. A
+ * warning is a fault that the kernel tolerates. A note is no fault.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 			       "%s; it can be opened read-only", text);
 	if (!fusion_sb_lasts(sb))
 		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
-			       "counts near its end; it can be opened read-only");
+			       "a counter is near its end; it can be opened read-only");
 	if (sb->compat)
 		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock",
 			       "has features of a newer version that do no harm: compat 0x%llx",
@@ -65,7 +65,7 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			       "the kernel met an error and asks for a check");
 	if (dev == FAST && !(sb->flags & FUSION_SB_CLEAN))
-		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock", "was not closed in order; "
+		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock", "was not closed cleanly; "
 			       "what was flushed is recovered when it opens");
 }
 
@@ -94,7 +94,7 @@ static void check_match(const struct meta *meta, struct report *r)
 
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].o.fd < 0)
-			fus_report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is not there");
+			fus_report_add(r, LEVEL_ERROR, dev, NO_BLOCK, "member", "is missing");
 	if (!fast || !slow)
 		return;
 	err = fusion_sb_match(fast, slow, &why);
@@ -127,11 +127,11 @@ static void check_supers(const struct meta *meta, struct report *r)
 	check_match(meta, r);
 }
 
-/* -- what is not in use --------------------------------------------------------------- */
+/* -- unused metadata ------------------------------------------------------------------ */
 
 /*
- * The set that is not active: of the checkpoint before, or of one that was interrupted,
- * which leaves two generations in it, or of none yet. The next checkpoint overwrites it.
+ * The map copy that is not active. It is from the last checkpoint but one, or from an interrupted
+ * one, which leaves two generations in it, or was never written. The next checkpoint overwrites it.
  */
 static void check_inactive(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
@@ -152,18 +152,18 @@ static void check_inactive(const struct meta *meta, const struct fusion_sb *sb, 
 
 		if (b->why)
 			fus_report_add(r, LEVEL_NOTE, dev, start + i, "map",
-				       "%s (the set that is not in use)", b->why);
+				       "%s (the map copy that is not active)", b->why);
 		else if (b->generation != generation)
 			fus_report_add(r, LEVEL_NOTE, dev, start + i, "map",
-				       "generation %llu, others %llu (the set that is not in use)",
-				       (unsigned long long)b->generation,
+				       "generation %llu, others %llu (the map copy that is not "
+				       "active)", (unsigned long long)b->generation,
 				       (unsigned long long)generation);
 	}
 }
 
 /*
- * What the journal holds from before replay_seq: replayed no more. Going back from there
- * each block is chained to the next, as far as the lap before was not overwritten.
+ * The part of the journal before replay_seq, which is no longer replayed. Going back from there,
+ * each block is chained to the next, as far as the last lap was not overwritten.
  */
 static void check_old_journal(const struct meta *meta, const struct fusion_sb *sb, u64 next_seq,
 			      struct report *r)
@@ -181,14 +181,14 @@ static void check_old_journal(const struct meta *meta, const struct fusion_sb *s
 			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
 		const char *why = fusion_block_check(sb, FUSION_MAGIC_JOURNAL, blocknr, b);
 
-		/* where the lap before ends there may be pieces of a transaction that was torn */
+		/* where the last lap ends there may be pieces of a torn transaction */
 		if (!why && le64_to_cpu(b->seq) > seq)
 			return;
 		if (!why && (le64_to_cpu(b->seq) != seq || le32_to_cpu(b->h.csum) != csum))
 			why = "an older version of it";
 		if (why) {
 			fus_report_add(r, LEVEL_NOTE, dev, blocknr, "journal",
-				       "%s (block %llu, which is not replayed any more)", why,
+				       "%s (block %llu, which is no longer replayed)", why,
 				       (unsigned long long)seq);
 			return;
 		}
@@ -196,7 +196,10 @@ static void check_old_journal(const struct meta *meta, const struct fusion_sb *s
 	}
 }
 
-/* Of no use to anybody now, or the state could not be loaded; but the ring comes round to them. */
+/*
+ * These blocks are not needed now, or the state could not be loaded. But the ring will reach them
+ * again.
+ */
 static void check_unreadable(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
 	const int dev = sb->role;
@@ -204,10 +207,10 @@ static void check_unreadable(const struct meta *meta, const struct fusion_sb *sb
 	for (u32 pos = 0; pos < sb->journal_blocks[dev]; pos++)
 		if (meta->m[dev].ring.unreadable[pos])
 			fus_report_add(r, LEVEL_WARNING, dev, sb->journal_start[dev] + pos,
-				       dev == FAST ? "journal" : "replica", "can't be read");
+				       dev == FAST ? "journal" : "replica", "cannot be read");
 }
 
-/* After a clean close all of it is of that; without it the policy learns anew. */
+/* After a clean close all heat is from that close. Without heat the policy learns from scratch. */
 static void check_heat(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
 	if (!(sb->flags & FUSION_SB_CLEAN) || !sb->epoch)
@@ -228,7 +231,7 @@ static bool in_region(u64 block, u64 start, u64 nr)
 	return block >= start && block - start < nr;
 }
 
-/* Is it a block of the head that holds something? */
+/* Return: whether it is a block of the head with content. */
 static bool is_metadata(const struct fusion_sb *geo, int dev, u64 block)
 {
 	if (block == FUSION_SUPER_BLOCKNR(0) || block == FUSION_SUPER_BLOCKNR(1) ||
@@ -260,7 +263,7 @@ static void check_guard(const struct meta *meta, int dev, bool tail, u8 *buf, st
 			continue;
 		if (!all && fus_offline_read(o, start + i, n, buf + i))
 			fus_report_add(r, LEVEL_WARNING, dev, block, "guard",
-				       "can't be read, in its %s MiB, which is kept empty", where);
+				       "cannot be read, in its %s MiB, which is kept empty", where);
 		else if (memchr_inv(buf + i, 0, n))
 			fus_report_add(r, LEVEL_WARNING, dev, block, "guard",
 				       "something wrote to its %s MiB, which is kept empty", where);
@@ -292,7 +295,7 @@ static bool open_same(const struct meta_state *a, const struct meta_state *b, u3
 	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
 }
 
-/* Closed in order together, they say the same. */
+/* After a clean close, map and replica are the same. */
 static u32 check_same(const struct meta_state st[2], struct report *r)
 {
 	u32 differ = 0;
@@ -303,12 +306,12 @@ static u32 check_same(const struct meta_state st[2], struct report *r)
 			continue;
 		if (differ++ < MAX_DIFFERENCES)
 			fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
-				       "extent %u is not where the map has it", lext);
+				       "extent %u is not where the map says", lext);
 	}
 	return differ;
 }
 
-/* At any other time no slot that it names has been given to another extent. */
+/* Otherwise, no slot that the replica names belongs to another extent. */
 static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2],
 		       struct report *r)
 {
@@ -339,7 +342,7 @@ static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2]
 	return differ;
 }
 
-/* Its map sets have no bitmaps, so they have no open extents: those are in the log. */
+/* The replica's map copies have no bitmaps, so they have no open extents: those are in the log. */
 static void check_not_open(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
 	const u32 *word = meta->m[SLOW].set[sb->active_set].word;
@@ -351,7 +354,7 @@ static void check_not_open(const struct meta *meta, const struct fusion_sb *sb, 
 		    fusion_word_state(word[lext]) != FUSION_OPEN)
 			continue;
 		fus_report_add(r, LEVEL_WARNING, SLOW, sb->map_start[SLOW][sb->active_set] + index,
-			       "replica", "extent %u is open in a map set", lext);
+			       "replica", "extent %u is open in a map copy", lext);
 		return;
 	}
 }
@@ -372,7 +375,7 @@ static void check_replica(const struct meta *meta, const struct meta_state st[2]
 
 /* -------------------------------------------------------------------------------------------- */
 
-/* The map sets and the journal of a member; of the slow one, that is the replica. */
+/* The map copies and the journal of a member; on the slow member they are the replica. */
 static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 		       struct meta_state *st, struct report *r)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who closes a device that was written to has udev told of it, and the rule opens what is a member
- * then: not before all of it is written and tested, and not before somebody asks for that. Another
- * machine, which hears of nothing, must not be using the set.
+ * When a device that was written to is closed, udev notices, and its rule opens the set of a
+ * member. That must not happen before all of it is written and tested, nor unasked. Another
+ * machine, which notices nothing, must not be using the set.
  */
 #include "fusionctl.h"
 #include "host.h"
@@ -29,7 +29,7 @@ int fus_meta_hold(const struct meta *meta, int *lock)
 	rc = watch(meta);
 	if (rc)
 		return rc;
-	/* images are nothing that udev hears of */
+	/* udev does not notice images */
 	if (meta->m[FAST].o.file || meta->m[SLOW].o.file)
 		return 0;
 	return fus_run_lock(ASSEMBLY_LOCK, lock);

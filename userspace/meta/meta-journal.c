@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The transactions that are whole in a ring, wherever they are: for repair, which wants
- * those that fusion_replay() does not reach, and for dump. Each is still replayed by
- * fusion_replay(), on a ring that holds nothing else.
+ * The whole transactions in a ring, at any place: for repair, which needs those that
+ * fusion_replay() does not reach, and for dump. Each is still replayed by fusion_replay(), on a
+ * ring that holds nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ const struct fusion_journal_block *fus_ring_block(const struct meta *meta, int d
 	return b;
 }
 
-/* Is there a whole transaction that begins with this block? */
+/* Return: whether a whole transaction begins with this block. */
 static bool whole(const struct meta *meta, int dev, const struct fusion_journal_block *b,
 		  struct meta_txn *t)
 {
@@ -77,7 +77,8 @@ int fus_journal_list(const struct meta *meta, int dev, struct meta_journal *j)
 	j->nr = 0;
 	j->t = calloc(nr, sizeof(*j->t));
 	if (!j->t)
-		return fus_fail(FC_FAILED, "memory", "not enough for the journal; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the journal; close programs "
+				"and try again");
 	for (u32 pos = 0; pos < nr; pos++) {
 		const struct fusion_journal_block *b =
 			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which members a verb for closed sets is given: NAME, uuid, or one or two of them. */
+/* Find the members that a verb for closed sets is given: by NAME, uuid, or one or two devices. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&
 	    meta->m[0].copy[1].err == -ENODATA)
 		rc = fus_fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list "
-			      "shows those there are");
+			      "shows the members");
 	if (rc)
 		fus_meta_free(meta);
 	return rc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is one member from an earlier time than the other: put back from an image, or a disk that lost
- * what it had promised to keep? By the same rules as the kernel (fusion_sb_reached()), and how far
- * back it is, for people.
+ * Find out whether one member is from an earlier time than the other: restored from an image, or a
+ * disk that lost writes which it had acknowledged as flushed. The rules are those of the kernel
+ * (fusion_sb_reached()); the text for people says how far back it is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static struct fusion_ring scan(const struct meta *meta, int dev, u64 wanted)
 	return r;
 }
 
-/* Is the other copy of its superblock damaged, or not the one before? */
+/* Return: whether the other superblock copy is damaged, or not the predecessor. */
 static bool single(const struct meta_member *m)
 {
 	const struct meta_copy *other = &m->copy[!m->best];
@@ -41,7 +41,7 @@ static bool single(const struct meta_member *m)
 	return other->err || other->sb.generation + 1 != m->copy[m->best].sb.generation;
 }
 
-/* Where the fast member's journal ends; if it is damaged that is for others to say. */
+/* The end of the fast member's journal. Damage to it is reported elsewhere. */
 static u64 journal_end(const struct meta *meta, u64 found)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
@@ -168,8 +168,8 @@ void fus_meta_past_text(const struct meta *meta, const struct meta_past *past, c
 	add_count(buf, size, past->blocks, ring);
 	snprintf(buf + strlen(buf), size - strlen(buf), " behind what the %s member has seen",
 		 fus_role_name[!past->dev]);
-	/* what is missing may be in these */
+	/* the missing transactions may be in these */
 	add_count(buf, size, past->unreadable, ring);
 	if (past->unreadable)
-		snprintf(buf + strlen(buf), size - strlen(buf), " can't be read");
+		snprintf(buf + strlen(buf), size - strlen(buf), " cannot be read");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All the metadata on the members, block by block, each judged by itself. */
+/* All the metadata on the members, block by block, each checked on its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,12 @@
 
 #define CHUNK_BLOCKS	256U
 
-static const char cant_read[] = "can't be read";
+static const char cant_read[] = "cannot be read";
 
 static int no_memory(void)
 {
-	return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the map; close programs and try "
+			"again");
 }
 
 /* -- superblocks ---------------------------------------------------------------- */
@@ -39,7 +40,10 @@ const char *fus_meta_copy_why(const struct meta_copy *c, char *text)
 	return c->err == -EPROTONOSUPPORT ? fusion_sb_unknown(&c->sb, text) : c->why;
 }
 
-/* The copy that this version does not know, or NULL. One is enough: see fusion_sb_unpack(). */
+/*
+ * A copy from a version that this one does not know, or NULL. One is enough: see
+ * fusion_sb_unpack().
+ */
 static const struct meta_copy *unknown_copy(const struct meta_member *m)
 {
 	for (int i = 0; i < 2; i++)
@@ -74,7 +78,7 @@ static bool same_identity(const struct fusion_sb *a, const struct fusion_sb *b)
 	       a->role == b->role;
 }
 
-/* The valid copy with the greater generation; those of another member don't count. */
+/* The valid copy with the higher generation; superblocks of another member do not count. */
 static int best_copy(const struct meta_member *m, const struct fusion_sb *as)
 {
 	int best = -1;
@@ -107,14 +111,14 @@ void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
 	peer->role = !one.role;
 }
 
-/* Which member is which: what their superblocks say, not the order in which they came. */
+/* Tell the members apart by their superblocks, not by the order in which they were given. */
 static int sort_members(struct meta *meta)
 {
 	const struct fusion_sb *a = fus_meta_sb(meta, 0), *b = fus_meta_sb(meta, 1);
 	struct meta_member tmp;
 
 	if (a && b && a->role == b->role)
-		return fus_fail(FC_MEMBER, meta->m[1].o.path, "is a %s member as %s is; name one "
+		return fus_fail(FC_MEMBER, meta->m[1].o.path, "is a %s member, like %s; name one "
 				"fast and one slow member", fus_role_name[a->role],
 				meta->m[0].o.path);
 	if (a && b && memcmp(a->set_uuid, b->set_uuid, 16))
@@ -151,9 +155,9 @@ static int read_supers(struct meta *meta, const struct fusion_sb *geo)
 	return geo ? 0 : sort_members(meta);
 }
 
-/* -- map sets, heat --------------------------------------------------------------- */
+/* -- map copies, heat ------------------------------------------------------------- */
 
-/* Called for each block that was read; @buf is NULL if it can't be. */
+/* Called for each block; @buf is NULL if it cannot be read. */
 typedef void (*block_fn)(struct meta *meta, int dev, void *ctx, u32 index, const void *buf);
 
 static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn fn, void *ctx)
@@ -296,7 +300,7 @@ static int read_ring(struct meta *meta, int dev)
 
 /* -- all of it ---------------------------------------------------------------------------- */
 
-/* Of a large set in small extents it is some GiB. */
+/* For a large set with small extents it is some GiB. */
 static void begin_progress(const struct meta *meta)
 {
 	u64 blocks = 0;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A state out of what is left: the active map set, where its blocks are bad the other set
- * and the replica, and every whole transaction of the journal.
+ * Rebuild a state from what is left: the active map copy; where its blocks are damaged, the other
+ * map copy and the replica; and every whole transaction of the journal.
  *
- * Records are absolute, so replaying a chain of them from too early on does no harm: of
- * each extent the last one counts. What is certain and what is not:
+ * Records are absolute, so replaying a chain from too early a point does no harm: the last record
+ * of each extent counts. What is certain, and what is not:
  *
  *   - an extent whose last change is in a chain without gaps up to the end is certain;
- *   - so is one whose block of the active set is good, unless transactions are missing
+ *   - so is one whose block of the active map copy is good, unless transactions are missing
  *     after it;
- *   - an entry of the older set is certain if all transactions since that set are there,
- *     else it may be out of date.
+ *   - an entry of the older map copy is certain if all transactions since that copy are
+ *     present, otherwise it may be out of date.
  *
- * Of two extents on one slot the one with the newer evidence keeps it. Where there is
- * nothing to choose by, neither does: losing data is better than showing it to the wrong
- * reader.
+ * If two extents claim one slot, the one with the newer evidence keeps it. If the evidence is
+ * equal, neither does: losing data is better than showing it to the wrong reader.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +31,8 @@
 
 static int no_memory(void)
 {
-	return fus_fail(FC_FAILED, "memory", "not enough to rebuild the map; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough to rebuild the map; close programs and "
+			"try again");
 }
 
 static void doubt(struct rebuild *rb, u32 lext, enum doubt how)
@@ -68,7 +68,7 @@ static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record
 	return fus_state_apply(&rb->st, c->geo, rec);
 }
 
-/* A transaction whose records are not possible counts as missing. */
+/* A transaction with impossible records counts as missing. */
 static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct apply_ctx *c,
 		     bool *done)
 {
@@ -78,7 +78,7 @@ static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct a
 	return err == -ENOMEM ? no_memory() : 0;
 }
 
-/* Index of the first transaction of the chain without a gap that ends before @end. */
+/* Index of the first transaction of the unbroken chain that ends before @end. */
 static u32 chain_start(const struct meta_journal *j, u32 end)
 {
 	u32 i = end;
@@ -97,7 +97,7 @@ static u32 first_from(const struct meta_journal *j, u64 seq)
 	return i;
 }
 
-/* The transactions from @from on, to the end; what is missing among them is counted. */
+/* Replay the transactions from @from to the end, and count the missing ones. */
 static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32 from,
 		      const struct fusion_sb *sb, struct rebuild *rb)
 {
@@ -149,9 +149,9 @@ static void doubt_block(const struct meta *meta, struct rebuild *rb, u32 index, 
 }
 
 /*
- * Has the ring everything since set @b was written, given that the chain begins with @t?
- * Of a set that was closed in order the set before was written when it was opened, or
- * later: it is enough that the chain goes back to the epoch before.
+ * Return: whether the ring has everything since map copy @b was written, given that the chain
+ * begins with @t. In a set that was closed cleanly, the previous map copy was written when it was
+ * opened, or later: it is enough that the chain goes back to the previous epoch.
  */
 static bool reaches_back(const struct meta *meta, const struct rebuild *rb, const struct base *b,
 			 const struct meta_txn *t)
@@ -165,14 +165,16 @@ static bool reaches_back(const struct meta *meta, const struct rebuild *rb, cons
 	return (sb->flags & FUSION_SB_CLEAN) && (t->epoch < sb->epoch || t->seq == 1);
 }
 
-/* Fill in the bad blocks of the active set from the older one and the journal before it. */
+/*
+ * Fill in the damaged blocks of the active map copy from the older one and the journal before it.
+ */
 static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 end,
 		     const struct base *a, const bool *bad, struct rebuild *rb)
 {
 	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev], .bad = bad };
 	const struct base b = fus_older_base(meta, rb, a);
 	const u32 start = chain_start(j, end);
-	/* the chain has to lead up to the active set */
+	/* the chain has to lead up to the active map copy */
 	const bool linked = end && a->replay_seq &&
 			    j->t[end - 1].seq + j->t[end - 1].count == a->replay_seq;
 	bool exact = linked ? reaches_back(meta, rb, &b, &j->t[start]) :
@@ -190,7 +192,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 			continue;
 		}
 		take_block(meta, rb, b.set, i, FROM_OLDER);
-		/* newer than the active set: of a checkpoint that was interrupted */
+		/* newer than the active map copy: from an interrupted checkpoint */
 		if (!exact || block->generation > a->generation ||
 		    (b.generation && block->generation != b.generation))
 			doubt_block(meta, rb, i, DOUBT_OLD);
@@ -205,7 +207,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 
 /* -- the replica ---------------------------------------------------------------- */
 
-/* Load it, if there is one that is whole. */
+/* Load the replica if it is intact. */
 static int load_replica(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
@@ -217,7 +219,7 @@ static int load_replica(const struct meta *meta, struct rebuild *rb)
 	if (rc)
 		return rc;
 	rb->have_replica = fus_state_load(meta, slow, &rb->replica, NULL);
-	/* closed in order together: as good as the map */
+	/* closed cleanly: as good as the map */
 	rb->replica_same = rb->have_replica && fast && fast->epoch == slow->epoch &&
 			   (fast->flags & slow->flags & FUSION_SB_CLEAN);
 	return 0;
@@ -233,7 +235,7 @@ static int copy_open(struct rebuild *rb, const struct meta_open *from)
 	return 0;
 }
 
-/* What it says of the extents that are still in doubt. */
+/* Use the replica for the extents that are still in doubt. */
 static int use_replica(const bool *bad, struct rebuild *rb)
 {
 	int rc = 0;
@@ -267,7 +269,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 	return rec->op == FUSION_OP_OPEN ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
 }
 
-/* A bitmap for every open extent that has none: an older one, or the extent is lost. */
+/* Find an older bitmap for each open extent that has none, or the extent is lost. */
 static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, struct rebuild *rb)
 {
 	const struct fusion_sb *geo = &meta->geo[rb->dev];
@@ -307,7 +309,7 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 
 /* -- slots ---------------------------------------------------------------------- */
 
-/* Does extent @a have better evidence than @b? */
+/* Return: whether extent @a has better evidence than @b. */
 static int compare(const struct rebuild *rb, u32 a, u32 b)
 {
 	if (rb->stamp[a] != rb->stamp[b])
@@ -330,7 +332,7 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 		size_t slot;
 		int better;
 
-		/* the replica does not follow what becomes of fast slots */
+		/* the replica does not record changes of fast slots */
 		if (!fusion_word_mapped(word) ||
 		    (rb->dev == SLOW && fusion_word_dev(word) == FUSION_FAST))
 			continue;

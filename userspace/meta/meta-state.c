@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where each extent is: a map set, and the journal on top of it. */
+/* The place of each extent: a map copy, and the journal replayed on top of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@ int fus_state_init(struct meta_state *st, u32 nr_lexts)
 	st->nr_lexts = nr_lexts;
 	st->word = malloc((size_t)nr_lexts * sizeof(*st->word));
 	if (!st->word)
-		return fus_fail(FC_FAILED, "memory", "not enough for the map; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough for the map; close programs and "
+				"try again");
 	for (u32 i = 0; i < nr_lexts; i++)
 		st->word[i] = FUSION_WORD_UNMAPPED;
 	return 0;
@@ -91,13 +92,13 @@ void fus_state_open_drop(struct meta_state *st, u32 lext)
 	memmove(st->open + i, st->open + i + 1, (st->nr_open - i) * sizeof(*st->open));
 }
 
-/* Without the map the set is not opened; the replica is read when the fast member is gone. */
+/* Without the map the set cannot be opened. The replica is read only if the fast member is lost. */
 static enum severity level_of(const struct fusion_sb *sb)
 {
 	return sb->role == FUSION_FAST ? LEVEL_ERROR : LEVEL_WARNING;
 }
 
-/* The name of a finding: what it is in the map, or that it is in the replica. */
+/* The name of a finding: its kind in the map, or "replica". */
 static const char *what_of(const struct fusion_sb *sb, const char *what)
 {
 	return sb->role == FUSION_FAST ? what : "replica";
@@ -146,7 +147,7 @@ static int ring_apply(void *ctx, const struct fusion_record *rec)
 	return !err && c->st->nr_open > c->max_open ? -EILSEQ : err;
 }
 
-/* The first block of the ring from @seq on that is not what belongs there. */
+/* The first block of the ring from @seq on that does not belong there. */
 static u64 failing_block(const struct meta_ring *ring, const struct fusion_sb *sb, u64 seq)
 {
 	for (u64 s = seq; s < sb->replay_seq + sb->journal_blocks[sb->role]; s++) {
@@ -192,7 +193,7 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 	block = err == -EIO ? unreadable_block(ring, sb) : failing_block(ring, sb, rp.next_seq);
 	if (st->nr_open > ctx.max_open)
 		fus_report_add(r, level_of(sb), dev, NO_BLOCK, what_of(sb, "journal"),
-			       "more open extents than there can be, %u", ctx.max_open);
+			       "more open extents than possible, %u", ctx.max_open);
 	else
 		fus_report_add(r, level_of(sb), dev, block, what_of(sb, "journal"),
 			       "%s (transaction %llu)", rp.why ? rp.why : strerror(-err),
@@ -244,7 +245,7 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 {
 	bool good = load_set(meta, sb, st, r);
 
-	/* one after the other, so that the report has it all */
+	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);
 	if (!fus_state_check(st, sb, r)) {
 		if (good && lacks_bitmap(st))
@@ -263,7 +264,7 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 {
 	u64 slot = fusion_word_slot(word);
 
-	/* the replica does not follow what becomes of them */
+	/* the replica does not record their changes */
 	if (sb->role == FUSION_SLOW && fusion_word_dev(word) == FUSION_FAST)
 		return true;
 	if (fusion_word_dev(word) == FUSION_SLOW)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write a state to both members. The order is that of a checkpoint: the map goes to the
- * set that is not in use and the bitmaps of open extents to where the journal ends, then
- * a flush, then the superblock that names them, into the copy that is not in use. So up to
- * there the set is what it was before, and may be repaired again. The other copy follows,
- * so that either is enough. Epochs go up as in an activation, the slow member's first.
+ * Write a state to both members, in the order of a checkpoint. The map goes to the map copy that is
+ * not active, and the bitmaps of open extents to the end of the journal. After a flush, the
+ * superblock that names them goes to the older superblock copy. Up to there the set is unchanged,
+ * and may be repaired again. The other superblock copy follows, so that either is enough. Epochs
+ * rise as in an activation, the slow member's first.
  *
- * A ring that can't be continued begins anew, behind whatever number is in it: nothing
- * that is left there can be taken for a part of the new chain.
+ * A ring that cannot be continued starts again, with numbers above all numbers in it: so no old
+ * block can be taken for a part of the new chain.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int flush(const struct meta *meta, int dev)
 
 /* -- map and heat --------------------------------------------------------------------- */
 
-/* The replica's map sets have no open extents; its log has them. */
+/* The replica's map copies have no open extents; its log has them. */
 static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u32 index,
 		      u32 *words)
 {
@@ -102,7 +102,7 @@ static u32 opens_per_block(const struct fusion_sb *sb)
 					      fusion_bitmap_bytes(sb->extent_sectors));
 }
 
-/* How many blocks take the bitmaps of all open extents. */
+/* Number of blocks that the bitmaps of all open extents need. */
 static u32 open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
 {
 	return DIV_ROUND_UP(st->nr_open, opens_per_block(sb));
@@ -135,7 +135,7 @@ static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st,
 static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 		     const struct meta_state *st)
 {
-	/* of the epoch before, as in an activation: the superblock that is in force knows that */
+	/* from the previous epoch, as in an activation: the superblock in force names that one */
 	struct fusion_sb before = *sb;
 	u32 nr, csum = sb->replay_csum;
 	char *buf = pack_opens(sb, st, &nr);
@@ -158,10 +158,10 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 }
 
 /*
- * Take away what is no block of the journal: of others, who may be recognised by it (the
- * superblock of btrfs lies here); and blocks whose checksum is right and whose numbers are beyond
- * what the format allows, as there is no number behind them to go on with. The set as it is uses
- * none of them.
+ * Remove everything that is not a block of the journal: foreign content by which another owner may
+ * be recognised (the superblock of btrfs lies here), and blocks with a valid checksum but numbers
+ * beyond the limits of the format, because the ring could not continue after them. The present set
+ * uses none of them.
  */
 static int clear_nonsense(const struct meta *meta, int dev)
 {
@@ -183,7 +183,7 @@ static int clear_nonsense(const struct meta *meta, int dev)
 	return rc;
 }
 
-/* Has put_opens() written there? */
+/* Return: whether put_opens() has written there. */
 static bool in_new_ring(const struct fusion_sb *sb, u32 pos, u64 end)
 {
 	for (u64 seq = sb->replay_seq; seq < end; seq++)
@@ -193,9 +193,9 @@ static bool in_new_ring(const struct fusion_sb *sb, u32 pos, u64 end)
 }
 
 /*
- * What can't be read can be again once it has been written. The map set and the journal that were
- * in use wait until the new ones are: until then a block that can't be read may be taken for one
- * that proves how far the member has got, and zeros are not.
+ * Unreadable blocks become readable once they are written. The active map copy and journal wait
+ * until the new ones are in use: until then, an unreadable block may stand for one that proves how
+ * far the member has got, but zeros may not.
  */
 static int clear_unreadable(const struct meta *meta, const struct fusion_sb *sb, u64 end)
 {
@@ -233,7 +233,7 @@ static u64 max_generation(const struct meta *meta, int dev)
 	return g;
 }
 
-/* Where the ring of the other member goes on at least, says this one. */
+/* The least number at which the other member's ring continues, according to this member. */
 static u64 claimed_seq(const struct meta *meta, int dev)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
@@ -242,7 +242,7 @@ static u64 claimed_seq(const struct meta *meta, int dev)
 	return sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 ? max(seq, sb->peer_at.seq) : seq;
 }
 
-/* The superblock that will name what is written. */
+/* The superblock that will name the written blocks. */
 static void next_super(const struct meta *meta, int dev, const struct meta_state *st,
 		       bool go_on, int built_from, struct fusion_sb *sb)
 {
@@ -253,7 +253,7 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
 	sb->generation = max_generation(meta, dev) + 1;
-	/* into the copy that is not in use */
+	/* into the superblock copy that is not in force */
 	if (have && !((sb->generation ^ have->generation) & 1))
 		sb->generation++;
 	sb->set_generation = sb->generation;
@@ -264,7 +264,7 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 		sb->replay_csum = st->next_csum;
 	} else {
 		sb->replay_seq = max(ring->max_seq, have ? have->replay_seq : 0) + 1;
-		/* or the other member, until it is written, would take this one for an older one */
+		/* otherwise the other member, until it is written, would count this one as stale */
 		sb->replay_seq = max(sb->replay_seq, claimed_seq(meta, !dev));
 		sb->replay_txn = max(ring->max_txn, have ? have->replay_txn : 0) + 1;
 		sb->replay_csum = 0;
@@ -272,10 +272,10 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 }
 
 /*
- * This is an activation: both members get the epoch after the fast one's, or the newest that left
- * a trace, and a number of their own. So what was used apart from them before does not fit; and
- * until the fast member's superblock is written, they are as an interrupted opening leaves them.
- * What is written says nothing of how far the other member has got.
+ * This is an activation: both members get the epoch after the fast member's, or after the newest
+ * that left a trace, and a new activation number. So a member that was used apart from them no
+ * longer fits. Until the fast member's superblock is written, they are as an interrupted opening
+ * leaves them. The new superblocks claim nothing about how far the other member has got.
  */
 static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
@@ -283,7 +283,7 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
 	u64 activation = fus_super_new_activation();
 
-	/* of a dump the geometry has an epoch of its own */
+	/* the geometry from a dump has an epoch of its own */
 	if (fast)
 		epoch = max(epoch, fast->epoch + 1);
 	if (slow)
@@ -358,7 +358,7 @@ int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *fro
 	struct fusion_sb sb[2] = { *fus_meta_sb(meta, FAST), *fus_meta_sb(meta, SLOW) };
 	int rc = 0;
 
-	/* The copy that was found may be in the disk's cache only; the other is overwritten. */
+	/* The copy that was found may only be in the disk's cache. The other one is overwritten. */
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		sb[dev].generation++;
 		fusion_sb_copy_settings(from, &sb[dev]);

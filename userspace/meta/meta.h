@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metadata of a set that is closed: read whole, judged, and written anew. What the
- * verbs check, dump, restore, repair and salvage stand on.
+ * The metadata of a closed set: read completely, checked, and rewritten. The verbs check, dump,
+ * restore, repair and salvage are built on it.
  *
  * offline.c		members: block devices, or images of them in files
  * meta-open.c		which members are meant
- * meta-hold.c		nobody has them open, or opens them meanwhile
+ * meta-hold.c		no other process opens them meanwhile
  * report.c		findings
- * meta-read.c		all that is on the members, block by block
- * meta-state.c		where each extent is: a map set and the journal after it
+ * meta-read.c		everything on the members, block by block
+ * meta-state.c		the place of each extent: a map copy and the journal after it
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
- * meta-rebuild.c	a state out of what is left
- * meta-base.c		the map that this begins with: meta-base.h
+ * meta-rebuild.c	a state rebuilt from what is left
+ * meta-base.c		the map copy that this begins with: meta-base.h
  * meta-write.c		a state, written so that the old one holds until the end
  * settings-closed.c	settings of a closed set: settings-closed.h
- * salvage-*.c		what one member alone still has: salvage.h
+ * salvage-*.c		the data on one member alone: salvage.h
  *
- * All but meta-hold.c is pure of the device mapper and of questions, and
- * serves the tests as it does the verbs. Each member carries two map sets and a journal of the
- * same kind; those of the slow member are the replica (dm-fusion-format.h).
+ * Except for meta-hold.c, none of it uses the device mapper or asks questions, so tests can use it
+ * as the verbs do. Each member has two map copies and a journal of the same kind; those of the slow
+ * member are the replica (dm-fusion-format.h).
  */
 #ifndef META_H
 #define META_H
@@ -37,33 +37,33 @@
 
 /* -- offline.c ------------------------------------------------------------------ */
 
-/* A member, opened so that nobody else can use it meanwhile. */
+/* A member, opened exclusively. */
 struct offline {
-	const char *path;	/* as given, owned; NULL if there is no such member */
+	const char *path;	/* as given, owned; NULL if the member is missing */
 	int fd;
 	uint64_t sectors;
 	bool file;		/* an image */
 	dev_t devno;		/* of the device, or of the file system of the image */
-	ino_t ino;		/* of the image, else 0 */
+	ino_t ino;		/* of the image, otherwise 0 */
 };
 
-/* Is there something at @path that may be a member? *file: it is an image. */
+/* Return: whether @path may be a member. *file: it is an image. */
 bool fus_path_kind(const char *path, bool *file);
 
 enum offline_use {
 	OFFLINE_READ,
 	OFFLINE_WRITE,
-	OFFLINE_READ_BESIDE,	/* beside what salvage made of it, if that is all that has it */
+	OFFLINE_READ_BESIDE,	/* next to devices that salvage made of it, its only users */
 };
 
-/* Open a member. What is mounted, held or part of an open set is refused. */
+/* Open a member. A device that is mounted, held or part of an open set is refused. */
 int fus_offline_open(const char *path, enum offline_use use, struct offline *o);
 void fus_offline_close(struct offline *o);
-/* Whole blocks, or at the end of a device what is left; 0 or -errno. @buf is aligned. */
+/* Read whole blocks, or less at the end of a device; 0 or -errno. @buf is aligned. */
 int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
 int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
 int fus_offline_sync(const struct offline *o);
-/* Is it what that path leads to? */
+/* Return: whether the path leads to it. */
 bool fus_same_storage(const struct offline *o, const char *path);
 /* Memory for them, zeroed, whole blocks; NULL after a message. To be freed. */
 void *fus_offline_buffer(size_t bytes);
@@ -73,8 +73,8 @@ void *fus_offline_buffer(size_t bytes);
 struct meta;
 
 /*
- * Before the members are written: nobody assembles until fus_run_unlock(). Fails if another machine
- * uses the set.
+ * Call before the members are written: the set cannot be assembled until fus_run_unlock(). Fails if
+ * another machine uses the set.
  */
 int fus_meta_hold(const struct meta *meta, int *lock);
 /* After it: as if the set had been open and closed. */
@@ -84,7 +84,7 @@ void fus_meta_keep_closed(const struct meta *meta);
 
 enum severity {
 	LEVEL_NOTE,		/* worth knowing; nothing is wrong */
-	LEVEL_WARNING,		/* wrong, and no obstacle; repair puts it right */
+	LEVEL_WARNING,		/* wrong, but no obstacle; repair fixes it */
 	LEVEL_ERROR,		/* the kernel refuses the set, or it would serve wrong data */
 	NR_LEVELS,
 };
@@ -111,7 +111,7 @@ extern const char *const fus_level_name[NR_LEVELS];
 void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		    const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void fus_report_free(struct report *r);
-/* Is there a finding about this? */
+/* Return: whether there is a finding about this. */
 bool fus_report_has(const struct report *r, const char *what);
 /* "fast member, block 80: map: checksum mismatch" */
 void fus_finding_text(const struct finding *f, char *buf, size_t size);
@@ -127,7 +127,7 @@ struct meta_copy {
 	struct fusion_sb sb;	/* if err is 0 or -ENOSPC; for fusion_sb_unknown() otherwise */
 };
 
-/* A block of a map set that is valid in itself, or what is wrong with it. */
+/* A block of a map copy that is valid in itself, or its fault. */
 struct meta_block {
 	const char *why;	/* NULL: valid */
 	bool unreadable;
@@ -146,8 +146,8 @@ struct meta_ring {
 	u64 max_seq;		/* greatest numbers in any valid block */
 	u64 max_txn;
 	u32 max_epoch;
-	u64 peer_seq;		/* where the other member's ring goes on, at least */
-	u64 kernel_seq;		/* as max_seq, of blocks that know of the other member: no tool's */
+	u64 peer_seq;		/* where the other member's ring continues, at least */
+	u64 kernel_seq;		/* like max_seq, of blocks with a claim: not those of a tool */
 };
 
 struct meta_member {
@@ -163,17 +163,20 @@ struct meta_member {
 struct meta {
 	struct meta_member m[2];
 	struct fusion_sb geo[2];	/* identity and geometry, as each member has them */
-	bool known;		/* is geo filled in? If not there is nothing else. */
+	bool known;		/* geo is filled in; if not, the rest is empty */
 };
 
 /*
- * Read everything of the members that are open in meta->m[].o. What can't be read, or is
- * not valid, is part of the result. Return: 0, or after a message.
+ * Read everything on the members that are open in meta->m[].o. Unreadable and invalid blocks are
+ * part of the result. Return: 0, or after a message.
  */
 int fus_meta_read(struct meta *meta);
-/* What is wrong with a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
+/* The fault of a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
 const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
-/* Is a member of another version? Then @text, of FUSION_UNKNOWN_TEXT bytes, says of which. */
+/*
+ * Return: whether a member is of another version. Then @text, of FUSION_UNKNOWN_TEXT bytes, names
+ * it.
+ */
 bool fus_meta_is_unknown(const struct meta_member *m, char *text);
 /* Fails if either is. */
 int fus_meta_refuse_unknown(const struct meta *meta);
@@ -181,14 +184,14 @@ int fus_meta_refuse_unknown(const struct meta *meta);
 /* The same of the superblocks only. */
 int fus_meta_read_supers(struct meta *meta);
 /*
- * The same, but identity and geometry are those of @geo, which is the fast member's;
- * superblocks of other members don't count.
+ * The same, but identity and geometry are those of @geo, a fast superblock; superblocks of other
+ * members do not count.
  */
 int fus_meta_read_as(struct meta *meta, const struct fusion_sb *geo);
-/* Frees all of it and closes the members. */
+/* Free all of it and close the members. */
 void fus_meta_free(struct meta *meta);
 
-/* The superblock that counts of that member, or NULL. */
+/* The superblock of the member that counts, or NULL. */
 const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev);
 /* A member's superblock turned into that of the other member. */
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
@@ -215,13 +218,13 @@ struct meta_open {
 	u8 bitmap[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
 };
 
-/* Where each extent is. */
+/* The place of each extent. */
 struct meta_state {
 	u32 *word;
 	u32 nr_lexts;
 	struct meta_open **open;	/* by lext */
 	u32 nr_open;
-	u64 next_seq, next_txn;		/* where the journal goes on, */
+	u64 next_seq, next_txn;		/* where the journal continues, */
 	u32 next_csum;			/* if it ends in order */
 	u64 nr_records;
 };
@@ -230,26 +233,28 @@ int fus_state_init(struct meta_state *st, u32 nr_lexts);
 void fus_state_free(struct meta_state *st);
 /* Bitmap of an OPEN extent, or NULL. */
 struct meta_open *fus_state_open_find(const struct meta_state *st, u32 lext);
-/* The same, made if there is none; NULL without memory. */
+/* The same, created if missing; NULL if memory is short. */
 struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext);
 void fus_state_open_drop(struct meta_state *st, u32 lext);
-/* What a record says; 0 or -ENOMEM. */
+/* Apply a record; 0 or -ENOMEM. */
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		    const struct fusion_record *rec);
 
 /*
- * The state that this superblock of a member leads to: its active set and the journal from
- * its replay_seq on, exactly as the kernel loads it. What stands in the way goes to the
- * report (which may be NULL). Return: true if the kernel would accept it.
+ * The state that this superblock of a member leads to: its active map copy and the journal from its
+ * replay_seq on, exactly as the kernel loads it. Obstacles go to the report (which may be NULL).
+ * Return: true if the kernel would accept it.
  */
 bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		    struct report *r);
-/* What the map itself has to hold: no slot used twice, OPEN and bitmaps belong together. */
+/*
+ * Check the invariants of the map itself: no slot is used twice, each OPEN extent has its bitmap.
+ */
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
 
 /* -- meta-journal.c ---------------------------------------------------------------------- */
 
-/* A transaction all of whose blocks are there. */
+/* A transaction whose blocks are all present. */
 struct meta_txn {
 	u64 seq, txn;
 	u32 epoch, count;
@@ -263,15 +268,18 @@ struct meta_journal {
 
 typedef int (*record_fn)(void *ctx, const struct meta_txn *t, const struct fusion_record *rec);
 
-/* Are the numbers of a block, whose checksum is right, within what the format allows? */
+/*
+ * Return: whether the numbers of a block, whose checksum is right, are within the limits of the
+ * format.
+ */
 bool fus_journal_sane(const struct fusion_journal_block *b);
-/* The block of that sequence number, or NULL if it is not there, and valid. */
+/* The block with that sequence number, or NULL if it is missing or not valid. */
 const struct fusion_journal_block *fus_ring_block(const struct meta *meta, int dev, u64 seq);
 int fus_journal_list(const struct meta *meta, int dev, struct meta_journal *j);
 void fus_journal_free(struct meta_journal *j);
-/* Does @b continue the chain after @a? */
+/* Return: whether @b continues the chain after @a. */
 bool fus_txn_follows(const struct meta_txn *a, const struct meta_txn *b);
-/* Call @fn for each record. Return: 0, -EILSEQ if it holds nonsense, or what @fn returned. */
+/* Call @fn for each record. Return: 0, -EILSEQ if it is invalid, or what @fn returned. */
 int fus_journal_apply(const struct meta *meta, int dev, const struct meta_txn *t, record_fn fn,
 		      void *ctx);
 
@@ -288,7 +296,7 @@ struct meta_past {
 
 /* Extents that are not in the same place in the map and in the replica. */
 u32 fus_meta_past_extents(const struct meta *meta);
-/* Is there one? */
+/* Return: whether there is one. */
 bool fus_meta_past(const struct meta *meta, struct meta_past *past);
 /* The same by the superblocks alone, both of which are there. Return: which member, or -1. */
 int fus_meta_past_by_supers(const struct meta *meta);
@@ -306,7 +314,7 @@ void fus_meta_check(const struct meta *meta, struct report *r);
 enum doubt {
 	DOUBT_NONE,
 	DOUBT_OLD,		/* may be out of date */
-	DOUBT_LOST,		/* where it was is not known any more; it reads as zeros */
+	DOUBT_LOST,		/* its place is unknown; it reads as zeros */
 	NR_DOUBTS,
 };
 
@@ -314,7 +322,7 @@ struct rebuild {
 	struct meta_state st;	/* consistent: fus_state_check() accepts it */
 	int dev;
 	bool exact;		/* nothing had to be rebuilt; the rest is not filled in */
-	int set;		/* map set it was built from, or -1 */
+	int set;		/* map copy it was built from, or -1 */
 	u8 *doubt;		/* of each extent, enum doubt */
 	u64 *stamp;		/* private: its evidence, and the replica */
 	struct meta_state replica;
@@ -325,27 +333,27 @@ struct rebuild {
 	u64 missing_txns;	/* lost in the middle of the journal */
 };
 
-/* Of the map, or of the replica of which the slow member has the superblocks. */
+/* Rebuild the map, or the replica, whose superblocks are those of the slow member. */
 int fus_rebuild_state(const struct meta *meta, int dev, struct rebuild *rb);
 void fus_rebuild_free(struct rebuild *rb);
 
 /* -- meta-write.c -------------------------------------------------------------------------- */
 
 /*
- * Write a state that fus_state_check() accepts as that of a set closed in order, map and replica.
- * Identity and geometry are those of meta->geo. @go_on: the journal continues where the state
- * says that it ends; else it begins anew. @built_from: without a superblock, the map set to
- * be kept until the end, or -1. @heat: as long as meta->m[FAST].heat.
+ * Write a state that fus_state_check() accepts as that of a set that was closed cleanly, map and
+ * replica. Identity and geometry are those of meta->geo. @go_on: the journal continues where it
+ * ends according to the state; otherwise it starts again. @built_from: without a superblock, the
+ * map copy to be kept until the end, or -1. @heat: as long as meta->m[FAST].heat.
  */
 int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
 		   const u16 *heat);
 /*
  * Write the superblocks of a set that was closed cleanly again, both copies of both members, with
- * the settings that @from has. The slow member's come first: a set that is opened after this was
- * interrupted goes by the fast one's.
+ * the settings that @from has. The slow member's come first: a set that is opened after an
+ * interruption uses those of the fast one.
  */
 int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
-/* Zero what was found in heads and tails. */
+/* Zero the content found in heads and tails. */
 int fus_guards_clear(const struct meta *meta, const struct report *r);
 
 #endif

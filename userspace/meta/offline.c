@@ -20,7 +20,7 @@ void *fus_offline_buffer(size_t bytes)
 
 	bytes = (bytes + FUSION_BLOCK_SIZE - 1) & ~(FUSION_BLOCK_SIZE - 1UL);
 	if (posix_memalign(&buf, FUSION_BLOCK_SIZE, bytes ? bytes : FUSION_BLOCK_SIZE)) {
-		fus_fail(FC_FAILED, "memory", "out of it; free some");
+		fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 		return NULL;
 	}
 	memset(buf, 0, bytes);
@@ -28,8 +28,8 @@ void *fus_offline_buffer(size_t bytes)
 }
 
 /*
- * The node is resolved once, here, links included; what is opened then has to be what was
- * looked at. The exclusive open keeps everyone out who asks in the same way: mounts, swap,
+ * The node is resolved once, here, links included. The device that is opened must be the one that
+ * was examined. The exclusive open keeps out all users that also open exclusively: mounts, swap,
  * the device mapper.
  */
 static int open_device(const char *path, enum offline_use use, struct offline *o)
@@ -45,7 +45,7 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 		return rc;
 	o->sectors = dev.sectors;
 	o->devno = dev.devno;
-	/* what salvage made of it only reads */
+	/* devices made by salvage only read */
 	beside = use == OFFLINE_READ_BESIDE && fus_device_salvaged(dev.devno);
 	if (!beside && fus_device_user(dev.devno, &user))
 		rc = fus_fail_busy(path, &user);
@@ -56,7 +56,7 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 					(beside ? 0 : O_EXCL));
 	if (!rc && o->fd < 0)
 		rc = errno == EBUSY ? fus_device_refused(path, dev.devno) :
-		     fus_fail(FC_FAILED, path, "can't open it: %s; check the device",
+		     fus_fail(FC_FAILED, path, "cannot open: %s; check the device",
 			      strerror(errno));
 	fus_device_put(&dev);
 	return rc;
@@ -74,7 +74,7 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	if (o->fd < 0 && errno == EINVAL)
 		o->fd = open(path, flags);	/* not every file system can do it */
 	if (o->fd < 0 || fstat(o->fd, &st))
-		return fus_fail(FC_FAILED, path, "can't open it: %s; check the file",
+		return fus_fail(FC_FAILED, path, "cannot open: %s; check the file",
 				strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return fus_fail(FC_FAILED, path, "changed while it was opened; try again");
@@ -84,7 +84,8 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	if (fus_file_user(st.st_dev, st.st_ino, &user))
 		return fus_fail_busy(path, &user);
 	if (flock(o->fd, (writable ? LOCK_EX : LOCK_SH) | LOCK_NB))
-		return fus_fail(FC_BUSY, path, "another program works on it; wait for its end");
+		return fus_fail(FC_BUSY, path, "another program is working on it; wait until it "
+				"has ended");
 	return 0;
 }
 
@@ -105,7 +106,8 @@ int fus_offline_open(const char *path, enum offline_use use, struct offline *o)
 	if (!rc) {
 		o->path = strdup(path);
 		if (!o->path)
-			rc = fus_fail(FC_FAILED, path, "out of memory; free some");
+			rc = fus_fail(FC_FAILED, path, "not enough memory; close programs and try "
+				      "again");
 	}
 	if (rc)
 		fus_offline_close(o);

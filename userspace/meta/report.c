@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was found on the members, for people and for programs. */
+/* The findings on the members, for people and for programs. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 const char *const fus_level_name[NR_LEVELS] = { "note", "warning", "error" };
 
-/* A set can be wrong in a million places; more than this helps nobody. */
+/* A set can have a million faults; a longer report helps no reader. */
 #define MAX_FINDINGS	10000U
 
 void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,

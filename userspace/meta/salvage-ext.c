@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of an ext2, ext3 or ext4 file system, on a device or in an image, that lie where
- * nothing is left of its own device. It need not be whole: what of its metadata can't be
- * read is counted.
+ * Find the files of an ext2, ext3 or ext4 file system, on a device or in an image, that lie in lost
+ * or unknown areas of the set. The file system need not be intact: unreadable metadata is counted.
  */
 #include <errno.h>
 #include <ext2fs/ext2fs.h>
@@ -38,10 +37,11 @@ struct scan {
 
 static int no_memory(void)
 {
-	return fus_fail(FC_FAILED, "memory", "not enough for the names of files; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the names of files; close programs "
+			"and try again");
 }
 
-/* Where copies of the superblock are, should the first be lost. */
+/* Places of superblock copies, in case the first is lost. */
 static errcode_t open_fs(const char *path, ext2_filsys *fs)
 {
 	static const struct { int block; int size; } place[] = {
@@ -103,8 +103,8 @@ static void look_at_inode(struct scan *sc, ext2_ino_t ino, struct ext2_inode *in
 }
 
 /*
- * A scan stops for good at a block that can't be read, unless it is known to be bad. Only
- * what is hit can be; in an image from elsewhere it may be there all the same.
+ * A scan stops for good at an unreadable block, unless it is known to be bad. Only blocks that are
+ * hit can be bad; in an image from elsewhere they may still be there.
  */
 static errcode_t find_bad_tables(struct scan *sc)
 {
@@ -252,7 +252,7 @@ static void tell_hits(const struct scan *sc, hit_fn fn, void *ctx)
 	static char buf[64 * 1024];
 	ext2_ino_t ino = 0;
 
-	/* every name of it, a hard link is a way to it like any other */
+	/* every name of it, hard links included */
 	for (size_t i = 0; i < sc->nr; i++) {
 		if (ext2fs_test_inode_bitmap2(sc->hit, sc->name[i].ino))
 			fn(ctx, path_of(sc, &sc->name[i], buf, sizeof(buf)), sc->name[i].ino);
@@ -291,7 +291,7 @@ int fus_salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *
 		fus_progress_end();
 		tell_hits(&sc, fn, ctx);
 	} else {
-		sc.rc = fus_fail(FC_FAILED, path, "can't read its inodes; see e2fsck -n");
+		sc.rc = fus_fail(FC_FAILED, path, "cannot read its inodes; see e2fsck -n");
 	}
 	for (size_t i = 0; i < sc.nr; i++)
 		free(sc.name[i].text);

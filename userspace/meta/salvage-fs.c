@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Can the file system that was on the set be mounted from what one member has of it? libblkid
- * looks at a copy of its beginning; of ext2, ext3 and ext4 also what a mount reads next.
+ * Find out whether the file system on the set can be mounted from one member alone. libblkid
+ * examines a copy of its beginning. For ext2, ext3 and ext4, the metadata that a mount reads next
+ * is checked as well.
  */
 #include <errno.h>
 #include <ext2fs/ext2_fs.h>
@@ -18,11 +19,11 @@
 #define HEAD	(1024 * 1024)	/* where superblocks are */
 #define BLOCK	FUSION_BLOCK_SIZE
 
-/* The set, as the device that is made of it shows it. */
+/* The set as the salvaged device shows it. */
 struct view {
 	const struct salvage *s;
 	const struct offline *o;
-	bool zero;		/* what is unknown reads as zeros */
+	bool zero;		/* unknown areas read as zeros */
 	const char *lost;	/* role of the other member */
 	u8 *buf;		/* of a block */
 	u64 at;			/* byte of the set that is in there */
@@ -47,7 +48,7 @@ static int view_block(struct view *v, u64 byte)
 	       fus_offline_read(v->o, (p->where + sector - p->start) << 9, BLOCK, v->buf);
 }
 
-/* What is to be said of a range that can't be read; NULL if it can. */
+/* The text about a range that cannot be read; NULL if it can. */
 static const char *view_lacks(const struct view *v, u64 byte, u64 bytes)
 {
 	static char text[64];
@@ -81,7 +82,7 @@ static bool ext_super(struct view *v, u64 byte, struct ext2_super_block *es)
 	       le32_to_cpu(es->s_log_block_size) <= 6 && es->s_blocks_per_group;
 }
 
-/* Where the first of the copies is. */
+/* The place of the first copy. */
 static void add_copy(struct view *v, struct mountable *m)
 {
 	static const struct { u32 block, size; } places[] = {
@@ -131,7 +132,7 @@ static void check_ext(struct view *v, struct mountable *m)
 	const char *lacks;
 
 	if (!ext_super(v, SUPER_AT, &es)) {
-		cannot(m, "the superblock", "can't be read");
+		cannot(m, "the superblock", "cannot be read");
 		return;
 	}
 	size = 1024U << le32_to_cpu(es.s_log_block_size);
@@ -152,7 +153,7 @@ static void check_ext(struct view *v, struct mountable *m)
 	start = (first + 1) * size;
 	lacks = view_lacks(v, start, descs * size);
 	if (lacks || view_block(v, start)) {
-		cannot(m, "a group descriptor", lacks ? lacks : "can't be read");
+		cannot(m, "a group descriptor", lacks ? lacks : "cannot be read");
 		return;
 	}
 	table = le32_to_cpu(((struct ext4_group_desc *)(v->buf + (start - v->at)))->bg_inode_table);
@@ -162,9 +163,9 @@ static void check_ext(struct view *v, struct mountable *m)
 	isize = le32_to_cpu(es.s_rev_level) ? le16_to_cpu(es.s_inode_size) :
 		EXT2_GOOD_OLD_INODE_SIZE;
 	at = table * size + (EXT2_ROOT_INO - 1) * isize;
-	lacks = table < blocks ? view_lacks(v, at, isize) : "can't be found";
+	lacks = table < blocks ? view_lacks(v, at, isize) : "cannot be found";
 	if (lacks || view_block(v, at) || at - v->at + sizeof(inode) > BLOCK) {
-		cannot(m, "the root inode", lacks ? lacks : "can't be read");
+		cannot(m, "the root inode", lacks ? lacks : "cannot be read");
 		return;
 	}
 	memcpy(&inode, v->buf + (at - v->at), sizeof(inode));
@@ -180,7 +181,7 @@ static void check_ext(struct view *v, struct mountable *m)
 
 /* -------------------------------------------------------------------------------------------- */
 
-/* A file that begins as the set does; what can't be read are zeros. -1 with errno. */
+/* A file with the beginning of the set, with zeros for unreadable areas. -1 with errno. */
 static int copy_head(struct view *v, u64 bytes)
 {
 	int fd = memfd_create("set", MFD_CLOEXEC);
@@ -208,8 +209,8 @@ static void look(struct view *v, int fd, struct mountable *m)
 			snprintf(m->why, sizeof(m->why), "the superblock of its %s is there; try "
 				 "mount -o ro", m->type);
 		else
-			snprintf(m->why, sizeof(m->why), "it carries %s, and what that has was "
-				 "not looked at", m->type);
+			snprintf(m->why, sizeof(m->why), "it contains %s, which was not examined",
+				 m->type);
 		return;
 	}
 	m->can = MOUNT_NO;
@@ -241,7 +242,7 @@ int fus_salvage_mountable(const struct salvage *s, const struct offline *o, bool
 		close(fd);
 	} else {
 		m->can = MOUNT_MAYBE;
-		snprintf(m->why, sizeof(m->why), "can't look: %s", strerror(errno));
+		snprintf(m->why, sizeof(m->why), "cannot look: %s", strerror(errno));
 	}
 	free(v.buf);
 	return 0;

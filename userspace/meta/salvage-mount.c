@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of a mounted file system that lie where nothing is left: any that answers FIEMAP
- * and fills its device, as XFS and ext4 do. Links are not followed, nor mount points.
+ * Find files of a mounted file system in lost or unknown areas. It works with any file system that
+ * supports FIEMAP and fills its device, as XFS and ext4 do. Links are not followed, nor mount
+ * points.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static struct {
 	struct fiemap *map;
 } walk;
 
-/* Return: 1 if one of its extents is hit, 0 if none, -1 if that can't be told. */
+/* Return: 1 if one of its extents is hit, 0 if none, -1 if that is unknown. */
 static int file_hit(int fd)
 {
 	struct fiemap *map = walk.map;
@@ -57,7 +58,7 @@ static int file_hit(int fd)
 			if (e->fe_flags & FIEMAP_EXTENT_LAST)
 				return 0;
 			if (e->fe_logical + e->fe_length <= next)
-				return -1;	/* would not come to an end */
+				return -1;	/* would not end */
 			next = e->fe_logical + e->fe_length;
 		}
 	}
@@ -88,7 +89,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	return 0;
 }
 
-/* The file system knows how many there are, or not. */
+/* The file system may not know their number. */
 static void begin_progress(const char *path)
 {
 	struct statvfs st;
@@ -115,5 +116,6 @@ int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void
 	fus_progress_end();
 	if (!err)
 		return 0;
-	return fus_fail(FC_FAILED, path, "can't read it: %s; is it mounted?", strerror(errno));
+	return fus_fail(FC_FAILED, path, "cannot read: %s; check that it is mounted",
+			strerror(errno));
 }

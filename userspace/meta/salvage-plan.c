@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which sectors of a set one member alone still has. */
+/* The sectors of a set that one member alone still has. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@ const char *const fus_part_name[NR_PARTS] = { "intact", "empty", "lost", "unknow
 
 static int no_memory(void)
 {
-	return fus_fail(FC_FAILED, "memory", "not enough for the list of what is left; free some");
+	return fus_fail(FC_FAILED, "memory", "not enough for the list of areas; close programs and "
+			"try again");
 }
 
 /* -- parts --------------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 struct stale_ctx {
 	const struct fusion_sb *sb;
 	u32 *slot;		/* of each extent: the slot it left last, or U32_MAX */
-	u32 *owner;		/* of each slot: who left it last, and nobody took it since */
+	u32 *owner;		/* for each slot: its last extent, if none took it since */
 };
 
 /* Number of a slot of this member, from 0 on. */

@@ -32,7 +32,7 @@ static void fill_in(const struct fusion_sb *sb, struct settings *s)
 	}
 }
 
-/* What the kernel, or repair, has to put right first is left to these. */
+/* Refuse a set that the kernel, or repair, has to fix first. */
 static int check_clean(const struct meta *meta, const char *name)
 {
 	const struct fusion_sb *sb[2] = { fus_meta_sb(meta, FAST), fus_meta_sb(meta, SLOW) };
@@ -42,7 +42,7 @@ static int check_clean(const struct meta *meta, const char *name)
 
 	for (dev = 0; dev < 2; dev++)
 		if (!meta->m[dev].o.path)
-			return fus_fail(FC_MEMBER, name, "its %s member is not there, and settings "
+			return fus_fail(FC_MEMBER, name, "its %s member is missing, and settings "
 					"are kept on both; connect it, or see what the other one "
 					"has: fusionctl salvage %s", fus_role_name[dev],
 					meta->m[!dev].o.path);
@@ -52,12 +52,13 @@ static int check_clean(const struct meta *meta, const char *name)
 					"are kept on both; see fusionctl check %s",
 					fus_role_name[dev], name);
 	if (fusion_sb_match(sb[FAST], sb[SLOW], &why))
-		return fus_fail(FC_MEMBER, name, "%s and %s do not go together: %s; see fusionctl "
-				"check %s", meta->m[FAST].o.path, meta->m[SLOW].o.path, why, name);
+		return fus_fail(FC_MEMBER, name, "%s and %s do not belong together: %s; see "
+				"fusionctl check %s", meta->m[FAST].o.path, meta->m[SLOW].o.path,
+				why, name);
 	if (!(sb[FAST]->flags & sb[SLOW]->flags & FUSION_SB_CLEAN))
 		return fus_fail(FC_REFUSED, name, "was not closed cleanly; run fusionctl open %s "
 				"first", name);
-	/* its generations go up here: after that it would be taken for the present one */
+	/* its generations rise here: afterwards it would be taken for the current member */
 	dev = fus_meta_past_by_supers(meta);
 	if (dev >= 0)
 		return fus_fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; "
@@ -80,7 +81,7 @@ int fus_settings_closed(const char *name, bool writable, struct settings *s, str
 	int rc;
 
 	if (!c)
-		return fus_fail(FC_FAILED, "memory", "out of it; free some");
+		return fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	c->lock = -1;
 	rc = fus_meta_open_supers(1, word, writable, &c->meta);
 	if (rc) {
@@ -116,7 +117,7 @@ int fus_settings_write(struct closed *closed, struct settings *s, const struct s
 	if (rc)
 		return rc;
 	fill_in(&sb, s);
-	/* udev hears of what was written when the members are closed */
+	/* udev notices the writes when the members are closed */
 	fus_meta_keep_closed(&closed->meta);
 	return 0;
 }

@@ -8,14 +8,17 @@
 #include "setting.h"
 
 /*
- * Those of a closed set; with @writable for fus_settings_write(). *closed holds the members, and if
- * they are to be written the assembly lock, until fus_closed_end(). Exit code; after an error there
- * is nothing to end.
+ * Get the settings of a closed set; with @writable for fus_settings_write(). *closed holds the
+ * members, and if they are to be written the assembly lock, until fus_closed_end(). Exit code;
+ * after an error there is nothing to end.
  */
 struct closed;
 int fus_settings_closed(const char *name, bool writable, struct settings *s,
 			struct closed **closed);
-/* Write these, and what the set has besides, to the superblocks of both members. Exit code. */
+/*
+ * Write these settings, in addition to those that the set keeps, to the superblocks of both
+ * members. Exit code.
+ */
 int fus_settings_write(struct closed *closed, struct settings *s, const struct setting *to,
 		       unsigned int nr);
 void fus_closed_end(struct closed *closed);

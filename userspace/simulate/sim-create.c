@@ -14,7 +14,7 @@
 
 /* -- the map ----------------------------------------------------------------------------- */
 
-/* Which lexts a sequential fill and a rest leave on the fast member. */
+/* Find the lexts that a sequential fill and a rest leave on the fast member. */
 static void plan_fill(struct sim_engine *e)
 {
 	const struct fusion_sb *sb = &e->sb;
@@ -60,7 +60,7 @@ const char *sim_engine_check(const struct sim_engine *e)
 			continue;
 		mapped[dev]++;
 		if (!fusion_slot_valid(sb, dev, slot))
-			why = "an extent has a slot that there is not";
+			why = "an extent has a slot that does not exist";
 		else if (!sim_slot_used(&e->slots[dev], slot))
 			why = "an extent has a slot that is free";
 		else if (sim_slot_get(&seen[dev], slot) != slot)
@@ -170,7 +170,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	u64 slow = cfg->size[FUSION_SLOW];
 
 	if (!e) {
-		*rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
+		*rc = fus_fail(FC_FAILED, "memory", "not enough; simulate a smaller set");
 		return NULL;
 	}
 	e->cfg = cfg;
@@ -185,14 +185,14 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	}
 	e->heap = calloc(MAX_EVENTS, sizeof(*e->heap));
 	if (!e->heap || (kind != SIM_ALONE && !create_map(e))) {
-		*rc = fus_fail(FC_FAILED, "memory", "there is not enough for %u extents; simulate "
-			       "a smaller set or larger extents", e->sb.nr_lexts);
+		*rc = fus_fail(FC_FAILED, "memory", "not enough for %u extents; simulate a smaller "
+			       "set or larger extents", e->sb.nr_lexts);
 		sim_engine_destroy(e);
 		return NULL;
 	}
 	for (u32 i = 0; i < SIM_MAX_DEPTH; i++)
 		e->free_io[e->nr_free_io++] = i;
-	/* alone it has to hold what both did */
+	/* the member alone has to hold the data of both */
 	if (kind == SIM_ALONE)
 		slow = (u64)e->sb.nr_lexts * cfg->extent_bytes;
 	sim_hdd_init(&e->hdd, &cfg->disk, slow);

@@ -210,7 +210,7 @@ static void draw_io(struct sim_engine *e, struct sim_source *src, u64 since)
 		return;
 	src->ended = true;
 	src->active = false;
-	e->boundary = e->now;	/* it is over: the other loads are a phase of their own */
+	e->boundary = e->now;	/* this load is over, so a new phase begins for the others */
 }
 
 static u64 trace_time(const struct sim_engine *e)
@@ -398,7 +398,7 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 			e->now = until;
 			break;
 		}
-		/* a point that is at the end of the time does not begin */
+		/* a point at the end of the time does not begin */
 		while (e->point_end <= t) {
 			e->now = e->point_end;
 			rc = sim_point_next(e);

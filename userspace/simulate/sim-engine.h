@@ -77,7 +77,7 @@ struct sim_mover {
 		u32 lext;
 		u8 nr;
 	} cancels[FUSION_CANCELS];
-	u64 *away;		/* by lext: the replica knows that it may be leaving */
+	u64 *away;		/* by lext: the replica records that it may be leaving */
 	u32 away_list[SIM_AWAY];
 	unsigned int nr_away;
 	u64 away_since;
@@ -147,11 +147,11 @@ bool sim_is_idle(const struct sim_engine *e);
 /* -- sim-phase.c */
 
 void sim_point_add(struct sim_point *sum, const struct sim_point *p);
-/* Begin a point; the one before is complete. */
+/* Begin a point; the previous one is complete. */
 int sim_point_next(struct sim_engine *e);
 /* A phase ends now: judge it, and begin a point for the next one. */
 int sim_phase_end(struct sim_engine *e);
-/* Those that may be called wasted when they leave, and have had time to show what they are for. */
+/* Promotions that may be called wasted when they leave, and that had time to prove useful. */
 void sim_count_resting(struct sim_engine *e);
 
 /* -- sim-mover.c: the time of its timer has come; one of its commands is done; the I/Os it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads that are drawn. A load is a distribution over ranks, 0 being the most used, and a
- * place for each rank: side by side from @at on, or strewn over the span by a permutation.
- * Within an extent each 4 KiB is as likely as any other.
+ * Generated loads. A load is a distribution over ranks, 0 being the most used, and a place for each
+ * rank: side by side from @at on, or strewn over the span by a permutation. Within an extent each 4
+ * KiB is as likely as any other.
  */
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "sim.h"
 #include "size.h"
 
-#define TINY	0.000000001	/* what shares may miss when they are added up */
+#define TINY	0.000000001	/* tolerance of a sum of shares */
 
 /* -- as it is asked for -------------------------------------------------------------- */
 
@@ -69,7 +69,7 @@ bool sim_parse_time(const char *s, u64 *ns)
 		if (strcmp(s + n, units[i].suffix))
 			continue;
 		*ns = v * units[i].ns;
-		/* a year: what follows from it still fits */
+		/* a year: values derived from it still fit */
 		return v * units[i].ns <= 366.0 * 86400 * SIM_S;
 	}
 	return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The migration engine in simulated time: dm-fusion-mover.c and dm-fusion-batch.c, step by step,
- * with what their commands cost the members. Left out are failures, moves on request, the settings
- * standby and write_budget, slots that wait for the replica, the checkpoints, and all but one block
- * of what is written to the journal and the replica.
+ * with what their commands cost the members. It omits failures, moves on request, the settings
+ * standby and write_budget, slots that wait for the replica, checkpoints, and all except one block
+ * of the writes to the journal and the replica.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static int compare_jobs(const void *a, const void *b)
 	return fusion_copy_order(ja->started, slow_slot(ja), jb->started, slow_slot(jb));
 }
 
-/* Return: was it unknown to the replica? */
+/* Return: whether it was unknown to the replica. */
 static bool note_away(struct sim_engine *e, u32 lext)
 {
 	struct sim_mover *m = &e->mover;
@@ -132,7 +132,7 @@ static void announce(struct sim_engine *e)
 	unsigned int i, nr;
 	bool needed = false;
 
-	/* the replica is brought up to date: nothing is away any more */
+	/* the replica is brought up to date: no extent counts as leaving */
 	if (m->nr_away && (e->now - m->away_since > SIM_REPLICA_S * SIM_S ||
 			   m->nr_away > SIM_AWAY - 2 * FUSION_MAX_LEAVING)) {
 		for (i = 0; i < m->nr_away; i++)
@@ -179,7 +179,7 @@ static void submit_piece(struct sim_engine *e, u32 word, u32 piece, bool write)
 
 static void record(struct sim_engine *e);
 
-/* Begin the next copy, or go on when there is none. */
+/* Begin the next copy, or continue if there is none. */
 static void copy_next(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
@@ -189,7 +189,7 @@ static void copy_next(struct sim_engine *e)
 		struct sim_job *job = &m->job[m->current];
 
 		look(e);
-		/* Somebody came: leave the rest for later. */
+		/* Foreground I/O has arrived: leave the rest for later. */
 		if (!job->started || (m->was_idle && !sim_is_idle(e)))
 			continue;
 		if (!still_ours(e, job)) {

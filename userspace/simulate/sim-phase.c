@@ -36,8 +36,7 @@ int sim_point_next(struct sim_engine *e)
 		struct sim_point *more = realloc(r->point, room * sizeof(*more));
 
 		if (!more)
-			return fus_fail(FC_FAILED, "memory", "there is not enough; simulate less "
-					"time");
+			return fus_fail(FC_FAILED, "memory", "not enough; simulate less time");
 		r->point = more;
 		r->room = room;
 	}
@@ -71,7 +70,7 @@ static float *density_of(struct sim_engine *e, const struct sim_point *sum, int 
 	return density;
 }
 
-/* What the best fixed placement hits of all accesses, and of each load's. */
+/* Hits of the best fixed placement, of all accesses and of each load's. */
 static int judge(struct sim_engine *e, struct sim_phase *p)
 {
 	float *all = density_of(e, &p->sum, -1), *one, least;
@@ -79,7 +78,7 @@ static int judge(struct sim_engine *e, struct sim_phase *p)
 	int rc = 0;
 
 	if (!all)
-		return fus_fail(FC_FAILED, "memory", "there is not enough; simulate a smaller set");
+		return fus_fail(FC_FAILED, "memory", "not enough; simulate a smaller set");
 	p->oracle = sim_greatest(all, e->nr_used, e->result->usable, &least, &part);
 	for (unsigned int i = 0; i < e->nr_sources && !rc; i++) {
 		p->load_oracle[i] = p->oracle;
@@ -87,8 +86,7 @@ static int judge(struct sim_engine *e, struct sim_phase *p)
 			continue;
 		one = density_of(e, &p->sum, i);
 		if (!one) {
-			rc = fus_fail(FC_FAILED, "memory", "there is not enough; simulate a "
-				      "smaller set");
+			rc = fus_fail(FC_FAILED, "memory", "not enough; simulate a smaller set");
 			break;
 		}
 		p->load_oracle[i] = 0;
@@ -111,7 +109,7 @@ static void find_converged(struct sim_phase *p, const struct sim_point *point, u
 		p->copied_then += point[i].copied_fast;
 		ios += point[i].ios;
 		hits += point[i].hits;
-		/* so many that chance does not decide */
+		/* enough that chance does not decide */
 		if (ios < 4000)
 			continue;
 		if (hits * 100.0 >= p->oracle * SIM_CONVERGED * ios) {

@@ -33,7 +33,7 @@ static void time_text(char buf[CELL], u64 ns)
 		snprintf(buf, CELL, "%.3gh", s / 3600);
 }
 
-/* When a phase came to 90 % of the oracle, or how long that it did not. */
+/* When a phase reached 90 % of the oracle, or for how long it did not. */
 static void converged_text(char buf[CELL], const struct sim_phase *p)
 {
 	char length[CELL];

@@ -6,7 +6,7 @@
 #include "dm-fusion-settings.h"
 #include "sim-engine.h"
 
-/* The others have nothing to learn: a part of each phase tells how fast they are. */
+/* The other simulations have nothing to learn: a part of each phase shows their speed. */
 #define SAMPLE		(120 * SIM_S)
 #define SAMPLE_IOS	300000U
 #define TRACE_IOS	2000000U

@@ -29,7 +29,7 @@ bool sim_slots_init(struct sim_slots *s, u32 nr, u32 nr_reserved)
 	s->nr = nr;
 	s->nr_free = nr - nr_reserved;
 	s->cursor = 0;
-	/* what is beyond the end is taken */
+	/* slots beyond the end count as taken */
 	for (u32 i = 0; i < nr_reserved; i++)
 		mark(s, i);
 	for (u32 i = nr; i < nr_words * 64; i++)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the members need for a command.
+ * The time that the members need for a command.
  *
- * The disk, as in tests/spindle without its write cache: the square of a seek's time
- * grows linearly with the distance; the platter turns by the clock, and a sector passes the
- * head once in a turn; of the commands in its queue it serves the one it gets to first, or,
- * every second time once that is old, the oldest. What continues the command before needs
- * neither seek nor turn. 78 I/Os of 4 KiB a second one at a time, 176 of 32 at a time.
+ * The disk, as in tests/spindle without its write cache: the square of a seek's time grows linearly
+ * with the distance; the platter turns by the clock, and a sector passes the head once in a turn;
+ * it serves the command in its queue that it reaches first, or, every second time once that is old,
+ * the oldest. A command that continues the last one needs neither seek nor turn. 78 I/Os of 4 KiB a
+ * second one at a time, 176 of 32 at a time.
  *
- * The SSD: channels, of which the address tells, each at one command at a time, and a bus
- * that all data goes over. 112 us for 4 KiB, 57,000 a second of 32 at a time.
+ * The SSD: channels, chosen by the address, each with one command at a time, and a bus for all
+ * data. 112 us for 4 KiB, 57,000 a second of 32 at a time.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -110,7 +110,7 @@ void sim_hdd_init(struct sim_hdd *hdd, const struct sim_disk_params *p, u64 byte
 	hdd->depth = p->hdd_depth;
 }
 
-/* Time until the head is at a command's first sector, if it sets out now. */
+/* Time until the head reaches a command's first sector, if it starts now. */
 static u64 reach(const struct sim_hdd *hdd, const struct sim_cmd *cmd, u64 now)
 {
 	u64 distance = cmd->byte < hdd->head ? hdd->head - cmd->byte : cmd->byte - hdd->head;
@@ -200,7 +200,7 @@ u64 sim_ssd_submit(struct sim_ssd *ssd, u64 byte, u32 bytes, bool write, u64 now
 	u64 stripe = byte / STRIPE, last = (byte + bytes - 1) / STRIPE;
 	u64 *channel, done = now, transfer;
 
-	/* where a stripe lies is what the drive's own mapping made of it: as good as random */
+	/* the drive's own mapping decides where a stripe lies: as good as random */
 	for (; stripe <= last; stripe++) {
 		channel = &ssd->channel[random64(stripe) % ssd->nr_channels];
 		if (*channel < now)
@@ -211,7 +211,7 @@ u64 sim_ssd_submit(struct sim_ssd *ssd, u64 byte, u32 bytes, bool write, u64 now
 	}
 	transfer = ssd->overhead +
 		   bytes * (write ? ssd->write_ns_per_byte : ssd->read_ns_per_byte);
-	/* the bus is at work while the channels are, but for the last piece */
+	/* the bus works while the channels do, except for the last piece */
 	if (ssd->bus < now)
 		ssd->bus = now;
 	ssd->bus += transfer;

@@ -26,7 +26,7 @@ struct parser {
 	u64 line;
 	u32 extent_bytes;
 	u64 first_ns;
-	u64 clock_ns;		/* of what has no time: the waits added up */
+	u64 clock_ns;		/* for records without a time: the sum of the waits */
 	bool begun;
 	struct sim_trace *t;
 };
@@ -143,7 +143,7 @@ static int parse_blkparse(struct parser *p, const char *line)
 	char action[8], rwbs[16];
 	unsigned int ns;
 
-	/* what follows the events is a summary */
+	/* a summary follows the events */
 	if (sscanf(line, "%*u,%*u %*u %*u %12" SCNu64 ".%9u %*d %7s %15s %19" SCNu64 " + %12"
 		   SCNu64, &s, &ns, action, rwbs, &sector, &sectors) != 6) {
 		p->t->skipped++;
@@ -196,7 +196,7 @@ static int parse(struct parser *p, FILE *f)
 	}
 	free(line);
 	if (!rc && ferror(f))
-		rc = fus_fail(FC_FAILED, p->path, "can't read it: %s; is it a file?",
+		rc = fus_fail(FC_FAILED, p->path, "cannot read: %s; check that it is a file",
 			      strerror(errno));
 	if (!rc && !t->nr)
 		rc = fus_fail(FC_FAILED, p->path, "no reads and writes in it; give a trace of fio "

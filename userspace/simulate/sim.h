@@ -4,21 +4,21 @@
  * simulated time.
  *
  * simulate.c	the verb: its options
- * sim-load.c	loads that are drawn
- * sim-trace.c	loads that were recorded
- * sim-tier.c	what a disk and an SSD need for a command
+ * sim-load.c	generated loads
+ * sim-trace.c	recorded loads
+ * sim-tier.c	the time that a disk and an SSD need for a command
  * sim-slot.c	the slots of a member
  * sim-engine.c	the set: foreground I/O, events; inside: sim-engine.h
  * sim-create.c	the same: its geometry, its first placement, and a check of its map
  * sim-phase.c	the same: what is counted, and how good a phase was
  * sim-mover.c	the same: the migration engine, as in dm-fusion-mover.c
- * sim-oracle.c	the best that a fixed placement could do
+ * sim-oracle.c	the best fixed placement
  * sim-run.c	a simulation and the ones it is compared with
  * sim-report.c	the result for people and programs
  * sim-svg.c	the result drawn
  *
- * All of it is deterministic: one seed, one result. Times are nanoseconds of simulated
- * time unless they are called otherwise.
+ * All of it is deterministic: one seed, one result. Times are nanoseconds of simulated time unless
+ * stated otherwise.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -77,7 +77,7 @@ struct sim_spec {
 	} zone[SIM_MAX_ZONES];
 	unsigned int reads;	/* percent */
 	u32 bytes;
-	u32 depth;		/* I/Os at a time: closed loop; not used with a rate */
+	u32 depth;		/* I/Os in flight: closed loop; not used with a rate */
 	double rate;		/* I/Os a second, 0: closed loop */
 	u32 visits;		/* loop: accesses to an extent each time round */
 	double at;		/* where it begins, as a share of the span */
@@ -87,9 +87,9 @@ struct sim_spec {
 	u64 shift_at;
 };
 
-/* Parse "zipf:1.0,read=70,qd=16". Exit code; says what is wrong. */
+/* Parse "zipf:1.0,read=70,qd=16". Exit code, after a message. */
 int sim_parse_load(const char *text, struct sim_spec *spec);
-/* "90s", "6h" in nanoseconds; a bare number is of seconds. */
+/* "90s", "6h" in nanoseconds; a bare number is in seconds. */
 bool sim_parse_time(const char *s, u64 *ns);
 
 struct sim_access {
@@ -97,7 +97,7 @@ struct sim_access {
 	u32 offset;
 	u32 bytes;
 	bool write;
-	bool last;		/* the load has come to its end */
+	bool last;		/* the load has ended */
 };
 
 /* A load while it runs. */
@@ -158,12 +158,12 @@ struct sim_disk_params {
 void sim_disk_defaults(struct sim_disk_params *p);
 /* "hdd_rpm=5400". Exit code. */
 int sim_disk_set(struct sim_disk_params *p, const char *word);
-/* The name of the @i-th parameter, and its value; NULL: there are no more. */
+/* The name of the @i-th parameter, and its value; NULL after the last. */
 const char *sim_disk_get(const struct sim_disk_params *p, unsigned int i, u32 *value);
 
 #define SIM_HDD_MAX_DEPTH	256U
 #define SIM_SSD_MAX_CHANNELS	64U
-/* Commands that wait before the disk: all of the foreground, those of the mover. */
+/* Commands that wait for the disk: all of the foreground, those of the mover. */
 #define SIM_HDD_QUEUE		4096U
 
 struct sim_cmd {
@@ -171,13 +171,13 @@ struct sim_cmd {
 	u32 bytes;
 	u32 id;
 	u64 since;
-	u64 angle;		/* where on its track it begins, in time */
+	u64 angle;		/* position on the track where it begins, as time */
 	bool write;
 };
 
 struct sim_hdd {
 	u64 rotation;
-	double track2, slope;	/* the square of a seek's time by distance */
+	double track2, slope;	/* square of the seek time by distance */
 	double ns_per_byte;
 	u64 settle, overhead, age;
 	u32 depth;
@@ -194,9 +194,9 @@ struct sim_hdd {
 };
 
 void sim_hdd_init(struct sim_hdd *hdd, const struct sim_disk_params *p, u64 bytes);
-/* Return: when the disk is done with its next command, or 0 if it is at one already. */
+/* Return: when the disk completes its next command, or 0 if it is busy with one already. */
 u64 sim_hdd_submit(struct sim_hdd *hdd, const struct sim_cmd *cmd, u64 now);
-/* What the disk was at is done: *@id. Return: when the next one will be, SIM_NEVER: none. */
+/* Complete the present command, *@id. Return: when the next one will be complete, or SIM_NEVER. */
 u64 sim_hdd_done(struct sim_hdd *hdd, u64 now, u32 *id);
 
 struct sim_ssd {
@@ -213,7 +213,7 @@ u64 sim_ssd_submit(struct sim_ssd *ssd, u64 byte, u32 bytes, bool write, u64 now
 
 /* -- sim-slot.c ---------------------------------------------------------------- */
 
-/* A bit for each slot, and one for each 64 of them that are all taken. */
+/* A bit for each slot, and one for each full group of 64. */
 struct sim_slots {
 	u64 *used, *full;
 	u32 nr, nr_free;
@@ -257,15 +257,15 @@ struct sim_config {
 
 void sim_config_init(struct sim_config *cfg);
 
-/* What happened in an interval. */
+/* The events of an interval. */
 struct sim_point {
 	u64 at;			/* where it begins */
 	u64 ios, hits, bytes;
-	u64 unmoved_hits;	/* what the first placement would have hit */
+	u64 unmoved_hits;	/* hits of the first placement */
 	u64 latency;		/* sum */
 	u64 load_ios[SIM_MAX_LOADS], load_hits[SIM_MAX_LOADS];
 	u32 promotions, demotions;
-	u32 copied_fast;	/* copies to the fast member, those in vain too */
+	u32 copied_fast;	/* copies to the fast member, cancelled ones included */
 };
 
 /* The loads are the same throughout. */
@@ -275,7 +275,7 @@ struct sim_phase {
 	double oracle;
 	double load_oracle[SIM_MAX_LOADS];	/* hits of each load under that placement */
 	u64 converged;		/* since start; SIM_NEVER: not */
-	u64 copied_then;	/* copies to the fast member until that, or all */
+	u64 copied_then;	/* copies to the fast member until then, or all */
 };
 
 struct sim_rate {
@@ -327,7 +327,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 void sim_engine_destroy(struct sim_engine *e);
 /* From one time to another, or for that many I/Os. Exit code. */
 int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios);
-/* Is the map what it must be? NULL, or what is wrong. */
+/* Check the map. Return: NULL, or the fault in it. */
 const char *sim_engine_check(const struct sim_engine *e);
 
 /* -- sim-run.c, sim-report.c, sim-svg.c --------------------------------------------- */

@@ -28,7 +28,7 @@ static void tell_kernel(const char *line)
 		return;
 	n = snprintf(record, sizeof(record), "<3>%.900s\n", line);
 	if (write(fd, record, n) < 0)
-		n = 0;	/* there is nobody to tell */
+		n = 0;	/* there is no other place for it */
 	close(fd);
 }
 

@@ -13,7 +13,7 @@
 void messages_begin(void);
 /* "SUBJECT: WHAT; REMEDY", safe to print whatever it contains; within @buf. */
 const char *message_text(char buf[MESSAGE_TEXT], const struct fus_error *e);
-/* Do these lines go to the kernel's log too, and so to the console? Not at first. */
+/* Whether these lines also go to the kernel log, and so to the console; at first they do not. */
 void messages_to_kernel(bool on);
 
 #endif

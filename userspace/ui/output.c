@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is written: standard output, and drawings, which go to a file or to that. stdio forgets why
- * an early write failed, so these streams have a writer of their own that remembers it.
+ * Output: standard output, and drawings, which go to a file or to standard output. stdio forgets
+ * why an early write failed, so these streams have a writer of their own that remembers it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static ssize_t put(void *cookie, const char *buf, size_t size)
 	size_t done = 0;
 	ssize_t n;
 
-	/* a file keeps what it had until there is something new to write */
+	/* a file keeps its old content until there is new content to write */
 	if (s->whole && ftruncate(s->fd, 0) && errno != EINVAL)
 		s->err = errno;
 	s->whole = false;
@@ -47,8 +47,9 @@ static FILE *stream(struct sink *s)
 }
 
 /*
- * A device that is opened while a standard stream is closed would get its number, and what is
- * printed. So /dev/null takes the place, opened the wrong way round: its user still meets EBADF.
+ * A device that is opened while a standard stream is closed would get its number, and so the
+ * output. So /dev/null takes its place, opened in the wrong direction, so that use of the stream
+ * still fails with EBADF.
  */
 static void fill_standard(void)
 {

@@ -15,14 +15,14 @@ struct json_object;
 /* Print it there, pretty or in one line; drops the object. */
 void print_json(struct json_object *o, bool one_line);
 
-/* Where a stream writes to, and what came of it. */
+/* The destination of a stream, and its first error. */
 struct sink {
 	int fd;
 	int err;		/* errno of the first write that failed */
 	bool whole;		/* a file that still has its old content */
 };
 
-/* A file that is drawn to, or standard output. */
+/* A file for a drawing, or standard output. */
 struct output {
 	FILE *f;
 	const char *path;
@@ -37,9 +37,9 @@ struct output {
 int output_open(const char *path, struct output *o);
 /* The same for a file that is open at @fd, which is closed at the end or if that fails. */
 int output_take(int fd, const char *path, struct output *o);
-/* Exit code, if not all of it could be written; standard output is seen to by output_end(). */
+/* Exit code, if not all could be written; output_end() takes care of standard output. */
 int output_close(struct output *o);
-/* Nothing was written after all: a file that was made for it goes again. */
+/* Nothing was written after all: remove the file if it was created for this. */
 void output_cancel(struct output *o);
 
 #endif

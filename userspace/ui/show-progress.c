@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How far something is that takes long: on a terminal one line that is drawn again and again,
- * elsewhere a line now and then. Of what is soon done nothing is said.
+ * The progress of long work: on a terminal, one line that is redrawn; elsewhere, a line now and
+ * then. Short work shows nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "terminal.h"
 #include "text.h"
 
-/* Seconds: until something is said, from one drawing to the next, from one line to the next. */
+/* Seconds until the first output, between drawings, and between lines. */
 #define QUIET_S		1.0
 #define DRAW_S		0.2
 #define LINE_S		10.0
@@ -70,7 +70,7 @@ void progress_text(const struct progress *p, const char *also, double now, char 
 	uint64_t left = p->done < p->total ? p->total - p->done : 0;
 	char far[32], time[32] = "";
 
-	/* what is not over is not 100 % */
+	/* unfinished work is below 100 % */
 	if (p->total)
 		snprintf(far, sizeof(far), "%u %%", left ?
 			 (unsigned int)(100.0 * (p->total - left) / p->total) : 100);
@@ -100,7 +100,7 @@ static void draw(double t)
 
 	progress_text(&shown.p, shown.also, t, text, sizeof(text));
 	fus_safe_text(safe, sizeof(safe), text, sizeof(text), fus_utf8_output());
-	if (shown.terminal)	/* what does not fit would begin a line each time */
+	if (shown.terminal)	/* a line that does not fit would start a new line each time */
 		fprintf(stderr, "\r%.*s\033[K", (int)room, safe);
 	else
 		fprintf(stderr, "%s\n", safe);

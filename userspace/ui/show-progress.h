@@ -10,7 +10,7 @@
 
 /* From here on standard error shows all work that takes long. */
 void progress_show(void);
-/* Make room for a line of somebody else. */
+/* Make room for another line. */
 void progress_hide(void);
 
 /* -- what it says, apart from clock and terminal so that it can be tested ----------- */

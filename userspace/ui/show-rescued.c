@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What salvage has opened, for people. */
+/* Devices opened by salvage, for people. */
 #include <stdio.h>
 
 #include "show-rescued.h"
@@ -25,7 +25,7 @@ unsigned int rescued_print(const struct mapping *list, const char *name)
 		else
 			snprintf(from, sizeof(from), "of which there is nothing");
 		snprintf(line, sizeof(line), "%s: rescued by salvage, read-only: %s of the set %s, "
-			 "%s, %s; fusionctl close %s ends it", list->name,
+			 "%s, %s; fusionctl close %s closes it", list->name,
 			 r.stale ? "stale extents" : "what is left", r.label,
 			 fus_size_text(size, r.bytes), from, list->name);
 		puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));

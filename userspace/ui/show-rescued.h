@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What salvage has opened, for people: show-rescued.c. */
+/* Devices opened by salvage, for people: show-rescued.c. */
 #ifndef SHOW_RESCUED_H
 #define SHOW_RESCUED_H
 

@@ -5,7 +5,7 @@
 #include "show-settings.h"
 #include "setting.h"
 
-/* Of whatever set: what depends on its size is in words. */
+/* Without a set: limits that depend on its size are in words. */
 static void print_key(int s)
 {
 	const struct fusion_setting_info *info = &fusion_settings[s];

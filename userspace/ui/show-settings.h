@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Help on each setting, or on those that are taken. */
+/* Help on each setting, or on those that apply. */
 void print_settings(bool (*takes)(const char *key));
 
 #endif

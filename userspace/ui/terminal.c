@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What standard output understands. */
+/* The abilities of standard output. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

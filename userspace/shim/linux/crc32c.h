@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* libfusion.a is linked with what may have its own */
+/* a program that links libfusion.a may have its own */
 #define crc32c	fus_crc32c
 
 /* As in the kernel: @crc goes in and the result comes out without inversion. */

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Any that mixes well would do; the kernel's multiplies by the golden ratio, too. */
+/* Any hash that mixes well would do. The kernel's also multiplies by the golden ratio. */
 static inline u32 hash_32(u32 value, unsigned int bits)
 {
 	return value * 0x61c88647U >> (32 - bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kernel types in userspace. The headers here cover what dm-fusion's pure code uses, no more. */
+/* Kernel types in userspace. The headers here cover only what dm-fusion's pure code uses. */
 #ifndef SHIM_LINUX_TYPES_H
 #define SHIM_LINUX_TYPES_H
 
