@@ -29,7 +29,7 @@ endif
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-tools torture-powercut \
 	torture-mutants soak fuzz demo bench deb lint \
-	sparse checkpatch shellcheck runlists layers versions readme documents docs clang analyzer cppcheck \
+	sparse checkpatch shellcheck runlists layers lengths versions readme documents docs clang analyzer cppcheck \
 	setup install uninstall clean help
 
 all: modules userspace tests
@@ -62,7 +62,7 @@ help:
 	@echo '                           measure it against dm-cache, dm-writecache and bcache; hours, or minutes;'
 	@echo '                           RESUME=1: only the missing measurements'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck;'
-	@echo '                           documents, lists of tests, layers of the tool, version numbers'
+	@echo '                           documents, lists of tests, layers of the tool, lengths, version numbers'
 	@echo 'make docs                  tables of Documentation/reference/json.rst, from the schemas'
 	@echo 'make install [DESTDIR=] [PREFIX=/usr/local]'
 	@echo '                           module for the running kernel, fusionctl, udev rule, hooks for'
@@ -220,7 +220,7 @@ IGNORE_USER  = PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,ARRAY_SIZE,CAM
 CHECKPATCH = $(CACHE)/source/scripts/checkpatch.pl --no-tree --strict --terse --no-summary \
 	     --quiet --max-line-length=100 --file
 
-lint: shellcheck runlists layers versions readme documents checkpatch sparse clang analyzer cppcheck
+lint: shellcheck runlists layers lengths versions readme documents checkpatch sparse clang analyzer cppcheck
 
 shellcheck:
 	$(Q)scripts/setup lint
@@ -232,6 +232,9 @@ runlists:
 layers:
 	$(Q)tests/lint/layers
 	$(Q)tests/lint/layers-module
+
+lengths:
+	$(Q)tests/lint/lengths
 
 versions:
 	$(Q)tests/lint/versions
