@@ -81,6 +81,33 @@ static int find_left(const char *word, char *path, size_t size)
 	return rc;
 }
 
+/*
+ * Faults of the member itself. If its journal ends at a block that cannot be read, a power cut may
+ * have torn that block; or it held changes, and other extents than it seems are intact.
+ */
+static int find_faults(struct job *job, const struct fusion_sb *sb)
+{
+	const struct meta *meta = &job->meta;
+	const u64 start = sb->journal_start[job->dev];
+	struct meta_state st;
+	u64 end;
+	int rc;
+
+	rc = fus_state_init(&st, sb->nr_lexts);
+	if (rc)
+		return rc;
+	if (fus_state_load(meta, sb, &st, &job->found)) {
+		end = fusion_journal_blocknr(sb, st.next_seq);
+		if (!(sb->flags & FUSION_SB_CLEAN) &&
+		    meta->m[job->dev].ring.unreadable[end - start])
+			fus_report_add(&job->found, LEVEL_WARNING, job->dev, end,
+				       job->dev == FAST ? "journal" : "replica",
+				       "cannot be read; the last changes of the map may be missing");
+	}
+	fus_state_free(&st);
+	return 0;
+}
+
 static int load(struct job *job, const char *word)
 {
 	struct meta *meta = &job->meta;
@@ -109,14 +136,8 @@ static int load(struct job *job, const char *word)
 	job->file = meta->m[job->dev].o.file;
 	job->devno = meta->m[job->dev].o.devno;
 	rc = fus_rebuild_state(meta, job->dev, &job->rb);
-	if (!rc && !job->rb.exact) {
-		struct meta_state st;
-
-		rc = fus_state_init(&st, sb->nr_lexts);
-		if (!rc)
-			fus_state_load(meta, sb, &st, &job->found);
-		fus_state_free(&st);
-	}
+	if (!rc)
+		rc = find_faults(job, sb);
 	if (!rc)
 		rc = fus_salvage_plan(meta, &job->rb, &job->s);
 	return rc ? rc : fus_salvage_mountable(&job->s, &meta->m[job->dev].o, job->a->opt[OPT_ZERO],

@@ -377,7 +377,25 @@ static void check_intact(void *ctx, u64 first, u64 nr, u64 where)
 	}
 }
 
-static void judge_salvage(const struct state *st, enum fusion_dev dev, struct tally *t)
+/* With a gap in the log it cannot be known what is intact, and salvage says so. */
+static bool says_gap(const char *out)
+{
+	return strstr(out, "transactions are missing") ||
+	       strstr(out, "a journal block that is in use cannot be read") ||
+	       strstr(out, "the last changes of the map may be missing");
+}
+
+/*
+ * The last block of its log is gone, as the fast member knows. The slow member by itself looks as if
+ * that had never been written.
+ */
+static bool lost_its_end(const struct found *before, enum fusion_dev dev)
+{
+	return before->error == -ESTALE && dev == FUSION_SLOW;
+}
+
+static void judge_salvage(const struct state *st, const struct found *before, enum fusion_dev dev,
+			  struct tally *t)
 {
 	struct salvaging s = { .st = st, .dev = dev };
 	struct tool_result r;
@@ -388,8 +406,7 @@ static void judge_salvage(const struct state *st, enum fusion_dev dev, struct ta
 		complain(st, "salvage", &r, "refused, and the member is there");
 	if (r.rc && (!*r.err || r.writes))
 		complain(st, "salvage", &r, "no reason");
-	/* with a gap in the log it cannot be known, and it says so */
-	if (!st->stranger[dev] && !strstr(r.out, "transactions are missing")) {
+	if (!st->stranger[dev] && !says_gap(r.out) && !lost_its_end(before, dev)) {
 		tool_ranges(&r, "intact", check_intact, &s);
 		t->salvaged++;
 	}
@@ -460,8 +477,8 @@ void judge_state(const struct state *st, struct tally *t)
 		judge_restore(st, before, other, TOOL_FORCE, t);
 		judge_restore(st, before, st->own, TOOL_SWAPPED, t);
 	}
-	judge_salvage(st, FUSION_FAST, t);
-	judge_salvage(st, FUSION_SLOW, t);
+	judge_salvage(st, before, FUSION_FAST, t);
+	judge_salvage(st, before, FUSION_SLOW, t);
 	if (!strange(st))
 		cut_short(st, before, rnd_below(&world->rng, 2), t);
 }
