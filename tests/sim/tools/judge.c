@@ -386,8 +386,8 @@ static bool says_gap(const char *out)
 }
 
 /*
- * The last block of its log is gone, as the fast member knows. The slow member by itself looks as if
- * that had never been written.
+ * The last block of its log is gone, as the fast member knows. The slow member by itself looks as
+ * if that had never been written.
  */
 static bool lost_its_end(const struct found *before, enum fusion_dev dev)
 {
