@@ -92,7 +92,7 @@ named() {
 	lines=$(log | grep -F "$1 member" || :)
 	while read -r first; do
 		[[ $first -lt $(($2 * 8)) || $first -ge $((($2 + $3) * 8)) ]] || return 0
-	done < <(sed -n 's/.* sectors \([0-9]*\) to .*/\1/p' <<<"$lines")
+	done < <(sed -nE 's/.* sectors? ([0-9]+)( to .*|:.*)/\1/p' <<<"$lines")
 	while read -r first; do
 		[[ $first -lt $2 || $first -ge $(($2 + $3)) ]] || return 0
 	done < <(sed -n 's/.* block \([0-9]*\) of the .*/\1/p' <<<"$lines")
