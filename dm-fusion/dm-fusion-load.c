@@ -43,7 +43,7 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		return -EROFS;
 	}
 	if (!read_only && (!fusion_sb_lasts(fast) || !fusion_sb_lasts(slow))) {
-		DMERR("%s: a superblock counts near its end: the set can be opened read-only",
+		DMERR("%s: a counter in a superblock is almost exhausted; the set can be opened read-only",
 		      dm_table_device_name(fs->ti->table));
 		return -EROFS;
 	}

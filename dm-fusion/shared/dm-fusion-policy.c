@@ -163,7 +163,7 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
 
 /* -- extents that did not want to be moved --------------------------------- */
 
-/* Has what became of its last move not been long enough ago? Return: that, or NULL. */
+/* Is the extent still held because of the outcome of its last move? Return: that, or NULL. */
 static const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];

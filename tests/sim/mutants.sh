@@ -3,11 +3,11 @@
 #
 # usage: mutants.sh [--fit|--short] [NAME...]
 #
-# Break the module's source in one place at a time, each a care that the design takes,
-# and see that the crash simulator notices. POINTS bounds how long it may take for each.
+# Break the module's source in one place at a time, each a precaution of the design, and see that
+# the crash simulator notices. POINTS bounds the number of recoveries that may take.
 # With --fit only see that each still finds what it changes. With --short only those are tried that
-# are called quick: each was noticed within 3,000 points, which take less than a second, and fails
-# if it has become so rare that 20,000 do not do.
+# are called quick: each was noticed within 3,000 recoveries, which take less than a second, and
+# fails if it has become so rare that 20,000 are not enough.
 #
 # The mutants are in mutants/, a list for each area. A list also names what nothing could notice,
 # with the reason.
