@@ -78,7 +78,7 @@ int fusion_beat_in_use_by(struct fusion *fs, const struct fusion_beat *beat)
 	char host[128];
 
 	fusion_beat_name_host(beat->host_name, beat->host_id, host, sizeof(host));
-	DMERR("%s: machine %s has the set open: it goes on writing its heartbeat; close it there",
+	DMERR("%s: machine %s has the set open: it keeps writing its heartbeat; close it there",
 	      dm_table_device_name(fs->ti->table), host);
 	return -EUSERS;
 }

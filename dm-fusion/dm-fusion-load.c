@@ -43,7 +43,7 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		return -EROFS;
 	}
 	if (!read_only && (!fusion_sb_lasts(fast) || !fusion_sb_lasts(slow))) {
-		DMERR("%s: a counter in a superblock is almost exhausted; the set can be opened read-only",
+		DMERR("%s: a superblock's counter is almost exhausted; open it read-only",
 		      dm_table_device_name(fs->ti->table));
 		return -EROFS;
 	}
@@ -218,7 +218,7 @@ static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_a
 	r = fusion_replay(&replay);
 	if (r) {
 		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
-		      replay.why ?: "more OPEN extents than there can be");
+		      replay.why ?: "more OPEN extents than possible");
 		return r;
 	}
 	fs->journal.next_seq = replay.next_seq;
@@ -256,7 +256,7 @@ static int fusion_load_check_end(struct fusion *fs)
 	/* Another machine makes it longer; only a disk that cannot read it makes it shorter. */
 	if (r == -EIO || (!r && replay.next_seq < fs->journal.next_seq)) {
 		DMERR("%s: journal: %s", dm_table_device_name(fs->ti->table),
-		      replay.why ?: "it cannot be read again as it was");
+		      replay.why ?: "it now reads differently");
 		return -EIO;
 	}
 	DMERR("%s: another machine has written to the set while it was being opened",
@@ -264,7 +264,7 @@ static int fusion_load_check_end(struct fusion *fs)
 	return -EUSERS;
 }
 
-#define FROM_THE_PAST "%s: %s member %s is from the past, or has lost writes: superblock %llu and %s block %llu, where the %s member has seen %llu and %llu; see fusionctl check"
+#define FROM_THE_PAST "%s: %s member %s is from the past, or lost writes: superblock %llu and %s block %llu, where the %s member has seen %llu and %llu; see fusionctl check"
 
 static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u64 next_seq,
 				const struct fusion_progress *claim)

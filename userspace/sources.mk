@@ -31,7 +31,7 @@ FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs lib
 
 vpath %.c $(FUSIONCTL_PATHS) $(LIBFUSION_PATHS) $(userspace)/shim $(module) $(module)/shared
 
-# What was built in a folder depends on; but not on a source that has moved since, which make would
-# look for where it was.
+# The dependency files of a build folder, without those whose source has moved since: make would
+# look for it in its old place.
 dependencies = $(shell for d in $(wildcard $1/*.d); do \
 	read _ source _ <"$$d" && [ -e "$$source" ] && echo "$$d"; done)

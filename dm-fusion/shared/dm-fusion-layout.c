@@ -127,7 +127,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 				    "choose a smaller extent size");
 	if (fast_extents + slow_extents > FUSION_MAX_LEXTS)
 		return fusion_unfit(misfit, -1, "more than 2^28 extents",
-				    "choose a bigger extent size");
+				    "choose a larger extent size");
 
 	/*
 	 * The size of the map follows from the number of data slots, which depends on
@@ -146,7 +146,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
 	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
 		return fusion_unfit(misfit, FUSION_FAST, "fast member is too small for the map",
-				    "choose a bigger extent size");
+				    "choose a larger extent size");
 	sb->fast_data_start = data;
 	sb->nr_fast_slots = (fast_sectors - FUSION_GUARD_SECTORS - data) >> shift;
 
@@ -158,7 +158,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
 	if (data + MIN_DATA_SLOTS > end)
 		return fusion_unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
-				    "choose a bigger extent size");
+				    "choose a larger extent size");
 	sb->slow_first_slot = data;
 	sb->nr_slow_slots = end - data;
 

@@ -154,7 +154,7 @@ static const char *fusion_check_state(const struct fusion_sb *sb)
 		return "generation or epoch is out of bounds";
 	if (sb->active_set >= FUSION_NR_SETS ||
 	    !sb->set_generation || sb->set_generation > FUSION_MAX_COUNTER)
-		return "active map set is wrong";
+		return "active map copy is wrong";
 	if (!sb->replay_seq || sb->replay_seq > FUSION_MAX_COUNTER ||
 	    !sb->replay_txn || sb->replay_txn > FUSION_MAX_COUNTER)
 		return "start of the replay is out of bounds";

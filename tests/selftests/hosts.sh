@@ -76,7 +76,7 @@ test_in_use() {
 	write /dev/mapper/here 1 a
 	state 2 || fail "it does not beat"
 	beat=$(number "$FAST" 4 40 8)
-	refused "has the set open: it goes on writing its heartbeat" dmsetup create there --table "$(there "")"
+	refused "has the set open: it keeps writing its heartbeat" dmsetup create there --table "$(there "")"
 	[[ $(number "$FAST" 4 40 8) -gt $beat ]] || fail "it does not go on beating"
 	mode here rw || fail "mode $(status here mode)"
 	write /dev/mapper/here 2 b

@@ -77,6 +77,11 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 	     "; fusionctl repair fixes what it can");
 }
 
+static const char *plural(unsigned int n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)
 {
 	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
@@ -86,8 +91,10 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	set_name(meta, name, sizeof(name));
 	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
 	print_host(meta, name);
-	printf("%s %s: %u errors, %u warnings, %u notes", name, verdict[worst],
-	       r->count[LEVEL_ERROR], r->count[LEVEL_WARNING], r->count[LEVEL_NOTE]);
+	printf("%s %s: %u error%s, %u warning%s, %u note%s", name, verdict[worst],
+	       r->count[LEVEL_ERROR], plural(r->count[LEVEL_ERROR]),
+	       r->count[LEVEL_WARNING], plural(r->count[LEVEL_WARNING]),
+	       r->count[LEVEL_NOTE], plural(r->count[LEVEL_NOTE]));
 	if (worst)
 		print_remedy(meta, r);
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The status line of the kernel's target. This is the only place that knows its order. It depends
- * on nothing else, so that it can be tested and fuzzed alone.
+ * The status line of the kernel's target. Nothing else in the tool knows its order. This depends
+ * on nothing, so that it can be tested and fuzzed alone.
  */
 #include <stdlib.h>
 #include <string.h>
