@@ -42,7 +42,7 @@ help:
 	@echo 'make check-debug [T=name]  selftests on kernels with KASAN, lockdep, kmemleak; with KCSAN'
 	@echo 'make check-boot [T=name]    Debian with its root on a set: boot, power cut, missing members,'
 	@echo '                           newer kernel; LUKS, LVM, partitions, swap on a set; the tutorial'
-	@echo 'make quick                 unit tests and short selftests, in under 3 minutes where nothing'
+	@echo 'make quick                 most unit tests and some selftests, in under 3 minutes where nothing'
 	@echo '                           else runs; the first time it builds two kernels, 5 to 15 more'
 	@echo 'make coverage [T="journal ..."]'
 	@echo '                           lines of the metadata code that tests run, 95 % at least'
