@@ -20,6 +20,7 @@
 #define FIRST_FD	1000
 
 static u32 writes, writes_allowed;
+static bool torn;
 
 static int index_of(const char *path)
 {
@@ -81,6 +82,18 @@ int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *bu
 	return 0;
 }
 
+/* Power fails in this write: some of the first sectors of the block are written, or none. */
+static void tear(struct sim_disk *disk, u64 nr, const char *p)
+{
+	u8 b[FUSION_BLOCK_SIZE];
+
+	if (nr >= sim_disk_blocks(disk))
+		return;
+	memcpy(b, sim_disk_block(disk, nr), sizeof(b));
+	memcpy(b, p, (nr + writes) % FUSION_BLOCK_SECTORS * 512);
+	sim_disk_set_block(disk, nr, b);
+}
+
 int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
 {
 	struct sim_disk *disk = disk_of(o);
@@ -91,7 +104,10 @@ int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const v
 		sim_fail("fusionctl writes less than a block, at byte %llu",
 			 (unsigned long long)offset);
 	for (; bytes; nr++, bytes -= FUSION_BLOCK_SIZE, p += FUSION_BLOCK_SIZE) {
-		if (writes >= writes_allowed)
+		if (writes == writes_allowed && !torn)
+			tear(disk, nr, p);
+		torn |= writes == writes_allowed;
+		if (torn)
 			return -EIO;
 		writes++;
 		if (nr >= sim_disk_blocks(disk))
@@ -185,6 +201,7 @@ void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, co
 
 	writes = 0;
 	writes_allowed = max_writes;
+	torn = false;
 	stdout = open_memstream(&r->out, &size[0]);
 	stderr = open_memstream(&r->err, &size[1]);
 	if (!stdout || !stderr)
