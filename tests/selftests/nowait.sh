@@ -54,8 +54,7 @@ test_never_wrong() {
 
 test_io_uring() {
 	local storm
-	need fio
-	fio --enghelp=io_uring >/dev/null 2>&1 || skip "this fio has no io_uring"
+	need_io_uring
 	begin
 	dd if=/dev/zero of="$SET" bs=1M oflag=direct status=none count=100
 	background storm nowait

@@ -10,8 +10,7 @@ SET=/dev/mapper/polled
 
 # begin: a set on members with queues of their own for polled I/O
 begin() {
-	need fio
-	fio --enghelp=io_uring >/dev/null 2>&1 || skip "this fio has no io_uring"
+	need_io_uring
 	members 64 128 poll_queues=1
 	stale "$FAST"
 	stale "$SLOW"
@@ -55,7 +54,7 @@ test_moving() {
 # reads_at_least COUNT: a condition for within
 reads_at_least() {
 	local reads _
-	read -r reads _ <"$(sysfs_of "$SET")/stat"
+	read -r reads _ <<<"$(io_of "$SET")"
 	[[ $reads -ge $1 ]]
 }
 

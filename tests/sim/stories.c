@@ -8,6 +8,21 @@ static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
 	return op + 1;
 }
 
+/* Flush, and wait for all that was begun. */
+static struct op *settle(struct op *op)
+{
+	op = add(op, OP_FLUSH, 0, 0);
+	return add(op, OP_WAIT, 0, 0);
+}
+
+/* From now on the disk fails one in @one_in operations of these kinds; 0: none. */
+static struct op *fail(struct op *op, u32 disk, u8 kinds, u32 one_in)
+{
+	op = add(op, OP_FAULT, disk, one_in);
+	op[-1].flags = kinds;
+	return op;
+}
+
 /*
  * Flushes that fail while others do not, beside commits that rely on one: moves, first
  * writes and checkpoints among many flushes, then a crash.
@@ -28,10 +43,9 @@ u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 		op = add(op, OP_DEMOTE, 0, all);
 		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FAULT, FUSION_FAST, one_in);
-		op[-1].flags = rnd_below(rng, 4) ? SIM_FAULT_BARE : SIM_FAULT_FLUSH;
+		op = settle(op);
+		op = fail(op, FUSION_FAST, rnd_below(rng, 4) ? SIM_FAULT_BARE : SIM_FAULT_FLUSH,
+			  one_in);
 		for (i = 0; i < n; i++) {
 			switch (max(i ? rnd_below(rng, 16) : big, least)) {
 			case 0:
@@ -70,10 +84,8 @@ u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		u32 lext = rnd_below(rng, s->sb.nr_lexts), i, n = 4 + rnd_below(rng, 28);
 
 		op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 8));
-		op[-1].flags = SIM_FAULT_WRITE;
+		op = settle(op);
+		op = fail(op, FUSION_FAST, SIM_FAULT_WRITE, 2 + rnd_below(rng, 8));
 		for (i = 0; i < n; i++) {
 			u32 die = rnd_below(rng, 8);
 
@@ -107,12 +119,10 @@ u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		for (i = 0; i < n; i++)
 			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS,
 				 EXTENT_SECTORS);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
+		op = settle(op);
 		op = add(op, OP_REPLICA, 0, 0);
 		op = add(op, OP_SLEEP, 0, 64);
-		op = add(op, OP_FAULT, FUSION_FAST, 1 + rnd_below(rng, 2));
-		op[-1].flags = SIM_FAULT_WRITE;
+		op = fail(op, FUSION_FAST, SIM_FAULT_WRITE, 1 + rnd_below(rng, 2));
 		op = add(op, OP_DEMOTE, rnd_below(rng, all), 1);
 		if (rnd_below(rng, 2))
 			op = add(op, OP_DEMOTE, 0, all);
@@ -165,10 +175,8 @@ u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		if (!rnd_below(rng, 4))
 			op = add(op, OP_CHECKPOINT, 0, 0);
 	}
-	op = add(op, OP_FLUSH, 0, 0);
-	op = add(op, OP_WAIT, 0, 0);
-	op = add(op, OP_FAULT, FUSION_FAST, 2 + rnd_below(rng, 4));
-	op[-1].flags = SIM_FAULT_WRITE;
+	op = settle(op);
+	op = fail(op, FUSION_FAST, SIM_FAULT_WRITE, 2 + rnd_below(rng, 4));
 	op = add(op, OP_SUSPEND, 0, 0);
 	op = add(op, OP_FLUSH, 0, 0);
 	op = add(op, OP_CRASH, 0, 0);
@@ -233,10 +241,8 @@ static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 		u32 i, n = 4 + rnd_below(rng, 28);
 
 		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FAULT, FUSION_SLOW, 1 + rnd_below(rng, 6));
-		op[-1].flags = SIM_FAULT_FLUSH;
+		op = settle(op);
+		op = fail(op, FUSION_SLOW, SIM_FAULT_FLUSH, 1 + rnd_below(rng, 6));
 		for (i = 0; i < n; i++) {
 			u32 lext = rnd_below(rng, all), die = rnd_below(rng, 16);
 
@@ -248,8 +254,7 @@ static u32 make_replica_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 			else
 				op = add(op, die < 15 ? OP_REPLICA : OP_FLUSH, 0, 0);
 		}
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
+		op = settle(op);
 		op = add(op, OP_CRASH, 0, 0);
 	}
 	return op - ops;
@@ -268,21 +273,18 @@ static u32 make_user_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u3
 		u32 disk = rnd_below(rng, SIM_NR_DISKS), i, n = 1 + rnd_below(rng, 8);
 
 		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
+		op = settle(op);
 		for (i = 0; i < n; i++)
 			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
 		op = add(op, OP_WAIT, 0, 0);
-		op = add(op, OP_FAULT, disk, 1 + rnd_below(rng, 2));
-		op[-1].flags = SIM_FAULT_FLUSH;
+		op = fail(op, disk, SIM_FAULT_FLUSH, 1 + rnd_below(rng, 2));
 		for (i = 0; i < 3; i++) {
 			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS + 64, 8);
 			op[-1].flags = OP_FUA;
 		}
 		op = add(op, OP_WAIT, 0, 0);
 		op = add(op, OP_FAULT, disk, 0);
-		op = add(op, OP_FLUSH, 0, 0);
-		op = add(op, OP_WAIT, 0, 0);
+		op = settle(op);
 		op = add(op, OP_CRASH, 0, 0);
 	}
 	return op - ops;
@@ -307,8 +309,7 @@ static u32 make_attempt_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 			op = add(op, OP_SPRAY, first * EXTENT_SECTORS + 8 * rnd_below(rng, 16),
 				 all - first);
 			op = add(op, OP_WAIT, 0, 0);
-			op = add(op, OP_FLUSH, 0, 0);
-			op = add(op, OP_WAIT, 0, 0);
+			op = settle(op);
 		}
 		op = add(op, OP_CRASH, 0, 0);
 	}

@@ -82,30 +82,36 @@ static int find_left(const char *word, char *path, size_t size)
 }
 
 /*
- * Faults of the member itself. If its journal ends at a block that cannot be read, a power cut may
- * have torn that block; or it held changes, and other extents than it seems are intact.
+ * A power cut may have torn the unreadable block at which the journal ends; or it held changes, and
+ * other extents than it seems are intact.
  */
+static void check_end(struct job *job, const struct fusion_sb *sb)
+{
+	const u64 end = fusion_journal_blocknr(sb, job->rb.st.next_seq);
+	const struct meta_ring *ring = &job->meta.m[job->dev].ring;
+
+	if (sb->flags & FUSION_SB_CLEAN || !ring->unreadable[end - sb->journal_start[job->dev]])
+		return;
+	fus_report_add(&job->found, LEVEL_WARNING, job->dev, end,
+		       job->dev == FAST ? "journal" : "replica",
+		       "cannot be read; the last changes of the map may be missing");
+}
+
+/* Faults of the member itself. */
 static int find_faults(struct job *job, const struct fusion_sb *sb)
 {
-	const struct meta *meta = &job->meta;
-	const u64 start = sb->journal_start[job->dev];
 	struct meta_state st;
-	u64 end;
 	int rc;
 
-	rc = fus_state_init(&st, sb->nr_lexts);
-	if (rc)
-		return rc;
-	if (fus_state_load(meta, sb, &st, &job->found)) {
-		end = fusion_journal_blocknr(sb, st.next_seq);
-		if (!(sb->flags & FUSION_SB_CLEAN) &&
-		    meta->m[job->dev].ring.unreadable[end - start])
-			fus_report_add(&job->found, LEVEL_WARNING, job->dev, end,
-				       job->dev == FAST ? "journal" : "replica",
-				       "cannot be read; the last changes of the map may be missing");
+	if (job->rb.exact) {
+		check_end(job, sb);
+		return 0;
 	}
+	rc = fus_state_init(&st, sb->nr_lexts);
+	if (!rc)
+		fus_state_load(&job->meta, sb, &st, &job->found);
 	fus_state_free(&st);
-	return 0;
+	return rc;
 }
 
 static int load(struct job *job, const char *word)

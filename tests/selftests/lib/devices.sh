@@ -16,6 +16,11 @@ need_module() {
 	modprobe -q "$1" || skip "no module $1 here"
 }
 
+need_io_uring() {
+	need fio
+	fio --enghelp=io_uring >/dev/null 2>&1 || skip "this fio has no io_uring"
+}
+
 # -- in RAM --------------------------------------------------------------------------
 
 # null NAME MIB [KEY=VALUE]...: a null_blk device that keeps its data

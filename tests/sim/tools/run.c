@@ -87,8 +87,6 @@ static void tear(struct sim_disk *disk, u64 nr, const char *p)
 {
 	u8 b[FUSION_BLOCK_SIZE];
 
-	if (nr >= sim_disk_blocks(disk))
-		return;
 	memcpy(b, sim_disk_block(disk, nr), sizeof(b));
 	memcpy(b, p, (nr + writes) % FUSION_BLOCK_SECTORS * 512);
 	sim_disk_set_block(disk, nr, b);
@@ -104,15 +102,16 @@ int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const v
 		sim_fail("fusionctl writes less than a block, at byte %llu",
 			 (unsigned long long)offset);
 	for (; bytes; nr++, bytes -= FUSION_BLOCK_SIZE, p += FUSION_BLOCK_SIZE) {
-		if (writes == writes_allowed && !torn)
-			tear(disk, nr, p);
-		torn |= writes == writes_allowed;
-		if (torn)
-			return -EIO;
-		writes++;
 		if (nr >= sim_disk_blocks(disk))
 			sim_fail("fusionctl writes to block %llu, where no metadata is",
 				 (unsigned long long)nr);
+		if (writes >= writes_allowed) {
+			if (!torn)
+				tear(disk, nr, p);
+			torn = true;
+			return -EIO;
+		}
+		writes++;
 		sim_disk_set_block(disk, nr, p);
 		if (nr == sim_disk_bad(disk))
 			sim_disk_set_bad(disk, U32_MAX);
