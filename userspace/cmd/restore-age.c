@@ -69,12 +69,15 @@ static bool is_newer(const struct dump *d, const struct meta *meta, const struct
 
 	if (!sb || sb->epoch < epoch)
 		return false;
+	/*
+	 * Members that restore wrote, and that were not opened since, may be written again, whether
+	 * their epoch has come to be that of the dump or a later one.
+	 */
+	if (!sb->peer_at.generation && !sb->peer_at.seq && !p->moved)
+		return false;
 	if (sb->epoch == epoch)
 		return d->generation[dev] && (sb->generation > d->generation[dev] ||
 		       meta->m[dev].ring.kernel_seq > d->last_seq[dev]);
-	/* members that restore wrote, and that were not opened since, may be written again */
-	if (!sb->peer_at.generation && !sb->peer_at.seq && !p->moved)
-		return false;
 	return dev == FAST || sb->epoch > epoch + 1 || sb->flags & FUSION_SB_CLEAN || !fast ||
 	       fast->epoch != epoch;
 }

@@ -277,8 +277,10 @@ static void read_ring_block(struct meta *meta, int dev, void *ctx, u32 pos, cons
 	    !fus_journal_sane(b) || fusion_journal_blocknr(geo, seq) != blocknr)
 		return;
 	ring->max_seq = max(ring->max_seq, seq);
-	if (le64_to_cpu(b->peer_seq) < FUSION_MAX_COUNTER / 4)
-		ring->peer_seq = max_t(u64, ring->peer_seq, le64_to_cpu(b->peer_seq));
+	if (le64_to_cpu(b->peer_seq) < FUSION_MAX_COUNTER / 4 &&
+	    le64_to_cpu(b->peer_generation) < FUSION_MAX_COUNTER / 4)
+		fusion_progress_raise(&ring->peer_at, le64_to_cpu(b->peer_generation),
+				      le64_to_cpu(b->peer_seq));
 	if (b->peer_generation)
 		ring->kernel_seq = max(ring->kernel_seq, seq);
 	ring->max_txn = max_t(u64, ring->max_txn, le64_to_cpu(b->txn));

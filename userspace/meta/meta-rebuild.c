@@ -68,6 +68,34 @@ static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record
 	return fus_state_apply(&rb->st, c->geo, rec);
 }
 
+/*
+ * Leave out a ring that fus_meta_write() had begun when power failed: it begins a chain of its own,
+ * and no superblock came to name it. What its transaction says was never true of the set.
+ */
+static void drop_never_in_force(const struct fusion_sb *sb, struct meta_journal *j)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < j->nr; i++) {
+		const bool begins = !j->t[i].prev_csum && j->t[i].seq > 1;
+		const bool named = sb && (j->t[i].seq < sb->replay_seq ||
+					  (j->t[i].seq == sb->replay_seq && !sb->replay_csum));
+
+		if (!sb || !begins || named)
+			j->t[n++] = j->t[i];
+	}
+	j->nr = n;
+}
+
+static int touch(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
+{
+	const struct apply_ctx *c = ctx;
+
+	(void)t;
+	doubt(c->rb, rec->lext, DOUBT_OLD);
+	return 0;
+}
+
 /* A transaction with impossible records counts as missing. */
 static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct apply_ctx *c,
 		     bool *done)
@@ -120,6 +148,27 @@ static int apply_tail(const struct meta *meta, const struct meta_journal *j, u32
 			rb->missing_txns++;
 		txn = t->txn + 1;
 	}
+	return 0;
+}
+
+/*
+ * Without a superblock nothing tells where the map copy stands in the journal: what is missing
+ * before the last chain may have come after it. So may the transactions before the gap, and what
+ * they say may be out of date. Only a ring that fus_meta_write() began has nothing before it: its
+ * map copy was flushed first.
+ */
+static int doubt_before(const struct meta *meta, const struct meta_journal *j, u32 tail,
+			struct rebuild *rb)
+{
+	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev] };
+
+	if (!tail || tail == j->nr || !j->t[tail].prev_csum)
+		return 0;
+	if (j->t[tail].txn > j->t[tail - 1].txn + 1)
+		rb->missing_txns += j->t[tail].txn - j->t[tail - 1].txn - 1;
+	for (u32 i = 0; i < tail; i++)
+		if (fus_journal_apply(meta, rb->dev, &j->t[i], touch, &c) == -ENOMEM)
+			return no_memory();
 	return 0;
 }
 
@@ -383,6 +432,8 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 	if (!rc)
 		rc = use_replica(bad, rb);
 	free(bad);
+	if (!rc && !fus_meta_sb(meta, rb->dev))
+		rc = doubt_before(meta, j, tail, rb);
 	if (!rc)
 		rc = apply_tail(meta, j, tail, fus_meta_sb(meta, rb->dev), rb);
 	if (!rc)
@@ -418,6 +469,7 @@ int fus_rebuild_state(const struct meta *meta, int dev, struct rebuild *rb)
 	rc = fus_state_init(&rb->st, meta->geo[rb->dev].nr_lexts);
 	if (!rc)
 		rc = fus_journal_list(meta, rb->dev, &j);
+	drop_never_in_force(sb, &j);
 	if (!rc)
 		rc = build(meta, &j, rb);
 	fus_journal_free(&j);

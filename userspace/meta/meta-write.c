@@ -7,7 +7,9 @@
  * rise as in an activation, the slow member's first.
  *
  * A ring that cannot be continued starts again, with numbers above all numbers in it: so no old
- * block can be taken for a part of the new chain.
+ * block can be taken for a part of the new chain. But if the old chain was in order, as it may be
+ * where restore --force overwrites a set, it can't be followed any more once the new ring has a
+ * block. Until the superblocks name the new ring, repair leaves that out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -233,13 +235,16 @@ static u64 max_generation(const struct meta *meta, int dev)
 	return g;
 }
 
-/* The least number at which the other member's ring continues, according to this member. */
-static u64 claimed_seq(const struct meta *meta, int dev)
+/* How far the other member has got at least, according to this member. */
+static struct fusion_progress claimed(const struct meta *meta, int dev)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
-	u64 seq = meta->m[dev].ring.peer_seq;
+	struct fusion_progress p = meta->m[dev].ring.peer_at;
 
-	return sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 ? max(seq, sb->peer_at.seq) : seq;
+	if (sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 &&
+	    sb->peer_at.generation < FUSION_MAX_COUNTER / 4)
+		fusion_progress_raise(&p, sb->peer_at.generation, sb->peer_at.seq);
+	return p;
 }
 
 /* The superblock that will name the written blocks. */
@@ -248,11 +253,13 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 {
 	const struct fusion_sb *have = fus_meta_sb(meta, dev);
 	const struct meta_ring *ring = &meta->m[dev].ring;
+	/* until the other member is written, it would count one that is behind as stale */
+	const struct fusion_progress least = claimed(meta, !dev);
 
 	*sb = meta->geo[dev];
 	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
-	sb->generation = max_generation(meta, dev) + 1;
+	sb->generation = max(max_generation(meta, dev), least.generation) + 1;
 	/* into the superblock copy that is not in force */
 	if (have && !((sb->generation ^ have->generation) & 1))
 		sb->generation++;
@@ -264,30 +271,55 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 		sb->replay_csum = st->next_csum;
 	} else {
 		sb->replay_seq = max(ring->max_seq, have ? have->replay_seq : 0) + 1;
-		/* otherwise the other member, until it is written, would count this one as stale */
-		sb->replay_seq = max(sb->replay_seq, claimed_seq(meta, !dev));
+		sb->replay_seq = max(sb->replay_seq, least.seq);
 		sb->replay_txn = max(ring->max_txn, have ? have->replay_txn : 0) + 1;
 		sb->replay_csum = 0;
 	}
 }
 
+/* Return: whether the kernel would open the members as a set. */
+static bool fit(const struct meta *meta)
+{
+	struct meta_past past;
+	const char *why;
+
+	return !fusion_sb_match(fus_meta_sb(meta, FAST), fus_meta_sb(meta, SLOW), &why) &&
+	       !fus_meta_past(meta, &past);
+}
+
+/*
+ * The slow member's superblock comes first. Until the fast member's is written as well, members
+ * that fit must do so still, as after an interrupted opening, so the epoch is the next one; and
+ * members that do not fit must not begin to, so the epoch is one that the fast member can't reach
+ * by an opening.
+ */
+static u32 next_epoch(const struct meta *meta)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);
+
+	if (fast && slow && fit(meta))
+		return fast->epoch + 1;
+	/* the geometry from a dump has an epoch of its own */
+	epoch = max(epoch, meta->geo[FAST].epoch + 1);
+	if (slow)
+		epoch = max(epoch, slow->epoch);
+	if (fast)
+		epoch = max(epoch, fast->epoch + (slow ? 2 : 1));
+	return epoch;
+}
+
 /*
  * This is an activation: both members get the epoch after the fast member's, or after the newest
  * that left a trace, and a new activation number. So a member that was used apart from them no
- * longer fits. Until the fast member's superblock is written, they are as an interrupted opening
- * leaves them. The new superblocks claim nothing about how far the other member has got.
+ * longer fits. The new superblocks claim nothing about how far the other member has got.
  */
 static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 {
-	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
-	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->geo[FAST].epoch + 1);
-	u64 activation = fus_super_new_activation();
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST);
+	const u64 activation = fus_super_new_activation();
+	const u32 epoch = next_epoch(meta);
 
-	/* the geometry from a dump has an epoch of its own */
-	if (fast)
-		epoch = max(epoch, fast->epoch + 1);
-	if (slow)
-		epoch = max(epoch, slow->epoch);
 	for (int dev = 0; dev < 2; dev++) {
 		sb[dev].epoch = epoch;
 		sb[dev].prev_activation = fast ? fast->activation : activation;
@@ -329,6 +361,9 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 		rc = clear_nonsense(meta, dev);
 		if (!rc)
 			rc = put_map(meta, &sb[dev], st);
+		/* a ring that begins proves that its map copy is whole: see meta-rebuild.c */
+		if (!rc)
+			rc = flush(meta, dev);
 		if (!rc)
 			rc = put_opens(meta, &sb[dev], st);
 		if (!rc && dev == FAST)

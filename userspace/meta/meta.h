@@ -146,7 +146,7 @@ struct meta_ring {
 	u64 max_seq;		/* greatest numbers in any valid block */
 	u64 max_txn;
 	u32 max_epoch;
-	u64 peer_seq;		/* where the other member's ring continues, at least */
+	struct fusion_progress peer_at;	/* how far the other member has got, at least */
 	u64 kernel_seq;		/* like max_seq, of blocks with a claim: not those of a tool */
 };
 
