@@ -8,26 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "judge.h"
 #include "../invariants.h"
 
 bool tool_tracing;
-
-/* How the kernel opens the disks. */
-struct found {
-	const struct state *st;
-	const char *after;
-	int error;
-	bool *right;		/* of each extent, if it opens */
-	u32 nr_wrong;
-};
 
 /* Verbs that a refusal may name; one that it does must do. */
 #define SAYS_FORCE	"--force"
 
 static const enum sim_loss lose_nothing = SIM_LOSE_ALL;	/* nothing is in a cache */
 
-static void copy_world(void)
+void copy_world(void)
 {
 	struct sim_world *from = world, *w = sim_world_new(rnd(&world->rng));
 	unsigned int i;
@@ -36,12 +27,17 @@ static void copy_world(void)
 		w->disk[i] = sim_disk_after_cut(from->disk[i], lose_nothing, &w->rng, false);
 }
 
-static void end_world(void)
+void end_world(void)
 {
 	sim_world_free(world);
 }
 
 /* -- the kernel ------------------------------------------------------------------- */
+
+static bool is_torn(const struct state *st)
+{
+	return st->torn[0] || st->torn[1];
+}
 
 /* The former content, or that without the last transaction, if that may count as torn. */
 static bool is_right(const struct state *st, u32 lext, const u64 *found)
@@ -51,7 +47,7 @@ static bool is_right(const struct state *st, u32 lext, const u64 *found)
 	const u64 *before = st->life->before + lext * EXTENT_SECTORS;
 
 	return !memcmp(found, content, size) ||
-	       (st->torn && st->image == &st->life->cut && !memcmp(found, before, size));
+	       (is_torn(st) && st->image == &st->life->cut && !memcmp(found, before, size));
 }
 
 static void read_all(void *arg)
@@ -66,26 +62,52 @@ static void read_all(void *arg)
 		return;
 	check_invariants(sim_dev_private(dev));
 	for (lext = 0; lext < f->st->life->setup->sb.nr_lexts; lext++) {
-		f->right[lext] = !sim_dev_io(dev, REQ_OP_READ, lext * EXTENT_SECTORS,
-					     EXTENT_SECTORS, content) &&
-				 is_right(f->st, lext, content);
+		const bool read = !sim_dev_io(dev, REQ_OP_READ, lext * EXTENT_SECTORS,
+					      EXTENT_SECTORS, content);
+
+		f->right[lext] = read && is_right(f->st, lext, content);
 		f->nr_wrong += !f->right[lext];
+		if (read)
+			memcpy(f->content + lext * EXTENT_SECTORS, content, sizeof(content));
 	}
 	sim_dev_remove(dev);
 }
 
-/* On a copy: the disks are as they were after it. */
-static struct found *kernel_reads(const struct state *st, const char *after)
+static size_t content_size(const struct state *st)
+{
+	return (size_t)st->life->setup->sb.nr_lexts * EXTENT_SECTORS * sizeof(u64);
+}
+
+struct found *found_new(const struct state *st, const char *after)
 {
 	struct found *f = sim_alloc(sizeof(*f), true);
 
 	f->st = st;
 	f->after = after;
 	f->right = sim_alloc(st->life->setup->sb.nr_lexts, true);
+	f->content = sim_alloc(content_size(st), true);
+	return f;
+}
+
+void found_read(struct found *f)
+{
 	copy_world();
 	sim_run(read_all, f);
 	end_world();
+}
+
+struct found *kernel_reads(const struct state *st, const char *after)
+{
+	struct found *f = found_new(st, after);
+
+	found_read(f);
 	return f;
+}
+
+bool same_found(const struct state *st, const struct found *a, const struct found *b)
+{
+	return !a->error && !b->error &&
+	       !memcmp(a->content, b->content, content_size(st));
 }
 
 struct placing {
@@ -124,7 +146,7 @@ u8 *judge_places(const struct life *life, const struct image *image)
 
 /* -- what is expected ------------------------------------------------------------- */
 
-static bool strange(const struct state *st)
+bool is_strange(const struct state *st)
 {
 	return st->stranger[FUSION_FAST] || st->stranger[FUSION_SLOW];
 }
@@ -132,12 +154,11 @@ static bool strange(const struct state *st)
 /* Is the extent's data there at all? */
 static bool is_there(const struct state *st, u32 lext)
 {
-	return st->place[lext] == FUSION_NR_DEVS ? !strange(st) : !st->stranger[st->place[lext]];
+	return st->place[lext] == FUSION_NR_DEVS ? !is_strange(st) : !st->stranger[st->place[lext]];
 }
 
-__attribute__((noreturn))
-static void complain(const struct state *st, const char *verb, const struct tool_result *r,
-		     const char *why)
+void complain(const struct state *st, const char *verb, const struct tool_result *r,
+	      const char *why)
 {
 	static char text[600];
 
@@ -170,13 +191,6 @@ static void check_refusal(const struct state *st, const char *verb, const struct
 	complain(st, verb, r, "refused, and no remedy");
 }
 
-/* Extents that the verb owns up to have lost. */
-struct excuse {
-	bool *given;
-	u32 nr;
-	u32 nr_extents;
-};
-
 static void excuse(void *ctx, u64 first, u64 nr, u64 where)
 {
 	struct excuse *e = ctx;
@@ -189,18 +203,19 @@ static void excuse(void *ctx, u64 first, u64 nr, u64 where)
 	}
 }
 
-/*
- * Written, so it must open; what could be read still is right, what could not is, if it is there,
- * or the verb has said so.
- */
-static void check_written(const struct state *st, const char *verb, const struct tool_result *r,
-			  const struct found *before, const struct excuse *e)
+void check_written(const struct state *st, const char *verb, const struct tool_result *r,
+		   const struct found *before, const struct excuse *e)
 {
 	const struct found *f = kernel_reads(st, verb);
-	u32 lext;
+	u32 lext, dev;
 
 	if (f->error)
 		complain(st, verb, r, "done, and the kernel refuses it");
+	/* one that is not in use may be, and the next opening writes the heartbeat's */
+	for (dev = 0; dev < SIM_NR_DISKS && r->writes; dev++)
+		if (sim_disk_bad(world->disk[dev]) != U32_MAX &&
+		    sim_disk_bad(world->disk[dev]) != FUSION_BEAT_BLOCKNR)
+			complain(st, verb, r, "done, and a block of metadata cannot be read");
 	for (lext = 0; lext < st->life->setup->sb.nr_lexts; lext++) {
 		if (f->right[lext])
 			continue;
@@ -233,20 +248,21 @@ static void judge_check(const struct state *st, const struct found *before, bool
 
 /* -- repair ----------------------------------------------------------------------- */
 
-/* Extents that repair cannot know: those of a lost transaction. */
-static void add_excuses(const struct state *st, const struct tool_result *r, struct excuse *e)
+void add_excuses(const struct state *st, const struct tool_result *r, struct excuse *e)
 {
 	tool_ranges(r, "lost", excuse, e);
 	tool_ranges(r, "stale", excuse, e);
-	if (st->torn && tool_number(r, "transactions_missing")) {
-		e->nr++;
-		image_enter(st->image);
-		tool_touched(st->torn, e->given);
-		image_leave();
-	}
+	if (!is_torn(st) || !tool_number(r, "transactions_missing"))
+		return;
+	e->nr++;
+	image_enter(st->image);
+	for (unsigned int i = 0; i < MAX_DAMAGED; i++)
+		if (st->torn[i])
+			tool_touched(st->torn[i], e->given);
+	image_leave();
 }
 
-static struct excuse *excuses(const struct state *st, const struct tool_result *r)
+struct excuse *excuses(const struct state *st, const struct tool_result *r)
 {
 	struct excuse *e = sim_alloc(sizeof(*e), true);
 
@@ -254,6 +270,13 @@ static struct excuse *excuses(const struct state *st, const struct tool_result *
 	e->given = sim_alloc(e->nr_extents, true);
 	add_excuses(st, r, e);
 	return e;
+}
+
+/* One member has no superblock, and what is damaged besides was the last one of the other. */
+static bool headless(const struct state *st, const struct tool_result *r)
+{
+	return (st->wiped[FUSION_FAST] || st->wiped[FUSION_SLOW]) &&
+	       (st->damaged || st->interrupted) && strstr(r->err, "has a valid superblock");
 }
 
 static void judge_repair(const struct state *st, const struct found *before, bool force,
@@ -274,9 +297,11 @@ static void judge_repair(const struct state *st, const struct found *before, boo
 		e = excuses(st, &r);
 		if (!before->error && e->nr)
 			complain(st, verb, &r, "extents are lost that the kernel can read");
-		if (strange(st) && !force)
+		if (st->costs_nothing && e->nr)
+			complain(st, verb, &r, "extents are lost that need not be");
+		if (is_strange(st) && !force)
 			complain(st, verb, &r, "a member that is none was taken");
-		check_written(st, verb, &r, before, force && strange(st) ? NULL : e);
+		check_written(st, verb, &r, before, force && is_strange(st) ? NULL : e);
 		judge_check(st, kernel_reads(st, verb), true);
 		t->repaired++;
 		t->forced += force;
@@ -284,7 +309,7 @@ static void judge_repair(const struct state *st, const struct found *before, boo
 		check_refusal(st, verb, &r);
 		if (!before->error)
 			complain(st, verb, &r, "refused, and the kernel opens it");
-		if (!strange(st) && (force || !strstr(r.err, SAYS_FORCE)))
+		if (!is_strange(st) && (force || !strstr(r.err, SAYS_FORCE)) && !headless(st, &r))
 			complain(st, verb, &r, "refused, and both members are there");
 		t->refused++;
 	}
@@ -312,9 +337,20 @@ static void judge_repair(const struct state *st, const struct found *before, boo
  */
 static bool must_restore(const struct state *st, const struct found *before)
 {
-	if (strange(st))
+	if (is_strange(st))
 		return st->blank[FUSION_FAST] || st->blank[FUSION_SLOW];
-	return !st->interrupted && before->error != -ESTALE && (before->error || !st->torn);
+	return !st->interrupted && before->error != -ESTALE && (before->error || !is_torn(st));
+}
+
+/* What a dump made of the members, it may make of them again without --force. */
+static void restore_again(const struct state *st, const char *dump, unsigned int flags)
+{
+	struct tool_result r;
+
+	tool_run(&r, TOOL_RESTORE, flags, dump, U32_MAX);
+	if (r.rc)
+		complain(st, "restore after restore --force", &r, "refused");
+	tool_end(&r);
 }
 
 static void judge_restore(const struct state *st, const struct found *before, unsigned int nr,
@@ -341,9 +377,10 @@ static void judge_restore(const struct state *st, const struct found *before, un
 
 		if (f->error)
 			complain(st, verb, &r, "done, and the kernel refuses it");
+		restore_again(st, st->dump[nr], flags & ~TOOL_FORCE);
 		t->forced++;
 	} else {
-		if (strange(st) && !st->blank[FUSION_FAST] && !st->blank[FUSION_SLOW])
+		if (is_strange(st) && !st->blank[FUSION_FAST] && !st->blank[FUSION_SLOW])
 			complain(st, verb, &r, "a member that is none was taken");
 		check_written(st, verb, &r, before, &none);
 		t->restored++;
@@ -413,49 +450,6 @@ static void judge_salvage(const struct state *st, const struct found *before, en
 	tool_end(&r);
 }
 
-/* -- cut short -------------------------------------------------------------------- */
-
-/* A repair, or the dump of the set as it was, whose @left-th write is the last. */
-static void cut_short(const struct state *st, const struct found *before, bool restore,
-		      struct tally *t)
-{
-	const char *verb = restore ? "restore, cut short" : "repair, cut short";
-	const struct found *now;
-	struct tool_result r, again;
-	struct excuse *e;
-	u32 lext;
-
-	copy_world();
-	tool_run(&r, restore ? TOOL_RESTORE : TOOL_REPAIR, 0, st->dump[st->own],
-		 1 + rnd_below(&world->rng, 12));
-	/* one that ends early still lists what is lost */
-	e = excuses(st, &r);
-	/* refused, if nothing was written, for reasons that are none of this */
-	if (r.writes && (r.rc > 1 || (restore && r.rc))) {
-		now = kernel_reads(st, verb);
-		if (now->error && !before->error)
-			complain(st, verb, &r, "the kernel does not open that any more");
-		for (lext = 0; !now->error && lext < e->nr_extents; lext++)
-			if (!now->right[lext] && (restore || !e->given[lext]))
-				complain(st, verb, &r, "the kernel opens that, and it is wrong");
-		tool_run(&again, restore ? TOOL_RESTORE : TOOL_REPAIR, 0, st->dump[st->own],
-			 U32_MAX);
-		if (again.rc != 0 && (restore || again.rc != 1))
-			complain(st, verb, &again, "not done the second time");
-		if (!restore && again.rc == 1)
-			add_excuses(st, &again, e);
-		if (!restore && !before->error && e->nr)
-			complain(st, verb, &again, "extents are lost that the kernel can read");
-		if (restore)
-			memset(e->given, 0, e->nr_extents);
-		check_written(st, verb, &again, before, e);
-		tool_end(&again);
-		t->cut++;
-	}
-	tool_end(&r);
-	end_world();
-}
-
 /* --------------------------------------------------------------------------------- */
 
 void judge_state(const struct state *st, struct tally *t)
@@ -479,6 +473,5 @@ void judge_state(const struct state *st, struct tally *t)
 	}
 	judge_salvage(st, before, FUSION_FAST, t);
 	judge_salvage(st, before, FUSION_SLOW, t);
-	if (!strange(st))
-		cut_short(st, before, rnd_below(&world->rng, 2), t);
+	judge_cuts(st, before, t);
 }

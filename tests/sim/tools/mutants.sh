@@ -89,15 +89,21 @@ mutant restore-over-older-members restore-age.c \
 	's/if \(is_older\(d, meta, dev\)\)/if (0 \&\& is_older(d, meta, dev))/'
 mutant restore-over-a-map-that-is-whole restore-age.c \
 	's/return rc \|\| !whole \?/return 1 ?/'
+mutant restored-members-count-as-newer restore-age.c \
+	's/if \(!sb->peer_at.generation/if (0 \&\& !sb->peer_at.generation/'
 mutant restore-over-another-set restore.c \
 	's/if \(memcmp\(sb->set_uuid[^{]*\{/if (0) {/'
 
 # -- what is written ---------------------------------------------------------------
 
 mutant the-epoch-is-not-raised meta-write.c \
-	's/meta->geo\[FAST\].epoch \+ 1\)/meta->geo[FAST].epoch)/; s/fast->epoch \+ 1\)/fast->epoch)/'
+	's/epoch \+ 1\)/epoch)/; s/return fast->epoch \+ 1;/return fast->epoch;/; s/slow \? 2 : 1/0/'
 mutant the-epoch-of-the-dump-counts meta-write.c \
-	's/epoch = max\(epoch, fast->epoch \+ 1\);/;/'
+	's/if \(fast \&\& slow \&\& fit\(meta\)\)/if (0 \&\& fit(meta))/'
+mutant the-past-leads-on meta-write.c \
+	's/slow \? 2 : 1/1/'
+mutant the-epoch-of-the-slow-members-log-is-forgotten meta-write.c \
+	's/max\(meta->m\[FAST\]\.ring\.max_epoch, [^)]*\)/meta->m[FAST].ring.max_epoch/'
 mutant the-epoch-of-the-slow-member-is-forgotten meta-write.c \
 	's/epoch = max\(epoch, slow->epoch\);/;/'
 mutant another-activation-before meta-write.c \
@@ -111,7 +117,9 @@ mutant the-slow-member-is-clean-first meta-write.c \
 mutant the-ring-begins-where-it-was meta-write.c \
 	's/max\(ring->max_seq, have \? have->replay_seq : 0\) \+ 1/(have ? have->replay_seq : 1)/'
 mutant what-the-other-member-claims-is-forgotten meta-write.c \
-	's/max\(sb->replay_seq, claimed_seq\(meta, !dev\)\)/sb->replay_seq/'
+	's/max\(sb->replay_seq, least.seq\)/sb->replay_seq/'
+mutant the-superblocks-that-the-other-member-saw-are-forgotten meta-write.c \
+	's/max\(max_generation\(meta, dev\), least.generation\)/max_generation(meta, dev)/'
 mutant bitmaps-are-not-written meta-write.c \
 	's/rc = put_opens\(meta, &sb\[dev\], st\);/;/'
 mutant an-unreadable-journal-block-stays meta-write.c \
@@ -120,6 +128,11 @@ mutant an-unreadable-map-block-stays meta-write.c \
 	's/if \(block\[i\].unreadable\)/if (0)/'
 mutant restore-breaks-the-chain restore.c \
 	's/&d->st, d->goes_on/\&d->st, false/'
+
+mutant a-ring-that-never-was-counts meta-rebuild.c \
+	's/if \(!sb \|\| !begins \|\| named\)/if (1)/'
+mutant the-journal-is-whole-without-a-superblock meta-rebuild.c \
+	's/if \(!rc \&\& !fus_meta_sb\(meta, rb->dev\)\)/if (0)/'
 
 # -- what is said ------------------------------------------------------------------
 

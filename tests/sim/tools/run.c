@@ -82,13 +82,21 @@ int fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *bu
 	return 0;
 }
 
-/* Power fails in this write: some of the first sectors of the block are written, or none. */
+/*
+ * Power fails in this write: some of the first sectors of the block are written, or none, and the
+ * one that was being written may hold anything.
+ */
 static void tear(struct sim_disk *disk, u64 nr, const char *p)
 {
+	const u32 whole = rnd_below(&world->rng, FUSION_BLOCK_SECTORS) * 512;
+	const bool noise = rnd_below(&world->rng, 2);
 	u8 b[FUSION_BLOCK_SIZE];
+	u32 i;
 
 	memcpy(b, sim_disk_block(disk, nr), sizeof(b));
-	memcpy(b, p, (nr + writes) % FUSION_BLOCK_SECTORS * 512);
+	memcpy(b, p, whole);
+	for (i = 0; noise && i < 512; i++)
+		b[whole + i] = rnd(&world->rng);
 	sim_disk_set_block(disk, nr, b);
 }
 
@@ -122,7 +130,7 @@ int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const v
 int fus_offline_sync(const struct offline *o)
 {
 	(void)o;
-	return writes >= writes_allowed ? -EIO : 0;
+	return torn ? -EIO : 0;
 }
 
 bool fus_same_storage(const struct offline *o, const char *path)

@@ -122,18 +122,62 @@ static bool do_damage(const struct life *life, enum fusion_dev dev, u64 nr, enum
 	return true;
 }
 
-/* Damage it in the world as it is, and judge; the world is not to be used after it. */
-static void damage_block(const struct maker *m, struct state *st, enum fusion_dev dev, u64 nr,
+/* Damage it in the world as it is. Return: false: that would be no difference. */
+static bool damage_block(const struct maker *m, struct state *st, enum fusion_dev dev, u64 nr,
 			 enum damage damage)
 {
 	const struct fusion_sb *sb = &m->life->setup->sb;
 
 	if (!do_damage(m->life, dev, nr, damage))
-		return;
+		return false;
 	add_what(st, ", %s block %llu %s", dev_name[dev], nr, damage_name[damage]);
 	if (dev == FUSION_FAST && nr >= sb->journal_start[dev] &&
 	    nr < sb->journal_start[dev] + sb->journal_blocks[dev])
-		st->torn = nr;
+		st->torn[st->damaged] = nr;
+	/* the cut may have torn the other copy */
+	st->wiped[dev] |= st->interrupted && (nr == FUSION_SUPER_BLOCKNR(0) ||
+					      nr == FUSION_SUPER_BLOCKNR(1));
+	st->damaged++;
+	return true;
+}
+
+/* A block of any kind, and any damage. */
+static void damage_any(const struct maker *m, struct state *st)
+{
+	const struct fusion_sb *sb = &m->life->setup->sb;
+	u32 dev = rnd_below(&world->rng, SIM_NR_DISKS), nr;
+
+	do
+		nr = rnd_below(&world->rng, sim_disk_blocks(world->disk[dev]));
+	while (!is_metadata(sb, dev, nr));
+	damage_block(m, st, dev, nr, rnd_below(&world->rng, NR_DAMAGES));
+}
+
+/* Both copies of a member's superblock. */
+static void wipe(struct state *st, enum fusion_dev dev)
+{
+	static const u8 zeros[FUSION_BLOCK_SIZE];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		sim_disk_set_block(world->disk[dev], FUSION_SUPER_BLOCKNR(i), zeros);
+	st->wiped[dev] = true;
+}
+
+/* The one block is damaged, perhaps a second one, or a member has no superblock besides. */
+static void with_more_damage(const struct maker *m, struct state *st)
+{
+	u32 dev = rnd_below(&world->rng, SIM_NR_DISKS);
+
+	switch (rnd_below(&world->rng, 8)) {
+	case 0:
+		damage_any(m, st);
+		break;
+	case 1:
+		wipe(st, dev);
+		add_what(st, ", the %s member without superblocks", dev_name[dev]);
+		break;
+	}
 	judge_state(st, m->tally);
 }
 
@@ -152,9 +196,70 @@ static void blocks_damaged(const struct maker *m, unsigned int nr)
 				if (!is_metadata(&sb, dev, block) || !chosen(m))
 					continue;
 				image_enter(image);
-				damage_block(m, &st, dev, block, damage);
+				if (damage_block(m, &st, dev, block, damage))
+					with_more_damage(m, &st);
 				image_leave();
 			}
+}
+
+/* The superblock before @now, which the other copy holds. */
+static void super_before(struct sim_disk *disk, const struct fusion_sb *now, struct fusion_sb *sb)
+{
+	static const u8 zeros[FUSION_BLOCK_SIZE];
+	const u64 nr = FUSION_SUPER_BLOCKNR(now->generation & 1);
+	u8 b[FUSION_BLOCK_SIZE];
+
+	memcpy(b, sim_disk_block(disk, nr), sizeof(b));
+	sim_disk_set_block(disk, nr, zeros);
+	if (sim_disk_super(disk, sb) != 1)
+		sim_fail("a superblock of a set that is well is not");
+	sim_disk_set_block(disk, nr, b);
+}
+
+/* Of the fast journal only what lies behind the older map copy. Return: false: not all of that. */
+static bool forget_history(const struct fusion_sb *before)
+{
+	static const u8 zeros[FUSION_BLOCK_SIZE];
+	struct sim_disk *disk = world->disk[FUSION_FAST];
+	const struct fusion_journal_block *b;
+	bool all = false;
+	u32 i;
+
+	for (i = 0; i < before->journal_blocks[FUSION_FAST]; i++) {
+		const u64 nr = before->journal_start[FUSION_FAST] + i;
+
+		b = (const void *)sim_disk_block(disk, nr);
+		if (fusion_block_check(before, FUSION_MAGIC_JOURNAL, nr, b) ||
+		    le64_to_cpu(b->seq) < before->replay_seq)
+			sim_disk_set_block(disk, nr, zeros);
+		else
+			all |= le64_to_cpu(b->seq) == before->replay_seq;
+	}
+	return all;
+}
+
+/* One block of the map in use is damaged: the older copy and the journal make up for it. */
+static void map_blocks_damaged(const struct maker *m, unsigned int nr)
+{
+	struct fusion_sb sb, before;
+	u32 i, damage;
+
+	image_super(m->image[nr], FUSION_FAST, &sb);
+	for (i = 0; i < sb.map_blocks; i++)
+		for (damage = 0; damage < NR_DAMAGES; damage++) {
+			struct state st = state_of(m, nr);
+
+			image_enter(m->image[nr]);
+			super_before(world->disk[FUSION_FAST], &sb, &before);
+			st.costs_nothing = before.active_set != sb.active_set &&
+					   forget_history(&before);
+			add_what(&st, ", history forgotten");
+			if (st.costs_nothing &&
+			    damage_block(m, &st, FUSION_FAST,
+					 sb.map_start[FUSION_FAST][sb.active_set] + i, damage))
+				judge_state(&st, m->tally);
+			image_leave();
+		}
 }
 
 /* -- openings --------------------------------------------------------------------- */
@@ -184,18 +289,6 @@ static void open_it(void *arg)
 	in->opened = true;
 }
 
-/* A block of any kind, and any damage. */
-static void damage_any(const struct maker *m, struct state *st)
-{
-	const struct fusion_sb *sb = &m->life->setup->sb;
-	u32 dev = rnd_below(&world->rng, SIM_NR_DISKS), nr;
-
-	do
-		nr = rnd_below(&world->rng, sim_disk_blocks(world->disk[dev]));
-	while (!is_metadata(sb, dev, nr));
-	damage_block(m, st, dev, nr, rnd_below(&world->rng, NR_DAMAGES));
-}
-
 static void interrupted_at(const struct maker *m, unsigned int nr, struct interrupted *in)
 {
 	struct state st = state_of(m, nr);
@@ -209,9 +302,10 @@ static void interrupted_at(const struct maker *m, unsigned int nr, struct interr
 	st.interrupted = true;
 	add_what(&st, ", opening cut at %u", in->left);
 	if (rnd_below(&world->rng, 2))
-		judge_state(&st, m->tally);
-	else
 		damage_any(m, &st);
+	if (!rnd_below(&world->rng, 4))
+		wipe(&st, rnd_below(&world->rng, SIM_NR_DISKS));
+	judge_state(&st, m->tally);
 	sim_world_free(world);
 }
 
@@ -281,15 +375,6 @@ static void fill(struct sim_disk *disk, bool noise)
 	sim_disk_lose_data(disk, &world->rng);
 }
 
-static void wipe(struct sim_disk *disk)
-{
-	static const u8 zeros[FUSION_BLOCK_SIZE];
-	unsigned int i;
-
-	for (i = 0; i < 2; i++)
-		sim_disk_set_block(disk, FUSION_SUPER_BLOCKNR(i), zeros);
-}
-
 /* Return: false: there is no such state. */
 static bool exchange(const struct maker *m, unsigned int nr, enum fusion_dev dev,
 		     enum strangers kind, struct state *st)
@@ -304,8 +389,7 @@ static bool exchange(const struct maker *m, unsigned int nr, enum fusion_dev dev
 		fill(*disk, kind == STRANGER_NOISE);
 		break;
 	case STRANGER_WIPED:
-		st->wiped[dev] = true;
-		wipe(*disk);
+		wipe(st, dev);
 		break;
 	case STRANGER_OTHER_SET:
 		of_another_set(*disk);
@@ -379,4 +463,6 @@ void states_all(const struct life *life, u32 one_in, struct tally *t)
 	openings(&m, 3);
 	blocks_damaged(&m, 1);
 	blocks_damaged(&m, 3);
+	map_blocks_damaged(&m, 1);
+	map_blocks_damaged(&m, 3);
 }

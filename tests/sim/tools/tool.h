@@ -4,7 +4,8 @@
  *
  * run.c	a verb, and the members that it opens
  * state.c	states that something may leave
- * judge.c	what each verb makes of a state
+ * judge.c	what each verb makes of a state; judge.h
+ * cut-short.c	the same, when power fails in one of its writes
  * tools.c	all of them
  */
 #ifndef TOOL_H
@@ -52,6 +53,8 @@ void tool_touched(u64 blocknr, bool *touched);
 
 #define NR_DUMPS	4U	/* of older, closed, earlier, cut */
 
+#define MAX_DAMAGED	2U
+
 struct state {
 	const struct life *life;
 	const struct image *image;	/* what it was before */
@@ -60,10 +63,12 @@ struct state {
 	const u8 *place;		/* of each extent: enum fusion_dev, or FUSION_NR_DEVS */
 	char what[128];
 	bool interrupted;		/* an opening was */
-	u64 torn;			/* block of the fast journal that was damaged, or 0 */
+	u64 torn[MAX_DAMAGED];		/* blocks of the fast journal that were damaged, or 0 */
+	unsigned int damaged;		/* blocks that were */
+	bool costs_nothing;		/* a repair must not lose anything */
 	bool stranger[FUSION_NR_DEVS];	/* not the member it was, or that of another time */
 	bool blank[FUSION_NR_DEVS];	/* and no member of any set */
-	bool wiped[FUSION_NR_DEVS];	/* neither copy of the superblock is left */
+	bool wiped[FUSION_NR_DEVS];	/* perhaps neither copy of the superblock is left */
 };
 
 /* -- judge.c ---------------------------------------------------------------------- */
