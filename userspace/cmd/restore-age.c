@@ -94,8 +94,8 @@ static bool is_older(const struct dump *d, const struct meta *meta, int dev)
 		return false;
 	if (sb->generation + single(&meta->m[dev]) < d->generation[dev])
 		return true;
-	if (sb->epoch < d->sb.epoch)
-		return !single(&meta->m[dev]);
+	if (sb->epoch < d->sb.epoch && !single(&meta->m[dev]))
+		return true;
 	return meta->m[dev].ring.max_seq + 1 < d->last_seq[dev];
 }
 

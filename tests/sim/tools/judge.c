@@ -333,13 +333,13 @@ static void judge_repair(const struct state *st, const struct found *before, boo
 /*
  * The dump of the set as it was may be all that is left. But an opening, even one cut short, makes
  * it older; and without the last block of the journal the set is as one whose last transaction was
- * torn, or one from the past.
+ * torn, or one from the past, which a second damaged block may hide from the kernel.
  */
 static bool must_restore(const struct state *st, const struct found *before)
 {
 	if (is_strange(st))
 		return st->blank[FUSION_FAST] || st->blank[FUSION_SLOW];
-	return !st->interrupted && before->error != -ESTALE && (before->error || !is_torn(st));
+	return !st->interrupted && st->damaged < 2 && before->error != -ESTALE && (before->error || !is_torn(st));
 }
 
 /* What a dump made of the members, it may make of them again without --force. */
