@@ -4,14 +4,15 @@
 # usage: mutants.sh [--fit] [NAME...]
 #
 # Break fusionctl in one place at a time, each a care that it takes of what is on the members, and
-# see that the rig notices. SETS and ONE_IN bound how long it may take for each. With --fit only
-# see that each still finds what it changes.
+# see that the rig notices, JOBS of them at a time. SETS and ONE_IN bound how long it may take for
+# each. With --fit only see that each still finds what it changes.
 
 set -euo pipefail
 cd "$(dirname "$0")"
 
 TREE=$(cd ../../.. && pwd)
 OUT=$TREE/build/tools-mutants
+JOBS=${JOBS:-$(nproc)}
 SETS=${SETS:-40}
 ONE_IN=${ONE_IN:-4}
 LIMIT=1800	# seconds
@@ -22,18 +23,29 @@ if [[ ${1:-} == --fit ]]; then
 	shift
 fi
 wanted=("$@")
-total=0 failed=0
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+total=0
 
 # mutant NAME FILE SED: SED sees the file as one line; it must change it.
 mutant() {
-	local why start=$SECONDS
 	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $1 "* ]] || return 0
 	total=$((total + 1))
+	while [[ $(jobs -rp | wc -l) -ge $JOBS ]]; do
+		wait -n || :
+	done
+	try "$total" "$@" &
+}
+
+# try NUMBER NAME FILE SED
+try() {
+	local nr=$1 start=$SECONDS why
+	shift
 	if why=$(noticed "$@"); then
-		[[ $fit ]] || echo "ok $total - $1 ($((SECONDS - start)) s: $why)"
+		[[ $fit ]] || echo "ok $nr - $1 ($((SECONDS - start)) s: $why)"
 	else
-		failed=$((failed + 1))
-		echo "${fit:+# }not ok $total - $1: $why"
+		echo "${fit:+# }not ok $nr - $1: $why"
+		touch "$results/$nr"
 	fi
 }
 
@@ -143,5 +155,7 @@ mutant repair-prefers-the-older-set meta-base.c \
 mutant salvage-takes-the-other-members-slots salvage-plan.c \
 	's/if \(fusion_word_dev\(word\) != sb->role\)/if (0)/'
 
+wait
+failed=$(find "$results" -type f | wc -l)
 [[ $fit ]] || echo "# $total mutants, $failed not noticed"
 [[ $failed -eq 0 ]]
