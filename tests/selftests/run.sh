@@ -25,10 +25,11 @@ limit() {
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
-# run SECONDS TEST: its status; 124 or 137 if it took longer. Processes that it left behind are
-# killed: `timeout` does that only while the test itself runs, and its output would not end.
+# run SECONDS TEST: its status; 124 or 137 if it took longer. It gets a minute to take down its
+# devices, since what it leaves behind breaks the tests that follow. Processes that it left behind
+# are killed: `timeout` does that only while the test itself runs, and its output would not end.
 run() {
-	timeout -k 10 "$1" "$2" </dev/null &
+	timeout -k $((60 * SLOWNESS)) "$1" "$2" </dev/null &
 	local pid=$! rc=0
 	wait "$pid" || rc=$?
 	kill -KILL -- "-$pid" 2>/dev/null
