@@ -339,7 +339,8 @@ static bool must_restore(const struct state *st, const struct found *before)
 {
 	if (is_strange(st))
 		return st->blank[FUSION_FAST] || st->blank[FUSION_SLOW];
-	return !st->interrupted && st->damaged < 2 && before->error != -ESTALE && (before->error || !is_torn(st));
+	return !st->interrupted && st->damaged < 2 && before->error != -ESTALE &&
+	       (before->error || !is_torn(st));
 }
 
 /* What a dump made of the members, it may make of them again without --force. */
