@@ -92,7 +92,7 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 		return r;
 
 	*sb = fs->sb;
-	fusion_take_settings(fs, sb);
+	fusion_take_kept(fs, sb);
 	sb->active_set = !fs->sb.active_set;
 	sb->generation = fs->sb.generation + 1;
 	sb->set_generation = sb->generation;
@@ -207,7 +207,7 @@ void fusion_do_commit(struct work_struct *work)
 	/* A checkpoint that closes the set has written these: then nothing is written here. */
 	if (keep > fs->commit.keep_done) {
 		if (fusion_mode(fs) == FUSION_RW && fusion_super_flags(fs, 0, 0))
-			fusion_set_mode(fs, FUSION_RO, "writing settings failed");
+			fusion_set_mode(fs, FUSION_RO, "writing settings or the name failed");
 		WRITE_ONCE(fs->commit.keep_done, keep);
 		wake_up_all(&fs->commit.wait);
 	}

@@ -27,7 +27,7 @@ struct fusion_claim {
 int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error);
 
 /**
- * fusion_load_settings() - use the settings that fs->sb keeps, except those in the table line
+ * fusion_load_settings() - use what fs->sb keeps, except the settings in the table line
  * @fs: device
  * @tell: log values that are out of range; they are ignored
  *
@@ -35,8 +35,8 @@ int fusion_parse_options(struct fusion *fs, struct dm_arg_set *as, char **error)
  */
 void fusion_load_settings(struct fusion *fs, bool tell);
 
-/* Put the kept settings into a superblock that is about to be written. Takes fs->lock. */
-void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb);
+/* Put fs->kept into a superblock that is about to be written. Takes fs->lock. */
+void fusion_take_kept(struct fusion *fs, struct fusion_sb *sb);
 
 /**
  * fusion_change_settings() - change settings, all or none
@@ -51,6 +51,19 @@ void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb);
  * the set is closed; -EIO: mode RW has ended, so the settings in the superblock are unknown.
  */
 int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bool keep);
+
+/**
+ * fusion_change_label() - change the name of the set
+ * @fs: device
+ * @label: its new name
+ *
+ * Context: process; sleeps until the fast member's superblock has it. That of the slow member has
+ * it after the next update of the replica.
+ *
+ * Return: 0; -EINVAL, after a message; -EAGAIN: the set is closed; -EIO: mode RW has ended, so the
+ * name in the superblock is unknown.
+ */
+int fusion_change_label(struct fusion *fs, const char *label);
 
 /*
  * Print all settings, or those that a new table would not get by itself. Takes fs->lock.

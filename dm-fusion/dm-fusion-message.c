@@ -229,6 +229,17 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 			return -EAGAIN;
 		return fusion_change_settings(fs, argc - 1, argv + 1, true);
 	}
+	if (argc == 2 && !strcmp(argv[0], "label")) {
+		if (fusion_mode(fs) != FUSION_RW)
+			return -EROFS;
+		if (dm_suspended(ti))
+			return -EAGAIN;
+		r = fusion_change_label(fs, argv[1]);
+		/* For the slow member. The status of the replica shows a failure. */
+		if (!r)
+			fusion_replica_update(fs, false);
+		return r;
+	}
 	if (argc == 1 && !strcmp(argv[0], "settings"))
 		return fusion_message_settings(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "stats"))

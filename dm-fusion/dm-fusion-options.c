@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: settings from the table line, from messages and from the superblocks.
+ * dm-fusion: settings from the table line, from messages and from the superblocks; the set's name.
  *
  * The fast member's superblock has the settings that the set keeps. An activation uses them, except
  * those that its table line gives. The message "keep" changes both the settings in effect and
  * fs->kept, which goes into each superblock written from then on. It waits until the committer has
  * written the superblock of the fast member. That of the slow member follows when it is written for
- * another reason: it is not used while the fast member is there.
+ * another reason: it is not used while the fast member is there. The message "label" changes the
+ * name of the set in the same way; the next update of the replica writes it to the slow member. The
+ * module itself has no use for a name.
  */
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
@@ -76,6 +78,7 @@ void fusion_load_settings(struct fusion *fs, bool tell)
 	spin_lock_irq(&fs->lock);
 	fs->kept.mask = sb->settings_mask;
 	memcpy(fs->kept.value, sb->setting, sizeof(fs->kept.value));
+	memcpy(fs->kept.label, sb->label, sizeof(fs->kept.label));
 	for (s = 0; s < FUSION_SETTINGS; s++) {
 		if (!fusion_sb_setting(sb, s, &value)) {
 			bad |= fs->kept.mask & BIT(s);
@@ -92,12 +95,31 @@ void fusion_load_settings(struct fusion *fs, bool tell)
 			       sb->setting[s]);
 }
 
-void fusion_take_settings(struct fusion *fs, struct fusion_sb *sb)
+void fusion_take_kept(struct fusion *fs, struct fusion_sb *sb)
 {
 	spin_lock_irq(&fs->lock);
 	sb->settings_mask = fs->kept.mask;
 	memcpy(sb->setting, fs->kept.value, sizeof(sb->setting));
+	memcpy(sb->label, fs->kept.label, sizeof(sb->label));
 	spin_unlock_irq(&fs->lock);
+}
+
+/*
+ * fs->kept has changed: ask for a superblock. fs->lock held, and in the same critical section
+ * fs->commit.closed was false: the checkpoint that closes the set serves all earlier requests, and
+ * the committer does not run after it. Return: what fusion_keep_wait() waits for.
+ */
+static u64 fusion_keep_ask(struct fusion *fs)
+{
+	fusion_commit_kick(fs);
+	return ++fs->commit.keep_wanted;
+}
+
+/* Wait for that superblock. Return: 0, or -EIO: mode RW has ended. */
+static int fusion_keep_wait(struct fusion *fs, u64 mine)
+{
+	wait_event(fs->commit.wait, READ_ONCE(fs->commit.keep_done) >= mine);
+	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
 }
 
 /* -- parsing ------------------------------------------------------------------------------ */
@@ -183,26 +205,47 @@ int fusion_change_settings(struct fusion *fs, unsigned int argc, char **argv, bo
 		}
 	}
 
-	/*
-	 * The kick is in the same critical section as the check of fs->commit.closed: the
-	 * checkpoint that closes the set serves all earlier requests, and the committer does not
-	 * run after it.
-	 */
 	spin_lock_irq(&fs->lock);
 	if (keep && fs->commit.closed) {
 		spin_unlock_irq(&fs->lock);
 		return -EAGAIN;
 	}
 	fusion_settings_apply(fs, &c, keep);
-	if (keep) {
-		mine = ++fs->commit.keep_wanted;
-		fusion_commit_kick(fs);
-	}
+	if (keep)
+		mine = fusion_keep_ask(fs);
 	spin_unlock_irq(&fs->lock);
-	if (!keep)
-		return 0;
-	wait_event(fs->commit.wait, READ_ONCE(fs->commit.keep_done) >= mine);
-	return fusion_mode(fs) == FUSION_RW ? 0 : -EIO;
+	return keep ? fusion_keep_wait(fs, mine) : 0;
+}
+
+/* Printable ASCII without blanks, no slash: other names would be hard to type, or not a file's. */
+static bool fusion_label_valid(const char *label)
+{
+	size_t n = 0;
+
+	while (label[n] > ' ' && label[n] < 0x7f && label[n] != '/')
+		n++;
+	return n && n <= FUSION_LABEL_SIZE && !label[n];
+}
+
+int fusion_change_label(struct fusion *fs, const char *label)
+{
+	u64 mine;
+
+	if (!fusion_label_valid(label)) {
+		DMERR("message: label: not a name of 1 to %d printable characters without /",
+		      FUSION_LABEL_SIZE);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->lock);
+	if (fs->commit.closed) {
+		spin_unlock_irq(&fs->lock);
+		return -EAGAIN;
+	}
+	memset(fs->kept.label, 0, sizeof(fs->kept.label));
+	memcpy(fs->kept.label, label, strlen(label));
+	mine = fusion_keep_ask(fs);
+	spin_unlock_irq(&fs->lock);
+	return fusion_keep_wait(fs, mine);
 }
 
 /* Parse arguments that are not settings. Return: as fusion_setting_parse(). */

@@ -9,7 +9,8 @@
  *
  * An update takes these steps:
  *
- *  1. Switch to the other bitmap of held slots: the update can free the slots held so far.
+ *  1. Switch to the other bitmap of held slots: the update can free the slots held so far. If the
+ *     set has got another name, write the superblock, otherwise as it is.
  *  2. Record all extents marked dirty in the log, with their current words. The bit is cleared
  *     before the word is read, under fs->lock, and set after the word is changed, so no change
  *     is missed. The log is written with PREFLUSH: the data that the words point to, and the
@@ -51,6 +52,7 @@
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/mm.h>
+#include <linux/string.h>
 
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
@@ -168,7 +170,7 @@ int fusion_replica_write_super(struct fusion *fs)
 	struct fusion_replica *rep = &fs->replica;
 	int r;
 
-	fusion_take_settings(fs, &rep->next);
+	fusion_take_kept(fs, &rep->next);
 	rep->unsure = true;
 	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);
@@ -234,13 +236,29 @@ static bool fusion_replica_set_is_shorter(const struct fusion *fs)
 	return READ_ONCE(fs->replica.nr_dirty) / per_block > fs->sb.map_blocks;
 }
 
+/* Has the set got another name? */
+static bool fusion_replica_renamed(struct fusion *fs)
+{
+	bool renamed;
+
+	spin_lock_irq(&fs->lock);
+	renamed = strcmp(fs->replica.sb.label, fs->kept.label);
+	spin_unlock_irq(&fs->lock);
+	return renamed;
+}
+
 static int fusion_replica_write(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
+	bool renamed = !rep->unsure && fusion_replica_renamed(fs);
 	int r = 0;
 
 	rep->nr = 0;
-	if (rep->unsure)
+	if (renamed) {
+		rep->next = rep->sb;
+		rep->next.generation++;
+	}
+	if (renamed || rep->unsure)
 		r = fusion_replica_write_super(fs);
 	if (r)
 		return r;

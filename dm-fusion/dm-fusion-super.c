@@ -128,7 +128,7 @@ int fusion_super_write_next(struct fusion *fs)
 	fs->sb.epoch = sb->epoch;
 	fs->sb.set_generation = sb->set_generation;
 	fs->sb.flags = sb->flags;
-	fusion_sb_copy_settings(sb, &fs->sb);
+	fusion_sb_copy_kept(sb, &fs->sb);
 	WRITE_ONCE(fs->sb.replay_seq, sb->replay_seq);
 	fs->sb.replay_txn = sb->replay_txn;
 	fs->sb.replay_csum = sb->replay_csum;
@@ -146,9 +146,9 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 	struct fusion_sb *sb = &fs->sb_next;
 
 	*sb = fs->sb;
-	fusion_take_settings(fs, sb);
+	fusion_take_kept(fs, sb);
 	sb->flags = (sb->flags & ~clear) | set;
-	if (sb->flags == fs->sb.flags && fusion_sb_same_settings(sb, &fs->sb))
+	if (sb->flags == fs->sb.flags && fusion_sb_same_kept(sb, &fs->sb))
 		return 0;
 	sb->generation++;
 	return fusion_super_write_next(fs);

@@ -187,10 +187,11 @@ struct fusion_options {
 	u32 write_budget;	/* GB a day; 0: off */
 };
 
-/* Settings as the superblocks keep them: a bit of the mask for each that counts. */
+/* What users change in the superblocks: settings, a bit of the mask for each that counts; name. */
 struct fusion_kept {
 	u32 mask;
 	u32 value[FUSION_NR_SETTINGS];
+	char label[FUSION_LABEL_SIZE + 1];	/* behind its end all zeros */
 };
 
 /* Counters; per CPU, because map() may not share a cache line. */

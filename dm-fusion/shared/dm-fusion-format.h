@@ -175,7 +175,7 @@ struct fusion_super {
 	__le32 epoch;			/* +1 with every activation that may write */
 	__u8 dev_uuid[16];		/* this member */
 	__u8 peer_uuid[16];		/* the other one */
-	char label[FUSION_LABEL_SIZE];	/* name given at creation, NUL padded */
+	char label[FUSION_LABEL_SIZE];	/* name of the set, NUL padded */
 	struct fusion_disk_ident self;
 	struct fusion_disk_ident peer;
 	__le64 self_sectors;		/* size of this member when formatted */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: the settings of a set.
+ * dm-fusion: the settings of a set, and what its superblocks keep.
  *
  * This is the only list of them. The table line and messages of the module, the superblocks,
  * fusionctl and its help use it. tests/unit/test-set.c fails if a manual page disagrees.
@@ -147,16 +147,18 @@ static inline void fusion_sb_drop_bad_settings(struct fusion_sb *sb)
 			fusion_sb_keep(sb, s, false, 0);
 }
 
-static inline bool fusion_sb_same_settings(const struct fusion_sb *a, const struct fusion_sb *b)
+/* What users may change in the superblocks: settings, and the name of the set. */
+static inline bool fusion_sb_same_kept(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return a->settings_mask == b->settings_mask &&
-	       !memcmp(a->setting, b->setting, sizeof(a->setting));
+	       !memcmp(a->setting, b->setting, sizeof(a->setting)) && !strcmp(a->label, b->label);
 }
 
-static inline void fusion_sb_copy_settings(const struct fusion_sb *from, struct fusion_sb *to)
+static inline void fusion_sb_copy_kept(const struct fusion_sb *from, struct fusion_sb *to)
 {
 	to->settings_mask = from->settings_mask;
 	memcpy(to->setting, from->setting, sizeof(to->setting));
+	memcpy(to->label, from->label, sizeof(to->label));
 }
 
 #endif

@@ -208,7 +208,7 @@ test_closed() {
 	good fusionctl close kept
 	dmsetup remove slow-link
 	put_direct /dev/slow 0 0 1048576
-	expect 4 "kept: its slow member is missing, and settings are kept on both; connect it, or see \
+	expect 4 "kept: its slow member is missing, and settings and name are kept on both; connect it, or see \
 what the other one has: fusionctl salvage $FAST" fusionctl set kept duty=50
 }
 

@@ -247,7 +247,7 @@ fusionctl salvage $SLOW"
 	same "repair" "$(<"$TMP/err")" "fusionctl: $SLOW: the other member of its set is missing; \
 name both, or see what this one has: fusionctl salvage $SLOW"
 	fusionctl set set duty=50 2>"$TMP/err" || :
-	same "set" "$(<"$TMP/err")" "fusionctl: set: its fast member is missing, and settings are kept \
+	same "set" "$(<"$TMP/err")" "fusionctl: set: its fast member is missing, and settings and name are kept \
 on both; connect it, or see what the other one has: fusionctl salvage $SLOW"
 	refused "set: its fast member is missing" fusionctl open set
 	for i in set "$uuid" "$SLOW"; do

@@ -87,21 +87,28 @@ static void do_move(struct doing *d)
 	sim_dev_message(d->st->dev, text);
 }
 
-/* One at a time: of two it would not be known which is the last. */
-void keep_setting(struct state *st, struct sim_dev *dev)
+/* Is it kept from now on? */
+static bool keep(struct sim_dev *dev, const char *text, u32 n)
 {
-	u32 n = st->keep_tried + 1;
-	char text[64];
+	char message[64];
 
+	snprintf(message, sizeof(message), text, n);
+	if (sim_dev_message(dev, message))
+		return false;
+	world->promised = true;
+	return true;
+}
+
+/* One at a time: of two it would not be known which is the last. */
+void keep_something(struct state *st, struct sim_dev *dev)
+{
 	if (st->keeping)
 		return;
 	st->keeping = true;
-	st->keep_tried = n;
-	snprintf(text, sizeof(text), "keep half_life %u", n);
-	if (!sim_dev_message(dev, text)) {
-		st->keep_sure = n;
-		world->promised = true;
-	}
+	if (keep(dev, "keep half_life %u", ++st->keep_tried.half_life))
+		st->keep_sure.half_life = st->keep_tried.half_life;
+	if (keep(dev, "label set-%u", ++st->keep_tried.label))
+		st->keep_sure.label = st->keep_tried.label;
 	st->keeping = false;
 }
 
@@ -134,7 +141,7 @@ static void do_one(void *arg)
 		sim_dev_message(st->dev, "checkpoint");
 		break;
 	case OP_KEEP:
-		keep_setting(st, st->dev);
+		keep_something(st, st->dev);
 		break;
 	case OP_REPLICA:
 		set_update_replica(sim_dev_private(st->dev));

@@ -11,11 +11,16 @@
 
 /* -- a set, as it is found --------------------------------------------------------- */
 
-void check_kept(const struct state *st, u32 kept)
+void check_kept(const struct state *st, struct kept kept)
 {
-	if (kept < st->keep_sure || kept > st->keep_tried)
-		sim_fail("the set keeps a half-life of %u; %u was promised, %u asked for", kept,
-			 st->keep_sure, st->keep_tried);
+	const struct kept *sure = &st->keep_sure, *tried = &st->keep_tried;
+
+	if (kept.half_life < sure->half_life || kept.half_life > tried->half_life)
+		sim_fail("the set keeps a half-life of %u; %u was promised, %u asked for",
+			 kept.half_life, sure->half_life, tried->half_life);
+	if (kept.label < sure->label || kept.label > tried->label)
+		sim_fail("the set is named set-%u; set-%u was promised, set-%u asked for",
+			 kept.label, sure->label, tried->label);
 }
 
 int try_open(struct state *st, struct sim_dev **dev, bool read_only)

@@ -103,14 +103,23 @@ bool set_replica_knows(const void *private, u32 lext)
 	       !test_bit(lext, rep->dirty);
 }
 
-u32 set_kept(const void *private)
+u32 label_number(const char *label)
+{
+	u32 n;
+
+	return sscanf(label, "set-%u", &n) == 1 ? n : 0;
+}
+
+struct kept set_kept(const void *private)
 {
 	const struct fusion *fs = private;
-	u32 kept = fs->kept.mask & BIT(FUSION_SET_HALF_LIFE) ?
-		   fs->kept.value[FUSION_SET_HALF_LIFE] : 0;
+	struct kept kept = { .label = label_number(fs->kept.label) };
 
-	if (fs->opt.half_life != kept)
-		sim_fail("a half-life of %u is kept, %u is in effect", kept, fs->opt.half_life);
+	if (fs->kept.mask & BIT(FUSION_SET_HALF_LIFE))
+		kept.half_life = fs->kept.value[FUSION_SET_HALF_LIFE];
+	if (fs->opt.half_life != kept.half_life)
+		sim_fail("a half-life of %u is kept, %u is in effect", kept.half_life,
+			 fs->opt.half_life);
 	return kept;
 }
 

@@ -20,8 +20,16 @@ bool set_slot_taken(const void *private, u32 slot);
 /* Does it say of the replica that it durably knows where this extent is now? */
 bool set_replica_knows(const void *private, u32 lext);
 
-/* The half-life that the set keeps, 0 if none; fails the run if that is not in effect. */
-u32 set_kept(const void *private);
+/* What the set keeps: a half-life, and a number in its name; 0 for one that was never changed. */
+struct kept {
+	u32 half_life;
+	u32 label;
+};
+
+/* Fails the run if the half-life is not in effect. */
+struct kept set_kept(const void *private);
+/* The number in a name of a set, 0 if it has none. */
+u32 label_number(const char *label);
 
 /* Let it write the replica now. */
 void set_update_replica(void *private);

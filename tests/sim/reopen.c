@@ -112,11 +112,15 @@ static void check_closed(const struct state *st)
 	for (i = 0; i < SIM_NR_DISKS; i++) {
 		if (!sim_disk_super(world->disk[i], &sb[i]))
 			sim_fail("closed, and disk %u has no superblock", i);
-		if (sb[i].settings_mask && sb[i].setting[FUSION_SET_HALF_LIFE] != st->keep_sure)
+		if (sb[i].settings_mask &&
+		    sb[i].setting[FUSION_SET_HALF_LIFE] != st->keep_sure.half_life)
 			sim_fail("closed, and disk %u keeps a half-life of %u, not %u", i,
-				 sb[i].setting[FUSION_SET_HALF_LIFE], st->keep_sure);
-		if (!sb[i].settings_mask && st->keep_sure)
+				 sb[i].setting[FUSION_SET_HALF_LIFE], st->keep_sure.half_life);
+		if (!sb[i].settings_mask && st->keep_sure.half_life)
 			sim_fail("closed, and disk %u keeps nothing", i);
+		if (label_number(sb[i].label) != st->keep_sure.label)
+			sim_fail("closed, and on disk %u the set is named %s, not set-%u", i,
+				 sb[i].label, st->keep_sure.label);
 	}
 }
 
@@ -164,7 +168,7 @@ void reload(struct state *st)
 	if (sim_dev_load(st->dev) != -EBUSY)
 		sim_fail("the second table is loaded while the first works");
 	/* what the second one has read before is not what counts */
-	keep_setting(st, old);
+	keep_something(st, old);
 	sim_dev_suspend(old);
 	r = sim_dev_resume(st->dev);
 	if (r)

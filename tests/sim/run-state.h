@@ -10,6 +10,7 @@
 #ifndef RUN_STATE_H
 #define RUN_STATE_H
 
+#include "invariants.h"
 #include "model.h"
 #include "run.h"
 
@@ -22,9 +23,9 @@ struct state {
 	unsigned int busy;	/* operations under way */
 	u32 next;		/* operation */
 	bool crashed;
-	bool keeping;		/* a setting is being changed */
-	u32 keep_tried;		/* the last value of it that was asked for, */
-	u32 keep_sure;		/* and the last one that is known to be kept: both only grow */
+	bool keeping;		/* a setting, or the set's name, is being changed */
+	struct kept keep_tried;	/* the last values that were asked for, */
+	struct kept keep_sure;	/* and the last ones that are known to be kept: all only grow */
 	u32 nr_sectors;
 	u64 *content;
 };
@@ -39,8 +40,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only);
 void open_set(struct state *st, struct sim_dev **dev, bool read_only);
 void close_set(struct sim_dev *dev);
 
-/* The kept settings must have been requested, and must not be older than the last promise. */
-void check_kept(const struct state *st, u32 kept);
+/* What is kept must have been asked for, and must not be older than the last promise. */
+void check_kept(const struct state *st, struct kept kept);
 
 /* Read all sectors; a read that fails, fails the run. */
 void read_all(struct state *st, struct sim_dev *dev, u64 *content);
@@ -65,8 +66,8 @@ void wait_busy(struct state *st, unsigned int most);
 /* From now on both disks work. */
 void stop_faults(void);
 
-/* Have the set keep a setting; not while that is being done. */
-void keep_setting(struct state *st, struct sim_dev *dev);
+/* Have the set keep a setting, or a name; not while that is being done. */
+void keep_something(struct state *st, struct sim_dev *dev);
 
 /* -- reopen.c --------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settings in the superblocks of a closed set: written by fusionctl set, with the power cut at any
- * write; found by check; kept by repair and by dump and restore.
+ * Settings and the name in the superblocks of a closed set: written by fusionctl set and rename,
+ * with the power cut at any write; found by check; kept by repair and by dump and restore.
  */
 #include <json-c/json.h>
 
@@ -62,6 +62,18 @@ static u32 kept(struct image *im, int dev, int s)
 	return value;
 }
 
+static bool named(struct image *im, int dev, const char *name)
+{
+	struct meta meta;
+	bool is;
+
+	open_image(im, false, &meta, false);
+	is = !strcmp(fus_meta_sb(&meta, dev)->label, name);
+	fus_meta_free(&meta);
+	return is;
+}
+
+/* And the name, as rename does. */
 static int keep(struct image *im, u32 duty, u32 idle)
 {
 	struct fusion_sb sb;
@@ -72,7 +84,9 @@ static int keep(struct image *im, u32 duty, u32 idle)
 	sb = meta.geo[FAST];
 	fusion_sb_keep(&sb, FUSION_SET_DUTY, true, duty);
 	fusion_sb_keep(&sb, FUSION_SET_IDLE, true, idle);
-	rc = fus_meta_write_settings(&meta, &sb);
+	memset(sb.label, 0, sizeof(sb.label));
+	snprintf(sb.label, sizeof(sb.label), "set-%u", duty);
+	rc = fus_meta_write_kept(&meta, &sb);
 	fus_meta_free(&meta);
 	return rc;
 }
@@ -100,7 +114,7 @@ static void test_written(void)
 				   BIT(FUSION_SET_IDLE));
 			REQUIRE(sb[copy].flags & FUSION_SB_CLEAN);
 		}
-		REQUIRE(fusion_sb_same_settings(&sb[0], &sb[1]));
+		REQUIRE(fusion_sb_same_kept(&sb[0], &sb[1]));
 	}
 	REQUIRE_EQ(check(&im, "settings", &n), LEVEL_NOTE);
 	REQUIRE_EQ(n, 0);
@@ -129,11 +143,13 @@ static void test_cut_short(void)
 		if (done || kept(&im, FAST, FUSION_SET_DUTY) == 20) {
 			REQUIRE_EQ(kept(&im, FAST, FUSION_SET_DUTY), 20);
 			REQUIRE_EQ(kept(&im, FAST, FUSION_SET_IDLE), 200);
+			REQUIRE(named(&im, FAST, "set-20"));
 			/* it was first */
 			REQUIRE_EQ(kept(&im, SLOW, FUSION_SET_DUTY), 20);
 		} else {
 			REQUIRE_EQ(kept(&im, FAST, FUSION_SET_DUTY), 10);
 			REQUIRE_EQ(kept(&im, FAST, FUSION_SET_IDLE), 100);
+			REQUIRE(named(&im, FAST, "set-10"));
 			old++;
 		}
 	}
@@ -219,6 +235,7 @@ static void test_repaired(void)
 		for (int i = 0; i < 2; i++) {
 			REQUIRE_EQ(kept(&im, i, FUSION_SET_DUTY), 40);
 			REQUIRE_EQ(kept(&im, i, FUSION_SET_IDLE), 400);
+			REQUIRE(named(&im, i, "set-40"));
 		}
 		image_free(&im);
 	}

@@ -106,9 +106,9 @@ static void check_match(const struct meta *meta, struct report *r)
 	}
 	if (!err && slow->epoch != fast->epoch)
 		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
-	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_settings(fast, slow))
+	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_kept(fast, slow))
 		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "settings", "the slow member keeps "
-			       "other settings; those of the fast member count");
+			       "other settings, or another name; those of the fast member count");
 }
 
 static void check_supers(const struct meta *meta, struct report *r)

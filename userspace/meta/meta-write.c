@@ -388,7 +388,7 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 	return rc;
 }
 
-int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *from)
+int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from)
 {
 	struct fusion_sb sb[2] = { *fus_meta_sb(meta, FAST), *fus_meta_sb(meta, SLOW) };
 	int rc = 0;
@@ -396,7 +396,7 @@ int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *fro
 	/* The copy that was found may only be in the disk's cache. The other one is overwritten. */
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		sb[dev].generation++;
-		fusion_sb_copy_settings(from, &sb[dev]);
+		fusion_sb_copy_kept(from, &sb[dev]);
 		rc = flush(meta, dev);
 	}
 	for (int copy = 0; copy < 2 && !rc; copy++) {

@@ -352,7 +352,7 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
  * the settings that @from has. The slow member's come first: a set that is opened after an
  * interruption uses those of the fast one.
  */
-int fus_meta_write_settings(const struct meta *meta, const struct fusion_sb *from);
+int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from);
 /* Zero the content found in heads and tails. */
 int fus_guards_clear(const struct meta *meta, const struct report *r);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Settings of a closed set: those of its superblocks. */
+/* Settings and the name of a closed set: those of its superblocks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +43,13 @@ static int check_clean(const struct meta *meta, const char *name)
 	for (dev = 0; dev < 2; dev++)
 		if (!meta->m[dev].o.path)
 			return fus_fail(FC_MEMBER, name, "its %s member is missing, and settings "
-					"are kept on both; connect it, or see what the other one "
+					"and name are kept on both; connect it, or see what the other one "
 					"has: fusionctl salvage %s", fus_role_name[dev],
 					meta->m[!dev].o.path);
 	for (dev = 0; dev < 2; dev++)
 		if (!sb[dev])
 			return fus_fail(FC_MEMBER, name, "its %s member is damaged, and settings "
-					"are kept on both; see fusionctl check %s",
+					"and name are kept on both; see fusionctl check %s",
 					fus_role_name[dev], name);
 	if (fusion_sb_match(sb[FAST], sb[SLOW], &why))
 		return fus_fail(FC_MEMBER, name, "%s and %s do not belong together: %s; see "
@@ -105,6 +105,16 @@ int fus_settings_closed(const char *name, bool writable, struct settings *s, str
 	return 0;
 }
 
+static int put(struct closed *closed, const struct fusion_sb *sb)
+{
+	int rc = fus_meta_write_kept(&closed->meta, sb);
+
+	/* udev notices the writes when the members are closed */
+	if (!rc)
+		fus_meta_keep_closed(&closed->meta);
+	return rc;
+}
+
 int fus_settings_write(struct closed *closed, struct settings *s, const struct setting *to,
 		       unsigned int nr)
 {
@@ -113,13 +123,19 @@ int fus_settings_write(struct closed *closed, struct settings *s, const struct s
 
 	for (; nr--; to++)
 		fusion_sb_keep(&sb, to->which, !to->is_default, to->value);
-	rc = fus_meta_write_settings(&closed->meta, &sb);
-	if (rc)
-		return rc;
-	fill_in(&sb, s);
-	/* udev notices the writes when the members are closed */
-	fus_meta_keep_closed(&closed->meta);
-	return 0;
+	rc = put(closed, &sb);
+	if (!rc)
+		fill_in(&sb, s);
+	return rc;
+}
+
+int fus_closed_rename(struct closed *closed, const char *name)
+{
+	struct fusion_sb sb = closed->meta.geo[FAST];
+
+	memset(sb.label, 0, sizeof(sb.label));
+	memcpy(sb.label, name, strnlen(name, FUSION_LABEL_SIZE));
+	return put(closed, &sb);
 }
 
 void fus_closed_end(struct closed *closed)
