@@ -72,6 +72,8 @@ test_open_set() {
 	valid 0 set fusionctl set data idle=4s --now --json
 	valid 0 set fusionctl set data idle=3s migration=off reserve=5% --json --dry-run
 	valid 0 set fusionctl set data idle=3s migration=off --json
+	valid 0 rename fusionctl rename data media --json --dry-run
+	valid 0 rename fusionctl rename data data --json
 	valid 0 demote fusionctl demote data 0-19 --json --dry-run
 	valid 0 demote fusionctl demote data 0-19 --json
 	valid 0 promote fusionctl promote data 0-9 --json

@@ -64,7 +64,10 @@ static int check_writable(const struct member *m)
 			why, m->sb->label, remedy);
 }
 
-/* The label, unless it is invalid, or taken by a set of another machine or by any other device. */
+/*
+ * The label of the fast member, which learns first of a new one, unless it is invalid, or taken by
+ * a set of another machine or by any other device.
+ */
 static int choose_name(const struct member *m, char *name, size_t size)
 {
 	const char *label = fus_valid_name(m->sb->label) ? m->sb->label : "fusion";
@@ -102,7 +105,7 @@ static int open_pair(struct member *a, struct member *b)
 	if (!rc)
 		rc = check_writable(b);
 	if (!rc)
-		rc = choose_name(a, name, sizeof(name));
+		rc = choose_name(a->sb->role == FUSION_FAST ? a : b, name, sizeof(name));
 	if (!rc)
 		rc = open_set(name, a, b, false, json);
 	if (!rc && json)

@@ -63,6 +63,12 @@
 	     .opts = O(PROFILE) | O(NOW) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 64, .root = true, .set = ANY_SET, .settings = ALL_SETTINGS),
 
+	VERB(rename, .words = "NAME NEW",
+	     .summary = "give a set another name, open or closed",
+	     .example = "fusionctl rename data media",
+	     .opts = O(DRY_RUN) | O(JSON),
+	     .min = 2, .max = 2, .root = true, .set = ANY_SET),
+
 	VERB(promote, .words = "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
 	     .summary = "move extents to the fast member",
 	     .example = "fusionctl promote data --bytes 10G-12G",

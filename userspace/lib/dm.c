@@ -109,6 +109,18 @@ int fus_dm_remove(const char *name)
 	return err;
 }
 
+int fus_dm_rename(const char *name, const char *to)
+{
+	struct dm_task *t = new_task(DM_DEVICE_RENAME, name);
+	int err = -ENOMEM;
+
+	if (t && dm_task_set_newname(t, to))
+		err = run_with_udev(t, to);
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
 /*
  * In three steps, as only then each one's errno is known: libdevmapper's create with a table
  * removes the device again if that fails, and returns the result of the removal.

@@ -65,6 +65,7 @@ const char *fus_dm_set_uuid(const struct mapping *m);
 int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line, size_t nr,
 		  bool read_only);
 int fus_dm_remove(const char *name);
+int fus_dm_rename(const char *name, const char *to);
 
 /* Send a message; the answer, if any, is to be freed. */
 int fus_dm_message(const char *name, const char *message, char **answer);

@@ -62,7 +62,7 @@ static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *fo
 	return rc;
 }
 
-/* Return: whether the member has the label. */
+/* Return: whether it is a fast member that has the label; a slow one may have an earlier label. */
 static bool is_labelled(dev_t devno, void *ctx)
 {
 	const struct search *s = ctx;
@@ -70,7 +70,7 @@ static bool is_labelled(dev_t devno, void *ctx)
 	bool is;
 
 	is = !fus_member_at(devno, &m) && m && fus_has_identity(m) &&
-	     !strcmp(m->sb->label, s->label);
+	     m->sb->role == FUSION_FAST && !strcmp(m->sb->label, s->label);
 	fus_free_members(m);
 	return is;
 }

@@ -235,6 +235,10 @@ int fus_find_sets(const struct mapping *open, const struct member *list, struct 
 	for (unsigned int i = 0; i < sets->nr; i++) {
 		struct found_set *s = &sets->set[i];
 
+		/* a new name may not have reached the slow member */
+		m = fus_member_of(s, list, FAST);
+		if (m)
+			s->any = m;
 		if (s->open) {
 			failed = look_at_open(s, list);
 			rc = rc ? rc : failed;
