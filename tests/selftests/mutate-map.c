@@ -131,9 +131,11 @@ void mutate_heat(struct image *im, struct mutation *m)
 	if (mutate_one_in(m, 2)) {
 		CHANGE_ONE(m, sb, b, map_fields);
 	} else {
-		for (u32 i = 0; i < 32; i++)
-			field_put(b + 48 + 2 * mutate_below(&m->state, FUSION_HEAT_PER_BLOCK), 2,
-				  mutate_draw(m));
+		for (u32 i = 0; i < 32; i++) {
+			u8 *heat = b + 48 + 2 * mutate_below(&m->state, FUSION_HEAT_PER_BLOCK);
+
+			field_put(heat, 2, mutate_draw(m));
+		}
 	}
 	reseal(b);
 }
