@@ -162,10 +162,10 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 /*
  * Remove everything that is not a block of the journal: foreign content by which another owner may
  * be recognised (the superblock of btrfs lies here), and blocks with a valid checksum but numbers
- * beyond the limits of the format, because the ring could not continue after them. The present set
- * uses none of them.
+ * beyond the limits of the format, or of a later epoch than the set is about to have, because the
+ * ring could not continue after them. The present set uses none of them.
  */
-static int clear_nonsense(const struct meta *meta, int dev)
+static int clear_nonsense(const struct meta *meta, int dev, u32 epoch)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
 	const struct meta_ring *ring = &meta->m[dev].ring;
@@ -174,11 +174,12 @@ static int clear_nonsense(const struct meta *meta, int dev)
 
 	for (u32 pos = 0; pos < geo->journal_blocks[dev] && !rc; pos++) {
 		const u64 blocknr = geo->journal_start[dev] + pos;
-		const void *b = ring->block + (size_t)pos * FUSION_BLOCK_SIZE;
+		const struct fusion_journal_block *b =
+			(const void *)(ring->block + (size_t)pos * FUSION_BLOCK_SIZE);
 
 		if (memchr_inv(b, 0, FUSION_BLOCK_SIZE) &&
 		    (fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr, b) ||
-		     !fus_journal_sane(b)))
+		     !fus_journal_sane(b) || le32_to_cpu(b->epoch) > epoch))
 			rc = put(meta, dev, blocknr, 1, zero);
 	}
 	free(zero);
@@ -358,7 +359,7 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 	next_super(meta, SLOW, st, false, -1, &sb[SLOW]);
 	set_epochs(meta, sb);
 	for (dev = 0; dev < 2 && !rc; dev++) {
-		rc = clear_nonsense(meta, dev);
+		rc = clear_nonsense(meta, dev, sb[dev].epoch);
 		if (!rc)
 			rc = put_map(meta, &sb[dev], st);
 		/* a ring that begins proves that its map copy is whole: see meta-rebuild.c */
