@@ -44,6 +44,19 @@ struct fusion_progress {
 	u64 seq;
 };
 
+/* A disk in transit, in host order; fields as in struct fusion_super_transit. */
+struct fusion_transit {
+	u32 kind;
+	u32 state;
+	u32 dev;
+	u32 nr_magics;
+	u64 magic[FUSION_MAX_MAGICS];
+	u64 disk_sectors;
+	u32 content_id;
+	u32 copy_csum;
+	u16 place[FUSION_MAX_MAGICS];
+};
+
 /**
  * struct fusion_sb - a superblock in host order
  *
@@ -104,6 +117,7 @@ struct fusion_sb {
 	char host_name[FUSION_HOST_SIZE + 1];
 	u32 settings_mask;
 	u32 setting[FUSION_NR_SETTINGS];
+	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 };
 
 /* Feature bits this code knows. */
@@ -284,6 +298,18 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
+/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: only adopt can do something with it. */
+int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why);
+
+/* Does this superblock, of this version, lack nothing but the end of an adoption? */
+static inline bool fusion_sb_in_transit(const struct fusion_sb *sb)
+{
+	return sb->version == FUSION_VERSION &&
+	       (sb->incompat & ~FUSION_INCOMPAT_KNOWN) == FUSION_INCOMPAT_IN_TRANSIT &&
+	       !(sb->flags & ~FUSION_SB_FLAGS_KNOWN);
+}
+
 #define FUSION_UNKNOWN_TEXT	160
 
 /**
@@ -292,7 +318,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
  * @text: FUSION_UNKNOWN_TEXT bytes
  *
  * Return: @text: the version; or else the bits of the first of incompat, flags and ro_compat that
- * has unknown ones; "" if all is known that matters.
+ * has unknown ones; "" if all is known that matters. Of a set in transit it tells how to end that.
  */
 const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text);
 

@@ -56,6 +56,12 @@
  * Map sets and heat have gaps behind them, as large as a set of four times the size needs:
  * it can grow without anything being in its way.
  *
+ * A disk in transit: a disk with content becomes a member without being copied. Until that has
+ * ended, the superblocks of the other member have FUSION_INCOMPAT_IN_TRANSIT and what follows in
+ * struct fusion_super_transit: where the disk's own signatures are, or were. The one that vanishes
+ * last decides whether the content is still on the disk or already in the set. Only fusionctl
+ * writes and reads such superblocks; the module refuses them.
+ *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
  * end of a disk must not survive the format.
@@ -138,9 +144,9 @@ enum fusion_dev {
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
-/* incompat bits that have a use to come; none is in use now */
+/* incompat bits; all but IN_TRANSIT, which is for fusionctl alone, have a use to come */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
-#define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* adopted or released, half-way */
+#define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is being adopted */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
 #define FUSION_INCOMPAT_SHADOW		0x8ULL	/* copies on the slow member */
 #define FUSION_INCOMPAT_LANDING		0x10ULL	/* small writes in a log on the fast member */
@@ -228,9 +234,50 @@ struct fusion_super {
 	__le32 setting[FUSION_NR_SETTINGS];
 
 	/*
-	 * The next 144 bytes are reserved for a member that is being replaced, and 112 more for a
-	 * disk that is adopted or released. Other new fields come behind these, at 1072.
+	 * The next 144 bytes are reserved for a member that is being replaced. 112 more, at 960,
+	 * are a struct fusion_super_transit. Other new fields come behind these, at 1072.
 	 */
+} __attribute__((packed));
+
+#define FUSION_TRANSIT_OFFSET	960
+#define FUSION_MAX_MAGICS	8
+
+/* What happens to the disk; there is no other kind yet. */
+#define FUSION_TRANSIT_ADOPT	1
+
+enum fusion_transit_state {
+	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */
+	FUSION_TRANSIT_PREPARED	= 2,	/* they are complete: signatures of the disk may be gone */
+};
+
+/* In a sector: where a signature begins, and how many bytes it has. */
+#define FUSION_MAGIC_OFFSET(place)	((place) & 0x1ff)
+#define FUSION_MAGIC_BYTES(place)	((place) >> 9)
+
+/**
+ * struct fusion_super_transit - a disk that becomes a member without being copied
+ * @kind: FUSION_TRANSIT_ADOPT
+ * @state: enum fusion_transit_state
+ * @dev: the member that the disk becomes, enum fusion_dev
+ * @nr_magics: number of signatures, 1 to FUSION_MAX_MAGICS
+ * @magic: the sectors of the disk with the signatures of its content, in ascending order. All
+ *	there: the disk holds its content. All gone: the set does.
+ * @disk_sectors: size of the disk
+ * @content_id: crc32c, seed ~0, of the type and the uuid of the content, to recognise it
+ * @copy_csum: crc32c, seed ~0, of the extents that were copied to the other member, in order; 0
+ *	before FUSION_TRANSIT_PREPARED
+ * @place: of each signature in its sector: bits 8:0 the first byte, 15:9 the number of bytes
+ */
+struct fusion_super_transit {
+	__le32 kind;
+	__le32 state;
+	__le32 dev;
+	__le32 nr_magics;
+	__le64 magic[FUSION_MAX_MAGICS];
+	__le64 disk_sectors;
+	__le32 content_id;
+	__le32 copy_csum;
+	__le16 place[FUSION_MAX_MAGICS];
 } __attribute__((packed));
 
 /* Whoever wrote the heartbeat last ... */

@@ -16,6 +16,41 @@
 
 #include "dm-fusion-codec.h"
 
+static void fusion_transit_pack(const struct fusion_transit *t, struct fusion_super_transit *d)
+{
+	unsigned int i;
+
+	d->kind = cpu_to_le32(t->kind);
+	d->state = cpu_to_le32(t->state);
+	d->dev = cpu_to_le32(t->dev);
+	d->nr_magics = cpu_to_le32(t->nr_magics);
+	for (i = 0; i < FUSION_MAX_MAGICS; i++) {
+		d->magic[i] = cpu_to_le64(t->magic[i]);
+		d->place[i] = cpu_to_le16(t->place[i]);
+	}
+	d->disk_sectors = cpu_to_le64(t->disk_sectors);
+	d->content_id = cpu_to_le32(t->content_id);
+	d->copy_csum = cpu_to_le32(t->copy_csum);
+}
+
+static void fusion_transit_from_disk(const struct fusion_super_transit *d,
+				     struct fusion_transit *t)
+{
+	unsigned int i;
+
+	t->kind = le32_to_cpu(d->kind);
+	t->state = le32_to_cpu(d->state);
+	t->dev = le32_to_cpu(d->dev);
+	t->nr_magics = le32_to_cpu(d->nr_magics);
+	for (i = 0; i < FUSION_MAX_MAGICS; i++) {
+		t->magic[i] = le64_to_cpu(d->magic[i]);
+		t->place[i] = le16_to_cpu(d->place[i]);
+	}
+	t->disk_sectors = le64_to_cpu(d->disk_sectors);
+	t->content_id = le32_to_cpu(d->content_id);
+	t->copy_csum = le32_to_cpu(d->copy_csum);
+}
+
 void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 {
 	struct fusion_super *d = block;
@@ -78,6 +113,8 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 	d->settings_mask = cpu_to_le32(sb->settings_mask);
 	for (i = 0; i < FUSION_NR_SETTINGS; i++)
 		d->setting[i] = cpu_to_le32(sb->setting[i]);
+	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
+		fusion_transit_pack(&sb->transit, block + FUSION_TRANSIT_OFFSET);
 	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
 }
 
@@ -142,6 +179,8 @@ static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *
 	sb->settings_mask = le32_to_cpu(d->settings_mask);
 	for (i = 0; i < FUSION_NR_SETTINGS; i++)
 		sb->setting[i] = le32_to_cpu(d->setting[i]);
+	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
+		fusion_transit_from_disk((const void *)d + FUSION_TRANSIT_OFFSET, &sb->transit);
 }
 
 static const char *fusion_check_state(const struct fusion_sb *sb)
@@ -160,6 +199,29 @@ static const char *fusion_check_state(const struct fusion_sb *sb)
 		return "start of the replay is out of bounds";
 	if (sb->peer_at.generation > FUSION_MAX_COUNTER || sb->peer_at.seq > FUSION_MAX_COUNTER)
 		return "what it says of the other member is out of bounds";
+	return NULL;
+}
+
+/* The geometry is checked when this runs. */
+static const char *fusion_check_transit(const struct fusion_sb *sb)
+{
+	const struct fusion_transit *t = &sb->transit;
+	unsigned int i;
+
+	if (!(sb->incompat & FUSION_INCOMPAT_IN_TRANSIT))
+		return NULL;
+	if (t->kind != FUSION_TRANSIT_ADOPT || t->dev >= FUSION_NR_DEVS ||
+	    (t->state != FUSION_TRANSIT_PREPARING && t->state != FUSION_TRANSIT_PREPARED))
+		return "state of the adoption is wrong";
+	if (t->disk_sectors != (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors))
+		return "size of the adopted disk is wrong";
+	if (!t->nr_magics || t->nr_magics > FUSION_MAX_MAGICS)
+		return "number of signatures of the adopted disk is wrong";
+	for (i = 0; i < t->nr_magics; i++)
+		if (t->magic[i] >= t->disk_sectors || (i && t->magic[i] <= t->magic[i - 1]) ||
+		    !FUSION_MAGIC_BYTES(t->place[i]) ||
+		    FUSION_MAGIC_OFFSET(t->place[i]) + FUSION_MAGIC_BYTES(t->place[i]) > 512)
+			return "signatures of the adopted disk are in wrong places";
 	return NULL;
 }
 
@@ -198,6 +260,9 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	else if (sb->version < FUSION_VERSION)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "has format version %u, from before the first release", sb->version);
+	else if (fusion_sb_in_transit(sb))
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is in transit: fusionctl adopt --resume makes it a set, --abort undoes that");
 	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
 		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
 				     ARRAY_SIZE(planned), text);
@@ -209,8 +274,8 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	return text;
 }
 
-int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
-		     struct fusion_sb *sb, const char **why)
+static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+				  struct fusion_sb *sb, const char **why)
 {
 	const struct fusion_super *d = block;
 
@@ -232,7 +297,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		*why = "signature is wrong";
 		return -EILSEQ;
 	}
-	if (sb->incompat & ~FUSION_INCOMPAT_KNOWN || sb->flags & ~FUSION_SB_FLAGS_KNOWN) {
+	if (sb->incompat & ~known || sb->flags & ~FUSION_SB_FLAGS_KNOWN) {
 		*why = "has features of a newer version";
 		return -EPROTONOSUPPORT;
 	}
@@ -247,6 +312,8 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	*why = fusion_check_geometry(sb);
 	if (!*why)
 		*why = fusion_check_state(sb);
+	if (!*why)
+		*why = fusion_check_transit(sb);
 	if (*why)
 		return -EILSEQ;
 	if (dev_sectors < sb->self_sectors) {
@@ -254,6 +321,19 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		return -ENOSPC;
 	}
 	return 0;
+}
+
+int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
+		     struct fusion_sb *sb, const char **why)
+{
+	return fusion_sb_unpack_known(block, blocknr, dev_sectors, FUSION_INCOMPAT_KNOWN, sb, why);
+}
+
+int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why)
+{
+	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
+				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_IN_TRANSIT, sb, why);
 }
 
 bool fusion_sb_lasts(const struct fusion_sb *sb)

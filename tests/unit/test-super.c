@@ -59,6 +59,18 @@ AT(host_name, 616);
 AT(settings_mask, 680);
 AT(setting, 688);
 static_assert(sizeof(struct fusion_super) == 816);
+#define IN_TRANSIT(f, o) static_assert(FUSION_TRANSIT_OFFSET + \
+				       offsetof(struct fusion_super_transit, f) == (o))
+IN_TRANSIT(kind, 960);
+IN_TRANSIT(state, 964);
+IN_TRANSIT(dev, 968);
+IN_TRANSIT(nr_magics, 972);
+IN_TRANSIT(magic, 976);
+IN_TRANSIT(disk_sectors, 1040);
+IN_TRANSIT(content_id, 1048);
+IN_TRANSIT(copy_csum, 1052);
+IN_TRANSIT(place, 1056);
+static_assert(sizeof(struct fusion_super_transit) == 112);
 
 static void same(const char *name, const void *a, const void *b, size_t offset, size_t size)
 {
@@ -113,6 +125,7 @@ static void require_same(const struct fusion_sb *a, const struct fusion_sb *b)
 	REQUIRE(!strcmp(a->host_name, b->host_name));
 	SAME(settings_mask);
 	SAME(setting);
+	SAME(transit);
 }
 
 static void test_round_trip(void)
@@ -241,6 +254,8 @@ static void test_unknown(void)
 		{ 2, ~0ULL, 0, 0, -EPROTONOSUPPORT,
 		  "incompat 0xffffffffffffffff (member being replaced, disk in transit, "
 		  "lost blocks, shadow copies, landing log)" },
+		{ 2, 3, 0, 0, -EPROTONOSUPPORT,
+		  "incompat 0x3 (member being replaced, disk in transit)" },
 		{ 2, 0, 0x80000005, 1, -EPROTONOSUPPORT, "flags 0x80000004" },
 		{ 2, 0, 1, 1ULL << 62, 0, "ro_compat 0x4000000000000000" },
 	};
