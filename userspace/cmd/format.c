@@ -24,6 +24,7 @@
 #include "gpt.h"
 #include "host.h"
 #include "json.h"
+#include "new-set.h"
 #include "output.h"
 #include "probe.h"
 #include "program.h"
@@ -52,20 +53,6 @@ struct plan {
 	struct fusion_sb sb;	/* of the fast member */
 };
 
-int parse_extent_size(const char *text, u32 *sectors)
-{
-	uint64_t bytes = FUSION_DEFAULT_EXTENT_SECTORS * 512ULL;
-
-	if (text && !fus_parse_size(text, &bytes))
-		return fus_fail(FC_USAGE, text, "not a size; write e.g. --extent-size 1M");
-	*sectors = bytes >> 9;
-	if (bytes & (bytes - 1) || bytes < FUSION_MIN_EXTENT_SECTORS * 512ULL ||
-	    bytes > FUSION_MAX_EXTENT_SECTORS * 512ULL)
-		return fus_fail(FC_USAGE, text, "not an extent size; choose a power of two from "
-				"64K to 16M");
-	return 0;
-}
-
 /* Two devices in the order given; *settled if the user said which is which. */
 static int get_devices(const struct args *a, const char *verb, struct device dev[2],
 		       bool *settled)
@@ -88,138 +75,7 @@ static int get_devices(const struct args *a, const char *verb, struct device dev
 		if (rc)
 			return rc;
 	}
-	if (fus_device_same(&dev[0], &dev[1]))
-		return fus_fail(FC_MEMBER, dev[1].path, "is on the same device as %s; name two "
-				"different ones", dev[0].path);
-	for (int i = 0; i < 2; i++) {
-		if (dev[i].read_only)
-			return fus_fail(FC_MEMBER, dev[i].path, "is read-only; choose a writable "
-					"device");
-		if (!fusion_block_size_fits(dev[i].block_bytes))
-			return fus_fail(FC_MEMBER, dev[i].path, "has logical blocks of %u bytes, a "
-					"member may have at most 4096; choose another device, or "
-					"reformat it with smaller blocks, as nvme format does",
-					dev[i].block_bytes);
-	}
-	return 0;
-}
-
-static void get_facts(const struct device dev[2], struct role_fact fact[2])
-{
-	for (int i = 0; i < 2; i++)
-		fact[i] = (struct role_fact){ dev[i].sectors, dev[i].rotational };
-}
-
-static int settle_roles(struct device dev[2], bool silent)
-{
-	struct role_fact fact[2];
-	char why[160], size[2][SIZE_TEXT];
-	struct device tmp;
-	int slow;
-
-	get_facts(dev, fact);
-	slow = fus_choose_slow(fact, why, sizeof(why));
-	if (slow < 0)
-		return fus_fail(FC_REFUSED, dev[0].path, "cannot tell whether this device (%s) or "
-				"%s (%s) is the slow one: %s; name them with --fast and --slow",
-				fus_size_text(size[0], dev[0].sectors << 9), dev[1].path,
-				fus_size_text(size[1], dev[1].sectors << 9), why);
-	if (slow != SLOW) {
-		tmp = dev[0];
-		dev[0] = dev[1];
-		dev[1] = tmp;
-	}
-	if (!silent)
-		printf("fast is %s, slow is %s: %s\n", dev[FAST].path, dev[SLOW].path, why);
-	return 0;
-}
-
-static const char *const doubt_name[NR_ROLE_DOUBTS] = {
-	[ROLE_FAST_ROTATES] = "fast_rotational",
-	[ROLE_FAST_LARGER] = "fast_larger",
-	[ROLE_ONE_DISK] = "one_disk",
-};
-
-static void find_doubts(struct plan *p)
-{
-	struct role_fact fact[2];
-
-	get_facts(p->dev, fact);
-	p->doubts = fus_role_doubts(fact, p->dev[FAST].base == p->dev[SLOW].base);
-}
-
-static bool doubted(const struct plan *p, enum role_doubt which)
-{
-	return p->doubts >> which & 1;
-}
-
-/* In one line, since it is about one choice; no reason to stop, as flags may lie. */
-static void tell_doubts(const struct plan *p)
-{
-	char size[2][SIZE_TEXT], text[512] = "", disk[160];
-	const char *and = "";
-	size_t n = 0;
-
-	if (doubted(p, ROLE_FAST_ROTATES)) {
-		n += snprintf(text + n, sizeof(text) - n, "the fast member %s is a rotational disk",
-			      p->dev[FAST].path);
-		and = ", ";
-	}
-	if (doubted(p, ROLE_FAST_LARGER)) {
-		n += snprintf(text + n, sizeof(text) - n, "%sthe fast member (%s) is larger than "
-			      "the slow one (%s)", and,
-			      fus_size_text(size[FAST], p->dev[FAST].sectors << 9),
-			      fus_size_text(size[SLOW], p->dev[SLOW].sectors << 9));
-		and = ", ";
-	}
-	if (doubted(p, ROLE_ONE_DISK)) {
-		fus_device_node(p->dev[FAST].base, disk, sizeof(disk));
-		snprintf(text + n, sizeof(text) - n, "%sboth members are on one disk, %s", and,
-			 disk);
-	}
-	if (*text)
-		fus_warn(p->name, "%s; check which devices are meant", text);
-}
-
-static struct json_object *doubts_json(const struct plan *p)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (int i = 0; i < NR_ROLE_DOUBTS; i++)
-		if (doubted(p, i))
-			json_object_array_add(list, json_object_new_string(doubt_name[i]));
-	return list;
-}
-
-static int lay_out(struct plan *p, u32 extent_sectors)
-{
-	struct fusion_sb *sb = &p->sb;
-	struct fusion_misfit misfit;
-	int err;
-
-	err = fusion_sb_plan(sb, p->dev[FAST].sectors, p->dev[SLOW].sectors, extent_sectors,
-			     &misfit);
-	if (err == -ENOSPC)
-		return fus_fail(FC_MEMBER, p->dev[misfit.dev].path, "%s; %s", misfit.what,
-				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a larger "
-				"device" : misfit.remedy);
-	/* the size of an extent was looked at before */
-	if (err)
-		return fus_fail(FC_USAGE, p->name, "%s; %s", misfit.what, misfit.remedy);
-	uuid_generate_random(sb->set_uuid);
-	uuid_generate_random(sb->dev_uuid);
-	uuid_generate_random(sb->peer_uuid);
-	memcpy(sb->label, p->name, strnlen(p->name, FUSION_LABEL_SIZE));
-	fus_ident_set(&sb->self, &p->dev[FAST]);
-	fus_ident_set(&sb->peer, &p->dev[SLOW]);
-	sb->create_time = time(NULL);
-	sb->write_time = sb->create_time;
-	sb->activation = fus_super_new_activation();
-	/* so that the machine that created it need not check whether another one has it open */
-	fus_host_id(sb->host_id);
-	gethostname(sb->host_name, FUSION_HOST_SIZE);
-	sb->host_name[FUSION_HOST_SIZE] = 0;
-	return 0;
+	return new_set_check_devices(dev);
 }
 
 static int check_content(const struct args *a, struct plan *p, int i)
@@ -292,7 +148,7 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 	fus_json_add_bool(o, "dry_run", dry_run);
 	fus_json_add_set(o, p->name, open, &sb, path);
 	fus_json_add_contents(o, p->content);
-	json_object_object_add(o, "warnings", doubts_json(p));
+	json_object_object_add(o, "warnings", new_set_doubts_json(p->doubts));
 	fus_json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
 	print_json(o, false);
 }
@@ -333,11 +189,12 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 	if (!rc)
 		rc = get_devices(a, and_open ? "create" : "format", p->dev, &settled);
 	if (!rc && !settled)
-		rc = settle_roles(p->dev, a->opt[OPT_JSON]);
+		rc = new_set_roles(p->dev, a->opt[OPT_JSON],
+				   "name them with --fast and --slow");
 	if (!rc)
-		rc = lay_out(p, extent_sectors);
+		rc = new_set_plan(p->name, p->dev, extent_sectors, &p->sb);
 	if (!rc)
-		find_doubts(p);
+		p->doubts = new_set_doubts(p->dev);
 	if (!rc && and_open)
 		rc = check_name_free(p->name);
 	for (int i = 0; i < 2 && !rc; i++)
@@ -395,26 +252,6 @@ static int make_file_system(const struct plan *p, bool json)
 	return 0;
 }
 
-/* Open the set, or keep udev, which sees the new members, from opening it. */
-static int finish_new(const struct plan *p, bool and_open, bool json)
-{
-	struct member *fast, *slow = NULL;
-	int rc;
-
-	rc = fus_load_member(p->dev[FAST].path, &fast);
-	if (!rc)
-		rc = fus_load_member(p->dev[SLOW].path, &slow);
-	if (!rc && !and_open)
-		fus_opened_write(fast, slow);
-	if (!rc && and_open)
-		rc = open_set(p->name, fast, slow, false, NULL);
-	if (!rc && and_open && !json)
-		printf("/dev/mapper/%s is ready\n", p->name);
-	fus_free_members(fast);
-	fus_free_members(slow);
-	return rc;
-}
-
 static int make_set(const struct args *a, bool and_open)
 {
 	struct plan p = { .name = a->n ? a->word[0] : DEFAULT_NAME, .fd = { -1, -1 } };
@@ -430,7 +267,7 @@ static int make_set(const struct args *a, bool and_open)
 	else if (!rc && !json)
 		show(&p, and_open, dry_run);
 	if (!rc && !json)
-		tell_doubts(&p);
+		new_set_tell_doubts(p.name, p.dev, p.doubts);
 	if (rc || dry_run)
 		goto out;
 	rc = a->opt[OPT_YES] ? 0 : ask(&p);
@@ -440,7 +277,7 @@ static int make_set(const struct args *a, bool and_open)
 		rc = fus_write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
 	if (!rc)
-		rc = finish_new(&p, and_open, json);
+		rc = new_set_finish(p.name, p.dev, and_open, json);
 	made = !rc;
 	if (made && p.gpt_type)
 		typed = mark_types(&p);

@@ -275,6 +275,18 @@ int fus_write_set(const struct device dev[2], const int fd[2], const struct fusi
 	return rc;
 }
 
+int fus_erase(const struct device *dev, int fd)
+{
+	struct target t = { .fd = -1 };
+	int rc;
+
+	rc = target_open(&t, dev);
+	if (!rc)
+		rc = erase(&t, fd);
+	target_close(&t);
+	return rc;
+}
+
 int fus_wipe_member(const struct device *dev, int fd)
 {
 	struct target t = { .fd = -1 };

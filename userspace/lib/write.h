@@ -14,6 +14,11 @@ struct fusion_sb;
  */
 int fus_write_set(const struct device dev[2], const int fd[2], const struct fusion_sb *fast,
 		  int *lock);
+/*
+ * Erase all signatures of a device that is opened at @fd, as above, and what lies in its first and
+ * last MiB; tell an SSD that it is empty.
+ */
+int fus_erase(const struct device *dev, int fd);
 /* Wipe a device that is opened at @fd, as above, so that it is no longer a member. */
 int fus_wipe_member(const struct device *dev, int fd);
 

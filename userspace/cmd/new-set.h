@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What create, format and adopt have in common: new-set.c. */
+#ifndef NEW_SET_H
+#define NEW_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device.h"
+
+struct fusion_sb;
+struct json_object;
+
+/* Check that the two are different devices, and that either can be a member. */
+int new_set_check_devices(const struct device dev[2]);
+/*
+ * Put the fast one first, by the facts about them; unless @silent, say why. @remedy: if they do not
+ * settle it.
+ */
+int new_set_roles(struct device dev[2], bool silent, const char *remedy);
+/* Possible mistakes in the choice: bits of enum role_doubt, and what to say about them. */
+unsigned int new_set_doubts(const struct device dev[2]);
+void new_set_tell_doubts(const char *name, const struct device dev[2], unsigned int doubts);
+struct json_object *new_set_doubts_json(unsigned int doubts);
+/* Lay out the set, and give it an identity; @sb is the superblock of the fast member. */
+int new_set_plan(const char *name, const struct device dev[2], uint32_t extent_sectors,
+		 struct fusion_sb *sb);
+/* Open the new set, or keep udev, which sees the new members, from opening it. */
+int new_set_finish(const char *name, const struct device dev[2], bool and_open, bool json);
+
+#endif
