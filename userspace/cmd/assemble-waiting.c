@@ -70,7 +70,7 @@ int list_waiting(bool json, bool remedies)
 
 	rc = fus_scan_members(&list);
 	for (struct member *m = list; m; m = m->next) {
-		if (!fus_has_identity(m) || !begins_set(list, m))
+		if (!fus_has_identity(m) || m->state == MEMBER_TRANSIT || !begins_set(list, m))
 			continue;
 		one = get_mapping(m, &map);
 		if (!one && map.exists)

@@ -379,6 +379,9 @@ static int open_found(struct member *list, struct member *first)
 		rc = is_foreign(p.foreign, p.m ? p.m : first);
 	if (!p.m || p.peer)
 		return rc;
+	/* the disk has no superblock for a time */
+	if (p.m->state == MEMBER_TRANSIT)
+		return fus_check_member(p.m);
 	waits_text(p.m, text, sizeof(text));
 	return fus_fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
 			text);

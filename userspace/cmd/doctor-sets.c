@@ -52,6 +52,11 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 		doctor_say(d, HEALTH_ERROR, m->path, "use a newer fusionctl and dm-fusion", "%s",
 			   m->why);
 		return;
+	case MEMBER_TRANSIT:
+		doctor_say(d, HEALTH_ERROR, m->path, "fusionctl adopt it with --resume, or with "
+			   "--abort", "is a member of %s, which is still being adopted",
+			   m->sb->label);
+		break;
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
 		doctor_say(d, HEALTH_NOTE, m->path, "if that can be overwritten, fusionctl repair "
@@ -159,8 +164,8 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 	const struct member *peer = device_of(list, m->sb->peer_uuid, NULL);
 	char subject[160], text[256];
 
-	/* a copy, which was reported as one */
-	if (device_of(list, m->sb->dev_uuid, NULL) != m)
+	/* reported as being in transit, or a copy, which was reported as one */
+	if (m->state == MEMBER_TRANSIT || device_of(list, m->sb->dev_uuid, NULL) != m)
 		return;
 	if (!peer) {
 		set_subject(m, subject, sizeof(subject));

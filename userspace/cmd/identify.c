@@ -119,7 +119,7 @@ static int show(const struct member *m)
 	snprintf(text, sizeof(text), "%s, ", fus_role_name[!sb->role]);
 	fus_missing_text(m, text + strlen(text), sizeof(text) - strlen(text));
 	line("partner", text, sb->peer_uuid);
-	printf("%-8s %s\n", "state", member_state_text(m));
+	printf("%-8s %s\n", "state", m->state == MEMBER_TRANSIT ? m->why : member_state_text(m));
 	return 0;
 }
 

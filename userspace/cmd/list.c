@@ -38,6 +38,8 @@ const char *member_state_text(const struct member *m)
 		return "shrank";
 	case MEMBER_UNKNOWN:
 		return "of a newer release";
+	case MEMBER_TRANSIT:
+		return "in transit";
 	case MEMBER_COVERED:
 		return "written over";
 	default:

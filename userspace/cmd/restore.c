@@ -33,6 +33,8 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 	const struct meta_member *m = &meta->m[dev];
 	char text[FUSION_UNKNOWN_TEXT];
 
+	if (fus_meta_in_transit(m))
+		return fus_meta_refuse_unknown(meta);
 	if (fus_meta_is_unknown(m, text)) {
 		snprintf(content, CONTENT_TEXT, "a member of a fusion set that %s", text);
 		return a->opt[OPT_FORCE] || may_ask(a) ? 0 :

@@ -81,10 +81,14 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 		return fus_fail(FC_FAILED, dev->path, "cannot read: %s; check the device",
 				strerror(-err));
 	*found = state != MEMBER_NONE;
-	*whole = state == MEMBER_OK && !why;
+	*whole = (state == MEMBER_OK && !why) || state == MEMBER_TRANSIT;
 	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
 			 fus_role_name[sb.role], sb.label, fus_uuid_text(uuid, sb.set_uuid));
+	else if (state == MEMBER_TRANSIT)
+		snprintf(buf, size, "the %s member of the fusion set %s, which is still being "
+			 "adopted (uuid %s)", fus_role_name[sb.role], sb.label,
+			 fus_uuid_text(uuid, sb.set_uuid));
 	else if (state == MEMBER_UNKNOWN)
 		snprintf(buf, size, "a member of a fusion set that %s", why);
 	else if (*found)

@@ -5,11 +5,33 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct device;
 
 #define CONTENT_TEXT	512
+
+#define PARTITION_TABLE	"a partition table"
+#define MAX_MAGICS	8	/* as FUSION_MAX_MAGICS */
+
+/* The content of a device: the signatures by which programs recognise it. */
+struct fus_content {
+	char type[32];		/* in the words of libblkid, PARTITION_TABLE, or "" */
+	char other[32];		/* another type that is recognised, or "" */
+	char text[256];		/* "ext4 (label home, uuid 1234-...)" */
+	unsigned int nr;	/* of signatures, perhaps more than MAX_MAGICS */
+	/* the sector of each, in ascending order, and its place there */
+	uint64_t sector[MAX_MAGICS];
+	uint16_t offset[MAX_MAGICS], bytes[MAX_MAGICS];
+	uint32_t id;		/* of type and uuid */
+};
+
+/*
+ * Find every signature on the device that is open at @fd: also those that are found only once the
+ * first one is gone. Partition tables are content, too. @path is for messages.
+ */
+int fus_probe_magics(const char *path, int fd, struct fus_content *c);
 
 /*
  * Describe the content of the device in @buf: "ext4 (label home, uuid ...) at byte 1080". *found is

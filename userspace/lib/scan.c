@@ -49,7 +49,7 @@ static int check_cover(struct member *m)
 {
 	char content[CONTENT_TEXT];
 
-	if ((m->state == MEMBER_OK && !m->why) ||
+	if ((m->state == MEMBER_OK && !m->why) || m->state == MEMBER_TRANSIT ||
 	    !fus_probe_cover(m->path, m->devno, content, sizeof(content)))
 		return 0;
 	m->cover = strdup(content);
@@ -162,6 +162,10 @@ int fus_check_member(const struct member *m)
 	case MEMBER_UNKNOWN:
 		return fus_fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion",
 				m->why);
+	case MEMBER_TRANSIT:
+		return fus_fail(FC_REFUSED, m->path, "is a member of %s, which is still being "
+				"adopted; fusionctl adopt %s --resume, or --abort", m->sb->label,
+				m->sb->label);
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
 		return fus_fail(FC_MEMBER, m->path, "%s; if that can be overwritten, run fusionctl "
@@ -217,7 +221,7 @@ bool fus_under_another(const struct member *list, const struct member *m)
 
 bool fus_has_identity(const struct member *m)
 {
-	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK;
+	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK || m->state == MEMBER_TRANSIT;
 }
 
 bool fus_member_is(const struct member *m, const unsigned char uuid[16])
@@ -244,8 +248,9 @@ bool fus_member_called(const struct member *m, const char *name)
 {
 	char uuid[UUID_TEXT];
 
-	return m->state == MEMBER_OK && (!strcmp(m->sb->label, name) ||
-					 !strcasecmp(fus_uuid_text(uuid, m->sb->set_uuid), name));
+	return (m->state == MEMBER_OK || m->state == MEMBER_TRANSIT) &&
+	       (!strcmp(m->sb->label, name) ||
+		!strcasecmp(fus_uuid_text(uuid, m->sb->set_uuid), name));
 }
 
 static const struct member *members;

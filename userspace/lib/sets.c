@@ -127,7 +127,14 @@ static void look_at_members(struct found_set *s, const struct member *list)
 	for (const struct member *m = list; m; m = m->next) {
 		if (!in_set(m, s->any->sb->set_uuid) || fus_under_another(list, m))
 			continue;
-		if (m->state == MEMBER_SHRUNK) {
+		if (m->state == MEMBER_TRANSIT) {
+			s->any = m;
+			worsen(s, CONDITION_FAILED);
+			add_reason(s, HEALTH_ERROR, "fusionctl adopt it with --resume, or with "
+				   "--abort", "%s was not adopted to the end",
+				   m->sb->transit.dev == m->sb->role ? m->path :
+				   "the other member of its set");
+		} else if (m->state == MEMBER_SHRUNK) {
 			worsen(s, CONDITION_FAILED);
 			add_reason(s, HEALTH_ERROR, "restore its old size", "%s is smaller "
 				   "than when it was made a member", m->path);
@@ -152,6 +159,9 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 	const char *why;
 	char ident[160];
 
+	/* the disk has no superblock for a time */
+	if (s->any->state == MEMBER_TRANSIT)
+		return;
 	for (int role = 0; role < 2; role++)
 		m[role] = fus_member_of(s, list, role);
 	for (int role = 0; role < 2; role++) {

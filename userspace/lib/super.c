@@ -42,6 +42,21 @@ uint64_t fus_super_new_activation(void)
 	return half[0] ^ half[1];
 }
 
+const char *fus_unknown_remedy(const struct fusion_sb *sb)
+{
+	return fusion_sb_in_transit(sb) ? "see fusionctl help adopt" :
+					  "use a newer fusionctl and dm-fusion";
+}
+
+/* A copy that only adopt can use. Its member may have shrunk meanwhile, which adopt finds. */
+static bool in_transit(const void *block, u64 blocknr, struct fusion_sb *sb)
+{
+	const char *why;
+
+	return fusion_sb_in_transit(sb) &&
+	       !fusion_sb_unpack_transit(block, blocknr, UINT64_MAX, sb, &why);
+}
+
 int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
 		   const char **why, char unknown[SUPER_TEXT])
 {
@@ -71,12 +86,21 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 		if (n < FUSION_BLOCK_SIZE)
 			continue;
 		s = judge(fusion_sb_unpack(block, blocknr, sectors, &one, &text));
+		if (s == MEMBER_UNKNOWN && in_transit(block, blocknr, &one)) {
+			if (*state != MEMBER_TRANSIT || one.generation > sb->generation)
+				*sb = one;
+			*state = MEMBER_TRANSIT;
+			*why = fusion_sb_unknown(&one, unknown);
+			continue;
+		}
 		/* the other copy may be from before the change that this version does not know */
 		if (s == MEMBER_UNKNOWN) {
 			*state = s;
 			*why = fusion_sb_unknown(&one, unknown);
 			break;
 		}
+		if (*state == MEMBER_TRANSIT)
+			continue;
 		/* for the message: which member has shrunk? */
 		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;

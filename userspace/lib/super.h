@@ -16,6 +16,7 @@ enum member_state {
 	MEMBER_OK,
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
+	MEMBER_TRANSIT,		/* of a set in transit, by at least one copy: adopt */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
 	MEMBER_COVERED,		/* the remains of a superblock lie beneath other content: scan.c */
 };
@@ -25,12 +26,15 @@ uint64_t fus_super_new_activation(void);
 
 /*
  * Read the newest valid superblock. With MEMBER_OK, *sb is filled in, and *why is NULL or the fault
- * of the other copy. With MEMBER_DAMAGED, MEMBER_UNKNOWN and MEMBER_SHRUNK, *why is the reason,
- * perhaps in @text. Return: 0 or -errno of the read.
+ * of the other copy. With MEMBER_TRANSIT, *sb is the newest copy that says so. With the others,
+ * except MEMBER_NONE, *why is the reason, perhaps in @text. Return: 0 or -errno of the read.
  */
 #define SUPER_TEXT	160
 int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
 		   const char **why, char text[SUPER_TEXT]);
+
+/* The remedy for a member of a version that is not known, or in transit. */
+const char *fus_unknown_remedy(const struct fusion_sb *sb);
 
 #define UUID_TEXT	37
 char *fus_uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);

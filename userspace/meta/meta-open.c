@@ -55,7 +55,7 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 		if (!rc)
 			fus_device_put(&dev);
 	}
-	if (!rc && m && m->state == MEMBER_OK)
+	if (!rc && m && (m->state == MEMBER_OK || m->state == MEMBER_TRANSIT))
 		rc = find_partner(list, m, path, nr);
 	fus_free_members(list);
 	return rc;

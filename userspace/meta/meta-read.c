@@ -9,6 +9,7 @@
 #include "meta.h"
 #include "progress.h"
 #include "role.h"
+#include "super.h"
 
 #define CHUNK_BLOCKS	256U
 
@@ -61,14 +62,21 @@ bool fus_meta_is_unknown(const struct meta_member *m, char *text)
 	return c;
 }
 
+bool fus_meta_in_transit(const struct meta_member *m)
+{
+	const struct meta_copy *c = unknown_copy(m);
+
+	return c && fusion_sb_in_transit(&c->sb);
+}
+
 int fus_meta_refuse_unknown(const struct meta *meta)
 {
 	char text[FUSION_UNKNOWN_TEXT];
 
 	for (int dev = 0; dev < 2; dev++)
 		if (fus_meta_is_unknown(&meta->m[dev], text))
-			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; use a newer "
-					"fusionctl and dm-fusion", text);
+			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; %s", text,
+					fus_unknown_remedy(&unknown_copy(&meta->m[dev])->sb));
 	return 0;
 }
 

@@ -15,6 +15,8 @@
  * meta-rebuild.c	a state rebuilt from what is left
  * meta-base.c		the map copy that this begins with: meta-base.h
  * meta-write.c		a state, written so that the old one holds until the end
+ * transit.c		a disk that becomes a member without being copied: transit.h
+ * transit-move.c	the steps of that which write
  * settings-closed.c	settings of a closed set: settings-closed.h
  * salvage-*.c		the data on one member alone: salvage.h
  *
@@ -42,6 +44,7 @@ struct offline {
 	const char *path;	/* as given, owned; NULL if the member is missing */
 	int fd;
 	uint64_t sectors;
+	unsigned int block_bytes;	/* of a logical block; 512 of an image */
 	bool file;		/* an image */
 	dev_t devno;		/* of the device, or of the file system of the image */
 	ino_t ino;		/* of the image, otherwise 0 */
@@ -178,7 +181,9 @@ const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
  * it.
  */
 bool fus_meta_is_unknown(const struct meta_member *m, char *text);
-/* Fails if either is. */
+/* Return: whether it is one of a set in transit, which only adopt may write. */
+bool fus_meta_in_transit(const struct meta_member *m);
+/* Fails if either is of another version, or in transit. */
 int fus_meta_refuse_unknown(const struct meta *meta);
 
 /* The same of the superblocks only. */

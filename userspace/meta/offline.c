@@ -44,6 +44,7 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 	if (rc)
 		return rc;
 	o->sectors = dev.sectors;
+	o->block_bytes = dev.block_bytes;
 	o->devno = dev.devno;
 	/* devices made by salvage only read */
 	beside = use == OFFLINE_READ_BESIDE && fus_device_salvaged(dev.devno);
@@ -79,6 +80,7 @@ static int open_file(const char *path, enum offline_use use, struct offline *o)
 	if (!S_ISREG(st.st_mode))
 		return fus_fail(FC_FAILED, path, "changed while it was opened; try again");
 	o->sectors = st.st_size >> 9;
+	o->block_bytes = 512;
 	o->devno = st.st_dev;
 	o->ino = st.st_ino;
 	if (fus_file_user(st.st_dev, st.st_ino, &user))

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Disks with content that become members: power fails in every write, and of what was not flushed
+ * by then any sectors are lost. After each failure there is the disk as it was, or a set that can
+ * be completed and can be undone; that is judged by the bytes, and by what libblkid recognises.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "contents.h"
+
+#include "fusionctl.h"
+#include "error.h"
+#include "probe.h"
+#include "transit.h"
+
+static const struct kind {
+	const char *type;
+	void (*make)(u8 *disk);
+	unsigned int magics;
+	int disk;			/* the member that it becomes */
+	u64 sectors[2];
+	u32 extent_sectors;
+	unsigned int block_bytes;
+	unsigned int step;		/* of the writes in which power fails */
+} kinds[] = {
+	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 1 },
+	{ "ext4", make_ext4, 1, FAST, { (16 << 11) + 37, 8 << 11 }, 128, 512, 1 },
+	{ "xfs", make_xfs, 1, SLOW, { 8 << 11, (16 << 11) + 8 }, 128, 4096, 1 },
+	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 256, 512, 1 },
+	{ "crypto_LUKS", make_luks1, 1, SLOW, { 8 << 11, 16 << 11 }, 128, 512, 2 },
+	{ "crypto_LUKS", make_luks2, 2, SLOW, { 8 << 11, (16 << 11) + 128 }, 128, 512, 1 },
+	{ "crypto_LUKS", make_luks2, 2, FAST, { (16 << 11) + 8, 8 << 11 }, 128, 4096, 2 },
+	{ "LVM2_member", make_lvm, 1, SLOW, { 8 << 11, (16 << 11) + 1 }, 128, 512, 2 },
+	{ "btrfs", make_btrfs, 2, SLOW, { 8 << 11, (66 << 11) + 3 }, 128, 512, 3 },
+	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 3 },
+};
+
+/* -- two devices that lose what was not flushed ----------------------------------------------- */
+
+#define MAX_WRITES	256
+
+static struct {
+	size_t bytes[2];
+	u8 *mem[2];		/* as a program sees it */
+	u8 *durable[2];
+	u8 *disk;		/* the content of the disk, before */
+	int fd[2];
+	u64 seed;
+	bool dead;
+	unsigned int writes, last;	/* the one in which power fails */
+	unsigned int nr;
+	struct {
+		int dev;
+		u64 offset;
+		size_t bytes;
+	} unsynced[MAX_WRITES];
+} world;
+
+int __real_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __real_fus_offline_sync(const struct offline *o);
+int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
+int __wrap_fus_offline_sync(const struct offline *o);
+
+static int dev_of(const struct offline *o)
+{
+	REQUIRE(o->fd == world.fd[0] || o->fd == world.fd[1]);
+	return o->fd == world.fd[1];
+}
+
+/* Each sector is old or new; sometimes whole writes are. */
+static void power_fails(void)
+{
+	const unsigned int how = rnd_below(&world.seed, 3);
+
+	for (unsigned int i = 0; i < world.nr; i++) {
+		const int dev = world.unsynced[i].dev;
+		const bool whole = rnd_below(&world.seed, 2);
+
+		for (size_t b = 0; b < world.unsynced[i].bytes; b += 512) {
+			const u64 at = world.unsynced[i].offset + b;
+
+			if (how == 2 ? whole : !how || rnd_below(&world.seed, 2))
+				memcpy(world.durable[dev] + at, world.mem[dev] + at, 512);
+		}
+	}
+	for (unsigned int i = 0; i < world.nr; i++)
+		memcpy(world.mem[world.unsynced[i].dev] + world.unsynced[i].offset,
+		       world.durable[world.unsynced[i].dev] + world.unsynced[i].offset,
+		       world.unsynced[i].bytes);
+	world.nr = 0;
+	world.dead = true;
+}
+
+int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
+{
+	const int dev = dev_of(o);
+
+	if (world.dead)
+		return -EIO;
+	REQUIRE(offset + bytes <= world.bytes[dev] && !(offset % 512) && !(bytes % 512));
+	REQUIRE(!(offset % o->block_bytes) && world.nr < MAX_WRITES);
+	memcpy(world.mem[dev] + offset, buf, bytes);
+	world.unsynced[world.nr].dev = dev;
+	world.unsynced[world.nr].offset = offset;
+	world.unsynced[world.nr++].bytes = bytes;
+	if (world.writes++ != world.last)
+		return 0;
+	power_fails();
+	return -EIO;
+}
+
+int __wrap_fus_offline_sync(const struct offline *o)
+{
+	const int dev = dev_of(o);
+	unsigned int n = 0;
+
+	if (world.dead)
+		return -EIO;
+	for (unsigned int i = 0; i < world.nr; i++) {
+		if (world.unsynced[i].dev == dev)
+			memcpy(world.durable[dev] + world.unsynced[i].offset,
+			       world.mem[dev] + world.unsynced[i].offset,
+			       world.unsynced[i].bytes);
+		else
+			world.unsynced[n++] = world.unsynced[i];
+	}
+	world.nr = n;
+	return 0;
+}
+
+/* The machine runs until it has begun @writes more, and one. */
+static void power_on(unsigned int writes)
+{
+	world.dead = false;
+	world.writes = 0;
+	world.last = writes;
+	world.nr = 0;
+}
+
+/* Where a large disk has something: the rest is zeros, and nobody touches it. */
+static bool is_used(u64 byte, size_t bytes)
+{
+	return byte < 4 << 20 || byte + (4 << 20) >= bytes || byte >> 20 == 30;
+}
+
+static void begin(const struct kind *k, u64 seed)
+{
+	world.seed = seed;
+	for (int dev = 0; dev < 2; dev++) {
+		world.bytes[dev] = k->sectors[dev] << 9;
+		world.fd[dev] = memfd_create(dev ? "slow" : "fast", 0);
+		REQUIRE(world.fd[dev] >= 0 && !ftruncate(world.fd[dev], world.bytes[dev]));
+		world.mem[dev] = mmap(NULL, world.bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED,
+				      world.fd[dev], 0);
+		world.durable[dev] = calloc(1, world.bytes[dev]);
+		REQUIRE(world.mem[dev] != MAP_FAILED && world.durable[dev]);
+	}
+	world.disk = calloc(1, world.bytes[k->disk]);
+	for (u64 at = 0; at < world.bytes[k->disk]; at += 8) {
+		const u64 v = rnd(&world.seed);
+
+		if (is_used(at, world.bytes[k->disk]))
+			memcpy(world.disk + at, &v, 8);
+	}
+	k->make(world.disk);
+}
+
+static void reset(const struct kind *k)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		if (dev == k->disk)
+			memcpy(world.mem[dev], world.disk, world.bytes[dev]);
+		else
+			memset(world.mem[dev], 0, world.bytes[dev]);
+		memcpy(world.durable[dev], world.mem[dev], world.bytes[dev]);
+	}
+	power_on(~0U);
+}
+
+static void end(void)
+{
+	for (int dev = 0; dev < 2; dev++) {
+		munmap(world.mem[dev], world.bytes[dev]);
+		close(world.fd[dev]);
+		free(world.durable[dev]);
+	}
+	free(world.disk);
+}
+
+static struct offline device(const struct kind *k, int dev)
+{
+	return (struct offline){ dev ? "slow" : "fast", world.fd[dev], k->sectors[dev],
+				 dev == k->disk ? k->block_bytes : 512, true, 0, 0 };
+}
+
+/* -- judges ------------------------------------------------------------------------------------ */
+
+static void look(int dev, struct fus_content *c)
+{
+	REQUIRE(!fus_probe_magics("image", world.fd[dev], c), "%s", fus_last_error()->what);
+}
+
+static bool disk_is_as_it_was(const struct kind *k)
+{
+	return !memcmp(world.mem[k->disk], world.disk, world.bytes[k->disk]);
+}
+
+static void require_recognised(const struct kind *k)
+{
+	struct fus_content c;
+
+	look(k->disk, &c);
+	REQUIRE(!strcmp(c.type, k->type), "%s", c.type);
+	REQUIRE_EQ(c.nr, k->magics);
+}
+
+static void require_nothing(int dev)
+{
+	struct fus_content c;
+
+	look(dev, &c);
+	REQUIRE(!*c.type && !c.nr, "%s is recognised on %s", c.type, dev ? "slow" : "fast");
+}
+
+/*
+ * Both are members, and the set has the content. @torn: so may be the last superblock that was to
+ * be written.
+ */
+static void require_set(const struct kind *k, bool torn)
+{
+	char path[2][64], *word[2] = { path[0], path[1] };
+	const size_t es = (size_t)k->extent_sectors << 9;
+	struct meta_state st = { 0 };
+	struct report r = { 0 };
+	struct meta meta;
+	u64 at = 0;
+
+	for (int dev = 0; dev < 2; dev++)
+		snprintf(path[dev], sizeof(path[dev]), "/proc/self/fd/%d", world.fd[dev]);
+	REQUIRE(!fus_meta_open(2, word, false, &meta), "%s", fus_last_error()->what);
+	fus_meta_check(&meta, &r);
+	REQUIRE(!r.count[LEVEL_ERROR] && r.count[LEVEL_WARNING] <= torn, "%s",
+		fus_report_worst(&r)->text);
+	REQUIRE(!r.count[LEVEL_WARNING] || (!strcmp(fus_report_worst(&r)->what, "superblock") &&
+					    fus_report_worst(&r)->dev != k->disk), "%s",
+		fus_report_worst(&r)->text);
+	REQUIRE(meta.known && fus_meta_sb(&meta, FAST)->flags & FUSION_SB_CLEAN);
+	REQUIRE(!fus_state_init(&st, meta.geo[FAST].nr_lexts));
+	REQUIRE(fus_state_load(&meta, fus_meta_sb(&meta, FAST), &st, &r));
+	for (u32 lext = 0; lext < st.nr_lexts; lext++, at += es) {
+		const u32 word = st.word[lext];
+		const u8 *is = world.mem[fusion_word_dev(word)];
+		size_t n = min_t(u64, es, world.bytes[k->disk] - at);
+
+		if (at >= world.bytes[k->disk]) {
+			REQUIRE(!fusion_word_mapped(word), "extent %u", lext);
+			continue;
+		}
+		is += fusion_slot_sector(&meta.geo[FAST], fusion_word_dev(word),
+					 fusion_word_slot(word)) << 9;
+		REQUIRE(fusion_word_mapped(word) && !memcmp(is, world.disk + at, n), "extent %u",
+			lext);
+		for (; n < es; n++)
+			REQUIRE(!is[n], "behind the end of the disk");
+	}
+	REQUIRE(at > world.bytes[k->disk], "the set is larger");
+	fus_state_free(&st);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	require_nothing(FAST);
+	require_nothing(SLOW);
+}
+
+/* -- what adopt does ----------------------------------------------------------------------------- */
+
+static bool plan(const struct kind *k, struct transit *t)
+{
+	struct fus_content c;
+	struct fusion_sb sb;
+
+	example_sb(&sb, k->sectors[FAST], k->sectors[SLOW], k->extent_sectors);
+	sb.compat = 0;
+	sb.ro_compat = 0;
+	sb.epoch = 0;
+	sb.flags = FUSION_SB_CLEAN;
+	sb.active_set = 0;
+	sb.set_generation = 1;
+	sb.replay_seq = 1;
+	sb.replay_txn = 1;
+	sb.replay_csum = 0;
+	look(k->disk, &c);
+	REQUIRE(c.nr == k->magics, "%s: %s, %u", k->type, c.text, c.nr);
+	memset(t, 0, sizeof(*t));
+	for (int dev = 0; dev < 2; dev++)
+		t->o[dev] = device(k, dev);
+	return fus_transit_plan(t, &sb, k->disk, &c);
+}
+
+static int adopt(const struct kind *k)
+{
+	struct transit t;
+	int rc;
+
+	REQUIRE(plan(k, &t));
+	rc = fus_transit_prepare(&t);
+	if (!rc)
+		rc = fus_transit_commit(&t);
+	return rc ? rc : fus_transit_finish(&t);
+}
+
+static bool reread(const struct kind *k, struct transit *t, enum transit_at *at)
+{
+	memset(t, 0, sizeof(*t));
+	t->o[0] = device(k, k->disk);
+	t->o[1] = device(k, !k->disk);
+	if (fus_transit_read(t))
+		return false;
+	REQUIRE(t->disk == k->disk && t->o[k->disk].fd == world.fd[k->disk]);
+	REQUIRE(!fus_transit_judge(t, at), "%s %s", fus_last_error()->subject,
+		fus_last_error()->what);
+	return true;
+}
+
+/* A superblock of the set in its plain form is on this device. */
+static bool is_member(const struct kind *k, int dev)
+{
+	struct fusion_sb sb;
+	const char *why;
+
+	for (int i = 0; i < 2; i++)
+		if (!fusion_sb_unpack(world.mem[dev] + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE,
+				      FUSION_SUPER_BLOCKNR(i), k->sectors[dev], &sb, &why))
+			return true;
+	return false;
+}
+
+/* Once an undoing has discarded the other member, or before there is one. */
+static void require_untouched(const struct kind *k)
+{
+	REQUIRE(disk_is_as_it_was(k));
+	require_recognised(k);
+}
+
+/*
+ * After a failure: go on or back, and perhaps fail again in that. Return: whether it has ended.
+ */
+static bool go_on(const struct kind *k, bool back, unsigned int writes)
+{
+	enum transit_at at;
+	struct transit t;
+	int rc;
+
+	power_on(~0U);
+	if (!reread(k, &t, &at)) {
+		if (is_member(k, !k->disk))
+			require_set(k, true);
+		else
+			require_untouched(k);
+		return true;
+	}
+	if (at == TRANSIT_THERE)
+		require_untouched(k);
+	else if (at == TRANSIT_GONE)
+		require_nothing(k->disk);
+	power_on(writes);
+	rc = at == TRANSIT_THERE ? fus_transit_discard(&t) :
+	     back ? fus_transit_undo(&t) : fus_transit_resume(&t, at);
+	if (world.dead)
+		return false;
+	REQUIRE(!rc, "%s %s", fus_last_error()->subject, fus_last_error()->what);
+	if (at == TRANSIT_THERE || back)
+		require_untouched(k);
+	else
+		require_set(k, false);
+	return true;
+}
+
+/* -- tests ---------------------------------------------------------------------------------------- */
+
+static void test_whole(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct kind *k = &kinds[i];
+		enum transit_at at;
+		struct transit t;
+
+		begin(k, i);
+		reset(k);
+		REQUIRE(!adopt(k), "%s: %s", k->type, fus_last_error()->what);
+		require_set(k, false);
+		/* it has ended: there is no way back, and nothing to finish */
+		REQUIRE(!reread(k, &t, &at));
+		end();
+	}
+}
+
+/* In every write, and while it goes on or back, in any. */
+static void test_cut(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct kind *k = &kinds[i];
+		unsigned int writes;
+
+		begin(k, i);
+		reset(k);
+		REQUIRE(!adopt(k));
+		writes = world.writes;
+		for (unsigned int n = i % k->step; n < writes; n += k->step) {
+			unsigned int more = 0;
+
+			reset(k);
+			power_on(n);
+			REQUIRE(adopt(k) && world.dead);
+			while (!go_on(k, rnd_below(&world.seed, 2), more < 3 ?
+				      rnd_below(&world.seed, 30) : ~0U))
+				more++;
+			power_on(~0U);
+		}
+		end();
+	}
+}
+
+/* At each point where all is durable, both ways lead out. */
+static void test_both_ways(void)
+{
+	const struct kind *k = &kinds[0];
+
+	begin(k, 77);
+	for (unsigned int from = 0; from < 3; from++) {
+		for (int back = 0; back < 2; back++) {
+			struct transit t;
+
+			reset(k);
+			REQUIRE(plan(k, &t) && !fus_transit_prepare(&t));
+			if (from)
+				REQUIRE(!fus_transit_commit(&t));
+			if (from > 1) {
+				power_on(6 + back);
+				REQUIRE(fus_transit_finish(&t));
+			}
+			REQUIRE(go_on(k, back, ~0U));
+			REQUIRE(disk_is_as_it_was(k) == (back || !from));
+		}
+	}
+	end();
+}
+
+/* The disk may be used as long as it is recognised; what was copied is worth nothing then. */
+static void test_used_meanwhile(void)
+{
+	const struct kind *k = &kinds[0];
+	enum transit_at at;
+	struct transit t;
+
+	begin(k, 5);
+	reset(k);
+	REQUIRE(plan(k, &t) && !fus_transit_prepare(&t));
+	world.mem[SLOW][1024 + 0x34] ^= 1;	/* mounted once more */
+	world.mem[SLOW][100000] ^= 1;
+	REQUIRE(reread(k, &t, &at));
+	REQUIRE_EQ(at, TRANSIT_THERE);
+	REQUIRE(!fus_transit_discard(&t) && !reread(k, &t, &at));
+	world.mem[SLOW][1024 + 0x34] ^= 1;
+	world.mem[SLOW][100000] ^= 1;
+	require_untouched(k);
+	end();
+}
+
+/* Another disk, or a disk that was written to when it had no signature, is left alone. */
+static void test_another_disk(void)
+{
+	static const u64 places[] = { 0, 4096, 60000, 1 << 20, (16 << 20) + 36 * 512 };
+	const struct kind *k = &kinds[0];
+	enum transit_at at;
+	struct transit t;
+
+	begin(k, 6);
+	for (unsigned int i = 0; i < ARRAY_SIZE(places); i++) {
+		const u64 byte = places[i];
+		bool head = byte < (1 << 20), tail = byte >= (16 << 20);
+
+		reset(k);
+		REQUIRE(plan(k, &t) && !fus_transit_prepare(&t) && !fus_transit_commit(&t));
+		world.mem[SLOW][byte] ^= 1;
+		memset(&t, 0, sizeof(t));
+		t.o[0] = device(k, SLOW);
+		t.o[1] = device(k, FAST);
+		REQUIRE(!fus_transit_read(&t));
+		/* a superblock of the set goes to block 0, and what was not copied is not compared */
+		REQUIRE_EQ(!!fus_transit_judge(&t, &at), (head && byte >= 4096) || tail);
+	}
+	/* of another size; and the two devices swapped */
+	reset(k);
+	REQUIRE(plan(k, &t) && !fus_transit_prepare(&t));
+	t.o[0] = device(k, SLOW);
+	t.o[1] = device(k, FAST);
+	t.o[0].sectors--;
+	REQUIRE_EQ(fus_transit_read(&t), FC_MEMBER);
+	t.o[0] = device(k, FAST);
+	t.o[1] = device(k, SLOW);
+	REQUIRE_EQ(fus_transit_read(&t), FC_MEMBER);
+	end();
+}
+
+/* Copies that the other member does not return are not written anywhere. */
+static void test_bad_copies(void)
+{
+	const struct kind *k = &kinds[0];
+	enum transit_at at;
+	struct transit t;
+	u8 *before;
+
+	begin(k, 7);
+	reset(k);
+	REQUIRE(plan(k, &t) && !fus_transit_prepare(&t) && !fus_transit_commit(&t));
+	power_on(4);
+	REQUIRE(fus_transit_finish(&t));
+	power_on(~0U);
+	world.mem[FAST][(fus_transit_copy_sector(&t, 3) << 9) + 1000] ^= 1;
+	before = malloc(world.bytes[SLOW]);
+	memcpy(before, world.mem[SLOW], world.bytes[SLOW]);
+	REQUIRE(reread(k, &t, &at));
+	REQUIRE_EQ(at, TRANSIT_GONE);
+	REQUIRE_EQ(fus_transit_resume(&t, at), FC_DAMAGED);
+	REQUIRE_EQ(fus_transit_undo(&t), FC_DAMAGED);
+	REQUIRE(!memcmp(before, world.mem[SLOW], world.bytes[SLOW]));
+	free(before);
+	end();
+}
+
+/* The other member has room for what has to go there, or lacks it by one extent. */
+static void test_room(void)
+{
+	struct fus_content c = { .nr = 1, .sector = { 2 }, .offset = { 56 }, .bytes = { 2 } };
+	struct fusion_misfit misfit;
+	unsigned int fits = 0, not = 0;
+	u64 seed = 3;
+
+	for (unsigned int i = 0; i < 3000; i++) {
+		const u64 fast = rnd_log(&seed, 8192, 1 << 20), slow = rnd_log(&seed, 8192, 1 << 26);
+		struct transit t = { .disk = 0 };
+		struct fusion_sb sb;
+		u32 n = 0;
+
+		memset(&sb, 0, sizeof(sb));
+		if (fusion_sb_plan(&sb, fast, slow, 128U << rnd_below(&seed, 6), &misfit))
+			continue;
+		c.sector[0] = rnd_below(&seed, 2) ? 2 : rnd_below(&seed, slow);
+		if (!fus_transit_plan(&t, &sb, SLOW, &c)) {
+			REQUIRE(t.moved > fus_transit_room(&t));
+			not++;
+			continue;
+		}
+		fits++;
+		REQUIRE(t.moved <= fus_transit_room(&t) && t.content <= sb.nr_lexts);
+		for (u32 nr = 0; nr < t.moved; nr++) {
+			const u32 word = fus_transit_word(&t, fus_transit_lext(&t, nr));
+
+			REQUIRE(fusion_word_valid(&sb, word) && fusion_word_dev(word) == FAST);
+			REQUIRE_EQ(fusion_word_slot(word), nr);
+		}
+		for (u32 lext = 0; lext < t.content; lext++) {
+			const u32 word = fus_transit_word(&t, lext);
+
+			if (fusion_word_dev(word) == FAST) {
+				n++;
+				continue;
+			}
+			REQUIRE(fusion_word_valid(&sb, word) && fusion_word_slot(word) == lext);
+			REQUIRE(lext < sb.slow_first_slot + sb.nr_slow_slots - sb.spare_slow);
+		}
+		REQUIRE_EQ(n, t.moved);
+		REQUIRE_EQ(fus_transit_word(&t, t.content), FUSION_WORD_UNMAPPED);
+	}
+	REQUIRE(fits > 100 && not >= 50, "%u, %u", fits, not);
+}
+
+static const struct unit_test tests[] = {
+	{ "transit: a disk becomes a member", test_whole },
+	{ "transit: power fails in any write, and again", test_cut },
+	{ "transit: from each step on and back", test_both_ways },
+	{ "transit: the disk is used while it is prepared", test_used_meanwhile },
+	{ "transit: another disk, or one that was written to", test_another_disk },
+	{ "transit: copies that are damaged", test_bad_copies },
+	{ "transit: room for what is copied", test_room },
+};
+
+UNIT_TESTS(tests)
