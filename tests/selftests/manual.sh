@@ -62,6 +62,9 @@ prepare() {
 	case $1 in
 	create|format)
 		fusionctl wipe data --yes >/dev/null ;;
+	adopt)	fusionctl wipe data --yes >/dev/null
+		# without a journal, whose zeros would take memory
+		mkfs.ext4 -q -O ^has_journal "$SLOW" ;;
 	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor)
 		;;
 	restore)

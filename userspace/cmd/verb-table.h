@@ -22,6 +22,13 @@
 	     .opts = MAKE_OPTIONS,
 	     .max = 3, .root = true),
 
+	VERB(adopt, .words = "NAME DISK DEV | NAME DISK --fast DEV | NAME [DISK DEV] --resume",
+	     .summary = "make a disk with content a member, without a copy",
+	     .example = "fusionctl adopt data /dev/sda2 /dev/nvme0n1p4",
+	     .opts = O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(RESUME) | O(ABORT) | O(YES) |
+		     O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 3, .root = true),
+
 	VERB(open, .words = "NAME [DEV [DEV]]",
 	     .summary = "open a set by name or uuid, or by its members",
 	     .example = "fusionctl open data",

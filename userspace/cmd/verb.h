@@ -49,6 +49,8 @@ enum option_id {
 	OPT_MKFS,
 	OPT_TAKE_OVER,
 	OPT_BYTES,
+	OPT_RESUME,
+	OPT_ABORT,
 	OPT_HELP,
 	OPT_NR
 };

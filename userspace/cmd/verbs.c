@@ -52,6 +52,8 @@ const struct option_info options[OPT_NR] = {
 			      "machine loses what it has not flushed" },
 	[OPT_BYTES]	  = { "bytes", "FIRST-LAST", "the extents in a range of bytes, e.g. "
 			      "10G-12G" },
+	[OPT_RESUME]	  = { "resume", NULL, "finish an adoption that was interrupted" },
+	[OPT_ABORT]	  = { "abort", NULL, "undo an adoption that was interrupted" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

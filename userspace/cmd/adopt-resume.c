@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb adopt, --resume and --abort: go on or back after an interruption. */
+#include <libudev.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adopt.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "output.h"
+#include "record.h"
+#include "role.h"
+#include "scan.h"
+#include "size.h"
+#include "super.h"
+#include "sysfs.h"
+#include "verb.h"
+
+/* -- which devices ------------------------------------------------------------------------------ */
+
+/* The disk has no superblock for a time: its size and hardware tell. */
+struct wanted {
+	const struct fusion_sb *sb;	/* of the other member */
+	unsigned int nr;
+	char path[PATH_MAX];
+};
+
+static bool is_wanted(struct udev_device *udev, void *ctx)
+{
+	const dev_t devno = udev_device_get_devnum(udev);
+	struct fusion_disk_ident ident;
+	struct wanted *w = ctx;
+	char text[32], node[160];
+	struct device dev;
+	uint64_t sectors;
+
+	if (!fus_sysfs_read(devno, "size", text, sizeof(text)) ||
+	    !fus_parse_number(text, UINT64_MAX, &sectors) || sectors != w->sb->peer_sectors)
+		return false;
+	fus_device_node(devno, node, sizeof(node));
+	if (fus_device_get(node, &dev))
+		return false;
+	memset(&ident, 0, sizeof(ident));
+	fus_ident_set(&ident, &dev);
+	fus_device_put(&dev);
+	if (memcmp(&ident, &w->sb->peer, sizeof(ident)))
+		return false;
+	w->nr++;
+	snprintf(w->path, sizeof(w->path), "%s", node);
+	return false;
+}
+
+static int find_disk(const char *name, struct member *list, const struct member *other,
+		     char path[PATH_MAX])
+{
+	struct wanted w = { .sb = other->sb };
+	struct member *m;
+	char ident[160];
+	int rc;
+
+	rc = fus_find_member(list, other->sb->peer_uuid, &m);
+	if (rc)
+		return rc;
+	if (m) {
+		snprintf(path, PATH_MAX, "%s", m->path);
+		return 0;
+	}
+	fus_block_any(&(struct block_match){ 0 }, is_wanted, &w);
+	if (w.nr == 1) {
+		snprintf(path, PATH_MAX, "%s", w.path);
+		return 0;
+	}
+	fus_missing_text(other, ident, sizeof(ident));
+	return fus_fail(FC_MEMBER, name, "%s fit the disk that is being adopted (%s); name both: "
+			"fusionctl adopt %s DISK %s", w.nr ? "several devices" : "no device", ident,
+			name, other->path);
+}
+
+/* By the name of the set. */
+static int find_both(const char *name, char path[2][PATH_MAX])
+{
+	struct member *list = NULL, *m = NULL, *other;
+	int rc;
+
+	rc = fus_scan_members(&list);
+	for (other = rc ? NULL : list; other; other = other->next)
+		if (other->state == MEMBER_TRANSIT && fus_member_called(other, name) &&
+		    other->sb->transit.dev != other->sb->role)
+			break;
+	if (!rc && !other) {
+		rc = fus_find_named(list, name, &m);
+		if (!rc)
+			rc = fus_fail(FC_MEMBER, name, "no device of it is in transit; fusionctl "
+				      "list shows the members");
+	}
+	if (!rc) {
+		snprintf(path[1], PATH_MAX, "%s", other->path);
+		rc = find_disk(name, list, other, path[0]);
+	}
+	fus_free_members(list);
+	return rc;
+}
+
+/* -- how far it has got -------------------------------------------------------------------------- */
+
+/*
+ * A disk with all its signatures may be another one, even if it has the right size. The copies on
+ * the other member may be all that there is of a part of the right one.
+ */
+static int check_right_disk(const struct transit *t, int fd, struct fus_content *c)
+{
+	const char *path = t->o[t->disk].path;
+	int rc;
+
+	rc = fus_probe_magics(path, fd, c);
+	if (!rc && t->sb.transit.state == FUSION_TRANSIT_PREPARED &&
+	    c->id != t->sb.transit.content_id)
+		rc = fus_fail(FC_MEMBER, path, "has other content than the disk that is being "
+			      "adopted; name that disk");
+	return rc;
+}
+
+static int check_name(const struct transit *t, const char *name)
+{
+	char uuid[UUID_TEXT];
+
+	if (!strcmp(t->sb.label, name) ||
+	    !strcasecmp(fus_uuid_text(uuid, t->sb.set_uuid), name))
+		return 0;
+	return fus_fail(FC_MEMBER, t->o[t->other].path, "is of the set %s, not of %s; give that "
+			"name", t->sb.label, name);
+}
+
+static void tell_dry_run(const struct transit *t, enum transit_at at, bool abort)
+{
+	const char *disk = t->o[t->disk].path, *other = t->o[t->other].path;
+	char size[SIZE_TEXT];
+
+	if (at == TRANSIT_THERE)
+		printf("%s is as it was; would %s %s\n", disk, abort ? "only wipe" :
+		       "begin again, with", other);
+	else if (abort)
+		printf("would write %s back to %s, and wipe %s\n",
+		       fus_size_text(size, (uint64_t)t->moved * t->sb.extent_sectors << 9), disk,
+		       other);
+	else
+		printf("would finish the set %s of %s and %s\n", t->sb.label, other, disk);
+}
+
+struct going {
+	struct adopt_devices d;
+	struct transit t;
+	enum transit_at at;
+	struct fus_content content;	/* of the disk, if that is there */
+};
+
+static int look(struct going *g, const char *name, const char *disk, const char *other)
+{
+	int fd, rc;
+
+	rc = adopt_get(disk, other, &g->d);
+	if (!rc)
+		rc = adopt_open(&g->d, &g->t);
+	if (!rc)
+		rc = fus_transit_read(&g->t);
+	if (rc)
+		return rc;
+	/* the others in the order of the roles, too */
+	if (g->t.disk == SLOW) {
+		struct device dev = g->d.dev[0];
+
+		g->d.dev[0] = g->d.dev[1];
+		g->d.dev[1] = dev;
+		fd = g->d.fd[0];
+		g->d.fd[0] = g->d.fd[1];
+		g->d.fd[1] = fd;
+	}
+	g->d.disk = g->t.disk;
+	rc = check_name(&g->t, name);
+	if (!rc)
+		rc = fus_transit_judge(&g->t, &g->at);
+	if (!rc && g->at == TRANSIT_THERE)
+		rc = check_right_disk(&g->t, g->d.fd[g->t.disk], &g->content);
+	return rc;
+}
+
+static void let_go(struct going *g)
+{
+	adopt_close(&g->t);
+	for (int i = 0; i < 2; i++) {
+		if (g->d.fd[i] >= 0)
+			close(g->d.fd[i]);
+		g->d.fd[i] = -1;
+	}
+}
+
+/* -- on and back --------------------------------------------------------------------------------- */
+
+/* The disk may have been used since, so all of it is looked at again. */
+static int begin_again(const struct args *a, struct going *g)
+{
+	const struct adoption what = {
+		.name = g->t.sb.label, .disk = g->d.dev[g->t.disk].path,
+		.other = g->d.dev[g->t.other].path, .other_is = g->t.other,
+		.extent_sectors = g->t.sb.extent_sectors,
+	};
+	int rc;
+
+	rc = fus_transit_discard(&g->t);
+	let_go(g);
+	return rc ? rc : adopt_begin(a, &what);
+}
+
+static int finish(const struct args *a, struct going *g)
+{
+	const char *name = g->t.sb.label;
+	int rc, lock = -1;
+
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	if (!rc)
+		rc = fus_transit_resume(&g->t, g->at);
+	let_go(g);
+	if (!rc)
+		rc = adopt_ready(name, &g->d, &g->t, "", a->opt[OPT_JSON]);
+	fus_run_unlock(&lock);
+	return rc;
+}
+
+static int undo(const struct args *a, struct going *g)
+{
+	int rc, lock = -1;
+
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	if (!rc)
+		rc = g->at == TRANSIT_THERE ? fus_transit_discard(&g->t) :
+		     fus_transit_undo(&g->t);
+	let_go(g);
+	fus_run_unlock(&lock);
+	if (!rc && !a->opt[OPT_JSON])
+		printf("%s has its content again; %s is no longer a member\n",
+		       g->d.dev[g->t.disk].path, g->d.dev[g->t.other].path);
+	return rc;
+}
+
+int adopt_go_on(const struct args *a)
+{
+	struct going g = { .d.fd = { -1, -1 }, .t.o = { { .fd = -1 }, { .fd = -1 } } };
+	const bool abort = a->opt[OPT_ABORT], json = a->opt[OPT_JSON];
+	char found[2][PATH_MAX];
+	bool again = false;
+	int rc;
+
+	if (a->opt[OPT_FAST] || a->opt[OPT_SLOW] || a->opt[OPT_EXTENT_SIZE] ||
+	    (a->n != 1 && a->n != 3))
+		return fus_fail(FC_USAGE, abort ? "--abort" : "--resume", "takes the name of the "
+				"set, or also the disk with the content and the other device; see "
+				"fusionctl help adopt");
+	rc = a->n == 1 ? find_both(a->word[0], found) : 0;
+	if (!rc)
+		rc = look(&g, a->word[0], a->n == 1 ? found[0] : a->word[1],
+			  a->n == 1 ? found[1] : a->word[2]);
+	if (!rc && a->opt[OPT_DRY_RUN]) {
+		if (!json)
+			tell_dry_run(&g.t, g.at, abort);
+	} else if (!rc) {
+		again = !abort && g.at == TRANSIT_THERE;
+		rc = again ? begin_again(a, &g) : abort ? undo(a, &g) : finish(a, &g);
+	}
+	/* one that began again has printed it */
+	if (!rc && json && !again)
+		adopt_print(a, g.t.sb.label, &g.t, g.content.text, "",
+			    !abort && !a->opt[OPT_DRY_RUN], 0);
+	adopt_close(&g.t);
+	adopt_put(&g.d);
+	return rc;
+}
