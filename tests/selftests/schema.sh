@@ -169,6 +169,20 @@ test_made_and_opened() {
 	same "heat" "$(jq -c .heat "$TMP/json")" '[]'
 }
 
+test_adopted() {
+	local i
+	need_validator
+	need mkfs.ext4
+	linked 64 128
+	defer remove_data
+	mkfs.ext4 -q "$SLOW"
+	for i in --dry-run --yes; do
+		valid 0 adopt fusionctl adopt data "$SLOW" --fast "$FAST" --json "$i"
+	done
+	same "members" "$(jq -r '.adopted, .device, .slow.content != null' "$TMP/json" | xargs)" \
+		"slow /dev/mapper/data true"
+}
+
 remove_data() {
 	[[ ! -b /dev/mapper/data ]] || dm_remove data
 }

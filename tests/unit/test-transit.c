@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Disks with content that become members: power fails in every write, and of what was not flushed
- * by then any sectors are lost. After each failure there is the disk as it was, or a set that can
+ * by then, any sectors are lost. After each failure there is the disk as it was, or a set that can
  * be completed and can be undone; that is judged by the bytes, and by what libblkid recognises.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "unit.h"
 #include "contents.h"
+#include "unflushed.h"
 
 #include "fusionctl.h"
 #include "error.h"
@@ -39,107 +39,7 @@ static const struct kind {
 	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 3 },
 };
 
-/* -- two devices that lose what was not flushed ----------------------------------------------- */
-
-#define MAX_WRITES	256
-
-static struct {
-	size_t bytes[2];
-	u8 *mem[2];		/* as a program sees it */
-	u8 *durable[2];
-	u8 *disk;		/* the content of the disk, before */
-	int fd[2];
-	u64 seed;
-	bool dead;
-	unsigned int writes, last;	/* the one in which power fails */
-	unsigned int nr;
-	struct {
-		int dev;
-		u64 offset;
-		size_t bytes;
-	} unsynced[MAX_WRITES];
-} world;
-
-int __real_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __real_fus_offline_sync(const struct offline *o);
-int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
-int __wrap_fus_offline_sync(const struct offline *o);
-
-static int dev_of(const struct offline *o)
-{
-	REQUIRE(o->fd == world.fd[0] || o->fd == world.fd[1]);
-	return o->fd == world.fd[1];
-}
-
-/* Each sector is old or new; sometimes whole writes are. */
-static void power_fails(void)
-{
-	const unsigned int how = rnd_below(&world.seed, 3);
-
-	for (unsigned int i = 0; i < world.nr; i++) {
-		const int dev = world.unsynced[i].dev;
-		const bool whole = rnd_below(&world.seed, 2);
-
-		for (size_t b = 0; b < world.unsynced[i].bytes; b += 512) {
-			const u64 at = world.unsynced[i].offset + b;
-
-			if (how == 2 ? whole : !how || rnd_below(&world.seed, 2))
-				memcpy(world.durable[dev] + at, world.mem[dev] + at, 512);
-		}
-	}
-	for (unsigned int i = 0; i < world.nr; i++)
-		memcpy(world.mem[world.unsynced[i].dev] + world.unsynced[i].offset,
-		       world.durable[world.unsynced[i].dev] + world.unsynced[i].offset,
-		       world.unsynced[i].bytes);
-	world.nr = 0;
-	world.dead = true;
-}
-
-int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf)
-{
-	const int dev = dev_of(o);
-
-	if (world.dead)
-		return -EIO;
-	REQUIRE(offset + bytes <= world.bytes[dev] && !(offset % 512) && !(bytes % 512));
-	REQUIRE(!(offset % o->block_bytes) && world.nr < MAX_WRITES);
-	memcpy(world.mem[dev] + offset, buf, bytes);
-	world.unsynced[world.nr].dev = dev;
-	world.unsynced[world.nr].offset = offset;
-	world.unsynced[world.nr++].bytes = bytes;
-	if (world.writes++ != world.last)
-		return 0;
-	power_fails();
-	return -EIO;
-}
-
-int __wrap_fus_offline_sync(const struct offline *o)
-{
-	const int dev = dev_of(o);
-	unsigned int n = 0;
-
-	if (world.dead)
-		return -EIO;
-	for (unsigned int i = 0; i < world.nr; i++) {
-		if (world.unsynced[i].dev == dev)
-			memcpy(world.durable[dev] + world.unsynced[i].offset,
-			       world.mem[dev] + world.unsynced[i].offset,
-			       world.unsynced[i].bytes);
-		else
-			world.unsynced[n++] = world.unsynced[i];
-	}
-	world.nr = n;
-	return 0;
-}
-
-/* The machine runs until it has begun @writes more, and one. */
-static void power_on(unsigned int writes)
-{
-	world.dead = false;
-	world.writes = 0;
-	world.last = writes;
-	world.nr = 0;
-}
+/* -- disks with content ---------------------------------------------------------------------- */
 
 /* Where a large disk has something: the rest is zeros, and nobody touches it. */
 static bool is_used(u64 byte, size_t bytes)
@@ -197,7 +97,7 @@ static struct offline device(const struct kind *k, int dev)
 				 dev == k->disk ? k->block_bytes : 512, true, 0, 0 };
 }
 
-/* -- judges ------------------------------------------------------------------------------------ */
+/* -- judges ---------------------------------------------------------------------------------- */
 
 static void look(int dev, struct fus_content *c)
 {
@@ -275,7 +175,7 @@ static void require_set(const struct kind *k, bool torn)
 	require_nothing(SLOW);
 }
 
-/* -- what adopt does ----------------------------------------------------------------------------- */
+/* -- what adopt does ------------------------------------------------------------------------- */
 
 static bool plan(const struct kind *k, struct transit *t)
 {
@@ -379,7 +279,7 @@ static bool go_on(const struct kind *k, bool back, unsigned int writes)
 	return true;
 }
 
-/* -- tests ---------------------------------------------------------------------------------------- */
+/* -- tests ----------------------------------------------------------------------------------- */
 
 static void test_whole(void)
 {
@@ -490,7 +390,7 @@ static void test_another_disk(void)
 		t.o[0] = device(k, SLOW);
 		t.o[1] = device(k, FAST);
 		REQUIRE(!fus_transit_read(&t));
-		/* a superblock of the set goes to block 0, and what was not copied is not compared */
+		/* not compared: block 0, for a superblock of the set, and what was not copied */
 		REQUIRE_EQ(!!fus_transit_judge(&t, &at), (head && byte >= 4096) || tail);
 	}
 	/* of another size; and the two devices swapped */
@@ -541,7 +441,8 @@ static void test_room(void)
 	u64 seed = 3;
 
 	for (unsigned int i = 0; i < 3000; i++) {
-		const u64 fast = rnd_log(&seed, 8192, 1 << 20), slow = rnd_log(&seed, 8192, 1 << 26);
+		const u64 fast = rnd_log(&seed, 8192, 1 << 20);
+		const u64 slow = rnd_log(&seed, 8192, 1 << 26);
 		struct transit t = { .disk = 0 };
 		struct fusion_sb sb;
 		u32 n = 0;

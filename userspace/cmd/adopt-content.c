@@ -55,8 +55,8 @@ static int check_no_member(const struct device *dev)
 	if (m && m->state == MEMBER_TRANSIT)
 		rc = fus_check_member(m);
 	else if (m && m->state != MEMBER_COVERED)
-		rc = fus_fail(FC_REFUSED, dev->path, "is a member of a fusion set already; fusionctl "
-			      "list shows it");
+		rc = fus_fail(FC_REFUSED, dev->path, "is a member of a fusion set already; "
+			      "fusionctl list shows it");
 	else if (m)
 		rc = fus_fail(FC_REFUSED, dev->path, "contains %s, and beneath it half of the "
 			      "superblock of a member; remove that first: fusionctl help wipe",

@@ -18,7 +18,7 @@
 #include "sysfs.h"
 #include "verb.h"
 
-/* -- which devices ------------------------------------------------------------------------------ */
+/* -- which devices --------------------------------------------------------------------------- */
 
 /* The disk has no superblock for a time: its size and hardware tell. */
 struct wanted {
@@ -38,6 +38,9 @@ static bool is_wanted(struct udev_device *udev, void *ctx)
 
 	if (!fus_sysfs_read(devno, "size", text, sizeof(text)) ||
 	    !fus_parse_number(text, UINT64_MAX, &sectors) || sectors != w->sb->peer_sectors)
+		return false;
+	/* one below it, such as a path of a multipath device */
+	if (fus_sysfs_any(devno, "holders", NULL, NULL))
 		return false;
 	fus_device_node(devno, node, sizeof(node));
 	if (fus_device_get(node, &dev))
@@ -103,7 +106,7 @@ static int find_both(const char *name, char path[2][PATH_MAX])
 	return rc;
 }
 
-/* -- how far it has got -------------------------------------------------------------------------- */
+/* -- how far it has got ---------------------------------------------------------------------- */
 
 /*
  * A disk with all its signatures may be another one, even if it has the right size. The copies on
@@ -196,7 +199,7 @@ static void let_go(struct going *g)
 	}
 }
 
-/* -- on and back --------------------------------------------------------------------------------- */
+/* -- on and back ----------------------------------------------------------------------------- */
 
 /* The disk may have been used since, so all of it is looked at again. */
 static int begin_again(const struct args *a, struct going *g)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ struct plan {
 	struct transit t;
 };
 
-/* -- the two devices --------------------------------------------------------------------------- */
+/* -- the two devices ------------------------------------------------------------------------- */
 
 int adopt_get(const char *disk, const char *other, struct adopt_devices *d)
 {
@@ -103,17 +104,18 @@ void adopt_close(struct transit *t)
 	}
 }
 
-/* -- output -------------------------------------------------------------------------------------- */
+/* -- output ---------------------------------------------------------------------------------- */
 
 static uint64_t copied_bytes(const struct transit *t)
 {
 	return (uint64_t)t->moved * t->sb.extent_sectors << 9;
 }
 
-void adopt_print(const struct args *a, const char *name, const struct transit *t, const char *content,
-		 const char *other_content, bool open, unsigned int warnings)
+void adopt_print(const struct args *a, const char *name, const struct transit *t,
+		 const char *content, const char *other_content, bool open, unsigned int warnings)
 {
-	const bool dry_run = a->opt[OPT_DRY_RUN], begins = !a->opt[OPT_RESUME] && !a->opt[OPT_ABORT];
+	const bool dry_run = a->opt[OPT_DRY_RUN];
+	const bool begins = !a->opt[OPT_RESUME] && !a->opt[OPT_ABORT];
 	const char *const path[2] = { t->o[FAST].path, t->o[SLOW].path };
 	struct json_object *o = fus_json_base();
 	char contents[2][CONTENT_TEXT];
@@ -174,7 +176,7 @@ int adopt_ready(const char *name, const struct adopt_devices *d, const struct tr
 	return 0;
 }
 
-/* -- begin ------------------------------------------------------------------------------------------ */
+/* -- begin ----------------------------------------------------------------------------------- */
 
 /* In the order of the roles. */
 static int settle_roles(struct plan *p, const struct adoption *what, bool silent)
@@ -272,10 +274,23 @@ static int ask(const struct plan *p, const char *name)
 	return confirm(name, nobody, question);
 }
 
+/* A terminal that goes, or Ctrl-C, is no reason to leave a set in transit: this takes seconds. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
 /* Until the signatures go, it can be given up. */
 static int do_steps(struct plan *p, const char *name)
 {
 	struct transit *t = &p->t;
+	sigset_t before;
 	int rc;
 
 	rc = fus_transit_prepare(t);
@@ -284,9 +299,11 @@ static int do_steps(struct plan *p, const char *name)
 			fus_warn(t->o[t->disk].path, "is as it was; nothing was written to it");
 		return rc;
 	}
+	hold_signals(&before);
 	rc = fus_transit_commit(t);
 	if (!rc)
 		rc = fus_transit_finish(t);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		fus_warn(name, "is in transit; run fusionctl adopt %s --resume, or --abort", name);
 	return rc;

@@ -42,8 +42,8 @@ void adopt_close(struct transit *t);
 int adopt_ready(const char *name, const struct adopt_devices *d, const struct transit *t,
 		const char *type, bool json);
 /* With --json: @open, or it is not (yet) a set; @warnings: enum role_doubt. */
-void adopt_print(const struct args *a, const char *name, const struct transit *t, const char *content,
-		 const char *other_content, bool open, unsigned int warnings);
+void adopt_print(const struct args *a, const char *name, const struct transit *t,
+		 const char *content, const char *other_content, bool open, unsigned int warnings);
 
 /* Examine the content of the disk, and refuse what cannot be adopted. */
 int adopt_check_content(const struct device *dev, int fd, struct fus_content *c);

@@ -69,7 +69,7 @@ int fus_transit_get_extent(const struct transit *t, u32 lext, u8 *buf)
 	return get(t, t->disk, (u64)lext * extent_bytes(t), bytes, buf);
 }
 
-/* -- superblocks ------------------------------------------------------------------------------ */
+/* -- superblocks ----------------------------------------------------------------------------- */
 
 /* Both copies, the older one first. */
 static int put_supers(struct transit *t, int dev, bool in_transit)
@@ -227,7 +227,7 @@ int fus_transit_prepare(struct transit *t)
 	return rc;
 }
 
-/* -- the signatures --------------------------------------------------------------------------- */
+/* -- the signatures -------------------------------------------------------------------------- */
 
 /* The first one is what programs look for; until the last one is gone, all of it can come back. */
 int fus_transit_commit(struct transit *t)
@@ -243,7 +243,7 @@ int fus_transit_commit(struct transit *t)
 	return rc;
 }
 
-/* -- the disk becomes a member ------------------------------------------------------------------ */
+/* -- the disk becomes a member --------------------------------------------------------------- */
 
 /* Everything on the disk that is not a data slot has been copied. */
 static int clear_disk(const struct transit *t)
@@ -299,7 +299,7 @@ int fus_transit_resume(struct transit *t, enum transit_at at)
 	return rc ? rc : fus_transit_finish(t);
 }
 
-/* -- and back ------------------------------------------------------------------------------------ */
+/* -- and back -------------------------------------------------------------------------------- */
 
 int fus_transit_discard(struct transit *t)
 {

@@ -11,7 +11,7 @@
 #include "transit.h"
 #include "dm-fusion-codec.h"
 
-/* -- what goes where -------------------------------------------------------------------------- */
+/* -- what goes where ------------------------------------------------------------------------- */
 
 /* The extent that lies in the first slot of the disk; the slots before it have metadata. */
 static u64 first_home(const struct transit *t)
@@ -147,7 +147,7 @@ void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb)
 		fus_sb_of_peer(&t->sb, sb);
 }
 
-/* -- sectors with a signature ----------------------------------------------------------------- */
+/* -- sectors with a signature ---------------------------------------------------------------- */
 
 int fus_transit_failed(const struct transit *t, int dev, const char *what, int err)
 {
@@ -155,7 +155,7 @@ int fus_transit_failed(const struct transit *t, int dev, const char *what, int e
 			"kernel's log", what, strerror(-err));
 }
 
-/* Read the logical block around a sector; write it back with @data in its place, if that is given. */
+/* Read the logical block around a sector; with @put, write it back with that in its place. */
 static int magic_io(const struct transit *t, u64 sector, u8 get[512], const u8 *put)
 {
 	const struct offline *o = &t->o[t->disk];
@@ -235,7 +235,7 @@ static int count_gone(struct transit *t)
 	return rc;
 }
 
-/* -- how far it has got ------------------------------------------------------------------------ */
+/* -- how far it has got ---------------------------------------------------------------------- */
 
 struct copies {
 	bool valid[2];

@@ -44,7 +44,7 @@ struct transit {
 /* How far it has got. */
 enum transit_at {
 	TRANSIT_THERE,		/* the disk has its content, and may have been in use since */
-	TRANSIT_SOME,		/* some of its signatures are erased, and nothing else has changed */
+	TRANSIT_SOME,		/* some of its signatures are erased, nothing else has changed */
 	TRANSIT_GONE,		/* all are: the content is in the set */
 };
 

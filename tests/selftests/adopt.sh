@@ -1,0 +1,292 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# adopt makes a disk with content a member: the set has the content, whether the disk becomes the
+# slow or the fast member. An adoption that was interrupted is finished or undone, and no other verb
+# writes to such a set. What cannot be adopted is left as it is.
+
+# shellcheck source=tool.sh
+. "$(dirname "$0")/tool.sh"
+
+UUID=01234567-89ab-4def-8123-456789abcdef
+
+# has_fs TYPE: it can be made and mounted here
+has_fs() {
+	command -v "mkfs.$1" >/dev/null || return 1
+	modprobe -q "$1" || :
+	grep -qw "$1" /proc/filesystems
+}
+
+sums() {
+	(cd "$TMP/mnt/files" && md5sum -- *) >"$TMP/sums"
+}
+
+# content TYPE DEV: a file system with files; their checksums are in $TMP/sums
+content() {
+	case $1 in
+	ext4)	mkfs.ext4 -q -L home -U $UUID "$2" ;;
+	xfs)	mkfs.xfs -q -L home -m uuid=$UUID "$2" ;;
+	btrfs)	mkfs.btrfs -q -L home -U $UUID "$2" ;;
+	esac
+	mkdir -p "$TMP/mnt"
+	mount "$2" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	mkdir "$TMP/mnt/files"
+	seq 20000 | split -l 100 - "$TMP/mnt/files/lines."
+	head -c 40M /dev/urandom >"$TMP/mnt/files/random"
+	sums
+	umount "$TMP/mnt"
+}
+
+# same_content DEV: it has these files
+same_content() {
+	mount "$1" "$TMP/mnt"
+	(cd "$TMP/mnt/files" && md5sum --quiet -c "$TMP/sums" >&2) || fail "files on $1 have changed"
+	umount "$TMP/mnt"
+}
+
+# probed DEV: type and uuid of what is recognised on it
+probed() {
+	(blkid -p -o export "$1" || :) | sed -n 's/^\(TYPE\|UUID\)=//p' | xargs
+}
+
+whole() {
+	dd if="$1" bs=1M iflag=direct status=none | md5sum
+}
+
+# adopted TYPE DISK OTHER: what has to hold afterwards
+adopted() {
+	same "what is on $2" "$(probed "$2")" ""
+	same "what is on $3" "$(probed "$3")" ""
+	has "what is on the set" "$(probed /dev/mapper/data)" "$UUID"
+	at_least "size of the set" "$(sectors_of /dev/mapper/data)" "$(($(sectors_of "$2") + 1))"
+	same_content /dev/mapper/data
+	if [[ $1 == ext4 ]]; then
+		e2fsck -fn /dev/mapper/data >"$TMP/out" 2>&1 || fail "$(tail -n 5 "$TMP/out")"
+		resize2fs /dev/mapper/data >"$TMP/out" 2>&1 || fail "$(tail -n 5 "$TMP/out")"
+		e2fsck -fn /dev/mapper/data >"$TMP/out" 2>&1 || fail "$(tail -n 5 "$TMP/out")"
+	fi
+	good fusionctl close data
+	good fusionctl check data
+	good fusionctl open data
+	same_content /dev/mapper/data
+	good fusionctl close data
+}
+
+test_adopt() {
+	local type done=0
+	need mkfs.ext4
+	need_module dm-fusion
+	two 64 320
+	open_sets data
+	for type in ext4 xfs btrfs; do
+		has_fs $type || continue
+		content $type "$SLOW"
+		good fusionctl adopt data "$SLOW" "$FAST" --dry-run --force
+		shows "$SLOW: $type (label home, uuid $UUID), 320M, would stay where it is"
+		good fusionctl adopt data "$SLOW" "$FAST" --yes
+		shows "$SLOW: $type (label home, uuid $UUID), 320M, stays where it is"
+		shows "/dev/mapper/data is ready"
+		shows "use it by UUID or as /dev/mapper/data, and no longer as $SLOW"
+		adopted $type "$SLOW" "$FAST"
+		good fusionctl wipe data --yes
+		done=$((done + 1))
+	done
+	say "$done kinds of file systems"
+}
+
+# The other way round: the SSD has the content, the HDD is empty.
+test_adopt_as_fast() {
+	need mkfs.ext4
+	need_module dm-fusion
+	two 64 128
+	open_sets data
+	content ext4 "$FAST"
+	good fusionctl adopt data "$FAST" "$SLOW" --yes --extent-size 256K --json
+	json '.adopted, .action, .device' $'fast\nadopt\n/dev/mapper/data'
+	json .slow.content null
+	adopted ext4 "$FAST" "$SLOW"
+}
+
+# An image of a PV, and of LUKS, as far as libblkid looks at them.
+test_adopt_other_contents() {
+	need_module dm-fusion
+	two 64 128
+	open_sets data
+	head -c 128M /dev/urandom | dd of="$SLOW" bs=1M iflag=fullblock oflag=direct status=none
+	printf 'LUKS\272\276\0\1' | dd of="$SLOW" conv=notrunc,fdatasync status=none
+	whole "$SLOW" >"$TMP/before"
+	good fusionctl adopt data "$SLOW" "$FAST" --yes
+	shows "cryptsetup resize"
+	same "what is on the disk" "$(probed "$SLOW")" ""
+	same "content" "$(dd if=/dev/mapper/data bs=1M count=128 iflag=direct status=none | md5sum)" \
+		"$(<"$TMP/before")"
+	good fusionctl close data
+}
+
+# fails_to_write fast|slow SECTOR: writes to this block fail, reads do not
+fails_to_write() {
+	patched "$1" "$2" 8 flakey "/dev/$1" "$2" 0 86400 1 error_writes
+}
+
+# interrupted SECTOR: an adoption ends where it writes to that sector of the disk
+interrupted() {
+	need mkfs.ext4
+	need_module dm-fusion
+	linked 64 128
+	open_sets data
+	content ext4 "$SLOW"
+	whole "$SLOW" >"$TMP/before"
+	fails_to_write slow "$1"
+	gives 1 fusionctl adopt data "$SLOW" --fast "$FAST" --yes
+	says "write failed"
+	says "data: is in transit; run fusionctl adopt data --resume, or --abort"
+	swap slow
+}
+
+# No other verb does anything with it, and each says what does.
+left_alone() {
+	local before remedy="fusionctl adopt data --resume, or --abort"
+	before=$(whole "$FAST" && whole "$SLOW")
+	gives 0 fusionctl list
+	says "in transit"
+	says "adopt it with --resume"
+	gives 3 fusionctl open data
+	says "which is still being adopted; $remedy"
+	gives 3 fusionctl assemble --scan
+	says "$remedy"
+	gives 3 fusionctl wipe "$FAST" --yes
+	says "$remedy"
+	gives 4 fusionctl doctor
+	says "which is still being adopted"
+	for i in check repair "repair --force --yes"; do
+		# shellcheck disable=SC2086 # a verb and its options
+		status_of fusionctl $i data
+		differ "exit code of $i" "$RC" 0
+		says "is in transit: fusionctl adopt --resume"
+	done
+	gives 3 fusionctl create else --fast "$FAST" --slow "$SLOW" --yes
+	says "of the fusion set data, which is still being adopted"
+	gives 3 fusionctl adopt other "$SLOW" --fast "$FAST" --yes
+	refused "is in transit: fusionctl adopt --resume" \
+		dmsetup create data --table "0 8192 fusion $FAST $SLOW"
+	same "both members" "$(whole "$FAST" && whole "$SLOW")" "$before"
+}
+
+# The log of the replica cannot be written, when the signature is gone already.
+test_resume() {
+	interrupted 128
+	same "what is on the disk" "$(probed "$SLOW")" ""
+	left_alone
+	good fusionctl adopt data --resume --dry-run
+	shows "would finish the set data"
+	good fusionctl adopt data --resume
+	shows "/dev/mapper/data is ready"
+	adopted ext4 "$SLOW" "$FAST"
+	expect 4 "data: no device of it is in transit; fusionctl list shows the members" \
+		fusionctl adopt data --abort
+}
+
+test_abort() {
+	interrupted 128
+	good fusionctl adopt data "$SLOW" "$FAST" --abort
+	shows "$SLOW has its content again; $FAST is no longer a member"
+	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
+	same_content "$SLOW"
+	gives 4 fusionctl probe "$FAST"
+}
+
+# The signature itself cannot be erased: the disk may be used, and then the copies are worth nothing.
+test_used_meanwhile() {
+	interrupted 0
+	has "what is on the disk" "$(probed "$SLOW")" "$UUID"
+	mount "$SLOW" "$TMP/mnt"
+	head -c 1M /dev/urandom >"$TMP/mnt/files/more"
+	sums
+	umount "$TMP/mnt"
+	good fusionctl adopt data --resume --yes
+	adopted ext4 "$SLOW" "$FAST"
+}
+
+test_abort_early() {
+	interrupted 0
+	good fusionctl adopt data --abort --json
+	json '.action, .device, .set_uuid != null' $'abort\nnull\ntrue'
+	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
+	gives 4 fusionctl probe "$FAST"
+}
+
+# Nothing has been written to the disk if the other device fails.
+test_other_fails() {
+	need mkfs.ext4
+	need_module dm-fusion
+	linked 64 128
+	content ext4 "$SLOW"
+	whole "$SLOW" >"$TMP/before"
+	fails_to_write fast 65536
+	gives 1 fusionctl adopt data "$SLOW" --fast "$FAST" --yes --extent-size 64K
+	swap fast
+	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
+	gives 4 fusionctl probe "$FAST"
+}
+
+test_refusals() {
+	local small before
+	need mkfs.ext4 mkswap sfdisk
+	two 64 320
+	expect 2 "adopt: needs a name, the disk with the content, and another device; see fusionctl \
+help adopt" fusionctl adopt data "$SLOW"
+	expect 2 "--abort: cannot be combined with --resume; choose one" \
+		fusionctl adopt data --resume --abort
+	expect 2 "--json: allows no question; add --yes or --dry-run" \
+		fusionctl adopt data "$SLOW" "$FAST" --json
+	expect 4 "data: no member of that set is found; connect it, fusionctl list shows the members" \
+		fusionctl adopt data --resume
+	expect 3 "$SLOW: has no content that is recognised; use fusionctl create, which erases it" \
+		fusionctl adopt data "$SLOW" "$FAST" --yes
+
+	content ext4 "$SLOW"
+	before=$(whole "$SLOW")
+	mkfs.ext4 -q -L other "$FAST"
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
+	says "$FAST: contains ext4 (label other"
+	wipe "$FAST"
+	expect 3 "data: $FAST would be erased, and $SLOW become a member, and there is no terminal to \
+ask on; add --yes" fusionctl adopt data "$SLOW" "$FAST"
+	expect 4 "$SLOW: is on the same device as $SLOW; name two different ones" \
+		fusionctl adopt data "$SLOW" "$SLOW" --yes
+	mount "$SLOW" "$TMP/mnt"
+	expect 5 "$SLOW: is mounted on $TMP/mnt; unmount it first" \
+		fusionctl adopt data "$SLOW" "$FAST" --yes
+	umount "$TMP/mnt"
+	before=$(whole "$SLOW")
+
+	# too small: the extents below the slots, the spares and the end take more than it has
+	loop $((5 << 20))
+	small=$REPLY
+	gives 4 fusionctl adopt data "$SLOW" --fast "$small" --yes --extent-size 64K
+	says "to be copied to it; use a larger device"
+	loop $((64 << 20)) 4096
+	expect 4 "$REPLY: has logical blocks of 4096 bytes, $SLOW has some of 512; choose another \
+device, or reformat it with smaller blocks, as nvme format does" \
+		fusionctl adopt data "$SLOW" --fast "$REPLY" --yes
+	same "the disk" "$(whole "$SLOW")" "$before"
+
+	printf 'LUKS\272\276\0\1' | dd of="$SLOW" conv=notrunc,fdatasync status=none
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
+	says "$SLOW: has signatures of "
+	wipe "$SLOW"
+	mkswap -q "$SLOW"
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
+	says "$SLOW: contains swap"
+	wipe "$SLOW"
+	echo 'label: gpt' | sfdisk -q "$SLOW"
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
+	says "$SLOW: has partitions; name one of them"
+	wipe "$SLOW" tail
+	good fusionctl format data "$FAST" "$SLOW" --yes
+	gives 3 fusionctl adopt else "$SLOW" "$FAST" --yes
+	says "$SLOW: is a member of a fusion set already; fusionctl list shows it"
+}
+
+run_tests
