@@ -16,9 +16,9 @@
 static const struct {
 	const char *type, *grow;	/* with the name of the set */
 } known[] = {
-	{ "ext2", "resize2fs /dev/mapper/%s" },
-	{ "ext3", "resize2fs /dev/mapper/%s" },
-	{ "ext4", "resize2fs /dev/mapper/%s" },
+	{ "ext2", "mount /dev/mapper/%s and run resize2fs" },
+	{ "ext3", "mount /dev/mapper/%s and run resize2fs" },
+	{ "ext4", "mount /dev/mapper/%s and run resize2fs" },
 	{ "xfs", "mount /dev/mapper/%s and run xfs_growfs" },
 	{ "btrfs", "mount /dev/mapper/%s and run btrfs filesystem resize max" },
 	{ "f2fs", "resize.f2fs /dev/mapper/%s" },
