@@ -21,6 +21,16 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	return FUSION_BLOCK_SIZE;
 }
 
+static void check_transit(const struct fusion_sb *sb)
+{
+	const struct fusion_transit *t = &sb->transit;
+
+	PROMISED(fusion_sb_in_transit(sb) == !!sb->incompat);
+	PROMISED(t->nr_magics <= FUSION_MAX_MAGICS && !t->nr_magics == !sb->incompat);
+	for (u32 i = 0; i < t->nr_magics; i++)
+		PROMISED(t->magic[i] < (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	u8 packed[FUSION_BLOCK_SIZE];
@@ -34,15 +44,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (blocknr = 0; blocknr <= 8; blocknr += 8) {
 		err = fusion_sb_unpack(data, blocknr, SECTORS, &sb, &why);
 		PROMISED(!err || (err < 0 && why));
+		PROMISED(err || !(sb.incompat & FUSION_INCOMPAT_IN_TRANSIT));
+		err = fusion_sb_unpack_transit(data, blocknr, SECTORS, &sb, &why);
 		if (err)
 			continue;
+		check_transit(&sb);
 		PROMISED(!geometry_wrong(&sb));
 		PROMISED(sb.role < FUSION_NR_DEVS && sb.active_set < FUSION_NR_SETS);
 		PROMISED(sb.label[FUSION_LABEL_SIZE] == 0);
 		PROMISED((sb.generation & 1) == (blocknr == 8));
 
 		fusion_sb_pack(&sb, blocknr, packed);
-		PROMISED(!fusion_sb_unpack(packed, blocknr, SECTORS, &other, &why));
+		PROMISED(!fusion_sb_unpack_transit(packed, blocknr, SECTORS, &other, &why));
+		PROMISED(!memcmp(&other.transit, &sb.transit, sizeof(sb.transit)));
 		PROMISED(other.generation == sb.generation && other.nr_lexts == sb.nr_lexts &&
 			 other.fast_data_start == sb.fast_data_start &&
 			 other.replay_seq == sb.replay_seq);
