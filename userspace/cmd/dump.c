@@ -16,13 +16,12 @@
 #include "dump.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "geometry.h"
 #include "host.h"
 #include "json.h"
 #include "meta.h"
 #include "output.h"
 #include "role.h"
-#include "super.h"
-#include "text.h"
 #include "verb.h"
 #include "dm-fusion-settings.h"
 
@@ -42,99 +41,13 @@ static struct json_object *add_array(struct json_object *o, const char *key)
 	return sub;
 }
 
-static void add_hex(struct json_object *o, const char *key, const void *p, size_t n)
+/* -- identity, geometry, settings ---------------------------------------------------- */
+
+static void add_identity(struct json_object *o, const struct fusion_sb *sb)
 {
-	char text[2 * 512 + 1];
-	const u8 *b = p;
-
-	for (size_t i = 0; i < n && i < 512; i++)
-		snprintf(text + 2 * i, 3, "%02x", b[i]);
-	text[2 * n] = 0;
-	fus_json_add_str(o, key, text);
-}
-
-/* Text from the disk: to be read, and the bytes themselves, which need not be UTF-8. */
-static void add_text(struct json_object *o, const char *key, const char *text, size_t size)
-{
-	char safe[FUSION_LABEL_SIZE * 4 + 1], bytes[32];
-
-	fus_safe_text(safe, sizeof(safe), text, size, true);
-	fus_json_add_str(o, key, safe);
-	snprintf(bytes, sizeof(bytes), "%s_bytes", key);
-	add_hex(o, bytes, text, strnlen(text, size));
-}
-
-/* -- identity and geometry ---------------------------------------------------------- */
-
-static void add_member(struct json_object *members, const struct fusion_sb *sb)
-{
-	struct json_object *o = add_object(members, fus_role_name[sb->role]);
-	char uuid[UUID_TEXT];
-
-	fus_json_add_str(o, "device_uuid", fus_uuid_text(uuid, sb->dev_uuid));
-	fus_json_add_u64(o, "sectors", sb->self_sectors);
-	add_text(o, "model", sb->self.model, sizeof(sb->self.model));
-	add_text(o, "serial", sb->self.serial, sizeof(sb->self.serial));
-}
-
-static void add_identity(struct json_object *o, const struct meta *meta)
-{
-	const struct fusion_sb *sb = &meta->geo[FAST];
-	struct json_object *members, *features;
-	char uuid[UUID_TEXT];
-
-	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, sb->set_uuid));
-	add_text(o, "label", sb->label, FUSION_LABEL_SIZE);
-	fus_json_add_u64(o, "create_time", sb->create_time);
+	fus_geometry_json(o, sb);
 	fus_json_add_u64(o, "epoch", sb->epoch);
 	fus_host_json(o, sb);
-	members = add_object(o, "members");
-	for (int dev = 0; dev < 2; dev++)
-		add_member(members, &meta->geo[dev]);
-	features = add_object(o, "features");
-	fus_json_add_u64(features, "incompat", sb->incompat);
-	fus_json_add_u64(features, "ro_compat", sb->ro_compat);
-	fus_json_add_u64(features, "compat", sb->compat);
-}
-
-const struct geometry_field geometry_fields[] = {
-#define FIELD(name, member)	{ name, offsetof(struct fusion_sb, member), \
-				  sizeof_field(struct fusion_sb, member) }
-	FIELD("extent_sectors", extent_sectors),
-	FIELD("extents", nr_lexts),
-	FIELD("map_blocks", map_blocks),
-	FIELD("heat_blocks", heat_blocks),
-	FIELD("journal_start", journal_start[FUSION_FAST]),
-	FIELD("journal_blocks", journal_blocks[FUSION_FAST]),
-	FIELD("map_start_0", map_start[FUSION_FAST][0]),
-	FIELD("map_start_1", map_start[FUSION_FAST][1]),
-	FIELD("heat_start", heat_start),
-	FIELD("fast_data_start", fast_data_start),
-	FIELD("fast_slots", nr_fast_slots),
-	FIELD("log_start", journal_start[FUSION_SLOW]),
-	FIELD("log_blocks", journal_blocks[FUSION_SLOW]),
-	FIELD("replica_start_0", map_start[FUSION_SLOW][0]),
-	FIELD("replica_start_1", map_start[FUSION_SLOW][1]),
-	FIELD("layout_seq", layout_seq),
-	FIELD("slow_first_slot", slow_first_slot),
-	FIELD("slow_slots", nr_slow_slots),
-	FIELD("spare_fast", spare_fast),
-	FIELD("spare_slow", spare_slow),
-	{ 0 },
-#undef FIELD
-};
-
-static void add_geometry(struct json_object *o, const struct fusion_sb *sb)
-{
-	struct json_object *geometry = add_object(o, "geometry");
-	u32 small;
-	u64 big;
-
-	for (const struct geometry_field *f = geometry_fields; f->name; f++) {
-		memcpy(&big, (const char *)sb + f->offset, f->size == 8 ? 8 : 0);
-		memcpy(&small, (const char *)sb + f->offset, sizeof(small));
-		fus_json_add_u64(geometry, f->name, f->size == 8 ? big : small);
-	}
 }
 
 /* By key, or where this release knows none by number, in the kernel's units. */
@@ -191,7 +104,7 @@ static void add_opens(struct json_object *o, const struct meta_state *st, u32 bi
 	for (u32 i = 0; i < st->nr_open; i++) {
 		one = json_object_new_object();
 		fus_json_add_u64(one, "extent", st->open[i]->lext);
-		add_hex(one, "valid", st->open[i]->bitmap, bitmap_bytes);
+		fus_json_add_hex(one, "valid", st->open[i]->bitmap, bitmap_bytes);
 		json_object_array_add(list, one);
 	}
 }
@@ -335,8 +248,7 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	o = rc ? NULL : fus_json_base();
 	if (o) {
 		fus_json_add_str(o, "content", DUMP_CONTENT);
-		add_identity(o, meta);
-		add_geometry(o, sb);
+		add_identity(o, &meta->geo[FAST]);
 		add_settings(o, sb);
 		add_map(o, &st);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));

@@ -9,12 +9,14 @@
 
 #include <stdbool.h>
 
+#include "json-field.h"
 #include "meta.h"
 
 struct json_object;
 
 struct dump {
 	const char *path;
+	struct json_source source;
 	struct json_object *o;
 	struct fusion_sb sb;	/* of the fast member */
 	struct meta_state st;
