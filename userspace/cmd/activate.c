@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "activate.h"
+#include "backup.h"
 #include "busy.h"
 #include "device.h"
 #include "dm.h"
@@ -299,6 +300,17 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	return rc;
 }
 
+/* A set from before there were backups gets one. */
+static int open_and_back_up(const char *name, struct member *a, struct member *b, bool take_over,
+			    struct json_object *json)
+{
+	int rc = open_set(name, a, b, take_over, json);
+
+	if (!rc)
+		fus_backup_first(a->sb, false);
+	return rc;
+}
+
 /*
  * The other member of the set was not found: report what to look for, and devices that may be it.
  */
@@ -353,7 +365,7 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 	rc = fus_check_member(peer);
 	if (rc)
 		return rc;
-	return open_set(name, m, peer, take_over, json);
+	return open_and_back_up(name, m, peer, take_over, json);
 }
 
 static int open_one(const char *name, const char *path, bool take_over, struct json_object *json)
@@ -424,7 +436,7 @@ static int open_both(const char *name, char *const path[2], bool take_over,
 		return rc;
 	rc = fus_load_member(path[1], &two);
 	if (!rc)
-		rc = open_set(name, one, two, take_over, json);
+		rc = open_and_back_up(name, one, two, take_over, json);
 	fus_free_members(one);
 	fus_free_members(two);
 	return rc;

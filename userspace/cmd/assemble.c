@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "assemble.h"
+#include "backup.h"
 #include "activate.h"
 #include "dm.h"
 #include "error.h"
@@ -108,6 +109,9 @@ static int open_pair(struct member *a, struct member *b)
 		rc = choose_name(a->sb->role == FUSION_FAST ? a : b, name, sizeof(name));
 	if (!rc)
 		rc = open_set(name, a, b, false, json);
+	/* at boot the root may still be read-only */
+	if (!rc)
+		fus_backup_first(a->sb, true);
 	if (!rc && json)
 		json_object_array_add(opened, json_object_get(json));
 	else if (!rc)

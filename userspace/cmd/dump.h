@@ -6,8 +6,6 @@
 struct json_object;
 struct meta;
 
-#define DUMP_CONTENT	"dm-fusion metadata"
-
 /* Build the whole dump; the map must be intact. Put *out in any case. */
 int dump_json(const struct meta *meta, struct json_object **out);
 

@@ -16,6 +16,7 @@
 
 #include "activate.h"
 #include "ask.h"
+#include "backup.h"
 #include "busy.h"
 #include "device.h"
 #include "dm.h"
@@ -276,6 +277,8 @@ static int make_set(const struct args *a, bool and_open)
 	if (!rc)
 		rc = fus_write_set(p.dev, p.fd, &p.sb, &lock);
 	release(&p);
+	if (!rc)
+		fus_backup_write(&p.sb);
 	if (!rc)
 		rc = new_set_finish(p.name, p.dev, and_open, json);
 	made = !rc;

@@ -268,6 +268,8 @@ static int write_repaired(const struct plan *p)
 				    p->meta.m[FAST].heat);
 	if (!rc)
 		fus_meta_keep_closed(&p->meta);
+	if (!rc)
+		fus_meta_backup(&p->meta);
 	return rc;
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "restore.h"
-#include "dump.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "geometry.h"

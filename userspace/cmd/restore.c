@@ -134,6 +134,8 @@ static int write_dump(struct dump *d, const char *const path[2], struct meta *me
 		rc = fus_meta_write(meta, &d->st, d->goes_on, -1, d->heat);
 	if (!rc)
 		fus_meta_keep_closed(meta);
+	if (!rc)
+		fus_meta_backup(meta);
 	fus_run_unlock(&lock);
 	if (!rc && json)
 		print_plan(d, path, content, false);

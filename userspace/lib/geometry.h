@@ -14,8 +14,9 @@ struct fusion_sb;
 struct json_object;
 struct json_source;
 
-/* Field "content" of a file that has nothing else. */
+/* Field "content" of a file that has nothing else, and of a dump. */
 #define GEOMETRY_CONTENT	"dm-fusion geometry"
+#define DUMP_CONTENT		"dm-fusion metadata"
 
 /* Numbers of the geometry by name; the last one has none. */
 struct geometry_field {

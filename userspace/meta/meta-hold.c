@@ -4,6 +4,7 @@
  * member. That must not happen before all of it is written and tested, nor unasked. Another
  * machine, which notices nothing, must not be using the set.
  */
+#include "backup.h"
 #include "fusionctl.h"
 #include "host.h"
 #include "meta.h"
@@ -46,4 +47,10 @@ void fus_meta_keep_closed(const struct meta *meta)
 		fus_opened_write(m[FAST], m[SLOW]);
 	fus_free_members(m[FAST]);
 	fus_free_members(m[SLOW]);
+}
+
+void fus_meta_backup(const struct meta *meta)
+{
+	if (!meta->m[FAST].o.file && !meta->m[SLOW].o.file)
+		fus_backup_write(&meta->geo[FAST]);
 }

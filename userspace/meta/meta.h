@@ -82,6 +82,8 @@ struct meta;
 int fus_meta_hold(const struct meta *meta, int *lock);
 /* After it: as if the set had been open and closed. */
 void fus_meta_keep_closed(const struct meta *meta);
+/* And the backup of its geometry, except of images, which may be copies from any time. */
+void fus_meta_backup(const struct meta *meta);
 
 /* -- report.c --------------------------------------------------------------------- */
 

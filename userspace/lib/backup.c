@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Backups of the geometry of sets, away from their members.
+ *
+ *	/etc/fusion/backup/UUID.json		of the set with that uuid
+ *	/etc/fusion/backup/archive/UUID.N.json	older ones; the highest N is the last before it
+ *
+ * What they hold does not age while a set is used. So an unchanged one is never written again, and
+ * it is as good as on the day it was written.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backup.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "geometry.h"
+#include "json.h"
+#include "json-field.h"
+#include "new-file.h"
+#include "super.h"
+#include "dm-fusion-codec.h"
+
+#define MAX_BYTES	(64U << 10)	/* some 2 KiB are used */
+#define MAX_DUMP	(1U << 30)
+#define MAX_OLDER	10
+#define LOCK_WAIT_MS	2000
+#define LOCK_POLL_MS	20
+#define FILE_NAME	(UUID_TEXT + 32)
+
+const char *fus_backup_dir = BACKUP_DIR;
+
+static void file_name(const struct fusion_sb *sb, char name[FILE_NAME])
+{
+	char uuid[UUID_TEXT];
+
+	snprintf(name, FILE_NAME, "%s.json", fus_uuid_text(uuid, sb->set_uuid));
+}
+
+/* -- writing ------------------------------------------------------------------------------ */
+
+/* For root alone: there are serial numbers in it. Return: file descriptor or -errno. */
+static int open_dir(int at, const char *path)
+{
+	int fd;
+
+	if (mkdirat(at, path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* With the directory above it: /etc is there. */
+static int open_backups(void)
+{
+	char above[PATH_MAX], *slash;
+
+	snprintf(above, sizeof(above), "%s", fus_backup_dir);
+	slash = strrchr(above, '/');
+	if (slash && slash != above) {
+		*slash = 0;
+		if (mkdir(above, 0755) && errno != EEXIST)
+			return -errno;
+	}
+	return open_dir(AT_FDCWD, fus_backup_dir);
+}
+
+/* Two processes would use the same temporary file. */
+static int lock_dir(int dir)
+{
+	for (int ms = 0; flock(dir, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
+		if (errno != EWOULDBLOCK || ms >= LOCK_WAIT_MS)
+			return -errno;
+		usleep(LOCK_POLL_MS * 1000);
+	}
+	return 0;
+}
+
+/* The number of a file in the archive that is of the set with this uuid; 0 if it is not. */
+static unsigned int number_of(const char *name, const char *uuid)
+{
+	const size_t len = strlen(uuid);
+	unsigned long n;
+	char *end;
+
+	if (strncmp(name, uuid, len) || name[len] != '.' || name[len + 1] < '1' ||
+	    name[len + 1] > '9')
+		return 0;
+	n = strtoul(name + len + 1, &end, 10);
+	return strcmp(end, ".json") || n > UINT_MAX / 2 ? 0 : n;
+}
+
+/* The numbers of a set in the archive: how many there are, the first and the last one. */
+struct numbers {
+	unsigned int nr, first, last;
+};
+
+static int look_up(int archive, const char *uuid, struct numbers *n)
+{
+	int fd = openat(archive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	int err;
+
+	*n = (struct numbers){ 0 };
+	if (!dir) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while ((e = readdir(dir))) {
+		const unsigned int i = number_of(e->d_name, uuid);
+
+		if (!i)
+			continue;
+		n->first = !n->nr || i < n->first ? i : n->first;
+		n->last = i > n->last ? i : n->last;
+		n->nr++;
+	}
+	closedir(dir);
+	return 0;
+}
+
+static void archive_name(const char *uuid, unsigned int i, char name[FILE_NAME])
+{
+	snprintf(name, FILE_NAME, "%s.%u.json", uuid, i);
+}
+
+/* The older ones may go once the new one is there. */
+static int remove_oldest(int archive, const char *uuid, struct numbers *n)
+{
+	char name[FILE_NAME];
+	int err = 0;
+
+	while (!err && n->nr > MAX_OLDER) {
+		archive_name(uuid, n->first, name);
+		err = unlinkat(archive, name, 0) && errno != ENOENT ? -errno : 0;
+		if (!err)
+			err = look_up(archive, uuid, n);
+	}
+	return err;
+}
+
+static int keep_older(int dir, const struct fusion_sb *sb, const char *text, size_t size)
+{
+	char uuid[UUID_TEXT], name[FILE_NAME];
+	int archive = open_dir(dir, "archive"), err;
+	struct numbers n;
+
+	if (archive < 0)
+		return archive;
+	fus_uuid_text(uuid, sb->set_uuid);
+	err = look_up(archive, uuid, &n);
+	if (!err) {
+		archive_name(uuid, n.last + 1, name);
+		err = fus_new_file(archive, name, text, size);
+	}
+	if (!err)
+		err = look_up(archive, uuid, &n);
+	if (!err)
+		err = remove_oldest(archive, uuid, &n);
+	close(archive);
+	return err;
+}
+
+/* The content of the file; to be put. */
+static struct json_object *backup_json(const struct fusion_sb *sb)
+{
+	struct json_object *o = fus_json_base();
+
+	fus_json_add_str(o, "content", GEOMETRY_CONTENT);
+	fus_geometry_json(o, sb);
+	return o;
+}
+
+static int write_to(int dir, const struct fusion_sb *sb, const char *text)
+{
+	char name[FILE_NAME], *old;
+	size_t size = 0;
+	int err;
+
+	file_name(sb, name);
+	old = fus_file_text(dir, name, MAX_BYTES, &size);
+	if (!old && errno != ENOENT)
+		return -errno;
+	if (old && size == strlen(text) && !memcmp(old, text, size)) {
+		free(old);
+		return 0;
+	}
+	err = old ? keep_older(dir, sb, old, size) : 0;
+	free(old);
+	return err ? err : fus_new_file(dir, name, text, strlen(text));
+}
+
+static int write_backup(const struct fusion_sb *sb)
+{
+	struct json_object *o;
+	char *text = NULL;
+	int dir, err;
+
+	dir = open_backups();
+	if (dir < 0)
+		return dir;
+	o = backup_json(sb);
+	if (asprintf(&text, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+			JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
+		text = NULL;
+	json_object_put(o);
+	err = text ? lock_dir(dir) : -ENOMEM;
+	if (!err)
+		err = write_to(dir, sb, text);
+	free(text);
+	close(dir);
+	return err;
+}
+
+static void backup(const struct fusion_sb *sb, bool quiet)
+{
+	char name[FILE_NAME], path[PATH_MAX];
+	int err;
+
+	if (geteuid())
+		return;
+	err = write_backup(sb);
+	if (!err || quiet)
+		return;
+	file_name(sb, name);
+	snprintf(path, sizeof(path), "%s/%s", fus_backup_dir, name);
+	fus_warn(path, "cannot write the backup of the geometry: %s; the set is not affected, keep "
+		 "a dump of it elsewhere", strerror(-err));
+}
+
+void fus_backup_write(const struct fusion_sb *sb)
+{
+	backup(sb, false);
+}
+
+void fus_backup_first(const struct fusion_sb *sb, bool quiet)
+{
+	char name[FILE_NAME], path[PATH_MAX];
+
+	file_name(sb, name);
+	snprintf(path, sizeof(path), "%s/%s", fus_backup_dir, name);
+	if (access(path, F_OK))
+		backup(sb, quiet);
+}
+
+/* -- reading ------------------------------------------------------------------------------ */
+
+static int parse(const char *path, const char *text, struct fusion_sb *sb)
+{
+	const struct json_source s = {
+		path, "use a backup from " BACKUP_DIR ", or a file that fusionctl dump wrote",
+	};
+	struct json_object *o = json_tokener_parse(text);
+	const char *content;
+	u64 version;
+	int rc;
+
+	content = json_object_is_type(o, json_type_object) ? fus_field_text(o, "content") : NULL;
+	if (!o)
+		rc = fus_fail(FC_FAILED, path, "not JSON; %s", s.remedy);
+	else if (!content || (strcmp(content, GEOMETRY_CONTENT) && strcmp(content, DUMP_CONTENT)))
+		rc = fus_field_bad(&s, "content", "is neither a backup nor a dump");
+	else
+		rc = fus_field_u64(&s, o, "version", INT64_MAX, &version);
+	if (!rc && version != JSON_VERSION)
+		rc = fus_fail(FC_FAILED, path, "is of version %llu; use the fusionctl that wrote "
+			      "it", (unsigned long long)version);
+	if (!rc)
+		rc = fus_geometry_parse(&s, o, sb);
+	json_object_put(o);
+	return rc;
+}
+
+int fus_backup_read(const char *path, struct fusion_sb *sb)
+{
+	char *text = fus_file_text(AT_FDCWD, path, MAX_DUMP, NULL);
+	int rc;
+
+	if (!text)
+		return fus_fail(FC_FAILED, path, "%s; name a backup from " BACKUP_DIR ", or a file "
+				"that fusionctl dump wrote", errno == EINVAL ? "is not a file" :
+				strerror(errno));
+	rc = parse(path, text, sb);
+	free(text);
+	return rc;
+}
+
+static bool is_backup(const struct dirent *e)
+{
+	const size_t len = strlen(e->d_name);
+
+	return *e->d_name != '.' && len > 5 && !strcmp(e->d_name + len - 5, ".json");
+}
+
+int fus_backup_find(bool (*is)(void *ctx, const char *path, const struct fusion_sb *sb),
+		    void *ctx)
+{
+	DIR *dir = opendir(fus_backup_dir);
+	char path[PATH_MAX];
+	struct fusion_sb sb;
+	struct dirent *e;
+	bool found = false;
+
+	if (!dir)
+		return fus_fail(FC_FAILED, fus_backup_dir, "%s; name the file with the backup, or "
+				"a dump", strerror(errno));
+	while (!found && (e = readdir(dir))) {
+		if (!is_backup(e))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", fus_backup_dir, e->d_name);
+		found = !fus_backup_read(path, &sb) && is(ctx, path, &sb);
+	}
+	closedir(dir);
+	return 0;
+}
