@@ -139,7 +139,7 @@
 	VERB(wipe, .words = "NAME | DEV [DEV]",
 	     .summary = "turn members of a closed set back into plain devices",
 	     .example = "fusionctl wipe data --dry-run",
-	     .opts = O(YES) | O(DRY_RUN) | O(JSON),
+	     .opts = O(DISCARD) | O(YES) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
 
 	VERB(simulate, .words = "NAME | --fast SIZE --slow SIZE --load LOAD | "

@@ -51,6 +51,7 @@ enum option_id {
 	OPT_BYTES,
 	OPT_RESUME,
 	OPT_ABORT,
+	OPT_DISCARD,
 	OPT_HELP,
 	OPT_NR
 };

@@ -34,7 +34,7 @@ struct plan {
 	struct device dev[2];
 	int fd[2];		/* exclusive */
 	struct member *m[2];
-	bool wiped[2];
+	bool wiped[2], discarded[2];
 	char what[2][160];	/* "fast member of data" */
 	int nr;
 };
@@ -138,7 +138,7 @@ static int choose(struct plan *p, const struct args *a)
 	return rc;
 }
 
-static void show(const struct plan *p, bool dry_run)
+static void show(const struct plan *p, bool dry_run, bool discard)
 {
 	static const char *const headings[] = { "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL };
 	struct libscols_table *tb = table_new(headings);
@@ -156,8 +156,8 @@ static void show(const struct plan *p, bool dry_run)
 	}
 	table_print(tb);
 	if (dry_run)
-		printf("would wipe %s; all data on the set would be lost\n",
-		       p->nr == 2 ? "both" : "it");
+		printf("would wipe %s%s; all data on the set would be lost\n",
+		       discard ? "and discard " : "", p->nr == 2 ? "both" : "it");
 }
 
 static void print_members(const struct plan *p, bool dry_run)
@@ -169,6 +169,7 @@ static void print_members(const struct plan *p, bool dry_run)
 		one = found_json(p->m[i]);
 		fus_json_add_str(one, "device", p->dev[i].path);
 		fus_json_add_bool(one, "wiped", p->wiped[i]);
+		fus_json_add_bool(one, "discarded", p->discarded[i]);
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(o, "members", list);
@@ -187,30 +188,47 @@ static int ask(const struct plan *p)
 	return confirm(p->dev[0].path, nobody, question);
 }
 
+static int wipe(struct plan *p, bool discard)
+{
+	int rc, lock;
+
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	for (int i = 0; i < p->nr && !rc; i++) {
+		rc = fus_wipe_member(&p->dev[i], p->fd[i]);
+		p->wiped[i] = !rc;
+	}
+	/* neither is a member any more, so no other verb needs to wait for minutes of discards */
+	fus_run_unlock(&lock);
+	for (int i = 0; i < p->nr && !rc && discard; i++) {
+		rc = fus_discard_member(&p->dev[i], p->fd[i]);
+		p->discarded[i] = !rc;
+	}
+	for (int i = 0; i < p->nr && !rc; i++)
+		fus_gpt_tell_mark(&p->dev[i]);
+	return rc;
+}
+
 int cmd_wipe(const struct args *a)
 {
 	bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN], chosen;
+	const bool discard = a->opt[OPT_DISCARD];
 	struct plan p = { .fd = { -1, -1 } };
-	int rc, lock = -1;
+	int rc;
 
 	rc = check_no_question(a);
 	if (!rc)
 		rc = choose(&p, a);
+	for (int i = 0; i < p.nr && !rc && discard; i++)
+		rc = fus_check_discard(&p.dev[i]);
 	chosen = !rc;
 	if (!rc && !json)
-		show(&p, dry_run);
+		show(&p, dry_run, discard);
 	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p);
 		if (!rc)
 			rc = fus_host_watch_devices(p.dev, p.nr);
 		if (!rc)
-			rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
-		for (int i = 0; i < p.nr && !rc; i++) {
-			rc = fus_wipe_member(&p.dev[i], p.fd[i]);
-			p.wiped[i] = !rc;
-		}
-		for (int i = 0; i < p.nr && !rc; i++)
-			fus_gpt_tell_mark(&p.dev[i]);
+			rc = wipe(&p, discard);
 	}
 	if (chosen && json)
 		print_members(&p, dry_run);
@@ -220,6 +238,5 @@ int cmd_wipe(const struct args *a)
 		fus_device_put(&p.dev[i]);
 		fus_free_members(p.m[i]);
 	}
-	fus_run_unlock(&lock);
 	return rc;
 }

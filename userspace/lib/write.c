@@ -20,9 +20,11 @@
 #include "progress.h"
 #include "record.h"
 #include "super.h"
+#include "sysfs.h"
 #include "dm-fusion-codec.h"
 
 #define CHUNK_BLOCKS	256U
+#define DISCARD_BYTES	(1ULL << 30)	/* at once: it may take seconds */
 #define CHUNK		((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE)
 
 struct target {
@@ -300,4 +302,35 @@ int fus_wipe_member(const struct device *dev, int fd)
 	if (!rc && ioctl(fd, BLKFLSBUF, 0))
 		errno = 0;
 	return rc;
+}
+
+int fus_check_discard(const struct device *dev)
+{
+	char most[32];
+
+	if (fus_sysfs_read(dev->disk, "queue/discard_max_bytes", most, sizeof(most)) &&
+	    strcmp(most, "0"))
+		return 0;
+	return fus_fail(FC_MEMBER, dev->path, "cannot discard; leave out --discard, or wipe each "
+			"member by itself");
+}
+
+int fus_discard_member(const struct device *dev, int fd)
+{
+	const uint64_t guard = FUSION_GUARD_SECTORS * 512ULL;
+	const uint64_t end = ((dev->sectors << 9) - guard) & ~(FUSION_BLOCK_SIZE - 1ULL);
+	uint64_t range[2] = { guard };
+	int err = 0;
+
+	if (end <= guard)
+		return 0;
+	fus_progress_begin("discarding", &fus_progress_mib, end - guard);
+	for (; range[0] < end && !err; range[0] += range[1]) {
+		range[1] = end - range[0] < DISCARD_BYTES ? end - range[0] : DISCARD_BYTES;
+		err = ioctl(fd, BLKDISCARD, range) ? errno : 0;
+		fus_progress_add(range[1]);
+	}
+	fus_progress_end();
+	return err ? fus_fail(FC_FAILED, dev->path, "is wiped, but discarding it failed: %s; run "
+			      "blkdiscard %s", strerror(err), dev->path) : 0;
 }

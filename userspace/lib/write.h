@@ -21,5 +21,9 @@ int fus_write_set(const struct device dev[2], const int fd[2], const struct fusi
 int fus_erase(const struct device *dev, int fd);
 /* Wipe a device that is opened at @fd, as above, so that it is no longer a member. */
 int fus_wipe_member(const struct device *dev, int fd);
+/* Check that the device can discard. */
+int fus_check_discard(const struct device *dev);
+/* After fus_wipe_member(): discard all of it except the head and the tail, which are zeros. */
+int fus_discard_member(const struct device *dev, int fd);
 
 #endif
