@@ -56,9 +56,18 @@ filled() {
 	umount mnt
 }
 
-# prepare VERB: the state that the example assumes
+# prepare VERB [ARGUMENT]...: the state that the example assumes
 prepare() {
+	local i
 	remove_sets
+	case $* in
+	restore*--geometry*)
+		# the superblocks and the heartbeat
+		for i in "$FAST" "$SLOW"; do
+			put_direct "$i" 0 0 65536
+		done
+		return ;;
+	esac
 	case $1 in
 	create|format)
 		fusionctl wipe data --yes >/dev/null ;;
@@ -101,13 +110,13 @@ again() {
 }
 
 test_fusionctl() {
-	local lines line command verb n=0
+	local lines line command words n=0
 	begin
 	mapfile -t lines < <(examples fusionctl.8.scd)
 	at_least examples "${#lines[@]}" 40
 	for line in "${lines[@]}"; do
-		read -r _ verb _ <<<"$line"
-		prepare "$verb"
+		read -ra words <<<"${line#fusionctl }"
+		prepare "${words[@]}"
 		command=$(ours "$line")
 		case $command in
 		*' doctor'*) command+=' || [[ $? -eq 1 ]]' ;; # warnings

@@ -217,6 +217,11 @@ test_closed_set() {
 	swap slow
 	has "what failed" "$(jq -r '.result + ", " + .error' "$TMP/json")" "errors, $SLOW: "
 	valid 1 repair fusionctl repair "$FAST" "$SLOW" --json --yes
+	put_direct "$FAST" 0 0 65536
+	put_direct "$SLOW" 0 0 65536
+	valid 0 restore fusionctl restore --geometry "$FAST" "$SLOW" --json --dry-run
+	valid 0 restore fusionctl restore --geometry "$FAST" "$SLOW" --json --yes
+	same "extents" "$(jq -c .mapped "$TMP/json")" null
 }
 
 test_one_member() {

@@ -16,7 +16,7 @@
 #include "dump.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "geometry.h"
+#include "geometry-json.h"
 #include "host.h"
 #include "json.h"
 #include "meta.h"

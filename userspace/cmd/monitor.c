@@ -18,6 +18,7 @@
 #include <linux/dm-ioctl.h>
 
 #include "monitor.h"
+#include "backup.h"
 #include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
@@ -154,6 +155,9 @@ static int look_once(struct json_object **state, const char *metrics, bool *look
 	*looked = !rc;
 	if (rc)
 		return rc;
+	/* a set that was opened in the initramfs has none yet */
+	for (unsigned int i = 0; i < look.nr; i++)
+		fus_backup_open(fus_dm_set_uuid(&look.set[i].m), look.set[i].member[FAST]);
 	*state = tell_changes(*state, &look, now());
 	rc = metrics ? write_metrics(metrics, &look) : 0;
 	drop_look(&look);

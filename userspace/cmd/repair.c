@@ -166,7 +166,8 @@ static int judge(struct plan *p, bool force)
 	if (!meta->known)
 		return fus_fail(FC_DAMAGED, meta->m[0].o.path, "neither this device nor %s has a "
 				"valid superblock; fusionctl restore puts back what fusionctl dump "
-				"saved", meta->m[1].o.path);
+				"saved, or restore --geometry the superblocks",
+				meta->m[1].o.path);
 	fast = fus_meta_sb(meta, FAST);
 	slow = fus_meta_sb(meta, SLOW);
 	for (int dev = 0; dev < 2; dev++)

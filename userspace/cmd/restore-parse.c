@@ -10,7 +10,7 @@
 #include "restore.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "geometry.h"
+#include "geometry-json.h"
 #include "json-field.h"
 #include "role.h"
 #include "size.h"

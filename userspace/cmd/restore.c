@@ -26,7 +26,7 @@
 /* -- may it be written there? ---------------------------------------------------------------- */
 
 /* A member of another set. */
-static int check_copies(const struct dump *d, const struct meta *meta, int dev,
+static int check_copies(const char *file, const struct meta *meta, int dev,
 			const struct args *a, char content[CONTENT_TEXT])
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
@@ -52,21 +52,21 @@ static int check_copies(const struct dump *d, const struct meta *meta, int dev,
 				 fus_role_name[sb->role], sb->label);
 			return a->opt[OPT_FORCE] || may_ask(a) ? 0 :
 			       fus_fail(FC_REFUSED, m->o.path, "is %s, not of that in %s; to "
-					"overwrite that, add --force", content, d->path);
+					"overwrite that, add --force", content, file);
 		}
 	}
 	return 0;
 }
 
-static int check_member_fits(const struct dump *d, const struct meta *meta, int dev,
-			     const struct args *a, char content[CONTENT_TEXT])
+int restore_check_member(const char *file, const struct meta *meta, int dev,
+			 const struct args *a, char content[CONTENT_TEXT])
 {
 	int rc;
 
 	*content = 0;
-	rc = overwrite_check_size(meta, dev, d->path);
+	rc = overwrite_check_size(meta, dev, file);
 	if (!rc)
-		rc = check_copies(d, meta, dev, a, content);
+		rc = check_copies(file, meta, dev, a, content);
 	return rc || *content ? rc : overwrite_check_content(meta, dev, a, content);
 }
 
@@ -186,7 +186,7 @@ static int restore(struct dump *d, const struct args *a)
 	if (!rc)
 		rc = fus_meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
-		rc = check_member_fits(d, &meta, dev, a, content[dev]);
+		rc = restore_check_member(d->path, &meta, dev, a, content[dev]);
 	if (!rc)
 		rc = restore_check_age(d, &meta, a->opt[OPT_FORCE]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
@@ -211,6 +211,8 @@ int cmd_restore(const struct args *a)
 	rc = check_no_question(a);
 	if (rc)
 		return rc;
+	if (a->opt[OPT_GEOMETRY])
+		return restore_geometry(a);
 	fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fus_fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * restore.c		verb restore
+ * restore-geometry.c	restore --geometry
  * restore-parse.c	reads the file
  * restore-age.c	whether the members are as they were when the dump was made
  */
@@ -11,7 +12,9 @@
 
 #include "json-field.h"
 #include "meta.h"
+#include "probe.h"
 
+struct args;
 struct json_object;
 
 struct dump {
@@ -37,6 +40,15 @@ struct dump {
  */
 int dump_parse(const char *path, struct json_object *o, struct dump *d);
 void dump_free(struct dump *d);
+
+/*
+ * Check that a device may become this member of the set in @file: its size, a member of another
+ * set, other content. Return: 0 with the content or "" in @content, or an exit code.
+ */
+int restore_check_member(const char *file, const struct meta *meta, int dev,
+			 const struct args *a, char content[CONTENT_TEXT]);
+/* The verb with --geometry. */
+int restore_geometry(const struct args *a);
 
 /*
  * Refuse, unless @force, members from before the dump or from after it, and an intact map. Sets

@@ -118,10 +118,10 @@
 	     .opts = O(OUTPUT),
 	     .min = 1, .max = 2, .set = CLOSED_SET),
 
-	VERB(restore, .words = "FILE NAME | FILE FAST SLOW",
+	VERB(restore, .words = "FILE NAME | FILE FAST SLOW | --geometry [FILE] FAST SLOW",
 	     .summary = "write saved metadata back to the members",
 	     .example = "fusionctl restore data.json /dev/nvme0n1p3 /dev/sda",
-	     .opts = O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .opts = O(GEOMETRY) | O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
 	     .min = 2, .max = 3, .set = CLOSED_SET),
 
 	VERB(repair, .words = "NAME | DEV [DEV]",

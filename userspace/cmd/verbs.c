@@ -54,6 +54,8 @@ const struct option_info options[OPT_NR] = {
 			      "10G-12G" },
 	[OPT_RESUME]	  = { "resume", NULL, "finish an adoption that was interrupted" },
 	[OPT_ABORT]	  = { "abort", NULL, "undo an adoption that was interrupted" },
+	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
+			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };

@@ -22,10 +22,11 @@
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "geometry.h"
+#include "geometry-json.h"
 #include "json.h"
 #include "json-field.h"
 #include "new-file.h"
+#include "scan.h"
 #include "super.h"
 #include "dm-fusion-codec.h"
 
@@ -244,14 +245,29 @@ void fus_backup_write(const struct fusion_sb *sb)
 	backup(sb, false);
 }
 
+static bool exists(const char *uuid)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s.json", fus_backup_dir, uuid);
+	return !access(path, F_OK);
+}
+
 void fus_backup_first(const struct fusion_sb *sb, bool quiet)
 {
-	char name[FILE_NAME], path[PATH_MAX];
+	char uuid[UUID_TEXT];
 
-	file_name(sb, name);
-	snprintf(path, sizeof(path), "%s/%s", fus_backup_dir, name);
-	if (access(path, F_OK))
+	if (!exists(fus_uuid_text(uuid, sb->set_uuid)))
 		backup(sb, quiet);
+}
+
+void fus_backup_open(const char *uuid, dev_t member)
+{
+	struct member *m = NULL;
+
+	if (!exists(uuid) && !fus_member_at(member, &m) && m && fus_has_identity(m))
+		backup(m->sb, true);
+	fus_free_members(m);
 }
 
 /* -- reading ------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct fusion_sb;
 
@@ -22,6 +23,8 @@ extern const char *fus_backup_dir;
 void fus_backup_write(const struct fusion_sb *sb);
 /* The same if there is none yet. A @quiet one does not warn. */
 void fus_backup_first(const struct fusion_sb *sb, bool quiet);
+/* The same, quietly, of an open set with this uuid and this member. */
+void fus_backup_open(const char *uuid, dev_t member);
 
 /* Read the geometry in a backup or a dump: *sb is of the fast member. Exit code. */
 int fus_backup_read(const char *path, struct fusion_sb *sb);

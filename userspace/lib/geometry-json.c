@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "geometry.h"
+#include "geometry-json.h"
 #include "json.h"
 #include "role.h"
 #include "super.h"

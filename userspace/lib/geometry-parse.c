@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "geometry.h"
+#include "geometry-json.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "json-field.h"

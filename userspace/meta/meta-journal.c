@@ -104,6 +104,45 @@ bool fus_txn_follows(const struct meta_txn *a, const struct meta_txn *b)
 	return b->seq == a->seq + a->count && b->txn == a->txn + 1 && b->prev_csum == a->csum;
 }
 
+static bool is_valid(const struct meta *meta, int dev, u64 seq)
+{
+	const struct fusion_sb *geo = &meta->geo[dev];
+	const u64 blocknr = fusion_journal_blocknr(geo, seq);
+	const u64 pos = blocknr - geo->journal_start[dev];
+
+	return !meta->m[dev].ring.unreadable[pos] &&
+	       !fusion_block_check(geo, FUSION_MAGIC_JOURNAL, blocknr,
+				   meta->m[dev].ring.block + pos * FUSION_BLOCK_SIZE);
+}
+
+u32 fus_journal_chain(const struct meta_journal *j, u32 end)
+{
+	u32 i = end;
+
+	while (i && (i == end || fus_txn_follows(&j->t[i - 1], &j->t[i])))
+		i--;
+	return i;
+}
+
+bool fus_journal_complete(const struct meta *meta, int dev, const struct meta_journal *j)
+{
+	const u32 first = fus_journal_chain(j, j->nr), blocks = meta->geo[dev].journal_blocks[dev];
+	const struct meta_txn *t = &j->t[first], *last = &j->t[j->nr - 1];
+
+	if (!j->nr)
+		return false;
+	/* the map copy is flushed before a chain begins */
+	if (!t->prev_csum)
+		return true;
+	if (first && j->t[first - 1].seq + j->t[first - 1].count == t->seq)
+		return false;
+	/* power may have failed in the transaction after the last one */
+	for (u64 seq = last->seq + last->count + FUSION_TXN_BLOCKS; seq < t->seq + blocks; seq++)
+		if (!is_valid(meta, dev, seq))
+			return false;
+	return true;
+}
+
 struct one_ctx {
 	const struct meta *meta;
 	const struct meta_txn *t;

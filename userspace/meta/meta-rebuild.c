@@ -106,16 +106,6 @@ static int apply_txn(const struct meta *meta, const struct meta_txn *t, struct a
 	return err == -ENOMEM ? no_memory() : 0;
 }
 
-/* Index of the first transaction of the unbroken chain that ends before @end. */
-static u32 chain_start(const struct meta_journal *j, u32 end)
-{
-	u32 i = end;
-
-	while (i && (i == end || fus_txn_follows(&j->t[i - 1], &j->t[i])))
-		i--;
-	return i;
-}
-
 static u32 first_from(const struct meta_journal *j, u64 seq)
 {
 	u32 i = 0;
@@ -222,7 +212,7 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 {
 	struct apply_ctx c = { .rb = rb, .geo = &meta->geo[rb->dev], .bad = bad };
 	const struct base b = fus_older_base(meta, rb, a);
-	const u32 start = chain_start(j, end);
+	const u32 start = fus_journal_chain(j, end);
 	/* the chain has to lead up to the active map copy */
 	const bool linked = end && a->replay_seq &&
 			    j->t[end - 1].seq + j->t[end - 1].count == a->replay_seq;
@@ -410,7 +400,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 {
 	const u32 blocks = meta->geo[rb->dev].map_blocks;
 	const struct base a = fus_newest_base(meta, rb);
-	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : chain_start(j, j->nr);
+	const u32 tail = a.replay_seq ? first_from(j, a.replay_seq) : fus_journal_chain(j, j->nr);
 	bool *bad = calloc(blocks, sizeof(*bad));
 	int rc;
 

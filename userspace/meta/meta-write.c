@@ -19,6 +19,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "meta.h"
+#include "meta-base.h"
 #include "super.h"
 #include "dm-fusion-settings.h"
 
@@ -405,6 +406,59 @@ int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from)
 		if (!rc)
 			rc = put_super(meta, &sb[FAST]);
 	}
+	return rc;
+}
+
+/*
+ * The newest map copy of the replica and the log after it. If something may be missing between
+ * them, the log begins with a transaction that is not there, so that nothing takes the replica for
+ * a whole one.
+ */
+static int find_replica(const struct meta *meta, struct fusion_sb *sb)
+{
+	const struct rebuild rb = { .dev = SLOW };
+	const struct base base = fus_newest_base(meta, &rb);
+	const struct meta_ring *ring = &meta->m[SLOW].ring;
+	struct meta_journal j;
+	u32 first;
+	int rc;
+
+	rc = fus_journal_list(meta, SLOW, &j);
+	if (rc)
+		return rc;
+	first = fus_journal_chain(&j, j.nr);
+	sb->active_set = base.set < 0 ? 0 : base.set;
+	/* no block has that, nor may a log that is gone as a whole count as an empty one */
+	sb->set_generation = sb->generation;
+	sb->replay_seq = ring->max_seq + 1;
+	sb->replay_txn = ring->max_txn + 1;
+	sb->replay_csum = 0;
+	if (first < j.nr && base.set >= 0 && base.generation < FUSION_MAX_COUNTER / 2) {
+		sb->set_generation = base.generation;
+		sb->replay_seq = j.t[first].seq;
+		sb->replay_txn = j.t[first].txn;
+		sb->replay_csum = j.t[first].prev_csum;
+		if (!fus_journal_complete(meta, SLOW, &j) && sb->replay_txn > 1)
+			sb->replay_txn--;
+	}
+	fus_journal_free(&j);
+	return 0;
+}
+
+int fus_meta_write_geometry(const struct meta *meta)
+{
+	struct fusion_sb sb = meta->geo[SLOW];
+	int rc;
+
+	sb.flags = 0;
+	sb.generation = max(max_generation(meta, SLOW), claimed(meta, FAST).generation) + 1;
+	sb.epoch = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);
+	sb.activation = fus_super_new_activation();
+	sb.prev_activation = sb.activation;
+	sb.peer_at = claimed(meta, SLOW);
+	rc = find_replica(meta, &sb);
+	for (int copy = 0; copy < 2 && !rc; copy++)
+		rc = put_super(meta, &sb);
 	return rc;
 }
 

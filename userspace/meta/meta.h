@@ -284,6 +284,14 @@ bool fus_journal_sane(const struct fusion_journal_block *b);
 const struct fusion_journal_block *fus_ring_block(const struct meta *meta, int dev, u64 seq);
 int fus_journal_list(const struct meta *meta, int dev, struct meta_journal *j);
 void fus_journal_free(struct meta_journal *j);
+/* Index of the first transaction of the unbroken chain that ends before @end. */
+u32 fus_journal_chain(const struct meta_journal *j, u32 end);
+/*
+ * Without a superblock, nothing tells where the map copies stand in the journal. Return: whether
+ * the last chain has everything since each of them was written: it is the first one of the ring, or
+ * the ring is full.
+ */
+bool fus_journal_complete(const struct meta *meta, int dev, const struct meta_journal *j);
 /* Return: whether @b continues the chain after @a. */
 bool fus_txn_follows(const struct meta_txn *a, const struct meta_txn *b);
 /* Call @fn for each record. Return: 0, -EILSEQ if it is invalid, or what @fn returned. */
@@ -360,6 +368,13 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
  * interruption uses those of the fast one.
  */
 int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from);
+/*
+ * Where neither member has a superblock: write both copies of the slow member's, with identity and
+ * geometry of meta->geo, and with the replica as far as it can be told from its own blocks. It is
+ * what fus_rebuild_state() needs to rebuild the map. The fast member's would have to say where the
+ * map lies, which is known only then.
+ */
+int fus_meta_write_geometry(const struct meta *meta);
 /* Zero the content found in heads and tails. */
 int fus_guards_clear(const struct meta *meta, const struct report *r);
 

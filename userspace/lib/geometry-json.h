@@ -5,8 +5,8 @@
  * geometry-json.c	writes them
  * geometry-parse.c	reads them
  */
-#ifndef GEOMETRY_H
-#define GEOMETRY_H
+#ifndef GEOMETRY_JSON_H
+#define GEOMETRY_JSON_H
 
 #include <stddef.h>
 
