@@ -29,6 +29,8 @@ install() {
 	# the id of this machine: a set that this machine did not close then opens at once
 	[[ ! $hostonly || ! -s /etc/machine-id ]] ||
 		inst_simple /etc/machine-id /etc/dm-fusion/machine-id
+	# /boot is outside any set, so these backups of the geometry survive what happens to one
+	[[ ! $hostonly ]] || inst_multiple -o /etc/fusion/backup/*.json
 	inst_rules 69-fusion.rules
 	if dracut_module_included systemd; then
 		inst_multiple -o "$systemdsystemunitdir"/fusion-waiting.{timer,service}
