@@ -3,40 +3,8 @@
  * restore --geometry: the superblocks of both members are gone, and the set comes back from a
  * backup of its geometry, its map copies and its journals.
  */
-#include "image.h"
+#include "backup-set.h"
 #include "cut.h"
-#include "backup-dir.h"
-#include "fusionctl.h"
-#include "meta.h"
-#include "verb.h"
-
-#define SECTORS		(64U << 11)
-
-enum life { LIFE_NEW, LIFE_OPEN, LIFE_CLOSED, NR_LIVES };
-
-static void make(struct image *im, u64 seed, enum life life)
-{
-	image_format(im, seed, SECTORS, 2 * SECTORS);
-	if (life == LIFE_NEW)
-		return;
-	image_activate(im);
-	image_work(im, 5 + rnd_below(&im->seed, 400));
-	if (life == LIFE_CLOSED)
-		image_close(im);
-}
-
-static void forget(struct image *im, int dev)
-{
-	for (int copy = 0; copy < 2; copy++)
-		memset(im->mem[dev] + FUSION_SUPER_BLOCKNR(copy) * FUSION_BLOCK_SIZE, 0,
-		       FUSION_BLOCK_SIZE);
-}
-
-static void forget_both(struct image *im)
-{
-	forget(im, FAST);
-	forget(im, SLOW);
-}
 
 /* No other machine has these sets; the real one would wait for seconds. */
 int __wrap_fus_host_watch(const char *path, int fd, const struct fusion_sb *sb);
@@ -47,20 +15,6 @@ int __wrap_fus_host_watch(const char *path, int fd, const struct fusion_sb *sb)
 	(void)fd;
 	(void)sb;
 	return 0;
-}
-
-/* Return: the exit code; what was said is in @said. */
-static int run(int (*verb)(const struct args *a), struct image *im, const char *file, bool force)
-{
-	char *word[3] = { (char *)file, im->path[FAST], im->path[SLOW] };
-	struct args a = { .n = file ? 3 : 2, .word = word + !file };
-
-	a.opt[OPT_YES] = "";
-	a.opt[OPT_FORCE] = force ? "" : NULL;
-	a.opt[OPT_GEOMETRY] = verb == cmd_restore ? "" : NULL;
-	a.opt[OPT_JSON] = "";
-	*said = 0;
-	return verb(&a);
 }
 
 /* The map is that of the image, without a doubt. */
@@ -147,24 +101,6 @@ static void test_helps_repair(void)
 	backups_end();
 }
 
-static u64 sum(const struct image *im)
-{
-	u64 sum = 0;
-
-	for (int dev = 0; dev < 2; dev++)
-		sum = sum * 31 + crc32c(0, im->mem[dev], im->bytes[dev]);
-	return sum;
-}
-
-static void refused(struct image *im, const char *file, bool force, int code, const char *why)
-{
-	const u64 before = sum(im);
-	const int rc = run(cmd_restore, im, file, force);
-
-	REQUIRE(rc == code && strstr(said, why), "%d: %s", rc, said);
-	REQUIRE(sum(im) == before, "%s", said);
-}
-
 /* All images are of one set; this one becomes another, of which the journal is broken. */
 static void become_another(struct image *im)
 {
@@ -194,37 +130,37 @@ static void test_refused(void)
 	make(&other, 61, LIFE_OPEN);
 	become_another(&other);
 	snprintf(file, sizeof(file), "%s/other.json", fus_backup_dir);
-	refused(&im, NULL, false, FC_FAILED, "No such file or directory");
+	refused(cmd_restore, &im, NULL, false, FC_FAILED, "No such file or directory");
 	fus_backup_write(&other.side[FAST].sb);
-	refused(&im, NULL, false, FC_MEMBER, "no backup in ");
+	refused(cmd_restore, &im, NULL, false, FC_MEMBER, "no backup in ");
 	fus_backup_write(&im.side[FAST].sb);
 
 	/* half of the set is enough for repair */
-	refused(&im, NULL, true, FC_REFUSED, "has a valid superblock");
+	refused(cmd_restore, &im, NULL, true, FC_REFUSED, "has a valid superblock");
 	forget(&im, SLOW);
-	refused(&im, NULL, true, FC_REFUSED, "has a valid superblock");
+	refused(cmd_restore, &im, NULL, true, FC_REFUSED, "has a valid superblock");
 	forget(&im, FAST);
-	refused(&im, file, false, FC_FAILED, "No such file or directory");
+	refused(cmd_restore, &im, file, false, FC_FAILED, "No such file or directory");
 
 	/* in the other order, and with a member of another set */
 	strcpy(path, im.path[FAST]);
 	strcpy(im.path[FAST], im.path[SLOW]);
 	strcpy(im.path[SLOW], path);
-	refused(&im, NULL, true, FC_MEMBER, "no backup in ");
+	refused(cmd_restore, &im, NULL, true, FC_MEMBER, "no backup in ");
 	strcpy(im.path[SLOW], im.path[FAST]);
 	strcpy(im.path[FAST], path);
 	strcpy(path, im.path[SLOW]);
 	strcpy(im.path[SLOW], other.path[SLOW]);
-	refused(&im, NULL, false, FC_REFUSED, "not of that in ");
+	refused(cmd_restore, &im, NULL, false, FC_REFUSED, "not of that in ");
 	forget_both(&other);
-	refused(&im, NULL, false, FC_REFUSED, "has no block of the slow member");
+	refused(cmd_restore, &im, NULL, false, FC_REFUSED, "has no block of the slow member");
 	strcpy(im.path[SLOW], path);
 
 	/* then the right one */
 	snprintf(file, sizeof(file), "%s", fus_backup_dir);
-	refused(&im, file, true, FC_FAILED, "is not a file");
+	refused(cmd_restore, &im, file, true, FC_FAILED, "is not a file");
 	REQUIRE(!run(cmd_restore, &im, NULL, false), "%s", said);
-	refused(&im, NULL, true, FC_REFUSED, "has a valid superblock");
+	refused(cmd_restore, &im, NULL, true, FC_REFUSED, "has a valid superblock");
 	image_free(&im);
 	image_free(&other);
 	backups_end();
@@ -243,7 +179,7 @@ static void test_empty_slow(void)
 	bytes = (im.side[SLOW].sb.map_start[SLOW][1] + im.side[SLOW].sb.map_blocks) *
 		FUSION_BLOCK_SIZE;
 	memset(im.mem[SLOW], 0, bytes);
-	refused(&im, NULL, false, FC_REFUSED, "has no block of the slow member");
+	refused(cmd_restore, &im, NULL, false, FC_REFUSED, "has no block of the slow member");
 	REQUIRE(!run(cmd_restore, &im, NULL, true), "%s", said);
 	REQUIRE_EQ(run(cmd_repair, &im, NULL, true), 1);
 	expect_map(&im, true);
@@ -252,7 +188,7 @@ static void test_empty_slow(void)
 	forget_both(&im);
 	bytes = im.side[FAST].sb.fast_data_start << 9;
 	memset(im.mem[FAST], 0, bytes);
-	refused(&im, NULL, true, FC_MEMBER, "has no block of the fast member");
+	refused(cmd_restore, &im, NULL, true, FC_MEMBER, "has no block of the fast member");
 	image_free(&im);
 	backups_end();
 }

@@ -33,6 +33,10 @@ static const char *const doubt_name[NR_DOUBTS] = {
 	[DOUBT_OLD] = "stale", [DOUBT_LOST] = "lost",
 };
 
+static const char *const gap_name[] = {
+	[GAP_NONE] = NULL, [GAP_BEGIN] = "begin", [GAP_END] = "end",
+};
+
 /* -- ranges of extents ----------------------------------------------------------------- */
 
 /* The next range of extents from *first on that share this doubt; false at the end. */
@@ -207,6 +211,32 @@ static bool anything_wrong(const struct plan *p)
 	return p->found.count[LEVEL_ERROR] || p->found.count[LEVEL_WARNING];
 }
 
+static void print_gap(const struct rebuild *rb)
+{
+	if (rb->gap == GAP_END)
+		printf("unknown: the end of the journal is missing, at least %llu blocks: extents "
+		       "that moved, or were first written or discarded, after that point\n",
+		       (unsigned long long)rb->gap_blocks);
+	else if (rb->gap == GAP_BEGIN)
+		printf("unknown: transactions between the map copy and the first one in the "
+		       "journal, if there were any: extents that they moved, wrote first or "
+		       "discarded, and that have not changed since\n");
+}
+
+/* Wrong data is worse than none: the administrator decides, knowing what it may cost. */
+static int refuse_gap(const struct plan *p, bool force)
+{
+	const char *path = p->meta.m[FAST].o.path;
+
+	if (!p->rb.gap || force)
+		return 0;
+	return fus_fail(FC_REFUSED, path, "has no superblock, and the %s of its journal %s: some "
+			"extents would show older or foreign data, and nothing tells which; "
+			"restore a dump if there is one, or copy the disks, then add --force to "
+			"use the map as far as it is known", p->rb.gap == GAP_END ? "end" :
+			"beginning", p->rb.gap == GAP_END ? "is missing" : "may be missing");
+}
+
 static void show(const struct plan *p)
 {
 	const struct rebuild *rb = &p->rb;
@@ -214,6 +244,10 @@ static void show(const struct plan *p)
 	report_print(&p->found, LEVEL_WARNING);
 	if (rb->exact) {
 		puts(p->past ? "the map is intact" : "the map is intact; nothing is lost");
+		return;
+	}
+	if (rb->from_replica) {
+		puts("the map is taken from the replica, which is up to date; nothing is lost");
 		return;
 	}
 	printf("the map is rebuilt from map copy %d, in which %u blocks are damaged, and %llu "
@@ -225,7 +259,8 @@ static void show(const struct plan *p)
 	print_ranges(p, DOUBT_OLD, "content may be older than what was written last");
 	print_ranges(p, DOUBT_LOST, "their place is no longer known, they read as zeros");
 	print_sums(p);
-	if (!p->past && !rb->missing_txns && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
+	print_gap(rb);
+	if (!p->past && !rb->missing_txns && !rb->gap && !rb->nr[DOUBT_OLD] && !rb->nr[DOUBT_LOST])
 		puts("nothing is lost");
 }
 
@@ -243,6 +278,7 @@ static void show_json(const struct plan *p, const char *result, const struct fus
 		json_object_array_add(found, finding_json(&p->found.f[i]));
 	json_object_object_add(o, "findings", found);
 	fus_json_add_u64(o, "transactions_missing", rb->missing_txns);
+	fus_json_add_str(o, "journal_gap", gap_name[rb->gap]);
 	for (int d = DOUBT_OLD; d < NR_DOUBTS; d++)
 		json_object_object_add(o, doubt_name[d], ranges_json(p, d));
 	print_json(o, false);
@@ -331,7 +367,9 @@ static int repair(struct plan *p, const struct args *a)
 			show_json(p, "not repaired", NULL);
 		return fsck_result(&p->found);
 	}
-	rc = a->opt[OPT_YES] ? 0 : ask(p);
+	rc = refuse_gap(p, a->opt[OPT_FORCE]);
+	if (!rc && !a->opt[OPT_YES])
+		rc = ask(p);
 	if (!rc)
 		rc = fus_meta_hold(&p->meta, &lock);
 	began = !rc;

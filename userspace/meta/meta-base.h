@@ -17,4 +17,12 @@ struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
 /* The map copy before @a. Only one that the older superblock copy names has its numbers. */
 struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, const struct base *a);
 
+/* -- meta-gap.c: the fast member has no superblock ------------------------------------------ */
+
+/* Return: whether the replica was loaded, and is that of the last close; @a is the map copy. */
+bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb, const struct base *a);
+/* Find out whether transactions may be missing that the map copy @a lacks. */
+void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const struct base *a,
+		  struct rebuild *rb);
+
 #endif

@@ -136,8 +136,9 @@ bool fus_journal_complete(const struct meta *meta, int dev, const struct meta_jo
 		return true;
 	if (first && j->t[first - 1].seq + j->t[first - 1].count == t->seq)
 		return false;
-	/* power may have failed in the transaction after the last one */
-	for (u64 seq = last->seq + last->count + FUSION_TXN_BLOCKS; seq < t->seq + blocks; seq++)
+	/* power may have failed in the transaction after the last one, which has no more blocks */
+	for (u64 seq = last->seq + last->count + min(FUSION_TXN_BLOCKS, blocks / 4);
+	     seq < t->seq + blocks; seq++)
 		if (!is_valid(meta, dev, seq))
 			return false;
 	return true;

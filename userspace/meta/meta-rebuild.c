@@ -274,6 +274,21 @@ static int copy_open(struct rebuild *rb, const struct meta_open *from)
 	return 0;
 }
 
+/* Use it for all of them. */
+static int take_replica(struct rebuild *rb)
+{
+	int rc = 0;
+
+	rb->from_replica = true;
+	for (u32 lext = 0; lext < rb->st.nr_lexts; lext++) {
+		rb->st.word[lext] = rb->replica.word[lext];
+		rb->stamp[lext] = FROM_MAP;
+	}
+	for (u32 i = 0; i < rb->replica.nr_open && !rc; i++)
+		rc = copy_open(rb, rb->replica.open[i]);
+	return rc;
+}
+
 /* Use the replica for the extents that are still in doubt. */
 static int use_replica(const bool *bad, struct rebuild *rb)
 {
@@ -417,6 +432,10 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 			rb->bad_blocks++;
 	}
 	rc = load_replica(meta, rb);
+	if (!rc && fus_replica_is_last(meta, rb, &a)) {
+		free(bad);
+		return take_replica(rb);
+	}
 	if (!rc && rb->bad_blocks)
 		rc = patch_map(meta, j, tail, &a, bad, rb);
 	if (!rc)
@@ -430,6 +449,8 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		rc = find_bitmaps(meta, j, rb);
 	if (!rc)
 		rc = resolve_slots(meta, rb);
+	if (!rc && rb->dev == FAST && !fus_meta_sb(meta, FAST))
+		fus_find_gap(meta, j, &a, rb);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
  * meta-check.c		every invariant
  * meta-rebuild.c	a state rebuilt from what is left
  * meta-base.c		the map copy that this begins with: meta-base.h
+ * meta-gap.c		without a superblock: what may be missing
  * meta-write.c		a state, written so that the old one holds until the end
  * transit.c		a disk that becomes a member without being copied: transit.h
  * transit-move.c	the steps of that which write
@@ -333,6 +334,13 @@ enum doubt {
 	NR_DOUBTS,
 };
 
+/* Transactions that may be missing, and nothing tells which extents they changed. */
+enum gap {
+	GAP_NONE,
+	GAP_BEGIN,		/* between the map copy and the first transaction */
+	GAP_END,		/* after the last one */
+};
+
 struct rebuild {
 	struct meta_state st;	/* consistent: fus_state_check() accepts it */
 	int dev;
@@ -346,6 +354,9 @@ struct rebuild {
 	u32 bad_blocks;		/* of the active set */
 	u64 txns;		/* replayed */
 	u64 missing_txns;	/* lost in the middle of the journal */
+	bool from_replica;	/* which is up to date; the journal was not needed */
+	enum gap gap;
+	u64 gap_blocks;		/* with GAP_END: blocks of the journal that are missing */
 };
 
 /* Rebuild the map, or the replica, whose superblocks are those of the slow member. */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The fast member has no superblock, so nothing tells where its map copies stand in the journal, nor
+ * where the journal ends. What the slow member says of it, and what the ring looks like, may tell
+ * that nothing is missing; otherwise the map would be a guess.
+ */
+#include "fusionctl.h"
+#include "meta-base.h"
+
+/* How far the fast member's journal had got at least, according to the slow member. */
+static u64 claimed_seq(const struct meta *meta)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+	u64 seq = meta->m[SLOW].ring.peer_at.seq;
+
+	if (slow && slow->peer_at.seq < FUSION_MAX_COUNTER / 4)
+		seq = max(seq, slow->peer_at.seq);
+	return seq;
+}
+
+/* Return: whether the fast member has nothing that the slow one had not seen when it was closed. */
+static bool seen_all(const struct meta *meta)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+	const struct meta_member *fast = &meta->m[FAST];
+
+	if (fast->ring.max_seq >= slow->peer_at.seq)
+		return false;
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < slow->map_blocks; i++)
+			if (!fast->set[set].block[i].why &&
+			    fast->set[set].block[i].generation > slow->peer_at.generation)
+				return false;
+	return true;
+}
+
+/* What fusionctl wrote claims nothing, and has a higher epoch than all that was there. */
+static bool written_by_tool(const struct meta *meta)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+
+	return !slow->peer_at.generation && !slow->peer_at.seq &&
+	       meta->m[FAST].ring.max_epoch < slow->epoch;
+}
+
+/*
+ * Return: whether map copy @a is whole and the same as the replica. Nothing but that tells that the
+ * replica has not lost its own end.
+ */
+static bool agrees(const struct meta *meta, const struct rebuild *rb, const struct base *a)
+{
+	const struct meta_member *fast = &meta->m[FAST];
+
+	if (a->set < 0)
+		return false;
+	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++)
+		if (fast->set[a->set].block[i].why ||
+		    fast->set[a->set].block[i].generation != a->generation)
+			return false;
+	return !memcmp(fast->set[a->set].word, rb->replica.word,
+		       (size_t)rb->replica.nr_lexts * sizeof(*rb->replica.word));
+}
+
+bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb, const struct base *a)
+{
+	return rb->dev == FAST && !fus_meta_sb(meta, FAST) && rb->have_replica &&
+	       (fus_meta_sb(meta, SLOW)->flags & FUSION_SB_CLEAN) &&
+	       (seen_all(meta) || written_by_tool(meta)) && agrees(meta, rb, a);
+}
+
+/* The first opening writes another map copy. */
+static bool never_opened(const struct meta *meta, const struct base *a)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+
+	return a->generation == 1 && !meta->m[FAST].ring.max_seq && !meta->m[SLOW].ring.max_seq &&
+	       !(slow && slow->epoch) && !claimed_seq(meta);
+}
+
+void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const struct base *a,
+		  struct rebuild *rb)
+{
+	const u64 end = j->nr ? j->t[j->nr - 1].seq + j->t[j->nr - 1].count : 1;
+	const u64 claimed = claimed_seq(meta);
+
+	if (claimed > end) {
+		rb->gap = GAP_END;
+		rb->gap_blocks = claimed - end;
+	} else if (!never_opened(meta, a) && !fus_journal_complete(meta, FAST, j)) {
+		rb->gap = GAP_BEGIN;
+	}
+}
