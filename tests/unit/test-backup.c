@@ -239,7 +239,8 @@ static void test_not_written(void)
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &none));
 	fus_backup_write(&sb);
 	REQUIRE(!setrlimit(RLIMIT_FSIZE, &any));
-	REQUIRE(strstr(said, "cannot write the backup of the geometry: File too large"), "%s", said);
+	REQUIRE(strstr(said, "cannot write the backup of the geometry: File too large"), "%s",
+		said);
 	REQUIRE(!strchr(said, '\n'), "%s", said);
 	REQUIRE(!fus_backup_read(path, &got) && !strcmp(got.label, "set1"), "%s", got.label);
 	REQUIRE_EQ(files_in("", ".new"), 0);

@@ -58,8 +58,8 @@ static bool fits(const struct meta *meta, const struct fusion_sb *sb)
 }
 
 /*
- * The set that was made last counts: format does not clear all that an older set left. On devices of
- * two sets, that of the fast one counts, which has the map; the other one is found to be wrong.
+ * The set that was made last counts: format does not clear all that an older set left. On devices
+ * of two sets, that of the fast one counts, which has the map; the other one is found to be wrong.
  */
 static void take_better(struct job *job, const char *path, const struct fusion_sb *sb,
 			bool has_map)

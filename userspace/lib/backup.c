@@ -31,7 +31,7 @@
 #include "dm-fusion-codec.h"
 
 #define MAX_BYTES	(64U << 10)	/* some 2 KiB are used */
-#define MAX_DUMP	(1U << 30)
+#define MAX_DUMP	0x40000000U
 #define MAX_OLDER	10
 #define LOCK_WAIT_MS	2000
 #define LOCK_POLL_MS	20
@@ -279,7 +279,7 @@ static int parse(const char *path, const char *text, struct fusion_sb *sb)
 	};
 	struct json_object *o = json_tokener_parse(text);
 	const char *content;
-	u64 version;
+	u64 version = 0;
 	int rc;
 
 	content = json_object_is_type(o, json_type_object) ? fus_field_text(o, "content") : NULL;

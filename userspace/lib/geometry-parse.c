@@ -33,7 +33,7 @@ static int read_member(const struct json_source *s, struct json_object *members,
 
 static int read_identity(const struct json_source *s, struct json_object *o, struct fusion_sb *sb)
 {
-	struct json_object *members, *features;
+	struct json_object *members = NULL, *features = NULL;
 	int rc;
 
 	rc = fus_field_uuid(s, o, "set_uuid", sb->set_uuid);

@@ -24,7 +24,7 @@
 #include "dm-fusion-codec.h"
 
 #define CHUNK_BLOCKS	256U
-#define DISCARD_BYTES	(1ULL << 30)	/* at once: it may take seconds */
+#define DISCARD_BYTES	0x40000000ULL	/* at once: it may take seconds */
 #define CHUNK		((size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE)
 
 struct target {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fast member has no superblock, so nothing tells where its map copies stand in the journal, nor
- * where the journal ends. What the slow member says of it, and what the ring looks like, may tell
- * that nothing is missing; otherwise the map would be a guess.
+ * The fast member has no superblock, so nothing tells where its map copies stand in the journal,
+ * nor where the journal ends. What the slow member says of it, and what the ring looks like, may
+ * tell that nothing is missing; otherwise the map would be a guess.
  */
 #include "fusionctl.h"
 #include "meta-base.h"
