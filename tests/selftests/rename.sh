@@ -68,6 +68,7 @@ test_open() {
 	# by a member, and back
 	good fusionctl rename "$FAST" first
 	is_named first
+	same "backup" "$(jq -r .label "/etc/fusion/backup/$(uuid_of "$FAST").json")" first
 	umount "$dir"
 }
 
@@ -102,6 +103,7 @@ test_closed() {
 	gives 4 fusionctl open first
 	good fusionctl rename "$(uuid_of "$FAST")" third
 	same "labels" "$(labels)" third
+	same "backup" "$(jq -r .label "/etc/fusion/backup/$(uuid_of "$FAST").json")" third
 	good fusionctl rename third second
 	good fusionctl open second
 	power_off

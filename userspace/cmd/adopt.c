@@ -15,6 +15,7 @@
 #include "adopt.h"
 #include "activate.h"
 #include "ask.h"
+#include "backup.h"
 #include "busy.h"
 #include "dm.h"
 #include "error.h"
@@ -162,9 +163,13 @@ static void show(const struct plan *p, const char *name, bool dry_run)
 int adopt_ready(const char *name, const struct adopt_devices *d, const struct transit *t,
 		const char *type, bool json)
 {
+	struct fusion_sb fast;
 	char grow[200];
 	int rc;
 
+	fus_transit_sb(t, FAST, &fast);
+	fast.incompat = 0;
+	fus_backup_write(&fast);
 	rc = new_set_finish(name, d->dev, true, json);
 	if (rc || json)
 		return rc;

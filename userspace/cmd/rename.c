@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backup.h"
 #include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
@@ -26,6 +27,7 @@ struct job {
 	char device[128];			/* may have another one */
 	char uuid[UUID_TEXT];
 	struct closed *closed;			/* unless it is open */
+	dev_t fast;				/* if it is open */
 	bool open, dry_run;
 };
 
@@ -126,6 +128,16 @@ static int tell_label(const char *name, const char *label)
 	return rc;
 }
 
+/* The name is in the backup of the geometry, too. */
+static void back_up(dev_t fast)
+{
+	struct member *m = NULL;
+
+	if (!fus_member_at(fast, &m) && m && fus_has_identity(m))
+		fus_backup_write(m->sb);
+	fus_free_members(m);
+}
+
 /*
  * First in the set, as that lasts: if this process ends in between, the device gets its new name
  * when the set is opened next.
@@ -135,11 +147,13 @@ static int rename_open(const struct job *j)
 	int rc, err;
 
 	rc = tell_label(j->device, j->to);
-	if (rc || !strcmp(j->device, j->to))
+	if (rc)
 		return rc;
-	err = fus_dm_rename(j->device, j->to);
-	if (!err)
+	err = strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
+	if (!err) {
+		back_up(j->fast);
 		return 0;
+	}
 	if (fus_valid_name(j->label))
 		tell_label(j->device, j->label);
 	return fus_fail(FC_FAILED, j->device, "the device mapper does not rename it: %s; see "
@@ -161,9 +175,10 @@ static int find_open(struct job *j, const char *name, bool *found)
 	if (rc || !*found)
 		return rc;
 	j->open = true;
+	j->fast = set.member[FAST];
 	snprintf(j->device, sizeof(j->device), "%s", set.m.name);
 	snprintf(j->uuid, sizeof(j->uuid), "%s", fus_dm_set_uuid(&set.m));
-	if (!fus_member_at(set.member[FAST], &m) && m && fus_has_identity(m))
+	if (!fus_member_at(j->fast, &m) && m && fus_has_identity(m))
 		snprintf(j->label, sizeof(j->label), "%s", m->sb->label);
 	fus_free_members(m);
 	if (strcmp(set.st.mode, "rw"))

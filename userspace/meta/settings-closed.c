@@ -131,11 +131,15 @@ int fus_settings_write(struct closed *closed, struct settings *s, const struct s
 
 int fus_closed_rename(struct closed *closed, const char *name)
 {
-	struct fusion_sb sb = closed->meta.geo[FAST];
+	struct fusion_sb *sb = &closed->meta.geo[FAST];
+	int rc;
 
-	memset(sb.label, 0, sizeof(sb.label));
-	memcpy(sb.label, name, strnlen(name, FUSION_LABEL_SIZE));
-	return put(closed, &sb);
+	memset(sb->label, 0, sizeof(sb->label));
+	memcpy(sb->label, name, strnlen(name, FUSION_LABEL_SIZE));
+	rc = put(closed, sb);
+	if (!rc)
+		fus_meta_backup(&closed->meta);
+	return rc;
 }
 
 void fus_closed_end(struct closed *closed)
