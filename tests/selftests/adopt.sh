@@ -131,7 +131,8 @@ fails_to_write() {
 	patched "$1" "$2" 8 flakey "/dev/$1" "$2" 0 86400 1 error_writes
 }
 
-# interrupted SECTOR: an adoption ends where it writes to that sector of the disk
+# interrupted SECTOR [COPY]: an adoption ends where it writes to that sector of the disk; a copy
+# of the disk from before is made on another device
 interrupted() {
 	need mkfs.ext4
 	need_module dm-fusion
@@ -139,6 +140,7 @@ interrupted() {
 	open_sets data
 	content ext4 "$SLOW"
 	whole "$SLOW" >"$TMP/before"
+	[[ $# -eq 1 ]] || dd if="$SLOW" of="$2" bs=1M oflag=direct status=none
 	fails_to_write slow "$1"
 	gives 1 fusionctl adopt data "$SLOW" --fast "$FAST" --yes
 	says "write failed"
@@ -196,6 +198,21 @@ test_abort() {
 	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
 	same_content "$SLOW"
 	gives 4 fusionctl probe "$FAST"
+}
+
+# A copy of the disk has its content and its uuid, but nothing is to be done with it.
+test_copy_of_the_disk() {
+	local copy i
+	loop 128M
+	copy=$REPLY
+	interrupted 128 "$copy"
+	for i in --resume --abort; do
+		expect 4 "$copy: is a copy of $SLOW, which is the disk that is being adopted; name that one" \
+			fusionctl adopt data "$copy" "$FAST" $i --yes
+	done
+	unloop "$copy"
+	good fusionctl adopt data --resume
+	adopted ext4 "$SLOW" "$FAST"
 }
 
 # The signature itself cannot be erased: the disk may be used, and then the copies are worth nothing.

@@ -125,6 +125,23 @@ static int check_right_disk(const struct transit *t, int fd, struct fus_content 
 	return rc;
 }
 
+/* Nor is a copy of the disk the right one, once that has a superblock of the set. */
+static int check_no_copy(const struct transit *t)
+{
+	struct member *list, *m;
+	int rc;
+
+	rc = fus_scan_members(&list);
+	if (rc)
+		return rc;
+	rc = fus_find_member(list, t->sb.peer_uuid, &m);
+	if (!rc && m && m->devno != t->o[t->disk].devno)
+		rc = fus_fail(FC_MEMBER, t->o[t->disk].path, "is a copy of %s, which is the disk "
+			      "that is being adopted; name that one", m->path);
+	fus_free_members(list);
+	return rc;
+}
+
 static int check_name(const struct transit *t, const char *name)
 {
 	char uuid[UUID_TEXT];
@@ -184,6 +201,8 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 	rc = check_name(&g->t, name);
 	if (!rc)
 		rc = fus_transit_judge(&g->t, &g->at);
+	if (!rc && g->at == TRANSIT_THERE)
+		rc = check_no_copy(&g->t);
 	if (!rc && g->at == TRANSIT_THERE)
 		rc = check_right_disk(&g->t, g->d.fd[g->t.disk], &g->content);
 	return rc;
