@@ -40,6 +40,16 @@ static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
 	return best;
 }
 
+bool fus_newer_block(const struct meta *meta, int dev, u64 generation)
+{
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < meta->geo[dev].map_blocks; i++)
+			if (!meta->m[dev].set[set].block[i].why &&
+			    meta->m[dev].set[set].block[i].generation > generation)
+				return true;
+	return false;
+}
+
 struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, rb->dev);

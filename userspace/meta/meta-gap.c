@@ -22,16 +22,9 @@ static u64 claimed_seq(const struct meta *meta)
 static bool seen_all(const struct meta *meta)
 {
 	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
-	const struct meta_member *fast = &meta->m[FAST];
 
-	if (fast->ring.max_seq >= slow->peer_at.seq)
-		return false;
-	for (int set = 0; set < FUSION_NR_SETS; set++)
-		for (u32 i = 0; i < slow->map_blocks; i++)
-			if (!fast->set[set].block[i].why &&
-			    fast->set[set].block[i].generation > slow->peer_at.generation)
-				return false;
-	return true;
+	return meta->m[FAST].ring.max_seq < slow->peer_at.seq &&
+	       !fus_newer_block(meta, FAST, slow->peer_at.generation);
 }
 
 /* What fusionctl wrote claims nothing, and has a higher epoch than all that was there. */
@@ -86,7 +79,8 @@ void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const s
 	if (claimed > end) {
 		rb->gap = GAP_END;
 		rb->gap_blocks = claimed - end;
-	} else if (!never_opened(meta, a) && !fus_journal_complete(meta, FAST, j)) {
+	} else if (fus_newer_block(meta, FAST, a->generation) ||
+		   (!never_opened(meta, a) && !fus_journal_complete(meta, FAST, j))) {
 		rb->gap = GAP_BEGIN;
 	}
 }
