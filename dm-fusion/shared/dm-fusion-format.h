@@ -248,6 +248,7 @@ struct fusion_super {
 enum fusion_transit_state {
 	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */
 	FUSION_TRANSIT_PREPARED	= 2,	/* they are complete: signatures of the disk may be gone */
+	FUSION_TRANSIT_COMMITTED = 3,	/* all are: the disk may have metadata of the set */
 };
 
 /* In a sector: where a signature begins, and how many bytes it has. */

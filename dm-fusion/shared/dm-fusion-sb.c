@@ -211,7 +211,7 @@ static const char *fusion_check_transit(const struct fusion_sb *sb)
 	if (!(sb->incompat & FUSION_INCOMPAT_IN_TRANSIT))
 		return NULL;
 	if (t->kind != FUSION_TRANSIT_ADOPT || t->dev >= FUSION_NR_DEVS ||
-	    (t->state != FUSION_TRANSIT_PREPARING && t->state != FUSION_TRANSIT_PREPARED))
+	    t->state < FUSION_TRANSIT_PREPARING || t->state > FUSION_TRANSIT_COMMITTED)
 		return "state of the adoption is wrong";
 	if (t->disk_sectors != (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors))
 		return "size of the adopted disk is wrong";

@@ -5,6 +5,8 @@
 
 #include "unit.h"
 
+#include "fusionctl.h"
+
 static inline void put_be(u8 *at, unsigned int size, u64 v)
 {
 	for (unsigned int i = 0; i < size; i++)
@@ -97,5 +99,28 @@ static inline void make_lvm(u8 *disk)
 	memcpy(label + 24, "LVM2 001", 8);
 	memcpy(label + 32, "abcdefghijklmnopqrstuvwxyz012345", 32);
 }
+
+/* What is adopted, and into which set. */
+static const struct kind {
+	const char *type;
+	void (*make)(u8 *disk);
+	unsigned int magics;
+	int disk;			/* the member that it becomes */
+	u64 sectors[2];
+	u32 extent_sectors;
+	unsigned int block_bytes;
+	unsigned int step;		/* of the writes in which power fails */
+} kinds[] = {
+	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 1 },
+	{ "ext4", make_ext4, 1, FAST, { (16 << 11) + 37, 8 << 11 }, 128, 512, 1 },
+	{ "xfs", make_xfs, 1, SLOW, { 8 << 11, (16 << 11) + 8 }, 128, 4096, 1 },
+	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 256, 512, 1 },
+	{ "crypto_LUKS", make_luks1, 1, SLOW, { 8 << 11, 16 << 11 }, 128, 512, 3 },
+	{ "crypto_LUKS", make_luks2, 2, SLOW, { 8 << 11, (16 << 11) + 128 }, 128, 512, 1 },
+	{ "crypto_LUKS", make_luks2, 2, FAST, { (16 << 11) + 8, 8 << 11 }, 128, 4096, 2 },
+	{ "LVM2_member", make_lvm, 1, SLOW, { 8 << 11, (16 << 11) + 1 }, 128, 512, 3 },
+	{ "btrfs", make_btrfs, 2, SLOW, { 8 << 11, (66 << 11) + 3 }, 128, 512, 5 },
+	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 5 },
+};
 
 #endif

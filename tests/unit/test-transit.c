@@ -17,28 +17,6 @@
 #include "probe.h"
 #include "transit.h"
 
-static const struct kind {
-	const char *type;
-	void (*make)(u8 *disk);
-	unsigned int magics;
-	int disk;			/* the member that it becomes */
-	u64 sectors[2];
-	u32 extent_sectors;
-	unsigned int block_bytes;
-	unsigned int step;		/* of the writes in which power fails */
-} kinds[] = {
-	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 1 },
-	{ "ext4", make_ext4, 1, FAST, { (16 << 11) + 37, 8 << 11 }, 128, 512, 1 },
-	{ "xfs", make_xfs, 1, SLOW, { 8 << 11, (16 << 11) + 8 }, 128, 4096, 1 },
-	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 256, 512, 1 },
-	{ "crypto_LUKS", make_luks1, 1, SLOW, { 8 << 11, 16 << 11 }, 128, 512, 3 },
-	{ "crypto_LUKS", make_luks2, 2, SLOW, { 8 << 11, (16 << 11) + 128 }, 128, 512, 1 },
-	{ "crypto_LUKS", make_luks2, 2, FAST, { (16 << 11) + 8, 8 << 11 }, 128, 4096, 2 },
-	{ "LVM2_member", make_lvm, 1, SLOW, { 8 << 11, (16 << 11) + 1 }, 128, 512, 3 },
-	{ "btrfs", make_btrfs, 2, SLOW, { 8 << 11, (66 << 11) + 3 }, 128, 512, 5 },
-	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 5 },
-};
-
 /* -- disks with content ---------------------------------------------------------------------- */
 
 /* Where a large disk has something: the rest is zeros, and nobody touches it. */
@@ -378,7 +356,7 @@ static void test_both_ways(void)
 			if (from)
 				REQUIRE(!fus_transit_commit(&t));
 			if (from > 1) {
-				power_on(6 + back);
+				power_on(8 + back);
 				REQUIRE(fus_transit_finish(&t));
 			}
 			REQUIRE(go_on(k, back, ~0U));
@@ -445,6 +423,33 @@ static void test_another_disk(void)
 	end();
 }
 
+/* What a program writes to the disk that repairs its file system is not its content. */
+static void test_signature_again(void)
+{
+	const struct kind *k = &kinds[0];
+	enum transit_at at;
+	struct transit t;
+
+	begin(k, 8);
+	for (unsigned int i = 0; i < 6; i++) {
+		reset(k);
+		REQUIRE(plan(k, &t) && !fus_transit_prepare(&t) && !fus_transit_commit(&t));
+		power_on(6 + i / 2);
+		REQUIRE(fus_transit_finish(&t));
+		power_on(~0U);
+		memcpy(world.mem[SLOW] + 1024, world.disk + 1024, 1024);
+		/* group descriptors, over the other superblock */
+		if (i % 2)
+			memset(world.mem[SLOW] + 4096, 0xa5, 65536);
+		require_recognised(k);
+		REQUIRE(reread(k, &t, &at));
+		REQUIRE(at == TRANSIT_GONE && fus_transit_again(&t));
+		REQUIRE(!fus_transit_undo(&t), "%s", fus_last_error()->what);
+		require_untouched(k);
+	}
+	end();
+}
+
 /* Copies that the other member does not return are not written anywhere. */
 static void test_bad_copies(void)
 {
@@ -478,6 +483,7 @@ static const struct unit_test tests[] = {
 	{ "transit: from each step on and back", test_both_ways },
 	{ "transit: the disk is used while it is prepared", test_used_meanwhile },
 	{ "transit: another disk, or one that was written to", test_another_disk },
+	{ "transit: a signature is there again", test_signature_again },
 	{ "transit: copies that are damaged", test_bad_copies },
 };
 

@@ -21,7 +21,6 @@ static const struct {
 	{ "ext4", "mount /dev/mapper/%s and run resize2fs" },
 	{ "xfs", "mount /dev/mapper/%s and run xfs_growfs" },
 	{ "btrfs", "mount /dev/mapper/%s and run btrfs filesystem resize max" },
-	{ "f2fs", "resize.f2fs /dev/mapper/%s" },
 	{ "crypto_LUKS", "open the encrypted device /dev/mapper/%s and run cryptsetup resize" },
 	{ "LVM2_member", "pvresize /dev/mapper/%s" },
 };

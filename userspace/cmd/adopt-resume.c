@@ -112,14 +112,14 @@ static int find_both(const char *name, char path[2][PATH_MAX])
  * A disk with all its signatures may be another one, even if it has the right size. The copies on
  * the other member may be all that there is of a part of the right one.
  */
-static int check_right_disk(const struct transit *t, int fd, struct fus_content *c)
+static int check_right_disk(const struct transit *t, int fd, bool abort, struct fus_content *c)
 {
+	const bool begun = t->sb.transit.state != FUSION_TRANSIT_PREPARING;
 	const char *path = t->o[t->disk].path;
 	int rc;
 
 	rc = fus_probe_magics(path, fd, c);
-	if (!rc && t->sb.transit.state == FUSION_TRANSIT_PREPARED &&
-	    c->id != t->sb.transit.content_id)
+	if (!rc && (begun || !abort) && c->id != t->sb.transit.content_id)
 		rc = fus_fail(FC_MEMBER, path, "has other content than the disk that is being "
 			      "adopted; name that disk");
 	return rc;
@@ -176,7 +176,7 @@ struct going {
 	struct fus_content content;	/* of the disk, if that is there */
 };
 
-static int look(struct going *g, const char *name, const char *disk, const char *other)
+static int look(struct going *g, const char *name, const char *disk, const char *other, bool abort)
 {
 	int fd, rc;
 
@@ -201,10 +201,14 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 	rc = check_name(&g->t, name);
 	if (!rc)
 		rc = fus_transit_judge(&g->t, &g->at);
-	if (!rc && g->at == TRANSIT_THERE)
-		rc = check_no_copy(&g->t);
-	if (!rc && g->at == TRANSIT_THERE)
-		rc = check_right_disk(&g->t, g->d.fd[g->t.disk], &g->content);
+	if (rc || (g->at != TRANSIT_THERE && !fus_transit_again(&g->t)))
+		return rc;
+	rc = check_no_copy(&g->t);
+	if (!rc && !g->t.marked)
+		rc = check_right_disk(&g->t, g->d.fd[g->t.disk], abort, &g->content);
+	if (!rc && g->at != TRANSIT_THERE)
+		fus_warn(g->t.o[g->t.disk].path, "was written to since its content went to the "
+			 "set; check the file system afterwards");
 	return rc;
 }
 
@@ -282,7 +286,7 @@ int adopt_go_on(const struct args *a)
 	rc = a->n == 1 ? find_both(a->word[0], found) : 0;
 	if (!rc)
 		rc = look(&g, a->word[0], a->n == 1 ? found[0] : a->word[1],
-			  a->n == 1 ? found[1] : a->word[2]);
+			  a->n == 1 ? found[1] : a->word[2], abort);
 	if (!rc && a->opt[OPT_DRY_RUN]) {
 		if (!json)
 			tell_dry_run(&g.t, g.at, abort);

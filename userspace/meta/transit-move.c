@@ -6,7 +6,8 @@
  * - All signatures are there: the disk has its content, and may have been changed since. Nothing
  *   but the signatures is ever written to it before they are gone, or restored last.
  * - Some are gone: so is no other sector, and the copies are complete.
- * - All are gone: the copies are complete, and the disk may have metadata of the set already. The
+ * - All are gone: the copies are complete, and the disk may have metadata of the set already if the
+ *   state is COMMITTED. That holds even if a program has written a signature since. The
  *   copies change only once a superblock of the other member no longer has the bit, and then only
  *   through the set itself, which cannot be opened before all superblocks are without it.
  */
@@ -271,8 +272,12 @@ int fus_transit_finish(struct transit *t)
 	int rc;
 
 	fus_progress_begin("writing the metadata", &fus_progress_mib, 0);
+	/* from here on a signature on the disk does not mean that it has its content */
+	t->sb.transit.state = FUSION_TRANSIT_COMMITTED;
+	rc = put_supers(t, t->other, true);
 	/* so that it can be found, and is not taken for an empty disk */
-	rc = put_supers(t, t->disk, true);
+	if (!rc)
+		rc = put_supers(t, t->disk, true);
 	if (!rc)
 		rc = clear_disk(t);
 	if (!rc)
@@ -383,6 +388,8 @@ static int put_magics_back(const struct transit *t)
 
 int fus_transit_undo(struct transit *t)
 {
+	struct fusion_transit *tr = &t->sb.transit;
+	const bool committed = tr->state == FUSION_TRANSIT_COMMITTED;
 	u8 *buf = fus_offline_buffer(extent_bytes(t));
 	int rc = buf ? 0 : FC_FAILED;
 
@@ -395,11 +402,15 @@ int fus_transit_undo(struct transit *t)
 	if (!rc && t->marked)
 		rc = put_supers(t, t->disk, true);
 	/* with some signatures there, nothing else has changed, and the disk may be in use soon */
-	if (!rc && t->gone == t->sb.transit.nr_magics) {
+	if (!rc && (committed || t->gone == tr->nr_magics)) {
 		rc = put_extents_back(t, buf);
 		if (!rc)
 			rc = put_first_blocks_back(t, buf);
 	}
+	/* now the signatures tell again */
+	tr->state = FUSION_TRANSIT_PREPARED;
+	if (!rc && committed)
+		rc = put_supers(t, t->other, true);
 	if (!rc)
 		rc = put_magics_back(t);
 	free(buf);

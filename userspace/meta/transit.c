@@ -223,7 +223,7 @@ static int count_gone(struct transit *t)
 
 	t->gone = 0;
 	for (unsigned int i = 0; i < tr->nr_magics && !rc &&
-	     tr->state == FUSION_TRANSIT_PREPARED; i++) {
+	     tr->state != FUSION_TRANSIT_PREPARING; i++) {
 		const unsigned int from = FUSION_MAGIC_OFFSET(tr->place[i]);
 
 		rc = fus_transit_get_magic(t, tr->magic[i], is);
@@ -328,6 +328,8 @@ static void mask(const struct transit *t, u32 lext, u8 *buf)
 	const struct fusion_transit *tr = &t->sb.transit;
 	const u64 start = (u64)lext * t->sb.extent_sectors, end = start + t->sb.extent_sectors;
 
+	if (tr->state == FUSION_TRANSIT_PREPARING)
+		return;
 	for (unsigned int i = 0; i < tr->nr_magics; i++)
 		if (tr->magic[i] >= start && tr->magic[i] < end)
 			memset(buf + ((tr->magic[i] - start) << 9), 0, 512);
@@ -386,6 +388,11 @@ int fus_transit_check_copies(const struct transit *t)
 	return rc;
 }
 
+bool fus_transit_again(const struct transit *t)
+{
+	return t->sb.transit.state == FUSION_TRANSIT_COMMITTED && t->gone < t->sb.transit.nr_magics;
+}
+
 int fus_transit_judge(const struct transit *t, enum transit_at *at)
 {
 	bool same = true;
@@ -393,7 +400,9 @@ int fus_transit_judge(const struct transit *t, enum transit_at *at)
 
 	*at = !t->gone ? TRANSIT_THERE : t->gone < t->sb.transit.nr_magics ? TRANSIT_SOME :
 	      TRANSIT_GONE;
-	if (*at == TRANSIT_THERE || (*at == TRANSIT_GONE && t->marked))
+	if (t->sb.transit.state == FUSION_TRANSIT_COMMITTED)
+		*at = TRANSIT_GONE;
+	if (*at == TRANSIT_THERE || (*at == TRANSIT_GONE && (t->marked || fus_transit_again(t))))
 		return 0;
 	rc = fus_transit_compare(t, &same);
 	if (!rc && !same)

@@ -74,9 +74,12 @@ void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb);
 int fus_transit_read(struct transit *t);
 /*
  * After that: how far it has got. Fails if the disk is not the one that was copied, or has been
- * changed when some of its signatures were erased.
+ * changed when some of its signatures were erased. Of a disk that has signatures again its content
+ * has to tell.
  */
 int fus_transit_judge(const struct transit *t, enum transit_at *at);
+/* Return: whether signatures are there that were erased, since a program has repaired them. */
+bool fus_transit_again(const struct transit *t);
 /* Compare the disk with the copies, except where a step changes it; *same is the result. */
 int fus_transit_compare(const struct transit *t, bool *same);
 /* Check the copies against their checksum. */
