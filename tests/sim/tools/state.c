@@ -134,9 +134,11 @@ static bool damage_block(const struct maker *m, struct state *st, enum fusion_de
 	if (dev == FUSION_FAST && nr >= sb->journal_start[dev] &&
 	    nr < sb->journal_start[dev] + sb->journal_blocks[dev])
 		st->torn[st->damaged] = nr;
-	/* the cut may have torn the other copy */
-	st->wiped[dev] |= st->interrupted && (nr == FUSION_SUPER_BLOCKNR(0) ||
-					      nr == FUSION_SUPER_BLOCKNR(1));
+	/* the cut may have torn the other copy, or that was damaged before */
+	if (nr == FUSION_SUPER_BLOCKNR(0) || nr == FUSION_SUPER_BLOCKNR(1)) {
+		st->wiped[dev] |= st->interrupted || st->super[dev];
+		st->super[dev] = true;
+	}
 	st->damaged++;
 	return true;
 }

@@ -68,6 +68,7 @@ struct state {
 	bool costs_nothing;		/* a repair must not lose anything */
 	bool stranger[FUSION_NR_DEVS];	/* not the member it was, or that of another time */
 	bool blank[FUSION_NR_DEVS];	/* and no member of any set */
+	bool super[FUSION_NR_DEVS];	/* a copy of the superblock was damaged */
 	bool wiped[FUSION_NR_DEVS];	/* perhaps neither copy of the superblock is left */
 };
 
