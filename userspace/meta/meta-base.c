@@ -40,13 +40,42 @@ static struct base guess_base(const struct meta *meta, const struct rebuild *rb)
 	return best;
 }
 
+/* The least and the greatest generation of its valid blocks; 0 if there are none. */
+static void generations(const struct meta *meta, int dev, int set, u64 *least, u64 *most)
+{
+	const struct meta_block *b = meta->m[dev].set[set].block;
+
+	*least = 0;
+	*most = 0;
+	for (u32 i = 0; i < meta->geo[dev].map_blocks; i++) {
+		if (b[i].why)
+			continue;
+		*least = *most ? min(*least, b[i].generation) : b[i].generation;
+		*most = max(*most, b[i].generation);
+	}
+}
+
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation)
 {
-	for (int set = 0; set < FUSION_NR_SETS; set++)
-		for (u32 i = 0; i < meta->geo[dev].map_blocks; i++)
-			if (!meta->m[dev].set[set].block[i].why &&
-			    meta->m[dev].set[set].block[i].generation > generation)
-				return true;
+	u64 least, most;
+
+	for (int set = 0; set < FUSION_NR_SETS; set++) {
+		generations(meta, dev, set, &least, &most);
+		if (most > generation)
+			return true;
+	}
+	return false;
+}
+
+bool fus_newer_copy(const struct meta *meta, int dev, u64 generation)
+{
+	u64 least, most;
+
+	for (int set = 0; set < FUSION_NR_SETS; set++) {
+		generations(meta, dev, set, &least, &most);
+		if (most > generation && least == most)
+			return true;
+	}
 	return false;
 }
 

@@ -14,11 +14,13 @@ struct base {
 
 /* By the superblock of rb->dev; without one, the map copy with the most good blocks. */
 struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
-/*
- * Return: whether a block of either map copy is of a later one. If that was whole once, the journal
- * need not have what came before it.
- */
+/* Return: whether a block of either map copy is of a later one. */
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation);
+/*
+ * Return: whether a later map copy was whole once, so that the journal need not have what came
+ * before it. One that was never finished has blocks of an earlier one as well.
+ */
+bool fus_newer_copy(const struct meta *meta, int dev, u64 generation);
 /* The map copy before @a. Only one that the older superblock copy names has its numbers. */
 struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, const struct base *a);
 

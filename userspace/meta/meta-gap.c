@@ -79,7 +79,7 @@ void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const s
 	if (claimed > end) {
 		rb->gap = GAP_END;
 		rb->gap_blocks = claimed - end;
-	} else if (fus_newer_block(meta, FAST, a->generation) ||
+	} else if (fus_newer_copy(meta, FAST, a->generation) ||
 		   (!never_opened(meta, a) && !fus_journal_complete(meta, FAST, j))) {
 		rb->gap = GAP_BEGIN;
 	}

@@ -438,7 +438,7 @@ static int find_replica(const struct meta *meta, struct fusion_sb *sb)
 		sb->replay_seq = j.t[first].seq;
 		sb->replay_txn = j.t[first].txn;
 		sb->replay_csum = j.t[first].prev_csum;
-		if ((fus_newer_block(meta, SLOW, base.generation) ||
+		if ((fus_newer_copy(meta, SLOW, base.generation) ||
 		     !fus_journal_complete(meta, SLOW, &j)) && sb->replay_txn > 1)
 			sb->replay_txn--;
 	}
