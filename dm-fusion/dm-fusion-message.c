@@ -202,6 +202,14 @@ static int fusion_message_histogram(struct fusion *fs, char *result, unsigned in
 	return 1;
 }
 
+/* Messages that write: may they now? */
+static int fusion_may_write(struct dm_target *ti)
+{
+	if (fusion_mode(ti->private) != FUSION_RW)
+		return -EROFS;
+	return dm_suspended(ti) ? -EAGAIN : 0;
+}
+
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen)
 {
@@ -213,28 +221,20 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return -EIO;
 	}
 	if (argc == 1 && !strcmp(argv[0], "checkpoint")) {
-		if (fusion_mode(fs) != FUSION_RW)
-			return -EROFS;
-		if (dm_suspended(ti))
-			return -EAGAIN;
+		r = fusion_may_write(ti);
+		if (r)
+			return r;
 		r = fusion_checkpoint_wait(fs, false);
 		/* The status of the replica shows a failure. */
 		fusion_replica_update(fs, true);
 		return r;
 	}
 	if (argc > 1 && argc & 1 && !strcmp(argv[0], "keep")) {
-		if (fusion_mode(fs) != FUSION_RW)
-			return -EROFS;
-		if (dm_suspended(ti))
-			return -EAGAIN;
-		return fusion_change_settings(fs, argc - 1, argv + 1, true);
+		return fusion_may_write(ti) ?:
+		       fusion_change_settings(fs, argc - 1, argv + 1, true);
 	}
 	if (argc == 2 && !strcmp(argv[0], "label")) {
-		if (fusion_mode(fs) != FUSION_RW)
-			return -EROFS;
-		if (dm_suspended(ti))
-			return -EAGAIN;
-		r = fusion_change_label(fs, argv[1]);
+		r = fusion_may_write(ti) ?: fusion_change_label(fs, argv[1]);
 		/* For the slow member. The status of the replica shows a failure. */
 		if (!r)
 			fusion_replica_update(fs, false);
