@@ -20,6 +20,7 @@
 #include "host.h"
 #include "json.h"
 #include "meta.h"
+#include "new-file.h"
 #include "output.h"
 #include "role.h"
 #include "verb.h"
@@ -298,20 +299,6 @@ static void target_drop(struct target *t)
 	t->fd = -1;
 }
 
-static bool write_all(int fd, const char *text, size_t size)
-{
-	ssize_t n;
-
-	for (; size; text += n, size -= n) {
-		n = write(fd, text, size);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		if (n < 0)
-			return false;
-	}
-	return true;
-}
-
 static int target_write(struct target *t, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
@@ -320,7 +307,8 @@ static int target_write(struct target *t, struct json_object *o)
 	char unnamed[64];
 
 	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", t->fd);
-	if (!write_all(t->fd, text, strlen(text)) || !write_all(t->fd, "\n", 1) || fsync(t->fd))
+	if (!fus_write_all(t->fd, text, strlen(text)) || !fus_write_all(t->fd, "\n", 1) ||
+	    fsync(t->fd))
 		return fus_fail(FC_FAILED, t->path, "cannot write: %s; choose another file",
 				strerror(errno));
 	if (!t->named && linkat(AT_FDCWD, unnamed, AT_FDCWD, t->path, AT_SYMLINK_FOLLOW))

@@ -124,19 +124,7 @@ static int judge_past(struct plan *p, bool force)
 /* Does the device hold anything of the member that it is taken for? */
 static bool is_of_set(const struct meta *meta, int dev)
 {
-	const struct meta_member *m = &meta->m[dev];
-	const struct fusion_sb *geo = &meta->geo[dev];
-
-	if (fus_meta_sb(meta, dev) || m->ring.max_seq)
-		return true;
-	for (int set = 0; set < FUSION_NR_SETS; set++)
-		for (u32 i = 0; i < geo->map_blocks; i++)
-			if (!m->set[set].block[i].why)
-				return true;
-	for (u32 i = 0; dev == FAST && i < geo->heat_blocks; i++)
-		if (!m->heat_block[i].why)
-			return true;
-	return false;
+	return fus_meta_sb(meta, dev) || fus_meta_has_blocks(meta, dev);
 }
 
 /* On a foreign device all extents of the member are lost, whatever the map says. */

@@ -33,24 +33,6 @@ struct job {
 
 /* -- the file ------------------------------------------------------------------------------ */
 
-/* Return: whether the device has a valid block of this member, other than a superblock. */
-static bool has_blocks(const struct meta *meta, int dev)
-{
-	const struct meta_member *m = &meta->m[dev];
-	const struct fusion_sb *geo = &meta->geo[dev];
-
-	if (m->ring.max_seq)
-		return true;
-	for (int set = 0; set < FUSION_NR_SETS; set++)
-		for (u32 i = 0; i < geo->map_blocks; i++)
-			if (!m->set[set].block[i].why)
-				return true;
-	for (u32 i = 0; dev == FAST && i < geo->heat_blocks; i++)
-		if (!m->heat_block[i].why)
-			return true;
-	return false;
-}
-
 static bool fits(const struct meta *meta, const struct fusion_sb *sb)
 {
 	return meta->m[FAST].o.sectors >= sb->self_sectors &&
@@ -89,8 +71,8 @@ static bool is_of_these(void *ctx, const char *path, const struct fusion_sb *sb)
 	job->rc = fus_open_members(job->path, false, &meta);
 	if (!job->rc && fits(&meta, sb)) {
 		job->rc = fus_meta_read_as(&meta, sb);
-		map = !job->rc && has_blocks(&meta, FAST);
-		if (map || (!job->rc && has_blocks(&meta, SLOW)))
+		map = !job->rc && fus_meta_has_blocks(&meta, FAST);
+		if (map || (!job->rc && fus_meta_has_blocks(&meta, SLOW)))
 			take_better(job, path, sb, map);
 	}
 	fus_meta_free(&meta);
@@ -130,11 +112,11 @@ static int refuse_better(const struct meta *meta)
 /* A geometry that is not that of the members leads repair to places where nothing is. */
 static int check_blocks(const struct job *job, const struct meta *meta)
 {
-	if (!has_blocks(meta, FAST))
+	if (!fus_meta_has_blocks(meta, FAST))
 		return fus_fail(FC_MEMBER, meta->m[FAST].o.path, "has no block of the fast member "
 				"of the set in %s, so there is no map; name the fast member first, "
 				"or the file with the right geometry", job->file);
-	if (has_blocks(meta, SLOW))
+	if (fus_meta_has_blocks(meta, SLOW))
 		return 0;
 	if (!job->a->opt[OPT_FORCE])
 		return fus_fail(FC_REFUSED, meta->m[SLOW].o.path, "has no block of the slow member "

@@ -20,22 +20,6 @@ static const uint64_t btrfs_mirrors[] = { 64ULL << 20, 256ULL << 30 };
 static const char btrfs_magic[] = "_BHRfS_M";
 #define BTRFS_MAGIC_OFFSET	64
 
-static blkid_probe new_probe(int fd)
-{
-	blkid_probe pr = blkid_new_probe();
-
-	if (pr && !blkid_probe_set_device(pr, fd, 0, 0) &&
-	    !blkid_probe_enable_superblocks(pr, 1) &&
-	    !blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID |
-					       BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC |
-					       BLKID_SUBLKS_BADCSUM) &&
-	    !blkid_probe_enable_partitions(pr, 1) &&
-	    !blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT))
-		return pr;
-	blkid_free_probe(pr);
-	return NULL;
-}
-
 static const char *value(blkid_probe pr, const char *name, size_t *len)
 {
 	const char *data;
@@ -106,7 +90,7 @@ static void add_mirrors(int fd, struct fus_content *c)
 
 int fus_probe_magics(const char *path, int fd, struct fus_content *c)
 {
-	blkid_probe pr = new_probe(fd);
+	blkid_probe pr = fus_new_probe(fd);
 	int rc = -1, rounds = 0;
 
 	memset(c, 0, sizeof(*c));

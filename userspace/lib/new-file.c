@@ -11,7 +11,7 @@
 
 #include "new-file.h"
 
-static bool write_all(int fd, const char *text, size_t size)
+bool fus_write_all(int fd, const char *text, size_t size)
 {
 	ssize_t n;
 
@@ -38,7 +38,7 @@ int fus_new_file(int dir, const char *name, const char *text, size_t size)
 	fd = openat(dir, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (!write_all(fd, text, size) || fsync(fd))
+	if (!fus_write_all(fd, text, size) || fsync(fd))
 		err = -errno;
 	if (close(fd) && !err)
 		err = -errno;

@@ -3,8 +3,11 @@
 #ifndef NEW_FILE_H
 #define NEW_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* Write all of it, in as many calls as that takes. Return: false with errno. */
+bool fus_write_all(int fd, const char *text, size_t size);
 /*
  * Make @name in the directory @dir a file of this content, only for root, in place of the one that
  * is there. A power cut leaves one or the other. Only one process at a time may do that in a

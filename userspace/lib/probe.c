@@ -19,7 +19,7 @@
 #include "super.h"
 #include "dm-fusion-codec.h"
 
-static blkid_probe new_probe(int fd)
+blkid_probe fus_new_probe(int fd)
 {
 	blkid_probe pr = blkid_new_probe();
 
@@ -99,7 +99,7 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 /* Append other recognised content to @buf, and close @fd; false with errno if that fails. */
 static bool look(int fd, bool *found, char *buf, size_t size)
 {
-	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
+	blkid_probe pr = fd < 0 ? NULL : fus_new_probe(fd);
 	int rc = -1, err = errno;
 	size_t used;
 
@@ -195,7 +195,7 @@ bool fus_probe_raid(const char *path, dev_t devno)
 
 int fus_wipe_signatures(const struct device *dev, int fd)
 {
-	blkid_probe pr = new_probe(fd);
+	blkid_probe pr = fus_new_probe(fd);
 	int rc, rounds = 0;
 
 	/* the bound is for a device that does not keep written data */

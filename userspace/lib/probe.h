@@ -3,6 +3,7 @@
 #ifndef PROBE_H
 #define PROBE_H
 
+#include <blkid/blkid.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ struct fus_content {
 	uint32_t id;		/* of type and uuid */
 };
 
+/* A probe for all that libblkid knows, with the places of signatures; NULL if that fails. */
+blkid_probe fus_new_probe(int fd);
 /*
  * Find every signature on the device that is open at @fd: also those that are found only once the
  * first one is gone. Partition tables are content, too. @path is for messages.

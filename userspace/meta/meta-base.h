@@ -26,8 +26,11 @@ struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, co
 
 /* -- meta-gap.c: the fast member has no superblock ------------------------------------------ */
 
-/* Return: whether the replica was loaded, and is that of the last close; @a is the map copy. */
-bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb, const struct base *a);
+/*
+ * Return: whether the replica was loaded, and is that of the last close. On entry rb->st has the
+ * words of the map copy, before the journal, and rb->bad_blocks counts its damaged blocks.
+ */
+bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb);
 /* Find out whether transactions may be missing that the map copy @a lacks. */
 void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const struct base *a,
 		  struct rebuild *rb);

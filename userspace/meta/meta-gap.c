@@ -37,28 +37,20 @@ static bool written_by_tool(const struct meta *meta)
 }
 
 /*
- * Return: whether map copy @a is whole and the same as the replica. Nothing but that tells that the
- * replica has not lost its own end.
+ * Return: whether the map copy is whole and the same as the replica. Nothing but that tells that
+ * the replica has not lost its own end.
  */
-static bool agrees(const struct meta *meta, const struct rebuild *rb, const struct base *a)
+static bool agrees(const struct rebuild *rb)
 {
-	const struct meta_member *fast = &meta->m[FAST];
-
-	if (a->set < 0)
-		return false;
-	for (u32 i = 0; i < meta->geo[FAST].map_blocks; i++)
-		if (fast->set[a->set].block[i].why ||
-		    fast->set[a->set].block[i].generation != a->generation)
-			return false;
-	return !memcmp(fast->set[a->set].word, rb->replica.word,
-		       (size_t)rb->replica.nr_lexts * sizeof(*rb->replica.word));
+	return !rb->bad_blocks && !memcmp(rb->st.word, rb->replica.word,
+					  (size_t)rb->st.nr_lexts * sizeof(*rb->st.word));
 }
 
-bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb, const struct base *a)
+bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb)
 {
 	return rb->dev == FAST && !fus_meta_sb(meta, FAST) && rb->have_replica &&
 	       (fus_meta_sb(meta, SLOW)->flags & FUSION_SB_CLEAN) &&
-	       (seen_all(meta) || written_by_tool(meta)) && agrees(meta, rb, a);
+	       (seen_all(meta) || written_by_tool(meta)) && agrees(rb);
 }
 
 /* The first opening writes another map copy. */

@@ -62,6 +62,23 @@ bool fus_meta_is_unknown(const struct meta_member *m, char *text)
 	return c;
 }
 
+bool fus_meta_has_blocks(const struct meta *meta, int dev)
+{
+	const struct meta_member *m = &meta->m[dev];
+	const struct fusion_sb *geo = &meta->geo[dev];
+
+	if (m->ring.max_seq)
+		return true;
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < geo->map_blocks; i++)
+			if (!m->set[set].block[i].why)
+				return true;
+	for (u32 i = 0; dev == FAST && i < geo->heat_blocks; i++)
+		if (!m->heat_block[i].why)
+			return true;
+	return false;
+}
+
 bool fus_meta_in_transit(const struct meta_member *m)
 {
 	const struct meta_copy *c = unknown_copy(m);

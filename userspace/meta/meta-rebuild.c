@@ -432,7 +432,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 			rb->bad_blocks++;
 	}
 	rc = load_replica(meta, rb);
-	if (!rc && fus_replica_is_last(meta, rb, &a)) {
+	if (!rc && fus_replica_is_last(meta, rb)) {
 		free(bad);
 		return take_replica(rb);
 	}

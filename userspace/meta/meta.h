@@ -186,6 +186,8 @@ const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
 bool fus_meta_is_unknown(const struct meta_member *m, char *text);
 /* Return: whether it is one of a set in transit, which only adopt may write. */
 bool fus_meta_in_transit(const struct meta_member *m);
+/* Return: whether the device has a valid block of this member, other than a superblock. */
+bool fus_meta_has_blocks(const struct meta *meta, int dev);
 /* Fails if either is of another version, or in transit. */
 int fus_meta_refuse_unknown(const struct meta *meta);
 

@@ -324,14 +324,10 @@ int fus_transit_discard(struct transit *t)
 /* The copy of an extent, without what comes back later. */
 static int get_copy(const struct transit *t, u32 nr, u8 *buf)
 {
-	const struct fusion_transit *tr = &t->sb.transit;
-	const u64 start = (u64)fus_transit_lext(t, nr) * t->sb.extent_sectors;
-	int rc;
+	int rc = fus_transit_get_copy(t, nr, buf);
 
-	rc = get(t, t->other, fus_transit_copy_sector(t, nr) << 9, extent_bytes(t), buf);
-	for (unsigned int i = 0; i < tr->nr_magics && !rc; i++)
-		if (tr->magic[i] >= start && tr->magic[i] - start < t->sb.extent_sectors)
-			memset(buf + ((tr->magic[i] - start) << 9), 0, 512);
+	if (!rc)
+		fus_transit_blank_magics(t, fus_transit_lext(t, nr), buf);
 	return rc;
 }
 

@@ -322,22 +322,27 @@ int fus_transit_read(struct transit *t)
 	return count_gone(t);
 }
 
-/* Of what is compared, leave out the sectors that a step may have changed by then. */
-static void mask(const struct transit *t, u32 lext, u8 *buf)
+void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf)
 {
 	const struct fusion_transit *tr = &t->sb.transit;
 	const u64 start = (u64)lext * t->sb.extent_sectors, end = start + t->sb.extent_sectors;
 
-	if (tr->state == FUSION_TRANSIT_PREPARING)
-		return;
 	for (unsigned int i = 0; i < tr->nr_magics; i++)
 		if (tr->magic[i] >= start && tr->magic[i] < end)
 			memset(buf + ((tr->magic[i] - start) << 9), 0, 512);
+}
+
+/* Of what is compared, leave out the sectors that a step may have changed by then. */
+static void mask(const struct transit *t, u32 lext, u8 *buf)
+{
+	if (t->sb.transit.state == FUSION_TRANSIT_PREPARING)
+		return;
+	fus_transit_blank_magics(t, lext, buf);
 	for (int i = 0; i < 2 && !lext; i++)
 		memset(buf + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE, 0, FUSION_BLOCK_SIZE);
 }
 
-static int read_copy(const struct transit *t, u32 nr, u8 *buf)
+int fus_transit_get_copy(const struct transit *t, u32 nr, u8 *buf)
 {
 	int err = fus_offline_read(&t->o[t->other], fus_transit_copy_sector(t, nr) << 9,
 				   (size_t)t->sb.extent_sectors << 9, buf);
@@ -357,7 +362,7 @@ int fus_transit_compare(const struct transit *t, bool *same)
 
 		rc = fus_transit_get_extent(t, lext, a);
 		if (!rc)
-			rc = read_copy(t, i, b);
+			rc = fus_transit_get_copy(t, i, b);
 		if (rc)
 			break;
 		mask(t, lext, a);
@@ -377,7 +382,7 @@ int fus_transit_check_copies(const struct transit *t)
 	u32 csum = ~0U;
 
 	for (u32 i = 0; i < t->moved && !rc; i++) {
-		rc = read_copy(t, i, buf);
+		rc = fus_transit_get_copy(t, i, buf);
 		if (!rc)
 			csum = crc32c(csum, buf, bytes);
 	}

@@ -85,6 +85,10 @@ int fus_transit_compare(const struct transit *t, bool *same);
 /* Check the copies against their checksum. */
 int fus_transit_check_copies(const struct transit *t);
 
+/* The copy with the number @nr, as large as an extent. */
+int fus_transit_get_copy(const struct transit *t, u32 nr, u8 *buf);
+/* Zero the sectors with signatures in the content of an extent. */
+void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf);
 /* The copy of a sector of the disk that was copied. */
 int fus_transit_copy_of(const struct transit *t, u64 sector, u8 data[512]);
 /* Sectors of the disk are written alone, so that a torn write leaves all others as they are. */

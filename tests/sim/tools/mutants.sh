@@ -88,7 +88,7 @@ fi
 # -- what is taken for a member ----------------------------------------------------
 
 mutant repair-takes-any-device repair.c \
-	's/if \(fus_meta_sb\(meta, dev\) \|\| m->ring.max_seq\)/if (1)/'
+	's/return fus_meta_sb\(meta, dev\) \|\| fus_meta_has_blocks\(meta, dev\);/return true;/'
 mutant repair-takes-the-past repair.c \
 	's/rc = judge_past\(p, force\);/rc = judge_past(p, true);/'
 mutant check-does-not-know-the-past meta-check.c \
