@@ -70,10 +70,8 @@ static char *fusion_member_error(enum fusion_dev dev, int r)
 static int fusion_read_geometry(struct fusion *fs, char **error)
 {
 	struct fusion_sb *slow = &fs->sb_next;
-	struct dm_target *ti = fs->ti;
 	const char *why = NULL;
 	unsigned int dev, tries = 0;
-	sector_t len;
 	int r;
 
 again:
@@ -102,13 +100,41 @@ again:
 
 	fs->shift = __ffs(fs->sb.extent_sectors);
 	fs->base[FUSION_FAST] = fs->sb.fast_data_start;
-	len = (sector_t)fs->sb.nr_lexts << fs->shift;
-	if (ti->len != len) {
+	return 0;
+}
+
+/*
+ * If the table line is longer than the set and says "resize", the set grows when it is loaded. All
+ * memory is allocated for the set to come, before the table of the set as it is gets suspended.
+ */
+static int fusion_fit_length(struct fusion *fs, char **error)
+{
+	const struct fusion_sb *slow = &fs->sb_next;
+	struct fusion_misfit misfit;
+	sector_t len = (sector_t)fs->sb.nr_lexts << fs->shift, want = fs->ti->len;
+
+	if (want == len)
+		return 0;
+	if (!fs->resize || want < len || want & (fs->sb.extent_sectors - 1) ||
+	    want >> fs->shift > FUSION_MAX_LEXTS) {
 		DMERR("device length must be %llu sectors, not %llu", (unsigned long long)len,
-		      (unsigned long long)ti->len);
+		      (unsigned long long)want);
 		*error = "Device length does not match the set; see the kernel log";
 		return -EINVAL;
 	}
+	if (slow->layout_seq != fs->sb.layout_seq) {
+		*error = "The slow device does not know of the last resize yet; open the set without one";
+		return -EAGAIN;
+	}
+	if (fusion_sb_grow(&fs->sb, bdev_nr_sectors(fs->dev[FUSION_FAST]->bdev),
+			   bdev_nr_sectors(fs->dev[FUSION_SLOW]->bdev), want >> fs->shift,
+			   &misfit)) {
+		DMERR("device length cannot be %llu sectors: %s", (unsigned long long)want,
+		      misfit.what);
+		*error = "The set cannot grow to the device length; see the kernel log";
+		return -EINVAL;
+	}
+	fs->grows = true;
 	return 0;
 }
 
@@ -262,6 +288,8 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 	r = fusion_read_geometry(fs, &ti->error);
 	if (!r)
 		r = fusion_parse_options(fs, &as, &ti->error);
+	if (!r)
+		r = fusion_fit_length(fs, &ti->error);
 	if (r)
 		return r;
 	fusion_beat_default_host(fs);

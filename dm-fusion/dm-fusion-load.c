@@ -8,6 +8,17 @@
 
 /* -- superblocks ----------------------------------------------------------------------------- */
 
+/* Is the set on the members the one that the table was made for? */
+static bool fusion_load_expected(const struct fusion *fs, const struct fusion_sb *fast)
+{
+	if (!fs->grows)
+		return fusion_sb_same_member(fast, &fs->sb);
+	return !memcmp(fast->set_uuid, fs->sb.set_uuid, sizeof(fast->set_uuid)) &&
+	       !memcmp(fast->dev_uuid, fs->sb.dev_uuid, sizeof(fast->dev_uuid)) &&
+	       fusion_sb_grown_from(&fs->sb, fast);
+}
+
+/* sb_next stays what the fast member has, until the new epoch begins. */
 static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUSION_NR_DEVS])
 {
 	struct fusion_sb *slow = &fs->replica.sb;
@@ -25,7 +36,7 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		r = fusion_super_read(fs, FUSION_SLOW, slow, &single[FUSION_SLOW], &why);
 	if (!r)
 		r = fusion_sb_match(fast, slow, &why);
-	if (!r && !fusion_sb_same_member(fast, &fs->sb)) {
+	if (!r && !fusion_load_expected(fs, fast)) {
 		why = "there is another set on the devices than when the table was made";
 		r = -ESTALE;
 	}
@@ -33,7 +44,14 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
 	}
-	fs->sb = *fast;
+	if (read_only && fs->grows) {
+		DMERR("%s: a set that is opened read-only cannot grow",
+		      dm_table_device_name(fs->ti->table));
+		return -EROFS;
+	}
+	fs->replica.next = *fast;
+	fusion_sb_take_geometry(&fs->replica.next, &fs->sb);
+	fs->sb = fs->replica.next;
 	why = fusion_sb_unknown(fast, fs->unknown);
 	if (!*why)
 		why = fusion_sb_unknown(slow, fs->unknown);
@@ -60,22 +78,23 @@ static int fusion_load_failed(struct fusion *fs, int r, const char *what, u64 bl
 	return r;
 }
 
+/* The map is as large as it was when the set was closed, which is smaller if the set grows. */
 static int fusion_load_map(struct fusion *fs)
 {
-	u64 start = fs->sb.map_start[FUSION_FAST][fs->sb.active_set];
+	const struct fusion_sb *sb = &fs->sb_next;
+	u64 start = sb->map_start[FUSION_FAST][sb->active_set];
 	const char *why = "cannot be read";
 	u32 index, i, nr;
 	int r;
 
-	for (index = 0; index < fs->sb.map_blocks; index += nr) {
-		nr = min(fs->sb.map_blocks - index, FUSION_BUF_BLOCKS);
+	for (index = 0; index < sb->map_blocks; index += nr) {
+		nr = min(sb->map_blocks - index, FUSION_BUF_BLOCKS);
 		r = fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META, start + index, 0,
 				     nr);
 		if (r)
 			return fusion_load_failed(fs, r, "map", start + index, why);
 		for (i = 0; i < nr; i++) {
-			r = fusion_map_unpack(&fs->sb, fs->sb.active_set, index + i,
-					      fs->sb.set_generation,
+			r = fusion_map_unpack(sb, sb->active_set, index + i, sb->set_generation,
 					      page_address(fs->journal.buf[i]),
 					      fs->map + (size_t)(index + i) * FUSION_MAP_PER_BLOCK,
 					      &why);
@@ -127,21 +146,22 @@ static int fusion_load_check_map(struct fusion *fs)
 static void fusion_load_heat(struct fusion *fs)
 {
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
+	const struct fusion_sb *sb = &fs->sb_next;
 	const char *why;
 	u32 index, i, j, nr;
 
-	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
-		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
+	for (index = 0; index < sb->heat_blocks; index += nr) {
+		nr = min(sb->heat_blocks - index, FUSION_BUF_BLOCKS - 1);
 		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META,
-				     fs->sb.heat_start + index, 0, nr))
+				     sb->heat_start + index, 0, nr))
 			return;
 		for (i = 0; i < nr; i++) {
 			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
 
-			if (fusion_heat_unpack(&fs->sb, index + i,
+			if (fusion_heat_unpack(sb, index + i,
 					       page_address(fs->journal.buf[i]), heat, &why))
 				continue;
-			for (j = 0; j < fusion_heat_entries(&fs->sb, index + i); j++)
+			for (j = 0; j < fusion_heat_entries(sb, index + i); j++)
 				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
 		}
 	}
@@ -362,6 +382,11 @@ static int fusion_load_make_room(struct fusion *fs)
 }
 
 /*
+ * A set that grows: the superblock of the fast member that begins the epoch is the commit. What is
+ * written before it belongs to the set as it was: its map copy is the inactive one, the journal is
+ * the same, and no extent or slot that is new is in use. The slow member follows with its next map
+ * copy, and until then describes the set as it was.
+ *
  * Start a new epoch, so that no other block in the ring can be taken for its transactions. The
  * commits of this checkpoint still belong to the old epoch, as the old superblock is in force until
  * the new one is written. The second commit is written even if it is empty, because of the blocks

@@ -260,11 +260,14 @@ static int fusion_parse_other(struct fusion *fs, const char *key, const char *te
 		return strlen(text) == 2 * size && !hex2bin(fs->heart.host_id, text, size) &&
 		       memchr_inv(fs->heart.host_id, 0, size) ? 0 : -EINVAL;
 	}
-	if (strcmp(key, "takeover"))
+	if (strcmp(key, "takeover") && strcmp(key, "resize"))
 		return -ENOENT;
 	if (fusion_parse_switch(text, &on))
 		return -EINVAL;
-	fs->heart.insist = on;
+	if (*key == 't')
+		fs->heart.insist = on;
+	else
+		fs->resize = on;
 	return 0;
 }
 

@@ -190,6 +190,8 @@ static int fusion_replica_write_set(struct fusion *fs)
 
 	rep->nr = 0;
 	*sb = rep->sb;
+	/* If the set has grown, its chain starts over here, so the log has no word of it yet. */
+	fusion_sb_take_geometry(sb, &fs->sb);
 	sb->active_set = !sb->active_set;
 	sb->generation++;
 	sb->set_generation = sb->generation;

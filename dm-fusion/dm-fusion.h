@@ -231,6 +231,8 @@ struct fusion {
 	bool epochs_ready;
 	bool loaded;
 	bool read_only;			/* opened so: nothing was ever written */
+	bool resize;			/* the table line allows it to grow, */
+	bool grows;			/* and it does: sb has the geometry to come */
 	bool needs_check;
 	int load_error;
 	char unknown[FUSION_UNKNOWN_TEXT];	/* of a superblock that was refused */

@@ -279,6 +279,28 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 /* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 
+/**
+ * fusion_sb_grow() - lay out a set anew whose members have become larger
+ * @sb: a valid superblock of either member; on error it stays as it is
+ * @fast_sectors: size of the fast member now
+ * @slow_sectors: size of the slow member now
+ * @nr_lexts: extents that the set is to have, or 0: as many as possible
+ * @misfit: filled in on error
+ *
+ * No region begins anywhere else than before, so the set as it was and the set as it will be share
+ * their journals and have each a map copy; the map may become as large as the gap behind it. Fast
+ * and slow slots, spares, extents, blocks of map and heat, and the sizes grow; layout_seq rises by
+ * one. Return: 0; -EINVAL: it cannot become that large, or larger at all.
+ */
+int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
+		   struct fusion_misfit *misfit);
+
+/* Is @sb, of either member, what fusion_sb_grow() may have made of @old, of either? */
+bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old);
+
+/* Give @sb the geometry, layout_seq and sizes of @from, which may be that of the other member. */
+void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from);
+
 /* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes to be written at @blocknr. */
 void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 
@@ -349,8 +371,10 @@ bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
  *
  * Return: 0; -EXDEV: swapped, or not members of the same set; -ESTALE: one of them was
  * used without the other (slow epoch neither equal to fast's nor, if it was not closed in order
- * since, one ahead; or another activation has the same epoch). What the superblocks alone do not
- * tell is for fusion_sb_reached().
+ * since, one ahead; or another activation has the same epoch; or the set was grown since). The
+ * slow member may have the geometry from before the last growth, until its replica is written
+ * again: what counts is that of the fast one. What the superblocks alone do not tell is for
+ * fusion_sb_reached().
  */
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		    const char **why);

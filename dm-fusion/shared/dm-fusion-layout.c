@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: where things lie on the members: planning the layout of a new set, and checking the
- * layout in a superblock.
+ * dm-fusion: where things lie on the members: planning the layout of a new set and of one that
+ * grows, and checking the layout in a superblock.
  *
  * Pure code, like dm-fusion-codec.c. dm-fusion-format.h describes the layout.
  */
@@ -206,6 +206,109 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 	slow->peer = fast->self;
 	slow->self_sectors = fast->peer_sectors;
 	slow->peer_sectors = fast->self_sectors;
+}
+
+/* -- a set that grows ------------------------------------------------------------------------ */
+
+/* Blocks that each map copy of a member can have. The layout is valid. */
+static u64 fusion_map_room(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	const u64 *start = sb->map_start[dev];
+	u64 end = dev == FUSION_FAST ? sb->heat_start :
+		  (u64)sb->slow_first_slot * sb->extent_sectors / FUSION_BLOCK_SECTORS;
+
+	return min(start[1] - start[0], end - start[1]);
+}
+
+/* The most extents that the places of the map, its replica and the heat have room for. */
+static u64 fusion_lexts_room(const struct fusion_sb *sb)
+{
+	u64 map = min(fusion_map_room(sb, FUSION_FAST), fusion_map_room(sb, FUSION_SLOW));
+	u64 heat = sb->fast_data_start / FUSION_BLOCK_SECTORS - sb->heat_start;
+
+	return min(min(map * FUSION_MAP_PER_BLOCK, heat * FUSION_HEAT_PER_BLOCK),
+		   (u64)FUSION_MAX_LEXTS);
+}
+
+/* Slots of a member that has @sectors, the first of them at sector @start; at most @most. */
+static u32 fusion_grown_slots(const struct fusion_sb *sb, u64 sectors, u64 start, u32 now,
+			      u32 most)
+{
+	u64 slots = sectors < start + FUSION_GUARD_SECTORS ? 0 :
+		    (sectors - FUSION_GUARD_SECTORS - start) >> ilog2(sb->extent_sectors);
+
+	return max_t(u64, min_t(u64, slots, most), now);
+}
+
+int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
+		   struct fusion_misfit *misfit)
+{
+	const u64 room = fusion_lexts_room(sb);
+	u32 fast, slow, spare_fast, spare_slow;
+	u64 slots;
+
+	if (nr_lexts && nr_lexts <= sb->nr_lexts)
+		return fusion_unfit(misfit, -1, "the set is that large already", NULL);
+	if (fast_sectors > MAX_DEV_SECTORS || slow_sectors > MAX_DEV_SECTORS)
+		return fusion_unfit(misfit, -1, "a member is too large", NULL);
+	fast = fusion_grown_slots(sb, fast_sectors, sb->fast_data_start, sb->nr_fast_slots,
+				  FUSION_MAX_LEXTS);
+	slow = fusion_grown_slots(sb, slow_sectors, (u64)sb->slow_first_slot * sb->extent_sectors,
+				  sb->nr_slow_slots, FUSION_MAX_LEXTS);
+	spare_fast = max(sb->spare_fast, fusion_plan_spares(fast));
+	spare_slow = max(sb->spare_slow, fusion_plan_spares(slow));
+	slots = (u64)fast - spare_fast + slow - spare_slow;
+	if (max(nr_lexts, sb->nr_lexts + 1) > slots)
+		return fusion_unfit(misfit, -1, "the members have no room for more extents",
+				    "enlarge one of them first");
+	if (max(nr_lexts, sb->nr_lexts + 1) > room)
+		return fusion_unfit(misfit, -1, "the map has no room for more extents",
+				    "copy the data to a new set");
+
+	sb->nr_fast_slots = fast;
+	sb->nr_slow_slots = slow;
+	sb->spare_fast = spare_fast;
+	sb->spare_slow = spare_slow;
+	sb->nr_lexts = nr_lexts ?: min(slots, room);
+	sb->map_blocks = max_t(u32, sb->map_blocks,
+			       DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK));
+	sb->heat_blocks = max_t(u32, sb->heat_blocks,
+				DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK));
+	*(sb->role == FUSION_FAST ? &sb->self_sectors : &sb->peer_sectors) = fast_sectors;
+	*(sb->role == FUSION_FAST ? &sb->peer_sectors : &sb->self_sectors) = slow_sectors;
+	sb->layout_seq++;
+	return 0;
+}
+
+bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old)
+{
+	const bool same_role = sb->role == old->role;
+
+	return sb->layout_seq == old->layout_seq + 1 &&
+	       sb->extent_sectors == old->extent_sectors &&
+	       !memcmp(sb->journal_start, old->journal_start, sizeof(sb->journal_start)) &&
+	       !memcmp(sb->journal_blocks, old->journal_blocks, sizeof(sb->journal_blocks)) &&
+	       !memcmp(sb->map_start, old->map_start, sizeof(sb->map_start)) &&
+	       sb->heat_start == old->heat_start && sb->fast_data_start == old->fast_data_start &&
+	       sb->slow_first_slot == old->slow_first_slot &&
+	       sb->nr_lexts > old->nr_lexts && sb->map_blocks >= old->map_blocks &&
+	       sb->heat_blocks >= old->heat_blocks && sb->nr_fast_slots >= old->nr_fast_slots &&
+	       sb->nr_slow_slots >= old->nr_slow_slots && sb->spare_fast >= old->spare_fast &&
+	       sb->spare_slow >= old->spare_slow &&
+	       sb->self_sectors >= (same_role ? old->self_sectors : old->peer_sectors) &&
+	       sb->peer_sectors >= (same_role ? old->peer_sectors : old->self_sectors);
+}
+
+void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
+{
+	const size_t start = offsetof(struct fusion_sb, extent_sectors);
+	const bool same_role = sb->role == from->role;
+
+	memcpy((void *)sb + start, (const void *)from + start,
+	       offsetofend(struct fusion_sb, spare_slow) - start);
+	sb->layout_seq = from->layout_seq;
+	sb->self_sectors = same_role ? from->self_sectors : from->peer_sectors;
+	sb->peer_sectors = same_role ? from->peer_sectors : from->self_sectors;
 }
 
 /* -- is a layout valid? ---------------------------------------------------------------------- */

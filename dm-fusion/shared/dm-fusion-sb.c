@@ -370,11 +370,17 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "the two members do not name each other";
 		return -EXDEV;
 	}
-	if (fast->layout_seq != slow->layout_seq) {
-		*why = "a change of the geometry was interrupted: use the version that began it";
-		return -EXDEV;
+	/* The set is as large as the fast member says; the slow one gets to know it afterwards. */
+	if (slow->layout_seq > fast->layout_seq) {
+		*why = "the fast member is from before the set was grown";
+		return -ESTALE;
 	}
-	if (!fusion_same_geometry(fast, slow)) {
+	if (fast->layout_seq - slow->layout_seq > 1) {
+		*why = "the slow member is from before the set was grown";
+		return -ESTALE;
+	}
+	if (slow->layout_seq == fast->layout_seq ? !fusion_same_geometry(fast, slow) :
+						   !fusion_sb_grown_from(fast, slow)) {
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}

@@ -196,8 +196,46 @@ void stop_faults(void)
 
 /* -- all of them ------------------------------------------------------------------------ */
 
-void carry_out(struct state *st, const struct op *op)
+/*
+ * Operations are drawn for a set that is as large as it may become. Return: false if there is
+ * nothing of its range yet.
+ */
+static bool fit(const struct state *st, struct op *op)
 {
+	u32 end = st->size[st->nr_sizes - 1], sectors = end * EXTENT_SECTORS;
+
+	switch (op->kind) {
+	case OP_WRITE:
+	case OP_READ:
+	case OP_DISCARD:
+	case OP_ZEROES:
+		if (op->sector >= sectors)
+			return false;
+		op->nr = min(op->nr, sectors - op->sector);
+		return true;
+	case OP_SPRAY:
+		if (op->sector >= sectors)
+			return false;
+		op->nr = min(op->nr, end - op->sector / EXTENT_SECTORS);
+		return true;
+	case OP_PROMOTE:
+	case OP_DEMOTE:
+		if (op->sector >= end)
+			return false;
+		op->nr = min(op->nr, end - op->sector);
+		return true;
+	default:
+		return true;
+	}
+}
+
+void carry_out(struct state *st, const struct op *drawn)
+{
+	struct op fitted = *drawn;
+	const struct op *op = &fitted;
+
+	if (!fit(st, &fitted))
+		return;
 	switch (op->kind) {
 	case OP_SLEEP:
 		msleep(op->nr);
@@ -222,6 +260,9 @@ void carry_out(struct state *st, const struct op *op)
 		break;
 	case OP_RELOAD:
 		reload(st);
+		break;
+	case OP_GROW:
+		grow(st);
 		break;
 	case OP_CRASH:
 		st->crashed = true;

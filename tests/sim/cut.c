@@ -23,6 +23,21 @@ void check_kept(const struct state *st, struct kept kept)
 			 kept.label, sure->label, tried->label);
 }
 
+int make_table(struct state *st, struct sim_dev **dev, bool read_only)
+{
+	struct fusion_sb sb = st->run->setup.sb;
+	u32 i = st->nr_sizes;
+	int r;
+
+	do {
+		sb.nr_lexts = st->size[--i];
+		r = sim_dev_create(dev, &sb, st->run->setup.options, read_only);
+	} while (r == -EINVAL && i);
+	if (!r && i < st->sure)
+		sim_fail("the set has %u extents, and had %u", sb.nr_lexts, st->size[st->sure]);
+	return r;
+}
+
 int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
 	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
@@ -31,7 +46,7 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 	replica_check_content(rep, st->model);
 	if (st->outside)
 		replica_check_owners(rep, st->outside);
-	r = sim_dev_create(dev, &st->run->setup.sb, st->run->setup.options, read_only);
+	r = make_table(st, dev, read_only);
 	if (!r) {
 		r = sim_dev_load(*dev);
 		if (r) {
@@ -63,10 +78,12 @@ void close_set(struct sim_dev *dev)
 
 void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 {
-	u32 s;
+	u32 s, end = set_lexts(sim_dev_private(dev)) * EXTENT_SECTORS;
 	int r;
 
-	for (s = 0; s < st->nr_sectors; s += EXTENT_SECTORS) {
+	/* What a set that has not grown lacks was not written for certain. */
+	memset(content + end, 0, (st->nr_sectors - end) * sizeof(*content));
+	for (s = 0; s < end; s += EXTENT_SECTORS) {
 		r = sim_dev_io(dev, REQ_OP_READ, s, EXTENT_SECTORS, content + s);
 		if (r)
 			sim_fail("extent %u cannot be read: %d", s / EXTENT_SECTORS, r);
@@ -248,7 +265,7 @@ static void note_known(struct state *st)
 {
 	u32 lext;
 
-	for (lext = 0; lext < st->run->setup.sb.nr_lexts; lext++)
+	for (lext = 0; lext < set_lexts(sim_dev_private(st->dev)); lext++)
 		if (set_replica_knows(sim_dev_private(st->dev), lext))
 			model_replica_knows(st->model, lext);
 }

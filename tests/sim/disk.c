@@ -63,6 +63,11 @@ void sim_disk_set_readonly(struct sim_disk *disk, bool readonly)
 	disk->readonly = readonly;
 }
 
+void sim_disk_set_sectors(struct sim_disk *disk, u64 sectors)
+{
+	disk->sectors = sectors;
+}
+
 void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes)
 {
 	disk->block_bytes = bytes;

@@ -65,6 +65,11 @@ void check_invariants(const void *private)
 	check_free(fs, mapped);
 }
 
+u32 set_lexts(const void *private)
+{
+	return ((const struct fusion *)private)->sb.nr_lexts;
+}
+
 bool set_writable(const void *private)
 {
 	return fusion_mode(private) == FUSION_RW;

@@ -8,6 +8,9 @@
 void check_invariants(const void *private);
 
 /* Is the set in mode rw? */
+/* Extents that it has. */
+u32 set_lexts(const void *private);
+
 bool set_writable(const void *private);
 
 /* Where the set has an extent, as a word on disk; the bitmap if it is open. */

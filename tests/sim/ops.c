@@ -62,20 +62,20 @@ static u32 draw_kind(const struct character *c, u64 *rng)
 static u32 draw_extent(const struct character *c, const struct setup *s, u64 *rng)
 {
 	if (rnd_below(rng, 256) < c->hot)
-		return rnd_below(rng, min(s->sb.nr_lexts, 3U));
-	return rnd_below(rng, s->sb.nr_lexts);
+		return rnd_below(rng, min(s->most.nr_lexts, 3U));
+	return rnd_below(rng, s->most.nr_lexts);
 }
 
 static void draw_range(struct op *op, const struct character *c, const struct setup *s, u64 *rng)
 {
-	u32 lext = draw_extent(c, s, rng), end = s->sb.nr_lexts * EXTENT_SECTORS;
+	u32 lext = draw_extent(c, s, rng), end = s->most.nr_lexts * EXTENT_SECTORS;
 	u32 size;
 
 	op->sector = lext * EXTENT_SECTORS;
 	if (rnd_below(rng, 256) < c->whole) {
 		op->nr = EXTENT_SECTORS;
 		if (!rnd_below(rng, s->large ? 2 : 8))
-			op->nr *= 1 + rnd_below(rng, s->sb.nr_lexts);
+			op->nr *= 1 + rnd_below(rng, s->most.nr_lexts);
 		if (s->large && !rnd_below(rng, 4)) {
 			op->sector = 0;
 			op->nr = end;
@@ -112,7 +112,7 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 		break;
 	case OP_SPRAY:
 		op->sector = draw_extent(c, s, rng) * EXTENT_SECTORS + 8 * rnd_below(rng, 16);
-		op->nr = s->sb.nr_lexts - op->sector / EXTENT_SECTORS;
+		op->nr = s->most.nr_lexts - op->sector / EXTENT_SECTORS;
 		if (!rnd_below(rng, 2))
 			op->nr = 1 + rnd_below(rng, op->nr);
 		break;
@@ -123,7 +123,7 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 	case OP_PROMOTE:
 	case OP_DEMOTE:
 		op->sector = draw_extent(c, s, rng);
-		op->nr = 1 + rnd_below(rng, min(s->sb.nr_lexts - op->sector, 6U));
+		op->nr = 1 + rnd_below(rng, min(s->most.nr_lexts - op->sector, 6U));
 		break;
 	case OP_CRASH:
 		op->nr = rnd_below(rng, 4) ? 0 : rnd_below(rng, 1 << rnd_below(rng, 8));
@@ -144,7 +144,7 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
-	u64 swap = seed ^ 0x5a9;
+	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960;
 	struct character c;
 	u32 i;
 
@@ -172,6 +172,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 		/* beside all else, which is as it would be without */
 		if (!rnd_below(&keep, 64))
 			ops[i] = (struct op){ .kind = OP_KEEP };
+		if (s->grows && !rnd_below(&grow, 32))
+			ops[i] = (struct op){ .kind = OP_GROW };
 	}
 	return nr;
 }
@@ -181,7 +183,7 @@ void print_op(const struct op *op, char *text, size_t size)
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
-		"keep", "crash", "fault",
+		"keep", "grow", "crash", "fault",
 	};
 
 	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],

@@ -25,6 +25,7 @@ enum op_kind {
 	OP_READONLY,		/* close, open read-only, close, open */
 	OP_RELOAD,		/* another table takes over */
 	OP_KEEP,		/* have the set keep a setting */
+	OP_GROW,		/* the disks may become larger, and so does the set */
 	OP_CRASH,		/* power fails; again in nr recoveries; open */
 	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
 	OP_NR,
@@ -43,6 +44,7 @@ struct op {
 
 struct setup {
 	struct fusion_sb sb;
+	struct fusion_sb most;		/* as large as it may become; @sb if it does not grow */
 	bool discards[SIM_NR_DISKS];
 	bool fua[SIM_NR_DISKS];
 	bool through[SIM_NR_DISKS];	/* no write cache */
@@ -51,6 +53,7 @@ struct setup {
 	u32 depth;			/* operations under way */
 	u32 cut_one_in;			/* of the places where power may be cut */
 	bool faults;
+	bool grows;
 	const struct story *story;	/* all that is done; NULL: it differs from run to run */
 	char options[192];
 };

@@ -161,7 +161,7 @@ void reload(struct state *st)
 		st->crashed = true;
 		return;
 	}
-	r = sim_dev_create(&st->dev, &st->run->setup.sb, st->run->setup.options, false);
+	r = make_table(st, &st->dev, false);
 	if (r)
 		sim_fail("a second table cannot be made: %d", r);
 	st->ready = false;
@@ -177,6 +177,78 @@ void reload(struct state *st)
 	check_kept(st, set_kept(sim_dev_private(st->dev)));
 	if (sim_dev_load(old) != -ESTALE)
 		sim_fail("the first table goes on though the second was at work");
+	sim_dev_destroy(old);
+	check_all(st);
+}
+
+/* Give a disk some more sectors, up to as many as it can have. */
+static void enlarge(enum fusion_dev dev, u64 most)
+{
+	u64 now = bdev_nr_sectors(sim_disk_bdev(world->disk[dev]));
+	u64 more = rnd_below(&world->rng, (most - now) / EXTENT_SECTORS + 1);
+
+	sim_disk_set_sectors(world->disk[dev], now + more * EXTENT_SECTORS);
+}
+
+/* The table of the set as it will be. Return: false if it cannot grow. */
+static bool make_larger_table(struct state *st, struct sim_dev **dev)
+{
+	const struct setup *s = &st->run->setup;
+	struct fusion_sb sb;
+	struct fusion_misfit misfit;
+	char options[sizeof(s->options) + 16];
+	int r;
+
+	sim_disk_super(world->disk[FUSION_FAST], &sb);
+	if (fusion_sb_grow(&sb, bdev_nr_sectors(sim_disk_bdev(world->disk[FUSION_FAST])),
+			   bdev_nr_sectors(sim_disk_bdev(world->disk[FUSION_SLOW])), 0, &misfit))
+		return false;
+	if (rnd_below(&world->rng, 2))
+		sb.nr_lexts -= rnd_below(&world->rng, sb.nr_lexts - st->size[st->nr_sizes - 1]);
+	/* two more words than the others have: see make_setup() */
+	snprintf(options, sizeof(options), "18%s resize on", s->options + 2);
+	r = sim_dev_create(dev, &sb, options, false);
+	/* The slow member may not know of the last time yet, or a read fails. */
+	if (r == -EAGAIN || (r && s->faults))
+		return false;
+	if (r)
+		sim_fail("a table for %u extents cannot be made: %d", sb.nr_lexts, r);
+	st->size[st->nr_sizes++] = sb.nr_lexts;
+	return true;
+}
+
+void grow(struct state *st)
+{
+	const struct setup *s = &st->run->setup;
+	struct sim_dev *old = st->dev;
+	u64 *rng = &world->rng;
+	int r;
+
+	wait_busy(st, 0);
+	if (!set_writable(sim_dev_private(old)) || st->nr_sizes == MAX_SIZES)
+		return;
+	enlarge(FUSION_FAST, s->most.self_sectors);
+	enlarge(FUSION_SLOW, s->most.peer_sectors);
+	if (!make_larger_table(st, &st->dev))
+		return;
+	st->ready = false;
+	if (rnd_below(rng, 2))
+		stop_faults();
+	sim_dev_suspend(old);
+	if (s->faults && rnd_below(rng, 2))
+		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)],
+				    SIM_FAULT_WRITE * (1 + rnd_below(rng, 3)),
+				    2 << rnd_below(rng, 5));
+	r = sim_dev_resume(st->dev);
+	if (r && !s->faults)
+		sim_fail("the set cannot grow: %d", r);
+	if (s->faults) {
+		/* content that an error has left in a cache is not promised */
+		st->crashed = true;
+		return;
+	}
+	st->sure = st->nr_sizes - 1;
+	st->ready = true;
 	sim_dev_destroy(old);
 	check_all(st);
 }

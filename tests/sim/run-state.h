@@ -14,6 +14,9 @@
 #include "model.h"
 #include "run.h"
 
+/* The sizes that a set may have had. */
+#define MAX_SIZES	32U
+
 struct state {
 	struct run *run;
 	struct model *model;
@@ -26,8 +29,11 @@ struct state {
 	bool keeping;		/* a setting, or the set's name, is being changed */
 	struct kept keep_tried;	/* the last values that were asked for, */
 	struct kept keep_sure;	/* and the last ones that are known to be kept: all only grow */
-	u32 nr_sectors;
+	u32 nr_sectors;		/* of a set that is as large as it may become */
 	u64 *content;
+	u32 size[MAX_SIZES];	/* extents that the set has had, or may have, from the first on; */
+	u32 nr_sizes;
+	u32 sure;		/* of these, the last one that it had for certain */
 };
 
 /* -- cut.c ------------------------------------------------------------------------ */
@@ -38,6 +44,9 @@ struct state {
  */
 int try_open(struct state *st, struct sim_dev **dev, bool read_only);
 void open_set(struct state *st, struct sim_dev **dev, bool read_only);
+
+/* Only make its table. Fails the run if the set is smaller than it was for certain. */
+int make_table(struct state *st, struct sim_dev **dev, bool read_only);
 void close_set(struct sim_dev *dev);
 
 /* What is kept must have been asked for, and must not be older than the last promise. */
@@ -80,5 +89,8 @@ void close_run(struct state *st);
  */
 void reopen(struct state *st, bool read_only);
 void reload(struct state *st);
+
+/* The disks become larger, and a second table lets the set grow. */
+void grow(struct state *st);
 
 #endif

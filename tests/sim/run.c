@@ -14,9 +14,17 @@ static void note_unmapped(struct state *st)
 {
 	u32 lext;
 
-	for (lext = 0; lext < st->run->setup.sb.nr_lexts; lext++)
+	for (lext = 0; lext < set_lexts(sim_dev_private(st->dev)); lext++)
 		if (!fusion_word_mapped(set_word(sim_dev_private(st->dev), lext)))
 			model_unmapped(st->model, lext);
+}
+
+/* The set has one of its sizes; those after that one it has not. */
+static void note_size(struct state *st)
+{
+	while (st->size[st->nr_sizes - 1] != set_lexts(sim_dev_private(st->dev)))
+		st->nr_sizes--;
+	st->sure = st->nr_sizes - 1;
 }
 
 /*
@@ -40,8 +48,10 @@ static bool open_anew(struct state *st)
 		sim_fail("the set cannot be opened: %d", r);
 	st->ready = !r;
 	/* from now on that is not lost either */
-	if (!r)
+	if (!r) {
 		st->keep_sure = set_kept(sim_dev_private(st->dev));
+		note_size(st);
+	}
 	return !r;
 }
 
@@ -137,8 +147,10 @@ static void run_world(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++) {
-		w->disk[i] = sim_disk_new(i, &run->setup.sb, run->setup.discards[i],
+		w->disk[i] = sim_disk_new(i, &run->setup.most, run->setup.discards[i],
 					  run->setup.fua[i]);
+		sim_disk_set_sectors(w->disk[i], i == FUSION_FAST ? run->setup.sb.self_sectors :
+						 run->setup.sb.peer_sectors);
 		sim_disk_set_through(w->disk[i], run->setup.through[i]);
 		sim_disk_set_tears(w->disk[i], run->setup.tears[i]);
 		sim_disk_format(w->disk[i], &run->setup.sb, &w->rng);
@@ -158,7 +170,8 @@ const char *run_ops(struct run *run)
 	struct state st = { .run = run };
 	const char *result;
 
-	st.nr_sectors = run->setup.sb.nr_lexts * EXTENT_SECTORS;
+	st.nr_sectors = run->setup.most.nr_lexts * EXTENT_SECTORS;
+	st.size[st.nr_sizes++] = run->setup.sb.nr_lexts;
 	st.model = model_new(st.nr_sectors, EXTENT_SECTORS);
 	st.content = malloc(st.nr_sectors * sizeof(*st.content));
 	result = sim_catch(run_world, &st);

@@ -54,9 +54,26 @@ static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
 }
 
+/* Both disks are as small as they can be, so that what they get is new to the set. */
+static void make_room(struct setup *s, u64 *rng)
+{
+	const u32 times = s->large ? 8 : 1;
+	struct fusion_misfit misfit;
+
+	s->sb.self_sectors = s->sb.fast_data_start + s->sb.nr_fast_slots * EXTENT_SECTORS +
+			     FUSION_GUARD_SECTORS;
+	s->sb.peer_sectors = (s->sb.slow_first_slot + s->sb.nr_slow_slots) * EXTENT_SECTORS +
+			     FUSION_GUARD_SECTORS;
+	s->most = s->sb;
+	s->grows = !fusion_sb_grow(&s->most, s->sb.self_sectors +
+				   times * rnd_below(rng, 9) * EXTENT_SECTORS,
+				   s->sb.peer_sectors + times * rnd_below(rng, 13) * EXTENT_SECTORS,
+				   0, &misfit);
+}
+
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
-	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d;
+	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -65,6 +82,9 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
 	make_geometry(&s->sb, s->large, s->large && !rnd_below(&wide, 4), &rng);
+	s->most = s->sb;
+	if (!rnd_below(&grow, 4))
+		make_room(s, &grow);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->fua[0] = rnd_below(&other, 2);

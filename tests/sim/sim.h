@@ -186,6 +186,9 @@ void sim_disk_step(struct bio *bio);
 /* From now on one of @one_in operations of these kinds fails; 0: none. */
 void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
+
+/* It has become larger; what it was made for is the most. */
+void sim_disk_set_sectors(struct sim_disk *disk, u64 sectors);
 void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes);
 
 /* Metadata that is being written when power fails may not be readable until it is written again. */
