@@ -74,6 +74,12 @@ prepare() {
 	adopt)	fusionctl wipe data --yes >/dev/null
 		# without a journal, whose zeros would take memory
 		mkfs.ext4 -q -O ^has_journal "$SLOW" ;;
+	grow)	# the member was smaller when the set was made
+		fusionctl wipe data --yes >/dev/null
+		linear part "$SLOW" 0 $((30000 * 2048))
+		fusionctl format data --fast "$FAST" --slow "$REPLY" --yes --force >/dev/null
+		dm_remove part
+		fusionctl open data ;;
 	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor)
 		;;
 	restore)

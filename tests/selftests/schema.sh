@@ -37,6 +37,8 @@ valid_lines() {
 begin() {
 	need_validator
 	linked 64 128
+	# it becomes larger later
+	swap slow "0 $((112 * 2048)) linear /dev/slow 0"
 	defer dm_remove data
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 256K
 	dd if=/dev/urandom of=/dev/mapper/data bs=1M count=90 oflag=direct conv=fsync status=none
@@ -74,6 +76,9 @@ test_open_set() {
 	valid 0 set fusionctl set data idle=3s migration=off --json
 	valid 0 rename fusionctl rename data media --json --dry-run
 	valid 0 rename fusionctl rename data data --json
+	swap slow
+	valid 0 grow fusionctl grow data --json --dry-run
+	valid 0 grow fusionctl grow data --json
 	valid 0 demote fusionctl demote data 0-19 --json --dry-run
 	valid 0 demote fusionctl demote data 0-19 --json
 	valid 0 promote fusionctl promote data 0-9 --json

@@ -76,6 +76,12 @@
 	     .opts = O(DRY_RUN) | O(JSON),
 	     .min = 2, .max = 2, .root = true, .set = ANY_SET),
 
+	VERB(grow, .words = "NAME",
+	     .summary = "use the room that members have gained, while the set is in use",
+	     .example = "fusionctl grow data --dry-run",
+	     .opts = O(SIZE) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
 	VERB(promote, .words = "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
 	     .summary = "move extents to the fast member",
 	     .example = "fusionctl promote data --bytes 10G-12G",

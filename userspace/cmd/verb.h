@@ -53,6 +53,7 @@ enum option_id {
 	OPT_ABORT,
 	OPT_GEOMETRY,
 	OPT_DISCARD,
+	OPT_SIZE,
 	OPT_HELP,
 	OPT_NR
 };

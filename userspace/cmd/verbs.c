@@ -57,6 +57,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
 			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
+	[OPT_SIZE]	  = { "size", "SIZE", "size of the set; all that its members have room "
+			      "for if it is left out" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

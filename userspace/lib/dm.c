@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dm.h"
@@ -156,6 +157,74 @@ out:
 		dm_task_destroy(create);
 	if (load)
 		dm_task_destroy(load);
+	if (resume)
+		dm_task_destroy(resume);
+	return err;
+}
+
+/* Run a task that has no arguments. */
+static int run_plain(int type, const char *name)
+{
+	struct dm_task *t = new_task(type, name);
+	int err = t ? run(t) : -ENOMEM;
+
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
+static int load(const char *name, const struct dm_line *line)
+{
+	struct dm_task *t = new_task(DM_DEVICE_RELOAD, name);
+	int err = -ENOMEM;
+
+	if (t && dm_task_add_target(t, 0, line->sectors, line->target, line->params))
+		err = run(t);
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
+static unsigned int now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
+}
+
+/* The kernel allocates memory when a table is loaded, so that is before the suspend. */
+int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm_line *next,
+		    unsigned int *paused_ms, bool *stuck)
+{
+	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
+	uint32_t cookie = 0;
+	unsigned int begun;
+	int err = resume ? load(name, next) : -ENOMEM;
+
+	*paused_ms = 0;
+	*stuck = false;
+	if (!err && !dm_task_set_cookie(resume, &cookie, DM_UDEV_DISABLE_LIBRARY_FALLBACK))
+		err = -EIO;
+	begun = now_ms();
+	if (!err)
+		err = run_plain(DM_DEVICE_SUSPEND, name);
+	if (err) {
+		/* A suspend that failed has been undone by the kernel. */
+		run_plain(DM_DEVICE_CLEAR, name);
+		goto out;
+	}
+	err = run(resume);
+	/* The next table is in the other one's place already, and the set may be as it wants it. */
+	if (err && (load(name, now) || run_plain(DM_DEVICE_RESUME, name))) {
+		*stuck = load(name, next) || run_plain(DM_DEVICE_RESUME, name);
+		if (!*stuck)
+			err = 0;
+	}
+	*paused_ms = now_ms() - begun;
+out:
+	if (cookie)
+		wait_for_udev(name, cookie);
 	if (resume)
 		dm_task_destroy(resume);
 	return err;

@@ -66,6 +66,12 @@ int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line
 		  bool read_only);
 int fus_dm_remove(const char *name);
 int fus_dm_rename(const char *name, const char *to);
+/*
+ * Put the table @next in the place of @now. The device is suspended meanwhile, for *paused_ms. If
+ * that fails it has the table @now again; unless *stuck: then it stays suspended.
+ */
+int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm_line *next,
+		    unsigned int *paused_ms, bool *stuck);
 
 /* Send a message; the answer, if any, is to be freed. */
 int fus_dm_message(const char *name, const char *message, char **answer);

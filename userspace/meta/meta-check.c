@@ -104,6 +104,9 @@ static void check_match(const struct meta *meta, struct report *r)
 	} else if (err) {
 		fus_report_add(r, LEVEL_ERROR, BOTH, NO_BLOCK, "match", "%s", why);
 	}
+	if (!err && fus_meta_slow_lags(meta))
+		fus_report_add(r, LEVEL_NOTE, SLOW, NO_BLOCK, "match", "does not know yet that the "
+			       "set has grown, the next opening tells it");
 	if (!err && slow->epoch != fast->epoch)
 		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
 	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_kept(fast, slow))
@@ -381,6 +384,8 @@ static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 {
 	bool good = fus_state_load(meta, sb, st, r);
 
+	if (!fus_meta_covers(meta, sb))
+		return false;
 	check_inactive(meta, sb, r);
 	check_old_journal(meta, sb, st->next_seq, r);
 	check_unreadable(meta, sb, r);
@@ -398,7 +403,7 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 		return;
 	for (int dev = 0; dev < 2; dev++) {
 		sb = fus_meta_sb(meta, dev);
-		if (sb && !fus_state_init(&st[dev], sb->nr_lexts))
+		if (sb && !fus_state_init(&st[dev], meta->geo[dev].nr_lexts))
 			good += check_side(meta, sb, &st[dev], r);
 	}
 	if (good == 2)

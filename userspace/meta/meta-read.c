@@ -128,6 +128,20 @@ const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev)
 	return m->best < 0 ? NULL : &m->copy[m->best].sb;
 }
 
+bool fus_meta_slow_lags(const struct meta *meta)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+
+	return fast && slow && fusion_sb_grown_from(fast, slow);
+}
+
+bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb)
+{
+	const struct fusion_sb *geo = &meta->geo[sb->role];
+
+	return sb->nr_lexts <= geo->nr_lexts && sb->map_blocks <= geo->map_blocks;
+}
+
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
 {
 	struct fusion_sb one = *sb;
@@ -219,18 +233,23 @@ struct set_ctx {
 
 static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
 {
-	const struct fusion_sb *geo = &meta->geo[dev];
+	const struct fusion_sb *geo = &meta->geo[dev], *small = NULL;
 	const struct fusion_map_block *b = buf;
 	const struct set_ctx *c = ctx;
 	struct meta_block *block = &c->set->block[index];
 	u32 *word = c->set->word + (size_t)index * FUSION_MAP_PER_BLOCK;
 	u32 i, n = fusion_map_entries(geo, index);
 
+	/* Of its map copies, one may be as large as the set was before it grew, or both. */
+	if (dev == SLOW && fus_meta_slow_lags(meta) && index < fus_meta_sb(meta, SLOW)->map_blocks)
+		small = fus_meta_sb(meta, SLOW);
 	block->why = cant_read;
 	block->unreadable = !buf;
 	if (buf) {
 		block->generation = le64_to_cpu(b->generation);
-		if (!fusion_map_unpack(geo, c->nr, index, block->generation, buf, word,
+		if ((small && !fusion_map_unpack(small, c->nr, index, block->generation, buf, word,
+						 &block->why)) ||
+		    !fusion_map_unpack(geo, c->nr, index, block->generation, buf, word,
 				       &block->why)) {
 			block->why = NULL;
 			return;

@@ -254,7 +254,7 @@ static int load_replica(const struct meta *meta, struct rebuild *rb)
 
 	if (rb->dev == SLOW || !slow)
 		return 0;
-	rc = fus_state_init(&rb->replica, slow->nr_lexts);
+	rc = fus_state_init(&rb->replica, meta->geo[SLOW].nr_lexts);
 	if (rc)
 		return rc;
 	rb->have_replica = fus_state_load(meta, slow, &rb->replica, NULL);

@@ -243,8 +243,14 @@ static bool lacks_bitmap(const struct meta_state *st)
 bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		    struct report *r)
 {
-	bool good = load_set(meta, sb, st, r);
+	bool good;
 
+	if (!fus_meta_covers(meta, sb)) {
+		fus_report_add(r, level_of(sb), sb->role, NO_BLOCK, what_of(sb, "map"),
+			       "not read: the other member says that the set is smaller");
+		return false;
+	}
+	good = load_set(meta, sb, st, r);
 	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);
 	if (!fus_state_check(st, sb, r)) {
@@ -267,6 +273,8 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 	/* the replica does not record their changes */
 	if (sb->role == FUSION_SLOW && fusion_word_dev(word) == FUSION_FAST)
 		return true;
+	if (!fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word)))
+		return false;
 	if (fusion_word_dev(word) == FUSION_SLOW)
 		slot = slot - sb->slow_first_slot + sb->nr_fast_slots;
 	if (used[slot / 8] >> slot % 8 & 1)

@@ -203,6 +203,13 @@ void fus_meta_free(struct meta *meta);
 
 /* The superblock of the member that counts, or NULL. */
 const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev);
+/*
+ * The set has grown, and the slow member still says how large it was before: see fusion_sb_match().
+ * Its geometry in struct meta is the new one.
+ */
+bool fus_meta_slow_lags(const struct meta *meta);
+/* Has the geometry in struct meta all extents of this superblock? */
+bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb);
 /* A member's superblock turned into that of the other member. */
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
 

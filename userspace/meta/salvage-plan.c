@@ -146,12 +146,13 @@ static int find_stale(const struct fusion_sb *sb, const struct rebuild *rb,
 		      const struct stale_ctx *c, struct salvage *s)
 {
 	const u32 first = sb->role == FUSION_SLOW ? sb->slow_first_slot : 0;
+	const u32 nr = min(sb->nr_lexts, rb->st.nr_lexts);
 	int rc = 0;
 
-	for (u32 lext = 0; lext < sb->nr_lexts; lext++)
+	for (u32 lext = 0; lext < nr; lext++)
 		if (is_here(sb, rb->st.word[lext]))
 			c->owner[slot_index(sb, rb->st.word[lext])] = U32_MAX;
-	for (u32 lext = 0; lext < sb->nr_lexts && !rc; lext++) {
+	for (u32 lext = 0; lext < nr && !rc; lext++) {
 		const u32 word = rb->st.word[lext];
 
 		if (c->slot[lext] == U32_MAX || c->owner[c->slot[lext]] != lext ||
@@ -197,7 +198,7 @@ int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct s
 	memset(s, 0, sizeof(*s));
 	/* the fast member's journal has it all; the replica is up to date after a clean close */
 	s->current = rb->exact && (rb->dev == FAST || (sb->flags & FUSION_SB_CLEAN));
-	for (u32 lext = 0; lext < sb->nr_lexts && !rc; lext++)
+	for (u32 lext = 0; lext < min(sb->nr_lexts, rb->st.nr_lexts) && !rc; lext++)
 		rc = add_extent(s, sb, rb, lext);
 	return rc ? rc : plan_stale(meta, sb, rb, s);
 }
