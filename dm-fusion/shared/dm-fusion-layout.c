@@ -226,8 +226,8 @@ static u64 fusion_lexts_room(const struct fusion_sb *sb)
 	u64 map = min(fusion_map_room(sb, FUSION_FAST), fusion_map_room(sb, FUSION_SLOW));
 	u64 heat = sb->fast_data_start / FUSION_BLOCK_SECTORS - sb->heat_start;
 
-	return min(min(map * FUSION_MAP_PER_BLOCK, heat * FUSION_HEAT_PER_BLOCK),
-		   (u64)FUSION_MAX_LEXTS);
+	return min_t(u64, min(map * FUSION_MAP_PER_BLOCK, heat * FUSION_HEAT_PER_BLOCK),
+		     FUSION_MAX_LEXTS);
 }
 
 /* Slots of a member that has @sectors, the first of them at sector @start; at most @most. */

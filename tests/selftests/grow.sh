@@ -56,10 +56,12 @@ test_while_in_use() {
 	mkdir "$dir"
 	mount /dev/mapper/data "$dir"
 	defer umount_quietly "$dir"
-	fill "$dir/first" 20
-	(while :; do dd if=/dev/zero of="$dir/busy" bs=64K count=16 conv=fsync status=none; done) &
+	fill "$dir/first" 12
+	touch "$TMP/go"
+	while [[ -e $TMP/go ]]; do
+		dd if=/dev/zero of="$dir/busy" bs=64K count=16 conv=fsync status=none
+	done &
 	writer=$!
-	defer kill "$writer"
 	widen slow 200
 	good fusionctl grow data --dry-run
 	shows "data: would grow from"
@@ -70,7 +72,7 @@ test_while_in_use() {
 	at_least "extents" "$(extents)" $((was + 2500))
 	good fusionctl promote data 0-99
 	resize2fs /dev/mapper/data >&2
-	fill "$dir/second" 100
+	fill "$dir/second" 48
 	unchanged
 	was=$(extents)
 	widen fast 60
@@ -80,14 +82,14 @@ test_while_in_use() {
 	at_least "extents" "$(extents)" $((was + 500))
 	at_least "blocks of the map" "$(sb map_blocks)" 4
 	unchanged
-	kill "$writer"
-	wait "$writer" || :
+	rm "$TMP/go"
+	wait "$writer"
 	umount "$dir"
 	e2fsck -fn /dev/mapper/data >&2
 	was=$(extents)
 	good fusionctl close data
 	sound "$was"
-	good fusionctl open data
+	good fusionctl open data "$FAST" "$SLOW"
 	same "extents" "$(extents)" "$was"
 	mount /dev/mapper/data "$dir"
 	unchanged

@@ -64,8 +64,8 @@ static int find_open(struct growth *g)
 			      "resume %s first", g->name);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (fus_member_at(set.member[dev], &g->m[dev]) || !g->m[dev])
-			rc = fus_fail(FC_FAILED, g->name, "the superblock of its %s member cannot be "
-				      "read; see dmesg", fus_role_name[dev]);
+			rc = fus_fail(FC_FAILED, g->name, "the superblock of its %s member "
+				      "cannot be read; see dmesg", fus_role_name[dev]);
 		else
 			rc = fus_check_member(g->m[dev]);
 	}
@@ -100,7 +100,8 @@ static int plan(struct growth *g, const char *size)
 	uint32_t lexts;
 	int rc;
 
-	g->sb = all = *g->m[FAST]->sb;
+	g->sb = *g->m[FAST]->sb;
+	all = g->sb;
 	if (g->m[SLOW]->sb->layout_seq != g->sb.layout_seq)
 		return fus_fail(FC_BUSY, g->name, "the slow member does not know yet how large the "
 				"set has become; run fusionctl checkpoint %s, and try again",
@@ -111,8 +112,8 @@ static int plan(struct growth *g, const char *size)
 	if (!fusion_sb_grow(&g->sb, g->m[FAST]->sectors, g->m[SLOW]->sectors, lexts, &misfit))
 		return 0;
 	if (lexts && !fusion_sb_grow(&all, g->m[FAST]->sectors, g->m[SLOW]->sectors, 0, &misfit))
-		return fus_fail(FC_REFUSED, size, "is more than the members have room for; the most "
-				"is %s", fus_size_text(most, set_bytes(&all)));
+		return fus_fail(FC_REFUSED, size, "is more than the members have room for; the "
+				"most is %s", fus_size_text(most, set_bytes(&all)));
 	return fus_fail(FC_REFUSED, g->name, "cannot grow: %s; %s", misfit.what,
 			misfit.remedy ? misfit.remedy : "see fusionctl help grow");
 }
@@ -194,8 +195,8 @@ static int grow_it(struct growth *g)
 	int rc;
 
 	if (!params)
-		return fus_fail(FC_FAILED, g->name, "its table cannot be read; use matching versions "
-				"of fusionctl and dm-fusion");
+		return fus_fail(FC_FAILED, g->name, "its table cannot be read; use matching "
+				"versions of fusionctl and dm-fusion");
 	rc = clear_tails(g);
 	if (!rc)
 		rc = exchange(g, params);
