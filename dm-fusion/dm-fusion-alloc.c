@@ -5,7 +5,8 @@
  * A bit per slot says whether it is taken: by a map word, by a migration under
  * way, by a transaction whose release of it is not final yet (quarantine), by the
  * replica, which may still name it (held), by a discard, or by the metadata (slow
- * slots below slow_first_slot).
+ * slots below slow_first_slot). A free slot inside the fence is not taken, but not given to
+ * anyone either: dm-fusion-fence.c.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -19,7 +20,9 @@ int fusion_alloc_init(struct fusion *fs)
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		fs->slots.used[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)),
 					       sizeof(long), GFP_KERNEL);
-		if (!fs->slots.used[dev])
+		fs->slots.retired[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)),
+						  sizeof(long), GFP_KERNEL);
+		if (!fs->slots.used[dev] || !fs->slots.retired[dev])
 			return -ENOMEM;
 	}
 	bitmap_set(fs->slots.used[FUSION_SLOW], 0, fs->sb.slow_first_slot);
@@ -30,8 +33,12 @@ int fusion_alloc_init(struct fusion *fs)
 
 void fusion_alloc_exit(struct fusion *fs)
 {
-	kvfree(fs->slots.used[FUSION_SLOW]);
-	kvfree(fs->slots.used[FUSION_FAST]);
+	unsigned int dev;
+
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		kvfree(fs->slots.retired[dev]);
+		kvfree(fs->slots.used[dev]);
+	}
 }
 
 int fusion_slot_claim(struct fusion *fs, u32 word)
@@ -44,6 +51,16 @@ int fusion_slot_claim(struct fusion *fs, u32 word)
 	return 0;
 }
 
+/* The first free slot from @from on that is not inside the fence, or @nr. */
+static u32 fusion_slot_find(const struct fusion *fs, enum fusion_dev dev, u32 from, u32 nr)
+{
+	u32 slot = find_next_zero_bit(fs->slots.used[dev], nr, from);
+
+	if (slot < nr && fusion_fenced(&fs->slots.fence, dev, slot))
+		slot = find_next_zero_bit(fs->slots.used[dev], nr, fs->slots.fence.end);
+	return slot;
+}
+
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 {
 	u32 nr = fusion_slot_end(fs, dev);
@@ -53,9 +70,9 @@ u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 	if (fs->slots.nr_free[dev] <= keep)
 		return FUSION_WORD_UNMAPPED;
 
-	slot = find_next_zero_bit(fs->slots.used[dev], nr, home ? lext : fs->slots.cursor[dev]);
+	slot = fusion_slot_find(fs, dev, home ? lext : fs->slots.cursor[dev], nr);
 	if (slot >= nr)
-		slot = find_first_zero_bit(fs->slots.used[dev], nr);
+		slot = fusion_slot_find(fs, dev, 0, nr);
 	if (WARN_ON_ONCE(slot >= nr))
 		return FUSION_WORD_UNMAPPED;
 
@@ -74,5 +91,16 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->slots.used[dev])))
 		return;
 	fs->slots.nr_free[dev]++;
+	if (fusion_fenced(&fs->slots.fence, dev, fusion_word_slot(word)))
+		fusion_fence_keep(&fs->slots, dev, 1);
 	fusion_discard_add(fs, word);
+}
+
+void fusion_slot_retire(struct fusion *fs, u32 word)
+{
+	enum fusion_dev dev = fusion_word_dev(word);
+
+	__set_bit(fusion_word_slot(word), fs->slots.retired[dev]);
+	fs->slots.fence.nr_retired += fusion_fenced(&fs->slots.fence, dev, fusion_word_slot(word));
+	fs->mover.nr_retired++;
 }

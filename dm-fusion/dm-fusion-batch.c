@@ -5,22 +5,24 @@
  * The mover (dm-fusion-mover.c) makes moves in batches. A batch takes these steps; each
  * step names what it relies on:
  *
- *  1. Take a slot on the other member for each extent.
+ *  1. Take a slot for each extent: on the other member, or, to leave the fence, on either.
  *  2. STABLE -> COPYING (or LOCKED, after too many cancels).
  *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
  *     wait, if the extent is LOCKED), so the source does not change.
- *  4. Begin to record promotions in the replica: from here on it no longer trusts their
- *     slow content (INV7). The extents that may be promoted next are recorded with them.
+ *  4. Begin to record in the replica which extents leave a slow slot, mostly promotions: from
+ *     here on it no longer trusts their slow content (INV7). The extents that may be promoted
+ *     next are recorded with them.
  *  5. Copy, in the order of the slow member; then wait for that record.
  *  6. COPYING -> LOCKED for each extent that no write cancelled, and record its MOVE.
  *  7. Commit: flush the copies, make the MOVEs durable, then apply them and let waiting
  *     writes continue. The old slots are in quarantine from here on.
- *  8. Release the replica for other updates; it learns of demotions soon.
+ *  8. Release the replica for other updates; it learns soon what has come to the slow member.
  *  9. Report the outcome to the policy.
  *
  * Readers never wait. A writer waits for one commit, or, if its extent had to be LOCKED
  * from the start, for a batch of four extents at most.
  */
+#include <linux/math64.h>
 #include <linux/sort.h>
 
 #include "dm-fusion.h"
@@ -41,6 +43,42 @@ u8 *fusion_cancels(struct fusion *fs, u32 lext)
 
 /* -- the steps ------------------------------------------------------------------------------- */
 
+/* Does the move stay on its member? Only those out of the fence do. */
+static bool fusion_stays(const struct fusion_job *job)
+{
+	return fusion_word_dev(job->old) == job->move.to;
+}
+
+/* Does it leave a slow slot, so that the replica has to know first? */
+static bool fusion_leaves_slow(const struct fusion_job *job)
+{
+	return job->started && fusion_word_dev(job->old) == FUSION_SLOW;
+}
+
+/*
+ * May the extent with this word move? It is where the move expects it, and neither partial nor
+ * being moved. fs->lock held.
+ */
+static bool fusion_may_start(const struct fusion *fs, u32 word, enum fusion_dev to,
+			     const struct fusion_force *force)
+{
+	if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_STABLE)
+		return false;
+	return force && force->kind == FUSION_EVACUATE ? fusion_word_fenced(&fs->slots.fence, word) :
+							 fusion_word_dev(word) != to;
+}
+
+/*
+ * On request, only moves that make room take spares: fusion_make_room(). A move out of the fence
+ * gives no slot in exchange, so it never does.
+ */
+static u32 fusion_slots_to_keep(const struct fusion *fs, enum fusion_dev to,
+				const struct fusion_force *force)
+{
+	return force && (force->kind == FUSION_EVACUATE || to == force->to) ?
+	       fusion_spares(fs, to) : 0;
+}
+
 /*
  * Steps 1 and 2. A swap of the policy is a demotion followed by the promotion that needs its
  * room: without the first, skip the second. Return: number of jobs that started.
@@ -54,7 +92,6 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 		struct fusion_job *job = &jobs[i];
 		u32 lext = job->move.lext;
 		enum fusion_dev to = job->move.to;
-		u32 spare = fusion_spares(fs, to);
 		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_COPYING;
 
 		job->outcome = FUSION_SKIPPED;
@@ -69,12 +106,9 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 
 		spin_lock_irq(&fs->lock);
 		job->old = READ_ONCE(fs->map[lext]);
-		if (fusion_word_mapped(job->old) &&
-		    fusion_word_state(job->old) == FUSION_STABLE &&
-		    fusion_word_dev(job->old) != to) {
-			/* On request, only moves that make room take spares: fusion_make_room(). */
+		if (fusion_may_start(fs, job->old, to, force)) {
 			job->new = fusion_slot_get(fs, to, lext,
-						   force && to == force->to ? spare : 0);
+						   fusion_slots_to_keep(fs, to, force));
 			if (fusion_word_mapped(job->new)) {
 				fusion_map_copy(fs, lext, job->old, state);
 				job->started = true;
@@ -89,7 +123,7 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 
 static u32 fusion_slow_slot(const struct fusion_job *job)
 {
-	return fusion_word_slot(job->move.to == FUSION_SLOW ? job->new : job->old);
+	return fusion_word_slot(fusion_word_dev(job->old) == FUSION_SLOW ? job->old : job->new);
 }
 
 static int fusion_compare_jobs(const void *a, const void *b)
@@ -210,7 +244,7 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 		}
 		fusion_map_uncopy(fs, job->move.lext, job->old);
 		if (job->retire)
-			fs->mover.nr_retired++;
+			fusion_slot_retire(fs, job->new);
 		else
 			fusion_slot_put(fs, job->new);
 	}
@@ -219,36 +253,39 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 	return recorded;
 }
 
-/* Are there too few slow slots for these demotions, while an update would free some? */
+/* Are there too few slow slots for these moves, while an update would free some? */
 static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job *jobs,
 				     unsigned int nr)
 {
-	unsigned int i, demotions = 0;
+	unsigned int i, n = 0;
 	bool needed;
 
 	for (i = 0; i < nr; i++)
-		demotions += jobs[i].move.to == FUSION_SLOW;
+		n += jobs[i].move.to == FUSION_SLOW;
 	spin_lock_irq(&fs->lock);
-	needed = demotions && fs->slots.nr_free[FUSION_SLOW] < demotions + fs->sb.spare_slow &&
+	needed = n && fs->slots.nr_free[FUSION_SLOW] < n + fs->sb.spare_slow &&
 		 fusion_replica_held(fs);
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }
 
-/* Fail the promotions: the replica has no record of them. */
+/* Fail the moves that leave slow slots: the replica has no record of them. */
 static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (jobs[i].started && jobs[i].move.to == FUSION_FAST) {
+		if (fusion_leaves_slow(&jobs[i])) {
 			jobs[i].copied = false;
 			jobs[i].outcome = FUSION_FAILED;
 		}
 	}
 }
 
-/* Step 4. Return: are there promotions, and may they go on? */
+/*
+ * Step 4. Extents that leave the fence are recorded batch by batch: those recorded too early count
+ * as lost if the fast member dies. Return: does any extent leave a slow slot, and may it?
+ */
 static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				 const struct fusion_force *force)
 {
@@ -256,13 +293,15 @@ static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, uns
 	unsigned int i, n = 0, max;
 
 	for (i = 0; i < nr; i++)
-		if (jobs[i].started && jobs[i].move.to == FUSION_FAST)
+		if (fusion_leaves_slow(&jobs[i]))
 			lexts[n++] = jobs[i].move.lext;
 	if (!n)
 		return false;
 	max = n;
 	if (!force)
 		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
+	else if (force->kind == FUSION_EVACUATE)
+		;
 	else if (force->to == FUSION_SLOW)
 		for (i = force->next_victim; i < force->victims.nr; i++)
 			lexts[max++] = force->victims.best[i].lext;
@@ -290,6 +329,19 @@ static bool fusion_wait_for_record(struct fusion *fs, struct fusion_job *jobs, u
 	return !r;
 }
 
+static void fusion_count_move(struct fusion *fs, const struct fusion_job *job,
+			      const struct fusion_force *force)
+{
+	if (force && force->kind == FUSION_EVACUATE)
+		fs->mover.evacuated++;
+	if (fusion_stays(job))
+		return;
+	if (job->move.to == FUSION_FAST)
+		fs->mover.promotions++;
+	else
+		fs->mover.demotions++;
+}
+
 /*
  * Run a batch. @force is the request that wants it, or NULL: the policy; @idle_only: it was chosen
  * because the fused device was idle.
@@ -297,7 +349,7 @@ static bool fusion_wait_for_record(struct fusion *fs, struct fusion_job *jobs, u
 static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			     const struct fusion_force *force, bool idle_only)
 {
-	unsigned int i, started, recorded, demoted = 0;
+	unsigned int i, started, recorded, to_slow = 0;
 	bool promoting;
 	int r = 0;
 
@@ -329,10 +381,8 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 			job->outcome = FUSION_FAILED;
 		switch (job->outcome) {
 		case FUSION_MOVED:
-			if (job->move.to == FUSION_FAST)
-				fs->mover.promotions++;
-			else
-				demoted++;
+			to_slow += job->move.to == FUSION_SLOW;
+			fusion_count_move(fs, job, force);
 			*fusion_cancels(fs, job->move.lext) = 0;
 			break;
 		case FUSION_CANCELLED:
@@ -344,10 +394,11 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 		}
 		if (job->started)
 			trace_fusion_move(fs, job->move.lext, job->old, job->new, job->outcome);
-		fusion_policy_done(fs->policy, &job->move, job->outcome);
+		/* To the policy, an extent that has stayed on its member has not moved. */
+		if (job->outcome != FUSION_MOVED || !fusion_stays(job))
+			fusion_policy_done(fs->policy, &job->move, job->outcome);
 	}
-	fs->mover.demotions += demoted;
-	if (demoted)
+	if (to_slow)
 		fusion_replica_soon(fs);
 }
 
@@ -364,6 +415,40 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 			jobs[k] = (struct fusion_job) { .move = moves[k] };
 		fusion_run_batch(fs, &jobs[i], n, force, idle_only);
 	}
+	return batches;
+}
+
+/*
+ * The slow member's time that a batch of @us has used. If foreground I/O queues there, it is only
+ * the share that the batch's commands have in the queue. So migration also advances under full
+ * load, and adds to the load only its share.
+ */
+static u64 fusion_time_used(const struct fusion *fs, u64 us)
+{
+	u32 looks = max(fs->mover.queue_looks, 1U);
+
+	return div_u64(us * FUSION_COPY_QUEUE * looks, FUSION_COPY_QUEUE * looks + fs->mover.queue);
+}
+
+unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
+				  struct fusion_job *jobs, unsigned int nr,
+				  const struct fusion_force *force, bool idle, u64 *used)
+{
+	u32 duty = READ_ONCE(fs->opt.duty);
+	u64 start = fusion_now_us();
+	unsigned int batches;
+
+	fs->mover.waited_us = 0;
+	fs->mover.queue = 0;
+	fs->mover.queue_looks = 0;
+	batches = fusion_migrate(fs, moves, jobs, nr, force, idle);
+
+	*used = fusion_now_us() - start;
+	*used = fusion_time_used(fs, *used - min(*used, fs->mover.waited_us));
+	if (!idle || !fusion_is_idle(fs))
+		fs->mover.next_batch_ms = fusion_now_ms() +
+				    min_t(u64, div_u64(*used * (100 - duty), duty * 1000),
+					  FUSION_MAX_PAUSE_MS);
 	return batches;
 }
 

@@ -10,6 +10,9 @@
  * discard, no discard is dropped while the set is open, and a slot that is being discarded
  * belongs to no extent (INV2).
  *
+ * A slot inside the fence is not discarded, but remembered until the fence is gone. Its place may
+ * be about to serve another purpose, which a discard that comes late would harm.
+ *
  * The worker takes at most half of the free slots, and leaves the spares to the mover unless the
  * fused device is idle. First writes and the mover may need a slot that is being discarded. They
  * wait for that one bio: first writes are parked, and the mover stops the worker from taking more
@@ -87,7 +90,7 @@ void fusion_discard_kick(struct fusion *fs)
 
 /* -- what is free already ------------------------------------------------------------------ */
 
-/* The free slots among those of word @i of the bitmap. */
+/* The free slots among those of word @i of the bitmap, except inside the fence. */
 static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev dev, size_t i)
 {
 	u32 end = fusion_slot_end(fs, dev);
@@ -95,7 +98,8 @@ static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev d
 
 	if (end - i * BITS_PER_LONG < BITS_PER_LONG)
 		mask = (1UL << (end % BITS_PER_LONG)) - 1;
-	return ~READ_ONCE(fs->slots.used[dev][i]) & mask;
+	return ~READ_ONCE(fs->slots.used[dev][i]) & mask &
+	       ~fusion_fence_bits(&fs->slots.fence, dev, i);
 }
 
 /* Add free slots up to the end of the member, or about @nr of them. Return: number found. */
@@ -152,7 +156,8 @@ static bool fusion_discard_idle(const struct fusion *fs)
 
 static bool fusion_discard_ready(const struct fusion *fs, const struct fusion_discards *d, u32 slot)
 {
-	return test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev]);
+	return !fusion_fenced(&fs->slots.fence, d->dev, slot) &&
+	       test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev]);
 }
 
 /* The first free slot from @from on that awaits a discard; a hint, as no lock is held. */
@@ -209,6 +214,7 @@ static enum taken fusion_discard_take(struct fusion *fs, struct fusion_discards 
 	}
 	*nr = slot - *first;
 	d->nr -= *nr;
+	d->first = *first;
 	d->in_flight += *nr;
 	fs->slots.nr_free[d->dev] -= *nr;
 	if (*nr)
@@ -229,6 +235,8 @@ static void fusion_discard_give_back(struct fusion *fs, struct fusion_discards *
 		__clear_bit(slot, fs->slots.used[d->dev]);
 	d->in_flight -= nr;
 	fs->slots.nr_free[d->dev] += nr;
+	fusion_fence_keep(&fs->slots, d->dev,
+			  fusion_fence_overlap(&fs->slots.fence, d->dev, first, nr));
 	fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
 	wake_up_all(&fs->slots.discard_wait);

@@ -16,8 +16,7 @@ static enum fusion_dev fusion_other_dev(enum fusion_dev dev)
 	return dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
 }
 
-/* Make an OPEN extent STABLE, so that it can be moved. */
-static void fusion_settle(struct fusion *fs, u32 lext)
+void fusion_settle(struct fusion *fs, u32 lext)
 {
 	unsigned int tries;
 
@@ -44,6 +43,10 @@ static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *f
 	while (n < FUSION_BATCH && force->next <= force->last) {
 		u32 word = READ_ONCE(fs->map[force->next]);
 
+		/* The room for these is another: fusion_room_for(). */
+		if (n && fusion_word_fenced(&fs->slots.fence, word) != force->fenced)
+			break;
+		force->fenced = fusion_word_fenced(&fs->slots.fence, word);
 		lext = force->next++;
 		if (!fusion_word_mapped(word)) {
 			force->unmapped++;
@@ -80,6 +83,10 @@ static bool fusion_find_victims(struct fusion *fs, struct fusion_force *force)
 	u32 lext, end;
 
 	force->next_victim = 0;
+	if (fs->slots.fence.dev == v->dev) {
+		v->fence_first = fs->slots.fence.first;
+		v->fence_end = fs->slots.fence.end;
+	}
 	v->nr = 0;
 	v->held = 0;
 	for (lext = 0; lext < fs->sb.nr_lexts; lext = end) {
@@ -158,6 +165,20 @@ static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 w
 	return room;
 }
 
+/*
+ * The number of @want extents that can be moved now. What is inside the fence leaves no slot there
+ * for others, so none makes room for it: it moves if there is room, or stays for the evacuation.
+ */
+static u32 fusion_room_for(struct fusion *fs, struct fusion_force *force, u32 want)
+{
+	u32 room, spares;
+
+	if (!force->fenced)
+		return min(want, fusion_make_room(fs, force, want));
+	fusion_look_for_room(fs, force, &room, &spares);
+	return min(want, room);
+}
+
 /* Did a first write take the slot meanwhile? */
 static bool fusion_lost_its_room(const struct fusion *fs, const struct fusion_job *job)
 {
@@ -174,9 +195,9 @@ void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
 	unsigned int i, k, again, skips = 0, n = fusion_take_forced(fs, force, moves);
 
 	while (n && !READ_ONCE(fs->mover.stopping) && !READ_ONCE(force->abandoned)) {
-		k = min(n, fusion_make_room(fs, force, n));
+		k = fusion_room_for(fs, force, n);
 		if (!k) {
-			if (force->obstacle || fusion_mode(fs) != FUSION_RW)
+			if (force->fenced || force->obstacle || fusion_mode(fs) != FUSION_RW)
 				break;
 			continue;
 		}

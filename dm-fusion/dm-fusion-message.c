@@ -66,6 +66,31 @@ static int fusion_message_move(struct fusion *fs, enum fusion_dev to, char *rang
 	return 1;
 }
 
+/* "fast|slow <first> <last>": slots, as the message map has them. */
+static int fusion_message_fence(struct fusion *fs, const char *member, const char *first,
+				const char *last)
+{
+	struct fusion_force force = { .kind = FUSION_FENCE };
+	bool fast = !strcmp(member, "fast");
+
+	if (!fast && strcmp(member, "slow"))
+		return fusion_bad_message("fence: not a member, fast or slow", member);
+	force.to = fast ? FUSION_FAST : FUSION_SLOW;
+	if (kstrtou32(first, 10, &force.next))
+		return fusion_bad_message("fence: not a number of a slot", first);
+	if (kstrtou32(last, 10, &force.last))
+		return fusion_bad_message("fence: not a number of a slot", last);
+	if (force.next > force.last)
+		return fusion_bad_message("fence: the last slot comes before the first one", last);
+	if (!fusion_slot_valid(&fs->sb, force.to, force.next) ||
+	    !fusion_slot_valid(&fs->sb, force.to, force.last)) {
+		DMERR("message: fence: the %s member has slots %u to %u", member,
+		      fast ? 0 : fs->sb.slow_first_slot, fusion_slot_end(fs, force.to) - 1);
+		return -ERANGE;
+	}
+	return fusion_force(fs, &force);
+}
+
 static const char *fusion_state_name(u32 word)
 {
 	static const char * const names[] = {
@@ -252,6 +277,16 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 	if ((argc == 2 || argc == 3) && !strcmp(argv[0], "demote"))
 		return fusion_message_move(fs, FUSION_SLOW, argv[1], argc == 3 ? argv[2] : NULL,
 					   result, maxlen);
+	if (argc == 4 && !strcmp(argv[0], "fence"))
+		return fusion_message_fence(fs, argv[1], argv[2], argv[3]);
+	if (argc == 2 && !strcmp(argv[0], "fence") && !strcmp(argv[1], "off")) {
+		struct fusion_force force = { .kind = FUSION_NO_FENCE };
+
+		return fusion_force(fs, &force);
+	}
+	if (argc && !strcmp(argv[0], "fence"))
+		return fusion_bad_message("not fast|slow <first slot> <last slot>, or off",
+					  argv[0]);
 	if (argc == 2 && !strcmp(argv[0], "heat"))
 		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))

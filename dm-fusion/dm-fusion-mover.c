@@ -3,10 +3,11 @@
  * dm-fusion: the mover.
  *
  * One worker ticks the policy, asks it for moves, and carries them out in batches
- * (dm-fusion-batch.c), unless moves on request are waiting (dm-fusion-forced.c).
+ * (dm-fusion-batch.c), unless moves on request are waiting (dm-fusion-forced.c), or extents have to
+ * leave the fence (dm-fusion-evacuate.c).
  */
 #include <linux/jiffies.h>
-#include <linux/math64.h>
+#include <linux/string.h>
 
 #include "dm-fusion.h"
 
@@ -60,16 +61,34 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs));
 }
 
-/*
- * The slow member's time that a batch of @us has used. If foreground I/O queues there, it is only
- * the share that the batch's commands have in the queue. So migration also advances under full
- * load, and adds to the load only its share.
- */
-static u64 fusion_time_used(const struct fusion *fs, u64 us)
+static bool fusion_move_leaves_fence(const struct fusion *fs, const struct fusion_move *move)
 {
-	u32 looks = max(fs->mover.queue_looks, 1U);
+	return fusion_word_fenced(&fs->slots.fence, READ_ONCE(fs->map[move->lext]));
+}
 
-	return div_u64(us * FUSION_COPY_QUEUE * looks, FUSION_COPY_QUEUE * looks + fs->mover.queue);
+/*
+ * Drop swaps with an extent inside the fence. A swap takes spares, and gives them back in the slots
+ * that it leaves; one inside the fence would be no use to anyone. Return: number of moves left.
+ */
+static unsigned int fusion_keep_to_exchange(struct fusion *fs, struct fusion_move *moves,
+					    unsigned int nr)
+{
+	unsigned int i, k, n = 0;
+
+	for (i = 0; i < nr; i += k) {
+		bool fenced = fusion_move_leaves_fence(fs, &moves[i]);
+
+		k = fusion_policy_pair_length(&moves[i], nr - i);
+		fenced |= fusion_move_leaves_fence(fs, &moves[i + k - 1]);
+		if (k == 1 || !fenced) {
+			memmove(&moves[n], &moves[i], k * sizeof(*moves));
+			n += k;
+			continue;
+		}
+		fusion_policy_done(fs->policy, &moves[i], FUSION_SKIPPED);
+		fusion_policy_done(fs->policy, &moves[i + 1], FUSION_SKIPPED);
+	}
+	return n;
 }
 
 /*
@@ -101,8 +120,7 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 	struct fusion_move moves[FUSION_BATCH];
 	struct fusion_job jobs[FUSION_BATCH];
 	unsigned int i, n, max, batches;
-	u32 duty = READ_ONCE(fs->opt.duty);
-	u64 start, used;
+	u64 used;
 
 	spin_lock_irq(&fs->lock);
 	max = fusion_look_at_slots(fs, &env);
@@ -113,25 +131,31 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 		return false;
 	n = fusion_policy_pick(fs->policy, &env, moves, max);
 	n = fusion_keep_to_budget(fs, &env, moves, n);
+	n = fusion_keep_to_exchange(fs, moves, n);
 	for (i = 0; i < n; i++)
 		moves[i].hold = *fusion_cancels(fs, moves[i].lext) >= FUSION_MAX_CANCELS;
 	if (!n)
 		return false;
-	fs->mover.waited_us = 0;
-	fs->mover.queue = 0;
-	fs->mover.queue_looks = 0;
-	start = fusion_now_us();
-	batches = fusion_migrate(fs, moves, jobs, n, NULL, env.idle);
-
-	used = fusion_now_us() - start;
-	used = fusion_time_used(fs, used - min(used, fs->mover.waited_us));
+	batches = fusion_migrate_paced(fs, moves, jobs, n, NULL, env.idle, &used);
 	if (batches == 1)
 		fusion_tell_moves(fs, jobs, n, used);
-	if (!env.idle || !fusion_is_idle(fs))
-		fs->mover.next_batch_ms = fusion_now_ms() +
-				    min_t(u64, div_u64(used * (100 - duty), duty * 1000),
-					  FUSION_MAX_PAUSE_MS);
 	return true;
+}
+
+/*
+ * Moves in the background: first those out of the fence, which were asked for. They take no notice
+ * of the settings migration and standby. Return: were there any?
+ */
+static bool fusion_mover_run(struct fusion *fs)
+{
+	/* Every move of the policy reads or writes the slow member. */
+	bool policy = READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep;
+	bool evacuate = fusion_evacuation_due(fs);
+
+	if ((!policy && !evacuate) ||
+	    (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs)))
+		return false;
+	return (evacuate && fusion_evacuate(fs)) || (policy && fusion_mover_run_policy(fs));
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */
@@ -145,6 +169,7 @@ static void fusion_do_move(struct work_struct *work)
 	fusion_mover_tick(fs);
 	fusion_look_at_slow(fs);
 	fusion_budget_refill(fs, fusion_now_ms());
+	fusion_look_at_fence(fs);
 	if (READ_ONCE(fs->mover.stopping))
 		return;
 	force = fusion_first_forced(fs);
@@ -153,6 +178,10 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, -EROFS);
 		else if (READ_ONCE(force->abandoned))
 			fusion_end_forced(fs, force, -ERESTARTSYS);
+		else if (force->kind == FUSION_FENCE)
+			fusion_end_forced(fs, force, fusion_put_up_fence(fs, force));
+		else if (force->kind == FUSION_NO_FENCE)
+			fusion_end_forced(fs, force, fusion_take_down_fence(fs));
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else
@@ -162,10 +191,7 @@ static void fusion_do_move(struct work_struct *work)
 		if (fusion_idle_ms(fs) >= FILL_IDLE_MS)
 			fusion_open_fill_idle(fs, fs->mover.slow_asleep);
 		fs->mover.look_usable = true;
-		/* Every move reads or writes the slow member. */
-		if (READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep &&
-		    (fusion_now_ms() >= fs->mover.next_batch_ms || fusion_is_idle(fs)) &&
-		    fusion_mover_run_policy(fs))
+		if (fusion_mover_run(fs))
 			pause = min_t(u64, FUSION_TICK_MS, fs->mover.next_batch_ms -
 						    min(fs->mover.next_batch_ms, fusion_now_ms()));
 	}

@@ -32,13 +32,23 @@ enum fusion_obstacle {
 	FUSION_NO_SPARE,		/* the other member has no slot left, not even a spare */
 };
 
-/* A range to be moved on request. */
+/* What is asked of the mover. */
+enum fusion_force_kind {
+	FUSION_MOVE,			/* move a range of extents to a member */
+	FUSION_EVACUATE,		/* move extents out of the fence: the mover's own request */
+	FUSION_FENCE,			/* put up a fence */
+	FUSION_NO_FENCE,		/* take it down */
+};
+
+/* A request: a range of extents, or the slots of a fence, which are on the member @to. */
 struct fusion_force {
 	struct list_head list;		/* on fs->mover.forced, under fs->lock */
 	struct completion done;
+	enum fusion_force_kind kind;
 	u32 next;
 	u32 last;
 	enum fusion_dev to;
+	bool fenced;			/* only the mover's: this batch is inside the fence */
 	u32 moved;
 	u32 already;
 	u32 unmapped;
@@ -84,6 +94,7 @@ struct fusion_job {
  * @slow_asleep: the slow member was unused for opt.standby: let it rest
  * @promotions: number so far
  * @demotions: number so far
+ * @evacuated: number of extents that have left the fence so far
  * @cancelled: number of moves that a write has cancelled so far
  * @in_flight: slots taken for moves; under fs->lock
  * @nr_retired: slots lost to write errors
@@ -110,6 +121,7 @@ struct fusion_mover {
 	bool slow_asleep;
 	u64 promotions;
 	u64 demotions;
+	u64 evacuated;
 	u64 cancelled;
 	u32 in_flight;
 	u32 nr_retired;
@@ -173,6 +185,14 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 			    struct fusion_job *jobs, unsigned int nr,
 			    const struct fusion_force *force, bool idle_only);
 
+/*
+ * The same in the background: then the next batch waits as duty says, unless the device is idle
+ * as it was before. Sets *@used to the time of the slow member that was used, in us.
+ */
+unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
+				  struct fusion_job *jobs, unsigned int nr,
+				  const struct fusion_force *force, bool idle, u64 *used);
+
 /* @nr without the spares of the member. */
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 
@@ -189,8 +209,32 @@ struct fusion_force *fusion_first_forced(struct fusion *fs);
 void fusion_run_forced(struct fusion *fs, struct fusion_force *force);
 void fusion_end_forced(struct fusion *fs, struct fusion_force *force, int result);
 
-/* Move a range and wait until it is moved; interruptible. Fills in the counts of @force. */
+/* Make an OPEN extent STABLE, so that it can be moved. Context: the mover. */
+void fusion_settle(struct fusion *fs, u32 lext);
+
+/*
+ * Move a range and wait until it is moved, or let the mover carry out another request;
+ * interruptible. Fills in the counts of @force.
+ */
 int fusion_force(struct fusion *fs, struct fusion_force *force);
+
+/* -- dm-fusion-evacuate.c; the mover ------------------------------------------------------ */
+
+/*
+ * Put up the fence that @force asks for. Return: 0, -EBUSY: there is one, -ENOSPC: too few slots
+ * are free outside, or -EIO: the mode is no longer RW. Sleeps.
+ */
+int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force);
+int fusion_take_down_fence(struct fusion *fs);
+
+/* Raise an event when the fence has become empty. */
+void fusion_look_at_fence(struct fusion *fs);
+
+/* Is there an extent inside the fence, and is it time to try to move one? */
+bool fusion_evacuation_due(struct fusion *fs);
+
+/* Move some extents out of the fence. Sleeps. Return: was any move tried? */
+bool fusion_evacuate(struct fusion *fs);
 
 /* -- dm-fusion-mover.c ------------------------------------------------------------------- */
 

@@ -87,6 +87,8 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 	}
 	if (!WARN_ON_ONCE(__test_and_set_bit(fusion_word_slot(word), rep->held[rep->cur])))
 		rep->nr_held++;
+	fs->slots.fence.nr_held += fusion_fenced(&fs->slots.fence, FUSION_SLOW,
+						 fusion_word_slot(word));
 	fusion_discard_add(fs, word);
 	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
 }
@@ -94,6 +96,7 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 void fusion_held_end(struct fusion *fs, bool free)
 {
 	struct fusion_replica *rep = &fs->replica;
+	struct fusion_fence *fence = &fs->slots.fence;
 	size_t words = BITS_TO_LONGS(fusion_slot_end(fs, FUSION_SLOW)), i, end;
 	unsigned long *old = rep->held[!rep->cur], *cur = rep->held[rep->cur];
 
@@ -101,7 +104,7 @@ void fusion_held_end(struct fusion *fs, bool free)
 		end = min_t(size_t, words, i + HELD_CHUNK);
 		spin_lock_irq(&fs->lock);
 		for (; i < end; i++) {
-			u32 nr = hweight_long(old[i]);
+			u32 nr = hweight_long(old[i]), fenced;
 
 			if (!nr)
 				continue;
@@ -109,6 +112,10 @@ void fusion_held_end(struct fusion *fs, bool free)
 				fs->slots.used[FUSION_SLOW][i] &= ~old[i];
 				fs->slots.nr_free[FUSION_SLOW] += nr;
 				rep->nr_held -= nr;
+				fenced = hweight_long(old[i] &
+						      fusion_fence_bits(fence, FUSION_SLOW, i));
+				fence->nr_held -= fenced;
+				fusion_fence_keep(&fs->slots, FUSION_SLOW, fenced);
 			} else {
 				cur[i] |= old[i];
 			}

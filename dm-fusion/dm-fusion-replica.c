@@ -21,7 +21,8 @@
  *  4. Free the slots of step 1. No word named them at that step, no word can come to name them
  *     while they are held, and the replica no longer contains older words (INV6).
  *
- * The mover records promotions while it copies. It keeps the mutex until they are committed, so
+ * The mover records promotions while it copies, and so all moves that leave a slow slot, even for
+ * another one. It keeps the mutex until they are committed, so
  * that no update in between places the extents on the slow member (INV7). This transaction needs
  * no flush before it, because it points to no data on the slow member. On a disk without FUA, a
  * flush follows, which also covers the copies. On a disk that serves foreground I/O far from the

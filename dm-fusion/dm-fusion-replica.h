@@ -189,7 +189,7 @@ int fusion_replica_write_super(struct fusion *fs);
 /* -- dm-fusion-promote.c ----------------------------------------------------------------- */
 
 /**
- * fusion_replica_promote() - begin to record that extents leave for the fast member
+ * fusion_replica_promote() - begin to record that extents leave their slow slots
  * @fs: device
  * @lexts: extents of the slow member: first those of a batch, then some that may be next
  * @nr: number of extents in the batch

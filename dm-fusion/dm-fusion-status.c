@@ -6,7 +6,7 @@
 
 #include "dm-fusion.h"
 
-#define STATUS_VERSION	3
+#define STATUS_VERSION	4
 
 static u64 fusion_count_errors(const struct fusion *fs, enum fusion_dev dev)
 {
@@ -33,20 +33,22 @@ static const char *fusion_replica_state(const struct fusion *fs)
 
 static void fusion_emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 {
-	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty;
+	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	u32 spare = fs->sb.spare_fast;
 	unsigned int sz = 0;
 	u64 age;
 
 	spin_lock_irq(&fs->lock);
 	free_fast = fusion_slots_free(fs, FUSION_FAST);
-	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fs->replica.nr_held;
+	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fusion_slots_held(fs);
 	mapped = fs->nr_mapped;
 	open = fs->opens.nr;
 	quarantined = fs->slots.nr_quarantined;
 	in_flight = fs->mover.in_flight;
 	dirty = fs->replica.nr_dirty;
 	age = fusion_replica_age(fs);
+	fenced = fusion_fence_used(&fs->slots.fence);
+	fence = fusion_fence_size(&fs->slots.fence);
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -65,8 +67,9 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	       quarantined,
 	       fs->commit.commits, fs->commit.checkpoints, fs->flush.slow_flushes,
 	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
-	DMEMIT(" %s %u %llu %llu %llu", fusion_replica_state(fs), dirty, age,
-	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW));
+	DMEMIT(" %s %u %llu %llu %llu %u/%u", fusion_replica_state(fs), dirty, age,
+	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW),
+	       fenced, fence);
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -121,6 +124,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("errors_slow %llu\n", fusion_count_errors(fs, FUSION_SLOW));
 	DMEMIT("promotions %llu\n", fs->mover.promotions);
 	DMEMIT("demotions %llu\n", fs->mover.demotions);
+	DMEMIT("evacuated %llu\n", fs->mover.evacuated);
 	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
 	DMEMIT("half_life %u\n", fusion_half_life(fs));
 	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);

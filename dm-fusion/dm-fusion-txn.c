@@ -85,7 +85,7 @@ static void fusion_release_slots(struct fusion *fs, struct fusion_txn *txn)
 
 	for (i = 0; i < txn->nr; i++) {
 		spin_lock_irq(&fs->lock);
-		/* A promotion was recorded in the replica before it took effect. */
+		/* A move out of a slow slot was recorded in the replica before it took effect. */
 		fusion_replica_release(fs, txn->rec[i].old,
 				       txn->rec[i].op == FUSION_OP_MOVE);
 		fs->slots.nr_quarantined--;

@@ -23,7 +23,7 @@ static bool fusion_wait_for_replica(const struct fusion *fs, struct fusion_io *i
 {
 	const struct fusion_replica *rep = &fs->replica;
 
-	if (!rep->nr_held)
+	if (!fusion_slots_held(fs))
 		return false;
 	if (!rep->failed) {
 		io->waits = false;
@@ -78,7 +78,7 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		held = fusion_wait_for_replica(fs, fusion_io(bio));
 		wait = fs->slots.nr_quarantined || fs->mover.in_flight || fs->txns.running->nr ||
 		       held || fs->slots.discards[FUSION_FAST].in_flight ||
-		       fs->slots.discards[FUSION_SLOW].in_flight;
+		       fs->slots.discards[FUSION_SLOW].in_flight || fs->slots.fence.rising;
 		/* The spares for migration are the last resort, if slots were lost to errors. */
 		if (!wait)
 			word = fusion_first_slot(fs, lext, 1, 1);

@@ -19,7 +19,8 @@
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	references to map words, and the drain; the states of extents
- *	alloc, discard	which slots are free, and what the members know of that
+ *	discard, alloc,	what the members know of free slots, which slots are free, and which of
+ *	fence		them nobody may have
  *	replica-state	what the replica does not know yet
  *	metaio, flush,	blocks, flushes, journals, transactions: what a commit is made of
  *	chain, txn
@@ -33,8 +34,8 @@
  *	load		opening a set: recovery, and the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, a batch of moves,
- *	batch, forced,	moves on request, and the worker that decides
- *	mover
+ *	batch, forced,	moves on request and out of the fence, and the worker that decides
+ *	evacuate, mover
  *	status, message, claim, reboot, create, target
  *			the face to device-mapper
  *
@@ -85,8 +86,8 @@
  * The slow member carries a copy of the map, for the day the fast one is lost. It is written in
  * the background. No write or flush waits for it, except a first write that finds no slot, which
  * is parked. Slow slots that were released are held, after their quarantine, until the replica
- * durably no longer names them (INV6). A promotion is recorded there before it takes effect
- * (INV7).
+ * durably no longer names them (INV6). A move that leaves a slow slot, for either member, is
+ * recorded there before it takes effect (INV7).
  *
  * Invariants
  * ----------
@@ -99,11 +100,13 @@
  *       that finds it, are durable.
  * INV5  Every number read from disk is bounded before use (dm-fusion-codec.c).
  * INV6  No slow slot is given to another extent while the durable replica names it.
- * INV7  The durable replica does not place an extent on the slow member whose durable map says
- *	 fast, unless it has not learnt of a first write or discard yet.
+ * INV7  The durable replica does not place an extent in a slow slot whose durable map says
+ *	 another one, or fast, unless it has not learnt of a first write or discard yet.
  * INV8  Before the metadata of a member says how far the other one has got, that was durable
  *	 there. So a member that has not got that far is from the past, and the set is not
  *	 loaded (dm-fusion-load.c).
+ * INV9  No slot inside the fence is given to an extent, and none is discarded
+ *	 (dm-fusion-fence.c).
  *
  * Locks
  * -----
@@ -292,16 +295,25 @@ static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
 }
 
-/* Free slots, those included that are being discarded. */
+/* Free slots outside the fence, those included that are being discarded. fs->lock held. */
 static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
 {
-	return fs->slots.nr_free[dev] + fs->slots.discards[dev].in_flight;
+	const struct fusion_discards *d = &fs->slots.discards[dev];
+
+	return fs->slots.nr_free[dev] + d->in_flight -
+	       fusion_fence_overlap(&fs->slots.fence, dev, d->first, d->in_flight);
 }
 
-/* Slow slots that an update of the replica will free, if it can be written. fs->lock held. */
+/* Held slots outside the fence: an update of the replica makes them available. fs->lock held. */
+static inline u32 fusion_slots_held(const struct fusion *fs)
+{
+	return fs->replica.nr_held - fs->slots.fence.nr_held;
+}
+
+/* The same, if the replica can be written. */
 static inline u32 fusion_replica_held(const struct fusion *fs)
 {
-	return fs->replica.failed ? 0 : fs->replica.nr_held;
+	return fs->replica.failed ? 0 : fusion_slots_held(fs);
 }
 
 static inline u32 fusion_open_blocks(const struct fusion *fs)

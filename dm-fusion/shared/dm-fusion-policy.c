@@ -171,7 +171,7 @@ static const struct fusion_hold *fusion_policy_hold_of(const struct fusion_polic
 	return hold->lext == lext && p->now_ms < hold->until_ms ? hold : NULL;
 }
 
-static bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
+bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
 {
 	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
@@ -356,8 +356,7 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	return n;
 }
 
-/* A demotion and the promotion after it, which needs its room, are one. Return: number of moves. */
-static unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr)
+unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr)
 {
 	return nr > 1 && moves[0].to == FUSION_SLOW && moves[1].to == FUSION_FAST ? 2 : 1;
 }
@@ -408,7 +407,8 @@ static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct 
 	return fusion_word_mapped(word) && fusion_word_dev(word) == v->dev &&
 	       (fusion_word_state(word) == FUSION_STABLE ||
 		fusion_word_state(word) == FUSION_OPEN) &&
-	       (lext < v->first || lext > v->last);
+	       (lext < v->first || lext > v->last) &&
+	       (fusion_word_slot(word) < v->fence_first || fusion_word_slot(word) >= v->fence_end);
 }
 
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,

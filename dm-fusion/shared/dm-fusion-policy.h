@@ -204,6 +204,12 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
 
 /*
+ * The length of the swap that @moves begins with, a demotion and the promotion that needs its room,
+ * or 1. @nr: number of moves.
+ */
+unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr);
+
+/*
  * Extents of the slow member that may be promoted next, hottest first, at most @max: the
  * candidates of fusion_policy_pick(). Return: their number.
  */
@@ -217,6 +223,8 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
  * @dev: member that needs room
  * @first: first extent of the range that stays where it is
  * @last: last extent of that range
+ * @fence_first: first of the slots of @dev that are lost to others when their extents leave
+ * @fence_end: slot behind the last of these; no more than @fence_first: none are
  * @nr: number of victims found
  * @held: number of extents skipped because their last move was cancelled or failed recently
  * @best: the victims, best first, each with the cost of its move
@@ -225,6 +233,8 @@ struct fusion_victims {
 	enum fusion_dev dev;
 	u32 first;
 	u32 last;
+	u32 fence_first;
+	u32 fence_end;
 	u32 nr;
 	u32 held;
 	struct {
@@ -246,6 +256,12 @@ struct fusion_victims {
  */
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
 			   u32 end);
+
+/*
+ * Is an extent left alone because of the outcome of its last move? If @idle, not after a cancelled
+ * one.
+ */
+bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle);
 
 /*
  * Report the outcome of an advised move. For a demotion, call it once free_fast counts the slot

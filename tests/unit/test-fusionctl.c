@@ -17,8 +17,8 @@
 /* -- the status line ------------------------------------------------------------- */
 
 static const char good_line[] =
-	"3 rw 2048 10/100 20/400 28/496 3/256 1 2 3 4 5 6 7 8 9 10 11 12 13 14/15 "
-	"ok 16 17 18 19 6 migration on reserve 0 half_life 3600 -";
+	"4 rw 2048 10/100 20/400 28/496 3/256 1 2 3 4 5 6 7 8 9 10 11 12 13 14/15 "
+	"ok 16 17 18 19 20/21 6 migration on reserve 0 half_life 3600 -";
 
 static void status_good(void)
 {
@@ -55,6 +55,8 @@ static void status_good(void)
 	REQUIRE_EQ(st.replica_age, 17);
 	REQUIRE_EQ(st.errors[FAST], 18);
 	REQUIRE_EQ(st.errors[SLOW], 19);
+	REQUIRE_EQ(st.fence_used, 20);
+	REQUIRE_EQ(st.fence_slots, 21);
 	REQUIRE_EQ(st.nr_options, 3);
 	REQUIRE(!strcmp(st.option[2].key, "half_life"), "%s", st.option[2].key);
 	REQUIRE(!strcmp(st.option[2].value, "3600"), "%s", st.option[2].value);
@@ -64,10 +66,10 @@ static void status_good(void)
 static void status_other_good(void)
 {
 	static const char *const lines[] = {
-		"3 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0 needs_check",
-		"3 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
-		"failed 0 0 0 0 0 -",
-		" 3  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0 - ",
+		"4 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0/0 0 needs_check",
+		"4 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
+		"failed 0 0 0 0 0/0 0 -",
+		" 4  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0 - ",
 	};
 	struct fusion_status st;
 	unsigned int i;
@@ -109,24 +111,24 @@ static void status_cut_and_changed(void)
 
 static void status_bad(void)
 {
-	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0";
+	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 0/0";
 	static const struct {
 		const char *head, *tail;
 	} bad[] = {
-		{ "2 rw 128", "0 -" }, { "4 rw 128", "0 -" }, { "3 wr 128", "0 -" },
-		{ "3 rw 0", "0 -" }, { "01x rw 128", "0 -" }, { "3 rw 128", "1 key -" },
-		{ "3 rw 128", "2 key -" }, { "3 rw 128", "4 key value -" }, { "3 rw 128", "0 ?" },
-		{ "3 rw 128", "0 - -" },
-		{ "3 rw 128", "66 -" }, { "3 rw 128", "18446744073709551616 -" },
-		{ "3 rw 18446744073709551616", "0 -" }, { "3 rw 128", "-2 -" },
-		{ "3 rw 128", "2 a_key_of_more_than_23_characters v -" },
-		{ "3 failure1 128", "0 -" }, { "3 rw 128 1", "0 -" },
+		{ "3 rw 128", "0 -" }, { "5 rw 128", "0 -" }, { "4 wr 128", "0 -" },
+		{ "4 rw 0", "0 -" }, { "01x rw 128", "0 -" }, { "4 rw 128", "1 key -" },
+		{ "4 rw 128", "2 key -" }, { "4 rw 128", "4 key value -" }, { "4 rw 128", "0 ?" },
+		{ "4 rw 128", "0 - -" },
+		{ "4 rw 128", "66 -" }, { "4 rw 128", "18446744073709551616 -" },
+		{ "4 rw 18446744073709551616", "0 -" }, { "4 rw 128", "-2 -" },
+		{ "4 rw 128", "2 a_key_of_more_than_23_characters v -" },
+		{ "4 failure1 128", "0 -" }, { "4 rw 128 1", "0 -" },
 	};
 	struct fusion_status st;
 	unsigned int i;
 	char line[256];
 
-	sprintf(line, "3 rw 128 %s 0 -", counts);
+	sprintf(line, "4 rw 128 %s 0 -", counts);
 	REQUIRE(!fus_parse_status(line, &st), "%s", line);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		sprintf(line, "%s %s %s", bad[i].head, counts, bad[i].tail);

@@ -34,6 +34,8 @@ static const struct {
 	NUMBER("errors_slow", errors[SLOW]),
 	NUMBER("extent_sectors", extent_sectors),
 	NUMBER("extents", extents),
+	NUMBER("fence_slots", fence_slots),
+	NUMBER("fence_used", fence_used),
 	NUMBER("in_flight", in_flight),
 	NUMBER("journal_size", journal_size),
 	NUMBER("journal_used", journal_used),

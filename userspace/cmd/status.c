@@ -182,6 +182,9 @@ static void print_text(const struct set *set)
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
+	if (st->fence_slots)
+		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n", st->fence_used,
+		       st->fence_slots);
 }
 
 /* Counters start again when a set is reopened. */
@@ -258,6 +261,8 @@ static struct json_object *set_json(const struct set *set)
 		{ "slow_flushes", st->slow_flushes },
 		{ "replica_dirty", st->replica_dirty },
 		{ "replica_age", st->replica_age },
+		{ "fence_slots", st->fence_slots },
+		{ "fence_used", st->fence_used },
 	};
 
 	fus_json_add_open(o, &set->m);

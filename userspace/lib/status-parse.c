@@ -106,6 +106,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		return "bad replica";
 	if (!next_number(&p, ' ', &st->errors[FAST]) || !next_number(&p, ' ', &st->errors[SLOW]))
 		return "bad number of errors";
+	if (!next_pair(&p, &st->fence_used, &st->fence_slots))
+		return "bad fence";
 	why = parse_options(&p, st);
 	if (why)
 		return why;

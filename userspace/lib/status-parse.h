@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STATUS_VERSION		3
+#define STATUS_VERSION		4
 #define STATUS_MAX_OPTIONS	32
 
 struct fusion_status {
@@ -23,6 +23,7 @@ struct fusion_status {
 	char replica[8];	/* ok, failed, - */
 	uint64_t replica_dirty, replica_age;
 	uint64_t errors[2];
+	uint64_t fence_used, fence_slots;	/* slots; none without a fence */
 	unsigned int nr_options;
 	struct {
 		char key[24];

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the extents inside the fence (dm-fusion-fence.c) are moved out of it.
+ *
+ * Each goes to a free slot of the same member, or if there is none besides the spares, to one of
+ * the other member. Spares are never used: no slot comes back in exchange for one. The fence is
+ * refused if its extents have no room elsewhere, but first writes may take that room later. Then
+ * the rest stays until a discard makes room, or the fence is taken down.
+ *
+ * A move is like one of the policy: it keeps to duty, a write cancels its copy, and if it cannot be
+ * made, its extent is left alone for a while. It needs not pay, and spends the write budget without
+ * waiting for it.
+ *
+ * A move from one slow slot to another is recorded in the replica beforehand (INV7). So the
+ * replica does not name the old slot when it is released (INV6).
+ */
+#include "dm-fusion.h"
+
+/* Extents looked at in one go, and before others may run. */
+#define SCAN		(1U << 20)
+#define SLICE		65536U
+/* Pause after an attempt without a move. */
+#define PAUSE_MS	1000U
+
+static const struct fusion_force evacuation = { .kind = FUSION_EVACUATE };
+
+static enum fusion_dev fusion_fence_other(const struct fusion_fence *fence)
+{
+	return fence->dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
+}
+
+/* Slots of a member that may take in extents. fs->lock held. */
+static u32 fusion_evacuation_room(const struct fusion *fs, enum fusion_dev dev)
+{
+	u32 nr = fusion_slots_free(fs, dev);
+
+	if (dev == FUSION_SLOW)
+		nr += fusion_replica_held(fs);
+	return fusion_beside_spares(fs, dev, nr);
+}
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
+{
+	struct fusion_fence *fence = &fs->slots.fence;
+	const char *name = dm_table_device_name(fs->ti->table);
+	u32 need, room;
+
+	if (fusion_fence_size(fence)) {
+		DMERR("%s: fence: slots %u to %u of the %s member are fenced; send fence off first",
+		      name, fence->first, fence->end - 1,
+		      fence->dev == FUSION_FAST ? "fast" : "slow");
+		return -EBUSY;
+	}
+	/* Slots that were released a moment ago need no room. */
+	if (fusion_commit_wait(fs))
+		return -EIO;
+	flush_work(&fs->txns.reclaim_work);
+	fusion_fence_raise(fs, force->to, force->next, force->last);
+
+	spin_lock_irq(&fs->lock);
+	need = fusion_fence_extents(fs);
+	room = fusion_evacuation_room(fs, FUSION_FAST) + fusion_evacuation_room(fs, FUSION_SLOW);
+	if (need <= room)
+		fusion_fence_settle(fs);
+	else
+		fusion_fence_drop(fs);
+	spin_unlock_irq(&fs->lock);
+	if (need <= room)
+		return 0;
+	DMERR("%s: fence: %u extents need room, %u slots are free elsewhere without the spares; discard data or fence fewer slots",
+	      name, need, room);
+	return -ENOSPC;
+}
+
+int fusion_take_down_fence(struct fusion *fs)
+{
+	spin_lock_irq(&fs->lock);
+	fusion_fence_drop(fs);
+	spin_unlock_irq(&fs->lock);
+	return 0;
+}
+
+void fusion_look_at_fence(struct fusion *fs)
+{
+	struct fusion_fence *fence = &fs->slots.fence;
+	bool empty, held;
+
+	if (!fusion_fence_size(fence))
+		return;
+	spin_lock_irq(&fs->lock);
+	empty = !fusion_fence_used(fence);
+	held = fence->nr_held && !fusion_fence_extents(fs);
+	spin_unlock_irq(&fs->lock);
+	/* Only the replica keeps it from being empty. */
+	if (held)
+		fusion_replica_soon(fs);
+	if (empty && !fence->told)
+		dm_table_event(fs->ti->table);
+	fence->told = empty;
+}
+
+/* -- evacuation ------------------------------------------------------------------------------ */
+
+bool fusion_evacuation_due(struct fusion *fs)
+{
+	struct fusion_fence *fence = &fs->slots.fence;
+	bool due;
+
+	if (!fusion_fence_size(fence) || fusion_now_ms() < fence->until_ms)
+		return false;
+	spin_lock_irq(&fs->lock);
+	due = fusion_fence_extents(fs);
+	spin_unlock_irq(&fs->lock);
+	return due;
+}
+
+/* The next extents inside the fence, up to @max, unless they are to be left alone. */
+static unsigned int fusion_find_fenced(struct fusion *fs, struct fusion_move *moves,
+				       unsigned int max, bool idle)
+{
+	struct fusion_fence *fence = &fs->slots.fence;
+	u32 left = min(fs->sb.nr_lexts, SCAN);
+	unsigned int n = 0;
+
+	while (left-- && n < max) {
+		u32 lext = fence->next < fs->sb.nr_lexts ? fence->next : 0;
+
+		fence->next = lext + 1;
+		if (!(lext % SLICE))
+			cond_resched();
+		if (!fusion_word_fenced(&fs->slots.fence, READ_ONCE(fs->map[lext])) ||
+		    fusion_policy_held(fs->policy, lext, idle))
+			continue;
+		moves[n++] = (struct fusion_move) {
+			.lext = lext,
+			.hold = *fusion_cancels(fs, lext) >= FUSION_MAX_CANCELS,
+		};
+	}
+	return n;
+}
+
+/* Complete partial extents. Return: number of moves left, without those that could not be. */
+static unsigned int fusion_settle_fenced(struct fusion *fs, struct fusion_move *moves,
+					 unsigned int nr)
+{
+	unsigned int i, n = 0;
+
+	/* Let all be filled while the first is settled. */
+	for (i = 0; i < nr; i++)
+		fusion_open_fill(fs, moves[i].lext);
+	for (i = 0; i < nr; i++) {
+		fusion_settle(fs, moves[i].lext);
+		if (fusion_word_state(READ_ONCE(fs->map[moves[i].lext])) == FUSION_OPEN)
+			fusion_policy_done(fs->policy, &moves[i], FUSION_FAILED);
+		else
+			moves[n++] = moves[i];
+	}
+	return n;
+}
+
+/* Where the extents go. Return: number of those that have a place. */
+static unsigned int fusion_place_fenced(struct fusion *fs, struct fusion_move *moves,
+					unsigned int nr)
+{
+	const struct fusion_fence *fence = &fs->slots.fence;
+	unsigned int i, same, other;
+
+	spin_lock_irq(&fs->lock);
+	nr = min(nr, fusion_longest_batch(fs));
+	same = min(nr, fusion_evacuation_room(fs, fence->dev));
+	other = min(nr - same, fusion_evacuation_room(fs, fusion_fence_other(fence)));
+	spin_unlock_irq(&fs->lock);
+	for (i = 0; i < same + other; i++)
+		moves[i].to = i < same ? fence->dev : fusion_fence_other(fence);
+	return same + other;
+}
+
+bool fusion_evacuate(struct fusion *fs)
+{
+	struct fusion_move moves[FUSION_BATCH];
+	struct fusion_job jobs[FUSION_BATCH];
+	bool idle = fusion_is_idle(fs);
+	unsigned int i, n, moved = 0;
+	u64 used;
+
+	n = fusion_find_fenced(fs, moves, FUSION_BATCH, idle);
+	n = fusion_settle_fenced(fs, moves, n);
+	n = fusion_place_fenced(fs, moves, n);
+	if (n)
+		fusion_migrate_paced(fs, moves, jobs, n, &evacuation, idle, &used);
+	for (i = 0; i < n; i++)
+		moved += jobs[i].outcome == FUSION_MOVED;
+	if (!moved)
+		fs->slots.fence.until_ms = fusion_now_ms() + PAUSE_MS;
+	return n;
+}
