@@ -87,6 +87,29 @@ static void do_move(struct doing *d)
 	sim_dev_message(d->st->dev, text);
 }
 
+/* One at a time, so that it is known which fence stands. */
+static void do_fence(struct doing *d)
+{
+	struct state *st = d->st;
+	const struct op *op = &d->op;
+	char text[64] = "fence off";
+	int r;
+
+	if (st->fencing)
+		return;
+	st->fencing = true;
+	if (op->kind == OP_FENCE)
+		snprintf(text, sizeof(text), "fence %s %u %u",
+			 op->flags == FUSION_FAST ? "fast" : "slow", op->sector,
+			 op->sector + op->nr - 1);
+	r = sim_dev_message(st->dev, text);
+	if (r == -EINVAL || r == -ERANGE || r == -ENOENT)
+		sim_fail("%s: %d", text, r);
+	/* it may have been taken down, and nobody has looked since */
+	st->fence.nr = 0;
+	st->fencing = false;
+}
+
 /* Is it kept from now on? */
 static bool keep(struct sim_dev *dev, const char *text, u32 n)
 {
@@ -137,6 +160,10 @@ static void do_one(void *arg)
 	case OP_DEMOTE:
 		do_move(d);
 		break;
+	case OP_FENCE:
+	case OP_FENCE_OFF:
+		do_fence(d);
+		break;
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
 		break;
@@ -186,6 +213,27 @@ static void spray(struct state *st, const struct op *op)
 void wait_busy(struct state *st, unsigned int most)
 {
 	wait_event(st->busy, st->busy <= most);
+}
+
+/* Virtual seconds in which a small fence becomes empty, whatever the settings are. */
+#define EMPTY_SECONDS	600U
+
+/* While nothing else happens, all extents leave the fence, if there is room. */
+static void wait_empty(struct state *st)
+{
+	const void *set = sim_dev_private(st->dev);
+	u32 i;
+
+	wait_busy(st, 0);
+	for (i = 0; set_fence_used(set) && i < EMPTY_SECONDS; i++) {
+		if (st->run->setup.faults || !set_writable(set) || !set_fence_room(set))
+			return;
+		msleep(1000);
+	}
+	if (set_fence_used(set))
+		sim_fail("%u slots inside the fence are not empty, with room for %u",
+			 set_fence_used(set), set_fence_room(set));
+	sim_dev_status(st->dev);
 }
 
 void stop_faults(void)
@@ -243,6 +291,9 @@ void carry_out(struct state *st, const struct op *drawn)
 	case OP_WAIT:
 		wait_busy(st, 0);
 		sim_dev_status(st->dev);
+		break;
+	case OP_EMPTY:
+		wait_empty(st);
 		break;
 	case OP_SUSPEND:
 		sim_dev_suspend(st->dev);

@@ -55,6 +55,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 			replica_check_map(rep, st->model, sim_dev_private(*dev));
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
+			if (set_fence_size(sim_dev_private(*dev)))
+				sim_fail("opened, and there is a fence");
 			check_kept(st, set_kept(sim_dev_private(*dev)));
 		}
 	}
@@ -281,6 +283,7 @@ void cut_run(struct sim_world *w, void *ctx)
 		one_in = DIV_ROUND_UP(one_in, 16);
 	if (st->ready) {
 		check_invariants(sim_dev_private(st->dev));
+		check_fence(sim_dev_private(st->dev), &st->fence);
 		note_known(st);
 	}
 	if (run->points < run->max_points && !passed_over(w, st) && !rnd_below(&w->rng, one_in))

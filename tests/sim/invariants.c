@@ -23,6 +23,75 @@ static void check_shared(const struct fusion *fs, u32 lext, u32 word, unsigned l
 		sim_fail("INV3: extent %u shares its slot", lext);
 }
 
+/* Are the slots inside and outside the fence counted right? */
+static void check_counts(const struct fusion *fs)
+{
+	const struct fusion_fence *fence = &fs->slots.fence;
+	u32 free[FUSION_NR_DEVS] = {}, empty = 0, retired = 0, held = 0, dev, slot;
+
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		for (slot = 0; slot < fusion_slot_end(fs, dev); slot++) {
+			bool inside = dev == fence->dev && slot >= fence->first &&
+				      slot < fence->end;
+			bool is_free = !test_bit(slot, fs->slots.used[dev]);
+
+			free[dev] += is_free && !inside;
+			empty += is_free && inside;
+			retired += inside && test_bit(slot, fs->slots.retired[dev]);
+			held += inside && dev == FUSION_SLOW &&
+				(test_bit(slot, fs->replica.held[0]) ||
+				 test_bit(slot, fs->replica.held[1]));
+		}
+		if (free[dev] != fs->slots.nr_free[dev])
+			sim_fail("%u slots of member %u free, %u counted", free[dev], dev,
+				 fs->slots.nr_free[dev]);
+	}
+	if (empty != fence->nr_empty || retired != fence->nr_retired || held != fence->nr_held)
+		sim_fail("fence: %u slots empty, %u retired, %u held; %u, %u, %u counted", empty,
+			 retired, held, fence->nr_empty, fence->nr_retired, fence->nr_held);
+}
+
+void check_fence(const void *private, struct fence_seen *seen)
+{
+	const struct fusion *fs = private;
+	const struct fusion_fence *fence = &fs->slots.fence;
+	u32 nr = fusion_fence_size(fence), i;
+
+	if (fence->rising)
+		nr = 0;
+	if (nr != seen->nr || fence->dev != seen->dev || fence->first != seen->first)
+		*seen = (struct fence_seen){ .dev = fence->dev, .first = fence->first, .nr = nr };
+	for (i = 0; i < nr; i++) {
+		if (!test_bit(fence->first + i, fs->slots.used[fence->dev]))
+			__set_bit(i, seen->empty);
+		else if (test_bit(i, seen->empty))
+			sim_fail("INV9: slot %u of member %u is taken, inside the fence",
+				 fence->first + i, fence->dev);
+	}
+}
+
+u32 set_fence_size(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fusion_fence_size(&fs->slots.fence);
+}
+
+u32 set_fence_used(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fusion_fence_used(&fs->slots.fence);
+}
+
+u32 set_fence_room(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fusion_beside_spares(fs, FUSION_FAST, fs->slots.nr_free[FUSION_FAST]) +
+	       fusion_beside_spares(fs, FUSION_SLOW, fs->slots.nr_free[FUSION_SLOW]);
+}
+
 static void check_free(const struct fusion *fs, u32 mapped)
 {
 	u32 discarding = fs->slots.discards[FUSION_FAST].in_flight +
@@ -33,7 +102,9 @@ static void check_free(const struct fusion *fs, u32 mapped)
 	taken += bitmap_weight(fs->slots.used[FUSION_FAST], fs->sb.nr_fast_slots);
 	taken += bitmap_weight(fs->slots.used[FUSION_SLOW], slots) - fs->sb.slow_first_slot;
 	total = fs->sb.nr_fast_slots + fs->sb.nr_slow_slots;
-	if (taken + fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW] != total)
+	check_counts(fs);
+	if (taken + fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW] +
+	    fs->slots.fence.nr_empty != total)
 		sim_fail("%u slots taken and %u free of %u", taken,
 			 fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW], total);
 	if (mapped != fs->nr_mapped)

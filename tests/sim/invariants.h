@@ -7,6 +7,24 @@
 /* Fails the run if the tables contradict each other. Whenever no lock is held. */
 void check_invariants(const void *private);
 
+/*
+ * A fence, as it was seen last: slots that were free inside it then must be free as long as it
+ * stands (INV9). Set @nr to 0 where it may have been taken down.
+ */
+struct fence_seen {
+	u8 dev;
+	u32 first;
+	u32 nr;
+	unsigned long empty[1024 / (8 * sizeof(long))];
+};
+
+void check_fence(const void *private, struct fence_seen *seen);
+
+/* Slots inside the fence that are not empty; slots outside that may take in extents. */
+u32 set_fence_used(const void *private);
+u32 set_fence_room(const void *private);
+u32 set_fence_size(const void *private);
+
 /* Is the set in mode rw? */
 /* Extents that it has. */
 u32 set_lexts(const void *private);

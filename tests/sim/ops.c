@@ -6,7 +6,7 @@
 
 /* Relative frequency of each kind, and where it goes. */
 struct character {
-	u32 weight[OP_NR];
+	u32 weight[OP_DRAWN];
 	u32 whole;		/* of 256: writes of whole extents */
 	u32 hot;		/* of 256: in the first few extents */
 	u32 fua;		/* of 256 */
@@ -14,7 +14,7 @@ struct character {
 
 static void make_character(struct character *c, const struct setup *s, u64 *rng)
 {
-	static const u32 usual[OP_NR] = {
+	static const u32 usual[OP_DRAWN] = {
 		[OP_WRITE] = 60, [OP_READ] = 6, [OP_FLUSH] = 10, [OP_DISCARD] = 8,
 		[OP_ZEROES] = 3, [OP_SPRAY] = 3, [OP_PROMOTE] = 4, [OP_DEMOTE] = 6,
 		[OP_CHECKPOINT] = 2, [OP_REPLICA] = 4,
@@ -23,7 +23,7 @@ static void make_character(struct character *c, const struct setup *s, u64 *rng)
 	};
 	u32 k;
 
-	for (k = 0; k < OP_NR; k++)
+	for (k = 0; k < OP_DRAWN; k++)
 		c->weight[k] = usual[k] * rnd_below(rng, 5);
 	c->weight[OP_WRITE] += 20;
 	/* now and then a life of endings */
@@ -51,7 +51,7 @@ static u32 draw_kind(const struct character *c, u64 *rng)
 {
 	u32 k, sum = 0, n;
 
-	for (k = 0; k < OP_NR; k++)
+	for (k = 0; k < OP_DRAWN; k++)
 		sum += c->weight[k];
 	n = rnd_below(rng, sum);
 	for (k = 0; n >= c->weight[k]; k++)
@@ -144,14 +144,17 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
-	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960;
+	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960, fence = seed ^ 0xfe9;
 	struct character c;
+	bool fences;
 	u32 i;
 
 	nr = min(nr, MAX_OPS);
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->story)
 		return s->story->make(s, &rng, ops, max(nr, 64U));
+	if (nr > 48 && !rnd_below(&fence, 8))
+		return make_fence_ops(s, &fence, ops, nr);
 	if (!s->large && nr > 48 && !rnd_below(&swap, 8))
 		return make_swap_ops(s, &swap, ops, nr);
 	if (s->faults && nr > 48 && !rnd_below(&rng, 4))
@@ -165,6 +168,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
 		return make_checkpoint_ops(s, &rng, ops, nr);
 	make_character(&c, s, &rng);
+	fences = !rnd_below(&fence, 3);
 	for (i = 0; i < nr; i++) {
 		if (!(i % 64))
 			make_character(&c, s, &rng);
@@ -174,6 +178,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 			ops[i] = (struct op){ .kind = OP_KEEP };
 		if (s->grows && !rnd_below(&grow, 32))
 			ops[i] = (struct op){ .kind = OP_GROW };
+		if (fences && !rnd_below(&fence, 16))
+			draw_fence(s, &fence, &ops[i]);
 	}
 	return nr;
 }
@@ -183,13 +189,15 @@ void print_op(const struct op *op, char *text, size_t size)
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
-		"keep", "grow", "crash", "fault",
+		"keep", "grow", "crash", "fault", "fence", "fence off", "empty",
 	};
+	bool flags = op->kind < OP_FAULT;
 
 	snprintf(text, size, "%s%s%s%s %u+%u%s", names[op->kind],
-		 op->kind != OP_FAULT && op->flags & OP_PREFLUSH ? " PREFLUSH" : "",
-		 op->kind != OP_FAULT && op->flags & OP_NOWAIT ? " NOWAIT" : "",
-		 op->kind != OP_FAULT && op->flags & OP_FUA ? " FUA" : "", op->sector, op->nr,
+		 flags && op->flags & OP_PREFLUSH ? " PREFLUSH" : "",
+		 flags && op->flags & OP_NOWAIT ? " NOWAIT" : "",
+		 flags && op->flags & OP_FUA ? " FUA" : "", op->sector, op->nr,
+		 op->kind == OP_FENCE ? op->flags == FUSION_FAST ? " fast" : " slow" :
 		 op->kind != OP_FAULT ? "" : op->flags & SIM_FAULT_BARE ? " bare flush" :
 		 op->flags & SIM_FAULT_FLUSH ? " flush" : " io");
 }

@@ -28,6 +28,10 @@ enum op_kind {
 	OP_GROW,		/* the disks may become larger, and so does the set */
 	OP_CRASH,		/* power fails; again in nr recoveries; open */
 	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
+	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
+	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
+	OP_FENCE_OFF,
+	OP_EMPTY,		/* wait for all, and for the fence to be empty if there is room */
 	OP_NR,
 };
 
@@ -86,5 +90,9 @@ u32 make_demote_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+
+/* Put up a fence, take it down, or let it become empty. */
+void draw_fence(const struct setup *s, u64 *rng, struct op *op);
 
 #endif

@@ -9,6 +9,7 @@
 static void open_run(struct state *st, bool read_only)
 {
 	open_set(st, &st->dev, read_only);
+	st->fence.nr = 0;
 	st->ready = true;
 }
 
@@ -16,6 +17,7 @@ static void say_late(void *arg)
 {
 	static const char * const texts[] = {
 		"checkpoint", "promote 0-1", "demote 0-1", "keep idle 0", "settings",
+		"fence fast 0 0", "fence off",
 	};
 	struct sim_dev *dev = arg;
 
@@ -174,6 +176,7 @@ void reload(struct state *st)
 	if (r)
 		sim_fail("the second table cannot be resumed: %d", r);
 	st->ready = true;
+	st->fence.nr = 0;
 	check_kept(st, set_kept(sim_dev_private(st->dev)));
 	if (sim_dev_load(old) != -ESTALE)
 		sim_fail("the first table goes on though the second was at work");

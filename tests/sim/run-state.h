@@ -27,6 +27,8 @@ struct state {
 	u32 next;		/* operation */
 	bool crashed;
 	bool keeping;		/* a setting, or the set's name, is being changed */
+	bool fencing;		/* a fence is being put up or taken down */
+	struct fence_seen fence;
 	struct kept keep_tried;	/* the last values that were asked for, */
 	struct kept keep_sure;	/* and the last ones that are known to be kept: all only grow */
 	u32 nr_sectors;		/* of a set that is as large as it may become */

@@ -128,6 +128,8 @@ static void crash(struct state *st)
 	st->ready = false;
 	st->busy = 0;
 	st->keeping = false;
+	st->fencing = false;
+	st->fence.nr = 0;
 	next_world();
 	for (i = 0; op && op->kind == OP_CRASH && i < op->nr; i++) {
 		/* often in the same place, so that what is done before adds up */

@@ -316,6 +316,86 @@ static u32 make_attempt_ops(const struct setup *s, u64 *rng, struct op *ops, u32
 	return op - ops;
 }
 
+void draw_fence(const struct setup *s, u64 *rng, struct op *op)
+{
+	u32 disk = rnd_below(rng, SIM_NR_DISKS), die = rnd_below(rng, 8), first, nr;
+	u32 all = disk == FUSION_FAST ? s->sb.nr_fast_slots : s->sb.nr_slow_slots;
+
+	*op = (struct op){ .kind = die < 3 ? OP_FENCE : die < 5 ? OP_EMPTY : OP_FENCE_OFF };
+	if (op->kind != OP_FENCE)
+		return;
+	/* mostly an end of the member, as where it shrinks */
+	nr = 1 + rnd_below(rng, rnd_below(rng, 4) ? DIV_ROUND_UP(all, 3) : all);
+	first = rnd_below(rng, 3);
+	first = first == 2 ? rnd_below(rng, all - nr + 1) : first ? all - nr : 0;
+	op->flags = disk;
+	op->sector = first + (disk == FUSION_SLOW ? s->sb.slow_first_slot : 0);
+	op->nr = nr;
+}
+
+/*
+ * A set with some room, a fence, and what may get in the way of the moves out of it: writes that
+ * cancel copies, discards of extents inside, moves on request, an end of the fence.
+ */
+u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 48) {
+		u32 i, hole = rnd_below(rng, all), n = 1 + rnd_below(rng, all - hole);
+
+		op = add(op, OP_FENCE_OFF, 0, 0);
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		op = add(op, OP_DISCARD, hole * EXTENT_SECTORS, n * EXTENT_SECTORS);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_WAIT, 0, 0);
+		for (i = 4 + rnd_below(rng, 28); i; i--) {
+			u32 lext = rnd_below(rng, all), few = 1 + rnd_below(rng, min(all - lext, 4U));
+
+			switch (rnd_below(rng, 16)) {
+			case 0 ... 5:
+				draw_fence(s, rng, op++);
+				break;
+			case 6 ... 8:
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS +
+					 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+				break;
+			case 9:
+				op = add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+				break;
+			case 10:
+				op = add(op, OP_PROMOTE, lext, few);
+				break;
+			case 11:
+				op = add(op, OP_DEMOTE, lext, few);
+				break;
+			case 12:
+				op = add(op, OP_DISCARD, lext * EXTENT_SECTORS,
+					 few * EXTENT_SECTORS);
+				break;
+			case 13:
+				op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+				break;
+			default:
+				op = add(op, rnd_below(rng, 2) ? OP_REPLICA : OP_FLUSH, 0, 0);
+			}
+		}
+		if (s->faults && !rnd_below(rng, 4)) {
+			op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS),
+				 4 + rnd_below(rng, 60));
+			op[-1].flags = 1 + rnd_below(rng, 7);
+		}
+		if (rnd_below(rng, 2))
+			op = add(op, OP_EMPTY, 0, 0);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_CRASH, 0, 0);
+	}
+	return op - ops;
+}
+
 static const struct story stories[] = {
 	{ .name = "flushes", .make = make_flush_ops },
 	{ .name = "fua", .make = make_fua_ops },
@@ -323,6 +403,7 @@ static const struct story stories[] = {
 	{ .name = "checkpoints", .make = make_checkpoint_ops },
 	{ .name = "closing", .make = make_close_ops },
 	{ .name = "swaps", .make = make_swap_ops },
+	{ .name = "fences", .make = make_fence_ops },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
