@@ -64,8 +64,9 @@ static bool fusion_may_start(const struct fusion *fs, u32 word, enum fusion_dev 
 {
 	if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_STABLE)
 		return false;
-	return force && force->kind == FUSION_EVACUATE ? fusion_word_fenced(&fs->slots.fence, word) :
-							 fusion_word_dev(word) != to;
+	if (force && force->kind == FUSION_EVACUATE)
+		return fusion_word_fenced(&fs->slots.fence, word);
+	return fusion_word_dev(word) != to;
 }
 
 /*

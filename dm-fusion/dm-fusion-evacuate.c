@@ -17,7 +17,7 @@
 #include "dm-fusion.h"
 
 /* Extents looked at in one go, and before others may run. */
-#define SCAN		(1U << 20)
+#define SCAN		1048576U
 #define SLICE		65536U
 /* Pause after an attempt without a move. */
 #define PAUSE_MS	1000U
@@ -69,7 +69,7 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 	spin_unlock_irq(&fs->lock);
 	if (need <= room)
 		return 0;
-	DMERR("%s: fence: %u extents need room, %u slots are free elsewhere without the spares; discard data or fence fewer slots",
+	DMERR("%s: fence: %u extents need room, %u slots are free elsewhere without the spares",
 	      name, need, room);
 	return -ENOSPC;
 }

@@ -353,7 +353,8 @@ u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			op = add(op, OP_DEMOTE, 0, all);
 		op = add(op, OP_WAIT, 0, 0);
 		for (i = 4 + rnd_below(rng, 28); i; i--) {
-			u32 lext = rnd_below(rng, all), few = 1 + rnd_below(rng, min(all - lext, 4U));
+			u32 lext = rnd_below(rng, all);
+			u32 few = 1 + rnd_below(rng, min(all - lext, 4U));
 
 			switch (rnd_below(rng, 16)) {
 			case 0 ... 5:

@@ -183,8 +183,8 @@ static void print_text(const struct set *set)
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
 	if (st->fence_slots)
-		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n", st->fence_used,
-		       st->fence_slots);
+		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",
+		       st->fence_used, st->fence_slots);
 }
 
 /* Counters start again when a set is reopened. */
