@@ -200,6 +200,16 @@ static void test_victims(void)
 	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_STABLE);
 	victims_of(FUSION_FAST, 0, 99, &v);
 	REQUIRE_EQ(v.nr, 0);
+
+	/* what lies inside a fence makes no room by leaving */
+	v = (struct fusion_victims){
+		.dev = FUSION_FAST, .first = 2000, .last = 2000, .fence_first = 10, .fence_end = 90,
+	};
+	fusion_policy_victims(p, &v, 0, sim.nr);
+	REQUIRE_EQ(v.nr + v.held, 20);
+	for (i = 0; i < v.nr; i++)
+		REQUIRE(fusion_word_slot(sim.map[v.best[i].lext]) < 10 ||
+			fusion_word_slot(sim.map[v.best[i].lext]) >= 90);
 	end();
 }
 

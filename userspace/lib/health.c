@@ -89,7 +89,8 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	if (set->m.suspended)
 		FOUND(HEALTH_WARNING, "dmsetup resume it", "is suspended, all I/O waits");
 	if (st->reserve && !st->reserve_free && st->used[SLOW] == st->total[SLOW])
-		FOUND(HEALTH_WARNING, "run fstrim on its file system, or delete something",
+		FOUND(HEALTH_WARNING, st->fence_slots ? "send it the message \"fence off\"" :
+		      "run fstrim on its file system, or delete something",
 		      "is full to the last extent, nothing can be moved");
 #undef FOUND
 	return worst;
