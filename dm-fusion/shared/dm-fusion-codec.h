@@ -44,7 +44,10 @@ struct fusion_progress {
 	u64 seq;
 };
 
-/* A disk in transit, in host order; fields as in struct fusion_super_transit. */
+/*
+ * A set in transit, in host order; fields as in struct fusion_super_transit or, if @kind is
+ * FUSION_TRANSIT_UUID, as in struct fusion_super_renewal: then those between are zeros.
+ */
 struct fusion_transit {
 	u32 kind;
 	u32 state;
@@ -55,6 +58,8 @@ struct fusion_transit {
 	u32 content_id;
 	u32 copy_csum;
 	u16 place[FUSION_MAX_MAGICS];
+	u8 was_set[16];
+	u8 was_dev[FUSION_NR_DEVS][16];
 };
 
 /**
@@ -320,11 +325,11 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: only adopt can do something with it. */
+/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: only adopt and uuid of the tool use it. */
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
-/* Does this superblock, of this version, lack nothing but the end of an adoption? */
+/* Does this superblock, of this version, lack nothing but the end of the transit? */
 static inline bool fusion_sb_in_transit(const struct fusion_sb *sb)
 {
 	return sb->version == FUSION_VERSION &&

@@ -56,11 +56,13 @@
  * Map sets and heat have gaps behind them, as large as a set of four times the size needs:
  * it can grow without anything being in its way.
  *
- * A disk in transit: a disk with content becomes a member without being copied. Until that has
+ * A set in transit: a disk with content becomes a member without being copied. Until that has
  * ended, the superblocks of the other member have FUSION_INCOMPAT_IN_TRANSIT and what follows in
  * struct fusion_super_transit: where the disk's own signatures are, or were. The one that vanishes
  * last decides whether the content is still on the disk or already in the set. Only fusionctl
- * writes and reads such superblocks; the module refuses them.
+ * writes and reads such superblocks; the module refuses them. While a set gets another uuid, the
+ * slow member's superblocks have the bit as well, and struct fusion_super_renewal: what the set and
+ * its members were called before, by which the fast member is recognised until it has the new ones.
  *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
@@ -235,15 +237,16 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes are reserved for a member that is being replaced. 112 more, at 960,
-	 * are a struct fusion_super_transit. Other new fields come behind these, at 1072.
+	 * are a struct fusion_super_transit or a smaller one. Other new fields come behind, at 1072.
 	 */
 } __attribute__((packed));
 
 #define FUSION_TRANSIT_OFFSET	960
 #define FUSION_MAX_MAGICS	8
 
-/* What happens to the disk; there is no other kind yet. */
-#define FUSION_TRANSIT_ADOPT	1
+/* What happens to the set. */
+#define FUSION_TRANSIT_ADOPT	1	/* struct fusion_super_transit */
+#define FUSION_TRANSIT_UUID	2	/* struct fusion_super_renewal */
 
 enum fusion_transit_state {
 	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */
@@ -279,6 +282,26 @@ struct fusion_super_transit {
 	__le32 content_id;
 	__le32 copy_csum;
 	__le16 place[FUSION_MAX_MAGICS];
+} __attribute__((packed));
+
+/**
+ * struct fusion_super_renewal - a set that gets another uuid, in place of that
+ * @kind: FUSION_TRANSIT_UUID
+ * @state: 1; there is no other one
+ * @dev: FUSION_SLOW, the member that has this
+ * @pad: zero
+ * @was_set: uuid of the set before. The fast member has it, or already that of this superblock
+ * @was_dev: the same of both members
+ *
+ * peer_generation is that of the fast member's superblock before.
+ */
+struct fusion_super_renewal {
+	__le32 kind;
+	__le32 state;
+	__le32 dev;
+	__le32 pad;
+	__u8 was_set[16];
+	__u8 was_dev[FUSION_NR_DEVS][16];
 } __attribute__((packed));
 
 /* Whoever wrote the heartbeat last ... */

@@ -16,10 +16,23 @@
 
 #include "dm-fusion-codec.h"
 
+static void fusion_renewal_pack(const struct fusion_transit *t, struct fusion_super_renewal *d)
+{
+	d->kind = cpu_to_le32(t->kind);
+	d->state = cpu_to_le32(t->state);
+	d->dev = cpu_to_le32(t->dev);
+	memcpy(d->was_set, t->was_set, sizeof(d->was_set));
+	memcpy(d->was_dev, t->was_dev, sizeof(d->was_dev));
+}
+
 static void fusion_transit_pack(const struct fusion_transit *t, struct fusion_super_transit *d)
 {
 	unsigned int i;
 
+	if (t->kind == FUSION_TRANSIT_UUID) {
+		fusion_renewal_pack(t, (void *)d);
+		return;
+	}
 	d->kind = cpu_to_le32(t->kind);
 	d->state = cpu_to_le32(t->state);
 	d->dev = cpu_to_le32(t->dev);
@@ -36,11 +49,17 @@ static void fusion_transit_pack(const struct fusion_transit *t, struct fusion_su
 static void fusion_transit_from_disk(const struct fusion_super_transit *d,
 				     struct fusion_transit *t)
 {
+	const struct fusion_super_renewal *renewal = (const void *)d;
 	unsigned int i;
 
 	t->kind = le32_to_cpu(d->kind);
 	t->state = le32_to_cpu(d->state);
 	t->dev = le32_to_cpu(d->dev);
+	if (t->kind == FUSION_TRANSIT_UUID) {
+		memcpy(t->was_set, renewal->was_set, sizeof(t->was_set));
+		memcpy(t->was_dev, renewal->was_dev, sizeof(t->was_dev));
+		return;
+	}
 	t->nr_magics = le32_to_cpu(d->nr_magics);
 	for (i = 0; i < FUSION_MAX_MAGICS; i++) {
 		t->magic[i] = le64_to_cpu(d->magic[i]);
@@ -210,6 +229,11 @@ static const char *fusion_check_transit(const struct fusion_sb *sb)
 
 	if (!(sb->incompat & FUSION_INCOMPAT_IN_TRANSIT))
 		return NULL;
+	if (t->kind == FUSION_TRANSIT_UUID)
+		return t->state != 1 || t->dev != FUSION_SLOW || sb->role != FUSION_SLOW ||
+		       !sb->epoch || !sb->peer_at.generation ||
+		       !memcmp(t->was_set, sb->set_uuid, sizeof(t->was_set)) ?
+		       "state of the change of uuid is wrong" : NULL;
 	if (t->kind != FUSION_TRANSIT_ADOPT || t->dev >= FUSION_NR_DEVS ||
 	    t->state < FUSION_TRANSIT_PREPARING || t->state > FUSION_TRANSIT_COMMITTED)
 		return "state of the adoption is wrong";
@@ -260,6 +284,9 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	else if (sb->version < FUSION_VERSION)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "has format version %u, from before the first release", sb->version);
+	else if (fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_UUID)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is getting another uuid: fusionctl uuid with both members finishes that");
 	else if (fusion_sb_in_transit(sb))
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "is in transit: fusionctl adopt --resume makes it a set, --abort undoes that");

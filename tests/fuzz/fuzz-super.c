@@ -26,7 +26,9 @@ static void check_transit(const struct fusion_sb *sb)
 	const struct fusion_transit *t = &sb->transit;
 
 	PROMISED(fusion_sb_in_transit(sb) == !!sb->incompat);
-	PROMISED(t->nr_magics <= FUSION_MAX_MAGICS && !t->nr_magics == !sb->incompat);
+	PROMISED(t->nr_magics <= FUSION_MAX_MAGICS);
+	PROMISED(!t->nr_magics == (!sb->incompat || t->kind == FUSION_TRANSIT_UUID));
+	PROMISED(t->kind != FUSION_TRANSIT_UUID || sb->role == FUSION_SLOW);
 	for (u32 i = 0; i < t->nr_magics; i++)
 		PROMISED(t->magic[i] < (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors));
 }

@@ -45,6 +45,14 @@ static void of_transit(const struct fusion_sb *sb, unsigned int n)
 	};
 	fusion_sb_pack(&transit, FUSION_SUPER_BLOCKNR(sb->generation & 1), block);
 	seed("super", n, block, sizeof(block));
+	if (sb->role != FUSION_SLOW)
+		return;
+	transit.transit = (struct fusion_transit){
+		.kind = FUSION_TRANSIT_UUID, .state = 1, .dev = FUSION_SLOW, .was_set = "before",
+	};
+	transit.peer_at.generation = 1;
+	fusion_sb_pack(&transit, FUSION_SUPER_BLOCKNR(sb->generation & 1), block);
+	seed("super", n + 100, block, sizeof(block));
 }
 
 static void of_member(const struct image *im, int dev, unsigned int n)

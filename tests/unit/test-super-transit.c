@@ -54,6 +54,50 @@ static void test_transit_round_trip(void)
 	REQUIRE(!back.transit.kind && !back.transit.nr_magics && !fusion_sb_in_transit(&back));
 }
 
+/* A set that is getting another uuid: only the slow member says so. */
+static void test_renewal(void)
+{
+	struct fusion_sb fast = fast_sb(), sb, back;
+	char text[FUSION_UNKNOWN_TEXT];
+	u8 block[FUSION_BLOCK_SIZE];
+	const char *why = NULL;
+
+	fusion_sb_for_slow(&fast, &sb);
+	sb.peer_at.generation = 7;
+	sb.incompat = FUSION_INCOMPAT_IN_TRANSIT;
+	sb.transit = (struct fusion_transit){
+		.kind = FUSION_TRANSIT_UUID, .state = 1, .dev = FUSION_SLOW,
+		.was_set = { 1, 2, 3 }, .was_dev = { { 4 }, { 5, 6 } },
+	};
+	fusion_sb_pack(&sb, 0, block);
+	REQUIRE(!fusion_sb_unpack_transit(block, 0, SLOW_SECTORS, &back, &why), "%s", why);
+	REQUIRE(!memcmp(&sb.transit, &back.transit, sizeof(sb.transit)));
+	REQUIRE_EQ(fusion_sb_unpack(block, 0, SLOW_SECTORS, &back, &why), -EPROTONOSUPPORT);
+	fusion_sb_unknown(&back, text);
+	REQUIRE(!strncmp(text, "is getting another uuid: fusionctl uuid", 39), "%s", text);
+	REQUIRE(strlen(text) + 1 < FUSION_UNKNOWN_TEXT);
+	for (unsigned int i = 0; i < 7; i++) {
+		struct fusion_sb bad = sb;
+
+		switch (i) {
+		case 0: bad.transit.state = 0; break;
+		case 1: bad.transit.state = 2; break;
+		case 2: bad.transit.dev = FUSION_FAST; break;
+		case 3: bad.peer_at.generation = 0; break;
+		case 4: bad.epoch = 0; break;
+		case 5: memcpy(bad.transit.was_set, bad.set_uuid, 16); break;
+		default:
+			bad = fast;
+			bad.incompat = sb.incompat;
+			bad.transit = sb.transit;
+			bad.transit.dev = FUSION_FAST;
+		}
+		fusion_sb_pack(&bad, 0, block);
+		REQUIRE_EQ(fusion_sb_unpack_transit(block, 0, SLOW_SECTORS, &back, &why), -EILSEQ);
+		REQUIRE(!strcmp(why, "state of the change of uuid is wrong"), "%u: %s", i, why);
+	}
+}
+
 /* Another bit beside it is of a newer version. */
 static void test_transit_and_more(void)
 {
@@ -126,6 +170,7 @@ static void test_transit_bounds(void)
 
 static const struct unit_test tests[] = {
 	{ "super: in transit: round trip", test_transit_round_trip },
+	{ "super: in transit: another uuid", test_renewal },
 	{ "super: in transit, with another feature", test_transit_and_more },
 	{ "super: in transit: values in each field", test_transit_bounds },
 };

@@ -71,6 +71,14 @@ IN_TRANSIT(content_id, 1048);
 IN_TRANSIT(copy_csum, 1052);
 IN_TRANSIT(place, 1056);
 static_assert(sizeof(struct fusion_super_transit) == 112);
+#define RENEWED(f, o) static_assert(FUSION_TRANSIT_OFFSET + \
+				    offsetof(struct fusion_super_renewal, f) == (o))
+RENEWED(kind, 960);
+RENEWED(state, 964);
+RENEWED(dev, 968);
+RENEWED(was_set, 976);
+RENEWED(was_dev, 992);
+static_assert(sizeof(struct fusion_super_renewal) == 64);
 
 static void same(const char *name, const void *a, const void *b, size_t offset, size_t size)
 {
