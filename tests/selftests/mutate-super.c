@@ -3,6 +3,10 @@
 #include "mutate-inside.h"
 #include "../reseal.h"
 
+#define TRANSIT(f) { "transit." #f, FUSION_TRANSIT_OFFSET + \
+		     offsetof(struct fusion_super_transit, f), \
+		     sizeof(((struct fusion_super_transit *)0)->f) }
+
 static const struct field super_fields[] = {
 	FIELD(fusion_super, h.magic), FIELD(fusion_super, h.blocknr),
 	FIELD(fusion_super, version), FIELD(fusion_super, role), FIELD(fusion_super, incompat),
@@ -25,6 +29,10 @@ static const struct field super_fields[] = {
 	FIELD(fusion_super, prev_activation), FIELD(fusion_super, peer_generation),
 	FIELD(fusion_super, peer_seq), FIELD(fusion_super, settings_mask),
 	FIELD(fusion_super, setting[0]),
+	/* of a set in transit, which counts only with its bit of incompat */
+	TRANSIT(kind), TRANSIT(state), TRANSIT(dev), TRANSIT(nr_magics), TRANSIT(magic[0]),
+	TRANSIT(magic[1]), TRANSIT(disk_sectors), TRANSIT(content_id), TRANSIT(copy_csum),
+	TRANSIT(place[0]),
 	/* a string without an end */
 	{ "label", offsetof(struct fusion_super, label) + FUSION_LABEL_SIZE - 8, 8 },
 	{ "peer.serial", offsetof(struct fusion_super, peer.serial) + FUSION_IDENT_SIZE - 8, 8 },
