@@ -20,7 +20,7 @@ ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
 		s|/var/lib/prometheus/node-exporter|$TMP|
 		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
-		s/^(fusionctl (create|restore|wipe|repair|format) .*)/\1 --yes/
+		s/^(fusionctl (create|restore|wipe|repair|format|uuid) .*)/\1 --yes/
 		s/^(fusionctl restore .*)/\1 --force/
 		s/^(fusionctl simulate .*)/\1 --duration 1m/
 		s/ 0 [0-9]* fusion / 0 $SECTORS fusion /; s/\"0 [0-9]* fusion/\"0 $SECTORS fusion/" <<<"$1"
@@ -80,7 +80,7 @@ prepare() {
 		fusionctl format data --fast "$FAST" --slow "$REPLY" --yes --force >/dev/null
 		dm_remove part
 		fusionctl open data ;;
-	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor)
+	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor|uuid)
 		;;
 	restore)
 		rm -f data.json

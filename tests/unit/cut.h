@@ -32,6 +32,15 @@ int __real_fus_offline_sync(const struct offline *o);
 int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const void *buf);
 int __wrap_fus_offline_sync(const struct offline *o);
 
+/* Any of its sectors are as before. */
+static void lose_sectors(unsigned int i)
+{
+	for (size_t at = 0; at < cut.unsynced[i].bytes; at += 512)
+		if (rnd_below(&cut.seed, 2))
+			__real_fus_offline_write(cut.unsynced[i].o, cut.unsynced[i].offset + at,
+						 512, (char *)cut.unsynced[i].was + at);
+}
+
 static void lose_some(void)
 {
 	while (cut.nr--) {
@@ -40,6 +49,11 @@ static void lose_some(void)
 		const size_t stays[] = { 0, 1, rnd_below(&cut.seed, parts), parts };
 		const size_t from = 512 * stays[rnd_below(&cut.seed, 4)];
 
+		if (!rnd_below(&cut.seed, 4)) {
+			lose_sectors(cut.nr);
+			free(cut.unsynced[cut.nr].was);
+			continue;
+		}
 		__real_fus_offline_write(cut.unsynced[cut.nr].o, cut.unsynced[cut.nr].offset + from,
 					 cut.unsynced[cut.nr].bytes - from,
 					 (char *)cut.unsynced[cut.nr].was + from);

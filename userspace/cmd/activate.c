@@ -316,9 +316,12 @@ static int open_and_back_up(const char *name, struct member *a, struct member *b
  */
 static int partner_missing(const char *name, const struct member *m, const struct member *list)
 {
+	const struct member *renewed = fus_renewed_of(list, m);
 	int role = !m->sb->role;
 	char ident[160], text[CONTENT_TEXT + 128];
 
+	if (renewed)
+		return fus_check_member(renewed);
 	fus_missing_text(m, ident, sizeof(ident));
 	for (; list; list = list->next) {
 		if (list->state == MEMBER_COVERED &&

@@ -78,7 +78,7 @@ int list_waiting(bool json, bool remedies)
 		if (!one)
 			one = find_pair(list, m, &p);
 		rc = rc ? rc : one;
-		if (one || !p.m)
+		if (one || !p.m || (!p.peer && fus_renewed_of(list, p.m)))
 			continue;
 		if (p.peer)
 			closed = true;

@@ -383,9 +383,11 @@ static int open_found(struct member *list, struct member *first)
 		rc = is_foreign(p.foreign, p.m ? p.m : first);
 	if (!p.m || p.peer)
 		return rc;
-	/* the disk has no superblock for a time */
+	/* the other one has no superblock for a time, or the old uuid */
 	if (p.m->state == MEMBER_TRANSIT)
 		return fus_check_member(p.m);
+	if (fus_renewed_of(list, p.m))
+		return 0;
 	waits_text(p.m, text, sizeof(text));
 	return fus_fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
 			text);

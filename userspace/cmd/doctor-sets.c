@@ -53,9 +53,14 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 			   m->why);
 		return;
 	case MEMBER_TRANSIT:
-		doctor_say(d, HEALTH_ERROR, m->path, "fusionctl adopt it with --resume, or with "
-			   "--abort", "is a member of %s, which is still being adopted",
-			   m->sb->label);
+		if (fus_is_renewed(m))
+			doctor_say(d, HEALTH_ERROR, m->path, "run fusionctl uuid with its fast "
+				   "member and this one", "is the slow member of %s, whose uuid is "
+				   "being changed", m->sb->label);
+		else
+			doctor_say(d, HEALTH_ERROR, m->path, "fusionctl adopt it with --resume, "
+				   "or with --abort", "is a member of %s, which is still being "
+				   "adopted", m->sb->label);
 		break;
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
@@ -164,8 +169,9 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 	const struct member *peer = device_of(list, m->sb->peer_uuid, NULL);
 	char subject[160], text[256];
 
-	/* reported as being in transit, or a copy, which was reported as one */
-	if (m->state == MEMBER_TRANSIT || device_of(list, m->sb->dev_uuid, NULL) != m)
+	/* it or its partner was reported as in transit, or it was as a copy */
+	if (m->state == MEMBER_TRANSIT || device_of(list, m->sb->dev_uuid, NULL) != m ||
+	    (!peer && fus_renewed_of(list, m)))
 		return;
 	if (!peer) {
 		set_subject(m, subject, sizeof(subject));

@@ -82,6 +82,12 @@
 	     .opts = O(SIZE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(uuid, .words = "FAST SLOW",
+	     .summary = "give a closed copy of a set a uuid of its own",
+	     .example = "fusionctl uuid /dev/sdc /dev/sdd --label copy",
+	     .opts = O(LABEL) | O(YES) | O(JSON),
+	     .min = 2, .max = 2, .root = true),
+
 	VERB(promote, .words = "NAME FIRST[-LAST] | NAME --bytes FIRST-LAST",
 	     .summary = "move extents to the fast member",
 	     .example = "fusionctl promote data --bytes 10G-12G",

@@ -54,6 +54,7 @@ enum option_id {
 	OPT_GEOMETRY,
 	OPT_DISCARD,
 	OPT_SIZE,
+	OPT_LABEL,
 	OPT_HELP,
 	OPT_NR
 };

@@ -59,6 +59,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
 	[OPT_SIZE]	  = { "size", "SIZE", "size of the set; all that its members have room "
 			      "for if it is left out" },
+	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

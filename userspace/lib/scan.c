@@ -163,6 +163,10 @@ int fus_check_member(const struct member *m)
 		return fus_fail(FC_FAILED, m->path, "%s; use a newer fusionctl and dm-fusion",
 				m->why);
 	case MEMBER_TRANSIT:
+		if (fus_is_renewed(m))
+			return fus_fail(FC_REFUSED, m->path, "is the slow member of %s, whose uuid "
+					"is being changed; run fusionctl uuid FAST %s with its "
+					"fast member", m->sb->label, m->path);
 		return fus_fail(FC_REFUSED, m->path, "is a member of %s, which is still being "
 				"adopted; fusionctl adopt %s --resume, or --abort", m->sb->label,
 				m->sb->label);
@@ -222,6 +226,22 @@ bool fus_under_another(const struct member *list, const struct member *m)
 bool fus_has_identity(const struct member *m)
 {
 	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK || m->state == MEMBER_TRANSIT;
+}
+
+bool fus_is_renewed(const struct member *m)
+{
+	return m->state == MEMBER_TRANSIT && m->sb->transit.kind == FUSION_TRANSIT_UUID;
+}
+
+const struct member *fus_renewed_of(const struct member *list, const struct member *fast)
+{
+	if (!fus_has_identity(fast) || fast->sb->role != FUSION_FAST)
+		return NULL;
+	for (; list; list = list->next)
+		if (fus_is_renewed(list) &&
+		    !memcmp(list->sb->transit.was_dev[FUSION_FAST], fast->sb->dev_uuid, 16))
+			return list;
+	return NULL;
 }
 
 bool fus_member_is(const struct member *m, const unsigned char uuid[16])
@@ -307,6 +327,9 @@ int fus_find_named(struct member *list, const char *name, struct member **found)
 	for (m = list; m; m = m->next) {
 		if (!fus_member_called(m, name))
 			continue;
+		/* its fast member may have the old uuid, and count as one of another set */
+		if (fus_is_renewed(m))
+			return fus_check_member(m);
 		if (!first)
 			first = m;
 		else if (memcmp(first->sb->set_uuid, m->sb->set_uuid, 16))

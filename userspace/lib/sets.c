@@ -127,7 +127,12 @@ static void look_at_members(struct found_set *s, const struct member *list)
 	for (const struct member *m = list; m; m = m->next) {
 		if (!in_set(m, s->any->sb->set_uuid) || fus_under_another(list, m))
 			continue;
-		if (m->state == MEMBER_TRANSIT) {
+		if (fus_is_renewed(m)) {
+			s->any = m;
+			worsen(s, CONDITION_FAILED);
+			add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the "
+				   "change of its uuid was interrupted");
+		} else if (m->state == MEMBER_TRANSIT) {
 			s->any = m;
 			worsen(s, CONDITION_FAILED);
 			add_reason(s, HEALTH_ERROR, "fusionctl adopt it with --resume, or with "
@@ -155,7 +160,7 @@ static void look_at_members(struct found_set *s, const struct member *list)
 
 static void look_at_pair(struct found_set *s, const struct member *list)
 {
-	const struct member *m[2];
+	const struct member *m[2], *renewed;
 	const char *why;
 	char ident[160];
 
@@ -171,8 +176,16 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 			;
 		if (!peer || i)
 			continue;
-		s->missing[role] = true;
+		renewed = fus_renewed_of(list, peer);
+		s->missing[role] = !renewed;
 		s->any = peer;
+		if (renewed) {
+			worsen(s, CONDITION_FAILED);
+			add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the "
+				   "change of its uuid was interrupted, %s is its slow member",
+				   renewed->path);
+			continue;
+		}
 		worsen(s, CONDITION_MISSING);
 		fus_missing_text(peer, ident, sizeof(ident));
 		add_reason(s, HEALTH_ERROR, "connect it, or see fusionctl help salvage",

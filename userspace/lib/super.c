@@ -44,8 +44,10 @@ uint64_t fus_super_new_activation(void)
 
 const char *fus_unknown_remedy(const struct fusion_sb *sb)
 {
-	return fusion_sb_in_transit(sb) ? "see fusionctl help adopt" :
-					  "use a newer fusionctl and dm-fusion";
+	if (!fusion_sb_in_transit(sb))
+		return "use a newer fusionctl and dm-fusion";
+	return sb->transit.kind == FUSION_TRANSIT_UUID ? "see fusionctl help uuid" :
+							 "see fusionctl help adopt";
 }
 
 /* A copy that only adopt can use. Its member may have shrunk meanwhile, which adopt finds. */

@@ -16,7 +16,7 @@ enum member_state {
 	MEMBER_OK,
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
-	MEMBER_TRANSIT,		/* of a set in transit, by at least one copy: adopt */
+	MEMBER_TRANSIT,		/* of a set in transit, by at least one copy: adopt, uuid */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
 	MEMBER_COVERED,		/* the remains of a superblock lie beneath other content: scan.c */
 };

@@ -57,6 +57,8 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 	}
 	if (!rc && m && (m->state == MEMBER_OK || m->state == MEMBER_TRANSIT))
 		rc = find_partner(list, m, path, nr);
+	if (!rc && *nr == 1 && fus_renewed_of(list, m))
+		rc = fus_check_member(fus_renewed_of(list, m));
 	fus_free_members(list);
 	return rc;
 }

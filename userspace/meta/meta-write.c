@@ -60,7 +60,8 @@ static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u
 			words[i] = FUSION_WORD_UNMAPPED;
 }
 
-static int put_map(const struct meta *meta, const struct fusion_sb *sb, const struct meta_state *st)
+int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
+		     const struct meta_state *st)
 {
 	const u64 start = sb->map_start[sb->role][sb->active_set];
 	char *buf = fus_offline_buffer((size_t)min(sb->map_blocks,
@@ -106,7 +107,7 @@ static u32 opens_per_block(const struct fusion_sb *sb)
 }
 
 /* Number of blocks that the bitmaps of all open extents need. */
-static u32 open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
+u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
 {
 	return DIV_ROUND_UP(st->nr_open, opens_per_block(sb));
 }
@@ -117,7 +118,7 @@ static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st,
 	const u32 per_block = opens_per_block(sb);
 	char *buf, *block = NULL;
 
-	*nr = open_blocks(sb, st);
+	*nr = fus_meta_open_blocks(sb, st);
 	buf = fus_offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
 	for (u32 i = 0; buf && i < st->nr_open; i++) {
 		const struct meta_open *open = st->open[i];
@@ -145,7 +146,6 @@ static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
 	int rc = buf ? 0 : FC_FAILED;
 
 	before.epoch--;
-
 	if (nr > sb->journal_blocks[sb->role])
 		rc = fus_fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for "
 			      "the bitmaps of %u open extents; give less", st->nr_open);
@@ -330,7 +330,7 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 	}
 }
 
-static int put_super(const struct meta *meta, struct fusion_sb *sb)
+int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
 {
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
 	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
@@ -350,43 +350,57 @@ static int put_super(const struct meta *meta, struct fusion_sb *sb)
 
 /* ------------------------------------------------------------------------------------------- */
 
+void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go_on,
+		   int built_from, struct fusion_sb sb[2])
+{
+	next_super(meta, FAST, st, go_on, built_from, &sb[FAST]);
+	next_super(meta, SLOW, st, false, -1, &sb[SLOW]);
+	set_epochs(meta, sb);
+}
+
+int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st)
+{
+	int rc = fus_meta_put_map(meta, sb, st);
+
+	/* a ring that begins proves that its map copy is whole: see meta-rebuild.c */
+	if (!rc)
+		rc = flush(meta, sb->role);
+	if (!rc)
+		rc = put_opens(meta, sb, st);
+	return rc ? rc : flush(meta, sb->role);
+}
+
 int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
 		   const u16 *heat)
 {
 	struct fusion_sb sb[2];
 	int dev, rc = 0;
 
-	next_super(meta, FAST, st, go_on, built_from, &sb[FAST]);
-	next_super(meta, SLOW, st, false, -1, &sb[SLOW]);
-	set_epochs(meta, sb);
+	fus_meta_next(meta, st, go_on, built_from, sb);
 	for (dev = 0; dev < 2 && !rc; dev++) {
 		rc = clear_nonsense(meta, dev, sb[dev].epoch);
 		if (!rc)
-			rc = put_map(meta, &sb[dev], st);
-		/* a ring that begins proves that its map copy is whole: see meta-rebuild.c */
-		if (!rc)
-			rc = flush(meta, dev);
-		if (!rc)
-			rc = put_opens(meta, &sb[dev], st);
-		if (!rc && dev == FAST)
-			rc = put_heat(meta, &sb[dev], heat);
-		if (!rc)
-			rc = flush(meta, dev);
+			rc = fus_meta_put_state(meta, &sb[dev], st);
 	}
+	if (!rc)
+		rc = put_heat(meta, &sb[FAST], heat);
+	if (!rc)
+		rc = flush(meta, FAST);
 	/* the slow member's first, as its epoch may be ahead while it is not CLEAN */
 	sb[SLOW].flags = 0;
 	if (!rc)
-		rc = put_super(meta, &sb[SLOW]);
+		rc = fus_meta_put_super(meta, &sb[SLOW]);
 	if (!rc)
-		rc = put_super(meta, &sb[FAST]);
+		rc = fus_meta_put_super(meta, &sb[FAST]);
 	sb[SLOW].flags = FUSION_SB_CLEAN;
 	for (int copy = 0; copy < 2 && !rc; copy++)
-		rc = put_super(meta, &sb[SLOW]);
+		rc = fus_meta_put_super(meta, &sb[SLOW]);
 	if (!rc)
-		rc = put_super(meta, &sb[FAST]);
+		rc = fus_meta_put_super(meta, &sb[FAST]);
 	for (dev = 0; dev < 2 && !rc; dev++)
 		rc = clear_unreadable(meta, &sb[dev], sb[dev].replay_seq +
-				      open_blocks(&sb[dev], st));
+				      fus_meta_open_blocks(&sb[dev], st));
 	return rc;
 }
 
@@ -402,9 +416,9 @@ int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from)
 		rc = flush(meta, dev);
 	}
 	for (int copy = 0; copy < 2 && !rc; copy++) {
-		rc = put_super(meta, &sb[SLOW]);
+		rc = fus_meta_put_super(meta, &sb[SLOW]);
 		if (!rc)
-			rc = put_super(meta, &sb[FAST]);
+			rc = fus_meta_put_super(meta, &sb[FAST]);
 	}
 	return rc;
 }
@@ -459,7 +473,7 @@ int fus_meta_write_geometry(const struct meta *meta)
 	sb.peer_at = claimed(meta, SLOW);
 	rc = find_replica(meta, &sb);
 	for (int copy = 0; copy < 2 && !rc; copy++)
-		rc = put_super(meta, &sb);
+		rc = fus_meta_put_super(meta, &sb);
 	return rc;
 }
 

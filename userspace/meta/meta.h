@@ -19,6 +19,8 @@
  * transit.c		a disk that becomes a member without being copied: transit.h
  * transit-move.c	the steps of that which write
  * settings-closed.c	settings of a closed set: settings-closed.h
+ * new-uuid.c		another uuid for a closed set: new-uuid.h
+ * new-uuid-write.c	the steps of that
  * salvage-*.c		the data on one member alone: salvage.h
  *
  * Except for meta-hold.c, none of it uses the device mapper or asks questions, so tests can use it
@@ -382,6 +384,20 @@ void fus_rebuild_free(struct rebuild *rb);
  */
 int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
 		   const u16 *heat);
+/*
+ * Its parts. The superblocks to be written, with the places for map and bitmaps that nothing uses;
+ */
+void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go_on,
+		   int built_from, struct fusion_sb sb[2]);
+/* the map, in the place that @sb names, and for the set that it names; */
+int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
+		     const struct meta_state *st);
+/* the same with the bitmaps behind it, for which the journal needs this number of blocks; */
+u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
+int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st);
+/* a superblock. Its generation, which decides to which copy it goes, rises by one afterwards. */
+int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb);
 /*
  * Write the superblocks of a set that was closed cleanly again, both copies of both members, with
  * the settings that @from has. The slow member's come first: a set that is opened after an
