@@ -237,7 +237,7 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes are reserved for a member that is being replaced. 112 more, at 960,
-	 * are a struct fusion_super_transit or a smaller one. Other new fields come behind, at 1072.
+	 * are a struct fusion_super_transit or _renewal. Other new fields come behind it, at 1072.
 	 */
 } __attribute__((packed));
 

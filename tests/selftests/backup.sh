@@ -47,9 +47,15 @@ test_verbs_keep_one() {
 		why=$(python3 "$here/validate.py" "$here/../../userspace/schema/backup.json" "$file") ||
 			fail "$why"
 	fi
-	inode=$(number_of "$file")
+	# the settings are in it, whether the set is open or closed
 	good fusionctl set pair duty=40
+	same "settings" "$(jq -c .settings "$file")" '{"duty":40}'
+	good fusionctl set pair duty=30 --now
 	good fusionctl close pair
+	good fusionctl set pair idle=4s
+	same "settings" "$(jq -c .settings "$file")" '{"duty":40,"idle":4000}'
+	[[ ! -e $backups/archive ]] || fail "other settings fill the archive"
+	inode=$(number_of "$file")
 	good fusionctl open pair
 	good fusionctl close pair
 	good fusionctl dump pair -o "$TMP/dump"

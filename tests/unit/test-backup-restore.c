@@ -5,6 +5,7 @@
  */
 #include "backup-set.h"
 #include "cut.h"
+#include "dm-fusion-settings.h"
 
 /* No other machine has these sets; the real one would wait for seconds. */
 int __wrap_fus_host_watch(const char *path, int fd, const struct fusion_sb *sb);
@@ -68,6 +69,49 @@ static void test_comes_back(void)
 		image_free(&im);
 		backups_end();
 	}
+}
+
+/* So do the settings; a file with one that set would refuse is refused. */
+static void test_settings_come_back(void)
+{
+	static const char *const bad[] = {
+		"\"duty\": 101", "\"duty\": -1", "\"duty\": \"40\"", "\"none\": 1", "\"3\": 1",
+	};
+	char file[128], command[256];
+	struct fusion_sb sb;
+	struct meta meta;
+	struct image im;
+	char *path[2];
+	u32 value;
+
+	backups_begin();
+	make(&im, 51, LIFE_CLOSED);
+	sb = im.side[FAST].sb;
+	fusion_sb_keep(&sb, FUSION_SET_DUTY, true, 40);
+	fusion_sb_keep(&sb, FUSION_SET_MIGRATION, true, 0);
+	fus_backup_write(&sb);
+	forget_both(&im);
+	snprintf(file, sizeof(file), "%s/bad", backup_top);
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(command, sizeof(command), "sed 's/\"duty\": *40/%s/' %s/*.json >%s", bad[i],
+			 backup_sub, file);
+		REQUIRE(!system(command));
+		refused(cmd_restore, &im, file, false, FC_FAILED, "bad: ");
+	}
+	REQUIRE(!run(cmd_restore, &im, NULL, false), "%s", said);
+	REQUIRE_EQ(run(cmd_repair, &im, NULL, false), 1);
+	path[FAST] = im.path[FAST];
+	path[SLOW] = im.path[SLOW];
+	REQUIRE(!fus_meta_open(2, path, false, &meta));
+	for (int dev = 0; dev < 2; dev++) {
+		REQUIRE(fusion_sb_setting(fus_meta_sb(&meta, dev), FUSION_SET_DUTY, &value));
+		REQUIRE_EQ(value, 40);
+		REQUIRE(fusion_sb_setting(fus_meta_sb(&meta, dev), FUSION_SET_MIGRATION, &value));
+		REQUIRE_EQ(value, 0);
+	}
+	fus_meta_free(&meta);
+	image_free(&im);
+	backups_end();
 }
 
 /* Of a map copy that is damaged as well, the replica has what it has. */
@@ -229,6 +273,7 @@ static void test_cut_short(void)
 
 static const struct unit_test tests[] = {
 	{ "a set without superblocks comes back", test_comes_back },
+	{ "the settings come back", test_settings_come_back },
 	{ "its replica helps to repair the map", test_helps_repair },
 	{ "refusals", test_refused },
 	{ "nothing left of the slow member", test_empty_slow },

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "json-field.h"
 #include "new-file.h"
+#include "dm-fusion-settings.h"
 
 #define SECTORS		(64U << 11)
 
@@ -41,6 +42,10 @@ static void any_set(u64 *seed, struct fusion_sb *sb)
 		sb->self.model[i] = 1 + rnd_below(seed, 255);
 	for (u64 i = rnd_below(seed, sizeof(sb->peer.serial) + 1); i-- > 0;)
 		sb->peer.serial[i] = 1 + rnd_below(seed, 255);
+	for (u64 i = rnd_below(seed, FUSION_SETTINGS); i-- > 0;)
+		fusion_sb_keep(sb, i, true, fusion_setting_max(i, sb->nr_fast_slots));
+	if (rnd_below(seed, 2))	/* of a newer release */
+		fusion_sb_keep(sb, FUSION_NR_SETTINGS - 1, true, rnd(seed));
 	sb->create_time = rnd_below(seed, 1ULL << 40);
 	sb->layout_seq = rnd(seed);
 }
@@ -89,6 +94,7 @@ static void test_round_trip(void)
 		REQUIRE(!memcmp(&sb.peer, &got.peer, sizeof(sb.peer)));
 		REQUIRE(!memcmp(sb.peer_uuid, got.peer_uuid, 16));
 		REQUIRE_EQ(sb.create_time, got.create_time);
+		REQUIRE(fusion_sb_same_kept(&sb, &got));
 		REQUIRE_EQ(sb.layout_seq, got.layout_seq);
 		other = json_of(&got);
 		REQUIRE(!strcmp(text, other));
@@ -186,10 +192,21 @@ static void test_written(void)
 	/* what ages does not count */
 	sb.generation += 10;
 	sb.epoch++;
-	sb.settings_mask = 1;
 	fus_backup_write(&sb);
 	REQUIRE_EQ(inode_of(path), ino);
+	/* settings change often, and would soon fill the archive */
+	for (u32 duty = 1; duty < 20; duty++) {
+		fusion_sb_keep(&sb, FUSION_SET_DUTY, true, duty);
+		fus_backup_write(&sb);
+		REQUIRE(!fus_backup_read(path, &got));
+		REQUIRE(fusion_sb_same_kept(&sb, &got));
+	}
 	REQUIRE_EQ(files_in("/archive", ".json"), 0);
+	/* one out of range has no effect, and is not in it */
+	sb.setting[FUSION_SET_DUTY] = 101;
+	fus_backup_write(&sb);
+	REQUIRE(!fus_backup_read(path, &got) && !(got.settings_mask & BIT(FUSION_SET_DUTY)));
+	ino = inode_of(path);
 	for (unsigned int i = 1; i <= 15; i++) {
 		relabel(&sb, i);
 		fus_backup_first(&sb, false);

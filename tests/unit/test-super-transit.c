@@ -77,21 +77,20 @@ static void test_renewal(void)
 	REQUIRE(!strncmp(text, "is getting another uuid: fusionctl uuid", 39), "%s", text);
 	REQUIRE(strlen(text) + 1 < FUSION_UNKNOWN_TEXT);
 	for (unsigned int i = 0; i < 7; i++) {
-		struct fusion_sb bad = sb;
+		struct fusion_sb bad = i < 6 ? sb : fast;
 
-		switch (i) {
-		case 0: bad.transit.state = 0; break;
-		case 1: bad.transit.state = 2; break;
-		case 2: bad.transit.dev = FUSION_FAST; break;
-		case 3: bad.peer_at.generation = 0; break;
-		case 4: bad.epoch = 0; break;
-		case 5: memcpy(bad.transit.was_set, bad.set_uuid, 16); break;
-		default:
-			bad = fast;
-			bad.incompat = sb.incompat;
-			bad.transit = sb.transit;
+		bad.incompat = sb.incompat;
+		bad.transit = sb.transit;
+		if (i < 2)
+			bad.transit.state = 2 * i;
+		else if (i == 2 || i == 6)
 			bad.transit.dev = FUSION_FAST;
-		}
+		else if (i == 3)
+			bad.peer_at.generation = 0;
+		else if (i == 4)
+			bad.epoch = 0;
+		else
+			memcpy(bad.transit.was_set, bad.set_uuid, 16);
 		fusion_sb_pack(&bad, 0, block);
 		REQUIRE_EQ(fusion_sb_unpack_transit(block, 0, SLOW_SECTORS, &back, &why), -EILSEQ);
 		REQUIRE(!strcmp(why, "state of the change of uuid is wrong"), "%u: %s", i, why);

@@ -11,7 +11,7 @@
 #include "new-uuid.h"
 #include "dm-fusion-settings.h"
 
-#define SOME_DATA	(1U << 20)
+#define SOME_DATA	0x100000U
 
 static u8 *before[2];			/* the metadata of each member, and some data */
 

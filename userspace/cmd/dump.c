@@ -24,7 +24,6 @@
 #include "output.h"
 #include "role.h"
 #include "verb.h"
-#include "dm-fusion-settings.h"
 
 static struct json_object *add_object(struct json_object *o, const char *key)
 {
@@ -42,27 +41,13 @@ static struct json_object *add_array(struct json_object *o, const char *key)
 	return sub;
 }
 
-/* -- identity, geometry, settings ---------------------------------------------------- */
+/* -- identity, geometry ---------------------------------------------------- */
 
 static void add_identity(struct json_object *o, const struct fusion_sb *sb)
 {
 	fus_geometry_json(o, sb);
 	fus_json_add_u64(o, "epoch", sb->epoch);
 	fus_host_json(o, sb);
-}
-
-/* By key, or where this release knows none by number, in the kernel's units. */
-static void add_settings(struct json_object *o, const struct fusion_sb *sb)
-{
-	struct json_object *settings = add_object(o, "settings");
-	char number[8];
-
-	for (int s = 0; s < FUSION_NR_SETTINGS; s++) {
-		snprintf(number, sizeof(number), "%d", s);
-		if (sb->settings_mask & BIT(s))
-			fus_json_add_u64(settings, s < FUSION_SETTINGS ? fusion_settings[s].key :
-					 number, sb->setting[s]);
-	}
 }
 
 /* -- the map --------------------------------------------------------------------------- */
@@ -250,7 +235,6 @@ int dump_json(const struct meta *meta, struct json_object **out)
 	if (o) {
 		fus_json_add_str(o, "content", DUMP_CONTENT);
 		add_identity(o, &meta->geo[FAST]);
-		add_settings(o, sb);
 		add_map(o, &st);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
 		add_heat(o, meta);

@@ -128,16 +128,6 @@ static int tell_label(const char *name, const char *label)
 	return rc;
 }
 
-/* The name is in the backup of the geometry, too. */
-static void back_up(dev_t fast)
-{
-	struct member *m = NULL;
-
-	if (!fus_member_at(fast, &m) && m && fus_has_identity(m))
-		fus_backup_write(m->sb);
-	fus_free_members(m);
-}
-
 /*
  * First in the set, as that lasts: if this process ends in between, the device gets its new name
  * when the set is opened next.
@@ -151,7 +141,7 @@ static int rename_open(const struct job *j)
 		return rc;
 	err = strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
 	if (!err) {
-		back_up(j->fast);
+		fus_backup_changed(j->fast);
 		return 0;
 	}
 	if (fus_valid_name(j->label))

@@ -14,48 +14,6 @@
 #include "json-field.h"
 #include "role.h"
 #include "size.h"
-#include "dm-fusion-settings.h"
-
-/* -- settings ---------------------------------------------------------------------- */
-
-static int read_setting(const struct dump *d, const char *key, int *s)
-{
-	uint64_t number;
-
-	*s = fusion_setting_find(key);
-	if (*s < 0 && fus_parse_number(key, FUSION_NR_SETTINGS - 1, &number) &&
-	    number >= FUSION_SETTINGS)
-		*s = number;
-	return *s < 0 ? fus_field_bad(&d->source, key, "is not a setting") : 0;
-}
-
-/* All of them are optional. */
-static int read_settings(struct dump *d)
-{
-	struct json_object *o;
-	u32 value;
-	int rc, s;
-
-	if (!json_object_object_get_ex(d->o, "settings", &o))
-		return 0;
-	rc = fus_field_child(&d->source, d->o, "settings", json_type_object, &o);
-	if (rc)
-		return rc;
-	json_object_object_foreach(o, key, field) {
-		(void)field;
-		rc = read_setting(d, key, &s);
-		if (!rc)
-			rc = fus_field_u32(&d->source, o, key, U32_MAX, &value);
-		if (!rc && s < FUSION_SETTINGS &&
-		    !fusion_setting_valid(s, value, d->sb.nr_fast_slots))
-			rc = fus_field_bad(&d->source, key, "is out of bounds");
-		if (rc)
-			return rc;
-		d->sb.settings_mask |= BIT(s);
-		d->sb.setting[s] = value;
-	}
-	return 0;
-}
 
 /* -- the map ------------------------------------------------------------------------------ */
 
@@ -240,8 +198,6 @@ int dump_parse(const char *path, struct json_object *o, struct dump *d)
 		rc = fus_geometry_parse(&d->source, o, &d->sb);
 	if (!rc)
 		rc = fus_field_u32(&d->source, o, "epoch", U32_MAX - 2, &d->sb.epoch);
-	if (!rc)
-		rc = read_settings(d);
 	if (!rc)
 		read_progress(d);
 	return rc ? rc : read_state(d);

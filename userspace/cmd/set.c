@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "json.h"
@@ -241,6 +242,8 @@ static int apply(struct job *j, struct settings *after)
 	if (j->closed)
 		return fus_settings_write(j->closed, after, j->to, j->nr);
 	rc = fus_settings_tell(&j->s, j->to, j->nr, j->keep);
+	if (!rc && j->keep)
+		fus_backup_changed(j->s.fast);
 	if (!rc)
 		rc = fus_settings_open(j->s.name, after, &found);
 	if (!rc && !found)

@@ -6,7 +6,8 @@
  *	/etc/fusion/backup/archive/UUID.N.json	older ones; the highest N is the last before it
  *
  * What they hold does not age while a set is used. So an unchanged one is never written again, and
- * it is as good as on the day it was written.
+ * it is as good as on the day it was written. Settings change more often than the rest: one with
+ * other settings replaces the one before, so that the archive keeps what repair depends on.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -183,6 +184,25 @@ static struct json_object *backup_json(const struct fusion_sb *sb)
 	return o;
 }
 
+static struct json_object *without_settings(const char *text)
+{
+	struct json_object *o = json_tokener_parse(text);
+
+	if (json_object_is_type(o, json_type_object))
+		json_object_object_del(o, "settings");
+	return o;
+}
+
+static bool differs_more(const char *old, const char *new)
+{
+	struct json_object *a = without_settings(old), *b = without_settings(new);
+	const bool equal = a && b && json_object_equal(a, b);
+
+	json_object_put(a);
+	json_object_put(b);
+	return !equal;
+}
+
 static int write_to(int dir, const struct fusion_sb *sb, const char *text)
 {
 	char name[FILE_NAME], *old;
@@ -197,7 +217,7 @@ static int write_to(int dir, const struct fusion_sb *sb, const char *text)
 		free(old);
 		return 0;
 	}
-	err = old ? keep_older(dir, sb, old, size) : 0;
+	err = old && differs_more(old, text) ? keep_older(dir, sb, old, size) : 0;
 	free(old);
 	return err ? err : fus_new_file(dir, name, text, strlen(text));
 }
@@ -243,6 +263,15 @@ static void backup(const struct fusion_sb *sb, bool quiet)
 void fus_backup_write(const struct fusion_sb *sb)
 {
 	backup(sb, false);
+}
+
+void fus_backup_changed(dev_t fast)
+{
+	struct member *m = NULL;
+
+	if (!fus_member_at(fast, &m) && m && fus_has_identity(m))
+		fus_backup_write(m->sb);
+	fus_free_members(m);
 }
 
 static bool exists(const char *uuid)

@@ -16,11 +16,13 @@ struct fusion_sb;
 extern const char *fus_backup_dir;
 
 /*
- * After a change of geometry, name or identity: write the backup of this set, of which @sb is
+ * After a change of geometry, settings, name or identity: write the backup of this set, of which @sb is
  * either superblock. A file of another content becomes the newest one of the archive. It never
  * fails: if the file cannot be written, a warning says so. Does nothing unless for root.
  */
 void fus_backup_write(const struct fusion_sb *sb);
+/* The same of an open set with this fast member. */
+void fus_backup_changed(dev_t fast);
 /* The same if there is none yet. A @quiet one does not warn. */
 void fus_backup_first(const struct fusion_sb *sb, bool quiet);
 /* The same, quietly, of an open set with this uuid and this member. */

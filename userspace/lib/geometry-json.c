@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Write identity and geometry of a set as JSON. */
+/* Write identity, geometry and kept settings of a set as JSON. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "super.h"
 #include "text.h"
 #include "dm-fusion-codec.h"
+#include "dm-fusion-settings.h"
 
 const struct geometry_field fus_geometry_fields[] = {
 #define FIELD(name, member)	{ name, offsetof(struct fusion_sb, member), \
@@ -105,6 +106,25 @@ static void add_numbers(struct json_object *o, const struct fusion_sb *sb)
 	}
 }
 
+/*
+ * By key, or where this release knows none by number, in the kernel's units. A value out of range has
+ * no effect, and the file would be refused for it.
+ */
+static void add_settings(struct json_object *o, const struct fusion_sb *sb)
+{
+	struct json_object *settings = add_object(o, "settings");
+	char number[8];
+	u32 value;
+
+	for (int s = 0; s < FUSION_NR_SETTINGS; s++) {
+		snprintf(number, sizeof(number), "%d", s);
+		if (s < FUSION_SETTINGS && fusion_sb_setting(sb, s, &value))
+			fus_json_add_u64(settings, fusion_settings[s].key, value);
+		else if (s >= FUSION_SETTINGS && sb->settings_mask & BIT(s))
+			fus_json_add_u64(settings, number, sb->setting[s]);
+	}
+}
+
 void fus_geometry_json(struct json_object *o, const struct fusion_sb *sb)
 {
 	struct json_object *features;
@@ -119,4 +139,5 @@ void fus_geometry_json(struct json_object *o, const struct fusion_sb *sb)
 	fus_json_add_u64(features, "ro_compat", sb->ro_compat);
 	fus_json_add_u64(features, "compat", sb->compat);
 	add_numbers(o, sb);
+	add_settings(o, sb);
 }

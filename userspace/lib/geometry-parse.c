@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read identity and geometry of a set from JSON. The file is trusted no more than a disk: its
+ * Read identity, geometry and kept settings of a set from JSON. The file is trusted no more than a disk: its
  * numbers pass the checks of a superblock.
  */
 #include <json-c/json.h>
@@ -13,7 +13,9 @@
 #include "fusionctl.h"
 #include "json-field.h"
 #include "role.h"
+#include "size.h"
 #include "dm-fusion-codec.h"
+#include "dm-fusion-settings.h"
 
 static int read_member(const struct json_source *s, struct json_object *members, int dev,
 		       u8 uuid[16], struct fusion_disk_ident *ident, u64 *sectors)
@@ -86,6 +88,46 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 	return rc;
 }
 
+static int find_setting(const struct json_source *s, const char *key, int *which)
+{
+	uint64_t number;
+
+	*which = fusion_setting_find(key);
+	if (*which < 0 && fus_parse_number(key, FUSION_NR_SETTINGS - 1, &number) &&
+	    number >= FUSION_SETTINGS)
+		*which = number;
+	return *which < 0 ? fus_field_bad(s, key, "is not a setting") : 0;
+}
+
+/* All of them are optional. The geometry is checked when this runs. */
+static int read_settings(const struct json_source *s, struct json_object *from,
+			 struct fusion_sb *sb)
+{
+	struct json_object *o;
+	u32 value;
+	int rc, i;
+
+	if (!json_object_object_get_ex(from, "settings", &o))
+		return 0;
+	rc = fus_field_child(s, from, "settings", json_type_object, &o);
+	if (rc)
+		return rc;
+	json_object_object_foreach(o, key, field) {
+		(void)field;
+		rc = find_setting(s, key, &i);
+		if (!rc)
+			rc = fus_field_u32(s, o, key, U32_MAX, &value);
+		if (!rc && i < FUSION_SETTINGS &&
+		    !fusion_setting_valid(i, value, sb->nr_fast_slots))
+			rc = fus_field_bad(s, key, "is out of bounds");
+		if (rc)
+			return rc;
+		sb->settings_mask |= BIT(i);
+		sb->setting[i] = value;
+	}
+	return 0;
+}
+
 int fus_geometry_parse(const struct json_source *s, struct json_object *o, struct fusion_sb *sb)
 {
 	struct json_object *geometry;
@@ -102,5 +144,7 @@ int fus_geometry_parse(const struct json_source *s, struct json_object *o, struc
 		small = v;
 		memcpy((char *)sb + f->offset, f->size == 8 ? (void *)&v : &small, f->size);
 	}
-	return rc ? rc : check_super(s, sb);
+	if (!rc)
+		rc = check_super(s, sb);
+	return rc ? rc : read_settings(s, o, sb);
 }

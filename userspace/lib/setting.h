@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <linux/kernel.h>
 
 #include "super.h"
@@ -57,6 +58,7 @@ struct settings {
 	char name[128];
 	char uuid[UUID_TEXT];
 	bool open;
+	dev_t fast;				/* the member, if it is open */
 	struct scale scale;
 	uint32_t value[FUSION_SETTINGS];
 	enum source source[FUSION_SETTINGS];

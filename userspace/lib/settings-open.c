@@ -87,6 +87,7 @@ int fus_settings_open(const char *name, struct settings *s, bool *found)
 	if (rc || !*found)
 		return rc;
 	s->open = true;
+	s->fast = set.member[FAST];
 	s->scale.nr_fast_slots = set.st.total[FAST];
 	s->scale.extent_sectors = set.st.extent_sectors;
 	snprintf(s->name, sizeof(s->name), "%s", set.m.name);

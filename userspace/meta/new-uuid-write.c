@@ -34,8 +34,8 @@
 
 static int failed(const struct new_uuid *n, int dev, const char *what, int err)
 {
-	return fus_fail(FC_FAILED, n->meta->m[dev].o.path, "%s failed: %s; check the device and the "
-			"kernel's log", what, strerror(-err));
+	return fus_fail(FC_FAILED, n->meta->m[dev].o.path, "%s failed: %s; check the device and "
+			"the kernel's log", what, strerror(-err));
 }
 
 static int flush(const struct new_uuid *n, int dev)
@@ -162,8 +162,8 @@ static int read_back(const struct new_uuid *n, int dev)
 	for (int d = 0; d < 2; d++)
 		is.m[d].o = (struct offline){ .fd = -1 };
 	fus_meta_free(&is);
-	return rc || same ? rc : fus_fail(FC_FAILED, n->meta->m[dev].o.path, "does not return what was "
-					  "written to it; the set is unchanged, replace the device");
+	return rc || same ? rc : fus_fail(FC_FAILED, n->meta->m[dev].o.path, "does not return what "
+					  "was written to it; replace the device");
 }
 
 static int put_state(const struct new_uuid *n, int dev)

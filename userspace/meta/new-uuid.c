@@ -82,8 +82,8 @@ static int check_super(const struct new_uuid *n, const struct fusion_sb *sb)
 	if (!fusion_sb_lasts(sb))
 		return see_check(n, FC_REFUSED, path, "can only be opened read-only");
 	if (sb->flags & FUSION_SB_NEEDS_CHECK)
-		return see_check(n, FC_DAMAGED, path, "had an error that may have left its metadata "
-				 "wrong");
+		return see_check(n, FC_DAMAGED, path, "had an error that may have left its "
+				 "metadata wrong");
 	return sb->flags & FUSION_SB_CLEAN ? 0 : not_closed(n);
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Another uuid for a closed set, such as a copy of one that is used beside it: new-uuid.c, new-uuid-write.c. */
+/*
+ * Another uuid for a closed set, such as a copy of one that is used beside it.
+ *
+ * new-uuid.c		which set it is, how far that has got, what is to be written
+ * new-uuid-write.c	the steps, and why a power cut in each of them is safe
+ */
 #ifndef NEW_UUID_H
 #define NEW_UUID_H
 

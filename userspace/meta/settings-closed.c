@@ -109,37 +109,35 @@ static int put(struct closed *closed, const struct fusion_sb *sb)
 {
 	int rc = fus_meta_write_kept(&closed->meta, sb);
 
+	if (rc)
+		return rc;
 	/* udev notices the writes when the members are closed */
-	if (!rc)
-		fus_meta_keep_closed(&closed->meta);
-	return rc;
+	fus_meta_keep_closed(&closed->meta);
+	fus_meta_backup(&closed->meta);
+	return 0;
 }
 
 int fus_settings_write(struct closed *closed, struct settings *s, const struct setting *to,
 		       unsigned int nr)
 {
-	struct fusion_sb sb = closed->meta.geo[FAST];
+	struct fusion_sb *sb = &closed->meta.geo[FAST];
 	int rc;
 
 	for (; nr--; to++)
-		fusion_sb_keep(&sb, to->which, !to->is_default, to->value);
-	rc = put(closed, &sb);
+		fusion_sb_keep(sb, to->which, !to->is_default, to->value);
+	rc = put(closed, sb);
 	if (!rc)
-		fill_in(&sb, s);
+		fill_in(sb, s);
 	return rc;
 }
 
 int fus_closed_rename(struct closed *closed, const char *name)
 {
 	struct fusion_sb *sb = &closed->meta.geo[FAST];
-	int rc;
 
 	memset(sb->label, 0, sizeof(sb->label));
 	memcpy(sb->label, name, strnlen(name, FUSION_LABEL_SIZE));
-	rc = put(closed, sb);
-	if (!rc)
-		fus_meta_backup(&closed->meta);
-	return rc;
+	return put(closed, sb);
 }
 
 void fus_closed_end(struct closed *closed)
