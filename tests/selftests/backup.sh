@@ -163,6 +163,59 @@ $backups/$uuid.json"
 	verify
 }
 
+dumps=/var/lib/fusion/dump
+
+# dumps_in_ram: an empty directory for them
+dumps_in_ram() {
+	mkdir -p "$dumps"
+	mount -t tmpfs -o mode=700 tmpfs "$dumps"
+	defer umount_quietly "$dumps"
+}
+
+# Closing saves the metadata, which is the way back if all of it is lost.
+test_dump_at_close() {
+	local uuid file why i
+	backups_in_ram
+	dumps_in_ram
+	a_set
+	uuid=$(uuid_of "$FAST")
+	file=$dumps/$uuid.1.json
+	same "mode" "$(stat -c %a "$file")" 600
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		why=$(python3 "$here/validate.py" "$here/../../userspace/schema/dump.json" "$file") ||
+			fail "$why"
+	fi
+	good fusionctl open pair
+	good fusionctl close pair --no-dump
+	good fusionctl open pair
+	good fusionctl close pair --json
+	json .dump "$dumps/$uuid.2.json"
+	for i in 3 4 5; do
+		good fusionctl open pair
+		good fusionctl close pair
+	done
+	same "dumps" "$(cd "$dumps" && echo *)" "$uuid.3.json $uuid.4.json $uuid.5.json"
+	gives 3 fusionctl restore "$dumps/$uuid.4.json" pair --yes
+	says "was used after $dumps/$uuid.4.json was made"
+	for i in "$FAST" "$SLOW"; do
+		put_direct "$i" 0 0 $((1 << 20))
+	done
+	gives 0 fusionctl restore "$dumps/$uuid.5.json" "$FAST" "$SLOW" --yes
+	verify
+
+	# it never fails for that
+	mount -o remount,ro "$dumps"
+	good fusionctl open pair
+	expect 0 "pair: is closed; no dump of it could be written to $dumps: Read-only file system; \
+to have one, run fusionctl dump pair" fusionctl close pair
+	mount -o remount,rw,size=20k "$dumps"
+	dd if=/dev/zero of="$dumps/full" bs=4k status=none 2>/dev/null || :
+	good fusionctl open pair
+	gives 0 fusionctl close pair
+	says "No space left on device"
+	same "lines" "$(wc -l <<<"$OUT")" 1
+}
+
 # The same after a crash.
 test_geometry_crash() {
 	backups_in_ram

@@ -54,7 +54,7 @@ static bool survive(struct image *im)
 	if (fus_meta_open(2, path, true, &meta))
 		return false;
 	fus_meta_check(&meta, &r);
-	dump_json(&meta, &o);
+	dump_json(&meta, false, &o);
 	json_object_put(o);
 	for (int dev = 0; dev < 2; dev++) {
 		if (!fus_meta_sb(&meta, dev))

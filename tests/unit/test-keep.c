@@ -250,7 +250,7 @@ static void test_dumped(void)
 	make(&im, 6);
 	REQUIRE(!keep(&im, 40, 400));
 	open_image(&im, false, &meta, true);
-	REQUIRE(!dump_json(&meta, &o));
+	REQUIRE(!dump_json(&meta, false, &o));
 	fus_meta_free(&meta);
 	REQUIRE(json_object_object_get_ex(o, "settings", &settings));
 	REQUIRE_EQ(json_object_object_length(settings), 2);

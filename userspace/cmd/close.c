@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "busy.h"
+#include "close-dump.h"
 #include "device.h"
 #include "dm.h"
 #include "error.h"
@@ -92,7 +93,7 @@ static int tell_ending(const char *name, struct ending *end)
 }
 
 /* A device made by salvage also has the uuid of the set, perhaps followed by "-stale". */
-static void print_closed(const struct mapping *m, const struct ending *end)
+static void print_closed(const struct mapping *m, const struct ending *end, const char *dump)
 {
 	const char *dash = strchr(m->uuid, '-');
 	struct json_object *o = fus_json_base();
@@ -105,6 +106,7 @@ static void print_closed(const struct mapping *m, const struct ending *end)
 		fus_json_add_bool(o, "clean", end->clean[FAST] && end->clean[SLOW]);
 	else
 		json_object_object_add(o, "clean", NULL);
+	fus_json_add_str(o, "dump", *dump ? dump : NULL);
 	print_json(o, false);
 }
 
@@ -114,6 +116,7 @@ int cmd_close(const struct args *a)
 	struct ending end;
 	struct mapping m;
 	struct user user = { 0 };
+	char dump[PATH_MAX] = "";
 	int rc, err;
 
 	will_be_written(name, &end);
@@ -130,8 +133,10 @@ int cmd_close(const struct args *a)
 		err = m.open_count ? -EBUSY : fus_dm_remove(name);
 		if (!err) {
 			rc = tell_ending(name, &end);
+			if (end.clean[FAST] && end.clean[SLOW] && !a->opt[OPT_NO_DUMP])
+				close_dump(name, end.member, dump);
 			if (a->opt[OPT_JSON])
-				print_closed(&m, &end);
+				print_closed(&m, &end, dump);
 			return rc;
 		}
 		if (err != -EBUSY)

@@ -25,6 +25,9 @@
 #include "role.h"
 #include "verb.h"
 
+/* As JSON some 8 MB; building it takes some 60 MB of memory, and half a second. */
+#define MAX_BRIEF_RUNS	0x20000U
+
 static struct json_object *add_object(struct json_object *o, const char *key)
 {
 	struct json_object *sub = json_object_new_object();
@@ -163,23 +166,25 @@ static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_r
 	return 0;
 }
 
-static int add_journal(struct json_object *list, const struct meta *meta, int dev)
+static int add_journal(struct json_object *list, const struct meta *meta, int dev, bool brief)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	struct meta_journal j;
 	int rc;
 
 	rc = fus_journal_list(meta, dev, &j);
-	for (u32 i = 0; i < j.nr && !rc; i++) {
+	for (u32 i = brief && j.nr ? j.nr - 1 : 0; i < j.nr && !rc; i++) {
 		const struct meta_txn *t = &j.t[i];
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_object_new_object(), *records;
 
 		fus_json_add_u64(o, "transaction", t->txn);
 		fus_json_add_u64(o, "seq", t->seq);
 		fus_json_add_u64(o, "blocks", t->count);
 		fus_json_add_u64(o, "epoch", t->epoch);
 		fus_json_add_bool(o, "replayed", sb && t->seq >= sb->replay_seq);
-		fus_journal_apply(meta, dev, t, add_record, add_array(o, "records"));
+		records = add_array(o, "records");
+		if (!brief)
+			fus_journal_apply(meta, dev, t, add_record, records);
 		json_object_array_add(list, o);
 	}
 	fus_journal_free(&j);
@@ -187,7 +192,7 @@ static int add_journal(struct json_object *list, const struct meta *meta, int de
 }
 
 /* The superblocks and journals, member by member. */
-static int add_raw(struct json_object *o, const struct meta *meta)
+static int add_raw(struct json_object *o, const struct meta *meta, bool brief)
 {
 	struct json_object *supers = add_object(o, "superblocks"), *list;
 	struct json_object *journals = add_object(o, "journals");
@@ -199,14 +204,24 @@ static int add_raw(struct json_object *o, const struct meta *meta)
 		list = add_array(supers, fus_role_name[dev]);
 		for (int i = 0; i < 2; i++)
 			add_super(list, &meta->m[dev].copy[i], i);
-		rc = add_journal(add_array(journals, fus_role_name[dev]), meta, dev);
+		rc = add_journal(add_array(journals, fus_role_name[dev]), meta, dev, brief);
 	}
 	return rc;
 }
 
 /* ------------------------------------------------------------------------------------------- */
 
-int dump_json(const struct meta *meta, struct json_object **out)
+static u32 count_runs(const struct meta_state *st)
+{
+	u32 runs = st->nr_open;
+
+	for (u32 i = 0; i < st->nr_lexts; i++)
+		runs += fusion_word_mapped(st->word[i]) &&
+			(!i || st->word[i] != st->word[i - 1] + 1);
+	return runs;
+}
+
+int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
 	const char *path = meta->m[FAST].o.path ? meta->m[FAST].o.path : meta->m[SLOW].o.path;
@@ -231,14 +246,20 @@ int dump_json(const struct meta *meta, struct json_object **out)
 		rc = fus_fail(FC_DAMAGED, path, "%s; run fusionctl repair first", text);
 	}
 	fus_report_free(&r);
+	if (!rc && brief && count_runs(&st) > MAX_BRIEF_RUNS)
+		rc = fus_fail(FC_FAILED, path, "its map has %u runs of extents; run fusionctl dump",
+			      count_runs(&st));
 	o = rc ? NULL : fus_json_base();
 	if (o) {
 		fus_json_add_str(o, "content", DUMP_CONTENT);
 		add_identity(o, &meta->geo[FAST]);
 		add_map(o, &st);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
-		add_heat(o, meta);
-		rc = add_raw(o, meta);
+		if (brief)
+			add_array(o, "heat");
+		else
+			add_heat(o, meta);
+		rc = add_raw(o, meta, brief);
 	}
 	fus_state_free(&st);
 	*out = o;
@@ -323,7 +344,7 @@ int cmd_dump(const struct args *a)
 		target_drop(&t);
 		return rc;
 	}
-	rc = dump_json(&meta, &o);
+	rc = dump_json(&meta, false, &o);
 	if (!rc && a->opt[OPT_OUTPUT])
 		rc = target_write(&t, o);
 	else if (!rc)

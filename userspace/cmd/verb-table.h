@@ -38,7 +38,7 @@
 	VERB(close, .words = "NAME",
 	     .summary = "close a set",
 	     .example = "fusionctl close data",
-	     .opts = O(JSON),
+	     .opts = O(NO_DUMP) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET, .salvaged = true),
 
 	VERB(assemble, .words = "--incremental DEV | --scan | --waiting",

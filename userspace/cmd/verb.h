@@ -55,6 +55,7 @@ enum option_id {
 	OPT_DISCARD,
 	OPT_SIZE,
 	OPT_LABEL,
+	OPT_NO_DUMP,
 	OPT_HELP,
 	OPT_NR
 };

@@ -60,6 +60,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_SIZE]	  = { "size", "SIZE", "size of the set; all that its members have room "
 			      "for if it is left out" },
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
+	[OPT_NO_DUMP]	  = { "no-dump", NULL, "do not save the metadata in /var/lib/fusion/dump" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backup.h"
@@ -27,6 +25,7 @@
 #include "json.h"
 #include "json-field.h"
 #include "new-file.h"
+#include "numbered.h"
 #include "scan.h"
 #include "super.h"
 #include "dm-fusion-codec.h"
@@ -34,8 +33,6 @@
 #define MAX_BYTES	(64U << 10)	/* some 2 KiB are used */
 #define MAX_DUMP	0x40000000U
 #define MAX_OLDER	10
-#define LOCK_WAIT_MS	2000
-#define LOCK_POLL_MS	20
 #define FILE_NAME	(UUID_TEXT + 32)
 
 const char *fus_backup_dir = BACKUP_DIR;
@@ -49,127 +46,15 @@ static void file_name(const struct fusion_sb *sb, char name[FILE_NAME])
 
 /* -- writing ------------------------------------------------------------------------------ */
 
-/* For root alone: there are serial numbers in it. Return: file descriptor or -errno. */
-static int open_dir(int at, const char *path)
-{
-	int fd;
-
-	if (mkdirat(at, path, 0700) && errno != EEXIST)
-		return -errno;
-	fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* With the directory above it: /etc is there. */
-static int open_backups(void)
-{
-	char above[PATH_MAX], *slash;
-
-	snprintf(above, sizeof(above), "%s", fus_backup_dir);
-	slash = strrchr(above, '/');
-	if (slash && slash != above) {
-		*slash = 0;
-		if (mkdir(above, 0755) && errno != EEXIST)
-			return -errno;
-	}
-	return open_dir(AT_FDCWD, fus_backup_dir);
-}
-
-/* Two processes would use the same temporary file. */
-static int lock_dir(int dir)
-{
-	for (int ms = 0; flock(dir, LOCK_EX | LOCK_NB); ms += LOCK_POLL_MS) {
-		if (errno != EWOULDBLOCK || ms >= LOCK_WAIT_MS)
-			return -errno;
-		usleep(LOCK_POLL_MS * 1000);
-	}
-	return 0;
-}
-
-/* The number of a file in the archive that is of the set with this uuid; 0 if it is not. */
-static unsigned int number_of(const char *name, const char *uuid)
-{
-	const size_t len = strlen(uuid);
-	unsigned long n;
-	char *end;
-
-	if (strncmp(name, uuid, len) || name[len] != '.' || name[len + 1] < '1' ||
-	    name[len + 1] > '9')
-		return 0;
-	n = strtoul(name + len + 1, &end, 10);
-	return strcmp(end, ".json") || n > UINT_MAX / 2 ? 0 : n;
-}
-
-/* The numbers of a set in the archive: how many there are, the first and the last one. */
-struct numbers {
-	unsigned int nr, first, last;
-};
-
-static int look_up(int archive, const char *uuid, struct numbers *n)
-{
-	int fd = openat(archive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	int err;
-
-	*n = (struct numbers){ 0 };
-	if (!dir) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	while ((e = readdir(dir))) {
-		const unsigned int i = number_of(e->d_name, uuid);
-
-		if (!i)
-			continue;
-		n->first = !n->nr || i < n->first ? i : n->first;
-		n->last = i > n->last ? i : n->last;
-		n->nr++;
-	}
-	closedir(dir);
-	return 0;
-}
-
-static void archive_name(const char *uuid, unsigned int i, char name[FILE_NAME])
-{
-	snprintf(name, FILE_NAME, "%s.%u.json", uuid, i);
-}
-
-/* The older ones may go once the new one is there. */
-static int remove_oldest(int archive, const char *uuid, struct numbers *n)
-{
-	char name[FILE_NAME];
-	int err = 0;
-
-	while (!err && n->nr > MAX_OLDER) {
-		archive_name(uuid, n->first, name);
-		err = unlinkat(archive, name, 0) && errno != ENOENT ? -errno : 0;
-		if (!err)
-			err = look_up(archive, uuid, n);
-	}
-	return err;
-}
-
 static int keep_older(int dir, const struct fusion_sb *sb, const char *text, size_t size)
 {
-	char uuid[UUID_TEXT], name[FILE_NAME];
-	int archive = open_dir(dir, "archive"), err;
-	struct numbers n;
+	int archive = fus_private_dir(dir, "archive"), err;
+	char uuid[UUID_TEXT];
 
 	if (archive < 0)
 		return archive;
-	fus_uuid_text(uuid, sb->set_uuid);
-	err = look_up(archive, uuid, &n);
-	if (!err) {
-		archive_name(uuid, n.last + 1, name);
-		err = fus_new_file(archive, name, text, size);
-	}
-	if (!err)
-		err = look_up(archive, uuid, &n);
-	if (!err)
-		err = remove_oldest(archive, uuid, &n);
+	err = fus_numbered_add(archive, fus_uuid_text(uuid, sb->set_uuid), text, size, MAX_OLDER,
+			       NULL);
 	close(archive);
 	return err;
 }
@@ -228,7 +113,7 @@ static int write_backup(const struct fusion_sb *sb)
 	char *text = NULL;
 	int dir, err;
 
-	dir = open_backups();
+	dir = fus_private_dir_below(fus_backup_dir);
 	if (dir < 0)
 		return dir;
 	o = backup_json(sb);
@@ -236,7 +121,7 @@ static int write_backup(const struct fusion_sb *sb)
 			JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)) < 0)
 		text = NULL;
 	json_object_put(o);
-	err = text ? lock_dir(dir) : -ENOMEM;
+	err = text ? fus_lock_dir(dir) : -ENOMEM;
 	if (!err)
 		err = write_to(dir, sb, text);
 	free(text);
