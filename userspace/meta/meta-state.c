@@ -203,6 +203,16 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 
 /* -- the whole -------------------------------------------------------------------------- */
 
+/* The memory for it is as large as the geometry in @meta says. */
+static bool refuse_larger(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
+{
+	if (fus_meta_covers(meta, sb))
+		return false;
+	fus_report_add(r, level_of(sb), sb->role, NO_BLOCK, what_of(sb, "map"),
+		       "not read: the other member says that the set is smaller");
+	return true;
+}
+
 static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		     struct report *r)
 {
@@ -245,11 +255,8 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 {
 	bool good;
 
-	if (!fus_meta_covers(meta, sb)) {
-		fus_report_add(r, level_of(sb), sb->role, NO_BLOCK, what_of(sb, "map"),
-			       "not read: the other member says that the set is smaller");
+	if (refuse_larger(meta, sb, r))
 		return false;
-	}
 	good = load_set(meta, sb, st, r);
 	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);
