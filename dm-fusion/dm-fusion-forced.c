@@ -43,7 +43,7 @@ static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *f
 	while (n < FUSION_BATCH && force->next <= force->last) {
 		u32 word = READ_ONCE(fs->map[force->next]);
 
-		/* The room for these is another: fusion_room_for(). */
+		/* No room is made for those inside the fence: fusion_make_room(). */
 		if (n && fusion_word_fenced(&fs->slots.fence, word) != force->fenced)
 			break;
 		force->fenced = fusion_word_fenced(&fs->slots.fence, word);
@@ -132,7 +132,8 @@ static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *
 /*
  * If there is no room for @want extents, move others away: the coldest of the fast member, or the
  * hottest of the slow one. These may take spares of the other member, as the extents that get
- * their room leave as many slots there. Return: number of slots available now.
+ * their room leave as many slots there. Extents inside the fence do not, so no others move for
+ * them. Return: number of slots available now.
  */
 static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 want)
 {
@@ -142,7 +143,7 @@ static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 w
 	u32 room, spares;
 
 	fusion_look_for_room(fs, force, &room, &spares);
-	if (room >= want || force->obstacle)
+	if (room >= want || force->obstacle || force->fenced)
 		return room;
 	/* First try to free slots that were released a moment ago. */
 	if (fusion_commit_wait(fs))
@@ -165,20 +166,6 @@ static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 w
 	return room;
 }
 
-/*
- * The number of @want extents that can be moved now. What is inside the fence leaves no slot there
- * for others, so none makes room for it: it moves if there is room, or stays for the evacuation.
- */
-static u32 fusion_room_for(struct fusion *fs, struct fusion_force *force, u32 want)
-{
-	u32 room, spares;
-
-	if (!force->fenced)
-		return min(want, fusion_make_room(fs, force, want));
-	fusion_look_for_room(fs, force, &room, &spares);
-	return min(want, room);
-}
-
 /* Did a first write take the slot meanwhile? */
 static bool fusion_lost_its_room(const struct fusion *fs, const struct fusion_job *job)
 {
@@ -195,7 +182,7 @@ void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
 	unsigned int i, k, again, skips = 0, n = fusion_take_forced(fs, force, moves);
 
 	while (n && !READ_ONCE(fs->mover.stopping) && !READ_ONCE(force->abandoned)) {
-		k = fusion_room_for(fs, force, n);
+		k = min(n, fusion_make_room(fs, force, n));
 		if (!k) {
 			if (force->fenced || force->obstacle || fusion_mode(fs) != FUSION_RW)
 				break;

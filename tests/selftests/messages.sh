@@ -82,7 +82,8 @@ test_while_suspended() {
 	fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --ops 200
 	limited "$LIMIT" dmsetup suspend talk
 	before=$(written "$FAST" "$SLOW")
-	for i in checkpoint "promote 0-31" "demote 0-31" "keep duty 50" "label other"; do
+	for i in checkpoint "promote 0-31" "demote 0-31" "keep duty 50" "label other" \
+		"fence fast 0 3" "fence off"; do
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
 	done
