@@ -11,6 +11,7 @@
 #include "meta.h"
 #include "output.h"
 #include "role.h"
+#include "size.h"
 #include "super.h"
 #include "text.h"
 #include "verb.h"
@@ -77,11 +78,6 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 	     "; fusionctl repair fixes what it can");
 }
 
-static const char *plural(unsigned int n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void for_people(const struct meta *meta, const struct report *r, bool verbose)
 {
 	static const char *const verdict[] = { "is clean", "has warnings", "has errors" };
@@ -92,9 +88,9 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
 	print_host(meta, name);
 	printf("%s %s: %u error%s, %u warning%s, %u note%s", name, verdict[worst],
-	       r->count[LEVEL_ERROR], plural(r->count[LEVEL_ERROR]),
-	       r->count[LEVEL_WARNING], plural(r->count[LEVEL_WARNING]),
-	       r->count[LEVEL_NOTE], plural(r->count[LEVEL_NOTE]));
+	       r->count[LEVEL_ERROR], fus_plural(r->count[LEVEL_ERROR]),
+	       r->count[LEVEL_WARNING], fus_plural(r->count[LEVEL_WARNING]),
+	       r->count[LEVEL_NOTE], fus_plural(r->count[LEVEL_NOTE]));
 	if (worst)
 		print_remedy(meta, r);
 	else

@@ -18,6 +18,7 @@
 #include "json.h"
 #include "meta.h"
 #include "output.h"
+#include "size.h"
 #include "terminal.h"
 #include "text.h"
 #include "verb.h"
@@ -156,7 +157,7 @@ int cmd_doctor(const struct args *a)
 		finish_json(&d);
 	else
 		printf("%u error%s, %u warning%s\n", d.count[HEALTH_ERROR],
-		       d.count[HEALTH_ERROR] == 1 ? "" : "s", d.count[HEALTH_WARNING],
-		       d.count[HEALTH_WARNING] == 1 ? "" : "s");
+		       fus_plural(d.count[HEALTH_ERROR]), d.count[HEALTH_WARNING],
+		       fus_plural(d.count[HEALTH_WARNING]));
 	return d.count[HEALTH_ERROR] ? FSCK_ERRORS : d.count[HEALTH_WARNING] ? FSCK_MINOR : 0;
 }

@@ -110,7 +110,7 @@ char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
 	fus_size_text(extent, map->extent_bytes);
 	if (least == most)
 		snprintf(buf, CELL_TEXT, "%s, %" PRIu64 " extent%s of %s", size[0], least,
-			 least == 1 ? "" : "s", extent);
+			 fus_plural(least), extent);
 	else if (strcmp(size[0], size[1]))
 		snprintf(buf, CELL_TEXT, "%s to %s, %" PRIu64 " to %" PRIu64 " extents of %s",
 			 size[0], size[1], least, most, extent);

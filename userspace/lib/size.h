@@ -17,6 +17,12 @@ bool fus_parse_number(const char *s, uint64_t max, uint64_t *v);
 /* "7" or "7-9", extents below 2^28. */
 bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last);
 
+/* What a word for @n of something ends with: "1 extent", "2 extents". */
+static inline const char *fus_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* Return: 0 if this may be the name of a set, otherwise exit code FC_USAGE. */
 int fus_check_name(const char *name);
 bool fus_valid_name(const char *name);

@@ -12,6 +12,7 @@
 #include "fusionctl.h"
 #include "meta.h"
 #include "role.h"
+#include "size.h"
 
 static const void *read_ring(void *ctx, u32 pos)
 {
@@ -143,7 +144,7 @@ static void add_count(char *buf, size_t size, u64 n, const char *what)
 
 	if (n)
 		snprintf(buf + len, size - len, ", %llu %s%s", (unsigned long long)n, what,
-			 n == 1 ? "" : "s");
+			 fus_plural(n));
 }
 
 void fus_meta_past_text(const struct meta *meta, const struct meta_past *past, char *buf,
