@@ -25,7 +25,7 @@
 #include "role.h"
 #include "verb.h"
 
-/* As JSON some 8 MB; building it takes some 60 MB of memory, and half a second. */
+/* As JSON some 8 MB; building it takes 150 MB of memory, and half a second of a processor. */
 #define MAX_BRIEF_RUNS	0x20000U
 
 static struct json_object *add_object(struct json_object *o, const char *key)
