@@ -160,6 +160,9 @@ test_made_and_opened() {
 	valid 0 restore fusionctl restore "$TMP/data.json" "$FAST" "$SLOW" --json --yes
 	same "what is restored" "$(uuid) $(jq -r '.dry_run, .mapped > 0' "$TMP/json" | xargs)" \
 		"$uuid false true"
+	valid 0 uuid fusionctl uuid "$FAST" "$SLOW" --json --yes
+	same "uuids" "$(jq -c '.old_set_uuid, .set_uuid == .old_set_uuid' "$TMP/json" | xargs)" \
+		"$uuid false"
 	expect 2 "${question#fusionctl: }" fusionctl wipe data --json
 	valid 0 wipe fusionctl wipe data --json --dry-run
 	same "wiped" "$(jq -c '[.members[].wiped]' "$TMP/json")" '[false,false]'

@@ -93,8 +93,8 @@ static void test_settings_come_back(void)
 	forget_both(&im);
 	snprintf(file, sizeof(file), "%s/bad", backup_top);
 	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(command, sizeof(command), "sed 's/\"duty\": *40/%s/' %s/*.json >%s", bad[i],
-			 backup_sub, file);
+		snprintf(command, sizeof(command), "sed 's/\"duty\": *40/%s/' %s/*.json >%s",
+			 bad[i], backup_sub, file);
 		REQUIRE(!system(command));
 		refused(cmd_restore, &im, file, false, FC_FAILED, "bad: ");
 	}

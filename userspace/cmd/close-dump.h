@@ -14,9 +14,9 @@ struct meta;
 extern const char *dump_dir;
 
 /*
- * Write a brief dump of the set on these members, which are closed cleanly, and keep the newest three
- * of the set. @path gets its name, or "". It never fails: if it cannot be written, a warning says so.
- * Does nothing unless for root, or without /var/lib.
+ * Write a brief dump of the set on these members, which are closed cleanly, and keep the newest
+ * three of the set. @path gets its name, or "". It never fails: if it cannot be written, a warning
+ * says so. Does nothing unless for root, or without /var/lib.
  */
 void close_dump(const char *name, const dev_t member[2], char path[PATH_MAX]);
 /* The same of members that were read. Return: 0, -errno, or the exit code of an error. */

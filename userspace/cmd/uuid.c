@@ -198,9 +198,9 @@ int cmd_uuid(const struct args *a)
 	struct job j = { 0 };
 	int rc;
 
-	rc = check_no_question(a);
-	if (!rc && label)
-		rc = fus_check_name(label);
+	rc = label ? fus_check_name(label) : 0;
+	if (!rc && a->opt[OPT_JSON] && !a->opt[OPT_YES])
+		rc = fus_fail(FC_USAGE, "--json", "allows no question; add --yes");
 	if (!rc)
 		rc = fus_meta_open(2, a->word, true, &j.meta);
 	if (rc)

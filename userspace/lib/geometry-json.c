@@ -107,8 +107,8 @@ static void add_numbers(struct json_object *o, const struct fusion_sb *sb)
 }
 
 /*
- * By key, or where this release knows none by number, in the kernel's units. A value out of range has
- * no effect, and the file would be refused for it.
+ * By key, or where this release knows none by number, in the kernel's units. A value out of range
+ * has no effect, and the file would be refused for it.
  */
 static void add_settings(struct json_object *o, const struct fusion_sb *sb)
 {

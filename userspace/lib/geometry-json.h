@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Identity, geometry and kept settings of a set as JSON: all that a superblock has and that does not
- * age.
+ * Identity, geometry and kept settings of a set as JSON: all that a superblock has and that does
+ * not age.
  *
  * geometry-json.c	writes them
  * geometry-parse.c	reads them

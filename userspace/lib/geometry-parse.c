@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read identity, geometry and kept settings of a set from JSON. The file is trusted no more than a disk: its
- * numbers pass the checks of a superblock.
+ * Read identity, geometry and kept settings of a set from JSON. The file is trusted no more than a
+ * disk: its numbers pass the checks of a superblock.
  */
 #include <json-c/json.h>
 #include <linux/kernel.h>

@@ -8,8 +8,8 @@
 #define NUMBERED_NAME	128
 
 /*
- * Open a directory, and make it if it is missing: for root alone, as there are serial numbers in its
- * files. Return: file descriptor or -errno.
+ * Open a directory, and make it if it is missing: for root alone, as there are serial numbers in
+ * its files. Return: file descriptor or -errno.
  */
 int fus_private_dir(int at, const char *path);
 /* The same with the directory above it. */

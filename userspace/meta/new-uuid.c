@@ -173,7 +173,8 @@ static int begin(struct new_uuid *n)
 	n->transit = (struct fusion_transit){
 		.kind = FUSION_TRANSIT_UUID, .state = 1, .dev = FUSION_SLOW,
 	};
-	n->generation = fast->generation;
+	/* a copy that cannot be read now may be the newer one, and be read later */
+	n->generation = fast->generation + !!n->meta->m[FAST].copy[!n->meta->m[FAST].best].err;
 	memcpy(n->transit.was_set, fast->set_uuid, 16);
 	memcpy(n->transit.was_dev[FAST], fast->dev_uuid, 16);
 	memcpy(n->transit.was_dev[SLOW], slow->dev_uuid, 16);

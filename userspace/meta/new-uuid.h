@@ -15,7 +15,7 @@ struct new_uuid {
 	struct meta_state st;		/* the map, unless fast_done */
 	struct fusion_sb sb[2];		/* as the superblocks are going to be */
 	struct fusion_transit transit;	/* and the slow member's until then */
-	u64 generation;			/* of the fast member's superblock before */
+	u64 generation;			/* the highest of the fast member's superblock before */
 	bool resumed;			/* an interruption left it half-way: go on from there */
 	bool fast_done;			/* and the fast member has the new uuids */
 };
