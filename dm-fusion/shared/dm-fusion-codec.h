@@ -325,16 +325,23 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: only adopt and uuid of the tool use it. */
+/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: adopt, release and uuid of the tool use it. */
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
-/* Does this superblock, of this version, lack nothing but the end of the transit? */
+/* Does this superblock, of this version, lack nothing but the end of a transit? */
 static inline bool fusion_sb_in_transit(const struct fusion_sb *sb)
 {
 	return sb->version == FUSION_VERSION &&
 	       (sb->incompat & ~FUSION_INCOMPAT_KNOWN) == FUSION_INCOMPAT_IN_TRANSIT &&
 	       !(sb->flags & ~FUSION_SB_FLAGS_KNOWN);
+}
+
+/* Is its disk a plain one by now, so that nothing on this member matters any more? */
+static inline bool fusion_sb_released(const struct fusion_sb *sb)
+{
+	return fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_RELEASE &&
+	       sb->transit.state == FUSION_TRANSIT_COMMITTED && sb->role == FUSION_FAST;
 }
 
 #define FUSION_UNKNOWN_TEXT	160

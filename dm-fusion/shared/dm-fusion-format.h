@@ -59,10 +59,12 @@
  * A set in transit: a disk with content becomes a member without being copied. Until that has
  * ended, the superblocks of the other member have FUSION_INCOMPAT_IN_TRANSIT and what follows in
  * struct fusion_super_transit: where the disk's own signatures are, or were. The one that vanishes
- * last decides whether the content is still on the disk or already in the set. Only fusionctl
- * writes and reads such superblocks; the module refuses them. While a set gets another uuid, the
- * slow member's superblocks have the bit as well, and struct fusion_super_renewal: what the set and
- * its members were called before, by which the fast member is recognised until it has the new ones.
+ * last decides whether the content is still on the disk or already in the set. The way back is the
+ * same in reverse: of a set that is released, the slow member becomes a disk with the content, and
+ * the signature that comes last decides. Only fusionctl writes and reads such superblocks; the
+ * module refuses them. While a set gets another uuid, the slow member's superblocks have the bit as
+ * well, and struct fusion_super_renewal: what the set and its members were called before, by which
+ * the fast member is recognised until it has the new ones.
  *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
@@ -148,7 +150,7 @@ enum fusion_dev {
 
 /* incompat bits; all but IN_TRANSIT, which is for fusionctl alone, have a use to come */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
-#define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is being adopted */
+#define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
 #define FUSION_INCOMPAT_SHADOW		0x8ULL	/* copies on the slow member */
 #define FUSION_INCOMPAT_LANDING		0x10ULL	/* small writes in a log on the fast member */
@@ -244,14 +246,17 @@ struct fusion_super {
 #define FUSION_TRANSIT_OFFSET	960
 #define FUSION_MAX_MAGICS	8
 
-/* What happens to the set. */
-#define FUSION_TRANSIT_ADOPT	1	/* struct fusion_super_transit */
-#define FUSION_TRANSIT_UUID	2	/* struct fusion_super_renewal */
+/* What happens to the set; of the second, struct fusion_super_renewal tells. */
+enum fusion_transit_kind {
+	FUSION_TRANSIT_ADOPT	= 1,	/* a disk becomes a member */
+	FUSION_TRANSIT_UUID	= 2,	/* it gets another uuid */
+	FUSION_TRANSIT_RELEASE	= 3,	/* the slow member becomes a disk with the set's content */
+};
 
 enum fusion_transit_state {
 	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */
-	FUSION_TRANSIT_PREPARED	= 2,	/* they are complete: signatures of the disk may be gone */
-	FUSION_TRANSIT_COMMITTED = 3,	/* all are: the disk may have metadata of the set */
+	FUSION_TRANSIT_PREPARED	= 2,	/* they are complete: signatures may be gone, or be back */
+	FUSION_TRANSIT_COMMITTED = 3,	/* all are, and the disk may be what it becomes */
 };
 
 /* In a sector: where a signature begins, and how many bytes it has. */
@@ -259,16 +264,16 @@ enum fusion_transit_state {
 #define FUSION_MAGIC_BYTES(place)	((place) >> 9)
 
 /**
- * struct fusion_super_transit - a disk that becomes a member without being copied
- * @kind: FUSION_TRANSIT_ADOPT
- * @state: enum fusion_transit_state
- * @dev: the member that the disk becomes, enum fusion_dev
- * @nr_magics: number of signatures, 1 to FUSION_MAX_MAGICS
+ * struct fusion_super_transit - a disk that becomes a member without being copied, or the reverse
+ * @kind: enum fusion_transit_kind
+ * @state: enum fusion_transit_state, not PREPARING if it is released
+ * @dev: the member that the disk becomes or was, enum fusion_dev; FUSION_SLOW if it is released
+ * @nr_magics: number of signatures, 1 to FUSION_MAX_MAGICS; also 0 if it is released
  * @magic: the sectors of the disk with the signatures of its content, in ascending order. All
  *	there: the disk holds its content. All gone: the set does.
  * @disk_sectors: size of the disk
  * @content_id: crc32c, seed ~0, of the type and the uuid of the content, to recognise it
- * @copy_csum: crc32c, seed ~0, of the extents that were copied to the other member, in order; 0
+ * @copy_csum: crc32c, seed ~0, of the extents of it that lie on the other member, in order; 0
  *	before FUSION_TRANSIT_PREPARED
  * @place: of each signature in its sector: bits 8:0 the first byte, 15:9 the number of bytes
  */

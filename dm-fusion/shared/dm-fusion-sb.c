@@ -225,6 +225,7 @@ static const char *fusion_check_state(const struct fusion_sb *sb)
 static const char *fusion_check_transit(const struct fusion_sb *sb)
 {
 	const struct fusion_transit *t = &sb->transit;
+	const bool release = t->kind == FUSION_TRANSIT_RELEASE;
 	unsigned int i;
 
 	if (!(sb->incompat & FUSION_INCOMPAT_IN_TRANSIT))
@@ -234,18 +235,21 @@ static const char *fusion_check_transit(const struct fusion_sb *sb)
 		       !sb->epoch || !sb->peer_at.generation ||
 		       !memcmp(t->was_set, sb->set_uuid, sizeof(t->was_set)) ?
 		       "state of the change of uuid is wrong" : NULL;
-	if (t->kind != FUSION_TRANSIT_ADOPT || t->dev >= FUSION_NR_DEVS ||
+	if ((!release && t->kind != FUSION_TRANSIT_ADOPT) || t->dev >= FUSION_NR_DEVS ||
 	    t->state < FUSION_TRANSIT_PREPARING || t->state > FUSION_TRANSIT_COMMITTED)
-		return "state of the adoption is wrong";
+		return "state of the transit is wrong";
+	if (release && (t->dev != FUSION_SLOW || t->state == FUSION_TRANSIT_PREPARING))
+		return "state of the transit is wrong";
 	if (t->disk_sectors != (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors))
-		return "size of the adopted disk is wrong";
-	if (!t->nr_magics || t->nr_magics > FUSION_MAX_MAGICS)
-		return "number of signatures of the adopted disk is wrong";
+		return "size of the disk in transit is wrong";
+	/* a set can be empty, but there is no sense in adopting an empty disk */
+	if (t->nr_magics > FUSION_MAX_MAGICS || (!t->nr_magics && !release))
+		return "number of signatures of the disk in transit is wrong";
 	for (i = 0; i < t->nr_magics; i++)
 		if (t->magic[i] >= t->disk_sectors || (i && t->magic[i] <= t->magic[i - 1]) ||
 		    !FUSION_MAGIC_BYTES(t->place[i]) ||
 		    FUSION_MAGIC_OFFSET(t->place[i]) + FUSION_MAGIC_BYTES(t->place[i]) > 512)
-			return "signatures of the adopted disk are in wrong places";
+			return "signatures of the disk in transit are in wrong places";
 	return NULL;
 }
 
@@ -287,6 +291,12 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	else if (fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_UUID)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "is getting another uuid: fusionctl uuid with both members finishes that");
+	else if (fusion_sb_released(sb))
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "was a member of a set that is released: fusionctl release --resume wipes it");
+	else if (fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_RELEASE)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is in transit: fusionctl release --resume makes the slow member a plain disk, --abort undoes that");
 	else if (fusion_sb_in_transit(sb))
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "is in transit: fusionctl adopt --resume makes it a set, --abort undoes that");

@@ -27,8 +27,10 @@ static void check_transit(const struct fusion_sb *sb)
 
 	PROMISED(fusion_sb_in_transit(sb) == !!sb->incompat);
 	PROMISED(t->nr_magics <= FUSION_MAX_MAGICS);
-	PROMISED(!t->nr_magics == (!sb->incompat || t->kind == FUSION_TRANSIT_UUID));
+	PROMISED(t->nr_magics || !sb->incompat || t->kind != FUSION_TRANSIT_ADOPT);
+	PROMISED(!t->nr_magics || t->kind != FUSION_TRANSIT_UUID);
 	PROMISED(t->kind != FUSION_TRANSIT_UUID || sb->role == FUSION_SLOW);
+	PROMISED(t->kind != FUSION_TRANSIT_RELEASE || t->dev == FUSION_SLOW);
 	for (u32 i = 0; i < t->nr_magics; i++)
 		PROMISED(t->magic[i] < (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors));
 }

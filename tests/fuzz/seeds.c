@@ -31,18 +31,20 @@ static void seed(const char *target, unsigned int n, const void *data, size_t si
 	REQUIRE(f && fwrite(data, size, 1, f) == 1 && !fclose(f), "%s: %m", path);
 }
 
-/* As if the other member were a disk that is being adopted. */
-static void of_transit(const struct fusion_sb *sb, unsigned int n)
+/* As if the other member were a disk that is being adopted, or the slow member released. */
+static void of_transit(const struct fusion_sb *sb, u32 kind, unsigned int n)
 {
 	struct fusion_sb transit = *sb;
 	u8 block[FUSION_BLOCK_SIZE];
 
 	transit.incompat = FUSION_INCOMPAT_IN_TRANSIT;
 	transit.transit = (struct fusion_transit){
-		.kind = FUSION_TRANSIT_ADOPT, .state = FUSION_TRANSIT_PREPARED, .dev = !sb->role,
+		.kind = kind, .state = FUSION_TRANSIT_PREPARED,
+		.dev = kind == FUSION_TRANSIT_RELEASE ? FUSION_SLOW : !sb->role,
 		.nr_magics = 2, .magic = { 0, 128 }, .place = { 6 << 9, 64 | 8 << 9 },
-		.disk_sectors = sb->peer_sectors,
 	};
+	transit.transit.disk_sectors = transit.transit.dev == sb->role ? sb->self_sectors :
+				       sb->peer_sectors;
 	fusion_sb_pack(&transit, FUSION_SUPER_BLOCKNR(sb->generation & 1), block);
 	seed("super", n, block, sizeof(block));
 	if (sb->role != FUSION_SLOW)
@@ -64,7 +66,8 @@ static void of_member(const struct image *im, int dev, unsigned int n)
 
 	seed("super", n, mem, FUSION_BLOCK_SIZE);
 	seed("super", n + 100, mem + 8 * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE);
-	of_transit(sb, n + 200);
+	of_transit(sb, FUSION_TRANSIT_ADOPT, n + 200);
+	of_transit(sb, FUSION_TRANSIT_RELEASE, n + 300);
 	seed("map", n, mem + sb->map_start[dev][sb->active_set] * FUSION_BLOCK_SIZE,
 	     FUSION_BLOCK_SIZE);
 	for (i = 0; i < JOURNAL_BLOCKS; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Superblocks of a set in transit: only adopt reads them, and no number leads off the disk. */
+/* Superblocks of a set in transit: only adopt and release read them, and no number leads off the disk. */
 #include <errno.h>
 #include <linux/stddef.h>
 
@@ -17,6 +17,14 @@ static struct fusion_sb transit_sb(void)
 		.copy_csum = 0x99aabbcc,
 		.place = { 56 | 2 << 9, 64 | 8 << 9, 511 | 1 << 9 },
 	};
+	return sb;
+}
+
+static struct fusion_sb release_sb(void)
+{
+	struct fusion_sb sb = transit_sb();
+
+	sb.transit.kind = FUSION_TRANSIT_RELEASE;
 	return sb;
 }
 
@@ -115,6 +123,35 @@ static void test_transit_and_more(void)
 	REQUIRE(!fusion_sb_in_transit(&back));
 }
 
+/* The other way: of an empty set as well, and never of the fast member. */
+static void test_transit_release(void)
+{
+	struct fusion_sb sb = release_sb(), back;
+	char text[FUSION_UNKNOWN_TEXT];
+	u8 block[FUSION_BLOCK_SIZE];
+	const char *why;
+
+	for (u32 magics = 0; magics < 4; magics++) {
+		for (u32 state = 0; state < 5; state++) {
+			for (u32 dev = 0; dev < 3; dev++) {
+				const bool ok = dev == FUSION_SLOW && (state == 2 || state == 3);
+
+				sb.transit.nr_magics = magics;
+				sb.transit.state = state;
+				sb.transit.dev = dev;
+				fusion_sb_pack(&sb, 0, block);
+				REQUIRE_EQ(unpack(block, &back, &why), ok ? 0 : -EILSEQ);
+				if (!ok)
+					continue;
+				REQUIRE_EQ(fusion_sb_released(&back), state == 3);
+				fusion_sb_unknown(&back, text);
+				REQUIRE(strstr(text, "fusionctl release --resume"), "%s", text);
+				REQUIRE(strlen(text) + 1 < FUSION_UNKNOWN_TEXT);
+			}
+		}
+	}
+}
+
 static void test_transit_bounds(void)
 {
 	static const u32 small[] = { 0, 1, 2, 3, 4, 8, 9, 255, 1U << 31, U32_MAX };
@@ -124,16 +161,17 @@ static void test_transit_bounds(void)
 	};
 	static const u16 place[] = { 0, 511, 512, 0x3ff, 0x5ff, 0xfe00, 0xffff, 56 | 2 << 9 };
 	static const unsigned int fields[] = { 0, 4, 8, 12, 16, 24, 32, 40, 80, 96, 98, 100 };
-	const struct fusion_sb sb = transit_sb();
-	u8 block[FUSION_BLOCK_SIZE], orig[FUSION_BLOCK_SIZE];
+	const struct fusion_sb sb[2] = { transit_sb(), release_sb() };
+	u8 block[FUSION_BLOCK_SIZE], orig[2][FUSION_BLOCK_SIZE];
 	struct fusion_sb back;
 	unsigned int accepted = 0, refused = 0;
 	const char *why;
 	u64 seed = 9;
 
-	fusion_sb_pack(&sb, 0, orig);
+	for (int i = 0; i < 2; i++)
+		fusion_sb_pack(&sb[i], 0, orig[i]);
 	for (unsigned int i = 0; i < 100000; i++) {
-		memcpy(block, orig, sizeof(block));
+		memcpy(block, orig[i & 1], sizeof(block));
 		for (unsigned int k = 1 + rnd_below(&seed, 3); k; k--) {
 			const unsigned int f = fields[rnd_below(&seed, ARRAY_SIZE(fields))];
 			u8 *at = block + FUSION_TRANSIT_OFFSET + f;
@@ -152,9 +190,11 @@ static void test_transit_bounds(void)
 			continue;
 		}
 		accepted++;
-		REQUIRE(back.transit.kind == 1 && back.transit.dev <= 1);
+		REQUIRE(back.transit.kind == 1 || (back.transit.kind == FUSION_TRANSIT_RELEASE && back.transit.dev));
+		REQUIRE(back.transit.dev <= 1);
 		REQUIRE(back.transit.state >= 1 && back.transit.state <= 3);
-		REQUIRE(back.transit.nr_magics >= 1 && back.transit.nr_magics <= 8);
+		REQUIRE(back.transit.nr_magics + (back.transit.kind == FUSION_TRANSIT_RELEASE) >= 1);
+		REQUIRE(back.transit.nr_magics <= 8);
 		REQUIRE_EQ(back.transit.disk_sectors, back.transit.dev ? SLOW_SECTORS :
 			   FAST_SECTORS);
 		for (unsigned int m = 0; m < back.transit.nr_magics; m++) {
@@ -171,6 +211,7 @@ static const struct unit_test tests[] = {
 	{ "super: in transit: round trip", test_transit_round_trip },
 	{ "super: in transit: another uuid", test_renewal },
 	{ "super: in transit, with another feature", test_transit_and_more },
+	{ "super: in transit: a set that is released", test_transit_release },
 	{ "super: in transit: values in each field", test_transit_bounds },
 };
 

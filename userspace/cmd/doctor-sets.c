@@ -58,9 +58,9 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 				   "member and this one", "is the slow member of %s, whose uuid is "
 				   "being changed", m->sb->label);
 		else
-			doctor_say(d, HEALTH_ERROR, m->path, "fusionctl adopt it with --resume, "
-				   "or with --abort", "is a member of %s, which is still being "
-				   "adopted", m->sb->label);
+			doctor_say(d, HEALTH_ERROR, m->path, fus_transit_remedy(m->sb),
+				   "is a member of %s, which is %s", m->sb->label,
+				   fus_transit_text(m->sb));
 		break;
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));

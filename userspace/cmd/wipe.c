@@ -63,8 +63,8 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 		return fus_fail(FC_MEMBER, path, "not a member of a fusion set; wipefs removes "
 				"other signatures");
 	p->m[p->nr - 1] = m;
-	/* it may be all that there is of a part of the disk */
-	if (m->state == MEMBER_TRANSIT)
+	/* it may be all that there is of a part of the disk, unless that has all of it */
+	if (m->state == MEMBER_TRANSIT && !fusion_sb_released(m->sb))
 		return fus_check_member(m);
 	if (m->state == MEMBER_COVERED)
 		return fus_fail(FC_REFUSED, path, "contains %s, and beneath it half of the "

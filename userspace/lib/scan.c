@@ -167,9 +167,10 @@ int fus_check_member(const struct member *m)
 			return fus_fail(FC_REFUSED, m->path, "is the slow member of %s, whose uuid "
 					"is being changed; run fusionctl uuid FAST %s with its "
 					"fast member", m->sb->label, m->path);
-		return fus_fail(FC_REFUSED, m->path, "is a member of %s, which is still being "
-				"adopted; fusionctl adopt %s --resume, or --abort", m->sb->label,
-				m->sb->label);
+		return fus_fail(FC_REFUSED, m->path, "is a member of %s, which is %s; fusionctl %s "
+				"%s --resume%s", m->sb->label, fus_transit_text(m->sb),
+				fus_transit_verb(m->sb), m->sb->label,
+				fusion_sb_released(m->sb) ? "" : ", or --abort");
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
 		return fus_fail(FC_MEMBER, m->path, "%s; if that can be overwritten, run fusionctl "

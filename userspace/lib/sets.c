@@ -120,6 +120,22 @@ static int look_at_open(struct found_set *s, const struct member *list)
 
 /* -- closed ones ------------------------------------------------------------------------ */
 
+static void add_transit(struct found_set *s, const struct member *m)
+{
+	const char *path = m->sb->transit.dev == m->sb->role ? m->path :
+			   "the other member of its set";
+
+	s->any = m;
+	worsen(s, CONDITION_FAILED);
+	if (fusion_sb_released(m->sb))
+		add_reason(s, HEALTH_ERROR, fus_transit_remedy(m->sb), "the set of %s is released",
+			   m->path);
+	else
+		add_reason(s, HEALTH_ERROR, fus_transit_remedy(m->sb), "%s was not %s to the end",
+			   path, m->sb->transit.kind == FUSION_TRANSIT_RELEASE ? "released" :
+			   "adopted");
+}
+
 static void look_at_members(struct found_set *s, const struct member *list)
 {
 	const struct member *twin;
@@ -133,12 +149,7 @@ static void look_at_members(struct found_set *s, const struct member *list)
 			add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the "
 				   "change of its uuid was interrupted");
 		} else if (m->state == MEMBER_TRANSIT) {
-			s->any = m;
-			worsen(s, CONDITION_FAILED);
-			add_reason(s, HEALTH_ERROR, "fusionctl adopt it with --resume, or with "
-				   "--abort", "%s was not adopted to the end",
-				   m->sb->transit.dev == m->sb->role ? m->path :
-				   "the other member of its set");
+			add_transit(s, m);
 		} else if (m->state == MEMBER_SHRUNK) {
 			worsen(s, CONDITION_FAILED);
 			add_reason(s, HEALTH_ERROR, "restore its old size", "%s is smaller "

@@ -46,11 +46,39 @@ const char *fus_unknown_remedy(const struct fusion_sb *sb)
 {
 	if (!fusion_sb_in_transit(sb))
 		return "use a newer fusionctl and dm-fusion";
-	return sb->transit.kind == FUSION_TRANSIT_UUID ? "see fusionctl help uuid" :
-							 "see fusionctl help adopt";
+	switch (sb->transit.kind) {
+	case FUSION_TRANSIT_UUID:
+		return "see fusionctl help uuid";
+	case FUSION_TRANSIT_RELEASE:
+		return "see fusionctl help release";
+	default:
+		return "see fusionctl help adopt";
+	}
 }
 
-/* A copy that only adopt can use. Its member may have shrunk meanwhile, which adopt finds. */
+const char *fus_transit_verb(const struct fusion_sb *sb)
+{
+	return sb->transit.kind == FUSION_TRANSIT_RELEASE ? "release" : "adopt";
+}
+
+const char *fus_transit_text(const struct fusion_sb *sb)
+{
+	if (fusion_sb_released(sb))
+		return "released";
+	return sb->transit.kind == FUSION_TRANSIT_RELEASE ? "still being released" :
+							    "still being adopted";
+}
+
+const char *fus_transit_remedy(const struct fusion_sb *sb)
+{
+	if (fusion_sb_released(sb))
+		return "fusionctl release it with --resume, or fusionctl wipe the device";
+	return sb->transit.kind == FUSION_TRANSIT_RELEASE ?
+	       "fusionctl release it with --resume, or with --abort" :
+	       "fusionctl adopt it with --resume, or with --abort";
+}
+
+/* A copy that only adopt or release can use. They find out if its member has shrunk meanwhile. */
 static bool in_transit(const void *block, u64 blocknr, struct fusion_sb *sb)
 {
 	const char *why;

@@ -16,7 +16,7 @@ enum member_state {
 	MEMBER_OK,
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
-	MEMBER_TRANSIT,		/* of a set in transit, by at least one copy: adopt, uuid */
+	MEMBER_TRANSIT,		/* in transit, by at least one copy: adopt, release, uuid */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
 	MEMBER_COVERED,		/* the remains of a superblock lie beneath other content: scan.c */
 };
@@ -35,6 +35,11 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 
 /* The remedy for a member of a version that is not known, or in transit. */
 const char *fus_unknown_remedy(const struct fusion_sb *sb);
+/* The verb that put it in transit, and ends that: "adopt" or "release". */
+const char *fus_transit_verb(const struct fusion_sb *sb);
+/* What its set is: "still being adopted", "still being released", "released"; and the remedy. */
+const char *fus_transit_text(const struct fusion_sb *sb);
+const char *fus_transit_remedy(const struct fusion_sb *sb);
 
 #define UUID_TEXT	37
 char *fus_uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);
