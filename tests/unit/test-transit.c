@@ -195,7 +195,7 @@ static bool reread(const struct kind *k, struct transit *t, enum transit_at *at)
 	memset(t, 0, sizeof(*t));
 	t->o[0] = device(k, k->disk);
 	t->o[1] = device(k, !k->disk);
-	if (fus_transit_read(t))
+	if (fus_transit_read(t, FUSION_TRANSIT_ADOPT))
 		return false;
 	REQUIRE(t->disk == k->disk && t->o[k->disk].fd == world.fd[k->disk]);
 	REQUIRE(!fus_transit_judge(t, at), "%s %s", fus_last_error()->subject,
@@ -406,7 +406,7 @@ static void test_another_disk(void)
 		memset(&t, 0, sizeof(t));
 		t.o[0] = device(k, SLOW);
 		t.o[1] = device(k, FAST);
-		REQUIRE(!fus_transit_read(&t));
+		REQUIRE(!fus_transit_read(&t, FUSION_TRANSIT_ADOPT));
 		/* not compared: block 0, for a superblock of the set, and what was not copied */
 		REQUIRE_EQ(!!fus_transit_judge(&t, &at), (head && byte >= 4096) || tail);
 	}
@@ -416,10 +416,10 @@ static void test_another_disk(void)
 	t.o[0] = device(k, SLOW);
 	t.o[1] = device(k, FAST);
 	t.o[0].sectors--;
-	REQUIRE_EQ(fus_transit_read(&t), FC_MEMBER);
+	REQUIRE_EQ(fus_transit_read(&t, FUSION_TRANSIT_ADOPT), FC_MEMBER);
 	t.o[0] = device(k, FAST);
 	t.o[1] = device(k, SLOW);
-	REQUIRE_EQ(fus_transit_read(&t), FC_MEMBER);
+	REQUIRE_EQ(fus_transit_read(&t, FUSION_TRANSIT_ADOPT), FC_MEMBER);
 	end();
 }
 

@@ -11,7 +11,7 @@
 #include "unit.h"
 #include "meta.h"
 
-#define MAX_WRITES	256
+#define MAX_WRITES	2048
 
 static struct {
 	size_t bytes[2];

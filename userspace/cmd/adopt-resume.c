@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb adopt, --resume and --abort: go on or back after an interruption. */
-#include <libudev.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,102 +8,11 @@
 #include "adopt.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "in-transit.h"
 #include "output.h"
 #include "record.h"
-#include "role.h"
-#include "scan.h"
 #include "size.h"
-#include "super.h"
-#include "sysfs.h"
 #include "verb.h"
-
-/* -- which devices --------------------------------------------------------------------------- */
-
-/* The disk has no superblock for a time: its size and hardware tell. */
-struct wanted {
-	const struct fusion_sb *sb;	/* of the other member */
-	unsigned int nr;
-	char path[PATH_MAX];
-};
-
-static bool is_wanted(struct udev_device *udev, void *ctx)
-{
-	const dev_t devno = udev_device_get_devnum(udev);
-	struct fusion_disk_ident ident;
-	struct wanted *w = ctx;
-	char text[32], node[160];
-	struct device dev;
-	uint64_t sectors;
-
-	if (!fus_sysfs_read(devno, "size", text, sizeof(text)) ||
-	    !fus_parse_number(text, UINT64_MAX, &sectors) || sectors != w->sb->peer_sectors)
-		return false;
-	/* one below it, such as a path of a multipath device */
-	if (fus_sysfs_any(devno, "holders", NULL, NULL))
-		return false;
-	fus_device_node(devno, node, sizeof(node));
-	if (fus_device_get(node, &dev))
-		return false;
-	memset(&ident, 0, sizeof(ident));
-	fus_ident_set(&ident, &dev);
-	fus_device_put(&dev);
-	if (memcmp(&ident, &w->sb->peer, sizeof(ident)))
-		return false;
-	w->nr++;
-	snprintf(w->path, sizeof(w->path), "%s", node);
-	return false;
-}
-
-static int find_disk(const char *name, struct member *list, const struct member *other,
-		     char path[PATH_MAX])
-{
-	struct wanted w = { .sb = other->sb };
-	struct member *m;
-	char ident[160];
-	int rc;
-
-	rc = fus_find_member(list, other->sb->peer_uuid, &m);
-	if (rc)
-		return rc;
-	if (m) {
-		snprintf(path, PATH_MAX, "%s", m->path);
-		return 0;
-	}
-	fus_block_any(&(struct block_match){ 0 }, is_wanted, &w);
-	if (w.nr == 1) {
-		snprintf(path, PATH_MAX, "%s", w.path);
-		return 0;
-	}
-	fus_missing_text(other, ident, sizeof(ident));
-	return fus_fail(FC_MEMBER, name, "%s fit the disk that is being adopted (%s); name both: "
-			"fusionctl adopt %s DISK %s", w.nr ? "several devices" : "no device", ident,
-			name, other->path);
-}
-
-/* By the name of the set. */
-static int find_both(const char *name, char path[2][PATH_MAX])
-{
-	struct member *list = NULL, *m = NULL, *other;
-	int rc;
-
-	rc = fus_scan_members(&list);
-	for (other = rc ? NULL : list; other; other = other->next)
-		if (other->state == MEMBER_TRANSIT && fus_member_called(other, name) &&
-		    other->sb->transit.dev != other->sb->role)
-			break;
-	if (!rc && !other) {
-		rc = fus_find_named(list, name, &m);
-		if (!rc)
-			rc = fus_fail(FC_MEMBER, name, "no device of it is in transit; fusionctl "
-				      "list shows the members");
-	}
-	if (!rc) {
-		snprintf(path[1], PATH_MAX, "%s", other->path);
-		rc = find_disk(name, list, other, path[0]);
-	}
-	fus_free_members(list);
-	return rc;
-}
 
 /* -- how far it has got ---------------------------------------------------------------------- */
 
@@ -123,34 +31,6 @@ static int check_right_disk(const struct transit *t, int fd, bool abort, struct 
 		rc = fus_fail(FC_MEMBER, path, "has other content than the disk that is being "
 			      "adopted; name that disk");
 	return rc;
-}
-
-/* Nor is a copy of the disk the right one, once that has a superblock of the set. */
-static int check_no_copy(const struct transit *t)
-{
-	struct member *list, *m;
-	int rc;
-
-	rc = fus_scan_members(&list);
-	if (rc)
-		return rc;
-	rc = fus_find_member(list, t->sb.peer_uuid, &m);
-	if (!rc && m && m->devno != t->o[t->disk].devno)
-		rc = fus_fail(FC_MEMBER, t->o[t->disk].path, "is a copy of %s, which is the disk "
-			      "that is being adopted; name that one", m->path);
-	fus_free_members(list);
-	return rc;
-}
-
-static int check_name(const struct transit *t, const char *name)
-{
-	char uuid[UUID_TEXT];
-
-	if (!strcmp(t->sb.label, name) ||
-	    !strcasecmp(fus_uuid_text(uuid, t->sb.set_uuid), name))
-		return 0;
-	return fus_fail(FC_MEMBER, t->o[t->other].path, "is of the set %s, not of %s; give that "
-			"name", t->sb.label, name);
 }
 
 static void tell_dry_run(const struct transit *t, enum transit_at at, bool abort)
@@ -184,7 +64,7 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 	if (!rc)
 		rc = adopt_open(&g->d, &g->t);
 	if (!rc)
-		rc = fus_transit_read(&g->t);
+		rc = fus_transit_read(&g->t, FUSION_TRANSIT_ADOPT);
 	if (rc)
 		return rc;
 	/* the others in the order of the roles, too */
@@ -198,12 +78,12 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 		g->d.fd[1] = fd;
 	}
 	g->d.disk = g->t.disk;
-	rc = check_name(&g->t, name);
+	rc = transit_check_name(&g->t, name);
 	if (!rc)
 		rc = fus_transit_judge(&g->t, &g->at);
 	if (rc || (g->at != TRANSIT_THERE && !fus_transit_again(&g->t)))
 		return rc;
-	rc = check_no_copy(&g->t);
+	rc = transit_check_no_copy(&g->t);
 	if (!rc && !g->t.marked)
 		rc = check_right_disk(&g->t, g->d.fd[g->t.disk], abort, &g->content);
 	if (!rc && g->at != TRANSIT_THERE)
@@ -283,7 +163,7 @@ int adopt_go_on(const struct args *a)
 		return fus_fail(FC_USAGE, abort ? "--abort" : "--resume", "takes the name of the "
 				"set, or also the disk with the content and the other device; see "
 				"fusionctl help adopt");
-	rc = a->n == 1 ? find_both(a->word[0], found) : 0;
+	rc = a->n == 1 ? transit_find(a->word[0], FUSION_TRANSIT_ADOPT, found) : 0;
 	if (!rc)
 		rc = look(&g, a->word[0], a->n == 1 ? found[0] : a->word[1],
 			  a->n == 1 ? found[1] : a->word[2], abort);

@@ -21,6 +21,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "host.h"
+#include "in-transit.h"
 #include "json.h"
 #include "new-set.h"
 #include "output.h"
@@ -279,18 +280,6 @@ static int ask(const struct plan *p, const char *name)
 	return confirm(name, nobody, question);
 }
 
-/* A terminal that goes, or Ctrl-C, is no reason to leave a set in transit: this takes seconds. */
-static void hold_signals(sigset_t *before)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigprocmask(SIG_BLOCK, &held, before);
-}
-
 /* Until the signatures go, it can be given up. */
 static int do_steps(struct plan *p, const char *name)
 {
@@ -304,7 +293,7 @@ static int do_steps(struct plan *p, const char *name)
 			fus_warn(t->o[t->disk].path, "is as it was; nothing was written to it");
 		return rc;
 	}
-	hold_signals(&before);
+	transit_hold_signals(&before);
 	rc = fus_transit_commit(t);
 	if (!rc)
 		rc = fus_transit_finish(t);

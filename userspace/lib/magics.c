@@ -54,7 +54,9 @@ static void add(struct fus_content *c, uint64_t byte, size_t bytes)
 static void note(blkid_probe pr, struct fus_content *c)
 {
 	const char *type = value(pr, "TYPE", NULL), *label = value(pr, "LABEL", NULL);
-	const char *uuid = value(pr, "UUID", NULL), *offset = value(pr, "SBMAGIC_OFFSET", NULL);
+	const char *uuid = value(pr, "UUID", NULL);
+	const char *offset = value(pr, type ? "SBMAGIC_OFFSET" : "PTMAGIC_OFFSET", NULL);
+	const char *magic = type ? "SBMAGIC" : "PTMAGIC";
 	size_t bytes = 0;
 
 	if (!type)
@@ -71,7 +73,7 @@ static void note(blkid_probe pr, struct fus_content *c)
 	} else if (strcmp(c->type, type)) {
 		snprintf(c->other, sizeof(c->other), "%s", type);
 	}
-	if (offset && value(pr, "SBMAGIC", &bytes) && bytes)
+	if (offset && value(pr, magic, &bytes) && bytes)
 		add(c, strtoull(offset, NULL, 10), bytes);
 }
 

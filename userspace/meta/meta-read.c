@@ -388,14 +388,10 @@ int fus_meta_read_supers(struct meta *meta)
 	return read_known(meta, NULL);
 }
 
-static int read_all(struct meta *meta, const struct fusion_sb *geo)
+static int read_rest(struct meta *meta)
 {
-	int rc;
+	int rc = 0;
 
-	rc = read_known(meta, geo);
-	if (rc || !meta->known)
-		return rc;
-	begin_progress(meta);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (meta->m[dev].o.fd < 0)
 			continue;
@@ -405,6 +401,18 @@ static int read_all(struct meta *meta, const struct fusion_sb *geo)
 		if (!rc && dev == FAST)
 			rc = read_heat(meta);
 	}
+	return rc;
+}
+
+static int read_all(struct meta *meta, const struct fusion_sb *geo)
+{
+	int rc;
+
+	rc = read_known(meta, geo);
+	if (rc || !meta->known)
+		return rc;
+	begin_progress(meta);
+	rc = read_rest(meta);
 	fus_progress_end();
 	return rc;
 }
@@ -419,20 +427,37 @@ int fus_meta_read_as(struct meta *meta, const struct fusion_sb *geo)
 	return read_all(meta, geo);
 }
 
+static void free_blocks(struct meta_member *m)
+{
+	for (int i = 0; i < FUSION_NR_SETS; i++) {
+		free(m->set[i].block);
+		free(m->set[i].word);
+	}
+	free(m->ring.block);
+	free(m->ring.unreadable);
+	free(m->heat_block);
+	free(m->heat);
+}
+
+int fus_meta_read_again(struct meta *meta)
+{
+	int rc;
+
+	for (int dev = 0; dev < 2; dev++) {
+		const struct offline o = meta->m[dev].o;
+
+		free_blocks(&meta->m[dev]);
+		meta->m[dev] = (struct meta_member){ .o = o, .best = -1 };
+	}
+	rc = read_known(meta, NULL);
+	return rc || !meta->known ? rc : read_rest(meta);
+}
+
 void fus_meta_free(struct meta *meta)
 {
 	for (int dev = 0; dev < 2; dev++) {
-		struct meta_member *m = &meta->m[dev];
-
-		for (int i = 0; i < FUSION_NR_SETS; i++) {
-			free(m->set[i].block);
-			free(m->set[i].word);
-		}
-		free(m->ring.block);
-		free(m->ring.unreadable);
-		free(m->heat_block);
-		free(m->heat);
-		fus_offline_close(&m->o);
+		free_blocks(&meta->m[dev]);
+		fus_offline_close(&meta->m[dev].o);
 	}
 	memset(meta, 0, sizeof(*meta));
 }

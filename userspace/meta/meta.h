@@ -18,6 +18,9 @@
  * meta-write.c		a state, written so that the old one holds until the end
  * transit.c		a disk that becomes a member without being copied: transit.h
  * transit-move.c	the steps of that which write
+ * transit-release.c	the way back: the slow member becomes a plain disk
+ * homing.c		before that: every extent goes to its place on the disk: homing.h
+ * window.c		the content of a closed set, as far as libblkid looks at it
  * settings-closed.c	settings of a closed set: settings-closed.h
  * new-uuid.c		another uuid for a closed set: new-uuid.h
  * new-uuid-write.c	the steps of that
@@ -179,6 +182,8 @@ struct meta {
  * part of the result. Return: 0, or after a message.
  */
 int fus_meta_read(struct meta *meta);
+/* Read it again, as a part of other work: with that one's progress. */
+int fus_meta_read_again(struct meta *meta);
 /* The fault of a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
 const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
 /*
@@ -186,7 +191,7 @@ const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
  * it.
  */
 bool fus_meta_is_unknown(const struct meta_member *m, char *text);
-/* Return: whether it is one of a set in transit, which only adopt may write. */
+/* Return: whether it is one of a set in transit, which only adopt or release may write. */
 bool fus_meta_in_transit(const struct meta_member *m);
 /* Return: whether the device has a valid block of this member, other than a superblock. */
 bool fus_meta_has_blocks(const struct meta *meta, int dev);

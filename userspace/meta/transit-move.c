@@ -39,7 +39,7 @@ static int get(const struct transit *t, int dev, u64 offset, size_t bytes, void 
 	return err ? fus_transit_failed(t, dev, "read", err) : 0;
 }
 
-static int flush(const struct transit *t, int dev)
+int fus_transit_flush(const struct transit *t, int dev)
 {
 	int err = fus_offline_sync(&t->o[dev]);
 
@@ -73,7 +73,7 @@ int fus_transit_get_extent(const struct transit *t, u32 lext, u8 *buf)
 /* -- superblocks ----------------------------------------------------------------------------- */
 
 /* Both copies, the older one first. */
-static int put_supers(struct transit *t, int dev, bool in_transit)
+int fus_transit_put_supers(struct transit *t, int dev, bool in_transit)
 {
 	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = buf ? 0 : FC_FAILED;
@@ -82,6 +82,10 @@ static int put_supers(struct transit *t, int dev, bool in_transit)
 	fus_transit_sb(t, dev, &sb);
 	if (!in_transit)
 		sb.incompat = 0;
+	/* at least that of the map, and still into the older copy first */
+	if (t->generation[dev] < sb.set_generation)
+		t->generation[dev] = sb.set_generation +
+				     ((sb.set_generation ^ t->generation[dev]) & 1);
 	for (int i = 0; i < 2 && !rc; i++) {
 		sb.generation = t->generation[dev]++;
 		sb.write_time = time(NULL);
@@ -89,7 +93,7 @@ static int put_supers(struct transit *t, int dev, bool in_transit)
 		rc = put(t, dev, FUSION_SUPER_BLOCKNR(sb.generation & 1) * FUSION_BLOCK_SIZE,
 			 FUSION_BLOCK_SIZE, buf);
 		if (!rc)
-			rc = flush(t, dev);
+			rc = fus_transit_flush(t, dev);
 	}
 	free(buf);
 	return rc;
@@ -105,7 +109,7 @@ static u32 pack_map(const struct transit *t, const struct fusion_sb *sb, u32 fir
 		const u32 lext = (first + j) * FUSION_MAP_PER_BLOCK;
 
 		for (u32 i = 0; i < fusion_map_entries(sb, first + j); i++)
-			words[i] = fus_transit_word(t, lext + i);
+			words[i] = t->word ? t->word[lext + i] : fus_transit_word(t, lext + i);
 		fusion_map_pack(sb, sb->active_set, first + j, sb->set_generation, words,
 				buf + (size_t)j * FUSION_BLOCK_SIZE);
 	}
@@ -141,7 +145,7 @@ static int do_map(const struct transit *t, int dev, bool verify)
 	return rc;
 }
 
-static int zero(const struct transit *t, int dev, u64 offset, u64 end)
+int fus_transit_zero(const struct transit *t, int dev, u64 offset, u64 end)
 {
 	const size_t most = (size_t)CHUNK_BLOCKS * FUSION_BLOCK_SIZE;
 	void *buf = fus_offline_buffer(most);
@@ -162,7 +166,7 @@ static int put_journal(const struct transit *t, int dev)
 {
 	const u64 start = t->sb.journal_start[dev];
 
-	return zero(t, dev, start * FUSION_BLOCK_SIZE,
+	return fus_transit_zero(t, dev, start * FUSION_BLOCK_SIZE,
 		    (start + t->sb.journal_blocks[dev]) * FUSION_BLOCK_SIZE);
 }
 
@@ -209,7 +213,7 @@ int fus_transit_prepare(struct transit *t)
 	tr->state = FUSION_TRANSIT_PREPARING;
 	tr->copy_csum = 0;
 	fus_progress_begin("copying", &fus_progress_mib, t->moved * extent_bytes(t));
-	rc = put_supers(t, t->other, true);
+	rc = fus_transit_put_supers(t, t->other, true);
 	if (!rc)
 		rc = put_journal(t, t->other);
 	if (!rc)
@@ -217,13 +221,13 @@ int fus_transit_prepare(struct transit *t)
 	if (!rc)
 		rc = copy_extents(t, &tr->copy_csum);
 	if (!rc)
-		rc = flush(t, t->other);
+		rc = fus_transit_flush(t, t->other);
 	if (!rc)
 		rc = verify(t);
 	tr->state = FUSION_TRANSIT_PREPARED;
 	/* both copies, so that none says that the signatures are there once they may be gone */
 	if (!rc)
-		rc = put_supers(t, t->other, true);
+		rc = fus_transit_put_supers(t, t->other, true);
 	fus_progress_end();
 	return rc;
 }
@@ -261,10 +265,31 @@ static int clear_disk(const struct transit *t)
 	};
 	int rc;
 
-	rc = zero(t, t->disk, copy[0] + FUSION_BLOCK_SIZE, copy[1]);
+	rc = fus_transit_zero(t, t->disk, copy[0] + FUSION_BLOCK_SIZE, copy[1]);
 	if (!rc)
-		rc = zero(t, t->disk, copy[1] + FUSION_BLOCK_SIZE, head);
-	return rc ? rc : zero(t, t->disk, tail, disk_bytes(t));
+		rc = fus_transit_zero(t, t->disk, copy[1] + FUSION_BLOCK_SIZE, head);
+	return rc ? rc : fus_transit_zero(t, t->disk, tail, disk_bytes(t));
+}
+
+int fus_transit_put_member(struct transit *t)
+{
+	int rc;
+
+	/* so that it can be found, and is not taken for an empty disk */
+	rc = fus_transit_put_supers(t, t->disk, true);
+	if (!rc)
+		rc = clear_disk(t);
+	if (!rc)
+		rc = do_map(t, t->disk, false);
+	if (!rc)
+		rc = fus_transit_flush(t, t->disk);
+	if (!rc)
+		rc = do_map(t, t->disk, true);
+	if (!rc)
+		rc = fus_transit_put_supers(t, t->disk, false);
+	if (!rc)
+		rc = fus_transit_put_supers(t, t->other, false);
+	return rc;
 }
 
 int fus_transit_finish(struct transit *t)
@@ -274,22 +299,9 @@ int fus_transit_finish(struct transit *t)
 	fus_progress_begin("writing the metadata", &fus_progress_mib, 0);
 	/* from here on a signature on the disk does not mean that it has its content */
 	t->sb.transit.state = FUSION_TRANSIT_COMMITTED;
-	rc = put_supers(t, t->other, true);
-	/* so that it can be found, and is not taken for an empty disk */
+	rc = fus_transit_put_supers(t, t->other, true);
 	if (!rc)
-		rc = put_supers(t, t->disk, true);
-	if (!rc)
-		rc = clear_disk(t);
-	if (!rc)
-		rc = do_map(t, t->disk, false);
-	if (!rc)
-		rc = flush(t, t->disk);
-	if (!rc)
-		rc = do_map(t, t->disk, true);
-	if (!rc)
-		rc = put_supers(t, t->disk, false);
-	if (!rc)
-		rc = put_supers(t, t->other, false);
+		rc = fus_transit_put_member(t);
 	fus_progress_end();
 	return rc;
 }
@@ -314,9 +326,9 @@ int fus_transit_discard(struct transit *t)
 	for (int i = 0; i < 2 && !rc; i++) {
 		const u64 at = FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE;
 
-		rc = zero(t, t->other, at, at + FUSION_BLOCK_SIZE);
+		rc = fus_transit_zero(t, t->other, at, at + FUSION_BLOCK_SIZE);
 		if (!rc)
-			rc = flush(t, t->other);
+			rc = fus_transit_flush(t, t->other);
 	}
 	return rc;
 }
@@ -353,7 +365,7 @@ static int put_extents_back(const struct transit *t, u8 *buf)
 				 extent_bytes(t) - copy1 - FUSION_BLOCK_SIZE,
 				 buf + copy1 + FUSION_BLOCK_SIZE);
 	}
-	return rc ? rc : flush(t, t->disk);
+	return rc ? rc : fus_transit_flush(t, t->disk);
 }
 
 static int put_first_blocks_back(const struct transit *t, u8 *buf)
@@ -365,10 +377,29 @@ static int put_first_blocks_back(const struct transit *t, u8 *buf)
 
 		rc = put(t, t->disk, at, FUSION_BLOCK_SIZE, buf + at);
 	}
-	return rc ? rc : flush(t, t->disk);
+	return rc ? rc : fus_transit_flush(t, t->disk);
 }
 
-static int put_magics_back(const struct transit *t)
+int fus_transit_put_back(const struct transit *t, bool verify)
+{
+	u8 *buf = fus_offline_buffer(extent_bytes(t));
+	int rc = buf ? 0 : FC_FAILED;
+	bool same = true;
+
+	if (!rc)
+		rc = put_extents_back(t, buf);
+	if (!rc && verify)
+		rc = fus_transit_compare(t, &same);
+	if (!rc && !same)
+		rc = fus_fail(FC_FAILED, t->o[t->disk].path, "does not return what was written to "
+			      "it; replace the device");
+	if (!rc)
+		rc = put_first_blocks_back(t, buf);
+	free(buf);
+	return rc;
+}
+
+int fus_transit_put_magics_back(const struct transit *t)
 {
 	const struct fusion_transit *tr = &t->sb.transit;
 	u8 data[512];
@@ -386,30 +417,24 @@ int fus_transit_undo(struct transit *t)
 {
 	struct fusion_transit *tr = &t->sb.transit;
 	const bool committed = tr->state == FUSION_TRANSIT_COMMITTED;
-	u8 *buf = fus_offline_buffer(extent_bytes(t));
-	int rc = buf ? 0 : FC_FAILED;
+	int rc;
 
 	fus_progress_begin("writing the content back", &fus_progress_mib, 0);
-	if (!rc)
-		rc = fus_transit_check_copies(t);
+	rc = fus_transit_check_copies(t);
 	/* one that has ended in part must not be taken for a set from here on */
 	if (!rc)
-		rc = put_supers(t, t->other, true);
+		rc = fus_transit_put_supers(t, t->other, true);
 	if (!rc && t->marked)
-		rc = put_supers(t, t->disk, true);
+		rc = fus_transit_put_supers(t, t->disk, true);
 	/* with some signatures there, nothing else has changed, and the disk may be in use soon */
-	if (!rc && (committed || t->gone == tr->nr_magics)) {
-		rc = put_extents_back(t, buf);
-		if (!rc)
-			rc = put_first_blocks_back(t, buf);
-	}
+	if (!rc && (committed || t->gone == tr->nr_magics))
+		rc = fus_transit_put_back(t, false);
 	/* now the signatures tell again */
 	tr->state = FUSION_TRANSIT_PREPARED;
 	if (!rc && committed)
-		rc = put_supers(t, t->other, true);
+		rc = fus_transit_put_supers(t, t->other, true);
 	if (!rc)
-		rc = put_magics_back(t);
-	free(buf);
+		rc = fus_transit_put_magics_back(t);
 	if (!rc)
 		rc = fus_transit_discard(t);
 	fus_progress_end();

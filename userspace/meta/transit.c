@@ -8,6 +8,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "probe.h"
+#include "super.h"
 #include "transit.h"
 #include "dm-fusion-codec.h"
 
@@ -47,18 +48,23 @@ static void add_range(struct transit *t, u32 lext, u32 nr)
 static bool lay_out(struct transit *t)
 {
 	const struct fusion_transit *tr = &t->sb.transit;
-	const u64 first = first_home(t), end = first + nr_slots(t, t->disk) -
-					       nr_spares(t, t->disk);
-	const u64 content = DIV_ROUND_UP(tr->disk_sectors, t->sb.extent_sectors);
+	const u64 first = first_home(t);
+	u64 end = first + nr_slots(t, t->disk) - nr_spares(t, t->disk);
+	u64 content = DIV_ROUND_UP(tr->disk_sectors, t->sb.extent_sectors);
 	u32 next;
 
 	t->nr_ranges = 0;
 	t->moved = 0;
+	/* a set can be smaller than its slow member */
+	if (tr->kind == FUSION_TRANSIT_RELEASE) {
+		content = min_t(u64, content, t->sb.nr_lexts);
+		end = min(end, content);
+	}
 	if (content > FUSION_MAX_LEXTS || content < end)
 		return false;
 	t->content = content;
 	next = first;
-	add_range(t, 0, first);
+	add_range(t, 0, min(first, content));
 	for (unsigned int i = 0; i < tr->nr_magics; i++) {
 		const u32 lext = tr->magic[i] / t->sb.extent_sectors;
 
@@ -72,8 +78,8 @@ static bool lay_out(struct transit *t)
 	return t->moved <= fus_transit_room(t) && content <= t->sb.nr_lexts;
 }
 
-bool fus_transit_plan(struct transit *t, const struct fusion_sb *fast, int disk,
-		      const struct fus_content *content)
+static bool plan(struct transit *t, enum fusion_transit_kind kind, const struct fusion_sb *fast,
+		 int disk, const struct fus_content *content)
 {
 	struct fusion_transit *tr = &t->sb.transit;
 
@@ -85,9 +91,10 @@ bool fus_transit_plan(struct transit *t, const struct fusion_sb *fast, int disk,
 		fus_sb_of_peer(fast, &t->sb);
 	t->sb.incompat = FUSION_INCOMPAT_IN_TRANSIT;
 	*tr = (struct fusion_transit){
-		.kind = FUSION_TRANSIT_ADOPT, .state = FUSION_TRANSIT_PREPARING, .dev = disk,
-		.nr_magics = content->nr, .disk_sectors = t->sb.peer_sectors,
-		.content_id = content->id,
+		.kind = kind, .dev = disk, .nr_magics = content->nr,
+		.state = kind == FUSION_TRANSIT_RELEASE ? FUSION_TRANSIT_PREPARED :
+			 FUSION_TRANSIT_PREPARING,
+		.disk_sectors = t->sb.peer_sectors, .content_id = content->id,
 	};
 	for (unsigned int i = 0; i < content->nr; i++) {
 		tr->magic[i] = content->sector[i];
@@ -98,6 +105,18 @@ bool fus_transit_plan(struct transit *t, const struct fusion_sb *fast, int disk,
 	return lay_out(t);
 }
 
+bool fus_transit_plan(struct transit *t, const struct fusion_sb *fast, int disk,
+		      const struct fus_content *content)
+{
+	return plan(t, FUSION_TRANSIT_ADOPT, fast, disk, content);
+}
+
+bool fus_release_plan(struct transit *t, const struct fusion_sb *fast,
+		      const struct fus_content *content)
+{
+	return plan(t, FUSION_TRANSIT_RELEASE, fast, FUSION_SLOW, content);
+}
+
 /* The range that has this extent, or NULL. */
 static const struct transit_range *range_of(const struct transit *t, u32 lext)
 {
@@ -105,6 +124,11 @@ static const struct transit_range *range_of(const struct transit *t, u32 lext)
 		if (lext >= t->range[i].lext && lext - t->range[i].lext < t->range[i].nr)
 			return &t->range[i];
 	return NULL;
+}
+
+bool fus_transit_goes(const struct transit *t, u32 lext)
+{
+	return range_of(t, lext);
 }
 
 static u32 copy_slot(const struct transit *t, u32 nr)
@@ -141,10 +165,13 @@ u64 fus_transit_copy_sector(const struct transit *t, u32 nr)
 
 void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb)
 {
-	if (dev == t->other)
+	if (dev == t->other) {
 		*sb = t->sb;
-	else
-		fus_sb_of_peer(&t->sb, sb);
+		return;
+	}
+	fus_sb_of_peer(&t->sb, sb);
+	/* its log begins, while the journal of a set that is released goes on */
+	sb->replay_csum = 0;
 }
 
 /* -- sectors with a signature ---------------------------------------------------------------- */
@@ -192,12 +219,18 @@ int fus_transit_put_magic(const struct transit *t, u64 sector, const u8 data[512
 	return magic_io(t, sector, NULL, data);
 }
 
-int fus_transit_copy_of(const struct transit *t, u64 sector, u8 data[512])
+u64 fus_transit_copy_place(const struct transit *t, u64 sector)
 {
 	const u32 lext = sector / t->sb.extent_sectors;
 	const struct transit_range *r = range_of(t, lext);
 	const u64 slot = fus_transit_copy_sector(t, r->at + lext - r->lext);
-	const u64 at = (slot << 9) + (sector % t->sb.extent_sectors << 9);
+
+	return (slot + sector % t->sb.extent_sectors) << 9;
+}
+
+int fus_transit_copy_of(const struct transit *t, u64 sector, u8 data[512])
+{
+	const u64 at = fus_transit_copy_place(t, sector);
 	const u64 start = at & ~(FUSION_BLOCK_SIZE - 1ULL);
 	u8 *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int err;
@@ -286,7 +319,21 @@ static u64 next_generation(const struct copies *c, const u8 set[16], const u8 de
 	return next;
 }
 
-int fus_transit_read(struct transit *t)
+static int wrong_kind(const struct transit *t, const struct fusion_sb *sb,
+		      enum fusion_transit_kind kind)
+{
+	char text[FUSION_UNKNOWN_TEXT];
+
+	if (sb)
+		return fus_fail(FC_MEMBER, t->o[1].path, "%s; %s", fusion_sb_unknown(sb, text),
+				fus_unknown_remedy(sb));
+	return fus_fail(FC_MEMBER, t->o[1].path, "is not the %s; fusionctl list shows the members",
+			kind == FUSION_TRANSIT_RELEASE ?
+			"fast member of a set that is being released" :
+			"other member of a disk that is being adopted");
+}
+
+int fus_transit_read(struct transit *t, enum fusion_transit_kind kind)
 {
 	struct copies disk, other;
 	const struct fusion_sb *sb;
@@ -299,9 +346,8 @@ int fus_transit_read(struct transit *t)
 	if (rc)
 		return rc;
 	sb = in_transit(&other);
-	if (!sb)
-		return fus_fail(FC_MEMBER, t->o[1].path, "is not the other member of a disk that "
-				"is being adopted; fusionctl list shows the members");
+	if (!sb || sb->transit.kind != kind)
+		return wrong_kind(t, sb, kind);
 	t->sb = *sb;
 	t->disk = sb->transit.dev;
 	t->other = sb->role;
@@ -310,13 +356,18 @@ int fus_transit_read(struct transit *t)
 		t->o[0] = t->o[1];
 		t->o[1] = o;
 	}
-	if (t->o[t->disk].sectors != sb->transit.disk_sectors)
-		return fus_fail(FC_MEMBER, t->o[t->disk].path, "is not the disk that is being "
-				"adopted: it has another size; name that disk");
 	if (!fusion_sb_lasts(sb) || !lay_out(t))
 		return fus_fail(FC_DAMAGED, t->o[t->other].path, "its superblock contradicts "
 				"itself; have the disks examined");
 	t->generation[t->other] = next_generation(&other, sb->set_uuid, sb->dev_uuid);
+	if (fusion_sb_released(sb))
+		return 0;
+	/* a member may be larger than when it was formatted */
+	if (kind == FUSION_TRANSIT_RELEASE ? t->o[t->disk].sectors < sb->transit.disk_sectors :
+	    t->o[t->disk].sectors != sb->transit.disk_sectors)
+		return fus_fail(FC_MEMBER, t->o[t->disk].path, "is not the disk that is being "
+				"%s: it has another size; name that disk",
+				kind == FUSION_TRANSIT_RELEASE ? "released" : "adopted");
 	t->generation[t->disk] = next_generation(&disk, sb->set_uuid, sb->peer_uuid);
 	t->marked = t->generation[t->disk] > 1;
 	return count_gone(t);
@@ -359,6 +410,7 @@ int fus_transit_compare(const struct transit *t, bool *same)
 	*same = true;
 	for (u32 i = 0; i < t->moved && *same && !rc; i++) {
 		const u32 lext = fus_transit_lext(t, i);
+		const u64 left = (t->sb.transit.disk_sectors << 9) - (u64)lext * bytes;
 
 		rc = fus_transit_get_extent(t, lext, a);
 		if (!rc)
@@ -367,7 +419,7 @@ int fus_transit_compare(const struct transit *t, bool *same)
 			break;
 		mask(t, lext, a);
 		mask(t, lext, b);
-		*same = !memcmp(a, b, bytes);
+		*same = !memcmp(a, b, min_t(u64, bytes, left));
 	}
 	free(a);
 	free(b);
@@ -395,7 +447,30 @@ int fus_transit_check_copies(const struct transit *t)
 
 bool fus_transit_again(const struct transit *t)
 {
-	return t->sb.transit.state == FUSION_TRANSIT_COMMITTED && t->gone < t->sb.transit.nr_magics;
+	return t->sb.transit.kind == FUSION_TRANSIT_ADOPT &&
+	       t->sb.transit.state == FUSION_TRANSIT_COMMITTED && t->gone < t->sb.transit.nr_magics;
+}
+
+/*
+ * The signatures come after all else, the superblocks on the disk included. A disk without either
+ * was interrupted between them, or has become another one since.
+ */
+static int judge_release(const struct transit *t, enum transit_at *at)
+{
+	bool same = true;
+	int rc;
+
+	*at = fusion_sb_released(&t->sb) || (!t->marked && t->sb.transit.nr_magics && !t->gone) ?
+	      TRANSIT_THERE : TRANSIT_GONE;
+	if (*at == TRANSIT_THERE || t->marked)
+		return 0;
+	rc = fus_transit_compare(t, &same);
+	if (!rc && !same)
+		rc = fus_fail(FC_MEMBER, t->o[t->disk].path, "does not have the content of which a "
+			      "part is on %s; name the disk of that set, or if it has other content "
+			      "by now, run wipefs -a %s", t->o[t->other].path,
+			      t->o[t->other].path);
+	return rc;
 }
 
 int fus_transit_judge(const struct transit *t, enum transit_at *at)
@@ -403,6 +478,8 @@ int fus_transit_judge(const struct transit *t, enum transit_at *at)
 	bool same = true;
 	int rc;
 
+	if (t->sb.transit.kind == FUSION_TRANSIT_RELEASE)
+		return judge_release(t, at);
 	*at = !t->gone ? TRANSIT_THERE : t->gone < t->sb.transit.nr_magics ? TRANSIT_SOME :
 	      TRANSIT_GONE;
 	if (t->sb.transit.state == FUSION_TRANSIT_COMMITTED)
