@@ -8,51 +8,8 @@
 # shellcheck source=tool.sh
 . "$(dirname "$0")/tool.sh"
 
-UUID=01234567-89ab-4def-8123-456789abcdef
-
-# has_fs TYPE: it can be made and mounted here
-has_fs() {
-	command -v "mkfs.$1" >/dev/null || return 1
-	modprobe -q "$1" || :
-	grep -qw "$1" /proc/filesystems
-}
-
-sums() {
-	(cd "$TMP/mnt/files" && md5sum -- *) >"$TMP/sums"
-}
-
-# content TYPE DEV: a file system with files; their checksums are in $TMP/sums
-content() {
-	case $1 in
-	ext4)	mkfs.ext4 -q -L home -U $UUID "$2" ;;
-	xfs)	mkfs.xfs -q -L home -m uuid=$UUID "$2" ;;
-	btrfs)	mkfs.btrfs -q -L home -U $UUID "$2" ;;
-	esac
-	mkdir -p "$TMP/mnt"
-	mount "$2" "$TMP/mnt"
-	defer umount_quietly "$TMP/mnt"
-	mkdir "$TMP/mnt/files"
-	seq 20000 | split -l 100 - "$TMP/mnt/files/lines."
-	head -c 40M /dev/urandom >"$TMP/mnt/files/random"
-	sums
-	umount "$TMP/mnt"
-}
-
-# same_content DEV: it has these files
-same_content() {
-	mount "$1" "$TMP/mnt"
-	(cd "$TMP/mnt/files" && md5sum --quiet -c "$TMP/sums" >&2) || fail "files on $1 have changed"
-	umount "$TMP/mnt"
-}
-
-# probed DEV: type and uuid of what is recognised on it
-probed() {
-	(blkid -p -o export "$1" || :) | sed -n 's/^\(TYPE\|UUID\)=//p' | xargs
-}
-
-whole() {
-	dd if="$1" bs=1M iflag=direct status=none | md5sum
-}
+# shellcheck source=lib/contents.sh
+. "$here/lib/contents.sh"
 
 # adopted TYPE DISK OTHER: what has to hold afterwards
 adopted() {
@@ -124,11 +81,6 @@ test_adopt_other_contents() {
 	same "content" "$(dd if=/dev/mapper/data bs=1M count=128 iflag=direct status=none | md5sum)" \
 		"$(<"$TMP/before")"
 	good fusionctl close data
-}
-
-# fails_to_write fast|slow SECTOR: writes to this block fail, reads do not
-fails_to_write() {
-	patched "$1" "$2" 8 flakey "/dev/$1" "$2" 0 86400 1 error_writes
 }
 
 # interrupted SECTOR [COPY]: an adoption ends where it writes to that sector of the disk; a copy

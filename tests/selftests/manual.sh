@@ -80,7 +80,7 @@ prepare() {
 		fusionctl format data --fast "$FAST" --slow "$REPLY" --yes --force >/dev/null
 		dm_remove part
 		fusionctl open data ;;
-	open|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor|uuid)
+	open|release|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor|uuid)
 		;;
 	restore)
 		rm -f data.json

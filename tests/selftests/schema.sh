@@ -189,6 +189,12 @@ test_adopted() {
 	done
 	same "members" "$(jq -r '.adopted, .device, .slow.content != null' "$TMP/json" | xargs)" \
 		"slow /dev/mapper/data true"
+	good fusionctl close data
+	for i in --dry-run --yes; do
+		valid 0 release fusionctl release data --json "$i"
+	done
+	same "content" "$(jq -r '.action, .dropped_bytes, .content != null' "$TMP/json" | xargs)" \
+		"release 0 true"
 }
 
 remove_data() {

@@ -266,7 +266,7 @@ static void test_cut_homing(void)
 
 		begin(e, i + 50);
 		count(e, &homing, &all);
-		step = max(homing / 5, 1U);
+		step = max(homing / 4, 1U);
 		cut(e, i % step, step, homing);
 		end();
 	}
@@ -303,7 +303,7 @@ static void test_cut_transit(void)
 		keep();
 		count(e, &homing, &all);
 		last = all - wiping(e) - 6;
-		step = (last - homing) / 8;
+		step = (last - homing) / 6;
 		cut(e, homing + i % step, step, last);
 		cut(e, last, 1, last + 8);
 		cut(e, last + 8 + i, 9, all);

@@ -29,6 +29,13 @@
 		     O(FORCE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 3, .root = true),
 
+	VERB(release, .words = "NAME | FAST SLOW",
+	     .summary = "make the slow member a plain disk with the content",
+	     .example = "fusionctl release data --dry-run",
+	     .opts = O(RESUME) | O(ABORT) | O(SIZE) | O(LEAVE_UNMAPPED) | O(YES) | O(DRY_RUN) |
+		     O(JSON),
+	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
+
 	VERB(open, .words = "NAME [DEV [DEV]]",
 	     .summary = "open a set by name or uuid, or by its members",
 	     .example = "fusionctl open data",

@@ -52,8 +52,11 @@ const struct option_info options[OPT_NR] = {
 			      "machine loses what it has not flushed" },
 	[OPT_BYTES]	  = { "bytes", "FIRST-LAST", "the extents in a range of bytes, e.g. "
 			      "10G-12G" },
-	[OPT_RESUME]	  = { "resume", NULL, "finish an adoption that was interrupted" },
-	[OPT_ABORT]	  = { "abort", NULL, "undo an adoption that was interrupted" },
+	[OPT_RESUME]	  = { "resume", NULL, "finish what was interrupted" },
+	[OPT_ABORT]	  = { "abort", NULL, "undo what was interrupted" },
+	[OPT_SIZE]	  = { "size", "SIZE", "how much of the set is in use, from its beginning" },
+	[OPT_LEAVE_UNMAPPED] = { "leave-unmapped", NULL, "do not zero unmapped extents on the "
+			      "disk" },
 	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
 			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },

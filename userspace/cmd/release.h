@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verb release: release.c begins, release-resume.c goes on, release-content.c knows whether the
+ * content fits.
+ */
+#ifndef RELEASE_H
+#define RELEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "content-size.h"
+#include "homing.h"
+#include "probe.h"
+#include "transit.h"
+
+struct args;
+
+struct releasing {
+	struct meta meta;
+	struct homing h;
+	struct transit t;
+	struct fus_content content;
+	enum content_size size;
+	uint64_t content_bytes;		/* with SIZE_KNOWN */
+};
+
+/* Look at the content of the set, whose state is loaded. */
+int release_look(struct releasing *r);
+/* Refuse content that does not fit the disk; @keep: bytes that are in use, as is said, or 0. */
+int release_check_content(const struct releasing *r, uint64_t keep);
+/* The content in words: "ext4 (label home)", or that there is none. */
+const char *release_content_text(const struct fus_content *c);
+
+/* --resume or --abort. */
+int release_go_on(const struct args *a);
+/* With --json. @r: NULL unless it begins; @content: or NULL. */
+void release_print(const struct args *a, const struct transit *t, const struct releasing *r);
+/* "/dev/sda is a plain disk ..." */
+void release_tell(const char *disk, const char *fast);
+
+#endif
