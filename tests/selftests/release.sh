@@ -10,6 +10,9 @@
 # shellcheck source=lib/contents.sh
 . "$here/lib/contents.sh"
 
+# shellcheck disable=SC2034 # for files_on
+RANDOM_MIB=16
+
 # used: the set data is open, with the files of $TMP/sums; some extents move up, then it is closed
 used() {
 	local extents
@@ -77,7 +80,7 @@ test_adopted() {
 	json '.action, .device, .content_bytes' $'release\nnull\n67108864'
 	plain
 	# and again
-	good fusionctl adopt data "$SLOW" "$FAST" --yes
+	good fusionctl adopt data "$SLOW" "$FAST" --yes --extent-size 64K
 	same_content /dev/mapper/data
 	good fusionctl close data
 }
@@ -101,7 +104,7 @@ test_no_content() {
 interrupted() {
 	linked 32 64
 	created 60
-	bad_sectors "$1" $(($(sectors_of "/dev/$1") - 8)) 8
+	bad_sectors "$1" $(($(sectors_of "/dev/$1") - 16)) 8
 	gives 1 fusionctl release data --yes
 	says "write failed"
 	says "data: may be in transit; run fusionctl release data --resume, or --abort"

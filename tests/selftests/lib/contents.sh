@@ -27,14 +27,15 @@ content() {
 	files_on "$2"
 }
 
-# files_on DEV: files on its file system, two thirds of 64 MiB; their checksums are in $TMP/sums
+# files_on DEV: files on its file system, RANDOM_MIB (40) of them random; their checksums are in
+# $TMP/sums
 files_on() {
 	mkdir -p "$TMP/mnt"
 	mount "$1" "$TMP/mnt"
 	defer umount_quietly "$TMP/mnt"
 	mkdir "$TMP/mnt/files"
 	seq 20000 | split -l 100 - "$TMP/mnt/files/lines."
-	head -c 40M /dev/urandom >"$TMP/mnt/files/random"
+	head -c "${RANDOM_MIB:-40}M" /dev/urandom >"$TMP/mnt/files/random"
 	sums
 	umount "$TMP/mnt"
 }
