@@ -270,7 +270,7 @@ int cmd_grow(const struct args *a)
 
 	rc = find_open(&g);
 	if (!rc)
-		rc = plan(&g, a->opt[OPT_SIZE]);
+		rc = plan(&g, a->opt[OPT_NEW_SIZE]);
 	if (!rc && !g.dry_run)
 		rc = grow_it(&g);
 	if (!rc) {

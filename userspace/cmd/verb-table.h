@@ -86,7 +86,7 @@
 	VERB(grow, .words = "NAME",
 	     .summary = "use the room that members have gained, while the set is in use",
 	     .example = "fusionctl grow data --dry-run",
-	     .opts = O(SIZE) | O(DRY_RUN) | O(JSON),
+	     .opts = O(NEW_SIZE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(uuid, .words = "FAST SLOW",

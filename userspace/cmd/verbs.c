@@ -60,7 +60,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
 			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
-	[OPT_SIZE]	  = { "size", "SIZE", "size of the set; all that its members have room "
+	[OPT_NEW_SIZE]   = { "size", "SIZE", "size of the set; all that its members have room "
 			      "for if it is left out" },
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
 	[OPT_NO_DUMP]	  = { "no-dump", NULL, "do not save the metadata in /var/lib/fusion/dump" },
