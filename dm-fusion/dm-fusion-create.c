@@ -123,7 +123,7 @@ static int fusion_fit_length(struct fusion *fs, char **error)
 		return -EINVAL;
 	}
 	if (slow->layout_seq != fs->sb.layout_seq) {
-		*error = "Slow device does not know of the last resize yet; open the set without";
+		*error = "Slow device does not know of the last resize yet; load the table without";
 		return -EAGAIN;
 	}
 	if (fusion_sb_grow(&fs->sb, bdev_nr_sectors(fs->dev[FUSION_FAST]->bdev),

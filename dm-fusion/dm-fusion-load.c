@@ -44,6 +44,12 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
 	}
+	/* The constructor has looked, but another copy may have been read. Never two behind. */
+	if (fs->grows && slow->layout_seq != fast->layout_seq) {
+		DMERR("%s: the slow member does not know of the last resize yet",
+		      dm_table_device_name(fs->ti->table));
+		return -EAGAIN;
+	}
 	if (read_only && fs->grows) {
 		DMERR("%s: a set that is opened read-only cannot grow",
 		      dm_table_device_name(fs->ti->table));
@@ -408,7 +414,8 @@ static int fusion_load_start_epoch(struct fusion *fs)
 	if (!r)
 		r = fusion_load_make_room(fs);
 	if (!r)
-		r = fusion_checkpoint(fs, epoch, false, false);
+		/* A block of heat that ends with the set as it was is not valid in a larger one. */
+		r = fusion_checkpoint(fs, epoch, false, fs->grows);
 	if (!r)
 		r = fusion_beat_begun(fs);
 	if (!r)

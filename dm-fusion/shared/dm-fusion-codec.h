@@ -300,6 +300,9 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
 		   struct fusion_misfit *misfit);
 
+/* Do their regions and first slots have the same places, and the extents the same size? */
+bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b);
+
 /* Is @sb, of either member, what fusion_sb_grow() may have made of @old, of either? */
 bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old);
 

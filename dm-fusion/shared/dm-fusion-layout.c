@@ -249,16 +249,17 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 
 	if (nr_lexts && nr_lexts <= sb->nr_lexts)
 		return fusion_unfit(misfit, -1, "the set is that large already", NULL);
-	if (fast_sectors > MAX_DEV_SECTORS || slow_sectors > MAX_DEV_SECTORS)
+	if (fast_sectors > MAX_DEV_SECTORS || slow_sectors > MAX_DEV_SECTORS ||
+	    sb->layout_seq == U32_MAX || sb->slow_first_slot > FUSION_MAX_LEXTS)
 		return fusion_unfit(misfit, -1, "a member is too large", NULL);
 	fast = fusion_grown_slots(sb, fast_sectors, sb->fast_data_start, sb->nr_fast_slots,
 				  FUSION_MAX_LEXTS);
 	slow = fusion_grown_slots(sb, slow_sectors, (u64)sb->slow_first_slot * sb->extent_sectors,
-				  sb->nr_slow_slots, FUSION_MAX_LEXTS);
+				  sb->nr_slow_slots, FUSION_MAX_LEXTS - sb->slow_first_slot);
 	spare_fast = max(sb->spare_fast, fusion_plan_spares(fast));
 	spare_slow = max(sb->spare_slow, fusion_plan_spares(slow));
 	slots = (u64)fast - spare_fast + slow - spare_slow;
-	if (max(nr_lexts, sb->nr_lexts + 1) > slots)
+	if (spare_fast >= fast || spare_slow >= slow || max(nr_lexts, sb->nr_lexts + 1) > slots)
 		return fusion_unfit(misfit, -1, "the members have no room for more extents",
 				    "enlarge one of them first");
 	if (max(nr_lexts, sb->nr_lexts + 1) > room)
@@ -280,17 +281,21 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 	return 0;
 }
 
+bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return a->extent_sectors == b->extent_sectors &&
+	       !memcmp(a->journal_start, b->journal_start, sizeof(a->journal_start)) &&
+	       !memcmp(a->journal_blocks, b->journal_blocks, sizeof(a->journal_blocks)) &&
+	       !memcmp(a->map_start, b->map_start, sizeof(a->map_start)) &&
+	       a->heat_start == b->heat_start && a->fast_data_start == b->fast_data_start &&
+	       a->slow_first_slot == b->slow_first_slot;
+}
+
 bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old)
 {
 	const bool same_role = sb->role == old->role;
 
-	return sb->layout_seq == old->layout_seq + 1 &&
-	       sb->extent_sectors == old->extent_sectors &&
-	       !memcmp(sb->journal_start, old->journal_start, sizeof(sb->journal_start)) &&
-	       !memcmp(sb->journal_blocks, old->journal_blocks, sizeof(sb->journal_blocks)) &&
-	       !memcmp(sb->map_start, old->map_start, sizeof(sb->map_start)) &&
-	       sb->heat_start == old->heat_start && sb->fast_data_start == old->fast_data_start &&
-	       sb->slow_first_slot == old->slow_first_slot &&
+	return sb->layout_seq == old->layout_seq + 1 && fusion_sb_same_places(sb, old) &&
 	       sb->nr_lexts > old->nr_lexts && sb->map_blocks >= old->map_blocks &&
 	       sb->heat_blocks >= old->heat_blocks && sb->nr_fast_slots >= old->nr_fast_slots &&
 	       sb->nr_slow_slots >= old->nr_slow_slots && sb->spare_fast >= old->spare_fast &&

@@ -408,6 +408,10 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		return -EXDEV;
 	}
 	/* The set is as large as the fast member says; the slow one gets to know it afterwards. */
+	if (!fusion_sb_same_places(fast, slow)) {
+		*why = "the two members disagree on the geometry of the set";
+		return -EXDEV;
+	}
 	if (slow->layout_seq > fast->layout_seq) {
 		*why = "the fast member is from before the set was grown";
 		return -ESTALE;

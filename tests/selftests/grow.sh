@@ -127,7 +127,7 @@ test_size() {
 	was=$(extents)
 	widen slow 200
 	refused "is not more than data has" fusionctl grow data --size 20M
-	refused "is more than the members have room for; the most is" \
+	refused "is more than there is room for; the most is" \
 		fusionctl grow data --size 3G
 	refused "is no size" fusionctl grow data --size many
 	good fusionctl grow data --size 100M

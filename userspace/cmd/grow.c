@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +113,8 @@ static int plan(struct growth *g, const char *size)
 	if (!fusion_sb_grow(&g->sb, g->m[FAST]->sectors, g->m[SLOW]->sectors, lexts, &misfit))
 		return 0;
 	if (lexts && !fusion_sb_grow(&all, g->m[FAST]->sectors, g->m[SLOW]->sectors, 0, &misfit))
-		return fus_fail(FC_REFUSED, size, "is more than the members have room for; the "
-				"most is %s", fus_size_text(most, set_bytes(&all)));
+		return fus_fail(FC_REFUSED, size, "is more than there is room for; the most is "
+				"%s", fus_size_text(most, set_bytes(&all)));
 	return fus_fail(FC_REFUSED, g->name, "cannot grow: %s; %s", misfit.what,
 			misfit.remedy ? misfit.remedy : "see fusionctl help grow");
 }
@@ -163,30 +164,42 @@ static int exchange(struct growth *g, const char *params)
 	const struct dm_line now = { g->table.sectors, g->table.target, g->table.params };
 	const struct dm_line next = { set_bytes(&g->sb) >> 9, g->table.target, params };
 	char reason[256];
+	sigset_t held, before;
 	bool stuck;
 	int err, kmsg = fus_kmsg_open();
 
+	/* It must not end with the set suspended. */
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &held, &before);
 	/* Nothing can be paged in while the set is suspended, if it is the root's. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	err = fus_dm_exchange(g->name, &now, &next, &g->paused_ms, &stuck);
 	munlockall();
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	fus_kmsg_reason(kmsg, reason, sizeof(reason));
 	if (stuck)
 		return fus_fail(FC_FAILED, g->name, "stays suspended: the kernel takes neither the "
 				"new table nor the old one: %s; see dmesg, and restart the machine",
 				*reason ? reason : strerror(-err));
-	return err ? fus_fail(FC_FAILED, g->name, "cannot grow: %s; it is as it was",
-			      *reason ? reason : strerror(-err)) : 0;
+	return err ? fus_fail(FC_FAILED, g->name, "has not grown: %s; it is as large as it "
+			       "was, see dmesg", *reason ? reason : strerror(-err)) : 0;
 }
 
-/* The backup of the geometry has the new size. */
-static void back_up(const struct growth *g)
+/* The backup of the geometry has the new size, and so should the slow member. */
+static void finish(const struct growth *g)
 {
-	struct member *m = NULL;
+	struct member *slow = NULL;
 
-	if (!fus_member_at(g->m[FAST]->devno, &m) && m && fus_has_identity(m))
-		fus_backup_write(m->sb);
-	fus_free_members(m);
+	fus_backup_changed(g->m[FAST]->devno);
+	if (fus_member_at(g->m[SLOW]->devno, &slow) || !slow || !fus_has_identity(slow) ||
+	    slow->sb->layout_seq != g->sb.layout_seq)
+		fus_warn(g->name, "has grown, but its slow member %s could not be told; see "
+			 "fusionctl status %s", g->m[SLOW]->path, g->name);
+	fus_free_members(slow);
 }
 
 static int grow_it(struct growth *g)
@@ -202,7 +215,7 @@ static int grow_it(struct growth *g)
 		rc = exchange(g, params);
 	free(params);
 	if (!rc)
-		back_up(g);
+		finish(g);
 	return rc;
 }
 

@@ -5,9 +5,8 @@
  *	/etc/fusion/backup/UUID.json		of the set with that uuid
  *	/etc/fusion/backup/archive/UUID.N.json	older ones; the highest N is the last before it
  *
- * What they hold does not age while a set is used. So an unchanged one is never written again, and
- * it is as good as on the day it was written. Settings change more often than the rest: one with
- * other settings replaces the one before, so that the archive keeps what repair depends on.
+ * What they hold ages only when the set grows or gets another name. An unchanged one is never written
+ * again. One of a set that has grown elsewhere is written when the set is opened here.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -171,7 +170,8 @@ void fus_backup_first(const struct fusion_sb *sb, bool quiet)
 {
 	char uuid[UUID_TEXT];
 
-	if (!exists(fus_uuid_text(uuid, sb->set_uuid)))
+	/* One that has grown may have done so elsewhere, or the tool was killed. */
+	if (sb->layout_seq || !exists(fus_uuid_text(uuid, sb->set_uuid)))
 		backup(sb, quiet);
 }
 

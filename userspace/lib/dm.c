@@ -212,6 +212,8 @@ int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm
 	if (err) {
 		/* A suspend that failed has been undone by the kernel. */
 		run_plain(DM_DEVICE_CLEAR, name);
+		if (cookie)
+			dm_udev_complete(cookie);
 		goto out;
 	}
 	err = run(resume);

@@ -409,7 +409,7 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 	if (good == 2)
 		check_replica(meta, st, r);
 	sb = fus_meta_sb(meta, FAST);
-	if (sb)
+	if (sb && fus_meta_covers(meta, sb))
 		check_heat(meta, sb, r);
 	check_guards(meta, r);
 	for (int dev = 0; dev < 2; dev++)

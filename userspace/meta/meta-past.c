@@ -88,7 +88,7 @@ bool fus_meta_past(const struct meta *meta, struct meta_past *past)
 	int err;
 
 	memset(past, 0, sizeof(*past));
-	if (!fast || !slow)
+	if (!fast || !slow || !fus_meta_covers(meta, fast) || !fus_meta_covers(meta, slow))
 		return false;
 	err = fusion_sb_match(fast, slow, &why);
 	if (err && err != -ESTALE)

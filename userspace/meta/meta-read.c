@@ -139,7 +139,9 @@ bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb)
 {
 	const struct fusion_sb *geo = &meta->geo[sb->role];
 
-	return sb->nr_lexts <= geo->nr_lexts && sb->map_blocks <= geo->map_blocks;
+	return sb->nr_lexts <= geo->nr_lexts && sb->map_blocks <= geo->map_blocks &&
+	       sb->heat_blocks <= geo->heat_blocks && sb->nr_fast_slots <= geo->nr_fast_slots &&
+	       sb->nr_slow_slots <= geo->nr_slow_slots && fusion_sb_same_places(sb, geo);
 }
 
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)

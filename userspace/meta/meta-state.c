@@ -209,7 +209,7 @@ static bool refuse_larger(const struct meta *meta, const struct fusion_sb *sb, s
 	if (fus_meta_covers(meta, sb))
 		return false;
 	fus_report_add(r, level_of(sb), sb->role, NO_BLOCK, what_of(sb, "map"),
-		       "not read: the other member says that the set is smaller");
+		       "not read: its superblock describes a set of another shape");
 	return true;
 }
 

@@ -215,7 +215,10 @@ const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev);
  * Its geometry in struct meta is the new one.
  */
 bool fus_meta_slow_lags(const struct meta *meta);
-/* Has the geometry in struct meta all extents of this superblock? */
+/*
+ * Has the geometry in struct meta all that this superblock has, in the same places? If not, the
+ * metadata of that member was read as if it were another one's.
+ */
 bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb);
 /* A member's superblock turned into that of the other member. */
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
