@@ -104,6 +104,11 @@ int fus_settings_write(struct closed *closed, struct settings *s, const struct s
 	return 0;
 }
 
+void fus_backup_changed(dev_t fast)
+{
+	(void)fast;
+}
+
 void fus_closed_end(struct closed *closed)
 {
 }
