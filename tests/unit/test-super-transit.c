@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Superblocks of a set in transit: only adopt and release read them, and no number leads off the disk. */
+/*
+ * Superblocks of a set in transit: only adopt and release read them, and no number leads off the
+ * disk.
+ */
 #include <errno.h>
 #include <linux/stddef.h>
 
