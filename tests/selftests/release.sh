@@ -132,7 +132,8 @@ left_alone() {
 		differ "exit code of $i" "$RC" 0
 		says "is in transit: fusionctl release --resume"
 	done
-	gives 4 fusionctl adopt data --abort
+	gives 3 fusionctl adopt data --abort
+	says "$remedy"
 	refused "is in transit: fusionctl release --resume" \
 		dmsetup create data --table "0 8192 fusion $FAST $SLOW"
 	same "both members" "$(whole "$FAST" && whole "$SLOW")" "$before"
