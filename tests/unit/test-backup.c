@@ -183,6 +183,7 @@ static void test_written(void)
 
 	backups_begin();
 	any_set(&seed, &sb);
+	sb.layout_seq = 0;
 	relabel(&sb, 0);
 	path_of(&sb, path);
 	fus_backup_first(&sb, false);
@@ -230,6 +231,13 @@ static void test_written(void)
 	snprintf(old, sizeof(old), "%s/archive/%.36s.5.json", fus_backup_dir,
 		 strrchr(path, '/') + 1);
 	REQUIRE(access(old, F_OK));
+	/* a set that has grown may have done so without its backup */
+	sb.layout_seq = 1;
+	fus_backup_first(&sb, false);
+	REQUIRE(inode_of(path) != ino);
+	ino = inode_of(path);
+	fus_backup_first(&sb, false);
+	REQUIRE_EQ(inode_of(path), ino);
 	REQUIRE(!*said, "%s", said);
 	backups_end();
 }
