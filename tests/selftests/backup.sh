@@ -208,7 +208,7 @@ test_dump_at_close() {
 	good fusionctl open pair
 	expect 0 "pair: is closed; no dump of it could be written to $dumps: Read-only file system; \
 to have one, run fusionctl dump pair" fusionctl close pair
-	mount -o remount,rw,size=20k "$dumps"
+	mount -o remount,rw,size=1m "$dumps"
 	dd if=/dev/zero of="$dumps/full" bs=4k status=none 2>/dev/null || :
 	good fusionctl open pair
 	gives 0 fusionctl close pair

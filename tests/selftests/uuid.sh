@@ -20,7 +20,7 @@ begin() {
 	defer dm_remove copy
 	defer dm_remove data
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
-	SECTORS=$(blockdev --getsz /dev/mapper/data)
+	LEN=$(blockdev --getsz /dev/mapper/data)
 	mkdir "$TMP/one" "$TMP/two"
 	mkfs.ext4 -q /dev/mapper/data
 	mount /dev/mapper/data "$TMP/one"
