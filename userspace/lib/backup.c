@@ -6,9 +6,9 @@
  *	/etc/fusion/backup/archive/UUID.N.json	older ones; the highest N is the last before it
  *
  * What they hold ages only when the set grows or gets another name. An unchanged one is never
- * written again. One of a set that has grown elsewhere is written when the set is opened here. Settings
- * change more often than the rest: one with other settings replaces the one before, so that the
- * archive keeps what repair depends on.
+ * written again. One of a set that has grown elsewhere is written when the set is opened here.
+ * Settings change more often than the rest: one with other settings replaces the one before, so
+ * that the archive keeps what repair depends on.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -18,8 +18,8 @@ extern const char *fus_backup_dir;
 /*
  * After a change of geometry, settings, name or identity: write the backup of this set, of which
  * @sb is either superblock. A file that differs in more than the settings becomes the newest one of
- * the archive. It never fails: if the file cannot be written, a warning says so. Does nothing unless
- * for root.
+ * the archive. It never fails: if the file cannot be written, a warning says so. Does nothing
+ * unless for root.
  */
 void fus_backup_write(const struct fusion_sb *sb);
 /* The same of an open set with this fast member. */
