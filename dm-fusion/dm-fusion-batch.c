@@ -265,7 +265,7 @@ static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job 
 		n += jobs[i].move.to == FUSION_SLOW;
 	spin_lock_irq(&fs->lock);
 	needed = n && fs->slots.nr_free[FUSION_SLOW] < n + fs->sb.spare_slow &&
-		 fusion_replica_held(fs);
+		 !fs->replica.failed && fusion_slots_held(fs);
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }
@@ -301,12 +301,10 @@ static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, uns
 	max = n;
 	if (!force)
 		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
-	else if (force->kind == FUSION_EVACUATE)
-		;
-	else if (force->to == FUSION_SLOW)
+	else if (force->kind == FUSION_MOVE && force->to == FUSION_SLOW)
 		for (i = force->next_victim; i < force->victims.nr; i++)
 			lexts[max++] = force->victims.best[i].lext;
-	else
+	else if (force->kind == FUSION_MOVE)
 		for (lext = force->next; lext <= force->last && max < FUSION_MAX_LEAVING; lext++)
 			lexts[max++] = lext;
 	if (!fusion_replica_promote(fs, lexts, n, max))

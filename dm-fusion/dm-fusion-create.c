@@ -111,7 +111,7 @@ static int fusion_fit_length(struct fusion *fs, char **error)
 {
 	const struct fusion_sb *slow = &fs->sb_next;
 	struct fusion_misfit misfit;
-	sector_t len = (sector_t)fs->sb.nr_lexts << fs->shift, want = fs->ti->len;
+	sector_t len = fusion_sb_sectors(&fs->sb), want = fs->ti->len;
 
 	if (want == len)
 		return 0;

@@ -24,19 +24,10 @@
 
 static const struct fusion_force evacuation = { .kind = FUSION_EVACUATE };
 
-static enum fusion_dev fusion_fence_other(const struct fusion_fence *fence)
-{
-	return fence->dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
-}
-
 /* Slots of a member that may take in extents. fs->lock held. */
 static u32 fusion_evacuation_room(const struct fusion *fs, enum fusion_dev dev)
 {
-	u32 nr = fusion_slots_free(fs, dev);
-
-	if (dev == FUSION_SLOW)
-		nr += fusion_replica_held(fs);
-	return fusion_beside_spares(fs, dev, nr);
+	return fusion_beside_spares(fs, dev, fusion_slots_obtainable(fs, dev));
 }
 
 /* -- requests -------------------------------------------------------------------------------- */
@@ -164,16 +155,16 @@ static unsigned int fusion_settle_fenced(struct fusion *fs, struct fusion_move *
 static unsigned int fusion_place_fenced(struct fusion *fs, struct fusion_move *moves,
 					unsigned int nr)
 {
-	const struct fusion_fence *fence = &fs->slots.fence;
+	const enum fusion_dev dev = fs->slots.fence.dev;
 	unsigned int i, same, other;
 
 	spin_lock_irq(&fs->lock);
 	nr = min(nr, fusion_longest_batch(fs));
-	same = min(nr, fusion_evacuation_room(fs, fence->dev));
-	other = min(nr - same, fusion_evacuation_room(fs, fusion_fence_other(fence)));
+	same = min(nr, fusion_evacuation_room(fs, dev));
+	other = min(nr - same, fusion_evacuation_room(fs, fusion_other_dev(dev)));
 	spin_unlock_irq(&fs->lock);
 	for (i = 0; i < same + other; i++)
-		moves[i].to = i < same ? fence->dev : fusion_fence_other(fence);
+		moves[i].to = i < same ? dev : fusion_other_dev(dev);
 	return same + other;
 }
 

@@ -11,11 +11,6 @@
 #define SCAN_SLICE	16384U
 #define MAX_VAIN	4U
 
-static enum fusion_dev fusion_other_dev(enum fusion_dev dev)
-{
-	return dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
-}
-
 void fusion_settle(struct fusion *fs, u32 lext)
 {
 	unsigned int tries;
@@ -66,13 +61,10 @@ static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *f
 static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *force, u32 *room,
 				 u32 *spares)
 {
-	u32 nr[FUSION_NR_DEVS];
-
 	spin_lock_irq(&fs->lock);
-	nr[FUSION_FAST] = fusion_slots_free(fs, FUSION_FAST);
-	nr[FUSION_SLOW] = fusion_slots_free(fs, FUSION_SLOW) + fusion_replica_held(fs);
-	*room = fusion_beside_spares(fs, force->to, nr[force->to]);
-	*spares = min(nr[fusion_other_dev(force->to)], fusion_longest_batch(fs));
+	*room = fusion_beside_spares(fs, force->to, fusion_slots_obtainable(fs, force->to));
+	*spares = min(fusion_slots_obtainable(fs, fusion_other_dev(force->to)),
+		      fusion_longest_batch(fs));
 	spin_unlock_irq(&fs->lock);
 }
 

@@ -13,9 +13,7 @@ static bool fusion_load_expected(const struct fusion *fs, const struct fusion_sb
 {
 	if (!fs->grows)
 		return fusion_sb_same_member(fast, &fs->sb);
-	return !memcmp(fast->set_uuid, fs->sb.set_uuid, sizeof(fast->set_uuid)) &&
-	       !memcmp(fast->dev_uuid, fs->sb.dev_uuid, sizeof(fast->dev_uuid)) &&
-	       fusion_sb_grown_from(&fs->sb, fast);
+	return fusion_sb_same_uuids(fast, &fs->sb) && fusion_sb_grown_from(&fs->sb, fast);
 }
 
 /* sb_next stays what the fast member has, until the new epoch begins. */

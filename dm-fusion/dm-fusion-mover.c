@@ -52,8 +52,8 @@ static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion
  */
 static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
 {
-	u32 fast = fusion_slots_free(fs, FUSION_FAST);
-	u32 slow = fusion_slots_free(fs, FUSION_SLOW) + fusion_replica_held(fs);
+	u32 fast = fusion_slots_obtainable(fs, FUSION_FAST);
+	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);
 
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);

@@ -251,6 +251,7 @@ int fusion_change_label(struct fusion *fs, const char *label)
 /* Parse arguments that are not settings. Return: as fusion_setting_parse(). */
 static int fusion_parse_other(struct fusion *fs, const char *key, const char *text)
 {
+	bool *flag;
 	u32 on;
 
 	if (!strcmp(key, "host")) {
@@ -260,14 +261,13 @@ static int fusion_parse_other(struct fusion *fs, const char *key, const char *te
 		return strlen(text) == 2 * size && !hex2bin(fs->heart.host_id, text, size) &&
 		       memchr_inv(fs->heart.host_id, 0, size) ? 0 : -EINVAL;
 	}
-	if (strcmp(key, "takeover") && strcmp(key, "resize"))
+	flag = !strcmp(key, "takeover") ? &fs->heart.insist :
+	       !strcmp(key, "resize") ? &fs->resize : NULL;
+	if (!flag)
 		return -ENOENT;
 	if (fusion_parse_switch(text, &on))
 		return -EINVAL;
-	if (*key == 't')
-		fs->heart.insist = on;
-	else
-		fs->resize = on;
+	*flag = on;
 	return 0;
 }
 

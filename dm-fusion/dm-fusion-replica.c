@@ -22,15 +22,15 @@
  *     while they are held, and the replica no longer contains older words (INV6).
  *
  * The mover records promotions while it copies, and so all moves that leave a slow slot, even for
- * another one. It keeps the mutex until they are committed, so
- * that no update in between places the extents on the slow member (INV7). This transaction needs
- * no flush before it, because it points to no data on the slow member. On a disk without FUA, a
- * flush follows, which also covers the copies. On a disk that serves foreground I/O far from the
- * log, both a flush and a write take long. So the transaction goes without the flush before it,
- * copying continues while it is written, and it covers many extents at once. Its records mark
- * extents as away: those promoted now, and those likely to be next, which then need no write of
- * their own. Extents may stay away only for as long as the replica may lag. After that, an update
- * marks all of them dirty, and so records where they are.
+ * another one. It keeps the mutex until they are committed, so that no update in between places
+ * the extents on the slow member (INV7). This transaction needs no flush before it, because it
+ * points to no data on the slow member. On a disk without FUA, a flush follows, which also covers
+ * the copies. On a disk that serves foreground I/O far from the log, both a flush and a write take
+ * long. So the transaction goes without the flush before it, copying continues while it is
+ * written, and it covers many extents at once. Its records mark extents as away: those promoted
+ * now, and those likely to be next, which then need no write of their own. Extents may stay away
+ * only for as long as the replica may lag. After that, an update marks all of them dirty, and so
+ * records where they are.
  *
  * A map copy has no bitmaps. OPEN extents are unmapped there and stay dirty, so that the log
  * records them after the position that the superblock names. In step 3 this happens before the

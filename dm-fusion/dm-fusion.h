@@ -310,10 +310,12 @@ static inline u32 fusion_slots_held(const struct fusion *fs)
 	return fs->replica.nr_held - fs->slots.fence.nr_held;
 }
 
-/* The same, if the replica can be written. */
-static inline u32 fusion_replica_held(const struct fusion *fs)
+/* Slots that are free, or will be after an update of the replica. fs->lock held. */
+static inline u32 fusion_slots_obtainable(const struct fusion *fs, enum fusion_dev dev)
 {
-	return fs->replica.failed ? 0 : fusion_slots_held(fs);
+	bool held = dev == FUSION_SLOW && !fs->replica.failed;
+
+	return fusion_slots_free(fs, dev) + (held ? fusion_slots_held(fs) : 0);
 }
 
 static inline u32 fusion_open_blocks(const struct fusion *fs)

@@ -132,6 +132,11 @@ struct fusion_sb {
 
 /* -- map words ----------------------------------------------------------- */
 
+static inline enum fusion_dev fusion_other_dev(enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
+}
+
 static inline u32 fusion_word(enum fusion_state state, enum fusion_dev dev, u32 slot)
 {
 	return (u32)state << FUSION_WORD_STATE_SHIFT |
@@ -182,6 +187,12 @@ static inline unsigned int fusion_bitmap_bytes(u32 extent_sectors)
 	unsigned int bytes = extent_sectors / FUSION_BLOCK_SECTORS / 8;
 
 	return (bytes + 3) & ~3U;
+}
+
+/* Size of the set, in sectors. */
+static inline u64 fusion_sb_sectors(const struct fusion_sb *sb)
+{
+	return (u64)sb->nr_lexts * sb->extent_sectors;
 }
 
 /* First sector of a slot on its device. */
@@ -375,7 +386,8 @@ static inline bool fusion_block_size_fits(u32 bytes)
 	return bytes <= FUSION_BLOCK_SIZE;
 }
 
-/* Are they of the same member of the same set, in the same places? */
+/* Are they of the same member of the same set; and also of the same size, in the same places? */
+bool fusion_sb_same_uuids(const struct fusion_sb *a, const struct fusion_sb *b);
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b);
 
 /**

@@ -32,6 +32,11 @@
 /* The replica log is longer than this only if there is room. */
 #define MAX_PLANNED_LOG_BLOCKS	4096U
 
+/* The fields of the layout in struct fusion_sb. No holes in between: 11 u32, 8 u64. */
+#define LAYOUT_START		offsetof(struct fusion_sb, extent_sectors)
+#define LAYOUT_BYTES		(offsetofend(struct fusion_sb, spare_slow) - LAYOUT_START)
+static_assert(LAYOUT_BYTES == 11 * 4 + 8 * 8);
+
 static bool fusion_extent_size_valid(u32 extent_sectors)
 {
 	return is_power_of_2(extent_sectors) &&
@@ -306,11 +311,9 @@ bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *ol
 
 void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
 {
-	const size_t start = offsetof(struct fusion_sb, extent_sectors);
 	const bool same_role = sb->role == from->role;
 
-	memcpy((void *)sb + start, (const void *)from + start,
-	       offsetofend(struct fusion_sb, spare_slow) - start);
+	memcpy((void *)sb + LAYOUT_START, (const void *)from + LAYOUT_START, LAYOUT_BYTES);
 	sb->layout_seq = from->layout_seq;
 	sb->self_sectors = same_role ? from->self_sectors : from->peer_sectors;
 	sb->peer_sectors = same_role ? from->peer_sectors : from->self_sectors;
@@ -416,14 +419,8 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 
 bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 {
-	const size_t start = offsetof(struct fusion_sb, extent_sectors);
-	const size_t end = offsetofend(struct fusion_sb, spare_slow);
-
-	/* No holes in between: 11 u32, 8 u64. */
-	static_assert(offsetofend(struct fusion_sb, spare_slow) -
-		      offsetof(struct fusion_sb, extent_sectors) == 11 * 4 + 8 * 8);
-
-	return !memcmp((const void *)a + start, (const void *)b + start, end - start);
+	return !memcmp((const void *)a + LAYOUT_START, (const void *)b + LAYOUT_START,
+		       LAYOUT_BYTES);
 }
 
 bool fusion_same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)

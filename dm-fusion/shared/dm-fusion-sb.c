@@ -273,6 +273,22 @@ static void fusion_features_text(const char *word, u64 bits, const char *const *
 		snprintf(text + used, FUSION_UNKNOWN_TEXT - used, ")");
 }
 
+static void fusion_transit_text(const struct fusion_sb *sb, char *text)
+{
+	if (sb->transit.kind == FUSION_TRANSIT_UUID)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is getting another uuid: fusionctl uuid with both members finishes that");
+	else if (fusion_sb_released(sb))
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "was a member of a set that is released: fusionctl release --resume wipes it");
+	else
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is in transit: fusionctl %s, --abort undoes that",
+			 sb->transit.kind == FUSION_TRANSIT_RELEASE ?
+			 "release --resume makes the slow member a plain disk" :
+			 "adopt --resume makes it a set");
+}
+
 const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 {
 	static const char *const planned[] = {
@@ -288,18 +304,8 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	else if (sb->version < FUSION_VERSION)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "has format version %u, from before the first release", sb->version);
-	else if (fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_UUID)
-		snprintf(text, FUSION_UNKNOWN_TEXT,
-			 "is getting another uuid: fusionctl uuid with both members finishes that");
-	else if (fusion_sb_released(sb))
-		snprintf(text, FUSION_UNKNOWN_TEXT,
-			 "was a member of a set that is released: fusionctl release --resume wipes it");
-	else if (fusion_sb_in_transit(sb) && sb->transit.kind == FUSION_TRANSIT_RELEASE)
-		snprintf(text, FUSION_UNKNOWN_TEXT,
-			 "is in transit: fusionctl release --resume makes the slow member a plain disk, --abort undoes that");
 	else if (fusion_sb_in_transit(sb))
-		snprintf(text, FUSION_UNKNOWN_TEXT,
-			 "is in transit: fusionctl adopt --resume makes it a set, --abort undoes that");
+		fusion_transit_text(sb, text);
 	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
 		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
 				     ARRAY_SIZE(planned), text);
@@ -381,10 +387,15 @@ bool fusion_sb_lasts(const struct fusion_sb *sb)
 	       sb->replay_seq < half && sb->replay_txn < half && sb->epoch < U32_MAX / 2;
 }
 
-bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
+bool fusion_sb_same_uuids(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
-	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid)) && fusion_same_layout(a, b);
+	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid));
+}
+
+bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return fusion_sb_same_uuids(a, b) && fusion_same_layout(a, b);
 }
 
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
