@@ -179,7 +179,7 @@ static int create_mapping(const char *name, const struct member *fast, const str
 {
 	char params[160], uuid[UUID_TEXT], dm_uuid[64], reason[256], hex[HOST_HEX];
 	const struct dm_line line = {
-		(uint64_t)fast->sb->nr_lexts * fast->sb->extent_sectors, "fusion", params,
+		fusion_sb_sectors(fast->sb), "fusion", params,
 	};
 	unsigned char id[16];
 	int err, kmsg, n;

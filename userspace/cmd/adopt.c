@@ -20,6 +20,7 @@
 #include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "host.h"
 #include "in-transit.h"
 #include "json.h"
@@ -146,7 +147,7 @@ void adopt_print(const struct args *a, const char *name, const struct transit *t
 static void show(const struct plan *p, const char *name, bool dry_run)
 {
 	const struct device *disk = &p->d.dev[p->t.disk], *other = &p->d.dev[p->t.other];
-	const uint64_t bytes = (uint64_t)p->t.sb.nr_lexts * p->t.sb.extent_sectors << 9;
+	const uint64_t bytes = fusion_sb_sectors(&p->t.sb) << 9;
 	char size[3][SIZE_TEXT], erased[CONTENT_TEXT + 32] = "";
 
 	if (*p->other_content)
@@ -293,7 +294,7 @@ static int do_steps(struct plan *p, const char *name)
 			fus_warn(t->o[t->disk].path, "is as it was; nothing was written to it");
 		return rc;
 	}
-	transit_hold_signals(&before);
+	hold_ending_signals(false, &before);
 	rc = fus_transit_commit(t);
 	if (!rc)
 		rc = fus_transit_finish(t);
@@ -358,9 +359,7 @@ int cmd_adopt(const struct args *a)
 	struct adoption what = { .name = a->word[0], .other_is = -1 };
 	int rc;
 
-	rc = check_no_question(a);
-	if (!rc && a->opt[OPT_RESUME] && a->opt[OPT_ABORT])
-		rc = fus_fail(FC_USAGE, "--abort", "cannot be combined with --resume; choose one");
+	rc = transit_check_options(a);
 	if (rc)
 		return rc;
 	if (a->opt[OPT_RESUME] || a->opt[OPT_ABORT])

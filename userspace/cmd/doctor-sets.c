@@ -55,11 +55,11 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 	case MEMBER_TRANSIT:
 		if (fus_is_renewed(m))
 			doctor_say(d, HEALTH_ERROR, m->path, "run fusionctl uuid with its fast "
-				   "member and this one", "is the slow member of %s, whose uuid is "
-				   "being changed", m->sb->label);
+				   "member and this one", "is the slow member of %s, %s",
+				   m->sb->label, fus_transit_text(m->sb));
 		else
 			doctor_say(d, HEALTH_ERROR, m->path, fus_transit_remedy(m->sb),
-				   "is a member of %s, which is %s", m->sb->label,
+				   "is a member of %s, %s", m->sb->label,
 				   fus_transit_text(m->sb));
 		break;
 	case MEMBER_COVERED:

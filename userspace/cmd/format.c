@@ -112,7 +112,7 @@ static void show_devices(const struct plan *p)
 /* The plan, for both the real run and --dry-run. */
 static void show(const struct plan *p, bool and_open, bool dry_run)
 {
-	uint64_t bytes = (uint64_t)p->sb.nr_lexts * p->sb.extent_sectors << 9;
+	uint64_t bytes = fusion_sb_sectors(&p->sb) << 9;
 	const char *lead = dry_run ? "would give" : "then";
 	char size[SIZE_TEXT], extent[SIZE_TEXT];
 

@@ -18,6 +18,7 @@
 #include "device.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "json.h"
 #include "kmsg.h"
 #include "open-set.h"
@@ -40,11 +41,6 @@ struct growth {
 	unsigned int paused_ms;
 	bool dry_run, json;
 };
-
-static uint64_t set_bytes(const struct fusion_sb *sb)
-{
-	return (uint64_t)sb->nr_lexts * sb->extent_sectors << 9;
-}
 
 /* -- may it grow, and how far? ---------------------------------------------------------- */
 
@@ -114,7 +110,7 @@ static int plan(struct growth *g, const char *size)
 		return 0;
 	if (lexts && !fusion_sb_grow(&all, g->m[FAST]->sectors, g->m[SLOW]->sectors, 0, &misfit))
 		return fus_fail(FC_REFUSED, size, "is more than there is room for; the most is "
-				"%s", fus_size_text(most, set_bytes(&all)));
+				"%s", fus_size_text(most, fusion_sb_sectors(&all) << 9));
 	return fus_fail(FC_REFUSED, g->name, "cannot grow: %s; %s", misfit.what,
 			misfit.remedy ? misfit.remedy : "see fusionctl help grow");
 }
@@ -162,19 +158,14 @@ static char *longer_params(const char *params)
 static int exchange(struct growth *g, const char *params)
 {
 	const struct dm_line now = { g->table.sectors, g->table.target, g->table.params };
-	const struct dm_line next = { set_bytes(&g->sb) >> 9, g->table.target, params };
+	const struct dm_line next = { fusion_sb_sectors(&g->sb), g->table.target, params };
 	char reason[256];
-	sigset_t held, before;
+	sigset_t before;
 	bool stuck;
 	int err, kmsg = fus_kmsg_open();
 
 	/* It must not end with the set suspended. */
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &held, &before);
+	hold_ending_signals(true, &before);
 	/* Nothing can be paged in while the set is suspended, if it is the root's. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	err = fus_dm_exchange(g->name, &now, &next, &g->paused_ms, &stuck);
@@ -243,7 +234,7 @@ static void print_as_json(const struct growth *g)
 
 	fus_json_add_bool(o, "dry_run", g->dry_run);
 	fus_json_add_set(o, g->name, true, &g->sb, path);
-	fus_json_add_u64(o, "old_bytes", set_bytes(g->m[FAST]->sb));
+	fus_json_add_u64(o, "old_bytes", fusion_sb_sectors(g->m[FAST]->sb) << 9);
 	fus_json_add_u64(o, "old_extents", g->m[FAST]->sb->nr_lexts);
 	fus_json_add_str(o, "content", *g->content ? g->content : NULL);
 	if (g->dry_run)
@@ -262,8 +253,8 @@ static void print(const struct growth *g)
 			printf("%s: grew from %s to %s\n", g->m[dev]->path,
 			       fus_size_text(was, g->m[dev]->sb->self_sectors << 9),
 			       fus_size_text(is, g->m[dev]->sectors << 9));
-	fus_size_text(was, set_bytes(g->m[FAST]->sb));
-	fus_size_text(is, set_bytes(&g->sb));
+	fus_size_text(was, fusion_sb_sectors(g->m[FAST]->sb) << 9);
+	fus_size_text(is, fusion_sb_sectors(&g->sb) << 9);
 	if (g->dry_run)
 		printf("%s: would grow from %s to %s\n", g->name, was, is);
 	else

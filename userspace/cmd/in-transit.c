@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What adopt and release have in common: the devices of a set in transit. */
+/* What adopt and release have in common: their options, and the devices of a set in transit. */
 #include <libudev.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "in-transit.h"
+#include "ask.h"
 #include "device.h"
 #include "error.h"
 #include "fusionctl.h"
@@ -14,7 +14,17 @@
 #include "size.h"
 #include "super.h"
 #include "sysfs.h"
+#include "verb.h"
 #include "dm-fusion-codec.h"
+
+int transit_check_options(const struct args *a)
+{
+	int rc = check_no_question(a);
+
+	if (!rc && a->opt[OPT_RESUME] && a->opt[OPT_ABORT])
+		rc = fus_fail(FC_USAGE, "--abort", "cannot be combined with --resume; choose one");
+	return rc;
+}
 
 /* -- which devices --------------------------------------------------------------------------- */
 
@@ -145,17 +155,4 @@ int transit_check_name(const struct transit *t, const char *name)
 		return 0;
 	return fus_fail(FC_MEMBER, t->o[t->other].path, "is of the set %s, not of %s; give that "
 			"name", t->sb.label, name);
-}
-
-/* -- how ------------------------------------------------------------------------------------- */
-
-void transit_hold_signals(sigset_t *before)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigprocmask(SIG_BLOCK, &held, before);
 }

@@ -4,10 +4,13 @@
 #define IN_TRANSIT_H
 
 #include <limits.h>
-#include <signal.h>
 
 #include "transit.h"
 
+struct args;
+
+/* Options that exclude each other. */
+int transit_check_options(const struct args *a);
 /*
  * By the name of the set: path[0] is the disk, path[1] the other member. The disk has no superblock
  * for a time; its size and hardware tell. If it is a plain one again, path[0] is empty.
@@ -17,7 +20,5 @@ int transit_find(const char *name, enum fusion_transit_kind kind, char path[2][P
 int transit_check_no_copy(const struct transit *t);
 /* Check that the set is called so, by its name or uuid. */
 int transit_check_name(const struct transit *t, const char *name);
-/* A terminal that goes, or Ctrl-C, is no reason to leave a set in transit: this takes seconds. */
-void transit_hold_signals(sigset_t *before);
 
 #endif

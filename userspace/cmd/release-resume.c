@@ -6,6 +6,7 @@
 #include "release.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "in-transit.h"
 #include "record.h"
 #include "verb.h"
@@ -75,7 +76,7 @@ static int do_it(struct going *g, bool abort)
 	rc = fus_meta_hold(&meta, &lock);
 	if (rc)
 		return rc;
-	transit_hold_signals(&before);
+	hold_ending_signals(false, &before);
 	rc = g->at == TRANSIT_THERE ? fus_release_wipe(&g->t) :
 	     abort ? fus_release_undo(&g->t) : fus_release_finish(&g->t);
 	sigprocmask(SIG_SETMASK, &before, NULL);

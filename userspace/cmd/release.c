@@ -12,6 +12,7 @@
 #include "ask.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "in-transit.h"
 #include "json.h"
 #include "output.h"
@@ -60,9 +61,7 @@ static int check_pair(const struct meta *meta)
 static int check_state(const struct meta *meta)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
-	struct report r = { 0 };
 	char text[320];
-	int rc = 0;
 
 	if (sb->flags & FUSION_SB_NEEDS_CHECK)
 		return fus_fail(FC_REFUSED, sb->label, "had an error that may have left its "
@@ -74,14 +73,10 @@ static int check_state(const struct meta *meta)
 	if (!fusion_sb_lasts(sb) || !fusion_sb_lasts(fus_meta_sb(meta, SLOW)))
 		return fus_fail(FC_DAMAGED, sb->label, "its superblocks contradict themselves; "
 				"have the disks examined");
-	fus_meta_check(meta, &r);
-	if (r.count[LEVEL_ERROR]) {
-		fus_finding_text(fus_report_worst(&r), text, sizeof(text));
-		rc = fus_fail(FC_DAMAGED, sb->label, "%s; run fusionctl repair %s", text,
-			      sb->label);
-	}
-	fus_report_free(&r);
-	return rc;
+	if (fus_meta_has_errors(meta, text, sizeof(text)))
+		return fus_fail(FC_DAMAGED, sb->label, "%s; run fusionctl repair %s", text,
+				sb->label);
+	return 0;
 }
 
 /* An extent with neither a home nor room on the fast member. */
@@ -219,7 +214,7 @@ static int do_transit(struct releasing *r)
 		return rc;
 	for (int dev = 0; dev < 2; dev++)
 		r->t.o[dev] = r->meta.m[dev].o;
-	transit_hold_signals(&before);
+	hold_ending_signals(false, &before);
 	rc = fus_release_begin(&r->t, sb);
 	if (!rc)
 		rc = fus_release_finish(&r->t);
@@ -270,15 +265,9 @@ static int release(const struct args *a)
 	if (!rc && json && dry_run)
 		release_print(a, &r.t, &r);
 	if (!rc && !dry_run) {
-		/* the counts are those from before */
-		const struct homing h = r.h;
-
 		rc = a->opt[OPT_YES] ? 0 : ask(&r);
 		if (!rc)
 			rc = carry_out(&r, a);
-		r.h.away = h.away;
-		r.h.blank = h.blank;
-		r.h.beyond = h.beyond;
 		if (!rc && json)
 			release_print(a, &r.t, &r);
 		else if (!rc)
@@ -293,9 +282,7 @@ int cmd_release(const struct args *a)
 {
 	int rc;
 
-	rc = check_no_question(a);
-	if (!rc && a->opt[OPT_RESUME] && a->opt[OPT_ABORT])
-		rc = fus_fail(FC_USAGE, "--abort", "cannot be combined with --resume; choose one");
+	rc = transit_check_options(a);
 	if (rc)
 		return rc;
 	return a->opt[OPT_RESUME] || a->opt[OPT_ABORT] ? release_go_on(a) : release(a);

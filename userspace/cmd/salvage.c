@@ -219,7 +219,7 @@ static int make_stale(const struct job *job, const char *name, const char *uuid,
 static int make_devices(struct job *job, const char *name)
 {
 	const struct fusion_sb *sb = fus_meta_sb(&job->meta, job->dev);
-	const u64 sectors = (u64)sb->nr_lexts * sb->extent_sectors;
+	const u64 sectors = fusion_sb_sectors(sb);
 	char uuid[UUID_TEXT], dm_uuid[80], stale[128];
 	int rc, lock = -1;
 

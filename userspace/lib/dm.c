@@ -122,6 +122,23 @@ int fus_dm_rename(const char *name, const char *to)
 	return err;
 }
 
+static int load(const char *name, const struct dm_line *line, size_t nr, bool read_only)
+{
+	struct dm_task *t = new_task(DM_DEVICE_RELOAD, name);
+	bool ok = t && (!read_only || dm_task_set_ro(t));
+	uint64_t start = 0;
+	int err;
+
+	for (; ok && nr; nr--, line++) {
+		ok = dm_task_add_target(t, start, line->sectors, line->target, line->params);
+		start += line->sectors;
+	}
+	err = ok ? run(t) : -ENOMEM;
+	if (t)
+		dm_task_destroy(t);
+	return err;
+}
+
 /*
  * In three steps, as only then each one's errno is known: libdevmapper's create with a table
  * removes the device again if that fails, and returns the result of the removal.
@@ -130,24 +147,15 @@ int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line
 		  bool read_only)
 {
 	struct dm_task *create = new_task(DM_DEVICE_CREATE, name);
-	struct dm_task *load = new_task(DM_DEVICE_RELOAD, name);
 	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
 	int err = -ENOMEM;
 
-	uint64_t start = 0;
-
-	if (!create || !load || !resume || !dm_task_set_uuid(create, uuid) ||
-	    (read_only && !dm_task_set_ro(load)))
+	if (!create || !resume || !dm_task_set_uuid(create, uuid))
 		goto out;
-	for (; nr; nr--, line++) {
-		if (!dm_task_add_target(load, start, line->sectors, line->target, line->params))
-			goto out;
-		start += line->sectors;
-	}
 	err = run(create);
 	if (err)
 		goto out;
-	err = run(load);
+	err = load(name, line, nr, read_only);
 	if (!err)
 		err = run_with_udev(resume, name);
 	if (err)
@@ -155,8 +163,6 @@ int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line
 out:
 	if (create)
 		dm_task_destroy(create);
-	if (load)
-		dm_task_destroy(load);
 	if (resume)
 		dm_task_destroy(resume);
 	return err;
@@ -168,18 +174,6 @@ static int run_plain(int type, const char *name)
 	struct dm_task *t = new_task(type, name);
 	int err = t ? run(t) : -ENOMEM;
 
-	if (t)
-		dm_task_destroy(t);
-	return err;
-}
-
-static int load(const char *name, const struct dm_line *line)
-{
-	struct dm_task *t = new_task(DM_DEVICE_RELOAD, name);
-	int err = -ENOMEM;
-
-	if (t && dm_task_add_target(t, 0, line->sectors, line->target, line->params))
-		err = run(t);
 	if (t)
 		dm_task_destroy(t);
 	return err;
@@ -200,7 +194,7 @@ int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm
 	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
 	uint32_t cookie = 0;
 	unsigned int begun;
-	int err = resume ? load(name, next) : -ENOMEM;
+	int err = resume ? load(name, next, 1, false) : -ENOMEM;
 
 	*paused_ms = 0;
 	*stuck = false;
@@ -218,8 +212,8 @@ int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm
 	}
 	err = run(resume);
 	/* The next table is in the other one's place already, and the set may be as it wants it. */
-	if (err && (load(name, now) || run_plain(DM_DEVICE_RESUME, name))) {
-		*stuck = load(name, next) || run_plain(DM_DEVICE_RESUME, name);
+	if (err && (load(name, now, 1, false) || run_plain(DM_DEVICE_RESUME, name))) {
+		*stuck = load(name, next, 1, false) || run_plain(DM_DEVICE_RESUME, name);
 		if (!*stuck)
 			err = 0;
 	}

@@ -86,11 +86,8 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
 			 fus_role_name[sb.role], sb.label, fus_uuid_text(uuid, sb.set_uuid));
 	else if (state == MEMBER_TRANSIT)
-		snprintf(buf, size, "the %s member of the fusion set %s, %s%s (uuid %s)",
-			 fus_role_name[sb.role], sb.label,
-			 sb.transit.kind == FUSION_TRANSIT_UUID ? "whose uuid is being changed" :
-			 "which is ",
-			 sb.transit.kind == FUSION_TRANSIT_UUID ? "" : fus_transit_text(&sb),
+		snprintf(buf, size, "the %s member of the fusion set %s, %s (uuid %s)",
+			 fus_role_name[sb.role], sb.label, fus_transit_text(&sb),
 			 fus_uuid_text(uuid, sb.set_uuid));
 	else if (state == MEMBER_UNKNOWN)
 		snprintf(buf, size, "a member of a fusion set that %s", why);

@@ -164,10 +164,10 @@ int fus_check_member(const struct member *m)
 				m->why);
 	case MEMBER_TRANSIT:
 		if (fus_is_renewed(m))
-			return fus_fail(FC_REFUSED, m->path, "is the slow member of %s, whose uuid "
-					"is being changed; run fusionctl uuid FAST %s with its "
-					"fast member", m->sb->label, m->path);
-		return fus_fail(FC_REFUSED, m->path, "is a member of %s, which is %s; fusionctl %s "
+			return fus_fail(FC_REFUSED, m->path, "is the slow member of %s, %s; run "
+					"fusionctl uuid FAST %s with its fast member",
+					m->sb->label, fus_transit_text(m->sb), m->path);
+		return fus_fail(FC_REFUSED, m->path, "is a member of %s, %s; fusionctl %s "
 				"%s --resume%s", m->sb->label, fus_transit_text(m->sb),
 				fus_transit_verb(m->sb), m->sb->label,
 				fusion_sb_released(m->sb) ? "" : ", or --abort");

@@ -57,7 +57,7 @@ void fus_json_add_set(struct json_object *o, const char *name, bool open,
 	fus_json_add_str(o, "name", name);
 	add_uuid(o, "set_uuid", fast->set_uuid);
 	fus_json_add_str(o, "device", open ? node : NULL);
-	fus_json_add_u64(o, "bytes", (uint64_t)fast->nr_lexts * fast->extent_sectors << 9);
+	fus_json_add_u64(o, "bytes", fusion_sb_sectors(fast) << 9);
 	fus_json_add_u64(o, "extent_bytes", (uint64_t)fast->extent_sectors << 9);
 	fus_json_add_u64(o, "extents", fast->nr_lexts);
 	add_member(o, FAST, path[FAST], fast->dev_uuid, fast->self_sectors);

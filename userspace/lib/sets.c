@@ -127,7 +127,10 @@ static void add_transit(struct found_set *s, const struct member *m)
 
 	s->any = m;
 	worsen(s, CONDITION_FAILED);
-	if (fusion_sb_released(m->sb))
+	if (fus_is_renewed(m))
+		add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the change of "
+			   "its uuid was interrupted");
+	else if (fusion_sb_released(m->sb))
 		add_reason(s, HEALTH_ERROR, fus_transit_remedy(m->sb), "the set of %s is released",
 			   m->path);
 	else
@@ -143,12 +146,7 @@ static void look_at_members(struct found_set *s, const struct member *list)
 	for (const struct member *m = list; m; m = m->next) {
 		if (!in_set(m, s->any->sb->set_uuid) || fus_under_another(list, m))
 			continue;
-		if (fus_is_renewed(m)) {
-			s->any = m;
-			worsen(s, CONDITION_FAILED);
-			add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the "
-				   "change of its uuid was interrupted");
-		} else if (m->state == MEMBER_TRANSIT) {
+		if (m->state == MEMBER_TRANSIT) {
 			add_transit(s, m);
 		} else if (m->state == MEMBER_SHRUNK) {
 			worsen(s, CONDITION_FAILED);

@@ -63,10 +63,12 @@ const char *fus_transit_verb(const struct fusion_sb *sb)
 
 const char *fus_transit_text(const struct fusion_sb *sb)
 {
+	if (sb->transit.kind == FUSION_TRANSIT_UUID)
+		return "whose uuid is being changed";
 	if (fusion_sb_released(sb))
-		return "released";
-	return sb->transit.kind == FUSION_TRANSIT_RELEASE ? "still being released" :
-							    "still being adopted";
+		return "which is released";
+	return sb->transit.kind == FUSION_TRANSIT_RELEASE ? "which is still being released" :
+							    "which is still being adopted";
 }
 
 const char *fus_transit_remedy(const struct fusion_sb *sb)

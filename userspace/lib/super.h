@@ -37,7 +37,7 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 const char *fus_unknown_remedy(const struct fusion_sb *sb);
 /* The verb that put it in transit, and ends that: "adopt" or "release". */
 const char *fus_transit_verb(const struct fusion_sb *sb);
-/* What its set is: "still being adopted", "still being released", "released"; and the remedy. */
+/* What its set is, "which is still being adopted"; and, unless it gets a uuid, the remedy. */
 const char *fus_transit_text(const struct fusion_sb *sb);
 const char *fus_transit_remedy(const struct fusion_sb *sb);
 

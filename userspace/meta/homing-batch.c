@@ -37,12 +37,6 @@ static u32 *owner_of(const struct homing *h, u32 word)
 	return &h->owner[dev][fusion_word_slot(word) - first];
 }
 
-static bool same_slot(u32 a, u32 b)
-{
-	return fusion_word_mapped(a) && fusion_word_dev(a) == fusion_word_dev(b) &&
-	       fusion_word_slot(a) == fusion_word_slot(b);
-}
-
 /* The extent whose place is this slot, or NO_LEXT. */
 static u32 belongs(const struct homing *h, u32 word)
 {
@@ -205,7 +199,7 @@ void fus_homing_done(struct homing *h)
 		h->busy[m->lext] = 0;
 		if (!fus_homing_away(h, m->lext))
 			h->left--;
-		if (!fusion_word_mapped(m->from) || same_slot(m->from, m->to))
+		if (!fusion_word_mapped(m->from) || homing_stays(m))
 			continue;
 		*owner_of(h, m->from) = NO_LEXT;
 		h->free[h->nr_free++] = fusion_word(FUSION_STABLE, fusion_word_dev(m->from),

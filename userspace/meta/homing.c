@@ -21,12 +21,6 @@ static size_t extent_bytes(const struct homing *h)
 	return (size_t)h->t->sb.extent_sectors << 9;
 }
 
-static int io_failed(const struct meta *meta, int dev, const char *what, int err)
-{
-	return fus_fail(FC_FAILED, meta->m[dev].o.path, "%s failed: %s; check the device and the "
-			"kernel's log", what, strerror(-err));
-}
-
 static u64 place_of(const struct fusion_sb *sb, u32 word)
 {
 	return fusion_slot_sector(sb, fusion_word_dev(word), fusion_word_slot(word)) << 9;
@@ -53,7 +47,7 @@ int fus_homing_get(const struct meta *meta, const struct meta_state *st, u32 lex
 	}
 	err = fus_offline_read(&meta->m[fusion_word_dev(word)].o, place_of(sb, word), bytes, buf);
 	if (err)
-		return io_failed(meta, fusion_word_dev(word), "read", err);
+		return fus_meta_io_failed(meta, fusion_word_dev(word), "read", err);
 	if (fusion_word_state(word) != FUSION_OPEN)
 		return 0;
 	open = fus_state_open_find(st, lext);
@@ -82,7 +76,7 @@ static int put_holes(const struct homing *h, const struct homing_move *m)
 			err = fus_offline_write(o, at + (u64)i * FUSION_BLOCK_SIZE,
 						FUSION_BLOCK_SIZE, zero);
 	free(zero);
-	return err ? io_failed(h->meta, fusion_word_dev(m->to), "write", err) : 0;
+	return err ? fus_meta_io_failed(h->meta, fusion_word_dev(m->to), "write", err) : 0;
 }
 
 static int copy(const struct homing *h, const struct homing_move *m, u8 *buf)
@@ -90,15 +84,14 @@ static int copy(const struct homing *h, const struct homing_move *m, u8 *buf)
 	const int dev = fusion_word_dev(m->to);
 	int rc, err;
 
-	if (fusion_word_mapped(m->from) && fusion_word_dev(m->from) == fusion_word_dev(m->to) &&
-	    fusion_word_slot(m->from) == fusion_word_slot(m->to))
+	if (homing_stays(m))
 		return put_holes(h, m);
 	rc = fus_homing_get(h->meta, &h->st, m->lext, buf);
 	if (rc)
 		return rc;
 	err = fus_offline_write(&h->meta->m[dev].o, place_of(&h->t->sb, m->to), extent_bytes(h),
 				buf);
-	return err ? io_failed(h->meta, dev, "write", err) : 0;
+	return err ? fus_meta_io_failed(h->meta, dev, "write", err) : 0;
 }
 
 /* -- state ------------------------------------------------------------------------------------- */
@@ -212,7 +205,7 @@ static void drop_beyond(struct homing *h)
 
 static int move_batch(struct homing *h, u8 *buf, u64 *done)
 {
-	int err, rc = 0;
+	int rc = 0;
 
 	fus_homing_choose(h);
 	if (!h->nr_moves)
@@ -223,11 +216,8 @@ static int move_batch(struct homing *h, u8 *buf, u64 *done)
 		*done += extent_bytes(h);
 		fus_progress_at(*done, NULL);
 	}
-	for (int dev = 0; dev < 2 && !rc; dev++) {
-		err = fus_offline_sync(&h->meta->m[dev].o);
-		if (err)
-			rc = io_failed(h->meta, dev, "flush", err);
-	}
+	for (int dev = 0; dev < 2 && !rc; dev++)
+		rc = fus_meta_flush(h->meta, dev);
 	if (rc)
 		return rc;
 	for (u32 i = 0; i < h->nr_moves; i++) {
@@ -308,7 +298,7 @@ static int zero_blanks(struct homing *h)
 		err = fus_offline_sync(o);
 	fus_progress_end();
 	free(buf);
-	return err ? io_failed(h->meta, SLOW, "write", err) : 0;
+	return err ? fus_meta_io_failed(h->meta, SLOW, "write", err) : 0;
 }
 
 int fus_homing_run(struct homing *h, bool zero)

@@ -23,6 +23,13 @@ struct homing_move {
 	u32 from, to;		/* map words; the same slot if a partial extent is completed */
 };
 
+/* Return: whether it is only completed, where it is. */
+static inline bool homing_stays(const struct homing_move *m)
+{
+	return fusion_word_mapped(m->from) && fusion_word_dev(m->from) == fusion_word_dev(m->to) &&
+	       fusion_word_slot(m->from) == fusion_word_slot(m->to);
+}
+
 struct homing {
 	struct meta *meta;
 	const struct transit *t;	/* where everything goes */

@@ -415,3 +415,16 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 	for (int dev = 0; dev < 2; dev++)
 		fus_state_free(&st[dev]);
 }
+
+bool fus_meta_has_errors(const struct meta *meta, char *text, size_t size)
+{
+	struct report r = { 0 };
+	bool found;
+
+	fus_meta_check(meta, &r);
+	found = r.count[LEVEL_ERROR];
+	if (found)
+		fus_finding_text(fus_report_worst(&r), text, size);
+	fus_report_free(&r);
+	return found;
+}

@@ -25,7 +25,7 @@
 
 #define CHUNK_BLOCKS	256U
 
-static int io_failed(const struct meta *meta, int dev, const char *what, int err)
+int fus_meta_io_failed(const struct meta *meta, int dev, const char *what, int err)
 {
 	return fus_fail(FC_FAILED, meta->m[dev].o.path, "%s failed: %s; check the device and the "
 			"kernel's log", what, strerror(-err));
@@ -36,14 +36,14 @@ static int put(const struct meta *meta, int dev, u64 block, u32 nr, const void *
 	int err = fus_offline_write(&meta->m[dev].o, block * FUSION_BLOCK_SIZE,
 				    (size_t)nr * FUSION_BLOCK_SIZE, buf);
 
-	return err ? io_failed(meta, dev, "write", err) : 0;
+	return err ? fus_meta_io_failed(meta, dev, "write", err) : 0;
 }
 
-static int flush(const struct meta *meta, int dev)
+int fus_meta_flush(const struct meta *meta, int dev)
 {
 	int err = fus_offline_sync(&meta->m[dev].o);
 
-	return err ? io_failed(meta, dev, "flush", err) : 0;
+	return err ? fus_meta_io_failed(meta, dev, "flush", err) : 0;
 }
 
 /* -- map and heat --------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
 		rc = put(meta, sb->role, blocknr, 1, buf);
 	}
 	if (!rc)
-		rc = flush(meta, sb->role);
+		rc = fus_meta_flush(meta, sb->role);
 	free(buf);
 	sb->generation++;
 	return rc;
@@ -365,10 +365,10 @@ int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 
 	/* a ring that begins proves that its map copy is whole: see meta-rebuild.c */
 	if (!rc)
-		rc = flush(meta, sb->role);
+		rc = fus_meta_flush(meta, sb->role);
 	if (!rc)
 		rc = put_opens(meta, sb, st);
-	return rc ? rc : flush(meta, sb->role);
+	return rc ? rc : fus_meta_flush(meta, sb->role);
 }
 
 int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
@@ -386,7 +386,7 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 	if (!rc)
 		rc = put_heat(meta, &sb[FAST], heat);
 	if (!rc)
-		rc = flush(meta, FAST);
+		rc = fus_meta_flush(meta, FAST);
 	/* the slow member's first, as its epoch may be ahead while it is not CLEAN */
 	sb[SLOW].flags = 0;
 	if (!rc)
@@ -413,7 +413,7 @@ int fus_meta_write_kept(const struct meta *meta, const struct fusion_sb *from)
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		sb[dev].generation++;
 		fusion_sb_copy_kept(from, &sb[dev]);
-		rc = flush(meta, dev);
+		rc = fus_meta_flush(meta, dev);
 	}
 	for (int copy = 0; copy < 2 && !rc; copy++) {
 		rc = fus_meta_put_super(meta, &sb[SLOW]);
@@ -493,7 +493,7 @@ int fus_guards_clear(const struct meta *meta, const struct report *r)
 		err = fus_offline_write(&meta->m[f->dev].o, offset,
 					min_t(u64, bytes, FUSION_BLOCK_SIZE), zero);
 		if (err)
-			rc = io_failed(meta, f->dev, "write", err);
+			rc = fus_meta_io_failed(meta, f->dev, "write", err);
 	}
 	free(zero);
 	return rc;

@@ -343,6 +343,8 @@ void fus_meta_past_text(const struct meta *meta, const struct meta_past *past, c
 
 /* Test every invariant. */
 void fus_meta_check(const struct meta *meta, struct report *r);
+/* Return: whether that finds an error; the worst of them becomes @text. */
+bool fus_meta_has_errors(const struct meta *meta, char *text, size_t size);
 
 /* -- meta-rebuild.c ----------------------------------------------------------------------- */
 
@@ -404,6 +406,9 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
+/* a flush, and the message about I/O that has failed; */
+int fus_meta_flush(const struct meta *meta, int dev);
+int fus_meta_io_failed(const struct meta *meta, int dev, const char *what, int err);
 /* a superblock. Its generation, which decides to which copy it goes, rises by one afterwards. */
 int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb);
 /*

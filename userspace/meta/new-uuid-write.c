@@ -32,19 +32,6 @@
 
 #define CHUNK_BLOCKS	256U
 
-static int failed(const struct new_uuid *n, int dev, const char *what, int err)
-{
-	return fus_fail(FC_FAILED, n->meta->m[dev].o.path, "%s failed: %s; check the device and "
-			"the kernel's log", what, strerror(-err));
-}
-
-static int flush(const struct new_uuid *n, int dev)
-{
-	int err = fus_offline_sync(&n->meta->m[dev].o);
-
-	return err ? failed(n, dev, "flush", err) : 0;
-}
-
 /* Change a block in place. Return: whether it did. */
 typedef bool (*block_fn)(const struct new_uuid *n, int dev, u64 blocknr, void *block);
 
@@ -83,10 +70,10 @@ static int change_blocks(const struct new_uuid *n, int dev, u64 start, u32 nr, b
 		if (!err)
 			err = put_run(o, start + i, first, k, buf);
 		if (err)
-			rc = failed(n, dev, "write", err);
+			rc = fus_meta_io_failed(n->meta, dev, "write", err);
 	}
 	free(buf);
-	return rc ? rc : flush(n, dev);
+	return rc ? rc : fus_meta_flush(n->meta, dev);
 }
 
 static bool zero(void *block)
@@ -212,7 +199,7 @@ static int clear_old(const struct new_uuid *n, int dev)
 	other.set_generation--;
 	if (!rc)
 		rc = fus_meta_put_map(n->meta, &other, &n->st);
-	return rc ? rc : flush(n, dev);
+	return rc ? rc : fus_meta_flush(n->meta, dev);
 }
 
 int fus_new_uuid_write(struct new_uuid *n)
@@ -222,7 +209,7 @@ int fus_new_uuid_write(struct new_uuid *n)
 
 	/* The copies that were found may only be in the caches of the disks. */
 	for (int dev = 0; dev < 2 && !rc; dev++)
-		rc = flush(n, dev);
+		rc = fus_meta_flush(n->meta, dev);
 	if (!rc && !n->resumed)
 		rc = put_state(n, SLOW);
 	if (!rc && !n->fast_done)
@@ -237,4 +224,3 @@ int fus_new_uuid_write(struct new_uuid *n)
 		rc = clear_old(n, dev);
 	return rc ? rc : put_twice(n, &n->sb[SLOW]);
 }
-

@@ -108,17 +108,10 @@ static int load_map(struct new_uuid *n)
 /* All that check finds to be an obstacle; one superblock copy of a member may be damaged. */
 static int check_all(const struct new_uuid *n)
 {
-	struct report r = { 0 };
 	char text[320];
-	int rc = 0;
 
-	fus_meta_check(n->meta, &r);
-	if (r.count[LEVEL_ERROR]) {
-		fus_finding_text(fus_report_worst(&r), text, sizeof(text));
-		rc = see_check(n, FC_DAMAGED, path_of(n, FAST), text);
-	}
-	fus_report_free(&r);
-	return rc;
+	return fus_meta_has_errors(n->meta, text, sizeof(text)) ?
+	       see_check(n, FC_DAMAGED, path_of(n, FAST), text) : 0;
 }
 
 /* Return: whether the new ring leaves the chain alone that is in force until then. */

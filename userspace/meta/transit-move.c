@@ -167,7 +167,7 @@ static int put_journal(const struct transit *t, int dev)
 	const u64 start = t->sb.journal_start[dev];
 
 	return fus_transit_zero(t, dev, start * FUSION_BLOCK_SIZE,
-		    (start + t->sb.journal_blocks[dev]) * FUSION_BLOCK_SIZE);
+				(start + t->sb.journal_blocks[dev]) * FUSION_BLOCK_SIZE);
 }
 
 /* -- to the other member --------------------------------------------------------------------- */
