@@ -250,31 +250,28 @@ void stop_faults(void)
  */
 static bool fit(const struct state *st, struct op *op)
 {
-	u32 end = st->size[st->nr_sizes - 1], sectors = end * EXTENT_SECTORS;
+	u32 end = st->size[st->nr_sizes - 1], at = op->sector;
 
 	switch (op->kind) {
 	case OP_WRITE:
 	case OP_READ:
 	case OP_DISCARD:
 	case OP_ZEROES:
-		if (op->sector >= sectors)
-			return false;
-		op->nr = min(op->nr, sectors - op->sector);
-		return true;
+		end *= EXTENT_SECTORS;
+		break;
 	case OP_SPRAY:
-		if (op->sector >= sectors)
-			return false;
-		op->nr = min(op->nr, end - op->sector / EXTENT_SECTORS);
-		return true;
+		at /= EXTENT_SECTORS;
+		break;
 	case OP_PROMOTE:
 	case OP_DEMOTE:
-		if (op->sector >= end)
-			return false;
-		op->nr = min(op->nr, end - op->sector);
-		return true;
+		break;
 	default:
 		return true;
 	}
+	if (at >= end)
+		return false;
+	op->nr = min(op->nr, end - at);
+	return true;
 }
 
 void carry_out(struct state *st, const struct op *drawn)

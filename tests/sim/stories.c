@@ -23,6 +23,16 @@ static struct op *fail(struct op *op, u32 disk, u8 kinds, u32 one_in)
 	return op;
 }
 
+/* Where disks may fail, now and then any one does, in any way. */
+static struct op *fail_any(struct op *op, const struct setup *s, u64 *rng)
+{
+	if (!s->faults || rnd_below(rng, 4))
+		return op;
+	op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS), 4 + rnd_below(rng, 60));
+	op[-1].flags = 1 + rnd_below(rng, 7);
+	return op;
+}
+
 /*
  * Flushes that fail while others do not, beside commits that rely on one: moves, first
  * writes and checkpoints among many flushes, then a crash.
@@ -215,11 +225,7 @@ u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 				op = add(op, OP_FLUSH, 0, 0);
 			}
 		}
-		if (s->faults && !rnd_below(rng, 4)) {
-			op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS),
-				 4 + rnd_below(rng, 60));
-			op[-1].flags = 1 + rnd_below(rng, 7);
-		}
+		op = fail_any(op, s, rng);
 		if (rnd_below(rng, 2))
 			op = add(op, OP_WAIT, 0, 0);
 		if (!rnd_below(rng, 4))
@@ -384,11 +390,7 @@ u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 				op = add(op, rnd_below(rng, 2) ? OP_REPLICA : OP_FLUSH, 0, 0);
 			}
 		}
-		if (s->faults && !rnd_below(rng, 4)) {
-			op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS),
-				 4 + rnd_below(rng, 60));
-			op[-1].flags = 1 + rnd_below(rng, 7);
-		}
+		op = fail_any(op, s, rng);
 		if (rnd_below(rng, 2))
 			op = add(op, OP_EMPTY, 0, 0);
 		if (!rnd_below(rng, 4))

@@ -214,7 +214,7 @@ static inline void begin(const struct example *e, u64 seed)
 {
 	struct fusion_misfit misfit;
 
-	world.seed = seed;
+	world_begin(seed, e->sectors);
 	memset(&made.sb, 0, sizeof(made.sb));
 	REQUIRE(!fusion_sb_plan(&made.sb, e->sectors[FAST], e->sectors[SLOW], EXTENT_SECTORS,
 				&misfit), "%s", misfit.what);
@@ -223,14 +223,8 @@ static inline void begin(const struct example *e, u64 seed)
 	memset(made.sb.peer_uuid, 0x33, 16);
 	strcpy(made.sb.label, "data");
 	for (int dev = 0; dev < 2; dev++) {
-		world.bytes[dev] = e->sectors[dev] << 9;
-		world.fd[dev] = memfd_create(dev ? "slow" : "fast", 0);
-		REQUIRE(world.fd[dev] >= 0 && !ftruncate(world.fd[dev], world.bytes[dev]));
-		world.mem[dev] = mmap(NULL, world.bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED,
-				      world.fd[dev], 0);
-		world.durable[dev] = calloc(1, world.bytes[dev]);
 		made.image[dev] = malloc(world.bytes[dev]);
-		REQUIRE(world.mem[dev] != MAP_FAILED && world.durable[dev] && made.image[dev]);
+		REQUIRE(made.image[dev]);
 		fill(world.mem[dev] + (1 << 20), world.bytes[dev] - (2 << 20));
 	}
 	power_on(~0U);

@@ -27,16 +27,7 @@ static bool is_used(u64 byte, size_t bytes)
 
 static void begin(const struct kind *k, u64 seed)
 {
-	world.seed = seed;
-	for (int dev = 0; dev < 2; dev++) {
-		world.bytes[dev] = k->sectors[dev] << 9;
-		world.fd[dev] = memfd_create(dev ? "slow" : "fast", 0);
-		REQUIRE(world.fd[dev] >= 0 && !ftruncate(world.fd[dev], world.bytes[dev]));
-		world.mem[dev] = mmap(NULL, world.bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED,
-				      world.fd[dev], 0);
-		world.durable[dev] = calloc(1, world.bytes[dev]);
-		REQUIRE(world.mem[dev] != MAP_FAILED && world.durable[dev]);
-	}
+	world_begin(seed, k->sectors);
 	world.disk = calloc(1, world.bytes[k->disk]);
 	for (u64 at = 0; at < world.bytes[k->disk]; at += 8) {
 		const u64 v = rnd(&world.seed);

@@ -7,6 +7,8 @@
 #define UNFLUSHED_H
 
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "unit.h"
 #include "meta.h"
@@ -39,6 +41,21 @@ static int dev_of(const struct offline *o)
 {
 	REQUIRE(o->fd == world.fd[0] || o->fd == world.fd[1]);
 	return o->fd == world.fd[1];
+}
+
+/* Two devices of these sizes, with zeros. */
+static void world_begin(u64 seed, const u64 sectors[2])
+{
+	world.seed = seed;
+	for (int dev = 0; dev < 2; dev++) {
+		world.bytes[dev] = sectors[dev] << 9;
+		world.fd[dev] = memfd_create(dev ? "slow" : "fast", 0);
+		REQUIRE(world.fd[dev] >= 0 && !ftruncate(world.fd[dev], world.bytes[dev]));
+		world.mem[dev] = mmap(NULL, world.bytes[dev], PROT_READ | PROT_WRITE, MAP_SHARED,
+				      world.fd[dev], 0);
+		world.durable[dev] = calloc(1, world.bytes[dev]);
+		REQUIRE(world.mem[dev] != MAP_FAILED && world.durable[dev]);
+	}
 }
 
 /* Each sector is old or new; sometimes whole writes are. */
