@@ -298,17 +298,17 @@ static bool fit(const struct meta *meta)
 static u32 next_epoch(const struct meta *meta)
 {
 	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
-	u32 epoch = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);
+	u32 newest = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);
 
 	if (fast && slow && fit(meta))
 		return fast->epoch + 1;
 	/* the geometry from a dump has an epoch of its own */
-	epoch = max(epoch, meta->geo[FAST].epoch + 1);
+	newest = max(newest, meta->geo[FAST].epoch);
 	if (slow)
-		epoch = max(epoch, slow->epoch);
+		newest = max(newest, slow->epoch);
 	if (fast)
-		epoch = max(epoch, fast->epoch + (slow ? 2 : 1));
-	return epoch;
+		newest = max(newest, fast->epoch + (slow ? 1 : 0));
+	return newest + 1;
 }
 
 /*

@@ -120,19 +120,14 @@ static void check_again(const struct state *st, const struct cut *c, const char 
 	tool_end(&r);
 }
 
-static void cut_short(const struct state *st, const struct cut *c, const char *dump,
-		      const struct found *before, struct tally *t)
+static void cut_at(const struct state *st, const struct cut *c, const char *dump, u32 at,
+		   u32 writes, const struct found *before, const struct found *done,
+		   struct tally *t)
 {
-	struct found *done = found_new(st, c->name);
 	struct tool_result r;
 	struct excuse *e;
 	char verb[64];
-	u32 writes, at;
 
-	writes = count_writes(c, dump, done);
-	if (!writes)
-		return;
-	at = choose(writes);
 	snprintf(verb, sizeof(verb), "%s, cut at %u of %u", c->name, at, writes);
 	copy_world();
 	tool_run(&r, c->verb, c->flags, dump, at);
@@ -146,10 +141,33 @@ static void cut_short(const struct state *st, const struct cut *c, const char *d
 	t->cut++;
 }
 
-void judge_cuts(const struct state *st, const struct found *before, struct tally *t)
+static void cut_short(const struct state *st, const struct cut *c, bool thorough,
+		      const struct found *before, struct tally *t)
 {
 	const unsigned int other = rnd_below(&world->rng, NR_DUMPS);
-	unsigned int i = rnd_below(&world->rng, ARRAY_SIZE(cuts));
+	const char *dump = st->dump[c->flags & TOOL_FORCE ? other : st->own];
+	struct found *done = found_new(st, c->name);
+	const u32 writes = count_writes(c, dump, done);
+	u32 at;
 
-	cut_short(st, &cuts[i], st->dump[cuts[i].flags & TOOL_FORCE ? other : st->own], before, t);
+	if (!writes)
+		return;
+	if (!thorough)
+		cut_at(st, c, dump, choose(writes), writes, before, done, t);
+	for (at = writes - min(writes, LAST_WRITES); thorough && at < writes; at++)
+		cut_at(st, c, dump, at, writes, before, done, t);
+}
+
+void judge_cuts(const struct state *st, const struct found *before, struct tally *t)
+{
+	cut_short(st, &cuts[rnd_below(&world->rng, ARRAY_SIZE(cuts))], false, before, t);
+}
+
+void judge_last_writes(const struct state *st, struct tally *t)
+{
+	const struct found *before = kernel_reads(st, "");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cuts); i++)
+		cut_short(st, &cuts[i], true, before, t);
 }

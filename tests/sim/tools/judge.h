@@ -60,7 +60,7 @@ void add_excuses(const struct state *st, const struct tool_result *r, struct exc
 void check_written(const struct state *st, const char *verb, const struct tool_result *r,
 		   const struct found *before, const struct excuse *e);
 
-/* Cut each verb that writes short, once. */
+/* Cut one of the verbs that write short, once. */
 void judge_cuts(const struct state *st, const struct found *before, struct tally *t);
 
 #endif

@@ -5,7 +5,8 @@
 #
 # Break fusionctl in one place at a time, each a care that it takes of what is on the members, and
 # see that the rig notices, JOBS of them at a time. SETS and ONE_IN bound how long it may take for
-# each. With --fit only see that each still finds what it changes.
+# each. What matters only after a repair that is forced, cut short, and then not repeated, is for a
+# unit test to notice. With --fit only see that each still finds what it changes.
 
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -27,7 +28,8 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 total=0
 
-# mutant NAME FILE SED: SED sees the file as one line; it must change it.
+# mutant NAME FILE SED [TEST]: SED sees the file as one line; it must change it. TEST: the unit test
+# that notices, if not the rig.
 mutant() {
 	[[ ${#wanted[@]} -eq 0 || " ${wanted[*]} " == *" $1 "* ]] || return 0
 	total=$((total + 1))
@@ -37,7 +39,7 @@ mutant() {
 	try "$total" "$@" &
 }
 
-# try NUMBER NAME FILE SED
+# try NUMBER NAME FILE SED [TEST]
 try() {
 	local nr=$1 start=$SECONDS why
 	shift
@@ -51,7 +53,7 @@ try() {
 
 # Says why it failed, or why it does not count.
 noticed() {
-	local file=$2 script=$3 dir=$OUT/$1 rc=0 source
+	local file=$2 script=$3 unit=${4:-} dir=$OUT/$1 rc=0 source
 	mkdir -p "$dir"
 	rm -f "$dir"/*
 	source=$(echo "$TREE"/userspace/*/"$file")
@@ -61,6 +63,10 @@ noticed() {
 		return 1
 	fi
 	[[ ! $fit ]] || return 0
+	if [[ $unit ]]; then
+		noticed_by "$unit" "$dir"
+		return
+	fi
 	if ! make -s -C .. BROKEN="$dir" "$dir/tools" >"$dir/log" 2>&1; then
 		echo "does not compile, see $dir/log"
 		return 1
@@ -77,9 +83,28 @@ noticed() {
 	sed -n 's/^# FAILED: //p' "$dir/log" | cut -c 1-120
 }
 
+# noticed_by TEST DIR
+noticed_by() {
+	local test=$1 dir=$2
+	if ! make -s -C "$TREE/tests/unit" BROKEN="$dir" "$dir/$test" >"$dir/log" 2>&1; then
+		echo "does not compile, see $dir/log"
+		return 1
+	fi
+	if timeout "$LIMIT" "$dir/$test" >"$dir/log" 2>&1; then
+		echo "not noticed by $test"
+		return 1
+	fi
+	grep -q '^not ok' "$dir/log" || {
+		echo "$test ended otherwise, see $dir/log"
+		return 1
+	}
+	sed -n 's/^# .*: not so: //p' "$dir/log" | head -1 | cut -c 1-120
+}
+
 if [[ ! $fit ]]; then
 	echo "KTAP version 1"
 	# else what it finds of the mutants proves nothing
+	make -s -C "$TREE/tests/unit" check T=test-next >"$OUT.log"
 	make -s -C .. "$TREE/build/sim/tools/tools"
 	"$TREE/build/sim/tools/tools" --sets "$SETS" --one-in "$ONE_IN" >"$OUT.log" 2>&1 ||
 		{ echo "Bail out! fusionctl fails as it is, see $OUT.log"; exit 1; }
@@ -109,15 +134,15 @@ mutant restore-over-another-set restore.c \
 # -- what is written ---------------------------------------------------------------
 
 mutant the-epoch-is-not-raised meta-write.c \
-	's/epoch \+ 1\)/epoch)/; s/return fast->epoch \+ 1;/return fast->epoch;/; s/slow \? 2 : 1/0/'
+	's/return newest \+ 1;/return newest;/; s/return fast->epoch \+ 1;/return fast->epoch;/'
 mutant the-epoch-of-the-dump-counts meta-write.c \
 	's/if \(fast \&\& slow \&\& fit\(meta\)\)/if (0 \&\& fit(meta))/'
 mutant the-past-leads-on meta-write.c \
-	's/slow \? 2 : 1/1/'
+	's/\(slow \? 1 : 0\)/0/' test-next
 mutant the-epoch-of-the-slow-members-log-is-forgotten meta-write.c \
-	's/max\(meta->m\[FAST\]\.ring\.max_epoch, [^)]*\)/meta->m[FAST].ring.max_epoch/'
+	's/max\(meta->m\[FAST\]\.ring\.max_epoch, [^)]*\)/meta->m[FAST].ring.max_epoch/' test-next
 mutant the-epoch-of-the-slow-member-is-forgotten meta-write.c \
-	's/epoch = max\(epoch, slow->epoch\);/;/'
+	's/newest = max\(newest, slow->epoch\);/;/' test-next
 mutant another-activation-before meta-write.c \
 	's/prev_activation = fast \? fast->activation : activation/prev_activation = activation/'
 mutant the-set-in-use-is-overwritten meta-write.c \
@@ -129,9 +154,9 @@ mutant the-slow-member-is-clean-first meta-write.c \
 mutant the-ring-begins-where-it-was meta-write.c \
 	's/max\(ring->max_seq, have \? have->replay_seq : 0\) \+ 1/(have ? have->replay_seq : 1)/'
 mutant what-the-other-member-claims-is-forgotten meta-write.c \
-	's/max\(sb->replay_seq, least.seq\)/sb->replay_seq/'
+	's/max\(sb->replay_seq, least.seq\)/sb->replay_seq/' test-next
 mutant the-superblocks-that-the-other-member-saw-are-forgotten meta-write.c \
-	's/max\(max_generation\(meta, dev\), least.generation\)/max_generation(meta, dev)/'
+	's/max\(max_generation\(meta, dev\), least.generation\)/max_generation(meta, dev)/' test-next
 mutant bitmaps-are-not-written meta-write.c \
 	's/rc = put_opens\(meta, sb, st\);/;/'
 mutant an-unreadable-journal-block-stays meta-write.c \

@@ -417,6 +417,9 @@ static void strangers(const struct maker *m, unsigned int nr)
 			add_what(&st, ", the %s member %s", dev_name[dev], stranger_name[kind]);
 			if (exchange(m, nr, dev, kind, &st))
 				judge_state(&st, m->tally);
+			/* nothing but the order of the last writes tells whose set it becomes */
+			if (kind == STRANGER_WIPED)
+				judge_last_writes(&st, m->tally);
 			image_leave();
 		}
 }

@@ -91,6 +91,9 @@ extern bool tool_tracing;
 /* Try all verbs on the world's disks; each on a copy. Fails the run. */
 void judge_state(const struct state *st, struct tally *t);
 
+/* Cut each verb that writes short in each of its last writes. Fails the run. */
+void judge_last_writes(const struct state *st, struct tally *t);
+
 /* Where the extents of @image are. */
 u8 *judge_places(const struct life *life, const struct image *image);
 
