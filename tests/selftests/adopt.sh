@@ -247,7 +247,7 @@ device, or reformat it with smaller blocks, as nvme format does" \
 	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
 	says "$SLOW: has signatures of "
 	wipe "$SLOW"
-	mkswap -q "$SLOW"
+	mkswap "$SLOW" >/dev/null
 	gives 3 fusionctl adopt data "$SLOW" "$FAST" --yes
 	says "$SLOW: contains swap"
 	wipe "$SLOW"
