@@ -343,6 +343,12 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
+/* Is everything copied that lies on the other member during an adoption or release? */
+static inline bool fusion_transit_copied(const struct fusion_transit *t)
+{
+	return t->state == FUSION_TRANSIT_PREPARED || t->state == FUSION_TRANSIT_COMMITTED;
+}
+
 /* Does this superblock, of this version, lack nothing but the end of a transit? */
 static inline bool fusion_sb_in_transit(const struct fusion_sb *sb)
 {

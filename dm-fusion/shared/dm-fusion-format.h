@@ -257,6 +257,7 @@ enum fusion_transit_state {
 	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */
 	FUSION_TRANSIT_PREPARED	= 2,	/* they are complete: signatures may be gone, or be back */
 	FUSION_TRANSIT_COMMITTED = 3,	/* all are, and the disk may be what it becomes */
+	FUSION_TRANSIT_PLANNED	= 4,	/* nothing is copied: it is to begin at the next boot */
 };
 
 /* In a sector: where a signature begins, and how many bytes it has. */
@@ -266,7 +267,7 @@ enum fusion_transit_state {
 /**
  * struct fusion_super_transit - a disk that becomes a member without being copied, or the reverse
  * @kind: enum fusion_transit_kind
- * @state: enum fusion_transit_state, not PREPARING if it is released
+ * @state: enum fusion_transit_state, PREPARED or COMMITTED if it is released
  * @dev: the member that the disk becomes or was, enum fusion_dev; FUSION_SLOW if it is released
  * @nr_magics: number of signatures, 1 to FUSION_MAX_MAGICS; also 0 if it is released
  * @magic: the sectors of the disk with the signatures of its content, in ascending order. All
@@ -274,7 +275,7 @@ enum fusion_transit_state {
  * @disk_sectors: size of the disk
  * @content_id: crc32c, seed ~0, of the type and the uuid of the content, to recognise it
  * @copy_csum: crc32c, seed ~0, of the extents of it that lie on the other member, in order; 0
- *	before FUSION_TRANSIT_PREPARED
+ *	if PLANNED or PREPARING
  * @place: of each signature in its sector: bits 8:0 the first byte, 15:9 the number of bytes
  */
 struct fusion_super_transit {

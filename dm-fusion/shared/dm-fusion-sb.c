@@ -236,9 +236,9 @@ static const char *fusion_check_transit(const struct fusion_sb *sb)
 		       !memcmp(t->was_set, sb->set_uuid, sizeof(t->was_set)) ?
 		       "state of the change of uuid is wrong" : NULL;
 	if ((!release && t->kind != FUSION_TRANSIT_ADOPT) || t->dev >= FUSION_NR_DEVS ||
-	    t->state < FUSION_TRANSIT_PREPARING || t->state > FUSION_TRANSIT_COMMITTED)
+	    t->state < FUSION_TRANSIT_PREPARING || t->state > FUSION_TRANSIT_PLANNED)
 		return "state of the transit is wrong";
-	if (release && (t->dev != FUSION_SLOW || t->state == FUSION_TRANSIT_PREPARING))
+	if (release && (t->dev != FUSION_SLOW || !fusion_transit_copied(t)))
 		return "state of the transit is wrong";
 	if (t->disk_sectors != (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors))
 		return "size of the disk in transit is wrong";
@@ -278,6 +278,9 @@ static void fusion_transit_text(const struct fusion_sb *sb, char *text)
 	if (sb->transit.kind == FUSION_TRANSIT_UUID)
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "is getting another uuid: fusionctl uuid with both members finishes that");
+	else if (sb->transit.state == FUSION_TRANSIT_PLANNED)
+		snprintf(text, FUSION_UNKNOWN_TEXT,
+			 "is to be adopted at the next boot: fusionctl adopt --abort cancels that");
 	else if (fusion_sb_released(sb))
 		snprintf(text, FUSION_UNKNOWN_TEXT,
 			 "was a member of a set that is released: fusionctl release --resume wipes it");

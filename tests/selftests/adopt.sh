@@ -10,6 +10,8 @@
 
 # shellcheck source=lib/contents.sh
 . "$here/lib/contents.sh"
+# shellcheck source=lib/at-boot.sh
+. "$here/lib/at-boot.sh"
 
 # adopted TYPE DISK OTHER: what has to hold afterwards
 adopted() {
@@ -199,6 +201,114 @@ test_other_fails() {
 	swap fast
 	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
 	gives 4 fusionctl probe "$FAST"
+}
+
+# A disk that is mounted: only the other device is written before the boot.
+test_at_boot() {
+	need mkfs.ext4
+	need_module dm-fusion
+	two 64 128
+	open_sets data
+	at_boot
+	content ext4 "$SLOW"
+	mount "$SLOW" "$TMP/mnt"
+	good fusionctl adopt data "$SLOW" "$FAST" --at-boot --dry-run
+	shows "of that would be copied to it at the next boot"
+	gives 4 fusionctl probe "$FAST"
+	good fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	shows "$SLOW is adopted at the next boot, before it is mounted: run update-initramfs -u -k all"
+	gives 0 fusionctl list
+	says "planned"
+	quietly fusionctl assemble --incremental "$FAST"
+	for i in "open data" "assemble --scan" "wipe $FAST --yes" "repair data"; do
+		# shellcheck disable=SC2086 # a verb and its words
+		status_of fusionctl $i
+		differ "exit code of $i" "$RC" 0
+		says "is to be adopted at the next boot"
+	done
+	# not as long as it is in use
+	gives 5 fusionctl assemble --planned
+	says "$SLOW: is mounted on $TMP/mnt"
+	head -c 1M /dev/urandom >"$TMP/mnt/files/more"
+	sums
+	umount "$TMP/mnt"
+	refused "is to be adopted at the next boot" \
+		dmsetup create data --table "0 8192 fusion $FAST $SLOW"
+	good fusionctl assemble --planned
+	shows "/dev/mapper/data is ready"
+	adopted ext4 "$SLOW" "$FAST"
+	quietly fusionctl assemble --planned
+	[[ ! -e /dev/mapper/data ]] || fail "a set that was closed is open"
+}
+
+# Interrupted during the boot: it goes on at the next one only if there is no other way.
+test_at_boot_interrupted() {
+	at_boot
+	interrupted 128
+	good fusionctl assemble --planned
+	shows "/dev/mapper/data is ready"
+	adopted ext4 "$SLOW" "$FAST"
+}
+
+test_at_boot_interrupted_early() {
+	at_boot
+	interrupted 0
+	gives 3 fusionctl assemble --planned
+	says "has its content, and may have been in use since it was to be adopted"
+	same "the disk" "$(whole "$SLOW")" "$(<"$TMP/before")"
+}
+
+test_at_boot_cancelled() {
+	need mkfs.ext4
+	two 64 128
+	at_boot
+	content ext4 "$SLOW"
+	mount "$SLOW" "$TMP/mnt"
+	good fusionctl adopt data "$SLOW" "$FAST" --at-boot --json --yes
+	json '.action, .device' $'plan\nnull'
+	good fusionctl adopt data --abort --dry-run
+	shows "$FAST would be no longer a member"
+	good fusionctl adopt data --abort
+	shows "$FAST is no longer a member; nothing else was written"
+	gives 4 fusionctl probe "$FAST"
+	quietly fusionctl assemble --planned
+	umount "$TMP/mnt"
+	same_content "$SLOW"
+}
+
+# A system that would not find its disk any more.
+test_at_boot_refusals() {
+	local script=/usr/share/initramfs-tools/scripts/init-premount/fusion
+	need mkfs.ext4
+	two 64 128
+	content ext4 "$SLOW"
+	if [[ ! -e $script ]]; then
+		expect 3 "--at-boot: $script is missing, and only initramfs-tools is supported; adopt \
+$SLOW from another system, such as a live one" \
+			fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	fi
+	at_boot
+	lines /etc/fstab "UUID=$UUID /home ext4 defaults 0 2" "$SLOW /home ext4 defaults 0 2"
+	expect 3 "/etc/fstab: has $SLOW, which would not lead to the content any more; name it by UUID= \
+there" fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	lines /etc/fstab "UUID=$UUID /home ext4 defaults 0 2"
+	lines /etc/crypttab "home $SLOW none luks"
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	says "/etc/crypttab: has $SLOW, which"
+	lines /etc/crypttab "home UUID=$UUID none luks"
+	lines /proc/cmdline "root=$SLOW"
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	says "the kernel's command line: has root=$SLOW, which"
+	lines /proc/cmdline "root=UUID=$UUID"
+	mkdir -p /boot
+	mount "$SLOW" /boot
+	defer umount_quietly /boot
+	gives 3 fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	says "$SLOW: has /boot, which no boot loader can read on a set"
+	umount /boot
+	good fusionctl adopt data "$SLOW" "$FAST" --at-boot --yes
+	expect 2 "--resume: takes the name of the set, or also the disk with the content and the \
+other device; see fusionctl help adopt" fusionctl adopt data --resume --at-boot
 }
 
 test_refusals() {

@@ -9,6 +9,8 @@
 . "$(dirname "$0")/tool.sh"
 # shellcheck source=lib/contents.sh
 . "$here/lib/contents.sh"
+# shellcheck source=lib/at-boot.sh
+. "$here/lib/at-boot.sh"
 
 # shellcheck disable=SC2034 # for files_on
 RANDOM_MIB=16
@@ -83,6 +85,57 @@ test_adopted() {
 	good fusionctl adopt data "$SLOW" "$FAST" --yes --extent-size 64K
 	same_content /dev/mapper/data
 	good fusionctl close data
+}
+
+# A set that is in use.
+test_at_boot() {
+	two 32 64
+	at_boot
+	defer rm -f /etc/fusion/release
+	created 60
+	good fusionctl open data
+	mount /dev/mapper/data "$TMP/mnt"
+	lines /etc/fstab "/dev/mapper/data /home ext4 defaults 0 2"
+	expect 3 "/etc/fstab: has /dev/mapper/data, which would not lead to the content any more; \
+name it by UUID= there" fusionctl release data --at-boot --yes
+	lines /etc/fstab "UUID=$UUID /home ext4 defaults 0 2"
+	good fusionctl release data --at-boot --dry-run
+	quietly fusionctl assemble --planned
+	good fusionctl release data --at-boot --yes
+	shows "data is released at the next boot, before it is mounted"
+	good fusionctl release data --abort
+	shows "data is not released at the next boot"
+	quietly fusionctl assemble --planned
+	good fusionctl release data --at-boot --yes
+	# not as long as it is in use, and not again in this boot
+	gives 5 fusionctl assemble --planned
+	says "is mounted on $TMP/mnt"
+	umount "$TMP/mnt"
+	dd if=/dev/mapper/data bs=1M count=64 iflag=direct status=none | md5sum >"$TMP/before"
+	quietly fusionctl assemble --planned
+	next_boot
+	good fusionctl assemble --planned
+	shows "$SLOW is a plain disk, and $FAST is no longer a member"
+	plain
+	next_boot
+	quietly fusionctl assemble --planned
+}
+
+# What does not fit is not released, and the boot goes on with the set.
+test_at_boot_does_not_fit() {
+	two 32 64
+	at_boot
+	defer rm -f /etc/fusion/release
+	created 80
+	good fusionctl open data
+	good fusionctl release data --at-boot --yes
+	gives 3 fusionctl assemble --planned
+	same_content /dev/mapper/data
+	good fusionctl close data
+	expect 2 "--at-boot: takes the name of a set that is open, and of the options --yes and \
+--dry-run; see fusionctl help release" fusionctl release data --at-boot --resume
+	expect 1 "data: no such set is open; release one that is closed without --at-boot" \
+		fusionctl release data --at-boot --yes
 }
 
 # Without content that is recognised, and with half of it never written.

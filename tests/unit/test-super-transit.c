@@ -196,7 +196,7 @@ static void test_transit_bounds(void)
 		REQUIRE(back.transit.kind == FUSION_TRANSIT_ADOPT ||
 			(back.transit.kind == FUSION_TRANSIT_RELEASE && back.transit.dev));
 		REQUIRE(back.transit.dev <= 1);
-		REQUIRE(back.transit.state >= 1 && back.transit.state <= 3);
+		REQUIRE(back.transit.state >= 1 && back.transit.state <= 4);
 		REQUIRE(back.transit.nr_magics || back.transit.kind == FUSION_TRANSIT_RELEASE);
 		REQUIRE(back.transit.nr_magics <= 8);
 		REQUIRE_EQ(back.transit.disk_sectors, back.transit.dev ? SLOW_SECTORS :

@@ -60,7 +60,7 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 {
 	int fd, rc;
 
-	rc = adopt_get(disk, other, &g->d);
+	rc = adopt_get(disk, other, false, &g->d);
 	if (!rc)
 		rc = adopt_open(&g->d, &g->t);
 	if (!rc)
@@ -150,7 +150,15 @@ static int undo(const struct args *a, struct going *g)
 	return rc;
 }
 
-int adopt_go_on(const struct args *a)
+/* Not begun again: that is left to who sees the disk. */
+static int leave(const struct going *g)
+{
+	return fus_fail(FC_REFUSED, g->t.o[g->t.disk].path, "has its content, and may have been in "
+			"use since it was to be adopted; run fusionctl adopt %s --resume, or "
+			"--abort", g->t.sb.label);
+}
+
+int adopt_go_on(const struct args *a, bool boot)
 {
 	struct going g = { .d.fd = { -1, -1 }, .t.o = { { .fd = -1 }, { .fd = -1 } } };
 	const bool abort = a->opt[OPT_ABORT], json = a->opt[OPT_JSON];
@@ -159,14 +167,22 @@ int adopt_go_on(const struct args *a)
 	int rc;
 
 	if (a->opt[OPT_FAST] || a->opt[OPT_SLOW] || a->opt[OPT_EXTENT_SIZE] ||
-	    (a->n != 1 && a->n != 3))
+	    a->opt[OPT_AT_BOOT] || (a->n != 1 && a->n != 3))
 		return fus_fail(FC_USAGE, abort ? "--abort" : "--resume", "takes the name of the "
 				"set, or also the disk with the content and the other device; see "
 				"fusionctl help adopt");
+	if (abort) {
+		rc = adopt_find_planned(a->word[0], a->n == 1 ? NULL : a->word[2], found[1]);
+		if (rc || *found[1])
+			return rc ? rc : adopt_cancel(found[1], a->opt[OPT_DRY_RUN], json);
+	}
 	rc = a->n == 1 ? transit_find(a->word[0], FUSION_TRANSIT_ADOPT, found) : 0;
 	if (!rc)
 		rc = look(&g, a->word[0], a->n == 1 ? found[0] : a->word[1],
 			  a->n == 1 ? found[1] : a->word[2], abort);
+	if (!rc && boot && g.at == TRANSIT_THERE &&
+	    g.t.sb.transit.state != FUSION_TRANSIT_PLANNED)
+		rc = leave(&g);
 	if (!rc && a->opt[OPT_DRY_RUN]) {
 		if (!json)
 			tell_dry_run(&g.t, g.at, abort);

@@ -43,7 +43,15 @@ struct plan {
 
 /* -- the two devices ------------------------------------------------------------------------- */
 
-int adopt_get(const char *disk, const char *other, struct adopt_devices *d)
+/* Its content may be in use, and changes until the next boot. */
+static int open_shared(const struct device *dev, int *fd)
+{
+	*fd = fus_device_open(dev, O_RDONLY);
+	return *fd >= 0 ? 0 : fus_fail(FC_FAILED, dev->path, "cannot open: %s; check the device",
+				       strerror(errno));
+}
+
+int adopt_get(const char *disk, const char *other, bool at_boot, struct adopt_devices *d)
 {
 	const char *const path[2] = { disk, other };
 	int rc = 0;
@@ -58,9 +66,10 @@ int adopt_get(const char *disk, const char *other, struct adopt_devices *d)
 			      "%u; choose another device, or reformat it with smaller blocks, as "
 			      "nvme format does", d->dev[1].block_bytes, disk,
 			      d->dev[0].block_bytes);
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = fus_device_claim(&d->dev[i], &d->fd[i]);
-	return rc;
+	if (!rc)
+		rc = at_boot ? open_shared(&d->dev[0], &d->fd[0]) :
+			       fus_device_claim(&d->dev[0], &d->fd[0]);
+	return rc ? rc : fus_device_claim(&d->dev[1], &d->fd[1]);
 }
 
 /* The exclusive opens have to end before the kernel can have the devices. */
@@ -80,22 +89,24 @@ void adopt_put(struct adopt_devices *d)
 		fus_device_put(&d->dev[i]);
 }
 
+int adopt_open_one(const struct device *dev, struct offline *o)
+{
+	*o = (struct offline){
+		.path = dev->path, .fd = fus_device_open(dev, O_RDWR | O_DIRECT),
+		.sectors = dev->sectors, .block_bytes = dev->block_bytes, .devno = dev->devno,
+	};
+	return o->fd >= 0 ? 0 : fus_fail(FC_FAILED, dev->path, "cannot open: %s; check the device",
+					 strerror(errno));
+}
+
 int adopt_open(const struct adopt_devices *d, struct transit *t)
 {
-	for (int i = 0; i < 2; i++)
-		t->o[i] = (struct offline){ .fd = -1 };
-	for (int i = 0; i < 2; i++) {
-		t->o[i] = (struct offline){
-			.path = d->dev[i].path, .fd = fus_device_open(&d->dev[i],
-								      O_RDWR | O_DIRECT),
-			.sectors = d->dev[i].sectors, .block_bytes = d->dev[i].block_bytes,
-			.devno = d->dev[i].devno,
-		};
-		if (t->o[i].fd < 0)
-			return fus_fail(FC_FAILED, d->dev[i].path, "cannot open: %s; check the "
-					"device", strerror(errno));
-	}
-	return 0;
+	int rc;
+
+	t->o[0] = (struct offline){ .fd = -1 };
+	t->o[1] = (struct offline){ .fd = -1 };
+	rc = adopt_open_one(&d->dev[0], &t->o[0]);
+	return rc ? rc : adopt_open_one(&d->dev[1], &t->o[1]);
 }
 
 void adopt_close(struct transit *t)
@@ -135,7 +146,7 @@ void adopt_print(const struct args *a, const char *name, const struct transit *t
 	snprintf(contents[t->other], CONTENT_TEXT, "%s", other_content);
 	fus_json_add_bool(o, "dry_run", dry_run);
 	fus_json_add_str(o, "action", a->opt[OPT_ABORT] ? "abort" : a->opt[OPT_RESUME] ? "resume" :
-			 "adopt");
+			 a->opt[OPT_AT_BOOT] ? "plan" : "adopt");
 	fus_json_add_set(o, name, open, &fast, path);
 	fus_json_add_contents(o, contents);
 	fus_json_add_str(o, "adopted", fus_role_name[t->disk]);
@@ -144,7 +155,7 @@ void adopt_print(const struct args *a, const char *name, const struct transit *t
 	print_json(o, false);
 }
 
-static void show(const struct plan *p, const char *name, bool dry_run)
+static void show(const struct plan *p, const char *name, bool dry_run, bool at_boot)
 {
 	const struct device *disk = &p->d.dev[p->t.disk], *other = &p->d.dev[p->t.other];
 	const uint64_t bytes = fusion_sb_sectors(&p->t.sb) << 9;
@@ -154,9 +165,9 @@ static void show(const struct plan *p, const char *name, bool dry_run)
 		snprintf(erased, sizeof(erased), ", with %s on it", p->other_content);
 	printf("%s: %s, %s, %s where it is\n", disk->path, p->content.text,
 	       fus_size_text(size[0], disk->sectors << 9), dry_run ? "would stay" : "stays");
-	printf("%s: %s of that %s copied to it, and it %s erased%s\n", other->path,
+	printf("%s: %s of that %s copied to it%s, and it %s erased%s\n", other->path,
 	       fus_size_text(size[1], copied_bytes(&p->t)), dry_run ? "would be" : "are",
-	       dry_run ? "would be" : "is", erased);
+	       at_boot ? " at the next boot" : "", dry_run ? "would be" : "is", erased);
 	printf("%s: %s, %u extents of %s, with that content\n", name,
 	       fus_size_text(size[2], bytes), p->t.sb.nr_lexts,
 	       fus_size_text(size[0], (uint64_t)p->t.sb.extent_sectors << 9));
@@ -247,7 +258,7 @@ static int prepare(const struct args *a, const struct adoption *what, struct pla
 	memset(&fast, 0, sizeof(fast));
 	rc = fus_check_name(what->name);
 	if (!rc)
-		rc = adopt_get(what->disk, what->other, &p->d);
+		rc = adopt_get(what->disk, what->other, what->at_boot, &p->d);
 	if (!rc)
 		rc = settle_roles(p, what, a->opt[OPT_JSON]);
 	if (!rc)
@@ -256,6 +267,8 @@ static int prepare(const struct args *a, const struct adoption *what, struct pla
 		rc = check_name_free(what->name);
 	if (!rc)
 		rc = adopt_check_content(&p->d.dev[p->d.disk], p->d.fd[p->d.disk], &p->content);
+	if (!rc && what->at_boot)
+		rc = adopt_check_boot(&p->d.dev[p->d.disk]);
 	if (!rc)
 		rc = check_other(a, p);
 	if (!rc) {
@@ -304,8 +317,16 @@ static int do_steps(struct plan *p, const char *name)
 	return rc;
 }
 
-static int carry_out(struct plan *p, const char *name, bool json)
+static void tell_plan(const struct plan *p, const char *name)
 {
+	printf("%s is adopted at the next boot, before it is mounted: run update-initramfs -u -k "
+	       "all, and reboot\nto cancel that: fusionctl adopt %s --abort\n",
+	       p->d.dev[p->t.disk].path, name);
+}
+
+static int carry_out(struct plan *p, const struct adoption *what, bool json)
+{
+	const char *name = what->name;
 	int rc, lock = -1;
 
 	rc = fus_host_watch_devices(p->d.dev, 2);
@@ -321,10 +342,12 @@ static int carry_out(struct plan *p, const char *name, bool json)
 	if (!rc)
 		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (!rc)
-		rc = do_steps(p, name);
+		rc = what->at_boot ? fus_transit_write_plan(&p->t) : do_steps(p, name);
 	adopt_close(&p->t);
 	release(&p->d);
-	if (!rc)
+	if (!rc && what->at_boot && !json)
+		tell_plan(p, name);
+	else if (!rc && !what->at_boot)
 		rc = adopt_ready(name, &p->d, &p->t, p->content.type, json);
 	fus_run_unlock(&lock);
 	return rc;
@@ -338,17 +361,17 @@ int adopt_begin(const struct args *a, const struct adoption *what)
 
 	rc = prepare(a, what, &p);
 	if (!rc && !json) {
-		show(&p, what->name, dry_run);
+		show(&p, what->name, dry_run, what->at_boot);
 		new_set_tell_doubts(what->name, p.d.dev, p.doubts);
 	}
 	if (!rc && !dry_run) {
 		rc = a->opt[OPT_YES] ? 0 : ask(&p, what->name);
 		if (!rc)
-			rc = carry_out(&p, what->name, json);
+			rc = carry_out(&p, what, json);
 	}
 	if (!rc && json)
-		adopt_print(a, what->name, &p.t, p.content.text, p.other_content, !dry_run,
-			    p.doubts);
+		adopt_print(a, what->name, &p.t, p.content.text, p.other_content,
+			    !dry_run && !what->at_boot, p.doubts);
 	adopt_put(&p.d);
 	return rc;
 }
@@ -363,7 +386,7 @@ int cmd_adopt(const struct args *a)
 	if (rc)
 		return rc;
 	if (a->opt[OPT_RESUME] || a->opt[OPT_ABORT])
-		return adopt_go_on(a);
+		return adopt_go_on(a, false);
 	if (given[FAST] && given[SLOW])
 		return fus_fail(FC_USAGE, "--slow", "cannot be combined with --fast; name the disk "
 				"with the content alone, and the other one with its role");
@@ -371,6 +394,7 @@ int cmd_adopt(const struct args *a)
 	if (a->n != (what.other_is < 0 ? 3 : 2))
 		return fus_fail(FC_USAGE, "adopt", "needs a name, the disk with the content, and "
 				"another device; see fusionctl help adopt");
+	what.at_boot = a->opt[OPT_AT_BOOT];
 	what.disk = a->word[1];
 	what.other = what.other_is < 0 ? a->word[2] : given[what.other_is];
 	rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &what.extent_sectors);

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "adopt.h"
 #include "assemble.h"
+#include "at-boot.h"
 #include "backup.h"
 #include "activate.h"
 #include "dm.h"
@@ -353,10 +355,12 @@ static int incremental(const char *path)
 	}
 	/* a device that is not, or no longer, a member does not concern the console */
 	messages_to_kernel(!rc && console);
-	if (!rc)
+	/* the boot goes on to that */
+	if (!rc && !adopt_planned(m)) {
 		rc = fus_check_member(m);
-	if (!rc)
-		rc = member_came(m);
+		if (!rc)
+			rc = member_came(m);
+	}
 	fus_free_members(m);
 	fus_run_unlock(&lock);
 	return rc;
@@ -432,16 +436,21 @@ static int open_some(const char *path, bool json)
 int cmd_assemble(const struct args *a)
 {
 	bool one = a->opt[OPT_INCREMENTAL], all = a->opt[OPT_SCAN], wait = a->opt[OPT_WAITING];
+	bool planned = a->opt[OPT_PLANNED];
 
-	if (one + all + wait != 1)
-		return fus_fail(FC_USAGE, "assemble", "give one of --incremental, --scan and "
-				"--waiting; see fusionctl help assemble");
+	if (one + all + wait + planned != 1)
+		return fus_fail(FC_USAGE, "assemble", "give one of --incremental, --scan, "
+				"--waiting and --planned; see fusionctl help assemble");
 	if (one != !!a->n)
 		return fus_fail(FC_USAGE, "assemble", "%s; see fusionctl help assemble", one ?
 				"--incremental needs a device" : "only --incremental takes a "
 				"device");
 	if (a->opt[OPT_VERBOSE] && !wait)
 		return fus_fail(FC_USAGE, "-v", "works only with --waiting; leave it out");
+	if (planned && a->opt[OPT_JSON])
+		return fus_fail(FC_USAGE, "--json", "does not work with --planned; leave it out");
+	if (planned)
+		return assembly_turned_off() ? 0 : at_boot();
 	return wait ? list_waiting(a->opt[OPT_JSON], a->opt[OPT_VERBOSE]) :
 	       open_some(one ? a->word[0] : NULL, a->opt[OPT_JSON]);
 }

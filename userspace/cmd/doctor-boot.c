@@ -3,63 +3,30 @@
  * Verb doctor: the parts that open sets automatically, and whether the root file system needs them.
  */
 #include <dirent.h>
-#include <libmount/libmount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "assemble.h"
 #include "dm.h"
 #include "doctor.h"
 #include "health.h"
+#include "stands-on.h"
 #include "sysfs.h"
 
 /* -- where the root lies ---------------------------------------------------------- */
 
-#define MAX_DEPTH	16	/* depth of mappings on mappings */
-
-/* Return: whether the device is a set, or lies on one. */
-static bool stands_on_set(dev_t devno, unsigned int depth);
-
-static bool slave_stands_on_set(dev_t devno, void *depth)
+static bool is_mapping(dev_t devno, void *prefix)
 {
-	return stands_on_set(devno, *(unsigned int *)depth);
+	return fus_sysfs_is_mapping(devno, prefix);
 }
 
-static bool stands_on_set(dev_t devno, unsigned int depth)
+/* Return: whether the file system of @path lies on a set. */
+static bool lies_on_set(const char *path)
 {
-	if (fus_sysfs_is_mapping(devno, DM_PREFIX))
-		return true;
-	if (depth++ == MAX_DEPTH)
-		return false;
-	return fus_sysfs_any(devno, "slaves", slave_stands_on_set, &depth) ||
-	       (fus_sysfs_disk(devno) != devno && stands_on_set(fus_sysfs_disk(devno), depth));
-}
+	dev_t devno;
 
-/* The device a file system is on; btrfs and its like have a number of no device. */
-static bool device_of(const char *path, dev_t *devno)
-{
-	struct libmnt_table *tb;
-	struct libmnt_fs *fs;
-	const char *source;
-	struct stat st;
-	bool found;
-
-	if (stat(path, &st))
-		return false;
-	*devno = st.st_dev;
-	if (major(st.st_dev))
-		return true;
-	tb = mnt_new_table_from_file("/proc/self/mountinfo");
-	fs = tb ? mnt_table_find_devno(tb, st.st_dev, MNT_ITER_FORWARD) : NULL;
-	source = fs ? mnt_fs_get_source(fs) : NULL;
-	found = source && !stat(source, &st) && S_ISBLK(st.st_mode);
-	if (found)
-		*devno = st.st_rdev;
-	mnt_unref_table(tb);
-	return found;
+	return fus_path_device(path, &devno) && fus_stands_on(devno, is_mapping, DM_PREFIX);
 }
 
 static bool has_kernel(const char *dir)
@@ -78,10 +45,9 @@ static bool has_kernel(const char *dir)
 void doctor_root(struct doctor *d)
 {
 	char path[PATH_TEXT];
-	dev_t devno;
 
 	doctor_path(d, path, "/");
-	d->root_on_set = device_of(path, &devno) && stands_on_set(devno, 0);
+	d->root_on_set = lies_on_set(path);
 	if (!d->root_on_set)
 		return;
 	doctor_say(d, HEALTH_OK, "root", NULL, "the root file system lies on a set");
@@ -90,7 +56,7 @@ void doctor_root(struct doctor *d)
 		d->no_boot = true;
 		doctor_say(d, HEALTH_WARNING, "root", "mount its partition there",
 			   "%s has no kernel, so no initramfs can be examined", path);
-	} else if (device_of(path, &devno) && stands_on_set(devno, 0))
+	} else if (lies_on_set(path))
 		doctor_say(d, HEALTH_ERROR, "root", "move /boot to a partition of its own",
 			   "/boot lies on a set, which no boot loader can read");
 }

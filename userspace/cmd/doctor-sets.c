@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adopt.h"
 #include "assemble.h"
 #include "dm.h"
 #include "doctor.h"
@@ -58,7 +59,8 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 				   "member and this one", "is the slow member of %s, %s",
 				   m->sb->label, fus_transit_text(m->sb));
 		else
-			doctor_say(d, HEALTH_ERROR, m->path, fus_transit_remedy(m->sb),
+			doctor_say(d, adopt_planned(m) ? HEALTH_NOTE : HEALTH_ERROR, m->path,
+				   fus_transit_remedy(m->sb),
 				   "is a member of %s, %s", m->sb->label,
 				   fus_transit_text(m->sb));
 		break;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adopt.h"
 #include "list.h"
 #include "device.h"
 #include "dm.h"
@@ -39,7 +40,7 @@ const char *member_state_text(const struct member *m)
 	case MEMBER_UNKNOWN:
 		return "of a newer release";
 	case MEMBER_TRANSIT:
-		return "in transit";
+		return adopt_planned(m) ? "planned" : "in transit";
 	case MEMBER_COVERED:
 		return "written over";
 	default:

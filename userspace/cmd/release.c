@@ -280,10 +280,15 @@ static int release(const struct args *a)
 
 int cmd_release(const struct args *a)
 {
+	char set[UUID_TEXT];
 	int rc;
 
 	rc = transit_check_options(a);
 	if (rc)
 		return rc;
+	if (a->opt[OPT_AT_BOOT])
+		return release_plan(a);
+	if (a->opt[OPT_ABORT] && a->n == 1 && release_is_planned(a->word[0], set))
+		return release_cancel(a, set);
 	return a->opt[OPT_RESUME] || a->opt[OPT_ABORT] ? release_go_on(a) : release(a);
 }

@@ -12,6 +12,7 @@
 #include "content-size.h"
 #include "homing.h"
 #include "probe.h"
+#include "super.h"
 #include "transit.h"
 
 struct args;
@@ -31,6 +32,16 @@ int release_look(struct releasing *r);
 int release_check_content(const struct releasing *r, uint64_t keep);
 /* The content in words: "ext4 (label home)", or that there is none. */
 const char *release_content_text(const struct fus_content *c);
+
+/* -- release-plan.c: --at-boot */
+
+int release_plan(const struct args *a);
+/* Return: whether this set is to be released at the next boot; @set is its uuid. */
+bool release_is_planned(const char *word, char set[UUID_TEXT]);
+/* It is not to be. */
+int release_cancel(const struct args *a, const char *set);
+/* Release, in the initramfs, those that are to be. Once per boot. */
+int release_planned(void);
 
 /* --resume or --abort. */
 int release_go_on(const struct args *a);

@@ -25,15 +25,15 @@
 	VERB(adopt, .words = "NAME DISK DEV | NAME DISK --fast DEV | NAME [DISK DEV] --resume",
 	     .summary = "make a disk with content a member, without a copy",
 	     .example = "fusionctl adopt data /dev/sda2 /dev/nvme0n1p4",
-	     .opts = O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(RESUME) | O(ABORT) | O(YES) |
-		     O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .opts = O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(AT_BOOT) | O(RESUME) | O(ABORT) |
+		     O(YES) | O(FORCE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 3, .root = true),
 
 	VERB(release, .words = "NAME | FAST SLOW",
 	     .summary = "make the slow member a plain disk with the content",
 	     .example = "fusionctl release data --dry-run",
-	     .opts = O(RESUME) | O(ABORT) | O(SIZE) | O(LEAVE_UNMAPPED) | O(YES) | O(DRY_RUN) |
-		     O(JSON),
+	     .opts = O(AT_BOOT) | O(RESUME) | O(ABORT) | O(SIZE) | O(LEAVE_UNMAPPED) | O(YES) |
+		     O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
 
 	VERB(open, .words = "NAME [DEV [DEV]]",
@@ -48,10 +48,11 @@
 	     .opts = O(NO_DUMP) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET, .salvaged = true),
 
-	VERB(assemble, .words = "--incremental DEV | --scan | --waiting",
+	VERB(assemble, .words = "--incremental DEV | --scan | --waiting | --planned",
 	     .summary = "open sets whose members are present",
 	     .example = "fusionctl assemble --scan",
-	     .opts = O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(VERBOSE) | O(JSON),
+	     .opts = O(INCREMENTAL) | O(SCAN) | O(WAITING) | O(PLANNED) | O(VERBOSE) |
+		     O(JSON),
 	     .max = 1, .root = true),
 
 	VERB(probe, .words = "DEV",

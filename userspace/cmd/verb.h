@@ -58,6 +58,8 @@ enum option_id {
 	OPT_NEW_SIZE,
 	OPT_LABEL,
 	OPT_NO_DUMP,
+	OPT_AT_BOOT,
+	OPT_PLANNED,
 	OPT_HELP,
 	OPT_NR
 };

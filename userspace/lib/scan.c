@@ -167,6 +167,10 @@ int fus_check_member(const struct member *m)
 			return fus_fail(FC_REFUSED, m->path, "is the slow member of %s, %s; run "
 					"fusionctl uuid FAST %s with its fast member",
 					m->sb->label, fus_transit_text(m->sb), m->path);
+		if (m->sb->transit.state == FUSION_TRANSIT_PLANNED)
+			return fus_fail(FC_REFUSED, m->path, "is a member of %s, %s; reboot, or "
+					"cancel that with fusionctl adopt %s --abort",
+					m->sb->label, fus_transit_text(m->sb), m->sb->label);
 		return fus_fail(FC_REFUSED, m->path, "is a member of %s, %s; fusionctl %s "
 				"%s --resume%s", m->sb->label, fus_transit_text(m->sb),
 				fus_transit_verb(m->sb), m->sb->label,

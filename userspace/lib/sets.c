@@ -126,6 +126,11 @@ static void add_transit(struct found_set *s, const struct member *m)
 			   "the other member of its set";
 
 	s->any = m;
+	if (m->sb->transit.state == FUSION_TRANSIT_PLANNED) {
+		add_reason(s, HEALTH_NOTE, fus_transit_remedy(m->sb), "%s is to be adopted at the "
+			   "next boot", path);
+		return;
+	}
 	worsen(s, CONDITION_FAILED);
 	if (fus_is_renewed(m))
 		add_reason(s, HEALTH_ERROR, "run fusionctl uuid with both members", "the change of "

@@ -65,6 +65,8 @@ const char *fus_transit_text(const struct fusion_sb *sb)
 {
 	if (sb->transit.kind == FUSION_TRANSIT_UUID)
 		return "whose uuid is being changed";
+	if (sb->transit.state == FUSION_TRANSIT_PLANNED)
+		return "which is to be adopted at the next boot";
 	if (fusion_sb_released(sb))
 		return "which is released";
 	return sb->transit.kind == FUSION_TRANSIT_RELEASE ? "which is still being released" :
@@ -73,6 +75,8 @@ const char *fus_transit_text(const struct fusion_sb *sb)
 
 const char *fus_transit_remedy(const struct fusion_sb *sb)
 {
+	if (sb->transit.state == FUSION_TRANSIT_PLANNED)
+		return "reboot, or fusionctl adopt it with --abort";
 	if (fusion_sb_released(sb))
 		return "fusionctl release it with --resume, or fusionctl wipe the device";
 	return sb->transit.kind == FUSION_TRANSIT_RELEASE ?

@@ -205,6 +205,13 @@ static int verify(struct transit *t)
 	return rc ? rc : do_map(t, t->other, true);
 }
 
+int fus_transit_write_plan(struct transit *t)
+{
+	t->sb.transit.state = FUSION_TRANSIT_PLANNED;
+	t->sb.transit.copy_csum = 0;
+	return fus_transit_put_supers(t, t->other, true);
+}
+
 int fus_transit_prepare(struct transit *t)
 {
 	struct fusion_transit *tr = &t->sb.transit;

@@ -255,8 +255,7 @@ static int count_gone(struct transit *t)
 	int rc = 0;
 
 	t->gone = 0;
-	for (unsigned int i = 0; i < tr->nr_magics && !rc &&
-	     tr->state != FUSION_TRANSIT_PREPARING; i++) {
+	for (unsigned int i = 0; i < tr->nr_magics && !rc && fusion_transit_copied(tr); i++) {
 		const unsigned int from = FUSION_MAGIC_OFFSET(tr->place[i]);
 
 		rc = fus_transit_get_magic(t, tr->magic[i], is);
@@ -386,7 +385,7 @@ void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf)
 /* Of what is compared, leave out the sectors that a step may have changed by then. */
 static void mask(const struct transit *t, u32 lext, u8 *buf)
 {
-	if (t->sb.transit.state == FUSION_TRANSIT_PREPARING)
+	if (!fusion_transit_copied(&t->sb.transit))
 		return;
 	fus_transit_blank_magics(t, lext, buf);
 	for (int i = 0; i < 2 && !lext; i++)

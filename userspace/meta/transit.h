@@ -116,6 +116,8 @@ int fus_transit_get_extent(const struct transit *t, u32 lext, u8 *buf);
 /* Fails after a message about an I/O error. */
 int fus_transit_failed(const struct transit *t, int dev, const char *what, int err);
 
+/* Only say what is to be done at the next boot. */
+int fus_transit_write_plan(struct transit *t);
 int fus_transit_prepare(struct transit *t);
 int fus_transit_commit(struct transit *t);
 int fus_transit_finish(struct transit *t);

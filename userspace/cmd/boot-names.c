@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How the system finds a disk at boot, and whether it would find its content on another device. */
+#include <libmount/libmount.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "boot-names.h"
+#include "error.h"
+#include "fusionctl.h"
+
+int check_boot_script(const char *instead)
+{
+	if (!access(AT_BOOT_SCRIPT, F_OK))
+		return 0;
+	return fus_fail(FC_REFUSED, "--at-boot", "%s is missing, and only initramfs-tools is "
+			"supported; %s from another system, such as a live one", AT_BOOT_SCRIPT,
+			instead);
+}
+
+/* Return: whether the text names this device, and not its content. */
+static bool names_device(const char *text, dev_t devno)
+{
+	static const char *const content[] = { "/dev/disk/by-uuid/", "/dev/disk/by-label/" };
+	char path[512];
+	struct stat st;
+
+	if (!strncmp(text, "PARTUUID=", 9))
+		snprintf(path, sizeof(path), "/dev/disk/by-partuuid/%s", text + 9);
+	else if (!strncmp(text, "PARTLABEL=", 10))
+		snprintf(path, sizeof(path), "/dev/disk/by-partlabel/%s", text + 10);
+	else
+		snprintf(path, sizeof(path), "%s", text);
+	for (size_t i = 0; i < sizeof(content) / sizeof(content[0]); i++)
+		if (!strncmp(path, content[i], strlen(content[i])))
+			return false;
+	return *path == '/' && !stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == devno;
+}
+
+static int refuse(const char *file, const char *text)
+{
+	return fus_fail(FC_REFUSED, file, "has %s, which would not lead to the content any more; "
+			"name it by UUID= there", text);
+}
+
+static int check_fstab(dev_t devno)
+{
+	struct libmnt_table *tb = mnt_new_table();
+	struct libmnt_iter *it = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
+	int rc = 0;
+
+	if (tb && it && !mnt_table_parse_fstab(tb, NULL))
+		while (!rc && !mnt_table_next_fs(tb, it, &fs)) {
+			const char *source = mnt_fs_get_source(fs);
+
+			if (source && names_device(source, devno))
+				rc = refuse(mnt_get_fstab_path(), source);
+		}
+	mnt_free_iter(it);
+	mnt_unref_table(tb);
+	return rc;
+}
+
+static int check_crypttab(dev_t devno)
+{
+	FILE *f = fopen("/etc/crypttab", "re");
+	char line[1024], source[512];
+	int rc = 0;
+
+	while (f && !rc && fgets(line, sizeof(line), f))
+		if (*line != '#' && sscanf(line, "%*s %511s", source) == 1 &&
+		    names_device(source, devno))
+			rc = refuse("/etc/crypttab", source);
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+static int check_command_line(dev_t devno)
+{
+	FILE *f = fopen("/proc/cmdline", "re");
+	char line[8192], *save, *w;
+	int rc = 0;
+
+	if (f && fgets(line, sizeof(line), f))
+		for (w = strtok_r(line, " \t\n", &save); w && !rc;
+		     w = strtok_r(NULL, " \t\n", &save))
+			if (!strncmp(w, "root=", 5) && names_device(w + 5, devno))
+				rc = refuse("the kernel's command line", w);
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+int check_boot_names(dev_t devno)
+{
+	int rc;
+
+	rc = check_fstab(devno);
+	if (!rc)
+		rc = check_crypttab(devno);
+	return rc ? rc : check_command_line(devno);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How the system finds a disk at boot: boot-names.c. */
+#ifndef BOOT_NAMES_H
+#define BOOT_NAMES_H
+
+#include <sys/types.h>
+
+/* The script of the initramfs that runs fusionctl assemble --planned. */
+#define AT_BOOT_SCRIPT	"/usr/share/initramfs-tools/scripts/init-premount/fusion"
+
+/* Refuse --at-boot on a system without that; @instead: what to do there. */
+int check_boot_script(const char *instead);
+/*
+ * Refuse if fstab, crypttab or the kernel's command line names the device by its path or partition:
+ * its content is to move to another device, where only its UUID or label finds it.
+ */
+int check_boot_names(dev_t devno);
+
+#endif

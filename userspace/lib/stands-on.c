@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Devices beneath others, and beneath file systems. */
+#include <libmount/libmount.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "stands-on.h"
+#include "sysfs.h"
+
+#define MAX_DEPTH	16	/* depth of mappings on mappings */
+
+struct search {
+	bool (*is)(dev_t devno, void *ctx);
+	void *ctx;
+	unsigned int depth;
+};
+
+static bool search(dev_t devno, void *data)
+{
+	struct search s = *(struct search *)data;
+
+	if (s.is(devno, s.ctx))
+		return true;
+	if (s.depth++ == MAX_DEPTH)
+		return false;
+	return fus_sysfs_any(devno, "slaves", search, &s) ||
+	       (fus_sysfs_disk(devno) != devno && search(fus_sysfs_disk(devno), &s));
+}
+
+bool fus_stands_on(dev_t devno, bool (*is)(dev_t devno, void *ctx), void *ctx)
+{
+	struct search s = { is, ctx, 0 };
+
+	return search(devno, &s);
+}
+
+/* btrfs and its like have a number of no device. */
+bool fus_path_device(const char *path, dev_t *devno)
+{
+	struct libmnt_table *tb;
+	struct libmnt_fs *fs;
+	const char *source;
+	struct stat st;
+	bool found;
+
+	if (stat(path, &st))
+		return false;
+	*devno = st.st_dev;
+	if (major(st.st_dev))
+		return true;
+	tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	fs = tb ? mnt_table_find_devno(tb, st.st_dev, MNT_ITER_FORWARD) : NULL;
+	source = fs ? mnt_fs_get_source(fs) : NULL;
+	found = source && !stat(source, &st) && S_ISBLK(st.st_mode);
+	if (found)
+		*devno = st.st_rdev;
+	mnt_unref_table(tb);
+	return found;
+}
+
+static bool is_device(dev_t devno, void *ctx)
+{
+	return devno == *(dev_t *)ctx;
+}
+
+bool fus_path_stands_on(const char *path, dev_t devno)
+{
+	dev_t on;
+
+	return fus_path_device(path, &on) && fus_stands_on(on, is_device, &devno);
+}
