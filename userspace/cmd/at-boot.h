@@ -4,8 +4,8 @@
 #define AT_BOOT_H
 
 /*
- * Carry out what adopt and release --at-boot have planned, and finish adoptions and releases that an
- * interruption has left without a disk that could be mounted. Exit code of the first that fails.
+ * Carry out what adopt and release --at-boot have planned, and finish adoptions and releases that
+ * an interruption has left without a disk that could be mounted. Exit code of the first that fails.
  */
 int at_boot(void);
 

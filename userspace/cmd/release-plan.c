@@ -147,8 +147,8 @@ int release_plan(const struct args *a)
 		snprintf(p.set[p.nr++], UUID_TEXT, "%s", set);
 	rc = write_plan(&p);
 	if (!rc)
-		printf("%s is released at the next boot, before it is mounted, which lasts until its "
-		       "extents have moved: run update-initramfs -u -k all, and reboot\n"
+		printf("%s is released at the next boot, before it is mounted, which lasts until "
+		       "its extents have moved: run update-initramfs -u -k all, and reboot\n"
 		       "to cancel that: fusionctl release %s --abort\n", name, name);
 	return rc;
 }

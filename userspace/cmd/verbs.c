@@ -65,7 +65,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
 	[OPT_NO_DUMP]	  = { "no-dump", NULL, "do not save the metadata in /var/lib/fusion/dump" },
 	[OPT_AT_BOOT]	  = { "at-boot", NULL, "at the next boot, before it is mounted" },
-	[OPT_PLANNED]	  = { "planned", NULL, "carry out what adopt and release --at-boot have planned" },
+	[OPT_PLANNED]	  = { "planned", NULL, "carry out what adopt and release --at-boot have "
+			      "planned" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 
