@@ -10,6 +10,7 @@
 
 #include "unit.h"
 #include "meta.h"
+#include "nobody.h"
 
 #define MAX_UNSYNCED	256
 

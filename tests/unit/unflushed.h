@@ -12,6 +12,7 @@
 
 #include "unit.h"
 #include "meta.h"
+#include "nobody.h"
 
 #define MAX_WRITES	2048
 
