@@ -312,6 +312,9 @@ void carry_out(struct state *st, const struct op *drawn)
 	case OP_GROW:
 		grow(st);
 		break;
+	case OP_SHRINK:
+		shrink(st);
+		break;
 	case OP_CRASH:
 		st->crashed = true;
 		break;
