@@ -332,8 +332,9 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
  * @misfit: filled in on error
  *
  * The reverse of fusion_sb_grow(): nothing begins anywhere else than before, the last slots of a
- * member that gets smaller are gone, and so are the last extents of the set. The spares become
- * those of a member with so few slots. layout_seq rises by one. Whether anything lies in what is
+ * member that gets smaller are gone, and so are the last extents of the set. The regions keep their
+ * blocks, as a block behind a region would be taken for a foreign write. The spares become those of
+ * a member with so few slots. layout_seq rises by one. Whether anything lies in what is
  * given up, only the map tells.
  *
  * Return: 0; -EINVAL or -ENOSPC: it cannot become that small, or is so already.

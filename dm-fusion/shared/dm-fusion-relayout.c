@@ -140,10 +140,6 @@ int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u
 	sb->spare_fast = spare_fast;
 	sb->spare_slow = spare_slow;
 	sb->nr_lexts = nr_lexts ?: min_t(u64, sb->nr_lexts, most);
-	sb->map_blocks = min_t(u32, sb->map_blocks,
-			       DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK));
-	sb->heat_blocks = min_t(u32, sb->heat_blocks,
-				DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK));
 	*fast_now = fast_sectors;
 	*slow_now = slow_sectors;
 	sb->layout_seq++;

@@ -265,6 +265,9 @@ static bool fit(const struct state *st, struct op *op)
 	case OP_PROMOTE:
 	case OP_DEMOTE:
 		break;
+	case OP_FENCE:
+		end = set_slot_end(sim_dev_private(st->dev), op->flags);
+		break;
 	default:
 		return true;
 	}

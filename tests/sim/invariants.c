@@ -178,9 +178,9 @@ const void *set_bitmap(const void *private, u32 lext)
 	return open->bitmap;
 }
 
-u32 set_slot_end(const void *private)
+u32 set_slot_end(const void *private, enum fusion_dev dev)
 {
-	return fusion_slot_end(private, FUSION_SLOW);
+	return fusion_slot_end(private, dev);
 }
 
 bool set_slot_taken(const void *private, u32 slot)

@@ -36,8 +36,8 @@ bool set_writable(const void *private);
 u32 set_word(const void *private, u32 lext);
 const void *set_bitmap(const void *private, u32 lext);
 
-/* The slow slots end here; may no extent get this one? */
-u32 set_slot_end(const void *private);
+/* The slots of a member end here; may no extent get this slow one? */
+u32 set_slot_end(const void *private, enum fusion_dev dev);
 bool set_slot_taken(const void *private, u32 slot);
 
 /* Does it say of the replica that it durably knows where this extent is now? */

@@ -155,7 +155,7 @@ void replica_check_owners(const struct replica *rep, const void *private)
 			continue;
 		slot = fusion_word_slot(rep->word[lext]);
 		owner[slot] = lext + 1;
-		if (slot >= set_slot_end(private))
+		if (slot >= set_slot_end(private, FUSION_SLOW))
 			continue;	/* given up: nobody gets it */
 		if (!set_slot_taken(private, slot))
 			sim_fail("INV6: slow slot %u is free, but the replica has extent %u there",
