@@ -136,7 +136,7 @@ static void fusion_load_heat(struct fusion *fs)
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	const struct fusion_sb *sb = &fs->sb_next;
 	const char *why;
-	u32 index, i, j, nr;
+	u32 index, i, j, nr, nr_heats;
 
 	for (index = 0; index < sb->heat_blocks; index += nr) {
 		nr = min(sb->heat_blocks - index, FUSION_BUF_BLOCKS - 1);
@@ -149,8 +149,8 @@ static void fusion_load_heat(struct fusion *fs)
 			if (fusion_heat_unpack(sb, index + i,
 					       page_address(fs->journal.buf[i]), heat, &why))
 				continue;
-			for (j = 0; j < fusion_heat_entries(sb, index + i) &&
-				    first + j < fs->sb.nr_lexts; j++)
+			nr_heats = fusion_heat_entries(sb, index + i);
+			for (j = 0; j < nr_heats && first + j < fs->sb.nr_lexts; j++)
 				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
 		}
 	}

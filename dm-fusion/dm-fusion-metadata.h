@@ -324,7 +324,7 @@ int fusion_super_write_next(struct fusion *fs);
  */
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
-/* Write the superblock again, to the other copy. Context, return: as of fusion_super_write_next(). */
+/* Write the superblock again, to the other copy. As fusion_super_write_next(). */
 int fusion_super_again(struct fusion *fs);
 
 /*

@@ -114,8 +114,7 @@ int fusion_resize_allowed(struct fusion *fs, bool read_only)
 		return -EROFS;
 	}
 	if (fs->shrinks && !(fast->flags & slow->flags & FUSION_SB_CLEAN)) {
-		DMERR("%s: was not closed cleanly: open and close it without resize before it shrinks",
-		      name);
+		DMERR("%s: was not closed cleanly: open and close it before it shrinks", name);
 		return -EAGAIN;
 	}
 	return 0;
@@ -144,10 +143,10 @@ int fusion_resize_check(struct fusion *fs)
 	if (!nr)
 		return 0;
 	if (first >= fs->sb.nr_lexts)
-		DMERR("%s: cannot shrink: %u extents are in use behind its new end, from %u on: discard them",
+		DMERR("%s: cannot shrink: %u extents are in use behind its new end, from %u on",
 		      dm_table_device_name(fs->ti->table), nr, first);
 	else
-		DMERR("%s: cannot shrink: %u extents are in the way, the first is %u on %s slot %u: fence off the slots behind the new end",
+		DMERR("%s: cannot shrink: %u extents are in the way, as extent %u on %s slot %u",
 		      dm_table_device_name(fs->ti->table), nr, first,
 		      fusion_word_dev(fs->map[first]) == FUSION_FAST ? "fast" : "slow",
 		      fusion_word_slot(fs->map[first]));

@@ -276,12 +276,12 @@ struct fusion_misfit {
 };
 
 /* Sizes and positions up to here can be added and turned into bytes without overflow. */
-#define FUSION_MAX_DEV_SECTORS	(1ULL << 52)
+#define FUSION_MAX_DEV_SECTORS	0x10000000000000ULL
 
 /* A member with fewer data slots than this is useless. */
 #define FUSION_MIN_DATA_SLOTS	8U
 
-/* Fill in @misfit. Return: -EINVAL; -ENOSPC if it is of a member. For the sources of this folder. */
+/* Fill in @misfit. Return: -EINVAL; -ENOSPC if of a member. For the sources of this folder. */
 int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what, const char *remedy);
 
 /* Spares of a member with so many slots. For the sources of this folder. */

@@ -96,7 +96,7 @@ void reload(struct state *st);
 /* The disks become larger, and a second table lets the set grow. */
 void grow(struct state *st);
 
-/* Has the set gone read-only because its heartbeat was late? Fails if its superblock does not tell. */
+/* Has the set gone read-only as its heartbeat was late? Fails if its superblock does not tell. */
 bool gave_up(void);
 
 /* Read it all, while nothing is under way. */
