@@ -103,41 +103,6 @@ again:
 	return 0;
 }
 
-/*
- * If the table line is longer than the set and says "resize", the set grows when it is loaded. All
- * memory is allocated for the set to come, before the table of the set as it is gets suspended.
- */
-static int fusion_fit_length(struct fusion *fs, char **error)
-{
-	const struct fusion_sb *slow = &fs->sb_next;
-	struct fusion_misfit misfit;
-	sector_t len = fusion_sb_sectors(&fs->sb), want = fs->ti->len;
-
-	if (want == len)
-		return 0;
-	if (!fs->resize || want < len || want & (fs->sb.extent_sectors - 1) ||
-	    want >> fs->shift > FUSION_MAX_LEXTS) {
-		DMERR("device length must be %llu sectors, not %llu", (unsigned long long)len,
-		      (unsigned long long)want);
-		*error = "Device length does not match the set; see the kernel log";
-		return -EINVAL;
-	}
-	if (slow->layout_seq != fs->sb.layout_seq) {
-		*error = "Slow device does not know of the last resize yet; load the table without";
-		return -EAGAIN;
-	}
-	if (fusion_sb_grow(&fs->sb, bdev_nr_sectors(fs->dev[FUSION_FAST]->bdev),
-			   bdev_nr_sectors(fs->dev[FUSION_SLOW]->bdev), want >> fs->shift,
-			   &misfit)) {
-		DMERR("device length cannot be %llu sectors: %s", (unsigned long long)want,
-		      misfit.what);
-		*error = "The set cannot grow to the device length; see the kernel log";
-		return -EINVAL;
-	}
-	fs->grows = true;
-	return 0;
-}
-
 /* -- memory and workers ------------------------------------------------------------------ */
 
 static int fusion_alloc_workqueues(struct fusion *fs)
@@ -177,10 +142,10 @@ static void fusion_free_workqueues(struct fusion *fs)
 
 static int fusion_alloc_map(struct fusion *fs)
 {
-	fs->map = kvmalloc_array(fs->sb.nr_lexts, sizeof(*fs->map), GFP_KERNEL);
+	fs->map = kvmalloc_array(fs->nr_words, sizeof(*fs->map), GFP_KERNEL);
 	if (!fs->map)
 		return -ENOMEM;
-	memset32(fs->map, FUSION_WORD_UNMAPPED, fs->sb.nr_lexts);
+	memset32(fs->map, FUSION_WORD_UNMAPPED, fs->nr_words);
 	fs->policy = fusion_policy_create(fs->map, fs->sb.nr_lexts, fs->sb.nr_fast_slots);
 	if (!fs->policy)
 		return -ENOMEM;
@@ -289,7 +254,7 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 	if (!r)
 		r = fusion_parse_options(fs, &as, &ti->error);
 	if (!r)
-		r = fusion_fit_length(fs, &ti->error);
+		r = fusion_resize_plan(fs, &ti->error);
 	if (r)
 		return r;
 	fusion_beat_default_host(fs);

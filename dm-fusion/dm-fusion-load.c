@@ -8,14 +8,6 @@
 
 /* -- superblocks ----------------------------------------------------------------------------- */
 
-/* Is the set on the members the one that the table was made for? */
-static bool fusion_load_expected(const struct fusion *fs, const struct fusion_sb *fast)
-{
-	if (!fs->grows)
-		return fusion_sb_same_member(fast, &fs->sb);
-	return fusion_sb_same_uuids(fast, &fs->sb) && fusion_sb_grown_from(&fs->sb, fast);
-}
-
 /* sb_next stays what the fast member has, until the new epoch begins. */
 static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUSION_NR_DEVS])
 {
@@ -34,7 +26,7 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		r = fusion_super_read(fs, FUSION_SLOW, slow, &single[FUSION_SLOW], &why);
 	if (!r)
 		r = fusion_sb_match(fast, slow, &why);
-	if (!r && !fusion_load_expected(fs, fast)) {
+	if (!r && !fusion_resize_expected(fs, fast)) {
 		why = "there is another set on the devices than when the table was made";
 		r = -ESTALE;
 	}
@@ -42,17 +34,9 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
 		return r;
 	}
-	/* The constructor has looked, but another copy may have been read. Never two behind. */
-	if (fs->grows && slow->layout_seq != fast->layout_seq) {
-		DMERR("%s: the slow member does not know of the last resize yet",
-		      dm_table_device_name(fs->ti->table));
-		return -EAGAIN;
-	}
-	if (read_only && fs->grows) {
-		DMERR("%s: a set that is opened read-only cannot grow",
-		      dm_table_device_name(fs->ti->table));
-		return -EROFS;
-	}
+	r = fusion_resize_allowed(fs, read_only);
+	if (r)
+		return r;
 	fs->replica.next = *fast;
 	fusion_sb_take_geometry(&fs->replica.next, &fs->sb);
 	fs->sb = fs->replica.next;
@@ -82,7 +66,7 @@ static int fusion_load_failed(struct fusion *fs, int r, const char *what, u64 bl
 	return r;
 }
 
-/* The map is as large as it was when the set was closed, which is smaller if the set grows. */
+/* The map is as large as it was when the set was closed, before it grows or shrinks. */
 static int fusion_load_map(struct fusion *fs)
 {
 	const struct fusion_sb *sb = &fs->sb_next;
@@ -152,7 +136,7 @@ static void fusion_load_heat(struct fusion *fs)
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	const struct fusion_sb *sb = &fs->sb_next;
 	const char *why;
-	u32 index, i, j, nr;
+	u32 index, i, j, nr, nr_heats;
 
 	for (index = 0; index < sb->heat_blocks; index += nr) {
 		nr = min(sb->heat_blocks - index, FUSION_BUF_BLOCKS - 1);
@@ -165,7 +149,8 @@ static void fusion_load_heat(struct fusion *fs)
 			if (fusion_heat_unpack(sb, index + i,
 					       page_address(fs->journal.buf[i]), heat, &why))
 				continue;
-			for (j = 0; j < fusion_heat_entries(sb, index + i); j++)
+			nr_heats = fusion_heat_entries(sb, index + i);
+			for (j = 0; j < nr_heats && first + j < fs->sb.nr_lexts; j++)
 				fusion_policy_set_heat(fs->policy, first + j, heat[j]);
 		}
 	}
@@ -213,6 +198,9 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 	struct fusion_open *open = fusion_open_find(fs, rec->lext);
 
 	fusion_map_load(fs, rec->lext, rec->new);
+	/* Behind the end of a set that shrinks. If it stays mapped, the set is not loaded. */
+	if (rec->lext >= fs->sb.nr_lexts)
+		return 0;
 	if (open && (rec->op != FUSION_OP_OPEN || open->word != rec->new)) {
 		fusion_open_close(fs, open);
 		open = NULL;
@@ -232,7 +220,7 @@ static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_a
 {
 	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
-		.sb = &fs->sb,
+		.sb = &fs->sb_next,	/* with the bounds of what was written */
 		.read = fusion_load_read_ring,
 		.apply = fusion_load_record,
 		.ctx = &ring,
@@ -268,7 +256,7 @@ static int fusion_load_check_end(struct fusion *fs)
 {
 	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
-		.sb = &fs->sb,
+		.sb = &fs->sb_next,
 		.read = fusion_load_read_ring,
 		.apply = fusion_load_ignore_record,
 		.ctx = &ring,
@@ -386,10 +374,12 @@ static int fusion_load_make_room(struct fusion *fs)
 }
 
 /*
- * A set that grows: the superblock of the fast member that begins the epoch is the commit. What is
- * written before it belongs to the set as it was: its map copy is the inactive one, the journal is
- * the same, and no extent or slot that is new is in use. The slow member follows with its next map
- * copy, and until then describes the set as it was.
+ * A set that grows or shrinks: the superblock of the fast member that begins the epoch is the
+ * commit. What is written before it belongs to the set as it was: its map copy is the inactive one,
+ * the journal is the same, and no extent or slot that is new, or given up, is in use. The slow
+ * member follows with its next map copy, and until then describes the set as it was. After a set
+ * has shrunk, both superblock copies of each member are written: the end of a member may be cut
+ * off, and a copy with the size from before is not valid then.
  *
  * Start a new epoch, so that no other block in the ring can be taken for its transactions. The
  * commits of this checkpoint still belong to the old epoch, as the old superblock is in force until
@@ -412,8 +402,12 @@ static int fusion_load_start_epoch(struct fusion *fs)
 	if (!r)
 		r = fusion_load_make_room(fs);
 	if (!r)
-		/* A block of heat that ends with the set as it was is not valid in a larger one. */
-		r = fusion_checkpoint(fs, epoch, false, fs->grows);
+		r = fusion_resize_clear_tails(fs);
+	if (!r)
+		/* A block of heat that ends with the set as it was is not valid in another one. */
+		r = fusion_checkpoint(fs, epoch, false, fs->grows || fs->shrinks);
+	if (!r && fs->shrinks)
+		r = fusion_super_again(fs);
 	if (!r)
 		r = fusion_beat_begun(fs);
 	if (!r)
@@ -446,6 +440,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 		r = fusion_load_journal(fs, &claim);
 	if (!r)
 		r = fusion_load_check_times(fs, single, &claim);
+	if (!r && fs->shrinks)
+		r = fusion_resize_check(fs);
 	if (!r)
 		r = fusion_load_check_map(fs);
 	if (r)

@@ -324,6 +324,9 @@ int fusion_super_write_next(struct fusion *fs);
  */
 int fusion_super_flags(struct fusion *fs, u32 set, u32 clear);
 
+/* Write the superblock again, to the other copy. As fusion_super_write_next(). */
+int fusion_super_again(struct fusion *fs);
+
 /*
  * Write the superblock of a closed set once more, after that of the slow member. Either copy is
  * then enough for a closed set, and this one records that the slow member was closed as well
@@ -377,5 +380,39 @@ void fusion_do_commit(struct work_struct *work);
  * @asked: it was requested, so heat is saved as well. Context: the committer.
  */
 int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
+
+/* -- dm-fusion-resize.c: a set that grows or shrinks; no locks, nothing else runs ------------ */
+
+/**
+ * fusion_resize_plan() - compare the set with the length and sizes in the table line
+ * @fs: device; fs->sb and fs->sb_next are the superblocks that the constructor has read
+ * @error: the error text of the constructor
+ *
+ * If they differ, and may, fs->sb becomes the geometry that the set is to have; fs->grows or
+ * fs->shrinks says so. Sets fs->nr_words.
+ * Context: the constructor. Return: 0, -EINVAL, or -EAGAIN: the slow member lags.
+ */
+int fusion_resize_plan(struct fusion *fs, char **error);
+
+/* Is @fast, as it was found, of the set that the table was made for? */
+bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fast);
+
+/*
+ * May the set that was found, fs->sb_next and fs->replica.sb, become what the table line wants?
+ * Return: 0; -EAGAIN: not yet; -EROFS.
+ */
+int fusion_resize_allowed(struct fusion *fs, bool read_only);
+
+/*
+ * Is all that the set gives up empty? The map is as it was found, journal included. Behind this,
+ * no word is out of the bounds of fs->sb. Return: 0, or -EBUSY.
+ */
+int fusion_resize_check(struct fusion *fs);
+
+/*
+ * Zero what becomes the last MiB of a member that shrinks, as it held data, and nothing may be
+ * recognised there. Sleeps. Return: 0 or a negative errno.
+ */
+int fusion_resize_clear_tails(struct fusion *fs);
 
 #endif

@@ -261,6 +261,11 @@ static int fusion_parse_other(struct fusion *fs, const char *key, const char *te
 		return strlen(text) == 2 * size && !hex2bin(fs->heart.host_id, text, size) &&
 		       memchr_inv(fs->heart.host_id, 0, size) ? 0 : -EINVAL;
 	}
+	if (!strcmp(key, "fast_sectors") || !strcmp(key, "slow_sectors")) {
+		u64 *sectors = &fs->resize_sectors[*key == 'f' ? FUSION_FAST : FUSION_SLOW];
+
+		return kstrtou64(text, 10, sectors) || !*sectors ? -EINVAL : 0;
+	}
 	flag = !strcmp(key, "takeover") ? &fs->heart.insist :
 	       !strcmp(key, "resize") ? &fs->resize : NULL;
 	if (!flag)

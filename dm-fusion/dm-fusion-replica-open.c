@@ -16,6 +16,20 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 	return fusion_replica_write_super(fs);
 }
 
+/* Neither copy has the geometry from before. If this fails, the next update tries again. */
+static void fusion_replica_super_again(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	mutex_lock(&rep->mutex);
+	if (!rep->stale) {
+		rep->next = rep->sb;
+		rep->next.generation++;
+		fusion_replica_write_super(fs);
+	}
+	mutex_unlock(&rep->mutex);
+}
+
 void fusion_replica_start(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -27,6 +41,8 @@ void fusion_replica_start(struct fusion *fs)
 	WRITE_ONCE(rep->active, true);
 	spin_unlock_irq(&fs->lock);
 	fusion_replica_update(fs, true);
+	if (fs->shrinks)
+		fusion_replica_super_again(fs);
 }
 
 void fusion_replica_pause(struct fusion *fs)

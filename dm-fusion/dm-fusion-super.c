@@ -154,12 +154,17 @@ int fusion_super_flags(struct fusion *fs, u32 set, u32 clear)
 	return fusion_super_write_next(fs);
 }
 
+int fusion_super_again(struct fusion *fs)
+{
+	fs->sb_next = fs->sb;
+	fs->sb_next.generation++;
+	return fusion_super_write_next(fs);
+}
+
 void fusion_super_repeat(struct fusion *fs)
 {
 	if (fusion_mode(fs) != FUSION_RW || !(fs->sb.flags & FUSION_SB_CLEAN))
 		return;
-	fs->sb_next = fs->sb;
-	fs->sb_next.generation++;
-	if (fusion_super_write_next(fs))
+	if (fusion_super_again(fs))
 		fusion_set_mode(fs, FUSION_RO, "a superblock could not be written");
 }

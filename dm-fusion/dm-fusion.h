@@ -31,7 +31,7 @@
  *	replica*,	the copy of the map on the slow member
  *	promote
  *	beat*		the heartbeat, which keeps two machines apart
- *	load		opening a set: recovery, and the new epoch
+ *	resize, load	opening a set: recovery, its new size, and the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, a batch of moves,
  *	batch, forced,	moves on request and out of the fence, and the worker that decides
@@ -107,6 +107,7 @@
  *	 loaded (dm-fusion-load.c).
  * INV9  No slot inside the fence is given to an extent, and none is discarded
  *	 (dm-fusion-fence.c).
+ * INV10 A set that shrinks gives up nothing that the durable map or the replica names.
  *
  * Locks
  * -----
@@ -234,8 +235,10 @@ struct fusion {
 	bool epochs_ready;
 	bool loaded;
 	bool read_only;			/* opened so: nothing was ever written */
-	bool resize;			/* the table line allows it to grow, */
-	bool grows;			/* and it does: sb has the geometry to come */
+	bool resize;			/* the table line allows it to grow or shrink, */
+	bool grows, shrinks;		/* and it does: sb has the geometry to come */
+	u64 resize_sectors[FUSION_NR_DEVS];	/* of members, from the table line; 0: not given */
+	u32 nr_words;			/* of the map: extents before or after that */
 	bool needs_check;
 	int load_error;
 	char unknown[FUSION_UNKNOWN_TEXT];	/* of a superblock that was refused */

@@ -275,6 +275,18 @@ struct fusion_misfit {
 	const char *remedy;	/* or NULL */
 };
 
+/* Sizes and positions up to here can be added and turned into bytes without overflow. */
+#define FUSION_MAX_DEV_SECTORS	0x10000000000000ULL
+
+/* A member with fewer data slots than this is useless. */
+#define FUSION_MIN_DATA_SLOTS	8U
+
+/* Fill in @misfit. Return: -EINVAL; -ENOSPC if of a member. For the sources of this folder. */
+int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what, const char *remedy);
+
+/* Spares of a member with so many slots. For the sources of this folder. */
+u32 fusion_plan_spares(u32 slots);
+
 /**
  * fusion_sb_plan() - lay out a new set
  * @sb: geometry, self_sectors, peer_sectors and extent_sectors are filled in; role becomes
@@ -311,11 +323,41 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
 		   struct fusion_misfit *misfit);
 
+/**
+ * fusion_sb_shrink() - lay out a set anew that gives up the end of a member
+ * @sb: a valid superblock of either member; on error it stays as it is
+ * @fast_sectors: size that the fast member is to have, at most its present one
+ * @slow_sectors: size that the slow member is to have, likewise
+ * @nr_lexts: extents that the set is to have, or 0: as many as it has and there is room for
+ * @misfit: filled in on error
+ *
+ * The reverse of fusion_sb_grow(): nothing begins anywhere else than before, the last slots of a
+ * member that gets smaller are gone, and so are the last extents of the set. The regions keep their
+ * blocks, as a block behind a region would be taken for a foreign write. The spares become those of
+ * a member with so few slots. layout_seq rises by one. Whether anything lies in what is
+ * given up, only the map tells.
+ *
+ * Return: 0; -EINVAL or -ENOSPC: it cannot become that small, or is so already.
+ */
+int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
+		     struct fusion_misfit *misfit);
+
 /* Do their regions and first slots have the same places, and the extents the same size? */
 bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b);
 
-/* Is @sb, of either member, what fusion_sb_grow() may have made of @old, of either? */
+/*
+ * Has the set of @sb, a superblock of either member, the places of that of @other, of either, and
+ * nothing beyond them? Then each map word, record and block of @sb is in bounds for @other, too.
+ */
+bool fusion_sb_within(const struct fusion_sb *sb, const struct fusion_sb *other);
+
+/*
+ * Is @sb, of either member, what fusion_sb_grow() may have made of @old, of either; or what
+ * fusion_sb_shrink() may have; or either of them?
+ */
 bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old);
+bool fusion_sb_shrunk_from(const struct fusion_sb *sb, const struct fusion_sb *old);
+bool fusion_sb_resized_from(const struct fusion_sb *sb, const struct fusion_sb *old);
 
 /* Give @sb the geometry, layout_seq and sizes of @from, which may be that of the other member. */
 void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from);
@@ -404,8 +446,8 @@ bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
  *
  * Return: 0; -EXDEV: swapped, or not members of the same set; -ESTALE: one of them was
  * used without the other (slow epoch neither equal to fast's nor, if it was not closed in order
- * since, one ahead; or another activation has the same epoch; or the set was grown since). The
- * slow member may have the geometry from before the last growth, until its replica is written
+ * since, one ahead; or another activation has the same epoch; or the set was resized since). The
+ * slow member may have the geometry from before the last resize, until its replica is written
  * again: what counts is that of the fast one. What the superblocks alone do not tell is for
  * fusion_sb_reached().
  */

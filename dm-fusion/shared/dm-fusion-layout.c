@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: where things lie on the members: planning the layout of a new set and of one that
- * grows, and checking the layout in a superblock.
+ * dm-fusion: where things lie on the members: planning the layout of a new set, and checking
+ * the layout in a superblock.
  *
  * Pure code, like dm-fusion-codec.c. dm-fusion-format.h describes the layout.
  */
@@ -15,12 +15,6 @@
 #include <linux/string.h>
 
 #include "dm-fusion-codec.h"
-
-/* Sizes and positions up to here can be added and turned into bytes without overflow. */
-#define MAX_DEV_SECTORS		BIT_ULL(52)
-
-/* A member with fewer data slots than this is useless. */
-#define MIN_DATA_SLOTS		8U
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
@@ -98,13 +92,12 @@ static unsigned int fusion_plan_regions(struct fusion_sb *sb, enum fusion_dev de
 	return times;
 }
 
-static u32 fusion_plan_spares(u32 slots)
+u32 fusion_plan_spares(u32 slots)
 {
 	return clamp_t(u32, slots / 64, 2, 64);
 }
 
-static int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what,
-			const char *remedy)
+int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what, const char *remedy)
 {
 	*misfit = (struct fusion_misfit){ dev, what, remedy };
 	return dev < 0 ? -EINVAL : -ENOSPC;
@@ -149,7 +142,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	times = fusion_plan_regions(sb, FUSION_FAST, fast_sectors);
 	head = fusion_place_regions(sb, FUSION_FAST, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors);
-	if (data + ((u64)MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
+	if (data + ((u64)FUSION_MIN_DATA_SLOTS << shift) + FUSION_GUARD_SECTORS > fast_sectors)
 		return fusion_unfit(misfit, FUSION_FAST, "fast member is too small for the map",
 				    "choose a larger extent size");
 	sb->fast_data_start = data;
@@ -161,7 +154,7 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	head = fusion_place_regions(sb, FUSION_SLOW, times) * FUSION_BLOCK_SECTORS;
 	data = round_up(max_t(u64, head, FUSION_GUARD_SECTORS), (u64)extent_sectors) >> shift;
 	end = (slow_sectors - FUSION_GUARD_SECTORS) >> shift;
-	if (data + MIN_DATA_SLOTS > end)
+	if (data + FUSION_MIN_DATA_SLOTS > end)
 		return fusion_unfit(misfit, FUSION_SLOW, "slow member is too small for the map",
 				    "choose a larger extent size");
 	sb->slow_first_slot = data;
@@ -213,118 +206,12 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 	slow->peer_sectors = fast->self_sectors;
 }
 
-/* -- a set that grows ------------------------------------------------------------------------ */
-
-/* Blocks that each map copy of a member can have. The layout is valid. */
-static u64 fusion_map_room(const struct fusion_sb *sb, enum fusion_dev dev)
-{
-	const u64 *start = sb->map_start[dev];
-	u64 end = dev == FUSION_FAST ? sb->heat_start :
-		  (u64)sb->slow_first_slot * sb->extent_sectors / FUSION_BLOCK_SECTORS;
-
-	return min(start[1] - start[0], end - start[1]);
-}
-
-/* The most extents that the places of the map, its replica and the heat have room for. */
-static u64 fusion_lexts_room(const struct fusion_sb *sb)
-{
-	u64 map = min(fusion_map_room(sb, FUSION_FAST), fusion_map_room(sb, FUSION_SLOW));
-	u64 heat = sb->fast_data_start / FUSION_BLOCK_SECTORS - sb->heat_start;
-
-	return min_t(u64, min(map * FUSION_MAP_PER_BLOCK, heat * FUSION_HEAT_PER_BLOCK),
-		     FUSION_MAX_LEXTS);
-}
-
-/* Slots of a member that has @sectors, the first of them at sector @start; at most @most. */
-static u32 fusion_grown_slots(const struct fusion_sb *sb, u64 sectors, u64 start, u32 now,
-			      u32 most)
-{
-	u64 slots = sectors < start + FUSION_GUARD_SECTORS ? 0 :
-		    (sectors - FUSION_GUARD_SECTORS - start) >> ilog2(sb->extent_sectors);
-
-	return max_t(u64, min_t(u64, slots, most), now);
-}
-
-int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
-		   struct fusion_misfit *misfit)
-{
-	const u64 room = fusion_lexts_room(sb);
-	u32 fast, slow, spare_fast, spare_slow;
-	u64 slots;
-
-	if (nr_lexts && nr_lexts <= sb->nr_lexts)
-		return fusion_unfit(misfit, -1, "the set is that large already", NULL);
-	if (fast_sectors > MAX_DEV_SECTORS || slow_sectors > MAX_DEV_SECTORS ||
-	    sb->layout_seq == U32_MAX || sb->slow_first_slot > FUSION_MAX_LEXTS)
-		return fusion_unfit(misfit, -1, "a member is too large", NULL);
-	fast = fusion_grown_slots(sb, fast_sectors, sb->fast_data_start, sb->nr_fast_slots,
-				  FUSION_MAX_LEXTS);
-	slow = fusion_grown_slots(sb, slow_sectors, (u64)sb->slow_first_slot * sb->extent_sectors,
-				  sb->nr_slow_slots, FUSION_MAX_LEXTS - sb->slow_first_slot);
-	spare_fast = max(sb->spare_fast, fusion_plan_spares(fast));
-	spare_slow = max(sb->spare_slow, fusion_plan_spares(slow));
-	slots = (u64)fast - spare_fast + slow - spare_slow;
-	if (spare_fast >= fast || spare_slow >= slow || max(nr_lexts, sb->nr_lexts + 1) > slots)
-		return fusion_unfit(misfit, -1, "the members have no room for more extents",
-				    "enlarge one of them first");
-	if (max(nr_lexts, sb->nr_lexts + 1) > room)
-		return fusion_unfit(misfit, -1, "the map has no room for more extents",
-				    "copy the data to a new set");
-
-	sb->nr_fast_slots = fast;
-	sb->nr_slow_slots = slow;
-	sb->spare_fast = spare_fast;
-	sb->spare_slow = spare_slow;
-	sb->nr_lexts = nr_lexts ?: min(slots, room);
-	sb->map_blocks = max_t(u32, sb->map_blocks,
-			       DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK));
-	sb->heat_blocks = max_t(u32, sb->heat_blocks,
-				DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK));
-	*(sb->role == FUSION_FAST ? &sb->self_sectors : &sb->peer_sectors) = fast_sectors;
-	*(sb->role == FUSION_FAST ? &sb->peer_sectors : &sb->self_sectors) = slow_sectors;
-	sb->layout_seq++;
-	return 0;
-}
-
-bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
-{
-	return a->extent_sectors == b->extent_sectors &&
-	       !memcmp(a->journal_start, b->journal_start, sizeof(a->journal_start)) &&
-	       !memcmp(a->journal_blocks, b->journal_blocks, sizeof(a->journal_blocks)) &&
-	       !memcmp(a->map_start, b->map_start, sizeof(a->map_start)) &&
-	       a->heat_start == b->heat_start && a->fast_data_start == b->fast_data_start &&
-	       a->slow_first_slot == b->slow_first_slot;
-}
-
-bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old)
-{
-	const bool same_role = sb->role == old->role;
-
-	return sb->layout_seq == old->layout_seq + 1 && fusion_sb_same_places(sb, old) &&
-	       sb->nr_lexts > old->nr_lexts && sb->map_blocks >= old->map_blocks &&
-	       sb->heat_blocks >= old->heat_blocks && sb->nr_fast_slots >= old->nr_fast_slots &&
-	       sb->nr_slow_slots >= old->nr_slow_slots && sb->spare_fast >= old->spare_fast &&
-	       sb->spare_slow >= old->spare_slow &&
-	       sb->self_sectors >= (same_role ? old->self_sectors : old->peer_sectors) &&
-	       sb->peer_sectors >= (same_role ? old->peer_sectors : old->self_sectors);
-}
-
-void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
-{
-	const bool same_role = sb->role == from->role;
-
-	memcpy((void *)sb + LAYOUT_START, (const void *)from + LAYOUT_START, LAYOUT_BYTES);
-	sb->layout_seq = from->layout_seq;
-	sb->self_sectors = same_role ? from->self_sectors : from->peer_sectors;
-	sb->peer_sectors = same_role ? from->peer_sectors : from->self_sectors;
-}
-
 /* -- is a layout valid? ---------------------------------------------------------------------- */
 
 /* Return: whether a region begins at or behind @end. Moves @end, a block number, behind it. */
 static bool fusion_region_in_order(u64 *end, u64 start, u32 blocks)
 {
-	if (start < *end || start > MAX_DEV_SECTORS)
+	if (start < *end || start > FUSION_MAX_DEV_SECTORS)
 		return false;
 	*end = start + blocks;
 	return true;
@@ -391,7 +278,7 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 
 	if (!fusion_extent_size_valid(sb->extent_sectors))
 		return "extent size is wrong";
-	if (sb->self_sectors > MAX_DEV_SECTORS || sb->peer_sectors > MAX_DEV_SECTORS)
+	if (sb->self_sectors > FUSION_MAX_DEV_SECTORS || sb->peer_sectors > FUSION_MAX_DEV_SECTORS)
 		return "size of a member is wrong";
 	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_FAST]))
 		return "size of the journal is wrong";
@@ -415,6 +302,16 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 	    (u64)sb->heat_blocks * FUSION_HEAT_PER_BLOCK < sb->nr_lexts)
 		return "map is too small for the number of extents";
 	return NULL;
+}
+
+void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
+{
+	const bool same_role = sb->role == from->role;
+
+	memcpy((void *)sb + LAYOUT_START, (const void *)from + LAYOUT_START, LAYOUT_BYTES);
+	sb->layout_seq = from->layout_seq;
+	sb->self_sectors = same_role ? from->self_sectors : from->peer_sectors;
+	sb->peer_sectors = same_role ? from->peer_sectors : from->self_sectors;
 }
 
 bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)

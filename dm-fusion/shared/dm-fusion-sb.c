@@ -427,15 +427,15 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		return -EXDEV;
 	}
 	if (slow->layout_seq > fast->layout_seq) {
-		*why = "the fast member is from before the set was grown";
+		*why = "the fast member is from before the set was resized";
 		return -ESTALE;
 	}
 	if (fast->layout_seq - slow->layout_seq > 1) {
-		*why = "the slow member is from before the set was grown";
+		*why = "the slow member is from before the set was resized";
 		return -ESTALE;
 	}
 	if (slow->layout_seq == fast->layout_seq ? !fusion_same_geometry(fast, slow) :
-						   !fusion_sb_grown_from(fast, slow)) {
+						   !fusion_sb_resized_from(fast, slow)) {
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}

@@ -79,6 +79,8 @@ test_open_set() {
 	swap slow
 	valid 0 grow fusionctl grow data --json --dry-run
 	valid 0 grow fusionctl grow data --json
+	valid 0 shrink fusionctl shrink data --size 160M --json --dry-run
+	valid 0 shrink fusionctl shrink data --size 160M --json --yes
 	valid 0 demote fusionctl demote data 0-19 --json --dry-run
 	valid 0 demote fusionctl demote data 0-19 --json
 	valid 0 promote fusionctl promote data 0-9 --json

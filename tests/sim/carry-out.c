@@ -265,6 +265,9 @@ static bool fit(const struct state *st, struct op *op)
 	case OP_PROMOTE:
 	case OP_DEMOTE:
 		break;
+	case OP_FENCE:
+		end = set_slot_end(sim_dev_private(st->dev), op->flags);
+		break;
 	default:
 		return true;
 	}
@@ -311,6 +314,9 @@ void carry_out(struct state *st, const struct op *drawn)
 		break;
 	case OP_GROW:
 		grow(st);
+		break;
+	case OP_SHRINK:
+		shrink(st);
 		break;
 	case OP_CRASH:
 		st->crashed = true;

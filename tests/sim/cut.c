@@ -83,7 +83,7 @@ void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 	u32 s, end = set_lexts(sim_dev_private(dev)) * EXTENT_SECTORS;
 	int r;
 
-	/* What a set that has not grown lacks was not written for certain. */
+	/* What a set lacks that has not grown was not written for certain; or it was discarded. */
 	memset(content + end, 0, (st->nr_sectors - end) * sizeof(*content));
 	for (s = 0; s < end; s += EXTENT_SECTORS) {
 		r = sim_dev_io(dev, REQ_OP_READ, s, EXTENT_SECTORS, content + s);

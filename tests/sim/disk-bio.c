@@ -101,6 +101,10 @@ void sim_disk_submit(struct bio *bio)
 		sim_fail("a read-only set is written to");
 	if (world->quiet && !world->shared && op_is_write(bio_op(bio)))
 		sim_fail("a suspended set is written to");
+	if (bio_end_sector(bio) > d->sectors)
+		sim_fail("%s of sectors %llu+%u, behind the end of the %s disk", op_name(bio),
+			 bio->bi_iter.bi_sector, bio_sectors(bio),
+			 d->role == FUSION_FAST ? "fast" : "slow");
 	if (world->nr_flight == world->max_flight) {
 		world->max_flight = max(2 * world->max_flight, 16U);
 		world->flight = realloc(world->flight, world->max_flight * sizeof(bio));

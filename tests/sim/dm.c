@@ -139,7 +139,7 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *sb, const ch
 		   bool read_only)
 {
 	struct sim_dev *dev = sim_alloc(sizeof(*dev), true);
-	char *argv[MAX_ARGS], text[256];
+	char *argv[MAX_ARGS], text[384];
 	int r;
 
 	dev->ti.type = target;

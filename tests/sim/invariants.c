@@ -84,6 +84,21 @@ u32 set_fence_used(const void *private)
 	return fusion_fence_used(&fs->slots.fence);
 }
 
+u32 set_in_the_way(const void *private, const struct fusion_sb *sb)
+{
+	const struct fusion *fs = private;
+	u32 lext, nr = 0;
+
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 word = fs->map[lext];
+
+		nr += fusion_word_mapped(word) &&
+		      (lext >= sb->nr_lexts || !fusion_slot_valid(sb, fusion_word_dev(word),
+								  fusion_word_slot(word)));
+	}
+	return nr;
+}
+
 u32 set_fence_room(const void *private)
 {
 	const struct fusion *fs = private;
@@ -161,6 +176,11 @@ const void *set_bitmap(const void *private, u32 lext)
 	if (!open)
 		sim_fail("extent %u is open but has no bitmap", lext);
 	return open->bitmap;
+}
+
+u32 set_slot_end(const void *private, enum fusion_dev dev)
+{
+	return fusion_slot_end(private, dev);
 }
 
 bool set_slot_taken(const void *private, u32 slot)

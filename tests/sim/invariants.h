@@ -25,17 +25,19 @@ u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
-/* Is the set in mode rw? */
-/* Extents that it has. */
+/* Extents that it has; those mapped behind the end of a set, or of a member, of geometry @sb. */
 u32 set_lexts(const void *private);
+u32 set_in_the_way(const void *private, const struct fusion_sb *sb);
 
+/* Is the set in mode rw? */
 bool set_writable(const void *private);
 
 /* Where the set has an extent, as a word on disk; the bitmap if it is open. */
 u32 set_word(const void *private, u32 lext);
 const void *set_bitmap(const void *private, u32 lext);
 
-/* Return: whether no extent may get this slow slot. */
+/* The slots of a member end here; may no extent get this slow one? */
+u32 set_slot_end(const void *private, enum fusion_dev dev);
 bool set_slot_taken(const void *private, u32 slot);
 
 /* Does it say of the replica that it durably knows where this extent is now? */

@@ -145,6 +145,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
 	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960, fence = seed ^ 0xfe9;
+	u64 shrink = seed ^ 0x542;
 	struct character c;
 	bool fences;
 	u32 i;
@@ -176,8 +177,10 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 		/* beside all else, which is as it would be without */
 		if (!rnd_below(&keep, 64))
 			ops[i] = (struct op){ .kind = OP_KEEP };
-		if (s->grows && !rnd_below(&grow, 32))
+		if ((s->grows || s->shrinks) && !rnd_below(&grow, 32))
 			ops[i] = (struct op){ .kind = OP_GROW };
+		if (s->shrinks && !rnd_below(&shrink, 24))
+			ops[i] = (struct op){ .kind = OP_SHRINK };
 		if (fences && !rnd_below(&fence, 16))
 			draw_fence(s, &fence, &ops[i]);
 	}
@@ -189,7 +192,7 @@ void print_op(const struct op *op, char *text, size_t size)
 	static const char * const names[] = {
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
-		"keep", "grow", "crash", "fault", "fence", "fence off", "empty",
+		"keep", "grow", "shrink", "crash", "fault", "fence", "fence off", "empty",
 	};
 	bool flags = op->kind < OP_FAULT;
 

@@ -26,6 +26,7 @@ enum op_kind {
 	OP_RELOAD,		/* another table takes over */
 	OP_KEEP,		/* have the set keep a setting */
 	OP_GROW,		/* the disks may become larger, and so does the set */
+	OP_SHRINK,		/* the set gives up its end, or that of a member */
 	OP_CRASH,		/* power fails; again in nr recoveries; open */
 	OP_FAULT,		/* disk @sector fails one in @nr operations of kinds @flags */
 	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
@@ -58,6 +59,7 @@ struct setup {
 	u32 cut_one_in;			/* of the places where power may be cut */
 	bool faults;
 	bool grows;
+	bool shrinks;
 	const struct story *story;	/* all that is done; NULL: it differs from run to run */
 	char options[192];
 };

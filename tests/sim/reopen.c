@@ -45,8 +45,7 @@ void close_run(struct state *st)
 	sim_dev_remove(st->dev);
 }
 
-/* Read it all, while nothing is under way. */
-static void check_all(struct state *st)
+void check_all(struct state *st)
 {
 	u64 time = model_time(st->model);
 	const char *wrong;
@@ -94,7 +93,7 @@ static void close_faulty(struct state *st)
  * The clock moves on at random, so that ten beats in a row may come too late, as on a disk that
  * answers too slowly. Then the set has gone read-only, and says so. What was not flushed is lost.
  */
-static bool gave_up(void)
+bool gave_up(void)
 {
 	struct fusion_sb sb;
 

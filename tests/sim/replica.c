@@ -155,11 +155,13 @@ void replica_check_owners(const struct replica *rep, const void *private)
 			continue;
 		slot = fusion_word_slot(rep->word[lext]);
 		owner[slot] = lext + 1;
+		if (slot >= set_slot_end(private, FUSION_SLOW))
+			continue;	/* given up: nobody gets it */
 		if (!set_slot_taken(private, slot))
 			sim_fail("INV6: slow slot %u is free, but the replica has extent %u there",
 				 slot, lext);
 	}
-	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
+	for (lext = 0; lext < min(rep->sb.nr_lexts, set_lexts(private)); lext++) {
 		word = set_word(private, lext);
 		if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
 			continue;
@@ -185,7 +187,8 @@ void replica_check_map(const struct replica *rep, const struct model *model, con
 	u32 lext;
 
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
-		u32 word = set_word(private, lext);
+		u32 word = lext < set_lexts(private) ? set_word(private, lext) :
+			   FUSION_WORD_UNMAPPED;
 
 		if (rep->sb.flags & FUSION_SB_CLEAN)
 			check_current(rep, lext, word, private);

@@ -4,7 +4,8 @@
  *
  * run.c	from world to world: it begins, crashes, goes on
  * carry-out.c	operations on the open set
- * reopen.c	operations that close it, or put another table in its place
+ * reopen.c,	operations that close it, or put another table in its place
+ * shrink.c
  * cut.c	power is cut on the way, and what a recovery finds is judged
  */
 #ifndef RUN_STATE_H
@@ -94,5 +95,16 @@ void reload(struct state *st);
 
 /* The disks become larger, and a second table lets the set grow. */
 void grow(struct state *st);
+
+/* Has the set gone read-only as its heartbeat was late? Fails if its superblock does not tell. */
+bool gave_up(void);
+
+/* Read it all, while nothing is under way. */
+void check_all(struct state *st);
+
+/* -- shrink.c --------------------------------------------------------------------- */
+
+/* Empty some of the end of the set, and of a member; a second table gives that up, or refuses. */
+void shrink(struct state *st);
 
 #endif

@@ -146,10 +146,16 @@ static void run_world(void *arg)
 	struct state *st = arg;
 	struct run *run = st->run;
 	struct sim_world *w = sim_world_new(run->seed ^ run->schedule << 32);
+	struct fusion_sb most = run->setup.most;
 	unsigned int i;
 
+	/* What is behind the slots becomes zeros where it is to be the last MiB of a member. */
+	if (run->setup.shrinks) {
+		most.nr_fast_slots += FUSION_GUARD_SECTORS / EXTENT_SECTORS + 1;
+		most.nr_slow_slots += FUSION_GUARD_SECTORS / EXTENT_SECTORS + 1;
+	}
 	for (i = 0; i < SIM_NR_DISKS; i++) {
-		w->disk[i] = sim_disk_new(i, &run->setup.most, run->setup.discards[i],
+		w->disk[i] = sim_disk_new(i, &most, run->setup.discards[i],
 					  run->setup.fua[i]);
 		sim_disk_set_sectors(w->disk[i], i == FUSION_FAST ? run->setup.sb.self_sectors :
 						 run->setup.sb.peer_sectors);

@@ -54,6 +54,17 @@ static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
 }
 
+/* More slots, so that both members have some to give up; half of the sets have no other use. */
+static void make_ends(struct fusion_sb *sb, u64 *rng)
+{
+	u32 fast = rnd_below(rng, 9), slow = 4 + rnd_below(rng, 13);
+
+	sb->nr_fast_slots += fast;
+	sb->nr_slow_slots += slow;
+	if (rnd_below(rng, 2))
+		sb->nr_lexts += fast + slow;
+}
+
 /* Both disks are as small as they can be, so that what they get is new to the set. */
 static void make_room(struct setup *s, u64 *rng)
 {
@@ -74,6 +85,7 @@ static void make_room(struct setup *s, u64 *rng)
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
+	u64 shrink = seed ^ 0x541;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -82,9 +94,14 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
 	make_geometry(&s->sb, s->large, s->large && !rnd_below(&wide, 4), &rng);
+	s->shrinks = !rnd_below(&shrink, 4);
+	if (s->shrinks)
+		make_ends(&s->sb, &shrink);
 	s->most = s->sb;
 	if (!rnd_below(&grow, 4))
 		make_room(s, &grow);
+	else if (s->shrinks)
+		make_room(s, &shrink);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->fua[0] = rnd_below(&other, 2);

@@ -187,7 +187,7 @@ void sim_disk_step(struct bio *bio);
 void sim_disk_set_faults(struct sim_disk *disk, unsigned int kinds, u32 one_in);
 void sim_disk_set_readonly(struct sim_disk *disk, bool readonly);
 
-/* It has become larger; what it was made for is the most. */
+/* It has become larger, or smaller; what it was made for is the most. */
 void sim_disk_set_sectors(struct sim_disk *disk, u64 sectors);
 void sim_disk_set_block_bytes(struct sim_disk *disk, unsigned int bytes);
 

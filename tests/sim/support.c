@@ -131,7 +131,7 @@ int hex2bin(u8 *to, const char *from, size_t bytes)
 	return 0;
 }
 
-int kstrtou32(const char *s, unsigned int base, u32 *result)
+int kstrtou64(const char *s, unsigned int base, u64 *result)
 {
 	unsigned long long n;
 	char *end;
@@ -142,7 +142,20 @@ int kstrtou32(const char *s, unsigned int base, u32 *result)
 	n = strtoull(s, &end, base);
 	if (*end)
 		return -EINVAL;
-	if (errno || n > U32_MAX)
+	if (errno)
+		return -ERANGE;
+	*result = n;
+	return 0;
+}
+
+int kstrtou32(const char *s, unsigned int base, u32 *result)
+{
+	u64 n;
+	int r = kstrtou64(s, base, &n);
+
+	if (r)
+		return r;
+	if (n > U32_MAX)
 		return -ERANGE;
 	*result = n;
 	return 0;

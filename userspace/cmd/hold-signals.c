@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Signals that would end the program at a bad time. */
+#include <stddef.h>
+#include <time.h>
+
 #include "hold-signals.h"
 
 void hold_ending_signals(bool quit, sigset_t *before)
@@ -13,4 +16,18 @@ void hold_ending_signals(bool quit, sigset_t *before)
 	if (quit)
 		sigaddset(&held, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &held, before);
+}
+
+bool ending_signal_came(void)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+	const struct timespec now = { 0 };
+	struct sigaction old;
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaddset(&held, ends[i]);
+	return sigtimedwait(&held, NULL, &now) > 0;
 }

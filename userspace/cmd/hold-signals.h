@@ -11,5 +11,7 @@
  * signals, and with @quit SIGQUIT, until sigprocmask() puts *@before back.
  */
 void hold_ending_signals(bool quit, sigset_t *before);
+/* Has one of SIGHUP, SIGINT and SIGTERM come while they are held? One that is ignored does not. */
+bool ending_signal_came(void);
 
 #endif

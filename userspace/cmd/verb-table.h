@@ -90,6 +90,12 @@
 	     .opts = O(NEW_SIZE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(shrink, .words = "NAME",
+	     .summary = "give up the end of a set and of a member, while in use",
+	     .example = "fusionctl shrink data --dry-run",
+	     .opts = O(LESS_SIZE) | O(MEMBER) | O(MEMBER_SIZE) | O(YES) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
 	VERB(uuid, .words = "FAST SLOW",
 	     .summary = "give a closed copy of a set a uuid of its own",
 	     .example = "fusionctl uuid /dev/sdc /dev/sdd --label copy",

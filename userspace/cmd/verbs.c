@@ -62,6 +62,10 @@ const struct option_info options[OPT_NR] = {
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
 	[OPT_NEW_SIZE]   = { "size", "SIZE", "size of the set; all that its members have room "
 			      "for if it is left out" },
+	[OPT_LESS_SIZE]	  = { "size", "SIZE", "size of the set; what its content needs if it is "
+			      "left out" },
+	[OPT_MEMBER]	  = { "member", "DEV", "the member that gives up its end (the slow one)" },
+	[OPT_MEMBER_SIZE] = { "member-size", "SIZE", "size of that member, instead of --size" },
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
 	[OPT_NO_DUMP]	  = { "no-dump", NULL, "do not save the metadata in /var/lib/fusion/dump" },
 	[OPT_AT_BOOT]	  = { "at-boot", NULL, "at the next boot, before it is mounted" },

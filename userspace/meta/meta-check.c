@@ -106,7 +106,8 @@ static void check_match(const struct meta *meta, struct report *r)
 	}
 	if (!err && fus_meta_slow_lags(meta))
 		fus_report_add(r, LEVEL_NOTE, SLOW, NO_BLOCK, "match", "does not know yet that the "
-			       "set has grown, the next opening tells it");
+			       "set has %s, the next opening tells it",
+			       meta->shrunk ? "shrunk" : "grown");
 	if (!err && slow->epoch != fast->epoch)
 		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "match", "an open was interrupted");
 	if (fast->flags & slow->flags & FUSION_SB_CLEAN && !fusion_sb_same_kept(fast, slow))

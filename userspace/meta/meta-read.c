@@ -132,7 +132,16 @@ bool fus_meta_slow_lags(const struct meta *meta)
 {
 	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
 
-	return fast && slow && fusion_sb_grown_from(fast, slow);
+	return fast && slow && (meta->shrunk || fusion_sb_grown_from(fast, slow));
+}
+
+const struct fusion_sb *fus_meta_bounds(const struct meta *meta, const struct fusion_sb *sb)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+
+	if (sb->role != FUSION_SLOW || !slow || !fus_meta_slow_lags(meta))
+		return sb;
+	return meta->shrunk ? &meta->before : slow;
 }
 
 bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb)
@@ -235,22 +244,22 @@ struct set_ctx {
 
 static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
 {
-	const struct fusion_sb *geo = &meta->geo[dev], *small = NULL;
+	const struct fusion_sb *geo = &meta->geo[dev], *before = fus_meta_bounds(meta, geo);
 	const struct fusion_map_block *b = buf;
 	const struct set_ctx *c = ctx;
 	struct meta_block *block = &c->set->block[index];
 	u32 *word = c->set->word + (size_t)index * FUSION_MAP_PER_BLOCK;
 	u32 i, n = fusion_map_entries(geo, index);
 
-	/* Of its map copies, one may be as large as the set was before it grew, or both. */
-	if (dev == SLOW && fus_meta_slow_lags(meta) && index < fus_meta_sb(meta, SLOW)->map_blocks)
-		small = fus_meta_sb(meta, SLOW);
+	/* Of its map copies, one may be as large as the set was before, or both. */
+	if (index >= before->map_blocks)
+		before = geo;
 	block->why = cant_read;
 	block->unreadable = !buf;
 	if (buf) {
 		block->generation = le64_to_cpu(b->generation);
-		if ((small && !fusion_map_unpack(small, c->nr, index, block->generation, buf, word,
-						 &block->why)) ||
+		if ((before != geo && !fusion_map_unpack(before, c->nr, index, block->generation,
+							 buf, word, &block->why)) ||
 		    !fusion_map_unpack(geo, c->nr, index, block->generation, buf, word,
 				       &block->why)) {
 			block->why = NULL;
@@ -364,6 +373,19 @@ static void begin_progress(const struct meta *meta)
 	fus_progress_begin("reading the metadata", &fus_progress_mib, blocks * FUSION_BLOCK_SIZE);
 }
 
+/* See struct meta. */
+static void see_shrunk(struct meta *meta)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+	struct meta_member *m = &meta->m[SLOW];
+
+	meta->shrunk = fast && slow && fusion_sb_shrunk_from(fast, slow);
+	if (!meta->shrunk)
+		return;
+	meta->before = *slow;
+	fusion_sb_take_geometry(&m->copy[m->best].sb, fast);
+}
+
 /* And with these, identity and geometry. */
 static int read_known(struct meta *meta, const struct fusion_sb *geo)
 {
@@ -382,6 +404,8 @@ static int read_known(struct meta *meta, const struct fusion_sb *geo)
 		meta->geo[SLOW] = *fus_meta_sb(meta, SLOW);
 		fus_sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
 	}
+	if (!geo)
+		see_shrunk(meta);
 	return 0;
 }
 

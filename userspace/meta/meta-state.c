@@ -142,8 +142,12 @@ static const void *ring_read(void *ctx, u32 pos)
 static int ring_apply(void *ctx, const struct fusion_record *rec)
 {
 	struct replay_ctx *c = ctx;
-	int err = fus_state_apply(c->st, c->sb, rec);
+	int err;
 
+	/* of a slow member that lags: what is behind the end of the set now was unmapped since */
+	if (rec->lext >= c->st->nr_lexts)
+		return 0;
+	err = fus_state_apply(c->st, c->sb, rec);
 	return !err && c->st->nr_open > c->max_open ? -EILSEQ : err;
 }
 
@@ -177,9 +181,12 @@ static bool replay(const struct meta *meta, const struct fusion_sb *sb, struct m
 {
 	const int dev = sb->role;
 	const struct meta_ring *ring = &meta->m[dev].ring;
-	struct replay_ctx ctx = { ring, sb, st, fusion_open_limit(sb) };
+	struct replay_ctx ctx = {
+		ring, sb, st, fusion_open_limit(fus_meta_bounds(meta, sb)),
+	};
 	struct fusion_replay rp = {
-		.sb = sb, .read = ring_read, .apply = ring_apply, .ctx = &ctx,
+		.sb = fus_meta_bounds(meta, sb), .read = ring_read, .apply = ring_apply,
+		.ctx = &ctx,
 	};
 	int err = fusion_replay(&rp);
 	u64 block;

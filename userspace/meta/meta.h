@@ -175,6 +175,13 @@ struct meta {
 	struct meta_member m[2];
 	struct fusion_sb geo[2];	/* identity and geometry, as each member has them */
 	bool known;		/* geo is filled in; if not, the rest is empty */
+	/*
+	 * The set has shrunk, and the slow member lags: its superblock as it is. What counts of it,
+	 * fus_meta_sb(), has the geometry of the fast member, beyond which the replica names
+	 * nothing: the slow member was closed cleanly before.
+	 */
+	bool shrunk;
+	struct fusion_sb before;
 };
 
 /*
@@ -211,10 +218,15 @@ void fus_meta_free(struct meta *meta);
 /* The superblock of the member that counts, or NULL. */
 const struct fusion_sb *fus_meta_sb(const struct meta *meta, int dev);
 /*
- * The set has grown, and the slow member still says how large it was before: see fusion_sb_match().
- * Its geometry in struct meta is the new one.
+ * The set has been resized, and the slow member still says how large it was before: see
+ * fusion_sb_match(). Its geometry in struct meta is the new one.
  */
 bool fus_meta_slow_lags(const struct meta *meta);
+/*
+ * A superblock of the slow member with the geometry from before, if it lags: that of the words and
+ * records of the replica. Otherwise @sb.
+ */
+const struct fusion_sb *fus_meta_bounds(const struct meta *meta, const struct fusion_sb *sb);
 /*
  * Has the geometry in struct meta all that this superblock has, in the same places? If not, the
  * metadata of that member was read as if it were another one's.

@@ -86,6 +86,7 @@ static inline int unregister_reboot_notifier(struct notifier_block *nb)
 
 int hex2bin(u8 *to, const char *from, size_t bytes);
 int kstrtou32(const char *s, unsigned int base, u32 *result);
+int kstrtou64(const char *s, unsigned int base, u64 *result);
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

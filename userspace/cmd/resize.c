@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the verbs grow and shrink share: an open set gets another size when another table takes the
+ * place of the present one.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "resize.h"
+#include "backup.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "hold-signals.h"
+#include "kmsg.h"
+#include "role.h"
+
+int resize_get(struct resizing *r)
+{
+	struct set set;
+	int rc;
+
+	rc = fus_set_get(r->name, &set);
+	if (rc)
+		return rc;
+	if (strcmp(set.st.mode, "rw"))
+		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is in mode %s; see fusionctl "
+			      "status %s", r->verb, set.st.mode, r->name);
+	else if (set.m.suspended)
+		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is suspended; run dmsetup "
+			      "resume %s first", r->verb, r->name);
+	for (int dev = 0; dev < 2 && !rc; dev++) {
+		if (fus_member_at(set.member[dev], &r->m[dev]) || !r->m[dev])
+			rc = fus_fail(FC_FAILED, r->name, "the superblock of its %s member "
+				      "cannot be read; see dmesg", fus_role_name[dev]);
+		else
+			rc = fus_check_member(r->m[dev]);
+	}
+	fus_set_put(&set);
+	if (!rc)
+		rc = fus_dm_get_set(r->name, MAPPING_TABLE, &r->table);
+	if (rc)
+		return rc;
+	r->sb = *r->m[FAST]->sb;
+	if (r->m[SLOW]->sb->layout_seq != r->sb.layout_seq)
+		return fus_fail(FC_BUSY, r->name, "the slow member does not know yet how large the "
+				"set has become; run fusionctl checkpoint %s, and try again",
+				r->name);
+	return 0;
+}
+
+void resize_put(struct resizing *r)
+{
+	fus_dm_put(&r->table);
+	fus_free_members(r->m[FAST]);
+	fus_free_members(r->m[SLOW]);
+}
+
+static unsigned int count_words(const char *text)
+{
+	unsigned int nr = 0;
+
+	for (; *text; text++)
+		nr += *text == ' ' && text[1] && text[1] != ' ';
+	return nr;
+}
+
+/* The present line, with more options; to be freed. */
+static char *resize_params(const char *params, const char *options)
+{
+	char fast[32], slow[32], *longer = NULL;
+	unsigned int nr = 0;
+	int end = 0;
+
+	if (sscanf(params, "%31s %31s%n %u%n", fast, slow, &end, &nr, &end) < 2)
+		return NULL;
+	nr += 2 + count_words(options);
+	return asprintf(&longer, "%s %s %u%s resize on%s", fast, slow, nr, params + end,
+			options) < 0 ? NULL : longer;
+}
+
+static int exchange(struct resizing *r, const char *params)
+{
+	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
+	const struct dm_line next = { fusion_sb_sectors(&r->sb), r->table.target, params };
+	char reason[256];
+	sigset_t before;
+	bool stuck;
+	int err, kmsg = fus_kmsg_open();
+
+	/* It must not end with the set suspended. */
+	hold_ending_signals(true, &before);
+	/* Nothing can be paged in while the set is suspended, if it is the root's. */
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	err = fus_dm_exchange(r->name, &now, &next, &r->paused_ms, &stuck);
+	munlockall();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	fus_kmsg_reason(kmsg, reason, sizeof(reason));
+	if (stuck)
+		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
+				"new table nor the old one: %s; see dmesg, and restart the machine",
+				*reason ? reason : strerror(-err));
+	return err ? fus_fail(FC_FAILED, r->name, "has not %s: %s; it is as large as it "
+			       "was, see dmesg", r->done, *reason ? reason : strerror(-err)) : 0;
+}
+
+int resize_exchange(struct resizing *r, const char *options)
+{
+	char *params = resize_params(r->table.params, options);
+	int rc;
+
+	if (!params)
+		return fus_fail(FC_FAILED, r->name, "its table cannot be read; use matching "
+				"versions of fusionctl and dm-fusion");
+	rc = exchange(r, params);
+	free(params);
+	return rc;
+}
+
+bool resize_finish(const struct resizing *r)
+{
+	struct member *slow = NULL;
+	bool told;
+
+	fus_backup_changed(r->m[FAST]->devno);
+	told = !fus_member_at(r->m[SLOW]->devno, &slow) && slow && fus_has_identity(slow) &&
+	       slow->sb->layout_seq == r->sb.layout_seq;
+	if (!told)
+		fus_warn(r->name, "has %s, but its slow member %s could not be told; see fusionctl "
+			 "status %s", r->done, r->m[SLOW]->path, r->name);
+	fus_free_members(slow);
+	return told;
+}
