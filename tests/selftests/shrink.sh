@@ -122,7 +122,7 @@ test_while_in_use() {
 	good fusionctl close data
 	sound 2400
 	resized slow $((bytes / 512 - 1))
-	refused "is smaller than when it was formatted" fusionctl open data "$FAST" "$SLOW"
+	refused "restore its old size" fusionctl open data "$FAST" "$SLOW"
 	# and back
 	resized slow $((200 * 2048))
 	good fusionctl open data "$FAST" "$SLOW"
@@ -192,21 +192,21 @@ test_full() {
 test_interrupted() {
 	local was pid
 	need_module dm-delay
-	members 64 256
-	begin 24 200
+	members 64 128
+	begin 24 80
 	good fusionctl set data --now migration=off
-	dd if=/dev/urandom of=/dev/mapper/data bs=1M count=190 oflag=direct conv=fsync status=none
-	blkdiscard --offset $((10 << 20)) --length $((150 << 20)) /dev/mapper/data
+	dd if=/dev/urandom of=/dev/mapper/data bs=1M count=80 oflag=direct conv=fsync status=none
+	blkdiscard --offset $((4 << 20)) --length $((50 << 20)) /dev/mapper/data
 	# now each move takes its time
-	swap slow "0 $((200 * 2048)) delay /dev/slow 0 300"
+	swap slow "0 $((80 * 2048)) delay /dev/slow 0 300"
 	was=$(extents)
-	fusionctl shrink data --member-size 60M --yes >"$TMP/out" 2>&1 &
+	fusionctl shrink data --member-size 40M --yes >"$TMP/out" 2>&1 &
 	pid=$!
 	within 20 "a fence" fenced
 	kill -TERM "$pid"
 	! wait "$pid" || fail "it has not noticed the signal: $(<"$TMP/out")"
 	shows "was stopped, and is as large as before"
-	resized slow $((200 * 2048))
+	resized slow $((80 * 2048))
 	same "slots of the fence" "$(status data fence_slots)" 0
 	same "extents" "$(extents)" "$was"
 	good fusionctl close data

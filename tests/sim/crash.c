@@ -318,6 +318,10 @@ int main(int argc, char **argv)
 
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
+		if (opt.story && opt.story->shrinks && !run.setup.shrinks) {
+			runs++;
+			continue;
+		}
 		run.setup.cut_one_in *= opt.rarely;
 		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);

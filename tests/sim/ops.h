@@ -68,6 +68,7 @@ struct setup {
 struct story {
 	const char *name;
 	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+	bool shrinks;	/* only of sets that shrink */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 

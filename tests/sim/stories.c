@@ -399,6 +399,35 @@ u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	return op - ops;
 }
 
+/* Sets of which much is in use shrink, and grow again, with writes between. */
+static u32 make_shrink_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->most.nr_lexts;
+
+	while (end - op > 24) {
+		u32 i, hole = rnd_below(rng, all), n = 1 + rnd_below(rng, all - hole);
+
+		op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		if (rnd_below(rng, 4))
+			op = add(op, OP_DISCARD, hole * EXTENT_SECTORS, n * EXTENT_SECTORS);
+		for (i = rnd_below(rng, 4); i; i--)
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_DEMOTE, 0, all);
+		op = add(op, OP_SHRINK, 0, 0);
+		for (i = rnd_below(rng, 4); i; i--)
+			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
+		op = add(op, rnd_below(rng, 2) ? OP_FLUSH : OP_CHECKPOINT, 0, 0);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_GROW, 0, 0);
+		if (!rnd_below(rng, 4))
+			op = add(op, rnd_below(rng, 2) ? OP_CRASH : OP_REOPEN, 0, 0);
+	}
+	return op - ops;
+}
+
 static const struct story stories[] = {
 	{ .name = "flushes", .make = make_flush_ops },
 	{ .name = "fua", .make = make_fua_ops },
@@ -407,6 +436,7 @@ static const struct story stories[] = {
 	{ .name = "closing", .make = make_close_ops },
 	{ .name = "swaps", .make = make_swap_ops },
 	{ .name = "fences", .make = make_fence_ops },
+	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
