@@ -10,6 +10,8 @@
  * A set that shrinks must have been closed cleanly, and what it gives up must be empty (INV10). So
  * the set as it was does not miss it either, should the change of geometry not be committed.
  */
+#include <linux/mm.h>
+
 #include "dm-fusion.h"
 
 /* -- what the table line wants --------------------------------------------------------------- */
@@ -95,6 +97,31 @@ bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fas
 			   fusion_sb_shrunk_from(&fs->sb, fast);
 }
 
+/*
+ * Do both superblock copies of a member, of which @sb is the newer one, say that it was closed
+ * cleanly? Closing writes both. If the first one failed, it may be in the member's cache only, and
+ * the next write would overwrite the last one that is durable.
+ */
+static bool fusion_resize_closed(struct fusion *fs, const struct fusion_sb *sb)
+{
+	const u64 blocknr = FUSION_SUPER_BLOCKNR((sb->generation - 1) & 1);
+	struct block_device *bdev = fs->dev[sb->role]->bdev;
+	struct page *page = alloc_page(GFP_NOIO);
+	struct fusion_sb *other = kmalloc(sizeof(*other), GFP_NOIO);
+	const char *why;
+	bool closed;
+
+	closed = page && other && sb->flags & FUSION_SB_CLEAN &&
+		 !fusion_rw_page(fs, sb->role, REQ_OP_READ | REQ_META, blocknr, page) &&
+		 !fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev), other,
+				   &why) &&
+		 other->generation == sb->generation - 1 && other->flags & FUSION_SB_CLEAN;
+	kfree(other);
+	if (page)
+		__free_page(page);
+	return closed;
+}
+
 /* A set that shrinks was closed cleanly, so the replica says what the map says. */
 int fusion_resize_allowed(struct fusion *fs, bool read_only)
 {
@@ -113,7 +140,7 @@ int fusion_resize_allowed(struct fusion *fs, bool read_only)
 		      fs->grows ? "grow" : "shrink");
 		return -EROFS;
 	}
-	if (fs->shrinks && !(fast->flags & slow->flags & FUSION_SB_CLEAN)) {
+	if (fs->shrinks && (!fusion_resize_closed(fs, fast) || !fusion_resize_closed(fs, slow))) {
 		DMERR("%s: was not closed cleanly: open and close it before it shrinks", name);
 		return -EAGAIN;
 	}

@@ -59,16 +59,24 @@ static int shrink_it(struct shrinking *s)
 
 static int ask(const struct shrinking *s)
 {
+	const bool whole = (s->size == SIZE_WHOLE || s->size == SIZE_UNKNOWN) && !s->reach.held;
 	char nobody[512], question[640], size[SIZE_TEXT], lost[SIZE_TEXT];
 
-	if (!s->behind && s->size != SIZE_WHOLE && s->size != SIZE_UNKNOWN)
+	if (!s->behind && !whole)
 		return 0;
 	fus_size_text(size, fusion_sb_sectors(&s->r.sb) << 9);
 	fus_size_text(lost, extents(s, s->behind));
-	snprintf(nobody, sizeof(nobody), "%s behind the first %s of %s would be lost", lost, size,
-		 s->r.name);
-	snprintf(question, sizeof(question), "%s behind the first %s of %s will be lost", lost,
-		 size, s->r.name);
+	if (s->behind) {
+		snprintf(nobody, sizeof(nobody), "%s behind the first %s of %s would be lost", lost,
+			 size, s->r.name);
+		snprintf(question, sizeof(question), "%s behind the first %s of %s will be lost",
+			 lost, size, s->r.name);
+	} else {
+		snprintf(nobody, sizeof(nobody), "its %s may use more than the first %s, which would "
+			 "be left", s->content.type, size);
+		snprintf(question, sizeof(question), "the %s on %s may use more than the first %s, "
+			 "which will be left", s->content.type, s->r.name, size);
+	}
 	return confirm(s->r.name, nobody, question);
 }
 
