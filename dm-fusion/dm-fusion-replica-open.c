@@ -16,24 +16,12 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 	return fusion_replica_write_super(fs);
 }
 
-/* Neither copy has the geometry from before. If this fails, the next update tries again. */
-static void fusion_replica_super_again(struct fusion *fs)
-{
-	struct fusion_replica *rep = &fs->replica;
-
-	mutex_lock(&rep->mutex);
-	if (!rep->stale) {
-		rep->next = rep->sb;
-		rep->next.generation++;
-		fusion_replica_write_super(fs);
-	}
-	mutex_unlock(&rep->mutex);
-}
-
 void fusion_replica_start(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 
+	/* The end of a member may be cut off by now, and a copy that has the old size is not valid. */
+	rep->again = rep->sb.layout_seq != fs->sb.layout_seq;
 	rep->restart = true;
 	rep->stale = true;
 	fusion_held_begin(fs);
@@ -41,8 +29,6 @@ void fusion_replica_start(struct fusion *fs)
 	WRITE_ONCE(rep->active, true);
 	spin_unlock_irq(&fs->lock);
 	fusion_replica_update(fs, true);
-	if (fs->shrinks)
-		fusion_replica_super_again(fs);
 }
 
 void fusion_replica_pause(struct fusion *fs)

@@ -359,6 +359,18 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 	return r;
 }
 
+/* Write the other superblock copy as well. If that fails, the next update tries again. */
+static void fusion_replica_super_again(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	if (!rep->again || rep->stale)
+		return;
+	rep->next = rep->sb;
+	rep->next.generation++;
+	rep->again = fusion_replica_write_super(fs);
+}
+
 int fusion_replica_update(struct fusion *fs, bool whole)
 {
 	int r;
@@ -366,6 +378,8 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 	mutex_lock(&fs->replica.mutex);
 	/* A message may come late: nothing is written after fusion_replica_stop(). */
 	r = READ_ONCE(fs->replica.active) ? fusion_replica_do_update(fs, whole, whole) : -EAGAIN;
+	if (!r)
+		fusion_replica_super_again(fs);
 	mutex_unlock(&fs->replica.mutex);
 	return r;
 }

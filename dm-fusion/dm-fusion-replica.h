@@ -31,6 +31,7 @@ struct fusion;
  * @marked: the superblock on the disk says CLEAN, or may say so
  * @restart: the end of the log's chain is unknown: it was not replayed, or a write failed
  * @found_seq: no valid block was found in the log from here on when the set was loaded
+ * @again: the other superblock copy may have the geometry from before the set was resized
  * @stale: the content of the replica is not wholly known: the next update writes a map copy
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
@@ -74,6 +75,7 @@ struct fusion_replica {
 	bool marked;
 	bool restart;
 	u64 found_seq;
+	bool again;
 	bool stale;
 	unsigned int nr;
 	u32 keep;

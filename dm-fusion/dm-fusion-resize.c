@@ -64,6 +64,11 @@ int fusion_resize_plan(struct fusion *fs, char **error)
 	}
 	if (want == len && fast == fs->sb.self_sectors && slow == fs->sb.peer_sectors)
 		return 0;
+	if ((fs->resize_sectors[FUSION_FAST] | fs->resize_sectors[FUSION_SLOW]) &
+	    (FUSION_BLOCK_SECTORS - 1)) {
+		*error = "fast_sectors and slow_sectors must be multiples of 8";
+		return -EINVAL;
+	}
 	if (!fs->resize || !want || want & (fs->sb.extent_sectors - 1) ||
 	    want >> fs->shift > FUSION_MAX_LEXTS) {
 		DMERR("device length must be %llu sectors, not %llu", (unsigned long long)len,
