@@ -229,7 +229,7 @@ void shrink_end_fence(const struct shrinking *s)
 	free(answer);
 }
 
-int shrink_evacuate(const struct shrinking *s)
+int shrink_evacuate(struct shrinking *s)
 {
 	char what[160];
 	int rc;
@@ -239,6 +239,7 @@ int shrink_evacuate(const struct shrinking *s)
 	rc = put_up_fence(s);
 	if (rc)
 		return rc;
+	s->fenced = true;
 	snprintf(what, sizeof(what), "%s: moving what is at the end of %s", s->r.name,
 		 s->r.m[s->dev]->path);
 	fus_progress_begin(what, &fus_progress_mib,

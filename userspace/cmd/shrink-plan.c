@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb shrink: what the content needs, and how small set and member become. */
 #include <fcntl.h>
+#include <libmount/libmount.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <linux/fs.h>
 
 #include "shrink.h"
 #include "busy.h"
@@ -18,6 +21,21 @@
 
 /* -- the content ---------------------------------------------------------------------------- */
 
+/* XFS has its size in its log only, until it is frozen, or has written for a while. */
+static void write_supers(dev_t devno)
+{
+	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
+	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		if (!ioctl(fd, FIFREEZE, 0))
+			ioctl(fd, FITHAW, 0);
+		close(fd);
+	}
+	mnt_unref_table(tb);
+}
+
 static int look_at_content(struct shrinking *s)
 {
 	char path[160];
@@ -28,6 +46,7 @@ static int look_at_content(struct shrinking *s)
 	if (fd < 0)
 		return fus_fail(FC_FAILED, path, "cannot be opened; see dmesg");
 	/* a mounted file system writes past what another reader has left in memory */
+	write_supers(s->r.table.devno);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	rc = fus_probe_magics(path, fd, &s->content);
 	if (!rc)
@@ -97,6 +116,21 @@ static int too_small(const struct shrinking *s, uint64_t bytes)
 		snprintf(remedy, sizeof(remedy), "it cannot shrink, copy it to another disk");
 	return fus_fail(FC_REFUSED, s->r.name, "its %s has %s, and %s would be left; %s",
 			type_of(s), is, most, remedy);
+}
+
+int shrink_check_content(const struct shrinking *s)
+{
+	const uint64_t bytes = fusion_sb_sectors(&s->r.sb) << 9;
+	struct shrinking now = { .r = s->r, .dev = s->dev };
+	int rc;
+
+	rc = look_at_content(&now);
+	if (!rc)
+		rc = check_content(&now, true);
+	if (!rc && (now.size != s->size || strcmp(now.content.type, s->content.type)))
+		rc = fus_fail(FC_BUSY, s->r.name, "has other content by now; run fusionctl shrink "
+			      "again");
+	return rc ? rc : needed(&now) > bytes ? too_small(&now, bytes) : 0;
 }
 
 /* -- the sizes ------------------------------------------------------------------------------ */
@@ -187,7 +221,8 @@ static int plan_by_member(struct shrinking *s, const char *text, uint64_t *lexts
 
 	if (!fus_parse_size(text, &bytes) || !bytes)
 		return fus_fail(FC_USAGE, text, "is no size; write it as 750G or 1.5T");
-	*sectors = bytes >> 9;
+	/* whole MiB, as partitions have */
+	*sectors = (bytes >> 9) / MIB_SECTORS * MIB_SECTORS;
 	if (*sectors >= now)
 		return fus_fail(FC_USAGE, text, "is not less than the %s that the set uses of %s; "
 				"choose a smaller size", fus_size_text(size, now << 9), path);

@@ -43,15 +43,20 @@ static int shrink_it(struct shrinking *s)
 	int rc;
 
 	hold_ending_signals(false, &before);
-	rc = shrink_discard(s);
+	rc = shrink_check_content(s);
+	if (!rc)
+		rc = shrink_discard(s);
 	if (!rc)
 		rc = shrink_evacuate(s);
+	/* that may have taken hours */
+	if (!rc)
+		rc = shrink_check_content(s);
 	if (cuts_member(s))
 		snprintf(options, sizeof(options), " %s_sectors %" PRIu64, fus_role_name[s->dev],
 			 shrink_sectors(&s->r.sb, s->dev));
 	if (!rc)
 		rc = resize_exchange(&s->r, options);
-	if (rc)
+	if (rc && s->fenced)
 		shrink_end_fence(s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;

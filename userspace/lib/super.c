@@ -141,11 +141,13 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;
 		if (s == MEMBER_OK || s == MEMBER_SHRUNK) {
-			if (*state != s || one.generation > sb->generation)
-				*sb = one;
+			/* before a set shrank, its member was larger: the newer copy counts */
+			if ((*state == MEMBER_OK || *state == MEMBER_SHRUNK) &&
+			    one.generation < sb->generation)
+				continue;
+			*sb = one;
 			*state = s;
-			if (s == MEMBER_SHRUNK)
-				*why = "the device is smaller than it was";
+			*why = s == MEMBER_SHRUNK ? "the device is smaller than it was" : NULL;
 			continue;
 		}
 		bad = s == MEMBER_NONE ? "it is gone" : text;
