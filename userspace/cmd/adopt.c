@@ -336,8 +336,10 @@ static int carry_out(struct plan *p, const struct adoption *what, bool json)
 	fus_run_unlock(&lock);
 	if (!rc)
 		rc = fus_erase(&p->d.dev[p->t.other], p->d.fd[p->t.other]);
+	/* a plan writes to the other one only, and the disk may be mounted */
 	if (!rc)
-		rc = adopt_open(&p->d, &p->t);
+		rc = what->at_boot ? adopt_open_one(&p->d.dev[p->t.other], &p->t.o[p->t.other]) :
+				     adopt_open(&p->d, &p->t);
 	/* not before: the discard of an SSD may take minutes, and other sets wait for the lock */
 	if (!rc)
 		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);

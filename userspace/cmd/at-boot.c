@@ -8,6 +8,8 @@
 
 #include "at-boot.h"
 #include "adopt.h"
+#include "boot-names.h"
+#include "dm.h"
 #include "fusionctl.h"
 #include "record.h"
 #include "release.h"
@@ -47,11 +49,23 @@ static int carry_out(struct task *task)
 	return task->kind == FUSION_TRANSIT_RELEASE ? release_go_on(&a) : adopt_go_on(&a, true);
 }
 
+/* Before a plan is given up for its work, which needs the module. */
+static int check_able(void)
+{
+	unsigned int version[3];
+	bool found;
+	int rc;
+
+	rc = check_not_hibernated();
+	return rc ? rc : fus_dm_target_version(true, version, &found);
+}
+
 int at_boot(void)
 {
 	struct task task[MOST];
 	struct member *list;
 	unsigned int nr = 0;
+	bool able;
 	int rc, one;
 
 	rc = fus_scan_members(&list);
@@ -63,7 +77,10 @@ int at_boot(void)
 		task[nr++].kind = m->sb->transit.kind;
 	}
 	fus_free_members(list);
-	for (unsigned int i = 0; i < nr; i++) {
+	if (!rc && nr)
+		rc = check_able();
+	able = !rc;
+	for (unsigned int i = 0; i < nr && able; i++) {
 		one = carry_out(&task[i]);
 		rc = rc ? rc : one;
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How the system finds a disk at boot, and whether it would find its content on another device. */
+#include <fcntl.h>
 #include <libmount/libmount.h>
+#include <libudev.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +10,11 @@
 #include <unistd.h>
 
 #include "boot-names.h"
+#include "device.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "probe.h"
+#include "sysfs.h"
 
 int check_boot_script(const char *instead)
 {
@@ -79,7 +84,8 @@ static int check_crypttab(dev_t devno)
 	return rc;
 }
 
-static int check_command_line(dev_t devno)
+/* Return: what @is says of the first word of the command line with that prefix and not 0, or 0. */
+static int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno), dev_t devno)
 {
 	FILE *f = fopen("/proc/cmdline", "re");
 	char line[8192], *save, *w;
@@ -88,11 +94,17 @@ static int check_command_line(dev_t devno)
 	if (f && fgets(line, sizeof(line), f))
 		for (w = strtok_r(line, " \t\n", &save); w && !rc;
 		     w = strtok_r(NULL, " \t\n", &save))
-			if (!strncmp(w, "root=", 5) && names_device(w + 5, devno))
-				rc = refuse("the kernel's command line", w);
+			if (!strncmp(w, prefix, strlen(prefix)))
+				rc = is(w, devno);
 	if (f)
 		fclose(f);
 	return rc;
+}
+
+static int check_root(const char *word, dev_t devno)
+{
+	return names_device(strchr(word, '=') + 1, devno) ?
+	       refuse("the kernel's command line", word) : 0;
 }
 
 int check_boot_names(dev_t devno)
@@ -102,5 +114,39 @@ int check_boot_names(dev_t devno)
 	rc = check_fstab(devno);
 	if (!rc)
 		rc = check_crypttab(devno);
-	return rc ? rc : check_command_line(devno);
+	return rc ? rc : each_boot_word("root=", check_root, devno);
+}
+
+/* -- hibernation ----------------------------------------------------------------------------- */
+
+static int refuse_offset(const char *word, dev_t devno)
+{
+	(void)devno;
+	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may be "
+			"there, so no disk is adopted or released; boot once without that");
+}
+
+static bool has_image(struct udev_device *udev, void *node)
+{
+	char type[64];
+	bool fs, is;
+	int fd;
+
+	fus_device_node(udev_device_get_devnum(udev), node, 160);
+	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	is = fus_probe_type(fd, &fs, type, sizeof(type)) && !strcmp(type, "swsuspend");
+	close(fd);
+	return is;
+}
+
+int check_not_hibernated(void)
+{
+	char node[160];
+
+	if (fus_block_any(&(struct block_match){ 0 }, has_image, node) > 0)
+		return fus_fail(FC_REFUSED, node, "has the image of a hibernated system, so no disk "
+				"is adopted or released; resume it and reboot");
+	return each_boot_word("resume_offset=", refuse_offset, 0);
 }

@@ -16,4 +16,10 @@ int check_boot_script(const char *instead);
  */
 int check_boot_names(dev_t devno);
 
+/*
+ * Refuse while a hibernated system may be there, which has the disks in use as they are. A file of
+ * swap with its image cannot be seen.
+ */
+int check_not_hibernated(void);
+
 #endif

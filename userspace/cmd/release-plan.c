@@ -155,18 +155,22 @@ int release_plan(const struct args *a)
 
 bool release_is_planned(const char *word, char set[UUID_TEXT])
 {
-	struct member *list, *m;
+	struct member *list;
 	struct plan p;
-	bool is;
+	bool is = false, begun = false;
 
 	read_plan(&p);
 	if (!p.nr || fus_scan_members(&list))
 		return false;
-	for (m = list; m && !fus_member_called(m, word); m = m->next)
-		;
-	is = m && find(&p, fus_uuid_text(set, m->sb->set_uuid)) < p.nr;
+	for (struct member *m = list; m; m = m->next) {
+		if (!fus_member_called(m, word))
+			continue;
+		begun |= m->state == MEMBER_TRANSIT;
+		if (!is)
+			is = find(&p, fus_uuid_text(set, m->sb->set_uuid)) < p.nr;
+	}
 	fus_free_members(list);
-	return is;
+	return is && !begun;
 }
 
 int release_cancel(const struct args *a, const char *set)
@@ -189,25 +193,24 @@ int release_cancel(const struct args *a, const char *set)
 
 /* -- at boot ----------------------------------------------------------------------------------- */
 
-/* The udev rule has opened it by now. If it cannot be released, the boot needs it. */
+/* What was open stays open if it cannot be released, since the boot needs it. */
 static int release_one(char *set)
 {
 	char name[128], *word[] = { set, NULL }, *open[] = { name, NULL };
 	struct args a = { .n = 1, .word = word }, of_open = { .n = 1, .word = open };
-	bool found;
+	bool was_open, is_open;
 	int rc;
 
-	rc = fus_open_name(set, false, name, sizeof(name), &found);
+	rc = fus_open_name(set, false, name, sizeof(name), &was_open);
 	if (rc)
 		return rc;
 	a.opt[OPT_YES] = "";
 	of_open.opt[OPT_NO_DUMP] = "";
-	if (found)
+	if (was_open)
 		rc = cmd_close(&of_open);
-	if (rc)
-		return rc;
-	rc = cmd_release(&a);
-	if (rc && found && !fus_open_name(set, false, name, sizeof(name), &found) && !found)
+	if (!rc)
+		rc = cmd_release(&a);
+	if (rc && !fus_open_name(set, false, name, sizeof(name), &is_open) && !is_open)
 		cmd_open(&a);
 	return rc;
 }
@@ -227,22 +230,30 @@ static bool is_here(const char *set)
 	return is;
 }
 
+static void note_tried(void)
+{
+	FILE *f = fopen(TRIED, "we");
+
+	if (f)
+		fclose(f);
+}
+
 int release_planned(void)
 {
 	struct plan p;
 	int rc = 0, one;
-	FILE *f;
 
 	read_plan(&p);
 	if (!p.nr || !access(TRIED, F_OK))
 		return 0;
-	f = fopen(TRIED, "we");
-	if (f)
-		fclose(f);
 	for (unsigned int i = 0; i < p.nr; i++) {
+		/* the udev rule has opened it by now, or will when the other member is here */
 		if (!is_here(p.set[i]))
 			continue;
-		one = release_one(p.set[i]);
+		note_tried();
+		one = check_not_hibernated();
+		if (!one)
+			one = release_one(p.set[i]);
 		rc = rc ? rc : one;
 	}
 	return rc;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb release, --resume and --abort: go on or back after an interruption. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "release.h"
+#include "device.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -16,6 +20,28 @@ struct going {
 	struct transit t;
 	enum transit_at at;
 };
+
+/*
+ * The signatures are back, or those of another disk: whoever has the right one has all of the
+ * content, and the fast member is wiped then.
+ */
+static int check_right_disk(const struct transit *t)
+{
+	const char *path = t->o[t->disk].path;
+	struct fus_content c;
+	int fd, rc;
+
+	fd = fus_open_node(path, t->o[t->disk].devno, O_RDONLY);
+	if (fd < 0)
+		return fus_fail(FC_FAILED, path, "cannot be opened: %s; check the device",
+				strerror(errno));
+	rc = fus_probe_magics(path, fd, &c);
+	close(fd);
+	if (!rc && c.id != t->sb.transit.content_id)
+		rc = fus_fail(FC_MEMBER, path, "has other content than the set that is being "
+			      "released; name the disk of that set");
+	return rc;
+}
 
 /* @path: of the disk, "" if it does not matter any more, and of the fast member. */
 static int look(struct going *g, const char *name, const char *disk, const char *fast,
@@ -40,6 +66,8 @@ static int look(struct going *g, const char *name, const char *disk, const char 
 		rc = fus_transit_judge(&g->t, &g->at);
 	if (!rc && g->at != TRANSIT_THERE && !g->t.marked)
 		rc = transit_check_no_copy(&g->t);
+	if (!rc && g->at == TRANSIT_THERE && !fusion_sb_released(&g->t.sb))
+		rc = check_right_disk(&g->t);
 	return rc;
 }
 

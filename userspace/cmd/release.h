@@ -36,7 +36,7 @@ const char *release_content_text(const struct fus_content *c);
 /* -- release-plan.c: --at-boot */
 
 int release_plan(const struct args *a);
-/* Return: whether this set is to be released at the next boot; @set is its uuid. */
+/* Return: whether its release is to begin at the next boot; @set is its uuid. */
 bool release_is_planned(const char *word, char set[UUID_TEXT]);
 /* It is not to be. */
 int release_cancel(const struct args *a, const char *set);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Devices beneath others, and beneath file systems. */
 #include <libmount/libmount.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -35,22 +37,26 @@ bool fus_stands_on(dev_t devno, bool (*is)(dev_t devno, void *ctx), void *ctx)
 	return search(devno, &s);
 }
 
-/* btrfs and its like have a number of no device. */
+/*
+ * The number that stat() has for btrfs and its like is of no device, and for each subvolume another
+ * one. So the mount is found by its path.
+ */
 bool fus_path_device(const char *path, dev_t *devno)
 {
+	char real[PATH_MAX];
 	struct libmnt_table *tb;
 	struct libmnt_fs *fs;
 	const char *source;
 	struct stat st;
 	bool found;
 
-	if (stat(path, &st))
+	if (stat(path, &st) || !realpath(path, real))
 		return false;
 	*devno = st.st_dev;
 	if (major(st.st_dev))
 		return true;
 	tb = mnt_new_table_from_file("/proc/self/mountinfo");
-	fs = tb ? mnt_table_find_devno(tb, st.st_dev, MNT_ITER_FORWARD) : NULL;
+	fs = tb ? mnt_table_find_mountpoint(tb, real, MNT_ITER_BACKWARD) : NULL;
 	source = fs ? mnt_fs_get_source(fs) : NULL;
 	found = source && !stat(source, &st) && S_ISBLK(st.st_mode);
 	if (found)
