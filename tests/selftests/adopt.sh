@@ -203,6 +203,22 @@ test_other_fails() {
 	gives 4 fusionctl probe "$FAST"
 }
 
+# hibernated: the swap has an image of a system, which has the disks in use
+hibernated() {
+	local before
+	before=$(whole "$FAST" && whole "$SLOW")
+	loop 1M
+	printf 'S1SUSPEND' | dd of="$REPLY" bs=1 seek=4086 conv=notrunc,fsync status=none
+	expect 3 "$REPLY: has the image of a hibernated system, so no disk is adopted or released; \
+resume it and reboot" fusionctl assemble --planned
+	unloop "$REPLY"
+	lines /proc/cmdline "root=UUID=$UUID resume_offset=4096"
+	gives 3 fusionctl assemble --planned
+	says "resume_offset=4096: on the kernel's command line: a hibernated system may be there"
+	lines /proc/cmdline "root=UUID=$UUID"
+	same "both devices" "$(whole "$FAST" && whole "$SLOW")" "$before"
+}
+
 # A disk that is mounted: only the other device is written before the boot.
 test_at_boot() {
 	need mkfs.ext4
@@ -234,6 +250,7 @@ test_at_boot() {
 	umount "$TMP/mnt"
 	refused "is to be adopted at the next boot" \
 		dmsetup create data --table "0 8192 fusion $FAST $SLOW"
+	hibernated
 	good fusionctl assemble --planned
 	shows "/dev/mapper/data is ready"
 	adopted ext4 "$SLOW" "$FAST"
