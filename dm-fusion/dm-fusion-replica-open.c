@@ -20,7 +20,7 @@ void fusion_replica_start(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 
-	/* The end of a member may be cut off by now, and a copy that has the old size is not valid. */
+	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq;
 	rep->restart = true;
 	rep->stale = true;

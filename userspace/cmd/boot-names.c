@@ -122,8 +122,8 @@ int check_boot_names(dev_t devno)
 static int refuse_offset(const char *word, dev_t devno)
 {
 	(void)devno;
-	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may be "
-			"there, so no disk is adopted or released; boot once without that");
+	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may "
+			"be there, so no disk is adopted or released; boot once without that");
 }
 
 static bool has_image(struct udev_device *udev, void *node)
@@ -146,7 +146,7 @@ int check_not_hibernated(void)
 	char node[160];
 
 	if (fus_block_any(&(struct block_match){ 0 }, has_image, node) > 0)
-		return fus_fail(FC_REFUSED, node, "has the image of a hibernated system, so no disk "
-				"is adopted or released; resume it and reboot");
+		return fus_fail(FC_REFUSED, node, "has the image of a hibernated system, so no "
+				"disk is adopted or released; resume it and reboot");
 	return each_boot_word("resume_offset=", refuse_offset, 0);
 }

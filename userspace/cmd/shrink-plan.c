@@ -79,8 +79,8 @@ static int check_content(const struct shrinking *s, bool size_given)
 
 	if (*s->content.other && strcmp(s->content.type, s->content.other))
 		return fus_fail(FC_REFUSED, name, "has signatures of %s and of %s; find out which "
-				"is in use, and erase the other with wipefs --offset", s->content.type,
-				s->content.other);
+				"is in use, and erase the other with wipefs --offset",
+				s->content.type, s->content.other);
 	if (s->size == SIZE_SEVERAL)
 		return fus_fail(FC_REFUSED, name, "its %s is on several devices; remove the others "
 				"first, with btrfs device remove", s->content.type);

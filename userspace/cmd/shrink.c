@@ -77,8 +77,8 @@ static int ask(const struct shrinking *s)
 		snprintf(question, sizeof(question), "%s behind the first %s of %s will be lost",
 			 lost, size, s->r.name);
 	} else {
-		snprintf(nobody, sizeof(nobody), "its %s may use more than the first %s, which would "
-			 "be left", s->content.type, size);
+		snprintf(nobody, sizeof(nobody), "its %s may use more than the first %s, which "
+			 "would be left", s->content.type, size);
 		snprintf(question, sizeof(question), "the %s on %s may use more than the first %s, "
 			 "which will be left", s->content.type, s->r.name, size);
 	}
