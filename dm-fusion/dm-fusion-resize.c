@@ -19,9 +19,7 @@
 /* The size that a member is to have, by the table line; without it, that of the set as it is. */
 static u64 fusion_wanted_sectors(const struct fusion *fs, enum fusion_dev dev)
 {
-	u64 now = dev == FUSION_FAST ? fs->sb.self_sectors : fs->sb.peer_sectors;
-
-	return fs->resize_sectors[dev] ?: now;
+	return fs->resize_sectors[dev] ?: fusion_sb_dev_sectors(&fs->sb, dev);
 }
 
 /* Give fs->sb the geometry that the table line wants. Return: 0 or a negative errno. */
@@ -191,10 +189,9 @@ int fusion_resize_clear_tails(struct fusion *fs)
 	int r;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		u64 was = dev == FUSION_FAST ? fs->sb_next.self_sectors : fs->sb_next.peer_sectors;
-		u64 now = dev == FUSION_FAST ? fs->sb.self_sectors : fs->sb.peer_sectors;
+		u64 now = fusion_sb_dev_sectors(&fs->sb, dev);
 
-		if (!fs->shrinks || now == was)
+		if (!fs->shrinks || now == fusion_sb_dev_sectors(&fs->sb_next, dev))
 			continue;
 		r = fusion_gate_ready(fs);
 		if (!r)

@@ -195,6 +195,12 @@ static inline u64 fusion_sb_sectors(const struct fusion_sb *sb)
 	return (u64)sb->nr_lexts * sb->extent_sectors;
 }
 
+/* Size of a member, by the superblock of either. */
+static inline u64 fusion_sb_dev_sectors(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	return sb->role == dev ? sb->self_sectors : sb->peer_sectors;
+}
+
 /* First sector of a slot on its device. */
 static inline u64 fusion_slot_sector(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
 {

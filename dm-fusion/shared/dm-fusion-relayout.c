@@ -34,14 +34,18 @@ static u64 fusion_lexts_room(const struct fusion_sb *sb)
 		     FUSION_MAX_LEXTS);
 }
 
-/* Slots of a member that has @sectors, the first of them at sector @start; at most @most. */
+/* Slots that a member of @sectors has room for, the first of them at sector @start. */
+static u64 fusion_slots_in(const struct fusion_sb *sb, u64 sectors, u64 start)
+{
+	return sectors < start + FUSION_GUARD_SECTORS ? 0 :
+	       (sectors - FUSION_GUARD_SECTORS - start) >> ilog2(sb->extent_sectors);
+}
+
+/* The same of one that may have grown; at most @most. */
 static u32 fusion_grown_slots(const struct fusion_sb *sb, u64 sectors, u64 start, u32 now,
 			      u32 most)
 {
-	u64 slots = sectors < start + FUSION_GUARD_SECTORS ? 0 :
-		    (sectors - FUSION_GUARD_SECTORS - start) >> ilog2(sb->extent_sectors);
-
-	return max_t(u64, min_t(u64, slots, most), now);
+	return max_t(u64, min_t(u64, fusion_slots_in(sb, sectors, start), most), now);
 }
 
 int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
@@ -94,12 +98,7 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 static u32 fusion_shrunk_slots(const struct fusion_sb *sb, u64 sectors, u64 was, u64 start,
 			       u32 now)
 {
-	if (sectors == was)
-		return now;
-	if (sectors < start + FUSION_GUARD_SECTORS)
-		return 0;
-	return min_t(u64, (sectors - FUSION_GUARD_SECTORS - start) >> ilog2(sb->extent_sectors),
-		     now);
+	return sectors == was ? now : min_t(u64, fusion_slots_in(sb, sectors, start), now);
 }
 
 int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,

@@ -240,7 +240,7 @@ static const char *fusion_check_transit(const struct fusion_sb *sb)
 		return "state of the transit is wrong";
 	if (release && (t->dev != FUSION_SLOW || !fusion_transit_copied(t)))
 		return "state of the transit is wrong";
-	if (t->disk_sectors != (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors))
+	if (t->disk_sectors != fusion_sb_dev_sectors(sb, t->dev))
 		return "size of the disk in transit is wrong";
 	/* a set can be empty, but there is no sense in adopting an empty disk */
 	if (t->nr_magics > FUSION_MAX_MAGICS || (!t->nr_magics && !release))

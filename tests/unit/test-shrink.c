@@ -5,21 +5,13 @@
  */
 #include <errno.h>
 
-#include "fusionctl.h"
-#include "image-blocks.h"
-#include "meta.h"
+#include "resized.h"
 
 /* to see inside */
 #include "shrink-plan.c"
 
 #define SHRUNK_SECTORS	(40ULL << 11)
 #define PLANS		2000U
-
-static u64 sectors_of(const struct fusion_sb *sb, int dev)
-{
-	return (sb->role == FUSION_FAST) == (dev == FUSION_FAST) ? sb->self_sectors :
-	       sb->peer_sectors;
-}
 
 /* -- the layout ---------------------------------------------------------------------------- */
 
@@ -45,8 +37,8 @@ static void check_shrunk(const struct fusion_sb *sb, const struct fusion_sb *old
 	REQUIRE(fusion_sb_same_places(sb, old));
 	REQUIRE_EQ(sb->layout_seq, old->layout_seq + 1);
 	REQUIRE(sb->nr_lexts <= old->nr_lexts);
-	REQUIRE_EQ(sectors_of(sb, FUSION_FAST), fast);
-	REQUIRE_EQ(sectors_of(sb, FUSION_SLOW), slow);
+	REQUIRE_EQ(fusion_sb_dev_sectors(sb, FUSION_FAST), fast);
+	REQUIRE_EQ(fusion_sb_dev_sectors(sb, FUSION_SLOW), slow);
 	REQUIRE(fusion_sb_within(sb, old) && !fusion_sb_within(old, sb));
 	REQUIRE(fusion_sb_shrunk_from(sb, old) && fusion_sb_resized_from(sb, old));
 	REQUIRE(!fusion_sb_grown_from(sb, old));
@@ -73,8 +65,8 @@ static void check_grows_back(struct fusion_sb *sb, const struct fusion_sb *old)
 	struct fusion_misfit misfit;
 	const struct fusion_sb small = *sb;
 
-	if (fusion_sb_grow(sb, sectors_of(old, FUSION_FAST), sectors_of(old, FUSION_SLOW), 0,
-			   &misfit)) {
+	if (fusion_sb_grow(sb, fusion_sb_dev_sectors(old, FUSION_FAST),
+			   fusion_sb_dev_sectors(old, FUSION_SLOW), 0, &misfit)) {
 		REQUIRE_EQ(small.nr_lexts, old->nr_lexts);
 		return;
 	}
@@ -368,56 +360,6 @@ static void lagging(struct image *im, u64 seed)
 	fast->sb.prev_activation = im->side[FUSION_SLOW].sb.prev_activation;
 	fast->sb.activation = im->side[FUSION_SLOW].sb.activation;
 	image_checkpoint(im, FUSION_FAST, fast->sb.epoch + 1, false);
-}
-
-static void open_it(struct image *im, bool write, struct meta *meta)
-{
-	char *path[2] = { im->path[FUSION_FAST], im->path[FUSION_SLOW] };
-
-	REQUIRE(!fus_meta_open(2, path, write, meta));
-	REQUIRE(fus_meta_sb(meta, FAST) && fus_meta_sb(meta, SLOW));
-}
-
-static void check_sound(struct image *im, bool lags)
-{
-	struct report r = { 0 };
-	struct meta meta;
-	const char *why;
-
-	open_it(im, false, &meta);
-	REQUIRE(!fusion_sb_match(fus_meta_sb(&meta, FAST), fus_meta_sb(&meta, SLOW), &why), "%s",
-		why);
-	REQUIRE_EQ(fus_meta_slow_lags(&meta), lags);
-	fus_meta_check(&meta, &r);
-	REQUIRE(!r.count[LEVEL_ERROR] && !r.count[LEVEL_WARNING], "%s", fus_report_worst(&r)->text);
-	REQUIRE(!lags || r.count[LEVEL_NOTE]);
-	fus_report_free(&r);
-	fus_meta_free(&meta);
-}
-
-/* Rebuild the map, and write it to both members. */
-static void repair_it(struct image *im, bool exact, u32 lost)
-{
-	struct rebuild rb;
-	struct meta meta;
-	u32 differ = 0;
-
-	open_it(im, true, &meta);
-	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
-	REQUIRE_EQ(rb.exact, exact);
-	REQUIRE(exact || rb.have_replica);
-	REQUIRE_EQ(rb.st.nr_lexts, im->side[FUSION_FAST].sb.nr_lexts);
-	for (u32 i = 0; i < rb.st.nr_lexts; i++) {
-		if (rb.st.word[i] == im->word[i])
-			continue;
-		differ++;
-		REQUIRE(!exact && i / FUSION_MAP_PER_BLOCK == lost, "extent %u", i);
-	}
-	/* The replica is as good as the map was, only that it does not say where fast ones are. */
-	REQUIRE(differ < 200, "%u extents", differ);
-	REQUIRE(!fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat));
-	fus_rebuild_free(&rb);
-	fus_meta_free(&meta);
 }
 
 static void test_lagging(void)
