@@ -6,42 +6,19 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=lib/resize.sh
+. "$here/lib/resize.sh"
 
 # begin FAST_MIB SLOW_MIB FORMAT-OPTION...: an open set, data, on members that can become as large
 # as the disks of `members`
 begin() {
-	local i mib=("$1" "$2") n=0
-	for i in fast slow; do
-		linear "$i-link" "/dev/$i" 0 $((mib[n++] * 2048))
-	done
-	FAST=/dev/mapper/fast-link
-	SLOW=/dev/mapper/slow-link
+	resizable "$1" "$2"
 	opened data "${@:3}"
 }
 
 # widen fast|slow MIB: the member has that size now
 widen() {
 	swap "$1" "0 $(($2 * 2048)) linear /dev/$1 0"
-}
-
-extents() {
-	status data extents
-}
-
-# fill FILE MIB: random content, and its sum
-fill() {
-	head -c "$2M" /dev/urandom >"$1"
-	md5sum "$1" >>"$TMP/sums"
-}
-
-unchanged() {
-	md5sum --quiet -c "$TMP/sums" >&2 || fail "files have changed"
-}
-
-# sound: the set is closed, and nothing is wrong with it
-sound() {
-	good fusionctl check "$FAST" "$SLOW"
-	same "backup" "$(jq .geometry.extents "/etc/fusion/backup/$(uuid_of "$FAST").json")" "$1"
 }
 
 # Both members, one after the other, and the map becomes more than one block.
