@@ -327,7 +327,7 @@ test_scan() {
 	put_direct /dev/fast2 0 0 65536
 	put_direct /dev/slow2 0 0 65536
 	quietly fusionctl assemble --scan
-	expect 2 "assemble: give one of --incremental, --scan and --waiting; see fusionctl help \
+	expect 2 "assemble: give one of --incremental, --scan, --waiting and --planned; see fusionctl help \
 assemble" fusionctl assemble
 	expect 2 "assemble: --incremental needs a device; see fusionctl help assemble" \
 		fusionctl assemble --incremental
