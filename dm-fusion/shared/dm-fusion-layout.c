@@ -273,7 +273,6 @@ static bool fusion_journal_size_valid(u32 blocks)
 
 const char *fusion_check_geometry(const struct fusion_sb *sb)
 {
-	const bool fast = sb->role == FUSION_FAST;
 	const char *why;
 
 	if (!fusion_extent_size_valid(sb->extent_sectors))
@@ -284,10 +283,10 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 		return "size of the journal is wrong";
 	if (!fusion_journal_size_valid(sb->journal_blocks[FUSION_SLOW]))
 		return "size of the log of the map replica is wrong";
-	why = fusion_check_fast_layout(sb, fast ? sb->self_sectors : sb->peer_sectors);
+	why = fusion_check_fast_layout(sb, fusion_sb_dev_sectors(sb, FUSION_FAST));
 	if (why)
 		return why;
-	why = fusion_check_slow_layout(sb, fast ? sb->peer_sectors : sb->self_sectors);
+	why = fusion_check_slow_layout(sb, fusion_sb_dev_sectors(sb, FUSION_SLOW));
 	if (why)
 		return why;
 
@@ -306,12 +305,10 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 
 void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
 {
-	const bool same_role = sb->role == from->role;
-
 	memcpy((void *)sb + LAYOUT_START, (const void *)from + LAYOUT_START, LAYOUT_BYTES);
 	sb->layout_seq = from->layout_seq;
-	sb->self_sectors = same_role ? from->self_sectors : from->peer_sectors;
-	sb->peer_sectors = same_role ? from->peer_sectors : from->self_sectors;
+	sb->self_sectors = fusion_sb_dev_sectors(from, sb->role);
+	sb->peer_sectors = fusion_sb_dev_sectors(from, !sb->role);
 }
 
 bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)

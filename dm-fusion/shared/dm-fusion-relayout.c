@@ -159,15 +159,13 @@ bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
 
 bool fusion_sb_within(const struct fusion_sb *sb, const struct fusion_sb *other)
 {
-	const bool same_role = sb->role == other->role;
-
 	return fusion_sb_same_places(sb, other) && sb->nr_lexts <= other->nr_lexts &&
 	       sb->map_blocks <= other->map_blocks && sb->heat_blocks <= other->heat_blocks &&
 	       sb->nr_fast_slots <= other->nr_fast_slots &&
 	       sb->nr_slow_slots <= other->nr_slow_slots &&
 	       sb->spare_fast <= other->spare_fast && sb->spare_slow <= other->spare_slow &&
-	       sb->self_sectors <= (same_role ? other->self_sectors : other->peer_sectors) &&
-	       sb->peer_sectors <= (same_role ? other->peer_sectors : other->self_sectors);
+	       sb->self_sectors <= fusion_sb_dev_sectors(other, sb->role) &&
+	       sb->peer_sectors <= fusion_sb_dev_sectors(other, !sb->role);
 }
 
 bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *old)

@@ -43,8 +43,7 @@ static void of_transit(const struct fusion_sb *sb, u32 kind, unsigned int n)
 		.dev = kind == FUSION_TRANSIT_RELEASE ? FUSION_SLOW : !sb->role,
 		.nr_magics = 2, .magic = { 0, 128 }, .place = { 6 << 9, 64 | 8 << 9 },
 	};
-	transit.transit.disk_sectors = transit.transit.dev == sb->role ? sb->self_sectors :
-				       sb->peer_sectors;
+	transit.transit.disk_sectors = fusion_sb_dev_sectors(sb, transit.transit.dev);
 	fusion_sb_pack(&transit, FUSION_SUPER_BLOCKNR(sb->generation & 1), block);
 	seed("super", n, block, sizeof(block));
 	if (sb->role != FUSION_SLOW)

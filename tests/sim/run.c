@@ -157,8 +157,7 @@ static void run_world(void *arg)
 	for (i = 0; i < SIM_NR_DISKS; i++) {
 		w->disk[i] = sim_disk_new(i, &most, run->setup.discards[i],
 					  run->setup.fua[i]);
-		sim_disk_set_sectors(w->disk[i], i == FUSION_FAST ? run->setup.sb.self_sectors :
-						 run->setup.sb.peer_sectors);
+		sim_disk_set_sectors(w->disk[i], fusion_sb_dev_sectors(&run->setup.sb, i));
 		sim_disk_set_through(w->disk[i], run->setup.through[i]);
 		sim_disk_set_tears(w->disk[i], run->setup.tears[i]);
 		sim_disk_format(w->disk[i], &run->setup.sb, &w->rng);

@@ -13,6 +13,7 @@
 #include "probe.h"
 #include "reach.h"
 #include "resize.h"
+#include "dm-fusion-codec.h"
 
 struct args;
 
@@ -32,7 +33,7 @@ struct shrinking {
 /* Sizes of a member: as it is, and as it will be. */
 static inline uint64_t shrink_sectors(const struct fusion_sb *fast, int dev)
 {
-	return dev == FUSION_FAST ? fast->self_sectors : fast->peer_sectors;
+	return fusion_sb_dev_sectors(fast, dev);
 }
 
 /* Look at the content, and plan: s->r.sb becomes the geometry that the set is to have. */
