@@ -6,25 +6,11 @@
 
 # shellcheck source=../selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
-PATH=$here/../powercut:$here/../../build/powercut:$PATH
+# shellcheck source=disks.sh
+. "$here/../powercut/disks.sh"
 
 CUTS=${CUTS:-1000}
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
-
-# disks FAST_MIB SLOW_MIB: members whose power can be cut
-disks() {
-	need_module dm-powercut
-	dm powercut-fast "0 $(($1 * 2048)) powercut mains fast"
-	dm powercut-slow "0 $(($2 * 2048)) powercut mains slow"
-	FAST=/dev/mapper/powercut-fast
-	SLOW=/dev/mapper/powercut-slow
-}
-
-# undisks: remove them, so that others of another size can be made
-undisks() {
-	dmsetup remove --retry powercut-fast
-	dmsetup remove --retry powercut-slow
-}
 
 # cuts FAST_MIB SLOW_MIB EXTENT N: N cuts, with sets of this geometry
 cuts() {
@@ -44,13 +30,6 @@ test_nothing_flushed_is_lost() {
 	cuts 8 12 64K $((CUTS * 3 / 20))
 	cuts 16 12 128K $((CUTS * 2 / 20))
 	cuts 20 24 256K $((CUTS / 20))
-}
-
-# short scenarios, with a cut at each of their commands, and at each command of every recovery
-test_every_command() {
-	disks 6 7
-	# shellcheck disable=SC2086 # words
-	cut-every ${EVERY--q}
 }
 
 # lie MEMBER: the test must notice a member that acknowledges flushes without doing them, in at

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Short scenarios, with a cut at each of their commands, and at each command of every recovery. EVERY
+# is the arguments of cut-every (-q). Most of the time passes with waiting: each opening after a cut
+# gives a machine that may have the set open the time to say so. Runs in a VM.
+
+# shellcheck source=../selftests/lib.sh
+. "$(dirname "$0")/../selftests/lib.sh"
+# shellcheck source=disks.sh
+. "$here/../powercut/disks.sh"
+
+test_every_command() {
+	disks 6 7
+	# shellcheck disable=SC2086 # words
+	cut-every ${EVERY--q}
+}
+
+run_tests
