@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # usage: validate.py SCHEMA FILE...
+#        validate.py
 #
 # Each file must be a JSON text that the schema allows. An unknown key is an error here, although
 # new ones may appear for users: it would be a field without a description.
+#
+# Without arguments, each line of the input has SCHEMA FILE..., and is answered by a line: "valid",
+# or what is wrong. A test with many files starts Python once.
 
 import json
 import sys
@@ -23,15 +27,32 @@ def closed(schema):
     return schema
 
 
-with open(sys.argv[1]) as f:
-    schema = closed(json.load(f))
-jsonschema.Draft202012Validator.check_schema(schema)
-validator = jsonschema.Draft202012Validator(schema)
-bad = 0
-for name in sys.argv[2:]:
+def loaded(name):
     with open(name) as f:
-        for e in validator.iter_errors(json.load(f)):
+        return json.load(f)
+
+
+def errors(schema, files):
+    """A text for each place in the files that the schema does not allow."""
+    schema = closed(loaded(schema))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for name in files:
+        for e in validator.iter_errors(loaded(name)):
             where = "/".join(str(i) for i in e.absolute_path)
-            print(f"{name}: /{where}: {e.message[:200]}")
-            bad = 1
-sys.exit(bad)
+            yield f"{name}: /{where}: {e.message[:200]}"
+
+
+if len(sys.argv) > 1:
+    found = list(errors(sys.argv[1], sys.argv[2:]))
+    for i in found:
+        print(i)
+    sys.exit(bool(found))
+
+for line in sys.stdin:
+    schema, *files = line.split()
+    try:
+        found = list(errors(schema, files))
+    except (OSError, ValueError, jsonschema.SchemaError) as e:
+        found = [f"{' '.join(files)}: {e}"]
+    print("; ".join(found).replace("\n", " ") or "valid", flush=True)
