@@ -73,8 +73,10 @@ static void print_sums(const struct plan *p)
 
 	if (!p->rb.nr[DOUBT_LOST] && !p->rb.nr[DOUBT_OLD])
 		return;
-	printf("total: %u extents (%s) lost, %u extents (%s) stale\n", p->rb.nr[DOUBT_LOST],
+	printf("total: %u extent%s (%s) lost, %u extent%s (%s) stale\n", p->rb.nr[DOUBT_LOST],
+	       fus_plural(p->rb.nr[DOUBT_LOST]),
 	       fus_size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
+	       fus_plural(p->rb.nr[DOUBT_OLD]),
 	       fus_size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
 }
 
@@ -97,27 +99,42 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 
 /* -- what is found and meant to be done -------------------------------------------------- */
 
+/*
+ * "at least 3 extents (768K)" that a member of the past makes doubtful, as far as the metadata shows
+ * them: that it shows none does not mean that there is none.
+ */
+static const char *doubtful_text(const struct meta *meta, char *buf, size_t size)
+{
+	const u32 nr = fus_meta_past_extents(meta);
+	char bytes[SIZE_TEXT];
+
+	fus_size_text(bytes, (u64)nr * meta->geo[FAST].extent_sectors << 9);
+	if (nr)
+		snprintf(buf, size, "at least %u extent%s (%s)", nr, fus_plural(nr), bytes);
+	else
+		snprintf(buf, size, "any extent");
+	return buf;
+}
+
 /* A member from the past needs --force, and the possible loss is reported first. */
 static int judge_past(struct plan *p, bool force)
 {
 	const struct meta *meta = &p->meta;
 	struct meta_past past;
-	char text[256], bytes[SIZE_TEXT];
-	u32 extents;
+	char text[256], doubtful[64];
+	const char *path;
 
 	p->past = fus_meta_past(meta, &past);
 	if (!p->past)
 		return 0;
 	fus_meta_past_text(meta, &past, text, sizeof(text));
-	extents = fus_meta_past_extents(meta);
-	fus_size_text(bytes, (u64)extents * meta->geo[FAST].extent_sectors << 9);
+	doubtful_text(meta, doubtful, sizeof(doubtful));
+	path = meta->m[past.dev == BOTH ? FAST : past.dev].o.path;
 	if (!force)
-		return fus_fail(FC_REFUSED, meta->m[past.dev == BOTH ? FAST : past.dev].o.path,
-				"%s; connect the current one, or salvage either; with --force "
-				"the member is used, and at least %u extents (%s) may then hold "
-				"old or foreign data", text, extents, bytes);
-	fus_warn(meta->m[past.dev == BOTH ? FAST : past.dev].o.path, "%s; at least %u extents (%s) "
-		 "may hold old or foreign data", text, extents, bytes);
+		return fus_fail(FC_REFUSED, path, "%s; connect the current one, or salvage either; "
+				"with --force the member is used, and %s may then hold old or "
+				"foreign data", text, doubtful);
+	fus_warn(path, "%s; %s may hold old or foreign data", text, doubtful);
 	return 0;
 }
 

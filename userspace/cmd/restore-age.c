@@ -135,12 +135,12 @@ static int refuse_newer(const struct dump *d, const char *path, u32 extents, boo
 		return refuse_unmoved(d, path, force);
 	size_of(d, extents, bytes);
 	if (!force)
-		return fus_fail(FC_REFUSED, path, "was used after %s was made: %u extents (%s) "
-				"have moved since, and would be lost or mixed up; repair or "
-				"salvage what is there; only if all newer copies are lost, add "
-				"--force", d->path, extents, bytes);
-	fus_warn(path, "was used after %s was made: %u extents (%s) have moved since, and are lost "
-		 "or mixed up", d->path, extents, bytes);
+		return fus_fail(FC_REFUSED, path, "was used after %s was made: %u extent%s (%s) "
+				"moved since, and would be lost or mixed up; repair or salvage "
+				"what is there; only if all newer copies are lost, add --force",
+				d->path, extents, fus_plural(extents), bytes);
+	fus_warn(path, "was used after %s was made: %u extent%s (%s) moved since, and are lost "
+		 "or mixed up", d->path, extents, fus_plural(extents), bytes);
 	return 0;
 }
 
