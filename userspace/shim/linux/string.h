@@ -10,10 +10,12 @@ static inline void *memchr_inv(const void *start, int c, size_t bytes)
 {
 	const unsigned char *p = start;
 
-	for (; bytes; p++, bytes--)
-		if (*p != (unsigned char)c)
-			return (void *)p;
-	return NULL;
+	/* All bytes are @c if the first is and each other one equals the one before it. */
+	if (!bytes || (*p == (unsigned char)c && !memcmp(p, p + 1, bytes - 1)))
+		return NULL;
+	while (*p == (unsigned char)c)
+		p++;
+	return (void *)p;
 }
 
 #endif
