@@ -57,13 +57,14 @@ static void generations(const struct meta *meta, int dev, int set, u64 *least, u
 
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation)
 {
-	u64 least, most;
+	for (int set = 0; set < FUSION_NR_SETS; set++)
+		for (u32 i = 0; i < meta->geo[dev].map_blocks; i++) {
+			const struct meta_block *b = &meta->m[dev].set[set].block[i];
 
-	for (int set = 0; set < FUSION_NR_SETS; set++) {
-		generations(meta, dev, set, &least, &most);
-		if (most > generation)
-			return true;
-	}
+			if (!b->why && b->generation > generation &&
+			    b->generation - generation <= HEADLESS_JUMP)
+				return true;
+		}
 	return false;
 }
 

@@ -14,7 +14,13 @@ struct base {
 
 /* By the superblock of rb->dev; without one, the map copy with the most good blocks. */
 struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
-/* Return: whether a block of either map copy is of a later one. */
+/*
+ * A map copy that is written for a member without a superblock is numbered that far ahead. So a
+ * repair that was cut short is told from use of the member by the kernel, which numbers one by one.
+ */
+#define HEADLESS_JUMP	(1ULL << 24)
+
+/* Return: whether a block of either map copy is of a later one, less than HEADLESS_JUMP ahead. */
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation);
 /*
  * Return: whether a later map copy was whole once, so that the journal need not have what came

@@ -262,6 +262,8 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
 	sb->generation = max(max_generation(meta, dev), least.generation) + 1;
+	if (dev == FAST && !have)
+		sb->generation += HEADLESS_JUMP;
 	/* into the superblock copy that is not in force */
 	if (have && !((sb->generation ^ have->generation) & 1))
 		sb->generation++;
