@@ -100,8 +100,8 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
 /* -- what is found and meant to be done -------------------------------------------------- */
 
 /*
- * "at least 3 extents (768K)" that a member of the past makes doubtful, as far as the metadata shows
- * them: that it shows none does not mean that there is none.
+ * "at least 3 extents (768K)" that a member of the past makes doubtful, as far as the metadata
+ * shows them: that it shows none does not mean that there is none.
  */
 static const char *doubtful_text(const struct meta *meta, char *buf, size_t size)
 {

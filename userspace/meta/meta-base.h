@@ -18,7 +18,7 @@ struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
  * A map copy that is written for a member without a superblock is numbered that far ahead. So a
  * repair that was cut short is told from use of the member by the kernel, which numbers one by one.
  */
-#define HEADLESS_JUMP	(1ULL << 24)
+#define HEADLESS_JUMP	0x1000000ULL
 
 /* Return: whether a block of either map copy is of a later one, less than HEADLESS_JUMP ahead. */
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation);

@@ -350,8 +350,6 @@ int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------------------- */
-
 void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go_on,
 		   int built_from, struct fusion_sb sb[2])
 {
