@@ -112,13 +112,16 @@ static int unknown_option(const struct verb *v, const char *word)
 			v->name);
 }
 
+/* What getopt returns for the first of our options: above all letters, of which ':' is an error. */
+#define FIRST_LONG	256
+
 static int bad_option(const struct verb *v, int c, const char *word)
 {
 	char letter[3] = { '-', optopt };
 
 	if (c == ':')
 		return fus_fail(FC_USAGE, word, "needs a value; see fusionctl help %s", v->name);
-	if (optopt > 0 && optopt <= OPT_NR)
+	if (optopt >= FIRST_LONG)
 		return fus_fail(FC_USAGE, word, "takes no value; see fusionctl help %s", v->name);
 	return unknown_option(v, optopt ? letter : word);
 }
@@ -136,13 +139,13 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		known[nr].name = options[i].name;
 		known[nr].has_arg = !options[i].arg ? no_argument : *options[i].arg == '[' ?
 				    optional_argument : required_argument;
-		known[nr++].val = i + 1;	/* optopt is 0 for an unknown one */
+		known[nr++].val = FIRST_LONG + i;
 	}
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
 		if (c == ':' || c == '?')
 			return bad_option(v, c, argv[optind - 1]);
-		c = c == 'v' ? OPT_VERBOSE : c == 'o' ? OPT_OUTPUT : c - 1;
+		c = c == 'v' ? OPT_VERBOSE : c == 'o' ? OPT_OUTPUT : c - FIRST_LONG;
 		a->opt[c] = !options[c].arg ? "" : *options[c].arg == '[' ?
 			    optional_value(argc, argv) : optarg;
 		if (!(MANY >> c & 1))
