@@ -107,7 +107,7 @@ test_stale_dump() {
 	before=$(sum "$SLOW" /dev/new)
 	gives 3 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes
 	says "$SLOW: was used after $TMP/dump was made: "
-	says " moved since, and would be lost or mixed up; repair or salvage what is there"
+	says ") moved since, and would be lost or mixed up; repair or salvage what is there"
 	[[ $OUT =~ :\ [1-9][0-9]*\ extents\ \([0-9.]+[KM]\) ]] || fail "no figures: $OUT"
 	same "what is on the devices" "$(sum "$SLOW" /dev/new)" "$before"
 	gives 0 fusionctl restore "$TMP/dump" /dev/new "$SLOW" --yes --force

@@ -68,16 +68,14 @@ static void print_ranges(const struct plan *p, enum doubt which, const char *mea
 /* "all in all: 3 extents (192K) lost, 10 extents (640K) stale" */
 static void print_sums(const struct plan *p)
 {
-	const u64 bytes = (u64)p->meta.geo[FAST].extent_sectors << 9;
-	char lost[SIZE_TEXT], stale[SIZE_TEXT];
+	const u32 sectors = p->meta.geo[FAST].extent_sectors;
+	char lost[EXTENTS_TEXT], stale[EXTENTS_TEXT];
 
 	if (!p->rb.nr[DOUBT_LOST] && !p->rb.nr[DOUBT_OLD])
 		return;
-	printf("total: %u extent%s (%s) lost, %u extent%s (%s) stale\n", p->rb.nr[DOUBT_LOST],
-	       fus_plural(p->rb.nr[DOUBT_LOST]),
-	       fus_size_text(lost, p->rb.nr[DOUBT_LOST] * bytes), p->rb.nr[DOUBT_OLD],
-	       fus_plural(p->rb.nr[DOUBT_OLD]),
-	       fus_size_text(stale, p->rb.nr[DOUBT_OLD] * bytes));
+	printf("total: %s lost, %s stale\n",
+	       fus_extents_text(lost, p->rb.nr[DOUBT_LOST], sectors),
+	       fus_extents_text(stale, p->rb.nr[DOUBT_OLD], sectors));
 }
 
 static struct json_object *ranges_json(const struct plan *p, enum doubt which)
@@ -103,17 +101,16 @@ static struct json_object *ranges_json(const struct plan *p, enum doubt which)
  * "at least 3 extents (768K)" that a member of the past makes doubtful, as far as the metadata
  * shows them: that it shows none does not mean that there is none.
  */
-static const char *doubtful_text(const struct meta *meta, char *buf, size_t size)
+static void doubtful_text(const struct meta *meta, char *buf, size_t size)
 {
 	const u32 nr = fus_meta_past_extents(meta);
-	char bytes[SIZE_TEXT];
+	char extents[EXTENTS_TEXT];
 
-	fus_size_text(bytes, (u64)nr * meta->geo[FAST].extent_sectors << 9);
 	if (nr)
-		snprintf(buf, size, "at least %u extent%s (%s)", nr, fus_plural(nr), bytes);
+		snprintf(buf, size, "at least %s",
+			 fus_extents_text(extents, nr, meta->geo[FAST].extent_sectors));
 	else
 		snprintf(buf, size, "any extent");
-	return buf;
 }
 
 /* A member from the past needs --force, and the possible loss is reported first. */

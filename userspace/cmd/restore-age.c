@@ -110,11 +110,6 @@ static bool is_whole(const struct meta *meta, const struct present *fast)
 	       !fus_meta_past(meta, &past);
 }
 
-static const char *size_of(const struct dump *d, u32 extents, char bytes[SIZE_TEXT])
-{
-	return fus_size_text(bytes, (u64)extents * d->sb.extent_sectors << 9);
-}
-
 /* Both maps lead to the same places, so they also find data that was written in place since. */
 static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 {
@@ -127,20 +122,19 @@ static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 	return 0;
 }
 
-static int refuse_newer(const struct dump *d, const char *path, u32 extents, bool force)
+static int refuse_newer(const struct dump *d, const char *path, u32 moved, bool force)
 {
-	char bytes[SIZE_TEXT];
+	char extents[EXTENTS_TEXT];
 
-	if (!extents)
+	if (!moved)
 		return refuse_unmoved(d, path, force);
-	size_of(d, extents, bytes);
+	fus_extents_text(extents, moved, d->sb.extent_sectors);
 	if (!force)
-		return fus_fail(FC_REFUSED, path, "was used after %s was made: %u extent%s (%s) "
-				"moved since, and would be lost or mixed up; repair or salvage "
-				"what is there; only if all newer copies are lost, add --force",
-				d->path, extents, fus_plural(extents), bytes);
-	fus_warn(path, "was used after %s was made: %u extent%s (%s) moved since, and are lost "
-		 "or mixed up", d->path, extents, fus_plural(extents), bytes);
+		return fus_fail(FC_REFUSED, path, "was used after %s was made: %s moved since, and "
+				"would be lost or mixed up; repair or salvage what is there; only "
+				"if all newer copies are lost, add --force", d->path, extents);
+	fus_warn(path, "was used after %s was made: %s moved since, and are lost or mixed up",
+		 d->path, extents);
 	return 0;
 }
 
@@ -157,16 +151,16 @@ static int refuse_older(const struct dump *d, const struct meta *meta, int dev, 
 
 static int refuse_whole(const struct dump *d, const struct meta *meta, u32 moved, bool force)
 {
-	char bytes[SIZE_TEXT];
+	char extents[EXTENTS_TEXT];
 
-	size_of(d, moved, bytes);
+	fus_extents_text(extents, moved, d->sb.extent_sectors);
 	if (!force)
-		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has an intact map, and has %u "
-				"extents (%s) in other places than %s, which would be lost or "
-				"mixed up; open the set, or repair it; only if that map is wrong, "
-				"add --force", moved, bytes, d->path);
-	fus_warn(meta->m[FAST].o.path, "had an intact map, and had %u extents (%s) in other places "
-		 "than %s", moved, bytes, d->path);
+		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has an intact map, and has %s "
+				"in other places than %s, which would be lost or mixed up; open "
+				"the set, or repair it; only if that map is wrong, add --force",
+				extents, d->path);
+	fus_warn(meta->m[FAST].o.path, "had an intact map, and had %s in other places than %s",
+		 extents, d->path);
 	return 0;
 }
 

@@ -40,6 +40,15 @@ char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes)
 	return buf;
 }
 
+char *fus_extents_text(char buf[EXTENTS_TEXT], uint32_t nr, uint32_t sectors)
+{
+	char size[SIZE_TEXT];
+
+	snprintf(buf, EXTENTS_TEXT, "%u extent%s (%s)", nr, fus_plural(nr),
+		 fus_size_text(size, (uint64_t)nr * sectors << 9));
+	return buf;
+}
+
 bool fus_parse_number(const char *s, uint64_t max, uint64_t *v)
 {
 	char *end;

@@ -7,9 +7,12 @@
 #include <stdint.h>
 
 #define SIZE_TEXT	24
+#define EXTENTS_TEXT	(SIZE_TEXT + 24)
 
 /* "1.5G" for bytes; returns @buf. */
 char *fus_size_text(char buf[SIZE_TEXT], uint64_t bytes);
+/* "3 extents (768K)" for so many of @sectors; returns @buf. */
+char *fus_extents_text(char buf[EXTENTS_TEXT], uint32_t nr, uint32_t sectors);
 /* "64K", "1.5G", "4096": false if it is none or beyond 2^63. */
 bool fus_parse_size(const char *s, uint64_t *bytes);
 /* Decimal digits only, up to @max. */

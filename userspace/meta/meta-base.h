@@ -20,7 +20,7 @@ struct base fus_newest_base(const struct meta *meta, const struct rebuild *rb);
  */
 #define HEADLESS_JUMP	0x1000000ULL
 
-/* Return: whether a block of either map copy is of a later one, less than HEADLESS_JUMP ahead. */
+/* Return: whether a block of either map copy is of a later one, at most HEADLESS_JUMP ahead. */
 bool fus_newer_block(const struct meta *meta, int dev, u64 generation);
 /*
  * Return: whether a later map copy was whole once, so that the journal need not have what came
