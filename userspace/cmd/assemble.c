@@ -14,6 +14,7 @@
 #include "assemble.h"
 #include "at-boot.h"
 #include "backup.h"
+#include "boot-names.h"
 #include "activate.h"
 #include "dm.h"
 #include "error.h"
@@ -31,6 +32,7 @@
 #include "verb.h"
 #include "dm-fusion-codec.h"
 
+#define OFF_WORD	"nofusion"	/* on the kernel's command line */
 /*
  * A program that udev runs does not need the links before it ends. If udev has only one worker,
  * waiting for the links here would keep udev from making them.
@@ -303,21 +305,17 @@ static int member_came(struct member *m)
 	return rc;
 }
 
+static int turns_off(const char *word, dev_t devno)
+{
+	const char end = word[strlen(OFF_WORD)];
+
+	(void)devno;
+	return !end || end == '=';
+}
+
 bool assembly_turned_off(void)
 {
-	static const char word[] = "nofusion";
-	char line[8192], *save, *w;
-	FILE *f = fopen("/proc/cmdline", "re");
-	bool off = false;
-
-	if (f && fgets(line, sizeof(line), f))
-		for (w = strtok_r(line, " \t\n", &save); w && !off;
-		     w = strtok_r(NULL, " \t\n", &save))
-			off = !strncmp(w, word, strlen(word)) &&
-			      (!w[strlen(word)] || w[strlen(word)] == '=');
-	if (f)
-		fclose(f);
-	return off;
+	return each_boot_word(OFF_WORD, turns_off, 0);
 }
 
 /* The member on a device, in any state. */

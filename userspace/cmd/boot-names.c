@@ -84,8 +84,7 @@ static int check_crypttab(dev_t devno)
 	return rc;
 }
 
-/* Return: what @is says of the first word of the command line with that prefix and not 0, or 0. */
-static int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno), dev_t devno)
+int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno), dev_t devno)
 {
 	FILE *f = fopen("/proc/cmdline", "re");
 	char line[8192], *save, *w;

@@ -17,6 +17,12 @@ int check_boot_script(const char *instead);
 int check_boot_names(dev_t devno);
 
 /*
+ * Call @is for the words of the kernel's command line that begin with @prefix, until it returns
+ * something else than 0. Return: that, or 0.
+ */
+int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno), dev_t devno);
+
+/*
  * Refuse while a hibernated system may be there, which has the disks in use as they are. A file of
  * swap with its image cannot be seen.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The map copies that meta-rebuild.c builds on: meta-base.c. */
+/* The map copies that meta-rebuild.c builds on, and what members know of each other: meta-base.c. */
 #ifndef META_BASE_H
 #define META_BASE_H
 
@@ -29,6 +29,9 @@ bool fus_newer_block(const struct meta *meta, int dev, u64 generation);
 bool fus_newer_copy(const struct meta *meta, int dev, u64 generation);
 /* The map copy before @a. Only one that the older superblock copy names has its numbers. */
 struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, const struct base *a);
+
+/* How far the other member has got at least, according to this one. */
+struct fusion_progress fus_claimed(const struct meta *meta, int dev);
 
 /* -- meta-gap.c: the fast member has no superblock ------------------------------------------ */
 

@@ -7,17 +7,6 @@
 #include "fusionctl.h"
 #include "meta-base.h"
 
-/* How far the fast member's journal had got at least, according to the slow member. */
-static u64 claimed_seq(const struct meta *meta)
-{
-	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
-	u64 seq = meta->m[SLOW].ring.peer_at.seq;
-
-	if (slow && slow->peer_at.seq < FUSION_MAX_COUNTER / 4)
-		seq = max(seq, slow->peer_at.seq);
-	return seq;
-}
-
 /* Return: whether the fast member has nothing that the slow one had not seen when it was closed. */
 static bool seen_all(const struct meta *meta)
 {
@@ -59,14 +48,14 @@ static bool never_opened(const struct meta *meta, const struct base *a)
 	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
 
 	return a->generation == 1 && !meta->m[FAST].ring.max_seq && !meta->m[SLOW].ring.max_seq &&
-	       !(slow && slow->epoch) && !claimed_seq(meta);
+	       !(slow && slow->epoch) && !fus_claimed(meta, SLOW).seq;
 }
 
 void fus_find_gap(const struct meta *meta, const struct meta_journal *j, const struct base *a,
 		  struct rebuild *rb)
 {
 	const u64 end = j->nr ? j->t[j->nr - 1].seq + j->t[j->nr - 1].count : 1;
-	const u64 claimed = claimed_seq(meta);
+	const u64 claimed = fus_claimed(meta, SLOW).seq;
 
 	if (claimed > end) {
 		rb->gap = GAP_END;

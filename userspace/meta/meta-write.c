@@ -237,18 +237,6 @@ static u64 max_generation(const struct meta *meta, int dev)
 	return g;
 }
 
-/* How far the other member has got at least, according to this member. */
-static struct fusion_progress claimed(const struct meta *meta, int dev)
-{
-	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
-	struct fusion_progress p = meta->m[dev].ring.peer_at;
-
-	if (sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 &&
-	    sb->peer_at.generation < FUSION_MAX_COUNTER / 4)
-		fusion_progress_raise(&p, sb->peer_at.generation, sb->peer_at.seq);
-	return p;
-}
-
 /* The superblock that will name the written blocks. */
 static void next_super(const struct meta *meta, int dev, const struct meta_state *st,
 		       bool go_on, int built_from, struct fusion_sb *sb)
@@ -256,7 +244,7 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	const struct fusion_sb *have = fus_meta_sb(meta, dev);
 	const struct meta_ring *ring = &meta->m[dev].ring;
 	/* until the other member is written, it would count one that is behind as stale */
-	const struct fusion_progress least = claimed(meta, !dev);
+	const struct fusion_progress least = fus_claimed(meta, !dev);
 
 	*sb = meta->geo[dev];
 	fusion_sb_drop_bad_settings(sb);
@@ -466,11 +454,11 @@ int fus_meta_write_geometry(const struct meta *meta)
 	int rc;
 
 	sb.flags = 0;
-	sb.generation = max(max_generation(meta, SLOW), claimed(meta, FAST).generation) + 1;
+	sb.generation = max(max_generation(meta, SLOW), fus_claimed(meta, FAST).generation) + 1;
 	sb.epoch = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);
 	sb.activation = fus_super_new_activation();
 	sb.prev_activation = sb.activation;
-	sb.peer_at = claimed(meta, SLOW);
+	sb.peer_at = fus_claimed(meta, SLOW);
 	rc = find_replica(meta, &sb);
 	for (int copy = 0; copy < 2 && !rc; copy++)
 		rc = fus_meta_put_super(meta, &sb);
