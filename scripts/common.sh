@@ -40,6 +40,18 @@ have_kvm() {
 	[[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
 }
 
+# What a processor of QEMU's translator must not have, or should not.
+#
+# cx16: before QEMU 8.0, cmpxchg16b may take the low half of a pointer for the processor's flags. The
+# allocator of 6.12 uses the instruction, and the next interrupt returns with these flags. With the
+# direction flag among them, the kernel zeroes the wrong memory. It takes some hundred hours to meet;
+# flags that no processor has, such as 14dc0693, are the sign.
+TCG_CPU=max,cx16=off
+# A fifth level of page tables makes each miss of the TLB dearer, and smap ends a translated block at
+# each access to user memory. Not for the virtual clock, which counts instructions.
+# shellcheck disable=SC2034 # for those that source this
+TCG_CPU_FASTER=$TCG_CPU,la57=off,smap=off
+
 # qemu_disk NUMBER DISK CACHE [PROPERTY]: set QEMU_DISK to the options for a disk with that image.
 # Its serial number is the name of the image; with scsi:IMAGE it also has a model.
 qemu_disk() {
