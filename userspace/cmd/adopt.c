@@ -307,7 +307,7 @@ static int do_steps(struct plan *p, const char *name)
 			fus_warn(t->o[t->disk].path, "is as it was; nothing was written to it");
 		return rc;
 	}
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = fus_transit_commit(t);
 	if (!rc)
 		rc = fus_transit_finish(t);

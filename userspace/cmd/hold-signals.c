@@ -5,22 +5,20 @@
 
 #include "hold-signals.h"
 
-void hold_ending_signals(bool quit, sigset_t *before)
+static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
+
+void hold_ending_signals(sigset_t *before)
 {
 	sigset_t held;
 
 	sigemptyset(&held);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	if (quit)
-		sigaddset(&held, SIGQUIT);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&held, ends[i]);
 	sigprocmask(SIG_BLOCK, &held, before);
 }
 
 bool ending_signal_came(void)
 {
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
 	const struct timespec now = { 0 };
 	struct sigaction old;
 	sigset_t held;

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 /*
- * A terminal that goes, or Ctrl-C, is no reason to stop half-way in what takes seconds: hold these
- * signals, and with @quit SIGQUIT, until sigprocmask() puts *@before back.
+ * A terminal that goes, or Ctrl-C, is no reason to stop half-way: hold the signals by which people
+ * end a program, until sigprocmask() puts *@before back. @before: or NULL.
  */
-void hold_ending_signals(bool quit, sigset_t *before);
-/* Has one of SIGHUP, SIGINT and SIGTERM come while they are held? One that is ignored does not. */
+void hold_ending_signals(sigset_t *before);
+/* Has one of them come while they are held? One that is ignored does not count. */
 bool ending_signal_came(void);
 
 #endif

@@ -5,14 +5,13 @@
  */
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "json.h"
 #include "open-set.h"
 #include "output.h"
@@ -107,29 +106,6 @@ static int look(const struct move *m, uint64_t first, uint64_t where[3])
 
 /* -- moving them ------------------------------------------------------------------ */
 
-/*
- * Block signals that end the program until the kernel's answer has been counted. Ignored signals,
- * as after nohup, stay ignored: if blocked, they would show as pending.
- */
-static void hold_signals(sigset_t *held)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old;
-
-	sigemptyset(held);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaddset(held, ends[i]);
-	sigprocmask(SIG_BLOCK, held, NULL);
-}
-
-static bool signalled(const sigset_t *held)
-{
-	const struct timespec now = { 0 };
-
-	return sigtimedwait(held, NULL, &now) > 0;
-}
-
 /* From m->next up to and without @end, of which @planned are thought to have to move. */
 static int send_part(struct move *m, uint64_t end, uint64_t planned)
 {
@@ -164,7 +140,7 @@ static int send_part(struct move *m, uint64_t end, uint64_t planned)
 }
 
 /* A window of the range, in parts: each ends where enough has to move. */
-static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *held)
+static int move_window(struct move *m, char *map, uint64_t end)
 {
 	uint64_t planned = 0, n;
 	struct run r;
@@ -180,12 +156,12 @@ static int move_window(struct move *m, char *map, uint64_t end, const sigset_t *
 				continue;
 			rc = send_part(m, r.first, planned);
 			planned = 0;
-			m->stopped = signalled(held);
+			m->stopped = ending_signal_came();
 		}
 	}
 	if (!rc && !m->stopped && !*m->obstacle && m->next < end)
 		rc = send_part(m, end, planned);
-	m->stopped |= signalled(held);
+	m->stopped |= ending_signal_came();
 	return rc;
 }
 
@@ -207,18 +183,18 @@ static int give_up(struct move *m)
 static int move_all(struct move *m)
 {
 	char what[160], *map;
-	sigset_t held;
 	uint64_t end;
 	int rc = 0;
 
-	hold_signals(&held);
+	/* to the end, so that what the kernel answers is counted and told */
+	hold_ending_signals(NULL);
 	snprintf(what, sizeof(what), "%s: %s", m->name, m->verb);
 	fus_progress_begin(what, &fus_progress_mib, m->where[!m->to] * m->extent_bytes);
 	while (!rc && !m->stopped && !*m->obstacle && m->next <= m->last) {
 		rc = get_map(m, m->next, &end, &map);
 		if (rc)
 			break;
-		rc = move_window(m, map, end, &held);
+		rc = move_window(m, map, end);
 		free(map);
 	}
 	fus_progress_end();

@@ -104,7 +104,7 @@ static int do_it(struct going *g, bool abort)
 	rc = fus_meta_hold(&meta, &lock);
 	if (rc)
 		return rc;
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = g->at == TRANSIT_THERE ? fus_release_wipe(&g->t) :
 	     abort ? fus_release_undo(&g->t) : fus_release_finish(&g->t);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -214,7 +214,7 @@ static int do_transit(struct releasing *r)
 		return rc;
 	for (int dev = 0; dev < 2; dev++)
 		r->t.o[dev] = r->meta.m[dev].o;
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = fus_release_begin(&r->t, sb);
 	if (!rc)
 		rc = fus_release_finish(&r->t);

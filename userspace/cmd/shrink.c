@@ -42,7 +42,7 @@ static int shrink_it(struct shrinking *s)
 	sigset_t before;
 	int rc;
 
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = shrink_check_content(s);
 	if (!rc)
 		rc = shrink_discard(s);
