@@ -40,7 +40,9 @@ static struct op *add_disturbance(struct op *op, const struct setup *s, u64 *rng
 	case 4 ... 5:
 		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 6 ... 7:
-		return add(op, OP_DISCARD, lext * EXTENT_SECTORS, few * EXTENT_SECTORS);
+		op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, few * EXTENT_SECTORS);
+		/* first writes, whose homes others may have left a moment ago */
+		return rnd_below(rng, 2) ? op : add(op, OP_SPRAY, 0, all);
 	case 8 ... 9:
 		return add(op, rnd_below(rng, 2) ? OP_PROMOTE : OP_DEMOTE, lext, few);
 	case 10 ... 11:
