@@ -299,7 +299,8 @@ static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 
 /*
  * Step 4. Extents that leave the fence, or go home, are recorded batch by batch: those recorded too
- * early count as lost if the fast member dies. Return: does any extent leave a slow slot, and may it?
+ * early count as lost if the fast member dies. Return: does any extent leave a slow slot, and may
+ * it?
  */
 static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				 const struct fusion_force *force)
@@ -448,9 +449,9 @@ static u64 fusion_time_used(const struct fusion *fs, u64 us)
 void fusion_pace(struct fusion *fs, u64 us)
 {
 	u32 duty = READ_ONCE(fs->opt.duty);
+	u64 pause = div_u64(us * (100 - duty), duty * 1000);
 
-	fs->mover.next_batch_ms = fusion_now_ms() + min_t(u64, div_u64(us * (100 - duty), duty * 1000),
-							  FUSION_MAX_PAUSE_MS);
+	fs->mover.next_batch_ms = fusion_now_ms() + min_t(u64, pause, FUSION_MAX_PAUSE_MS);
 }
 
 unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,

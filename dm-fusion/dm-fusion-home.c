@@ -16,19 +16,19 @@
  *
  * Why it ends: A move either brings an extent to where it belongs, and there it stays. Or it takes
  * an extent out of the home of another one, and from then on it is in no extent's way. So without
- * new writes there are at most two moves of each extent. And it does not get stuck: at least as many
- * slots are free in all as there are spares, as each move gives back one. If all of those are on the
- * fast member, an extent can step aside. A free slow slot is either the home of one that can move,
- * or get zeros, or is wanted by nobody, and an extent can step aside to it. If no extent is in the
- * way of another, then all homes that are wanted are free. For extents without a home, the fast
- * member has to be large enough, which is checked at the beginning. All that waits only for a slot
- * to be released, or for the replica to forget it, except where a slot was lost to a write error.
+ * new writes there are at most two moves of each extent. And it does not get stuck: as many slots
+ * are free in all as there are spares, or more, as each move gives back one. If all of those are on
+ * the fast member, an extent can step aside there. A free slow slot is either the home of one that
+ * can move, or get zeros, or is wanted by nobody, and an extent can step aside to it. If no extent
+ * is in the way of another, then all homes that are wanted are free. For extents without a home, the
+ * fast member has to be large enough, which is checked at the beginning. All that waits only for a
+ * slot to be released, or for the replica to forget it, unless it was lost to a write error.
  *
  * What holds, and why:
  *
  *  - Each is a move like any other, so whenever power fails there is a valid set (INV1, INV4). It
- *    keeps to duty, a write cancels its copy, and if it cannot be made, its extent is left alone for
- *    a while. It needs not pay, and spends the write budget without waiting for it.
+ *    keeps to duty, a write cancels its copy, and if it cannot be made, its extent is left alone
+ *    for a while. It needs not pay, and spends the write budget without waiting for it.
  *  - Slots are chosen as a hint, and taken by fusion_slot_take() under fs->lock if their bit says
  *    that they are free. So nobody comes home to a slot in quarantine (INV2), with another extent
  *    (INV3), or held for the replica (INV6), neither a move nor a first write.
@@ -134,7 +134,7 @@ int fusion_set_homing(struct fusion *fs, const struct fusion_force *force)
 	homeless = fusion_count_away(fs);
 	if (homeless > fs->sb.nr_fast_slots) {
 		fusion_homing_off(fs);
-		DMERR("%s: homing: %u extents have no place on the slow member, and the fast one has %u slots; discard some",
+		DMERR("%s: homing: %u extents have no home, the fast member has %u slots; discard some",
 		      name, homeless, fs->sb.nr_fast_slots);
 		return -ENOSPC;
 	}
@@ -403,7 +403,7 @@ static bool fusion_move_home(struct fusion *fs, struct plan *p)
 			moved++;
 			fusion_note_ready(fs, job);
 		} else if (job->retire && job->move.slot == job->move.lext) {
-			DMERR("%s: homing: the home of extent %u cannot be written; replace the slow member",
+			DMERR("%s: homing: cannot write to the home of extent %u; replace that disk",
 			      dm_table_device_name(fs->ti->table), job->move.lext);
 		}
 	}
