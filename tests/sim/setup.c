@@ -55,8 +55,8 @@ static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 }
 
 /*
- * The slow member's slots begin where they can at the earliest, and the set has as many extents that
- * most of them have a home. All others have room on the fast member.
+ * The slow member's slots begin where they can at the earliest, and the set has so many extents
+ * that most of them have a home. All others have room on the fast member.
  */
 static void make_homes(struct fusion_sb *sb, u64 *rng)
 {

@@ -55,8 +55,8 @@ static struct op *add_disturbance(struct op *op, const struct setup *s, u64 *rng
 }
 
 /*
- * Sets that are full, or nearly, with extents in each other's homes, and in cycles, come home, beside
- * writes, first writes and discards.
+ * Sets that are full, or nearly, with extents in each other's homes, and in cycles, come home,
+ * beside writes, first writes and discards.
  */
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
