@@ -61,6 +61,22 @@ static u32 fusion_slot_find(const struct fusion *fs, enum fusion_dev dev, u32 fr
 	return slot;
 }
 
+/* A slot that is free is given to an extent. */
+static u32 fusion_slot_give(struct fusion *fs, enum fusion_dev dev, u32 slot)
+{
+	__set_bit(slot, fs->slots.used[dev]);
+	fs->slots.nr_free[dev]--;
+	fusion_discard_forget(fs, dev, slot);
+	return fusion_word(FUSION_STABLE, dev, slot);
+}
+
+u32 fusion_slot_take(struct fusion *fs, enum fusion_dev dev, u32 slot)
+{
+	if (test_bit(slot, fs->slots.used[dev]) || fusion_fenced(&fs->slots.fence, dev, slot))
+		return FUSION_WORD_UNMAPPED;
+	return fusion_slot_give(fs, dev, slot);
+}
+
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 {
 	u32 nr = fusion_slot_end(fs, dev);
@@ -76,12 +92,9 @@ u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 	if (WARN_ON_ONCE(slot >= nr))
 		return FUSION_WORD_UNMAPPED;
 
-	__set_bit(slot, fs->slots.used[dev]);
-	fs->slots.nr_free[dev]--;
-	fusion_discard_forget(fs, dev, slot);
 	if (!home)
 		fs->slots.cursor[dev] = slot + 1;
-	return fusion_word(FUSION_STABLE, dev, slot);
+	return fusion_slot_give(fs, dev, slot);
 }
 
 void fusion_slot_put(struct fusion *fs, u32 word)

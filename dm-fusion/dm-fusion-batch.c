@@ -5,7 +5,8 @@
  * The mover (dm-fusion-mover.c) makes moves in batches. A batch takes these steps; each
  * step names what it relies on:
  *
- *  1. Take a slot for each extent: on the other member, or, to leave the fence, on either.
+ *  1. Take a slot for each extent: on the other member, or, to leave the fence or go home, on
+ *     either.
  *  2. STABLE -> COPYING (or LOCKED, after too many cancels).
  *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
  *     wait, if the extent is LOCKED), so the source does not change.
@@ -43,7 +44,7 @@ u8 *fusion_cancels(struct fusion *fs, u32 lext)
 
 /* -- the steps ------------------------------------------------------------------------------- */
 
-/* Does the move stay on its member? Only those out of the fence do. */
+/* Does the move stay on its member? Only those out of the fence do, and those of homing. */
 static bool fusion_stays(const struct fusion_job *job)
 {
 	return fusion_word_dev(job->old) == job->move.to;
@@ -56,28 +57,42 @@ static bool fusion_leaves_slow(const struct fusion_job *job)
 }
 
 /*
- * May the extent with this word move? It is where the move expects it, and neither partial nor
- * being moved. fs->lock held.
+ * May the extent with the word job->old move? It is where the move expects it, and neither partial
+ * nor being moved. fs->lock held.
  */
-static bool fusion_may_start(const struct fusion *fs, u32 word, enum fusion_dev to,
+static bool fusion_may_start(const struct fusion *fs, const struct fusion_job *job,
 			     const struct fusion_force *force)
 {
-	if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_STABLE)
+	const struct fusion_move *move = &job->move;
+
+	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE)
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
-		return fusion_word_fenced(&fs->slots.fence, word);
-	return fusion_word_dev(word) != to;
+		return fusion_word_fenced(&fs->slots.fence, job->old);
+	if (force && force->kind == FUSION_HOME && move->to == FUSION_SLOW)
+		return fusion_word_astray(&fs->sb, move->lext, job->old);
+	return fusion_word_dev(job->old) != move->to;
 }
 
 /*
  * On request, only moves that make room take spares: fusion_make_room(). A move out of the fence
- * gives no slot in exchange, so it never does.
+ * gives no slot in exchange, so it never does. Homing takes them as a last resort.
  */
 static u32 fusion_slots_to_keep(const struct fusion *fs, enum fusion_dev to,
 				const struct fusion_force *force)
 {
-	return force && (force->kind == FUSION_EVACUATE || to == force->to) ?
+	return force && (force->kind == FUSION_EVACUATE ||
+			 (force->kind == FUSION_MOVE && to == force->to)) ?
 	       fusion_spares(fs, to) : 0;
+}
+
+/* Step 1 for one job. On the slow member, homing wants a certain slot. fs->lock held. */
+static u32 fusion_take_slot(struct fusion *fs, const struct fusion_move *move,
+			    const struct fusion_force *force)
+{
+	if (force && force->kind == FUSION_HOME && move->to == FUSION_SLOW)
+		return fusion_slot_take(fs, FUSION_SLOW, move->slot);
+	return fusion_slot_get(fs, move->to, move->lext, fusion_slots_to_keep(fs, move->to, force));
 }
 
 /*
@@ -107,9 +122,8 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 
 		spin_lock_irq(&fs->lock);
 		job->old = READ_ONCE(fs->map[lext]);
-		if (fusion_may_start(fs, job->old, to, force)) {
-			job->new = fusion_slot_get(fs, to, lext,
-						   fusion_slots_to_keep(fs, to, force));
+		if (fusion_may_start(fs, job, force)) {
+			job->new = fusion_take_slot(fs, &job->move, force);
 			if (fusion_word_mapped(job->new)) {
 				fusion_map_copy(fs, lext, job->old, state);
 				job->started = true;
@@ -284,8 +298,9 @@ static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 }
 
 /*
- * Step 4. Extents that leave the fence are recorded batch by batch: those recorded too early count
- * as lost if the fast member dies. Return: does any extent leave a slow slot, and may it?
+ * Step 4. Extents that leave the fence, or go home, are recorded batch by batch: those recorded too
+ * early count as lost if the fast member dies. Return: does any extent leave a slow slot, and may
+ * it?
  */
 static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				 const struct fusion_force *force)
@@ -333,6 +348,8 @@ static void fusion_count_move(struct fusion *fs, const struct fusion_job *job,
 {
 	if (force && force->kind == FUSION_EVACUATE)
 		fs->mover.evacuated++;
+	if (force && force->kind == FUSION_HOME)
+		fs->mover.homing.moves++;
 	if (fusion_stays(job))
 		return;
 	if (job->move.to == FUSION_FAST)
@@ -429,11 +446,18 @@ static u64 fusion_time_used(const struct fusion *fs, u64 us)
 	return div_u64(us * FUSION_COPY_QUEUE * looks, FUSION_COPY_QUEUE * looks + fs->mover.queue);
 }
 
+void fusion_pace(struct fusion *fs, u64 us)
+{
+	u32 duty = READ_ONCE(fs->opt.duty);
+	u64 pause = div_u64(us * (100 - duty), duty * 1000);
+
+	fs->mover.next_batch_ms = fusion_now_ms() + min_t(u64, pause, FUSION_MAX_PAUSE_MS);
+}
+
 unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used)
 {
-	u32 duty = READ_ONCE(fs->opt.duty);
 	u64 start = fusion_now_us();
 	unsigned int batches;
 
@@ -445,9 +469,7 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 	*used = fusion_now_us() - start;
 	*used = fusion_time_used(fs, *used - min(*used, fs->mover.waited_us));
 	if (!idle || !fusion_is_idle(fs))
-		fs->mover.next_batch_ms = fusion_now_ms() +
-				    min_t(u64, div_u64(*used * (100 - duty), duty * 1000),
-					  FUSION_MAX_PAUSE_MS);
+		fusion_pace(fs, *used);
 	return batches;
 }
 

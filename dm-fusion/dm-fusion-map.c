@@ -9,15 +9,23 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
+/* For homing: the word of an extent changes. */
+static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
+{
+	fusion_homing_note(&fs->mover.homing, &fs->sb, lext, old, new);
+}
+
 void fusion_map_first(struct fusion *fs, u32 lext, u32 word)
 {
 	WRITE_ONCE(fs->map[lext], word);
 	fs->nr_mapped++;
+	fusion_map_note(fs, lext, FUSION_WORD_UNMAPPED, word);
 	fusion_replica_mark(fs, lext);
 }
 
 void fusion_map_stable(struct fusion *fs, u32 lext, u32 word)
 {
+	fusion_map_note(fs, lext, READ_ONCE(fs->map[lext]), word);
 	WRITE_ONCE(fs->map[lext], word);
 	fusion_replica_mark(fs, lext);
 }
@@ -27,6 +35,7 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word)
 		return false;
 	fs->nr_mapped--;
+	fusion_map_note(fs, lext, word, FUSION_WORD_UNMAPPED);
 	fusion_replica_mark(fs, lext);
 	fusion_policy_forget(fs->policy, lext);
 	trace_fusion_unmap(fs, lext, word);

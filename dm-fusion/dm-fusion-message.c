@@ -91,6 +91,20 @@ static int fusion_message_fence(struct fusion *fs, const char *member, const cha
 	return fusion_force(fs, &force);
 }
 
+/* "on", "on zero" or "off" */
+static int fusion_message_homing(struct fusion *fs, unsigned int argc, char **argv)
+{
+	struct fusion_force force = { .kind = FUSION_HOMING };
+
+	if (argc == 1 && !strcmp(argv[0], "off"))
+		force.kind = FUSION_NO_HOMING;
+	else if (argc == 2 && !strcmp(argv[0], "on") && !strcmp(argv[1], "zero"))
+		force.zero = true;
+	else if (argc != 1 || strcmp(argv[0], "on"))
+		return fusion_bad_message("not on, on zero, or off", "homing");
+	return fusion_force(fs, &force);
+}
+
 static const char *fusion_state_name(u32 word)
 {
 	static const char * const names[] = {
@@ -287,6 +301,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 	if (argc && !strcmp(argv[0], "fence"))
 		return fusion_bad_message("not fast|slow <first slot> <last slot>, or off",
 					  argv[0]);
+	if (argc && !strcmp(argv[0], "homing"))
+		return fusion_message_homing(fs, argc - 1, argv + 1);
 	if (argc == 2 && !strcmp(argv[0], "heat"))
 		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))

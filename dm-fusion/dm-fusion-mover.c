@@ -4,7 +4,7 @@
  *
  * One worker ticks the policy, asks it for moves, and carries them out in batches
  * (dm-fusion-batch.c), unless moves on request are waiting (dm-fusion-forced.c), or extents have to
- * leave the fence (dm-fusion-evacuate.c).
+ * leave the fence (dm-fusion-evacuate.c) or to go home (dm-fusion-home.c).
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
@@ -57,6 +57,9 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
+	/* homing uses spares: promotions give those of the slow member back, which swaps need */
+	if (slow < fusion_spares(fs, FUSION_SLOW))
+		env->reserve = 0;
 	/* even if errors have left no slot: a demotion or a promotion makes room */
 	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs));
 }
@@ -143,19 +146,21 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 }
 
 /*
- * Moves in the background: first those out of the fence, which were asked for. They take no notice
- * of the settings migration and standby. Return: were there any?
+ * Moves in the background: first those out of the fence or home, which were asked for. They take no
+ * notice of the settings migration and standby. Return: were there any?
  */
 static bool fusion_mover_run(struct fusion *fs)
 {
 	/* Every move of the policy reads or writes the slow member. */
-	bool policy = READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep;
-	bool evacuate = fusion_evacuation_due(fs);
+	bool policy = READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep &&
+		      !fs->mover.homing.on;
+	bool evacuate = fusion_evacuation_due(fs), home = fusion_homing_due(fs);
 
-	if ((!policy && !evacuate) ||
+	if ((!policy && !evacuate && !home) ||
 	    (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs)))
 		return false;
-	return (evacuate && fusion_evacuate(fs)) || (policy && fusion_mover_run_policy(fs));
+	return (evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)) ||
+	       (policy && fusion_mover_run_policy(fs));
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */
@@ -170,6 +175,7 @@ static void fusion_do_move(struct work_struct *work)
 	fusion_look_at_slow(fs);
 	fusion_budget_refill(fs, fusion_now_ms());
 	fusion_look_at_fence(fs);
+	fusion_look_at_homing(fs);
 	if (READ_ONCE(fs->mover.stopping))
 		return;
 	force = fusion_first_forced(fs);
@@ -178,6 +184,10 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, -EROFS);
 		else if (READ_ONCE(force->abandoned))
 			fusion_end_forced(fs, force, -ERESTARTSYS);
+		else if (fusion_homing_forbids(fs, force))
+			fusion_end_forced(fs, force, -EBUSY);
+		else if (force->kind == FUSION_HOMING || force->kind == FUSION_NO_HOMING)
+			fusion_end_forced(fs, force, fusion_set_homing(fs, force));
 		else if (force->kind == FUSION_FENCE)
 			fusion_end_forced(fs, force, fusion_put_up_fence(fs, force));
 		else if (force->kind == FUSION_NO_FENCE)

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "dm-fusion-codec.h"
+#include "dm-fusion-home.h"
 #include "dm-fusion-policy.h"
 
 struct fusion;
@@ -38,6 +39,9 @@ enum fusion_force_kind {
 	FUSION_EVACUATE,		/* move extents out of the fence: the mover's own request */
 	FUSION_FENCE,			/* put up a fence */
 	FUSION_NO_FENCE,		/* take it down */
+	FUSION_HOME,			/* bring extents home: the mover's own request */
+	FUSION_HOMING,			/* turn homing on */
+	FUSION_NO_HOMING,		/* and off */
 };
 
 /* A request: a range of extents, or the slots of a fence, which are on the member @to. */
@@ -49,6 +53,7 @@ struct fusion_force {
 	u32 last;
 	enum fusion_dev to;
 	bool fenced;			/* only the mover's: this batch is inside the fence */
+	bool zero;			/* of homing */
 	u32 moved;
 	u32 already;
 	u32 unmapped;
@@ -98,6 +103,7 @@ struct fusion_job {
  * @cancelled: number of moves that a write has cancelled so far
  * @in_flight: slots taken for moves; under fs->lock
  * @nr_retired: slots lost to write errors
+ * @homing: every extent goes to its home: dm-fusion-home.h
  * @cancels: recent cancels, a small table indexed by extent
  */
 struct fusion_mover {
@@ -125,6 +131,7 @@ struct fusion_mover {
 	u64 cancelled;
 	u32 in_flight;
 	u32 nr_retired;
+	struct fusion_homing homing;
 	struct {
 		u32 lext;
 		u8 nr;
@@ -192,6 +199,9 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used);
+
+/* The next batch waits as duty says, after this one has used the slow member for @us. */
+void fusion_pace(struct fusion *fs, u64 us);
 
 /* @nr without the spares of the member. */
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);

@@ -120,6 +120,14 @@ void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open)
 	}
 }
 
+u32 fusion_open_first(struct fusion *fs, u32 lext, u32 word)
+{
+	word = fusion_word_set_state(word, FUSION_OPEN);
+	fusion_open_mark_dirty(fs, fusion_open_new(fs, lext, word));
+	fusion_map_first(fs, lext, word);
+	return word;
+}
+
 void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap)
 {
 	if (fusion_open_full(fs, open))

@@ -123,6 +123,9 @@ struct fusion_open *fusion_open_find(struct fusion *fs, u32 lext);
 /* New OPEN extent, all blocks invalid. Return: NULL if too many are open. */
 struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word);
 
+/* An unmapped extent gets the slot of @word; there is a free structure. Return: its OPEN word. */
+u32 fusion_open_first(struct fusion *fs, u32 lext, u32 word);
+
 /* Take an OPEN extent out of the hash; free it now or with its last writer. */
 void fusion_open_close(struct fusion *fs, struct fusion_open *open);
 

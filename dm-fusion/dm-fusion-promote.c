@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-fusion: how the replica learns that extents leave their slow slots before they do (INV7): of
- * promotions, and of moves out of the fence.
+ * promotions, and of moves out of the fence or home.
  *
  * See the head of dm-fusion-replica.c.
  */

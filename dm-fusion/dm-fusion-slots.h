@@ -175,6 +175,9 @@ int fusion_slot_claim(struct fusion *fs, u32 word);
  */
 u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep);
 
+/* Take this very slot. Return: STABLE word, or FUSION_WORD_UNMAPPED if it is not free. */
+u32 fusion_slot_take(struct fusion *fs, enum fusion_dev dev, u32 slot);
+
 /*
  * Free a slot that no map word, bio or transaction refers to, and that is not held. Inside the
  * fence it stays out of reach until the fence is gone.

@@ -34,11 +34,16 @@ static const char *fusion_replica_state(const struct fusion *fs)
 static void fusion_emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
-	u32 spare = fs->sb.spare_fast;
+	const struct fusion_homing *h = &fs->mover.homing;
+	u32 spare = fs->sb.spare_fast, away, blank;
 	unsigned int sz = 0;
+	bool homing;
 	u64 age;
 
 	spin_lock_irq(&fs->lock);
+	homing = h->on;
+	away = h->away;
+	blank = h->blank;
 	free_fast = fusion_slots_free(fs, FUSION_FAST);
 	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fusion_slots_held(fs);
 	mapped = fs->nr_mapped;
@@ -73,6 +78,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
+	if (homing)
+		DMEMIT(" homing %u %u", away, blank);
 }
 
 void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,

@@ -7,11 +7,18 @@
 
 /* -- first writes ---------------------------------------------------------------------------- */
 
-/* A slot for a first write: fast while more than @fast are free, then slow, likewise. */
+/*
+ * A slot for a first write: fast while more than @fast are free, then slow, likewise. While homing
+ * is on, its home comes first.
+ */
 static u32 fusion_first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
 {
-	u32 word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
+	u32 word = FUSION_WORD_UNMAPPED;
 
+	if (fs->mover.homing.on && fusion_has_home(&fs->sb, lext))
+		word = fusion_slot_take(fs, FUSION_SLOW, lext);
+	if (!fusion_word_mapped(word))
+		word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
 	return fusion_word_mapped(word) ? word : fusion_slot_get(fs, FUSION_SLOW, lext, slow);
 }
 
@@ -56,11 +63,15 @@ static bool fusion_wait_for_fill(const struct fusion *fs, struct fusion_io *io)
 static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
-	struct fusion_open *open;
 	bool crowded, held = false, wait = false;
 	u32 word;
 
 	spin_lock_irq(&fs->lock);
+	/* Homing may have mapped it meanwhile. */
+	if (fusion_word_mapped(READ_ONCE(fs->map[lext]))) {
+		spin_unlock_irq(&fs->lock);
+		return true;
+	}
 	if (list_empty(&fs->opens.free)) {
 		wait = fusion_wait_for_fill(fs, fusion_io(bio));
 		if (wait)
@@ -95,10 +106,7 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		}
 		return false;
 	}
-	word = fusion_word_set_state(word, FUSION_OPEN);
-	open = fusion_open_new(fs, lext, word);
-	fusion_open_mark_dirty(fs, open);
-	fusion_map_first(fs, lext, word);
+	word = fusion_open_first(fs, lext, word);
 	crowded = fs->opens.nr > fs->opens.max / 4 * 3;
 	spin_unlock_irq(&fs->lock);
 

@@ -34,8 +34,8 @@
  *	resize, load	opening a set: recovery, its new size, and the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, a batch of moves,
- *	batch, forced,	moves on request and out of the fence, and the worker that decides
- *	evacuate, mover
+ *	batch, forced,	moves on request, out of the fence and home, and the worker that decides
+ *	evacuate, home, mover
  *	status, message, claim, reboot, create, target
  *			the face to device-mapper
  *
@@ -45,7 +45,7 @@
  * States of an extent (the state table; U is unmapped)
  *
  *	from     to       by              when
- *	U        OPEN     worker          first write: a slot is allocated
+ *	U        OPEN     worker, mover   first write, or zeros for homing: a slot is allocated
  *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
  *	OPEN     U        worker          whole extent discarded, no write in flight
  *	STABLE   COPYING  mover           chosen for migration
@@ -440,7 +440,7 @@ static inline void fusion_mark_written(struct fusion *fs, enum fusion_dev dev)
  * otherwise.
  */
 
-/* U to OPEN: a first write has the slot of @word. */
+/* U to OPEN: a first write, or homing, has the slot of @word. */
 void fusion_map_first(struct fusion *fs, u32 lext, u32 word);
 
 /* OPEN to STABLE, and LOCKED to STABLE in the new slot: the record of @word is durable. */

@@ -79,6 +79,7 @@ struct fusion_move {
 	u32 lext;
 	enum fusion_dev to;
 	bool hold;		/* set by the owner: writes are held from the start of a batch */
+	u32 slot;		/* of the owner's own moves, if they go to a certain slot */
 };
 
 /* The most moves in a batch that writes may wait for. */

@@ -110,6 +110,23 @@ static void do_fence(struct doing *d)
 	st->fencing = false;
 }
 
+/* One at a time, so that none is turned off while its end is waited for. */
+static void do_homing(struct doing *d)
+{
+	static const char * const texts[] = { "homing on", "homing on zero", "homing off" };
+	struct state *st = d->st;
+	const char *text = texts[d->op.kind == OP_HOMING_OFF ? 2 : d->op.flags];
+	int r;
+
+	if (st->homing)
+		return;
+	st->homing = true;
+	r = sim_dev_message(st->dev, text);
+	if (r == -EINVAL || r == -ERANGE || r == -ENOENT || r == -ENOSPC)
+		sim_fail("%s: %d", text, r);
+	st->homing = false;
+}
+
 /* Is it kept from now on? */
 static bool keep(struct sim_dev *dev, const char *text, u32 n)
 {
@@ -163,6 +180,10 @@ static void do_one(void *arg)
 	case OP_FENCE:
 	case OP_FENCE_OFF:
 		do_fence(d);
+		break;
+	case OP_HOMING:
+	case OP_HOMING_OFF:
+		do_homing(d);
 		break;
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
@@ -236,6 +257,30 @@ static void wait_empty(struct state *st)
 	sim_dev_status(st->dev);
 }
 
+/* While nothing else happens, everything comes home, in a number of moves that is bounded. */
+static void wait_homed(struct state *st)
+{
+	const void *set = sim_dev_private(st->dev);
+	u64 before;
+	u32 i;
+
+	wait_busy(st, 0);
+	if (!set_homing(set))
+		return;
+	before = set_homing_moves(set);
+	for (i = 0; set_away(set) && i < EMPTY_SECONDS; i++) {
+		if (st->run->setup.faults || !set_writable(set))
+			return;
+		msleep(1000);
+	}
+	if (set_away(set))
+		sim_fail("homing: %u extents are not at home, or have got no zeros", set_away(set));
+	if (set_homing_moves(set) - before > 2 * set_lexts(set))
+		sim_fail("homing: %llu moves of %u extents", set_homing_moves(set) - before,
+			 set_lexts(set));
+	sim_dev_status(st->dev);
+}
+
 void stop_faults(void)
 {
 	sim_disk_set_faults(world->disk[0], 0, 0);
@@ -294,6 +339,9 @@ void carry_out(struct state *st, const struct op *drawn)
 		break;
 	case OP_EMPTY:
 		wait_empty(st);
+		break;
+	case OP_HOMED:
+		wait_homed(st);
 		break;
 	case OP_SUSPEND:
 		sim_dev_suspend(st->dev);

@@ -318,7 +318,8 @@ int main(int argc, char **argv)
 
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
-		if (opt.story && opt.story->shrinks && !run.setup.shrinks) {
+		if (opt.story && ((opt.story->shrinks && !run.setup.shrinks) ||
+				  (opt.story->homes && !run.setup.homes))) {
 			runs++;
 			continue;
 		}

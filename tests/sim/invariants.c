@@ -132,6 +132,63 @@ static void check_free(const struct fusion *fs, u32 mapped)
 			 discarding);
 }
 
+bool set_homing(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->mover.homing.on;
+}
+
+u64 set_homing_moves(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->mover.homing.moves;
+}
+
+/* By the map, not as it is counted. */
+static void count_away(const struct fusion *fs, u32 *away, u32 *blank)
+{
+	const u32 first = fs->sb.slow_first_slot, end = first + fs->sb.nr_slow_slots;
+	u32 lext;
+
+	*away = 0;
+	*blank = 0;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		bool home = lext >= first && lext < end;
+		u32 word = fs->map[lext];
+
+		if (word == FUSION_WORD_UNMAPPED)
+			*blank += home && fs->mover.homing.zero;
+		else if (fusion_word_state(word) == FUSION_OPEN ||
+			 fusion_word_dev(word) != (home ? FUSION_SLOW : FUSION_FAST))
+			++*away;
+		else
+			*away += home && fusion_word_slot(word) != lext;
+	}
+}
+
+u32 set_away(const void *private)
+{
+	u32 away, blank;
+
+	count_away(private, &away, &blank);
+	return away + blank;
+}
+
+static void check_homing(const struct fusion *fs)
+{
+	const struct fusion_homing *h = &fs->mover.homing;
+	u32 away, blank;
+
+	if (!h->on)
+		return;
+	count_away(fs, &away, &blank);
+	if (away != h->away || blank != h->blank)
+		sim_fail("homing: %u away and %u blank, %u and %u counted", away, blank, h->away,
+			 h->blank);
+}
+
 void check_invariants(const void *private)
 {
 	const struct fusion *fs = private;
@@ -149,6 +206,7 @@ void check_invariants(const void *private)
 		check_shared(fs, lext, word, taken);
 	}
 	check_free(fs, mapped);
+	check_homing(fs);
 }
 
 u32 set_lexts(const void *private)

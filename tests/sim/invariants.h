@@ -25,6 +25,11 @@ u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
+/* Is homing on? Extents that are not at home, or to get zeros; moves that it has made. */
+bool set_homing(const void *private);
+u32 set_away(const void *private);
+u64 set_homing_moves(const void *private);
+
 /* Extents that it has; those mapped behind the end of a set, or of a member, of geometry @sb. */
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);

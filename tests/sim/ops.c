@@ -145,7 +145,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 {
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
 	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960, fence = seed ^ 0xfe9;
-	u64 shrink = seed ^ 0x542;
+	u64 shrink = seed ^ 0x542, home = seed ^ 0x803e;
 	struct character c;
 	bool fences;
 	u32 i;
@@ -154,6 +154,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->story)
 		return s->story->make(s, &rng, ops, max(nr, 64U));
+	if (s->homes && nr > 48 && rnd_below(&home, 2))
+		return make_home_ops(s, &home, ops, nr);
 	if (nr > 48 && !rnd_below(&fence, 8))
 		return make_fence_ops(s, &fence, ops, nr);
 	if (!s->large && nr > 48 && !rnd_below(&swap, 8))
@@ -183,6 +185,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 			ops[i] = (struct op){ .kind = OP_SHRINK };
 		if (fences && !rnd_below(&fence, 16))
 			draw_fence(s, &fence, &ops[i]);
+		if (s->homes && !rnd_below(&home, 16))
+			draw_homing(&home, &ops[i]);
 	}
 	return nr;
 }
@@ -193,6 +197,7 @@ void print_op(const struct op *op, char *text, size_t size)
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
 		"keep", "grow", "shrink", "crash", "fault", "fence", "fence off", "empty",
+		"homing", "homing off", "homed",
 	};
 	bool flags = op->kind < OP_FAULT;
 

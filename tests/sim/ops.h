@@ -33,6 +33,9 @@ enum op_kind {
 	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
 	OP_FENCE_OFF,
 	OP_EMPTY,		/* wait for all, and for the fence to be empty if there is room */
+	OP_HOMING,		/* on; @flags: with zeros */
+	OP_HOMING_OFF,
+	OP_HOMED,		/* wait for all, and for everything to be at home */
 	OP_NR,
 };
 
@@ -60,6 +63,7 @@ struct setup {
 	bool faults;
 	bool grows;
 	bool shrinks;
+	bool homes;			/* many extents have a home, and the others have room */
 	const struct story *story;	/* all that is done; NULL: it differs from run to run */
 	char options[192];
 };
@@ -69,6 +73,7 @@ struct story {
 	const char *name;
 	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 	bool shrinks;	/* only of sets that shrink */
+	bool homes;	/* only of sets in which homing has something to do */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
@@ -82,7 +87,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 
-/* -- stories.c -------------------------------------------------------------------- */
+/* -- stories.c, stories-home.c -------------------------------------------------------- */
 
 const struct story *find_story(const char *name);
 
@@ -94,6 +99,11 @@ u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+
+u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+
+/* Turn homing on, with zeros or without, or off, or let everything come home. */
+void draw_homing(u64 *rng, struct op *op);
 
 /* Put up a fence, take it down, or let it become empty. */
 void draw_fence(const struct setup *s, u64 *rng, struct op *op);

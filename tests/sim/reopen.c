@@ -17,7 +17,7 @@ static void say_late(void *arg)
 {
 	static const char * const texts[] = {
 		"checkpoint", "promote 0-1", "demote 0-1", "keep idle 0", "settings",
-		"fence fast 0 0", "fence off",
+		"fence fast 0 0", "fence off", "homing on", "homing on zero", "homing off",
 	};
 	struct sim_dev *dev = arg;
 

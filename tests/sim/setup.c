@@ -54,6 +54,21 @@ static void make_geometry(struct fusion_sb *sb, bool large, bool wide, u64 *rng)
 	sb->nr_lexts -= rnd_below(rng, min(sb->nr_lexts / 3, 20U));
 }
 
+/*
+ * The slow member's slots begin where they can at the earliest, and the set has so many extents
+ * that most of them have a home. All others have room on the fast member.
+ */
+static void make_homes(struct fusion_sb *sb, u64 *rng)
+{
+	sb->slow_first_slot = FUSION_GUARD_SECTORS / EXTENT_SECTORS;
+	sb->nr_fast_slots = sb->slow_first_slot + 1 + rnd_below(rng, 8);
+	sb->nr_slow_slots = 4 + rnd_below(rng, 13);
+	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+	/* often as full as can be */
+	if (rnd_below(rng, 2))
+		sb->nr_lexts -= rnd_below(rng, 6);
+}
+
 /* More slots, so that both members have some to give up; half of the sets have no other use. */
 static void make_ends(struct fusion_sb *sb, u64 *rng)
 {
@@ -85,7 +100,7 @@ static void make_room(struct setup *s, u64 *rng)
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
-	u64 shrink = seed ^ 0x541;
+	u64 shrink = seed ^ 0x541, homes = seed ^ 0x803d;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -94,6 +109,9 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	memset(s, 0, sizeof(*s));
 	s->large = large || !rnd_below(&rng, 24);
 	make_geometry(&s->sb, s->large, s->large && !rnd_below(&wide, 4), &rng);
+	s->homes = !s->large && !rnd_below(&homes, 8);
+	if (s->homes)
+		make_homes(&s->sb, &homes);
 	s->shrinks = !rnd_below(&shrink, 4);
 	if (s->shrinks)
 		make_ends(&s->sb, &shrink);

@@ -437,6 +437,7 @@ static const struct story stories[] = {
 	{ .name = "closing", .make = make_close_ops },
 	{ .name = "swaps", .make = make_swap_ops },
 	{ .name = "fences", .make = make_fence_ops },
+	{ .name = "homing", .make = make_home_ops, .homes = true },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },

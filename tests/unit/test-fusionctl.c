@@ -70,6 +70,8 @@ static void status_other_good(void)
 		"4 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
 		"failed 0 0 0 0 0/0 0 -",
 		" 4  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0 - ",
+		"4 rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0 - "
+		"homing 3 0",
 	};
 	struct fusion_status st;
 	unsigned int i;
@@ -84,9 +86,10 @@ static void status_other_good(void)
 /* Cut anywhere it is not a status line, nor with a character more in any place. */
 static void status_cut_and_changed(void)
 {
+	static const char *const ends[] = { " homing", " homing 1", " homing 1 x", " homing 1 2 3" };
 	static const char odd[] = "x-/%\t.";
 	const size_t len = strlen(good_line);
-	char line[sizeof(good_line) + 8];
+	char line[sizeof(good_line) + 16];
 	struct fusion_status st;
 	size_t i, k;
 
@@ -103,6 +106,11 @@ static void status_cut_and_changed(void)
 			memcpy(line + i + 1, good_line + i, len - i + 1);
 			REQUIRE(fus_parse_status(line, &st), "%s", line);
 		}
+	}
+	memcpy(line, good_line, len);
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		strcpy(line + len, ends[i]);
+		REQUIRE(fus_parse_status(line, &st), "%s", line);
 	}
 	memcpy(line + len, " 0", 3);
 	memcpy(line, good_line, len);

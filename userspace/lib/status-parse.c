@@ -65,6 +65,20 @@ static const char *parse_options(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
+/* Pass over a word and so many numbers. */
+static bool skip_numbers(const char **p, unsigned int numbers)
+{
+	char word[16];
+	uint64_t v;
+
+	if (!next_word(p, word, sizeof(word)))
+		return false;
+	while (numbers && next_number(p, ' ', &v))
+		numbers--;
+	*p += strspn(*p, " ");
+	return !numbers;
+}
+
 const char *fus_parse_status(const char *line, struct fusion_status *st)
 {
 	uint64_t version;
@@ -116,6 +130,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		return "bad end";
 	st->needs_check = *word == 'n';
 	p += strspn(p, " ");
+	if (!strncmp(p, "homing ", strlen("homing ")) && !skip_numbers(&p, 2))
+		return "bad homing";
 	return *p ? "more than expected" : NULL;
 }
 

@@ -20,7 +20,7 @@ FIELDS=(version mode extent used_fast/total_fast used_slow/total_slow mapped/ext
 
 # status NAME FIELD...: numbers from the status line, which may be halves of a pair
 status() {
-	local line field i out=()
+	local line field i n=${#FIELDS[@]} out=()
 	read -ra line < <(dmsetup status "$1")
 	[[ ${line[2]:-} == fusion ]] || fail "$1: not a fusion device: ${line[*]}"
 	line=("${line[@]:3}")
@@ -32,7 +32,8 @@ status() {
 			*/"$field")	out+=("${line[i]#*/}") ;;
 			esac
 		done
-		[[ $field != needs_check ]] || out+=("${line[-1]}")
+		# behind the settings
+		[[ $field != needs_check ]] || out+=("${line[n + 1 + line[n]]}")
 	done
 	[[ ${#out[@]} -eq $#-1 ]] || fail "no such field: ${*:2}"
 	echo "${out[*]}"
