@@ -149,7 +149,9 @@ static int fusion_compare_jobs(const void *a, const void *b)
 				 fusion_slow_slot(jb));
 }
 
+/* A copy under way. */
 struct copy {
+	struct fusion_job *job;		/* NULL: none */
 	struct completion done;
 	bool read_failed;
 	bool write_failed;
@@ -164,8 +166,7 @@ static void fusion_copy_done(int read_err, unsigned long write_err, void *contex
 	complete(&copy->done);
 }
 
-/* Step 5 for one job. */
-static void fusion_copy_extent(struct fusion *fs, struct fusion_job *job)
+static void fusion_copy_begin(struct fusion *fs, struct fusion_job *job, struct copy *copy)
 {
 	struct dm_io_region from = {
 		.bdev = fs->dev[fusion_word_dev(job->old)]->bdev,
@@ -177,21 +178,32 @@ static void fusion_copy_extent(struct fusion *fs, struct fusion_job *job)
 		.sector = fusion_word_sector(fs, job->new),
 		.count = 1UL << fs->shift,
 	};
-	struct copy copy = {};
 
-	init_completion(&copy.done);
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_copy_done, &copy);
-	wait_for_completion(&copy.done);
+	copy->job = job;
+	init_completion(&copy->done);
+	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_copy_done, copy);
+}
+
+/* Wait for a copy, if there is one. */
+static void fusion_copy_end(struct fusion *fs, struct copy *copy)
+{
+	struct fusion_job *job = copy->job;
+
+	if (!job)
+		return;
+	wait_for_completion(&copy->done);
+	copy->job = NULL;
 	fusion_mark_written(fs, job->move.to);
-	if (copy.read_failed)
+	if (copy->read_failed)
 		fusion_member_failed(fs, fusion_word_dev(job->old));
-	if (copy.write_failed)
+	if (copy->write_failed)
 		fusion_member_failed(fs, job->move.to);
-	job->copied = !copy.read_failed && !copy.write_failed;
+	job->copied = !copy->read_failed && !copy->write_failed;
 	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
-	job->retire = copy.write_failed;
+	job->retire = copy->write_failed;
 	if (job->move.to == FUSION_FAST)
 		fusion_budget_spend(fs);
+	fusion_mover_tick(fs);
 }
 
 /* Is the extent still as this job left it? False if a write cancelled it, or a discard. */
@@ -203,27 +215,39 @@ static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 
+/*
+ * Step 5. Foreground I/O waits for one copy at most. While there is none, what was asked for goes two
+ * at a time: so one disk reads the next extent while the other writes.
+ */
 static void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-			     bool idle_only)
+			     const struct fusion_force *force, bool idle_only)
 {
-	unsigned int i;
+	struct copy copies[2] = {};
+	unsigned int i, next = 0;
 	bool idle;
 
 	for (i = 0; i < nr; i++) {
 		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
 			continue;
-		/* On foreground I/O, leave moves that need idle time for later. */
+		/* the older one; then the other one as well, unless two may be under way */
+		fusion_copy_end(fs, &copies[next]);
 		idle = fusion_is_idle(fs);
+		if (!force || !idle)
+			fusion_copy_end(fs, &copies[!next]);
+		/* On foreground I/O, leave moves that need idle time for later. */
 		if (READ_ONCE(fs->mover.stopping) || (idle_only && !idle))
 			continue;
 		if (fusion_gate_ready(fs))
 			continue;
-		if (fusion_still_ours(fs, &jobs[i]))
-			fusion_copy_extent(fs, &jobs[i]);
-		else
+		if (fusion_still_ours(fs, &jobs[i])) {
+			fusion_copy_begin(fs, &jobs[i], &copies[next]);
+			next = !next;
+		} else {
 			jobs[i].outcome = FUSION_CANCELLED;
-		fusion_mover_tick(fs);
+		}
 	}
+	fusion_copy_end(fs, &copies[next]);
+	fusion_copy_end(fs, &copies[!next]);
 }
 
 /* Step 6. Return: number of MOVEs recorded. */
@@ -378,7 +402,7 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 		fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), fusion_compare_jobs, NULL);
 		promoting = fusion_announce_jobs(fs, jobs, nr, force);
-		fusion_copy_jobs(fs, jobs, nr, idle_only);
+		fusion_copy_jobs(fs, jobs, nr, force, idle_only);
 		promoting = promoting && fusion_wait_for_record(fs, jobs, nr);
 		recorded = fusion_record_jobs(fs, jobs, nr);
 		if (recorded)
