@@ -216,8 +216,8 @@ static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
 }
 
 /*
- * Step 5. Foreground I/O waits for one copy at most. While there is none, what was asked for goes two
- * at a time: so one disk reads the next extent while the other writes.
+ * Step 5. Foreground I/O waits for one copy at most. While there is none, what was asked for goes
+ * two at a time: so one disk reads the next extent while the other writes.
  */
 static void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			     const struct fusion_force *force, bool idle_only)

@@ -22,7 +22,7 @@
  * can move, or get zeros, or is wanted by nobody, and an extent can step aside to it. If no extent
  * is in the way of another, then all homes that are wanted are free. For extents without a home,
  * the fast member has to be large enough, which is checked at the beginning. All that waits only
- * for a slot to be released, or for the replica to forget it, unless it was lost to a write error.
+ * for a slot to be released, or for the replica to forget it, unless a write error has retired it.
  *
  * What holds, and why:
  *
@@ -134,7 +134,7 @@ int fusion_set_homing(struct fusion *fs, const struct fusion_force *force)
 	homeless = fusion_count_away(fs);
 	if (homeless > fs->sb.nr_fast_slots) {
 		fusion_homing_off(fs);
-		DMERR("%s: homing: %u extents have no home, for %u fast slots; discard some",
+		DMERR("%s: homing: %u extents have no home, and %u fast slots exist; discard some",
 		      name, homeless, fs->sb.nr_fast_slots);
 		return -ENOSPC;
 	}
@@ -403,7 +403,7 @@ static bool fusion_move_home(struct fusion *fs, struct plan *p)
 			moved++;
 			fusion_note_ready(fs, job);
 		} else if (job->retire && job->move.slot == job->move.lext) {
-			DMERR("%s: homing: no home for extent %u: write error; replace the disk",
+			DMERR("%s: homing: cannot write the home of extent %u; replace that disk",
 			      dm_table_device_name(fs->ti->table), job->move.lext);
 		}
 	}

@@ -54,12 +54,13 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 {
 	u32 fast = fusion_slots_obtainable(fs, FUSION_FAST);
 	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);
+	u32 spares = fusion_spares(fs, FUSION_SLOW);
 
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
 	/* homing uses spares: promotions give those of the slow member back, which swaps need */
-	if (slow < fusion_spares(fs, FUSION_SLOW))
-		env->reserve = 0;
+	if (slow < spares)
+		env->reserve -= min(env->reserve, spares - slow);
 	/* even if errors have left no slot: a demotion or a promotion makes room */
 	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs));
 }

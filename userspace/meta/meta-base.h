@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The map copies that meta-rebuild.c builds on, and what members know of each other: meta-base.c. */
+/* Map copies that meta-rebuild.c builds on, and what members know of each other: meta-base.c. */
 #ifndef META_BASE_H
 #define META_BASE_H
 
