@@ -172,6 +172,22 @@ s64 fusion_budget_extents(const struct fusion *fs);
 /* Bytes that promotions may write now; also 0 if there is no budget. Context: any. */
 u64 fusion_budget_left(const struct fusion *fs);
 
+/* -- dm-fusion-copy.c; the mover ---------------------------------------------------------- */
+
+/**
+ * fusion_copy_jobs() - copy the extents of a batch
+ * @fs: device
+ * @jobs: those that have started; their outcomes
+ * @nr: number of jobs
+ * @force: the request that wants them, or NULL: the policy
+ * @idle_only: leave them for later on foreground I/O
+ *
+ * A copy whose extent was written to or discarded before it began is cancelled. Afterwards none is
+ * under way. Context: the mover; sleeps.
+ */
+void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+		      const struct fusion_force *force, bool idle_only);
+
 /* -- dm-fusion-batch.c; the mover --------------------------------------------------------- */
 
 /* Times in a row that moves of an extent were cancelled. A collision only resets the count. */

@@ -33,9 +33,9 @@
  *	beat*		the heartbeat, which keeps two machines apart
  *	resize, load	opening a set: recovery, its new size, and the new epoch
  *	io, worker	map(), end_io() and the worker
- *	budget, usage,	migration: what there is to spend, what others do, a batch of moves,
- *	batch, forced,	moves on request, out of the fence and home, and the worker that decides
- *	evacuate, home, mover
+ *	budget, usage,	migration: what there is to spend, what others do, a batch of moves and its
+ *	copy, batch,	copies, moves on request, out of the fence and home; the worker that decides
+ *	forced, evacuate, home, mover
  *	status, message, claim, reboot, create, target
  *			the face to device-mapper
  *
