@@ -17,6 +17,19 @@ void hold_ending_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &held, before);
 }
 
+void hold_all_signals(sigset_t *before)
+{
+	sigset_t held;
+
+	sigfillset(&held);
+	/* of the program's own faults */
+	sigdelset(&held, SIGSEGV);
+	sigdelset(&held, SIGBUS);
+	sigdelset(&held, SIGILL);
+	sigdelset(&held, SIGFPE);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
 bool ending_signal_came(void)
 {
 	const struct timespec now = { 0 };

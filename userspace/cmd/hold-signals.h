@@ -11,7 +11,12 @@
  * end a program, until sigprocmask() puts *@before back. @before: or NULL.
  */
 void hold_ending_signals(sigset_t *before);
-/* Has one of them come while they are held? One that is ignored does not count. */
+/*
+ * The same for all signals, also those that stop the program, as Ctrl-Z does: for moments in which
+ * others wait for it, since a device is suspended or a file system frozen.
+ */
+void hold_all_signals(sigset_t *before);
+/* Has one of hold_ending_signals() come while they are held? One that is ignored does not count. */
 bool ending_signal_came(void);
 
 #endif

@@ -90,8 +90,8 @@ static int exchange(struct resizing *r, const char *params)
 	bool stuck;
 	int err, kmsg = fus_kmsg_open();
 
-	/* It must not end with the set suspended. */
-	hold_ending_signals(&before);
+	/* It must not end or stop with the set suspended. */
+	hold_all_signals(&before);
 	/* Nothing can be paged in while the set is suspended, if it is the root's. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	err = fus_dm_exchange(r->name, &now, &next, &r->paused_ms, &stuck);

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "hold-signals.h"
 #include "role.h"
 #include "size.h"
 #include "verb.h"
@@ -27,10 +28,14 @@ static void write_supers(dev_t devno)
 	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
 	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
 	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	sigset_t before;
 
 	if (fd >= 0) {
+		/* a signal must not leave it frozen */
+		hold_all_signals(&before);
 		if (!ioctl(fd, FIFREEZE, 0))
 			ioctl(fd, FITHAW, 0);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		close(fd);
 	}
 	mnt_unref_table(tb);
