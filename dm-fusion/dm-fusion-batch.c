@@ -65,7 +65,7 @@ static bool fusion_may_start(const struct fusion *fs, u32 word, enum fusion_dev 
 	if (!fusion_word_mapped(word) || fusion_word_state(word) != FUSION_STABLE)
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
-		return fusion_word_fenced(&fs->slots.fence, word);
+		return fusion_word_leaves(fs, word);
 	return fusion_word_dev(word) != to;
 }
 
@@ -169,8 +169,10 @@ static void fusion_copy_extent(struct fusion *fs, struct fusion_job *job)
 	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_copy_done, &copy);
 	wait_for_completion(&copy.done);
 	fusion_mark_written(fs, job->move.to);
-	if (copy.read_failed)
+	if (copy.read_failed) {
 		fusion_member_failed(fs, fusion_word_disk(fs, job->old));
+		fusion_note_unread(fs, job->old);
+	}
 	if (copy.write_failed)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !copy.read_failed && !copy.write_failed;

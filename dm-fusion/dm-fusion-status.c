@@ -34,7 +34,7 @@ static const char *fusion_replica_state(const struct fusion *fs)
 static void fusion_emit_status(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
-	u32 spare = fs->sb.spare_fast;
+	u32 spare = fs->sb.spare_fast, left, unread;
 	unsigned int sz = 0;
 	u64 age;
 
@@ -73,6 +73,15 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
+	if (!fusion_sb_has_old(&fs->sb))
+		return;
+	spin_lock_irq(&fs->lock);
+	left = fs->old.nr;
+	unread = fs->old.nr_unread;
+	spin_unlock_irq(&fs->lock);
+	DMEMIT(" old %s %s %u %u %u", fs->old.dev == FUSION_FAST ? "fast" : "slow",
+	       fs->dev[FUSION_OLD] ? fs->dev[FUSION_OLD]->name : "-", left, fs->old.at_first,
+	       unread);
 }
 
 void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
