@@ -193,6 +193,7 @@ void print_op(const struct op *op, char *text, size_t size)
 		"write", "read", "flush", "discard", "zeroes", "spray", "promote", "demote",
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
 		"keep", "grow", "shrink", "crash", "fault", "fence", "fence off", "empty",
+		"replace",
 	};
 	bool flags = op->kind < OP_FAULT;
 

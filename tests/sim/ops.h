@@ -32,7 +32,8 @@ enum op_kind {
 	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
 	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
 	OP_FENCE_OFF,
-	OP_EMPTY,		/* wait for all, and for the fence to be empty if there is room */
+	OP_EMPTY,		/* wait for all, and for fence and old member to be empty if there is room */
+	OP_REPLACE,		/* a disk takes the place of a member, or is taken back, or leaves */
 	OP_NR,
 };
 
@@ -94,6 +95,7 @@ u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Put up a fence, take it down, or let it become empty. */
 void draw_fence(const struct setup *s, u64 *rng, struct op *op);
