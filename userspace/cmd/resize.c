@@ -3,19 +3,16 @@
  * What the verbs grow and shrink share: an open set gets another size when another table takes the
  * place of the present one.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "resize.h"
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "hold-signals.h"
-#include "kmsg.h"
 #include "role.h"
+#include "pausing.h"
 
 int resize_get(struct resizing *r)
 {
@@ -85,19 +82,16 @@ static int exchange(struct resizing *r, const char *params)
 {
 	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
 	const struct dm_line next = { fusion_sb_sectors(&r->sb), r->table.target, params };
-	char reason[256];
-	sigset_t before;
+	struct pausing paused;
+	char reason[REASON_TEXT];
 	bool stuck;
-	int err, kmsg = fus_kmsg_open();
+	int err, rc;
 
-	/* It must not end with the set suspended. */
-	hold_ending_signals(true, &before);
-	/* Nothing can be paged in while the set is suspended, if it is the root's. */
-	mlockall(MCL_CURRENT | MCL_FUTURE);
+	rc = pausing_begin(&paused, 0);
+	if (rc)
+		return rc;
 	err = fus_dm_exchange(r->name, &now, &next, &r->paused_ms, &stuck);
-	munlockall();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	fus_kmsg_reason(kmsg, reason, sizeof(reason));
+	pausing_end(&paused, reason);
 	if (stuck)
 		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
 				"new table nor the old one: %s; see dmesg, and restart the machine",

@@ -65,18 +65,21 @@ static const char *parse_options(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
-/* Pass over a word and so many numbers. */
-static bool skip_numbers(const char **p, unsigned int numbers)
+/* Only while it is on. */
+static const char *parse_homing(const char **p, struct fusion_status *st)
 {
 	char word[16];
-	uint64_t v;
 
-	if (!next_word(p, word, sizeof(word)))
-		return false;
-	while (numbers && next_number(p, ' ', &v))
-		numbers--;
 	*p += strspn(*p, " ");
-	return !numbers;
+	if (!**p)
+		return NULL;
+	if (!next_word(p, word, sizeof(word)) || strcmp(word, "homing"))
+		return "more than expected";
+	if (!next_number(p, ' ', &st->homing_away) || !next_number(p, ' ', &st->homing_blank))
+		return "bad homing";
+	st->homing = true;
+	*p += strspn(*p, " ");
+	return **p ? "more than expected" : NULL;
 }
 
 const char *fus_parse_status(const char *line, struct fusion_status *st)
@@ -129,10 +132,7 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	    (strcmp(word, "-") && strcmp(word, "needs_check")))
 		return "bad end";
 	st->needs_check = *word == 'n';
-	p += strspn(p, " ");
-	if (!strncmp(p, "homing ", strlen("homing ")) && !skip_numbers(&p, 2))
-		return "bad homing";
-	return *p ? "more than expected" : NULL;
+	return parse_homing(&p, st);
 }
 
 const char *fus_status_option(const struct fusion_status *st, const char *key)

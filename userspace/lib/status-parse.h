@@ -30,6 +30,9 @@ struct fusion_status {
 		char value[24];
 	} option[STATUS_MAX_OPTIONS];
 	bool needs_check;
+	bool homing;		/* on: extents are on their way to where a release wants them */
+	uint64_t homing_away;	/* those that are not there yet, */
+	uint64_t homing_blank;	/* and unmapped ones that are to get zeros there */
 };
 
 /*
