@@ -49,7 +49,7 @@ struct fusion_force {
 	u32 next;
 	u32 last;
 	enum fusion_dev to;
-	bool fenced;			/* only the mover's: this batch leaves its slots to nobody */
+	bool fenced;			/* only the mover's: nobody gets the slots of this batch */
 	u32 moved;
 	u32 already;
 	u32 unmapped;

@@ -32,8 +32,8 @@ enum op_kind {
 	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
 	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
 	OP_FENCE_OFF,
-	OP_EMPTY,		/* wait for all, and for fence and old member to be empty if there is room */
-	OP_REPLACE,		/* a disk takes the place of a member, or is taken back, or leaves */
+	OP_EMPTY,		/* wait for all; fence and old member get empty if they can */
+	OP_REPLACE,		/* a disk joins, is taken back, or leaves */
 	OP_NR,
 };
 
