@@ -170,8 +170,8 @@ static unsigned int fusion_place_fenced(struct fusion *fs, struct fusion_move *m
 
 bool fusion_evacuate(struct fusion *fs)
 {
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move *moves = fs->mover.batch.moves;
+	struct fusion_job *jobs = fs->mover.batch.jobs;
 	bool idle = fusion_is_idle(fs);
 	unsigned int i, n, moved = 0;
 	u64 used;

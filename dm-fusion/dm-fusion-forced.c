@@ -129,8 +129,8 @@ static unsigned int fusion_take_victims(struct fusion *fs, struct fusion_force *
  */
 static u32 fusion_make_room(struct fusion *fs, struct fusion_force *force, u32 want)
 {
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move *moves = fs->mover.room.moves;
+	struct fusion_job *jobs = fs->mover.room.jobs;
 	unsigned int i, n, moved = 0;
 	u32 room, spares;
 
@@ -169,8 +169,8 @@ static bool fusion_lost_its_room(const struct fusion *fs, const struct fusion_jo
 
 void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
 {
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move *moves = fs->mover.batch.moves;
+	struct fusion_job *jobs = fs->mover.batch.jobs;
 	unsigned int i, k, again, skips = 0, n = fusion_take_forced(fs, force, moves);
 
 	while (n && !READ_ONCE(fs->mover.stopping) && !READ_ONCE(force->abandoned)) {

@@ -388,8 +388,8 @@ static void fusion_note_ready(struct fusion *fs, const struct fusion_job *job)
 /* Return: was any move tried? */
 static bool fusion_move_home(struct fusion *fs, struct plan *p)
 {
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move *moves = fs->mover.batch.moves;
+	struct fusion_job *jobs = fs->mover.batch.jobs;
 	unsigned int i, n = fusion_place_home(fs, p, moves), moved = 0;
 	u64 used;
 

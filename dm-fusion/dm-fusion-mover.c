@@ -121,8 +121,8 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 		.reserve = fusion_reserve(fs),
 		.idle = fusion_is_idle(fs),
 	};
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move *moves = fs->mover.batch.moves;
+	struct fusion_job *jobs = fs->mover.batch.jobs;
 	unsigned int i, n, max, batches;
 	u64 used;
 

@@ -77,6 +77,12 @@ struct fusion_job {
 	bool retire;		/* the new slot could not be written */
 };
 
+/* Moves and their jobs: too large for the stack. */
+struct fusion_batch {
+	struct fusion_move moves[FUSION_BATCH];
+	struct fusion_job jobs[FUSION_BATCH];
+};
+
 /**
  * struct fusion_mover - migration; used only by the mover unless said otherwise
  * @work: the mover
@@ -101,6 +107,8 @@ struct fusion_job {
  * @demotions: number so far
  * @evacuated: number of extents that have left the fence so far
  * @cancelled: number of moves that a write has cancelled so far
+ * @batch: the moves that the mover makes now
+ * @room: those that make room for them
  * @in_flight: slots taken for moves; under fs->lock
  * @nr_retired: slots lost to write errors
  * @homing: every extent goes to its home: dm-fusion-home.h
@@ -129,6 +137,8 @@ struct fusion_mover {
 	u64 demotions;
 	u64 evacuated;
 	u64 cancelled;
+	struct fusion_batch batch;
+	struct fusion_batch room;
 	u32 in_flight;
 	u32 nr_retired;
 	struct fusion_homing homing;
