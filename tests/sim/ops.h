@@ -91,6 +91,15 @@ void print_op(const struct op *op, char *text, size_t size);
 
 const struct story *find_story(const char *name);
 
+static inline struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
+{
+	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
+	return op + 1;
+}
+
+/* Where disks may fail, now and then any one does, in any way. */
+struct op *fail_any(struct op *op, const struct setup *s, u64 *rng);
+
 /* Other runs have these too, now and then. Return: the number of operations. */
 u32 make_flush_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_fua_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);

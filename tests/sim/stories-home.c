@@ -2,22 +2,6 @@
 /* Sequences of operations around homing. */
 #include "ops.h"
 
-static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
-{
-	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
-	return op + 1;
-}
-
-/* Where disks may fail, now and then any one does, in any way. */
-static struct op *fail_any(struct op *op, const struct setup *s, u64 *rng)
-{
-	if (!s->faults || rnd_below(rng, 4))
-		return op;
-	op = add(op, OP_FAULT, rnd_below(rng, SIM_NR_DISKS), 4 + rnd_below(rng, 60));
-	op[-1].flags = 1 + rnd_below(rng, 7);
-	return op;
-}
-
 void draw_homing(u64 *rng, struct op *op)
 {
 	u32 die = rnd_below(rng, 8);

@@ -2,12 +2,6 @@
 /* Sequences of operations on one subject each, for what chance alone hardly meets. */
 #include "ops.h"
 
-static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
-{
-	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
-	return op + 1;
-}
-
 /* Flush, and wait for all that was begun. */
 static struct op *settle(struct op *op)
 {
@@ -23,8 +17,7 @@ static struct op *fail(struct op *op, u32 disk, u8 kinds, u32 one_in)
 	return op;
 }
 
-/* Where disks may fail, now and then any one does, in any way. */
-static struct op *fail_any(struct op *op, const struct setup *s, u64 *rng)
+struct op *fail_any(struct op *op, const struct setup *s, u64 *rng)
 {
 	if (!s->faults || rnd_below(rng, 4))
 		return op;
