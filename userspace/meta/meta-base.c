@@ -107,8 +107,9 @@ struct fusion_progress fus_claimed(const struct meta *meta, int dev)
 	const struct fusion_sb *sb = fus_meta_sb(meta, dev);
 	struct fusion_progress p = meta->m[dev].ring.peer_at;
 
-	if (sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4 &&
-	    sb->peer_at.generation < FUSION_MAX_COUNTER / 4)
-		fusion_progress_raise(&p, sb->peer_at.generation, sb->peer_at.seq);
+	if (sb && sb->peer_at.generation < FUSION_MAX_COUNTER / 4)
+		fusion_progress_raise(&p, sb->peer_at.generation, 0);
+	if (sb && sb->peer_at.seq < FUSION_MAX_COUNTER / 4)
+		fusion_progress_raise(&p, 0, sb->peer_at.seq);
 	return p;
 }
