@@ -86,7 +86,9 @@ static void status_other_good(void)
 /* Cut anywhere it is not a status line, nor with a character more in any place. */
 static void status_cut_and_changed(void)
 {
-	static const char *const ends[] = { " homing", " homing 1", " homing 1 x", " homing 1 2 3" };
+	static const char *const ends[] = {
+		" homing", " homing 1", " homing 1 x", " homing 1 2 3"
+	};
 	static const char odd[] = "x-/%\t.";
 	const size_t len = strlen(good_line);
 	char line[sizeof(good_line) + 16];
