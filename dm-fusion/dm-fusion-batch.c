@@ -403,11 +403,19 @@ u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
 	return nr - min(nr, fusion_spares(fs, dev));
 }
 
-unsigned int fusion_longest_batch(const struct fusion *fs)
+unsigned int fusion_requested_batch(const struct fusion *fs, bool idle)
+{
+	u32 max = FUSION_LONG_BATCH_BYTES >> (SECTOR_SHIFT + fs->shift);
+
+	return idle ? clamp(max, FUSION_BATCH, FUSION_LONG_BATCH) : FUSION_BATCH;
+}
+
+unsigned int fusion_longest_batch(const struct fusion *fs, unsigned int max)
 {
 	u32 left = fusion_beside_spares(fs, FUSION_FAST, fusion_slots_free(fs, FUSION_FAST)) +
 		   fusion_beside_spares(fs, FUSION_SLOW, fusion_slots_free(fs, FUSION_SLOW));
 
-	return left < FUSION_BATCH && fs->nr_mapped < fs->sb.nr_lexts ? FUSION_SHORT_BATCH :
-									FUSION_BATCH;
+	if (left >= max || fs->nr_mapped == fs->sb.nr_lexts)
+		return max;
+	return left < FUSION_BATCH ? FUSION_SHORT_BATCH : FUSION_BATCH;
 }

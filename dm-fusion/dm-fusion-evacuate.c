@@ -159,7 +159,7 @@ static unsigned int fusion_place_fenced(struct fusion *fs, struct fusion_move *m
 	unsigned int i, same, other;
 
 	spin_lock_irq(&fs->lock);
-	nr = min(nr, fusion_longest_batch(fs));
+	nr = min(nr, fusion_longest_batch(fs, FUSION_LONG_BATCH));
 	same = min(nr, fusion_evacuation_room(fs, dev));
 	other = min(nr - same, fusion_evacuation_room(fs, fusion_other_dev(dev)));
 	spin_unlock_irq(&fs->lock);
@@ -176,7 +176,7 @@ bool fusion_evacuate(struct fusion *fs)
 	unsigned int i, n, moved = 0;
 	u64 used;
 
-	n = fusion_find_fenced(fs, moves, FUSION_BATCH, idle);
+	n = fusion_find_fenced(fs, moves, fusion_requested_batch(fs, idle), idle);
 	n = fusion_settle_fenced(fs, moves, n);
 	n = fusion_place_fenced(fs, moves, n);
 	if (n)

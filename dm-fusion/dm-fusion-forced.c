@@ -28,14 +28,14 @@ void fusion_settle(struct fusion *fs, u32 lext)
 static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *force,
 				       struct fusion_move *moves)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, max = fusion_requested_batch(fs, fusion_is_idle(fs));
 	u32 lext;
 
 	/* Let the next ones be filled while the first is settled. */
-	for (lext = force->next; lext <= force->last && lext - force->next < FUSION_BATCH; lext++)
+	for (lext = force->next; lext <= force->last && lext - force->next < max; lext++)
 		fusion_open_fill(fs, lext);
 
-	while (n < FUSION_BATCH && force->next <= force->last) {
+	while (n < max && force->next <= force->last) {
 		u32 word = READ_ONCE(fs->map[force->next]);
 
 		/* No room is made for those inside the fence: fusion_make_room(). */
@@ -64,7 +64,7 @@ static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *f
 	spin_lock_irq(&fs->lock);
 	*room = fusion_beside_spares(fs, force->to, fusion_slots_obtainable(fs, force->to));
 	*spares = min(fusion_slots_obtainable(fs, fusion_other_dev(force->to)),
-		      fusion_longest_batch(fs));
+		      fusion_longest_batch(fs, FUSION_BATCH));
 	spin_unlock_irq(&fs->lock);
 }
 

@@ -56,23 +56,6 @@
 
 static const struct fusion_force home_request = { .kind = FUSION_HOME };
 
-/* Extents without duplicates. */
-struct list {
-	u32 lext[FUSION_BATCH];
-	u32 nr;
-};
-
-/* What may be done next. */
-struct plan {
-	struct list home;	/* the home is free */
-	struct list homeless;	/* belongs on the fast member */
-	struct list aside;	/* is in the home of another one, and its own is not free */
-	struct list open;	/* partial */
-	struct list blank;	/* to get zeros, and its home is free */
-	bool idle;
-	u32 looked;		/* extents looked at */
-};
-
 /* -- on and off ------------------------------------------------------------------------------ */
 
 static void fusion_homing_off(struct fusion *fs)
@@ -191,7 +174,7 @@ bool fusion_homing_due(struct fusion *fs)
 
 /* -- what can be done ------------------------------------------------------------------------ */
 
-static bool fusion_list_has(const struct list *list, u32 lext)
+static bool fusion_list_has(const struct fusion_home_list *list, u32 lext)
 {
 	u32 i;
 
@@ -201,9 +184,9 @@ static bool fusion_list_has(const struct list *list, u32 lext)
 	return false;
 }
 
-static void fusion_list_add(struct list *list, u32 lext)
+static void fusion_list_add(struct fusion_home_list *list, u32 lext)
 {
-	if (list->nr < FUSION_BATCH && !fusion_list_has(list, lext))
+	if (list->nr < ARRAY_SIZE(list->lext) && !fusion_list_has(list, lext))
 		list->lext[list->nr++] = lext;
 }
 
@@ -228,7 +211,8 @@ static bool fusion_in_the_way(const struct fusion *fs, u32 word)
 }
 
 /* The beginning of a chain, unless another one comes along here. */
-static void fusion_plan_aside(const struct fusion *fs, struct list *aside, u32 lext, u32 word)
+static void fusion_plan_aside(const struct fusion *fs, struct fusion_home_list *aside, u32 lext,
+			      u32 word)
 {
 	u32 i;
 
@@ -240,7 +224,7 @@ static void fusion_plan_aside(const struct fusion *fs, struct list *aside, u32 l
 	fusion_list_add(aside, lext);
 }
 
-static void fusion_plan_extent(const struct fusion *fs, struct plan *p, u32 lext)
+static void fusion_plan_extent(const struct fusion *fs, struct fusion_home_plan *p, u32 lext)
 {
 	const struct fusion_homing *h = &fs->mover.homing;
 	u32 word = READ_ONCE(fs->map[lext]);
@@ -265,16 +249,18 @@ static void fusion_plan_extent(const struct fusion *fs, struct plan *p, u32 lext
 }
 
 /* Those whose homes have become free come first, then what is found elsewhere. */
-static void fusion_plan_homing(struct fusion *fs, struct plan *p)
+static void fusion_plan_homing(struct fusion *fs, struct fusion_home_plan *p)
 {
 	struct fusion_homing *h = &fs->mover.homing;
 	u32 i, max = min(fs->sb.nr_lexts, SCAN);
 
+	memset(p, 0, sizeof(*p));
 	p->idle = fusion_is_idle(fs);
+	p->max = fusion_requested_batch(fs, p->idle);
 	for (i = 0; i < h->nr_ready; i++)
 		fusion_plan_extent(fs, p, h->ready[i]);
 	h->nr_ready = 0;
-	for (; p->looked < max && p->home.nr < FUSION_BATCH; p->looked++) {
+	for (; p->looked < max && p->home.nr < p->max; p->looked++) {
 		u32 lext = h->next < fs->sb.nr_lexts ? h->next : 0;
 
 		h->next = lext + 1;
@@ -324,10 +310,10 @@ static void fusion_add_move(struct fusion *fs, struct fusion_move *move, u32 lex
  * Those that make room, up to @max. They take spares if nothing else is free. @fast: free fast
  * slots, @beside: of these, without the spares. Return: number of moves.
  */
-static unsigned int fusion_place_aside(struct fusion *fs, const struct list *aside,
+static unsigned int fusion_place_aside(struct fusion *fs, const struct fusion_home_list *aside,
 				       struct fusion_move *moves, u32 max, u32 fast, u32 beside)
 {
-	u32 slots[FUSION_BATCH], n, i, slow = 0;
+	u32 slots[FUSION_LONG_BATCH], n, i, slow = 0;
 
 	n = min(max, aside->nr);
 	beside = min(beside, n);
@@ -344,14 +330,15 @@ static unsigned int fusion_place_aside(struct fusion *fs, const struct list *asi
 }
 
 /* Where the extents go. Return: number of moves. */
-static unsigned int fusion_place_home(struct fusion *fs, struct plan *p, struct fusion_move *moves)
+static unsigned int fusion_place_home(struct fusion *fs, struct fusion_home_plan *p,
+				      struct fusion_move *moves)
 {
 	unsigned int i, max, n = 0;
 	u32 fast, beside;
 	bool few;
 
 	spin_lock_irq(&fs->lock);
-	max = fusion_longest_batch(fs);
+	max = fusion_longest_batch(fs, p->max);
 	fast = fs->slots.nr_free[FUSION_FAST];
 	spin_unlock_irq(&fs->lock);
 	beside = fusion_beside_spares(fs, FUSION_FAST, fast);
@@ -386,7 +373,7 @@ static void fusion_note_ready(struct fusion *fs, const struct fusion_job *job)
 }
 
 /* Return: was any move tried? */
-static bool fusion_move_home(struct fusion *fs, struct plan *p)
+static bool fusion_move_home(struct fusion *fs, struct fusion_home_plan *p)
 {
 	struct fusion_move *moves = fs->mover.batch.moves;
 	struct fusion_job *jobs = fs->mover.batch.jobs;
@@ -434,7 +421,7 @@ static bool fusion_map_blank(struct fusion *fs, u32 lext)
 }
 
 /* Complete partial extents; those that cannot be are left alone for a while. */
-static void fusion_complete(struct fusion *fs, const struct list *list)
+static void fusion_complete(struct fusion *fs, const struct fusion_home_list *list)
 {
 	u32 i;
 
@@ -451,10 +438,10 @@ static void fusion_complete(struct fusion *fs, const struct list *list)
 }
 
 /* Return: was there anything to fill? */
-static bool fusion_fill_home(struct fusion *fs, struct plan *p)
+static bool fusion_fill_home(struct fusion *fs, struct fusion_home_plan *p)
 {
 	u64 start = fusion_now_us();
-	struct list list = {};
+	struct fusion_home_list list = {};
 	u32 i;
 
 	for (i = 0; i < p->blank.nr && list.nr < FUSION_MAX_FILLS; i++)
@@ -475,15 +462,15 @@ static bool fusion_fill_home(struct fusion *fs, struct plan *p)
 bool fusion_bring_home(struct fusion *fs)
 {
 	struct fusion_homing *h = &fs->mover.homing;
-	struct plan p = {};
+	struct fusion_home_plan *p = &h->plan;
 	bool held;
 
-	fusion_plan_homing(fs, &p);
-	if (fusion_move_home(fs, &p) || fusion_fill_home(fs, &p)) {
+	fusion_plan_homing(fs, p);
+	if (fusion_move_home(fs, p) || fusion_fill_home(fs, p)) {
 		h->barren = 0;
 		return true;
 	}
-	h->barren += p.looked;
+	h->barren += p->looked;
 	if (h->barren < fs->sb.nr_lexts)
 		return true;
 	h->barren = 0;

@@ -13,6 +13,24 @@
 struct fusion;
 struct fusion_force;
 
+/* Extents without duplicates. */
+struct fusion_home_list {
+	u32 lext[FUSION_LONG_BATCH];
+	u32 nr;
+};
+
+/* What may be done next. */
+struct fusion_home_plan {
+	struct fusion_home_list home;		/* the home is free */
+	struct fusion_home_list homeless;	/* belongs on the fast member */
+	struct fusion_home_list aside;		/* in the home of another one, its own is taken */
+	struct fusion_home_list open;		/* partial */
+	struct fusion_home_list blank;		/* to get zeros, and its home is free */
+	unsigned int max;			/* the most moves in a batch */
+	u32 looked;				/* extents looked at */
+	bool idle;
+};
+
 /**
  * struct fusion_homing - every extent goes to its home
  *
@@ -30,6 +48,7 @@ struct fusion_force;
  * @aside: slow slot at which the search for one that nobody wants continues
  * @until_ms: ktime before which there is nothing to do
  * @moves: moves made since homing was turned on
+ * @plan: what may be done next
  * @ready: extents whose homes the last batch has left
  * @nr_ready: number of these
  */
@@ -46,7 +65,8 @@ struct fusion_homing {
 	u32 aside;
 	u64 until_ms;
 	u64 moves;
-	u32 ready[FUSION_BATCH];
+	struct fusion_home_plan plan;
+	u32 ready[FUSION_LONG_BATCH];
 	u32 nr_ready;
 };
 

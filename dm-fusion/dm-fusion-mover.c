@@ -62,7 +62,7 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 	if (slow < spares)
 		env->reserve -= min(env->reserve, spares - slow);
 	/* even if errors have left no slot: a demotion or a promotion makes room */
-	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs));
+	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs, FUSION_BATCH));
 }
 
 static bool fusion_move_leaves_fence(const struct fusion *fs, const struct fusion_move *move)

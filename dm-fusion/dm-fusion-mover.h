@@ -79,8 +79,8 @@ struct fusion_job {
 
 /* Moves and their jobs: too large for the stack. */
 struct fusion_batch {
-	struct fusion_move moves[FUSION_BATCH];
-	struct fusion_job jobs[FUSION_BATCH];
+	struct fusion_move moves[FUSION_LONG_BATCH];
+	struct fusion_job jobs[FUSION_LONG_BATCH];
 };
 
 /**
@@ -233,10 +233,16 @@ void fusion_pace(struct fusion *fs, u64 us);
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 
 /*
- * The most moves in a batch. If few slots are left besides the spares, first writes wait for the
- * slots that moves have taken, so batches are short. fs->lock held.
+ * The most moves in a batch that was asked for. @idle: there is no foreground I/O. Then the wait for
+ * a commit is what costs, so more extents share it, up to 64 MiB.
  */
-unsigned int fusion_longest_batch(const struct fusion *fs);
+unsigned int fusion_requested_batch(const struct fusion *fs, bool idle);
+
+/*
+ * The most moves in a batch, up to @max. If few slots are left besides the spares, first writes
+ * wait for the slots that moves have taken, so batches are short. fs->lock held.
+ */
+unsigned int fusion_longest_batch(const struct fusion *fs, unsigned int max);
 
 /* -- dm-fusion-forced.c ------------------------------------------------------------------ */
 

@@ -29,6 +29,7 @@
  * deviations above v, as are the extremes of thousands of extents. While the members are idle,
  * half of pay is enough, since a swap then costs no foreground I/O any time.
  */
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
@@ -37,6 +38,9 @@
 #include <linux/string.h>
 
 #include "dm-fusion-heat.h"
+
+/* Room for a batch and the victims of a request, or what is promoted next. */
+static_assert(FUSION_LONG_BATCH + FUSION_MAX_PICK <= FUSION_MAX_LEAVING);
 
 #define HEAT_WARM	(4 * FUSION_HEAT_TOUCH)
 
