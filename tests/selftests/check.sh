@@ -226,6 +226,21 @@ what the other one has: fusionctl salvage $FAST"
 	same "what is on the devices" "$(sum "$SLOW" /dev/noise)" "$before"
 }
 
+# A file of that name where the user happens to be does not hide the set.
+test_file_of_that_name() {
+	a_set
+	cd "$TMP"
+	echo "no member" >pair
+	good fusionctl check pair
+	good fusionctl dump pair
+	gives 4 fusionctl check ./pair
+	good fusionctl open pair
+	good fusionctl close pair
+	dd if="$SLOW" of="$TMP/image" bs=1M status=none
+	gives 4 fusionctl check image
+	says "fast member: member: is missing"
+}
+
 # Power fails between the first and the second superblock of an opening; then the set is repaired or
 # restored. The result opens.
 test_interrupted_opening() {

@@ -37,7 +37,18 @@ static int find_partner(struct member *list, const struct member *m, char path[2
 	return 0;
 }
 
-/* By name or by one device: all block devices are looked at. */
+static bool names_member(const struct member *list, const char *word)
+{
+	for (; list; list = list->next)
+		if (fus_member_called(list, word))
+			return true;
+	return false;
+}
+
+/*
+ * By name or by one device: all block devices are looked at. A file of that name in the current
+ * directory hides no set; if there is no such set, it is an image, and nothing is found here.
+ */
 static int search(const char *word, char path[2][PATH_MAX], int *nr)
 {
 	bool named = !strchr(word, '/');
@@ -46,6 +57,10 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 	int rc;
 
 	rc = fus_scan_members(&list);
+	if (is_file(word) && (rc || !names_member(list, word))) {
+		fus_free_members(list);
+		return 0;
+	}
 	if (!rc && named) {
 		rc = fus_find_named(list, word, &m);
 	} else if (!rc) {
@@ -91,7 +106,7 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 	memset(meta, 0, sizeof(*meta));
 	meta->m[0].o.fd = -1;
 	meta->m[1].o.fd = -1;
-	if (nr == 1 && !is_file(word[0])) {
+	if (nr == 1 && !(strchr(word[0], '/') && is_file(word[0]))) {
 		rc = search(word[0], found, &n);
 		if (n)
 			path[0] = strchr(word[0], '/') ? word[0] : found[0];
