@@ -98,6 +98,12 @@ again:
 		return r;
 	}
 
+	if (fusion_sb_has_old(&fs->sb) || fusion_sb_has_old(slow)) {
+		DMERR("%s and %s: a member of the set is being replaced",
+		      fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name);
+		*error = "A member of the set is being replaced; see the kernel log";
+		return -EPROTONOSUPPORT;
+	}
 	fs->shift = __ffs(fs->sb.extent_sectors);
 	fs->base[FUSION_FAST] = fs->sb.fast_data_start;
 	return 0;

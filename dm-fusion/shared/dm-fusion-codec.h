@@ -62,6 +62,18 @@ struct fusion_transit {
 	u8 was_dev[FUSION_NR_DEVS][16];
 };
 
+/* A member that is being replaced, in host order; fields as in struct fusion_super_old. */
+struct fusion_old {
+	u8 uuid[16];
+	u32 state;
+	u32 dev;
+	u32 first_slot;
+	u32 nr_slots;
+	u64 data_start;
+	u64 sectors;
+	struct fusion_disk_ident ident;
+};
+
 /**
  * struct fusion_sb - a superblock in host order
  *
@@ -122,11 +134,12 @@ struct fusion_sb {
 	char host_name[FUSION_HOST_SIZE + 1];
 	u32 settings_mask;
 	u32 setting[FUSION_NR_SETTINGS];
+	struct fusion_old old;		/* zeros without FUSION_INCOMPAT_OLD_MEMBER */
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 };
 
 /* Feature bits this code knows. */
-#define FUSION_INCOMPAT_KNOWN	0ULL
+#define FUSION_INCOMPAT_KNOWN	FUSION_INCOMPAT_OLD_MEMBER
 #define FUSION_RO_COMPAT_KNOWN	0ULL
 #define FUSION_SB_FLAGS_KNOWN	(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK)
 
@@ -201,10 +214,24 @@ static inline u64 fusion_sb_dev_sectors(const struct fusion_sb *sb, enum fusion_
 	return sb->role == dev ? sb->self_sectors : sb->peer_sectors;
 }
 
-/* First sector of a slot on its device. */
+/* Is this the superblock of a member of a set that has an old member as well? */
+static inline bool fusion_sb_has_old(const struct fusion_sb *sb)
+{
+	return sb->incompat & FUSION_INCOMPAT_OLD_MEMBER &&
+	       (sb->old.state == FUSION_OLD_JOINING || sb->old.state == FUSION_OLD_MEMBER);
+}
+
+/* Does a word of @dev with this slot, valid or not, lie on the old member? */
+static inline bool fusion_slot_is_old(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
+{
+	return fusion_sb_has_old(sb) && sb->old.dev == dev && slot >= sb->old.first_slot;
+}
+
+/* First sector of a slot on its device, which may be the old member. */
 static inline u64 fusion_slot_sector(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
 {
-	u64 offset = (u64)slot * sb->extent_sectors;
+	const bool old = fusion_slot_is_old(sb, dev, slot);
+	u64 offset = (u64)(slot - (old ? sb->old.first_slot : 0)) * sb->extent_sectors;
 
 	return dev == FUSION_FAST ? sb->fast_data_start + offset : offset;
 }
@@ -230,7 +257,7 @@ static inline u32 fusion_default_half_life(const struct fusion_sb *sb)
 	return clamp(sb->nr_fast_slots / 15, 3600U, 86400U);
 }
 
-/* Is this a data slot of that device? */
+/* Is this a data slot of that member? Those of the old one are behind them, see the next. */
 static inline bool fusion_slot_valid(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
 {
 	if (dev == FUSION_FAST)
@@ -239,17 +266,28 @@ static inline bool fusion_slot_valid(const struct fusion_sb *sb, enum fusion_dev
 	       slot - sb->slow_first_slot < sb->nr_slow_slots;
 }
 
+/* Is this a data slot of the old member? */
+static inline bool fusion_old_slot_valid(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
+{
+	return fusion_slot_is_old(sb, dev, slot) &&
+	       fusion_slot_valid(sb, dev, slot - sb->old.first_slot);
+}
+
 /**
  * fusion_word_valid() - may this word stand in a map block or journal record?
  * @sb: geometry
- * @word: unmapped, or STABLE or OPEN on a data slot of its device
+ * @word: unmapped; STABLE or OPEN on a data slot of its member; or STABLE on one of the old member
  */
 static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 {
+	const enum fusion_dev dev = fusion_word_dev(word);
+	const u32 slot = fusion_word_slot(word);
+
 	if (!fusion_word_mapped(word))
 		return word == FUSION_WORD_UNMAPPED;
-	return fusion_word_state(word) <= FUSION_OPEN &&
-	       fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word));
+	if (fusion_old_slot_valid(sb, dev, slot))
+		return fusion_word_state(word) == FUSION_STABLE;
+	return fusion_word_state(word) <= FUSION_OPEN && fusion_slot_valid(sb, dev, slot);
 }
 
 /* -- the header of every block --------------------------------------------- */
@@ -365,7 +403,10 @@ bool fusion_sb_grown_from(const struct fusion_sb *sb, const struct fusion_sb *ol
 bool fusion_sb_shrunk_from(const struct fusion_sb *sb, const struct fusion_sb *old);
 bool fusion_sb_resized_from(const struct fusion_sb *sb, const struct fusion_sb *old);
 
-/* Give @sb the geometry, layout_seq and sizes of @from, which may be that of the other member. */
+/*
+ * Give @sb the geometry, layout_seq, old member and sizes of @from, which may be that of the other
+ * member.
+ */
 void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from);
 
 /* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes to be written at @blocknr. */
@@ -401,7 +442,7 @@ static inline bool fusion_transit_copied(const struct fusion_transit *t)
 static inline bool fusion_sb_in_transit(const struct fusion_sb *sb)
 {
 	return sb->version == FUSION_VERSION &&
-	       (sb->incompat & ~FUSION_INCOMPAT_KNOWN) == FUSION_INCOMPAT_IN_TRANSIT &&
+	       sb->incompat == FUSION_INCOMPAT_IN_TRANSIT &&
 	       !(sb->flags & ~FUSION_SB_FLAGS_KNOWN);
 }
 
@@ -704,6 +745,77 @@ struct fusion_ring {
  * replay_seq may have been disowned, by repair.
  */
 void fusion_ring_scan(struct fusion_ring *r);
+
+/* -- a member that is replaced: dm-fusion-old.c ------------------------------------------ */
+
+/* Pack what a superblock says of it; unpack that; what is wrong with it. For this folder. */
+void fusion_old_pack(const struct fusion_old *old, struct fusion_super_old *d);
+void fusion_old_from_disk(const struct fusion_super_old *d, struct fusion_old *old);
+const char *fusion_check_old(const struct fusion_sb *sb);
+
+/* Have both the same old member, or none? */
+bool fusion_same_old(const struct fusion_sb *a, const struct fusion_sb *b);
+
+/* Why this is the superblock of no member: the disk is PREPARED, or has LEFT. Or NULL. */
+const char *fusion_sb_apart(const struct fusion_sb *sb);
+
+/**
+ * fusion_sb_match_old() - is a disk the old member of a set?
+ * @sb: superblock of either member, which has an old one
+ * @disk: superblock of the disk
+ * @why: set on error
+ *
+ * Return: 0, or -EXDEV: another disk, or of another layout.
+ */
+int fusion_sb_match_old(const struct fusion_sb *sb, const struct fusion_sb *disk,
+			const char **why);
+
+/**
+ * fusion_sb_may_join() - may a disk take the place of a member?
+ * @member: superblock of the member, of a set that matches
+ * @peer: superblock of the other member
+ * @disk: superblock of the disk: it was prepared for this, or is the old member, and is taken back
+ * @why: set on error
+ *
+ * Return: 0; -EXDEV: not this disk; -EAGAIN: the slow member does not know the set's layout yet;
+ * -EINVAL: the layout has changed too often.
+ */
+int fusion_sb_may_join(const struct fusion_sb *member, const struct fusion_sb *peer,
+		       const struct fusion_sb *disk, const char **why);
+
+/**
+ * fusion_sb_join() - give a superblock what it has when a disk has taken the place of a member
+ * @sb: superblock of that member, or of the other one
+ * @member: superblock of that member
+ * @disk: superblock of the disk, for which fusion_sb_may_join() says 0
+ *
+ * The member becomes the old one. layout_seq rises by one. Map words change: fusion_word_joined().
+ */
+void fusion_sb_join(struct fusion_sb *sb, const struct fusion_sb *member,
+		    const struct fusion_sb *disk);
+
+/* The set has no old member any more. layout_seq rises by one. */
+void fusion_sb_part(struct fusion_sb *sb);
+
+/* Has @sb, of either member, lost the old member that @old, of either, still has? */
+bool fusion_sb_parted_from(const struct fusion_sb *sb, const struct fusion_sb *old);
+
+/* Make @disk the next superblock of its disk, by which that has left the set. */
+void fusion_sb_leave(struct fusion_sb *disk);
+
+/*
+ * The word of an extent after the disks have changed places: what is on the member that was
+ * replaced is now on the old member, and if a disk is taken back, the reverse as well. @sb: of the
+ * set with the disks in their new places.
+ */
+static inline u32 fusion_word_joined(const struct fusion_sb *sb, u32 word)
+{
+	const u32 slot = fusion_word_slot(word), first = sb->old.first_slot;
+
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != sb->old.dev)
+		return word;
+	return (word & ~FUSION_WORD_SLOT_MASK) | (slot < first ? slot + first : slot - first);
+}
 
 /* What is wrong with the layout of a superblock, or NULL. For the sources of this folder. */
 const char *fusion_check_geometry(const struct fusion_sb *sb);

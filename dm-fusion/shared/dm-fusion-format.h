@@ -66,6 +66,15 @@
  * well, and struct fusion_super_renewal: what the set and its members were called before, by which
  * the fast member is recognised until it has the new ones.
  *
+ * A set with an old member: while a member is replaced, the disk that it was still holds extents,
+ * and FUSION_INCOMPAT_OLD_MEMBER says that struct fusion_super_old follows. The new disk has the
+ * regions of the old one in the same places, and as many slots. Map words of extents on the old
+ * disk have slot numbers that begin where those of the member end: first_slot + slot. The set is
+ * those two members that name each other, and the old one that both name. So the superblock of the
+ * other member that names the new disk, in place of the old one, is what makes it a member. When
+ * nothing is left on the old disk, both members get superblocks without the bit, and then the old
+ * disk one that says LEFT.
+ *
  * Head and tail are kept clear for two reasons: the file system on the fused
  * device must not be recognised on a raw member, and a signature left at the
  * end of a disk must not survive the format.
@@ -148,7 +157,7 @@ enum fusion_dev {
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
-/* incompat bits; all but IN_TRANSIT, which is for fusionctl alone, have a use to come */
+/* incompat bits; IN_TRANSIT is for fusionctl alone, and those behind it have a use to come */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
@@ -238,11 +247,12 @@ struct fusion_super {
 	__le32 setting[FUSION_NR_SETTINGS];
 
 	/*
-	 * The next 144 bytes are reserved for a member that is being replaced. 112 more, at 960,
-	 * are a struct fusion_super_transit or _renewal. Other new fields come behind it, at 1072.
+	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
+	 * fusion_super_transit or _renewal. Other new fields come behind it, at 1072.
 	 */
 } __attribute__((packed));
 
+#define FUSION_OLD_OFFSET	816
 #define FUSION_TRANSIT_OFFSET	960
 #define FUSION_MAX_MAGICS	8
 
@@ -252,6 +262,37 @@ enum fusion_transit_kind {
 	FUSION_TRANSIT_UUID	= 2,	/* it gets another uuid */
 	FUSION_TRANSIT_RELEASE	= 3,	/* the slow member becomes a disk with the set's content */
 };
+
+/* The superblock that has a struct fusion_super_old is that of ... */
+enum fusion_old_state {
+	FUSION_OLD_JOINING	= 1,	/* a new disk: a member only if the other member names it */
+	FUSION_OLD_MEMBER	= 2,	/* a member of a set with an old member */
+	FUSION_OLD_LEFT		= 3,	/* a disk that left: nothing of the set is on it */
+	FUSION_OLD_PREPARED	= 4,	/* a new disk, by fusionctl: a member of nothing yet */
+};
+
+/**
+ * struct fusion_super_old - a member that is being replaced
+ * @uuid: dev_uuid of the old member
+ * @state: enum fusion_old_state
+ * @dev: the member it was, enum fusion_dev
+ * @first_slot: number that its slot 0 has in a map word: where the numbers of the member end that
+ *	replaces it
+ * @nr_slots: its data slots, as many as those of that member
+ * @data_start: sector of its slot 0, as fast_data_start; 0 if it was the slow member
+ * @sectors: its size
+ * @ident: what a person needs to find it
+ */
+struct fusion_super_old {
+	__u8 uuid[16];
+	__le32 state;
+	__le32 dev;
+	__le32 first_slot;
+	__le32 nr_slots;
+	__le64 data_start;
+	__le64 sectors;
+	struct fusion_disk_ident ident;
+} __attribute__((packed));
 
 enum fusion_transit_state {
 	FUSION_TRANSIT_PREPARING = 1,	/* the copies may be incomplete, the disk is as it was */

@@ -307,6 +307,9 @@ void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
 {
 	memcpy((void *)sb + LAYOUT_START, (const void *)from + LAYOUT_START, LAYOUT_BYTES);
 	sb->layout_seq = from->layout_seq;
+	sb->old = from->old;
+	sb->incompat = (sb->incompat & ~FUSION_INCOMPAT_OLD_MEMBER) |
+		       (from->incompat & FUSION_INCOMPAT_OLD_MEMBER);
 	sb->self_sectors = fusion_sb_dev_sectors(from, sb->role);
 	sb->peer_sectors = fusion_sb_dev_sectors(from, !sb->role);
 }
@@ -317,10 +320,21 @@ bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 		       LAYOUT_BYTES);
 }
 
+bool fusion_same_old(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	const struct fusion_old *x = &a->old, *y = &b->old;
+
+	if (!fusion_sb_has_old(a) || !fusion_sb_has_old(b))
+		return fusion_sb_has_old(a) == fusion_sb_has_old(b);
+	return !memcmp(x->uuid, y->uuid, sizeof(x->uuid)) && x->dev == y->dev &&
+	       x->first_slot == y->first_slot && x->nr_slots == y->nr_slots &&
+	       x->data_start == y->data_start && x->sectors == y->sectors;
+}
+
 bool fusion_same_geometry(const struct fusion_sb *fast, const struct fusion_sb *slow)
 {
 	return fusion_same_layout(fast, slow) && fast->self_sectors == slow->peer_sectors &&
-	       fast->peer_sectors == slow->self_sectors;
+	       fast->peer_sectors == slow->self_sectors && fusion_same_old(fast, slow);
 }
 
 u32 fusion_open_limit(const struct fusion_sb *sb)

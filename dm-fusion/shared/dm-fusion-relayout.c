@@ -182,5 +182,6 @@ bool fusion_sb_shrunk_from(const struct fusion_sb *sb, const struct fusion_sb *o
 
 bool fusion_sb_resized_from(const struct fusion_sb *sb, const struct fusion_sb *old)
 {
-	return fusion_sb_grown_from(sb, old) || fusion_sb_shrunk_from(sb, old);
+	return fusion_same_old(sb, old) &&
+	       (fusion_sb_grown_from(sb, old) || fusion_sb_shrunk_from(sb, old));
 }

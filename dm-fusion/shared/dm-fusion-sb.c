@@ -132,6 +132,8 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 	d->settings_mask = cpu_to_le32(sb->settings_mask);
 	for (i = 0; i < FUSION_NR_SETTINGS; i++)
 		d->setting[i] = cpu_to_le32(sb->setting[i]);
+	if (sb->incompat & FUSION_INCOMPAT_OLD_MEMBER)
+		fusion_old_pack(&sb->old, block + FUSION_OLD_OFFSET);
 	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
 		fusion_transit_pack(&sb->transit, block + FUSION_TRANSIT_OFFSET);
 	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
@@ -198,6 +200,8 @@ static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *
 	sb->settings_mask = le32_to_cpu(d->settings_mask);
 	for (i = 0; i < FUSION_NR_SETTINGS; i++)
 		sb->setting[i] = le32_to_cpu(d->setting[i]);
+	if (sb->incompat & FUSION_INCOMPAT_OLD_MEMBER)
+		fusion_old_from_disk((const void *)d + FUSION_OLD_OFFSET, &sb->old);
 	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
 		fusion_transit_from_disk((const void *)d + FUSION_TRANSIT_OFFSET, &sb->transit);
 }
@@ -343,6 +347,9 @@ static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sector
 		*why = "signature is wrong";
 		return -EILSEQ;
 	}
+	/* a set in transit has no other bit */
+	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
+		known &= FUSION_INCOMPAT_IN_TRANSIT;
 	if (sb->incompat & ~known || sb->flags & ~FUSION_SB_FLAGS_KNOWN) {
 		*why = "has features of a newer version";
 		return -EPROTONOSUPPORT;
@@ -358,6 +365,8 @@ static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sector
 	*why = fusion_check_geometry(sb);
 	if (!*why)
 		*why = fusion_check_state(sb);
+	if (!*why)
+		*why = fusion_check_old(sb);
 	if (!*why)
 		*why = fusion_check_transit(sb);
 	if (*why)
@@ -398,7 +407,7 @@ bool fusion_sb_same_uuids(const struct fusion_sb *a, const struct fusion_sb *b)
 
 bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
 {
-	return fusion_sb_same_uuids(a, b) && fusion_same_layout(a, b);
+	return fusion_sb_same_uuids(a, b) && fusion_same_layout(a, b) && fusion_same_old(a, b);
 }
 
 int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
@@ -408,6 +417,9 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		*why = "the two devices are members of different sets";
 		return -EXDEV;
 	}
+	*why = fusion_sb_apart(fast) ?: fusion_sb_apart(slow);
+	if (*why)
+		return -EXDEV;
 	if (fast->role == slow->role) {
 		*why = "both devices are the same member of the set";
 		return -EXDEV;
@@ -435,7 +447,8 @@ int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
 		return -ESTALE;
 	}
 	if (slow->layout_seq == fast->layout_seq ? !fusion_same_geometry(fast, slow) :
-						   !fusion_sb_resized_from(fast, slow)) {
+						   !fusion_sb_resized_from(fast, slow) &&
+						   !fusion_sb_parted_from(fast, slow)) {
 		*why = "the two members disagree on the geometry of the set";
 		return -EXDEV;
 	}

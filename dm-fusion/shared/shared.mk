@@ -4,6 +4,6 @@
 # The module, fusionctl, the unit tests, the fuzzers and the crash simulator are all built from
 # these lists, which go from the bottom to the top.
 
-CODEC   := dm-fusion-codec.c dm-fusion-layout.c dm-fusion-relayout.c dm-fusion-sb.c
+CODEC   := dm-fusion-codec.c dm-fusion-layout.c dm-fusion-relayout.c dm-fusion-old.c dm-fusion-sb.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
 POLICY  := dm-fusion-heat.c dm-fusion-stream.c dm-fusion-payback.c dm-fusion-policy.c
