@@ -41,10 +41,22 @@ void fusion_alloc_exit(struct fusion *fs)
 	}
 }
 
+/* Slots of the old member are given to nobody: they are only counted. */
+static u32 fusion_old_index(const struct fusion *fs, u32 word)
+{
+	return fusion_word_slot(word) - fs->old_slot[fs->old.dev];
+}
+
 int fusion_slot_claim(struct fusion *fs, u32 word)
 {
 	enum fusion_dev dev = fusion_word_dev(word);
 
+	if (fusion_word_disk(fs, word) == FUSION_OLD) {
+		if (__test_and_set_bit(fusion_old_index(fs, word), fs->old.used))
+			return -EILSEQ;
+		fs->old.nr++;
+		return 0;
+	}
 	if (__test_and_set_bit(fusion_word_slot(word), fs->slots.used[dev]))
 		return -EILSEQ;
 	fs->slots.nr_free[dev]--;
@@ -101,6 +113,11 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 {
 	enum fusion_dev dev = fusion_word_dev(word);
 
+	if (fusion_word_disk(fs, word) == FUSION_OLD) {
+		if (!WARN_ON_ONCE(!__test_and_clear_bit(fusion_old_index(fs, word), fs->old.used)))
+			fs->old.nr--;
+		return;
+	}
 	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->slots.used[dev])))
 		return;
 	fs->slots.nr_free[dev]++;

@@ -28,7 +28,7 @@ static void fusion_copy_done(int read_err, unsigned long write_err, void *contex
 static void fusion_copy_begin(struct fusion *fs, struct fusion_job *job, struct copy *copy)
 {
 	struct dm_io_region from = {
-		.bdev = fs->dev[fusion_word_dev(job->old)]->bdev,
+		.bdev = fusion_word_bdev(fs, job->old),
 		.sector = fusion_word_sector(fs, job->old),
 		.count = 1UL << fs->shift,
 	};
@@ -54,7 +54,7 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 	copy->job = NULL;
 	fusion_mark_written(fs, job->move.to);
 	if (copy->read_failed)
-		fusion_member_failed(fs, fusion_word_dev(job->old));
+		fusion_member_failed(fs, fusion_word_disk(fs, job->old));
 	if (copy->write_failed)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !copy->read_failed && !copy->write_failed;

@@ -78,9 +78,9 @@ void fusion_look(const struct fusion *fs, struct fusion_look *sum)
 	}
 }
 
-void fusion_member_failed(struct fusion *fs, enum fusion_dev dev)
+void fusion_member_failed(struct fusion *fs, unsigned int disk)
 {
-	this_cpu_inc(fs->stats->errors[dev]);
+	this_cpu_inc(fs->stats->errors[disk]);
 }
 
 /* -- settings, or what stands for them ------------------------------------------------------- */

@@ -212,7 +212,7 @@ void fusion_destroy(struct fusion *fs)
 	if (fs->policy)
 		fusion_policy_destroy(fs->policy);
 	kvfree(fs->map);
-	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+	for (dev = 0; dev < FUSION_NR_DISKS; dev++)
 		if (fs->dev[dev])
 			dm_put_device(fs->ti, fs->dev[dev]);
 	kvfree(fs);
@@ -229,7 +229,10 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 	spin_lock_init(&fs->lock);
 	mutex_init(&fs->flush.mutex);
 	/* The cache of the slow member may hold earlier writes. */
-	fs->slow_dirty = 1;
+	fs->dirty[FUSION_SLOW] = 1;
+	/* No slot is that of an old member. */
+	fs->old_slot[FUSION_FAST] = U32_MAX;
+	fs->old_slot[FUSION_SLOW] = U32_MAX;
 	init_waitqueue_head(&fs->commit.wait);
 	init_waitqueue_head(&fs->txns.wait);
 	init_waitqueue_head(&fs->opens.fill_wait);

@@ -4,43 +4,53 @@
  */
 #include "dm-fusion.h"
 
-int fusion_flush_slow(struct fusion *fs)
+/* Flush a disk if it was written since its last flush began. flush.mutex is held. */
+static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
 {
 	bool dirty;
-	int r = 0;
+	int r;
+
+	/*
+	 * The lock makes both one step for fusion_map_flush(). xchg() is for
+	 * fusion_mark_written(), which holds no lock; its full barrier pairs with the order there.
+	 */
+	spin_lock_irq(&fs->lock);
+	dirty = xchg(&fs->dirty[disk], 0);
+	fs->flush.flushing = dirty;
+	spin_unlock_irq(&fs->lock);
+	if (!dirty)
+		return 0;
+
+	fs->flush.slow_flushes += disk == FUSION_SLOW;
+	r = blkdev_issue_flush(fs->dev[disk]->bdev);
+	spin_lock_irq(&fs->lock);
+	fs->flush.flushing = false;
+	if (r) {
+		WRITE_ONCE(fs->dirty[disk], 1);
+		WRITE_ONCE(fs->flush.lost, 1);
+	}
+	spin_unlock_irq(&fs->lock);
+	if (r)
+		DMERR("%s: %s member %s: a flush failed: %d", dm_table_device_name(fs->ti->table),
+		      disk == FUSION_SLOW ? "slow" : "old", fs->dev[disk]->name, r);
+	return r;
+}
+
+int fusion_flush_slow(struct fusion *fs)
+{
+	int r;
 
 	mutex_lock(&fs->flush.mutex);
 	if (READ_ONCE(fs->flush.lost)) {
 		mutex_unlock(&fs->flush.mutex);
 		return -EIO;
 	}
-	/*
-	 * The lock makes both one step for fusion_map_flush(). xchg() is for
-	 * fusion_mark_written(), which holds no lock; its full barrier pairs with the order there.
-	 */
-	spin_lock_irq(&fs->lock);
-	dirty = xchg(&fs->slow_dirty, 0);
-	fs->flush.slow_flushing = dirty;
-	spin_unlock_irq(&fs->lock);
-	if (!dirty)
-		goto out;
-
-	fs->flush.slow_flushes++;
-	r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
-	spin_lock_irq(&fs->lock);
-	fs->flush.slow_flushing = false;
-	if (r) {
-		WRITE_ONCE(fs->slow_dirty, 1);
-		WRITE_ONCE(fs->flush.lost, 1);
-	}
-	spin_unlock_irq(&fs->lock);
-out:
+	r = fusion_flush_disk(fs, FUSION_SLOW);
+	if (!r)
+		r = fusion_flush_disk(fs, FUSION_OLD);
 	mutex_unlock(&fs->flush.mutex);
-	if (r) {
-		DMERR("%s: slow member %s: a flush failed: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_SLOW]->name, r);
+	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
-	}
 	return r;
 }
 

@@ -69,7 +69,7 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 	}
 
 	if (verdict == FUSION_SUBMIT)
-		fusion_pin(fs, io, bio, fusion_word_dev(word), epoch);
+		fusion_pin(fs, io, bio, fusion_word_disk(fs, word), epoch);
 	else
 		fusion_leave(fs, epoch);
 	*result = word;
@@ -89,8 +89,8 @@ static int fusion_map_flush(struct fusion *fs, struct bio *bio)
 	/* If nothing needs a commit, a flush of the fast member is enough. */
 	direct = fs->read_only ||
 		 (!fs->commit.running && !fs->flush.hold && !fs->txns.running->nr &&
-		  list_empty(&fs->opens.dirty) && !READ_ONCE(fs->slow_dirty) &&
-		  !fs->flush.slow_flushing);
+		  list_empty(&fs->opens.dirty) && !READ_ONCE(fs->dirty[FUSION_SLOW]) &&
+		  !READ_ONCE(fs->dirty[FUSION_OLD]) && !fs->flush.flushing);
 	/* The next commit waits until this flush has ended: see dm-fusion-journal.c. */
 	if (direct && !lost && !fs->read_only) {
 		fusion_io(bio)->flush = true;
@@ -243,13 +243,17 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	struct fusion_io *io = fusion_io(bio);
 
 	if (io->epoch != FUSION_NO_EPOCH) {
-		if (op_is_write(bio_op(bio)))
-			fusion_mark_written(fs, io->dev);
+		/*
+		 * An old member may be gone: a flush of it would fail, and end mode RW. No flush
+		 * promises what was not written.
+		 */
+		if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
+			fusion_mark_written(fs, io->disk);
 		if (io->open)
 			fusion_open_written(fs, io, !*error);
-		this_cpu_inc(fs->stats->done[io->dev]);
+		this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
 		if (unlikely(fusion_is_failure(bio, *error)))
-			fusion_member_failed(fs, io->dev);
+			fusion_member_failed(fs, io->disk);
 		fusion_leave(fs, io->epoch);
 		io->epoch = FUSION_NO_EPOCH;
 	}

@@ -25,7 +25,7 @@ struct fusion_io {
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
 	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
-	u8 dev;
+	u8 disk;			/* member, or FUSION_OLD */
 	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool fua : 1;			/* complete only after a commit */
 	bool flush : 1;			/* counted in fs->flush.nr */
@@ -79,12 +79,12 @@ void fusion_unpark(struct fusion *fs);
  * fusion_pin_slot() - enter an epoch on behalf of a bio that goes to a slot
  * @fs: device
  * @bio: the bio; fusion_end_io() leaves the epoch
- * @dev: member the slot is on
+ * @disk: member the slot is on, or FUSION_OLD
  *
  * Context: fs->lock held, or inside the caller's rcu_read_lock(); the caller has
  * looked at the map word or OPEN extent in the same section.
  */
-void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev);
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk);
 
 /* Send a pinned bio to its place in the slot of @word. Context: process. */
 void fusion_submit(struct fusion *fs, struct bio *bio, u32 word);

@@ -87,7 +87,7 @@ static int fusion_commit_flush_slow(struct packer *pk)
 {
 	if (!pk->slow && !pk->waiters)
 		return 0;
-	pk->flushed_slow |= READ_ONCE(pk->fs->slow_dirty);
+	pk->flushed_slow |= READ_ONCE(pk->fs->dirty[FUSION_SLOW]);
 	return fusion_flush_slow(pk->fs);
 }
 

@@ -336,7 +336,7 @@ static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
 		r = fusion_gate_ready(fs);
 		if (r)
 			return r;
-		r = blkdev_issue_zeroout(fs->dev[fusion_word_dev(open->word)]->bdev,
+		r = blkdev_issue_zeroout(fusion_word_bdev(fs, open->word),
 					 fusion_word_sector(fs, open->word) +
 					 first * FUSION_BLOCK_SECTORS,
 					 (end - first) * FUSION_BLOCK_SECTORS, GFP_NOIO, 0);
@@ -368,8 +368,9 @@ static int fusion_load_make_room(struct fusion *fs)
 		if (r)
 			return r;
 	}
-	for (dev = 0; dev < FUSION_NR_DEVS && !r; dev++)
-		r = blkdev_issue_flush(fs->dev[dev]->bdev);
+	for (dev = 0; dev < FUSION_NR_DISKS && !r; dev++)
+		if (fs->dev[dev])
+			r = blkdev_issue_flush(fs->dev[dev]->bdev);
 	return r;
 }
 

@@ -86,9 +86,9 @@ struct fusion_txns {
 
 /**
  * struct fusion_flush - flushes of the members
- * @mutex: one flush of the slow member at a time
- * @slow_flushing: a flush of the slow member is under way; under fs->lock
- * @lost: a flush of either member has failed
+ * @mutex: one flush of the slow member, or the old one, at a time
+ * @flushing: such a flush is under way; under fs->lock
+ * @lost: a flush of any of them has failed
  * @nr: users' flushes in flight to the fast member; under fs->lock
  * @hold: send no more of these, as during a commit; under fs->lock
  * @wait: woken when @nr falls
@@ -96,7 +96,7 @@ struct fusion_txns {
  */
 struct fusion_flush {
 	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
-	bool slow_flushing;
+	bool flushing;
 	u32 lost;
 	u32 nr;
 	bool hold;
@@ -185,7 +185,7 @@ blk_opf_t fusion_meta_fua(const struct fusion *fs, enum fusion_dev dev);
 int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
 
 /**
- * fusion_flush_slow() - flush the slow member if it was written since its last flush
+ * fusion_flush_slow() - flush slow and old member, each if it was written since its last flush
  * @fs: device
  *
  * A failed flush may have lost the data that it should have made durable, and a later flush would

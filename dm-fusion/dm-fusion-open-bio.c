@@ -33,7 +33,7 @@ static void fusion_read_with_holes(struct fusion *fs, struct bio *bio, struct fu
 		struct bio *clone;
 
 		stop = min(end, stop * FUSION_BLOCK_SECTORS);
-		clone = bio_alloc_clone(fs->dev[fusion_word_dev(word)]->bdev, bio, GFP_NOIO,
+		clone = bio_alloc_clone(fusion_word_bdev(fs, word), bio, GFP_NOIO,
 					&fs->worker.clones);
 		bio_trim(clone, pos - first, stop - pos);
 		if (valid) {
@@ -61,7 +61,7 @@ static void fusion_read_open(struct fusion *fs, struct bio *bio, struct fusion_o
 	u32 word = open->word;
 
 	if (!none)
-		fusion_pin_slot(fs, bio, fusion_word_dev(word));
+		fusion_pin_slot(fs, bio, fusion_word_disk(fs, word));
 	if (!all && !none) {
 		fusion_read_with_holes(fs, bio, open);
 		return;
@@ -87,7 +87,7 @@ static void fusion_write_open(struct fusion *fs, struct bio *bio, struct fusion_
 	io->open = open;
 	io->first = fusion_offset(fs, bio->bi_iter.bi_sector);
 	io->nr = bio_sectors(bio);
-	fusion_pin_slot(fs, bio, fusion_word_dev(word));
+	fusion_pin_slot(fs, bio, fusion_word_disk(fs, word));
 	spin_unlock_irq(&fs->lock);
 
 	/* The commit that records the bits flushes the data, so FUA is not needed here. */

@@ -97,7 +97,7 @@ static void fusion_open_zeroed(int read_err, unsigned long write_err, void *cont
 	struct fusion_open *open = context;
 	struct fusion *fs = open->fs;
 
-	fusion_mark_written(fs, fusion_word_dev(open->word));
+	fusion_mark_written(fs, fusion_word_disk(fs, open->word));
 	spin_lock_irq(&fs->lock);
 	if (!write_err) {
 		fusion_open_set_valid(fs, open, open->zero_first, open->zero_nr);
@@ -107,7 +107,7 @@ static void fusion_open_zeroed(int read_err, unsigned long write_err, void *cont
 		open->zero_retried = true;
 	} else {
 		open->zero_failed = true;
-		fusion_member_failed(fs, fusion_word_dev(open->word));
+		fusion_member_failed(fs, fusion_word_disk(fs, open->word));
 	}
 	fusion_open_make_ready(fs, open);
 	spin_unlock_irq(&fs->lock);
@@ -116,7 +116,7 @@ static void fusion_open_zeroed(int read_err, unsigned long write_err, void *cont
 static void fusion_open_issue_zero(struct fusion *fs, struct fusion_open *open)
 {
 	struct dm_io_region dest = {
-		.bdev = fs->dev[fusion_word_dev(open->word)]->bdev,
+		.bdev = fusion_word_bdev(fs, open->word),
 		.sector = fusion_word_sector(fs, open->word) +
 			  open->zero_first * FUSION_BLOCK_SECTORS,
 		.count = open->zero_nr * FUSION_BLOCK_SECTORS,

@@ -81,6 +81,7 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 	struct fusion_replica *rep = &fs->replica;
 
 	if (fusion_word_dev(word) == FUSION_FAST || known ||
+	    fusion_word_disk(fs, word) == FUSION_OLD ||
 	    (!rep->nr_dirty && !rep->busy && !rep->failed)) {
 		fusion_slot_put(fs, word);
 		return;

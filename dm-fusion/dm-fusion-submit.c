@@ -6,14 +6,14 @@
 
 #include "dm-fusion.h"
 
-void fusion_pin_slot(struct fusion *fs, struct bio *bio, enum fusion_dev dev)
+void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk)
 {
 	unsigned int epoch;
 
 	rcu_read_lock();
 	epoch = fusion_enter(fs);
 	rcu_read_unlock();
-	fusion_pin(fs, fusion_io(bio), bio, dev, epoch);
+	fusion_pin(fs, fusion_io(bio), bio, disk, epoch);
 }
 
 void fusion_submit(struct fusion *fs, struct bio *bio, u32 word)
@@ -34,7 +34,7 @@ static void fusion_zeroes_done(int read_err, unsigned long write_err, void *cont
 void fusion_submit_zeroes(struct fusion *fs, struct bio *bio, u32 word)
 {
 	struct dm_io_region dest = {
-		.bdev = fs->dev[fusion_word_dev(word)]->bdev,
+		.bdev = fusion_word_bdev(fs, word),
 		.sector = fusion_word_sector(fs, word) +
 			  fusion_offset(fs, bio->bi_iter.bi_sector),
 		.count = bio_sectors(bio),

@@ -201,10 +201,12 @@ static void fusion_discard_done(struct bio *clone)
  */
 static void fusion_submit_discard(struct fusion *fs, struct bio *bio, u32 word)
 {
-	struct block_device *bdev = fs->dev[fusion_word_dev(word)]->bdev;
+	struct block_device *bdev = fusion_word_bdev(fs, word);
 	struct bio *clone;
 
-	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev)) {
+	/* Nothing on the old member is discarded: it may be taken back, or be read by salvage. */
+	if (!READ_ONCE(fs->opt.discard_passdown) || !bdev_max_discard_sectors(bdev) ||
+	    fusion_word_disk(fs, word) == FUSION_OLD) {
 		bio_endio(bio);
 		return;
 	}

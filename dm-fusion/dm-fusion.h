@@ -174,6 +174,7 @@
 #include "dm-fusion-mover.h"
 #include "dm-fusion-open.h"
 #include "dm-fusion-policy.h"
+#include "dm-fusion-replace.h"
 #include "dm-fusion-replica.h"
 #include "dm-fusion-slots.h"
 
@@ -203,7 +204,7 @@ struct fusion_stats {
 	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
 	u64 done[FUSION_NR_DEVS];	/* of these, completed */
 	u64 unweighed;			/* accesses that count for nothing: streams */
-	u64 errors[FUSION_NR_DEVS];	/* what a member has failed, of users or moves */
+	u64 errors[FUSION_NR_DISKS];	/* what a disk has failed, of users or moves */
 	struct fusion_streams streams;
 };
 
@@ -215,13 +216,14 @@ struct fusion {
 	u32 *map;			/* words: see "States of an extent" above */
 	struct fusion_policy *policy;
 	struct fusion_stats __percpu *stats;
-	struct dm_dev *dev[FUSION_NR_DEVS];
-	sector_t base[FUSION_NR_DEVS];	/* sector of slot 0 */
+	struct dm_dev *dev[FUSION_NR_DISKS];
+	sector_t base[FUSION_NR_DISKS];	/* sector of slot 0; old member: of what would be slot 0 */
+	u32 old_slot[FUSION_NR_DEVS];	/* slots from here on are the old member's */
 	unsigned int shift;		/* log2 of sectors per extent */
 	u8 gate;			/* mode is not RW, or writes wait for the heartbeat */
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
-	u32 slow_dirty;			/* slow member written since its last flush began */
+	u32 dirty[FUSION_NR_DISKS];	/* slow, old: written since their last flush began */
 	struct fusion_epoch epochs[2];
 
 	struct dm_target *ti;
@@ -260,6 +262,7 @@ struct fusion {
 	struct fusion_heart heart;
 	struct fusion_mover mover;
 	struct fusion_claim claim;
+	struct fusion_old_disk old;	/* a member that is being replaced */
 
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
 	struct notifier_block pm_nb;
@@ -267,69 +270,7 @@ struct fusion {
 	struct workqueue_struct *wait_wq;
 };
 
-/* -- places ------------------------------------------------------------------------------ */
-
-static inline u32 fusion_lext(const struct fusion *fs, sector_t sector)
-{
-	return sector >> fs->shift;
-}
-
-static inline sector_t fusion_offset(const struct fusion *fs, sector_t sector)
-{
-	return sector & (((sector_t)1 << fs->shift) - 1);
-}
-
-static inline sector_t fusion_word_sector(const struct fusion *fs, u32 word)
-{
-	return fs->base[fusion_word_dev(word)] +
-	       ((sector_t)fusion_word_slot(word) << fs->shift);
-}
-
-/* Slots of @dev have numbers below this. */
-static inline u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
-{
-	return dev == FUSION_FAST ? fs->sb.nr_fast_slots :
-	       fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
-}
-
-/* Slots of a member that are for migration. */
-static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
-{
-	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
-}
-
-/* Free slots outside the fence, those included that are being discarded. fs->lock held. */
-static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
-{
-	const struct fusion_discards *d = &fs->slots.discards[dev];
-
-	return fs->slots.nr_free[dev] + d->in_flight -
-	       fusion_fence_overlap(&fs->slots.fence, dev, d->first, d->in_flight);
-}
-
-/* Held slots outside the fence: an update of the replica makes them available. fs->lock held. */
-static inline u32 fusion_slots_held(const struct fusion *fs)
-{
-	return fs->replica.nr_held - fs->slots.fence.nr_held;
-}
-
-/* Slots that are free, or will be after an update of the replica. fs->lock held. */
-static inline u32 fusion_slots_obtainable(const struct fusion *fs, enum fusion_dev dev)
-{
-	bool held = dev == FUSION_SLOW && !fs->replica.failed;
-
-	return fusion_slots_free(fs, dev) + (held ? fusion_slots_held(fs) : 0);
-}
-
-static inline u32 fusion_open_blocks(const struct fusion *fs)
-{
-	return 1U << (fs->shift - 3);
-}
-
-static inline bool fusion_open_full(const struct fusion *fs, const struct fusion_open *open)
-{
-	return open->nr_valid == fusion_open_blocks(fs);
-}
+#include "dm-fusion-places.h"
 
 /* -- time and mode ----------------------------------------------------------------------- */
 
@@ -384,7 +325,7 @@ static inline struct fusion_io *fusion_io(struct bio *bio)
 /**
  * fusion_has_fua() - can a member make a single write durable?
  * @fs: device
- * @dev: member
+ * @disk: member, or FUSION_OLD
  *
  * If it cannot, the block layer turns REQ_FUA into a write and a flush of everything, and reports
  * a failure of either by the same error. Then it is unknown whether other writes are lost. So such
@@ -393,44 +334,44 @@ static inline struct fusion_io *fusion_io(struct bio *bio)
  *
  * Context: any.
  */
-static inline bool fusion_has_fua(const struct fusion *fs, enum fusion_dev dev)
+static inline bool fusion_has_fua(const struct fusion *fs, unsigned int disk)
 {
-	struct block_device *bdev = fs->dev[dev]->bdev;
+	struct block_device *bdev = fs->dev[disk]->bdev;
 
 	return bdev_fua(bdev) || !bdev_write_cache(bdev);
 }
 
-/* Send @bio to @dev inside the epoch, which fusion_end_io() leaves. */
+/* Send @bio to @disk inside the epoch, which fusion_end_io() leaves. */
 static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bio *bio,
-			      enum fusion_dev dev, unsigned int epoch)
+			      unsigned int disk, unsigned int epoch)
 {
 	io->epoch = epoch;
-	io->dev = dev;
+	io->disk = disk;
 	/* a commit after the write flushes it */
-	if (unlikely(bio->bi_opf & REQ_FUA) && !fusion_has_fua(fs, dev)) {
+	if (unlikely(bio->bi_opf & REQ_FUA) && !fusion_has_fua(fs, disk)) {
 		bio->bi_opf &= ~REQ_FUA;
 		io->fua = true;
 	}
-	this_cpu_inc(fs->stats->ios[dev][op_is_write(bio_op(bio))]);
+	this_cpu_inc(fs->stats->ios[fusion_disk_dev(fs, disk)][op_is_write(bio_op(bio))]);
 }
 
 /* Remap @bio to its place in the slot of @word. */
 static inline void fusion_remap(struct fusion *fs, struct bio *bio, u32 word)
 {
-	bio_set_dev(bio, fs->dev[fusion_word_dev(word)]->bdev);
+	bio_set_dev(bio, fusion_word_bdev(fs, word));
 	bio->bi_iter.bi_sector = fusion_word_sector(fs, word) +
 				 fusion_offset(fs, bio->bi_iter.bi_sector);
 }
 
-/* Note that the slow member has something in its cache. Any context. */
-static inline void fusion_mark_written(struct fusion *fs, enum fusion_dev dev)
+/* Note that the slow member, or the old one, has something in its cache. Any context. */
+static inline void fusion_mark_written(struct fusion *fs, unsigned int disk)
 {
 	/*
 	 * Set before the bio completes, cleared by the committer before it flushes: whoever saw the
 	 * completion gets a flush that covers it.
 	 */
-	if (dev == FUSION_SLOW && !READ_ONCE(fs->slow_dirty))
-		WRITE_ONCE(fs->slow_dirty, 1);
+	if (disk != FUSION_FAST && !READ_ONCE(fs->dirty[disk]))
+		WRITE_ONCE(fs->dirty[disk], 1);
 }
 
 /* -- dm-fusion-map.c: the states of extents ---------------------------------------------- */
@@ -488,8 +429,8 @@ void fusion_look(const struct fusion *fs, struct fusion_look *sum);
 /* Sum of a member's bios so far. */
 u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write);
 
-/* A member has failed I/O of users or of a move. Any context. */
-void fusion_member_failed(struct fusion *fs, enum fusion_dev dev);
+/* A member, or FUSION_OLD, has failed I/O of users or of a move. Any context. */
+void fusion_member_failed(struct fusion *fs, unsigned int disk);
 
 /* Free fast slots that should be kept for incoming writes, in extents. */
 u32 fusion_reserve(const struct fusion *fs);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: where things are: extents, words, slots. Part of dm-fusion.h, as it looks into struct
+ * fusion.
+ */
+#ifndef DM_FUSION_PLACES_H
+#define DM_FUSION_PLACES_H
+
+static inline u32 fusion_lext(const struct fusion *fs, sector_t sector)
+{
+	return sector >> fs->shift;
+}
+
+static inline sector_t fusion_offset(const struct fusion *fs, sector_t sector)
+{
+	return sector & (((sector_t)1 << fs->shift) - 1);
+}
+
+/*
+ * The disk that a mapped word lies on: its member, or FUSION_OLD. All that sends I/O to a slot asks
+ * this. Context: any.
+ */
+static inline unsigned int fusion_word_disk(const struct fusion *fs, u32 word)
+{
+	const enum fusion_dev dev = fusion_word_dev(word);
+
+	return unlikely(fusion_word_slot(word) >= fs->old_slot[dev]) ? FUSION_OLD : dev;
+}
+
+/* The member that a disk is, or was. */
+static inline enum fusion_dev fusion_disk_dev(const struct fusion *fs, unsigned int disk)
+{
+	return unlikely(disk == FUSION_OLD) ? fs->old.dev : disk;
+}
+
+static inline struct block_device *fusion_word_bdev(const struct fusion *fs, u32 word)
+{
+	return fs->dev[fusion_word_disk(fs, word)]->bdev;
+}
+
+static inline sector_t fusion_word_sector(const struct fusion *fs, u32 word)
+{
+	return fs->base[fusion_word_disk(fs, word)] +
+	       ((sector_t)fusion_word_slot(word) << fs->shift);
+}
+
+/* Slots of @dev have numbers below this. */
+static inline u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? fs->sb.nr_fast_slots :
+	       fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
+}
+
+/* Slots of a member that are for migration. */
+static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+}
+
+/* Free slots outside the fence, those included that are being discarded. fs->lock held. */
+static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
+{
+	const struct fusion_discards *d = &fs->slots.discards[dev];
+
+	return fs->slots.nr_free[dev] + d->in_flight -
+	       fusion_fence_overlap(&fs->slots.fence, dev, d->first, d->in_flight);
+}
+
+/* Held slots outside the fence: an update of the replica makes them available. fs->lock held. */
+static inline u32 fusion_slots_held(const struct fusion *fs)
+{
+	return fs->replica.nr_held - fs->slots.fence.nr_held;
+}
+
+/* Slots that are free, or will be after an update of the replica. fs->lock held. */
+static inline u32 fusion_slots_obtainable(const struct fusion *fs, enum fusion_dev dev)
+{
+	bool held = dev == FUSION_SLOW && !fs->replica.failed;
+
+	return fusion_slots_free(fs, dev) + (held ? fusion_slots_held(fs) : 0);
+}
+
+static inline u32 fusion_open_blocks(const struct fusion *fs)
+{
+	return 1U << (fs->shift - 3);
+}
+
+static inline bool fusion_open_full(const struct fusion *fs, const struct fusion_open *open)
+{
+	return open->nr_valid == fusion_open_blocks(fs);
+}
+
+#endif
