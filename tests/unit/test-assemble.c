@@ -142,13 +142,13 @@ static void waits(void)
 	struct member *m = begin(FAST, 'S', 'a', 'b');
 	char text[512];
 
-	waits_text(m, text, sizeof(text));
+	waits_text(&(struct pair){ .m = m }, text, sizeof(text));
 	REQUIRE(strstr(text, "the fast member /dev/made-up0 is here, the slow one is missing (slow "
 		"model, serial slow serial, 4G, uuid 62626262-"), "%s", text);
 	memset(m->sb->peer.model, '%', sizeof(m->sb->peer.model));
 	memset(m->sb->peer.serial, 's', sizeof(m->sb->peer.serial));
-	waits_text(m, text, sizeof(text));
-	waits_text(m, text, 16);
+	waits_text(&(struct pair){ .m = m }, text, sizeof(text));
+	waits_text(&(struct pair){ .m = m }, text, 16);
 	REQUIRE_EQ(strlen(text), 15);
 }
 

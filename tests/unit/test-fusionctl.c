@@ -119,6 +119,32 @@ static void status_cut_and_changed(void)
 	REQUIRE(fus_parse_status(line, &st), "%s", line);
 }
 
+/* While a member is being replaced there is more at the end. */
+static void status_of_three(void)
+{
+	static const char *const bad[] = {
+		"old", "old fast", "old fast 8:17", "old fast 8:17 1 2", "old fast 8:17 1 2 3 4",
+		"old both 8:17 1 2 3", "new fast 8:17 1 2 3", "old fast 8:17 -1 2 3",
+		"old fast 8:17 1/2 3 4", "oldest fast 8:17 1 2 3",
+	};
+	char line[sizeof(good_line) + 64];
+	struct fusion_status st;
+	size_t i;
+
+	REQUIRE(!fus_parse_status(good_line, &st));
+	REQUIRE_EQ(st.old.role, -1);
+	snprintf(line, sizeof(line), "%s old slow 8:17 40 118 3", good_line);
+	REQUIRE(!fus_parse_status(line, &st), "%s", fus_parse_status(line, &st));
+	REQUIRE_EQ(st.old.role, SLOW);
+	REQUIRE_EQ(st.old.left, 40);
+	REQUIRE_EQ(st.old.total, 118);
+	REQUIRE_EQ(st.old.unreadable, 3);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(line, sizeof(line), "%s %s", good_line, bad[i]);
+		REQUIRE(fus_parse_status(line, &st), "%s", line);
+	}
+}
+
 static void status_bad(void)
 {
 	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 0/0";
@@ -429,6 +455,7 @@ static const struct unit_test tests[] = {
 	{ "a status line", status_good },
 	{ "other status lines", status_other_good },
 	{ "status lines cut and changed", status_cut_and_changed },
+	{ "status of three disks", status_of_three },
 	{ "status lines that are wrong", status_bad },
 	{ "status lines with noise", status_noise },
 	{ "which is the slow one", roles },

@@ -28,6 +28,7 @@
 #include "set-json.h"
 #include "size.h"
 #include "super.h"
+#include "trio.h"
 #include "verb.h"
 
 /* @remnant: left by a creation that was killed half-way, nothing can be in it. */
@@ -174,23 +175,34 @@ static int held_elsewhere(const char *name, const struct member *fast)
 			"over: fusionctl open %s --take-over", text, name);
 }
 
-static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
-			  bool take_over)
+static void table_params(char *buf, size_t size, const struct member *fast,
+			 const struct member *slow, const struct member *old, bool take_over)
 {
-	char params[160], uuid[UUID_TEXT], dm_uuid[64], reason[256], hex[HOST_HEX];
+	char host[HOST_HEX + 8] = "", was[64] = "", hex[HOST_HEX];
+	unsigned char id[16];
+	int nr;
+
+	if (fus_host_id(id))
+		snprintf(host, sizeof(host), " host %s", fus_host_hex(hex, id));
+	if (old)
+		snprintf(was, sizeof(was), " old_%s %u:%u", fus_role_name[old->sb->role],
+			 major(old->devno), minor(old->devno));
+	nr = 2 * (!!*host + take_over + !!old);
+	snprintf(buf, size, "%u:%u %u:%u %d%s%s%s", major(fast->devno), minor(fast->devno),
+		 major(slow->devno), minor(slow->devno), nr, host,
+		 take_over ? " takeover on" : "", was);
+}
+
+static int create_mapping(const char *name, const struct member *fast, const struct member *slow,
+			  const struct member *old, bool take_over)
+{
+	char params[192], uuid[UUID_TEXT], dm_uuid[64], reason[256];
 	const struct dm_line line = {
 		fusion_sb_sectors(fast->sb), "fusion", params,
 	};
-	unsigned char id[16];
-	int err, kmsg, n;
+	int err, kmsg;
 
-	n = snprintf(params, sizeof(params), "%u:%u %u:%u", major(fast->devno), minor(fast->devno),
-		     major(slow->devno), minor(slow->devno));
-	if (fus_host_id(id))
-		snprintf(params + n, sizeof(params) - n, " %d host %s%s", take_over ? 4 : 2,
-			 fus_host_hex(hex, id), take_over ? " takeover on" : "");
-	else if (take_over)
-		snprintf(params + n, sizeof(params) - n, " 2 takeover on");
+	table_params(params, sizeof(params), fast, slow, old, take_over);
 	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s", fus_uuid_text(uuid, fast->sb->set_uuid));
 	kmsg = fus_kmsg_open();
 	err = fus_dm_create(name, dm_uuid, &line, 1, false);
@@ -254,6 +266,12 @@ static int check_not_open(const struct member *m)
 int open_set(const char *name, struct member *a, struct member *b, bool take_over,
 	     struct json_object *json)
 {
+	return open_set_with(name, a, b, NULL, take_over, json);
+}
+
+int open_set_with(const char *name, struct member *a, struct member *b, struct member *old,
+		  bool take_over, struct json_object *json)
+{
 	struct member *fast = a->sb->role == FUSION_FAST ? a : b;
 	struct member *slow = fast == a ? b : a;
 	const char *const path[2] = { fast->path, slow->path };
@@ -282,6 +300,8 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	rc = check_unused(fast);
 	if (!rc)
 		rc = check_unused(slow);
+	if (!rc && old)
+		rc = check_unused(old);
 	if (rc)
 		return rc;
 	tell_damage(fast);
@@ -289,7 +309,7 @@ int open_set(const char *name, struct member *a, struct member *b, bool take_ove
 	tell_holder(name, fast, take_over);
 	rc = fus_dm_target_version(true, version, &found);
 	if (!rc)
-		rc = create_mapping(name, fast, slow, take_over);
+		rc = create_mapping(name, fast, slow, old, take_over);
 	if (!rc)
 		fus_opened_write(fast, slow);
 	if (!rc && json)
@@ -352,11 +372,15 @@ static int open_with_partner(const char *name, struct member *m, struct member *
 			     bool take_over, struct json_object *json)
 {
 	struct member *peer;
+	struct trio t;
 	int rc;
 
 	rc = free_name(name);
 	if (!rc)
 		rc = check_not_open(m);
+	fus_find_trio(list, m->sb->set_uuid, &t);
+	if (!rc && t.role >= 0)
+		return open_three(name, list, &t, take_over, json);
 	if (!rc)
 		rc = fus_check_member(m);
 	if (!rc)
@@ -438,7 +462,10 @@ static int open_both(const char *name, char *const path[2], bool take_over,
 	if (rc)
 		return rc;
 	rc = fus_load_member(path[1], &two);
-	if (!rc)
+	/* the third one is looked for */
+	if (!rc && (fus_tells_of_old(one->sb) || fus_tells_of_old(two->sb)))
+		rc = open_one(name, path[fus_tells_of_old(two->sb)], take_over, json);
+	else if (!rc)
 		rc = open_and_back_up(name, one, two, take_over, json);
 	fus_free_members(one);
 	fus_free_members(two);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verb open: activate.c. */
+/*
+ * Verb open.
+ *
+ * activate.c		opens a set
+ * activate-trio.c	one of which a member is being replaced
+ */
 #ifndef ACTIVATE_H
 #define ACTIVATE_H
 
@@ -15,6 +20,22 @@ struct member;
  */
 int open_set(const char *name, struct member *a, struct member *b, bool take_over,
 	     struct json_object *json);
+/*
+ * The same of three disks, while @old is being replaced by one of the two; NULL if it is not there,
+ * which the kernel accepts if nothing lies on it.
+ */
+int open_set_with(const char *name, struct member *a, struct member *b, struct member *old,
+		  bool take_over, struct json_object *json);
+/* -- activate-trio.c */
+
+struct trio;
+/*
+ * The set of @list is one of which a member is being replaced: activate all three disks. Without
+ * the old one the kernel does that only if nothing lies there.
+ */
+int open_three(const char *name, struct member *list, const struct trio *t, bool take_over,
+	       struct json_object *json);
+
 /* Fail if a mapped device has that name, except one that a killed fusionctl left behind. */
 int check_name_free(const char *name);
 /*

@@ -6,6 +6,7 @@
 #include "assemble.h"
 #include "role.h"
 #include "scan.h"
+#include "trio.h"
 #include "dm-fusion-codec.h"
 
 static bool same_set(const struct member *a, const struct member *b)
@@ -21,12 +22,36 @@ bool begins_set(const struct member *list, const struct member *m)
 	return true;
 }
 
+/* Only the one that stays says which the others are. */
+static int find_three(struct member *list, const struct trio *t, struct pair *p)
+{
+	const struct member *new = t->m[t->role];
+	int rc;
+
+	rc = fus_find_member(list, t->m[!t->role]->sb->dev_uuid, &p->m);
+	if (!rc && new)
+		rc = fus_find_member(list, new->sb->dev_uuid, &p->peer);
+	if (!rc && t->old)
+		rc = fus_find_member(list, t->old->sb->dev_uuid, &p->old);
+	p->lacks_old = !t->old && !t->over;
+	return rc;
+}
+
+bool is_complete(const struct pair *p)
+{
+	return p->m && p->peer && !p->lacks_old;
+}
+
 int find_pair(struct member *list, struct member *m, struct pair *p)
 {
 	struct member *itself, *peer, *lonely = NULL, *first = m;
+	struct trio t;
 	int rc;
 
 	memset(p, 0, sizeof(*p));
+	fus_find_trio(list, m->sb->set_uuid, &t);
+	if (t.role >= 0)
+		return find_three(list, &t, p);
 	for (; m; m = m->next) {
 		if (!fus_has_identity(m) || !same_set(m, first))
 			continue;
@@ -49,12 +74,20 @@ int find_pair(struct member *list, struct member *m, struct pair *p)
 	return 0;
 }
 
-void waits_text(const struct member *m, char *buf, size_t size)
+void waits_text(const struct pair *p, char *buf, size_t size)
 {
+	const struct member *m = p->m;
+	const char *what = fus_tells_of_old(m->sb) ? "new " : "";
+	const unsigned char *lacks = m->sb->peer_uuid;
 	char ident[160], uuid[2][UUID_TEXT];
 
 	fus_missing_text(m, ident, sizeof(ident));
-	snprintf(buf, size, "the %s member %s is here, the %s one is missing (%s, uuid %s; set %s)",
-		 fus_role_name[m->sb->role], m->path, fus_role_name[!m->sb->role], ident,
-		 fus_uuid_text(uuid[0], m->sb->peer_uuid), fus_uuid_text(uuid[1], m->sb->set_uuid));
+	if (p->peer) {
+		what = "old ";
+		lacks = m->sb->old.uuid;
+		fus_old_text(m->sb, ident, sizeof(ident));
+	}
+	snprintf(buf, size, "the %s member %s is here, the %s%s one is missing (%s, uuid %s; set "
+		 "%s)", fus_role_name[m->sb->role], m->path, what, fus_role_name[!m->sb->role],
+		 ident, fus_uuid_text(uuid[0], lacks), fus_uuid_text(uuid[1], m->sb->set_uuid));
 }

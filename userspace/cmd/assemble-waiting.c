@@ -14,8 +14,9 @@
 #include "text.h"
 #include "dm-fusion-codec.h"
 
-static void add_json(struct json_object *array, const struct member *m)
+static void add_json(struct json_object *array, const struct pair *p)
 {
+	const struct member *m = p->m;
 	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT];
 
@@ -23,16 +24,16 @@ static void add_json(struct json_object *array, const struct member *m)
 	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, m->sb->set_uuid));
 	fus_json_add_str(o, "device", m->path);
 	fus_json_add_str(o, "role", fus_role_name[m->sb->role]);
-	json_object_object_add(o, "missing", peer_json(m->sb));
+	json_object_object_add(o, "missing", p->peer ? old_json(m->sb) : peer_json(m->sb));
 	json_object_array_add(array, o);
 }
 
-static void print_waiting(const struct member *m)
+static void print_waiting(const struct pair *p)
 {
 	char text[512], line[640], safe[1280];
 
-	waits_text(m, text, sizeof(text));
-	snprintf(line, sizeof(line), "%s: %s", m->sb->label, text);
+	waits_text(p, text, sizeof(text));
+	snprintf(line, sizeof(line), "%s: %s", p->m->sb->label, text);
 	puts(fus_safe_text(safe, sizeof(safe), line, sizeof(line), fus_utf8_output()));
 }
 
@@ -80,14 +81,14 @@ int list_waiting(bool json, bool remedies)
 		rc = rc ? rc : one;
 		if (one || !p.m || (!p.peer && fus_renewed_of(list, p.m)))
 			continue;
-		if (p.peer)
+		if (is_complete(&p))
 			closed = true;
 		else
 			lacking = true;
-		if (json && !p.peer)
-			add_json(array, p.m);
-		else if (!p.peer)
-			print_waiting(p.m);
+		if (json && !is_complete(&p))
+			add_json(array, &p);
+		else if (!is_complete(&p))
+			print_waiting(&p);
 	}
 	if (json) {
 		o = fus_json_base();

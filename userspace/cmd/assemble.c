@@ -29,6 +29,7 @@
 #include "size.h"
 #include "super.h"
 #include "sysfs.h"
+#include "trio.h"
 #include "verb.h"
 #include "dm-fusion-codec.h"
 
@@ -69,6 +70,13 @@ static int check_writable(const struct member *m)
 			why, m->sb->label, remedy);
 }
 
+static int check_usable(const struct member *m)
+{
+	int rc = fus_check_member(m);
+
+	return rc ? rc : check_writable(m);
+}
+
 /*
  * The label of the fast member, which learns first of a new one, unless it is invalid, or taken by
  * a set of another machine or by any other device.
@@ -96,23 +104,22 @@ static int choose_name(const struct member *m, char *name, size_t size)
 /* The opened sets, with --json. */
 static struct json_object *opened;
 
-static int open_pair(struct member *a, struct member *b)
+/* @old: the member that is being replaced by one of the two, or NULL. */
+static int open_pair(struct member *a, struct member *b, struct member *old)
 {
 	struct json_object *json = opened ? json_object_new_object() : NULL;
 	char name[128];
 	int rc;
 
-	rc = fus_check_member(a);
+	rc = check_usable(a);
 	if (!rc)
-		rc = fus_check_member(b);
-	if (!rc)
-		rc = check_writable(a);
-	if (!rc)
-		rc = check_writable(b);
+		rc = check_usable(b);
+	if (!rc && old)
+		rc = check_usable(old);
 	if (!rc)
 		rc = choose_name(a->sb->role == FUSION_FAST ? a : b, name, sizeof(name));
 	if (!rc)
-		rc = open_set(name, a, b, false, json);
+		rc = open_set_with(name, a, b, old, false, json);
 	/* at boot the root may still be read-only */
 	if (!rc)
 		fus_backup_first(a->sb, true);
@@ -187,6 +194,13 @@ static bool look_at(dev_t devno, void *ctx)
 	return false;
 }
 
+/* A disk that is to become a member, or was to. */
+static bool is_joining(const struct member *m)
+{
+	return m->sb->incompat & FUSION_INCOMPAT_OLD_MEMBER &&
+	       (m->sb->old.state == FUSION_OLD_PREPARED || m->sb->old.state == FUSION_OLD_JOINING);
+}
+
 static int already_open(const struct member *m, const struct mapping *map)
 {
 	struct in_use use = { .m = m };
@@ -197,7 +211,7 @@ static int already_open(const struct member *m, const struct mapping *map)
 	 * a boot triggers the rule for all devices again, and so do paths and partitions of devices
 	 * in use
 	 */
-	if (!use.itself && !(use.twin && fus_member_stands_on(use.twin, m)))
+	if (!use.itself && !is_joining(m) && !(use.twin && fus_member_stands_on(use.twin, m)))
 		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
 		     fus_fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; "
 			      "close %s and open it again", map->name, map->name);
@@ -223,9 +237,9 @@ static void *run_scan(void *arg)
  * A copy that udev has not reported yet is found by looking at every device. A disk that does not
  * answer must not keep the set closed for that.
  */
-static int avoid_copies(struct member **a, struct member **b)
+static int avoid_copies(struct member **m[3])
 {
-	struct member *found[2];
+	struct member *found[3] = { NULL };
 	struct timespec limit;
 	pthread_t thread;
 	int rc;
@@ -234,32 +248,58 @@ static int avoid_copies(struct member **a, struct member **b)
 	limit.tv_sec += COPIES_WAIT_S;
 	if (pthread_create(&thread, NULL, run_scan, &scan) ||
 	    pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &limit)) {
-		fus_warn((*a)->path, "a disk does not answer in time, so copies of the members of "
-			 "%s were not looked for; see dmesg", (*a)->sb->label);
+		fus_warn((*m[0])->path, "a disk does not answer in time, so copies of the members "
+			 "of %s were not looked for; see dmesg", (*m[0])->sb->label);
 		return 0;
 	}
 	rc = scan.rc;
-	if (!rc)
-		rc = fus_find_member(scan.list, (*a)->sb->dev_uuid, &found[0]);
-	if (!rc)
-		rc = fus_find_member(scan.list, (*b)->sb->dev_uuid, &found[1]);
-	if (rc)
-		return rc;
+	for (int i = 0; i < 3 && *m[i] && !rc; i++)
+		rc = fus_find_member(scan.list, (*m[i])->sb->dev_uuid, &found[i]);
 	/* the device above them is the member then, e.g. a multipath device */
-	*a = found[0] ? found[0] : *a;
-	*b = found[1] ? found[1] : *b;
-	return 0;
+	for (int i = 0; i < 3 && !rc; i++)
+		*m[i] = found[i] ? found[i] : *m[i];
+	return rc;
 }
 
-static int open_with(struct member *m, struct member *peer)
+static int open_with(struct member *m, struct member *peer, struct member *old)
 {
+	struct member **all[3] = { &m, &peer, &old };
 	int rc;
 
 	/* it was closed by hand, and nothing was plugged in since, so it stays closed */
 	if (fus_opened_before(m, peer))
 		return 0;
-	rc = avoid_copies(&m, &peer);
-	return rc ? rc : open_pair(m, peer);
+	rc = avoid_copies(all);
+	return rc ? rc : open_pair(m, peer, old);
+}
+
+/* Return: whether it is no member, as far as the others tell that are in the list. */
+static bool is_apart(const struct member *list, const struct member *m)
+{
+	for (; list; list = list->next)
+		if (list->devno == m->devno)
+			return list->state == MEMBER_PREPARED;
+	return m->state == MEMBER_PREPARED;
+}
+
+/* *settled: a member is being replaced, so these are three. */
+static int look_for_three(const struct member *m, bool *settled)
+{
+	struct member *list;
+	struct pair p = { 0 };
+	struct trio t;
+	int rc = 0;
+
+	fus_record_list(m->sb, &list);
+	fus_find_trio(list, m->sb->set_uuid, &t);
+	/* a disk that is only prepared opens nothing by itself */
+	*settled = t.role >= 0 || is_apart(list, m);
+	if (t.role >= 0)
+		rc = find_pair(list, list, &p);
+	if (!rc && is_complete(&p))
+		rc = open_with(p.m, p.peer, p.old);
+	fus_free_members(list);
+	return rc;
 }
 
 /*
@@ -292,11 +332,13 @@ static int member_came(struct member *m)
 	if (map.exists)
 		return already_open(m, &map);
 	rc = note_member(m, &settled);
+	if (!rc && !settled)
+		rc = look_for_three(m, &settled);
 	if (rc || settled)
 		return rc;
 	fus_record_find(m->sb, !m->sb->role, m->sb->peer_uuid, &peer);
 	if (peer) {
-		rc = open_with(m, peer);
+		rc = open_with(m, peer, NULL);
 	} else {
 		fus_record_find(m->sb, !m->sb->role, NULL, &peer);
 		rc = peer ? is_foreign(peer, m) : 0;
@@ -354,8 +396,8 @@ static int incremental(const char *path)
 	/* a device that is not, or no longer, a member does not concern the console */
 	messages_to_kernel(!rc && console);
 	/* the boot goes on to that */
-	if (!rc && !adopt_planned(m)) {
-		rc = fus_check_member(m);
+	if (!rc && !adopt_planned(m) && m->state != MEMBER_LEFT) {
+		rc = m->state == MEMBER_PREPARED ? 0 : fus_check_member(m);
 		if (!rc)
 			rc = member_came(m);
 	}
@@ -379,18 +421,18 @@ static int open_found(struct member *list, struct member *first)
 	rc = find_pair(list, first, &p);
 	if (rc)
 		return rc;
-	if (p.m && p.peer)
-		rc = open_pair(p.m, p.peer);
+	if (is_complete(&p))
+		rc = open_pair(p.m, p.peer, p.old);
 	if (p.foreign && !rc)
 		rc = is_foreign(p.foreign, p.m ? p.m : first);
-	if (!p.m || p.peer)
+	if (!p.m || is_complete(&p))
 		return rc;
 	/* the other one has no superblock for a time, or the old uuid */
 	if (p.m->state == MEMBER_TRANSIT)
 		return fus_check_member(p.m);
 	if (fus_renewed_of(list, p.m))
 		return 0;
-	waits_text(p.m, text, sizeof(text));
+	waits_text(&p, text, sizeof(text));
 	return fus_fail(FC_MEMBER, p.m->sb->label, "%s; connect it, or see fusionctl help salvage",
 			text);
 }

@@ -33,6 +33,8 @@ int get_mapping(const struct member *m, struct mapping *map);
 /* The members found of a set: two that name each other, or one that lacks its partner. */
 struct pair {
 	struct member *m, *peer;
+	struct member *old;	/* that is being replaced by one of the two */
+	bool lacks_old;		/* it is missing */
 	struct member *foreign;	/* names one of them, but is not named by it */
 };
 
@@ -40,8 +42,10 @@ struct pair {
 bool begins_set(const struct member *list, const struct member *m);
 /* @m: the first one of its set in @list. */
 int find_pair(struct member *list, struct member *m, struct pair *p);
+/* Return: whether all are there that the set needs. */
+bool is_complete(const struct pair *p);
 /* "the fast member /dev/sda is here, the slow one is missing (...)" */
-void waits_text(const struct member *m, char *buf, size_t size);
+void waits_text(const struct pair *p, char *buf, size_t size);
 
 /* -- assemble-waiting.c: list them on stdout; @remedies: with what to do about them */
 int list_waiting(bool json, bool remedies);

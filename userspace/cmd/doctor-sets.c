@@ -14,6 +14,7 @@
 #include "role.h"
 #include "scan.h"
 #include "super.h"
+#include "trio.h"
 #include "dm-fusion-codec.h"
 
 /* "set data" */
@@ -64,6 +65,12 @@ static void check_one(struct doctor *d, const struct member *list, const struct 
 				   "is a member of %s, %s", m->sb->label,
 				   fus_transit_text(m->sb));
 		break;
+	case MEMBER_PREPARED:
+	case MEMBER_LEFT:
+		fus_apart_text(m->sb, text, sizeof(text));
+		doctor_say(d, HEALTH_NOTE, m->path, "fusionctl wipe it to use it for something "
+			   "else", "%s", text);
+		return;
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
 		doctor_say(d, HEALTH_NOTE, m->path, "if that can be overwritten, fusionctl repair "
@@ -166,10 +173,37 @@ static void check_pair(struct doctor *d, const struct member *fast, const struct
 		doctor_say(d, HEALTH_OK, subject, NULL, "is closed, both members are present");
 }
 
+/* Once, for the member that stays. */
+static void check_three(struct doctor *d, const struct trio *t)
+{
+	const struct member *new = t->m[t->role];
+	char subject[160], text[256];
+
+	set_subject(t->m[!t->role], subject, sizeof(subject));
+	fus_old_text(t->by, text, sizeof(text));
+	if (!new)
+		fus_ident_text(&t->peer->peer, t->peer->peer_sectors, text, sizeof(text));
+	if (new && (t->old || t->over))
+		doctor_say(d, HEALTH_NOTE, subject, "open it, and that goes on", "is closed, and "
+			   "its %s member is being replaced", fus_role_name[t->role]);
+	else
+		doctor_say(d, HEALTH_ERROR, subject, "connect it", "its %s member is being "
+			   "replaced, and the %s one is missing: %s", fus_role_name[t->role],
+			   new ? "old" : "new", text);
+}
+
 static void check_closed(struct doctor *d, const struct member *list, const struct member *m)
 {
 	const struct member *peer = device_of(list, m->sb->peer_uuid, NULL);
 	char subject[160], text[256];
+	struct trio t;
+
+	fus_find_trio(list, m->sb->set_uuid, &t);
+	if (t.role >= 0) {
+		if (m == t.m[!t.role])
+			check_three(d, &t);
+		return;
+	}
 
 	/* it or its partner was reported as in transit, or it was as a copy */
 	if (m->state == MEMBER_TRANSIT || device_of(list, m->sb->dev_uuid, NULL) != m ||

@@ -24,6 +24,7 @@
 #include "size.h"
 #include "super.h"
 #include "text.h"
+#include "trio.h"
 #include "verb.h"
 #include "dm-fusion-codec.h"
 
@@ -51,7 +52,7 @@ static int show_udev(const struct member *m)
 
 	/* not a file system: no links by-uuid and by-label to a member, they are the set's */
 	puts("ID_FS_TYPE=fusion_member\nID_FS_USAGE=raid");
-	if (!fus_has_identity(m))
+	if (!fus_has_identity(m) && m->state != MEMBER_PREPARED)
 		return 0;
 	printf("ID_FS_VERSION=%d\n", FUSION_VERSION);
 	udev_text("ID_FS_UUID", fus_uuid_text(uuid, m->sb->set_uuid));
@@ -61,19 +62,31 @@ static int show_udev(const struct member *m)
 	return 0;
 }
 
-struct json_object *peer_json(const struct fusion_sb *sb)
+static struct json_object *disk_json(int role, const unsigned char dev_uuid[16],
+				     const struct fusion_disk_ident *ident, uint64_t sectors)
 {
-	struct json_object *peer = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT], text[FUSION_IDENT_SIZE + 1] = "";
 
-	fus_json_add_str(peer, "role", fus_role_name[!sb->role]);
-	fus_json_add_str(peer, "device_uuid", fus_uuid_text(uuid, sb->peer_uuid));
-	memcpy(text, sb->peer.model, FUSION_IDENT_SIZE);
-	fus_json_add_str(peer, "model", text);
-	memcpy(text, sb->peer.serial, FUSION_IDENT_SIZE);
-	fus_json_add_str(peer, "serial", text);
-	fus_json_add_u64(peer, "bytes", sb->peer_sectors << 9);
-	return peer;
+	fus_json_add_str(o, "role", fus_role_name[role]);
+	fus_json_add_str(o, "device_uuid", fus_uuid_text(uuid, dev_uuid));
+	memcpy(text, ident->model, FUSION_IDENT_SIZE);
+	fus_json_add_str(o, "model", text);
+	memcpy(text, ident->serial, FUSION_IDENT_SIZE);
+	fus_json_add_str(o, "serial", text);
+	fus_json_add_u64(o, "bytes", sectors << 9);
+	return o;
+}
+
+struct json_object *peer_json(const struct fusion_sb *sb)
+{
+	return disk_json(!sb->role, sb->peer_uuid, &sb->peer, sb->peer_sectors);
+}
+
+struct json_object *old_json(const struct fusion_sb *sb)
+{
+	return sb->incompat & FUSION_INCOMPAT_OLD_MEMBER ?
+	       disk_json(sb->old.dev, sb->old.uuid, &sb->old.ident, sb->old.sectors) : NULL;
 }
 
 static int show_json(const struct member *m)
@@ -95,6 +108,7 @@ static int show_json(const struct member *m)
 	fus_json_add_bool(o, "clean", sb->flags & FUSION_SB_CLEAN);
 	fus_json_add_u64(o, "extent_bytes", (uint64_t)sb->extent_sectors << 9);
 	json_object_object_add(o, "peer", peer_json(sb));
+	json_object_object_add(o, "old", m->state == MEMBER_OK ? old_json(sb) : NULL);
 	print_json(o, false);
 	return 0;
 }
@@ -119,6 +133,11 @@ static int show(const struct member *m)
 	snprintf(text, sizeof(text), "%s, ", fus_role_name[!sb->role]);
 	fus_missing_text(m, text + strlen(text), sizeof(text) - strlen(text));
 	line("partner", text, sb->peer_uuid);
+	if (m->state == MEMBER_OK && sb->incompat & FUSION_INCOMPAT_OLD_MEMBER) {
+		snprintf(text, sizeof(text), "%s, ", fus_role_name[sb->old.dev]);
+		fus_old_text(sb, text + strlen(text), sizeof(text) - strlen(text));
+		line("replaces", text, sb->old.uuid);
+	}
 	printf("%-8s %s\n", "state", m->state == MEMBER_TRANSIT ? m->why : member_state_text(m));
 	return 0;
 }
@@ -169,7 +188,7 @@ int cmd_probe(const struct args *a)
 				"shows the members", *content ? ", it contains " : "", content);
 	if (udev)
 		rc = m->state == MEMBER_DAMAGED ? FC_DAMAGED : show_udev(m);
-	else if (!fus_has_identity(m))
+	else if (!fus_has_super(m))
 		rc = fus_check_member(m);
 	else
 		rc = json ? show_json(m) : show(m);

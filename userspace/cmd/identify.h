@@ -16,5 +16,7 @@ struct member;
 int probe_member(const char *path, struct member **m, char *content, size_t size);
 /* What a superblock records of the other member. */
 struct json_object *peer_json(const struct fusion_sb *sb);
+/* And of the one that is being replaced, or NULL. */
+struct json_object *old_json(const struct fusion_sb *sb);
 
 #endif

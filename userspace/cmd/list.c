@@ -37,6 +37,10 @@ const char *member_state_text(const struct member *m)
 		return m->why ? "one copy damaged" : "ok";
 	case MEMBER_SHRUNK:
 		return "shrank";
+	case MEMBER_PREPARED:
+		return "prepared";
+	case MEMBER_LEFT:
+		return "has left";
 	case MEMBER_UNKNOWN:
 		return "of a newer release";
 	case MEMBER_TRANSIT:
@@ -68,12 +72,21 @@ static bool is_used(const struct view *v, const struct found_set *s, const struc
 	return used && (used == m || fus_member_stands_on(used, m));
 }
 
+/* Return: whether it is the one that is being replaced. */
+static bool is_old(const struct found_set *s, const struct member *m)
+{
+	return s && s->trio.role >= 0 && fus_has_identity(m) && (int)m->sb->role == s->trio.role &&
+	       fus_member_is(m, s->trio.by->old.uuid);
+}
+
 static const char *state_of(const struct view *v, const struct found_set *s,
 			    const struct member *m, char buf[PATH_MAX + 16])
 {
 	const struct member *twin = fus_clone_of(v->members, m);
 	bool used = is_used(v, s, m);
 
+	if (is_old(s, m) && !twin)
+		return "being replaced";
 	if (twin && !used)
 		snprintf(buf, PATH_MAX + 16, "clone of %s", twin->path);
 	else if (used && s->set.st.errors[m->sb->role])
@@ -91,6 +104,26 @@ static const char *host_of(const struct view *v, const struct found_set *s, char
 	if (s && !m)
 		m = fus_member_of(s, v->members, SLOW);
 	return m ? fus_host_short(m->sb, buf) : "-";
+}
+
+/* The one that is being replaced, from the superblock of the one that stays. */
+static void missing_old_row(struct libscols_table *tb, const struct view *v,
+			    const struct found_set *s)
+{
+	char device[160] = "?", size[SIZE_TEXT] = "?", uuid[UUID_TEXT], host[HOST_SHORT];
+	const bool known = s->trio.role >= 0;
+	const int role = known ? s->trio.role : s->set.old_role;
+
+	if (known) {
+		fus_hardware_text(&s->trio.by->old.ident, device, sizeof(device));
+		fus_size_text(size, s->trio.by->old.sectors << 9);
+	}
+	table_row(tb, (const char *[]) {
+		s->any ? s->any->sb->label : s->open->name, fus_role_name[role], device, size,
+		"MISSING", s->open ? s->open->name : "-", fus_condition_name[s->condition],
+		host_of(v, s, host),
+		s->any ? fus_uuid_text(uuid, s->any->sb->set_uuid) : fus_dm_set_uuid(s->open),
+	});
 }
 
 /* Identify a missing member from the superblock of the other one. */
@@ -124,7 +157,7 @@ static void member_row(struct libscols_table *tb, const struct view *v, const st
 {
 	char size[SIZE_TEXT], uuid[UUID_TEXT], state[PATH_MAX + 16], host[HOST_SHORT];
 	const struct found_set *s = fus_set_of(&v->sets, m);
-	bool known = fus_has_identity(m);
+	bool known = fus_has_super(m);
 
 	table_row(tb, (const char *[]) {
 		known ? m->sb->label : "?", known ? fus_role_name[m->sb->role] : "?", m->path,
@@ -158,10 +191,13 @@ static void list_table(const struct view *v)
 
 	for (const struct member *m = v->members; m; m = m->next)
 		member_row(tb, v, m);
-	for (unsigned int i = 0; i < v->sets.nr; i++)
+	for (unsigned int i = 0; i < v->sets.nr; i++) {
 		for (int role = 0; role < 2; role++)
 			if (v->sets.set[i].missing[role])
 				missing_row(tb, v, &v->sets.set[i], role);
+		if (v->sets.set[i].missing_old)
+			missing_old_row(tb, v, &v->sets.set[i]);
+	}
 	for (const struct mapping *m = v->rescued; m; m = m->next)
 		rescued_row(tb, m);
 	table_print(tb);
@@ -188,7 +224,7 @@ static void list_reasons(const struct view *v)
 
 struct json_object *found_json(const struct member *m)
 {
-	bool known = fus_has_identity(m);
+	bool known = fus_has_super(m);
 	struct json_object *o = json_object_new_object();
 	char uuid[UUID_TEXT];
 
@@ -212,6 +248,7 @@ static struct json_object *member_json(const struct member *m, const struct view
 	fus_host_json(o, fus_has_identity(m) ? m->sb : NULL);
 	fus_json_add_str(o, "open_as", s && s->open ? s->open->name : NULL);
 	fus_json_add_str(o, "clone_of", twin ? twin->path : NULL);
+	fus_json_add_bool(o, "being_replaced", is_old(s, m));
 	return o;
 }
 
@@ -250,6 +287,17 @@ static struct json_object *missing_json(const struct view *v, const struct found
 	return o;
 }
 
+static struct json_object *missing_old_json(const struct found_set *s)
+{
+	struct json_object *o = old_json(s->trio.by);
+	char uuid[UUID_TEXT];
+
+	fus_json_add_str(o, "set", s->any->sb->label);
+	json_object_object_add(o, "device", NULL);
+	fus_json_add_str(o, "set_uuid", fus_uuid_text(uuid, s->any->sb->set_uuid));
+	return o;
+}
+
 static void add_missing(struct json_object *array, const struct view *v)
 {
 	struct json_object *o;
@@ -267,6 +315,8 @@ static void add_missing(struct json_object *array, const struct view *v)
 					 fus_dm_set_uuid(s->open));
 			json_object_array_add(array, o);
 		}
+		if (s->missing_old && s->trio.role >= 0)
+			json_object_array_add(array, missing_old_json(s));
 	}
 }
 

@@ -162,6 +162,8 @@ static int judge(struct plan *p, bool force)
 	int err, rc;
 
 	rc = fus_meta_refuse_unknown(meta);
+	if (!rc)
+		rc = fus_meta_refuse_old(meta, "repaired");
 	if (rc)
 		return rc;
 	for (int dev = 0; dev < 2; dev++)

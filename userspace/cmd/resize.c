@@ -16,6 +16,7 @@
 #include "hold-signals.h"
 #include "kmsg.h"
 #include "role.h"
+#include "trio.h"
 
 int resize_get(struct resizing *r)
 {
@@ -25,7 +26,9 @@ int resize_get(struct resizing *r)
 	rc = fus_set_get(r->name, &set);
 	if (rc)
 		return rc;
-	if (strcmp(set.st.mode, "rw"))
+	if (set.old)
+		rc = fus_fail_replaced(r->name, r->verb);
+	else if (strcmp(set.st.mode, "rw"))
 		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is in mode %s; see fusionctl "
 			      "status %s", r->verb, set.st.mode, r->name);
 	else if (set.m.suspended)
@@ -85,20 +88,21 @@ static int exchange(struct resizing *r, const char *params)
 {
 	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
 	const struct dm_line next = { fusion_sb_sectors(&r->sb), r->table.target, params };
+	struct dm_exchange x = { .now = &now, .next = &next };
 	char reason[256];
 	sigset_t before;
-	bool stuck;
 	int err, kmsg = fus_kmsg_open();
 
 	/* It must not end or stop with the set suspended. */
 	hold_all_signals(&before);
 	/* Nothing can be paged in while the set is suspended, if it is the root's. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
-	err = fus_dm_exchange(r->name, &now, &next, &r->paused_ms, &stuck);
+	err = fus_dm_exchange(r->name, &x);
 	munlockall();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	fus_kmsg_reason(kmsg, reason, sizeof(reason));
-	if (stuck)
+	r->paused_ms = x.paused_ms;
+	if (x.stuck)
 		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
 				"new table nor the old one: %s; see dmesg, and restart the machine",
 				*reason ? reason : strerror(-err));

@@ -35,6 +35,8 @@ static int check_copies(const char *file, const struct meta *meta, int dev,
 
 	if (fus_meta_in_transit(m))
 		return fus_meta_refuse_unknown(meta);
+	if (fus_meta_refuse_old(meta, "restored"))
+		return FC_REFUSED;
 	if (fus_meta_is_unknown(m, text)) {
 		snprintf(content, CONTENT_TEXT, "a member of a fusion set that %s", text);
 		return a->opt[OPT_FORCE] || may_ask(a) ? 0 :

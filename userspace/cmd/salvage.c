@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -19,15 +18,16 @@
 #include "error.h"
 #include "fsck.h"
 #include "fusionctl.h"
+#include "hit-files.h"
 #include "json.h"
 #include "output.h"
-#include "show-progress.h"
 #include "record.h"
 #include "role.h"
 #include "scan.h"
 #include "size.h"
 #include "super.h"
 #include "text.h"
+#include "trio.h"
 #include "verb.h"
 
 struct job {
@@ -61,6 +61,7 @@ static int no_super(const struct meta_member *m)
 static int find_left(const char *word, char *path, size_t size)
 {
 	struct member *list = NULL, *m = NULL, *peer = NULL;
+	struct trio t;
 	bool file;
 	int rc;
 
@@ -70,6 +71,12 @@ static int find_left(const char *word, char *path, size_t size)
 	rc = fus_scan_members(&list);
 	if (!rc)
 		rc = fus_find_named(list, word, &m);
+	if (!rc) {
+		fus_find_trio(list, m->sb->set_uuid, &t);
+		/* the old one may be the first that has the name */
+		if (t.role >= 0)
+			rc = fus_find_member(list, t.m[!t.role]->sb->dev_uuid, &m);
+	}
 	if (!rc)
 		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc && peer)
@@ -77,6 +84,31 @@ static int find_left(const char *word, char *path, size_t size)
 			      "the one to examine, %s or %s", m->path, peer->path);
 	if (!rc)
 		snprintf(path, size, "%s", m->path);
+	fus_free_members(list);
+	return rc;
+}
+
+/* What a disk says of itself that another one is replacing is from before that. */
+static int refuse_replaced(const struct meta *meta)
+{
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST) ? fus_meta_sb(meta, FAST) :
+				     fus_meta_sb(meta, SLOW);
+	struct member *list = NULL;
+	struct trio t;
+	int rc;
+
+	if (!sb || meta->m[sb->role].o.file)
+		return 0;
+	rc = fus_scan_members(&list);
+	if (rc)
+		return rc;
+	for (const struct member *m = list; m && !rc; m = m->next)
+		if (m->devno == meta->m[sb->role].o.devno && m->state == MEMBER_PREPARED)
+			rc = fus_check_member(m);
+	fus_find_trio(list, sb->set_uuid, &t);
+	if (!rc && t.role == (int)sb->role && !memcmp(t.by->old.uuid, sb->dev_uuid, 16))
+		rc = fus_fail(FC_REFUSED, meta->m[sb->role].o.path, "is being replaced, and its map "
+			      "is from before; name the member %s", t.m[!t.role]->path);
 	fus_free_members(list);
 	return rc;
 }
@@ -131,6 +163,10 @@ static int load(struct job *job, const char *word)
 	if (rc)
 		return rc;
 	rc = fus_meta_refuse_unknown(meta);
+	if (!rc)
+		rc = fus_meta_refuse_apart(meta);
+	if (!rc)
+		rc = refuse_replaced(meta);
 	if (rc)
 		return rc;
 	if (!meta->known)
@@ -345,57 +381,6 @@ static struct json_object *to_json(const struct job *job)
 	return o;
 }
 
-/* -- files ------------------------------------------------------------------------------------ */
-
-static void print_hit(void *ctx, const char *path, u64 inode)
-{
-	(void)ctx;
-	progress_hide();
-	printf("hit: inode %llu: %s\n", (unsigned long long)inode, path);
-}
-
-static void json_hit(void *ctx, const char *path, u64 inode)
-{
-	struct json_object *o = json_object_new_object();
-
-	fus_json_add_str(o, "path", path);
-	fus_json_add_u64(o, "inode", inode);
-	json_object_array_add(ctx, o);
-}
-
-static int list_files(const struct job *job, struct json_object *o)
-{
-	const char *path = job->a->opt[OPT_FILES];
-	struct json_object *list = NULL, *sum;
-	struct files_unknown unknown = { 0 };
-	struct stat st;
-	hit_fn fn = o ? json_hit : print_hit;
-	int rc;
-
-	if (stat(path, &st))
-		return fus_fail(FC_FAILED, path, "%s; name a device, an image or a mount point",
-				strerror(errno));
-	if (o) {
-		list = json_object_new_array();
-		json_object_object_add(o, "files", list);
-	}
-	rc = S_ISDIR(st.st_mode) ? fus_salvage_mount(path, &job->s, fn, list, &unknown) :
-	     fus_salvage_ext(path, &job->s, fn, list, &unknown);
-	if (o) {
-		sum = json_object_new_object();
-		fus_json_add_u64(sum, "inodes", unknown.inodes);
-		fus_json_add_u64(sum, "files", unknown.files);
-		fus_json_add_u64(sum, "directories", unknown.directories);
-		json_object_object_add(o, "files_unknown", sum);
-	} else if (unknown.inodes || unknown.files || unknown.directories) {
-		printf("metadata of the file system is hit as well: %llu inodes, the block lists "
-		       "of %llu files and %llu directories cannot be read\n",
-		       (unsigned long long)unknown.inodes, (unsigned long long)unknown.files,
-		       (unsigned long long)unknown.directories);
-	}
-	return rc;
-}
-
 /* ---------------------------------------------------------------------------------------- */
 
 static int salvage(struct job *job)
@@ -412,7 +397,7 @@ static int salvage(struct job *job)
 	if (a->opt[OPT_JSON])
 		o = to_json(job);
 	if (a->opt[OPT_FILES])
-		rc = list_files(job, o);
+		rc = list_hit_files(a->opt[OPT_FILES], &job->s, o);
 	if (o)
 		print_json(o, false);
 	else

@@ -153,6 +153,23 @@ static void print_health(const struct set *set)
 	fus_set_health(set, print_more, text);
 }
 
+/* While a member is being replaced. */
+static void print_old(const struct set *set)
+{
+	const struct fusion_status *st = &set->st;
+	char node[160], nr[EXTENTS_TEXT];
+
+	if (!set->old)
+		return;
+	fus_device_node(set->old, node, sizeof(node));
+	printf("old      %s, %s member: %s of %" PRIu64 " to move", node,
+	       fus_role_name[set->old_role],
+	       fus_extents_text(nr, st->old.left, st->extent_sectors), st->old.total);
+	if (st->old.unreadable)
+		printf(", %" PRIu64 " of them UNREADABLE", st->old.unreadable);
+	puts("");
+}
+
 static void print_text(const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
@@ -182,6 +199,7 @@ static void print_text(const struct set *set)
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
+	print_old(set);
 	if (st->fence_slots)
 		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",
 		       st->fence_used, st->fence_slots);
@@ -222,6 +240,24 @@ static struct json_object *member_json(const struct set *set, int i)
 	fus_json_add_u64(o, "reads", set->st.reads[i]);
 	fus_json_add_u64(o, "writes", set->st.writes[i]);
 	fus_json_add_u64(o, "errors", set->st.errors[i]);
+	return o;
+}
+
+static struct json_object *old_member_json(const struct set *set)
+{
+	const struct fusion_status *st = &set->st;
+	struct json_object *o;
+	char node[160];
+
+	if (!set->old)
+		return NULL;
+	o = json_object_new_object();
+	fus_device_node(set->old, node, sizeof(node));
+	fus_json_add_str(o, "role", fus_role_name[set->old_role]);
+	fus_json_add_str(o, "device", node);
+	fus_json_add_u64(o, "left", st->old.left);
+	fus_json_add_u64(o, "total", st->old.total);
+	fus_json_add_u64(o, "unreadable", st->old.unreadable);
 	return o;
 }
 
@@ -274,6 +310,7 @@ static struct json_object *set_json(const struct set *set)
 	fus_json_add_bool(o, "suspended", set->m.suspended);
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
+	json_object_object_add(o, "old", old_member_json(set));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		fus_json_add_u64(o, numbers[i].key, numbers[i].value);
 	for (unsigned int i = 0; i < st->nr_options; i++)

@@ -26,16 +26,19 @@
 #include "super.h"
 #include "table.h"
 #include "text.h"
+#include "trio.h"
 #include "verb.h"
 #include "write.h"
 #include "dm-fusion-codec.h"
 
+#define MOST	3		/* while a member is being replaced */
+
 struct plan {
-	struct device dev[2];
-	int fd[2];		/* exclusive */
-	struct member *m[2];
-	bool wiped[2], discarded[2];
-	char what[2][160];	/* "fast member of data" */
+	struct device dev[MOST];
+	int fd[MOST];		/* exclusive */
+	struct member *m[MOST];
+	bool wiped[MOST], discarded[MOST];
+	char what[MOST][160];	/* "fast member of data" */
 	int nr;
 };
 
@@ -50,9 +53,10 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 	if (rc)
 		return rc;
 	p->nr++;
-	if (p->nr == 2 && fus_device_same(&p->dev[0], dev))
-		return fus_fail(FC_MEMBER, path, "is the same device as %s; name each member once",
-				p->dev[0].path);
+	for (int i = 0; i < p->nr - 1; i++)
+		if (fus_device_same(&p->dev[i], dev))
+			return fus_fail(FC_MEMBER, path, "is the same device as %s; name each "
+					"member once", p->dev[i].path);
 	/* from here on, the examined device is the one that will be written */
 	rc = fus_device_claim(dev, &p->fd[p->nr - 1]);
 	if (rc)
@@ -70,8 +74,10 @@ static int add_member(struct plan *p, const char *path, const unsigned char *uui
 		return fus_fail(FC_REFUSED, path, "contains %s, and beneath it half of the "
 				"superblock of a member, which does no harm; to remove both, run "
 				"wipefs -a %s first", m->cover, path);
-	if (uuid && !(fus_has_identity(m) && fus_member_is(m, uuid)))
+	if (uuid && !fus_member_is(m, uuid))
 		rc = fus_fail(FC_MEMBER, path, "changed while it was read; try again");
+	else if (m->state == MEMBER_PREPARED || m->state == MEMBER_LEFT)
+		fus_apart_text(m->sb, p->what[p->nr - 1], sizeof(p->what[0]));
 	else if (fus_has_identity(m))
 		snprintf(p->what[p->nr - 1], sizeof(p->what[0]), "%s member of %s",
 			 fus_role_name[m->sb->role], m->sb->label);
@@ -99,15 +105,39 @@ static int check_others(const struct member *list, const struct member *m,
 	return 0;
 }
 
+/* All three disks, of those that are there. */
+static int add_three(struct plan *p, const char *name, const struct trio *t)
+{
+	const struct member *all[MOST] = { t->m[FAST], t->m[SLOW], t->old };
+	int rc = 0;
+
+	for (int i = 0; i < MOST && !rc; i++) {
+		if (all[i])
+			rc = add_member(p, all[i]->path, all[i]->sb->dev_uuid);
+		else
+			fus_warn(name, "one of its disks is missing, as a member is being replaced; "
+				 "wipe it by its device");
+	}
+	return rc;
+}
+
 /* Both members of a set, or the one that is present. */
 static int add_named(struct plan *p, const char *name)
 {
 	struct member *list = NULL, *m = NULL, *peer = NULL, *pair[2];
+	struct trio t = { .role = -1 };
 	int rc;
 
 	rc = fus_scan_members(&list);
 	if (!rc)
 		rc = fus_find_named(list, name, &m);
+	if (!rc)
+		fus_find_trio(list, m->sb->set_uuid, &t);
+	if (t.role >= 0) {
+		rc = add_three(p, name, &t);
+		fus_free_members(list);
+		return rc;
+	}
 	if (!rc)
 		rc = fus_find_member(list, m->sb->peer_uuid, &peer);
 	if (!rc)
@@ -157,7 +187,7 @@ static void show(const struct plan *p, bool dry_run, bool discard)
 	table_print(tb);
 	if (dry_run)
 		printf("would wipe %s%s; all data on the set would be lost\n",
-		       discard ? "and discard " : "", p->nr == 2 ? "both" : "it");
+		       discard ? "and discard " : "", p->nr == 1 ? "it" : p->nr == 2 ? "both" : "all");
 }
 
 static void print_members(const struct plan *p, bool dry_run)
@@ -178,13 +208,13 @@ static void print_members(const struct plan *p, bool dry_run)
 
 static int ask(const struct plan *p)
 {
-	const char *and = p->nr == 2 ? " and " : "", *other = p->nr == 2 ? p->dev[1].path : "";
-	char nobody[512], question[512];
+	char all[400] = "", nobody[512], question[512];
 
-	snprintf(nobody, sizeof(nobody), "all data on the set of %s%s%s would be lost",
-		 p->dev[0].path, and, other);
-	snprintf(question, sizeof(question), "All data on the set of %s%s%s will be lost",
-		 p->dev[0].path, and, other);
+	for (int i = 0; i < p->nr; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			 !i ? "" : i == p->nr - 1 ? " and " : ", ", p->dev[i].path);
+	snprintf(nobody, sizeof(nobody), "all data on the set of %s would be lost", all);
+	snprintf(question, sizeof(question), "All data on the set of %s will be lost", all);
 	return confirm(p->dev[0].path, nobody, question);
 }
 
@@ -212,7 +242,7 @@ int cmd_wipe(const struct args *a)
 {
 	bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN], chosen;
 	const bool discard = a->opt[OPT_DISCARD];
-	struct plan p = { .fd = { -1, -1 } };
+	struct plan p = { .fd = { -1, -1, -1 } };
 	int rc;
 
 	rc = check_no_question(a);

@@ -187,17 +187,35 @@ static unsigned int now_ms(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
 }
 
+/* Return: whether the suspended device, which has had another one, has this table and runs. */
+static bool reload(const char *name, const struct dm_line *line)
+{
+	return line && !load(name, line, 1, false) && !run_plain(DM_DEVICE_RESUME, name);
+}
+
+/*
+ * The next table could not be resumed, but is in the other one's place already. In the end the set
+ * may be as that one wants it.
+ */
+static int undo(const char *name, struct dm_exchange *x, int err)
+{
+	if (reload(name, x->now))
+		return err;
+	if (reload(name, x->next))
+		return 0;
+	x->is_back = reload(name, x->back);
+	x->stuck = !x->is_back;
+	return err;
+}
+
 /* The kernel allocates memory when a table is loaded, so that is before the suspend. */
-int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm_line *next,
-		    unsigned int *paused_ms, bool *stuck)
+int fus_dm_exchange(const char *name, struct dm_exchange *x)
 {
 	struct dm_task *resume = new_task(DM_DEVICE_RESUME, name);
 	uint32_t cookie = 0;
 	unsigned int begun;
-	int err = resume ? load(name, next, 1, false) : -ENOMEM;
+	int err = resume ? load(name, x->next, 1, false) : -ENOMEM;
 
-	*paused_ms = 0;
-	*stuck = false;
 	if (!err && !dm_task_set_cookie(resume, &cookie, DM_UDEV_DISABLE_LIBRARY_FALLBACK))
 		err = -EIO;
 	begun = now_ms();
@@ -211,13 +229,9 @@ int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm
 		goto out;
 	}
 	err = run(resume);
-	/* The next table is in the other one's place already, and the set may be as it wants it. */
-	if (err && (load(name, now, 1, false) || run_plain(DM_DEVICE_RESUME, name))) {
-		*stuck = load(name, next, 1, false) || run_plain(DM_DEVICE_RESUME, name);
-		if (!*stuck)
-			err = 0;
-	}
-	*paused_ms = now_ms() - begun;
+	if (err)
+		err = undo(name, x, err);
+	x->paused_ms = now_ms() - begun;
 out:
 	if (cookie)
 		wait_for_udev(name, cookie);

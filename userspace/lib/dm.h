@@ -66,12 +66,21 @@ int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line
 		  bool read_only);
 int fus_dm_remove(const char *name);
 int fus_dm_rename(const char *name, const char *to);
+struct dm_exchange {
+	const struct dm_line *now, *next;
+	const struct dm_line *back;	/* or NULL */
+	/* results, zero before */
+	unsigned int paused_ms;		/* so long the device was suspended */
+	bool is_back;			/* it has the table @back */
+	bool stuck;			/* it stays suspended: no table could be resumed */
+};
+
 /*
- * Put the table @next in the place of @now. The device is suspended meanwhile, for *paused_ms. If
- * that fails it has the table @now again; unless *stuck: then it stays suspended.
+ * Put the table @next in the place of @now. If that fails the device has the table @now again; if
+ * not even that can be had, which may be because the set is as @next wants it, @next or @back.
  */
-int fus_dm_exchange(const char *name, const struct dm_line *now, const struct dm_line *next,
-		    unsigned int *paused_ms, bool *stuck);
+
+int fus_dm_exchange(const char *name, struct dm_exchange *x);
 
 /* Send a message; the answer, if any, is to be freed. */
 int fus_dm_message(const char *name, const char *message, char **answer);

@@ -68,10 +68,10 @@ static void add_text(struct json_object *o, const char *key, const char *text, s
 	fus_json_add_hex(o, bytes, text, strnlen(text, size));
 }
 
-static void add_member(struct json_object *members, int role, const unsigned char uuid[16],
+static void add_member(struct json_object *members, const char *key, const unsigned char uuid[16],
 		       u64 sectors, const struct fusion_disk_ident *ident)
 {
-	struct json_object *o = add_object(members, fus_role_name[role]);
+	struct json_object *o = add_object(members, key);
 	char text[UUID_TEXT];
 
 	fus_json_add_str(o, "device_uuid", fus_uuid_text(text, uuid));
@@ -87,10 +87,27 @@ static void add_members(struct json_object *o, const struct fusion_sb *sb)
 	/* in the same order, whichever superblock it is */
 	for (u32 role = FUSION_FAST; role <= FUSION_SLOW; role++) {
 		if (role == sb->role)
-			add_member(members, role, sb->dev_uuid, sb->self_sectors, &sb->self);
+			add_member(members, fus_role_name[role], sb->dev_uuid, sb->self_sectors,
+				   &sb->self);
 		else
-			add_member(members, role, sb->peer_uuid, sb->peer_sectors, &sb->peer);
+			add_member(members, fus_role_name[role], sb->peer_uuid, sb->peer_sectors,
+				   &sb->peer);
 	}
+}
+
+/* A third disk that has extents. */
+static void add_old(struct json_object *o, const struct fusion_sb *sb)
+{
+	struct json_object *old;
+
+	if (!(sb->incompat & FUSION_INCOMPAT_OLD_MEMBER))
+		return;
+	add_member(o, "old_member", sb->old.uuid, sb->old.sectors, &sb->old.ident);
+	old = json_object_object_get(o, "old_member");
+	fus_json_add_str(old, "role", fus_role_name[sb->old.dev]);
+	fus_json_add_u64(old, "first_slot", sb->old.first_slot);
+	fus_json_add_u64(old, "slots", sb->old.nr_slots);
+	fus_json_add_u64(old, "data_start", sb->old.data_start);
 }
 
 static void add_numbers(struct json_object *o, const struct fusion_sb *sb)
@@ -134,6 +151,7 @@ void fus_geometry_json(struct json_object *o, const struct fusion_sb *sb)
 	add_text(o, "label", sb->label, FUSION_LABEL_SIZE);
 	fus_json_add_u64(o, "create_time", sb->create_time);
 	add_members(o, sb);
+	add_old(o, sb);
 	features = add_object(o, "features");
 	fus_json_add_u64(features, "incompat", sb->incompat);
 	fus_json_add_u64(features, "ro_compat", sb->ro_compat);

@@ -69,6 +69,11 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 
 	if (!block)
 		return fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
+	if (sb->incompat & FUSION_INCOMPAT_OLD_MEMBER) {
+		free(block);
+		return fus_fail(FC_REFUSED, s->path, "is of a set of which a member was being "
+				"replaced; use one from before or after that");
+	}
 	sb->version = FUSION_VERSION;
 	sb->role = FUSION_FAST;
 	sb->generation = 2;

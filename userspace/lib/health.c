@@ -65,6 +65,10 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 		FOUND(HEALTH_ERROR, GONE_REMEDY, "the fast member is gone from this system");
 	if (fus_device_gone(set->member[SLOW]))
 		FOUND(HEALTH_ERROR, GONE_REMEDY, "the slow member is gone from this system");
+	/* what lies on the others is there */
+	if (set->old && fus_device_gone(set->old))
+		FOUND(HEALTH_ERROR, "connect it, close the set and open it again", "the old member "
+		      "is gone from this system, and what still lies on it");
 	if (!strcmp(st->mode, "fail"))
 		FOUND(HEALTH_ERROR, "close it and run fusionctl check", "its metadata could not "
 		      "be loaded, all I/O fails");
@@ -86,6 +90,14 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	if (st->errors[SLOW])
 		FOUND(HEALTH_WARNING, ERRORS_REMEDY, "the slow member has failed I/O since the set "
 		      "was opened");
+	if (st->old.unreadable)
+		FOUND(HEALTH_WARNING, "see fusionctl help replace", "extents on the old member "
+		      "cannot be read");
+	else if (set->old && !st->old.left)
+		FOUND(HEALTH_NOTE, "end that with fusionctl replace --wait", "nothing is left on "
+		      "the old member");
+	else if (set->old)
+		FOUND(HEALTH_NOTE, NULL, "a member is being replaced");
 	if (set->m.suspended)
 		FOUND(HEALTH_WARNING, "dmsetup resume it", "is suspended, all I/O waits");
 	if (st->reserve && !st->reserve_free && st->used[SLOW] == st->total[SLOW])
@@ -99,7 +111,8 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 /* @worst: all that fus_set_health() has to say */
 static enum condition condition_of(const struct set *set, enum health worst)
 {
-	if (fus_device_gone(set->member[FAST]) || fus_device_gone(set->member[SLOW]))
+	if (fus_device_gone(set->member[FAST]) || fus_device_gone(set->member[SLOW]) ||
+	    (set->old && fus_device_gone(set->old)))
 		return CONDITION_MISSING;
 	return worst == HEALTH_ERROR ? CONDITION_FAILED :
 	       worst == HEALTH_WARNING ? CONDITION_DEGRADED : CONDITION_OK;

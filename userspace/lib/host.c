@@ -235,12 +235,12 @@ static int watch_member(const struct member *m, const struct member *fast)
 
 int fus_host_watch_devices(const struct device *dev, int nr)
 {
-	struct member *m[2] = { NULL, NULL }, *fast = NULL;
+	struct member *m[3] = { NULL, NULL, NULL }, *fast = NULL;
 	int rc = 0;
 
 	for (int i = 0; i < nr; i++)
 		if (!fus_member_at(dev[i].devno, &m[i]) && m[i] && fus_has_identity(m[i]) &&
-		    m[i]->sb->role == FUSION_FAST)
+		    m[i]->sb->role == FUSION_FAST && !fast)
 			fast = m[i];
 	for (int i = 0; i < nr && !rc; i++)
 		if (m[i] && fus_has_identity(m[i]))

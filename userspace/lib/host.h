@@ -32,7 +32,7 @@ bool fus_host_holds(const struct member *fast, char *buf, size_t size, unsigned 
  * closed it.
  */
 int fus_host_watch(const char *path, int fd, const struct fusion_sb *sb);
-/* The same for the sets of these devices, two at most, as far as it is known. */
+/* The same for the sets of these devices, three at most, as far as it is known. */
 int fus_host_watch_devices(const struct device *dev, int nr);
 /* As fus_host_holds() says it, by a superblock alone; false if that names none. */
 bool fus_host_text(const struct fusion_sb *sb, char *buf, size_t size);

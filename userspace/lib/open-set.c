@@ -8,6 +8,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "host.h"
+#include "role.h"
 #include "status-parse.h"
 #include "sysfs.h"
 
@@ -20,6 +21,23 @@ static int read_members(const struct mapping *table, dev_t member[2])
 		return 0;
 	return fus_fail(FC_FAILED, table->name, "cannot read its table \"%s\"; use matching "
 			"versions of fusionctl and dm-fusion", table->params);
+}
+
+/* A member that is being replaced is an option of the table: "old_fast 8:17". */
+static void read_old(const struct mapping *table, dev_t *old, int *role)
+{
+	char option[16], dev[32];
+	const char *at;
+
+	*old = 0;
+	*role = -1;
+	for (int i = 0; i < 2 && *role < 0; i++) {
+		snprintf(option, sizeof(option), " old_%s ", fus_role_name[i]);
+		at = strstr(table->params, option);
+		if (at && sscanf(at + strlen(option), "%31s", dev) == 1 &&
+		    fus_parse_devno(dev, old))
+			*role = i;
+	}
 }
 
 static void read_host(const struct mapping *table, char host[HOST_HEX])
@@ -48,6 +66,7 @@ int fus_set_get_if_open(const char *name, struct set *set, bool *found)
 	if (rc || (found && !*found))
 		return rc;
 	rc = read_members(&table, set->member);
+	read_old(&table, &set->old, &set->old_role);
 	read_host(&table, host);
 	fus_dm_put(&table);
 	if (!rc)

@@ -13,6 +13,8 @@
 struct set {
 	struct mapping m;
 	dev_t member[2];
+	dev_t old;		/* the member that is being replaced, or 0 */
+	int old_role;		/* its role, or -1: the table names none */
 	char host[HOST_HEX];	/* of the table: this machine's number, or "" */
 	struct fusion_status st;
 };

@@ -81,7 +81,8 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 		return fus_fail(FC_FAILED, dev->path, "cannot read: %s; check the device",
 				strerror(-err));
 	*found = state != MEMBER_NONE;
-	*whole = (state == MEMBER_OK && !why) || state == MEMBER_TRANSIT;
+	*whole = ((state == MEMBER_OK || state == MEMBER_PREPARED || state == MEMBER_LEFT) &&
+		  !why) || state == MEMBER_TRANSIT;
 	if (state == MEMBER_OK || state == MEMBER_SHRUNK)
 		snprintf(buf, size, "the %s member of the fusion set %s (uuid %s)",
 			 fus_role_name[sb.role], sb.label, fus_uuid_text(uuid, sb.set_uuid));
@@ -89,6 +90,10 @@ static int probe_ours(const struct device *dev, bool *found, bool *whole, char *
 		snprintf(buf, size, "the %s member of the fusion set %s, %s (uuid %s)",
 			 fus_role_name[sb.role], sb.label, fus_transit_text(&sb),
 			 fus_uuid_text(uuid, sb.set_uuid));
+	else if (state == MEMBER_PREPARED || state == MEMBER_LEFT)
+		snprintf(buf, size, "a superblock of the fusion set %s (uuid %s), %s its %s member",
+			 sb.label, fus_uuid_text(uuid, sb.set_uuid), state == MEMBER_LEFT ?
+			 "once" : "prepared as", fus_role_name[sb.role]);
 	else if (state == MEMBER_UNKNOWN)
 		snprintf(buf, size, "a member of a fusion set that %s", why);
 	else if (*found)

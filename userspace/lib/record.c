@@ -29,6 +29,7 @@
 #include "scan.h"
 #include "super.h"
 #include "sysfs.h"
+#include "trio.h"
 #include "dm-fusion-codec.h"
 
 #define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */
@@ -157,11 +158,48 @@ static void find_any(const struct fusion_sb *sb, int role, struct member **m)
 
 	set_path(sb, "", path);
 	dir = opendir(path);
-	while (dir && !*m && (e = readdir(dir)))
-		if (strlen(e->d_name) > head && !uuid_parse(e->d_name + head, dev_uuid))
-			find_one(sb, role, dev_uuid, m);
+	while (dir && !*m && (e = readdir(dir))) {
+		if (strlen(e->d_name) <= head || uuid_parse(e->d_name + head, dev_uuid))
+			continue;
+		find_one(sb, role, dev_uuid, m);
+		/* one that is only to become a member, or does not say that it is one */
+		if (*m && (!fus_has_identity(*m) ||
+			   (*m)->sb->old.state == FUSION_OLD_JOINING)) {
+			fus_free_members(*m);
+			*m = NULL;
+		}
+	}
 	if (dir)
 		closedir(dir);
+}
+
+void fus_record_list(const struct fusion_sb *sb, struct member **list)
+{
+	struct member *m, **tail = list;
+	unsigned char dev_uuid[16];
+	char path[RECORD_PATH];
+	const char *dash;
+	struct dirent *e;
+	DIR *dir;
+
+	*list = NULL;
+	set_path(sb, "", path);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		dash = strchr(e->d_name, '-');
+		m = NULL;
+		for (int role = 0; dash && role < 2 && !m; role++)
+			if (!strncmp(e->d_name, fus_role_name[role], dash - e->d_name) &&
+			    !uuid_parse(dash + 1, dev_uuid))
+				find_one(sb, role, dev_uuid, &m);
+		if (m) {
+			*tail = m;
+			tail = &m->next;
+		}
+	}
+	if (dir)
+		closedir(dir);
+	fus_set_apart(*list);
 }
 
 void fus_record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],

@@ -24,6 +24,8 @@ int fus_record_write(const struct member *m);
  */
 void fus_record_find(const struct fusion_sb *sb, int role, const unsigned char dev_uuid[16],
 		     struct member **m);
+/* All devices remembered as members of the set, or prepared for it, that still are. */
+void fus_record_list(const struct fusion_sb *sb, struct member **list);
 /*
  * Remember that the set was opened from these two; return whether it was, with no disk plugged in
  * since.

@@ -20,6 +20,7 @@
 #include "size.h"
 #include "super.h"
 #include "sysfs.h"
+#include "trio.h"
 #include "dm-fusion-codec.h"
 
 static void free_member(struct member *m)
@@ -49,11 +50,12 @@ static int check_cover(struct member *m)
 {
 	char content[CONTENT_TEXT];
 
-	if ((m->state == MEMBER_OK && !m->why) || m->state == MEMBER_TRANSIT ||
+	if ((fus_has_super(m) && m->state != MEMBER_SHRUNK && !m->why) ||
+	    m->state == MEMBER_TRANSIT ||
 	    !fus_probe_cover(m->path, m->devno, content, sizeof(content)))
 		return 0;
 	m->cover = strdup(content);
-	if (!fus_has_identity(m))
+	if (!fus_has_super(m))
 		memset(m->sb, 0, sizeof(*m->sb));
 	m->state = MEMBER_COVERED;
 	return m->cover ? 0 : -ENOMEM;
@@ -129,6 +131,7 @@ static bool add_member(struct udev_device *dev, void *ctx)
 
 int fus_scan_members(struct member **list)
 {
+	struct member **first = list;
 	int err;
 
 	*list = NULL;
@@ -136,6 +139,7 @@ int fus_scan_members(struct member **list)
 	if (err < 0)
 		return fus_fail(FC_FAILED, BLOCK_CLASS, "%s; mount sysfs, or name both devices",
 				strerror(-err));
+	fus_set_apart(*first);
 	return 0;
 }
 
@@ -175,6 +179,15 @@ int fus_check_member(const struct member *m)
 				"%s --resume%s", m->sb->label, fus_transit_text(m->sb),
 				fus_transit_verb(m->sb), m->sb->label,
 				fusion_sb_released(m->sb) ? "" : ", or --abort");
+	case MEMBER_PREPARED:
+		fus_apart_text(m->sb, text, sizeof(text));
+		return fus_fail(FC_REFUSED, m->path, "%s, and is not a member of it yet; run "
+				"fusionctl replace with both disks again, or fusionctl wipe %s",
+				text, m->path);
+	case MEMBER_LEFT:
+		fus_apart_text(m->sb, text, sizeof(text));
+		return fus_fail(FC_MEMBER, m->path, "%s; run fusionctl wipe %s to use it for "
+				"something else", text, m->path);
 	case MEMBER_COVERED:
 		fus_covered_text(m, text, sizeof(text));
 		return fus_fail(FC_MEMBER, m->path, "%s; if that can be overwritten, run fusionctl "
@@ -233,6 +246,11 @@ bool fus_has_identity(const struct member *m)
 	return m->state == MEMBER_OK || m->state == MEMBER_SHRUNK || m->state == MEMBER_TRANSIT;
 }
 
+bool fus_has_super(const struct member *m)
+{
+	return fus_has_identity(m) || m->state == MEMBER_PREPARED || m->state == MEMBER_LEFT;
+}
+
 bool fus_is_renewed(const struct member *m)
 {
 	return m->state == MEMBER_TRANSIT && m->sb->transit.kind == FUSION_TRANSIT_UUID;
@@ -251,7 +269,8 @@ const struct member *fus_renewed_of(const struct member *list, const struct memb
 
 bool fus_member_is(const struct member *m, const unsigned char uuid[16])
 {
-	return fus_has_identity(m) && !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
+	return fus_has_super(m) && m->state != MEMBER_LEFT &&
+	       !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
 }
 
 int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **found)

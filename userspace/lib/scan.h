@@ -29,11 +29,13 @@ int fus_scan_members(struct member **list);
 int fus_member_at(dev_t devno, struct member **m);
 /* Return: whether the identity of the member is known. */
 bool fus_has_identity(const struct member *m);
+/* Return: whether it has a valid superblock, perhaps as a disk that is no member yet, or was one. */
+bool fus_has_super(const struct member *m);
 /* Return: whether it is the slow member of a set that is getting another uuid. */
 bool fus_is_renewed(const struct member *m);
 /* The same, of those in the list, whose set had this fast member as its own before; or NULL. */
 const struct member *fus_renewed_of(const struct member *list, const struct member *fast);
-/* Return: whether it is member @uuid of its set. */
+/* Return: whether it is member @uuid of its set, or is prepared to become it. */
 bool fus_member_is(const struct member *m, const unsigned char uuid[16]);
 /* Return: whether this is the name or the uuid of its set. */
 bool fus_member_called(const struct member *m, const char *name);

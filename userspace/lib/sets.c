@@ -71,6 +71,8 @@ const struct found_set *fus_set_of(const struct found_sets *sets, const struct m
 
 const struct member *fus_member_of(const struct found_set *s, const struct member *list, int role)
 {
+	if (s->trio.role >= 0)
+		return s->trio.m[role];
 	for (; s->any && list; list = list->next)
 		if (in_set(list, s->any->sb->set_uuid) && (int)list->sb->role == role)
 			return list;
@@ -115,6 +117,7 @@ static int look_at_open(struct found_set *s, const struct member *list)
 			   "a backup", "no superblock of the set can be read from the %s member %s",
 			   fus_role_name[role], node);
 	}
+	s->missing_old = s->set.old && !on_device(list, s->set.old);
 	return 0;
 }
 
@@ -172,6 +175,36 @@ static void look_at_members(struct found_set *s, const struct member *list)
 	}
 }
 
+static void add_missing(struct found_set *s, int role, const char *which, const char *ident)
+{
+	worsen(s, CONDITION_MISSING);
+	add_reason(s, HEALTH_ERROR, "connect it, or see fusionctl help salvage", "the %s%s member "
+		   "is missing (%s)", which, fus_role_name[role], ident);
+}
+
+/* The peer is there, as it tells of the others. */
+static void look_at_trio(struct found_set *s)
+{
+	const struct trio *t = &s->trio;
+	const struct fusion_sb *new = t->m[t->role] ? t->m[t->role]->sb : NULL;
+	const char *role = fus_role_name[t->role];
+	char ident[160];
+
+	s->missing[t->role] = !new;
+	s->missing_old = !t->old && !t->over;
+	if (!new) {
+		fus_ident_text(&t->peer->peer, t->peer->peer_sectors, ident, sizeof(ident));
+		add_missing(s, t->role, "new ", ident);
+	}
+	if (s->missing_old) {
+		fus_old_text(t->by, ident, sizeof(ident));
+		add_missing(s, t->role, "old ", ident);
+	}
+	if (new && t->old)
+		add_reason(s, HEALTH_NOTE, "open it, and that goes on", "its %s member %s is being "
+			   "replaced by %s", role, t->old->path, t->m[t->role]->path);
+}
+
 static void look_at_pair(struct found_set *s, const struct member *list)
 {
 	const struct member *m[2], *renewed;
@@ -200,10 +233,8 @@ static void look_at_pair(struct found_set *s, const struct member *list)
 				   renewed->path);
 			continue;
 		}
-		worsen(s, CONDITION_MISSING);
 		fus_missing_text(peer, ident, sizeof(ident));
-		add_reason(s, HEALTH_ERROR, "connect it, or see fusionctl help salvage",
-			   "the %s member is missing (%s)", fus_role_name[role], ident);
+		add_missing(s, role, "", ident);
 	}
 	if (s->condition >= CONDITION_FAILED || !m[FAST] || !m[SLOW])
 		return;
@@ -272,6 +303,10 @@ int fus_find_sets(const struct mapping *open, const struct member *list, struct 
 	for (unsigned int i = 0; i < sets->nr; i++) {
 		struct found_set *s = &sets->set[i];
 
+		if (s->any)
+			fus_find_trio(list, s->any->sb->set_uuid, &s->trio);
+		else
+			s->trio.role = -1;
 		/* a new name may not have reached the slow member */
 		m = fus_member_of(s, list, FAST);
 		if (m)
@@ -281,7 +316,10 @@ int fus_find_sets(const struct mapping *open, const struct member *list, struct 
 			rc = rc ? rc : failed;
 		} else {
 			look_at_members(s, list);
-			look_at_pair(s, list);
+			if (s->trio.role >= 0)
+				look_at_trio(s);
+			else
+				look_at_pair(s, list);
 		}
 	}
 	return rc;

@@ -7,6 +7,7 @@
 
 #include "health.h"
 #include "open-set.h"
+#include "trio.h"
 
 #define MAX_REASONS	16
 
@@ -23,7 +24,8 @@ struct found_set {
 	const struct mapping *open;	/* NULL if it is closed */
 	bool has_status;		/* an open one: @set is filled in */
 	struct set set;
-	bool missing[2];
+	bool missing[2], missing_old;
+	struct trio trio;		/* while a member is being replaced */
 	enum condition condition;
 	struct reason reason[MAX_REASONS];
 	unsigned int nr_reasons;

@@ -79,6 +79,27 @@ static bool skip_numbers(const char **p, unsigned int numbers)
 	return !numbers;
 }
 
+/* At the end, while a member is being replaced: "old fast 8:17 40 118 0". */
+static const char *parse_old(const char **p, struct fusion_status *st)
+{
+	char word[8], dev[32];
+
+	*p += strspn(*p, " ");
+	if (!**p)
+		return NULL;
+	if (!next_word(p, word, sizeof(word)) || strcmp(word, "old"))
+		return "more than expected";
+	if (!next_word(p, word, sizeof(word)) || !next_word(p, dev, sizeof(dev)) ||
+	    (strcmp(word, "fast") && strcmp(word, "slow")))
+		return "bad old member";
+	st->old.role = *word == 's' ? SLOW : FAST;
+	if (!next_number(p, ' ', &st->old.left) || !next_number(p, ' ', &st->old.total) ||
+	    !next_number(p, ' ', &st->old.unreadable))
+		return "bad number of extents on the old member";
+	*p += strspn(*p, " ");
+	return **p ? "more than expected" : NULL;
+}
+
 const char *fus_parse_status(const char *line, struct fusion_status *st)
 {
 	uint64_t version;
@@ -86,6 +107,7 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	char word[16];
 
 	memset(st, 0, sizeof(*st));
+	st->old.role = -1;
 	if (!next_number(&p, ' ', &version))
 		return "no version";
 	if (version != STATUS_VERSION)
@@ -132,7 +154,7 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	p += strspn(p, " ");
 	if (!strncmp(p, "homing ", strlen("homing ")) && !skip_numbers(&p, 2))
 		return "bad homing";
-	return *p ? "more than expected" : NULL;
+	return parse_old(&p, st);
 }
 
 const char *fus_status_option(const struct fusion_status *st, const char *key)

@@ -9,6 +9,7 @@
 
 #include "super.h"
 #include "device.h"
+#include "role.h"
 #include "size.h"
 #include "dm-fusion-codec.h"
 
@@ -93,6 +94,26 @@ static bool in_transit(const void *block, u64 blocknr, struct fusion_sb *sb)
 	       !fusion_sb_unpack_transit(block, blocknr, UINT64_MAX, sb, &why);
 }
 
+/* Of a disk that is not a member yet, or no longer, the size does not matter. */
+static enum member_state apart(const struct fusion_sb *sb, enum member_state state)
+{
+	if (!(sb->incompat & FUSION_INCOMPAT_OLD_MEMBER))
+		return state;
+	return sb->old.state == FUSION_OLD_PREPARED ? MEMBER_PREPARED :
+	       sb->old.state == FUSION_OLD_LEFT ? MEMBER_LEFT : state;
+}
+
+void fus_apart_text(const struct fusion_sb *sb, char *buf, size_t size)
+{
+	const char *role = fus_role_name[sb->role];
+
+	if (sb->old.state != FUSION_OLD_LEFT)
+		snprintf(buf, size, "was prepared to replace the %s member of %s", role, sb->label);
+	else
+		snprintf(buf, size, "was the %s member of %s and has been replaced", role,
+			 sb->label);
+}
+
 int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,
 		   const char **why, char unknown[SUPER_TEXT])
 {
@@ -159,6 +180,8 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 	free(block);
 	if (*state == MEMBER_OK)
 		*why = bad;
+	if (*state == MEMBER_OK || *state == MEMBER_SHRUNK)
+		*state = apart(sb, *state);
 	/* any disk may have a bad sector: an unreadable copy counts as no superblock */
 	return failed == -2 ? err : 0;
 }

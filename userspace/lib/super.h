@@ -17,6 +17,8 @@ enum member_state {
 	MEMBER_DAMAGED,		/* ours, no copy is valid */
 	MEMBER_UNKNOWN,		/* of a newer release, by at least one copy */
 	MEMBER_TRANSIT,		/* in transit, by at least one copy: adopt, release, uuid */
+	MEMBER_PREPARED,	/* valid, but its disk is only to become a member: trio.h */
+	MEMBER_LEFT,		/* valid, but another disk has taken its place */
 	MEMBER_SHRUNK,		/* valid, but the device is smaller now */
 	MEMBER_COVERED,		/* the remains of a superblock lie beneath other content: scan.c */
 };
@@ -25,8 +27,8 @@ enum member_state {
 uint64_t fus_super_new_activation(void);
 
 /*
- * Read the newest valid superblock. With MEMBER_OK, *sb is filled in, and *why is NULL or the fault
- * of the other copy. With MEMBER_TRANSIT, *sb is the newest copy that says so. With the others,
+ * Read the newest valid superblock. With MEMBER_OK, MEMBER_PREPARED and MEMBER_LEFT, *sb is filled
+ * in, and *why is NULL or the fault of the other copy. With MEMBER_TRANSIT, *sb is the newest copy that says so. With the others,
  * except MEMBER_NONE, *why is the reason, perhaps in @text. Return: 0 or -errno of the read.
  */
 #define SUPER_TEXT	160
@@ -40,6 +42,10 @@ const char *fus_transit_verb(const struct fusion_sb *sb);
 /* What its set is, "which is still being adopted"; and, unless it gets a uuid, the remedy. */
 const char *fus_transit_text(const struct fusion_sb *sb);
 const char *fus_transit_remedy(const struct fusion_sb *sb);
+
+/* Of MEMBER_PREPARED and MEMBER_LEFT: "was the fast member of data and has been replaced". */
+#define APART_TEXT	160
+void fus_apart_text(const struct fusion_sb *sb, char *buf, size_t size);
 
 #define UUID_TEXT	37
 char *fus_uuid_text(char buf[UUID_TEXT], const unsigned char uuid[16]);

@@ -319,22 +319,23 @@ static u32 check_same(const struct meta_state st[2], struct report *r)
 static u32 check_slots(const struct fusion_sb *sb, const struct meta_state st[2],
 		       struct report *r)
 {
-	u32 *owner = malloc((size_t)sb->nr_slow_slots * sizeof(*owner));
+	const size_t slots = fus_slots_of(sb, FUSION_SLOW);
+	u32 *owner = malloc(slots * sizeof(*owner));
 	u32 differ = 0, lext, word;
 
 	if (!owner)
 		return 0;
-	memset(owner, 0xff, (size_t)sb->nr_slow_slots * sizeof(*owner));
+	memset(owner, 0xff, slots * sizeof(*owner));
 	for (lext = 0; lext < st[FAST].nr_lexts; lext++) {
 		word = st[FAST].word[lext];
 		if (fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW)
-			owner[fusion_word_slot(word) - sb->slow_first_slot] = lext;
+			owner[fus_slot_number(sb, word)] = lext;
 	}
 	for (lext = 0; lext < st[SLOW].nr_lexts; lext++) {
 		word = st[SLOW].word[lext];
 		if (!fusion_word_mapped(word) || fusion_word_dev(word) == FUSION_FAST)
 			continue;
-		word = owner[fusion_word_slot(word) - sb->slow_first_slot];
+		word = owner[fus_slot_number(sb, word)];
 		if (word == U32_MAX || word == lext)
 			continue;
 		if (differ++ < MAX_DIFFERENCES)

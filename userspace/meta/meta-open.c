@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "device.h"
 #include "error.h"
@@ -12,6 +13,7 @@
 #include "meta.h"
 #include "scan.h"
 #include "super.h"
+#include "trio.h"
 
 static bool is_file(const char *word)
 {
@@ -46,6 +48,21 @@ static bool names_member(const struct member *list, const char *word)
 }
 
 /*
+ * While a member is being replaced: the one that stays, and the new one. The old one has no
+ * metadata that counts.
+ */
+static void find_three(const struct trio *t, const struct member *m, char path[2][PATH_MAX], int *nr)
+{
+	const struct member *peer = t->m[!t->role], *new = t->m[t->role];
+	const bool first = m && m == new;
+
+	snprintf(path[first], PATH_MAX, "%s", peer->path);
+	if (new)
+		snprintf(path[!first], PATH_MAX, "%s", new->path);
+	*nr = new ? 2 : 1;
+}
+
+/*
  * By name or by one device: all block devices are looked at. A file of that name in the current
  * directory hides no set; if there is no such set, it is an image, and nothing is found here.
  */
@@ -53,6 +70,7 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 {
 	bool named = !strchr(word, '/');
 	struct member *list = NULL, *m = NULL;
+	struct trio t = { .role = -1 };
 	struct device dev;
 	int rc;
 
@@ -70,7 +88,13 @@ static int search(const char *word, char path[2][PATH_MAX], int *nr)
 		if (!rc)
 			fus_device_put(&dev);
 	}
-	if (!rc && m && (m->state == MEMBER_OK || m->state == MEMBER_TRANSIT))
+	if (!rc && m && fus_has_super(m))
+		fus_find_trio(list, m->sb->set_uuid, &t);
+	if (!rc && t.role >= 0)
+		find_three(&t, m, path, nr);
+	else if (!rc && m && (m->state == MEMBER_PREPARED || m->state == MEMBER_LEFT))
+		rc = fus_check_member(m);
+	else if (!rc && m && (m->state == MEMBER_OK || m->state == MEMBER_TRANSIT))
 		rc = find_partner(list, m, path, nr);
 	if (!rc && *nr == 1 && fus_renewed_of(list, m))
 		rc = fus_check_member(fus_renewed_of(list, m));
@@ -96,6 +120,46 @@ int fus_open_members(const char *const path[2], bool writable, struct meta *meta
 	return rc;
 }
 
+/* Return: whether @word is a path to that device, which messages should name as it was given. */
+static bool leads_to(const char *word, const char *node)
+{
+	struct stat a, b;
+
+	return strchr(word, '/') && !stat(word, &a) && !stat(node, &b) && a.st_rdev == b.st_rdev;
+}
+
+int fus_meta_refuse_apart(const struct meta *meta)
+{
+	const struct fusion_sb *sb;
+	char text[APART_TEXT];
+
+	for (int dev = 0; dev < 2; dev++) {
+		sb = fus_meta_sb(meta, dev);
+		if (!sb || !(sb->incompat & FUSION_INCOMPAT_OLD_MEMBER) ||
+		    (sb->old.state != FUSION_OLD_PREPARED && sb->old.state != FUSION_OLD_LEFT))
+			continue;
+		fus_apart_text(sb, text, sizeof(text));
+		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s, and has nothing of the set; "
+				"name its members, or run fusionctl wipe %s", text,
+				meta->m[dev].o.path);
+	}
+	return 0;
+}
+
+int fus_meta_refuse_old(const struct meta *meta, const char *verb)
+{
+	const struct fusion_sb *sb;
+
+	for (int dev = 0; dev < 2; dev++) {
+		sb = fus_meta_sb(meta, dev);
+		if (sb && sb->incompat & FUSION_INCOMPAT_OLD_MEMBER)
+			return fus_fail(FC_REFUSED, sb->label, "cannot be %s while a member of it "
+					"is being replaced; open it, and run fusionctl replace %s "
+					"--wait first", verb, sb->label);
+	}
+	return 0;
+}
+
 static int open_meant(int nr, char **word, bool writable, int (*read)(struct meta *meta),
 		      struct meta *meta)
 {
@@ -109,7 +173,7 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 	if (nr == 1 && !(strchr(word[0], '/') && is_file(word[0]))) {
 		rc = search(word[0], found, &n);
 		if (n)
-			path[0] = strchr(word[0], '/') ? word[0] : found[0];
+			path[0] = leads_to(word[0], found[0]) ? word[0] : found[0];
 		if (n > 1)
 			path[1] = found[1];
 	}
@@ -117,6 +181,8 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 		rc = fus_open_members(path, writable, meta);
 	if (!rc)
 		rc = read(meta);
+	if (!rc)
+		rc = fus_meta_refuse_apart(meta);
 	if (!rc && !meta->known && !meta->m[1].o.path && meta->m[0].copy[0].err == -ENODATA &&
 	    meta->m[0].copy[1].err == -ENODATA)
 		rc = fus_fail(FC_MEMBER, path[0], "not a member of a fusion set; fusionctl list "

@@ -374,7 +374,8 @@ static int compare(const struct rebuild *rb, u32 a, u32 b)
 static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *geo = &meta->geo[rb->dev];
-	const size_t slots = (size_t)geo->nr_fast_slots + geo->nr_slow_slots;
+	const size_t fast = fus_slots_of(geo, FUSION_FAST);
+	const size_t slots = fast + fus_slots_of(geo, FUSION_SLOW);
 	u32 *owner = malloc(slots * sizeof(*owner));
 	u32 lext;
 
@@ -390,9 +391,8 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 		if (!fusion_word_mapped(word) ||
 		    (rb->dev == SLOW && fusion_word_dev(word) == FUSION_FAST))
 			continue;
-		slot = fusion_word_slot(word);
-		if (fusion_word_dev(word) == FUSION_SLOW)
-			slot = slot - geo->slow_first_slot + geo->nr_fast_slots;
+		slot = fus_slot_number(geo, word) +
+		       (fusion_word_dev(word) == FUSION_SLOW ? fast : 0);
 		if (owner[slot] == U32_MAX) {
 			owner[slot] = lext;
 			continue;

@@ -279,18 +279,19 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 	return good;
 }
 
-/* One bit for each data slot of both members. */
+/* One bit for each data slot of both members, and of an old one. */
 static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 {
-	u64 slot = fusion_word_slot(word);
+	u64 slot;
 
 	/* the replica does not record their changes */
 	if (sb->role == FUSION_SLOW && fusion_word_dev(word) == FUSION_FAST)
 		return true;
-	if (!fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word)))
+	if (!fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word)) &&
+	    !fusion_old_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word)))
 		return false;
-	if (fusion_word_dev(word) == FUSION_SLOW)
-		slot = slot - sb->slow_first_slot + sb->nr_fast_slots;
+	slot = fus_slot_number(sb, word) +
+	       (fusion_word_dev(word) == FUSION_SLOW ? fus_slots_of(sb, FUSION_FAST) : 0);
 	if (used[slot / 8] >> slot % 8 & 1)
 		return false;
 	used[slot / 8] |= 1 << slot % 8;
@@ -299,7 +300,8 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
 {
-	u8 *used = calloc(((size_t)sb->nr_fast_slots + sb->nr_slow_slots) / 8 + 1, 1);
+	u8 *used = calloc((fus_slots_of(sb, FUSION_FAST) + fus_slots_of(sb, FUSION_SLOW)) / 8 + 1,
+			  1);
 	const int dev = sb->role;
 	u32 nr_open = 0;
 	bool good = true;

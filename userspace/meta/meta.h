@@ -22,6 +22,7 @@
  * homing.c		before that: every extent goes to its place on the disk: homing.h
  * window.c		the content of a closed set, as far as libblkid looks at it
  * settings-closed.c	settings of a closed set: settings-closed.h
+ * old-member.c		the disks of a member that is replaced: old-member.h
  * new-uuid.c		another uuid for a closed set: new-uuid.h
  * new-uuid-write.c	the steps of that
  * salvage-*.c		the data on one member alone: salvage.h
@@ -245,6 +246,10 @@ void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
 int fus_meta_open(int nr, char **word, bool writable, struct meta *meta);
 /* The same, and read the superblocks only. */
 int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
+/* Fails if one is of a disk that is no member yet, or no longer. */
+int fus_meta_refuse_apart(const struct meta *meta);
+/* Fails if a member is being replaced; @verb: "restored". */
+int fus_meta_refuse_old(const struct meta *meta, const char *verb);
 /* One or two members by their paths, without reading them; the rest of *meta is left alone. */
 int fus_open_members(const char *const path[2], bool writable, struct meta *meta);
 
@@ -267,6 +272,28 @@ struct meta_state {
 	u32 next_csum;			/* if it ends in order */
 	u64 nr_records;
 };
+
+/* Return: whether an extent lies on the member that is being replaced. */
+static inline bool fus_word_is_old(const struct fusion_sb *sb, u32 word)
+{
+	return fusion_word_mapped(word) &&
+	       fusion_slot_is_old(sb, fusion_word_dev(word), fusion_word_slot(word));
+}
+
+/* So many numbers have the slots of a member, with those of an old one behind them. */
+static inline size_t fus_slots_of(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	if (fusion_sb_has_old(sb) && sb->old.dev == dev)
+		return (size_t)sb->old.first_slot + sb->old.nr_slots;
+	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
+}
+
+/* The number of the slot of a valid word, from 0 on. */
+static inline u32 fus_slot_number(const struct fusion_sb *sb, u32 word)
+{
+	return fusion_word_slot(word) -
+	       (fusion_word_dev(word) == FUSION_SLOW ? sb->slow_first_slot : 0);
+}
 
 int fus_state_init(struct meta_state *st, u32 nr_lexts);
 void fus_state_free(struct meta_state *st);

@@ -250,7 +250,9 @@ int fus_new_uuid_plan(struct new_uuid *n, struct meta *meta)
 			return fus_fail(FC_USAGE, meta->m[!dev].o.path, "is one member; name both");
 	if (read_transit(meta, &slow))
 		return resume(n, &slow);
-	return fus_meta_refuse_unknown(meta) ? FC_REFUSED : begin(n);
+	if (fus_meta_refuse_unknown(meta) || fus_meta_refuse_old(meta, "given another uuid"))
+		return FC_REFUSED;
+	return begin(n);
 }
 
 void fus_new_uuid_end(struct new_uuid *n)

@@ -81,6 +81,8 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 		return add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
 	if (fusion_word_dev(word) != sb->role)
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+	if (fus_word_is_old(sb, word))
+		return add(s, start, sb->extent_sectors, PART_LOST, 0);
 	where = fusion_slot_sector(sb, sb->role, fusion_word_slot(word));
 	open = fusion_word_state(word) == FUSION_OPEN ? fus_state_open_find(&rb->st, lext) : NULL;
 	return open ? add_open(s, sb, open, where) :
@@ -103,7 +105,8 @@ static u32 slot_index(const struct fusion_sb *sb, u32 word)
 
 static bool is_here(const struct fusion_sb *sb, u32 word)
 {
-	return fusion_word_mapped(word) && fusion_word_dev(word) == sb->role;
+	return fusion_word_mapped(word) && fusion_word_dev(word) == sb->role &&
+	       !fus_word_is_old(sb, word);
 }
 
 static int follow(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
