@@ -233,6 +233,9 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 		offer_open_sets(begun);
 		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
 	}
+	/* the member that is to be replaced */
+	if (takes(v, n, "OLD"))
+		offer_members((struct wanted){ .begun = begun, .open = true, .devices = true });
 	if (v->salvaged)
 		offer_rescued(begun);
 	if (v->set == CLOSED_SET || any)

@@ -63,6 +63,8 @@ enum option_id {
 	OPT_NO_DUMP,
 	OPT_AT_BOOT,
 	OPT_PLANNED,
+	OPT_WAIT,
+	OPT_NO_WAIT,
 	OPT_HELP,
 	OPT_NR
 };

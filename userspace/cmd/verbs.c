@@ -71,6 +71,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_AT_BOOT]	  = { "at-boot", NULL, "at the next boot, before it is mounted" },
 	[OPT_PLANNED]	  = { "planned", NULL, "carry out what adopt and release --at-boot have "
 			      "planned" },
+	[OPT_WAIT]	  = { "wait", NULL, "go on with what was begun, until its end" },
+	[OPT_NO_WAIT]	  = { "no-wait", NULL, "begin, and leave the rest to the kernel" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 
