@@ -104,7 +104,7 @@ noticed_by() {
 if [[ ! $fit ]]; then
 	echo "KTAP version 1"
 	# else what it finds of the mutants proves nothing
-	make -s -C "$TREE/tests/unit" check T=test-next >"$OUT.log"
+	make -s -C "$TREE/tests/unit" check T="test-next test-replace" >"$OUT.log"
 	make -s -C .. "$TREE/build/sim/tools/tools"
 	"$TREE/build/sim/tools/tools" --sets "$SETS" --one-in "$ONE_IN" >"$OUT.log" 2>&1 ||
 		{ echo "Bail out! fusionctl fails as it is, see $OUT.log"; exit 1; }
@@ -179,6 +179,28 @@ mutant repair-prefers-the-older-set meta-base.c \
 	's/\.set = a->set < 0 \? -1 : !a->set/.set = a->set/'
 mutant salvage-takes-the-other-members-slots salvage-plan.c \
 	's/if \(fusion_word_dev\(word\) != sb->role\)/if (0)/'
+
+# -- a member that is replaced: what is written on the disks that come and go ---------
+
+mutant the-new-disk-is-a-member-at-once old-member.c \
+	's/(new->old.state = FUSION_OLD_)PREPARED/\1MEMBER/' test-replace
+mutant the-new-disk-has-the-uuid-of-the-old-one old-member.c \
+	's/uuid_generate_random\(new->dev_uuid\);/;/' test-replace
+mutant any-disk-may-be-erased old-member.c \
+	's/sb->old.state == FUSION_OLD_LEFT \|\|/1 ||/; s/return sb->incompat \& [A-Z_]* \&\&/return 1 ||/' \
+	test-replace
+mutant a-disk-of-another-set-may-be-erased old-member.c \
+	's/ \&\& !memcmp\(sb\[newest\].set_uuid, uuid, 16\)//' test-replace
+mutant the-superblock-that-counts-goes-first old-member.c \
+	's/i \? newest : !newest/i ? !newest : newest/' test-replace
+mutant superblocks-go-in-any-order old-member.c \
+	's/(!newest\), zeros\);\n\t\tif \(!rc\)\n\t\t\trc = )sync_disk\(o\)/\10/' test-replace
+mutant superblocks-go-before-the-rest old-member.c \
+	's/return rc \? rc : sync_disk\(o\);\n\}\n\nint fus_part/return rc;\n}\n\nint fus_part/' test-replace
+mutant a-disk-that-may-join-counts-as-a-member trio.c \
+	's/m->sb->old.state == FUSION_OLD_JOINING \&\& !is_named/0 \&\& !is_named/' test-replace
+mutant an-old-disk-that-may-return-is-forgotten trio.c \
+	's/return !peer \|\| !memcmp\(([^)]*)\) \|\|[^;]*;/return !peer || !memcmp(\1);/' test-replace
 
 wait
 failed=$(find "$results" -type f | wc -l)

@@ -1,0 +1,269 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl replaces a member of an open set: it begins that, follows it and ends it, takes it back,
+# and goes on after the set was closed. Whatever it refuses stays as it was.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib/replace.sh
+. "$here/lib/replace.sh"
+
+# from fast|slow: the whole of it, and once more
+from() {
+	local role=$1 old other
+	begin 24 48 40
+	[[ $role == fast ]] || swap slow "0 $((38 * 2048)) linear /dev/slow 0"
+	if [[ $role == slow ]]; then
+		close data
+		opened data --extent-size 64K
+		quick
+	fi
+	old=$(member "$role")
+	filled 12
+	mkfs.ext4 -q "$NEW"
+	refused "would be erased, with ext4" fusionctl replace data "$old" "$NEW"
+	good fusionctl replace data "$old" "$NEW" --dry-run
+	shows "would move from its $role member $old to $NEW"
+	shows "$NEW: would be erased, with ext4"
+	good fusionctl replace data "$old" "$NEW" --yes --json
+	json '.state, .member, .old_device, .new_device, .left, .unreadable, .wiped' \
+		"ended
+$role
+$old
+$NEW
+0
+0
+true"
+	as_filled
+	blank "$old"
+	other=$(member "$([[ $role == fast ]] && echo slow || echo fast)")
+	[[ $role == fast ]] && members_are "$NEW" "$other" || members_are "$other" "$NEW"
+	# again, also over something that has nothing to do with it
+	good fusionctl replace data "$old" "$NEW" --yes
+	shows "nothing to do"
+	mkfs.ext4 -q "$old"
+	good fusionctl replace data "$old" "$NEW" --yes
+	[[ $(blkid -p -o value -s TYPE "$old") == ext4 ]] || fail "it has erased $old"
+	same "uuid" "$(jq -r ".members.$role.device_uuid" \
+		"/etc/fusion/backup/$(uuid_of "$NEW").json")" "$(uuid_of "$NEW" device_uuid)"
+	good fusionctl grow data
+	as_filled
+	good fusionctl close data
+	good fusionctl check "$NEW" "$other"
+	good fusionctl open data
+	as_filled
+}
+
+test_fast() {
+	need mkfs.ext4 blkid
+	from fast
+}
+
+test_slow() {
+	need mkfs.ext4 blkid
+	from slow
+}
+
+# between fast|slow: the disk has joined, and little has moved
+between() {
+	begin 24 48 48
+	filled 12
+	slowed
+	good fusionctl replace data "$(member "$1")" "$NEW" --yes --no-wait
+	shows "goes on by itself; to follow that, and to end it: fusionctl replace data --wait"
+	swap new
+}
+
+# The verbs know a set of three disks, or refuse it.
+test_three_disks() {
+	between fast
+	good fusionctl status data
+	shows "old      $FAST, fast member: "
+	good fusionctl list
+	shows "being replaced"
+	good fusionctl status data --json
+	json '.sets[0].old | .role, .device' "fast"$'\n'"$FAST"
+	refused "cannot grow while a member is being replaced; run fusionctl replace data --wait" \
+		fusionctl grow data
+	refused "cannot shrink while a member is being replaced" \
+		fusionctl shrink data --size 20M --yes
+	refused "moves from $FAST to $NEW already" fusionctl replace data "$SLOW" "$FAST" --yes
+	dmsetup suspend data
+	dmsetup resume data
+	good fusionctl close data
+	refused "cannot be released while a member of it is being replaced" \
+		fusionctl release data --yes
+	refused "cannot be repaired while a member" fusionctl repair data --yes
+	refused "cannot be given another uuid while" fusionctl uuid "$NEW" "$SLOW" --yes
+	good fusionctl check data
+	good fusionctl dump data -o "$TMP/dump"
+	same "old member" "$(jq -r .old_member.role "$TMP/dump")" fast
+	refused "is of a set of which a member was being replaced" \
+		fusionctl restore "$TMP/dump" data --yes
+	good fusionctl salvage "$SLOW"
+	good fusionctl salvage "$NEW"
+	refused "is being replaced, and its map is from before" fusionctl salvage "$FAST"
+	good fusionctl probe "$SLOW"
+	shows "replaces"
+	good fusionctl open data
+	good fusionctl replace data --wait
+	shows "$NEW is its fast member; $FAST is free"
+	as_filled
+	members_are "$NEW" "$SLOW"
+}
+
+# back fast|slow: what has moved is taken back
+back() {
+	between "$1"
+	refused "would go back to $(member "$1")" fusionctl replace data --abort
+	good fusionctl replace data --abort --yes --json
+	json '.state, .old_device, .new_device, .wiped' \
+		"ended"$'\n'"$NEW"$'\n'"$(member "$1")"$'\n'true
+	as_filled
+	members_are "$FAST" "$SLOW"
+	blank "$NEW"
+	good fusionctl close data
+	good fusionctl check data
+}
+
+test_fast_back() {
+	back fast
+}
+
+test_slow_back() {
+	back slow
+}
+
+# A new disk that takes nothing does not become a member, and the set stays as it was.
+test_broken_disk() {
+	begin 24 48 48
+	filled 8
+	# the superblocks can be written, what the module writes cannot
+	patched new 128 1024 error
+	refused "as $NEW cannot join" fusionctl replace data "$FAST" "$NEW" --yes
+	as_filled
+	members_are "$FAST" "$SLOW"
+	put_direct /dev/mapper/data 125 0 65536
+	good fusionctl close data
+	swap new
+	good fusionctl check "$FAST" "$SLOW"
+	good fusionctl open data "$FAST" "$SLOW"
+}
+
+# assembled ORDER...: in that order, with the last one, and not before
+assembled() {
+	local i
+	for i in "${@:1:$#-1}"; do
+		good fusionctl assemble --incremental "$i"
+		[[ ! -e /dev/mapper/data ]] || fail "open too early, at $i of $*"
+	done
+	good fusionctl assemble --incremental "${*: -1}"
+	[[ -e /dev/mapper/data ]] || fail "not open after $*"
+	good fusionctl close data
+	rm -rf /run/fusion
+}
+
+test_assembled() {
+	between slow
+	good fusionctl close data
+	rm -rf /run/fusion
+	assembled "$FAST" "$SLOW" "$NEW"
+	assembled "$FAST" "$NEW" "$SLOW"
+	assembled "$SLOW" "$FAST" "$NEW"
+	assembled "$SLOW" "$NEW" "$FAST"
+	assembled "$NEW" "$FAST" "$SLOW"
+	assembled "$NEW" "$SLOW" "$FAST"
+	good fusionctl assemble --scan
+	good fusionctl close data
+	# without one of them
+	gone new
+	refused "the new one is missing" fusionctl open data
+	good fusionctl assemble --waiting
+	shows "the new slow one is missing"
+	swap new
+	gone slow
+	refused "member" fusionctl open data
+	good fusionctl assemble --waiting
+	shows "the old slow one is missing"
+	swap slow
+	good fusionctl open data
+	as_filled
+	good fusionctl replace data --wait
+	as_filled
+}
+
+# What cannot be read stays, is listed, and moves when it can be read.
+test_unreadable() {
+	local first
+	need mkfs.ext4
+	begin 24 48 48
+	mkfs.ext4 -q /dev/mapper/data
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/data "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	head -c 8M /dev/urandom >"$TMP/mnt/file"
+	sync
+	good fusionctl promote data 0-$(($(status data extents) - 1))
+	# all that is in the middle of the data
+	first=$(($(sb fast_data_start) + 40 * 128))
+	bad_sectors fast "$first" 1024
+	status_of fusionctl replace data "$FAST" "$NEW" --yes
+	same "exit code" "$RC" 1
+	says "cannot be read on $FAST"
+	says "unreadable: extent"
+	good fusionctl status data
+	shows "UNREADABLE"
+	status_of fusionctl replace data --wait --files "$TMP/mnt"
+	same "exit code" "$RC" 1
+	says "file"
+	swap fast
+	good fusionctl replace data --wait
+	shows "$FAST is free"
+	umount "$TMP/mnt"
+	e2fsck -fn /dev/mapper/data >&2
+}
+
+# A wipe that was cut short can be given again; a disk that is a member is not touched.
+test_wiped_again() {
+	begin 24 48 48
+	filled 8
+	dd if="$FAST" of="$TMP/before" bs=1M count=1 status=none
+	good fusionctl replace data "$FAST" "$NEW" --yes
+	# it has the superblocks of a member again, as from an image
+	dd if="$TMP/before" of="$FAST" bs=1M conv=notrunc,fsync status=none
+	good fusionctl replace data "$FAST" "$NEW" --yes
+	shows "nothing to do"
+	good fusionctl probe "$FAST"
+	shows "fast"
+	as_filled
+}
+
+test_refusals() {
+	begin 24 48 48
+	null small 20
+	refused "names no disks" fusionctl replace data
+	refused "is one disk" fusionctl replace data "$FAST"
+	refused "no member of it is being replaced" fusionctl replace data --wait
+	refused "no member of it is being replaced" fusionctl replace data --abort --yes
+	refused "goes without disks" fusionctl replace data "$FAST" "$NEW" --abort
+	refused "exclude each other" fusionctl replace data "$FAST" "$NEW" --wait --no-wait
+	refused "allows no question" fusionctl replace data "$FAST" "$NEW" --json
+	refused "run fusionctl shrink data --member $FAST --member-size 20M first" \
+		fusionctl replace data "$FAST" /dev/small --yes
+	refused "is a member of data" fusionctl replace data "$FAST" "$SLOW" --yes
+	refused "is no member of data" fusionctl replace data /dev/small "$NEW" --yes
+	refused "is on the same disk as the slow member" fusionctl replace data "$FAST" /dev/slow --yes
+	linear top "$NEW" 0 2048
+	refused "is held by" fusionctl replace data "$FAST" "$NEW" --yes
+	dm_remove top
+	dmsetup suspend data
+	refused "it is suspended" fusionctl replace data "$FAST" "$NEW" --yes
+	dmsetup resume data
+	blank "$NEW"
+	good fusionctl close data
+	refused "no such set is open" fusionctl replace data "$FAST" "$NEW" --yes
+	good fusionctl check "$FAST" "$SLOW"
+}
+
+run_tests
