@@ -298,4 +298,21 @@ test_what_is_wrong_is_found() {
 	done
 }
 
+# Each state of a set of which a member is replaced.
+test_replaced() {
+	begin
+	null third 64
+	valid 0 replace fusionctl replace data "$FAST" /dev/third --json --dry-run
+	valid 0 replace fusionctl replace data "$FAST" /dev/third --json --yes --no-wait
+	valid 0 status fusionctl status --json
+	valid 0 list fusionctl list --json
+	valid 0 probe fusionctl probe --json "$SLOW"
+	good fusionctl close data
+	valid 0 check fusionctl check data --json
+	valid 0 dump fusionctl dump data
+	valid 0 open fusionctl open data --json
+	valid 0 replace fusionctl replace data --wait --json
+	valid 0 status fusionctl status --json
+}
+
 run_tests

@@ -104,7 +104,7 @@ static bool parse(struct replacing *r, char *text)
 	uint64_t first, last;
 	struct part *p;
 
-	for (char *word = strtok(text, " \n"); word; word = strtok(NULL, " \n")) {
+	for (char *word = strtok(text, "\n "); word; word = strtok(NULL, "\n ")) {
 		/* there was no room for the rest */
 		if (!strcmp(word, "..."))
 			return true;

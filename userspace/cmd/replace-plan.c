@@ -54,7 +54,7 @@ void replace_put(struct replacing *r)
 	free(r->lost);
 }
 
-/* -- which disks -------------------------------------------------------------------------------- */
+/* -- which disks ------------------------------------------------------------------------------- */
 
 static int get_by_number(dev_t devno, struct device *dev)
 {
@@ -183,7 +183,7 @@ int replace_get(struct replacing *r)
 	return rc;
 }
 
-/* -- the new disk ------------------------------------------------------------------------------- */
+/* -- the new disk ------------------------------------------------------------------------------ */
 
 static int check_place(const struct replacing *r)
 {
@@ -241,8 +241,8 @@ static int check_blocks(const struct replacing *r)
 		close(fd);
 	if (new->block_bytes <= (unsigned int)bytes)
 		return 0;
-	return fus_fail(FC_MEMBER, new->path, "has logical blocks of %u bytes, and %s has blocks of "
-			"%d; choose another device, or reformat it with smaller blocks, as nvme "
+	return fus_fail(FC_MEMBER, new->path, "has logical blocks of %u bytes, and %s has blocks "
+			"of %d; choose another device, or reformat it with smaller blocks, as nvme "
 			"format does", new->block_bytes, r->name, bytes);
 }
 
@@ -280,7 +280,8 @@ int replace_check_new(struct replacing *r)
 	if (!rc && r->m[FAST] && r->m[SLOW] &&
 	    r->m[FAST]->sb->layout_seq != r->m[SLOW]->sb->layout_seq)
 		rc = fus_fail(FC_BUSY, r->name, "the slow member does not know yet how large the "
-			      "set has become; run fusionctl checkpoint %s, and try again", r->name);
+			      "set has become; run fusionctl checkpoint %s, and try again",
+			      r->name);
 	if (rc || is_prepared(r))
 		return rc;
 	return fus_probe_signature(new, &found, r->content, sizeof(r->content));

@@ -84,7 +84,7 @@ void replace_show(const struct replacing *r)
 	       coming->path, r->name);
 }
 
-/* -- what cannot be read ------------------------------------------------------------------------ */
+/* -- what cannot be read ----------------------------------------------------------------------- */
 
 static struct salvage as_salvage(const struct replacing *r)
 {
@@ -111,7 +111,7 @@ int replace_show_lost(const struct replacing *r)
 	       list_hit_files(r->a->opt[OPT_FILES], &s, NULL) : 0;
 }
 
-/* -- for programs ------------------------------------------------------------------------------- */
+/* -- for programs ------------------------------------------------------------------------------ */
 
 static struct json_object *lost_json(const struct replacing *r)
 {

@@ -109,8 +109,8 @@ static int exchange(struct replacing *r, const struct mapping *table, struct att
 	free(next);
 	free(back);
 	if (x.stuck)
-		fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its tables: "
-			 "%s; see dmesg, and restart the machine", t->reason);
+		fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its "
+			 "tables: %s; see dmesg, and restart the machine", t->reason);
 	return x.stuck ? -ECANCELED : err;
 }
 

@@ -195,8 +195,6 @@ mutant the-superblock-that-counts-goes-first old-member.c \
 	's/i \? newest : !newest/i ? !newest : newest/' test-replace
 mutant superblocks-go-in-any-order old-member.c \
 	's/(!newest\), zeros\);\n\t\tif \(!rc\)\n\t\t\trc = )sync_disk\(o\)/\10/' test-replace
-mutant superblocks-go-before-the-rest old-member.c \
-	's/return rc \? rc : sync_disk\(o\);\n\}\n\nint fus_part/return rc;\n}\n\nint fus_part/' test-replace
 mutant a-disk-that-may-join-counts-as-a-member trio.c \
 	's/m->sb->old.state == FUSION_OLD_JOINING \&\& !is_named/0 \&\& !is_named/' test-replace
 mutant an-old-disk-that-may-return-is-forgotten trio.c \
