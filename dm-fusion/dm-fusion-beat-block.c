@@ -13,15 +13,15 @@
 
 #include "dm-fusion.h"
 
-static int fusion_beat_io(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr)
+static int fusion_beat_io(struct fusion *fs, unsigned int disk, blk_opf_t opf, u64 blocknr)
 {
-	return fusion_rw_page(fs, dev, opf | REQ_SYNC | REQ_META, blocknr, fs->heart.page);
+	return fusion_rw_page(fs, disk, opf | REQ_SYNC | REQ_META, blocknr, fs->heart.page);
 }
 
 int fusion_beat_read(struct fusion *fs, struct fusion_beat *beat)
 {
 	const char *why;
-	int r = fusion_beat_io(fs, FUSION_FAST, REQ_OP_READ, FUSION_BEAT_BLOCKNR);
+	int r = fusion_beat_io(fs, fs->heart.disk, REQ_OP_READ, FUSION_BEAT_BLOCKNR);
 
 	if (!r)
 		fusion_beat_unpack(&fs->sb, page_address(fs->heart.page), beat, &why);
@@ -49,7 +49,7 @@ int fusion_beat_write(struct fusion *fs, enum fusion_beat_state state)
 	strscpy(own->host_name, init_utsname()->nodename, sizeof(own->host_name));
 	fusion_beat_pack(&fs->sb, own, page_address(h->page));
 	/* Only other machines read it: it need not survive a loss of power. */
-	r = fusion_beat_io(fs, FUSION_FAST, REQ_OP_WRITE, FUSION_BEAT_BLOCKNR);
+	r = fusion_beat_io(fs, h->disk, REQ_OP_WRITE, FUSION_BEAT_BLOCKNR);
 	h->unsure = r;
 	h->beats++;
 	return r;
@@ -76,7 +76,7 @@ struct newest {
 	struct fusion_beat host;	/* the machine that has opened it */
 };
 
-static void fusion_beat_read_super(struct fusion *fs, enum fusion_dev dev, struct newest *newest)
+static void fusion_beat_read_super(struct fusion *fs, unsigned int disk, struct newest *newest)
 {
 	struct fusion_heart *h = &fs->heart;
 	unsigned int copy;
@@ -87,7 +87,7 @@ static void fusion_beat_read_super(struct fusion *fs, enum fusion_dev dev, struc
 	for (copy = 0; copy < 2; copy++) {
 		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
 
-		r = fusion_beat_io(fs, dev, REQ_OP_READ, blocknr);
+		r = fusion_beat_io(fs, disk, REQ_OP_READ, blocknr);
 		if (!r)
 			r = fusion_sb_unpack(page_address(h->page), blocknr, U64_MAX, &h->sb, &why);
 		if (!r && memcmp(h->sb.set_uuid, fs->sb.set_uuid, sizeof(h->sb.set_uuid)))
@@ -106,19 +106,21 @@ int fusion_beat_check_super(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
 	struct newest sb;
-	unsigned int dev;
+	unsigned int disk;
 	bool begun;
 
 	/* Read this before the superblock, which may be written meanwhile. */
 	spin_lock_irq(&fs->lock);
 	begun = h->begun;
 	spin_unlock_irq(&fs->lock);
-	for (dev = 0; dev < (begun ? 1 : FUSION_NR_DEVS); dev++) {
-		fusion_beat_read_super(fs, dev, &sb);
+	for (disk = 0; disk < FUSION_NR_DISKS; disk++) {
+		if (!(begun ? disk == FUSION_FAST : h->before >> disk & 1))
+			continue;
+		fusion_beat_read_super(fs, disk, &sb);
 		if (!sb.generation)
 			return -EIO;
 		if (sb.activation == fs->activation ||
-		    (!begun && sb.generation == h->before_gen[dev]))
+		    (!begun && sb.generation == h->before_gen[disk]))
 			continue;
 		h->seen = sb.host;
 		/* A bad copy may be this activation's, or may be being written. */

@@ -140,8 +140,13 @@ int fusion_beat_take(struct fusion *fs)
 	u32 ms = FUSION_CLAIM_MS;
 	int r;
 
-	h->before_gen[FUSION_FAST] = fs->sb.generation;
-	h->before_gen[FUSION_SLOW] = fs->replica.sb.generation;
+	h->before = BIT(fs->meta[FUSION_FAST]) | BIT(fs->meta[FUSION_SLOW]);
+	h->before_gen[fs->meta[FUSION_FAST]] = fs->sb.generation;
+	h->before_gen[fs->meta[FUSION_SLOW]] = fs->replica.sb.generation;
+	if (fs->old.joins) {
+		h->before |= BIT(fs->old.dev);
+		h->before_gen[fs->old.dev] = fs->old.sb.generation;
+	}
 	do {
 		r = fusion_beat_try_take(fs, ms);
 		/*
@@ -162,6 +167,27 @@ int fusion_beat_take(struct fusion *fs)
 		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
 		return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
 	}
+	fusion_beat_begin(fs);
+	return 0;
+}
+
+int fusion_beat_move(struct fusion *fs)
+{
+	struct fusion_heart *h = &fs->heart;
+	int r;
+
+	if (h->disk == FUSION_FAST)
+		return 0;
+	/* No beat of the old place is under way; its lease goes on. */
+	cancel_delayed_work_sync(&h->work);
+	h->disk = FUSION_FAST;
+	memset(&h->own, 0, sizeof(h->own));
+	h->unsure = false;
+	r = fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
+	if (r == FUSION_FOREIGN)
+		return fusion_beat_in_use_by(fs, &h->seen);
+	if (r)
+		return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
 	fusion_beat_begin(fs);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "dm-fusion-codec.h"
+#include "dm-fusion-replace.h"
 
 struct fusion;
 
@@ -25,6 +26,7 @@ enum fusion_mode {
  * @host_id: id of this machine
  * @host_given: the table line gives @host_id
  * @insist: take the set even from a machine that has it open
+ * @disk: where the block lies: the fast member, or the old one, which was that, until a disk joins
  * @page: buffer for all heartbeat I/O; used by @work, or while the set is opened or closed
  * @sb: scratch, used as @page
  * @own: the block as it was last written, or was found
@@ -34,7 +36,8 @@ enum fusion_mode {
  * @unread: the block could not be read when the set was first looked at
  * @overdue: the set was taken after a beat or claim that came late
  * @taking: how the set had to be taken
- * @before_gen: generations of the superblocks when the set was loaded
+ * @before: a bit for each disk of which a superblock counts until the set is opened
+ * @before_gen: generations of these when the set was loaded
  * @open_time: when this activation began, seconds since 1970
  * @fresh: the lease is that of a first beat
  * @fresh_ms: boottime when that first beat was written
@@ -66,6 +69,7 @@ struct fusion_heart {
 	u8 host_id[16];
 	bool host_given;
 	bool insist;
+	u8 disk;
 	struct page *page;
 	struct fusion_sb sb;
 	struct fusion_beat own;
@@ -75,7 +79,8 @@ struct fusion_heart {
 	bool unread;
 	bool overdue;
 	enum fusion_taking taking;
-	u64 before_gen[FUSION_NR_DEVS];
+	u8 before;
+	u64 before_gen[FUSION_NR_DISKS];
 	u64 open_time;
 	bool fresh;
 	u64 fresh_ms;
@@ -246,6 +251,12 @@ int fusion_beat_take(struct fusion *fs);
  * The fast member's superblock now names this activation. Return: 0, or -EIO: the set is lost.
  */
 int fusion_beat_begun(struct fusion *fs);
+
+/*
+ * A disk has taken the place of the fast member: beat there from now on. Its block is zeros. As
+ * fusion_beat_take(), before fusion_beat_begun().
+ */
+int fusion_beat_move(struct fusion *fs);
 
 /* The set is closed, or could not be loaded: nothing more is written. Sleeps. */
 void fusion_beat_close(struct fusion *fs);

@@ -29,8 +29,14 @@ static bool fusion_same_set(const struct fusion *a, const struct fusion *b)
 
 static bool fusion_share_member(const struct fusion *a, const struct fusion *b)
 {
-	return a->dev[FUSION_FAST]->bdev == b->dev[FUSION_FAST]->bdev ||
-	       a->dev[FUSION_SLOW]->bdev == b->dev[FUSION_SLOW]->bdev || fusion_same_set(a, b);
+	unsigned int i, k;
+
+	/* disks change places while a member is replaced */
+	for (i = 0; i < FUSION_NR_DISKS; i++)
+		for (k = 0; k < FUSION_NR_DISKS; k++)
+			if (a->dev[i] && b->dev[k] && a->dev[i]->bdev == b->dev[k]->bdev)
+				return true;
+	return fusion_same_set(a, b);
 }
 
 /* Find a table that holds a conflicting claim. Lock held. */

@@ -10,102 +10,139 @@
 
 /* -- the table line ---------------------------------------------------------------------- */
 
-static int fusion_parse_dev(struct fusion *fs, enum fusion_dev dev, struct dm_arg_set *as,
-			    char **error)
+static const char *const disk_names[] = { "fast", "slow", "old" };
+
+static int fusion_parse_dev(struct fusion *fs, unsigned int disk, const char *path, char **error)
 {
-	unsigned int bytes;
+	static char *const cannot_open[] = {
+		"Error opening the fast device", "Error opening the slow device",
+		"Error opening the old device",
+	};
+	static char *const large_blocks[] = {
+		"Fast device has logical blocks of more than 4 KiB; see the kernel log",
+		"Slow device has logical blocks of more than 4 KiB; see the kernel log",
+		"Old device has logical blocks of more than 4 KiB; see the kernel log",
+	};
+	unsigned int bytes, i;
 	int r;
 
-	r = dm_get_device(fs->ti, dm_shift_arg(as), dm_table_get_mode(fs->ti->table),
-			  &fs->dev[dev]);
+	r = dm_get_device(fs->ti, path, dm_table_get_mode(fs->ti->table), &fs->dev[disk]);
 	if (r) {
-		*error = dev == FUSION_FAST ? "Error opening the fast device" :
-					      "Error opening the slow device";
+		*error = cannot_open[disk];
 		return r;
 	}
-	bytes = bdev_logical_block_size(fs->dev[dev]->bdev);
+	bytes = bdev_logical_block_size(fs->dev[disk]->bdev);
 	if (!fusion_block_size_fits(bytes)) {
 		DMERR("%s device %s: has logical blocks of %u bytes; use one with at most %u",
-		      dev == FUSION_FAST ? "fast" : "slow", fs->dev[dev]->name, bytes,
-		      FUSION_BLOCK_SIZE);
-		*error = dev == FUSION_FAST ?
-			 "Fast device has logical blocks of more than 4 KiB; see the kernel log" :
-			 "Slow device has logical blocks of more than 4 KiB; see the kernel log";
+		      disk_names[disk], fs->dev[disk]->name, bytes, FUSION_BLOCK_SIZE);
+		*error = large_blocks[disk];
+		return -EINVAL;
+	}
+	for (i = 0; i < disk; i++) {
+		if (fs->dev[i]->bdev != fs->dev[disk]->bdev)
+			continue;
+		*error = disk == FUSION_OLD ? "Old device is the same as another one" :
+					      "Fast and slow device are the same";
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* The error text of a member, for ti->error. */
-static char *fusion_member_error(enum fusion_dev dev, int r)
+/* "old_fast DEVICE" or "old_slow DEVICE", anywhere behind the number of optional arguments. */
+static int fusion_parse_old(struct fusion *fs, const struct dm_arg_set *as, char **error)
 {
-	static char *const texts[][FUSION_NR_DEVS] = {
+	unsigned int i;
+
+	for (i = 1; i + 1 < as->argc; i += 2) {
+		const bool fast = !strcmp(as->argv[i], "old_fast");
+
+		if (!fast && strcmp(as->argv[i], "old_slow"))
+			continue;
+		if (fs->dev[FUSION_OLD]) {
+			*error = "More than one old device";
+			return -EINVAL;
+		}
+		fs->old.dev = fast ? FUSION_FAST : FUSION_SLOW;
+		return fusion_parse_dev(fs, FUSION_OLD, as->argv[i + 1], error);
+	}
+	return 0;
+}
+
+/* The error text of a disk, for ti->error. */
+static char *fusion_member_error(unsigned int disk, int r)
+{
+	static char *const texts[][FUSION_NR_DISKS] = {
 		{ "Fast device has no valid superblock; see the kernel log",
-		  "Slow device has no valid superblock; see the kernel log" },
+		  "Slow device has no valid superblock; see the kernel log",
+		  "Old device has no valid superblock; see the kernel log" },
 		{ "Fast device is not a fusion member; fusionctl format makes one",
-		  "Slow device is not a fusion member; fusionctl format makes one" },
+		  "Slow device is not a fusion member; fusionctl format makes one",
+		  "Old device is not a fusion member" },
 		{ "Fast device is smaller than when it was formatted",
-		  "Slow device is smaller than when it was formatted" },
+		  "Slow device is smaller than when it was formatted",
+		  "Old device is smaller than when it was formatted" },
 		{ "Fast device is the slow member; swap the devices",
-		  "Slow device is the fast member; swap the devices" },
+		  "Slow device is the fast member; swap the devices",
+		  "Old device was the other member; see the kernel log" },
 		{ "Fast device has the format of another version; see the kernel log",
-		  "Slow device has the format of another version; see the kernel log" },
+		  "Slow device has the format of another version; see the kernel log",
+		  "Old device has the format of another version; see the kernel log" },
 	};
 
 	switch (r) {
 	case -ENODATA:
-		return texts[1][dev];
+		return texts[1][disk];
 	case -ENOSPC:
-		return texts[2][dev];
+		return texts[2][disk];
 	case -EXDEV:
-		return texts[3][dev];
+		return texts[3][disk];
 	case -EPROTONOSUPPORT:
-		return texts[4][dev];
+		return texts[4][disk];
 	default:
-		return texts[0][dev];
+		return texts[0][disk];
 	}
 }
 
-/* Read the geometry from both superblocks. fusion_load() reads everything else again. */
+/* The error text of disks that make no set. */
+static char *fusion_set_error(const struct fusion *fs, int disk, int r)
+{
+	if (r == -ESTALE)
+		return "One of the devices was used without the other; see the kernel log";
+	if (disk < 0)
+		return "The devices are not members of the same set";
+	return disk == FUSION_OLD ? "Old device is not the old member of the set; see the kernel log" :
+	       "The device cannot take the place of the old one; see the kernel log";
+}
+
+/* Read the geometry from the superblocks. fusion_load() reads everything else again. */
 static int fusion_read_geometry(struct fusion *fs, char **error)
 {
-	struct fusion_sb *slow = &fs->sb_next;
+	struct fusion_sb *fast = &fs->sb, *slow = &fs->sb_next;
 	const char *why = NULL;
-	unsigned int dev, tries = 0;
-	int r;
+	unsigned int tries = 0;
+	bool matched;
+	int r, disk;
 
-again:
-	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		r = fusion_super_read(fs, dev, dev == FUSION_FAST ? &fs->sb : slow, NULL, &why);
-		if (r) {
-			DMERR("%s device %s: %s", dev == FUSION_FAST ? "fast" : "slow",
-			      fs->dev[dev]->name, why);
-			*error = fusion_member_error(dev, r);
-			return r;
-		}
-	}
-
-	r = fusion_sb_match(&fs->sb, slow, &why);
 	/* Another machine may have opened or closed the set between these reads. */
-	if (r == -ESTALE && !tries++)
-		goto again;
-	if (r) {
+	do {
+		r = fusion_trio_read(fs, fast, slow, NULL, &disk, &matched, &why);
+	} while (r == -ESTALE && !tries++);
+	if (r && disk < 0)
 		DMERR("%s and %s: %s", fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name,
 		      why);
-		*error = r == -ESTALE ?
-			 "One of the devices was used without the other; see the kernel log" :
-			 "The devices are not members of the same set";
+	else if (r)
+		DMERR("%s device %s: %s", disk_names[disk], fs->dev[disk]->name, why);
+	if (r) {
+		*error = disk < 0 || matched ? fusion_set_error(fs, disk, r) :
+					       fusion_member_error(disk, r);
 		return r;
 	}
+	if (fs->old.joins)
+		fusion_sb_join(fast, fs->old.dev == FUSION_FAST ? fast : slow, &fs->old.sb);
 
-	if (fusion_sb_has_old(&fs->sb) || fusion_sb_has_old(slow)) {
-		DMERR("%s and %s: a member of the set is being replaced",
-		      fs->dev[FUSION_FAST]->name, fs->dev[FUSION_SLOW]->name);
-		*error = "A member of the set is being replaced; see the kernel log";
-		return -EPROTONOSUPPORT;
-	}
-	fs->shift = __ffs(fs->sb.extent_sectors);
-	fs->base[FUSION_FAST] = fs->sb.fast_data_start;
+	fs->shift = __ffs(fast->extent_sectors);
+	fs->base[FUSION_FAST] = fast->fast_data_start;
+	fs->heart.disk = fs->meta[FUSION_FAST];
 	return 0;
 }
 
@@ -173,6 +210,8 @@ static int fusion_allocate(struct fusion *fs)
 
 	r = fusion_alloc_init(fs);
 	if (!r)
+		r = fusion_trio_init(fs);
+	if (!r)
 		r = fusion_discard_init(fs);
 	if (!r)
 		r = fusion_txns_init(fs);
@@ -206,6 +245,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_txns_exit(fs);
 	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);
+	fusion_trio_exit(fs);
 	if (fs->epochs_ready)
 		fusion_epochs_exit(fs);
 	free_percpu(fs->stats);
@@ -249,15 +289,13 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 		return r;
 	}
 
-	r = fusion_parse_dev(fs, FUSION_FAST, &as, &ti->error);
+	r = fusion_parse_dev(fs, FUSION_FAST, dm_shift_arg(&as), &ti->error);
 	if (!r)
-		r = fusion_parse_dev(fs, FUSION_SLOW, &as, &ti->error);
+		r = fusion_parse_dev(fs, FUSION_SLOW, dm_shift_arg(&as), &ti->error);
+	if (!r)
+		r = fusion_parse_old(fs, &as, &ti->error);
 	if (r)
 		return r;
-	if (fs->dev[FUSION_FAST]->bdev == fs->dev[FUSION_SLOW]->bdev) {
-		ti->error = "Fast and slow device are the same";
-		return -EINVAL;
-	}
 
 	r = fusion_read_geometry(fs, &ti->error);
 	if (!r)

@@ -13,33 +13,40 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 {
 	struct fusion_sb *slow = &fs->replica.sb;
 	struct fusion_sb *fast = &fs->sb_next;
+	struct fusion_sb *next = &fs->replica.next;
+	const bool joins = fs->old.joins;
 	const char *why;
-	int r;
+	bool matched;
+	int r, disk;
 
 	/*
 	 * Memory and the fused device have the size that the constructor read (INV5), but the disk
 	 * may have changed since. Messages and status read fs->sb at any time, so only a
 	 * superblock that matches replaces it.
 	 */
-	r = fusion_super_read(fs, FUSION_FAST, fast, &single[FUSION_FAST], &why);
-	if (!r)
-		r = fusion_super_read(fs, FUSION_SLOW, slow, &single[FUSION_SLOW], &why);
-	if (!r)
-		r = fusion_sb_match(fast, slow, &why);
-	if (!r && !fusion_resize_expected(fs, fast)) {
+	r = fusion_trio_read(fs, fast, slow, single, &disk, &matched, &why);
+	if (!r) {
+		*next = *fast;
+		if (joins)
+			fusion_sb_join(next, fs->old.dev == FUSION_FAST ? fast : slow,
+				       &fs->old.sb);
+	}
+	if (!r && (fs->old.joins != joins || !fusion_resize_expected(fs, next))) {
 		why = "there is another set on the devices than when the table was made";
 		r = -ESTALE;
 	}
 	if (r) {
-		DMERR("%s: %s", dm_table_device_name(fs->ti->table), why);
+		DMERR("%s: %s%s%s", dm_table_device_name(fs->ti->table),
+		      disk < 0 ? "" : fs->dev[disk]->name, disk < 0 ? "" : ": ", why);
 		return r;
 	}
 	r = fusion_resize_allowed(fs, read_only);
+	if (!r)
+		r = fusion_trio_allowed(fs, read_only);
 	if (r)
 		return r;
-	fs->replica.next = *fast;
-	fusion_sb_take_geometry(&fs->replica.next, &fs->sb);
-	fs->sb = fs->replica.next;
+	fusion_sb_take_geometry(next, &fs->sb);
+	fs->sb = *next;
 	why = fusion_sb_unknown(fast, fs->unknown);
 	if (!*why)
 		why = fusion_sb_unknown(slow, fs->unknown);
@@ -285,7 +292,7 @@ static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u
 
 	DMERR(FROM_THE_PAST,
 	      dm_table_device_name(fs->ti->table), fast ? "fast" : "slow",
-	      fs->dev[sb->role]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
+	      fs->dev[fs->meta[sb->role]]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
 	      fast ? "slow" : "fast", claim->generation, claim->seq ? claim->seq - 1 : 0);
 	return -ESTALE;
 }
@@ -319,59 +326,13 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 /* -- a new epoch ----------------------------------------------------------------------------- */
 
 /*
- * Make an OPEN extent STABLE by zeroing its holes, before any user I/O. A power cut meanwhile is
- * harmless: holes are not read until the map says STABLE.
- */
-static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
-{
-	u32 blocks = fusion_open_blocks(fs);
-	u32 first = 0, end;
-	int r;
-
-	for (;;) {
-		first = find_next_zero_bit_le(open->bitmap, blocks, first);
-		if (first >= blocks)
-			break;
-		end = find_next_bit_le(open->bitmap, blocks, first);
-		r = fusion_gate_ready(fs);
-		if (r)
-			return r;
-		r = blkdev_issue_zeroout(fusion_word_bdev(fs, open->word),
-					 fusion_word_sector(fs, open->word) +
-					 first * FUSION_BLOCK_SECTORS,
-					 (end - first) * FUSION_BLOCK_SECTORS, GFP_NOIO, 0);
-		if (r)
-			return r;
-		first = end;
-	}
-	fusion_map_load(fs, open->lext, fusion_word_set_state(open->word, FUSION_STABLE));
-	spin_lock_irq(&fs->lock);
-	fusion_open_close(fs, open);
-	spin_unlock_irq(&fs->lock);
-	return 0;
-}
-
-/*
  * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
- * have used up the ring. Then complete all OPEN extents, so that no bitmaps remain.
+ * have used up the ring.
  */
 static int fusion_load_make_room(struct fusion *fs)
 {
-	struct fusion_open *open, *next;
-	unsigned int dev;
-	int r = 0;
-
-	if (fusion_chain_free(&fs->journal) >= fs->commit.max_blocks)
-		return 0;
-	list_for_each_entry_safe(open, next, &fs->opens.lru, lru) {
-		r = fusion_load_fill_holes(fs, open);
-		if (r)
-			return r;
-	}
-	for (dev = 0; dev < FUSION_NR_DISKS && !r; dev++)
-		if (fs->dev[dev])
-			r = blkdev_issue_flush(fs->dev[dev]->bdev);
-	return r;
+	return fusion_chain_free(&fs->journal) >= fs->commit.max_blocks ? 0 :
+									  fusion_load_complete(fs);
 }
 
 /*
@@ -392,9 +353,8 @@ static int fusion_load_make_room(struct fusion *fs)
  * machine stopped without a power cut, or a write failed, the superblock that was found may be only
  * in the cache, and the durable one may be two epochs older.
  */
-static int fusion_load_start_epoch(struct fusion *fs)
+static int fusion_load_write_epoch(struct fusion *fs, u32 epoch)
 {
-	u32 epoch = fs->sb.epoch + 1;
 	int r;
 
 	r = fusion_flush_fast(fs);
@@ -407,13 +367,33 @@ static int fusion_load_start_epoch(struct fusion *fs)
 	if (!r)
 		/* A block of heat that ends with the set as it was is not valid in another one. */
 		r = fusion_checkpoint(fs, epoch, false, fs->grows || fs->shrinks);
-	if (!r && fs->shrinks)
+	if (!r && (fs->shrinks || fs->old.over))
 		r = fusion_super_again(fs);
+	return r;
+}
+
+static int fusion_load_start_epoch(struct fusion *fs)
+{
+	u32 epoch = fs->sb.epoch + 1;
+	int r;
+
+	if (fs->old.joins) {
+		/* dm-fusion-replace.c has the order */
+		r = fusion_load_flush(fs);
+		if (!r)
+			r = fusion_load_complete(fs);
+		if (!r)
+			r = fusion_trio_make(fs, epoch);
+	} else {
+		r = fusion_load_write_epoch(fs, epoch);
+	}
 	if (!r)
 		r = fusion_beat_begun(fs);
-	if (!r)
-		fusion_replica_start(fs);
-	return r;
+	if (r)
+		return r;
+	fusion_replica_start(fs, fs->old.joins);
+	fusion_trio_leave(fs);
+	return 0;
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
@@ -443,8 +423,12 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 		r = fusion_load_check_times(fs, single, &claim);
 	if (!r && fs->shrinks)
 		r = fusion_resize_check(fs);
+	if (r)
+		return r;
+	fusion_trio_renumber(fs);
+	r = fusion_load_check_map(fs);
 	if (!r)
-		r = fusion_load_check_map(fs);
+		r = fusion_trio_check(fs, read_only);
 	if (r)
 		return r;
 	fusion_load_heat(fs);

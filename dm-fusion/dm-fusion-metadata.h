@@ -161,8 +161,11 @@ struct fusion_committer {
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
 		     unsigned int first, unsigned int nr);
 
-/* Read or write one block through @page. Sleeps. Return: 0 or a negative errno; logs nothing. */
-int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+/*
+ * Read or write one block of a member, or of FUSION_OLD, through @page. Sleeps. Return: 0 or a
+ * negative errno; logs nothing.
+ */
+int fusion_rw_page(struct fusion *fs, unsigned int disk, blk_opf_t opf, u64 blocknr,
 		   struct page *page);
 
 /* Log which blocks of a member could not be written or read. Any context. */
@@ -291,17 +294,18 @@ void fusion_do_reclaim(struct work_struct *work);
 /* -- dm-fusion-super.c ------------------------------------------------------------------- */
 
 /**
- * fusion_super_read() - find the newest valid superblock of a member
+ * fusion_super_read() - find the newest valid superblock of a disk
  * @fs: device; only fs->dev is used
- * @dev: member
+ * @disk: member, or FUSION_OLD
+ * @role: the member that it has to be, or to have been
  * @sb: result
  * @single: unless NULL, set to true if the other copy is damaged or not the previous generation
  * @why: reason for an error
  *
  * Context: process, sleeps. Return: 0, an error of fusion_sb_unpack(), or -EIO.
  */
-int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
-		      bool *single, const char **why);
+int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role,
+		      struct fusion_sb *sb, bool *single, const char **why);
 
 /* Record the activation that begins in @sb, of either member. */
 void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
@@ -390,7 +394,8 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
  *
  * If they differ, and may, fs->sb becomes the geometry that the set is to have; fs->grows or
  * fs->shrinks says so. Sets fs->nr_words.
- * Context: the constructor. Return: 0, -EINVAL, or -EAGAIN: the slow member lags.
+ * Context: the constructor. Return: 0, -EINVAL, -EAGAIN: the slow member lags, or -EBUSY: a member
+ * is being replaced.
  */
 int fusion_resize_plan(struct fusion *fs, char **error);
 

@@ -26,14 +26,14 @@ void fusion_rw_failed(struct fusion *fs, const struct fusion_chain *chain, bool 
 	DMERR_LIMIT("%s: %s member %s: metadata cannot be %s, sectors %llu to %llu: %d",
 		    dm_table_device_name(fs->ti->table),
 		    chain->sb->role == FUSION_FAST ? "fast" : "slow",
-		    fs->dev[chain->sb->role]->name, write ? "written" : "read",
+		    fs->dev[fs->meta[chain->sb->role]]->name, write ? "written" : "read",
 		    blocknr * FUSION_BLOCK_SECTORS, (blocknr + nr) * FUSION_BLOCK_SECTORS - 1, r);
 }
 
-int fusion_rw_page(struct fusion *fs, enum fusion_dev dev, blk_opf_t opf, u64 blocknr,
+int fusion_rw_page(struct fusion *fs, unsigned int disk, blk_opf_t opf, u64 blocknr,
 		   struct page *page)
 {
-	return fusion_rw_pages(fs, fs->dev[dev]->bdev, opf, blocknr, &page, 1);
+	return fusion_rw_pages(fs, fs->dev[disk]->bdev, opf, blocknr, &page, 1);
 }
 
 int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf, u64 blocknr,
@@ -46,8 +46,8 @@ int fusion_rw_blocks(struct fusion *fs, struct fusion_chain *chain, blk_opf_t op
 		if (r)
 			return r;
 	}
-	r = fusion_rw_pages(fs, fs->dev[chain->sb->role]->bdev, opf, blocknr, chain->buf + first,
-			    nr);
+	r = fusion_rw_pages(fs, fs->dev[fs->meta[chain->sb->role]]->bdev, opf, blocknr,
+			    chain->buf + first, nr);
 	if (r)
 		fusion_rw_failed(fs, chain, op_is_write(opf), blocknr, nr, r);
 	return r;

@@ -144,6 +144,12 @@ void fusion_open_set_valid(struct fusion *fs, struct fusion_open *open, u32 firs
 /* Bytes of a bitmap in memory. */
 unsigned int fusion_open_bitmap_size(const struct fusion *fs);
 
+/* -- dm-fusion-load-open.c; a set is being loaded, nothing else runs; no lock is needed ---- */
+
+/* Complete all OPEN extents, so that no bitmaps remain, and flush all disks; or only that. Sleep. */
+int fusion_load_complete(struct fusion *fs);
+int fusion_load_flush(struct fusion *fs);
+
 /* -- dm-fusion-open-excl.c --------------------------------------------------------------- */
 
 /*

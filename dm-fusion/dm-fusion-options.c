@@ -266,6 +266,9 @@ static int fusion_parse_other(struct fusion *fs, const char *key, const char *te
 
 		return kstrtou64(text, 10, sectors) || !*sectors ? -EINVAL : 0;
 	}
+	/* fusion_create() has opened it */
+	if (!strcmp(key, "old_fast") || !strcmp(key, "old_slow"))
+		return 0;
 	flag = !strcmp(key, "takeover") ? &fs->heart.insist :
 	       !strcmp(key, "resize") ? &fs->resize : NULL;
 	if (!flag)

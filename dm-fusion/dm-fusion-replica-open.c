@@ -16,14 +16,14 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 	return fusion_replica_write_super(fs);
 }
 
-void fusion_replica_start(struct fusion *fs)
+void fusion_replica_start(struct fusion *fs, bool written)
 {
 	struct fusion_replica *rep = &fs->replica;
 
 	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
-	rep->again = rep->sb.layout_seq != fs->sb.layout_seq;
-	rep->restart = true;
-	rep->stale = true;
+	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
+	rep->restart = !written;
+	rep->stale = !written;
 	fusion_held_begin(fs);
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(rep->active, true);

@@ -229,6 +229,12 @@ static int fusion_replica_write_set(struct fusion *fs)
 	return 0;
 }
 
+int fusion_replica_anew(struct fusion *fs)
+{
+	fs->replica.restart = true;
+	return fusion_replica_write_set(fs);
+}
+
 /* -- updates --------------------------------------------------------------------------------- */
 
 /* Would writing the log take longer than writing a map copy? */
@@ -359,16 +365,22 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 	return r;
 }
 
+int fusion_replica_super_next(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->next = rep->sb;
+	rep->next.generation++;
+	return fusion_replica_write_super(fs);
+}
+
 /* Write the other superblock copy as well. If that fails, the next update tries again. */
 static void fusion_replica_super_again(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 
-	if (!rep->again || rep->stale)
-		return;
-	rep->next = rep->sb;
-	rep->next.generation++;
-	rep->again = fusion_replica_write_super(fs);
+	if (rep->again && !rep->stale)
+		rep->again = fusion_replica_super_next(fs);
 }
 
 int fusion_replica_update(struct fusion *fs, bool whole)

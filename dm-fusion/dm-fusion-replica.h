@@ -188,6 +188,15 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 /* Write rep->next, after a flush that covers the map copy. The mutex is held. */
 int fusion_replica_write_super(struct fusion *fs);
 
+/* Write the superblock as it is, to its other copy. The mutex is held, or nothing else runs. */
+int fusion_replica_super_next(struct fusion *fs);
+
+/*
+ * Write a whole replica, and then rep->sb with it, which has been changed. Nothing else runs, and no
+ * extent is OPEN. Return: 0 or a negative errno.
+ */
+int fusion_replica_anew(struct fusion *fs);
+
 /* -- dm-fusion-promote.c ----------------------------------------------------------------- */
 
 /**
@@ -215,8 +224,11 @@ void fusion_replica_promoted(struct fusion *fs);
 /* Write a new epoch into the older superblock copy of the slow member. */
 int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 
-/* Replace the replica with the map as it was loaded. Before any user I/O. */
-void fusion_replica_start(struct fusion *fs);
+/*
+ * Replace the replica with the map as it was loaded, unless fusion_replica_anew() has written that.
+ * Before any user I/O.
+ */
+void fusion_replica_start(struct fusion *fs, bool written);
 
 /* Allow no more updates, and wait for one under way, which may wait for a commit. Sleeps. */
 void fusion_replica_pause(struct fusion *fs);

@@ -62,6 +62,11 @@ int fusion_resize_plan(struct fusion *fs, char **error)
 	}
 	if (want == len && fast == fs->sb.self_sectors && slow == fs->sb.peer_sectors)
 		return 0;
+	if (fs->dev[FUSION_OLD] || fusion_sb_has_old(&fs->sb)) {
+		DMERR("the set cannot be resized while a member is being replaced: wait for that first");
+		*error = "A member of the set is being replaced; see the kernel log";
+		return -EBUSY;
+	}
 	if ((fs->resize_sectors[FUSION_FAST] | fs->resize_sectors[FUSION_SLOW]) &
 	    (FUSION_BLOCK_SECTORS - 1)) {
 		*error = "fast_sectors and slow_sectors must be multiples of 8";

@@ -13,10 +13,10 @@
 #include "dm-fusion.h"
 #include "dm-fusion-settings.h"
 
-int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *sb,
-		      bool *single, const char **why)
+int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role,
+		      struct fusion_sb *sb, bool *single, const char **why)
 {
-	struct block_device *bdev = fs->dev[dev]->bdev;
+	struct block_device *bdev = fs->dev[disk]->bdev;
 	/* NOIO: the device may be suspended, so reclaim must not write to it. */
 	struct page *page = alloc_page(GFP_NOIO);
 	struct fusion_sb *one;
@@ -36,7 +36,7 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 	for (copy = 0; copy < 2; copy++) {
 		u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
 
-		r = fusion_rw_page(fs, dev, REQ_OP_READ | REQ_META, blocknr, page);
+		r = fusion_rw_page(fs, disk, REQ_OP_READ | REQ_META, blocknr, page);
 		if (r)
 			reason = "superblock cannot be read";
 		else
@@ -48,7 +48,7 @@ int fusion_super_read(struct fusion *fs, enum fusion_dev dev, struct fusion_sb *
 			best = r;
 			break;
 		}
-		if (!r && one->role != dev) {
+		if (!r && one->role != role) {
 			reason = one->role == FUSION_FAST ?
 				 "is the fast member of its set" : "is the slow member of its set";
 			r = -EXDEV;
@@ -83,6 +83,10 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fus
 	int r;
 
 	fusion_note_peer(fs, chain, sb);
+	/* a disk that joins is no member before the other one names it */
+	if (fusion_sb_has_old(sb))
+		sb->old.state = fs->old.joining && sb->role == sb->old.dev ? FUSION_OLD_JOINING :
+									     FUSION_OLD_MEMBER;
 	sb->write_time = ktime_get_real_seconds();
 	fusion_sb_pack(sb, blocknr, page_address(chain->buf[0]));
 	r = fusion_flush_before(fs, chain, &preflush);

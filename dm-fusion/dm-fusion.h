@@ -218,6 +218,7 @@ struct fusion {
 	struct fusion_stats __percpu *stats;
 	struct dm_dev *dev[FUSION_NR_DISKS];
 	sector_t base[FUSION_NR_DISKS];	/* sector of slot 0; old member: of what would be slot 0 */
+	u8 meta[FUSION_NR_DEVS];	/* disk with the metadata of a member: OLD until NEW joins */
 	u32 old_slot[FUSION_NR_DEVS];	/* slots from here on are the old member's */
 	unsigned int shift;		/* log2 of sectors per extent */
 	u8 gate;			/* mode is not RW, or writes wait for the heartbeat */
