@@ -11,15 +11,11 @@
 
 # from fast|slow: the whole of it, and once more
 from() {
-	local role=$1 old other
-	begin 24 48 40
-	[[ $role == fast ]] || swap slow "0 $((38 * 2048)) linear /dev/slow 0"
-	if [[ $role == slow ]]; then
-		close data
-		opened data --extent-size 64K
-		quick
-	fi
+	local role=$1 old pair
+	begin 24 48 56
 	old=$(member "$role")
+	pair=("$NEW" "$SLOW")
+	[[ $role == fast ]] || pair=("$FAST" "$NEW")
 	filled 12
 	mkfs.ext4 -q "$NEW"
 	refused "would be erased, with ext4" fusionctl replace data "$old" "$NEW"
@@ -37,8 +33,7 @@ $NEW
 true"
 	as_filled
 	blank "$old"
-	other=$(member "$([[ $role == fast ]] && echo slow || echo fast)")
-	[[ $role == fast ]] && members_are "$NEW" "$other" || members_are "$other" "$NEW"
+	members_are "${pair[@]}"
 	# again, also over something that has nothing to do with it
 	good fusionctl replace data "$old" "$NEW" --yes
 	shows "nothing to do"
@@ -50,7 +45,7 @@ true"
 	good fusionctl grow data
 	as_filled
 	good fusionctl close data
-	good fusionctl check "$NEW" "$other"
+	good fusionctl check "${pair[@]}"
 	good fusionctl open data
 	as_filled
 }
@@ -69,7 +64,7 @@ test_slow() {
 between() {
 	begin 24 48 48
 	filled 12
-	slowed
+	slowed 20
 	good fusionctl replace data "$(member "$1")" "$NEW" --yes --no-wait
 	shows "goes on by itself; to follow that, and to end it: fusionctl replace data --wait"
 	swap new
@@ -135,20 +130,33 @@ test_slow_back() {
 	back slow
 }
 
-# A new disk that takes nothing does not become a member, and the set stays as it was.
+is_prepared() {
+	[[ $(fusionctl probe --json /dev/new | jq -r .state) == prepared ]]
+}
+
+# A new disk that fails while it joins does not become a member, and the set stays as it was.
 test_broken_disk() {
+	local pid
 	begin 24 48 48
 	filled 8
-	# the superblocks can be written, what the module writes cannot
-	patched new 128 1024 error
-	refused "as $NEW cannot join" fusionctl replace data "$FAST" "$NEW" --yes
+	slowed 300
+	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
+	pid=$!
+	within 60 "a prepared disk" is_prepared
+	gone new
+	! wait "$pid" || fail "it has not noticed that: $(<"$TMP/out")"
+	shows "keeps $FAST, as $NEW cannot join: "
 	as_filled
 	members_are "$FAST" "$SLOW"
-	put_direct /dev/mapper/data 125 0 65536
+	put_direct /dev/mapper/data 125 $((20 << 20)) 65536
 	good fusionctl close data
 	swap new
 	good fusionctl check "$FAST" "$SLOW"
 	good fusionctl open data "$FAST" "$SLOW"
+	as_filled
+	# and again, with a disk that works
+	good fusionctl replace data "$FAST" "$NEW" --yes
+	as_filled
 }
 
 # assembled ORDER...: in that order, with the last one, and not before

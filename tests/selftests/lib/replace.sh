@@ -39,10 +39,10 @@ nothing_left() {
 	[[ $(old_left) == 0 ]]
 }
 
-# slowed: moves to NEW, and what else is written there, take their time
+# slowed MS: each write to NEW takes so long
 slowed() {
 	need_module dm-delay
-	swap new "0 $(sectors_of /dev/new) delay /dev/new 0 0 /dev/new 0 100"
+	swap new "0 $(sectors_of /dev/new) delay /dev/new 0 0 /dev/new 0 $1"
 }
 
 # members_are FAST SLOW: of the open set, which has no other one
