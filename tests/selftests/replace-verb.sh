@@ -139,7 +139,7 @@ test_broken_disk() {
 	local pid
 	begin 24 48 48
 	filled 8
-	slowed 300
+	slowed 1000
 	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
 	pid=$!
 	within 60 "a prepared disk" is_prepared
@@ -174,6 +174,8 @@ assembled() {
 
 test_assembled() {
 	between slow
+	# some of it stays on the old member, which so is needed
+	bad_sectors slow $((100 * 128)) $((50 * 128))
 	good fusionctl close data
 	rm -rf /run/fusion
 	assembled "$FAST" "$SLOW" "$NEW"
@@ -191,7 +193,7 @@ test_assembled() {
 	shows "the new slow one is missing"
 	swap new
 	gone slow
-	refused "member" fusionctl open data
+	refused "the old one is missing" fusionctl open data
 	good fusionctl assemble --waiting
 	shows "the old slow one is missing"
 	swap slow
@@ -203,28 +205,29 @@ test_assembled() {
 
 # What cannot be read stays, is listed, and moves when it can be read.
 test_unreadable() {
-	local first
-	need mkfs.ext4
+	local byte slot
+	need mkfs.ext4 filefrag
 	begin 24 48 48
 	mkfs.ext4 -q /dev/mapper/data
 	mkdir "$TMP/mnt"
 	mount /dev/mapper/data "$TMP/mnt"
 	defer umount_quietly "$TMP/mnt"
-	head -c 8M /dev/urandom >"$TMP/mnt/file"
+	head -c 8M /dev/urandom >"$TMP/mnt/precious"
 	sync
+	byte=$(filefrag -b1 -v "$TMP/mnt/precious" | awk '$1 == "0:" { print $4 + 0 }')
 	good fusionctl promote data 0-$(($(status data extents) - 1))
-	# all that is in the middle of the data
-	first=$(($(sb fast_data_start) + 40 * 128))
-	bad_sectors fast "$first" 1024
+	slot=$(msg data "map $((byte / 65536 + 8)) 1" | cut -d ' ' -f 4)
+	bad_sectors fast $(($(sb fast_data_start) + slot * 128)) 128
 	status_of fusionctl replace data "$FAST" "$NEW" --yes
 	same "exit code" "$RC" 1
-	says "cannot be read on $FAST"
-	says "unreadable: extent"
+	says "1 extent (64K) cannot be read on $FAST"
+	says "unreadable: extent $((byte / 65536 + 8))"
 	good fusionctl status data
-	shows "UNREADABLE"
+	shows "1 of them UNREADABLE"
+	good fusionctl replace data --wait --dry-run
 	status_of fusionctl replace data --wait --files "$TMP/mnt"
 	same "exit code" "$RC" 1
-	says "file"
+	says "precious"
 	swap fast
 	good fusionctl replace data --wait
 	shows "$FAST is free"
@@ -270,7 +273,7 @@ test_refusals() {
 	dmsetup resume data
 	blank "$NEW"
 	good fusionctl close data
-	refused "no such set is open" fusionctl replace data "$FAST" "$NEW" --yes
+	refused "is closed; fusionctl open data opens it" fusionctl replace data "$FAST" "$NEW" --yes
 	good fusionctl check "$FAST" "$SLOW"
 }
 

@@ -15,7 +15,7 @@ third() {
 begin() {
 	linked "$1" "$2" "${@:4}"
 	third "$3" "${@:4}"
-	opened data --extent-size 64K
+	opened data data --extent-size 64K
 	quick
 }
 
