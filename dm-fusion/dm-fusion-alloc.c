@@ -42,11 +42,6 @@ void fusion_alloc_exit(struct fusion *fs)
 }
 
 /* Slots of the old member are given to nobody: they are only counted. */
-static u32 fusion_old_index(const struct fusion *fs, u32 word)
-{
-	return fusion_word_slot(word) - fs->old_slot[fs->old.dev];
-}
-
 int fusion_slot_claim(struct fusion *fs, u32 word)
 {
 	enum fusion_dev dev = fusion_word_dev(word);
@@ -114,8 +109,11 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 	enum fusion_dev dev = fusion_word_dev(word);
 
 	if (fusion_word_disk(fs, word) == FUSION_OLD) {
-		if (!WARN_ON_ONCE(!__test_and_clear_bit(fusion_old_index(fs, word), fs->old.used)))
-			fs->old.nr--;
+		if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_old_index(fs, word), fs->old.used)))
+			return;
+		fs->old.nr--;
+		fs->old.nr_unread -= __test_and_clear_bit(fusion_old_index(fs, word), fs->old.unread);
+		fs->old.nr_tried -= __test_and_clear_bit(fusion_old_index(fs, word), fs->old.tried);
 		return;
 	}
 	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->slots.used[dev])))

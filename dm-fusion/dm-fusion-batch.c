@@ -68,7 +68,7 @@ static bool fusion_may_start(const struct fusion *fs, const struct fusion_job *j
 	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE)
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
-		return fusion_word_fenced(&fs->slots.fence, job->old);
+		return fusion_word_leaves(fs, job->old);
 	if (force && force->kind == FUSION_HOME && move->to == FUSION_SLOW)
 		return fusion_word_astray(&fs->sb, move->lext, job->old);
 	return fusion_word_dev(job->old) != move->to;

@@ -53,8 +53,10 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 	wait_for_completion(&copy->done);
 	copy->job = NULL;
 	fusion_mark_written(fs, job->move.to);
-	if (copy->read_failed)
+	if (copy->read_failed) {
 		fusion_member_failed(fs, fusion_word_disk(fs, job->old));
+		fusion_note_unread(fs, job->old);
+	}
 	if (copy->write_failed)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !copy->read_failed && !copy->write_failed;

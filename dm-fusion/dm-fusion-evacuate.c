@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the extents inside the fence (dm-fusion-fence.c) are moved out of it.
+ * dm-fusion: the extents inside the fence (dm-fusion-fence.c) are moved out of it, and those on the
+ * old member off it, in the same way: its slots are fenced by nature.
  *
  * Each goes to a free slot of the same member, or if there is none besides the spares, to one of
  * the other member. Spares are never used: no slot comes back in exchange for one. The fence is
@@ -99,17 +100,28 @@ bool fusion_evacuation_due(struct fusion *fs)
 	struct fusion_fence *fence = &fs->slots.fence;
 	bool due;
 
-	if (!fusion_fence_size(fence) || fusion_now_ms() < fence->until_ms)
+	if (!fusion_fence_size(fence) && !fusion_sb_has_old(&fs->sb))
+		return false;
+	if (fusion_now_ms() < fence->until_ms)
 		return false;
 	spin_lock_irq(&fs->lock);
-	due = fusion_fence_extents(fs);
+	due = (fusion_fence_size(fence) && fusion_fence_extents(fs)) ||
+	      fs->old.nr > fs->old.nr_tried;
 	spin_unlock_irq(&fs->lock);
 	return due;
 }
 
-/* The next extents inside the fence, up to @max, unless they are to be left alone. */
-static unsigned int fusion_find_fenced(struct fusion *fs, struct fusion_move *moves,
-				       unsigned int max, bool idle)
+/* Is an extent to be left alone now? What the old member did not return is tried by rounds. */
+static bool fusion_may_not_leave(struct fusion *fs, u32 lext, u32 word, bool idle)
+{
+	if (fusion_was_tried(fs, word))
+		return true;
+	return !fusion_is_unread(fs, word) && fusion_policy_held(fs->policy, lext, idle);
+}
+
+/* The next extents that have to leave, up to @max, unless they are to be left alone. */
+static unsigned int fusion_find_leaving(struct fusion *fs, struct fusion_move *moves,
+					unsigned int max, bool idle)
 {
 	struct fusion_fence *fence = &fs->slots.fence;
 	u32 left = min(fs->sb.nr_lexts, SCAN);
@@ -117,15 +129,16 @@ static unsigned int fusion_find_fenced(struct fusion *fs, struct fusion_move *mo
 
 	while (left-- && n < max) {
 		u32 lext = fence->next < fs->sb.nr_lexts ? fence->next : 0;
+		u32 word = READ_ONCE(fs->map[lext]);
 
 		fence->next = lext + 1;
 		if (!(lext % SLICE))
 			cond_resched();
-		if (!fusion_word_fenced(&fs->slots.fence, READ_ONCE(fs->map[lext])) ||
-		    fusion_policy_held(fs->policy, lext, idle))
+		if (!fusion_word_leaves(fs, word) || fusion_may_not_leave(fs, lext, word, idle))
 			continue;
 		moves[n++] = (struct fusion_move) {
 			.lext = lext,
+			.to = fusion_word_dev(word),
 			.hold = *fusion_cancels(fs, lext) >= FUSION_MAX_CANCELS,
 		};
 	}
@@ -133,8 +146,8 @@ static unsigned int fusion_find_fenced(struct fusion *fs, struct fusion_move *mo
 }
 
 /* Complete partial extents. Return: number of moves left, without those that could not be. */
-static unsigned int fusion_settle_fenced(struct fusion *fs, struct fusion_move *moves,
-					 unsigned int nr)
+static unsigned int fusion_settle_leaving(struct fusion *fs, struct fusion_move *moves,
+					  unsigned int nr)
 {
 	unsigned int i, n = 0;
 
@@ -151,21 +164,26 @@ static unsigned int fusion_settle_fenced(struct fusion *fs, struct fusion_move *
 	return n;
 }
 
-/* Where the extents go. Return: number of those that have a place. */
-static unsigned int fusion_place_fenced(struct fusion *fs, struct fusion_move *moves,
-					unsigned int nr)
+/* Where the extents go: @to is where they are. Return: number of those that have a place. */
+static unsigned int fusion_place_leaving(struct fusion *fs, struct fusion_move *moves,
+					 unsigned int nr)
 {
-	const enum fusion_dev dev = fs->slots.fence.dev;
-	unsigned int i, same, other;
+	u32 room[FUSION_NR_DEVS];
+	unsigned int i;
 
 	spin_lock_irq(&fs->lock);
 	nr = min(nr, fusion_longest_batch(fs, FUSION_LONG_BATCH));
-	same = min(nr, fusion_evacuation_room(fs, dev));
-	other = min(nr - same, fusion_evacuation_room(fs, fusion_other_dev(dev)));
+	room[FUSION_FAST] = fusion_evacuation_room(fs, FUSION_FAST);
+	room[FUSION_SLOW] = fusion_evacuation_room(fs, FUSION_SLOW);
 	spin_unlock_irq(&fs->lock);
-	for (i = 0; i < same + other; i++)
-		moves[i].to = i < same ? dev : fusion_other_dev(dev);
-	return same + other;
+	for (i = 0; i < nr; i++) {
+		if (!room[moves[i].to])
+			moves[i].to = fusion_other_dev(moves[i].to);
+		if (!room[moves[i].to])
+			break;
+		room[moves[i].to]--;
+	}
+	return i;
 }
 
 bool fusion_evacuate(struct fusion *fs)
@@ -176,9 +194,9 @@ bool fusion_evacuate(struct fusion *fs)
 	unsigned int i, n, moved = 0;
 	u64 used;
 
-	n = fusion_find_fenced(fs, moves, fusion_requested_batch(fs, idle), idle);
-	n = fusion_settle_fenced(fs, moves, n);
-	n = fusion_place_fenced(fs, moves, n);
+	n = fusion_find_leaving(fs, moves, fusion_requested_batch(fs, idle), idle);
+	n = fusion_settle_leaving(fs, moves, n);
+	n = fusion_place_leaving(fs, moves, n);
 	if (n)
 		fusion_migrate_paced(fs, moves, jobs, n, &evacuation, idle, &used);
 	for (i = 0; i < n; i++)

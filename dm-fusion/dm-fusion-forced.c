@@ -25,6 +25,40 @@ void fusion_settle(struct fusion *fs, u32 lext)
 	}
 }
 
+/* The oldest OPEN extent if there are more than may be at a join. Return: false: no more are. */
+static bool fusion_oldest_open(struct fusion *fs, u32 *lext)
+{
+	struct fusion_open *open;
+	bool found = false;
+
+	spin_lock_irq(&fs->lock);
+	if (fs->opens.nr > FUSION_JOIN_OPENS) {
+		list_for_each_entry(open, &fs->opens.lru, lru) {
+			if (open->closed)
+				continue;
+			*lext = open->lext;
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_irq(&fs->lock);
+	return found;
+}
+
+int fusion_settle_most(struct fusion *fs)
+{
+	u32 lext, tries = fs->opens.max;
+
+	while (tries-- && !READ_ONCE(fs->mover.stopping)) {
+		if (!fusion_oldest_open(fs, &lext))
+			return 0;
+		/* let the next ones be filled while this one is settled */
+		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
+		fusion_settle(fs, lext);
+	}
+	return READ_ONCE(fs->mover.stopping) ? -EAGAIN : -EIO;
+}
+
 static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *force,
 				       struct fusion_move *moves)
 {
@@ -39,9 +73,9 @@ static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *f
 		u32 word = READ_ONCE(fs->map[force->next]);
 
 		/* No room is made for those inside the fence: fusion_make_room(). */
-		if (n && fusion_word_fenced(&fs->slots.fence, word) != force->fenced)
+		if (n && fusion_word_leaves(fs, word) != force->fenced)
 			break;
-		force->fenced = fusion_word_fenced(&fs->slots.fence, word);
+		force->fenced = fusion_word_leaves(fs, word);
 		lext = force->next++;
 		if (!fusion_word_mapped(word)) {
 			force->unmapped++;
@@ -79,6 +113,8 @@ static bool fusion_find_victims(struct fusion *fs, struct fusion_force *force)
 		v->fence_first = fs->slots.fence.first;
 		v->fence_end = fs->slots.fence.end;
 	}
+	/* what leaves the old member makes no room here either */
+	v->old_slot = fs->old_slot[v->dev];
 	v->nr = 0;
 	v->held = 0;
 	for (lext = 0; lext < fs->sb.nr_lexts; lext = end) {

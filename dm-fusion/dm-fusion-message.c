@@ -88,6 +88,11 @@ static int fusion_message_fence(struct fusion *fs, const char *member, const cha
 		      fast ? 0 : fs->sb.slow_first_slot, fusion_slot_end(fs, force.to) - 1);
 		return -ERANGE;
 	}
+	/* Its mover would have two places to empty at once, and the shares of neither be known. */
+	if (fusion_sb_has_old(&fs->sb) && fs->old.dev == force.to) {
+		DMERR("message: fence: the %s member is being replaced; wait for that first", member);
+		return -EBUSY;
+	}
 	return fusion_force(fs, &force);
 }
 
@@ -303,6 +308,17 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 					  argv[0]);
 	if (argc && !strcmp(argv[0], "homing"))
 		return fusion_message_homing(fs, argc - 1, argv + 1);
+	if (argc == 1 && !strcmp(argv[0], "settle")) {
+		struct fusion_force force = { .kind = FUSION_SETTLE };
+
+		return fusion_may_write(ti) ?: fusion_force(fs, &force);
+	}
+	if (argc == 1 && !strcmp(argv[0], "unreadable"))
+		return fusion_message_unread(fs, result, maxlen);
+	if (argc == 2 && !strcmp(argv[0], "unreadable") && !strcmp(argv[1], "retry")) {
+		fusion_retry_unread_now(fs);
+		return 0;
+	}
 	if (argc == 2 && !strcmp(argv[0], "heat"))
 		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))

@@ -67,7 +67,7 @@ static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_
 
 static bool fusion_move_leaves_fence(const struct fusion *fs, const struct fusion_move *move)
 {
-	return fusion_word_fenced(&fs->slots.fence, READ_ONCE(fs->map[move->lext]));
+	return fusion_word_leaves(fs, READ_ONCE(fs->map[move->lext]));
 }
 
 /*
@@ -147,8 +147,8 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 }
 
 /*
- * Moves in the background: first those out of the fence or home, which were asked for. They take no
- * notice of the settings migration and standby. Return: were there any?
+ * Moves in the background: first those out of the fence, off the old member or home, which were
+ * asked for. They take no notice of the settings migration and standby. Return: were there any?
  */
 static bool fusion_mover_run(struct fusion *fs)
 {
@@ -177,6 +177,7 @@ static void fusion_do_move(struct work_struct *work)
 	fusion_budget_refill(fs, fusion_now_ms());
 	fusion_look_at_fence(fs);
 	fusion_look_at_homing(fs);
+	fusion_look_at_old(fs);
 	if (READ_ONCE(fs->mover.stopping))
 		return;
 	force = fusion_first_forced(fs);
@@ -193,6 +194,8 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, fusion_put_up_fence(fs, force));
 		else if (force->kind == FUSION_NO_FENCE)
 			fusion_end_forced(fs, force, fusion_take_down_fence(fs));
+		else if (force->kind == FUSION_SETTLE)
+			fusion_end_forced(fs, force, fusion_settle_most(fs));
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else

@@ -42,6 +42,7 @@ enum fusion_force_kind {
 	FUSION_HOME,			/* bring extents home: the mover's own request */
 	FUSION_HOMING,			/* turn homing on */
 	FUSION_NO_HOMING,		/* and off */
+	FUSION_SETTLE,			/* complete partial extents, until few are left */
 };
 
 /* A request: a range of extents, or the slots of a fence, which are on the member @to. */
@@ -52,7 +53,7 @@ struct fusion_force {
 	u32 next;
 	u32 last;
 	enum fusion_dev to;
-	bool fenced;			/* only the mover's: this batch is inside the fence */
+	bool fenced;			/* only the mover's: this batch leaves its slots to nobody */
 	bool zero;			/* of homing */
 	u32 moved;
 	u32 already;
@@ -255,6 +256,12 @@ void fusion_end_forced(struct fusion *fs, struct fusion_force *force, int result
 void fusion_settle(struct fusion *fs, u32 lext);
 
 /*
+ * Complete the oldest partial extents until FUSION_JOIN_OPENS are left. Context: the mover. Return:
+ * 0; -EIO: some cannot be completed.
+ */
+int fusion_settle_most(struct fusion *fs);
+
+/*
  * Move a range and wait until it is moved, or let the mover carry out another request;
  * interruptible. Fills in the counts of @force.
  */
@@ -272,10 +279,10 @@ int fusion_take_down_fence(struct fusion *fs);
 /* Raise an event when the fence has become empty. */
 void fusion_look_at_fence(struct fusion *fs);
 
-/* Is there an extent inside the fence, and is it time to try to move one? */
+/* Is there an extent that has to leave, and is it time to try to move one? */
 bool fusion_evacuation_due(struct fusion *fs);
 
-/* Move some extents out of the fence. Sleeps. Return: was any move tried? */
+/* Move some of these. Sleeps. Return: was any move tried? */
 bool fusion_evacuate(struct fusion *fs);
 
 /* -- dm-fusion-mover.c ------------------------------------------------------------------- */

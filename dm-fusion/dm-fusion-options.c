@@ -365,17 +365,21 @@ unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsi
 	unsigned int n = 0, sz = 0;
 	enum fusion_setting s;
 	struct view v;
-	bool host;
+	bool host, old;
 
 	fusion_settings_look(fs, &v);
 	for (s = 0; s < FUSION_SETTINGS; s++)
 		n += all || v.value[s] != v.base[s];
-	/* Only in the table line, as it is not a setting. */
+	/* Only in the table line, as they are no settings. */
 	host = !all && fs->heart.host_given;
-	if (!n && !host && !all)
+	old = !all && fs->dev[FUSION_OLD];
+	if (!n && !host && !old && !all)
 		return 0;
 
-	DMEMIT(" %u", 2 * (n + host));
+	DMEMIT(" %u", 2 * (n + host + old));
+	if (old)
+		DMEMIT(" old_%s %s", fs->old.dev == FUSION_FAST ? "fast" : "slow",
+		       fs->dev[FUSION_OLD]->name);
 	if (host)
 		DMEMIT(" host %*phN", (int)sizeof(fs->heart.host_id), fs->heart.host_id);
 	for (s = 0; s < FUSION_SETTINGS; s++) {

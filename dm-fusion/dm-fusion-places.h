@@ -27,10 +27,26 @@ static inline unsigned int fusion_word_disk(const struct fusion *fs, u32 word)
 	return unlikely(fusion_word_slot(word) >= fs->old_slot[dev]) ? FUSION_OLD : dev;
 }
 
+/* The bit of a slot of the old member in the bitmaps of fs->old. */
+static inline u32 fusion_old_index(const struct fusion *fs, u32 word)
+{
+	return fusion_word_slot(word) - fs->old_slot[fs->old.dev];
+}
+
 /* The member that a disk is, or was. */
 static inline enum fusion_dev fusion_disk_dev(const struct fusion *fs, unsigned int disk)
 {
 	return unlikely(disk == FUSION_OLD) ? fs->old.dev : disk;
+}
+
+/*
+ * Does an extent lie where it has to leave: inside the fence, or on the old member? Nobody gets its
+ * slot. Context: the mover, or fs->lock held.
+ */
+static inline bool fusion_word_leaves(const struct fusion *fs, u32 word)
+{
+	return fusion_word_mapped(word) && (fusion_word_disk(fs, word) == FUSION_OLD ||
+					    fusion_word_fenced(&fs->slots.fence, word));
 }
 
 static inline struct block_device *fusion_word_bdev(const struct fusion *fs, u32 word)

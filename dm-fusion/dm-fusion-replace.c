@@ -164,7 +164,9 @@ int fusion_trio_init(struct fusion *fs)
 		return 0;
 	/* as many slots as have numbers before its own */
 	fs->old.used = kvcalloc(BITS_TO_LONGS(first), sizeof(long), GFP_KERNEL);
-	if (!fs->old.used)
+	fs->old.unread = kvcalloc(BITS_TO_LONGS(first), sizeof(long), GFP_KERNEL);
+	fs->old.tried = kvcalloc(BITS_TO_LONGS(first), sizeof(long), GFP_KERNEL);
+	if (!fs->old.used || !fs->old.unread || !fs->old.tried)
 		return -ENOMEM;
 	fs->old.dev = dev;
 	fs->old_slot[dev] = first;
@@ -177,6 +179,8 @@ int fusion_trio_init(struct fusion *fs)
 
 void fusion_trio_exit(struct fusion *fs)
 {
+	kvfree(fs->old.tried);
+	kvfree(fs->old.unread);
 	kvfree(fs->old.used);
 }
 

@@ -29,6 +29,15 @@ struct fusion;
  *	until a transaction that is not drained yet; under fs->lock
  * @nr: bits set in @used; under fs->lock
  * @at_first: what @nr was when the set was loaded
+ * @unread: a bit for each of these that could not be read when its extent was to be moved; under
+ *	fs->lock, as all that follows
+ * @nr_unread: bits set in @unread
+ * @tried: the same since the last round of attempts began
+ * @nr_tried: bits set in @tried
+ * @retry_ms: ktime at which the next round begins, if any slot was tried in vain
+ * @round: rounds so far
+ * @told_empty: an event has told that no extent is left; the mover's, as the next
+ * @told_unread: an event has told that some cannot be read
  */
 struct fusion_old_disk {
 	enum fusion_dev dev;
@@ -39,7 +48,36 @@ struct fusion_old_disk {
 	unsigned long *used;
 	u32 nr;
 	u32 at_first;
+	unsigned long *unread;
+	u32 nr_unread;
+	unsigned long *tried;
+	u32 nr_tried;
+	u64 retry_ms;
+	u32 round;
+	bool told_empty;
+	bool told_unread;
 };
+
+/* -- dm-fusion-unread.c ------------------------------------------------------------------ */
+
+/* A slot could not be read for a move; of the old member, that is remembered. Takes fs->lock. */
+void fusion_note_unread(struct fusion *fs, u32 word);
+
+/* Begin a round of attempts now. Takes fs->lock. */
+void fusion_retry_unread_now(struct fusion *fs);
+
+/*
+ * Has the extent with this word been tried in vain in this round; or before, the last time? A hint
+ * without fs->lock.
+ */
+bool fusion_was_tried(const struct fusion *fs, u32 word);
+bool fusion_is_unread(const struct fusion *fs, u32 word);
+
+/* Print the ranges of extents whose slots could not be read. Return: 1. */
+int fusion_message_unread(struct fusion *fs, char *result, unsigned int maxlen);
+
+/* Raise an event when nothing is left on the old member, or when something cannot be read. */
+void fusion_look_at_old(struct fusion *fs);
 
 /* -- dm-fusion-replace.c; no locks, nothing else runs --------------------------------------- */
 

@@ -35,7 +35,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
-	u32 spare = fs->sb.spare_fast, away, blank;
+	u32 spare = fs->sb.spare_fast, away, blank, left, unread;
 	unsigned int sz = 0;
 	bool homing;
 	u64 age;
@@ -80,6 +80,15 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
 	if (homing)
 		DMEMIT(" homing %u %u", away, blank);
+	if (!fusion_sb_has_old(&fs->sb))
+		return;
+	spin_lock_irq(&fs->lock);
+	left = fs->old.nr;
+	unread = fs->old.nr_unread;
+	spin_unlock_irq(&fs->lock);
+	DMEMIT(" old %s %s %u %u %u", fs->old.dev == FUSION_FAST ? "fast" : "slow",
+	       fs->dev[FUSION_OLD] ? fs->dev[FUSION_OLD]->name : "-", left, fs->old.at_first,
+	       unread);
 }
 
 void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,

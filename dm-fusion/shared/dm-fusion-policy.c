@@ -412,7 +412,8 @@ static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct 
 	       (fusion_word_state(word) == FUSION_STABLE ||
 		fusion_word_state(word) == FUSION_OPEN) &&
 	       (lext < v->first || lext > v->last) &&
-	       (fusion_word_slot(word) < v->fence_first || fusion_word_slot(word) >= v->fence_end);
+	       (fusion_word_slot(word) < v->fence_first || fusion_word_slot(word) >= v->fence_end) &&
+	       (!v->old_slot || fusion_word_slot(word) < v->old_slot);
 }
 
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,

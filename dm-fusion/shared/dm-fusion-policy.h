@@ -226,6 +226,7 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
  * @last: last extent of that range
  * @fence_first: first of the slots of @dev that are lost to others when their extents leave
  * @fence_end: slot behind the last of these; no more than @fence_first: none are
+ * @old_slot: the same for all slots from here on; 0: for none
  * @nr: number of victims found
  * @held: number of extents skipped because their last move was cancelled or failed recently
  * @best: the victims, best first, each with the cost of its move
@@ -236,6 +237,7 @@ struct fusion_victims {
 	u32 last;
 	u32 fence_first;
 	u32 fence_end;
+	u32 old_slot;
 	u32 nr;
 	u32 held;
 	struct {
