@@ -184,12 +184,13 @@ int fusion_beat_move(struct fusion *fs)
 	memset(&h->own, 0, sizeof(h->own));
 	h->unsure = false;
 	r = fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
+	if (r == FUSION_OVERDUE)
+		r = fusion_beat_contest(fs, r);
 	if (r == FUSION_FOREIGN)
 		return fusion_beat_in_use_by(fs, &h->seen);
-	if (r)
-		return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
-	fusion_beat_begin(fs);
-	return 0;
+	if (!r)
+		fusion_beat_begin(fs);
+	return r;
 }
 
 int fusion_beat_begun(struct fusion *fs)

@@ -32,6 +32,9 @@ void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struc
 {
 	const struct fusion_chain *other = chain == &fs->journal ? &fs->replica.log : &fs->journal;
 
+	/* Before the commit of a join, the other member may still be another disk. */
+	if (fs->old.joining)
+		return;
 	/* This only raises what @sb says, which was true when it was written. */
 	fusion_progress_raise(&sb->peer_at, READ_ONCE(other->durable.generation),
 			      READ_ONCE(other->durable.seq));

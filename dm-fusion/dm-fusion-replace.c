@@ -46,7 +46,8 @@
  * written, and only after that OLD is told that it has left: it might be needed again otherwise.
  *
  * What else makes this right:
- *  - claims of INV8 go on: NEW's generation and sequence numbers continue those of OLD;
+ *  - claims of INV8 go on: NEW's generation and sequence numbers continue those of OLD. But nothing
+ *    that PEER writes before the commit claims that NEW has got somewhere: OLD has not;
  *  - NEW's superblock goes to the older copy, as with any other;
  *  - words change in memory only, and both members have them from the commit on. Up to then nothing
  *    is recorded in a journal; no OPEN extent has a bitmap in one after.

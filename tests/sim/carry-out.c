@@ -246,7 +246,7 @@ static void wait_empty(struct state *st)
 	u32 i;
 
 	wait_busy(st, 0);
-	for (i = 0; set_fence_used(set) && i < EMPTY_SECONDS; i++) {
+	for (i = 0; set_fence_used(set) + set_old_left(set) && i < EMPTY_SECONDS; i++) {
 		if (st->run->setup.faults || !set_writable(set) || !set_fence_room(set))
 			return;
 		msleep(1000);
@@ -254,6 +254,9 @@ static void wait_empty(struct state *st)
 	if (set_fence_used(set))
 		sim_fail("%u slots inside the fence are not empty, with room for %u",
 			 set_fence_used(set), set_fence_room(set));
+	if (set_old_left(set))
+		sim_fail("%u extents are left on the old member, with room for %u",
+			 set_old_left(set), set_fence_room(set));
 	sim_dev_status(st->dev);
 }
 
@@ -283,8 +286,11 @@ static void wait_homed(struct state *st)
 
 void stop_faults(void)
 {
-	sim_disk_set_faults(world->disk[0], 0, 0);
-	sim_disk_set_faults(world->disk[1], 0, 0);
+	unsigned int i;
+
+	for (i = 0; i < SIM_MAX_DISKS; i++)
+		if (world->disk[i])
+			sim_disk_set_faults(world->disk[i], 0, 0);
 }
 
 /* -- all of them ------------------------------------------------------------------------ */
@@ -366,11 +372,15 @@ void carry_out(struct state *st, const struct op *drawn)
 	case OP_SHRINK:
 		shrink(st);
 		break;
+	case OP_REPLACE:
+		replace(st);
+		break;
 	case OP_CRASH:
 		st->crashed = true;
 		break;
 	case OP_FAULT:
-		sim_disk_set_faults(world->disk[op->sector], op->flags, op->nr);
+		if (world->disk[op->sector])
+			sim_disk_set_faults(world->disk[op->sector], op->flags, op->nr);
 		break;
 	case OP_SPRAY:
 		spray(st, op);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "invariants.h"
+#include "replace.h"
 #include "replica.h"
 #include "run-state.h"
 
@@ -23,36 +24,49 @@ void check_kept(const struct state *st, struct kept kept)
 			 kept.label, sure->label, tried->label);
 }
 
-int make_table(struct state *st, struct sim_dev **dev, bool read_only)
+int make_table_with(struct state *st, struct sim_dev **dev, bool read_only, bool old)
 {
 	struct fusion_sb sb = st->run->setup.sb;
+	char options[sizeof(st->run->setup.options) + 32];
 	u32 i = st->nr_sizes;
 	int r;
 
+	table_options(&st->run->setup, old, options, sizeof(options));
 	do {
 		sb.nr_lexts = st->size[--i];
-		r = sim_dev_create(dev, &sb, st->run->setup.options, read_only);
+		r = sim_dev_create(dev, &sb, options, read_only);
 	} while (r == -EINVAL && i);
 	if (!r && i < st->sure)
 		sim_fail("the set has %u extents, and had %u", sb.nr_lexts, st->size[st->sure]);
 	return r;
 }
 
+int make_table(struct state *st, struct sim_dev **dev, bool read_only)
+{
+	return make_table_with(st, dev, read_only, needs_old());
+}
+
 int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
-	struct replica *rep = replica_load(world->disk[FUSION_SLOW]);
+	struct replica *rep;
+	struct arrangement how;
 	int r;
 
+	draw_opening(st, read_only, &how);
+	rep = replica_load(world->disk[FUSION_SLOW], world->disk[SIM_THIRD]);
 	replica_check_content(rep, st->model);
 	if (st->outside)
 		replica_check_owners(rep, st->outside);
-	r = make_table(st, dev, read_only);
+	if (how.joins)
+		exchange_disks();
+	r = make_table_with(st, dev, read_only, how.old);
 	if (!r) {
 		r = sim_dev_load(*dev);
 		if (r) {
 			sim_dev_destroy(*dev);
 		} else {
-			replica_check_map(rep, st->model, sim_dev_private(*dev));
+			if (!how.joins)
+				replica_check_map(rep, st->model, sim_dev_private(*dev));
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
 			if (set_fence_size(sim_dev_private(*dev)))
@@ -61,6 +75,9 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 		}
 	}
 	replica_free(rep);
+	/* more extents than may be at a join are partial, or the old disk is needed after all */
+	if (r && may_fail(&how, r))
+		return try_open(st, dev, read_only);
 	return r;
 }
 
@@ -117,8 +134,11 @@ void compare_content(struct state *st, const u64 *content, const u64 *expect, co
 
 void set_readonly(bool readonly)
 {
-	sim_disk_set_readonly(world->disk[0], readonly);
-	sim_disk_set_readonly(world->disk[1], readonly);
+	unsigned int i;
+
+	for (i = 0; i < SIM_MAX_DISKS; i++)
+		if (world->disk[i])
+			sim_disk_set_readonly(world->disk[i], readonly);
 }
 
 /* -- recovery -------------------------------------------------------------------- */
@@ -130,7 +150,7 @@ void set_readonly(bool readonly)
 struct find {
 	struct state *st;
 	unsigned int depth;
-	enum sim_loss loss[SIM_NR_DISKS];
+	enum sim_loss loss[SIM_MAX_DISKS];
 	u64 image;		/* random numbers that make the disks */
 	const u64 *expect;	/* content that must be found, or NULL: ask the model */
 	u64 *content;
@@ -177,9 +197,12 @@ static void try_find(struct find *find, bool cuts)
 	unsigned int i;
 
 	w = sim_world_new(rnd(&image));
-	for (i = 0; i < SIM_NR_DISKS; i++)
+	for (i = 0; i < SIM_MAX_DISKS; i++) {
+		if (!from->disk[i])
+			continue;
 		w->disk[i] = find->reset ? sim_disk_after_reset(from->disk[i], &image) :
 			     sim_disk_after_cut(from->disk[i], find->loss[i], &image, false);
+	}
 	if (cuts) {
 		w->cut = cut_recovery;
 		w->cut_ctx = find;
@@ -210,6 +233,8 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 
 	find.loss[FUSION_FAST] = rnd_below(&w->rng, SIM_NR_LOSSES);
 	find.loss[FUSION_SLOW] = rnd_below(&w->rng, SIM_NR_LOSSES);
+	if (w->disk[SIM_THIRD])
+		find.loss[SIM_THIRD] = rnd_below(&w->rng, SIM_NR_LOSSES);
 	if (tearable && die >> 31)
 		find.loss[FUSION_FAST] = SIM_LOSE_BLOCKS;
 	find.image = rnd(&w->rng);

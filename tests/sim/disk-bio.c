@@ -66,12 +66,12 @@ static void begin_write(struct bio *bio)
 	e->seq = NEVER;
 	e->nr = bio_sectors(bio);
 	e->meta = disk_locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
-	if (e->meta != !!bio->nr_pages)
+	if (e->meta != !!bio->nr_pages && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
 			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
 			 bio->bi_iter.bi_sector, d->role == FUSION_FAST ? "fast" : "slow");
 	if (e->meta) {
-		e->raw = sim_alloc(e->nr * 512, false);
+		e->raw = sim_alloc(e->nr * 512, true);
 		for (i = 0; i < bio->nr_pages; i++)
 			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
 	} else if (bio->stamps) {
@@ -217,6 +217,45 @@ static void end_discard(struct bio *bio)
 	} else {
 		end_write(bio);
 	}
+}
+
+/* -- a look ------------------------------------------------------------------------- */
+
+/* A block of metadata as a read returns it. */
+static void see_block(const struct sim_disk *d, u64 blocknr, u8 *block)
+{
+	const u32 first = blocknr * FUSION_BLOCK_SECTORS, end = first + FUSION_BLOCK_SECTORS;
+	const struct sim_entry *e;
+	u32 s;
+
+	memcpy(block, sim_disk_block(d, blocknr), FUSION_BLOCK_SIZE);
+	list_for_each_entry(e, &d->cache, list) {
+		if (e->seq == NEVER)
+			break;
+		for (s = max(e->sector, first); e->meta && s < min(e->sector + e->nr, end); s++)
+			if (e->seq >= *entry_seq((struct sim_disk *)d, e, s - e->sector))
+				memcpy(block + (s - first) * 512,
+				       e->raw + (s - e->sector) * 512, 512);
+	}
+}
+
+unsigned int sim_disk_super_seen(struct sim_disk *d, struct fusion_sb *sb)
+{
+	u8 block[FUSION_BLOCK_SIZE];
+	struct fusion_sb one;
+	unsigned int copy, found = 0;
+	const char *why;
+
+	for (copy = 0; copy < 2; copy++) {
+		u64 nr = FUSION_SUPER_BLOCKNR(copy);
+
+		see_block(d, nr, block);
+		if (d->bad == nr || fusion_sb_unpack(block, nr, d->sectors, &one, &why))
+			continue;
+		if (!found++ || one.generation > sb->generation)
+			*sb = one;
+	}
+	return found;
 }
 
 /* -- reads -------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 
 struct sim_dev {
 	struct dm_target ti;
-	struct dm_dev member[SIM_NR_DISKS];
-	struct block_device path[SIM_NR_DISKS];	/* used where the world is shared */
+	struct dm_dev member[SIM_MAX_DISKS];
+	struct block_device path[SIM_MAX_DISKS];	/* used where the world is shared */
 	bool read_only;
 	bool blocked;		/* new I/O waits */
 	bool suspended;
@@ -54,7 +54,8 @@ void dm_unregister_target(struct target_type *type)
 int dm_get_device(struct dm_target *ti, const char *path, fmode_t mode, struct dm_dev **result)
 {
 	struct sim_dev *dev = container_of(ti, struct sim_dev, ti);
-	unsigned int i = !strcmp(path, "slow");
+	unsigned int i = !strcmp(path, "slow") ? FUSION_SLOW : !strcmp(path, "old") ? SIM_THIRD :
+			 FUSION_FAST;
 
 	snprintf(dev->member[i].name, sizeof(dev->member[i].name), "%s", path);
 	dev->member[i].bdev = sim_disk_bdev(world->disk[i]);

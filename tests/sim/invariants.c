@@ -9,9 +9,13 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 {
 	if (word == FUSION_WORD_UNMAPPED)
 		return;
-	if (!fusion_word_mapped(word) ||
-	    !fusion_slot_valid(&fs->sb, fusion_word_dev(word), fusion_word_slot(word)))
+	if (!fusion_word_mapped(word) || !fusion_word_valid(&fs->sb, fusion_word_on_disk(word)))
 		sim_fail("INV5: extent %u has the impossible word %x", lext, word);
+	if (fusion_word_disk(fs, word) == FUSION_OLD) {
+		if (!test_bit(fusion_old_index(fs, word), fs->old.used))
+			sim_fail("extent %u lies on the old member, and is not counted", lext);
+		return;
+	}
 	if (!test_bit(fusion_word_slot(word), fs->slots.used[fusion_word_dev(word)]))
 		sim_fail("INV2: extent %u lies on a slot that is free", lext);
 }
@@ -124,7 +128,8 @@ static void check_free(const struct fusion *fs, u32 mapped)
 			 fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW], total);
 	if (mapped != fs->nr_mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
-	if (taken != mapped + fs->slots.nr_quarantined + fs->mover.nr_retired +
+	/* those on the old member have been moved, or are mapped or quarantined as well */
+	if (taken + fs->old.nr != mapped + fs->slots.nr_quarantined + fs->mover.nr_retired +
 	    fs->mover.in_flight + fs->replica.nr_held + discarding)
 		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held, "
 			 "%u being discarded", taken, mapped, fs->slots.nr_quarantined,
@@ -192,7 +197,7 @@ static void check_homing(const struct fusion *fs)
 void check_invariants(const void *private)
 {
 	const struct fusion *fs = private;
-	unsigned long fast[BITS_TO_LONGS(1024)] = {}, slow[BITS_TO_LONGS(1024)] = {};
+	unsigned long fast[BITS_TO_LONGS(4096)] = {}, slow[BITS_TO_LONGS(4096)] = {};
 	unsigned long *taken[] = { fast, slow };
 	u32 lext, mapped = 0;
 
@@ -207,6 +212,20 @@ void check_invariants(const void *private)
 	}
 	check_free(fs, mapped);
 	check_homing(fs);
+}
+
+u32 set_old_left(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->old.nr;
+}
+
+bool set_has_old(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fusion_sb_has_old(&fs->sb);
 }
 
 u32 set_lexts(const void *private)

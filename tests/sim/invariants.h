@@ -30,6 +30,10 @@ bool set_homing(const void *private);
 u32 set_away(const void *private);
 u64 set_homing_moves(const void *private);
 
+/* Extents on the old member, if it has one; and has it? */
+u32 set_old_left(const void *private);
+bool set_has_old(const void *private);
+
 /* Extents that it has; those mapped behind the end of a set, or of a member, of geometry @sb. */
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);

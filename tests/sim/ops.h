@@ -32,10 +32,11 @@ enum op_kind {
 	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
 	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
 	OP_FENCE_OFF,
-	OP_EMPTY,		/* wait for all, and for the fence to be empty if there is room */
+	OP_EMPTY,		/* wait for all, and for fence and old member to be empty if there is room */
 	OP_HOMING,		/* on; @flags: with zeros */
 	OP_HOMING_OFF,
 	OP_HOMED,		/* wait for all, and for everything to be at home */
+	OP_REPLACE,		/* a disk takes the place of a member, or is taken back, or leaves */
 	OP_NR,
 };
 
@@ -108,6 +109,7 @@ u32 make_checkpoint_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 u32 make_close_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 

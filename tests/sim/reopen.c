@@ -259,7 +259,8 @@ void grow(struct state *st)
 	bool failed = false;
 
 	wait_busy(st, 0);
-	if (!set_writable(sim_dev_private(st->dev)) || st->nr_sizes > MAX_SIZES - 2)
+	if (!set_writable(sim_dev_private(st->dev)) || st->nr_sizes > MAX_SIZES - 2 ||
+	    set_has_old(sim_dev_private(st->dev)))
 		return;
 	if (!grow_once(st, &failed) && !failed)
 		return;

@@ -5,10 +5,12 @@
 #include "replica.h"
 
 #define MAX_LEXTS	1024U
+#define MAX_SLOTS	4096U	/* of the slow member and the old one */
 #define MAX_BLOCKS	DIV_ROUND_UP(MAX_LEXTS, FUSION_MAP_PER_BLOCK)
 
 struct replica {
 	struct sim_disk *disk;
+	struct sim_disk *old;	/* that it may name as well */
 	struct fusion_sb sb;
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
@@ -81,7 +83,7 @@ static bool is_open(const struct replica *rep, u32 lext)
 
 static void check_slots(const struct replica *rep)
 {
-	unsigned long taken[BITS_TO_LONGS(MAX_LEXTS)] = {};
+	unsigned long taken[BITS_TO_LONGS(MAX_SLOTS)] = {};
 	u32 lext;
 
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
@@ -93,11 +95,12 @@ static void check_slots(const struct replica *rep)
 	}
 }
 
-struct replica *replica_load(struct sim_disk *slow)
+struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old)
 {
 	struct replica *rep = sim_alloc(sizeof(*rep), true);
 
 	rep->disk = slow;
+	rep->old = old;
 	if (!sim_disk_super(slow, &rep->sb))
 		sim_fail("replica: no superblock");
 	load_map(rep);
@@ -115,8 +118,10 @@ static void check_sector(const struct replica *rep, struct model *model, u32 lex
 			 bool may_lag)
 {
 	u32 sector = lext * EXTENT_SECTORS + s;
-	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(rep->word[lext]));
-	u64 stamp = sim_disk_stamp(rep->disk, start + s);
+	u32 slot = fusion_word_slot(rep->word[lext]);
+	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, slot);
+	u64 stamp = sim_disk_stamp(fusion_slot_is_old(&rep->sb, FUSION_SLOW, slot) ? rep->old :
+				   rep->disk, start + s);
 	const char *wrong;
 
 	if (stamp && !model_stamp_is_of(stamp, sector))
@@ -147,7 +152,7 @@ void replica_check_content(const struct replica *rep, struct model *model)
 
 void replica_check_owners(const struct replica *rep, const void *private)
 {
-	u16 owner[MAX_LEXTS] = {};	/* extent + 1 */
+	u16 owner[MAX_SLOTS] = {};	/* extent + 1 */
 	u32 lext, word, slot;
 
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
@@ -156,7 +161,7 @@ void replica_check_owners(const struct replica *rep, const void *private)
 		slot = fusion_word_slot(rep->word[lext]);
 		owner[slot] = lext + 1;
 		if (slot >= set_slot_end(private, FUSION_SLOW))
-			continue;	/* given up: nobody gets it */
+			continue;	/* given up, or old: nobody gets it */
 		if (!set_slot_taken(private, slot))
 			sim_fail("INV6: slow slot %u is free, but the replica has extent %u there",
 				 slot, lext);

@@ -15,7 +15,7 @@ struct replica;
  * Read it: there must be a map that can be read, no two extents of which share a slot. It belongs
  * to the world.
  */
-struct replica *replica_load(struct sim_disk *slow);
+struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old);
 void replica_free(struct replica *rep);
 
 /*

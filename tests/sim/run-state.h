@@ -51,6 +51,9 @@ void open_set(struct state *st, struct sim_dev **dev, bool read_only);
 
 /* Only make its table. Fails the run if the set is smaller than it was for certain. */
 int make_table(struct state *st, struct sim_dev **dev, bool read_only);
+
+/* The same with the third disk, or without. */
+int make_table_with(struct state *st, struct sim_dev **dev, bool read_only, bool old);
 void close_set(struct sim_dev *dev);
 
 /* What is kept must have been asked for, and must not be older than the last promise. */
@@ -62,7 +65,7 @@ void read_all(struct state *st, struct sim_dev *dev, u64 *content);
 /* Fails the run unless @content is @expect, or if that is NULL, what the model allows. */
 void compare_content(struct state *st, const u64 *content, const u64 *expect, const char *what);
 
-/* Both disks of the world. */
+/* All disks of the world. */
 void set_readonly(bool readonly);
 
 /* The cut of a run's worlds: a sim_cut_fn, @ctx is the state. */
@@ -102,6 +105,14 @@ bool gave_up(void);
 
 /* Read it all, while nothing is under way. */
 void check_all(struct state *st);
+
+/* -- replace.c -------------------------------------------------------------------- */
+
+/*
+ * A new disk joins; or is taken back; or the set parts from the old one, if that is empty. Waits
+ * until nothing is under way.
+ */
+void replace(struct state *st);
 
 /* -- shrink.c --------------------------------------------------------------------- */
 

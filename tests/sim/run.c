@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "invariants.h"
+#include "replace.h"
 #include "run-state.h"
 
 /* A first write that was lost is one that the replica may know of. */
@@ -39,7 +40,7 @@ static bool open_anew(struct state *st)
 	int r;
 
 	if (faults)
-		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)],
+		sim_disk_set_faults(any_disk(),
 				    SIM_FAULT_WRITE * (1 + rnd_below(rng, 3)),
 				    2 << rnd_below(rng, 5));
 	r = try_open(st, &st->dev, false);
@@ -98,9 +99,11 @@ static void next_world(void)
 	struct sim_world *old = world, *w = sim_world_new(rnd(&old->rng));
 	unsigned int i;
 
-	for (i = 0; i < SIM_NR_DISKS; i++)
-		w->disk[i] = sim_disk_after_cut(old->disk[i], rnd_below(&w->rng, SIM_NR_LOSSES),
-						&w->rng, true);
+	for (i = 0; i < SIM_MAX_DISKS; i++)
+		if (old->disk[i])
+			w->disk[i] = sim_disk_after_cut(old->disk[i],
+							rnd_below(&w->rng, SIM_NR_LOSSES),
+							&w->rng, true);
 	sim_world_drop_parent();
 }
 

@@ -184,6 +184,7 @@ void shrink(struct state *st)
 
 	wait_busy(st, 0);
 	if (!set_writable(sim_dev_private(old)) || st->nr_sizes > MAX_SIZES - 2 ||
+	    set_has_old(sim_dev_private(old)) ||
 	    !sim_disk_super(world->disk[FUSION_FAST], &was))
 		return;
 	sb = was;

@@ -23,7 +23,9 @@
 #include "dm-fusion-codec.h"
 #include "../../userspace/lib/random.h"
 
-#define SIM_NR_DISKS	2
+#define SIM_NR_DISKS	2		/* members: the fast and the slow one */
+#define SIM_THIRD	2		/* the disk that replaces one of them, or is replaced */
+#define SIM_MAX_DISKS	3
 #define EXTENT_SECTORS	FUSION_MIN_EXTENT_SECTORS
 
 /* No operation takes longer, though the clock runs fast: a heartbeat goes on by itself. */
@@ -79,7 +81,7 @@ struct sim_world {
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	int preempt_left;		/* while a nested world runs */
 
-	struct sim_disk *disk[SIM_NR_DISKS];
+	struct sim_disk *disk[SIM_MAX_DISKS];	/* the third one may be NULL */
 	bool stop;			/* sim_run() returns at once */
 	bool quiet;			/* the set is suspended or closed: no writes are allowed */
 	bool shared;			/* by several devices: more may be open than one */
@@ -166,6 +168,9 @@ u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
 
 /* The newest superblock. Return: how many of the two are valid. */
 unsigned int sim_disk_super(struct sim_disk *disk, struct fusion_sb *sb);
+
+/* The same, as who reads the disk finds it: with what is in its cache only. */
+unsigned int sim_disk_super_seen(struct sim_disk *disk, struct fusion_sb *sb);
 
 /* Blocks of metadata, and another durable content for one. */
 u32 sim_disk_blocks(const struct sim_disk *disk);
