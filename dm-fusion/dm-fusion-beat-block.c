@@ -102,6 +102,17 @@ static void fusion_beat_read_super(struct fusion *fs, unsigned int disk, struct 
 	}
 }
 
+/* Is it as it was when the set was loaded? A join writes one again, as it was. */
+static bool fusion_beat_is_before(const struct fusion *fs, unsigned int disk,
+				  const struct newest *sb)
+{
+	const struct fusion_heart *h = &fs->heart;
+
+	return sb->generation == h->before_gen[disk] ||
+	       (fs->old.joins && sb->generation == h->before_gen[disk] + 1 &&
+		sb->activation == h->before_act[disk]);
+}
+
 int fusion_beat_check_super(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -120,7 +131,7 @@ int fusion_beat_check_super(struct fusion *fs)
 		if (!sb.generation)
 			return -EIO;
 		if (sb.activation == fs->activation ||
-		    (!begun && sb.generation == h->before_gen[disk]))
+		    (!begun && fusion_beat_is_before(fs, disk, &sb)))
 			continue;
 		h->seen = sb.host;
 		/* A bad copy may be this activation's, or may be being written. */

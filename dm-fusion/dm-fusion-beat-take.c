@@ -133,6 +133,15 @@ static int fusion_beat_try_take(struct fusion *fs, u32 ms)
 	return r ?: fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
 }
 
+/* The superblock of a disk, as it is before the set is opened. */
+static void fusion_beat_note_before(struct fusion_heart *h, unsigned int disk,
+				    const struct fusion_sb *sb)
+{
+	h->before |= BIT(disk);
+	h->before_gen[disk] = sb->generation;
+	h->before_act[disk] = sb->activation;
+}
+
 int fusion_beat_take(struct fusion *fs)
 {
 	struct fusion_heart *h = &fs->heart;
@@ -140,13 +149,11 @@ int fusion_beat_take(struct fusion *fs)
 	u32 ms = FUSION_CLAIM_MS;
 	int r;
 
-	h->before = BIT(fs->meta[FUSION_FAST]) | BIT(fs->meta[FUSION_SLOW]);
-	h->before_gen[fs->meta[FUSION_FAST]] = fs->sb.generation;
-	h->before_gen[fs->meta[FUSION_SLOW]] = fs->replica.sb.generation;
-	if (fs->old.joins) {
-		h->before |= BIT(fs->old.dev);
-		h->before_gen[fs->old.dev] = fs->old.sb.generation;
-	}
+	h->before = 0;
+	fusion_beat_note_before(h, fs->meta[FUSION_FAST], &fs->sb);
+	fusion_beat_note_before(h, fs->meta[FUSION_SLOW], &fs->replica.sb);
+	if (fs->old.joins)
+		fusion_beat_note_before(h, fs->old.dev, &fs->old.sb);
 	do {
 		r = fusion_beat_try_take(fs, ms);
 		/*

@@ -38,6 +38,7 @@ enum fusion_mode {
  * @taking: how the set had to be taken
  * @before: a bit for each disk of which a superblock counts until the set is opened
  * @before_gen: generations of these when the set was loaded
+ * @before_act: and their activations
  * @open_time: when this activation began, seconds since 1970
  * @fresh: the lease is that of a first beat
  * @fresh_ms: boottime when that first beat was written
@@ -81,6 +82,7 @@ struct fusion_heart {
 	enum fusion_taking taking;
 	u8 before;
 	u64 before_gen[FUSION_NR_DISKS];
+	u64 before_act[FUSION_NR_DISKS];
 	u64 open_time;
 	bool fresh;
 	u64 fresh_ms;

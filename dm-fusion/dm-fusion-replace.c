@@ -248,16 +248,13 @@ static int fusion_join_be_sure(struct fusion *fs)
 {
 	int r;
 
-	if (fs->old.dev == FUSION_FAST) {
-		r = fusion_replica_super_next(fs);
-		fs->heart.before_gen[FUSION_SLOW] = fs->replica.sb.generation;
-		return r;
-	}
+	/* The heartbeat expects it: see fusion_beat_is_before(). */
+	if (fs->old.dev == FUSION_FAST)
+		return fusion_replica_super_next(fs);
 	fs->sb_next.generation++;
 	r = fusion_super_write(fs, &fs->journal, &fs->sb_next);
 	if (!r)
 		fs->sb.generation = fs->sb_next.generation;
-	fs->heart.before_gen[FUSION_FAST] = fs->sb.generation;
 	return r;
 }
 
