@@ -110,13 +110,15 @@ static int fusion_third_fits(struct fusion *fs, const struct fusion_sb *member,
 static void fusion_trio_pick(struct fusion *fs, struct fusion_sb *member,
 			     const struct fusion_sb *peer)
 {
-	struct fusion_sb *third = &fs->old.sb;
+	struct fusion_sb *third = &fs->old.sb, *scratch = &fs->replica.next;
 
 	fs->old.joins = !memcmp(peer->peer_uuid, third->dev_uuid, sizeof(peer->peer_uuid));
 	if (!fs->old.joins)
 		return;
 	fs->meta[fs->old.dev] = FUSION_OLD;
-	swap(*member, *third);
+	*scratch = *member;
+	*member = *third;
+	*third = *scratch;
 }
 
 int fusion_trio_read(struct fusion *fs, struct fusion_sb *fast, struct fusion_sb *slow,

@@ -24,6 +24,8 @@ status() {
 	read -ra line < <(dmsetup status "$1")
 	[[ ${line[2]:-} == fusion ]] || fail "$1: not a fusion device: ${line[*]}"
 	line=("${line[@]:3}")
+	# while a member is being replaced: "old fast|slow DEVICE LEFT TOTAL UNREADABLE" at the end
+	[[ ${#line[@]} -lt 7 || ${line[-6]} != old ]] || line=("${line[@]:0:${#line[@]}-6}")
 	for field in "${@:2}"; do
 		for i in "${!FIELDS[@]}"; do
 			case ${FIELDS[i]} in
