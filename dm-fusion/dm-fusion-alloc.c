@@ -104,16 +104,23 @@ u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 	return fusion_slot_give(fs, dev, slot);
 }
 
+static void fusion_old_slot_put(struct fusion *fs, u32 i)
+{
+	struct fusion_old_disk *old = &fs->old;
+
+	if (WARN_ON_ONCE(!__test_and_clear_bit(i, old->used)))
+		return;
+	old->nr--;
+	old->nr_unread -= __test_and_clear_bit(i, old->unread);
+	old->nr_tried -= __test_and_clear_bit(i, old->tried);
+}
+
 void fusion_slot_put(struct fusion *fs, u32 word)
 {
 	enum fusion_dev dev = fusion_word_dev(word);
 
 	if (fusion_word_disk(fs, word) == FUSION_OLD) {
-		if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_old_index(fs, word), fs->old.used)))
-			return;
-		fs->old.nr--;
-		fs->old.nr_unread -= __test_and_clear_bit(fusion_old_index(fs, word), fs->old.unread);
-		fs->old.nr_tried -= __test_and_clear_bit(fusion_old_index(fs, word), fs->old.tried);
+		fusion_old_slot_put(fs, fusion_old_index(fs, word));
 		return;
 	}
 	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->slots.used[dev])))

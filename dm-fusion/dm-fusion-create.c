@@ -110,8 +110,9 @@ static char *fusion_set_error(const struct fusion *fs, int disk, int r)
 		return "One of the devices was used without the other; see the kernel log";
 	if (disk < 0)
 		return "The devices are not members of the same set";
-	return disk == FUSION_OLD ? "Old device is not the old member of the set; see the kernel log" :
-	       "The device cannot take the place of the old one; see the kernel log";
+	if (disk == FUSION_OLD)
+		return "Old device is not the old member of the set; see the kernel log";
+	return "The device cannot take the place of the old one; see the kernel log";
 }
 
 /* Read the geometry from the superblocks. fusion_load() reads everything else again. */

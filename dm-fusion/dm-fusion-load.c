@@ -292,7 +292,8 @@ static int fusion_from_the_past(struct fusion *fs, const struct fusion_sb *sb, u
 
 	DMERR(FROM_THE_PAST,
 	      dm_table_device_name(fs->ti->table), fast ? "fast" : "slow",
-	      fs->dev[fs->meta[sb->role]]->name, sb->generation, fast ? "journal" : "log", next_seq - 1,
+	      fs->dev[fs->meta[sb->role]]->name, sb->generation, fast ? "journal" : "log",
+	      next_seq - 1,
 	      fast ? "slow" : "fast", claim->generation, claim->seq ? claim->seq - 1 : 0);
 	return -ESTALE;
 }

@@ -90,7 +90,8 @@ static int fusion_message_fence(struct fusion *fs, const char *member, const cha
 	}
 	/* Its mover would have two places to empty at once, and the shares of neither be known. */
 	if (fusion_sb_has_old(&fs->sb) && fs->old.dev == force.to) {
-		DMERR("message: fence: the %s member is being replaced; wait for that first", member);
+		DMERR("message: fence: the %s member is being replaced; wait for that first",
+		      member);
 		return -EBUSY;
 	}
 	return fusion_force(fs, &force);

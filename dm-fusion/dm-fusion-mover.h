@@ -53,7 +53,7 @@ struct fusion_force {
 	u32 next;
 	u32 last;
 	enum fusion_dev to;
-	bool fenced;			/* only the mover's: this batch leaves its slots to nobody */
+	bool fenced;			/* only the mover's: nobody gets the slots of this batch */
 	bool zero;			/* of homing */
 	u32 moved;
 	u32 already;

@@ -146,7 +146,7 @@ unsigned int fusion_open_bitmap_size(const struct fusion *fs);
 
 /* -- dm-fusion-load-open.c; a set is being loaded, nothing else runs; no lock is needed ---- */
 
-/* Complete all OPEN extents, so that no bitmaps remain, and flush all disks; or only that. Sleep. */
+/* Complete all OPEN extents, so that no bitmaps remain, and flush all disks; or only that. */
 int fusion_load_complete(struct fusion *fs);
 int fusion_load_flush(struct fusion *fs);
 

@@ -222,14 +222,14 @@ int fusion_trio_check(struct fusion *fs, bool read_only)
 	if (fs->old.joins) {
 		if (fs->opens.nr <= FUSION_JOIN_OPENS)
 			return 0;
-		DMERR("%s: %s cannot join: %u partial extents, at most %u; open the set without it, send settle, and try again",
+		DMERR("%s: %s cannot join: %u extents are partial, at most %u may be: send settle",
 		      name, fs->dev[fs->old.dev]->name, fs->opens.nr, FUSION_JOIN_OPENS);
 		return -EAGAIN;
 	}
 	if (!fusion_sb_has_old(&fs->sb))
 		return 0;
 	if (fs->old.nr && !fs->dev[FUSION_OLD]) {
-		DMERR("%s: %u extents lie on the %s member that is being replaced: give it as old_%s",
+		DMERR("%s: %u extents lie on the %s member being replaced: give it as old_%s",
 		      name, fs->old.nr, fusion_old_name(fs), fusion_old_name(fs));
 		return -ENODEV;
 	}
@@ -292,7 +292,7 @@ static int fusion_join_clear(struct fusion *fs)
 	return r;
 }
 
-/* Claims about the member hold for the disk, too, and its newer superblock copy is not overwritten. */
+/* Claims about the member hold for the disk, too; its newer superblock copy is not overwritten. */
 static u64 fusion_join_generation(const struct fusion_sb *member, const struct fusion_sb *disk)
 {
 	u64 next = max(member->generation, disk->generation) + 1;

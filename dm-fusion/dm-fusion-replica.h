@@ -192,8 +192,8 @@ int fusion_replica_write_super(struct fusion *fs);
 int fusion_replica_super_next(struct fusion *fs);
 
 /*
- * Write a whole replica, and then rep->sb with it, which has been changed. Nothing else runs, and no
- * extent is OPEN. Return: 0 or a negative errno.
+ * Write a whole replica, and then rep->sb with it, which has been changed. Nothing else runs, and
+ * no extent is OPEN. Return: 0 or a negative errno.
  */
 int fusion_replica_anew(struct fusion *fs);
 

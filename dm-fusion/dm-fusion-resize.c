@@ -63,7 +63,7 @@ int fusion_resize_plan(struct fusion *fs, char **error)
 	if (want == len && fast == fs->sb.self_sectors && slow == fs->sb.peer_sectors)
 		return 0;
 	if (fs->dev[FUSION_OLD] || fusion_sb_has_old(&fs->sb)) {
-		DMERR("the set cannot be resized while a member is being replaced: wait for that first");
+		DMERR("the set cannot be resized while a member is being replaced: wait for that");
 		*error = "A member of the set is being replaced; see the kernel log";
 		return -EBUSY;
 	}

@@ -31,11 +31,14 @@
  *	replica*,	the copy of the map on the slow member
  *	promote
  *	beat*		the heartbeat, which keeps two machines apart
- *	resize, load	opening a set: recovery, its new size, and the new epoch
+ *	load-open, resize, replace, load
+ *			opening a set: recovery, its new size, a new member, the new epoch
  *	io, worker	map(), end_io() and the worker
- *	budget, usage,	migration: what there is to spend, what others do, a batch of moves and its
- *	copy, batch,	copies, moves on request, out of the fence and home; the worker that decides
- *	forced, evacuate, home, mover
+ *	budget, usage,	migration: what there is to spend, what others do, what the old member
+ *	unread, copy,	does not return, a batch of moves and its copies, moves on request, out
+ *	batch, forced,	of the fence, off the old member and home; the worker that decides
+ *	evacuate, home,
+ *	mover
  *	status, message, claim, reboot, create, target
  *			the face to device-mapper
  *
@@ -89,6 +92,12 @@
  * durably no longer names them (INV6). A move that leaves a slow slot, for either member, is
  * recorded there before it takes effect (INV7).
  *
+ * A member that is replaced (dm-fusion-replace.c)
+ *
+ * For that time the set has a third disk, the old member. Slots on it have numbers behind those of
+ * the member that replaces it; fusion_word_disk() tells. Nothing new comes to lie there, and what
+ * does is moved off it as out of a fence.
+ *
  * Invariants
  * ----------
  *
@@ -108,6 +117,9 @@
  * INV9  No slot inside the fence is given to an extent, and none is discarded
  *	 (dm-fusion-fence.c).
  * INV10 A set that shrinks gives up nothing that the durable map or the replica names.
+ * INV11 Of an old member, no slot is given to an extent, discarded or held; no extent there is
+ *	 OPEN. No superblock is without it while a durable map places an extent there, and it is
+ *	 told that it has left only when both copies of both superblocks are durably without it.
  *
  * Locks
  * -----
@@ -218,7 +230,7 @@ struct fusion {
 	struct fusion_stats __percpu *stats;
 	struct dm_dev *dev[FUSION_NR_DISKS];
 	sector_t base[FUSION_NR_DISKS];	/* sector of slot 0; old member: of what would be slot 0 */
-	u8 meta[FUSION_NR_DEVS];	/* disk with the metadata of a member: OLD until NEW joins */
+	u8 meta[FUSION_NR_DEVS];	/* disk with the metadata of a member */
 	u32 old_slot[FUSION_NR_DEVS];	/* slots from here on are the old member's */
 	unsigned int shift;		/* log2 of sectors per extent */
 	u8 gate;			/* mode is not RW, or writes wait for the heartbeat */

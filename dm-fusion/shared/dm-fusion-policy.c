@@ -406,14 +406,14 @@ static u32 fusion_policy_cost_of(const struct fusion_policy *p, u32 lext, enum f
 static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct fusion_victims *v,
 				    u32 lext)
 {
-	u32 word = READ_ONCE(p->map[lext]);
+	u32 word = READ_ONCE(p->map[lext]), slot = fusion_word_slot(word);
 
 	return fusion_word_mapped(word) && fusion_word_dev(word) == v->dev &&
 	       (fusion_word_state(word) == FUSION_STABLE ||
 		fusion_word_state(word) == FUSION_OPEN) &&
 	       (lext < v->first || lext > v->last) &&
-	       (fusion_word_slot(word) < v->fence_first || fusion_word_slot(word) >= v->fence_end) &&
-	       (!v->old_slot || fusion_word_slot(word) < v->old_slot);
+	       (slot < v->fence_first || slot >= v->fence_end) &&
+	       (!v->old_slot || slot < v->old_slot);
 }
 
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,

@@ -10,9 +10,12 @@
 
 SET=/dev/mapper/data
 
-# begin FAST_MIB SLOW_MIB: an open set with stamped data on both members, and room
+# begin: an open set with stamped data on both members, and room; and a disk that is as large as either
 begin() {
-	switched "$1" "$2"
+	switched 24 72
+	null new 72 cache_size=4096
+	linear new-link /dev/new 0 "$(sectors_of /dev/new)"
+	NEW=/dev/mapper/new-link
 	format --extent-size 64K
 	fusion data idle 100 commit_interval 100 replica_interval 2 duty 100
 	SIZE=$(($(status data extents) * 40960))
@@ -32,31 +35,27 @@ load() {
 	LOAD=$REPLY
 }
 
-# spare fast|slow MIB: a disk that is prepared to replace that member; its path is in REPLY
-spare() {
-	null "new" "$2" cache_size=4096
-	linear new-link /dev/new 0 "$(sectors_of /dev/new)"
-	fusion-prepare "$([[ $1 == fast ]] && echo "$FAST" || echo "$SLOW")" /dev/mapper/new-link
-	REPLY=/dev/mapper/new-link
-}
-
 # exchange [OPTION VALUE]...: another table of FAST and SLOW takes over
 exchange() {
-	dmsetup load data --table "$(table "$@" idle 100 commit_interval 100 replica_interval 2 \
-		duty 100)"
+	# shellcheck disable=SC2086 # words
+	dmsetup load data --table "$(table "$@" $PACE)"
 	dmsetup suspend data
 	dmsetup resume data
 }
 
-# join fast|slow: the spare disk takes the place of the member, which is in OLD then
+# How moves go on from a table on: at once, or hardly.
+AT_ONCE="idle 100 commit_interval 100 replica_interval 2 duty 100"
+SLOWLY="idle 60000 commit_interval 100 replica_interval 2 duty 1"
+PACE=$AT_ONCE
+
+# join fast|slow: NEW takes the place of the member, which is in OLD then
 join() {
-	spare "$1" "${2:-$([[ $1 == fast ]] && echo 24 || echo 72)}"
+	local member
+	[[ $1 == fast ]] && member=$FAST || member=$SLOW
+	fusion-prepare "$member" "$NEW"
 	settle
-	if [[ $1 == fast ]]; then
-		OLD=$FAST FAST=$REPLY
-	else
-		OLD=$SLOW SLOW=$REPLY
-	fi
+	OLD=$member
+	[[ $1 == fast ]] && FAST=$NEW || SLOW=$NEW
 	exchange "old_$1" "$OLD"
 }
 
@@ -85,7 +84,7 @@ empty() {
 # set does without it
 goes() {
 	local total
-	begin 24 72
+	begin
 	load
 	join "$1"
 	same "old member" "$(old member)" "$1"
@@ -116,14 +115,12 @@ test_slow() {
 
 # back MEMBER: half-way the disks change places again
 back() {
-	local new
-	begin 24 72
+	begin
 	load
 	join "$1"
-	new=$([[ $1 == fast ]] && echo "$FAST" || echo "$SLOW")
 	settle
 	[[ $1 == fast ]] && FAST=$OLD || SLOW=$OLD
-	exchange "old_$1" "$new"
+	exchange "old_$1" "$NEW"
 	within 120 "nothing is left" empty
 	# without the disk, which is not told then
 	exchange
@@ -145,17 +142,19 @@ test_slow_back() {
 
 # Power fails while extents leave. Only the three disks together make the set.
 power_fails() {
-	begin 24 72
+	begin
+	lags "$1"
 	join "$1"
 	fusion-stamp run $SET --state "$TMP/state" --size "$SIZE" --seconds 2 --mix 40:35:10:0:0:5
 	sync $SET
+	at_least "extents on the old member" "$(old left)" 1
 	power_off
 	swap_to_dead
 	close data
 	power_on
 	new_power_on
-	refused "old_$1" fusion data
-	dmsetup remove data 2>/dev/null || :
+	refused "old_$1" dmsetup create data --table "$(table)"
+	dm_remove data
 	fusion data "old_$1" "$OLD" duty 100 idle 100
 	verify
 	within 120 "nothing is left" empty
@@ -184,16 +183,31 @@ test_power_slow() {
 	power_fails slow
 }
 
+# lags fast|slow: I/O to it takes its time, so extents leave it hardly
+lags() {
+	need_module dm-delay
+	PACE=$SLOWLY
+	swap "$1" "0 $(sectors_of "/dev/$1") delay /dev/$1 0 100"
+}
+
+# unreadable_slow: no data of the slow disk can be read or written
+unreadable_slow() {
+	local first
+	first=$(sb slow_first_slot)
+	bad_sectors slow $((first * 128)) $(($(sectors_of /dev/slow) - first * 128 - 2048))
+}
+
+some_unreadable() {
+	[[ $(old unreadable) -gt 0 ]]
+}
+
 # What cannot be read stays, is told, and leaves when it can be read again.
 test_unreadable() {
-	local first
-	begin 24 72
-	msg data migration off
+	begin
+	sync $SET
+	unreadable_slow
 	join slow
-	first=$(sb slow_first_slot)
-	# all data of the old disk
-	bad_sectors slow $((first * 128)) $(($(sectors_of /dev/slow) - first * 128 - 2048))
-	within 60 "unreadable extents" unreadable
+	within 60 "unreadable extents" some_unreadable
 	at_least "ranges" "$(msg data unreadable | wc -w)" 1
 	same mode "$(status data mode)" rw
 	swap slow
@@ -203,41 +217,43 @@ test_unreadable() {
 	verify
 }
 
-unreadable() {
-	[[ $(old unreadable) -gt 0 ]]
-}
-
 # The old disk vanishes: the set goes on with what is elsewhere, and cannot be opened without it.
 test_vanished() {
-	begin 24 72
+	begin
+	lags slow
 	join slow
 	sync $SET
+	at_least "extents on the old member" "$(old left)" 1
 	gone slow
 	dd if=/dev/zero of=$SET bs=64K count=1 seek=$((SIZE / 65536 + 2)) oflag=direct conv=fsync \
 		status=none
 	same mode "$(status data mode)" rw
 	close data
-	refused "is being replaced: give it as old_slow" fusion data
-	dmsetup remove data 2>/dev/null || :
+	refused "being replaced: give it as old_slow" \
+		dmsetup create data --table "$(table)"
+	dm_remove data
 	swap slow
 	fusion data old_slow "$OLD" duty 100 idle 100
 	verify
 }
 
 test_refusals() {
-	local other
-	begin 24 72
-	spare fast 24
-	other=$REPLY
-	# not its role, not prepared for this, the same twice
-	refused "slow member" dmsetup load data --table "0 $LEN fusion $other $FAST 2 old_slow $SLOW"
-	refused "same" dmsetup load data --table "$(table old_fast "$FAST")"
-	refused "is not the old member" dmsetup load data --table "$(table old_fast "$other")"
-	OLD=$FAST FAST=$other
+	begin
+	fusion-prepare "$FAST" "$NEW"
+	# not its role, not prepared for this, the same twice, a disk that is no member
+	refused "is the fast member of its set" \
+		dmsetup load data --table "0 $LEN fusion $NEW $FAST 2 old_slow $SLOW"
+	refused "is the fast member of its set" \
+		dmsetup load data --table "0 $LEN fusion $FAST $NEW 2 old_slow $SLOW"
+	refused "the same as another one" dmsetup load data --table "$(table old_fast "$FAST")"
+	refused "only prepared" dmsetup load data --table "0 $LEN fusion $NEW $SLOW"
+	refused "is not the old member" dmsetup load data --table "$(table old_fast "$NEW")"
+	OLD=$FAST FAST=$NEW PACE=$SLOWLY
 	exchange old_fast "$OLD"
 	refused "is being replaced; wait" msg data fence fast 0 3
 	refused "cannot be resized" dmsetup load data \
 		--table "0 $((LEN - 1280)) fusion $FAST $SLOW 4 resize on old_fast $OLD"
+	refused "do not name each other" dmsetup load data --table "0 $LEN fusion $OLD $SLOW"
 	verify
 }
 

@@ -228,6 +228,14 @@ bool set_has_old(const void *private)
 	return fusion_sb_has_old(&fs->sb);
 }
 
+bool set_same_disks(const void *private, const struct fusion_sb *slow)
+{
+	const struct fusion *fs = private;
+
+	/* a set that has just parted has no word that it had not before */
+	return !fusion_sb_has_old(&fs->sb) || fusion_same_old(&fs->sb, slow);
+}
+
 u32 set_lexts(const void *private)
 {
 	return ((const struct fusion *)private)->sb.nr_lexts;

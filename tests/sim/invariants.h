@@ -34,6 +34,9 @@ u64 set_homing_moves(const void *private);
 u32 set_old_left(const void *private);
 bool set_has_old(const void *private);
 
+/* Has a word of a set with this superblock of the slow member the same meaning? */
+bool set_same_disks(const void *private, const struct fusion_sb *slow);
+
 /* Extents that it has; those mapped behind the end of a set, or of a member, of geometry @sb. */
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);

@@ -32,11 +32,11 @@ enum op_kind {
 	OP_DRAWN,		/* those above are drawn by weight, those below beside these */
 	OP_FENCE = OP_DRAWN,	/* nr slots of disk @flags, from slot @sector on */
 	OP_FENCE_OFF,
-	OP_EMPTY,		/* wait for all, and for fence and old member to be empty if there is room */
+	OP_EMPTY,		/* wait for all; fence and old member get empty if they can */
 	OP_HOMING,		/* on; @flags: with zeros */
 	OP_HOMING_OFF,
 	OP_HOMED,		/* wait for all, and for everything to be at home */
-	OP_REPLACE,		/* a disk takes the place of a member, or is taken back, or leaves */
+	OP_REPLACE,		/* a disk joins, is taken back, or leaves */
 	OP_NR,
 };
 

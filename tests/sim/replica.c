@@ -191,6 +191,9 @@ void replica_check_map(const struct replica *rep, const struct model *model, con
 {
 	u32 lext;
 
+	/* The superblock by which a disk has joined may be in a cache only: other numbers. */
+	if (!set_same_disks(private, &rep->sb))
+		return;
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		u32 word = lext < set_lexts(private) ? set_word(private, lext) :
 			   FUSION_WORD_UNMAPPED;

@@ -45,6 +45,19 @@ slowed() {
 	swap new "0 $(sectors_of /dev/new) delay /dev/new 0 0 /dev/new 0 $1"
 }
 
+# unplugged fast|slow|new: that disk is not there
+unplugged() {
+	dmsetup remove --retry "$1-link"
+	echo 0 >"/sys/kernel/config/nullb/$1/power"
+}
+
+# plugged fast|slow|new: it is there again
+plugged() {
+	echo 1 >"/sys/kernel/config/nullb/$1/power"
+	within 5 "/dev/$1" test -b "/dev/$1"
+	linear "$1-link" "/dev/$1" 0 "$(sectors_of "/dev/$1")"
+}
+
 # members_are FAST SLOW: of the open set, which has no other one
 members_are() {
 	good fusionctl status data --json
