@@ -108,6 +108,12 @@ static int fusion_message_homing(struct fusion *fs, unsigned int argc, char **ar
 		force.zero = true;
 	else if (argc != 1 || strcmp(argv[0], "on"))
 		return fusion_bad_message("not on, on zero, or off", "homing");
+	/* The same mover empties the old member, whose slots are no homes. */
+	if (fusion_sb_has_old(&fs->sb) && force.kind == FUSION_HOMING) {
+		DMERR("message: homing: the %s member is being replaced; wait for that first",
+		      fs->old.dev == FUSION_FAST ? "fast" : "slow");
+		return -EBUSY;
+	}
 	return fusion_force(fs, &force);
 }
 

@@ -88,7 +88,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 
-/* -- stories.c, stories-home.c -------------------------------------------------------- */
+/* -- stories.c, stories-home.c, replace-ops.c ----------------------------------------- */
 
 const struct story *find_story(const char *name);
 

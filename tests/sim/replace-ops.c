@@ -2,12 +2,6 @@
 /* The story of members that are replaced. */
 #include "ops.h"
 
-static struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 nr)
-{
-	*op = (struct op){ .kind = kind, .sector = sector, .nr = nr };
-	return op + 1;
-}
-
 /*
  * Members are replaced while the set is in use: with extents on both, partial ones, writes that
  * cancel copies, discards of what has yet to leave; and disks that fail, the old one above all.

@@ -95,7 +95,7 @@ static int exchange(struct replacing *r, const struct mapping *table, struct att
 	sigset_t before;
 
 	/* It must not end with the set suspended, and nothing can be paged in then. */
-	hold_ending_signals(true, &before);
+	hold_all_signals(&before);
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	if (!err)
 		err = fus_dm_exchange(r->name, &x);

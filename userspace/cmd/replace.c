@@ -129,7 +129,7 @@ static int begin(struct replacing *r)
 	sigset_t before;
 	int rc, lock;
 
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	/* nobody may take NEW meanwhile */
 	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (!rc)
@@ -150,7 +150,7 @@ static int take_back(struct replacing *r)
 	sigset_t before;
 	int rc;
 
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = replace_take_back(r);
 	if (!rc) {
 		r->back = true;
@@ -178,7 +178,7 @@ static int follow(struct replacing *r)
 	sigset_t before;
 	int rc;
 
-	hold_ending_signals(false, &before);
+	hold_ending_signals(&before);
 	rc = r->a->opt[OPT_WAIT] ? replace_retry(r) : 0;
 	if (!rc)
 		rc = replace_follow(r);
