@@ -102,14 +102,15 @@ static void fusion_beat_read_super(struct fusion *fs, unsigned int disk, struct 
 	}
 }
 
-/* Is it as it was when the set was loaded? A join writes one again, as it was. */
+/* Is it as it was when the set was loaded? A join writes that of the other member once again. */
 static bool fusion_beat_is_before(const struct fusion *fs, unsigned int disk,
 				  const struct newest *sb)
 {
 	const struct fusion_heart *h = &fs->heart;
 
 	return sb->generation == h->before_gen[disk] ||
-	       (fs->old.joins && sb->generation == h->before_gen[disk] + 1 &&
+	       (fs->old.joins && disk == !fs->old.dev &&
+		sb->generation == h->before_gen[disk] + 1 &&
 		sb->activation == h->before_act[disk]);
 }
 

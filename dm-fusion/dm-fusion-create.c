@@ -52,6 +52,7 @@ static int fusion_parse_dev(struct fusion *fs, unsigned int disk, const char *pa
 static int fusion_parse_old(struct fusion *fs, const struct dm_arg_set *as, char **error)
 {
 	unsigned int i;
+	int r;
 
 	for (i = 1; i + 1 < as->argc; i += 2) {
 		const bool fast = !strcmp(as->argv[i], "old_fast");
@@ -63,7 +64,9 @@ static int fusion_parse_old(struct fusion *fs, const struct dm_arg_set *as, char
 			return -EINVAL;
 		}
 		fs->old.dev = fast ? FUSION_FAST : FUSION_SLOW;
-		return fusion_parse_dev(fs, FUSION_OLD, as->argv[i + 1], error);
+		r = fusion_parse_dev(fs, FUSION_OLD, as->argv[i + 1], error);
+		if (r)
+			return r;
 	}
 	return 0;
 }

@@ -47,16 +47,19 @@ static bool fusion_oldest_open(struct fusion *fs, u32 *lext)
 
 int fusion_settle_most(struct fusion *fs)
 {
-	u32 lext, tries = fs->opens.max;
+	/* One that fails becomes the youngest, unless it failed before, and is tried again. */
+	const u32 vain = 2 * FUSION_JOIN_OPENS;
+	u32 lext, failed = 0, tries = fs->opens.max;
 
-	while (tries-- && !READ_ONCE(fs->mover.stopping)) {
+	while (tries-- && failed <= vain && !READ_ONCE(fs->mover.stopping)) {
 		if (!fusion_oldest_open(fs, &lext))
 			return 0;
 		/* let the next ones be filled while this one is settled */
 		fusion_open_fill_oldest(fs, FUSION_MAX_FILLS);
 		fusion_settle(fs, lext);
+		failed += fusion_word_state(READ_ONCE(fs->map[lext])) == FUSION_OPEN;
 	}
-	return READ_ONCE(fs->mover.stopping) ? -EAGAIN : -EIO;
+	return failed > vain ? -EIO : -EAGAIN;
 }
 
 static unsigned int fusion_take_forced(struct fusion *fs, struct fusion_force *force,

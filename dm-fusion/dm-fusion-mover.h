@@ -257,7 +257,8 @@ void fusion_settle(struct fusion *fs, u32 lext);
 
 /*
  * Complete the oldest partial extents until FUSION_JOIN_OPENS are left. Context: the mover. Return:
- * 0; -EIO: some cannot be completed.
+ * 0; -EIO: more than these cannot be completed; -EAGAIN: there are always new ones, or the mover
+ * stops.
  */
 int fusion_settle_most(struct fusion *fs);
 

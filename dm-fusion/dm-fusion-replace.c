@@ -369,12 +369,16 @@ int fusion_trio_make(struct fusion *fs, u32 epoch)
 /* -- the end --------------------------------------------------------------------------------- */
 
 /* Do both copies of both superblocks say, durably, that there is no old member? */
-static bool fusion_part_is_durable(const struct fusion *fs)
+static bool fusion_part_is_durable(struct fusion *fs)
 {
-	const struct fusion_replica *rep = &fs->replica;
+	struct fusion_replica *rep = &fs->replica;
+	bool durable;
 
-	return !rep->stale && !rep->again && !rep->unsure && !fusion_sb_has_old(&rep->sb) &&
-	       !fusion_sb_has_old(&fs->sb) && fusion_mode(fs) == FUSION_RW;
+	/* an update may be under way */
+	mutex_lock(&rep->mutex);
+	durable = !rep->stale && !rep->again && !rep->unsure && !fusion_sb_has_old(&rep->sb);
+	mutex_unlock(&rep->mutex);
+	return durable && !fusion_sb_has_old(&fs->sb) && fusion_mode(fs) == FUSION_RW;
 }
 
 void fusion_trio_leave(struct fusion *fs)

@@ -108,8 +108,12 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 		break;
 	case STATUSTYPE_IMA:
 		DMEMIT_TARGET_NAME_VERSION(ti->type);
-		DMEMIT(",fast_device=%s,slow_device=%s;", fs->dev[FUSION_FAST]->name,
+		DMEMIT(",fast_device=%s,slow_device=%s", fs->dev[FUSION_FAST]->name,
 		       fs->dev[FUSION_SLOW]->name);
+		if (fs->dev[FUSION_OLD])
+			DMEMIT(",old_%s_device=%s", fs->old.dev == FUSION_FAST ? "fast" : "slow",
+			       fs->dev[FUSION_OLD]->name);
+		DMEMIT(";");
 		break;
 	}
 }

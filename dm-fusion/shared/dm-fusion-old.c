@@ -164,7 +164,8 @@ int fusion_sb_may_join(const struct fusion_sb *member, const struct fusion_sb *p
 		*why = "cannot join yet: the slow member lags";
 		return -EAGAIN;
 	}
-	if (member->layout_seq == U32_MAX) {
+	/* the end of the replacement raises it once more */
+	if (member->layout_seq >= U32_MAX - 1) {
 		*why = "the layout of the set was changed too often: copy the data to a new set";
 		return -EINVAL;
 	}

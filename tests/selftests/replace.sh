@@ -246,6 +246,8 @@ test_refusals() {
 	refused "is the fast member of its set" \
 		dmsetup load data --table "0 $LEN fusion $FAST $NEW 2 old_slow $SLOW"
 	refused "the same as another one" dmsetup load data --table "$(table old_fast "$FAST")"
+	refused "More than one old device" dmsetup load data \
+		--table "0 $LEN fusion $NEW $SLOW 4 old_fast $FAST old_slow $FAST"
 	refused "only prepared" dmsetup load data --table "0 $LEN fusion $NEW $SLOW"
 	refused "is not the old member" dmsetup load data --table "$(table old_fast "$NEW")"
 	OLD=$FAST FAST=$NEW PACE=$SLOWLY

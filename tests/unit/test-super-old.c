@@ -136,6 +136,7 @@ static void test_may_join(void)
 		REFUSED(t.disk.self_sectors = t.member.self_sectors - 1, -EXDEV);
 		REFUSED(t.member.layout_seq++, -EAGAIN);
 		REFUSED(t.member.layout_seq = t.peer.layout_seq = U32_MAX, -EINVAL);
+		REFUSED(t.member.layout_seq = t.peer.layout_seq = U32_MAX - 1, -EINVAL);
 		REFUSED(t.disk.self_sectors = t.member.self_sectors, 0);
 	}
 }
