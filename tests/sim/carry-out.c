@@ -239,17 +239,24 @@ void wait_busy(struct state *st, unsigned int most)
 /* Virtual seconds in which a small fence becomes empty, whatever the settings are. */
 #define EMPTY_SECONDS	600U
 
-/* While nothing else happens, all extents leave the fence, if there is room. */
+/*
+ * While nothing else happens, all extents leave the fence, if there is room. So do those on the old
+ * member, which may be all of them: each time that one has left, there is as much time again.
+ */
 static void wait_empty(struct state *st)
 {
 	const void *set = sim_dev_private(st->dev);
-	u32 i;
+	u32 i, left = U32_MAX;
 
 	wait_busy(st, 0);
 	for (i = 0; set_fence_used(set) + set_old_left(set) && i < EMPTY_SECONDS; i++) {
 		if (st->run->setup.faults || !set_writable(set) || !set_fence_room(set))
 			return;
 		msleep(1000);
+		if (set_old_left(set) < left) {
+			left = set_old_left(set);
+			i = 0;
+		}
 	}
 	if (set_fence_used(set))
 		sim_fail("%u slots inside the fence are not empty, with room for %u",
