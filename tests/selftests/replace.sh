@@ -237,6 +237,38 @@ test_vanished() {
 	verify
 }
 
+# beat DEVICE: the block of the heartbeat on it
+beat() {
+	dd if="$1" bs=4096 skip=4 count=1 iflag=direct status=none | cksum
+}
+
+beats() {
+	[[ $(beat "$1") != "$2" ]]
+}
+
+# The heartbeat moves to the new fast member, and to no new slow one.
+test_heartbeat() {
+	local before on_old
+	begin
+	load
+	join fast
+	before=$(beat "$NEW")
+	on_old=$(beat "$OLD")
+	within 30 "a heartbeat on the new disk" beats "$NEW" "$before"
+	same "the block of the old disk" "$(beat "$OLD")" "$on_old"
+	# and back
+	settle
+	FAST=$OLD
+	exchange old_fast "$NEW"
+	within 30 "a heartbeat on the disk taken back" beats "$FAST" "$on_old"
+	before=$(beat "$NEW")
+	on_old=$(beat "$FAST")
+	within 30 "a heartbeat on the disk taken back" beats "$FAST" "$on_old"
+	same "the block of the disk that was new" "$(beat "$NEW")" "$before"
+	finish "$LOAD"
+	verify
+}
+
 test_refusals() {
 	begin
 	fusion-prepare "$FAST" "$NEW"
