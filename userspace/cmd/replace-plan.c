@@ -129,7 +129,11 @@ static int check_works(const struct replacing *r)
 				"dmsetup resume %s first", r->name);
 	if (r->set.st.fence_slots)
 		return fus_fail(FC_BUSY, r->name, "cannot replace a member, it has a fence, as "
-				"while it shrinks; wait for that, or send it \"fence off\"");
+				"while it shrinks; wait for that, or run dmsetup message %s 0 "
+				"fence off", r->name);
+	if (r->set.st.homing)
+		return fus_fail(FC_BUSY, r->name, "cannot replace a member, homing is on; run "
+				"dmsetup message %s 0 homing off first", r->name);
 	return 0;
 }
 

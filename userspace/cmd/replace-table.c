@@ -94,7 +94,7 @@ static int exchange(struct replacing *r, const struct mapping *table, struct att
 	int kmsg = fus_kmsg_open(), err = next ? 0 : -EINVAL;
 	sigset_t before;
 
-	/* It must not end with the set suspended, and nothing can be paged in then. */
+	/* It must not end or stop with the set suspended, and nothing can be paged in then. */
 	hold_all_signals(&before);
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	if (!err)

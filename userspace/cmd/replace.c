@@ -123,14 +123,11 @@ static int ask(const struct replacing *r)
 	return confirm(r->name, nobody, question);
 }
 
-/* With both signals and other commands kept away until the set is in order again. */
 static int begin(struct replacing *r)
 {
-	sigset_t before;
 	int rc, lock;
 
-	hold_ending_signals(&before);
-	/* nobody may take NEW meanwhile */
+	/* no other command may take NEW meanwhile */
 	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (!rc)
 		rc = prepare(r);
@@ -141,23 +138,18 @@ static int begin(struct replacing *r)
 		r->begun = true;
 		tell_others(r);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
 static int take_back(struct replacing *r)
 {
-	sigset_t before;
-	int rc;
+	int rc = replace_take_back(r);
 
-	hold_ending_signals(&before);
-	rc = replace_take_back(r);
 	if (!rc) {
 		r->back = true;
 		r->begun = true;
 		tell_others(r);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
@@ -175,11 +167,8 @@ static int fail_unreadable(const struct replacing *r)
 /* Return: 0, also if only what cannot be read is left: r->ended tells. */
 static int follow(struct replacing *r)
 {
-	sigset_t before;
-	int rc;
+	int rc = r->a->opt[OPT_WAIT] ? replace_retry(r) : 0;
 
-	hold_ending_signals(&before);
-	rc = r->a->opt[OPT_WAIT] ? replace_retry(r) : 0;
 	if (!rc)
 		rc = replace_follow(r);
 	if (!rc && !r->set.st.old.left) {
@@ -190,7 +179,6 @@ static int follow(struct replacing *r)
 		if (!rc)
 			rc = wipe(r, replace_going(r));
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
@@ -201,10 +189,14 @@ static int carry_out(struct replacing *r)
 	int rc = 0;
 
 	/* its wipe was cut short, perhaps */
-	if (r->over)
+	if (r->over) {
+		hold_ending_signals(NULL);
 		return wipe(r, &r->disk[OLD]);
+	}
 	if ((starts || turns) && !r->a->opt[OPT_YES])
 		rc = ask(r);
+	/* to the end of the step, so that what the set has become is told */
+	hold_ending_signals(NULL);
 	if (!rc && starts)
 		rc = begin(r);
 	else if (!rc && turns)

@@ -152,7 +152,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		return "bad end";
 	st->needs_check = *word == 'n';
 	p += strspn(p, " ");
-	if (!strncmp(p, "homing ", strlen("homing ")) && !skip_numbers(&p, 2))
+	st->homing = !strncmp(p, "homing ", strlen("homing "));
+	if (st->homing && !skip_numbers(&p, 2))
 		return "bad homing";
 	return parse_old(&p, st);
 }

@@ -30,6 +30,7 @@ struct fusion_status {
 		char value[24];
 	} option[STATUS_MAX_OPTIONS];
 	bool needs_check;
+	bool homing;			/* every extent goes to its home slot */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */
