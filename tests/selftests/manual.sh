@@ -18,9 +18,10 @@ examples() {
 # ours COMMAND: the command with scratch devices, and without a question
 ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
+		s|/dev/nvme0n1p4( \|$)|$THIRD\1 --force|
 		s|/var/lib/prometheus/node-exporter|$TMP|
 		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
-		s/^(fusionctl (create|restore|wipe|repair|format|uuid) .*)/\1 --yes/
+		s/^(fusionctl (create|restore|wipe|repair|format|uuid|replace) .*)/\1 --yes/
 		s/^(fusionctl restore .*)/\1 --force/
 		s/^(fusionctl simulate .*)/\1 --duration 1m/
 		s/ 0 [0-9]* fusion / 0 $SECTORS fusion /; s/\"0 [0-9]* fusion/\"0 $SECTORS fusion/" <<<"$1"
@@ -42,6 +43,9 @@ two_members() {
 	# as large as the examples require; unwritten areas take no memory
 	members 9000 40000
 	echo 1 >"/sys/block/${SLOW#/dev/}/queue/rotational"
+	# that replaces one of them
+	null third 9000
+	THIRD=$REPLY
 }
 
 # filled: the set is open, with a file system and a file on it
@@ -92,6 +96,9 @@ prepare() {
 	whatif)	filled
 		heat data "$(msg data map 0 "$(status data extents)" |
 			awk '$5 == "stable" { print $1; exit }')" 8 2 ;;
+	replace)
+		fusionctl open data
+		[[ $* != *--* ]] || fusionctl replace data "$FAST" "$THIRD" --yes --force --no-wait ;;
 	*)	fusionctl open data ;;
 	esac
 	rm -f ./*.svg
@@ -108,6 +115,7 @@ remove_sets() {
 # a verb may leave something other than a set
 again() {
 	local i
+	! fusionctl probe "$THIRD" >/dev/null 2>&1 || fusionctl wipe "$THIRD" --yes >/dev/null
 	for i in "$FAST" "$SLOW"; do
 		fusionctl probe "$i" >/dev/null 2>&1 && continue
 		fusionctl format data --fast "$FAST" --slow "$SLOW" --yes --force >/dev/null

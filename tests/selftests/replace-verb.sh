@@ -18,11 +18,14 @@ from() {
 	[[ $role == fast ]] || pair=("$FAST" "$NEW")
 	filled 12
 	mkfs.ext4 -q "$NEW"
-	refused "would be erased, with ext4" fusionctl replace data "$old" "$NEW"
+	refused "$NEW: contains ext4" \
+		fusionctl replace data "$old" "$NEW" --yes
+	refused "$NEW would be erased, with ext4" \
+		fusionctl replace data "$old" "$NEW" --force
 	good fusionctl replace data "$old" "$NEW" --dry-run
 	shows "would move from its $role member $old to $NEW"
 	shows "$NEW: would be erased, with ext4"
-	good fusionctl replace data "$old" "$NEW" --yes --json
+	good fusionctl replace data "$old" "$NEW" --yes --force --json
 	json '.state, .member, .old_device, .new_device, .left, .unreadable, .wiped' \
 		"ended
 $role
@@ -234,6 +237,10 @@ test_unreadable() {
 	good fusionctl status data
 	shows "1 of them UNREADABLE"
 	good fusionctl replace data --wait --dry-run
+	# to ask, and to try again, stops no I/O
+	status_of fusionctl replace data --wait --json
+	same "exit code" "$RC" 1
+	same "pause" "$(jq -c '[.paused_ms, .left, .unreadable]' <<<"${OUT%%fusionctl:*}")" "[0,1,1]"
 	status_of fusionctl replace data --wait --files "$TMP/mnt"
 	same "exit code" "$RC" 1
 	says "precious"
@@ -244,12 +251,31 @@ test_unreadable() {
 	e2fsck -fn /dev/mapper/data >&2
 }
 
+# reloaded [FILTER]: the set gets its table again, or as the sed filter makes it
+reloaded() {
+	dmsetup table data | sed "${1:-}" | dmsetup load data
+	dmsetup suspend data
+	dmsetup resume data
+}
+
 # A wipe that was cut short can be given again; a disk that is a member is not touched.
 test_wiped_again() {
 	begin 24 48 48
 	filled 8
 	dd if="$FAST" of="$TMP/before" bs=1M count=1 status=none
+	# no fusionctl wipes it
+	good fusionctl replace data "$FAST" "$NEW" --yes --no-wait
+	within 30 "nothing left" nothing_left
+	reloaded
+	reloaded 's/ 2 old_fast .*/ 0/; s/ 4 \(.*\) old_fast .*/ 2 \1/'
+	same "the old disk" "$(fusion-prepare "$FAST")" left
+	good fusionctl list
+	shows "has left"
+	refused "was the fast member of data and has been replaced; run fusionctl wipe $FAST" \
+		fusionctl check "$FAST"
 	good fusionctl replace data "$FAST" "$NEW" --yes
+	shows "$FAST is free"
+	blank "$FAST"
 	# it has the superblocks of a member again, as from an image
 	dd if="$TMP/before" of="$FAST" bs=1M conv=notrunc,fsync status=none
 	good fusionctl replace data "$FAST" "$NEW" --yes
@@ -259,7 +285,80 @@ test_wiped_again() {
 	as_filled
 }
 
+# A disk that is only prepared is no member, whoever asks.
+test_prepared() {
+	begin 24 48 48
+	filled 4
+	good fusionctl close data
+	fusion-prepare "$FAST" "$NEW"
+	local is="was prepared to replace the fast member of data"
+	refused "$NEW: $is" fusionctl check "$NEW"
+	refused "$NEW: $is" fusionctl check "$NEW" "$SLOW"
+	refused "$NEW: $is" fusionctl salvage "$NEW"
+	refused "$NEW: $is" fusionctl repair "$NEW" "$SLOW" --yes
+	refused "$NEW: $is" fusionctl open data "$NEW" "$SLOW"
+	refused "$NEW: $is" fusionctl open data "$NEW"
+	good fusionctl list
+	shows "prepared"
+	# nor does it keep the set from being opened
+	good fusionctl check data
+	rm -rf /run/fusion
+	assembled "$NEW" "$SLOW" "$FAST"
+	good fusionctl assemble --scan
+	good fusionctl replace data "$FAST" "$NEW" --yes
+	as_filled
+	members_are "$NEW" "$SLOW"
+}
+
+suspended() {
+	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
+}
+
+# stopped PID: it has no processor, as after Ctrl-Z
+is_stopped() {
+	[[ $(ps -o state= -p "$1") == T ]]
+}
+
+# Ctrl-Z and Ctrl-C come while I/O waits, and later.
+test_signals() {
+	local pid
+	begin 24 48 48
+	filled 8
+	slowed 300
+	set -m
+	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
+	set +m
+	pid=$!
+	within 20 "I/O waits" suspended
+	kill -TSTP "$pid"
+	kill -QUIT "$pid"
+	kill -INT "$pid"
+	within 60 "it stops" is_stopped "$pid"
+	! suspended || fail "the set is suspended"
+	joins || fail "the new disk is no member"
+	kill -CONT "$pid"
+	! wait "$pid" || fail "it has not noticed the signal: $(<"$TMP/out")"
+	shows "data: goes on moving without this command"
+	! suspended || fail "the set is suspended"
+	swap new
+	good fusionctl replace data --wait
+	shows "$FAST is free"
+	as_filled
+}
+
+# A new disk that takes no metadata any more can be left again.
+test_back_from_broken_disk() {
+	between slow
+	bad_sectors new "$(($(sb log_start) * 8))" 8
+	good fusionctl replace data --abort --yes
+	as_filled
+	members_are "$FAST" "$SLOW"
+	good fusionctl close data
+	good fusionctl check "$FAST" "$SLOW"
+}
+
 test_refusals() {
+	need mkfs.ext4 wipefs
 	begin 24 48 48
 	null small 20
 	refused "names no disks" fusionctl replace data
@@ -277,6 +376,20 @@ test_refusals() {
 	linear top "$NEW" 0 2048
 	refused "is held by" fusionctl replace data "$FAST" "$NEW" --yes
 	dm_remove top
+	mkfs.ext4 -q "$NEW"
+	mkdir "$TMP/mnt"
+	mount "$NEW" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	refused "is mounted on $TMP/mnt" fusionctl replace data "$FAST" "$NEW" --yes
+	umount "$TMP/mnt"
+	wipefs -qa "$NEW"
+	msg data homing on
+	refused "homing is on; run dmsetup message data 0 homing off first" \
+		fusionctl replace data "$FAST" "$NEW" --yes
+	msg data homing off
+	msg data fence fast 0 0
+	refused "it has a fence" fusionctl replace data "$FAST" "$NEW" --yes
+	msg data fence off
 	dmsetup suspend data
 	refused "it is suspended" fusionctl replace data "$FAST" "$NEW" --yes
 	dmsetup resume data

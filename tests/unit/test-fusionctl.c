@@ -139,6 +139,15 @@ static void status_of_three(void)
 	REQUIRE_EQ(st.old.left, 40);
 	REQUIRE_EQ(st.old.total, 118);
 	REQUIRE_EQ(st.old.unreadable, 3);
+	REQUIRE(!st.homing);
+	snprintf(line, sizeof(line), "%s homing 7 0 old fast - 40 118 0", good_line);
+	REQUIRE(!fus_parse_status(line, &st), "%s", fus_parse_status(line, &st));
+	REQUIRE(st.homing);
+	REQUIRE_EQ(st.old.role, FAST);
+	snprintf(line, sizeof(line), "%s homing 7 0", good_line);
+	REQUIRE(!fus_parse_status(line, &st), "%s", fus_parse_status(line, &st));
+	REQUIRE(st.homing);
+	REQUIRE_EQ(st.old.role, -1);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(line, sizeof(line), "%s %s", good_line, bad[i]);
 		REQUIRE(fus_parse_status(line, &st), "%s", line);

@@ -16,6 +16,7 @@
 #include "fusionctl.h"
 #include "gpt.h"
 #include "hold-signals.h"
+#include "host.h"
 #include "meta.h"
 #include "old-member.h"
 #include "record.h"
@@ -125,10 +126,13 @@ static int ask(const struct replacing *r)
 
 static int begin(struct replacing *r)
 {
-	int rc, lock;
+	int rc, lock = -1;
 
+	/* what is to be erased may be in use elsewhere */
+	rc = fus_host_watch_devices(&r->disk[NEW], 1);
 	/* no other command may take NEW meanwhile */
-	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	if (!rc)
+		rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (!rc)
 		rc = prepare(r);
 	fus_run_unlock(&lock);
@@ -250,6 +254,8 @@ int cmd_replace(const struct args *a)
 	rc = replace_get(&r);
 	if (!rc && !r.running && !r.over)
 		rc = replace_check_new(&r);
+	if (!rc && !dry_run)
+		rc = check_may_go(a, r.disk[NEW].path, r.content);
 	if (!rc && !dry_run)
 		failed = carry_out(&r);
 	/* what has been done is told even if the rest failed */
