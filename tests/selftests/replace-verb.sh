@@ -350,15 +350,22 @@ test_signals() {
 test_back_from_broken_disk() {
 	between slow
 	bad_sectors new "$(($(sb log_start) * 8))" 8
-	good fusionctl replace data --abort --yes
+	status_of fusionctl replace data --abort --yes
+	same "exit code" "$RC" 1
+	says "$SLOW is its slow member; $NEW has left, but was not wiped"
+	says "$NEW: write failed: Input/output error; check the device, and see dmesg"
 	as_filled
 	members_are "$FAST" "$SLOW"
 	good fusionctl close data
 	good fusionctl check "$FAST" "$SLOW"
+	swap new
+	refused "$NEW: was the slow member of data and has been replaced, and has nothing of the set" \
+		fusionctl salvage "$NEW"
+	good fusionctl wipe "$NEW" --yes
 }
 
 test_refusals() {
-	need mkfs.ext4 wipefs
+	need mkfs.ext4 blkdiscard
 	begin 24 48 48
 	null small 20
 	refused "names no disks" fusionctl replace data
@@ -382,7 +389,7 @@ test_refusals() {
 	defer umount_quietly "$TMP/mnt"
 	refused "is mounted on $TMP/mnt" fusionctl replace data "$FAST" "$NEW" --yes
 	umount "$TMP/mnt"
-	wipefs -qa "$NEW"
+	blkdiscard -f "$NEW"
 	msg data homing on
 	refused "homing is on; run dmsetup message data 0 homing off first" \
 		fusionctl replace data "$FAST" "$NEW" --yes

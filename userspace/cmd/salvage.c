@@ -107,8 +107,8 @@ static int refuse_replaced(const struct meta *meta)
 			rc = fus_check_member(m);
 	fus_find_trio(list, sb->set_uuid, &t);
 	if (!rc && t.role == (int)sb->role && !memcmp(t.by->old.uuid, sb->dev_uuid, 16))
-		rc = fus_fail(FC_REFUSED, meta->m[sb->role].o.path, "is being replaced, and its map "
-			      "is from before; name the member %s", t.m[!t.role]->path);
+		rc = fus_fail(FC_REFUSED, meta->m[sb->role].o.path, "is being replaced, and its "
+			      "map is from before; name the member %s", t.m[!t.role]->path);
 	fus_free_members(list);
 	return rc;
 }

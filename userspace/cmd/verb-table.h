@@ -99,7 +99,7 @@
 	VERB(replace, .words = "NAME OLD NEW | NAME --wait | NAME --abort",
 	     .summary = "replace a member by another disk, while the set is in use",
 	     .example = "fusionctl replace data /dev/sdb1 /dev/nvme0n1p4",
-	     .opts = O(WAIT) | O(NO_WAIT) | O(ABORT) | O(FILES) | O(YES) | O(FORCE) | O(DRY_RUN) | \
+	     .opts = O(WAIT) | O(NO_WAIT) | O(ABORT) | O(FILES) | O(YES) | O(FORCE) | O(DRY_RUN) |
 		     O(JSON),
 	     .min = 1, .max = 3, .root = true, .set = OPEN_SET),
 

@@ -115,8 +115,8 @@ static int add_three(struct plan *p, const char *name, const struct trio *t)
 		if (all[i])
 			rc = add_member(p, all[i]->path, all[i]->sb->dev_uuid);
 		else
-			fus_warn(name, "one of its disks is missing, as a member is being replaced; "
-				 "wipe it by its device");
+			fus_warn(name, "a member is being replaced, and one of its disks is "
+				 "missing; connect it and wipe it by its device");
 	}
 	return rc;
 }
@@ -171,6 +171,7 @@ static int choose(struct plan *p, const struct args *a)
 static void show(const struct plan *p, bool dry_run, bool discard)
 {
 	static const char *const headings[] = { "DEVICE", ">SIZE", "HARDWARE", "CONTENT", NULL };
+	static const char *const all[MOST + 1] = { "none", "it", "both", "all three" };
 	struct libscols_table *tb = table_new(headings);
 	char size[SIZE_TEXT], ident[160], what[320];
 
@@ -187,7 +188,7 @@ static void show(const struct plan *p, bool dry_run, bool discard)
 	table_print(tb);
 	if (dry_run)
 		printf("would wipe %s%s; all data on the set would be lost\n",
-		       discard ? "and discard " : "", p->nr == 1 ? "it" : p->nr == 2 ? "both" : "all");
+		       discard ? "and discard " : "", all[p->nr]);
 }
 
 static void print_members(const struct plan *p, bool dry_run)

@@ -29,7 +29,7 @@ int fus_scan_members(struct member **list);
 int fus_member_at(dev_t devno, struct member **m);
 /* Return: whether the identity of the member is known. */
 bool fus_has_identity(const struct member *m);
-/* Return: whether it has a valid superblock, perhaps as a disk that is no member yet, or was one. */
+/* Return: whether it has a valid superblock, perhaps of a disk that is not a member now. */
 bool fus_has_super(const struct member *m);
 /* Return: whether it is the slow member of a set that is getting another uuid. */
 bool fus_is_renewed(const struct member *m);

@@ -28,8 +28,9 @@ uint64_t fus_super_new_activation(void);
 
 /*
  * Read the newest valid superblock. With MEMBER_OK, MEMBER_PREPARED and MEMBER_LEFT, *sb is filled
- * in, and *why is NULL or the fault of the other copy. With MEMBER_TRANSIT, *sb is the newest copy that says so. With the others,
- * except MEMBER_NONE, *why is the reason, perhaps in @text. Return: 0 or -errno of the read.
+ * in, and *why is NULL or the fault of the other copy. With MEMBER_TRANSIT, *sb is the newest copy
+ * that says so. With the others, except MEMBER_NONE, *why is the reason, perhaps in @text. Return:
+ * 0 or -errno of the read.
  */
 #define SUPER_TEXT	160
 int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fusion_sb *sb,

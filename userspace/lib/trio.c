@@ -105,6 +105,6 @@ void fus_old_text(const struct fusion_sb *by, char *buf, size_t size)
 
 int fus_fail_replaced(const char *name, const char *verb)
 {
-	return fus_fail(FC_BUSY, name, "cannot %s while a member is being replaced; run fusionctl replace "
-			"%s --wait, or --abort, first", verb, name);
+	return fus_fail(FC_BUSY, name, "cannot %s while a member is being replaced; run fusionctl "
+			"replace %s --wait, or --abort, first", verb, name);
 }

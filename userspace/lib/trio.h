@@ -2,9 +2,9 @@
 /*
  * A set of which a member is being replaced has three disks: trio.c.
  *
- * The one that stays, the peer, tells: its superblock names the new member as the other one, and the
- * old member. What those two say of themselves may be from before. So one superblock of the peer
- * makes the new disk a member, or the old one again.
+ * The one that stays, the peer, tells: its superblock names the new member as the other one, and
+ * the old member. What those two say of themselves may be from before. So one superblock of the
+ * peer makes the new disk a member, or the old one again.
  */
 #ifndef TRIO_H
 #define TRIO_H
@@ -27,13 +27,13 @@ struct trio {
 /* Does this superblock, of the one that stays, say that its peer is being replaced? */
 bool fus_tells_of_old(const struct fusion_sb *peer);
 /*
- * Find all three disks of the set @uuid. When nothing is left on the old one, one of the members may
- * say so before the other does.
+ * Find all three disks of the set @uuid. When nothing is left on the old one, one of the members
+ * may say so before the other does.
  */
 void fus_find_trio(const struct member *list, const unsigned char uuid[16], struct trio *t);
 /*
- * A disk that was to become a member, when power failed or the kernel refused it, may look like one,
- * but the peer does not name it. Such ones of the list become MEMBER_PREPARED.
+ * A disk that was to become a member, when power failed or the kernel refused it, may look like
+ * one, but the peer does not name it. Such ones of the list become MEMBER_PREPARED.
  */
 void fus_set_apart(struct member *list);
 /* Describe an old member that is missing: its model, serial number and size. */

@@ -51,7 +51,8 @@ static bool names_member(const struct member *list, const char *word)
  * While a member is being replaced: the one that stays, and the new one. The old one has no
  * metadata that counts.
  */
-static void find_three(const struct trio *t, const struct member *m, char path[2][PATH_MAX], int *nr)
+static void find_three(const struct trio *t, const struct member *m, char path[2][PATH_MAX],
+		       int *nr)
 {
 	const struct member *peer = t->m[!t->role], *new = t->m[t->role];
 	const bool first = m && m == new;
