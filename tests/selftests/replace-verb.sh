@@ -16,11 +16,11 @@ from() {
 	old=$(member "$role")
 	pair=("$NEW" "$SLOW")
 	[[ $role == fast ]] || pair=("$FAST" "$NEW")
-	filled 12
+	filled 6
 	mkfs.ext4 -q "$NEW"
-	refused "$NEW: contains ext4" \
+	refuses "$NEW: contains ext4" \
 		fusionctl replace data "$old" "$NEW" --yes
-	refused "$NEW would be erased, with ext4" \
+	refuses "$NEW would be erased, with ext4" \
 		fusionctl replace data "$old" "$NEW" --force
 	good fusionctl replace data "$old" "$NEW" --dry-run
 	shows "would move from its $role member $old to $NEW"
@@ -63,17 +63,33 @@ test_slow() {
 	from slow
 }
 
-# between fast|slow: the disk has joined, and little has moved
-between() {
-	begin 24 48 48
-	filled 12
+# begun fast|slow: the disk has joined, and little has moved
+begun() {
 	slowed 50
 	good fusionctl replace data "$(member "$1")" "$NEW" --yes --no-wait
 	shows "goes on by itself; to follow that, and to end it: fusionctl replace data --wait"
 	swap new
 }
 
-# The verbs know a set of three disks, or refuse it.
+# between fast|slow: the same, of a new set
+between() {
+	begin 24 48 48
+	filled 6
+	begun "$1"
+}
+
+# back fast|slow: what has moved is taken back
+back() {
+	refuses "would go back to $(member "$1")" fusionctl replace data --abort
+	good fusionctl replace data --abort --yes --json
+	json '.state, .old_device, .new_device, .wiped' \
+		"ended"$'\n'"$NEW"$'\n'"$(member "$1")"$'\n'true
+	as_filled
+	members_are "$FAST" "$SLOW"
+	blank "$NEW"
+}
+
+# The verbs know a set of three disks, or refuse it; and it is taken back.
 test_three_disks() {
 	between fast
 	good fusionctl status data
@@ -82,66 +98,74 @@ test_three_disks() {
 	shows "being replaced"
 	good fusionctl status data --json
 	json '.sets[0].old | .role, .device' "fast"$'\n'"$FAST"
-	refused "cannot grow while a member is being replaced; run fusionctl replace data --wait" \
+	refuses "cannot grow while a member is being replaced; run fusionctl replace data --wait" \
 		fusionctl grow data
-	refused "cannot shrink while a member is being replaced" \
+	refuses "cannot shrink while a member is being replaced" \
 		fusionctl shrink data --size 20M --yes
-	refused "moves from $FAST to $NEW already" fusionctl replace data "$SLOW" "$FAST" --yes
+	refuses "moves from $FAST to $NEW already" fusionctl replace data "$SLOW" "$FAST" --yes
 	dmsetup suspend data
 	dmsetup resume data
 	good fusionctl close data
-	refused "cannot be released while a member of it is being replaced" \
+	refuses "cannot be released while a member of it is being replaced" \
 		fusionctl release data --yes
-	refused "cannot be repaired while a member" fusionctl repair data --yes
-	refused "cannot be given another uuid while" fusionctl uuid "$NEW" "$SLOW" --yes
+	refuses "cannot be repaired while a member" fusionctl repair data --yes
+	refuses "cannot be given another uuid while" fusionctl uuid "$NEW" "$SLOW" --yes
 	good fusionctl check data
 	good fusionctl dump data -o "$TMP/dump"
 	same "old member" "$(jq -r .old_member.role "$TMP/dump")" fast
-	refused "is of a set of which a member was being replaced" \
+	refuses "is of a set of which a member was being replaced" \
 		fusionctl restore "$TMP/dump" data --yes
 	good fusionctl salvage "$SLOW"
 	good fusionctl salvage "$NEW"
-	refused "is being replaced, and its map is from before" fusionctl salvage "$FAST"
+	refuses "is being replaced, and its map is from before" fusionctl salvage "$FAST"
 	good fusionctl probe "$SLOW"
 	shows "replaces"
 	good fusionctl open data
-	good fusionctl replace data --wait
-	shows "$NEW is its fast member; $FAST is free"
-	as_filled
-	members_are "$NEW" "$SLOW"
-}
-
-# back fast|slow: what has moved is taken back
-back() {
-	between "$1"
-	refused "would go back to $(member "$1")" fusionctl replace data --abort
-	good fusionctl replace data --abort --yes --json
-	json '.state, .old_device, .new_device, .wiped' \
-		"ended"$'\n'"$NEW"$'\n'"$(member "$1")"$'\n'true
-	as_filled
-	members_are "$FAST" "$SLOW"
-	blank "$NEW"
+	quick
+	back fast
 	good fusionctl close data
 	good fusionctl check data
 }
 
-test_fast_back() {
-	back fast
-}
-
+# The same of a slow member; again when the new disk takes no metadata any more.
 test_slow_back() {
+	between slow
 	back slow
+	begun slow
+	bad_sectors new "$(($(sb log_start) * 8))" 8
+	status_of fusionctl replace data --abort --yes
+	same "exit code" "$RC" 1
+	says "$SLOW is its slow member; $NEW has left, but was not wiped"
+	says "$NEW: write failed: Input/output error; check the device, and see dmesg"
+	as_filled
+	members_are "$FAST" "$SLOW"
+	good fusionctl close data
+	good fusionctl check "$FAST" "$SLOW"
+	swap new
+	refuses "$NEW: was the slow member of data and has been replaced, and has nothing of the set" \
+		fusionctl salvage "$NEW"
+	good fusionctl wipe "$NEW" --yes
 }
 
 joins() {
 	[[ $(dmsetup table data) == *" old_fast "* ]]
 }
 
-# A new disk that fails while it joins does not become a member, and the set stays as it was.
-test_broken_disk() {
+suspended() {
+	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
+}
+
+# stopped PID: it has no processor, as after Ctrl-Z
+is_stopped() {
+	[[ $(ps -o state= -p "$1") == T ]]
+}
+
+# A new disk that fails while it joins does not become a member, and the set stays as it was. Signals
+# neither end nor stop the verb while I/O waits.
+test_broken_disk_and_signals() {
 	local pid
 	begin 24 48 48
-	filled 8
+	filled 6
 	slowed 1000
 	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
 	pid=$!
@@ -157,8 +181,27 @@ test_broken_disk() {
 	good fusionctl check "$FAST" "$SLOW"
 	good fusionctl open data "$FAST" "$SLOW"
 	as_filled
-	# and again, with a disk that works
-	good fusionctl replace data "$FAST" "$NEW" --yes
+	quick
+	# and again, with a disk that works; Ctrl-Z and Ctrl-C come while I/O waits
+	slowed 300
+	set -m
+	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
+	set +m
+	pid=$!
+	within 20 "I/O waits" suspended
+	kill -TSTP "$pid"
+	kill -QUIT "$pid"
+	kill -INT "$pid"
+	within 60 "it stops" is_stopped "$pid"
+	! suspended || fail "the set is suspended"
+	joins || fail "the new disk is no member"
+	kill -CONT "$pid"
+	! wait "$pid" || fail "it has not noticed the signal: $(<"$TMP/out")"
+	shows "data: goes on moving without this command"
+	! suspended || fail "the set is suspended"
+	swap new
+	good fusionctl replace data --wait
+	shows "$FAST is free"
 	as_filled
 }
 
@@ -178,7 +221,7 @@ assembled() {
 test_assembled() {
 	local first
 	begin 24 48 48
-	filled 12
+	filled 6
 	# all stays on the old member, which so is needed
 	first=$(($(sb slow_first_slot) * 128))
 	bad_sectors slow $first $((47 * 2048 - first))
@@ -195,20 +238,21 @@ test_assembled() {
 	good fusionctl close data
 	# without one of them
 	unplugged new
-	refused "the new one is missing" fusionctl open data
+	refuses "the new one is missing" fusionctl open data
 	good fusionctl assemble --waiting
 	shows "the new slow one is missing"
 	good fusionctl list
 	shows "the new slow member is missing"
 	plugged new
 	unplugged slow
-	refused "the old one is missing" fusionctl open data
+	refuses "the old one is missing" fusionctl open data
 	good fusionctl assemble --waiting
 	shows "the old slow one is missing"
 	good fusionctl list --json
 	json '.missing[0].role' slow
 	plugged slow
 	good fusionctl open data
+	quick
 	as_filled
 	good fusionctl replace data --wait
 	as_filled
@@ -258,12 +302,30 @@ reloaded() {
 	dmsetup resume data
 }
 
-# A wipe that was cut short can be given again; a disk that is a member is not touched.
-test_wiped_again() {
+# A disk that is only prepared is no member, whoever asks, and one that has left is none either.
+# Only such a disk is erased when the command is given again after the end.
+test_apart() {
 	begin 24 48 48
-	filled 8
+	filled 6
+	good fusionctl close data
+	fusion-prepare "$FAST" "$NEW"
+	local is="was prepared to replace the fast member of data"
+	refuses "$NEW: $is" fusionctl check "$NEW"
+	refuses "$NEW: $is" fusionctl check "$NEW" "$SLOW"
+	refuses "$NEW: $is" fusionctl salvage "$NEW"
+	refuses "$NEW: $is" fusionctl repair "$NEW" "$SLOW" --yes
+	refuses "$NEW: $is" fusionctl open data "$NEW" "$SLOW"
+	refuses "$NEW: $is" fusionctl open data "$NEW"
+	good fusionctl list
+	shows "prepared"
+	# nor does it keep the set from being opened
+	good fusionctl check data
+	rm -rf /run/fusion
+	assembled "$NEW" "$SLOW" "$FAST"
+	good fusionctl assemble --scan
+	# then it joins, and no fusionctl wipes the old one
 	dd if="$FAST" of="$TMP/before" bs=1M count=1 status=none
-	# no fusionctl wipes it
+	quick
 	good fusionctl replace data "$FAST" "$NEW" --yes --no-wait
 	within 30 "nothing left" nothing_left
 	reloaded
@@ -271,8 +333,9 @@ test_wiped_again() {
 	same "the old disk" "$(fusion-prepare "$FAST")" left
 	good fusionctl list
 	shows "has left"
-	refused "was the fast member of data and has been replaced; run fusionctl wipe $FAST" \
+	refuses "was the fast member of data and has been replaced; run fusionctl wipe $FAST" \
 		fusionctl check "$FAST"
+	# a wipe that was cut short goes on
 	good fusionctl replace data "$FAST" "$NEW" --yes
 	shows "$FAST is free"
 	blank "$FAST"
@@ -285,124 +348,45 @@ test_wiped_again() {
 	as_filled
 }
 
-# A disk that is only prepared is no member, whoever asks.
-test_prepared() {
-	begin 24 48 48
-	filled 4
-	good fusionctl close data
-	fusion-prepare "$FAST" "$NEW"
-	local is="was prepared to replace the fast member of data"
-	refused "$NEW: $is" fusionctl check "$NEW"
-	refused "$NEW: $is" fusionctl check "$NEW" "$SLOW"
-	refused "$NEW: $is" fusionctl salvage "$NEW"
-	refused "$NEW: $is" fusionctl repair "$NEW" "$SLOW" --yes
-	refused "$NEW: $is" fusionctl open data "$NEW" "$SLOW"
-	refused "$NEW: $is" fusionctl open data "$NEW"
-	good fusionctl list
-	shows "prepared"
-	# nor does it keep the set from being opened
-	good fusionctl check data
-	rm -rf /run/fusion
-	assembled "$NEW" "$SLOW" "$FAST"
-	good fusionctl assemble --scan
-	good fusionctl replace data "$FAST" "$NEW" --yes
-	as_filled
-	members_are "$NEW" "$SLOW"
-}
-
-suspended() {
-	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
-}
-
-# stopped PID: it has no processor, as after Ctrl-Z
-is_stopped() {
-	[[ $(ps -o state= -p "$1") == T ]]
-}
-
-# Ctrl-Z and Ctrl-C come while I/O waits, and later.
-test_signals() {
-	local pid
-	begin 24 48 48
-	filled 8
-	slowed 300
-	set -m
-	fusionctl replace data "$FAST" "$NEW" --yes >"$TMP/out" 2>&1 &
-	set +m
-	pid=$!
-	within 20 "I/O waits" suspended
-	kill -TSTP "$pid"
-	kill -QUIT "$pid"
-	kill -INT "$pid"
-	within 60 "it stops" is_stopped "$pid"
-	! suspended || fail "the set is suspended"
-	joins || fail "the new disk is no member"
-	kill -CONT "$pid"
-	! wait "$pid" || fail "it has not noticed the signal: $(<"$TMP/out")"
-	shows "data: goes on moving without this command"
-	! suspended || fail "the set is suspended"
-	swap new
-	good fusionctl replace data --wait
-	shows "$FAST is free"
-	as_filled
-}
-
-# A new disk that takes no metadata any more can be left again.
-test_back_from_broken_disk() {
-	between slow
-	bad_sectors new "$(($(sb log_start) * 8))" 8
-	status_of fusionctl replace data --abort --yes
-	same "exit code" "$RC" 1
-	says "$SLOW is its slow member; $NEW has left, but was not wiped"
-	says "$NEW: write failed: Input/output error; check the device, and see dmesg"
-	as_filled
-	members_are "$FAST" "$SLOW"
-	good fusionctl close data
-	good fusionctl check "$FAST" "$SLOW"
-	swap new
-	refused "$NEW: was the slow member of data and has been replaced, and has nothing of the set" \
-		fusionctl salvage "$NEW"
-	good fusionctl wipe "$NEW" --yes
-}
-
 test_refusals() {
 	need mkfs.ext4 blkdiscard
 	begin 24 48 48
 	null small 20
-	refused "names no disks" fusionctl replace data
-	refused "is one disk" fusionctl replace data "$FAST"
-	refused "no member of it is being replaced" fusionctl replace data --wait
-	refused "no member of it is being replaced" fusionctl replace data --abort --yes
-	refused "goes without disks" fusionctl replace data "$FAST" "$NEW" --abort
-	refused "exclude each other" fusionctl replace data "$FAST" "$NEW" --wait --no-wait
-	refused "allows no question" fusionctl replace data "$FAST" "$NEW" --json
-	refused "run fusionctl shrink data --member $FAST --member-size 20M first" \
+	refuses "names no disks" fusionctl replace data
+	refuses "is one disk" fusionctl replace data "$FAST"
+	refuses "no member of it is being replaced" fusionctl replace data --wait
+	refuses "no member of it is being replaced" fusionctl replace data --abort --yes
+	refuses "goes without disks" fusionctl replace data "$FAST" "$NEW" --abort
+	refuses "exclude each other" fusionctl replace data "$FAST" "$NEW" --wait --no-wait
+	refuses "allows no question" fusionctl replace data "$FAST" "$NEW" --json
+	refuses "run fusionctl shrink data --member $FAST --member-size 20M first" \
 		fusionctl replace data "$FAST" /dev/small --yes
-	refused "is a member of data" fusionctl replace data "$FAST" "$SLOW" --yes
-	refused "is no member of data" fusionctl replace data /dev/small "$NEW" --yes
-	refused "is on the same disk as the slow member" fusionctl replace data "$FAST" /dev/slow --yes
+	refuses "is a member of data" fusionctl replace data "$FAST" "$SLOW" --yes
+	refuses "is no member of data" fusionctl replace data /dev/small "$NEW" --yes
+	refuses "is on the same disk as the slow member" fusionctl replace data "$FAST" /dev/slow --yes
 	linear top "$NEW" 0 2048
-	refused "is held by" fusionctl replace data "$FAST" "$NEW" --yes
+	refuses "is held by" fusionctl replace data "$FAST" "$NEW" --yes
 	dm_remove top
 	mkfs.ext4 -q "$NEW"
 	mkdir "$TMP/mnt"
 	mount "$NEW" "$TMP/mnt"
 	defer umount_quietly "$TMP/mnt"
-	refused "is mounted on $TMP/mnt" fusionctl replace data "$FAST" "$NEW" --yes
+	refuses "is mounted on $TMP/mnt" fusionctl replace data "$FAST" "$NEW" --yes
 	umount "$TMP/mnt"
 	blkdiscard -f "$NEW"
 	msg data homing on
-	refused "homing is on; run dmsetup message data 0 homing off first" \
+	refuses "homing is on; run dmsetup message data 0 homing off first" \
 		fusionctl replace data "$FAST" "$NEW" --yes
 	msg data homing off
 	msg data fence fast 0 0
-	refused "it has a fence" fusionctl replace data "$FAST" "$NEW" --yes
+	refuses "it has a fence" fusionctl replace data "$FAST" "$NEW" --yes
 	msg data fence off
 	dmsetup suspend data
-	refused "it is suspended" fusionctl replace data "$FAST" "$NEW" --yes
+	refuses "it is suspended" fusionctl replace data "$FAST" "$NEW" --yes
 	dmsetup resume data
 	blank "$NEW"
 	good fusionctl close data
-	refused "is closed; fusionctl open data opens it" fusionctl replace data "$FAST" "$NEW" --yes
+	refuses "is closed; fusionctl open data opens it" fusionctl replace data "$FAST" "$NEW" --yes
 	good fusionctl check "$FAST" "$SLOW"
 }
 

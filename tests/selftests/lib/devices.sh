@@ -13,7 +13,7 @@ need() {
 }
 
 need_module() {
-	modprobe -q "$1" || skip "no module $1 here"
+	[[ -d /sys/module/${1//-/_} ]] || modprobe -q "$1" || skip "no module $1 here"
 }
 
 need_io_uring() {
@@ -26,7 +26,8 @@ need_io_uring() {
 # null NAME MIB [KEY=VALUE]...: a null_blk device that keeps its data
 null() {
 	local dir=/sys/kernel/config/nullb/$1 name=$1 i
-	modprobe -q null_blk nr_devices=0 || skip "no module null_blk here"
+	[[ -d /sys/module/null_blk ]] || modprobe -q null_blk nr_devices=0 ||
+		skip "no module null_blk here"
 	[[ -d /sys/kernel/config/nullb ]] || mount -t configfs configfs /sys/kernel/config
 	mkdir "$dir"
 	defer null_remove "$name"

@@ -24,6 +24,13 @@ quick() {
 	good fusionctl set data --now idle=100 duty=100 commit_interval=100 migration=off
 }
 
+# refuses TEXT COMMAND...: it fails, and says this itself
+refuses() {
+	status_of "${@:2}"
+	[[ $RC -ne 0 ]] || fail "${*:2}: expected a refusal ($1), but it worked"
+	says "$1"
+}
+
 # member fast|slow: its device
 member() {
 	[[ $1 == fast ]] && echo "$FAST" || echo "$SLOW"
