@@ -272,6 +272,11 @@ int sim_dev_message(struct sim_dev *dev, const char *text)
 	return r;
 }
 
+void sim_dev_info(struct sim_dev *dev, char *text, size_t size)
+{
+	target->status(&dev->ti, STATUSTYPE_INFO, 0, text, size);
+}
+
 void sim_dev_status(struct sim_dev *dev)
 {
 	char text[512];

@@ -235,6 +235,7 @@ int sim_dev_message(struct sim_dev *dev, const char *text);
 
 /* Ask for the status line and the table line. */
 void sim_dev_status(struct sim_dev *dev);
+void sim_dev_info(struct sim_dev *dev, char *text, size_t size);
 
 /* Return: 0 or a negative errno. Context: a task, waits for it. */
 int sim_dev_io(struct sim_dev *dev, blk_opf_t opf, u64 sector, u32 nr, u64 *stamps);

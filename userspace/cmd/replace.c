@@ -199,6 +199,11 @@ static int carry_out(struct replacing *r)
 	}
 	if ((starts || turns) && !r->a->opt[OPT_YES])
 		rc = ask(r);
+	/* as when it is opened after a power cut: the kernel has told the old member already */
+	if (!rc && turns && r->set.st.old.role < 0)
+		return fus_fail(FC_BUSY, r->name, "has nothing on %s any more, which has left it; "
+				"run fusionctl replace %s --wait to end that",
+				r->disk[OLD].path, r->name);
 	/* to the end of the step, so that what the set has become is told */
 	hold_ending_signals(NULL);
 	if (!rc && starts)

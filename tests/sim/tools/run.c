@@ -17,15 +17,20 @@
 #include "verb.h"
 #include "tool.h"
 
-#define FIRST_FD	1000
+const char *const tool_path[SIM_MAX_DISKS] = { "fast", "slow", "new" };
+u8 tool_place[SIM_MAX_DISKS] = { 0, 1, 2 };
 
 static u32 writes, writes_allowed;
 static bool torn;
 
 static int index_of(const char *path)
 {
-	return !strcmp(path, fus_role_name[FAST]) ? FAST : !strcmp(path, fus_role_name[SLOW]) ?
-	       SLOW : -1;
+	int i;
+
+	for (i = 0; i < SIM_MAX_DISKS; i++)
+		if (!strcmp(path, tool_path[i]) && world->disk[tool_place[i]])
+			return i;
+	return -1;
 }
 
 /* -- in place of offline.c --------------------------------------------------------- */
@@ -41,8 +46,8 @@ int fus_offline_open(const char *path, enum offline_use use, struct offline *o)
 	(void)use;
 	memset(o, 0, sizeof(*o));
 	o->path = strdup(path);
-	o->fd = FIRST_FD + index_of(path);
-	o->sectors = bdev_nr_sectors(sim_disk_bdev(world->disk[index_of(path)]));
+	o->fd = TOOL_FIRST_FD + index_of(path);
+	o->sectors = bdev_nr_sectors(sim_disk_bdev(world->disk[tool_place[index_of(path)]]));
 	o->file = true;
 	o->ino = 1 + index_of(path);
 	return 0;
@@ -57,7 +62,7 @@ void fus_offline_close(struct offline *o)
 
 static struct sim_disk *disk_of(const struct offline *o)
 {
-	return world->disk[o->fd - FIRST_FD];
+	return world->disk[tool_place[o->fd - TOOL_FIRST_FD]];
 }
 
 /* Beyond the metadata there are zeros, which is as well for the last MiB. */
@@ -106,10 +111,15 @@ int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const v
 	u64 nr = offset / FUSION_BLOCK_SIZE;
 	const char *p = buf;
 
+	/* zeros that wipe the end of a disk which is replaced */
+	if (world->current && nr >= sim_disk_blocks(disk))
+		return 0;
 	if (offset % FUSION_BLOCK_SIZE || bytes % FUSION_BLOCK_SIZE)
 		sim_fail("fusionctl writes less than a block, at byte %llu",
 			 (unsigned long long)offset);
 	for (; bytes; nr++, bytes -= FUSION_BLOCK_SIZE, p += FUSION_BLOCK_SIZE) {
+		if (world->current && nr >= sim_disk_blocks(disk))
+			continue;
 		if (nr >= sim_disk_blocks(disk))
 			sim_fail("fusionctl writes to block %llu, where no metadata is",
 				 (unsigned long long)nr);
@@ -123,8 +133,17 @@ int fus_offline_write(const struct offline *o, u64 offset, size_t bytes, const v
 		sim_disk_set_block(disk, nr, p);
 		if (nr == sim_disk_bad(disk))
 			sim_disk_set_bad(disk, U32_MAX);
+		tool_written();
 	}
 	return 0;
+}
+
+void tool_written(void)
+{
+	if (!world->current)
+		return;
+	world->cut_due = true;
+	sim_yield();
 }
 
 int fus_offline_sync(const struct offline *o)
@@ -135,7 +154,7 @@ int fus_offline_sync(const struct offline *o)
 
 bool fus_same_storage(const struct offline *o, const char *path)
 {
-	return o->fd >= 0 && o->fd - FIRST_FD == index_of(path);
+	return o->fd >= 0 && o->fd - TOOL_FIRST_FD == index_of(path);
 }
 
 void *fus_offline_buffer(size_t bytes)
@@ -180,6 +199,41 @@ static char *write_file(const char *text, int *fd)
 	return path;
 }
 
+/* @fn is a verb. */
+static void run_verb(struct tool_result *r, int (*fn)(const struct args *a), const struct args *a,
+		     u32 max_writes)
+{
+	FILE *out = stdout, *err = stderr;
+	size_t size[2];
+
+	writes = 0;
+	writes_allowed = max_writes;
+	torn = false;
+	stdout = open_memstream(&r->out, &size[0]);
+	stderr = open_memstream(&r->err, &size[1]);
+	if (!stdout || !stderr)
+		abort();
+	messages_begin();
+	r->rc = fn(a);
+	fclose(stdout);
+	fclose(stderr);
+	stdout = out;
+	stderr = err;
+	r->writes = writes;
+}
+
+void tool_replace(struct tool_result *r, int role, unsigned int flags)
+{
+	char *word[3] = { "set", (char *)tool_path[role], (char *)tool_path[SIM_THIRD] };
+	struct args a = { .word = word, .n = flags & TOOL_ABORT ? 1 : 3 };
+
+	a.opt[OPT_YES] = "";
+	a.opt[OPT_JSON] = "";
+	a.opt[OPT_ABORT] = flags & TOOL_ABORT ? "" : NULL;
+	a.opt[OPT_NO_WAIT] = flags & TOOL_NO_WAIT ? "" : NULL;
+	run_verb(r, cmd_replace, &a, U32_MAX);
+}
+
 void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, const char *file,
 	      u32 max_writes)
 {
@@ -188,10 +242,8 @@ void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, co
 		[TOOL_RESTORE] = cmd_restore, [TOOL_SALVAGE] = cmd_salvage,
 	};
 	const bool swapped = flags & TOOL_SWAPPED;
-	FILE *out = stdout, *err = stderr;
 	char *word[3];
 	struct args a = { .word = word };
-	size_t size[2];
 	int fd = -1;
 
 	if (verb == TOOL_RESTORE)
@@ -205,23 +257,9 @@ void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, co
 		a.opt[OPT_FORCE] = "";
 	if (verb != TOOL_DUMP)
 		a.opt[OPT_JSON] = "";
-
-	writes = 0;
-	writes_allowed = max_writes;
-	torn = false;
-	stdout = open_memstream(&r->out, &size[0]);
-	stderr = open_memstream(&r->err, &size[1]);
-	if (!stdout || !stderr)
-		abort();
-	messages_begin();
-	r->rc = run[verb](&a);
-	fclose(stdout);
-	fclose(stderr);
-	stdout = out;
-	stderr = err;
+	run_verb(r, run[verb], &a, max_writes);
 	if (fd >= 0)
 		close(fd);
-	r->writes = writes;
 }
 
 void tool_end(struct tool_result *r)

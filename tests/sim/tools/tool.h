@@ -6,6 +6,7 @@
  * state.c	states that something may leave
  * judge.c	what each verb makes of a state; judge.h
  * cut-short.c	the same, when power fails in one of its writes
+ * replacing.c	replace, which needs an open set, when power fails
  * tools.c	all of them
  */
 #ifndef TOOL_H
@@ -40,6 +41,23 @@ struct tool_result {
 void tool_run(struct tool_result *r, enum tool_verb verb, unsigned int flags, const char *file,
 	      u32 max_writes);
 void tool_end(struct tool_result *r);
+
+/* The disks by their numbers, and where each is in the world. */
+extern const char *const tool_path[SIM_MAX_DISKS];
+extern u8 tool_place[SIM_MAX_DISKS];
+#define TOOL_FIRST_FD	1000	/* that of disk 0 */
+
+#define TOOL_ABORT	1U
+#define TOOL_NO_WAIT	2U
+
+/*
+ * Replace the member of this role by the third disk. Context: a task; fusionctl's own writes may be
+ * followed by a cut, too.
+ */
+void tool_replace(struct tool_result *r, int role, unsigned int flags);
+
+/* A disk has changed by a write of fusionctl. */
+void tool_written(void);
 
 /* Call @fn for each of the ranges that the answer lists under @key. Return: how many. */
 typedef void (*tool_range_fn)(void *ctx, u64 first, u64 nr, u64 where);
@@ -83,6 +101,8 @@ struct tally {
 	u32 salvaged;
 	u32 refused;
 	u32 cut;		/* repairs and restorations that were cut short */
+	u32 replaced;		/* members */
+	u32 replacing_cut;
 };
 
 /* Print what the verb that fails has said, and what the kernel says then. */
@@ -96,6 +116,14 @@ void judge_last_writes(const struct state *st, struct tally *t);
 
 /* Where the extents of @image are. */
 u8 *judge_places(const struct life *life, const struct image *image);
+
+/* -- replacing.c ------------------------------------------------------------------ */
+
+/*
+ * Replace either member of the sets of this life, with power cuts after one in @one_in changes of a
+ * disk. Fails the run.
+ */
+void replacing_all(const struct life *life, u32 one_in, struct tally *t);
 
 /* -- state.c ---------------------------------------------------------------------- */
 

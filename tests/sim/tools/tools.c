@@ -25,6 +25,7 @@ static void run_world(void *arg)
 {
 	struct all *all = arg;
 	const struct setup *s = &all->setup;
+	struct life *life;
 	unsigned int i;
 
 	sim_world_new(all->seed);
@@ -32,7 +33,9 @@ static void run_world(void *arg)
 		world->disk[i] = sim_disk_new(i, &s->sb, s->discards[i], s->fua[i]);
 		sim_disk_format(world->disk[i], &s->sb, &world->rng);
 	}
-	states_all(image_life(s), all->one_in, all->tally);
+	life = image_life(s);
+	states_all(life, all->one_in, all->tally);
+	replacing_all(life, 4 + all->one_in, all->tally);
 }
 
 static const char *run_tools(struct all *all)
@@ -113,6 +116,7 @@ int main(int argc, char **argv)
 	       t.states, t.opened, t.repaired, t.restored);
 	printf("%u by --force, %u refused, %u cut short, %u members salvaged\n", t.forced,
 	       t.refused, t.cut, t.salvaged);
+	printf("# %u members replaced, with %u power cuts\n", t.replaced, t.replacing_cut);
 	printf("ok 1 - tools\n");
 	return 0;
 }
