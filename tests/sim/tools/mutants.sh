@@ -200,6 +200,17 @@ mutant a-disk-that-may-join-counts-as-a-member trio.c \
 mutant an-old-disk-that-may-return-is-forgotten trio.c \
 	's/return !peer \|\| !memcmp\(([^)]*)\) \|\|[^;]*;/return !peer || !memcmp(\1);/' test-replace
 
+mutant the-old-disk-is-not-told-that-it-has-left replace-table.c \
+	's/int rc = reload\(r, true\);/int rc = 0;/'
+mutant the-set-is-left-before-all-has-moved replace.c \
+	's/if \(!rc \&\& !r->set.st.old.left\) \{/if (!rc) {/; s/rc = replace_follow\(r\);/;/'
+mutant a-new-disk-that-is-not-prepared-joins replace.c \
+	's/if \(!rc\)\n\t\trc = prepare\(r\);//'
+mutant the-old-disk-is-not-looked-for trio.c \
+	's/t->old = with_uuid\(list, t->by->old.uuid\);/;/'
+mutant any-member-may-be-the-one-that-joins trio.c \
+	's/m->state = MEMBER_PREPARED;/;/'
+
 wait
 failed=$(find "$results" -type f | wc -l)
 [[ $fit ]] || echo "# $total mutants, $failed not noticed"

@@ -225,11 +225,12 @@ static void run_verb(struct tool_result *r, int (*fn)(const struct args *a), con
 void tool_replace(struct tool_result *r, int role, unsigned int flags)
 {
 	char *word[3] = { "set", (char *)tool_path[role], (char *)tool_path[SIM_THIRD] };
-	struct args a = { .word = word, .n = flags & TOOL_ABORT ? 1 : 3 };
+	struct args a = { .word = word, .n = flags & (TOOL_ABORT | TOOL_WAIT) ? 1 : 3 };
 
 	a.opt[OPT_YES] = "";
 	a.opt[OPT_JSON] = "";
 	a.opt[OPT_ABORT] = flags & TOOL_ABORT ? "" : NULL;
+	a.opt[OPT_WAIT] = flags & TOOL_WAIT ? "" : NULL;
 	a.opt[OPT_NO_WAIT] = flags & TOOL_NO_WAIT ? "" : NULL;
 	run_verb(r, cmd_replace, &a, U32_MAX);
 }

@@ -7,6 +7,7 @@
  * judge.c	what each verb makes of a state; judge.h
  * cut-short.c	the same, when power fails in one of its writes
  * replacing.c	replace, which needs an open set, when power fails
+ * open-host.c	what it asks of the host of that; open-host.h
  * tools.c	all of them
  */
 #ifndef TOOL_H
@@ -49,6 +50,7 @@ extern u8 tool_place[SIM_MAX_DISKS];
 
 #define TOOL_ABORT	1U
 #define TOOL_NO_WAIT	2U
+#define TOOL_WAIT	4U
 
 /*
  * Replace the member of this role by the third disk. Context: a task; fusionctl's own writes may be
