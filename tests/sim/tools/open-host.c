@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What fusionctl replace asks device mapper, udev and the disks, answered for the set that the module
- * has open in this world: open-host.h.
+ * What fusionctl replace asks device mapper, udev and the disks, answered for the set that the
+ * module has open in this world: open-host.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 struct tool_set *tool_set;
 
-/* -- tables ----------------------------------------------------------------------------------- */
+/* -- tables ----------------------------------------------------------------------- */
 
 static void put_in_place(const struct tool_table *t)
 {
@@ -130,8 +130,8 @@ int __wrap_fus_dm_get_set(const char *name, enum mapping_info what, struct mappi
 		snprintf(old, sizeof(old), " old_%s %u:%u", t->old_role ? "slow" : "fast",
 			 TOOL_MAJOR, t->disk[SIM_THIRD] + 1);
 	if (what == MAPPING_TABLE &&
-	    asprintf(&m->params, "%u:%u %u:%u %u%s", TOOL_MAJOR, t->disk[FUSION_FAST] + 1, TOOL_MAJOR,
-		     t->disk[FUSION_SLOW] + 1, *old ? 2 : 0, old) < 0)
+	    asprintf(&m->params, "%u:%u %u:%u %u%s", TOOL_MAJOR, t->disk[FUSION_FAST] + 1,
+		     TOOL_MAJOR, t->disk[FUSION_SLOW] + 1, *old ? 2 : 0, old) < 0)
 		abort();
 	return 0;
 }
@@ -173,7 +173,7 @@ int __wrap_fus_tell_set(const char *name, const char *msg, char **answer)
 	return sim_dev_message(tool_set->dev, msg);
 }
 
-/* -- disks ------------------------------------------------------------------------------------ */
+/* -- disks ------------------------------------------------------------------------ */
 
 int __wrap_fus_member_at(dev_t devno, struct member **m)
 {
@@ -265,7 +265,7 @@ int __wrap_fus_probe_signature(const struct device *dev, bool *found, char *buf,
 	return 0;
 }
 
-/* -- what is of no interest here ---------------------------------------------------------------- */
+/* -- what is of no interest here -------------------------------------------------- */
 
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags);
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags)

@@ -26,7 +26,7 @@ static struct rig {
 	u32 one_in;		/* changes of a disk after which power is cut */
 } *rig;
 
-/* -- opening ------------------------------------------------------------------------------------ */
+/* -- opening ---------------------------------------------------------------------- */
 
 static struct member *all_members(void)
 {
@@ -67,7 +67,7 @@ static void open_found(const char *when)
 	image_check(rig->life, rig->set.dev, rig->image->content, NULL, when);
 }
 
-/* -- a command ----------------------------------------------------------------------------------- */
+/* -- a command -------------------------------------------------------------------- */
 
 static void complain_of(const struct tool_result *r, const char *what)
 {
@@ -200,6 +200,7 @@ static void whole(void *arg)
 /* Of another life, perhaps, with as much room or more. */
 static struct sim_disk *new_disk(const struct sim_disk *member)
 {
+	const u8 zeros[FUSION_BLOCK_SIZE] = { 0 };
 	struct sim_disk *disk = disk_alloc(member);
 	u32 i;
 
@@ -210,8 +211,8 @@ static struct sim_disk *new_disk(const struct sim_disk *member)
 	if (rnd_below(&world->rng, 2))
 		disk->sectors += EXTENT_SECTORS * rnd_below(&world->rng, 4);
 	/* no member of this set, as fusionctl does not let one be used */
-	sim_disk_set_block(disk, FUSION_SUPER_BLOCKNR(0), (u8[FUSION_BLOCK_SIZE]){ 0 });
-	sim_disk_set_block(disk, FUSION_SUPER_BLOCKNR(1), (u8[FUSION_BLOCK_SIZE]){ 0 });
+	sim_disk_set_block(disk, FUSION_SUPER_BLOCKNR(0), zeros);
+	sim_disk_set_block(disk, FUSION_SUPER_BLOCKNR(1), zeros);
 	return disk;
 }
 
