@@ -79,7 +79,6 @@ struct dm_exchange {
  * Put the table @next in the place of @now. If that fails the device has the table @now again; if
  * not even that can be had, which may be because the set is as @next wants it, @next or @back.
  */
-
 int fus_dm_exchange(const char *name, struct dm_exchange *x);
 
 /* Send a message; the answer, if any, is to be freed. */
