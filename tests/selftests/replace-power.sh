@@ -26,9 +26,10 @@ cut() {
 		dmsetup resume "$i-link"
 	done
 	wait "$REPLACE" || :
-	# in the middle of an exchange: no table can be had any more, and I/O would wait
+	# in the middle of an exchange: no table can be had any more, and I/O would wait. It fails, flushes
+	# too: see `dead`.
 	if [[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]; then
-		dmsetup load data --table "0 $LEN error"
+		dmsetup load data --table "0 $LEN flakey /dev/gone 0 0 86400"
 		dmsetup resume data
 	fi
 	wait "$LOAD" || :
@@ -75,6 +76,7 @@ ended() {
 through() {
 	local old i cuts=0
 	begin 24 48 48 cache_size=4096
+	null gone $((LEN / 2048 + 1))
 	old=$(member "$1")
 	fusion-stamp fill /dev/mapper/data --state "$TMP/state" --size $SIZE
 	for i in 1 3 5 7 2 2 3 4; do

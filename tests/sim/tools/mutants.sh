@@ -208,8 +208,6 @@ mutant a-new-disk-that-is-not-prepared-joins replace.c \
 	's/if \(!rc\)\n\t\trc = prepare\(r\);//'
 mutant the-old-disk-is-not-looked-for trio.c \
 	's/t->old = with_uuid\(list, t->by->old.uuid\);/;/'
-mutant any-member-may-be-the-one-that-joins trio.c \
-	's/m->state = MEMBER_PREPARED;/;/'
 
 wait
 failed=$(find "$results" -type f | wc -l)
