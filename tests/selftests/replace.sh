@@ -239,7 +239,7 @@ test_vanished() {
 
 # beat DEVICE: the block of the heartbeat on it
 beat() {
-	dd if="$1" bs=4096 skip=4 count=1 iflag=direct status=none | cksum
+	dd if="$1" bs=4096 skip=4 count=1 iflag=direct status=none | md5sum
 }
 
 beats() {
