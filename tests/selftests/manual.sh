@@ -98,7 +98,8 @@ prepare() {
 			awk '$5 == "stable" { print $1; exit }')" 8 2 ;;
 	replace)
 		fusionctl open data
-		[[ $* != *--* ]] || fusionctl replace data "$FAST" "$THIRD" --yes --force --no-wait ;;
+		[[ $* != *--* ]] ||
+			fusionctl replace data "$FAST" "$THIRD" --yes --force --no-wait >/dev/null ;;
 	*)	fusionctl open data ;;
 	esac
 	rm -f ./*.svg
