@@ -234,8 +234,8 @@ void fusion_pace(struct fusion *fs, u64 us);
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 
 /*
- * The most moves in a batch that was asked for. @idle: there is no foreground I/O. Then the wait for
- * a commit is what costs, so more extents share it, up to 64 MiB.
+ * The most moves in a batch that was asked for. @idle: there is no foreground I/O. Then the wait
+ * for a commit is what costs, so more extents share it, up to 64 MiB.
  */
 unsigned int fusion_requested_batch(const struct fusion *fs, bool idle);
 

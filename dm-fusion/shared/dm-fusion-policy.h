@@ -280,7 +280,7 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 #define FUSION_TICK_MS		100U
 /* Most moves in a batch. */
 #define FUSION_BATCH		16U
-/* The same without foreground I/O, for moves that were asked for; together up to that many bytes. */
+/* The same without foreground I/O, for moves that were asked for; together up to so many bytes. */
 #define FUSION_LONG_BATCH	64U
 #define FUSION_LONG_BATCH_BYTES	(64U << 20)
 /* Cancels of an extent before its writes are held, and extents whose cancels are counted. */

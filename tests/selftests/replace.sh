@@ -285,6 +285,8 @@ test_refusals() {
 	OLD=$FAST FAST=$NEW PACE=$SLOWLY
 	exchange old_fast "$OLD"
 	refused "is being replaced; wait" msg data fence fast 0 3
+	refused "is being replaced; wait" msg data homing on
+	msg data homing off
 	refused "cannot be resized" dmsetup load data \
 		--table "0 $((LEN - 1280)) fusion $FAST $SLOW 4 resize on old_fast $OLD"
 	refused "do not name each other" dmsetup load data --table "0 $LEN fusion $OLD $SLOW"
