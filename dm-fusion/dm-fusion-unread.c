@@ -7,10 +7,15 @@
  * what it did not at the first. Whether an extent was tried in vain since such a round began is
  * known apart from whether it could be read the last time, which is what people ask.
  */
+#include <linux/bitmap.h>
 #include <linux/bitops.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "dm-fusion.h"
+
+/* Bits of a bitmap that are looked at in one go, with fs->lock held. */
+#define CHUNK	65536U
 
 static const u32 pauses[] = { 1, 10, 60 };	/* minutes */
 
@@ -28,6 +33,11 @@ void fusion_note_unread(struct fusion *fs, u32 word)
 		return;
 	spin_lock_irq(&fs->lock);
 	i = fusion_old_index(fs, word);
+	/* A discard does not wait for a copy that it cancels; the slot may be released by now. */
+	if (!test_bit(i, old->used)) {
+		spin_unlock_irq(&fs->lock);
+		return;
+	}
 	old->nr_unread += !__test_and_set_bit(i, old->unread);
 	if (!old->nr_tried)
 		old->retry_ms = fusion_now_ms() + fusion_unread_pause_ms(fs);
@@ -35,35 +45,42 @@ void fusion_note_unread(struct fusion *fs, u32 word)
 	spin_unlock_irq(&fs->lock);
 }
 
-/* fs->lock held. */
+/* Nothing was tried in this round yet, but for what is tried meanwhile. Sleeps. */
 static void fusion_begin_round(struct fusion *fs)
 {
 	struct fusion_old_disk *old = &fs->old;
+	const u32 end = fs->sb.old.first_slot;
+	u32 first, nr;
 
-	if (!old->nr_tried)
-		return;
-	memset(old->tried, 0, BITS_TO_LONGS(fs->sb.old.first_slot) * sizeof(long));
-	old->nr_tried = 0;
+	for (first = 0; first < end; first += nr) {
+		nr = min(end - first, CHUNK);
+		spin_lock_irq(&fs->lock);
+		old->nr_tried -= bitmap_weight(old->tried + first / BITS_PER_LONG, nr);
+		memset(old->tried + first / BITS_PER_LONG, 0, BITS_TO_LONGS(nr) * sizeof(long));
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
 }
 
 static void fusion_retry_unread(struct fusion *fs)
 {
 	struct fusion_old_disk *old = &fs->old;
+	bool due;
 
 	spin_lock_irq(&fs->lock);
-	if (old->nr_tried && fusion_now_ms() >= old->retry_ms) {
-		old->round++;
-		fusion_begin_round(fs);
-	}
+	due = old->nr_tried && fusion_now_ms() >= old->retry_ms;
+	old->round += due;
 	spin_unlock_irq(&fs->lock);
+	if (due)
+		fusion_begin_round(fs);
 }
 
 void fusion_retry_unread_now(struct fusion *fs)
 {
 	spin_lock_irq(&fs->lock);
 	fs->old.round = 0;
-	fusion_begin_round(fs);
 	spin_unlock_irq(&fs->lock);
+	fusion_begin_round(fs);
 }
 
 bool fusion_was_tried(const struct fusion *fs, u32 word)
