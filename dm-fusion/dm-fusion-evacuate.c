@@ -52,7 +52,8 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 	fusion_fence_raise(fs, force->to, force->next, force->last);
 
 	spin_lock_irq(&fs->lock);
-	need = fusion_fence_extents(fs);
+	/* what leaves the old member needs room as well */
+	need = fusion_fence_extents(fs) + fs->old.nr;
 	room = fusion_evacuation_room(fs, FUSION_FAST) + fusion_evacuation_room(fs, FUSION_SLOW);
 	if (need <= room)
 		fusion_fence_settle(fs);
