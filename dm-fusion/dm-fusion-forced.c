@@ -45,13 +45,15 @@ static bool fusion_oldest_open(struct fusion *fs, u32 *lext)
 	return found;
 }
 
-int fusion_settle_most(struct fusion *fs)
+int fusion_settle_most(struct fusion *fs, const struct fusion_force *force)
 {
 	/* One that fails becomes the youngest, unless it failed before, and is tried again. */
 	const u32 vain = 2 * FUSION_JOIN_OPENS;
 	u32 lext, failed = 0, tries = fs->opens.max;
 
 	while (tries-- && failed <= vain && !READ_ONCE(fs->mover.stopping)) {
+		if (READ_ONCE(force->abandoned))
+			return -ERESTARTSYS;
 		if (!fusion_oldest_open(fs, &lext))
 			return 0;
 		/* let the next ones be filled while this one is settled */

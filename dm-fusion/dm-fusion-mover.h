@@ -258,9 +258,9 @@ void fusion_settle(struct fusion *fs, u32 lext);
 /*
  * Complete the oldest partial extents until FUSION_JOIN_OPENS are left. Context: the mover. Return:
  * 0; -EIO: more than these cannot be completed; -EAGAIN: there are always new ones, or the mover
- * stops.
+ * stops; -ERESTARTSYS: the process that asked for it, by @force, was interrupted.
  */
-int fusion_settle_most(struct fusion *fs);
+int fusion_settle_most(struct fusion *fs, const struct fusion_force *force);
 
 /*
  * Move a range and wait until it is moved, or let the mover carry out another request;
