@@ -26,8 +26,13 @@ static int fusion_load_fill_holes(struct fusion *fs, struct fusion_open *open)
 					 fusion_word_sector(fs, open->word) +
 					 first * FUSION_BLOCK_SECTORS,
 					 (end - first) * FUSION_BLOCK_SECTORS, GFP_NOIO, 0);
-		if (r)
+		if (r) {
+			DMERR("%s: extent %u is partial and cannot be completed on %s: %d; "
+			      "discard it, or write all of it",
+			      dm_table_device_name(fs->ti->table), open->lext,
+			      fs->dev[fusion_word_disk(fs, open->word)]->name, r);
 			return r;
+		}
 		first = end;
 	}
 	fusion_map_load(fs, open->lext, fusion_word_set_state(open->word, FUSION_STABLE));
@@ -42,9 +47,17 @@ int fusion_load_flush(struct fusion *fs)
 	unsigned int disk;
 	int r = 0;
 
-	for (disk = 0; disk < FUSION_NR_DISKS && !r; disk++)
-		if (fs->dev[disk])
-			r = blkdev_issue_flush(fs->dev[disk]->bdev);
+	for (disk = 0; disk < FUSION_NR_DISKS; disk++) {
+		/* nothing in the cache of a disk that leaves matters */
+		if (!fs->dev[disk] || (disk == FUSION_OLD && fs->old.over))
+			continue;
+		r = blkdev_issue_flush(fs->dev[disk]->bdev);
+		if (r) {
+			DMERR("%s: %s cannot flush its cache: %d",
+			      dm_table_device_name(fs->ti->table), fs->dev[disk]->name, r);
+			break;
+		}
+	}
 	return r;
 }
 
