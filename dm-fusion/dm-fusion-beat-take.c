@@ -185,8 +185,16 @@ int fusion_beat_move(struct fusion *fs)
 
 	if (h->disk == FUSION_FAST)
 		return 0;
-	/* No beat of the old place is under way; its lease goes on. */
+	/* No beat of the old place is under way, and that of the new one is a first beat. */
 	cancel_delayed_work_sync(&h->work);
+	spin_lock_irq(&fs->lock);
+	fusion_gate_shut(fs);
+	spin_unlock_irq(&fs->lock);
+	/*
+	 * A machine that had the set on the old disk, and was stopped, must not take it for its own
+	 * again: as far as that disk tells, it is. If the disk cannot be written, nor can it there.
+	 */
+	fusion_beat_write(fs, FUSION_BEAT_FORCED);
 	h->disk = FUSION_FAST;
 	memset(&h->own, 0, sizeof(h->own));
 	h->unsure = false;

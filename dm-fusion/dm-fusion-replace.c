@@ -23,12 +23,12 @@
  *		superblock, which says JOINING			whatever it says
  *	6. PEER: the other map copy, renumbered, and the	before: OLD + PEER
  *		superblock that names NEW: the commit		after: NEW + PEER, and OLD
- *	7. both members' other superblock copies		NEW + PEER, and OLD
- *	8. if OLD was the fast member, the heartbeat moves	NEW + PEER, and OLD
+ *	7. if OLD was the fast member, the heartbeat moves	NEW + PEER, and OLD
  *		from OLD to NEW
+ *	8. both members' other superblock copies		NEW + PEER, and OLD
  *
  * OLD's own superblocks stay as they are. It is recognised by its uuid and layout, and does not
- * match PEER any more, as that names NEW. Until step 7 the older copy of PEER's superblock is one
+ * match PEER any more, as that names NEW. Until step 8 the older copy of PEER's superblock is one
  * of OLD + PEER: it counts if the newer one is damaged, and then nothing was written by a user yet.
  *
  * Taking back is the same join with the roles exchanged: the old member becomes NEW, and what was
@@ -36,9 +36,9 @@
  * need as the old member; of its superblock, one copy at a time. So if power fails, it is still
  * the old member.
  *
- * Step 8 is last, and by this machine's lease: another one that opens the set in between finds
- * the superblock of this activation and no heartbeat beside it, and watches the place for longer
- * than that lease.
+ * Step 7 follows the commit, and nothing is written in between: another machine that opens the set
+ * after the commit finds the superblock of this activation and no heartbeat beside it, watches the
+ * place, and takes the set. The first beat there finds that, before step 8 writes to the same copies.
  *
  * End. When no word lies on the old member, whether that is there or not, an activation writes the
  * plain format, like a new geometry (dm-fusion-load.c): the fast member's superblock is the commit,
@@ -316,10 +316,10 @@ static int fusion_join_fast(struct fusion *fs, u32 epoch)
 		r = fusion_replica_anew(fs);
 	fs->old.joining = false;
 	if (!r)
-		r = fusion_replica_super_next(fs);
+		r = fusion_beat_move(fs);
 	if (!r)
-		r = fusion_super_again(fs);
-	return r ?: fusion_beat_move(fs);
+		r = fusion_replica_super_next(fs);
+	return r ?: fusion_super_again(fs);
 }
 
 static int fusion_join_slow(struct fusion *fs, u32 epoch)

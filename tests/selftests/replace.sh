@@ -256,6 +256,8 @@ test_heartbeat() {
 	on_old=$(beat "$OLD")
 	within 30 "a heartbeat on the new disk" beats "$NEW" "$before"
 	same "the block of the old disk" "$(beat "$OLD")" "$on_old"
+	# 4: who has it from there gives up
+	same "state of the old disk's heartbeat" "$(number "$OLD" 4 68 4)" 4
 	# and back
 	settle
 	FAST=$OLD
