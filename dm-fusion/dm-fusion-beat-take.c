@@ -171,7 +171,7 @@ int fusion_beat_take(struct fusion *fs)
 		return fusion_beat_in_use_by(fs, &h->seen);
 	if (r) {
 		DMERR("%s: fast member %s: the heartbeat cannot be written in time: %d",
-		      dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name, r);
+		      dm_table_device_name(fs->ti->table), fs->dev[h->disk]->name, r);
 		return r == FUSION_OVERDUE ? -ETIMEDOUT : r;
 	}
 	fusion_beat_begin(fs);

@@ -191,7 +191,7 @@ static void fusion_beat_fail(struct fusion *fs, int r)
 	bool first;
 
 	DMERR_LIMIT("%s: fast member %s: the heartbeat failed, sector %llu: %d",
-		    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
+		    dm_table_device_name(fs->ti->table), fs->dev[h->disk]->name,
 		    FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS, r);
 	first = fusion_mode(fs) == FUSION_RW;
 	fusion_set_mode(fs, FUSION_RO, "the heartbeat failed");
