@@ -11,9 +11,9 @@
 
 SIZE=$((12 << 20))
 
-# cut: power fails, on all three disks at once, under a load that has written until then; then the
+# power_fails: on all three disks at once, under a load that has written until then; then the
 # set is opened again
-cut() {
+power_fails() {
 	local i
 	for i in fast slow new; do
 		dmsetup load "$i-link" --table "$(dead "$i")"
@@ -74,7 +74,7 @@ ended() {
 
 # through fast|slow: cut ever later, until that member has been replaced
 through() {
-	local old i cuts=0
+	local old i left cuts=0
 	begin 24 48 48 cache_size=4096
 	null gone $((LEN / 2048 + 1))
 	old=$(member "$1")
@@ -89,8 +89,9 @@ through() {
 			replacing "$old"
 		fi
 		sleep "$i"
-		cut
-		say "cut after $i s: $(old_left) left"
+		power_fails
+		left=$(old_left)
+		say "cut after $i s: ${left:-0} left"
 		cuts=$((cuts + 1))
 		! ended "$1" || break
 	done
