@@ -32,5 +32,6 @@ stop_udev() {
 }
 
 events_done() {
-	limited 60 udevadm settle --timeout=300
+	# asks the daemon first, and sometimes gets no answer: "Broken pipe"
+	within 60 "udev has handled its events" limited 60 udevadm settle --timeout=300
 }
