@@ -38,7 +38,8 @@
  *
  * Step 7 follows the commit, and nothing is written in between: another machine that opens the set
  * after the commit finds the superblock of this activation and no heartbeat beside it, watches the
- * place, and takes the set. The first beat there finds that, before step 8 writes to the same copies.
+ * place, and takes the set. The first beat there finds that, before step 8 writes to the same
+ * copies.
  *
  * End. When no word lies on the old member, whether that is there or not, an activation writes the
  * plain format, like a new geometry (dm-fusion-load.c): the fast member's superblock is the commit,
