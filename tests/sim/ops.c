@@ -154,7 +154,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	nr -= rnd_below(&rng, nr - nr / 8);
 	if (s->story)
 		return s->story->make(s, &rng, ops, max(nr, 64U));
-	if (s->homes && nr > 48 && rnd_below(&home, 2))
+	if (s->homes && nr > 128 && rnd_below(&home, 2))
 		return make_home_ops(s, &home, ops, nr);
 	if (nr > 48 && !rnd_below(&replace, 10))
 		return make_replace_ops(s, &replace, ops, nr);

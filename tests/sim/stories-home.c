@@ -47,7 +47,7 @@ u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	struct op *op = ops, *const end = ops + nr;
 	const u32 all = s->sb.nr_lexts;
 
-	while (end - op > 64) {
+	while (end - op > 96) {
 		u32 i, hole = rnd_below(rng, all), n = 1 + rnd_below(rng, all - hole);
 
 		op = add(op, OP_HOMING_OFF, 0, 0);
@@ -73,6 +73,13 @@ u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			op = add(op, OP_HOMING, 0, 0);
 			op[-1].flags = rnd_below(rng, 2);
 			op = add(op, OP_HOMED, 0, 0);
+			/* first writes while the mover maps the same extents for zeros */
+			for (i = rnd_below(rng, 4); i; i--) {
+				op = add(op, OP_DISCARD, hole * EXTENT_SECTORS, n * EXTENT_SECTORS);
+				op = add(op, OP_WAIT, 0, 0);
+				op = add(op, OP_SLEEP, 0, rnd_below(rng, 128));
+				op = add(op, OP_SPRAY, hole * EXTENT_SECTORS, n);
+			}
 		}
 		if (!rnd_below(rng, 4))
 			op = add(op, rnd_below(rng, 2) ? OP_CRASH : OP_REOPEN, 0, 0);
