@@ -63,8 +63,7 @@ static inline sector_t fusion_word_sector(const struct fusion *fs, u32 word)
 /* Slots of @dev have numbers below this. */
 static inline u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
 {
-	return dev == FUSION_FAST ? fs->sb.nr_fast_slots :
-	       fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
+	return fusion_sb_slot_end(&fs->sb, dev);
 }
 
 /* Slots of a member that are for migration. */

@@ -228,8 +228,7 @@ static int fusion_iterate_devices(struct dm_target *ti, iterate_devices_callout_
 	       (sector_t)fs->sb.nr_fast_slots << fs->shift, data);
 	if (!r)
 		r = fn(ti, fs->dev[FUSION_SLOW], 0,
-		       (sector_t)(fs->sb.slow_first_slot + fs->sb.nr_slow_slots) << fs->shift,
-		       data);
+		       (sector_t)fusion_slot_end(fs, FUSION_SLOW) << fs->shift, data);
 	if (!r && fs->dev[FUSION_OLD])
 		r = fn(ti, fs->dev[FUSION_OLD], fs->sb.old.data_start,
 		       (sector_t)fs->sb.old.first_slot << fs->shift, data);

@@ -257,6 +257,18 @@ static inline u32 fusion_default_half_life(const struct fusion_sb *sb)
 	return clamp(sb->nr_fast_slots / 15, 3600U, 86400U);
 }
 
+/* The data slots of a member. */
+static inline u32 fusion_sb_nr_slots(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
+}
+
+/* They have numbers below this; those of the old member come behind them. */
+static inline u32 fusion_sb_slot_end(const struct fusion_sb *sb, enum fusion_dev dev)
+{
+	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->slow_first_slot + sb->nr_slow_slots;
+}
+
 /* Is this a data slot of that member? Those of the old one are behind them, see the next. */
 static inline bool fusion_slot_valid(const struct fusion_sb *sb, enum fusion_dev dev, u32 slot)
 {
@@ -793,6 +805,10 @@ int fusion_sb_may_join(const struct fusion_sb *member, const struct fusion_sb *p
  */
 void fusion_sb_join(struct fusion_sb *sb, const struct fusion_sb *member,
 		    const struct fusion_sb *disk);
+
+/* Describe the disk with this superblock as an old member in that state. */
+void fusion_old_describe(const struct fusion_sb *disk, enum fusion_old_state state,
+			 struct fusion_old *old);
 
 /* The set has no old member any more. layout_seq rises by one. */
 void fusion_sb_part(struct fusion_sb *sb);

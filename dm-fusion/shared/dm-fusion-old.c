@@ -43,22 +43,11 @@ void fusion_old_from_disk(const struct fusion_super_old *d, struct fusion_old *o
 	old->ident = d->ident;
 }
 
-/* The slots of a member, and the number behind the last of them. */
-static u32 fusion_nr_slots(const struct fusion_sb *sb, enum fusion_dev dev)
-{
-	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
-}
-
-static u32 fusion_end_of_slots(const struct fusion_sb *sb, enum fusion_dev dev)
-{
-	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->slow_first_slot + sb->nr_slow_slots;
-}
-
 /* Sectors that a disk must have to be such a member. The layout is valid. */
 static u64 fusion_least_sectors(const struct fusion_sb *sb, enum fusion_dev dev)
 {
 	return (dev == FUSION_FAST ? sb->fast_data_start : 0) +
-	       (u64)fusion_end_of_slots(sb, dev) * sb->extent_sectors + FUSION_GUARD_SECTORS;
+	       (u64)fusion_sb_slot_end(sb, dev) * sb->extent_sectors + FUSION_GUARD_SECTORS;
 }
 
 static const char *fusion_check_old_identity(const struct fusion_sb *sb)
@@ -96,9 +85,9 @@ const char *fusion_check_old(const struct fusion_sb *sb)
 	    old->dev >= FUSION_NR_DEVS)
 		return "state of the old member is wrong";
 	/* slot 0 has the number first_slot, and the last one is no further than a word can tell */
-	end = (u64)old->first_slot + fusion_end_of_slots(sb, old->dev);
-	if (old->first_slot != fusion_end_of_slots(sb, old->dev) ||
-	    old->nr_slots != fusion_nr_slots(sb, old->dev) || end > FUSION_WORD_AWAY ||
+	end = (u64)old->first_slot + fusion_sb_slot_end(sb, old->dev);
+	if (old->first_slot != fusion_sb_slot_end(sb, old->dev) ||
+	    old->nr_slots != fusion_sb_nr_slots(sb, old->dev) || end > FUSION_WORD_AWAY ||
 	    old->data_start != (old->dev == FUSION_FAST ? sb->fast_data_start : 0))
 		return "slots of the old member are wrong";
 	if (old->sectors > FUSION_MAX_DEV_SECTORS ||
@@ -174,22 +163,29 @@ int fusion_sb_may_join(const struct fusion_sb *member, const struct fusion_sb *p
 
 /* -- its life -------------------------------------------------------------------------------- */
 
+void fusion_old_describe(const struct fusion_sb *disk, enum fusion_old_state state,
+			 struct fusion_old *old)
+{
+	const enum fusion_dev dev = disk->role;
+
+	memset(old, 0, sizeof(*old));
+	memcpy(old->uuid, disk->dev_uuid, sizeof(old->uuid));
+	old->state = state;
+	old->dev = dev;
+	old->first_slot = fusion_sb_slot_end(disk, dev);
+	old->nr_slots = fusion_sb_nr_slots(disk, dev);
+	old->data_start = dev == FUSION_FAST ? disk->fast_data_start : 0;
+	old->sectors = disk->self_sectors;
+	old->ident = disk->self;
+}
+
 void fusion_sb_join(struct fusion_sb *sb, const struct fusion_sb *member,
 		    const struct fusion_sb *disk)
 {
-	const enum fusion_dev dev = member->role;
-	const bool itself = sb->role == dev;
-	struct fusion_old old = {
-		.state = FUSION_OLD_MEMBER,
-		.dev = dev,
-		.first_slot = fusion_end_of_slots(member, dev),
-		.nr_slots = fusion_nr_slots(member, dev),
-		.data_start = dev == FUSION_FAST ? member->fast_data_start : 0,
-		.sectors = member->self_sectors,
-		.ident = member->self,
-	};
+	const bool itself = sb->role == member->role;
+	struct fusion_old old;
 
-	memcpy(old.uuid, member->dev_uuid, sizeof(old.uuid));
+	fusion_old_describe(member, FUSION_OLD_MEMBER, &old);
 	memcpy(itself ? sb->dev_uuid : sb->peer_uuid, disk->dev_uuid, sizeof(sb->dev_uuid));
 	*(itself ? &sb->self : &sb->peer) = disk->self;
 	*(itself ? &sb->self_sectors : &sb->peer_sectors) = disk->self_sectors;
@@ -213,17 +209,7 @@ bool fusion_sb_parted_from(const struct fusion_sb *sb, const struct fusion_sb *o
 
 void fusion_sb_leave(struct fusion_sb *disk)
 {
-	const enum fusion_dev dev = disk->role;
-
-	memset(&disk->old, 0, sizeof(disk->old));
-	memcpy(disk->old.uuid, disk->dev_uuid, sizeof(disk->old.uuid));
-	disk->old.state = FUSION_OLD_LEFT;
-	disk->old.dev = dev;
-	disk->old.first_slot = fusion_end_of_slots(disk, dev);
-	disk->old.nr_slots = fusion_nr_slots(disk, dev);
-	disk->old.data_start = dev == FUSION_FAST ? disk->fast_data_start : 0;
-	disk->old.sectors = disk->self_sectors;
-	disk->old.ident = disk->self;
+	fusion_old_describe(disk, FUSION_OLD_LEFT, &disk->old);
 	disk->incompat |= FUSION_INCOMPAT_OLD_MEMBER;
 	disk->generation++;
 }

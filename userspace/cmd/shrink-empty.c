@@ -55,8 +55,8 @@ static int count_window(struct shrinking *s, uint64_t from, uint64_t *next)
 {
 	const struct fusion_sb *sb = &s->r.sb;
 	const uint64_t all = s->r.m[FAST]->sb->nr_lexts;
-	const uint64_t end[2] = { sb->nr_fast_slots, (uint64_t)sb->slow_first_slot +
-						     sb->nr_slow_slots };
+	const uint64_t end[2] = { fusion_sb_slot_end(sb, FUSION_FAST),
+				  fusion_sb_slot_end(sb, FUSION_SLOW) };
 	char msg[64], *map = NULL, *line;
 	uint64_t first, nr, slot, behind;
 	int dev, rc;
@@ -160,9 +160,8 @@ int shrink_discard(const struct shrinking *s)
 static int put_up_fence(const struct shrinking *s)
 {
 	const struct fusion_sb *sb = &s->r.sb, *now = s->r.m[FAST]->sb;
-	const uint64_t head = s->dev == SLOW ? sb->slow_first_slot : 0;
-	const uint64_t first = head + (s->dev == SLOW ? sb->nr_slow_slots : sb->nr_fast_slots);
-	const uint64_t end = head + (s->dev == SLOW ? now->nr_slow_slots : now->nr_fast_slots);
+	const uint64_t first = fusion_sb_slot_end(sb, s->dev);
+	const uint64_t end = fusion_sb_slot_end(now, s->dev);
 	char msg[96], reason[256], *answer;
 	int rc;
 

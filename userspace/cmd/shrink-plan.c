@@ -153,7 +153,7 @@ static struct part part_of(const struct fusion_sb *sb, int dev)
 
 	p.start = dev == FAST ? sb->fast_data_start :
 		  (uint64_t)sb->slow_first_slot * sb->extent_sectors;
-	p.slots = dev == FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
+	p.slots = fusion_sb_nr_slots(sb, dev);
 	p.spare = dev == FAST ? sb->spare_fast : sb->spare_slow;
 	/* as many as a new member has to have; and the present spares, for the moves */
 	p.least = FUSION_MIN_DEV_EXTENTS;

@@ -285,7 +285,7 @@ static inline size_t fus_slots_of(const struct fusion_sb *sb, enum fusion_dev de
 {
 	if (fusion_sb_has_old(sb) && sb->old.dev == dev)
 		return (size_t)sb->old.first_slot + sb->old.nr_slots;
-	return dev == FUSION_FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
+	return fusion_sb_nr_slots(sb, dev);
 }
 
 /* The number of the slot of a valid word, from 0 on. */

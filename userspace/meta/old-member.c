@@ -23,23 +23,13 @@
 void fus_prepared_sb(const struct fusion_sb *old, u64 sectors,
 		     const struct fusion_disk_ident *ident, struct fusion_sb *new)
 {
-	const bool fast = old->role == FUSION_FAST;
-
 	*new = *old;
 	uuid_generate_random(new->dev_uuid);
 	new->self = *ident;
 	new->self_sectors = sectors;
 	new->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
 	new->incompat |= FUSION_INCOMPAT_OLD_MEMBER;
-	memset(&new->old, 0, sizeof(new->old));
-	memcpy(new->old.uuid, old->dev_uuid, sizeof(new->old.uuid));
-	new->old.state = FUSION_OLD_PREPARED;
-	new->old.dev = old->role;
-	new->old.nr_slots = fast ? old->nr_fast_slots : old->nr_slow_slots;
-	new->old.first_slot = new->old.nr_slots + (fast ? 0 : old->slow_first_slot);
-	new->old.data_start = fast ? old->fast_data_start : 0;
-	new->old.sectors = old->self_sectors;
-	new->old.ident = old->self;
+	fusion_old_describe(old, FUSION_OLD_PREPARED, &new->old);
 }
 
 static int failed(const struct offline *o, const char *what, int err)

@@ -171,7 +171,7 @@ static int find_stale(const struct fusion_sb *sb, const struct rebuild *rb,
 static int plan_stale(const struct meta *meta, const struct fusion_sb *sb,
 		      const struct rebuild *rb, struct salvage *s)
 {
-	const u32 slots = sb->role == FUSION_SLOW ? sb->nr_slow_slots : sb->nr_fast_slots;
+	const u32 slots = fusion_sb_nr_slots(sb, sb->role);
 	struct stale_ctx c = { .sb = sb };
 	int rc;
 

@@ -263,7 +263,7 @@ static int clear_disk(const struct transit *t)
 	const struct fusion_sb *sb = &t->sb;
 	const bool slow = t->disk == FUSION_SLOW;
 	const u32 first = slow ? sb->slow_first_slot : 0;
-	const u32 nr = slow ? sb->nr_slow_slots : sb->nr_fast_slots;
+	const u32 nr = fusion_sb_nr_slots(sb, t->disk);
 	const u64 head = fusion_slot_sector(sb, t->disk, first) << 9;
 	const u64 tail = fusion_slot_sector(sb, t->disk, first + nr) << 9;
 	const u64 copy[2] = {

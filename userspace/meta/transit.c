@@ -23,7 +23,7 @@ static u64 first_home(const struct transit *t)
 
 static u32 nr_slots(const struct transit *t, int dev)
 {
-	return dev == FUSION_SLOW ? t->sb.nr_slow_slots : t->sb.nr_fast_slots;
+	return fusion_sb_nr_slots(&t->sb, dev);
 }
 
 static u32 nr_spares(const struct transit *t, int dev)

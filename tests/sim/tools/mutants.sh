@@ -183,7 +183,7 @@ mutant salvage-takes-the-other-members-slots salvage-plan.c \
 # -- a member that is replaced: what is written on the disks that come and go ---------
 
 mutant the-new-disk-is-a-member-at-once old-member.c \
-	's/(new->old.state = FUSION_OLD_)PREPARED/\1MEMBER/' test-replace
+	's/(fusion_old_describe\(old, FUSION_OLD_)PREPARED/\1MEMBER/' test-replace
 mutant the-new-disk-has-the-uuid-of-the-old-one old-member.c \
 	's/uuid_generate_random\(new->dev_uuid\);/;/' test-replace
 mutant any-disk-may-be-erased old-member.c \
