@@ -34,11 +34,7 @@ power_fails() {
 	fi
 	wait "$LOAD" || :
 	within 20 "closed" close data
-	for i in fast slow new; do
-		dmsetup remove --retry "$i-link"
-		null_power_cycle "$i"
-		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
-	done
+	power_on fast slow new
 	good fusionctl open data
 	fusion-stamp verify /dev/mapper/data --state "$TMP/state" --size $SIZE --power-cut
 }

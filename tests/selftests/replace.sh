@@ -149,10 +149,9 @@ power_fails() {
 	sync $SET
 	at_least "extents on the old member" "$(old left)" 1
 	power_off
-	swap_to_dead
+	power_off new
 	close data
-	power_on
-	new_power_on
+	power_on fast slow new
 	refused "old_$1" dmsetup create data --table "$(table)"
 	dm_remove data
 	fusion data "old_$1" "$OLD" duty 100 idle 100
@@ -161,18 +160,6 @@ power_fails() {
 	close data
 	fusion data
 	verify
-}
-
-swap_to_dead() {
-	dmsetup load new-link --table "$(dead new)"
-	dmsetup suspend --noflush --nolockfs new-link
-	dmsetup resume new-link
-}
-
-new_power_on() {
-	dmsetup remove --retry new-link
-	null_power_cycle new
-	linear new-link /dev/new 0 "$(sectors_of /dev/new)"
 }
 
 test_power_fast() {

@@ -62,22 +62,25 @@ switched() {
 	linked "$1" "$2" cache_size=4096
 }
 
-# power_off: from now on no I/O reaches the members, and unflushed data is lost
+# power_off [LINK]...: from now on no I/O reaches these, fast and slow by default; unflushed data
+# is lost
 power_off() {
 	local i
-	for i in fast slow; do
+	[[ $# -gt 0 ]] || set -- fast slow
+	for i; do
 		dmsetup load "$i-link" --table "$(dead "$i")"
 	done
-	for i in fast slow; do
+	for i; do
 		dmsetup suspend --noflush --nolockfs "$i-link"
 		dmsetup resume "$i-link"
 	done
 }
 
-# power_on: only while the members are closed
+# power_on [LINK]...: only while what is on these, fast and slow by default, is closed
 power_on() {
 	local i
-	for i in fast slow; do
+	[[ $# -gt 0 ]] || set -- fast slow
+	for i; do
 		dmsetup remove --retry "$i-link"
 		null_power_cycle "$i"
 		linear "$i-link" "/dev/$i" 0 "$(sectors_of "/dev/$i")"
