@@ -9,6 +9,8 @@
  * spindle_transfer_ns() - how long a transfer takes
  * @sectors: its length
  * @mb_per_s: rate, in 10^6 bytes per second
+ *
+ * Return: nanoseconds.
  */
 u64 spindle_transfer_ns(u64 sectors, u32 mb_per_s)
 {
@@ -175,8 +177,10 @@ void spindle_submit(struct spindle_drive *d, struct spindle_io *io, u64 now)
 }
 
 /**
- * spindle_dirty() - sectors in the volatile write cache of a disk
+ * spindle_dirty() - how much is in the volatile write cache of a disk
  * @d: drive
+ *
+ * Return: sectors, 0 with an SSD.
  */
 u64 spindle_dirty(const struct spindle_drive *d)
 {
@@ -184,8 +188,10 @@ u64 spindle_dirty(const struct spindle_drive *d)
 }
 
 /**
- * spindle_idle() - nothing is outstanding and nothing is left to destage
+ * spindle_idle() - ask whether nothing is outstanding and nothing is left to destage
  * @d: drive
+ *
+ * Return: whether that is so.
  */
 bool spindle_idle(const struct spindle_drive *d)
 {

@@ -49,6 +49,8 @@ const char *const spindle_profile_names[SPINDLE_PROFILES] = {
  * spindle_param() - where the value of a key is kept
  * @p: the parameters
  * @key: index into spindle_keys
+ *
+ * Return: pointer to it, in @p.
  */
 u32 *spindle_param(struct spindle_params *p, unsigned int key)
 {

@@ -63,6 +63,8 @@ void spindle_ssd_start(struct spindle_drive *d, struct spindle_io *io, u64 t)
 /**
  * spindle_ssd_flush_ns() - how long making everything durable takes
  * @d: drive; has no unflushed writes afterwards
+ *
+ * Return: nanoseconds.
  */
 u64 spindle_ssd_flush_ns(struct spindle_drive *d)
 {
