@@ -11,8 +11,9 @@
 
 # from fast|slow: the whole of it, and once more
 from() {
-	local role=$1 old pair
-	begin 24 48 56
+	local role=$1 old pair size=40
+	[[ $role == fast ]] || size=56
+	begin 24 48 $size
 	old=$(member "$role")
 	pair=("$NEW" "$SLOW")
 	[[ $role == fast ]] || pair=("$FAST" "$NEW")
@@ -61,6 +62,20 @@ test_fast() {
 test_slow() {
 	need mkfs.ext4 blkid
 	from slow
+}
+
+# A disk that hardly can be meant is told of before the question.
+test_doubts() {
+	begin 24 48 56
+	echo 1 >/sys/block/new/queue/rotational
+	swap new "0 $(sectors_of /dev/new) linear /dev/new 0"
+	good fusionctl replace data "$SLOW" "$NEW" --dry-run --json
+	json '.warnings | length' 0
+	good fusionctl replace data "$FAST" "$NEW" --dry-run --json
+	json '.warnings[]' fast_rotational$'\n'fast_larger
+	refuses "data: the fast member $NEW is a rotational disk, the fast member (56M) is larger \
+than the slow one (48M); check which devices are meant" fusionctl replace data "$FAST" "$NEW"
+	says "$NEW would be erased"
 }
 
 # begun fast|slow: the disk has joined, and little has moved

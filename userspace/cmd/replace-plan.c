@@ -15,6 +15,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "meta.h"
+#include "new-set.h"
 #include "probe.h"
 #include "role.h"
 #include "size.h"
@@ -289,4 +290,22 @@ int replace_check_new(struct replacing *r)
 	if (rc || is_prepared(r))
 		return rc;
 	return fus_probe_signature(new, &found, r->content, sizeof(r->content));
+}
+
+int replace_look_for_doubts(struct replacing *r)
+{
+	struct device old[2], new[2];
+	int rc;
+
+	rc = get_by_number(r->set.member[!r->role], &old[!r->role]);
+	if (rc)
+		return rc;
+	old[r->role] = r->disk[OLD];
+	new[!r->role] = old[!r->role];
+	new[r->role] = r->disk[NEW];
+	r->doubts = new_set_doubts(new) & ~new_set_doubts(old);
+	if (!r->a->opt[OPT_JSON])
+		new_set_tell_doubts(r->name, new, r->doubts);
+	fus_device_put(&old[!r->role]);
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include "hit-files.h"
 #include "json.h"
 #include "meta.h"
+#include "new-set.h"
 #include "output.h"
 #include "role.h"
 #include "salvage.h"
@@ -163,6 +164,7 @@ int replace_json(const struct replacing *r, bool dry_run)
 	else
 		fus_json_add_u64(o, "paused_ms", r->paused_ms);
 	fus_json_add_bool(o, "wiped", r->wiped);
+	json_object_object_add(o, "warnings", new_set_doubts_json(r->doubts));
 	if (r->a->opt[OPT_FILES] && r->nr_lost)
 		rc = list_hit_files(r->a->opt[OPT_FILES], &s, o);
 	print_json(o, false);

@@ -261,6 +261,8 @@ int cmd_replace(const struct args *a)
 		rc = replace_check_new(&r);
 	if (!rc && !dry_run)
 		rc = check_may_go(a, r.disk[NEW].path, r.content);
+	if (!rc && !r.running && !r.over)
+		rc = replace_look_for_doubts(&r);
 	if (!rc && !dry_run)
 		failed = carry_out(&r);
 	/* what has been done is told even if the rest failed */

@@ -40,6 +40,7 @@ struct replacing {
 	struct member *found;		/* on OLD, before it is replaced: NULL if unreadable */
 	struct fusion_sb sb;		/* a superblock of the member that is replaced */
 	char content[CONTENT_TEXT];	/* of NEW, or "" */
+	unsigned int doubts;		/* of NEW, that OLD does not raise: bits of enum role_doubt */
 	unsigned int paused_ms;
 	bool begun, ended, wiped;	/* what this command has done */
 	bool over;			/* it had been done before */
@@ -58,6 +59,8 @@ int replace_get(struct replacing *r);
 void replace_put(struct replacing *r);
 /* May NEW become a member, instead of OLD? */
 int replace_check_new(struct replacing *r);
+/* Would it be a better member than OLD is? r->doubts; told to people. No reason to refuse. */
+int replace_look_for_doubts(struct replacing *r);
 /*
  * The disk that is to be freed when nothing is left on it, and the one that stays: of those in the
  * table while it runs, whatever the direction.
