@@ -8,13 +8,13 @@
 
 #define STATUS_VERSION	4
 
-static u64 fusion_count_errors(const struct fusion *fs, enum fusion_dev dev)
+static u64 fusion_count_errors(const struct fusion *fs, unsigned int disk)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->errors[dev]);
+		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->errors[disk]);
 	return sum;
 }
 
@@ -142,6 +142,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("writes_slow %llu\n", fusion_count_ios(fs, FUSION_SLOW, true));
 	DMEMIT("errors_fast %llu\n", fusion_count_errors(fs, FUSION_FAST));
 	DMEMIT("errors_slow %llu\n", fusion_count_errors(fs, FUSION_SLOW));
+	DMEMIT("errors_old %llu\n", fusion_count_errors(fs, FUSION_OLD));
 	DMEMIT("promotions %llu\n", fs->mover.promotions);
 	DMEMIT("demotions %llu\n", fs->mover.demotions);
 	DMEMIT("evacuated %llu\n", fs->mover.evacuated);

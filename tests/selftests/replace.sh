@@ -198,6 +198,7 @@ test_unreadable() {
 	at_least "ranges" "$(msg data unreadable | wc -w)" 1
 	same mode "$(status data mode)" rw
 	swap slow
+	at_least "errors of the old member" "$(msg data stats | sed -n 's/^errors_old //p')" 1
 	msg data unreadable retry
 	within 120 "nothing is left" empty
 	same "unreadable" "$(old unreadable)" 0
