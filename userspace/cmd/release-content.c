@@ -27,9 +27,27 @@ int release_look(struct releasing *r)
 	return rc;
 }
 
+/* What the set uses of the disk. */
 static uint64_t disk_bytes(const struct releasing *r)
 {
 	return r->meta.geo[SLOW].self_sectors << 9;
+}
+
+/* After it shrank, a set may use less than there is. */
+static bool fits_unused(const struct releasing *r, uint64_t bytes)
+{
+	return bytes > disk_bytes(r) && bytes <= (uint64_t)r->meta.m[SLOW].o.sectors << 9;
+}
+
+static int fail_unused(const struct releasing *r, const char *what, uint64_t bytes)
+{
+	const char *name = r->meta.geo[FAST].label;
+	char is[SIZE_TEXT], used[SIZE_TEXT];
+
+	return fus_fail(FC_REFUSED, name, "its %s has %s, and it uses only %s of %s; open it, run "
+			"fusionctl grow %s, close it, and try again", what,
+			fus_size_text(is, bytes), fus_size_text(used, disk_bytes(r)),
+			r->meta.m[SLOW].o.path, name);
 }
 
 /* What is recognised has to be one thing, by signatures that can be told. */
@@ -59,6 +77,8 @@ static int too_large(const struct releasing *r)
 	const char *how = fus_shrink_text(r->content.type);
 	char is[SIZE_TEXT], most[SIZE_TEXT], remedy[160];
 
+	if (fits_unused(r, r->content_bytes))
+		return fail_unused(r, r->content.type, r->content_bytes);
 	if (*how)
 		snprintf(remedy, sizeof(remedy), "open the set, and shrink it with %s", how);
 	else
@@ -97,6 +117,8 @@ static int check_keep(const struct releasing *r, uint64_t keep)
 {
 	char given[SIZE_TEXT], text[SIZE_TEXT];
 
+	if (fits_unused(r, keep))
+		return fail_unused(r, "content", keep);
 	if (keep > disk_bytes(r))
 		return fus_fail(FC_REFUSED, "--size", "%s is more than the %s of %s; shrink the "
 				"content first", fus_size_text(given, keep),
