@@ -6,7 +6,7 @@
 #
 #	usage: guest-install.sh TAR BOOT-DISK [SLOW-DISK]
 #
-# Without a slow disk the root is a plain partition.
+# Without a slow disk the root is a plain partition. ROOT_TYPE is what is on it: ext4, xfs or luks.
 
 set -euo pipefail
 tar=$1 disk=$2 slow=${3:-}
@@ -30,7 +30,18 @@ if [[ $slow ]]; then
 	fusionctl create root --fast "$root" --slow "$slow" --yes
 	root=/dev/mapper/root
 fi
-mkfs.ext4 -q -L root "$root"
+key=etc/keys/root.key
+if [[ $ROOT_TYPE == luks ]]; then
+	head -c 64 /dev/urandom >/tmp/key
+	cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
+		"$root" /tmp/key
+	cryptsetup open --key-file /tmp/key "$root" crypt
+	luks=$(cryptsetup luksUUID "$root")
+	root=/dev/mapper/crypt
+fi
+type=ext4 options=(errors=remount-ro 0 1)
+[[ $ROOT_TYPE != xfs ]] || type=xfs options=(defaults 0 0)
+"mkfs.$type" -q -L root "$root"
 mkfs.ext4 -q -L boot "${partition}2"
 mkdir -p /target
 mount "$root" /target
@@ -46,9 +57,16 @@ for i in dev proc sys; do
 	mount --rbind "/$i" "/target/$i"
 done
 cat >/target/etc/fstab <<-EOF
-	LABEL=root / ext4 errors=remount-ro 0 1
+	LABEL=root / $type ${options[*]}
 	LABEL=boot /boot ext4 defaults 0 2
 EOF
+if [[ $ROOT_TYPE == luks ]]; then
+	install -D -m 600 /tmp/key "/target/$key"
+	echo "crypt UUID=$luks /$key luks,discard,initramfs" >/target/etc/crypttab
+	echo "KEYFILE_PATTERN=/$key" >>/target/etc/cryptsetup-initramfs/conf-hook
+	echo "UMASK=0077" >>/target/etc/initramfs-tools/initramfs.conf
+	chroot /target update-initramfs -u -k all
+fi
 clock=$(grep -o 'tsc_early_khz=[0-9]*' /proc/cmdline || :) # it is the host's, see scripts/vm
 cat >/target/etc/default/grub <<-EOF
 	GRUB_DEFAULT=0
@@ -75,6 +93,7 @@ chroot /target grub-install --target=i386-pc "$disk"
 chroot /target update-grub
 umount -R /target/dev /target/proc /target/sys
 umount -R /target
+[[ $ROOT_TYPE != luks ]] || cryptsetup close crypt
 [[ ! $slow ]] || fusionctl close root
 sync
 echo "installed"

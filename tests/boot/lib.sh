@@ -35,7 +35,7 @@ fail() {
 	return 1
 }
 
-# install_root LOG DISK [SLOW]: put $dir/root.tar on these images, with guest-install.sh
+# install_root LOG DISK [SLOW]: put $dir/root.tar on these images, with guest-install.sh, as ROOT_TYPE
 install_root() {
 	local i disks=() devices=(/dev/vda)
 	for i in "${@:2}"; do
@@ -43,8 +43,8 @@ install_root() {
 	done
 	[[ $# -lt 3 ]] || devices+=("$([[ $3 == scsi:* ]] && echo /dev/sda || echo /dev/vdb)")
 	"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
-		--share "$dir" --prog sfdisk --prog mkfs.ext4 "$here/guest-install.sh" \
-		/share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 ||
+		--share "$dir" --prog sfdisk --prog mkfs.ext4 --prog cryptsetup \
+		--env "ROOT_TYPE=${ROOT_TYPE:-ext4}" "$here/guest-install.sh" /share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 ||
 		fail "the root was not installed: $(tail -n 3 "$dir/out")"
 }
 
