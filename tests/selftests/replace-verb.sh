@@ -78,6 +78,30 @@ than the slow one (48M); check which devices are meant" fusionctl replace data "
 	says "$NEW would be erased"
 }
 
+# Every extent of the set is written, and the new disks have not one sector more than the old ones.
+test_full() {
+	local was
+	begin 16 32 16
+	was=$FAST
+	content $(($(sectors_of /dev/mapper/data) * 512))
+	dd if="$TMP/content" of=/dev/mapper/data bs=1M oflag=direct conv=fsync status=none
+	same "mapped" "$(status data mapped)" "$(status data extents)"
+	good fusionctl replace data "$FAST" "$NEW" --yes
+	as_filled
+	null roomy 32
+	good fusionctl replace data "$SLOW" /dev/roomy --yes
+	as_filled
+	members_are "$NEW" /dev/roomy
+	blank "$was"
+	blank "$SLOW"
+	# one extent less
+	linear small /dev/fast 0 $(($(sectors_of /dev/fast) - 128))
+	refuses "has only 15.9M ($(sectors_of /dev/mapper/small) sectors), and the set uses" \
+		fusionctl replace data "$NEW" /dev/mapper/small --yes
+	good fusionctl close data
+	good fusionctl check "$NEW" /dev/roomy
+}
+
 # begun fast|slow: the disk has joined, and little has moved
 begun() {
 	slowed 50
