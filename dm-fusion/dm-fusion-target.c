@@ -23,7 +23,7 @@ static void fusion_suspend_waits(struct work_struct *work)
 	struct fusion *fs = container_of(work, struct fusion, wait_work.work);
 	const struct dm_dev *old = fs->dev[FUSION_OLD];
 
-	DMWARN("%s: suspending waits for I/O of %s or %s%s%s; resume that device, or restore its paths",
+	DMWARN("%s: suspending waits for I/O of %s or %s%s%s; resume it, or restore its paths",
 	       dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
 	       fs->dev[FUSION_SLOW]->name, old ? " or " : "", old ? old->name : "");
 }

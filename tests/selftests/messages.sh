@@ -123,7 +123,7 @@ test_reload_and_close() {
 }
 
 waits_are_told() {
-	dmesg | sed "1,/$1/d" | grep -q "suspending waits for I/O of .* or .*; resume that device"
+	dmesg | sed "1,/$1/d" | grep -q "suspending waits for I/O of .* or .*; resume it"
 }
 
 # A member that queues forever holds up a suspend, with or without --noflush, until it goes on. The

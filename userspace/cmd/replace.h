@@ -40,7 +40,7 @@ struct replacing {
 	struct member *found;		/* on OLD, before it is replaced: NULL if unreadable */
 	struct fusion_sb sb;		/* a superblock of the member that is replaced */
 	char content[CONTENT_TEXT];	/* of NEW, or "" */
-	unsigned int doubts;		/* of NEW, that OLD does not raise: bits of enum role_doubt */
+	unsigned int doubts;		/* of NEW, and not of OLD: bits of enum role_doubt */
 	unsigned int paused_ms;
 	bool begun, ended, wiped;	/* what this command has done */
 	bool over;			/* it had been done before */
