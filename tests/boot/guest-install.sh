@@ -61,7 +61,9 @@ cat >/target/etc/fstab <<-EOF
 	LABEL=boot /boot ext4 defaults 0 2
 EOF
 if [[ $ROOT_TYPE == luks ]]; then
-	install -D -m 600 /tmp/key "/target/$key"
+	mkdir "/target/${key%/*}"
+	cp /tmp/key "/target/$key"
+	chmod 600 "/target/$key"
 	echo "crypt UUID=$luks /$key luks,discard,initramfs" >/target/etc/crypttab
 	echo "KEYFILE_PATTERN=/$key" >>/target/etc/cryptsetup-initramfs/conf-hook
 	echo "UMASK=0077" >>/target/etc/initramfs-tools/initramfs.conf
