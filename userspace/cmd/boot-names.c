@@ -50,6 +50,16 @@ static int refuse(const char *file, const char *text)
 			"name it by UUID= there", text);
 }
 
+static int warn(const char *file, const char *text)
+{
+	fus_warn(file, "has %s, which leads to the content until the next boot, and not after it; "
+		 "name it by UUID= there", text);
+	return 0;
+}
+
+/* What to do about each. */
+static int (*found)(const char *file, const char *text) = refuse;
+
 static int check_fstab(dev_t devno)
 {
 	struct libmnt_table *tb = mnt_new_table();
@@ -62,7 +72,7 @@ static int check_fstab(dev_t devno)
 			const char *source = mnt_fs_get_source(fs);
 
 			if (source && names_device(source, devno))
-				rc = refuse(mnt_get_fstab_path(), source);
+				rc = found(mnt_get_fstab_path(), source);
 		}
 	mnt_free_iter(it);
 	mnt_unref_table(tb);
@@ -78,7 +88,7 @@ static int check_crypttab(dev_t devno)
 	while (f && !rc && fgets(line, sizeof(line), f))
 		if (*line != '#' && sscanf(line, "%*s %511s", source) == 1 &&
 		    names_device(source, devno))
-			rc = refuse("/etc/crypttab", source);
+			rc = found("/etc/crypttab", source);
 	if (f)
 		fclose(f);
 	return rc;
@@ -103,7 +113,7 @@ int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno),
 static int check_root(const char *word, dev_t devno)
 {
 	return names_device(strchr(word, '=') + 1, devno) ?
-	       refuse("the kernel's command line", word) : 0;
+	       found("the kernel's command line", word) : 0;
 }
 
 int check_boot_names(dev_t devno)
@@ -114,6 +124,13 @@ int check_boot_names(dev_t devno)
 	if (!rc)
 		rc = check_crypttab(devno);
 	return rc ? rc : each_boot_word("root=", check_root, devno);
+}
+
+void warn_boot_names(dev_t devno)
+{
+	found = warn;
+	check_boot_names(devno);
+	found = refuse;
 }
 
 /* -- hibernation ----------------------------------------------------------------------------- */

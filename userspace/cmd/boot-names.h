@@ -15,6 +15,8 @@ int check_boot_script(const char *instead);
  * its content is to move to another device, where only its UUID or label finds it.
  */
 int check_boot_names(dev_t devno);
+/* Only warn: it leads there until the next boot. */
+void warn_boot_names(dev_t devno);
 
 /*
  * Call @is for the words of the kernel's command line that begin with @prefix, until it returns

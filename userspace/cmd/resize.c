@@ -3,18 +3,15 @@
  * What the verbs grow and shrink share: an open set gets another size when another table takes the
  * place of the present one.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "resize.h"
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "hold-signals.h"
-#include "kmsg.h"
+#include "pausing.h"
 #include "role.h"
 #include "trio.h"
 
@@ -89,18 +86,15 @@ static int exchange(struct resizing *r, const char *params)
 	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
 	const struct dm_line next = { fusion_sb_sectors(&r->sb), r->table.target, params };
 	struct dm_exchange x = { .now = &now, .next = &next };
-	char reason[256];
-	sigset_t before;
-	int err, kmsg = fus_kmsg_open();
+	struct pausing paused;
+	char reason[REASON_TEXT];
+	int err, rc;
 
-	/* It must not end or stop with the set suspended. */
-	hold_all_signals(&before);
-	/* Nothing can be paged in while the set is suspended, if it is the root's. */
-	mlockall(MCL_CURRENT | MCL_FUTURE);
+	rc = pausing_begin(&paused, 0);
+	if (rc)
+		return rc;
 	err = fus_dm_exchange(r->name, &x);
-	munlockall();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	fus_kmsg_reason(kmsg, reason, sizeof(reason));
+	pausing_end(&paused, reason);
 	r->paused_ms = x.paused_ms;
 	if (x.stuck)
 		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "

@@ -173,11 +173,10 @@ int fus_homing_load(struct homing *h)
 	return load(h, &h->st);
 }
 
-int fus_homing_plan(struct homing *h)
+void fus_homing_count(struct homing *h)
 {
-	if (!h->batch)
-		h->batch = best_batch(h);
 	h->away = 0;
+	h->strays = 0;
 	h->blank = 0;
 	h->beyond = 0;
 	for (u32 lext = 0; lext < h->st.nr_lexts; lext++) {
@@ -185,11 +184,20 @@ int fus_homing_plan(struct homing *h)
 
 		if (lext >= h->t->content)
 			h->beyond += mapped;
-		else if (fus_homing_away(h, lext))
+		else if (!fus_homing_away(h, lext))
+			h->blank += !mapped;
+		else
 			h->away++;
-		else if (!mapped)
-			h->blank++;
+		if (fus_homing_away(h, lext))
+			h->strays += !fus_transit_goes(h->t, lext);
 	}
+}
+
+int fus_homing_plan(struct homing *h)
+{
+	if (!h->batch)
+		h->batch = best_batch(h);
+	fus_homing_count(h);
 	return look_at_end(h);
 }
 

@@ -10,6 +10,10 @@
 #include "text.h"
 
 static bool to_kernel;
+/* Those that wait; of more, the first ones tell what happened. */
+static struct fus_error kept[8];
+static unsigned int nr_kept;
+static bool hold;
 static const char prefix[] = "fusionctl: ";
 
 void messages_to_kernel(bool on)
@@ -55,6 +59,11 @@ static void print(const struct fus_error *e)
 {
 	char line[MESSAGE_TEXT];
 
+	if (hold) {
+		if (nr_kept < sizeof(kept) / sizeof(kept[0]))
+			kept[nr_kept++] = *e;
+		return;
+	}
 	compose(e, line);
 	fflush(stdout);
 	progress_hide();
@@ -66,4 +75,13 @@ static void print(const struct fus_error *e)
 void messages_begin(void)
 {
 	fus_on_error(print);
+}
+
+void messages_hold(bool on)
+{
+	hold = on;
+	for (unsigned int i = 0; !on && i < nr_kept; i++)
+		print(&kept[i]);
+	if (!on)
+		nr_kept = 0;
 }

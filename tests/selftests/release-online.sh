@@ -1,0 +1,284 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A set that is open and in use is released: what is mounted stays mounted, on the disk alone. A
+# failure before the disk has all of the content leaves the set as it was, one after it leaves the
+# disk; if power fails, there is one of them, or a set in transit.
+
+# shellcheck source=tool.sh
+. "$(dirname "$0")/tool.sh"
+# shellcheck source=lib/resize.sh
+. "$here/lib/resize.sh"
+# shellcheck source=lib/at-boot.sh
+. "$here/lib/at-boot.sh"
+
+dir=''
+
+# begin: an open set, data, that moves at once and for nothing else; its label is another one
+begin() {
+	opened data volume --extent-size 64K
+	good fusionctl set data --now idle=100 duty=100 commit_interval=100 migration=off
+}
+
+# home MIB: ext4 of that size on it, mounted on $dir, with files; a part of it lies on the SSD
+home() {
+	need mkfs.ext4
+	mkfs.ext4 -q -L home /dev/mapper/data "$1M"
+	dir=$TMP/mnt
+	mkdir "$dir"
+	mount /dev/mapper/data "$dir"
+	defer umount_quietly "$dir"
+	fill "$dir/first" 20
+	fill "$dir/second" 10
+	sync "$dir/first"
+	good fusionctl promote data 0-199
+	good fusionctl demote data 100-299
+}
+
+target() {
+	dmsetup table data | cut -d' ' -f3
+}
+
+# plain: no set is left, the device leads to the disk, and only until it is closed
+plain() {
+	same target "$(target)" linear
+	same "size" "$(sectors_of /dev/mapper/data)" "$(sectors_of "$SLOW")"
+	same "open sets" "$(fusionctl list --json | jq -c .open)" '[]'
+	same "status" "$(fusionctl status)" "no set is open"
+	gives 4 fusionctl probe "$FAST"
+	gives 4 fusionctl probe "$SLOW"
+	expect 1 "data: was released, and is only another name of a plain disk; to remove that, when \
+nothing uses it: fusionctl close data" fusionctl status data
+}
+
+# closed: the disk alone, with the files, and without the module
+closed() {
+	umount "$dir"
+	good fusionctl close data
+	modprobe -r dm-fusion || :
+	e2fsck -fn "$SLOW" >&2
+	mount "$SLOW" "$dir"
+	unchanged
+	umount "$dir"
+}
+
+# still_a_set: it goes on as it was, and nothing is lost
+still_a_set() {
+	same target "$(target)" fusion
+	dmsetup status data | grep -q ' rw ' || fail "$(dmsetup status data)"
+	[[ $(dmsetup status data) != *homing* ]] || fail "homing is on"
+	fill "$dir/meanwhile.$RANDOM" 1
+	echo 3 >/proc/sys/vm/drop_caches
+	unchanged
+}
+
+test_mounted() {
+	local writer
+	members 32 96
+	begin
+	home 90
+	touch "$TMP/go"
+	while [[ -e $TMP/go ]]; do
+		dd if=/dev/urandom of="$dir/busy" bs=64K count=16 conv=fsync status=none
+	done &
+	writer=$!
+	good fusionctl release data --dry-run
+	shows "$SLOW: would become a plain disk of 96M with ext4 (label home"
+	same target "$(target)" fusion
+	good fusionctl release data --yes --json
+	json '.action, .online, .device, .content_bytes' $'release\ntrue\n/dev/mapper/data\n94371840'
+	at_most "pause in ms" "$(jq .paused_ms "$TMP/out")" $((10000 * SLOWNESS))
+	say "paused for $(jq .paused_ms "$TMP/out") ms"
+	rm "$TMP/go"
+	wait "$writer"
+	plain
+	fill "$dir/third" 5
+	unchanged
+	gives 5 fusionctl close data
+	says "is mounted on $dir"
+	closed
+}
+
+# Every slot is in use, and all of it is under I/O; what is behind the end of the disk is given up.
+test_full() {
+	local all load
+	members 32 64
+	begin
+	all=$(extents)
+	fusion-stamp fill /dev/mapper/data --state "$TMP/state" --size $((56 << 20))
+	dd if=/dev/urandom of=/dev/mapper/data bs=64K seek=896 count=$((all - 896)) oflag=direct \
+		conv=fsync status=none
+	same "mapped" "$(status data mapped)" "$all"
+	refused "say with --size how much is in use" fusionctl release data --yes
+	refused "there is no terminal to ask on" fusionctl release data --size 56M </dev/null
+	background fusion-stamp run /dev/mapper/data --state "$TMP/state" --size $((56 << 20)) \
+		--seconds 600 --mix 40:35:10:0:0:5
+	load=$REPLY
+	good fusionctl release data --size 56M --yes
+	shows "data: $SLOW is a plain disk with its content"
+	shows "/dev/mapper/data leads to $SLOW until the next boot"
+	sleep 1
+	finish "$load"
+	plain
+	fusion-stamp verify /dev/mapper/data --state "$TMP/state" --size $((56 << 20))
+	good fusionctl close data
+	fusion-stamp verify "$SLOW" --state "$TMP/state" --size $((56 << 20))
+}
+
+homing() {
+	[[ $(dmsetup status data) == *homing* ]]
+}
+
+test_interrupted() {
+	local pid
+	need_module dm-delay
+	linked 32 96
+	begin
+	home 90
+	# now each move takes its time
+	swap slow "0 $((96 * 2048)) delay /dev/slow 0 50"
+	fusionctl release data --yes >"$TMP/out" 2>&1 &
+	pid=$!
+	within 20 "it has begun" homing
+	kill -INT "$pid" || :
+	kill -TERM "$pid" || :
+	! wait "$pid" || fail "it has not noticed the signal: $(<"$TMP/out")"
+	shows "was stopped; to go on, run fusionctl release again"
+	shows "data: is still a set, with all its content"
+	swap slow
+	still_a_set
+	good fusionctl release data --yes
+	plain
+	closed
+}
+
+# failed SECTOR: the disk cannot be written there, and so is not released
+failed() {
+	bad_sectors slow "$1" 8
+	gives 1 fusionctl release data --yes --leave-unmapped
+	says "write failed"
+	says "data: is still a set, with all its content"
+	swap slow
+	still_a_set
+	same "state" "$(fusionctl list --json | jq -r '.members[].state' | sort -u)" ok
+}
+
+# Where the set has nothing, and, when it is in transit already, in a slot that is a spare until then.
+test_disk_fails() {
+	linked 32 96
+	begin
+	home 70
+	failed $((96 * 2048 - 16))
+	failed $((($(sb slow_first_slot) + $(sb nr_slow_slots)) * 128 - 16))
+	good fusionctl release data --yes --leave-unmapped
+	plain
+	closed
+}
+
+# In its first blocks neither the content nor the metadata can be written: it is in transit.
+test_no_way_back() {
+	linked 32 96
+	begin
+	home 70
+	umount "$dir"
+	bad_sectors slow 24 8
+	gives 1 fusionctl release data --yes --leave-unmapped
+	says "data: stays suspended, as it is in transit; restart the machine, and run fusionctl release \
+volume --resume, or --abort"
+	swap slow
+	dmsetup remove --force data
+	good fusionctl release volume --resume
+	e2fsck -fn "$SLOW" >&2
+	mount "$SLOW" "$dir"
+	unchanged
+	umount "$dir"
+}
+
+# Its last block cannot be written: only wiping does that, when the disk is in use already.
+test_ssd_fails() {
+	linked 32 96
+	begin
+	home 70
+	bad_sectors fast $((32 * 2048 - 16)) 8
+	gives 1 fusionctl release data --yes
+	says "data: is released, and only $FAST is not wiped; run fusionctl release volume --resume"
+	same target "$(target)" linear
+	swap fast
+	fill "$dir/later" 1
+	good fusionctl release volume --resume
+	plain
+	closed
+}
+
+suspended() {
+	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
+}
+
+# power_cut COMMAND...: power fails when that has succeeded
+power_cut() {
+	local pid
+	switched 32 96
+	begin
+	home 70
+	sync "$dir/second" "$dir"
+	fusionctl release data --yes >"$TMP/out" 2>&1 &
+	pid=$!
+	until "$@"; do :; done
+	power_off
+	wait "$pid" || :
+	say "$*: $(tail -n 1 "$TMP/out")"
+	# whatever it is, and suspended or not
+	dmsetup wipe_table --noflush --nolockfs data
+	umount -l "$dir"
+	within 20 "data is gone" dmsetup remove --force --retry data
+	power_on
+	case $(fusionctl list --json | jq -r '[.members[].state] | unique | join(" ")') in
+	"")	;;
+	ok)	good fusionctl open volume
+		good fusionctl release volume --yes
+		good fusionctl close volume ;;
+	*)	good fusionctl release volume --resume ;;
+	esac
+	e2fsck -fp "$SLOW" >&2 || [[ $? -eq 1 ]]
+	mount "$SLOW" "$dir"
+	unchanged
+	umount "$dir"
+}
+
+test_cut_while_in_use() {
+	power_cut homing
+}
+
+test_cut_while_suspended() {
+	power_cut suspended
+}
+
+test_refusals() {
+	members 32 96
+	begin
+	mkfs.ext4 -q -L home /dev/mapper/data
+	refused "and $SLOW only 96M; shrink it, in the open set, with resize2fs" \
+		fusionctl release data --yes
+	mkfs.ext4 -q -F -L home /dev/mapper/data 90M
+	refused "is a member of the open set data" fusionctl release "$FAST" "$SLOW" --yes
+	put /dev/mapper/data 77 $((100 << 20)) 65536
+	refused "to give that up, add --size with the size of what is in use" \
+		fusionctl release data --yes
+	linear top /dev/mapper/data 0 $((110 * 2048))
+	refused "/dev/mapper/top on it reaches to 110M, and $SLOW has only 96M; shrink that first" \
+		fusionctl release data --size 90M --yes
+	dm_remove top
+	lines /etc/fstab "/dev/mapper/data /home ext4 defaults 0 2"
+	gives 0 fusionctl release data --size 90M --dry-run
+	says "/etc/fstab: has /dev/mapper/data, which leads to the content until the next boot, and \
+not after it; name it by UUID= there"
+	same target "$(target)" fusion
+	expect 2 "--resume: takes the name of the set, or both members, the fast one first; see \
+fusionctl help release" fusionctl release data --resume --size 90M
+	dmsetup suspend data
+	refused "it is suspended; run dmsetup resume data first" fusionctl release data --yes
+	dmsetup resume data
+	good fusionctl close data
+}
+
+run_tests

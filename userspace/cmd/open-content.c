@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is on an open set, which may be in use, for the verbs that need to know how much it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount/libmount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <linux/fs.h>
+
+#include "open-content.h"
+#include "device.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "hold-signals.h"
+
+/* XFS has its size in its log only, until it is frozen, or has written for a while. */
+static void write_supers(dev_t devno)
+{
+	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
+	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	sigset_t before;
+
+	if (fd >= 0) {
+		/* a signal must not leave it frozen */
+		hold_all_signals(&before);
+		if (!ioctl(fd, FIFREEZE, 0))
+			ioctl(fd, FITHAW, 0);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		close(fd);
+	}
+	mnt_unref_table(tb);
+}
+
+int open_content(const char *name, dev_t devno)
+{
+	char path[160];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
+	fd = fus_open_node(path, devno, O_RDONLY);
+	if (fd < 0) {
+		fus_fail(FC_FAILED, path, "cannot be opened: %s; see dmesg", strerror(errno));
+		return -1;
+	}
+	/* a mounted file system writes past what another reader has left in memory */
+	write_supers(devno);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	return fd;
+}
+
+int look_at_open_content(const char *name, dev_t devno, struct fus_content *c,
+			 enum content_size *size, uint64_t *bytes)
+{
+	char path[160];
+	int fd, rc;
+
+	fd = open_content(name, devno);
+	if (fd < 0)
+		return FC_FAILED;
+	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
+	rc = fus_probe_magics(path, fd, c);
+	if (!rc)
+		*size = fus_content_size(fd, c, bytes);
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verb release, of an open set: first the kernel brings the extents to their place. Then the set is
+ * suspended, which closes it, and the rest is as with a closed one, on the members that the
+ * suspended device holds: no other program opens them. In the end that device gets a table that
+ * leads to the disk. What was frozen on it goes on there.
+ *
+ * All that may be resumed meanwhile, by whomever, is the set as the members have it: its own table
+ * is loaded anew for that, and the kernel refuses it while the set is in transit. If power fails,
+ * there is a closed set, or one in transit, or a plain disk, as if it had been released closed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "release-online.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "hold-signals.h"
+#include "record.h"
+#include "verb.h"
+#include "pausing.h"
+
+/* New writes and discards may come between, so it begins again; but not for ever. */
+#define ROUNDS		5
+/* Of the map and what is made of it, for an extent; and of all else. */
+#define EXTENT_MEMORY	96ULL
+#define OTHER_MEMORY	(48ULL << 20)
+
+enum outcome {
+	STILL_A_SET,		/* closed, as the members have it */
+	TOO_MUCH,		/* the same: more has to move than there is time for */
+	RELEASED,
+	IN_BETWEEN,		/* in transit, and the way back is blocked */
+};
+
+struct rest {
+	struct online *o;
+	struct releasing r;
+	enum outcome outcome;
+};
+
+/* -- while it is suspended --------------------------------------------------------------------- */
+
+/* Nothing may be written once it is not, and only its table keeps others away. */
+static int check_suspended(const struct online *o)
+{
+	struct mapping m;
+	int rc;
+
+	rc = fus_dm_get(o->set.name, NULL, MAPPING_INFO, &m);
+	if (!rc && !(m.exists && m.suspended && m.devno == o->set.table.devno))
+		rc = fus_fail(FC_BUSY, o->set.name, "was resumed by someone else while it was to "
+			      "be released; run fusionctl release again");
+	return rc;
+}
+
+static int check_same(const struct online *o, const struct releasing *r)
+{
+	if (!memcmp(r->t.sb.set_uuid, o->set.sb.set_uuid, 16) &&
+	    r->content.id == o->r.content.id && r->size == o->r.size)
+		return 0;
+	return fus_fail(FC_BUSY, o->set.name, "has other content by now; run fusionctl release "
+			"again");
+}
+
+/* The superblock of the fast member tells what became of it. */
+static enum outcome settle(struct releasing *r)
+{
+	struct transit t = { .o = { r->meta.m[SLOW].o, r->meta.m[FAST].o } };
+	enum transit_at at;
+
+	if (!fus_release_begun(&r->meta.m[FAST].o))
+		return STILL_A_SET;
+	if (fus_transit_read(&t, FUSION_TRANSIT_RELEASE) || fus_transit_judge(&t, &at))
+		return IN_BETWEEN;
+	if (at != TRANSIT_THERE)
+		return fus_release_undo(&t) ? IN_BETWEEN : STILL_A_SET;
+	r->t = t;
+	return RELEASED;
+}
+
+static int do_transit(struct rest *rest)
+{
+	struct releasing *r = &rest->r;
+	const struct fusion_sb *sb[2] = {
+		fus_meta_sb(&r->meta, FAST), fus_meta_sb(&r->meta, SLOW)
+	};
+	int rc;
+
+	for (int dev = 0; dev < 2; dev++)
+		r->t.o[dev] = r->meta.m[dev].o;
+	rc = fus_release_clear(&r->t);
+	if (!rc)
+		rc = check_suspended(rest->o);
+	if (rc)
+		return rc;
+	rc = fus_release_begin(&r->t, sb);
+	if (!rc)
+		rc = fus_release_write(&r->t);
+	rest->outcome = rc ? settle(r) : RELEASED;
+	return rest->outcome == RELEASED ? 0 : rc;
+}
+
+static int carry_out(struct rest *rest)
+{
+	struct online *o = rest->o;
+	struct releasing *r = &rest->r;
+	uint64_t late;
+	int rc;
+
+	rc = fus_meta_read(&r->meta);
+	if (!rc)
+		rc = release_prepare(r, o->keep);
+	if (!rc)
+		rc = check_same(o, r);
+	if (rc)
+		return rc;
+	late = r->h.strays + (o->zero ? r->h.blank : 0);
+	if (!online_few(o, late)) {
+		rest->outcome = TOO_MUCH;
+		return 0;
+	}
+	rc = check_suspended(o);
+	if (!rc)
+		rc = fus_homing_run(&r->h, o->zero);
+	if (!rc)
+		rc = do_transit(rest);
+	if (!rc)
+		o->r.late += late * o->set.sb.extent_sectors << 9;
+	return rc;
+}
+
+/* -- suspending it ----------------------------------------------------------------------------- */
+
+/* Opened before: a path may lead through what is frozen. */
+static int open_members(struct rest *rest)
+{
+	int rc = 0;
+
+	for (int dev = 0; dev < 2 && !rc; dev++)
+		rc = fus_offline_open(rest->o->set.m[dev]->path, OFFLINE_WRITE_HELD,
+				      &rest->r.meta.m[dev].o);
+	for (int dev = 0; dev < 2 && !rc; dev++)
+		if (rest->r.meta.m[dev].o.devno != rest->o->set.m[dev]->devno)
+			rc = fus_fail(FC_MEMBER, rest->o->set.m[dev]->path, "is another device by "
+				      "now; run fusionctl release again");
+	return rc;
+}
+
+static size_t memory(const struct fusion_sb *sb)
+{
+	return sb->nr_lexts * EXTENT_MEMORY + OTHER_MEMORY +
+	       2 * ((size_t)sb->journal_blocks[FAST] + sb->journal_blocks[SLOW]) *
+	       FUSION_BLOCK_SIZE;
+}
+
+/* The device leads to all of the disk. */
+static int lead_to_disk(const struct online *o, struct dm_pause *p)
+{
+	const struct member *disk = o->set.m[SLOW];
+	char params[40];
+	const struct dm_line line = { disk->sectors, "linear", params };
+
+	snprintf(params, sizeof(params), "%u:%u 0", major(disk->devno), minor(disk->devno));
+	return fus_dm_go_on(p, &line);
+}
+
+/* Return: 0, or -errno if it stays suspended. */
+static int resume(const struct rest *rest, struct dm_pause *p, const struct dm_line *own)
+{
+	int err;
+
+	if (rest->outcome == RELEASED) {
+		err = lead_to_disk(rest->o, p);
+		return err ? lead_to_disk(rest->o, p) : 0;
+	}
+	err = fus_dm_go_on(p, NULL);
+	return err ? fus_dm_go_on(p, own) : 0;
+}
+
+static int stuck(const struct online *o, enum outcome so_far, const char *why)
+{
+	const char *name = o->set.name;
+
+	if (so_far == RELEASED)
+		return fus_fail(FC_FAILED, name, "stays suspended: %s is a plain disk with its "
+				"content, but the kernel does not take that as its table: %s; "
+				"restart the machine", o->set.m[SLOW]->path, why);
+	if (so_far == IN_BETWEEN)
+		return fus_fail(FC_FAILED, name, "stays suspended, as it is in transit; restart "
+				"the machine, and run fusionctl release %s --resume, or --abort",
+				o->set.sb.label);
+	return fus_fail(FC_FAILED, name, "stays suspended: the kernel does not take its table: %s; "
+			"see dmesg, and restart the machine", why);
+}
+
+static int suspend(struct rest *rest)
+{
+	struct online *o = rest->o;
+	const struct dm_line own = {
+		o->set.table.sectors, o->set.table.target, o->set.table.params
+	};
+	char reason[REASON_TEXT];
+	struct pausing paused;
+	struct dm_pause p;
+	int rc, err, stays = 0;
+
+	rc = pausing_begin(&paused, memory(&o->set.sb));
+	if (rc)
+		return rc;
+	err = fus_dm_pause(&p, o->set.name, &own);
+	if (!err) {
+		rc = carry_out(rest);
+		stays = resume(rest, &p, &own);
+		o->r.paused_ms += fus_dm_pause_end(&p);
+	}
+	pausing_end(&paused, reason);
+	if (err)
+		return fus_fail(FC_FAILED, o->set.name, "cannot be suspended: %s; see dmesg",
+				*reason ? reason : strerror(-err));
+	if (!stays)
+		return rc;
+	rc = stuck(o, rest->outcome, *reason ? reason : strerror(-stays));
+	rest->outcome = IN_BETWEEN;
+	return rc;
+}
+
+/* Nothing opens the set, or either member, until it is settled what they are. */
+static int do_rest(struct online *o, enum outcome *outcome)
+{
+	struct rest rest = { .o = o };
+	int rc, lock = -1;
+
+	for (int dev = 0; dev < 2; dev++)
+		rest.r.meta.m[dev].o.fd = -1;
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	if (!rc)
+		rc = open_members(&rest);
+	if (!rc)
+		rc = suspend(&rest);
+	*outcome = rest.outcome;
+	if (!rc && rest.outcome == RELEASED) {
+		rc = fus_release_wipe(&rest.r.t);
+		if (rc)
+			fus_warn(o->set.name, "is released, and only %s is not wiped; run "
+				 "fusionctl release %s --resume", o->set.m[FAST]->path,
+				 o->set.sb.label);
+	}
+	fus_homing_free(&rest.r.h);
+	fus_meta_free(&rest.r.meta);
+	fus_run_unlock(&lock);
+	return rc;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+static int do_it(struct online *o)
+{
+	enum outcome outcome = TOO_MUCH;
+	sigset_t before;
+	int rc = 0;
+
+	hold_ending_signals(&before);
+	for (unsigned int i = 0; i < ROUNDS && outcome == TOO_MUCH && !rc; i++) {
+		rc = online_bring_home(o, i);
+		if (!rc)
+			rc = do_rest(o, &outcome);
+	}
+	if (!rc && outcome == TOO_MUCH)
+		rc = fus_fail(FC_BUSY, o->set.name, "is written to or discarded faster than it can "
+			      "be released; end that, and run fusionctl release again");
+	if (rc && outcome != IN_BETWEEN && outcome != RELEASED) {
+		online_leave(o);
+		fus_warn(o->set.name, "is still a set, with all its content");
+	}
+	/* those that came too late */
+	while (ending_signal_came())
+		;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static void tell(const struct online *o)
+{
+	printf("%s: %s is a plain disk with its content, and %s is no longer a member; I/O waited "
+	       "for %u ms\n", o->set.name, o->set.m[SLOW]->path, o->set.m[FAST]->path,
+	       o->r.paused_ms);
+	printf("/dev/mapper/%s leads to %s until the next boot, or fusionctl close %s; then use it "
+	       "by UUID\n", o->set.name, o->set.m[SLOW]->path, o->set.name);
+}
+
+int release_online(const struct args *a, const char *name, uint64_t keep)
+{
+	const bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN];
+	struct online o = {
+		.set = { .name = name, .verb = "be released", .done = "been released" },
+		.r = { .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } },
+		.keep = keep, .zero = !a->opt[OPT_LEAVE_UNMAPPED],
+	};
+	int rc;
+
+	rc = online_look(&o);
+	if (!rc && !json)
+		release_show(&o.r, a);
+	if (!rc && !dry_run && !a->opt[OPT_YES])
+		rc = release_ask(&o.r);
+	if (!rc && !dry_run)
+		rc = do_it(&o);
+	if (!rc && json)
+		release_print(a, &o.r.t, &o.r);
+	else if (!rc && !dry_run)
+		tell(&o);
+	online_put(&o);
+	return rc;
+}

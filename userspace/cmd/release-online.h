@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verb release, of a set that is open, and may be in use.
+ *
+ * release-open.c	what is on it, and whether it may be released
+ * release-home.c	the kernel moves the extents to their place, while the set is in use
+ * release-online.c	the rest, while it is suspended; then the disk takes its place
+ */
+#ifndef RELEASE_ONLINE_H
+#define RELEASE_ONLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "release.h"
+#include "resize.h"
+
+struct online {
+	struct resizing set;
+	struct releasing r;	/* as the kernel tells it; of the members only their paths */
+	uint64_t keep;		/* of --size, or 0 */
+	bool zero;		/* unmapped extents get zeros on the disk */
+};
+
+/* Refuse what cannot be released, before anything is changed. online_put() in any case. */
+int online_look(struct online *o);
+void online_put(struct online *o);
+
+/* Few enough to be moved while I/O waits? */
+bool online_few(const struct online *o, uint64_t extents);
+/* The kernel brings extents to their place, until none or few are left. @again: those are new. */
+int online_bring_home(struct online *o, bool again);
+/* It goes back to what it does otherwise. */
+void online_leave(const struct online *o);
+
+#endif
