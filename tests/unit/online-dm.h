@@ -8,9 +8,12 @@
 
 #include <sys/sysmacros.h>
 
-#include "release-judge.h"
+#include "release-again.h"
+#include "busy.h"
+#include "device.h"
 #include "dm.h"
 #include "pausing.h"
+#include "reach.h"
 
 #define FAST_DEVNO	makedev(7, 1)
 #define SLOW_DEVNO	makedev(7, 2)
@@ -23,6 +26,10 @@ static struct {
 	unsigned int looks_left;	/* before someone else resumes it */
 	char live[16], loaded[16];
 	unsigned int refuse_linear;	/* so often */
+	unsigned int writes;		/* when it was resumed */
+	const char *params;		/* of the table that is there by now */
+	u64 reach[2];			/* sectors that others use, before and while suspended */
+	bool held;			/* it is open */
 } dm;
 
 int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what,
@@ -31,19 +38,37 @@ int __wrap_fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_li
 int __wrap_fus_dm_go_on(struct dm_pause *p, const struct dm_line *line);
 unsigned int __wrap_fus_dm_pause_end(struct dm_pause *p);
 int __wrap_pausing_begin(struct pausing *p, size_t bytes);
-void __wrap_pausing_end(struct pausing *p, char *reason);
+void __wrap_pausing_end(struct pausing *p, bool stays, char *reason);
 int __wrap_fus_run_lock(const char *path, int *lock);
 int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offline *o);
+int __wrap_fus_open_node(const char *path, dev_t devno, int flags);
+void __wrap_fus_reach(dev_t devno, struct reach *r);
+bool __wrap_fus_device_user(dev_t devno, struct user *user);
+
+/* Beside the devices of other tests. */
+static void begin_dm(void)
+{
+	memset(&dm, 0, sizeof(dm));
+	dm.looks_left = ~0U;
+	dm.params = "7:1 7:2 2 idle 100";
+	strcpy(dm.live, "fusion");
+}
 
 int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what,
 		      struct mapping *m)
 {
-	REQUIRE(!strcmp(name, "data") && !uuid && what == MAPPING_INFO);
+	REQUIRE(!strcmp(name, "data") && !uuid);
 	memset(m, 0, sizeof(*m));
 	m->exists = true;
 	m->devno = SET_DEVNO;
-	if (!dm.looks_left--)
+	if (what == MAPPING_TABLE) {
+		m->sectors = fusion_sb_sectors(&made.sb);
+		strcpy(m->target, dm.live);
+		m->params = strdup(dm.params);
+	} else if (!dm.looks_left--) {
 		dm.suspended = false;
+		dm.writes = world.writes;
+	}
 	m->suspended = dm.suspended;
 	return 0;
 }
@@ -51,7 +76,8 @@ int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what
 int __wrap_fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next)
 {
 	memset(p, 0, sizeof(*p));
-	REQUIRE(!dm.suspended && !strcmp(name, "data"));
+	REQUIRE(!dm.suspended && dm.held && !strcmp(name, "data"));
+	REQUIRE(!strcmp(next->params, dm.params));
 	strcpy(dm.loaded, next->target);
 	dm.suspended = true;
 	return 0;
@@ -61,6 +87,8 @@ int __wrap_fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_li
 int __wrap_fus_dm_go_on(struct dm_pause *p, const struct dm_line *line)
 {
 	(void)p;
+	if (world.dead)
+		return -EIO;
 	if (line && !strcmp(line->target, "linear")) {
 		REQUIRE(!strcmp(line->params, "7:2 0") && line->sectors == e->sectors[SLOW]);
 		if (dm.refuse_linear) {
@@ -91,9 +119,10 @@ int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 	return 0;
 }
 
-void __wrap_pausing_end(struct pausing *p, char *reason)
+void __wrap_pausing_end(struct pausing *p, bool stays, char *reason)
 {
 	(void)p;
+	REQUIRE_EQ(stays, dm.suspended);
 	*reason = 0;
 }
 
@@ -112,6 +141,30 @@ int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offli
 	*o = device(e, dev);
 	o->devno = dev ? SLOW_DEVNO : FAST_DEVNO;
 	return 0;
+}
+
+int __wrap_fus_open_node(const char *path, dev_t devno, int flags)
+{
+	REQUIRE(!dm.suspended && !strcmp(path, "/dev/mapper/data") && devno == SET_DEVNO);
+	dm.held = true;
+	return open("/dev/null", flags);
+}
+
+void __wrap_fus_reach(dev_t devno, struct reach *r)
+{
+	memset(r, 0, sizeof(*r));
+	REQUIRE(devno == SET_DEVNO);
+	r->sectors = dm.reach[dm.suspended];
+	r->held = r->sectors;
+	strcpy(r->name, "/dev/mapper/top");
+}
+
+/* By their paths, which may lead through the device. */
+bool __wrap_fus_device_user(dev_t devno, struct user *user)
+{
+	(void)user;
+	REQUIRE(!dm.suspended && devno == SET_DEVNO);
+	return false;
 }
 
 #endif

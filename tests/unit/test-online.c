@@ -2,7 +2,7 @@
 /*
  * Sets that are released while they are open, from the suspend to the resume: writes to a member
  * fail, once or from some point on. Whatever happens, the device gets a table that fits what is on
- * the members, or none. Power cuts are those of test-release.c.
+ * the members, or none. Or power fails: then it can be gone on with as with a closed set.
  */
 #include "online-dm.h"
 #include "../../userspace/cmd/release-online.c"
@@ -34,7 +34,7 @@ static int run(enum outcome *outcome)
 		.set = {
 			.name = "data", .sb = made.sb,
 			.table = { .devno = SET_DEVNO, .sectors = fusion_sb_sectors(&made.sb),
-				   .target = "fusion", .params = (char *)"7:1 7:2" },
+				   .target = "fusion", .params = strdup("7:1 7:2") },
 			.m = { &member[FAST], &member[SLOW] },
 		},
 		.keep = e->sectors[SLOW] << 9,
@@ -43,6 +43,8 @@ static int run(enum outcome *outcome)
 	int rc;
 
 	look_at_open(&o);
+	o.r.meta.geo[SLOW].self_sectors = e->sectors[SLOW];
+	o.r.meta.m[SLOW].o.path = "slow";
 	for (int dev = 0; dev < 2; dev++) {
 		strcpy(member[dev].path, dev ? "slow" : "fast");
 		member[dev].devno = dev ? SLOW_DEVNO : FAST_DEVNO;
@@ -50,22 +52,34 @@ static int run(enum outcome *outcome)
 		/* the verb closes its own */
 		world.fd[dev] = dup(fd[dev]);
 	}
-	strcpy(dm.live, "fusion");
-	dm.suspended = false;
 	world.writes = 0;
 	rc = do_rest(&o, outcome);
+	fus_dm_put(&o.set.table);
 	world.fd[FAST] = fd[FAST];
 	world.fd[SLOW] = fd[SLOW];
 	return rc;
 }
 
-static void start(const struct example *of, u64 seed)
+static u32 few;
+
+static int until_few(void *ctx)
+{
+	const struct homing *h = ctx;
+
+	return h->left && h->left <= few ? FC_BUSY : 0;
+}
+
+/* @left: extents that are not home, or fewer. */
+static void start_with(const struct example *of, u64 seed, u32 left)
 {
 	struct meta meta;
-	struct homing h = { .meta = &meta, .batch = of->batch };
+	struct homing h = {
+		.meta = &meta, .batch = min(of->batch, 8U), .may_write = until_few, .ctx = &h,
+	};
 	struct transit t = { 0 };
 	struct fus_content c;
 
+	few = left;
 	e = of;
 	world.fails.nr = 0;
 	begin(e, seed);
@@ -75,19 +89,23 @@ static void start(const struct example *of, u64 seed)
 	REQUIRE(!fus_homing_load(&h));
 	look_at_set(e, &h, &c);
 	REQUIRE(fus_release_plan(&t, fus_meta_sb(&meta, FAST), &c) && !fus_homing_plan(&h));
-	REQUIRE(!fus_homing_run(&h, true));
+	REQUIRE_EQ(fus_homing_run(&h, true), left ? FC_BUSY : 0);
 	fus_homing_free(&h);
 	forget(&meta);
 	keep();
-	dm.looks_left = ~0U;
-	dm.refuse_linear = 0;
+	begin_dm();
+}
+
+static void start(const struct example *of, u64 seed)
+{
+	start_with(of, seed, 0);
 }
 
 static void go_back_to_start(void)
 {
 	reset();
 	world.fails.nr = 0;
-	dm.looks_left = ~0U;
+	begin_dm();
 }
 
 /* -- judging it -------------------------------------------------------------------------------- */
@@ -213,7 +231,7 @@ static void test_too_much(void)
 	e = &examples[0];
 	world.fails.nr = 0;
 	begin(e, 70);
-	dm.looks_left = ~0U;
+	begin_dm();
 	REQUIRE(!run(&outcome));
 	REQUIRE_EQ(outcome, TOO_MUCH);
 	REQUIRE_EQ(world.writes, 0);
@@ -221,20 +239,135 @@ static void test_too_much(void)
 	end();
 }
 
+/* Whenever it is: from then on nothing is written. */
 static void test_resumed(void)
+{
+	unsigned int looks = 0, wrote = 0;
+	enum outcome outcome;
+
+	start_with(&examples[0], 80, 40);
+	for (;; looks++) {
+		go_back_to_start();
+		dm.looks_left = looks;
+		if (!run(&outcome))
+			break;
+		REQUIRE_EQ(fus_last_error()->code, FC_BUSY);
+		REQUIRE_EQ(outcome, STILL_A_SET);
+		REQUIRE_EQ(world.writes, dm.writes);
+		REQUIRE(looks || !world.writes);
+		wrote += !!world.writes;
+		require_set(e, false);
+	}
+	REQUIRE_EQ(outcome, RELEASED);
+	REQUIRE(looks > 4 && wrote);
+	end();
+}
+
+/* A mapping on it that became larger, before the set is suspended, or at that moment. */
+static void test_reach(void)
 {
 	enum outcome outcome;
 
-	start(&examples[0], 80);
-	for (unsigned int looks = 0; looks < 2; looks++) {
-		go_back_to_start();
-		dm.looks_left = looks;
-		REQUIRE_EQ(run(&outcome), FC_BUSY);
+	for (unsigned int i = 0; i < 2; i++) {
+		start(&examples[0], 85);
+		dm.reach[i] = e->sectors[SLOW] + 8;
+		REQUIRE_EQ(run(&outcome), FC_REFUSED);
 		REQUIRE_EQ(outcome, STILL_A_SET);
-		REQUIRE(looks || !world.writes);
-		require_set(e, true);
+		REQUIRE(!world.writes && !dm.suspended && !strcmp(dm.live, "fusion"));
+		REQUIRE(strstr(fus_last_error()->what, "/dev/mapper/top on it reaches to"));
+		go_back_to_start();
+		dm.reach[i] = e->sectors[SLOW];
+		REQUIRE(!run(&outcome));
+		REQUIRE_EQ(outcome, RELEASED);
+		end();
 	}
+}
+
+/* Another program has released it, or given it other members: it is not even suspended. */
+static void test_other_table(void)
+{
+	enum outcome outcome;
+
+	start(&examples[0], 87);
+	strcpy(dm.live, "linear");
+	dm.params = "7:2 0";
+	REQUIRE_EQ(run(&outcome), FC_BUSY);
+	REQUIRE(outcome == STILL_A_SET && !dm.held && !dm.suspended && !world.writes);
+	go_back_to_start();
+	dm.params = "7:1 7:22";
+	REQUIRE_EQ(run(&outcome), FC_BUSY);
+	REQUIRE(outcome == STILL_A_SET && !dm.held && !dm.suspended && !world.writes);
 	end();
+}
+
+/* -- power ------------------------------------------------------------------------------------- */
+
+static void cut_at(unsigned int write)
+{
+	enum outcome outcome;
+	unsigned int more = 0;
+
+	go_back_to_start();
+	power_on(write);
+	dm.suspended = false;
+	run(&outcome);
+	REQUIRE(world.dead);
+	while (!go_on(e, rnd_below(&world.seed, 2), more < 2 ? rnd_below(&world.seed, 60) : ~0U))
+		more++;
+	if (find(e) == FOUND_SET)
+		REQUIRE(go_on(e, false, ~0U));
+}
+
+/* In each write from the suspend to the end, or in some of them. */
+static void test_cut(void)
+{
+	enum outcome outcome;
+	unsigned int all;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(examples); i++) {
+		if (!fits(&examples[i]))
+			continue;
+		/* in others, unmapped extents would not have their zeros yet */
+		start_with(&examples[i], i + 60, examples[i].percent == 100 ? 40 : 0);
+		REQUIRE(!run(&outcome));
+		REQUIRE_EQ(outcome, RELEASED);
+		all = world.writes;
+		for (unsigned int n = i % 5; n < all; n += i == 3 ? 1 : 5)
+			cut_at(n);
+		end();
+	}
+}
+
+/* -- how long it takes ------------------------------------------------------------------------- */
+
+static void test_pause(void)
+{
+	struct online o = { .set.name = "data", .zero = true };
+	struct fusion_sb *sb = &o.r.t.sb;
+
+	/* 250 GB and 4 TB: the first 100 MiB, and 64 spares */
+	sb->extent_sectors = 2048;
+	sb->map_blocks = 4009;
+	sb->journal_blocks[FAST] = 4096;
+	sb->journal_blocks[SLOW] = 4096;
+	sb->slow_first_slot = 100;
+	sb->nr_slow_slots = 3900000;
+	sb->transit.disk_sectors = 3900100ULL << 11;
+	o.r.t.moved = 164;
+	o.r.t.content = 3900100;
+	REQUIRE(!online_check_pause(&o, &o.r));
+	REQUIRE(online_pause_ms(&o.r, true) > 5000 && online_pause_ms(&o.r, true) < 25000);
+	/* the set is smaller than the disk, of which the rest would be zeroed; or not */
+	o.r.t.content -= 10000;
+	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
+	REQUIRE(strstr(fus_last_error()->what, "and 9.8G zeroed while it is suspended"));
+	o.zero = false;
+	REQUIRE(!online_check_pause(&o, &o.r));
+	/* large extents */
+	sb->extent_sectors = 65536;
+	sb->transit.disk_sectors = 3900100ULL << 16;
+	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
+	REQUIRE(strstr(fus_last_error()->what, "as 5.1G have to be copied"));
 }
 
 static void test_refused_table(void)
@@ -259,7 +392,11 @@ static const struct unit_test tests[] = {
 	{ "online release: a write fails once", test_once },
 	{ "online release: a member fails", test_for_good },
 	{ "online release: more has to move", test_too_much },
-	{ "online release: someone resumes the set", test_resumed },
+	{ "online release: another program resumes the set", test_resumed },
+	{ "online release: a mapping on it has grown", test_reach },
+	{ "online release: another program has changed the set", test_other_table },
+	{ "online release: power fails, and again", test_cut },
+	{ "online release: the pause is bounded", test_pause },
 	{ "online release: the kernel refuses a table", test_refused_table },
 };
 

@@ -9,19 +9,23 @@
 
 struct pausing {
 	sigset_t before;
+	char oom_adj[16];	/* "" if it was not changed */
+	bool io_flusher;
 	int kmsg;
 };
 
 /*
- * From here on no signal ends the program, all of it stays in memory, with @bytes more for what it
- * allocates, and it says nothing. Fails if there is not so much memory.
+ * From here on no signal ends or stops the program, except SIGKILL and SIGSTOP. All of it stays in
+ * memory, with @bytes more for what it allocates, and it says nothing. Fails if that is not
+ * possible.
  */
 int pausing_begin(struct pausing *p, size_t bytes);
 /*
- * The opposite; what was to be said is said. @reason: what the kernel has said meanwhile, of
- * REASON_TEXT bytes.
+ * The opposite, once the device is resumed; what was to be said is said. @stays: the device stays
+ * suspended, and so all that is said from now on goes to the kernel log first. @reason: what the
+ * kernel has said meanwhile, of REASON_TEXT bytes.
  */
-void pausing_end(struct pausing *p, char *reason);
+void pausing_end(struct pausing *p, bool stays, char *reason);
 
 #define REASON_TEXT	256
 

@@ -21,7 +21,13 @@
 #define LOOK_MS		250
 #define VAIN_LOOKS	20
 #define FEW_EXTENTS	64U
-#define FEW_BYTES	(64ULL << 20)
+/*
+ * In vain for so long, and it has failed: the kernel moves up to 16 extents before any of them is
+ * where it belongs, those in the way before the others, and duty is the part of the time for that.
+ */
+#define STUCK_S		120ULL
+#define STUCK_EXTENTS	64ULL
+#define LEAST_RATE	(50ULL << 20)
 
 static uint64_t extent_bytes(const struct online *o)
 {
@@ -30,8 +36,18 @@ static uint64_t extent_bytes(const struct online *o)
 
 bool online_few(const struct online *o, uint64_t extents)
 {
-	return extents <= FEW_EXTENTS && extents * extent_bytes(o) <= FEW_BYTES;
+	return extents <= FEW_EXTENTS && extents * extent_bytes(o) <= ONLINE_FEW_BYTES;
 }
+
+/* Extents on their way. */
+struct homeward {
+	const struct online *o;
+	struct fusion_status st;
+	uint64_t most, least;		/* extents that were left */
+	unsigned int vain;		/* looks since there were as few as that */
+	bool begun;
+	uint64_t errors, retired;	/* when it had begun */
+};
 
 static int begin(const struct online *o)
 {
@@ -53,9 +69,29 @@ void online_leave(const struct online *o)
 	free(answer);
 }
 
-static int look(const struct online *o, struct fusion_status *st)
+/* Slots of the disk that cannot be written: an extent whose home is one of them never gets there. */
+int online_check_disk(const struct online *o, const struct fusion_status *st, uint64_t errors,
+		      uint64_t retired)
 {
-	const char *name = o->set.name;
+	const char *name = o->set.name, *disk = o->set.m[SLOW]->path;
+	uint64_t now;
+	int rc;
+
+	if (!strcmp(st->replica, "failed"))
+		return fus_fail(FC_REFUSED, name, "its slow member %s fails writes; see fusionctl "
+				"status %s", disk, name);
+	if (st->errors[SLOW] <= errors)
+		return 0;
+	rc = fus_tell_stat(name, "retired_slots", &now);
+	if (rc || now <= retired)
+		return rc;
+	return fus_fail(FC_FAILED, name, "%" PRIu64 " slots of its slow member %s cannot be "
+			"written; replace that disk", now - retired, disk);
+}
+
+static int look(struct homeward *w)
+{
+	const char *name = w->o->set.name;
 	struct set set;
 	int rc;
 
@@ -63,68 +99,97 @@ static int look(const struct online *o, struct fusion_status *st)
 	if (rc)
 		return rc;
 	fus_set_put(&set);
-	*st = set.st;
-	if (strcmp(st->mode, "rw"))
+	w->st = set.st;
+	if (strcmp(w->st.mode, "rw"))
 		return fus_fail(FC_FAILED, name, "has had an error, and is in mode %s; see dmesg",
-				st->mode);
-	if (!st->homing)
+				w->st.mode);
+	if (!w->st.homing)
 		return fus_fail(FC_BUSY, name, "its extents stopped moving to their place, since "
-				"someone else has ended that; run fusionctl release again");
-	return 0;
+				"another program has ended that; run fusionctl release again");
+	if (!w->begun) {
+		w->begun = true;
+		w->errors = w->st.errors[SLOW];
+		return fus_tell_stat(name, "retired_slots", &w->retired);
+	}
+	return online_check_disk(w->o, &w->st, w->errors, w->retired);
 }
 
-static void show(const struct online *o, const struct fusion_status *st, uint64_t most)
+static uint64_t left(const struct homeward *w)
 {
-	const uint64_t left = st->homing_away + st->homing_blank;
+	return w->st.homing_away + w->st.homing_blank;
+}
+
+static void show(const struct homeward *w)
+{
 	char also[64] = "";
 
-	if (st->homing_blank)
-		snprintf(also, sizeof(also), "%" PRIu64 " to be zeroed", st->homing_blank);
-	fus_progress_at((most - left) * extent_bytes(o), *also ? also : NULL);
+	if (w->st.homing_blank)
+		snprintf(also, sizeof(also), "%" PRIu64 " to be zeroed", w->st.homing_blank);
+	fus_progress_at((w->most - left(w)) * extent_bytes(w->o), *also ? also : NULL);
+}
+
+static uint64_t patience_s(const struct homeward *w)
+{
+	const char *duty = fus_status_option(&w->st, "duty");
+	uint64_t percent = duty ? strtoull(duty, NULL, 10) : 0;
+
+	if (!percent || percent > 100)
+		percent = 100;
+	return STUCK_S + STUCK_EXTENTS * extent_bytes(w->o) / LEAST_RATE * 100 / percent;
+}
+
+static int stuck(const struct homeward *w)
+{
+	return fus_fail(FC_FAILED, w->o->set.name, "%" PRIu64 " extents have not come to their "
+			"place, and for %" PRIu64 " s none has; see dmesg, end what writes to it, "
+			"and run fusionctl release again", left(w), patience_s(w));
+}
+
+/* Return: whether the wait has ended, with *rc, after a message if that is not 0. */
+static bool judge(struct homeward *w, int *rc)
+{
+	*rc = look(w);
+	if (*rc || !left(w))
+		return true;
+	w->vain = left(w) < w->least ? 0 : w->vain + 1;
+	w->least = left(w) < w->least ? left(w) : w->least;
+	w->most = left(w) > w->most ? left(w) : w->most;
+	show(w);
+	if (w->vain >= VAIN_LOOKS && online_few(w->o, left(w)))
+		return true;
+	if (ending_signal_came())
+		*rc = fus_fail(FC_FAILED, w->o->set.name, "was stopped; to go on, run fusionctl "
+			       "release again");
+	else if (w->vain >= patience_s(w) * 1000 / LOOK_MS)
+		*rc = stuck(w);
+	return *rc;
 }
 
 static int wait(const struct online *o)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
-	uint64_t left, most = 0, least = UINT64_MAX;
-	struct fusion_status st;
-	unsigned int vain = 0;
+	struct homeward w = { .o = o, .least = UINT64_MAX };
 	int rc;
 
-	for (;;) {
-		rc = look(o, &st);
-		if (rc)
-			return rc;
-		left = st.homing_away + st.homing_blank;
-		if (!left)
-			return 0;
-		most = left > most ? left : most;
-		show(o, &st, most);
-		vain = left < least ? 0 : vain + 1;
-		least = left < least ? left : least;
-		if (vain >= VAIN_LOOKS && online_few(o, left))
-			return 0;
-		if (ending_signal_came())
-			return fus_fail(FC_FAILED, o->set.name, "was stopped; to go on, run "
-					"fusionctl release again");
+	while (!judge(&w, &rc))
 		nanosleep(&pause, NULL);
-	}
+	return rc;
 }
 
 int online_bring_home(struct online *o, bool again)
 {
 	const struct homing *h = &o->r.h;
-	const uint64_t left = h->strays + (o->zero ? h->blank : 0);
+	const uint64_t away = h->strays + (o->zero ? h->blank : 0);
 	char what[160];
 	int rc;
 
-	if (!again && online_few(o, left))
+	if (!again && online_few(o, away))
 		return 0;
 	rc = begin(o);
 	if (rc)
 		return rc;
 	snprintf(what, sizeof(what), "%s: moving extents to their place", o->set.name);
-	fus_progress_begin(what, &fus_progress_mib, left * extent_bytes(o));
+	fus_progress_begin(what, &fus_progress_mib, away * extent_bytes(o));
 	rc = wait(o);
 	fus_progress_end();
 	return rc;

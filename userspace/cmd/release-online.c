@@ -5,17 +5,24 @@
  * suspended device holds: no other program opens them. In the end that device gets a table that
  * leads to the disk. What was frozen on it goes on there.
  *
- * All that may be resumed meanwhile, by whomever, is the set as the members have it: its own table
- * is loaded anew for that, and the kernel refuses it while the set is in transit. If power fails,
- * there is a closed set, or one in transit, or a plain disk, as if it had been released closed.
+ * All that may be resumed meanwhile, by any program, is the set as the members have it: its own
+ * table is loaded again for that, and the kernel refuses it while the set is in transit. Before
+ * that, it is looked before each batch of writes whether the device is still suspended. Verbs that
+ * change tables wait for ASSEMBLY_LOCK, and the device cannot be removed, as it is kept open. If
+ * power fails, there is a closed set, or one in transit, or a plain disk, as if it had been released
+ * closed.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "release-online.h"
+#include "device.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -45,15 +52,16 @@ struct rest {
 /* -- while it is suspended --------------------------------------------------------------------- */
 
 /* Nothing may be written once it is not, and only its table keeps others away. */
-static int check_suspended(const struct online *o)
+static int check_suspended(void *ctx)
 {
+	const struct online *o = ctx;
 	struct mapping m;
 	int rc;
 
 	rc = fus_dm_get(o->set.name, NULL, MAPPING_INFO, &m);
 	if (!rc && !(m.exists && m.suspended && m.devno == o->set.table.devno))
-		rc = fus_fail(FC_BUSY, o->set.name, "was resumed by someone else while it was to "
-			      "be released; run fusionctl release again");
+		rc = fus_fail(FC_BUSY, o->set.name, "was resumed by another program while it was "
+			      "to be released; run fusionctl release again");
 	return rc;
 }
 
@@ -92,7 +100,9 @@ static int do_transit(struct rest *rest)
 
 	for (int dev = 0; dev < 2; dev++)
 		r->t.o[dev] = r->meta.m[dev].o;
-	rc = fus_release_clear(&r->t);
+	rc = check_suspended(rest->o);
+	if (!rc)
+		rc = fus_release_clear(&r->t);
 	if (!rc)
 		rc = check_suspended(rest->o);
 	if (rc)
@@ -116,6 +126,11 @@ static int carry_out(struct rest *rest)
 		rc = release_prepare(r, o->keep);
 	if (!rc)
 		rc = check_same(o, r);
+	/* that may have changed in the hours of homing */
+	if (!rc)
+		rc = online_check_reach(o, true);
+	if (!rc)
+		rc = online_check_pause(o, r);
 	if (rc)
 		return rc;
 	late = r->h.strays + (o->zero ? r->h.blank : 0);
@@ -123,9 +138,9 @@ static int carry_out(struct rest *rest)
 		rest->outcome = TOO_MUCH;
 		return 0;
 	}
-	rc = check_suspended(o);
-	if (!rc)
-		rc = fus_homing_run(&r->h, o->zero);
+	r->h.may_write = check_suspended;
+	r->h.ctx = o;
+	rc = fus_homing_run(&r->h, o->zero);
 	if (!rc)
 		rc = do_transit(rest);
 	if (!rc)
@@ -217,7 +232,7 @@ static int suspend(struct rest *rest)
 		stays = resume(rest, &p, &own);
 		o->r.paused_ms += fus_dm_pause_end(&p);
 	}
-	pausing_end(&paused, reason);
+	pausing_end(&paused, stays, reason);
 	if (err)
 		return fus_fail(FC_FAILED, o->set.name, "cannot be suspended: %s; see dmesg",
 				*reason ? reason : strerror(-err));
@@ -228,19 +243,38 @@ static int suspend(struct rest *rest)
 	return rc;
 }
 
+/* So nobody removes it. */
+static int keep_open(const struct online *o, int *fd)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "/dev/mapper/%s", o->set.name);
+	*fd = fus_open_node(path, o->set.table.devno, O_RDONLY);
+	return *fd < 0 ? fus_fail(FC_FAILED, path, "cannot be opened: %s; see dmesg",
+				  strerror(errno)) : 0;
+}
+
 /* Nothing opens the set, or either member, until it is settled what they are. */
 static int do_rest(struct online *o, enum outcome *outcome)
 {
 	struct rest rest = { .o = o };
-	int rc, lock = -1;
+	int rc, lock, fd = -1;
 
 	for (int dev = 0; dev < 2; dev++)
 		rest.r.meta.m[dev].o.fd = -1;
-	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
+	*outcome = STILL_A_SET;
+	rc = resize_lock(&o->set, &lock);
+	if (rc)
+		return rc;
+	rc = online_check_reach(o, false);
+	if (!rc)
+		rc = keep_open(o, &fd);
 	if (!rc)
 		rc = open_members(&rest);
 	if (!rc)
 		rc = suspend(&rest);
+	if (fd >= 0)
+		close(fd);
 	*outcome = rest.outcome;
 	if (!rc && rest.outcome == RELEASED) {
 		rc = fus_release_wipe(&rest.r.t);
@@ -283,6 +317,13 @@ static int do_it(struct online *o)
 	return rc;
 }
 
+static void show(const struct online *o, const struct args *a)
+{
+	release_show(&o->r, a);
+	printf("%s: its I/O %s for a moment at the end, %" PRIu64 " s at most\n", o->set.name,
+	       a->opt[OPT_DRY_RUN] ? "would wait" : "waits", (o->r.expected_ms + 999) / 1000);
+}
+
 static void tell(const struct online *o)
 {
 	printf("%s: %s is a plain disk with its content, and %s is no longer a member; I/O waited "
@@ -304,7 +345,7 @@ int release_online(const struct args *a, const char *name, uint64_t keep)
 
 	rc = online_look(&o);
 	if (!rc && !json)
-		release_show(&o.r, a);
+		show(&o, a);
 	if (!rc && !dry_run && !a->opt[OPT_YES])
 		rc = release_ask(&o.r);
 	if (!rc && !dry_run)

@@ -4,6 +4,7 @@
  *
  * release-open.c	what is on it, and whether it may be released
  * release-home.c	the kernel moves the extents to their place, while the set is in use
+ * release-pause.c	how long it may be suspended
  * release-online.c	the rest, while it is suspended; then the disk takes its place
  */
 #ifndef RELEASE_ONLINE_H
@@ -26,7 +27,22 @@ struct online {
 int online_look(struct online *o);
 void online_put(struct online *o);
 
+/* Mappings on it must not reach beyond the disk; @paused: it is suspended. */
+int online_check_reach(const struct online *o, bool paused);
+
+/* How long I/O may wait, at most, in ms. Known with r->t. */
+uint64_t online_pause_ms(const struct releasing *r, bool zero);
+/* Refuse if that is too long. */
+int online_check_pause(const struct online *o, const struct releasing *r);
+
+/*
+ * Refuse a disk that fails: with more than @errors, and more than @retired slots that are out of
+ * use since.
+ */
+int online_check_disk(const struct online *o, const struct fusion_status *st, uint64_t errors,
+		      uint64_t retired);
 /* Few enough to be moved while I/O waits? */
+#define ONLINE_FEW_BYTES	(64ULL << 20)
 bool online_few(const struct online *o, uint64_t extents);
 /* The kernel brings extents to their place, until none or few are left. @again: those are new. */
 int online_bring_home(struct online *o, bool again);

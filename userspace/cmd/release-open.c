@@ -30,11 +30,10 @@ static int check_status(const struct online *o)
 	if (set.st.needs_check)
 		rc = fus_fail(FC_REFUSED, name, "had an error that may have left its metadata "
 			      "wrong; close it, and run fusionctl repair %s", o->set.sb.label);
-	else if (!strcmp(set.st.replica, "failed"))
-		rc = fus_fail(FC_REFUSED, name, "its slow member %s fails writes; see fusionctl "
-			      "status %s", o->set.m[SLOW]->path, name);
 	else if (set.st.fence_slots)
 		rc = fus_fail(FC_BUSY, name, "is being shrunk; wait until that has ended");
+	else
+		rc = online_check_disk(o, &set.st, 0, 0);
 	fus_set_put(&set);
 	return rc;
 }
@@ -126,8 +125,11 @@ static int look_at_end(struct online *o)
 
 /* -- what is on it ----------------------------------------------------------------------------- */
 
-/* Mappings on the set do not become smaller with it. */
-static int check_reach(const struct online *o)
+/*
+ * Mappings on the set do not become smaller with it. While it is suspended, nothing may be looked
+ * at by a path, which may lead through what is frozen; and what is there was there before.
+ */
+int online_check_reach(const struct online *o, bool paused)
 {
 	const uint64_t disk = o->r.meta.geo[SLOW].self_sectors;
 	const char *name = o->set.name;
@@ -146,7 +148,8 @@ static int check_reach(const struct online *o)
 				"shrink that first", reach.name,
 				fus_size_text(is, reach.sectors << 9), o->r.meta.m[SLOW].o.path,
 				fus_size_text(most, disk << 9));
-	if (o->r.size == SIZE_UNKNOWN && fus_device_user(o->set.table.devno, &user))
+	if (!paused && o->r.size == SIZE_UNKNOWN &&
+	    fus_device_user(o->set.table.devno, &user))
 		return fus_fail(FC_REFUSED, name, "the size of its %s is not known, and it %s; end "
 				"that first", o->r.content.type, user.text);
 	return 0;
@@ -166,14 +169,16 @@ static int plan(struct online *o)
 	if (!rc)
 		rc = release_check_content(r, o->keep);
 	if (!rc)
-		rc = check_reach(o);
+		rc = online_check_reach(o, false);
 	if (!rc)
 		room = fus_release_plan(&r->t, &o->set.sb, &r->content);
 	if (!rc && !room)
 		rc = release_no_room(r);
-	if (!rc)
-		fus_homing_count(&r->h);
-	return rc;
+	if (rc)
+		return rc;
+	fus_homing_count(&r->h);
+	r->expected_ms = online_pause_ms(r, o->zero);
+	return online_check_pause(o, r);
 }
 
 int online_look(struct online *o)

@@ -150,6 +150,10 @@ void release_print(const struct args *a, const struct transit *t, const struct r
 	fus_json_add_u64(o, "moved_bytes", r ? extents(r, r->h.away) : 0);
 	fus_json_add_u64(o, "zeroed_bytes", r && !leave ? extents(r, r->h.blank) : 0);
 	fus_json_add_u64(o, "dropped_bytes", r ? extents(r, r->h.beyond) : 0);
+	if (online)
+		fus_json_add_u64(o, "expected_ms", r->expected_ms);
+	else
+		json_object_object_add(o, "expected_ms", NULL);
 	if (online && !a->opt[OPT_DRY_RUN]) {
 		fus_json_add_u64(o, "late_bytes", r->late);
 		fus_json_add_u64(o, "paused_ms", r->paused_ms);

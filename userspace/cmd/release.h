@@ -26,6 +26,7 @@ struct releasing {
 	uint64_t content_bytes;		/* with SIZE_KNOWN */
 	/* of a set that is open: release-online.h */
 	const char *open_as;		/* otherwise NULL */
+	uint64_t expected_ms;		/* how long I/O may wait */
 	unsigned int paused_ms;
 	uint64_t late;			/* bytes that were moved or zeroed in that time */
 };

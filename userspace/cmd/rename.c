@@ -13,6 +13,7 @@
 #include "json.h"
 #include "open-set.h"
 #include "output.h"
+#include "record.h"
 #include "scan.h"
 #include "setting.h"
 #include "settings-closed.h"
@@ -134,12 +135,17 @@ static int tell_label(const char *name, const char *label)
  */
 static int rename_open(const struct job *j)
 {
-	int rc, err;
+	int rc, err, lock;
 
-	rc = tell_label(j->device, j->to);
+	/* not while it is suspended, by its old name, to be released or resized */
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
-	err = strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
+	rc = tell_label(j->device, j->to);
+	err = !rc && strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
+	fus_run_unlock(&lock);
+	if (rc)
+		return rc;
 	if (!err) {
 		fus_backup_changed(j->fast);
 		return 0;

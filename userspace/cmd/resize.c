@@ -12,6 +12,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "pausing.h"
+#include "record.h"
 #include "role.h"
 #include "trio.h"
 
@@ -81,6 +82,43 @@ static char *resize_params(const char *params, const char *options)
 			options) < 0 ? NULL : longer;
 }
 
+/* Do two table lines name the same members? */
+static bool same_members(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	n += a[n] == ' ';
+	n += strcspn(a + n, " ");
+	return !strncmp(a, b, n) && (!b[n] || b[n] == ' ');
+}
+
+int resize_lock(struct resizing *r, int *lock)
+{
+	struct mapping now;
+	bool same;
+	int rc;
+
+	rc = fus_run_lock(ASSEMBLY_LOCK, lock);
+	if (rc)
+		return rc;
+	rc = fus_dm_get(r->name, NULL, MAPPING_TABLE, &now);
+	same = !rc && now.exists && !now.suspended && now.devno == r->table.devno &&
+	       now.sectors == r->table.sectors && !strcmp(now.target, r->table.target) &&
+	       same_members(now.params, r->table.params);
+	if (!rc && !same)
+		rc = fus_fail(FC_BUSY, r->name, "was closed, suspended or changed while it was to "
+			      "%s; see fusionctl list, and try again", r->verb);
+	if (rc) {
+		fus_dm_put(&now);
+		fus_run_unlock(lock);
+		return rc;
+	}
+	/* its options may be others */
+	fus_dm_put(&r->table);
+	r->table = now;
+	return 0;
+}
+
 static int exchange(struct resizing *r, const char *params)
 {
 	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
@@ -94,7 +132,7 @@ static int exchange(struct resizing *r, const char *params)
 	if (rc)
 		return rc;
 	err = fus_dm_exchange(r->name, &x);
-	pausing_end(&paused, reason);
+	pausing_end(&paused, x.stuck, reason);
 	r->paused_ms = x.paused_ms;
 	if (x.stuck)
 		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
@@ -104,7 +142,7 @@ static int exchange(struct resizing *r, const char *params)
 			       "was, see dmesg", r->done, *reason ? reason : strerror(-err)) : 0;
 }
 
-int resize_exchange(struct resizing *r, const char *options)
+static int exchange_locked(struct resizing *r, const char *options)
 {
 	char *params = resize_params(r->table.params, options);
 	int rc;
@@ -114,6 +152,18 @@ int resize_exchange(struct resizing *r, const char *options)
 				"versions of fusionctl and dm-fusion");
 	rc = exchange(r, params);
 	free(params);
+	return rc;
+}
+
+int resize_exchange(struct resizing *r, const char *options)
+{
+	int rc, lock;
+
+	rc = resize_lock(r, &lock);
+	if (rc)
+		return rc;
+	rc = exchange_locked(r, options);
+	fus_run_unlock(&lock);
 	return rc;
 }
 

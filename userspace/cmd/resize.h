@@ -23,8 +23,13 @@ struct resizing {
 int resize_get(struct resizing *r);
 void resize_put(struct resizing *r);
 /*
+ * Until fus_run_unlock(), nobody else gives a set another table, or opens a member. Fails if the
+ * set has been closed, suspended or released since resize_get().
+ */
+int resize_lock(struct resizing *r, int *lock);
+/*
  * Put a table in the place of the present one, for a set of geometry @r->sb, with @options more,
- * as in " slow_sectors 4096". I/O waits from the suspend to the resume.
+ * as in " slow_sectors 4096". I/O waits from the suspend to the resume. Takes that lock.
  */
 int resize_exchange(struct resizing *r, const char *options);
 /* The backup of the geometry gets the new size. Return: whether the slow member has it, too. */

@@ -66,17 +66,12 @@ int shrink_check_room(const struct shrinking *s)
 	const struct fusion_sb *sb = &s->r.sb, *now = s->r.m[FAST]->sb;
 	const uint64_t room = (uint64_t)sb->nr_fast_slots - now->spare_fast + sb->nr_slow_slots -
 			      now->spare_slow;
-	char *stats = NULL, *at;
-	uint64_t retired = 0;
+	uint64_t retired;
 	int rc;
 
-	rc = fus_tell_set(s->r.name, "stats", &stats);
+	rc = fus_tell_stat(s->r.name, "retired_slots", &retired);
 	if (rc)
 		return rc;
-	at = stats ? strstr(stats, "retired_slots ") : NULL;
-	if (at)
-		retired = strtoull(at + strlen("retired_slots "), NULL, 10);
-	free(stats);
 	if (s->kept + retired <= room)
 		return 0;
 	return fus_fail(FC_REFUSED, s->r.name, "has %" PRIu64 " extents in use, and would have "

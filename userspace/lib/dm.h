@@ -95,8 +95,9 @@ struct dm_exchange {
 };
 
 /*
- * All of it: put the table @next in the place of @now. If that fails the device has the table @now again; if
- * not even that can be had, which may be because the set is as @next wants it, @next or @back.
+ * All of it: put the table @next in the place of @now. If that fails the device has the table @now
+ * again; if not even that can be had, which may be because the set is as @next wants it, @next or
+ * @back.
  */
 int fus_dm_exchange(const char *name, struct dm_exchange *x);
 

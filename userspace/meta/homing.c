@@ -203,6 +203,11 @@ int fus_homing_plan(struct homing *h)
 
 /* -- doing it ---------------------------------------------------------------------------------- */
 
+static int may_write(const struct homing *h)
+{
+	return h->may_write ? h->may_write(h->ctx) : 0;
+}
+
 static void drop_beyond(struct homing *h)
 {
 	for (u32 lext = h->t->content; lext < h->st.nr_lexts; lext++) {
@@ -213,8 +218,10 @@ static void drop_beyond(struct homing *h)
 
 static int move_batch(struct homing *h, u8 *buf, u64 *done)
 {
-	int rc = 0;
+	int rc = may_write(h);
 
+	if (rc)
+		return rc;
 	fus_homing_choose(h);
 	if (!h->nr_moves)
 		return fus_fail(FC_FAILED, h->meta->m[FAST].o.path, "%u extents cannot be moved; "
@@ -232,7 +239,9 @@ static int move_batch(struct homing *h, u8 *buf, u64 *done)
 		h->st.word[h->move[i].lext] = h->move[i].to;
 		fus_state_open_drop(&h->st, h->move[i].lext);
 	}
-	rc = commit(h);
+	rc = may_write(h);
+	if (!rc)
+		rc = commit(h);
 	if (!rc)
 		fus_homing_done(h);
 	return rc;
@@ -288,25 +297,26 @@ static int zero_blanks(struct homing *h)
 	const struct offline *o = &h->meta->m[SLOW].o;
 	const u64 es = extent_bytes(h);
 	u8 *buf = fus_offline_buffer(es);
-	int err = 0;
+	int err = 0, rc = 0;
 	u32 n;
 
 	if (!buf)
 		return FC_FAILED;
 	fus_progress_begin("zeroing", &fus_progress_mib, h->blank * es);
-	for (u32 slot = first; slot < end && !err; slot += n) {
+	for (u32 slot = first; slot < end && !err && !rc; slot += n) {
 		for (n = 0; slot + n < end && is_blank(h, slot + n); n++)
 			;
 		if (n)
+			rc = may_write(h);
+		if (n && !rc)
 			err = zero(o, slot * es, n * es, buf, es);
-		else
-			n = 1;
+		n += !n;
 	}
-	if (!err)
+	if (!err && !rc)
 		err = fus_offline_sync(o);
 	fus_progress_end();
 	free(buf);
-	return err ? fus_meta_io_failed(h->meta, SLOW, "write", err) : 0;
+	return err ? fus_meta_io_failed(h->meta, SLOW, "write", err) : rc;
 }
 
 int fus_homing_run(struct homing *h, bool zero)
@@ -318,7 +328,9 @@ int fus_homing_run(struct homing *h, bool zero)
 	 * Even if nothing moves: after an interruption, one member may still have another map, and
 	 * at the end no record may be left in the journal.
 	 */
-	rc = commit(h);
+	rc = may_write(h);
+	if (!rc)
+		rc = commit(h);
 	if (!rc)
 		rc = fus_homing_begin(h);
 	if (!rc)

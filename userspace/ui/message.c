@@ -65,11 +65,12 @@ static void print(const struct fus_error *e)
 		return;
 	}
 	compose(e, line);
+	/* first, as the other output may have to wait */
+	if (to_kernel)
+		tell_kernel(line);
 	fflush(stdout);
 	progress_hide();
 	fprintf(stderr, "%s\n", line);
-	if (to_kernel)
-		tell_kernel(line);
 }
 
 void messages_begin(void)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The program while a device is suspended: signals, memory, and lines that have to wait. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "message.h"
+#include "pausing.h"
+
+static struct {
+	int fails;
+	bool locked;
+} memory;
+
+int __wrap_mlockall(int flags);
+int __wrap_munlockall(void);
+
+int __wrap_mlockall(int flags)
+{
+	REQUIRE_EQ(flags, MCL_CURRENT | MCL_FUTURE);
+	if (memory.fails) {
+		errno = memory.fails;
+		return -1;
+	}
+	memory.locked = true;
+	return 0;
+}
+
+int __wrap_munlockall(void)
+{
+	memory.locked = false;
+	return 0;
+}
+
+static int oom_adj(void)
+{
+	FILE *f = fopen("/proc/self/oom_score_adj", "re");
+	int adj = 0;
+
+	REQUIRE(f && fscanf(f, "%d", &adj) == 1);
+	fclose(f);
+	return adj;
+}
+
+/* What was printed as errors until now. */
+static int output;
+
+static bool printed(const char *text)
+{
+	char buf[4096];
+	ssize_t n = pread(output, buf, sizeof(buf) - 1, 0);
+
+	REQUIRE(n >= 0);
+	buf[n] = 0;
+	return strstr(buf, text);
+}
+
+static int begin_output(void)
+{
+	int was = dup(STDERR_FILENO);
+
+	output = memfd_create("stderr", MFD_CLOEXEC);
+	REQUIRE(was >= 0 && output >= 0 && dup2(output, STDERR_FILENO) >= 0);
+	messages_begin();
+	return was;
+}
+
+static void end_output(int was)
+{
+	REQUIRE(dup2(was, STDERR_FILENO) >= 0);
+	close(was);
+	close(output);
+	fus_on_error(NULL);
+}
+
+static void get_held(bool held[65])
+{
+	sigset_t set;
+
+	REQUIRE(!sigprocmask(SIG_SETMASK, NULL, &set));
+	for (int i = 1; i < 65; i++)
+		held[i] = sigismember(&set, i) > 0;
+}
+
+static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGALRM, SIGUSR1, SIGPIPE };
+
+static void test_pause(void)
+{
+	const int adj = oom_adj(), was = begin_output();
+	char reason[REASON_TEXT];
+	bool before[65] = { false }, after[65] = { false };
+	struct pausing p;
+
+	memset(&memory, 0, sizeof(memory));
+	get_held(before);
+	REQUIRE(!pausing_begin(&p, 1 << 20));
+	REQUIRE(memory.locked);
+	REQUIRE(oom_adj() == -1000 || (oom_adj() == adj && !*p.oom_adj));
+	/* it goes on */
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		raise(signals[i]);
+	fus_fail(FC_FAILED, "data", "has failed; try again");
+	REQUIRE(!printed("has failed"));
+	/* those that have come */
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		signal(signals[i], SIG_IGN);
+	pausing_end(&p, false, reason);
+	REQUIRE(printed("data: has failed; try again"));
+	REQUIRE(!memory.locked && oom_adj() == adj);
+	REQUIRE(prctl(PR_GET_IO_FLUSHER, 0, 0, 0, 0) <= 0);
+	get_held(after);
+	REQUIRE(!memcmp(before, after, sizeof(before)));
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		signal(signals[i], SIG_DFL);
+	end_output(was);
+}
+
+static void test_no_memory(void)
+{
+	const int adj = oom_adj(), was = begin_output();
+	bool before[65] = { false }, after[65] = { false };
+	struct pausing p;
+
+	memset(&memory, 0, sizeof(memory));
+	memory.fails = EPERM;
+	get_held(before);
+	REQUIRE_EQ(pausing_begin(&p, 0), FC_FAILED);
+	REQUIRE(printed("memory: the program cannot be kept in it while I/O waits: "));
+	REQUIRE_EQ(oom_adj(), adj);
+	get_held(after);
+	REQUIRE(!memcmp(before, after, sizeof(before)));
+	end_output(was);
+}
+
+static const struct unit_test tests[] = {
+	{ "pausing: nothing ends it, and lines wait", test_pause },
+	{ "pausing: memory that cannot be locked", test_no_memory },
+};
+
+UNIT_TESTS(tests)
