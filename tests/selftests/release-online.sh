@@ -14,6 +14,11 @@
 
 dir=''
 
+# MiB of the members, and of a file system that fits the slow one
+SSD=16
+HDD=40
+FS=34
+
 # begin: an open set, data, that moves at once and for nothing else; its label is another one
 begin() {
 	opened data volume --extent-size 64K
@@ -28,8 +33,8 @@ home() {
 	mkdir "$dir"
 	mount /dev/mapper/data "$dir"
 	defer umount_quietly "$dir"
-	fill "$dir/first" 20
-	fill "$dir/second" 10
+	fill "$dir/first" 10
+	fill "$dir/second" 5
 	sync "$dir/first"
 	good fusionctl promote data 0-199
 	good fusionctl demote data 100-299
@@ -74,21 +79,26 @@ still_a_set() {
 
 test_mounted() {
 	local writer
-	members 32 96
+	members $SSD $HDD
 	begin
-	home 90
+	home $FS
 	touch "$TMP/go"
 	while [[ -e $TMP/go ]]; do
 		dd if=/dev/urandom of="$dir/busy" bs=64K count=16 conv=fsync status=none
 	done &
 	writer=$!
 	good fusionctl release data --dry-run
-	shows "$SLOW: would become a plain disk of 96M with ext4 (label home"
+	shows "data: its I/O would wait for a moment at the end, "
+	shows "$SLOW: would become a plain disk of ${HDD}M with ext4 (label home"
 	same target "$(target)" fusion
 	good fusionctl release data --yes --json
-	json '.action, .online, .device, .content_bytes' $'release\ntrue\n/dev/mapper/data\n94371840'
-	at_most "pause in ms" "$(jq .paused_ms "$TMP/out")" $((10000 * SLOWNESS))
-	say "paused for $(jq .paused_ms "$TMP/out") ms"
+	json '.action, .online, .device, .content_bytes' "release
+true
+/dev/mapper/data
+$((FS << 20))"
+	at_most "pause in ms" "$(jq .paused_ms "$TMP/out")" \
+		$(($(jq .expected_ms "$TMP/out") * SLOWNESS))
+	say "paused for $(jq .paused_ms "$TMP/out") of at most $(jq .expected_ms "$TMP/out") ms"
 	rm "$TMP/go"
 	wait "$writer"
 	plain
@@ -102,41 +112,54 @@ test_mounted() {
 # Every slot is in use, and all of it is under I/O; what is behind the end of the disk is given up.
 test_full() {
 	local all load
-	members 32 64
+	members 16 32
 	begin
 	all=$(extents)
-	fusion-stamp fill /dev/mapper/data --state "$TMP/state" --size $((56 << 20))
-	dd if=/dev/urandom of=/dev/mapper/data bs=64K seek=896 count=$((all - 896)) oflag=direct \
+	fusion-stamp fill /dev/mapper/data --state "$TMP/state" --size $((28 << 20))
+	dd if=/dev/urandom of=/dev/mapper/data bs=64K seek=448 count=$((all - 448)) oflag=direct \
 		conv=fsync status=none
 	same "mapped" "$(status data mapped)" "$all"
 	refused "say with --size how much is in use" fusionctl release data --yes
-	refused "there is no terminal to ask on" fusionctl release data --size 56M </dev/null
-	background fusion-stamp run /dev/mapper/data --state "$TMP/state" --size $((56 << 20)) \
+	refused "there is no terminal to ask on" fusionctl release data --size 28M </dev/null
+	background fusion-stamp run /dev/mapper/data --state "$TMP/state" --size $((28 << 20)) \
 		--seconds 600 --mix 40:35:10:0:0:5
 	load=$REPLY
-	good fusionctl release data --size 56M --yes
+	good fusionctl release data --size 28M --yes
 	shows "data: $SLOW is a plain disk with its content"
 	shows "/dev/mapper/data leads to $SLOW until the next boot"
 	sleep 1
 	finish "$load"
 	plain
-	fusion-stamp verify /dev/mapper/data --state "$TMP/state" --size $((56 << 20))
+	fusion-stamp verify /dev/mapper/data --state "$TMP/state" --size $((28 << 20))
 	good fusionctl close data
-	fusion-stamp verify "$SLOW" --state "$TMP/state" --size $((56 << 20))
+	fusion-stamp verify "$SLOW" --state "$TMP/state" --size $((28 << 20))
 }
 
 homing() {
 	[[ $(dmsetup status data) == *homing* ]]
 }
 
+all_home() {
+	[[ $(dmsetup status data) == *' homing 0 0' ]]
+}
+
+suspended() {
+	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
+}
+
+led_to_disk() {
+	[[ $(target) == linear ]]
+}
+
+# Signals end it while extents move. While I/O waits for it, they neither end nor stop it.
 test_interrupted() {
-	local pid
+	local pid signal
 	need_module dm-delay
-	linked 32 96
+	linked $SSD $HDD
 	begin
-	home 90
+	home $FS
 	# now each move takes its time
-	swap slow "0 $((96 * 2048)) delay /dev/slow 0 50"
+	swap slow "0 $((HDD * 2048)) delay /dev/slow 0 50"
 	fusionctl release data --yes >"$TMP/out" 2>&1 &
 	pid=$!
 	within 20 "it has begun" homing
@@ -147,7 +170,23 @@ test_interrupted() {
 	shows "data: is still a set, with all its content"
 	swap slow
 	still_a_set
-	good fusionctl release data --yes
+	dmsetup message data 0 homing on zero
+	within 20 "all is at home" all_home
+	# and now each write of the last step
+	swap slow "0 $((HDD * 2048)) delay /dev/slow 0 10"
+	set -m
+	fusionctl release data --yes >"$TMP/out" 2>&1 &
+	set +m
+	pid=$!
+	within 20 "it is suspended" suspended
+	for signal in TSTP QUIT HUP INT TERM; do
+		kill -"$signal" "$pid"
+	done
+	within 20 "the device leads to the disk" led_to_disk
+	kill -CONT "$pid"
+	wait "$pid" || fail "status $?: $(<"$TMP/out")"
+	shows "data: $SLOW is a plain disk with its content"
+	swap slow
 	plain
 	closed
 }
@@ -164,22 +203,29 @@ failed() {
 }
 
 # Where the set has nothing, and, when it is in transit already, in a slot that is a spare until then.
-test_disk_fails() {
-	linked 32 96
+# The last block of the SSD is written only when it is wiped, and the disk is in use already.
+test_member_fails() {
+	linked $SSD $HDD
 	begin
-	home 70
-	failed $((96 * 2048 - 16))
+	home $FS
+	failed $((HDD * 2048 - 16))
 	failed $((($(sb slow_first_slot) + $(sb nr_slow_slots)) * 128 - 16))
-	good fusionctl release data --yes --leave-unmapped
+	bad_sectors fast $((SSD * 2048 - 16)) 8
+	gives 1 fusionctl release data --yes --leave-unmapped
+	says "data: is released, and only $FAST is not wiped; run fusionctl release volume --resume"
+	same target "$(target)" linear
+	swap fast
+	fill "$dir/later" 1
+	good fusionctl release volume --resume
 	plain
 	closed
 }
 
 # In its first blocks neither the content nor the metadata can be written: it is in transit.
 test_no_way_back() {
-	linked 32 96
+	linked $SSD $HDD
 	begin
-	home 70
+	home $FS
 	umount "$dir"
 	bad_sectors slow 24 8
 	gives 1 fusionctl release data --yes --leave-unmapped
@@ -194,32 +240,12 @@ volume --resume, or --abort"
 	umount "$dir"
 }
 
-# Its last block cannot be written: only wiping does that, when the disk is in use already.
-test_ssd_fails() {
-	linked 32 96
-	begin
-	home 70
-	bad_sectors fast $((32 * 2048 - 16)) 8
-	gives 1 fusionctl release data --yes
-	says "data: is released, and only $FAST is not wiped; run fusionctl release volume --resume"
-	same target "$(target)" linear
-	swap fast
-	fill "$dir/later" 1
-	good fusionctl release volume --resume
-	plain
-	closed
-}
-
-suspended() {
-	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
-}
-
 # power_cut COMMAND...: power fails when that has succeeded
 power_cut() {
 	local pid
-	switched 32 96
+	switched $SSD $HDD
 	begin
-	home 70
+	home $FS
 	sync "$dir/second" "$dir"
 	fusionctl release data --yes >"$TMP/out" 2>&1 &
 	pid=$!
@@ -254,27 +280,27 @@ test_cut_while_suspended() {
 }
 
 test_refusals() {
-	members 32 96
+	members $SSD $HDD
 	begin
 	mkfs.ext4 -q -L home /dev/mapper/data
-	refused "and $SLOW only 96M; shrink it, in the open set, with resize2fs" \
+	refused "and $SLOW only ${HDD}M; shrink it, in the open set, with resize2fs" \
 		fusionctl release data --yes
-	mkfs.ext4 -q -F -L home /dev/mapper/data 90M
+	mkfs.ext4 -q -F -L home /dev/mapper/data ${FS}M
 	refused "is a member of the open set data" fusionctl release "$FAST" "$SLOW" --yes
-	put /dev/mapper/data 77 $((100 << 20)) 65536
+	put /dev/mapper/data 77 $((44 << 20)) 65536
 	refused "to give that up, add --size with the size of what is in use" \
 		fusionctl release data --yes
-	linear top /dev/mapper/data 0 $((110 * 2048))
-	refused "/dev/mapper/top on it reaches to 110M, and $SLOW has only 96M; shrink that first" \
-		fusionctl release data --size 90M --yes
+	linear top /dev/mapper/data 0 $((46 * 2048))
+	refused "/dev/mapper/top on it reaches to 46M, and $SLOW has only ${HDD}M; shrink that first" \
+		fusionctl release data --size ${FS}M --yes
 	dm_remove top
 	lines /etc/fstab "/dev/mapper/data /home ext4 defaults 0 2"
-	gives 0 fusionctl release data --size 90M --dry-run
+	gives 0 fusionctl release data --size ${FS}M --dry-run
 	says "/etc/fstab: has /dev/mapper/data, which leads to the content until the next boot, and \
 not after it; name it by UUID= there"
 	same target "$(target)" fusion
 	expect 2 "--resume: takes the name of the set, or both members, the fast one first; see \
-fusionctl help release" fusionctl release data --resume --size 90M
+fusionctl help release" fusionctl release data --resume --size ${FS}M
 	dmsetup suspend data
 	refused "it is suspended; run dmsetup resume data first" fusionctl release data --yes
 	dmsetup resume data

@@ -107,15 +107,18 @@ int pausing_begin(struct pausing *p, size_t bytes)
 	hold_all_signals(&p->before);
 	messages_hold(true);
 	progress_stop();
+	*p->oom_adj = 0;
+	p->io_flusher = false;
+	rc = lock_memory(bytes);
+	if (rc) {
+		undo(p);
+		return rc;
+	}
+	p->kmsg = fus_kmsg_open();
 	spare_from_oom(p);
 	/* what it allocates must not wait for something to be written to the device */
 	p->io_flusher = !prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-	rc = lock_memory(bytes);
-	if (rc)
-		undo(p);
-	else
-		p->kmsg = fus_kmsg_open();
-	return rc;
+	return 0;
 }
 
 void pausing_end(struct pausing *p, bool stays, char *reason)

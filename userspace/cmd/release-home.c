@@ -21,6 +21,7 @@
 #define LOOK_MS		250
 #define VAIN_LOOKS	20
 #define FEW_EXTENTS	64U
+#define FEW_BYTES	(64ULL << 20)
 /*
  * In vain for so long, and it has failed: the kernel moves up to 16 extents before any of them is
  * where it belongs, those in the way before the others, and duty is the part of the time for that.
@@ -34,9 +35,16 @@ static uint64_t extent_bytes(const struct online *o)
 	return (uint64_t)o->set.sb.extent_sectors << 9;
 }
 
+uint64_t online_few_bytes(const struct fusion_sb *sb)
+{
+	const uint64_t most = FEW_EXTENTS * (uint64_t)sb->extent_sectors << 9;
+
+	return most < FEW_BYTES ? most : FEW_BYTES;
+}
+
 bool online_few(const struct online *o, uint64_t extents)
 {
-	return extents <= FEW_EXTENTS && extents * extent_bytes(o) <= ONLINE_FEW_BYTES;
+	return extents * extent_bytes(o) <= online_few_bytes(&o->set.sb);
 }
 
 /* Extents on their way. */

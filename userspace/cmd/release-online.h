@@ -42,7 +42,7 @@ int online_check_pause(const struct online *o, const struct releasing *r);
 int online_check_disk(const struct online *o, const struct fusion_status *st, uint64_t errors,
 		      uint64_t retired);
 /* Few enough to be moved while I/O waits? */
-#define ONLINE_FEW_BYTES	(64ULL << 20)
+uint64_t online_few_bytes(const struct fusion_sb *sb);
 bool online_few(const struct online *o, uint64_t extents);
 /* The kernel brings extents to their place, until none or few are left. @again: those are new. */
 int online_bring_home(struct online *o, bool again);

@@ -42,12 +42,13 @@ uint64_t online_pause_ms(const struct releasing *r, bool zero)
 {
 	const struct fusion_sb *sb = &r->t.sb;
 	const uint64_t moved = moved_bytes(r), map = (uint64_t)sb->map_blocks * FUSION_BLOCK_SIZE;
+	const uint64_t few = online_few_bytes(sb);
 	uint64_t fast, slow;
 
-	/* to its place, with the checksum; then read twice */
-	fast = 5 * moved + 2 * ONLINE_FEW_BYTES + MAP_PASSES * map +
+	/* to its place, and read for its checksum, and read twice more */
+	fast = 5 * moved + 2 * few + MAP_PASSES * map +
 	       3 * (uint64_t)sb->journal_blocks[FAST] * FUSION_BLOCK_SIZE;
-	slow = 2 * moved + 2 * ONLINE_FEW_BYTES + MAP_PASSES * map +
+	slow = 2 * moved + 2 * few + MAP_PASSES * map +
 	       3 * (uint64_t)sb->journal_blocks[SLOW] * FUSION_BLOCK_SIZE + zeroed_bytes(r, zero);
 	return OTHER_MS + fast * 1000 / FAST_RATE + slow * 1000 / SLOW_RATE;
 }
