@@ -13,6 +13,7 @@
 . "$here/lib/at-boot.sh"
 
 dir=''
+node=''		# of the device, in sysfs
 
 # MiB of the members, and of a file system that fits the slow one
 SSD=16
@@ -22,6 +23,7 @@ FS=34
 # begin: an open set, data, that moves at once and for nothing else; its label is another one
 begin() {
 	opened data volume --extent-size 64K
+	node=$(basename "$(readlink -f /dev/mapper/data)")
 	good fusionctl set data --now idle=100 duty=100 commit_interval=100 migration=off
 }
 
@@ -143,8 +145,11 @@ all_home() {
 	[[ $(dmsetup status data) == *' homing 0 0' ]]
 }
 
+# without a process, as that may take as long as the pause
 suspended() {
-	[[ $(dmsetup info -c --noheadings -o suspended data) == Suspended ]]
+	local is
+	read -r is <"/sys/block/$node/dm/suspended"
+	[[ $is -eq 1 ]]
 }
 
 led_to_disk() {
@@ -249,10 +254,10 @@ power_cut() {
 	sync "$dir/second" "$dir"
 	fusionctl release data --yes >"$TMP/out" 2>&1 &
 	pid=$!
-	until "$@"; do :; done
+	until "$@" || no_process "$pid"; do :; done
 	power_off
 	wait "$pid" || :
-	say "$*: $(tail -n 1 "$TMP/out")"
+	say "power fails when it is $*: $(tail -n 1 "$TMP/out")"
 	# whatever it is, and suspended or not
 	dmsetup wipe_table --noflush --nolockfs data
 	umount -l "$dir"

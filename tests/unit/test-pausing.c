@@ -3,40 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "locked-memory.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "message.h"
 #include "pausing.h"
-
-static struct {
-	int fails;
-	bool locked;
-} memory;
-
-int __wrap_mlockall(int flags);
-int __wrap_munlockall(void);
-
-int __wrap_mlockall(int flags)
-{
-	REQUIRE_EQ(flags, MCL_CURRENT | MCL_FUTURE);
-	if (memory.fails) {
-		errno = memory.fails;
-		return -1;
-	}
-	memory.locked = true;
-	return 0;
-}
-
-int __wrap_munlockall(void)
-{
-	memory.locked = false;
-	return 0;
-}
 
 static int oom_adj(void)
 {
@@ -88,7 +62,9 @@ static void get_held(bool held[65])
 		held[i] = sigismember(&set, i) > 0;
 }
 
-static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGALRM, SIGUSR1, SIGPIPE };
+static const int signals[] = {
+	SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGALRM, SIGUSR1, SIGPIPE,
+};
 
 static void test_pause(void)
 {

@@ -77,7 +77,7 @@ void online_leave(const struct online *o)
 	free(answer);
 }
 
-/* Slots of the disk that cannot be written: an extent whose home is one of them never gets there. */
+/* Slots of the disk that cannot be written: an extent with its home there never gets home. */
 int online_check_disk(const struct online *o, const struct fusion_status *st, uint64_t errors,
 		      uint64_t retired)
 {

@@ -6,10 +6,10 @@
  * leads to the disk. What was frozen on it goes on there.
  *
  * All that may be resumed meanwhile, by any program, is the set as the members have it: its own
- * table is loaded again for that, and the kernel refuses it while the set is in transit. Before
- * that, it is looked before each batch of writes whether the device is still suspended. Verbs that
- * change tables wait for ASSEMBLY_LOCK, and the device cannot be removed, as it is kept open. If
- * power fails, there is a closed set, or one in transit, or a plain disk, as if it had been released
+ * table is loaded again for that, and the kernel refuses it while the set is in transit. Until
+ * then, nothing is written before a look whether the device is still suspended. Verbs that change
+ * tables wait for ASSEMBLY_LOCK, and the device is kept open, so it cannot be removed. If power
+ * fails, there is a closed set, or one in transit, or a plain disk, as if it had been released
  * closed.
  */
 #include <errno.h>

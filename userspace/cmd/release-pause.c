@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb release, of an open set: how long I/O waits, at most. What belongs on the fast member for the
- * transit is copied within that, to the disk and read back, as are a few late extents; and slots
- * behind the end of a set that is smaller than the disk get zeros.
+ * Verb release, of an open set: how long I/O waits, at most. In that time, what belongs on the fast
+ * member for the transit is copied there, and from there to the disk, and read back, as are a few
+ * late extents. Slots behind the end of a set that is smaller than the disk get zeros.
  */
 #include "release-online.h"
 #include "error.h"
