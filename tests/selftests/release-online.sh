@@ -254,7 +254,10 @@ power_cut() {
 	fusionctl release data --yes >"$TMP/out" 2>&1 &
 	pid=$!
 	until "$@" || no_process "$pid"; do :; done
+	# so that it has not ended before
+	kill -STOP "$pid" || :
 	power_off
+	kill -CONT "$pid" || :
 	wait "$pid" || :
 	say "power fails when it is $*: $(tail -n 1 "$TMP/out")"
 	# whatever it is, and suspended or not

@@ -15,12 +15,21 @@
 #include "fusionctl.h"
 #include "hold-signals.h"
 
-/* XFS has its size in its log only, until it is frozen, or has written for a while. */
-static void write_supers(dev_t devno)
+/* Return: a descriptor of the root of the file system, or -1 if it is not mounted. */
+static int open_root(dev_t devno)
 {
 	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
 	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
 	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	mnt_unref_table(tb);
+	return fd;
+}
+
+/* XFS has its size in its log only, until it is frozen, or has written for a while. */
+static void write_supers(dev_t devno)
+{
+	int fd = open_root(devno);
 	sigset_t before;
 
 	if (fd >= 0) {
@@ -31,7 +40,17 @@ static void write_supers(dev_t devno)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		close(fd);
 	}
-	mnt_unref_table(tb);
+}
+
+void sync_open_content(dev_t devno)
+{
+	int fd = open_root(devno);
+
+	/* a failure is that of a program which wrote to it */
+	if (fd >= 0) {
+		syncfs(fd);
+		close(fd);
+	}
 }
 
 int open_content(const char *name, dev_t devno)

@@ -14,5 +14,7 @@ int open_content(const char *name, dev_t devno);
 /* What is on it, and how large that is: *bytes, if it is known. */
 int look_at_open_content(const char *name, dev_t devno, struct fus_content *c,
 			 enum content_size *size, uint64_t *bytes);
+/* Write out what a mounted file system has in memory: to freeze it takes as long as that. */
+void sync_open_content(dev_t devno);
 
 #endif

@@ -26,6 +26,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
+#include "open-content.h"
 #include "record.h"
 #include "verb.h"
 #include "pausing.h"
@@ -263,6 +264,8 @@ static int do_rest(struct online *o, enum outcome *outcome)
 	for (int dev = 0; dev < 2; dev++)
 		rest.r.meta.m[dev].o.fd = -1;
 	*outcome = STILL_A_SET;
+	/* others do not wait longer than a minute for the lock */
+	sync_open_content(o->set.table.devno);
 	rc = resize_lock(&o->set, &lock);
 	if (rc)
 		return rc;
