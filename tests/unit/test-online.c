@@ -350,6 +350,7 @@ static void test_pause(void)
 	sb->map_blocks = 4009;
 	sb->journal_blocks[FAST] = 4096;
 	sb->journal_blocks[SLOW] = 4096;
+	sb->nr_fast_slots = 238000;
 	sb->slow_first_slot = 100;
 	sb->nr_slow_slots = 3900000;
 	sb->transit.disk_sectors = 3900100ULL << 11;
@@ -357,6 +358,10 @@ static void test_pause(void)
 	o.r.t.content = 3900100;
 	REQUIRE(!online_check_pause(&o, &o.r));
 	REQUIRE(online_pause_ms(&o.r, true) > 5000 && online_pause_ms(&o.r, true) < 25000);
+	/* extents that have to make room one after the other */
+	sb->nr_fast_slots = 228;
+	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
+	sb->nr_fast_slots = 238000;
 	/* the set is smaller than the disk, of which the rest would be zeroed; or not */
 	o.r.t.content -= 10000;
 	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);

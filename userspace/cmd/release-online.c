@@ -139,6 +139,7 @@ static int carry_out(struct rest *rest)
 		rest->outcome = TOO_MUCH;
 		return 0;
 	}
+	r->h.batch = online_batch(r);
 	r->h.may_write = check_suspended;
 	r->h.ctx = o;
 	rc = fus_homing_run(&r->h, o->zero);

@@ -32,6 +32,8 @@ int online_check_reach(const struct online *o, bool paused);
 
 /* How long I/O may wait, at most, in ms. Known with r->t. */
 uint64_t online_pause_ms(const struct releasing *r, bool zero);
+/* Extents of a batch of moves then: enough for all that may have to move, twice. */
+uint32_t online_batch(const struct releasing *r);
 /* Refuse if that is too long. */
 int online_check_pause(const struct online *o, const struct releasing *r);
 

@@ -16,8 +16,11 @@
 #define OTHER_MS	1000U
 /* The kernel warns of a task that waits for two minutes. */
 #define LONGEST_MS	60000U
-/* How often a map is written or read: it is rewritten before the moves, and after each batch. */
-#define MAP_PASSES	12U
+/* A commit writes a map, and reads all of the metadata again. */
+#define MAP_PASSES	3U
+/* Its flushes, on the slow member: of the moves, the map, the journal, and each superblock. */
+#define FLUSHES		7U
+#define FLUSH_MS	25U
 
 static uint64_t moved_bytes(const struct releasing *r)
 {
@@ -38,19 +41,47 @@ static uint64_t zeroed_bytes(const struct releasing *r, bool zero)
 	return bytes;
 }
 
+/* That move while it is suspended, at most: all that has to lie on the fast member, and a few. */
+static uint64_t extents_to_move(const struct releasing *r)
+{
+	return r->t.moved + online_few_bytes(&r->t.sb) / (r->t.sb.extent_sectors << 9);
+}
+
+/*
+ * One before the moves, and one for each batch: three batches if each extent that is in the way
+ * can make room at once (homing-batch.c). Else they may go one after the other. The slots that are
+ * free for that are those of the fast member which neither have an extent nor get one.
+ */
+static uint64_t commits(const struct releasing *r)
+{
+	const uint64_t nr = extents_to_move(r);
+
+	return 1 + (r->t.sb.nr_fast_slots >= r->t.moved + 2 * nr ? 3 : nr + 1);
+}
+
+uint32_t online_batch(const struct releasing *r)
+{
+	const uint64_t nr = 2 * extents_to_move(r) + 2;
+
+	return nr < UINT32_MAX ? nr : UINT32_MAX;
+}
+
 uint64_t online_pause_ms(const struct releasing *r, bool zero)
 {
 	const struct fusion_sb *sb = &r->t.sb;
-	const uint64_t moved = moved_bytes(r), map = (uint64_t)sb->map_blocks * FUSION_BLOCK_SIZE;
-	const uint64_t few = online_few_bytes(sb);
-	uint64_t fast, slow;
+	const uint64_t moved = moved_bytes(r), few = online_few_bytes(sb), nr = commits(r);
+	const uint64_t map = (uint64_t)sb->map_blocks * FUSION_BLOCK_SIZE;
+	const uint64_t heat = (uint64_t)sb->heat_blocks * FUSION_BLOCK_SIZE;
+	const uint64_t maps = (2 + nr * MAP_PASSES) * map;
+	uint64_t ring[2], fast, slow;
 
-	/* to its place, and read for its checksum, and read twice more */
-	fast = 5 * moved + 2 * few + MAP_PASSES * map +
-	       3 * (uint64_t)sb->journal_blocks[FAST] * FUSION_BLOCK_SIZE;
-	slow = 2 * moved + 2 * few + MAP_PASSES * map +
-	       3 * (uint64_t)sb->journal_blocks[SLOW] * FUSION_BLOCK_SIZE + zeroed_bytes(r, zero);
-	return OTHER_MS + fast * 1000 / FAST_RATE + slow * 1000 / SLOW_RATE;
+	for (int dev = 0; dev < 2; dev++)
+		ring[dev] = (1 + nr) * sb->journal_blocks[dev] * FUSION_BLOCK_SIZE;
+	/* aside, to its place, read for its checksum, and read twice more */
+	fast = 7 * moved + 2 * few + maps + ring[FAST] + (1 + 2 * nr) * heat;
+	slow = 2 * moved + 2 * few + maps + ring[SLOW] + zeroed_bytes(r, zero);
+	return OTHER_MS + nr * FLUSHES * FLUSH_MS + fast * 1000 / FAST_RATE +
+	       slow * 1000 / SLOW_RATE;
 }
 
 int online_check_pause(const struct online *o, const struct releasing *r)
