@@ -30,6 +30,7 @@ static struct {
 	const char *params;		/* of the table that is there by now */
 	u64 reach[2];			/* sectors that others use, before and while suspended */
 	bool held;			/* it is open */
+	u64 now_ms, step_ms;		/* each look at the clock takes so long */
 } dm;
 
 int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what,
@@ -43,6 +44,7 @@ int __wrap_fus_run_lock(const char *path, int *lock);
 int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offline *o);
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags);
 void __wrap_fus_reach(dev_t devno, struct reach *r);
+uint64_t __wrap_online_now_ms(void);
 bool __wrap_fus_device_user(dev_t devno, struct user *user);
 
 /* Beside the devices of other tests. */
@@ -157,6 +159,12 @@ void __wrap_fus_reach(dev_t devno, struct reach *r)
 	r->sectors = dm.reach[dm.suspended];
 	r->held = r->sectors;
 	strcpy(r->name, "/dev/mapper/top");
+}
+
+uint64_t __wrap_online_now_ms(void)
+{
+	dm.now_ms += dm.step_ms;
+	return dm.now_ms;
 }
 
 /* By their paths, which may lead through the device. */

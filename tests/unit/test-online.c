@@ -263,6 +263,30 @@ static void test_resumed(void)
 	end();
 }
 
+/* The members are slower than is assumed: it goes on as a set, unless it is in transit already. */
+static void test_slow(void)
+{
+	unsigned int ended = 0, wrote = 0;
+	enum outcome outcome;
+
+	start_with(&examples[0], 88, 40);
+	for (u64 step = ONLINE_LONGEST_MS + 1;; step = step * 4 / 5) {
+		go_back_to_start();
+		dm.step_ms = step;
+		if (!run(&outcome))
+			break;
+		REQUIRE(strstr(fus_last_error()->what, "would wait for more than 60 s"));
+		REQUIRE(outcome == STILL_A_SET && !dm.suspended && !strcmp(dm.live, "fusion"));
+		REQUIRE(ended || !world.writes);
+		wrote += !!world.writes;
+		ended++;
+		require_set(e, false);
+	}
+	REQUIRE_EQ(outcome, RELEASED);
+	REQUIRE(ended > 4 && wrote);
+	end();
+}
+
 /* A mapping on it that became larger, before the set is suspended, or at that moment. */
 static void test_reach(void)
 {
@@ -398,6 +422,7 @@ static const struct unit_test tests[] = {
 	{ "online release: a member fails", test_for_good },
 	{ "online release: more has to move", test_too_much },
 	{ "online release: another program resumes the set", test_resumed },
+	{ "online release: the members are slow", test_slow },
 	{ "online release: a mapping on it has grown", test_reach },
 	{ "online release: another program has changed the set", test_other_table },
 	{ "online release: power fails, and again", test_cut },

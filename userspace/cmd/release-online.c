@@ -52,7 +52,20 @@ struct rest {
 
 /* -- while it is suspended --------------------------------------------------------------------- */
 
-/* Nothing may be written once it is not, and only its table keeps others away. */
+/* Is there as much time? The disk may be much slower than it is taken for. */
+static int check_time(const struct online *o, uint64_t ms)
+{
+	if (online_now_ms() + ms <= o->until_ms)
+		return 0;
+	return fus_fail(FC_FAILED, o->set.name, "its I/O would wait for more than %u s, as its "
+			"members are too slow; close it, and release it then",
+			ONLINE_LONGEST_MS / 1000);
+}
+
+/*
+ * Nothing may be written once it is not, and only its table keeps others away; nor once its I/O has
+ * waited for too long.
+ */
 static int check_suspended(void *ctx)
 {
 	const struct online *o = ctx;
@@ -63,7 +76,7 @@ static int check_suspended(void *ctx)
 	if (!rc && !(m.exists && m.suspended && m.devno == o->set.table.devno))
 		rc = fus_fail(FC_BUSY, o->set.name, "was resumed by another program while it was "
 			      "to be released; run fusionctl release again");
-	return rc;
+	return rc ? rc : check_time(o, 0);
 }
 
 static int check_same(const struct online *o, const struct releasing *r)
@@ -106,6 +119,9 @@ static int do_transit(struct rest *rest)
 		rc = fus_release_clear(&r->t);
 	if (!rc)
 		rc = check_suspended(rest->o);
+	/* from here on, only to the end, or back */
+	if (!rc)
+		rc = check_time(rest->o, online_transit_ms(r));
 	if (rc)
 		return rc;
 	rc = fus_release_begin(&r->t, sb);
@@ -228,6 +244,9 @@ static int suspend(struct rest *rest)
 	rc = pausing_begin(&paused, memory(&o->set.sb));
 	if (rc)
 		return rc;
+	/* what was written since the first time has to be written before it is frozen */
+	sync_open_content(o->set.table.devno);
+	o->until_ms = online_now_ms() + ONLINE_LONGEST_MS;
 	err = fus_dm_pause(&p, o->set.name, &own);
 	if (!err) {
 		rc = carry_out(rest);

@@ -21,6 +21,7 @@ struct online {
 	struct releasing r;	/* as the kernel tells it; of the members only their paths */
 	uint64_t keep;		/* of --size, or 0 */
 	bool zero;		/* unmapped extents get zeros on the disk */
+	uint64_t until_ms;	/* of online_now_ms(): the longest that I/O may wait */
 };
 
 /* Refuse what cannot be released, before anything is changed. online_put() in any case. */
@@ -30,7 +31,12 @@ void online_put(struct online *o);
 /* Mappings on it must not reach beyond the disk; @paused: it is suspended. */
 int online_check_reach(const struct online *o, bool paused);
 
-/* How long I/O may wait, at most, in ms. Known with r->t. */
+/* The kernel warns of a task that waits for two minutes. */
+#define ONLINE_LONGEST_MS	60000U
+
+uint64_t online_now_ms(void);
+/* How long the transit takes, at most, in ms; and how long I/O may wait in all. Known with r->t. */
+uint64_t online_transit_ms(const struct releasing *r);
 uint64_t online_pause_ms(const struct releasing *r, bool zero);
 /* Extents of a batch of moves then: enough for all that may have to move, twice. */
 uint32_t online_batch(const struct releasing *r);

@@ -4,6 +4,8 @@
  * member for the transit is copied there, and from there to the disk, and read back, as are a few
  * late extents. Slots behind the end of a set that is smaller than the disk get zeros.
  */
+#include <time.h>
+
 #include "release-online.h"
 #include "error.h"
 #include "fusionctl.h"
@@ -14,13 +16,19 @@
 #define SLOW_RATE	(60ULL << 20)
 /* To suspend, look, and resume. */
 #define OTHER_MS	1000U
-/* The kernel warns of a task that waits for two minutes. */
-#define LONGEST_MS	60000U
 /* A commit writes a map, and reads all of the metadata again. */
 #define MAP_PASSES	3U
 /* Its flushes, on the slow member: of the moves, the map, the journal, and each superblock. */
 #define FLUSHES		7U
 #define FLUSH_MS	25U
+
+uint64_t online_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
+}
 
 static uint64_t moved_bytes(const struct releasing *r)
 {
@@ -66,6 +74,17 @@ uint32_t online_batch(const struct releasing *r)
 	return nr < UINT32_MAX ? nr : UINT32_MAX;
 }
 
+static uint64_t time_for(uint64_t fast, uint64_t slow)
+{
+	return fast * 1000 / FAST_RATE + slow * 1000 / SLOW_RATE;
+}
+
+/* Copies are read for their checksum, and twice more. */
+uint64_t online_transit_ms(const struct releasing *r)
+{
+	return FLUSHES * FLUSH_MS + time_for(3 * moved_bytes(r), 2 * moved_bytes(r));
+}
+
 uint64_t online_pause_ms(const struct releasing *r, bool zero)
 {
 	const struct fusion_sb *sb = &r->t.sb;
@@ -77,11 +96,10 @@ uint64_t online_pause_ms(const struct releasing *r, bool zero)
 
 	for (int dev = 0; dev < 2; dev++)
 		ring[dev] = (1 + nr) * sb->journal_blocks[dev] * FUSION_BLOCK_SIZE;
-	/* aside, to its place, read for its checksum, and read twice more */
-	fast = 7 * moved + 2 * few + maps + ring[FAST] + (1 + 2 * nr) * heat;
-	slow = 2 * moved + 2 * few + maps + ring[SLOW] + zeroed_bytes(r, zero);
-	return OTHER_MS + nr * FLUSHES * FLUSH_MS + fast * 1000 / FAST_RATE +
-	       slow * 1000 / SLOW_RATE;
+	/* aside, and to its place */
+	fast = 4 * moved + 2 * few + maps + ring[FAST] + (1 + 2 * nr) * heat;
+	slow = 2 * few + maps + ring[SLOW] + zeroed_bytes(r, zero);
+	return OTHER_MS + nr * FLUSHES * FLUSH_MS + time_for(fast, slow) + online_transit_ms(r);
 }
 
 int online_check_pause(const struct online *o, const struct releasing *r)
@@ -89,7 +107,7 @@ int online_check_pause(const struct online *o, const struct releasing *r)
 	const uint64_t ms = online_pause_ms(r, o->zero);
 	char moved[SIZE_TEXT], zeroed[SIZE_TEXT];
 
-	if (ms <= LONGEST_MS)
+	if (ms <= ONLINE_LONGEST_MS)
 		return 0;
 	return fus_fail(FC_REFUSED, o->set.name, "its I/O might wait for %llu s, as %s have to be "
 			"copied and %s zeroed while it is suspended; close it, and release it then",

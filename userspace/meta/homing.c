@@ -227,7 +227,9 @@ static int move_batch(struct homing *h, u8 *buf, u64 *done)
 		return fus_fail(FC_FAILED, h->meta->m[FAST].o.path, "%u extents cannot be moved; "
 				"please report that", h->left);
 	for (u32 i = 0; i < h->nr_moves && !rc; i++) {
-		rc = copy(h, &h->move[i], buf);
+		rc = i ? may_write(h) : 0;
+		if (!rc)
+			rc = copy(h, &h->move[i], buf);
 		*done += extent_bytes(h);
 		fus_progress_at(*done, NULL);
 	}
@@ -296,6 +298,7 @@ static int zero_blanks(struct homing *h)
 	const u32 first = h->t->sb.slow_first_slot, end = first + h->t->sb.nr_slow_slots;
 	const struct offline *o = &h->meta->m[SLOW].o;
 	const u64 es = extent_bytes(h);
+	const u32 most = max_t(u64, ZERO_BYTES / es, 1);
 	u8 *buf = fus_offline_buffer(es);
 	int err = 0, rc = 0;
 	u32 n;
@@ -304,7 +307,7 @@ static int zero_blanks(struct homing *h)
 		return FC_FAILED;
 	fus_progress_begin("zeroing", &fus_progress_mib, h->blank * es);
 	for (u32 slot = first; slot < end && !err && !rc; slot += n) {
-		for (n = 0; slot + n < end && is_blank(h, slot + n); n++)
+		for (n = 0; n < most && slot + n < end && is_blank(h, slot + n); n++)
 			;
 		if (n)
 			rc = may_write(h);

@@ -35,7 +35,7 @@ struct homing {
 	const struct transit *t;	/* where everything goes */
 	struct meta_state st;
 	u32 batch;		/* extents that move between two maps; 0: the map's size decides */
-	/* before each batch of writes, if not NULL: may they be made? Fails after a message. */
+	/* before each write of some time, if not NULL: may it be made? Fails after a message. */
 	int (*may_write)(void *ctx);
 	void *ctx;
 	/* after fus_homing_plan() */
