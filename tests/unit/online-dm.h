@@ -30,6 +30,7 @@ static struct {
 	const char *params;		/* of the table that is there by now */
 	u64 reach[2];			/* sectors that others use, before and while suspended */
 	bool held;			/* it is open */
+	bool reads_fail;		/* of the member whose writes fail by then */
 	u64 now_ms, step_ms;		/* each look at the clock takes so long */
 } dm;
 
@@ -42,6 +43,8 @@ int __wrap_pausing_begin(struct pausing *p, size_t bytes);
 void __wrap_pausing_end(struct pausing *p, bool stays, char *reason);
 int __wrap_fus_run_lock(const char *path, int *lock);
 int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offline *o);
+int __real_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
+int __wrap_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags);
 void __wrap_fus_reach(dev_t devno, struct reach *r);
 uint64_t __wrap_online_now_ms(void);
@@ -159,6 +162,14 @@ void __wrap_fus_reach(dev_t devno, struct reach *r)
 	r->sectors = dm.reach[dm.suspended];
 	r->held = r->sectors;
 	strcpy(r->name, "/dev/mapper/top");
+}
+
+int __wrap_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf)
+{
+	if (dm.reads_fail && world.fails.nr && !world.fails.from &&
+	    dev_of(o) == world.fails.dev)
+		return -EIO;
+	return __real_fus_offline_read(o, offset, bytes, buf);
 }
 
 uint64_t __wrap_online_now_ms(void)

@@ -40,9 +40,12 @@ static int run(enum outcome *outcome)
 		.keep = e->sectors[SLOW] << 9,
 	};
 	const int fd[2] = { world.fd[FAST], world.fd[SLOW] };
+	const bool reads_fail = dm.reads_fail;
 	int rc;
 
+	dm.reads_fail = false;
 	look_at_open(&o);
+	dm.reads_fail = reads_fail;
 	o.r.meta.geo[SLOW].self_sectors = e->sectors[SLOW];
 	o.r.meta.m[SLOW].o.path = "slow";
 	for (int dev = 0; dev < 2; dev++) {
@@ -219,6 +222,43 @@ static void test_for_good(void)
 			for (unsigned int n = 0; failures(dev, n, ~0U, seen); n++)
 				;
 		REQUIRE(seen[STILL_A_SET] && seen[RELEASED] && seen[IN_BETWEEN]);
+		end();
+	}
+}
+
+/* Return: whether @dev has vanished, after so many of its writes. */
+static bool vanishes(int dev, unsigned int after, unsigned int seen[4])
+{
+	enum outcome outcome;
+	int rc;
+
+	go_back_to_start();
+	world.fails.dev = dev;
+	world.fails.from = after;
+	world.fails.nr = ~0U;
+	dm.reads_fail = true;
+	rc = run(&outcome);
+	if (world.fails.from)
+		return false;
+	/* it is back */
+	world.fails.nr = 0;
+	judge(rc, outcome, false);
+	seen[outcome]++;
+	return true;
+}
+
+/* Either member is gone, from any write on: the device leads to the disk as soon as that is whole. */
+static void test_vanished(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		unsigned int seen[4] = { 0 }, n;
+
+		start(&examples[i], i + 50);
+		for (n = 0; vanishes(FAST, n, seen); n++)
+			;
+		REQUIRE(seen[STILL_A_SET] && seen[RELEASED] && seen[IN_BETWEEN]);
+		for (n = 0; vanishes(SLOW, n, seen); n++)
+			;
 		end();
 	}
 }
@@ -420,6 +460,7 @@ static const struct unit_test tests[] = {
 	{ "online release: the device leads to the disk", test_whole },
 	{ "online release: a write fails once", test_once },
 	{ "online release: a member fails", test_for_good },
+	{ "online release: a member vanishes", test_vanished },
 	{ "online release: more has to move", test_too_much },
 	{ "online release: another program resumes the set", test_resumed },
 	{ "online release: the members are slow", test_slow },

@@ -41,7 +41,7 @@ enum outcome {
 	STILL_A_SET,		/* closed, as the members have it */
 	TOO_MUCH,		/* the same: more has to move than there is time for */
 	RELEASED,
-	IN_BETWEEN,		/* in transit, and the way back is blocked */
+	IN_BETWEEN,		/* in transit, and the way back is blocked; or that is not known */
 };
 
 struct rest {
@@ -88,14 +88,21 @@ static int check_same(const struct online *o, const struct releasing *r)
 			"again");
 }
 
-/* The superblock of the fast member tells what became of it. */
+/*
+ * The superblock of the fast member tells what became of it, unless the disk is whole already: then
+ * nothing is ever written to it again, whatever the fast member says.
+ */
 static enum outcome settle(struct releasing *r)
 {
 	struct transit t = { .o = { r->meta.m[SLOW].o, r->meta.m[FAST].o } };
+	enum release_begun begun;
 	enum transit_at at;
 
-	if (!fus_release_begun(&r->meta.m[FAST].o))
-		return STILL_A_SET;
+	if (r->t.whole)
+		return RELEASED;
+	begun = fus_release_begun(&r->meta.m[FAST].o);
+	if (begun != RELEASE_BEGUN)
+		return begun == RELEASE_UNKNOWN ? IN_BETWEEN : STILL_A_SET;
 	if (fus_transit_read(&t, FUSION_TRANSIT_RELEASE) || fus_transit_judge(&t, &at))
 		return IN_BETWEEN;
 	if (at != TRANSIT_THERE)
@@ -251,6 +258,9 @@ static int suspend(struct rest *rest)
 	if (!err) {
 		rc = carry_out(rest);
 		stays = resume(rest, &p, &own);
+		/* the kernel knows better */
+		if (!stays && rest->outcome == IN_BETWEEN)
+			rest->outcome = STILL_A_SET;
 		o->r.paused_ms += fus_dm_pause_end(&p);
 	}
 	pausing_end(&paused, stays, reason);

@@ -71,20 +71,22 @@ static int clear_rest(const struct transit *t)
 	return fus_transit_zero(t, t->disk, from, t->sb.transit.disk_sectors << 9);
 }
 
-bool fus_release_begun(const struct offline *fast)
+/* A copy that cannot be read may say it. */
+enum release_begun fus_release_begun(const struct offline *fast)
 {
 	u8 *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
+	enum release_begun begun = buf ? RELEASE_NOT_BEGUN : RELEASE_UNKNOWN;
 	struct fusion_sb sb;
-	bool begun = false;
 	const char *why;
 
-	for (int i = 0; i < 2 && buf && !begun; i++) {
+	for (int i = 0; i < 2 && buf && begun != RELEASE_BEGUN; i++) {
 		const u64 blocknr = FUSION_SUPER_BLOCKNR(i);
 
-		begun = !fus_offline_read(fast, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE,
-					  buf) &&
-			!fusion_sb_unpack_transit(buf, blocknr, fast->sectors, &sb, &why) &&
-			fusion_sb_in_transit(&sb);
+		if (fus_offline_read(fast, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf))
+			begun = RELEASE_UNKNOWN;
+		else if (!fusion_sb_unpack_transit(buf, blocknr, fast->sectors, &sb, &why) &&
+			 fusion_sb_in_transit(&sb))
+			begun = RELEASE_BEGUN;
 	}
 	free(buf);
 	return begun;
@@ -105,6 +107,7 @@ int fus_release_write(struct transit *t)
 		rc = fus_transit_put_back(t, true);
 	if (!rc)
 		rc = fus_transit_put_magics_back(t);
+	t->whole = !rc && t->sb.transit.nr_magics;
 	/* so that nothing is written to the disk after this, whatever becomes of its signatures */
 	t->sb.transit.state = FUSION_TRANSIT_COMMITTED;
 	if (!rc)
