@@ -40,7 +40,8 @@ int __wrap_fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_li
 int __wrap_fus_dm_go_on(struct dm_pause *p, const struct dm_line *line);
 unsigned int __wrap_fus_dm_pause_end(struct dm_pause *p);
 int __wrap_pausing_begin(struct pausing *p, size_t bytes);
-void __wrap_pausing_end(struct pausing *p, bool stays, char *reason);
+void __wrap_pausing_reason(struct pausing *p, char *reason);
+void __wrap_pausing_end(struct pausing *p, bool stays);
 int __wrap_fus_run_lock(const char *path, int *lock);
 int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offline *o);
 int __real_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);
@@ -124,11 +125,18 @@ int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 	return 0;
 }
 
-void __wrap_pausing_end(struct pausing *p, bool stays, char *reason)
+void __wrap_pausing_reason(struct pausing *p, char *reason)
+{
+	(void)p;
+	*reason = 0;
+}
+
+/* A line about it is said before. */
+void __wrap_pausing_end(struct pausing *p, bool stays)
 {
 	(void)p;
 	REQUIRE_EQ(stays, dm.suspended);
-	*reason = 0;
+	REQUIRE(!stays || strstr(fus_last_error()->what, "stays suspended"));
 }
 
 int __wrap_fus_run_lock(const char *path, int *lock)

@@ -86,7 +86,8 @@ static void test_pause(void)
 	/* those that have come */
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		signal(signals[i], SIG_IGN);
-	pausing_end(&p, false, reason);
+	pausing_reason(&p, reason);
+	pausing_end(&p, false);
 	REQUIRE(printed("data: has failed; try again"));
 	REQUIRE(!memory.locked && oom_adj() == adj);
 	REQUIRE(prctl(PR_GET_IO_FLUSHER, 0, 0, 0, 0) <= 0);
@@ -94,6 +95,49 @@ static void test_pause(void)
 	REQUIRE(!memcmp(before, after, sizeof(before)));
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		signal(signals[i], SIG_DFL);
+	end_output(was);
+}
+
+static bool kernel_is_told;
+
+void __wrap_messages_to_kernel(bool on);
+void __wrap_messages_to_kernel(bool on)
+{
+	kernel_is_told = on;
+}
+
+/* Its terminal may need the device: nothing is printed before the end of the program. */
+static void test_stays(void)
+{
+	const int was = begin_output();
+	bool before[65] = { false }, after[65] = { false };
+	char reason[REASON_TEXT], what[32];
+	struct pausing p;
+
+	memset(&memory, 0, sizeof(memory));
+	get_held(before);
+	REQUIRE(!pausing_begin(&p, 0));
+	/* more than it keeps */
+	for (int i = 0; i < 20; i++) {
+		snprintf(what, sizeof(what), "error %d", i);
+		fus_fail(FC_FAILED, "data", "%s; try again", what);
+	}
+	pausing_reason(&p, reason);
+	fus_fail(FC_FAILED, "data", "stays suspended; restart the machine");
+	pausing_end(&p, true);
+	REQUIRE(memory.locked && !printed("data") && kernel_is_told);
+	get_held(after);
+	REQUIRE(!memcmp(before, after, sizeof(before)));
+	messages_hold(false);
+	REQUIRE(printed("error 0;") && printed("data: stays suspended; restart"));
+	/* for the other tests */
+	if (*p.oom_adj) {
+		FILE *f = fopen("/proc/self/oom_score_adj", "we");
+
+		REQUIRE(f && fputs(p.oom_adj, f) >= 0);
+		fclose(f);
+	}
+	prctl(PR_SET_IO_FLUSHER, 0, 0, 0, 0);
 	end_output(was);
 }
 
@@ -116,6 +160,7 @@ static void test_no_memory(void)
 
 static const struct unit_test tests[] = {
 	{ "pausing: nothing ends it, and lines wait", test_pause },
+	{ "pausing: the device stays suspended", test_stays },
 	{ "pausing: memory that cannot be locked", test_no_memory },
 };
 

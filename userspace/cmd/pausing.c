@@ -121,11 +121,18 @@ int pausing_begin(struct pausing *p, size_t bytes)
 	return 0;
 }
 
-void pausing_end(struct pausing *p, bool stays, char *reason)
+void pausing_reason(struct pausing *p, char *reason)
 {
-	/* its user may not see a line that is printed, if the terminal needs the device as well */
-	if (stays)
-		messages_to_kernel(true);
-	undo(p);
 	fus_kmsg_reason(p->kmsg, reason, REASON_TEXT);
+}
+
+void pausing_end(struct pausing *p, bool stays)
+{
+	if (!stays) {
+		undo(p);
+		return;
+	}
+	/* its user may not see a line that is printed, if the terminal needs the device as well */
+	messages_to_kernel(true);
+	sigprocmask(SIG_SETMASK, &p->before, NULL);
 }

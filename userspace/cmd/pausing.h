@@ -20,13 +20,15 @@ struct pausing {
  * possible.
  */
 int pausing_begin(struct pausing *p, size_t bytes);
+#define REASON_TEXT	256
+
+/* Before its end: what the kernel has said meanwhile, of REASON_TEXT bytes. */
+void pausing_reason(struct pausing *p, char *reason);
 /*
  * The opposite, once the device is resumed; what was to be said is said. @stays: the device stays
- * suspended, and so all that is said from now on goes to the kernel log first. @reason: what the
- * kernel has said meanwhile, of REASON_TEXT bytes.
+ * suspended, so nothing is done that may wait for it. What was to be said, a line about that
+ * included, goes to the kernel log, and is printed at the end of the program, without any lock.
  */
-void pausing_end(struct pausing *p, bool stays, char *reason);
-
-#define REASON_TEXT	256
+void pausing_end(struct pausing *p, bool stays);
 
 #endif

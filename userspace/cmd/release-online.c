@@ -263,14 +263,15 @@ static int suspend(struct rest *rest)
 			rest->outcome = STILL_A_SET;
 		o->r.paused_ms += fus_dm_pause_end(&p);
 	}
-	pausing_end(&paused, stays, reason);
+	pausing_reason(&paused, reason);
 	if (err)
-		return fus_fail(FC_FAILED, o->set.name, "cannot be suspended: %s; see dmesg",
-				*reason ? reason : strerror(-err));
-	if (!stays)
-		return rc;
-	rc = stuck(o, rest->outcome, *reason ? reason : strerror(-stays));
-	rest->outcome = IN_BETWEEN;
+		rc = fus_fail(FC_FAILED, o->set.name, "cannot be suspended: %s; see dmesg",
+			      *reason ? reason : strerror(-err));
+	if (stays) {
+		rc = stuck(o, rest->outcome, *reason ? reason : strerror(-stays));
+		rest->outcome = IN_BETWEEN;
+	}
+	pausing_end(&paused, stays);
 	return rc;
 }
 
@@ -306,7 +307,8 @@ static int do_rest(struct online *o, enum outcome *outcome)
 		rc = open_members(&rest);
 	if (!rc)
 		rc = suspend(&rest);
-	if (fd >= 0)
+	/* one that stays suspended may have to be written to for that */
+	if (fd >= 0 && rest.outcome != IN_BETWEEN)
 		close(fd);
 	*outcome = rest.outcome;
 	if (!rc && rest.outcome == RELEASED) {

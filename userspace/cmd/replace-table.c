@@ -111,16 +111,16 @@ static int pause_for(struct replacing *r, struct attempt *t, struct dm_exchange 
 	if (pausing_begin(&paused, 0))
 		return -ECANCELED;
 	err = fus_dm_exchange(r->name, x);
-	pausing_end(&paused, x->stuck, t->reason);
+	pausing_reason(&paused, t->reason);
 	if (err && !*t->reason)
 		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-err));
 	r->paused_ms += x->paused_ms;
 	t->is_back = x->is_back;
-	if (!x->stuck)
-		return err;
-	fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its tables: %s; see "
-		 "dmesg, and restart the machine", t->reason);
-	return -ECANCELED;
+	if (x->stuck)
+		fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its "
+			 "tables: %s; see dmesg, and restart the machine", t->reason);
+	pausing_end(&paused, x->stuck);
+	return x->stuck ? -ECANCELED : err;
 }
 
 static int exchange_locked(struct replacing *r, const struct mapping *table, struct attempt *t)

@@ -132,14 +132,17 @@ static int exchange(struct resizing *r, const char *params)
 	if (rc)
 		return rc;
 	err = fus_dm_exchange(r->name, &x);
-	pausing_end(&paused, x.stuck, reason);
+	pausing_reason(&paused, reason);
 	r->paused_ms = x.paused_ms;
 	if (x.stuck)
-		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
-				"new table nor the old one: %s; see dmesg, and restart the machine",
-				*reason ? reason : strerror(-err));
-	return err ? fus_fail(FC_FAILED, r->name, "has not %s: %s; it is as large as it "
-			       "was, see dmesg", r->done, *reason ? reason : strerror(-err)) : 0;
+		rc = fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
+			      "new table nor the old one: %s; see dmesg, and restart the machine",
+			      *reason ? reason : strerror(-err));
+	else if (err)
+		rc = fus_fail(FC_FAILED, r->name, "has not %s: %s; it is as large as it was, see "
+			      "dmesg", r->done, *reason ? reason : strerror(-err));
+	pausing_end(&paused, x.stuck);
+	return rc;
 }
 
 static int exchange_locked(struct resizing *r, const char *options)

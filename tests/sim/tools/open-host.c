@@ -315,10 +315,15 @@ int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 	return 0;
 }
 
-void __wrap_pausing_end(struct pausing *p, bool stays, char *reason);
-void __wrap_pausing_end(struct pausing *p, bool stays, char *reason)
+void __wrap_pausing_reason(struct pausing *p, char *reason);
+void __wrap_pausing_reason(struct pausing *p, char *reason)
 {
 	*reason = 0;
+}
+
+void __wrap_pausing_end(struct pausing *p, bool stays);
+void __wrap_pausing_end(struct pausing *p, bool stays)
+{
 }
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
