@@ -247,7 +247,7 @@ static bool vanishes(int dev, unsigned int after, unsigned int seen[4])
 	return true;
 }
 
-/* Either member is gone, from any write on: the device leads to the disk as soon as that is whole. */
+/* Either member is gone, from any write on. The device leads to the disk once that is whole. */
 static void test_vanished(void)
 {
 	for (unsigned int i = 0; i < 2; i++) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fs.h>
 
@@ -15,13 +16,31 @@
 #include "fusionctl.h"
 #include "hold-signals.h"
 
+/* Another file system may be mounted over it. */
+static int open_if_there(const char *path, dev_t devno)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_dev != devno)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 /* Return: a descriptor of the root of the file system, or -1 if it is not mounted. */
 static int open_root(dev_t devno)
 {
 	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
-	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
-	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct libmnt_iter *it = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
+	int fd = -1;
 
+	while (tb && it && fd < 0 && !mnt_table_next_fs(tb, it, &fs))
+		if (mnt_fs_get_devno(fs) == devno)
+			fd = open_if_there(mnt_fs_get_target(fs), devno);
+	mnt_free_iter(it);
 	mnt_unref_table(tb);
 	return fd;
 }
@@ -33,6 +52,8 @@ static void write_supers(dev_t devno)
 	sigset_t before;
 
 	if (fd >= 0) {
+		/* frozen, it would be written out while writers wait */
+		syncfs(fd);
 		/* a signal must not leave it frozen */
 		hold_all_signals(&before);
 		if (!ioctl(fd, FIFREEZE, 0))
