@@ -30,6 +30,7 @@ static struct {
 	const char *params;		/* of the table that is there by now */
 	u64 reach[2];			/* sectors that others use, before and while suspended */
 	bool held;			/* it is open */
+	bool taken;			/* another program uses the fast member then */
 	bool reads_fail;		/* of the member whose writes fail by then */
 	u64 now_ms, step_ms;		/* each look at the clock takes so long */
 } dm;
@@ -158,7 +159,19 @@ int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offli
 
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags)
 {
-	REQUIRE(!dm.suspended && !strcmp(path, "/dev/mapper/data") && devno == SET_DEVNO);
+	REQUIRE(!dm.suspended);
+	if (devno == FAST_DEVNO) {
+		/* to be wiped */
+		REQUIRE(!strcmp(path, "fast") && flags & O_EXCL && !strcmp(dm.live, "linear"));
+		dm.writes = world.writes;
+		if (dm.taken) {
+			errno = EBUSY;
+			return -1;
+		}
+		world.fd[FAST] = dup(world.fd[FAST]);
+		return world.fd[FAST];
+	}
+	REQUIRE(!strcmp(path, "/dev/mapper/data") && devno == SET_DEVNO);
 	dm.held = true;
 	return open("/dev/null", flags);
 }

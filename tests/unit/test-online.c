@@ -364,6 +364,21 @@ static void test_other_table(void)
 	end();
 }
 
+/* A program that was waiting for the fast member takes it: nothing is written there. */
+static void test_taken(void)
+{
+	enum outcome outcome;
+
+	start(&examples[0], 89);
+	dm.taken = true;
+	REQUIRE_EQ(run(&outcome), FC_BUSY);
+	REQUIRE_EQ(outcome, RELEASED);
+	REQUIRE_EQ(world.writes, dm.writes);
+	REQUIRE(!dm.suspended && !strcmp(dm.live, "linear"));
+	require_plain(e);
+	end();
+}
+
 /* -- power ------------------------------------------------------------------------------------- */
 
 static void cut_at(unsigned int write)
@@ -466,6 +481,7 @@ static const struct unit_test tests[] = {
 	{ "online release: the members are slow", test_slow },
 	{ "online release: a mapping on it has grown", test_reach },
 	{ "online release: another program has changed the set", test_other_table },
+	{ "online release: another program takes the fast member", test_taken },
 	{ "online release: power fails, and again", test_cut },
 	{ "online release: the pause is bounded", test_pause },
 	{ "online release: the kernel refuses a table", test_refused_table },

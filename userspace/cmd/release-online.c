@@ -237,6 +237,38 @@ static int stuck(const struct online *o, enum outcome so_far, const char *why)
 			"see dmesg, and restart the machine", why);
 }
 
+/*
+ * The set has held the fast member until now. From here on another program may take it, so nothing
+ * is written to it unless this one holds it.
+ */
+static int hold_fast(struct rest *rest)
+{
+	struct offline *fast = &rest->r.meta.m[FAST].o;
+	int fd = fus_open_node(fast->path, fast->devno, O_RDWR | O_DIRECT | O_EXCL);
+
+	if (fd < 0)
+		return fus_fail(FC_BUSY, fast->path, "cannot be opened for its wipe: %s; end what "
+				"uses it", strerror(errno));
+	close(fast->fd);
+	fast->fd = fd;
+	rest->r.t.o[FAST].fd = fd;
+	return 0;
+}
+
+static int wipe(struct rest *rest)
+{
+	const struct online *o = rest->o;
+	int rc;
+
+	rc = hold_fast(rest);
+	if (!rc)
+		rc = fus_release_wipe(&rest->r.t);
+	if (rc)
+		fus_warn(o->set.name, "is released, and only %s is not wiped; run fusionctl release "
+			 "%s --resume", o->set.m[FAST]->path, o->set.sb.label);
+	return rc;
+}
+
 static int suspend(struct rest *rest)
 {
 	struct online *o = rest->o;
@@ -261,6 +293,9 @@ static int suspend(struct rest *rest)
 		/* the kernel knows better */
 		if (!stays && rest->outcome == IN_BETWEEN)
 			rest->outcome = STILL_A_SET;
+		/* at once: the wait for udev may be long */
+		if (!stays && rest->outcome == RELEASED)
+			rc = wipe(rest);
 		o->r.paused_ms += fus_dm_pause_end(&p);
 	}
 	pausing_reason(&paused, reason);
@@ -311,13 +346,6 @@ static int do_rest(struct online *o, enum outcome *outcome)
 	if (fd >= 0 && rest.outcome != IN_BETWEEN)
 		close(fd);
 	*outcome = rest.outcome;
-	if (!rc && rest.outcome == RELEASED) {
-		rc = fus_release_wipe(&rest.r.t);
-		if (rc)
-			fus_warn(o->set.name, "is released, and only %s is not wiped; run "
-				 "fusionctl release %s --resume", o->set.m[FAST]->path,
-				 o->set.sb.label);
-	}
 	fus_homing_free(&rest.r.h);
 	fus_meta_free(&rest.r.meta);
 	fus_run_unlock(&lock);

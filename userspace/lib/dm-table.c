@@ -113,15 +113,15 @@ int fus_dm_go_on(struct dm_pause *p, const struct dm_line *line)
 
 	if (err)
 		return err;
-	if (p->tried)
-		return run_plain(DM_DEVICE_RESUME, p->name);
+	err = p->tried ? run_plain(DM_DEVICE_RESUME, p->name) : fus_dm_run(p->resume);
 	p->tried = true;
-	return fus_dm_run(p->resume);
+	p->ms = now_ms() - p->begun;
+	return err;
 }
 
 unsigned int fus_dm_pause_end(struct dm_pause *p)
 {
-	unsigned int ms = now_ms() - p->begun;
+	unsigned int ms = p->tried ? p->ms : now_ms() - p->begun;
 
 	if (!p->tried)
 		dm_udev_complete(p->cookie);

@@ -75,14 +75,14 @@ struct dm_pause {
 	struct dm_task *resume;		/* private */
 	uint32_t cookie;
 	bool tried;			/* to resume it */
-	unsigned int begun;
+	unsigned int begun, ms;		/* when, and how long it was suspended */
 };
 
 /* Load the table @next, and suspend the device. If that fails, it is as it was. */
 int fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next);
 /* Resume it, with the table that was loaded last, or with @line. If that fails, try another. */
 int fus_dm_go_on(struct dm_pause *p, const struct dm_line *line);
-/* After it: wait for udev. Return: how long the device was suspended, in ms. */
+/* After it: wait for udev. Return: how long the device was suspended, or is by now, in ms. */
 unsigned int fus_dm_pause_end(struct dm_pause *p);
 
 struct dm_exchange {
