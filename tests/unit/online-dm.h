@@ -7,6 +7,7 @@
 #define ONLINE_DM_H
 
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include "release-again.h"
 #include "busy.h"
@@ -32,6 +33,7 @@ static struct {
 	bool held;			/* it is open */
 	bool taken;			/* another program uses the fast member then */
 	bool reads_fail;		/* of the member whose writes fail by then */
+	u64 slept_ms;
 	u64 now_ms, step_ms;		/* each look at the clock takes so long */
 } dm;
 
@@ -50,6 +52,7 @@ int __wrap_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, v
 int __wrap_fus_open_node(const char *path, dev_t devno, int flags);
 void __wrap_fus_reach(dev_t devno, struct reach *r);
 uint64_t __wrap_online_now_ms(void);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 bool __wrap_fus_device_user(dev_t devno, struct user *user);
 
 /* Beside the devices of other tests. */
@@ -191,6 +194,13 @@ int __wrap_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, v
 	    dev_of(o) == world.fails.dev)
 		return -EIO;
 	return __real_fus_offline_read(o, offset, bytes, buf);
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)left;
+	dm.slept_ms += time->tv_nsec / 1000000;
+	return 0;
 }
 
 uint64_t __wrap_online_now_ms(void)

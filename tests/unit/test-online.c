@@ -459,12 +459,14 @@ static void test_refused_table(void)
 	enum outcome outcome;
 
 	start(&examples[0], 90);
-	dm.refuse_linear = 1;
+	dm.refuse_linear = 5;
 	REQUIRE(!run(&outcome));
 	judge(0, outcome, true);
+	REQUIRE(dm.slept_ms >= 1000);
 	go_back_to_start();
-	dm.refuse_linear = 2;
+	dm.refuse_linear = ~0U;
 	REQUIRE(run(&outcome));
+	REQUIRE(dm.slept_ms < 10000);
 	REQUIRE_EQ(outcome, IN_BETWEEN);
 	REQUIRE(dm.suspended);
 	require_plain(e);

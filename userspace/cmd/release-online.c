@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "release-online.h"
@@ -33,6 +34,9 @@
 
 /* New writes and discards may come between, so it begins again; but not for ever. */
 #define ROUNDS		5
+/* Until the disk takes the place of the set: a few seconds. */
+#define RETRIES		20
+#define RETRY_MS	250
 /* Of the map and what is made of it, for an extent; and of all else. */
 #define EXTENT_MEMORY	96ULL
 #define OTHER_MEMORY	(48ULL << 20)
@@ -197,15 +201,24 @@ static size_t memory(const struct fusion_sb *sb)
 	       FUSION_BLOCK_SIZE;
 }
 
-/* The device leads to all of the disk. */
-static int lead_to_disk(const struct online *o, struct dm_pause *p)
+/*
+ * The device leads to all of the disk. There is no other way by now, so a lack of memory, which
+ * others may give back, is waited for. That table cannot be loaded before: another program that
+ * resumed the device would put it in the place of the set.
+ */
+static int lead_to_disk(const struct rest *rest, struct dm_pause *p)
 {
-	const struct member *disk = o->set.m[SLOW];
+	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
+	const struct offline *disk = &rest->r.meta.m[SLOW].o;
 	char params[40];
 	const struct dm_line line = { disk->sectors, "linear", params };
+	unsigned int tries = RETRIES;
+	int err;
 
 	snprintf(params, sizeof(params), "%u:%u 0", major(disk->devno), minor(disk->devno));
-	return fus_dm_go_on(p, &line);
+	while ((err = fus_dm_go_on(p, &line)) && --tries)
+		nanosleep(&pause, NULL);
+	return err;
 }
 
 /* Return: 0, or -errno if it stays suspended. */
@@ -213,10 +226,8 @@ static int resume(const struct rest *rest, struct dm_pause *p, const struct dm_l
 {
 	int err;
 
-	if (rest->outcome == RELEASED) {
-		err = lead_to_disk(rest->o, p);
-		return err ? lead_to_disk(rest->o, p) : 0;
-	}
+	if (rest->outcome == RELEASED)
+		return lead_to_disk(rest, p);
 	err = fus_dm_go_on(p, NULL);
 	return err ? fus_dm_go_on(p, own) : 0;
 }
