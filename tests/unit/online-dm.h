@@ -26,6 +26,7 @@ static struct {
 	bool suspended;
 	unsigned int looks_left;	/* before someone else resumes it */
 	char live[16], loaded[16];
+	unsigned int looks, intruder;	/* there were, and at which another machine comes */
 	unsigned int refuse_linear;	/* so often */
 	unsigned int writes;		/* when it was resumed */
 	const char *params;		/* of the table that is there by now */
@@ -64,6 +65,26 @@ static void begin_dm(void)
 	strcpy(dm.live, "fusion");
 }
 
+/* Another machine opens the set: its fast member gets a superblock. */
+static void open_elsewhere(void)
+{
+	struct fusion_sb sb, best = { .generation = 0 };
+	const char *why;
+
+	for (int i = 0; i < 2; i++) {
+		const u64 blocknr = FUSION_SUPER_BLOCKNR(i);
+
+		if (!fusion_sb_unpack(world.mem[FAST] + blocknr * FUSION_BLOCK_SIZE, blocknr,
+				      e->sectors[FAST], &sb, &why) &&
+		    sb.generation > best.generation)
+			best = sb;
+	}
+	best.generation++;
+	best.activation++;
+	fusion_sb_pack(&best, FUSION_SUPER_BLOCKNR(best.generation & 1), world.mem[FAST] +
+		       FUSION_SUPER_BLOCKNR(best.generation & 1) * FUSION_BLOCK_SIZE);
+}
+
 int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what,
 		      struct mapping *m)
 {
@@ -77,6 +98,9 @@ int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what
 		m->params = strdup(dm.params);
 	} else if (!dm.looks_left--) {
 		dm.suspended = false;
+		dm.writes = world.writes;
+	} else if (++dm.looks == dm.intruder) {
+		open_elsewhere();
 		dm.writes = world.writes;
 	}
 	m->suspended = dm.suspended;

@@ -364,6 +364,23 @@ static void test_other_table(void)
 	end();
 }
 
+/* Just before the set is in transit, another machine opens it. */
+static void test_other_machine(void)
+{
+	enum outcome outcome;
+	unsigned int looks;
+
+	start_with(&examples[0], 91, 40);
+	REQUIRE(!run(&outcome));
+	looks = dm.looks;
+	go_back_to_start();
+	dm.intruder = looks;
+	REQUIRE_EQ(run(&outcome), FC_BUSY);
+	REQUIRE(strstr(fus_last_error()->what, "by another machine"));
+	REQUIRE(outcome == STILL_A_SET && !dm.suspended && world.writes == dm.writes);
+	end();
+}
+
 /* A program that was waiting for the fast member takes it: nothing is written there. */
 static void test_taken(void)
 {
@@ -417,42 +434,7 @@ static void test_cut(void)
 	}
 }
 
-/* -- how long it takes ------------------------------------------------------------------------- */
-
-static void test_pause(void)
-{
-	struct online o = { .set.name = "data", .zero = true };
-	struct fusion_sb *sb = &o.r.t.sb;
-
-	/* 250 GB and 4 TB: the first 100 MiB, and 64 spares */
-	sb->extent_sectors = 2048;
-	sb->map_blocks = 4009;
-	sb->journal_blocks[FAST] = 4096;
-	sb->journal_blocks[SLOW] = 4096;
-	sb->nr_fast_slots = 238000;
-	sb->slow_first_slot = 100;
-	sb->nr_slow_slots = 3900000;
-	sb->transit.disk_sectors = 3900100ULL << 11;
-	o.r.t.moved = 164;
-	o.r.t.content = 3900100;
-	REQUIRE(!online_check_pause(&o, &o.r));
-	REQUIRE(online_pause_ms(&o.r, true) > 5000 && online_pause_ms(&o.r, true) < 25000);
-	/* extents that have to make room one after the other */
-	sb->nr_fast_slots = 228;
-	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
-	sb->nr_fast_slots = 238000;
-	/* the set is smaller than the disk, of which the rest would be zeroed; or not */
-	o.r.t.content -= 10000;
-	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
-	REQUIRE(strstr(fus_last_error()->what, "and 9.8G zeroed while it is suspended"));
-	o.zero = false;
-	REQUIRE(!online_check_pause(&o, &o.r));
-	/* large extents */
-	sb->extent_sectors = 65536;
-	sb->transit.disk_sectors = 3900100ULL << 16;
-	REQUIRE_EQ(online_check_pause(&o, &o.r), FC_REFUSED);
-	REQUIRE(strstr(fus_last_error()->what, "as 5.1G have to be copied"));
-}
+/* -- tables ---------------------------------------------------------------------------------- */
 
 static void test_refused_table(void)
 {
@@ -483,9 +465,9 @@ static const struct unit_test tests[] = {
 	{ "online release: the members are slow", test_slow },
 	{ "online release: a mapping on it has grown", test_reach },
 	{ "online release: another program has changed the set", test_other_table },
+	{ "online release: another machine opens the set", test_other_machine },
 	{ "online release: another program takes the fast member", test_taken },
 	{ "online release: power fails, and again", test_cut },
-	{ "online release: the pause is bounded", test_pause },
 	{ "online release: the kernel refuses a table", test_refused_table },
 };
 

@@ -83,6 +83,31 @@ static int check_suspended(void *ctx)
 	return rc ? rc : check_time(o, 0);
 }
 
+/* Another machine may have the disks as well, and opens a set that is closed. */
+static int check_untouched(const struct releasing *r)
+{
+	struct meta now = { .known = false };
+	bool same = true;
+	int rc;
+
+	for (int dev = 0; dev < 2; dev++)
+		now.m[dev] = (struct meta_member){ .o = r->meta.m[dev].o, .best = -1 };
+	rc = fus_meta_read_supers(&now);
+	for (int dev = 0; dev < 2 && !rc; dev++) {
+		const struct fusion_sb *is = fus_meta_sb(&now, dev), *was = fus_meta_sb(&r->meta, dev);
+
+		same = same && is && is->generation == was->generation &&
+		       is->activation == was->activation &&
+		       !memcmp(is->host_id, was->host_id, sizeof(is->host_id));
+	}
+	/* the members stay open */
+	for (int dev = 0; dev < 2; dev++)
+		now.m[dev].o = (struct offline){ .fd = -1 };
+	fus_meta_free(&now);
+	return rc || same ? rc : fus_fail(FC_BUSY, r->t.sb.label, "was changed by another machine "
+					  "while it was to be released; see fusionctl list");
+}
+
 static int check_same(const struct online *o, const struct releasing *r)
 {
 	if (!memcmp(r->t.sb.set_uuid, o->set.sb.set_uuid, 16) &&
@@ -133,6 +158,8 @@ static int do_transit(struct rest *rest)
 	/* from here on, only to the end, or back */
 	if (!rc)
 		rc = check_time(rest->o, online_transit_ms(r));
+	if (!rc)
+		rc = check_untouched(r);
 	if (rc)
 		return rc;
 	rc = fus_release_begin(&r->t, sb);
