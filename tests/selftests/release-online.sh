@@ -305,6 +305,9 @@ test_refusals() {
 	gives 0 fusionctl release data --size ${FS}M --dry-run
 	says "/etc/fstab: has /dev/mapper/data, which leads to the content until the next boot, and \
 not after it; name it by UUID= there"
+	lines /etc/fstab "/dev/mapper/data /usr ext4 defaults 0 2"
+	refused "/etc/fstab: has /dev/mapper/data, which would not lead to the content any more" \
+		fusionctl release data --size ${FS}M --dry-run
 	same target "$(target)" fusion
 	expect 2 "--resume: takes the name of the set, or both members, the fast one first; see \
 fusionctl help release" fusionctl release data --resume --size ${FS}M

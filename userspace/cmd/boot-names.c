@@ -14,7 +14,15 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "probe.h"
+#include "stands-on.h"
 #include "sysfs.h"
+
+static int refuse_offset(const char *word, dev_t devno)
+{
+	(void)devno;
+	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may "
+			"be there, so no disk is adopted or released; boot once without that");
+}
 
 int check_boot_script(const char *instead)
 {
@@ -23,6 +31,25 @@ int check_boot_script(const char *instead)
 	return fus_fail(FC_REFUSED, "--at-boot", "%s is missing, and only initramfs-tools is "
 			"supported; %s from another system, such as a live one", AT_BOOT_SCRIPT,
 			instead);
+}
+
+/* What the system cannot boot without. */
+static const char *const of_system[] = { "/", "/usr" };
+
+int check_boot_finishes(const char *name, dev_t devno)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++)
+		needed |= fus_path_stands_on(of_system[i], devno);
+	if (!needed)
+		return 0;
+	if (access(AT_BOOT_SCRIPT, F_OK))
+		return fus_fail(FC_REFUSED, name, "has a part of this system, and after a power "
+				"failure in the last step the initramfs could not finish that, as "
+				"%s is missing; release it from another system, such as a live one",
+				AT_BOOT_SCRIPT);
+	return each_boot_word("resume_offset=", refuse_offset, 0);
 }
 
 /* Return: whether the text names this device, and not its content. */
@@ -60,6 +87,14 @@ static int warn(const char *file, const char *text)
 /* What to do about each. */
 static int (*found)(const char *file, const char *text) = refuse;
 
+static bool is_of_system(const char *target)
+{
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++)
+		if (target && !strcmp(target, of_system[i]))
+			return true;
+	return false;
+}
+
 static int check_fstab(dev_t devno)
 {
 	struct libmnt_table *tb = mnt_new_table();
@@ -72,7 +107,9 @@ static int check_fstab(dev_t devno)
 			const char *source = mnt_fs_get_source(fs);
 
 			if (source && names_device(source, devno))
-				rc = found(mnt_get_fstab_path(), source);
+				rc = is_of_system(mnt_fs_get_target(fs)) ?
+				     refuse(mnt_get_fstab_path(), source) :
+				     found(mnt_get_fstab_path(), source);
 		}
 	mnt_free_iter(it);
 	mnt_unref_table(tb);
@@ -113,7 +150,7 @@ int each_boot_word(const char *prefix, int (*is)(const char *word, dev_t devno),
 static int check_root(const char *word, dev_t devno)
 {
 	return names_device(strchr(word, '=') + 1, devno) ?
-	       found("the kernel's command line", word) : 0;
+	       refuse("the kernel's command line", word) : 0;
 }
 
 int check_boot_names(dev_t devno)
@@ -126,21 +163,17 @@ int check_boot_names(dev_t devno)
 	return rc ? rc : each_boot_word("root=", check_root, devno);
 }
 
-void warn_boot_names(dev_t devno)
+int check_later_boot_names(dev_t devno)
 {
+	int rc;
+
 	found = warn;
-	check_boot_names(devno);
+	rc = check_boot_names(devno);
 	found = refuse;
+	return rc;
 }
 
 /* -- hibernation ----------------------------------------------------------------------------- */
-
-static int refuse_offset(const char *word, dev_t devno)
-{
-	(void)devno;
-	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may "
-			"be there, so no disk is adopted or released; boot once without that");
-}
 
 static bool has_image(struct udev_device *udev, void *node)
 {

@@ -200,12 +200,15 @@ int online_look(struct online *o)
 		rc = take_map(o);
 	if (!rc)
 		rc = plan(o);
+	if (!rc)
+		rc = check_boot_finishes(o->set.name, o->set.table.devno);
+	if (!rc)
+		rc = check_later_boot_names(o->set.table.devno);
 	if (rc)
 		return rc;
 	r->open_as = o->set.name;
 	for (int dev = 0; dev < 2; dev++)
 		r->t.o[dev] = r->meta.m[dev].o;
-	warn_boot_names(o->set.table.devno);
 	return 0;
 }
 
