@@ -181,8 +181,7 @@ static int find_open(struct job *j, const char *name, bool *found)
 		rc = fus_fail(FC_FAILED, name, "cannot be renamed, it is in mode %s; see fusionctl "
 			      "status %s", set.st.mode, name);
 	else if (set.m.suspended)
-		rc = fus_fail(FC_FAILED, name, "cannot be renamed, it is suspended; run dmsetup "
-			      "resume %s first", name);
+		rc = fus_fail_suspended(name, "cannot be renamed");
 	fus_set_put(&set);
 	return rc;
 }

@@ -19,19 +19,20 @@
 int resize_get(struct resizing *r)
 {
 	struct set set;
+	char what[64];
 	int rc;
 
 	rc = fus_set_get(r->name, &set);
 	if (rc)
 		return rc;
+	snprintf(what, sizeof(what), "cannot %s", r->verb);
 	if (set.old)
 		rc = fus_fail_replaced(r->name, r->verb);
 	else if (strcmp(set.st.mode, "rw"))
 		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is in mode %s; see fusionctl "
 			      "status %s", r->verb, set.st.mode, r->name);
 	else if (set.m.suspended)
-		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is suspended; run dmsetup "
-			      "resume %s first", r->verb, r->name);
+		rc = fus_fail_suspended(r->name, what);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (fus_member_at(set.member[dev], &r->m[dev]) || !r->m[dev])
 			rc = fus_fail(FC_FAILED, r->name, "the superblock of its %s member "

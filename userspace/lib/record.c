@@ -36,6 +36,8 @@
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160
 
+static int own = -1;		/* descriptor of ASSEMBLY_LOCK, if this process holds it */
+
 int fus_run_lock(const char *path, int *lock)
 {
 	*lock = -1;
@@ -53,14 +55,43 @@ int fus_run_lock(const char *path, int *lock)
 		return fus_fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait "
 				"for it, or end it, and try again");
 	}
+	if (!strcmp(path, ASSEMBLY_LOCK))
+		own = *lock;
 	return 0;
 }
 
 void fus_run_unlock(int *lock)
 {
-	if (*lock >= 0)
+	if (*lock >= 0) {
+		if (*lock == own)
+			own = -1;
 		close(*lock);
+	}
 	*lock = -1;
+}
+
+static bool locked_by_another(void)
+{
+	int fd = own < 0 ? open(ASSEMBLY_LOCK, O_RDONLY | O_CLOEXEC) : -1;
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+const char *fus_suspended_remedy(const char *remedy)
+{
+	return locked_by_another() ? "another fusionctl is working on it: wait" : remedy;
+}
+
+int fus_fail_suspended(const char *name, const char *what)
+{
+	char remedy[192];
+
+	snprintf(remedy, sizeof(remedy), "run dmsetup resume %s first", name);
+	return fus_fail(FC_FAILED, name, "%s, it is suspended; %s", what,
+			fus_suspended_remedy(remedy));
 }
 
 static void set_path(const struct fusion_sb *sb, const char *file, char buf[RECORD_PATH])

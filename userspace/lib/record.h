@@ -16,6 +16,13 @@ struct member;
 /* Lock a file there; waits for up to a minute. Creates the directory. Exit code. */
 int fus_run_lock(const char *path, int *lock);
 void fus_run_unlock(int *lock);
+/*
+ * What to do about a set that is suspended: @remedy; or wait, if another process holds
+ * ASSEMBLY_LOCK, as that may be what suspends it.
+ */
+const char *fus_suspended_remedy(const char *remedy);
+/* Fails as the set is suspended, which @what names: "cannot be renamed". */
+int fus_fail_suspended(const char *name, const char *what);
 /* Remember which device is this member. */
 int fus_record_write(const struct member *m);
 /*
