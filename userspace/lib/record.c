@@ -32,7 +32,11 @@
 #include "trio.h"
 #include "dm-fusion-codec.h"
 
-#define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */
+/*
+ * Longer than a release of a set in use holds it: a minute of a pause (release-pause.c), and half a
+ * minute for udev. That kills its programs after 180 s.
+ */
+#define LOCK_WAIT_MS	100000
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160
 
@@ -52,8 +56,8 @@ int fus_run_lock(const char *path, int *lock)
 			continue;
 		}
 		fus_run_unlock(lock);
-		return fus_fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait "
-				"for it, or end it, and try again");
+		return fus_fail(FC_BUSY, path, "another fusionctl has held it for %d s; wait for it, "
+				"or end it, and try again", LOCK_WAIT_MS / 1000);
 	}
 	if (!strcmp(path, ASSEMBLY_LOCK))
 		own = *lock;

@@ -13,7 +13,7 @@ struct member;
 /* Its holder keeps other processes from opening sets, and from making devices members. */
 #define ASSEMBLY_LOCK	RUN_DIR "/lock"
 
-/* Lock a file there; waits for up to a minute. Creates the directory. Exit code. */
+/* Lock a file there; waits for up to 100 s. Creates the directory. Exit code. */
 int fus_run_lock(const char *path, int *lock);
 void fus_run_unlock(int *lock);
 /*
