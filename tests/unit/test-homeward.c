@@ -168,12 +168,22 @@ static void test_stopped(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+static void test_renamed(void)
+{
+	struct online o = { .set.name = "data" };
+
+	memset(&kernel, 0, sizeof(kernel));
+	online_leave(&o);
+	REQUIRE(!strcmp(kernel.told, "homing off") && !strcmp(kernel.to, "other"));
+}
+
 static const struct unit_test tests[] = {
 	{ "extents go home: all of them", test_all_home },
 	{ "extents go home: a few are left", test_few_left },
 	{ "extents go home: none does", test_no_progress },
 	{ "extents go home: a member fails", test_failures },
 	{ "extents go home: a signal ends it", test_stopped },
+	{ "extents go home: the set is renamed", test_renamed },
 };
 
 UNIT_TESTS(tests)

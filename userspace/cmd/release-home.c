@@ -69,11 +69,18 @@ static int begin(const struct online *o)
 			     "and release it then", reason) : 0;
 }
 
+/* It may have got another name meanwhile. */
 void online_leave(const struct online *o)
 {
-	char reason[256], *answer;
+	char reason[256], uuid[UUID_TEXT], dm_uuid[64], *answer;
+	struct mapping m;
+	bool found;
 
-	fus_send_message(o->set.name, "homing off", &answer, reason, sizeof(reason));
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_PREFIX "%s",
+		 fus_uuid_text(uuid, o->set.sb.set_uuid));
+	found = !fus_dm_get(NULL, dm_uuid, MAPPING_INFO, &m) && m.exists;
+	fus_send_message(found ? m.name : o->set.name, "homing off", &answer, reason,
+			 sizeof(reason));
 	free(answer);
 }
 
