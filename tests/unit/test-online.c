@@ -250,17 +250,15 @@ static bool vanishes(int dev, unsigned int after, unsigned int seen[4])
 /* Either member is gone, from any write on. The device leads to the disk once that is whole. */
 static void test_vanished(void)
 {
-	for (unsigned int i = 0; i < 2; i++) {
-		unsigned int seen[4] = { 0 }, n;
+	unsigned int seen[4] = { 0 }, n;
 
-		start(&examples[i], i + 50);
-		for (n = 0; vanishes(FAST, n, seen); n++)
-			;
-		REQUIRE(seen[STILL_A_SET] && seen[RELEASED] && seen[IN_BETWEEN]);
-		for (n = 0; vanishes(SLOW, n, seen); n++)
-			;
-		end();
-	}
+	start(&examples[1], 51);
+	for (n = 0; vanishes(FAST, n, seen); n++)
+		;
+	REQUIRE(seen[STILL_A_SET] && seen[RELEASED] && seen[IN_BETWEEN]);
+	for (n = 0; vanishes(SLOW, n, seen); n += 3)
+		;
+	end();
 }
 
 /* New writes have come between: nothing is written. */
@@ -286,7 +284,8 @@ static void test_resumed(void)
 	enum outcome outcome;
 
 	start_with(&examples[0], 80, 40);
-	for (;; looks++) {
+	/* the first ones, and some of those before each write */
+	for (;; looks += 1 + looks / 8) {
 		go_back_to_start();
 		dm.looks_left = looks;
 		if (!run(&outcome))
