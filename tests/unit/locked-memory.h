@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* mlockall(), which a user may not be allowed to call, and which the sanitizers ignore. */
+/* The kernel log; and mlockall(), which a user may not call, and which the sanitizers ignore. */
 #ifndef LOCKED_MEMORY_H
 #define LOCKED_MEMORY_H
 
@@ -12,10 +12,12 @@
 static struct {
 	int fails;
 	bool locked;
+	bool told;		/* lines go to the kernel log, which is not that of this machine */
 } memory;
 
 int __wrap_mlockall(int flags);
 int __wrap_munlockall(void);
+void __wrap_messages_to_kernel(bool on);
 
 int __wrap_mlockall(int flags)
 {
@@ -32,6 +34,11 @@ int __wrap_munlockall(void)
 {
 	memory.locked = false;
 	return 0;
+}
+
+void __wrap_messages_to_kernel(bool on)
+{
+	memory.told = on;
 }
 
 #endif

@@ -98,14 +98,6 @@ static void test_pause(void)
 	end_output(was);
 }
 
-static bool kernel_is_told;
-
-void __wrap_messages_to_kernel(bool on);
-void __wrap_messages_to_kernel(bool on)
-{
-	kernel_is_told = on;
-}
-
 /* Its terminal may need the device: nothing is printed before the end of the program. */
 static void test_stays(void)
 {
@@ -125,7 +117,7 @@ static void test_stays(void)
 	pausing_reason(&p, reason);
 	fus_fail(FC_FAILED, "data", "stays suspended; restart the machine");
 	pausing_end(&p, true);
-	REQUIRE(memory.locked && !printed("data") && kernel_is_told);
+	REQUIRE(memory.locked && !printed("data") && memory.told);
 	get_held(after);
 	REQUIRE(!memcmp(before, after, sizeof(before)));
 	messages_hold(false);

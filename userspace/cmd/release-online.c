@@ -94,7 +94,8 @@ static int check_untouched(const struct releasing *r)
 		now.m[dev] = (struct meta_member){ .o = r->meta.m[dev].o, .best = -1 };
 	rc = fus_meta_read_supers(&now);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
-		const struct fusion_sb *is = fus_meta_sb(&now, dev), *was = fus_meta_sb(&r->meta, dev);
+		const struct fusion_sb *is = fus_meta_sb(&now, dev);
+		const struct fusion_sb *was = fus_meta_sb(&r->meta, dev);
 
 		same = same && is && is->generation == was->generation &&
 		       is->activation == was->activation &&

@@ -56,8 +56,8 @@ int fus_run_lock(const char *path, int *lock)
 			continue;
 		}
 		fus_run_unlock(lock);
-		return fus_fail(FC_BUSY, path, "another fusionctl has held it for %d s; wait for it, "
-				"or end it, and try again", LOCK_WAIT_MS / 1000);
+		return fus_fail(FC_BUSY, path, "another fusionctl has held it for %d s; wait for "
+				"it, or end it, and try again", LOCK_WAIT_MS / 1000);
 	}
 	if (!strcmp(path, ASSEMBLY_LOCK))
 		own = *lock;
