@@ -25,9 +25,9 @@ int pausing_begin(struct pausing *p, size_t bytes);
 /* Before its end: what the kernel has said meanwhile, of REASON_TEXT bytes. */
 void pausing_reason(struct pausing *p, char *reason);
 /*
- * The opposite, once the device is resumed; what was to be said is said. @stays: the device stays
- * suspended, so nothing is done that may wait for it. What was to be said, a line about that
- * included, goes to the kernel log, and is printed at the end of the program, without any lock.
+ * The opposite, once the device is resumed; messages that waited are printed. @stays: the device
+ * stays suspended, so nothing is done that may wait for it. Then the messages, with a line about
+ * that, go to the kernel log, and are printed at the end of the program, without any lock.
  */
 void pausing_end(struct pausing *p, bool stays);
 

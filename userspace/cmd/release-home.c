@@ -17,14 +17,14 @@
 #include "progress.h"
 #include "tell.h"
 
-/* How often to look, and how often in vain before a few are left for later. */
+/* How often to look; and after how many looks without progress a few are left for later. */
 #define LOOK_MS		250
-#define VAIN_LOOKS	20
+#define IDLE_LOOKS	20
 #define FEW_EXTENTS	64U
 #define FEW_BYTES	(64ULL << 20)
 /*
- * In vain for so long, and it has failed: the kernel moves up to 16 extents before any of them is
- * where it belongs, those in the way before the others, and duty is the part of the time for that.
+ * Without progress for so long, it has failed. The kernel moves up to 16 extents in a batch, or 64 if
+ * they are small, and those in the way before the others. duty is the part of the time for that.
  */
 #define STUCK_S		120ULL
 #define STUCK_EXTENTS	64ULL
@@ -52,7 +52,7 @@ struct homeward {
 	const struct online *o;
 	struct fusion_status st;
 	uint64_t most, least;		/* extents that were left */
-	unsigned int vain;		/* looks since there were as few as that */
+	unsigned int idle;		/* looks since there were as few as that */
 	bool begun;
 	uint64_t errors, retired;	/* when it had begun */
 };
@@ -166,16 +166,16 @@ static bool judge(struct homeward *w, int *rc)
 	*rc = look(w);
 	if (*rc || !left(w))
 		return true;
-	w->vain = left(w) < w->least ? 0 : w->vain + 1;
+	w->idle = left(w) < w->least ? 0 : w->idle + 1;
 	w->least = left(w) < w->least ? left(w) : w->least;
 	w->most = left(w) > w->most ? left(w) : w->most;
 	show(w);
-	if (w->vain >= VAIN_LOOKS && online_few(w->o, left(w)))
+	if (w->idle >= IDLE_LOOKS && online_few(w->o, left(w)))
 		return true;
 	if (ending_signal_came())
 		*rc = fus_fail(FC_FAILED, w->o->set.name, "was stopped; to go on, run fusionctl "
 			       "release again");
-	else if (w->vain >= patience_s(w) * 1000 / LOOK_MS)
+	else if (w->idle >= patience_s(w) * 1000 / LOOK_MS)
 		*rc = stuck(w);
 	return *rc;
 }

@@ -32,7 +32,7 @@
 #include "verb.h"
 #include "pausing.h"
 
-/* New writes and discards may come between, so it begins again; but not for ever. */
+/* New writes and discards may come between, so it begins again; but not always. */
 #define ROUNDS		5
 /* Until the disk takes the place of the set: a few seconds. */
 #define RETRIES		20
@@ -349,7 +349,7 @@ static int suspend(struct rest *rest)
 	return rc;
 }
 
-/* So nobody removes it. */
+/* So that no program removes it. */
 static int keep_open(const struct online *o, int *fd)
 {
 	char path[160];
@@ -369,7 +369,7 @@ static int do_rest(struct online *o, enum outcome *outcome)
 	for (int dev = 0; dev < 2; dev++)
 		rest.r.meta.m[dev].o.fd = -1;
 	*outcome = STILL_A_SET;
-	/* others do not wait longer than a minute for the lock */
+	/* other commands do not wait for the lock as long as this may take */
 	sync_open_content(o->set.table.devno);
 	rc = resize_lock(&o->set, &lock);
 	if (rc)

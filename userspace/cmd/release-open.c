@@ -66,7 +66,7 @@ static int take_members(struct online *o)
 			return fus_fail(FC_FAILED, "memory", "not enough; close programs and try "
 					"again");
 		meta->geo[dev] = *o->set.m[dev]->sb;
-		/* for what is said of it */
+		/* for messages about it */
 		snprintf(meta->geo[dev].label, sizeof(meta->geo[dev].label), "%s", o->set.name);
 	}
 	return 0;
