@@ -23,8 +23,8 @@
 #define FEW_EXTENTS	64U
 #define FEW_BYTES	(64ULL << 20)
 /*
- * Without progress for so long, it has failed. The kernel moves up to 16 extents in a batch, or 64 if
- * they are small, and those in the way before the others. duty is the part of the time for that.
+ * Without progress for so long, it has failed. The kernel moves up to 16 extents in a batch, or 64
+ * small ones, and those in the way before the others. duty is the part of the time for that.
  */
 #define STUCK_S		120ULL
 #define STUCK_EXTENTS	64ULL
