@@ -42,6 +42,14 @@ home() {
 	good fusionctl demote data 100-299
 }
 
+# released ARGUMENT...: data is released, without warnings; what it prints is in $TMP/out. It tells its
+# progress if that takes long.
+released() {
+	fusionctl release data "$@" --yes >"$TMP/out" 2>"$TMP/err" </dev/null ||
+		fail "status $?: $(<"$TMP/err")"
+	[[ $'\n'$(<"$TMP/err") != *$'\nfusionctl: '* ]] || fail "$(<"$TMP/err")"
+}
+
 target() {
 	dmsetup table data | cut -d' ' -f3
 }
@@ -93,7 +101,7 @@ test_mounted() {
 	shows "data: its I/O would wait for a moment at the end, "
 	shows "$SLOW: would become a plain disk of ${HDD}M with ext4 (label home"
 	same target "$(target)" fusion
-	good fusionctl release data --yes --json
+	released --json
 	json '.action, .online, .device, .content_bytes' "release
 true
 /dev/mapper/data
@@ -125,7 +133,7 @@ test_full() {
 	background fusion-stamp run /dev/mapper/data --state "$TMP/state" --size $((28 << 20)) \
 		--seconds 600 --mix 40:35:10:0:0:5
 	load=$REPLY
-	good fusionctl release data --size 28M --yes
+	released --size 28M
 	shows "data: $SLOW is a plain disk with its content"
 	shows "/dev/mapper/data leads to $SLOW until the next boot"
 	sleep 1
@@ -315,6 +323,69 @@ fusionctl help release" fusionctl release data --resume --size ${FS}M
 	refused "it is suspended; run dmsetup resume data first" fusionctl release data --yes
 	dmsetup resume data
 	good fusionctl close data
+}
+
+# as_usr ARGUMENT...: fusionctl, while the set has /usr, and so needs its libraries elsewhere
+as_usr() {
+	local lib program
+	program=$(type -P fusionctl)
+	if [[ ! -e $TMP/lib ]]; then
+		mkdir "$TMP/lib"
+		LD_TRACE_LOADED_OBJECTS=1 "$program" | grep -o '/[^ ]*' >"$TMP/libraries"
+		while read -r lib; do
+			cp -L "$lib" "$TMP/lib"
+		done <"$TMP/libraries"
+		cp -L "$program" "$TMP/lib/fusionctl"
+	fi
+	# shellcheck disable=SC2016 # for the other shell
+	busybox unshare -m bash -c 'mount --bind "$1" /usr && exec "$2"/ld-linux-* --library-path \
+		"$2" "$2/fusionctl" "${@:3}"' - "$dir" "$TMP/lib" "$@"
+}
+
+# The boot may have to finish the release, and has to find the content on the disk.
+test_system() {
+	local script=share/initramfs-tools/scripts/init-premount/fusion
+	need busybox
+	members $SSD $HDD
+	begin
+	home $FS
+	refused "data: has a part of this system, and after a power failure in the last step the \
+initramfs could not finish that, as /usr/$script is missing; release it from another system" \
+		as_usr release data --dry-run
+	mkdir -p "$dir/${script%/*}"
+	touch "$dir/$script"
+	gives 0 as_usr release data --dry-run
+	lines /proc/cmdline "root=UUID=1 resume_offset=4096"
+	refused "resume_offset=4096: on the kernel's command line: a hibernated system may be there" \
+		as_usr release data --dry-run
+	# which matters to the system only
+	good fusionctl release data --dry-run
+	lines /proc/cmdline "root=/dev/mapper/data ro"
+	refused "the kernel's command line: has root=/dev/mapper/data, which would not lead to the \
+content any more; name it by UUID= there" fusionctl release data --yes
+	lines /proc/cmdline "root=UUID=1"
+	lines /etc/fstab "/dev/mapper/data / ext4 defaults 0 1"
+	refused "/etc/fstab: has /dev/mapper/data, which would not lead to the content any more" \
+		fusionctl release data --yes
+	lines /etc/fstab "UUID=1 / ext4 defaults 0 1"
+	still_a_set
+}
+
+# While its device leads to the disk, the set is not open, even if a copy of a member comes.
+test_copy_comes() {
+	members $SSD $HDD
+	null copy $SSD
+	begin
+	home $FS
+	good fusionctl checkpoint data
+	dd if="$FAST" of=/dev/copy bs=1M conv=fsync status=none
+	released
+	good fusionctl assemble --incremental /dev/copy
+	same "output" "$(<"$TMP/out")" ''
+	good fusionctl assemble --waiting
+	shows "/dev/copy"
+	plain
+	closed
 }
 
 run_tests
