@@ -96,6 +96,34 @@ test_udev_file_system() {
 	good fusionctl close pair
 }
 
+# A released set still holds the disk, whose content has the same UUID: that leads to the device.
+test_udev_released() {
+	local link=/dev/disk/by-uuid/01234567-89ab-4def-8123-456789abcdef
+	udev
+	unplugged_pair
+	plug slow fast
+	once pair
+	mkfs.ext4 -q -U "${link##*/}" /dev/mapper/pair 200M
+	events_done
+	mkdir "$TMP/mnt" "$TMP/again"
+	mount "$link" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	# it tells its progress
+	gives 0 fusionctl release pair --yes
+	events_done
+	leads "$link" /dev/mapper/pair
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	leads "$link" /dev/mapper/pair
+	mount UUID="${link##*/}" "$TMP/again"
+	umount "$TMP/again"
+	umount "$TMP/mnt"
+	good fusionctl close pair
+	udevadm trigger --action=change --subsystem-match=block
+	events_done
+	leads "$link" /dev/slow
+}
+
 test_udev_nofusion() {
 	udev
 	unplugged_pair

@@ -222,7 +222,7 @@ long_lock_is_held() {
 	came "$FAST"
 	exec {lock}>/run/fusion/lock
 	flock "$lock"
-	text="/run/fusion/lock: another fusionctl has held it for a minute; wait for it, or end it, \
+	text="/run/fusion/lock: another fusionctl has held it for 100 s; wait for it, or end it, \
 and try again"
 	refuses 5 "$text" "$SLOW"
 	exec {lock}>&-

@@ -147,7 +147,12 @@ test_refusals() {
 	refused "device length must be" \
 		dmsetup load data --table "0 $((LEN + 8)) fusion $FAST $SLOW 2 resize on"
 	dmsetup suspend data
-	refused "it is suspended" fusionctl grow data
+	refused "it is suspended; run dmsetup resume data first" fusionctl grow data
+	# the command that has suspended it, perhaps
+	exec 9>>/run/fusion/lock
+	flock 9
+	refused "it is suspended; another fusionctl is working on it: wait" fusionctl grow data
+	exec 9>&-
 	dmsetup resume data
 	good fusionctl close data
 	blockdev --setro "$SLOW"

@@ -246,12 +246,12 @@ test_refusals() {
 	open_sets data
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 64K
 	mkfs.ext4 -q /dev/mapper/data
-	gives 5 fusionctl release data --yes
+	gives 5 fusionctl release "$FAST" "$SLOW" --yes
 	says "is a member of the open set data"
 	good fusionctl close data
 	before=$(whole "$FAST" && whole "$SLOW")
 	gives 3 fusionctl release data --yes
-	says "and $SLOW only 64M; open the set, and shrink it with resize2fs"
+	says "and $SLOW only 64M; shrink it, in the open set, with resize2fs"
 	gives 3 fusionctl release data --yes --size 30M
 	same "both members" "$(whole "$FAST" && whole "$SLOW")" "$before"
 	expect 4 "data: no device of it is in transit; leave out that option, to begin or to go on" \

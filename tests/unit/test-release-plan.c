@@ -248,9 +248,64 @@ static void test_order(void)
 	}
 }
 
+/* As the kernel leaves it: only what has to lie on the fast member is in other slots there. */
+static void shifted_state(struct homing *h, u64 *seed, unsigned int way)
+{
+	u32 nr = h->t->moved, *slot = calloc(nr, sizeof(*slot)), n = 0;
+
+	REQUIRE(slot && !fus_state_init(&h->st, h->t->sb.nr_lexts));
+	for (u32 i = 0; i < nr; i++)
+		slot[i] = way == 0 ? (i + 1) % nr : way == 1 ? (i + nr - 1) % nr : i;
+	for (u32 i = nr; i > 1 && way == 2; i--) {
+		const u32 k = rnd_below(seed, i), tmp = slot[i - 1];
+
+		slot[i - 1] = slot[k];
+		slot[k] = tmp;
+	}
+	for (u32 lext = 0; lext < h->st.nr_lexts; lext++) {
+		if (lext >= h->t->content)
+			h->st.word[lext] = FUSION_WORD_UNMAPPED;
+		else if (fus_transit_goes(h->t, lext))
+			h->st.word[lext] = fusion_word(FUSION_STABLE, FAST, slot[n++]);
+		else
+			h->st.word[lext] = fus_transit_word(h->t, lext);
+	}
+	REQUIRE_EQ(n, nr);
+	free(slot);
+}
+
+/* However large the set is: each batch is a commit, for which the I/O of an open set waits. */
+static void test_few(void)
+{
+	const struct fus_content none = { .nr = 0 };
+	struct fusion_misfit misfit;
+	struct fusion_sb sb;
+	u64 seed = 7;
+
+	memset(&sb, 0, sizeof(sb));
+	REQUIRE(!fusion_sb_plan(&sb, 1 << 22, 1 << 25, 128, &misfit));
+	for (unsigned int way = 0; way < 3; way++) {
+		struct transit t = { .disk = 0 };
+		struct homing h = { .t = &t };
+		u32 rounds, copies, away;
+
+		REQUIRE(fus_release_plan(&t, &sb, &none) && t.moved >= 16);
+		h.batch = 2 * t.moved + 1;
+		shifted_state(&h, &seed, way);
+		REQUIRE(!fus_homing_begin(&h));
+		away = h.left;
+		REQUIRE(away > t.moved / 2);
+		rounds = move_all(&h, &copies);
+		REQUIRE(rounds <= 3 && copies <= 2 * away, "%u rounds, %u copies of %u extents",
+			rounds, copies, away);
+		fus_homing_free(&h);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "release: size of content", test_sizes },
 	{ "release: in which order extents move", test_order },
+	{ "release: few batches for what the kernel leaves", test_few },
 };
 
 UNIT_TESTS(tests)

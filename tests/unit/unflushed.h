@@ -25,6 +25,10 @@ static struct {
 	u64 seed;
 	bool dead;
 	unsigned int writes, last;	/* the one in which power fails */
+	struct {
+		int dev;
+		unsigned int from, nr;	/* of its writes: 0 if none */
+	} fails;
 	unsigned int nr;
 	struct {
 		int dev;
@@ -89,6 +93,12 @@ int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, 
 
 	if (world.dead)
 		return -EIO;
+	if (dev == world.fails.dev && world.fails.nr) {
+		if (world.fails.from)
+			world.fails.from--;
+		else if (world.fails.nr--)
+			return -EIO;
+	}
 	REQUIRE(offset + bytes <= world.bytes[dev] && !(offset % 512) && !(bytes % 512));
 	REQUIRE(!(offset % o->block_bytes) && world.nr < MAX_WRITES);
 	memcpy(world.mem[dev] + offset, buf, bytes);

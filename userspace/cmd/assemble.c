@@ -141,6 +141,9 @@ int get_mapping(const struct member *m, struct mapping *map)
 	/* a mapping without a table was left by a killed process: open_set() removes it */
 	if (!rc && map->exists && !map->live && !map->open_count)
 		map->exists = false;
+	/* one that was released while in use keeps its uuid */
+	if (!rc && map->exists && !fus_dm_is_set(map))
+		map->exists = false;
 	return rc;
 }
 

@@ -14,7 +14,15 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "probe.h"
+#include "stands-on.h"
 #include "sysfs.h"
+
+static int refuse_offset(const char *word, dev_t devno)
+{
+	(void)devno;
+	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may "
+			"be there, so no disk is adopted or released; boot once without that");
+}
 
 int check_boot_script(const char *instead)
 {
@@ -23,6 +31,25 @@ int check_boot_script(const char *instead)
 	return fus_fail(FC_REFUSED, "--at-boot", "%s is missing, and only initramfs-tools is "
 			"supported; %s from another system, such as a live one", AT_BOOT_SCRIPT,
 			instead);
+}
+
+/* What the system cannot boot without. */
+static const char *const of_system[] = { "/", "/usr" };
+
+int check_boot_finishes(const char *name, dev_t devno)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++)
+		needed |= fus_path_stands_on(of_system[i], devno);
+	if (!needed)
+		return 0;
+	if (access(AT_BOOT_SCRIPT, F_OK))
+		return fus_fail(FC_REFUSED, name, "has a part of this system, and after a power "
+				"failure in the last step the initramfs could not finish that, as "
+				"%s is missing; release it from another system, such as a live one",
+				AT_BOOT_SCRIPT);
+	return each_boot_word("resume_offset=", refuse_offset, 0);
 }
 
 /* Return: whether the text names this device, and not its content. */
@@ -50,6 +77,24 @@ static int refuse(const char *file, const char *text)
 			"name it by UUID= there", text);
 }
 
+static int warn(const char *file, const char *text)
+{
+	fus_warn(file, "has %s, which leads to the content until the next boot, and not after it; "
+		 "name it by UUID= there", text);
+	return 0;
+}
+
+/* What to do about each. */
+static int (*found)(const char *file, const char *text) = refuse;
+
+static bool is_of_system(const char *target)
+{
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++)
+		if (target && !strcmp(target, of_system[i]))
+			return true;
+	return false;
+}
+
 static int check_fstab(dev_t devno)
 {
 	struct libmnt_table *tb = mnt_new_table();
@@ -62,7 +107,9 @@ static int check_fstab(dev_t devno)
 			const char *source = mnt_fs_get_source(fs);
 
 			if (source && names_device(source, devno))
-				rc = refuse(mnt_get_fstab_path(), source);
+				rc = is_of_system(mnt_fs_get_target(fs)) ?
+				     refuse(mnt_get_fstab_path(), source) :
+				     found(mnt_get_fstab_path(), source);
 		}
 	mnt_free_iter(it);
 	mnt_unref_table(tb);
@@ -78,7 +125,7 @@ static int check_crypttab(dev_t devno)
 	while (f && !rc && fgets(line, sizeof(line), f))
 		if (*line != '#' && sscanf(line, "%*s %511s", source) == 1 &&
 		    names_device(source, devno))
-			rc = refuse("/etc/crypttab", source);
+			rc = found("/etc/crypttab", source);
 	if (f)
 		fclose(f);
 	return rc;
@@ -116,14 +163,17 @@ int check_boot_names(dev_t devno)
 	return rc ? rc : each_boot_word("root=", check_root, devno);
 }
 
-/* -- hibernation ----------------------------------------------------------------------------- */
-
-static int refuse_offset(const char *word, dev_t devno)
+int check_later_boot_names(dev_t devno)
 {
-	(void)devno;
-	return fus_fail(FC_REFUSED, word, "on the kernel's command line: a hibernated system may "
-			"be there, so no disk is adopted or released; boot once without that");
+	int rc;
+
+	found = warn;
+	rc = check_boot_names(devno);
+	found = refuse;
+	return rc;
 }
+
+/* -- hibernation ----------------------------------------------------------------------------- */
 
 static bool has_image(struct udev_device *udev, void *node)
 {

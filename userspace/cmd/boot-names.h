@@ -15,6 +15,13 @@ int check_boot_script(const char *instead);
  * its content is to move to another device, where only its UUID or label finds it.
  */
 int check_boot_names(dev_t devno);
+/* Only warn, as it leads there until the next boot; but refuse if that boot needs it. */
+int check_later_boot_names(dev_t devno);
+/*
+ * Refuse if this system stands on the device, and its initramfs would not finish the release of the
+ * set @name: without that, it does not boot after a power failure in the last step.
+ */
+int check_boot_finishes(const char *name, dev_t devno);
 
 /*
  * Call @is for the words of the kernel's command line that begin with @prefix, until it returns

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "dm.h"
 #include "profile.h"
+#include "released.h"
 #include "setting.h"
 #include "size.h"
 #include "super.h"
@@ -38,6 +39,8 @@ static bool offer_open_set(struct udev_device *dev, void *ctx)
 	const char *name = udev_device_get_sysattr_value(dev, "dm/name"), *begun = ctx;
 	const char *uuid = udev_device_get_sysattr_value(dev, "dm/uuid");
 
+	if (fus_is_released(udev_device_get_devnum(dev)))
+		return false;
 	if (name)
 		offer(begun, name, "", "an open set");
 	if (uuid && *begun)
@@ -95,7 +98,7 @@ static bool read_known(struct udev_device *dev, struct known *k)
 static bool is_set(dev_t devno, void *ctx)
 {
 	(void)ctx;
-	return fus_sysfs_is_mapping(devno, DM_PREFIX);
+	return fus_sysfs_is_set(devno);
 }
 
 /* Was the other member of its set offered already? */
@@ -227,7 +230,8 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 	/* one of its names is enough to offer; a device is asked for by its path */
 	bool path = name && !strncmp(begun, "/dev/", 5);
 	/* a simulation may be of a set, open or closed */
-	bool any = v->set == ANY_SET || (name && v->settings == SIMULATED_SETTINGS);
+	bool any = v->set == ANY_SET || v->set == EITHER_SET ||
+		   (name && v->settings == SIMULATED_SETTINGS);
 
 	if (name && (v->set == OPEN_SET || any)) {
 		offer_open_sets(begun);

@@ -8,17 +8,17 @@
 #include <string.h>
 
 #include "assemble.h"
-#include "dm.h"
 #include "doctor.h"
 #include "health.h"
+#include "released.h"
 #include "stands-on.h"
-#include "sysfs.h"
 
 /* -- where the root lies ---------------------------------------------------------- */
 
-static bool is_mapping(dev_t devno, void *prefix)
+static bool is_set(dev_t devno, void *ctx)
 {
-	return fus_sysfs_is_mapping(devno, prefix);
+	(void)ctx;
+	return fus_sysfs_is_set(devno);
 }
 
 /* Return: whether the file system of @path lies on a set. */
@@ -26,7 +26,7 @@ static bool lies_on_set(const char *path)
 {
 	dev_t devno;
 
-	return fus_path_device(path, &devno) && fus_stands_on(devno, is_mapping, DM_PREFIX);
+	return fus_path_device(path, &devno) && fus_stands_on(devno, is_set, NULL);
 }
 
 static bool has_kernel(const char *dir)

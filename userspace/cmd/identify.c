@@ -19,6 +19,7 @@
 #include "json.h"
 #include "list.h"
 #include "output.h"
+#include "record.h"
 #include "role.h"
 #include "scan.h"
 #include "size.h"
@@ -155,7 +156,8 @@ int probe_member(const char *path, struct member **m, char *content, size_t size
 	err = fus_member_at(dev.devno, m);
 	fus_device_put(&dev);
 	if (err == -EAGAIN)
-		return fus_fail(FC_BUSY, path, "is suspended; resume it with dmsetup resume");
+		return fus_fail(FC_BUSY, path, "is suspended; %s",
+				fus_suspended_remedy("resume it with dmsetup resume"));
 	if (err)
 		return fus_fail(FC_FAILED, path, "cannot read: %s; check the device",
 				strerror(-err));

@@ -254,6 +254,8 @@ int main(int argc, char **argv)
 	messages_begin();
 	progress_show();
 	rc = run(argc, argv, &v);
+	/* of a device that stays suspended */
+	messages_hold(false);
 	/* an answer that did not arrive is none, whatever it was */
 	if (output_end())
 		rc = rc ? rc : lost_code(v);

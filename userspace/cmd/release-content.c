@@ -80,7 +80,7 @@ static int too_large(const struct releasing *r)
 	if (fits_unused(r, r->content_bytes))
 		return fail_unused(r, r->content.type, r->content_bytes);
 	if (*how)
-		snprintf(remedy, sizeof(remedy), "open the set, and shrink it with %s", how);
+		snprintf(remedy, sizeof(remedy), "shrink it, in the open set, with %s", how);
 	else
 		snprintf(remedy, sizeof(remedy), "it cannot shrink, copy it to another disk");
 	return fus_fail(FC_REFUSED, r->meta.geo[FAST].label, "its %s has %s, and %s only %s; %s",

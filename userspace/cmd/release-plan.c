@@ -91,15 +91,11 @@ static int get_open(const char *word, char *name, size_t size, struct mapping *m
 	bool found;
 	int rc;
 
-	rc = fus_open_name(word, false, name, size, &found);
+	rc = fus_open_set_name(word, name, size, &found);
 	if (!rc && !found)
-		snprintf(name, size, "%s", word);
-	if (!rc)
-		rc = fus_dm_get(name, NULL, MAPPING_INFO, map);
-	if (!rc && !(map->exists && fus_dm_is_set(map)))
 		rc = fus_fail(FC_FAILED, word, "no such set is open; release one that is closed "
 			      "without --at-boot");
-	return rc;
+	return rc ? rc : fus_dm_get(name, NULL, MAPPING_INFO, map);
 }
 
 static int ask(const char *name)
@@ -155,12 +151,21 @@ int release_plan(const struct args *a)
 
 bool release_is_planned(const char *word, char set[UUID_TEXT])
 {
+	bool is = false, begun = false, open;
 	struct member *list;
+	struct mapping map;
 	struct plan p;
-	bool is = false, begun = false;
+	char name[128];
 
 	read_plan(&p);
-	if (!p.nr || fus_scan_members(&list))
+	if (!p.nr)
+		return false;
+	if (!fus_open_set_name(word, name, sizeof(name), &open) && open &&
+	    !fus_dm_get(name, NULL, MAPPING_INFO, &map) && map.exists) {
+		snprintf(set, UUID_TEXT, "%s", fus_dm_set_uuid(&map));
+		return find(&p, set) < p.nr;
+	}
+	if (fus_scan_members(&list))
 		return false;
 	for (struct member *m = list; m; m = m->next) {
 		if (!fus_member_called(m, word))

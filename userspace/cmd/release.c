@@ -15,6 +15,7 @@
 #include "hold-signals.h"
 #include "in-transit.h"
 #include "json.h"
+#include "named.h"
 #include "output.h"
 #include "record.h"
 #include "set-json.h"
@@ -82,7 +83,7 @@ static int check_state(const struct meta *meta)
 }
 
 /* An extent with neither a home nor room on the fast member. */
-static int no_room(const struct releasing *r)
+int release_no_room(const struct releasing *r)
 {
 	const uint64_t es = (uint64_t)r->t.sb.extent_sectors << 9;
 	char need[SIZE_TEXT], room[SIZE_TEXT];
@@ -93,7 +94,7 @@ static int no_room(const struct releasing *r)
 			fus_size_text(need, r->t.moved * es), r->meta.m[SLOW].o.path);
 }
 
-static int prepare(struct releasing *r, uint64_t keep)
+int release_prepare(struct releasing *r, uint64_t keep)
 {
 	struct fus_content none = { .nr = 0 };
 	bool room;
@@ -119,7 +120,7 @@ static int prepare(struct releasing *r, uint64_t keep)
 	if (!rc)
 		room = fus_release_plan(&r->t, fus_meta_sb(&r->meta, FAST), &r->content);
 	if (!rc && !room)
-		rc = no_room(r);
+		rc = release_no_room(r);
 	return rc ? rc : fus_homing_plan(&r->h);
 }
 
@@ -134,12 +135,13 @@ void release_print(const struct args *a, const struct transit *t, const struct r
 {
 	const char *const path[2] = { t->o[FAST].path, t->o[SLOW].path };
 	struct json_object *o = fus_json_base();
-	const bool leave = a->opt[OPT_LEAVE_UNMAPPED];
+	const bool leave = a->opt[OPT_LEAVE_UNMAPPED], online = r && r->open_as;
 
 	fus_json_add_bool(o, "dry_run", a->opt[OPT_DRY_RUN]);
 	fus_json_add_str(o, "action", a->opt[OPT_ABORT] ? "abort" : a->opt[OPT_RESUME] ? "resume" :
 			 "release");
-	fus_json_add_set(o, t->sb.label, false, &t->sb, path);
+	fus_json_add_set(o, online ? r->open_as : t->sb.label, online, &t->sb, path);
+	fus_json_add_bool(o, "online", online);
 	fus_json_add_str(o, "content", r && *r->content.type ? r->content.text : NULL);
 	if (r && r->size == SIZE_KNOWN)
 		fus_json_add_u64(o, "content_bytes", r->content_bytes);
@@ -148,10 +150,21 @@ void release_print(const struct args *a, const struct transit *t, const struct r
 	fus_json_add_u64(o, "moved_bytes", r ? extents(r, r->h.away) : 0);
 	fus_json_add_u64(o, "zeroed_bytes", r && !leave ? extents(r, r->h.blank) : 0);
 	fus_json_add_u64(o, "dropped_bytes", r ? extents(r, r->h.beyond) : 0);
+	if (online)
+		fus_json_add_u64(o, "expected_ms", r->expected_ms);
+	else
+		json_object_object_add(o, "expected_ms", NULL);
+	if (online && !a->opt[OPT_DRY_RUN]) {
+		fus_json_add_u64(o, "late_bytes", r->late);
+		fus_json_add_u64(o, "paused_ms", r->paused_ms);
+	} else {
+		json_object_object_add(o, "late_bytes", NULL);
+		json_object_object_add(o, "paused_ms", NULL);
+	}
 	print_json(o, false);
 }
 
-static void show(const struct releasing *r, const struct args *a)
+void release_show(const struct releasing *r, const struct args *a)
 {
 	const bool dry_run = a->opt[OPT_DRY_RUN];
 	const struct meta *meta = &r->meta;
@@ -183,7 +196,7 @@ void release_tell(const char *disk, const char *fast)
 	       "a mapped device\n", disk, fast);
 }
 
-static int ask(const struct releasing *r)
+int release_ask(const struct releasing *r)
 {
 	const char *name = r->meta.geo[FAST].label, *disk = r->meta.m[SLOW].o.path;
 	const char *fast = r->meta.m[FAST].o.path;
@@ -247,27 +260,24 @@ static int carry_out(struct releasing *r, const struct args *a)
 	return do_transit(r);
 }
 
-static int release(const struct args *a)
+static int release_closed(const struct args *a, uint64_t keep)
 {
 	const bool json = a->opt[OPT_JSON], dry_run = a->opt[OPT_DRY_RUN];
 	struct releasing r = { .h = { .meta = NULL } };
-	uint64_t keep = 0;
 	int rc;
 
-	if (a->opt[OPT_SIZE] && (!fus_parse_size(a->opt[OPT_SIZE], &keep) || !keep))
-		return fus_fail(FC_USAGE, a->opt[OPT_SIZE], "not a size; write e.g. --size 500G");
 	rc = fus_meta_open(a->n, a->word, !dry_run, &r.meta);
 	if (rc)
 		return rc;
-	rc = prepare(&r, keep);
+	rc = release_prepare(&r, keep);
 	for (int dev = 0; dev < 2; dev++)
 		r.t.o[dev] = r.meta.m[dev].o;
 	if (!rc && !json)
-		show(&r, a);
+		release_show(&r, a);
 	if (!rc && json && dry_run)
 		release_print(a, &r.t, &r);
 	if (!rc && !dry_run) {
-		rc = a->opt[OPT_YES] ? 0 : ask(&r);
+		rc = a->opt[OPT_YES] ? 0 : release_ask(&r);
 		if (!rc)
 			rc = carry_out(&r, a);
 		if (!rc && json)
@@ -278,6 +288,22 @@ static int release(const struct args *a)
 	fus_homing_free(&r.h);
 	fus_meta_free(&r.meta);
 	return rc;
+}
+
+static int release(const struct args *a)
+{
+	char name[128];
+	uint64_t keep = 0;
+	bool open = false;
+	int rc = 0;
+
+	if (a->opt[OPT_SIZE] && (!fus_parse_size(a->opt[OPT_SIZE], &keep) || !keep))
+		return fus_fail(FC_USAGE, a->opt[OPT_SIZE], "not a size; write e.g. --size 500G");
+	if (a->n == 1)
+		rc = fus_open_set_name(a->word[0], name, sizeof(name), &open);
+	if (rc)
+		return rc;
+	return open ? release_online(a, name, keep) : release_closed(a, keep);
 }
 
 int cmd_release(const struct args *a)

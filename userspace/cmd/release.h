@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Verb release: release.c begins, release-resume.c goes on, release-content.c knows whether the
- * content fits.
+ * content fits. release-online.c does it with a set that is open, release-plan.c at the next boot.
  */
 #ifndef RELEASE_H
 #define RELEASE_H
@@ -24,6 +24,11 @@ struct releasing {
 	struct fus_content content;
 	enum content_size size;
 	uint64_t content_bytes;		/* with SIZE_KNOWN */
+	/* of a set that is open: release-online.h */
+	const char *open_as;		/* otherwise NULL */
+	uint64_t expected_ms;		/* how long I/O may wait */
+	unsigned int paused_ms;
+	uint64_t late;			/* bytes that were moved or zeroed in that time */
 };
 
 /* Look at the content of the set, whose state is loaded. */
@@ -32,6 +37,20 @@ int release_look(struct releasing *r);
 int release_check_content(const struct releasing *r, uint64_t keep);
 /* The content in words: "ext4 (label home)", or that there is none. */
 const char *release_content_text(const struct fus_content *c);
+
+/*
+ * Whether the set, which is closed or suspended, can be released, and what has to be done: r->h and
+ * r->t. Its metadata, r->meta, is read. @keep: as above.
+ */
+int release_prepare(struct releasing *r, uint64_t keep);
+/* Refuse one whose fast member has no room for what has to lie on it. */
+int release_no_room(const struct releasing *r);
+/* Say what will be done; ask whether it may be. */
+void release_show(const struct releasing *r, const struct args *a);
+int release_ask(const struct releasing *r);
+
+/* -- release-online.c: a set that is open under @name. */
+int release_online(const struct args *a, const char *name, uint64_t keep);
 
 /* -- release-plan.c: --at-boot */
 

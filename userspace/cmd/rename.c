@@ -13,6 +13,7 @@
 #include "json.h"
 #include "open-set.h"
 #include "output.h"
+#include "record.h"
 #include "scan.h"
 #include "setting.h"
 #include "settings-closed.h"
@@ -134,12 +135,17 @@ static int tell_label(const char *name, const char *label)
  */
 static int rename_open(const struct job *j)
 {
-	int rc, err;
+	int rc, err, lock;
 
-	rc = tell_label(j->device, j->to);
+	/* not while it is suspended, by its old name, to be released or resized */
+	rc = fus_run_lock(ASSEMBLY_LOCK, &lock);
 	if (rc)
 		return rc;
-	err = strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
+	rc = tell_label(j->device, j->to);
+	err = !rc && strcmp(j->device, j->to) ? fus_dm_rename(j->device, j->to) : 0;
+	fus_run_unlock(&lock);
+	if (rc)
+		return rc;
 	if (!err) {
 		fus_backup_changed(j->fast);
 		return 0;
@@ -175,8 +181,7 @@ static int find_open(struct job *j, const char *name, bool *found)
 		rc = fus_fail(FC_FAILED, name, "cannot be renamed, it is in mode %s; see fusionctl "
 			      "status %s", set.st.mode, name);
 	else if (set.m.suspended)
-		rc = fus_fail(FC_FAILED, name, "cannot be renamed, it is suspended; run dmsetup "
-			      "resume %s first", name);
+		rc = fus_fail_suspended(name, "cannot be renamed");
 	fus_set_put(&set);
 	return rc;
 }

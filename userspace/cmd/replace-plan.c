@@ -17,6 +17,7 @@
 #include "meta.h"
 #include "new-set.h"
 #include "probe.h"
+#include "record.h"
 #include "role.h"
 #include "size.h"
 #include "trio.h"
@@ -126,8 +127,7 @@ static int check_works(const struct replacing *r)
 		return fus_fail(FC_FAILED, r->name, "cannot replace a member, it is in mode %s; "
 				"see fusionctl status %s", r->set.st.mode, r->name);
 	if (r->set.m.suspended)
-		return fus_fail(FC_FAILED, r->name, "cannot replace a member, it is suspended; run "
-				"dmsetup resume %s first", r->name);
+		return fus_fail_suspended(r->name, "cannot replace a member");
 	if (r->set.st.fence_slots)
 		return fus_fail(FC_BUSY, r->name, "cannot replace a member, it has a fence, as "
 				"while it shrinks; wait for that, or run dmsetup message %s 0 "

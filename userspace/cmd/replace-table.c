@@ -2,11 +2,9 @@
 /* Verb replace: other tables for the set. I/O waits from the suspend to the resume. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -15,7 +13,8 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
-#include "kmsg.h"
+#include "pausing.h"
+#include "record.h"
 #include "role.h"
 #include "tell.h"
 
@@ -76,10 +75,55 @@ struct attempt {
 	struct places to, back;
 	bool can_go_back;	/* @back is filled in */
 	bool is_back;		/* the set has become that */
-	char reason[256];	/* of the kernel, to refuse */
+	char reason[REASON_TEXT];	/* of the kernel, to refuse */
 };
 
-static int exchange(struct replacing *r, const struct mapping *table, struct attempt *t)
+/* Return: whether the set still has the table that was there when it was looked at last. */
+static bool is_same(const struct set *a, const struct set *b)
+{
+	return a->m.devno == b->m.devno && a->member[FAST] == b->member[FAST] &&
+	       a->member[SLOW] == b->member[SLOW] && a->old == b->old &&
+	       a->old_role == b->old_role && !b->m.suspended;
+}
+
+/* Until fus_run_unlock(), no other command gives the set another table, or opens a member. */
+static int lock_set(struct replacing *r, int *lock)
+{
+	const struct set was = r->set;
+	int rc = fus_run_lock(ASSEMBLY_LOCK, lock);
+
+	if (!rc)
+		rc = replace_look(r);
+	if (!rc && !is_same(&was, &r->set))
+		rc = fus_fail(FC_BUSY, r->name, "was closed, suspended or changed while a member "
+			      "was to be replaced; see fusionctl list, and try again");
+	if (rc)
+		fus_run_unlock(lock);
+	return rc;
+}
+
+/* Return: 0, -ECANCELED after a message, or another -errno; then @t has the reason. */
+static int pause_for(struct replacing *r, struct attempt *t, struct dm_exchange *x)
+{
+	struct pausing paused;
+	int err;
+
+	if (pausing_begin(&paused, 0))
+		return -ECANCELED;
+	err = fus_dm_exchange(r->name, x);
+	pausing_reason(&paused, t->reason);
+	if (err && !*t->reason)
+		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-err));
+	r->paused_ms += x->paused_ms;
+	t->is_back = x->is_back;
+	if (x->stuck)
+		fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its "
+			 "tables: %s; see dmesg, and restart the machine", t->reason);
+	pausing_end(&paused, x->stuck);
+	return x->stuck ? -ECANCELED : err;
+}
+
+static int exchange_locked(struct replacing *r, const struct mapping *table, struct attempt *t)
 {
 	char *next = line_of(r, table->params, &t->to);
 	char *back = t->can_go_back ? line_of(r, table->params, &t->back) : NULL;
@@ -91,27 +135,30 @@ static int exchange(struct replacing *r, const struct mapping *table, struct att
 	struct dm_exchange x = {
 		.now = &line[0], .next = &line[1], .back = back ? &line[2] : NULL,
 	};
-	int kmsg = fus_kmsg_open(), err = next ? 0 : -EINVAL;
-	sigset_t before;
+	int err = -EINVAL;
 
-	/* It must not end or stop with the set suspended, and nothing can be paged in then. */
-	hold_all_signals(&before);
-	mlockall(MCL_CURRENT | MCL_FUTURE);
-	if (!err)
-		err = fus_dm_exchange(r->name, &x);
-	munlockall();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	fus_kmsg_reason(kmsg, t->reason, sizeof(t->reason));
-	if (err && !*t->reason)
+	if (next)
+		err = pause_for(r, t, &x);
+	else
 		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-err));
-	r->paused_ms += x.paused_ms;
-	t->is_back = x.is_back;
 	free(next);
 	free(back);
-	if (x.stuck)
-		fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes none of its "
-			 "tables: %s; see dmesg, and restart the machine", t->reason);
-	return x.stuck ? -ECANCELED : err;
+	return err;
+}
+
+static int exchange(struct replacing *r, struct attempt *t)
+{
+	struct mapping table;
+	int err = -ECANCELED, lock;
+
+	if (lock_set(r, &lock))
+		return err;
+	if (!fus_dm_get_set(r->name, MAPPING_TABLE, &table)) {
+		err = exchange_locked(r, &table, t);
+		fus_dm_put(&table);
+	}
+	fus_run_unlock(&lock);
+	return err;
 }
 
 /* There may be at most 64 partial extents when a disk joins. */
@@ -129,15 +176,11 @@ static void settle(struct replacing *r)
 static int try_to_join(struct replacing *r, struct attempt *t)
 {
 	const struct timespec pause = { .tv_nsec = JOIN_PAUSE_MS * 1000000L };
-	struct mapping table;
 	int err, tries = JOIN_TRIES;
 
 	do {
-		if (fus_dm_get_set(r->name, MAPPING_TABLE, &table))
-			return -ECANCELED;
 		settle(r);
-		err = exchange(r, &table, t);
-		fus_dm_put(&table);
+		err = exchange(r, t);
 		if (err != -EAGAIN)
 			break;
 		nanosleep(&pause, NULL);
@@ -195,16 +238,11 @@ int replace_take_back(struct replacing *r)
 static int reload(struct replacing *r, bool with_old)
 {
 	struct attempt t = { 0 };
-	struct mapping table;
-	int err, rc;
+	int err;
 
 	memcpy(t.to.member, r->set.member, sizeof(t.to.member));
 	t.to.old = with_old ? r->set.old : 0;
-	rc = fus_dm_get_set(r->name, MAPPING_TABLE, &table);
-	if (rc)
-		return rc;
-	err = exchange(r, &table, &t);
-	fus_dm_put(&table);
+	err = exchange(r, &t);
 	if (err == -ECANCELED)
 		return FC_FAILED;
 	if (err)

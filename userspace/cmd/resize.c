@@ -3,37 +3,36 @@
  * What the verbs grow and shrink share: an open set gets another size when another table takes the
  * place of the present one.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "resize.h"
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "hold-signals.h"
-#include "kmsg.h"
+#include "pausing.h"
+#include "record.h"
 #include "role.h"
 #include "trio.h"
 
 int resize_get(struct resizing *r)
 {
 	struct set set;
+	char what[64];
 	int rc;
 
 	rc = fus_set_get(r->name, &set);
 	if (rc)
 		return rc;
+	snprintf(what, sizeof(what), "cannot %s", r->verb);
 	if (set.old)
 		rc = fus_fail_replaced(r->name, r->verb);
 	else if (strcmp(set.st.mode, "rw"))
 		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is in mode %s; see fusionctl "
 			      "status %s", r->verb, set.st.mode, r->name);
 	else if (set.m.suspended)
-		rc = fus_fail(FC_FAILED, r->name, "cannot %s, it is suspended; run dmsetup "
-			      "resume %s first", r->verb, r->name);
+		rc = fus_fail_suspended(r->name, what);
 	for (int dev = 0; dev < 2 && !rc; dev++) {
 		if (fus_member_at(set.member[dev], &r->m[dev]) || !r->m[dev])
 			rc = fus_fail(FC_FAILED, r->name, "the superblock of its %s member "
@@ -84,33 +83,70 @@ static char *resize_params(const char *params, const char *options)
 			options) < 0 ? NULL : longer;
 }
 
+/* Do two table lines name the same members? */
+static bool same_members(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	n += a[n] == ' ';
+	n += strcspn(a + n, " ");
+	return !strncmp(a, b, n) && (!b[n] || b[n] == ' ');
+}
+
+int resize_lock(struct resizing *r, int *lock)
+{
+	struct mapping now;
+	bool same;
+	int rc;
+
+	rc = fus_run_lock(ASSEMBLY_LOCK, lock);
+	if (rc)
+		return rc;
+	rc = fus_dm_get(r->name, NULL, MAPPING_TABLE, &now);
+	same = !rc && now.exists && !now.suspended && now.devno == r->table.devno &&
+	       now.sectors == r->table.sectors && !strcmp(now.target, r->table.target) &&
+	       same_members(now.params, r->table.params);
+	if (!rc && !same)
+		rc = fus_fail(FC_BUSY, r->name, "was closed, suspended or changed while it was to "
+			      "%s; see fusionctl list, and try again", r->verb);
+	if (rc) {
+		fus_dm_put(&now);
+		fus_run_unlock(lock);
+		return rc;
+	}
+	/* its options may be others */
+	fus_dm_put(&r->table);
+	r->table = now;
+	return 0;
+}
+
 static int exchange(struct resizing *r, const char *params)
 {
 	const struct dm_line now = { r->table.sectors, r->table.target, r->table.params };
 	const struct dm_line next = { fusion_sb_sectors(&r->sb), r->table.target, params };
 	struct dm_exchange x = { .now = &now, .next = &next };
-	char reason[256];
-	sigset_t before;
-	int err, kmsg = fus_kmsg_open();
+	struct pausing paused;
+	char reason[REASON_TEXT];
+	int err, rc;
 
-	/* It must not end or stop with the set suspended. */
-	hold_all_signals(&before);
-	/* Nothing can be paged in while the set is suspended, if it is the root's. */
-	mlockall(MCL_CURRENT | MCL_FUTURE);
+	rc = pausing_begin(&paused, 0);
+	if (rc)
+		return rc;
 	err = fus_dm_exchange(r->name, &x);
-	munlockall();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	fus_kmsg_reason(kmsg, reason, sizeof(reason));
+	pausing_reason(&paused, reason);
 	r->paused_ms = x.paused_ms;
 	if (x.stuck)
-		return fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
-				"new table nor the old one: %s; see dmesg, and restart the machine",
-				*reason ? reason : strerror(-err));
-	return err ? fus_fail(FC_FAILED, r->name, "has not %s: %s; it is as large as it "
-			       "was, see dmesg", r->done, *reason ? reason : strerror(-err)) : 0;
+		rc = fus_fail(FC_FAILED, r->name, "stays suspended: the kernel takes neither the "
+			      "new table nor the old one: %s; see dmesg, and restart the machine",
+			      *reason ? reason : strerror(-err));
+	else if (err)
+		rc = fus_fail(FC_FAILED, r->name, "has not %s: %s; it is as large as it was, see "
+			      "dmesg", r->done, *reason ? reason : strerror(-err));
+	pausing_end(&paused, x.stuck);
+	return rc;
 }
 
-int resize_exchange(struct resizing *r, const char *options)
+static int exchange_locked(struct resizing *r, const char *options)
 {
 	char *params = resize_params(r->table.params, options);
 	int rc;
@@ -120,6 +156,18 @@ int resize_exchange(struct resizing *r, const char *options)
 				"versions of fusionctl and dm-fusion");
 	rc = exchange(r, params);
 	free(params);
+	return rc;
+}
+
+int resize_exchange(struct resizing *r, const char *options)
+{
+	int rc, lock;
+
+	rc = resize_lock(r, &lock);
+	if (rc)
+		return rc;
+	rc = exchange_locked(r, options);
+	fus_run_unlock(&lock);
 	return rc;
 }
 

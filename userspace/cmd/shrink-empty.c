@@ -18,11 +18,10 @@
 #include "hold-signals.h"
 #include "progress.h"
 #include "role.h"
+#include "runs.h"
 #include "size.h"
 #include "tell.h"
 
-/* So many extents of the map at a time. */
-#define WINDOW		65536U
 /* So much is discarded at a time. */
 #define DISCARD_BYTES	(64ULL << 30)
 /* How often to look at the fence; and how long there may be no room before that is the end. */
@@ -31,68 +30,34 @@
 
 /* -- where the extents lie ------------------------------------------------------------------ */
 
-/* A run of extents that lie side by side: "FIRST COUNT fast|slow|- SLOT STATE". */
-static bool next_run(char **map, uint64_t *first, uint64_t *nr, int *dev, uint64_t *slot)
-{
-	const char *line = strsep(map, "\n");
-	char member[8], at[16];
-
-	if (!line || sscanf(line, "%" SCNu64 " %" SCNu64 " %7s %15s", first, nr, member, at) != 4)
-		return false;
-	*dev = !strcmp(member, fus_role_name[FAST]) ? FAST :
-	       !strcmp(member, fus_role_name[SLOW]) ? SLOW : -1;
-	*slot = strtoull(at, NULL, 10);
-	return true;
-}
-
 /* How many of @nr numbers from @first on are not below @end? */
 static uint64_t beyond(uint64_t first, uint64_t nr, uint64_t end)
 {
 	return first >= end ? nr : first + nr > end ? first + nr - end : 0;
 }
 
-static int count_window(struct shrinking *s, uint64_t from, uint64_t *next)
+static void count_run(void *ctx, const struct map_run *run)
 {
+	struct shrinking *s = ctx;
 	const struct fusion_sb *sb = &s->r.sb;
-	const uint64_t all = s->r.m[FAST]->sb->nr_lexts;
 	const uint64_t end[2] = { fusion_sb_slot_end(sb, FUSION_FAST),
 				  fusion_sb_slot_end(sb, FUSION_SLOW) };
-	char msg[64], *map = NULL, *line;
-	uint64_t first, nr, slot, behind;
-	int dev, rc;
+	uint64_t behind;
 
-	snprintf(msg, sizeof(msg), "map %" PRIu64 " %u", from, WINDOW);
-	rc = fus_tell_set(s->r.name, msg, &map);
-	if (rc)
-		return rc;
-	*next = from;
-	for (line = map; line && next_run(&line, &first, &nr, &dev, &slot); *next += nr) {
-		if (dev < 0)
-			continue;
-		behind = beyond(first, nr, sb->nr_lexts);
-		s->behind += behind;
-		s->kept += nr - behind;
-		s->moving += beyond(slot, nr - behind, end[dev]);
-	}
-	free(map);
-	if (*next == (all - from < WINDOW ? all : from + WINDOW))
-		return 0;
-	return fus_fail(FC_FAILED, s->r.name, "cannot read the kernel's map; use matching versions "
-			"of fusionctl and dm-fusion");
+	if (run->dev < 0)
+		return;
+	behind = beyond(run->first, run->nr, sb->nr_lexts);
+	s->behind += behind;
+	s->kept += run->nr - behind;
+	s->moving += beyond(run->slot, run->nr - behind, end[run->dev]);
 }
 
 int shrink_count(struct shrinking *s)
 {
-	const uint64_t all = s->r.m[FAST]->sb->nr_lexts;
-	uint64_t next;
-	int rc = 0;
-
 	s->kept = 0;
 	s->behind = 0;
 	s->moving = 0;
-	for (uint64_t from = 0; from < all && !rc; from = next)
-		rc = count_window(s, from, &next);
-	return rc;
+	return fus_each_run(s->r.name, s->r.m[FAST]->sb->nr_lexts, count_run, s);
 }
 
 /* Slots that are out of use for ever, after write errors, make less room than the sizes tell. */
@@ -101,17 +66,12 @@ int shrink_check_room(const struct shrinking *s)
 	const struct fusion_sb *sb = &s->r.sb, *now = s->r.m[FAST]->sb;
 	const uint64_t room = (uint64_t)sb->nr_fast_slots - now->spare_fast + sb->nr_slow_slots -
 			      now->spare_slow;
-	char *stats = NULL, *at;
-	uint64_t retired = 0;
+	uint64_t retired;
 	int rc;
 
-	rc = fus_tell_set(s->r.name, "stats", &stats);
+	rc = fus_tell_stat(s->r.name, "retired_slots", &retired);
 	if (rc)
 		return rc;
-	at = stats ? strstr(stats, "retired_slots ") : NULL;
-	if (at)
-		retired = strtoull(at + strlen("retired_slots "), NULL, 10);
-	free(stats);
 	if (s->kept + retired <= room)
 		return 0;
 	return fus_fail(FC_REFUSED, s->r.name, "has %" PRIu64 " extents in use, and would have "

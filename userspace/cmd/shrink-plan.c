@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb shrink: what the content needs, and how small set and member become. */
-#include <fcntl.h>
-#include <libmount/libmount.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-#include <linux/fs.h>
 
 #include "shrink.h"
 #include "busy.h"
 #include "device.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "hold-signals.h"
+#include "open-content.h"
 #include "role.h"
 #include "size.h"
 #include "verb.h"
@@ -22,41 +17,12 @@
 
 /* -- the content ---------------------------------------------------------------------------- */
 
-/* XFS has its size in its log only, until it is frozen, or has written for a while. */
-static void write_supers(dev_t devno)
-{
-	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
-	struct libmnt_fs *fs = tb ? mnt_table_find_devno(tb, devno, MNT_ITER_FORWARD) : NULL;
-	int fd = fs ? open(mnt_fs_get_target(fs), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	sigset_t before;
-
-	if (fd >= 0) {
-		/* a signal must not leave it frozen */
-		hold_all_signals(&before);
-		if (!ioctl(fd, FIFREEZE, 0))
-			ioctl(fd, FITHAW, 0);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		close(fd);
-	}
-	mnt_unref_table(tb);
-}
-
 static int look_at_content(struct shrinking *s)
 {
-	char path[160];
-	int fd, rc;
+	int rc;
 
-	snprintf(path, sizeof(path), "/dev/mapper/%s", s->r.name);
-	fd = fus_open_node(path, s->r.table.devno, O_RDONLY);
-	if (fd < 0)
-		return fus_fail(FC_FAILED, path, "cannot be opened; see dmesg");
-	/* a mounted file system writes past what another reader has left in memory */
-	write_supers(s->r.table.devno);
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	rc = fus_probe_magics(path, fd, &s->content);
-	if (!rc)
-		s->size = fus_content_size(fd, &s->content, &s->content_bytes);
-	close(fd);
+	rc = look_at_open_content(s->r.name, s->r.table.devno, &s->content, &s->size,
+				  &s->content_bytes);
 	if (!rc)
 		fus_reach(s->r.table.devno, &s->reach);
 	return rc;

@@ -203,6 +203,9 @@ static void print_text(const struct set *set)
 	if (st->fence_slots)
 		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",
 		       st->fence_used, st->fence_slots);
+	if (st->homing)
+		printf("homing   %" PRIu64 " extents are not in their place yet, and %" PRIu64
+		       " are to be zeroed\n", st->homing_away, st->homing_blank);
 }
 
 /* Counters start again when a set is reopened. */
@@ -299,6 +302,8 @@ static struct json_object *set_json(const struct set *set)
 		{ "replica_age", st->replica_age },
 		{ "fence_slots", st->fence_slots },
 		{ "fence_used", st->fence_used },
+		{ "homing_away", st->homing_away },
+		{ "homing_blank", st->homing_blank },
 	};
 
 	fus_json_add_open(o, &set->m);
@@ -308,6 +313,7 @@ static struct json_object *set_json(const struct set *set)
 	fus_json_add_str(o, "replica", st->replica);
 	fus_json_add_bool(o, "needs_check", st->needs_check);
 	fus_json_add_bool(o, "suspended", set->m.suspended);
+	fus_json_add_bool(o, "homing", st->homing);
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
 	json_object_object_add(o, "old", old_member_json(set));

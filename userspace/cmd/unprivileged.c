@@ -20,6 +20,7 @@
 #include "list.h"
 #include "output.h"
 #include "rescued.h"
+#include "released.h"
 #include "role.h"
 #include "set-json.h"
 #include "show-rescued.h"
@@ -71,6 +72,11 @@ static bool add_mapping(struct udev_device *dev, void *ctx)
 	**tail = m;
 	*tail = &m->next;
 	return false;
+}
+
+static bool add_set(struct udev_device *dev, void *ctx)
+{
+	return !fus_is_released(udev_device_get_devnum(dev)) && add_mapping(dev, ctx);
 }
 
 static void copy(struct udev_device *dev, const char *key, char *buf, size_t size)
@@ -137,7 +143,7 @@ static int look(struct seen *s)
 	struct mapping **tail = &s->open;
 	int err;
 
-	err = fus_block_any(&sets, add_mapping, &tail);
+	err = fus_block_any(&sets, add_set, &tail);
 	tail = &s->rescued;
 	if (err >= 0)
 		err = fus_block_any(&rescued, add_mapping, &tail);

@@ -34,7 +34,7 @@
 	     .example = "fusionctl release data --dry-run",
 	     .opts = O(AT_BOOT) | O(RESUME) | O(ABORT) | O(SIZE) | O(LEAVE_UNMAPPED) | O(YES) |
 		     O(DRY_RUN) | O(JSON),
-	     .min = 1, .max = 2, .root = true, .set = CLOSED_SET),
+	     .min = 1, .max = 2, .root = true, .set = EITHER_SET),
 
 	VERB(open, .words = "NAME [DEV [DEV]]",
 	     .summary = "open a set by name or uuid, or by its members",

@@ -95,7 +95,10 @@ struct option_info {
 extern const struct option_info options[OPT_NR];
 
 /* The kind of set a verb works on. An open set is its first word, if any, by any name or device. */
-enum set_kind { NO_SET, OPEN_SET, CLOSED_SET, ANY_SET };
+enum set_kind {
+	NO_SET, OPEN_SET, CLOSED_SET, ANY_SET,
+	EITHER_SET,		/* the verb finds out itself whether it is open */
+};
 
 enum setting_kind { NO_SETTINGS, ALL_SETTINGS, SIMULATED_SETTINGS };
 

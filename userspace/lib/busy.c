@@ -18,6 +18,7 @@
 #include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "released.h"
 #include "sysfs.h"
 
 /* Return: whether @used, or the disk it is on, is @devno. */
@@ -91,6 +92,8 @@ static bool name_holder(dev_t holder, void *ctx)
 	struct user *user = ctx;
 
 	if (fus_sysfs_read(holder, "dm/name", name, sizeof(name))) {
+		if (fus_is_released(holder) && fus_sysfs_is_mapping(holder, DM_PREFIX))
+			return is_user(user, USER_SET, "is beneath %s, which was released", name);
 		if (fus_sysfs_is_mapping(holder, DM_PREFIX))
 			return is_user(user, USER_SET, "is a member of the open set %s", name);
 		if (fus_sysfs_is_mapping(holder, DM_SALVAGE_PREFIX))

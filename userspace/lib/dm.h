@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Device mapper: dm.c. */
+/* Device mapper: dm.c; dm-table.c for tables. */
 #ifndef DM_H
 #define DM_H
 
@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 #include "super.h"
+
+struct dm_task;
 
 #define DM_PREFIX	"FUSION-"
 #define DM_SALVAGE_PREFIX "SALVAGE-"	/* of the devices that salvage makes, */
@@ -56,7 +58,7 @@ int fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
 /* The same for one of a list, which may have been closed since: *found is false then. */
 int fus_dm_get_if_open(const char *name, enum mapping_info what, struct mapping *m, bool *found);
 
-/* Return: whether it is a set, even one without a table. */
+/* Return: whether it is a set, even one without a table; not one that was released since. */
 bool fus_dm_is_set(const struct mapping *m);
 /* The uuid of the set, as text, within @m. */
 const char *fus_dm_set_uuid(const struct mapping *m);
@@ -66,6 +68,23 @@ int fus_dm_create(const char *name, const char *uuid, const struct dm_line *line
 		  bool read_only);
 int fus_dm_remove(const char *name);
 int fus_dm_rename(const char *name, const char *to);
+
+/* A device that is suspended, to get another table. What is on it is frozen, and its I/O waits. */
+struct dm_pause {
+	const char *name;
+	struct dm_task *resume;		/* private */
+	uint32_t cookie;
+	bool tried;			/* to resume it */
+	unsigned int begun, ms;		/* when, and how long it was suspended */
+};
+
+/* Load the table @next, and suspend the device. If that fails, it is as it was. */
+int fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next);
+/* Resume it, with the table that was loaded last, or with @line. If that fails, try another. */
+int fus_dm_go_on(struct dm_pause *p, const struct dm_line *line);
+/* After it: wait for udev. Return: how long the device was suspended, or is by now, in ms. */
+unsigned int fus_dm_pause_end(struct dm_pause *p);
+
 struct dm_exchange {
 	const struct dm_line *now, *next;
 	const struct dm_line *back;	/* or NULL */
@@ -76,8 +95,9 @@ struct dm_exchange {
 };
 
 /*
- * Put the table @next in the place of @now. If that fails the device has the table @now again; if
- * not even that can be had, which may be because the set is as @next wants it, @next or @back.
+ * All of it: put the table @next in the place of @now. If that fails the device has the table @now
+ * again; if not even that can be had, which may be because the set is as @next wants it, @next or
+ * @back.
  */
 int fus_dm_exchange(const char *name, struct dm_exchange *x);
 

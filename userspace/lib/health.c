@@ -8,6 +8,7 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "open-set.h"
+#include "record.h"
 #include "status-parse.h"
 #include "sysfs.h"
 
@@ -99,7 +100,8 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	else if (set->old)
 		FOUND(HEALTH_NOTE, NULL, "a member is being replaced");
 	if (set->m.suspended)
-		FOUND(HEALTH_WARNING, "dmsetup resume it", "is suspended, all I/O waits");
+		FOUND(HEALTH_WARNING, fus_suspended_remedy("dmsetup resume it"),
+		      "is suspended, all I/O waits");
 	if (st->reserve && !st->reserve_free && st->used[SLOW] == st->total[SLOW])
 		FOUND(HEALTH_WARNING, st->fence_slots ? "send it the message \"fence off\"" :
 		      "run fstrim on its file system, or delete something",

@@ -13,6 +13,7 @@
 #include "fusionctl.h"
 #include "health.h"
 #include "nearest.h"
+#include "released.h"
 #include "scan.h"
 #include "sets.h"
 #include "size.h"
@@ -35,6 +36,7 @@ static bool take_mapping(dev_t devno, void *ctx)
 
 	return fus_sysfs_read(devno, "dm/uuid", uuid, sizeof(uuid)) &&
 	       !strncmp(uuid, s->prefix, strlen(s->prefix)) && !strstr(uuid, STALE_SUFFIX) &&
+	       (strcmp(s->prefix, DM_PREFIX) || !fus_is_released(devno)) &&
 	       fus_sysfs_read(devno, "dm/name", s->name, s->size);
 }
 
@@ -56,7 +58,8 @@ static int find_by_uuid(const unsigned char uuid[16], struct search *s, bool *fo
 
 	snprintf(dm_uuid, sizeof(dm_uuid), "%s%s", s->prefix, fus_uuid_text(text, uuid));
 	rc = fus_dm_get(NULL, dm_uuid, MAPPING_INFO, &m);
-	*found = !rc && m.exists;
+	*found = !rc && m.exists &&
+		 (strcmp(s->prefix, DM_PREFIX) || !fus_is_released(m.devno));
 	if (*found)
 		snprintf(s->name, s->size, "%s", m.name);
 	return rc;
@@ -127,6 +130,21 @@ int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool
 		return rc;
 	s.prefix = DM_SALVAGE_PREFIX;
 	return find(word, &s, found);
+}
+
+int fus_open_set_name(const char *word, char *name, size_t size, bool *found)
+{
+	struct mapping m;
+	int rc;
+
+	rc = fus_open_name(word, false, name, size, found);
+	if (rc || *found || !fus_valid_name(word))
+		return rc;
+	rc = fus_dm_get(word, NULL, MAPPING_INFO, &m);
+	*found = !rc && fus_dm_is_set(&m) && m.live;
+	if (*found)
+		snprintf(name, size, "%s", word);
+	return rc;
 }
 
 /* -- the one that was meant ------------------------------------------------------- */

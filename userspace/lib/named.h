@@ -12,6 +12,8 @@
  * @word is itself the name of a mapped device.
  */
 int fus_open_name(const char *word, bool salvaged, char *name, size_t size, bool *found);
+/* The same, and also if @word is the name of an open set, which *name is then. */
+int fus_open_set_name(const char *word, char *name, size_t size, bool *found);
 struct fus_error;
 /*
  * Return: whether the set is closed. Then *@e says so, or why it cannot be opened; no listener gets

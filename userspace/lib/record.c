@@ -32,9 +32,15 @@
 #include "trio.h"
 #include "dm-fusion-codec.h"
 
-#define LOCK_WAIT_MS	60000	/* udev kills its programs after 180 s */
+/*
+ * Longer than a release of a set in use holds it: a minute of a pause (release-pause.c), and half a
+ * minute for udev. That kills its programs after 180 s.
+ */
+#define LOCK_WAIT_MS	100000
 #define LOCK_POLL_MS	20
 #define RECORD_PATH	160
+
+static int own = -1;		/* descriptor of ASSEMBLY_LOCK, if this process holds it */
 
 int fus_run_lock(const char *path, int *lock)
 {
@@ -50,17 +56,46 @@ int fus_run_lock(const char *path, int *lock)
 			continue;
 		}
 		fus_run_unlock(lock);
-		return fus_fail(FC_BUSY, path, "another fusionctl has held it for a minute; wait "
-				"for it, or end it, and try again");
+		return fus_fail(FC_BUSY, path, "another fusionctl has held it for %d s; wait for "
+				"it, or end it, and try again", LOCK_WAIT_MS / 1000);
 	}
+	if (!strcmp(path, ASSEMBLY_LOCK))
+		own = *lock;
 	return 0;
 }
 
 void fus_run_unlock(int *lock)
 {
-	if (*lock >= 0)
+	if (*lock >= 0) {
+		if (*lock == own)
+			own = -1;
 		close(*lock);
+	}
 	*lock = -1;
+}
+
+static bool locked_by_another(void)
+{
+	int fd = own < 0 ? open(ASSEMBLY_LOCK, O_RDONLY | O_CLOEXEC) : -1;
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+const char *fus_suspended_remedy(const char *remedy)
+{
+	return locked_by_another() ? "another fusionctl is working on it: wait" : remedy;
+}
+
+int fus_fail_suspended(const char *name, const char *what)
+{
+	char remedy[192];
+
+	snprintf(remedy, sizeof(remedy), "run dmsetup resume %s first", name);
+	return fus_fail(FC_FAILED, name, "%s, it is suspended; %s", what,
+			fus_suspended_remedy(remedy));
 }
 
 static void set_path(const struct fusion_sb *sb, const char *file, char buf[RECORD_PATH])

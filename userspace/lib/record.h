@@ -13,9 +13,16 @@ struct member;
 /* Its holder keeps other processes from opening sets, and from making devices members. */
 #define ASSEMBLY_LOCK	RUN_DIR "/lock"
 
-/* Lock a file there; waits for up to a minute. Creates the directory. Exit code. */
+/* Lock a file there; waits for up to 100 s. Creates the directory. Exit code. */
 int fus_run_lock(const char *path, int *lock);
 void fus_run_unlock(int *lock);
+/*
+ * What to do about a set that is suspended: @remedy; or wait, if another process holds
+ * ASSEMBLY_LOCK, as that may be what suspends it.
+ */
+const char *fus_suspended_remedy(const char *remedy);
+/* Fails as the set is suspended, which @what names: "cannot be renamed". */
+int fus_fail_suspended(const char *name, const char *what);
 /* Remember which device is this member. */
 int fus_record_write(const struct member *m);
 /*

@@ -65,18 +65,19 @@ static const char *parse_options(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
-/* Pass over a word and so many numbers. */
-static bool skip_numbers(const char **p, unsigned int numbers)
+/* Only while it is on. */
+static const char *parse_homing(const char **p, struct fusion_status *st)
 {
 	char word[16];
-	uint64_t v;
 
-	if (!next_word(p, word, sizeof(word)))
-		return false;
-	while (numbers && next_number(p, ' ', &v))
-		numbers--;
 	*p += strspn(*p, " ");
-	return !numbers;
+	if (strncmp(*p, "homing ", strlen("homing ")))
+		return NULL;
+	next_word(p, word, sizeof(word));
+	if (!next_number(p, ' ', &st->homing_away) || !next_number(p, ' ', &st->homing_blank))
+		return "bad homing";
+	st->homing = true;
+	return NULL;
 }
 
 /* At the end, while a member is being replaced: "old fast 8:17 40 118 0". */
@@ -151,11 +152,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	    (strcmp(word, "-") && strcmp(word, "needs_check")))
 		return "bad end";
 	st->needs_check = *word == 'n';
-	p += strspn(p, " ");
-	st->homing = !strncmp(p, "homing ", strlen("homing "));
-	if (st->homing && !skip_numbers(&p, 2))
-		return "bad homing";
-	return parse_old(&p, st);
+	why = parse_homing(&p, st);
+	return why ? why : parse_old(&p, st);
 }
 
 const char *fus_status_option(const struct fusion_status *st, const char *key)

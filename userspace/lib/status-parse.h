@@ -30,7 +30,9 @@ struct fusion_status {
 		char value[24];
 	} option[STATUS_MAX_OPTIONS];
 	bool needs_check;
-	bool homing;			/* every extent goes to its home slot */
+	bool homing;			/* on: extents go where a release wants them */
+	uint64_t homing_away;		/* those that are not there yet, */
+	uint64_t homing_blank;		/* and unmapped ones that are to get zeros there */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */

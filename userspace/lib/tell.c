@@ -2,6 +2,7 @@
 /* Messages to the kernel's target. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tell.h"
@@ -29,4 +30,19 @@ int fus_tell_set(const char *name, const char *msg, char **answer)
 	int rc = fus_send_message(name, msg, answer, reason, sizeof(reason));
 
 	return rc ? fus_fail(rc, name, "the kernel refuses \"%s\": %s; see dmesg", msg, reason) : 0;
+}
+
+int fus_tell_stat(const char *name, const char *key, uint64_t *value)
+{
+	char *stats = NULL, *rest, *line;
+	const size_t n = strlen(key);
+	int rc;
+
+	*value = 0;
+	rc = fus_tell_set(name, "stats", &stats);
+	for (rest = stats; !rc && (line = strsep(&rest, "\n"));)
+		if (!strncmp(line, key, n) && line[n] == ' ')
+			*value = strtoull(line + n, NULL, 10);
+	free(stats);
+	return rc;
 }

@@ -153,29 +153,30 @@ static u32 in_the_way_of(const struct homing *h, u32 lext)
 	return owner == NO_LEXT || owner == lext || h->busy[owner] ? NO_LEXT : owner;
 }
 
-/* At equal distances, as neighbours often wait for each other. */
+/*
+ * As many as there is room for, at equal distances among those that are in the way, as neighbours
+ * often wait for each other. With room for all, three batches are enough: after this one, each
+ * extent that did not have to make room itself finds its place free, and the others after that.
+ */
 static void make_room(struct homing *h)
 {
 	const u32 most = min(h->batch - h->nr_moves, h->left);
-	const u32 room = min(sort_free(h), most), step = room ? h->t->content / room : 0;
-	const u32 before = h->nr_moves;
+	const u32 room = min(sort_free(h), most), last = h->nr_moves + room;
+	u64 waiting = 0, sum = 0;
 
-	for (u32 i = 0; i < room; i++) {
-		const u32 from = i * step, to = i + 1 < room ? from + step : h->t->content;
+	for (u32 lext = 0; room && lext < h->t->content; lext++)
+		waiting += in_the_way_of(h, lext) != NO_LEXT;
+	for (u32 lext = 0; h->nr_moves < last && lext < h->t->content; lext++) {
+		const u32 other = in_the_way_of(h, lext);
 
-		for (u32 lext = from; lext < to; lext++) {
-			const u32 other = in_the_way_of(h, lext);
-
-			if (other == NO_LEXT)
-				continue;
-			add_move(h, other, h->free[--h->nr_free]);
-			break;
-		}
+		if (other == NO_LEXT)
+			continue;
+		sum += room;
+		if (sum < waiting)
+			continue;
+		sum -= waiting;
+		add_move(h, other, h->free[--h->nr_free]);
 	}
-	/* all of them may be in one part */
-	for (u32 lext = 0; h->nr_moves == before && room && lext < h->t->content; lext++)
-		if (in_the_way_of(h, lext) != NO_LEXT)
-			add_move(h, in_the_way_of(h, lext), h->free[--h->nr_free]);
 }
 
 void fus_homing_choose(struct homing *h)

@@ -173,11 +173,10 @@ int fus_homing_load(struct homing *h)
 	return load(h, &h->st);
 }
 
-int fus_homing_plan(struct homing *h)
+void fus_homing_count(struct homing *h)
 {
-	if (!h->batch)
-		h->batch = best_batch(h);
 	h->away = 0;
+	h->strays = 0;
 	h->blank = 0;
 	h->beyond = 0;
 	for (u32 lext = 0; lext < h->st.nr_lexts; lext++) {
@@ -185,15 +184,29 @@ int fus_homing_plan(struct homing *h)
 
 		if (lext >= h->t->content)
 			h->beyond += mapped;
-		else if (fus_homing_away(h, lext))
+		else if (!fus_homing_away(h, lext))
+			h->blank += !mapped;
+		else
 			h->away++;
-		else if (!mapped)
-			h->blank++;
+		if (fus_homing_away(h, lext))
+			h->strays += !fus_transit_goes(h->t, lext);
 	}
+}
+
+int fus_homing_plan(struct homing *h)
+{
+	if (!h->batch)
+		h->batch = best_batch(h);
+	fus_homing_count(h);
 	return look_at_end(h);
 }
 
 /* -- doing it ---------------------------------------------------------------------------------- */
+
+static int may_write(const struct homing *h)
+{
+	return h->may_write ? h->may_write(h->ctx) : 0;
+}
 
 static void drop_beyond(struct homing *h)
 {
@@ -205,14 +218,18 @@ static void drop_beyond(struct homing *h)
 
 static int move_batch(struct homing *h, u8 *buf, u64 *done)
 {
-	int rc = 0;
+	int rc = may_write(h);
 
+	if (rc)
+		return rc;
 	fus_homing_choose(h);
 	if (!h->nr_moves)
 		return fus_fail(FC_FAILED, h->meta->m[FAST].o.path, "%u extents cannot be moved; "
 				"please report that", h->left);
 	for (u32 i = 0; i < h->nr_moves && !rc; i++) {
-		rc = copy(h, &h->move[i], buf);
+		rc = i ? may_write(h) : 0;
+		if (!rc)
+			rc = copy(h, &h->move[i], buf);
 		*done += extent_bytes(h);
 		fus_progress_at(*done, NULL);
 	}
@@ -224,7 +241,9 @@ static int move_batch(struct homing *h, u8 *buf, u64 *done)
 		h->st.word[h->move[i].lext] = h->move[i].to;
 		fus_state_open_drop(&h->st, h->move[i].lext);
 	}
-	rc = commit(h);
+	rc = may_write(h);
+	if (!rc)
+		rc = commit(h);
 	if (!rc)
 		fus_homing_done(h);
 	return rc;
@@ -279,26 +298,28 @@ static int zero_blanks(struct homing *h)
 	const u32 first = h->t->sb.slow_first_slot, end = first + h->t->sb.nr_slow_slots;
 	const struct offline *o = &h->meta->m[SLOW].o;
 	const u64 es = extent_bytes(h);
+	const u32 most = max_t(u64, ZERO_BYTES / es, 1);
 	u8 *buf = fus_offline_buffer(es);
-	int err = 0;
+	int err = 0, rc = 0;
 	u32 n;
 
 	if (!buf)
 		return FC_FAILED;
 	fus_progress_begin("zeroing", &fus_progress_mib, h->blank * es);
-	for (u32 slot = first; slot < end && !err; slot += n) {
-		for (n = 0; slot + n < end && is_blank(h, slot + n); n++)
+	for (u32 slot = first; slot < end && !err && !rc; slot += n) {
+		for (n = 0; n < most && slot + n < end && is_blank(h, slot + n); n++)
 			;
 		if (n)
+			rc = may_write(h);
+		if (n && !rc)
 			err = zero(o, slot * es, n * es, buf, es);
-		else
-			n = 1;
+		n += !n;
 	}
-	if (!err)
+	if (!err && !rc)
 		err = fus_offline_sync(o);
 	fus_progress_end();
 	free(buf);
-	return err ? fus_meta_io_failed(h->meta, SLOW, "write", err) : 0;
+	return err ? fus_meta_io_failed(h->meta, SLOW, "write", err) : rc;
 }
 
 int fus_homing_run(struct homing *h, bool zero)
@@ -310,7 +331,9 @@ int fus_homing_run(struct homing *h, bool zero)
 	 * Even if nothing moves: after an interruption, one member may still have another map, and
 	 * at the end no record may be left in the journal.
 	 */
-	rc = commit(h);
+	rc = may_write(h);
+	if (!rc)
+		rc = commit(h);
 	if (!rc)
 		rc = fus_homing_begin(h);
 	if (!rc)

@@ -35,8 +35,12 @@ struct homing {
 	const struct transit *t;	/* where everything goes */
 	struct meta_state st;
 	u32 batch;		/* extents that move between two maps; 0: the map's size decides */
+	/* before each write of some time, if not NULL: may it be made? Fails after a message. */
+	int (*may_write)(void *ctx);
+	void *ctx;
 	/* after fus_homing_plan() */
 	u32 away;		/* extents to be copied, partial ones that are in place included */
+	u32 strays;		/* of these, extents whose place is on the disk */
 	u32 blank;		/* unmapped extents, whose home gets zeros */
 	u32 beyond;		/* mapped extents behind the end of the disk */
 	bool beyond_part;	/* the last extent on the disk has data behind its end */
@@ -59,7 +63,9 @@ struct homing {
  * any case.
  */
 int fus_homing_load(struct homing *h);
-/* Then, with h->t: count what has to be done. */
+/* Then, with h->t: count what has to be done, by the map alone, which leaves out h->beyond_part; */
+void fus_homing_count(struct homing *h);
+/* and all of it. */
 int fus_homing_plan(struct homing *h);
 /*
  * Do it. Extents behind the end of the disk are unmapped first. @zero: the home slots of unmapped

@@ -64,9 +64,10 @@ enum offline_use {
 	OFFLINE_READ,
 	OFFLINE_WRITE,
 	OFFLINE_READ_BESIDE,	/* next to devices that salvage made of it, its only users */
+	OFFLINE_WRITE_HELD,	/* that of an open set, which is suspended while it is written */
 };
 
-/* Open a member. A device that is mounted, held or part of an open set is refused. */
+/* Open a member. A device that is mounted, held or part of an open set is refused, unless @use. */
 int fus_offline_open(const char *path, enum offline_use use, struct offline *o);
 void fus_offline_close(struct offline *o);
 /* Read whole blocks, or less at the end of a device; 0 or -errno. @buf is aligned. */

@@ -34,7 +34,7 @@ void *fus_offline_buffer(size_t bytes)
  */
 static int open_device(const char *path, enum offline_use use, struct offline *o)
 {
-	const bool writable = use == OFFLINE_WRITE;
+	const bool writable = use == OFFLINE_WRITE || use == OFFLINE_WRITE_HELD;
 	struct device dev;
 	struct user user;
 	bool beside;
@@ -47,7 +47,8 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 	o->block_bytes = dev.block_bytes;
 	o->devno = dev.devno;
 	/* devices made by salvage only read */
-	beside = use == OFFLINE_READ_BESIDE && fus_device_salvaged(dev.devno);
+	beside = use == OFFLINE_WRITE_HELD ||
+		 (use == OFFLINE_READ_BESIDE && fus_device_salvaged(dev.devno));
 	if (!beside && fus_device_user(dev.devno, &user))
 		rc = fus_fail_busy(path, &user);
 	if (!rc && writable && dev.read_only)
@@ -65,7 +66,7 @@ static int open_device(const char *path, enum offline_use use, struct offline *o
 
 static int open_file(const char *path, enum offline_use use, struct offline *o)
 {
-	const bool writable = use == OFFLINE_WRITE;
+	const bool writable = use != OFFLINE_READ && use != OFFLINE_READ_BESIDE;
 	int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
 	struct stat st;
 	struct user user;

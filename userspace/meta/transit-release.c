@@ -53,6 +53,15 @@ int fus_release_begin(struct transit *t, const struct fusion_sb *const supers[2]
 	return rc ? rc : fus_transit_put_supers(t, t->other, true);
 }
 
+/* What is behind the slots is neither the set's nor, until it is written, the content's. */
+int fus_release_clear(const struct transit *t)
+{
+	const u64 slots = (u64)t->sb.slow_first_slot + t->sb.nr_slow_slots;
+
+	return fus_transit_zero(t, t->disk, slots * t->sb.extent_sectors << 9,
+				t->sb.transit.disk_sectors << 9);
+}
+
 /* Behind the slots, and behind the end of a set that is smaller than the disk. */
 static int clear_rest(const struct transit *t)
 {
@@ -62,7 +71,28 @@ static int clear_rest(const struct transit *t)
 	return fus_transit_zero(t, t->disk, from, t->sb.transit.disk_sectors << 9);
 }
 
-int fus_release_finish(struct transit *t)
+/* A copy that cannot be read may say it. */
+enum release_begun fus_release_begun(const struct offline *fast)
+{
+	u8 *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
+	enum release_begun begun = buf ? RELEASE_NOT_BEGUN : RELEASE_UNKNOWN;
+	struct fusion_sb sb;
+	const char *why;
+
+	for (int i = 0; i < 2 && buf && begun != RELEASE_BEGUN; i++) {
+		const u64 blocknr = FUSION_SUPER_BLOCKNR(i);
+
+		if (fus_offline_read(fast, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf))
+			begun = RELEASE_UNKNOWN;
+		else if (!fusion_sb_unpack_transit(buf, blocknr, fast->sectors, &sb, &why) &&
+			 fusion_sb_in_transit(&sb))
+			begun = RELEASE_BEGUN;
+	}
+	free(buf);
+	return begun;
+}
+
+int fus_release_write(struct transit *t)
 {
 	int rc;
 
@@ -77,11 +107,19 @@ int fus_release_finish(struct transit *t)
 		rc = fus_transit_put_back(t, true);
 	if (!rc)
 		rc = fus_transit_put_magics_back(t);
+	t->whole = !rc && t->sb.transit.nr_magics;
 	/* so that nothing is written to the disk after this, whatever becomes of its signatures */
 	t->sb.transit.state = FUSION_TRANSIT_COMMITTED;
 	if (!rc)
 		rc = fus_transit_put_supers(t, t->other, true);
 	fus_progress_end();
+	return rc;
+}
+
+int fus_release_finish(struct transit *t)
+{
+	int rc = fus_release_write(t);
+
 	return rc ? rc : fus_release_wipe(t);
 }
 

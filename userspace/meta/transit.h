@@ -46,6 +46,7 @@ struct transit {
 	bool marked;		/* the disk has a superblock of the set */
 	u32 gone;		/* signatures that are erased */
 	u32 *word;		/* of a set that is released: its map, or NULL */
+	bool whole;		/* the disk has all content again, and signatures that tell so */
 };
 
 /* How far it has got. */
@@ -144,8 +145,15 @@ int fus_transit_put_member(struct transit *t);
  * @supers are the superblocks of its members.
  */
 int fus_release_begin(struct transit *t, const struct fusion_sb *const supers[2]);
-/* After it, or after an interruption with TRANSIT_GONE: make the slow member a plain disk. */
+/* Before it: zeros behind the slots of the disk. If it cannot be written there, that shows now. */
+int fus_release_clear(const struct transit *t);
+/* Does the fast member say that its set is in transit? Without a message. */
+enum release_begun { RELEASE_NOT_BEGUN, RELEASE_BEGUN, RELEASE_UNKNOWN };
+enum release_begun fus_release_begun(const struct offline *fast);
+/* After that, or after an interruption with TRANSIT_GONE: make the slow member a plain disk. */
 int fus_release_finish(struct transit *t);
+/* The same, but the fast member is not wiped yet. Even if it fails, t->whole may be set. */
+int fus_release_write(struct transit *t);
 /* The disk is a plain one: nothing on the fast member is needed any more. */
 int fus_release_wipe(struct transit *t);
 /* With TRANSIT_GONE: make it a closed set again. */

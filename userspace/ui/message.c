@@ -10,12 +10,11 @@
 #include "text.h"
 
 static bool to_kernel;
+/* Those that wait; of more, the first ones tell what happened, and the last one what to do. */
+static struct fus_error kept[8];
+static unsigned int nr_kept, nr_told;	/* of them, the kernel log has so many */
+static bool hold;
 static const char prefix[] = "fusionctl: ";
-
-void messages_to_kernel(bool on)
-{
-	to_kernel = on;
-}
 
 /* As an error (3): the console of a system that boots quietly shows those. */
 static void tell_kernel(const char *line)
@@ -51,6 +50,27 @@ const char *message_text(char buf[MESSAGE_TEXT], const struct fus_error *e)
 	return buf + (strncmp(buf, prefix, strlen(prefix)) ? 0 : strlen(prefix));
 }
 
+/* To the kernel log first, as the other output may have to wait. */
+static void tell_held(void)
+{
+	char line[MESSAGE_TEXT];
+
+	for (; to_kernel && nr_told < nr_kept; nr_told++) {
+		compose(&kept[nr_told], line);
+		tell_kernel(line);
+	}
+}
+
+static void keep(const struct fus_error *e)
+{
+	const unsigned int most = sizeof(kept) / sizeof(kept[0]);
+
+	nr_kept += nr_kept < most;
+	nr_told -= nr_told == most;
+	kept[nr_kept - 1] = *e;
+	tell_held();
+}
+
 static void print(const struct fus_error *e)
 {
 	char line[MESSAGE_TEXT];
@@ -59,11 +79,41 @@ static void print(const struct fus_error *e)
 	fflush(stdout);
 	progress_hide();
 	fprintf(stderr, "%s\n", line);
-	if (to_kernel)
+}
+
+static void take(const struct fus_error *e)
+{
+	char line[MESSAGE_TEXT];
+
+	if (hold) {
+		keep(e);
+		return;
+	}
+	if (to_kernel) {
+		compose(e, line);
 		tell_kernel(line);
+	}
+	print(e);
+}
+
+void messages_to_kernel(bool on)
+{
+	to_kernel = on;
+	tell_held();
 }
 
 void messages_begin(void)
 {
-	fus_on_error(print);
+	fus_on_error(take);
+}
+
+void messages_hold(bool on)
+{
+	hold = on;
+	if (on)
+		return;
+	for (unsigned int i = 0; i < nr_kept; i++)
+		print(&kept[i]);
+	nr_kept = 0;
+	nr_told = 0;
 }

@@ -15,5 +15,7 @@ void messages_begin(void);
 const char *message_text(char buf[MESSAGE_TEXT], const struct fus_error *e);
 /* Whether these lines also go to the kernel log, and so to the console; at first they do not. */
 void messages_to_kernel(bool on);
+/* While on, nothing is printed: it is when that ends. The kernel log does not wait for that. */
+void messages_hold(bool on);
 
 #endif

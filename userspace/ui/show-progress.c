@@ -150,6 +150,12 @@ void progress_show(void)
 	fus_on_progress(show);
 }
 
+void progress_stop(void)
+{
+	progress_hide();
+	fus_on_progress(NULL);
+}
+
 void progress_hide(void)
 {
 	if (shown.drawn)

@@ -10,6 +10,8 @@
 
 /* From here on standard error shows all work that takes long. */
 void progress_show(void);
+/* And no longer. */
+void progress_stop(void);
 /* Make room for another line. */
 void progress_hide(void);
 

@@ -13,6 +13,7 @@
 #include "fusionctl.h"
 #include "open-set.h"
 #include "open-host.h"
+#include "pausing.h"
 #include "../disk.h"
 
 #define HEAD_BLOCKS	(FUSION_GUARD_SECTORS / FUSION_BLOCK_SECTORS)
@@ -68,7 +69,7 @@ static struct tool_table parse(const char *params)
 	return tool_table_with(fast - 1, slow - 1, old_role);
 }
 
-/* As reload() in lib/dm.c: after a table that could not be resumed. */
+/* As undo() in lib/dm-table.c: after a table that could not be resumed. */
 static bool again(const struct dm_line *line)
 {
 	struct tool_table t;
@@ -307,28 +308,22 @@ void __wrap_fus_gpt_tell_mark(const struct device *dev)
 {
 }
 
-int __wrap_fus_kmsg_open(void);
-int __wrap_fus_kmsg_open(void)
-{
-	return -1;
-}
-
-void __wrap_fus_kmsg_reason(int fd, char *buf, size_t size);
-void __wrap_fus_kmsg_reason(int fd, char *buf, size_t size)
-{
-	*buf = 0;
-}
-
-int __wrap_mlockall(int flags);
-int __wrap_mlockall(int flags)
+/* Only the set waits, not the rig. A power cut ends the command in between. */
+int __wrap_pausing_begin(struct pausing *p, size_t bytes);
+int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 {
 	return 0;
 }
 
-int __wrap_munlockall(void);
-int __wrap_munlockall(void)
+void __wrap_pausing_reason(struct pausing *p, char *reason);
+void __wrap_pausing_reason(struct pausing *p, char *reason)
 {
-	return 0;
+	*reason = 0;
+}
+
+void __wrap_pausing_end(struct pausing *p, bool stays);
+void __wrap_pausing_end(struct pausing *p, bool stays)
+{
 }
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
