@@ -119,9 +119,9 @@ test_udev_released() {
 	umount "$TMP/again"
 	umount "$TMP/mnt"
 	good fusionctl close pair
-	udevadm trigger --action=change --subsystem-match=block
 	events_done
-	leads "$link" /dev/slow
+	# the rules of udev make none for a disk that is called /dev/slow
+	[[ ! -L $link ]] || fail "$link still leads to $(readlink -f "$link")"
 }
 
 test_udev_nofusion() {
