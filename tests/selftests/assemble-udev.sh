@@ -115,6 +115,7 @@ test_udev_released() {
 	udevadm trigger --action=change --subsystem-match=block
 	events_done
 	leads "$link" /dev/mapper/pair
+	same "priority of its links" "$(udevadm info /dev/mapper/pair | sed -n 's/^L: //p')" 10
 	mount UUID="${link##*/}" "$TMP/again"
 	umount "$TMP/again"
 	umount "$TMP/mnt"
