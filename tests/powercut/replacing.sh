@@ -86,12 +86,14 @@ assembled() {
 	[[ -e $SET ]] || { echo "it is not open"; return 1; }
 }
 
-# as_listed: with the members that the list shows, or with one of them
+# as_listed: with both members that the list shows, or with one of them. It may also show one from the
+# past.
 as_listed() {
 	local devices
-	mapfile -t devices < <(fusionctl list --json |
-		jq -r '.members[] | select(.state == "ok" and .replaced != true) | .device')
-	[[ $((RANDOM % 2)) -eq 0 ]] || devices=("${devices[RANDOM % ${#devices[@]}]}")
+	mapfile -t devices < <(fusionctl list --json | jq -r \
+		'.members[] | select(.state == "ok" and (.being_replaced | not)) | .device')
+	[[ ${#devices[@]} -eq 2 ]] || devices=()
+	[[ ${#devices[@]} -eq 0 || $((RANDOM % 2)) -eq 0 ]] || devices=("${devices[RANDOM % 2]}")
 	fusionctl open data "${devices[@]}"
 }
 
