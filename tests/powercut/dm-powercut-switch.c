@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-powercut: the switch. One worker serves the commands of both members, so the
- * power goes for both between the same two of them.
+ * dm-powercut: the switch. One worker serves the commands of all members, so the
+ * power goes for all between the same two of them.
  */
 #include <linux/device-mapper.h>
 #include <linux/err.h>
@@ -16,7 +16,7 @@ const char *const powercut_fate_names[POWERCUT_FATES] = {
 	"any", "drop", "keep", "whole", "torn",
 };
 
-const char *const powercut_role_names[POWERCUT_ROLES] = { "fast", "slow" };
+const char *const powercut_role_names[POWERCUT_ROLES] = { "fast", "slow", "third" };
 
 static LIST_HEAD(switches);
 static DEFINE_MUTEX(switches_mutex);	/* covers the list and refs */
@@ -31,7 +31,7 @@ static void cut(struct powercut *pc)
 		if (pc->present[role])
 			powercut_disk_cut(&pc->disk[role], pc->fate, &pc->random);
 	pc->on = false;
-	pc->cut_at = 0;
+	pc->cut_in = 0;
 	pc->cuts++;
 }
 
@@ -43,9 +43,18 @@ static int discard(struct powercut *pc, struct powercut_disk *disk, struct bio *
 	return powercut_disk_zero(disk, bio->bi_iter.bi_sector, bio_sectors(bio), false);
 }
 
+/* Is this the command with which the power goes? */
+static bool is_last(struct powercut *pc, enum powercut_role role)
+{
+	pc->commands++;
+	if (!pc->cut_in || (pc->cut_of != POWERCUT_ROLES && pc->cut_of != role))
+		return false;
+	return !--pc->cut_in;
+}
+
 static int serve_change(struct powercut *pc, struct powercut_disk *disk, struct bio *bio)
 {
-	bool last = ++pc->commands == pc->cut_at;
+	bool last = is_last(pc, powercut_bio(bio)->role);
 	/* The last command was not acknowledged: nothing is promised about it. */
 	bool fua = bio->bi_opf & REQ_FUA && !last;
 	u64 sector = bio->bi_iter.bi_sector;
@@ -255,6 +264,12 @@ static int lie(struct powercut *pc, const char *who)
 	return 0;
 }
 
+static void arm(struct powercut *pc, u64 number, enum powercut_role role)
+{
+	pc->cut_in = number;
+	pc->cut_of = role;
+}
+
 static int message_one(struct powercut *pc, const char *word)
 {
 	if (!strcmp(word, "cut")) {
@@ -285,7 +300,7 @@ static int message_two(struct powercut *pc, const char *word, const char *arg)
 	if (kstrtou64(arg, 10, &number))
 		return -EINVAL;
 	if (!strcmp(word, "arm"))
-		pc->cut_at = number ? pc->commands + number : 0;
+		arm(pc, number, POWERCUT_ROLES);
 	else if (!strcmp(word, "seed"))
 		set_seed(pc, number);
 	else if (!strcmp(word, "save") && number < POWERCUT_SAVES)
@@ -294,6 +309,17 @@ static int message_two(struct powercut *pc, const char *word, const char *arg)
 		return save(pc, number, powercut_disk_load);
 	else
 		return -EINVAL;
+	return 0;
+}
+
+static int message_three(struct powercut *pc, char **argv)
+{
+	int role = match_string(powercut_role_names, POWERCUT_ROLES, argv[2]);
+	u64 number;
+
+	if (strcmp(argv[0], "arm") || role < 0 || kstrtou64(argv[1], 10, &number))
+		return -EINVAL;
+	arm(pc, number, role);
 	return 0;
 }
 
@@ -307,6 +333,8 @@ int powercut_message(struct powercut *pc, unsigned int argc, char **argv, char *
 		r = message_one(pc, argv[0]);
 	else if (argc == 2)
 		r = message_two(pc, argv[0], argv[1]);
+	else if (argc == 3)
+		r = message_three(pc, argv);
 	mutex_unlock(&pc->mutex);
 	if (r == -EINVAL)
 		DMERR("message: unknown: %s%s%s", argv[0], argc > 1 ? " " : "",
@@ -322,8 +350,8 @@ void powercut_counters(struct powercut *pc, enum powercut_role role, char *resul
 
 	mutex_lock(&pc->mutex);
 	DMEMIT("power=%s armed=%llu commands=%llu cuts=%llu seed=%llu fate=%s lies=%d",
-	       pc->on ? "on" : "off", pc->cut_at ? pc->cut_at - pc->commands : 0,
-	       pc->commands, pc->cuts, pc->seed, powercut_fate_names[pc->fate], disk->lies);
+	       pc->on ? "on" : "off", pc->cut_in, pc->commands, pc->cuts,
+	       pc->seed, powercut_fate_names[pc->fate], disk->lies);
 	DMEMIT(" reads=%llu writes=%llu fuas=%llu discards=%llu flushes=%llu",
 	       disk->reads, disk->writes, disk->fuas, disk->discards, disk->flushes);
 	DMEMIT(" cached=%zu kept=%llu dropped=%llu", disk->cache_bytes, disk->kept,

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * powercut: a dm target that is a disk in memory, with a volatile write cache and
- * a power switch that it shares with another one. For tests.
+ * a power switch that it shares with others. For tests.
  *
- *   <start> <len> powercut <switch> fast|slow
+ *   <start> <len> powercut <switch> fast|slow|third
  *
- * The two devices whose table lines name the same switch are its members. The first one creates the
+ * The devices whose table lines name the same switch are its members. The first one creates the
  * switch, the last one removes it, and the content of a member goes with it. At first a disk is
  * full of the byte 0xa5.
  *
  * A write is complete when it is in the cache of its member. FLUSH makes the cache of that member
  * durable; FUA makes that write durable. A work item serves commands, up to 8 of them in any order,
- * those of both members mixed. So none completes within its submission, and commands that nothing
+ * those of all members mixed. So none completes within its submission, and commands that nothing
  * waited for have no order. The member can WRITE ZEROES, and DISCARD, which leaves zeros or, at
  * random, the old content.
  *
  * When the power goes, each write that is neither flushed nor FUA happens or not, as "fate" says.
  * From then on every command fails until "restore".
  *
- * Messages, to either member; all but counters are for both:
+ * Messages, to any member; all but counters are for all:
  *
- *   arm <n>          the power goes with the n-th command from now on, without reads.
- *                    That command fails. A write counts as unflushed, and a flush
- *                    flushes nothing. 0: never
+ *   arm <n> [fast|slow|third]
+ *                    the power goes with the n-th command from now on, without reads; or
+ *                    with the n-th of that member. That command fails. A write counts as
+ *                    unflushed, and a flush flushes nothing. 0: never
  *   cut              the power goes now
  *   restore          the power is back
  *   seed <number>    start of the random numbers for order, fate and discards (0)
@@ -32,9 +33,9 @@
  *                      whole  each bio happens or not, with new odds for each member
  *                      torn   each sector of 512 bytes of each bio happens or not
  *                      any    one of the others, for each member by itself (the default)
- *   lie fast|slow|none
+ *   lie fast|slow|third|none
  *                    that member acknowledges flushes and does nothing (none)
- *   save 0|1         save the content of both disks; only while the power is off
+ *   save 0|1         save the content of all disks; only while the power is off
  *   load 0|1         restore it, any number of times
  *
  * Status: "<key>=<value>" words; later versions may append some.
@@ -68,12 +69,12 @@ static int powercut_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	int role, r;
 
 	if (argc != 2) {
-		ti->error = "Requires the name of a switch, and fast or slow";
+		ti->error = "Requires the name of a switch, and fast, slow or third";
 		return -EINVAL;
 	}
 	role = match_string(powercut_role_names, POWERCUT_ROLES, argv[1]);
 	if (role < 0) {
-		ti->error = "Second argument must be fast or slow";
+		ti->error = "Second argument must be fast, slow or third";
 		return -EINVAL;
 	}
 	if (ti->len > MAX_SECTORS) {

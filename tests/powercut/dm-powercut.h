@@ -3,7 +3,7 @@
  * dm-powercut: shared by its parts.
  *
  * dm-powercut-target.c	the target's face to device-mapper
- * dm-powercut-switch.c	the switch two members hang on: queue, worker, power
+ * dm-powercut-switch.c	the switch that the members hang on: queue, worker, power
  * dm-powercut-disk.c	a member: its content, its volatile cache
  *
  * Locks: powercut->mutex covers the disks and the state of the power; the worker
@@ -23,7 +23,7 @@
 
 #define DM_MSG_PREFIX "powercut"
 
-/* Saved states of both disks, to repeat trials from there. */
+/* Saved states of the disks, to repeat trials from there. */
 #define POWERCUT_SAVES	2
 
 /* The fate of the writes in a volatile cache when the power goes. */
@@ -107,6 +107,7 @@ int powercut_disk_load(struct powercut_disk *disk, unsigned int nr);
 enum powercut_role {
 	POWERCUT_FAST,
 	POWERCUT_SLOW,
+	POWERCUT_THIRD,
 	POWERCUT_ROLES,
 };
 
@@ -135,7 +136,8 @@ extern const char *const powercut_role_names[POWERCUT_ROLES];
  * @fate: see there
  * @on: there is power
  * @commands: served so far, without reads
- * @cut_at: the command with which the power goes, 0: none
+ * @cut_in: the power goes with that many more commands, 0: it does not
+ * @cut_of: those of this member only are counted, POWERCUT_ROLES: those of all
  * @cuts: how often it went
  */
 struct powercut {
@@ -160,7 +162,8 @@ struct powercut {
 	enum powercut_fate fate;
 	bool on;
 	u64 commands;
-	u64 cut_at;
+	u64 cut_in;
+	enum powercut_role cut_of;
 	u64 cuts;
 };
 

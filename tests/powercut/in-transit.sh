@@ -18,21 +18,6 @@ SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
 SET=/dev/mapper/data
 MIB=12
 
-power() {
-	dmsetup message powercut-slow 0 "$@"
-}
-
-power_is_on() {
-	[[ $(dmsetup status powercut-slow) == *power=on* ]]
-}
-
-# fail_power: unless it has failed; nothing of the set stays in the kernel
-fail_power() {
-	power cut
-	[[ ! -e $SET ]] || dmsetup remove --retry data
-	power restore
-}
-
 # sum_of DEV: of as much as was on the disk
 sum_of() {
 	dd if="$1" bs=1M count=$MIB iflag=direct status=none | md5sum

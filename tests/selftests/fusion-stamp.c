@@ -63,6 +63,7 @@ static void print_usage(FILE *f)
 	      "  --max-io BYTES   (1m)\n"
 	      "  --extent BYTES   what discards of this size and alignment must leave: zeros\n"
 	      "  --mix R:W:B:D:Z:F  (40:35:10:5:3:2) weights of the six operations\n"
+	      "  --pause US       after each operation\n"
 	      "  --sync           every write is O_DSYNC\n"
 	      "  --nowait         RWF_NOWAIT first; blocking when that says EAGAIN\n"
 	      "  --bound N        an operation that takes longer than N seconds ends the run\n"
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
 		{ "max-io", 1, NULL, 'm' },
 		{ "extent", 1, NULL, 'e' },
 		{ "mix", 1, NULL, 'x' },
+		{ "pause", 1, NULL, 'p' },
 		{ "bound", 1, NULL, 'b' },
 		{ "sync", 0, &stamp.sync_writes, true },
 		{ "nowait", 0, &stamp.nowait, true },
@@ -140,6 +142,9 @@ int main(int argc, char **argv)
 			break;
 		case 'x':
 			parse_mix(optarg);
+			break;
+		case 'p':
+			stamp.pause = parse_number(optarg);
 			break;
 		case 'h':
 			print_usage(stdout);

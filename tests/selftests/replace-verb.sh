@@ -387,6 +387,12 @@ test_apart() {
 	good fusionctl probe "$FAST"
 	shows "fast"
 	as_filled
+	# the name is that of the set all the same, as after a power cut at the end
+	good fusionctl close data
+	good fusionctl check data
+	good fusionctl open data
+	members_are "$NEW" "$SLOW"
+	as_filled
 }
 
 test_refusals() {

@@ -341,6 +341,16 @@ static int fail_not_found(struct member *list, const char *name)
 			"list shows the members");
 }
 
+/* A disk that has been replaced, and could not be told so, names a member that does not name it. */
+static bool is_named_back(const struct member *list, const struct member *m)
+{
+	for (; list; list = list->next)
+		if (fus_member_is(list, m->sb->peer_uuid) &&
+		    !memcmp(list->sb->peer_uuid, m->sb->dev_uuid, 16))
+			return true;
+	return false;
+}
+
 int fus_find_named(struct member *list, const char *name, struct member **found)
 {
 	struct member *first = NULL, *m;
@@ -361,6 +371,8 @@ int fus_find_named(struct member *list, const char *name, struct member **found)
 					"the uuid, %s or %s",
 					fus_uuid_text(uuid[0], first->sb->set_uuid),
 					fus_uuid_text(uuid[1], m->sb->set_uuid));
+		else if (!is_named_back(list, first) && is_named_back(list, m))
+			first = m;
 	}
 	if (!first)
 		return fail_not_found(list, name);
