@@ -389,6 +389,7 @@ test_apart() {
 	as_filled
 	# the name is that of the set all the same, as after a power cut at the end
 	good fusionctl close data
+	same "health" "$(fusionctl list --json | jq -r '.sets[].health')" ok
 	good fusionctl check data
 	good fusionctl open data
 	members_are "$NEW" "$SLOW"

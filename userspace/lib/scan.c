@@ -341,8 +341,7 @@ static int fail_not_found(struct member *list, const char *name)
 			"list shows the members");
 }
 
-/* A disk that has been replaced, and could not be told so, names a member that does not name it. */
-static bool is_named_back(const struct member *list, const struct member *m)
+bool fus_named_back(const struct member *list, const struct member *m)
 {
 	for (; list; list = list->next)
 		if (fus_member_is(list, m->sb->peer_uuid) &&
@@ -371,7 +370,7 @@ int fus_find_named(struct member *list, const char *name, struct member **found)
 					"the uuid, %s or %s",
 					fus_uuid_text(uuid[0], first->sb->set_uuid),
 					fus_uuid_text(uuid[1], m->sb->set_uuid));
-		else if (!is_named_back(list, first) && is_named_back(list, m))
+		else if (!fus_named_back(list, first) && fus_named_back(list, m))
 			first = m;
 	}
 	if (!first)

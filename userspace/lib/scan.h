@@ -62,7 +62,16 @@ void fus_free_members(struct member *list);
  */
 int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **m);
 
-/* The topmost device of any member of the set of this name or uuid; fails if there is none. */
+/*
+ * Does the other member of @m name it as well? A disk that was replaced, and could not be told so,
+ * names a member that does not.
+ */
+bool fus_named_back(const struct member *list, const struct member *m);
+
+/*
+ * The topmost device of any member of the set of this name or uuid, one that is named back if there
+ * is one; fails if there is none.
+ */
 int fus_find_named(struct member *list, const char *name, struct member **m);
 
 #endif

@@ -71,12 +71,18 @@ const struct found_set *fus_set_of(const struct found_sets *sets, const struct m
 
 const struct member *fus_member_of(const struct found_set *s, const struct member *list, int role)
 {
+	const struct member *first = NULL, *m;
+
 	if (s->trio.role >= 0)
 		return s->trio.m[role];
-	for (; s->any && list; list = list->next)
-		if (in_set(list, s->any->sb->set_uuid) && (int)list->sb->role == role)
-			return list;
-	return NULL;
+	for (m = s->any ? list : NULL; m; m = m->next) {
+		if (!in_set(m, s->any->sb->set_uuid) || (int)m->sb->role != role)
+			continue;
+		if (fus_named_back(list, m))
+			return m;
+		first = first ? first : m;
+	}
+	return first;
 }
 
 /* -- open ones -------------------------------------------------------------------------- */
