@@ -273,6 +273,11 @@ bool fus_member_is(const struct member *m, const unsigned char uuid[16])
 	       !memcmp(m->sb->dev_uuid, uuid, sizeof(m->sb->dev_uuid));
 }
 
+bool fus_name_each_other(const struct member *a, const struct member *b)
+{
+	return fus_member_is(a, b->sb->peer_uuid) && fus_member_is(b, a->sb->peer_uuid);
+}
+
 int fus_find_member(struct member *list, const unsigned char uuid[16], struct member **found)
 {
 	*found = NULL;
@@ -344,8 +349,7 @@ static int fail_not_found(struct member *list, const char *name)
 bool fus_named_back(const struct member *list, const struct member *m)
 {
 	for (; list; list = list->next)
-		if (fus_member_is(list, m->sb->peer_uuid) &&
-		    !memcmp(list->sb->peer_uuid, m->sb->dev_uuid, 16))
+		if (fus_name_each_other(list, m))
 			return true;
 	return false;
 }

@@ -37,6 +37,8 @@ bool fus_is_renewed(const struct member *m);
 const struct member *fus_renewed_of(const struct member *list, const struct member *fast);
 /* Return: whether it is member @uuid of its set, or is prepared to become it. */
 bool fus_member_is(const struct member *m, const unsigned char uuid[16]);
+/* Return: whether each names the other as the other member. @b has a superblock. */
+bool fus_name_each_other(const struct member *a, const struct member *b);
 /* Return: whether this is the name or the uuid of its set. */
 bool fus_member_called(const struct member *m, const char *name);
 /* Return: whether one is a mapping, or similar, above the other. */

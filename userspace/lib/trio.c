@@ -37,11 +37,6 @@ static const struct member *newest_peer(const struct member *list, const unsigne
 	return peer;
 }
 
-static bool names_each_other(const struct member *a, const struct member *b)
-{
-	return fus_member_is(a, b->sb->peer_uuid) && fus_member_is(b, a->sb->peer_uuid);
-}
-
 /* A new member that has an old one, as its superblock says, but not that of the peer any more. */
 static const struct member *last_to_tell(const struct member *list, const unsigned char uuid[16],
 					 const struct member **peer)
@@ -52,7 +47,7 @@ static const struct member *last_to_tell(const struct member *list, const unsign
 		    fus_under_another(list, m))
 			continue;
 		*peer = with_uuid(list, m->sb->peer_uuid);
-		if (*peer && names_each_other(m, *peer))
+		if (*peer && fus_name_each_other(m, *peer))
 			return m;
 	}
 	return NULL;
