@@ -74,17 +74,24 @@ void sync_open_content(dev_t devno)
 	}
 }
 
-int open_content(const char *name, dev_t devno)
+int open_set_device(const char *name, dev_t devno)
 {
 	char path[160];
 	int fd;
 
 	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
 	fd = fus_open_node(path, devno, O_RDONLY);
-	if (fd < 0) {
+	if (fd < 0)
 		fus_fail(FC_FAILED, path, "cannot be opened: %s; see dmesg", strerror(errno));
+	return fd;
+}
+
+int open_content(const char *name, dev_t devno)
+{
+	int fd = open_set_device(name, devno);
+
+	if (fd < 0)
 		return -1;
-	}
 	/* a mounted file system writes past what another reader has left in memory */
 	write_supers(devno);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);

@@ -9,7 +9,9 @@
 #include "content-size.h"
 #include "probe.h"
 
-/* Return: a descriptor of the open set, or -1 after a message. */
+/* Return: a descriptor of the open set, or negative after a message. */
+int open_set_device(const char *name, dev_t devno);
+/* The same, to read what a mounted file system has written, its superblocks as well. */
 int open_content(const char *name, dev_t devno);
 /* What is on it, and how large that is: *bytes, if it is known. */
 int look_at_open_content(const char *name, dev_t devno, struct fus_content *c,

@@ -352,12 +352,8 @@ static int suspend(struct rest *rest)
 /* So that no program removes it. */
 static int keep_open(const struct online *o, int *fd)
 {
-	char path[160];
-
-	snprintf(path, sizeof(path), "/dev/mapper/%s", o->set.name);
-	*fd = fus_open_node(path, o->set.table.devno, O_RDONLY);
-	return *fd < 0 ? fus_fail(FC_FAILED, path, "cannot be opened: %s; see dmesg",
-				  strerror(errno)) : 0;
+	*fd = open_set_device(o->set.name, o->set.table.devno);
+	return *fd < 0 ? FC_FAILED : 0;
 }
 
 /* Nothing opens the set, or either member, until it is settled what they are. */
