@@ -216,6 +216,7 @@ static void run_job(void *arg)
 	if (!read_err)
 		write_err = job_io(&job->to, stamps ? REQ_OP_WRITE : REQ_OP_WRITE_ZEROES, stamps);
 	sim_free(stamps);
+	world->copies++;
 
 	mutex_lock(&kc->thread);
 	job->fn(read_err, write_err ? 1 : 0, job->context);

@@ -243,11 +243,14 @@ void wait_busy(struct state *st, unsigned int most)
 
 /*
  * While nothing else happens, all extents leave the fence, if there is room. So do those on the old
- * member, which may be all of them: each time that one has left, there is as much time again.
+ * member, which may be all of them: each time that one has left, there is as much time again. They
+ * leave in batches, and a disk may be slow, so each copy gives as much time, too, but no more of
+ * them than there are extents left.
  */
 static void wait_empty(struct state *st)
 {
 	const void *set = sim_dev_private(st->dev);
+	u64 copies = world->copies, most = 0;
 	u32 i, left = U32_MAX;
 
 	wait_busy(st, 0);
@@ -257,8 +260,12 @@ static void wait_empty(struct state *st)
 		msleep(1000);
 		if (set_old_left(set) < left) {
 			left = set_old_left(set);
+			most = world->copies + left;
+			i = 0;
+		} else if (world->copies > copies && world->copies <= most) {
 			i = 0;
 		}
+		copies = world->copies;
 	}
 	if (set_fence_used(set))
 		sim_fail("%u slots inside the fence are not empty, with room for %u",
