@@ -19,6 +19,8 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 void fusion_replica_start(struct fusion *fs, bool written)
 {
 	struct fusion_replica *rep = &fs->replica;
+	/* A disk that is cut off or leaves may be gone as soon as the resume has returned. */
+	const bool in_background = !written && !fs->shrinks && !fs->old.over;
 
 	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
@@ -27,8 +29,11 @@ void fusion_replica_start(struct fusion *fs, bool written)
 	fusion_held_begin(fs);
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(rep->active, true);
+	if (in_background)
+		fusion_replica_kick(fs);
 	spin_unlock_irq(&fs->lock);
-	fusion_replica_update(fs, true);
+	if (!in_background)
+		fusion_replica_update(fs, true);
 }
 
 void fusion_replica_pause(struct fusion *fs)
