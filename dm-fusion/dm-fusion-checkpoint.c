@@ -8,8 +8,8 @@
  * makes the last of these durable before the superblock is written, which names the map copy and
  * the position to replay from.
  *
- * The checkpoint that closes a set only writes the superblock if the map copy that is there says all
- * of it: so after a checkpoint that a message has asked for, I/O waits for less in a suspend.
+ * The checkpoint that closes a set only writes the superblock if the map has not changed since a
+ * message asked for one: so I/O waits for less in a suspend.
  *
  * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
  * replay finds each of them after the position from which it starts.
@@ -86,14 +86,26 @@ static void fusion_hold_flushes(struct fusion *fs, bool hold)
 	spin_unlock_irq(&fs->lock);
 }
 
-/*
- * Would a checkpoint write what the last one has written? It was a short time ago, and saved the
- * heat, and nothing has been committed since it ended.
- */
-static bool fusion_checkpoint_repeats(const struct fusion *fs)
+/* Must a checkpoint come first, to make room in the ring? */
+static bool fusion_journal_short(const struct fusion *fs)
 {
-	return fs->commit.whole_seq == fs->journal.next_seq &&
-	       fusion_now_ms() - fs->commit.whole_ms < REPEAT_MS;
+	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
+}
+
+/*
+ * Would a checkpoint write what the last one has written? It was a short time ago, saved all heat,
+ * and no word has changed since before it began. So the map copy says all but the bitmaps of OPEN
+ * extents, which are in the journal behind it, as after any checkpoint.
+ */
+static bool fusion_checkpoint_repeats(struct fusion *fs)
+{
+	bool same;
+
+	spin_lock_irq(&fs->lock);
+	same = fs->map_changes == fs->commit.whole_changes;
+	spin_unlock_irq(&fs->lock);
+	return same && fs->commit.whole && fusion_now_ms() - fs->commit.whole_ms < REPEAT_MS &&
+	       !fusion_journal_short(fs);
 }
 
 /* The superblock of the next checkpoint; @whole: it names a new map copy. */
@@ -128,6 +140,11 @@ static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
 	struct fusion_open *open;
 	int r;
 
+	spin_lock_irq(&fs->lock);
+	fs->commit.whole_changes = fs->map_changes;
+	spin_unlock_irq(&fs->lock);
+	fs->commit.whole_ms = fusion_now_ms();
+	fs->commit.whole = false;
 	r = fusion_checkpoint_map(fs, sb->active_set, sb->generation);
 	if (!r)
 		r = fusion_checkpoint_heat(fs, sb->set_generation, heat_from);
@@ -144,6 +161,7 @@ static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
 
 int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
 {
+	const bool new_epoch = epoch != fs->sb.epoch;
 	bool whole;
 	int r;
 
@@ -167,10 +185,8 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
 	if (r)
 		goto out;
 	fs->commit.checkpoints++;
-	if (whole && !heat_from) {
-		fs->commit.whole_seq = fs->journal.next_seq;
-		fs->commit.whole_ms = fusion_now_ms();
-	}
+	/* a set that was closed has two map copies of this epoch: repair relies on that */
+	fs->commit.whole |= whole && !heat_from && !new_epoch;
 out:
 	trace_fusion_checkpoint(fs, fs->sb_next.generation, clean, r);
 	return r;
@@ -207,12 +223,6 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 }
 
 /* -- the committer --------------------------------------------------------------------------- */
-
-/* Must a checkpoint come first? */
-static bool fusion_journal_short(const struct fusion *fs)
-{
-	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
-}
 
 void fusion_note_mode(struct fusion *fs)
 {

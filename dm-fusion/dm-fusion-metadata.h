@@ -118,8 +118,9 @@ struct fusion_flush {
  * @keep_done: number of these served; read without the lock
  * @commits: number so far
  * @checkpoints: number so far
- * @whole_seq: where the journal ended after the last one that saved all heat
- * @whole_ms: ktime of that one
+ * @whole: the last one that wrote a map copy was not that of an opening, and saved all heat
+ * @whole_changes: @map_changes of the device when that began
+ * @whole_ms: ktime of then
  * @max_blocks: blocks of the journal that a commit may take
  * @wait: woken when @done, @checkpoint_done or @keep_done changes
  * @work: the committer
@@ -140,7 +141,8 @@ struct fusion_committer {
 	u64 keep_done;
 	u64 commits;
 	u64 checkpoints;
-	u64 whole_seq;
+	bool whole;
+	u64 whole_changes;
 	u64 whole_ms;
 	u32 max_blocks;
 	wait_queue_head_t wait;

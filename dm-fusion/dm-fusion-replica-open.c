@@ -19,11 +19,12 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 void fusion_replica_start(struct fusion *fs, bool written)
 {
 	struct fusion_replica *rep = &fs->replica;
-	/* A disk that is cut off or leaves may be gone as soon as the resume has returned. */
-	const bool in_background = !written && !fs->shrinks && !fs->old.over;
+	bool in_background;
 
 	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
+	/* so I/O waits for it, unless the member has grown just now */
+	in_background = !written && (fs->grows || !rep->again);
 	rep->restart = !written;
 	rep->stale = !written;
 	fusion_held_begin(fs);

@@ -21,7 +21,6 @@ DISKS=/disks		# sparse files
 # disk NAME BYTES PROFILE: a model of a disk of that size
 disk() {
 	local loop
-	rm -f "$DISKS/$1"
 	truncate -s "$2" "$DISKS/$1"
 	loop=$(losetup -f --show --direct-io=off "$DISKS/$1")
 	create "$1" "0 $(($2 / 512)) spindle $loop 2 profile $3"
@@ -145,6 +144,18 @@ verbs() {
 	no_disk ssd ssd2 hdd hdd2
 }
 
+# large: adopt a disk of 4 TB, and an SSD of 250 GB
+large() {
+	disk ssd 250000000000 ssd
+	truncate -s 4000000000000 $DISKS/hdd
+	mkfs.ext4 -q -F $DISKS/hdd
+	disk hdd 4000000000000 hdd
+	took fusionctl adopt data /dev/mapper/hdd /dev/mapper/ssd --yes
+	printf '%-36s %22.2f s\n' "adopt, 4 TB and 250 GB" "$(awk "BEGIN { print $MS / 1e3 }")"
+	fusionctl close data
+	no_disk ssd hdd
+}
+
 # -- four million extents ---------------------------------------------------------------------------
 
 # larger NAME BYTES PROFILE: a disk has become larger
@@ -185,4 +196,5 @@ modprobe -a dm-spindle dm-fusion loop
 mkdir -p $DISKS
 mount -t tmpfs -o size=100% none $DISKS
 verbs
+large
 waits
