@@ -349,16 +349,17 @@ static int fusion_load_make_room(struct fusion *fs)
  * the new one is written. The second commit is written even if it is empty, because of the blocks
  * it may overwrite: a transaction that was torn or unreadable could be whole the next time.
  *
- * The slow member gets the epoch first, so it is at most one ahead. With the new replica in the
- * other superblock copy, either copy is enough. Before that, the fast member is flushed. If the
+ * The slow member gets the epoch first, so it is at most one ahead. Once the new replica is in the
+ * other superblock copy, either copy is enough. Before that, both members are flushed. If the
  * machine stopped without a power cut, or a write failed, the superblock that was found may be only
- * in the cache, and the durable one may be two epochs older.
+ * in the cache. The durable one of the fast member may be two epochs older; and the other copy of
+ * the slow one, which is written next, may be the only one that is valid without the cache.
  */
 static int fusion_load_write_epoch(struct fusion *fs, u32 epoch)
 {
 	int r;
 
-	r = fusion_flush_fast(fs);
+	r = fusion_load_flush(fs);
 	if (!r)
 		r = fusion_replica_epoch(fs, epoch);
 	if (!r)
