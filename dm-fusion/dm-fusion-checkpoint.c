@@ -8,6 +8,9 @@
  * makes the last of these durable before the superblock is written, which names the map copy and
  * the position to replay from.
  *
+ * The checkpoint that closes a set only writes the superblock if the map has not changed since a
+ * message asked for one: so I/O waits for less in a suspend.
+ *
  * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
  * replay finds each of them after the position from which it starts.
  *
@@ -17,6 +20,9 @@
 
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
+
+/* A set that is closed within that time after a checkpoint keeps the heat that this one saved. */
+#define REPEAT_MS	10000U
 
 static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 generation)
 {
@@ -40,16 +46,16 @@ static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 genera
 }
 
 /*
- * Best effort: without saved heat the policy learns again. The last page of the buffer is scratch.
- * Return: 0, or the error of a commit that could not wait.
+ * From block @from on. Best effort: without saved heat the policy learns again. The last page of
+ * the buffer is scratch. Return: 0, or the error of a commit that could not wait.
  */
-static int fusion_checkpoint_heat(struct fusion *fs, u64 generation)
+static int fusion_checkpoint_heat(struct fusion *fs, u64 generation, u32 from)
 {
 	u16 *heat = page_address(fs->journal.buf[FUSION_BUF_BLOCKS - 1]);
 	u32 index, i, j, nr;
 	int r;
 
-	for (index = 0; index < fs->sb.heat_blocks; index += nr) {
+	for (index = from; index < fs->sb.heat_blocks; index += nr) {
 		nr = min(fs->sb.heat_blocks - index, FUSION_BUF_BLOCKS - 1);
 		for (i = 0; i < nr; i++) {
 			u32 first = (index + i) * FUSION_HEAT_PER_BLOCK;
@@ -80,46 +86,93 @@ static void fusion_hold_flushes(struct fusion *fs, bool hold)
 	spin_unlock_irq(&fs->lock);
 }
 
-int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
+/* Must a checkpoint come first, to make room in the ring? */
+static bool fusion_journal_short(const struct fusion *fs)
 {
-	bool new_epoch = epoch != fs->sb.epoch;
-	struct fusion_open *open;
-	struct fusion_sb *sb = &fs->sb_next;
-	int r;
+	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
+}
 
-	r = fusion_commit(fs, false);
-	if (r)
-		return r;
+/*
+ * Would a checkpoint write what the last one has written? It was a short time ago, saved all heat,
+ * and no word has changed since before it began. So the map copy says all but the bitmaps of OPEN
+ * extents, which are in the journal behind it, as after any checkpoint.
+ */
+static bool fusion_checkpoint_repeats(struct fusion *fs)
+{
+	bool same;
+
+	spin_lock_irq(&fs->lock);
+	same = fs->map_changes == fs->commit.whole_changes;
+	spin_unlock_irq(&fs->lock);
+	return same && fs->commit.whole && fusion_now_ms() - fs->commit.whole_ms < REPEAT_MS &&
+	       !fusion_journal_short(fs);
+}
+
+/* The superblock of the next checkpoint; @whole: it names a new map copy. */
+static void fusion_checkpoint_super(struct fusion *fs, u32 epoch, bool clean, bool whole)
+{
+	struct fusion_sb *sb = &fs->sb_next;
 
 	*sb = fs->sb;
 	fusion_take_kept(fs, sb);
-	sb->active_set = !fs->sb.active_set;
 	sb->generation = fs->sb.generation + 1;
-	sb->set_generation = sb->generation;
-	sb->epoch = epoch;
-	if (new_epoch)
-		fusion_super_activate(fs, sb);
-	sb->replay_seq = fs->journal.next_seq;
-	sb->replay_txn = fs->journal.next_txn;
-	sb->replay_csum = fs->journal.prev_csum;
 	sb->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
 	if (clean)
 		sb->flags |= FUSION_SB_CLEAN;
 	if (fs->needs_check)
 		sb->flags |= FUSION_SB_NEEDS_CHECK;
+	if (!whole)
+		return;
+	sb->active_set = !fs->sb.active_set;
+	sb->set_generation = sb->generation;
+	sb->epoch = epoch;
+	if (epoch != fs->sb.epoch)
+		fusion_super_activate(fs, sb);
+	sb->replay_seq = fs->journal.next_seq;
+	sb->replay_txn = fs->journal.next_txn;
+	sb->replay_csum = fs->journal.prev_csum;
+}
 
+/* Write the map copy that fs->sb_next names, and commit. */
+static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
+{
+	struct fusion_sb *sb = &fs->sb_next;
+	struct fusion_open *open;
+	int r;
+
+	spin_lock_irq(&fs->lock);
+	fs->commit.whole_changes = fs->map_changes;
+	spin_unlock_irq(&fs->lock);
+	fs->commit.whole_ms = fusion_now_ms();
+	fs->commit.whole = false;
 	r = fusion_checkpoint_map(fs, sb->active_set, sb->generation);
-	if (!r && asked)
-		r = fusion_checkpoint_heat(fs, sb->set_generation);
+	if (!r)
+		r = fusion_checkpoint_heat(fs, sb->set_generation, heat_from);
 	if (r)
-		goto out;
+		return r;
 
 	spin_lock_irq(&fs->lock);
 	list_for_each_entry(open, &fs->opens.lru, lru)
 		if (!open->closed)
 			fusion_open_mark_dirty(fs, open);
 	spin_unlock_irq(&fs->lock);
-	r = fusion_commit(fs, new_epoch);
+	return fusion_commit(fs, sb->epoch != fs->sb.epoch);
+}
+
+int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
+{
+	const bool new_epoch = epoch != fs->sb.epoch;
+	bool whole;
+	int r;
+
+	r = fusion_commit(fs, false);
+	if (r)
+		return r;
+
+	whole = !clean || !fusion_checkpoint_repeats(fs);
+	fusion_checkpoint_super(fs, epoch, clean, whole);
+	if (whole)
+		r = fusion_checkpoint_write(fs, heat_from);
 	if (r)
 		goto out;
 
@@ -129,10 +182,13 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked)
 	if (!r)
 		r = fusion_super_write_next(fs);
 	fusion_hold_flushes(fs, false);
-	if (!r)
-		fs->commit.checkpoints++;
+	if (r)
+		goto out;
+	fs->commit.checkpoints++;
+	/* a set that was closed has two map copies of this epoch: repair relies on that */
+	fs->commit.whole |= whole && !heat_from && !new_epoch;
 out:
-	trace_fusion_checkpoint(fs, sb->generation, clean, r);
+	trace_fusion_checkpoint(fs, fs->sb_next.generation, clean, r);
 	return r;
 }
 
@@ -168,12 +224,6 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 
 /* -- the committer --------------------------------------------------------------------------- */
 
-/* Must a checkpoint come first? */
-static bool fusion_journal_short(const struct fusion *fs)
-{
-	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
-}
-
 void fusion_note_mode(struct fusion *fs)
 {
 	if (fusion_stopped(fs))
@@ -198,7 +248,8 @@ void fusion_do_commit(struct work_struct *work)
 	asked = wanted > fs->commit.checkpoint_done;
 	if (asked || fusion_journal_short(fs)) {
 		if (fusion_mode(fs) == FUSION_RW &&
-		    fusion_checkpoint(fs, fs->sb.epoch, clean && asked, asked))
+		    fusion_checkpoint(fs, fs->sb.epoch, clean && asked,
+				      asked ? 0 : FUSION_NO_HEAT))
 			fusion_set_mode(fs, FUSION_RO, "a checkpoint failed");
 		WRITE_ONCE(fs->commit.checkpoint_done, wanted);
 		wake_up_all(&fs->commit.wait);

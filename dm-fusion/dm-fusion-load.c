@@ -336,6 +336,13 @@ static int fusion_load_make_room(struct fusion *fs)
 									  fusion_load_complete(fs);
 }
 
+/* The block of heat that ends with the set as it was is not valid in one of another size. */
+static u32 fusion_load_heat_from(const struct fusion *fs)
+{
+	return !fs->grows && !fs->shrinks ? FUSION_NO_HEAT :
+	       min(fs->sb.nr_lexts, fs->sb_next.nr_lexts) / FUSION_HEAT_PER_BLOCK;
+}
+
 /*
  * A set that grows or shrinks: the superblock of the fast member that begins the epoch is the
  * commit. What is written before it belongs to the set as it was: its map copy is the inactive one,
@@ -367,8 +374,7 @@ static int fusion_load_write_epoch(struct fusion *fs, u32 epoch)
 	if (!r)
 		r = fusion_resize_clear_tails(fs);
 	if (!r)
-		/* A block of heat that ends with the set as it was is not valid in another one. */
-		r = fusion_checkpoint(fs, epoch, false, fs->grows || fs->shrinks);
+		r = fusion_checkpoint(fs, epoch, false, fusion_load_heat_from(fs));
 	if (!r && (fs->shrinks || fs->old.over))
 		r = fusion_super_again(fs);
 	return r;

@@ -9,9 +9,10 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-/* For homing: the word of an extent changes. */
+/* The word of an extent changes: for homing, and for the next checkpoint. */
 static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
+	fs->map_changes++;
 	fusion_homing_note(&fs->mover.homing, &fs->sb, lext, old, new);
 }
 

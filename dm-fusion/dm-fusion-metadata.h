@@ -118,6 +118,9 @@ struct fusion_flush {
  * @keep_done: number of these served; read without the lock
  * @commits: number so far
  * @checkpoints: number so far
+ * @whole: the last one that wrote a map copy was not that of an opening, and saved all heat
+ * @whole_changes: @map_changes of the device when that began
+ * @whole_ms: ktime of then
  * @max_blocks: blocks of the journal that a commit may take
  * @wait: woken when @done, @checkpoint_done or @keep_done changes
  * @work: the committer
@@ -138,6 +141,9 @@ struct fusion_committer {
 	u64 keep_done;
 	u64 commits;
 	u64 checkpoints;
+	bool whole;
+	u64 whole_changes;
+	u64 whole_ms;
 	u32 max_blocks;
 	wait_queue_head_t wait;
 	struct delayed_work work;
@@ -379,11 +385,13 @@ void fusion_note_mode(struct fusion *fs);
 
 void fusion_do_commit(struct work_struct *work);
 
+#define FUSION_NO_HEAT	U32_MAX
+
 /*
  * Write a checkpoint. @epoch is a new one when a set is loaded. @clean marks the set closed.
- * @asked: it was requested, so heat is saved as well. Context: the committer.
+ * Heat is saved from block @heat_from on, which may be FUSION_NO_HEAT. Context: the committer.
  */
-int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, bool asked);
+int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from);
 
 /* -- dm-fusion-resize.c: a set that grows or shrinks; no locks, nothing else runs ------------ */
 

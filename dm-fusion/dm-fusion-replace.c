@@ -312,7 +312,7 @@ static int fusion_join_fast(struct fusion *fs, u32 epoch)
 	sb->replay_seq = fs->journal.next_seq;
 	sb->replay_txn = fs->journal.next_txn;
 	sb->replay_csum = fs->journal.prev_csum;
-	r = fusion_checkpoint(fs, epoch, false, true);
+	r = fusion_checkpoint(fs, epoch, false, 0);
 	if (!r)
 		r = fusion_replica_anew(fs);
 	fs->old.joining = false;
@@ -333,7 +333,7 @@ static int fusion_join_slow(struct fusion *fs, u32 epoch)
 	sb->generation = generation;
 	r = fusion_replica_anew(fs);
 	if (!r)
-		r = fusion_checkpoint(fs, epoch, false, false);
+		r = fusion_checkpoint(fs, epoch, false, FUSION_NO_HEAT);
 	fs->old.joining = false;
 	if (!r)
 		r = fusion_super_again(fs);

@@ -96,7 +96,10 @@ u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)
 
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext)
 {
-	return fusion_word_heat(READ_ONCE(p->heat[lext]), READ_ONCE(p->now));
+	u32 word = READ_ONCE(p->heat[lext]);
+
+	/* as of most extents of a large set */
+	return word ? fusion_word_heat(word, READ_ONCE(p->now)) : 0;
 }
 
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext)

@@ -129,7 +129,7 @@ static int exchange(struct resizing *r, const char *params)
 	char reason[REASON_TEXT];
 	int err, rc;
 
-	rc = pausing_begin(&paused, 0);
+	rc = pausing_begin(&paused, r->name, 0);
 	if (rc)
 		return rc;
 	err = fus_dm_exchange(r->name, &x);
@@ -174,8 +174,12 @@ int resize_exchange(struct resizing *r, const char *options)
 bool resize_finish(const struct resizing *r)
 {
 	struct member *slow = NULL;
+	char *answer = NULL;
 	bool told;
 
+	/* a slow member that has grown is told in the background: this waits until it has been */
+	fus_dm_message(r->name, "checkpoint", &answer);
+	free(answer);
 	fus_backup_changed(r->m[FAST]->devno);
 	told = !fus_member_at(r->m[SLOW]->devno, &slow) && slow && fus_has_identity(slow) &&
 	       slow->sb->layout_seq == r->sb.layout_seq;
