@@ -19,16 +19,22 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch)
 void fusion_replica_start(struct fusion *fs, bool written)
 {
 	struct fusion_replica *rep = &fs->replica;
+	bool in_background;
 
 	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
+	/* so I/O waits for it, unless the member has grown just now */
+	in_background = !written && (fs->grows || !rep->again);
 	rep->restart = !written;
 	rep->stale = !written;
 	fusion_held_begin(fs);
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(rep->active, true);
+	if (in_background)
+		fusion_replica_kick(fs);
 	spin_unlock_irq(&fs->lock);
-	fusion_replica_update(fs, true);
+	if (!in_background)
+		fusion_replica_update(fs, true);
 }
 
 void fusion_replica_pause(struct fusion *fs)

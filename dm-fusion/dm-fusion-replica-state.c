@@ -47,6 +47,9 @@ void fusion_replica_recorded(struct fusion *fs, u32 lext)
 {
 	struct fusion_replica *rep = &fs->replica;
 
+	/* so it is for all words of a map copy that is written when a set is opened */
+	if (!rep->nr_dirty && !rep->nr_away)
+		return;
 	if (__test_and_clear_bit(lext, rep->dirty))
 		rep->nr_dirty--;
 	if (__test_and_clear_bit(lext, rep->away))

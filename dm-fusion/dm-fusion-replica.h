@@ -225,8 +225,8 @@ void fusion_replica_promoted(struct fusion *fs);
 int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 
 /*
- * Replace the replica with the map as it was loaded, unless fusion_replica_anew() has written that.
- * Before any user I/O.
+ * Replace the replica with the map as it was loaded, unless fusion_replica_anew() has written that;
+ * in the background where nobody has to know that it is done. Before any user I/O.
  */
 void fusion_replica_start(struct fusion *fs, bool written);
 
