@@ -28,7 +28,7 @@ endif
 
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-tools torture-powercut \
-	torture-mutants soak fuzz demo bench deb lint \
+	torture-mutants soak fuzz demo bench bench-verbs deb lint \
 	sparse checkpatch shellcheck runlists layers lengths versions readme documents docs clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -61,6 +61,7 @@ help:
 	@echo 'make bench [QUICK=1] [RESUME=1] [T="name ..."] [PROFILE=hdd|consumer] [REPETITIONS=3] [REALTIME=1]'
 	@echo '                           measure it against dm-cache, dm-writecache and bcache; hours, or minutes;'
 	@echo '                           RESUME=1: only the missing measurements'
+	@echo 'make bench-verbs            how fast adopt, replace, release are, and how long I/O waits'
 	@echo 'make lint                  shellcheck, checkpatch, sparse, clang, gcc -fanalyzer, cppcheck;'
 	@echo '                           documents, lists of tests, layers of the tool, lengths, version numbers'
 	@echo 'make docs                  tables of Documentation/reference/json.rst, from the schemas'
@@ -195,6 +196,10 @@ bench:
 	$(Q)QUICK='$(QUICK)' T='$(T)' PROFILE='$(PROFILE)' REALTIME='$(REALTIME)' JOBS='$(JOBS)' \
 		S='$(S)' SSD_MIB='$(SSD_MIB)' HDD_MIB='$(HDD_MIB)' RESUME='$(RESUME)' \
 		REPETITIONS='$(REPETITIONS)' scripts/bench
+
+bench-verbs: userspace 6.1/dm-fusion 6.1/dm-spindle
+	$(Q)scripts/vm run --virtual-clock --boot-args mitigations=off --kver 6.1 --mem 9216 \
+		--limit 900 --prog fio tests/bench/verbs.sh
 
 # -- lint ----------------------------------------------------------------------
 
