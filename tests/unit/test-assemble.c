@@ -137,6 +137,41 @@ static void foreign_is_told_apart(void)
 	}
 }
 
+/* The first of two fast members was replaced by the second one, and does not know. */
+static void replaced_is_told_apart(void)
+{
+	struct member *x = begin(FAST, 'S', 'x', 'b'), *a = add(FAST, 'S', 'a', 'b');
+	struct member *b = add(SLOW, 'S', 'b', 'a');
+	struct pair p;
+
+	/* the begin and the end of a replacement raise it */
+	a->sb->layout_seq = x->sb->layout_seq + 2;
+	b->sb->layout_seq = a->sb->layout_seq;
+	REQUIRE_EQ(find_pair(member, x, &p), 0);
+	REQUIRE(p.m && p.peer && !p.foreign, "no pair");
+	REQUIRE(p.replaced == x, "which was replaced");
+	REQUIRE(fus_was_replaced(x->sb, a->sb) && fus_was_replaced(x->sb, b->sb), "by whom");
+	REQUIRE(!fus_was_replaced(a->sb, b->sb) && !fus_was_replaced(b->sb, a->sb) &&
+		!fus_was_replaced(a->sb, x->sb), "the other way");
+	/* it names another partner, or is of another set */
+	memset(x->sb->peer_uuid, 'c', sizeof(x->sb->peer_uuid));
+	REQUIRE(!fus_was_replaced(x->sb, a->sb) && !fus_was_replaced(x->sb, b->sb), "its partner");
+	memset(x->sb->peer_uuid, 'b', sizeof(x->sb->peer_uuid));
+	memset(x->sb->set_uuid, 'T', sizeof(x->sb->set_uuid));
+	REQUIRE(!fus_was_replaced(x->sb, a->sb) && !fus_was_replaced(x->sb, b->sb), "its set");
+	memset(x->sb->set_uuid, 'S', sizeof(x->sb->set_uuid));
+	/* something lies there still */
+	a->sb->incompat |= FUSION_INCOMPAT_OLD_MEMBER;
+	fusion_old_describe(x->sb, FUSION_OLD_MEMBER, &a->sb->old);
+	REQUIRE(!fus_was_replaced(x->sb, a->sb), "it is needed");
+	a->sb->incompat &= ~FUSION_INCOMPAT_OLD_MEMBER;
+	/* such a layout does not come from a replacement */
+	x->sb->layout_seq++;
+	REQUIRE(!fus_was_replaced(x->sb, a->sb) && !fus_was_replaced(x->sb, b->sb), "its layout");
+	x->sb->layout_seq = U32_MAX;
+	REQUIRE(!fus_was_replaced(x->sb, a->sb), "it wraps");
+}
+
 static void waits(void)
 {
 	struct member *m = begin(FAST, 'S', 'a', 'b');
@@ -209,6 +244,7 @@ static const struct unit_test tests[] = {
 	{ "a damaged member is none", damaged_is_no_member },
 	{ "a copy is refused", copy_is_refused },
 	{ "a member of another generation is told apart", foreign_is_told_apart },
+	{ "one that was replaced, and does not know, is told apart", replaced_is_told_apart },
 	{ "what is said of a set that waits", waits },
 	{ "any label is harmless to udev", labels },
 };

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "assemble.h"
+#include "error.h"
+#include "fusionctl.h"
 #include "role.h"
 #include "scan.h"
+#include "super.h"
 #include "trio.h"
 #include "dm-fusion-codec.h"
 
@@ -65,13 +68,44 @@ int find_pair(struct member *list, struct member *m, struct pair *p)
 		if (!peer)
 			lonely = m;
 		else if (memcmp(peer->sb->peer_uuid, m->sb->dev_uuid, sizeof(m->sb->dev_uuid)))
-			p->foreign = m;
+			*(fus_was_replaced(m->sb, peer->sb) ? &p->replaced : &p->foreign) = m;
 		else
 			p->m = m, p->peer = peer;
 	}
 	if (!p->m)
 		p->m = lonely;
 	return 0;
+}
+
+void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size)
+{
+	if (fus_was_replaced(m->sb, used->sb))
+		snprintf(buf, size, "was the %s member of %s and has been replaced, as %s shows",
+			 fus_role_name[m->sb->role], m->sb->label, used->path);
+	else
+		snprintf(buf, size, "is not the %s member that belongs to the set %s but one of "
+			 "another generation of it, as %s shows", fus_role_name[m->sb->role],
+			 m->sb->label, used->path);
+}
+
+#define FREE_IT		"%s; run fusionctl wipe %s to use it for something else"
+
+int fail_foreign(const struct member *m, const struct member *used)
+{
+	char text[FOREIGN_TEXT];
+
+	foreign_text(m, used, text, sizeof(text));
+	return fus_was_replaced(m->sb, used->sb) ?
+	       fus_fail(FC_MEMBER, m->path, FREE_IT, text, m->path) :
+	       fus_fail(FC_MEMBER, m->path, "%s; detach it", text);
+}
+
+void warn_replaced(const struct member *m, const struct member *used)
+{
+	char text[FOREIGN_TEXT];
+
+	foreign_text(m, used, text, sizeof(text));
+	fus_warn(m->path, FREE_IT, text, m->path);
 }
 
 void waits_text(const struct pair *p, char *buf, size_t size)

@@ -156,21 +156,6 @@ static int is_copy(const struct member *m, const struct member *of)
 			of->path, m->sb->label);
 }
 
-void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size)
-{
-	snprintf(buf, size, "is not the %s member that belongs to the set %s but one of another "
-		 "generation of it, as %s shows", fus_role_name[m->sb->role], m->sb->label,
-		 used->path);
-}
-
-static int is_foreign(const struct member *m, const struct member *used)
-{
-	char text[256];
-
-	foreign_text(m, used, text, sizeof(text));
-	return fus_fail(FC_MEMBER, m->path, "%s; detach it", text);
-}
-
 /* Which devices below the open set concern a member? */
 struct in_use {
 	const struct member *m;
@@ -215,7 +200,7 @@ static int already_open(const struct member *m, const struct mapping *map)
 	 * in use
 	 */
 	if (!use.itself && !is_joining(m) && !(use.twin && fus_member_stands_on(use.twin, m)))
-		rc = use.twin ? is_copy(m, use.twin) : use.rival ? is_foreign(m, use.rival) :
+		rc = use.twin ? is_copy(m, use.twin) : use.rival ? fail_foreign(m, use.rival) :
 		     fus_fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; "
 			      "close %s and open it again", map->name, map->name);
 	fus_free_members(use.twin);
@@ -344,7 +329,7 @@ static int member_came(struct member *m)
 		rc = open_with(m, peer, NULL);
 	} else {
 		fus_record_find(m->sb, !m->sb->role, NULL, &peer);
-		rc = peer ? is_foreign(peer, m) : 0;
+		rc = peer ? fail_foreign(peer, m) : 0;
 	}
 	fus_free_members(peer);
 	return rc;
@@ -426,8 +411,10 @@ static int open_found(struct member *list, struct member *first)
 		return rc;
 	if (is_complete(&p))
 		rc = open_pair(p.m, p.peer, p.old);
+	if (p.replaced)
+		warn_replaced(p.replaced, p.m ? p.m : first);
 	if (p.foreign && !rc)
-		rc = is_foreign(p.foreign, p.m ? p.m : first);
+		rc = fail_foreign(p.foreign, p.m ? p.m : first);
 	if (!p.m || is_complete(&p))
 		return rc;
 	/* the other one has no superblock for a time, or the old uuid */

@@ -22,8 +22,6 @@ bool assembly_turned_off(void);
 #define STAYS_TEXT	(SUPER_TEXT + 32)
 /* Return: whether the set of the member opens only on request; @why and *remedy give the reason. */
 bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **remedy);
-/* Describe a member that names @used, but that @used does not name. */
-void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
 
 /* -- assemble.c: the mapping of the set of @m, if it is open */
 int get_mapping(const struct member *m, struct mapping *map);
@@ -36,12 +34,19 @@ struct pair {
 	struct member *old;	/* that is being replaced by one of the two */
 	bool lacks_old;		/* it is missing */
 	struct member *foreign;	/* names one of them, but is not named by it */
+	struct member *replaced; /* the same, of a member that was replaced: not needed */
 };
 
 /* Return: whether @m is the first one of its set in @list. */
 bool begins_set(const struct member *list, const struct member *m);
 /* @m: the first one of its set in @list. */
 int find_pair(struct member *list, struct member *m, struct pair *p);
+#define FOREIGN_TEXT	256
+/* Describe a member that names @used, but is not named by it, or one of the same role as @used. */
+void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
+/* Fail because of it; or warn, if it was replaced. */
+int fail_foreign(const struct member *m, const struct member *used);
+void warn_replaced(const struct member *m, const struct member *used);
 /* Return: whether all are there that the set needs. */
 bool is_complete(const struct pair *p);
 /* "the fast member /dev/sda is here, the slow one is missing (...)" */

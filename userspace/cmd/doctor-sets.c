@@ -217,7 +217,11 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 			   fus_role_name[m->sb->role], text);
 	} else if (!fus_member_is(m, peer->sb->peer_uuid)) {
 		foreign_text(m, peer, text, sizeof(text));
-		doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
+		if (fus_was_replaced(m->sb, peer->sb))
+			doctor_say(d, HEALTH_WARNING, m->path, "run fusionctl wipe to use it for "
+				   "something else", "%s", text);
+		else
+			doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
 	} else if (m->sb->role <= peer->sb->role && !device_of(list, m->sb->dev_uuid, m) &&
 		   !device_of(list, peer->sb->dev_uuid, peer)) {
 		/* once for both members, and not if either has a copy: then neither is used */

@@ -93,6 +93,22 @@ void fus_set_apart(struct member *list)
 			m->state = MEMBER_PREPARED;
 }
 
+bool fus_was_replaced(const struct fusion_sb *sb, const struct fusion_sb *now)
+{
+	const bool same = sb->role == now->role;
+	const unsigned char *in_its_role = same ? now->dev_uuid : now->peer_uuid;
+	const unsigned char *stays = same ? now->peer_uuid : now->dev_uuid;
+
+	if (memcmp(sb->set_uuid, now->set_uuid, 16) || memcmp(sb->peer_uuid, stays, 16) ||
+	    !memcmp(sb->dev_uuid, in_its_role, 16))
+		return false;
+	/* something may lie there */
+	if (fusion_sb_has_old(now) && !memcmp(now->old.uuid, sb->dev_uuid, 16))
+		return false;
+	/* the join raises it, and so does the end: fusion_sb_join(), fusion_sb_part() */
+	return now->layout_seq >= (u64)sb->layout_seq + 2;
+}
+
 void fus_old_text(const struct fusion_sb *by, char *buf, size_t size)
 {
 	fus_ident_text(&by->old.ident, by->old.sectors, buf, size);

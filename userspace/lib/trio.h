@@ -36,6 +36,12 @@ void fus_find_trio(const struct member *list, const unsigned char uuid[16], stru
  * one, but the peer does not name it. Such ones of the list become MEMBER_PREPARED.
  */
 void fus_set_apart(struct member *list);
+/*
+ * Was the disk of @sb a member until it was replaced, as @now tells, that of a present member in
+ * either role? Nothing of the set lies on it, but it says that it is a member: it could not be
+ * told, or was not there. Both superblocks are of disks with an identity.
+ */
+bool fus_was_replaced(const struct fusion_sb *sb, const struct fusion_sb *now);
 /* Describe an old member that is missing: its model, serial number and size. */
 void fus_old_text(const struct fusion_sb *by, char *buf, size_t size);
 /* Fail because a member is being replaced; @verb: "grow". */
