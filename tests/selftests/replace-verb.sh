@@ -351,6 +351,8 @@ test_apart() {
 	good fusionctl close data
 	fusion-prepare "$FAST" "$NEW"
 	local is="was prepared to replace the fast member of data"
+	local unaware="could not be told that it has left data, and is not wiped; to use it for \
+something else, run fusionctl wipe $FAST"
 	refuses "$NEW: $is" fusionctl check "$NEW"
 	refuses "$NEW: $is" fusionctl check "$NEW" "$SLOW"
 	refuses "$NEW: $is" fusionctl salvage "$NEW"
@@ -382,7 +384,7 @@ test_apart() {
 	blank "$FAST"
 	# it has the superblocks of a member again, as from an image
 	dd if="$TMP/before" of="$FAST" bs=1M conv=notrunc,fsync status=none
-	good fusionctl replace data "$FAST" "$NEW" --yes
+	expect 0 "$FAST: $unaware" fusionctl replace data "$FAST" "$NEW" --yes
 	shows "nothing to do"
 	good fusionctl probe "$FAST"
 	shows "fast"

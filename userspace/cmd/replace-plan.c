@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fs.h>
 
@@ -121,6 +122,70 @@ static int get_named(struct replacing *r)
 			"shows them", r->name, r->name);
 }
 
+/* The set was opened without OLD, which is away. */
+static int fail_without_old(const struct replacing *r)
+{
+	const char *old = r->a->word[1], *new = r->a->word[2];
+	struct stat st;
+	int role = 0;
+
+	if (r->set.old || !stat(old, &st) || errno != ENOENT || stat(new, &st) ||
+	    !S_ISBLK(st.st_mode))
+		return 0;
+	while (role < 2 && r->set.member[role] != st.st_rdev)
+		role++;
+	return role == 2 ? 0 :
+	       fus_fail(FC_MEMBER, r->name, "%s is its %s member, and %s is not there; connect it, "
+			"and run fusionctl wipe %s", new, fus_role_name[role], old, old);
+}
+
+/*
+ * Nothing is being replaced, and no disks are named. If nothing was left on the old one when the
+ * set was closed, the set has been opened without it since. It may know that, or not.
+ */
+static bool may_be_old(const struct replacing *r, const struct member *m)
+{
+	const struct member *now = r->m[FAST] ? r->m[FAST] : r->m[SLOW];
+
+	if (!now || !fus_has_identity(now))
+		return false;
+	if (m->state == MEMBER_LEFT)
+		return !memcmp(m->sb->set_uuid, now->sb->set_uuid, 16);
+	return fus_has_identity(m) && fus_was_replaced(m->sb, now->sb);
+}
+
+static int find_old(struct replacing *r)
+{
+	const struct member *found = NULL;
+	struct member *list = NULL;
+	int rc = fus_scan_members(&list);
+
+	for (const struct member *m = list; m && !rc; m = m->next) {
+		if (!may_be_old(r, m) || fus_under_another(list, m))
+			continue;
+		if (found && found->state == MEMBER_LEFT && m->state == MEMBER_LEFT)
+			rc = fus_fail(FC_MEMBER, r->name, "no member of it is being replaced, and "
+				      "both %s and %s have left it; run fusionctl wipe for each "
+				      "of them", found->path, m->path);
+		/* one that knows can be freed */
+		if (!found || found->state != MEMBER_LEFT)
+			found = m;
+	}
+	if (!rc && !found)
+		rc = fus_fail(FC_FAILED, r->name, "no member of it is being replaced; to begin "
+			      "that, run fusionctl replace %s OLD NEW, and to free a disk that was "
+			      "replaced, fusionctl wipe DISK", r->name);
+	if (!rc && found) {
+		r->over = true;
+		r->role = found->sb->role;
+		rc = fus_device_get(found->path, &r->disk[OLD]);
+	}
+	if (!rc)
+		rc = get_by_number(r->set.member[r->role], &r->disk[NEW]);
+	fus_free_members(list);
+	return rc;
+}
+
 static int check_works(const struct replacing *r)
 {
 	if (strcmp(r->set.st.mode, "rw"))
@@ -145,8 +210,6 @@ static int get_superblocks(struct replacing *r)
 	const struct member *peer;
 	int rc;
 
-	for (int dev = 0; dev < 2; dev++)
-		fus_member_at(r->set.member[dev], &r->m[dev]);
 	if (r->running || r->over)
 		fus_member_at(old, &r->found);
 	peer = r->m[!r->role];
@@ -165,22 +228,27 @@ static int get_superblocks(struct replacing *r)
 
 int replace_get(struct replacing *r)
 {
+	const bool named = r->a->n == 3;
 	int rc;
 
 	rc = replace_look(r);
 	if (!rc)
 		rc = check_works(r);
-	for (int i = 0; i < 2 && !rc && r->a->n == 3; i++)
+	if (!rc && named)
+		rc = fail_without_old(r);
+	for (int i = 0; i < 2 && !rc && named; i++)
 		rc = fus_device_get(r->a->word[i + 1], &r->disk[i]);
 	if (rc)
 		return rc;
 	r->running = r->set.old;
 	r->role = r->set.old_role;
-	if (!r->running && r->a->n < 3)
+	for (int dev = 0; dev < 2; dev++)
+		fus_member_at(r->set.member[dev], &r->m[dev]);
+	if (!r->running && r->a->opt[OPT_ABORT])
 		return fus_fail(FC_FAILED, r->name, "no member of it is being replaced; to begin "
 				"that, run fusionctl replace %s OLD NEW", r->name);
 	if (!r->running)
-		rc = get_named(r);
+		rc = named ? get_named(r) : find_old(r);
 	if (!rc)
 		rc = get_superblocks(r);
 	if (!rc && r->running)

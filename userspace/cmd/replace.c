@@ -23,6 +23,7 @@
 #include "role.h"
 #include "size.h"
 #include "super.h"
+#include "trio.h"
 #include "verb.h"
 #include "write.h"
 
@@ -72,6 +73,13 @@ static void tell_others(const struct replacing *r)
 		fus_free_members(m[dev]);
 }
 
+/* Is a disk that was replaced before this command began, and cannot know that? */
+static bool is_unaware(const struct replacing *r)
+{
+	return r->found && fus_has_identity(r->found) &&
+	       fus_was_replaced(r->found->sb, &r->sb);
+}
+
 /* Only a disk that says itself that nothing of the set is on it is erased. */
 static int wipe(struct replacing *r, const struct device *dev)
 {
@@ -88,7 +96,7 @@ static int wipe(struct replacing *r, const struct device *dev)
 	if (!rc && parting == FUS_PARTED) {
 		rc = fus_part(&o);
 		r->wiped = !rc;
-	} else if (!rc && parting == FUS_NOT_PARTED && !r->over) {
+	} else if (!rc && parting == FUS_NOT_PARTED && (!r->over || is_unaware(r))) {
 		fus_warn(dev->path, "could not be told that it has left %s, and is not wiped; to "
 			 "use it for something else, run fusionctl wipe %s", r->name, dev->path);
 	}
@@ -192,7 +200,10 @@ static int carry_out(struct replacing *r)
 	const bool starts = !r->running && !r->over, turns = abort && !r->back;
 	int rc = 0;
 
-	/* its wipe was cut short, perhaps */
+	/* it was reused since, and one of its superblocks is still there */
+	if (r->over && r->found && r->found->state == MEMBER_COVERED)
+		return 0;
+	/* its wipe was cut short, perhaps, or the set was opened without it */
 	if (r->over) {
 		hold_ending_signals(NULL);
 		return wipe(r, &r->disk[OLD]);

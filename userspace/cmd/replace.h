@@ -43,7 +43,7 @@ struct replacing {
 	unsigned int doubts;		/* of NEW, and not of OLD: bits of enum role_doubt */
 	unsigned int paused_ms;
 	bool begun, ended, wiped;	/* what this command has done */
-	bool over;			/* it had been done before */
+	bool over;			/* it had been done before: OLD is no member, NEW is */
 	struct part *lost;		/* what cannot be read; by sector */
 	size_t nr_lost;
 };
