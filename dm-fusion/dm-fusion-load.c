@@ -357,18 +357,15 @@ static u32 fusion_load_heat_from(const struct fusion *fs)
  * it may overwrite: a transaction that was torn or unreadable could be whole the next time.
  *
  * The slow member gets the epoch first, so it is at most one ahead. Once the new replica is in the
- * other superblock copy, either copy is enough. Before that, both members are flushed. If the
- * machine stopped without a power cut, or a write failed, the superblock that was found may be only
- * in the cache. The durable one of the fast member may be two epochs older; and the other copy of
- * the slow one, which is written next, may be the only one that is valid without the cache.
+ * other superblock copy, either copy is enough. Before that, what was found is made durable: it may
+ * be only in the caches if the machine stopped without a power cut, and that of the fast member two
+ * epochs newer than what is on the medium. fusion_super_settle() has the rest.
  */
 static int fusion_load_write_epoch(struct fusion *fs, u32 epoch)
 {
 	int r;
 
-	r = fusion_load_flush(fs);
-	if (!r)
-		r = fusion_replica_epoch(fs, epoch);
+	r = fusion_replica_epoch(fs, epoch);
 	if (!r)
 		r = fusion_load_make_room(fs);
 	if (!r)
@@ -385,11 +382,14 @@ static int fusion_load_start_epoch(struct fusion *fs)
 	u32 epoch = fs->sb.epoch + 1;
 	int r;
 
+	r = fusion_load_flush(fs);
+	if (!r)
+		r = fusion_super_settle(fs);
+	if (r)
+		return r;
 	if (fs->old.joins) {
 		/* dm-fusion-replace.c has the order */
-		r = fusion_load_flush(fs);
-		if (!r)
-			r = fusion_load_complete(fs);
+		r = fusion_load_complete(fs);
 		if (!r)
 			r = fusion_trio_make(fs, epoch);
 	} else {

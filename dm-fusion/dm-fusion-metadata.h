@@ -313,6 +313,25 @@ void fusion_do_reclaim(struct work_struct *work);
 int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role,
 		      struct fusion_sb *sb, bool *single, const char **why);
 
+/* Read the copy that is not @sb, of a member. Return: false if it is not valid, or not older. */
+bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other);
+
+/**
+ * fusion_super_settle() - make the superblocks of a closed set durable that were found
+ * @fs: device that is being loaded; both members have been flushed
+ *
+ * The write of a superblock may have failed, and still be read from the cache of the disk. No flush
+ * covers it then, and the next superblock would overwrite the other copy, the last one that is
+ * durable. So each that was not seen to be durable is written again where it is, while the other
+ * copy is valid: of the fast member the last one of a close, of the slow member one that is newer
+ * than what the closed fast member has seen.
+ *
+ * A set that was not closed needs none of it after a power cut: what is read then is durable.
+ *
+ * Context: process, sleeps; nothing else uses the set. Return: 0 or a negative errno, logged.
+ */
+int fusion_super_settle(struct fusion *fs);
+
 /* Record the activation that begins in @sb, of either member. */
 void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);
 

@@ -112,21 +112,12 @@ bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fas
  */
 static bool fusion_resize_closed(struct fusion *fs, const struct fusion_sb *sb)
 {
-	const u64 blocknr = FUSION_SUPER_BLOCKNR((sb->generation - 1) & 1);
-	struct block_device *bdev = fs->dev[sb->role]->bdev;
-	struct page *page = alloc_page(GFP_NOIO);
-	struct fusion_sb *other = kmalloc(sizeof(*other), GFP_NOIO);
-	const char *why;
+	struct fusion_sb *other = kmalloc(sizeof(*other), GFP_KERNEL);
 	bool closed;
 
-	closed = page && other && sb->flags & FUSION_SB_CLEAN &&
-		 !fusion_rw_page(fs, sb->role, REQ_OP_READ | REQ_META, blocknr, page) &&
-		 !fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev), other,
-				   &why) &&
+	closed = other && sb->flags & FUSION_SB_CLEAN && fusion_super_other(fs, sb, other) &&
 		 other->generation == sb->generation - 1 && other->flags & FUSION_SB_CLEAN;
 	kfree(other);
-	if (page)
-		__free_page(page);
 	return closed;
 }
 

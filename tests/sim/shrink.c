@@ -140,6 +140,10 @@ static int exchange(struct state *st, struct sim_dev *old, const struct fusion_s
 	st->ready = false;
 	if (rnd_below(rng, 2))
 		stop_faults();
+	/* the last superblocks of the close may be in a cache only, and be found there */
+	if (st->run->setup.faults && !rnd_below(rng, 4))
+		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)], SIM_FAULT_WRITE,
+				    2 + rnd_below(rng, 2));
 	sim_dev_suspend(old);
 	*busy = set_in_the_way(sim_dev_private(old), sb);
 	if (st->run->setup.faults && rnd_below(rng, 2))

@@ -409,9 +409,6 @@ static u32 make_shrink_ops(const struct setup *s, u64 *rng, struct op *ops, u32 
 			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
 		if (!rnd_below(rng, 4))
 			op = add(op, OP_DEMOTE, 0, all);
-		/* it is closed with the slow member behind, and the new table opens it so */
-		if (s->faults && rnd_below(rng, 2))
-			op = fail(op, FUSION_SLOW, SIM_FAULT_WRITE, 2 + rnd_below(rng, 2));
 		op = add(op, OP_SHRINK, 0, 0);
 		for (i = rnd_below(rng, 4); i; i--)
 			op = add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS, 8);
