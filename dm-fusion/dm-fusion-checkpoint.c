@@ -8,8 +8,8 @@
  * makes the last of these durable before the superblock is written, which names the map copy and
  * the position to replay from.
  *
- * The checkpoint that closes a set only writes the superblock if the map has not changed since a
- * message asked for one: so I/O waits for less in a suspend.
+ * The checkpoint that closes a set writes no map copy if the map has not changed since a short time
+ * ago one was written for a message, a reboot, or another close: so I/O waits for less in a suspend.
  *
  * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
  * replay finds each of them after the position from which it starts.
@@ -23,6 +23,9 @@
 
 /* A set that is closed within that time after a checkpoint keeps the heat that this one saved. */
 #define REPEAT_MS	10000U
+
+/* fusion_checkpoint_heat() could not save it. */
+#define HEAT_LOST	1
 
 static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 generation)
 {
@@ -47,7 +50,7 @@ static int fusion_checkpoint_map(struct fusion *fs, unsigned int set, u64 genera
 
 /*
  * From block @from on. Best effort: without saved heat the policy learns again. The last page of
- * the buffer is scratch. Return: 0, or the error of a commit that could not wait.
+ * the buffer is scratch. Return: 0, HEAT_LOST, or the error of a commit that could not wait.
  */
 static int fusion_checkpoint_heat(struct fusion *fs, u64 generation, u32 from)
 {
@@ -69,7 +72,7 @@ static int fusion_checkpoint_heat(struct fusion *fs, u64 generation, u32 from)
 				     fs->sb.heat_start + index, 0, nr)) {
 			DMWARN("%s: heat could not be saved",
 			       dm_table_device_name(fs->ti->table));
-			return 0;
+			return HEAT_LOST;
 		}
 		r = fusion_commit_urgent(fs);
 		if (r)
@@ -86,16 +89,10 @@ static void fusion_hold_flushes(struct fusion *fs, bool hold)
 	spin_unlock_irq(&fs->lock);
 }
 
-/* Must a checkpoint come first, to make room in the ring? */
-static bool fusion_journal_short(const struct fusion *fs)
-{
-	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
-}
-
 /*
- * Would a checkpoint write what the last one has written? It was a short time ago, saved all heat,
- * and no word has changed since before it began. So the map copy says all but the bitmaps of OPEN
- * extents, which are in the journal behind it, as after any checkpoint.
+ * Would a checkpoint write the map copy that the last one has written? That was a short time ago, it
+ * saved all heat, and no word has changed since before it began. What changes from now on is
+ * recorded behind the position that the superblock names.
  */
 static bool fusion_checkpoint_repeats(struct fusion *fs)
 {
@@ -104,8 +101,7 @@ static bool fusion_checkpoint_repeats(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	same = fs->map_changes == fs->commit.whole_changes;
 	spin_unlock_irq(&fs->lock);
-	return same && fs->commit.whole && fusion_now_ms() - fs->commit.whole_ms < REPEAT_MS &&
-	       !fusion_journal_short(fs);
+	return same && fs->commit.whole && fusion_now_ms() - fs->commit.whole_ms < REPEAT_MS;
 }
 
 /* The superblock of the next checkpoint; @whole: it names a new map copy. */
@@ -121,6 +117,9 @@ static void fusion_checkpoint_super(struct fusion *fs, u32 epoch, bool clean, bo
 		sb->flags |= FUSION_SB_CLEAN;
 	if (fs->needs_check)
 		sb->flags |= FUSION_SB_NEEDS_CHECK;
+	sb->replay_seq = fs->journal.next_seq;
+	sb->replay_txn = fs->journal.next_txn;
+	sb->replay_csum = fs->journal.prev_csum;
 	if (!whole)
 		return;
 	sb->active_set = !fs->sb.active_set;
@@ -128,16 +127,12 @@ static void fusion_checkpoint_super(struct fusion *fs, u32 epoch, bool clean, bo
 	sb->epoch = epoch;
 	if (epoch != fs->sb.epoch)
 		fusion_super_activate(fs, sb);
-	sb->replay_seq = fs->journal.next_seq;
-	sb->replay_txn = fs->journal.next_txn;
-	sb->replay_csum = fs->journal.prev_csum;
 }
 
-/* Write the map copy that fs->sb_next names, and commit. */
+/* Write the map copy that fs->sb_next names. Return: 0, HEAT_LOST, or a negative errno. */
 static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
 {
 	struct fusion_sb *sb = &fs->sb_next;
-	struct fusion_open *open;
 	int r;
 
 	spin_lock_irq(&fs->lock);
@@ -148,21 +143,26 @@ static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
 	r = fusion_checkpoint_map(fs, sb->active_set, sb->generation);
 	if (!r)
 		r = fusion_checkpoint_heat(fs, sb->set_generation, heat_from);
-	if (r)
-		return r;
+	return r;
+}
+
+/* The second commit, with all bitmaps of OPEN extents. */
+static int fusion_checkpoint_opens(struct fusion *fs)
+{
+	struct fusion_open *open;
 
 	spin_lock_irq(&fs->lock);
 	list_for_each_entry(open, &fs->opens.lru, lru)
 		if (!open->closed)
 			fusion_open_mark_dirty(fs, open);
 	spin_unlock_irq(&fs->lock);
-	return fusion_commit(fs, sb->epoch != fs->sb.epoch);
+	return fusion_commit(fs, fs->sb_next.epoch != fs->sb.epoch);
 }
 
 int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
 {
 	const bool new_epoch = epoch != fs->sb.epoch;
-	bool whole;
+	bool whole, heat;
 	int r;
 
 	r = fusion_commit(fs, false);
@@ -173,6 +173,9 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
 	fusion_checkpoint_super(fs, epoch, clean, whole);
 	if (whole)
 		r = fusion_checkpoint_write(fs, heat_from);
+	heat = !heat_from && !r;
+	if (r >= 0)
+		r = fusion_checkpoint_opens(fs);
 	if (r)
 		goto out;
 
@@ -186,7 +189,7 @@ int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from)
 		goto out;
 	fs->commit.checkpoints++;
 	/* a set that was closed has two map copies of this epoch: repair relies on that */
-	fs->commit.whole |= whole && !heat_from && !new_epoch;
+	fs->commit.whole |= whole && heat && !new_epoch;
 out:
 	trace_fusion_checkpoint(fs, fs->sb_next.generation, clean, r);
 	return r;
@@ -223,6 +226,12 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean)
 }
 
 /* -- the committer --------------------------------------------------------------------------- */
+
+/* Must a checkpoint come first, to make room in the ring? */
+static bool fusion_journal_short(const struct fusion *fs)
+{
+	return fusion_chain_free(&fs->journal) < 4 * fs->commit.max_blocks;
+}
 
 void fusion_note_mode(struct fusion *fs)
 {

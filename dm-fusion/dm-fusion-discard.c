@@ -90,15 +90,18 @@ void fusion_discard_kick(struct fusion *fs)
 
 /* -- what is free already ------------------------------------------------------------------ */
 
-/* The free slots among those of word @i of the bitmap, except inside the fence. */
+/* The slots that are free or held among those of word @i, except inside the fence. */
 static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev dev, size_t i)
 {
+	unsigned long *const *held = fs->replica.held;
+	unsigned long used = READ_ONCE(fs->slots.used[dev][i]), mask = ~0UL;
 	u32 end = fusion_slot_end(fs, dev);
-	unsigned long mask = ~0UL;
 
+	if (dev == FUSION_SLOW)
+		used &= ~(held[0][i] | held[1][i]);
 	if (end - i * BITS_PER_LONG < BITS_PER_LONG)
 		mask = (1UL << (end % BITS_PER_LONG)) - 1;
-	return ~READ_ONCE(fs->slots.used[dev][i]) & mask &
+	return ~used & mask &
 	       ~fusion_fence_bits(&fs->slots.fence, dev, i);
 }
 

@@ -118,7 +118,8 @@ struct fusion_flush {
  * @keep_done: number of these served; read without the lock
  * @commits: number so far
  * @checkpoints: number so far
- * @whole: the last one that wrote a map copy was not that of an opening, and saved all heat
+ * @whole: the last one that wrote a map copy was not that of an opening, and saved all heat; this
+ *	and the next two are the committer's
  * @whole_changes: @map_changes of the device when that began
  * @whole_ms: ktime of then
  * @max_blocks: blocks of the journal that a commit may take

@@ -21,12 +21,16 @@ void fusion_replica_start(struct fusion *fs, bool written)
 	struct fusion_replica *rep = &fs->replica;
 	bool in_background;
 
-	/* The end of a member may be cut off by now, and a copy with the old size is not valid. */
+	/*
+	 * A member that was resized, or left by another one, needs both superblock copies. I/O waits
+	 * for that unless it has grown: its end may be cut off once the resume returns, and a copy
+	 * with the old size is not valid then.
+	 */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
-	/* so I/O waits for it, unless the member has grown just now */
 	in_background = !written && (fs->grows || !rep->again);
 	rep->restart = !written;
 	rep->stale = !written;
+	rep->since_ms = fusion_now_ms();
 	fusion_held_begin(fs);
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(rep->active, true);

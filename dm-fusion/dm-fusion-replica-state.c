@@ -83,6 +83,10 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 {
 	struct fusion_replica *rep = &fs->replica;
 
+	/*
+	 * What the durable replica may name is dirty since its extent changed, or was so when the
+	 * update began that is under way. That holds as well for one that is stale since the opening.
+	 */
 	if (fusion_word_dev(word) == FUSION_FAST || known ||
 	    fusion_word_disk(fs, word) == FUSION_OLD ||
 	    (!rep->nr_dirty && !rep->busy && !rep->failed)) {

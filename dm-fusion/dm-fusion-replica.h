@@ -226,7 +226,8 @@ int fusion_replica_epoch(struct fusion *fs, u32 epoch);
 
 /*
  * Replace the replica with the map as it was loaded, unless fusion_replica_anew() has written that;
- * in the background where nobody has to know that it is done. Before any user I/O.
+ * in the background, unless the slow member has shrunk or did not know its size, or an old member
+ * has left. Before any user I/O.
  */
 void fusion_replica_start(struct fusion *fs, bool written);
 

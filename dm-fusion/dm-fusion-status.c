@@ -23,7 +23,9 @@ static u64 fusion_replica_age(const struct fusion *fs)
 {
 	const struct fusion_replica *rep = &fs->replica;
 
-	return rep->nr_dirty ? div_u64(fusion_now_ms() - rep->since_ms, 1000) : 0;
+	if (!rep->nr_dirty && !READ_ONCE(rep->stale))
+		return 0;
+	return div_u64(fusion_now_ms() - rep->since_ms, 1000);
 }
 
 static const char *fusion_replica_state(const struct fusion *fs)

@@ -83,8 +83,6 @@ test_trimmed_again() {
 	within 20 "slots are free" settled discard
 	close discard
 	fusion discard
-	msg discard checkpoint
-	same "slow slots held for the replica" "$(counter discard replica_held)" 0
 	fast=$(discarded "$FAST") slow=$(discarded "$SLOW")
 	blkdiscard "$SET"
 	within 20 "the members are told" told discard
