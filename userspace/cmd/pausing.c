@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "pausing.h"
-#include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -99,20 +98,10 @@ static void undo(const struct pausing *p)
 	sigprocmask(SIG_SETMASK, &p->before, NULL);
 }
 
-/* If it fails, the suspend does it. */
-static void write_checkpoint(const char *name)
-{
-	char *answer = NULL;
-
-	fus_dm_message(name, "checkpoint", &answer);
-	free(answer);
-}
-
-int pausing_begin(struct pausing *p, const char *name, size_t bytes)
+int pausing_begin(struct pausing *p, size_t bytes)
 {
 	int rc;
 
-	write_checkpoint(name);
 	load_files();
 	fflush(stdout);
 	hold_all_signals(&p->before);

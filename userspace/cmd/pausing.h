@@ -15,12 +15,11 @@ struct pausing {
 };
 
 /*
- * First the set @name, which is open, writes a checkpoint, so that little is left to be written while
- * I/O waits. From here on no signal ends or stops the program, except SIGKILL and SIGSTOP. All of it
- * stays in memory, with @bytes more for what it allocates, and it says nothing. Fails if that is not
+ * From here on no signal ends or stops the program, except SIGKILL and SIGSTOP. All of it stays in
+ * memory, with @bytes more for what it allocates, and it says nothing. Fails if that is not
  * possible.
  */
-int pausing_begin(struct pausing *p, const char *name, size_t bytes);
+int pausing_begin(struct pausing *p, size_t bytes);
 #define REASON_TEXT	256
 
 /* Before its end: what the kernel has said meanwhile, of REASON_TEXT bytes. */

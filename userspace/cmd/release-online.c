@@ -319,7 +319,7 @@ static int suspend(struct rest *rest)
 	struct dm_pause p;
 	int rc, err, stays = 0;
 
-	rc = pausing_begin(&paused, o->set.name, memory(&o->set.sb));
+	rc = pausing_begin(&paused, memory(&o->set.sb));
 	if (rc)
 		return rc;
 	/* what was written since the first time has to be written before it is frozen */

@@ -108,7 +108,7 @@ static int pause_for(struct replacing *r, struct attempt *t, struct dm_exchange 
 	struct pausing paused;
 	int err;
 
-	if (pausing_begin(&paused, r->name, 0))
+	if (pausing_begin(&paused, 0))
 		return -ECANCELED;
 	err = fus_dm_exchange(r->name, x);
 	pausing_reason(&paused, t->reason);

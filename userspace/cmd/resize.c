@@ -129,7 +129,7 @@ static int exchange(struct resizing *r, const char *params)
 	char reason[REASON_TEXT];
 	int err, rc;
 
-	rc = pausing_begin(&paused, r->name, 0);
+	rc = pausing_begin(&paused, 0);
 	if (rc)
 		return rc;
 	err = fus_dm_exchange(r->name, &x);

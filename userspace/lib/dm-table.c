@@ -2,11 +2,14 @@
 /* Device mapper: tables. A device is created with one, or gets another one while suspended. */
 #include <errno.h>
 #include <libdevmapper.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "dm.h"
 #include "dm-task.h"
+#include "fusionctl.h"
+#include "status-parse.h"
 
 static int load(const char *name, const struct dm_line *line, size_t nr, bool read_only)
 {
@@ -82,7 +85,36 @@ static void put(struct dm_pause *p)
 	p->resume = NULL;
 }
 
-/* The kernel allocates memory when a table is loaded, so that is before the suspend. */
+static bool has_errors(const char *name)
+{
+	struct fusion_status st;
+	struct mapping m;
+	bool has;
+
+	has = fus_dm_get(name, NULL, MAPPING_STATUS, &m) || !m.exists ||
+	      fus_parse_status(m.params, &st) || st.errors[FAST] || st.errors[SLOW];
+	fus_dm_put(&m);
+	return has;
+}
+
+/*
+ * So the set writes most of what a suspend would, while its I/O goes on, and for no longer. But if it
+ * cannot, it refuses writes from then on, whereas nothing is written between a suspend that fails at
+ * that and the next table. So a set whose members have errors is asked for none.
+ */
+static void write_checkpoint(const char *name)
+{
+	char *answer = NULL;
+
+	if (!has_errors(name))
+		fus_dm_message(name, "checkpoint", &answer);
+	free(answer);
+}
+
+/*
+ * The kernel allocates memory when a table is loaded, so that is before the suspend. The checkpoint
+ * comes just before it, as the suspend has to write again what changes after it.
+ */
 int fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next)
 {
 	int err;
@@ -93,6 +125,8 @@ int fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *nex
 	err = p->resume ? load(name, next, 1, false) : -ENOMEM;
 	if (!err && !dm_task_set_cookie(p->resume, &p->cookie, DM_UDEV_DISABLE_LIBRARY_FALLBACK))
 		err = -EIO;
+	if (!err)
+		write_checkpoint(name);
 	p->begun = now_ms();
 	if (!err)
 		err = run_plain(DM_DEVICE_SUSPEND, name);
