@@ -43,9 +43,10 @@ int __wrap_fus_dm_get(const char *name, const char *uuid, enum mapping_info what
 int __wrap_fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next);
 int __wrap_fus_dm_go_on(struct dm_pause *p, const struct dm_line *line);
 unsigned int __wrap_fus_dm_pause_end(struct dm_pause *p);
-int __wrap_pausing_begin(struct pausing *p, size_t bytes);
-void __wrap_pausing_reason(struct pausing *p, char *reason);
-void __wrap_pausing_end(struct pausing *p, bool stays);
+/* the prototypes of the verb: one that changes is an error here */
+typeof(pausing_begin) __wrap_pausing_begin;
+typeof(pausing_reason) __wrap_pausing_reason;
+typeof(pausing_end) __wrap_pausing_end;
 int __wrap_fus_run_lock(const char *path, int *lock);
 int __wrap_fus_offline_open(const char *path, enum offline_use use, struct offline *o);
 int __real_fus_offline_read(const struct offline *o, u64 offset, size_t bytes, void *buf);

@@ -87,6 +87,17 @@ static bool again(const struct dm_line *line)
 	return true;
 }
 
+/* As write_checkpoint() there. */
+static void write_checkpoint(void)
+{
+	struct fusion_status st;
+	char text[512];
+
+	sim_dev_info(tool_set->dev, text, sizeof(text));
+	if (!fus_parse_status(text, &st) && !st.errors[FAST] && !st.errors[SLOW])
+		sim_dev_message(tool_set->dev, "checkpoint");
+}
+
 int __wrap_fus_dm_exchange(const char *name, struct dm_exchange *x);
 int __wrap_fus_dm_exchange(const char *name, struct dm_exchange *x)
 {
@@ -98,6 +109,7 @@ int __wrap_fus_dm_exchange(const char *name, struct dm_exchange *x)
 		put_in_place(&was);
 		return r;
 	}
+	write_checkpoint();
 	sim_dev_suspend(tool_set->dev);
 	r = sim_dev_resume(dev);
 	sim_dev_destroy(tool_set->dev);
@@ -308,20 +320,23 @@ void __wrap_fus_gpt_tell_mark(const struct device *dev)
 {
 }
 
-/* Only the set waits, not the rig. A power cut ends the command in between. */
-int __wrap_pausing_begin(struct pausing *p, size_t bytes);
+/*
+ * Only the set waits, not the rig. A power cut ends the command in between. The prototypes are those
+ * of the verb.
+ */
+typeof(pausing_begin) __wrap_pausing_begin;
 int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 {
 	return 0;
 }
 
-void __wrap_pausing_reason(struct pausing *p, char *reason);
+typeof(pausing_reason) __wrap_pausing_reason;
 void __wrap_pausing_reason(struct pausing *p, char *reason)
 {
 	*reason = 0;
 }
 
-void __wrap_pausing_end(struct pausing *p, bool stays);
+typeof(pausing_end) __wrap_pausing_end;
 void __wrap_pausing_end(struct pausing *p, bool stays)
 {
 }
