@@ -68,6 +68,24 @@ test_dropped_twice() {
 	as_filled
 }
 
+# Content that no program recognises, as that of plain dm-crypt, leaves one superblock as it is.
+test_dropped_overwritten() {
+	local is was
+	emptied slow
+	good fusionctl open data
+	good fusionctl close data
+	good fusionctl open data
+	dd if=/dev/urandom of="$SLOW" bs=4096 count=1 oflag=direct status=none
+	was=$(dd if="$SLOW" bs=1M count=1 iflag=direct status=none | md5sum)
+	is="has left data, but may have other content by now, and is not wiped; to erase that, run \
+fusionctl wipe $SLOW"
+	expect 0 "$SLOW: $is" fusionctl replace data --wait
+	expect 0 "$SLOW: $is" fusionctl replace data "$SLOW" "$NEW" --yes
+	same "the old disk" "$(dd if="$SLOW" bs=1M count=1 iflag=direct status=none | md5sum)" "$was"
+	good fusionctl wipe "$SLOW" --yes
+	as_filled
+}
+
 # The old disk is away when the set is opened. That goes on without it, beside it, and says what
 # frees it.
 test_dropped_unaware() {

@@ -170,6 +170,32 @@ static void test_who_may_be_wiped(void)
 	REQUIRE_EQ(parting_of(member.set_uuid), FUS_PARTED);
 }
 
+/* One copy is left, and the other one is overwritten: by content that no program recognises. */
+static void test_overwritten(void)
+{
+	const struct fusion_sb member = old_sb(FAST);
+	u8 *block[2];
+
+	new_disk(0);
+	for (int copy = 0; copy < 2; copy++)
+		block[copy] = disk.mem + FUSION_SUPER_BLOCKNR(copy) * FUSION_BLOCK_SIZE;
+	for (int copy = 0; copy < 2; copy++) {
+		new_disk(0);
+		write_super(member, 10 + copy);
+		write_super(left(FAST), 11 + copy);
+		REQUIRE_EQ(parting_of(member.set_uuid), FUS_PARTED);
+		/* a wipe that was cut short */
+		memset(block[copy], 0, FUSION_BLOCK_SIZE);
+		REQUIRE_EQ(parting_of(member.set_uuid), FUS_PARTED);
+		block[copy][FUSION_BLOCK_SIZE - 1] = 1;
+		REQUIRE_EQ(parting_of(member.set_uuid), FUS_PARTED_COVERED);
+		memset(block[copy], 0x5a, FUSION_BLOCK_SIZE);
+		REQUIRE_EQ(parting_of(member.set_uuid), FUS_PARTED_COVERED);
+		memset(block[!copy], 0x5a, FUSION_BLOCK_SIZE);
+		REQUIRE_EQ(parting_of(member.set_uuid), FUS_NOTHING_LEFT);
+	}
+}
+
 static u64 tail_of(void)
 {
 	return (DISK_BYTES - FUSION_GUARD_SECTORS * 512) & ~(FUSION_BLOCK_SIZE - 1ULL);
@@ -212,6 +238,8 @@ static void test_wiped_in_part(void)
 		fus_part(&disk.o);
 		cut.armed = false;
 		switch (parting_of(member.set_uuid)) {
+		case FUS_PARTED_COVERED:
+			/* torn zeros; fusionctl wipe does the rest */
 		case FUS_PARTED:
 			parted++;
 			REQUIRE(!fus_part(&disk.o));
@@ -404,6 +432,7 @@ static const struct unit_test tests[] = {
 	{ "prepared", test_prepared },
 	{ "prepared_in_part", test_prepared_in_part },
 	{ "who_may_be_wiped", test_who_may_be_wiped },
+	{ "overwritten", test_overwritten },
 	{ "wiped", test_wiped },
 	{ "wiped_in_part", test_wiped_in_part },
 	{ "three", test_three },

@@ -80,23 +80,48 @@ static bool is_unaware(const struct replacing *r)
 	       fus_was_replaced(r->found->sb, &r->sb);
 }
 
-/* Only a disk that says itself that nothing of the set is on it is erased. */
+/* Return: whether it was reused since, and one of its superblocks is still there. */
+static bool is_reused(const struct member *m)
+{
+	return m && m->state == MEMBER_COVERED;
+}
+
+static int check_again(const struct device *dev, bool *reused)
+{
+	struct member *m = NULL;
+	int err = fus_member_at(dev->devno, &m);
+
+	*reused = is_reused(m);
+	fus_free_members(m);
+	return err ? fus_fail(FC_FAILED, dev->path, "cannot be read; check the device") : 0;
+}
+
+/*
+ * Only a disk that says itself that nothing of the set is on it is erased. If it has left before
+ * this command, it may have other content by now; from the claim on, nothing new comes there.
+ */
 static int wipe(struct replacing *r, const struct device *dev)
 {
 	struct offline o = { .path = dev->path, .fd = -1, .sectors = dev->sectors };
 	enum fus_parting parting = FUS_NOT_PARTED;
+	bool reused = false;
 	int fd = -1, rc;
 
 	rc = fus_device_claim(dev, &fd);
-	if (!rc) {
+	if (!rc && r->over)
+		rc = check_again(dev, &reused);
+	if (!rc && !reused) {
 		o.fd = fus_device_open(dev, O_RDWR | O_DIRECT);
 		rc = o.fd < 0 ? fus_fail(FC_FAILED, dev->path, "cannot be opened for writing; see "
 					 "dmesg") : fus_parting(&o, r->sb.set_uuid, &parting);
 	}
-	if (!rc && parting == FUS_PARTED) {
+	if (!rc && r->over && parting == FUS_PARTED_COVERED) {
+		fus_warn(dev->path, "has left %s, but may have other content by now, and is not "
+			 "wiped; to erase that, run fusionctl wipe %s", r->name, dev->path);
+	} else if (!rc && (parting == FUS_PARTED || parting == FUS_PARTED_COVERED)) {
 		rc = fus_part(&o);
 		r->wiped = !rc;
-	} else if (!rc && parting == FUS_NOT_PARTED && (!r->over || is_unaware(r))) {
+	} else if (!reused && !rc && parting == FUS_NOT_PARTED && (!r->over || is_unaware(r))) {
 		fus_warn(dev->path, "could not be told that it has left %s, and is not wiped; to "
 			 "use it for something else, run fusionctl wipe %s", r->name, dev->path);
 	}
@@ -200,8 +225,8 @@ static int carry_out(struct replacing *r)
 	const bool starts = !r->running && !r->over, turns = abort && !r->back;
 	int rc = 0;
 
-	/* it was reused since, and one of its superblocks is still there */
-	if (r->over && r->found && r->found->state == MEMBER_COVERED)
+	/* even if it is in use as that */
+	if (r->over && is_reused(r->found))
 		return 0;
 	/* its wipe was cut short, perhaps, or the set was opened without it */
 	if (r->over) {

@@ -109,15 +109,18 @@ static bool parted(const struct fusion_sb *sb)
 	       (sb->old.state == FUSION_OLD_LEFT || sb->old.state == FUSION_OLD_PREPARED);
 }
 
-/* The copy that counts, or -1. */
-static int newest_copy(const struct offline *o, struct fusion_sb sb[2], void *buf, int *err)
+/* The copy that counts, or -1. *covered: a copy is neither valid nor zeros. */
+static int newest_copy(const struct offline *o, struct fusion_sb sb[2], void *buf, bool *covered,
+		       int *err)
 {
 	bool valid[2];
 
+	*covered = false;
 	for (int i = 0; i < 2; i++) {
 		valid[i] = read_copy(o, i, &sb[i], buf, err);
 		if (*err)
 			return -1;
+		*covered |= !valid[i] && memchr_inv(buf, 0, FUSION_BLOCK_SIZE);
 	}
 	if (valid[0] && valid[1])
 		return sb[1].generation > sb[0].generation;
@@ -129,16 +132,20 @@ int fus_parting(const struct offline *o, const unsigned char uuid[16], enum fus_
 	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	struct fusion_sb sb[2];
 	int newest, err;
+	bool covered;
 
 	if (!buf)
 		return FC_FAILED;
-	newest = newest_copy(o, sb, buf, &err);
+	newest = newest_copy(o, sb, buf, &covered, &err);
 	free(buf);
 	if (err)
 		return failed(o, "read", err);
-	*parting = newest < 0 ? FUS_NOTHING_LEFT :
-		   parted(&sb[newest]) && !memcmp(sb[newest].set_uuid, uuid, 16) ? FUS_PARTED :
-		   FUS_NOT_PARTED;
+	if (newest < 0)
+		*parting = FUS_NOTHING_LEFT;
+	else if (!parted(&sb[newest]) || memcmp(sb[newest].set_uuid, uuid, 16))
+		*parting = FUS_NOT_PARTED;
+	else
+		*parting = covered ? FUS_PARTED_COVERED : FUS_PARTED;
 	return 0;
 }
 
@@ -173,8 +180,9 @@ int fus_part(const struct offline *o)
 	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	struct fusion_sb sb[2];
 	int newest, err = 0, rc = zeros && buf ? 0 : FC_FAILED;
+	bool covered;
 
-	newest = rc ? -1 : newest_copy(o, sb, buf, &err);
+	newest = rc ? -1 : newest_copy(o, sb, buf, &covered, &err);
 	if (err)
 		rc = failed(o, "read", err);
 	if (!rc)

@@ -24,13 +24,15 @@ int fus_prepare(const struct offline *o, struct fusion_sb *new);
 
 enum fus_parting {
 	FUS_PARTED,		/* nothing of the set @uuid is on it: it may be wiped */
+	FUS_PARTED_COVERED,	/* the same, but other content may be on it by now */
 	FUS_NOT_PARTED,		/* it does not say so */
 	FUS_NOTHING_LEFT,	/* has no superblock */
 };
 
 /*
  * May the disk be wiped, as far as it says itself? It has left the set @uuid, or was prepared for
- * it and never joined.
+ * it and never joined. A wipe that was cut short leaves zeros in the place of one copy of its
+ * superblock; anything else there may be content that no program recognises, such as plain dm-crypt.
  */
 int fus_parting(const struct offline *o, const unsigned char uuid[16], enum fus_parting *parting);
 /* Erase what is on such a disk. It says so until all else is gone, so this can be repeated. */
