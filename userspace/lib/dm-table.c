@@ -98,9 +98,9 @@ static bool has_errors(const char *name)
 }
 
 /*
- * So the set writes most of what a suspend would, while its I/O goes on, and for no longer. But if it
- * cannot, it refuses writes from then on, whereas nothing is written between a suspend that fails at
- * that and the next table. So a set whose members have errors is asked for none.
+ * So the set writes most of what a suspend would, while its I/O goes on, and for no longer. But if
+ * it cannot, it refuses writes from then on, whereas nothing is written between a suspend that
+ * fails at that and the next table. So a set whose members have errors is asked for none.
  */
 static void write_checkpoint(const char *name)
 {

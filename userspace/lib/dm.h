@@ -79,8 +79,8 @@ struct dm_pause {
 };
 
 /*
- * Load the table @next, let the set write a checkpoint, and suspend the device. If that fails, it is
- * as it was. A checkpoint that fails is no failure of this.
+ * Load the table @next, let the set write a checkpoint, and suspend the device. If that fails, it
+ * is as it was. A checkpoint that fails is no failure of this.
  */
 int fus_dm_pause(struct dm_pause *p, const char *name, const struct dm_line *next);
 /* Resume it, with the table that was loaded last, or with @line. If that fails, try another. */

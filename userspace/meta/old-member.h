@@ -32,7 +32,7 @@ enum fus_parting {
 /*
  * May the disk be wiped, as far as it says itself? It has left the set @uuid, or was prepared for
  * it and never joined. A wipe that was cut short leaves zeros in the place of one copy of its
- * superblock; anything else there may be content that no program recognises, such as plain dm-crypt.
+ * superblock; anything else there may be content that no program recognises, as of dm-crypt.
  */
 int fus_parting(const struct offline *o, const unsigned char uuid[16], enum fus_parting *parting);
 /* Erase what is on such a disk. It says so until all else is gone, so this can be repeated. */
