@@ -89,7 +89,7 @@ fusionctl wipe $SLOW"
 # The old disk is away when the set is opened. That goes on without it, beside it, and says what
 # frees it.
 test_dropped_unaware() {
-	local is lacks
+	local is was lacks
 	emptied fast
 	rm -rf /run/fusion
 	unplugged fast
@@ -118,10 +118,22 @@ to use it for something else"
 	# one by one, as in a boot
 	rm -rf /run/fusion
 	good fusionctl assemble --incremental "$FAST"
-	expect 4 "$FAST: ${is/$NEW/$SLOW}" fusionctl assemble --incremental "$SLOW"
+	was="was the fast member of data and has been replaced, as $SLOW shows; keep it until data is \
+complete"
+	expect 4 "$FAST: $was" fusionctl assemble --incremental "$SLOW"
 	good fusionctl assemble --incremental "$NEW"
 	members_are "$NEW" "$SLOW"
 	as_filled
+	# the one that replaced it may be dead
+	good fusionctl close data
+	unplugged new
+	rm -rf /run/fusion
+	gives 4 fusionctl assemble --scan
+	says "fusionctl: $FAST: $was"
+	gives 4 fusionctl doctor
+	shows "keep it until its set is complete"
+	plugged new
+	good fusionctl open data
 	good fusionctl wipe "$FAST" --yes
 	good fusionctl replace data "$NEW" "$FAST" --yes
 	as_filled

@@ -153,6 +153,11 @@ static void replaced_is_told_apart(void)
 	REQUIRE(fus_was_replaced(x->sb, a->sb) && fus_was_replaced(x->sb, b->sb), "by whom");
 	REQUIRE(!fus_was_replaced(a->sb, b->sb) && !fus_was_replaced(b->sb, a->sb) &&
 		!fus_was_replaced(a->sb, x->sb), "the other way");
+	/* what it has may be all that there is, until the other one is found */
+	REQUIRE_EQ(fail_foreign(x, b, true), FC_MEMBER);
+	REQUIRE(strstr(fus_last_error()->remedy, "run fusionctl wipe"));
+	REQUIRE_EQ(fail_foreign(x, b, false), FC_MEMBER);
+	REQUIRE(!strstr(fus_last_error()->remedy, "wipe"), "%s", fus_last_error()->remedy);
 	/* it names another partner, or is of another set */
 	memset(x->sb->peer_uuid, 'c', sizeof(x->sb->peer_uuid));
 	REQUIRE(!fus_was_replaced(x->sb, a->sb) && !fus_was_replaced(x->sb, b->sb), "its partner");

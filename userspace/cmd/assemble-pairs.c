@@ -88,24 +88,34 @@ void foreign_text(const struct member *m, const struct member *used, char *buf, 
 			 m->sb->label, used->path);
 }
 
-#define FREE_IT		"%s; run fusionctl wipe %s to use it for something else"
-
-int fail_foreign(const struct member *m, const struct member *used)
+/* Until the set is complete, a disk that was replaced may have the only copy of its data, if old. */
+static void remedy_text(const struct member *m, const struct member *used, bool complete, char *buf,
+			size_t size)
 {
-	char text[FOREIGN_TEXT];
-
-	foreign_text(m, used, text, sizeof(text));
-	return fus_was_replaced(m->sb, used->sb) ?
-	       fus_fail(FC_MEMBER, m->path, FREE_IT, text, m->path) :
-	       fus_fail(FC_MEMBER, m->path, "%s; detach it", text);
+	if (!fus_was_replaced(m->sb, used->sb))
+		snprintf(buf, size, "detach it");
+	else if (complete)
+		snprintf(buf, size, "run fusionctl wipe %s to use it for something else", m->path);
+	else
+		snprintf(buf, size, "keep it until %s is complete", m->sb->label);
 }
 
-void warn_replaced(const struct member *m, const struct member *used)
+int fail_foreign(const struct member *m, const struct member *used, bool complete)
 {
-	char text[FOREIGN_TEXT];
+	char text[FOREIGN_TEXT], remedy[FOREIGN_TEXT];
 
 	foreign_text(m, used, text, sizeof(text));
-	fus_warn(m->path, FREE_IT, text, m->path);
+	remedy_text(m, used, complete, remedy, sizeof(remedy));
+	return fus_fail(FC_MEMBER, m->path, "%s; %s", text, remedy);
+}
+
+void warn_replaced(const struct member *m, const struct member *used, bool complete)
+{
+	char text[FOREIGN_TEXT], remedy[FOREIGN_TEXT];
+
+	foreign_text(m, used, text, sizeof(text));
+	remedy_text(m, used, complete, remedy, sizeof(remedy));
+	fus_warn(m->path, "%s; %s", text, remedy);
 }
 
 void waits_text(const struct pair *p, char *buf, size_t size)

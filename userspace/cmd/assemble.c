@@ -200,7 +200,8 @@ static int already_open(const struct member *m, const struct mapping *map)
 	 * in use
 	 */
 	if (!use.itself && !is_joining(m) && !(use.twin && fus_member_stands_on(use.twin, m)))
-		rc = use.twin ? is_copy(m, use.twin) : use.rival ? fail_foreign(m, use.rival) :
+		rc = use.twin ? is_copy(m, use.twin) :
+		     use.rival ? fail_foreign(m, use.rival, true) :
 		     fus_fail(FC_BUSY, m->path, "its set is open as %s and has lost this member; "
 			      "close %s and open it again", map->name, map->name);
 	fus_free_members(use.twin);
@@ -329,7 +330,7 @@ static int member_came(struct member *m)
 		rc = open_with(m, peer, NULL);
 	} else {
 		fus_record_find(m->sb, !m->sb->role, NULL, &peer);
-		rc = peer ? fail_foreign(peer, m) : 0;
+		rc = peer ? fail_foreign(peer, m, false) : 0;
 	}
 	fus_free_members(peer);
 	return rc;
@@ -412,9 +413,9 @@ static int open_found(struct member *list, struct member *first)
 	if (is_complete(&p))
 		rc = open_pair(p.m, p.peer, p.old);
 	if (p.replaced)
-		warn_replaced(p.replaced, p.m ? p.m : first);
+		warn_replaced(p.replaced, p.m ? p.m : first, is_complete(&p) && !rc);
 	if (p.foreign && !rc)
-		rc = fail_foreign(p.foreign, p.m ? p.m : first);
+		rc = fail_foreign(p.foreign, p.m ? p.m : first, false);
 	if (!p.m || is_complete(&p))
 		return rc;
 	/* the other one has no superblock for a time, or the old uuid */

@@ -44,9 +44,12 @@ int find_pair(struct member *list, struct member *m, struct pair *p);
 #define FOREIGN_TEXT	256
 /* Describe a member that names @used, but is not named by it, or one of the same role as @used. */
 void foreign_text(const struct member *m, const struct member *used, char *buf, size_t size);
-/* Fail because of it; or warn, if it was replaced. */
-int fail_foreign(const struct member *m, const struct member *used);
-void warn_replaced(const struct member *m, const struct member *used);
+/*
+ * Fail because of it; or warn, if it was replaced. @complete: the members of its set are all there,
+ * so nobody needs what was replaced.
+ */
+int fail_foreign(const struct member *m, const struct member *used, bool complete);
+void warn_replaced(const struct member *m, const struct member *used, bool complete);
 /* Return: whether all are there that the set needs. */
 bool is_complete(const struct pair *p);
 /* "the fast member /dev/sda is here, the slow one is missing (...)" */

@@ -218,8 +218,9 @@ static void check_closed(struct doctor *d, const struct member *list, const stru
 	} else if (!fus_member_is(m, peer->sb->peer_uuid)) {
 		foreign_text(m, peer, text, sizeof(text));
 		if (fus_was_replaced(m->sb, peer->sb))
-			doctor_say(d, HEALTH_WARNING, m->path, "run fusionctl wipe to use it for "
-				   "something else", "%s", text);
+			doctor_say(d, HEALTH_WARNING, m->path, fus_named_back(list, peer) ?
+				   "run fusionctl wipe to use it for something else" :
+				   "keep it until its set is complete", "%s", text);
 		else
 			doctor_say(d, HEALTH_ERROR, m->path, "detach it", "%s", text);
 	} else if (m->sb->role <= peer->sb->role && !device_of(list, m->sb->dev_uuid, m) &&
