@@ -5,6 +5,7 @@
 #include "resized.h"
 
 #define GROWN_SECTORS	(256ULL << 11)
+#define HEAT_SECTORS	(160ULL << 11)	/* with more than one block of heat */
 #define PLANS		2000U
 
 static void check_grown(const struct fusion_sb *sb, const struct fusion_sb *old, u64 fast, u64 slow)
@@ -124,13 +125,13 @@ static void test_match(void)
 
 /* -- a set whose slow member has the old size ---------------------------------------------- */
 
-static void lagging(struct image *im, u64 seed)
+static void lagging(struct image *im, u64 seed, u64 slow_sectors)
 {
 	struct image_side *fast = &im->side[FUSION_FAST];
 	struct fusion_misfit misfit;
 	u32 was;
 
-	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
+	image_format(im, seed, FAST_SECTORS, slow_sectors);
 	image_activate(im);
 	image_work(im, 5 + rnd_below(&im->seed, 40));
 	if (rnd_below(&im->seed, 2))
@@ -157,7 +158,7 @@ static void test_lagging(void)
 	u32 lost = 0;
 
 	for (u64 seed = 1; seed <= 12; seed++) {
-		lagging(&im, seed);
+		lagging(&im, seed, SLOW_SECTORS);
 		check_sound(&im, true);
 
 		/* what the slow member alone would tell is the set as it was */
@@ -182,10 +183,89 @@ static void test_lagging(void)
 	}
 }
 
+/* -- its heat ------------------------------------------------------------------------------- */
+
+static void save_heat(struct image *im, u32 from, u64 generation)
+{
+	static const u16 heat[FUSION_HEAT_PER_BLOCK] = { 1, 2, 3 };
+	const struct fusion_sb *sb = &im->side[FUSION_FAST].sb;
+	u8 buf[FUSION_BLOCK_SIZE];
+
+	for (; from < sb->heat_blocks; from++) {
+		fusion_heat_pack(sb, from, generation, heat, buf);
+		image_write(im, FUSION_FAST, sb->heat_start + from, buf);
+	}
+}
+
+static void write_super(struct image *im, u32 flags)
+{
+	struct fusion_sb *sb = &im->side[FUSION_FAST].sb;
+
+	sb->flags = flags;
+	sb->generation++;
+	image_super(im, FUSION_FAST);
+}
+
+/* Return: whether check names the heat. */
+static bool heat_named(struct image *im)
+{
+	struct report r = { 0 };
+	struct meta meta;
+	bool named;
+
+	open_it(im, false, &meta);
+	fus_meta_check(&meta, &r);
+	named = fus_report_has(&r, "heat");
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	return named;
+}
+
+/*
+ * A set that grows keeps the heat of its last close but for the blocks from that on in which it
+ * ended. One that is closed soon after a checkpoint keeps the heat, and the generation, of that.
+ */
+static void test_heat(void)
+{
+	unsigned int older = 0;
+	struct image im;
+
+	for (u64 seed = 1; seed <= 12; seed++) {
+		const struct fusion_sb *sb = &im.side[FUSION_FAST].sb;
+		u32 from;
+
+		lagging(&im, seed, HEAT_SECTORS);
+		from = im.side[FUSION_SLOW].sb.nr_lexts / FUSION_HEAT_PER_BLOCK;
+		REQUIRE(from && from < sb->heat_blocks);
+		save_heat(&im, from, sb->set_generation);
+		older += !!memchr_inv(im.mem[FUSION_FAST] + sb->heat_start * FUSION_BLOCK_SIZE, 0,
+				      FUSION_BLOCK_SIZE);
+		check_sound(&im, true);
+
+		image_checkpoint(&im, FUSION_FAST, sb->epoch, false);
+		save_heat(&im, 0, sb->set_generation);
+		write_super(&im, 0);
+		check_sound(&im, true);
+		write_super(&im, FUSION_SB_CLEAN);
+		write_super(&im, FUSION_SB_CLEAN);
+		REQUIRE(sb->set_generation + 3 == sb->generation);
+		check_sound(&im, true);
+
+		/* no such set has older heat */
+		save_heat(&im, sb->heat_blocks - 1, sb->set_generation - 1);
+		REQUIRE(heat_named(&im));
+		write_super(&im, 0);
+		REQUIRE(!heat_named(&im));
+		image_free(&im);
+	}
+	REQUIRE(older);
+}
+
 static const struct unit_test tests[] = {
 	{ "grow: the layout of a set that grows", test_layout },
 	{ "grow: members of a set that has grown", test_match },
 	{ "grow: tools on a set whose slow member has the old size", test_lagging },
+	{ "grow: heat of another generation", test_heat },
 };
 
 UNIT_TESTS(tests)

@@ -214,7 +214,11 @@ static void check_unreadable(const struct meta *meta, const struct fusion_sb *sb
 				       dev == FAST ? "journal" : "replica", "cannot be read");
 }
 
-/* After a clean close all heat is from that close. Without heat the policy learns from scratch. */
+/*
+ * In a closed set all heat is of the checkpoint that wrote the map copy: that of the close, or one
+ * a short time before it. In another set it may be older, as a set that grows saves only the last
+ * blocks again. Without heat the policy learns from scratch.
+ */
 static void check_heat(const struct meta *meta, const struct fusion_sb *sb, struct report *r)
 {
 	if (!(sb->flags & FUSION_SB_CLEAN) || !sb->epoch)
