@@ -246,6 +246,57 @@ static void closed_set(void)
 	image_free(&im);
 }
 
+/*
+ * Closed soon after a checkpoint that was asked for: dm-fusion-checkpoint.c writes no map copy
+ * then, but the bitmaps of partial extents, behind which replay begins.
+ */
+static void closed_by_repeat(void)
+{
+	static struct image im;
+	struct image_side *s = &im.side[FUSION_FAST];
+
+	image_format(&im, 1, FAST_SECTORS, SLOW_SECTORS);
+	for (int i = 0; i < 3; i++) {
+		image_activate(&im);
+		image_work(&im, 30);
+		/* asked: all heat, not clean */
+		image_checkpoint(&im, FUSION_FAST, s->sb.epoch, true);
+		s->sb.flags = 0;
+		s->sb.generation++;
+		image_super(&im, FUSION_FAST);
+		/* blocks of partial extents are written and flushed; no word changes */
+		for (int k = 0; k < 3; k++) {
+			u32 lext;
+
+			for (lext = 0; lext < s->sb.nr_lexts; lext++)
+				if (fusion_word_mapped(im.word[lext]) &&
+				    fusion_word_state(im.word[lext]) == FUSION_OPEN) {
+					const u32 op = FUSION_OP_OPEN, old = im.word[lext];
+
+					im.bitmap[lext][0] ^= 1 + k;
+					im.changed[lext] = s->next_txn;
+					image_commit(&im, FUSION_FAST, &lext, &old, &op, 1);
+					break;
+				}
+			REQUIRE(lext < s->sb.nr_lexts);
+		}
+		/* fusion_checkpoint() without a map copy, and both copies of the superblock */
+		s->sb.replay_seq = s->next_seq;
+		s->sb.replay_txn = s->next_txn;
+		s->sb.replay_csum = s->csum;
+		image_opens(&im, FUSION_FAST);
+		s->sb.flags = FUSION_SB_CLEAN;
+		for (int k = 0; k < 2; k++) {
+			s->sb.generation++;
+			image_super(&im, FUSION_FAST);
+		}
+		image_checkpoint(&im, FUSION_SLOW, im.side[FUSION_SLOW].sb.epoch, true);
+	}
+	try_all(&im);
+	REQUIRE_EQ(count.repaired_some, 0);
+	image_free(&im);
+}
+
 /* One whose power failed. */
 static void crashed_set(void)
 {
@@ -433,6 +484,7 @@ static void cut_short(void)
 static const struct unit_test tests[] = {
 	{ "a new set", new_set },
 	{ "a set that was closed", closed_set },
+	{ "a set that was closed soon after a checkpoint", closed_by_repeat },
 	{ "a set whose power failed", crashed_set },
 	{ "a set whose opening was interrupted", interrupted_opening },
 	{ "both copies of a superblock", both_copies },
