@@ -131,7 +131,7 @@ complete"
 	gives 4 fusionctl assemble --scan
 	says "fusionctl: $FAST: $was"
 	gives 4 fusionctl doctor
-	shows "keep it until its set is complete"
+	says "keep it until its set is complete"
 	plugged new
 	good fusionctl open data
 	good fusionctl wipe "$FAST" --yes

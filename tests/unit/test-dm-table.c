@@ -31,9 +31,9 @@ static void note(const char *what)
 	strcat(dm.asked, what);
 }
 
-struct dm_task *__wrap_fus_dm_task(int type, const char *name);
-int __wrap_fus_dm_run(struct dm_task *t);
-void __wrap_fus_dm_wait_for_udev(const char *name, uint32_t cookie);
+typeof(fus_dm_task) __wrap_fus_dm_task;
+typeof(fus_dm_run) __wrap_fus_dm_run;
+typeof(fus_dm_wait_for_udev) __wrap_fus_dm_wait_for_udev;
 typeof(fus_dm_get) __wrap_fus_dm_get;
 typeof(fus_dm_message) __wrap_fus_dm_message;
 typeof(dm_task_add_target) __wrap_dm_task_add_target;

@@ -88,7 +88,7 @@ void foreign_text(const struct member *m, const struct member *used, char *buf, 
 			 m->sb->label, used->path);
 }
 
-/* Until the set is complete, a disk that was replaced may have the only copy of its data, if old. */
+/* Until the set is complete, what was replaced may have the only copy of its data, if old. */
 static void remedy_text(const struct member *m, const struct member *used, bool complete, char *buf,
 			size_t size)
 {

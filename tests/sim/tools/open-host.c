@@ -320,10 +320,7 @@ void __wrap_fus_gpt_tell_mark(const struct device *dev)
 {
 }
 
-/*
- * Only the set waits, not the rig. A power cut ends the command in between. The prototypes are those
- * of the verb.
- */
+/* Only the set waits, not the rig. A power cut ends the command in between. The types are its. */
 typeof(pausing_begin) __wrap_pausing_begin;
 int __wrap_pausing_begin(struct pausing *p, size_t bytes)
 {
