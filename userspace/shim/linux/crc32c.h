@@ -9,5 +9,7 @@
 
 /* As in the kernel: @crc goes in and the result comes out without inversion. */
 u32 crc32c(u32 crc, const void *address, unsigned int length);
+/* The same, where the processor has no instruction for it. */
+u32 fus_crc32c_portable(u32 crc, const void *address, unsigned int length);
 
 #endif
