@@ -6,6 +6,19 @@
 #include "probe.h"
 #include "transit.h"
 
+/* Any extents in a row have the places that each of them has by itself. */
+static void require_words(const struct transit *t, u64 *seed)
+{
+	static u32 words[5000];
+	const u32 nr = min_t(u32, t->sb.nr_lexts, rnd_below(seed, ARRAY_SIZE(words)));
+	const u32 first = rnd_below(seed, 4) ? rnd_below(seed, t->sb.nr_lexts - nr + 1) :
+			  min_t(u32, t->content - min(t->content, nr / 2), t->sb.nr_lexts - nr);
+
+	fus_transit_words(t, first, nr, words);
+	for (u32 i = 0; i < nr; i++)
+		REQUIRE_EQ(words[i], fus_transit_word(t, first + i));
+}
+
 /* The other member has room for what has to go there, or lacks it by one extent. */
 static void test_room(void)
 {
@@ -50,6 +63,8 @@ static void test_room(void)
 		}
 		REQUIRE_EQ(n, t.moved);
 		REQUIRE_EQ(fus_transit_word(&t, t.content), FUSION_WORD_UNMAPPED);
+		for (unsigned int j = 0; j < 5; j++)
+			require_words(&t, &seed);
 	}
 	REQUIRE(fits > 100 && not >= 50, "%u, %u", fits, not);
 }

@@ -5,144 +5,13 @@
  * be completed and can be undone; that is judged by the bytes, and by what libblkid recognises.
  */
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "unit.h"
-#include "contents.h"
-#include "unflushed.h"
+#include "transit-judge.h"
 
 #include "fusionctl.h"
 #include "error.h"
 #include "probe.h"
 #include "transit.h"
-
-/* -- disks with content ---------------------------------------------------------------------- */
-
-/* Where a large disk has something: the rest is zeros, and nobody touches it. */
-static bool is_used(u64 byte, size_t bytes)
-{
-	return byte < 4 << 20 || byte + (4 << 20) >= bytes || byte >> 20 == 30;
-}
-
-static void begin(const struct kind *k, u64 seed)
-{
-	world_begin(seed, k->sectors);
-	world.disk = calloc(1, world.bytes[k->disk]);
-	for (u64 at = 0; at < world.bytes[k->disk]; at += 8) {
-		const u64 v = rnd(&world.seed);
-
-		if (is_used(at, world.bytes[k->disk]))
-			memcpy(world.disk + at, &v, 8);
-	}
-	k->make(world.disk);
-}
-
-static void reset(const struct kind *k)
-{
-	for (int dev = 0; dev < 2; dev++) {
-		if (dev == k->disk)
-			memcpy(world.mem[dev], world.disk, world.bytes[dev]);
-		else
-			memset(world.mem[dev], 0, world.bytes[dev]);
-		memcpy(world.durable[dev], world.mem[dev], world.bytes[dev]);
-	}
-	power_on(~0U);
-}
-
-static void end(void)
-{
-	for (int dev = 0; dev < 2; dev++) {
-		munmap(world.mem[dev], world.bytes[dev]);
-		close(world.fd[dev]);
-		free(world.durable[dev]);
-	}
-	free(world.disk);
-}
-
-static struct offline device(const struct kind *k, int dev)
-{
-	return (struct offline){ dev ? "slow" : "fast", world.fd[dev], k->sectors[dev],
-				 dev == k->disk ? k->block_bytes : 512, true, 0, 0 };
-}
-
-/* -- judges ---------------------------------------------------------------------------------- */
-
-static void look(int dev, struct fus_content *c)
-{
-	REQUIRE(!fus_probe_magics("image", world.fd[dev], c), "%s", fus_last_error()->what);
-}
-
-static bool disk_is_as_it_was(const struct kind *k)
-{
-	return !memcmp(world.mem[k->disk], world.disk, world.bytes[k->disk]);
-}
-
-static void require_recognised(const struct kind *k)
-{
-	struct fus_content c;
-
-	look(k->disk, &c);
-	REQUIRE(!strcmp(c.type, k->type), "%s", c.type);
-	REQUIRE_EQ(c.nr, k->magics);
-}
-
-static void require_nothing(int dev)
-{
-	struct fus_content c;
-
-	look(dev, &c);
-	REQUIRE(!*c.type && !c.nr, "%s is recognised on %s", c.type, dev ? "slow" : "fast");
-}
-
-/*
- * Both are members, and the set has the content. @torn: so may be the last superblock that was to
- * be written.
- */
-static void require_set(const struct kind *k, bool torn)
-{
-	char path[2][64], *word[2] = { path[0], path[1] };
-	const size_t es = (size_t)k->extent_sectors << 9;
-	struct meta_state st = { 0 };
-	struct report r = { 0 };
-	struct meta meta;
-	u64 at = 0;
-
-	for (int dev = 0; dev < 2; dev++)
-		snprintf(path[dev], sizeof(path[dev]), "/proc/self/fd/%d", world.fd[dev]);
-	REQUIRE(!fus_meta_open(2, word, false, &meta), "%s", fus_last_error()->what);
-	fus_meta_check(&meta, &r);
-	REQUIRE(!r.count[LEVEL_ERROR] && r.count[LEVEL_WARNING] <= torn, "%s",
-		fus_report_worst(&r)->text);
-	REQUIRE(!r.count[LEVEL_WARNING] || (!strcmp(fus_report_worst(&r)->what, "superblock") &&
-					    fus_report_worst(&r)->dev != k->disk), "%s",
-		fus_report_worst(&r)->text);
-	REQUIRE(meta.known && fus_meta_sb(&meta, FAST)->flags & FUSION_SB_CLEAN);
-	REQUIRE(!fus_state_init(&st, meta.geo[FAST].nr_lexts));
-	REQUIRE(fus_state_load(&meta, fus_meta_sb(&meta, FAST), &st, &r));
-	for (u32 lext = 0; lext < st.nr_lexts; lext++, at += es) {
-		const u32 word = st.word[lext];
-		const u8 *is = world.mem[fusion_word_dev(word)];
-		size_t n = min_t(u64, es, world.bytes[k->disk] - at);
-
-		if (at >= world.bytes[k->disk]) {
-			REQUIRE(!fusion_word_mapped(word), "extent %u", lext);
-			continue;
-		}
-		is += fusion_slot_sector(&meta.geo[FAST], fusion_word_dev(word),
-					 fusion_word_slot(word)) << 9;
-		REQUIRE(fusion_word_mapped(word) && !memcmp(is, world.disk + at, n), "extent %u",
-			lext);
-		for (; n < es; n++)
-			REQUIRE(!is[n], "behind the end of the disk");
-	}
-	REQUIRE(at > world.bytes[k->disk], "the set is larger");
-	fus_state_free(&st);
-	fus_report_free(&r);
-	fus_meta_free(&meta);
-	require_nothing(FAST);
-	require_nothing(SLOW);
-}
 
 /* -- what adopt does ------------------------------------------------------------------------- */
 
@@ -192,18 +61,6 @@ static bool reread(const struct kind *k, struct transit *t, enum transit_at *at)
 	REQUIRE(!fus_transit_judge(t, at), "%s %s", fus_last_error()->subject,
 		fus_last_error()->what);
 	return true;
-}
-
-/* A superblock of the set in its plain form is on this device. */
-static bool is_member(const struct kind *k, int dev, struct fusion_sb *sb)
-{
-	const char *why;
-
-	for (int i = 0; i < 2; i++)
-		if (!fusion_sb_unpack(world.mem[dev] + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE,
-				      FUSION_SUPER_BLOCKNR(i), k->sectors[dev], sb, &why))
-			return true;
-	return false;
 }
 
 /* If the disk is a member by itself, as salvage sees it, then with its map. */
@@ -277,6 +134,7 @@ static void test_whole(void)
 		reset(k);
 		REQUIRE(!adopt(k), "%s: %s", k->type, fus_last_error()->what);
 		require_set(k, false);
+		require_cleared(k);
 		/* it has ended: there is no way back, and nothing to finish */
 		REQUIRE(!reread(k, &t, &at));
 		end();
@@ -328,6 +186,35 @@ static void test_cut_back(void)
 			if (!go_on(k, true, m < 50 ? m : 35 + m % 15))
 				REQUIRE(go_on(k, m & 1, ~0U));
 		}
+	}
+	end();
+}
+
+/* What differs once it was copied is noticed, before anything is written to the disk. */
+static void test_verified(void)
+{
+	const struct kind *k = &kinds[0];
+	struct transit t;
+	unsigned int last;
+
+	begin(k, 79);
+	reset(k);
+	REQUIRE(plan(k, &t) && !fus_transit_prepare(&t));
+	/* after it come both superblocks */
+	last = world.writes - 3;
+	for (unsigned int i = 0; i < 5; i++) {
+		const u32 nr = i < 4 ? i % 2 * (t.moved - 1) : 0;
+		const u64 copy = fus_transit_copy_sector(&t, nr) << 9;
+		const u64 at = (u64)fus_transit_lext(&t, nr) * t.sb.extent_sectors << 9;
+
+		reset(k);
+		world.rots = i < 2 ? world.mem[SLOW] + at : i < 4 ? world.mem[FAST] + copy :
+			     world.mem[FAST] + t.sb.map_start[FAST][0] * FUSION_BLOCK_SIZE;
+		world.rots_after = last;
+		REQUIRE(plan(k, &t));
+		REQUIRE_EQ(fus_transit_prepare(&t), i < 2 ? FC_BUSY : i < 4 ? FC_DAMAGED : FC_FAILED);
+		REQUIRE_EQ(world.writes, last + 1);
+		world.rots = NULL;
 	}
 	end();
 }
@@ -471,6 +358,7 @@ static const struct unit_test tests[] = {
 	{ "transit: a disk becomes a member", test_whole },
 	{ "transit: power fails in any write, and again", test_cut },
 	{ "transit: power fails in each write of the way back", test_cut_back },
+	{ "transit: what was copied is read back", test_verified },
 	{ "transit: from each step on and back", test_both_ways },
 	{ "transit: the disk is used while it is prepared", test_used_meanwhile },
 	{ "transit: another disk, or one that was written to", test_another_disk },

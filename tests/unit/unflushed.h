@@ -29,6 +29,8 @@ static struct {
 		int dev;
 		unsigned int from, nr;	/* of its writes: 0 if none */
 	} fails;
+	u8 *rots;		/* a byte that changes after that write, or NULL */
+	unsigned int rots_after;
 	unsigned int nr;
 	struct {
 		int dev;
@@ -105,6 +107,8 @@ int __wrap_fus_offline_write(const struct offline *o, u64 offset, size_t bytes, 
 	world.unsynced[world.nr].dev = dev;
 	world.unsynced[world.nr].offset = offset;
 	world.unsynced[world.nr++].bytes = bytes;
+	if (world.rots && world.writes == world.rots_after)
+		*world.rots ^= 1;
 	if (world.writes++ != world.last)
 		return 0;
 	power_fails();

@@ -17,6 +17,7 @@
  * meta-gap.c		without a superblock: what may be missing
  * meta-write.c		a state, written so that the old one holds until the end
  * transit.c		a disk that becomes a member without being copied: transit.h
+ * transit-compare.c	its copies, compared with the disk
  * transit-move.c	the steps of that which write
  * transit-release.c	the way back: the slow member becomes a plain disk
  * homing.c		before that: every extent goes to its place on the disk: homing.h

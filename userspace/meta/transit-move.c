@@ -107,9 +107,12 @@ static u32 pack_map(const struct transit *t, const struct fusion_sb *sb, u32 fir
 
 	for (u32 j = 0; j < n; j++) {
 		const u32 lext = (first + j) * FUSION_MAP_PER_BLOCK;
+		const u32 nr = fusion_map_entries(sb, first + j);
 
-		for (u32 i = 0; i < fusion_map_entries(sb, first + j); i++)
-			words[i] = t->word ? t->word[lext + i] : fus_transit_word(t, lext + i);
+		if (t->word)
+			memcpy(words, t->word + lext, nr * sizeof(*words));
+		else
+			fus_transit_words(t, lext, nr, words);
 		fusion_map_pack(sb, sb->active_set, first + j, sb->set_generation, words,
 				buf + (size_t)j * FUSION_BLOCK_SIZE);
 	}
@@ -196,9 +199,7 @@ static int verify(struct transit *t)
 	bool same;
 	int rc;
 
-	rc = fus_transit_check_copies(t);
-	if (!rc)
-		rc = fus_transit_compare(t, &same);
+	rc = fus_transit_check_both(t, &same);
 	if (!rc && !same)
 		rc = fus_fail(FC_BUSY, t->o[t->disk].path, "changed while it was copied; end the "
 			      "program that writes to it");

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/crc32c.h>
 
 #include "error.h"
 #include "fusionctl.h"
@@ -147,6 +146,34 @@ u32 fus_transit_word(const struct transit *t, u32 lext)
 		return FUSION_WORD_UNMAPPED;
 	return fusion_word(FUSION_STABLE, t->disk,
 			   t->disk == FUSION_SLOW ? lext : lext - first_home(t));
+}
+
+/* From @lext on, as far as places are in a row; @end at most. */
+static u32 run_end(const struct transit *t, u32 lext, u32 end)
+{
+	for (unsigned int i = 0; i < t->nr_ranges; i++) {
+		const u32 from = t->range[i].lext, behind = from + t->range[i].nr;
+
+		if (lext < from)
+			end = min(end, from);
+		else if (lext < behind)
+			end = min(end, behind);
+	}
+	return lext < t->content ? min(end, t->content) : end;
+}
+
+void fus_transit_words(const struct transit *t, u32 lext, u32 nr, u32 *words)
+{
+	const u32 behind = lext + nr;
+
+	while (lext < behind) {
+		const u32 word = fus_transit_word(t, lext), n = run_end(t, lext, behind) - lext;
+		const u32 step = fusion_word_mapped(word);
+
+		for (u32 i = 0; i < n; i++)
+			*words++ = word + i * step;
+		lext += n;
+	}
 }
 
 u32 fus_transit_lext(const struct transit *t, u32 nr)
@@ -370,78 +397,6 @@ int fus_transit_read(struct transit *t, enum fusion_transit_kind kind)
 	t->generation[t->disk] = next_generation(&disk, sb->set_uuid, sb->peer_uuid);
 	t->marked = t->generation[t->disk] > 1;
 	return count_gone(t);
-}
-
-void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf)
-{
-	const struct fusion_transit *tr = &t->sb.transit;
-	const u64 start = (u64)lext * t->sb.extent_sectors, end = start + t->sb.extent_sectors;
-
-	for (unsigned int i = 0; i < tr->nr_magics; i++)
-		if (tr->magic[i] >= start && tr->magic[i] < end)
-			memset(buf + ((tr->magic[i] - start) << 9), 0, 512);
-}
-
-/* Of what is compared, leave out the sectors that a step may have changed by then. */
-static void mask(const struct transit *t, u32 lext, u8 *buf)
-{
-	if (!fusion_transit_copied(&t->sb.transit))
-		return;
-	fus_transit_blank_magics(t, lext, buf);
-	for (int i = 0; i < 2 && !lext; i++)
-		memset(buf + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE, 0, FUSION_BLOCK_SIZE);
-}
-
-int fus_transit_get_copy(const struct transit *t, u32 nr, u8 *buf)
-{
-	int err = fus_offline_read(&t->o[t->other], fus_transit_copy_sector(t, nr) << 9,
-				   (size_t)t->sb.extent_sectors << 9, buf);
-
-	return err ? fus_transit_failed(t, t->other, "read", err) : 0;
-}
-
-int fus_transit_compare(const struct transit *t, bool *same)
-{
-	const size_t bytes = (size_t)t->sb.extent_sectors << 9;
-	u8 *a = fus_offline_buffer(bytes), *b = fus_offline_buffer(bytes);
-	int rc = a && b ? 0 : FC_FAILED;
-
-	*same = true;
-	for (u32 i = 0; i < t->moved && *same && !rc; i++) {
-		const u32 lext = fus_transit_lext(t, i);
-		const u64 left = (t->sb.transit.disk_sectors << 9) - (u64)lext * bytes;
-
-		rc = fus_transit_get_extent(t, lext, a);
-		if (!rc)
-			rc = fus_transit_get_copy(t, i, b);
-		if (rc)
-			break;
-		mask(t, lext, a);
-		mask(t, lext, b);
-		*same = !memcmp(a, b, min_t(u64, bytes, left));
-	}
-	free(a);
-	free(b);
-	return rc;
-}
-
-int fus_transit_check_copies(const struct transit *t)
-{
-	const size_t bytes = (size_t)t->sb.extent_sectors << 9;
-	u8 *buf = fus_offline_buffer(bytes);
-	int rc = buf ? 0 : FC_FAILED;
-	u32 csum = ~0U;
-
-	for (u32 i = 0; i < t->moved && !rc; i++) {
-		rc = fus_transit_get_copy(t, i, buf);
-		if (!rc)
-			csum = crc32c(csum, buf, bytes);
-	}
-	free(buf);
-	if (!rc && csum != t->sb.transit.copy_csum)
-		rc = fus_fail(FC_DAMAGED, t->o[t->other].path, "does not return what was copied to "
-			      "it; nothing was changed, have the device examined");
-	return rc;
 }
 
 bool fus_transit_again(const struct transit *t)

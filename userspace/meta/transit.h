@@ -6,6 +6,7 @@
  * that have a signature of the content. All others stay where they are.
  *
  * transit.c		what goes where, and how far it has got
+ * transit-compare.c	what was copied, compared with the disk and with its checksum
  * transit-move.c	the steps that write
  * transit-release.c	the way back, of any set: the slow member becomes a disk with the content
  *
@@ -72,6 +73,8 @@ bool fus_release_plan(struct transit *t, const struct fusion_sb *fast,
 u32 fus_transit_room(const struct transit *t);
 /* The place of an extent in the set. */
 u32 fus_transit_word(const struct transit *t, u32 lext);
+/* The places of @nr extents. */
+void fus_transit_words(const struct transit *t, u32 lext, u32 nr, u32 *words);
 /* Return: whether it is one of those that go. */
 bool fus_transit_goes(const struct transit *t, u32 lext);
 /* The extent with the number @nr among those that go, and its first sector on the other member. */
@@ -94,21 +97,27 @@ int fus_transit_read(struct transit *t, enum fusion_transit_kind kind);
 int fus_transit_judge(const struct transit *t, enum transit_at *at);
 /* Return: whether signatures are there that were erased, since a program has repaired them. */
 bool fus_transit_again(const struct transit *t);
-/* Compare the disk with the copies, except where a step changes it; *same is the result. */
-int fus_transit_compare(const struct transit *t, bool *same);
-/* Check the copies against their checksum. */
-int fus_transit_check_copies(const struct transit *t);
 
-/* The copy with the number @nr, as large as an extent. */
-int fus_transit_get_copy(const struct transit *t, u32 nr, u8 *buf);
-/* Zero the sectors with signatures in the content of an extent. */
-void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf);
 /* The copy of a sector of the disk that was copied, and its byte on the other member. */
 u64 fus_transit_copy_place(const struct transit *t, u64 sector);
 int fus_transit_copy_of(const struct transit *t, u64 sector, u8 data[512]);
 /* Sectors of the disk are written alone, so that a torn write leaves all others as they are. */
 int fus_transit_get_magic(const struct transit *t, u64 sector, u8 data[512]);
 int fus_transit_put_magic(const struct transit *t, u64 sector, const u8 data[512]);
+
+/* -- transit-compare.c ---------------------------------------------------------------------- */
+
+/* Compare the disk with the copies, except where a step changes it; *same is the result. */
+int fus_transit_compare(const struct transit *t, bool *same);
+/* Check the copies against their checksum. */
+int fus_transit_check_copies(const struct transit *t);
+/* Both of these, with each copy read once. */
+int fus_transit_check_both(const struct transit *t, bool *same);
+
+/* The copy with the number @nr, as large as an extent. */
+int fus_transit_get_copy(const struct transit *t, u32 nr, u8 *buf);
+/* Zero the sectors with signatures in the content of an extent. */
+void fus_transit_blank_magics(const struct transit *t, u32 lext, u8 *buf);
 
 /* -- transit-move.c ------------------------------------------------------------------------- */
 
