@@ -4,7 +4,6 @@
  * by then, any sectors are lost. After each failure there is the disk as it was, or a set that can
  * be completed and can be undone; that is judged by the bytes, and by what libblkid recognises.
  */
-#include <fcntl.h>
 #include "unit.h"
 #include "transit-judge.h"
 

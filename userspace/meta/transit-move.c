@@ -258,6 +258,39 @@ int fus_transit_commit(struct transit *t)
 
 /* -- the disk becomes a member --------------------------------------------------------------- */
 
+/*
+ * From @at up to the first slot, without the map copy that is written next, and without the room
+ * behind each region: the set reads nothing there before it has written it. But other programs
+ * look for signatures in the first MiB.
+ */
+static int clear_head(const struct transit *t, u64 at, u64 head)
+{
+	const struct fusion_sb *sb = &t->sb;
+	const bool slow = t->disk == FUSION_SLOW;
+	const u64 *map = sb->map_start[t->disk];
+	/* in blocks, in the order in which they lie there; where the room of each begins and ends */
+	const u64 room[][2] = {
+		{ map[0] + (sb->active_set ? sb->map_blocks : 0), map[1] },
+		{ map[1] + (sb->active_set ? 0 : sb->map_blocks),
+		  slow ? head / FUSION_BLOCK_SIZE : sb->heat_start },
+		{ slow ? head / FUSION_BLOCK_SIZE : sb->heat_start + sb->heat_blocks,
+		  head / FUSION_BLOCK_SIZE },
+	};
+	int rc = 0;
+
+	for (unsigned int i = 0; i < sizeof(room) / sizeof(room[0]) && !rc; i++) {
+		const u64 from = max_t(u64, room[i][0] * FUSION_BLOCK_SIZE,
+				       FUSION_GUARD_SECTORS * 512ULL);
+		const u64 to = room[i][1] * FUSION_BLOCK_SIZE;
+
+		if (from >= to)
+			continue;
+		rc = fus_transit_zero(t, t->disk, at, from);
+		at = to;
+	}
+	return rc ? rc : fus_transit_zero(t, t->disk, at, head);
+}
+
 /* Everything on the disk that is not a data slot has been copied. */
 static int clear_disk(const struct transit *t)
 {
@@ -275,7 +308,7 @@ static int clear_disk(const struct transit *t)
 
 	rc = fus_transit_zero(t, t->disk, copy[0] + FUSION_BLOCK_SIZE, copy[1]);
 	if (!rc)
-		rc = fus_transit_zero(t, t->disk, copy[1] + FUSION_BLOCK_SIZE, head);
+		rc = clear_head(t, copy[1] + FUSION_BLOCK_SIZE, head);
 	return rc ? rc : fus_transit_zero(t, t->disk, tail, disk_bytes(t));
 }
 
