@@ -144,15 +144,15 @@ verbs() {
 	no_disk ssd ssd2 hdd hdd2
 }
 
-# large: adopt a disk of 4 TB, and an SSD of 250 GB
+# large NAME HDD SSD [OPTION...]: adopt a disk with ext4, and an SSD, of that many GB
 large() {
-	disk ssd 250000000000 ssd
-	truncate -s 4000000000000 $DISKS/hdd
+	disk ssd "$3"000000000 ssd
+	truncate -s "$2"000000000 $DISKS/hdd
 	mkfs.ext4 -q -F $DISKS/hdd
-	disk hdd 4000000000000 hdd
-	took fusionctl adopt data /dev/mapper/hdd /dev/mapper/ssd --yes
-	printf '%-36s %22.2f s\n' "adopt, 4 TB and 250 GB" "$(awk "BEGIN { print $MS / 1e3 }")"
-	fusionctl close data
+	disk hdd "$2"000000000 hdd
+	took fusionctl adopt data /dev/mapper/hdd /dev/mapper/ssd --yes "${@:4}"
+	printf '%-36s %22.2f s\n' "$1" "$(awk "BEGIN { print $MS / 1e3 }")"
+	fusionctl close data 2>/dev/null
 	no_disk ssd hdd
 }
 
@@ -196,5 +196,8 @@ modprobe -a dm-spindle dm-fusion loop
 mkdir -p $DISKS
 mount -t tmpfs -o size=100% none $DISKS
 verbs
-large
+large "adopt, 4 TB and 250 GB" 4000 250
+large "adopt, 8 TB and 500 GB" 8000 500
+large "adopt, 16 TB and 1 TB" 16000 1000
+large "adopt, the same, extents of 2 MiB" 16000 1000 --extent-size 2M
 waits

@@ -211,7 +211,8 @@ static void test_verified(void)
 			     world.mem[FAST] + t.sb.map_start[FAST][0] * FUSION_BLOCK_SIZE;
 		world.rots_after = last;
 		REQUIRE(plan(k, &t));
-		REQUIRE_EQ(fus_transit_prepare(&t), i < 2 ? FC_BUSY : i < 4 ? FC_DAMAGED : FC_FAILED);
+		REQUIRE_EQ(fus_transit_prepare(&t),
+			   i < 2 ? FC_BUSY : i < 4 ? FC_DAMAGED : FC_FAILED);
 		REQUIRE_EQ(world.writes, last + 1);
 		world.rots = NULL;
 	}

@@ -250,7 +250,8 @@ u64 fus_transit_copy_place(const struct transit *t, u64 sector)
 {
 	const u32 lext = sector / t->sb.extent_sectors;
 	const struct transit_range *r = range_of(t, lext);
-	const u64 slot = fus_transit_copy_sector(t, r->at + lext - r->lext);
+	/* a sector with a signature is in one of them; gcc -fanalyzer cannot know */
+	const u64 slot = fus_transit_copy_sector(t, r ? r->at + lext - r->lext : 0);
 
 	return (slot + sector % t->sb.extent_sectors) << 9;
 }
