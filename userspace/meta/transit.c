@@ -229,7 +229,7 @@ static int magic_io(const struct transit *t, u64 sector, u8 get[512], const u8 *
 		err = fus_offline_write(o, start, bytes, buf);
 		if (!err)
 			err = fus_offline_sync(o);
-	} else {
+	} else if (get) {
 		memcpy(get, buf + (at - start), 512);
 	}
 	free(buf);
