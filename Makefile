@@ -199,7 +199,7 @@ bench:
 
 bench-verbs: userspace 6.1/dm-fusion 6.1/dm-spindle
 	$(Q)scripts/vm run --virtual-clock --boot-args mitigations=off --kver 6.1 --mem 9216 \
-		--limit 900 --prog fio tests/bench/verbs.sh
+		--limit 1800 --prog fio tests/bench/verbs.sh
 
 # -- lint ----------------------------------------------------------------------
 
