@@ -2,6 +2,7 @@
 /*
  * What the judges share: how the kernel opens the disks, and what a verb may have lost.
  *
+ * found.c	how the kernel opens the disks
  * judge.c	verbs that end
  * cut-short.c	verbs that power ends
  */
@@ -41,6 +42,14 @@ void found_read(struct found *f);
 struct found *kernel_reads(const struct state *st, const char *after);
 /* Return: whether both opened, and read the same. */
 bool same_found(const struct state *st, const struct found *a, const struct found *b);
+
+/* Return: whether a block of the fast journal was damaged. */
+bool is_torn(const struct state *st);
+/*
+ * Return: whether the two damaged blocks are the last ones of the journal of a set that was cut. It
+ * looks like one that was cut two transactions earlier, of which the second was torn.
+ */
+bool lost_last_two(const struct state *st);
 
 __attribute__((noreturn))
 void complain(const struct state *st, const char *verb, const struct tool_result *r,
