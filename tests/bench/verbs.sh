@@ -198,5 +198,5 @@ mount -t tmpfs -o size=100% none $DISKS
 verbs
 large "adopt, 4 TB and 250 GB" 4000 250
 large "adopt, 16 TB and 1 TB" 16000 1000
-large "adopt, the same, extents of 2 MiB" 16000 1000 --extent-size 2M
+large "adopt, the same, extents of 1 MiB" 16000 1000 --extent-size 1M
 waits

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "fusionctl.h"
+#include "new-set.h"
 #include "probe.h"
 #include "transit.h"
 
@@ -69,7 +70,21 @@ static void test_room(void)
 	REQUIRE(fits > 100 && not >= 50, "%u, %u", fits, not);
 }
 
+/* no set has more than 8 Mi extents, unless each has the greatest size */
+static void test_default_extent(void)
+{
+	const u64 tib = 1ULL << 31;
+
+	REQUIRE_EQ(new_set_extent(1), 2048);
+	REQUIRE_EQ(new_set_extent(8 * tib), 2048);
+	REQUIRE_EQ(new_set_extent(8 * tib + 2048), 4096);
+	REQUIRE_EQ(new_set_extent(17 * tib), 8192);
+	REQUIRE_EQ(new_set_extent(128 * tib), 32768);
+	REQUIRE_EQ(new_set_extent(1000 * tib), FUSION_MAX_EXTENT_SECTORS);
+}
+
 static const struct unit_test tests[] = {
+	{ "a large set has large extents", test_default_extent },
 	{ "transit: room for what is copied", test_room },
 };
 

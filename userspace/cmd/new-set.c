@@ -22,11 +22,17 @@
 #include "verb.h"
 #include "dm-fusion-codec.h"
 
+/* A set of the default size of extents has no more of them: 8 TiB in extents of 1 MiB. */
+#define MOST_EXTENTS	(8U << 20)
+
 int parse_extent_size(const char *text, u32 *sectors)
 {
-	uint64_t bytes = FUSION_DEFAULT_EXTENT_SECTORS * 512ULL;
+	uint64_t bytes = 0;
 
-	if (text && !fus_parse_size(text, &bytes))
+	*sectors = 0;
+	if (!text)
+		return 0;
+	if (!fus_parse_size(text, &bytes))
 		return fus_fail(FC_USAGE, text, "not a size; write e.g. --extent-size 1M");
 	*sectors = bytes >> 9;
 	if (bytes & (bytes - 1) || bytes < FUSION_MIN_EXTENT_SECTORS * 512ULL ||
@@ -141,12 +147,23 @@ struct json_object *new_set_doubts_json(unsigned int doubts)
 	return list;
 }
 
+u32 new_set_extent(uint64_t sectors)
+{
+	u32 extent = FUSION_DEFAULT_EXTENT_SECTORS;
+
+	while (sectors / extent > MOST_EXTENTS && extent < FUSION_MAX_EXTENT_SECTORS)
+		extent *= 2;
+	return extent;
+}
+
 int new_set_plan(const char *name, const struct device dev[2], u32 extent_sectors,
 		 struct fusion_sb *sb)
 {
 	struct fusion_misfit misfit;
 	int err;
 
+	if (!extent_sectors)
+		extent_sectors = new_set_extent(dev[FAST].sectors + dev[SLOW].sectors);
 	err = fusion_sb_plan(sb, dev[FAST].sectors, dev[SLOW].sectors, extent_sectors,
 			     &misfit);
 	if (err == -ENOSPC)

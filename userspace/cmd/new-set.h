@@ -22,7 +22,12 @@ int new_set_roles(struct device dev[2], bool silent, const char *remedy);
 unsigned int new_set_doubts(const struct device dev[2]);
 void new_set_tell_doubts(const char *name, const struct device dev[2], unsigned int doubts);
 struct json_object *new_set_doubts_json(unsigned int doubts);
-/* Lay out the set, and give it an identity; @sb is the superblock of the fast member. */
+/* The default size of an extent, in sectors, of a set of that size: so its map stays small. */
+uint32_t new_set_extent(uint64_t sectors);
+/*
+ * Lay out the set, and give it an identity; @sb is the superblock of the fast member.
+ * @extent_sectors: 0 for the default
+ */
 int new_set_plan(const char *name, const struct device dev[2], uint32_t extent_sectors,
 		 struct fusion_sb *sb);
 /* Open the new set, or keep udev, which sees the new members, from opening it. */

@@ -7,6 +7,7 @@
 #include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "new-set.h"
 #include "output.h"
 #include "scan.h"
 #include "setting.h"
@@ -192,6 +193,8 @@ static int get_config(const struct args *a, struct sim_config *cfg)
 		rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &extent_sectors);
 	if (rc)
 		return rc;
+	if (!extent_sectors)
+		extent_sectors = new_set_extent((cfg->size[FAST] + cfg->size[SLOW]) >> 9);
 	cfg->extent_bytes = extent_sectors << 9;
 	rc = get_many(a, cfg);
 	if (rc)

@@ -130,7 +130,7 @@ extern verb_fn
 #include "verb-table.h"
 cmd_nothing;
 
-/* The argument of --extent-size, or NULL for the default, in sectors. Exit code. */
+/* The argument of --extent-size in sectors, or 0 if that is NULL: new_set_extent(). Exit code. */
 int parse_extent_size(const char *text, uint32_t *sectors);
 /* Return: whether this is the key of a setting that affects a simulation. */
 bool simulates_setting(const char *key);
