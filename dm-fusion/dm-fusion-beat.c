@@ -201,8 +201,8 @@ static void fusion_beat_fail(struct fusion *fs, int r)
 	/* It is not tried again if the set has not been opened yet. */
 	h->lost |= !h->begun;
 	/*
-	 * The committer records it, unless it has finished: see fusion_checkpoint_ask(). While a set
-	 * is being opened, its superblock and buffers are not the committer's yet.
+	 * The committer records it, unless it has finished: see fusion_checkpoint_ask(). While a
+	 * set is being opened, its superblock and buffers are not the committer's yet.
 	 */
 	if (first && h->begun && !fs->commit.closed)
 		fusion_commit_kick(fs);

@@ -8,8 +8,8 @@
  * makes the last of these durable before the superblock is written, which names the map copy and
  * the position to replay from.
  *
- * The checkpoint that closes a set writes no map copy if the map has not changed since a short time
- * ago one was written for a message, a reboot, or another close: so I/O waits for less in a suspend.
+ * The checkpoint that closes a set writes no map copy if the map has not changed since one was
+ * written, a short time ago, for a message, a reboot, or another close: so I/O waits for less.
  *
  * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
  * replay finds each of them after the position from which it starts.
@@ -90,8 +90,8 @@ static void fusion_hold_flushes(struct fusion *fs, bool hold)
 }
 
 /*
- * Would a checkpoint write the map copy that the last one has written? That was a short time ago, it
- * saved all heat, and no word has changed since before it began. What changes from now on is
+ * Would a checkpoint write the map copy that the last one has written? That was a short time ago,
+ * it saved all heat, and no word has changed since before it began. What changes from now on is
  * recorded behind the position that the superblock names.
  */
 static bool fusion_checkpoint_repeats(struct fusion *fs)

@@ -22,9 +22,9 @@ void fusion_replica_start(struct fusion *fs, bool written)
 	bool in_background;
 
 	/*
-	 * A member that was resized, or left by another one, needs both superblock copies. I/O waits
-	 * for that unless it has grown: its end may be cut off once the resume returns, and a copy
-	 * with the old size is not valid then.
+	 * A member that was resized, or left by another one, needs both superblock copies. I/O
+	 * waits for that unless it has grown: its end may be cut off once the resume returns, and
+	 * a copy with the old size is not valid then.
 	 */
 	rep->again = rep->sb.layout_seq != fs->sb.layout_seq || fs->old.over;
 	in_background = !written && (fs->grows || !rep->again);

@@ -85,7 +85,7 @@ void fusion_replica_release(struct fusion *fs, u32 word, bool known)
 
 	/*
 	 * What the durable replica may name is dirty since its extent changed, or was so when the
-	 * update began that is under way. That holds as well for one that is stale since the opening.
+	 * update began that is under way. That holds for one that is stale since the opening, too.
 	 */
 	if (fusion_word_dev(word) == FUSION_FAST || known ||
 	    fusion_word_disk(fs, word) == FUSION_OLD ||

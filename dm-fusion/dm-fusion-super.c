@@ -140,7 +140,7 @@ int fusion_super_settle(struct fusion *fs)
 	other = kmalloc(sizeof(*other), GFP_NOIO);
 	if (!other)
 		return -ENOMEM;
-	/* Nobody has seen whether the last write of a close succeeded; the one before says it all. */
+	/* Nobody has seen whether the last write of a close succeeded; the one before says it. */
 	if (fusion_super_other(fs, fast, other) && other->generation == fast->generation - 1 &&
 	    other->flags & FUSION_SB_CLEAN)
 		r = fusion_super_rewrite(fs, fast, other);
