@@ -3,7 +3,7 @@
 # Build, test, install. `make help` lists what there is.
 
 KERNELS  := 6.1 6.12
-DEBUG_KERNELS := uml uml-san debug kcsan
+DEBUG_KERNELS := uml uml-san uml-fs debug kcsan
 FLAVOURS := $(KERNELS) newest $(DEBUG_KERNELS)
 
 # The kernel to build modules for: any of $(FLAVOURS), or a tree of headers.

@@ -93,7 +93,7 @@ UDEV_RULES=(50-udev-default 60-block 60-persistent-storage)
 # Debian's newest kernel has the name "newest": scripts/newest.
 
 # The kernels of scripts/debug-kernel.
-DEBUG_KERNELS=(uml uml-san debug kcsan)
+DEBUG_KERNELS=(uml uml-san uml-fs debug kcsan)
 
 is_debug_kernel() {
 	[[ " ${DEBUG_KERNELS[*]} " == *" $1 "* ]]

@@ -48,9 +48,15 @@ fs_check() {
 	"check_$FS" "$1"
 }
 
+# Without its superblock, e2fsck looks for the first copy only.
 check_ext4() {
-	local rc=0
+	local rc=0 group
 	checked e2fsck -fy "$1" || rc=$?
+	for group in 1 3 5 7 9; do
+		[[ $rc -ge 8 ]] || break
+		rc=0
+		checked e2fsck -fy -b $((group * 32768)) -B 4096 "$1" || rc=$?
+	done
 	[[ $rc -lt 4 ]] || return 0
 	checked e2fsck -fn "$1" || return 0
 	# it says so also when it has only replayed the journal

@@ -44,8 +44,9 @@ struct fate {
 struct file {
 	__u64 size;
 	__u32 *block;		/* version of each, ZERO or UNREADABLE */
+	__u32 *good;		/* bytes of each; zeros are behind these */
 	__u32 room;
-	__u32 nr_bad;		/* of these two */
+	__u32 nr_bad;		/* not whole */
 	__u32 nr_alien;
 	__u32 doc;
 	bool known;		/* whose it is */
@@ -72,21 +73,23 @@ static struct {
 /* What the block at @buf, of @len bytes, means for @f. */
 static void judge_block(struct file *f, __u32 i, const char *buf, size_t len)
 {
-	__u32 doc = 0, block = 0, version = 0;
+	struct tree_block b;
 
-	switch (tree_identify(buf, len, job.t->seed, &doc, &block, &version)) {
+	switch (tree_identify(buf, len, job.t->seed, &b)) {
 	case FOUND_ZERO:
 		f->block[i] = ZERO;
 		f->nr_bad++;
 		return;
 	case FOUND_OURS:
-		if (!f->known && doc < job.t->nr_docs) {
+		if (!f->known && b.doc < job.t->nr_docs) {
 			f->known = true;
-			f->doc = doc;
+			f->doc = b.doc;
 		}
-		f->block[i] = version;
-		if (f->known && doc == f->doc && block == i &&
-		    version <= job.t->doc[doc].now.version)
+		f->block[i] = b.version;
+		f->good[i] = b.good;
+		f->nr_bad += b.good < len;
+		if (f->known && b.doc == f->doc && b.block == i &&
+		    b.version <= job.t->doc[b.doc].now.version)
 			return;
 		break;
 	case FOUND_ALIEN:
@@ -106,6 +109,7 @@ static bool read_file(const char *path, const struct stat *st, struct file *f)
 	f->size = st->st_size;
 	if (nr > f->room) {
 		f->block = tree_grow(f->block, nr, sizeof(*f->block));
+		f->good = tree_grow(f->good, nr, sizeof(*f->good));
 		f->room = nr;
 	}
 	for (__u32 i = 0; i < nr; i++) {
@@ -125,7 +129,7 @@ static bool read_file(const char *path, const struct stat *st, struct file *f)
 
 static bool is(const struct file *f, const struct tree_state *s)
 {
-	if (!s->there || s->size != f->size ||
+	if (!s->there || f->nr_bad || s->size != f->size ||
 	    (!f->nameless && (s->dir != f->dir || s->name != f->name)))
 		return false;
 	for (__u32 i = 0; i < tree_blocks(f->size); i++)
@@ -166,12 +170,15 @@ static bool in_window(const struct file *f, const struct window *w, __u32 durabl
 	if (!w->name || f->size < w->least || f->size > w->most)
 		return false;
 	for (__u32 i = 0; i < tree_blocks(f->size); i++) {
+		const __u64 left = w->durable.size - (__u64)i * TREE_BLOCK;
 		const __u32 old = i < tree_blocks(w->durable.size) ? w->durable.block[i] : ZERO;
 
-		if (f->block[i] == old)
+		/* ext4 may write the size of a file before it writes the end of its last block */
+		if (f->block[i] == old &&
+		    (old == ZERO || f->good[i] >= TREE_BLOCK || f->good[i] >= left))
 			continue;
 		/* never written by then, or written since */
-		if (f->block[i] == UNREADABLE || f->block[i] <= durable || f->block[i] == ZERO)
+		if (f->block[i] <= durable || f->block[i] == ZERO || f->block[i] == UNREADABLE)
 			return false;
 	}
 	return true;
@@ -384,5 +391,6 @@ enum tree_result tree_check(struct tree *t, const char *root, const char *hits, 
 	free(job.fate);
 	free(job.buf);
 	free(job.file.block);
+	free(job.file.good);
 	return result;
 }

@@ -33,12 +33,12 @@ void tree_fill_in(void *buf, __u64 seed, __u32 doc, __u32 block, __u32 version)
 	}
 }
 
-enum tree_found tree_identify(const void *buf, size_t len, __u64 seed, __u32 *doc, __u32 *block,
-			      __u32 *version)
+enum tree_found tree_identify(const void *buf, size_t len, __u64 seed, struct tree_block *b)
 {
 	static const char zeros[TREE_BLOCK];
 	char want[TREE_BLOCK];
 	struct head head;
+	size_t good, n;
 
 	if (!memcmp(buf, zeros, len))
 		return FOUND_ZERO;
@@ -48,11 +48,14 @@ enum tree_found tree_identify(const void *buf, size_t len, __u64 seed, __u32 *do
 	if (head.magic != magic_of(seed))
 		return FOUND_ALIEN;
 	tree_fill_in(want, seed, head.doc, head.block, head.version);
-	if (memcmp(buf, want, len))
+	for (good = 0; good < len; good += n) {
+		n = len - good < TREE_GRAIN ? len - good : TREE_GRAIN;
+		if (memcmp((const char *)buf + good, want + good, n))
+			break;
+	}
+	if (!good || memcmp((const char *)buf + good, zeros, len - good))
 		return FOUND_ALIEN;
-	*doc = head.doc;
-	*block = head.block;
-	*version = head.version;
+	*b = (struct tree_block){ head.doc, head.block, head.version, good };
 	return FOUND_OURS;
 }
 

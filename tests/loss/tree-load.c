@@ -2,6 +2,7 @@
 /* tree: fill a file system, and change it. See tree.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +42,17 @@ static __u64 pick_size(void)
 	return (sizes[i].least + rnd(sizes[i].most - sizes[i].least)) / TREE_GRAIN * TREE_GRAIN;
 }
 
-/* An eighth of the documents gets half of the operations: they are hot, and lie anywhere. */
+/*
+ * An eighth of the documents gets half of the operations. Those that are hot were made one after
+ * the other, 64 at a time, so that there are hot extents.
+ */
 static __u32 pick_doc(const struct tree *t)
 {
 	__u32 doc;
 
 	do
 		doc = t->live[rnd(t->nr_live)];
-	while (random64(doc) % 8 && rnd(8));
+	while (random64(doc / 64) % 8 && rnd(8));
 	return doc;
 }
 
@@ -335,6 +339,14 @@ static int one_op(struct tree *t)
 	return create(t, sync);
 }
 
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = true;
+}
+
 enum tree_result tree_run(struct tree *t, const struct tree_load *l)
 {
 	const __u64 start = tree_now();
@@ -342,7 +354,8 @@ enum tree_result tree_run(struct tree *t, const struct tree_load *l)
 	int err = 0;
 
 	begin(l);
-	for (; !err && (!l->ops || ops < l->ops); ops++) {
+	signal(SIGTERM, on_signal);
+	for (; !err && !stop && (!l->ops || ops < l->ops); ops++) {
 		now = tree_now();
 		if (l->seconds && now - start >= l->seconds * 1000000ULL)
 			break;
@@ -360,5 +373,7 @@ enum tree_result tree_run(struct tree *t, const struct tree_load *l)
 		if (err == -ENOSPC)
 			err = 0;
 	}
+	if (!err && stop)
+		err = sync_all(t);
 	return end(t, err);
 }

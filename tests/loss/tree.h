@@ -104,7 +104,7 @@ void *tree_grow(void *old, size_t nr, size_t size);
 /* -- tree-content.c ----------------------------------------------------------------- */
 
 enum tree_found {
-	FOUND_OURS,	/* a block of some document */
+	FOUND_OURS,	/* a block of some document, or the beginning of one, and zeros behind that */
 	FOUND_ZERO,
 	FOUND_ALIEN,	/* anything else */
 };
@@ -112,9 +112,16 @@ enum tree_found {
 /* Fill a whole block. */
 void tree_fill_in(void *buf, __u64 seed, __u32 doc, __u32 block, __u32 version);
 
-/* What are these @len bytes, at least a head? If FOUND_OURS, the last three say whose. */
-enum tree_found tree_identify(const void *buf, size_t len, __u64 seed, __u32 *doc, __u32 *block,
-			      __u32 *version);
+/* Which block it is, and how many bytes of that are there. */
+struct tree_block {
+	__u32 doc;
+	__u32 block;
+	__u32 version;
+	__u32 good;
+};
+
+/* What are these @len bytes? @b is set if FOUND_OURS. */
+enum tree_found tree_identify(const void *buf, size_t len, __u64 seed, struct tree_block *b);
 
 /* The path below the root, and back; the latter is false for a path that no document has. */
 #define TREE_DIRS	64U
@@ -148,7 +155,7 @@ struct tree_load {
 	bool until_error;
 };
 
-/* Fill the file system; then change it. */
+/* Fill the file system; then change it. SIGTERM ends the latter, with a sync. */
 enum tree_result tree_fill(struct tree *t, const struct tree_load *l);
 enum tree_result tree_run(struct tree *t, const struct tree_load *l);
 
