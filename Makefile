@@ -28,7 +28,7 @@ endif
 
 .PHONY: all modules userspace tests powercut check check-debug check-boot quick coverage \
 	torture torture-sim torture-tools torture-powercut \
-	torture-mutants soak fuzz demo bench bench-verbs deb lint \
+	torture-mutants soak loss fuzz demo bench bench-verbs deb lint \
 	sparse checkpatch shellcheck runlists layers lengths versions readme documents docs clang analyzer cppcheck \
 	setup install uninstall clean help
 
@@ -54,6 +54,9 @@ help:
 	@echo 'make torture-mutants        break the module in one place at a time: the simulator must notice'
 	@echo 'make soak [MINUTES=60] [SEED=n] [KVER=debug]'
 	@echo '                           everything at once for that long, with members that fail'
+	@echo 'make loss [FS="ext4 xfs btrfs"] [FULL="30 70 95"] [RUNS=20] [SEED=n] [KVER=6.12]'
+	@echo '                           the SSD vanishes under load: what is left of each file, as a table;'
+	@echo '                           SET="key=value" settings of the set, IDLE=seconds without load before it'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
@@ -188,6 +191,13 @@ SOAK_KVER := $(if $(asked),$(KVER),6.1)
 
 soak: tests userspace $(addsuffix /dm-fusion,$(SOAK_KVER))
 	$(Q)MINUTES='$(MINUTES)' SEED='$(SEED)' BOUND='$(BOUND)' tests/soak/soak $(SOAK_KVER)
+
+LOSS_KVER := $(if $(asked),$(KVER),uml-fs)
+
+loss: tests userspace $(addsuffix /dm-fusion,$(LOSS_KVER))
+	$(Q)$(MAKE) -s -C tests/loss
+	$(Q)FS='$(FS)' FULL='$(FULL)' RUNS='$(RUNS)' SEED='$(SEED)' SET='$(SET)' IDLE='$(IDLE)' \
+		NAME='$(NAME)' tests/loss/loss $(LOSS_KVER)
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo

@@ -16,7 +16,6 @@ fs_make() {
 	btrfs)	mkfs.btrfs -q "$1" ;;
 	*)	fail "FS=$FS: ext4, xfs or btrfs" ;;
 	esac
-	[[ ! -d /lib/modules ]] || modprobe -q "$FS" || :
 }
 
 # fs_as_it_is: options that mount it without writing or replaying anything

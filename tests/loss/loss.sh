@@ -148,6 +148,7 @@ lose_nothing() {
 rescue() {
 	defer dm_remove rescued
 	fusionctl salvage "$SLOW" rescued --json >"$TMP/salvage" || fail "salvage: status $?"
+	need_module dm-snapshot
 	null cow $((SLOW_MIB + 64))
 	null zeros $((LEN / 2048 + 1))
 	dm below "0 $(sectors_of "$SLOW") snapshot /dev/slow /dev/cow N 8"
@@ -247,8 +248,9 @@ one_run() {
 	fi
 }
 
+grep -qw "$FS" /proc/filesystems || modprobe -q "$FS" ||
+	skip "this kernel has no $FS; try KVER=uml-fs"
 need jq "mkfs.$FS"
-need_module dm-snapshot
 ONLY=
 for ((i = 1; i <= RUNS; i++)); do
 	eval "test_run_$i() { one_run $i; }"
