@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusion-tree: which files are as they were, after a part of their file system was lost? See tree.h.
+ * fusion-tree: which files are as they were, after a part of their file system was lost?
  */
 #include <getopt.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 
 #include "tree.h"
 
-#define MOST_DOCS	(1U << 24)
+#define MOST_DOCS	0x1000000U
 
 void tree_die(const char *format, ...)
 {

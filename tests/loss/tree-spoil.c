@@ -45,7 +45,7 @@ static bool spoil_block(__u32 doc, __u32 at)
 	return ok;
 }
 
-/* The ways: each returns false if the document is not fit for it, and ends the program on errors. */
+/* The ways. Each returns false if the document is not fit for it. */
 
 static bool zeroed(__u32 doc)
 {

@@ -8,8 +8,8 @@
  * noise that follows from these. So a file that is found tells which version it is, or of which
  * versions it is a mixture, or that its content belongs elsewhere.
  *
- * The journal is a file outside of the file system that is tested. A record is in it before the
- * change that it describes begins, and a record of a sync after that has ended. There is one thread.
+ * The journal is a file outside of the file system that is tested. It has the record of a change
+ * before that begins, and the record of a sync after that has ended. There is one thread.
  */
 #ifndef TREE_H
 #define TREE_H
@@ -104,7 +104,7 @@ void *tree_grow(void *old, size_t nr, size_t size);
 /* -- tree-content.c ----------------------------------------------------------------- */
 
 enum tree_found {
-	FOUND_OURS,	/* a block of some document, or the beginning of one, and zeros behind that */
+	FOUND_OURS,	/* a block of some document, or the beginning of one, then zeros */
 	FOUND_ZERO,
 	FOUND_ALIEN,	/* anything else */
 };
@@ -159,7 +159,7 @@ struct tree_load {
 enum tree_result tree_fill(struct tree *t, const struct tree_load *l);
 enum tree_result tree_run(struct tree *t, const struct tree_load *l);
 
-/* Spoil some files at @root in known ways; print the class that each way leads to, and how many files. */
+/* Spoil some files at @root in known ways; print to which class each way leads, and for how many. */
 enum tree_result tree_spoil(struct tree *t, const char *root);
 
 /*
