@@ -296,7 +296,7 @@ static enum tree_result end(const struct tree *t, int err)
 enum tree_result tree_fill(struct tree *t, const struct tree_load *l)
 {
 	char path[TREE_PATH];
-	int err = 0;
+	int err = 0, batch;
 
 	begin(l);
 	for (__u32 i = 0; i < TREE_DIRS; i++) {
@@ -307,9 +307,10 @@ enum tree_result tree_fill(struct tree *t, const struct tree_load *l)
 		if (mkdirat(job.root, path, 0755))
 			tree_die("%s/%s: %s", l->root, path, strerror(errno));
 	}
-	/* delayed allocation hides what is used, so look at it when all is written, now and then */
+	/* what is not yet written may not count as used, so write it all when it is nearly full */
 	while (!err && percent_used() < l->full && (!l->ops || t->nr_docs < l->ops)) {
-		for (int i = 0; i < 200 && !err && percent_used() < l->full; i++)
+		batch = percent_used() + 10 < l->full ? 500 : 100;
+		for (int i = 0; i < batch && !err && percent_used() < l->full; i++)
 			err = create(t, false);
 		if (!err || err == -ENOSPC)
 			err = sync_all(t) ? : err;
