@@ -197,7 +197,7 @@ LOSS_KVER := $(if $(asked),$(KVER),uml-fs)
 loss: tests userspace $(addsuffix /dm-fusion,$(LOSS_KVER))
 	$(Q)$(MAKE) -s -C tests/loss
 	$(Q)FS='$(FS)' FULL='$(FULL)' RUNS='$(RUNS)' SEED='$(SEED)' SET='$(SET)' IDLE='$(IDLE)' \
-		NAME='$(NAME)' tests/loss/loss $(LOSS_KVER)
+		tests/loss/loss $(LOSS_KVER)
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo
