@@ -167,14 +167,24 @@ compared() {
 	CONTENT=$rc
 }
 
-# The rescued device as it is, without fsck.
+# The rescued device as it is, without fsck; the second time with zeros for all that may never have
+# been written: XFS reads the last sector before it mounts.
 as_it_is() {
-	AS_IT_IS=null
-	if mount -t "$FS" -o "$(fs_as_it_is)" "$RESCUED" "$MNT" 2>/dev/null; then
-		compared "$MNT"
-		AS_IT_IS=$REPLY
-		umount "$MNT"
-	fi
+	local i
+	AS_IT_IS=null ZERO=false
+	for i in false true; do
+		if [[ $i == true ]]; then
+			good fusionctl close rescued
+			good fusionctl salvage "$SLOW" rescued --zero
+		fi
+		if mount -t "$FS" -o "$(fs_as_it_is)" "$RESCUED" "$MNT" 2>/dev/null; then
+			compared "$MNT"
+			AS_IT_IS=$REPLY ZERO=$i
+			umount "$MNT"
+			break
+		fi
+		fs_forget
+	done
 	fs_forget
 }
 
@@ -198,7 +208,7 @@ one_run() {
 	local seed=$((SEED + $1 - 1)) wait after start=$SECONDS salvage=null
 	RANDOM=$((seed % 32768))
 	wait=$((EARLIEST + RANDOM % (LATEST - EARLIEST + 1)))
-	AS_IT_IS=null HITS=null
+	AS_IT_IS=null ZERO=false HITS=null
 	: >"$TMP/hits"
 	make_tree "$seed"
 	say "filled after $((SECONDS - start)) s"
@@ -222,7 +232,7 @@ one_run() {
 	fi
 	say "lost after $((SECONDS - start)) s"
 	fs_check "$COPY"
-	[[ $FSCK != failed ]] || say "fsck: $(tail -n 4 "$TMP/fsck")"
+	[[ $FSCK != failed ]] || say "fsck: $(tail -n 4 "$TMP/fsck" | cut -c 1-200)"
 	if fs_mount "$COPY" "$MNT"; then
 		[[ $salvage == null || $FS == ext4 ]] || hits
 		compared "$MNT" --hits "$TMP/hits" --list "$TMP/list"
@@ -237,8 +247,9 @@ one_run() {
 		--argjson seconds "$wait" --argjson state "$STATE" --argjson salvage "$salvage" \
 		--argjson as_it_is "$AS_IT_IS" --arg fsck "$FSCK" --arg status "$FSCK_STATUS" \
 		--arg mount "$MOUNT" --argjson hits "$HITS" --argjson after "$after" --arg kernel "$VM_KVER" \
+		--argjson zero "$ZERO" \
 		'{ fs: $fs, full: $full, run: $run, seed: $seed, kernel: $kernel, lose: $lose, set: $set,
-		   idle: $idle, seconds: $seconds, state: $state, salvage: $salvage, as_it_is: $as_it_is,
+		   idle: $idle, seconds: $seconds, state: $state, salvage: $salvage, zero: $zero, as_it_is: $as_it_is,
 		   fsck: $fsck, fsck_status: $status, mount: $mount, hits: $hits, after: $after }')"
 	say "done after $((SECONDS - start)) s"
 	if [[ $LOSE != fast ]]; then
