@@ -11,6 +11,7 @@
 #			nothing: the set is closed and opened again
 #			power: both members vanish at once, and are there again
 #			empty: the fast member vanishes when all extents are on the slow one
+#			or some: the same when UP (16) extents, random ones, are on it
 #	SEED		of the first run; each further run has the next one
 #	SET		settings of the set: "key=value ..."
 #	IDLE		seconds without load before the loss (0: under load)
@@ -27,6 +28,7 @@ FAST_MIB=${FAST_MIB:-256} SLOW_MIB=${SLOW_MIB:-1024}
 RATE=${RATE:-150}			# operations in a second
 EARLIEST=${EARLIEST:-10}		# seconds of load before the loss
 LATEST=${LATEST:-40}
+UP=${UP:-16}
 # Minutes stand for hours: heat, and the replica's age, are as in a set that is used for longer.
 BASE="half_life=10 idle=100 replica_interval=10"
 
@@ -98,7 +100,7 @@ unmounted() {
 	timeout 120 umount "$1" || fail "cannot unmount"
 }
 
-# empty_fast: end the load, and have every extent on the slow member
+# empty_fast: end the load, and have every extent on the slow member; with LOSE=some not these
 empty_fast() {
 	local i
 	load_stop
@@ -108,6 +110,12 @@ empty_fast() {
 		[[ $(on loss fast 0 "$(status loss extents)") -gt 0 ]] || break
 	done
 	same "extents on the fast member" "$(on loss fast 0 "$(status loss extents)")" 0
+	if [[ $LOSE == some ]]; then
+		for i in $(msg loss map 0 "$(status loss extents)" | awk '$3 == "slow" {
+			for (i = 0; i < $2; i++) print $1 + i }' | shuf -n "$UP" --random-source=<(yes "$RANDOM")); do
+			msg loss promote "$i" >/dev/null
+		done
+	fi
 	good fusionctl checkpoint loss
 }
 
@@ -219,9 +227,9 @@ one_run() {
 		load_stop
 		sleep "$IDLE"
 	fi
-	[[ $LOSE != empty ]] || empty_fast
+	[[ $LOSE != @(empty|some) ]] || empty_fast
 	STATE=$(state)
-	if [[ $LOSE == fast || $LOSE == empty ]]; then
+	if [[ $LOSE == @(fast|empty|some) ]]; then
 		lose_fast
 		rescue
 		as_it_is
@@ -252,7 +260,7 @@ one_run() {
 		   idle: $idle, seconds: $seconds, state: $state, salvage: $salvage, zero: $zero, as_it_is: $as_it_is,
 		   fsck: $fsck, fsck_status: $status, mount: $mount, hits: $hits, after: $after }')"
 	say "done after $((SECONDS - start)) s"
-	if [[ $LOSE != fast ]]; then
+	if [[ $LOSE != @(fast|some) ]]; then
 		[[ $CONTENT -eq 0 ]] || head "$TMP/list"
 		same "the check, with nothing lost" "$CONTENT" 0
 		[[ $LOSE == power ]] || same "files that are whole" "$(jq .whole <<<"$after")" "$(jq .files <<<"$after")"
