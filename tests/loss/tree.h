@@ -159,7 +159,7 @@ struct tree_load {
 enum tree_result tree_fill(struct tree *t, const struct tree_load *l);
 enum tree_result tree_run(struct tree *t, const struct tree_load *l);
 
-/* Spoil some files at @root in known ways; print to which class each way leads, and for how many. */
+/* Spoil some files at @root in known ways; print the class that each way leads to, and how many. */
 enum tree_result tree_spoil(struct tree *t, const char *root);
 
 /*
