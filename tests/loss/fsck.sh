@@ -13,7 +13,7 @@ fs_make() {
 	case $FS in
 	ext4)	mkfs.ext4 -q "$1" ;;
 	xfs)	mkfs.xfs -q "$1" ;;
-	btrfs)	mkfs.btrfs -q "$1" ;;
+	btrfs)	mkfs.btrfs -q "$1" 2>"$TMP/mkfs" ;;
 	*)	fail "FS=$FS: ext4, xfs or btrfs" ;;
 	esac
 }
