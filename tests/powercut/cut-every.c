@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <linux/random.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -50,10 +51,27 @@ static const char *fate_of(unsigned int f, unsigned int n)
 	return fates[quick ? n % NR_FATES : f];
 }
 
+/* Has the replica been written, which is the last of an opening, in the background? */
+static bool replica_is_written(void)
+{
+	static const char key[] = "replica_sets ";
+	char *stats, *line;
+	bool written;
+
+	if (set_message(&stats, "stats"))
+		return false;
+	line = strstr(stats, key);
+	written = line && atoll(line + strlen(key)) > 0;
+	free(stats);
+	return written;
+}
+
 static bool open_set(void)
 {
 	int err = set_open(quiet);
 
+	for (int i = 0; !err && i < 1000 && power_is_on() && !replica_is_written(); i++)
+		usleep(10000);
 	stamp.fd = rig.fd;
 	if (err && power_is_on())
 		fprintf(stderr, "cut-every: the set does not open: %s\n", strerror(-err));
