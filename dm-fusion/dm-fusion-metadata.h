@@ -314,8 +314,12 @@ void fusion_do_reclaim(struct work_struct *work);
 int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role,
 		      struct fusion_sb *sb, bool *single, const char **why);
 
-/* Read the copy that is not @sb, of a member. Return: false if it is not valid, or not older. */
-bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other);
+/*
+ * Read the copy of a superblock that is not @sb, while a set is being loaded: fs->replica.next and
+ * the first page of the journal serve for that. Return: the copy, or NULL if it is not valid, or
+ * not older.
+ */
+const struct fusion_sb *fusion_super_other(struct fusion *fs, const struct fusion_sb *sb);
 
 /**
  * fusion_super_settle() - make the superblocks of a closed set durable that were found

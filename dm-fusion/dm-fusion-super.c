@@ -75,80 +75,65 @@ out:
 	return best;
 }
 
-/* @page: the block as it is on the member */
-static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsigned int copy,
-				   struct page *page, struct fusion_sb *sb)
+/* Read a copy into fs->replica.next, and the block that it is into the journal's first page. */
+static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsigned int copy)
 {
 	const unsigned int disk = fs->meta[role];
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
+	struct page *page = fs->journal.buf[0];
 	const char *why;
 
 	return !fusion_rw_page(fs, disk, REQ_OP_READ | REQ_META, blocknr, page) &&
 	       !fusion_sb_unpack(page_address(page), blocknr,
-				 bdev_nr_sectors(fs->dev[disk]->bdev), sb, &why);
+				 bdev_nr_sectors(fs->dev[disk]->bdev), &fs->replica.next, &why);
 }
 
-bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other)
+const struct fusion_sb *fusion_super_other(struct fusion *fs, const struct fusion_sb *sb)
 {
-	struct page *page = alloc_page(GFP_NOIO);
-	bool valid;
+	const struct fusion_sb *other = &fs->replica.next;
 
-	valid = page && fusion_super_read_copy(fs, sb->role, !(sb->generation & 1), page, other) &&
-		other->generation < sb->generation;
-	if (page)
-		__free_page(page);
-	return valid;
+	return fusion_super_read_copy(fs, sb->role, !(sb->generation & 1)) &&
+	       other->generation < sb->generation ? other : NULL;
 }
 
-/* Write the copy of @sb again, as it is on the member. @scratch is overwritten. */
-static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb,
-				struct fusion_sb *scratch)
+/* Write the copy of @sb again, as it is on the member, if it can still be read. */
+static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb)
 {
 	const unsigned int disk = fs->meta[sb->role], copy = sb->generation & 1;
 	const blk_opf_t fua = fusion_meta_fua(fs, sb->role);
-	struct page *page = alloc_page(GFP_NOIO);
 	int r;
 
-	if (!page)
-		return -ENOMEM;
-	if (fusion_super_read_copy(fs, sb->role, copy, page, scratch) &&
-	    scratch->generation == sb->generation)
-		r = fusion_gate_ready(fs);
-	else
-		r = -EIO;
+	if (!fusion_super_read_copy(fs, sb->role, copy) ||
+	    fs->replica.next.generation != sb->generation)
+		return 0;
+	r = fusion_gate_ready(fs);
 	if (!r)
 		r = fusion_rw_page(fs, disk, REQ_OP_WRITE | REQ_SYNC | REQ_META | fua,
-				   FUSION_SUPER_BLOCKNR(copy), page);
+				   FUSION_SUPER_BLOCKNR(copy), fs->journal.buf[0]);
 	if (!r && !fua)
 		r = blkdev_issue_flush(fs->dev[disk]->bdev);
 	if (r)
 		DMERR("%s: %s: writing the superblock again failed: %d",
 		      dm_table_device_name(fs->ti->table), fs->dev[disk]->name, r);
-	__free_page(page);
 	return r;
 }
 
 int fusion_super_settle(struct fusion *fs)
 {
-	const struct fusion_sb *fast = &fs->sb, *slow = &fs->replica.sb;
+	const struct fusion_sb *fast = &fs->sb, *slow = &fs->replica.sb, *other;
 	const u64 seen = fast->peer_at.generation;
-	struct fusion_sb *other;
 	int r = 0;
 
 	if (!(fast->flags & FUSION_SB_CLEAN))
 		return 0;
-	other = kmalloc(sizeof(*other), GFP_NOIO);
-	if (!other)
-		return -ENOMEM;
 	/* Nobody has seen whether the last write of a close succeeded; the one before says it. */
-	if (fusion_super_other(fs, fast, other) && other->generation == fast->generation - 1 &&
-	    other->flags & FUSION_SB_CLEAN)
-		r = fusion_super_rewrite(fs, fast, other);
-	if (!r && slow->generation > seen && fusion_super_other(fs, slow, other) &&
-	    other->generation == seen)
-		r = fusion_super_rewrite(fs, slow, other);
-	kfree(other);
-	return r;
+	other = fusion_super_other(fs, fast);
+	if (other && other->generation == fast->generation - 1 && other->flags & FUSION_SB_CLEAN)
+		r = fusion_super_rewrite(fs, fast);
+	if (r || slow->generation <= seen)
+		return r;
+	other = fusion_super_other(fs, slow);
+	return other && other->generation == seen ? fusion_super_rewrite(fs, slow) : 0;
 }
 
 int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb)
