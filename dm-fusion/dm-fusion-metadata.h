@@ -315,11 +315,10 @@ int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role
 		      struct fusion_sb *sb, bool *single, const char **why);
 
 /*
- * Read the copy of a superblock that is not @sb, while a set is being loaded: fs->replica.next and
- * the first page of the journal serve for that. Return: the copy, or NULL if it is not valid, or
- * not older.
+ * Read the copy of a superblock that is not @sb, while a set is being loaded: the first page of the
+ * journal is overwritten. Return: false if it is not valid, or not older.
  */
-const struct fusion_sb *fusion_super_other(struct fusion *fs, const struct fusion_sb *sb);
+bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other);
 
 /**
  * fusion_super_settle() - make the superblocks of a closed set durable that were found

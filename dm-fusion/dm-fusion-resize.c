@@ -112,13 +112,13 @@ bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fas
  */
 static bool fusion_resize_closed(struct fusion *fs, const struct fusion_sb *sb)
 {
-	const struct fusion_sb *other;
+	struct fusion_sb *other = kmalloc(sizeof(*other), GFP_KERNEL);
+	bool closed;
 
-	if (!(sb->flags & FUSION_SB_CLEAN))
-		return false;
-	other = fusion_super_other(fs, sb);
-	return other && other->generation == sb->generation - 1 &&
-	       other->flags & FUSION_SB_CLEAN;
+	closed = other && sb->flags & FUSION_SB_CLEAN && fusion_super_other(fs, sb, other) &&
+		 other->generation == sb->generation - 1 && other->flags & FUSION_SB_CLEAN;
+	kfree(other);
+	return closed;
 }
 
 /* A set that shrinks was closed cleanly, so the replica says what the map says. */

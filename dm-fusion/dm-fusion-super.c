@@ -75,8 +75,9 @@ out:
 	return best;
 }
 
-/* Read a copy into fs->replica.next, and the block that it is into the journal's first page. */
-static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsigned int copy)
+/* Read a copy, and the block that it is into the first page of the journal. */
+static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsigned int copy,
+				   struct fusion_sb *sb)
 {
 	const unsigned int disk = fs->meta[role];
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
@@ -85,26 +86,25 @@ static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsi
 
 	return !fusion_rw_page(fs, disk, REQ_OP_READ | REQ_META, blocknr, page) &&
 	       !fusion_sb_unpack(page_address(page), blocknr,
-				 bdev_nr_sectors(fs->dev[disk]->bdev), &fs->replica.next, &why);
+				 bdev_nr_sectors(fs->dev[disk]->bdev), sb, &why);
 }
 
-const struct fusion_sb *fusion_super_other(struct fusion *fs, const struct fusion_sb *sb)
+bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other)
 {
-	const struct fusion_sb *other = &fs->replica.next;
-
-	return fusion_super_read_copy(fs, sb->role, !(sb->generation & 1)) &&
-	       other->generation < sb->generation ? other : NULL;
+	return fusion_super_read_copy(fs, sb->role, !(sb->generation & 1), other) &&
+	       other->generation < sb->generation;
 }
 
 /* Write the copy of @sb again, as it is on the member, if it can still be read. */
-static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb)
+static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb,
+				struct fusion_sb *scratch)
 {
 	const unsigned int disk = fs->meta[sb->role], copy = sb->generation & 1;
 	const blk_opf_t fua = fusion_meta_fua(fs, sb->role);
 	int r;
 
-	if (!fusion_super_read_copy(fs, sb->role, copy) ||
-	    fs->replica.next.generation != sb->generation)
+	if (!fusion_super_read_copy(fs, sb->role, copy, scratch) ||
+	    scratch->generation != sb->generation)
 		return 0;
 	r = fusion_gate_ready(fs);
 	if (!r)
@@ -120,20 +120,21 @@ static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb)
 
 int fusion_super_settle(struct fusion *fs)
 {
-	const struct fusion_sb *fast = &fs->sb, *slow = &fs->replica.sb, *other;
+	const struct fusion_sb *fast = &fs->sb, *slow = &fs->replica.sb;
+	struct fusion_sb *other = &fs->replica.next;	/* not in use yet */
 	const u64 seen = fast->peer_at.generation;
 	int r = 0;
 
 	if (!(fast->flags & FUSION_SB_CLEAN))
 		return 0;
 	/* Nobody has seen whether the last write of a close succeeded; the one before says it. */
-	other = fusion_super_other(fs, fast);
-	if (other && other->generation == fast->generation - 1 && other->flags & FUSION_SB_CLEAN)
-		r = fusion_super_rewrite(fs, fast);
-	if (r || slow->generation <= seen)
-		return r;
-	other = fusion_super_other(fs, slow);
-	return other && other->generation == seen ? fusion_super_rewrite(fs, slow) : 0;
+	if (fusion_super_other(fs, fast, other) && other->flags & FUSION_SB_CLEAN &&
+	    other->generation == fast->generation - 1)
+		r = fusion_super_rewrite(fs, fast, other);
+	if (!r && slow->generation > seen && fusion_super_other(fs, slow, other) &&
+	    other->generation == seen)
+		r = fusion_super_rewrite(fs, slow, other);
+	return r;
 }
 
 int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb)
