@@ -190,7 +190,7 @@ mutant any-disk-may-be-erased old-member.c \
 	's/sb->old.state == FUSION_OLD_LEFT \|\|/1 ||/; s/return sb->incompat \& [A-Z_]* \&\&/return 1 ||/' \
 	test-replace
 mutant a-disk-of-another-set-may-be-erased old-member.c \
-	's| \|\| memcmp\(sb\[newest\].set_uuid, uuid, 16\)||' test-replace
+	's/ \|\| memcmp\(sb\[newest\].set_uuid, uuid, 16\)//' test-replace
 mutant the-superblock-that-counts-goes-first old-member.c \
 	's/i \? newest : !newest/i ? !newest : newest/' test-replace
 mutant superblocks-go-in-any-order old-member.c \
