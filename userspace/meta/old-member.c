@@ -109,7 +109,19 @@ static bool parted(const struct fusion_sb *sb)
 	       (sb->old.state == FUSION_OLD_LEFT || sb->old.state == FUSION_OLD_PREPARED);
 }
 
-/* The copy that counts, or -1. *covered: a copy is neither valid nor zeros. */
+/*
+ * May a block be what a power cut has left of a superblock, or of zeros written over it? A superblock
+ * has its magic in the first sector, and nothing behind its third one.
+ */
+static bool was_super(const void *buf)
+{
+	const struct fusion_block_header *h = buf;
+
+	return (le32_to_cpu(h->magic) == FUSION_MAGIC_SUPER || !memchr_inv(buf, 0, 512)) &&
+	       !memchr_inv((const char *)buf + 3 * 512, 0, FUSION_BLOCK_SIZE - 3 * 512);
+}
+
+/* The copy that counts, or -1. *covered: a copy is not valid, and something else was written there. */
 static int newest_copy(const struct offline *o, struct fusion_sb sb[2], void *buf, bool *covered,
 		       int *err)
 {
@@ -120,7 +132,7 @@ static int newest_copy(const struct offline *o, struct fusion_sb sb[2], void *bu
 		valid[i] = read_copy(o, i, &sb[i], buf, err);
 		if (*err)
 			return -1;
-		*covered |= !valid[i] && memchr_inv(buf, 0, FUSION_BLOCK_SIZE);
+		*covered |= !valid[i] && !was_super(buf);
 	}
 	if (valid[0] && valid[1])
 		return sb[1].generation > sb[0].generation;
