@@ -110,8 +110,8 @@ static bool parted(const struct fusion_sb *sb)
 }
 
 /*
- * May a block be what a power cut has left of a superblock, or of zeros written over it? A superblock
- * has its magic in the first sector, and nothing behind its third one.
+ * May a block be what a power cut has left of a superblock, or of zeros written over it? A
+ * superblock has its magic in the first sector, and nothing behind its third one.
  */
 static bool was_super(const void *buf)
 {
@@ -121,7 +121,7 @@ static bool was_super(const void *buf)
 	       !memchr_inv((const char *)buf + 3 * 512, 0, FUSION_BLOCK_SIZE - 3 * 512);
 }
 
-/* The copy that counts, or -1. *covered: a copy is not valid, and something else was written there. */
+/* The copy that counts, or -1. *covered: something else was written in place of one. */
 static int newest_copy(const struct offline *o, struct fusion_sb sb[2], void *buf, bool *covered,
 		       int *err)
 {
