@@ -31,8 +31,8 @@ enum fus_parting {
 
 /*
  * May the disk be wiped, as far as it says itself? It has left the set @uuid, or was prepared for
- * it and never joined. A wipe that was cut short leaves zeros in the place of one copy of its
- * superblock; anything else there may be content that no program recognises, as of dm-crypt.
+ * it and never joined. A power cut may leave zeros or a torn superblock in the place of one copy;
+ * anything else there may be content that no program recognises, as of dm-crypt.
  */
 int fus_parting(const struct offline *o, const unsigned char uuid[16], enum fus_parting *parting);
 /* Erase what is on such a disk. It says so until all else is gone, so this can be repeated. */
