@@ -162,7 +162,6 @@ static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 	u32 end = fusion_lext(fs, bio_end_sector(bio)), unmapped = 0;
 	bool parked = false;
 
-	fusion_commit_soon(fs);
 	for (; io->lext < end; io->lext++) {
 		if (fusion_mode(fs) != FUSION_RW) {
 			bio_io_error(bio);
@@ -178,6 +177,8 @@ static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 			break;
 		cond_resched();
 	}
+	/* Behind the records: a commit that was asked for before may have been too early for them. */
+	fusion_commit_soon(fs);
 	if (unmapped)
 		fusion_discard_free(fs, unmapped);
 	if (!parked)
