@@ -180,7 +180,7 @@ static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 			break;
 		cond_resched();
 	}
-	/* Behind the records: a commit that was asked for before may have been too early for them. */
+	/* Behind the records: a commit asked for before may have been too early for them. */
 	fusion_commit_soon(fs);
 	if (unmapped)
 		fusion_discard_free(fs, unmapped);
