@@ -62,16 +62,19 @@ load() {
 	LOAD=$REPLY
 }
 
-# load_stop: in order, with all that it wrote synced
+# load_stop: in order, with all that it wrote synced; unless it has been stopped already
 load_stop() {
+	[[ $LOAD ]] || return 0
 	kill -TERM "$LOAD"
 	wait "$LOAD" || fail "the load: status $?: $(<"$TMP/load.err")"
+	LOAD=
 	JOBS=()
 }
 
 # load_end: its device has failed
 load_end() {
 	local i
+	[[ $LOAD ]] || return 0
 	# it meets the error; if it only reads what is in memory, it does not
 	for ((i = 0; i < 30; i++)); do
 		kill -0 "$LOAD" 2>/dev/null || break
