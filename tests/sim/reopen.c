@@ -174,6 +174,10 @@ void reload(struct state *st)
 	r = sim_dev_resume(st->dev);
 	if (r)
 		sim_fail("the second table cannot be resumed: %d", r);
+	if (gave_up()) {
+		st->crashed = true;
+		return;
+	}
 	st->ready = true;
 	st->fence.nr = 0;
 	check_kept(st, set_kept(sim_dev_private(st->dev)));
