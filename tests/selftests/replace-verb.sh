@@ -396,6 +396,15 @@ something else, run fusionctl wipe $FAST"
 	good fusionctl open data
 	members_are "$NEW" "$SLOW"
 	as_filled
+	# without the new disk, it is that one which is looked for
+	good fusionctl close data
+	unplugged new
+	refuses "data: its fast member is missing (48M" fusionctl open data
+	refuses "data: its fast member is missing (48M" fusionctl open data "$FAST"
+	plugged new
+	good fusionctl open data
+	as_filled
+	good fusionctl close data
 }
 
 test_refusals() {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Verb open.
+ * Open a set.
  *
- * activate.c		opens a set
- * activate-trio.c	one of which a member is being replaced
+ * activate.c		whose members are known
+ * activate-trio.c	of which a member is being replaced
+ * open.c		verb open
  */
 #ifndef ACTIVATE_H
 #define ACTIVATE_H
@@ -43,5 +44,8 @@ int check_name_free(const char *name);
  * creating looks the same.
  */
 int free_name(const char *name);
+
+/* Fail if the set of @m is open. A mapping that a killed fusionctl left is removed. */
+int check_not_open(const struct member *m);
 
 #endif
