@@ -7,14 +7,14 @@
  *
  *  1. Take a slot for each extent: on the other member, or, to leave the fence or go home, on
  *     either.
- *  2. STABLE -> COPYING (or LOCKED, after too many cancels).
+ *  2. STABLE -> WATCHED (or LOCKED, after too many cancels).
  *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
  *     wait, if the extent is LOCKED), so the source does not change.
  *  4. Begin to record in the replica which extents leave a slow slot, mostly promotions: from
  *     here on it no longer trusts their slow content (INV7). The extents that may be promoted
  *     next are recorded with them.
  *  5. Copy, in the order of the slow member (dm-fusion-copy.c); then wait for that record.
- *  6. COPYING -> LOCKED for each extent that no write cancelled, and record its MOVE.
+ *  6. WATCHED -> LOCKED for each extent that no write cancelled, and record its MOVE.
  *  7. Commit: flush the copies, make the MOVEs durable, then apply them and let waiting
  *     writes continue. The old slots are in quarantine from here on.
  *  8. Release the replica for other updates; it learns soon what has come to the slow member.
@@ -108,7 +108,7 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 		struct fusion_job *job = &jobs[i];
 		u32 lext = job->move.lext;
 		enum fusion_dev to = job->move.to;
-		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_COPYING;
+		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_WATCHED;
 
 		job->outcome = FUSION_SKIPPED;
 		job->started = false;

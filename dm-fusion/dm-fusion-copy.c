@@ -72,7 +72,7 @@ static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
 {
 	u32 word = READ_ONCE(fs->map[job->move.lext]);
 
-	return word == fusion_word_set_state(job->old, FUSION_COPYING) ||
+	return word == fusion_word_set_state(job->old, FUSION_WATCHED) ||
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 

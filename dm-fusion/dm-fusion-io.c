@@ -38,6 +38,8 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 {
 	u32 *slot = &fs->map[fusion_lext(fs, bio->bi_iter.bi_sector)];
 	bool write = op_is_write(bio_op(bio));
+	/* Only writes look at WATCHED: reads go the same way as with STABLE. */
+	const u32 busy = FUSION_OPEN | (write ? FUSION_WATCHED : 0);
 	enum fusion_verdict verdict = FUSION_SUBMIT;
 	unsigned int epoch;
 	u32 word, seen;
@@ -47,7 +49,7 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 	word = READ_ONCE(*slot);
 	rcu_read_unlock();
 
-	while (unlikely(fusion_word_state(word) != FUSION_STABLE || !fusion_word_mapped(word))) {
+	while (unlikely(fusion_word_state(word) & busy || !fusion_word_mapped(word))) {
 		if (!fusion_word_mapped(word)) {
 			verdict = write ? FUSION_DEFER : FUSION_ZERO;
 			break;

@@ -3,7 +3,7 @@
  * dm-fusion: the states of extents: all changes of map words. The table is at the head of
  * dm-fusion.h, where fusion_map_cancel() is inlined. The caller records a change in a transaction.
  *
- * fs->lock is held, but a write cancels a copy without it. So a COPYING word may become STABLE at
+ * fs->lock is held, but a write cancels a copy without it. So a WATCHED word may become STABLE at
  * any time, and cmpxchg() changes it where that matters.
  */
 #include "dm-fusion.h"
@@ -51,12 +51,12 @@ void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state sta
 
 bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old)
 {
-	u32 copying = fusion_word_set_state(old, FUSION_COPYING);
+	u32 watched = fusion_word_set_state(old, FUSION_WATCHED);
 	u32 locked = fusion_word_set_state(old, FUSION_LOCKED);
 
 	/* Pairs with the cmpxchg() of writes and discards. */
 	return READ_ONCE(fs->map[lext]) == locked ||
-	       cmpxchg(&fs->map[lext], copying, locked) == copying;
+	       cmpxchg(&fs->map[lext], watched, locked) == watched;
 }
 
 void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old)
@@ -64,7 +64,7 @@ void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old)
 	if (READ_ONCE(fs->map[lext]) == fusion_word_set_state(old, FUSION_LOCKED))
 		WRITE_ONCE(fs->map[lext], old);
 	else
-		cmpxchg(&fs->map[lext], fusion_word_set_state(old, FUSION_COPYING), old);
+		cmpxchg(&fs->map[lext], fusion_word_set_state(old, FUSION_WATCHED), old);
 }
 
 void fusion_map_load(struct fusion *fs, u32 lext, u32 word)

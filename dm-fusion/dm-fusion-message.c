@@ -122,7 +122,7 @@ static const char *fusion_state_name(u32 word)
 	static const char * const names[] = {
 		[FUSION_STABLE] = "stable",
 		[FUSION_OPEN] = "open",
-		[FUSION_COPYING] = "copying",
+		[FUSION_WATCHED] = "watched",
 		[FUSION_LOCKED] = "locked",
 	};
 

@@ -73,7 +73,7 @@ struct fusion_job {
 	u32 old;		/* STABLE word before */
 	u32 new;		/* STABLE word after; unmapped: no slot */
 	enum fusion_outcome outcome;
-	bool started;		/* COPYING or LOCKED was set */
+	bool started;		/* WATCHED or LOCKED was set */
 	bool copied;
 	bool retire;		/* the new slot could not be written */
 };

@@ -51,16 +51,16 @@
  *	U        OPEN     worker, mover   first write, or zeros for homing: a slot is allocated
  *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
  *	OPEN     U        worker          whole extent discarded, no write in flight
- *	STABLE   COPYING  mover           chosen for migration
- *	COPYING  STABLE   map(), worker   a write arrived: the copy is worthless
- *	COPYING  LOCKED   mover           copy done; writes wait from here on
+ *	STABLE   WATCHED  mover           chosen for migration
+ *	WATCHED  STABLE   map(), worker   a write arrived: the copy is worthless
+ *	WATCHED  LOCKED   mover           copy done; writes wait from here on
  *	STABLE   LOCKED   mover           cancelled too often: copy with writes held
  *	LOCKED   STABLE   committer       MOVE record durable: now in the new slot
- *	COPYING,
+ *	WATCHED,
  *	LOCKED   STABLE   mover           copy failed, or not made: still in the old slot
  *	LOCKED   LOCKED   committer       MOVE record failed, perhaps: mode is RO, no writes
  *	STABLE,
- *	COPYING  U        worker          whole extent discarded
+ *	WATCHED  U        worker          whole extent discarded
  *
  * Each row but the last but one, which changes nothing, is a function of dm-fusion-map.c, or
  * fusion_map_cancel() below; loading a set is fusion_map_load().
@@ -139,8 +139,8 @@
  * Whatever writes to a member looks at fs->gate first, and waits for the heartbeat if the gate is
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
  *
- * Map words change under fs->lock, except COPYING -> STABLE when a write arrives, which is a
- * cmpxchg() without it. So holders of fs->lock use cmpxchg() on COPYING words.
+ * Map words change under fs->lock, except WATCHED -> STABLE when a write arrives, which is a
+ * cmpxchg() without it. So holders of fs->lock use cmpxchg() on WATCHED words.
  *
  * Each work item has an ordered workqueue of its own. Those that do I/O wait for the members and,
  * except the heart's, for the gate. What else each may wait for:
@@ -402,24 +402,24 @@ void fusion_map_first(struct fusion *fs, u32 lext, u32 word);
 void fusion_map_stable(struct fusion *fs, u32 lext, u32 word);
 
 /*
- * OPEN, STABLE or COPYING to U: the whole extent is discarded. Return: was the word @word still?
+ * OPEN, STABLE or WATCHED to U: the whole extent is discarded. Return: was the word @word still?
  */
 bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word);
 
-/* STABLE to COPYING, or to LOCKED: the extent with the word @old is chosen for migration. */
+/* STABLE to WATCHED, or to LOCKED: the extent with the word @old is chosen for migration. */
 void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state state);
 
 /*
- * COPYING to LOCKED: the copy is done. One that was LOCKED from the start stays so. Return: is it
+ * WATCHED to LOCKED: the copy is done. One that was LOCKED from the start stays so. Return: is it
  * LOCKED, or has a write cancelled the copy, or a discard?
  */
 bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old);
 
-/* COPYING or LOCKED back to STABLE in the old slot: there is no copy. */
+/* WATCHED or LOCKED back to STABLE in the old slot: there is no copy. */
 void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old);
 
 /*
- * COPYING to STABLE: a write arrives, and the copy is out of date from here on. Any context, no
+ * WATCHED to STABLE: a write arrives, and the copy is out of date from here on. Any context, no
  * lock. Pairs with the cmpxchg() of fusion_map_lock(). Return: the word that was there; if that is
  * not @word, nothing was changed.
  */

@@ -190,7 +190,7 @@ static inline u32 fusion_word_on_disk(u32 word)
 
 	if (!fusion_word_mapped(word))
 		return FUSION_WORD_UNMAPPED;
-	return s == FUSION_COPYING || s == FUSION_LOCKED ?
+	return s == FUSION_WATCHED || s == FUSION_LOCKED ?
 	       fusion_word_set_state(word, FUSION_STABLE) : word;
 }
 

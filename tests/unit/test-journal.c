@@ -169,7 +169,7 @@ static void test_bounds(void)
 	BAD(0, stable - 1, open, FUSION_OP_MOVE, 16, NULL);
 	BAD(0, fusion_word(FUSION_STABLE, FUSION_FAST, sb->nr_fast_slots), open,
 	    FUSION_OP_MOVE, 16, NULL);
-	BAD(0, fusion_word_set_state(stable, FUSION_COPYING), open, FUSION_OP_MOVE, 16, NULL);
+	BAD(0, fusion_word_set_state(stable, FUSION_WATCHED), open, FUSION_OP_MOVE, 16, NULL);
 	BAD(0, fusion_word_set_state(stable, FUSION_LOCKED), open, FUSION_OP_MOVE, 16, NULL);
 	BAD(0, U32_MAX, open, FUSION_OP_UNMAP, 16, NULL);
 	BAD(0, stable, stable - 1, FUSION_OP_MOVE, 16, NULL);

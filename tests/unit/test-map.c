@@ -47,7 +47,7 @@ static void check_valid(void)
 		{ fusion_word(FUSION_STABLE, FUSION_FAST, 0), true },
 		{ fusion_word(FUSION_OPEN, FUSION_FAST, sb.nr_fast_slots - 1), true },
 		{ fusion_word(FUSION_STABLE, FUSION_FAST, sb.nr_fast_slots), false },
-		{ fusion_word(FUSION_COPYING, FUSION_FAST, 0), false },
+		{ fusion_word(FUSION_WATCHED, FUSION_FAST, 0), false },
 		{ fusion_word(FUSION_LOCKED, FUSION_FAST, 0), false },
 		{ fusion_word(FUSION_STABLE, FUSION_SLOW, 0), false },
 		{ fusion_word(FUSION_STABLE, FUSION_SLOW, sb.slow_first_slot - 1), false },
@@ -150,7 +150,7 @@ static void test_map_round_trip(void)
 
 	/* a copy under way is not on disk: still STABLE where it was */
 	memset(words, 0xff, sizeof(words));
-	words[0] = fusion_word(FUSION_COPYING, FUSION_SLOW, sb.slow_first_slot + 5);
+	words[0] = fusion_word(FUSION_WATCHED, FUSION_SLOW, sb.slow_first_slot + 5);
 	words[1] = fusion_word(FUSION_LOCKED, FUSION_FAST, 7);
 	fusion_map_pack(&sb, 0, 0, GENERATION, words, block);
 	REQUIRE(!fusion_map_unpack(&sb, 0, 0, GENERATION, block, back, &why), "%s", why);

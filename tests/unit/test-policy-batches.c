@@ -189,7 +189,7 @@ static void test_victims(void)
 	moved_up(0, FUSION_MOVED);
 	moved_up(1, FUSION_FAILED);
 	sim.map[2] = fusion_word_set_state(sim.map[2], FUSION_OPEN);
-	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_COPYING);
+	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_WATCHED);
 	victims_of(FUSION_FAST, 10, 99, &v);
 	REQUIRE_EQ(v.nr, 8);
 	REQUIRE_EQ(v.held, 1);

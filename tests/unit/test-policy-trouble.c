@@ -120,7 +120,7 @@ static void test_back_off_collision(void)
 
 static void test_not_stable(void)
 {
-	static const enum fusion_state state[] = { FUSION_OPEN, FUSION_COPYING, FUSION_LOCKED };
+	static const enum fusion_state state[] = { FUSION_OPEN, FUSION_WATCHED, FUSION_LOCKED };
 
 	start(FAST, SLOW, RESERVE);
 	sim_fill(&sim, 0, sim.nr - 100);

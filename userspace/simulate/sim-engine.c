@@ -131,7 +131,7 @@ static void route(struct sim_engine *e, u32 id)
 	} else if (io->write && fusion_word_state(word) == FUSION_LOCKED) {
 		e->parked[e->nr_parked++] = id;
 		return;
-	} else if (io->write && fusion_word_state(word) == FUSION_COPYING) {
+	} else if (io->write && fusion_word_state(word) == FUSION_WATCHED) {
 		word = fusion_word_set_state(word, FUSION_STABLE);
 		e->map[io->lext] = word;
 	}

@@ -93,7 +93,7 @@ static unsigned int start_jobs(struct sim_engine *e)
 		if (!fusion_word_mapped(job->new))
 			continue;
 		e->map[lext] = fusion_word_set_state(job->old, job->move.hold ? FUSION_LOCKED :
-								FUSION_COPYING);
+								FUSION_WATCHED);
 		job->started = true;
 		started++;
 	}
@@ -165,7 +165,7 @@ static bool still_ours(const struct sim_engine *e, const struct sim_job *job)
 {
 	u32 word = e->map[job->move.lext];
 
-	return word == fusion_word_set_state(job->old, FUSION_COPYING) ||
+	return word == fusion_word_set_state(job->old, FUSION_WATCHED) ||
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 
