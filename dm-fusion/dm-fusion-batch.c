@@ -6,7 +6,8 @@
  * step names what it relies on:
  *
  *  1. Take a slot for each extent: on the other member, or, to leave the fence or go home, on
- *     either.
+ *     either. One that is demoted, and whose shadow is current, gets that: it flips, without the
+ *     steps 2 to 5 (dm-fusion-shadow.c).
  *  2. STABLE -> WATCHED (or LOCKED, after too many cancels).
  *  3. Drain: writes that saw STABLE have completed, and later ones cancel the copy (or
  *     wait, if the extent is LOCKED), so the source does not change.
@@ -90,9 +91,56 @@ static u32 fusion_slots_to_keep(const struct fusion *fs, enum fusion_dev to,
 static u32 fusion_take_slot(struct fusion *fs, const struct fusion_move *move,
 			    const struct fusion_force *force)
 {
+	u32 keep = fusion_slots_to_keep(fs, move->to, force);
+
 	if (force && force->kind == FUSION_HOME && move->to == FUSION_SLOW)
 		return fusion_slot_take(fs, FUSION_SLOW, move->slot);
-	return fusion_slot_get(fs, move->to, move->lext, fusion_slots_to_keep(fs, move->to, force));
+	if (move->to == FUSION_SLOW)
+		fusion_shadow_yield(fs, keep);
+	return fusion_slot_get(fs, move->to, move->lext, keep);
+}
+
+/*
+ * The word from which a move begins. Between two batches only an extent whose shadow is current is
+ * WATCHED. fs->lock held.
+ */
+static u32 fusion_old_word(const struct fusion *fs, u32 lext)
+{
+	u32 word = READ_ONCE(fs->map[lext]);
+
+	if (fusion_word_state(word) == FUSION_WATCHED && fusion_has_shadow(fs, word))
+		return fusion_word_set_state(word, FUSION_STABLE);
+	return word;
+}
+
+/*
+ * Steps 1 and 2 for an extent that goes to its shadow. It stays WATCHED: a write still cancels the
+ * move. If one has done so just now, that is found in step 6. fs->lock held.
+ */
+static bool fusion_start_flip(struct fusion *fs, struct fusion_job *job)
+{
+	if (job->move.to != FUSION_SLOW || !fusion_has_shadow(fs, job->old) ||
+	    fusion_word_state(READ_ONCE(fs->map[job->move.lext])) != FUSION_WATCHED)
+		return false;
+	job->new = fusion_shadow_take(fs, job->old);
+	job->flips = true;
+	job->copied = true;
+	job->outcome = FUSION_CANCELLED;
+	return true;
+}
+
+/* Steps 1 and 2 for one that is copied. fs->lock held. */
+static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
+			      const struct fusion_force *force)
+{
+	/* What is out of date makes room first. Then the extent is STABLE. */
+	fusion_shadow_drop(fs, job->old);
+	job->new = fusion_take_slot(fs, &job->move, force);
+	if (!fusion_word_mapped(job->new))
+		return false;
+	fusion_map_copy(fs, job->move.lext, job->old,
+			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
+	return true;
 }
 
 /*
@@ -106,32 +154,21 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 
 	for (i = 0; i < nr; i++) {
 		struct fusion_job *job = &jobs[i];
-		u32 lext = job->move.lext;
-		enum fusion_dev to = job->move.to;
-		enum fusion_state state = job->move.hold ? FUSION_LOCKED : FUSION_WATCHED;
 
 		job->outcome = FUSION_SKIPPED;
-		job->started = false;
-		job->copied = false;
-		job->retire = false;
 		if (READ_ONCE(fs->mover.stopping))
 			continue;
-		if (!force && to == FUSION_FAST && i && jobs[i - 1].move.to == FUSION_SLOW &&
-		    !jobs[i - 1].started)
+		if (!force && job->move.to == FUSION_FAST && i &&
+		    jobs[i - 1].move.to == FUSION_SLOW && !jobs[i - 1].started)
 			continue;
 
 		spin_lock_irq(&fs->lock);
-		job->old = READ_ONCE(fs->map[lext]);
-		if (fusion_may_start(fs, job, force)) {
-			job->new = fusion_take_slot(fs, &job->move, force);
-			if (fusion_word_mapped(job->new)) {
-				fusion_map_copy(fs, lext, job->old, state);
-				job->started = true;
-				fs->mover.in_flight++;
-				started++;
-			}
-		}
+		job->old = fusion_old_word(fs, job->move.lext);
+		job->started = fusion_may_start(fs, job, force) &&
+			       (fusion_start_flip(fs, job) || fusion_start_copy(fs, job, force));
+		fs->mover.in_flight += job->started;
 		spin_unlock_irq(&fs->lock);
+		started += job->started;
 	}
 	return started;
 }
@@ -201,7 +238,7 @@ static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job 
 	for (i = 0; i < nr; i++)
 		n += jobs[i].move.to == FUSION_SLOW;
 	spin_lock_irq(&fs->lock);
-	needed = n && fs->slots.nr_free[FUSION_SLOW] < n + fs->sb.spare_slow &&
+	needed = n && fusion_slots_at_hand(fs, FUSION_SLOW) < n + fs->sb.spare_slow &&
 		 !fs->replica.failed && fusion_slots_held(fs);
 	spin_unlock_irq(&fs->lock);
 	return needed;
@@ -279,6 +316,18 @@ static void fusion_count_move(struct fusion *fs, const struct fusion_job *job,
 		fs->mover.promotions++;
 	else
 		fs->mover.demotions++;
+	fs->shadows.demotions += job->flips;
+}
+
+/* Is any extent copied? Then writes that are in flight to it have to end first. */
+static bool fusion_any_copy(const struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (jobs[i].started && !jobs[i].flips)
+			return true;
+	return false;
 }
 
 /*
@@ -298,7 +347,8 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	started = fusion_start_jobs(fs, jobs, nr, force);
 	fusion_discard_go_on(fs);
 	if (started) {
-		fusion_drain(fs);
+		if (fusion_any_copy(jobs, nr))
+			fusion_drain(fs);
 		sort(jobs, nr, sizeof(*jobs), fusion_compare_jobs, NULL);
 		promoting = fusion_announce_jobs(fs, jobs, nr, force);
 		fusion_copy_jobs(fs, jobs, nr, force, idle_only);

@@ -84,7 +84,7 @@ void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int n
 	bool idle;
 
 	for (i = 0; i < nr; i++) {
-		if (!jobs[i].started || jobs[i].outcome == FUSION_FAILED)
+		if (!jobs[i].started || jobs[i].flips || jobs[i].outcome == FUSION_FAILED)
 			continue;
 		/* the older one; then the other one as well, unless two may be under way */
 		fusion_copy_end(fs, &copies[next]);

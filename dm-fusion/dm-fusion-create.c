@@ -214,6 +214,8 @@ static int fusion_allocate(struct fusion *fs)
 
 	r = fusion_alloc_init(fs);
 	if (!r)
+		r = fusion_shadow_init(fs);
+	if (!r)
 		r = fusion_trio_init(fs);
 	if (!r)
 		r = fusion_discard_init(fs);
@@ -247,6 +249,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_discard_exit(fs);
 	fusion_journal_exit_state(fs);
 	fusion_txns_exit(fs);
+	fusion_shadow_exit(fs);
 	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);
 	fusion_trio_exit(fs);

@@ -304,7 +304,8 @@ void fusion_discard_hold(struct fusion *fs, u32 nr)
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		u32 spare = fusion_spares(fs, dev);
 
-		wait |= fs->slots.discards[dev].in_flight && fs->slots.nr_free[dev] < nr + spare;
+		wait |= fs->slots.discards[dev].in_flight &&
+			fusion_slots_at_hand(fs, dev) < nr + spare;
 	}
 	spin_unlock_irq(&fs->lock);
 	for (dev = 0; wait && dev < FUSION_NR_DEVS; dev++)

@@ -50,6 +50,8 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 		return -EIO;
 	flush_work(&fs->txns.reclaim_work);
 	fusion_fence_raise(fs, force->to, force->next, force->last);
+	if (force->to == FUSION_SLOW)
+		fusion_shadow_leave(fs, force->next, force->last);
 
 	spin_lock_irq(&fs->lock);
 	/* what leaves the old member needs room as well */

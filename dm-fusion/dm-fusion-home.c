@@ -128,6 +128,8 @@ int fusion_set_homing(struct fusion *fs, const struct fusion_force *force)
 	spin_lock_irq(&fs->lock);
 	h->on = true;
 	spin_unlock_irq(&fs->lock);
+	/* Homes are wanted for others. */
+	fusion_shadow_forget_all(fs);
 	return 0;
 }
 

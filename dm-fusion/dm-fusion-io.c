@@ -65,8 +65,10 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 			break;
 		}
 		seen = fusion_map_cancel(slot, word);
-		if (seen == word)
+		if (seen == word) {
+			fusion_shadow_outdated(fs, word);
 			break;
+		}
 		word = seen;
 	}
 

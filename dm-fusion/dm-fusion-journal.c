@@ -212,6 +212,15 @@ static int fusion_commit_pack_opens(struct packer *pk, struct list_head *dirty,
 
 /* -- a commit -------------------------------------------------------------------------------- */
 
+/* An extent is in its new slot. What it has left may become its shadow, once that is drained. */
+static void fusion_commit_move(struct fusion *fs, u32 lext, u32 old, u32 new)
+{
+	if (fusion_shadow_wanted(fs, old, new))
+		fusion_map_shadowed(fs, lext, new);
+	else
+		fusion_map_stable(fs, lext, new);
+}
+
 /* The records are durable: make their changes visible. */
 static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
 				struct list_head *closing)
@@ -221,7 +230,7 @@ static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
 
 	for (i = 0; i < txn->nr; i++)
 		if (txn->rec[i].op == FUSION_OP_MOVE)
-			fusion_map_stable(fs, txn->rec[i].lext, txn->rec[i].new);
+			fusion_commit_move(fs, txn->rec[i].lext, txn->rec[i].old, txn->rec[i].new);
 
 	list_for_each_entry_safe(open, next, closing, dirty_node) {
 		u32 word = fusion_word_set_state(open->word, FUSION_STABLE);

@@ -108,7 +108,7 @@ static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, 
 		/* an I/O error takes time of its own */
 		if (jobs[i].outcome == FUSION_FAILED)
 			return;
-		copied += jobs[i].copied;
+		copied += jobs[i].copied && !jobs[i].flips;
 	}
 	if (copied >= FUSION_BATCH / 2)
 		fusion_policy_moves(fs->policy, used_us, copied);
@@ -178,6 +178,7 @@ static void fusion_do_move(struct work_struct *work)
 	fusion_look_at_fence(fs);
 	fusion_look_at_homing(fs);
 	fusion_look_at_old(fs);
+	fusion_shadow_tend(fs);
 	if (READ_ONCE(fs->mover.stopping))
 		return;
 	force = fusion_first_forced(fs);

@@ -74,7 +74,8 @@ struct fusion_job {
 	u32 new;		/* STABLE word after; unmapped: no slot */
 	enum fusion_outcome outcome;
 	bool started;		/* WATCHED or LOCKED was set */
-	bool copied;
+	bool copied;		/* or its shadow is current */
+	bool flips;		/* it goes to its shadow */
 	bool retire;		/* the new slot could not be written */
 };
 

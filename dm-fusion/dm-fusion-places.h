@@ -72,12 +72,21 @@ static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
 }
 
-/* Free slots outside the fence, those included that are being discarded. fs->lock held. */
+/*
+ * Slots outside the fence that are free, or that fusion_shadow_yield() makes so at once. fs->lock
+ * held.
+ */
+static inline u32 fusion_slots_at_hand(const struct fusion *fs, enum fusion_dev dev)
+{
+	return fs->slots.nr_free[dev] + (dev == FUSION_SLOW ? fs->shadows.nr : 0);
+}
+
+/* The same, and those that are being discarded. fs->lock held. */
 static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev)
 {
 	const struct fusion_discards *d = &fs->slots.discards[dev];
 
-	return fs->slots.nr_free[dev] + d->in_flight -
+	return fusion_slots_at_hand(fs, dev) + d->in_flight -
 	       fusion_fence_overlap(&fs->slots.fence, dev, d->first, d->in_flight);
 }
 

@@ -6,7 +6,7 @@
 
 #include "dm-fusion.h"
 
-#define STATUS_VERSION	4
+#define STATUS_VERSION	5
 
 static u64 fusion_count_errors(const struct fusion *fs, unsigned int disk)
 {
@@ -37,7 +37,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
-	u32 spare = fs->sb.spare_fast, away, blank, left, unread;
+	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
 	unsigned int sz = 0;
 	bool homing;
 	u64 age;
@@ -56,6 +56,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	age = fusion_replica_age(fs);
 	fenced = fusion_fence_used(&fs->slots.fence);
 	fence = fusion_fence_size(&fs->slots.fence);
+	shadows = fs->shadows.nr;
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -77,6 +78,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	DMEMIT(" %s %u %llu %llu %llu %u/%u", fusion_replica_state(fs), dirty, age,
 	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW),
 	       fenced, fence);
+	DMEMIT(" %u/%u %llu", min(fusion_shadows_current(fs), shadows), shadows,
+	       fs->shadows.demotions);
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -149,6 +152,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("demotions %llu\n", fs->mover.demotions);
 	DMEMIT("evacuated %llu\n", fs->mover.evacuated);
 	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
+	DMEMIT("shadows_dropped %llu\n", READ_ONCE(fs->shadows.dropped));
 	DMEMIT("half_life %u\n", fusion_half_life(fs));
 	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);
 	DMEMIT("commits %llu\n", fs->commit.commits);

@@ -4,7 +4,7 @@
  * that they release.
  *
  * After its commit, a transaction is in quarantine with its slots. They become free, or held for
- * the replica, after a drain that begins after the commit (INV2).
+ * the replica, or shadows, after a drain that begins after the commit (INV2).
  */
 #include <linux/mm.h>
 
@@ -60,6 +60,7 @@ bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
 {
 	if (!fusion_map_clear(fs, lext, old))
 		return false;
+	fusion_shadow_drop(fs, old);
 	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
 		   FUSION_OP_UNMAP);
 	return true;
@@ -84,10 +85,13 @@ static void fusion_release_slots(struct fusion *fs, struct fusion_txn *txn)
 	u32 i;
 
 	for (i = 0; i < txn->nr; i++) {
+		bool moved = txn->rec[i].op == FUSION_OP_MOVE;
+
 		spin_lock_irq(&fs->lock);
 		/* A move out of a slow slot was recorded in the replica before it took effect. */
-		fusion_replica_release(fs, txn->rec[i].old,
-				       txn->rec[i].op == FUSION_OP_MOVE);
+		if (!moved || !fusion_shadow_keep(fs, txn->rec[i].lext, txn->rec[i].old,
+						  txn->rec[i].new))
+			fusion_replica_release(fs, txn->rec[i].old, moved);
 		fs->slots.nr_quarantined--;
 		spin_unlock_irq(&fs->lock);
 	}

@@ -19,7 +19,10 @@ static u32 fusion_first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
 		word = fusion_slot_take(fs, FUSION_SLOW, lext);
 	if (!fusion_word_mapped(word))
 		word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
-	return fusion_word_mapped(word) ? word : fusion_slot_get(fs, FUSION_SLOW, lext, slow);
+	if (fusion_word_mapped(word))
+		return word;
+	fusion_shadow_yield(fs, slow);
+	return fusion_slot_get(fs, FUSION_SLOW, lext, slow);
 }
 
 /*

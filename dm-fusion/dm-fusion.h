@@ -22,6 +22,7 @@
  *	discard, alloc,	what the members know of free slots, which slots are free, and which of
  *	fence		them nobody may have
  *	replica-state	what the replica does not know yet
+ *	shadow		slow slots kept for extents of the fast member
  *	metaio, flush,	blocks, flushes, journals, transactions: what a commit is made of
  *	chain, txn
  *	submit, open*	bios on their way to a member; OPEN extents
@@ -52,10 +53,12 @@
  *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
  *	OPEN     U        worker          whole extent discarded, no write in flight
  *	STABLE   WATCHED  mover           chosen for migration
- *	WATCHED  STABLE   map(), worker   a write arrived: the copy is worthless
+ *	WATCHED  STABLE   map(), worker   a write arrived: the copy is worthless, or the shadow
  *	WATCHED  LOCKED   mover           copy done; writes wait from here on
  *	STABLE   LOCKED   mover           cancelled too often: copy with writes held
  *	LOCKED   STABLE   committer       MOVE record durable: now in the new slot
+ *	LOCKED   WATCHED  committer       the same, and the old slot is to be its shadow
+ *	WATCHED  STABLE   anybody         its shadow is given up
  *	WATCHED,
  *	LOCKED   STABLE   mover           copy failed, or not made: still in the old slot
  *	LOCKED   LOCKED   committer       MOVE record failed, perhaps: mode is RO, no writes
@@ -67,6 +70,12 @@
  *
  * A STABLE word in memory therefore always has a durable mapping. FUA writes to STABLE extents need
  * no commit if the member supports FUA, and flushes need none if the slow member is clean.
+ *
+ * Shadows (dm-fusion-shadow.c)
+ *
+ * The slow slot that a promoted extent has left is kept as long as nobody needs it. An extent of
+ * the fast member that is WATCHED between two batches has such a shadow, with the same content: it
+ * is demoted without a copy. Shadows are in memory only, and count as free slots.
  *
  * Epochs and the drain (dm-fusion-epoch.c)
  *
@@ -120,6 +129,13 @@
  * INV11 Of an old member, no slot is given to an extent, discarded or held; no extent there is
  *	 OPEN. No superblock is without it while a durable map places an extent there, and it is
  *	 told that it has left only when both copies of both superblocks are durably without it.
+ * INV12 A slow slot is the shadow of one extent at most, which lies on the fast member. Nobody else
+ *	 has it, and it would be free: its release was durable and drained. None is inside the fence
+ *	 or on the old member (dm-fusion-shadow.c).
+ * INV13 The shadow of an extent that is WATCHED has its content: each write, zeroes or discard takes
+ *	 the mark away before it is sent.
+ * INV14 A demotion without a copy begins with the cmpxchg() that finds the mark, and the record of it
+ *	 follows a flush of the slow member, as of any other.
  *
  * Locks
  * -----
@@ -140,7 +156,7 @@
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
  *
  * Map words change under fs->lock, except WATCHED -> STABLE when a write arrives, which is a
- * cmpxchg() without it. So holders of fs->lock use cmpxchg() on WATCHED words.
+ * cmpxchg() without it, and so is that such a shadow no longer counts as current. So holders of fs->lock use cmpxchg() on WATCHED words.
  *
  * Each work item has an ordered workqueue of its own. Those that do I/O wait for the members and,
  * except the heart's, for the gate. What else each may wait for:
@@ -188,6 +204,7 @@
 #include "dm-fusion-policy.h"
 #include "dm-fusion-replace.h"
 #include "dm-fusion-replica.h"
+#include "dm-fusion-shadow.h"
 #include "dm-fusion-slots.h"
 
 /* Settings in effect: see dm-fusion-settings.h. */
@@ -202,6 +219,7 @@ struct fusion_options {
 	u32 replica_interval;	/* seconds */
 	u32 standby;		/* seconds; 0: off */
 	u32 write_budget;	/* GB a day; 0: off */
+	u32 shadow;		/* 0 or 1 */
 };
 
 /* What users change in the superblocks: settings, a bit of the mask for each that counts; name. */
@@ -267,6 +285,7 @@ struct fusion {
 
 	struct fusion_worker worker;
 	struct fusion_slots slots;
+	struct fusion_shadows shadows;
 	struct fusion_opens opens;
 	struct fusion_txns txns;
 	struct fusion_flush flush;
@@ -417,6 +436,12 @@ bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old);
 
 /* WATCHED or LOCKED back to STABLE in the old slot: there is no copy. */
 void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old);
+
+/* LOCKED to WATCHED in the new slot: the record of @word is durable, and the old slot is current. */
+void fusion_map_shadowed(struct fusion *fs, u32 lext, u32 word);
+
+/* WATCHED to STABLE, if the extent is WATCHED in the slot of @word: its shadow is given up. */
+void fusion_map_unwatch(struct fusion *fs, u32 lext, u32 word);
 
 /*
  * WATCHED to STABLE: a write arrives, and the copy is out of date from here on. Any context, no

@@ -235,12 +235,17 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 
 /* -- decisions ------------------------------------------------------------- */
 
+/* May an extent with this word, which lies on @dev, move? Its shadow may be current there. */
+static bool fusion_policy_movable(u32 word, enum fusion_dev dev)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == dev &&
+	       (fusion_word_state(word) == FUSION_STABLE ||
+		(dev == FUSION_FAST && fusion_word_state(word) == FUSION_WATCHED));
+}
+
 static bool fusion_policy_stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
 {
-	u32 word = READ_ONCE(p->map[lext]);
-
-	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
-	       fusion_word_dev(word) == dev;
+	return fusion_policy_movable(READ_ONCE(p->map[lext]), dev);
 }
 
 /* Put the up to @want hottest candidates into p->best, hottest first. */
@@ -409,7 +414,7 @@ static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct 
 	u32 word = READ_ONCE(p->map[lext]), slot = fusion_word_slot(word);
 
 	return fusion_word_mapped(word) && fusion_word_dev(word) == v->dev &&
-	       (fusion_word_state(word) == FUSION_STABLE ||
+	       (fusion_policy_movable(word, v->dev) ||
 		fusion_word_state(word) == FUSION_OPEN) &&
 	       (lext < v->first || lext > v->last) &&
 	       (slot < v->fence_first || slot >= v->fence_end) &&

@@ -27,6 +27,7 @@ enum fusion_setting {
 	FUSION_SET_DISCARD_PASSDOWN	= 7,
 	FUSION_SET_STANDBY		= 8,
 	FUSION_SET_WRITE_BUDGET		= 9,
+	FUSION_SET_SHADOW		= 10,
 	FUSION_SETTINGS
 };
 
@@ -90,6 +91,9 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 	[FUSION_SET_WRITE_BUDGET] = {
 		"write_budget", FUSION_UNIT_GB_A_DAY, 0, 100000, 0, "unlimited",
 		"most data that promotions may write to the fast member" },
+	[FUSION_SET_SHADOW] = {
+		"shadow", FUSION_UNIT_SWITCH, 0, 1, 1, NULL,
+		"keep slow slots of promoted extents until they are needed" },
 };
 
 /* Greatest value in a set whose fast member has @nr_fast_slots slots. */

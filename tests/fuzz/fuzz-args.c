@@ -156,7 +156,8 @@ int fus_dm_message(const char *name, const char *message, char **answer)
 			 "migration on default -\nreserve 0 default -\nhalf_life 0 default -\n"
 			 "duty 40 set 40\nidle 1000 default -\ncommit_interval 1000 default -\n"
 			 "replica_interval 60 table -\ndiscard_passdown off now -\n"
-			 "standby 0 default -\nwrite_budget 20 now 30\n");
+			 "standby 0 default -\nwrite_budget 20 now 30\n"
+			 "shadow on default -\n");
 	return *answer ? 0 : -ENOMEM;
 }
 

@@ -56,7 +56,7 @@ long_options() {
 	rejected "Too many arguments" "0 $LEN fusion $FAST $SLOW 2 duty 10 idle"
 	rejected "Too many arguments" "0 $LEN fusion $FAST $SLOW 0 x"
 	rejected "Unknown optional argument: no_such 1" "0 $LEN fusion $FAST $SLOW 2 no_such 1"
-	for i in "migration 1" "migration ON" "discard_passdown yes" "reserve -1" \
+	for i in "migration 1" "migration ON" "discard_passdown yes" "shadow 1" "reserve -1" \
 		"reserve $(($(sb nr_fast_slots) / 2 + 1))" "half_life -1" "half_life 604801" \
 		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
 		"commit_interval 60001" "commit_interval 99999999999" "replica_interval 0" \
@@ -65,7 +65,7 @@ long_options() {
 		rejected "Invalid value of an optional argument: $i" \
 			"0 $LEN fusion $FAST $SLOW 2 $i"
 	done
-	for i in "migration off" "discard_passdown off" "reserve 0" \
+	for i in "migration off" "discard_passdown off" "shadow off" "reserve 0" \
 		"reserve $(($(sb nr_fast_slots) / 2))" "half_life 0" "half_life 1" "half_life 604800" \
 		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
 		"commit_interval 60000" "replica_interval 1" "replica_interval 86400" \
@@ -145,7 +145,7 @@ test_bad_values() {
 	local key values i
 	begin
 	fusion errors migration off reserve 3 half_life 7 duty 30 idle 500 commit_interval 20 \
-		replica_interval 7 discard_passdown off standby 5 write_budget 9
+		replica_interval 7 discard_passdown off standby 5 write_budget 9 shadow off
 	while read -r key values; do
 		for i in $values; do
 			said_of "$key" "$i" "$key $i: value out of range"
@@ -155,6 +155,7 @@ test_bad_values() {
 	done <<-EOF
 		migration 0 1 ON yes maybe
 		discard_passdown 0 1 OFF no
+		shadow 0 1 OFF no
 		reserve -1 $(($(sb nr_fast_slots) / 2 + 1)) x 1.5 1M 99999999999
 		half_life -1 604801 x 1.5 1h 99999999999
 		duty -1 0 101 x 1.5 10% 99999999999

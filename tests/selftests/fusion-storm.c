@@ -63,6 +63,7 @@ static const struct option_range {
 	{ "discard_passdown", 0, 0 },
 	{ "standby", 0, 5 },
 	{ "write_budget", 0, 3 },
+	{ "shadow", 0, 0 },
 };
 
 #define NR_OPTIONS	(sizeof(option_ranges) / sizeof(option_ranges[0]))

@@ -108,14 +108,14 @@ test_set() {
 			'NR == n + 2 { print $2, $3 == "default" || $4 == "default" }')" "$word 1"
 		n=$((n + 1))
 	done < <(sed -n 's/.*(default: \(.*\))$/\1/p' "$TMP/out")
-	same "settings of the help" $n 10
+	same "settings of the help" $n 11
 	before=$(dmsetup table pair)
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
 	expect 2 "frob=1: no such setting; choose migration, reserve, half_life, duty, idle, \
-commit_interval, replica_interval, discard_passdown, standby or write_budget" fusionctl set pair frob=1
+commit_interval, replica_interval, discard_passdown, standby, write_budget or shadow" fusionctl set pair frob=1
 	expect 2 "hlaf_life=1: no such setting; did you mean half_life?" \
 		fusionctl set pair hlaf_life=1
-	for key in migration discard_passdown; do
+	for key in migration discard_passdown shadow; do
 		for word in maybe 2 ''; do
 			expect 2 "$key=$word: neither on nor off; $key takes on or off" \
 				fusionctl set pair "$key=$word"

@@ -18,7 +18,7 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	struct model *m = d->st->model;
 	const struct op *op = &d->op;
 	bool fua = op->flags & OP_FUA;
-	u64 *stamps = NULL, time;
+	u64 *stamps = NULL, time, shadows = set_shadows(sim_dev_private(d->st->dev));
 	u32 number, i;
 	int r;
 
@@ -36,6 +36,9 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 			stamps[i] = model_stamp(number, op->sector + i);
 	}
 	r = sim_dev_io(d->st->dev, opf, op->sector, op->nr, stamps);
+	if (r == -ENOSPC && !d->st->run->setup.faults && shadows &&
+	    shadows == set_shadows(sim_dev_private(d->st->dev)))
+		sim_fail("a write found no slot, while there are shadows");
 	if (!r && op->flags & OP_PREFLUSH)
 		model_flushed(m, time);
 	model_complete(m, number, !r, fua);
@@ -357,6 +360,7 @@ void carry_out(struct state *st, const struct op *drawn)
 		break;
 	case OP_WAIT:
 		wait_busy(st, 0);
+		check_shadow_counts(sim_dev_private(st->dev));
 		sim_dev_status(st->dev);
 		break;
 	case OP_EMPTY:

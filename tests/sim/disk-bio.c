@@ -239,6 +239,26 @@ static void see_block(const struct sim_disk *d, u64 blocknr, u8 *block)
 	}
 }
 
+void sim_disk_see_extent(const struct sim_disk *d, u64 sector, u64 *stamps)
+{
+	const struct sim_entry *e;
+	u32 where, s;
+
+	if (disk_locate(d, sector, EXTENT_SECTORS, &where))
+		sim_fail("no data in sector %llu", sector);
+	memcpy(stamps, d->stamp + where, EXTENT_SECTORS * sizeof(*stamps));
+	list_for_each_entry(e, &d->cache, list) {
+		if (e->seq == NEVER)
+			break;
+		if (e->meta)
+			continue;
+		for (s = max(e->sector, where);
+		     s < min(e->sector + e->nr, where + EXTENT_SECTORS); s++)
+			if (e->seq >= *entry_seq((struct sim_disk *)d, e, s - e->sector))
+				stamps[s - where] = e->stamps ? e->stamps[s - e->sector] : 0;
+	}
+}
+
 unsigned int sim_disk_super_seen(struct sim_disk *d, struct fusion_sb *sb)
 {
 	u8 block[FUSION_BLOCK_SIZE];

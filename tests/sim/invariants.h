@@ -7,6 +7,9 @@
 /* Fails the run if the tables contradict each other. Whenever no lock is held. */
 void check_invariants(const void *private);
 
+/* The same, while nothing else happens, if shadows are not counted right. */
+void check_shadow_counts(const void *private);
+
 /*
  * A fence, as it was seen last: slots that were free inside it then must be free as long as it
  * stands (INV9). Set @nr to 0 where it may have been taken down.
@@ -24,6 +27,12 @@ void check_fence(const void *private, struct fence_seen *seen);
 u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
+
+/*
+ * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there was
+ * one all the time.
+ */
+u64 set_shadows(const void *private);
 
 /* Is homing on? Extents that are not at home, or to get zeros; moves that it has made. */
 bool set_homing(const void *private);

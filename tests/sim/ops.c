@@ -146,6 +146,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
 	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960, fence = seed ^ 0xfe9;
 	u64 shrink = seed ^ 0x542, home = seed ^ 0x803e, replace = seed ^ 0x4e1;
+	u64 shadow = seed ^ 0x5ad;
 	struct character c;
 	bool fences;
 	u32 i;
@@ -158,6 +159,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 		return make_home_ops(s, &home, ops, nr);
 	if (nr > 48 && !rnd_below(&replace, 10))
 		return make_replace_ops(s, &replace, ops, nr);
+	if (nr > 64 && !rnd_below(&shadow, 8))
+		return make_shadow_ops(s, &shadow, ops, nr);
 	if (nr > 48 && !rnd_below(&fence, 8))
 		return make_fence_ops(s, &fence, ops, nr);
 	if (!s->large && nr > 48 && !rnd_below(&swap, 8))

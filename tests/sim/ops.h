@@ -88,7 +88,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 
-/* -- stories.c, stories-home.c, replace-ops.c ----------------------------------------- */
+/* -- stories.c, stories-home.c, stories-shadow.c, replace-ops.c ------------------------- */
 
 const struct story *find_story(const char *name);
 
@@ -111,6 +111,7 @@ u32 make_swap_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
+u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */

@@ -100,7 +100,7 @@ static void make_room(struct setup *s, u64 *rng)
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
-	u64 shrink = seed ^ 0x541, homes = seed ^ 0x803d;
+	u64 shrink = seed ^ 0x541, homes = seed ^ 0x803d, shadow = seed ^ 0x5ad;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -132,10 +132,11 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
-		 "16 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
-		 "replica_interval %s standby %s",
+		 "18 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "replica_interval %s standby %s shadow %s",
 		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
 		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)],
-		 standby[rnd_below(&rng, ARRAY_SIZE(standby))]);
+		 standby[rnd_below(&rng, ARRAY_SIZE(standby))],
+		 rnd_below(&shadow, 8) ? "on" : "off");
 }

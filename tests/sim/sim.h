@@ -167,6 +167,9 @@ void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);
 u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
 
+/* The stamps of an extent's data as a read finds them now. */
+void sim_disk_see_extent(const struct sim_disk *disk, u64 sector, u64 *stamps);
+
 /* The newest superblock. Return: how many of the two are valid. */
 unsigned int sim_disk_super(struct sim_disk *disk, struct fusion_sb *sb);
 

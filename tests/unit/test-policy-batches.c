@@ -189,7 +189,9 @@ static void test_victims(void)
 	moved_up(0, FUSION_MOVED);
 	moved_up(1, FUSION_FAILED);
 	sim.map[2] = fusion_word_set_state(sim.map[2], FUSION_OPEN);
-	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_WATCHED);
+	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_LOCKED);
+	/* one with a shadow makes room as others do */
+	sim.map[4] = fusion_word_set_state(sim.map[4], FUSION_WATCHED);
 	victims_of(FUSION_FAST, 10, 99, &v);
 	REQUIRE_EQ(v.nr, 8);
 	REQUIRE_EQ(v.held, 1);
@@ -198,6 +200,7 @@ static void test_victims(void)
 	REQUIRE_EQ(v.best[7].lext, 0);
 	sim.map[2] = fusion_word_set_state(sim.map[2], FUSION_STABLE);
 	sim.map[3] = fusion_word_set_state(sim.map[3], FUSION_STABLE);
+	sim.map[4] = fusion_word_set_state(sim.map[4], FUSION_STABLE);
 	victims_of(FUSION_FAST, 0, 99, &v);
 	REQUIRE_EQ(v.nr, 0);
 

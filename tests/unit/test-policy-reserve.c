@@ -130,7 +130,7 @@ static void test_reserve_in_flight(void)
 	REQUIRE_EQ(n, 50);
 	for (i = 0; i < n; i++)
 		sim.map[moves[i].lext] = fusion_word_set_state(sim.map[moves[i].lext],
-							       FUSION_WATCHED);
+							       FUSION_LOCKED);
 	REQUIRE_EQ(fusion_policy_pick(p, &env, more, 64), 0);
 	for (i = 0; i < n; i++)
 		fusion_policy_done(p, &moves[i], i < 20 ? FUSION_FAILED : FUSION_MOVED);

@@ -63,8 +63,8 @@ static void test_no_values(void)
 		{ "dutty=1", "no such setting; did you mean duty?" },
 		{ "writebudget=1", "no such setting; did you mean write_budget?" },
 		{ "frob=1", "no such setting; choose migration, reserve, half_life, duty, idle, "
-			    "commit_interval, replica_interval, discard_passdown, standby or "
-			    "write_budget" },
+			    "commit_interval, replica_interval, discard_passdown, standby, "
+			    "write_budget or shadow" },
 		{ "migration=maybe", "neither on nor off; migration takes on or off" },
 		{ "migration=", "neither on nor off; migration takes on or off" },
 		{ "migration=2", "neither on nor off; migration takes on or off" },

@@ -53,6 +53,9 @@ static uint64_t bytes(const struct set *set, uint64_t extents)
 
 static uint64_t promoted(const struct set *s) { return bytes(s, s->st.promotions); }
 static uint64_t demoted(const struct set *s) { return bytes(s, s->st.demotions); }
+static uint64_t demoted_free(const struct set *s) { return bytes(s, s->st.demotions_free); }
+static uint64_t shadows(const struct set *s) { return bytes(s, s->st.shadows); }
+static uint64_t current(const struct set *s) { return bytes(s, s->st.shadows_current); }
 static uint64_t cancelled(const struct set *s) { return s->st.cancelled; }
 static uint64_t mapped(const struct set *s) { return bytes(s, s->st.mapped); }
 static uint64_t size(const struct set *s) { return bytes(s, s->st.extents); }
@@ -84,6 +87,12 @@ static const struct metric {
 	{ "fusion_reserve_free_bytes", "gauge", "Room of the reserve that is free.", reserve_free },
 	{ "fusion_promoted_bytes_total", "counter", "Data promoted to the fast member.", promoted },
 	{ "fusion_demoted_bytes_total", "counter", "Data demoted to the slow member.", demoted },
+	{ "fusion_demoted_free_bytes_total", "counter",
+	  "Of the data demoted, what was not copied.", demoted_free },
+	{ "fusion_shadow_bytes", "gauge",
+	  "Room of the slow member kept for promoted extents; it counts as free.", shadows },
+	{ "fusion_shadow_current_bytes", "gauge",
+	  "Of that, what was not written to since.", current },
 	{ "fusion_cancelled_moves_total", "counter", "Moves cancelled by a write to the extent.",
 	  cancelled },
 	{ "fusion_commits_total", "counter", "Transactions written to the journal.", commits },

@@ -145,6 +145,9 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		return "bad number of errors";
 	if (!next_pair(&p, &st->fence_used, &st->fence_slots))
 		return "bad fence";
+	if (!next_pair(&p, &st->shadows_current, &st->shadows) ||
+	    !next_number(&p, ' ', &st->demotions_free))
+		return "bad shadows";
 	why = parse_options(&p, st);
 	if (why)
 		return why;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STATUS_VERSION		4
+#define STATUS_VERSION		5
 #define STATUS_MAX_OPTIONS	32
 
 struct fusion_status {
@@ -24,6 +24,8 @@ struct fusion_status {
 	uint64_t replica_dirty, replica_age;
 	uint64_t errors[2];
 	uint64_t fence_used, fence_slots;	/* slots; none without a fence */
+	uint64_t shadows_current, shadows;	/* slow slots kept for extents of the fast member */
+	uint64_t demotions_free;		/* of the demotions, those that copied nothing */
 	unsigned int nr_options;
 	struct {
 		char key[24];

@@ -45,6 +45,15 @@ static inline void sim_point(void)
 	sim_seen;							\
 })
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_inc(v)		do { sim_point(); (v)->counter++; } while (0)
+#define atomic_dec(v)		do { sim_point(); (v)->counter--; } while (0)
+#define atomic_read(v)		READ_ONCE((v)->counter)
+
+#define smp_mb()		sim_point()
 #define cpu_relax()		sim_point()
 
 #define likely(x)		__builtin_expect(!!(x), 1)

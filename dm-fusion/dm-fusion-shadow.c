@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: shadows. When an extent is promoted, the slow slot that it leaves has its content. The
+ * slot is kept as long as nobody needs it, and as long as nothing was written to the extent its
+ * shadow is current: then a demotion is a change of the map only.
+ *
+ * What is known of a shadow is in memory only. After a close or a crash, and in another table, the
+ * slots are free. On the disks nothing differs.
+ *
+ * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
+ * current. One that is STABLE has none, or one that is out of date. LOCKED: none.
+ *
+ *	by		when					the extent	its shadow
+ *	committer	the promotion is durable		LOCKED->WATCHED	none yet
+ *	reclaim		that is drained: kept			WATCHED		none->current
+ *	reclaim		not wanted any more: released		WATCHED->STABLE	none
+ *	map(), worker	write, zeroes, discard of a part	WATCHED->STABLE	out of date
+ *	worker		whole extent discarded			->U		dropped
+ *	mover		chosen for a demotion, is current	WATCHED		taken by the batch
+ *	mover		the batch records that			WATCHED->LOCKED	the new slot
+ *	mover		moves otherwise, or is out of date	WATCHED->STABLE	dropped
+ *	anybody		needs a slot				WATCHED->STABLE	dropped
+ *	mover		too few slots are free, or none is	WATCHED->STABLE	dropped
+ *			wanted any more
+ *
+ * All under fs->lock except the write's cmpxchg(), so the others use cmpxchg() as well.
+ *
+ * Why a current shadow has the content of its extent (INV13): The promotion drained after it had
+ * marked the extent, so from then on no write was in flight to the slow slot, and one that came
+ * would have cancelled the copy. The committer changes LOCKED, which holds writes, into WATCHED: so
+ * the first write that is sent to the fast slot has taken the mark away before.
+ *
+ * Why a demotion of such an extent copies nothing and drains nothing: cmpxchg() from WATCHED says
+ * that no write was sent since, so none is in flight, and none is sent while it is LOCKED. The
+ * record of the move points to the slow member. So its commit flushes the slow member before,
+ * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they cause no
+ * flush otherwise. Any number of such moves fit into one commit.
+ *
+ * Why a shadow can be given up at once, when a first write needs the slot: It is kept only when the
+ * release of the slot is durable, and drained (INV2), and the replica knew before that the extent
+ * was leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes
+ * neither a commit, nor an update of the replica, nor the mover. Therefore shadows count as free
+ * slots everywhere (fusion_slots_free()), and whoever gets a slow slot calls fusion_shadow_yield()
+ * before. This is also why each has the number of its extent: the mark has to be found.
+ *
+ * Some slots stay free even so, that first writes get their homes, and that the right shadows go:
+ * those out of date, then the hottest, as the coldest are the next to be demoted. The mover sees to
+ * that, and a shadow that would take one of these slots is not kept in the first place.
+ *
+ * No shadow lies inside the fence or on the old member, and none is kept while homing is on: slots
+ * there are wanted by others.
+ */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+
+#include "dm-fusion.h"
+
+/* Most slots that are kept free of them; and which share of the slow member. */
+#define CUSHION		1024U
+#define CUSHION_SHARE	32U
+/* Fast slots looked at in one tick, and under one lock. */
+#define SLICE		16384U
+#define CHUNK		512U
+/* Shadows among which one that is out of date is looked for. */
+#define LOOK		16U
+
+int fusion_shadow_init(struct fusion *fs)
+{
+	u32 nr = fs->sb.nr_fast_slots;
+
+	fs->shadows.of = kvcalloc(nr, sizeof(*fs->shadows.of), GFP_KERNEL);
+	fs->shadows.has = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
+	return fs->shadows.of && fs->shadows.has ? 0 : -ENOMEM;
+}
+
+void fusion_shadow_exit(struct fusion *fs)
+{
+	kvfree(fs->shadows.has);
+	kvfree(fs->shadows.of);
+}
+
+/* -- one of them ----------------------------------------------------------------------------- */
+
+/* Is this the word of a slot of the fast member itself? */
+static bool fusion_word_on_fast(const struct fusion *fs, u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
+}
+
+bool fusion_has_shadow(const struct fusion *fs, u32 word)
+{
+	return fusion_word_on_fast(fs, word) && test_bit(fusion_word_slot(word), fs->shadows.has);
+}
+
+/* Forget the shadow of the extent in a fast slot. Return: word of its slow slot. */
+static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u32 slot = xchg(&s->of[fast].slot, 0);
+
+	__clear_bit(fast, s->has);
+	s->nr--;
+	if (slot & FUSION_SHADOW_CURRENT)
+		atomic_dec(&s->nr_current);
+	return fusion_word(FUSION_STABLE, FUSION_SLOW, slot & ~FUSION_SHADOW_CURRENT);
+}
+
+/* Give up the shadow of the extent in a fast slot. */
+static void fusion_shadow_give_up(struct fusion *fs, u32 fast)
+{
+	struct fusion_shadows *s = &fs->shadows;
+
+	fusion_map_unwatch(fs, s->of[fast].lext, fusion_word(FUSION_STABLE, FUSION_FAST, fast));
+	fusion_slot_put(fs, fusion_shadow_forget(fs, fast));
+	s->dropped++;
+}
+
+u32 fusion_shadow_take(struct fusion *fs, u32 word)
+{
+	return fusion_shadow_forget(fs, fusion_word_slot(word));
+}
+
+void fusion_shadow_drop(struct fusion *fs, u32 word)
+{
+	if (fusion_has_shadow(fs, word))
+		fusion_shadow_give_up(fs, fusion_word_slot(word));
+}
+
+u32 fusion_shadows_current(const struct fusion *fs)
+{
+	return atomic_read(&fs->shadows.nr_current);
+}
+
+void fusion_shadow_outdated(struct fusion *fs, u32 word)
+{
+	u32 *slot, had;
+
+	if (!fusion_word_on_fast(fs, word))
+		return;
+	slot = &fs->shadows.of[fusion_word_slot(word)].slot;
+	had = READ_ONCE(*slot);
+	/* Whoever forgets it meanwhile counts it. */
+	if (had & FUSION_SHADOW_CURRENT &&
+	    cmpxchg(slot, had, had & ~FUSION_SHADOW_CURRENT) == had)
+		atomic_dec(&fs->shadows.nr_current);
+}
+
+/* -- which are kept -------------------------------------------------------------------------- */
+
+/* Are shadows kept at all? */
+static bool fusion_shadow_allowed(const struct fusion *fs)
+{
+	return READ_ONCE(fs->opt.shadow) && !READ_ONCE(fs->mover.stopping) &&
+	       !READ_ONCE(fs->mover.homing.on);
+}
+
+/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
+static u32 fusion_shadow_cushion(const struct fusion *fs)
+{
+	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
+
+	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
+}
+
+/* How many are free too few? */
+static u32 fusion_shadow_missing(const struct fusion *fs)
+{
+	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight;
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return cushion - min(cushion, free);
+}
+
+bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new)
+{
+	return fusion_word_on_fast(fs, new) && fusion_word_disk(fs, old) == FUSION_SLOW &&
+	       !fusion_word_fenced(&fs->slots.fence, old) && fusion_shadow_allowed(fs) &&
+	       !fusion_shadow_missing(fs);
+}
+
+bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
+{
+	u32 fast = fusion_word_slot(new), watched = fusion_word_set_state(new, FUSION_WATCHED);
+	struct fusion_shadows *s = &fs->shadows;
+
+	if (READ_ONCE(fs->map[lext]) != watched)
+		return false;
+	if (!fusion_shadow_wanted(fs, old, new) || WARN_ON_ONCE(test_bit(fast, s->has))) {
+		fusion_map_unwatch(fs, lext, new);
+		return false;
+	}
+	__set_bit(fast, s->has);
+	s->nr++;
+	s->of[fast].lext = lext;
+	atomic_inc(&s->nr_current);
+	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT);
+	/*
+	 * Pairs with the cmpxchg() of fusion_map_cancel(), after which a write looks for the
+	 * shadow: either it finds that, or the mark is found to be gone here.
+	 */
+	smp_mb();
+	if (READ_ONCE(fs->map[lext]) == watched)
+		return true;
+	fusion_shadow_forget(fs, fast);
+	return false;
+}
+
+/* -- which are given up ---------------------------------------------------------------------- */
+
+static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
+{
+	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
+}
+
+/* The next one in turn; there is one. */
+static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
+{
+	u32 nr = fs->sb.nr_fast_slots, fast = find_next_bit(fs->shadows.has, nr, from);
+
+	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
+}
+
+void fusion_shadow_yield(struct fusion *fs, u32 keep)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u32 fast, i;
+
+	while (s->nr && fs->slots.nr_free[FUSION_SLOW] <= keep) {
+		fast = fusion_shadow_next(fs, s->next);
+		for (i = 1; i < LOOK && !fusion_shadow_stale(fs, fast); i++)
+			fast = fusion_shadow_next(fs, fast + 1);
+		s->next = fast + 1;
+		fusion_shadow_give_up(fs, fast);
+	}
+}
+
+/* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
+static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 first, u32 last)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, slot;
+
+	spin_lock_irq(&fs->lock);
+	for (fast = find_next_bit(s->has, end, from); fast < end;
+	     fast = find_next_bit(s->has, end, fast + 1)) {
+		slot = s->of[fast].slot & ~FUSION_SHADOW_CURRENT;
+		if (slot >= first && slot <= last)
+			fusion_shadow_give_up(fs, fast);
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last)
+{
+	u32 from, end;
+
+	for (from = 0; from < fs->sb.nr_fast_slots && READ_ONCE(fs->shadows.nr); from = end) {
+		end = min(from + CHUNK, fs->sb.nr_fast_slots);
+		fusion_shadow_leave_some(fs, from, end, first, last);
+		cond_resched();
+	}
+}
+
+void fusion_shadow_forget_all(struct fusion *fs)
+{
+	fusion_shadow_leave(fs, 0, U32_MAX);
+}
+
+/* -- in the background ----------------------------------------------------------------------- */
+
+/* What one look at a slice finds, and is to give up. */
+struct sweep {
+	u32 hist[FUSION_BUCKETS];	/* those that are current, by the heat of their extents */
+	u32 least;			/* bucket from which on they go */
+	u32 nr;				/* at most so many */
+};
+
+static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
+{
+	u32 least;
+
+	return fusion_policy_bucket(fusion_policy_heat(fs->policy, fs->shadows.of[fast].lext),
+				    &least);
+}
+
+/* Give up what is out of date, and count the rest; or give up what is hot. */
+static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, bucket;
+
+	spin_lock_irq(&fs->lock);
+	for (fast = find_next_bit(s->has, end, from); fast < end;
+	     fast = find_next_bit(s->has, end, fast + 1)) {
+		bucket = fusion_shadow_bucket(fs, fast);
+		if (fusion_shadow_stale(fs, fast)) {
+			fusion_shadow_give_up(fs, fast);
+		} else if (bucket >= sweep->least && sweep->nr) {
+			fusion_shadow_give_up(fs, fast);
+			sweep->nr--;
+		} else {
+			sweep->hist[bucket]++;
+		}
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
+{
+	u32 to;
+
+	for (; from < end; from = to) {
+		to = min(from + CHUNK, end);
+		fusion_shadow_sweep_some(fs, sweep, from, to);
+		cond_resched();
+	}
+}
+
+/* How many slots are too few, now that those are gone which are out of date? */
+static u32 fusion_shadow_too_many(struct fusion *fs)
+{
+	u32 missing;
+
+	spin_lock_irq(&fs->lock);
+	missing = fusion_shadow_missing(fs);
+	spin_unlock_irq(&fs->lock);
+	return missing;
+}
+
+void fusion_shadow_tend(struct fusion *fs)
+{
+	struct sweep sweep = { .least = FUSION_BUCKETS };
+	u32 from = fs->shadows.swept, end, found = 0;
+
+	if (!READ_ONCE(fs->shadows.nr))
+		return;
+	if (!fusion_shadow_allowed(fs)) {
+		fusion_shadow_forget_all(fs);
+		return;
+	}
+	if (READ_ONCE(fs->shadows.nr) == fusion_shadows_current(fs) &&
+	    !fusion_shadow_too_many(fs))
+		return;
+	end = min(from + SLICE, fs->sb.nr_fast_slots);
+	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	sweep.nr = fusion_shadow_too_many(fs);
+	if (!sweep.nr)
+		return;
+	while (sweep.least && found < sweep.nr)
+		found += sweep.hist[--sweep.least];
+	fusion_shadow_sweep(fs, &sweep, from, end);
+}

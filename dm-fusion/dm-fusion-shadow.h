@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: shadows, which the slow member keeps of extents that went to the fast one. The head of
+ * dm-fusion-shadow.c says what holds. fs->lock is held unless said otherwise.
+ */
+#ifndef DM_FUSION_SHADOW_H
+#define DM_FUSION_SHADOW_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#include "dm-fusion-codec.h"
+
+struct fusion;
+
+/* In @slot: counted as current, until the mark of the extent is taken away. */
+#define FUSION_SHADOW_CURRENT	BIT(31)
+
+/**
+ * struct fusion_shadow - the shadow of the extent in a fast slot
+ * @lext: that extent
+ * @slot: its slow slot, and FUSION_SHADOW_CURRENT; 0: none, as slot 0 has a superblock
+ */
+struct fusion_shadow {
+	u32 lext;
+	u32 slot;
+};
+
+/**
+ * struct fusion_shadows - all of them: 8 bytes and a bit for each fast slot
+ * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
+ * @has: a bit for each of @of that has a slot
+ * @nr: number of these
+ * @nr_current: of these, counted as current. Changed without fs->lock
+ * @next: fast slot at which the search for one to give up continues
+ * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
+ * @dropped: number that were given up so far
+ * @demotions: number of demotions that copied nothing; only the mover's
+ */
+struct fusion_shadows {
+	struct fusion_shadow *of;
+	unsigned long *has;
+	u32 nr;
+	atomic_t nr_current;
+	u32 next;
+	u32 swept;
+	u64 dropped;
+	u64 demotions;
+};
+
+int fusion_shadow_init(struct fusion *fs);
+void fusion_shadow_exit(struct fusion *fs);
+
+/*
+ * Is the slow slot of @old to be kept as the shadow of an extent that has moved to @new? Both are
+ * STABLE words.
+ */
+bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new);
+
+/**
+ * fusion_shadow_keep() - keep a slot instead of releasing it
+ * @fs: device
+ * @lext: extent that has moved
+ * @old: STABLE word of the slot that it has left, durably and drained
+ * @new: STABLE word of the one it has come to
+ *
+ * Context: fs->lock held. Return: is it kept? Otherwise the extent is not WATCHED for it either.
+ */
+bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
+
+/* Has the extent with this word a shadow, current or not? */
+bool fusion_has_shadow(const struct fusion *fs, u32 word);
+
+/*
+ * Take the shadow away from the extent with this word, which stays WATCHED if it was. Return:
+ * STABLE word of the slow slot, which is the caller's now.
+ */
+u32 fusion_shadow_take(struct fusion *fs, u32 word);
+
+/* Give up the shadow of the extent that has this word, or had it, if there is one. */
+void fusion_shadow_drop(struct fusion *fs, u32 word);
+
+/* Give up shadows until more than @keep slow slots are free, or there are none left. */
+void fusion_shadow_yield(struct fusion *fs, u32 keep);
+
+/* Give up those that have a slow slot from @first to @last. Sleeps; takes fs->lock itself. */
+void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last);
+
+/* Give up all of them. Sleeps; takes fs->lock itself. */
+void fusion_shadow_forget_all(struct fusion *fs);
+
+/*
+ * Give up those that are out of date, or too many. Context: the mover, with each tick; takes
+ * fs->lock itself.
+ */
+void fusion_shadow_tend(struct fusion *fs);
+
+/* Number of those that are current; a write under way may not be counted yet. Any context. */
+u32 fusion_shadows_current(const struct fusion *fs);
+
+/* A write has taken the mark of the extent away that had the word @word. Any context, no lock. */
+void fusion_shadow_outdated(struct fusion *fs, u32 word);
+
+#endif
