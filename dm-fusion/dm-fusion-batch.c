@@ -441,6 +441,9 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 
 	*used = fusion_now_us() - start;
 	*used = fusion_time_used(fs, *used - min(*used, fs->mover.waited_us));
+	/* to shadows: the slow member had nothing to do, unless a flush was due */
+	if (!fusion_any_copy(jobs, nr))
+		*used = 0;
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, *used);
 	return batches;

@@ -120,6 +120,7 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 	struct fusion_policy_env env = {
 		.reserve = fusion_reserve(fs),
 		.idle = fusion_is_idle(fs),
+		.most = FUSION_LONG_BATCH,
 	};
 	struct fusion_move *moves = fs->mover.batch.moves;
 	struct fusion_job *jobs = fs->mover.batch.jobs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: internals of the policy, only for its own files: dm-fusion-heat.c,
- * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c.
+ * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c, dm-fusion-victims.c.
  */
 #ifndef DM_FUSION_HEAT_H
 #define DM_FUSION_HEAT_H
@@ -115,8 +115,10 @@ struct fusion_mean {
  * @usable: fast slots outside the reserve
  * @shortfall: free fast slots missing from the reserve
  * @leaving: demotions handed out and not yet done
- * @hand: next extent to consider as a victim
- * @vain: extents considered since the last victim, for swaps [0] and the reserve [1]
+ * @nr_shadowed: possible victims with a current shadow that the last pass has found
+ * @found_shadowed: the same in the running pass
+ * @hand: next extent to consider as a victim: of those without a current shadow [0], with one [1]
+ * @vain: extents considered since the last such victim, for swaps [][0] and the reserve [][1]
  * @best: the hottest candidates, in pick()
  *
  * @half_life_ms: half-life of heat
@@ -126,7 +128,8 @@ struct fusion_mean {
  * @verdict_ms: when the last verdict changed @wrong, or some of it was forgotten
  * @used_us: how long the set has been in use, microseconds
  * @pay: heat that a swap must gain when the set is not idle
- * @most_pay: upper bound of @pay
+ * @pay_shadowed: the same if its victim has a current shadow: then it copies one extent, not two
+ * @most_pay: upper bound of both
  * @trial: swaps on trial
  */
 struct fusion_policy {
@@ -162,8 +165,10 @@ struct fusion_policy {
 	u32 usable;
 	u32 shortfall;
 	u32 leaving;
-	u32 hand;
-	u32 vain[2];
+	u32 nr_shadowed;
+	u32 found_shadowed;
+	u32 hand[2];
+	u32 vain[2][2];
 	struct {
 		u32 lext;
 		u32 heat;
@@ -177,6 +182,7 @@ struct fusion_policy {
 	u64 verdict_ms;
 	u64 used_us;
 	u32 pay;
+	u32 pay_shadowed;
 	u32 most_pay;
 	struct fusion_trial trial[FUSION_TRIALS];
 };
@@ -187,6 +193,23 @@ static inline void fusion_candidate(struct fusion_policy *p, u32 lext)
 	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], lext);
 	if (!READ_ONCE(p->fed))
 		WRITE_ONCE(p->fed, true);
+}
+
+/*
+ * Is this the word of an extent whose shadow is current? Only the owner's copies are WATCHED
+ * otherwise, and there are none when it asks.
+ */
+static inline bool fusion_word_shadowed(u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST &&
+	       fusion_word_state(word) == FUSION_WATCHED;
+}
+
+/* Is this the word of an extent that lies on @dev and may move? */
+static inline bool fusion_word_movable(u32 word, enum fusion_dev dev)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == dev &&
+	       (fusion_word_state(word) == FUSION_STABLE || fusion_word_shadowed(word));
 }
 
 /* A heat word in which no tick is counted; and the heat left in a word now. */
@@ -208,6 +231,32 @@ void fusion_trials(struct fusion_policy *p);
 
 /* Drop all trials, as none may outlast a half-life; recompute pay. */
 void fusion_payback_init(struct fusion_policy *p);
+
+/**
+ * struct fusion_hunt - a search for victims
+ * @idle: the set is
+ * @swap: others are to get their room: those promoted a short time ago stay
+ * @budget: extents it may look at, without a current shadow [0] and with one [1]
+ */
+struct fusion_hunt {
+	bool idle;
+	bool swap;
+	u32 budget[2];
+};
+
+/*
+ * Move a hand to the next extent on the fast member that may be demoted: one of the coldest, not
+ * above @limit, with a current shadow or without. The budget bounds how far it goes; and when it
+ * has been everywhere in vain, it rests until the next pass of the sweep. Return: the extent, or
+ * FUSION_NO_LEXT.
+ */
+u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shadowed, u32 limit);
+
+/*
+ * The victim that makes room for an extent of this heat. It need gain less if the victim is not
+ * copied. Sets *@pay to what it has to gain. Return: as fusion_next_victim().
+ */
+u32 fusion_swap_victim(struct fusion_policy *p, struct fusion_hunt *h, u32 heat, u32 *pay);
 
 /* Heat of an extent; brings its word up to date if it is about to grow too old. */
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);

@@ -9,6 +9,8 @@
  *
  *	pay = severity * 2 * move / (slow - fast)
  *
+ * If the extent that makes room has a current shadow, it need not be copied, and the swap costs half.
+ *
  * It is about ten for an ordinary disk, which is also the value until enough has been measured.
  *
  * Heat describes the past; whether a swap repays shows later. So some of the swaps are on trial.
@@ -65,7 +67,8 @@ static u64 fusion_mean_ns(const struct fusion_mean *mean, u32 enough)
 	return mean->nr < enough ? 0 : div_u64(mean->us * 1000, mean->nr);
 }
 
-static u32 fusion_measured_pay(const struct fusion_policy *p)
+/* For a swap that copies so many extents. */
+static u32 fusion_measured_pay(const struct fusion_policy *p, u32 copies)
 {
 	u64 slow = fusion_mean_ns(&p->access[FUSION_SLOW], ENOUGH_ACCESSES);
 	u64 fast = fusion_mean_ns(&p->access[FUSION_FAST], ENOUGH_ACCESSES);
@@ -75,16 +78,22 @@ static u32 fusion_measured_pay(const struct fusion_policy *p)
 		return DEFAULT_PAY;
 	if (slow <= fast)
 		return MOST_MEASURED;
-	return clamp_t(u64, div64_u64(2 * move * FUSION_HEAT_TOUCH, slow - fast), LEAST_PAY,
+	return clamp_t(u64, div64_u64(copies * move * FUSION_HEAT_TOUCH, slow - fast), LEAST_PAY,
 		       MOST_MEASURED);
+}
+
+static u32 fusion_severe_pay(const struct fusion_policy *p, u32 copies)
+{
+	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
+	u64 pay = (u64)fusion_measured_pay(p, copies) * (WRONG_ALL + (SEVEREST - 1) * wrong);
+
+	return min_t(u64, div_u64(pay, WRONG_ALL), p->most_pay);
 }
 
 static void fusion_payback_update(struct fusion_policy *p)
 {
-	u32 wrong = p->wrong > WRONG_ALLOWED ? p->wrong - WRONG_ALLOWED : 0;
-	u64 pay = (u64)fusion_measured_pay(p) * (WRONG_ALL + (SEVEREST - 1) * wrong);
-
-	WRITE_ONCE(p->pay, min_t(u64, div_u64(pay, WRONG_ALL), p->most_pay));
+	WRITE_ONCE(p->pay, fusion_severe_pay(p, 2));
+	p->pay_shadowed = fusion_severe_pay(p, 1);
 }
 
 void fusion_policy_accesses(struct fusion_policy *p, enum fusion_dev dev, u64 busy_us, u32 nr)

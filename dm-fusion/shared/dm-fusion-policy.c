@@ -49,15 +49,6 @@ static_assert(FUSION_LONG_BATCH + FUSION_MAX_PICK <= FUSION_MAX_LEAVING);
 #define COLD_SHARE	32U	/* of the fast member's extents, one can be a victim */
 #define COLD_MIN	FUSION_MAX_PICK
 
-/* Times for which an extent is left alone. */
-#define SKIPPED_MS	1000U
-#define CANCELLED_MS	1000U
-#define CANCELLED_TWICE	4U	/* at most 16 s */
-#define FAILED_MS	60000U
-#define FAILED_TWICE	6U	/* at most 64 min */
-#define FORGIVEN_MS	600000U	/* after the end of it */
-#define RESIDENCE_MS	60000U	/* on the fast member, once it is there */
-
 /* -- histogram ------------------------------------------------------------- */
 
 static u32 fusion_bucket(u32 heat)
@@ -120,6 +111,8 @@ static void fusion_policy_end_of_pass(struct fusion_policy *p)
 	p->kth = fusion_policy_hottest(p, p->usable);
 	p->cold = fusion_policy_coldest(p, max(nr_fast / COLD_SHARE, COLD_MIN + p->shortfall));
 
+	p->nr_shadowed = p->found_shadowed;
+	p->found_shadowed = 0;
 	memset(p->hist, 0, sizeof(p->hist));
 	memset(p->vain, 0, sizeof(p->vain));
 	p->sweep = 0;
@@ -138,6 +131,7 @@ static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 		if (!fusion_word_mapped(word))
 			continue;
 		p->hist[fusion_word_dev(word)][fusion_bucket(heat)]++;
+		p->found_shadowed += fusion_word_shadowed(word) && heat <= p->cold;
 		if (fusion_word_dev(word) == FUSION_SLOW && heat >= p->bar)
 			fusion_candidate(p, lext);
 	}
@@ -165,87 +159,11 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
 				     FUSION_SLICE));
 }
 
-/* -- extents that did not want to be moved --------------------------------- */
-
-/* Is the extent still held because of the outcome of its last move? Return: that, or NULL. */
-static const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext)
-{
-	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
-
-	return hold->lext == lext && p->now_ms < hold->until_ms ? hold : NULL;
-}
-
-bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
-{
-	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
-
-	/* idle: nobody is there to cancel it again */
-	return hold && hold->outcome != FUSION_MOVED &&
-	       !(idle && hold->outcome == FUSION_CANCELLED);
-}
-
-/* Has it just been promoted? Then no swap takes it away, but the reserve may. */
-static bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
-{
-	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
-
-	return hold && hold->outcome == FUSION_MOVED;
-}
-
-void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
-			enum fusion_outcome outcome)
-{
-	struct fusion_hold *hold = &p->hold[move->lext % FUSION_HOLDS];
-	u32 ms = SKIPPED_MS;
-
-	if (move->to == FUSION_SLOW && p->leaving)
-		p->leaving--;
-	if (move->to == FUSION_FAST)
-		fusion_trial_moved(p, move->lext, outcome == FUSION_MOVED);
-
-	if (hold->lext != move->lext) {
-		/* reading a bad sector again costs more than a copy begun in vain */
-		if ((outcome == FUSION_MOVED && move->to == FUSION_SLOW) ||
-		    (hold->outcome == FUSION_FAILED && outcome != FUSION_FAILED &&
-		     p->now_ms < hold->until_ms))
-			return;
-		hold->lext = move->lext;
-		hold->tries = 0;
-	} else if (outcome == FUSION_MOVED || p->now_ms > hold->until_ms + FORGIVEN_MS) {
-		hold->tries = 0;
-	}
-
-	switch (outcome) {
-	case FUSION_MOVED:
-		ms = move->to == FUSION_FAST ? RESIDENCE_MS : 0;
-		break;
-	case FUSION_CANCELLED:
-		ms = CANCELLED_MS << min_t(u32, hold->tries++, CANCELLED_TWICE);
-		break;
-	case FUSION_FAILED:
-		ms = FAILED_MS << min_t(u32, hold->tries++, FAILED_TWICE);
-		break;
-	default:
-		break;
-	}
-	hold->tries = min_t(u32, hold->tries, FAILED_TWICE);
-	hold->outcome = outcome;
-	hold->until_ms = p->now_ms + ms;
-}
-
 /* -- decisions ------------------------------------------------------------- */
-
-/* May an extent with this word, which lies on @dev, move? Its shadow may be current there. */
-static bool fusion_policy_movable(u32 word, enum fusion_dev dev)
-{
-	return fusion_word_mapped(word) && fusion_word_dev(word) == dev &&
-	       (fusion_word_state(word) == FUSION_STABLE ||
-		(dev == FUSION_FAST && fusion_word_state(word) == FUSION_WATCHED));
-}
 
 static bool fusion_policy_stable_on(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
 {
-	return fusion_policy_movable(READ_ONCE(p->map[lext]), dev);
+	return fusion_word_movable(READ_ONCE(p->map[lext]), dev);
 }
 
 /* Put the up to @want hottest candidates into p->best, hottest first. */
@@ -285,30 +203,6 @@ static unsigned int fusion_policy_gather(struct fusion_policy *p, bool idle, uns
 	return n;
 }
 
-/*
- * Move the hand to the next extent on the fast member that may be demoted: one of the
- * coldest, not above @limit. @budget bounds how far it goes; and when it has been
- * everywhere in vain, it rests until the next pass of the sweep.
- */
-static u32 fusion_policy_next_victim(struct fusion_policy *p, bool idle, bool swap, u32 limit,
-				     u32 *vain, u32 *budget)
-{
-	limit = min(limit, p->cold);
-	while (p->hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
-		u32 lext = p->hand++;
-
-		++*vain;
-		--*budget;
-		if (fusion_policy_stable_on(p, lext, FUSION_FAST) &&
-		    fusion_policy_heat(p, lext) <= limit && !fusion_policy_held(p, lext, idle) &&
-		    !(swap && fusion_policy_resident(p, lext))) {
-			*vain = 0;
-			return lext;
-		}
-	}
-	return FUSION_NO_LEXT;
-}
-
 static void fusion_policy_promote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
 {
 	WRITE_ONCE(p->candidate[lext % FUSION_CANDIDATES], FUSION_NO_LEXT);
@@ -327,25 +221,28 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 {
 	u32 room = env->free_fast > env->reserve ? env->free_fast - env->reserve : 0;
 	u32 coming = env->free_fast + p->leaving;
-	u32 budget = FUSION_SLICE;
-	unsigned int nr, c = 0, n = 0;
-	u32 victim, pay;
+	/* that a word is not WATCHED is seen at once */
+	struct fusion_hunt h = { .idle = env->idle, .swap = true,
+			  .budget = { FUSION_SLICE, 4 * FUSION_SLICE } };
+	unsigned int nr, c = 0, n = 0, most;
+	u32 victim, pay, wanted;
 
 	p->usable = p->nr_fast - min(env->reserve, p->nr_fast);
 	p->shortfall = env->reserve > coming ? env->reserve - coming : 0;
-	pay = env->idle ? p->pay / 2 : p->pay;
-	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(pay, p->kth));
-	if (p->hand == p->nr_lexts)
-		p->hand = 0;
+	pay = p->nr_shadowed ? p->pay_shadowed : p->pay;
+	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(env->idle ? pay / 2 : pay, p->kth));
+	for (nr = 0; nr < 2; nr++)
+		if (p->hand[nr] == p->nr_lexts)
+			p->hand[nr] = 0;
 
 	max = min(max, FUSION_MAX_PICK);
+	most = clamp(env->most, max, FUSION_MAX_PICK);
 	nr = fusion_policy_gather(p, env->idle, max);
 	for (; c < nr && n < room; c++)
 		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 
-	for (; c < nr && n + 2 <= max && p->best[c].heat >= pay; c++) {
-		victim = fusion_policy_next_victim(p, env->idle, true, (p->best[c].heat - pay) / 2,
-						   &p->vain[0], &budget);
+	for (; c < nr && n + 2 <= max; c++) {
+		victim = fusion_swap_victim(p, &h, p->best[c].heat, &pay);
 		if (victim == FUSION_NO_LEXT)
 			break;
 		fusion_trial_begin(p, p->best[c].lext, victim, pay);
@@ -353,11 +250,16 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 	}
 
-	if (!env->idle)
-		return n;
-	for (nr = min(p->shortfall, env->free_slow); nr && n < max; nr--) {
-		victim = fusion_policy_next_victim(p, true, false, FUSION_HEAT_MAX, &p->vain[1],
-						   &budget);
+	h.swap = false;
+	wanted = min(p->shortfall, env->free_slow);
+	for (; wanted && n < most && p->nr_shadowed; wanted--) {
+		victim = fusion_next_victim(p, &h, true, FUSION_HEAT_MAX);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		fusion_policy_demote(p, &moves[n++], victim);
+	}
+	for (; env->idle && wanted && n < max; wanted--) {
+		victim = fusion_next_victim(p, &h, false, FUSION_HEAT_MAX);
 		if (victim == FUSION_NO_LEXT)
 			break;
 		fusion_policy_demote(p, &moves[n++], victim);
@@ -396,52 +298,6 @@ unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned in
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
 	return n;
-}
-
-/* What speaks against moving an extent away from @dev: the less, the better a victim it is. */
-static u32 fusion_policy_cost_of(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
-{
-	u32 heat = fusion_policy_heat(p, lext);
-
-	if (dev == FUSION_SLOW)
-		return FUSION_HEAT_MAX - heat;
-	return fusion_policy_resident(p, lext) ? FUSION_HEAT_MAX + 1 + heat : heat;
-}
-
-static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct fusion_victims *v,
-				    u32 lext)
-{
-	u32 word = READ_ONCE(p->map[lext]), slot = fusion_word_slot(word);
-
-	return fusion_word_mapped(word) && fusion_word_dev(word) == v->dev &&
-	       (fusion_policy_movable(word, v->dev) ||
-		fusion_word_state(word) == FUSION_OPEN) &&
-	       (lext < v->first || lext > v->last) &&
-	       (slot < v->fence_first || slot >= v->fence_end) &&
-	       (!v->old_slot || slot < v->old_slot);
-}
-
-void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
-			   u32 end)
-{
-	u32 lext, cost, k;
-
-	for (lext = from; lext < end; lext++) {
-		if (!fusion_policy_may_leave(p, v, lext))
-			continue;
-		if (fusion_policy_held(p, lext, false)) {
-			v->held++;
-			continue;
-		}
-		cost = fusion_policy_cost_of(p, lext, v->dev);
-		if (v->nr == FUSION_VICTIMS && cost >= v->best[v->nr - 1].cost)
-			continue;
-		v->nr = min(v->nr + 1, FUSION_VICTIMS);
-		for (k = v->nr - 1; k && v->best[k - 1].cost > cost; k--)
-			v->best[k] = v->best[k - 1];
-		v->best[k].lext = lext;
-		v->best[k].cost = cost;
-	}
 }
 
 u32 fusion_policy_pay(const struct fusion_policy *p)

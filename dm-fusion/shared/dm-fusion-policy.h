@@ -91,6 +91,7 @@ struct fusion_policy_env {
 	u32 free_slow;
 	u32 reserve;		/* free_fast to restore when idle */
 	bool idle;		/* no foreground I/O for the idle time */
+	unsigned int most;	/* moves, if those beyond the maximum copy nothing */
 };
 
 enum fusion_outcome {
@@ -177,10 +178,11 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext);
  * First come promotions, hottest first, while free_fast exceeds the reserve. Then come swaps, a
  * demotion and the promotion that it makes room for, demotion first. The policy relies on the owner
  * to carry out both or neither. Swaps come even if neither member has a free slot, as they can use
- * the spares. Last, when env->idle and free_fast is below the reserve, come demotions of the
- * coldest extents by ascending number.
+ * the spares. Last, when free_fast is below the reserve, come demotions of cold extents with a
+ * current shadow, and if env->idle of others. Either go on by ascending number.
  *
- * All moves are of STABLE extents, and no extent occurs twice in one answer. The owner calls
+ * All moves are of STABLE extents, or of WATCHED ones of the fast member, whose shadows are current.
+ * Among cold extents, these are preferred. No extent occurs twice in one answer. The owner calls
  * fusion_policy_done() once for each move. Before it picks again, it has reported each move, or its
  * extent is no longer STABLE. Each call looks at a bounded number of extents, and the next one
  * continues there. So 0 means that no move is known to be worthwhile at present: ask again after

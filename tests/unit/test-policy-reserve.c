@@ -11,10 +11,10 @@ static void test_nothing(void)
 
 	start_filled(500);
 	sim_rest(&sim, 10000);
-	hand = p->hand;
+	hand = p->hand[0];
 	for (u32 i = 0; i < 100000; i++)
 		REQUIRE_EQ(sim_step(&sim), 0);
-	REQUIRE_EQ(p->hand, hand);
+	REQUIRE_EQ(p->hand[0], hand);
 	end();
 }
 
@@ -31,9 +31,9 @@ static void test_fruitless(void)
 		fusion_policy_set_heat(p, i, 1000 + i % 100);
 	sim_rest(&sim, 5000);
 	for (u32 i = 0; i < 1000; i++) {
-		hand = p->hand == sim.nr ? 0 : p->hand;
+		hand = p->hand[0] == sim.nr ? 0 : p->hand[0];
 		REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 8), 0);
-		looked += p->hand - hand;
+		looked += p->hand[0] - hand;
 	}
 	REQUIRE(looked <= sim.nr, "%u", looked);
 	end();
@@ -118,7 +118,7 @@ static void test_reserve_resident(void)
 /* Slots on their way to the reserve are not asked for twice. */
 static void test_reserve_in_flight(void)
 {
-	const struct fusion_policy_env env = { 0, 1000, 50, true };
+	const struct fusion_policy_env env = { 0, 1000, 50, true, 0 };
 	struct fusion_move moves[64], more[64];
 	unsigned int n, i;
 
@@ -135,7 +135,7 @@ static void test_reserve_in_flight(void)
 	for (i = 0; i < n; i++)
 		fusion_policy_done(p, &moves[i], i < 20 ? FUSION_FAILED : FUSION_MOVED);
 	/* those that failed are replaced by others */
-	REQUIRE_EQ(fusion_policy_pick(p, &(struct fusion_policy_env){ 30, 970, 50, true },
+	REQUIRE_EQ(fusion_policy_pick(p, &(struct fusion_policy_env){ 30, 970, 50, true, 0 },
 				      more, 64), 20);
 	end();
 }

@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The slow slot of a promoted extent is kept until it is needed. As long as the extent is not written
+# to, it is demoted without a copy; no write fails because of it.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+SET=/dev/mapper/shadow
+NR=64		# extents that go up and down
+
+# begin [OPTION VALUE]...: a set with stamped data in its first extents, which lie on the slow member
+begin() {
+	members 16 64
+	format --extent-size 64K
+	fusion shadow migration off "$@"
+	ALL=$(status shadow extents)
+	EXTENT=$(($(sb extent_sectors) * 512))
+	stamp fill few 0 16
+	stamp fill many 16 $NR
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	sync $SET
+}
+
+# stamp fill|verify STATE FIRST END: these extents
+stamp() {
+	fusion-stamp "$1" $SET --state "$TMP/$2" --offset $(($3 * EXTENT)) \
+		--size $((($4 - $3) * EXTENT))
+}
+
+verify() {
+	stamp verify few 0 16
+	stamp verify many 16 $NR
+	same mode "$(status shadow mode needs_check)" "rw -"
+}
+
+# up: promote them
+up() {
+	same "promoted" "$(msg shadow promote 0-$((NR - 1)))" "$NR 0 0 0"
+}
+
+# kept WANT: shadows that are current, and all
+kept() {
+	[[ $(status shadow shadows_current shadows) == "$*" ]]
+}
+
+# amount DEV READ|WRITTEN: KiB that the device has read or written so far
+amount() {
+	local stat
+	read -ra stat <"/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+	[[ $2 == read ]] && echo $((stat[2] / 2)) || echo $((stat[6] / 2))
+}
+
+test_demoted_without_a_copy() {
+	local read written used
+	begin
+	used=$(status shadow used_slow)
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	same "slow slots used" "$(status shadow used_slow)" $((used - NR))
+	same "watched" "$(msg shadow map 0 $NR | awk '$5 == "watched" { n += $2 } END { print n }')" $NR
+	read=$(amount "$FAST" read) written=$(amount "$SLOW" written)
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	say "read $(($(amount "$FAST" read) - read)) KiB, wrote" \
+		"$(($(amount "$SLOW" written) - written)) KiB for $((NR * EXTENT / 1024)) KiB"
+	at_most "KiB read from fast" $(($(amount "$FAST" read) - read)) 256
+	at_most "KiB written to slow" $(($(amount "$SLOW" written) - written)) 256
+	same "demotions without a copy" "$(status shadow demotions_free)" $NR
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	same "slow slots used" "$(status shadow used_slow)" "$used"
+	verify
+	# and it is so for the next opening
+	close shadow
+	fusion shadow migration off
+	verify
+}
+
+# those that were written to are copied
+test_written_to() {
+	begin
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	stamp fill few 0 16
+	within 10 "what is out of date is given up" kept $((NR - 16)) $((NR - 16))
+	# a part that is discarded, or zeroed, counts as written
+	fallocate --zero-range --offset $((20 * EXTENT)) --length 4096 $SET
+	within 10 "what was zeroed is given up" kept $((NR - 17)) $((NR - 17))
+	stamp fill many 16 $NR
+	within 10 "all are given up" kept 0 0
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	same "demotions without a copy" "$(status shadow demotions_free)" 0
+	verify
+}
+
+test_discarded() {
+	begin
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	blkdiscard --offset 0 --length $((16 * EXTENT)) $SET
+	within 10 "shadows went" kept $((NR - 16)) $((NR - 16))
+	stamp fill few 0 16
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	same "demotions without a copy" "$(status shadow demotions_free)" $((NR - 16))
+	verify
+}
+
+# the set can be filled as without, to the last extent; then there is no slot for shadows
+test_filled() {
+	begin
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	fusion-stamp fill $SET --state "$TMP/rest" --offset $((NR * EXTENT)) \
+		--size $(((ALL - NR) * EXTENT))
+	same "extents mapped" "$(status shadow mapped)" "$ALL"
+	same "free slots" "$(($(status shadow total_fast) - $(status shadow used_fast) +
+		$(status shadow total_slow) - $(status shadow used_slow)))" \
+		$(($(sb spare_fast) + $(sb spare_slow)))
+	at_least "shadows given up" "$(counter shadow shadows_dropped)" \
+		$((NR - $(sb spare_fast) - $(sb spare_slow)))
+	verify
+	fusion-stamp verify $SET --state "$TMP/rest" --offset $((NR * EXTENT)) \
+		--size $(((ALL - NR) * EXTENT))
+}
+
+# what is flushed on the fast member does not flush the slow one
+test_flushes() {
+	local before
+	begin
+	up
+	sync $SET
+	before=$(status shadow slow_flushes)
+	dd if=/dev/urandom of=$SET bs=4k count=32 oflag=direct,sync conv=notrunc status=none
+	sync $SET
+	same "flushes of the slow member" "$(status shadow slow_flushes)" "$before"
+}
+
+test_off_and_forgotten() {
+	begin
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	msg shadow shadow off
+	within 10 "none is kept" kept 0 0
+	msg shadow shadow on
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	same "demotions without a copy" "$(status shadow demotions_free)" 0
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	dmsetup suspend shadow
+	dmsetup resume shadow
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
+	verify
+}
+
+# swing: all of them go up and down, until killed
+swing() {
+	trap 'exit 0' TERM
+	while :; do
+		msg shadow promote 0-$((NR - 1))
+		msg shadow demote 0-$((NR - 1))
+	done >/dev/null 2>&1
+}
+
+# while extents go up and down, most of them are written and discarded
+test_under_load() {
+	local storm
+	begin idle 100 commit_interval 100 replica_interval 2
+	background swing
+	storm=$REPLY
+	fusion-stamp run $SET --state "$TMP/many" --offset $((16 * EXTENT)) \
+		--size $(((NR - 16) * EXTENT)) --seconds 10 --mix 60:15:10:5:5:5
+	kill "$storm"
+	wait "$storm" || :
+	say "$(status shadow demotions_free) of $(status shadow demotions) demotions without a copy"
+	at_least "demotions without a copy" "$(status shadow demotions_free)" 1
+	verify
+}
+
+run_tests
