@@ -82,7 +82,7 @@ replica_interval discard_passdown standby write_budget shadow"
 	shows "  duty                 share of the slow member's time for moves under load"
 	shows "1 to 100 percent (default: 25%)"
 	good fusionctl help simulate
-	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle"
+	same "keys of simulate" "$(help_keys)" "migration reserve half_life duty idle shadow"
 	good fusionctl version
 	shows "on-disk format 2"
 	good fusionctl version --json
@@ -114,9 +114,9 @@ test_complete() {
 	completes set pair "" "migration= reserve= half_life= duty= idle= commit_interval= \
 replica_interval= discard_passdown= standby= write_budget= shadow="
 	# keys that do not affect a simulation are refused there
-	completes simulate --set "" "migration= reserve= half_life= duty= idle="
+	completes simulate --set "" "migration= reserve= half_life= duty= idle= shadow="
 	completes simulate --fast 1G --slow 8G --load uniform "" \
-		"pair migration= reserve= half_life= duty= idle="
+		"pair migration= reserve= half_life= duty= idle= shadow="
 	completes set pair --profile "" "desktop database archive"
 	completes map --color ne never
 	completes map pair --sv --svg

@@ -52,6 +52,7 @@ static const struct {
 	{ "half_life", offsetof(struct sim_config, half_life) },
 	{ "duty", offsetof(struct sim_config, duty) },
 	{ "idle", offsetof(struct sim_config, idle_ms) },
+	{ "shadow", offsetof(struct sim_config, shadow) },
 };
 
 #define NR_SETTINGS	(sizeof(settings) / sizeof(settings[0]))
@@ -144,7 +145,7 @@ static int set(struct sim_config *cfg, const char *word)
 		return rc;
 	if (!simulates_setting(fusion_settings[to.which].key))
 		return fus_fail(FC_USAGE, word, "has no effect here; choose migration, reserve, "
-				"half_life, duty or idle");
+				"half_life, duty, idle or shadow");
 	set_number(cfg, to.which, to.value);
 	return 0;
 }

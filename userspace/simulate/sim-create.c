@@ -66,6 +66,7 @@ const char *sim_engine_check(const struct sim_engine *e)
 		else if (sim_slot_get(&seen[dev], slot) != slot)
 			why = "two extents have one slot";
 	}
+	held += e->nr_shadows;
 	taken = sb->nr_fast_slots - e->slots[FUSION_FAST].nr_free +
 		sb->nr_slow_slots - e->slots[FUSION_SLOW].nr_free;
 	if (!why && taken != mapped[FUSION_FAST] + mapped[FUSION_SLOW] + held)
@@ -133,7 +134,7 @@ static bool create_map(struct sim_engine *e)
 	e->left_s = calloc(sb->nr_lexts, sizeof(*e->left_s));
 	e->mover.away = calloc(sb->nr_lexts / 64 + 1, sizeof(*e->mover.away));
 	e->policy = fusion_policy_create(e->map, sb->nr_lexts, sb->nr_fast_slots);
-	if (!e->slot_hits || !e->slot_since_s || !e->left_s || !e->mover.away || !e->policy)
+	if (!sim_shadows_init(e) || !e->slot_hits || !e->slot_since_s || !e->left_s || !e->mover.away || !e->policy)
 		return false;
 	for (u32 i = 0; i < sb->nr_fast_slots; i++)
 		e->slot_hits[i] = SIM_ALWAYS_THERE;
@@ -204,6 +205,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 void sim_engine_destroy(struct sim_engine *e)
 {
 	fusion_policy_destroy(e->policy);
+	sim_shadows_exit(e);
 	free(e->mover.away);
 	free(e->left_s);
 	free(e->slot_since_s);

@@ -99,8 +99,11 @@ static u32 first_write(struct sim_engine *e, u32 lext)
 {
 	enum fusion_dev dev = e->slots[FUSION_FAST].nr_free > e->sb.spare_fast ? FUSION_FAST :
 			      FUSION_SLOW;
-	u32 slot = sim_take_slot(e, dev, lext);
+	u32 slot;
 
+	if (dev == FUSION_SLOW)
+		sim_shadows_yield(e, e->sb.spare_slow);
+	slot = sim_take_slot(e, dev, lext);
 	/* as many lexts as slots without the spares: there is one */
 	e->map[lext] = fusion_word(FUSION_STABLE, dev, slot);
 	e->nr_mapped++;
@@ -134,6 +137,7 @@ static void route(struct sim_engine *e, u32 id)
 	} else if (io->write && fusion_word_state(word) == FUSION_WATCHED) {
 		word = fusion_word_set_state(word, FUSION_STABLE);
 		e->map[io->lext] = word;
+		sim_shadow_drop(e, word);
 	}
 	io->epoch = e->epoch;
 	io->dev = fusion_word_dev(word);

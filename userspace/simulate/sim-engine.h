@@ -54,7 +54,7 @@ struct sim_job {
 	struct fusion_move move;
 	u32 old, new;
 	enum fusion_outcome outcome;
-	bool started, copied;
+	bool started, copied, flips;
 };
 
 /* See dm-fusion-batch.c; the names are those there. */
@@ -66,10 +66,10 @@ struct sim_mover {
 	u64 look, look_done[FUSION_NR_DEVS], look_unweighed;
 	bool look_usable;
 	bool was_idle;
-	struct fusion_move picked[FUSION_BATCH];
+	struct fusion_move picked[FUSION_LONG_BATCH];
 	unsigned int nr_picked, next;
-	unsigned int nr_batches, nr_copied;	/* of them */
-	struct sim_job job[FUSION_BATCH];	/* of this batch */
+	unsigned int nr_batches, nr_copies, nr_copied;	/* of them */
+	struct sim_job job[FUSION_LONG_BATCH];	/* of this batch */
 	unsigned int nr, current;
 	unsigned int ops;	/* commands of this step under way */
 	bool recording;		/* the replica's record is under way */
@@ -97,6 +97,9 @@ struct sim_engine {
 	struct sim_slots slots[FUSION_NR_DEVS];
 	u32 fill_fast[2];	/* the first placement: lexts from, to on the fast member */
 	struct fusion_policy *policy;
+	u32 *shadow;		/* by fast slot: the slow slot of its extent's shadow, 0: none */
+	u32 *shadow_of;		/* by fast slot: that extent */
+	u32 nr_shadows, shadow_next;
 
 	u64 now;
 	u64 hdd_at;
@@ -143,6 +146,18 @@ u64 sim_word_byte(const struct sim_engine *e, u32 word);
 /* Let parked writes try again. */
 void sim_unpark(struct sim_engine *e);
 bool sim_is_idle(const struct sim_engine *e);
+
+/* -- sim-shadow.c: the names are those of dm-fusion-shadow.c */
+
+bool sim_shadows_init(struct sim_engine *e);
+void sim_shadows_exit(struct sim_engine *e);
+bool sim_shadow_wanted(const struct sim_engine *e, u32 old, u32 new);
+bool sim_shadow_keep(struct sim_engine *e, u32 lext, u32 old, u32 new);
+bool sim_has_shadow(const struct sim_engine *e, u32 word);
+u32 sim_shadow_take(struct sim_engine *e, u32 word);
+void sim_shadow_drop(struct sim_engine *e, u32 word);
+void sim_shadows_yield(struct sim_engine *e, u32 keep);
+void sim_shadows_tend(struct sim_engine *e);
 
 /* -- sim-phase.c */
 

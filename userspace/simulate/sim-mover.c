@@ -85,15 +85,28 @@ static unsigned int start_jobs(struct sim_engine *e)
 		    !m->job[i - 1].started)
 			continue;
 		job->old = e->map[lext];
+		if (sim_has_shadow(e, job->old)) {
+			job->old = fusion_word_set_state(job->old, FUSION_STABLE);
+			job->flips = job->move.to == FUSION_SLOW;
+		}
 		if (!fusion_word_mapped(job->old) ||
 		    fusion_word_state(job->old) != FUSION_STABLE ||
 		    fusion_word_dev(job->old) == job->move.to)
 			continue;
-		job->new = get_slot(e, job->move.to, lext);
-		if (!fusion_word_mapped(job->new))
-			continue;
-		e->map[lext] = fusion_word_set_state(job->old, job->move.hold ? FUSION_LOCKED :
-								FUSION_WATCHED);
+		if (job->flips) {
+			job->new = sim_shadow_take(e, job->old);
+			job->copied = true;
+			job->outcome = FUSION_CANCELLED;
+		} else {
+			if (job->move.to == FUSION_SLOW)
+				sim_shadows_yield(e, 0);
+			job->new = get_slot(e, job->move.to, lext);
+			if (!fusion_word_mapped(job->new))
+				continue;
+			e->map[lext] = fusion_word_set_state(job->old, job->move.hold ?
+							     FUSION_LOCKED : FUSION_WATCHED);
+			m->nr_copies++;
+		}
 		job->started = true;
 		started++;
 	}
@@ -190,7 +203,7 @@ static void copy_next(struct sim_engine *e)
 
 		look(e);
 		/* Foreground I/O has arrived: leave the rest for later. */
-		if (!job->started || (m->was_idle && !sim_is_idle(e)))
+		if (!job->started || job->flips || (m->was_idle && !sim_is_idle(e)))
 			continue;
 		if (!still_ours(e, job)) {
 			job->outcome = FUSION_CANCELLED;
@@ -239,6 +252,7 @@ static void count_move(struct sim_engine *e, const struct sim_job *job)
 		r->again += e->left_s[lext] && now_s + 1 - e->left_s[lext] < 3600;
 	} else {
 		r->demotions++;
+		r->demotions_free += job->flips;
 		e->point->demotions++;
 		r->wasted += e->slot_hits[fusion_word_slot(job->old)] < SIM_REPAID;
 		e->left_s[lext] = now_s + 1;
@@ -256,7 +270,7 @@ static void end_moves(struct sim_engine *e)
 	       (FUSION_COPY_QUEUE * m->queue_looks + m->queue);
 	if (m->nr_batches == 1 && m->nr_copied >= FUSION_BATCH / 2)
 		fusion_policy_moves(e->policy, used / 1000, m->nr_copied);
-	if (!m->was_idle || !sim_is_idle(e)) {
+	if (m->nr_copies && (!m->was_idle || !sim_is_idle(e))) {
 		pause = used * (100 - e->cfg->duty) / e->cfg->duty;
 		if (pause > FUSION_MAX_PAUSE_MS * SIM_MS)
 			pause = FUSION_MAX_PAUSE_MS * SIM_MS;
@@ -281,7 +295,7 @@ static void end_batch(struct sim_engine *e)
 			*cancels(e, job->move.lext) = 0;
 		else if (job->outcome == FUSION_CANCELLED)
 			++*cancels(e, job->move.lext);
-		m->nr_copied += job->copied;
+		m->nr_copied += job->copied && !job->flips;
 		e->result->cancelled += job->outcome == FUSION_CANCELLED;
 		e->result->skipped += job->outcome == FUSION_SKIPPED;
 		job->started = false;
@@ -296,7 +310,9 @@ static void end_batch(struct sim_engine *e)
 static void reclaim(struct sim_engine *e)
 {
 	for (unsigned int i = 0; i < e->mover.nr; i++)
-		if (e->mover.job[i].outcome == FUSION_MOVED)
+		if (e->mover.job[i].outcome == FUSION_MOVED &&
+		    !sim_shadow_keep(e, e->mover.job[i].move.lext, e->mover.job[i].old,
+				     e->mover.job[i].new))
 			put_slot(e, e->mover.job[i].old);
 	end_batch(e);
 }
@@ -308,7 +324,9 @@ static void committed(struct sim_engine *e)
 	for (unsigned int i = 0; i < m->nr; i++) {
 		if (m->job[i].outcome != FUSION_MOVED)
 			continue;
-		e->map[m->job[i].move.lext] = m->job[i].new;
+		e->map[m->job[i].move.lext] =
+			sim_shadow_wanted(e, m->job[i].old, m->job[i].new) ?
+			fusion_word_set_state(m->job[i].new, FUSION_WATCHED) : m->job[i].new;
 		count_move(e, &m->job[i]);
 	}
 	sim_unpark(e);
@@ -333,7 +351,7 @@ static void record(struct sim_engine *e)
 			*word = fusion_word_set_state(job->old, FUSION_LOCKED);
 			job->outcome = FUSION_MOVED;
 			recorded++;
-			if (job->move.to == FUSION_SLOW)
+			if (job->move.to == FUSION_SLOW && !job->flips)
 				demoted = job->new;
 			continue;
 		}
@@ -414,7 +432,8 @@ static void begin_batch(struct sim_engine *e)
 
 static unsigned int look_at_slots(const struct sim_engine *e, struct fusion_policy_env *env)
 {
-	u32 fast = e->slots[FUSION_FAST].nr_free, slow = e->slots[FUSION_SLOW].nr_free, max;
+	u32 fast = e->slots[FUSION_FAST].nr_free, max;
+	u32 slow = e->slots[FUSION_SLOW].nr_free + e->nr_shadows;
 
 	env->free_fast = fast - min(fast, e->sb.spare_fast);
 	env->free_slow = slow - min(slow, e->sb.spare_slow);
@@ -426,7 +445,9 @@ static unsigned int look_at_slots(const struct sim_engine *e, struct fusion_poli
 static bool run_policy(struct sim_engine *e)
 {
 	struct sim_mover *m = &e->mover;
-	struct fusion_policy_env env = { .reserve = e->reserve, .idle = sim_is_idle(e) };
+	struct fusion_policy_env env = {
+		.reserve = e->reserve, .idle = sim_is_idle(e), .most = FUSION_LONG_BATCH,
+	};
 	unsigned int max = look_at_slots(e, &env);
 
 	m->nr_picked = fusion_policy_pick(e->policy, &env, m->picked, max);
@@ -438,6 +459,7 @@ static bool run_policy(struct sim_engine *e)
 	m->next = 0;
 	m->nr_batches = 0;
 	m->nr_copied = 0;
+	m->nr_copies = 0;
 	m->start = e->now;
 	m->waited = 0;
 	m->queue = 0;
@@ -459,6 +481,7 @@ void sim_mover_timer(struct sim_engine *e)
 	tick(e);
 	look(e);
 	m->look_usable = true;
+	sim_shadows_tend(e);
 	if (e->cfg->migration && (e->now >= m->next_batch || sim_is_idle(e)))
 		run_policy(e);
 }

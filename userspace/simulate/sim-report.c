@@ -188,8 +188,9 @@ void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 		print_rates(r);
 		puts("");
 	}
-	printf("moves    %" PRIu64 " promoted, %" PRIu64 " demoted, %" PRIu64 " cancelled\n",
-	       (uint64_t)r->promotions, (uint64_t)r->demotions, (uint64_t)r->cancelled);
+	printf("moves    %" PRIu64 " promoted, %" PRIu64 " demoted, %" PRIu64 " of them without a "
+	       "copy, %" PRIu64 " cancelled\n", (uint64_t)r->promotions, (uint64_t)r->demotions,
+	       (uint64_t)r->demotions_free, (uint64_t)r->cancelled);
 	time_text(half_life, r->half_life * SIM_S);
 	printf("wasted   %.2f%% of promotions (%" PRIu64 " left with fewer than %u hits)\n",
 	       100 * ratio(r->wasted, r->promotions), (uint64_t)r->wasted, SIM_REPAID);
@@ -309,6 +310,7 @@ void sim_report_json(const struct sim_config *cfg, const struct sim_result *r)
 	add_double(o, "unmoved_hit_ratio", ratio(r->total.unmoved_hits, r->total.ios));
 	fus_json_add_u64(o, "promotions", r->promotions);
 	fus_json_add_u64(o, "demotions", r->demotions);
+	fus_json_add_u64(o, "demotions_free", r->demotions_free);
 	fus_json_add_u64(o, "cancelled", r->cancelled);
 	fus_json_add_u64(o, "skipped", r->skipped);
 	fus_json_add_u64(o, "wasted", r->wasted);

@@ -19,6 +19,7 @@ void sim_config_init(struct sim_config *cfg)
 	cfg->duration = 6 * 3600 * SIM_S;
 	cfg->seed = 1;
 	cfg->migration = fusion_settings[FUSION_SET_MIGRATION].def;
+	cfg->shadow = fusion_settings[FUSION_SET_SHADOW].def;
 	cfg->duty = fusion_settings[FUSION_SET_DUTY].def;
 	cfg->idle_ms = fusion_settings[FUSION_SET_IDLE].def;
 	cfg->compare = true;

@@ -245,6 +245,7 @@ struct sim_config {
 
 	/* as in fusionctl set */
 	bool migration;
+	u32 shadow;		/* 0 or 1 */
 	u32 reserve;		/* extents; 0: the module's default */
 	u32 half_life;		/* seconds; 0 likewise */
 	u32 duty;
@@ -292,7 +293,7 @@ struct sim_result {
 	struct sim_phase phase[SIM_MAX_PHASES];
 	u64 end;
 	struct sim_point total;
-	u64 promotions, demotions, cancelled, skipped;
+	u64 promotions, demotions, demotions_free, cancelled, skipped;
 	u64 copied_fast;
 	u64 wasted, again;	/* promotions: not repaid; of an extent demoted within an hour */
 	u64 resting;		/* on the fast member for a half-life, and not repaid by the end */
