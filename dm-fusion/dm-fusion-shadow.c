@@ -229,7 +229,7 @@ void fusion_shadow_yield(struct fusion *fs, u32 keep)
 
 	while (s->nr && fs->slots.nr_free[FUSION_SLOW] <= keep) {
 		fast = fusion_shadow_next(fs, s->next);
-		for (i = 1; i < LOOK && !fusion_shadow_stale(fs, fast); i++)
+		for (i = 1; i < min(LOOK, s->nr) && !fusion_shadow_stale(fs, fast); i++)
 			fast = fusion_shadow_next(fs, fast + 1);
 		s->next = fast + 1;
 		fusion_shadow_give_up(fs, fast);
