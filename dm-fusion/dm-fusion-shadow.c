@@ -33,8 +33,8 @@
  * Why a demotion of such an extent copies nothing and drains nothing: cmpxchg() from WATCHED says
  * that no write was sent since, so none is in flight, and none is sent while it is LOCKED. The
  * record of the move points to the slow member. So its commit flushes the slow member before,
- * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they cause no
- * flush otherwise. Any number of such moves fit into one commit.
+ * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they
+ * cause no flush otherwise. Any number of such moves fit into one commit.
  *
  * Why a shadow can be given up at once, when a first write needs the slot: It is kept only when the
  * release of the slot is durable, and drained (INV2), and the replica knew before that the extent

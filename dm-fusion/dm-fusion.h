@@ -132,10 +132,10 @@
  * INV12 A slow slot is the shadow of one extent at most, which lies on the fast member. Nobody else
  *	 has it, and it would be free: its release was durable and drained. None is inside the fence
  *	 or on the old member (dm-fusion-shadow.c).
- * INV13 The shadow of an extent that is WATCHED has its content: each write, zeroes or discard takes
- *	 the mark away before it is sent.
- * INV14 A demotion without a copy begins with the cmpxchg() that finds the mark, and the record of it
- *	 follows a flush of the slow member, as of any other.
+ * INV13 The shadow of an extent that is WATCHED has its content: each write, zeroes or discard
+ *	 takes the mark away before it is sent.
+ * INV14 A demotion without a copy begins with the cmpxchg() that finds the mark, and the record of
+ *	 it follows a flush of the slow member, as of any other.
  *
  * Locks
  * -----
@@ -156,7 +156,8 @@
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
  *
  * Map words change under fs->lock, except WATCHED -> STABLE when a write arrives, which is a
- * cmpxchg() without it, and so is that such a shadow no longer counts as current. So holders of fs->lock use cmpxchg() on WATCHED words.
+ * cmpxchg() without it, and so is that the shadow no longer counts as current. So holders of
+ * fs->lock use cmpxchg() on WATCHED words.
  *
  * Each work item has an ordered workqueue of its own. Those that do I/O wait for the members and,
  * except the heart's, for the gate. What else each may wait for:
@@ -437,7 +438,7 @@ bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old);
 /* WATCHED or LOCKED back to STABLE in the old slot: there is no copy. */
 void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old);
 
-/* LOCKED to WATCHED in the new slot: the record of @word is durable, and the old slot is current. */
+/* LOCKED to WATCHED in the new slot: the record of @word is durable, the old slot is current. */
 void fusion_map_shadowed(struct fusion *fs, u32 lext, u32 word);
 
 /* WATCHED to STABLE, if the extent is WATCHED in the slot of @word: its shadow is given up. */

@@ -126,7 +126,7 @@ struct fusion_block_header {
 enum fusion_state {
 	FUSION_STABLE	= 0,	/* every byte of the slot is valid, mapping durable */
 	FUSION_OPEN	= 1,	/* a bitmap says which 4 KiB blocks are valid */
-	FUSION_WATCHED	= 2,	/* as STABLE; a copy is under way, or is current: a write ends that */
+	FUSION_WATCHED	= 2,	/* as STABLE; a copy runs, or is current: a write ends that */
 	FUSION_LOCKED	= 3,	/* as STABLE; the copy commits, writes wait */
 };
 

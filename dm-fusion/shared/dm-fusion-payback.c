@@ -9,7 +9,7 @@
  *
  *	pay = severity * 2 * move / (slow - fast)
  *
- * If the extent that makes room has a current shadow, it need not be copied, and the swap costs half.
+ * If the extent that makes room has a current shadow, it need not be copied: the swap costs half.
  *
  * It is about ten for an ordinary disk, which is also the value until enough has been measured.
  *

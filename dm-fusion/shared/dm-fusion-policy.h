@@ -181,10 +181,10 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext);
  * the spares. Last, when free_fast is below the reserve, come demotions of cold extents with a
  * current shadow, and if env->idle of others. Either go on by ascending number.
  *
- * All moves are of STABLE extents, or of WATCHED ones of the fast member, whose shadows are current.
- * Among cold extents, these are preferred. No extent occurs twice in one answer. The owner calls
- * fusion_policy_done() once for each move. Before it picks again, it has reported each move, or its
- * extent is no longer STABLE. Each call looks at a bounded number of extents, and the next one
+ * All moves are of STABLE extents, or of WATCHED ones of the fast member, whose shadows are
+ * current. Among cold extents, these are preferred. No extent occurs twice in one answer. The
+ * owner calls fusion_policy_done() once for each move. Before it picks again, it has reported each
+ * move, or its extent is neither. Each call looks at a bounded number of extents, and the next one
  * continues there. So 0 means that no move is known to be worthwhile at present: ask again after
  * the next tick.
  *

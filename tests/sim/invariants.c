@@ -229,7 +229,8 @@ void check_shadow_counts(const void *private)
 			sim_fail("extent %u is watched, and has no shadow", lext);
 	}
 	if (watched != fs->shadows.nr_current.counter)
-		sim_fail("%d shadows are current, %d counted", watched, fs->shadows.nr_current.counter);
+		sim_fail("%d shadows are current, %d counted", watched,
+			 fs->shadows.nr_current.counter);
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++)
 		if (fs->shadows.of[fast].slot)
 			check_current(fs, fast);

@@ -29,8 +29,8 @@ u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
 /*
- * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there was
- * one all the time.
+ * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there
+ * was one all the time.
  */
 u64 set_shadows(const void *private);
 

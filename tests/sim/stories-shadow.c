@@ -66,7 +66,8 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
 		op = add(op, OP_WAIT, 0, 0);
 		for (k = 1 + rnd_below(rng, 4); k && end - op > 48; k--) {
-			u32 lext = rnd_below(rng, some), n = 1 + rnd_below(rng, min(some - lext, 6U));
+			u32 lext = rnd_below(rng, some);
+			u32 n = 1 + rnd_below(rng, min(some - lext, 6U));
 
 			/* on the slow member, so that it can go up */
 			if (rnd_below(rng, 2))

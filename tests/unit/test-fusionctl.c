@@ -69,10 +69,12 @@ static void status_good(void)
 static void status_other_good(void)
 {
 	static const char *const lines[] = {
-		"5 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0/0 0/0 0 0 needs_check",
+		"5 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0/0 0/0 0 "
+		"0 needs_check",
 		"5 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
 		"failed 0 0 0 0 0/0 0/0 0 0 -",
-		" 5  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0/0 0 0 - ",
+		" 5  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 "
+		"0/0 0 0 - ",
 		"5 rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0/0 0 0 - "
 		"homing 3 0",
 	};
@@ -159,7 +161,8 @@ static void status_of_three(void)
 
 static void status_bad(void)
 {
-	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 0/0 0/0 0";
+	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 0/0 "
+				     "0/0 0";
 	static const struct {
 		const char *head, *tail;
 	} bad[] = {

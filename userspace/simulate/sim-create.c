@@ -134,7 +134,8 @@ static bool create_map(struct sim_engine *e)
 	e->left_s = calloc(sb->nr_lexts, sizeof(*e->left_s));
 	e->mover.away = calloc(sb->nr_lexts / 64 + 1, sizeof(*e->mover.away));
 	e->policy = fusion_policy_create(e->map, sb->nr_lexts, sb->nr_fast_slots);
-	if (!sim_shadows_init(e) || !e->slot_hits || !e->slot_since_s || !e->left_s || !e->mover.away || !e->policy)
+	if (!sim_shadows_init(e) || !e->slot_hits || !e->slot_since_s || !e->left_s ||
+	    !e->mover.away || !e->policy)
 		return false;
 	for (u32 i = 0; i < sb->nr_fast_slots; i++)
 		e->slot_hits[i] = SIM_ALWAYS_THERE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slow slots kept for promoted extents, as in dm-fusion-shadow.c. Those out of date go at once here,
- * and those that are too many with the next tick.
+ * Slow slots kept for promoted extents, as in dm-fusion-shadow.c. Those out of date go at once
+ * here, and those that are too many with the next tick.
  */
 #include <stdlib.h>
 
