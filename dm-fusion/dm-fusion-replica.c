@@ -128,7 +128,7 @@ static void fusion_replica_take_words(struct fusion *fs, u32 index, u32 *words)
 
 	spin_lock_irq(&fs->lock);
 	for (i = 0; i < fusion_map_entries(&fs->sb, index); i++) {
-		u32 word = READ_ONCE(fs->map[first + i]);
+		u32 word = fusion_word_on_disk(READ_ONCE(fs->map[first + i]));
 
 		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
 			fusion_replica_mark(fs, first + i);

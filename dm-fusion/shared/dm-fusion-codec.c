@@ -190,10 +190,14 @@ void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,
 {
 	const u32 count = fusion_map_entries(sb, index);
 	struct fusion_map_block *b = fusion_begin_block(block, generation, index, count);
-	u32 i;
+	u32 word, i;
 
-	for (i = 0; i < count; i++)
-		b->word[i] = cpu_to_le32(fusion_word_on_disk(READ_ONCE(words[i])));
+	for (i = 0; i < count; i++) {
+		word = READ_ONCE(words[i]);
+		if (sb->role == FUSION_FAST)
+			word = fusion_word_on_disk(word);
+		b->word[i] = cpu_to_le32(word);
+	}
 	fusion_block_seal(sb, FUSION_MAGIC_MAP, sb->map_start[sb->role][set] + index, block);
 }
 
@@ -274,7 +278,8 @@ bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 		return false;
 	d->lext = cpu_to_le32(rec->lext);
 	d->new = cpu_to_le32(rec->new);
-	d->old = cpu_to_le32(fusion_word_on_disk(rec->old));
+	d->old = cpu_to_le32(rec->op == FUSION_OP_POINT ? rec->old :
+			     fusion_word_on_disk(rec->old));
 	d->op = cpu_to_le32(rec->op);
 	if (bitmap)
 		memcpy(d + 1, rec->bitmap, bitmap);

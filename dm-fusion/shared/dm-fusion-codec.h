@@ -139,7 +139,7 @@ struct fusion_sb {
 };
 
 /* Feature bits this code knows. */
-#define FUSION_INCOMPAT_KNOWN	FUSION_INCOMPAT_OLD_MEMBER
+#define FUSION_INCOMPAT_KNOWN	(FUSION_INCOMPAT_OLD_MEMBER | FUSION_INCOMPAT_SHADOW)
 #define FUSION_RO_COMPAT_KNOWN	0ULL
 #define FUSION_SB_FLAGS_KNOWN	(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK)
 
@@ -285,10 +285,31 @@ static inline bool fusion_old_slot_valid(const struct fusion_sb *sb, enum fusion
 	       fusion_slot_valid(sb, dev, slot - sb->old.first_slot);
 }
 
+/* The word of a shadow, as it is on disk. */
+static inline u32 fusion_shadow_word(enum fusion_shadow_state state, u32 slot)
+{
+	return (u32)state << FUSION_WORD_STATE_SHIFT | fusion_word(FUSION_STABLE, FUSION_SLOW, slot);
+}
+
+/* Does a word read from the replica name a shadow, current or not? */
+static inline bool fusion_names_shadow(u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_state(word) > FUSION_OPEN;
+}
+
+/* May this word, which names a shadow, stand in a block of the member with this superblock? */
+static inline bool fusion_shadow_word_valid(const struct fusion_sb *sb, u32 word)
+{
+	return sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_SHADOW &&
+	       fusion_word_dev(word) == FUSION_SLOW &&
+	       fusion_slot_valid(sb, FUSION_SLOW, fusion_word_slot(word));
+}
+
 /**
  * fusion_word_valid() - may this word stand in a map block or journal record?
  * @sb: geometry
- * @word: unmapped; STABLE or OPEN on a data slot of its member; or STABLE on one of the old member
+ * @word: unmapped; STABLE or OPEN on a data slot of its member; STABLE on one of the old member; or
+ *	that of a shadow, if it is from the replica
  */
 static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 {
@@ -297,9 +318,11 @@ static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 
 	if (!fusion_word_mapped(word))
 		return word == FUSION_WORD_UNMAPPED;
+	if (fusion_names_shadow(word))
+		return fusion_shadow_word_valid(sb, word);
 	if (fusion_old_slot_valid(sb, dev, slot))
 		return fusion_word_state(word) == FUSION_STABLE;
-	return fusion_word_state(word) <= FUSION_OPEN && fusion_slot_valid(sb, dev, slot);
+	return fusion_slot_valid(sb, dev, slot);
 }
 
 /* -- the header of every block --------------------------------------------- */
@@ -613,7 +636,8 @@ u32 fusion_heat_entries(const struct fusion_sb *sb, u32 index);
  * @index: number of the block in the set
  * @generation: of the set
  * @words: fusion_map_entries() words in host order, each read once, since the caller's map
- *	is live, and passed through fusion_word_on_disk()
+ *	is live. For the fast member, they are passed through fusion_word_on_disk(); for the slow
+ *	one, they are such words
  * @block: FUSION_BLOCK_SIZE bytes to fill
  */
 void fusion_map_pack(const struct fusion_sb *sb, unsigned int set, u32 index,

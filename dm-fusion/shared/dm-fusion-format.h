@@ -116,6 +116,9 @@ struct fusion_block_header {
  *
  * A word whose slot bits are all ones is an unmapped extent. On disk only
  * UNMAPPED, STABLE and OPEN occur, and AWAY in records of the replica.
+ *
+ * With FUSION_INCOMPAT_SHADOW, the replica may give an extent of the fast member a slow slot, in one
+ * of two states of its own. Then that slot is its shadow, and the fast slot is not recorded.
  */
 #define FUSION_WORD_STATE_SHIFT	30
 #define FUSION_WORD_DEV_SHIFT	29
@@ -128,6 +131,12 @@ enum fusion_state {
 	FUSION_OPEN	= 1,	/* a bitmap says which 4 KiB blocks are valid */
 	FUSION_WATCHED	= 2,	/* as STABLE; a copy runs, or is current: a write ends that */
 	FUSION_LOCKED	= 3,	/* as STABLE; the copy commits, writes wait */
+};
+
+/* The same bits on disk, in the replica: the extent is on the fast member, and the slow slot has ... */
+enum fusion_shadow_state {
+	FUSION_SHADOW	= 2,	/* what the extent had at the last FUSION_OP_POINT */
+	FUSION_OUTDATED	= 3,	/* what it had at some time before, whole */
 };
 
 enum fusion_dev {
@@ -157,11 +166,14 @@ enum fusion_dev {
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
-/* incompat bits; IN_TRANSIT is for fusionctl alone, and those behind it have a use to come */
+/*
+ * incompat bits. IN_TRANSIT is for fusionctl alone, SHADOW is found on the slow member only. DAMAGED
+ * and LANDING have a use to come.
+ */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
-#define FUSION_INCOMPAT_SHADOW		0x8ULL	/* copies on the slow member */
+#define FUSION_INCOMPAT_SHADOW		0x8ULL	/* the replica may name shadows */
 #define FUSION_INCOMPAT_LANDING		0x10ULL	/* small writes in a log on the fast member */
 
 #define FUSION_LABEL_SIZE	64
@@ -460,12 +472,16 @@ enum fusion_op {
 	FUSION_OP_MOVE		= 3,	/* a migration: content went from old to new */
 	FUSION_OP_UNMAP		= 4,	/* discarded */
 	FUSION_OP_AWAY		= 5,	/* replica: what lies at old is not to be believed */
+	FUSION_OP_SHADOW	= 6,	/* replica: new is a word of enum fusion_shadow_state */
+	FUSION_OP_POINT		= 7,	/* replica: when it was last brought up to date */
 
-	FUSION_OP_LAST		= FUSION_OP_AWAY,
+	FUSION_OP_LAST		= FUSION_OP_POINT,
 };
 
 /*
- * @old serves people; replay needs only @lext, @new and the bitmap.
+ * @old serves people; replay needs only @lext, @new and the bitmap. In a POINT, @new and @old are
+ * the low and the high half of a number of seconds since 1970, and @lext is 0. Without a POINT
+ * behind the map set, the write_time of the superblock that names the set counts instead.
  * The bitmap of OPEN has one bit per 4 KiB of the extent, bit 0 of byte 0 first,
  * and is a multiple of 4 bytes long: 4 (64 KiB extents) to 512 bytes (16 MiB).
  */

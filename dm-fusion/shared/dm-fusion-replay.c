@@ -109,12 +109,16 @@ static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct 
 {
 	const bool open = fusion_word_state(rec->new) == FUSION_OPEN;
 
+	if (rec->op == FUSION_OP_POINT)
+		return sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_SHADOW &&
+		       !rec->lext;
 	if (rec->lext >= sb->nr_lexts || !fusion_word_valid(sb, rec->old))
 		return false;
 	if (rec->op == FUSION_OP_AWAY)
 		return sb->role == FUSION_SLOW && rec->new == FUSION_WORD_AWAY &&
 		       fusion_word_mapped(rec->old) && fusion_word_dev(rec->old) == FUSION_SLOW;
-	if (!fusion_word_valid(sb, rec->new))
+	if (!fusion_word_valid(sb, rec->new) ||
+	    fusion_names_shadow(rec->new) != (rec->op == FUSION_OP_SHADOW))
 		return false;
 	switch (rec->op) {
 	case FUSION_OP_OPEN:
@@ -124,6 +128,8 @@ static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct 
 		return fusion_word_mapped(rec->new) && !open;
 	case FUSION_OP_UNMAP:
 		return !fusion_word_mapped(rec->new);
+	case FUSION_OP_SHADOW:
+		return true;
 	default:
 		return false;
 	}

@@ -299,7 +299,7 @@ static void fusion_transit_text(const struct fusion_sb *sb, char *text)
 const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 {
 	static const char *const planned[] = {
-		"member being replaced", "disk in transit", "lost blocks", "shadow copies",
+		"member being replaced", "disk in transit", "lost blocks", "shadows",
 		"landing log",
 	};
 

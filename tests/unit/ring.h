@@ -199,8 +199,9 @@ static inline int ring_apply(void *ctx, const struct fusion_record *rec)
 	const struct kept_record *k = &ring_record[at];
 
 	REQUIRE(rec->lext < sb->nr_lexts);
-	REQUIRE(rec->op == FUSION_OP_AWAY || fusion_word_valid(sb, rec->new));
-	REQUIRE(fusion_word_valid(sb, rec->old));
+	REQUIRE(rec->op == FUSION_OP_AWAY || rec->op == FUSION_OP_POINT ||
+		fusion_word_valid(sb, rec->new));
+	REQUIRE(rec->op == FUSION_OP_POINT || fusion_word_valid(sb, rec->old));
 	REQUIRE(!rec->bitmap == (rec->op != FUSION_OP_OPEN));
 	if (g->nr_applied == g->refuse)
 		return -ENOMEM;

@@ -139,12 +139,13 @@ static void test_bounds(void)
 	struct fusion_sb *sb = &g->sb;
 	const u8 bits[4] = { 0xff, 0x81 }, beyond[4] = { 0xff, 0xff, 1 };
 	const u32 unmapped = FUSION_WORD_UNMAPPED;
-	u32 stable, open, last, op, used;
+	u32 stable, open, shadow, last, op, used;
 	struct fusion_replay r;
 
 	ring_init(g, 128, 7, 3);
 	stable = fusion_word(FUSION_STABLE, FUSION_SLOW, sb->slow_first_slot);
 	open = fusion_word(FUSION_OPEN, FUSION_FAST, 0);
+	shadow = fusion_shadow_word(FUSION_SHADOW, sb->slow_first_slot);
 	last = sb->nr_lexts - 1;
 
 #define GOOD(...) do {							\
@@ -200,9 +201,33 @@ static void test_bounds(void)
 	BAD(0, FUSION_WORD_AWAY, stable, FUSION_OP_STABLE, 16, NULL);
 	BAD(0, FUSION_WORD_AWAY, stable, FUSION_OP_MOVE, 16, NULL);
 	BAD(0, stable, FUSION_WORD_AWAY, FUSION_OP_MOVE, 16, NULL);
+	/* shadows and points: in the replica only, and only with the feature */
+	BAD(0, shadow, unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, 1, 2, FUSION_OP_POINT, 16, NULL);
+	sb->incompat |= FUSION_INCOMPAT_SHADOW;
+	if (sb->role == FUSION_SLOW) {
+		GOOD(last, shadow, unmapped, FUSION_OP_SHADOW, 16, NULL);
+		GOOD(0, fusion_shadow_word(FUSION_OUTDATED, sb->slow_first_slot), unmapped,
+		     FUSION_OP_SHADOW, 16, NULL);
+		GOOD(0, U32_MAX, U32_MAX, FUSION_OP_POINT, 16, NULL);
+	} else {
+		BAD(last, shadow, unmapped, FUSION_OP_SHADOW, 16, NULL);
+		BAD(0, 1, 2, FUSION_OP_POINT, 16, NULL);
+	}
+	BAD(last + 1, shadow, unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, shadow - 1, unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, fusion_shadow_word(FUSION_OUTDATED, sb->slow_first_slot + sb->nr_slow_slots),
+	    unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, fusion_word(FUSION_WATCHED, FUSION_FAST, 0), unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, stable, unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, unmapped, unmapped, FUSION_OP_SHADOW, 16, NULL);
+	BAD(0, shadow, unmapped, FUSION_OP_STABLE, 16, NULL);
+	BAD(0, shadow, unmapped, FUSION_OP_MOVE, 16, NULL);
+	BAD(1, 1, 2, FUSION_OP_POINT, 16, NULL);
+	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
 	/* operations that are none */
 	BAD(0, stable, open, 0, 16, NULL);
-	for (op = FUSION_OP_AWAY + 1; op; op *= 2)
+	for (op = FUSION_OP_LAST + 1; op; op *= 2)
 		BAD(0, stable, open, op, 16, NULL);
 	BAD(0, stable, open, U32_MAX, 16, NULL);
 	REQUIRE_EQ(ring_replay(g, &r), -EILSEQ);

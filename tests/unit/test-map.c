@@ -33,6 +33,36 @@ static u32 rnd_word(u64 *seed)
 	}
 }
 
+static u32 rnd_shadow(u64 *seed)
+{
+	return fusion_shadow_word(rnd_below(seed, 2) ? FUSION_SHADOW : FUSION_OUTDATED,
+				  sb.slow_first_slot + rnd_below(seed, sb.nr_slow_slots));
+}
+
+/* A shadow stands in the replica, if the feature is set there, and has a slow slot. */
+static void check_shadow_valid(void)
+{
+	const u32 end = sb.slow_first_slot + sb.nr_slow_slots;
+	struct fusion_sb slow;
+	u32 state;
+
+	fusion_sb_for_slow(&sb, &slow);
+	for (state = FUSION_SHADOW; state <= FUSION_OUTDATED; state++) {
+		REQUIRE(!fusion_word_valid(&slow, fusion_shadow_word(state, end - 1)));
+		slow.incompat |= FUSION_INCOMPAT_SHADOW;
+		REQUIRE(fusion_names_shadow(fusion_shadow_word(state, end - 1)));
+		REQUIRE(fusion_word_valid(&slow, fusion_shadow_word(state, end - 1)));
+		REQUIRE(!fusion_word_valid(&slow, fusion_shadow_word(state, end)));
+		REQUIRE(!fusion_word_valid(&slow,
+					   fusion_shadow_word(state, sb.slow_first_slot - 1)));
+		REQUIRE(!fusion_word_valid(&slow, fusion_word(state, FUSION_FAST, 0)));
+		slow.role = FUSION_FAST;
+		REQUIRE(!fusion_word_valid(&slow, fusion_shadow_word(state, end - 1)));
+		slow.role = FUSION_SLOW;
+		slow.incompat &= ~FUSION_INCOMPAT_SHADOW;
+	}
+}
+
 static void check_valid(void)
 {
 	const struct {
@@ -70,6 +100,7 @@ static void test_words(void)
 
 	setup();
 	check_valid();
+	check_shadow_valid();
 
 	for (state = FUSION_STABLE; state <= FUSION_LOCKED; state++) {
 		for (dev = FUSION_FAST; dev <= FUSION_SLOW; dev++) {
@@ -269,12 +300,14 @@ static void test_replica(void)
 
 	setup();
 	fusion_sb_for_slow(&sb, &slow);
+	slow.incompat |= FUSION_INCOMPAT_SHADOW;
 	for (set = 0; set < FUSION_NR_SETS; set++) {
 		for (index = 0; index < slow.map_blocks; index++) {
 			const u64 place = slow.map_start[FUSION_SLOW][set] + index;
 
 			for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
-				words[i] = rnd_word(&seed);
+				words[i] = rnd_below(&seed, 4) ? rnd_word(&seed) :
+					   rnd_shadow(&seed);
 			fusion_map_pack(&slow, set, index, GENERATION, words, block);
 			REQUIRE_EQ(get_le(block + 8, 8), place);
 			REQUIRE((place + 1) * 8 <=
