@@ -220,6 +220,8 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 		fusion_map_uncopy(fs, job->move.lext, job->old);
 		if (job->retire)
 			fusion_slot_retire(fs, job->new);
+		else if (job->flips)
+			fusion_replica_release(fs, job->new, false);
 		else
 			fusion_slot_put(fs, job->new);
 	}
@@ -240,6 +242,8 @@ static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job 
 	spin_lock_irq(&fs->lock);
 	needed = n && fusion_slots_at_hand(fs, FUSION_SLOW) < n + fs->sb.spare_slow &&
 		 !fs->replica.failed && fusion_slots_held(fs);
+	if (needed)
+		fusion_shadow_yield(fs, n + fs->sb.spare_slow - 1);
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }

@@ -479,7 +479,7 @@ bool fusion_bring_home(struct fusion *fs)
 	h->until_ms = fusion_now_ms() + PAUSE_MS;
 	/* Homes may wait for the replica. */
 	spin_lock_irq(&fs->lock);
-	held = fusion_slots_held(fs);
+	held = fusion_slots_freed_soon(fs);
 	spin_unlock_irq(&fs->lock);
 	if (held)
 		fusion_replica_soon(fs);

@@ -72,13 +72,19 @@ static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
 }
 
+/* Held slots outside the fence: the update of the replica that comes frees them. fs->lock held. */
+static inline u32 fusion_slots_freed_soon(const struct fusion *fs)
+{
+	return fs->replica.nr_held - fs->slots.fence.nr_held;
+}
+
 /*
  * Slots outside the fence that are free, or that fusion_shadow_yield() makes so at once. fs->lock
  * held.
  */
 static inline u32 fusion_slots_at_hand(const struct fusion *fs, enum fusion_dev dev)
 {
-	return fs->slots.nr_free[dev] + (dev == FUSION_SLOW ? fs->shadows.nr : 0);
+	return fs->slots.nr_free[dev] + (dev == FUSION_SLOW ? fs->shadows.nr - fs->shadows.nr_named : 0);
 }
 
 /* The same, and those that are being discarded. fs->lock held. */
@@ -90,10 +96,13 @@ static inline u32 fusion_slots_free(const struct fusion *fs, enum fusion_dev dev
 	       fusion_fence_overlap(&fs->slots.fence, dev, d->first, d->in_flight);
 }
 
-/* Held slots outside the fence: an update of the replica makes them available. fs->lock held. */
+/*
+ * Held slots outside the fence, and those of shadows that the replica names: an update of it makes
+ * them available, after fusion_shadow_yield(). fs->lock held.
+ */
 static inline u32 fusion_slots_held(const struct fusion *fs)
 {
-	return fs->replica.nr_held - fs->slots.fence.nr_held;
+	return fusion_slots_freed_soon(fs) + fs->shadows.nr_named;
 }
 
 /* Slots that are free, or will be after an update of the replica. fs->lock held. */

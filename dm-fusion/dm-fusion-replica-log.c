@@ -72,10 +72,13 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 
 	spin_lock_irq(&fs->lock);
 	if (test_bit(lext, fs->replica.dirty)) {
-		rec.new = fusion_word_on_disk(READ_ONCE(fs->map[lext]));
+		rec.new = fusion_shadow_record(fs, READ_ONCE(fs->map[lext]),
+					       fs->replica.names && fusion_replica_sb_names(&fs->replica.sb));
 		rec.op = FUSION_OP_STABLE;
 		if (!fusion_word_mapped(rec.new)) {
 			rec.op = FUSION_OP_UNMAP;
+		} else if (fusion_names_shadow(rec.new)) {
+			rec.op = FUSION_OP_SHADOW;
 		} else if (fusion_word_state(rec.new) == FUSION_OPEN) {
 			open = fusion_open_find(fs, lext);
 			rec.op = FUSION_OP_OPEN;
@@ -87,6 +90,22 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 	}
 	spin_unlock_irq(&fs->lock);
 	return added;
+}
+
+void fusion_replica_log_point(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+	struct fusion_record rec = {
+		.new = (u32)rep->point_s,
+		.old = rep->point_s >> 32,
+		.op = FUSION_OP_POINT,
+	};
+
+	if (!rep->names || !fusion_replica_sb_names(&fs->replica.sb))
+		return;
+	if (rep->nr && !fusion_replica_try_add(rep, &rec) &&
+	    !fusion_replica_next_block(fs, rep->keep))
+		fusion_replica_try_add(rep, &rec);
 }
 
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep)

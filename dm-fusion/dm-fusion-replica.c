@@ -41,6 +41,11 @@
  * block of promotions. OPEN extents take at most a quarter of the log, by open_limit(). So there
  * is room for them in step 3, and after it.
  *
+ * Of an extent that has a shadow, a map copy or a record has that instead of the fast slot
+ * (dm-fusion-shadow.c). The superblock says whether there may be shadows; if the setting has been
+ * changed, a map copy is due. A POINT at the end of what an update writes to the log says when it
+ * began.
+ *
  * The replica is never ahead of the durable map. An extent may have a place in memory that the
  * next activation does not find, and the replica must not name that place. So before the words
  * are made durable, all records made before the words were read are committed.
@@ -121,14 +126,19 @@ static void fusion_replica_mark_away(struct fusion *fs)
 
 /* -- the map sets ---------------------------------------------------------------------------- */
 
-/* The words of block @index for a map copy; OPEN extents, which it cannot hold, stay dirty. */
-static void fusion_replica_take_words(struct fusion *fs, u32 index, u32 *words)
+/*
+ * The words of block @index for a map copy with the superblock @sb; OPEN extents, which it cannot
+ * hold, stay dirty.
+ */
+static void fusion_replica_take_words(struct fusion *fs, const struct fusion_sb *sb, u32 index,
+				      u32 *words)
 {
 	u32 first = index * FUSION_MAP_PER_BLOCK, i;
 
 	spin_lock_irq(&fs->lock);
 	for (i = 0; i < fusion_map_entries(&fs->sb, index); i++) {
-		u32 word = fusion_word_on_disk(READ_ONCE(fs->map[first + i]));
+		u32 word = fusion_shadow_record(fs, READ_ONCE(fs->map[first + i]),
+						fusion_replica_sb_names(sb));
 
 		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
 			fusion_replica_mark(fs, first + i);
@@ -152,7 +162,7 @@ static int fusion_replica_write_map(struct fusion *fs, const struct fusion_sb *s
 	for (index = 0; index < sb->map_blocks; index += nr) {
 		nr = min(sb->map_blocks - index, FUSION_BUF_BLOCKS - 1);
 		for (i = 0; i < nr; i++) {
-			fusion_replica_take_words(fs, index + i, words);
+			fusion_replica_take_words(fs, sb, index + i, words);
 			fusion_map_pack(sb, sb->active_set, index + i, sb->set_generation, words,
 					page_address(log->buf[i]));
 		}
@@ -197,6 +207,9 @@ static int fusion_replica_write_set(struct fusion *fs)
 	sb->generation++;
 	sb->set_generation = sb->generation;
 	sb->flags &= ~FUSION_SB_CLEAN;
+	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
+	if (rep->names)
+		sb->incompat |= FUSION_INCOMPAT_SHADOW;
 	if (rep->restart) {
 		fusion_journal_restart(sb, rep->found_seq);
 	} else {
@@ -232,6 +245,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 int fusion_replica_anew(struct fusion *fs)
 {
 	fs->replica.restart = true;
+	fs->replica.names = READ_ONCE(fs->opt.shadow);
 	return fusion_replica_write_set(fs);
 }
 
@@ -271,7 +285,8 @@ static int fusion_replica_write(struct fusion *fs)
 		r = fusion_replica_write_super(fs);
 	if (r)
 		return r;
-	if (!rep->stale && !fusion_replica_set_is_shorter(fs))
+	if (!rep->stale && rep->names == fusion_replica_sb_names(&rep->sb) &&
+	    !fusion_replica_set_is_shorter(fs))
 		r = fusion_replica_log_dirty(fs, rep->keep);
 	else
 		r = FUSION_LOG_FULL;
@@ -285,8 +300,10 @@ static int fusion_replica_write(struct fusion *fs)
 			r = 0;
 		}
 	}
-	if (!r)
+	if (!r) {
+		fusion_replica_log_point(fs);
 		r = fusion_replica_write_log(fs);
+	}
 	return r;
 }
 
@@ -359,6 +376,10 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 
 	if (rep->nr_away && (whole || !fusion_replica_away_for(fs)))
 		fusion_replica_mark_away(fs);
+	rep->names = READ_ONCE(fs->opt.shadow);
+	rep->point_s = ktime_get_real_seconds();
+	/* Behind the point: what was written before is known to be out of date. */
+	fusion_shadow_look(fs);
 	r = fusion_replica_write(fs);
 	WRITE_ONCE(rep->took_ms, fusion_now_ms() - started);
 	fusion_replica_end_update(fs, r, anew, started);

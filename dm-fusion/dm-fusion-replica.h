@@ -33,6 +33,8 @@ struct fusion;
  * @found_seq: no valid block was found in the log from here on when the set was loaded
  * @again: the other superblock copy may have the geometry from before the set was resized
  * @stale: the content of the replica is not wholly known: the next update writes a map copy
+ * @names: the update under way names shadows
+ * @point_s: when it began, in seconds since 1970
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -77,6 +79,8 @@ struct fusion_replica {
 	u64 found_seq;
 	bool again;
 	bool stale;
+	bool names;
+	u64 point_s;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -155,6 +159,18 @@ int fusion_replica_wait_for_map(struct fusion *fs);
 
 /* Write the blocks packed so far. Sleeps. Return: 0 or a negative errno. */
 int fusion_replica_write_log(struct fusion *fs);
+
+/* Does the superblock on the disk say that there may be shadows? */
+static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
+{
+	return sb->incompat & FUSION_INCOMPAT_SHADOW;
+}
+
+/*
+ * Record when the update began, if anything is recorded and shadows are named. Left out if the log
+ * has no room for that. Sleeps.
+ */
+void fusion_replica_log_point(struct fusion *fs);
 
 /*
  * Record dirty extents as long as @keep blocks stay free. The last transaction stays in the

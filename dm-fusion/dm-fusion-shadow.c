@@ -4,8 +4,9 @@
  * slot is kept as long as nobody needs it, and as long as nothing was written to the extent its
  * shadow is current: then a demotion is a change of the map only.
  *
- * What is known of a shadow is in memory only. After a close or a crash, and in another table, the
- * slots are free. On the disks nothing differs.
+ * The replica names shadows in place of fast slots, for the day the fast member is lost
+ * (fusion_shadow_record()). Another table does not know of them: there the slots are free, once the
+ * replica has been written anew.
  *
  * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
  * current. One that is STABLE has none, or one that is out of date. LOCKED: none.
@@ -18,7 +19,7 @@
  *	worker		whole extent discarded			->U		dropped
  *	mover		chosen for a demotion, is current	WATCHED		taken by the batch
  *	mover		the batch records that			WATCHED->LOCKED	the new slot
- *	mover		moves otherwise, or is out of date	WATCHED->STABLE	dropped
+ *	mover		moves otherwise				WATCHED->STABLE	dropped
  *	anybody		needs a slot				WATCHED->STABLE	dropped
  *	mover		too few slots are free, or none is	WATCHED->STABLE	dropped
  *			wanted any more
@@ -36,16 +37,26 @@
  * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they
  * cause no flush otherwise. Any number of such moves fit into one commit.
  *
- * Why a shadow can be given up at once, when a first write needs the slot: It is kept only when the
- * release of the slot is durable, and drained (INV2), and the replica knew before that the extent
- * was leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes
- * neither a commit, nor an update of the replica, nor the mover. Therefore shadows count as free
- * slots everywhere (fusion_slots_free()), and whoever gets a slow slot calls fusion_shadow_yield()
- * before. This is also why each has the number of its extent: the mark has to be found.
+ * Why a shadow can be given up when a first write needs the slot: It is kept only when the release
+ * of the slot is durable, and drained (INV2), and the replica knew before that the extent was
+ * leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes neither a
+ * commit nor the mover; and if the replica does not name it yet, no update of that. If it does, the
+ * extent is marked as dirty and the slot is held, as any other that the replica may name (INV6).
+ * Therefore shadows count as free slots, or as held ones, everywhere (dm-fusion-places.h), and
+ * whoever gets a slow slot calls fusion_shadow_yield() before. This is also why each has the number
+ * of its extent: the mark has to be found.
  *
- * Some slots stay free even so, that first writes get their homes, and that the right shadows go:
- * those out of date, then the hottest, as the coldest are the next to be demoted. The mover sees to
- * that, and a shadow that would take one of these slots is not kept in the first place.
+ * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
+ * and that the right shadows go: those out of date, then the hottest, as the coldest are the next
+ * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not kept
+ * in the first place.
+ *
+ * What the replica says of one (INV15). An update has a beginning, the time of its POINT. Before
+ * that, no word is read. So a word that says SHADOW was recorded when the slot had the content that
+ * the extent has then, or it was found so by fusion_shadow_look(), at the beginning of this update
+ * or later: what was written before the POINT is in it. Writes do not tell the replica. They take
+ * the mark away and set @changed, which lets the mover ask for an update. The log is written with
+ * PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
  *
  * No shadow lies inside the fence or on the old member, and none is kept while homing is on: slots
  * there are wanted by others.
@@ -63,8 +74,10 @@
 /* Fast slots looked at in one tick, and under one lock. */
 #define SLICE		16384U
 #define CHUNK		512U
-/* Shadows among which one that is out of date is looked for. */
+/* Shadows among which the best one to give up is looked for. */
 #define LOOK		16U
+/* Slots beyond what is needed, when an update of the replica has to free them. */
+#define AT_ONCE		16U
 
 int fusion_shadow_init(struct fusion *fs)
 {
@@ -83,6 +96,11 @@ void fusion_shadow_exit(struct fusion *fs)
 
 /* -- one of them ----------------------------------------------------------------------------- */
 
+static u32 fusion_shadow_slot(const struct fusion *fs, u32 fast)
+{
+	return READ_ONCE(fs->shadows.of[fast].slot) & ~FUSION_SHADOW_FLAGS;
+}
+
 /* Is this the word of a slot of the fast member itself? */
 static bool fusion_word_on_fast(const struct fusion *fs, u32 word)
 {
@@ -94,7 +112,10 @@ bool fusion_has_shadow(const struct fusion *fs, u32 word)
 	return fusion_word_on_fast(fs, word) && test_bit(fusion_word_slot(word), fs->shadows.has);
 }
 
-/* Forget the shadow of the extent in a fast slot. Return: word of its slow slot. */
+/*
+ * Forget the shadow of the extent in a fast slot. If the replica may name it, it learns that it is
+ * none any more. Return: word of its slow slot, for fusion_replica_release().
+ */
 static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 {
 	struct fusion_shadows *s = &fs->shadows;
@@ -104,16 +125,21 @@ static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 	s->nr--;
 	if (slot & FUSION_SHADOW_CURRENT)
 		atomic_dec(&s->nr_current);
-	return fusion_word(FUSION_STABLE, FUSION_SLOW, slot & ~FUSION_SHADOW_CURRENT);
+	if (slot & FUSION_SHADOW_NAMED) {
+		s->nr_named--;
+		fusion_replica_mark(fs, s->of[fast].lext);
+	}
+	return fusion_word(FUSION_STABLE, FUSION_SLOW, slot & ~FUSION_SHADOW_FLAGS);
 }
 
 /* Give up the shadow of the extent in a fast slot. */
 static void fusion_shadow_give_up(struct fusion *fs, u32 fast)
 {
 	struct fusion_shadows *s = &fs->shadows;
+	bool named = READ_ONCE(s->of[fast].slot) & FUSION_SHADOW_NAMED;
 
 	fusion_map_unwatch(fs, s->of[fast].lext, fusion_word(FUSION_STABLE, FUSION_FAST, fast));
-	fusion_slot_put(fs, fusion_shadow_forget(fs, fast));
+	fusion_replica_release(fs, fusion_shadow_forget(fs, fast), !named);
 	s->dropped++;
 }
 
@@ -135,16 +161,71 @@ u32 fusion_shadows_current(const struct fusion *fs)
 
 void fusion_shadow_outdated(struct fusion *fs, u32 word)
 {
-	u32 *slot, had;
+	u32 *slot, had, seen;
 
 	if (!fusion_word_on_fast(fs, word))
 		return;
 	slot = &fs->shadows.of[fusion_word_slot(word)].slot;
-	had = READ_ONCE(*slot);
 	/* Whoever forgets it meanwhile counts it. */
-	if (had & FUSION_SHADOW_CURRENT &&
-	    cmpxchg(slot, had, had & ~FUSION_SHADOW_CURRENT) == had)
+	for (had = READ_ONCE(*slot); had & FUSION_SHADOW_CURRENT; had = seen) {
+		seen = cmpxchg(slot, had, had & ~FUSION_SHADOW_CURRENT);
+		if (seen != had)
+			continue;
 		atomic_dec(&fs->shadows.nr_current);
+		if (had & FUSION_SHADOW_SAME)
+			WRITE_ONCE(fs->shadows.changed, true);
+		return;
+	}
+}
+
+/* -- what the replica knows ------------------------------------------------------------------ */
+
+u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
+{
+	u32 *slot, had, now, fast;
+
+	if (!names || !fusion_has_shadow(fs, word))
+		return fusion_word_on_disk(word);
+	fast = fusion_word_slot(word);
+	slot = &fs->shadows.of[fast].slot;
+	do {
+		had = READ_ONCE(*slot);
+		now = (had & ~FUSION_SHADOW_SAME) | FUSION_SHADOW_NAMED;
+		if (had & FUSION_SHADOW_CURRENT)
+			now |= FUSION_SHADOW_SAME;
+		/* Pairs with that of fusion_shadow_outdated(). */
+	} while (cmpxchg(slot, had, now) != had);
+	fs->shadows.nr_named += !(had & FUSION_SHADOW_NAMED);
+	return fusion_shadow_word(now & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
+				  now & ~FUSION_SHADOW_FLAGS);
+}
+
+static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, slot;
+
+	spin_lock_irq(&fs->lock);
+	for (fast = find_next_bit(s->has, end, from); fast < end;
+	     fast = find_next_bit(s->has, end, fast + 1)) {
+		slot = READ_ONCE(s->of[fast].slot);
+		if ((slot & (FUSION_SHADOW_SAME | FUSION_SHADOW_CURRENT)) == FUSION_SHADOW_SAME)
+			fusion_replica_mark(fs, s->of[fast].lext);
+	}
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_shadow_look(struct fusion *fs)
+{
+	u32 from, end;
+
+	if (!xchg(&fs->shadows.changed, false))
+		return;
+	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
+		end = min(from + CHUNK, fs->sb.nr_fast_slots);
+		fusion_shadow_look_at_some(fs, from, end);
+		cond_resched();
+	}
 }
 
 /* -- which are kept -------------------------------------------------------------------------- */
@@ -167,7 +248,8 @@ static u32 fusion_shadow_cushion(const struct fusion *fs)
 /* How many are free too few? */
 static u32 fusion_shadow_missing(const struct fusion *fs)
 {
-	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight;
+	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
+		   fusion_slots_freed_soon(fs);
 	u32 cushion = fusion_shadow_cushion(fs);
 
 	return cushion - min(cushion, free);
@@ -194,6 +276,7 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 	__set_bit(fast, s->has);
 	s->nr++;
 	s->of[fast].lext = lext;
+	fusion_replica_mark(fs, lext);
 	atomic_inc(&s->nr_current);
 	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT);
 	/*
@@ -214,6 +297,14 @@ static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
 }
 
+/* What is lost with it: first those go that are there at once, and of these what is out of date. */
+static u32 fusion_shadow_rank(const struct fusion *fs, u32 fast)
+{
+	u32 slot = READ_ONCE(fs->shadows.of[fast].slot);
+
+	return (slot & FUSION_SHADOW_NAMED ? 2 : 0) + (slot & FUSION_SHADOW_CURRENT ? 1 : 0);
+}
+
 /* The next one in turn; there is one. */
 static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 {
@@ -222,18 +313,26 @@ static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
 }
 
-void fusion_shadow_yield(struct fusion *fs, u32 keep)
+/* The one to give up next; there is one. */
+static u32 fusion_shadow_choose(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast, i;
+	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
 
-	while (s->nr && fs->slots.nr_free[FUSION_SLOW] <= keep) {
-		fast = fusion_shadow_next(fs, s->next);
-		for (i = 1; i < min(LOOK, s->nr) && !fusion_shadow_stale(fs, fast); i++)
-			fast = fusion_shadow_next(fs, fast + 1);
-		s->next = fast + 1;
-		fusion_shadow_give_up(fs, fast);
+	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_rank(fs, best); i++) {
+		fast = fusion_shadow_next(fs, fast + 1);
+		if (fusion_shadow_rank(fs, fast) < fusion_shadow_rank(fs, best))
+			best = fast;
 	}
+	s->next = best + 1;
+	return best;
+}
+
+void fusion_shadow_yield(struct fusion *fs, u32 keep)
+{
+	while (fs->shadows.nr && fs->slots.nr_free[FUSION_SLOW] <= keep &&
+	       fs->slots.nr_free[FUSION_SLOW] + fusion_slots_freed_soon(fs) <= keep + AT_ONCE)
+		fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
 }
 
 /* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
@@ -245,7 +344,7 @@ static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 f
 	spin_lock_irq(&fs->lock);
 	for (fast = find_next_bit(s->has, end, from); fast < end;
 	     fast = find_next_bit(s->has, end, fast + 1)) {
-		slot = s->of[fast].slot & ~FUSION_SHADOW_CURRENT;
+		slot = fusion_shadow_slot(fs, fast);
 		if (slot >= first && slot <= last)
 			fusion_shadow_give_up(fs, fast);
 	}
@@ -293,12 +392,10 @@ static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32
 	u32 fast, bucket;
 
 	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end;
+	for (fast = find_next_bit(s->has, end, from); fast < end && sweep->nr;
 	     fast = find_next_bit(s->has, end, fast + 1)) {
 		bucket = fusion_shadow_bucket(fs, fast);
-		if (fusion_shadow_stale(fs, fast)) {
-			fusion_shadow_give_up(fs, fast);
-		} else if (bucket >= sweep->least && sweep->nr) {
+		if (fusion_shadow_stale(fs, fast) || bucket >= sweep->least) {
 			fusion_shadow_give_up(fs, fast);
 			sweep->nr--;
 		} else {
@@ -313,14 +410,14 @@ static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from
 {
 	u32 to;
 
-	for (; from < end; from = to) {
+	for (; from < end && sweep->nr; from = to) {
 		to = min(from + CHUNK, end);
 		fusion_shadow_sweep_some(fs, sweep, from, to);
 		cond_resched();
 	}
 }
 
-/* How many slots are too few, now that those are gone which are out of date? */
+/* How many slots are too few? */
 static u32 fusion_shadow_too_many(struct fusion *fs)
 {
 	u32 missing;
@@ -331,27 +428,42 @@ static u32 fusion_shadow_too_many(struct fusion *fs)
 	return missing;
 }
 
-void fusion_shadow_tend(struct fusion *fs)
+/* Give up as many in the next slice as slots are too few. */
+static void fusion_shadow_make_room(struct fusion *fs)
 {
 	struct sweep sweep = { .least = FUSION_BUCKETS };
 	u32 from = fs->shadows.swept, end, found = 0;
 
+	sweep.nr = fusion_shadow_too_many(fs);
+	if (!sweep.nr)
+		return;
+	end = min(from + SLICE, fs->sb.nr_fast_slots);
+	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	while (sweep.least && found < sweep.nr)
+		found += sweep.hist[--sweep.least];
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	fusion_replica_soon(fs);
+}
+
+/* Let the replica learn in time of what has gone out of date. */
+static void fusion_shadow_tell(struct fusion *fs)
+{
+	if (!READ_ONCE(fs->shadows.changed))
+		return;
+	spin_lock_irq(&fs->lock);
+	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_shadow_tend(struct fusion *fs)
+{
 	if (!READ_ONCE(fs->shadows.nr))
 		return;
 	if (!fusion_shadow_allowed(fs)) {
 		fusion_shadow_forget_all(fs);
 		return;
 	}
-	if (READ_ONCE(fs->shadows.nr) == fusion_shadows_current(fs) &&
-	    !fusion_shadow_too_many(fs))
-		return;
-	end = min(from + SLICE, fs->sb.nr_fast_slots);
-	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
-	fusion_shadow_sweep(fs, &sweep, from, end);
-	sweep.nr = fusion_shadow_too_many(fs);
-	if (!sweep.nr)
-		return;
-	while (sweep.least && found < sweep.nr)
-		found += sweep.hist[--sweep.least];
-	fusion_shadow_sweep(fs, &sweep, from, end);
+	fusion_shadow_tell(fs);
+	fusion_shadow_make_room(fs);
 }

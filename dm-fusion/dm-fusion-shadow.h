@@ -14,13 +14,19 @@
 
 struct fusion;
 
-/* In @slot: counted as current, until the mark of the extent is taken away. */
+/*
+ * In @slot: counted as current, until the mark of the extent is taken away; the replica on the disk
+ * may name it, or will soon; and what was recorded there last says that it is current.
+ */
 #define FUSION_SHADOW_CURRENT	BIT(31)
+#define FUSION_SHADOW_NAMED	BIT(30)
+#define FUSION_SHADOW_SAME	BIT(29)
+#define FUSION_SHADOW_FLAGS	(FUSION_SHADOW_CURRENT | FUSION_SHADOW_NAMED | FUSION_SHADOW_SAME)
 
 /**
  * struct fusion_shadow - the shadow of the extent in a fast slot
  * @lext: that extent
- * @slot: its slow slot, and FUSION_SHADOW_CURRENT; 0: none, as slot 0 has a superblock
+ * @slot: its slow slot, and FUSION_SHADOW_FLAGS; 0: none, as slot 0 has a superblock
  */
 struct fusion_shadow {
 	u32 lext;
@@ -32,7 +38,9 @@ struct fusion_shadow {
  * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
  * @has: a bit for each of @of that has a slot
  * @nr: number of these
+ * @nr_named: of these, those that the replica may name
  * @nr_current: of these, counted as current. Changed without fs->lock
+ * @changed: one has gone out of date that the replica calls current. Set without fs->lock
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
  * @dropped: number that were given up so far
@@ -42,7 +50,9 @@ struct fusion_shadows {
 	struct fusion_shadow *of;
 	unsigned long *has;
 	u32 nr;
+	u32 nr_named;
 	atomic_t nr_current;
+	bool changed;
 	u32 next;
 	u32 swept;
 	u64 dropped;
@@ -81,8 +91,29 @@ u32 fusion_shadow_take(struct fusion *fs, u32 word);
 /* Give up the shadow of the extent that has this word, or had it, if there is one. */
 void fusion_shadow_drop(struct fusion *fs, u32 word);
 
-/* Give up shadows until more than @keep slow slots are free, or there are none left. */
+/*
+ * Give up shadows until more than @keep slow slots are free, or will be after the next update of the
+ * replica, or there are no shadows left. Then slots are held that were not before, if any of these
+ * is named by the replica.
+ */
 void fusion_shadow_yield(struct fusion *fs, u32 keep);
+
+/**
+ * fusion_shadow_record() - what the replica is to say of an extent
+ * @fs: device
+ * @word: the extent's
+ * @names: it may name shadows
+ *
+ * Context: fs->lock held, and replica.mutex; the word returned goes into a map copy or the log.
+ * Return: a word as on disk: that of the shadow, if the extent has one.
+ */
+u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
+
+/*
+ * Mark the extents as dirty whose shadows the replica calls current, and are not any more. Context:
+ * the beginning of an update; sleeps; takes fs->lock itself.
+ */
+void fusion_shadow_look(struct fusion *fs);
 
 /* Give up those that have a slow slot from @first to @last. Sleeps; takes fs->lock itself. */
 void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last);

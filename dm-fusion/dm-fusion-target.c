@@ -90,8 +90,6 @@ static void fusion_close_set(struct fusion *fs)
 	fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit.work);
 	flush_work(&fs->txns.reclaim_work);
-	/* What is done to a closed set does not ask for them. */
-	fusion_shadow_forget_all(fs);
 	fusion_replica_stop(fs);
 	/* Only now are the slots free that the replica may have named. */
 	fusion_discard_stop(fs);

@@ -75,7 +75,8 @@
  *
  * The slow slot that a promoted extent has left is kept as long as nobody needs it. An extent of
  * the fast member that is WATCHED between two batches has such a shadow, with the same content: it
- * is demoted without a copy. Shadows are in memory only, and count as free slots.
+ * is demoted without a copy. The replica names shadows, for the day the fast member is lost. They
+ * count as free slots, or as held ones if the replica names them.
  *
  * Epochs and the drain (dm-fusion-epoch.c)
  *
@@ -117,7 +118,8 @@
  * INV4  A flush is acknowledged only when the data on both members, and the map
  *       that finds it, are durable.
  * INV5  Every number read from disk is bounded before use (dm-fusion-codec.c).
- * INV6  No slow slot is given to another extent while the durable replica names it.
+ * INV6  No slow slot is given to another extent while the durable replica names it, for an extent
+ *	 that lies there or as a shadow.
  * INV7  The durable replica does not place an extent in a slow slot whose durable map says
  *	 another one, or fast, unless it has not learnt of a first write or discard yet.
  * INV8  Before the metadata of a member says how far the other one has got, that was durable
@@ -130,12 +132,14 @@
  *	 OPEN. No superblock is without it while a durable map places an extent there, and it is
  *	 told that it has left only when both copies of both superblocks are durably without it.
  * INV12 A slow slot is the shadow of one extent at most, which lies on the fast member. Nobody else
- *	 has it, and it would be free: its release was durable and drained. None is inside the fence
- *	 or on the old member (dm-fusion-shadow.c).
+ *	 has it, and it would be free, or held: its release was durable and drained. None is inside
+ *	 the fence or on the old member (dm-fusion-shadow.c).
  * INV13 The shadow of an extent that is WATCHED has its content: each write, zeroes or discard
  *	 takes the mark away before it is sent.
  * INV14 A demotion without a copy begins with the cmpxchg() that finds the mark, and the record of
  *	 it follows a flush of the slow member, as of any other.
+ * INV15 A slot that the durable replica calls the shadow of an extent has a whole version of it,
+ *	 durably. If it is called current, all that was written before the durable POINT is in it.
  *
  * Locks
  * -----

@@ -142,7 +142,7 @@ static void check_free(const struct fusion *fs, u32 mapped)
 /* Nobody else has the slow slot, and the extent lies where it is looked for. */
 static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **taken)
 {
-	u32 slot = fs->shadows.of[fast].slot & ~FUSION_SHADOW_CURRENT;
+	u32 slot = fs->shadows.of[fast].slot & ~FUSION_SHADOW_FLAGS;
 	u32 lext = fs->shadows.of[fast].lext, word;
 
 	if (!fusion_slot_valid(&fs->sb, FUSION_SLOW, slot) || lext >= fs->sb.nr_lexts)
@@ -177,7 +177,7 @@ static void check_current(const struct fusion *fs, u32 fast)
 			    fusion_slot_sector(&fs->sb, FUSION_FAST, fast), stamps[FUSION_FAST]);
 	sim_disk_see_extent(fs->dev[FUSION_SLOW]->bdev->disk,
 			    fusion_slot_sector(&fs->sb, FUSION_SLOW,
-					       shadow->slot & ~FUSION_SHADOW_CURRENT),
+					       shadow->slot & ~FUSION_SHADOW_FLAGS),
 			    stamps[FUSION_SLOW]);
 	for (i = 0; i < EXTENT_SECTORS; i++)
 		if (stamps[FUSION_FAST][i] != stamps[FUSION_SLOW][i])
@@ -187,7 +187,7 @@ static void check_current(const struct fusion *fs, u32 fast)
 
 static void check_shadows(const struct fusion *fs, unsigned long **taken)
 {
-	u32 fast, nr = 0, look;
+	u32 fast, nr = 0, named = 0, look;
 	int counted = 0;
 
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++) {
@@ -198,7 +198,10 @@ static void check_shadows(const struct fusion *fs, unsigned long **taken)
 		check_shadow(fs, fast, taken);
 		nr++;
 		counted += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_CURRENT);
+		named += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_NAMED);
 	}
+	if (named != fs->shadows.nr_named)
+		sim_fail("%u shadows are named, %u counted", named, fs->shadows.nr_named);
 	if (nr != fs->shadows.nr || counted > fs->shadows.nr_current.counter)
 		sim_fail("%u shadows, %u counted; %d current, %d counted", nr, fs->shadows.nr,
 			 counted, fs->shadows.nr_current.counter);

@@ -35,6 +35,12 @@ struct unmapping {
 	u64 known;		/* the replica knows of all before */
 };
 
+/* The last change of a sector that has completed for certain, since the last cut. */
+struct newest {
+	u32 number;		/* 0: none */
+	u64 second;		/* of the virtual clock, when it completed */
+};
+
 struct model {
 	u32 nr_sectors;
 	u32 extent_sectors;
@@ -47,6 +53,7 @@ struct model {
 	struct history *history;
 	u64 *base;
 	struct unmapping *unmapping;	/* of each extent */
+	struct newest *newest;		/* of each sector */
 };
 
 struct model *model_new(u32 nr_sectors, u32 extent_sectors)
@@ -59,6 +66,7 @@ struct model *model_new(u32 nr_sectors, u32 extent_sectors)
 	m->history = calloc(nr_sectors, sizeof(*m->history));
 	m->base = calloc(nr_sectors, sizeof(*m->base));
 	m->unmapping = calloc(nr_sectors / extent_sectors, sizeof(*m->unmapping));
+	m->newest = calloc(nr_sectors, sizeof(*m->newest));
 	m->max = 64;
 	m->changes = calloc(m->max, sizeof(*m->changes));
 	m->nr = 1;
@@ -78,6 +86,7 @@ void model_free(struct model *m)
 	free(m->history);
 	free(m->base);
 	free(m->unmapping);
+	free(m->newest);
 	free(m->changes);
 	free(m);
 }
@@ -131,6 +140,7 @@ void model_rebase(struct model *m, const u64 *content)
 	for (u = m->unmapping; u < m->unmapping + m->nr_sectors / m->extent_sectors; u++)
 		if (u->thinned > u->known)
 			u->last = max(u->last, u->thinned);
+	memset(m->newest, 0, m->nr_sectors * sizeof(*m->newest));
 	m->changes[0].completed = m->now;
 	m->changes[0].durable = true;
 	for (i = 0; i < m->nr_sectors; i++) {
@@ -232,6 +242,8 @@ static void make_durable(struct model *m, struct change_info *c)
 void model_complete(struct model *m, u32 number, bool ok, bool durable)
 {
 	struct change_info *c = &m->changes[number];
+	u64 second = sim_now_ns() / 1000000000;
+	u32 s;
 
 	if (c->ended)
 		return;
@@ -241,6 +253,9 @@ void model_complete(struct model *m, u32 number, bool ok, bool durable)
 	if (!ok)
 		return;
 	c->completed = m->now;
+	for (s = c->sector; s < c->sector + c->nr; s++)
+		if (certain(m, c, s))
+			m->newest[s] = (struct newest){ number, second };
 	if (durable)
 		make_durable(m, c);
 }
@@ -315,6 +330,27 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found)
 const char *model_check_cut(struct model *m, u32 sector, u64 found)
 {
 	return check(m, sector, found, NEVER);
+}
+
+const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found)
+{
+	const struct newest *newest = &m->newest[sector];
+	const struct history *h = &m->history[sector];
+	const struct change_info *last = &m->changes[newest->number];
+	u32 i;
+
+	if (found && !model_stamp_is_of(found, sector))
+		return "another sector's data";
+	if (!newest->number || newest->second >= second)
+		return NULL;
+	if (found)
+		return m->changes[found >> 24 & U32_MAX].completed < last->issued ?
+		       "data from before that" : NULL;
+	for (i = 0; i < h->nr; i++)
+		if (h->number[i] && m->changes[h->number[i]].kind != CHANGE_WRITE &&
+		    m->changes[h->number[i]].completed >= last->issued)
+			return NULL;
+	return last->kind == CHANGE_WRITE ? "zeros from before that" : NULL;
 }
 
 void model_unmapped(struct model *m, u32 lext)

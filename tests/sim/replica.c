@@ -15,6 +15,7 @@ struct replica {
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
 	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
+	u64 point;			/* of what is in shadows, in seconds; 0: not known */
 };
 
 static void load_map(struct replica *rep)
@@ -47,6 +48,10 @@ static int apply_record(void *ctx, const struct fusion_record *rec)
 {
 	struct replica *rep = ctx;
 
+	if (rec->op == FUSION_OP_POINT) {
+		rep->point = (u64)rec->old << 32 | rec->new;
+		return 0;
+	}
 	rep->word[rec->lext] = rec->new;
 	rep->valid[rec->lext] = 0;
 	rep->recorded[rec->lext] = rec->bitmap;
@@ -72,7 +77,14 @@ static void load_log(struct replica *rep)
 static bool says_slow(const struct replica *rep, u32 lext)
 {
 	return fusion_word_mapped(rep->word[lext]) &&
-	       fusion_word_dev(rep->word[lext]) == FUSION_SLOW;
+	       fusion_word_dev(rep->word[lext]) == FUSION_SLOW &&
+	       !fusion_names_shadow(rep->word[lext]);
+}
+
+/* Does it name a slot of the slow disk for an extent? */
+static bool names_slow(const struct replica *rep, u32 lext)
+{
+	return says_slow(rep, lext) || fusion_names_shadow(rep->word[lext]);
 }
 
 static bool is_open(const struct replica *rep, u32 lext)
@@ -89,7 +101,7 @@ static void check_slots(const struct replica *rep)
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		if (is_open(rep, lext) && !rep->recorded[lext])
 			sim_fail("replica: extent %u is open but has no bitmap", lext);
-		if (says_slow(rep, lext) &&
+		if (names_slow(rep, lext) &&
 		    __test_and_set_bit(fusion_word_slot(rep->word[lext]), taken))
 			sim_fail("replica: extent %u shares its slot", lext);
 	}
@@ -134,6 +146,23 @@ static void check_sector(const struct replica *rep, struct model *model, u32 lex
 	sim_fail("replica: sector %u of extent %u: %s (INV7)", s, lext, wrong);
 }
 
+/* A shadow is as old as the point, or newer; one that is out of date has content of its extent. */
+static void check_shadow(const struct replica *rep, struct model *model, u32 lext, u32 s)
+{
+	u32 sector = lext * EXTENT_SECTORS + s, word = rep->word[lext];
+	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(word));
+	u64 stamp = sim_disk_stamp(rep->disk, start + s);
+	bool current = (enum fusion_shadow_state)fusion_word_state(word) == FUSION_SHADOW;
+	const char *wrong;
+
+	wrong = model_check_since(model, current ? rep->point : 0, sector, stamp);
+	if (!wrong)
+		return;
+	model_explain(model, sector, stamp);
+	sim_fail("replica: sector %u of extent %u: its shadow of second %llu: %s (INV15)", s,
+		 lext, rep->point, wrong);
+}
+
 void replica_check_content(const struct replica *rep, struct model *model)
 {
 	u32 lext, s;
@@ -141,6 +170,8 @@ void replica_check_content(const struct replica *rep, struct model *model)
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 
+		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
+			check_shadow(rep, model, lext, s);
 		if (!says_slow(rep, lext))
 			continue;
 		for (s = 0; s < EXTENT_SECTORS; s++)
@@ -156,7 +187,7 @@ void replica_check_owners(const struct replica *rep, const void *private)
 	u32 lext, word, slot;
 
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
-		if (!says_slow(rep, lext))
+		if (!names_slow(rep, lext))
 			continue;
 		slot = fusion_word_slot(rep->word[lext]);
 		owner[slot] = lext + 1;
@@ -179,6 +210,13 @@ void replica_check_owners(const struct replica *rep, const void *private)
 
 static void check_current(const struct replica *rep, u32 lext, u32 word, const void *private)
 {
+	if (fusion_names_shadow(rep->word[lext])) {
+		if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_FAST ||
+		    fusion_word_state(word) != FUSION_STABLE)
+			sim_fail("replica: is up to date, and has a shadow of extent %u, %x", lext,
+				 word);
+		return;
+	}
 	if (rep->word[lext] != word)
 		sim_fail("replica: is up to date, but extent %u is %x there, not %x", lext,
 			 rep->word[lext], word);

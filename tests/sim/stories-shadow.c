@@ -52,12 +52,20 @@ static struct op *disturb(struct op *op, const struct setup *s, u64 *rng, u32 le
 	}
 }
 
+/* Let the replica name what is there, and time pass. */
+static struct op *record(struct op *op, u64 *rng)
+{
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_REPLICA, 0, 0);
+	return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+}
+
 u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;
 	const u32 all = s->sb.nr_lexts;
 
-	while (end - op > 64) {
+	while (end - op > 72) {
 		u32 some = rnd_below(rng, 4) ? all - rnd_below(rng, all / 2) : all, i, k;
 
 		op = add(op, OP_FENCE_OFF, 0, 0);
@@ -65,7 +73,7 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
 		op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
 		op = add(op, OP_WAIT, 0, 0);
-		for (k = 1 + rnd_below(rng, 4); k && end - op > 48; k--) {
+		for (k = 1 + rnd_below(rng, 4); k && end - op > 56; k--) {
 			u32 lext = rnd_below(rng, some);
 			u32 n = 1 + rnd_below(rng, min(some - lext, 6U));
 
@@ -74,10 +82,12 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 				op = add(op, OP_DEMOTE, lext, n);
 			op = add(op, OP_PROMOTE, lext, n);
 			if (rnd_below(rng, 2))
-				op = add(op, OP_WAIT, 0, 0);
+				op = record(op, rng);
 			for (i = rnd_below(rng, 8); i; i--)
 				op = disturb(op, s, rng, rnd_below(rng, 3) ?
 					     lext + rnd_below(rng, n) : rnd_below(rng, all));
+			if (rnd_below(rng, 2))
+				op = record(op, rng);
 			op = fail_any(op, s, rng);
 			if (rnd_below(rng, 4))
 				op = add(op, OP_DEMOTE, lext, n);
