@@ -119,7 +119,7 @@ static u32 fusion_old_word(const struct fusion *fs, u32 lext)
  */
 static bool fusion_start_flip(struct fusion *fs, struct fusion_job *job)
 {
-	if (job->move.to != FUSION_SLOW || !fusion_has_shadow(fs, job->old) ||
+	if (job->move.to != FUSION_SLOW || !fusion_shadow_is_current(fs, job->old) ||
 	    fusion_word_state(READ_ONCE(fs->map[job->move.lext])) != FUSION_WATCHED)
 		return false;
 	job->new = fusion_shadow_take(fs, job->old);

@@ -3,7 +3,7 @@
  * dm-fusion: the copies of a batch, which is step 5 in dm-fusion-batch.c.
  *
  * Foreground I/O waits for one copy at most. While there is none, what was asked for goes two at a
- * time: so one disk reads the next extent while the other writes, and a disk that does both moves
+ * time, and so do copies for shadows: so one disk reads the next extent while the other writes, and a disk that does both moves
  * its arm half as often.
  */
 #include "dm-fusion.h"
@@ -52,7 +52,9 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 		return;
 	wait_for_completion(&copy->done);
 	copy->job = NULL;
-	fusion_mark_written(fs, job->move.to);
+	/* nobody relies on a shadow before the flush that follows */
+	if (!job->shadows)
+		fusion_mark_written(fs, job->move.to);
 	if (copy->read_failed) {
 		fusion_member_failed(fs, fusion_word_disk(fs, job->old));
 		fusion_note_unread(fs, job->old);
@@ -89,7 +91,7 @@ void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int n
 		/* the older one; then the other one as well, unless two may be under way */
 		fusion_copy_end(fs, &copies[next]);
 		idle = fusion_is_idle(fs);
-		if (!force || !idle)
+		if ((!force && !jobs[i].shadows) || !idle)
 			fusion_copy_end(fs, &copies[!next]);
 		/* On foreground I/O, leave moves that need idle time for later. */
 		if (READ_ONCE(fs->mover.stopping) || (idle_only && !idle))

@@ -158,11 +158,10 @@ static bool fusion_mover_run(struct fusion *fs)
 		      !fs->mover.homing.on;
 	bool evacuate = fusion_evacuation_due(fs), home = fusion_homing_due(fs);
 
-	if ((!policy && !evacuate && !home) ||
-	    (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs)))
+	if (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs))
 		return false;
 	return (evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)) ||
-	       (policy && fusion_mover_run_policy(fs));
+	       (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */

@@ -76,6 +76,7 @@ struct fusion_job {
 	bool started;		/* WATCHED or LOCKED was set */
 	bool copied;		/* or its shadow is current */
 	bool flips;		/* it goes to its shadow */
+	bool shadows;		/* the copy becomes its shadow: dm-fusion-refresh.c */
 	bool retire;		/* the new slot could not be written */
 };
 

@@ -35,6 +35,7 @@ static const size_t places[FUSION_SETTINGS] = {
 	[FUSION_SET_REPLICA_INTERVAL] = offsetof(struct fusion_options, replica_interval),
 	[FUSION_SET_DISCARD_PASSDOWN] = offsetof(struct fusion_options, discard_passdown),
 	[FUSION_SET_SHADOW] = offsetof(struct fusion_options, shadow),
+	[FUSION_SET_SHADOW_AGE] = offsetof(struct fusion_options, shadow_age),
 	[FUSION_SET_STANDBY] = offsetof(struct fusion_options, standby),
 	[FUSION_SET_WRITE_BUDGET] = offsetof(struct fusion_options, write_budget),
 };

@@ -112,6 +112,12 @@ bool fusion_has_shadow(const struct fusion *fs, u32 word)
 	return fusion_word_on_fast(fs, word) && test_bit(fusion_word_slot(word), fs->shadows.has);
 }
 
+bool fusion_shadow_is_current(const struct fusion *fs, u32 word)
+{
+	return fusion_has_shadow(fs, word) &&
+	       READ_ONCE(fs->shadows.of[fusion_word_slot(word)].slot) & FUSION_SHADOW_CURRENT;
+}
+
 /*
  * Forget the shadow of the extent in a fast slot. If the replica may name it, it learns that it is
  * none any more. Return: word of its slow slot, for fusion_replica_release().
@@ -132,14 +138,21 @@ static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 	return fusion_word(FUSION_STABLE, FUSION_SLOW, slot & ~FUSION_SHADOW_FLAGS);
 }
 
+/* Release its slot. The mark is for another one, or gone. */
+static void fusion_shadow_release(struct fusion *fs, u32 fast)
+{
+	bool named = READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_NAMED;
+
+	fusion_replica_release(fs, fusion_shadow_forget(fs, fast), !named);
+}
+
 /* Give up the shadow of the extent in a fast slot. */
 static void fusion_shadow_give_up(struct fusion *fs, u32 fast)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	bool named = READ_ONCE(s->of[fast].slot) & FUSION_SHADOW_NAMED;
 
 	fusion_map_unwatch(fs, s->of[fast].lext, fusion_word(FUSION_STABLE, FUSION_FAST, fast));
-	fusion_replica_release(fs, fusion_shadow_forget(fs, fast), !named);
+	fusion_shadow_release(fs, fast);
 	s->dropped++;
 }
 
@@ -230,8 +243,7 @@ void fusion_shadow_look(struct fusion *fs)
 
 /* -- which are kept -------------------------------------------------------------------------- */
 
-/* Are shadows kept at all? */
-static bool fusion_shadow_allowed(const struct fusion *fs)
+bool fusion_shadow_allowed(const struct fusion *fs)
 {
 	return READ_ONCE(fs->opt.shadow) && !READ_ONCE(fs->mover.stopping) &&
 	       !READ_ONCE(fs->mover.homing.on);
@@ -262,17 +274,19 @@ bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new)
 	       !fusion_shadow_missing(fs);
 }
 
-bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
+bool fusion_shadow_room(const struct fusion *fs)
 {
-	u32 fast = fusion_word_slot(new), watched = fusion_word_set_state(new, FUSION_WATCHED);
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return fs->slots.nr_free[FUSION_SLOW] > cushion;
+}
+
+/* Let the slow slot of @old be the shadow. Return: is it? False if a write was faster. */
+static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
+{
+	u32 fast = fusion_word_slot(new);
 	struct fusion_shadows *s = &fs->shadows;
 
-	if (READ_ONCE(fs->map[lext]) != watched)
-		return false;
-	if (!fusion_shadow_wanted(fs, old, new) || WARN_ON_ONCE(test_bit(fast, s->has))) {
-		fusion_map_unwatch(fs, lext, new);
-		return false;
-	}
 	__set_bit(fast, s->has);
 	s->nr++;
 	s->of[fast].lext = lext;
@@ -284,10 +298,32 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 	 * shadow: either it finds that, or the mark is found to be gone here.
 	 */
 	smp_mb();
-	if (READ_ONCE(fs->map[lext]) == watched)
+	if (READ_ONCE(fs->map[lext]) == fusion_word_set_state(new, FUSION_WATCHED))
 		return true;
 	fusion_shadow_forget(fs, fast);
 	return false;
+}
+
+bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
+{
+	if (READ_ONCE(fs->map[lext]) != fusion_word_set_state(new, FUSION_WATCHED))
+		return false;
+	if (!fusion_shadow_wanted(fs, old, new) ||
+	    WARN_ON_ONCE(test_bit(fusion_word_slot(new), fs->shadows.has))) {
+		fusion_map_unwatch(fs, lext, new);
+		return false;
+	}
+	return fusion_shadow_set(fs, lext, old, new);
+}
+
+bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
+{
+	if (READ_ONCE(fs->map[lext]) != fusion_word_set_state(fast, FUSION_WATCHED) ||
+	    !fusion_shadow_allowed(fs))
+		return false;
+	if (fusion_has_shadow(fs, fast))
+		fusion_shadow_release(fs, fusion_word_slot(fast));
+	return fusion_shadow_set(fs, lext, slow, fast);
 }
 
 /* -- which are given up ---------------------------------------------------------------------- */

@@ -44,7 +44,12 @@ struct fusion_shadow {
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
  * @dropped: number that were given up so far
- * @demotions: number of demotions that copied nothing; only the mover's
+ * @demotions: number of demotions that copied nothing; only the mover's, as the next
+ * @copies: number that were copied
+ * @in_round: extents are copied: dm-fusion-refresh.c
+ * @found: some were in this round
+ * @cursor: the next one
+ * @round_ms: ktime when the last round began; 0: there was none
  */
 struct fusion_shadows {
 	struct fusion_shadow *of;
@@ -57,6 +62,11 @@ struct fusion_shadows {
 	u32 swept;
 	u64 dropped;
 	u64 demotions;
+	u64 copies;
+	bool in_round;
+	bool found;
+	u32 cursor;
+	u64 round_ms;
 };
 
 int fusion_shadow_init(struct fusion *fs);
@@ -79,8 +89,26 @@ bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new);
  */
 bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
 
-/* Has the extent with this word a shadow, current or not? */
+/**
+ * fusion_shadow_refresh() - a copy becomes the shadow, in place of the one that is there, if any
+ * @fs: device
+ * @lext: the extent
+ * @slow: STABLE word of the slow slot with the copy, which is durable
+ * @fast: that of the extent's own slot. The extent was WATCHED, and drained, before the copy began
+ *
+ * Context: the mover; fs->lock held. Return: is it? Otherwise the extent may still be WATCHED.
+ */
+bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
+
+/* Are shadows kept now? Any context. */
+bool fusion_shadow_allowed(const struct fusion *fs);
+
+/* May one more slot be taken for a shadow? fs->lock held. */
+bool fusion_shadow_room(const struct fusion *fs);
+
+/* Has the extent with this word a shadow, current or not? And a current one, if it is WATCHED? */
 bool fusion_has_shadow(const struct fusion *fs, u32 word);
+bool fusion_shadow_is_current(const struct fusion *fs, u32 word);
 
 /*
  * Take the shadow away from the extent with this word, which stays WATCHED if it was. Return:
@@ -132,5 +160,13 @@ u32 fusion_shadows_current(const struct fusion *fs);
 
 /* A write has taken the mark of the extent away that had the word @word. Any context, no lock. */
 void fusion_shadow_outdated(struct fusion *fs, u32 word);
+
+/* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
+
+/*
+ * Copy some extents that lack a current shadow, if the device is idle and a round is due or under
+ * way. Context: the mover. Return: is there more to do in this round?
+ */
+bool fusion_refresh(struct fusion *fs);
 
 #endif

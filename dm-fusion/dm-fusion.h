@@ -37,9 +37,9 @@
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, what the old member
  *	unread, copy,	does not return, a batch of moves and its copies, moves on request, out
- *	batch, forced,	of the fence, off the old member and home; the worker that decides
- *	evacuate, home,
- *	mover
+ *	batch, forced,	of the fence, off the old member and home; copies for shadows; the worker
+ *	evacuate, home,	that decides
+ *	refresh, mover
  *	status, message, claim, reboot, create, target
  *			the face to device-mapper
  *
@@ -225,6 +225,7 @@ struct fusion_options {
 	u32 standby;		/* seconds; 0: off */
 	u32 write_budget;	/* GB a day; 0: off */
 	u32 shadow;		/* 0 or 1 */
+	u32 shadow_age;		/* seconds */
 };
 
 /* What users change in the superblocks: settings, a bit of the mask for each that counts; name. */

@@ -28,6 +28,7 @@ enum fusion_setting {
 	FUSION_SET_STANDBY		= 8,
 	FUSION_SET_WRITE_BUDGET		= 9,
 	FUSION_SET_SHADOW		= 10,
+	FUSION_SET_SHADOW_AGE		= 11,
 	FUSION_SETTINGS
 };
 
@@ -93,7 +94,10 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 		"most data that promotions may write to the fast member" },
 	[FUSION_SET_SHADOW] = {
 		"shadow", FUSION_UNIT_SWITCH, 0, 1, 1, NULL,
-		"keep slow slots of promoted extents until they are needed" },
+		"keep copies on the slow member of what is on the fast one" },
+	[FUSION_SET_SHADOW_AGE] = {
+		"shadow_age", FUSION_UNIT_SECONDS, 10, 86400, 180, NULL,
+		"shortest time between two copies for the shadow of an extent" },
 };
 
 /* Greatest value in a set whose fast member has @nr_fast_slots slots. */

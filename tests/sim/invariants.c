@@ -171,7 +171,9 @@ static void check_current(const struct fusion *fs, u32 fast)
 	u64 stamps[FUSION_NR_DEVS][EXTENT_SECTORS];
 	u32 i;
 
-	if (fusion_word_state(fs->map[shadow->lext]) != FUSION_WATCHED)
+	/* while another one is copied, the extent is WATCHED for that */
+	if (fusion_word_state(fs->map[shadow->lext]) != FUSION_WATCHED ||
+	    !(shadow->slot & FUSION_SHADOW_CURRENT))
 		return;
 	sim_disk_see_extent(fs->dev[FUSION_FAST]->bdev->disk,
 			    fusion_slot_sector(&fs->sb, FUSION_FAST, fast), stamps[FUSION_FAST]);
@@ -226,7 +228,7 @@ void check_shadow_counts(const void *private)
 		    fusion_word_dev(fs->map[lext]) != FUSION_FAST ||
 		    fusion_word_state(fs->map[lext]) != FUSION_WATCHED)
 			continue;
-		if (fusion_has_shadow(fs, fs->map[lext]))
+		if (fusion_shadow_is_current(fs, fs->map[lext]))
 			watched++;
 		else if (!fs->mover.in_flight && !fs->slots.nr_quarantined)
 			sim_fail("extent %u is watched, and has no shadow", lext);
@@ -352,6 +354,11 @@ bool set_same_disks(const void *private, const struct fusion_sb *slow)
 u32 set_lexts(const void *private)
 {
 	return ((const struct fusion *)private)->sb.nr_lexts;
+}
+
+u32 set_epoch(const void *private)
+{
+	return ((const struct fusion *)private)->sb.epoch;
 }
 
 bool set_writable(const void *private)

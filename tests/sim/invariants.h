@@ -50,6 +50,9 @@ bool set_same_disks(const void *private, const struct fusion_sb *slow);
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);
 
+/* Its epoch: that of its superblocks, while it is open. */
+u32 set_epoch(const void *private);
+
 /* Is the set in mode rw? */
 bool set_writable(const void *private);
 

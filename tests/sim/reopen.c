@@ -212,7 +212,7 @@ static bool make_larger_table(struct state *st, struct sim_dev **dev)
 	if (rnd_below(&world->rng, 2))
 		sb.nr_lexts -= rnd_below(&world->rng, sb.nr_lexts - st->size[st->nr_sizes - 1]);
 	/* two more words than the others have: see make_setup() */
-	snprintf(options, sizeof(options), "20%s resize on", s->options + 2);
+	snprintf(options, sizeof(options), "22%s resize on", s->options + 2);
 	r = sim_dev_create(dev, &sb, options, false);
 	/* The slow member may not know of the last time yet, or a read fails. */
 	if (r == -EAGAIN || (r && s->faults))

@@ -21,7 +21,7 @@ void table_options(const struct setup *s, bool old, char *text, size_t size)
 {
 	/* two more words than without: see make_setup() */
 	if (old)
-		snprintf(text, size, "20%s old_%s old", s->options + 2,
+		snprintf(text, size, "22%s old_%s old", s->options + 2,
 			 world->disk[SIM_THIRD]->role == FUSION_FAST ? "fast" : "slow");
 	else
 		snprintf(text, size, "%s", s->options);

@@ -147,7 +147,8 @@ static void check_sector(const struct replica *rep, struct model *model, u32 lex
 }
 
 /* A shadow is as old as the point, or newer; one that is out of date has content of its extent. */
-static void check_shadow(const struct replica *rep, struct model *model, u32 lext, u32 s)
+static void check_shadow(const struct replica *rep, struct model *model, u32 lext, u32 s,
+			 u64 point)
 {
 	u32 sector = lext * EXTENT_SECTORS + s, word = rep->word[lext];
 	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(word));
@@ -155,15 +156,15 @@ static void check_shadow(const struct replica *rep, struct model *model, u32 lex
 	bool current = (enum fusion_shadow_state)fusion_word_state(word) == FUSION_SHADOW;
 	const char *wrong;
 
-	wrong = model_check_since(model, current ? rep->point : 0, sector, stamp);
+	wrong = model_check_since(model, current ? point : 0, sector, stamp);
 	if (!wrong)
 		return;
 	model_explain(model, sector, stamp);
 	sim_fail("replica: sector %u of extent %u: its shadow of second %llu: %s (INV15)", s,
-		 lext, rep->point, wrong);
+		 lext, point, wrong);
 }
 
-void replica_check_content(const struct replica *rep, struct model *model)
+void replica_check_content(const struct replica *rep, struct model *model, u32 epoch)
 {
 	u32 lext, s;
 
@@ -171,7 +172,7 @@ void replica_check_content(const struct replica *rep, struct model *model)
 		bool may_lag = model_replica_may_lag(model, lext);
 
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
-			check_shadow(rep, model, lext, s);
+			check_shadow(rep, model, lext, s, rep->sb.epoch == epoch ? rep->point : 0);
 		if (!says_slow(rep, lext))
 			continue;
 		for (s = 0; s < EXTENT_SECTORS; s++)

@@ -132,11 +132,12 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
 	snprintf(s->options, sizeof(s->options),
-		 "18 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
-		 "replica_interval %s standby %s shadow %s",
+		 "20 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
+		 "replica_interval %s standby %s shadow %s shadow_age %u",
 		 intervals[rnd_below(&rng, 4)], rnd_below(&rng, 2) ? "on" : "off",
 		 rnd_below(&rng, 2) * 100, 1 + rnd_below(&rng, 100),
 		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)],
 		 standby[rnd_below(&rng, ARRAY_SIZE(standby))],
-		 rnd_below(&shadow, 8) ? "on" : "off");
+		 rnd_below(&shadow, 8) ? "on" : "off",
+		 rnd_below(&shadow, 4) ? 10 : 180);
 }

@@ -81,7 +81,7 @@ static int make_smaller_table(struct state *st, struct sim_dev **dev, const stru
 	if (sb->peer_sectors != old->peer_sectors || rnd_below(&world->rng, 2))
 		snprintf(slow, sizeof(slow), " slow_sectors %llu", sb->peer_sectors);
 	/* more words than the others have: see make_setup() */
-	snprintf(options, sizeof(options), "%u%s resize on%s%s", 20 + 2 * !!*fast + 2 * !!*slow,
+	snprintf(options, sizeof(options), "%u%s resize on%s%s", 22 + 2 * !!*fast + 2 * !!*slow,
 		 s->options + 2, fast, slow);
 	return sim_dev_create(dev, sb, options, false);
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: shadows that are made. An extent that was written on the fast member has no shadow, or
+ * one that is out of date. While the fused device is idle, it is copied to a free slow slot, which
+ * becomes its shadow.
+ *
+ * The mover does that in rounds, between its moves. A round passes over the map once, so it goes
+ * through the slow member in order, and copies nothing twice. The next one begins when shadow_age
+ * seconds have passed since this one began: so an extent that is written all the time costs one
+ * copy in that time, at most. If foreground I/O comes, the round waits for the next idle time.
+ *
+ * A copy goes to another slot than the shadow that is there, which stays as it is until the copy is
+ * complete and durable. So what the replica names is a whole version at any time (INV15).
+ *
+ * The steps are those of a batch of moves (dm-fusion-batch.c) as far as the copy, and rely on the
+ * same: STABLE -> WATCHED, drain, copy. A write takes the mark away, and then the copy is worthless.
+ * Then the slow member is flushed, and what is WATCHED still has its shadow: no write was sent
+ * since the drain (INV13). The map does not change, so there is no commit. The copies do not make
+ * the slow member count as written, so no flush of a user waits for them, but for the one at the
+ * end: a shadow is demoted to, or named, only after that.
+ *
+ * Copies are made only while more slots are free than shadows have to leave.
+ */
+#include "dm-fusion.h"
+
+/* Map words looked at in one go. */
+#define LOOKS	16384U
+
+/* Does it lack a current shadow, and can it get one? Partial extents are completed when idle. */
+static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
+{
+	u32 word = READ_ONCE(fs->map[lext]);
+
+	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
+	       fusion_word_disk(fs, word) == FUSION_FAST;
+}
+
+/* Begin with an extent. Return: false if no slot may be taken. */
+static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job *job)
+{
+	bool room;
+
+	*job = (struct fusion_job){
+		.move = { .lext = lext, .to = FUSION_SLOW },
+		.shadows = true,
+		.outcome = FUSION_SKIPPED,
+	};
+	spin_lock_irq(&fs->lock);
+	room = fusion_shadow_room(fs);
+	if (room && fusion_refresh_due(fs, lext)) {
+		job->old = READ_ONCE(fs->map[lext]);
+		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
+		job->started = fusion_word_mapped(job->new);
+	}
+	if (job->started) {
+		fusion_map_copy(fs, lext, job->old, FUSION_WATCHED);
+		fs->mover.in_flight++;
+	}
+	spin_unlock_irq(&fs->lock);
+	return room;
+}
+
+/* Begin with the next extents of the round. Return: how many. */
+static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job *jobs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	unsigned int max = fusion_requested_batch(fs, true), nr = 0, looks;
+
+	for (looks = 0; looks < LOOKS && nr < max && s->cursor < fs->sb.nr_lexts; looks++) {
+		u32 lext = s->cursor++;
+
+		if (!fusion_refresh_due(fs, lext))
+			continue;
+		if (!fusion_refresh_start(fs, lext, &jobs[nr])) {
+			/* No more in this round. */
+			s->cursor = fs->sb.nr_lexts;
+			break;
+		}
+		nr += jobs[nr].started;
+	}
+	return nr;
+}
+
+/* The copy is durable, or not @usable. fs->lock held. */
+static void fusion_refresh_end(struct fusion *fs, struct fusion_job *job, bool usable)
+{
+	fs->mover.in_flight--;
+	if (usable && job->copied &&
+	    fusion_shadow_refresh(fs, job->move.lext, job->new, job->old)) {
+		fs->shadows.copies++;
+		return;
+	}
+	fusion_map_unwatch(fs, job->move.lext, job->old);
+	if (job->retire)
+		fusion_slot_retire(fs, job->new);
+	else
+		fusion_slot_put(fs, job->new);
+}
+
+static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	bool usable;
+	unsigned int i;
+
+	fusion_drain(fs);
+	fusion_copy_jobs(fs, jobs, nr, NULL, true);
+	fusion_mark_written(fs, FUSION_SLOW);
+	usable = !fusion_flush_slow(fs);
+	for (i = 0; i < nr; i++) {
+		spin_lock_irq(&fs->lock);
+		fusion_refresh_end(fs, &jobs[i], usable);
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
+	}
+}
+
+/* May a round begin, or go on? */
+static bool fusion_refresh_allowed(struct fusion *fs)
+{
+	return fusion_shadow_allowed(fs) && !fs->mover.slow_asleep &&
+	       !READ_ONCE(fs->replica.failed) && !fusion_gate_ready(fs) && fusion_is_idle(fs);
+}
+
+bool fusion_refresh(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
+	unsigned int nr;
+
+	if (!s->in_round && s->round_ms && now - s->round_ms < age)
+		return false;
+	if (!fusion_refresh_allowed(fs))
+		return false;
+	if (!s->in_round) {
+		s->in_round = true;
+		s->cursor = 0;
+		s->round_ms = now;
+		s->found = false;
+	}
+	nr = fusion_refresh_collect(fs, fs->mover.batch.jobs);
+	if (nr) {
+		s->found = true;
+		fusion_refresh_some(fs, fs->mover.batch.jobs, nr);
+	}
+	if (s->cursor < fs->sb.nr_lexts)
+		return true;
+	s->in_round = false;
+	if (s->found)
+		fusion_replica_soon(fs);
+	return false;
+}
