@@ -165,17 +165,9 @@ static void fusion_load_heat(struct fusion *fs)
 
 /* -- the journal, and the log ---------------------------------------------------------------- */
 
-/* The part of a ring that the buffers of its chain hold. */
-struct ring {
-	struct fusion *fs;
-	struct fusion_chain *chain;
-	u32 pos;
-	u32 nr;
-};
-
-static const void *fusion_load_read_ring(void *ctx, u32 pos)
+const void *fusion_load_read_ring(void *ctx, u32 pos)
 {
-	struct ring *ring = ctx;
+	struct fusion_load_ring *ring = ctx;
 	struct fusion *fs = ring->fs;
 	struct fusion_chain *chain = ring->chain;
 	const u32 role = chain->sb->role;
@@ -201,7 +193,7 @@ static const void *fusion_load_read_ring(void *ctx, u32 pos)
 
 static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
-	struct fusion *fs = ((struct ring *)ctx)->fs;
+	struct fusion *fs = ((struct fusion_load_ring *)ctx)->fs;
 	struct fusion_open *open = fusion_open_find(fs, rec->lext);
 
 	fusion_map_load(fs, rec->lext, rec->new);
@@ -225,7 +217,7 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 /* @peer_at: set to how far the slow member had got, according to the journal */
 static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,	/* with the bounds of what was written */
 		.read = fusion_load_read_ring,
@@ -261,7 +253,7 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
  */
 static int fusion_load_check_end(struct fusion *fs)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,
 		.read = fusion_load_read_ring,
@@ -307,7 +299,7 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 				   const struct fusion_progress *claim)
 {
 	struct fusion_replica *rep = &fs->replica;
-	struct ring ring = { .fs = fs, .chain = &rep->log };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &rep->log };
 	struct fusion_ring scan = {
 		.sb = &rep->sb,
 		.read = fusion_load_read_ring,
@@ -439,6 +431,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 		r = fusion_trio_check(fs, read_only);
 	if (r)
 		return r;
+	if (!read_only)
+		fusion_load_shadows(fs);
 	fusion_load_heat(fs);
 	return 0;
 }

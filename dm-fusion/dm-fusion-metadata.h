@@ -46,6 +46,20 @@ struct fusion_chain {
 };
 
 /**
+ * struct fusion_load_ring - the part of a ring that the buffers of its chain hold, while a set is loaded
+ * @fs: device
+ * @chain: the journal, or the log
+ * @pos: position in the ring of the first block in @chain->buf
+ * @nr: number of blocks there
+ */
+struct fusion_load_ring {
+	struct fusion *fs;
+	struct fusion_chain *chain;
+	u32 pos;
+	u32 nr;
+};
+
+/**
  * struct fusion_txn - a transaction
  * @list: on fs->txns.free or fs->txns.quarantined
  * @nr: records used; protected by fs->lock while running

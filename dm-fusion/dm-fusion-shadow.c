@@ -61,23 +61,14 @@
  * No shadow lies inside the fence or on the old member, and none is kept while homing is on: slots
  * there are wanted by others.
  */
-#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 
 #include "dm-fusion.h"
 
-/* Most slots that are kept free of them; and which share of the slow member. */
-#define CUSHION		1024U
-#define CUSHION_SHARE	32U
-/* Fast slots looked at in one tick, and under one lock. */
-#define SLICE		16384U
+/* Fast slots looked at under one lock. */
 #define CHUNK		512U
-/* Shadows among which the best one to give up is looked for. */
-#define LOOK		16U
-/* Slots beyond what is needed, when an update of the replica has to free them. */
-#define AT_ONCE		16U
 
 int fusion_shadow_init(struct fusion *fs)
 {
@@ -95,11 +86,6 @@ void fusion_shadow_exit(struct fusion *fs)
 }
 
 /* -- one of them ----------------------------------------------------------------------------- */
-
-static u32 fusion_shadow_slot(const struct fusion *fs, u32 fast)
-{
-	return READ_ONCE(fs->shadows.of[fast].slot) & ~FUSION_SHADOW_FLAGS;
-}
 
 /* Is this the word of a slot of the fast member itself? */
 static bool fusion_word_on_fast(const struct fusion *fs, u32 word)
@@ -146,8 +132,7 @@ static void fusion_shadow_release(struct fusion *fs, u32 fast)
 	fusion_replica_release(fs, fusion_shadow_forget(fs, fast), !named);
 }
 
-/* Give up the shadow of the extent in a fast slot. */
-static void fusion_shadow_give_up(struct fusion *fs, u32 fast)
+void fusion_shadow_give_up(struct fusion *fs, u32 fast)
 {
 	struct fusion_shadows *s = &fs->shadows;
 
@@ -249,36 +234,11 @@ bool fusion_shadow_allowed(const struct fusion *fs)
 	       !READ_ONCE(fs->mover.homing.on);
 }
 
-/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
-static u32 fusion_shadow_cushion(const struct fusion *fs)
-{
-	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
-
-	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
-}
-
-/* How many are free too few? */
-static u32 fusion_shadow_missing(const struct fusion *fs)
-{
-	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
-		   fusion_slots_freed_soon(fs);
-	u32 cushion = fusion_shadow_cushion(fs);
-
-	return cushion - min(cushion, free);
-}
-
 bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new)
 {
 	return fusion_word_on_fast(fs, new) && fusion_word_disk(fs, old) == FUSION_SLOW &&
 	       !fusion_word_fenced(&fs->slots.fence, old) && fusion_shadow_allowed(fs) &&
 	       !fusion_shadow_missing(fs);
-}
-
-bool fusion_shadow_room(const struct fusion *fs)
-{
-	u32 cushion = fusion_shadow_cushion(fs);
-
-	return fs->slots.nr_free[FUSION_SLOW] > cushion;
 }
 
 /* Let the slow slot of @old be the shadow. Return: is it? False if a write was faster. */
@@ -326,180 +286,34 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 	return fusion_shadow_set(fs, lext, slow, fast);
 }
 
-/* -- which are given up ---------------------------------------------------------------------- */
+/* -- which are found when a set is loaded ---------------------------------------------------- */
 
-static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
+void fusion_shadow_claim(struct fusion *fs, u32 lext, u32 word, bool exact)
 {
-	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
-}
-
-/* What is lost with it: first those go that are there at once, and of these what is out of date. */
-static u32 fusion_shadow_rank(const struct fusion *fs, u32 fast)
-{
-	u32 slot = READ_ONCE(fs->shadows.of[fast].slot);
-
-	return (slot & FUSION_SHADOW_NAMED ? 2 : 0) + (slot & FUSION_SHADOW_CURRENT ? 1 : 0);
-}
-
-/* The next one in turn; there is one. */
-static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
-{
-	u32 nr = fs->sb.nr_fast_slots, fast = find_next_bit(fs->shadows.has, nr, from);
-
-	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
-}
-
-/* The one to give up next; there is one. */
-static u32 fusion_shadow_choose(struct fusion *fs)
-{
+	u32 here = READ_ONCE(fs->map[lext]), slot = fusion_word_slot(word), fast;
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
 
-	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_rank(fs, best); i++) {
-		fast = fusion_shadow_next(fs, fast + 1);
-		if (fusion_shadow_rank(fs, fast) < fusion_shadow_rank(fs, best))
-			best = fast;
+	if (fusion_has_shadow(fs, here)) {
+		fusion_map_unwatch(fs, lext, fusion_word_set_state(here, FUSION_STABLE));
+		s->nr_named--;
+		s->of[fusion_word_slot(here)].slot &= ~FUSION_SHADOW_NAMED;
+		fusion_slot_put(fs, fusion_shadow_forget(fs, fusion_word_slot(here)));
+		here = READ_ONCE(fs->map[lext]);
 	}
-	s->next = best + 1;
-	return best;
-}
-
-void fusion_shadow_yield(struct fusion *fs, u32 keep)
-{
-	while (fs->shadows.nr && fs->slots.nr_free[FUSION_SLOW] <= keep &&
-	       fs->slots.nr_free[FUSION_SLOW] + fusion_slots_freed_soon(fs) <= keep + AT_ONCE)
-		fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
-}
-
-/* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
-static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 first, u32 last)
-{
-	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, slot;
-
-	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end;
-	     fast = find_next_bit(s->has, end, fast + 1)) {
-		slot = fusion_shadow_slot(fs, fast);
-		if (slot >= first && slot <= last)
-			fusion_shadow_give_up(fs, fast);
-	}
-	fusion_unpark(fs);
-	spin_unlock_irq(&fs->lock);
-}
-
-void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last)
-{
-	u32 from, end;
-
-	for (from = 0; from < fs->sb.nr_fast_slots && READ_ONCE(fs->shadows.nr); from = end) {
-		end = min(from + CHUNK, fs->sb.nr_fast_slots);
-		fusion_shadow_leave_some(fs, from, end, first, last);
-		cond_resched();
-	}
-}
-
-void fusion_shadow_forget_all(struct fusion *fs)
-{
-	fusion_shadow_leave(fs, 0, U32_MAX);
-}
-
-/* -- in the background ----------------------------------------------------------------------- */
-
-/* What one look at a slice finds, and is to give up. */
-struct sweep {
-	u32 hist[FUSION_BUCKETS];	/* those that are current, by the heat of their extents */
-	u32 least;			/* bucket from which on they go */
-	u32 nr;				/* at most so many */
-};
-
-static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
-{
-	u32 least;
-
-	return fusion_policy_bucket(fusion_policy_heat(fs->policy, fs->shadows.of[fast].lext),
-				    &least);
-}
-
-/* Give up what is out of date, and count the rest; or give up what is hot. */
-static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
-{
-	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, bucket;
-
-	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end && sweep->nr;
-	     fast = find_next_bit(s->has, end, fast + 1)) {
-		bucket = fusion_shadow_bucket(fs, fast);
-		if (fusion_shadow_stale(fs, fast) || bucket >= sweep->least) {
-			fusion_shadow_give_up(fs, fast);
-			sweep->nr--;
-		} else {
-			sweep->hist[bucket]++;
-		}
-	}
-	fusion_unpark(fs);
-	spin_unlock_irq(&fs->lock);
-}
-
-static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
-{
-	u32 to;
-
-	for (; from < end && sweep->nr; from = to) {
-		to = min(from + CHUNK, end);
-		fusion_shadow_sweep_some(fs, sweep, from, to);
-		cond_resched();
-	}
-}
-
-/* How many slots are too few? */
-static u32 fusion_shadow_too_many(struct fusion *fs)
-{
-	u32 missing;
-
-	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs);
-	spin_unlock_irq(&fs->lock);
-	return missing;
-}
-
-/* Give up as many in the next slice as slots are too few. */
-static void fusion_shadow_make_room(struct fusion *fs)
-{
-	struct sweep sweep = { .least = FUSION_BUCKETS };
-	u32 from = fs->shadows.swept, end, found = 0;
-
-	sweep.nr = fusion_shadow_too_many(fs);
-	if (!sweep.nr)
+	if (!fusion_names_shadow(word) || !fusion_word_on_fast(fs, here) ||
+	    fusion_word_state(here) != FUSION_STABLE ||
+	    fusion_slot_claim(fs, fusion_word(FUSION_STABLE, FUSION_SLOW, slot)))
 		return;
-	end = min(from + SLICE, fs->sb.nr_fast_slots);
-	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
-	fusion_shadow_sweep(fs, &sweep, from, end);
-	while (sweep.least && found < sweep.nr)
-		found += sweep.hist[--sweep.least];
-	fusion_shadow_sweep(fs, &sweep, from, end);
-	fusion_replica_soon(fs);
-}
-
-/* Let the replica learn in time of what has gone out of date. */
-static void fusion_shadow_tell(struct fusion *fs)
-{
-	if (!READ_ONCE(fs->shadows.changed))
+	/* it may have been put back above */
+	fusion_discard_forget(fs, FUSION_SLOW, slot);
+	fast = fusion_word_slot(here);
+	s->of[fast] = (struct fusion_shadow){ lext, slot | FUSION_SHADOW_NAMED };
+	__set_bit(fast, s->has);
+	s->nr++;
+	s->nr_named++;
+	if (!exact || (enum fusion_shadow_state)fusion_word_state(word) != FUSION_SHADOW)
 		return;
-	spin_lock_irq(&fs->lock);
-	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
-	spin_unlock_irq(&fs->lock);
-}
-
-void fusion_shadow_tend(struct fusion *fs)
-{
-	if (!READ_ONCE(fs->shadows.nr))
-		return;
-	if (!fusion_shadow_allowed(fs)) {
-		fusion_shadow_forget_all(fs);
-		return;
-	}
-	fusion_shadow_tell(fs);
-	fusion_shadow_make_room(fs);
+	s->of[fast].slot |= FUSION_SHADOW_CURRENT | FUSION_SHADOW_SAME;
+	atomic_inc(&s->nr_current);
+	fusion_map_load(fs, lext, fusion_word_set_state(here, FUSION_WATCHED));
 }

@@ -69,6 +69,8 @@ struct fusion_shadows {
 	u64 round_ms;
 };
 
+/* -- dm-fusion-shadow.c ---------------------------------------------------------------------- */
+
 int fusion_shadow_init(struct fusion *fs);
 void fusion_shadow_exit(struct fusion *fs);
 
@@ -100,11 +102,20 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
  */
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 
+/**
+ * fusion_shadow_claim() - take over what the replica says of an extent
+ * @fs: device that is being loaded
+ * @lext: extent
+ * @word: as on disk
+ * @exact: what it calls current is so
+ *
+ * If it names a shadow, the extent is on the fast member, and the slot is free, then that is the
+ * extent's shadow from now on; the one that was claimed before is not. Nothing else runs.
+ */
+void fusion_shadow_claim(struct fusion *fs, u32 lext, u32 word, bool exact);
+
 /* Are shadows kept now? Any context. */
 bool fusion_shadow_allowed(const struct fusion *fs);
-
-/* May one more slot be taken for a shadow? fs->lock held. */
-bool fusion_shadow_room(const struct fusion *fs);
 
 /* Has the extent with this word a shadow, current or not? And a current one, if it is WATCHED? */
 bool fusion_has_shadow(const struct fusion *fs, u32 word);
@@ -116,15 +127,11 @@ bool fusion_shadow_is_current(const struct fusion *fs, u32 word);
  */
 u32 fusion_shadow_take(struct fusion *fs, u32 word);
 
+/* Give up the shadow of the extent in this fast slot; there is one. */
+void fusion_shadow_give_up(struct fusion *fs, u32 fast);
+
 /* Give up the shadow of the extent that has this word, or had it, if there is one. */
 void fusion_shadow_drop(struct fusion *fs, u32 word);
-
-/*
- * Give up shadows until more than @keep slow slots are free, or will be after the next update of the
- * replica, or there are no shadows left. Then slots are held that were not before, if any of these
- * is named by the replica.
- */
-void fusion_shadow_yield(struct fusion *fs, u32 keep);
 
 /**
  * fusion_shadow_record() - what the replica is to say of an extent
@@ -143,6 +150,27 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
  */
 void fusion_shadow_look(struct fusion *fs);
 
+/* Number of those that are current; a write under way may not be counted yet. Any context. */
+u32 fusion_shadows_current(const struct fusion *fs);
+
+/* A write has taken the mark of the extent away that had the word @word. Any context, no lock. */
+void fusion_shadow_outdated(struct fusion *fs, u32 word);
+
+/* -- dm-fusion-shadow-room.c ----------------------------------------------------------------- */
+
+/* How many slow slots are free too few, beside shadows? fs->lock held. */
+u32 fusion_shadow_missing(const struct fusion *fs);
+
+/* May one more slot be taken for a shadow? fs->lock held. */
+bool fusion_shadow_room(const struct fusion *fs);
+
+/*
+ * Give up shadows until more than @keep slow slots are free, or will be after the next update of the
+ * replica, or there are no shadows left. Then slots are held that were not before, if any of these
+ * is named by the replica.
+ */
+void fusion_shadow_yield(struct fusion *fs, u32 keep);
+
 /* Give up those that have a slow slot from @first to @last. Sleeps; takes fs->lock itself. */
 void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last);
 
@@ -155,11 +183,13 @@ void fusion_shadow_forget_all(struct fusion *fs);
  */
 void fusion_shadow_tend(struct fusion *fs);
 
-/* Number of those that are current; a write under way may not be counted yet. Any context. */
-u32 fusion_shadows_current(const struct fusion *fs);
+/* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
 
-/* A write has taken the mark of the extent away that had the word @word. Any context, no lock. */
-void fusion_shadow_outdated(struct fusion *fs, u32 word);
+/*
+ * Take over the shadows that the replica names, of a set that is being loaded. Without an error: what
+ * cannot be read or does not fit is none. Sleeps; nothing else runs.
+ */
+void fusion_load_shadows(struct fusion *fs);
 
 /* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
 

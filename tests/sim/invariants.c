@@ -217,12 +217,13 @@ static void check_shadows(const struct fusion *fs, unsigned long **taken)
 void check_shadow_counts(const void *private)
 {
 	const struct fusion *fs = private;
-	int watched = 0;
+	int watched = 0, left = sim_preempt_left;
 	u32 lext, fast;
 
 	/* a worker may be in the midst of a change */
 	if (fs->lock.held)
 		return;
+	sim_preempt_left = INT_MAX;
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		if (!fusion_word_mapped(fs->map[lext]) ||
 		    fusion_word_dev(fs->map[lext]) != FUSION_FAST ||
@@ -239,6 +240,7 @@ void check_shadow_counts(const void *private)
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++)
 		if (fs->shadows.of[fast].slot)
 			check_current(fs, fast);
+	sim_preempt_left = left;
 }
 
 u64 set_shadows(const void *private)
@@ -314,7 +316,10 @@ void check_invariants(const void *private)
 	unsigned long fast[BITS_TO_LONGS(4096)] = {}, slow[BITS_TO_LONGS(4096)] = {};
 	unsigned long *taken[] = { fast, slow };
 	u32 lext, mapped = 0;
+	int left = sim_preempt_left;
 
+	/* nobody else runs meanwhile */
+	sim_preempt_left = INT_MAX;
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		u32 word = fs->map[lext];
 
@@ -327,6 +332,7 @@ void check_invariants(const void *private)
 	check_shadows(fs, taken);
 	check_free(fs, mapped);
 	check_homing(fs);
+	sim_preempt_left = left;
 }
 
 u32 set_old_left(const void *private)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: room for shadows, and which of them are given up when it is needed.
+ *
+ * Some slow slots stay free, that first writes get their homes and need not wait for the replica.
+ * If fewer are free, shadows go: those out of date, then the hottest, as the coldest are the next to
+ * be demoted.
+ */
+#include <linux/bitops.h>
+#include <linux/sched.h>
+
+#include "dm-fusion.h"
+
+/* Most slots that are kept free of them; and which share of the slow member. */
+#define CUSHION		1024U
+#define CUSHION_SHARE	32U
+/* Fast slots looked at in one tick, and under one lock. */
+#define SLICE		16384U
+#define CHUNK		512U
+/* Shadows among which the best one to give up is looked for. */
+#define LOOK		16U
+/* Slots beyond what is needed, when an update of the replica has to free them. */
+#define AT_ONCE		16U
+
+/* -- how much there is ----------------------------------------------------------------------- */
+
+/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
+static u32 fusion_shadow_cushion(const struct fusion *fs)
+{
+	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
+
+	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
+}
+
+u32 fusion_shadow_missing(const struct fusion *fs)
+{
+	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
+		   fusion_slots_freed_soon(fs);
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return cushion - min(cushion, free);
+}
+
+bool fusion_shadow_room(const struct fusion *fs)
+{
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return fs->slots.nr_free[FUSION_SLOW] > cushion;
+}
+
+/* -- which are given up ---------------------------------------------------------------------- */
+
+static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
+{
+	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
+}
+
+/* What is lost with it: first those go that are there at once, and of these what is out of date. */
+static u32 fusion_shadow_rank(const struct fusion *fs, u32 fast)
+{
+	u32 slot = READ_ONCE(fs->shadows.of[fast].slot);
+
+	return (slot & FUSION_SHADOW_NAMED ? 2 : 0) + (slot & FUSION_SHADOW_CURRENT ? 1 : 0);
+}
+
+/* The next one in turn; there is one. */
+static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
+{
+	u32 nr = fs->sb.nr_fast_slots, fast = find_next_bit(fs->shadows.has, nr, from);
+
+	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
+}
+
+/* The one to give up next; there is one. */
+static u32 fusion_shadow_choose(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
+
+	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_rank(fs, best); i++) {
+		fast = fusion_shadow_next(fs, fast + 1);
+		if (fusion_shadow_rank(fs, fast) < fusion_shadow_rank(fs, best))
+			best = fast;
+	}
+	s->next = best + 1;
+	return best;
+}
+
+void fusion_shadow_yield(struct fusion *fs, u32 keep)
+{
+	while (fs->shadows.nr && fs->slots.nr_free[FUSION_SLOW] <= keep &&
+	       fs->slots.nr_free[FUSION_SLOW] + fusion_slots_freed_soon(fs) <= keep + AT_ONCE)
+		fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
+}
+
+/* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
+static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 first, u32 last)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, slot;
+
+	spin_lock_irq(&fs->lock);
+	for (fast = find_next_bit(s->has, end, from); fast < end;
+	     fast = find_next_bit(s->has, end, fast + 1)) {
+		slot = READ_ONCE(s->of[fast].slot) & ~FUSION_SHADOW_FLAGS;
+		if (slot >= first && slot <= last)
+			fusion_shadow_give_up(fs, fast);
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last)
+{
+	u32 from, end;
+
+	for (from = 0; from < fs->sb.nr_fast_slots && READ_ONCE(fs->shadows.nr); from = end) {
+		end = min(from + CHUNK, fs->sb.nr_fast_slots);
+		fusion_shadow_leave_some(fs, from, end, first, last);
+		cond_resched();
+	}
+}
+
+void fusion_shadow_forget_all(struct fusion *fs)
+{
+	fusion_shadow_leave(fs, 0, U32_MAX);
+}
+
+/* -- in the background ----------------------------------------------------------------------- */
+
+/* What one look at a slice finds, and is to give up. */
+struct sweep {
+	u32 hist[FUSION_BUCKETS];	/* those that are current, by the heat of their extents */
+	u32 least;			/* bucket from which on they go */
+	u32 nr;				/* at most so many */
+};
+
+static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
+{
+	u32 least;
+
+	return fusion_policy_bucket(fusion_policy_heat(fs->policy, fs->shadows.of[fast].lext),
+				    &least);
+}
+
+/* Give up what is out of date, and count the rest; or give up what is hot. */
+static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, bucket;
+
+	spin_lock_irq(&fs->lock);
+	for (fast = find_next_bit(s->has, end, from); fast < end && sweep->nr;
+	     fast = find_next_bit(s->has, end, fast + 1)) {
+		bucket = fusion_shadow_bucket(fs, fast);
+		if (fusion_shadow_stale(fs, fast) || bucket >= sweep->least) {
+			fusion_shadow_give_up(fs, fast);
+			sweep->nr--;
+		} else {
+			sweep->hist[bucket]++;
+		}
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
+{
+	u32 to;
+
+	for (; from < end && sweep->nr; from = to) {
+		to = min(from + CHUNK, end);
+		fusion_shadow_sweep_some(fs, sweep, from, to);
+		cond_resched();
+	}
+}
+
+/* How many slots are too few? */
+static u32 fusion_shadow_too_many(struct fusion *fs)
+{
+	u32 missing;
+
+	spin_lock_irq(&fs->lock);
+	missing = fusion_shadow_missing(fs);
+	spin_unlock_irq(&fs->lock);
+	return missing;
+}
+
+/* Give up as many in the next slice as slots are too few. */
+static void fusion_shadow_make_room(struct fusion *fs)
+{
+	struct sweep sweep = { .least = FUSION_BUCKETS };
+	u32 from = fs->shadows.swept, end, found = 0;
+
+	sweep.nr = fusion_shadow_too_many(fs);
+	if (!sweep.nr)
+		return;
+	end = min(from + SLICE, fs->sb.nr_fast_slots);
+	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	while (sweep.least && found < sweep.nr)
+		found += sweep.hist[--sweep.least];
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	fusion_replica_soon(fs);
+}
+
+/* Let the replica learn in time of what has gone out of date. */
+static void fusion_shadow_tell(struct fusion *fs)
+{
+	if (!READ_ONCE(fs->shadows.changed))
+		return;
+	spin_lock_irq(&fs->lock);
+	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_shadow_tend(struct fusion *fs)
+{
+	if (!READ_ONCE(fs->shadows.nr))
+		return;
+	if (!fusion_shadow_allowed(fs)) {
+		fusion_shadow_forget_all(fs);
+		return;
+	}
+	fusion_shadow_tell(fs);
+	fusion_shadow_make_room(fs);
+}
