@@ -117,8 +117,14 @@ static u32 fusion_old_word(const struct fusion *fs, u32 lext)
  * Steps 1 and 2 for an extent that goes to its shadow. It stays WATCHED: a write still cancels the
  * move. If one has done so just now, that is found in step 6. fs->lock held.
  */
-static bool fusion_start_flip(struct fusion *fs, struct fusion_job *job)
+static bool fusion_start_flip(struct fusion *fs, struct fusion_job *job,
+			      const struct fusion_force *force)
 {
+	u32 keep = fusion_slots_to_keep(fs, FUSION_SLOW, force);
+
+	/* its slot would be one of those that are to stay */
+	if (keep && fusion_slots_obtainable(fs, FUSION_SLOW) <= keep)
+		return false;
 	if (job->move.to != FUSION_SLOW || !fusion_shadow_is_current(fs, job->old) ||
 	    fusion_word_state(READ_ONCE(fs->map[job->move.lext])) != FUSION_WATCHED)
 		return false;
@@ -165,7 +171,8 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 		spin_lock_irq(&fs->lock);
 		job->old = fusion_old_word(fs, job->move.lext);
 		job->started = fusion_may_start(fs, job, force) &&
-			       (fusion_start_flip(fs, job) || fusion_start_copy(fs, job, force));
+			       (fusion_start_flip(fs, job, force) ||
+				((force || !job->move.flips) && fusion_start_copy(fs, job, force)));
 		fs->mover.in_flight += job->started;
 		spin_unlock_irq(&fs->lock);
 		started += job->started;
@@ -230,15 +237,24 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 	return recorded;
 }
 
+/* Moves that take a free slot: to the member @to, or to either if that is FUSION_NR_DEVS. */
+static unsigned int fusion_slots_needed(const struct fusion_job *jobs, unsigned int nr,
+					unsigned int to)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		n += !jobs[i].move.flips && (to == FUSION_NR_DEVS || jobs[i].move.to == to);
+	return n;
+}
+
 /* Are there too few slow slots for these moves, while an update would free some? */
 static bool fusion_held_slots_needed(struct fusion *fs, const struct fusion_job *jobs,
 				     unsigned int nr)
 {
-	unsigned int i, n = 0;
+	unsigned int n = fusion_slots_needed(jobs, nr, FUSION_SLOW);
 	bool needed;
 
-	for (i = 0; i < nr; i++)
-		n += jobs[i].move.to == FUSION_SLOW;
 	spin_lock_irq(&fs->lock);
 	needed = n && fusion_slots_at_hand(fs, FUSION_SLOW) < n + fs->sb.spare_slow &&
 		 !fs->replica.failed && fusion_slots_held(fs);
@@ -345,7 +361,7 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	bool promoting;
 	int r = 0;
 
-	fusion_discard_hold(fs, nr);
+	fusion_discard_hold(fs, fusion_slots_needed(jobs, nr, FUSION_NR_DEVS));
 	if (fusion_held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
 	started = fusion_start_jobs(fs, jobs, nr, force);
@@ -362,7 +378,11 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 			r = fusion_commit_wait(fs);
 		if (promoting)
 			fusion_replica_promoted(fs);
-		/* This frees the old slots, which the next batch needs. */
+		/*
+		 * This frees the old slots, which the next batch needs, or makes them shadows. It
+		 * must be before the next batch makes any extent WATCHED: the old slot of one that
+		 * was written meanwhile would be taken for its shadow (INV13).
+		 */
 		if (recorded)
 			flush_work(&fs->txns.reclaim_work);
 	}
@@ -435,7 +455,7 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used)
 {
-	u64 start = fusion_now_us();
+	u64 start = fusion_now_us(), flushes = READ_ONCE(fs->flush.slow_flushes);
 	unsigned int batches;
 
 	fs->mover.waited_us = 0;
@@ -445,8 +465,8 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 
 	*used = fusion_now_us() - start;
 	*used = fusion_time_used(fs, *used - min(*used, fs->mover.waited_us));
-	/* to shadows: the slow member had nothing to do, unless a flush was due */
-	if (!fusion_any_copy(jobs, nr))
+	/* to shadows: the slow member had nothing to do */
+	if (!fusion_any_copy(jobs, nr) && READ_ONCE(fs->flush.slow_flushes) == flushes)
 		*used = 0;
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, *used);

@@ -33,6 +33,9 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 
 /* -- looking up ------------------------------------------------------------------------------ */
 
+/* The bits tell: STABLE has none, LOCKED has those of OPEN and of WATCHED. */
+static_assert(!FUSION_STABLE && FUSION_LOCKED == (FUSION_OPEN | FUSION_WATCHED));
+
 enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio,
 				   u32 *result)
 {

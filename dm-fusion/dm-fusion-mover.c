@@ -16,12 +16,21 @@
 
 /* -- the budget: dm-fusion-budget.c ---------------------------------------------------------- */
 
-/* Fast slots that demotions should free for the reserve, not for promotions. */
+/*
+ * Fast slots that demotions should free for the reserve, not for promotions. Those that copy
+ * something do so only if the device is idle.
+ */
 static u32 fusion_wanted_demotions(const struct fusion_policy_env *env)
 {
-	if (!env->idle || env->free_fast >= env->reserve)
+	if (env->free_fast >= env->reserve)
 		return 0;
 	return min(env->reserve - env->free_fast, env->free_slow);
+}
+
+/* May a demotion for the reserve take place now? */
+static bool fusion_may_demote(const struct fusion_policy_env *env, const struct fusion_move *move)
+{
+	return env->idle || move->flips;
 }
 
 /*
@@ -36,7 +45,8 @@ static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (moves[i].to == FUSION_FAST ? left-- > 0 : left > 0 || (wanted && wanted--))
+		if (moves[i].to == FUSION_FAST ? left-- > 0 :
+		    left > 0 || (wanted && fusion_may_demote(env, &moves[i]) && wanted--))
 			moves[n++] = moves[i];
 		else
 			fusion_policy_done(fs->policy, &moves[i], FUSION_SKIPPED);
@@ -132,7 +142,8 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 
 	/* No move could be made. */
-	if (fusion_budget_extents(fs) <= 0 && !fusion_wanted_demotions(&env))
+	if (fusion_budget_extents(fs) <= 0 &&
+	    !(fusion_wanted_demotions(&env) && (env.idle || fusion_shadows_current(fs))))
 		return false;
 	n = fusion_policy_pick(fs->policy, &env, moves, max);
 	n = fusion_keep_to_budget(fs, &env, moves, n);
@@ -153,7 +164,7 @@ static bool fusion_mover_run_policy(struct fusion *fs)
  */
 static bool fusion_mover_run(struct fusion *fs)
 {
-	/* Every move of the policy reads or writes the slow member. */
+	/* Every move of the policy reads, writes or flushes the slow member. */
 	bool policy = READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep &&
 		      !fs->mover.homing.on;
 	bool evacuate = fusion_evacuation_due(fs), home = fusion_homing_due(fs);

@@ -97,6 +97,7 @@ void fusion_shadow_yield(struct fusion *fs, u32 keep)
 static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 first, u32 last)
 {
 	const struct fusion_shadows *s = &fs->shadows;
+	u64 dropped = s->dropped;
 	u32 fast, slot;
 
 	spin_lock_irq(&fs->lock);
@@ -106,7 +107,8 @@ static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 f
 		if (slot >= first && slot <= last)
 			fusion_shadow_give_up(fs, fast);
 	}
-	fusion_unpark(fs);
+	if (s->dropped != dropped)
+		fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
 }
 
@@ -147,7 +149,7 @@ static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
 static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
 {
 	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, bucket;
+	u32 fast, bucket, nr = sweep->nr;
 
 	spin_lock_irq(&fs->lock);
 	for (fast = find_next_bit(s->has, end, from); fast < end && sweep->nr;
@@ -160,7 +162,8 @@ static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32
 			sweep->hist[bucket]++;
 		}
 	}
-	fusion_unpark(fs);
+	if (sweep->nr != nr)
+		fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
 }
 

@@ -153,7 +153,11 @@ void fusion_shadow_look(struct fusion *fs);
 /* Number of those that are current; a write under way may not be counted yet. Any context. */
 u32 fusion_shadows_current(const struct fusion *fs);
 
-/* A write has taken the mark of the extent away that had the word @word. Any context, no lock. */
+/*
+ * A write has taken the mark of the extent away that had the word @word. Any context, no lock. The
+ * caller holds a reference of the epoch in which it loaded the word: so the extent does not leave
+ * the slot, and another shadow of it does not become current, before this returns (the drain).
+ */
 void fusion_shadow_outdated(struct fusion *fs, u32 word);
 
 /* -- dm-fusion-shadow-room.c ----------------------------------------------------------------- */

@@ -160,8 +160,8 @@
  * shut; the heartbeat waits for the fast member only (dm-fusion-beat.c).
  *
  * Map words change under fs->lock, except WATCHED -> STABLE when a write arrives, which is a
- * cmpxchg() without it, and so is that the shadow no longer counts as current. So holders of
- * fs->lock use cmpxchg() on WATCHED words.
+ * cmpxchg() without it. So holders of fs->lock use cmpxchg() on WATCHED words. The flag that a
+ * shadow is current is cleared without it as well.
  *
  * Each work item has an ordered workqueue of its own. Those that do I/O wait for the members and,
  * except the heart's, for the gate. What else each may wait for:

@@ -213,7 +213,11 @@ static void fusion_policy_demote(struct fusion_policy *p, struct fusion_move *mo
 {
 	p->leaving++;
 	fusion_trial_taken(p, lext);
-	*move = (struct fusion_move) { .lext = lext, .to = FUSION_SLOW };
+	*move = (struct fusion_move) {
+		.lext = lext,
+		.to = FUSION_SLOW,
+		.flips = fusion_word_shadowed(READ_ONCE(p->map[lext])),
+	};
 }
 
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,

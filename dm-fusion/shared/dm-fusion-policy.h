@@ -79,6 +79,7 @@ struct fusion_move {
 	u32 lext;
 	enum fusion_dev to;
 	bool hold;		/* set by the owner: writes are held from the start of a batch */
+	bool flips;		/* its shadow was current: it is not worth a copy */
 	u32 slot;		/* of the owner's own moves, if they go to a certain slot */
 };
 
@@ -89,7 +90,7 @@ struct fusion_move {
 struct fusion_policy_env {
 	u32 free_fast;		/* free slots, without spares and slots of moves in progress */
 	u32 free_slow;
-	u32 reserve;		/* free_fast to restore when idle */
+	u32 reserve;		/* free_fast to restore: without copies, or when idle */
 	bool idle;		/* no foreground I/O for the idle time */
 	unsigned int most;	/* moves, if those beyond the maximum copy nothing */
 };
