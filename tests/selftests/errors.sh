@@ -125,7 +125,7 @@ test_messages() {
 # settings: the values in effect
 settings() {
 	dmsetup table errors
-	dmsetup status errors | grep -o ' 20 migration .*'
+	dmsetup status errors | grep -o ' 22 migration .*'
 }
 
 # said_of KEY VALUE TEXT: the value is refused with this one log line, and nothing changes
