@@ -117,6 +117,8 @@ some_moved() {
 test_stopped() {
 	local signal pid rc moved next
 	begin
+	# what was promoted would go back at once
+	good fusionctl set data shadow=off
 	slowly 40
 	for signal in INT TERM HUP; do
 		# a background process ignores INT otherwise
