@@ -50,7 +50,7 @@ int tool_make(const struct tool_table *t, struct sim_dev **dev)
 	if (t->old_role < 0)
 		snprintf(options, sizeof(options), "%s", s->options);
 	else
-		snprintf(options, sizeof(options), "20%s old_%s old", s->options + 2,
+		snprintf(options, sizeof(options), "22%s old_%s old", s->options + 2,
 			 t->old_role == FUSION_FAST ? "fast" : "slow");
 	return sim_dev_create(dev, &s->sb, options, false);
 }
