@@ -37,6 +37,9 @@ struct image {
 	u8 (*bitmap)[512];
 	u32 *before;			/* the same without the last transaction */
 	u64 *changed;			/* transaction of the fast member that changed it last */
+	u32 *shadow;			/* that the replica names of an extent, or 0 */
+	bool shadows;			/* it names some */
+	u64 point;			/* when it was brought up to date */
 	bool *slow_used, *fast_used;
 	u32 *content[2];		/* of each slot: the extent that had it last, or U32_MAX */
 	u32 nr_open;
@@ -50,6 +53,12 @@ static inline void image_write(struct image *im, int dev, u64 block, const void 
 	memcpy(im->old[dev] + block * FUSION_BLOCK_SIZE, to, FUSION_BLOCK_SIZE);
 	im->written[dev][block]++;
 	memcpy(to, data, FUSION_BLOCK_SIZE);
+}
+
+/* What a member says of an extent. */
+static inline u32 image_word(const struct image *im, int dev, u32 lext)
+{
+	return dev == FUSION_SLOW && im->shadow[lext] ? im->shadow[lext] : im->word[lext];
 }
 
 static inline void image_super(struct image *im, int dev)
@@ -70,7 +79,7 @@ static inline void image_map(struct image *im, int dev, unsigned int set, u64 ge
 
 	for (u32 i = 0; i < sb->map_blocks; i++) {
 		for (u32 k = 0; k < fusion_map_entries(sb, i); k++) {
-			words[k] = im->word[i * FUSION_MAP_PER_BLOCK + k];
+			words[k] = image_word(im, dev, i * FUSION_MAP_PER_BLOCK + k);
 			if (dev == FUSION_SLOW && fusion_word_mapped(words[k]) &&
 			    fusion_word_state(words[k]) == FUSION_OPEN)
 				words[k] = FUSION_WORD_UNMAPPED;
@@ -80,28 +89,18 @@ static inline void image_map(struct image *im, int dev, unsigned int set, u64 ge
 	}
 }
 
-/* One transaction of these extents' present state, or of all that are open. */
-static inline void image_commit(struct image *im, int dev, const u32 *lexts, const u32 *olds,
-				const u32 *ops, u32 nr)
+static inline void image_records(struct image *im, int dev, const struct fusion_record *recs,
+				 u32 nr)
 {
 	struct image_side *s = &im->side[dev];
 	static u8 buf[64][FUSION_BLOCK_SIZE];
 	u32 n = 0;
 
 	for (u32 i = 0; i < nr; i++) {
-		const struct fusion_record rec = {
-			.lext = lexts[i], .new = im->word[lexts[i]], .op = ops[i],
-			/* the replica has it of promotions only */
-			.old = dev == FUSION_FAST || (ops[i] == FUSION_OP_MOVE &&
-				fusion_word_dev(olds[i]) == FUSION_SLOW) ? olds[i] :
-				FUSION_WORD_UNMAPPED,
-			.bitmap = ops[i] == FUSION_OP_OPEN ? im->bitmap[lexts[i]] : NULL,
-		};
-
-		if (!n || !fusion_journal_add(&s->sb, buf[n - 1], &rec)) {
+		if (!n || !fusion_journal_add(&s->sb, buf[n - 1], &recs[i])) {
 			REQUIRE(n < 64);
 			fusion_journal_init(buf[n++]);
-			REQUIRE(fusion_journal_add(&s->sb, buf[n - 1], &rec));
+			REQUIRE(fusion_journal_add(&s->sb, buf[n - 1], &recs[i]));
 		}
 	}
 	if (!n)
@@ -113,6 +112,29 @@ static inline void image_commit(struct image *im, int dev, const u32 *lexts, con
 		image_write(im, dev, fusion_journal_blocknr(&s->sb, s->next_seq++), buf[i]);
 	}
 	s->next_txn++;
+}
+
+/* One transaction of these extents' present state, or of all that are open. */
+static inline void image_commit(struct image *im, int dev, const u32 *lexts, const u32 *olds,
+				const u32 *ops, u32 nr)
+{
+	static struct fusion_record recs[4096];
+
+	REQUIRE(nr <= ARRAY_SIZE(recs));
+	for (u32 i = 0; i < nr; i++) {
+		const u32 word = image_word(im, dev, lexts[i]);
+
+		recs[i] = (struct fusion_record){
+			.lext = lexts[i], .new = word,
+			.op = fusion_names_shadow(word) ? FUSION_OP_SHADOW : ops[i],
+			/* the replica has it of promotions only */
+			.old = dev == FUSION_FAST || (ops[i] == FUSION_OP_MOVE &&
+				fusion_word_dev(olds[i]) == FUSION_SLOW) ? olds[i] :
+				FUSION_WORD_UNMAPPED,
+			.bitmap = ops[i] == FUSION_OP_OPEN ? im->bitmap[lexts[i]] : NULL,
+		};
+	}
+	image_records(im, dev, recs, nr);
 }
 
 static inline void image_opens(struct image *im, int dev)
@@ -144,6 +166,10 @@ static inline void image_checkpoint(struct image *im, int dev, u32 epoch, bool c
 	next.replay_seq = s->next_seq;
 	next.replay_txn = s->next_txn;
 	next.replay_csum = s->csum;
+	if (im->shadows && dev == FUSION_SLOW) {
+		next.write_time = im->point + 60;
+		im->point = next.write_time;
+	}
 	image_map(im, dev, next.active_set, next.set_generation);
 	image_opens(im, dev);
 	if (clean && dev == FUSION_FAST) {
@@ -197,6 +223,46 @@ static inline void image_release(struct image *im, u32 word)
 		im->fast_used[fusion_word_slot(word)] = false;
 }
 
+static inline void image_drop_shadow(struct image *im, u32 lext)
+{
+	image_release(im, im->shadow[lext] ? im->shadow[lext] : FUSION_WORD_UNMAPPED);
+	im->shadow[lext] = 0;
+}
+
+/*
+ * In the replica alone: some of what the fast member has was written to, and some shadows are given
+ * up. The rest is as at this point.
+ */
+static inline void image_new_point(struct image *im)
+{
+	static struct fusion_record recs[64];
+	const u32 total = im->side[0].sb.nr_lexts;
+	u32 n = 0;
+
+	for (u32 i = 0; i < total && n + 1 < ARRAY_SIZE(recs); i++) {
+		if (!im->shadow[i] || rnd_below(&im->seed, 3))
+			continue;
+		recs[n] = (struct fusion_record){
+			.lext = i, .new = im->word[i], .old = im->shadow[i], .op = FUSION_OP_MOVE,
+		};
+		if (rnd_below(&im->seed, 2)) {
+			image_drop_shadow(im, i);
+		} else {
+			im->shadow[i] = fusion_shadow_word(FUSION_OUTDATED,
+							   fusion_word_slot(im->shadow[i]));
+			recs[n].op = FUSION_OP_SHADOW;
+			recs[n].new = im->shadow[i];
+			recs[n].old = im->word[i];
+		}
+		n++;
+	}
+	im->point += (1ULL << 32) + 7;	/* both halves of the number count */
+	recs[n++] = (struct fusion_record){
+		.op = FUSION_OP_POINT, .new = (u32)im->point, .old = im->point >> 32,
+	};
+	image_records(im, FUSION_SLOW, recs, n);
+}
+
 /* Change one extent, as one of the four operations does. Returns the operation or 0. */
 static inline u32 image_change(struct image *im, u32 lext)
 {
@@ -227,13 +293,27 @@ static inline u32 image_change(struct image *im, u32 lext)
 	}
 	if (!rnd_below(&im->seed, 4)) {
 		image_release(im, word);
+		image_drop_shadow(im, lext);
 		im->word[lext] = FUSION_WORD_UNMAPPED;
 		return FUSION_OP_UNMAP;
+	}
+	/* a demotion without a copy */
+	if (im->shadow[lext] && fusion_word_state(im->shadow[lext]) == (u32)FUSION_SHADOW &&
+	    rnd_below(&im->seed, 2)) {
+		image_release(im, word);
+		im->word[lext] = fusion_word_set_state(im->shadow[lext], FUSION_STABLE);
+		im->shadow[lext] = 0;
+		return FUSION_OP_MOVE;
 	}
 	slot = image_free_slot(im, !fusion_word_dev(word), lext);
 	if (slot == U32_MAX)
 		return 0;
-	image_release(im, word);
+	if (im->shadows && fusion_word_dev(word) == FUSION_SLOW && rnd_below(&im->seed, 4)) {
+		im->shadow[lext] = fusion_shadow_word(FUSION_SHADOW, fusion_word_slot(word));
+	} else {
+		image_release(im, word);
+		image_drop_shadow(im, lext);
+	}
 	im->word[lext] = fusion_word(FUSION_STABLE, !fusion_word_dev(word), slot);
 	return FUSION_OP_MOVE;
 }
@@ -274,6 +354,8 @@ static inline void image_work(struct image *im, u32 txns)
 				image_checkpoint(im, dev, s->sb.epoch, false);
 		}
 		image_txn(im, 1 + rnd_below(&im->seed, 60));
+		if (im->shadows && !rnd_below(&im->seed, 3))
+			image_new_point(im);
 	}
 }
 
@@ -361,6 +443,7 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 	im->before = malloc(total * sizeof(*im->word));
 	im->bitmap = calloc(total, sizeof(*im->bitmap));
 	im->changed = calloc(total, sizeof(*im->changed));
+	im->shadow = calloc(total, sizeof(*im->shadow));
 	im->slow_used = calloc(sb->nr_slow_slots, sizeof(bool));
 	im->fast_used = calloc(sb->nr_fast_slots, sizeof(bool));
 	for (int dev = 0; dev < 2; dev++) {
@@ -383,6 +466,14 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 	}
 }
 
+/* From now on, the replica names shadows. */
+static inline void image_name_shadows(struct image *im)
+{
+	im->shadows = true;
+	im->side[FUSION_SLOW].sb.incompat |= FUSION_INCOMPAT_SHADOW;
+	im->point = 1700000000;
+}
+
 static inline void image_free(struct image *im)
 {
 	for (int dev = 0; dev < 2; dev++) {
@@ -396,6 +487,7 @@ static inline void image_free(struct image *im)
 	free(im->before);
 	free(im->bitmap);
 	free(im->changed);
+	free(im->shadow);
 	free(im->slow_used);
 	free(im->fast_used);
 }

@@ -33,6 +33,32 @@ struct base fus_older_base(const struct meta *meta, const struct rebuild *rb, co
 /* How far the other member has got at least, according to this one. */
 struct fusion_progress fus_claimed(const struct meta *meta, int dev);
 
+/* -- meta-rebuild.c, meta-replica.c ---------------------------------------------------------- */
+
+/* Evidence of an extent: sequence number of the transaction, or */
+#define FROM_MAP	2	/* the active set */
+#define FROM_OLDER	1	/* the older one */
+#define FROM_NOTHING	0
+
+/* The place of an extent is not known. */
+void fus_rebuild_drop(struct rebuild *rb, u32 lext);
+/* Add an open extent with its bitmap; 0, or after a message. */
+int fus_rebuild_open(struct rebuild *rb, const struct meta_open *from);
+/* Load the replica, to rebuild the map, if it is intact. */
+int fus_replica_load(const struct meta *meta, struct rebuild *rb);
+/* Use it for all extents. It agrees with the words that rb->st has: see fus_replica_is_last(). */
+int fus_replica_take(struct rebuild *rb);
+/* Use it for the extents of @bad map blocks that are in doubt. */
+int fus_replica_use(const bool *bad, struct rebuild *rb);
+
+/* -- meta-shadow.c --------------------------------------------------------------------------- */
+
+/*
+ * The replica was rebuilt: drop shadows that the superblock does not announce. If transactions are
+ * missing, one of them may have said that a shadow is out of date.
+ */
+void fus_shadows_judge(const struct fusion_sb *sb, struct rebuild *rb);
+
 /* -- meta-gap.c: the fast member has no superblock ------------------------------------------ */
 
 /*

@@ -31,8 +31,10 @@ static bool written_by_tool(const struct meta *meta)
  */
 static bool agrees(const struct rebuild *rb)
 {
-	return !rb->bad_blocks && !memcmp(rb->st.word, rb->replica.word,
-					  (size_t)rb->st.nr_lexts * sizeof(*rb->st.word));
+	for (u32 lext = 0; lext < rb->st.nr_lexts; lext++)
+		if (!fus_replica_agrees(rb->st.word[lext], rb->replica.word[lext]))
+			return false;
+	return !rb->bad_blocks;
 }
 
 bool fus_replica_is_last(const struct meta *meta, const struct rebuild *rb)

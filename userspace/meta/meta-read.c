@@ -159,6 +159,7 @@ void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer)
 
 	fusion_sb_for_slow(&one, peer);
 	peer->role = !one.role;
+	peer->incompat &= ~FUSION_INCOMPAT_SHADOW;
 }
 
 /* Tell the members apart by their superblocks, not by the order in which they were given. */
@@ -404,6 +405,8 @@ static int read_known(struct meta *meta, const struct fusion_sb *geo)
 		meta->geo[SLOW] = *fus_meta_sb(meta, SLOW);
 		fus_sb_of_peer(&meta->geo[SLOW], &meta->geo[FAST]);
 	}
+	meta->geo[FAST].incompat &= ~FUSION_INCOMPAT_SHADOW;
+	meta->geo[SLOW].incompat |= FUSION_INCOMPAT_SHADOW;
 	if (!geo)
 		see_shrunk(meta);
 	return 0;

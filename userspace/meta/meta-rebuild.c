@@ -13,7 +13,8 @@
  *     present, otherwise it may be out of date.
  *
  * If two extents claim one slot, the one with the newer evidence keeps it. If the evidence is
- * equal, neither does: losing data is better than showing it to the wrong reader.
+ * equal, neither does: losing data is better than showing it to the wrong reader. A shadow never
+ * keeps a slot in which another extent lies.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +24,6 @@
 #include "fusionctl.h"
 #include "meta.h"
 #include "meta-base.h"
-
-/* Evidence of an extent: sequence number of the transaction, or */
-#define FROM_MAP	2	/* the active set */
-#define FROM_OLDER	1	/* the older one */
-#define FROM_NOTHING	0
 
 static int no_memory(void)
 {
@@ -40,7 +36,7 @@ static void doubt(struct rebuild *rb, u32 lext, enum doubt how)
 	rb->doubt[lext] = max_t(u8, rb->doubt[lext], how);
 }
 
-static void drop(struct rebuild *rb, u32 lext)
+void fus_rebuild_drop(struct rebuild *rb, u32 lext)
 {
 	rb->st.word[lext] = FUSION_WORD_UNMAPPED;
 	fus_state_open_drop(&rb->st, lext);
@@ -61,6 +57,9 @@ static int apply(void *ctx, const struct meta_txn *t, const struct fusion_record
 	const struct apply_ctx *c = ctx;
 	struct rebuild *rb = c->rb;
 
+	/* it is about all extents, and of the last one only those are known that came before */
+	if (rec->op == FUSION_OP_POINT)
+		return c->bad ? 0 : fus_state_apply(&rb->st, c->geo, rec);
 	if (c->bad && !c->bad[rec->lext / FUSION_MAP_PER_BLOCK])
 		return 0;
 	rb->stamp[rec->lext] = t->seq + FROM_MAP;
@@ -92,7 +91,8 @@ static int touch(void *ctx, const struct meta_txn *t, const struct fusion_record
 	const struct apply_ctx *c = ctx;
 
 	(void)t;
-	doubt(c->rb, rec->lext, DOUBT_OLD);
+	if (rec->op != FUSION_OP_POINT)
+		doubt(c->rb, rec->lext, DOUBT_OLD);
 	return 0;
 }
 
@@ -241,76 +241,11 @@ static int patch_map(const struct meta *meta, const struct meta_journal *j, u32 
 		if (rc)
 			return rc;
 	}
+	/* a map copy may say that a shadow is out of date, or gone, without a record of that */
+	for (u32 lext = 0; lext < rb->st.nr_lexts; lext++)
+		if (bad[lext / FUSION_MAP_PER_BLOCK] && fusion_names_shadow(rb->st.word[lext]))
+			fus_rebuild_drop(rb, lext);
 	return 0;
-}
-
-/* -- the replica ---------------------------------------------------------------- */
-
-/* Load the replica if it is intact. */
-static int load_replica(const struct meta *meta, struct rebuild *rb)
-{
-	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
-	int rc;
-
-	if (rb->dev == SLOW || !slow)
-		return 0;
-	rc = fus_state_init(&rb->replica, meta->geo[SLOW].nr_lexts);
-	if (rc)
-		return rc;
-	rb->have_replica = fus_state_load(meta, slow, &rb->replica, NULL);
-	/* closed cleanly: as good as the map */
-	rb->replica_same = rb->have_replica && fast && fast->epoch == slow->epoch &&
-			   (fast->flags & slow->flags & FUSION_SB_CLEAN);
-	return 0;
-}
-
-static int copy_open(struct rebuild *rb, const struct meta_open *from)
-{
-	struct meta_open *to = fus_state_open_get(&rb->st, from->lext);
-
-	if (!to)
-		return no_memory();
-	*to = *from;
-	return 0;
-}
-
-/* Use it for all of them. */
-static int take_replica(struct rebuild *rb)
-{
-	int rc = 0;
-
-	rb->from_replica = true;
-	for (u32 lext = 0; lext < rb->st.nr_lexts; lext++) {
-		rb->st.word[lext] = rb->replica.word[lext];
-		rb->stamp[lext] = FROM_MAP;
-	}
-	for (u32 i = 0; i < rb->replica.nr_open && !rc; i++)
-		rc = copy_open(rb, rb->replica.open[i]);
-	return rc;
-}
-
-/* Use the replica for the extents that are still in doubt. */
-static int use_replica(const bool *bad, struct rebuild *rb)
-{
-	int rc = 0;
-
-	for (u32 lext = 0; rb->have_replica && lext < rb->st.nr_lexts && !rc; lext++) {
-		const struct meta_open *open = fus_state_open_find(&rb->replica, lext);
-
-		if (!bad[lext / FUSION_MAP_PER_BLOCK] || !rb->doubt[lext])
-			continue;
-		if (rb->replica.word[lext] == FUSION_WORD_AWAY) {
-			drop(rb, lext);
-			continue;
-		}
-		rb->st.word[lext] = rb->replica.word[lext];
-		rb->doubt[lext] = rb->replica_same ? DOUBT_NONE : DOUBT_OLD;
-		rb->stamp[lext] = rb->replica_same ? FROM_MAP : FROM_OLDER;
-		fus_state_open_drop(&rb->st, lext);
-		if (open)
-			rc = copy_open(rb, open);
-	}
-	return rc;
 }
 
 /* -- open extents --------------------------------------------------------------- */
@@ -353,9 +288,9 @@ static int find_bitmaps(const struct meta *meta, const struct meta_journal *j, s
 			doubt(rb, lext, DOUBT_OLD);
 		}
 		if (!found || found->word != word)
-			drop(rb, lext);
+			fus_rebuild_drop(rb, lext);
 		else
-			rc = copy_open(rb, found);
+			rc = fus_rebuild_open(rb, found);
 	}
 	fus_state_free(&old.st);
 	return rc;
@@ -371,39 +306,57 @@ static int compare(const struct rebuild *rb, u32 a, u32 b)
 	return (rb->doubt[b] > rb->doubt[a]) - (rb->doubt[a] > rb->doubt[b]);
 }
 
+/* The numbers of fast slots, and behind them those of slow ones. */
+static size_t owner_index(const struct fusion_sb *geo, u32 word)
+{
+	return fus_slot_number(geo, word) + (fusion_word_dev(word) == FUSION_SLOW ?
+					     fus_slots_of(geo, FUSION_FAST) : 0);
+}
+
+static void claim(struct rebuild *rb, u32 lext, u32 *owner)
+{
+	int better;
+
+	if (*owner == U32_MAX) {
+		*owner = lext;
+		return;
+	}
+	better = compare(rb, lext, *owner);
+	if (better >= 0)
+		fus_rebuild_drop(rb, *owner);
+	if (better <= 0)
+		fus_rebuild_drop(rb, lext);
+	if (better > 0)
+		*owner = lext;
+}
+
 static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *geo = &meta->geo[rb->dev];
-	const size_t fast = fus_slots_of(geo, FUSION_FAST);
-	const size_t slots = fast + fus_slots_of(geo, FUSION_SLOW);
-	u32 *owner = malloc(slots * sizeof(*owner));
+	const size_t slots = fus_slots_of(geo, FUSION_FAST) + fus_slots_of(geo, FUSION_SLOW);
+	u32 *owner = malloc(2 * slots * sizeof(*owner)), *shadow_of = owner + slots;
 	u32 lext;
 
 	if (!owner)
 		return no_memory();
-	memset(owner, 0xff, slots * sizeof(*owner));
+	memset(owner, 0xff, 2 * slots * sizeof(*owner));
 	for (lext = 0; lext < geo->nr_lexts; lext++) {
 		const u32 word = rb->st.word[lext];
-		size_t slot;
-		int better;
 
 		/* the replica does not record changes of fast slots */
-		if (!fusion_word_mapped(word) ||
-		    (rb->dev == SLOW && fusion_word_dev(word) == FUSION_FAST))
+		if (fus_word_is_place(word) &&
+		    (rb->dev == FAST || fusion_word_dev(word) == FUSION_SLOW))
+			claim(rb, lext, &owner[owner_index(geo, word)]);
+	}
+	for (lext = 0; lext < geo->nr_lexts; lext++) {
+		const u32 word = rb->st.word[lext];
+
+		if (!fusion_names_shadow(word))
 			continue;
-		slot = fus_slot_number(geo, word) +
-		       (fusion_word_dev(word) == FUSION_SLOW ? fast : 0);
-		if (owner[slot] == U32_MAX) {
-			owner[slot] = lext;
-			continue;
-		}
-		better = compare(rb, lext, owner[slot]);
-		if (better >= 0)
-			drop(rb, owner[slot]);
-		if (better <= 0)
-			drop(rb, lext);
-		if (better > 0)
-			owner[slot] = lext;
+		if (owner[owner_index(geo, word)] != U32_MAX)
+			fus_rebuild_drop(rb, lext);
+		else
+			claim(rb, lext, &shadow_of[owner_index(geo, word)]);
 	}
 	free(owner);
 	return 0;
@@ -422,6 +375,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 	if (!bad)
 		return no_memory();
 	rb->set = a.set;
+	rb->st.point = fus_meta_sb(meta, rb->dev) ? fus_meta_sb(meta, rb->dev)->write_time : 0;
 	for (u32 i = 0; i < blocks; i++) {
 		const struct meta_block *b = map_block(meta, rb, a.set, i);
 
@@ -431,20 +385,22 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		else
 			rb->bad_blocks++;
 	}
-	rc = load_replica(meta, rb);
+	rc = fus_replica_load(meta, rb);
 	if (!rc && fus_replica_is_last(meta, rb)) {
 		free(bad);
-		return take_replica(rb);
+		return fus_replica_take(rb);
 	}
 	if (!rc && rb->bad_blocks)
 		rc = patch_map(meta, j, tail, &a, bad, rb);
 	if (!rc)
-		rc = use_replica(bad, rb);
+		rc = fus_replica_use(bad, rb);
 	free(bad);
 	if (!rc && !fus_meta_sb(meta, rb->dev))
 		rc = doubt_before(meta, j, tail, rb);
 	if (!rc)
 		rc = apply_tail(meta, j, tail, fus_meta_sb(meta, rb->dev), rb);
+	if (!rc)
+		fus_shadows_judge(fus_meta_sb(meta, rb->dev), rb);
 	if (!rc)
 		rc = find_bitmaps(meta, j, rb);
 	if (!rc)

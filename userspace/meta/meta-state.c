@@ -111,6 +111,11 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 {
 	struct meta_open *open;
 
+	/* it is about no extent */
+	if (rec->op == FUSION_OP_POINT) {
+		st->point = (u64)rec->old << 32 | rec->new;
+		return 0;
+	}
 	st->word[rec->lext] = rec->new;
 	if (rec->op != FUSION_OP_OPEN) {
 		fus_state_open_drop(st, rec->lext);
@@ -230,13 +235,15 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 	for (u32 i = 0; i < sb->map_blocks; i++) {
 		const struct meta_block *b = &set->block[i];
 		const u32 n = fusion_map_entries(sb, i);
+		const u32 *word = set->word + (size_t)i * FUSION_MAP_PER_BLOCK;
 		const char *why = b->why ? b->why : b->generation != sb->set_generation ?
 				  "block of another generation" : NULL;
 
+		if (!why && !(sb->incompat & FUSION_INCOMPAT_SHADOW) && fus_any_shadow(word, n))
+			why = "names shadows, which the superblock does not announce";
 		if (!why) {
-			memcpy(st->word + (size_t)i * FUSION_MAP_PER_BLOCK,
-			       set->word + (size_t)i * FUSION_MAP_PER_BLOCK,
-			       n * sizeof(*st->word));
+			memcpy(st->word + (size_t)i * FUSION_MAP_PER_BLOCK, word,
+			       n * sizeof(*word));
 			continue;
 		}
 		good = false;
@@ -264,6 +271,7 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 
 	if (refuse_larger(meta, sb, r))
 		return false;
+	st->point = sb->write_time;
 	good = load_set(meta, sb, st, r);
 	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);
@@ -298,6 +306,26 @@ static bool claim_slot(const struct fusion_sb *sb, u8 *used, u32 word)
 	return true;
 }
 
+/* Shadows come last: of a slot that is named twice, the extent that lies in it is right. */
+static bool check_shadows(const struct meta_state *st, const struct fusion_sb *sb, u8 *used,
+			  struct report *r)
+{
+	bool good = true;
+
+	for (u32 lext = 0; lext < st->nr_lexts; lext++) {
+		const u32 word = st->word[lext];
+
+		if (!fusion_names_shadow(word) ||
+		    (fusion_shadow_word_valid(sb, word) && claim_slot(sb, used, word)))
+			continue;
+		good = false;
+		fus_report_add(r, level_of(sb), sb->role, NO_BLOCK, what_of(sb, "slot"),
+			       "the shadow of extent %u is a slot of another one: slow slot %u",
+			       lext, fusion_word_slot(word));
+	}
+	return good;
+}
+
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
 {
 	u8 *used = calloc((fus_slots_of(sb, FUSION_FAST) + fus_slots_of(sb, FUSION_SLOW)) / 8 + 1,
@@ -315,7 +343,7 @@ bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, st
 		const u32 word = st->word[lext];
 		const struct meta_open *open;
 
-		if (!fusion_word_mapped(word))
+		if (!fus_word_is_place(word))
 			continue;
 		if (!claim_slot(sb, used, word)) {
 			good = false;
@@ -335,6 +363,7 @@ bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, st
 			       "bitmap of extent %u is of another slot" :
 			       "extent %u is open but has no bitmap", lext);
 	}
+	good &= check_shadows(st, sb, used, r);
 	free(used);
 	if (nr_open == st->nr_open)
 		return good;

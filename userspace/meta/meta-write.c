@@ -247,6 +247,8 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	const struct fusion_progress least = fus_claimed(meta, !dev);
 
 	*sb = meta->geo[dev];
+	/* a state that is written names no shadows, and on the fast member the bit has no place */
+	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
 	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
 	sb->generation = max(max_generation(meta, dev), least.generation) + 1;
@@ -320,14 +322,14 @@ static void set_epochs(const struct meta *meta, struct fusion_sb sb[2])
 	}
 }
 
-int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
+static int put_super(const struct meta *meta, struct fusion_sb *sb, time_t when)
 {
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
 	void *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = buf ? 0 : FC_FAILED;
 
 	if (!rc) {
-		sb->write_time = time(NULL);
+		sb->write_time = when;
 		fusion_sb_pack(sb, blocknr, buf);
 		rc = put(meta, sb->role, blocknr, 1, buf);
 	}
@@ -336,6 +338,11 @@ int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
 	free(buf);
 	sb->generation++;
 	return rc;
+}
+
+int fus_meta_put_super(const struct meta *meta, struct fusion_sb *sb)
+{
+	return put_super(meta, sb, time(NULL));
 }
 
 void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go_on,
@@ -460,8 +467,9 @@ int fus_meta_write_geometry(const struct meta *meta)
 	sb.prev_activation = sb.activation;
 	sb.peer_at = fus_claimed(meta, SLOW);
 	rc = find_replica(meta, &sb);
+	/* it names the replica with its shadows, of a time that it does not know */
 	for (int copy = 0; copy < 2 && !rc; copy++)
-		rc = fus_meta_put_super(meta, &sb);
+		rc = put_super(meta, &sb, 0);
 	return rc;
 }
 

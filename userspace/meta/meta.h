@@ -9,10 +9,12 @@
  * report.c		findings
  * meta-read.c		everything on the members, block by block
  * meta-state.c		the place of each extent: a map copy and the journal after it
+ * meta-shadow.c	shadows, which the replica names instead of a fast slot
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
  * meta-rebuild.c	a state rebuilt from what is left
+ * meta-replica.c	what the replica tells of it
  * meta-base.c		the map copy that this begins with: meta-base.h
  * meta-gap.c		without a superblock: what may be missing
  * meta-write.c		a state, written so that the old one holds until the end
@@ -176,7 +178,12 @@ struct meta_member {
 
 struct meta {
 	struct meta_member m[2];
-	struct fusion_sb geo[2];	/* identity and geometry, as each member has them */
+	/*
+	 * Identity and geometry, as each member has them. FUSION_INCOMPAT_SHADOW is always set for
+	 * the slow member, and for it alone: blocks from before, with shadows in them, can be read
+	 * whatever its superblock says, or without one. fus_state_load() goes by the superblock.
+	 */
+	struct fusion_sb geo[2];
 	bool known;		/* geo is filled in; if not, the rest is empty */
 	/*
 	 * The set has shrunk, and the slow member lags: its superblock as it is. What counts of it,
@@ -235,7 +242,7 @@ const struct fusion_sb *fus_meta_bounds(const struct meta *meta, const struct fu
  * metadata of that member was read as if it were another one's.
  */
 bool fus_meta_covers(const struct meta *meta, const struct fusion_sb *sb);
-/* A member's superblock turned into that of the other member. */
+/* A member's superblock turned into that of the other member, without FUSION_INCOMPAT_SHADOW. */
 void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
 
 /* -- meta-open.c --------------------------------------------------------------------- */
@@ -264,7 +271,7 @@ struct meta_open {
 	u8 bitmap[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
 };
 
-/* The place of each extent. */
+/* The place of each extent; in the replica, fusion_names_shadow() may be true of a word. */
 struct meta_state {
 	u32 *word;
 	u32 nr_lexts;
@@ -273,6 +280,7 @@ struct meta_state {
 	u64 next_seq, next_txn;		/* where the journal continues, */
 	u32 next_csum;			/* if it ends in order */
 	u64 nr_records;
+	u64 point;		/* when the replica was brought up to date last, in s since 1970 */
 };
 
 /* Return: whether an extent lies on the member that is being replaced. */
@@ -304,7 +312,7 @@ struct meta_open *fus_state_open_find(const struct meta_state *st, u32 lext);
 /* The same, created if missing; NULL if memory is short. */
 struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext);
 void fus_state_open_drop(struct meta_state *st, u32 lext);
-/* Apply a record; 0 or -ENOMEM. */
+/* Apply a record, which may be FUSION_OP_POINT; 0 or -ENOMEM. */
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		    const struct fusion_record *rec);
 
@@ -319,6 +327,22 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
  * Check the invariants of the map itself: no slot is used twice, each OPEN extent has its bitmap.
  */
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
+
+/* -- meta-shadow.c -------------------------------------------------------------------- */
+
+/* Return: whether an extent lies in this slot: the word is mapped, and does not name a shadow. */
+static inline bool fus_word_is_place(u32 word)
+{
+	return fusion_word_mapped(word) && !fusion_names_shadow(word);
+}
+
+/* Does the first of these words name a shadow, or any other one? */
+bool fus_any_shadow(const u32 *word, u32 nr);
+/*
+ * In a set that was closed cleanly: does the replica say of an extent what the map says? Where it
+ * names a shadow, the extent lies, in whole, on the fast member.
+ */
+bool fus_replica_agrees(u32 map, u32 replica);
 
 /* -- meta-journal.c ---------------------------------------------------------------------- */
 

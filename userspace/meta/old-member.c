@@ -28,6 +28,8 @@ void fus_prepared_sb(const struct fusion_sb *old, u64 sectors,
 	new->self = *ident;
 	new->self_sectors = sectors;
 	new->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
+	/* it has no replica yet */
+	new->incompat &= ~FUSION_INCOMPAT_SHADOW;
 	new->incompat |= FUSION_INCOMPAT_OLD_MEMBER;
 	fusion_old_describe(old, FUSION_OLD_PREPARED, &new->old);
 }
