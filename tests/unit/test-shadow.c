@@ -1,39 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A replica that names shadows: what the tool reads of it, and never writes. */
-#include "image-blocks.h"
-#include "fusionctl.h"
-#include "meta.h"
+#include "shadow-set.h"
 #include "meta-base.h"
-#include "nobody.h"
 #include "old-member.h"
 #include "role.h"
-
-static void open_image(struct image *im, struct meta *meta)
-{
-	char *path[2] = { im->path[FUSION_FAST], im->path[FUSION_SLOW] };
-
-	REQUIRE(!fus_meta_open(2, path, true, meta));
-	REQUIRE(meta->known);
-}
-
-/* A set with shadows of either kind. */
-static void make(struct image *im, u64 seed, bool closed)
-{
-	u32 nr[2] = { 0 };
-
-	image_format(im, seed, 3 * FAST_SECTORS, SLOW_SECTORS);
-	image_name_shadows(im);
-	for (int i = 0; i < 2; i++) {
-		image_activate(im);
-		image_work(im, 30);
-		if (!i || closed)
-			image_close(im);
-	}
-	for (u32 i = 0; i < im->side[0].sb.nr_lexts; i++)
-		if (im->shadow[i])
-			nr[fusion_word_state(im->shadow[i]) == (u32)FUSION_SHADOW]++;
-	REQUIRE(nr[0] > 3 && nr[1] > 3, "%u %u", nr[0], nr[1]);
-}
 
 static void load(const struct meta *meta, int dev, struct meta_state *st)
 {
@@ -137,13 +107,6 @@ static void kept(void)
 	image_free(&im);
 }
 
-static void forget(struct image *im, int dev)
-{
-	for (int i = 0; i < 2; i++)
-		memset(im->mem[dev] + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE, 0,
-		       FUSION_BLOCK_SIZE);
-}
-
 /* Superblocks made from the other member's do not have its bit. */
 static void of_the_other(void)
 {
@@ -233,6 +196,116 @@ static void not_announced(void)
 	image_free(&im);
 }
 
+/* -- check ------------------------------------------------------------------------- */
+
+static const struct finding *worst(struct image *im, struct report *r)
+{
+	struct meta meta;
+
+	open_image(im, &meta);
+	fus_meta_check(&meta, r);
+	fus_meta_free(&meta);
+	return fus_report_worst(r);
+}
+
+static void checked(void)
+{
+	static struct image im;
+	struct report r = { 0 };
+	u32 nr[2] = { 0 }, a, b, slot;
+
+	for (int closed = 0; closed < 2; closed++) {
+		make(&im, 70 + closed, closed);
+		memset(nr, 0, sizeof(nr));
+		for (u32 i = 0; i < im.side[0].sb.nr_lexts; i++)
+			if (im.shadow[i])
+				nr[fusion_word_state(im.shadow[i]) == (u32)FUSION_SHADOW]++;
+		worst(&im, &r);
+		REQUIRE(!r.count[LEVEL_ERROR] && !r.count[LEVEL_WARNING], "%s",
+			fus_report_worst(&r)->text);
+		REQUIRE_EQ(r.shadows.current, nr[1]);
+		REQUIRE_EQ(r.shadows.outdated, nr[0]);
+		REQUIRE_EQ(r.shadows.point, im.point);
+		fus_report_free(&r);
+		if (!closed)
+			image_free(&im);
+	}
+	/* of an extent on the slow member, of one that is unmapped, and of an open one */
+	slot = image_free_slot(&im, SLOW, 0);
+	for (int i = 0; i < 3; i++) {
+		a = i == 0 ? find(&im, 0, FUSION_STABLE, FUSION_SLOW, false) :
+		    i == 1 ? 0 : find(&im, 0, FUSION_OPEN, FUSION_FAST, false);
+		while (i == 1 && fusion_word_mapped(im.word[a]))
+			REQUIRE(++a < im.side[0].sb.nr_lexts);
+		im.shadow[a] = fusion_shadow_word(FUSION_SHADOW, slot);
+		close_again(&im);
+		REQUIRE(worst(&im, &r), "%d", i);
+		REQUIRE(strstr(fus_report_worst(&r)->text, "has a shadow, but"), "%d", i);
+		REQUIRE(!r.count[LEVEL_ERROR]);
+		fus_report_free(&r);
+		im.shadow[a] = 0;
+	}
+	/* a slot of another extent, and of another shadow, whichever comes first */
+	for (int i = 0; i < 4; i++) {
+		u32 was;
+
+		a = find(&im, i & 1 ? 200 : 0, FUSION_STABLE, FUSION_FAST, true);
+		b = find(&im, i & 1 ? 0 : a + 1, FUSION_STABLE, i & 2 ? FUSION_SLOW : FUSION_FAST,
+			 !(i & 2));
+		was = im.shadow[a];
+		slot = fusion_word_slot(i & 2 ? im.word[b] : im.shadow[b]);
+		im.shadow[a] = fusion_shadow_word(FUSION_OUTDATED, slot);
+		close_again(&im);
+		REQUIRE(worst(&im, &r), "%d", i);
+		REQUIRE(strstr(fus_report_worst(&r)->text, "is a slot of another one"), "%s",
+			fus_report_worst(&r)->text);
+		if (i & 2) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "the shadow of extent %u is ", a);
+			REQUIRE(strstr(fus_report_worst(&r)->text, text));
+		}
+		fus_report_free(&r);
+		im.shadow[a] = was;
+	}
+	close_again(&im);
+	worst(&im, &r);
+	REQUIRE(!r.count[LEVEL_ERROR] && !r.count[LEVEL_WARNING]);
+	fus_report_free(&r);
+	/* the bit, where it must not be */
+	im.side[FAST].sb.incompat = FUSION_INCOMPAT_SHADOW;
+	im.side[FAST].sb.generation++;
+	image_super(&im, FAST);
+	REQUIRE(strstr(worst(&im, &r)->text, "announces shadows"));
+	fus_report_free(&r);
+	image_free(&im);
+}
+
+/* A set that was not closed: the slot of a shadow belongs to another extent by now. */
+static void checked_open(void)
+{
+	static struct image im;
+	struct report r = { 0 };
+	u32 a, b, was;
+
+	make(&im, 80, false);
+	a = find(&im, 0, FUSION_STABLE, FUSION_FAST, true);
+	b = find(&im, 0, FUSION_STABLE, FUSION_SLOW, false);
+	was = im.word[b];
+	im.word[b] = fusion_word(FUSION_STABLE, SLOW, fusion_word_slot(im.shadow[a]));
+	image_checkpoint(&im, FAST, im.side[FAST].sb.epoch, false);
+	REQUIRE(worst(&im, &r) && strstr(fus_report_worst(&r)->text, "belongs to"));
+	fus_report_free(&r);
+	/* while it is the extent's own, it has been demoted since */
+	im.word[b] = was;
+	im.word[a] = fusion_word(FUSION_STABLE, SLOW, fusion_word_slot(im.shadow[a]));
+	image_checkpoint(&im, FAST, im.side[FAST].sb.epoch, false);
+	worst(&im, &r);
+	REQUIRE(!r.count[LEVEL_WARNING], "%s", fus_report_worst(&r)->text);
+	fus_report_free(&r);
+	image_free(&im);
+}
+
 static const struct unit_test tests[] = {
 	{ "loaded", loaded },
 	{ "written", written },
@@ -240,6 +313,8 @@ static const struct unit_test tests[] = {
 	{ "superblocks from those of the other member", of_the_other },
 	{ "superblocks from a backup", geometry },
 	{ "shadows that are not announced", not_announced },
+	{ "check of a set that was closed", checked },
+	{ "check of a set whose power failed", checked_open },
 };
 
 UNIT_TESTS(tests)

@@ -9,6 +9,7 @@
 #include "host.h"
 #include "json.h"
 #include "meta.h"
+#include "meta-shadow.h"
 #include "output.h"
 #include "role.h"
 #include "size.h"
@@ -63,6 +64,18 @@ static void print_host(const struct meta *meta, const char *name)
 		printf("%s was not closed by the machine %s\n", name, text);
 }
 
+static void print_shadows(const struct shadows *s, const char *name)
+{
+	char when[WHEN_TEXT];
+
+	if (s->current)
+		printf("%s has %u shadow%s as of %s\n", name, s->current, fus_plural(s->current),
+		       fus_when_text(when, s->point));
+	if (s->outdated)
+		printf("%s has %u outdated shadow%s\n", name, s->outdated,
+		       fus_plural(s->outdated));
+}
+
 /* The remedy; repair needs both members, the two that are used together. */
 static void print_remedy(const struct meta *meta, const struct report *r)
 {
@@ -87,6 +100,8 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	set_name(meta, name, sizeof(name));
 	report_print(r, verbose ? LEVEL_NOTE : LEVEL_WARNING);
 	print_host(meta, name);
+	if (verbose)
+		print_shadows(&r->shadows, name);
 	printf("%s %s: %u error%s, %u warning%s, %u note%s", name, verdict[worst],
 	       r->count[LEVEL_ERROR], fus_plural(r->count[LEVEL_ERROR]),
 	       r->count[LEVEL_WARNING], fus_plural(r->count[LEVEL_WARNING]),
@@ -140,6 +155,19 @@ static struct json_object *member_json(const struct meta_member *m, int dev)
 	return o;
 }
 
+static struct json_object *shadows_json(const struct shadows *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	fus_json_add_u64(o, "current", s->current);
+	fus_json_add_u64(o, "outdated", s->outdated);
+	if (s->current && s->point)
+		fus_json_add_u64(o, "time", s->point);
+	else
+		json_object_object_add(o, "time", NULL);
+	return o;
+}
+
 static void for_programs(const struct meta *meta, const struct report *r)
 {
 	static const char *const verdict[] = { "clean", "warnings", "errors" };
@@ -159,6 +187,7 @@ static void for_programs(const struct meta *meta, const struct report *r)
 	for (int dev = 0; dev < 2; dev++)
 		json_object_array_add(members, member_json(&meta->m[dev], dev));
 	json_object_object_add(o, "members", members);
+	json_object_object_add(o, "shadows", shadows_json(&r->shadows));
 	for (unsigned int i = 0; i < r->nr; i++)
 		json_object_array_add(found, finding_json(&r->f[i]));
 	json_object_object_add(o, "findings", found);

@@ -8,6 +8,7 @@
 
 #include "fusionctl.h"
 #include "meta.h"
+#include "meta-shadow.h"
 #include "dm-fusion-settings.h"
 
 /* -- superblocks ------------------------------------------------------------------ */
@@ -64,6 +65,9 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 	if (sb->flags & FUSION_SB_NEEDS_CHECK)
 		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			       "the kernel met an error and asks for a check");
+	if (dev == FAST && sb->incompat & FUSION_INCOMPAT_SHADOW)
+		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
+			       "announces shadows, which only the slow member has");
 	if (dev == FAST && !(sb->flags & FUSION_SB_CLEAN))
 		fus_report_add(r, LEVEL_NOTE, dev, block, "superblock", "was not closed cleanly; "
 			       "what was flushed is recovered when it opens");
@@ -309,11 +313,14 @@ static u32 check_same(const struct meta_state st[2], struct report *r)
 	u32 differ = 0;
 
 	for (u32 lext = 0; lext < st[FAST].nr_lexts; lext++) {
-		if (st[FAST].word[lext] == st[SLOW].word[lext] &&
+		if (fus_replica_agrees(st[FAST].word[lext], st[SLOW].word[lext]) &&
 		    open_same(&st[FAST], &st[SLOW], lext))
 			continue;
 		if (differ++ < MAX_DIFFERENCES)
 			fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "replica",
+				       fusion_names_shadow(st[SLOW].word[lext]) ?
+				       "extent %u has a shadow, but the map says that it is not, or "
+				       "not in whole, on the fast member" :
 				       "extent %u is not where the map says", lext);
 	}
 	return differ;
@@ -414,6 +421,8 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 	}
 	if (good == 2)
 		check_replica(meta, st, r);
+	if (st[SLOW].word)
+		fus_count_shadows(&st[SLOW], &r->shadows);
 	sb = fus_meta_sb(meta, FAST);
 	if (sb && fus_meta_covers(meta, sb))
 		check_heat(meta, sb, r);

@@ -6,6 +6,7 @@
  */
 #include "fusionctl.h"
 #include "meta-base.h"
+#include "meta-shadow.h"
 
 /* Return: whether the fast member has nothing that the slow one had not seen when it was closed. */
 static bool seen_all(const struct meta *meta)

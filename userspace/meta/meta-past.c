@@ -11,6 +11,7 @@
 
 #include "fusionctl.h"
 #include "meta.h"
+#include "meta-shadow.h"
 #include "role.h"
 #include "size.h"
 
@@ -130,7 +131,7 @@ u32 fus_meta_past_extents(const struct meta *meta)
 		fus_state_load(meta, fus_meta_sb(meta, dev), &st[dev], NULL);
 	}
 	for (u32 lext = 0; lext < nr; lext++)
-		differ += st[FAST].word[lext] != st[SLOW].word[lext];
+		differ += !fus_replica_agrees(st[FAST].word[lext], st[SLOW].word[lext]);
 out:
 	for (int dev = 0; dev < 2; dev++)
 		fus_state_free(&st[dev]);

@@ -24,6 +24,7 @@
 #include "fusionctl.h"
 #include "meta.h"
 #include "meta-base.h"
+#include "meta-shadow.h"
 
 static int no_memory(void)
 {

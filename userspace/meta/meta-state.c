@@ -7,6 +7,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "meta.h"
+#include "meta-shadow.h"
 #include "role.h"
 
 /* -- OPEN extents ----------------------------------------------------------------- */

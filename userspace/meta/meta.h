@@ -9,7 +9,7 @@
  * report.c		findings
  * meta-read.c		everything on the members, block by block
  * meta-state.c		the place of each extent: a map copy and the journal after it
- * meta-shadow.c	shadows, which the replica names instead of a fast slot
+ * meta-shadow.c	shadows, which the replica names instead of a fast slot: meta-shadow.h
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
@@ -116,10 +116,17 @@ struct finding {
 	char text[256];		/* already safe to print */
 };
 
+/* So many does the replica name. */
+struct shadows {
+	u32 current, outdated;
+	u64 point;		/* for the current ones: struct meta_state */
+};
+
 struct report {
 	struct finding *f;
 	unsigned int nr, room;
 	unsigned int count[NR_LEVELS];
+	struct shadows shadows;
 };
 
 extern const char *const fus_level_name[NR_LEVELS];
@@ -327,22 +334,6 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
  * Check the invariants of the map itself: no slot is used twice, each OPEN extent has its bitmap.
  */
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
-
-/* -- meta-shadow.c -------------------------------------------------------------------- */
-
-/* Return: whether an extent lies in this slot: the word is mapped, and does not name a shadow. */
-static inline bool fus_word_is_place(u32 word)
-{
-	return fusion_word_mapped(word) && !fusion_names_shadow(word);
-}
-
-/* Does the first of these words name a shadow, or any other one? */
-bool fus_any_shadow(const u32 *word, u32 nr);
-/*
- * In a set that was closed cleanly: does the replica say of an extent what the map says? Where it
- * names a shadow, the extent lies, in whole, on the fast member.
- */
-bool fus_replica_agrees(u32 map, u32 replica);
 
 /* -- meta-journal.c ---------------------------------------------------------------------- */
 

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A map, or a replica, rebuilt from a replica that names shadows. */
+#include "shadow-set.h"
+#include "meta-base.h"
+
+static void zero(struct image *im, int dev, u64 block)
+{
+	memset(im->mem[dev] + block * FUSION_BLOCK_SIZE, 0, FUSION_BLOCK_SIZE);
+}
+
+/* The map and its journal are gone: only the replica is left. */
+static void lose_map(struct image *im)
+{
+	const struct fusion_sb *sb = &im->side[FAST].sb;
+
+	for (u32 i = 0; i < sb->map_blocks; i++)
+		for (int set = 0; set < FUSION_NR_SETS; set++)
+			zero(im, FAST, sb->map_start[FAST][set] + i);
+	for (u32 i = 0; i < sb->journal_blocks[FAST]; i++)
+		zero(im, FAST, sb->journal_start[FAST] + i);
+}
+
+/* A shadow of a clean close has what the extent has. Nothing else is the place of one. */
+static void from_replica(void)
+{
+	static struct image im;
+	u32 n[3] = { 0 };
+
+	for (int closed = 0; closed < 2; closed++) {
+		struct rebuild rb;
+		struct meta meta;
+
+		make(&im, 90 + closed, closed);
+		lose_map(&im);
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+		REQUIRE_EQ(rb.replica_same, closed);
+		for (u32 i = 0; i < rb.st.nr_lexts; i++) {
+			const u32 shadow = im.shadow[i];
+
+			if (!shadow)
+				continue;
+			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
+				REQUIRE_EQ(rb.st.word[i],
+					   fusion_word_set_state(shadow, FUSION_STABLE));
+				REQUIRE_EQ(rb.doubt[i], DOUBT_NONE);
+				n[0]++;
+			} else {
+				REQUIRE_EQ(rb.st.word[i], FUSION_WORD_UNMAPPED);
+				REQUIRE_EQ(rb.doubt[i], DOUBT_LOST);
+				n[1 + closed]++;
+			}
+		}
+		REQUIRE(!fus_any_shadow(rb.st.word, rb.st.nr_lexts));
+		REQUIRE(fus_state_check(&rb.st, fus_meta_sb(&meta, FAST), NULL));
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
+	REQUIRE(n[0] && n[1] && n[2]);
+}
+
+/*
+ * The active map copy is damaged, and of the journal before it nothing is left. The older map copy
+ * knows fast slots, which may be out of date; a shadow of a clean close is better.
+ */
+static void with_older_copy(void)
+{
+	static struct image im;
+	const struct fusion_sb *sb = &im.side[FAST].sb;
+	u32 n[3] = { 0 };
+
+	for (int closed = 0; closed < 2; closed++) {
+		struct rebuild rb;
+		struct meta meta;
+		u32 *before;
+
+		make(&im, 100 + closed, false);
+		before = malloc(sb->nr_lexts * sizeof(*before));
+		image_checkpoint(&im, FAST, sb->epoch, false);
+		memcpy(before, im.word, sb->nr_lexts * sizeof(*before));
+		image_work(&im, 8);
+		if (closed)
+			image_close(&im);
+		else
+			image_checkpoint(&im, FAST, sb->epoch, false);
+		zero(&im, FAST, sb->map_start[FAST][sb->active_set]);
+		for (u64 seq = sb->replay_seq - 10; seq < sb->replay_seq; seq++)
+			zero(&im, FAST, fusion_journal_blocknr(sb, seq));
+		zero(&im, FAST, FUSION_SUPER_BLOCKNR(!(sb->generation & 1)));
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+		REQUIRE_EQ(rb.bad_blocks, 1);
+		for (u32 i = 0; i < min(rb.st.nr_lexts, FUSION_MAP_PER_BLOCK); i++) {
+			const u32 shadow = im.shadow[i];
+			const bool fast = fusion_word_mapped(before[i]) &&
+					  fusion_word_dev(before[i]) == FUSION_FAST;
+
+			if (!shadow)
+				continue;
+			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
+				REQUIRE_EQ(rb.st.word[i],
+					   fusion_word_set_state(shadow, FUSION_STABLE));
+				REQUIRE_EQ(rb.doubt[i], DOUBT_NONE);
+				n[0]++;
+			} else if (fast && rb.doubt[i] == DOUBT_OLD) {
+				REQUIRE_EQ(rb.st.word[i], before[i]);
+				n[1]++;
+			} else {
+				/* or its slot is that of another one */
+				REQUIRE_EQ(rb.doubt[i], DOUBT_LOST);
+				n[2] += !fast;
+			}
+		}
+		free(before);
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
+	REQUIRE(n[0] && n[1] && n[2], "%u %u %u", n[0], n[1], n[2]);
+}
+
+/* No superblock on the fast member: the replica vouches for the map, but only if it agrees. */
+static void no_superblock(void)
+{
+	static struct image im;
+
+	for (int agrees = 0; agrees < 2; agrees++) {
+		struct rebuild rb;
+		struct meta meta;
+
+		make(&im, 110, true);
+		/* as the kernel does: how far the fast member has got */
+		im.side[SLOW].sb.peer_at.generation = im.side[FAST].sb.generation;
+		im.side[SLOW].sb.peer_at.seq = im.side[FAST].next_seq;
+		close_again(&im);
+		if (!agrees)
+			im.word[find(&im, 0, FUSION_STABLE, FUSION_FAST, true)] =
+				FUSION_WORD_UNMAPPED;
+		if (!agrees)
+			image_map(&im, FAST, im.side[FAST].sb.active_set,
+				  im.side[FAST].sb.set_generation);
+		forget(&im, FAST);
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+		REQUIRE_EQ(rb.from_replica, agrees);
+		REQUIRE(!agrees || !memcmp(rb.st.word, im.word, rb.st.nr_lexts * sizeof(*im.word)));
+		REQUIRE(!fus_any_shadow(rb.st.word, rb.st.nr_lexts));
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
+}
+
+/* Two claim one slot: the extent that lies there keeps it, and of two shadows neither does. */
+static void doubles(void)
+{
+	static struct image im;
+
+	for (int i = 0; i < 2; i++) {
+		u32 a, b, word;
+		struct rebuild rb;
+		struct meta meta;
+
+		make(&im, 120 + i, true);
+		a = find(&im, 0, FUSION_STABLE, FUSION_FAST, true);
+		b = find(&im, i ? 0 : a + 1, FUSION_STABLE, i ? FUSION_SLOW : FUSION_FAST, !i);
+		im.shadow[a] = fusion_shadow_word(FUSION_SHADOW, fusion_word_slot(i ? im.word[b] :
+									      im.shadow[b]));
+		close_again(&im);
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, SLOW, &rb));
+		REQUIRE(!rb.exact);
+		REQUIRE_EQ(rb.doubt[a], DOUBT_LOST);
+		word = rb.st.word[b];
+		REQUIRE_EQ(word, i ? im.word[b] : FUSION_WORD_UNMAPPED);
+		REQUIRE_EQ(rb.nr[DOUBT_LOST], i ? 1 : 2);
+		REQUIRE(fus_state_check(&rb.st, fus_meta_sb(&meta, SLOW), NULL));
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
+}
+
+static const struct unit_test tests[] = {
+	{ "repair by the replica alone", from_replica },
+	{ "repair with an older map copy", with_older_copy },
+	{ "repair without a superblock", no_superblock },
+	{ "slots that are named twice", doubles },
+};
+
+UNIT_TESTS(tests)
