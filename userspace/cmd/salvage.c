@@ -20,6 +20,7 @@
 #include "fusionctl.h"
 #include "hit-files.h"
 #include "json.h"
+#include "meta-shadow.h"
 #include "output.h"
 #include "record.h"
 #include "role.h"
@@ -196,9 +197,9 @@ static void part_line(const struct job *job, const struct part *p, struct dm_lin
 			  (p->kind == PART_UNKNOWN && job->a->opt[OPT_ZERO]);
 
 	line->sectors = p->nr;
-	line->target = p->kind == PART_INTACT ? "linear" : zero ? "zero" : "error";
+	line->target = fus_part_is_here(p->kind) ? "linear" : zero ? "zero" : "error";
 	line->params = "";
-	if (p->kind != PART_INTACT)
+	if (!fus_part_is_here(p->kind))
 		return;
 	snprintf(params, size, "%u:%u %llu", major(job->devno), minor(job->devno),
 		 (unsigned long long)p->where);
@@ -302,6 +303,27 @@ static void print_parts(const struct part *p, size_t nr, enum part_kind kind, co
 			       (unsigned long long)(p->start + p->nr - 1));
 }
 
+static u64 stale_bytes(const struct salvage *s)
+{
+	u64 sectors = 0;
+
+	for (size_t i = 0; i < s->nr_stale; i++)
+		sectors += s->stale[i].nr;
+	return sectors << 9;
+}
+
+static void print_older(const struct salvage *s)
+{
+	char when[WHEN_TEXT], size[SIZE_TEXT];
+
+	if (s->sectors[PART_SHADOW])
+		printf("shadows are as of %s: what was written there after that is lost\n",
+		       fus_when_text(when, s->point));
+	if (s->nr_stale)
+		printf("%s of what is lost has an older version, which is outdated: see --stale\n",
+		       fus_size_text(size, stale_bytes(s)));
+}
+
 static void for_people(const struct job *job)
 {
 	static const char *const can[] = { "no", "perhaps", "yes" };
@@ -311,15 +333,21 @@ static void for_people(const struct job *job)
 	report_print(&job->found, LEVEL_WARNING);
 	if (job->a->opt[OPT_VERBOSE])
 		print_parts(s->part, s->nr, PART_INTACT, "intact");
+	if (job->a->opt[OPT_VERBOSE])
+		print_parts(s->part, s->nr, PART_SHADOW, "shadow");
 	print_parts(s->part, s->nr, PART_LOST, "lost");
 	print_parts(s->part, s->nr, PART_UNKNOWN, "unknown");
 	if (job->a->opt[OPT_STALE])
 		print_parts(s->stale, s->nr_stale, PART_INTACT, "stale");
 	for (int i = 0; i < NR_PARTS; i++)
 		fus_size_text(size[i], s->sectors[i] << 9);
-	printf("%s, from its %s member alone: %s intact, %s lost, %s unknown, %s never written\n",
-	       job->label, fus_role_name[job->dev], size[PART_INTACT], size[PART_LOST],
-	       size[PART_UNKNOWN], size[PART_EMPTY]);
+	printf("%s, from its %s member alone: %s intact, ", job->label, fus_role_name[job->dev],
+	       size[PART_INTACT]);
+	if (s->sectors[PART_SHADOW])
+		printf("%s in shadows, ", size[PART_SHADOW]);
+	printf("%s lost, %s unknown, %s never written\n", size[PART_LOST], size[PART_UNKNOWN],
+	       size[PART_EMPTY]);
+	print_older(s);
 	if (s->sectors[PART_UNKNOWN])
 		printf("the replica of the map is slightly older than the loss: unknown areas had "
 		       "not been written by then, but may have been since\n");
@@ -342,7 +370,7 @@ static struct json_object *parts_json(const struct part *p, size_t nr, enum part
 		o = json_object_new_object();
 		fus_json_add_u64(o, "first_sector", p->start);
 		fus_json_add_u64(o, "sectors", p->nr);
-		if (kind == PART_INTACT)
+		if (fus_part_is_here(kind))
 			fus_json_add_u64(o, "member_sector", p->where);
 		json_object_array_add(list, o);
 	}
@@ -371,6 +399,11 @@ static struct json_object *to_json(const struct job *job)
 	for (int i = 0; i < NR_PARTS; i++)
 		fus_json_add_u64(sum, fus_part_name[i], s->sectors[i] << 9);
 	json_object_object_add(o, "bytes", sum);
+	if (s->sectors[PART_SHADOW] && s->point)
+		fus_json_add_u64(o, "shadow_time", s->point);
+	else
+		json_object_object_add(o, "shadow_time", NULL);
+	fus_json_add_u64(o, "stale_bytes", stale_bytes(s));
 	for (int i = 0; i < NR_PARTS; i++)
 		json_object_object_add(o, fus_part_name[i], parts_json(s->part, s->nr, i));
 	if (job->a->opt[OPT_STALE])

@@ -44,7 +44,7 @@ static int view_block(struct view *v, u64 byte)
 	memset(v->buf, 0, BLOCK);
 	if (!p || !readable(v, p))
 		return -EIO;
-	return p->kind != PART_INTACT ? 0 :
+	return !fus_part_is_here(p->kind) ? 0 :
 	       fus_offline_read(v->o, (p->where + sector - p->start) << 9, BLOCK, v->buf);
 }
 

@@ -6,9 +6,12 @@
 
 #include "error.h"
 #include "fusionctl.h"
+#include "meta-shadow.h"
 #include "salvage.h"
 
-const char *const fus_part_name[NR_PARTS] = { "intact", "empty", "lost", "unknown" };
+const char *const fus_part_name[NR_PARTS] = {
+	"intact", "empty", "shadow", "lost", "unknown",
+};
 
 static int no_memory(void)
 {
@@ -21,7 +24,7 @@ static int no_memory(void)
 static bool continues(const struct part *p, u64 start, enum part_kind kind, u64 where)
 {
 	return p->kind == kind && p->start + p->nr == start &&
-	       (kind != PART_INTACT || p->where + p->nr == where);
+	       (!fus_part_is_here(kind) || p->where + p->nr == where);
 }
 
 static int append(struct part **list, size_t *nr, u64 start, u64 sectors, enum part_kind kind,
@@ -67,6 +70,17 @@ static int add_open(struct salvage *s, const struct fusion_sb *sb, const struct 
 	return rc;
 }
 
+/* The sector of the member at which the slot of a word begins. */
+static u64 slot_start(const struct fusion_sb *sb, u32 word)
+{
+	return fusion_slot_sector(sb, sb->role, fusion_word_slot(word));
+}
+
+static bool is_outdated(u32 word)
+{
+	return fusion_names_shadow(word) && fusion_word_state(word) == (u32)FUSION_OUTDATED;
+}
+
 static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struct rebuild *rb,
 		      u32 lext)
 {
@@ -75,15 +89,18 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 	const struct meta_open *open;
 	u64 where;
 
-	if (rb->doubt && rb->doubt[lext])
+	/* what is outdated is among the older versions */
+	if ((rb->doubt && rb->doubt[lext]) || is_outdated(word))
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+	if (fusion_names_shadow(word))
+		return add(s, start, sb->extent_sectors, PART_SHADOW, slot_start(sb, word));
 	if (!fusion_word_mapped(word))
 		return add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
 	if (fusion_word_dev(word) != sb->role)
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fus_word_is_old(sb, word))
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
-	where = fusion_slot_sector(sb, sb->role, fusion_word_slot(word));
+	where = slot_start(sb, word);
 	open = fusion_word_state(word) == FUSION_OPEN ? fus_state_open_find(&rb->st, lext) : NULL;
 	return open ? add_open(s, sb, open, where) :
 	       add(s, start, sb->extent_sectors, PART_INTACT, where);
@@ -105,8 +122,14 @@ static u32 slot_index(const struct fusion_sb *sb, u32 word)
 
 static bool is_here(const struct fusion_sb *sb, u32 word)
 {
-	return fusion_word_mapped(word) && fusion_word_dev(word) == sb->role &&
+	return fus_word_is_place(word) && fusion_word_dev(word) == sb->role &&
 	       !fus_word_is_old(sb, word);
+}
+
+/* The slot is that of an extent, or of a shadow. */
+static bool is_taken(const struct fusion_sb *sb, u32 word)
+{
+	return is_here(sb, word) || fusion_names_shadow(word);
 }
 
 static int follow(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
@@ -114,12 +137,14 @@ static int follow(void *ctx, const struct meta_txn *t, const struct fusion_recor
 	struct stale_ctx *c = ctx;
 
 	(void)t;
-	if (is_here(c->sb, rec->new))
+	if (rec->op == FUSION_OP_POINT)
+		return 0;
+	if (is_taken(c->sb, rec->new))
 		c->owner[slot_index(c->sb, rec->new)] = U32_MAX;
 	/* a discard takes the right to the content away */
 	c->slot[rec->lext] = U32_MAX;
 	if (is_here(c->sb, rec->old) && fusion_word_mapped(rec->new) &&
-	    !is_here(c->sb, rec->new)) {
+	    !is_taken(c->sb, rec->new)) {
 		c->slot[rec->lext] = slot_index(c->sb, rec->old);
 		c->owner[slot_index(c->sb, rec->old)] = rec->lext;
 	}
@@ -145,25 +170,36 @@ static int follow_journal(const struct meta *meta, int dev, struct stale_ctx *c)
 	return rc;
 }
 
+/* The word of a slot with an older version of a lost extent, or FUSION_WORD_UNMAPPED. */
+static u32 stale_slot(const struct fusion_sb *sb, const struct rebuild *rb,
+		      const struct stale_ctx *c, u32 lext)
+{
+	const u32 first = sb->role == FUSION_SLOW ? sb->slow_first_slot : 0;
+	const u32 word = rb->st.word[lext];
+
+	if (is_outdated(word))
+		return rb->doubt && rb->doubt[lext] ? FUSION_WORD_UNMAPPED : word;
+	if (c->slot[lext] == U32_MAX || c->owner[c->slot[lext]] != lext ||
+	    !fusion_word_mapped(word) || is_taken(sb, word))
+		return FUSION_WORD_UNMAPPED;
+	return fusion_word(FUSION_STABLE, sb->role, first + c->slot[lext]);
+}
+
 static int find_stale(const struct fusion_sb *sb, const struct rebuild *rb,
 		      const struct stale_ctx *c, struct salvage *s)
 {
-	const u32 first = sb->role == FUSION_SLOW ? sb->slow_first_slot : 0;
 	const u32 nr = min(sb->nr_lexts, rb->st.nr_lexts);
 	int rc = 0;
 
 	for (u32 lext = 0; lext < nr; lext++)
-		if (is_here(sb, rb->st.word[lext]))
+		if (is_taken(sb, rb->st.word[lext]))
 			c->owner[slot_index(sb, rb->st.word[lext])] = U32_MAX;
 	for (u32 lext = 0; lext < nr && !rc; lext++) {
-		const u32 word = rb->st.word[lext];
+		const u32 word = stale_slot(sb, rb, c, lext);
 
-		if (c->slot[lext] == U32_MAX || c->owner[c->slot[lext]] != lext ||
-		    !fusion_word_mapped(word) || is_here(sb, word))
-			continue;
-		rc = append(&s->stale, &s->nr_stale, (u64)lext * sb->extent_sectors,
-			    sb->extent_sectors, PART_INTACT,
-			    fusion_slot_sector(sb, sb->role, first + c->slot[lext]));
+		if (fusion_word_mapped(word))
+			rc = append(&s->stale, &s->nr_stale, (u64)lext * sb->extent_sectors,
+				    sb->extent_sectors, PART_INTACT, slot_start(sb, word));
 	}
 	return rc;
 }
@@ -201,6 +237,7 @@ int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct s
 	memset(s, 0, sizeof(*s));
 	/* the fast member's journal has it all; the replica is up to date after a clean close */
 	s->current = rb->exact && (rb->dev == FAST || (sb->flags & FUSION_SB_CLEAN));
+	s->point = rb->st.point;
 	for (u32 lext = 0; lext < min(sb->nr_lexts, rb->st.nr_lexts) && !rc; lext++)
 		rc = add_extent(s, sb, rb, lext);
 	return rc ? rc : plan_stale(meta, sb, rb, s);

@@ -18,6 +18,7 @@
 enum part_kind {
 	PART_INTACT,		/* on this member */
 	PART_EMPTY,		/* never written: reads as zeros */
+	PART_SHADOW,		/* was on the other member; here is what it had at a known time */
 	PART_LOST,		/* was on the other member, or its place is unknown */
 	PART_UNKNOWN,		/* not written as of the last replica, but perhaps since */
 	NR_PARTS,
@@ -28,9 +29,14 @@ extern const char *const fus_part_name[NR_PARTS];
 /* Parts of the set in order, which cover all of it. */
 struct part {
 	u64 start, nr;
-	u64 where;		/* PART_INTACT: sector of the member */
+	u64 where;		/* sector of the member, if fus_part_is_here() */
 	enum part_kind kind;
 };
+
+static inline bool fus_part_is_here(enum part_kind kind)
+{
+	return kind == PART_INTACT || kind == PART_SHADOW;
+}
 
 struct salvage {
 	struct part *part;
@@ -39,6 +45,7 @@ struct salvage {
 	struct part *stale;	/* lost parts with an older version, by start */
 	size_t nr_stale;
 	bool current;		/* nothing is unknown */
+	u64 point;		/* the time of PART_SHADOW, in s since 1970; 0: unknown */
 };
 
 /* List what the member @dev of @meta has; @rb was rebuilt from it. */
