@@ -20,6 +20,7 @@
 #include "host.h"
 #include "json.h"
 #include "meta.h"
+#include "meta-shadow.h"
 #include "new-file.h"
 #include "output.h"
 #include "role.h"
@@ -59,21 +60,27 @@ static void add_word(struct json_object *o, u32 word)
 {
 	fus_json_add_str(o, "member", fus_role_name[fusion_word_dev(word)]);
 	fus_json_add_u64(o, "slot", fusion_word_slot(word));
-	if (fusion_word_state(word) == FUSION_OPEN)
+	if (fusion_names_shadow(word))
+		fus_json_add_str(o, "shadow", fusion_word_state(word) == (u32)FUSION_SHADOW ?
+				 "current" : "outdated");
+	else if (fusion_word_state(word) == FUSION_OPEN)
 		fus_json_add_bool(o, "open", true);
 }
 
-/* Runs of extents on consecutive slots; extents in no run are unmapped. */
-static void add_map(struct json_object *o, const struct meta_state *st)
+/*
+ * Runs of extents on consecutive slots; extents in no run are unmapped. @shadows: those that the
+ * replica names instead.
+ */
+static void add_runs(struct json_object *map, const struct meta_state *st, bool shadows)
 {
-	struct json_object *map = add_array(o, "map"), *run;
+	struct json_object *run;
 	u32 lext, nr;
 
 	for (lext = 0; lext < st->nr_lexts; lext += nr) {
 		const u32 word = st->word[lext];
 
 		nr = 1;
-		if (!fusion_word_mapped(word))
+		if (shadows ? !fusion_names_shadow(word) : !fus_word_is_place(word))
 			continue;
 		while (lext + nr < st->nr_lexts && st->word[lext + nr] == word + nr &&
 		       fusion_word_mapped(word + nr))
@@ -84,6 +91,27 @@ static void add_map(struct json_object *o, const struct meta_state *st)
 		add_word(run, word);
 		json_object_array_add(map, run);
 	}
+}
+
+/* What the replica says beside the map, to be looked at: restore makes another replica. */
+static int add_shadows(struct json_object *o, const struct meta *meta, bool brief)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+	struct json_object *runs = add_array(o, "shadows");
+	struct meta_state st = { 0 };
+	int rc = 0;
+
+	if (slow && slow->incompat & FUSION_INCOMPAT_SHADOW && !brief) {
+		rc = fus_state_init(&st, meta->geo[SLOW].nr_lexts);
+		if (!rc && fus_state_load(meta, slow, &st, NULL))
+			add_runs(runs, &st, true);
+	}
+	if (json_object_array_length(runs) && st.point)
+		fus_json_add_u64(o, "shadow_time", st.point);
+	else
+		json_object_object_add(o, "shadow_time", NULL);
+	fus_state_free(&st);
+	return rc;
 }
 
 static void add_opens(struct json_object *o, const struct meta_state *st, u32 bitmap_bytes)
@@ -154,14 +182,19 @@ static void add_place(struct json_object *o, const char *key, u32 word)
 
 static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
 {
-	static const char *const op[] = { "", "open", "stable", "move", "unmap", "away" };
+	static const char *const op[FUSION_OP_LAST + 1] = {
+		"", "open", "stable", "move", "unmap", "away", "shadow", "point",
+	};
+	const bool point = rec->op == FUSION_OP_POINT;
 	struct json_object *o = json_object_new_object();
 
 	(void)t;
 	fus_json_add_str(o, "op", op[rec->op]);
 	fus_json_add_u64(o, "extent", rec->lext);
-	add_place(o, "old", rec->old);
-	add_place(o, "new", rec->new);
+	add_place(o, "old", point ? FUSION_WORD_UNMAPPED : rec->old);
+	add_place(o, "new", point ? FUSION_WORD_UNMAPPED : rec->new);
+	if (point)
+		fus_json_add_u64(o, "time", fus_record_point(rec));
 	json_object_array_add(ctx, o);
 	return 0;
 }
@@ -253,13 +286,15 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 	if (o) {
 		fus_json_add_str(o, "content", DUMP_CONTENT);
 		add_identity(o, &meta->geo[FAST]);
-		add_map(o, &st);
+		add_runs(add_array(o, "map"), &st, false);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
 		if (brief)
 			add_array(o, "heat");
 		else
 			add_heat(o, meta);
-		rc = add_raw(o, meta, brief);
+		rc = add_shadows(o, meta, brief);
+		if (!rc)
+			rc = add_raw(o, meta, brief);
 	}
 	fus_state_free(&st);
 	*out = o;

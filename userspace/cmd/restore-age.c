@@ -7,15 +7,18 @@
 
 #include "error.h"
 #include "fusionctl.h"
+#include "meta-shadow.h"
 #include "restore.h"
 #include "role.h"
 #include "size.h"
 
-static bool same_place(const struct meta_state *a, const struct meta_state *b, u32 lext)
+/* Return: whether a member says the same of an extent as the map in the dump. */
+static bool same_place(const struct meta_state *is, const struct meta_state *map, u32 lext)
 {
-	const struct meta_open *x = fus_state_open_find(a, lext), *y = fus_state_open_find(b, lext);
+	const struct meta_open *x = fus_state_open_find(is, lext);
+	const struct meta_open *y = fus_state_open_find(map, lext);
 
-	if (a->word[lext] != b->word[lext])
+	if (!fus_replica_agrees(map->word[lext], is->word[lext]))
 		return false;
 	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
 }

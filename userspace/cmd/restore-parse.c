@@ -28,7 +28,7 @@ static int read_range(const struct dump *d, struct json_object *o, u32 *first, u
 
 static int read_run(struct dump *d, struct json_object *o)
 {
-	struct json_object *open;
+	struct json_object *open, *shadow;
 	const char *member = fus_field_text(o, "member");
 	u32 first, nr, slot, word;
 	int rc;
@@ -40,6 +40,9 @@ static int read_run(struct dump *d, struct json_object *o)
 		return rc;
 	if (!member || (strcmp(member, "fast") && strcmp(member, "slow")))
 		return fus_field_bad(&d->source, "member", "is neither fast nor slow");
+	/* it is no place of the extent, and has an older content */
+	if (json_object_object_get_ex(o, "shadow", &shadow))
+		return fus_field_bad(&d->source, "map", "names a shadow");
 	word = fusion_word(json_object_object_get_ex(o, "open", &open) &&
 			   json_object_get_boolean(open) ? FUSION_OPEN : FUSION_STABLE,
 			   *member == 's' ? FUSION_SLOW : FUSION_FAST, slot);

@@ -17,6 +17,12 @@ void fus_count_shadows(const struct meta_state *st, struct shadows *s);
 char *fus_when_text(char buf[WHEN_TEXT], u64 when);
 /* Return: whether any of these words names a shadow. */
 bool fus_any_shadow(const u32 *word, u32 nr);
+/* The time in a FUSION_OP_POINT, in seconds since 1970. */
+static inline u64 fus_record_point(const struct fusion_record *rec)
+{
+	return (u64)rec->old << 32 | rec->new;
+}
+
 /*
  * In a set that was closed cleanly: does the replica say of an extent what the map says? Where it
  * names a shadow, the extent lies, in whole, on the fast member.

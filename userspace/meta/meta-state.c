@@ -114,7 +114,7 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 
 	/* it is about no extent */
 	if (rec->op == FUSION_OP_POINT) {
-		st->point = (u64)rec->old << 32 | rec->new;
+		st->point = fus_record_point(rec);
 		return 0;
 	}
 	st->word[rec->lext] = rec->new;
