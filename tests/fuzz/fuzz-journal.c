@@ -50,7 +50,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 	if (!max)
 		return 0;
-	sb = fuzz_sb(rnd_below(&state, 2));
+	sb = fuzz_sb(rnd_below(&state, FUZZ_NR_SBS));
 	nr = min(nr, max);
 	if (!nr || (nr < max && !rnd_below(&state, 8)))
 		fusion_journal_init(data + nr++ * FUSION_BLOCK_SIZE);
@@ -67,7 +67,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 			.op = FUSION_OP_STABLE + rnd_below(&state, 2),
 		};
 
-		if (rnd_below(&state, 2)) {
+		if (sb->incompat && rnd_below(&state, 2)) {
+			rec.op = FUSION_OP_SHADOW + rnd_below(&state, 2);
+			rec.lext = rec.op == FUSION_OP_POINT ? 0 : rec.lext;
+			rec.new = fusion_shadow_word(FUSION_SHADOW + rnd_below(&state, 2),
+						     sb->slow_first_slot +
+						     rnd_below(&state, sb->nr_slow_slots));
+		} else if (rnd_below(&state, 2)) {
 			static const u8 bitmap[512] = { 0x5a };
 
 			rec.op = FUSION_OP_OPEN;
@@ -107,7 +113,15 @@ static int apply(void *ctx, const struct fusion_record *rec)
 	const struct fusion_sb *sb = ctx;
 
 	PROMISED(rec->lext < sb->nr_lexts);
-	PROMISED(fusion_word_valid(sb, rec->new) && fusion_word_valid(sb, rec->old));
+	applied++;
+	if (rec->op == FUSION_OP_POINT) {
+		PROMISED(sb->incompat && !rec->lext && !rec->bitmap);
+		return 0;
+	}
+	PROMISED(rec->op == FUSION_OP_AWAY ? rec->new == FUSION_WORD_AWAY :
+		 fusion_word_valid(sb, rec->new));
+	PROMISED(fusion_word_valid(sb, rec->old));
+	PROMISED(fusion_names_shadow(rec->new) == (rec->op == FUSION_OP_SHADOW));
 	PROMISED(!rec->bitmap == (rec->op != FUSION_OP_OPEN));
 	PROMISED(rec->op != FUSION_OP_UNMAP || !fusion_word_mapped(rec->new));
 	/* all of the bitmap is in the block */
@@ -116,18 +130,17 @@ static int apply(void *ctx, const struct fusion_record *rec)
 
 		PROMISED(end[-1] <= 0xff);
 	}
-	applied++;
 	return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int dev;
+	int which;
 
 	input = data;
 	input_blocks = min_t(size_t, size / FUSION_BLOCK_SIZE, MAX_BLOCKS);
-	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		struct fusion_sb sb = *fuzz_sb(dev);
+	for (which = 0; which < FUZZ_NR_SBS; which++) {
+		struct fusion_sb sb = *fuzz_sb(which);
 		struct fusion_replay r = {
 			.sb = &sb, .read = read_block, .apply = apply, .ctx = &sb,
 		};

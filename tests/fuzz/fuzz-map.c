@@ -13,11 +13,14 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 	if (max_size < FUSION_BLOCK_SIZE)
 		return 0;
-	sb = fuzz_sb(rnd_below(&state, 2));
+	sb = fuzz_sb(rnd_below(&state, FUZZ_NR_SBS));
 	if (size != FUSION_BLOCK_SIZE) {
 		for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
 			words[i] = i % 3 ? fusion_word(i % 2, FUSION_FAST, i % 64) :
 				   FUSION_WORD_UNMAPPED;
+		for (i = 0; i < 64 && sb->incompat; i += 3)
+			words[i] = fusion_shadow_word(i % 2 ? FUSION_SHADOW : FUSION_OUTDATED,
+						      sb->slow_first_slot + i);
 		fusion_map_pack(sb, 0, 0, GENERATION, words, data);
 	}
 	fuzz_block(data, rnd_below(&state, 8) ? sizeof(struct fusion_block_header) : 4);
@@ -38,7 +41,8 @@ static void one_map(const struct fusion_sb *sb, unsigned int set, const uint8_t 
 	if (err)
 		return;
 	for (i = 0; i < n; i++)
-		PROMISED(fusion_word_valid(sb, words[i]));
+		PROMISED(fusion_word_valid(sb, words[i]) &&
+			 (sb->incompat || !fusion_names_shadow(words[i])));
 	fusion_map_pack(sb, set, 0, GENERATION, words, packed);
 	PROMISED(!fusion_map_unpack(sb, set, 0, GENERATION, packed, again, &why));
 	PROMISED(!memcmp(words, again, n * sizeof(*words)));
@@ -48,13 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	u16 heat[FUSION_HEAT_PER_BLOCK];
 	const char *why = NULL;
-	int dev, set, err;
+	int which, set, err;
 
 	if (size != FUSION_BLOCK_SIZE)
 		return 0;
-	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+	for (which = 0; which < FUZZ_NR_SBS; which++)
 		for (set = 0; set < FUSION_NR_SETS; set++)
-			one_map(fuzz_sb(dev), set, data);
+			one_map(fuzz_sb(which), set, data);
 	err = fusion_heat_unpack(fuzz_sb(FUSION_FAST), 0, data, heat, &why);
 	PROMISED(!err || why);
 	return 0;

@@ -25,9 +25,10 @@ static void check_transit(const struct fusion_sb *sb)
 {
 	const struct fusion_transit *t = &sb->transit;
 
-	PROMISED(fusion_sb_in_transit(sb) == !!sb->incompat);
+	/* and then it has no other bit */
+	PROMISED(fusion_sb_in_transit(sb) == !!(sb->incompat & FUSION_INCOMPAT_IN_TRANSIT));
 	PROMISED(t->nr_magics <= FUSION_MAX_MAGICS);
-	PROMISED(t->nr_magics || !sb->incompat || t->kind != FUSION_TRANSIT_ADOPT);
+	PROMISED(t->nr_magics || !fusion_sb_in_transit(sb) || t->kind != FUSION_TRANSIT_ADOPT);
 	PROMISED(!t->nr_magics || t->kind != FUSION_TRANSIT_UUID);
 	PROMISED(t->kind != FUSION_TRANSIT_UUID || sb->role == FUSION_SLOW);
 	PROMISED(t->kind != FUSION_TRANSIT_RELEASE || t->dev == FUSION_SLOW);

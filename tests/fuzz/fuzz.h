@@ -27,16 +27,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	}								\
 } while (0)
 
+/* Of either member, and of a slow one whose replica may name shadows. */
+#define FUZZ_NR_SBS	(FUSION_NR_DEVS + 1)
+
 /* The smallest set: 64 KiB extents, one map block. */
-static inline const struct fusion_sb *fuzz_sb(enum fusion_dev dev)
+static inline const struct fusion_sb *fuzz_sb(unsigned int which)
 {
-	static struct fusion_sb sb[FUSION_NR_DEVS];
+	static struct fusion_sb sb[FUZZ_NR_SBS];
 
 	if (!sb[FUSION_FAST].extent_sectors) {
 		example_sb(&sb[FUSION_FAST], 128 * 128, 512 * 128, 128);
 		fusion_sb_for_slow(&sb[FUSION_FAST], &sb[FUSION_SLOW]);
+		sb[FUSION_NR_DEVS] = sb[FUSION_SLOW];
+		sb[FUSION_NR_DEVS].incompat |= FUSION_INCOMPAT_SHADOW;
 	}
-	return &sb[dev];
+	return &sb[which];
 }
 
 /* Mutate a whole block in place, keeping its size. */

@@ -97,6 +97,8 @@ static void of_sets(void)
 		struct image im;
 
 		image_format(&im, n, FAST_SECTORS, SLOW_SECTORS);
+		if (n > 1)
+			image_name_shadows(&im);
 		if (n) {
 			image_activate(&im);
 			image_work(&im, 20 * n);

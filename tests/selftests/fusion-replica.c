@@ -4,10 +4,12 @@
  *
  *	fusion-replica DEV
  *
- * It uses the module's own codec, as salvage does. The first line is the state in the superblock.
- * Then there is a line for each mapped extent:
+ * It uses the module's own codec, as salvage does. The first line is the state in the superblock,
+ * and when the replica was brought up to date. Then there is a line for each mapped extent, and
+ * another kind of line for one of the fast member of which the replica names a shadow instead:
  *
  *	EXTENT fast|slow SLOT stable|open VALID
+ *	EXTENT shadow SLOT current|outdated VALID
  *
  * VALID is the number of valid 4 KiB blocks. Exit status 1: there is no map; the reason is printed.
  */
@@ -29,6 +31,7 @@ struct map {
 	struct fusion_sb sb;
 	u32 *word;
 	u32 *valid;	/* blocks of an open extent */
+	u64 point;	/* seconds since 1970 */
 };
 
 static int failed(const struct map *m, const char *what, u64 blocknr, const char *why)
@@ -92,6 +95,10 @@ static int apply(void *ctx, const struct fusion_record *rec)
 	struct map *m = ctx;
 	const u8 *bitmap = rec->bitmap;
 
+	if (rec->op == FUSION_OP_POINT) {
+		m->point = (u64)rec->old << 32 | rec->new;
+		return 0;
+	}
 	m->word[rec->lext] = rec->new;
 	m->valid[rec->lext] = 0;
 	if (bitmap)
@@ -102,6 +109,7 @@ static int apply(void *ctx, const struct fusion_record *rec)
 
 static int read_journal(struct map *m, struct fusion_replay *r)
 {
+	m->point = m->sb.write_time;
 	*r = (struct fusion_replay){
 		.sb = &m->sb, .read = read_ring, .apply = apply, .ctx = m,
 	};
@@ -113,17 +121,21 @@ static void print_map(const struct map *m, const struct fusion_replay *r)
 	const u32 blocks = m->sb.extent_sectors / FUSION_BLOCK_SECTORS;
 
 	printf("%s clean %u epoch %u generation %llu set %u set_generation %llu "
-	       "replay %llu+%llu records %llu\n",
+	       "replay %llu+%llu records %llu point %llu\n",
 	       m->sb.role == FUSION_FAST ? "fast" : "slow", !!(m->sb.flags & FUSION_SB_CLEAN),
 	       m->sb.epoch, (unsigned long long)m->sb.generation, m->sb.active_set,
 	       (unsigned long long)m->sb.set_generation, (unsigned long long)m->sb.replay_seq,
 	       (unsigned long long)(r->next_seq - m->sb.replay_seq),
-	       (unsigned long long)r->nr_records);
+	       (unsigned long long)r->nr_records, (unsigned long long)m->point);
 	for (u32 i = 0; i < m->sb.nr_lexts; i++) {
 		const u32 w = m->word[i];
 		const bool open = fusion_word_state(w) == FUSION_OPEN;
 
-		if (fusion_word_mapped(w))
+		if (fusion_names_shadow(w))
+			printf("%u shadow %u %s %u\n", i, fusion_word_slot(w),
+			       fusion_word_state(w) == (u32)FUSION_SHADOW ? "current" : "outdated",
+			       blocks);
+		else if (fusion_word_mapped(w))
 			printf("%u %s %u %s %u\n", i,
 			       fusion_word_dev(w) == FUSION_FAST ? "fast" : "slow",
 			       fusion_word_slot(w), open ? "open" : "stable",

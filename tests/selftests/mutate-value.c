@@ -97,7 +97,7 @@ u32 mutate_word(struct mutation *m, const struct fusion_sb *sb, u32 was, u32 oth
 	const u32 nr = dev == FUSION_FAST ? sb->nr_fast_slots : sb->nr_slow_slots;
 	const u32 state = mutate_below(&m->state, 4);
 
-	switch (mutate_below(&m->state, 8)) {
+	switch (mutate_below(&m->state, 9)) {
 	case 0:
 		return other;
 	case 1:
@@ -112,6 +112,10 @@ u32 mutate_word(struct mutation *m, const struct fusion_sb *sb, u32 was, u32 oth
 		return FUSION_WORD_UNMAPPED | state << FUSION_WORD_STATE_SHIFT;
 	case 6:
 		return FUSION_WORD_UNMAPPED;
+	case 7:
+		return fusion_shadow_word(state & 1 ? FUSION_SHADOW : FUSION_OUTDATED,
+					  sb->slow_first_slot +
+					  mutate_below(&m->state, sb->nr_slow_slots));
 	default:
 		return mutate_value(m, sb, was, 4);
 	}
