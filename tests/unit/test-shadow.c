@@ -35,6 +35,24 @@ static void loaded(void)
 	}
 }
 
+/* An opening that was interrupted wrote a superblock, and brought nothing up to date. */
+static void interrupted(void)
+{
+	static struct image im;
+	struct meta_state st;
+	struct meta meta;
+
+	make(&im, 15, true);
+	im.side[SLOW].sb.write_time += 1000;
+	image_activate_slow(&im);
+	open_image(&im, &meta);
+	load(&meta, SLOW, &st);
+	REQUIRE_EQ(st.point, im.point);
+	fus_state_free(&st);
+	fus_meta_free(&meta);
+	image_free(&im);
+}
+
 static u64 write_back(struct meta *meta, struct rebuild *rb)
 {
 	REQUIRE(!fus_rebuild_state(meta, FAST, rb));
@@ -308,6 +326,7 @@ static void checked_open(void)
 
 static const struct unit_test tests[] = {
 	{ "loaded", loaded },
+	{ "an opening that was interrupted", interrupted },
 	{ "written", written },
 	{ "superblocks that are kept", kept },
 	{ "superblocks from those of the other member", of_the_other },

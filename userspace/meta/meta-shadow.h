@@ -11,6 +11,11 @@ static inline bool fus_word_is_place(u32 word)
 	return fusion_word_mapped(word) && !fusion_names_shadow(word);
 }
 
+/*
+ * When the map copy was written that a superblock of the member names, as far as either copy tells.
+ * An opening that is interrupted leaves a newer one, which names the same map copy.
+ */
+u64 fus_set_time(const struct meta *meta, const struct fusion_sb *sb);
 void fus_count_shadows(const struct meta_state *st, struct shadows *s);
 /* "2026-11-28 14:03:05, 3 minutes ago", or "an unknown time" if it is 0. */
 #define WHEN_TEXT	64
