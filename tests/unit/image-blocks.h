@@ -66,6 +66,32 @@ static inline bool is_last_txn(const struct image *im, int dev, u64 block)
 	return false;
 }
 
+enum damage { ZEROED, RANDOM, FLIPPED, STALE, NR_DAMAGES };
+
+/* Returns false if that would change nothing. */
+static inline bool destroy(struct image *im, int dev, u64 block, enum damage how)
+{
+	u8 *p = im->mem[dev] + block * FUSION_BLOCK_SIZE;
+	u8 was[FUSION_BLOCK_SIZE];
+
+	memcpy(was, p, sizeof(was));
+	switch (how) {
+	case ZEROED:
+		memset(p, 0, FUSION_BLOCK_SIZE);
+		break;
+	case RANDOM:
+		rnd_fill(&im->seed, p, FUSION_BLOCK_SIZE);
+		break;
+	case FLIPPED:
+		flip_bit(p, rnd_below(&im->seed, BLOCK_BITS));
+		break;
+	default:
+		if (im->written[dev][block] > 1)
+			memcpy(p, im->old[dev] + block * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE);
+	}
+	return memcmp(was, p, sizeof(was));
+}
+
 /* What is refused is refused in words, which are not for here; reports of sanitizers are. */
 static inline void quiet(void)
 {

@@ -83,7 +83,7 @@ static bool survive(struct image *im)
 	return repaired;
 }
 
-static void hostile_blocks(void)
+static void hostile(bool shadows)
 {
 	static struct image im;
 	const size_t bytes = 2 << 20;
@@ -92,6 +92,8 @@ static void hostile_blocks(void)
 
 	quiet();
 	image_format(&im, 7, FAST_SECTORS, SLOW_SECTORS);
+	if (shadows)
+		image_name_shadows(&im);
 	image_activate(&im);
 	image_work(&im, 40);
 	image_close(&im);
@@ -115,8 +117,19 @@ static void hostile_blocks(void)
 	image_free(&im);
 }
 
+static void hostile_blocks(void)
+{
+	hostile(false);
+}
+
+static void hostile_shadows(void)
+{
+	hostile(true);
+}
+
 static const struct unit_test tests[] = {
 	{ "valid blocks with any content", hostile_blocks },
+	{ "the same, with shadows", hostile_shadows },
 };
 
 UNIT_TESTS(tests)
