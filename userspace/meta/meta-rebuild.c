@@ -335,12 +335,13 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *geo = &meta->geo[rb->dev];
 	const size_t slots = fus_slots_of(geo, FUSION_FAST) + fus_slots_of(geo, FUSION_SLOW);
-	u32 *owner = malloc(2 * slots * sizeof(*owner)), *shadow_of = owner + slots;
+	u32 *owner = malloc(2 * slots * sizeof(*owner)), *shadow_of;
 	u32 lext;
 
 	if (!owner)
 		return no_memory();
 	memset(owner, 0xff, 2 * slots * sizeof(*owner));
+	shadow_of = owner + slots;
 	for (lext = 0; lext < geo->nr_lexts; lext++) {
 		const u32 word = rb->st.word[lext];
 
