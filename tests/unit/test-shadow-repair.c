@@ -125,19 +125,24 @@ static void no_superblock(void)
 {
 	static struct image im;
 
-	for (int agrees = 0; agrees < 2; agrees++) {
+	for (int i = 0; i < 3; i++) {
+		const bool agrees = i == 1;
 		struct rebuild rb;
 		struct meta meta;
 
 		make(&im, 110, true);
+		/* of a partial extent it lacks the bitmap */
+		if (i == 2)
+			im.shadow[find(&im, 0, FUSION_OPEN, FUSION_FAST, false)] =
+				fusion_shadow_word(FUSION_SHADOW, image_free_slot(&im, SLOW, 0));
 		/* as the kernel does: how far the fast member has got */
 		im.side[SLOW].sb.peer_at.generation = im.side[FAST].sb.generation;
 		im.side[SLOW].sb.peer_at.seq = im.side[FAST].next_seq;
 		close_again(&im);
-		if (!agrees)
+		if (!i)
 			im.word[find(&im, 0, FUSION_STABLE, FUSION_FAST, true)] =
 				FUSION_WORD_UNMAPPED;
-		if (!agrees)
+		if (!i)
 			image_map(&im, FAST, im.side[FAST].sb.active_set,
 				  im.side[FAST].sb.set_generation);
 		forget(&im, FAST);
