@@ -162,7 +162,7 @@ rescue() {
 	null cow $((SLOW_MIB + 64))
 	null zeros $((LEN / 2048 + 1))
 	dm below "0 $(sectors_of "$SLOW") snapshot /dev/slow /dev/cow N 8"
-	dm copy "$(jq -r '[ (.intact[] | [.first_sector, .sectors, "/dev/mapper/below", .member_sector]),
+	dm copy "$(jq -r '[ ((.intact + .shadow)[] | [.first_sector, .sectors, "/dev/mapper/below", .member_sector]),
 		((.lost + .unknown + .empty)[] | [.first_sector, .sectors, "/dev/zeros", .first_sector]) ] |
 		sort[] | "\(.[0]) \(.[1]) linear \(.[2]) \(.[3])"' "$TMP/salvage")"
 }

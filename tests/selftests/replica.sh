@@ -49,11 +49,18 @@ recorded_on() {
 		'$1 >= first && $1 < end && $2 == on { n++ } END { print n + 0 }'
 }
 
+# seen REPLICA MAP: the map, but "fast" alone for the extents of which the replica names a shadow: it
+# does not have their fast slots
+seen() {
+	awk 'NR == FNR { if ($2 == "shadow") has[$1]; next }
+		$1 in has && $2 != "slow" { print $1, "fast"; next } { print }' "$1" "$2"
+}
+
 # agrees: the replica equals the kernel's map
 agrees() {
 	places replica | grep -v ' -$' >"$TMP/kernel"
 	recorded "$SLOW" >"$TMP/recorded"
-	diff "$TMP/kernel" "$TMP/recorded" >"$TMP/said" ||
+	diff <(seen "$TMP/recorded" "$TMP/kernel") <(seen "$TMP/recorded" "$TMP/recorded") >"$TMP/said" ||
 		fail "kernel and replica differ: $(head -n 5 "$TMP/said" | xargs)"
 }
 
@@ -71,14 +78,14 @@ test_clean_close() {
 		close replica
 		fusion-replica "$FAST" | sed 1d >"$TMP/fast"
 		fusion-replica "$SLOW" | sed 1d >"$TMP/slow"
-		diff "$TMP/fast" "$TMP/slow" >"$TMP/said" ||
+		diff <(seen "$TMP/slow" "$TMP/fast") <(seen "$TMP/slow" "$TMP/slow") >"$TMP/said" ||
 			fail "members differ after close $i: $(head -n 4 "$TMP/said" | xargs)"
 		at_least "open extents" "$(grep -c open "$TMP/slow")" 2
 		same "clean" "$(header "$FAST" clean) $(header "$SLOW" clean)" "1 1"
 		same "epoch" "$(header "$SLOW" epoch)" "$(header "$FAST" epoch)"
 		# either copy of the slow member's superblock is enough
 		put "$SLOW" 125 $((4096 * 8 * (i % 2) + 200)) 1
-		fusion-replica "$SLOW" | sed 1d | cmp - "$TMP/fast"
+		fusion-replica "$SLOW" | sed 1d | cmp - "$TMP/slow"
 		same "clean, in the other copy" "$(header "$SLOW" clean)" 1
 		fusion replica migration off replica_interval $NEVER
 		same "replica" "$(status replica replica replica_dirty)" "ok 0"
