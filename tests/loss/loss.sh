@@ -74,6 +74,7 @@ load_stop() {
 # load_end: its device has failed, unless it has been stopped before
 load_end() {
 	local i
+	[[ $LOAD ]] || return 0
 	# it meets the error; if it only reads what is in memory, it does not
 	for ((i = 0; i < 30; i++)); do
 		kill -0 "$LOAD" 2>/dev/null || break
