@@ -325,9 +325,9 @@ test_newer_features() {
 	both_copies "$SLOW" 64:8=0
 
 	# left alone, whichever copy has the bit
-	fusion-poke "$SLOW" 0 56:8=0x48
+	fusion-poke "$SLOW" 0 56:8=0x4c
 	before=$(sum)
-	named="$named: incompat 0x48 (shadow copies)"
+	named="$named: incompat 0x44 (lost blocks)"
 	gives 4 fusionctl check "$FAST" "$SLOW"
 	says "$named"
 	gives 3 fusionctl repair --yes --force "$FAST" "$SLOW"
@@ -340,7 +340,7 @@ test_newer_features() {
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion, or to overwrite that, add --force"
 	gives 1 fusionctl open other "$FAST" "$SLOW"
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
-	both_copies "$FAST" 56:8=0x48
+	both_copies "$FAST" 56:8=0x44
 	before=$(sum)
 	gives 1 fusionctl open pair
 	says "no member of that set is found, but $FAST $named"
@@ -348,7 +348,7 @@ test_newer_features() {
 	says "$FAST: contains a member of a fusion set that $named"
 	same "what is on the members" "$(sum)" "$before"
 	both_copies "$FAST" 56:8=0
-	fusion-poke "$SLOW" 0 56:8=0
+	fusion-poke "$SLOW" 0 56:8=0x8
 
 	# no effect
 	both_copies "$FAST" 72:8=0x5
