@@ -61,7 +61,7 @@ long_options() {
 		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
 		"commit_interval 60001" "commit_interval 99999999999" "replica_interval 0" \
 		"replica_interval 86401" "standby 86401" "standby -1" \
-		"write_budget 100001" "write_budget -1"; do
+		"write_budget 100001" "write_budget -1" "shadow_age 9" "shadow_age 86401"; do
 		rejected "Invalid value of an optional argument: $i" \
 			"0 $LEN fusion $FAST $SLOW 2 $i"
 	done
@@ -70,7 +70,7 @@ long_options() {
 		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
 		"commit_interval 60000" "replica_interval 1" "replica_interval 86400" \
 		"standby 0" "standby 1" "standby 86400" "write_budget 0" "write_budget 1" \
-		"write_budget 100000"; do
+		"write_budget 100000" "shadow_age 10" "shadow_age 86400"; do
 		dmsetup create errors --table "0 $LEN fusion $FAST $SLOW 2 $i"
 		has "status" "$(dmsetup status errors)" " $i "
 		dmsetup remove errors
@@ -125,7 +125,7 @@ test_messages() {
 # settings: the values in effect
 settings() {
 	dmsetup table errors
-	dmsetup status errors | grep -o ' 22 migration .*'
+	dmsetup status errors | grep -o ' 24 migration .*'
 }
 
 # said_of KEY VALUE TEXT: the value is refused with this one log line, and nothing changes
@@ -145,7 +145,8 @@ test_bad_values() {
 	local key values i
 	begin
 	fusion errors migration off reserve 3 half_life 7 duty 30 idle 500 commit_interval 20 \
-		replica_interval 7 discard_passdown off standby 5 write_budget 9 shadow off
+		replica_interval 7 discard_passdown off standby 5 write_budget 9 shadow off \
+		shadow_age 11
 	while read -r key values; do
 		for i in $values; do
 			said_of "$key" "$i" "$key $i: value out of range"
@@ -164,6 +165,7 @@ test_bad_values() {
 		replica_interval -1 0 86401 x 1.5 1m 99999999999
 		standby -1 86401 x 1.5 1m 99999999999
 		write_budget -1 100001 x 1.5 5G 99999999999
+		shadow_age -1 9 86401 x 1.5 3m 99999999999
 	EOF
 }
 

@@ -90,7 +90,7 @@ test_while_suspended() {
 	for i in "heat 10" "map 0 10" histogram stats settings "migration off" "reserve 3" "half_life 10" \
 			"duty 50" "idle 10" "commit_interval 10" "replica_interval 1" \
 			"discard_passdown off" "standby 1" "write_budget 1" "shadow off" \
-			"migration on"; do
+			"shadow_age 10" "migration on"; do
 		limited "$LIMIT" dmsetup message talk 0 "$i" >/dev/null
 	done
 	limited "$LIMIT" dmsetup status talk >/dev/null

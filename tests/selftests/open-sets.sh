@@ -108,11 +108,12 @@ test_set() {
 			'NR == n + 2 { print $2, $3 == "default" || $4 == "default" }')" "$word 1"
 		n=$((n + 1))
 	done < <(sed -n 's/.*(default: \(.*\))$/\1/p' "$TMP/out")
-	same "settings of the help" $n 11
+	same "settings of the help" $n 12
 	before=$(dmsetup table pair)
 	expect 2 "migration: not KEY=VALUE; see fusionctl help set" fusionctl set pair migration
 	expect 2 "frob=1: no such setting; choose migration, reserve, half_life, duty, idle, \
-commit_interval, replica_interval, discard_passdown, standby, write_budget or shadow" fusionctl set pair frob=1
+commit_interval, replica_interval, discard_passdown, standby, write_budget, shadow or shadow_age" \
+		fusionctl set pair frob=1
 	expect 2 "hlaf_life=1: no such setting; did you mean half_life?" \
 		fusionctl set pair hlaf_life=1
 	for key in migration discard_passdown shadow; do
@@ -136,6 +137,7 @@ commit_interval, replica_interval, discard_passdown, standby, write_budget or sh
 		replica_interval 1 to 86400 seconds (1d): 0 86401 2d
 		standby 0 to 86400 seconds (1d), or never: 86401 2d
 		write_budget 0 to 100000 GB a day, or unlimited: 100001 101T
+		shadow_age 10 to 86400 seconds (1d): 9 2d 9s
 	EOF
 	for word in $((half + 1)) 1G 60%; do
 		expect 2 "reserve=$word: out of range; reserve takes 0 to $half extents \

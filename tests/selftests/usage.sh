@@ -78,7 +78,7 @@ long_help() {
 	same "last verb" "$verb" version
 	good fusionctl help set
 	same "keys of set" "$(help_keys)" "migration reserve half_life duty idle commit_interval \
-replica_interval discard_passdown standby write_budget shadow"
+replica_interval discard_passdown standby write_budget shadow shadow_age"
 	shows "  duty                 share of the slow member's time for moves under load"
 	shows "1 to 100 percent (default: 25%)"
 	good fusionctl help simulate
@@ -112,7 +112,7 @@ test_complete() {
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=
 	completes set pair "" "migration= reserve= half_life= duty= idle= commit_interval= \
-replica_interval= discard_passdown= standby= write_budget= shadow="
+replica_interval= discard_passdown= standby= write_budget= shadow= shadow_age="
 	# keys that do not affect a simulation are refused there
 	completes simulate --set "" "migration= reserve= half_life= duty= idle= shadow="
 	completes simulate --fast 1G --slow 8G --load uniform "" \

@@ -52,7 +52,8 @@ random_options() {
 		"half_life $((1 + RANDOM % 60))" "duty $((10 + RANDOM % 91))" "idle $((RANDOM % 300))"
 		"commit_interval $((10 + RANDOM % 1000))" "replica_interval $((1 + RANDOM % 9))"
 		"discard_passdown off" "standby $((1 + RANDOM % 9))"
-		"write_budget $((1 + RANDOM % 9))" "shadow off") i text=''
+		"write_budget $((1 + RANDOM % 9))" "shadow off"
+		"shadow_age $((10 + RANDOM % 30))") i text=''
 	for ((i = RANDOM % 4; i > 0; i--)); do
 		text+=" ${all[RANDOM % ${#all[@]}]}"
 	done

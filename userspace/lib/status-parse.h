@@ -24,7 +24,7 @@ struct fusion_status {
 	uint64_t replica_dirty, replica_age;
 	uint64_t errors[2];
 	uint64_t fence_used, fence_slots;	/* slots; none without a fence */
-	uint64_t shadows_current, shadows;	/* slow slots kept for extents of the fast member */
+	uint64_t shadows_current, shadows;	/* copies of extents of the fast member */
 	uint64_t demotions_free;		/* of the demotions, those that copied nothing */
 	unsigned int nr_options;
 	struct {
