@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Slow slots kept for promoted extents, as in dm-fusion-shadow.c. Those out of date go at once
- * here, and those that are too many with the next tick.
+ * here, and those that are too many with the next tick. None is copied in idle time, and none is
+ * held for the replica.
  */
 #include <stdlib.h>
 
 #include "sim-engine.h"
 
-/* See there. */
+/* See dm-fusion-shadow-room.c. */
 #define CUSHION		1024U
 #define CUSHION_SHARE	32U
 /* Shadows among which the hottest is looked for. */
