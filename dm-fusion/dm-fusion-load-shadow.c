@@ -3,9 +3,9 @@
  * dm-fusion: the shadows of a set that is being loaded, as the replica names them.
  *
  * Only the map of the fast member says where extents are. The replica adds what it alone knows: in
- * which slow slots there are copies of extents of the fast member. It may be older than the map. Even
- * so, a slot that it names has what it says, unless the map has given it to another extent since:
- * nobody else got it while the replica named it (INV6).
+ * which slow slots there are copies of extents of the fast member. It may be older than the map.
+ * Even so, a slot that it names has what it says, unless the map has given it to another extent
+ * since: no other extent got it while the replica named it (INV6).
  *
  * If both members were closed in order, by the same activation, then the replica was brought up to
  * date behind the last write, and what it calls current is so. Otherwise there may have been writes

@@ -84,7 +84,9 @@ static inline u32 fusion_slots_freed_soon(const struct fusion *fs)
  */
 static inline u32 fusion_slots_at_hand(const struct fusion *fs, enum fusion_dev dev)
 {
-	return fs->slots.nr_free[dev] + (dev == FUSION_SLOW ? fs->shadows.nr - fs->shadows.nr_named : 0);
+	u32 shadows = fs->shadows.nr - fs->shadows.nr_named;
+
+	return fs->slots.nr_free[dev] + (dev == FUSION_SLOW ? shadows : 0);
 }
 
 /* The same, and those that are being discarded. fs->lock held. */

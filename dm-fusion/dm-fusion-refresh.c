@@ -13,7 +13,7 @@
  * complete and durable. So what the replica names is a whole version at any time (INV15).
  *
  * The steps are those of a batch of moves (dm-fusion-batch.c) as far as the copy, and rely on the
- * same: STABLE -> WATCHED, drain, copy. A write takes the mark away, and then the copy is worthless.
+ * same: STABLE -> WATCHED, drain, copy. A write takes the mark away, and makes the copy worthless.
  * Then the slow member is flushed, and what is WATCHED still has its shadow: no write was sent
  * since the drain (INV13). The map does not change, so there is no commit. The copies do not make
  * the slow member count as written, so no flush of a user waits for them, but for the one at the

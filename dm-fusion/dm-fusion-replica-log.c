@@ -73,7 +73,8 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 	spin_lock_irq(&fs->lock);
 	if (test_bit(lext, fs->replica.dirty)) {
 		rec.new = fusion_shadow_record(fs, READ_ONCE(fs->map[lext]),
-					       fs->replica.names && fusion_replica_sb_names(&fs->replica.sb));
+					       fs->replica.names &&
+					       fusion_replica_sb_names(&fs->replica.sb));
 		rec.op = FUSION_OP_STABLE;
 		if (!fusion_word_mapped(rec.new)) {
 			rec.op = FUSION_OP_UNMAP;

@@ -3,8 +3,8 @@
  * dm-fusion: room for shadows, and which of them are given up when it is needed.
  *
  * Some slow slots stay free, that first writes get their homes and need not wait for the replica.
- * If fewer are free, shadows go: those out of date, then the hottest, as the coldest are the next to
- * be demoted.
+ * If fewer are free, shadows go: those out of date, then the hottest, as the coldest are the next
+ * to be demoted.
  */
 #include <linux/bitops.h>
 #include <linux/sched.h>

@@ -48,8 +48,8 @@
  *
  * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
  * and that the right shadows go: those out of date, then the hottest, as the coldest are the next
- * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not kept
- * in the first place.
+ * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not
+ * kept in the first place.
  *
  * What the replica says of one (INV15). An update has a beginning, the time of its POINT. Before
  * that, no word is read. So a word that says SHADOW was recorded when the slot had the content that

@@ -169,9 +169,9 @@ u32 fusion_shadow_missing(const struct fusion *fs);
 bool fusion_shadow_room(const struct fusion *fs);
 
 /*
- * Give up shadows until more than @keep slow slots are free, or will be after the next update of the
- * replica, or there are no shadows left. Then slots are held that were not before, if any of these
- * is named by the replica.
+ * Give up shadows until more than @keep slow slots are free, or will be after the next update of
+ * the replica, or there are no shadows left. Then slots are held that were not before, if any of
+ * these is named by the replica.
  */
 void fusion_shadow_yield(struct fusion *fs, u32 keep);
 
@@ -190,8 +190,8 @@ void fusion_shadow_tend(struct fusion *fs);
 /* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
 
 /*
- * Take over the shadows that the replica names, of a set that is being loaded. Without an error: what
- * cannot be read or does not fit is none. Sleeps; nothing else runs.
+ * Take over the shadows that the replica names, of a set that is being loaded. Without an error:
+ * what cannot be read or does not fit is none. Sleeps; nothing else runs.
  */
 void fusion_load_shadows(struct fusion *fs);
 

@@ -288,7 +288,8 @@ static inline bool fusion_old_slot_valid(const struct fusion_sb *sb, enum fusion
 /* The word of a shadow, as it is on disk. */
 static inline u32 fusion_shadow_word(enum fusion_shadow_state state, u32 slot)
 {
-	return (u32)state << FUSION_WORD_STATE_SHIFT | fusion_word(FUSION_STABLE, FUSION_SLOW, slot);
+	return (u32)state << FUSION_WORD_STATE_SHIFT |
+	       fusion_word(FUSION_STABLE, FUSION_SLOW, slot);
 }
 
 /* Does a word read from the replica name a shadow, current or not? */

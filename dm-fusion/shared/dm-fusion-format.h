@@ -117,8 +117,8 @@ struct fusion_block_header {
  * A word whose slot bits are all ones is an unmapped extent. On disk only
  * UNMAPPED, STABLE and OPEN occur, and AWAY in records of the replica.
  *
- * With FUSION_INCOMPAT_SHADOW, the replica may give an extent of the fast member a slow slot, in one
- * of two states of its own. Then that slot is its shadow, and the fast slot is not recorded.
+ * With FUSION_INCOMPAT_SHADOW, the replica may give an extent of the fast member a slow slot, in
+ * one of two states of its own. Then that slot is its shadow, and the fast slot is not recorded.
  */
 #define FUSION_WORD_STATE_SHIFT	30
 #define FUSION_WORD_DEV_SHIFT	29
@@ -133,7 +133,7 @@ enum fusion_state {
 	FUSION_LOCKED	= 3,	/* as STABLE; the copy commits, writes wait */
 };
 
-/* The same bits on disk, in the replica: the extent is on the fast member, and the slow slot has ... */
+/* The same bits in the replica: the extent is on the fast member, and the slow slot has ... */
 enum fusion_shadow_state {
 	FUSION_SHADOW	= 2,	/* what the extent had at the last FUSION_OP_POINT */
 	FUSION_OUTDATED	= 3,	/* what it had at some time before, whole */
@@ -167,8 +167,8 @@ enum fusion_dev {
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
 /*
- * incompat bits. IN_TRANSIT is for fusionctl alone, SHADOW is found on the slow member only. DAMAGED
- * and LANDING have a use to come.
+ * incompat bits. IN_TRANSIT is for fusionctl alone, SHADOW is found on the slow member only.
+ * DAMAGED and LANDING have a use to come.
  */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */

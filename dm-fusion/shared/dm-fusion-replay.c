@@ -108,6 +108,7 @@ static int fusion_replay_read_block(struct fusion_replay *r, u64 seq, struct jou
 static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct fusion_record *rec)
 {
 	const bool open = fusion_word_state(rec->new) == FUSION_OPEN;
+	const bool shadow = rec->op == FUSION_OP_SHADOW;
 
 	if (rec->op == FUSION_OP_POINT)
 		return sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_SHADOW &&
@@ -117,8 +118,7 @@ static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct 
 	if (rec->op == FUSION_OP_AWAY)
 		return sb->role == FUSION_SLOW && rec->new == FUSION_WORD_AWAY &&
 		       fusion_word_mapped(rec->old) && fusion_word_dev(rec->old) == FUSION_SLOW;
-	if (!fusion_word_valid(sb, rec->new) ||
-	    fusion_names_shadow(rec->new) != (rec->op == FUSION_OP_SHADOW))
+	if (!fusion_word_valid(sb, rec->new) || fusion_names_shadow(rec->new) != shadow)
 		return false;
 	switch (rec->op) {
 	case FUSION_OP_OPEN:

@@ -20,8 +20,8 @@ void replica_free(struct replica *rep);
 
 /*
  * Would salvage serve the right data? A slot it names must hold data of that extent (INV6), and
- * the newest that was flushed (INV7). A shadow must have a version of its extent, and, if the set has
- * written the replica since it was opened as @epoch, one that is as new as its point (INV15).
+ * the newest that was flushed (INV7). A shadow must have a version of its extent, and, if the set
+ * has written the replica since it was opened as @epoch, one that is as new as its point (INV15).
  */
 void replica_check_content(const struct replica *rep, struct model *model, u32 epoch);
 
