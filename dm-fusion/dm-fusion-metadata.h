@@ -46,7 +46,7 @@ struct fusion_chain {
 };
 
 /**
- * struct fusion_load_ring - while a set is loaded: the part of a ring that is in its chain's buffers
+ * struct fusion_load_ring - while a set is loaded: the part of a ring that its buffers hold
  * @fs: device
  * @chain: the journal, or the log
  * @pos: position in the ring of the first block in @chain->buf
