@@ -77,9 +77,6 @@ int fusion_message_settings(struct fusion *fs, char *result, unsigned int maxlen
 /* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */
 int fusion_load(struct fusion *fs, bool read_only);
 
-/* For struct fusion_replay and _ring; @ctx is a struct fusion_load_ring. Sleeps. */
-const void *fusion_load_read_ring(void *ctx, u32 pos);
-
 /* -- dm-fusion-claim.c ------------------------------------------------------------------- */
 
 /* All tables that were ever loaded. */

@@ -21,7 +21,7 @@
 
 /* What the replica says is taken over with each record. */
 struct claims {
-	struct fusion_load_ring ring;
+	struct fusion_chain_ring ring;
 	bool exact;
 };
 
@@ -80,7 +80,7 @@ void fusion_load_shadows(struct fusion *fs)
 	};
 	struct fusion_replay replay = {
 		.sb = &rep->sb,
-		.read = fusion_load_read_ring,
+		.read = fusion_chain_read,
 		.apply = fusion_load_shadow_record,
 		.ctx = &claims.ring,
 	};

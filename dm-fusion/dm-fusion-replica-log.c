@@ -104,7 +104,7 @@ void fusion_replica_log_point(struct fusion *fs)
 
 	if (!rep->names || !fusion_replica_sb_names(&fs->replica.sb))
 		return;
-	if (rep->nr && !fusion_replica_try_add(rep, &rec) &&
+	if ((rep->nr || rep->pointless) && !fusion_replica_try_add(rep, &rec) &&
 	    !fusion_replica_next_block(fs, rep->keep))
 		fusion_replica_try_add(rep, &rec);
 }

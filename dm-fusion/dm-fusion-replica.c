@@ -238,6 +238,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 		rep->log.prev_csum = sb->replay_csum;
 	}
 	rep->stale = false;
+	rep->pointless = true;
 	rep->sets++;
 	return 0;
 }
@@ -303,6 +304,7 @@ static int fusion_replica_write(struct fusion *fs)
 	if (!r) {
 		fusion_replica_log_point(fs);
 		r = fusion_replica_write_log(fs);
+		rep->pointless &= !!r;
 	}
 	return r;
 }

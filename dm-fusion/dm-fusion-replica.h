@@ -35,6 +35,7 @@ struct fusion;
  * @stale: the content of the replica is not wholly known: the next update writes a map copy
  * @names: the update under way names shadows
  * @point_s: when it began, in seconds since 1970
+ * @pointless: no POINT was written behind the map copy yet
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -81,6 +82,7 @@ struct fusion_replica {
 	bool stale;
 	bool names;
 	u64 point_s;
+	bool pointless;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -167,8 +169,8 @@ static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
 }
 
 /*
- * Record when the update began, if anything is recorded and shadows are named. Left out if the log
- * has no room for that. Sleeps.
+ * Record when the update began, if shadows are named, and anything is recorded, or nothing was behind
+ * the map copy. Left out if the log has no room for that. Sleeps.
  */
 void fusion_replica_log_point(struct fusion *fs);
 

@@ -11,9 +11,6 @@
 
 #include "dm-fusion.h"
 
-/* Most slots that are kept free of them; and which share of the slow member. */
-#define CUSHION		1024U
-#define CUSHION_SHARE	32U
 /* Fast slots looked at in one tick, and under one lock. */
 #define SLICE		16384U
 #define CHUNK		512U
@@ -21,32 +18,6 @@
 #define LOOK		16U
 /* Slots beyond what is needed, when an update of the replica has to free them. */
 #define AT_ONCE		16U
-
-/* -- how much there is ----------------------------------------------------------------------- */
-
-/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
-static u32 fusion_shadow_cushion(const struct fusion *fs)
-{
-	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
-
-	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
-}
-
-u32 fusion_shadow_missing(const struct fusion *fs)
-{
-	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
-		   fusion_slots_freed_soon(fs);
-	u32 cushion = fusion_shadow_cushion(fs);
-
-	return cushion - min(cushion, free);
-}
-
-bool fusion_shadow_room(const struct fusion *fs)
-{
-	u32 cushion = fusion_shadow_cushion(fs);
-
-	return fs->slots.nr_free[FUSION_SLOW] > cushion;
-}
 
 /* -- which are given up ---------------------------------------------------------------------- */
 

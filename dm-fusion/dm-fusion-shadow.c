@@ -69,6 +69,9 @@
 
 /* Fast slots looked at under one lock. */
 #define CHUNK		512U
+/* Most slots that are kept free of them; and which share of the slow member. */
+#define CUSHION		1024U
+#define CUSHION_SHARE	32U
 
 int fusion_shadow_init(struct fusion *fs)
 {
@@ -224,6 +227,32 @@ void fusion_shadow_look(struct fusion *fs)
 		fusion_shadow_look_at_some(fs, from, end);
 		cond_resched();
 	}
+}
+
+/* -- room for them --------------------------------------------------------------------------- */
+
+/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
+static u32 fusion_shadow_cushion(const struct fusion *fs)
+{
+	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
+
+	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
+}
+
+u32 fusion_shadow_missing(const struct fusion *fs)
+{
+	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
+		   fusion_slots_freed_soon(fs);
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return cushion - min(cushion, free);
+}
+
+bool fusion_shadow_room(const struct fusion *fs)
+{
+	u32 cushion = fusion_shadow_cushion(fs);
+
+	return fs->slots.nr_free[FUSION_SLOW] > cushion;
 }
 
 /* -- which are kept -------------------------------------------------------------------------- */

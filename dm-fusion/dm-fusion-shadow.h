@@ -117,6 +117,12 @@ void fusion_shadow_claim(struct fusion *fs, u32 lext, u32 word, bool exact);
 /* Are shadows kept now? Any context. */
 bool fusion_shadow_allowed(const struct fusion *fs);
 
+/* How many slow slots are free too few, beside shadows? fs->lock held. */
+u32 fusion_shadow_missing(const struct fusion *fs);
+
+/* May one more slot be taken for a shadow? fs->lock held. */
+bool fusion_shadow_room(const struct fusion *fs);
+
 /* Has the extent with this word a shadow, current or not? And a current one, if it is WATCHED? */
 bool fusion_has_shadow(const struct fusion *fs, u32 word);
 bool fusion_shadow_is_current(const struct fusion *fs, u32 word);
@@ -161,12 +167,6 @@ u32 fusion_shadows_current(const struct fusion *fs);
 void fusion_shadow_outdated(struct fusion *fs, u32 word);
 
 /* -- dm-fusion-shadow-room.c ----------------------------------------------------------------- */
-
-/* How many slow slots are free too few, beside shadows? fs->lock held. */
-u32 fusion_shadow_missing(const struct fusion *fs);
-
-/* May one more slot be taken for a shadow? fs->lock held. */
-bool fusion_shadow_room(const struct fusion *fs);
 
 /*
  * Give up shadows until more than @keep slow slots are free, or will be after the next update of
