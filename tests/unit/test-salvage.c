@@ -231,6 +231,67 @@ static void damaged_replica(void)
 	image_free(&im);
 }
 
+static void away(struct image *im, u32 lext, u32 slot)
+{
+	const struct fusion_record rec = {
+		.lext = lext, .new = FUSION_WORD_AWAY, .op = FUSION_OP_AWAY,
+		.old = fusion_word(FUSION_STABLE, FUSION_SLOW, slot),
+	};
+
+	image_records(im, FUSION_SLOW, &rec, 1);
+}
+
+/* The slot was a shadow of this extent, and is no longer. */
+static void was_shadow(struct image *im, u32 lext, u32 slot)
+{
+	const struct fusion_record recs[2] = {
+		{ .lext = lext, .new = fusion_shadow_word(FUSION_SHADOW, slot),
+		  .old = FUSION_WORD_UNMAPPED, .op = FUSION_OP_SHADOW },
+		{ .lext = lext, .new = im->word[lext], .old = FUSION_WORD_UNMAPPED,
+		  .op = FUSION_OP_MOVE },
+	};
+
+	image_records(im, FUSION_SLOW, recs, 2);
+}
+
+/*
+ * The log tells only that three extents left their slots. The map copy after it knows one of these
+ * as the shadow of another extent, and of the next extent a shadow that is better; and the log has
+ * the third one as a shadow meanwhile.
+ */
+static void by_map_copy(void)
+{
+	static struct image im;
+	struct rebuild rb;
+	struct salvage s;
+	struct meta meta;
+	u32 slot[5];
+
+	image_format(&im, 12, 2 * FAST_SECTORS, SLOW_SECTORS);
+	image_name_shadows(&im);
+	image_activate(&im);
+	for (u32 i = 0; i < ARRAY_SIZE(slot); i++) {
+		slot[i] = image_free_slot(&im, FUSION_SLOW, i);
+		im.word[i] = fusion_word(FUSION_STABLE, FUSION_FAST,
+					 image_free_slot(&im, FUSION_FAST, i));
+	}
+	away(&im, 0, slot[0]);
+	away(&im, 1, slot[1]);
+	away(&im, 3, slot[3]);
+	was_shadow(&im, 4, slot[3]);
+	im.content[FUSION_SLOW][slot[0] - im.side[1].sb.slow_first_slot] = 2;
+	im.shadow[1] = fusion_shadow_word(FUSION_SHADOW, slot[2]);
+	im.shadow[2] = fusion_shadow_word(FUSION_SHADOW, slot[0]);
+	image_close(&im);
+	plan_of(&im, FUSION_SLOW, &meta, &rb, &s);
+	check_plan(&im, FUSION_SLOW, &s);
+	REQUIRE_EQ(s.nr_stale, 0);
+	fus_salvage_free(&s);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
+	image_free(&im);
+}
+
 /*
  * A transaction in the middle of the log is gone, and perhaps with it that a shadow is outdated.
  */
@@ -400,6 +461,7 @@ static const struct unit_test tests[] = {
 	{ "a set whose power failed", crashed_set },
 	{ "a replica that is damaged", damaged_replica },
 	{ "a log that is damaged", damaged_log },
+	{ "a map copy that knows more than the log", by_map_copy },
 	{ "a file system in shadows", mountable },
 	{ "what the verb says", verb },
 	{ "times", when },

@@ -187,11 +187,49 @@ static void doubles(void)
 	}
 }
 
+/*
+ * A block of the replica's map copy is gone. The older copy had shadows, of which it may have said
+ * that they are outdated, or gone. And a point in the log says nothing of the first extent.
+ */
+static void lost_block(void)
+{
+	static struct image im;
+	const struct fusion_sb *sb = &im.side[SLOW].sb;
+
+	for (int both = 0; both < 2; both++) {
+		struct rebuild rb;
+		struct meta meta;
+		u32 nr;
+
+		make(&im, 130 + both, !both);
+		if (both) {
+			im.shadow[0] = 0;
+			image_checkpoint(&im, SLOW, sb->epoch, false);
+			image_new_point(&im);
+			zero(&im, SLOW, sb->map_start[SLOW][!sb->active_set]);
+		}
+		zero(&im, SLOW, sb->map_start[SLOW][sb->active_set]);
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, SLOW, &rb));
+		REQUIRE_EQ(rb.bad_blocks, 1);
+		nr = min(rb.st.nr_lexts, FUSION_MAP_PER_BLOCK);
+		if (both)
+			REQUIRE_EQ(rb.doubt[0], DOUBT_LOST);
+		else
+			REQUIRE(!fus_any_shadow(rb.st.word, nr));
+		REQUIRE_EQ(rb.st.point, im.point);
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "repair by the replica alone", from_replica },
 	{ "repair with an older map copy", with_older_copy },
 	{ "repair without a superblock", no_superblock },
 	{ "slots that are named twice", doubles },
+	{ "a block of the replica that is lost", lost_block },
 };
 
 UNIT_TESTS(tests)

@@ -178,7 +178,7 @@ static u32 stale_slot(const struct fusion_sb *sb, const struct rebuild *rb,
 	const u32 word = rb->st.word[lext];
 
 	if (is_outdated(word))
-		return rb->doubt && rb->doubt[lext] ? FUSION_WORD_UNMAPPED : word;
+		return word;
 	if (c->slot[lext] == U32_MAX || c->owner[c->slot[lext]] != lext ||
 	    !fusion_word_mapped(word) || is_taken(sb, word))
 		return FUSION_WORD_UNMAPPED;
