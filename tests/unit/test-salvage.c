@@ -8,10 +8,10 @@
 
 #include "contents.h"
 #include "image.h"
+#include "printed.h"
 #include "meta-shadow.h"
 #include "role.h"
 #include "salvage.h"
-#include "verb.h"
 
 #define FAST_SECTORS	(16ULL << 11)
 #define SLOW_SECTORS	(96ULL << 11)
@@ -365,43 +365,12 @@ static void mountable(void)
 	}
 }
 
-/* What the verb prints; to be freed. */
-static char *printed(struct image *im, bool json)
-{
-	struct args a = { .n = 1, .word = (char *[]){ im->path[FUSION_SLOW] } };
-	char *text = calloc(1, 1 << 16);
-	FILE *f = tmpfile();
-	int out;
-
-	a.opt[OPT_JSON] = json ? "" : NULL;
-	a.opt[OPT_VERBOSE] = "";
-	fflush(stdout);
-	out = dup(STDOUT_FILENO);
-	REQUIRE(f && text && dup2(fileno(f), STDOUT_FILENO) >= 0);
-	REQUIRE_EQ(cmd_salvage(&a), 0);
-	fflush(stdout);
-	REQUIRE(dup2(out, STDOUT_FILENO) >= 0);
-	close(out);
-	rewind(f);
-	REQUIRE(fread(text, 1, (1 << 16) - 1, f));
-	fclose(f);
-	return text;
-}
-
-static struct json_object *field(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	REQUIRE(json_object_object_get_ex(o, key, &v), "%s", key);
-	return v;
-}
-
 static void verb(void)
 {
 	static struct image im;
 	struct json_object *o, *part;
 	const struct fusion_sb *sb = &im.side[FUSION_SLOW].sb;
-	char *text;
+	char *text, *word[1];
 
 	REQUIRE(!setenv("TZ", "UTC", 1));
 	for (u32 state = FUSION_SHADOW; state <= FUSION_OUTDATED; state++) {
@@ -409,15 +378,16 @@ static void verb(void)
 		u64 sector;
 
 		make_first(&im, state);
+		word[0] = im.path[FUSION_SLOW];
 		sector = fusion_slot_sector(sb, FUSION_SLOW, fusion_word_slot(im.shadow[0]));
-		text = printed(&im, false);
+		text = printed(cmd_salvage, word, 1, false);
 		REQUIRE_EQ(!!strstr(text, ", 64K in shadows, "), is);
 		REQUIRE_EQ(!!strstr(text, "shadow: sectors 0-127\n"), is);
 		REQUIRE_EQ(!!strstr(text, "\nshadows are as of 2023-11-14 22:"), is);
 		REQUIRE_EQ(!!strstr(text, " days ago: what was written there after that is "), is);
 		REQUIRE_EQ(!!strstr(text, "\n64K of what is lost has an older version"), !is);
 		free(text);
-		text = printed(&im, true);
+		text = printed(cmd_salvage, word, 1, true);
 		o = json_tokener_parse(text);
 		REQUIRE(o);
 		free(text);

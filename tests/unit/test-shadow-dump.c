@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Dumps of sets whose replica names shadows: they show them, and restore makes none. */
-#include <json-c/json.h>
-#include <string.h>
-
 #include "shadow-set.h"
 #include "dump.h"
 #include "error.h"
+#include "printed.h"
 #include "restore.h"
 
 static struct json_object *dump(struct image *im, bool brief)
@@ -17,14 +15,6 @@ static struct json_object *dump(struct image *im, bool brief)
 	REQUIRE(!dump_json(&meta, brief, &o));
 	fus_meta_free(&meta);
 	return o;
-}
-
-static struct json_object *field(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	REQUIRE(json_object_object_get_ex(o, key, &v), "%s", key);
-	return v;
 }
 
 static u64 number(struct json_object *o, const char *key)

@@ -3,6 +3,7 @@
 #include "shadow-set.h"
 #include "meta-base.h"
 #include "old-member.h"
+#include "printed.h"
 #include "role.h"
 
 static void load(const struct meta *meta, int dev, struct meta_state *st)
@@ -324,6 +325,41 @@ static void checked_open(void)
 	image_free(&im);
 }
 
+/* The verb: how many, and of when. */
+static void check_prints(void)
+{
+	static struct image im;
+	struct json_object *o, *shadows;
+	char *text, *word[2];
+
+	REQUIRE(!setenv("TZ", "UTC", 1));
+	image_format(&im, 85, FAST_SECTORS, SLOW_SECTORS);
+	image_name_shadows(&im);
+	image_activate(&im);
+	for (u32 i = 0; i < 3; i++) {
+		im.word[i] = fusion_word(FUSION_STABLE, FAST, image_free_slot(&im, FAST, i));
+		im.shadow[i] = fusion_shadow_word(i ? FUSION_SHADOW : FUSION_OUTDATED,
+						  image_free_slot(&im, SLOW, i));
+	}
+	image_close(&im);
+	for (int dev = 0; dev < 2; dev++)
+		word[dev] = im.path[dev];
+	text = printed(cmd_check, word, 2, false);
+	REQUIRE(strstr(text, " has 2 shadows as of 2023-11-14 22:"), "%s", text);
+	REQUIRE(strstr(text, " has 1 outdated shadow\n"), "%s", text);
+	free(text);
+	text = printed(cmd_check, word, 2, true);
+	o = json_tokener_parse(text);
+	free(text);
+	REQUIRE(o);
+	shadows = field(o, "shadows");
+	REQUIRE_EQ(json_object_get_int64(field(shadows, "current")), 2);
+	REQUIRE_EQ(json_object_get_int64(field(shadows, "outdated")), 1);
+	REQUIRE_EQ(json_object_get_int64(field(shadows, "time")), im.point);
+	json_object_put(o);
+	image_free(&im);
+}
+
 static const struct unit_test tests[] = {
 	{ "loaded", loaded },
 	{ "an opening that was interrupted", interrupted },
@@ -334,6 +370,7 @@ static const struct unit_test tests[] = {
 	{ "shadows that are not announced", not_announced },
 	{ "check of a set that was closed", checked },
 	{ "check of a set whose power failed", checked_open },
+	{ "what check says", check_prints },
 };
 
 UNIT_TESTS(tests)
