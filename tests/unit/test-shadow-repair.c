@@ -187,6 +187,44 @@ static void doubles(void)
 	}
 }
 
+/* Two have equal evidence of a slot. A third one, with less, must not get what is not its own. */
+static void tied(void)
+{
+	static struct image im;
+	const struct fusion_sb *sb = &im.side[FAST].sb;
+	const u32 c = FUSION_MAP_PER_BLOCK + 3;
+	struct rebuild rb;
+	struct meta meta;
+	u32 slot;
+
+	make(&im, 140, false);
+	REQUIRE(c < sb->nr_lexts);
+	slot = fusion_word(FUSION_STABLE, SLOW, image_free_slot(&im, SLOW, c));
+	for (u32 i = 0; i < sb->nr_lexts; i++)
+		if (im.word[i] == slot)
+			im.word[i] = FUSION_WORD_UNMAPPED;
+	im.word[c] = slot;
+	image_checkpoint(&im, FAST, sb->epoch, false);
+	im.word[c] = FUSION_WORD_UNMAPPED;
+	im.word[1] = slot;
+	im.word[2] = slot;
+	image_checkpoint(&im, FAST, sb->epoch, false);
+	zero(&im, FAST, sb->map_start[FAST][sb->active_set] + 1);
+	for (u64 seq = sb->replay_seq - 10; seq < sb->replay_seq; seq++)
+		zero(&im, FAST, fusion_journal_blocknr(sb, seq));
+	zero(&im, FAST, FUSION_SUPER_BLOCKNR(!(sb->generation & 1)));
+	forget(&im, SLOW);
+	open_image(&im, &meta);
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+	REQUIRE_EQ(rb.bad_blocks, 1);
+	REQUIRE_EQ(rb.doubt[1], DOUBT_LOST);
+	REQUIRE_EQ(rb.doubt[2], DOUBT_LOST);
+	REQUIRE_EQ(rb.doubt[c], DOUBT_LOST);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
+	image_free(&im);
+}
+
 /*
  * A block of the replica's map copy is gone. The older copy had shadows, of which it may have said
  * that they are outdated, or gone. And a point in the log says nothing of the first extent.
@@ -229,6 +267,7 @@ static const struct unit_test tests[] = {
 	{ "repair with an older map copy", with_older_copy },
 	{ "repair without a superblock", no_superblock },
 	{ "slots that are named twice", doubles },
+	{ "slots that are named three times", tied },
 	{ "a block of the replica that is lost", lost_block },
 };
 

@@ -314,6 +314,13 @@ static size_t owner_index(const struct fusion_sb *geo, u32 word)
 					     fus_slots_of(geo, FUSION_FAST) : 0);
 }
 
+/* Beside the number of an extent: another one has equal evidence, so this one is dropped too. */
+#define TIED	0x80000000U
+
+/*
+ * The owner of a slot keeps its evidence until all have claimed it, so that what is worse than two
+ * which are tied does not get it.
+ */
 static void claim(struct rebuild *rb, u32 lext, u32 *owner)
 {
 	int better;
@@ -322,13 +329,22 @@ static void claim(struct rebuild *rb, u32 lext, u32 *owner)
 		*owner = lext;
 		return;
 	}
-	better = compare(rb, lext, *owner);
-	if (better >= 0)
-		fus_rebuild_drop(rb, *owner);
-	if (better <= 0)
-		fus_rebuild_drop(rb, lext);
-	if (better > 0)
+	better = compare(rb, lext, *owner & ~TIED);
+	if (better > 0) {
+		fus_rebuild_drop(rb, *owner & ~TIED);
 		*owner = lext;
+		return;
+	}
+	fus_rebuild_drop(rb, lext);
+	if (!better)
+		*owner |= TIED;
+}
+
+static void drop_tied(struct rebuild *rb, const u32 *owner, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (owner[i] != U32_MAX && owner[i] & TIED)
+			fus_rebuild_drop(rb, owner[i] & ~TIED);
 }
 
 static int resolve_slots(const struct meta *meta, struct rebuild *rb)
@@ -360,6 +376,7 @@ static int resolve_slots(const struct meta *meta, struct rebuild *rb)
 		else
 			claim(rb, lext, &shadow_of[owner_index(geo, word)]);
 	}
+	drop_tied(rb, owner, 2 * slots);
 	free(owner);
 	return 0;
 }
