@@ -123,9 +123,11 @@ static void of_text(const char *target, const char *const lines[])
 static void of_lines(void)
 {
 	of_text("status", (const char *const[]){
-		"1 rw 2048 12/502 0/4094 12/4526 1/2048 0 0 120 0 0 0 0 0 0 0 3 2 1 10/10 0 -",
-		"1 ro 128 502/502 4094/4094 4526/4526 2048/2048 18446744073709551615 1 2 3 4 5 "
-		"6 7 8 9 10 11 12 0/10 4 duty 50 idle 100 needs_check",
+		"5 rw 2048 12/502 0/4094 12/4526 1/2048 0 0 120 0 0 0 0 0 0 0 3 2 1 10/10 ok 0 0 "
+		"0 0 0/0 0/0 0 0 -",
+		"5 ro 128 502/502 4094/4094 4526/4526 2048/2048 18446744073709551615 1 2 3 4 5 "
+		"6 7 8 9 10 11 12 0/10 failed 13 14 15 16 17/18 19/20 21 4 duty 50 idle 100 "
+		"needs_check",
 		NULL });
 	of_text("args", (const char *const[]){
 		"create\ndata\n--fast\n/dev/a\n--slow=/dev/b\n--extent-size\n512K\n--yes",

@@ -157,7 +157,7 @@ static void test_errors(void)
 {
 	static const char *const status[] = {
 		BEFORE_ERRORS " 1 0 " BEHIND_ERRORS, BEFORE_ERRORS " 0 1 " BEHIND_ERRORS,
-		"5 of a newer version", "", NULL,
+		"6 of a newer version", "", NULL,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(status); i++) {
