@@ -225,7 +225,7 @@ struct fusion_options {
 	u32 standby;		/* seconds; 0: off */
 	u32 write_budget;	/* GB a day; 0: off */
 	u32 shadow;		/* 0 or 1 */
-	u32 shadow_age;		/* seconds */
+	u32 shadow_age;		/* seconds; 0: no copies */
 };
 
 /* What users change in the superblocks: settings, a bit of the mask for each that counts; name. */

@@ -96,8 +96,8 @@ static const struct fusion_setting_info fusion_settings[FUSION_SETTINGS] = {
 		"shadow", FUSION_UNIT_SWITCH, 0, 1, 1, NULL,
 		"keep copies on the slow member of what is on the fast one" },
 	[FUSION_SET_SHADOW_AGE] = {
-		"shadow_age", FUSION_UNIT_SECONDS, 10, 86400, 180, NULL,
-		"shortest time between two copies for the shadow of an extent" },
+		"shadow_age", FUSION_UNIT_SECONDS, 0, 86400, 0, "never",
+		"time between two copies, when idle, of what was written to the fast member" },
 };
 
 /* Greatest value in a set whose fast member has @nr_fast_slots slots. */

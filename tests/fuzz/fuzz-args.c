@@ -157,7 +157,7 @@ int fus_dm_message(const char *name, const char *message, char **answer)
 			 "duty 40 set 40\nidle 1000 default -\ncommit_interval 1000 default -\n"
 			 "replica_interval 60 table -\ndiscard_passdown off now -\n"
 			 "standby 0 default -\nwrite_budget 20 now 30\n"
-			 "shadow on default -\nshadow_age 180 default -\n");
+			 "shadow on default -\nshadow_age 0 default -\n");
 	return *answer ? 0 : -ENOMEM;
 }
 

@@ -61,7 +61,7 @@ long_options() {
 		"duty 0" "duty 101" "duty 10%" "idle 60001" "idle -1" "commit_interval 9" \
 		"commit_interval 60001" "commit_interval 99999999999" "replica_interval 0" \
 		"replica_interval 86401" "standby 86401" "standby -1" \
-		"write_budget 100001" "write_budget -1" "shadow_age 9" "shadow_age 86401"; do
+		"write_budget 100001" "write_budget -1" "shadow_age -1" "shadow_age 86401"; do
 		rejected "Invalid value of an optional argument: $i" \
 			"0 $LEN fusion $FAST $SLOW 2 $i"
 	done
@@ -70,7 +70,7 @@ long_options() {
 		"duty 1" "duty 100" "idle 0" "idle 60000" "commit_interval 10" \
 		"commit_interval 60000" "replica_interval 1" "replica_interval 86400" \
 		"standby 0" "standby 1" "standby 86400" "write_budget 0" "write_budget 1" \
-		"write_budget 100000" "shadow_age 10" "shadow_age 86400"; do
+		"write_budget 100000" "shadow_age 0" "shadow_age 86400"; do
 		dmsetup create errors --table "0 $LEN fusion $FAST $SLOW 2 $i"
 		has "status" "$(dmsetup status errors)" " $i "
 		dmsetup remove errors
@@ -165,7 +165,7 @@ test_bad_values() {
 		replica_interval -1 0 86401 x 1.5 1m 99999999999
 		standby -1 86401 x 1.5 1m 99999999999
 		write_budget -1 100001 x 1.5 5G 99999999999
-		shadow_age -1 9 86401 x 1.5 3m 99999999999
+		shadow_age -1 86401 x 1.5 3m 99999999999
 	EOF
 }
 

@@ -64,7 +64,7 @@ static const struct option_range {
 	{ "standby", 0, 5 },
 	{ "write_budget", 0, 3 },
 	{ "shadow", 0, 0 },
-	{ "shadow_age", 10, 30 },
+	{ "shadow_age", 0, 10 },
 };
 
 #define NR_OPTIONS	(sizeof(option_ranges) / sizeof(option_ranges[0]))

@@ -137,7 +137,7 @@ commit_interval, replica_interval, discard_passdown, standby, write_budget, shad
 		replica_interval 1 to 86400 seconds (1d): 0 86401 2d
 		standby 0 to 86400 seconds (1d), or never: 86401 2d
 		write_budget 0 to 100000 GB a day, or unlimited: 100001 101T
-		shadow_age 10 to 86400 seconds (1d): 9 2d 9s
+		shadow_age 0 to 86400 seconds (1d), or never: 86401 2d
 	EOF
 	for word in $((half + 1)) 1G 60%; do
 		expect 2 "reserve=$word: out of range; reserve takes 0 to $half extents \

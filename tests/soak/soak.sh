@@ -53,7 +53,7 @@ random_options() {
 		"commit_interval $((10 + RANDOM % 1000))" "replica_interval $((1 + RANDOM % 9))"
 		"discard_passdown off" "standby $((1 + RANDOM % 9))"
 		"write_budget $((1 + RANDOM % 9))" "shadow off"
-		"shadow_age $((10 + RANDOM % 30))") i text=''
+		"shadow_age $((RANDOM % 30))") i text=''
 	for ((i = RANDOM % 4; i > 0; i--)); do
 		text+=" ${all[RANDOM % ${#all[@]}]}"
 	done

@@ -41,8 +41,8 @@ static void test_values(void)
 		{ "write_budget=1.5T", 1500 }, { "write_budget=20G/day", 20 },
 		{ "write_budget=5GB/d", 5 }, { "write_budget=unlimited", 0 },
 		{ "write_budget=off", 0 }, { "write_budget=100T", 100000 },
-		{ "shadow=off", 0 }, { "shadow_age=10", 10 }, { "shadow_age=3min", 180 },
-		{ "shadow_age=1d", 86400 }, { "shadow_age=default", 180 },
+		{ "shadow=off", 0 }, { "shadow_age=1", 1 }, { "shadow_age=3min", 180 },
+		{ "shadow_age=1d", 86400 }, { "shadow_age=default", 0 }, { "shadow_age=never", 0 },
 	};
 	struct setting to;
 
@@ -115,8 +115,8 @@ static void test_no_values(void)
 					"GB a day, or unlimited" },
 		{ "write_budget=10%", "not a number of GB a day; write_budget takes 0 to 100000 "
 				      "GB a day, or unlimited" },
-		{ "shadow_age=9", "out of range; shadow_age takes 10 to 86400 seconds (1d)" },
-		{ "shadow_age=never", "not a time; shadow_age takes 10 to 86400 seconds (1d)" },
+		{ "shadow_age=2d", "out of range; shadow_age takes 0 to 86400 seconds (1d), or never" },
+		{ "shadow_age=x", "not a time; shadow_age takes 0 to 86400 seconds (1d), or never" },
 	};
 	char want[512];
 	struct setting to;
