@@ -99,13 +99,20 @@ static void fusion_refresh_end(struct fusion *fs, struct fusion_job *job, bool u
 
 static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
-	bool usable;
+	bool usable, copied = false;
 	unsigned int i;
 
 	fusion_drain(fs);
 	fusion_copy_jobs(fs, jobs, nr, NULL, true);
-	fusion_mark_written(fs, FUSION_SLOW);
-	usable = !fusion_flush_slow(fs);
+	for (i = 0; i < nr; i++) {
+		copied |= jobs[i].copied;
+		/* what foreground I/O has left for later comes first then */
+		if (jobs[i].outcome == FUSION_SKIPPED)
+			fs->shadows.cursor = min(fs->shadows.cursor, jobs[i].move.lext);
+	}
+	if (copied)
+		fusion_mark_written(fs, FUSION_SLOW);
+	usable = copied && !fusion_flush_slow(fs);
 	for (i = 0; i < nr; i++) {
 		spin_lock_irq(&fs->lock);
 		fusion_refresh_end(fs, &jobs[i], usable);
@@ -118,7 +125,7 @@ static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsi
 static bool fusion_refresh_allowed(struct fusion *fs)
 {
 	return fusion_shadow_allowed(fs) && !fs->mover.slow_asleep &&
-	       !READ_ONCE(fs->replica.failed) && !fusion_gate_ready(fs) && fusion_is_idle(fs);
+	       !READ_ONCE(fs->replica.failed) && fusion_is_idle(fs);
 }
 
 bool fusion_refresh(struct fusion *fs)

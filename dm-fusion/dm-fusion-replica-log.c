@@ -93,7 +93,7 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 	return added;
 }
 
-void fusion_replica_log_point(struct fusion *fs)
+int fusion_replica_log_point(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 	struct fusion_record rec = {
@@ -101,12 +101,16 @@ void fusion_replica_log_point(struct fusion *fs)
 		.old = rep->point_s >> 32,
 		.op = FUSION_OP_POINT,
 	};
+	int r;
 
-	if (!rep->names || !fusion_replica_sb_names(&fs->replica.sb))
-		return;
-	if ((rep->nr || rep->pointless) && !fusion_replica_try_add(rep, &rec) &&
-	    !fusion_replica_next_block(fs, rep->keep))
+	if (!rep->names || !fusion_replica_sb_names(&rep->sb) || (!rep->nr && !rep->pointless) ||
+	    fusion_replica_try_add(rep, &rec))
+		return 0;
+	/* This may write the blocks that are full. */
+	r = fusion_replica_next_block(fs, rep->keep);
+	if (!r)
 		fusion_replica_try_add(rep, &rec);
+	return r == FUSION_LOG_FULL ? 0 : r;
 }
 
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep)

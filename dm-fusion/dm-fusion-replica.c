@@ -246,7 +246,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 int fusion_replica_anew(struct fusion *fs)
 {
 	fs->replica.restart = true;
-	fs->replica.names = READ_ONCE(fs->opt.shadow);
+	fs->replica.names = false;
 	return fusion_replica_write_set(fs);
 }
 
@@ -301,11 +301,12 @@ static int fusion_replica_write(struct fusion *fs)
 			r = 0;
 		}
 	}
-	if (!r) {
-		fusion_replica_log_point(fs);
+	if (!r)
+		r = fusion_replica_log_point(fs);
+	if (!r)
 		r = fusion_replica_write_log(fs);
-		rep->pointless &= !!r;
-	}
+	if (!r)
+		rep->pointless = false;
 	return r;
 }
 
@@ -378,7 +379,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 
 	if (rep->nr_away && (whole || !fusion_replica_away_for(fs)))
 		fusion_replica_mark_away(fs);
-	rep->names = READ_ONCE(fs->opt.shadow);
+	rep->names = READ_ONCE(fs->opt.shadow) && READ_ONCE(fs->opt.shadow_age);
 	rep->point_s = ktime_get_real_seconds();
 	/* Behind the point: what was written before is known to be out of date. */
 	fusion_shadow_look(fs);

@@ -26,14 +26,6 @@ static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
 }
 
-/* What is lost with it: first those go that are there at once, and of these what is out of date. */
-static u32 fusion_shadow_rank(const struct fusion *fs, u32 fast)
-{
-	u32 slot = READ_ONCE(fs->shadows.of[fast].slot);
-
-	return (slot & FUSION_SHADOW_NAMED ? 2 : 0) + (slot & FUSION_SHADOW_CURRENT ? 1 : 0);
-}
-
 /* The next one in turn; there is one. */
 static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 {
@@ -42,26 +34,49 @@ static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
 }
 
-/* The one to give up next; there is one. */
+/* The one to give up next, rather one that is out of date; there is one. */
 static u32 fusion_shadow_choose(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
+	u32 fast = fusion_shadow_next(fs, s->next), i;
 
-	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_rank(fs, best); i++) {
+	for (i = 1; i < min(LOOK, s->nr) && !fusion_shadow_stale(fs, fast); i++)
 		fast = fusion_shadow_next(fs, fast + 1);
-		if (fusion_shadow_rank(fs, fast) < fusion_shadow_rank(fs, best))
-			best = fast;
-	}
-	s->next = best + 1;
-	return best;
+	s->next = fast + 1;
+	return fast;
+}
+
+/* One that is not named by the replica; there is one. */
+static u32 fusion_shadow_unnamed(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u32 fast = fusion_shadow_next(fs, s->next);
+
+	while (READ_ONCE(s->of[fast].slot) & FUSION_SHADOW_NAMED)
+		fast = fusion_shadow_next(fs, fast + 1);
+	s->next = fast + 1;
+	return fast;
+}
+
+/* Is it no use to give up one that is named? An update frees enough, or none is possible. */
+static bool fusion_shadow_named_stay(const struct fusion *fs, u32 keep)
+{
+	return fs->replica.failed || fs->slots.nr_free[FUSION_SLOW] +
+				     fusion_slots_freed_soon(fs) > keep + AT_ONCE;
 }
 
 void fusion_shadow_yield(struct fusion *fs, u32 keep)
 {
-	while (fs->shadows.nr && fs->slots.nr_free[FUSION_SLOW] <= keep &&
-	       fs->slots.nr_free[FUSION_SLOW] + fusion_slots_freed_soon(fs) <= keep + AT_ONCE)
-		fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
+	struct fusion_shadows *s = &fs->shadows;
+
+	while (s->nr && fs->slots.nr_free[FUSION_SLOW] <= keep) {
+		if (s->nr > s->nr_named && s->nr_named)
+			fusion_shadow_give_up(fs, fusion_shadow_unnamed(fs));
+		else if (!s->nr_named || !fusion_shadow_named_stay(fs, keep))
+			fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
+		else
+			break;
+	}
 }
 
 /* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
@@ -190,7 +205,8 @@ static void fusion_shadow_tell(struct fusion *fs)
 
 void fusion_shadow_tend(struct fusion *fs)
 {
-	if (!READ_ONCE(fs->shadows.nr))
+	/* they last over a suspend */
+	if (!READ_ONCE(fs->shadows.nr) || READ_ONCE(fs->mover.stopping))
 		return;
 	if (!fusion_shadow_allowed(fs)) {
 		fusion_shadow_forget_all(fs);

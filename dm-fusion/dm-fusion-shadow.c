@@ -314,35 +314,3 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 		fusion_shadow_release(fs, fusion_word_slot(fast));
 	return fusion_shadow_set(fs, lext, slow, fast);
 }
-
-/* -- which are found when a set is loaded ---------------------------------------------------- */
-
-void fusion_shadow_claim(struct fusion *fs, u32 lext, u32 word, bool exact)
-{
-	u32 here = READ_ONCE(fs->map[lext]), slot = fusion_word_slot(word), fast;
-	struct fusion_shadows *s = &fs->shadows;
-
-	if (fusion_has_shadow(fs, here)) {
-		fusion_map_unwatch(fs, lext, fusion_word_set_state(here, FUSION_STABLE));
-		s->nr_named--;
-		s->of[fusion_word_slot(here)].slot &= ~FUSION_SHADOW_NAMED;
-		fusion_slot_put(fs, fusion_shadow_forget(fs, fusion_word_slot(here)));
-		here = READ_ONCE(fs->map[lext]);
-	}
-	if (!fusion_names_shadow(word) || !fusion_word_on_fast(fs, here) ||
-	    fusion_word_state(here) != FUSION_STABLE ||
-	    fusion_slot_claim(fs, fusion_word(FUSION_STABLE, FUSION_SLOW, slot)))
-		return;
-	/* it may have been put back above */
-	fusion_discard_forget(fs, FUSION_SLOW, slot);
-	fast = fusion_word_slot(here);
-	s->of[fast] = (struct fusion_shadow){ lext, slot | FUSION_SHADOW_NAMED };
-	__set_bit(fast, s->has);
-	s->nr++;
-	s->nr_named++;
-	if (!exact || (enum fusion_shadow_state)fusion_word_state(word) != FUSION_SHADOW)
-		return;
-	s->of[fast].slot |= FUSION_SHADOW_CURRENT | FUSION_SHADOW_SAME;
-	atomic_inc(&s->nr_current);
-	fusion_map_load(fs, lext, fusion_word_set_state(here, FUSION_WATCHED));
-}

@@ -102,18 +102,6 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
  */
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 
-/**
- * fusion_shadow_claim() - take over what the replica says of an extent
- * @fs: device that is being loaded
- * @lext: extent
- * @word: as on disk
- * @exact: what it calls current is so
- *
- * If it names a shadow, the extent is on the fast member, and the slot is free, then that is the
- * extent's shadow from now on; the one that was claimed before is not. Nothing else runs.
- */
-void fusion_shadow_claim(struct fusion *fs, u32 lext, u32 word, bool exact);
-
 /* Are shadows kept now? Any context. */
 bool fusion_shadow_allowed(const struct fusion *fs);
 
@@ -186,14 +174,6 @@ void fusion_shadow_forget_all(struct fusion *fs);
  * fs->lock itself.
  */
 void fusion_shadow_tend(struct fusion *fs);
-
-/* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
-
-/*
- * Take over the shadows that the replica names, of a set that is being loaded. Without an error:
- * what cannot be read or does not fit is none. Sleeps; nothing else runs.
- */
-void fusion_load_shadows(struct fusion *fs);
 
 /* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
 

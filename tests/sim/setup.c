@@ -139,5 +139,5 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 		 rnd_below(&rng, 4) ? "on" : "off", replica[rnd_below(&rng, 3)],
 		 standby[rnd_below(&rng, ARRAY_SIZE(standby))],
 		 rnd_below(&shadow, 8) ? "on" : "off",
-		 rnd_below(&shadow, 4) ? 10 : 180);
+		 rnd_below(&shadow, 4) ? 10 : 0);
 }
