@@ -214,7 +214,7 @@ test_salvaged() {
 	msg shadow checkpoint
 	# one is out of date then, as the replica knows
 	msg shadow idle 60000
-	stamp fill few 0 1
+	dd if=/dev/urandom of=$SET bs=$EXTENT count=1 oflag=direct conv=notrunc,fsync status=none
 	sleep 3
 	dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
 	modprobe -q loop || :
