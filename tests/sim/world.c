@@ -32,7 +32,8 @@ struct sim_world *sim_world_new(u64 seed)
 	w->preempt = 4 << rnd_below(&w->rng, 7);
 	w->io_share = 16U << rnd_below(&w->rng, 4);
 	w->delay_mask = (2U << 2 * rnd_below(&w->rng, 4)) - 1;
-	w->now_ns = 1000000000ULL;
+	/* what a disk has of the time before is not from the future */
+	w->now_ns = world ? world->now_ns : 1000000000ULL;
 	w->limit_ns = w->now_ns + SIM_PATIENCE_NS;
 	if (world)
 		world->preempt_left = sim_preempt_left;
