@@ -18,6 +18,7 @@ struct change_info {
 	u64 completed;		/* without an error */
 	bool durable;
 	bool ended;
+	u32 life;		/* of the set: a cut ends it */
 };
 
 /* The changes that can still be found in a sector. */
@@ -53,6 +54,8 @@ struct model {
 	struct history *history;
 	u64 *base;
 	struct unmapping *unmapping;	/* of each extent */
+	struct history *all;		/* of each extent: all changes there ever were */
+	u32 life;
 	struct newest *newest;		/* of each sector */
 };
 
@@ -67,6 +70,7 @@ struct model *model_new(u32 nr_sectors, u32 extent_sectors)
 	m->base = calloc(nr_sectors, sizeof(*m->base));
 	m->unmapping = calloc(nr_sectors / extent_sectors, sizeof(*m->unmapping));
 	m->newest = calloc(nr_sectors, sizeof(*m->newest));
+	m->all = calloc(nr_sectors / extent_sectors, sizeof(*m->all));
 	m->max = 64;
 	m->changes = calloc(m->max, sizeof(*m->changes));
 	m->nr = 1;
@@ -83,6 +87,9 @@ void model_free(struct model *m)
 		return;
 	for (s = 0; s < m->nr_sectors; s++)
 		free(m->history[s].number);
+	for (s = 0; s < m->nr_sectors / m->extent_sectors; s++)
+		free(m->all[s].number);
+	free(m->all);
 	free(m->history);
 	free(m->base);
 	free(m->unmapping);
@@ -130,6 +137,7 @@ void model_rebase(struct model *m, const u64 *content)
 	u32 i;
 
 	m->reads = 0;
+	m->life++;
 	m->now++;
 	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
 	for (i = 0; i < m->nr; i++) {
@@ -160,9 +168,11 @@ u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr)
 		m->changes = realloc(m->changes, m->max * sizeof(*m->changes));
 	}
 	c = &m->changes[m->nr];
-	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false };
+	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false, m->life };
 	for (i = 0; i < nr; i++)
 		remember(&m->history[sector + i], m->nr);
+	for (i = sector / m->extent_sectors; i * m->extent_sectors < sector + nr; i++)
+		remember(&m->all[i], m->nr);
 	count_unmapping(m, c, 1);
 	return m->nr++;
 }
@@ -351,6 +361,41 @@ const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found
 		    m->changes[h->number[i]].completed >= last->issued)
 			return NULL;
 	return last->kind == CHANGE_WRITE ? "zeros from before that" : NULL;
+}
+
+/* Had the change @c, before another one began, certainly replaced something that was found? */
+static bool replaced(const struct model *m, const struct change_info *c, u32 first,
+		     const u64 *found)
+{
+	u32 s, end = min(c->sector + c->nr, first + m->extent_sectors);
+
+	for (s = max(c->sector, first); s < end; s++) {
+		const struct change_info *k = &m->changes[found[s - first] >> 24 & U32_MAX];
+
+		if (found[s - first] && certain(m, c, s) &&
+		    (k->life < c->life || k->completed < c->issued))
+			return true;
+	}
+	return false;
+}
+
+bool model_is_whole(const struct model *m, u32 lext, const u64 *found, bool no_cut)
+{
+	const struct history *all = &m->all[lext];
+	u32 first = lext * m->extent_sectors, s, i, newest = 0;
+
+	for (s = 0; s < m->extent_sectors; s++)
+		newest = max(newest, (u32)(found[s] >> 24));
+	for (i = 0; newest && i < all->nr; i++) {
+		const struct change_info *c = &m->changes[all->number[i]];
+		const struct change_info *last = &m->changes[newest];
+
+		/* a cut may have undone what was not durable */
+		if (c->life == last->life && c->completed < last->issued &&
+		    (c->durable || (no_cut && c->life == m->life)) && replaced(m, c, first, found))
+			return false;
+	}
+	return true;
 }
 
 void model_unmapped(struct model *m, u32 lext)

@@ -164,6 +164,20 @@ static void check_shadow(const struct replica *rep, struct model *model, u32 lex
 		 lext, point, wrong);
 }
 
+/* It is a version of the extent, not parts of two. */
+static void check_shadow_whole(const struct replica *rep, struct model *model, u32 lext,
+			       bool no_cut)
+{
+	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(rep->word[lext]));
+	u64 found[EXTENT_SECTORS];
+	u32 s;
+
+	for (s = 0; s < EXTENT_SECTORS; s++)
+		found[s] = sim_disk_stamp(rep->disk, start + s);
+	if (!model_is_whole(model, lext, found, no_cut))
+		sim_fail("replica: the shadow of extent %u has parts of two versions (INV15)", lext);
+}
+
 void replica_check_content(const struct replica *rep, struct model *model, u32 epoch)
 {
 	u32 lext, s;
@@ -173,6 +187,8 @@ void replica_check_content(const struct replica *rep, struct model *model, u32 e
 
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
 			check_shadow(rep, model, lext, s, rep->sb.epoch == epoch ? rep->point : 0);
+		if (fusion_names_shadow(rep->word[lext]))
+			check_shadow_whole(rep, model, lext, rep->sb.epoch == epoch);
 		if (!says_slow(rep, lext))
 			continue;
 		for (s = 0; s < EXTENT_SECTORS; s++)
