@@ -379,7 +379,7 @@ static bool replaced(const struct model *m, const struct change_info *c, u32 fir
 	return false;
 }
 
-bool model_is_whole(const struct model *m, u32 lext, const u64 *found, bool no_cut)
+bool model_is_whole(const struct model *m, u32 lext, const u64 *found)
 {
 	const struct history *all = &m->all[lext];
 	u32 first = lext * m->extent_sectors, s, i, newest = 0;
@@ -391,9 +391,12 @@ bool model_is_whole(const struct model *m, u32 lext, const u64 *found, bool no_c
 		const struct change_info *last = &m->changes[newest];
 
 		/* a cut may have undone what was not durable */
-		if (c->life == last->life && c->completed < last->issued &&
-		    (c->durable || (no_cut && c->life == m->life)) && replaced(m, c, first, found))
+		if (c->durable && c->life == last->life && c->completed < last->issued &&
+		    replaced(m, c, first, found)) {
+			sim_log("change %u, %u+%u, is missing, and %u came later", all->number[i],
+				c->sector, c->nr, newest);
 			return false;
+		}
 	}
 	return true;
 }

@@ -55,9 +55,9 @@ const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found
 
 /*
  * Are these sectors of an extent, each of which is its own or zeros, what the extent held at some
- * time? @no_cut: there was none since the model has learnt of the last one.
+ * time, but for changes that were lost in a cut?
  */
-bool model_is_whole(const struct model *m, u32 lext, const u64 *found, bool no_cut);
+bool model_is_whole(const struct model *m, u32 lext, const u64 *found);
 
 /*
  * The replica on the slow member may learn late that an extent was unmapped, and what was written
