@@ -67,6 +67,7 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 		} else {
 			if (!how.joins)
 				replica_check_map(rep, st->model, sim_dev_private(*dev));
+			check_shadows_found(sim_dev_private(*dev));
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
 			if (set_fence_size(sim_dev_private(*dev)))

@@ -4,6 +4,7 @@
 #include "dm-fusion-settings.h"
 
 #include "invariants.h"
+#include "model.h"
 
 static void check_word(const struct fusion *fs, u32 lext, u32 word)
 {
@@ -241,6 +242,33 @@ void check_shadow_counts(const void *private)
 		if (fs->shadows.of[fast].slot)
 			check_current(fs, fast);
 	sim_preempt_left = left;
+}
+
+/* It has content of its extent, be it current or not. */
+static void check_own(const struct fusion *fs, u32 fast)
+{
+	u32 slot = fs->shadows.of[fast].slot & ~FUSION_SHADOW_FLAGS, i;
+	u32 lext = fs->shadows.of[fast].lext;
+	u64 stamps[EXTENT_SECTORS];
+
+	sim_disk_see_extent(fs->dev[FUSION_SLOW]->bdev->disk,
+			    fusion_slot_sector(&fs->sb, FUSION_SLOW, slot), stamps);
+	for (i = 0; i < EXTENT_SECTORS; i++)
+		if (stamps[i] && !model_stamp_is_of(stamps[i], lext * EXTENT_SECTORS + i))
+			sim_fail("sector %u of extent %u: its shadow has %llx", i, lext, stamps[i]);
+}
+
+void check_shadows_found(const void *private)
+{
+	const struct fusion *fs = private;
+	u32 fast;
+
+	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++) {
+		if (!fs->shadows.of[fast].slot)
+			continue;
+		check_own(fs, fast);
+		check_current(fs, fast);
+	}
 }
 
 u64 set_shadows(const void *private)

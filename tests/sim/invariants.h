@@ -10,6 +10,9 @@ void check_invariants(const void *private);
 /* The same, while nothing else happens, if shadows are not counted right. */
 void check_shadow_counts(const void *private);
 
+/* Of a set that has just been loaded: do the shadows that it has found have what they should? */
+void check_shadows_found(const void *private);
+
 /*
  * A fence, as it was seen last: slots that were free inside it then must be free as long as it
  * stands (INV9). Set @nr to 0 where it may have been taken down.

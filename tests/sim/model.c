@@ -39,7 +39,7 @@ struct unmapping {
 /* The last change of a sector that has completed for certain, since the last cut. */
 struct newest {
 	u32 number;		/* 0: none */
-	u64 second;		/* of the virtual clock, when it completed */
+	u64 second;		/* of the time of day, when it completed */
 };
 
 struct model {
@@ -252,7 +252,7 @@ static void make_durable(struct model *m, struct change_info *c)
 void model_complete(struct model *m, u32 number, bool ok, bool durable)
 {
 	struct change_info *c = &m->changes[number];
-	u64 second = sim_now_ns() / 1000000000;
+	u64 second = ktime_get_real_seconds();
 	u32 s;
 
 	if (c->ended)

@@ -48,8 +48,8 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
 const char *model_check_cut(struct model *m, u32 sector, u64 found);
 
 /*
- * May this be what a sector held at the beginning of a second of the virtual clock, or later?
- * Before the model has learnt of a cut.
+ * May this be what a sector held at the beginning of a second of the time of day, or later? Before
+ * the model has learnt of a cut.
  */
 const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found);
 
