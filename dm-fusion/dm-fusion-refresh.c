@@ -60,6 +60,29 @@ static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job 
 	return room;
 }
 
+/*
+ * Go on to the next extent of the round that can get a copy, or as far as one look goes. Return: is
+ * there one? If not, nothing is written, and a set that rests is not woken.
+ */
+static bool fusion_refresh_seek(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	bool room;
+	u32 looks;
+
+	for (looks = 0; looks < LOOKS && s->cursor < fs->sb.nr_lexts; looks++, s->cursor++) {
+		if (!fusion_refresh_due(fs, s->cursor))
+			continue;
+		spin_lock_irq(&fs->lock);
+		room = fusion_shadow_room(fs);
+		spin_unlock_irq(&fs->lock);
+		if (!room)
+			s->cursor = fs->sb.nr_lexts;
+		return room;
+	}
+	return false;
+}
+
 /* Begin with the next extents of the round. Return: how many. */
 static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job *jobs)
 {
@@ -132,7 +155,7 @@ bool fusion_refresh(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
 	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
-	unsigned int nr;
+	unsigned int nr = 0;
 
 	if (!age || (!s->in_round && s->round_ms && now - s->round_ms < age))
 		return false;
@@ -144,7 +167,11 @@ bool fusion_refresh(struct fusion *fs)
 		s->round_ms = now;
 		s->found = false;
 	}
-	nr = fusion_refresh_collect(fs, fs->mover.batch.jobs);
+	if (fusion_refresh_seek(fs)) {
+		if (fusion_gate_ready(fs))
+			return false;
+		nr = fusion_refresh_collect(fs, fs->mover.batch.jobs);
+	}
 	if (nr) {
 		s->found = true;
 		fusion_refresh_some(fs, fs->mover.batch.jobs, nr);
