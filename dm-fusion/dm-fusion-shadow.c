@@ -4,9 +4,9 @@
  * slot is kept as long as nobody needs it, and as long as nothing was written to the extent its
  * shadow is current: then a demotion is a change of the map only.
  *
- * The replica names shadows in place of fast slots, for the day the fast member is lost
- * (fusion_shadow_record()). Another table does not know of them: there the slots are free, once the
- * replica has been written anew.
+ * With the setting shadow_age, the replica names shadows in place of fast slots, for the day the
+ * fast member is lost (fusion_shadow_record()). Another table does not know of them: there the slots
+ * are free, once the replica has been written anew.
  *
  * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
  * current. One that is STABLE has none, or one that is out of date. LOCKED: none.

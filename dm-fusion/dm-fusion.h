@@ -75,8 +75,8 @@
  *
  * The slow slot that a promoted extent has left is kept as long as nobody needs it. An extent of
  * the fast member that is WATCHED between two batches has such a shadow, with the same content: it
- * is demoted without a copy. The replica names shadows, for the day the fast member is lost. They
- * count as free slots, or as held ones if the replica names them.
+ * is demoted without a copy. If asked to, the replica names shadows, for the day the fast member is
+ * lost. They count as free slots, or as held ones if the replica names them.
  *
  * Epochs and the drain (dm-fusion-epoch.c)
  *
