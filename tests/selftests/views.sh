@@ -246,8 +246,8 @@ test_simulate() {
 		--slow 1G --load uniform --json --svg -
 	expect 1 "/nosuch/x: No such file or directory; choose another file" fusionctl simulate \
 		--fast 128M --slow 1G --load uniform --duration 1m --svg /nosuch/x
-	expect 2 "standby=1: has no effect here; choose migration, reserve, half_life, duty or \
-idle" \
+	expect 2 "standby=1: has no effect here; choose migration, reserve, half_life, duty, idle \
+or shadow" \
 		fusionctl simulate --fast 128M --slow 1G --load uniform --set standby=1
 }
 
