@@ -139,7 +139,8 @@
  * INV14 A demotion without a copy begins with the cmpxchg() that finds the mark, and the record of
  *	 it follows a flush of the slow member, as of any other.
  * INV15 A slot that the durable replica calls the shadow of an extent has a whole version of it,
- *	 durably. If it is called current, all that was written before the durable POINT is in it.
+ *	 durably, unless the extent has come to lie there since. If it is called current, all that
+ *	 was written before the durable POINT is in it.
  *
  * Locks
  * -----
