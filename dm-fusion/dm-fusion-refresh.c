@@ -7,7 +7,8 @@
  * The mover does that in rounds, between its moves. A round passes over the map once, so it goes
  * through the slow member in order, and copies nothing twice. The next one begins when shadow_age
  * seconds have passed since this one began: so an extent that is written all the time costs one
- * copy in that time, at most. With 0 there are no rounds. If foreground I/O comes, the round waits for the next idle time.
+ * copy in that time, at most. With 0 there are no rounds. If foreground I/O comes, the round waits
+ * for the next idle time.
  *
  * A copy goes to another slot than the shadow that is there, which stays as it is until the copy is
  * complete and durable. So what the replica names is a whole version at any time (INV15).

@@ -169,8 +169,9 @@ static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
 }
 
 /*
- * Record when the update began, if shadows are named, and anything is recorded, or nothing was behind
- * the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or a negative errno.
+ * Record when the update began, if shadows are named, and anything is recorded, or nothing was
+ * behind the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or a negative
+ * errno.
  */
 int fusion_replica_log_point(struct fusion *fs);
 

@@ -115,8 +115,10 @@ static void test_no_values(void)
 					"GB a day, or unlimited" },
 		{ "write_budget=10%", "not a number of GB a day; write_budget takes 0 to 100000 "
 				      "GB a day, or unlimited" },
-		{ "shadow_age=2d", "out of range; shadow_age takes 0 to 86400 seconds (1d), or never" },
-		{ "shadow_age=x", "not a time; shadow_age takes 0 to 86400 seconds (1d), or never" },
+		{ "shadow_age=2d", "out of range; shadow_age takes 0 to 86400 seconds (1d), or "
+				   "never" },
+		{ "shadow_age=x", "not a time; shadow_age takes 0 to 86400 seconds (1d), or "
+				  "never" },
 	};
 	char want[512];
 	struct setting to;
