@@ -36,7 +36,7 @@ bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
 	       !(idle && hold->outcome == FUSION_CANCELLED);
 }
 
-/* Has it just been promoted? Then no swap takes it away, but the reserve may. */
+/* Has it just been promoted? Then no swap takes it away, and the reserve only in idle time. */
 static bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
@@ -102,7 +102,7 @@ u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shad
 		    fusion_word_shadowed(word) == shadowed &&
 		    fusion_policy_heat(p, lext) <= limit &&
 		    !fusion_policy_held(p, lext, h->idle) &&
-		    !(h->swap && fusion_policy_resident(p, lext))) {
+		    !((h->swap || !h->idle) && fusion_policy_resident(p, lext))) {
 			*vain = 0;
 			return lext;
 		}

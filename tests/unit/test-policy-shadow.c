@@ -93,6 +93,27 @@ static void test_reserve(void)
 	}
 }
 
+/* What was promoted within the last minute, as on request, stays as long as there is a load. */
+static void test_reserve_resident(void)
+{
+	for (u32 idle = 0; idle < 2; idle++) {
+		const struct fusion_policy_env env = {
+			.free_slow = 1000, .reserve = 50, .idle = idle, .most = FUSION_MAX_PICK,
+		};
+		struct fusion_move moves[FUSION_MAX_PICK];
+		unsigned int n;
+
+		start_shadowed(0);
+		for (u32 i = FIRST; i < FIRST + NR / 2; i++)
+			fusion_policy_done(p, &(struct fusion_move){ .lext = i, .to = FUSION_FAST },
+					   FUSION_MOVED);
+		n = pick(&env, moves, idle ? 40 : 16);
+		REQUIRE_EQ(n, idle ? 40 : NR / 2);
+		REQUIRE_EQ(moves[0].lext, idle ? FIRST : FIRST + NR / 2);
+		end();
+	}
+}
+
 /* Where moves are dear, a swap that copies one extent has to gain half of one that copies two. */
 static void test_pay(void)
 {
@@ -118,6 +139,7 @@ static const struct unit_test tests[] = {
 	{ "what has a shadow makes room first", test_first },
 	{ "unless it is warmer", test_only_cold },
 	{ "what has a shadow makes the reserve at any time", test_reserve },
+	{ "unless it was promoted within the last minute", test_reserve_resident },
 	{ "a swap with it costs half", test_pay },
 };
 
