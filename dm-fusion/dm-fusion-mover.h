@@ -229,6 +229,13 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used);
 
+/*
+ * What is to be paced begins. Return: the time, in us; and later, how long it has used the slow
+ * member since.
+ */
+u64 fusion_pace_begin(struct fusion *fs);
+u64 fusion_pace_used(const struct fusion *fs, u64 start);
+
 /* The next batch waits as duty says, after this one has used the slow member for @us. */
 void fusion_pace(struct fusion *fs, u64 us);
 

@@ -277,6 +277,22 @@ void fusion_open_fill_anew(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 }
 
+void fusion_open_fill_later(struct fusion *fs, u32 lext)
+{
+	struct fusion_fill_pause *pause = &fs->opens.fill_pause[FUSION_FAST];
+	struct fusion_open *open;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	open = fusion_open_find(fs, lext);
+	if (open && open->passed && fusion_now_ms() >= pause->until_ms &&
+	    fs->opens.nr_fills < FUSION_MAX_FILLS && fusion_open_start_fill(fs, open))
+		pause->tried = true;
+	if (open)
+		open->passed = true;
+	spin_unlock_irqrestore(&fs->lock, flags);
+}
+
 bool fusion_open_fill(struct fusion *fs, u32 lext)
 {
 	struct fusion_open *open;

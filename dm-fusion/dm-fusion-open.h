@@ -37,6 +37,7 @@ struct fusion_io;
  * @zero_retried: zeroing failed once: the member may not support WRITE ZEROES
  * @zero_failed: the member could not zero the blocks
  * @fill_failed: a zero-fill has failed; not yet reported by fusion_open_fill()
+ * @passed: a round of copies for shadows has passed it
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
  * @closed: no longer in the hash; freed when @writers drops to 0
@@ -63,6 +64,7 @@ struct fusion_open {
 	bool zero_retried : 1;
 	bool zero_failed : 1;
 	bool fill_failed : 1;
+	bool passed : 1;
 	bool dirty : 1;
 	bool closing : 1;
 	bool closed : 1;
@@ -180,6 +182,12 @@ void fusion_open_fill_idle(struct fusion *fs, bool fast);
 
 /* Forget these pauses: members may have been replaced or repaired. Takes fs->lock itself. */
 void fusion_open_fill_anew(struct fusion *fs);
+
+/*
+ * Zero-fill this extent of the fast member, if it is OPEN and this is not the first time that it is
+ * asked for. Takes fs->lock itself; any context.
+ */
+void fusion_open_fill_later(struct fusion *fs, u32 lext);
 
 /*
  * Zero-fill this extent, if it is OPEN. Return: false if the last zero-fill failed, which is
