@@ -69,6 +69,7 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 		}
 		seen = fusion_map_cancel(slot, word);
 		if (seen == word) {
+			fusion_point_note(fs, bio);
 			fusion_shadow_outdated(fs, word);
 			break;
 		}

@@ -172,7 +172,7 @@ static bool fusion_mover_run(struct fusion *fs)
 	if (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs))
 		return false;
 	return (evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)) ||
-	       (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
+	       fusion_point(fs) || (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */

@@ -32,13 +32,12 @@
 /* Share of the time of moves that copies may take beside foreground I/O: one in so many. */
 #define SHARE	4U
 
-/* Does it lack a current shadow, and can it get one? */
+/* Does it need a copy? One with metadata that has a shadow gets the next one by a point. */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
-	u32 word = READ_ONCE(fs->map[lext]);
-
-	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
-	       fusion_word_disk(fs, word) == FUSION_FAST;
+	return fusion_shadow_lacking(fs, lext) &&
+	       !(fusion_point_covers(fs, lext) &&
+		 fusion_has_shadow(fs, READ_ONCE(fs->map[lext])));
 }
 
 /* Complete an extent of the fast member that was partial in the round before as well. */

@@ -48,6 +48,8 @@ static int fusion_replica_next_block(struct fusion *fs, u32 keep)
 
 	if (rep->nr + keep >= fusion_chain_free(&rep->log))
 		return FUSION_LOG_FULL;
+	if (rep->nr == FUSION_BUF_BLOCKS && rep->one_txn)
+		return FUSION_LOG_FULL;
 	if (rep->nr == FUSION_BUF_BLOCKS) {
 		r = fusion_replica_write_log(fs);
 		if (r)
@@ -103,8 +105,8 @@ int fusion_replica_log_point(struct fusion *fs)
 	};
 	int r;
 
-	if (!rep->names || !fusion_replica_sb_names(&rep->sb) || (!rep->nr && !rep->pointless) ||
-	    fusion_replica_try_add(rep, &rec))
+	if (!rep->names || !fusion_replica_sb_names(&rep->sb) ||
+	    (!rep->pointing && !rep->pointless) || fusion_replica_try_add(rep, &rec))
 		return 0;
 	/* This may write the blocks that are full. */
 	r = fusion_replica_next_block(fs, rep->keep);

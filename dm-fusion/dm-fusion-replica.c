@@ -287,10 +287,13 @@ static int fusion_replica_write(struct fusion *fs)
 	if (r)
 		return r;
 	if (!rep->stale && rep->names == fusion_replica_sb_names(&rep->sb) &&
-	    !fusion_replica_set_is_shorter(fs))
+	    !fusion_replica_set_is_shorter(fs)) {
+		rep->one_txn = rep->pointing;
 		r = fusion_replica_log_dirty(fs, rep->keep);
-	else
+		rep->one_txn = false;
+	} else {
 		r = FUSION_LOG_FULL;
+	}
 	if (r == FUSION_LOG_FULL) {
 		r = fusion_replica_write_set(fs);
 		if (!r)
@@ -359,7 +362,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = fusion_now_ms();
-	bool anew = rep->stale;
+	bool anew = rep->stale, named;
 	int r;
 
 	/* After a failure, the data that the words point to may not be durable. */
@@ -379,10 +382,13 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 
 	if (rep->nr_away && (whole || !fusion_replica_away_for(fs)))
 		fusion_replica_mark_away(fs);
+	named = rep->names;
 	rep->names = READ_ONCE(fs->opt.shadow) && READ_ONCE(fs->opt.shadow_age);
-	rep->point_s = ktime_get_real_seconds();
-	/* Behind the point: what was written before is known to be out of date. */
-	fusion_shadow_look(fs);
+	if (rep->names && !named) {
+		rep->point_s = ktime_get_real_seconds();
+		/* Behind that: what was written before is known to be out of date. */
+		fusion_shadow_look(fs, false);
+	}
 	r = fusion_replica_write(fs);
 	WRITE_ONCE(rep->took_ms, fusion_now_ms() - started);
 	fusion_replica_end_update(fs, r, anew, started);
@@ -417,6 +423,30 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 	if (!r)
 		fusion_replica_super_again(fs);
 	mutex_unlock(&fs->replica.mutex);
+	return r;
+}
+
+int fusion_replica_point(struct fusion *fs, u64 second, void (*end)(struct fusion *fs, bool usable))
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r = -EAGAIN;
+	bool active;
+
+	mutex_lock(&rep->mutex);
+	active = READ_ONCE(rep->active);
+	/* the first one since the setting was changed */
+	if (active && !rep->names)
+		active = !fusion_replica_do_update(fs, false, false) && rep->names;
+	if (active)
+		fusion_shadow_look(fs, true);
+	end(fs, active);
+	if (active) {
+		rep->point_s = second;
+		rep->pointing = true;
+		r = fusion_replica_do_update(fs, false, false);
+		rep->pointing = false;
+	}
+	mutex_unlock(&rep->mutex);
 	return r;
 }
 

@@ -34,7 +34,9 @@ struct fusion;
  * @again: the other superblock copy may have the geometry from before the set was resized
  * @stale: the content of the replica is not wholly known: the next update writes a map copy
  * @names: the update under way names shadows
- * @point_s: when it began, in seconds since 1970
+ * @point_s: second since 1970 of the last point, or in which the replica began to name shadows
+ * @pointing: the update under way is that of a point
+ * @one_txn: what is recorded has to fit into one transaction
  * @pointless: no POINT was written behind the map copy yet
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
@@ -82,6 +84,8 @@ struct fusion_replica {
 	bool stale;
 	bool names;
 	u64 point_s;
+	bool pointing;
+	bool one_txn;
 	bool pointless;
 	unsigned int nr;
 	u32 keep;
@@ -169,9 +173,9 @@ static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
 }
 
 /*
- * Record when the update began, if shadows are named, and anything is recorded, or nothing was
- * behind the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or a negative
- * errno.
+ * Record the second of the point, if shadows are named, and this is the update of a point, or none
+ * was recorded behind the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or
+ * a negative errno.
  */
 int fusion_replica_log_point(struct fusion *fs);
 
@@ -182,6 +186,18 @@ int fusion_replica_log_point(struct fusion *fs);
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
 
 /* -- dm-fusion-replica.c ----------------------------------------------------------------- */
+
+/**
+ * fusion_replica_point() - name the shadows of a point
+ * @fs: device
+ * @second: when the point was, in seconds since 1970
+ * @end: lets its copies become the shadows; or gives them up, if the replica names none
+ *
+ * No other update comes between that and the one that names them. Context: the mover; sleeps.
+ * Return: 0 or a negative errno.
+ */
+int fusion_replica_point(struct fusion *fs, u64 second,
+			 void (*end)(struct fusion *fs, bool usable));
 
 int fusion_replica_init(struct fusion *fs);
 void fusion_replica_exit(struct fusion *fs);

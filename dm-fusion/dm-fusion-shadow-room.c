@@ -193,16 +193,6 @@ static void fusion_shadow_make_room(struct fusion *fs)
 	fusion_replica_soon(fs);
 }
 
-/* Let the replica learn in time of what has gone out of date. */
-static void fusion_shadow_tell(struct fusion *fs)
-{
-	if (!READ_ONCE(fs->shadows.changed))
-		return;
-	spin_lock_irq(&fs->lock);
-	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
-	spin_unlock_irq(&fs->lock);
-}
-
 void fusion_shadow_tend(struct fusion *fs)
 {
 	/* they last over a suspend */
@@ -212,6 +202,5 @@ void fusion_shadow_tend(struct fusion *fs)
 		fusion_shadow_forget_all(fs);
 		return;
 	}
-	fusion_shadow_tell(fs);
 	fusion_shadow_make_room(fs);
 }

@@ -79,11 +79,12 @@ int fusion_shadow_init(struct fusion *fs)
 
 	fs->shadows.of = kvcalloc(nr, sizeof(*fs->shadows.of), GFP_KERNEL);
 	fs->shadows.has = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
-	return fs->shadows.of && fs->shadows.has ? 0 : -ENOMEM;
+	return fs->shadows.of && fs->shadows.has ? fusion_point_init(fs) : -ENOMEM;
 }
 
 void fusion_shadow_exit(struct fusion *fs)
 {
+	fusion_point_exit(fs);
 	kvfree(fs->shadows.has);
 	kvfree(fs->shadows.of);
 }
@@ -179,11 +180,19 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 	}
 }
 
+bool fusion_shadow_lacking(const struct fusion *fs, u32 lext)
+{
+	u32 word = READ_ONCE(fs->map[lext]);
+
+	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
+	       fusion_word_disk(fs, word) == FUSION_FAST;
+}
+
 /* -- what the replica knows ------------------------------------------------------------------ */
 
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 {
-	u32 *slot, had, now, fast;
+	u32 *slot, had, fast;
 
 	if (!names || !fusion_has_shadow(fs, word))
 		return fusion_word_on_disk(word);
@@ -191,17 +200,14 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 	slot = &fs->shadows.of[fast].slot;
 	do {
 		had = READ_ONCE(*slot);
-		now = (had & ~FUSION_SHADOW_SAME) | FUSION_SHADOW_NAMED;
-		if (had & FUSION_SHADOW_CURRENT)
-			now |= FUSION_SHADOW_SAME;
 		/* Pairs with that of fusion_shadow_outdated(). */
-	} while (cmpxchg(slot, had, now) != had);
+	} while (cmpxchg(slot, had, had | FUSION_SHADOW_NAMED) != had);
 	fs->shadows.nr_named += !(had & FUSION_SHADOW_NAMED);
-	return fusion_shadow_word(now & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
-				  now & ~FUSION_SHADOW_FLAGS);
+	return fusion_shadow_word(had & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
+				  had & ~FUSION_SHADOW_FLAGS);
 }
 
-static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
+static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end, bool points)
 {
 	const struct fusion_shadows *s = &fs->shadows;
 	u32 fast, slot;
@@ -210,13 +216,21 @@ static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
 	for (fast = find_next_bit(s->has, end, from); fast < end;
 	     fast = find_next_bit(s->has, end, fast + 1)) {
 		slot = READ_ONCE(s->of[fast].slot);
-		if ((slot & (FUSION_SHADOW_SAME | FUSION_SHADOW_CURRENT)) == FUSION_SHADOW_SAME)
-			fusion_replica_mark(fs, s->of[fast].lext);
+		if ((slot & (FUSION_SHADOW_SAME | FUSION_SHADOW_CURRENT)) != FUSION_SHADOW_SAME)
+			continue;
+		if (points && fusion_point_covers(fs, s->of[fast].lext)) {
+			/* since the point */
+			WRITE_ONCE(fs->shadows.changed, true);
+			continue;
+		}
+		/* it does not become current again, so nobody else changes it */
+		WRITE_ONCE(s->of[fast].slot, slot & ~FUSION_SHADOW_SAME);
+		fusion_replica_mark(fs, s->of[fast].lext);
 	}
 	spin_unlock_irq(&fs->lock);
 }
 
-void fusion_shadow_look(struct fusion *fs)
+void fusion_shadow_look(struct fusion *fs, bool points)
 {
 	u32 from, end;
 
@@ -224,7 +238,7 @@ void fusion_shadow_look(struct fusion *fs)
 		return;
 	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
 		end = min(from + CHUNK, fs->sb.nr_fast_slots);
-		fusion_shadow_look_at_some(fs, from, end);
+		fusion_shadow_look_at_some(fs, from, end, points);
 		cond_resched();
 	}
 }
@@ -281,7 +295,8 @@ static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
 	s->of[fast].lext = lext;
 	fusion_replica_mark(fs, lext);
 	atomic_inc(&s->nr_current);
-	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT);
+	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT |
+				     FUSION_SHADOW_SAME);
 	/*
 	 * Pairs with the cmpxchg() of fusion_map_cancel(), after which a write looks for the
 	 * shadow: either it finds that, or the mark is found to be gone here.
@@ -313,4 +328,27 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 	if (fusion_has_shadow(fs, fast))
 		fusion_shadow_release(fs, fusion_word_slot(fast));
 	return fusion_shadow_set(fs, lext, slow, fast);
+}
+
+bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast)
+{
+	u32 word = READ_ONCE(fs->map[lext]), slot = fusion_word_slot(fast);
+	struct fusion_shadows *s = &fs->shadows;
+
+	if (word != fast && word != fusion_word_set_state(fast, FUSION_WATCHED))
+		return false;
+	if (!fusion_shadow_allowed(fs))
+		return false;
+	if (fusion_has_shadow(fs, fast))
+		fusion_shadow_release(fs, slot);
+	if (fusion_shadow_set(fs, lext, slow, fast))
+		return true;
+	/* of the point, and out of date */
+	__set_bit(slot, s->has);
+	s->nr++;
+	s->of[slot].lext = lext;
+	fusion_replica_mark(fs, lext);
+	WRITE_ONCE(s->of[slot].slot, fusion_word_slot(slow) | FUSION_SHADOW_SAME);
+	WRITE_ONCE(s->changed, true);
+	return true;
 }

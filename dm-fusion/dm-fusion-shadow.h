@@ -12,11 +12,13 @@
 
 #include "dm-fusion-codec.h"
 
+struct bio;
 struct fusion;
+struct fusion_job;
 
 /*
  * In @slot: counted as current, until the mark of the extent is taken away; the replica on the disk
- * may name it, or will soon; and what was recorded there last says that it is current.
+ * may name it, or will soon; and it was current at the point, or has been made since.
  */
 #define FUSION_SHADOW_CURRENT	BIT(31)
 #define FUSION_SHADOW_NAMED	BIT(30)
@@ -34,6 +36,26 @@ struct fusion_shadow {
 };
 
 /**
+ * struct fusion_point - a point that is made: dm-fusion-point.c
+ * @seen: a bit for each extent to which metadata was written. Set without fs->lock
+ * @meta: of these, those that the last point covers, or the one that is being made
+ * @pending: a bit for each fast slot of an extent in @jobs
+ * @jobs: copies for it
+ * @nr: number of these
+ * @max: most of them
+ * @due_ms: ktime before which there is no other one
+ */
+struct fusion_point {
+	unsigned long *seen;
+	unsigned long *meta;
+	unsigned long *pending;
+	struct fusion_job *jobs;
+	u32 nr;
+	u32 max;
+	u64 due_ms;
+};
+
+/**
  * struct fusion_shadows - all of them: 8 bytes and a bit for each fast slot
  * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
  * @has: a bit for each of @of that has a slot
@@ -41,6 +63,7 @@ struct fusion_shadow {
  * @nr_named: of these, those that the replica may name
  * @nr_current: of these, counted as current. Changed without fs->lock
  * @changed: one has gone out of date that the replica calls current. Set without fs->lock
+ * @point: what makes them of one instant; only the mover's, except @seen
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
  * @dropped: number that were given up so far
@@ -58,6 +81,7 @@ struct fusion_shadows {
 	u32 nr_named;
 	atomic_t nr_current;
 	bool changed;
+	struct fusion_point point;
 	u32 next;
 	u32 swept;
 	u64 dropped;
@@ -108,6 +132,15 @@ bool fusion_shadow_allowed(const struct fusion *fs);
 /* How many slow slots are free too few, beside shadows? fs->lock held. */
 u32 fusion_shadow_missing(const struct fusion *fs);
 
+/* Does the extent lie on the fast member, whole, and lack a current shadow? Any context. */
+bool fusion_shadow_lacking(const struct fusion *fs, u32 lext);
+
+/*
+ * The same for a copy of a point, even if the extent was written to since that. Return: is it? The
+ * extent may have gone.
+ */
+bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast);
+
 /* May one more slot be taken for a shadow? fs->lock held. */
 bool fusion_shadow_room(const struct fusion *fs);
 
@@ -139,10 +172,11 @@ void fusion_shadow_drop(struct fusion *fs, u32 word);
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
 
 /*
- * Mark the extents as dirty whose shadows the replica calls current, and are not any more. Context:
- * the beginning of an update; sleeps; takes fs->lock itself.
+ * From now on the replica is to call those out of date that are; with @points only those of extents
+ * without metadata, as the others were current at the point. Context: sleeps; takes fs->lock
+ * itself; replica.mutex is held.
  */
-void fusion_shadow_look(struct fusion *fs);
+void fusion_shadow_look(struct fusion *fs, bool points);
 
 /* Number of those that are current; a write under way may not be counted yet. Any context. */
 u32 fusion_shadows_current(const struct fusion *fs);
@@ -182,5 +216,22 @@ void fusion_shadow_tend(struct fusion *fs);
  * way. Context: the mover. Return: is there more to do in this round?
  */
 bool fusion_refresh(struct fusion *fs);
+
+/* -- dm-fusion-point.c ----------------------------------------------------------------------- */
+
+int fusion_point_init(struct fusion *fs);
+void fusion_point_exit(struct fusion *fs);
+
+/* A write takes a mark away, or is handled by the worker: is it one of metadata? Any context. */
+void fusion_point_note(struct fusion *fs, const struct bio *bio);
+
+/* Has the extent metadata, so that the last point covers it, or the one that is being made? */
+bool fusion_point_covers(const struct fusion *fs, u32 lext);
+
+/* Is a point due? */
+bool fusion_point_due(const struct fusion *fs);
+
+/* Make a point, if one is due. Context: the mover. Return: was it tried? */
+bool fusion_point(struct fusion *fs);
 
 #endif

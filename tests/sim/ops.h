@@ -112,6 +112,7 @@ u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */

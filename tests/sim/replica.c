@@ -2,6 +2,7 @@
 /* The map on the slow member, read as if the fast one were lost. */
 #include "invariants.h"
 #include "model.h"
+#include "points.h"
 #include "replica.h"
 
 #define MAX_LEXTS	1024U
@@ -164,8 +165,12 @@ static void check_shadow(const struct replica *rep, struct model *model, u32 lex
 		 lext, point, wrong);
 }
 
-/* It is a version of the extent, not parts of two. */
-static void check_shadow_whole(const struct replica *rep, const struct model *model, u32 lext)
+/*
+ * It is a version of the extent, not parts of two; and that of the point of second @point, if it was
+ * made for that.
+ */
+static void check_shadow_whole(const struct replica *rep, const struct model *model, u32 lext,
+			       u64 point, const void *private)
 {
 	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(rep->word[lext]));
 	u64 found[EXTENT_SECTORS];
@@ -173,6 +178,10 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 
 	for (s = 0; s < EXTENT_SECTORS; s++)
 		found[s] = sim_disk_stamp(rep->disk, start + s);
+	if ((enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW && point &&
+	    !point_had(private, point, lext, fusion_word_slot(rep->word[lext]), found))
+		sim_fail("replica: the shadow of extent %u is not that of the point of second %llu "
+			 "(INV16)", lext, point);
 	if (model_is_whole(model, lext, found))
 		return;
 	for (s = 0; s < EXTENT_SECTORS; s += 8)
@@ -180,17 +189,18 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 	sim_fail("replica: the shadow of extent %u has parts of two versions (INV15)", lext);
 }
 
-void replica_check_content(const struct replica *rep, struct model *model, u32 epoch)
+void replica_check_content(const struct replica *rep, struct model *model, const void *private)
 {
+	u64 point = private && rep->sb.epoch == set_epoch(private) ? rep->point : 0;
 	u32 lext, s;
 
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
-			check_shadow(rep, model, lext, s, rep->sb.epoch == epoch ? rep->point : 0);
+			check_shadow(rep, model, lext, s, point);
 		if (fusion_names_shadow(rep->word[lext]))
-			check_shadow_whole(rep, model, lext);
+			check_shadow_whole(rep, model, lext, point, private);
 		if (!says_slow(rep, lext))
 			continue;
 		for (s = 0; s < EXTENT_SECTORS; s++)

@@ -432,6 +432,7 @@ static const struct story stories[] = {
 	{ .name = "fences", .make = make_fence_ops },
 	{ .name = "homing", .make = make_home_ops, .homes = true },
 	{ .name = "shadows", .make = make_shadow_ops },
+	{ .name = "points", .make = make_point_ops },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replacing", .make = make_replace_ops },
 	{ .name = "replica", .make = make_replica_ops },

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: points. If the fast member is lost, a file system is worth as much as its metadata. The
+ * shadows of its data may be of different times, but those of its metadata have to be of one
+ * instant: that is a point.
+ *
+ * Metadata is what has been written with REQ_META, REQ_PRIO or REQ_FUA, which is how ext4, XFS and
+ * btrfs write it: the bit of an extent is set by the first such write that takes the mark of a
+ * shadow away, and by any that comes to the worker. Nothing else on the way of a write tells, so it
+ * costs nothing there.
+ *
+ * The mover makes a point when shadow_age seconds have passed since the last one, and something has
+ * changed. All extents with metadata on the fast member that lack a current shadow are copied, each
+ * to a slot that the replica does not name yet; those that are written meanwhile once more, as
+ * often as ROUNDS. When no more than LOCKS are left, writes to these wait. What is WATCHED then, or
+ * LOCKED, is as it was when that was looked at: this is the instant. For only the mover makes an
+ * extent WATCHED, so what is found so at the end of the look was so at its beginning. The last ones
+ * are copied, writes go on, and the slow member is flushed.
+ *
+ * Then the copies become the shadows, and an update of the replica names all of them, in one
+ * transaction of its log or with a map copy (fusion_replica_point()): so after a crash they are all
+ * there, or those of the point before are, whose slots are held until then (INV16). Shadows of data
+ * that were out of date at the instant are called so from then on.
+ *
+ * If more than LOCKS stay, or no slot is free, there is no point this time. The former one stays as
+ * it is, and grows older.
+ *
+ * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
+ * Whatever takes the mark away, a write or a discard, leaves the slot to the job.
+ */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include <linux/timekeeping.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-trace.h"
+
+/* Most extents with metadata that a point copies. */
+#define JOBS		4096U
+/* Most extents to which writes wait; times that all is copied; times that the instant is tried. */
+#define LOCKS		4U
+#define ROUNDS		5U
+#define TRIES		3U
+/* Most extents that may have no shadow at all yet. */
+#define FIRST		64U
+/* Pause after a point that did not come about. */
+#define RETRY_MS	5000U
+/* Jobs that end under one lock. */
+#define CHUNK		64U
+
+int fusion_point_init(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	p->max = min(fs->sb.nr_fast_slots, JOBS);
+	p->jobs = kvcalloc(p->max, sizeof(*p->jobs), GFP_KERNEL);
+	p->seen = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
+	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
+	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
+	return p->jobs && p->seen && p->meta && p->pending ? 0 : -ENOMEM;
+}
+
+void fusion_point_exit(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	kvfree(p->pending);
+	kvfree(p->meta);
+	kvfree(p->seen);
+	kvfree(p->jobs);
+}
+
+void fusion_point_note(struct fusion *fs, const struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+
+	if (bio->bi_opf & (REQ_META | REQ_PRIO | REQ_FUA) &&
+	    !test_bit(lext, fs->shadows.point.seen))
+		set_bit(lext, fs->shadows.point.seen);
+}
+
+bool fusion_point_covers(const struct fusion *fs, u32 lext)
+{
+	return test_bit(lext, fs->shadows.point.meta);
+}
+
+/* -- jobs ------------------------------------------------------------------------------------ */
+
+/* Let the extent of a job be copied. Return: it is. False: it has a copy, or has gone. */
+static bool fusion_point_arm(struct fusion *fs, struct fusion_job *job, enum fusion_state state)
+{
+	bool armed;
+
+	spin_lock_irq(&fs->lock);
+	armed = READ_ONCE(fs->map[job->move.lext]) == job->old;
+	if (armed) {
+		fusion_map_copy(fs, job->move.lext, job->old, state);
+		job->move.hold = state == FUSION_LOCKED;
+		job->started = true;
+		job->copied = false;
+		job->outcome = FUSION_SKIPPED;
+	}
+	spin_unlock_irq(&fs->lock);
+	return armed;
+}
+
+/* Take a slot for one more. Return: NULL if there is none. */
+static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	struct fusion_job *job = &p->jobs[p->nr];
+
+	if (p->nr == p->max)
+		return NULL;
+	*job = (struct fusion_job){
+		.move = { .lext = lext, .to = FUSION_SLOW },
+		.shadows = true,
+	};
+	spin_lock_irq(&fs->lock);
+	job->new = FUSION_WORD_UNMAPPED;
+	if (fusion_shadow_room(fs) && fusion_shadow_lacking(fs, lext)) {
+		job->old = READ_ONCE(fs->map[lext]);
+		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
+	}
+	if (fusion_word_mapped(job->new)) {
+		p->nr++;
+		__set_bit(fusion_word_slot(job->old), p->pending);
+		fs->mover.in_flight++;
+	}
+	spin_unlock_irq(&fs->lock);
+	return fusion_word_mapped(job->new) ? job : NULL;
+}
+
+/* A job is over, and its slot is not needed. fs->lock held. */
+static void fusion_point_drop(struct fusion *fs, struct fusion_job *job)
+{
+	fusion_map_uncopy(fs, job->move.lext, job->old);
+	if (job->retire)
+		fusion_slot_retire(fs, job->new);
+	else
+		fusion_slot_put(fs, job->new);
+}
+
+/*
+ * Arm each extent with metadata that has no current shadow and no copy, at most @most. Return: how
+ * many; or -1: they are too many, or there is no slot.
+ */
+static int fusion_point_collect(struct fusion *fs, enum fusion_state state, u32 most)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	struct fusion_job *job;
+	u32 armed = 0, lext, i, word;
+
+	for (i = 0; i < p->nr; i++) {
+		p->jobs[i].started = false;
+		if (armed < most)
+			armed += fusion_point_arm(fs, &p->jobs[i], state);
+	}
+	for_each_set_bit(lext, p->meta, fs->sb.nr_lexts) {
+		word = READ_ONCE(fs->map[lext]);
+		if (!fusion_shadow_lacking(fs, lext) || test_bit(fusion_word_slot(word), p->pending))
+			continue;
+		if (armed == most)
+			return -1;
+		job = fusion_point_add(fs, lext);
+		if (!job)
+			return -1;
+		armed += fusion_point_arm(fs, job, state);
+	}
+	return armed;
+}
+
+/* Extents with metadata that have neither a current shadow nor a copy. */
+static u32 fusion_point_lacking(const struct fusion *fs)
+{
+	u32 lext, nr = 0;
+
+	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts)
+		nr += fusion_shadow_lacking(fs, lext);
+	return nr;
+}
+
+/* Copy those that are armed. Return: false if that failed, or was interrupted. */
+static bool fusion_point_copy(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	bool ok = true;
+	u32 i;
+
+	fusion_copy_jobs(fs, p->jobs, p->nr, NULL, false);
+	for (i = 0; i < p->nr; i++)
+		ok &= !p->jobs[i].started || p->jobs[i].copied ||
+		      p->jobs[i].outcome == FUSION_CANCELLED;
+	return ok && !READ_ONCE(fs->mover.stopping);
+}
+
+/* -- the instant ----------------------------------------------------------------------------- */
+
+/* Extents with metadata that have no shadow at all. */
+static u32 fusion_point_new(const struct fusion *fs)
+{
+	u32 lext, nr = 0;
+
+	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts)
+		nr += fusion_shadow_lacking(fs, lext) &&
+		      !fusion_has_shadow(fs, READ_ONCE(fs->map[lext]));
+	return nr;
+}
+
+/* Copy all but a few. */
+static bool fusion_point_prepare(struct fusion *fs)
+{
+	unsigned int round;
+	int armed;
+
+	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
+	if (fusion_point_new(fs) > FIRST)
+		return false;
+	for (round = 0; round < ROUNDS; round++) {
+		armed = fusion_point_collect(fs, FUSION_WATCHED, U32_MAX);
+		if (armed < 0)
+			return false;
+		if (armed) {
+			fusion_drain(fs);
+			if (!fusion_point_copy(fs))
+				return false;
+		}
+		if (fusion_point_lacking(fs) <= LOCKS)
+			return true;
+	}
+	return false;
+}
+
+/* Hold writes to the rest. Return: has it come to an instant? Sets its second. */
+static bool fusion_point_hold(struct fusion *fs, u64 *second)
+{
+	unsigned int try;
+	u32 locked = 0;
+	int armed;
+
+	for (try = 0; try < TRIES; try++) {
+		armed = fusion_point_collect(fs, FUSION_LOCKED, LOCKS - locked);
+		if (armed < 0)
+			return false;
+		if (armed) {
+			fusion_drain(fs);
+			/* before the next ones are armed */
+			if (!fusion_point_copy(fs))
+				return false;
+			locked += armed;
+		}
+		*second = ktime_get_real_seconds();
+		trace_fusion_point(fs, *second);
+		if (!fusion_point_lacking(fs))
+			return true;
+	}
+	return false;
+}
+
+/* Writes go on: what was LOCKED has its copy. */
+static void fusion_point_let_go(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 i;
+
+	spin_lock_irq(&fs->lock);
+	for (i = 0; i < p->nr; i++) {
+		struct fusion_job *job = &p->jobs[i];
+
+		if (READ_ONCE(fs->map[job->move.lext]) ==
+		    fusion_word_set_state(job->old, FUSION_LOCKED))
+			fusion_map_copy(fs, job->move.lext, job->old, FUSION_WATCHED);
+	}
+	fusion_unpark(fs);
+	spin_unlock_irq(&fs->lock);
+}
+
+/* -- its end --------------------------------------------------------------------------------- */
+
+/* The copies become the shadows, if they are @usable. */
+static void fusion_point_end(struct fusion *fs, bool usable)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 i, end;
+
+	for (i = 0; i < p->nr; ) {
+		spin_lock_irq(&fs->lock);
+		for (end = min(i + CHUNK, p->nr); i < end; i++) {
+			struct fusion_job *job = &p->jobs[i];
+
+			fs->mover.in_flight--;
+			__clear_bit(fusion_word_slot(job->old), p->pending);
+			if (usable && fusion_shadow_replace(fs, job->move.lext, job->new, job->old))
+				fs->shadows.copies++;
+			else
+				fusion_point_drop(fs, job);
+		}
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+	p->nr = 0;
+}
+
+/* Return: did it come about? */
+static bool fusion_point_make(struct fusion *fs)
+{
+	u64 second;
+	bool ok;
+
+	ok = fusion_point_prepare(fs) && fusion_point_hold(fs, &second);
+	fusion_point_let_go(fs);
+	if (ok) {
+		fusion_mark_written(fs, FUSION_SLOW);
+		ok = !fusion_flush_slow(fs);
+	}
+	if (!ok) {
+		fusion_point_end(fs, false);
+		return false;
+	}
+	return !fusion_replica_point(fs, second, fusion_point_end);
+}
+
+bool fusion_point_due(const struct fusion *fs)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+
+	return READ_ONCE(fs->opt.shadow_age) && READ_ONCE(s->changed) &&
+	       fusion_now_ms() >= s->point.due_ms && fusion_shadow_allowed(fs) &&
+	       !fs->mover.slow_asleep && !READ_ONCE(fs->replica.failed);
+}
+
+bool fusion_point(struct fusion *fs)
+{
+	bool idle = fusion_is_idle(fs), made;
+	u64 start;
+
+	if (!fusion_point_due(fs) || fusion_gate_ready(fs))
+		return false;
+	start = fusion_pace_begin(fs);
+	/* From here on it is the same extents, whatever is written. */
+	bitmap_or(fs->shadows.point.meta, fs->shadows.point.meta, fs->shadows.point.seen,
+		  fs->sb.nr_lexts);
+	made = fusion_point_make(fs);
+	if (!idle || !fusion_is_idle(fs))
+		fusion_pace(fs, fusion_pace_used(fs, start));
+	fs->shadows.point.due_ms = fusion_now_ms() +
+		(made ? (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC : RETRY_MS);
+	return true;
+}
