@@ -54,7 +54,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 
 	draw_opening(st, read_only, &how);
 	rep = replica_load(world->disk[FUSION_SLOW], world->disk[SIM_THIRD]);
-	replica_check_content(rep, st->model, st->ready ? sim_dev_private(st->dev) : NULL);
+	replica_check_content(rep, st->model, st->ready ? sim_dev_private(st->dev) : NULL,
+			      !st->run->setup.faults);
 	if (st->outside)
 		replica_check_owners(rep, st->outside);
 	if (how.joins)

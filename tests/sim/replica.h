@@ -22,10 +22,11 @@ void replica_free(struct replica *rep);
  * Would salvage serve the right data? A slot it names must hold data of that extent (INV6), and
  * the newest that was flushed (INV7). A shadow must have a version of its extent, and, if the set
  * @private has written the replica since it was opened, one that is as new as its point (INV15),
- * and of that very instant, if it was made for that (INV16).
+ * and with @exact of that very instant, if it was made for that (INV16). It is not where a write may
+ * fail: then a disk may lose what it has shown.
  */
 void replica_check_content(const struct replica *rep, struct model *model,
-			   const void *private);
+			   const void *private, bool exact);
 
 /* Is a slot it names given to another extent in a running set, or may be at any time (INV6)? */
 void replica_check_owners(const struct replica *rep, const void *private);
