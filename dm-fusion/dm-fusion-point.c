@@ -343,6 +343,7 @@ bool fusion_point(struct fusion *fs)
 	bitmap_or(fs->shadows.point.meta, fs->shadows.point.meta, fs->shadows.point.seen,
 		  fs->sb.nr_lexts);
 	made = fusion_point_make(fs);
+	fs->shadows.point.made += made;
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, fusion_pace_used(fs, start));
 	fs->shadows.point.due_ms = fusion_now_ms() +

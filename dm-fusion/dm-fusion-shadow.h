@@ -44,6 +44,7 @@ struct fusion_shadow {
  * @nr: number of these
  * @max: most of them
  * @due_ms: ktime before which there is no other one
+ * @made: number so far
  */
 struct fusion_point {
 	unsigned long *seen;
@@ -53,6 +54,7 @@ struct fusion_point {
 	u32 nr;
 	u32 max;
 	u64 due_ms;
+	u64 made;
 };
 
 /**

@@ -152,6 +152,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("demotions %llu\n", fs->mover.demotions);
 	DMEMIT("evacuated %llu\n", fs->mover.evacuated);
 	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
+	DMEMIT("shadow_points %llu\n", fs->shadows.point.made);
 	DMEMIT("shadow_copies %llu\n", READ_ONCE(fs->shadows.copies));
 	DMEMIT("shadows_dropped %llu\n", READ_ONCE(fs->shadows.dropped));
 	DMEMIT("half_life %u\n", fusion_half_life(fs));
