@@ -232,8 +232,8 @@ static bool fusion_point_prepare(struct fusion *fs)
 	return false;
 }
 
-/* Hold writes to the rest. Return: has it come to an instant? Sets its second. */
-static bool fusion_point_hold(struct fusion *fs, u64 *second)
+/* Hold writes to the rest. Return: has it come to an instant? Sets when that is. */
+static bool fusion_point_hold(struct fusion *fs, u64 *second, u64 *ms)
 {
 	unsigned int try;
 	u32 locked = 0;
@@ -251,6 +251,7 @@ static bool fusion_point_hold(struct fusion *fs, u64 *second)
 			locked += armed;
 		}
 		*second = ktime_get_real_seconds();
+		*ms = fusion_now_ms();
 		trace_fusion_point(fs, *second);
 		if (!fusion_point_lacking(fs))
 			return true;
@@ -306,10 +307,10 @@ static void fusion_point_end(struct fusion *fs, bool usable)
 /* Return: did it come about? */
 static bool fusion_point_make(struct fusion *fs)
 {
-	u64 second;
+	u64 second, ms;
 	bool ok;
 
-	ok = fusion_point_prepare(fs) && fusion_point_hold(fs, &second);
+	ok = fusion_point_prepare(fs) && fusion_point_hold(fs, &second, &ms);
 	fusion_point_let_go(fs);
 	if (ok) {
 		fusion_mark_written(fs, FUSION_SLOW);
@@ -319,7 +320,7 @@ static bool fusion_point_make(struct fusion *fs)
 		fusion_point_end(fs, false);
 		return false;
 	}
-	return !fusion_replica_point(fs, second, fusion_point_end);
+	return !fusion_replica_point(fs, second, ms, fusion_point_end);
 }
 
 bool fusion_point_due(const struct fusion *fs)

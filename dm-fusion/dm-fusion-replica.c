@@ -301,6 +301,7 @@ static int fusion_replica_write(struct fusion *fs)
 		/* Too much has changed meanwhile: leave the rest for the next update. */
 		if (r == FUSION_LOG_FULL) {
 			fusion_replica_soon(fs);
+			rep->whole = false;
 			r = 0;
 		}
 	}
@@ -319,7 +320,11 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 	bool changed;
 
 	if (r) {
-		rep->stale = true;
+		/* from here on the replica is out of date, if it was not */
+		spin_lock_irq(&fs->lock);
+		rep->since_ms = fusion_replica_since(fs) ?: started;
+		WRITE_ONCE(rep->stale, true);
+		spin_unlock_irq(&fs->lock);
 		rep->backoff_ms = clamp(2 * rep->backoff_ms, FUSION_REPLICA_SOON_MS,
 					MAX_BACKOFF_MS);
 	} else if (!anew) {
@@ -358,6 +363,20 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 	dm_table_event(fs->ti->table);
 }
 
+/* The update names the shadows of a point, which begin here. */
+static void fusion_replica_take_point(struct fusion *fs)
+{
+	struct fusion_replica *rep = &fs->replica;
+
+	rep->pointing = rep->names;
+	if (rep->names) {
+		rep->point_s = rep->next_point_s;
+		fusion_shadow_look(fs, true);
+	}
+	rep->point_end(fs, rep->names);
+	rep->point_end = NULL;
+}
+
 int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -376,6 +395,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 		spin_unlock_irq(&fs->lock);
 		return -EIO;
 	}
+	rep->since_ms = fusion_replica_since(fs) ?: started;
 	rep->busy = true;
 	rep->cur = !rep->cur;
 	spin_unlock_irq(&fs->lock);
@@ -384,12 +404,18 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 		fusion_replica_mark_away(fs);
 	named = rep->names;
 	rep->names = READ_ONCE(fs->opt.shadow) && READ_ONCE(fs->opt.shadow_age);
+	rep->pointed = false;
+	rep->whole = true;
 	if (rep->names && !named) {
 		rep->point_s = ktime_get_real_seconds();
 		/* Behind that: what was written before is known to be out of date. */
 		fusion_shadow_look(fs, false);
 	}
+	if (rep->point_end)
+		fusion_replica_take_point(fs);
 	r = fusion_replica_write(fs);
+	if (!r && rep->whole)
+		fusion_shadow_recorded(fs, rep->names, rep->pointed ? rep->point_s : 0);
 	WRITE_ONCE(rep->took_ms, fusion_now_ms() - started);
 	fusion_replica_end_update(fs, r, anew, started);
 	return r;
@@ -426,26 +452,22 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 	return r;
 }
 
-int fusion_replica_point(struct fusion *fs, u64 second, void (*end)(struct fusion *fs, bool usable))
+int fusion_replica_point(struct fusion *fs, u64 second, u64 ms,
+			 void (*end)(struct fusion *fs, bool usable))
 {
 	struct fusion_replica *rep = &fs->replica;
 	int r = -EAGAIN;
-	bool active;
 
 	mutex_lock(&rep->mutex);
-	active = READ_ONCE(rep->active);
-	/* the first one since the setting was changed */
-	if (active && !rep->names)
-		active = !fusion_replica_do_update(fs, false, false) && rep->names;
-	if (active)
-		fusion_shadow_look(fs, true);
-	end(fs, active);
-	if (active) {
-		rep->point_s = second;
-		rep->pointing = true;
+	rep->point_end = end;
+	rep->next_point_s = second;
+	rep->next_point_ms = ms;
+	if (READ_ONCE(rep->active))
 		r = fusion_replica_do_update(fs, false, false);
-		rep->pointing = false;
-	}
+	rep->pointing = false;
+	if (rep->point_end)
+		end(fs, false);
+	rep->point_end = NULL;
 	mutex_unlock(&rep->mutex);
 	return r;
 }

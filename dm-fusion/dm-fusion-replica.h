@@ -36,8 +36,13 @@ struct fusion;
  * @names: the update under way names shadows
  * @point_s: second since 1970 of the last point, or in which the replica began to name shadows
  * @pointing: the update under way is that of a point
+ * @point_end: what lets the copies of the point become shadows; NULL: there is none, or it has
+ * @next_point_s: second since 1970 of that point
+ * @next_point_ms: its ktime
  * @one_txn: what is recorded has to fit into one transaction
  * @pointless: no POINT was written behind the map copy yet
+ * @pointed: the update under way has recorded its POINT
+ * @whole: it has recorded all that was dirty when it began
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -62,8 +67,9 @@ struct fusion;
  * @nr_held: bits set in both of @held
  * @dirty: bitmap of extents whose word or bitmap differs from the replica's
  * @nr_dirty: bits set in @dirty
- * @since_ms: ktime since when extents are dirty: of the first mark, or of the start of the last
- *	successful update
+ * @since_ms: ktime since when the fused device has what the replica has not: of the first mark, of
+ *	the first write to an extent whose shadow it calls current, or of the start of the last
+ *	successful update. Only valid as fusion_replica_since() says
  * @due_ms: ktime for which @work is queued, or U64_MAX
  * @writes: transactions written
  * @sets: map copies written
@@ -86,7 +92,12 @@ struct fusion_replica {
 	u64 point_s;
 	bool pointing;
 	bool one_txn;
+	void (*point_end)(struct fusion *fs, bool usable);
+	u64 next_point_s;
+	u64 next_point_ms;
 	bool pointless;
+	bool pointed;
+	bool whole;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -135,6 +146,9 @@ void fusion_replica_soon(struct fusion *fs);
 
 /* Let an update run in @ms, or earlier if one is due by then. fs->lock held. */
 void fusion_replica_schedule(struct fusion *fs, u64 ms);
+
+/* ktime in ms since when the replica is out of date; 0: it is not. fs->lock held. */
+u64 fusion_replica_since(const struct fusion *fs);
 
 /* How far the replica may lag, in ms. */
 u64 fusion_replica_interval_ms(const struct fusion *fs);
@@ -191,12 +205,13 @@ int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
  * fusion_replica_point() - name the shadows of a point
  * @fs: device
  * @second: when the point was, in seconds since 1970
+ * @ms: the same as a ktime
  * @end: lets its copies become the shadows; or gives them up, if the replica names none
  *
  * No other update comes between that and the one that names them. Context: the mover; sleeps.
  * Return: 0 or a negative errno.
  */
-int fusion_replica_point(struct fusion *fs, u64 second,
+int fusion_replica_point(struct fusion *fs, u64 second, u64 ms,
 			 void (*end)(struct fusion *fs, bool usable));
 
 int fusion_replica_init(struct fusion *fs);

@@ -56,6 +56,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 	rep = replica_load(world->disk[FUSION_SLOW], world->disk[SIM_THIRD]);
 	replica_check_content(rep, st->model, st->ready ? sim_dev_private(st->dev) : NULL,
 			      !st->run->setup.faults);
+	if (st->ready)
+		replica_check_told(rep, st->model, sim_dev_private(st->dev));
 	if (st->outside)
 		replica_check_owners(rep, st->outside);
 	if (how.joins)
