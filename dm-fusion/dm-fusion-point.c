@@ -325,15 +325,17 @@ static bool fusion_point_make(struct fusion *fs)
 
 bool fusion_point_due(const struct fusion *fs)
 {
-	const struct fusion_shadows *s = &fs->shadows;
+	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
+	const struct fusion_point *p = &fs->shadows.point;
 
-	return READ_ONCE(fs->opt.shadow_age) && READ_ONCE(s->changed) &&
-	       fusion_now_ms() >= s->point.due_ms && fusion_shadow_allowed(fs) &&
+	return age && READ_ONCE(fs->shadows.changed) && now >= p->retry_ms &&
+	       (!p->made || now - p->made_ms >= age) && fusion_shadow_allowed(fs) &&
 	       !fs->mover.slow_asleep && !READ_ONCE(fs->replica.failed);
 }
 
 bool fusion_point(struct fusion *fs)
 {
+	struct fusion_point *p = &fs->shadows.point;
 	bool idle = fusion_is_idle(fs), made;
 	u64 start;
 
@@ -341,13 +343,15 @@ bool fusion_point(struct fusion *fs)
 		return false;
 	start = fusion_pace_begin(fs);
 	/* From here on it is the same extents, whatever is written. */
-	bitmap_or(fs->shadows.point.meta, fs->shadows.point.meta, fs->shadows.point.seen,
-		  fs->sb.nr_lexts);
+	bitmap_or(p->meta, p->meta, p->seen, fs->sb.nr_lexts);
 	made = fusion_point_make(fs);
-	fs->shadows.point.made += made;
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, fusion_pace_used(fs, start));
-	fs->shadows.point.due_ms = fusion_now_ms() +
-		(made ? (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC : RETRY_MS);
+	if (made) {
+		p->made++;
+		p->made_ms = fusion_now_ms();
+	} else {
+		p->retry_ms = fusion_now_ms() + RETRY_MS;
+	}
 	return true;
 }

@@ -43,7 +43,8 @@ struct fusion_shadow {
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
- * @due_ms: ktime before which there is no other one
+ * @made_ms: ktime when the last one was made
+ * @retry_ms: ktime before which none is tried, as the last one did not come about
  * @made: number so far
  */
 struct fusion_point {
@@ -53,7 +54,8 @@ struct fusion_point {
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
-	u64 due_ms;
+	u64 made_ms;
+	u64 retry_ms;
 	u64 made;
 };
 
