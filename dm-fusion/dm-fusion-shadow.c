@@ -51,12 +51,12 @@
  * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not
  * kept in the first place.
  *
- * What the replica says of one (INV15). An update has a beginning, the time of its POINT. Before
- * that, no word is read. So a word that says SHADOW was recorded when the slot had the content that
- * the extent has then, or it was found so by fusion_shadow_look(), at the beginning of this update
- * or later: what was written before the POINT is in it. Writes do not tell the replica. They take
- * the mark away and set @changed, which lets the mover ask for an update. The log is written with
- * PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
+ * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had the
+ * content of the extent at the last point, or was filled after it. So FUSION_SHADOW_SAME is set when
+ * a shadow is made, and taken away by fusion_shadow_look() at a point if it is out of date then; the
+ * shadows of metadata are made anew for the point (dm-fusion-point.c). Writes do not tell the
+ * replica. They take the mark away and set @changed, which makes a point due. The log is written
+ * with PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
  *
  * What a user is told (nr_protected) is what the durable replica would give back of what is on the
  * fast member. So it grows only when an update has succeeded. It falls at once when a shadow goes,

@@ -141,6 +141,8 @@
  * INV15 A slot that the durable replica calls the shadow of an extent has a whole version of it,
  *	 durably, unless the extent has come to lie there since. If it is called current, all that
  *	 was written before the durable POINT is in it.
+ * INV16 If it is that of an extent with metadata, it is what the extent had at the instant of that
+ *	 POINT, as those of all others are (dm-fusion-point.c), unless the extent has moved since.
  *
  * Locks
  * -----
