@@ -406,6 +406,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 		r = fusion_trio_check(fs, read_only);
 	if (r)
 		return r;
+	if (!read_only)
+		fusion_load_shadows(fs, single);
 	fusion_load_heat(fs);
 	return 0;
 }

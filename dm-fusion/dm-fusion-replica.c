@@ -182,6 +182,8 @@ int fusion_replica_write_super(struct fusion *fs)
 	int r;
 
 	fusion_take_kept(fs, &rep->next);
+	if (!(rep->next.flags & FUSION_SB_CLEAN))
+		rep->next.shadows_at = 0;
 	rep->unsure = true;
 	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);
@@ -271,6 +273,11 @@ static bool fusion_replica_renamed(struct fusion *fs)
 	return renamed;
 }
 
+bool fusion_replica_hands_over(const struct fusion *fs)
+{
+	return fs->replica.closing && fs->replica.names && fusion_shadows_current(fs);
+}
+
 static int fusion_replica_write(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -287,7 +294,7 @@ static int fusion_replica_write(struct fusion *fs)
 	if (r)
 		return r;
 	if (!rep->stale && rep->names == fusion_replica_sb_names(&rep->sb) &&
-	    !fusion_replica_set_is_shorter(fs)) {
+	    !fusion_replica_set_is_shorter(fs) && !fusion_replica_hands_over(fs)) {
 		rep->one_txn = rep->pointing;
 		r = fusion_replica_log_dirty(fs, rep->keep);
 		rep->one_txn = false;

@@ -43,6 +43,7 @@ struct fusion;
  * @pointless: no POINT was written behind the map copy yet
  * @pointed: the update under way has recorded its POINT
  * @whole: it has recorded all that was dirty when it began
+ * @closing: the update under way is the last one of a close, behind all that changes the set
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -98,6 +99,7 @@ struct fusion_replica {
 	bool pointless;
 	bool pointed;
 	bool whole;
+	bool closing;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -234,6 +236,12 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now);
  * it began. The mutex is held.
  */
 void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started);
+
+/*
+ * Is the update under way to tell the next opening which shadows are current? Then it writes a map
+ * copy. The mutex is held.
+ */
+bool fusion_replica_hands_over(const struct fusion *fs);
 
 /* Write rep->next, after a flush that covers the map copy. The mutex is held. */
 int fusion_replica_write_super(struct fusion *fs);

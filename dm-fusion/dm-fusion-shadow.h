@@ -235,6 +235,18 @@ void fusion_shadow_forget_all(struct fusion *fs);
  */
 void fusion_shadow_tend(struct fusion *fs);
 
+/* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
+
+/**
+ * fusion_load_shadows() - take over the shadows of a set that was closed in order
+ * @fs: device that is being loaded for writing; its map is loaded and checked
+ * @single: by member, of its superblocks: one copy is not valid, or not of the generation before
+ *
+ * Not an error if there are none: it takes over all that are current, or nothing. Context: sleeps;
+ * reads the slow member; nothing else runs, so fs->lock is not needed.
+ */
+void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
+
 /* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
 
 /*

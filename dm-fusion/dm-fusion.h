@@ -32,7 +32,7 @@
  *	replica*,	the copy of the map on the slow member
  *	promote
  *	beat*		the heartbeat, which keeps two machines apart
- *	load-open, resize, replace, load
+ *	load-open, load-shadow, resize, replace, load
  *			opening a set: recovery, its new size, a new member, the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, what the old member

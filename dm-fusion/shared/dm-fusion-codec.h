@@ -136,7 +136,24 @@ struct fusion_sb {
 	u32 setting[FUSION_NR_SETTINGS];
 	struct fusion_old old;		/* zeros without FUSION_INCOMPAT_OLD_MEMBER */
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
+	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 };
+
+/**
+ * fusion_sb_shadows_exact() - does the slow member tell exactly which shadows were current?
+ * @sb: superblock of the slow member
+ *
+ * When a set is closed, the last thing written to the slow member are two superblocks. If the map
+ * copy that they name was written behind the last change of the set, both have the generation of
+ * the first one in @shadows_at. So any superblock that is written later makes that void, whoever
+ * writes it.
+ */
+static inline bool fusion_sb_shadows_exact(const struct fusion_sb *sb)
+{
+	return sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_SHADOW &&
+	       sb->flags & FUSION_SB_CLEAN && sb->shadows_at &&
+	       sb->generation - sb->shadows_at <= 1;
+}
 
 /* Feature bits this code knows. */
 #define FUSION_INCOMPAT_KNOWN	(FUSION_INCOMPAT_OLD_MEMBER | FUSION_INCOMPAT_SHADOW)

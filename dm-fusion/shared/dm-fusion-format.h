@@ -260,12 +260,14 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
-	 * fusion_super_transit or _renewal. Other new fields come behind it, at 1072.
+	 * fusion_super_transit or _renewal. At 1072 is a __le64: see fusion_sb_shadows_exact().
+	 * Other new fields come behind it, at 1080.
 	 */
 } __attribute__((packed));
 
 #define FUSION_OLD_OFFSET	816
 #define FUSION_TRANSIT_OFFSET	960
+#define FUSION_SHADOWS_OFFSET	1072
 #define FUSION_MAX_MAGICS	8
 
 /* What happens to the set; of the second, struct fusion_super_renewal tells. */
