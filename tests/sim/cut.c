@@ -46,6 +46,17 @@ int make_table(struct state *st, struct sim_dev **dev, bool read_only)
 	return make_table_with(st, dev, read_only, needs_old());
 }
 
+/* Those that were current when the set was closed are, and no others: a set that was not has none. */
+static void check_taken_over(const struct state *st, const struct replica *rep, const void *private)
+{
+	u32 named = replica_shadows(rep), current = set_shadows_current(private);
+
+	if (current && current != named)
+		sim_fail("opened, and %u of %u shadows are current", current, named);
+	if (st->closed && !set_has_old(private) && named != current)
+		sim_fail("closed, and %u of %u shadows are taken over", current, named);
+}
+
 int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
 	struct replica *rep;
@@ -71,6 +82,10 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 			if (!how.joins)
 				replica_check_map(rep, st->model, sim_dev_private(*dev));
 			check_shadows_found(sim_dev_private(*dev));
+			if (!read_only && !how.joins && !how.old)
+				check_taken_over(st, rep, sim_dev_private(*dev));
+			if (read_only && set_shadows_current(sim_dev_private(*dev)))
+				sim_fail("opened read-only, and there are shadows");
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
 			if (set_fence_size(sim_dev_private(*dev)))
@@ -183,11 +198,13 @@ static void recover(void *arg)
 	if (!find->reopen)
 		return;
 	close_set(dev);
+	st->closed = !find->read_only && !st->run->setup.faults;
 	/* blocks the recovery wrote to are now the disks' own */
 	if (find->read_only && sim_allocations() != before)
 		sim_fail("%d allocations leaked", sim_allocations() - before);
 	set_readonly(false);
 	open_set(st, &dev, false);
+	st->closed = false;
 	read_all(st, dev, again);
 	compare_content(st, again, find->content, "closed and opened");
 }
@@ -232,7 +249,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 		.depth = depth,
 		.expect = expect,
 	};
-	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]);
+	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]), closed = st->closed;
 	u32 die = rnd(&w->rng);
 
 	find.loss[FUSION_FAST] = rnd_below(&w->rng, SIM_NR_LOSSES);
@@ -245,6 +262,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	find.content = malloc(2 * st->nr_sectors * sizeof(u64));
 	sim_log("cut %llu: image %u/%u", run->cuts, find.loss[0], find.loss[1]);
 	run->cuts++;
+	st->closed = false;
 	find.reopen = !(die & 7);
 	find.read_only = !(die >> 3 & 15);
 	try_find(&find, false);
@@ -272,6 +290,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 		free((void *)find.expect);
 	}
 	free(find.content);
+	st->closed = closed;
 }
 
 /* Does the run's story pass over this place? */

@@ -277,6 +277,13 @@ void check_shadows_found(const void *private)
 	}
 }
 
+u32 set_shadows_current(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->shadows.nr_current.counter;
+}
+
 u64 set_shadows(const void *private)
 {
 	const struct fusion *fs = private;

@@ -31,6 +31,9 @@ u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
+/* Number of shadows that are current. */
+u32 set_shadows_current(const void *private);
+
 /*
  * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there
  * was one all the time.

@@ -74,6 +74,16 @@ static void load_log(struct replica *rep)
 		sim_fail("replica: log: %s", replay.why);
 }
 
+u32 replica_shadows(const struct replica *rep)
+{
+	u32 lext, nr = 0;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++)
+		nr += fusion_names_shadow(rep->word[lext]) &&
+		      (enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW;
+	return nr;
+}
+
 /* Does it say that an extent lies on the slow disk? */
 static bool says_slow(const struct replica *rep, u32 lext)
 {

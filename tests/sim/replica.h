@@ -34,6 +34,9 @@ void replica_check_told(const struct replica *rep, struct model *model, const vo
 /* Is a slot it names given to another extent in a running set, or may be at any time (INV6)? */
 void replica_check_owners(const struct replica *rep, const void *private);
 
+/* How many extents have a shadow that it calls current? */
+u32 replica_shadows(const struct replica *rep);
+
 /*
  * Does it fit the map that was found beside it: does it call slow what is (INV7), and is it the
  * same if it says that it is up to date?
