@@ -46,9 +46,8 @@ static bool fusion_load_shadows_exact(const struct fusion *fs, const bool single
 {
 	const struct fusion_sb *fast = &fs->sb_next, *slow = &fs->replica.sb;
 
-	return fusion_sb_shadows_exact(slow) && slow->generation == slow->shadows_at + 1 &&
+	return fusion_sb_shadows_exact(slow) && fast->peer_at.generation == slow->generation &&
 	       fast->flags & FUSION_SB_CLEAN && !(fast->flags & FUSION_SB_NEEDS_CHECK) &&
-	       fast->peer_at.generation == slow->generation &&
 	       !single[FUSION_FAST] && !single[FUSION_SLOW];
 }
 

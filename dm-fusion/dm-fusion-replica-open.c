@@ -67,8 +67,7 @@ void fusion_replica_stop(struct fusion *fs)
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Nothing has changed since that update began: see dm-fusion-load-shadow.c. */
-		if (fusion_replica_hands_over(fs))
-			rep->next.shadows_at = rep->next.generation + 1;
+		rep->next.shadows_at = fusion_replica_hands_over(fs) ? rep->next.generation + 1 : 0;
 		/* Either superblock copy of a closed set is enough, so write both. */
 		for (copy = 0; copy < 2; copy++) {
 			rep->next.generation++;

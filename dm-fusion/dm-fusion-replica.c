@@ -182,8 +182,6 @@ int fusion_replica_write_super(struct fusion *fs)
 	int r;
 
 	fusion_take_kept(fs, &rep->next);
-	if (!(rep->next.flags & FUSION_SB_CLEAN))
-		rep->next.shadows_at = 0;
 	rep->unsure = true;
 	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);

@@ -284,6 +284,13 @@ u32 set_shadows_current(const void *private)
 	return fs->shadows.nr_current.counter;
 }
 
+bool set_has_current_shadow(const void *private, u32 lext)
+{
+	const struct fusion *fs = private;
+
+	return fusion_shadow_is_current(fs, fs->map[lext]);
+}
+
 u64 set_shadows(const void *private)
 {
 	const struct fusion *fs = private;

@@ -31,8 +31,9 @@ u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
-/* Number of shadows that are current. */
+/* Number of shadows that are current; has this extent one? */
 u32 set_shadows_current(const void *private);
+bool set_has_current_shadow(const void *private, u32 lext);
 
 /*
  * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there

@@ -281,6 +281,9 @@ static void run_world(void *arg)
 	sim_run(large_blocks, sh);
 
 	new_members(sh->setup, &sh->setup->sb);
+	taken_over_all(sh->setup);
+
+	new_members(sh->setup, &sh->setup->sb);
 	life = image_life(sh->setup);
 	damage_all(life, all->result);
 	again_all(life, all->result);
