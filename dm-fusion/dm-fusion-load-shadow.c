@@ -46,7 +46,8 @@ static bool fusion_load_shadows_exact(const struct fusion *fs, const bool single
 {
 	const struct fusion_sb *fast = &fs->sb_next, *slow = &fs->replica.sb;
 
-	return fusion_sb_shadows_exact(slow) && fast->peer_at.generation == slow->generation &&
+	/* 0 unless fusion_sb_shadows_exact() */
+	return slow->shadows_at && fast->peer_at.generation == slow->generation &&
 	       fast->flags & FUSION_SB_CLEAN && !(fast->flags & FUSION_SB_NEEDS_CHECK) &&
 	       !single[FUSION_FAST] && !single[FUSION_SLOW];
 }

@@ -5,8 +5,9 @@
  * shadow is current: then a demotion is a change of the map only.
  *
  * With the setting shadow_age, the replica names shadows in place of fast slots, for the day the
- * fast member is lost (fusion_shadow_record()). Another table does not know of them: there the
- * slots are free, once the replica has been written anew.
+ * fast member is lost (fusion_shadow_record()). Then those that are current when the set is closed
+ * are so when it is opened (dm-fusion-load-shadow.c). All others end with their table: in the next
+ * one the slots are free, once the replica has been written anew.
  *
  * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
  * current. One that is STABLE has none, or one that is out of date. LOCKED: none.
@@ -20,6 +21,7 @@
  *	mover		chosen for a demotion, is current	WATCHED		taken by the batch
  *	mover		the batch records that			WATCHED->LOCKED	the new slot
  *	mover		moves otherwise				WATCHED->STABLE	dropped
+ *	load		named by a set that was closed		STABLE->WATCHED	none->current
  *	anybody		needs a slot				WATCHED->STABLE	dropped
  *	mover		too few slots are free, or none is	WATCHED->STABLE	dropped
  *			wanted any more

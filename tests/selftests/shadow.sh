@@ -50,6 +50,10 @@ kept() {
 	[[ $(status shadow shadows_current shadows) == "$*" ]]
 }
 
+kept_at_least() {
+	[[ $(status shadow shadows_current) -ge $1 ]]
+}
+
 # amount DEV READ|WRITTEN: KiB that the device has read or written so far
 amount() {
 	local stat
@@ -152,7 +156,7 @@ test_off_and_forgotten() {
 	verify
 }
 
-# over a suspend they stay current; after a close they are forgotten
+# over a suspend they stay current; after a close without shadow_age they are forgotten
 test_suspended_and_closed() {
 	begin
 	up
@@ -170,6 +174,62 @@ test_suspended_and_closed() {
 	verify
 	close shadow
 	fusionctl check "$FAST" "$SLOW" >/dev/null || fail "check found errors"
+}
+
+# copied WANT: shadow_copies since the set was opened
+copied() {
+	same "copies" "$(counter shadow shadow_copies)" "$1"
+}
+
+# with shadow_age, what was current at a close is so at the next opening, and is not copied again
+test_taken_over() {
+	local current copies
+	begin idle 100 shadow_age 10
+	stamp fill few 0 16
+	up
+	within 30 "all have shadows" all_shadowed
+	# one is out of date when the set is closed, and is not taken over
+	msg shadow idle 60000
+	dd if=/dev/urandom of=$SET bs=$EXTENT seek=$((NR - 1)) count=1 oflag=direct conv=notrunc,fsync \
+		status=none
+	stamp fill many 16 $NR
+	current=$(status shadow shadows_current)
+	at_least "shadows at the close" "$current" 16
+	close shadow
+	fusionctl check "$FAST" "$SLOW" >/dev/null || fail "check found errors"
+	fusion shadow migration off idle 60000 shadow_age 10
+	same "shadows" "$(status shadow shadows_current shadows)" "$current $current"
+	copied 0
+	same "demoted" "$(msg shadow demote 0-15)" "16 0 0 0"
+	same "demotions without a copy" "$(status shadow demotions_free)" 16
+	verify
+	up
+	within 10 "shadows are kept" kept_at_least 16
+	current=$(status shadow shadows_current)
+	close shadow
+
+	# in idle time only the others are copied
+	fusion shadow migration off idle 100 shadow_age 10
+	at_least "shadows" "$(status shadow shadows_current)" "$current"
+	within 30 "all have shadows" all_shadowed
+	copies=$(counter shadow shadow_copies)
+	at_most "copies" "$copies" $((NR - current))
+	verify
+
+	# nothing is taken over from a set that was not closed
+	cp --sparse=always "$FAST" "$TMP/fast"
+	cp --sparse=always "$SLOW" "$TMP/slow"
+	close shadow
+	dd if="$TMP/fast" of="$FAST" bs=1M oflag=direct status=none
+	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
+	fusion shadow migration off idle 60000 shadow_age 10
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	verify
+	# nor without the setting
+	close shadow
+	fusion shadow migration off idle 60000
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	verify
 }
 
 # all_shadowed: has all that is on the fast member a current shadow?

@@ -264,6 +264,18 @@ struct all {
 	struct opening *result;
 };
 
+/* With slots enough for extents, shadows and what stays free. */
+static void shadows(u64 seed)
+{
+	struct setup s;
+
+	do {
+		make_setup(&s, seed++, false, false);
+	} while (s.sb.nr_slow_slots < 16 || s.sb.nr_fast_slots < 8);
+	new_members(&s, &s.sb);
+	taken_over_all(&s);
+}
+
 static void run_world(void *arg)
 {
 	struct all *all = arg;
@@ -271,6 +283,7 @@ static void run_world(void *arg)
 	struct life *life;
 
 	sim_world_new(all->seed);
+	shadows(all->seed);
 	new_members(sh->setup, &sh->setup->sb);
 	sim_run(allocations_fail, sh);
 	all->result->allocations += sh->failed;
@@ -279,9 +292,6 @@ static void run_world(void *arg)
 	sim_run(told_by_one, sh);
 	sim_run(exchanged, sh);
 	sim_run(large_blocks, sh);
-
-	new_members(sh->setup, &sh->setup->sb);
-	taken_over_all(sh->setup);
 
 	new_members(sh->setup, &sh->setup->sb);
 	life = image_life(sh->setup);

@@ -121,8 +121,9 @@ static void live(void *arg)
 	current = move(dev, "promote");
 	if (!current)
 		sim_fail("nothing has a shadow");
-	/* what the map copy at the close has to be newer than */
+	/* what the map copy at the close has to be newer than; some may be given up meanwhile */
 	set_update_replica(sim_dev_private(dev));
+	msleep(3000);
 	current = set_shadows_current(sim_dev_private(dev));
 	sim_dev_remove(dev);
 	take(t, &t->first, current);
@@ -330,7 +331,8 @@ static void forge_words(enum forgery how, u32 *word, u32 nr)
 		word[shadow] = FUSION_WORD_UNMAPPED;
 		break;
 	case PARTIAL:
-		word[PARTLY] = word[shadow];
+		/* map copies have none, unless it has been completed */
+		word[fusion_word_mapped(word[PARTLY]) ? nr - 1 : PARTLY] = word[shadow];
 		word[shadow] = FUSION_WORD_UNMAPPED;
 		break;
 	default:
@@ -442,12 +444,8 @@ static void settings(struct takeover *t)
 
 void taken_over_all(const struct setup *setup)
 {
-	struct takeover *t;
+	struct takeover *t = sim_alloc(sizeof(*t), true);
 
-	/* too few for extents, shadows and what stays free */
-	if (setup->sb.nr_slow_slots < 16 || setup->sb.nr_fast_slots < 8)
-		return;
-	t = sim_alloc(sizeof(*t), true);
 	t->setup = *setup;
 	set_options(t, "on", 10);
 	sim_run(live, t);
