@@ -411,6 +411,20 @@ static void open_and_cut(void *arg)
 	world->stop = true;
 }
 
+/* The map copy of the opening calls shadows current, and the log does not: no other one follows. */
+static void write_to_all(void *arg)
+{
+	struct takeover *t = arg;
+	struct sim_dev *dev = begin(t);
+	u32 lext;
+
+	set_update_replica(sim_dev_private(dev));
+	msleep(3000);
+	for (lext = 0; lext < NR; lext++)
+		change(t, dev, lext);
+	sim_dev_remove(dev);
+}
+
 static void settings(struct takeover *t)
 {
 	const u32 all = t->first.current;
@@ -433,6 +447,12 @@ static void settings(struct takeover *t)
 	enter(t, "opened and closed", &t->first, &t->first);
 	sim_run(open_and_close, t);
 	find(t, all);
+	enter(t, "all written to, and closed", &t->first, &t->first);
+	sim_run(write_to_all, t);
+	take(t, &cut, 0);
+	enter(t, "all written to, and closed", &cut, &cut);
+	find(t, 0);
+	sim_world_free(world);
 	enter(t, "opened and cut off", &t->first, &t->first);
 	sim_run(open_and_cut, t);
 	take(t, &cut, 0);
