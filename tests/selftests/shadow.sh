@@ -203,7 +203,7 @@ test_taken_over() {
 	same "demoted" "$(msg shadow demote 0-15)" "16 0 0 0"
 	same "demotions without a copy" "$(status shadow demotions_free)" 16
 	verify
-	up
+	same "promoted" "$(msg shadow promote 0-15)" "16 0 0 0"
 	within 10 "shadows are kept" kept_at_least 16
 	current=$(status shadow shadows_current)
 	close shadow

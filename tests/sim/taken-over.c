@@ -422,6 +422,11 @@ static void write_to_all(void *arg)
 	msleep(3000);
 	for (lext = 0; lext < NR; lext++)
 		change(t, dev, lext);
+	/* the others may have got one as well */
+	for (; lext <= PARTLY; lext++)
+		if (sim_dev_io(dev, REQ_OP_WRITE | REQ_FUA, lext * EXTENT_SECTORS, EXTENT_SECTORS,
+			       t->content))
+			sim_fail("extent %u cannot be written", lext);
 	sim_dev_remove(dev);
 }
 
