@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the shadows of a set that is being loaded. If it was closed in order, those that were
+ * dm-fusion: the shadows of a set that is being loaded. If it was closed cleanly, those that were
  * current are taken over from the replica, and need not be made again.
  *
  * Why they are current (INV13). A close comes to the last update of the replica when no bio and no
@@ -41,7 +41,7 @@
 
 #include "dm-fusion.h"
 
-/* Was the set closed in order, and not touched since? fusion_sb_match() has compared the epochs. */
+/* Was the set closed cleanly, and not touched since? fusion_sb_match() has compared the epochs. */
 static bool fusion_load_shadows_exact(const struct fusion *fs, const bool single[FUSION_NR_DEVS])
 {
 	const struct fusion_sb *fast = &fs->sb_next, *slow = &fs->replica.sb;

@@ -238,7 +238,7 @@ void fusion_shadow_tend(struct fusion *fs);
 /* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
 
 /**
- * fusion_load_shadows() - take over the shadows of a set that was closed in order
+ * fusion_load_shadows() - take over the shadows of a set that was closed cleanly
  * @fs: device that is being loaded for writing; its map is loaded and checked
  * @single: by member, of its superblocks: one copy is not valid, or not of the generation before
  *
