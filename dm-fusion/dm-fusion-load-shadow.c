@@ -21,8 +21,8 @@
  *   members have to be valid, so that none of them can hide what has followed.
  * - A part of the map copy: its blocks have other generations than the superblock says.
  * - The end of the log: it does not matter, since nothing of it is read.
- * - All writes of both members from the close on, but not the data: nothing in this format shows
- *   that, and the map would be as wrong.
+ * - On both members, all superblocks since the close, while data that was written since is there:
+ *   nothing in this format shows that.
  *
  * fusionctl, and versions that do not know this, write superblocks with other generations and
  * without this one, or with 0 in its place, before they change where anything lies.

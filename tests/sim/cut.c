@@ -47,7 +47,8 @@ int make_table(struct state *st, struct sim_dev **dev, bool read_only)
 }
 
 /* Those that were current when the set was closed are, and no others: a set that was not has none. */
-static void check_taken_over(const struct state *st, const struct replica *rep, const void *private)
+static void check_taken_over(const struct state *st, const struct replica *rep,
+			     const void *private)
 {
 	u32 named = replica_shadows(rep), current = set_shadows_current(private);
 

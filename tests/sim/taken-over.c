@@ -78,7 +78,7 @@ static u32 move(struct sim_dev *dev, const char *what)
 	sim_dev_message(dev, text);
 	/* they come about when the moves are drained */
 	for (tries = 0; tries < 100 && !set_shadows_current(sim_dev_private(dev)); tries++)
-		msleep(10);
+		msleep(20);
 	return set_shadows_current(sim_dev_private(dev));
 }
 
@@ -130,8 +130,8 @@ static void live(void *arg)
 
 	dev = begin(t);
 	if (set_shadows_current(sim_dev_private(dev)) != current)
-		sim_fail("%u of %u shadows are taken over", set_shadows_current(sim_dev_private(dev)),
-			 current);
+		sim_fail("%u of %u shadows are taken over",
+			 set_shadows_current(sim_dev_private(dev)), current);
 	set_update_replica(sim_dev_private(dev));
 	sim_dev_suspend(dev);
 	take(t, &t->suspended, current);
@@ -362,8 +362,8 @@ static void forged_map(struct takeover *t)
 				      sim_disk_block(world->disk[FUSION_SLOW], nr), words, &why))
 			sim_fail("the map copy of a close: %s", why);
 		forge_words(how, words, fusion_map_entries(&sb, 0));
-		fusion_map_pack(&sb, sb.active_set, 0, sb.set_generation - (how == SET_OLDER), words,
-				block);
+		fusion_map_pack(&sb, sb.active_set, 0, sb.set_generation - (how == SET_OLDER),
+				words, block);
 		sim_disk_set_block(world->disk[FUSION_SLOW], nr, block);
 		find(t, 0);
 	}
