@@ -69,13 +69,15 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 		}
 		seen = fusion_map_cancel(slot, word);
 		if (seen == word) {
-			fusion_point_note(fs, bio);
 			fusion_shadow_outdated(fs, word);
 			break;
 		}
 		word = seen;
 	}
 
+	/* Before it is sent: dm-fusion-point.c. */
+	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
+		fusion_point_note(fs, bio);
 	if (verdict == FUSION_SUBMIT)
 		fusion_pin(fs, io, bio, fusion_word_disk(fs, word), epoch);
 	else

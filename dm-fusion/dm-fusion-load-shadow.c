@@ -4,8 +4,9 @@
  * current are taken over from the replica, and need not be made again.
  *
  * Why they are current (INV13). A close comes to the last update of the replica when no bio and no
- * copy is in flight and nothing moves any more. If there are shadows to name, the update writes a
- * map copy, so each word of it was read behind the last write to the set. The superblock that names
+ * copy is in flight and nothing moves any more. If there are shadows to name, and all that it calls
+ * current are so (@changed), the update writes a map copy, so each word of it was read behind the
+ * last write to the set. The superblock that names
  * the map copy follows a flush of the slow member, which makes durable what is in the shadows, and
  * those of the fast member do so there. So both slots of each extent have the same content durably.
  * Two CLEAN superblocks come last on the slow member, with the generation of the first in both
@@ -131,6 +132,7 @@ static void fusion_load_shadows_take(struct fusion *fs)
 				fusion_word(FUSION_WATCHED, FUSION_FAST, fast));
 	}
 	s->nr_named = s->nr;
+	s->nr_same = s->nr;
 }
 
 static void fusion_load_shadows_leave(struct fusion *fs)

@@ -277,7 +277,7 @@ void fusion_open_fill_anew(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 }
 
-void fusion_open_fill_later(struct fusion *fs, u32 lext)
+void fusion_open_fill_later(struct fusion *fs, u32 lext, u32 round)
 {
 	struct fusion_fill_pause *pause = &fs->opens.fill_pause[FUSION_FAST];
 	struct fusion_open *open;
@@ -285,11 +285,11 @@ void fusion_open_fill_later(struct fusion *fs, u32 lext)
 
 	spin_lock_irqsave(&fs->lock, flags);
 	open = fusion_open_find(fs, lext);
-	if (open && open->passed && fusion_now_ms() >= pause->until_ms &&
+	if (open && open->passed && open->passed != round && fusion_now_ms() >= pause->until_ms &&
 	    fs->opens.nr_fills < FUSION_MAX_FILLS && fusion_open_start_fill(fs, open))
 		pause->tried = true;
 	if (open)
-		open->passed = true;
+		open->passed = round;
 	spin_unlock_irqrestore(&fs->lock, flags);
 }
 

@@ -81,7 +81,7 @@ struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word)
 	open->zero_retried = false;
 	open->zero_failed = false;
 	open->fill_failed = false;
-	open->passed = false;
+	open->passed = 0;
 	open->dirty = false;
 	open->closing = false;
 	open->closed = false;

@@ -37,7 +37,7 @@ struct fusion_io;
  * @zero_retried: zeroing failed once: the member may not support WRITE ZEROES
  * @zero_failed: the member could not zero the blocks
  * @fill_failed: a zero-fill has failed; not yet reported by fusion_open_fill()
- * @passed: a round of copies for shadows has passed it
+ * @passed: the last round of copies for shadows that has passed it; 0: none has
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
  * @closed: no longer in the hash; freed when @writers drops to 0
@@ -59,12 +59,12 @@ struct fusion_open {
 	u32 word;
 	u32 writers;
 	u32 nr_valid;
+	u32 passed;
 	u16 zero_first;
 	u16 zero_nr;
 	bool zero_retried : 1;
 	bool zero_failed : 1;
 	bool fill_failed : 1;
-	bool passed : 1;
 	bool dirty : 1;
 	bool closing : 1;
 	bool closed : 1;
@@ -184,10 +184,10 @@ void fusion_open_fill_idle(struct fusion *fs, bool fast);
 void fusion_open_fill_anew(struct fusion *fs);
 
 /*
- * Zero-fill this extent of the fast member, if it is OPEN and this is not the first time that it is
- * asked for. Takes fs->lock itself; any context.
+ * Zero-fill this extent of the fast member, if it is OPEN and was so in another round, too. Takes
+ * fs->lock itself; any context.
  */
-void fusion_open_fill_later(struct fusion *fs, u32 lext);
+void fusion_open_fill_later(struct fusion *fs, u32 lext, u32 round);
 
 /*
  * Zero-fill this extent, if it is OPEN. Return: false if the last zero-fill failed, which is

@@ -5,14 +5,13 @@
  * instant: that is a point.
  *
  * Metadata is what has been written with REQ_META, REQ_PRIO or REQ_FUA, which is how ext4, XFS and
- * btrfs write it: the bit of an extent is set by the first such write that takes the mark of a
- * shadow away, and by any that comes to the worker. Nothing else on the way of a write tells, so it
- * costs nothing there.
+ * btrfs write it. That of the slow member is written in place, so it is as new as it can be: what
+ * is left may have some metadata that is newer than the point, for fsck to mend.
  *
  * The mover makes a point when shadow_age seconds have passed since the last one, and something has
  * changed. All extents with metadata on the fast member that lack a current shadow are copied, each
  * to a slot that the replica does not name yet; those that are written meanwhile once more, as
- * often as ROUNDS. When no more than LOCKS are left, writes to these wait. What is WATCHED then, or
+ * often as ROUNDS, as long as they become fewer. When no more than LOCKS are left, writes to these wait. What is WATCHED then, or
  * LOCKED, is as it was when that was looked at: this is the instant. For only the mover makes an
  * extent WATCHED, so what is found so at the end of the look was so at its beginning. The last ones
  * are copied, writes go on, and the slow member is flushed.
@@ -23,10 +22,12 @@
  * that were out of date at the instant are called so from then on.
  *
  * If more than LOCKS stay, or no slot is free, there is no point this time. The former one stays as
- * it is, and grows older.
+ * it is, and grows older. The pause until the next attempt doubles each time. Where many extents are
+ * written with REQ_FUA all the time, as by databases, no point may ever come about.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
- * Whatever takes the mark away, a write or a discard, leaves the slot to the job.
+ * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
+ * unmapped, the job is void, also if the extent gets the same fast slot again: @pending, @gone.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -46,6 +47,8 @@
 #define FIRST		64U
 /* Pause after a point that did not come about. */
 #define RETRY_MS	5000U
+/* Points after which the extents with metadata are looked for anew. */
+#define POINTS		16U
 /* Jobs that end under one lock. */
 #define CHUNK		64U
 
@@ -58,13 +61,15 @@ int fusion_point_init(struct fusion *fs)
 	p->seen = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	return p->jobs && p->seen && p->meta && p->pending ? 0 : -ENOMEM;
+	p->gone = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
+	return p->jobs && p->seen && p->meta && p->pending && p->gone ? 0 : -ENOMEM;
 }
 
 void fusion_point_exit(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
 
+	kvfree(p->gone);
 	kvfree(p->pending);
 	kvfree(p->meta);
 	kvfree(p->seen);
@@ -75,9 +80,16 @@ void fusion_point_note(struct fusion *fs, const struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 
-	if (bio->bi_opf & (REQ_META | REQ_PRIO | REQ_FUA) &&
-	    !test_bit(lext, fs->shadows.point.seen))
+	if (!test_bit(lext, fs->shadows.point.seen))
 		set_bit(lext, fs->shadows.point.seen);
+}
+
+void fusion_point_forget(struct fusion *fs, u32 word)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	if (fusion_word_on_fast(fs, word) && __test_and_clear_bit(fusion_word_slot(word), p->pending))
+		__set_bit(fusion_word_slot(word), p->gone);
 }
 
 bool fusion_point_covers(const struct fusion *fs, u32 lext)
@@ -93,7 +105,8 @@ static bool fusion_point_arm(struct fusion *fs, struct fusion_job *job, enum fus
 	bool armed;
 
 	spin_lock_irq(&fs->lock);
-	armed = READ_ONCE(fs->map[job->move.lext]) == job->old;
+	armed = READ_ONCE(fs->map[job->move.lext]) == job->old &&
+		test_bit(fusion_word_slot(job->old), fs->shadows.point.pending);
 	if (armed) {
 		fusion_map_copy(fs, job->move.lext, job->old, state);
 		job->move.hold = state == FUSION_LOCKED;
@@ -119,10 +132,11 @@ static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
 	};
 	spin_lock_irq(&fs->lock);
 	job->new = FUSION_WORD_UNMAPPED;
-	if (fusion_shadow_room(fs) && fusion_shadow_lacking(fs, lext)) {
-		job->old = READ_ONCE(fs->map[lext]);
+	job->old = READ_ONCE(fs->map[lext]);
+	/* A slot that is gone had a job for another extent, or for this one in a former life. */
+	if (fusion_shadow_room(fs) && fusion_word_lacking(fs, job->old) &&
+	    !test_bit(fusion_word_slot(job->old), p->gone))
 		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
-	}
 	if (fusion_word_mapped(job->new)) {
 		p->nr++;
 		__set_bit(fusion_word_slot(job->old), p->pending);
@@ -158,8 +172,9 @@ static int fusion_point_collect(struct fusion *fs, enum fusion_state state, u32 
 			armed += fusion_point_arm(fs, &p->jobs[i], state);
 	}
 	for_each_set_bit(lext, p->meta, fs->sb.nr_lexts) {
+		cond_resched();
 		word = READ_ONCE(fs->map[lext]);
-		if (!fusion_shadow_lacking(fs, lext) || test_bit(fusion_word_slot(word), p->pending))
+		if (!fusion_word_lacking(fs, word) || test_bit(fusion_word_slot(word), p->pending))
 			continue;
 		if (armed == most)
 			return -1;
@@ -176,8 +191,10 @@ static u32 fusion_point_lacking(const struct fusion *fs)
 {
 	u32 lext, nr = 0;
 
-	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts)
-		nr += fusion_shadow_lacking(fs, lext);
+	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
+		cond_resched();
+		nr += fusion_word_lacking(fs, READ_ONCE(fs->map[lext]));
+	}
 	return nr;
 }
 
@@ -200,17 +217,31 @@ static bool fusion_point_copy(struct fusion *fs)
 /* Extents with metadata that have no shadow at all. */
 static u32 fusion_point_new(const struct fusion *fs)
 {
-	u32 lext, nr = 0;
+	u32 lext, word, nr = 0;
 
-	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts)
-		nr += fusion_shadow_lacking(fs, lext) &&
-		      !fusion_has_shadow(fs, READ_ONCE(fs->map[lext]));
+	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
+		cond_resched();
+		word = READ_ONCE(fs->map[lext]);
+		nr += fusion_word_lacking(fs, word) && !fusion_has_shadow(fs, word);
+	}
 	return nr;
 }
 
-/* Copy all but a few. */
+/* Does anybody need the mover, or slots? Then there is no point now. */
+static bool fusion_point_hinders(struct fusion *fs)
+{
+	bool missing;
+
+	spin_lock_irq(&fs->lock);
+	missing = fusion_shadow_missing(fs);
+	spin_unlock_irq(&fs->lock);
+	return missing || fusion_first_forced(fs) || READ_ONCE(fs->mover.stopping);
+}
+
+/* Copy all but a few, as long as each round leaves half as many as the one before, or less. */
 static bool fusion_point_prepare(struct fusion *fs)
 {
+	u32 lacking = fusion_point_lacking(fs), left;
 	unsigned int round;
 	int armed;
 
@@ -226,8 +257,12 @@ static bool fusion_point_prepare(struct fusion *fs)
 			if (!fusion_point_copy(fs))
 				return false;
 		}
-		if (fusion_point_lacking(fs) <= LOCKS)
+		left = fusion_point_lacking(fs);
+		if (left <= LOCKS)
 			return true;
+		if (left > lacking / 2 || fusion_point_hinders(fs))
+			return false;
+		lacking = left;
 	}
 	return false;
 }
@@ -265,16 +300,17 @@ static void fusion_point_let_go(struct fusion *fs)
 	struct fusion_point *p = &fs->shadows.point;
 	u32 i;
 
-	spin_lock_irq(&fs->lock);
 	for (i = 0; i < p->nr; i++) {
 		struct fusion_job *job = &p->jobs[i];
 
-		if (READ_ONCE(fs->map[job->move.lext]) ==
+		if (READ_ONCE(fs->map[job->move.lext]) !=
 		    fusion_word_set_state(job->old, FUSION_LOCKED))
-			fusion_map_copy(fs, job->move.lext, job->old, FUSION_WATCHED);
+			continue;
+		spin_lock_irq(&fs->lock);
+		fusion_map_copy(fs, job->move.lext, job->old, FUSION_WATCHED);
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
 	}
-	fusion_unpark(fs);
-	spin_unlock_irq(&fs->lock);
 }
 
 /* -- its end --------------------------------------------------------------------------------- */
@@ -291,8 +327,9 @@ static void fusion_point_end(struct fusion *fs, bool usable)
 			struct fusion_job *job = &p->jobs[i];
 
 			fs->mover.in_flight--;
-			__clear_bit(fusion_word_slot(job->old), p->pending);
-			if (usable && fusion_shadow_replace(fs, job->move.lext, job->new, job->old))
+			if (__test_and_clear_bit(fusion_word_slot(job->old), p->pending) &&
+			    usable && job->copied &&
+			    fusion_shadow_replace(fs, job->move.lext, job->new, job->old))
 				fs->shadows.copies++;
 			else
 				fusion_point_drop(fs, job);
@@ -302,6 +339,7 @@ static void fusion_point_end(struct fusion *fs, bool usable)
 		cond_resched();
 	}
 	p->nr = 0;
+	bitmap_zero(p->gone, fs->sb.nr_fast_slots);
 }
 
 /* Return: did it come about? */
@@ -323,6 +361,28 @@ static bool fusion_point_make(struct fusion *fs)
 	return !fusion_replica_point(fs, second, ms, fusion_point_end);
 }
 
+/*
+ * Which extents have metadata; from here on it is the same ones, whatever is written. One to which
+ * no metadata was written for so many points is left out again.
+ */
+static void fusion_point_choose(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	bool anew = p->made >= p->anew;
+	size_t i;
+
+	if (anew)
+		p->anew = p->made + POINTS;
+	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
+		if (!(i % CHUNK))
+			cond_resched();
+		if (anew)
+			p->meta[i] = xchg(&p->seen[i], 0);
+		else
+			p->meta[i] |= READ_ONCE(p->seen[i]);
+	}
+}
+
 bool fusion_point_due(const struct fusion *fs)
 {
 	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
@@ -342,16 +402,18 @@ bool fusion_point(struct fusion *fs)
 	if (!fusion_point_due(fs) || fusion_gate_ready(fs))
 		return false;
 	start = fusion_pace_begin(fs);
-	/* From here on it is the same extents, whatever is written. */
-	bitmap_or(p->meta, p->meta, p->seen, fs->sb.nr_lexts);
+	fusion_point_choose(fs);
 	made = fusion_point_make(fs);
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, fusion_pace_used(fs, start));
 	if (made) {
 		p->made++;
 		p->made_ms = fusion_now_ms();
+		p->pause_ms = 0;
 	} else {
-		p->retry_ms = fusion_now_ms() + RETRY_MS;
+		p->pause_ms = min_t(u64, max(2 * p->pause_ms, RETRY_MS),
+				    max_t(u64, READ_ONCE(fs->opt.shadow_age), 5) * MSEC_PER_SEC);
+		p->retry_ms = fusion_now_ms() + p->pause_ms;
 	}
 	return true;
 }

@@ -35,9 +35,10 @@
 /* Does it need a copy? One with metadata that has a shadow gets the next one by a point. */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
-	return fusion_shadow_lacking(fs, lext) &&
-	       !(fusion_point_covers(fs, lext) &&
-		 fusion_has_shadow(fs, READ_ONCE(fs->map[lext])));
+	u32 word = READ_ONCE(fs->map[lext]);
+
+	return fusion_word_lacking(fs, word) &&
+	       !(fusion_point_covers(fs, lext) && fusion_has_shadow(fs, word));
 }
 
 /* Complete an extent of the fast member that was partial in the round before as well. */
@@ -47,7 +48,7 @@ static void fusion_refresh_pass(struct fusion *fs, u32 lext)
 
 	if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN &&
 	    fusion_word_disk(fs, word) == FUSION_FAST)
-		fusion_open_fill_later(fs, lext);
+		fusion_open_fill_later(fs, lext, fs->shadows.rounds);
 }
 
 /* Begin with an extent. Return: false if no slot may be taken. */
@@ -185,6 +186,7 @@ bool fusion_refresh(struct fusion *fs)
 		return false;
 	if (!s->in_round) {
 		s->in_round = true;
+		s->rounds++;
 		s->cursor = 0;
 		s->round_ms = now;
 		s->found = false;

@@ -105,8 +105,7 @@ int fusion_replica_log_point(struct fusion *fs)
 	};
 	int r;
 
-	if (!rep->names || !fusion_replica_sb_names(&rep->sb) ||
-	    (!rep->pointing && !rep->pointless))
+	if (!rep->pointing || rep->pointed)
 		return 0;
 	rep->pointed = fusion_replica_try_add(rep, &rec);
 	if (rep->pointed)

@@ -43,8 +43,8 @@
  *
  * Of an extent that has a shadow, a map copy or a record has that instead of the fast slot
  * (dm-fusion-shadow.c). The superblock says whether there may be shadows; if the setting has been
- * changed, a map copy is due. A POINT at the end of what an update writes to the log says when it
- * began.
+ * changed, a map copy is due. The superblock also has the time of the last point, and a POINT in the
+ * log that of a later one.
  *
  * The replica is never ahead of the durable map. An extent may have a place in memory that the
  * next activation does not find, and the replica must not name that place. So before the words
@@ -208,8 +208,11 @@ static int fusion_replica_write_set(struct fusion *fs)
 	sb->set_generation = sb->generation;
 	sb->flags &= ~FUSION_SB_CLEAN;
 	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
-	if (rep->names)
+	sb->point = 0;
+	if (rep->names) {
 		sb->incompat |= FUSION_INCOMPAT_SHADOW;
+		sb->point = rep->point_s;
+	}
 	if (rep->restart) {
 		fusion_journal_restart(sb, rep->found_seq);
 	} else {
@@ -238,7 +241,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 		rep->log.prev_csum = sb->replay_csum;
 	}
 	rep->stale = false;
-	rep->pointless = true;
+	rep->pointed = rep->names;
 	rep->sets++;
 	return 0;
 }
@@ -273,7 +276,8 @@ static bool fusion_replica_renamed(struct fusion *fs)
 
 bool fusion_replica_hands_over(const struct fusion *fs)
 {
-	return fs->replica.closing && fs->replica.names && fusion_shadows_current(fs);
+	return fs->replica.closing && fs->replica.names && fusion_shadows_current(fs) &&
+	       !READ_ONCE(fs->shadows.changed);
 }
 
 static int fusion_replica_write(struct fusion *fs)
@@ -314,8 +318,6 @@ static int fusion_replica_write(struct fusion *fs)
 		r = fusion_replica_log_point(fs);
 	if (!r)
 		r = fusion_replica_write_log(fs);
-	if (!r)
-		rep->pointless = false;
 	return r;
 }
 
@@ -373,12 +375,13 @@ static void fusion_replica_take_point(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
 
-	rep->pointing = rep->names;
-	if (rep->names) {
+	/* Asked once: a point is whole, or none. */
+	rep->pointing = rep->names && fusion_shadow_allowed(fs);
+	if (rep->pointing) {
 		rep->point_s = rep->next_point_s;
 		fusion_shadow_look(fs, true);
 	}
-	rep->point_end(fs, rep->names);
+	rep->point_end(fs, rep->pointing);
 	rep->point_end = NULL;
 }
 
@@ -469,6 +472,8 @@ int fusion_replica_point(struct fusion *fs, u64 second, u64 ms,
 	rep->next_point_ms = ms;
 	if (READ_ONCE(rep->active))
 		r = fusion_replica_do_update(fs, false, false);
+	if (!r && !rep->pointing)
+		r = -EAGAIN;
 	rep->pointing = false;
 	if (rep->point_end)
 		end(fs, false);

@@ -40,8 +40,7 @@ struct fusion;
  * @next_point_s: second since 1970 of that point
  * @next_point_ms: its ktime
  * @one_txn: what is recorded has to fit into one transaction
- * @pointless: no POINT was written behind the map copy yet
- * @pointed: the update under way has recorded its POINT
+ * @pointed: the update under way has recorded the point, in the log or with a map copy
  * @whole: it has recorded all that was dirty when it began
  * @closing: the update under way is the last one of a close, behind all that changes the set
  * @nr: blocks in @log.buf; the last one can take more records
@@ -96,7 +95,6 @@ struct fusion_replica {
 	void (*point_end)(struct fusion *fs, bool usable);
 	u64 next_point_s;
 	u64 next_point_ms;
-	bool pointless;
 	bool pointed;
 	bool whole;
 	bool closing;
@@ -189,9 +187,8 @@ static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
 }
 
 /*
- * Record the second of the point, if shadows are named, and this is the update of a point, or none
- * was recorded behind the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or
- * a negative errno.
+ * Record the second of the point, if this is the update of one. Left out if the log has no room for
+ * that, or the superblock has it. Sleeps. Return: 0 or a negative errno.
  */
 int fusion_replica_log_point(struct fusion *fs);
 

@@ -21,9 +21,11 @@
 
 /* -- which are given up ---------------------------------------------------------------------- */
 
+/* Is it out of date, and was so at the last point? */
 static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 {
-	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
+	return !(READ_ONCE(fs->shadows.of[fast].slot) &
+		 (FUSION_SHADOW_CURRENT | FUSION_SHADOW_SAME));
 }
 
 /* The next one in turn; there is one. */

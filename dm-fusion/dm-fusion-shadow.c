@@ -97,8 +97,7 @@ void fusion_shadow_exit(struct fusion *fs)
 
 /* -- one of them ----------------------------------------------------------------------------- */
 
-/* Is this the word of a slot of the fast member itself? */
-static bool fusion_word_on_fast(const struct fusion *fs, u32 word)
+bool fusion_word_on_fast(const struct fusion *fs, u32 word)
 {
 	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
 }
@@ -185,7 +184,13 @@ u32 fusion_shadows_current(const struct fusion *fs)
 /* One that the replica calls current went out of date at @ms. The first one counts. */
 static void fusion_shadow_changed(struct fusion *fs, u64 ms)
 {
-	cmpxchg(&fs->shadows.changed, 0UL, max(1UL, (unsigned long)ms));
+	unsigned long at = max(1UL, (unsigned long)ms), had, seen;
+
+	for (had = READ_ONCE(fs->shadows.changed); !had || (long)(at - had) < 0; had = seen) {
+		seen = cmpxchg(&fs->shadows.changed, had, at);
+		if (seen == had)
+			return;
+	}
 }
 
 void fusion_shadow_outdated(struct fusion *fs, u32 word)
@@ -208,10 +213,8 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 	}
 }
 
-bool fusion_shadow_lacking(const struct fusion *fs, u32 lext)
+bool fusion_word_lacking(const struct fusion *fs, u32 word)
 {
-	u32 word = READ_ONCE(fs->map[lext]);
-
 	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
 	       fusion_word_disk(fs, word) == FUSION_FAST;
 }
@@ -388,8 +391,6 @@ bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 	struct fusion_shadows *s = &fs->shadows;
 
 	if (word != fast && word != fusion_word_set_state(fast, FUSION_WATCHED))
-		return false;
-	if (!fusion_shadow_allowed(fs))
 		return false;
 	if (fusion_has_shadow(fs, fast))
 		fusion_shadow_release(fs, slot);

@@ -8,11 +8,14 @@
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/bio.h>
 #include <linux/types.h>
 
 #include "dm-fusion-codec.h"
 
-struct bio;
+/* A write with any of these is one of metadata. */
+#define FUSION_METADATA_FLAGS	(REQ_META | REQ_PRIO | REQ_FUA)
+
 struct fusion;
 struct fusion_job;
 
@@ -39,24 +42,31 @@ struct fusion_shadow {
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
  * @meta: of these, those that the last point covers, or the one that is being made
- * @pending: a bit for each fast slot of an extent in @jobs
+ * @pending: a bit for each fast slot of an extent in @jobs, which has not been unmapped since. Under
+ *	fs->lock
+ * @gone: a bit for each of those that has. Under fs->lock
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
  * @made_ms: ktime when the last one was made
  * @retry_ms: ktime before which none is tried, as the last one did not come about
+ * @pause_ms: pause until then
  * @made: number so far
+ * @anew: that number at which the extents with metadata are looked for anew
  */
 struct fusion_point {
 	unsigned long *seen;
 	unsigned long *meta;
 	unsigned long *pending;
+	unsigned long *gone;
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
 	u64 made_ms;
 	u64 retry_ms;
+	u32 pause_ms;
 	u64 made;
+	u64 anew;
 };
 
 /**
@@ -82,6 +92,7 @@ struct fusion_point {
  * @in_round: extents are copied: dm-fusion-refresh.c
  * @found: some were in this round
  * @cursor: the next one
+ * @rounds: number of rounds begun
  * @round_ms: ktime when the last round began; 0: there was none
  */
 struct fusion_shadows {
@@ -103,6 +114,7 @@ struct fusion_shadows {
 	bool in_round;
 	bool found;
 	u32 cursor;
+	u32 rounds;
 	u64 round_ms;
 };
 
@@ -145,8 +157,14 @@ bool fusion_shadow_allowed(const struct fusion *fs);
 /* How many slow slots are free too few, beside shadows? fs->lock held. */
 u32 fusion_shadow_missing(const struct fusion *fs);
 
-/* Does the extent lie on the fast member, whole, and lack a current shadow? Any context. */
-bool fusion_shadow_lacking(const struct fusion *fs, u32 lext);
+/*
+ * Does the extent with this word lie on the fast member, whole, and lack a current shadow? Any
+ * context.
+ */
+bool fusion_word_lacking(const struct fusion *fs, u32 word);
+
+/* Is this the word of a slot of the fast member itself? */
+bool fusion_word_on_fast(const struct fusion *fs, u32 word);
 
 /*
  * The same for a copy of a point, even if the extent was written to since that. Return: is it? The
@@ -260,7 +278,10 @@ bool fusion_refresh(struct fusion *fs);
 int fusion_point_init(struct fusion *fs);
 void fusion_point_exit(struct fusion *fs);
 
-/* A write takes a mark away, or is handled by the worker: is it one of metadata? Any context. */
+/* The extent with this word is unmapped: no job of a point is for it any more. fs->lock held. */
+void fusion_point_forget(struct fusion *fs, u32 word);
+
+/* Is this a write of metadata? Then its extent has some. Any context. */
 void fusion_point_note(struct fusion *fs, const struct bio *bio);
 
 /* Has the extent metadata, so that the last point covers it, or the one that is being made? */

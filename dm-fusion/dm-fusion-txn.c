@@ -61,6 +61,7 @@ bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
 	if (!fusion_map_clear(fs, lext, old))
 		return false;
 	fusion_shadow_drop(fs, old);
+	fusion_point_forget(fs, old);
 	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
 		   FUSION_OP_UNMAP);
 	return true;

@@ -255,7 +255,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
 	u32 word;
 
-	if (bio_op(bio) == REQ_OP_WRITE)
+	if (bio_op(bio) == REQ_OP_WRITE && bio->bi_opf & FUSION_METADATA_FLAGS)
 		fusion_point_note(fs, bio);
 	/* may take a member no time at all, so it does not count as an access */
 	if (frees)

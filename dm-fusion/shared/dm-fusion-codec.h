@@ -137,6 +137,7 @@ struct fusion_sb {
 	struct fusion_old old;		/* zeros without FUSION_INCOMPAT_OLD_MEMBER */
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
+	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
 };
 
 /**

@@ -260,14 +260,16 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
-	 * fusion_super_transit or _renewal. At 1072 is a __le64: see fusion_sb_shadows_exact().
-	 * Other new fields come behind it, at 1080.
+	 * fusion_super_transit or _renewal. At 1072 is a __le64: see fusion_sb_shadows_exact(). So is
+	 * at 1080: with FUSION_INCOMPAT_SHADOW, the second since 1970 of the point of the map copy.
+	 * Other new fields come behind it, at 1088.
 	 */
 } __attribute__((packed));
 
 #define FUSION_OLD_OFFSET	816
 #define FUSION_TRANSIT_OFFSET	960
 #define FUSION_SHADOWS_OFFSET	1072
+#define FUSION_POINT_OFFSET	1080
 #define FUSION_MAX_MAGICS	8
 
 /* What happens to the set; of the second, struct fusion_super_renewal tells. */

@@ -126,10 +126,16 @@ struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old)
 	rep->old = old;
 	if (!sim_disk_super(slow, &rep->sb))
 		sim_fail("replica: no superblock");
+	rep->point = rep->sb.point;
 	load_map(rep);
 	load_log(rep);
 	check_slots(rep);
 	return rep;
+}
+
+bool replica_is_exact(const struct replica *rep)
+{
+	return rep->sb.shadows_at;
 }
 
 void replica_free(struct replica *rep)

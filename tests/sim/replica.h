@@ -18,6 +18,9 @@ struct replica;
 struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old);
 void replica_free(struct replica *rep);
 
+/* Does it say exactly which shadows were current when the set was closed? */
+bool replica_is_exact(const struct replica *rep);
+
 /*
  * Would salvage serve the right data? A slot it names must hold data of that extent (INV6), and
  * the newest that was flushed (INV7). A shadow must have a version of its extent, and, if the set

@@ -395,7 +395,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		return no_memory();
 	rb->set = a.set;
 	if (fus_meta_sb(meta, rb->dev))
-		rb->st.point = fus_set_time(meta, fus_meta_sb(meta, rb->dev));
+		rb->st.point = fus_meta_sb(meta, rb->dev)->point;
 	for (u32 i = 0; i < blocks; i++) {
 		const struct meta_block *b = map_block(meta, rb, a.set, i);
 

@@ -272,7 +272,7 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 
 	if (refuse_larger(meta, sb, r))
 		return false;
-	st->point = fus_set_time(meta, sb);
+	st->point = sb->point;
 	good = load_set(meta, sb, st, r);
 	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);

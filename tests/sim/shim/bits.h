@@ -50,13 +50,9 @@ static inline bool __test_and_clear_bit(unsigned long n, unsigned long *map)
 	return was;
 }
 
-static inline void bitmap_or(unsigned long *to, const unsigned long *a, const unsigned long *b,
-			     unsigned int nr)
+static inline void bitmap_zero(unsigned long *map, unsigned int nr)
 {
-	unsigned int i;
-
-	for (i = 0; i < BITS_TO_LONGS(nr); i++)
-		to[i] = a[i] | b[i];
+	__builtin_memset(map, 0, BITS_TO_LONGS(nr) * sizeof(*map));
 }
 
 static inline void bitmap_set(unsigned long *map, unsigned int first, unsigned int nr)
