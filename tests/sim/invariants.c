@@ -277,6 +277,13 @@ void check_shadows_found(const void *private)
 	}
 }
 
+bool set_shadows_settled(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return !fs->shadows.changed;
+}
+
 u32 set_shadows_current(const void *private)
 {
 	const struct fusion *fs = private;

@@ -33,6 +33,9 @@ u32 set_fence_size(const void *private);
 
 /* Number of shadows that are current; has this extent one? */
 u32 set_shadows_current(const void *private);
+
+/* Is nothing out of date that the replica is to call current? */
+bool set_shadows_settled(const void *private);
 bool set_has_current_shadow(const void *private, u32 lext);
 
 /*
