@@ -51,6 +51,8 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 
 void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state state)
 {
+	/* The write that took the last mark away may not have said so yet, and cannot be told later. */
+	fusion_shadow_outdated(fs, old);
 	/* Only writes race with this, and they do not change a STABLE word. */
 	WRITE_ONCE(fs->map[lext], fusion_word_set_state(old, state));
 }

@@ -377,12 +377,12 @@ static void fusion_replica_take_point(struct fusion *fs)
 
 	/* Asked once: a point is whole, or none. */
 	rep->pointing = rep->names && fusion_shadow_allowed(fs);
+	rep->point_end(fs, rep->pointing);
+	rep->point_end = NULL;
 	if (rep->pointing) {
 		rep->point_s = rep->next_point_s;
 		fusion_shadow_look(fs, true);
 	}
-	rep->point_end(fs, rep->pointing);
-	rep->point_end = NULL;
 }
 
 int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
