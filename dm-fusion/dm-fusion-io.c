@@ -67,6 +67,7 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 			verdict = FUSION_DEFER;
 			break;
 		}
+		fusion_shadow_writes(fs, word);
 		seen = fusion_map_cancel(slot, word);
 		if (seen == word) {
 			fusion_shadow_outdated(fs, word);

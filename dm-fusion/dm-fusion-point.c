@@ -342,23 +342,51 @@ static void fusion_point_end(struct fusion *fs, bool usable)
 	bitmap_zero(p->gone, fs->sb.nr_fast_slots);
 }
 
+/*
+ * What writes change from here on is missing in the point. One that set @changed before has taken
+ * its mark away by the end of the drain, so the look that follows the instant sees that.
+ */
+static void fusion_point_begin(struct fusion *fs)
+{
+	spin_lock_irq(&fs->lock);
+	fs->shadows.point.since = xchg(&fs->shadows.changed, 0);
+	spin_unlock_irq(&fs->lock);
+	fusion_drain(fs);
+}
+
+/* What was missing before is there now, or is missing still. */
+static void fusion_point_finish(struct fusion *fs, bool made)
+{
+	spin_lock_irq(&fs->lock);
+	if (!made && fs->shadows.point.since)
+		fusion_shadow_changed(fs, fs->shadows.point.since);
+	fs->shadows.point.since = 0;
+	spin_unlock_irq(&fs->lock);
+}
+
 /* Return: did it come about? */
 static bool fusion_point_make(struct fusion *fs)
 {
 	u64 second, ms;
 	bool ok;
 
-	ok = fusion_point_prepare(fs) && fusion_point_hold(fs, &second, &ms);
+	if (!fusion_point_prepare(fs)) {
+		fusion_point_end(fs, false);
+		return false;
+	}
+	fusion_point_begin(fs);
+	ok = fusion_point_hold(fs, &second, &ms);
 	fusion_point_let_go(fs);
 	if (ok) {
 		fusion_mark_written(fs, FUSION_SLOW);
 		ok = !fusion_flush_slow(fs);
 	}
-	if (!ok) {
+	if (ok)
+		ok = !fusion_replica_point(fs, second, ms, fusion_point_end);
+	else
 		fusion_point_end(fs, false);
-		return false;
-	}
-	return !fusion_replica_point(fs, second, ms, fusion_point_end);
+	fusion_point_finish(fs, ok);
+	return ok;
 }
 
 /*

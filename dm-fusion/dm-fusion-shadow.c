@@ -181,8 +181,7 @@ u32 fusion_shadows_current(const struct fusion *fs)
 	return atomic_read(&fs->shadows.nr_current);
 }
 
-/* One that the replica calls current went out of date at @ms. The first one counts. */
-static void fusion_shadow_changed(struct fusion *fs, u64 ms)
+void fusion_shadow_changed(struct fusion *fs, u64 ms)
 {
 	unsigned long at = max(1UL, (unsigned long)ms), had, seen;
 
@@ -191,6 +190,13 @@ static void fusion_shadow_changed(struct fusion *fs, u64 ms)
 		if (seen == had)
 			return;
 	}
+}
+
+void fusion_shadow_writes(struct fusion *fs, u32 word)
+{
+	/* Whoever sees that the mark is gone sees this, by the cmpxchg() of fusion_map_cancel(). */
+	if (!READ_ONCE(fs->shadows.changed) && fusion_word_on_fast(fs, word))
+		fusion_shadow_changed(fs, fusion_now_ms());
 }
 
 void fusion_shadow_outdated(struct fusion *fs, u32 word)
@@ -206,9 +212,6 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 		if (seen != had)
 			continue;
 		atomic_dec(&fs->shadows.nr_current);
-		/* The write is sent later, so the time is not too late. */
-		if (had & FUSION_SHADOW_SAME)
-			fusion_shadow_changed(fs, fusion_now_ms());
 		return;
 	}
 }
@@ -280,10 +283,6 @@ void fusion_shadow_look(struct fusion *fs, bool points)
 {
 	u32 from, end;
 
-	/* It says since when, not whether: a write sets it behind the mark that it takes away. */
-	xchg(&fs->shadows.changed, 0);
-	if (!fs->replica.names)
-		return;
 	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
 		end = min(from + CHUNK, fs->sb.nr_fast_slots);
 		fusion_shadow_look_at_some(fs, from, end, points);

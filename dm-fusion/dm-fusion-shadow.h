@@ -48,6 +48,8 @@ struct fusion_shadow {
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
+ * @since: @changed of struct fusion_shadows when the one that is being made began; 0: none is, or
+ *	nothing was missing. Under fs->lock
  * @made_ms: ktime when the last one was made
  * @retry_ms: ktime before which none is tried, as the last one did not come about
  * @pause_ms: pause until then
@@ -62,6 +64,7 @@ struct fusion_point {
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
+	unsigned long since;
 	u64 made_ms;
 	u64 retry_ms;
 	u32 pause_ms;
@@ -81,8 +84,8 @@ struct fusion_point {
  *	which have not left their fast slots. Only an update that succeeds makes it more
  * @point_s: second since 1970 of the last POINT that was recorded durably; 0: none was, or the
  *	durable replica names no shadows
- * @changed: ktime in ms when one has gone out of date that the replica calls current; 0: none has.
- *	Set without fs->lock
+ * @changed: ktime in ms when one may have gone out of date that the replica calls current; 0: none
+ *	has. Set without fs->lock, before the mark is taken away
  * @point: what makes them of one instant; only the mover's, except @seen
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
@@ -224,6 +227,15 @@ u32 fusion_shadow_protected(const struct fusion *fs);
 
 /* Number of those that are current; a write under way may not be counted yet. Any context. */
 u32 fusion_shadows_current(const struct fusion *fs);
+
+/* From @ms on, a ktime, something is missing in what the replica calls current. Any context. */
+void fusion_shadow_changed(struct fusion *fs, u64 ms);
+
+/*
+ * A write is about to take the mark away from the extent with the word @word. Context: as
+ * fusion_shadow_outdated(), which follows if it has.
+ */
+void fusion_shadow_writes(struct fusion *fs, u32 word);
 
 /*
  * A write has taken the mark of the extent away that had the word @word. Any context, no lock. The
