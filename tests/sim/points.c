@@ -116,6 +116,17 @@ bool point_had(const void *private, u64 second, u32 lext, u32 slot, const u64 *f
 	return !any;
 }
 
+int point_unnamed(const void *private, u64 second, const u32 *word)
+{
+	const struct had *had;
+
+	for (had = world->parent ? world->parent->points : NULL; had; had = had->next)
+		if (had->fs == private && had->second == second && !is_over(had) &&
+		    word[had->lext] != fusion_shadow_word(FUSION_SHADOW, had->slot))
+			return had->lext;
+	return -1;
+}
+
 void sim_points_free(struct sim_world *w)
 {
 	struct had *had;

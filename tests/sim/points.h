@@ -11,4 +11,10 @@
  */
 bool point_had(const void *private, u64 second, u32 lext, u32 slot, const u64 *found);
 
+/*
+ * Is there an extent whose shadow of the point of this second is not called current by the replica
+ * with these words, though it is in its slot still? Return: it; -1: none.
+ */
+int point_unnamed(const void *private, u64 second, const u32 *word);
+
 #endif

@@ -209,8 +209,12 @@ void replica_check_content(const struct replica *rep, struct model *model, const
 			   bool exact)
 {
 	u64 point = private && rep->sb.epoch == set_epoch(private) ? rep->point : 0;
+	int unnamed = point && exact ? point_unnamed(private, point, rep->word) : -1;
 	u32 lext, s;
 
+	if (unnamed >= 0)
+		sim_fail("replica: does not name the shadow of extent %d, of the point of second %llu "
+			 "(INV16)", unnamed, point);
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 

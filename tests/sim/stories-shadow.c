@@ -114,7 +114,12 @@ static struct op *change(struct op *op, const struct setup *s, u64 *rng, u32 som
 	case 1:
 		return add(op, OP_DEMOTE, lext, 1 + rnd_below(rng, min(some - lext, 4U)));
 	case 2:
-		return add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		/* perhaps to live once more in the same slot */
+		op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		if (!rnd_below(rng, 2))
+			return op;
+		op = add(op, OP_FLUSH, 0, 0);
+		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 3:
 		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 4:
@@ -146,7 +151,7 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		for (k = 1 + rnd_below(rng, 6); k && end - op > 48; k--) {
 			/* all get a shadow, and what is written with FUA counts as metadata then */
 			op = add(op, OP_SLEEP, 0, 4000 + rnd_below(rng, 16000));
-			for (i = 2 + rnd_below(rng, 24); i; i--)
+			for (i = 2 + rnd_below(rng, 24); i && end - op > 20; i--)
 				op = change(op, s, rng, some);
 			op = fail_any(op, s, rng);
 			if (!rnd_below(rng, 12))
