@@ -320,6 +320,11 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 
 		return fusion_may_write(ti) ?: fusion_force(fs, &force);
 	}
+	if (argc == 1 && !strcmp(argv[0], "point")) {
+		struct fusion_force force = { .kind = FUSION_POINT };
+
+		return fusion_may_write(ti) ?: fusion_force(fs, &force);
+	}
 	if (argc == 1 && !strcmp(argv[0], "unreadable"))
 		return fusion_message_unread(fs, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "unreadable") && !strcmp(argv[1], "retry")) {

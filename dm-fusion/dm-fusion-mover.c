@@ -208,6 +208,8 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, fusion_take_down_fence(fs));
 		else if (force->kind == FUSION_SETTLE)
 			fusion_end_forced(fs, force, fusion_settle_most(fs, force));
+		else if (force->kind == FUSION_POINT)
+			fusion_end_forced(fs, force, fusion_point_now(fs));
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else

@@ -43,6 +43,7 @@ enum fusion_force_kind {
 	FUSION_HOMING,			/* turn homing on */
 	FUSION_NO_HOMING,		/* and off */
 	FUSION_SETTLE,			/* complete partial extents, until few are left */
+	FUSION_POINT,			/* make a point */
 };
 
 /* A request: a range of extents, or the slots of a fence, which are on the member @to. */

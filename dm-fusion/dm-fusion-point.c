@@ -235,7 +235,8 @@ static bool fusion_point_hinders(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	missing = fusion_shadow_missing(fs);
 	spin_unlock_irq(&fs->lock);
-	return missing || fusion_first_forced(fs) || READ_ONCE(fs->mover.stopping);
+	return missing || READ_ONCE(fs->mover.stopping) ||
+	       (!fs->shadows.point.asked && fusion_first_forced(fs));
 }
 
 /* Copy all but a few, as long as each round leaves half as many as the one before, or less. */
@@ -246,7 +247,7 @@ static bool fusion_point_prepare(struct fusion *fs)
 	int armed;
 
 	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
-	if (fusion_point_new(fs) > FIRST)
+	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST)
 		return false;
 	for (round = 0; round < ROUNDS; round++) {
 		armed = fusion_point_collect(fs, FUSION_WATCHED, U32_MAX);
@@ -421,15 +422,13 @@ bool fusion_point_due(const struct fusion *fs)
 	       !fs->mover.slow_asleep && !READ_ONCE(fs->replica.failed);
 }
 
-bool fusion_point(struct fusion *fs)
+/* Return: was it made? */
+static bool fusion_point_try(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
 	bool idle = fusion_is_idle(fs), made;
-	u64 start;
+	u64 start = fusion_pace_begin(fs);
 
-	if (!fusion_point_due(fs) || fusion_gate_ready(fs))
-		return false;
-	start = fusion_pace_begin(fs);
 	fusion_point_choose(fs);
 	made = fusion_point_make(fs);
 	if (!idle || !fusion_is_idle(fs))
@@ -438,10 +437,37 @@ bool fusion_point(struct fusion *fs)
 		p->made++;
 		p->made_ms = fusion_now_ms();
 		p->pause_ms = 0;
-	} else {
+	}
+	return made;
+}
+
+bool fusion_point(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	if (!fusion_point_due(fs) || fusion_gate_ready(fs))
+		return false;
+	if (!fusion_point_try(fs)) {
 		p->pause_ms = min_t(u64, max(2 * p->pause_ms, RETRY_MS),
 				    max_t(u64, READ_ONCE(fs->opt.shadow_age), 5) * MSEC_PER_SEC);
 		p->retry_ms = fusion_now_ms() + p->pause_ms;
 	}
 	return true;
+}
+
+int fusion_point_now(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	bool made;
+
+	if (!READ_ONCE(fs->opt.shadow_age) || !fusion_shadow_allowed(fs))
+		return -EINVAL;
+	if (!READ_ONCE(fs->shadows.changed))
+		return 0;
+	if (fusion_gate_ready(fs))
+		return -EAGAIN;
+	p->asked = true;
+	made = fusion_point_try(fs);
+	p->asked = false;
+	return made ? 0 : -EAGAIN;
 }

@@ -50,6 +50,7 @@ struct fusion_shadow {
  * @max: most of them
  * @since: @changed of struct fusion_shadows when the one that is being made began; 0: none is, or
  *	nothing was missing. Under fs->lock
+ * @asked: it was asked for with a message
  * @made_ms: ktime when the last one was made
  * @retry_ms: ktime before which none is tried, as the last one did not come about
  * @pause_ms: pause until then
@@ -65,6 +66,7 @@ struct fusion_point {
 	u32 nr;
 	u32 max;
 	unsigned long since;
+	bool asked;
 	u64 made_ms;
 	u64 retry_ms;
 	u32 pause_ms;
@@ -304,5 +306,11 @@ bool fusion_point_due(const struct fusion *fs);
 
 /* Make a point, if one is due. Context: the mover. Return: was it tried? */
 bool fusion_point(struct fusion *fs);
+
+/*
+ * Make a point, due or not. Context: the mover. Return: 0: made, or nothing has changed; -EINVAL: the
+ * settings allow none; -EAGAIN: it did not come about.
+ */
+int fusion_point_now(struct fusion *fs);
 
 #endif

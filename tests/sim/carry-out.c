@@ -193,6 +193,9 @@ static void do_one(void *arg)
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
 		break;
+	case OP_POINT:
+		sim_dev_message(st->dev, "point");
+		break;
 	case OP_KEEP:
 		keep_something(st, st->dev);
 		break;

@@ -37,6 +37,7 @@ enum op_kind {
 	OP_HOMING_OFF,
 	OP_HOMED,		/* wait for all, and for everything to be at home */
 	OP_REPLACE,		/* a disk joins, is taken back, or leaves */
+	OP_POINT,		/* make a point */
 	OP_NR,
 };
 

@@ -123,7 +123,7 @@ static struct op *change(struct op *op, const struct setup *s, u64 *rng, u32 som
 	case 3:
 		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 4:
-		return add(op, OP_REPLICA, 0, 0);
+		return add(op, rnd_below(rng, 2) ? OP_REPLICA : OP_POINT, 0, 0);
 	case 5:
 		return disturb(op, s, rng, lext);
 	case 6 ... 8:
@@ -154,8 +154,17 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			for (i = 2 + rnd_below(rng, 24); i && end - op > 20; i--)
 				op = change(op, s, rng, some);
 			op = fail_any(op, s, rng);
-			if (!rnd_below(rng, 12))
-				op = add(op, rnd_below(rng, 4) ? OP_CRASH : OP_REOPEN, 0, 0);
+			if (rnd_below(rng, 12))
+				continue;
+			if (rnd_below(rng, 2)) {
+				op = add(op, OP_CRASH, 0, 0);
+				continue;
+			}
+			/* as fusionctl closes a set, or without */
+			op = add(op, OP_WAIT, 0, 0);
+			if (rnd_below(rng, 4))
+				op = add(op, OP_POINT, 0, 0);
+			op = add(op, OP_REOPEN, 0, 0);
 		}
 	}
 	return op - ops;
