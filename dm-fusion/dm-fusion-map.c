@@ -14,6 +14,11 @@ static u32 fusion_word_of_fast(u32 word)
 	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
 }
 
+bool fusion_word_on_fast(const struct fusion *fs, u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
+}
+
 /* The word of an extent changes: for homing, and for the next checkpoint. */
 static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
@@ -51,8 +56,6 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 
 void fusion_map_copy(struct fusion *fs, u32 lext, u32 old, enum fusion_state state)
 {
-	/* The write that took the last mark away may not have said so yet, and cannot be told later. */
-	fusion_shadow_outdated(fs, old);
 	/* Only writes race with this, and they do not change a STABLE word. */
 	WRITE_ONCE(fs->map[lext], fusion_word_set_state(old, state));
 }

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: points. If the fast member is lost, a file system is worth as much as its metadata. The
- * shadows of its data may be of different times, but those of its metadata have to be of one
+ * dm-fusion: points. If the fast member is lost, a file system is worth as much as its metadata.
+ * The shadows of its data may be of different times, but those of its metadata have to be of one
  * instant: that is a point.
  *
  * Metadata is what has been written with REQ_META, REQ_PRIO or REQ_FUA, which is how ext4, XFS and
  * btrfs write it. That of the slow member is written in place, so it is as new as it can be: what
  * is left may have some metadata that is newer than the point, for fsck to mend.
  *
- * The mover makes a point when shadow_age seconds have passed since the last one, and something has
- * changed. All extents with metadata on the fast member that lack a current shadow are copied, each
- * to a slot that the replica does not name yet; those that are written meanwhile once more, as
- * often as ROUNDS, as long as they become fewer. When no more than LOCKS are left, writes to these wait. What is WATCHED then, or
- * LOCKED, is as it was when that was looked at: this is the instant. For only the mover makes an
- * extent WATCHED, so what is found so at the end of the look was so at its beginning. The last ones
- * are copied, writes go on, and the slow member is flushed.
+ * The mover makes a point at the end of each round of copies (dm-fusion-refresh.c), if something
+ * has changed: then most data has a current shadow, so that few files have metadata that is newer
+ * than their data. If a round takes very long, points do not wait for it.
+ *
+ * All extents with metadata on the fast member that lack a current shadow are copied, each to a
+ * slot that the replica does not name yet; those that are written meanwhile once more, as often
+ * as ROUNDS, as long as they become fewer. When no more than LOCKS are left, writes to these
+ * wait. What is WATCHED then, or LOCKED, is as it was when that was looked at: this is the
+ * instant. For only the mover makes an extent WATCHED, so what is found so at the end of the look
+ * was so at its beginning. The last ones are copied, writes go on, and the slow member is
+ * flushed.
  *
  * Then the copies become the shadows, and an update of the replica names all of them, in one
- * transaction of its log or with a map copy (fusion_replica_point()): so after a crash they are all
- * there, or those of the point before are, whose slots are held until then (INV16). Shadows of data
- * that were out of date at the instant are called so from then on.
+ * transaction of its log or with a map copy (fusion_replica_point()): so after a crash they are
+ * all there, or those of the point before are, whose slots are held until then (INV16). Shadows
+ * of data that were out of date at the instant are called so from then on.
  *
- * If more than LOCKS stay, or no slot is free, there is no point this time. The former one stays as
- * it is, and grows older. The pause until the next attempt doubles each time. Where many extents are
- * written with REQ_FUA all the time, as by databases, no point may ever come about.
+ * If more than LOCKS stay, or no slot is free, there is no point this time. The former one stays
+ * as it is, and grows older. The pause until the next attempt doubles each time. Where many
+ * extents are written with REQ_FUA all the time, as by databases, no point may ever come about.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
@@ -31,14 +35,11 @@
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/mm.h>
 #include <linux/timekeeping.h>
 
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-/* Most extents with metadata that a point copies. */
-#define JOBS		4096U
 /* Most extents to which writes wait; times that all is copied; times that the instant is tried. */
 #define LOCKS		4U
 #define ROUNDS		5U
@@ -47,55 +48,12 @@
 #define FIRST		64U
 /* Pause after a point that did not come about. */
 #define RETRY_MS	5000U
+/* Times shadow_age that a point waits for a round. */
+#define LATE		4U
 /* Points after which the extents with metadata are looked for anew. */
 #define POINTS		16U
 /* Jobs that end under one lock. */
 #define CHUNK		64U
-
-int fusion_point_init(struct fusion *fs)
-{
-	struct fusion_point *p = &fs->shadows.point;
-
-	p->max = min(fs->sb.nr_fast_slots, JOBS);
-	p->jobs = kvcalloc(p->max, sizeof(*p->jobs), GFP_KERNEL);
-	p->seen = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
-	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
-	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	p->gone = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	return p->jobs && p->seen && p->meta && p->pending && p->gone ? 0 : -ENOMEM;
-}
-
-void fusion_point_exit(struct fusion *fs)
-{
-	struct fusion_point *p = &fs->shadows.point;
-
-	kvfree(p->gone);
-	kvfree(p->pending);
-	kvfree(p->meta);
-	kvfree(p->seen);
-	kvfree(p->jobs);
-}
-
-void fusion_point_note(struct fusion *fs, const struct bio *bio)
-{
-	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
-
-	if (!test_bit(lext, fs->shadows.point.seen))
-		set_bit(lext, fs->shadows.point.seen);
-}
-
-void fusion_point_forget(struct fusion *fs, u32 word)
-{
-	struct fusion_point *p = &fs->shadows.point;
-
-	if (fusion_word_on_fast(fs, word) && __test_and_clear_bit(fusion_word_slot(word), p->pending))
-		__set_bit(fusion_word_slot(word), p->gone);
-}
-
-bool fusion_point_covers(const struct fusion *fs, u32 lext)
-{
-	return test_bit(lext, fs->shadows.point.meta);
-}
 
 /* -- jobs ------------------------------------------------------------------------------------ */
 
@@ -108,6 +66,8 @@ static bool fusion_point_arm(struct fusion *fs, struct fusion_job *job, enum fus
 	armed = READ_ONCE(fs->map[job->move.lext]) == job->old &&
 		test_bit(fusion_word_slot(job->old), fs->shadows.point.pending);
 	if (armed) {
+		/* the write that took the last mark away may not have said so yet */
+		fusion_shadow_outdated(fs, job->old);
 		fusion_map_copy(fs, job->move.lext, job->old, state);
 		job->move.hold = state == FUSION_LOCKED;
 		job->started = true;
@@ -412,13 +372,22 @@ static void fusion_point_choose(struct fusion *fs)
 	}
 }
 
+/* Is it the time for one? */
+static bool fusion_point_ready(const struct fusion *fs, u64 age)
+{
+	const struct fusion_shadows *s = &fs->shadows;
+	u64 last = s->point.made_ms ?: s->round_ms;
+
+	return s->completed != s->point.round ||
+	       (s->in_round && fusion_now_ms() - last >= LATE * age);
+}
+
 bool fusion_point_due(const struct fusion *fs)
 {
-	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
-	const struct fusion_point *p = &fs->shadows.point;
+	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC;
 
-	return age && READ_ONCE(fs->shadows.changed) && now >= p->retry_ms &&
-	       (!p->made || now - p->made_ms >= age) && fusion_shadow_allowed(fs) &&
+	return age && READ_ONCE(fs->shadows.changed) && fusion_point_ready(fs, age) &&
+	       fusion_now_ms() >= fs->shadows.point.retry_ms && fusion_shadow_allowed(fs) &&
 	       !fs->mover.slow_asleep && !READ_ONCE(fs->replica.failed);
 }
 
@@ -435,6 +404,7 @@ static bool fusion_point_try(struct fusion *fs)
 		fusion_pace(fs, fusion_pace_used(fs, start));
 	if (made) {
 		p->made++;
+		p->round = fs->shadows.completed;
 		p->made_ms = fusion_now_ms();
 		p->pause_ms = 0;
 	}

@@ -43,8 +43,8 @@
  *
  * Of an extent that has a shadow, a map copy or a record has that instead of the fast slot
  * (dm-fusion-shadow.c). The superblock says whether there may be shadows; if the setting has been
- * changed, a map copy is due. The superblock also has the time of the last point, and a POINT in the
- * log that of a later one.
+ * changed, a map copy is due. The superblock also has the time of the last point, and a POINT in
+ * the log that of a later one.
  *
  * The replica is never ahead of the durable map. An extent may have a place in memory that the
  * next activation does not find, and the replica must not name that place. So before the words
@@ -274,12 +274,6 @@ static bool fusion_replica_renamed(struct fusion *fs)
 	return renamed;
 }
 
-bool fusion_replica_hands_over(const struct fusion *fs)
-{
-	return fs->replica.closing && fs->replica.names && fusion_shadows_current(fs) &&
-	       !READ_ONCE(fs->shadows.changed);
-}
-
 static int fusion_replica_write(struct fusion *fs)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -370,21 +364,6 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 	dm_table_event(fs->ti->table);
 }
 
-/* The update names the shadows of a point, which begin here. */
-static void fusion_replica_take_point(struct fusion *fs)
-{
-	struct fusion_replica *rep = &fs->replica;
-
-	/* Asked once: a point is whole, or none. */
-	rep->pointing = rep->names && fusion_shadow_allowed(fs);
-	rep->point_end(fs, rep->pointing);
-	rep->point_end = NULL;
-	if (rep->pointing) {
-		rep->point_s = rep->next_point_s;
-		fusion_shadow_look(fs, true);
-	}
-}
-
 int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
@@ -420,7 +399,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 		 * Behind that: what was written before is known to be out of date. Nobody says how
 		 * much before, so from now on something is missing.
 		 */
-		WRITE_ONCE(fs->shadows.changed, max(1UL, (unsigned long)fusion_now_ms()));
+		WRITE_ONCE(fs->shadows.changed, max_t(unsigned long, 1, fusion_now_ms()));
 		fusion_shadow_look(fs, false);
 	}
 	if (rep->point_end)

@@ -198,6 +198,17 @@ int fusion_replica_log_point(struct fusion *fs);
  */
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
 
+/* -- dm-fusion-replica-point.c ----------------------------------------------------------- */
+
+/*
+ * Is the update under way to tell the next opening which shadows are current? Then it writes a map
+ * copy. The mutex is held.
+ */
+bool fusion_replica_hands_over(const struct fusion *fs);
+
+/* The update under way names the shadows of a point, which begin here. The mutex is held. */
+void fusion_replica_take_point(struct fusion *fs);
+
 /* -- dm-fusion-replica.c ----------------------------------------------------------------- */
 
 /**
@@ -233,12 +244,6 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now);
  * it began. The mutex is held.
  */
 void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started);
-
-/*
- * Is the update under way to tell the next opening which shadows are current? Then it writes a map
- * copy. The mutex is held.
- */
-bool fusion_replica_hands_over(const struct fusion *fs);
 
 /* Write rep->next, after a flush that covers the map copy. The mutex is held. */
 int fusion_replica_write_super(struct fusion *fs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: shadows. When an extent is promoted, the slow slot that it leaves has its content. The
- * slot is kept as long as nobody needs it, and as long as nothing was written to the extent its
- * shadow is current: then a demotion is a change of the map only.
+ * dm-fusion: shadows. When an extent is promoted, the slow slot that it leaves has its content.
+ * The slot is kept as long as nobody needs it, and as long as nothing was written to the extent
+ * its shadow is current: then a demotion is a change of the map only.
  *
  * With the setting shadow_age, the replica names shadows in place of fast slots, for the day the
  * fast member is lost (fusion_shadow_record()). Then those that are current when the set is closed
@@ -30,8 +30,8 @@
  *
  * Why a current shadow has the content of its extent (INV13): The promotion drained after it had
  * marked the extent, so from then on no write was in flight to the slow slot, and one that came
- * would have cancelled the copy. The committer changes LOCKED, which holds writes, into WATCHED: so
- * the first write that is sent to the fast slot has taken the mark away before.
+ * would have cancelled the copy. The committer changes LOCKED, which holds writes, into WATCHED:
+ * so the first write that is sent to the fast slot has taken the mark away before.
  *
  * Why a demotion of such an extent copies nothing and drains nothing: cmpxchg() from WATCHED says
  * that no write was sent since, so none is in flight, and none is sent while it is LOCKED. The
@@ -39,26 +39,27 @@
  * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they
  * cause no flush otherwise. Any number of such moves fit into one commit.
  *
- * Why a shadow can be given up when a first write needs the slot: It is kept only when the release
- * of the slot is durable, and drained (INV2), and the replica knew before that the extent was
- * leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes neither a
- * commit nor the mover; and if the replica does not name it yet, no update of that. If it does, the
- * extent is marked as dirty and the slot is held, as any other that the replica may name (INV6).
- * Therefore shadows count as free slots, or as held ones, everywhere (dm-fusion-places.h), and
- * whoever gets a slow slot calls fusion_shadow_yield() before. This is also why each has the number
- * of its extent: the mark has to be found.
+ * Why a shadow can be given up when a first write needs the slot: It is kept only when the
+ * release of the slot is durable, and drained (INV2), and the replica knew before that the extent
+ * was leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes
+ * neither a commit nor the mover; and if the replica does not name it yet, no update of that. If
+ * it does, the extent is marked as dirty and the slot is held, as any other that the replica may
+ * name (INV6). Therefore shadows count as free slots, or as held ones, everywhere
+ * (dm-fusion-places.h), and whoever gets a slow slot calls fusion_shadow_yield() before. This is
+ * also why each has the number of its extent: the mark has to be found.
  *
  * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
  * and that the right shadows go: those out of date, then the hottest, as the coldest are the next
  * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not
  * kept in the first place.
  *
- * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had the
- * content of the extent at the last point, or was filled after it. So FUSION_SHADOW_SAME is set when
- * a shadow is made, and taken away by fusion_shadow_look() at a point if it is out of date then; the
- * shadows of metadata are made anew for the point (dm-fusion-point.c). Writes do not tell the
- * replica. They take the mark away and set @changed, which makes a point due. The log is written
- * with PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
+ * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had
+ * the content of the extent at the last point, or was filled after it. So FUSION_SHADOW_SAME is
+ * set when a shadow is made, and taken away by fusion_shadow_look() at a point if it is out of
+ * date then; the shadows of metadata are made anew for the point (dm-fusion-point.c). Writes do
+ * not tell the replica. They take the mark away and set @changed, which makes a point due. The
+ * log is written with PREFLUSH, and so is a superblock that names a map copy: what the slot has
+ * is durable by then.
  *
  * What a user is told (nr_protected) is what the durable replica would give back of what is on the
  * fast member. So it grows only when an update has succeeded. It falls at once when a shadow goes,
@@ -97,11 +98,6 @@ void fusion_shadow_exit(struct fusion *fs)
 
 /* -- one of them ----------------------------------------------------------------------------- */
 
-bool fusion_word_on_fast(const struct fusion *fs, u32 word)
-{
-	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
-}
-
 bool fusion_has_shadow(const struct fusion *fs, u32 word)
 {
 	return fusion_word_on_fast(fs, word) && test_bit(fusion_word_slot(word), fs->shadows.has);
@@ -115,8 +111,8 @@ bool fusion_shadow_is_current(const struct fusion *fs, u32 word)
 
 /*
  * One is not recorded as current any more. If that was not durable yet, it was not counted as
- * protected: then this takes another one away, so the number may be too small until the next update
- * has succeeded, but not too large.
+ * protected: then this takes another one away, so the number may be too small until the next
+ * update has succeeded, but not too large.
  */
 static void fusion_shadow_unsame(struct fusion_shadows *s)
 {
@@ -183,7 +179,7 @@ u32 fusion_shadows_current(const struct fusion *fs)
 
 void fusion_shadow_changed(struct fusion *fs, u64 ms)
 {
-	unsigned long at = max(1UL, (unsigned long)ms), had, seen;
+	unsigned long at = max_t(unsigned long, 1, ms), had, seen;
 
 	for (had = READ_ONCE(fs->shadows.changed); !had || (long)(at - had) < 0; had = seen) {
 		seen = cmpxchg(&fs->shadows.changed, had, at);
@@ -225,8 +221,8 @@ bool fusion_word_lacking(const struct fusion *fs, u32 word)
 /* -- what the replica knows ------------------------------------------------------------------ */
 
 /*
- * Is the shadow in @slot current? The mark in the word of its extent tells: a write takes that away
- * first, and FUSION_SHADOW_CURRENT later.
+ * Is the shadow in @slot current? The mark in the word of its extent tells: a write takes that
+ * away first, and FUSION_SHADOW_CURRENT later.
  */
 static bool fusion_shadow_counts(u32 slot, u32 word)
 {
@@ -291,8 +287,9 @@ void fusion_shadow_look(struct fusion *fs, bool points)
 }
 
 /*
- * What is counted as protected is what nobody takes back: a slot that was recorded as current stays
- * as it is, as a shadow, held, or as the extent's own, until a later update has succeeded (INV6).
+ * What is counted as protected is what nobody takes back: a slot that was recorded as current
+ * stays as it is, as a shadow, held, or as the extent's own, until a later update has succeeded
+ * (INV6).
  */
 void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s)
 {

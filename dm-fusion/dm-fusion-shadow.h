@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: shadows, which the slow member keeps of extents that went to the fast one. The head of
- * dm-fusion-shadow.c says what holds. fs->lock is held unless said otherwise.
+ * dm-fusion: shadows, which the slow member keeps of extents that went to the fast one. The head
+ * of dm-fusion-shadow.c says what holds. fs->lock is held unless said otherwise.
  */
 #ifndef DM_FUSION_SHADOW_H
 #define DM_FUSION_SHADOW_H
@@ -20,8 +20,8 @@ struct fusion;
 struct fusion_job;
 
 /*
- * In @slot: counted as current, until the mark of the extent is taken away; the replica on the disk
- * may name it, or will soon; and it was current at the point, or has been made since.
+ * In @slot: counted as current, until the mark of the extent is taken away; the replica on the
+ * disk may name it, or will soon; and it was current at the point, or has been made since.
  */
 #define FUSION_SHADOW_CURRENT	BIT(31)
 #define FUSION_SHADOW_NAMED	BIT(30)
@@ -42,7 +42,7 @@ struct fusion_shadow {
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
  * @meta: of these, those that the last point covers, or the one that is being made
- * @pending: a bit for each fast slot of an extent in @jobs, which has not been unmapped since. Under
+ * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
  * @gone: a bit for each of those that has. Under fs->lock
  * @jobs: copies for it
@@ -55,6 +55,7 @@ struct fusion_shadow {
  * @retry_ms: ktime before which none is tried, as the last one did not come about
  * @pause_ms: pause until then
  * @made: number so far
+ * @round: last round of copies that had been completed then
  * @anew: that number at which the extents with metadata are looked for anew
  */
 struct fusion_point {
@@ -71,6 +72,7 @@ struct fusion_point {
 	u64 retry_ms;
 	u32 pause_ms;
 	u64 made;
+	u32 round;
 	u64 anew;
 };
 
@@ -95,9 +97,13 @@ struct fusion_point {
  * @demotions: number of demotions that copied nothing; only the mover's, as the next
  * @copies: number that were copied
  * @in_round: extents are copied: dm-fusion-refresh.c
- * @found: some were in this round
+ * @any: some were in this round
+ * @passes: times that it has passed over the map
+ * @before: how many extents the pass before has found
+ * @found: and this one
  * @cursor: the next one
  * @rounds: number of rounds begun
+ * @completed: number of the last one that has ended
  * @round_ms: ktime when the last round began; 0: there was none
  */
 struct fusion_shadows {
@@ -117,11 +123,29 @@ struct fusion_shadows {
 	u64 demotions;
 	u64 copies;
 	bool in_round;
-	bool found;
+	bool any;
+	u32 passes;
+	u32 before;
+	u32 found;
 	u32 cursor;
 	u32 rounds;
+	u32 completed;
 	u64 round_ms;
 };
+
+/* -- dm-fusion-point-marks.c ----------------------------------------------------------------- */
+
+int fusion_point_init(struct fusion *fs);
+void fusion_point_exit(struct fusion *fs);
+
+/* The extent with this word is unmapped: no job of a point is for it any more. fs->lock held. */
+void fusion_point_forget(struct fusion *fs, u32 word);
+
+/* Its extent has metadata: this is a write of that. Any context. */
+void fusion_point_note(struct fusion *fs, const struct bio *bio);
+
+/* Has the extent metadata, so that the last point covers it, or the one that is being made? */
+bool fusion_point_covers(const struct fusion *fs, u32 lext);
 
 /* -- dm-fusion-shadow.c ---------------------------------------------------------------------- */
 
@@ -168,9 +192,6 @@ u32 fusion_shadow_missing(const struct fusion *fs);
  */
 bool fusion_word_lacking(const struct fusion *fs, u32 word);
 
-/* Is this the word of a slot of the fast member itself? */
-bool fusion_word_on_fast(const struct fusion *fs, u32 word);
-
 /*
  * The same for a copy of a point, even if the extent was written to since that. Return: is it? The
  * extent may have gone.
@@ -208,9 +229,9 @@ void fusion_shadow_drop(struct fusion *fs, u32 word);
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
 
 /*
- * From now on the replica is to call those out of date that are; with @points only those of extents
- * without metadata, as the others were current at the point. Context: sleeps; takes fs->lock
- * itself; replica.mutex is held.
+ * From now on the replica is to call those out of date that are; with @points only those of
+ * extents without metadata, as the others were current at the point. Context: sleeps; takes
+ * fs->lock itself; replica.mutex is held.
  */
 void fusion_shadow_look(struct fusion *fs, bool points);
 
@@ -289,18 +310,6 @@ bool fusion_refresh(struct fusion *fs);
 
 /* -- dm-fusion-point.c ----------------------------------------------------------------------- */
 
-int fusion_point_init(struct fusion *fs);
-void fusion_point_exit(struct fusion *fs);
-
-/* The extent with this word is unmapped: no job of a point is for it any more. fs->lock held. */
-void fusion_point_forget(struct fusion *fs, u32 word);
-
-/* Is this a write of metadata? Then its extent has some. Any context. */
-void fusion_point_note(struct fusion *fs, const struct bio *bio);
-
-/* Has the extent metadata, so that the last point covers it, or the one that is being made? */
-bool fusion_point_covers(const struct fusion *fs, u32 lext);
-
 /* Is a point due? */
 bool fusion_point_due(const struct fusion *fs);
 
@@ -308,8 +317,8 @@ bool fusion_point_due(const struct fusion *fs);
 bool fusion_point(struct fusion *fs);
 
 /*
- * Make a point, due or not. Context: the mover. Return: 0: made, or nothing has changed; -EINVAL: the
- * settings allow none; -EAGAIN: it did not come about.
+ * Make a point, due or not. Context: the mover. Return: 0: made, or nothing has changed; -EINVAL:
+ * the settings allow none; -EAGAIN: it did not come about.
  */
 int fusion_point_now(struct fusion *fs);
 

@@ -424,6 +424,9 @@ static inline void fusion_mark_written(struct fusion *fs, unsigned int disk)
  * otherwise.
  */
 
+/* Is this the word of a slot of the fast member itself? */
+bool fusion_word_on_fast(const struct fusion *fs, u32 word);
+
 /* U to OPEN: a first write, or homing, has the slot of @word. */
 void fusion_map_first(struct fusion *fs, u32 lext, u32 word);
 

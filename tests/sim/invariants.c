@@ -404,13 +404,6 @@ bool set_has_old(const void *private)
 	return fusion_sb_has_old(&fs->sb);
 }
 
-bool set_needs_check(const void *private)
-{
-	const struct fusion *fs = private;
-
-	return fs->needs_check;
-}
-
 bool set_same_disks(const void *private, const struct fusion_sb *slow)
 {
 	const struct fusion *fs = private;

@@ -114,12 +114,7 @@ static struct op *change(struct op *op, const struct setup *s, u64 *rng, u32 som
 	case 1:
 		return add(op, OP_DEMOTE, lext, 1 + rnd_below(rng, min(some - lext, 4U)));
 	case 2:
-		/* perhaps to live once more in the same slot */
-		op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
-		if (!rnd_below(rng, 2))
-			return op;
-		op = add(op, OP_FLUSH, 0, 0);
-		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+		return add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 3:
 		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 	case 4:
@@ -133,6 +128,19 @@ static struct op *change(struct op *op, const struct setup *s, u64 *rng, u32 som
 		op[-1].flags = rnd_below(rng, 3) ? OP_FUA : 0;
 		return op;
 	}
+}
+
+/* An extent that a point is to copy is discarded, and written again: perhaps in the same slot. */
+static struct op *live_again(struct op *op, u64 *rng, u32 lext)
+{
+	op = block(op, OP_WRITE, lext, rng);
+	op[-1].flags = OP_FUA;
+	op = add(op, OP_POINT, 0, 0);
+	op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+	op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+	return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 }
 
 u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
@@ -152,7 +160,8 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			/* all get a shadow, and what is written with FUA counts as metadata then */
 			op = add(op, OP_SLEEP, 0, 4000 + rnd_below(rng, 16000));
 			for (i = 2 + rnd_below(rng, 24); i && end - op > 20; i--)
-				op = change(op, s, rng, some);
+				op = rnd_below(rng, 24) ? change(op, s, rng, some) :
+					live_again(op, rng, rnd_below(rng, some));
 			op = fail_any(op, s, rng);
 			if (rnd_below(rng, 12))
 				continue;
