@@ -35,7 +35,7 @@
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
@@ -48,7 +48,9 @@
 #define FIRST		64U
 /* Pause after a point that did not come about. */
 #define RETRY_MS	5000U
-/* Times shadow_age that a point waits for a round. */
+/* A point waits until no more than one in so many extents of data lack a current shadow. */
+#define PART		32U
+/* For no longer than so many times shadow_age. */
 #define LATE		4U
 /* Points after which the extents with metadata are looked for anew. */
 #define POINTS		16U
@@ -362,6 +364,7 @@ static void fusion_point_choose(struct fusion *fs)
 
 	if (anew)
 		p->anew = p->made + POINTS;
+	p->nr_meta = 0;
 	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
 		if (!(i % CHUNK))
 			cond_resched();
@@ -369,7 +372,16 @@ static void fusion_point_choose(struct fusion *fs)
 			p->meta[i] = xchg(&p->seen[i], 0);
 		else
 			p->meta[i] |= READ_ONCE(p->seen[i]);
+		p->nr_meta += hweight_long(p->meta[i]);
 	}
+}
+
+/* Data on the fast member that lacks a current shadow: is that little? */
+static bool fusion_point_complete(const struct fusion *fs)
+{
+	u32 fast = READ_ONCE(fs->nr_fast), shadowed = fusion_shadows_current(fs);
+
+	return fast - min(fast, shadowed) <= fs->shadows.point.nr_meta + fast / PART;
 }
 
 /* Is it the time for one? */
@@ -378,8 +390,8 @@ static bool fusion_point_ready(const struct fusion *fs, u64 age)
 	const struct fusion_shadows *s = &fs->shadows;
 	u64 last = s->point.made_ms ?: s->round_ms;
 
-	return s->completed != s->point.round ||
-	       (s->in_round && fusion_now_ms() - last >= LATE * age);
+	return (s->completed != s->point.round && fusion_point_complete(fs)) ||
+	       (s->round_ms && fusion_now_ms() - last >= LATE * age);
 }
 
 bool fusion_point_due(const struct fusion *fs)
