@@ -10,7 +10,9 @@
  *
  * The mover makes a point at the end of each round of copies (dm-fusion-refresh.c), if something
  * has changed: then most data has a current shadow, so that few files have metadata that is newer
- * than their data. If a round takes very long, points do not wait for it.
+ * than their data, and as few as possible have data that is newer than their metadata. A file of
+ * the former kind has errors, one of the latter kind may have what another file has now. So a
+ * point does not wait until all data has a shadow, nor, if a round takes very long, for its end.
  *
  * All extents with metadata on the fast member that lack a current shadow are copied, each to a
  * slot that the replica does not name yet; those that are written meanwhile once more, as often
@@ -48,9 +50,7 @@
 #define FIRST		64U
 /* Pause after a point that did not come about. */
 #define RETRY_MS	5000U
-/* A point waits until no more than one in so many extents of data lack a current shadow. */
-#define PART		32U
-/* For no longer than so many times shadow_age. */
+/* Times shadow_age that a point waits for a round. */
 #define LATE		4U
 /* Points after which the extents with metadata are looked for anew. */
 #define POINTS		16U
@@ -364,7 +364,6 @@ static void fusion_point_choose(struct fusion *fs)
 
 	if (anew)
 		p->anew = p->made + POINTS;
-	p->nr_meta = 0;
 	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
 		if (!(i % CHUNK))
 			cond_resched();
@@ -372,16 +371,7 @@ static void fusion_point_choose(struct fusion *fs)
 			p->meta[i] = xchg(&p->seen[i], 0);
 		else
 			p->meta[i] |= READ_ONCE(p->seen[i]);
-		p->nr_meta += hweight_long(p->meta[i]);
 	}
-}
-
-/* Data on the fast member that lacks a current shadow: is that little? */
-static bool fusion_point_complete(const struct fusion *fs)
-{
-	u32 fast = READ_ONCE(fs->nr_fast), shadowed = fusion_shadows_current(fs);
-
-	return fast - min(fast, shadowed) <= fs->shadows.point.nr_meta + fast / PART;
 }
 
 /* Is it the time for one? */
@@ -390,8 +380,8 @@ static bool fusion_point_ready(const struct fusion *fs, u64 age)
 	const struct fusion_shadows *s = &fs->shadows;
 	u64 last = s->point.made_ms ?: s->round_ms;
 
-	return (s->completed != s->point.round && fusion_point_complete(fs)) ||
-	       (s->round_ms && fusion_now_ms() - last >= LATE * age);
+	return s->completed != s->point.round ||
+	       (s->in_round && fusion_now_ms() - last >= LATE * age);
 }
 
 bool fusion_point_due(const struct fusion *fs)

@@ -42,7 +42,6 @@ struct fusion_shadow {
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
  * @meta: of these, those that the last point covers, or the one that is being made
- * @nr_meta: number of these
  * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
  * @gone: a bit for each of those that has. Under fs->lock
@@ -62,7 +61,6 @@ struct fusion_shadow {
 struct fusion_point {
 	unsigned long *seen;
 	unsigned long *meta;
-	u32 nr_meta;
 	unsigned long *pending;
 	unsigned long *gone;
 	struct fusion_job *jobs;
