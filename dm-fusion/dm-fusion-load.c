@@ -120,6 +120,7 @@ static int fusion_load_check_map(struct fusion *fs)
 			return -EILSEQ;
 		}
 		fs->nr_mapped++;
+		fs->nr_fast += fusion_word_dev(word) == FUSION_FAST;
 		if (fusion_word_state(word) != FUSION_OPEN)
 			continue;
 		nr_open++;

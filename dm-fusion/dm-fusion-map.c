@@ -9,10 +9,16 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
+static u32 fusion_word_of_fast(u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
+}
+
 /* The word of an extent changes: for homing, and for the next checkpoint. */
 static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
 	fs->map_changes++;
+	fs->nr_fast += fusion_word_of_fast(new) - fusion_word_of_fast(old);
 	fusion_homing_note(&fs->mover.homing, &fs->sb, lext, old, new);
 }
 

@@ -103,13 +103,15 @@ int fusion_replica_log_point(struct fusion *fs)
 	};
 	int r;
 
-	if (!rep->names || !fusion_replica_sb_names(&rep->sb) || (!rep->nr && !rep->pointless) ||
-	    fusion_replica_try_add(rep, &rec))
+	if (!rep->names || !fusion_replica_sb_names(&rep->sb) || (!rep->nr && !rep->pointless))
+		return 0;
+	rep->pointed = fusion_replica_try_add(rep, &rec);
+	if (rep->pointed)
 		return 0;
 	/* This may write the blocks that are full. */
 	r = fusion_replica_next_block(fs, rep->keep);
 	if (!r)
-		fusion_replica_try_add(rep, &rec);
+		rep->pointed = fusion_replica_try_add(rep, &rec);
 	return r == FUSION_LOG_FULL ? 0 : r;
 }
 

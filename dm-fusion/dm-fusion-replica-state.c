@@ -32,13 +32,28 @@ u64 fusion_replica_interval_ms(const struct fusion *fs)
 	return (u64)READ_ONCE(fs->opt.replica_interval) * MSEC_PER_SEC;
 }
 
+u64 fusion_replica_since(const struct fusion *fs)
+{
+	const struct fusion_replica *rep = &fs->replica;
+	unsigned long changed = READ_ONCE(fs->shadows.changed);
+	u64 now = fusion_now_ms(), since = 0;
+
+	if (rep->nr_dirty || rep->busy || READ_ONCE(rep->stale))
+		since = rep->since_ms;
+	/* it may be half as long as a u64 */
+	if (changed)
+		since = min(since ?: now, now - ((unsigned long)now - changed));
+	return since;
+}
+
 void fusion_replica_mark(struct fusion *fs, u32 lext)
 {
 	struct fusion_replica *rep = &fs->replica;
 
 	if (__test_and_set_bit(lext, rep->dirty))
 		return;
-	if (!rep->nr_dirty++)
+	/* what an update has taken that is under way, or has failed, is older */
+	if (!rep->nr_dirty++ && !rep->busy && !READ_ONCE(rep->stale))
 		rep->since_ms = fusion_now_ms();
 	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
 }

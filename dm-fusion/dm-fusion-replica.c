@@ -298,6 +298,7 @@ static int fusion_replica_write(struct fusion *fs)
 		/* Too much has changed meanwhile: leave the rest for the next update. */
 		if (r == FUSION_LOG_FULL) {
 			fusion_replica_soon(fs);
+			rep->whole = false;
 			r = 0;
 		}
 	}
@@ -316,7 +317,11 @@ void fusion_replica_end_update(struct fusion *fs, int r, bool anew, u64 started)
 	bool changed;
 
 	if (r) {
-		rep->stale = true;
+		/* from here on the replica is out of date, if it was not */
+		spin_lock_irq(&fs->lock);
+		rep->since_ms = fusion_replica_since(fs) ?: started;
+		WRITE_ONCE(rep->stale, true);
+		spin_unlock_irq(&fs->lock);
 		rep->backoff_ms = clamp(2 * rep->backoff_ms, FUSION_REPLICA_SOON_MS,
 					MAX_BACKOFF_MS);
 	} else if (!anew) {
@@ -373,6 +378,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 		spin_unlock_irq(&fs->lock);
 		return -EIO;
 	}
+	rep->since_ms = fusion_replica_since(fs) ?: started;
 	rep->busy = true;
 	rep->cur = !rep->cur;
 	spin_unlock_irq(&fs->lock);
@@ -381,9 +387,13 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 		fusion_replica_mark_away(fs);
 	rep->names = READ_ONCE(fs->opt.shadow) && READ_ONCE(fs->opt.shadow_age);
 	rep->point_s = ktime_get_real_seconds();
+	rep->pointed = false;
+	rep->whole = true;
 	/* Behind the point: what was written before is known to be out of date. */
 	fusion_shadow_look(fs);
 	r = fusion_replica_write(fs);
+	if (!r && rep->whole)
+		fusion_shadow_recorded(fs, rep->names, rep->pointed ? rep->point_s : 0);
 	WRITE_ONCE(rep->took_ms, fusion_now_ms() - started);
 	fusion_replica_end_update(fs, r, anew, started);
 	return r;

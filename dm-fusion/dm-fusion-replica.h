@@ -36,6 +36,8 @@ struct fusion;
  * @names: the update under way names shadows
  * @point_s: when it began, in seconds since 1970
  * @pointless: no POINT was written behind the map copy yet
+ * @pointed: the update under way has recorded its POINT
+ * @whole: it has recorded all that was dirty when it began
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -60,8 +62,9 @@ struct fusion;
  * @nr_held: bits set in both of @held
  * @dirty: bitmap of extents whose word or bitmap differs from the replica's
  * @nr_dirty: bits set in @dirty
- * @since_ms: ktime since when extents are dirty: of the first mark, or of the start of the last
- *	successful update
+ * @since_ms: ktime since when the fused device has what the replica has not: of the first mark, of
+ *	the first write to an extent whose shadow it calls current, or of the start of the last
+ *	successful update. Only valid as fusion_replica_since() says
  * @due_ms: ktime for which @work is queued, or U64_MAX
  * @writes: transactions written
  * @sets: map copies written
@@ -83,6 +86,8 @@ struct fusion_replica {
 	bool names;
 	u64 point_s;
 	bool pointless;
+	bool pointed;
+	bool whole;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -131,6 +136,9 @@ void fusion_replica_soon(struct fusion *fs);
 
 /* Let an update run in @ms, or earlier if one is due by then. fs->lock held. */
 void fusion_replica_schedule(struct fusion *fs, u64 ms);
+
+/* ktime in ms since when the replica is out of date; 0: it is not. fs->lock held. */
+u64 fusion_replica_since(const struct fusion *fs);
 
 /* How far the replica may lag, in ms. */
 u64 fusion_replica_interval_ms(const struct fusion *fs);

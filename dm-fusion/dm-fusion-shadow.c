@@ -5,8 +5,8 @@
  * shadow is current: then a demotion is a change of the map only.
  *
  * With the setting shadow_age, the replica names shadows in place of fast slots, for the day the
- * fast member is lost (fusion_shadow_record()). Another table does not know of them: there the slots
- * are free, once the replica has been written anew.
+ * fast member is lost (fusion_shadow_record()). Another table does not know of them: there the
+ * slots are free, once the replica has been written anew.
  *
  * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
  * current. One that is STABLE has none, or one that is out of date. LOCKED: none.
@@ -58,6 +58,10 @@
  * the mark away and set @changed, which lets the mover ask for an update. The log is written with
  * PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
  *
+ * What a user is told (nr_protected) is what the durable replica would give back of what is on the
+ * fast member. So it grows only when an update has succeeded. It falls at once when a shadow goes,
+ * or is recorded as out of date: a failed update may or may not have told the disk.
+ *
  * No shadow lies inside the fence or on the old member, and none is kept while homing is on: slots
  * there are wanted by others.
  */
@@ -108,6 +112,18 @@ bool fusion_shadow_is_current(const struct fusion *fs, u32 word)
 }
 
 /*
+ * One is not recorded as current any more. If that was not durable yet, it was not counted as
+ * protected: then this takes another one away, so the number may be too small until the next update
+ * has succeeded, but not too large.
+ */
+static void fusion_shadow_unsame(struct fusion_shadows *s)
+{
+	s->nr_same--;
+	if (s->nr_protected)
+		s->nr_protected--;
+}
+
+/*
  * Forget the shadow of the extent in a fast slot. If the replica may name it, it learns that it is
  * none any more. Return: word of its slow slot, for fusion_replica_release().
  */
@@ -120,6 +136,8 @@ static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 	s->nr--;
 	if (slot & FUSION_SHADOW_CURRENT)
 		atomic_dec(&s->nr_current);
+	if (slot & FUSION_SHADOW_SAME)
+		fusion_shadow_unsame(s);
 	if (slot & FUSION_SHADOW_NAMED) {
 		s->nr_named--;
 		fusion_replica_mark(fs, s->of[fast].lext);
@@ -173,8 +191,10 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 		if (seen != had)
 			continue;
 		atomic_dec(&fs->shadows.nr_current);
+		/* The first one counts. The write is sent later, so the time is not too late. */
 		if (had & FUSION_SHADOW_SAME)
-			WRITE_ONCE(fs->shadows.changed, true);
+			cmpxchg(&fs->shadows.changed, 0UL,
+				max(1UL, (unsigned long)fusion_now_ms()));
 		return;
 	}
 }
@@ -197,6 +217,10 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 		/* Pairs with that of fusion_shadow_outdated(). */
 	} while (cmpxchg(slot, had, now) != had);
 	fs->shadows.nr_named += !(had & FUSION_SHADOW_NAMED);
+	if (had & ~now & FUSION_SHADOW_SAME)
+		fusion_shadow_unsame(&fs->shadows);
+	else
+		fs->shadows.nr_same += !!(now & ~had & FUSION_SHADOW_SAME);
 	return fusion_shadow_word(now & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
 				  now & ~FUSION_SHADOW_FLAGS);
 }
@@ -220,13 +244,33 @@ void fusion_shadow_look(struct fusion *fs)
 {
 	u32 from, end;
 
-	if (!xchg(&fs->shadows.changed, false))
+	if (!xchg(&fs->shadows.changed, 0))
 		return;
 	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
 		end = min(from + CHUNK, fs->sb.nr_fast_slots);
 		fusion_shadow_look_at_some(fs, from, end);
 		cond_resched();
 	}
+}
+
+/*
+ * What is counted as protected is what nobody takes back: a slot that was recorded as current stays
+ * as it is, as a shadow, held, or as the extent's own, until a later update has succeeded (INV6).
+ */
+void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s)
+{
+	struct fusion_shadows *s = &fs->shadows;
+
+	spin_lock_irq(&fs->lock);
+	s->nr_protected = names ? s->nr_same : 0;
+	if (point_s || !names)
+		s->point_s = names ? point_s : 0;
+	spin_unlock_irq(&fs->lock);
+}
+
+u32 fusion_shadow_protected(const struct fusion *fs)
+{
+	return fs->shadows.point_s ? min(fs->shadows.nr_protected, fs->nr_fast) : 0;
 }
 
 /* -- room for them --------------------------------------------------------------------------- */

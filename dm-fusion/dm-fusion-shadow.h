@@ -40,7 +40,13 @@ struct fusion_shadow {
  * @nr: number of these
  * @nr_named: of these, those that the replica may name
  * @nr_current: of these, counted as current. Changed without fs->lock
- * @changed: one has gone out of date that the replica calls current. Set without fs->lock
+ * @nr_same: of these, those that were recorded as current last, be it durably or not
+ * @nr_protected: at most as many extents as the durable replica calls a version of current, and
+ *	which have not left their fast slots. Only an update that succeeds makes it more
+ * @point_s: when the last update began that has recorded its POINT, in seconds since 1970; 0: none
+ *	has, or the durable replica names no shadows
+ * @changed: ktime in ms when one has gone out of date that the replica calls current; 0: none has.
+ *	Set without fs->lock
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
  * @dropped: number that were given up so far
@@ -57,7 +63,10 @@ struct fusion_shadows {
 	u32 nr;
 	u32 nr_named;
 	atomic_t nr_current;
-	bool changed;
+	u32 nr_same;
+	u32 nr_protected;
+	u64 point_s;
+	unsigned long changed;
 	u32 next;
 	u32 swept;
 	u64 dropped;
@@ -143,6 +152,19 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
  * the beginning of an update; sleeps; takes fs->lock itself.
  */
 void fusion_shadow_look(struct fusion *fs);
+
+/**
+ * fusion_shadow_recorded() - an update of the replica has succeeded: what it recorded is durable
+ * @fs: device
+ * @names: the replica names shadows now
+ * @point_s: the update's POINT; 0: it had nothing to record, so that of an earlier one holds
+ *
+ * Context: replica.mutex held; takes fs->lock itself.
+ */
+void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s);
+
+/* How many extents would the slow member give back of what is on the fast one? fs->lock held. */
+u32 fusion_shadow_protected(const struct fusion *fs);
 
 /* Number of those that are current; a write under way may not be counted yet. Any context. */
 u32 fusion_shadows_current(const struct fusion *fs);

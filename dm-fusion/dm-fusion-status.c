@@ -18,6 +18,17 @@ static u64 fusion_count_errors(const struct fusion *fs, unsigned int disk)
 	return sum;
 }
 
+/*
+ * Seconds since when writes may be missing in what the replica calls current, rounded up: 0 means
+ * that none is. fs->lock held.
+ */
+static u64 fusion_point_age(const struct fusion *fs)
+{
+	u64 since = fusion_replica_since(fs), now = fusion_now_ms();
+
+	return since ? div_u64(now - min(now, since), 1000) + 1 : 0;
+}
+
 /* Seconds for which the replica has been out of date, or 0. fs->lock held. */
 static u64 fusion_replica_age(const struct fusion *fs)
 {
@@ -38,9 +49,10 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
 	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
+	u32 protected, fast;
 	unsigned int sz = 0;
-	bool homing;
-	u64 age;
+	bool homing, pointed;
+	u64 age, point_age;
 
 	spin_lock_irq(&fs->lock);
 	homing = h->on;
@@ -57,6 +69,10 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	fenced = fusion_fence_used(&fs->slots.fence);
 	fence = fusion_fence_size(&fs->slots.fence);
 	shadows = fs->shadows.nr;
+	protected = fusion_shadow_protected(fs);
+	fast = fs->nr_fast;
+	pointed = fs->shadows.point_s;
+	point_age = fusion_point_age(fs);
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -80,6 +96,11 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	       fenced, fence);
 	DMEMIT(" %u/%u %llu", min(fusion_shadows_current(fs), shadows), shadows,
 	       fs->shadows.demotions);
+	DMEMIT(" %u/%u ", protected, fast);
+	if (pointed)
+		DMEMIT("%llu", point_age);
+	else
+		DMEMIT("-");
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
@@ -134,11 +155,16 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	const struct fusion_replica *rep = &fs->replica;
 	/* read it before the clock, as the mover sets it to the current time */
 	u64 used = READ_ONCE(fs->mover.slow_used_ms), now = fusion_now_ms();
+	u64 age, point, point_age;
 	unsigned int sz = 0;
-	u64 age;
+	u32 protected, fast;
 
 	spin_lock_irq(&fs->lock);
 	age = fusion_replica_age(fs);
+	protected = fusion_shadow_protected(fs);
+	fast = fs->nr_fast;
+	point = fs->shadows.point_s;
+	point_age = point ? fusion_point_age(fs) : 0;
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("reads_fast %llu\n", fusion_count_ios(fs, FUSION_FAST, false));
@@ -154,6 +180,10 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
 	DMEMIT("shadow_copies %llu\n", READ_ONCE(fs->shadows.copies));
 	DMEMIT("shadows_dropped %llu\n", READ_ONCE(fs->shadows.dropped));
+	DMEMIT("extents_fast %u\n", fast);
+	DMEMIT("protected %u\n", protected);
+	DMEMIT("point %llu\n", point);
+	DMEMIT("point_age %llu\n", point_age);
 	DMEMIT("half_life %u\n", fusion_half_life(fs));
 	DMEMIT("payback %u\n", fusion_policy_pay(fs->policy) / FUSION_HEAT_TOUCH);
 	DMEMIT("commits %llu\n", fs->commit.commits);

@@ -286,6 +286,7 @@ struct fusion {
 	spinlock_t lock;		/* see "Locks" above */
 	struct mutex drain_mutex;
 	u32 nr_mapped;			/* extents; under lock */
+	u32 nr_fast;			/* of these, on the fast member, or the old one of it */
 	u64 map_changes;		/* of words, since the device was made; under lock */
 	struct dm_kcopyd_client *kcopyd;
 	struct bio_set meta_bs;		/* metadata: the committer must not wait for users' bios */

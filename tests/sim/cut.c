@@ -55,6 +55,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 	draw_opening(st, read_only, &how);
 	rep = replica_load(world->disk[FUSION_SLOW], world->disk[SIM_THIRD]);
 	replica_check_content(rep, st->model, st->ready ? set_epoch(sim_dev_private(st->dev)) : 0);
+	if (st->ready)
+		replica_check_told(rep, st->model, sim_dev_private(st->dev));
 	if (st->outside)
 		replica_check_owners(rep, st->outside);
 	if (how.joins)

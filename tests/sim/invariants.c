@@ -190,7 +190,7 @@ static void check_current(const struct fusion *fs, u32 fast)
 
 static void check_shadows(const struct fusion *fs, unsigned long **taken)
 {
-	u32 fast, nr = 0, named = 0, look;
+	u32 fast, nr = 0, named = 0, same = 0, look;
 	int counted = 0;
 
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++) {
@@ -202,7 +202,11 @@ static void check_shadows(const struct fusion *fs, unsigned long **taken)
 		nr++;
 		counted += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_CURRENT);
 		named += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_NAMED);
+		same += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_SAME);
 	}
+	if (same != fs->shadows.nr_same || fs->shadows.nr_protected > same)
+		sim_fail("%u shadows recorded as current, %u counted, %u protected", same,
+			 fs->shadows.nr_same, fs->shadows.nr_protected);
 	if (named != fs->shadows.nr_named)
 		sim_fail("%u shadows are named, %u counted", named, fs->shadows.nr_named);
 	if (nr != fs->shadows.nr || counted > fs->shadows.nr_current.counter)

@@ -70,6 +70,17 @@ bool set_slot_taken(const void *private, u32 slot);
 /* Does it say of the replica that it durably knows where this extent is now? */
 bool set_replica_knows(const void *private, u32 lext);
 
+/*
+ * What it says would be left without the fast member: so many of its extents, of which nothing is
+ * missing that was written before that second; 0: nothing, or in the midst of a change.
+ */
+struct told {
+	u32 protected;
+	u64 second;
+};
+
+struct told set_told(const void *private);
+
 /* What the set keeps: a half-life, and a number in its name; 0 for one that was never changed. */
 struct kept {
 	u32 half_life;

@@ -227,6 +227,34 @@ void replica_check_owners(const struct replica *rep, const void *private)
 	}
 }
 
+static bool is_current(const struct replica *rep, u32 lext)
+{
+	return fusion_names_shadow(rep->word[lext]) &&
+	       (enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW;
+}
+
+void replica_check_told(const struct replica *rep, struct model *model, const void *private)
+{
+	struct told told = set_told(private);
+	u32 lext, s, nr = 0;
+
+	if (rep->sb.epoch != set_epoch(private) || !set_same_disks(private, &rep->sb))
+		told.protected = 0;
+	for (lext = 0; told.protected && lext < min(rep->sb.nr_lexts, set_lexts(private)); lext++) {
+		u32 word = set_word(private, lext);
+
+		if (!is_current(rep, lext) || !fusion_word_mapped(word) ||
+		    fusion_word_dev(word) != FUSION_FAST)
+			continue;
+		nr++;
+		for (s = 0; s < EXTENT_SECTORS; s++)
+			check_shadow(rep, model, lext, s, told.second);
+	}
+	if (nr < told.protected)
+		sim_fail("%u extents are said to be protected, the replica has %u",
+			 told.protected, nr);
+}
+
 static void check_current(const struct replica *rep, u32 lext, u32 word, const void *private)
 {
 	if (fusion_names_shadow(rep->word[lext])) {

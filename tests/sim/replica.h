@@ -25,6 +25,9 @@ void replica_free(struct replica *rep);
  */
 void replica_check_content(const struct replica *rep, struct model *model, u32 epoch);
 
+/* Does a set say no more of it than it has (target.rst, "protected")? */
+void replica_check_told(const struct replica *rep, struct model *model, const void *private);
+
 /* Is a slot it names given to another extent in a running set, or may be at any time (INV6)? */
 void replica_check_owners(const struct replica *rep, const void *private);
 

@@ -41,8 +41,11 @@ static const struct {
 	NUMBER("journal_size", journal_size),
 	NUMBER("journal_used", journal_used),
 	NUMBER("mapped", mapped),
+	NUMBER("on_fast", on_fast),
 	NUMBER("open", open),
+	NUMBER("point_age", point_age),
 	NUMBER("promotions", promotions),
+	NUMBER("protected", protected),
 	NUMBER("quarantined", quarantined),
 	NUMBER("reads_fast", reads[FAST]),
 	NUMBER("reads_slow", reads[SLOW]),
@@ -163,9 +166,31 @@ static void test_reference(void)
 	free(text);
 }
 
+/* 100 % is all of it, and nothing less. */
+static void test_percent(void)
+{
+	static const struct {
+		uint64_t protected, on_fast;
+		unsigned int percent;
+	} of[] = {
+		{ 0, 0, 100 }, { 0, 1, 0 }, { 1, 1, 100 }, { 1, 2, 50 }, { 2, 3, 66 },
+		{ 999999, 1000000, 99 }, { 1, 1000000, 0 }, { 3, 2, 100 },
+		{ UINT64_MAX - 1, UINT64_MAX, 99 }, { UINT64_MAX / 2, UINT64_MAX, 49 },
+	};
+	struct fusion_status st = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		st.protected = of[i].protected;
+		st.on_fast = of[i].on_fast;
+		REQUIRE_EQ(fus_status_protected(&st), of[i].percent);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "status line: as the selftests read it", test_selftests },
 	{ "status line: as the reference has it", test_reference },
+	{ "how much is protected, in percent", test_percent },
 };
 
 UNIT_TESTS(tests)

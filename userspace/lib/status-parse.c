@@ -48,6 +48,21 @@ static bool next_pair(const char **p, uint64_t *part, uint64_t *whole)
 	return next_number(p, '/', part) && **p != ' ' && next_number(p, ' ', whole);
 }
 
+/* How much the slow member has, and since when. */
+static bool parse_protected(const char **p, struct fusion_status *st)
+{
+	const char *s;
+
+	if (!next_pair(p, &st->protected, &st->on_fast))
+		return false;
+	s = *p + strspn(*p, " ");
+	st->pointed = *s != '-';
+	if (st->pointed)
+		return next_number(p, ' ', &st->point_age);
+	*p = s + 1;
+	return **p == ' ';
+}
+
 static const char *parse_options(const char **p, struct fusion_status *st)
 {
 	uint64_t words;
@@ -148,6 +163,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	if (!next_pair(&p, &st->shadows_current, &st->shadows) ||
 	    !next_number(&p, ' ', &st->demotions_free))
 		return "bad shadows";
+	if (!parse_protected(&p, st))
+		return "bad protected";
 	why = parse_options(&p, st);
 	if (why)
 		return why;
@@ -157,6 +174,17 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	st->needs_check = *word == 'n';
 	why = parse_homing(&p, st);
 	return why ? why : parse_old(&p, st);
+}
+
+unsigned int fus_status_protected(const struct fusion_status *st)
+{
+	uint64_t percent;
+
+	if (st->protected >= st->on_fast)
+		return 100;
+	percent = st->protected > UINT64_MAX / 100 ? st->protected / (st->on_fast / 100 + 1) :
+		  st->protected * 100 / st->on_fast;
+	return percent;
 }
 
 const char *fus_status_option(const struct fusion_status *st, const char *key)

@@ -26,6 +26,9 @@ struct fusion_status {
 	uint64_t fence_used, fence_slots;	/* slots; none without a fence */
 	uint64_t shadows_current, shadows;	/* copies of extents of the fast member */
 	uint64_t demotions_free;		/* of the demotions, those that copied nothing */
+	uint64_t protected, on_fast;		/* extents there, and which the slow member has */
+	bool pointed;				/* it names shadows: the next one counts */
+	uint64_t point_age;			/* seconds; 0: nothing was written since */
 	unsigned int nr_options;
 	struct {
 		char key[24];
@@ -47,6 +50,8 @@ struct fusion_status {
  * Return: NULL, or the fault in it. Needs nothing else of fusionctl.
  */
 const char *fus_parse_status(const char *line, struct fusion_status *st);
+/* How much of what is on the fast member is protected, in percent; 100 is all. */
+unsigned int fus_status_protected(const struct fusion_status *st);
 /* The value of one of its options; NULL if the kernel's module has no such option. */
 const char *fus_status_option(const struct fusion_status *st, const char *key);
 

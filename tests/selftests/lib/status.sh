@@ -16,7 +16,8 @@ FIELDS=(version mode extent used_fast/total_fast used_slow/total_slow mapped/ext
 	journal_used/journal_size reads_fast reads_slow writes_fast writes_slow promotions
 	demotions cancelled in_flight open quarantined commits checkpoints slow_flushes
 	reserve_free/reserve replica replica_dirty replica_age errors_fast errors_slow
-	fence_used/fence_slots shadows_current/shadows demotions_free)
+	fence_used/fence_slots shadows_current/shadows demotions_free
+	protected/on_fast point_age)
 
 # status NAME FIELD...: numbers from the status line, which may be halves of a pair
 status() {
