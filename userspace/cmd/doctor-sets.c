@@ -11,6 +11,7 @@
 #include "health.h"
 #include "open-set.h"
 #include "probe.h"
+#include "protected.h"
 #include "role.h"
 #include "scan.h"
 #include "super.h"
@@ -101,6 +102,16 @@ static void say_health(void *ctx, enum health health, const char *text, const ch
 	doctor_say(a->d, health, a->subject, remedy, "%s", text);
 }
 
+/* That is no fault of the set, so its health does not depend on it. */
+static void check_protected(struct doctor *d, const struct set *set, const char *subject)
+{
+	char text[PROTECTED_TEXT], remedy[PROTECTED_TEXT];
+	enum health level = fus_protected_health(set, text, remedy);
+
+	if (level != HEALTH_OK)
+		doctor_say(d, level, subject, remedy, "%s", text);
+}
+
 static void check_open(struct doctor *d, const struct mapping *m)
 {
 	char subject[160], remedy[200];
@@ -120,6 +131,7 @@ static void check_open(struct doctor *d, const struct mapping *m)
 	}
 	if (fus_set_health(&set, say_health, &a) == HEALTH_OK)
 		doctor_say(d, HEALTH_OK, subject, NULL, "is open and healthy");
+	check_protected(d, &set, subject);
 	fus_set_put(&set);
 }
 

@@ -56,6 +56,8 @@ static uint64_t demoted(const struct set *s) { return bytes(s, s->st.demotions);
 static uint64_t demoted_free(const struct set *s) { return bytes(s, s->st.demotions_free); }
 static uint64_t shadows(const struct set *s) { return bytes(s, s->st.shadows); }
 static uint64_t current(const struct set *s) { return bytes(s, s->st.shadows_current); }
+static uint64_t protected(const struct set *s) { return bytes(s, s->st.protected); }
+static uint64_t on_fast(const struct set *s) { return bytes(s, s->st.on_fast); }
 static uint64_t cancelled(const struct set *s) { return s->st.cancelled; }
 static uint64_t mapped(const struct set *s) { return bytes(s, s->st.mapped); }
 static uint64_t size(const struct set *s) { return bytes(s, s->st.extents); }
@@ -94,6 +96,9 @@ static const struct metric {
 	  shadows },
 	{ "fusion_shadow_current_bytes", "gauge",
 	  "Of these, what was not written to since.", current },
+	{ "fusion_protected_bytes", "gauge",
+	  "Data on the fast member that the slow one has as well, and has recorded.", protected },
+	{ "fusion_fast_data_bytes", "gauge", "Data on the fast member, by extents.", on_fast },
 	{ "fusion_cancelled_moves_total", "counter", "Moves cancelled by a write to the extent.",
 	  cancelled },
 	{ "fusion_commits_total", "counter", "Transactions written to the journal.", commits },
@@ -114,6 +119,20 @@ static void put_numbers(FILE *f, const struct look *look)
 			put_set(f, metrics[i].name, &look->set[j]);
 			fprintf(f, "} %" PRIu64 "\n", metrics[i].value(&look->set[j]));
 		}
+	}
+}
+
+/* Of sets that have one. */
+static void put_protected_age(FILE *f, const struct look *look)
+{
+	static const char name[] = "fusion_protected_age_seconds";
+
+	head(f, name, "gauge", "Nothing is missing in the protected data that was written before.");
+	for (unsigned int i = 0; i < look->nr; i++) {
+		if (!look->set[i].st.pointed)
+			continue;
+		put_set(f, name, &look->set[i]);
+		fprintf(f, "} %" PRIu64 "\n", look->set[i].st.point_age);
 	}
 }
 
@@ -215,6 +234,7 @@ static void put_all(FILE *f, const struct look *look)
 	put_info(f, look);
 	put_modes(f, look);
 	put_numbers(f, look);
+	put_protected_age(f, look);
 	put_member_numbers(f, look);
 }
 

@@ -20,6 +20,7 @@
 #include "list.h"
 #include "open-set.h"
 #include "output.h"
+#include "protected.h"
 #include "rescued.h"
 #include "role.h"
 #include "scan.h"
@@ -199,6 +200,7 @@ static void print_text(const struct set *set)
 	       " checkpoints, %" PRIu64 " flushes of the slow member\n", st->journal_used,
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
+	protected_print(set);
 	print_old(set);
 	if (st->fence_slots)
 		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",
@@ -320,6 +322,7 @@ static struct json_object *set_json(const struct set *set)
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
 	json_object_object_add(o, "old", old_member_json(set));
+	json_object_object_add(o, "protected", protected_json(st));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		fus_json_add_u64(o, numbers[i].key, numbers[i].value);
 	for (unsigned int i = 0; i < st->nr_options; i++)
