@@ -233,6 +233,82 @@ test_salvaged() {
 	same "features" "$(features)" "0 0"
 }
 
+# says LINE: status has a line that matches
+says() {
+	fusionctl status shadow >"$TMP/said"
+	grep -qx "$1" "$TMP/said" || fail "no line \"$1\" in: $(<"$TMP/said")"
+}
+
+# protected N: so many of the extents on the fast member are, and nothing was written since
+protected() {
+	[[ $(status shadow protected on_fast point_age) == "$1 $NR 0" ]]
+}
+
+# what is protected, and since when not, is what the replica on the disk has
+test_protected() {
+	local all age
+	begin idle 100 shadow_age 5 replica_interval 1
+	all=$((NR * EXTENT))
+	says "protected nothing is on the fast member"
+	up
+	within 30 "all is protected" protected $NR
+	says "protected 100 % of what is on the fast member, as of now"
+	same "JSON" "$(fusionctl status shadow --json | jq -c '.sets[0].protected')" \
+		"{\"extents\":$NR,\"bytes\":$all,\"fast_extents\":$NR,\"fast_bytes\":$all,\"percent\":100,\"as_of\":0}"
+	fusionctl monitor --prometheus - >"$TMP/metrics"
+	has "metrics" "$(<"$TMP/metrics")" "fusion_protected_bytes{set=\"shadow\"} $all"
+	has "metrics" "$(<"$TMP/metrics")" "fusion_protected_age_seconds{set=\"shadow\"} 0"
+	# while nothing changes it does not grow old
+	sleep 3
+	same "protected" "$(status shadow protected on_fast point_age)" "$NR $NR 0"
+
+	# written to, and neither copied nor recorded: the slow member has it as it was
+	msg shadow idle 60000
+	msg shadow replica_interval 86400
+	stamp fill few 0 16
+	same "protected" "$(status shadow protected on_fast)" "$NR $NR"
+	sleep 3
+	same "protected" "$(status shadow protected on_fast)" "$NR $NR"
+	age=$(status shadow point_age)
+	at_least "its age" "$age" 3
+	at_most "its age" "$age" 60
+	says "protected 100 % of what is on the fast member, as of [0-9]* s ago"
+
+	# recorded: it is out of date
+	msg shadow checkpoint
+	same "protected" "$(status shadow protected on_fast point_age)" "$((NR - 16)) $NR 0"
+	says "protected $(((NR - 16) * 100 / NR)) % of what is on the fast member, as of now"
+	has "doctor" "$(fusionctl doctor || :)" \
+		"$(((NR - 16) * 100 / NR)) % of what is on the fast member is protected, as there was no idle time"
+	# what comes to the fast member and is not recorded yet counts there only
+	fusion-stamp fill $SET --state "$TMP/more" --offset $((NR * EXTENT)) --size $((4 * EXTENT))
+	same "protected" "$(status shadow protected on_fast)" "$((NR - 16)) $((NR + 4))"
+	blkdiscard --offset $((NR * EXTENT)) --length $((4 * EXTENT)) $SET
+	# and what is given up does not
+	blkdiscard --offset $((16 * EXTENT)) --length $((8 * EXTENT)) $SET
+	same "protected" "$(status shadow protected on_fast)" "$((NR - 24)) $((NR - 8))"
+	stamp fill many 16 $NR
+
+	# copied again, over a suspend as well
+	msg shadow replica_interval 1
+	msg shadow idle 100
+	within 60 "all is protected again" protected $NR
+	dmsetup suspend shadow
+	dmsetup resume shadow
+	same "protected" "$(status shadow protected on_fast)" "$NR $NR"
+	verify
+
+	# with the setting turned off the replica names none
+	msg shadow shadow_age 0
+	says "protected nothing, as shadow_age is never; .*: fusionctl set shadow shadow_age=3m"
+	stamp fill few 0 1
+	msg shadow checkpoint
+	same "protected" "$(status shadow protected on_fast point_age)" "0 $NR -"
+	same "point" "$(counter shadow point)" 0
+	msg shadow shadow off
+	says "protected nothing, as shadow is off; .*: fusionctl set shadow shadow=on shadow_age=3m"
+}
+
 # swing: all of them go up and down, until killed
 swing() {
 	trap 'exit 0' TERM
