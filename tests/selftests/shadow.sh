@@ -248,6 +248,8 @@ protected() {
 test_protected() {
 	local all age
 	begin idle 100 shadow_age 5 replica_interval 1
+	# by that fusionctl knows it
+	dmsetup rename shadow --setuuid "FUSION-$(uuid_of "$FAST")"
 	all=$((NR * EXTENT))
 	says "protected nothing is on the fast member"
 	up
