@@ -68,8 +68,9 @@ enum health fus_protected_health(const struct set *set, char text[PROTECTED_TEXT
 		bool full = lacks_room(st);
 
 		snprintf(text, PROTECTED_TEXT, "only %u %% of what is on the fast member is "
-			 "protected, %s", percent, full ? "as the slow one has no room for the rest" :
-			 "as there was no idle time yet to copy the rest");
+			 "protected, as %s", percent, full ?
+			 "the slow one has no room for the rest" :
+			 "there was no idle time yet to copy the rest");
 		snprintf(remedy, PROTECTED_TEXT, "%s", full ?
 			 "run fstrim on its file system, or delete something" :
 			 "leave it idle for some time, or lower its settings idle and standby");
