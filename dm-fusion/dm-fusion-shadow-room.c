@@ -205,11 +205,12 @@ static void fusion_shadow_tell(struct fusion *fs)
 
 void fusion_shadow_tend(struct fusion *fs)
 {
-	/* they last over a suspend */
-	if (!READ_ONCE(fs->shadows.nr) || READ_ONCE(fs->mover.stopping))
+	if (!READ_ONCE(fs->shadows.nr))
 		return;
 	if (!fusion_shadow_allowed(fs)) {
-		fusion_shadow_forget_all(fs);
+		/* they last over a suspend, which may have begun this moment */
+		if (!READ_ONCE(fs->mover.stopping))
+			fusion_shadow_forget_all(fs);
 		return;
 	}
 	fusion_shadow_tell(fs);
