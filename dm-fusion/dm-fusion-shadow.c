@@ -201,6 +201,15 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 
 /* -- what the replica knows ------------------------------------------------------------------ */
 
+/*
+ * Is the shadow in @slot current? The mark in the word of its extent tells: a write takes that away
+ * first, and FUSION_SHADOW_CURRENT later.
+ */
+static bool fusion_shadow_counts(u32 slot, u32 word)
+{
+	return slot & FUSION_SHADOW_CURRENT && fusion_word_state(word) == FUSION_WATCHED;
+}
+
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 {
 	u32 *slot, had, now, fast;
@@ -212,7 +221,7 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 	do {
 		had = READ_ONCE(*slot);
 		now = (had & ~FUSION_SHADOW_SAME) | FUSION_SHADOW_NAMED;
-		if (had & FUSION_SHADOW_CURRENT)
+		if (fusion_shadow_counts(had, word))
 			now |= FUSION_SHADOW_SAME;
 		/* Pairs with that of fusion_shadow_outdated(). */
 	} while (cmpxchg(slot, had, now) != had);
@@ -228,13 +237,14 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
 {
 	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, slot;
+	u32 fast, slot, word;
 
 	spin_lock_irq(&fs->lock);
 	for (fast = find_next_bit(s->has, end, from); fast < end;
 	     fast = find_next_bit(s->has, end, fast + 1)) {
 		slot = READ_ONCE(s->of[fast].slot);
-		if ((slot & (FUSION_SHADOW_SAME | FUSION_SHADOW_CURRENT)) == FUSION_SHADOW_SAME)
+		word = READ_ONCE(fs->map[s->of[fast].lext]);
+		if (slot & FUSION_SHADOW_SAME && !fusion_shadow_counts(slot, word))
 			fusion_replica_mark(fs, s->of[fast].lext);
 	}
 	spin_unlock_irq(&fs->lock);
@@ -244,7 +254,9 @@ void fusion_shadow_look(struct fusion *fs)
 {
 	u32 from, end;
 
-	if (!xchg(&fs->shadows.changed, 0))
+	/* It says since when, not whether: a write sets it behind the mark that it takes away. */
+	xchg(&fs->shadows.changed, 0);
+	if (!fs->replica.names)
 		return;
 	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
 		end = min(from + CHUNK, fs->sb.nr_fast_slots);
