@@ -76,29 +76,3 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 	fusion_note_durable(chain, 0, chain->next_seq);
 	return 0;
 }
-
-const void *fusion_chain_read(void *ctx, u32 pos)
-{
-	struct fusion_chain_ring *ring = ctx;
-	struct fusion *fs = ring->fs;
-	struct fusion_chain *chain = ring->chain;
-	const u32 role = chain->sb->role;
-	const u64 start = chain->sb->journal_start[role];
-	u32 nr;
-
-	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
-		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
-		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
-			/* Only the block asked for matters; its neighbours may be bad. */
-			nr = 1;
-			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
-					     nr)) {
-				ring->nr = 0;
-				return NULL;
-			}
-		}
-		ring->pos = pos;
-		ring->nr = nr;
-	}
-	return page_address(chain->buf[pos - ring->pos]);
-}

@@ -166,9 +166,43 @@ static void fusion_load_heat(struct fusion *fs)
 
 /* -- the journal, and the log ---------------------------------------------------------------- */
 
+/* The part of a ring that the buffers of its chain hold. */
+struct ring {
+	struct fusion *fs;
+	struct fusion_chain *chain;
+	u32 pos;
+	u32 nr;
+};
+
+static const void *fusion_load_read_ring(void *ctx, u32 pos)
+{
+	struct ring *ring = ctx;
+	struct fusion *fs = ring->fs;
+	struct fusion_chain *chain = ring->chain;
+	const u32 role = chain->sb->role;
+	const u64 start = chain->sb->journal_start[role];
+	u32 nr;
+
+	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
+		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
+		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
+			/* Only the block asked for matters; its neighbours may be bad. */
+			nr = 1;
+			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
+					     nr)) {
+				ring->nr = 0;
+				return NULL;
+			}
+		}
+		ring->pos = pos;
+		ring->nr = nr;
+	}
+	return page_address(chain->buf[pos - ring->pos]);
+}
+
 static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
-	struct fusion *fs = ((struct fusion_chain_ring *)ctx)->fs;
+	struct fusion *fs = ((struct ring *)ctx)->fs;
 	struct fusion_open *open = fusion_open_find(fs, rec->lext);
 
 	fusion_map_load(fs, rec->lext, rec->new);
@@ -192,10 +226,10 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 /* @peer_at: set to how far the slow member had got, according to the journal */
 static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
-	struct fusion_chain_ring ring = { .fs = fs, .chain = &fs->journal };
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,	/* with the bounds of what was written */
-		.read = fusion_chain_read,
+		.read = fusion_load_read_ring,
 		.apply = fusion_load_record,
 		.ctx = &ring,
 	};
@@ -228,10 +262,10 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
  */
 static int fusion_load_check_end(struct fusion *fs)
 {
-	struct fusion_chain_ring ring = { .fs = fs, .chain = &fs->journal };
+	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,
-		.read = fusion_chain_read,
+		.read = fusion_load_read_ring,
 		.apply = fusion_load_ignore_record,
 		.ctx = &ring,
 	};
@@ -274,10 +308,10 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 				   const struct fusion_progress *claim)
 {
 	struct fusion_replica *rep = &fs->replica;
-	struct fusion_chain_ring ring = { .fs = fs, .chain = &rep->log };
+	struct ring ring = { .fs = fs, .chain = &rep->log };
 	struct fusion_ring scan = {
 		.sb = &rep->sb,
-		.read = fusion_chain_read,
+		.read = fusion_load_read_ring,
 		.ctx = &ring,
 		.wanted = claim->seq,
 	};

@@ -46,20 +46,6 @@ struct fusion_chain {
 };
 
 /**
- * struct fusion_chain_ring - while a set is loaded: the part of a ring that its buffers hold
- * @fs: device
- * @chain: the journal, or the log
- * @pos: position in the ring of the first block in @chain->buf
- * @nr: number of blocks there
- */
-struct fusion_chain_ring {
-	struct fusion *fs;
-	struct fusion_chain *chain;
-	u32 pos;
-	u32 nr;
-};
-
-/**
  * struct fusion_txn - a transaction
  * @list: on fs->txns.free or fs->txns.quarantined
  * @nr: records used; protected by fs->lock while running
@@ -260,12 +246,6 @@ void fusion_chain_exit(struct fusion_chain *chain);
  * The member is flushed first. Context: process, sleeps. Return: 0 or a negative errno.
  */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
-
-/*
- * Read a block of the ring at @pos, for struct fusion_replay and _ring; @ctx is a struct
- * fusion_chain_ring. Context: a set is being loaded, sleeps. Return: the block, or NULL.
- */
-const void *fusion_chain_read(void *ctx, u32 pos);
 
 /*
  * Record in @sb how far the other member has got. @sb is about to be written, or to seal blocks of
