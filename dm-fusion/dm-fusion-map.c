@@ -65,22 +65,22 @@ bool fusion_map_lock(struct fusion *fs, u32 lext, u32 old)
 	       cmpxchg(&fs->map[lext], watched, locked) == watched;
 }
 
+void fusion_map_unwatch(struct fusion *fs, u32 lext, u32 word)
+{
+	cmpxchg(&fs->map[lext], fusion_word_set_state(word, FUSION_WATCHED), word);
+}
+
 void fusion_map_uncopy(struct fusion *fs, u32 lext, u32 old)
 {
 	if (READ_ONCE(fs->map[lext]) == fusion_word_set_state(old, FUSION_LOCKED))
 		WRITE_ONCE(fs->map[lext], old);
 	else
-		cmpxchg(&fs->map[lext], fusion_word_set_state(old, FUSION_WATCHED), old);
+		fusion_map_unwatch(fs, lext, old);
 }
 
 void fusion_map_shadowed(struct fusion *fs, u32 lext, u32 word)
 {
 	fusion_map_stable(fs, lext, fusion_word_set_state(word, FUSION_WATCHED));
-}
-
-void fusion_map_unwatch(struct fusion *fs, u32 lext, u32 word)
-{
-	cmpxchg(&fs->map[lext], fusion_word_set_state(word, FUSION_WATCHED), word);
 }
 
 void fusion_map_load(struct fusion *fs, u32 lext, u32 word)
