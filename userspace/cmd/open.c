@@ -74,7 +74,7 @@ static int partner_missing(const char *name, const struct member *m, const struc
 static bool replacement_missing(const struct member *m, const struct member *peer,
 				const struct member *list)
 {
-	if (!memcmp(peer->sb->peer_uuid, m->sb->dev_uuid, sizeof(m->sb->dev_uuid)))
+	if (fus_name_each_other(m, peer))
 		return false;
 	while (list && !fus_member_is(list, peer->sb->peer_uuid))
 		list = list->next;

@@ -331,10 +331,10 @@ static void for_people(const struct job *job)
 	char size[NR_PARTS][SIZE_TEXT], why[4 * sizeof(job->mountable.why)];
 
 	report_print(&job->found, LEVEL_WARNING);
-	if (job->a->opt[OPT_VERBOSE])
+	if (job->a->opt[OPT_VERBOSE]) {
 		print_parts(s->part, s->nr, PART_INTACT, "intact");
-	if (job->a->opt[OPT_VERBOSE])
 		print_parts(s->part, s->nr, PART_SHADOW, "shadow");
+	}
 	print_parts(s->part, s->nr, PART_LOST, "lost");
 	print_parts(s->part, s->nr, PART_UNKNOWN, "unknown");
 	if (job->a->opt[OPT_STALE])
