@@ -27,6 +27,14 @@ static void start_shadowed(u32 hot)
 		fusion_policy_set_heat(p, HOT + i, hot + i);
 }
 
+/* The reserve lacks 50 slots. */
+static struct fusion_policy_env short_of_reserve(bool idle)
+{
+	return (struct fusion_policy_env){
+		.free_slow = 1000, .reserve = 50, .idle = idle, .most = FUSION_MAX_PICK,
+	};
+}
+
 /* A pick, after one that has set the bar and a pass that has found what is above it. */
 static unsigned int pick(const struct fusion_policy_env *env, struct fusion_move *moves,
 			 unsigned int max)
@@ -76,9 +84,7 @@ static void test_only_cold(void)
 static void test_reserve(void)
 {
 	for (u32 idle = 0; idle < 2; idle++) {
-		const struct fusion_policy_env env = {
-			.free_slow = 1000, .reserve = 50, .idle = idle, .most = FUSION_MAX_PICK,
-		};
+		const struct fusion_policy_env env = short_of_reserve(idle);
 		struct fusion_move moves[FUSION_MAX_PICK];
 		unsigned int i, n;
 
@@ -97,9 +103,7 @@ static void test_reserve(void)
 static void test_reserve_resident(void)
 {
 	for (u32 idle = 0; idle < 2; idle++) {
-		const struct fusion_policy_env env = {
-			.free_slow = 1000, .reserve = 50, .idle = idle, .most = FUSION_MAX_PICK,
-		};
+		const struct fusion_policy_env env = short_of_reserve(idle);
 		struct fusion_move moves[FUSION_MAX_PICK];
 		unsigned int n;
 

@@ -20,6 +20,13 @@ static void lose_map(struct image *im)
 		zero(im, FAST, sb->journal_start[FAST] + i);
 }
 
+/* The slot of its shadow has become the place of the extent, without a doubt. */
+static void lies_in_shadow(const struct rebuild *rb, u32 lext, u32 shadow)
+{
+	REQUIRE_EQ(rb->st.word[lext], fusion_word_set_state(shadow, FUSION_STABLE));
+	REQUIRE_EQ(rb->doubt[lext], DOUBT_NONE);
+}
+
 /* A shadow of a clean close has what the extent has. Nothing else is the place of one. */
 static void from_replica(void)
 {
@@ -41,9 +48,7 @@ static void from_replica(void)
 			if (!shadow)
 				continue;
 			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
-				REQUIRE_EQ(rb.st.word[i],
-					   fusion_word_set_state(shadow, FUSION_STABLE));
-				REQUIRE_EQ(rb.doubt[i], DOUBT_NONE);
+				lies_in_shadow(&rb, i, shadow);
 				n[0]++;
 			} else {
 				REQUIRE_EQ(rb.st.word[i], FUSION_WORD_UNMAPPED);
@@ -99,9 +104,7 @@ static void with_older_copy(void)
 			if (!shadow)
 				continue;
 			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
-				REQUIRE_EQ(rb.st.word[i],
-					   fusion_word_set_state(shadow, FUSION_STABLE));
-				REQUIRE_EQ(rb.doubt[i], DOUBT_NONE);
+				lies_in_shadow(&rb, i, shadow);
 				n[0]++;
 			} else if (fast && rb.doubt[i] == DOUBT_OLD) {
 				REQUIRE_EQ(rb.st.word[i], before[i]);
