@@ -233,6 +233,9 @@ bool fusion_refresh(struct fusion *fs)
 		return true;
 	s->in_round = false;
 	s->completed = s->rounds;
+	/* nothing to do for a point, until the end of another round */
+	if (!READ_ONCE(s->changed))
+		s->point.round = s->completed;
 	if (s->any)
 		fusion_replica_soon(fs);
 	return false;

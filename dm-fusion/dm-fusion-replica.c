@@ -395,11 +395,9 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 	rep->whole = true;
 	if (rep->names && !named) {
 		rep->point_s = ktime_get_real_seconds();
-		/*
-		 * Behind that: what was written before is known to be out of date. Nobody says how
-		 * much before, so from now on something is missing.
-		 */
-		WRITE_ONCE(fs->shadows.changed, max_t(unsigned long, 1, fusion_now_ms()));
+		/* From now on: what was written before will be known to be out of date. */
+		if (READ_ONCE(fs->shadows.changed))
+			WRITE_ONCE(fs->shadows.changed, max_t(unsigned long, 1, fusion_now_ms()));
 		fusion_shadow_look(fs, false);
 	}
 	if (rep->point_end)

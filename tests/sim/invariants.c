@@ -281,7 +281,7 @@ bool set_shadows_settled(const void *private)
 {
 	const struct fusion *fs = private;
 
-	return !fs->shadows.changed;
+	return !fs->shadows.changed && !fs->shadows.point.since;
 }
 
 u32 set_shadows_current(const void *private)

@@ -425,6 +425,8 @@ static void write_to_all(void *arg)
 
 	set_update_replica(sim_dev_private(dev));
 	msleep(3000);
+	/* no point any more */
+	sim_dev_message(dev, "shadow_age 86400");
 	for (lext = 0; lext < NR; lext++)
 		change(t, dev, lext);
 	/* the others may have got one as well */
