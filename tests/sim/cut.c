@@ -57,9 +57,7 @@ static void check_taken_over(const struct state *st, const struct replica *rep,
 
 	if (current && current != named)
 		sim_fail("opened, and %u of %u shadows are current", current, named);
-	/* a set that had to give up, as its heartbeat came too late, is not trusted */
-	if (st->closed && !set_has_old(private) && !set_needs_check(private) &&
-	    replica_is_exact(rep) && named != current)
+	if (st->closed && set_takes_over(private) && replica_is_exact(rep) && named != current)
 		sim_fail("closed, and %u of %u shadows are taken over", current, named);
 }
 

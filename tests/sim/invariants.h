@@ -52,7 +52,9 @@ u64 set_homing_moves(const void *private);
 /* Extents on the old member, if it has one; and has it? */
 u32 set_old_left(const void *private);
 bool set_has_old(const void *private);
-bool set_needs_check(const void *private);	/* has been found so on its disks */
+
+/* Does it take over shadows? Not if a disk was replaced, or it had to give up before. */
+bool set_takes_over(const void *private);
 
 /* Has a word of a set with this superblock of the slow member the same meaning? */
 bool set_same_disks(const void *private, const struct fusion_sb *slow);

@@ -34,9 +34,9 @@ struct told set_told(const void *private)
 	return told;
 }
 
-bool set_needs_check(const void *private)
+bool set_takes_over(const void *private)
 {
 	const struct fusion *fs = private;
 
-	return fs->needs_check;
+	return !fusion_sb_has_old(&fs->sb) && !fs->old.over && !fs->needs_check;
 }
