@@ -260,9 +260,9 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
-	 * fusion_super_transit or _renewal. At 1072 is a __le64: see fusion_sb_shadows_exact(). So is
-	 * at 1080: with FUSION_INCOMPAT_SHADOW, the second since 1970 of the point of the map copy.
-	 * Other new fields come behind it, at 1088.
+	 * fusion_super_transit or _renewal. Two __le64 are at 1072: see fusion_sb_shadows_exact(),
+	 * and with FUSION_INCOMPAT_SHADOW the second since 1970 of the point of the map copy.
+	 * Other new fields come behind them, at 1088.
 	 */
 } __attribute__((packed));
 

@@ -151,7 +151,8 @@ static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **take
 	word = fs->map[lext];
 	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_FAST ||
 	    fusion_word_slot(word) != fast ||
-	    (fusion_word_state(word) != FUSION_STABLE && fusion_word_state(word) != FUSION_WATCHED &&
+	    (fusion_word_state(word) != FUSION_STABLE &&
+	     fusion_word_state(word) != FUSION_WATCHED &&
 	     !test_bit(fast, fs->shadows.point.pending)))
 		sim_fail("INV12: the shadow of fast slot %u is that of extent %u, which is %x",
 			 fast, lext, word);

@@ -62,8 +62,8 @@ void sim_trace_fusion_point(struct fusion *fs, u64 second)
 }
 
 /*
- * Has the extent no such shadow any more? It has gone down, so the slot is its own, or was discarded.
- * Either may come again, with the same slot, and newer than the point.
+ * Has the extent no such shadow any more? It has gone down, so the slot is its own, or was
+ * discarded. Either may come again, with the same slot, and newer than the point.
  */
 static bool is_over(const struct had *had)
 {
@@ -102,8 +102,8 @@ bool point_had(const void *private, u64 second, u32 lext, u32 slot, const u64 *f
 	u32 s;
 
 	for (had = world->parent ? world->parent->points : NULL; had; had = had->next) {
-		if (had->fs != private || had->second != second || had->lext != lext || had->slot != slot ||
-		    is_over(had))
+		if (had->fs != private || had->second != second || had->lext != lext ||
+		    had->slot != slot || is_over(had))
 			continue;
 		any = true;
 		if (!memcmp(had->stamps, found, sizeof(had->stamps)))

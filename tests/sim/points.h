@@ -6,8 +6,9 @@
 #include <linux/types.h>
 
 /*
- * If this set, of the parent world, made a point in this second, when the shadow of the extent was in this
- * slow slot: is this what the extent had then, or what it had at another point of that second?
+ * If this set, of the parent world, made a point in this second, when the shadow of the extent
+ * was in this slow slot: is this what the extent had then, or what it had at another point of
+ * that second?
  */
 bool point_had(const void *private, u64 second, u32 lext, u32 slot, const u64 *found);
 

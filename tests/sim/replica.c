@@ -182,8 +182,8 @@ static void check_shadow(const struct replica *rep, struct model *model, u32 lex
 }
 
 /*
- * It is a version of the extent, not parts of two; and that of the point of second @point, if it was
- * made for that.
+ * It is a version of the extent, not parts of two; and that of the point of second @point, if it
+ * was made for that.
  */
 static void check_shadow_whole(const struct replica *rep, const struct model *model, u32 lext,
 			       u64 point, const void *private)
@@ -194,8 +194,8 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 
 	for (s = 0; s < EXTENT_SECTORS; s++)
 		found[s] = sim_disk_stamp(rep->disk, start + s);
-	if ((enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW && point &&
-	    !point_had(private, point, lext, fusion_word_slot(rep->word[lext]), found))
+	if ((enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW &&
+	    point && !point_had(private, point, lext, fusion_word_slot(rep->word[lext]), found))
 		sim_fail("replica: the shadow of extent %u is not that of the point of second %llu "
 			 "(INV16)", lext, point);
 	if (model_is_whole(model, lext, found))
@@ -213,8 +213,8 @@ void replica_check_content(const struct replica *rep, struct model *model, const
 	u32 lext, s;
 
 	if (unnamed >= 0)
-		sim_fail("replica: does not name the shadow of extent %d, of the point of second %llu "
-			 "(INV16)", unnamed, point);
+		sim_fail("replica: does not name the shadow of extent %d, of the point of second "
+			 "%llu (INV16)", unnamed, point);
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 

@@ -25,8 +25,8 @@ bool replica_is_exact(const struct replica *rep);
  * Would salvage serve the right data? A slot it names must hold data of that extent (INV6), and
  * the newest that was flushed (INV7). A shadow must have a version of its extent, and, if the set
  * @private has written the replica since it was opened, one that is as new as its point (INV15),
- * and with @exact of that very instant, if it was made for that (INV16). It is not where a write may
- * fail: then a disk may lose what it has shown.
+ * and with @exact of that very instant, if it was made for that (INV16). It is not where a write
+ * may fail: then a disk may lose what it has shown.
  */
 void replica_check_content(const struct replica *rep, struct model *model,
 			   const void *private, bool exact);
