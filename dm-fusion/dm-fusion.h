@@ -46,10 +46,12 @@
  * Each header has the structures and contracts of one group; struct fusion below holds them
  * together.
  *
- * States of an extent (the state table; U is unmapped)
+ * States of an extent (the state table; U is unmapped, L is lost)
  *
  *	from     to       by              when
  *	U        OPEN     worker, mover   first write, or zeros for homing: a slot is allocated
+ *	L        OPEN     worker          first write: blocks that are not valid stay lost
+ *	L        U        worker          whole extent discarded
  *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
  *	OPEN     U        worker          whole extent discarded, no write in flight
  *	STABLE   WATCHED  mover           chosen for migration
@@ -289,6 +291,7 @@ struct fusion {
 	struct mutex drain_mutex;
 	u32 nr_mapped;			/* extents; under lock */
 	u32 nr_fast;			/* of these, on the fast member, or the old one of it */
+	u32 nr_lost;			/* extents without a slot that are lost; under lock */
 	u64 map_changes;		/* of words, since the device was made; under lock */
 	struct dm_kcopyd_client *kcopyd;
 	struct bio_set meta_bs;		/* metadata: the committer must not wait for users' bios */

@@ -320,6 +320,7 @@ int main(int argc, char **argv)
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
 		if (opt.story && ((opt.story->shrinks && !run.setup.shrinks) ||
+				  (opt.story->lost && !run.setup.lost) ||
 				  (opt.story->homes && !run.setup.homes))) {
 			runs++;
 			continue;
