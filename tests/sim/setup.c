@@ -138,7 +138,8 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
-	if (!rnd_below(&lost, 6))
+	/* recoveries of large ones would complete many extents, with a cut at each write */
+	if (!s->large && !rnd_below(&lost, 6))
 		s->lost = 1 + rnd_below(&lost, 3);
 	snprintf(s->options, sizeof(s->options),
 		 "20 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "

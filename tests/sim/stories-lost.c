@@ -50,8 +50,7 @@ static struct op *one(struct op *op, const struct setup *s, u64 *rng)
 		return add(op, OP_READ, at, rnd_below(rng, 2) ? FUSION_BLOCK_SECTORS :
 			   (lext + 1) * EXTENT_SECTORS - at);
 	case 15:
-		return add(op, OP_SPRAY, lext * EXTENT_SECTORS,
-			   min(all - lext, s->large ? 24U : 6U));
+		return add(op, OP_SPRAY, lext * EXTENT_SECTORS, min(all - lext, 6U));
 	case 16:
 		return add(op, OP_PROMOTE + rnd_below(rng, 2), lext, n);
 	case 17:
