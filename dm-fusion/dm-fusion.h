@@ -25,7 +25,8 @@
  *	shadow		slow slots kept for extents of the fast member
  *	metaio, flush,	blocks, flushes, journals, transactions: what a commit is made of
  *	chain, txn
- *	submit, open*	bios on their way to a member; OPEN extents
+ *	submit, open*,	bios on their way to a member; OPEN extents, and those with lost
+ *	lost		blocks
  *	options, super	settings; superblocks
  *	journal,	a commit and its order; a checkpoint, and the committer
  *	checkpoint
@@ -145,6 +146,8 @@
  *	 was written before the durable POINT is in it.
  * INV16 If it is that of an extent with metadata, it is what the extent had at the instant of that
  *	 POINT, as those of all others are (dm-fusion-point.c), unless the extent has moved since.
+ * INV17 What is lost reads as nothing but an error, by the map and by the replica, until it was
+ *	 written, zeroed, or discarded with the whole of its extent (dm-fusion-lost.c).
  *
  * Locks
  * -----

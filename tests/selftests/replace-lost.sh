@@ -9,7 +9,7 @@
 # shellcheck source=lib/replace.sh
 . "$here/lib/replace.sh"
 
-SET=/dev/mapper/data
+DATA=/dev/mapper/data
 E=65536			# bytes of an extent
 
 # lost_are WANT: extents that are lost, and those of them that are so in part
@@ -21,7 +21,7 @@ lost_are() {
 fails() {
 	local i
 	for ((i = $1; i < $1 + $2; i++)); do
-		if dd if=$SET of=/dev/null bs=4096 skip="$i" count=1 iflag=direct status=none 2>/dev/null
+		if dd if=$DATA of=/dev/null bs=4096 skip="$i" count=1 iflag=direct status=none 2>/dev/null
 		then
 			fail "block $i can be read"
 		fi
@@ -30,7 +30,7 @@ fails() {
 
 # as_written FILE FIRST COUNT: these extents have what the file has there
 as_written() {
-	cmp -n $(($3 * E)) -i $(($2 * E)) "$1" $SET >&2 || fail "extents $2 + $3 have changed"
+	cmp -n $(($3 * E)) -i $(($2 * E)) "$1" $DATA >&2 || fail "extents $2 + $3 have changed"
 }
 
 # reopen: and the metadata is sound
@@ -45,10 +45,10 @@ reopen() {
 half() {
 	begin 24 48 32
 	content $((16 * E))
-	dd if="$TMP/content" of=$SET bs=1M oflag=direct conv=fsync status=none
+	dd if="$TMP/content" of=$DATA bs=1M oflag=direct conv=fsync status=none
 	good fusionctl demote data 0-7
 	good fusionctl promote data 8-15
-	put_direct $SET 7 $((20 * E)) 4096
+	put_direct $DATA 7 $((20 * E)) 4096
 }
 
 # what is on the slow member is there, what was on the fast one fails, and what was empty is zeros
@@ -82,7 +82,7 @@ test_closed() {
 	as_written "$TMP/content" 0 8
 	fails 128 128
 	fails 320 16
-	read_zero $SET $((16 * E)) $((4 * E))
+	read_zero $DATA $((16 * E)) $((4 * E))
 	same "map" "$(msg data map 8 8)" "8 8 - - lost"
 	good fusionctl status data
 	shows "lost     9 extents (576K), 0 of them in part"
@@ -93,10 +93,10 @@ test_closed() {
 	lost_are "9 0"
 
 	# the whole of one is written; a part of the next one; a part of a block cannot be
-	dd if="$TMP/content" of=$SET bs=$E count=1 skip=8 seek=8 oflag=direct conv=notrunc,fsync status=none
+	dd if="$TMP/content" of=$DATA bs=$E count=1 skip=8 seek=8 oflag=direct conv=notrunc,fsync status=none
 	as_written "$TMP/content" 8 1
-	put_direct $SET 9 $((9 * E + 8192)) 8192
-	if dd if=/dev/zero of=$SET bs=512 seek=$(((10 * E) / 512 + 1)) count=1 oflag=direct \
+	put_direct $DATA 9 $((9 * E + 8192)) 8192
+	if dd if=/dev/zero of=$DATA bs=512 seek=$(((10 * E) / 512 + 1)) count=1 oflag=direct \
 		conv=notrunc status=none 2>/dev/null; then
 		fail "a part of a lost block could be written"
 	fi
@@ -112,15 +112,15 @@ test_closed() {
 	lost_are "8 1"
 	refuses "are lost in part" fusionctl replace data "$NEW" "$FAST" --yes
 	# the rest of it is zeroed
-	blkdiscard -z -o $((9 * E)) -l 8192 $SET
-	blkdiscard -z -o $((9 * E + 16384)) -l $((E - 16384)) $SET
-	read_zero $SET $((9 * E)) 8192
+	blkdiscard -z -o $((9 * E)) -l 8192 $DATA
+	blkdiscard -z -o $((9 * E + 16384)) -l $((E - 16384)) $DATA
+	read_zero $DATA $((9 * E)) 8192
 	# and the others are discarded: a part does nothing
-	blkdiscard -o $((10 * E)) -l 8192 $SET
+	blkdiscard -o $((10 * E)) -l 8192 $DATA
 	fails 160 2
-	blkdiscard -o $((10 * E)) -l $((6 * E)) $SET
-	read_zero $SET $((10 * E)) $((6 * E))
-	blkdiscard -o $((20 * E)) -l $E $SET
+	blkdiscard -o $((10 * E)) -l $((6 * E)) $DATA
+	read_zero $DATA $((10 * E)) $((6 * E))
+	blkdiscard -o $((20 * E)) -l $E $DATA
 	lost_are "0 0"
 	as_written "$TMP/content" 0 9
 	good fusionctl close data
@@ -138,7 +138,7 @@ test_twice() {
 	good fusionctl replace --lost data "$NEW" --yes
 	good fusionctl open data
 	quick
-	put_direct $SET 5 $((12 * E)) 4096
+	put_direct $DATA 5 $((12 * E)) 4096
 	good fusionctl checkpoint data
 	good fusionctl close data
 	dmsetup remove --retry new-link
@@ -148,7 +148,7 @@ test_twice() {
 	good fusionctl open data
 	as_written "$TMP/content" 0 8
 	fails 128 128
-	read_zero $SET $((16 * E)) $((4 * E))
+	read_zero $DATA $((16 * E)) $((4 * E))
 	lost_are "9 0"
 }
 
@@ -159,7 +159,7 @@ test_dump() {
 	unplugged fast
 	good fusionctl replace --lost data "$NEW" --yes
 	good fusionctl open data
-	put_direct $SET 5 $((12 * E)) 4096
+	put_direct $DATA 5 $((12 * E)) 4096
 	good fusionctl close data
 	good fusionctl dump data -o "$TMP/dump"
 	same "lost" "$(jq -c .lost "$TMP/dump")" \
@@ -179,7 +179,7 @@ all_protected() {
 
 # same_files: the file system has them
 same_files() {
-	mount $SET "$TMP/mnt"
+	mount $DATA "$TMP/mnt"
 	(cd "$TMP/mnt/files" && md5sum --quiet -c "$TMP/sums" >&2) || fail "files have changed"
 	umount "$TMP/mnt"
 }
@@ -191,9 +191,9 @@ test_ext4() {
 	need mkfs.ext4 e2fsck fstrim
 	begin 24 64 32
 	good fusionctl set data --now shadow=on shadow_age=2s replica_interval=1s
-	mkfs.ext4 -q $SET
+	mkfs.ext4 -q $DATA
 	mkdir -p "$TMP/mnt"
-	mount $SET "$TMP/mnt"
+	mount $DATA "$TMP/mnt"
 	defer umount_quietly "$TMP/mnt"
 	mkdir "$TMP/mnt/files"
 	seq 20000 | split -l 100 - "$TMP/mnt/files/lines."
@@ -202,7 +202,7 @@ test_ext4() {
 	umount "$TMP/mnt"
 	within 60 "all is protected" all_protected
 	good fusionctl set data --now shadow_age=1d
-	mount $SET "$TMP/mnt"
+	mount $DATA "$TMP/mnt"
 	head -c 4M /dev/urandom >"$TMP/mnt/late"
 	sync -f "$TMP/mnt"
 	gone fast
@@ -215,9 +215,9 @@ test_ext4() {
 	before=$(fusionctl status data --json | jq '.sets[0].lost')
 	say "$before extents lost"
 	at_least "lost" "$before" 1
-	e2fsck -fy "$SET" >"$TMP/fsck" 2>&1 || [[ $? -le 1 ]] || fail "e2fsck: $(<"$TMP/fsck")"
+	e2fsck -fy $DATA >"$TMP/fsck" 2>&1 || [[ $? -le 1 ]] || fail "e2fsck: $(<"$TMP/fsck")"
 	same_files
-	mount -o discard "$SET" "$TMP/mnt"
+	mount -o discard $DATA "$TMP/mnt"
 	rm -f "$TMP/mnt/late"
 	fstrim "$TMP/mnt"
 	umount "$TMP/mnt"
