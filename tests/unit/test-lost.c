@@ -278,9 +278,40 @@ static void test_cut(void)
 	REQUIRE(seen[0] > 20 && seen[1] > 4);
 }
 
+/* A block of the map is damaged: the replica has it, with what is lost. */
+static void test_rebuilt(void)
+{
+	static struct lost_set l;
+	const struct fusion_sb *sb;
+	struct rebuild rb;
+	struct meta meta;
+
+	for (u64 seed = 0; seed < 4; seed++) {
+		begin(&l, 90 + seed, seed & 1, false);
+		REQUIRE(carry_out(&l, ~0U));
+		REQUIRE(l.plan.lost && (l.closed || l.plan.partly));
+		open_image(&l.im, &meta);
+		sb = fus_meta_sb(&meta, FUSION_FAST);
+		memset(l.im.mem[FUSION_FAST] + sb->map_start[FUSION_FAST][sb->active_set] *
+		       FUSION_BLOCK_SIZE, 0, FUSION_BLOCK_SIZE);
+		REQUIRE(!fus_meta_read_again(&meta));
+		REQUIRE(!fus_rebuild_state(&meta, FUSION_FAST, &rb));
+		REQUIRE(!rb.exact && !rb.nr[DOUBT_OLD] && !rb.nr[DOUBT_LOST]);
+		compare(&l, &rb.st, true);
+		/* and what is written has it again */
+		REQUIRE(!fus_meta_write(&meta, &rb.st, false, rb.set, meta.m[FUSION_FAST].heat));
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		judge_new(&l, true);
+		close_meta(&l);
+		end(&l);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "lost: what becomes of each extent", test_plan },
 	{ "lost: power fails in any write", test_cut },
+	{ "lost: the map is rebuilt", test_rebuilt },
 };
 
 UNIT_TESTS(tests)
