@@ -205,13 +205,14 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
 	struct fusion *fs = ((struct ring *)ctx)->fs;
 	struct fusion_open *open = fusion_open_find(fs, rec->lext);
+	const bool lost = rec->op == FUSION_OP_PARTLY_LOST;
 
 	fusion_map_load(fs, rec->lext, rec->new);
 	/* Behind the end of a set that shrinks. If it stays mapped, the set is not loaded. */
 	if (rec->lext >= fs->sb.nr_lexts)
 		return 0;
 	if (open && (!fusion_op_has_bitmap(rec->op) || open->word != rec->new ||
-		     open->lost != (rec->op == FUSION_OP_PARTLY_LOST))) {
+		     open->lost != lost)) {
 		fusion_open_close(fs, open);
 		open = NULL;
 	}
@@ -221,7 +222,7 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 		open = fusion_open_new(fs, rec->lext, rec->new);
 	if (!open)
 		return -EILSEQ;
-	if (rec->op == FUSION_OP_PARTLY_LOST)
+	if (lost)
 		fusion_open_set_lost(fs, open);
 	fusion_open_load(fs, open, rec->bitmap);
 	return 0;
@@ -348,7 +349,7 @@ static int fusion_load_make_room(struct fusion *fs)
 	r = fusion_load_complete(fs);
 	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block))
 		return r;
-	DMERR("%s: too many openings were cut short, and the journal is full; run fusionctl repair",
+	DMERR("%s: the journal is full after openings that were cut short: dump and restore the set",
 	      dm_table_device_name(fs->ti->table));
 	return -ENOSPC;
 }

@@ -6,9 +6,9 @@
  * never zeros, never older content. A discard of all of such an extent unmaps it. A write to a part
  * makes it OPEN, as a first write does. The blocks that are not valid then are still lost, so they
  * are never zeroed, and reads of them fail. The extent becomes STABLE when all blocks have been
- * written, or zeroed by a write-zeroes. A discard of a part of such an extent does nothing: it would
- * make blocks that are valid lost. A write of a part of a lost block fails, as it does on a disk
- * that has to read the rest of its sector first.
+ * written, or zeroed by a write-zeroes. A discard of a part of such an extent does nothing: it
+ * would make blocks that are valid lost. A write of a part of a lost block fails, as it does on a
+ * disk that has to read the rest of its sector first.
  *
  * Nothing completes these extents in the background, so they keep their structures. At most a
  * quarter of all is theirs. Writes to further lost extents fail, unless one of those may be about

@@ -120,6 +120,24 @@ static int read_slow(struct losing *l)
 	return rc;
 }
 
+/*
+ * The heartbeat, which would tell whether another machine has the set open, is on the fast member;
+ * that machine may still have it.
+ */
+static int check_host(const struct losing *l)
+{
+	const struct fusion_sb *sb = fus_meta_sb(&l->meta, SLOW);
+	unsigned char here[16];
+	char text[HOST_TEXT];
+
+	fus_host_id(here);
+	if (l->a->opt[OPT_FORCE] || sb->flags & FUSION_SB_CLEAN ||
+	    !memcmp(sb->host_id, here, sizeof(here)) || !fus_host_text(sb, text, sizeof(text)))
+		return 0;
+	return fus_fail(FC_REFUSED, l->label, "was not closed by %s; if that machine does not use "
+			"it any more, add --force", text);
+}
+
 /* -- the new disk ----------------------------------------------------------------------------- */
 
 static int check_size(const struct losing *l)
@@ -199,9 +217,9 @@ static void show(const struct losing *l)
 		       "since\n", l->label, fus_size_text(text, p->unknown_sectors << 9),
 		       fus_when_text(when, sb->write_time));
 	if (outdated)
-		printf(l->a->opt[OPT_STALE] ? "%s: %s get an older content, from outdated shadows\n" :
-		       "%s: %s of what is lost has an older version, which is outdated: see "
-		       "--stale\n", l->label, fus_size_text(text, outdated << 9));
+		printf("%s: %s %s\n", l->label, fus_size_text(text, outdated << 9),
+		       l->a->opt[OPT_STALE] ? "get an older content, from outdated shadows" :
+		       "of what is lost has an older version, which is outdated: see --stale");
 }
 
 static int ask(const struct losing *l)
@@ -305,6 +323,8 @@ int cmd_replace_lost(const struct args *a)
 		rc = fus_device_get(a->word[1], &l.dev[FAST]);
 	if (!rc)
 		rc = read_slow(&l);
+	if (!rc)
+		rc = check_host(&l);
 	if (!rc)
 		rc = check_new(&l);
 	if (!rc) {
