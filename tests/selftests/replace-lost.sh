@@ -172,6 +172,21 @@ test_dump() {
 	as_written "$TMP/content" 0 8
 }
 
+# Another machine had the set, and may still have it.
+test_other_machine() {
+	linked 24 48
+	third 32
+	format data --extent-size 64K
+	dm there "$(table host 00112233445566778899aabbccddeeff)"
+	put_direct /dev/mapper/there 1 0 $E
+	gone fast
+	close there
+	unplugged fast
+	refuses "was not closed by " fusionctl replace --lost "$SLOW" "$NEW" --yes
+	good fusionctl replace --lost "$SLOW" "$NEW" --yes --force
+	good fusionctl check "$NEW" "$SLOW"
+}
+
 # all_protected: a condition for within
 all_protected() {
 	[[ $(status data protected) == "$(status data on_fast)" && $(status data point_age) == 0 ]]
