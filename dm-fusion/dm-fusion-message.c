@@ -126,6 +126,8 @@ static const char *fusion_state_name(u32 word)
 		[FUSION_LOCKED] = "locked",
 	};
 
+	if (fusion_word_lost(word))
+		return "lost";
 	return fusion_word_mapped(word) ? names[fusion_word_state(word)] : "unmapped";
 }
 
@@ -133,7 +135,7 @@ static const char *fusion_state_name(u32 word)
 static bool fusion_message_continues(u32 a, u32 b)
 {
 	if (!fusion_word_mapped(a) || !fusion_word_mapped(b))
-		return fusion_word_mapped(a) == fusion_word_mapped(b);
+		return a == b;
 	return b == a + 1;
 }
 

@@ -84,7 +84,7 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 			rec.op = FUSION_OP_SHADOW;
 		} else if (fusion_word_state(rec.new) == FUSION_OPEN) {
 			open = fusion_open_find(fs, lext);
-			rec.op = FUSION_OP_OPEN;
+			rec.op = open->lost ? FUSION_OP_PARTLY_LOST : FUSION_OP_OPEN;
 			rec.bitmap = open->bitmap;
 		}
 		added = fusion_replica_try_add(&fs->replica, &rec);

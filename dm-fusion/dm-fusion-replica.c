@@ -32,7 +32,7 @@
  * only for as long as the replica may lag. After that, an update marks all of them dirty, and so
  * records where they are.
  *
- * A map copy has no bitmaps. OPEN extents are unmapped there and stay dirty, so that the log
+ * A map copy has no bitmaps. OPEN extents are unmapped there, or lost, and stay dirty, so the log
  * records them after the position that the superblock names. In step 3 this happens before the
  * superblock is written, except with the first map copy of an activation, which does not know
  * where the log ends.
@@ -142,7 +142,8 @@ static void fusion_replica_take_words(struct fusion *fs, const struct fusion_sb 
 
 		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
 			fusion_replica_mark(fs, first + i);
-			word = FUSION_WORD_UNMAPPED;
+			word = fusion_open_find(fs, first + i)->lost ? FUSION_WORD_LOST :
+								       FUSION_WORD_UNMAPPED;
 		} else {
 			fusion_replica_recorded(fs, first + i);
 		}
@@ -207,7 +208,8 @@ static int fusion_replica_write_set(struct fusion *fs)
 	sb->generation++;
 	sb->set_generation = sb->generation;
 	sb->flags &= ~FUSION_SB_CLEAN;
-	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
+	sb->incompat &= ~(FUSION_INCOMPAT_SHADOW | FUSION_INCOMPAT_DAMAGED);
+	sb->incompat |= fs->sb.incompat & FUSION_INCOMPAT_DAMAGED;
 	sb->point = 0;
 	if (rep->names) {
 		sb->incompat |= FUSION_INCOMPAT_SHADOW;

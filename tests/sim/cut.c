@@ -118,6 +118,30 @@ void close_set(struct sim_dev *dev)
 	sim_dev_destroy(dev);
 }
 
+/* Block by block, unless all are lost: some are, and no others. */
+static void read_damaged(struct sim_dev *dev, u32 sector, u64 *content)
+{
+	const u32 end = sector + EXTENT_SECTORS, lext = sector / EXTENT_SECTORS;
+	bool lost = fusion_word_lost(set_word(sim_dev_private(dev), lext));
+	u32 i;
+	int r;
+
+	for (i = 0; lost && i < EXTENT_SECTORS; i++)
+		content[i] = MODEL_LOST;
+	if (lost)
+		return;
+	for (; sector < end; sector += FUSION_BLOCK_SECTORS, content += FUSION_BLOCK_SECTORS) {
+		r = sim_dev_io(dev, REQ_OP_READ, sector, FUSION_BLOCK_SECTORS, content);
+		if (r && r != -ENODATA)
+			sim_fail("sector %u cannot be read: %d", sector, r);
+		for (i = 0; r && i < FUSION_BLOCK_SECTORS; i++)
+			content[i] = MODEL_LOST;
+		lost |= r;
+	}
+	if (!lost)
+		sim_fail("extent %u can only be read block by block", lext);
+}
+
 void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 {
 	u32 s, end = set_lexts(sim_dev_private(dev)) * EXTENT_SECTORS;
@@ -127,7 +151,9 @@ void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 	memset(content + end, 0, (st->nr_sectors - end) * sizeof(*content));
 	for (s = 0; s < end; s += EXTENT_SECTORS) {
 		r = sim_dev_io(dev, REQ_OP_READ, s, EXTENT_SECTORS, content + s);
-		if (r)
+		if (r == -ENODATA)
+			read_damaged(dev, s, content + s);
+		else if (r)
 			sim_fail("extent %u cannot be read: %d", s / EXTENT_SECTORS, r);
 	}
 }

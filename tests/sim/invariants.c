@@ -10,6 +10,8 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 {
 	if (word == FUSION_WORD_UNMAPPED)
 		return;
+	if (fusion_word_lost(word) && fs->sb.incompat & FUSION_INCOMPAT_DAMAGED)
+		return;
 	if (!fusion_word_mapped(word) || !fusion_word_valid(&fs->sb, fusion_word_on_disk(word)))
 		sim_fail("INV5: extent %u has the impossible word %x", lext, word);
 	if (fusion_word_disk(fs, word) == FUSION_OLD) {
@@ -97,9 +99,9 @@ u32 set_in_the_way(const void *private, const struct fusion_sb *sb)
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		u32 word = fs->map[lext];
 
-		nr += fusion_word_mapped(word) &&
-		      (lext >= sb->nr_lexts || !fusion_slot_valid(sb, fusion_word_dev(word),
-								  fusion_word_slot(word)));
+		nr += lext >= sb->nr_lexts ? word != FUSION_WORD_UNMAPPED :
+		      fusion_word_mapped(word) &&
+		      !fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word));
 	}
 	return nr;
 }
@@ -337,6 +339,8 @@ static void count_away(const struct fusion *fs, u32 *away, u32 *blank)
 
 		if (word == FUSION_WORD_UNMAPPED)
 			*blank += home && fs->mover.homing.zero;
+		else if (fusion_word_lost(word))
+			continue;
 		else if (fusion_word_state(word) == FUSION_OPEN ||
 			 fusion_word_dev(word) != (home ? FUSION_SLOW : FUSION_FAST))
 			++*away;
@@ -386,6 +390,7 @@ void check_invariants(const void *private)
 		check_shared(fs, lext, word, taken);
 	}
 	check_shadows(fs, taken);
+	check_lost_extents(private);
 	check_free(fs, mapped);
 	check_homing(fs);
 	sim_preempt_left = left;

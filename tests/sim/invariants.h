@@ -63,6 +63,14 @@ bool set_same_disks(const void *private, const struct fusion_sb *slow);
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);
 
+/* Extents that are lost, as a whole or in part, are counted, and there may be some. */
+void check_lost_extents(const void *private);
+
+/* Extents of which some blocks are lost; as many as there may be; and is this one? */
+u32 set_partly_lost(const void *private);
+u32 set_most_lost(const void *private);
+bool set_is_partly_lost(const void *private, u32 lext);
+
 /* Its epoch: that of its superblocks, while it is open. */
 u32 set_epoch(const void *private);
 

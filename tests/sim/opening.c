@@ -15,7 +15,7 @@ static void format(const struct fusion_sb *sb)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++)
-		sim_disk_format(world->disk[i], sb, &world->rng);
+		sim_disk_format(world->disk[i], sb, NULL, &world->rng);
 }
 
 /* In place of those that have been used: the journal of a set is not for its namesake. */

@@ -16,6 +16,7 @@ struct replica {
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
 	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
+	bool partly[MAX_LEXTS];		/* it is lost where it is not valid */
 	u64 point;			/* of what is in shadows, in seconds; 0: not known */
 };
 
@@ -56,6 +57,7 @@ static int apply_record(void *ctx, const struct fusion_record *rec)
 	rep->word[rec->lext] = rec->new;
 	rep->valid[rec->lext] = 0;
 	rep->recorded[rec->lext] = rec->bitmap;
+	rep->partly[rec->lext] = rec->op == FUSION_OP_PARTLY_LOST;
 	if (rec->bitmap)
 		memcpy(&rep->valid[rec->lext], rec->bitmap, sizeof(rep->valid[0]));
 	return 0;
@@ -135,7 +137,8 @@ struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old)
 
 bool replica_is_exact(const struct replica *rep)
 {
-	return rep->sb.shadows_at;
+	/* a set that parts from its old member takes none over */
+	return rep->sb.shadows_at && !fusion_sb_has_old(&rep->sb);
 }
 
 void replica_free(struct replica *rep)
@@ -205,6 +208,28 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 	sim_fail("replica: the shadow of extent %u has parts of two versions (INV15)", lext);
 }
 
+/* Zeros never take the place of what is lost. */
+static void check_zeros(const struct replica *rep, struct model *model, u32 lext)
+{
+	bool open = is_open(rep, lext);
+	u32 s;
+
+	if (open ? rep->partly[lext] : rep->word[lext] != FUSION_WORD_UNMAPPED)
+		return;
+	for (s = 0; s < EXTENT_SECTORS; s++) {
+		u32 sector = lext * EXTENT_SECTORS + s;
+
+		if (open && rep->valid[lext] & 1U << s / FUSION_BLOCK_SECTORS)
+			continue;
+		if (model_check_cut(model, sector, MODEL_LOST) ||
+		    !model_check_cut(model, sector, 0))
+			continue;
+		model_explain(model, sector, 0);
+		sim_fail("replica: sector %u of extent %u is lost, and would read as zeros", s,
+			 lext);
+	}
+}
+
 void replica_check_content(const struct replica *rep, struct model *model, const void *private,
 			   bool exact)
 {
@@ -218,6 +243,7 @@ void replica_check_content(const struct replica *rep, struct model *model, const
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 
+		check_zeros(rep, model, lext);
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
 			check_shadow(rep, model, lext, s, point);
 		if (fusion_names_shadow(rep->word[lext]))
@@ -301,6 +327,9 @@ static void check_current(const struct replica *rep, u32 lext, u32 word, const v
 	if (is_open(rep, lext) &&
 	    memcmp(&rep->valid[lext], set_bitmap(private, lext), sizeof(rep->valid[0])))
 		sim_fail("replica: is up to date, but not the bitmap of extent %u", lext);
+	if (is_open(rep, lext) && rep->partly[lext] != set_is_partly_lost(private, lext))
+		sim_fail("replica: is up to date, but not whether blocks of extent %u are lost",
+			 lext);
 }
 
 void replica_check_map(const struct replica *rep, const struct model *model, const void *private)

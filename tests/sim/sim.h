@@ -164,7 +164,8 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u
 struct sim_disk *sim_disk_after_reset(struct sim_disk *disk, u64 *rng);
 
 /* Format both, as fusionctl does. */
-void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
+void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, const u32 *words,
+		     u64 *rng);
 
 /* Durable content: a block of metadata, the stamp of a data sector. */
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);

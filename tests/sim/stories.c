@@ -431,6 +431,7 @@ static const struct story stories[] = {
 	{ .name = "swaps", .make = make_swap_ops },
 	{ .name = "fences", .make = make_fence_ops },
 	{ .name = "homing", .make = make_home_ops, .homes = true },
+	{ .name = "lost", .make = make_lost_ops, .lost = true },
 	{ .name = "shadows", .make = make_shadow_ops },
 	{ .name = "points", .make = make_point_ops },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },

@@ -256,7 +256,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 	struct apply_ctx *c = ctx;
 
 	(void)t;
-	return rec->op == FUSION_OP_OPEN ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
+	return fusion_op_has_bitmap(rec->op) ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
 }
 
 /* Find an older bitmap for each open extent that has none, or the extent is lost. */
