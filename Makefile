@@ -56,7 +56,8 @@ help:
 	@echo '                           everything at once for that long, with members that fail'
 	@echo 'make loss [FS="ext4 xfs btrfs"] [FULL="30 70 95"] [RUNS=20] [SEED=n] [KVER=6.12]'
 	@echo '                           the SSD vanishes under load: what is left of each file, as a table;'
-	@echo '                           SET="key=value" settings of the set, IDLE=seconds without load before it'
+	@echo '                           SET="key=value" settings of the set, REST=seconds without load before it,'
+	@echo '                           IDLE=seconds without load before the loss'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'
@@ -196,8 +197,8 @@ LOSS_KVER := $(if $(asked),$(KVER),uml-fs)
 
 loss: tests userspace $(addsuffix /dm-fusion,$(LOSS_KVER))
 	$(Q)$(MAKE) -s -C tests/loss
-	$(Q)FS='$(FS)' FULL='$(FULL)' RUNS='$(RUNS)' SEED='$(SEED)' SET='$(SET)' IDLE='$(IDLE)' \
-		tests/loss/loss $(LOSS_KVER)
+	$(Q)FS='$(FS)' FULL='$(FULL)' RUNS='$(RUNS)' SEED='$(SEED)' SET='$(SET)' REST='$(REST)' \
+		IDLE='$(IDLE)' tests/loss/loss $(LOSS_KVER)
 
 demo:
 	$(Q)$(asked) HDD='$(HDD)' SSD='$(SSD)' scripts/demo

@@ -431,40 +431,16 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 	return batches;
 }
 
-/*
- * The slow member's time that a batch of @us has used. If foreground I/O queues there, it is only
- * the share that the batch's commands have in the queue. So migration also advances under full
- * load, and adds to the load only its share.
- */
-static u64 fusion_time_used(const struct fusion *fs, u64 us)
-{
-	u32 looks = max(fs->mover.queue_looks, 1U);
-
-	return div_u64(us * FUSION_COPY_QUEUE * looks, FUSION_COPY_QUEUE * looks + fs->mover.queue);
-}
-
-void fusion_pace(struct fusion *fs, u64 us)
-{
-	u32 duty = READ_ONCE(fs->opt.duty);
-	u64 pause = div_u64(us * (100 - duty), duty * 1000);
-
-	fs->mover.next_batch_ms = fusion_now_ms() + min_t(u64, pause, FUSION_MAX_PAUSE_MS);
-}
-
 unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used)
 {
-	u64 start = fusion_now_us(), flushes = READ_ONCE(fs->flush.slow_flushes);
+	u64 start = fusion_pace_begin(fs), flushes = READ_ONCE(fs->flush.slow_flushes);
 	unsigned int batches;
 
-	fs->mover.waited_us = 0;
-	fs->mover.queue = 0;
-	fs->mover.queue_looks = 0;
 	batches = fusion_migrate(fs, moves, jobs, nr, force, idle);
 
-	*used = fusion_now_us() - start;
-	*used = fusion_time_used(fs, *used - min(*used, fs->mover.waited_us));
+	*used = fusion_pace_used(fs, start);
 	/* to shadows: the slow member had nothing to do */
 	if (!fusion_any_copy(jobs, nr) && READ_ONCE(fs->flush.slow_flushes) == flushes)
 		*used = 0;

@@ -44,6 +44,12 @@ void fusion_commit_soon(struct fusion *fs)
 			   msecs_to_jiffies(READ_ONCE(fs->opt.commit_interval)));
 }
 
+void fusion_complete_lost(struct bio *bio)
+{
+	bio->bi_status = BLK_STS_MEDIUM;
+	bio_endio(bio);
+}
+
 /* -- counters -------------------------------------------------------------------------------- */
 
 u64 fusion_count_ios(const struct fusion *fs, enum fusion_dev dev, bool write)

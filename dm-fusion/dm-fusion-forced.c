@@ -51,6 +51,12 @@ int fusion_settle_most(struct fusion *fs, const struct fusion_force *force)
 	const u32 vain = 2 * FUSION_JOIN_OPENS;
 	u32 lext, failed = 0, tries = fs->opens.max;
 
+	/* Nothing completes those; with them, no disk can join. */
+	if (READ_ONCE(fs->opens.nr_lost) && (fusion_commit_wait(fs) || fs->opens.nr_lost)) {
+		DMERR("%s: settle: %u extents have lost blocks: write or discard all of each",
+		      dm_table_device_name(fs->ti->table), READ_ONCE(fs->opens.nr_lost));
+		return -EBUSY;
+	}
 	while (tries-- && failed <= vain && !READ_ONCE(fs->mover.stopping)) {
 		if (READ_ONCE(force->abandoned))
 			return -ERESTARTSYS;

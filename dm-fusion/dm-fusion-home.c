@@ -410,7 +410,7 @@ static bool fusion_map_blank(struct fusion *fs, u32 lext)
 
 	spin_lock_irq(&fs->lock);
 	/* First writes need structures as well. */
-	if (!fusion_word_mapped(READ_ONCE(fs->map[lext])) && fs->opens.nr < fs->opens.max / 2 &&
+	if (READ_ONCE(fs->map[lext]) == FUSION_WORD_UNMAPPED && fs->opens.nr < fs->opens.max / 2 &&
 	    !list_empty(&fs->opens.free))
 		word = fusion_slot_take(fs, FUSION_SLOW, lext);
 	if (fusion_word_mapped(word))

@@ -99,7 +99,7 @@ static inline bool fusion_word_away(const struct fusion_sb *sb, u32 lext, u32 wo
 static inline bool fusion_word_blank(const struct fusion_homing *h, const struct fusion_sb *sb,
 				     u32 lext, u32 word)
 {
-	return h->zero && !fusion_word_mapped(word) && fusion_has_home(sb, lext);
+	return h->zero && word == FUSION_WORD_UNMAPPED && fusion_has_home(sb, lext);
 }
 
 /* The word of an extent is being changed: keep count. fs->lock held. */

@@ -3,9 +3,10 @@
  * dm-fusion: map() and end_io().
  *
  * map() sends bios for STABLE extents to their member and answers reads of unmapped extents with
- * zeros. A flush goes to the fast member if that is enough, and otherwise waits for a commit. The
- * rest is deferred to one ordered worker (dm-fusion-worker.c): first writes, bios for OPEN extents,
- * discards and write-zeroes, writes to a LOCKED extent, and any write while the gate is shut.
+ * zeros, and those of lost ones with an error. A flush goes to the fast member if that is enough,
+ * and otherwise waits for a commit. The rest is deferred to one ordered worker
+ * (dm-fusion-worker.c): first writes, bios for OPEN extents, discards and write-zeroes, writes to a
+ * LOCKED extent, and any write while the gate is shut.
  */
 #include <linux/ioprio.h>
 
@@ -54,7 +55,8 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 
 	while (unlikely(fusion_word_state(word) & busy || !fusion_word_mapped(word))) {
 		if (!fusion_word_mapped(word)) {
-			verdict = write ? FUSION_DEFER : FUSION_ZERO;
+			verdict = write ? FUSION_DEFER :
+				  fusion_word_lost(word) ? FUSION_LOST : FUSION_ZERO;
 			break;
 		}
 		if (fusion_word_state(word) == FUSION_OPEN) {
@@ -67,6 +69,7 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 			verdict = FUSION_DEFER;
 			break;
 		}
+		fusion_shadow_writes(fs, word);
 		seen = fusion_map_cancel(slot, word);
 		if (seen == word) {
 			fusion_shadow_outdated(fs, word);
@@ -75,6 +78,9 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 		word = seen;
 	}
 
+	/* Before it is sent: dm-fusion-point.c. */
+	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
+		fusion_point_note(fs, bio);
 	if (verdict == FUSION_SUBMIT)
 		fusion_pin(fs, io, bio, fusion_word_disk(fs, word), epoch);
 	else
@@ -214,6 +220,9 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	case FUSION_ZERO:
 		zero_fill_bio(bio);
 		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	case FUSION_LOST:
+		fusion_complete_lost(bio);
 		return DM_MAPIO_SUBMITTED;
 	default:
 		return fusion_map_defer(fs, bio);

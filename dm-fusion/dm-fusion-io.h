@@ -55,6 +55,7 @@ struct fusion_worker {
 enum fusion_verdict {
 	FUSION_SUBMIT,		/* pinned: goes to the slot of the word */
 	FUSION_ZERO,		/* read of an unmapped extent */
+	FUSION_LOST,		/* read of a lost extent */
 	FUSION_DEFER,
 };
 
@@ -72,6 +73,9 @@ void fusion_park(struct fusion *fs, struct bio *bio, bool kick);
 
 /* Send parked bios back to the worker. fs->lock held. */
 void fusion_unpark(struct fusion *fs);
+
+/* Complete a bio whose data is lost. Any context, without fs->lock. */
+void fusion_complete_lost(struct bio *bio);
 
 /* -- dm-fusion-submit.c ------------------------------------------------------------------ */
 

@@ -177,7 +177,8 @@ static bool fusion_commit_try_add_open(struct packer *pk, struct list_head *dirt
 		rec.lext = open->lext;
 		rec.old = open->word;
 		rec.new = stable ? fusion_word_set_state(open->word, FUSION_STABLE) : open->word;
-		rec.op = stable ? FUSION_OP_STABLE : FUSION_OP_OPEN;
+		rec.op = stable ? FUSION_OP_STABLE :
+			 open->lost ? FUSION_OP_PARTLY_LOST : FUSION_OP_OPEN;
 		rec.bitmap = stable ? NULL : open->bitmap;
 		added = fusion_commit_try_add(pk, &rec);
 		if (added) {

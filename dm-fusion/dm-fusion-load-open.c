@@ -67,6 +67,8 @@ int fusion_load_complete(struct fusion *fs)
 	int r = 0;
 
 	list_for_each_entry_safe(open, next, &fs->opens.lru, lru) {
+		if (fusion_open_has_lost(fs, open))
+			continue;
 		r = fusion_load_fill_holes(fs, open);
 		if (r)
 			return r;

@@ -110,6 +110,7 @@ static int fusion_load_check_map(struct fusion *fs)
 
 		if (!(lext % 65536))
 			cond_resched();
+		fs->nr_lost += fusion_word_lost(word);
 		if (!fusion_word_mapped(word))
 			continue;
 		if (fusion_slot_claim(fs, word)) {
@@ -204,21 +205,25 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
 	struct fusion *fs = ((struct ring *)ctx)->fs;
 	struct fusion_open *open = fusion_open_find(fs, rec->lext);
+	const bool lost = rec->op == FUSION_OP_PARTLY_LOST;
 
 	fusion_map_load(fs, rec->lext, rec->new);
 	/* Behind the end of a set that shrinks. If it stays mapped, the set is not loaded. */
 	if (rec->lext >= fs->sb.nr_lexts)
 		return 0;
-	if (open && (rec->op != FUSION_OP_OPEN || open->word != rec->new)) {
+	if (open && (!fusion_op_has_bitmap(rec->op) || open->word != rec->new ||
+		     open->lost != lost)) {
 		fusion_open_close(fs, open);
 		open = NULL;
 	}
-	if (rec->op != FUSION_OP_OPEN)
+	if (!fusion_op_has_bitmap(rec->op))
 		return 0;
 	if (!open)
 		open = fusion_open_new(fs, rec->lext, rec->new);
 	if (!open)
 		return -EILSEQ;
+	if (lost)
+		fusion_open_set_lost(fs, open);
 	fusion_open_load(fs, open, rec->bitmap);
 	return 0;
 }
@@ -329,12 +334,24 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 
 /*
  * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
- * have used up the ring.
+ * have used up the ring. Extents with lost blocks cannot be completed, but are at most a quarter of
+ * all. If there are any, the others are completed earlier, so that many more attempts find room.
  */
 static int fusion_load_make_room(struct fusion *fs)
 {
-	return fusion_chain_free(&fs->journal) >= fs->commit.max_blocks ? 0 :
-									  fusion_load_complete(fs);
+	u32 want = (fs->opens.nr_lost ? 2 : 1) * fs->commit.max_blocks;
+	u32 per_block = FUSION_JOURNAL_PAYLOAD / (sizeof(struct fusion_journal_record) +
+						  fusion_bitmap_bytes(fs->sb.extent_sectors));
+	int r;
+
+	if (fusion_chain_free(&fs->journal) >= want)
+		return 0;
+	r = fusion_load_complete(fs);
+	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block))
+		return r;
+	DMERR("%s: the journal is full after openings that were cut short: dump and restore the set",
+	      dm_table_device_name(fs->ti->table));
+	return -ENOSPC;
 }
 
 /* The block of heat that ends with the set as it was is not valid in one of another size. */
@@ -440,6 +457,11 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 		r = fusion_trio_check(fs, read_only);
 	if (r)
 		return r;
+	/* The replica follows with its next map copy. */
+	if (!read_only && !fs->nr_lost && !fs->opens.nr_lost)
+		fs->sb.incompat &= ~FUSION_INCOMPAT_DAMAGED;
+	if (!read_only)
+		fusion_load_shadows(fs, single);
 	fusion_load_heat(fs);
 	return 0;
 }

@@ -14,6 +14,11 @@ static u32 fusion_word_of_fast(u32 word)
 	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
 }
 
+bool fusion_word_on_fast(const struct fusion *fs, u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
+}
+
 /* The word of an extent changes: for homing, and for the next checkpoint. */
 static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
@@ -24,9 +29,12 @@ static void fusion_map_note(struct fusion *fs, u32 lext, u32 old, u32 new)
 
 void fusion_map_first(struct fusion *fs, u32 lext, u32 word)
 {
+	u32 old = READ_ONCE(fs->map[lext]);
+
 	WRITE_ONCE(fs->map[lext], word);
 	fs->nr_mapped++;
-	fusion_map_note(fs, lext, FUSION_WORD_UNMAPPED, word);
+	fs->nr_lost -= fusion_word_lost(old);
+	fusion_map_note(fs, lext, old, word);
 	fusion_replica_mark(fs, lext);
 }
 
@@ -41,7 +49,8 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 {
 	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word)
 		return false;
-	fs->nr_mapped--;
+	fs->nr_mapped -= fusion_word_mapped(word);
+	fs->nr_lost -= fusion_word_lost(word);
 	fusion_map_note(fs, lext, word, FUSION_WORD_UNMAPPED);
 	fusion_replica_mark(fs, lext);
 	fusion_policy_forget(fs->policy, lext);

@@ -126,6 +126,8 @@ static const char *fusion_state_name(u32 word)
 		[FUSION_LOCKED] = "locked",
 	};
 
+	if (fusion_word_lost(word))
+		return "lost";
 	return fusion_word_mapped(word) ? names[fusion_word_state(word)] : "unmapped";
 }
 
@@ -133,7 +135,7 @@ static const char *fusion_state_name(u32 word)
 static bool fusion_message_continues(u32 a, u32 b)
 {
 	if (!fusion_word_mapped(a) || !fusion_word_mapped(b))
-		return fusion_word_mapped(a) == fusion_word_mapped(b);
+		return a == b;
 	return b == a + 1;
 }
 
@@ -317,6 +319,11 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_message_homing(fs, argc - 1, argv + 1);
 	if (argc == 1 && !strcmp(argv[0], "settle")) {
 		struct fusion_force force = { .kind = FUSION_SETTLE };
+
+		return fusion_may_write(ti) ?: fusion_force(fs, &force);
+	}
+	if (argc == 1 && !strcmp(argv[0], "point")) {
+		struct fusion_force force = { .kind = FUSION_POINT };
 
 		return fusion_may_write(ti) ?: fusion_force(fs, &force);
 	}

@@ -172,7 +172,7 @@ static bool fusion_mover_run(struct fusion *fs)
 	if (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs))
 		return false;
 	return (evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)) ||
-	       (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
+	       fusion_point(fs) || (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */
@@ -208,6 +208,8 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, fusion_take_down_fence(fs));
 		else if (force->kind == FUSION_SETTLE)
 			fusion_end_forced(fs, force, fusion_settle_most(fs, force));
+		else if (force->kind == FUSION_POINT)
+			fusion_end_forced(fs, force, fusion_point_now(fs));
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else

@@ -43,6 +43,7 @@ enum fusion_force_kind {
 	FUSION_HOMING,			/* turn homing on */
 	FUSION_NO_HOMING,		/* and off */
 	FUSION_SETTLE,			/* complete partial extents, until few are left */
+	FUSION_POINT,			/* make a point */
 };
 
 /* A request: a range of extents, or the slots of a fence, which are on the member @to. */
@@ -228,6 +229,13 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 				  struct fusion_job *jobs, unsigned int nr,
 				  const struct fusion_force *force, bool idle, u64 *used);
+
+/*
+ * What is to be paced begins. Return: the time, in us; and later, how long it has used the slow
+ * member since.
+ */
+u64 fusion_pace_begin(struct fusion *fs);
+u64 fusion_pace_used(const struct fusion *fs, u64 start);
 
 /* The next batch waits as duty says, after this one has used the slow member for @us. */
 void fusion_pace(struct fusion *fs, u64 us);

@@ -60,6 +60,11 @@ static void fusion_read_open(struct fusion *fs, struct bio *bio, struct fusion_o
 	bool none = find_next_bit_le(open->bitmap, last, first) >= last;
 	u32 word = open->word;
 
+	if (!all && open->lost) {
+		spin_unlock_irq(&fs->lock);
+		fusion_complete_lost(bio);
+		return;
+	}
 	if (!none)
 		fusion_pin_slot(fs, bio, fusion_word_disk(fs, word));
 	if (!all && !none) {
@@ -84,6 +89,7 @@ static void fusion_write_open(struct fusion *fs, struct bio *bio, struct fusion_
 	u32 word = open->word;
 
 	open->writers++;
+	fs->opens.lost_writers += open->lost;
 	io->open = open;
 	io->first = fusion_offset(fs, bio->bi_iter.bi_sector);
 	io->nr = bio_sectors(bio);
@@ -116,6 +122,13 @@ bool fusion_open_bio(struct fusion *fs, struct bio *bio)
 	}
 	if (open->excl) {
 		bio_list_add(&open->parked, bio);
+	} else if (fusion_lost_ends(fs, open, bio)) {
+		spin_unlock_irq(&fs->lock);
+		if (discard)
+			bio_endio(bio);
+		else
+			fusion_complete_lost(bio);
+		return true;
 	} else if (discard && open->closing) {
 		fusion_park(fs, bio, false);
 	} else if (discard || fusion_open_partial_block(fs, open, bio) >= 0) {
@@ -159,6 +172,10 @@ void fusion_open_written(struct fusion *fs, struct fusion_io *io, bool ok)
 	spin_lock_irqsave(&fs->lock, flags);
 	if (ok && !open->closed && end > first)
 		fusion_open_set_valid(fs, open, first, end - first);
+	fs->opens.lost_writers -= open->lost;
+	/* A write to another lost extent may have waited to see whether this one gets full. */
+	if (open->lost && !fs->opens.lost_writers)
+		fusion_unpark(fs);
 	if (!--open->writers) {
 		if (open->closed)
 			fusion_open_free(fs, open);

@@ -224,7 +224,7 @@ void fusion_open_run(struct fusion *fs)
 
 static bool fusion_open_start_fill(struct fusion *fs, struct fusion_open *open)
 {
-	if (open->excl || open->closing || fusion_open_full(fs, open))
+	if (open->excl || open->closing || open->lost || fusion_open_full(fs, open))
 		return false;
 	fs->opens.nr_fills++;
 	fusion_open_start_excl(fs, open, NULL);
@@ -277,6 +277,22 @@ void fusion_open_fill_anew(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 }
 
+void fusion_open_fill_later(struct fusion *fs, u32 lext, u32 round)
+{
+	struct fusion_fill_pause *pause = &fs->opens.fill_pause[FUSION_FAST];
+	struct fusion_open *open;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->lock, flags);
+	open = fusion_open_find(fs, lext);
+	if (open && open->passed && open->passed != round && fusion_now_ms() >= pause->until_ms &&
+	    fs->opens.nr_fills < FUSION_MAX_FILLS && fusion_open_start_fill(fs, open))
+		pause->tried = true;
+	if (open)
+		open->passed = round;
+	spin_unlock_irqrestore(&fs->lock, flags);
+}
+
 bool fusion_open_fill(struct fusion *fs, u32 lext)
 {
 	struct fusion_open *open;
@@ -286,7 +302,7 @@ bool fusion_open_fill(struct fusion *fs, u32 lext)
 	spin_lock_irqsave(&fs->lock, flags);
 	open = fusion_open_find(fs, lext);
 	if (open) {
-		failed = open->fill_failed;
+		failed = open->fill_failed || fusion_open_has_lost(fs, open);
 		open->fill_failed = false;
 		if (!failed)
 			fusion_open_start_fill(fs, open);

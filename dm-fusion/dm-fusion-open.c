@@ -8,6 +8,8 @@
  * a block before a smaller write, filling all holes, discarding blocks. It waits until no
  * write is in flight, and new writes park until it ends. The worker runs it.
  *
+ * Of an extent that was lost, the other blocks are not read as zeros: dm-fusion-lost.c.
+ *
  * The structures are preallocated. Their number bounds the bitmaps in memory and in the
  * journal, and no allocation can fail on this path.
  */
@@ -81,8 +83,10 @@ struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word)
 	open->zero_retried = false;
 	open->zero_failed = false;
 	open->fill_failed = false;
+	open->passed = 0;
 	open->dirty = false;
 	open->closing = false;
+	open->lost = false;
 	open->closed = false;
 	open->excl = false;
 	open->running = false;
@@ -107,6 +111,7 @@ void fusion_open_close(struct fusion *fs, struct fusion_open *open)
 	}
 	if (fusion_open_full(fs, open) && !open->closing)
 		fs->opens.nr_full--;
+	fs->opens.nr_lost -= open->lost;
 	open->closed = true;
 	if (!open->writers)
 		fusion_open_free(fs, open);
@@ -120,10 +125,21 @@ void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open)
 	}
 }
 
+void fusion_open_set_lost(struct fusion *fs, struct fusion_open *open)
+{
+	fs->opens.nr_lost += !open->lost;
+	open->lost = true;
+}
+
 u32 fusion_open_first(struct fusion *fs, u32 lext, u32 word)
 {
+	struct fusion_open *open;
+
 	word = fusion_word_set_state(word, FUSION_OPEN);
-	fusion_open_mark_dirty(fs, fusion_open_new(fs, lext, word));
+	open = fusion_open_new(fs, lext, word);
+	if (fusion_word_lost(READ_ONCE(fs->map[lext])))
+		fusion_open_set_lost(fs, open);
+	fusion_open_mark_dirty(fs, open);
 	fusion_map_first(fs, lext, word);
 	return word;
 }

@@ -37,8 +37,10 @@ struct fusion_io;
  * @zero_retried: zeroing failed once: the member may not support WRITE ZEROES
  * @zero_failed: the member could not zero the blocks
  * @fill_failed: a zero-fill has failed; not yet reported by fusion_open_fill()
+ * @passed: the last round of copies for shadows that has passed it; 0: none has
  * @dirty: changed since it was last put into a transaction
  * @closing: a STABLE record is being committed; the bitmap must stay full
+ * @lost: blocks that are not valid are lost, and must not be zeroed: dm-fusion-lost.c
  * @closed: no longer in the hash; freed when @writers drops to 0
  * @excl: an exclusive operation is waiting for @writers == 0, or running
  * @running: the exclusive operation is running
@@ -58,6 +60,7 @@ struct fusion_open {
 	u32 word;
 	u32 writers;
 	u32 nr_valid;
+	u32 passed;
 	u16 zero_first;
 	u16 zero_nr;
 	bool zero_retried : 1;
@@ -65,6 +68,7 @@ struct fusion_open {
 	bool fill_failed : 1;
 	bool dirty : 1;
 	bool closing : 1;
+	bool lost : 1;
 	bool closed : 1;
 	bool excl : 1;
 	bool running : 1;
@@ -90,6 +94,8 @@ struct fusion_fill_pause {
  * @max: number of structures
  * @nr: number of OPEN extents
  * @nr_full: number of full OPEN extents that are not yet in a commit
+ * @nr_lost: number of OPEN extents with @lost
+ * @lost_writers: writes in flight to these
  * @fills_failed: number of zero-fills that have failed so far
  * @fill_pause: pause of each member after a failed zero-fill
  * @nr_fills: zero-fills under way
@@ -108,6 +114,8 @@ struct fusion_opens {
 	u32 max;
 	u32 nr;
 	u32 nr_full;
+	u32 nr_lost;
+	u32 lost_writers;
 	u32 fills_failed;
 	struct fusion_fill_pause fill_pause[FUSION_NR_DEVS];
 	u32 nr_fills;
@@ -123,7 +131,10 @@ struct fusion_open *fusion_open_find(struct fusion *fs, u32 lext);
 /* New OPEN extent, all blocks invalid. Return: NULL if too many are open. */
 struct fusion_open *fusion_open_new(struct fusion *fs, u32 lext, u32 word);
 
-/* An unmapped extent gets the slot of @word; there is a free structure. Return: its OPEN word. */
+/*
+ * An unmapped or lost extent gets the slot of @word; there is a free structure. Return: its OPEN
+ * word.
+ */
 u32 fusion_open_first(struct fusion *fs, u32 lext, u32 word);
 
 /* Take an OPEN extent out of the hash; free it now or with its last writer. */
@@ -135,6 +146,9 @@ void fusion_open_free(struct fusion *fs, struct fusion_open *open);
 /* Mark an OPEN extent as changed, so that the next commit records it. */
 void fusion_open_mark_dirty(struct fusion *fs, struct fusion_open *open);
 
+/* Blocks of an OPEN extent that are not valid are lost. */
+void fusion_open_set_lost(struct fusion *fs, struct fusion_open *open);
+
 /* Load a bitmap from a journal record. No lock needed. */
 void fusion_open_load(struct fusion *fs, struct fusion_open *open, const void *bitmap);
 
@@ -144,9 +158,26 @@ void fusion_open_set_valid(struct fusion *fs, struct fusion_open *open, u32 firs
 /* Bytes of a bitmap in memory. */
 unsigned int fusion_open_bitmap_size(const struct fusion *fs);
 
+/* -- dm-fusion-lost.c -------------------------------------------------------------------- */
+
+/*
+ * A write would make a lost extent partial. Worker only. Return: false if it may not now: then the
+ * bio was parked, or has failed. Releases the lock in that case.
+ */
+bool fusion_lost_may_open(struct fusion *fs, struct bio *bio);
+
+/*
+ * Is this the end of a write or discard of an OPEN extent, as a block that is not valid is lost? A
+ * write fails then, and a discard does nothing.
+ */
+bool fusion_lost_ends(const struct fusion *fs, const struct fusion_open *open, struct bio *bio);
+
 /* -- dm-fusion-load-open.c; a set is being loaded, nothing else runs; no lock is needed ---- */
 
-/* Complete all OPEN extents, so that no bitmaps remain, and flush all disks; or only that. */
+/*
+ * Complete all OPEN extents, so that no bitmaps remain, except those with lost blocks, and flush
+ * all disks; or only that.
+ */
 int fusion_load_complete(struct fusion *fs);
 int fusion_load_flush(struct fusion *fs);
 
@@ -182,8 +213,14 @@ void fusion_open_fill_idle(struct fusion *fs, bool fast);
 void fusion_open_fill_anew(struct fusion *fs);
 
 /*
+ * Zero-fill this extent of the fast member, if it is OPEN and was so in another round, too. Takes
+ * fs->lock itself; any context.
+ */
+void fusion_open_fill_later(struct fusion *fs, u32 lext, u32 round);
+
+/*
  * Zero-fill this extent, if it is OPEN. Return: false if the last zero-fill failed, which is
- * reported once. Takes fs->lock itself; any context.
+ * reported once, or if blocks of it are lost. Takes fs->lock itself; any context.
  */
 bool fusion_open_fill(struct fusion *fs, u32 lext);
 

@@ -125,4 +125,10 @@ static inline bool fusion_open_full(const struct fusion *fs, const struct fusion
 	return open->nr_valid == fusion_open_blocks(fs);
 }
 
+/* Is a block of it lost? fs->lock held. */
+static inline bool fusion_open_has_lost(const struct fusion *fs, const struct fusion_open *open)
+{
+	return open->lost && !fusion_open_full(fs, open);
+}
+
 #endif

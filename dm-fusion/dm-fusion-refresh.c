@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: shadows that are made. An extent that was written on the fast member has no shadow, or
- * one that is out of date. While the fused device is idle, it is copied to a free slow slot, which
- * becomes its shadow.
+ * dm-fusion: shadows that are made. An extent that was written on the fast member has no shadow,
+ * or one that is out of date. It is copied to a free slow slot, which becomes its shadow.
  *
- * The mover does that in rounds, between its moves. A round passes over the map once, so it goes
- * through the slow member in order, and copies nothing twice. The next one begins when shadow_age
- * seconds have passed since this one began: so an extent that is written all the time costs one
- * copy in that time, at most. With 0 there are no rounds. If foreground I/O comes, the round waits
- * for the next idle time.
+ * The mover does that in rounds, between its moves. A round passes over the map, so it goes
+ * through the slow member in order. Then it looks for extents that have come up meanwhile, and
+ * have no shadow at all, as long as there are half as many as in the pass before, PASSES times at
+ * most. Then little is missing, which is the best moment for a point (dm-fusion-point.c). The
+ * next round begins when shadow_age seconds have passed since this one began: so an extent that
+ * is written all the time costs one copy in that time, at most. With 0 there are no rounds. While
+ * the fused device is idle, a round goes as fast as it can; beside foreground I/O it takes a
+ * quarter of the time that moves may take (setting duty).
  *
- * A copy goes to another slot than the shadow that is there, which stays as it is until the copy is
- * complete and durable. So what the replica names is a whole version at any time (INV15).
+ * A partial extent gets no copy. One that the round before has met as well is completed: it is not
+ * being written for the first time any more.
+ *
+ * A copy goes to another slot than the shadow that is there, which stays as it is until the copy
+ * is complete and durable. So what the replica names is a whole version at any time (INV15).
  *
  * The steps are those of a batch of moves (dm-fusion-batch.c) as far as the copy, and rely on the
  * same: STABLE -> WATCHED, drain, copy. A write takes the mark away, and makes the copy worthless.
@@ -26,14 +31,32 @@
 
 /* Map words looked at in one go. */
 #define LOOKS	16384U
+/* Share of the time of moves that copies may take beside foreground I/O: one in so many. */
+#define SHARE	4U
+/* Most times that a round passes over the map; in the second one it skips what has a shadow. */
+#define PASSES	3U
 
-/* Does it lack a current shadow, and can it get one? Partial extents are completed when idle. */
+/*
+ * Does it need a copy? One that has a shadow gets no second one in this round, and with metadata
+ * the next one by a point.
+ */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
 	u32 word = READ_ONCE(fs->map[lext]);
 
-	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
-	       fusion_word_disk(fs, word) == FUSION_FAST;
+	return fusion_word_lacking(fs, word) &&
+	       !((fs->shadows.passes || fusion_point_covers(fs, lext)) &&
+		 fusion_has_shadow(fs, word));
+}
+
+/* Complete an extent of the fast member that was partial in the round before as well. */
+static void fusion_refresh_pass(struct fusion *fs, u32 lext)
+{
+	u32 word = READ_ONCE(fs->map[lext]);
+
+	if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN &&
+	    fusion_word_disk(fs, word) == FUSION_FAST)
+		fusion_open_fill_later(fs, lext, fs->shadows.rounds);
 }
 
 /* Begin with an extent. Return: false if no slot may be taken. */
@@ -54,6 +77,8 @@ static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job 
 		job->started = fusion_word_mapped(job->new);
 	}
 	if (job->started) {
+		/* the write that took the last mark away may not have said so yet */
+		fusion_shadow_outdated(fs, job->old);
 		fusion_map_copy(fs, lext, job->old, FUSION_WATCHED);
 		fs->mover.in_flight++;
 	}
@@ -62,8 +87,8 @@ static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job 
 }
 
 /*
- * Go on to the next extent of the round that can get a copy, or as far as one look goes. Return: is
- * there one? If not, nothing is written, and a set that rests is not woken.
+ * Go on to the next extent of the round that can get a copy, or as far as one look goes. Return:
+ * is there one? If not, nothing is written, and a set that rests is not woken.
  */
 static bool fusion_refresh_seek(struct fusion *fs)
 {
@@ -72,8 +97,10 @@ static bool fusion_refresh_seek(struct fusion *fs)
 	u32 looks;
 
 	for (looks = 0; looks < LOOKS && s->cursor < fs->sb.nr_lexts; looks++, s->cursor++) {
-		if (!fusion_refresh_due(fs, s->cursor))
+		if (!fusion_refresh_due(fs, s->cursor)) {
+			fusion_refresh_pass(fs, s->cursor);
 			continue;
+		}
 		spin_lock_irq(&fs->lock);
 		room = fusion_shadow_room(fs);
 		spin_unlock_irq(&fs->lock);
@@ -85,16 +112,18 @@ static bool fusion_refresh_seek(struct fusion *fs)
 }
 
 /* Begin with the next extents of the round. Return: how many. */
-static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job *jobs)
+static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job *jobs, bool idle)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	unsigned int max = fusion_requested_batch(fs, true), nr = 0, looks;
+	unsigned int max = fusion_requested_batch(fs, idle), nr = 0, looks;
 
 	for (looks = 0; looks < LOOKS && nr < max && s->cursor < fs->sb.nr_lexts; looks++) {
 		u32 lext = s->cursor++;
 
-		if (!fusion_refresh_due(fs, lext))
+		if (!fusion_refresh_due(fs, lext)) {
+			fusion_refresh_pass(fs, lext);
 			continue;
+		}
 		if (!fusion_refresh_start(fs, lext, &jobs[nr])) {
 			/* No more in this round. */
 			s->cursor = fs->sb.nr_lexts;
@@ -121,13 +150,14 @@ static void fusion_refresh_end(struct fusion *fs, struct fusion_job *job, bool u
 		fusion_slot_put(fs, job->new);
 }
 
-static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+				bool idle)
 {
 	bool usable, copied = false;
 	unsigned int i;
 
 	fusion_drain(fs);
-	fusion_copy_jobs(fs, jobs, nr, NULL, true);
+	fusion_copy_jobs(fs, jobs, nr, NULL, idle);
 	for (i = 0; i < nr; i++) {
 		copied |= jobs[i].copied;
 		/* what foreground I/O has left for later comes first then */
@@ -149,14 +179,29 @@ static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsi
 static bool fusion_refresh_allowed(struct fusion *fs)
 {
 	return fusion_shadow_allowed(fs) && !fs->mover.slow_asleep &&
-	       !READ_ONCE(fs->replica.failed) && fusion_is_idle(fs);
+	       !READ_ONCE(fs->replica.failed);
+}
+
+/* A pass is over. Return: is there another one in this round? */
+static bool fusion_refresh_again(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+	u32 before = s->before;
+
+	s->before = s->found;
+	s->found = 0;
+	s->any |= s->before;
+	s->cursor = 0;
+	return s->before && s->before <= before / 2 && ++s->passes < PASSES;
 }
 
 bool fusion_refresh(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
 	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC, now = fusion_now_ms();
+	bool idle = fusion_is_idle(fs);
 	unsigned int nr = 0;
+	u64 start;
 
 	if (!age || (!s->in_round && s->round_ms && now - s->round_ms < age))
 		return false;
@@ -164,23 +209,34 @@ bool fusion_refresh(struct fusion *fs)
 		return false;
 	if (!s->in_round) {
 		s->in_round = true;
+		s->rounds++;
 		s->cursor = 0;
 		s->round_ms = now;
-		s->found = false;
+		s->passes = 0;
+		s->before = U32_MAX;
+		s->found = 0;
+		s->any = false;
 	}
 	if (fusion_refresh_seek(fs)) {
 		if (fusion_gate_ready(fs))
 			return false;
-		nr = fusion_refresh_collect(fs, fs->mover.batch.jobs);
+		nr = fusion_refresh_collect(fs, fs->mover.batch.jobs, idle);
 	}
 	if (nr) {
-		s->found = true;
-		fusion_refresh_some(fs, fs->mover.batch.jobs, nr);
+		s->found += nr;
+		start = fusion_pace_begin(fs);
+		fusion_refresh_some(fs, fs->mover.batch.jobs, nr, idle);
+		if (!idle || !fusion_is_idle(fs))
+			fusion_pace(fs, SHARE * fusion_pace_used(fs, start));
 	}
-	if (s->cursor < fs->sb.nr_lexts)
+	if (s->cursor < fs->sb.nr_lexts || fusion_refresh_again(fs))
 		return true;
 	s->in_round = false;
-	if (s->found)
+	s->completed = s->rounds;
+	/* nothing to do for a point, until the end of another round */
+	if (!READ_ONCE(s->changed))
+		s->point.round = s->completed;
+	if (s->any)
 		fusion_replica_soon(fs);
 	return false;
 }

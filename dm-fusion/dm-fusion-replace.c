@@ -220,6 +220,11 @@ int fusion_trio_check(struct fusion *fs, bool read_only)
 	const char *name = dm_table_device_name(fs->ti->table);
 
 	fs->old.at_first = fs->old.nr;
+	if (fs->old.joins && fs->opens.nr_lost) {
+		DMERR("%s: %s cannot join: %u extents are lost in part: write or discard all of each",
+		      name, fs->dev[fs->old.dev]->name, fs->opens.nr_lost);
+		return -EBUSY;
+	}
 	if (fs->old.joins) {
 		if (fs->opens.nr <= FUSION_JOIN_OPENS)
 			return 0;

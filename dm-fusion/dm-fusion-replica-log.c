@@ -48,6 +48,8 @@ static int fusion_replica_next_block(struct fusion *fs, u32 keep)
 
 	if (rep->nr + keep >= fusion_chain_free(&rep->log))
 		return FUSION_LOG_FULL;
+	if (rep->nr == FUSION_BUF_BLOCKS && rep->one_txn)
+		return FUSION_LOG_FULL;
 	if (rep->nr == FUSION_BUF_BLOCKS) {
 		r = fusion_replica_write_log(fs);
 		if (r)
@@ -82,7 +84,7 @@ static bool fusion_replica_try_add_dirty(struct fusion *fs, u32 lext)
 			rec.op = FUSION_OP_SHADOW;
 		} else if (fusion_word_state(rec.new) == FUSION_OPEN) {
 			open = fusion_open_find(fs, lext);
-			rec.op = FUSION_OP_OPEN;
+			rec.op = open->lost ? FUSION_OP_PARTLY_LOST : FUSION_OP_OPEN;
 			rec.bitmap = open->bitmap;
 		}
 		added = fusion_replica_try_add(&fs->replica, &rec);
@@ -103,7 +105,7 @@ int fusion_replica_log_point(struct fusion *fs)
 	};
 	int r;
 
-	if (!rep->names || !fusion_replica_sb_names(&rep->sb) || (!rep->nr && !rep->pointless))
+	if (!rep->pointing || rep->pointed)
 		return 0;
 	rep->pointed = fusion_replica_try_add(rep, &rec);
 	if (rep->pointed)

@@ -62,9 +62,12 @@ void fusion_replica_stop(struct fusion *fs)
 	if (fs->read_only)
 		return;
 	mutex_lock(&rep->mutex);
+	rep->closing = true;
 	if (!fusion_replica_do_update(fs, true, true) && !rep->nr_dirty) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
+		/* Nothing has changed since that update began: see dm-fusion-load-shadow.c. */
+		rep->next.shadows_at = fusion_replica_hands_over(fs) ? rep->next.generation + 1 : 0;
 		/* Either superblock copy of a closed set is enough, so write both. */
 		for (copy = 0; copy < 2; copy++) {
 			rep->next.generation++;
@@ -72,6 +75,7 @@ void fusion_replica_stop(struct fusion *fs)
 				break;
 		}
 	}
+	rep->closing = false;
 	mutex_unlock(&rep->mutex);
 }
 

@@ -35,7 +35,7 @@ u64 fusion_replica_interval_ms(const struct fusion *fs)
 u64 fusion_replica_since(const struct fusion *fs)
 {
 	const struct fusion_replica *rep = &fs->replica;
-	unsigned long changed = READ_ONCE(fs->shadows.changed);
+	unsigned long changed = fs->shadows.point.since ?: READ_ONCE(fs->shadows.changed);
 	u64 now = fusion_now_ms(), since = 0;
 
 	if (rep->nr_dirty || rep->busy || READ_ONCE(rep->stale))

@@ -32,7 +32,7 @@
  * only for as long as the replica may lag. After that, an update marks all of them dirty, and so
  * records where they are.
  *
- * A map copy has no bitmaps. OPEN extents are unmapped there and stay dirty, so that the log
+ * A map copy has no bitmaps. OPEN extents are unmapped there, or lost, and stay dirty, so the log
  * records them after the position that the superblock names. In step 3 this happens before the
  * superblock is written, except with the first map copy of an activation, which does not know
  * where the log ends.
@@ -43,8 +43,8 @@
  *
  * Of an extent that has a shadow, a map copy or a record has that instead of the fast slot
  * (dm-fusion-shadow.c). The superblock says whether there may be shadows; if the setting has been
- * changed, a map copy is due. A POINT at the end of what an update writes to the log says when it
- * began.
+ * changed, a map copy is due. The superblock also has the time of the last point, and a POINT in
+ * the log that of a later one.
  *
  * The replica is never ahead of the durable map. An extent may have a place in memory that the
  * next activation does not find, and the replica must not name that place. So before the words
@@ -142,7 +142,8 @@ static void fusion_replica_take_words(struct fusion *fs, const struct fusion_sb 
 
 		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
 			fusion_replica_mark(fs, first + i);
-			word = FUSION_WORD_UNMAPPED;
+			word = fusion_open_find(fs, first + i)->lost ? FUSION_WORD_LOST :
+								       FUSION_WORD_UNMAPPED;
 		} else {
 			fusion_replica_recorded(fs, first + i);
 		}
@@ -207,9 +208,13 @@ static int fusion_replica_write_set(struct fusion *fs)
 	sb->generation++;
 	sb->set_generation = sb->generation;
 	sb->flags &= ~FUSION_SB_CLEAN;
-	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
-	if (rep->names)
+	sb->incompat &= ~(FUSION_INCOMPAT_SHADOW | FUSION_INCOMPAT_DAMAGED);
+	sb->incompat |= fs->sb.incompat & FUSION_INCOMPAT_DAMAGED;
+	sb->point = 0;
+	if (rep->names) {
 		sb->incompat |= FUSION_INCOMPAT_SHADOW;
+		sb->point = rep->point_s;
+	}
 	if (rep->restart) {
 		fusion_journal_restart(sb, rep->found_seq);
 	} else {
@@ -238,7 +243,7 @@ static int fusion_replica_write_set(struct fusion *fs)
 		rep->log.prev_csum = sb->replay_csum;
 	}
 	rep->stale = false;
-	rep->pointless = true;
+	rep->pointed = rep->names;
 	rep->sets++;
 	return 0;
 }
@@ -287,10 +292,13 @@ static int fusion_replica_write(struct fusion *fs)
 	if (r)
 		return r;
 	if (!rep->stale && rep->names == fusion_replica_sb_names(&rep->sb) &&
-	    !fusion_replica_set_is_shorter(fs))
+	    !fusion_replica_set_is_shorter(fs) && !fusion_replica_hands_over(fs)) {
+		rep->one_txn = rep->pointing;
 		r = fusion_replica_log_dirty(fs, rep->keep);
-	else
+		rep->one_txn = false;
+	} else {
 		r = FUSION_LOG_FULL;
+	}
 	if (r == FUSION_LOG_FULL) {
 		r = fusion_replica_write_set(fs);
 		if (!r)
@@ -306,8 +314,6 @@ static int fusion_replica_write(struct fusion *fs)
 		r = fusion_replica_log_point(fs);
 	if (!r)
 		r = fusion_replica_write_log(fs);
-	if (!r)
-		rep->pointless = false;
 	return r;
 }
 
@@ -364,7 +370,7 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 {
 	struct fusion_replica *rep = &fs->replica;
 	u64 started = fusion_now_ms();
-	bool anew = rep->stale;
+	bool anew = rep->stale, named;
 	int r;
 
 	/* After a failure, the data that the words point to may not be durable. */
@@ -385,12 +391,19 @@ int fusion_replica_do_update(struct fusion *fs, bool whole, bool now)
 
 	if (rep->nr_away && (whole || !fusion_replica_away_for(fs)))
 		fusion_replica_mark_away(fs);
+	named = rep->names;
 	rep->names = READ_ONCE(fs->opt.shadow) && READ_ONCE(fs->opt.shadow_age);
-	rep->point_s = ktime_get_real_seconds();
 	rep->pointed = false;
 	rep->whole = true;
-	/* Behind the point: what was written before is known to be out of date. */
-	fusion_shadow_look(fs);
+	if (rep->names && !named) {
+		rep->point_s = ktime_get_real_seconds();
+		/* From now on: what was written before will be known to be out of date. */
+		if (READ_ONCE(fs->shadows.changed))
+			WRITE_ONCE(fs->shadows.changed, max_t(unsigned long, 1, fusion_now_ms()));
+		fusion_shadow_look(fs, false);
+	}
+	if (rep->point_end)
+		fusion_replica_take_point(fs);
 	r = fusion_replica_write(fs);
 	if (!r && rep->whole)
 		fusion_shadow_recorded(fs, rep->names, rep->pointed ? rep->point_s : 0);
@@ -427,6 +440,28 @@ int fusion_replica_update(struct fusion *fs, bool whole)
 	if (!r)
 		fusion_replica_super_again(fs);
 	mutex_unlock(&fs->replica.mutex);
+	return r;
+}
+
+int fusion_replica_point(struct fusion *fs, u64 second, u64 ms,
+			 void (*end)(struct fusion *fs, bool usable))
+{
+	struct fusion_replica *rep = &fs->replica;
+	int r = -EAGAIN;
+
+	mutex_lock(&rep->mutex);
+	rep->point_end = end;
+	rep->next_point_s = second;
+	rep->next_point_ms = ms;
+	if (READ_ONCE(rep->active))
+		r = fusion_replica_do_update(fs, false, false);
+	if (!r && !rep->pointing)
+		r = -EAGAIN;
+	rep->pointing = false;
+	if (rep->point_end)
+		end(fs, false);
+	rep->point_end = NULL;
+	mutex_unlock(&rep->mutex);
 	return r;
 }
 

@@ -34,10 +34,15 @@ struct fusion;
  * @again: the other superblock copy may have the geometry from before the set was resized
  * @stale: the content of the replica is not wholly known: the next update writes a map copy
  * @names: the update under way names shadows
- * @point_s: when it began, in seconds since 1970
- * @pointless: no POINT was written behind the map copy yet
- * @pointed: the update under way has recorded its POINT
+ * @point_s: second since 1970 of the last point, or in which the replica began to name shadows
+ * @pointing: the update under way is that of a point
+ * @point_end: what lets the copies of the point become shadows; NULL: there is none, or it has
+ * @next_point_s: second since 1970 of that point
+ * @next_point_ms: its ktime
+ * @one_txn: what is recorded has to fit into one transaction
+ * @pointed: the update under way has recorded the point, in the log or with a map copy
  * @whole: it has recorded all that was dirty when it began
+ * @closing: the update under way is the last one of a close, behind all that changes the set
  * @nr: blocks in @log.buf; the last one can take more records
  * @keep: blocks of the log kept free for OPEN extents and promotions
  * @away: bitmap of the extents that the log marks as away
@@ -85,9 +90,14 @@ struct fusion_replica {
 	bool stale;
 	bool names;
 	u64 point_s;
-	bool pointless;
+	bool pointing;
+	bool one_txn;
+	void (*point_end)(struct fusion *fs, bool usable);
+	u64 next_point_s;
+	u64 next_point_ms;
 	bool pointed;
 	bool whole;
+	bool closing;
 	unsigned int nr;
 	u32 keep;
 	unsigned long *away;
@@ -177,9 +187,8 @@ static inline bool fusion_replica_sb_names(const struct fusion_sb *sb)
 }
 
 /*
- * Record when the update began, if shadows are named, and anything is recorded, or nothing was
- * behind the map copy. Left out if the log has no room for that. Sleeps. Return: 0 or a negative
- * errno.
+ * Record the second of the point, if this is the update of one. Left out if the log has no room for
+ * that, or the superblock has it. Sleeps. Return: 0 or a negative errno.
  */
 int fusion_replica_log_point(struct fusion *fs);
 
@@ -189,7 +198,31 @@ int fusion_replica_log_point(struct fusion *fs);
  */
 int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
 
+/* -- dm-fusion-replica-point.c ----------------------------------------------------------- */
+
+/*
+ * Is the update under way to tell the next opening which shadows are current? Then it writes a map
+ * copy. The mutex is held.
+ */
+bool fusion_replica_hands_over(const struct fusion *fs);
+
+/* The update under way names the shadows of a point, which begin here. The mutex is held. */
+void fusion_replica_take_point(struct fusion *fs);
+
 /* -- dm-fusion-replica.c ----------------------------------------------------------------- */
+
+/**
+ * fusion_replica_point() - name the shadows of a point
+ * @fs: device
+ * @second: when the point was, in seconds since 1970
+ * @ms: the same as a ktime
+ * @end: lets its copies become the shadows; or gives them up, if the replica names none
+ *
+ * No other update comes between that and the one that names them. Context: the mover; sleeps.
+ * Return: 0 or a negative errno.
+ */
+int fusion_replica_point(struct fusion *fs, u64 second, u64 ms,
+			 void (*end)(struct fusion *fs, bool usable));
 
 int fusion_replica_init(struct fusion *fs);
 void fusion_replica_exit(struct fusion *fs);

@@ -146,14 +146,15 @@ int fusion_resize_allowed(struct fusion *fs, bool read_only)
 	return 0;
 }
 
-/* Is an extent of the set as it was mapped, and at an end that is given up? */
+/* Has an extent of the set as it was content, or lost some, at an end that is given up? */
 static bool fusion_resize_in_the_way(const struct fusion *fs, u32 lext)
 {
 	u32 word = fs->map[lext];
 
+	if (lext >= fs->sb.nr_lexts)
+		return word != FUSION_WORD_UNMAPPED;
 	return fusion_word_mapped(word) &&
-	       (lext >= fs->sb.nr_lexts ||
-		!fusion_slot_valid(&fs->sb, fusion_word_dev(word), fusion_word_slot(word)));
+	       !fusion_slot_valid(&fs->sb, fusion_word_dev(word), fusion_word_slot(word));
 }
 
 int fusion_resize_check(struct fusion *fs)

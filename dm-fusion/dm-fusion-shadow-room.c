@@ -21,9 +21,11 @@
 
 /* -- which are given up ---------------------------------------------------------------------- */
 
+/* Is it out of date, and was so at the last point? */
 static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 {
-	return !(READ_ONCE(fs->shadows.of[fast].slot) & FUSION_SHADOW_CURRENT);
+	return !(READ_ONCE(fs->shadows.of[fast].slot) &
+		 (FUSION_SHADOW_CURRENT | FUSION_SHADOW_SAME));
 }
 
 /* The next one in turn; there is one. */
@@ -193,16 +195,6 @@ static void fusion_shadow_make_room(struct fusion *fs)
 	fusion_replica_soon(fs);
 }
 
-/* Let the replica learn in time of what has gone out of date. */
-static void fusion_shadow_tell(struct fusion *fs)
-{
-	if (!READ_ONCE(fs->shadows.changed))
-		return;
-	spin_lock_irq(&fs->lock);
-	fusion_replica_schedule(fs, fusion_replica_interval_ms(fs));
-	spin_unlock_irq(&fs->lock);
-}
-
 void fusion_shadow_tend(struct fusion *fs)
 {
 	if (!READ_ONCE(fs->shadows.nr))
@@ -213,6 +205,5 @@ void fusion_shadow_tend(struct fusion *fs)
 			fusion_shadow_forget_all(fs);
 		return;
 	}
-	fusion_shadow_tell(fs);
 	fusion_shadow_make_room(fs);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: shadows. When an extent is promoted, the slow slot that it leaves has its content. The
- * slot is kept as long as nobody needs it, and as long as nothing was written to the extent its
- * shadow is current: then a demotion is a change of the map only.
+ * dm-fusion: shadows. When an extent is promoted, the slow slot that it leaves has its content.
+ * The slot is kept as long as nobody needs it, and as long as nothing was written to the extent
+ * its shadow is current: then a demotion is a change of the map only.
  *
  * With the setting shadow_age, the replica names shadows in place of fast slots, for the day the
- * fast member is lost (fusion_shadow_record()). Another table does not know of them: there the
- * slots are free, once the replica has been written anew.
+ * fast member is lost (fusion_shadow_record()). Then those that are current when the set is closed
+ * are so when it is opened (dm-fusion-load-shadow.c). All others end with their table: in the next
+ * one the slots are free, once the replica has been written anew.
  *
  * States. An extent of the fast member that is WATCHED between two batches has a shadow that is
  * current. One that is STABLE has none, or one that is out of date. LOCKED: none.
@@ -20,6 +21,7 @@
  *	mover		chosen for a demotion, is current	WATCHED		taken by the batch
  *	mover		the batch records that			WATCHED->LOCKED	the new slot
  *	mover		moves otherwise				WATCHED->STABLE	dropped
+ *	load		named by a set that was closed		STABLE->WATCHED	none->current
  *	anybody		needs a slot				WATCHED->STABLE	dropped
  *	mover		too few slots are free, or none is	WATCHED->STABLE	dropped
  *			wanted any more
@@ -28,8 +30,8 @@
  *
  * Why a current shadow has the content of its extent (INV13): The promotion drained after it had
  * marked the extent, so from then on no write was in flight to the slow slot, and one that came
- * would have cancelled the copy. The committer changes LOCKED, which holds writes, into WATCHED: so
- * the first write that is sent to the fast slot has taken the mark away before.
+ * would have cancelled the copy. The committer changes LOCKED, which holds writes, into WATCHED:
+ * so the first write that is sent to the fast slot has taken the mark away before.
  *
  * Why a demotion of such an extent copies nothing and drains nothing: cmpxchg() from WATCHED says
  * that no write was sent since, so none is in flight, and none is sent while it is LOCKED. The
@@ -37,26 +39,27 @@
  * unless nothing was written there since a flush (INV1). Nothing is written for shadows, so they
  * cause no flush otherwise. Any number of such moves fit into one commit.
  *
- * Why a shadow can be given up when a first write needs the slot: It is kept only when the release
- * of the slot is durable, and drained (INV2), and the replica knew before that the extent was
- * leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes neither a
- * commit nor the mover; and if the replica does not name it yet, no update of that. If it does, the
- * extent is marked as dirty and the slot is held, as any other that the replica may name (INV6).
- * Therefore shadows count as free slots, or as held ones, everywhere (dm-fusion-places.h), and
- * whoever gets a slow slot calls fusion_shadow_yield() before. This is also why each has the number
- * of its extent: the mark has to be found.
+ * Why a shadow can be given up when a first write needs the slot: It is kept only when the
+ * release of the slot is durable, and drained (INV2), and the replica knew before that the extent
+ * was leaving (INV6, INV7). So the slot would be free, and nobody has used it since. It takes
+ * neither a commit nor the mover; and if the replica does not name it yet, no update of that. If
+ * it does, the extent is marked as dirty and the slot is held, as any other that the replica may
+ * name (INV6). Therefore shadows count as free slots, or as held ones, everywhere
+ * (dm-fusion-places.h), and whoever gets a slow slot calls fusion_shadow_yield() before. This is
+ * also why each has the number of its extent: the mark has to be found.
  *
  * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
  * and that the right shadows go: those out of date, then the hottest, as the coldest are the next
  * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not
  * kept in the first place.
  *
- * What the replica says of one (INV15). An update has a beginning, the time of its POINT. Before
- * that, no word is read. So a word that says SHADOW was recorded when the slot had the content that
- * the extent has then, or it was found so by fusion_shadow_look(), at the beginning of this update
- * or later: what was written before the POINT is in it. Writes do not tell the replica. They take
- * the mark away and set @changed, which lets the mover ask for an update. The log is written with
- * PREFLUSH, and so is a superblock that names a map copy: what the slot has is durable by then.
+ * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had
+ * the content of the extent at the last point, or was filled after it. So FUSION_SHADOW_SAME is
+ * set when a shadow is made, and taken away by fusion_shadow_look() at a point if it is out of
+ * date then; the shadows of metadata are made anew for the point (dm-fusion-point.c). Writes do
+ * not tell the replica. They take the mark away and set @changed, which makes a point due. The
+ * log is written with PREFLUSH, and so is a superblock that names a map copy: what the slot has
+ * is durable by then.
  *
  * What a user is told (nr_protected) is what the durable replica would give back of what is on the
  * fast member. So it grows only when an update has succeeded. It falls at once when a shadow goes,
@@ -83,22 +86,17 @@ int fusion_shadow_init(struct fusion *fs)
 
 	fs->shadows.of = kvcalloc(nr, sizeof(*fs->shadows.of), GFP_KERNEL);
 	fs->shadows.has = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
-	return fs->shadows.of && fs->shadows.has ? 0 : -ENOMEM;
+	return fs->shadows.of && fs->shadows.has ? fusion_point_init(fs) : -ENOMEM;
 }
 
 void fusion_shadow_exit(struct fusion *fs)
 {
+	fusion_point_exit(fs);
 	kvfree(fs->shadows.has);
 	kvfree(fs->shadows.of);
 }
 
 /* -- one of them ----------------------------------------------------------------------------- */
-
-/* Is this the word of a slot of the fast member itself? */
-static bool fusion_word_on_fast(const struct fusion *fs, u32 word)
-{
-	return fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST;
-}
 
 bool fusion_has_shadow(const struct fusion *fs, u32 word)
 {
@@ -113,8 +111,8 @@ bool fusion_shadow_is_current(const struct fusion *fs, u32 word)
 
 /*
  * One is not recorded as current any more. If that was not durable yet, it was not counted as
- * protected: then this takes another one away, so the number may be too small until the next update
- * has succeeded, but not too large.
+ * protected: then this takes another one away, so the number may be too small until the next
+ * update has succeeded, but not too large.
  */
 static void fusion_shadow_unsame(struct fusion_shadows *s)
 {
@@ -136,7 +134,8 @@ static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 	s->nr--;
 	if (slot & FUSION_SHADOW_CURRENT)
 		atomic_dec(&s->nr_current);
-	if (slot & FUSION_SHADOW_SAME)
+	if ((slot & (FUSION_SHADOW_SAME | FUSION_SHADOW_NAMED)) ==
+	    (FUSION_SHADOW_SAME | FUSION_SHADOW_NAMED))
 		fusion_shadow_unsame(s);
 	if (slot & FUSION_SHADOW_NAMED) {
 		s->nr_named--;
@@ -178,6 +177,24 @@ u32 fusion_shadows_current(const struct fusion *fs)
 	return atomic_read(&fs->shadows.nr_current);
 }
 
+void fusion_shadow_changed(struct fusion *fs, u64 ms)
+{
+	unsigned long at = max_t(unsigned long, 1, ms), had, seen;
+
+	for (had = READ_ONCE(fs->shadows.changed); !had || (long)(at - had) < 0; had = seen) {
+		seen = cmpxchg(&fs->shadows.changed, had, at);
+		if (seen == had)
+			return;
+	}
+}
+
+void fusion_shadow_writes(struct fusion *fs, u32 word)
+{
+	/* Whoever sees that the mark is gone sees this, by the cmpxchg() of fusion_map_cancel(). */
+	if (!READ_ONCE(fs->shadows.changed) && fusion_word_on_fast(fs, word))
+		fusion_shadow_changed(fs, fusion_now_ms());
+}
+
 void fusion_shadow_outdated(struct fusion *fs, u32 word)
 {
 	u32 *slot, had, seen;
@@ -191,19 +208,21 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 		if (seen != had)
 			continue;
 		atomic_dec(&fs->shadows.nr_current);
-		/* The first one counts. The write is sent later, so the time is not too late. */
-		if (had & FUSION_SHADOW_SAME)
-			cmpxchg(&fs->shadows.changed, 0UL,
-				max(1UL, (unsigned long)fusion_now_ms()));
 		return;
 	}
+}
+
+bool fusion_word_lacking(const struct fusion *fs, u32 word)
+{
+	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
+	       fusion_word_disk(fs, word) == FUSION_FAST;
 }
 
 /* -- what the replica knows ------------------------------------------------------------------ */
 
 /*
- * Is the shadow in @slot current? The mark in the word of its extent tells: a write takes that away
- * first, and FUSION_SHADOW_CURRENT later.
+ * Is the shadow in @slot current? The mark in the word of its extent tells: a write takes that
+ * away first, and FUSION_SHADOW_CURRENT later.
  */
 static bool fusion_shadow_counts(u32 slot, u32 word)
 {
@@ -212,7 +231,7 @@ static bool fusion_shadow_counts(u32 slot, u32 word)
 
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 {
-	u32 *slot, had, now, fast;
+	u32 *slot, had, fast;
 
 	if (!names || !fusion_has_shadow(fs, word))
 		return fusion_word_on_disk(word);
@@ -220,21 +239,16 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 	slot = &fs->shadows.of[fast].slot;
 	do {
 		had = READ_ONCE(*slot);
-		now = (had & ~FUSION_SHADOW_SAME) | FUSION_SHADOW_NAMED;
-		if (fusion_shadow_counts(had, word))
-			now |= FUSION_SHADOW_SAME;
 		/* Pairs with that of fusion_shadow_outdated(). */
-	} while (cmpxchg(slot, had, now) != had);
+	} while (cmpxchg(slot, had, had | FUSION_SHADOW_NAMED) != had);
 	fs->shadows.nr_named += !(had & FUSION_SHADOW_NAMED);
-	if (had & ~now & FUSION_SHADOW_SAME)
-		fusion_shadow_unsame(&fs->shadows);
-	else
-		fs->shadows.nr_same += !!(now & ~had & FUSION_SHADOW_SAME);
-	return fusion_shadow_word(now & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
-				  now & ~FUSION_SHADOW_FLAGS);
+	if (!(had & FUSION_SHADOW_NAMED) && had & FUSION_SHADOW_SAME)
+		fs->shadows.nr_same++;
+	return fusion_shadow_word(had & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
+				  had & ~FUSION_SHADOW_FLAGS);
 }
 
-static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
+static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end, bool points)
 {
 	const struct fusion_shadows *s = &fs->shadows;
 	u32 fast, slot, word;
@@ -244,30 +258,38 @@ static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end)
 	     fast = find_next_bit(s->has, end, fast + 1)) {
 		slot = READ_ONCE(s->of[fast].slot);
 		word = READ_ONCE(fs->map[s->of[fast].lext]);
-		if (slot & FUSION_SHADOW_SAME && !fusion_shadow_counts(slot, word))
-			fusion_replica_mark(fs, s->of[fast].lext);
+		if (!(slot & FUSION_SHADOW_SAME) || fusion_shadow_counts(slot, word))
+			continue;
+		if (points && fusion_point_covers(fs, s->of[fast].lext)) {
+			/* since the point */
+			fusion_shadow_changed(fs, fs->replica.next_point_ms);
+			continue;
+		}
+		/* Pairs with that of fusion_shadow_outdated(). */
+		while (cmpxchg(&s->of[fast].slot, slot, slot & ~FUSION_SHADOW_SAME) != slot)
+			slot = READ_ONCE(s->of[fast].slot);
+		if (slot & FUSION_SHADOW_NAMED)
+			fusion_shadow_unsame(&fs->shadows);
+		fusion_replica_mark(fs, s->of[fast].lext);
 	}
 	spin_unlock_irq(&fs->lock);
 }
 
-void fusion_shadow_look(struct fusion *fs)
+void fusion_shadow_look(struct fusion *fs, bool points)
 {
 	u32 from, end;
 
-	/* It says since when, not whether: a write sets it behind the mark that it takes away. */
-	xchg(&fs->shadows.changed, 0);
-	if (!fs->replica.names)
-		return;
 	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
 		end = min(from + CHUNK, fs->sb.nr_fast_slots);
-		fusion_shadow_look_at_some(fs, from, end);
+		fusion_shadow_look_at_some(fs, from, end, points);
 		cond_resched();
 	}
 }
 
 /*
- * What is counted as protected is what nobody takes back: a slot that was recorded as current stays
- * as it is, as a shadow, held, or as the extent's own, until a later update has succeeded (INV6).
+ * What is counted as protected is what nobody takes back: a slot that was recorded as current
+ * stays as it is, as a shadow, held, or as the extent's own, until a later update has succeeded
+ * (INV6).
  */
 void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s)
 {
@@ -337,7 +359,8 @@ static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
 	s->of[fast].lext = lext;
 	fusion_replica_mark(fs, lext);
 	atomic_inc(&s->nr_current);
-	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT);
+	WRITE_ONCE(s->of[fast].slot, fusion_word_slot(old) | FUSION_SHADOW_CURRENT |
+				     FUSION_SHADOW_SAME);
 	/*
 	 * Pairs with the cmpxchg() of fusion_map_cancel(), after which a write looks for the
 	 * shadow: either it finds that, or the mark is found to be gone here.
@@ -369,4 +392,25 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 	if (fusion_has_shadow(fs, fast))
 		fusion_shadow_release(fs, fusion_word_slot(fast));
 	return fusion_shadow_set(fs, lext, slow, fast);
+}
+
+bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast)
+{
+	u32 word = READ_ONCE(fs->map[lext]), slot = fusion_word_slot(fast);
+	struct fusion_shadows *s = &fs->shadows;
+
+	if (word != fast && word != fusion_word_set_state(fast, FUSION_WATCHED))
+		return false;
+	if (fusion_has_shadow(fs, fast))
+		fusion_shadow_release(fs, slot);
+	if (fusion_shadow_set(fs, lext, slow, fast))
+		return true;
+	/* of the point, and out of date */
+	__set_bit(slot, s->has);
+	s->nr++;
+	s->of[slot].lext = lext;
+	fusion_replica_mark(fs, lext);
+	WRITE_ONCE(s->of[slot].slot, fusion_word_slot(slow) | FUSION_SHADOW_SAME);
+	fusion_shadow_changed(fs, fs->replica.next_point_ms);
+	return true;
 }

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: shadows, which the slow member keeps of extents that went to the fast one. The head of
- * dm-fusion-shadow.c says what holds. fs->lock is held unless said otherwise.
+ * dm-fusion: shadows, which the slow member keeps of extents that went to the fast one. The head
+ * of dm-fusion-shadow.c says what holds. fs->lock is held unless said otherwise.
  */
 #ifndef DM_FUSION_SHADOW_H
 #define DM_FUSION_SHADOW_H
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/bio.h>
 #include <linux/types.h>
 
 #include "dm-fusion-codec.h"
 
+/* A write with any of these is one of metadata. */
+#define FUSION_METADATA_FLAGS	(REQ_META | REQ_PRIO | REQ_FUA)
+
 struct fusion;
+struct fusion_job;
 
 /*
- * In @slot: counted as current, until the mark of the extent is taken away; the replica on the disk
- * may name it, or will soon; and what was recorded there last says that it is current.
+ * In @slot: counted as current, until the mark of the extent is taken away; the replica on the
+ * disk may name it, or will soon; and it was current at the point, or has been made since.
  */
 #define FUSION_SHADOW_CURRENT	BIT(31)
 #define FUSION_SHADOW_NAMED	BIT(30)
@@ -34,27 +39,71 @@ struct fusion_shadow {
 };
 
 /**
+ * struct fusion_point - a point that is made: dm-fusion-point.c
+ * @seen: a bit for each extent to which metadata was written. Set without fs->lock
+ * @meta: of these, those that the last point covers, or the one that is being made
+ * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
+ *	fs->lock
+ * @gone: a bit for each of those that has. Under fs->lock
+ * @jobs: copies for it
+ * @nr: number of these
+ * @max: most of them
+ * @since: @changed of struct fusion_shadows when the one that is being made began; 0: none is, or
+ *	nothing was missing. Under fs->lock
+ * @asked: it was asked for with a message
+ * @made_ms: ktime when the last one was made
+ * @retry_ms: ktime before which none is tried, as the last one did not come about
+ * @pause_ms: pause until then
+ * @made: number so far
+ * @round: last round of copies that had been completed then
+ * @anew: that number at which the extents with metadata are looked for anew
+ */
+struct fusion_point {
+	unsigned long *seen;
+	unsigned long *meta;
+	unsigned long *pending;
+	unsigned long *gone;
+	struct fusion_job *jobs;
+	u32 nr;
+	u32 max;
+	unsigned long since;
+	bool asked;
+	u64 made_ms;
+	u64 retry_ms;
+	u32 pause_ms;
+	u64 made;
+	u32 round;
+	u64 anew;
+};
+
+/**
  * struct fusion_shadows - all of them: 8 bytes and a bit for each fast slot
  * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
  * @has: a bit for each of @of that has a slot
  * @nr: number of these
  * @nr_named: of these, those that the replica may name
  * @nr_current: of these, counted as current. Changed without fs->lock
- * @nr_same: of these, those that were recorded as current last, be it durably or not
+ * @nr_same: of these, those that the replica is to call current, be it durably or not
  * @nr_protected: at most as many extents as the durable replica calls a version of current, and
  *	which have not left their fast slots. Only an update that succeeds makes it more
- * @point_s: when the last update began that has recorded its POINT, in seconds since 1970; 0: none
- *	has, or the durable replica names no shadows
- * @changed: ktime in ms when one has gone out of date that the replica calls current; 0: none has.
- *	Set without fs->lock
+ * @point_s: second since 1970 of the last POINT that was recorded durably; 0: none was, or the
+ *	durable replica names no shadows
+ * @changed: ktime in ms when one may have gone out of date that the replica calls current; 0: none
+ *	has. Set without fs->lock, before the mark is taken away
+ * @point: what makes them of one instant; only the mover's, except @seen
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
  * @dropped: number that were given up so far
  * @demotions: number of demotions that copied nothing; only the mover's, as the next
  * @copies: number that were copied
  * @in_round: extents are copied: dm-fusion-refresh.c
- * @found: some were in this round
+ * @any: some were in this round
+ * @passes: times that it has passed over the map
+ * @before: how many extents the pass before has found
+ * @found: and this one
  * @cursor: the next one
+ * @rounds: number of rounds begun
+ * @completed: number of the last one that has ended
  * @round_ms: ktime when the last round began; 0: there was none
  */
 struct fusion_shadows {
@@ -67,16 +116,36 @@ struct fusion_shadows {
 	u32 nr_protected;
 	u64 point_s;
 	unsigned long changed;
+	struct fusion_point point;
 	u32 next;
 	u32 swept;
 	u64 dropped;
 	u64 demotions;
 	u64 copies;
 	bool in_round;
-	bool found;
+	bool any;
+	u32 passes;
+	u32 before;
+	u32 found;
 	u32 cursor;
+	u32 rounds;
+	u32 completed;
 	u64 round_ms;
 };
+
+/* -- dm-fusion-point-marks.c ----------------------------------------------------------------- */
+
+int fusion_point_init(struct fusion *fs);
+void fusion_point_exit(struct fusion *fs);
+
+/* The extent with this word is unmapped: no job of a point is for it any more. fs->lock held. */
+void fusion_point_forget(struct fusion *fs, u32 word);
+
+/* Its extent has metadata: this is a write of that. Any context. */
+void fusion_point_note(struct fusion *fs, const struct bio *bio);
+
+/* Has the extent metadata, so that the last point covers it, or the one that is being made? */
+bool fusion_point_covers(const struct fusion *fs, u32 lext);
 
 /* -- dm-fusion-shadow.c ---------------------------------------------------------------------- */
 
@@ -117,6 +186,18 @@ bool fusion_shadow_allowed(const struct fusion *fs);
 /* How many slow slots are free too few, beside shadows? fs->lock held. */
 u32 fusion_shadow_missing(const struct fusion *fs);
 
+/*
+ * Does the extent with this word lie on the fast member, whole, and lack a current shadow? Any
+ * context.
+ */
+bool fusion_word_lacking(const struct fusion *fs, u32 word);
+
+/*
+ * The same for a copy of a point, even if the extent was written to since that. Return: is it? The
+ * extent may have gone.
+ */
+bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast);
+
 /* May one more slot be taken for a shadow? fs->lock held. */
 bool fusion_shadow_room(const struct fusion *fs);
 
@@ -148,10 +229,11 @@ void fusion_shadow_drop(struct fusion *fs, u32 word);
 u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names);
 
 /*
- * Mark the extents as dirty whose shadows the replica calls current, and are not any more. Context:
- * the beginning of an update; sleeps; takes fs->lock itself.
+ * From now on the replica is to call those out of date that are; with @points only those of
+ * extents without metadata, as the others were current at the point. Context: sleeps; takes
+ * fs->lock itself; replica.mutex is held.
  */
-void fusion_shadow_look(struct fusion *fs);
+void fusion_shadow_look(struct fusion *fs, bool points);
 
 /**
  * fusion_shadow_recorded() - an update of the replica has succeeded: what it recorded is durable
@@ -168,6 +250,15 @@ u32 fusion_shadow_protected(const struct fusion *fs);
 
 /* Number of those that are current; a write under way may not be counted yet. Any context. */
 u32 fusion_shadows_current(const struct fusion *fs);
+
+/* From @ms on, a ktime, something is missing in what the replica calls current. Any context. */
+void fusion_shadow_changed(struct fusion *fs, u64 ms);
+
+/*
+ * A write is about to take the mark away from the extent with the word @word. Context: as
+ * fusion_shadow_outdated(), which follows if it has.
+ */
+void fusion_shadow_writes(struct fusion *fs, u32 word);
 
 /*
  * A write has taken the mark of the extent away that had the word @word. Any context, no lock. The
@@ -197,6 +288,18 @@ void fusion_shadow_forget_all(struct fusion *fs);
  */
 void fusion_shadow_tend(struct fusion *fs);
 
+/* -- dm-fusion-load-shadow.c ----------------------------------------------------------------- */
+
+/**
+ * fusion_load_shadows() - take over the shadows of a set that was closed cleanly
+ * @fs: device that is being loaded for writing; its map is loaded and checked
+ * @single: by member, of its superblocks: one copy is not valid, or not of the generation before
+ *
+ * Not an error if there are none: it takes over all that are current, or nothing. Context: sleeps;
+ * reads the slow member; nothing else runs, so fs->lock is not needed.
+ */
+void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
+
 /* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
 
 /*
@@ -204,5 +307,19 @@ void fusion_shadow_tend(struct fusion *fs);
  * way. Context: the mover. Return: is there more to do in this round?
  */
 bool fusion_refresh(struct fusion *fs);
+
+/* -- dm-fusion-point.c ----------------------------------------------------------------------- */
+
+/* Is a point due? */
+bool fusion_point_due(const struct fusion *fs);
+
+/* Make a point, if one is due. Context: the mover. Return: was it tried? */
+bool fusion_point(struct fusion *fs);
+
+/*
+ * Make a point, due or not. Context: the mover. Return: 0: made, or nothing has changed; -EINVAL:
+ * the settings allow none; -EAGAIN: it did not come about.
+ */
+int fusion_point_now(struct fusion *fs);
 
 #endif

@@ -49,7 +49,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
 	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
-	u32 protected, fast;
+	u32 protected, fast, lost, partly;
 	unsigned int sz = 0;
 	bool homing, pointed;
 	u64 age, point_age;
@@ -71,6 +71,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	shadows = fs->shadows.nr;
 	protected = fusion_shadow_protected(fs);
 	fast = fs->nr_fast;
+	partly = fs->opens.nr_lost;
+	lost = fs->nr_lost + partly;
 	pointed = fs->shadows.point_s;
 	point_age = fusion_point_age(fs);
 	spin_unlock_irq(&fs->lock);
@@ -106,6 +108,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");
 	if (homing)
 		DMEMIT(" homing %u %u", away, blank);
+	if (lost)
+		DMEMIT(" lost %u %u", lost, partly);
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);
@@ -178,9 +182,11 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("demotions %llu\n", fs->mover.demotions);
 	DMEMIT("evacuated %llu\n", fs->mover.evacuated);
 	DMEMIT("cancelled %llu\n", fs->mover.cancelled);
+	DMEMIT("shadow_points %llu\n", fs->shadows.point.made);
 	DMEMIT("shadow_copies %llu\n", READ_ONCE(fs->shadows.copies));
 	DMEMIT("shadows_dropped %llu\n", READ_ONCE(fs->shadows.dropped));
 	DMEMIT("extents_fast %u\n", fast);
+	DMEMIT("extents_lost %u\n", READ_ONCE(fs->nr_lost) + READ_ONCE(fs->opens.nr_lost));
 	DMEMIT("protected %u\n", protected);
 	DMEMIT("point %llu\n", point);
 	DMEMIT("point_age %llu\n", point_age);

@@ -137,6 +137,23 @@ TRACE_EVENT(fusion_replica,
 		  MINOR(__entry->dev), __entry->txn, __entry->generation, __entry->error)
 );
 
+TRACE_EVENT(fusion_point,
+	TP_PROTO(struct fusion *fs, u64 second),
+	TP_ARGS(fs, second),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, second)
+		__field(u32, copies)
+	),
+	TP_fast_assign(
+		__entry->dev = fusion_trace_dev(fs);
+		__entry->second = second;
+		__entry->copies = fs->shadows.point.nr;
+	),
+	TP_printk("%d:%d second %llu copies %u", MAJOR(__entry->dev), MINOR(__entry->dev),
+		  __entry->second, __entry->copies)
+);
+
 TRACE_EVENT(fusion_reclaim,
 	TP_PROTO(struct fusion *fs, u32 records),
 	TP_ARGS(fs, records),

@@ -53,7 +53,8 @@ void fusion_log(struct fusion *fs, u32 lext, u32 new, u32 old, enum fusion_op op
 	txn->rec[txn->nr].old = old;
 	txn->rec[txn->nr].op = op;
 	txn->nr++;
-	fs->slots.nr_quarantined++;
+	/* an extent that was lost had no slot */
+	fs->slots.nr_quarantined += fusion_word_mapped(old);
 }
 
 bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
@@ -61,6 +62,7 @@ bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
 	if (!fusion_map_clear(fs, lext, old))
 		return false;
 	fusion_shadow_drop(fs, old);
+	fusion_point_forget(fs, old);
 	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
 		   FUSION_OP_UNMAP);
 	return true;
@@ -87,6 +89,8 @@ static void fusion_release_slots(struct fusion *fs, struct fusion_txn *txn)
 	for (i = 0; i < txn->nr; i++) {
 		bool moved = txn->rec[i].op == FUSION_OP_MOVE;
 
+		if (!fusion_word_mapped(txn->rec[i].old))
+			continue;
 		spin_lock_irq(&fs->lock);
 		/* A move out of a slow slot was recorded in the replica before it took effect. */
 		if (!moved || !fusion_shadow_keep(fs, txn->rec[i].lext, txn->rec[i].old,

@@ -59,10 +59,11 @@ static bool fusion_wait_for_fill(const struct fusion *fs, struct fusion_io *io)
 		io->errors = fs->opens.fills_failed;
 	}
 	return fs->opens.nr_full || fs->commit.running ||
-	       fs->opens.fills_failed - io->errors < fs->opens.max;
+	       (fs->opens.nr_lost < fs->opens.nr &&
+		fs->opens.fills_failed - io->errors < fs->opens.max);
 }
 
-/* First write to an unmapped extent. Return: false if the bio was parked or failed. */
+/* First write to an unmapped or lost extent. Return: false if the bio was parked or failed. */
 static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
@@ -75,6 +76,8 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		spin_unlock_irq(&fs->lock);
 		return true;
 	}
+	if (fusion_word_lost(READ_ONCE(fs->map[lext])) && !fusion_lost_may_open(fs, bio))
+		return false;
 	if (list_empty(&fs->opens.free)) {
 		wait = fusion_wait_for_fill(fs, fusion_io(bio));
 		if (wait)
@@ -139,7 +142,7 @@ static bool fusion_unmap(struct fusion *fs, u32 lext, struct bio *bio)
 	spin_lock_irq(&fs->lock);
 	do {
 		word = READ_ONCE(fs->map[lext]);
-		if (!fusion_word_mapped(word)) {
+		if (word == FUSION_WORD_UNMAPPED) {
 			done = true;
 		} else if (fusion_word_state(word) == FUSION_LOCKED) {
 			fusion_park(fs, bio, false);
@@ -172,7 +175,7 @@ static void fusion_process_whole(struct fusion *fs, struct bio *bio)
 		}
 		if (READ_ONCE(fs->gate) && fusion_gate_park(fs, bio))
 			parked = true;
-		else if (!fusion_word_mapped(READ_ONCE(fs->map[io->lext])))
+		else if (READ_ONCE(fs->map[io->lext]) == FUSION_WORD_UNMAPPED)
 			unmapped += bio_op(bio) == REQ_OP_DISCARD;
 		else
 			parked = !fusion_unmap(fs, io->lext, bio);
@@ -255,6 +258,8 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
 	u32 word;
 
+	if (bio_op(bio) == REQ_OP_WRITE && bio->bi_opf & FUSION_METADATA_FLAGS)
+		fusion_point_note(fs, bio);
 	/* may take a member no time at all, so it does not count as an access */
 	if (frees)
 		this_cpu_inc(fs->stats->unweighed);
@@ -268,7 +273,9 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 
 		word = READ_ONCE(fs->map[lext]);
 		if (!fusion_word_mapped(word)) {
-			if (frees) {
+			/* A part of a lost extent has to get its zeros; a discard does nothing. */
+			if (frees && !(fusion_word_lost(word) &&
+				       bio_op(bio) == REQ_OP_WRITE_ZEROES)) {
 				fusion_complete_unmapped(fs, bio);
 				return;
 			}
@@ -287,6 +294,9 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_ZERO:
 			zero_fill_bio(bio);
 			bio_endio(bio);
+			return;
+		case FUSION_LOST:
+			fusion_complete_lost(bio);
 			return;
 		case FUSION_DEFER:
 			if (fusion_park_locked(fs, bio))

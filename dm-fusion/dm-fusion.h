@@ -25,14 +25,15 @@
  *	shadow		slow slots kept for extents of the fast member
  *	metaio, flush,	blocks, flushes, journals, transactions: what a commit is made of
  *	chain, txn
- *	submit, open*	bios on their way to a member; OPEN extents
+ *	submit, open*,	bios on their way to a member; OPEN extents, and those with lost
+ *	lost		blocks
  *	options, super	settings; superblocks
  *	journal,	a commit and its order; a checkpoint, and the committer
  *	checkpoint
  *	replica*,	the copy of the map on the slow member
  *	promote
  *	beat*		the heartbeat, which keeps two machines apart
- *	load-open, resize, replace, load
+ *	load-open, load-shadow, resize, replace, load
  *			opening a set: recovery, its new size, a new member, the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, what the old member
@@ -46,10 +47,12 @@
  * Each header has the structures and contracts of one group; struct fusion below holds them
  * together.
  *
- * States of an extent (the state table; U is unmapped)
+ * States of an extent (the state table; U is unmapped, L is lost)
  *
  *	from     to       by              when
  *	U        OPEN     worker, mover   first write, or zeros for homing: a slot is allocated
+ *	L        OPEN     worker          first write: blocks that are not valid stay lost
+ *	L        U        worker          whole extent discarded
  *	OPEN     STABLE   committer       all blocks valid and STABLE record durable
  *	OPEN     U        worker          whole extent discarded, no write in flight
  *	STABLE   WATCHED  mover           chosen for migration
@@ -141,6 +144,10 @@
  * INV15 A slot that the durable replica calls the shadow of an extent has a whole version of it,
  *	 durably, unless the extent has come to lie there since. If it is called current, all that
  *	 was written before the durable POINT is in it.
+ * INV16 If it is that of an extent with metadata, it is what the extent had at the instant of that
+ *	 POINT, as those of all others are (dm-fusion-point.c), unless the extent has moved since.
+ * INV17 What is lost reads as nothing but an error, by the map and by the replica, until it was
+ *	 written, zeroed, or discarded with the whole of its extent (dm-fusion-lost.c).
  *
  * Locks
  * -----
@@ -287,6 +294,7 @@ struct fusion {
 	struct mutex drain_mutex;
 	u32 nr_mapped;			/* extents; under lock */
 	u32 nr_fast;			/* of these, on the fast member, or the old one of it */
+	u32 nr_lost;			/* extents without a slot that are lost; under lock */
 	u64 map_changes;		/* of words, since the device was made; under lock */
 	struct dm_kcopyd_client *kcopyd;
 	struct bio_set meta_bs;		/* metadata: the committer must not wait for users' bios */
@@ -421,6 +429,9 @@ static inline void fusion_mark_written(struct fusion *fs, unsigned int disk)
  * The rows of the state table. Nothing else changes a map word. fs->lock is held unless said
  * otherwise.
  */
+
+/* Is this the word of a slot of the fast member itself? */
+bool fusion_word_on_fast(const struct fusion *fs, u32 word);
 
 /* U to OPEN: a first write, or homing, has the slot of @word. */
 void fusion_map_first(struct fusion *fs, u32 lext, u32 word);

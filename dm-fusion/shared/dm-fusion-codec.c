@@ -269,7 +269,8 @@ void fusion_journal_init(void *block)
 bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 			const struct fusion_record *rec)
 {
-	const u32 bitmap = rec->op == FUSION_OP_OPEN ? fusion_bitmap_bytes(sb->extent_sectors) : 0;
+	const u32 bitmap = fusion_op_has_bitmap(rec->op) ?
+			   fusion_bitmap_bytes(sb->extent_sectors) : 0;
 	struct fusion_journal_block *b = block;
 	const u32 used = le32_to_cpu(b->used);
 	struct fusion_journal_record *d = (void *)(b->payload + used);

@@ -136,10 +136,29 @@ struct fusion_sb {
 	u32 setting[FUSION_NR_SETTINGS];
 	struct fusion_old old;		/* zeros without FUSION_INCOMPAT_OLD_MEMBER */
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
+	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
+	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
 };
 
+/**
+ * fusion_sb_shadows_exact() - does the slow member tell exactly which shadows were current?
+ * @sb: superblock of the slow member
+ *
+ * When a set is closed, the last thing written to the slow member are two superblocks. If the map
+ * copy that they name was written behind the last change of the set, both have the generation of
+ * the first one in @shadows_at. So any superblock that is written later makes that void, whoever
+ * writes it.
+ */
+static inline bool fusion_sb_shadows_exact(const struct fusion_sb *sb)
+{
+	return sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_SHADOW &&
+	       sb->flags & FUSION_SB_CLEAN && sb->shadows_at &&
+	       sb->generation - sb->shadows_at <= 1;
+}
+
 /* Feature bits this code knows. */
-#define FUSION_INCOMPAT_KNOWN	(FUSION_INCOMPAT_OLD_MEMBER | FUSION_INCOMPAT_SHADOW)
+#define FUSION_INCOMPAT_KNOWN	(FUSION_INCOMPAT_OLD_MEMBER | FUSION_INCOMPAT_DAMAGED | \
+				 FUSION_INCOMPAT_SHADOW)
 #define FUSION_RO_COMPAT_KNOWN	0ULL
 #define FUSION_SB_FLAGS_KNOWN	(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK)
 
@@ -156,9 +175,16 @@ static inline u32 fusion_word(enum fusion_state state, enum fusion_dev dev, u32 
 	       (u32)dev << FUSION_WORD_DEV_SHIFT | slot;
 }
 
+/* Has the extent a slot? */
 static inline bool fusion_word_mapped(u32 word)
 {
 	return (word & FUSION_WORD_SLOT_MASK) != FUSION_WORD_UNMAPPED;
+}
+
+/* If not: is its content lost? Otherwise it reads as zeros. */
+static inline bool fusion_word_lost(u32 word)
+{
+	return word == FUSION_WORD_LOST;
 }
 
 static inline enum fusion_state fusion_word_state(u32 word)
@@ -189,7 +215,7 @@ static inline u32 fusion_word_on_disk(u32 word)
 	enum fusion_state s = fusion_word_state(word);
 
 	if (!fusion_word_mapped(word))
-		return FUSION_WORD_UNMAPPED;
+		return fusion_word_lost(word) ? FUSION_WORD_LOST : FUSION_WORD_UNMAPPED;
 	return s == FUSION_WATCHED || s == FUSION_LOCKED ?
 	       fusion_word_set_state(word, FUSION_STABLE) : word;
 }
@@ -309,8 +335,8 @@ static inline bool fusion_shadow_word_valid(const struct fusion_sb *sb, u32 word
 /**
  * fusion_word_valid() - may this word stand in a map block or journal record?
  * @sb: geometry
- * @word: unmapped; STABLE or OPEN on a data slot of its member; STABLE on one of the old member; or
- *	that of a shadow, if it is from the replica
+ * @word: unmapped, or lost if extents may be; STABLE or OPEN on a data slot of its member; STABLE
+ *	on one of the old member; or that of a shadow, if it is from the replica
  */
 static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 {
@@ -318,7 +344,8 @@ static inline bool fusion_word_valid(const struct fusion_sb *sb, u32 word)
 	const u32 slot = fusion_word_slot(word);
 
 	if (!fusion_word_mapped(word))
-		return word == FUSION_WORD_UNMAPPED;
+		return word == FUSION_WORD_UNMAPPED ||
+		       (fusion_word_lost(word) && sb->incompat & FUSION_INCOMPAT_DAMAGED);
 	if (fusion_names_shadow(word))
 		return fusion_shadow_word_valid(sb, word);
 	if (fusion_old_slot_valid(sb, dev, slot))
@@ -656,7 +683,13 @@ int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block,
 
 /* -- journal ---------------------------------------------------------------- */
 
-/* A record in host order; @bitmap is NULL unless @op is FUSION_OP_OPEN. */
+/* Is this a record of a partial extent, with a bitmap? */
+static inline bool fusion_op_has_bitmap(u32 op)
+{
+	return op == FUSION_OP_OPEN || op == FUSION_OP_PARTLY_LOST;
+}
+
+/* A record in host order; @bitmap is NULL unless fusion_op_has_bitmap(). */
 struct fusion_record {
 	u32 lext;
 	u32 new;

@@ -114,8 +114,8 @@ struct fusion_block_header {
  *
  *	31..30 state    29 device    28..0 slot
  *
- * A word whose slot bits are all ones is an unmapped extent. On disk only
- * UNMAPPED, STABLE and OPEN occur, and AWAY in records of the replica.
+ * A word whose slot bits are all ones has no slot: it is unmapped, or LOST, which cannot be read.
+ * On disk only these, STABLE and OPEN occur, and AWAY in records of the replica.
  *
  * With FUSION_INCOMPAT_SHADOW, the replica may give an extent of the fast member a slow slot, in
  * one of two states of its own. Then that slot is its shadow, and the fast slot is not recorded.
@@ -124,6 +124,7 @@ struct fusion_block_header {
 #define FUSION_WORD_DEV_SHIFT	29
 #define FUSION_WORD_SLOT_MASK	0x1fffffffU
 #define FUSION_WORD_UNMAPPED	FUSION_WORD_SLOT_MASK
+#define FUSION_WORD_LOST	(FUSION_WORD_UNMAPPED | 1U << FUSION_WORD_DEV_SHIFT)
 #define FUSION_WORD_AWAY	(FUSION_WORD_SLOT_MASK - 1)	/* on the fast member, perhaps */
 
 enum fusion_state {
@@ -166,15 +167,12 @@ enum fusion_dev {
 #define FUSION_SB_CLEAN		0x1	/* closed in order: nothing to recover */
 #define FUSION_SB_NEEDS_CHECK	0x2	/* the kernel met something it does not trust */
 
-/*
- * incompat bits. IN_TRANSIT is for fusionctl alone, SHADOW is found on the slow member only.
- * DAMAGED and LANDING have a use to come.
- */
+/* incompat bits. IN_TRANSIT is for fusionctl alone, SHADOW is found on the slow member only. */
 #define FUSION_INCOMPAT_OLD_MEMBER	0x1ULL	/* a third member is being replaced */
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
-#define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* extents with blocks that are lost */
+#define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* there may be extents that are lost */
 #define FUSION_INCOMPAT_SHADOW		0x8ULL	/* the replica may name shadows */
-#define FUSION_INCOMPAT_LANDING		0x10ULL	/* small writes in a log on the fast member */
+#define FUSION_INCOMPAT_LANDING		0x10ULL	/* to come: small writes in a log on the fast member */
 
 #define FUSION_LABEL_SIZE	64
 #define FUSION_HOST_SIZE	64
@@ -260,12 +258,16 @@ struct fusion_super {
 
 	/*
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
-	 * fusion_super_transit or _renewal. Other new fields come behind it, at 1072.
+	 * fusion_super_transit or _renewal. Two __le64 are at 1072: see fusion_sb_shadows_exact(),
+	 * and with FUSION_INCOMPAT_SHADOW the second since 1970 of the point of the map copy.
+	 * Other new fields come behind them, at 1088.
 	 */
 } __attribute__((packed));
 
 #define FUSION_OLD_OFFSET	816
 #define FUSION_TRANSIT_OFFSET	960
+#define FUSION_SHADOWS_OFFSET	1072
+#define FUSION_POINT_OFFSET	1080
 #define FUSION_MAX_MAGICS	8
 
 /* What happens to the set; of the second, struct fusion_super_renewal tells. */
@@ -474,15 +476,16 @@ enum fusion_op {
 	FUSION_OP_AWAY		= 5,	/* replica: what lies at old is not to be believed */
 	FUSION_OP_SHADOW	= 6,	/* replica: new is a word of enum fusion_shadow_state */
 	FUSION_OP_POINT		= 7,	/* replica: when it was last brought up to date */
+	FUSION_OP_PARTLY_LOST	= 8,	/* as OPEN, but blocks that are not valid are lost */
 
-	FUSION_OP_LAST		= FUSION_OP_POINT,
+	FUSION_OP_LAST		= FUSION_OP_PARTLY_LOST,
 };
 
 /*
  * @old serves people; replay needs only @lext, @new and the bitmap. In a POINT, @new and @old are
  * the low and the high half of a number of seconds since 1970, and @lext is 0. Without a POINT
  * behind the map set, the write_time of the superblock that names the set counts instead.
- * The bitmap of OPEN has one bit per 4 KiB of the extent, bit 0 of byte 0 first,
+ * The bitmap of OPEN and PARTLY_LOST has one bit per 4 KiB of the extent, bit 0 of byte 0 first,
  * and is a multiple of 4 bytes long: 4 (64 KiB extents) to 512 bytes (16 MiB).
  */
 struct fusion_journal_record {

@@ -121,6 +121,10 @@ static bool fusion_replay_record_valid(const struct fusion_sb *sb, const struct 
 	if (!fusion_word_valid(sb, rec->new) || fusion_names_shadow(rec->new) != shadow)
 		return false;
 	switch (rec->op) {
+	case FUSION_OP_PARTLY_LOST:
+		if (!(sb->incompat & FUSION_INCOMPAT_DAMAGED))
+			return false;
+		fallthrough;
 	case FUSION_OP_OPEN:
 		return fusion_word_mapped(rec->new) && open;
 	case FUSION_OP_STABLE:
@@ -175,7 +179,7 @@ static int fusion_replay_walk_records(struct fusion_replay *r, const struct jour
 		}
 		if (!fusion_replay_record_valid(sb, &rec))
 			return -EILSEQ;
-		if (rec.op == FUSION_OP_OPEN) {
+		if (fusion_op_has_bitmap(rec.op)) {
 			rec.bitmap = d + 1;
 			if (j->used - pos < bitmap_bytes ||
 			    !fusion_replay_bitmap_valid(sb, rec.bitmap))

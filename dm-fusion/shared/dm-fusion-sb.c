@@ -136,6 +136,10 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 		fusion_old_pack(&sb->old, block + FUSION_OLD_OFFSET);
 	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
 		fusion_transit_pack(&sb->transit, block + FUSION_TRANSIT_OFFSET);
+	if (sb->incompat & FUSION_INCOMPAT_SHADOW)
+		*(__le64 *)(block + FUSION_POINT_OFFSET) = cpu_to_le64(sb->point);
+	if (fusion_sb_shadows_exact(sb))
+		*(__le64 *)(block + FUSION_SHADOWS_OFFSET) = cpu_to_le64(sb->shadows_at);
 	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
 }
 
@@ -204,6 +208,11 @@ static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *
 		fusion_old_from_disk((const void *)d + FUSION_OLD_OFFSET, &sb->old);
 	if (sb->incompat & FUSION_INCOMPAT_IN_TRANSIT)
 		fusion_transit_from_disk((const void *)d + FUSION_TRANSIT_OFFSET, &sb->transit);
+	if (sb->incompat & FUSION_INCOMPAT_SHADOW)
+		sb->point = le64_to_cpu(*(const __le64 *)((const void *)d + FUSION_POINT_OFFSET));
+	sb->shadows_at = le64_to_cpu(*(const __le64 *)((const void *)d + FUSION_SHADOWS_OFFSET));
+	if (!fusion_sb_shadows_exact(sb))
+		sb->shadows_at = 0;
 }
 
 static const char *fusion_check_state(const struct fusion_sb *sb)

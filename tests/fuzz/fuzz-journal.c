@@ -76,7 +76,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		} else if (rnd_below(&state, 2)) {
 			static const u8 bitmap[512] = { 0x5a };
 
-			rec.op = FUSION_OP_OPEN;
+			rec.op = sb->incompat && rnd_below(&state, 2) ? FUSION_OP_PARTLY_LOST :
+									FUSION_OP_OPEN;
 			rec.new = fusion_word_set_state(rec.new, FUSION_OPEN);
 			rec.bitmap = bitmap;
 		}
@@ -122,7 +123,8 @@ static int apply(void *ctx, const struct fusion_record *rec)
 		 fusion_word_valid(sb, rec->new));
 	PROMISED(fusion_word_valid(sb, rec->old));
 	PROMISED(fusion_names_shadow(rec->new) == (rec->op == FUSION_OP_SHADOW));
-	PROMISED(!rec->bitmap == (rec->op != FUSION_OP_OPEN));
+	PROMISED(!rec->bitmap == !fusion_op_has_bitmap(rec->op));
+	PROMISED(rec->op != FUSION_OP_PARTLY_LOST || sb->incompat);
 	PROMISED(rec->op != FUSION_OP_UNMAP || !fusion_word_mapped(rec->new));
 	/* all of the bitmap is in the block */
 	if (rec->bitmap) {

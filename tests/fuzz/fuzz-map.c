@@ -21,6 +21,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		for (i = 0; i < 64 && sb->incompat; i += 3)
 			words[i] = fusion_shadow_word(i % 2 ? FUSION_SHADOW : FUSION_OUTDATED,
 						      sb->slow_first_slot + i);
+		for (i = 1; i < 64 && sb->incompat; i += 3)
+			words[i] = FUSION_WORD_LOST;
 		fusion_map_pack(sb, 0, 0, GENERATION, words, data);
 	}
 	fuzz_block(data, rnd_below(&state, 8) ? sizeof(struct fusion_block_header) : 4);

@@ -39,7 +39,8 @@ static inline const struct fusion_sb *fuzz_sb(unsigned int which)
 		example_sb(&sb[FUSION_FAST], 128 * 128, 512 * 128, 128);
 		fusion_sb_for_slow(&sb[FUSION_FAST], &sb[FUSION_SLOW]);
 		sb[FUSION_NR_DEVS] = sb[FUSION_SLOW];
-		sb[FUSION_NR_DEVS].incompat |= FUSION_INCOMPAT_SHADOW;
+		sb[FUSION_NR_DEVS].incompat |= FUSION_INCOMPAT_SHADOW |
+						FUSION_INCOMPAT_DAMAGED;
 	}
 	return &sb[which];
 }

@@ -14,6 +14,7 @@
 #			or some: the same when UP (16) extents, random ones, are on it
 #	SEED		of the first run; each further run has the next one
 #	SET		settings of the set: "key=value ..."
+#	REST		seconds without load between the fill and the load (0)
 #	IDLE		seconds without load before the loss (0: under load)
 #	FAST_MIB, SLOW_MIB, RATE, EARLIEST, LATEST	see below
 
@@ -22,7 +23,7 @@
 PATH=$here/../../build/loss:$PATH
 loss=$(cd "$(dirname "$0")" && pwd)
 
-FS=${FS:-ext4} FULL=${FULL:-30} RUNS=${RUNS:-1} LOSE=${LOSE:-fast} SETTINGS=${SET:-} IDLE=${IDLE:-0}
+FS=${FS:-ext4} FULL=${FULL:-30} RUNS=${RUNS:-1} LOSE=${LOSE:-fast} SETTINGS=${SET:-} REST=${REST:-0} IDLE=${IDLE:-0}
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
 FAST_MIB=${FAST_MIB:-256} SLOW_MIB=${SLOW_MIB:-1024}
 RATE=${RATE:-150}			# operations in a second
@@ -223,6 +224,8 @@ one_run() {
 	: >"$TMP/hits"
 	make_tree "$seed"
 	say "filled after $((SECONDS - start)) s"
+	sleep "$REST"
+	say "before the load: $(fusionctl status loss | grep protected || :)"
 	load "$((seed + 1000000))"
 	sleep "$wait.$((RANDOM % 10))"
 	kill -0 "$LOAD" 2>/dev/null || fail "the load has ended: $(cat "$TMP/load" "$TMP/load.err")"
@@ -254,13 +257,13 @@ one_run() {
 	after=$REPLY
 	fs_forget
 	echo "LOSS $(jq -cn --arg fs "$FS" --argjson full "$FULL" --argjson run "$1" \
-		--argjson seed "$seed" --arg lose "$LOSE" --arg set "$SETTINGS" --argjson idle "$IDLE" \
+		--argjson seed "$seed" --arg lose "$LOSE" --arg set "$SETTINGS" --argjson rest "$REST" --argjson rate "$RATE" --argjson idle "$IDLE" \
 		--argjson seconds "$wait" --argjson state "$STATE" --argjson salvage "$salvage" \
 		--argjson as_it_is "$AS_IT_IS" --arg fsck "$FSCK" --arg status "$FSCK_STATUS" \
 		--arg mount "$MOUNT" --argjson hits "$HITS" --argjson after "$after" --arg kernel "$VM_KVER" \
 		--argjson zero "$ZERO" \
 		'{ fs: $fs, full: $full, run: $run, seed: $seed, kernel: $kernel, lose: $lose, set: $set,
-		   idle: $idle, seconds: $seconds, state: $state, salvage: $salvage, zero: $zero, as_it_is: $as_it_is,
+		   rest: $rest, rate: $rate, idle: $idle, seconds: $seconds, state: $state, salvage: $salvage, zero: $zero, as_it_is: $as_it_is,
 		   fsck: $fsck, fsck_status: $status, mount: $mount, hits: $hits, after: $after }')"
 	say "done after $((SECONDS - start)) s"
 	if [[ $LOSE != @(fast|some) ]]; then

@@ -50,6 +50,10 @@ kept() {
 	[[ $(status shadow shadows_current shadows) == "$*" ]]
 }
 
+kept_at_least() {
+	[[ $(status shadow shadows_current) -ge $1 ]]
+}
+
 # amount DEV READ|WRITTEN: KiB that the device has read or written so far
 amount() {
 	local stat
@@ -152,7 +156,7 @@ test_off_and_forgotten() {
 	verify
 }
 
-# over a suspend they stay current; after a close they are forgotten
+# over a suspend they stay current; after a close without shadow_age they are forgotten
 test_suspended_and_closed() {
 	begin
 	up
@@ -172,6 +176,98 @@ test_suspended_and_closed() {
 	fusionctl check "$FAST" "$SLOW" >/dev/null || fail "check found errors"
 }
 
+# copied WANT: shadow_copies since the set was opened
+copied() {
+	same "copies" "$(counter shadow shadow_copies)" "$1"
+}
+
+# with shadow_age, what was current at a close is so at the next opening, and is not copied again
+test_taken_over() {
+	local current copies
+	begin idle 100 shadow_age 10
+	stamp fill few 0 16
+	up
+	within 30 "all have shadows" all_shadowed
+	# one is out of date when the set is closed, and is not taken over
+	msg shadow idle 60000
+	dd if=/dev/urandom of=$SET bs=$EXTENT seek=$((NR - 1)) count=1 oflag=direct conv=notrunc,fsync \
+		status=none
+	stamp fill many 16 $NR
+	current=$(status shadow shadows_current)
+	at_least "shadows at the close" "$current" 16
+	msg shadow point
+	close shadow
+	fusionctl check "$FAST" "$SLOW" >/dev/null || fail "check found errors"
+	fusion shadow migration off idle 60000 shadow_age 10
+	at_least "shadows" "$(status shadow shadows_current)" "$current"
+	at_most "copies" "$(counter shadow shadow_copies)" $((NR - current))
+	same "demoted" "$(msg shadow demote 0-15)" "16 0 0 0"
+	same "demotions without a copy" "$(status shadow demotions_free)" 16
+	verify
+	same "promoted" "$(msg shadow promote 0-15)" "16 0 0 0"
+	within 10 "shadows are kept" kept_at_least 16
+	current=$(status shadow shadows_current)
+	close shadow
+
+	# in idle time only the others are copied
+	fusion shadow migration off idle 100 shadow_age 10
+	at_least "shadows" "$(status shadow shadows_current)" "$current"
+	within 30 "all have shadows" all_shadowed
+	copies=$(counter shadow shadow_copies)
+	at_most "copies" "$copies" $((NR - current))
+	verify
+
+	# nothing is taken over from a set that was not closed
+	cp --sparse=always "$FAST" "$TMP/fast"
+	cp --sparse=always "$SLOW" "$TMP/slow"
+	close shadow
+	dd if="$TMP/fast" of="$FAST" bs=1M oflag=direct status=none
+	dd if="$TMP/slow" of="$SLOW" bs=1M oflag=direct status=none
+	fusion shadow migration off idle 60000 shadow_age 10
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	verify
+	# nor without the setting
+	close shadow
+	fusion shadow migration off idle 60000
+	same "shadows" "$(status shadow shadows_current shadows)" "0 0"
+	verify
+}
+
+# fusionctl makes a point before it closes a set, so what was written just before takes nothing away
+test_closed_by_fusionctl() {
+
+	begin idle 60000 shadow_age 3600
+	dmsetup rename shadow --setuuid "FUSION-$(uuid_of "$FAST")"
+	up
+	within 10 "shadows are kept" kept $NR $NR
+	msg shadow point
+	within 10 "the replica names them" points_at_least 1
+	stamp fill few 0 16
+	same "shadows" "$(status shadow shadows_current)" $((NR - 16))
+	good fusionctl close shadow
+	fusion shadow migration off idle 100 shadow_age 3600
+	within 30 "all have shadows" all_shadowed
+	same "copies" "$(counter shadow shadow_copies)" 16
+	verify
+	# without one, nothing is handed over
+	msg shadow idle 60000
+	stamp fill few 0 16
+	close shadow
+	fusion shadow migration off idle 100 shadow_age 3600
+	within 30 "all have shadows" all_shadowed
+	same "copies" "$(counter shadow shadow_copies)" $NR
+	verify
+	# and there are errors where there can be none
+	dmsetup message shadow 0 point 2>"$TMP/err" || fail "a point of a set that has no shadows"
+	msg shadow shadow_age 0
+	! dmsetup message shadow 0 point 2>"$TMP/err" || fail "a point without shadow_age"
+	has "error" "$(<"$TMP/err")" "Invalid argument"
+}
+
+points_at_least() {
+	[[ $(counter shadow shadow_points) -ge $1 ]]
+}
+
 # all_shadowed: has all that is on the fast member a current shadow?
 all_shadowed() {
 	local current used
@@ -181,8 +277,10 @@ all_shadowed() {
 
 # what is written to the fast member is copied, again after it was written to again; nothing moves
 test_copied_when_idle() {
-	local copies
+	local copies free
 	begin idle 100 shadow_age 10
+	# of the moves before, as many as have been copied by then
+	free=$(status shadow demotions_free)
 	stamp fill few 0 16
 	same "promoted" "$(msg shadow promote 0-$((NR - 1)))" "$NR 0 0 0"
 	within 30 "all have shadows" all_shadowed
@@ -191,7 +289,7 @@ test_copied_when_idle() {
 	within 30 "all have shadows again" all_shadowed
 	at_least "copies" $(($(counter shadow shadow_copies) - copies)) 16
 	same "demoted" "$(msg shadow demote 0-$((NR - 1)))" "$NR 0 0 0"
-	same "demotions without a copy" "$(status shadow demotions_free)" $NR
+	same "demotions without a copy" $(($(status shadow demotions_free) - free)) $NR
 	verify
 }
 
@@ -203,34 +301,85 @@ features() {
 	done | xargs
 }
 
+# salvaged: "left" is what the slow member has now, without the fast one
+salvaged() {
+	unsalvaged
+	dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
+	modprobe -q loop || :
+	LOOP=$(losetup -f -r --show "$TMP/slow")
+	defer unsalvaged
+	fusionctl salvage "$LOOP" left --json >"$TMP/json"
+}
+
+unsalvaged() {
+	[[ ! -e /dev/mapper/left ]] || fusionctl close left
+	[[ ! ${LOOP:-} ]] || losetup -d "$LOOP"
+	LOOP=
+}
+
 # what the replica names can be read without the fast member, also if the set was not closed
 test_salvaged() {
-	local i
 	begin idle 100 shadow_age 10 replica_interval 1
 	same "promoted" "$(msg shadow promote 0-$((NR - 1)))" "$NR 0 0 0"
 	stamp fill few 0 16
 	within 30 "all have shadows" all_shadowed
 	cp --sparse=never $SET "$TMP/golden"
 	msg shadow checkpoint
-	# one is out of date then, as the replica knows
-	msg shadow idle 60000
+	# the next point is yet to come: one is as it was at the last one
 	dd if=/dev/urandom of=$SET bs=$EXTENT count=1 oflag=direct conv=notrunc,fsync status=none
-	sleep 3
-	dd if="$SLOW" of="$TMP/slow" bs=1M iflag=direct status=none
-	modprobe -q loop || :
-	LOOP=$(losetup -f -r --show "$TMP/slow")
-	defer losetup -d "$LOOP"
-	fusionctl salvage "$LOOP" left --json >"$TMP/json"
-	defer fusionctl close left
-	at_least "sectors in shadows" "$(jq '[.shadow[].sectors] | add' "$TMP/json")" $(((NR - 1) * EXTENT / 512))
-	cmp -n $(((NR - 1) * EXTENT)) -i $EXTENT /dev/mapper/left "$TMP/golden"
-	if dd if=/dev/mapper/left of=/dev/null bs=$EXTENT count=1 status=none 2>/dev/null; then
-		fail "an outdated shadow is read as if it were current"
-	fi
+	salvaged
+	at_least "sectors in shadows" "$(jq '[.shadow[].sectors] | add' "$TMP/json")" $((NR * EXTENT / 512))
+	cmp -n $((NR * EXTENT)) /dev/mapper/left "$TMP/golden"
 	# turned off, nothing is named any more, and older versions open the set
 	msg shadow keep shadow off
 	close shadow
 	same "features" "$(features)" "0 0"
+}
+
+# numbers EXTENT...: they get the same number again and again, one after the other, until killed
+numbers() {
+	local i=1000000 to
+	trap 'exit 0' TERM
+	while :; do
+		i=$((i + 1))
+		for to in "$@"; do
+			dd of=$SET bs=4096 seek=$((to * EXTENT / 4096)) conv=notrunc,sync \
+				oflag=direct,dsync status=none <<<"$i"
+		done
+	done
+}
+
+# all_counted NR: so many points were made
+all_counted() {
+	[[ $(counter shadow shadow_points) -ge $1 ]]
+}
+
+# last_in EXTENT: the number that it got last, as far as the slow member knows
+last_in() {
+	dd if=/dev/mapper/left bs=4096 skip=$(($1 * EXTENT / 4096)) count=1 status=none |
+		head -n 1 | tr -d '\0'
+}
+
+# what is written as metadata is of one instant after a loss, though it never rests
+test_one_instant() {
+	local counting i first second
+	begin shadow_age 1 replica_interval 1 duty 100
+	same "promoted" "$(msg shadow promote 0-$((NR - 1)))" "$NR 0 0 0"
+	background numbers 20 40
+	counting=$REPLY
+	for i in 3 6 9; do
+		within 60 "$i points" all_counted "$i"
+		dmsetup suspend --noflush --nolockfs shadow
+		salvaged
+		dmsetup resume shadow
+		first=$(last_in 20) second=$(last_in 40)
+		say "after $i points: $first, $second"
+		[[ $first -eq $second || $first -eq $((second + 1)) ]] ||
+			fail "extent 20 has number $first, extent 40 $second: not of one instant"
+		at_least "the number" "$first" 1000002
+	done
+	kill "$counting"
+	wait "$counting" || :
 }
 
 # says LINE: status has a line that matches
@@ -264,9 +413,8 @@ test_protected() {
 	sleep 3
 	same "protected" "$(status shadow protected on_fast point_age)" "$NR $NR 0"
 
-	# written to, and neither copied nor recorded: the slow member has it as it was
-	msg shadow idle 60000
-	msg shadow replica_interval 86400
+	# written to, and not copied: the slow member has it as it was
+	msg shadow shadow_age 86400
 	stamp fill few 0 16
 	same "protected" "$(status shadow protected on_fast)" "$NR $NR"
 	sleep 3
@@ -275,25 +423,24 @@ test_protected() {
 	at_least "its age" "$age" 3
 	at_most "its age" "$age" 60
 	says "protected 100 % of what is on the fast member, as of [0-9]* s ago"
-
-	# recorded: it is out of date
+	# without a point nothing changes that
 	msg shadow checkpoint
-	same "protected" "$(status shadow protected on_fast point_age)" "$((NR - 16)) $NR 0"
-	says "protected $(((NR - 16) * 100 / NR)) % of what is on the fast member, as of now"
+	same "protected" "$(status shadow protected on_fast)" "$NR $NR"
+	at_least "its age" "$(status shadow point_age)" "$age"
+
+	# what comes to the fast member, and is not copied yet, counts there only
+	fusion-stamp fill $SET --state "$TMP/more" --offset $((NR * EXTENT)) --size $((16 * EXTENT))
+	same "protected" "$(status shadow protected on_fast)" "$NR $((NR + 16))"
 	has "doctor" "$(fusionctl doctor || :)" \
-		"$(((NR - 16) * 100 / NR)) % of what is on the fast member is protected, as there was no idle time"
-	# what comes to the fast member and is not recorded yet counts there only
-	fusion-stamp fill $SET --state "$TMP/more" --offset $((NR * EXTENT)) --size $((4 * EXTENT))
-	same "protected" "$(status shadow protected on_fast)" "$((NR - 16)) $((NR + 4))"
-	blkdiscard --offset $((NR * EXTENT)) --length $((4 * EXTENT)) $SET
+		"$((NR * 100 / (NR + 16))) % of what is on the fast member is protected"
+	blkdiscard --offset $((NR * EXTENT)) --length $((16 * EXTENT)) $SET
 	# and what is given up does not
 	blkdiscard --offset $((16 * EXTENT)) --length $((8 * EXTENT)) $SET
-	same "protected" "$(status shadow protected on_fast)" "$((NR - 24)) $((NR - 8))"
+	same "protected" "$(status shadow protected on_fast)" "$((NR - 8)) $((NR - 8))"
 	stamp fill many 16 $NR
 
 	# copied again, over a suspend as well
-	msg shadow replica_interval 1
-	msg shadow idle 100
+	msg shadow shadow_age 5
 	within 60 "all is protected again" protected $NR
 	dmsetup suspend shadow
 	dmsetup resume shadow

@@ -139,6 +139,7 @@ static const struct {
 	{ BLK_STS_NOSPC, -ENOSPC },
 	{ BLK_STS_AGAIN, -EAGAIN },
 	{ BLK_STS_TARGET, -EREMOTEIO },
+	{ BLK_STS_MEDIUM, -ENODATA },
 	{ BLK_STS_IOERR, -EIO },
 };
 

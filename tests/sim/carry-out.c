@@ -18,7 +18,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	struct model *m = d->st->model;
 	const struct op *op = &d->op;
 	bool fua = op->flags & OP_FUA;
-	u64 *stamps = NULL, time, shadows = set_shadows(sim_dev_private(d->st->dev));
+	const void *set = sim_dev_private(d->st->dev);
+	u64 *stamps = NULL, time, shadows = set_shadows(set);
 	u32 number, i;
 	int r;
 
@@ -39,12 +40,29 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	if (r == -ENOSPC && !d->st->run->setup.faults && shadows &&
 	    shadows == set_shadows(sim_dev_private(d->st->dev)))
 		sim_fail("a write found no slot, while there are shadows");
+	/* nothing else is under way, so there were as few of these when the write was refused */
+	if (r == -ENODATA && d->st->busy == 1 && !(op->sector % FUSION_BLOCK_SECTORS) &&
+	    op->nr == FUSION_BLOCK_SECTORS &&
+	    set_partly_lost(set) < set_most_lost(set))
+		sim_fail("a lost block cannot be written");
 	if (!r && op->flags & OP_PREFLUSH)
 		model_flushed(m, time);
 	model_complete(m, number, !r, fua);
 	if (fua || op->flags & OP_PREFLUSH)
 		world->promised = true;
 	sim_free(stamps);
+}
+
+/* A read of sectors of which some are lost. */
+static void check_lost(struct doing *d, u64 time)
+{
+	u32 i;
+
+	for (i = 0; i < d->op.nr; i++)
+		if (!model_check_read(d->st->model, time, d->op.sector + i, MODEL_LOST))
+			return;
+	sim_fail("a read at time %llu of %u sectors from %u on fails, and none is lost", time,
+		 d->op.nr, d->op.sector);
 }
 
 static void do_read(struct doing *d)
@@ -54,8 +72,12 @@ static void do_read(struct doing *d)
 	u64 time = model_read_begin(d->st->model);
 	const char *wrong;
 	u32 i;
+	int r;
 
-	if (!sim_dev_io(d->st->dev, REQ_OP_READ, op->sector, op->nr, found)) {
+	r = sim_dev_io(d->st->dev, REQ_OP_READ, op->sector, op->nr, found);
+	if (r == -ENODATA)
+		check_lost(d, time);
+	if (!r) {
 		for (i = 0; i < op->nr; i++) {
 			wrong = model_check_read(d->st->model, time, op->sector + i, found[i]);
 			if (!wrong)
@@ -193,6 +215,9 @@ static void do_one(void *arg)
 	case OP_CHECKPOINT:
 		sim_dev_message(st->dev, "checkpoint");
 		break;
+	case OP_POINT:
+		sim_dev_message(st->dev, "point");
+		break;
 	case OP_KEEP:
 		keep_something(st, st->dev);
 		break;
@@ -257,6 +282,9 @@ static void wait_empty(struct state *st)
 	u32 i, left = U32_MAX;
 
 	wait_busy(st, 0);
+	/* an extent of which blocks are lost does not move */
+	if (set_partly_lost(set))
+		return;
 	for (i = 0; set_fence_used(set) + set_old_left(set) && i < EMPTY_SECONDS; i++) {
 		if (st->run->setup.faults || !set_writable(set) || !set_fence_room(set))
 			return;
@@ -287,7 +315,7 @@ static void wait_homed(struct state *st)
 	u32 i;
 
 	wait_busy(st, 0);
-	if (!set_homing(set))
+	if (!set_homing(set) || set_partly_lost(set))
 		return;
 	before = set_homing_moves(set);
 	for (i = 0; set_away(set) && i < EMPTY_SECONDS; i++) {

@@ -11,12 +11,12 @@
  *	--rarely	cut K times less often, to try more of what happens without
  *	--faults	the disks fail now and then
  *	--opening	what may go wrong while a set is opened, one at a time: see opening.c,
- *			damage.c, again.c
+ *			taken-over.c, damage.c, again.c
  *	--hosts		several machines reach the disks: see hosts.c
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
  *			demotions, checkpoints, closing, swaps, fences, shadows, shrinking,
- *			replacing, replica, user-fua, attempts
+ *			replacing, lost, replica, user-fua, attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -320,6 +320,7 @@ int main(int argc, char **argv)
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
 		if (opt.story && ((opt.story->shrinks && !run.setup.shrinks) ||
+				  (opt.story->lost && !run.setup.lost) ||
 				  (opt.story->homes && !run.setup.homes))) {
 			runs++;
 			continue;

@@ -46,6 +46,21 @@ int make_table(struct state *st, struct sim_dev **dev, bool read_only)
 	return make_table_with(st, dev, read_only, needs_old());
 }
 
+/*
+ * Those that were current when the set was closed are, and no others: a set that was not has none,
+ * nor has one in which some were out of date that the replica called current.
+ */
+static void check_taken_over(const struct state *st, const struct replica *rep,
+			     const void *private)
+{
+	u32 named = replica_shadows(rep), current = set_shadows_current(private);
+
+	if (current && current != named)
+		sim_fail("opened, and %u of %u shadows are current", current, named);
+	if (st->closed && set_takes_over(private) && replica_is_exact(rep) && named != current)
+		sim_fail("closed, and %u of %u shadows are taken over", current, named);
+}
+
 int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 {
 	struct replica *rep;
@@ -54,7 +69,8 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 
 	draw_opening(st, read_only, &how);
 	rep = replica_load(world->disk[FUSION_SLOW], world->disk[SIM_THIRD]);
-	replica_check_content(rep, st->model, st->ready ? set_epoch(sim_dev_private(st->dev)) : 0);
+	replica_check_content(rep, st->model, st->ready ? sim_dev_private(st->dev) : NULL,
+			      !st->run->setup.faults);
 	if (st->ready)
 		replica_check_told(rep, st->model, sim_dev_private(st->dev));
 	if (st->outside)
@@ -70,6 +86,10 @@ int try_open(struct state *st, struct sim_dev **dev, bool read_only)
 			if (!how.joins)
 				replica_check_map(rep, st->model, sim_dev_private(*dev));
 			check_shadows_found(sim_dev_private(*dev));
+			if (!read_only && !how.joins && !how.old)
+				check_taken_over(st, rep, sim_dev_private(*dev));
+			if (read_only && set_shadows_current(sim_dev_private(*dev)))
+				sim_fail("opened read-only, and there are shadows");
 			sim_dev_start(*dev);
 			check_invariants(sim_dev_private(*dev));
 			if (set_fence_size(sim_dev_private(*dev)))
@@ -98,6 +118,30 @@ void close_set(struct sim_dev *dev)
 	sim_dev_destroy(dev);
 }
 
+/* Block by block, unless all are lost: some are, and no others. */
+static void read_damaged(struct sim_dev *dev, u32 sector, u64 *content)
+{
+	const u32 end = sector + EXTENT_SECTORS, lext = sector / EXTENT_SECTORS;
+	bool lost = fusion_word_lost(set_word(sim_dev_private(dev), lext));
+	u32 i;
+	int r;
+
+	for (i = 0; lost && i < EXTENT_SECTORS; i++)
+		content[i] = MODEL_LOST;
+	if (lost)
+		return;
+	for (; sector < end; sector += FUSION_BLOCK_SECTORS, content += FUSION_BLOCK_SECTORS) {
+		r = sim_dev_io(dev, REQ_OP_READ, sector, FUSION_BLOCK_SECTORS, content);
+		if (r && r != -ENODATA)
+			sim_fail("sector %u cannot be read: %d", sector, r);
+		for (i = 0; r && i < FUSION_BLOCK_SECTORS; i++)
+			content[i] = MODEL_LOST;
+		lost |= r;
+	}
+	if (!lost)
+		sim_fail("extent %u can only be read block by block", lext);
+}
+
 void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 {
 	u32 s, end = set_lexts(sim_dev_private(dev)) * EXTENT_SECTORS;
@@ -107,7 +151,9 @@ void read_all(struct state *st, struct sim_dev *dev, u64 *content)
 	memset(content + end, 0, (st->nr_sectors - end) * sizeof(*content));
 	for (s = 0; s < end; s += EXTENT_SECTORS) {
 		r = sim_dev_io(dev, REQ_OP_READ, s, EXTENT_SECTORS, content + s);
-		if (r)
+		if (r == -ENODATA)
+			read_damaged(dev, s, content + s);
+		else if (r)
 			sim_fail("extent %u cannot be read: %d", s / EXTENT_SECTORS, r);
 	}
 }
@@ -182,11 +228,13 @@ static void recover(void *arg)
 	if (!find->reopen)
 		return;
 	close_set(dev);
+	st->closed = !find->read_only && !st->run->setup.faults;
 	/* blocks the recovery wrote to are now the disks' own */
 	if (find->read_only && sim_allocations() != before)
 		sim_fail("%d allocations leaked", sim_allocations() - before);
 	set_readonly(false);
 	open_set(st, &dev, false);
+	st->closed = false;
 	read_all(st, dev, again);
 	compare_content(st, again, find->content, "closed and opened");
 }
@@ -231,7 +279,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 		.depth = depth,
 		.expect = expect,
 	};
-	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]);
+	bool tearable = sim_disk_tearable(w->disk[FUSION_FAST]), closed = st->closed;
 	u32 die = rnd(&w->rng);
 
 	find.loss[FUSION_FAST] = rnd_below(&w->rng, SIM_NR_LOSSES);
@@ -244,6 +292,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 	find.content = malloc(2 * st->nr_sectors * sizeof(u64));
 	sim_log("cut %llu: image %u/%u", run->cuts, find.loss[0], find.loss[1]);
 	run->cuts++;
+	st->closed = false;
 	find.reopen = !(die & 7);
 	find.read_only = !(die >> 3 & 15);
 	try_find(&find, false);
@@ -271,6 +320,7 @@ static void cut(struct sim_world *w, struct state *st, unsigned int depth, const
 		free((void *)find.expect);
 	}
 	free(find.content);
+	st->closed = closed;
 }
 
 /* Does the run's story pass over this place? */

@@ -339,6 +339,19 @@ static void read_content(struct sim_disk *d, struct bio *bio, bool meta, u32 whe
 	}
 }
 
+/* Is this the read that is to fail? Superblocks and the heartbeat may also be read later. */
+static bool is_the_one(const struct bio *bio)
+{
+	const bool early = bio->bi_iter.bi_sector > FUSION_SUPER_BLOCKNR(1) * FUSION_BLOCK_SECTORS;
+	unsigned int i;
+
+	if (!world->fail_read || --world->fail_read)
+		return false;
+	for (i = 0; i < SIM_NR_DISKS && !early; i++)
+		world->failed_late |= sim_disk_written(world->disk[i]);
+	return true;
+}
+
 static void end_read(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -348,8 +361,7 @@ static void end_read(struct bio *bio)
 	if (meta != !!bio->nr_pages || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
-	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) ||
-	    (world->fail_read && !--world->fail_read)) {
+	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || is_the_one(bio)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}

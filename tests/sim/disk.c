@@ -244,20 +244,24 @@ void sim_disk_lose_data(struct sim_disk *d, u64 *rng)
 		d->stamp[i] = rnd(rng) | 1ULL << 63;
 }
 
-void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, u64 *rng)
+void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, const u32 *words,
+		     u64 *rng)
 {
 	u8 block[FUSION_BLOCK_SIZE];
 	struct fusion_sb sb = *fast;
-	u32 words[FUSION_MAP_PER_BLOCK];
+	u32 none[FUSION_MAP_PER_BLOCK];
 	u32 i;
 
 	/* Remains of foreign content must never be read through the device. */
 	sim_disk_lose_data(d, rng);
-	memset32(words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
+	memset32(none, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	if (d->role == FUSION_SLOW)
 		fusion_sb_for_slow(fast, &sb);
+	if (words)
+		sb.incompat |= FUSION_INCOMPAT_DAMAGED;
 	for (i = 0; i < sb.map_blocks; i++) {
-		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation, words, block);
+		fusion_map_pack(&sb, sb.active_set, i, sb.set_generation,
+				words && !i ? words : none, block);
 		sim_disk_set_block(d, sb.map_start[d->role][sb.active_set] + i, block);
 	}
 	for (i = 0; i < 2; i++) {

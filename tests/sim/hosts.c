@@ -136,7 +136,7 @@ void hosts_begin(struct hosts *h)
 
 	for (i = 0; i < SIM_NR_DISKS; i++) {
 		world->disk[i] = sim_disk_new(i, &h->setup->sb, h->setup->discards[i], true);
-		sim_disk_format(world->disk[i], &h->setup->sb, &world->rng);
+		sim_disk_format(world->disk[i], &h->setup->sb, NULL, &world->rng);
 	}
 	memset(h->dev, 0, sizeof(h->dev));
 	memset(h->open, 0, sizeof(h->open));

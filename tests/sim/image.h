@@ -46,6 +46,9 @@ void image_super(const struct image *image, enum fusion_dev dev, struct fusion_s
 /* damage.c: what may be damaged is, each in turn. */
 void damage_all(const struct life *life, struct opening *o);
 
+/* taken-over.c: what a close has left of shadows is right, or is not; on new members. */
+void taken_over_all(const struct setup *setup);
+
 /* again.c: a recovery is cut short, again and again in the same place. */
 void again_all(const struct life *life, struct opening *o);
 

@@ -10,6 +10,8 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 {
 	if (word == FUSION_WORD_UNMAPPED)
 		return;
+	if (fusion_word_lost(word) && fs->sb.incompat & FUSION_INCOMPAT_DAMAGED)
+		return;
 	if (!fusion_word_mapped(word) || !fusion_word_valid(&fs->sb, fusion_word_on_disk(word)))
 		sim_fail("INV5: extent %u has the impossible word %x", lext, word);
 	if (fusion_word_disk(fs, word) == FUSION_OLD) {
@@ -97,9 +99,9 @@ u32 set_in_the_way(const void *private, const struct fusion_sb *sb)
 	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		u32 word = fs->map[lext];
 
-		nr += fusion_word_mapped(word) &&
-		      (lext >= sb->nr_lexts || !fusion_slot_valid(sb, fusion_word_dev(word),
-								  fusion_word_slot(word)));
+		nr += lext >= sb->nr_lexts ? word != FUSION_WORD_UNMAPPED :
+		      fusion_word_mapped(word) &&
+		      !fusion_slot_valid(sb, fusion_word_dev(word), fusion_word_slot(word));
 	}
 	return nr;
 }
@@ -151,7 +153,9 @@ static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **take
 	word = fs->map[lext];
 	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_FAST ||
 	    fusion_word_slot(word) != fast ||
-	    (fusion_word_state(word) != FUSION_STABLE && fusion_word_state(word) != FUSION_WATCHED))
+	    (fusion_word_state(word) != FUSION_STABLE &&
+	     fusion_word_state(word) != FUSION_WATCHED &&
+	     !test_bit(fast, fs->shadows.point.pending)))
 		sim_fail("INV12: the shadow of fast slot %u is that of extent %u, which is %x",
 			 fast, lext, word);
 	if (__test_and_set_bit(slot, taken[FUSION_SLOW]))
@@ -190,6 +194,7 @@ static void check_current(const struct fusion *fs, u32 fast)
 
 static void check_shadows(const struct fusion *fs, unsigned long **taken)
 {
+	const u32 both = FUSION_SHADOW_SAME | FUSION_SHADOW_NAMED;
 	u32 fast, nr = 0, named = 0, same = 0, look;
 	int counted = 0;
 
@@ -202,7 +207,7 @@ static void check_shadows(const struct fusion *fs, unsigned long **taken)
 		nr++;
 		counted += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_CURRENT);
 		named += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_NAMED);
-		same += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_SAME);
+		same += (fs->shadows.of[fast].slot & both) == both;
 	}
 	if (same != fs->shadows.nr_same || fs->shadows.nr_protected > same)
 		sim_fail("%u shadows recorded as current, %u counted, %u protected", same,
@@ -275,6 +280,27 @@ void check_shadows_found(const void *private)
 	}
 }
 
+bool set_shadows_settled(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return !fs->shadows.changed && !fs->shadows.point.since;
+}
+
+u32 set_shadows_current(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->shadows.nr_current.counter;
+}
+
+bool set_has_current_shadow(const void *private, u32 lext)
+{
+	const struct fusion *fs = private;
+
+	return fusion_shadow_is_current(fs, fs->map[lext]);
+}
+
 u64 set_shadows(const void *private)
 {
 	const struct fusion *fs = private;
@@ -313,6 +339,8 @@ static void count_away(const struct fusion *fs, u32 *away, u32 *blank)
 
 		if (word == FUSION_WORD_UNMAPPED)
 			*blank += home && fs->mover.homing.zero;
+		else if (fusion_word_lost(word))
+			continue;
 		else if (fusion_word_state(word) == FUSION_OPEN ||
 			 fusion_word_dev(word) != (home ? FUSION_SLOW : FUSION_FAST))
 			++*away;
@@ -362,6 +390,7 @@ void check_invariants(const void *private)
 		check_shared(fs, lext, word, taken);
 	}
 	check_shadows(fs, taken);
+	check_lost_extents(private);
 	check_free(fs, mapped);
 	check_homing(fs);
 	sim_preempt_left = left;

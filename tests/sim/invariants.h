@@ -31,6 +31,13 @@ u32 set_fence_used(const void *private);
 u32 set_fence_room(const void *private);
 u32 set_fence_size(const void *private);
 
+/* Number of shadows that are current; has this extent one? */
+u32 set_shadows_current(const void *private);
+
+/* Is nothing out of date that the replica is to call current? */
+bool set_shadows_settled(const void *private);
+bool set_has_current_shadow(const void *private, u32 lext);
+
 /*
  * Changes whenever a shadow goes; 0: there is none. So if it is the same twice, and not 0, there
  * was one all the time.
@@ -46,12 +53,23 @@ u64 set_homing_moves(const void *private);
 u32 set_old_left(const void *private);
 bool set_has_old(const void *private);
 
+/* Does it take over shadows? Not if a disk was replaced, or it had to give up before. */
+bool set_takes_over(const void *private);
+
 /* Has a word of a set with this superblock of the slow member the same meaning? */
 bool set_same_disks(const void *private, const struct fusion_sb *slow);
 
 /* Extents that it has; those mapped behind the end of a set, or of a member, of geometry @sb. */
 u32 set_lexts(const void *private);
 u32 set_in_the_way(const void *private, const struct fusion_sb *sb);
+
+/* Extents that are lost, as a whole or in part, are counted, and there may be some. */
+void check_lost_extents(const void *private);
+
+/* Extents of which some blocks are lost; as many as there may be; and is this one? */
+u32 set_partly_lost(const void *private);
+u32 set_most_lost(const void *private);
+bool set_is_partly_lost(const void *private, u32 lext);
 
 /* Its epoch: that of its superblocks, while it is open. */
 u32 set_epoch(const void *private);

@@ -314,6 +314,8 @@ static const char *check(struct model *m, u32 sector, u64 found, u64 time)
 	}
 	if (!found)
 		return "zeros where there is data";
+	if (found == MODEL_LOST)
+		return "lost, and it was not";
 	if (found >> 63)
 		return "what somebody else left on the disk";
 	if (!model_stamp_is_of(found, sector))

@@ -16,6 +16,9 @@
 
 struct model;
 
+/* In the place of content: the sector is lost, and a read of it fails. */
+#define MODEL_LOST	U64_MAX
+
 enum change {
 	CHANGE_WRITE,
 	CHANGE_ZERO,

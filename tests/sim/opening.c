@@ -15,7 +15,7 @@ static void format(const struct fusion_sb *sb)
 	unsigned int i;
 
 	for (i = 0; i < SIM_NR_DISKS; i++)
-		sim_disk_format(world->disk[i], sb, &world->rng);
+		sim_disk_format(world->disk[i], sb, NULL, &world->rng);
 }
 
 /* In place of those that have been used: the journal of a set is not for its namesake. */
@@ -264,6 +264,18 @@ struct all {
 	struct opening *result;
 };
 
+/* With slots enough for extents, shadows and what stays free. */
+static void shadows(u64 seed)
+{
+	struct setup s;
+
+	do {
+		make_setup(&s, seed++, false, false);
+	} while (s.sb.nr_slow_slots < 16 || s.sb.nr_fast_slots < 8);
+	new_members(&s, &s.sb);
+	taken_over_all(&s);
+}
+
 static void run_world(void *arg)
 {
 	struct all *all = arg;
@@ -271,6 +283,7 @@ static void run_world(void *arg)
 	struct life *life;
 
 	sim_world_new(all->seed);
+	shadows(all->seed);
 	new_members(sh->setup, &sh->setup->sb);
 	sim_run(allocations_fail, sh);
 	all->result->allocations += sh->failed;

@@ -146,7 +146,7 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 	u64 rng = seed ^ 0x0b5, kind = seed ^ 0xcc9, keep = seed ^ 0x6e9;
 	u64 swap = seed ^ 0x5a9, grow = seed ^ 0x960, fence = seed ^ 0xfe9;
 	u64 shrink = seed ^ 0x542, home = seed ^ 0x803e, replace = seed ^ 0x4e1;
-	u64 shadow = seed ^ 0x5ad;
+	u64 shadow = seed ^ 0x5ad, lost = seed ^ 0x1058;
 	struct character c;
 	bool fences;
 	u32 i;
@@ -175,6 +175,8 @@ u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr)
 		return make_close_ops(s, &rng, ops, nr);
 	if (!s->faults && nr > 24 && !rnd_below(&kind, 16))
 		return make_checkpoint_ops(s, &rng, ops, nr);
+	if (s->lost && nr > 48 && rnd_below(&lost, 2))
+		return make_lost_ops(s, &lost, ops, nr);
 	make_character(&c, s, &rng);
 	fences = !rnd_below(&fence, 3);
 	for (i = 0; i < nr; i++) {
@@ -203,7 +205,7 @@ void print_op(const struct op *op, char *text, size_t size)
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
 		"keep", "grow", "shrink", "crash", "fault", "fence", "fence off", "empty",
 		"homing", "homing off", "homed",
-		"replace",
+		"replace", "point",
 	};
 	bool flags = op->kind < OP_FAULT;
 

@@ -37,6 +37,7 @@ enum op_kind {
 	OP_HOMING_OFF,
 	OP_HOMED,		/* wait for all, and for everything to be at home */
 	OP_REPLACE,		/* a disk joins, is taken back, or leaves */
+	OP_POINT,		/* make a point */
 	OP_NR,
 };
 
@@ -65,6 +66,7 @@ struct setup {
 	bool grows;
 	bool shrinks;
 	bool homes;			/* many extents have a home, and the others have room */
+	u32 lost;			/* one extent in so many is lost at first; 0: none */
 	const struct story *story;	/* all that is done; NULL: it differs from run to run */
 	char options[192];
 };
@@ -75,6 +77,7 @@ struct story {
 	u32 (*make)(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 	bool shrinks;	/* only of sets that shrink */
 	bool homes;	/* only of sets in which homing has something to do */
+	bool lost;	/* only of sets with extents that are lost */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
@@ -83,12 +86,15 @@ struct story {
 /* Where @faults, disks fail now and then; @large: always many extents. */
 void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 
+/* Is the content of an extent lost when a run begins? */
+bool setup_loses(const struct setup *s, u32 lext);
+
 /* -- ops.c ------------------------------------------------------------------------ */
 
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 
-/* -- stories.c, stories-home.c, stories-shadow.c, replace-ops.c ------------------------- */
+/* -- stories.c, stories-home.c, stories-lost.c, stories-shadow.c, replace-ops.c --------- */
 
 const struct story *find_story(const char *name);
 
@@ -112,7 +118,9 @@ u32 make_fence_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_lost_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

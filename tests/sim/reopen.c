@@ -147,7 +147,9 @@ void reopen(struct state *st, bool read_only)
 		close_run(st);
 		set_readonly(false);
 	}
+	st->closed = true;
 	open_run(st, false);
+	st->closed = false;
 	check_all(st);
 }
 

@@ -124,7 +124,7 @@ bool may_fail(const struct arrangement *how, int r)
 {
 	if (how->joins)
 		exchange_disks();
-	return (how->joins && r == -EAGAIN) || (how->without && r == -ENODEV);
+	return (how->joins && (r == -EAGAIN || r == -EBUSY)) || (how->without && r == -ENODEV);
 }
 
 /* -- a new disk ------------------------------------------------------------------------------ */
@@ -243,7 +243,7 @@ static void load_other(struct state *st, bool joins, bool old)
 		st->crashed = true;
 		return;
 	}
-	if (r == -EAGAIN && joins)
+	if ((r == -EAGAIN || (r == -EBUSY && set_partly_lost(sim_dev_private(was)))) && joins)
 		go_on(st);
 	else if (r)
 		sim_fail("the set cannot be opened with the disks in their new places: %d", r);

@@ -2,6 +2,7 @@
 /* The map on the slow member, read as if the fast one were lost. */
 #include "invariants.h"
 #include "model.h"
+#include "points.h"
 #include "replica.h"
 
 #define MAX_LEXTS	1024U
@@ -15,6 +16,7 @@ struct replica {
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
 	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
+	bool partly[MAX_LEXTS];		/* it is lost where it is not valid */
 	u64 point;			/* of what is in shadows, in seconds; 0: not known */
 };
 
@@ -55,6 +57,7 @@ static int apply_record(void *ctx, const struct fusion_record *rec)
 	rep->word[rec->lext] = rec->new;
 	rep->valid[rec->lext] = 0;
 	rep->recorded[rec->lext] = rec->bitmap;
+	rep->partly[rec->lext] = rec->op == FUSION_OP_PARTLY_LOST;
 	if (rec->bitmap)
 		memcpy(&rep->valid[rec->lext], rec->bitmap, sizeof(rep->valid[0]));
 	return 0;
@@ -71,6 +74,16 @@ static void load_log(struct replica *rep)
 
 	if (fusion_replay(&replay))
 		sim_fail("replica: log: %s", replay.why);
+}
+
+u32 replica_shadows(const struct replica *rep)
+{
+	u32 lext, nr = 0;
+
+	for (lext = 0; lext < rep->sb.nr_lexts; lext++)
+		nr += fusion_names_shadow(rep->word[lext]) &&
+		      (enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW;
+	return nr;
 }
 
 /* Does it say that an extent lies on the slow disk? */
@@ -115,10 +128,17 @@ struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old)
 	rep->old = old;
 	if (!sim_disk_super(slow, &rep->sb))
 		sim_fail("replica: no superblock");
+	rep->point = rep->sb.point;
 	load_map(rep);
 	load_log(rep);
 	check_slots(rep);
 	return rep;
+}
+
+bool replica_is_exact(const struct replica *rep)
+{
+	/* a set that parts from its old member takes none over */
+	return rep->sb.shadows_at && !fusion_sb_has_old(&rep->sb);
 }
 
 void replica_free(struct replica *rep)
@@ -164,8 +184,12 @@ static void check_shadow(const struct replica *rep, struct model *model, u32 lex
 		 lext, point, wrong);
 }
 
-/* It is a version of the extent, not parts of two. */
-static void check_shadow_whole(const struct replica *rep, const struct model *model, u32 lext)
+/*
+ * It is a version of the extent, not parts of two; and that of the point of second @point, if it
+ * was made for that.
+ */
+static void check_shadow_whole(const struct replica *rep, const struct model *model, u32 lext,
+			       u64 point, const void *private)
 {
 	u64 start = fusion_slot_sector(&rep->sb, FUSION_SLOW, fusion_word_slot(rep->word[lext]));
 	u64 found[EXTENT_SECTORS];
@@ -173,6 +197,10 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 
 	for (s = 0; s < EXTENT_SECTORS; s++)
 		found[s] = sim_disk_stamp(rep->disk, start + s);
+	if ((enum fusion_shadow_state)fusion_word_state(rep->word[lext]) == FUSION_SHADOW &&
+	    point && !point_had(private, point, lext, fusion_word_slot(rep->word[lext]), found))
+		sim_fail("replica: the shadow of extent %u is not that of the point of second %llu "
+			 "(INV16)", lext, point);
 	if (model_is_whole(model, lext, found))
 		return;
 	for (s = 0; s < EXTENT_SECTORS; s += 8)
@@ -180,17 +208,46 @@ static void check_shadow_whole(const struct replica *rep, const struct model *mo
 	sim_fail("replica: the shadow of extent %u has parts of two versions (INV15)", lext);
 }
 
-void replica_check_content(const struct replica *rep, struct model *model, u32 epoch)
+/* Zeros never take the place of what is lost. */
+static void check_zeros(const struct replica *rep, struct model *model, u32 lext)
 {
+	bool open = is_open(rep, lext);
+	u32 s;
+
+	if (open ? rep->partly[lext] : rep->word[lext] != FUSION_WORD_UNMAPPED)
+		return;
+	for (s = 0; s < EXTENT_SECTORS; s++) {
+		u32 sector = lext * EXTENT_SECTORS + s;
+
+		if (open && rep->valid[lext] & 1U << s / FUSION_BLOCK_SECTORS)
+			continue;
+		if (model_check_cut(model, sector, MODEL_LOST) ||
+		    !model_check_cut(model, sector, 0))
+			continue;
+		model_explain(model, sector, 0);
+		sim_fail("replica: sector %u of extent %u is lost, and would read as zeros", s,
+			 lext);
+	}
+}
+
+void replica_check_content(const struct replica *rep, struct model *model, const void *private,
+			   bool exact)
+{
+	u64 point = private && rep->sb.epoch == set_epoch(private) ? rep->point : 0;
+	int unnamed = point && exact ? point_unnamed(private, point, rep->word) : -1;
 	u32 lext, s;
 
+	if (unnamed >= 0)
+		sim_fail("replica: does not name the shadow of extent %d, of the point of second "
+			 "%llu (INV16)", unnamed, point);
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
 		bool may_lag = model_replica_may_lag(model, lext);
 
+		check_zeros(rep, model, lext);
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)
-			check_shadow(rep, model, lext, s, rep->sb.epoch == epoch ? rep->point : 0);
+			check_shadow(rep, model, lext, s, point);
 		if (fusion_names_shadow(rep->word[lext]))
-			check_shadow_whole(rep, model, lext);
+			check_shadow_whole(rep, model, lext, exact ? point : 0, private);
 		if (!says_slow(rep, lext))
 			continue;
 		for (s = 0; s < EXTENT_SECTORS; s++)
@@ -270,6 +327,9 @@ static void check_current(const struct replica *rep, u32 lext, u32 word, const v
 	if (is_open(rep, lext) &&
 	    memcmp(&rep->valid[lext], set_bitmap(private, lext), sizeof(rep->valid[0])))
 		sim_fail("replica: is up to date, but not the bitmap of extent %u", lext);
+	if (is_open(rep, lext) && rep->partly[lext] != set_is_partly_lost(private, lext))
+		sim_fail("replica: is up to date, but not whether blocks of extent %u are lost",
+			 lext);
 }
 
 void replica_check_map(const struct replica *rep, const struct model *model, const void *private)

@@ -27,6 +27,7 @@ struct state {
 	unsigned int busy;	/* operations under way */
 	u32 next;		/* operation */
 	bool crashed;
+	bool closed;		/* the set was closed in order, and nothing has failed */
 	bool keeping;		/* a setting, or the set's name, is being changed */
 	bool fencing;		/* a fence is being put up or taken down */
 	bool homing;		/* homing is being turned on or off */

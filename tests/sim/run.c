@@ -145,14 +145,25 @@ static void crash(struct state *st)
 	}
 }
 
+/* The words of its extents: unmapped, or lost. */
+static void first_words(const struct setup *s, u32 words[FUSION_MAP_PER_BLOCK])
+{
+	u32 i;
+
+	for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
+		words[i] = setup_loses(s, i) ? FUSION_WORD_LOST : FUSION_WORD_UNMAPPED;
+}
+
 static void run_world(void *arg)
 {
 	struct state *st = arg;
 	struct run *run = st->run;
 	struct sim_world *w = sim_world_new(run->seed ^ run->schedule << 32);
 	struct fusion_sb most = run->setup.most;
+	u32 words[FUSION_MAP_PER_BLOCK];
 	unsigned int i;
 
+	first_words(&run->setup, words);
 	/* What is behind the slots becomes zeros where it is to be the last MiB of a member. */
 	if (run->setup.shrinks) {
 		most.nr_fast_slots += FUSION_GUARD_SECTORS / EXTENT_SECTORS + 1;
@@ -164,7 +175,8 @@ static void run_world(void *arg)
 		sim_disk_set_sectors(w->disk[i], fusion_sb_dev_sectors(&run->setup.sb, i));
 		sim_disk_set_through(w->disk[i], run->setup.through[i]);
 		sim_disk_set_tears(w->disk[i], run->setup.tears[i]);
-		sim_disk_format(w->disk[i], &run->setup.sb, &w->rng);
+		sim_disk_format(w->disk[i], &run->setup.sb, run->setup.lost ? words : NULL,
+				&w->rng);
 	}
 	for (;;) {
 		world->cut = cut_run;
@@ -180,11 +192,15 @@ const char *run_ops(struct run *run)
 {
 	struct state st = { .run = run };
 	const char *result;
+	u32 s;
 
 	st.nr_sectors = run->setup.most.nr_lexts * EXTENT_SECTORS;
 	st.size[st.nr_sizes++] = run->setup.sb.nr_lexts;
 	st.model = model_new(st.nr_sectors, EXTENT_SECTORS);
 	st.content = malloc(st.nr_sectors * sizeof(*st.content));
+	for (s = 0; s < st.nr_sectors; s++)
+		st.content[s] = setup_loses(&run->setup, s / EXTENT_SECTORS) ? MODEL_LOST : 0;
+	model_rebase(st.model, st.content);
 	result = sim_catch(run_world, &st);
 	while (world)
 		sim_world_free(world);

@@ -97,10 +97,17 @@ static void make_room(struct setup *s, u64 *rng)
 				   0, &misfit);
 }
 
+bool setup_loses(const struct setup *s, u32 lext)
+{
+	return s->lost && lext < s->sb.nr_lexts && !((lext + s->sb.set_uuid[0]) * 2654435761U %
+						     1009 % s->lost);
+}
+
 void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
 	u64 shrink = seed ^ 0x541, homes = seed ^ 0x803d, shadow = seed ^ 0x5ad;
+	u64 lost = seed ^ 0x1057;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -131,6 +138,9 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
+	/* recoveries of large ones would complete many extents, with a cut at each write */
+	if (!s->large && !rnd_below(&lost, 6))
+		s->lost = 1 + rnd_below(&lost, 3);
 	snprintf(s->options, sizeof(s->options),
 		 "20 host 000102030405060708090a0b0c0d0e0f commit_interval %s migration %s idle %u duty %u discard_passdown %s "
 		 "replica_interval %s standby %s shadow %s shadow_age %u",

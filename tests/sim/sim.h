@@ -62,6 +62,7 @@ struct sim_world {
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
 	u32 fail_read;			/* the disks' n-th from now on fails; 0: none */
+	bool failed_late;		/* when it did, which may be late, something was written */
 	struct list_head tasks;
 	struct list_head timers;
 	struct list_head graces;
@@ -87,6 +88,7 @@ struct sim_world {
 	bool quiet;			/* the set is suspended or closed: no writes are allowed */
 	bool shared;			/* by several devices: more may be open than one */
 	bool cut_due;			/* a disk has changed */
+	void *points;			/* that its set has made: points.c */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
 	void *cut_ctx;
@@ -97,6 +99,7 @@ extern struct sim_world *world;
 
 struct sim_world *sim_world_new(u64 seed);
 void sim_world_free(struct sim_world *w);
+void sim_points_free(struct sim_world *w);
 
 /* The world takes the place of the one it is nested in. */
 void sim_world_drop_parent(void);
@@ -161,7 +164,8 @@ struct sim_disk *sim_disk_after_cut(struct sim_disk *disk, enum sim_loss loss, u
 struct sim_disk *sim_disk_after_reset(struct sim_disk *disk, u64 *rng);
 
 /* Format both, as fusionctl does. */
-void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, u64 *rng);
+void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, const u32 *words,
+		     u64 *rng);
 
 /* Durable content: a block of metadata, the stamp of a data sector. */
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);

@@ -102,3 +102,79 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	}
 	return op - ops;
 }
+
+/* Writes of metadata to some extents, of data to all, while points are made, or have been. */
+static struct op *change(struct op *op, const struct setup *s, u64 *rng, u32 some)
+{
+	u32 lext = rnd_below(rng, rnd_below(rng, 3) ? min(some, 6U) : some);
+
+	switch (rnd_below(rng, 24)) {
+	case 0:
+		return add(op, OP_PROMOTE, lext, 1 + rnd_below(rng, min(some - lext, 4U)));
+	case 1:
+		return add(op, OP_DEMOTE, lext, 1 + rnd_below(rng, min(some - lext, 4U)));
+	case 2:
+		return add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+	case 3:
+		return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+	case 4:
+		return add(op, rnd_below(rng, 2) ? OP_REPLICA : OP_POINT, 0, 0);
+	case 5:
+		return disturb(op, s, rng, lext);
+	case 6 ... 8:
+		return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 14));
+	default:
+		op = block(op, OP_WRITE, lext, rng);
+		op[-1].flags = rnd_below(rng, 3) ? OP_FUA : 0;
+		return op;
+	}
+}
+
+/* An extent that a point is to copy is discarded, and written again: perhaps in the same slot. */
+static struct op *live_again(struct op *op, u64 *rng, u32 lext)
+{
+	op = block(op, OP_WRITE, lext, rng);
+	op[-1].flags = OP_FUA;
+	op = add(op, OP_POINT, 0, 0);
+	op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+	op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+	return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+}
+
+u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->sb.nr_lexts;
+
+	while (end - op > 64) {
+		u32 some = all - rnd_below(rng, all / 2), i, k;
+
+		op = add(op, OP_FENCE_OFF, 0, 0);
+		op = add(op, OP_HOMING_OFF, 0, 0);
+		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
+		op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
+		op = add(op, OP_WAIT, 0, 0);
+		for (k = 1 + rnd_below(rng, 6); k && end - op > 48; k--) {
+			/* all get a shadow, and what is written with FUA counts as metadata then */
+			op = add(op, OP_SLEEP, 0, 4000 + rnd_below(rng, 16000));
+			for (i = 2 + rnd_below(rng, 24); i && end - op > 20; i--)
+				op = rnd_below(rng, 24) ? change(op, s, rng, some) :
+					live_again(op, rng, rnd_below(rng, some));
+			op = fail_any(op, s, rng);
+			if (rnd_below(rng, 12))
+				continue;
+			if (rnd_below(rng, 2)) {
+				op = add(op, OP_CRASH, 0, 0);
+				continue;
+			}
+			/* as fusionctl closes a set, or without */
+			op = add(op, OP_WAIT, 0, 0);
+			if (rnd_below(rng, 4))
+				op = add(op, OP_POINT, 0, 0);
+			op = add(op, OP_REOPEN, 0, 0);
+		}
+	}
+	return op - ops;
+}

@@ -33,3 +33,10 @@ struct told set_told(const void *private)
 	told.second = since ? since * SECONDS_PER_MS : (u64)ktime_get_real_seconds();
 	return told;
 }
+
+bool set_takes_over(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return !fusion_sb_has_old(&fs->sb) && !fs->old.over && !fs->needs_check;
+}

@@ -51,6 +51,7 @@ void sim_world_free(struct sim_world *w)
 	list_for_each_entry_safe(t, next, &w->tasks, list)
 		task_free(t);
 	sim_free_all();
+	sim_points_free(w);
 	free(w->run);
 	free(w->flight);
 	world = w->parent;

@@ -167,8 +167,8 @@ static inline void image_checkpoint(struct image *im, int dev, u32 epoch, bool c
 	next.replay_txn = s->next_txn;
 	next.replay_csum = s->csum;
 	if (im->shadows && dev == FUSION_SLOW) {
-		next.write_time = im->point + 60;
-		im->point = next.write_time;
+		next.point = im->point + 60;
+		im->point = next.point;
 	}
 	image_map(im, dev, next.active_set, next.set_generation);
 	image_opens(im, dev);

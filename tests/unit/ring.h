@@ -202,7 +202,7 @@ static inline int ring_apply(void *ctx, const struct fusion_record *rec)
 	REQUIRE(rec->op == FUSION_OP_AWAY || rec->op == FUSION_OP_POINT ||
 		fusion_word_valid(sb, rec->new));
 	REQUIRE(rec->op == FUSION_OP_POINT || fusion_word_valid(sb, rec->old));
-	REQUIRE(!rec->bitmap == (rec->op != FUSION_OP_OPEN));
+	REQUIRE(!rec->bitmap == !fusion_op_has_bitmap(rec->op));
 	if (g->nr_applied == g->refuse)
 		return -ENOMEM;
 	g->nr_applied++;

@@ -225,6 +225,20 @@ static void test_bounds(void)
 	BAD(0, shadow, unmapped, FUSION_OP_MOVE, 16, NULL);
 	BAD(1, 1, 2, FUSION_OP_POINT, 16, NULL);
 	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
+	/* what is lost, only with the feature */
+	BAD(0, FUSION_WORD_LOST, stable, FUSION_OP_UNMAP, 16, NULL);
+	BAD(0, unmapped, FUSION_WORD_LOST, FUSION_OP_UNMAP, 16, NULL);
+	BAD(0, open, unmapped, FUSION_OP_PARTLY_LOST, 20, bits);
+	sb->incompat |= FUSION_INCOMPAT_DAMAGED;
+	GOOD(0, FUSION_WORD_LOST, stable, FUSION_OP_UNMAP, 16, NULL);
+	GOOD(0, unmapped, FUSION_WORD_LOST, FUSION_OP_UNMAP, 16, NULL);
+	GOOD(0, open, unmapped, FUSION_OP_PARTLY_LOST, 20, bits);
+	BAD(0, stable, unmapped, FUSION_OP_PARTLY_LOST, 20, bits);
+	BAD(0, open, unmapped, FUSION_OP_PARTLY_LOST, 20, beyond);
+	BAD(0, open, unmapped, FUSION_OP_PARTLY_LOST, 16, bits);
+	BAD(0, FUSION_WORD_LOST, stable, FUSION_OP_STABLE, 16, NULL);
+	BAD(0, FUSION_WORD_LOST, stable, FUSION_OP_MOVE, 16, NULL);
+	sb->incompat &= ~FUSION_INCOMPAT_DAMAGED;
 	/* operations that are none */
 	BAD(0, stable, open, 0, 16, NULL);
 	for (op = FUSION_OP_LAST + 1; op; op *= 2)

@@ -63,6 +63,21 @@ static void check_shadow_valid(void)
 	}
 }
 
+/* A lost extent has no slot, and stands only where there may be some. */
+static void check_lost_valid(void)
+{
+	sb.incompat &= ~FUSION_INCOMPAT_DAMAGED;
+	REQUIRE(!fusion_word_mapped(FUSION_WORD_LOST));
+	REQUIRE(fusion_word_lost(FUSION_WORD_LOST) && !fusion_word_lost(FUSION_WORD_UNMAPPED));
+	REQUIRE(!fusion_word_valid(&sb, FUSION_WORD_LOST));
+	sb.incompat |= FUSION_INCOMPAT_DAMAGED;
+	REQUIRE(fusion_word_valid(&sb, FUSION_WORD_LOST));
+	REQUIRE(fusion_word_valid(&sb, FUSION_WORD_UNMAPPED));
+	REQUIRE(!fusion_word_valid(&sb, fusion_word_set_state(FUSION_WORD_LOST, FUSION_OPEN)));
+	REQUIRE(!fusion_word_valid(&sb, U32_MAX));
+	sb.incompat &= ~FUSION_INCOMPAT_DAMAGED;
+}
+
 static void check_valid(void)
 {
 	const struct {
@@ -101,6 +116,7 @@ static void test_words(void)
 	setup();
 	check_valid();
 	check_shadow_valid();
+	check_lost_valid();
 
 	for (state = FUSION_STABLE; state <= FUSION_LOCKED; state++) {
 		for (dev = FUSION_FAST; dev <= FUSION_SLOW; dev++) {
@@ -121,7 +137,8 @@ static void test_words(void)
 			}
 			REQUIRE_EQ(fusion_word_on_disk(fusion_word(state, dev,
 								   FUSION_WORD_UNMAPPED)),
-				   FUSION_WORD_UNMAPPED);
+				   dev == FUSION_SLOW && state == FUSION_STABLE ?
+				   FUSION_WORD_LOST : FUSION_WORD_UNMAPPED);
 		}
 	}
 }

@@ -126,6 +126,90 @@ static void kept(void)
 	image_free(&im);
 }
 
+static void put(const struct image *im, const struct fusion_sb *sb)
+{
+	const u64 blocknr = FUSION_SUPER_BLOCKNR(sb->generation & 1);
+
+	fusion_sb_pack(sb, blocknr, im->mem[SLOW] + blocknr * FUSION_BLOCK_SIZE);
+}
+
+/* What the slow member says then of its shadows, in either copy: the greater number. */
+static u64 claim(struct image *im)
+{
+	struct meta meta;
+	u64 at;
+
+	open_image(im, &meta);
+	at = max(meta.m[SLOW].copy[0].sb.shadows_at, meta.m[SLOW].copy[1].sb.shadows_at);
+	fus_meta_free(&meta);
+	return at;
+}
+
+/* As a close leaves it. Return: the generation of the first superblock. */
+static u64 claim_all(struct image *im)
+{
+	struct meta meta;
+	struct fusion_sb sb;
+	u64 at;
+
+	open_image(im, &meta);
+	sb = *fus_meta_sb(&meta, SLOW);
+	fus_meta_free(&meta);
+	at = sb.generation - 1;
+	for (sb.generation = at; sb.generation <= at + 1; sb.generation++) {
+		sb.shadows_at = at;
+		put(im, &sb);
+	}
+	REQUIRE_EQ(claim(im), at);
+	return at;
+}
+
+/* Shadows are exact only as a close has left them; whoever writes a superblock makes that void. */
+static void exact(void)
+{
+	static struct image im;
+	struct fusion_sb sb, was;
+	struct rebuild rb;
+	struct meta meta;
+	u64 at;
+
+	make(&im, 35, true);
+	at = claim_all(&im);
+	open_image(&im, &meta);
+	was = *fus_meta_sb(&meta, SLOW);
+	for (int i = 0; i < 6; i++) {
+		u8 block[FUSION_BLOCK_SIZE];
+		const char *why;
+		u64 nr;
+
+		sb = was;
+		sb.generation += i == 1 ? 1 : i == 2 ? -2 : 0;
+		sb.flags = i == 3 ? 0 : sb.flags;
+		sb.incompat = i == 4 ? 0 : sb.incompat;
+		sb.shadows_at = i == 5 ? 0 : sb.shadows_at;
+		nr = FUSION_SUPER_BLOCKNR(sb.generation & 1);
+		fusion_sb_pack(&sb, nr, block);
+		REQUIRE_EQ(get_le(block + FUSION_SHADOWS_OFFSET, 8), i ? 0 : at);
+		REQUIRE(!fusion_sb_unpack(block, nr, sb.self_sectors, &sb, &why), "%s", why);
+		REQUIRE_EQ(sb.shadows_at, i ? 0 : at);
+		/* and if somebody has written it all the same */
+		put_le(block + FUSION_SHADOWS_OFFSET, 8, at);
+		reseal(block);
+		REQUIRE(!fusion_sb_unpack(block, nr, sb.self_sectors, &sb, &why), "%s", why);
+		REQUIRE_EQ(sb.shadows_at, !i || i == 5 ? at : 0);
+	}
+	REQUIRE(!fus_meta_write_kept(&meta, &meta.geo[FAST]));
+	fus_meta_free(&meta);
+	REQUIRE_EQ(claim(&im), 0);
+	claim_all(&im);
+	open_image(&im, &meta);
+	write_back(&meta, &rb);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
+	REQUIRE_EQ(claim(&im), 0);
+	image_free(&im);
+}
+
 /* Superblocks made from the other member's do not have its bit. */
 static void of_the_other(void)
 {
@@ -365,6 +449,7 @@ static const struct unit_test tests[] = {
 	{ "an opening that was interrupted", interrupted },
 	{ "written", written },
 	{ "superblocks that are kept", kept },
+	{ "shadows that are exact", exact },
 	{ "superblocks from those of the other member", of_the_other },
 	{ "superblocks from a backup", geometry },
 	{ "shadows that are not announced", not_announced },

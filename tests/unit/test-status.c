@@ -166,6 +166,40 @@ static void test_reference(void)
 	free(text);
 }
 
+/* What comes behind the settings, each if there is any. */
+static void test_end(void)
+{
+	static const char begin[] = "5 rw 128 1/2 3/4 5/6 7/8 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 "
+				    "0/0 0/0 0 0/0 - 0 -";
+	static const struct {
+		const char *text;
+		uint64_t lost, partly, left;
+		bool good;
+	} end[] = {
+		{ "", 0, 0, 0, true },
+		{ " lost 12 3", 12, 3, 0, true },
+		{ " homing 1 2 lost 3 3", 3, 3, 0, true },
+		{ " lost 12 0 old fast 8:1 4 5 0", 12, 0, 4, true },
+		{ " old fast 8:1 4 5 0", 0, 0, 4, true },
+		{ " lost 12", 0, 0, 0, false },
+		{ " lost 12 13", 0, 0, 0, false },
+		{ " lost 12 3 4", 0, 0, 0, false },
+		{ " old fast 8:1 4 5 0 lost 1 1", 0, 0, 0, false },
+	};
+	struct fusion_status st;
+	char line[256];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(end); i++) {
+		snprintf(line, sizeof(line), "%s%s", begin, end[i].text);
+		REQUIRE(!fus_parse_status(line, &st) == end[i].good, "%s", line);
+		if (!end[i].good)
+			continue;
+		REQUIRE_EQ(st.lost, end[i].lost);
+		REQUIRE_EQ(st.partly_lost, end[i].partly);
+		REQUIRE_EQ(st.old.left, end[i].left);
+	}
+}
+
 /* 100 % is all of it, and nothing less. */
 static void test_percent(void)
 {
@@ -190,6 +224,7 @@ static void test_percent(void)
 static const struct unit_test tests[] = {
 	{ "status line: as the selftests read it", test_selftests },
 	{ "status line: as the reference has it", test_reference },
+	{ "status line: its end", test_end },
 	{ "how much is protected, in percent", test_percent },
 };
 

@@ -260,7 +260,7 @@ static void test_unknown(void)
 		{ 2, 0x20, 0, 0, -EPROTONOSUPPORT, "incompat 0x20" },
 		{ 2, 0x10, 0, 0, -EPROTONOSUPPORT, "incompat 0x10 (landing log)" },
 		{ 2, ~0ULL, 0, 0, -EPROTONOSUPPORT,
-		  "incompat 0xfffffffffffffff6 (disk in transit, lost blocks, landing log)" },
+		  "incompat 0xfffffffffffffff2 (disk in transit, landing log)" },
 		{ 2, 3, 0, 0, -EPROTONOSUPPORT, "incompat 0x2 (disk in transit)" },
 		{ 2, 0, 0x80000005, 1, -EPROTONOSUPPORT, "flags 0x80000004" },
 		{ 2, 0, 1, 1ULL << 62, 0, "ro_compat 0x4000000000000000" },

@@ -357,6 +357,10 @@ static void test_refusals(void)
 	sb->incompat = FUSION_INCOMPAT_DAMAGED;
 	sb->generation++;
 	image_super(&im, FAST);
+	refuses(&im, FC_REFUSED, "extents of it are lost");
+	sb->incompat = FUSION_INCOMPAT_LANDING;
+	sb->generation++;
+	image_super(&im, FAST);
 	refuses(&im, FC_REFUSED, "newer version");
 	sb->incompat = 0;
 	put_back(&im);

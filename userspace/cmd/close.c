@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@
 /* How a set was closed, from the superblocks that the kernel left. */
 struct ending {
 	bool writable;		/* so the kernel was to write them */
+	bool shadows;		/* of the fast member's extents may be handed over */
 	bool clean[2];
 	dev_t member[2];
 };
@@ -45,8 +47,23 @@ static void will_be_written(const char *name, struct ending *end)
 	if (!fus_valid_name(name) || fus_set_get_if_open(name, &set, &found) || !found)
 		return;
 	end->writable = strcmp(set.st.mode, "fail") && strcmp(set.st.replica, "-");
+	end->shadows = set.st.pointed && !strcmp(set.st.mode, "rw");
 	memcpy(end->member, set.member, sizeof(end->member));
 	fus_set_put(&set);
+}
+
+/*
+ * The shadows of a set that was written to since its last point would all have to be made again. If
+ * there can be no point now, that is so.
+ */
+static void make_point(const char *name, struct ending *end)
+{
+	char *answer = NULL;
+
+	if (end->shadows)
+		fus_dm_message(name, "point", &answer);
+	free(answer);
+	end->shadows = false;
 }
 
 /* A set that another machine has taken by now must not be judged. */
@@ -130,6 +147,8 @@ int cmd_close(const struct args *a)
 			rc = fus_rescued_close_stale(&m);
 		if (rc)
 			return rc;
+		if (!m.open_count)
+			make_point(name, &end);
 		err = m.open_count ? -EBUSY : fus_dm_remove(name);
 		if (!err) {
 			rc = tell_ending(name, &end);

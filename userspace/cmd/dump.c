@@ -68,8 +68,8 @@ static void add_word(struct json_object *o, u32 word)
 }
 
 /*
- * Runs of extents on consecutive slots; extents in no run are unmapped. @shadows: those that the
- * replica names instead.
+ * Runs of extents on consecutive slots; extents in no run are unmapped, or lost. @shadows: those
+ * that the replica names instead.
  */
 static void add_runs(struct json_object *map, const struct meta_state *st, bool shadows)
 {
@@ -90,6 +90,25 @@ static void add_runs(struct json_object *map, const struct meta_state *st, bool 
 		fus_json_add_u64(run, "extents", nr);
 		add_word(run, word);
 		json_object_array_add(map, run);
+	}
+}
+
+/* Runs of extents that are lost as a whole. */
+static void add_lost(struct json_object *o, const struct meta_state *st)
+{
+	struct json_object *list = add_array(o, "lost"), *run;
+	u32 lext, nr;
+
+	for (lext = 0; lext < st->nr_lexts; lext += nr) {
+		nr = 1;
+		if (!fusion_word_lost(st->word[lext]))
+			continue;
+		while (lext + nr < st->nr_lexts && fusion_word_lost(st->word[lext + nr]))
+			nr++;
+		run = json_object_new_object();
+		fus_json_add_u64(run, "first", lext);
+		fus_json_add_u64(run, "extents", nr);
+		json_object_array_add(list, run);
 	}
 }
 
@@ -122,6 +141,8 @@ static void add_opens(struct json_object *o, const struct meta_state *st, u32 bi
 		one = json_object_new_object();
 		fus_json_add_u64(one, "extent", st->open[i]->lext);
 		fus_json_add_hex(one, "valid", st->open[i]->bitmap, bitmap_bytes);
+		if (st->open[i]->lost)
+			fus_json_add_bool(one, "lost", true);
 		json_object_array_add(list, one);
 	}
 }
@@ -184,6 +205,7 @@ static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_r
 {
 	static const char *const op[FUSION_OP_LAST + 1] = {
 		"", "open", "stable", "move", "unmap", "away", "shadow", "point",
+		"partly-lost",
 	};
 	const bool point = rec->op == FUSION_OP_POINT;
 	struct json_object *o = json_object_new_object();
@@ -288,6 +310,7 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 		add_identity(o, &meta->geo[FAST]);
 		add_runs(add_array(o, "map"), &st, false);
 		add_opens(o, &st, fusion_bitmap_bytes(sb->extent_sectors));
+		add_lost(o, &st);
 		if (brief)
 			add_array(o, "heat");
 		else

@@ -57,6 +57,7 @@ static uint64_t demoted_free(const struct set *s) { return bytes(s, s->st.demoti
 static uint64_t shadows(const struct set *s) { return bytes(s, s->st.shadows); }
 static uint64_t current(const struct set *s) { return bytes(s, s->st.shadows_current); }
 static uint64_t protected(const struct set *s) { return bytes(s, s->st.protected); }
+static uint64_t lost(const struct set *s) { return bytes(s, s->st.lost); }
 static uint64_t on_fast(const struct set *s) { return bytes(s, s->st.on_fast); }
 static uint64_t cancelled(const struct set *s) { return s->st.cancelled; }
 static uint64_t mapped(const struct set *s) { return bytes(s, s->st.mapped); }
@@ -84,6 +85,7 @@ static const struct metric {
 	  needs_check },
 	{ "fusion_set_size_bytes", "gauge", "Size of the set.", size },
 	{ "fusion_set_used_bytes", "gauge", "Size of the mapped extents.", mapped },
+	{ "fusion_lost_bytes", "gauge", "Extents with lost content, of which reads fail.", lost },
 	{ "fusion_reserve_bytes", "gauge", "Room to keep free on the fast member for writes.",
 	  reserve },
 	{ "fusion_reserve_free_bytes", "gauge", "Room of the reserve that is free.", reserve_free },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb release, of an open set: what is on it, and whether it may be released. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,9 @@ static int check_status(const struct online *o)
 			      "wrong; close it, and run fusionctl repair %s", o->set.sb.label);
 	else if (set.st.fence_slots)
 		rc = fus_fail(FC_BUSY, name, "is being shrunk; wait until that has ended");
+	else if (set.st.lost)
+		rc = fus_fail(FC_REFUSED, name, "cannot be released, %" PRIu64 " of its extents "
+			      "are lost; delete the files and run fstrim", set.st.lost);
 	else
 		rc = online_check_disk(o, &set.st, 0, 0);
 	fus_set_put(&set);

@@ -35,6 +35,8 @@ static int check_pair(const struct meta *meta)
 	rc = fus_meta_refuse_unknown(meta);
 	if (!rc)
 		rc = fus_meta_refuse_old(meta, "released");
+	if (!rc)
+		rc = fus_meta_refuse_lost(meta, "released");
 	if (rc)
 		return rc;
 	for (int dev = 0; dev < 2; dev++)

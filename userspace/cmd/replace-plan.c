@@ -197,6 +197,10 @@ static int check_works(const struct replacing *r)
 		return fus_fail(FC_BUSY, r->name, "cannot replace a member, it has a fence, as "
 				"while it shrinks; wait for that, or run dmsetup message %s 0 "
 				"fence off", r->name);
+	if (r->set.st.partly_lost)
+		return fus_fail(FC_BUSY, r->name, "cannot replace a member, %" PRIu64 " extents "
+				"are lost in part; delete the files and run fstrim, or write these "
+				"extents as a whole", r->set.st.partly_lost);
 	if (r->set.st.homing)
 		return fus_fail(FC_BUSY, r->name, "cannot replace a member, homing is on; run "
 				"dmsetup message %s 0 homing off first", r->name);

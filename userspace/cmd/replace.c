@@ -289,6 +289,10 @@ int cmd_replace(const struct args *a)
 	const bool dry_run = a->opt[OPT_DRY_RUN];
 	int rc, failed = 0;
 
+	if (a->opt[OPT_LOST])
+		return cmd_replace_lost(a);
+	if (a->opt[OPT_STALE])
+		return fus_fail(FC_USAGE, "--stale", "goes with --lost only; leave it out");
 	rc = check_args(a);
 	if (rc)
 		return rc;

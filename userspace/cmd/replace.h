@@ -7,6 +7,7 @@
  * replace-table.c	another table in the place of the present one
  * replace-follow.c	how much is left on the old member
  * replace-show.c	output
+ * replace-lost.c	--lost: the fast member is gone, and the set is closed
  *
  * Three tables follow each other: that of the set before; one in which NEW is the member and OLD
  * the old member; and one without OLD. The kernel joins NEW when the second one is loaded, moves
@@ -49,6 +50,11 @@ struct replacing {
 };
 
 enum { OLD, NEW };
+
+/* -- replace-lost.c */
+
+/* The fast member of a closed set is lost: the verb with --lost. */
+int cmd_replace_lost(const struct args *a);
 
 /* -- replace-plan.c */
 

@@ -56,9 +56,25 @@ static int read_run(struct dump *d, struct json_object *o)
 	return 0;
 }
 
+/* They have no place, and must not become zeros. */
+static int read_lost(struct dump *d, struct json_object *o)
+{
+	u32 first, nr;
+	int rc = read_range(d, o, &first, &nr);
+
+	for (u32 i = 0; i < nr && !rc; i++) {
+		if (fusion_word_mapped(d->st.word[first + i]))
+			rc = fus_field_bad(&d->source, "lost", "an extent has a place in the map");
+		else
+			d->st.word[first + i] = FUSION_WORD_LOST;
+	}
+	return rc;
+}
+
 static int read_open(struct dump *d, struct json_object *o)
 {
 	const u32 used = d->sb.extent_sectors / FUSION_BLOCK_SECTORS / 8;
+	struct json_object *lost;
 	struct meta_open *open;
 	u32 lext;
 	int rc;
@@ -70,6 +86,7 @@ static int read_open(struct dump *d, struct json_object *o)
 	if (!open)
 		return fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	open->word = d->st.word[lext];
+	open->lost = json_object_object_get_ex(o, "lost", &lost) && json_object_get_boolean(lost);
 	rc = fus_field_hex(&d->source, o, "valid", open->bitmap,
 			   fusion_bitmap_bytes(d->sb.extent_sectors));
 	if (!rc && memchr_inv(open->bitmap + used, 0, sizeof(open->bitmap) - used))
@@ -119,6 +136,8 @@ static int read_state(struct dump *d)
 		rc = read_list(d, "map", read_run);
 	if (!rc)
 		rc = read_list(d, "open", read_open);
+	if (!rc && json_object_object_get_ex(d->o, "lost", NULL))
+		rc = read_list(d, "lost", read_lost);
 	if (!rc && json_object_object_get_ex(d->o, "heat", NULL))
 		rc = read_list(d, "heat", read_heat);
 	if (!rc && d->st.nr_open > fusion_open_limit(&d->sb))

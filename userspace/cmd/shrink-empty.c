@@ -44,9 +44,12 @@ static void count_run(void *ctx, const struct map_run *run)
 				  fusion_sb_slot_end(sb, FUSION_SLOW) };
 	uint64_t behind;
 
-	if (run->dev < 0)
-		return;
 	behind = beyond(run->first, run->nr, sb->nr_lexts);
+	/* what is lost there has to be discarded as well */
+	if (run->dev < 0) {
+		s->behind += run->lost ? behind : 0;
+		return;
+	}
 	s->behind += behind;
 	s->kept += run->nr - behind;
 	s->moving += beyond(run->slot, run->nr - behind, end[run->dev]);

@@ -178,7 +178,7 @@ static void print_text(const struct set *set)
 	uint64_t reads = st->reads[FAST] + st->reads[SLOW];
 	uint64_t writes = st->writes[FAST] + st->writes[SLOW];
 	const char *migration = fus_status_option(st, "migration");
-	char a[SIZE_TEXT], b[SIZE_TEXT], hit[2][16];
+	char a[SIZE_TEXT], b[SIZE_TEXT], nr[EXTENTS_TEXT], hit[2][16];
 
 	printf("%s: %s in extents of %s, %s, migration %s%s\n", set->m.name,
 	       fus_size_text(a, st->extents * extent), fus_size_text(b, extent), mode_text(st),
@@ -189,6 +189,9 @@ static void print_text(const struct set *set)
 	printf("mapped   %s of %s", fus_size_text(a, st->mapped * extent),
 	       fus_size_text(b, st->extents * extent));
 	printf(", %" PRIu64 " extents open, %" PRIu64 " quarantined\n", st->open, st->quarantined);
+	if (st->lost)
+		printf("lost     %s, %" PRIu64 " of them in part: reads of these fail\n",
+		       fus_extents_text(nr, st->lost, st->extent_sectors), st->partly_lost);
 	printf("reserve  %s; %s of the fast member are free\n",
 	       fus_size_text(a, st->reserve * extent), fus_size_text(b, st->reserve_free * extent));
 	percent(hit[0], sizeof(hit[0]), st->reads[FAST], reads);
@@ -309,6 +312,8 @@ static struct json_object *set_json(const struct set *set)
 		{ "fence_used", st->fence_used },
 		{ "homing_away", st->homing_away },
 		{ "homing_blank", st->homing_blank },
+		{ "lost", st->lost },
+		{ "partly_lost", st->partly_lost },
 	};
 
 	fus_json_add_open(o, &set->m);

@@ -96,12 +96,12 @@
 	     .opts = O(LESS_SIZE) | O(MEMBER) | O(MEMBER_SIZE) | O(YES) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
-	VERB(replace, .words = "NAME OLD NEW | NAME --wait | NAME --abort",
+	VERB(replace, .words = "NAME OLD NEW | NAME --wait | NAME --abort | --lost NAME NEW",
 	     .summary = "replace a member by another disk, while the set is in use",
 	     .example = "fusionctl replace data /dev/sdb1 /dev/nvme0n1p4",
-	     .opts = O(WAIT) | O(NO_WAIT) | O(ABORT) | O(FILES) | O(YES) | O(FORCE) | O(DRY_RUN) |
-		     O(JSON),
-	     .min = 1, .max = 3, .root = true, .set = OPEN_SET),
+	     .opts = O(WAIT) | O(NO_WAIT) | O(ABORT) | O(FILES) | O(LOST) | O(STALE) | O(YES) |
+		     O(FORCE) | O(DRY_RUN) | O(JSON),
+	     .min = 1, .max = 3, .root = true, .set = ANY_SET),
 
 	VERB(uuid, .words = "FAST SLOW",
 	     .summary = "give a closed copy of a set a uuid of its own",

@@ -65,6 +65,7 @@ enum option_id {
 	OPT_PLANNED,
 	OPT_WAIT,
 	OPT_NO_WAIT,
+	OPT_LOST,
 	OPT_HELP,
 	OPT_NR
 };

@@ -22,7 +22,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_COLOR]	  = { "color", "WHEN", "use colour: auto, always or never" },
 	[OPT_VERBOSE]	  = { "verbose", NULL, "print more; -v" },
 	[OPT_OUTPUT]	  = { "output", "FILE", "write to a new file; -o" },
-	[OPT_STALE]	  = { "stale", NULL, "also list older versions of lost extents" },
+	[OPT_STALE]	  = { "stale", NULL, "older versions of lost extents as well" },
 	[OPT_ZERO]	  = { "zero", NULL, "unknown areas read as zeros, not as errors" },
 	[OPT_FILES]	  = { "files", "PATH", "list the files hit: on ext4, or a mount point" },
 	[OPT_LOAD]	  = { "load", "LOAD", "zipf:1.0, zoned:80/4, uniform, loop:1.2 or scan; "
@@ -73,6 +73,8 @@ const struct option_info options[OPT_NR] = {
 			      "planned" },
 	[OPT_WAIT]	  = { "wait", NULL, "go on with what was begun, until its end" },
 	[OPT_NO_WAIT]	  = { "no-wait", NULL, "begin, and leave the rest to the kernel" },
+	[OPT_LOST]	  = { "lost", NULL, "the fast member is gone: go on with what the slow one "
+			      "has" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Faults of an open set, from its status, and one word for its condition. */
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,7 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 {
 	const struct fusion_status *st = &set->st;
 	enum health worst = HEALTH_OK;
+	char lost[96];
 
 #define FOUND(health, remedy, text) do {			\
 	worst = worst > (health) ? worst : (health);		\
@@ -82,6 +84,11 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	if (st->needs_check && (strcmp(st->mode, "ro") || opened_read_only(set)))
 		FOUND(HEALTH_WARNING, "close it and run fusionctl check",
 		      "had an error that may have left its metadata wrong");
+	snprintf(lost, sizeof(lost), "%" PRIu64 " of its extents %s lost, reads of them fail",
+		 st->lost, st->lost == 1 ? "is" : "are");
+	if (st->lost)
+		FOUND(HEALTH_WARNING, "run fstrim after deleting the files, or restore them from a "
+		      "backup", lost);
 	if (!strcmp(st->replica, "failed"))
 		FOUND(HEALTH_WARNING, "see dmesg; until then a lost SSD loses more data",
 		      "the replica of the map could not be written");

@@ -70,17 +70,17 @@ enum health fus_protected_health(const struct set *set, char text[PROTECTED_TEXT
 		snprintf(text, PROTECTED_TEXT, "only %u %% of what is on the fast member is "
 			 "protected, as %s", percent, full ?
 			 "the slow one has no room for the rest" :
-			 "there was no idle time yet to copy the rest");
+			 "there was no time yet to copy the rest");
 		snprintf(remedy, PROTECTED_TEXT, "%s", full ?
 			 "run fstrim on its file system, or delete something" :
-			 "leave it idle for some time, or lower its settings idle and standby");
+			 "leave it idle for some time, or raise its setting duty");
 		return full ? HEALTH_WARNING : HEALTH_NOTE;
 	}
 	if (st->point_age <= TOO_OLD)
 		return HEALTH_OK;
 	snprintf(text, PROTECTED_TEXT, "what is on the fast member is protected as of %s ago only",
 		 fus_age_text(age, st->point_age));
-	snprintf(remedy, PROTECTED_TEXT, "run fusionctl checkpoint %s", set->m.name);
+	snprintf(remedy, PROTECTED_TEXT, "leave it idle for some time, or raise its setting duty");
 	/* that is what a slow member costs that is left alone */
 	return standby && strcmp(standby, "0") ? HEALTH_NOTE : HEALTH_WARNING;
 }

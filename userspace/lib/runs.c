@@ -26,6 +26,7 @@ static bool next_run(char **map, struct map_run *run)
 	run->dev = !strcmp(member, fus_role_name[FAST]) ? FAST :
 		   !strcmp(member, fus_role_name[SLOW]) ? SLOW : -1;
 	run->slot = strtoull(at, NULL, 10);
+	run->lost = !strcmp(state, "lost");
 	run->stable = !strcmp(state, "stable");
 	return true;
 }

@@ -9,7 +9,8 @@
 /* Extents in a row that lie in slots in a row, and are in the same state. */
 struct map_run {
 	uint64_t first, nr;
-	int dev;		/* FAST, SLOW, or -1: unmapped */
+	int dev;		/* FAST, SLOW, or -1: unmapped, or */
+	bool lost;		/* lost */
 	uint64_t slot;		/* of the first one */
 	bool stable;		/* neither partial nor on the move */
 };

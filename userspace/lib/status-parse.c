@@ -95,6 +95,21 @@ static const char *parse_homing(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
+/* Only if there are any. */
+static const char *parse_lost(const char **p, struct fusion_status *st)
+{
+	char word[16];
+
+	*p += strspn(*p, " ");
+	if (strncmp(*p, "lost ", strlen("lost ")))
+		return NULL;
+	next_word(p, word, sizeof(word));
+	if (!next_number(p, ' ', &st->lost) || !next_number(p, ' ', &st->partly_lost) ||
+	    st->partly_lost > st->lost)
+		return "bad number of lost extents";
+	return NULL;
+}
+
 /* At the end, while a member is being replaced: "old fast 8:17 40 118 0". */
 static const char *parse_old(const char **p, struct fusion_status *st)
 {
@@ -173,6 +188,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		return "bad end";
 	st->needs_check = *word == 'n';
 	why = parse_homing(&p, st);
+	if (!why)
+		why = parse_lost(&p, st);
 	return why ? why : parse_old(&p, st);
 }
 

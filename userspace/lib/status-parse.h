@@ -38,6 +38,8 @@ struct fusion_status {
 	bool homing;			/* on: extents go where a release wants them */
 	uint64_t homing_away;		/* those that are not there yet, */
 	uint64_t homing_blank;		/* and unmapped ones that are to get zeros there */
+	uint64_t lost;			/* extents whose content is lost, */
+	uint64_t partly_lost;		/* and of these: in part */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */

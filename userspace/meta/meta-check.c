@@ -304,7 +304,8 @@ static bool open_same(const struct meta_state *a, const struct meta_state *b, u3
 {
 	const struct meta_open *x = fus_state_open_find(a, lext), *y = fus_state_open_find(b, lext);
 
-	return x && y ? !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) : !x && !y;
+	return x && y ? x->lost == y->lost && !memcmp(x->bitmap, y->bitmap, sizeof(x->bitmap)) :
+			!x && !y;
 }
 
 /* After a clean close, map and replica are the same. */
@@ -405,6 +406,16 @@ static bool check_side(const struct meta *meta, const struct fusion_sb *sb,
 	return good;
 }
 
+static void tell_lost(const struct meta_state *st, struct report *r)
+{
+	u32 partly, lost = fus_state_lost(st, &partly);
+
+	if (lost)
+		fus_report_add(r, LEVEL_NOTE, BOTH, NO_BLOCK, "lost", "%u extents are lost, %u of "
+			       "them in part: reads of them fail, until they are written or "
+			       "discarded", lost, partly);
+}
+
 void fus_meta_check(const struct meta *meta, struct report *r)
 {
 	const struct fusion_sb *sb;
@@ -421,6 +432,8 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 	}
 	if (good == 2)
 		check_replica(meta, st, r);
+	if (st[FAST].word)
+		tell_lost(&st[FAST], r);
 	if (st[SLOW].word)
 		fus_count_shadows(&st[SLOW], &r->shadows);
 	sb = fus_meta_sb(meta, FAST);

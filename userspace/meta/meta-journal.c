@@ -182,6 +182,8 @@ int fus_journal_apply(const struct meta *meta, int dev, const struct meta_txn *t
 		.sb = &sb, .read = read_one, .apply = apply_one, .ctx = &c,
 	};
 
+	/* from before, perhaps: as fus_meta_read() */
+	sb.incompat |= FUSION_INCOMPAT_DAMAGED;
 	sb.replay_seq = t->seq;
 	sb.replay_txn = t->txn;
 	sb.replay_csum = t->prev_csum;

@@ -161,6 +161,20 @@ int fus_meta_refuse_old(const struct meta *meta, const char *verb)
 	return 0;
 }
 
+int fus_meta_refuse_lost(const struct meta *meta, const char *verb)
+{
+	const struct fusion_sb *sb;
+
+	for (int dev = 0; dev < 2; dev++) {
+		sb = fus_meta_sb(meta, dev);
+		if (sb && sb->incompat & FUSION_INCOMPAT_DAMAGED)
+			return fus_fail(FC_REFUSED, sb->label, "cannot be %s while extents of it "
+					"are lost; open it, delete the files, run fstrim, then "
+					"open and close it once more", verb);
+	}
+	return 0;
+}
+
 static int open_meant(int nr, char **word, bool writable, int (*read)(struct meta *meta),
 		      struct meta *meta)
 {

@@ -241,17 +241,20 @@ static int walk_blocks(struct meta *meta, int dev, u64 start, u32 nr, block_fn f
 struct set_ctx {
 	struct meta_set *set;
 	unsigned int nr;
+	struct fusion_sb now, before;	/* geometry: as it is, and was */
 };
 
 static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, const void *buf)
 {
-	const struct fusion_sb *geo = &meta->geo[dev], *before = fus_meta_bounds(meta, geo);
-	const struct fusion_map_block *b = buf;
 	const struct set_ctx *c = ctx;
+	const struct fusion_sb *geo = &c->now, *before = &c->before;
+	const struct fusion_map_block *b = buf;
 	struct meta_block *block = &c->set->block[index];
 	u32 *word = c->set->word + (size_t)index * FUSION_MAP_PER_BLOCK;
 	u32 i, n = fusion_map_entries(geo, index);
 
+	(void)meta;
+	(void)dev;
 	/* Of its map copies, one may be as large as the set was before, or both. */
 	if (index >= before->map_blocks)
 		before = geo;
@@ -275,8 +278,12 @@ static void read_map_block(struct meta *meta, int dev, void *ctx, u32 index, con
 static int read_set(struct meta *meta, int dev, unsigned int nr)
 {
 	const struct fusion_sb *geo = &meta->geo[dev];
-	struct set_ctx ctx = { &meta->m[dev].set[nr], nr };
+	struct set_ctx ctx = { &meta->m[dev].set[nr], nr, *geo, *fus_meta_bounds(meta, geo) };
 	struct meta_set *set = ctx.set;
+
+	/* they may be lost in blocks from before, whatever the superblock says */
+	ctx.now.incompat |= FUSION_INCOMPAT_DAMAGED;
+	ctx.before.incompat |= FUSION_INCOMPAT_DAMAGED;
 
 	set->block = calloc(geo->map_blocks, sizeof(*set->block));
 	/* the region may have more blocks than the extents need */

@@ -256,7 +256,7 @@ static int collect(void *ctx, const struct meta_txn *t, const struct fusion_reco
 	struct apply_ctx *c = ctx;
 
 	(void)t;
-	return rec->op == FUSION_OP_OPEN ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
+	return fusion_op_has_bitmap(rec->op) ? fus_state_apply(&c->rb->st, c->geo, rec) : 0;
 }
 
 /* Find an older bitmap for each open extent that has none, or the extent is lost. */
@@ -395,7 +395,7 @@ static int build(const struct meta *meta, const struct meta_journal *j, struct r
 		return no_memory();
 	rb->set = a.set;
 	if (fus_meta_sb(meta, rb->dev))
-		rb->st.point = fus_set_time(meta, fus_meta_sb(meta, rb->dev));
+		rb->st.point = fus_meta_sb(meta, rb->dev)->point;
 	for (u32 i = 0; i < blocks; i++) {
 		const struct meta_block *b = map_block(meta, rb, a.set, i);
 

@@ -13,20 +13,6 @@
 #include "meta-shadow.h"
 #include "size.h"
 
-u64 fus_set_time(const struct meta *meta, const struct fusion_sb *sb)
-{
-	u64 when = sb->write_time;
-
-	for (int i = 0; i < 2; i++) {
-		const struct meta_copy *c = &meta->m[sb->role].copy[i];
-
-		if (!c->err && c->sb.role == sb->role &&
-		    c->sb.set_generation == sb->set_generation)
-			when = min(when, c->sb.write_time);
-	}
-	return when;
-}
-
 void fus_count_shadows(const struct meta_state *st, struct shadows *s)
 {
 	*s = (struct shadows){ .point = st->point };

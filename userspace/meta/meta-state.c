@@ -82,6 +82,18 @@ struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext)
 	return new;
 }
 
+u32 fus_state_lost(const struct meta_state *st, u32 *partly)
+{
+	u32 lost = 0;
+
+	*partly = 0;
+	for (u32 i = 0; i < st->nr_open; i++)
+		*partly += st->open[i]->lost;
+	for (u32 i = 0; i < st->nr_lexts; i++)
+		lost += fusion_word_lost(st->word[i]);
+	return lost + *partly;
+}
+
 void fus_state_open_drop(struct meta_state *st, u32 lext)
 {
 	u32 i = open_index(st, lext);
@@ -118,7 +130,7 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		return 0;
 	}
 	st->word[rec->lext] = rec->new;
-	if (rec->op != FUSION_OP_OPEN) {
+	if (!fusion_op_has_bitmap(rec->op)) {
 		fus_state_open_drop(st, rec->lext);
 		return 0;
 	}
@@ -126,6 +138,7 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 	if (!open)
 		return -ENOMEM;
 	open->word = rec->new;
+	open->lost = rec->op == FUSION_OP_PARTLY_LOST;
 	memset(open->bitmap, 0, sizeof(open->bitmap));
 	memcpy(open->bitmap, rec->bitmap, fusion_bitmap_bytes(sb->extent_sectors));
 	return 0;
@@ -226,6 +239,14 @@ static bool refuse_larger(const struct meta *meta, const struct fusion_sb *sb, s
 	return true;
 }
 
+static bool any_lost(const u32 *word, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (fusion_word_lost(word[i]))
+			return true;
+	return false;
+}
+
 static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		     struct report *r)
 {
@@ -242,6 +263,8 @@ static bool load_set(const struct meta *meta, const struct fusion_sb *sb, struct
 
 		if (!why && !(sb->incompat & FUSION_INCOMPAT_SHADOW) && fus_any_shadow(word, n))
 			why = "names shadows, which the superblock does not announce";
+		if (!why && !(sb->incompat & FUSION_INCOMPAT_DAMAGED) && any_lost(word, n))
+			why = "has lost extents, which the superblock does not announce";
 		if (!why) {
 			memcpy(st->word + (size_t)i * FUSION_MAP_PER_BLOCK, word,
 			       n * sizeof(*word));
@@ -272,7 +295,7 @@ bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct 
 
 	if (refuse_larger(meta, sb, r))
 		return false;
-	st->point = fus_set_time(meta, sb);
+	st->point = sb->point;
 	good = load_set(meta, sb, st, r);
 	/* one after the other, so that the report is complete */
 	good &= replay(meta, sb, st, r);

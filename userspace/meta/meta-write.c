@@ -48,7 +48,10 @@ int fus_meta_flush(const struct meta *meta, int dev)
 
 /* -- map and heat --------------------------------------------------------------------- */
 
-/* The replica's map copies have no open extents; its log has them. */
+/*
+ * The replica's map copies have no open extents; its log has them. Where extents are lost, one that
+ * is cut off from the log counts as lost, too.
+ */
 static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u32 index,
 		      u32 *words)
 {
@@ -57,7 +60,8 @@ static void map_words(const struct fusion_sb *sb, const struct meta_state *st, u
 	memcpy(words, st->word + (size_t)index * FUSION_MAP_PER_BLOCK, n * sizeof(*words));
 	for (u32 i = 0; i < n && sb->role == FUSION_SLOW; i++)
 		if (fusion_word_mapped(words[i]) && fusion_word_state(words[i]) == FUSION_OPEN)
-			words[i] = FUSION_WORD_UNMAPPED;
+			words[i] = sb->incompat & FUSION_INCOMPAT_DAMAGED ? FUSION_WORD_LOST :
+									    FUSION_WORD_UNMAPPED;
 }
 
 int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
@@ -84,7 +88,7 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 	return rc;
 }
 
-static int put_heat(const struct meta *meta, const struct fusion_sb *sb, const u16 *heat)
+int fus_meta_put_heat(const struct meta *meta, const struct fusion_sb *sb, const u16 *heat)
 {
 	char *buf = fus_offline_buffer(FUSION_BLOCK_SIZE);
 	int rc = buf ? 0 : FC_FAILED;
@@ -99,66 +103,6 @@ static int put_heat(const struct meta *meta, const struct fusion_sb *sb, const u
 }
 
 /* -- journal ------------------------------------------------------------------------------ */
-
-static u32 opens_per_block(const struct fusion_sb *sb)
-{
-	return FUSION_JOURNAL_PAYLOAD / (u32)(sizeof(struct fusion_journal_record) +
-					      fusion_bitmap_bytes(sb->extent_sectors));
-}
-
-/* Number of blocks that the bitmaps of all open extents need. */
-u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
-{
-	return DIV_ROUND_UP(st->nr_open, opens_per_block(sb));
-}
-
-/* Pack the bitmaps of all open extents; *nr blocks. NULL after a message. */
-static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st, u32 *nr)
-{
-	const u32 per_block = opens_per_block(sb);
-	char *buf, *block = NULL;
-
-	*nr = fus_meta_open_blocks(sb, st);
-	buf = fus_offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
-	for (u32 i = 0; buf && i < st->nr_open; i++) {
-		const struct meta_open *open = st->open[i];
-		const struct fusion_record rec = {
-			.lext = open->lext, .new = open->word, .bitmap = open->bitmap,
-			.old = sb->role == FUSION_FAST ? open->word : FUSION_WORD_UNMAPPED,
-			.op = FUSION_OP_OPEN,
-		};
-
-		block = buf + (size_t)(i / per_block) * FUSION_BLOCK_SIZE;
-		if (!(i % per_block))
-			fusion_journal_init(block);
-		fusion_journal_add(sb, block, &rec);
-	}
-	return buf;
-}
-
-static int put_opens(const struct meta *meta, const struct fusion_sb *sb,
-		     const struct meta_state *st)
-{
-	/* from the previous epoch, as in an activation: the superblock in force names that one */
-	struct fusion_sb before = *sb;
-	u32 nr, csum = sb->replay_csum;
-	char *buf = pack_opens(sb, st, &nr);
-	int rc = buf ? 0 : FC_FAILED;
-
-	before.epoch--;
-	if (nr > sb->journal_blocks[sb->role])
-		rc = fus_fail(FC_FAILED, meta->m[sb->role].o.path, "its journal is too small for "
-			      "the bitmaps of %u open extents; give less", st->nr_open);
-	for (u32 i = 0; i < nr && !rc; i++) {
-		char *block = buf + (size_t)i * FUSION_BLOCK_SIZE;
-
-		csum = fusion_journal_seal(&before, block, sb->replay_seq + i, sb->replay_txn, i,
-					   nr, csum);
-		rc = put(meta, sb->role, fusion_journal_blocknr(sb, sb->replay_seq + i), 1, block);
-	}
-	free(buf);
-	return rc;
-}
 
 /*
  * Remove everything that is not a block of the journal: foreign content by which another owner may
@@ -187,7 +131,7 @@ static int clear_nonsense(const struct meta *meta, int dev, u32 epoch)
 	return rc;
 }
 
-/* Return: whether put_opens() has written there. */
+/* Return: whether fus_meta_put_opens() has written there. */
 static bool in_new_ring(const struct fusion_sb *sb, u32 pos, u64 end)
 {
 	for (u64 seq = sb->replay_seq; seq < end; seq++)
@@ -245,10 +189,13 @@ static void next_super(const struct meta *meta, int dev, const struct meta_state
 	const struct meta_ring *ring = &meta->m[dev].ring;
 	/* until the other member is written, it would count one that is behind as stale */
 	const struct fusion_progress least = fus_claimed(meta, !dev);
+	u32 partly;
 
 	*sb = meta->geo[dev];
 	/* a state that is written names no shadows, and on the fast member the bit has no place */
-	sb->incompat &= ~FUSION_INCOMPAT_SHADOW;
+	sb->incompat &= ~(FUSION_INCOMPAT_SHADOW | FUSION_INCOMPAT_DAMAGED);
+	if (fus_state_lost(st, &partly))
+		sb->incompat |= FUSION_INCOMPAT_DAMAGED;
 	fusion_sb_drop_bad_settings(sb);
 	sb->flags = FUSION_SB_CLEAN;
 	sb->generation = max(max_generation(meta, dev), least.generation) + 1;
@@ -362,7 +309,7 @@ int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 	if (!rc)
 		rc = fus_meta_flush(meta, sb->role);
 	if (!rc)
-		rc = put_opens(meta, sb, st);
+		rc = fus_meta_put_opens(meta, sb, st);
 	return rc ? rc : fus_meta_flush(meta, sb->role);
 }
 
@@ -379,7 +326,7 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 			rc = fus_meta_put_state(meta, &sb[dev], st);
 	}
 	if (!rc)
-		rc = put_heat(meta, &sb[FAST], heat);
+		rc = fus_meta_put_heat(meta, &sb[FAST], heat);
 	if (!rc)
 		rc = fus_meta_flush(meta, FAST);
 	/* the slow member's first, as its epoch may be ahead while it is not CLEAN */
@@ -460,6 +407,8 @@ int fus_meta_write_geometry(const struct meta *meta)
 	struct fusion_sb sb = meta->geo[SLOW];
 	int rc;
 
+	/* the replica tells */
+	sb.incompat |= FUSION_INCOMPAT_DAMAGED;
 	sb.flags = 0;
 	sb.generation = max(max_generation(meta, SLOW), fus_claimed(meta, FAST).generation) + 1;
 	sb.epoch = max(meta->m[FAST].ring.max_epoch, meta->m[SLOW].ring.max_epoch);

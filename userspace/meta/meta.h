@@ -18,6 +18,7 @@
  * meta-base.c		the map copy that this begins with: meta-base.h
  * meta-gap.c		without a superblock: what may be missing
  * meta-write.c		a state, written so that the old one holds until the end
+ * meta-opens.c		the bitmaps of open extents
  * transit.c		a disk that becomes a member without being copied: transit.h
  * transit-compare.c	its copies, compared with the disk
  * transit-move.c	the steps of that which write
@@ -26,6 +27,7 @@
  * window.c		the content of a closed set, as far as libblkid looks at it
  * settings-closed.c	settings of a closed set: settings-closed.h
  * old-member.c		the disks of a member that is replaced: old-member.h
+ * lost.c		a set whose fast member is lost goes on with another one: lost.h
  * new-uuid.c		another uuid for a closed set: new-uuid.h
  * new-uuid-write.c	the steps of that
  * salvage-*.c		the data on one member alone: salvage.h
@@ -266,6 +268,8 @@ int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
 int fus_meta_refuse_apart(const struct meta *meta);
 /* Fails if a member is being replaced; @verb: "restored". */
 int fus_meta_refuse_old(const struct meta *meta, const char *verb);
+/* Fails if extents may be lost, by the superblocks. */
+int fus_meta_refuse_lost(const struct meta *meta, const char *verb);
 /* One or two members by their paths, without reading them; the rest of *meta is left alone. */
 int fus_open_members(const char *const path[2], bool writable, struct meta *meta);
 
@@ -275,6 +279,7 @@ int fus_open_members(const char *const path[2], bool writable, struct meta *meta
 struct meta_open {
 	u32 lext;
 	u32 word;
+	bool lost;		/* blocks that are not valid are lost; otherwise they are zeros */
 	u8 bitmap[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
 };
 
@@ -319,6 +324,8 @@ struct meta_open *fus_state_open_find(const struct meta_state *st, u32 lext);
 /* The same, created if missing; NULL if memory is short. */
 struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext);
 void fus_state_open_drop(struct meta_state *st, u32 lext);
+/* Extents that are lost, as a whole or in part, and *partly: in part. */
+u32 fus_state_lost(const struct meta_state *st, u32 *partly);
 /* Apply a record, which may be FUSION_OP_POINT; 0 or -ENOMEM. */
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		    const struct fusion_record *rec);
@@ -462,6 +469,11 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
+/* those bitmaps alone; */
+int fus_meta_put_opens(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st);
+/* the heat, which is as long as meta->m[FAST].heat; */
+int fus_meta_put_heat(const struct meta *meta, const struct fusion_sb *sb, const u16 *heat);
 /* a flush, and the message about I/O that has failed; */
 int fus_meta_flush(const struct meta *meta, int dev);
 int fus_meta_io_failed(const struct meta *meta, int dev, const char *what, int err);

@@ -250,7 +250,8 @@ int fus_new_uuid_plan(struct new_uuid *n, struct meta *meta)
 			return fus_fail(FC_USAGE, meta->m[!dev].o.path, "is one member; name both");
 	if (read_transit(meta, &slow))
 		return resume(n, &slow);
-	if (fus_meta_refuse_unknown(meta) || fus_meta_refuse_old(meta, "given another uuid"))
+	if (fus_meta_refuse_unknown(meta) || fus_meta_refuse_old(meta, "given another uuid") ||
+	    fus_meta_refuse_lost(meta, "given another uuid"))
 		return FC_REFUSED;
 	return begin(n);
 }

@@ -57,7 +57,8 @@ static int add_open(struct salvage *s, const struct fusion_sb *sb, const struct 
 		    u64 where)
 {
 	const u64 start = (u64)open->lext * sb->extent_sectors;
-	const enum part_kind hole = s->current ? PART_EMPTY : PART_UNKNOWN;
+	const enum part_kind hole = open->lost ? PART_LOST : s->current ? PART_EMPTY :
+									  PART_UNKNOWN;
 	int rc = 0;
 
 	for (u32 i = 0; i < sb->extent_sectors / FUSION_BLOCK_SECTORS && !rc; i++) {
@@ -90,7 +91,7 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 	u64 where;
 
 	/* what is outdated is among the older versions */
-	if ((rb->doubt && rb->doubt[lext]) || is_outdated(word))
+	if ((rb->doubt && rb->doubt[lext]) || is_outdated(word) || fusion_word_lost(word))
 		return add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fusion_names_shadow(word))
 		return add(s, start, sb->extent_sectors, PART_SHADOW, slot_start(sb, word));

@@ -27,6 +27,8 @@ status() {
 	line=("${line[@]:3}")
 	# while a member is being replaced: "old fast|slow DEVICE LEFT TOTAL UNREADABLE" at the end
 	[[ ${#line[@]} -lt 7 || ${line[-6]} != old ]] || line=("${line[@]:0:${#line[@]}-6}")
+	# before that, if extents are lost: "lost EXTENTS PARTLY"
+	[[ ${#line[@]} -lt 4 || ${line[-3]} != lost ]] || line=("${line[@]:0:${#line[@]}-3}")
 	for field in "${@:2}"; do
 		for i in "${!FIELDS[@]}"; do
 			case ${FIELDS[i]} in

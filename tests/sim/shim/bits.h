@@ -24,6 +24,11 @@ static inline void __set_bit(unsigned long n, unsigned long *map)
 	map[n / BITS_PER_LONG] |= BIT(n % BITS_PER_LONG);
 }
 
+static inline void set_bit(unsigned long n, unsigned long *map)
+{
+	__set_bit(n, map);
+}
+
 static inline void __clear_bit(unsigned long n, unsigned long *map)
 {
 	map[n / BITS_PER_LONG] &= ~BIT(n % BITS_PER_LONG);
@@ -43,6 +48,11 @@ static inline bool __test_and_clear_bit(unsigned long n, unsigned long *map)
 
 	__clear_bit(n, map);
 	return was;
+}
+
+static inline void bitmap_zero(unsigned long *map, unsigned int nr)
+{
+	__builtin_memset(map, 0, BITS_TO_LONGS(nr) * sizeof(*map));
 }
 
 static inline void bitmap_set(unsigned long *map, unsigned int first, unsigned int nr)

@@ -43,6 +43,7 @@ enum {
 	BLK_STS_IOERR		= 10,
 	BLK_STS_AGAIN		= 12,
 	BLK_STS_TARGET		= 5,
+	BLK_STS_MEDIUM		= 7,
 };
 
 struct sim_disk;

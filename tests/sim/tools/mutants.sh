@@ -158,7 +158,7 @@ mutant what-the-other-member-claims-is-forgotten meta-write.c \
 mutant the-superblocks-that-the-other-member-saw-are-forgotten meta-write.c \
 	's/max\(max_generation\(meta, dev\), least.generation\)/max_generation(meta, dev)/' test-next
 mutant bitmaps-are-not-written meta-write.c \
-	's/rc = put_opens\(meta, sb, st\);/;/'
+	's/rc = fus_meta_put_opens\(meta, sb, st\);/;/'
 mutant an-unreadable-journal-block-stays meta-write.c \
 	's/if \(ring->unreadable\[pos\] \&\&/if (0 \&\&/'
 mutant an-unreadable-map-block-stays meta-write.c \

@@ -31,7 +31,7 @@ static void run_world(void *arg)
 	sim_world_new(all->seed);
 	for (i = 0; i < SIM_NR_DISKS; i++) {
 		world->disk[i] = sim_disk_new(i, &s->sb, s->discards[i], s->fua[i]);
-		sim_disk_format(world->disk[i], &s->sb, &world->rng);
+		sim_disk_format(world->disk[i], &s->sb, NULL, &world->rng);
 	}
 	life = image_life(s);
 	states_all(life, all->one_in, all->tally);
