@@ -7,6 +7,9 @@
 /* Fails the run if the tables contradict each other. Whenever no lock is held. */
 void check_invariants(const void *private);
 
+/* The part of it about shadows; @taken gets the slow slots that they have. */
+void check_shadows(const void *private, unsigned long **taken);
+
 /* The same, while nothing else happens, if shadows are not counted right. */
 void check_shadow_counts(const void *private);
 
