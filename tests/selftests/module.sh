@@ -100,6 +100,14 @@ test_reload_module() {
 	at_most "KiB more" $((after - ${before:-$after})) 1024
 }
 
+shadowed() {
+	[[ $(status "$1" shadows_current) -ge 1 ]]
+}
+
+pointed() {
+	[[ $(counter "$1" shadow_points) -ge 1 ]]
+}
+
 test_tracepoints() {
 	local events=/sys/kernel/tracing/events/fusion i
 	[[ -d /sys/kernel/tracing/events ]] || skip "no tracing in this kernel"
@@ -108,10 +116,17 @@ test_tracepoints() {
 	[[ -d $events ]] || fail "no $events"
 	tracing_on
 	dd if=/dev/zero of="$SET" bs=1M count=4 oflag=direct conv=fsync status=none
-	msg module demote 0-9 >/dev/null
+	msg module demote 0-20 >/dev/null
 	blkdiscard -l 1M "$SET"
 	msg module checkpoint
 	within 20 "nothing waits" settled module
+	# a point: a shadow that is out of date is copied
+	msg module shadow_age 3600
+	msg module promote 20 >/dev/null
+	within 20 "a shadow is kept" shadowed module
+	dd if=/dev/zero of="$SET" bs=64K seek=20 count=1 oflag=direct conv=notrunc,fsync status=none
+	msg module point
+	within 20 "a point is made" pointed module
 	cat /sys/kernel/tracing/trace >"$TMP/trace"
 	for i in "$events"/fusion_*; do
 		grep -q " ${i##*/}: [0-9]*:[0-9]* " "$TMP/trace" || fail "${i##*/} did not fire"
