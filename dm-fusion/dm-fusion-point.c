@@ -201,25 +201,29 @@ static bool fusion_point_hinders(struct fusion *fs)
 	       (!fs->shadows.point.asked && fusion_first_forced(fs));
 }
 
+/* Arm extents as above, and copy them. Return: the same, with -1 for a copy that failed as well. */
+static int fusion_point_round(struct fusion *fs, enum fusion_state state, u32 most)
+{
+	int armed = fusion_point_collect(fs, state, most);
+
+	if (armed <= 0)
+		return armed;
+	fusion_drain(fs);
+	return fusion_point_copy(fs) ? armed : -1;
+}
+
 /* Copy all but a few, as long as each round leaves half as many as the one before, or less. */
 static bool fusion_point_prepare(struct fusion *fs)
 {
 	u32 lacking = fusion_point_lacking(fs), left;
 	unsigned int round;
-	int armed;
 
 	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
 	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST)
 		return false;
 	for (round = 0; round < ROUNDS; round++) {
-		armed = fusion_point_collect(fs, FUSION_WATCHED, U32_MAX);
-		if (armed < 0)
+		if (fusion_point_round(fs, FUSION_WATCHED, U32_MAX) < 0)
 			return false;
-		if (armed) {
-			fusion_drain(fs);
-			if (!fusion_point_copy(fs))
-				return false;
-		}
 		left = fusion_point_lacking(fs);
 		if (left <= LOCKS)
 			return true;
@@ -238,16 +242,11 @@ static bool fusion_point_hold(struct fusion *fs, u64 *second, u64 *ms)
 	int armed;
 
 	for (try = 0; try < TRIES; try++) {
-		armed = fusion_point_collect(fs, FUSION_LOCKED, LOCKS - locked);
+		/* these are copied before the next ones are armed */
+		armed = fusion_point_round(fs, FUSION_LOCKED, LOCKS - locked);
 		if (armed < 0)
 			return false;
-		if (armed) {
-			fusion_drain(fs);
-			/* before the next ones are armed */
-			if (!fusion_point_copy(fs))
-				return false;
-			locked += armed;
-		}
+		locked += armed;
 		*second = ktime_get_real_seconds();
 		*ms = fusion_now_ms();
 		trace_fusion_point(fs, *second);
