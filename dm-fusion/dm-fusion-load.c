@@ -349,7 +349,7 @@ static int fusion_load_make_room(struct fusion *fs)
 	r = fusion_load_complete(fs);
 	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block))
 		return r;
-	DMERR("%s: the journal is full after openings that were cut short: dump and restore the set",
+	DMERR("%s: the journal is full after openings cut short: dump and restore the set",
 	      dm_table_device_name(fs->ti->table));
 	return -ENOSPC;
 }

@@ -16,23 +16,20 @@
  */
 #include "dm-fusion.h"
 
-bool fusion_lost_may_open(struct fusion *fs, struct bio *bio)
+int fusion_lost_may_open(struct fusion *fs, struct bio *bio)
 {
 	const sector_t mask = FUSION_BLOCK_SECTORS - 1;
 	const struct fusion_opens *opens = &fs->opens;
-	bool wait = false;
 
 	if (!((bio->bi_iter.bi_sector | bio_end_sector(bio)) & mask)) {
 		if (opens->nr_lost < opens->max / 4)
-			return true;
-		wait = opens->nr_full || opens->lost_writers || fs->commit.running;
+			return 0;
+		if (opens->nr_full || opens->lost_writers || fs->commit.running) {
+			fusion_park(fs, bio, opens->nr_full);
+			return -EAGAIN;
+		}
 	}
-	if (wait)
-		fusion_park(fs, bio, opens->nr_full);
-	spin_unlock_irq(&fs->lock);
-	if (!wait)
-		fusion_complete_lost(bio);
-	return false;
+	return -EIO;
 }
 
 bool fusion_lost_ends(const struct fusion *fs, const struct fusion_open *open, struct bio *bio)

@@ -161,10 +161,10 @@ unsigned int fusion_open_bitmap_size(const struct fusion *fs);
 /* -- dm-fusion-lost.c -------------------------------------------------------------------- */
 
 /*
- * A write would make a lost extent partial. Worker only. Return: false if it may not now: then the
- * bio was parked, or has failed. Releases the lock in that case.
+ * May this write make a lost extent partial? Worker only; fs->lock held. Return: 0, -EAGAIN if the
+ * bio has been parked, -EIO if it has to fail (fusion_complete_lost()).
  */
-bool fusion_lost_may_open(struct fusion *fs, struct bio *bio);
+int fusion_lost_may_open(struct fusion *fs, struct bio *bio);
 
 /*
  * Is this the end of a write or discard of an OPEN extent, as a block that is not valid is lost? A

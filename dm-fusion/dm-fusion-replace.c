@@ -221,7 +221,7 @@ int fusion_trio_check(struct fusion *fs, bool read_only)
 
 	fs->old.at_first = fs->old.nr;
 	if (fs->old.joins && fs->opens.nr_lost) {
-		DMERR("%s: %s cannot join: %u extents are lost in part: write or discard all of each",
+		DMERR("%s: %s cannot join: %u extents are partly lost: write or discard them whole",
 		      name, fs->dev[fs->old.dev]->name, fs->opens.nr_lost);
 		return -EBUSY;
 	}

@@ -69,6 +69,7 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 	bool crowded, held = false, wait = false;
 	u32 word;
+	int r;
 
 	spin_lock_irq(&fs->lock);
 	/* Homing may have mapped it meanwhile. */
@@ -76,8 +77,13 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		spin_unlock_irq(&fs->lock);
 		return true;
 	}
-	if (fusion_word_lost(READ_ONCE(fs->map[lext])) && !fusion_lost_may_open(fs, bio))
+	r = fusion_word_lost(READ_ONCE(fs->map[lext])) ? fusion_lost_may_open(fs, bio) : 0;
+	if (r) {
+		spin_unlock_irq(&fs->lock);
+		if (r != -EAGAIN)
+			fusion_complete_lost(bio);
 		return false;
+	}
 	if (list_empty(&fs->opens.free)) {
 		wait = fusion_wait_for_fill(fs, fusion_io(bio));
 		if (wait)
