@@ -172,7 +172,7 @@ enum fusion_dev {
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* there may be extents that are lost */
 #define FUSION_INCOMPAT_SHADOW		0x8ULL	/* the replica may name shadows */
-#define FUSION_INCOMPAT_LANDING		0x10ULL	/* to come: small writes logged on the fast member */
+#define FUSION_INCOMPAT_LANDING		0x10ULL	/* to come: a log for small writes */
 
 #define FUSION_LABEL_SIZE	64
 #define FUSION_HOST_SIZE	64
