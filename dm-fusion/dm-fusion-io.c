@@ -149,10 +149,12 @@ static int fusion_map_discard(struct fusion *fs, struct fusion_io *io, struct bi
 	return fusion_map_defer(fs, bio);
 }
 
-static enum fusion_urgency fusion_urgency_of(const struct bio *bio)
+static enum fusion_urgency fusion_urgency_of(struct fusion *fs, const struct bio *bio)
 {
-	if (bio->bi_opf & (REQ_META | REQ_PRIO))
+	if (bio->bi_opf & (REQ_META | REQ_PRIO)) {
+		fusion_metadata_note(fs, bio);
 		return FUSION_URGENT;
+	}
 	return IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_IDLE ? FUSION_BACKGROUND :
 									FUSION_NORMAL;
 }
@@ -161,7 +163,7 @@ static void fusion_count_access(struct fusion *fs, struct bio *bio)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
 	unsigned int weight = fusion_weigh(&raw_cpu_ptr(fs->stats)->streams, sector,
-					   bio_sectors(bio), fusion_urgency_of(bio));
+					   bio_sectors(bio), fusion_urgency_of(fs, bio));
 
 	if (weight)
 		fusion_policy_touch(fs->policy, fusion_lext(fs, sector), weight);

@@ -2,6 +2,10 @@
 /*
  * dm-fusion: which extents have metadata, and which of these a point is copying. The point itself
  * is made in dm-fusion-point.c.
+ *
+ * A point covers extents to which metadata was written. One of which metadata was only read has it
+ * in its shadow already, be that out of date or not. But it is worth more than one that has none
+ * when slots are scarce.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
@@ -18,10 +22,11 @@ int fusion_point_init(struct fusion *fs)
 	p->max = min(fs->sb.nr_fast_slots, JOBS);
 	p->jobs = kvcalloc(p->max, sizeof(*p->jobs), GFP_KERNEL);
 	p->seen = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
+	p->known = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
 	p->gone = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	return p->jobs && p->seen && p->meta && p->pending && p->gone ? 0 : -ENOMEM;
+	return p->jobs && p->seen && p->known && p->meta && p->pending && p->gone ? 0 : -ENOMEM;
 }
 
 void fusion_point_exit(struct fusion *fs)
@@ -31,14 +36,29 @@ void fusion_point_exit(struct fusion *fs)
 	kvfree(p->gone);
 	kvfree(p->pending);
 	kvfree(p->meta);
+	kvfree(p->known);
 	kvfree(p->seen);
 	kvfree(p->jobs);
+}
+
+void fusion_metadata_note(struct fusion *fs, const struct bio *bio)
+{
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+
+	if (!test_bit(lext, fs->shadows.point.known))
+		set_bit(lext, fs->shadows.point.known);
+}
+
+bool fusion_has_metadata(const struct fusion *fs, u32 lext)
+{
+	return test_bit(lext, fs->shadows.point.known);
 }
 
 void fusion_point_note(struct fusion *fs, const struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 
+	fusion_metadata_note(fs, bio);
 	if (!test_bit(lext, fs->shadows.point.seen))
 		set_bit(lext, fs->shadows.point.seen);
 }

@@ -27,9 +27,10 @@
  * all there, or those of the point before are, whose slots are held until then (INV16). Shadows
  * of data that were out of date at the instant are called so from then on.
  *
- * If more than LOCKS stay, or no slot is free, there is no point this time. The former one stays
- * as it is, and grows older. The pause until the next attempt doubles each time. Where many
- * extents are written with REQ_FUA all the time, as by databases, no point may ever come about.
+ * If more than LOCKS stay, or too few slots are free, there is no point this time; for the slots,
+ * shadows of data make room. The former point stays as it is, and grows older. The pause until the
+ * next attempt doubles each time. Where many extents are written with REQ_FUA all the time, as by
+ * databases, no point may ever come about.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
@@ -96,7 +97,7 @@ static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
 	job->new = FUSION_WORD_UNMAPPED;
 	job->old = READ_ONCE(fs->map[lext]);
 	/* A slot that is gone had a job for another extent, or for this one in a former life. */
-	if (fusion_shadow_room(fs) && fusion_word_lacking(fs, job->old) &&
+	if (fusion_shadow_room(fs, true) && fusion_word_lacking(fs, job->old) &&
 	    !test_bit(fusion_word_slot(job->old), p->gone))
 		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
 	if (fusion_word_mapped(job->new)) {
@@ -195,7 +196,7 @@ static bool fusion_point_hinders(struct fusion *fs)
 	bool missing;
 
 	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs);
+	missing = fusion_shadow_missing(fs, true);
 	spin_unlock_irq(&fs->lock);
 	return missing || READ_ONCE(fs->mover.stopping) ||
 	       (!fs->shadows.point.asked && fusion_first_forced(fs));
@@ -373,6 +374,20 @@ static void fusion_point_choose(struct fusion *fs)
 	}
 }
 
+/*
+ * How many slots this point needs, so the next one may as well. If they are not there, shadows of
+ * data go until then (dm-fusion-shadow-room.c).
+ */
+static void fusion_point_want(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 lacking = fusion_point_lacking(fs);
+
+	/* a few come up while it is made */
+	lacking += lacking / 8 + LOCKS;
+	WRITE_ONCE(p->want, min(max(lacking, p->want - p->want / 8), p->max));
+}
+
 /* Is it the time for one? */
 static bool fusion_point_ready(const struct fusion *fs, u64 age)
 {
@@ -400,6 +415,7 @@ static bool fusion_point_try(struct fusion *fs)
 	u64 start = fusion_pace_begin(fs);
 
 	fusion_point_choose(fs);
+	fusion_point_want(fs);
 	made = fusion_point_make(fs);
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, fusion_pace_used(fs, start));

@@ -3,10 +3,10 @@
  * dm-fusion: shadows that are made. An extent that was written on the fast member has no shadow,
  * or one that is out of date. It is copied to a free slow slot, which becomes its shadow.
  *
- * The mover does that in rounds, between its moves. A round passes over the map, so it goes
- * through the slow member in order. Then it looks for extents that have come up meanwhile, and
- * have no shadow at all, as long as there are half as many as in the pass before, PASSES times at
- * most. Then little is missing, which is the best moment for a point (dm-fusion-point.c). The
+ * The mover does that in rounds, between its moves. A round passes over the map for extents with
+ * metadata, and then for the others, so it goes through the slow member in order. Then it looks for
+ * extents that have come up meanwhile, and have no shadow at all, as long as there are half as many
+ * as in the pass before, PASSES times at most. Then little is missing, which is the best moment for a point (dm-fusion-point.c). The
  * next round begins when shadow_age seconds have passed since this one began: so an extent that
  * is written all the time costs one copy in that time, at most. With 0 there are no rounds. While
  * the fused device is idle, a round goes as fast as it can; beside foreground I/O it takes a
@@ -25,7 +25,8 @@
  * the slow member count as written, so no flush of a user waits for them, but for the one at the
  * end: a shadow is demoted to, or named, only after that.
  *
- * Copies are made only while more slots are free than shadows have to leave.
+ * Copies are made only while more slots are free than shadows have to leave. When room is scarce,
+ * metadata gets it: a pass for the others leaves what the next point may want.
  */
 #include "dm-fusion.h"
 
@@ -33,8 +34,11 @@
 #define LOOKS	16384U
 /* Share of the time of moves that copies may take beside foreground I/O: one in so many. */
 #define SHARE	4U
-/* Most times that a round passes over the map; in the second one it skips what has a shadow. */
-#define PASSES	3U
+/*
+ * Most times that a round passes over the map: once for metadata, once for all, and then for what
+ * has no shadow.
+ */
+#define PASSES	4U
 
 /*
  * Does it need a copy? One that has a shadow gets no second one in this round, and with metadata
@@ -42,11 +46,16 @@
  */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
-	u32 word = READ_ONCE(fs->map[lext]);
+	u32 word = READ_ONCE(fs->map[lext]), passes = fs->shadows.passes;
 
-	return fusion_word_lacking(fs, word) &&
-	       !((fs->shadows.passes || fusion_point_covers(fs, lext)) &&
-		 fusion_has_shadow(fs, word));
+	return fusion_word_lacking(fs, word) && (passes || fusion_has_metadata(fs, lext)) &&
+	       !((passes > 1 || fusion_point_covers(fs, lext)) && fusion_has_shadow(fs, word));
+}
+
+/* Is there a slot for one more in this pass? fs->lock held. */
+static bool fusion_refresh_room(const struct fusion *fs)
+{
+	return fusion_shadow_room(fs, !fs->shadows.passes);
 }
 
 /* Complete an extent of the fast member that was partial in the round before as well. */
@@ -70,7 +79,7 @@ static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job 
 		.outcome = FUSION_SKIPPED,
 	};
 	spin_lock_irq(&fs->lock);
-	room = fusion_shadow_room(fs);
+	room = fusion_refresh_room(fs);
 	if (room && fusion_refresh_due(fs, lext)) {
 		job->old = READ_ONCE(fs->map[lext]);
 		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
@@ -102,7 +111,7 @@ static bool fusion_refresh_seek(struct fusion *fs)
 			continue;
 		}
 		spin_lock_irq(&fs->lock);
-		room = fusion_shadow_room(fs);
+		room = fusion_refresh_room(fs);
 		spin_unlock_irq(&fs->lock);
 		if (!room)
 			s->cursor = fs->sb.nr_lexts;
@@ -192,6 +201,11 @@ static bool fusion_refresh_again(struct fusion *fs)
 	s->found = 0;
 	s->any |= s->before;
 	s->cursor = 0;
+	if (!s->passes) {
+		s->passes = 1;
+		s->before = U32_MAX;
+		return true;
+	}
 	return s->before && s->before <= before / 2 && ++s->passes < PASSES;
 }
 

@@ -3,8 +3,9 @@
  * dm-fusion: room for shadows, and which of them are given up when it is needed.
  *
  * Some slow slots stay free, that first writes get their homes and need not wait for the replica.
- * If fewer are free, shadows go: those out of date, then the hottest, as the coldest are the next
- * to be demoted.
+ * If fewer are free, shadows go: those out of date, then the hottest of data, as the coldest are the
+ * next to be demoted, and those of metadata last. Those of data go as well when the next point has
+ * too few slots for its copies of metadata.
  */
 #include <linux/bitops.h>
 #include <linux/sched.h>
@@ -15,7 +16,7 @@
 #define SLICE		16384U
 #define CHUNK		512U
 /* Shadows among which the best one to give up is looked for. */
-#define LOOK		16U
+#define LOOK		64U
 /* Slots beyond what is needed, when an update of the replica has to free them. */
 #define AT_ONCE		16U
 
@@ -28,6 +29,13 @@ static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 		 (FUSION_SHADOW_CURRENT | FUSION_SHADOW_SAME));
 }
 
+/* Of how much use is it? What is out of date is of none, and metadata is of most. */
+static unsigned int fusion_shadow_worth(const struct fusion *fs, u32 fast)
+{
+	return fusion_shadow_stale(fs, fast) ? 0 :
+	       1 + fusion_has_metadata(fs, fs->shadows.of[fast].lext);
+}
+
 /* The next one in turn; there is one. */
 static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 {
@@ -36,16 +44,19 @@ static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
 	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
 }
 
-/* The one to give up next, rather one that is out of date; there is one. */
+/* The one to give up next, of the least use among some; there is one. */
 static u32 fusion_shadow_choose(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast = fusion_shadow_next(fs, s->next), i;
+	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
 
-	for (i = 1; i < min(LOOK, s->nr) && !fusion_shadow_stale(fs, fast); i++)
+	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_worth(fs, best); i++) {
 		fast = fusion_shadow_next(fs, fast + 1);
-	s->next = fast + 1;
-	return fast;
+		if (fusion_shadow_worth(fs, fast) < fusion_shadow_worth(fs, best))
+			best = fast;
+	}
+	s->next = best + 1;
+	return best;
 }
 
 /* One that is not named by the replica; there is one. */
@@ -120,17 +131,19 @@ void fusion_shadow_forget_all(struct fusion *fs)
 
 /* What one look at a slice finds, and is to give up. */
 struct sweep {
-	u32 hist[FUSION_BUCKETS];	/* those that are current, by the heat of their extents */
+	u32 hist[FUSION_BUCKETS + 1];	/* those that are current, by fusion_shadow_bucket() */
 	u32 least;			/* bucket from which on they go */
 	u32 nr;				/* at most so many */
 };
 
+/* By the heat of its extent, from 1 on; 0 for metadata. */
 static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
 {
-	u32 least;
+	u32 lext = fs->shadows.of[fast].lext, least;
 
-	return fusion_policy_bucket(fusion_policy_heat(fs->policy, fs->shadows.of[fast].lext),
-				    &least);
+	if (fusion_has_metadata(fs, lext))
+		return 0;
+	return 1 + fusion_policy_bucket(fusion_policy_heat(fs->policy, lext), &least);
 }
 
 /* Give up what is out of date, and count the rest; or give up what is hot. */
@@ -167,12 +180,12 @@ static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from
 }
 
 /* How many slots are too few? */
-static u32 fusion_shadow_too_many(struct fusion *fs)
+static u32 fusion_shadow_too_many(struct fusion *fs, bool metadata)
 {
 	u32 missing;
 
 	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs);
+	missing = fusion_shadow_missing(fs, metadata);
 	spin_unlock_irq(&fs->lock);
 	return missing;
 }
@@ -180,17 +193,20 @@ static u32 fusion_shadow_too_many(struct fusion *fs)
 /* Give up as many in the next slice as slots are too few. */
 static void fusion_shadow_make_room(struct fusion *fs)
 {
-	struct sweep sweep = { .least = FUSION_BUCKETS };
+	struct sweep sweep = { .least = FUSION_BUCKETS + 1 };
 	u32 from = fs->shadows.swept, end, found = 0;
 
-	sweep.nr = fusion_shadow_too_many(fs);
+	sweep.nr = fusion_shadow_too_many(fs, false);
 	if (!sweep.nr)
 		return;
 	end = min(from + SLICE, fs->sb.nr_fast_slots);
 	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
 	fusion_shadow_sweep(fs, &sweep, from, end);
-	while (sweep.least && found < sweep.nr)
+	while (sweep.least > 1 && found < sweep.nr)
 		found += sweep.hist[--sweep.least];
+	fusion_shadow_sweep(fs, &sweep, from, end);
+	sweep.nr = fusion_shadow_too_many(fs, true);
+	sweep.least = 0;
 	fusion_shadow_sweep(fs, &sweep, from, end);
 	fusion_replica_soon(fs);
 }

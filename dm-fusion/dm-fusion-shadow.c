@@ -49,8 +49,8 @@
  * also why each has the number of its extent: the mark has to be found.
  *
  * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
- * and that the right shadows go: those out of date, then the hottest, as the coldest are the next
- * to be demoted. The mover sees to that, and a shadow that would take one of these slots is not
+ * and that the right shadows go: those out of date, then the hottest of data, as the coldest are
+ * the next to be demoted, and those of metadata last: without these the rest is of little use. The mover sees to that, and a shadow that would take one of these slots is not
  * kept in the first place.
  *
  * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had
@@ -79,6 +79,8 @@
 /* Most slots that are kept free of them; and which share of the slow member. */
 #define CUSHION		1024U
 #define CUSHION_SHARE	32U
+/* Share of these that those of metadata leave. */
+#define METADATA_SHARE	4U
 
 int fusion_shadow_init(struct fusion *fs)
 {
@@ -309,28 +311,31 @@ u32 fusion_shadow_protected(const struct fusion *fs)
 
 /* -- room for them --------------------------------------------------------------------------- */
 
-/* Slow slots that shadows leave free: the spares, and some for first writes if these may come. */
-static u32 fusion_shadow_cushion(const struct fusion *fs)
+/*
+ * Slow slots that shadows leave free: the spares, and some for first writes if these may come. Those
+ * of data leave as many for metadata as the next point may want.
+ */
+static u32 fusion_shadow_cushion(const struct fusion *fs, bool metadata)
 {
 	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
 
-	return fs->sb.spare_slow + min(some, fs->sb.nr_lexts - fs->nr_mapped);
+	some = min(some, fs->sb.nr_lexts - fs->nr_mapped);
+	return fs->sb.spare_slow + (metadata ? DIV_ROUND_UP(some, METADATA_SHARE) :
+					       some + READ_ONCE(fs->shadows.point.want));
 }
 
-u32 fusion_shadow_missing(const struct fusion *fs)
+u32 fusion_shadow_missing(const struct fusion *fs, bool metadata)
 {
 	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
 		   fusion_slots_freed_soon(fs);
-	u32 cushion = fusion_shadow_cushion(fs);
+	u32 cushion = fusion_shadow_cushion(fs, metadata);
 
 	return cushion - min(cushion, free);
 }
 
-bool fusion_shadow_room(const struct fusion *fs)
+bool fusion_shadow_room(const struct fusion *fs, bool metadata)
 {
-	u32 cushion = fusion_shadow_cushion(fs);
-
-	return fs->slots.nr_free[FUSION_SLOW] > cushion;
+	return fs->slots.nr_free[FUSION_SLOW] > fusion_shadow_cushion(fs, metadata);
 }
 
 /* -- which are kept -------------------------------------------------------------------------- */
@@ -341,11 +346,11 @@ bool fusion_shadow_allowed(const struct fusion *fs)
 	       !READ_ONCE(fs->mover.homing.on);
 }
 
-bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new)
+bool fusion_shadow_wanted(const struct fusion *fs, u32 lext, u32 old, u32 new)
 {
 	return fusion_word_on_fast(fs, new) && fusion_word_disk(fs, old) == FUSION_SLOW &&
 	       !fusion_word_fenced(&fs->slots.fence, old) && fusion_shadow_allowed(fs) &&
-	       !fusion_shadow_missing(fs);
+	       !fusion_shadow_missing(fs, fusion_has_metadata(fs, lext));
 }
 
 /* Let the slow slot of @old be the shadow. Return: is it? False if a write was faster. */
@@ -376,7 +381,7 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
 	if (READ_ONCE(fs->map[lext]) != fusion_word_set_state(new, FUSION_WATCHED))
 		return false;
-	if (!fusion_shadow_wanted(fs, old, new) ||
+	if (!fusion_shadow_wanted(fs, lext, old, new) ||
 	    WARN_ON_ONCE(test_bit(fusion_word_slot(new), fs->shadows.has))) {
 		fusion_map_unwatch(fs, lext, new);
 		return false;

@@ -41,6 +41,7 @@ struct fusion_shadow {
 /**
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
+ * @known: the same, and those of which some was read. Set without fs->lock
  * @meta: of these, those that the last point covers, or the one that is being made
  * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
@@ -57,9 +58,11 @@ struct fusion_shadow {
  * @made: number so far
  * @round: last round of copies that had been completed then
  * @anew: that number at which the extents with metadata are looked for anew
+ * @want: slow slots that shadows of data leave free for the next one
  */
 struct fusion_point {
 	unsigned long *seen;
+	unsigned long *known;
 	unsigned long *meta;
 	unsigned long *pending;
 	unsigned long *gone;
@@ -74,6 +77,7 @@ struct fusion_point {
 	u64 made;
 	u32 round;
 	u64 anew;
+	u32 want;
 };
 
 /**
@@ -141,8 +145,12 @@ void fusion_point_exit(struct fusion *fs);
 /* The extent with this word is unmapped: no job of a point is for it any more. fs->lock held. */
 void fusion_point_forget(struct fusion *fs, u32 word);
 
-/* Its extent has metadata: this is a write of that. Any context. */
+/* Its extent has metadata: this is a write, or a read, of that. Any context. */
 void fusion_point_note(struct fusion *fs, const struct bio *bio);
+void fusion_metadata_note(struct fusion *fs, const struct bio *bio);
+
+/* Was metadata read or written in the extent since the set was opened? Any context. */
+bool fusion_has_metadata(const struct fusion *fs, u32 lext);
 
 /* Has the extent metadata, so that the last point covers it, or the one that is being made? */
 bool fusion_point_covers(const struct fusion *fs, u32 lext);
@@ -153,10 +161,10 @@ int fusion_shadow_init(struct fusion *fs);
 void fusion_shadow_exit(struct fusion *fs);
 
 /*
- * Is the slow slot of @old to be kept as the shadow of an extent that has moved to @new? Both are
- * STABLE words.
+ * Is the slow slot of @old to be kept as the shadow of extent @lext, which has moved to @new? Both
+ * are STABLE words.
  */
-bool fusion_shadow_wanted(const struct fusion *fs, u32 old, u32 new);
+bool fusion_shadow_wanted(const struct fusion *fs, u32 lext, u32 old, u32 new);
 
 /**
  * fusion_shadow_keep() - keep a slot instead of releasing it
@@ -183,8 +191,11 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 /* Are shadows kept now? Any context. */
 bool fusion_shadow_allowed(const struct fusion *fs);
 
-/* How many slow slots are free too few, beside shadows? fs->lock held. */
-u32 fusion_shadow_missing(const struct fusion *fs);
+/*
+ * How many slow slots are free too few, beside shadows? As far as those of @metadata are concerned,
+ * for which those of data leave some room as well. fs->lock held.
+ */
+u32 fusion_shadow_missing(const struct fusion *fs, bool metadata);
 
 /*
  * Does the extent with this word lie on the fast member, whole, and lack a current shadow? Any
@@ -198,8 +209,8 @@ bool fusion_word_lacking(const struct fusion *fs, u32 word);
  */
 bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 
-/* May one more slot be taken for a shadow? fs->lock held. */
-bool fusion_shadow_room(const struct fusion *fs);
+/* May one more slot be taken for a shadow, of @metadata or of data? fs->lock held. */
+bool fusion_shadow_room(const struct fusion *fs, bool metadata);
 
 /* Has the extent with this word a shadow, current or not? And a current one, if it is WATCHED? */
 bool fusion_has_shadow(const struct fusion *fs, u32 word);

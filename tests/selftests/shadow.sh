@@ -376,6 +376,63 @@ test_one_instant() {
 	wait "$counting" || :
 }
 
+# rescued STATE: what "left" has of the extents that are written with numbers is what the set has
+rescued() {
+	local extent
+	salvaged
+	for extent in $NUMBERED; do
+		cmp <(dd if=/dev/mapper/left bs="$EXTENT" skip="$extent" count=1 status=none) \
+			<(dd if=$SET bs="$EXTENT" skip="$extent" count=1 status=none) >"$TMP/cmp" 2>&1 ||
+			fail "$1: extent $extent: $(<"$TMP/cmp")"
+	done
+}
+
+# numbered_current: have those extents current shadows, and is nothing out of date?
+numbered_current() {
+	local extent
+	[[ $(status shadow point_age) == 0 ]] || return 1
+	for extent in $NUMBERED; do
+		[[ $(msg shadow map "$extent" 1) == *" watched"* ]] || return 1
+	done
+}
+
+# numbered: write to them as to metadata, and wait until the slow member has that
+numbered() {
+	local extent
+	for extent in $NUMBERED; do
+		dd if=/dev/urandom of=$SET bs=4096 seek=$((extent * EXTENT / 4096)) count=1 \
+			conv=notrunc oflag=direct,dsync status=none
+	done
+	within 60 "they have shadows" numbered_current
+	msg shadow checkpoint
+}
+
+# when there is not room for all, metadata has it
+test_scarce() {
+	local full i
+	begin idle 100 shadow_age 2 replica_interval 1 commit_interval 100
+	full=$((ALL - 64))
+	fusion-stamp fill $SET --state "$TMP/rest" --offset $((NR * EXTENT)) \
+		--size $(((full - NR) * EXTENT))
+	stamp fill few 0 16
+	up
+	NUMBERED=$(msg shadow map 0 "$full" | awk '$3 == "fast" {
+		for (i = 0; i < $2; i++) if (n++ % 12 == 0) print $1 + i }')
+	at_least "extents with metadata" "$(wc -w <<<"$NUMBERED")" 8
+	for i in 1 2 3; do
+		numbered
+		rescued "time $i"
+	done
+	at_least "points" "$(counter shadow shadow_points)" 2
+	at_most "shadows" "$(status shadow shadows)" $(($(status shadow used_fast) / 2))
+	# what is written for the first time takes the room of others, and these still have shadows
+	fusion-stamp fill $SET --state "$TMP/last" --offset $((full * EXTENT)) --size $((32 * EXTENT))
+	rescued "with less room"
+	NUMBERED=$(head -n 4 <<<"$NUMBERED")
+	numbered
+	rescued "again"
+}
+
 # says LINE: status has a line that matches
 says() {
 	fusionctl status shadow >"$TMP/said"
