@@ -133,6 +133,9 @@ static void fusion_load_shadows_take(struct fusion *fs)
 	}
 	s->nr_named = s->nr;
 	s->nr_same = s->nr;
+	/* So the next replica names the same ones, of the same instant. */
+	fs->replica.names = true;
+	fs->replica.point_s = fs->replica.sb.point;
 }
 
 static void fusion_load_shadows_leave(struct fusion *fs)

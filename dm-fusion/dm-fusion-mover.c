@@ -209,7 +209,7 @@ static void fusion_do_move(struct work_struct *work)
 		else if (force->kind == FUSION_SETTLE)
 			fusion_end_forced(fs, force, fusion_settle_most(fs, force));
 		else if (force->kind == FUSION_POINT)
-			fusion_end_forced(fs, force, fusion_point_now(fs));
+			fusion_end_forced(fs, force, fusion_point_now(fs, force));
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else

@@ -76,3 +76,14 @@ bool fusion_point_covers(const struct fusion *fs, u32 lext)
 {
 	return test_bit(lext, fs->shadows.point.meta);
 }
+
+bool fusion_point_awaits(const struct fusion *fs, u32 lext)
+{
+	return fusion_point_covers(fs, lext) || test_bit(lext, fs->shadows.point.seen);
+}
+
+void fusion_point_leave_out(struct fusion *fs, u32 lext)
+{
+	clear_bit(lext, fs->shadows.point.meta);
+	clear_bit(lext, fs->shadows.point.seen);
+}

@@ -32,6 +32,9 @@
  * next attempt doubles each time. Where many extents are written with REQ_FUA all the time, as by
  * databases, no point may ever come about.
  *
+ * An extent that cannot be read is left out, so that one bad sector does not end all points. What the
+ * slow member has of it is older, and is called out of date.
+ *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
  * unmapped, the job is void, also if the extent gets the same fast slot again: @pending, @gone.
@@ -67,6 +70,7 @@ static bool fusion_point_arm(struct fusion *fs, struct fusion_job *job, enum fus
 
 	spin_lock_irq(&fs->lock);
 	armed = READ_ONCE(fs->map[job->move.lext]) == job->old &&
+		fusion_point_covers(fs, job->move.lext) &&
 		test_bit(fusion_word_slot(job->old), fs->shadows.point.pending);
 	if (armed) {
 		/* the write that took the last mark away may not have said so yet */
@@ -87,8 +91,11 @@ static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
 	struct fusion_point *p = &fs->shadows.point;
 	struct fusion_job *job = &p->jobs[p->nr];
 
-	if (p->nr == p->max)
+	if (p->nr == p->max) {
+		/* as few as have metadata that was written lately: there are too many others */
+		p->anew = p->made;
 		return NULL;
+	}
 	*job = (struct fusion_job){
 		.move = { .lext = lext, .to = FUSION_SLOW },
 		.shadows = true,
@@ -161,17 +168,46 @@ static u32 fusion_point_lacking(const struct fusion *fs)
 	return nr;
 }
 
+/* Does anybody need the mover, or slots? Then there is no point now. */
+static bool fusion_point_hinders(struct fusion *fs)
+{
+	const struct fusion_force *asked = fs->shadows.point.asked;
+	bool missing;
+
+	spin_lock_irq(&fs->lock);
+	missing = fusion_shadow_missing(fs, true);
+	spin_unlock_irq(&fs->lock);
+	return missing || READ_ONCE(fs->mover.stopping) ||
+	       (asked ? READ_ONCE(asked->abandoned) : !!fusion_first_forced(fs));
+}
+
+/* Has it a copy, or can it do without? False if it could not be written, or was skipped. */
+static bool fusion_point_copied(struct fusion *fs, const struct fusion_job *job)
+{
+	if (!job->started || job->copied || job->outcome == FUSION_CANCELLED)
+		return true;
+	if (job->outcome != FUSION_FAILED || job->retire)
+		return false;
+	fusion_point_leave_out(fs, job->move.lext);
+	return true;
+}
+
 /* Copy those that are armed. Return: false if that failed, or was interrupted. */
-static bool fusion_point_copy(struct fusion *fs)
+static bool fusion_point_copy(struct fusion *fs, enum fusion_state state)
 {
 	struct fusion_point *p = &fs->shadows.point;
 	bool ok = true;
-	u32 i;
+	u32 i, end;
 
-	fusion_copy_jobs(fs, p->jobs, p->nr, NULL, false);
-	for (i = 0; i < p->nr; i++)
-		ok &= !p->jobs[i].started || p->jobs[i].copied ||
-		      p->jobs[i].outcome == FUSION_CANCELLED;
+	for (i = 0; i < p->nr && ok; i = end) {
+		end = min(i + fusion_requested_batch(fs, fusion_is_idle(fs)), p->nr);
+		fusion_copy_jobs(fs, &p->jobs[i], end - i, NULL, false);
+		/* writes wait for the copies of what is LOCKED */
+		if (state != FUSION_LOCKED && end < p->nr)
+			ok = !fusion_point_hinders(fs);
+	}
+	for (i = 0; i < p->nr && ok; i++)
+		ok = fusion_point_copied(fs, &p->jobs[i]);
 	return ok && !READ_ONCE(fs->mover.stopping);
 }
 
@@ -190,18 +226,6 @@ static u32 fusion_point_new(const struct fusion *fs)
 	return nr;
 }
 
-/* Does anybody need the mover, or slots? Then there is no point now. */
-static bool fusion_point_hinders(struct fusion *fs)
-{
-	bool missing;
-
-	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs, true);
-	spin_unlock_irq(&fs->lock);
-	return missing || READ_ONCE(fs->mover.stopping) ||
-	       (!fs->shadows.point.asked && fusion_first_forced(fs));
-}
-
 /* Arm extents as above, and copy them. Return: the same, with -1 for a copy that failed as well. */
 static int fusion_point_round(struct fusion *fs, enum fusion_state state, u32 most)
 {
@@ -210,7 +234,7 @@ static int fusion_point_round(struct fusion *fs, enum fusion_state state, u32 mo
 	if (armed <= 0)
 		return armed;
 	fusion_drain(fs);
-	return fusion_point_copy(fs) ? armed : -1;
+	return fusion_point_copy(fs, state) ? armed : -1;
 }
 
 /* Copy all but a few, as long as each round leaves half as many as the one before, or less. */
@@ -442,7 +466,7 @@ bool fusion_point(struct fusion *fs)
 	return true;
 }
 
-int fusion_point_now(struct fusion *fs)
+int fusion_point_now(struct fusion *fs, const struct fusion_force *force)
 {
 	struct fusion_point *p = &fs->shadows.point;
 	bool made;
@@ -453,8 +477,8 @@ int fusion_point_now(struct fusion *fs)
 		return 0;
 	if (fusion_gate_ready(fs))
 		return -EAGAIN;
-	p->asked = true;
+	p->asked = force;
 	made = fusion_point_try(fs);
-	p->asked = false;
+	p->asked = NULL;
 	return made ? 0 : -EAGAIN;
 }

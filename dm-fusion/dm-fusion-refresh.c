@@ -49,7 +49,7 @@ static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 	u32 word = READ_ONCE(fs->map[lext]), passes = fs->shadows.passes;
 
 	return fusion_word_lacking(fs, word) && (passes || fusion_has_metadata(fs, lext)) &&
-	       !((passes > 1 || fusion_point_covers(fs, lext)) && fusion_has_shadow(fs, word));
+	       !((passes > 1 || fusion_point_awaits(fs, lext)) && fusion_has_shadow(fs, word));
 }
 
 /* Is there a slot for one more in this pass? fs->lock held. */
@@ -143,11 +143,21 @@ static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job 
 	return nr;
 }
 
+/*
+ * May the copy become the shadow? Not in place of one that the next point is to replace: metadata
+ * may have been written just before the drain, and others have what they had at the last point.
+ */
+static bool fusion_refresh_fits(const struct fusion *fs, const struct fusion_job *job)
+{
+	return job->copied && !(fusion_point_awaits(fs, job->move.lext) &&
+				fusion_has_shadow(fs, job->old));
+}
+
 /* The copy is durable, or not @usable. fs->lock held. */
 static void fusion_refresh_end(struct fusion *fs, struct fusion_job *job, bool usable)
 {
 	fs->mover.in_flight--;
-	if (usable && job->copied &&
+	if (usable && fusion_refresh_fits(fs, job) &&
 	    fusion_shadow_refresh(fs, job->move.lext, job->new, job->old)) {
 		fs->shadows.copies++;
 		return;

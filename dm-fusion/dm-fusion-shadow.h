@@ -17,6 +17,7 @@
 #define FUSION_METADATA_FLAGS	(REQ_META | REQ_PRIO | REQ_FUA)
 
 struct fusion;
+struct fusion_force;
 struct fusion_job;
 
 /*
@@ -51,7 +52,7 @@ struct fusion_shadow {
  * @max: most of them
  * @since: @changed of struct fusion_shadows when the one that is being made began; 0: none is, or
  *	nothing was missing. Under fs->lock
- * @asked: it was asked for with a message
+ * @asked: the message that has asked for it, or NULL
  * @made_ms: ktime when the last one was made
  * @retry_ms: ktime before which none is tried, as the last one did not come about
  * @pause_ms: pause until then
@@ -70,7 +71,7 @@ struct fusion_point {
 	u32 nr;
 	u32 max;
 	unsigned long since;
-	bool asked;
+	const struct fusion_force *asked;
 	u64 made_ms;
 	u64 retry_ms;
 	u32 pause_ms;
@@ -154,6 +155,12 @@ bool fusion_has_metadata(const struct fusion *fs, u32 lext);
 
 /* Has the extent metadata, so that the last point covers it, or the one that is being made? */
 bool fusion_point_covers(const struct fusion *fs, u32 lext);
+
+/* The same, or the next one will, as metadata has been written to it since. Any context. */
+bool fusion_point_awaits(const struct fusion *fs, u32 lext);
+
+/* No point covers it until metadata is written to it again. Context: the mover. */
+void fusion_point_leave_out(struct fusion *fs, u32 lext);
 
 /* -- dm-fusion-shadow.c ---------------------------------------------------------------------- */
 
@@ -328,9 +335,9 @@ bool fusion_point_due(const struct fusion *fs);
 bool fusion_point(struct fusion *fs);
 
 /*
- * Make a point, due or not. Context: the mover. Return: 0: made, or nothing has changed; -EINVAL:
- * the settings allow none; -EAGAIN: it did not come about.
+ * Make a point, due or not, as @force asks. Context: the mover. Return: 0: made, or nothing has
+ * changed; -EINVAL: the settings allow none; -EAGAIN: it did not come about.
  */
-int fusion_point_now(struct fusion *fs);
+int fusion_point_now(struct fusion *fs, const struct fusion_force *force);
 
 #endif

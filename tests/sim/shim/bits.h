@@ -34,6 +34,11 @@ static inline void __clear_bit(unsigned long n, unsigned long *map)
 	map[n / BITS_PER_LONG] &= ~BIT(n % BITS_PER_LONG);
 }
 
+static inline void clear_bit(unsigned long n, unsigned long *map)
+{
+	__clear_bit(n, map);
+}
+
 static inline bool __test_and_set_bit(unsigned long n, unsigned long *map)
 {
 	bool was = test_bit(n, map);
