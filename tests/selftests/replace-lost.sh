@@ -187,6 +187,27 @@ test_other_machine() {
 	good fusionctl check "$NEW" "$SLOW"
 }
 
+# The superblock that names the newest map cannot be read: the one before names an older map.
+test_older_map() {
+	begin 24 48 32
+	put_direct $DATA 1 0 $E
+	msg data checkpoint
+	dd if="$SLOW" of="$TMP/super" bs=4096 count=16 iflag=direct status=none
+	put_direct $DATA 2 $E $E
+	msg data checkpoint
+	gone fast
+	close data
+	unplugged fast
+	good fusionctl replace --lost "$SLOW" "$NEW" --dry-run
+	dd if="$TMP/super" of="$SLOW" bs=4096 count=16 oflag=direct conv=notrunc status=none
+	good fusionctl replace --lost "$SLOW" "$NEW" --dry-run
+	damage "$SLOW" 0
+	refuses "has a newer map, and not the superblock that names it" \
+		fusionctl replace --lost "$SLOW" "$NEW" --yes
+	good fusionctl replace --lost "$SLOW" "$NEW" --yes --force
+	good fusionctl check "$NEW" "$SLOW"
+}
+
 # all_protected: a condition for within
 all_protected() {
 	[[ $(status data protected) == "$(status data on_fast)" && $(status data point_age) == 0 ]]

@@ -97,7 +97,7 @@ static void check_plan(const struct lost_set *l, bool stale)
 
 		/* too many are lost in part */
 		if (word != due(l, lext, stale) && fusion_word_lost(word))
-			REQUIRE(l->plan.partly == fusion_open_limit(sb) / 4);
+			REQUIRE(l->plan.partly == fusion_open_limit(sb) / 8);
 		else
 			REQUIRE_EQ(word, due(l, lext, stale));
 		lost += fusion_word_lost(word) || (open && open->lost);
@@ -205,6 +205,16 @@ static void judge_new(struct lost_set *l, bool whole)
 	fus_meta_free(&meta);
 }
 
+/* A new disk that was written is known again; one that has been a member is none. */
+static void judge_begun(const struct lost_set *l, struct fusion_sb *disk)
+{
+	const struct fusion_sb *slow = fus_meta_sb(&l->meta, FUSION_SLOW);
+
+	REQUIRE(fus_lost_begun(slow, disk));
+	disk->peer_at.generation = slow->generation;
+	REQUIRE(!fus_lost_begun(slow, disk));
+}
+
 /* It is as it was, as far as the slow member tells. */
 static void judge_old(struct lost_set *l)
 {
@@ -218,12 +228,11 @@ static void judge_old(struct lost_set *l)
 	plan(l, false);
 	compare(l, &had.st, true);
 	REQUIRE_EQ(l->rb.exact, true);
-	/* a new disk that was written is known again */
 	for (int i = 0; i < 2; i++)
 		if (!fusion_sb_unpack(l->im.mem[FUSION_FAST] + FUSION_SUPER_BLOCKNR(i) *
 				      FUSION_BLOCK_SIZE, FUSION_SUPER_BLOCKNR(i), UINT64_MAX, &sb,
 				      &why))
-			REQUIRE(fus_lost_begun(fus_meta_sb(&l->meta, FUSION_SLOW), &sb));
+			judge_begun(l, &sb);
 	fus_lost_plan_free(&had);
 }
 

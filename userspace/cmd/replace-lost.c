@@ -18,6 +18,7 @@
 #include "hold-signals.h"
 #include "host.h"
 #include "lost.h"
+#include "meta-base.h"
 #include "meta-shadow.h"
 #include "new-set.h"
 #include "record.h"
@@ -167,6 +168,24 @@ static bool is_begun(const struct losing *l)
 	return is;
 }
 
+/*
+ * If the newer superblock copy is gone, slots may have got other content since the map that is left.
+ * After an update that was cut short, or this command, the older one is as good.
+ */
+static int check_age(const struct losing *l)
+{
+	const struct fusion_sb *sb = fus_meta_sb(&l->meta, SLOW);
+	const struct meta_member *m = &l->meta.m[SLOW];
+	const struct meta_copy *other = &m->copy[!m->best];
+
+	if (l->a->opt[OPT_FORCE] || sb->flags & FUSION_SB_CLEAN || !other->err ||
+	    !fus_newer_copy(&l->meta, SLOW, sb->set_generation))
+		return 0;
+	return fus_fail(FC_REFUSED, l->slow, "has a newer map, and not the superblock that names "
+			"it, so some extents may get the content of others; to go on with the older "
+			"map, add --force");
+}
+
 static int check_new(struct losing *l)
 {
 	const struct device *new = &l->dev[FAST];
@@ -191,6 +210,9 @@ static int check_new(struct losing *l)
 	if (!rc && fus_device_user(new->devno, &user))
 		rc = fus_fail_busy(new->path, &user);
 	if (rc || is_begun(l))
+		return rc;
+	rc = check_age(l);
+	if (rc)
 		return rc;
 	rc = fus_probe_signature(new, &found, l->content, sizeof(l->content));
 	return rc || l->a->opt[OPT_DRY_RUN] ? rc : check_may_go(l->a, new->path, l->content);

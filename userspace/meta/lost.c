@@ -131,8 +131,8 @@ int fus_lost_plan(const struct meta *meta, const struct rebuild *rb, bool stale,
 	struct planning pl = {
 		.sb = sb, .rb = rb, .p = p, .stale = stale,
 		.current = rb->exact && sb->flags & FUSION_SB_CLEAN,
-		/* as many as the module leaves at most: dm-fusion-lost.c */
-		.most = fusion_open_limit(sb) / 4,
+		/* half as many as the module allows (dm-fusion-lost.c), so that it can go on */
+		.most = fusion_open_limit(sb) / 8,
 	};
 	int rc;
 
@@ -152,9 +152,12 @@ void fus_lost_plan_free(struct lost_plan *p)
 
 bool fus_lost_begun(const struct fusion_sb *slow, const struct fusion_sb *disk)
 {
-	/* a member of the past, or one that was replaced, has not seen that epoch */
+	/*
+	 * A member of the past, or one that was replaced, has not seen that epoch; one of a set that
+	 * has been open since says how far the other one had got.
+	 */
 	return disk->role == FUSION_FAST && disk->flags & FUSION_SB_CLEAN &&
-	       disk->epoch > slow->epoch &&
+	       disk->epoch > slow->epoch && !disk->peer_at.generation && !disk->peer_at.seq &&
 	       !memcmp(disk->set_uuid, slow->set_uuid, sizeof(disk->set_uuid)) &&
 	       !memcmp(disk->peer_uuid, slow->dev_uuid, sizeof(disk->peer_uuid)) &&
 	       memcmp(disk->dev_uuid, slow->peer_uuid, sizeof(disk->dev_uuid));
