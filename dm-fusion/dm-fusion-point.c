@@ -32,8 +32,8 @@
  * next attempt doubles each time. Where many extents are written with REQ_FUA all the time, as by
  * databases, no point may ever come about.
  *
- * An extent that cannot be read is left out, so that one bad sector does not end all points. What the
- * slow member has of it is older, and is called out of date.
+ * An extent that cannot be read is left out, so that one bad sector does not end all points. What
+ * the slow member has of it is older, and is called out of date.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is

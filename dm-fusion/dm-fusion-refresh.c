@@ -4,13 +4,14 @@
  * or one that is out of date. It is copied to a free slow slot, which becomes its shadow.
  *
  * The mover does that in rounds, between its moves. A round passes over the map for extents with
- * metadata, and then for the others, so it goes through the slow member in order. Then it looks for
- * extents that have come up meanwhile, and have no shadow at all, as long as there are half as many
- * as in the pass before, PASSES times at most. Then little is missing, which is the best moment for a point (dm-fusion-point.c). The
- * next round begins when shadow_age seconds have passed since this one began: so an extent that
- * is written all the time costs one copy in that time, at most. With 0 there are no rounds. While
- * the fused device is idle, a round goes as fast as it can; beside foreground I/O it takes a
- * quarter of the time that moves may take (setting duty).
+ * metadata, and then for the others, so it goes through the slow member in order. Then it looks
+ * for extents that have come up meanwhile, and have no shadow at all, as long as there are half
+ * as many as in the pass before, PASSES times at most. Then little is missing, which is the best
+ * moment for a point (dm-fusion-point.c). The next round begins when shadow_age seconds have
+ * passed since this one began: so an extent that is written all the time costs one copy in that
+ * time, at most. With 0 there are no rounds. While the fused device is idle, a round goes as fast
+ * as it can; beside foreground I/O it takes a quarter of the time that moves may take (setting
+ * duty).
  *
  * A partial extent gets no copy. One that the round before has met as well is completed: it is not
  * being written for the first time any more.

@@ -3,9 +3,9 @@
  * dm-fusion: room for shadows, and which of them are given up when it is needed.
  *
  * Some slow slots stay free, that first writes get their homes and need not wait for the replica.
- * If fewer are free, shadows go: those out of date, then the hottest of data, as the coldest are the
- * next to be demoted, and those of metadata last. Those of data go as well when the next point has
- * too few slots for its copies of metadata.
+ * If fewer are free, shadows go: those out of date, then the hottest of data, as the coldest are
+ * the next to be demoted, and those of metadata last. Those of data go as well when the next
+ * point has too few slots for its copies of metadata.
  */
 #include <linux/bitops.h>
 #include <linux/sched.h>

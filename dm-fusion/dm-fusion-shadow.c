@@ -50,8 +50,9 @@
  *
  * Some slots stay free even so, that first writes get their homes, need not wait for the replica,
  * and that the right shadows go: those out of date, then the hottest of data, as the coldest are
- * the next to be demoted, and those of metadata last: without these the rest is of little use. The mover sees to that, and a shadow that would take one of these slots is not
- * kept in the first place.
+ * the next to be demoted, and those of metadata last: without these the rest is of little use.
+ * The mover sees to that, and a shadow that would take one of these slots is not kept in the
+ * first place.
  *
  * What the replica says of one (INV15). A word that says SHADOW was recorded of a slot that had
  * the content of the extent at the last point, or was filled after it. So FUSION_SHADOW_SAME is
@@ -312,8 +313,8 @@ u32 fusion_shadow_protected(const struct fusion *fs)
 /* -- room for them --------------------------------------------------------------------------- */
 
 /*
- * Slow slots that shadows leave free: the spares, and some for first writes if these may come. Those
- * of data leave as many for metadata as the next point may want.
+ * Slow slots that shadows leave free: the spares, and some for first writes if these may come.
+ * Those of data leave as many for metadata as the next point may want.
  */
 static u32 fusion_shadow_cushion(const struct fusion *fs, bool metadata)
 {

@@ -169,8 +169,8 @@ static bool is_begun(const struct losing *l)
 }
 
 /*
- * If the newer superblock copy is gone, slots may have got other content since the map that is left.
- * After an update that was cut short, or this command, the older one is as good.
+ * If the newer superblock copy is gone, slots may have other content than the map that is left
+ * says. After an update that was cut short, or this command, the older one is as good.
  */
 static int check_age(const struct losing *l)
 {

@@ -65,10 +65,11 @@ enum health fus_protected_health(const struct set *set, char text[PROTECTED_TEXT
 	if (!fus_protects(st, &setting) || strcmp(st->replica, "ok") || !st->on_fast)
 		return HEALTH_OK;
 	if (percent < ENOUGH) {
-		bool full = lacks_room(st);
+		bool full = lacks_room(st), old = percent && st->point_age > TOO_OLD;
 
 		snprintf(text, PROTECTED_TEXT, "only %u %% of what is on the fast member is "
-			 "protected, as %s", percent, full ?
+			 "protected%s%s%s, as %s", percent, old ? " (as of " : "",
+			 old ? fus_age_text(age, st->point_age) : "", old ? " ago)" : "", full ?
 			 "the slow one has no room for the rest" :
 			 "there was no time yet to copy the rest");
 		snprintf(remedy, PROTECTED_TEXT, "%s", full ?

@@ -153,8 +153,8 @@ void fus_lost_plan_free(struct lost_plan *p)
 bool fus_lost_begun(const struct fusion_sb *slow, const struct fusion_sb *disk)
 {
 	/*
-	 * A member of the past, or one that was replaced, has not seen that epoch; one of a set that
-	 * has been open since says how far the other one had got.
+	 * A member of the past, or one that was replaced, has not seen that epoch. One that was in
+	 * use since then says how far the other one had got.
 	 */
 	return disk->role == FUSION_FAST && disk->flags & FUSION_SB_CLEAN &&
 	       disk->epoch > slow->epoch && !disk->peer_at.generation && !disk->peer_at.seq &&
