@@ -18,7 +18,7 @@ examples() {
 # ours COMMAND: the command with scratch devices, and without a question
 ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
-		s|/dev/nvme0n1p4( \|$)|$THIRD\1 --force|
+		s@/dev/(nvme0n1p4|nvme1n1)( |$)@$THIRD\2 --force@
 		s|/var/lib/prometheus/node-exporter|$TMP|
 		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
 		s/^(fusionctl (create|restore|wipe|repair|format|uuid|replace) .*)/\1 --yes/
@@ -70,6 +70,10 @@ prepare() {
 		for i in "$FAST" "$SLOW"; do
 			put_direct "$i" 0 0 65536
 		done
+		return ;;
+	replace*--lost*)
+		# the disk is not there any more
+		put_direct "$FAST" 0 0 65536
 		return ;;
 	esac
 	case $1 in
