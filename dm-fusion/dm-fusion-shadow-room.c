@@ -195,6 +195,7 @@ static void fusion_shadow_make_room(struct fusion *fs)
 {
 	struct sweep sweep = { .least = FUSION_BUCKETS + 1 };
 	u32 from = fs->shadows.swept, end, found = 0;
+	u64 dropped = READ_ONCE(fs->shadows.dropped);
 
 	sweep.nr = fusion_shadow_too_many(fs, false);
 	if (!sweep.nr)
@@ -208,7 +209,9 @@ static void fusion_shadow_make_room(struct fusion *fs)
 	sweep.nr = fusion_shadow_too_many(fs, true);
 	sweep.least = 0;
 	fusion_shadow_sweep(fs, &sweep, from, end);
-	fusion_replica_soon(fs);
+	/* with metadata alone, slots may be too few for good */
+	if (READ_ONCE(fs->shadows.dropped) != dropped)
+		fusion_replica_soon(fs);
 }
 
 void fusion_shadow_tend(struct fusion *fs)
