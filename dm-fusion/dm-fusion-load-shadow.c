@@ -4,16 +4,16 @@
  * current are taken over from the replica, and need not be made again.
  *
  * Why they are current (INV13). A close comes to the last update of the replica when no bio and no
- * copy is in flight and nothing moves any more. If there are shadows to name, and all that it calls
- * current are so (@changed), the update writes a map copy, so each word of it was read behind the
- * last write to the set. The superblock that names
- * the map copy follows a flush of the slow member, which makes durable what is in the shadows, and
- * those of the fast member do so there. So both slots of each extent have the same content durably.
- * Two CLEAN superblocks come last on the slow member, with the generation of the first in both
- * (fusion_sb_shadows_exact()), and then one on the fast member, which has seen the second
- * (peer_at). If an opening finds these three, and they are the newest, nothing was written to the
- * set since: each activation and each resume writes to the slow member a superblock without CLEAN,
- * durably, before it changes anything else.
+ * copy is in flight and nothing moves any more. If there are shadows to name, and all that it
+ * calls current are so (@changed), the update writes a map copy, so each word of it was read
+ * behind the last write to the set. The superblock that names the map copy follows a flush of the
+ * slow member, which makes durable what is in the shadows, and those of the fast member do so
+ * there. So both slots of each extent have the same content durably. Two CLEAN superblocks come
+ * last on the slow member, with the generation of the first in both (fusion_sb_shadows_exact()),
+ * and then one on the fast member, which has seen the second (peer_at). If an opening finds these
+ * three, and they are the newest, nothing was written to the set since: each activation and each
+ * resume writes to the slow member a superblock without CLEAN, durably, before it changes anything
+ * else.
  *
  * What if a disk has lost writes that it had acknowledged?
  *

@@ -41,12 +41,16 @@ void fusion_point_exit(struct fusion *fs)
 	kvfree(p->jobs);
 }
 
+/* Most bits are set already: do not dirty their cache lines again. */
+static void fusion_note(unsigned long *bits, u32 lext)
+{
+	if (!test_bit(lext, bits))
+		set_bit(lext, bits);
+}
+
 void fusion_metadata_note(struct fusion *fs, const struct bio *bio)
 {
-	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
-
-	if (!test_bit(lext, fs->shadows.point.known))
-		set_bit(lext, fs->shadows.point.known);
+	fusion_note(fs->shadows.point.known, fusion_lext(fs, bio->bi_iter.bi_sector));
 }
 
 bool fusion_has_metadata(const struct fusion *fs, u32 lext)
@@ -58,9 +62,8 @@ void fusion_point_note(struct fusion *fs, const struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 
-	fusion_metadata_note(fs, bio);
-	if (!test_bit(lext, fs->shadows.point.seen))
-		set_bit(lext, fs->shadows.point.seen);
+	fusion_note(fs->shadows.point.known, lext);
+	fusion_note(fs->shadows.point.seen, lext);
 }
 
 void fusion_point_forget(struct fusion *fs, u32 word)

@@ -64,8 +64,7 @@ static void fusion_refresh_pass(struct fusion *fs, u32 lext)
 {
 	u32 word = READ_ONCE(fs->map[lext]);
 
-	if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN &&
-	    fusion_word_disk(fs, word) == FUSION_FAST)
+	if (fusion_word_state(word) == FUSION_OPEN && fusion_word_on_fast(fs, word))
 		fusion_open_fill_later(fs, lext, fs->shadows.rounds);
 }
 

@@ -217,8 +217,7 @@ void fusion_shadow_outdated(struct fusion *fs, u32 word)
 
 bool fusion_word_lacking(const struct fusion *fs, u32 word)
 {
-	return fusion_word_mapped(word) && fusion_word_state(word) == FUSION_STABLE &&
-	       fusion_word_disk(fs, word) == FUSION_FAST;
+	return fusion_word_state(word) == FUSION_STABLE && fusion_word_on_fast(fs, word);
 }
 
 /* -- what the replica knows ------------------------------------------------------------------ */
