@@ -60,6 +60,16 @@ static struct op *record(struct op *op, u64 *rng)
 	return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
 }
 
+/* Nothing is left of what was before, and the first extents have data. */
+static struct op *start_over(struct op *op, u32 all, u32 some)
+{
+	op = add(op, OP_FENCE_OFF, 0, 0);
+	op = add(op, OP_HOMING_OFF, 0, 0);
+	op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
+	op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
+	return add(op, OP_WAIT, 0, 0);
+}
+
 u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;
@@ -68,11 +78,7 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	while (end - op > 72) {
 		u32 some = rnd_below(rng, 4) ? all - rnd_below(rng, all / 2) : all, i, k;
 
-		op = add(op, OP_FENCE_OFF, 0, 0);
-		op = add(op, OP_HOMING_OFF, 0, 0);
-		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
-		op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
-		op = add(op, OP_WAIT, 0, 0);
+		op = start_over(op, all, some);
 		for (k = 1 + rnd_below(rng, 4); k && end - op > 56; k--) {
 			u32 lext = rnd_below(rng, some);
 			u32 n = 1 + rnd_below(rng, min(some - lext, 6U));
@@ -151,11 +157,7 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	while (end - op > 64) {
 		u32 some = all - rnd_below(rng, all / 2), i, k;
 
-		op = add(op, OP_FENCE_OFF, 0, 0);
-		op = add(op, OP_HOMING_OFF, 0, 0);
-		op = add(op, OP_DISCARD, 0, all * EXTENT_SECTORS);
-		op = add(op, OP_WRITE, 0, some * EXTENT_SECTORS);
-		op = add(op, OP_WAIT, 0, 0);
+		op = start_over(op, all, some);
 		for (k = 1 + rnd_below(rng, 6); k && end - op > 48; k--) {
 			/* all get a shadow, and what is written with FUA counts as metadata then */
 			op = add(op, OP_SLEEP, 0, 4000 + rnd_below(rng, 16000));
