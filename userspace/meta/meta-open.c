@@ -147,32 +147,35 @@ int fus_meta_refuse_apart(const struct meta *meta)
 	return 0;
 }
 
-int fus_meta_refuse_old(const struct meta *meta, const char *verb)
+/* A superblock with that bit of incompat, or NULL. */
+static const struct fusion_sb *sb_with(const struct meta *meta, u64 feature)
 {
 	const struct fusion_sb *sb;
 
 	for (int dev = 0; dev < 2; dev++) {
 		sb = fus_meta_sb(meta, dev);
-		if (sb && sb->incompat & FUSION_INCOMPAT_OLD_MEMBER)
-			return fus_fail(FC_REFUSED, sb->label, "cannot be %s while a member of it "
-					"is being replaced; open it, and run fusionctl replace %s "
-					"--wait first", verb, sb->label);
+		if (sb && sb->incompat & feature)
+			return sb;
 	}
-	return 0;
+	return NULL;
+}
+
+int fus_meta_refuse_old(const struct meta *meta, const char *verb)
+{
+	const struct fusion_sb *sb = sb_with(meta, FUSION_INCOMPAT_OLD_MEMBER);
+
+	return !sb ? 0 : fus_fail(FC_REFUSED, sb->label, "cannot be %s while a member of it is "
+				  "being replaced; open it, and run fusionctl replace %s --wait "
+				  "first", verb, sb->label);
 }
 
 int fus_meta_refuse_lost(const struct meta *meta, const char *verb)
 {
-	const struct fusion_sb *sb;
+	const struct fusion_sb *sb = sb_with(meta, FUSION_INCOMPAT_DAMAGED);
 
-	for (int dev = 0; dev < 2; dev++) {
-		sb = fus_meta_sb(meta, dev);
-		if (sb && sb->incompat & FUSION_INCOMPAT_DAMAGED)
-			return fus_fail(FC_REFUSED, sb->label, "cannot be %s while extents of it "
-					"are lost; open it, delete the files, run fstrim, then "
-					"open and close it once more", verb);
-	}
-	return 0;
+	return !sb ? 0 : fus_fail(FC_REFUSED, sb->label, "cannot be %s while extents of it are "
+				  "lost; open it, delete the files, run fstrim, then open and "
+				  "close it once more", verb);
 }
 
 static int open_meant(int nr, char **word, bool writable, int (*read)(struct meta *meta),
