@@ -57,7 +57,7 @@ help:
 	@echo 'make loss [FS="ext4 xfs btrfs"] [FULL="30 70 95"] [RUNS=20] [SEED=n] [KVER=6.12]'
 	@echo '                           the SSD vanishes under load: what is left of each file, as a table;'
 	@echo '                           SET="key=value" settings of the set, REST=seconds without load before it,'
-	@echo '                           IDLE=seconds without load before the loss'
+	@echo '                           IDLE=seconds without load before the loss, RATE=operations a second'
 	@echo 'make fuzz [SECONDS=3600] [T=name]'
 	@echo '                           each fuzzer that long'
 	@echo 'make demo [HDD=/dev/sdX SSD=/dev/sdY]'

@@ -190,7 +190,7 @@ static int fusion_message_heat(struct fusion *fs, const char *arg, char *result,
 
 	for (i = 0; i < buckets && sz + 1 < maxlen; i++) {
 		u32 end = div_u64((u64)fs->sb.nr_lexts * (i + 1), buckets);
-		u32 first = lext, nr[FUSION_NR_DEVS] = {}, max = 0;
+		u32 first = lext, nr[FUSION_NR_DEVS] = {}, max = 0, protected = 0;
 		u64 sum = 0;
 
 		for (; lext < end; lext++) {
@@ -199,13 +199,14 @@ static int fusion_message_heat(struct fusion *fs, const char *arg, char *result,
 
 			if (fusion_word_mapped(word))
 				nr[fusion_word_dev(word)]++;
+			protected += fusion_shadow_protects(fs, word);
 			sum += heat;
 			max = max(max, heat);
 			if (!(lext % 65536))
 				cond_resched();
 		}
-		DMEMIT("%u %u %u %u %llu %u\n", first, end - first, nr[FUSION_FAST],
-		       nr[FUSION_SLOW], div_u64(sum, end - first), max);
+		DMEMIT("%u %u %u %u %llu %u %u\n", first, end - first, nr[FUSION_FAST],
+		       nr[FUSION_SLOW], div_u64(sum, end - first), max, protected);
 		cond_resched();
 	}
 	return 1;

@@ -304,6 +304,31 @@ void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s)
 	spin_unlock_irq(&fs->lock);
 }
 
+bool fusion_shadow_protects(const struct fusion *fs, u32 word)
+{
+	const u32 both = FUSION_SHADOW_SAME | FUSION_SHADOW_NAMED;
+
+	return READ_ONCE(fs->shadows.point_s) && fusion_has_shadow(fs, word) &&
+	       (READ_ONCE(fs->shadows.of[fusion_word_slot(word)].slot) & both) == both;
+}
+
+u32 fusion_metadata_protected(const struct fusion *fs, u32 *fast)
+{
+	u32 lext, word, protected = 0, looked = 0;
+
+	*fast = 0;
+	for_each_set_bit(lext, fs->shadows.point.known, fs->sb.nr_lexts) {
+		word = READ_ONCE(fs->map[lext]);
+		if (fusion_word_mapped(word) && fusion_word_disk(fs, word) == FUSION_FAST) {
+			++*fast;
+			protected += fusion_shadow_protects(fs, word);
+		}
+		if (!(++looked % CHUNK))
+			cond_resched();
+	}
+	return protected;
+}
+
 u32 fusion_shadow_protected(const struct fusion *fs)
 {
 	return fs->shadows.point_s ? min(fs->shadows.nr_protected, fs->nr_fast) : 0;

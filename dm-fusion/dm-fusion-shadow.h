@@ -263,6 +263,19 @@ void fusion_shadow_look(struct fusion *fs, bool points);
  */
 void fusion_shadow_recorded(struct fusion *fs, bool names, u64 point_s);
 
+/*
+ * Would the slow member give back the extent with this word of the fast one? Any context, no lock:
+ * it may change at any moment.
+ */
+bool fusion_shadow_protects(const struct fusion *fs, u32 word);
+
+/*
+ * The same of those of which metadata was read or written since the set was opened; @fast: all of
+ * these on the fast member. Context: sleeps; takes no lock, so they may be some of one time and
+ * some of another.
+ */
+u32 fusion_metadata_protected(const struct fusion *fs, u32 *fast);
+
 /* How many extents would the slow member give back of what is on the fast one? fs->lock held. */
 u32 fusion_shadow_protected(const struct fusion *fs);
 

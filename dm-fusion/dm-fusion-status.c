@@ -6,7 +6,7 @@
 
 #include "dm-fusion.h"
 
-#define STATUS_VERSION	5
+#define STATUS_VERSION	6
 
 static u64 fusion_count_errors(const struct fusion *fs, unsigned int disk)
 {
@@ -49,11 +49,12 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
 	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
-	u32 protected, fast, lost, partly;
+	u32 protected, fast, lost, partly, metadata, metadata_fast;
 	unsigned int sz = 0;
 	bool homing, pointed;
 	u64 age, point_age;
 
+	metadata = fusion_metadata_protected(fs, &metadata_fast);
 	spin_lock_irq(&fs->lock);
 	homing = h->on;
 	away = h->away;
@@ -103,6 +104,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 		DMEMIT("%llu", point_age);
 	else
 		DMEMIT("-");
+	DMEMIT(" %u/%u", metadata, metadata_fast);
 	if (sz < maxlen)
 		sz += fusion_emit_options(fs, true, result + sz, maxlen - sz);
 	DMEMIT(" %s", fs->needs_check ? "needs_check" : "-");

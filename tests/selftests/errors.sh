@@ -109,7 +109,7 @@ test_messages() {
 	same "map, cut at the end" "$(msg errors map "$last" 4000000000)" "$last 1 - - unmapped"
 	refused "message: 0: not a number of buckets, 1 to 4096" msg errors heat 0
 	refused "message: 4097: not a number of buckets, 1 to 4096" msg errors heat 4097
-	same "heat of all" "$(msg errors heat 1)" "0 $((last + 1)) 0 0 0 0"
+	same "heat of all" "$(msg errors heat 1)" "0 $((last + 1)) 0 0 0 0 0"
 	same "heat, one bucket an extent at most" "$(msg errors heat 4096 | wc -l)" $((last + 1))
 	same "histogram of nothing" "$(msg errors histogram)" ""
 	has "stats" "$(msg errors stats)" "promotions 0"

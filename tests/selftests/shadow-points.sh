@@ -146,6 +146,10 @@ test_scarce() {
 		rescued "time $i"
 	done
 	at_least "points" "$(counter shadow shadow_points)" 2
+	same "metadata" "$(status shadow metadata_protected metadata_fast)" \
+		"$(wc -w <<<"$NUMBERED") $(wc -w <<<"$NUMBERED")"
+	same "protected, as heat has it" "$(msg shadow heat 7 | awk '{ n += $7 } END { print n }')" \
+		"$(status shadow protected)"
 	at_most "shadows" "$(status shadow shadows)" $(($(status shadow used_fast) / 2))
 	# what is written for the first time takes the room of others, and these still have shadows
 	fusion-stamp fill $SET --state "$TMP/last" --offset $((full * EXTENT)) --size $((32 * EXTENT))

@@ -259,7 +259,8 @@ test_protected() {
 	within 30 "all is protected" protected $NR
 	says "protected 100 % of what is on the fast member, as of now"
 	same "JSON" "$(fusionctl status shadow --json | jq -c '.sets[0].protected')" \
-		"{\"extents\":$NR,\"bytes\":$all,\"fast_extents\":$NR,\"fast_bytes\":$all,\"percent\":100,\"as_of\":0}"
+		"{\"extents\":$NR,\"bytes\":$all,\"fast_extents\":$NR,\"fast_bytes\":$all,\"percent\":100,\"metadata\":0,\"metadata_fast\":0,\"as_of\":0}"
+	same "map" "$(fusionctl map shadow --json | jq '[.cells[].protected] | add')" "$NR"
 	fusionctl monitor --prometheus - >"$TMP/metrics"
 	has "metrics" "$(<"$TMP/metrics")" "fusion_protected_bytes{set=\"shadow\"} $all"
 	has "metrics" "$(<"$TMP/metrics")" "fusion_protected_age_seconds{set=\"shadow\"} 0"
@@ -285,6 +286,9 @@ test_protected() {
 	# what comes to the fast member, and is not copied yet, counts there only
 	fusion-stamp fill $SET --state "$TMP/more" --offset $((NR * EXTENT)) --size $((16 * EXTENT))
 	same "protected" "$(status shadow protected on_fast)" "$NR $((NR + 16))"
+	fusionctl map shadow --color never >"$TMP/map"
+	has "map" "$(<"$TMP/map")" "^: something of it would be lost with the fast member"
+	same "marks" "$(grep -c '^ *^\+ *$' "$TMP/map")" 1
 	has "doctor" "$(fusionctl doctor || :)" \
 		"$((NR * 100 / (NR + 16))) % of what is on the fast member is protected"
 	blkdiscard --offset $((NR * EXTENT)) --length $((16 * EXTENT)) $SET

@@ -9,8 +9,8 @@
 #include "dm-task.h"
 #include "unit.h"
 
-#define BEFORE_ERRORS	"5 rw 2048 1/2 1/2 2/4 0/64 0 0 0 0 0 0 0 0 0 0 0 0 0 1/1 ok 0 0"
-#define BEHIND_ERRORS	"0/0 0/0 0 0/0 - 0 -"
+#define BEFORE_ERRORS	"6 rw 2048 1/2 1/2 2/4 0/64 0 0 0 0 0 0 0 0 0 0 0 0 0 1/1 ok 0 0"
+#define BEHIND_ERRORS	"0/0 0/0 0 0/0 - 0/0 0 -"
 
 static struct {
 	char asked[256];		/* " load checkpoint suspend" */

@@ -17,9 +17,9 @@
 /* -- the status line ------------------------------------------------------------- */
 
 static const char good_line[] =
-	"5 rw 2048 10/100 20/400 28/496 3/256 1 2 3 4 5 6 7 8 9 10 11 12 13 14/15 "
+	"6 rw 2048 10/100 20/400 28/496 3/256 1 2 3 4 5 6 7 8 9 10 11 12 13 14/15 "
 	"ok 16 17 18 19 20/21 22/23 24 "
-	"25/26 27 6 migration on reserve 0 half_life 3600 -";
+	"25/26 27 28/29 6 migration on reserve 0 half_life 3600 -";
 
 static void status_good(void)
 {
@@ -65,6 +65,8 @@ static void status_good(void)
 	REQUIRE_EQ(st.on_fast, 26);
 	REQUIRE(st.pointed);
 	REQUIRE_EQ(st.point_age, 27);
+	REQUIRE_EQ(st.metadata, 28);
+	REQUIRE_EQ(st.metadata_fast, 29);
 	REQUIRE_EQ(st.nr_options, 3);
 	REQUIRE(!strcmp(st.option[2].key, "half_life"), "%s", st.option[2].key);
 	REQUIRE(!strcmp(st.option[2].value, "3600"), "%s", st.option[2].value);
@@ -74,14 +76,14 @@ static void status_good(void)
 static void status_other_good(void)
 {
 	static const char *const lines[] = {
-		"5 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0/0 0/0 0 "
-		"0/0 - 0 needs_check",
-		"5 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
-		"failed 0 0 0 0 0/0 0/0 0 0/0 0 0 -",
-		" 5  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 "
-		"0/0 0 0/0  - 0 - ",
-		"5 rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0/0 0 0/1 3 "
-		"0 - homing 3 0",
+		"6 ro 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 - 0 0 0 0 0/0 0/0 0 "
+		"0/0 - 0/0 0 needs_check",
+		"6 fail 128 0/0 0/0 0/0 0/0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 0/0 "
+		"failed 0 0 0 0 0/0 0/0 0 0/0 0 0/0 0 -",
+		" 6  rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 "
+		"0/0 0 0/0  - 0/0 0 - ",
+		"6 rw 128 0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 1 2 0 0 0/0 0/0 0 0/1 3 "
+		"0/1 0 - homing 3 0",
 	};
 	struct fusion_status st;
 	unsigned int i;
@@ -167,26 +169,26 @@ static void status_of_three(void)
 static void status_bad(void)
 {
 	static const char counts[] = "0/0 0/0 0/0 0/0 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok 0 0 0 0 0/0 "
-				     "0/0 0 0/0 -";
+				     "0/0 0 0/0 - 0/0";
 	static const struct {
 		const char *head, *tail;
 	} bad[] = {
-		{ "4 rw 128", "0 -" }, { "6 rw 128", "0 -" }, { "5 wr 128", "0 -" },
-		{ "5 rw 0", "0 -" }, { "01x rw 128", "0 -" }, { "5 rw 128", "1 key -" },
-		{ "5 rw 128", "2 key -" }, { "5 rw 128", "4 key value -" }, { "5 rw 128", "0 ?" },
-		{ "5 rw 128", "0 - -" },
-		{ "5 rw 128", "66 -" }, { "5 rw 128", "18446744073709551616 -" },
-		{ "5 rw 18446744073709551616", "0 -" }, { "5 rw 128", "-2 -" },
-		{ "5 rw 128", "2 a_key_of_more_than_23_characters v -" },
-		{ "5 failure1 128", "0 -" }, { "5 rw 128 1", "0 -" },
-		/* the last of these counts is a word of one character, or a number */
-		{ "5 rw 128", "- 0 -" }, { "5 rw 128", "1 0 -" },
+		{ "5 rw 128", "0 -" }, { "7 rw 128", "0 -" }, { "6 wr 128", "0 -" },
+		{ "6 rw 0", "0 -" }, { "01x rw 128", "0 -" }, { "6 rw 128", "1 key -" },
+		{ "6 rw 128", "2 key -" }, { "6 rw 128", "4 key value -" }, { "6 rw 128", "0 ?" },
+		{ "6 rw 128", "0 - -" },
+		{ "6 rw 128", "66 -" }, { "6 rw 128", "18446744073709551616 -" },
+		{ "6 rw 18446744073709551616", "0 -" }, { "6 rw 128", "-2 -" },
+		{ "6 rw 128", "2 a_key_of_more_than_23_characters v -" },
+		{ "6 failure1 128", "0 -" }, { "6 rw 128 1", "0 -" },
+		/* the last of these counts is a pair */
+		{ "6 rw 128", "- 0 -" }, { "6 rw 128", "1 0 -" },
 	};
 	struct fusion_status st;
 	unsigned int i;
 	char line[256];
 
-	sprintf(line, "5 rw 128 %s 0 -", counts);
+	sprintf(line, "6 rw 128 %s 0 -", counts);
 	REQUIRE(!fus_parse_status(line, &st), "%s", line);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		sprintf(line, "%s %s %s", bad[i].head, counts, bad[i].tail);

@@ -42,6 +42,8 @@ static const struct {
 	NUMBER("journal_used", journal_used),
 	NUMBER("mapped", mapped),
 	NUMBER("on_fast", on_fast),
+	NUMBER("metadata_fast", metadata_fast),
+	NUMBER("metadata_protected", metadata),
 	NUMBER("open", open),
 	NUMBER("point_age", point_age),
 	NUMBER("promotions", promotions),
@@ -169,8 +171,8 @@ static void test_reference(void)
 /* What comes behind the settings, each if there is any. */
 static void test_end(void)
 {
-	static const char begin[] = "5 rw 128 1/2 3/4 5/6 7/8 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok "
-				    "0 0 0 0 0/0 0/0 0 0/0 - 0 -";
+	static const char begin[] = "6 rw 128 1/2 3/4 5/6 7/8 0 0 0 0 0 0 0 0 0 0 0 0 0 0/0 ok "
+				    "0 0 0 0 0/0 0/0 0 0/0 - 0/0 0 -";
 	static const struct {
 		const char *text;
 		uint64_t lost, partly, left;

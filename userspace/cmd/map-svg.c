@@ -31,11 +31,11 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 	unsigned int h = heat_height(map, c, ROW - GAP);
 	char size[SIZE_TEXT], offset[SIZE_TEXT], dark[8], bright[8];
 
-	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64 " slow, %" PRIu64
-		" unused; heat %" PRIu64 ", at most %" PRIu64 "</title>",
+	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64
+		" of these protected, %" PRIu64 " slow, %" PRIu64 " unused; heat %" PRIu64 ", at most %" PRIu64 "</title>",
 		fus_size_text(size, c->count * map->extent_bytes),
-		fus_size_text(offset, c->first * map->extent_bytes), c->fast, c->slow,
-		c->count - c->fast - c->slow, c->mean, c->max);
+		fus_size_text(offset, c->first * map->extent_bytes), c->fast,
+		c->protected, c->slow, c->count - c->fast - c->slow, c->mean, c->max);
 	if (c->fast + c->slow) {
 		mix(c, 3, dark);
 		mix(c, 1, bright);
@@ -46,6 +46,9 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 	} else {
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
 	}
+	if (cell_unprotected(map, c))
+		fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"2\" fill=\"#fff\"/>",
+			x, y + ROW - GAP - 2, CELL - GAP);
 	fputs("</g>\n", f);
 }
 
@@ -62,7 +65,8 @@ static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
 			"<text x=\"%u\" y=\"%u\">%s</text>\n", x, y, key[i].color, x + CELL + 4,
 			y + ROW - 5, key[i].text);
 	fprintf(f, "<text x=\"%u\" y=\"%u\">cell: %s; height: mean heat, logarithmic, up to %"
-		PRIu64 "</text>\n", x, y + ROW - 5, cell_text(map, cell), map->hottest);
+		PRIu64 "%s</text>\n", x, y + ROW - 5, cell_text(map, cell), map->hottest,
+		map->protects ? "; white line: not all protected" : "");
 }
 
 void map_svg(const struct heat_map *map, unsigned int width, FILE *f)

@@ -2,7 +2,8 @@
 /*
  * The map in a terminal, a cell for a range of extents: the colour says which member,
  * the height of the block how hot. Without colour letters stand for the members, and
- * the heat is in a line of its own.
+ * the heat is in a line of its own. A line below cells marks those of which something would be lost
+ * with the fast member, if the set has shadows at all.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ static void put_cell(const struct heat_map *map, const struct cell *c, enum colo
 	if (t != *last)
 		set_color(t, depth);
 	*last = t;
+	if (map->protects && t != UNMAPPED)
+		fputs(cell_unprotected(map, c) ? "\033[4m" : "\033[24m", stdout);
 	if (t == UNMAPPED)
 		fputs(utf8 ? "\xc2\xb7" : ".", stdout);
 	else
@@ -107,7 +110,17 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 	}
 	printf("%s: mean heat, logarithmic, up to %" PRIu64 "\n", utf8 ? "height" : "digit",
 	       map->hottest);
+	if (map->protects)
+		printf("%*s%s: something of it would be lost with the fast member\n", 8, "",
+		       depth == COLOR_NONE ? "^" : "underlined");
 	printf("%*sa cell is %s\n", 8, "", cell_text(map, cell));
+}
+
+static void put_marks(const struct heat_map *map, unsigned int from, unsigned int end)
+{
+	printf("\n%*s", 8, "");
+	for (unsigned int i = from; i < end; i++)
+		putchar(cell_unprotected(map, &map->cell[i]) ? '^' : ' ');
 }
 
 void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
@@ -131,6 +144,8 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 			printf("\n%*s", 8, "");
 			for (unsigned int j = i; j < end; j++)
 				put_heat(map, &map->cell[j], utf8);
+			if (map->protects)
+				put_marks(map, i, end);
 		} else {
 			fputs("\033[0m", stdout);
 		}

@@ -35,7 +35,7 @@ unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsig
 	return h ? h : 1;
 }
 
-/* The kernel's answer: lines "first count fast slow mean max" that cover all extents. */
+/* The kernel's answer: lines "first count fast slow mean max protected" that cover all extents. */
 static const char *parse_heat(char *text, struct heat_map *map)
 {
 	uint64_t next = 0;
@@ -47,15 +47,17 @@ static const char *parse_heat(char *text, struct heat_map *map)
 		if (map->nr == MAP_MAX_CELLS)
 			return "too many lines";
 		c = &map->cell[map->nr++];
-		if (sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c", &c->first,
-			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &end) != 6)
-			return "a line is not six numbers";
+		if (sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c", &c->first,
+			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &c->protected, &end) != 7)
+			return "a line is not seven numbers";
 		if (c->first != next || !c->count || c->count > map->extents - next ||
-		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max)
+		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max ||
+		    c->protected > c->fast)
 			return "the numbers contradict each other";
 		next += c->count;
 		if (c->mean > map->hottest)
 			map->hottest = c->mean;
+		map->protects |= c->protected;
 	}
 	return next == map->extents ? NULL : "it does not cover all extents";
 }
@@ -135,6 +137,7 @@ static void map_json(const struct heat_map *map)
 		fus_json_add_u64(cell, "count", c->count);
 		fus_json_add_u64(cell, "fast", c->fast);
 		fus_json_add_u64(cell, "slow", c->slow);
+		fus_json_add_u64(cell, "protected", c->protected);
 		fus_json_add_u64(cell, "heat_mean", c->mean);
 		fus_json_add_u64(cell, "heat_max", c->max);
 		json_object_array_add(cells, cell);

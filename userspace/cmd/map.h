@@ -3,6 +3,7 @@
 #ifndef MAP_H
 #define MAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,6 +13,7 @@
 
 struct cell {
 	uint64_t first, count, fast, slow, mean, max;
+	uint64_t protected;	/* of @fast: the slow member would give them back */
 };
 
 struct heat_map {
@@ -20,11 +22,18 @@ struct heat_map {
 	uint64_t extent_bytes;
 	unsigned int nr;
 	uint64_t hottest;	/* largest mean of all cells */
+	bool protects;		/* any extent is protected */
 	struct cell *cell;
 };
 
 /* Height of a cell's heat in 0..@steps: logarithmic, and not 0 if there is any. */
 unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps);
+
+/* Would something of the cell be lost with the fast member, of a set that has shadows? */
+static inline bool cell_unprotected(const struct heat_map *map, const struct cell *c)
+{
+	return map->protects && c->protected < c->fast;
+}
 
 #define CELL_TEXT	128
 

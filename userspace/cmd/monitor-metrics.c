@@ -59,6 +59,8 @@ static uint64_t current(const struct set *s) { return bytes(s, s->st.shadows_cur
 static uint64_t protected(const struct set *s) { return bytes(s, s->st.protected); }
 static uint64_t lost(const struct set *s) { return bytes(s, s->st.lost); }
 static uint64_t on_fast(const struct set *s) { return bytes(s, s->st.on_fast); }
+static uint64_t metadata(const struct set *s) { return bytes(s, s->st.metadata); }
+static uint64_t metadata_fast(const struct set *s) { return bytes(s, s->st.metadata_fast); }
 static uint64_t cancelled(const struct set *s) { return s->st.cancelled; }
 static uint64_t mapped(const struct set *s) { return bytes(s, s->st.mapped); }
 static uint64_t size(const struct set *s) { return bytes(s, s->st.extents); }
@@ -101,6 +103,10 @@ static const struct metric {
 	{ "fusion_protected_bytes", "gauge",
 	  "Data on the fast member that the slow one has as well, and has recorded.", protected },
 	{ "fusion_fast_data_bytes", "gauge", "Data on the fast member, by extents.", on_fast },
+	{ "fusion_protected_metadata_bytes", "gauge",
+	  "Of the protected data, extents that have metadata of a file system.", metadata },
+	{ "fusion_fast_metadata_bytes", "gauge", "The same on the fast member, be it protected or not.",
+	  metadata_fast },
 	{ "fusion_cancelled_moves_total", "counter", "Moves cancelled by a write to the extent.",
 	  cancelled },
 	{ "fusion_commits_total", "counter", "Transactions written to the journal.", commits },

@@ -11,11 +11,24 @@
 #include "protected.h"
 #include "status.h"
 
+static void print_share(const struct fusion_status *st)
+{
+	char age[AGE_TEXT];
+
+	printf("%u %% of what is on the fast member, as of ", fus_status_protected(st));
+	if (st->point_age)
+		printf("%s ago", fus_age_text(age, st->point_age));
+	else
+		printf("now");
+	if (st->metadata_fast)
+		printf("; metadata %u %%", fus_status_metadata(st));
+	putchar('\n');
+}
+
 void protected_print(const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
 	const char *setting;
-	char age[AGE_TEXT];
 
 	/* opened read-only, the set does not look after that */
 	if (!strcmp(st->replica, "-"))
@@ -29,12 +42,8 @@ void protected_print(const struct set *set)
 		puts("nothing is on the fast member");
 	else if (!st->pointed)
 		puts("nothing yet, the slow member has not recorded a copy");
-	else if (st->point_age)
-		printf("%u %% of what is on the fast member, as of %s ago\n",
-		       fus_status_protected(st), fus_age_text(age, st->point_age));
 	else
-		printf("%u %% of what is on the fast member, as of now\n",
-		       fus_status_protected(st));
+		print_share(st);
 }
 
 struct json_object *protected_json(const struct fusion_status *st)
@@ -47,6 +56,8 @@ struct json_object *protected_json(const struct fusion_status *st)
 	fus_json_add_u64(o, "fast_extents", st->on_fast);
 	fus_json_add_u64(o, "fast_bytes", st->on_fast * extent);
 	fus_json_add_u64(o, "percent", fus_status_protected(st));
+	fus_json_add_u64(o, "metadata", st->metadata);
+	fus_json_add_u64(o, "metadata_fast", st->metadata_fast);
 	json_object_object_add(o, "as_of", st->pointed ?
 			       json_object_new_uint64(st->point_age) : NULL);
 	return o;

@@ -57,10 +57,11 @@ static bool parse_protected(const char **p, struct fusion_status *st)
 		return false;
 	s = *p + strspn(*p, " ");
 	st->pointed = *s != '-';
-	if (st->pointed)
-		return next_number(p, ' ', &st->point_age);
-	*p = s + 1;
-	return **p == ' ';
+	if (!st->pointed)
+		*p = s + 1;
+	else if (!next_number(p, ' ', &st->point_age))
+		return false;
+	return **p == ' ' && next_pair(p, &st->metadata, &st->metadata_fast);
 }
 
 static const char *parse_options(const char **p, struct fusion_status *st)
@@ -193,15 +194,22 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	return why ? why : parse_old(&p, st);
 }
 
+/* Rounded down, so 100 is all of it. */
+static unsigned int percent(uint64_t part, uint64_t whole)
+{
+	if (part >= whole)
+		return 100;
+	return part > UINT64_MAX / 100 ? part / (whole / 100 + 1) : part * 100 / whole;
+}
+
 unsigned int fus_status_protected(const struct fusion_status *st)
 {
-	uint64_t percent;
+	return percent(st->protected, st->on_fast);
+}
 
-	if (st->protected >= st->on_fast)
-		return 100;
-	percent = st->protected > UINT64_MAX / 100 ? st->protected / (st->on_fast / 100 + 1) :
-		  st->protected * 100 / st->on_fast;
-	return percent;
+unsigned int fus_status_metadata(const struct fusion_status *st)
+{
+	return percent(st->metadata, st->metadata_fast);
 }
 
 const char *fus_status_option(const struct fusion_status *st, const char *key)

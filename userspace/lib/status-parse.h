@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STATUS_VERSION		5
+#define STATUS_VERSION		6
 #define STATUS_MAX_OPTIONS	32
 
 struct fusion_status {
@@ -29,6 +29,7 @@ struct fusion_status {
 	uint64_t protected, on_fast;		/* extents there, and which the slow member has */
 	bool pointed;				/* it names shadows: the next one counts */
 	uint64_t point_age;			/* seconds; 0: nothing was written since */
+	uint64_t metadata, metadata_fast;	/* of both, extents with metadata */
 	unsigned int nr_options;
 	struct {
 		char key[24];
@@ -54,6 +55,8 @@ struct fusion_status {
 const char *fus_parse_status(const char *line, struct fusion_status *st);
 /* How much of what is on the fast member is protected, in percent; 100 is all. */
 unsigned int fus_status_protected(const struct fusion_status *st);
+/* The same of the extents that have metadata. */
+unsigned int fus_status_metadata(const struct fusion_status *st);
 /* The value of one of its options; NULL if the kernel's module has no such option. */
 const char *fus_status_option(const struct fusion_status *st, const char *key);
 

@@ -17,7 +17,7 @@ FIELDS=(version mode extent used_fast/total_fast used_slow/total_slow mapped/ext
 	demotions cancelled in_flight open quarantined commits checkpoints slow_flushes
 	reserve_free/reserve replica replica_dirty replica_age errors_fast errors_slow
 	fence_used/fence_slots shadows_current/shadows demotions_free
-	protected/on_fast point_age)
+	protected/on_fast point_age metadata_protected/metadata_fast)
 
 # status NAME FIELD...: numbers from the status line, which may be halves of a pair
 status() {
