@@ -12,8 +12,13 @@
 
 #include "dm-fusion.h"
 
-/* Most extents with metadata that a point copies. */
-#define JOBS	4096U
+/* Extents with metadata that a point can copy at first, and most of them. */
+#define JOBS		4096U
+#define JOBS_MAX	65536U
+/* Points after which the extents with metadata are looked for anew. */
+#define POINTS		16U
+/* Words of bits between two chances for others. */
+#define CHUNK		64U
 
 int fusion_point_init(struct fusion *fs)
 {
@@ -26,19 +31,39 @@ int fusion_point_init(struct fusion *fs)
 	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
 	p->gone = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	return p->jobs && p->seen && p->known && p->meta && p->pending && p->gone ? 0 : -ENOMEM;
+	p->bad = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
+	return p->jobs && p->seen && p->known && p->meta && p->pending && p->gone && p->bad ?
+		0 : -ENOMEM;
 }
 
 void fusion_point_exit(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
 
+	kvfree(p->bad);
 	kvfree(p->gone);
 	kvfree(p->pending);
 	kvfree(p->meta);
 	kvfree(p->known);
 	kvfree(p->seen);
 	kvfree(p->jobs);
+}
+
+void fusion_point_enlarge(struct fusion *fs, u32 nr)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 max = min(max(nr, 2 * p->max), min(JOBS_MAX, fs->sb.nr_fast_slots));
+	struct fusion_job *jobs;
+
+	if (nr <= p->max || max <= p->max)
+		return;
+	/* memory may be had only by writing to this device */
+	jobs = kvcalloc(max, sizeof(*jobs), GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!jobs)
+		return;
+	kvfree(p->jobs);
+	p->jobs = jobs;
+	p->max = max;
 }
 
 /* Most bits are set already: do not dirty their cache lines again. */
@@ -53,9 +78,11 @@ void fusion_metadata_note(struct fusion *fs, const struct bio *bio)
 	fusion_note(fs->shadows.point.known, fusion_lext(fs, bio->bi_iter.bi_sector));
 }
 
-bool fusion_has_metadata(const struct fusion *fs, u32 lext)
+enum fusion_shadow_kind fusion_shadow_kind(const struct fusion *fs, u32 lext)
 {
-	return test_bit(lext, fs->shadows.point.known);
+	if (fusion_point_awaits(fs, lext))
+		return FUSION_OF_METADATA;
+	return test_bit(lext, fs->shadows.point.known) ? FUSION_OF_METADATA_READ : FUSION_OF_DATA;
 }
 
 void fusion_point_note(struct fusion *fs, const struct bio *bio)
@@ -88,5 +115,47 @@ bool fusion_point_awaits(const struct fusion *fs, u32 lext)
 void fusion_point_leave_out(struct fusion *fs, u32 lext)
 {
 	clear_bit(lext, fs->shadows.point.meta);
-	clear_bit(lext, fs->shadows.point.seen);
+	/* not by rounds, which would copy it after the instant */
+	set_bit(lext, fs->shadows.point.seen);
+}
+
+bool fusion_point_choose(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	bool anew = p->look_anew || p->made >= p->anew;
+	size_t i;
+
+	p->look_anew = false;
+	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
+		if (!(i % CHUNK))
+			cond_resched();
+		if (anew)
+			p->meta[i] = xchg(&p->seen[i], 0);
+		else
+			p->meta[i] |= READ_ONCE(p->seen[i]);
+	}
+	return anew;
+}
+
+void fusion_point_chosen(struct fusion *fs, bool made)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 lext;
+
+	if (made) {
+		p->anew = p->made + POINTS;
+		return;
+	}
+	/* metadata was written to these since the last point: rounds leave their shadows (INV16) */
+	for_each_set_bit(lext, p->meta, fs->sb.nr_lexts) {
+		cond_resched();
+		set_bit(lext, p->seen);
+	}
+}
+
+void fusion_point_want_less(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	WRITE_ONCE(p->want, p->want - DIV_ROUND_UP(p->want, 8));
 }

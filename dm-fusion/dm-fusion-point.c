@@ -33,7 +33,10 @@
  * databases, no point may ever come about.
  *
  * An extent that cannot be read is left out, so that one bad sector does not end all points. What
- * the slow member has of it is older, and is called out of date.
+ * the slow member has of it is older, and is called out of date. But if a whole fast member fails,
+ * no read succeeds, until the heartbeat makes the set read-only: a point that left all out then
+ * would take away what the one before has saved. So the first try fails, and only what cannot be
+ * read RETRY_MS later either is left out.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
@@ -56,8 +59,6 @@
 #define RETRY_MS	5000U
 /* Times shadow_age that a point waits for a round. */
 #define LATE		4U
-/* Points after which the extents with metadata are looked for anew. */
-#define POINTS		16U
 /* Jobs that end under one lock. */
 #define CHUNK		64U
 
@@ -93,7 +94,7 @@ static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
 
 	if (p->nr == p->max) {
 		/* as few as have metadata that was written lately: there are too many others */
-		p->anew = p->made;
+		p->look_anew = true;
 		return NULL;
 	}
 	*job = (struct fusion_job){
@@ -104,7 +105,7 @@ static struct fusion_job *fusion_point_add(struct fusion *fs, u32 lext)
 	job->new = FUSION_WORD_UNMAPPED;
 	job->old = READ_ONCE(fs->map[lext]);
 	/* A slot that is gone had a job for another extent, or for this one in a former life. */
-	if (fusion_shadow_room(fs, true) && fusion_word_lacking(fs, job->old) &&
+	if (fusion_shadow_room(fs, FUSION_OF_METADATA) && fusion_word_lacking(fs, job->old) &&
 	    !test_bit(fusion_word_slot(job->old), p->gone))
 		job->new = fusion_slot_get(fs, FUSION_SLOW, lext, 0);
 	if (fusion_word_mapped(job->new)) {
@@ -175,18 +176,34 @@ static bool fusion_point_hinders(struct fusion *fs)
 	bool missing;
 
 	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs, true);
+	missing = fusion_shadow_missing(fs, FUSION_OF_METADATA);
 	spin_unlock_irq(&fs->lock);
 	return missing || READ_ONCE(fs->mover.stopping) ||
 	       (asked ? READ_ONCE(asked->abandoned) : !!fusion_first_forced(fs));
 }
 
-/* Has it a copy, or can it do without? False if it could not be written, or was skipped. */
+/* Could it not be read in an earlier try either? */
+static bool fusion_point_bad_for_long(struct fusion *fs, u32 fast)
+{
+	struct fusion_point *p = &fs->shadows.point;
+
+	if (!__test_and_set_bit(fast, p->bad))
+		p->bad_ms = fusion_now_ms();
+	return fusion_now_ms() - p->bad_ms >= RETRY_MS;
+}
+
+/* Has it a copy, or can it do without? False if that failed otherwise, or was skipped. */
 static bool fusion_point_copied(struct fusion *fs, const struct fusion_job *job)
 {
-	if (!job->started || job->copied || job->outcome == FUSION_CANCELLED)
+	u32 fast = fusion_word_slot(job->old);
+
+	if (!job->started)
 		return true;
-	if (job->outcome != FUSION_FAILED || job->retire)
+	if (job->copied || job->outcome == FUSION_CANCELLED) {
+		__clear_bit(fast, fs->shadows.point.bad);
+		return true;
+	}
+	if (job->outcome != FUSION_FAILED || job->retire || !fusion_point_bad_for_long(fs, fast))
 		return false;
 	fusion_point_leave_out(fs, job->move.lext);
 	return true;
@@ -206,8 +223,11 @@ static bool fusion_point_copy(struct fusion *fs, enum fusion_state state)
 		if (state != FUSION_LOCKED && end < p->nr)
 			ok = !fusion_point_hinders(fs);
 	}
-	for (i = 0; i < p->nr && ok; i++)
-		ok = fusion_point_copied(fs, &p->jobs[i]);
+	if (!ok)
+		return false;
+	/* all of them, so that the next try knows each that cannot be read */
+	for (i = 0; i < p->nr; i++)
+		ok &= fusion_point_copied(fs, &p->jobs[i]);
 	return ok && !READ_ONCE(fs->mover.stopping);
 }
 
@@ -377,28 +397,6 @@ static bool fusion_point_make(struct fusion *fs)
 }
 
 /*
- * Which extents have metadata; from here on it is the same ones, whatever is written. One to which
- * no metadata was written for so many points is left out again.
- */
-static void fusion_point_choose(struct fusion *fs)
-{
-	struct fusion_point *p = &fs->shadows.point;
-	bool anew = p->made >= p->anew;
-	size_t i;
-
-	if (anew)
-		p->anew = p->made + POINTS;
-	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
-		if (!(i % CHUNK))
-			cond_resched();
-		if (anew)
-			p->meta[i] = xchg(&p->seen[i], 0);
-		else
-			p->meta[i] |= READ_ONCE(p->seen[i]);
-	}
-}
-
-/*
  * How many slots this point needs, so the next one may as well. If they are not there, shadows of
  * data go until then (dm-fusion-shadow-room.c).
  */
@@ -409,7 +407,8 @@ static void fusion_point_want(struct fusion *fs)
 
 	/* a few come up while it is made */
 	lacking += lacking / 8 + LOCKS;
-	WRITE_ONCE(p->want, min(max(lacking, p->want - p->want / 8), p->max));
+	fusion_point_enlarge(fs, lacking);
+	WRITE_ONCE(p->want, min(max(lacking, p->want), p->max));
 }
 
 /* Is it the time for one? */
@@ -435,14 +434,16 @@ bool fusion_point_due(const struct fusion *fs)
 static bool fusion_point_try(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
-	bool idle = fusion_is_idle(fs), made;
+	bool idle = fusion_is_idle(fs), made, anew;
 	u64 start = fusion_pace_begin(fs);
 
-	fusion_point_choose(fs);
+	anew = fusion_point_choose(fs);
 	fusion_point_want(fs);
 	made = fusion_point_make(fs);
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, fusion_pace_used(fs, start));
+	if (anew)
+		fusion_point_chosen(fs, made);
 	if (made) {
 		p->made++;
 		p->round = fs->shadows.completed;

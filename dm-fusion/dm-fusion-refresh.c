@@ -26,8 +26,8 @@
  * the slow member count as written, so no flush of a user waits for them, but for the one at the
  * end: a shadow is demoted to, or named, only after that.
  *
- * Copies are made only while more slots are free than shadows have to leave. When room is scarce,
- * metadata gets it: a pass for the others leaves what the next point may want.
+ * Copies are made only while more slots are free than shadows of their kind have to leave. When
+ * room is scarce, metadata gets it.
  */
 #include "dm-fusion.h"
 
@@ -48,15 +48,21 @@
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
 	u32 word = READ_ONCE(fs->map[lext]), passes = fs->shadows.passes;
+	enum fusion_shadow_kind kind;
 
-	return fusion_word_lacking(fs, word) && (passes || fusion_has_metadata(fs, lext)) &&
-	       !((passes > 1 || fusion_point_awaits(fs, lext)) && fusion_has_shadow(fs, word));
+	if (!fusion_word_lacking(fs, word))
+		return false;
+	kind = fusion_shadow_kind(fs, lext);
+	return (passes || kind != FUSION_OF_DATA) &&
+	       !((passes > 1 || kind == FUSION_OF_METADATA) && fusion_has_shadow(fs, word)) &&
+	       /* others may find one in this pass */
+	       (kind != FUSION_OF_METADATA_READ || fusion_shadow_room(fs, kind));
 }
 
 /* Is there a slot for one more in this pass? fs->lock held. */
 static bool fusion_refresh_room(const struct fusion *fs)
 {
-	return fusion_shadow_room(fs, !fs->shadows.passes);
+	return fusion_shadow_room(fs, fs->shadows.passes ? FUSION_OF_DATA : FUSION_OF_METADATA);
 }
 
 /* Complete an extent of the fast member that was partial in the round before as well. */
@@ -257,6 +263,7 @@ bool fusion_refresh(struct fusion *fs)
 		return true;
 	s->in_round = false;
 	s->completed = s->rounds;
+	fusion_point_want_less(fs);
 	/* nothing to do for a point, until the end of another round */
 	if (!READ_ONCE(s->changed))
 		s->point.round = s->completed;

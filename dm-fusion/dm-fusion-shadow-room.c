@@ -33,7 +33,7 @@ static bool fusion_shadow_stale(const struct fusion *fs, u32 fast)
 static unsigned int fusion_shadow_worth(const struct fusion *fs, u32 fast)
 {
 	return fusion_shadow_stale(fs, fast) ? 0 :
-	       1 + fusion_has_metadata(fs, fs->shadows.of[fast].lext);
+	       1 + fusion_shadow_kind(fs, fs->shadows.of[fast].lext);
 }
 
 /* The next one in turn; there is one. */
@@ -129,21 +129,31 @@ void fusion_shadow_forget_all(struct fusion *fs)
 
 /* -- in the background ----------------------------------------------------------------------- */
 
+/* Buckets of those that are current: one for each kind of metadata, and those of data by heat. */
+#define OF_METADATA	0U
+#define OF_READ		1U
+#define OF_DATA		2U
+#define BUCKETS		(OF_DATA + FUSION_BUCKETS)
+
 /* What one look at a slice finds, and is to give up. */
 struct sweep {
-	u32 hist[FUSION_BUCKETS + 1];	/* those that are current, by fusion_shadow_bucket() */
+	u32 hist[BUCKETS];
 	u32 least;			/* bucket from which on they go */
 	u32 nr;				/* at most so many */
 };
 
-/* By the heat of its extent, from 1 on; 0 for metadata. */
 static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
 {
 	u32 lext = fs->shadows.of[fast].lext, least;
 
-	if (fusion_has_metadata(fs, lext))
-		return 0;
-	return 1 + fusion_policy_bucket(fusion_policy_heat(fs->policy, lext), &least);
+	switch (fusion_shadow_kind(fs, lext)) {
+	case FUSION_OF_METADATA:
+		return OF_METADATA;
+	case FUSION_OF_METADATA_READ:
+		return OF_READ;
+	default:
+		return OF_DATA + fusion_policy_bucket(fusion_policy_heat(fs->policy, lext), &least);
+	}
 }
 
 /* Give up what is out of date, and count the rest; or give up what is hot. */
@@ -180,38 +190,62 @@ static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from
 }
 
 /* How many slots are too few? */
-static u32 fusion_shadow_too_many(struct fusion *fs, bool metadata)
+static u32 fusion_shadow_too_many(struct fusion *fs, enum fusion_shadow_kind kind)
 {
 	u32 missing;
 
 	spin_lock_irq(&fs->lock);
-	missing = fusion_shadow_missing(fs, metadata);
+	missing = fusion_shadow_missing(fs, kind);
 	spin_unlock_irq(&fs->lock);
 	return missing;
+}
+
+/*
+ * Some were given up, or none among @nr fast slots. If none was among all, those of the next kind
+ * may go as well: so metadata stays as long as data has shadows anywhere.
+ */
+static void fusion_shadow_next_kind(struct fusion_shadows *s, u32 nr, u32 all, bool some)
+{
+	s->barren = some ? 0 : s->barren + nr;
+	if (s->barren < all)
+		return;
+	s->barren = 0;
+	if (s->may_go < FUSION_OF_METADATA)
+		s->may_go++;
 }
 
 /* Give up as many in the next slice as slots are too few. */
 static void fusion_shadow_make_room(struct fusion *fs)
 {
-	struct sweep sweep = { .least = FUSION_BUCKETS + 1 };
-	u32 from = fs->shadows.swept, end, found = 0;
-	u64 dropped = READ_ONCE(fs->shadows.dropped);
+	static const u32 least[FUSION_NR_KINDS] = { OF_DATA, OF_READ, OF_METADATA };
+	struct fusion_shadows *s = &fs->shadows;
+	struct sweep sweep = { .least = BUCKETS };
+	u32 from = s->swept, end, found = 0;
+	u64 dropped = READ_ONCE(s->dropped);
+	enum fusion_shadow_kind kind;
 
-	sweep.nr = fusion_shadow_too_many(fs, false);
-	if (!sweep.nr)
+	sweep.nr = fusion_shadow_too_many(fs, FUSION_OF_DATA);
+	if (!sweep.nr) {
+		s->may_go = FUSION_OF_DATA;
+		s->barren = 0;
 		return;
+	}
 	end = min(from + SLICE, fs->sb.nr_fast_slots);
-	fs->shadows.swept = end < fs->sb.nr_fast_slots ? end : 0;
+	s->swept = end < fs->sb.nr_fast_slots ? end : 0;
 	fusion_shadow_sweep(fs, &sweep, from, end);
-	while (sweep.least > 1 && found < sweep.nr)
+	while (sweep.least > OF_DATA && found < sweep.nr)
 		found += sweep.hist[--sweep.least];
 	fusion_shadow_sweep(fs, &sweep, from, end);
-	sweep.nr = fusion_shadow_too_many(fs, true);
-	sweep.least = 0;
-	fusion_shadow_sweep(fs, &sweep, from, end);
+	for (kind = FUSION_OF_METADATA_READ; kind <= s->may_go; kind++) {
+		sweep.nr = fusion_shadow_too_many(fs, kind);
+		sweep.least = least[kind];
+		fusion_shadow_sweep(fs, &sweep, from, end);
+	}
 	/* with metadata alone, slots may be too few for good */
-	if (READ_ONCE(fs->shadows.dropped) != dropped)
+	if (READ_ONCE(s->dropped) != dropped)
 		fusion_replica_soon(fs);
+	fusion_shadow_next_kind(s, end - from, fs->sb.nr_fast_slots,
+				READ_ONCE(s->dropped) != dropped);
 }
 
 void fusion_shadow_tend(struct fusion *fs)

@@ -74,6 +74,7 @@
 #include <linux/sched.h>
 
 #include "dm-fusion.h"
+#include "dm-fusion-trace.h"
 
 /* Fast slots looked at under one lock. */
 #define CHUNK		512U
@@ -337,30 +338,33 @@ u32 fusion_shadow_protected(const struct fusion *fs)
 /* -- room for them --------------------------------------------------------------------------- */
 
 /*
- * Slow slots that shadows leave free: the spares, and some for first writes if these may come.
- * Those of data leave as many for metadata as the next point may want.
+ * Slow slots that shadows of a kind leave free: the spares, and some for first writes if these may
+ * come. All but those of metadata leave as many for these as the next point may want.
  */
-static u32 fusion_shadow_cushion(const struct fusion *fs, bool metadata)
+static u32 fusion_shadow_cushion(const struct fusion *fs, enum fusion_shadow_kind kind)
 {
 	u32 some = min(DIV_ROUND_UP(fs->sb.nr_slow_slots, CUSHION_SHARE), CUSHION);
 
-	some = min(some, fs->sb.nr_lexts - fs->nr_mapped);
-	return fs->sb.spare_slow + (metadata ? DIV_ROUND_UP(some, METADATA_SHARE) :
-					       some + READ_ONCE(fs->shadows.point.want));
+	some = min(some, fs->sb.nr_lexts - READ_ONCE(fs->nr_mapped));
+	if (kind != FUSION_OF_DATA)
+		some = DIV_ROUND_UP(some, METADATA_SHARE);
+	if (kind != FUSION_OF_METADATA && READ_ONCE(fs->opt.shadow_age))
+		some += READ_ONCE(fs->shadows.point.want);
+	return fs->sb.spare_slow + some;
 }
 
-u32 fusion_shadow_missing(const struct fusion *fs, bool metadata)
+u32 fusion_shadow_missing(const struct fusion *fs, enum fusion_shadow_kind kind)
 {
 	u32 free = fs->slots.nr_free[FUSION_SLOW] + fs->slots.discards[FUSION_SLOW].in_flight +
 		   fusion_slots_freed_soon(fs);
-	u32 cushion = fusion_shadow_cushion(fs, metadata);
+	u32 cushion = fusion_shadow_cushion(fs, kind);
 
 	return cushion - min(cushion, free);
 }
 
-bool fusion_shadow_room(const struct fusion *fs, bool metadata)
+bool fusion_shadow_room(const struct fusion *fs, enum fusion_shadow_kind kind)
 {
-	return fs->slots.nr_free[FUSION_SLOW] > fusion_shadow_cushion(fs, metadata);
+	return READ_ONCE(fs->slots.nr_free[FUSION_SLOW]) > fusion_shadow_cushion(fs, kind);
 }
 
 /* -- which are kept -------------------------------------------------------------------------- */
@@ -375,7 +379,7 @@ bool fusion_shadow_wanted(const struct fusion *fs, u32 lext, u32 old, u32 new)
 {
 	return fusion_word_on_fast(fs, new) && fusion_word_disk(fs, old) == FUSION_SLOW &&
 	       !fusion_word_fenced(&fs->slots.fence, old) && fusion_shadow_allowed(fs) &&
-	       !fusion_shadow_missing(fs, fusion_has_metadata(fs, lext));
+	       !fusion_shadow_missing(fs, fusion_shadow_kind(fs, lext));
 }
 
 /* Let the slow slot of @old be the shadow. Return: is it? False if a write was faster. */
@@ -414,13 +418,23 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 	return fusion_shadow_set(fs, lext, old, new);
 }
 
+/* A copy takes the place of the shadow that the extent of @fast has, if it has one. */
+static void fusion_shadow_succeed(struct fusion *fs, u32 lext, u32 slow, u32 fast, bool point)
+{
+	u32 slot = fusion_word_slot(fast);
+
+	trace_fusion_shadow(fs, lext, READ_ONCE(fs->shadows.of[slot].slot) & ~FUSION_SHADOW_FLAGS,
+			    fusion_word_slot(slow), point);
+	if (fusion_has_shadow(fs, fast))
+		fusion_shadow_release(fs, slot);
+}
+
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 {
 	if (READ_ONCE(fs->map[lext]) != fusion_word_set_state(fast, FUSION_WATCHED) ||
 	    !fusion_shadow_allowed(fs))
 		return false;
-	if (fusion_has_shadow(fs, fast))
-		fusion_shadow_release(fs, fusion_word_slot(fast));
+	fusion_shadow_succeed(fs, lext, slow, fast, false);
 	return fusion_shadow_set(fs, lext, slow, fast);
 }
 
@@ -431,8 +445,7 @@ bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 
 	if (word != fast && word != fusion_word_set_state(fast, FUSION_WATCHED))
 		return false;
-	if (fusion_has_shadow(fs, fast))
-		fusion_shadow_release(fs, slot);
+	fusion_shadow_succeed(fs, lext, slow, fast, true);
 	if (fusion_shadow_set(fs, lext, slow, fast))
 		return true;
 	/* of the point, and out of date */

@@ -16,6 +16,14 @@
 /* A write with any of these is one of metadata. */
 #define FUSION_METADATA_FLAGS	(REQ_META | REQ_PRIO | REQ_FUA)
 
+/* What the extent of a shadow has: metadata is worth more, and most if a point needs it. */
+enum fusion_shadow_kind {
+	FUSION_OF_DATA,
+	FUSION_OF_METADATA_READ,	/* only read so far */
+	FUSION_OF_METADATA,
+	FUSION_NR_KINDS,
+};
+
 struct fusion;
 struct fusion_force;
 struct fusion_job;
@@ -47,6 +55,8 @@ struct fusion_shadow {
  * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
  * @gone: a bit for each of those that has. Under fs->lock
+ * @bad: a bit for each fast slot that a copy could not be read from
+ * @bad_ms: ktime when the last of these was found
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
@@ -59,6 +69,7 @@ struct fusion_shadow {
  * @made: number so far
  * @round: last round of copies that had been completed then
  * @anew: that number at which the extents with metadata are looked for anew
+ * @look_anew: they are the next time, as they were too many
  * @want: slow slots that shadows of data leave free for the next one
  */
 struct fusion_point {
@@ -67,6 +78,8 @@ struct fusion_point {
 	unsigned long *meta;
 	unsigned long *pending;
 	unsigned long *gone;
+	unsigned long *bad;
+	u64 bad_ms;
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
@@ -78,6 +91,7 @@ struct fusion_point {
 	u64 made;
 	u32 round;
 	u64 anew;
+	bool look_anew;
 	u32 want;
 };
 
@@ -97,7 +111,9 @@ struct fusion_point {
  *	has. Set without fs->lock, before the mark is taken away
  * @point: what makes them of one instant; only the mover's, except @seen
  * @next: fast slot at which the search for one to give up continues
- * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's
+ * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's, as the next two
+ * @barren: fast slots at which it has looked in vain since one was given up
+ * @may_go: the last kind of which shadows are given up
  * @dropped: number that were given up so far
  * @demotions: number of demotions that copied nothing; only the mover's, as the next
  * @copies: number that were copied
@@ -124,6 +140,8 @@ struct fusion_shadows {
 	struct fusion_point point;
 	u32 next;
 	u32 swept;
+	u32 barren;
+	enum fusion_shadow_kind may_go;
 	u64 dropped;
 	u64 demotions;
 	u64 copies;
@@ -150,8 +168,8 @@ void fusion_point_forget(struct fusion *fs, u32 word);
 void fusion_point_note(struct fusion *fs, const struct bio *bio);
 void fusion_metadata_note(struct fusion *fs, const struct bio *bio);
 
-/* Was metadata read or written in the extent since the set was opened? Any context. */
-bool fusion_has_metadata(const struct fusion *fs, u32 lext);
+/* What was read and written in the extent since the set was opened? Any context. */
+enum fusion_shadow_kind fusion_shadow_kind(const struct fusion *fs, u32 lext);
 
 /* Has the extent metadata, so that the last point covers it, or the one that is being made? */
 bool fusion_point_covers(const struct fusion *fs, u32 lext);
@@ -159,8 +177,23 @@ bool fusion_point_covers(const struct fusion *fs, u32 lext);
 /* The same, or the next one will, as metadata has been written to it since. Any context. */
 bool fusion_point_awaits(const struct fusion *fs, u32 lext);
 
-/* No point covers it until metadata is written to it again. Context: the mover. */
+/* The point that is being made does not cover it. Context: the mover. */
 void fusion_point_leave_out(struct fusion *fs, u32 lext);
+
+/*
+ * Choose the extents that the next point covers; from here on it is the same ones, whatever is
+ * written. One to which no metadata was written for some points is left out again. Return: it was
+ * looked for these, so fusion_point_chosen() is to be told whether the point was @made. Context:
+ * the mover.
+ */
+bool fusion_point_choose(struct fusion *fs);
+void fusion_point_chosen(struct fusion *fs, bool made);
+
+/* A round of copies is over: the next point may want fewer slots. Context: the mover. */
+void fusion_point_want_less(struct fusion *fs);
+
+/* Let a point copy so many extents, if there is memory. Context: the mover; it has no jobs. */
+void fusion_point_enlarge(struct fusion *fs, u32 nr);
 
 /* -- dm-fusion-shadow.c ---------------------------------------------------------------------- */
 
@@ -199,10 +232,10 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 bool fusion_shadow_allowed(const struct fusion *fs);
 
 /*
- * How many slow slots are free too few, beside shadows? As far as those of @metadata are concerned,
- * for which those of data leave some room as well. fs->lock held.
+ * How many slow slots are free too few, beside shadows of this kind? Each kind leaves more room
+ * than the next one does, and all but the last what the next point may want. fs->lock held.
  */
-u32 fusion_shadow_missing(const struct fusion *fs, bool metadata);
+u32 fusion_shadow_missing(const struct fusion *fs, enum fusion_shadow_kind kind);
 
 /*
  * Does the extent with this word lie on the fast member, whole, and lack a current shadow? Any
@@ -216,8 +249,11 @@ bool fusion_word_lacking(const struct fusion *fs, u32 word);
  */
 bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 
-/* May one more slot be taken for a shadow, of @metadata or of data? fs->lock held. */
-bool fusion_shadow_room(const struct fusion *fs, bool metadata);
+/*
+ * May one more slot be taken for a shadow of this kind? fs->lock held; without it, the answer may
+ * be wrong by the time it is used.
+ */
+bool fusion_shadow_room(const struct fusion *fs, enum fusion_shadow_kind kind);
 
 /* Has the extent with this word a shadow, current or not? And a current one, if it is WATCHED? */
 bool fusion_has_shadow(const struct fusion *fs, u32 word);

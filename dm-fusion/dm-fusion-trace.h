@@ -154,6 +154,29 @@ TRACE_EVENT(fusion_point,
 		  __entry->second, __entry->copies)
 );
 
+/* A copy in slow slot @slot becomes the shadow of @lext, in place of the one in @former, if any. */
+TRACE_EVENT(fusion_shadow,
+	TP_PROTO(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point),
+	TP_ARGS(fs, lext, former, slot, point),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u32, lext)
+		__field(u32, former)
+		__field(u32, slot)
+		__field(bool, point)
+	),
+	TP_fast_assign(
+		__entry->dev = fusion_trace_dev(fs);
+		__entry->lext = lext;
+		__entry->former = former;
+		__entry->slot = slot;
+		__entry->point = point;
+	),
+	TP_printk("%d:%d extent %u slow slot %u -> %u %s", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), __entry->lext, __entry->former, __entry->slot,
+		  __entry->point ? "point" : "round")
+);
+
 TRACE_EVENT(fusion_reclaim,
 	TP_PROTO(struct fusion *fs, u32 records),
 	TP_ARGS(fs, records),

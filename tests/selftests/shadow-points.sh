@@ -118,13 +118,18 @@ numbered_current() {
 	done
 }
 
-# numbered: write to them as to metadata, and wait until the slow member has that
-numbered() {
+# write_numbered: metadata is written to the extents, and no point made
+write_numbered() {
 	local extent
 	for extent in $NUMBERED; do
 		dd if=/dev/urandom of=$SET bs=4096 seek=$((extent * EXTENT / 4096)) count=1 \
 			conv=notrunc oflag=direct,dsync status=none
 	done
+}
+
+# numbered: write to them as to metadata, and wait until the slow member has that
+numbered() {
+	write_numbered
 	within 60 "they have shadows" numbered_current
 	msg shadow checkpoint
 }
@@ -157,6 +162,52 @@ test_scarce() {
 	NUMBERED=$(head -n 4 <<<"$NUMBERED")
 	numbered
 	rescued "again"
+}
+
+# fast_sector EXTENT: of its slot on the fast member
+fast_sector() {
+	local member slot
+	read -r _ _ member slot _ < <(msg shadow map "$1" 1)
+	same "member" "$member" fast
+	echo $(($(sb fast_data_start) + slot * EXTENT / 512))
+}
+
+# what cannot be read for a moment leaves the last point as it is, what cannot be for long is left out
+test_unreadable() {
+	local extent
+	MEMBERS=linked
+	begin idle 100 shadow_age 3600 replica_interval 3600
+	up
+	NUMBERED="8 24 40"
+	write_numbered
+	msg shadow point
+	rescued "at the point"
+	for extent in $NUMBERED; do
+		dd if=$SET bs="$EXTENT" skip="$extent" count=1 status=none >"$TMP/$extent"
+	done
+
+	write_numbered
+	bad_sectors fast "$(sb fast_data_start)" $(($(sb nr_fast_slots) * EXTENT / 512))
+	refused "" msg shadow point
+	swap fast
+	same "mode" "$(status shadow mode needs_check)" "rw -"
+	msg shadow checkpoint
+	salvaged
+	for extent in $NUMBERED; do
+		dd if=/dev/mapper/left bs="$EXTENT" skip="$extent" count=1 status=none |
+			cmp - "$TMP/$extent" || fail "extent $extent is not as at the point"
+	done
+	msg shadow point
+	rescued "read again"
+
+	write_numbered
+	bad_sectors fast "$(fast_sector 24)" $((EXTENT / 512))
+	refused "" msg shadow point
+	sleep 6
+	msg shadow point
+	NUMBERED="8 40"
+	rescued "without one"
+	swap fast
 }
 
 run_tests

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "invariants.h"
+#include "points.h"
 #include "run-state.h"
 
 /* -- one operation ----------------------------------------------------------------- */
@@ -19,7 +20,7 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	const struct op *op = &d->op;
 	bool fua = op->flags & OP_FUA;
 	const void *set = sim_dev_private(d->st->dev);
-	u64 *stamps = NULL, time, shadows = set_shadows(set);
+	u64 *stamps = NULL, time, shadows = set_shadows(set), made = points_made(set);
 	u32 number, i;
 	int r;
 
@@ -48,6 +49,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	if (!r && op->flags & OP_PREFLUSH)
 		model_flushed(m, time);
 	model_complete(m, number, !r, fua);
+	if (!r && fua && kind == CHANGE_WRITE)
+		points_written(set, op->sector, op->nr, made);
 	if (fua || op->flags & OP_PREFLUSH)
 		world->promised = true;
 	sim_free(stamps);

@@ -156,6 +156,7 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *sb, const ch
 		sim_free(dev);
 		return r;
 	}
+	sim_points_forget(world);
 	*result = dev;
 	return 0;
 }
@@ -163,6 +164,7 @@ int sim_dev_create(struct sim_dev **result, const struct fusion_sb *sb, const ch
 int sim_dev_load(struct sim_dev *dev)
 {
 	world->quiet = false;
+	sim_points_forget(world);
 	return target->preresume(&dev->ti);
 }
 

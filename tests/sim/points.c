@@ -48,6 +48,64 @@ static void keep_one(const struct fusion *fs, u64 second, u32 lext)
 	world->points = had;
 }
 
+/* Metadata of a set that was written after its last point. */
+struct since {
+	const struct fusion *fs;
+	u32 nr;
+	u64 made[];			/* by extent: number of that point plus 1; 0: none */
+};
+
+void sim_points_forget(struct sim_world *w)
+{
+	free(w->since);
+	w->since = NULL;
+}
+
+static struct since *since_of(const struct fusion *fs)
+{
+	struct since *since = world->since;
+
+	if (since && since->fs == fs && since->nr == fs->sb.nr_lexts)
+		return since;
+	sim_points_forget(world);
+	since = calloc(1, sizeof(*since) + fs->sb.nr_lexts * sizeof(u64));
+	since->fs = fs;
+	since->nr = fs->sb.nr_lexts;
+	world->since = since;
+	return since;
+}
+
+u64 points_made(const void *private)
+{
+	const struct fusion *fs = private;
+
+	return fs->shadows.point.made;
+}
+
+void points_written(const void *private, u64 sector, u32 nr, u64 made)
+{
+	const struct fusion *fs = private;
+	struct since *since;
+	u32 lext;
+
+	if (world->shared || !nr || fs->shadows.point.made != made)
+		return;
+	since = since_of(fs);
+	for (lext = sector / EXTENT_SECTORS; lext <= (sector + nr - 1) / EXTENT_SECTORS; lext++)
+		since->made[lext] = made + 1;
+}
+
+/* Rounds leave what the next point is to replace. */
+void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point);
+void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point)
+{
+	if (world->shared || point || !former ||
+	    since_of(fs)->made[lext] != fs->shadows.point.made + 1)
+		return;
+	sim_fail("INV16: extent %u: a round replaces slow slot %u by %u, newer than the point",
+		 lext, former, slot);
+}
+
 /* It is called for each try: the last one before the point is what counts. */
 void sim_trace_fusion_point(struct fusion *fs, u64 second);
 void sim_trace_fusion_point(struct fusion *fs, u64 second)
@@ -131,6 +189,7 @@ void sim_points_free(struct sim_world *w)
 {
 	struct had *had;
 
+	sim_points_forget(w);
 	while (w->points) {
 		had = w->points;
 		w->points = had->next;

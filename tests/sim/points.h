@@ -5,6 +5,15 @@
 
 #include <linux/types.h>
 
+/* Number of points that the set has made since it was opened. */
+u64 points_made(const void *private);
+
+/*
+ * Metadata was written to @nr sectors from @sector on; when that began, the set had made so many
+ * points. Until it makes another one, no round may replace the shadows of these extents.
+ */
+void points_written(const void *private, u64 sector, u32 nr, u64 made);
+
 /*
  * If this set, of the parent world, made a point in this second, when the shadow of the extent
  * was in this slow slot: is this what the extent had then, or what it had at another point of

@@ -89,6 +89,7 @@ struct sim_world {
 	bool shared;			/* by several devices: more may be open than one */
 	bool cut_due;			/* a disk has changed */
 	void *points;			/* that its set has made: points.c */
+	void *since;			/* extents with newer metadata */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
 	void *cut_ctx;
@@ -100,6 +101,9 @@ extern struct sim_world *world;
 struct sim_world *sim_world_new(u64 seed);
 void sim_world_free(struct sim_world *w);
 void sim_points_free(struct sim_world *w);
+
+/* Another table is created: what was written before is no concern of it. */
+void sim_points_forget(struct sim_world *w);
 
 /* The world takes the place of the one it is nested in. */
 void sim_world_drop_parent(void);

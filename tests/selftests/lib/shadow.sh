@@ -10,9 +10,10 @@ NR=64		# extents that go up and down
 # Never idle, so nothing is copied for shadows.
 BUSY="migration off idle 60000"
 
-# begin [OPTION VALUE]...: a set with stamped data in its first extents, which lie on the slow member
+# begin [OPTION VALUE]...: a set with stamped data in its first extents, which lie on the slow member;
+# of members that can be swapped, with MEMBERS=linked
 begin() {
-	members 16 64
+	"${MEMBERS:-members}" 16 64
 	format --extent-size 64K
 	# shellcheck disable=SC2086 # words
 	fusion shadow $BUSY "$@"

@@ -10,6 +10,8 @@
 #define GFP_KERNEL	0U
 #define GFP_NOIO	0U
 #define __GFP_ZERO	1U
+#define __GFP_NORETRY	0U
+#define __GFP_NOWARN	0U
 #define PAGE_SIZE	4096UL
 
 void *sim_alloc(size_t size, bool zero);
