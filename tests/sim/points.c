@@ -95,17 +95,6 @@ void points_written(const void *private, u64 sector, u32 nr, u64 made)
 		since->made[lext] = made + 1;
 }
 
-/* Rounds leave what the next point is to replace. */
-void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point);
-void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point)
-{
-	if (world->shared || point || !former ||
-	    since_of(fs)->made[lext] != fs->shadows.point.made + 1)
-		return;
-	sim_fail("INV16: extent %u: a round replaces slow slot %u by %u, newer than the point",
-		 lext, former, slot);
-}
-
 /* It is called for each try: the last one before the point is what counts. */
 void sim_trace_fusion_point(struct fusion *fs, u64 second);
 void sim_trace_fusion_point(struct fusion *fs, u64 second)
@@ -141,6 +130,16 @@ void sim_trace_fusion_replica(struct fusion *fs, u64 txn, u64 generation, int er
 	for (had = world->points; had; had = had->next)
 		if (had->fs == fs && had->second && is_over(had))
 			had->second = 0;
+}
+
+/* Rounds leave what the next point is to replace. */
+void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point)
+{
+	if (world->shared || point || !former ||
+	    since_of(fs)->made[lext] != fs->shadows.point.made + 1)
+		return;
+	sim_fail("INV16: extent %u: a round replaces slow slot %u by %u, newer than the point",
+		 lext, former, slot);
 }
 
 void sim_trace_fusion_move(struct fusion *fs, u32 lext, u32 old, u32 new, int outcome);

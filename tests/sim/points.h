@@ -5,6 +5,11 @@
 
 #include <linux/types.h>
 
+struct fusion;
+
+/* What the tracepoint calls. */
+void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point);
+
 /* Number of points that the set has made since it was opened. */
 u64 points_made(const void *private);
 

@@ -32,7 +32,8 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 	char size[SIZE_TEXT], offset[SIZE_TEXT], dark[8], bright[8];
 
 	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64
-		" of these protected, %" PRIu64 " slow, %" PRIu64 " unused; heat %" PRIu64 ", at most %" PRIu64 "</title>",
+		" of these protected, %" PRIu64 " slow, %" PRIu64 " unused; heat %" PRIu64
+		", at most %" PRIu64 "</title>",
 		fus_size_text(size, c->count * map->extent_bytes),
 		fus_size_text(offset, c->first * map->extent_bytes), c->fast,
 		c->protected, c->slow, c->count - c->fast - c->slow, c->mean, c->max);

@@ -48,7 +48,8 @@ static const char *parse_heat(char *text, struct heat_map *map)
 			return "too many lines";
 		c = &map->cell[map->nr++];
 		if (sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c", &c->first,
-			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &c->protected, &end) != 7)
+			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &c->protected,
+			   &end) != 7)
 			return "a line is not seven numbers";
 		if (c->first != next || !c->count || c->count > map->extents - next ||
 		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max ||
