@@ -130,9 +130,9 @@ bool fusion_point_choose(struct fusion *fs)
 		if (!(i % CHUNK))
 			cond_resched();
 		if (anew)
-			p->meta[i] = xchg(&p->seen[i], 0);
+			WRITE_ONCE(p->meta[i], xchg(&p->seen[i], 0));
 		else
-			p->meta[i] |= READ_ONCE(p->seen[i]);
+			WRITE_ONCE(p->meta[i], p->meta[i] | READ_ONCE(p->seen[i]));
 	}
 	return anew;
 }

@@ -33,10 +33,11 @@
  * databases, no point may ever come about.
  *
  * An extent that cannot be read is left out, so that one bad sector does not end all points. What
- * the slow member has of it is older, and is called out of date. But if a whole fast member fails,
- * no read succeeds, until the heartbeat makes the set read-only: a point that left all out then
- * would take away what the one before has saved. So the first try fails, and only what cannot be
- * read RETRY_MS later either is left out.
+ * the slow member has of it is older, and is called out of date. But if a whole fast member
+ * fails, no read succeeds, until the heartbeat makes the set read-only: a point that left all out
+ * then would take away what the one before has saved. So the first try fails, and only what
+ * cannot be read RETRY_MS later either is left out. If more than LEFT_OUT cannot be read, it is
+ * the member that fails, even if its heartbeat goes on, and the former point stays.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
@@ -53,6 +54,8 @@
 #define LOCKS		4U
 #define ROUNDS		5U
 #define TRIES		3U
+/* Most extents that are left out. */
+#define LEFT_OUT	16U
 /* Most extents that may have no shadow at all yet. */
 #define FIRST		64U
 /* Pause after a point that did not come about. */
@@ -138,6 +141,7 @@ static int fusion_point_collect(struct fusion *fs, enum fusion_state state, u32 
 	u32 armed = 0, lext, i, word;
 
 	for (i = 0; i < p->nr; i++) {
+		cond_resched();
 		p->jobs[i].started = false;
 		if (armed < most)
 			armed += fusion_point_arm(fs, &p->jobs[i], state);
@@ -197,16 +201,14 @@ static bool fusion_point_copied(struct fusion *fs, const struct fusion_job *job)
 {
 	u32 fast = fusion_word_slot(job->old);
 
-	if (!job->started)
-		return true;
-	if (job->copied || job->outcome == FUSION_CANCELLED) {
+	if (job->started && job->copied)
 		__clear_bit(fast, fs->shadows.point.bad);
+	if (!job->started || job->copied || job->outcome == FUSION_CANCELLED)
 		return true;
-	}
 	if (job->outcome != FUSION_FAILED || job->retire || !fusion_point_bad_for_long(fs, fast))
 		return false;
 	fusion_point_leave_out(fs, job->move.lext);
-	return true;
+	return fs->shadows.point.left_out++ < LEFT_OUT;
 }
 
 /* Copy those that are armed. Return: false if that failed, or was interrupted. */
@@ -263,6 +265,7 @@ static bool fusion_point_prepare(struct fusion *fs)
 	u32 lacking = fusion_point_lacking(fs), left;
 	unsigned int round;
 
+	fs->shadows.point.left_out = 0;
 	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
 	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST)
 		return false;

@@ -57,6 +57,7 @@ struct fusion_shadow {
  * @gone: a bit for each of those that has. Under fs->lock
  * @bad: a bit for each fast slot that a copy could not be read from
  * @bad_ms: ktime when the last of these was found
+ * @left_out: extents that the one that is being made leaves out because of that
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
@@ -80,6 +81,7 @@ struct fusion_point {
 	unsigned long *gone;
 	unsigned long *bad;
 	u64 bad_ms;
+	u32 left_out;
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
@@ -109,7 +111,8 @@ struct fusion_point {
  *	durable replica names no shadows
  * @changed: ktime in ms when one may have gone out of date that the replica calls current; 0: none
  *	has. Set without fs->lock, before the mark is taken away
- * @point: what makes them of one instant; only the mover's, except @seen
+ * @point: what makes them of one instant; only the mover's, except @seen and @known; others
+ *	look at @meta, too
  * @next: fast slot at which the search for one to give up continues
  * @swept: fast slot at which fusion_shadow_tend() continues; only the mover's, as the next two
  * @barren: fast slots at which it has looked in vain since one was given up
