@@ -114,6 +114,34 @@ void fusion_claim_release(struct fusion *fs);
 /* The table is being destroyed. It must not hold the claim. */
 void fusion_claim_forget(struct fusion *fs);
 
+/* -- dm-fusion-close.c ----------------------------------------------------------------------- */
+
+/**
+ * fusion_close_set() - close the set cleanly
+ * @fs: device; no I/O of a user is in flight, unless it is sealed
+ *
+ * The next table may load it from disk, so nothing is written after this. Context: sleeps, for as
+ * long as the members take.
+ */
+void fusion_close_set(struct fusion *fs);
+
+void fusion_seal_init(struct fusion *fs);
+
+/**
+ * fusion_seal() - close the set before a reboot, while I/O goes on
+ * @fs: device, resumed, in mode RW
+ * @point_seconds: time after which a point is not waited for
+ * @close_seconds: and after that, time for the rest
+ *
+ * Writes are held then until fusion_unseal(). Context: sleeps.
+ *
+ * Return: was it closed in time? Otherwise it may be later, unless a member does not answer.
+ */
+bool fusion_seal(struct fusion *fs, unsigned int point_seconds, unsigned int close_seconds);
+
+/* The set is reopened: writes go on. Takes fs->lock itself. */
+void fusion_unseal(struct fusion *fs);
+
 /* -- dm-fusion-reboot.c: from resume to presuspend; sleep --------------------------------- */
 
 void fusion_reboot_watch(struct fusion *fs);

@@ -2,8 +2,8 @@
 /*
  * dm-fusion: the mode, and the gate that holds writes without a lease of the heartbeat.
  *
- * map() checks fs->gate. The gate is shut if the mode is not RW, or if writes have to wait for
- * the heartbeat (dm-fusion-beat.c), which opens it.
+ * map() checks fs->gate. The gate is shut if the mode is not RW, if writes have to wait for the
+ * heartbeat (dm-fusion-beat.c), which opens it, or if the set is sealed (dm-fusion-close.c).
  */
 #include "dm-fusion.h"
 
@@ -47,7 +47,7 @@ void fusion_gate_update(struct fusion *fs)
 {
 	const struct fusion_heart *h = &fs->heart;
 
-	WRITE_ONCE(fs->gate, fs->mode != FUSION_RW || !h->pass || h->frozen);
+	WRITE_ONCE(fs->gate, fs->mode != FUSION_RW || !h->pass || h->frozen || fs->seal.on);
 }
 
 bool fusion_gate_may_write(const struct fusion *fs)
@@ -116,7 +116,10 @@ bool fusion_gate_park(struct fusion *fs, struct bio *bio)
 	bool parked = false;
 
 	spin_lock_irq(&fs->lock);
-	if (fs->mode == FUSION_RW && !fusion_gate_may_write(fs)) {
+	if (fs->mode == FUSION_RW && fs->seal.on) {
+		bio_list_add(&fs->worker.parked, bio);
+		parked = true;
+	} else if (fs->mode == FUSION_RW && !fusion_gate_may_write(fs)) {
 		fusion_gate_shut(fs);
 		bio_list_add(&fs->worker.parked, bio);
 		fusion_gate_want(fs);

@@ -94,9 +94,10 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 static int fusion_map_flush(struct fusion *fs, struct bio *bio)
 {
 	unsigned long flags;
-	bool lost, direct;
+	bool lost, direct, sealed;
 
 	spin_lock_irqsave(&fs->lock, flags);
+	sealed = fs->seal.flushed;
 	/* After a failure, writes acknowledged before may be lost: INV4. */
 	lost = (fs->mode != FUSION_RW || READ_ONCE(fs->flush.lost)) && !fs->read_only;
 	/* If nothing needs a commit, a flush of the fast member is enough. */
@@ -105,12 +106,16 @@ static int fusion_map_flush(struct fusion *fs, struct bio *bio)
 		  list_empty(&fs->opens.dirty) && !READ_ONCE(fs->dirty[FUSION_SLOW]) &&
 		  !READ_ONCE(fs->dirty[FUSION_OLD]) && !fs->flush.flushing);
 	/* The next commit waits until this flush has ended: see dm-fusion-journal.c. */
-	if (direct && !lost && !fs->read_only) {
+	if (direct && !lost && !fs->read_only && !sealed) {
 		fusion_io(bio)->flush = true;
 		fs->flush.nr++;
 	}
 	spin_unlock_irqrestore(&fs->lock, flags);
 
+	if (sealed) {
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
 	if (lost)
 		return DM_MAPIO_KILL;
 	if (direct) {
@@ -171,9 +176,8 @@ static void fusion_count_access(struct fusion *fs, struct bio *bio)
 		this_cpu_inc(fs->stats->unweighed);
 }
 
-int fusion_map(struct dm_target *ti, struct bio *bio)
+static int fusion_map_bio(struct fusion *fs, struct bio *bio)
 {
-	struct fusion *fs = ti->private;
 	struct fusion_io *io = fusion_io(bio);
 	u32 word;
 
@@ -229,6 +233,17 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	default:
 		return fusion_map_defer(fs, bio);
 	}
+}
+
+int fusion_map(struct dm_target *ti, struct bio *bio)
+{
+	int r;
+
+	/* from the gate to the epoch: dm-fusion-close.c */
+	rcu_read_lock();
+	r = fusion_map_bio(ti->private, bio);
+	rcu_read_unlock();
+	return r;
 }
 
 /* -- completion ------------------------------------------------------------------------------ */

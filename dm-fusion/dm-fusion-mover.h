@@ -81,6 +81,22 @@ struct fusion_job {
 	bool retire;		/* the new slot could not be written */
 };
 
+/**
+ * struct fusion_seal - a set that is closed before a reboot: dm-fusion-close.c
+ * @work: does that
+ * @point: the point that comes before it
+ * @on: writes are held, and not by the heartbeat. Under fs->lock
+ * @flushed: all that was acknowledged is durable, and the set closed. Under fs->lock
+ * @over: @work has ended
+ */
+struct fusion_seal {
+	struct work_struct work;
+	struct fusion_force point;
+	bool on;
+	bool flushed;
+	bool over;
+};
+
 /* Moves and their jobs: too large for the stack. */
 struct fusion_batch {
 	struct fusion_move moves[FUSION_LONG_BATCH];

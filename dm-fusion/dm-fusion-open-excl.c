@@ -23,6 +23,7 @@ void fusion_open_start_excl(struct fusion *fs, struct fusion_open *open, struct 
 {
 	open->excl = true;
 	open->excl_bio = bio;
+	fs->opens.nr_excl++;
 	if (!open->writers)
 		fusion_open_make_ready(fs, open);
 }
@@ -36,7 +37,9 @@ static void fusion_open_end_pause(struct fusion_fill_pause *pause)
 /* End the exclusive operation; the bios that waited for it are processed again. */
 static void fusion_open_end_excl(struct fusion *fs, struct fusion_open *open)
 {
-	if (!open->excl_bio && !--fs->opens.nr_fills)
+	fs->opens.nr_excl--;
+	fs->opens.nr_fills -= !open->excl_bio;
+	if (!fs->opens.nr_excl || (!open->excl_bio && !fs->opens.nr_fills))
 		wake_up(&fs->opens.fill_wait);
 	/* While it was exclusive no commit could make it STABLE. */
 	if (fusion_open_full(fs, open)) {

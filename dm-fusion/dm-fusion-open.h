@@ -98,8 +98,9 @@ struct fusion_fill_pause {
  * @lost_writers: writes in flight to these
  * @fills_failed: number of zero-fills that have failed so far
  * @fill_pause: pause of each member after a failed zero-fill
- * @nr_fills: zero-fills under way
- * @fill_wait: woken when @nr_fills drops to 0
+ * @nr_excl: exclusive operations under way, or about to be
+ * @nr_fills: of these, zero-fills
+ * @fill_wait: woken when one of these drops to 0
  *
  * Protected by fs->lock.
  */
@@ -118,6 +119,7 @@ struct fusion_opens {
 	u32 lost_writers;
 	u32 fills_failed;
 	struct fusion_fill_pause fill_pause[FUSION_NR_DEVS];
+	u32 nr_excl;
 	u32 nr_fills;
 	wait_queue_head_t fill_wait;
 };

@@ -2,10 +2,10 @@
 /*
  * dm-fusion: reboot and hibernation.
  *
- * Reboot: the device of the root file system is not suspended at shutdown, so its set is not
- * closed. Flushed data is durable all the same. A checkpoint leaves the next activation little to
- * replay, and saves the current heat. Nothing depends on the checkpoint, so a member that does not
- * answer delays the reboot for a bounded time only.
+ * Reboot: the device of the root file system is not suspended at shutdown, so its set is closed
+ * now (fusion_seal()): the next activation has little to replay, the current heat, and the shadows.
+ * Flushed data is durable all the same, so a member that does not answer delays the reboot for a
+ * bounded time only.
  *
  * Hibernation: the memory image holds the map as it was. After that, this kernel may write to the
  * members before it powers off. So may the next kernel, which opens the sets it finds before it
@@ -20,21 +20,17 @@
 
 #include "dm-fusion.h"
 
-#define CHECKPOINT_SECONDS	5	/* for each set */
+/* Time for each set: until a point is not waited for, and then until the set is not. */
+#define POINT_SECONDS	10
+#define CLOSE_SECONDS	5
 
 static int fusion_reboot_notify(struct notifier_block *nb, unsigned long event, void *cmd)
 {
 	struct fusion *fs = container_of(nb, struct fusion, reboot_nb);
-	u64 mine;
 
-	if (fusion_mode(fs) != FUSION_RW)
-		return NOTIFY_DONE;
-	mine = fusion_checkpoint_ask(fs, false);
-	if (mine && !wait_event_timeout(fs->commit.wait,
-					READ_ONCE(fs->commit.checkpoint_done) >= mine,
-					CHECKPOINT_SECONDS * HZ))
-		DMWARN("%s: no checkpoint within %u s before the reboot; what was flushed is safe",
-		       dm_table_device_name(fs->ti->table), CHECKPOINT_SECONDS);
+	if (fusion_mode(fs) == FUSION_RW && !fusion_seal(fs, POINT_SECONDS, CLOSE_SECONDS))
+		DMWARN("%s: not closed within %u s before the reboot; what was flushed is safe",
+		       dm_table_device_name(fs->ti->table), POINT_SECONDS + CLOSE_SECONDS);
 	return NOTIFY_DONE;
 }
 
@@ -54,8 +50,8 @@ static int fusion_pm_notify(struct notifier_block *nb, unsigned long event, void
 void fusion_reboot_watch(struct fusion *fs)
 {
 	fs->reboot_nb.notifier_call = fusion_reboot_notify;
-	/* before the drivers below, as dm-integrity does */
-	fs->reboot_nb.priority = INT_MAX - 1;
+	/* before the drivers below, but after dm-integrity, which may lie above, and writes then */
+	fs->reboot_nb.priority = INT_MAX - 2;
 	register_reboot_notifier(&fs->reboot_nb);
 	fs->pm_nb.notifier_call = fusion_pm_notify;
 	register_pm_notifier(&fs->pm_nb);
@@ -68,5 +64,6 @@ void fusion_reboot_unwatch(struct fusion *fs)
 	 * It is harmless if the notifier is not registered.
 	 */
 	unregister_reboot_notifier(&fs->reboot_nb);
+	flush_work(&fs->seal.work);
 	unregister_pm_notifier(&fs->pm_nb);
 }

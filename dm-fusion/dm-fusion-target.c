@@ -49,6 +49,7 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	}
 	fs->ti = ti;
 	INIT_DELAYED_WORK(&fs->wait_work, fusion_suspend_waits);
+	fusion_seal_init(fs);
 
 	r = fusion_create(fs, argc, argv);
 	if (r)
@@ -73,30 +74,6 @@ static int fusion_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 out_with_fs:
 	fusion_destroy(fs);
 	return r;
-}
-
-/*
- * No user I/O is in flight any more. Close the set cleanly. The next table may load it from disk,
- * so nothing may be written after this.
- */
-static void fusion_close_set(struct fusion *fs)
-{
-	/* The core does not wait for zero-fills of OPEN extents, as they are not its bios. */
-	wait_event(fs->opens.fill_wait, !READ_ONCE(fs->opens.nr_fills));
-	flush_work(&fs->worker.work);
-	/* An update may wait for a commit, and there are no commits after the next line. */
-	fusion_replica_pause(fs);
-	/* In any mode: on removal, checkpoints requested by messages may still be pending. */
-	fusion_checkpoint_wait(fs, true);
-	cancel_delayed_work_sync(&fs->commit.work);
-	flush_work(&fs->txns.reclaim_work);
-	fusion_replica_stop(fs);
-	/* Only now are the slots free that the replica may have named. */
-	fusion_discard_stop(fs);
-	fusion_super_repeat(fs);
-	fusion_note_mode(fs);
-	fusion_beat_close(fs);
-	fusion_claim_release(fs);
 }
 
 static void fusion_dtr(struct dm_target *ti)
@@ -160,6 +137,7 @@ static int fusion_reopen_set(struct fusion *fs)
 	if (fusion_stopped(fs))
 		fusion_commit_kick(fs);
 	spin_unlock_irq(&fs->lock);
+	fusion_unseal(fs);
 	return 0;
 }
 

@@ -41,7 +41,7 @@
  *	batch, forced,	of the fence, off the old member and home; copies for shadows; the worker
  *	evacuate, home,	that decides
  *	refresh, mover
- *	status, message, claim, reboot, create, target
+ *	status, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *
  * Each header has the structures and contracts of one group; struct fusion below holds them
@@ -313,6 +313,7 @@ struct fusion {
 	struct fusion_claim claim;
 	struct fusion_old_disk old;	/* a member that is being replaced */
 
+	struct fusion_seal seal;
 	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
 	struct notifier_block pm_nb;
 	struct delayed_work wait_work;	/* a suspend that takes long: dm-fusion-target.c */

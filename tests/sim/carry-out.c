@@ -187,6 +187,8 @@ static void do_one(void *arg)
 	struct doing *d = arg;
 	struct state *st = d->st;
 
+	if (d->op.flags & OP_LATE)
+		msleep(rnd_below(&world->rng, 1 << rnd_below(&world->rng, 10)));
 	switch (d->op.kind) {
 	case OP_WRITE:
 		do_change(d, REQ_OP_WRITE, CHANGE_WRITE);
@@ -427,6 +429,10 @@ void carry_out(struct state *st, const struct op *drawn)
 		replace(st);
 		break;
 	case OP_CRASH:
+		if (op->flags & OP_SHUTDOWN) {
+			sim_reboot();
+			msleep(rnd_below(&world->rng, 1 << rnd_below(&world->rng, 10)));
+		}
 		st->crashed = true;
 		break;
 	case OP_FAULT:

@@ -415,3 +415,22 @@ int sim_dev_io(struct sim_dev *dev, blk_opf_t opf, u64 sector, u32 nr, u64 *stam
 	wake_up_all(&dev->wait);
 	return r;
 }
+
+/* -- shutting down ---------------------------------------------------------------- */
+
+void register_reboot_notifier(struct notifier_block *nb)
+{
+	world->reboot = nb;
+}
+
+void unregister_reboot_notifier(struct notifier_block *nb)
+{
+	if (world->reboot == nb)
+		world->reboot = NULL;
+}
+
+void sim_reboot(void)
+{
+	if (world->reboot)
+		world->reboot->notifier_call(world->reboot, 0, NULL);
+}

@@ -127,6 +127,7 @@ static void draw_op(struct op *op, const struct character *c, const struct setup
 		break;
 	case OP_CRASH:
 		op->nr = rnd_below(rng, 4) ? 0 : rnd_below(rng, 1 << rnd_below(rng, 8));
+		op->flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
 		break;
 	case OP_SLEEP:
 		op->nr = 1 << rnd_below(rng, 14);

@@ -44,6 +44,8 @@ enum op_kind {
 #define OP_FUA		1U
 #define OP_PREFLUSH	2U
 #define OP_NOWAIT	4U
+#define OP_LATE		8U		/* it begins some time after the others */
+#define OP_SHUTDOWN	16U		/* of OP_CRASH: the machine is shut down before */
 
 struct op {
 	u8 kind;

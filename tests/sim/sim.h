@@ -90,6 +90,7 @@ struct sim_world {
 	bool cut_due;			/* a disk has changed */
 	void *points;			/* that its set has made: points.c */
 	void *since;			/* extents with newer metadata */
+	struct notifier_block *reboot;	/* called before the machine shuts down */
 	bool promised;			/* a flush, or FUA, has been acknowledged */
 	sim_cut_fn cut;
 	void *cut_ctx;
@@ -243,6 +244,9 @@ void sim_dev_remove(struct sim_dev *dev);
 void sim_dev_get(struct sim_dev *dev);
 void sim_dev_put(struct sim_dev *dev);
 void *sim_dev_private(struct sim_dev *dev);
+
+/* The machine is about to shut down. */
+void sim_reboot(void);
 int sim_dev_message(struct sim_dev *dev, const char *text);
 
 /* Ask for the status line and the table line. */

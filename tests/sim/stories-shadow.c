@@ -149,6 +149,23 @@ static struct op *live_again(struct op *op, u64 *rng, u32 lext)
 	return add(op, OP_WRITE, lext * EXTENT_SECTORS, EXTENT_SECTORS);
 }
 
+/* The machine is shut down, while some still write. */
+static struct op *shut_down(struct op *op, u64 *rng, u32 some)
+{
+	u32 i;
+
+	for (i = rnd_below(rng, 12); i; i--) {
+		if (rnd_below(rng, 3))
+			op = block(op, OP_WRITE, rnd_below(rng, some), rng);
+		else
+			op = add(op, OP_FLUSH, 0, 0);
+		op[-1].flags = OP_LATE | (rnd_below(rng, 4) ? 0 : OP_FUA);
+	}
+	op = add(op, OP_CRASH, 0, 0);
+	op[-1].flags = OP_SHUTDOWN;
+	return op;
+}
+
 u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;
@@ -168,7 +185,8 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			if (rnd_below(rng, 12))
 				continue;
 			if (rnd_below(rng, 2)) {
-				op = add(op, OP_CRASH, 0, 0);
+				op = rnd_below(rng, 2) ? add(op, OP_CRASH, 0, 0) :
+					shut_down(op, rng, some);
 				continue;
 			}
 			/* as fusionctl closes a set, or without */

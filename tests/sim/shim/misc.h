@@ -60,7 +60,7 @@ static inline const struct new_utsname *init_utsname(void)
 
 #define strscpy(to, from, size)	((void)snprintf(to, size, "%s", from))
 
-/* The simulated machine never shuts down or sleeps, it loses its power. */
+/* The simulated machine never sleeps. Before it shuts down, it calls the last one. */
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *data);
 	int priority;
@@ -71,19 +71,10 @@ struct notifier_block {
 #define PM_HIBERNATION_PREPARE	1
 #define PM_SUSPEND_PREPARE	3
 #define PM_POST_SUSPEND		4
-#define register_pm_notifier	register_reboot_notifier
-#define unregister_pm_notifier	unregister_reboot_notifier
-static inline int register_reboot_notifier(struct notifier_block *nb)
-{
-	(void)nb;
-	return 0;
-}
-
-static inline int unregister_reboot_notifier(struct notifier_block *nb)
-{
-	(void)nb;
-	return 0;
-}
+#define register_pm_notifier(nb)	((void)(nb))
+#define unregister_pm_notifier(nb)	((void)(nb))
+void register_reboot_notifier(struct notifier_block *nb);
+void unregister_reboot_notifier(struct notifier_block *nb);
 
 int hex2bin(u8 *to, const char *from, size_t bytes);
 int kstrtou32(const char *s, unsigned int base, u32 *result);
