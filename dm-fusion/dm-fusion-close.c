@@ -4,8 +4,8 @@
  *
  * The device of the root file system is never suspended. So it is sealed when the machine is about
  * to shut down: it is closed as well, and writes that come after that are held for good. Reads go
- * on. Nothing is lost by that: who writes so late cannot rely on it, and a set that is not closed
- * would have to copy all shadows again.
+ * on. No flush covers a write that is held, so nothing is lost that a program could rely on. If
+ * the set were not closed, the next activation would have to copy all shadows again.
  *
  * No write reaches a member after a seal. One that has found the gate open (fs->gate) is in the
  * same RCU section until it has entered an epoch. The first drain lasts longer than all these
