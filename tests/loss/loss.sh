@@ -200,18 +200,14 @@ as_it_is() {
 	fs_forget
 }
 
-# hits: paths of files that salvage names, in $TMP/hits; their number in HITS, or null
+# hits PATH: the files there that salvage names are added to $TMP/hits; their number in HITS, or null
 hits() {
-	local of=$RESCUED rc=0
-	HITS=null
-	: >"$TMP/hits"
-	case $FS in
-	btrfs)	return ;;	# its FIEMAP has addresses of its own
-	xfs)	of=$MNT ;;
-	esac
-	timeout 120 fusionctl salvage "$SLOW" --files "$of" --json >"$TMP/files" 2>"$TMP/files.err" || rc=$?
+	local rc=0
+	timeout 120 fusionctl salvage "$SLOW" --files "$1" --json >"$TMP/files" 2>"$TMP/files.err" || rc=$?
 	[[ $rc -eq 0 ]] || { say "--files: $(<"$TMP/files.err")"; return; }
-	jq -r '.files[].path' "$TMP/files" >"$TMP/hits"
+	# without a directory that it is mounted on
+	jq -r --arg mnt "$MNT" '.files[].path | ltrimstr($mnt)' "$TMP/files" >>"$TMP/hits"
+	sort -u -o "$TMP/hits" "$TMP/hits"
 	HITS=$(wc -l <"$TMP/hits")
 }
 
@@ -239,7 +235,7 @@ one_run() {
 		lose_fast
 		rescue
 		as_it_is
-		[[ $FS != ext4 ]] || hits
+		[[ $FS != ext4 ]] || hits "$RESCUED"
 		salvage=$(jq -c '{ mountable, mountable_why, current, bytes }' "$TMP/salvage")
 	else
 		lose_nothing
@@ -248,7 +244,7 @@ one_run() {
 	fs_check "$COPY"
 	[[ $FSCK != failed ]] || say "fsck: $(tail -n 4 "$TMP/fsck" | cut -c 1-200)"
 	if fs_mount "$COPY" "$MNT"; then
-		[[ $salvage == null || $FS == ext4 ]] || hits
+		[[ $salvage == null ]] || hits "$MNT"
 		compared "$MNT" --hits "$TMP/hits" --list "$TMP/list"
 		umount "$MNT"
 	else

@@ -58,5 +58,9 @@ int list_hit_files(const char *path, const struct salvage *s, struct json_object
 		       (unsigned long long)unknown.inodes, (unsigned long long)unknown.files,
 		       (unsigned long long)unknown.directories);
 	}
+	if (unknown.journal && !rc)
+		fus_warn(path, "its journal is not replayed, so files of the last seconds may be "
+			 "missing from the list; run fsck on a copy, mount that, and give the "
+			 "mount point");
 	return rc;
 }

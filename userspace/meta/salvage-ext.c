@@ -277,6 +277,7 @@ int fus_salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *
 	if (err)
 		return fus_fail(FC_FAILED, path, "no ext2, ext3 or ext4 file system that can be "
 				"read is on it; mount others and give the mount point");
+	unknown->journal = ext2fs_has_feature_journal_needs_recovery(sc.fs->super);
 	err = ext2fs_allocate_inode_bitmap(sc.fs, "hit", &sc.hit);
 	if (!err)
 		err = ext2fs_allocate_inode_bitmap(sc.fs, "dir", &sc.dir);

@@ -1,92 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find files of a mounted file system in lost or unknown areas. It works with any file system that
- * supports FIEMAP and fills its device, as XFS and ext4 do. Links are not followed, nor mount
- * points.
+ * Find files of a mounted file system in lost or unknown areas. It works with btrfs, and with any
+ * file system that supports FIEMAP and fills its device, as XFS and ext4 do. Links are not
+ * followed, nor mount points.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <linux/fiemap.h>
-#include <linux/fs.h>
-#include <stdlib.h>
+#include <fts.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "file-extents.h"
 #include "fusionctl.h"
 #include "progress.h"
 #include "salvage.h"
 #include "text.h"
 
-#define EXTENTS		256U
-#define MAX_FDS		32
-
-/* nftw() passes nothing on. */
-static struct {
+struct walk {
 	const struct salvage *s;
 	hit_fn fn;
 	void *ctx;
 	struct files_unknown *unknown;
-	struct fiemap *map;
-} walk;
+	struct file_system fs;
+	bool hit;		/* the file that is being looked at */
+};
 
-/* Return: 1 if one of its extents is hit, 0 if none, -1 if that is unknown. */
-static int file_hit(int fd)
+static bool look_at_extent(void *ctx, const struct file_extent *e)
 {
-	struct fiemap *map = walk.map;
-	u64 next = 0;
+	struct walk *w = ctx;
 
-	for (;;) {
-		memset(map, 0, sizeof(*map));
-		map->fm_start = next;
-		map->fm_length = FIEMAP_MAX_OFFSET - next;
-		map->fm_extent_count = EXTENTS;
-		if (ioctl(fd, FS_IOC_FIEMAP, map))
-			return -1;
-		if (!map->fm_mapped_extents)
-			return 0;
-		for (u32 i = 0; i < map->fm_mapped_extents && i < EXTENTS; i++) {
-			const struct fiemap_extent *e = &map->fm_extents[i];
-
-			if (!(e->fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE)) &&
-			    fus_salvage_hit(walk.s, e->fe_physical, e->fe_length))
-				return 1;
-			if (e->fe_flags & FIEMAP_EXTENT_LAST)
-				return 0;
-			if (e->fe_logical + e->fe_length <= next)
-				return -1;	/* would not end */
-			next = e->fe_logical + e->fe_length;
-		}
-	}
+	w->hit = e->part == FILE_BLOCKS && e->on_disk &&
+		 fus_salvage_hit(w->s, e->at, e->on_disk);
+	return !w->hit;
 }
 
-static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static void look_at_file(struct walk *w, const FTSENT *e)
 {
+	int fd = open(e->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char safe[4 * 4096];
-	int fd, hit;
 
-	(void)ftw;
-	fus_progress_add(1);
-	if (type == FTW_DNR || type == FTW_NS) {
-		walk.unknown->directories++;
-		return 0;
-	}
-	if (type != FTW_F || !S_ISREG(st->st_mode))
-		return 0;
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	hit = fd < 0 ? -1 : file_hit(fd);
+	w->hit = false;
+	if (fd < 0 || fus_file_extents(&w->fs, fd, look_at_extent, w))
+		w->unknown->files++;
+	else if (w->hit)
+		w->fn(w->ctx, fus_safe_text(safe, sizeof(safe), e->fts_path, SIZE_MAX,
+					    fus_utf8_output()), e->fts_statp->st_ino);
 	if (fd >= 0)
 		close(fd);
-	if (hit < 0)
-		walk.unknown->files++;
-	if (hit > 0)
-		walk.fn(walk.ctx, fus_safe_text(safe, sizeof(safe), path, SIZE_MAX,
-						fus_utf8_output()), st->st_ino);
-	return 0;
+}
+
+static void look_at(struct walk *w, FTS *fts, FTSENT *e)
+{
+	switch (e->fts_info) {
+	case FTS_D:
+		if (!fus_file_system_has(&w->fs, e->fts_accpath, e->fts_statp->st_dev))
+			fts_set(fts, e, FTS_SKIP);
+		break;
+	case FTS_DNR:
+	case FTS_NS:
+	case FTS_ERR:
+		w->unknown->directories++;
+		break;
+	case FTS_F:
+		look_at_file(w, e);
+		break;
+	}
+	if (e->fts_info != FTS_DP)
+		fus_progress_add(1);
 }
 
 /* The file system may not know their number. */
@@ -100,22 +83,37 @@ static void begin_progress(const char *path)
 	fus_progress_begin(path, &fus_progress_inodes, files);
 }
 
+/* Return: 0 or -errno. */
+static int walk_tree(struct walk *w, const char *path)
+{
+	char *const roots[] = { (char *)path, NULL };
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW, NULL);
+	FTSENT *e;
+	int err;
+
+	if (!fts)
+		return -errno;
+	while ((e = fts_read(fts)))
+		look_at(w, fts, e);
+	err = errno;		/* 0 at the end */
+	fts_close(fts);
+	return -err;
+}
+
 int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 		      struct files_unknown *unknown)
 {
-	int err;
+	struct walk w = { .s = s, .fn = fn, .ctx = ctx, .unknown = unknown };
+	int rc = fus_any_file_system_open(path, &w.fs), err;
 
-	walk.s = s;
-	walk.fn = fn;
-	walk.ctx = ctx;
-	walk.unknown = unknown;
-	begin_progress(path);
-	walk.map = malloc(sizeof(*walk.map) + EXTENTS * sizeof(walk.map->fm_extents[0]));
-	err = walk.map ? nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT) : -1;
-	free(walk.map);
-	fus_progress_end();
-	if (!err)
-		return 0;
-	return fus_fail(FC_FAILED, path, "cannot read: %s; check that it is mounted",
-			strerror(errno));
+	if (!rc) {
+		begin_progress(path);
+		err = walk_tree(&w, path);
+		fus_progress_end();
+		if (err)
+			rc = fus_fail(FC_FAILED, path, "cannot read: %s; check that it is mounted",
+				      strerror(-err));
+	}
+	fus_file_system_close(&w.fs);
+	return rc;
 }

@@ -74,11 +74,12 @@ int fus_salvage_mountable(const struct salvage *s, const struct offline *o, bool
 /* A file that is hit; path is safe to print. */
 typedef void (*hit_fn)(void *ctx, const char *path, u64 inode);
 
-/* Parts that cannot be judged, because the metadata of the file system is hit itself. */
+/* What cannot be judged: mostly because the metadata of the file system is hit itself. */
 struct files_unknown {
 	u64 inodes;		/* in unreadable blocks */
 	u64 files;		/* whose list of blocks cannot be read */
 	u64 directories;	/* unreadable, so names below are missing */
+	bool journal;		/* is not replayed, so files of the last seconds may be missing */
 };
 
 int fus_salvage_ext(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
