@@ -66,6 +66,9 @@ enum option_id {
 	OPT_WAIT,
 	OPT_NO_WAIT,
 	OPT_LOST,
+	OPT_TREE,
+	OPT_SORT,
+	OPT_EXTENTS,
 	OPT_HELP,
 	OPT_NR
 };
