@@ -247,7 +247,7 @@ test_layers() {
 
 test_refusals() {
 	begin
-	refused "/proc/self/status: its file system (type 0x9fa0) does not tell where files lie" \
+	refused "/proc/self/status: its file system does not tell where files lie" \
 		fusionctl where /proc/self/status
 	refused "/nosuch: No such file or directory" fusionctl where /nosuch
 	refused "/dev/null: neither a file nor a directory" fusionctl where /dev/null

@@ -102,16 +102,16 @@ static bool take(void *ctx, const struct file_extent *e)
 	if (e->logical < c->size)
 		c->covered += e->bytes < c->size - e->logical ? e->bytes : c->size - e->logical;
 	switch (e->part) {
-	case PART_INLINE:
+	case FILE_INLINE:
 		c->t.inlined += e->bytes;
 		break;
-	case PART_PENDING:
+	case FILE_PENDING:
 		c->t.pending += e->bytes;
 		break;
-	case PART_UNKNOWN:
+	case FILE_UNKNOWN:
 		c->t.unknown += e->bytes;
 		break;
-	case PART_BLOCKS:
+	case FILE_BLOCKS:
 		/* backwards, each file that has them is named */
 		if (e->shared && !c->w->backwards)
 			place_shared(c, e->at, e->on_disk);

@@ -29,9 +29,9 @@ static bool tell_blocks(struct walk *w, struct file_extent *e, uint64_t address)
 
 	while (done < on_disk) {
 		if (!fus_btrfs_find(w->chunks, address + done, &e->at, &run))
-			e->part = PART_UNKNOWN;
+			e->part = FILE_UNKNOWN;
 		e->on_disk = on_disk - done;
-		if (e->part == PART_BLOCKS && run < e->on_disk)
+		if (e->part == FILE_BLOCKS && run < e->on_disk)
 			e->on_disk = run;
 		/* what is compressed is in the file as a whole with its first block */
 		e->bytes = bytes == on_disk ? e->on_disk : done ? 0 : bytes;
@@ -54,7 +54,7 @@ static bool tell_item(struct walk *w, uint64_t offset, const void *data, uint32_
 		return true;
 	memcpy(&item, data, bytes < sizeof(item) ? bytes : sizeof(item));
 	if (item.type == BTRFS_FILE_EXTENT_INLINE) {
-		e.part = PART_INLINE;
+		e.part = FILE_INLINE;
 		e.bytes = le64toh(item.ram_bytes);
 		return w->fn(w->ctx, &e);
 	}
@@ -62,7 +62,7 @@ static bool tell_item(struct walk *w, uint64_t offset, const void *data, uint32_
 	e.bytes = le64toh(item.num_bytes);
 	if (bytes < sizeof(item) || !address)
 		return true;		/* a hole */
-	e.part = PART_BLOCKS;
+	e.part = FILE_BLOCKS;
 	e.shared = true;		/* the extent tree would tell; a look there costs more */
 	if (item.compression || item.encryption || item.other_encoding) {
 		/* the whole extent is needed, for each part of it */

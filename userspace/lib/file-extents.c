@@ -42,25 +42,42 @@ static int open_chunks(const char *path, struct file_system *fs)
 	return rc;
 }
 
-int fus_file_system_open(const char *path, dev_t st_dev, struct file_system *fs)
+/* *@known: its type is one of these. */
+static int look_at(const char *path, struct file_system *fs, bool *known)
 {
+	const size_t nr = sizeof(types) / sizeof(types[0]);
 	struct statfs st;
 	size_t i = 0;
 
 	memset(fs, 0, sizeof(*fs));
-	fs->st_dev = st_dev;
 	if (statfs(path, &st))
 		return fus_fail(FC_FAILED, path, "cannot read its file system: %s",
 				strerror(errno));
-	while (i < sizeof(types) / sizeof(types[0]) && types[i].magic != (unsigned int)st.f_type)
+	while (i < nr && types[i].magic != (unsigned int)st.f_type)
 		i++;
-	if (i == sizeof(types) / sizeof(types[0]) || !fus_path_device(path, &fs->devno))
-		return fus_fail(FC_REFUSED, path, "its file system (type %#lx) does not tell where "
-				"files lie; ext2 to ext4, XFS, btrfs and F2FS do",
-				(unsigned long)st.f_type);
-	snprintf(fs->type, sizeof(fs->type), "%s", types[i].type);
+	*known = i < nr;
 	fs->block_bytes = st.f_bsize;
+	snprintf(fs->type, sizeof(fs->type), "%s", i < nr ? types[i].type : "other");
 	return st.f_type == BTRFS_SUPER_MAGIC ? open_chunks(path, fs) : 0;
+}
+
+int fus_any_file_system_open(const char *path, struct file_system *fs)
+{
+	bool known;
+
+	return look_at(path, fs, &known);
+}
+
+int fus_file_system_open(const char *path, dev_t st_dev, struct file_system *fs)
+{
+	bool known;
+	int rc = look_at(path, fs, &known);
+
+	if (!rc && (!known || !fus_path_device(path, &fs->devno)))
+		rc = fus_fail(FC_REFUSED, path, "its file system does not tell where files lie; "
+			      "ext2 to ext4, XFS, btrfs and F2FS do");
+	fs->st_dev = st_dev;
+	return rc;
 }
 
 void fus_file_system_close(struct file_system *fs)
@@ -72,10 +89,10 @@ void fus_file_system_close(struct file_system *fs)
 static enum file_part part_of(unsigned int flags)
 {
 	if (flags & FIEMAP_EXTENT_DELALLOC)
-		return PART_PENDING;
+		return FILE_PENDING;
 	if (flags & (FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL))
-		return PART_INLINE;
-	return flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_ENCODED) ? PART_UNKNOWN : PART_BLOCKS;
+		return FILE_INLINE;
+	return flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_ENCODED) ? FILE_UNKNOWN : FILE_BLOCKS;
 }
 
 static int by_fiemap(int fd, struct fiemap *map, file_extent_fn *fn, void *ctx)

@@ -13,16 +13,16 @@
 
 /* What a part of a file is on. */
 enum file_part {
-	PART_BLOCKS,		/* blocks of its own, which may be unwritten yet */
-	PART_INLINE,		/* metadata of the file system */
-	PART_PENDING,		/* memory: it is not written yet */
-	PART_UNKNOWN,		/* the file system does not tell */
+	FILE_BLOCKS,		/* blocks of its own, which may be unwritten yet */
+	FILE_INLINE,		/* metadata of the file system */
+	FILE_PENDING,		/* memory: it is not written yet */
+	FILE_UNKNOWN,		/* the file system does not tell */
 };
 
 struct file_extent {
 	enum file_part part;
 	uint64_t logical, bytes;	/* in the file */
-	uint64_t at, on_disk;		/* PART_BLOCKS: bytes of the device; fewer if compressed */
+	uint64_t at, on_disk;		/* FILE_BLOCKS: bytes of the device; fewer if compressed */
 	bool shared;			/* perhaps with other files */
 };
 
@@ -40,6 +40,8 @@ struct file_system {
 
 /* The file system of @path, with the number @st_dev; the close also if this has failed. */
 int fus_file_system_open(const char *path, dev_t st_dev, struct file_system *fs);
+/* The same for one of any type, which may have no device; what FIEMAP says of it is taken as it is. */
+int fus_any_file_system_open(const char *path, struct file_system *fs);
 void fus_file_system_close(struct file_system *fs);
 
 /* Call @fn for each part of an open file that is no hole, in their order. Return: 0 or -errno. */

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find files of a mounted file system in lost or unknown areas. It works with any file system that
- * supports FIEMAP and fills its device, as XFS and ext4 do. Links are not followed, nor mount
- * points.
+ * Find files of a mounted file system in lost or unknown areas. It works with btrfs, and with any
+ * file system that supports FIEMAP and fills its device, as XFS and ext4 do. Links are not followed,
+ * nor mount points.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <linux/fiemap.h>
-#include <linux/fs.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "file-extents.h"
 #include "fusionctl.h"
 #include "progress.h"
 #include "salvage.h"
 #include "text.h"
 
-#define EXTENTS		256U
 #define MAX_FDS		32
 
 /* nftw() passes nothing on. */
@@ -31,37 +27,24 @@ static struct {
 	hit_fn fn;
 	void *ctx;
 	struct files_unknown *unknown;
-	struct fiemap *map;
+	struct file_system fs;
 } walk;
+
+static bool look_at_extent(void *ctx, const struct file_extent *e)
+{
+	bool *hit = ctx;
+
+	*hit = e->part == FILE_BLOCKS && e->on_disk &&
+	       fus_salvage_hit(walk.s, e->at, e->on_disk);
+	return !*hit;
+}
 
 /* Return: 1 if one of its extents is hit, 0 if none, -1 if that is unknown. */
 static int file_hit(int fd)
 {
-	struct fiemap *map = walk.map;
-	u64 next = 0;
+	bool hit = false;
 
-	for (;;) {
-		memset(map, 0, sizeof(*map));
-		map->fm_start = next;
-		map->fm_length = FIEMAP_MAX_OFFSET - next;
-		map->fm_extent_count = EXTENTS;
-		if (ioctl(fd, FS_IOC_FIEMAP, map))
-			return -1;
-		if (!map->fm_mapped_extents)
-			return 0;
-		for (u32 i = 0; i < map->fm_mapped_extents && i < EXTENTS; i++) {
-			const struct fiemap_extent *e = &map->fm_extents[i];
-
-			if (!(e->fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE)) &&
-			    fus_salvage_hit(walk.s, e->fe_physical, e->fe_length))
-				return 1;
-			if (e->fe_flags & FIEMAP_EXTENT_LAST)
-				return 0;
-			if (e->fe_logical + e->fe_length <= next)
-				return -1;	/* would not end */
-			next = e->fe_logical + e->fe_length;
-		}
-	}
+	return fus_file_extents(&walk.fs, fd, look_at_extent, &hit) ? -1 : hit;
 }
 
 static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -103,19 +86,21 @@ static void begin_progress(const char *path)
 int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void *ctx,
 		      struct files_unknown *unknown)
 {
-	int err;
+	int err, rc;
 
 	walk.s = s;
 	walk.fn = fn;
 	walk.ctx = ctx;
 	walk.unknown = unknown;
+	rc = fus_any_file_system_open(path, &walk.fs);
+	if (rc)
+		return rc;
 	begin_progress(path);
-	walk.map = malloc(sizeof(*walk.map) + EXTENTS * sizeof(walk.map->fm_extents[0]));
-	err = walk.map ? nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT) : -1;
-	free(walk.map);
+	err = nftw(path, visit, MAX_FDS, FTW_PHYS | FTW_MOUNT);
 	fus_progress_end();
-	if (!err)
-		return 0;
-	return fus_fail(FC_FAILED, path, "cannot read: %s; check that it is mounted",
-			strerror(errno));
+	if (err)
+		rc = fus_fail(FC_FAILED, path, "cannot read: %s; check that it is mounted",
+			      strerror(errno));
+	fus_file_system_close(&walk.fs);
+	return rc;
 }
