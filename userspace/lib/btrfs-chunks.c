@@ -23,26 +23,29 @@ struct btrfs_chunks {
 	size_t nr;
 };
 
-/* Copies on the same device (DUP) hold the same: the first one stands for both. */
-static bool add_chunk(struct btrfs_chunks *c, uint64_t address, const void *data, uint32_t bytes)
+/*
+ * Copies on the same device (DUP) hold the same: the first one stands for both. Return: 0;
+ * -EOPNOTSUPP: it has parts elsewhere; -ENOMEM.
+ */
+static int add_chunk(struct btrfs_chunks *c, uint64_t address, const void *data, uint32_t bytes)
 {
 	const uint64_t striped = BTRFS_BLOCK_GROUP_PROFILE_MASK & ~BTRFS_BLOCK_GROUP_DUP;
 	struct btrfs_chunk item;
 	struct chunk *chunk;
 
 	if (bytes < sizeof(item))
-		return false;
+		return -EIO;
 	memcpy(&item, data, sizeof(item));
 	if (le64toh(item.type) & striped)
-		return false;
+		return -EOPNOTSUPP;
 	chunk = realloc(c->chunk, (c->nr + 1) * sizeof(*chunk));
 	if (!chunk)
-		return false;
+		return -ENOMEM;
 	c->chunk = chunk;
 	chunk[c->nr++] = (struct chunk){
 		address, le64toh(item.length), le64toh(item.stripe.offset)
 	};
-	return true;
+	return 0;
 }
 
 static int read_chunks(struct btrfs_chunks *c, int fd)
@@ -57,11 +60,11 @@ static int read_chunks(struct btrfs_chunks *c, int fd)
 				   BTRFS_FIRST_CHUNK_TREE_OBJECTID, BTRFS_CHUNK_ITEM_KEY);
 	if (rc)
 		return rc;
-	while ((rc = fus_btrfs_items_next(&it, &address, &data, &bytes)) > 0)
-		if (!add_chunk(c, address, data, bytes)) {
-			rc = -EOPNOTSUPP;
+	while ((rc = fus_btrfs_items_next(&it, &address, &data, &bytes)) > 0) {
+		rc = add_chunk(c, address, data, bytes);
+		if (rc)
 			break;
-		}
+	}
 	fus_btrfs_items_end(&it);
 	return rc;
 }

@@ -21,18 +21,6 @@
 
 #define EXTENTS		256U
 
-static const struct {
-	unsigned int magic;
-	const char *type;
-} types[] = {
-	{ EXT4_SUPER_MAGIC, "ext4" },		/* ext2 and ext3 as well */
-	{ XFS_SUPER_MAGIC, "xfs" },
-	{ BTRFS_SUPER_MAGIC, "btrfs" },
-	{ F2FS_SUPER_MAGIC, "f2fs" },
-};
-
-#define NR_TYPES	(sizeof(types) / sizeof(types[0]))
-
 static int open_chunks(const char *path, struct file_system *fs)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
@@ -44,33 +32,19 @@ static int open_chunks(const char *path, struct file_system *fs)
 	return rc;
 }
 
-int fus_any_file_system_open(const char *path, struct file_system *fs)
+int fus_file_system_open(const char *path, struct file_system *fs)
 {
 	struct statfs sf;
 	struct stat st;
-	size_t i = 0;
 
 	memset(fs, 0, sizeof(*fs));
 	if (statfs(path, &sf) || stat(path, &st))
 		return fus_fail(FC_FAILED, path, "cannot read its file system: %s",
 				strerror(errno));
-	while (i < NR_TYPES && types[i].magic != (unsigned int)sf.f_type)
-		i++;
-	fs->type = i < NR_TYPES ? types[i].type : NULL;
-	fs->block_bytes = sf.f_bsize;
 	fs->st_dev = st.st_dev;
 	if (!fus_path_device(path, &fs->devno))
 		fs->devno = 0;
 	return sf.f_type == BTRFS_SUPER_MAGIC ? open_chunks(path, fs) : 0;
-}
-
-int fus_file_system_open(const char *path, struct file_system *fs)
-{
-	int rc = fus_any_file_system_open(path, fs);
-
-	return rc || (fs->type && fs->devno) ? rc :
-		fus_fail(FC_REFUSED, path, "its file system does not tell where files lie; ext2 to "
-			 "ext4, XFS, btrfs and F2FS do");
 }
 
 bool fus_file_system_has(const struct file_system *fs, const char *path, dev_t st_dev)

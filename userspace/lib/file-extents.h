@@ -31,17 +31,16 @@ typedef bool file_extent_fn(void *ctx, const struct file_extent *e);
 
 /* A mounted file system. */
 struct file_system {
-	const char *type;	/* "ext4"; NULL if it is another one */
 	dev_t st_dev;		/* of the path that it was opened by */
 	dev_t devno;		/* the device it lies on, or 0 */
-	unsigned int block_bytes;
 	struct btrfs_chunks *chunks;	/* or NULL */
 };
 
-/* The file system of @path; it is to be closed, also if this has failed. */
+/*
+ * The file system of @path, of any type, even without a device: what FIEMAP says of it is taken as
+ * it is. It is to be closed, also if this has failed.
+ */
 int fus_file_system_open(const char *path, struct file_system *fs);
-/* The same for one of any type, even without a device: what FIEMAP says of it is taken as it is. */
-int fus_any_file_system_open(const char *path, struct file_system *fs);
 void fus_file_system_close(struct file_system *fs);
 /*
  * Return: whether it has @path, whose stat() has that @st_dev. Those of btrfs have several, one for
