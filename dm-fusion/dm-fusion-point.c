@@ -36,8 +36,9 @@
  * the slow member has of it is older, and is called out of date. But if a whole fast member
  * fails, no read succeeds, until the heartbeat makes the set read-only: a point that left all out
  * then would take away what the one before has saved. So the first try fails, and only what
- * cannot be read RETRY_MS later either is left out. If more than FUSION_LEFT_OUT cannot be read,
- * it is the member that fails, even if its heartbeat goes on, and the former point stays.
+ * cannot be read FUSION_POINT_RETRY_MS later either is left out. If more than FUSION_LEFT_OUT
+ * cannot be read, it is the member that fails, even if its heartbeat goes on, and the former
+ * point stays.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
  * Whatever takes the mark away, a write or a discard, leaves the slot to the job. If the extent is
@@ -56,8 +57,6 @@
 #define TRIES		3U
 /* Most extents that may have no shadow at all yet. */
 #define FIRST		64U
-/* Pause after a point that did not come about. */
-#define RETRY_MS	5000U
 /* Times shadow_age that a point waits for a round. */
 #define LATE		4U
 /* Jobs that end under one lock. */
@@ -172,16 +171,6 @@ static bool fusion_point_hinders(struct fusion *fs)
 	       (asked ? READ_ONCE(asked->abandoned) : !!fusion_first_forced(fs));
 }
 
-/* Could it not be read in an earlier try either? */
-static bool fusion_point_bad_for_long(struct fusion *fs, u32 fast)
-{
-	struct fusion_point *p = &fs->shadows.point;
-
-	if (!__test_and_set_bit(fast, p->bad))
-		p->bad_ms = fusion_now_ms();
-	return fusion_now_ms() - p->bad_ms >= RETRY_MS;
-}
-
 /* Has it a copy, or can it do without? False if that failed otherwise, or was skipped. */
 static bool fusion_point_copied(struct fusion *fs, const struct fusion_job *job)
 {
@@ -219,46 +208,6 @@ static bool fusion_point_copy(struct fusion *fs, enum fusion_state state)
 }
 
 /* -- the instant ----------------------------------------------------------------------------- */
-
-/* Extents with metadata that have no shadow at all. */
-static u32 fusion_point_new(const struct fusion *fs)
-{
-	u32 lext, word, nr = 0;
-
-	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
-		cond_resched();
-		word = READ_ONCE(fs->map[lext]);
-		nr += fusion_word_lacking(fs, word) && !fusion_has_shadow(fs, word);
-	}
-	return nr;
-}
-
-/*
- * Partial extents cannot be copied: complete those with metadata. A tree whose root is in the
- * point may have its newest leaves there. Return: false if that failed.
- */
-static bool fusion_point_fill(struct fusion *fs)
-{
-	unsigned int pass;
-	u32 lext, word;
-
-	/* first begin with all of them, then wait for each */
-	for (pass = 0; pass < 2; pass++) {
-		for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
-			cond_resched();
-			word = READ_ONCE(fs->map[lext]);
-			if (!fusion_point_partial(fs, lext, word))
-				continue;
-			if (pass)
-				fusion_settle(fs, lext);
-			else if (!fusion_open_fill(fs, lext) &&
-				 (!fusion_point_bad_for_long(fs, fusion_word_slot(word)) ||
-				  !fusion_point_leave_out(fs, lext)))
-				return false;
-		}
-	}
-	return !READ_ONCE(fs->mover.stopping);
-}
 
 /* Arm extents as above, and copy them. Return: the same, with -1 for a copy that failed as well. */
 static int fusion_point_round(struct fusion *fs, enum fusion_state state, u32 most)
@@ -459,7 +408,7 @@ bool fusion_point(struct fusion *fs)
 	if (!fusion_point_due(fs) || fusion_gate_ready(fs))
 		return false;
 	if (!fusion_point_try(fs)) {
-		p->pause_ms = min_t(u64, max(2 * p->pause_ms, RETRY_MS),
+		p->pause_ms = min_t(u64, max(2 * p->pause_ms, FUSION_POINT_RETRY_MS),
 				    max_t(u64, READ_ONCE(fs->opt.shadow_age), 5) * MSEC_PER_SEC);
 		p->retry_ms = fusion_now_ms() + p->pause_ms;
 	}

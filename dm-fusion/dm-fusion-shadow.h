@@ -86,7 +86,7 @@ struct fusion_point {
 	unsigned long *bad;
 	u64 bad_ms;
 	u32 left_out;
-	u32 out[FUSION_LEFT_OUT + 1];
+	u32 out[FUSION_LEFT_OUT];
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
@@ -192,19 +192,6 @@ bool fusion_point_awaits(const struct fusion *fs, u32 lext);
 bool fusion_point_leave_out(struct fusion *fs, u32 lext);
 
 /*
- * Is this extent of the fast member partial, so that a point has to complete it? Those that have
- * lost blocks cannot be completed, and are in no point. Context: the mover.
- */
-bool fusion_point_partial(struct fusion *fs, u32 lext, u32 word);
-
-/*
- * The number of extents on the fast member that the point is to cover, and that have neither a
- * current shadow nor a copy. From here on these include all to which metadata was written by now.
- * Context: the mover.
- */
-u32 fusion_point_lacking(struct fusion *fs);
-
-/*
  * Choose the extents that the next point covers; from here on it is the same ones, whatever is
  * written. One to which no metadata was written for some points is left out again. Return: it was
  * looked for these, so fusion_point_chosen() is to be told whether the point was @made. Context:
@@ -215,12 +202,6 @@ void fusion_point_chosen(struct fusion *fs, bool made);
 
 /* A round of copies is over: the next point may want fewer slots. Context: the mover. */
 void fusion_point_want_less(struct fusion *fs);
-
-/*
- * How many slots this point needs, so the next one may as well. If they are not there, shadows of
- * data go until then (dm-fusion-shadow-room.c). Context: the mover.
- */
-void fusion_point_want(struct fusion *fs);
 
 /* Let a point copy so many extents, if there is memory. Context: the mover; it has no jobs. */
 void fusion_point_enlarge(struct fusion *fs, u32 nr);
@@ -404,6 +385,39 @@ void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
  * way. Context: the mover. Return: is there more to do in this round?
  */
 bool fusion_refresh(struct fusion *fs);
+
+/* -- dm-fusion-point-lacking.c --------------------------------------------------------------- */
+
+/* Pause after a point that did not come about. */
+#define FUSION_POINT_RETRY_MS	5000U
+
+/*
+ * The number of extents on the fast member that the point is to cover, and that have neither a
+ * current shadow nor a copy. From here on these include all to which metadata was written by now.
+ * Context: the mover.
+ */
+u32 fusion_point_lacking(struct fusion *fs);
+
+/* Those of them that have no shadow at all. Context: the mover. */
+u32 fusion_point_new(const struct fusion *fs);
+
+/*
+ * How many slots this point needs, so the next one may as well. If they are not there, shadows of
+ * data go until then (dm-fusion-shadow-room.c). Context: the mover.
+ */
+void fusion_point_want(struct fusion *fs);
+
+/*
+ * A fast slot cannot be read: could it not be read FUSION_POINT_RETRY_MS ago either? Context: the
+ * mover.
+ */
+bool fusion_point_bad_for_long(struct fusion *fs, u32 fast);
+
+/*
+ * Partial extents cannot be copied: complete those that the point is to cover, without those that
+ * have lost blocks. Context: the mover. Return: false if that failed.
+ */
+bool fusion_point_fill(struct fusion *fs);
 
 /* -- dm-fusion-point.c ----------------------------------------------------------------------- */
 

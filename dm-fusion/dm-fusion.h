@@ -38,9 +38,9 @@
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, what the old member
  *	unread, copy,	does not return, a batch of moves and its copies, moves on request, out
- *	batch, forced,	of the fence, off the old member and home; copies for shadows; the worker
- *	evacuate, home,	that decides
- *	refresh, mover
+ *	batch, forced,	of the fence, off the old member and home; copies for shadows, and points;
+ *	evacuate, home,	the worker that decides
+ *	refresh, point*, mover
  *	status, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *

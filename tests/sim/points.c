@@ -13,7 +13,7 @@ struct had {
 	const struct fusion *fs;
 	u64 second;
 	u32 lext;
-	u32 slot;		/* 0: none, though metadata was written to it after the last point */
+	u32 slot;		/* 0: none, though metadata was written since the last point */
 	u64 stamps[EXTENT_SECTORS];
 };
 
