@@ -6,12 +6,13 @@
  * The mover does that in rounds, between its moves. A round passes over the map for extents with
  * metadata, and then for the others, so it goes through the slow member in order. Then it looks
  * for extents that have come up meanwhile, and have no shadow at all, as long as there are half
- * as many as in the pass before, PASSES times at most. Then little is missing, which is the best
- * moment for a point (dm-fusion-point.c). The next round begins when shadow_age seconds have
- * passed since this one began: so an extent that is written all the time costs one copy in that
- * time, at most. With 0 there are no rounds. While the fused device is idle, a round goes as fast
- * as it can; beside foreground I/O it takes a quarter of the time that moves may take (setting
- * duty).
+ * as many as in the pass before, PASSES times at most. It takes those that were written meanwhile
+ * along if these are few as well. Then little is missing or out of date, which is the best moment
+ * for a point (dm-fusion-point.c): what is out of date then is lost with the fast member. The next
+ * round begins when shadow_age seconds have passed since this one began. With 0 there are no
+ * rounds. So an extent that is written all the time costs PASSES - 1 copies in that time at most.
+ * While the fused device is idle, a round goes as fast as it can; beside foreground I/O it takes a
+ * quarter of the time that moves may take (setting duty).
  *
  * A partial extent gets no copy. One that the round before has met as well is completed: it is not
  * being written for the first time any more.
@@ -29,6 +30,8 @@
  * Copies are made only while more slots are free than shadows of their kind have to leave. When
  * room is scarce, metadata gets it.
  */
+#include <linux/bitops.h>
+
 #include "dm-fusion.h"
 
 /* Map words looked at in one go. */
@@ -37,13 +40,13 @@
 #define SHARE	4U
 /*
  * Most times that a round passes over the map: once for metadata, once for all, and then for what
- * has no shadow.
+ * has come up.
  */
 #define PASSES	4U
 
 /*
- * Does it need a copy? One that has a shadow gets no second one in this round, and with metadata
- * the next one by a point.
+ * Does it need a copy? One that has a shadow gets a second one in this round only if few need it,
+ * and with metadata the next one by a point.
  */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
@@ -54,7 +57,8 @@ static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 		return false;
 	kind = fusion_shadow_kind(fs, lext);
 	return (passes || kind != FUSION_OF_DATA) &&
-	       !((passes > 1 || kind == FUSION_OF_METADATA) && fusion_has_shadow(fs, word)) &&
+	       !(((passes > 1 && !fs->shadows.renews) || kind == FUSION_OF_METADATA) &&
+		 fusion_has_shadow(fs, word)) &&
 	       /* others may find one in this pass */
 	       (kind != FUSION_OF_METADATA_READ || fusion_shadow_room(fs, kind));
 }
@@ -207,6 +211,20 @@ static bool fusion_refresh_allowed(struct fusion *fs)
 	       !READ_ONCE(fs->replica.failed);
 }
 
+/* How many shadows are out of date, and are not for a point to replace? */
+static u32 fusion_refresh_outdated(const struct fusion *fs)
+{
+	u32 fast, lext, nr = 0;
+
+	for_each_set_bit(fast, fs->shadows.has, fs->sb.nr_fast_slots) {
+		cond_resched();
+		lext = READ_ONCE(fs->shadows.of[fast].lext);
+		nr += fusion_word_lacking(fs, READ_ONCE(fs->map[lext])) &&
+		      fusion_shadow_kind(fs, lext) != FUSION_OF_METADATA;
+	}
+	return nr;
+}
+
 /* A pass is over. Return: is there another one in this round? */
 static bool fusion_refresh_again(struct fusion *fs)
 {
@@ -222,7 +240,10 @@ static bool fusion_refresh_again(struct fusion *fs)
 		s->before = U32_MAX;
 		return true;
 	}
-	return s->before && s->before <= before / 2 && ++s->passes < PASSES;
+	if (!s->before || s->before > before / 2 || ++s->passes == PASSES)
+		return false;
+	s->renews = fusion_refresh_outdated(fs) <= s->before / 2;
+	return true;
 }
 
 bool fusion_refresh(struct fusion *fs)

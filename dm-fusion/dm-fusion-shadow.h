@@ -128,6 +128,7 @@ struct fusion_point {
  * @in_round: extents are copied: dm-fusion-refresh.c
  * @any: some were in this round
  * @passes: times that it has passed over the map
+ * @renews: this pass, from the third on, takes what is out of date along
  * @before: how many extents the pass before has found
  * @found: and this one
  * @cursor: the next one
@@ -156,6 +157,7 @@ struct fusion_shadows {
 	bool in_round;
 	bool any;
 	u32 passes;
+	bool renews;
 	u32 before;
 	u32 found;
 	u32 cursor;
