@@ -382,7 +382,10 @@ bool fusion_shadow_wanted(const struct fusion *fs, u32 lext, u32 old, u32 new)
 	       !fusion_shadow_missing(fs, fusion_shadow_kind(fs, lext));
 }
 
-/* Let the slow slot of @old be the shadow. Return: is it? False if a write was faster. */
+/*
+ * Let the slow slot of @old be the shadow. The extent was WATCHED a moment ago, so the slot has
+ * all of one version. Return: is it current? False if a write was faster.
+ */
 static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
 	u32 fast = fusion_word_slot(new);
@@ -402,7 +405,7 @@ static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
 	smp_mb();
 	if (READ_ONCE(fs->map[lext]) == fusion_word_set_state(new, FUSION_WATCHED))
 		return true;
-	fusion_shadow_forget(fs, fast);
+	fusion_shadow_outdated(fs, new);
 	return false;
 }
 
@@ -415,18 +418,25 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 		fusion_map_unwatch(fs, lext, new);
 		return false;
 	}
-	return fusion_shadow_set(fs, lext, old, new);
+	fusion_shadow_set(fs, lext, old, new);
+	return true;
 }
 
-/* A copy takes the place of the shadow that the extent of @fast has, if it has one. */
-static void fusion_shadow_succeed(struct fusion *fs, u32 lext, u32 slow, u32 fast, bool point)
+/*
+ * A copy takes the place of the shadow that the extent of @fast has, if it has one. Return: is it
+ * current?
+ */
+static bool fusion_shadow_succeed(struct fusion *fs, u32 lext, u32 slow, u32 fast, bool point)
 {
 	u32 slot = fusion_word_slot(fast);
+	u32 former = READ_ONCE(fs->shadows.of[slot].slot) & ~FUSION_SHADOW_FLAGS;
+	bool is_current;
 
-	trace_fusion_shadow(fs, lext, READ_ONCE(fs->shadows.of[slot].slot) & ~FUSION_SHADOW_FLAGS,
-			    fusion_word_slot(slow), point);
 	if (fusion_has_shadow(fs, fast))
 		fusion_shadow_release(fs, slot);
+	is_current = fusion_shadow_set(fs, lext, slow, fast);
+	trace_fusion_shadow(fs, lext, former, fusion_word_slot(slow), point);
+	return is_current;
 }
 
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
@@ -435,25 +445,16 @@ bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 	    !fusion_shadow_allowed(fs))
 		return false;
 	fusion_shadow_succeed(fs, lext, slow, fast, false);
-	return fusion_shadow_set(fs, lext, slow, fast);
+	return true;
 }
 
 bool fusion_shadow_replace(struct fusion *fs, u32 lext, u32 slow, u32 fast)
 {
-	u32 word = READ_ONCE(fs->map[lext]), slot = fusion_word_slot(fast);
-	struct fusion_shadows *s = &fs->shadows;
+	u32 word = READ_ONCE(fs->map[lext]);
 
 	if (word != fast && word != fusion_word_set_state(fast, FUSION_WATCHED))
 		return false;
-	fusion_shadow_succeed(fs, lext, slow, fast, true);
-	if (fusion_shadow_set(fs, lext, slow, fast))
-		return true;
-	/* of the point, and out of date */
-	__set_bit(slot, s->has);
-	s->nr++;
-	s->of[slot].lext = lext;
-	fusion_replica_mark(fs, lext);
-	WRITE_ONCE(s->of[slot].slot, fusion_word_slot(slow) | FUSION_SHADOW_SAME);
-	fusion_shadow_changed(fs, fs->replica.next_point_ms);
+	if (!fusion_shadow_succeed(fs, lext, slow, fast, true))
+		fusion_shadow_changed(fs, fs->replica.next_point_ms);
 	return true;
 }

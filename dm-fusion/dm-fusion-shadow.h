@@ -226,7 +226,8 @@ bool fusion_shadow_wanted(const struct fusion *fs, u32 lext, u32 old, u32 new);
  * @old: STABLE word of the slot that it has left, durably and drained
  * @new: STABLE word of the one it has come to
  *
- * Context: fs->lock held. Return: is it kept? Otherwise the extent is not WATCHED for it either.
+ * Context: fs->lock held. Return: is it kept, if only as one that is out of date? Otherwise the
+ * extent is not WATCHED for it either.
  */
 bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
 
@@ -237,7 +238,8 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
  * @slow: STABLE word of the slow slot with the copy, which is durable
  * @fast: that of the extent's own slot. The extent was WATCHED, and drained, before the copy began
  *
- * Context: the mover; fs->lock held. Return: is it? Otherwise the extent may still be WATCHED.
+ * Context: the mover; fs->lock held. Return: is it? If a write was faster, it is out of date.
+ * Otherwise the extent may still be WATCHED.
  */
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
 

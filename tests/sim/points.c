@@ -159,9 +159,12 @@ void sim_trace_fusion_replica(struct fusion *fs, u64 txn, u64 generation, int er
 			had->second = 0;
 }
 
-/* Rounds leave what the next point is to replace. */
+/* Rounds leave what the next point is to replace, and leave no extent without the shadow it had. */
 void sim_trace_fusion_shadow(struct fusion *fs, u32 lext, u32 former, u32 slot, bool point)
 {
+	if (former && !point && !fusion_has_shadow(fs, fs->map[lext]))
+		sim_fail("extent %u: a round takes slow slot %u away, and leaves no shadow", lext,
+			 former);
 	if (world->shared || point || !former ||
 	    since_of(fs)->made[lext] != fs->shadows.point.made + 1)
 		return;
