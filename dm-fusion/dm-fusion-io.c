@@ -258,6 +258,19 @@ static bool fusion_is_failure(const struct bio *bio, blk_status_t error)
 	       bio_op(bio) != REQ_OP_DISCARD && bio_op(bio) != REQ_OP_WRITE_ZEROES;
 }
 
+/*
+ * A write that has failed leaves its sectors unsure, even if it was only advice. One that would have
+ * had to wait was not carried out.
+ */
+static void fusion_io_failed(struct fusion *fs, const struct fusion_io *io, const struct bio *bio,
+			     blk_status_t error)
+{
+	if (fusion_is_failure(bio, error))
+		fusion_member_failed(fs, io->disk);
+	if (op_is_write(bio_op(bio)) && error != BLK_STS_AGAIN)
+		WRITE_ONCE(fs->shadows.unsure, true);
+}
+
 static void fusion_end_flush(struct fusion *fs, struct fusion_io *io)
 {
 	unsigned long flags;
@@ -285,8 +298,8 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		if (io->open)
 			fusion_open_written(fs, io, !*error);
 		this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
-		if (unlikely(fusion_is_failure(bio, *error)))
-			fusion_member_failed(fs, io->disk);
+		if (unlikely(*error))
+			fusion_io_failed(fs, io, bio, *error);
 		fusion_leave(fs, io->epoch);
 		io->epoch = FUSION_NO_EPOCH;
 	}

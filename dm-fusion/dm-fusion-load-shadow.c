@@ -4,16 +4,16 @@
  * current are taken over from the replica, and need not be made again.
  *
  * Why they are current (INV13). A close comes to the last update of the replica when no bio and no
- * copy is in flight and nothing moves any more. If there are shadows to name, and all that it
- * calls current are so (@changed), the update writes a map copy, so each word of it was read
- * behind the last write to the set. The superblock that names the map copy follows a flush of the
- * slow member, which makes durable what is in the shadows, and those of the fast member do so
- * there. So both slots of each extent have the same content durably. Two CLEAN superblocks come
- * last on the slow member, with the generation of the first in both (fusion_sb_shadows_exact()),
- * and then one on the fast member, which has seen the second (peer_at). If an opening finds these
- * three, and they are the newest, nothing was written to the set since: each activation and each
- * resume writes to the slow member a superblock without CLEAN, durably, before it changes anything
- * else.
+ * copy is in flight and nothing moves any more. If there are shadows to name, all that it calls
+ * current are so (@changed), and no write has failed (@unsure), the update writes a map copy, so
+ * each word of it was read behind the last write to the set. The superblock that names the map copy
+ * follows a flush of the slow member, which makes durable what is in the shadows, and those of the
+ * fast member do so there. So both slots of each extent have the same content durably. Two CLEAN
+ * superblocks come last on the slow member, with the generation of the first in both
+ * (fusion_sb_shadows_exact()), and then one on the fast member, which has seen the second
+ * (peer_at). If an opening finds these three, and they are the newest, nothing was written to the
+ * set since: each activation and each resume writes to the slow member a superblock without CLEAN,
+ * durably, before it changes anything else.
  *
  * What if a disk has lost writes that it had acknowledged?
  *
@@ -24,6 +24,13 @@
  * - The end of the log: it does not matter, since nothing of it is read.
  * - On both members, all superblocks since the close, while data that was written since is there:
  *   nothing in this format shows that.
+ *
+ * What if a disk has failed a write? It may return content of these sectors that only its cache has,
+ * and a flush covers no write that has failed. A copy of them is durable on the other member. After
+ * a power cut the two slots would differ, and a demotion without a copy would change what had been
+ * read since then. So a set in which a write, zeroes or a discard has failed since its table was
+ * loaded hands nothing over (@unsure). If a disk keeps such sectors in its cache until another table
+ * was loaded and closed, nothing in this format shows that.
  *
  * fusionctl, and versions that do not know this, write superblocks with other generations and
  * without this one, or with 0 in its place, before they change where anything lies.

@@ -5,7 +5,7 @@
 bool fusion_replica_hands_over(const struct fusion *fs)
 {
 	return fs->replica.closing && fs->replica.names && fusion_shadows_current(fs) &&
-	       !READ_ONCE(fs->shadows.changed);
+	       !READ_ONCE(fs->shadows.changed) && !READ_ONCE(fs->shadows.unsure);
 }
 
 void fusion_replica_take_point(struct fusion *fs)

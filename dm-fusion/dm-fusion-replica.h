@@ -202,7 +202,7 @@ int fusion_replica_log_dirty(struct fusion *fs, u32 keep);
 
 /*
  * Is the update under way to tell the next opening which shadows are current? Then it writes a map
- * copy. The mutex is held.
+ * copy. The mutex is held, and no bio of a user is in flight, so the answer stays the same.
  */
 bool fusion_replica_hands_over(const struct fusion *fs);
 

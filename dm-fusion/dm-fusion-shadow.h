@@ -116,6 +116,9 @@ struct fusion_point {
  *	durable replica names no shadows
  * @changed: ktime in ms when one may have gone out of date that the replica calls current; 0: none
  *	has. Set without fs->lock, before the mark is taken away
+ * @unsure: a write of a user has failed since the table was loaded, so the slots of an extent may
+ *	differ after a power cut: dm-fusion-load-shadow.c. Set without fs->lock, before the bio
+ *	leaves its epoch
  * @point: what makes them of one instant; only the mover's, except @seen and @known; others
  *	look at @meta, too
  * @next: fast slot at which the search for one to give up continues
@@ -146,6 +149,7 @@ struct fusion_shadows {
 	u32 nr_protected;
 	u64 point_s;
 	unsigned long changed;
+	bool unsure;
 	struct fusion_point point;
 	u32 next;
 	u32 swept;

@@ -176,7 +176,7 @@ static void end_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = bio->entry, *next, *oldest = NULL;
-	bool failed = fault(d, SIM_FAULT_WRITE);
+	bool failed = fault(d, SIM_FAULT_WRITE | (e->meta ? 0 : SIM_FAULT_DATA));
 	u32 nr = 0;
 
 	bio->entry = NULL;

@@ -49,6 +49,9 @@ void damage_all(const struct life *life, struct opening *o);
 /* taken-over.c: what a close has left of shadows is right, or is not; on new members. */
 void taken_over_all(const struct setup *setup);
 
+/* unsure.c: a write has failed, and then the set was closed with shadows; on members of its own. */
+void unsure_all(const struct setup *setup);
+
 /* again.c: a recovery is cut short, again and again in the same place. */
 void again_all(const struct life *life, struct opening *o);
 

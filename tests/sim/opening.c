@@ -274,6 +274,7 @@ static void shadows(u64 seed)
 	} while (s.sb.nr_slow_slots < 16 || s.sb.nr_fast_slots < 8);
 	new_members(&s, &s.sb);
 	taken_over_all(&s);
+	unsure_all(&s);
 }
 
 static void run_world(void *arg)

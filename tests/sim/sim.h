@@ -141,6 +141,7 @@ enum sim_fault {
 	SIM_FAULT_WRITE	= 2,
 	SIM_FAULT_FLUSH	= 4,
 	SIM_FAULT_BARE	= 8,	/* a flush that no write follows; any flush takes long */
+	SIM_FAULT_DATA	= 16,	/* a write to a slot */
 };
 
 /* The unflushed writes that a disk has after a cut. */
