@@ -259,8 +259,8 @@ static bool fusion_is_failure(const struct bio *bio, blk_status_t error)
 }
 
 /*
- * A write that has failed leaves its sectors unsure, even if it was only advice. One that would have
- * had to wait was not carried out.
+ * A write that has failed leaves its sectors unsure, even if it was only advice; but one that would
+ * have had to wait was not carried out.
  */
 static void fusion_io_failed(struct fusion *fs, const struct fusion_io *io, const struct bio *bio,
 			     blk_status_t error)

@@ -25,12 +25,12 @@
  * - On both members, all superblocks since the close, while data that was written since is there:
  *   nothing in this format shows that.
  *
- * What if a disk has failed a write? It may return content of these sectors that only its cache has,
- * and a flush covers no write that has failed. A copy of them is durable on the other member. After
- * a power cut the two slots would differ, and a demotion without a copy would change what had been
- * read since then. So a set in which a write, zeroes or a discard has failed since its table was
- * loaded hands nothing over (@unsure). If a disk keeps such sectors in its cache until another table
- * was loaded and closed, nothing in this format shows that.
+ * What if a disk has failed a write? It may return content that only its cache has, and a flush
+ * covers no write that has failed. A copy of that is durable on the other member. After a power cut
+ * the two slots would differ, and a demotion without a copy would change what had been read since.
+ * So a set in which a write, zeroes or a discard has failed since its table was loaded hands nothing
+ * over (@unsure). If a disk keeps such sectors in its cache until another table was loaded, and the
+ * set closed again, nothing in this format shows that.
  *
  * fusionctl, and versions that do not know this, write superblocks with other generations and
  * without this one, or with 0 in its place, before they change where anything lies.
