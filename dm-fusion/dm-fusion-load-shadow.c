@@ -28,7 +28,7 @@
  * What if a disk has failed a write? It may return content that only its cache has, and a flush
  * covers no write that has failed. A copy of that is durable on the other member. After a power cut
  * the two slots would differ, and a demotion without a copy would change what had been read since.
- * So a set in which a write, zeroes or a discard has failed since its table was loaded hands nothing
+ * So a set in which a write, zeroes or a discard has failed since its table was loaded hands none
  * over (@unsure). If a disk keeps such sectors in its cache until another table was loaded, and the
  * set closed again, nothing in this format shows that.
  *
