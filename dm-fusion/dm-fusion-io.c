@@ -267,7 +267,7 @@ static void fusion_io_failed(struct fusion *fs, const struct fusion_io *io, cons
 {
 	if (fusion_is_failure(bio, error))
 		fusion_member_failed(fs, io->disk);
-	if (op_is_write(bio_op(bio)) && error != BLK_STS_AGAIN)
+	if (op_is_write(bio_op(bio)) && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP)
 		WRITE_ONCE(fs->shadows.unsure, true);
 }
 
