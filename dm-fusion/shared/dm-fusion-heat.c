@@ -102,6 +102,14 @@ u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext)
 	return word ? fusion_word_heat(word, READ_ONCE(p->now)) : 0;
 }
 
+u64 fusion_policy_age(const struct fusion_policy *p, u32 lext)
+{
+	u32 age = fusion_word_age(READ_ONCE(p->heat[lext]), READ_ONCE(p->now));
+	u64 start = READ_ONCE(p->epoch_start_ms), now = READ_ONCE(p->now_ms);
+
+	return age ? (u64)(age - 1) * READ_ONCE(p->epoch_ms) + now - min(now, start) : 0;
+}
+
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext)
 {
 	u32 word = READ_ONCE(p->heat[lext]);

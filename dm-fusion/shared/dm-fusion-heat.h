@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: internals of the policy, only for its own files: dm-fusion-heat.c,
- * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c, dm-fusion-victims.c.
+ * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c, dm-fusion-victims.c,
+ * dm-fusion-view.c; and for fusionctl explain, which rebuilds a policy from a view.
  */
 #ifndef DM_FUSION_HEAT_H
 #define DM_FUSION_HEAT_H
@@ -257,6 +258,19 @@ u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shad
  * copied. Sets *@pay to what it has to gain. Return: as fusion_next_victim().
  */
 u32 fusion_swap_victim(struct fusion_policy *p, struct fusion_hunt *h, u32 heat, u32 *pay);
+
+/*
+ * May a swap, or the reserve, take the extent @lext, if its heat is at most @limit? It lies on the
+ * fast member, with a current shadow or without, as @shadowed says. Any context.
+ */
+bool fusion_may_yield(const struct fusion_policy *p, const struct fusion_hunt *h, u32 lext,
+		      bool shadowed, u32 limit);
+
+/* What keeps an extent where it is, by the outcome of its last move; or NULL. Any context. */
+const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext);
+
+/* Fill in what was measured. Any context. */
+void fusion_payback_view(const struct fusion_policy *p, struct fusion_policy_view *v);
 
 /* Heat of an extent; brings its word up to date if it is about to grow too old. */
 u32 fusion_heat_settle(struct fusion_policy *p, u32 lext);

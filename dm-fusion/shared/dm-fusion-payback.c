@@ -64,7 +64,10 @@ static void fusion_mean_add(struct fusion_mean *mean, u64 us, u32 nr, u32 enough
 /* In ns; 0: not known */
 static u64 fusion_mean_ns(const struct fusion_mean *mean, u32 enough)
 {
-	return mean->nr < enough ? 0 : div_u64(mean->us * 1000, mean->nr);
+	/* once: a view may be taken while it changes */
+	u32 nr = READ_ONCE(mean->nr);
+
+	return nr < enough ? 0 : div_u64(READ_ONCE(mean->us) * 1000, nr);
 }
 
 /* For a swap that copies so many extents. */
@@ -106,6 +109,19 @@ void fusion_policy_moves(struct fusion_policy *p, u64 busy_us, u32 nr)
 {
 	fusion_mean_add(&p->move, busy_us, nr, ENOUGH_MOVES);
 	fusion_payback_update(p);
+}
+
+void fusion_payback_view(const struct fusion_policy *p, struct fusion_policy_view *v)
+{
+	unsigned int dev;
+
+	v->pay = READ_ONCE(p->pay);
+	v->pay_shadowed = READ_ONCE(p->pay_shadowed);
+	v->wrong = READ_ONCE(p->wrong);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		v->access_ns[dev] = fusion_mean_ns(&p->access[dev], ENOUGH_ACCESSES);
+	v->move_ns = fusion_mean_ns(&p->move, ENOUGH_MOVES);
+	v->half_life_ms = READ_ONCE(p->half_life_ms);
 }
 
 /* -- trials -------------------------------------------------------------------- */

@@ -313,4 +313,80 @@ static inline int fusion_copy_order(bool started_a, u32 slow_slot_a, bool starte
 	return slow_slot_a < slow_slot_b ? -1 : 1;
 }
 
+/* -- what it decides by; any context ------------------------------------------------------ */
+
+/**
+ * struct fusion_policy_view - the numbers that the policy decides by
+ * @bar: heat from which an extent of the slow member is a candidate
+ * @kth: heat of the coldest extent that belongs on the fast member
+ * @cold: heat up to which an extent of the fast member may be a victim
+ * @pay: heat that a swap must gain if the set is not idle
+ * @pay_shadowed: the same if the victim has a current shadow
+ * @nr_shadowed: possible victims with a current shadow that the last pass of the sweep found
+ * @shortfall: free fast slots missing from the reserve
+ * @leaving: demotions handed out and not yet done
+ * @wrong: share of the swaps on trial that were wrong, of 65536
+ * @access_ns: time that an access takes of each member; 0: not known yet
+ * @move_ns: time that a move takes of the slow member; 0: not known yet
+ * @half_life_ms: half-life of heat
+ */
+struct fusion_policy_view {
+	u32 bar;
+	u32 kth;
+	u32 cold;
+	u32 pay;
+	u32 pay_shadowed;
+	u32 nr_shadowed;
+	u32 shortfall;
+	u32 leaving;
+	u32 wrong;
+	u64 access_ns[FUSION_NR_DEVS];
+	u64 move_ns;
+	u64 half_life_ms;
+};
+
+/* The mover may be changing them meanwhile, so they may be of different moments. */
+void fusion_policy_view(const struct fusion_policy *p, struct fusion_policy_view *v);
+
+/**
+ * struct fusion_survey - the extents that might change places now
+ * @idle: the set is
+ * @candidates: extents of the slow member that may move and reach the bar
+ * @nr: number of these and others in @hottest
+ * @hottest: heat of the hottest that may move, reaching it or not, hottest first
+ * @victims: extents of the fast member that a swap may demote: those without a current shadow, and
+ *	those with one
+ * @coldest: heat of the coldest of each of these; valid if there is any
+ */
+struct fusion_survey {
+	bool idle;
+	u32 candidates;
+	u32 nr;
+	u32 hottest[FUSION_LONG_BATCH];
+	u32 victims[2];
+	u32 coldest[2];
+};
+
+/* Add the extents from @from up to and without @end to a survey, which begins with zeros. */
+void fusion_policy_survey(const struct fusion_policy *p, struct fusion_survey *s, u32 from,
+			  u32 end);
+
+/* Heat of the hottest extent that finds no room, if @room extents have it; 0: there is none. */
+static inline u32 fusion_survey_beyond(const struct fusion_survey *s, u32 room)
+{
+	return room < s->nr ? s->hottest[room] : 0;
+}
+
+/*
+ * For how many milliseconds is an extent still left alone because of the outcome of its last move,
+ * *@why? FUSION_MOVED: it was promoted, and no swap demotes it. Return: that time; 0: it is not.
+ */
+u64 fusion_policy_hold(const struct fusion_policy *p, u32 lext, enum fusion_outcome *why);
+
+/*
+ * Milliseconds since the last access to an extent that counted, at least, if it has any heat. An
+ * eighth of the half-life more is possible. Heat older than eight half-lives has a later date.
+ */
+u64 fusion_policy_age(const struct fusion_policy *p, u32 lext);
+
 #endif

@@ -19,12 +19,12 @@
 
 /* -- extents that did not want to be moved --------------------------------- */
 
-/* Is the extent still held because of the outcome of its last move? Return: that, or NULL. */
-static const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext)
+const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = &p->hold[lext % FUSION_HOLDS];
 
-	return hold->lext == lext && p->now_ms < hold->until_ms ? hold : NULL;
+	return READ_ONCE(hold->lext) == lext &&
+	       READ_ONCE(p->now_ms) < READ_ONCE(hold->until_ms) ? hold : NULL;
 }
 
 bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
@@ -32,8 +32,8 @@ bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
 	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
 	/* idle: nobody is there to cancel it again */
-	return hold && hold->outcome != FUSION_MOVED &&
-	       !(idle && hold->outcome == FUSION_CANCELLED);
+	return hold && READ_ONCE(hold->outcome) != FUSION_MOVED &&
+	       !(idle && READ_ONCE(hold->outcome) == FUSION_CANCELLED);
 }
 
 /* Has it just been promoted? Then no swap takes it away, and the reserve only in idle time. */
@@ -41,7 +41,7 @@ static bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
-	return hold && hold->outcome == FUSION_MOVED;
+	return hold && READ_ONCE(hold->outcome) == FUSION_MOVED;
 }
 
 void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
@@ -87,6 +87,16 @@ void fusion_policy_done(struct fusion_policy *p, const struct fusion_move *move,
 
 /* -- which make room for others ------------------------------------------------ */
 
+bool fusion_may_yield(const struct fusion_policy *p, const struct fusion_hunt *h, u32 lext,
+		      bool shadowed, u32 limit)
+{
+	u32 word = READ_ONCE(p->map[lext]);
+
+	return fusion_word_movable(word, FUSION_FAST) && fusion_word_shadowed(word) == shadowed &&
+	       fusion_policy_heat(p, lext) <= limit && !fusion_policy_held(p, lext, h->idle) &&
+	       !((h->swap || !h->idle) && fusion_policy_resident(p, lext));
+}
+
 u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shadowed, u32 limit)
 {
 	u32 *hand = &p->hand[shadowed], *vain = &p->vain[shadowed][!h->swap];
@@ -94,15 +104,11 @@ u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shad
 
 	limit = min(limit, p->cold);
 	while (*hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
-		u32 lext = (*hand)++, word = READ_ONCE(p->map[lext]);
+		u32 lext = (*hand)++;
 
 		++*vain;
 		--*budget;
-		if (fusion_word_movable(word, FUSION_FAST) &&
-		    fusion_word_shadowed(word) == shadowed &&
-		    fusion_policy_heat(p, lext) <= limit &&
-		    !fusion_policy_held(p, lext, h->idle) &&
-		    !((h->swap || !h->idle) && fusion_policy_resident(p, lext))) {
+		if (fusion_may_yield(p, h, lext, shadowed, limit)) {
 			*vain = 0;
 			return lext;
 		}
