@@ -56,7 +56,7 @@ void fusion_budget_spend(struct fusion *fs)
 
 s64 fusion_budget_extents(const struct fusion *fs)
 {
-	return fs->mover.budget >> (fs->shift + SECTOR_SHIFT);
+	return READ_ONCE(fs->mover.budget) >> (fs->shift + SECTOR_SHIFT);
 }
 
 u64 fusion_budget_left(const struct fusion *fs)

@@ -153,6 +153,23 @@ void fusion_status(struct dm_target *ti, status_type_t type, unsigned int status
 		   char *result, unsigned int maxlen);
 int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen);
 
+/* -- dm-fusion-explain.c ----------------------------------------------------------------- */
+
+/* Refuse a message, with a line in the kernel log. Return: -EINVAL. */
+int fusion_bad_message(const char *what, const char *arg);
+
+/* "<first> <count>", extents; more than there are is all of them. Return: 0 or -EINVAL. */
+int fusion_parse_extents(const struct fusion *fs, const char *first_arg, const char *count_arg,
+			 u32 *first, u32 *count);
+
+/* The state in a map word, as a message has it. */
+const char *fusion_state_name(u32 word);
+
+/* Messages: extents one by one, and what the policy decides by. Context: process; any mode. */
+int fusion_message_extents(struct fusion *fs, const char *first_arg, const char *count_arg,
+			   char *result, unsigned int maxlen);
+int fusion_message_policy(struct fusion *fs, char *result, unsigned int maxlen);
+
 /* -- dm-fusion-message.c ----------------------------------------------------------------- */
 
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,

@@ -11,12 +11,6 @@
 
 #define MAX_BUCKETS	4096U
 
-static int fusion_bad_message(const char *what, const char *arg)
-{
-	DMERR("message: %s: %s", arg, what);
-	return -EINVAL;
-}
-
 /* "<first>[-<last>]", within the device. */
 static int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
 {
@@ -117,20 +111,6 @@ static int fusion_message_homing(struct fusion *fs, unsigned int argc, char **ar
 	return fusion_force(fs, &force);
 }
 
-static const char *fusion_state_name(u32 word)
-{
-	static const char * const names[] = {
-		[FUSION_STABLE] = "stable",
-		[FUSION_OPEN] = "open",
-		[FUSION_WATCHED] = "watched",
-		[FUSION_LOCKED] = "locked",
-	};
-
-	if (fusion_word_lost(word))
-		return "lost";
-	return fusion_word_mapped(word) ? names[fusion_word_state(word)] : "unmapped";
-}
-
 /* Does b continue the run that a ends? */
 static bool fusion_message_continues(u32 a, u32 b)
 {
@@ -144,11 +124,10 @@ static int fusion_message_map(struct fusion *fs, const char *first_arg, const ch
 {
 	unsigned int sz = 0;
 	u32 first, count, lext, end;
+	int r = fusion_parse_extents(fs, first_arg, count_arg, &first, &count);
 
-	if (kstrtou32(first_arg, 10, &first) || first >= fs->sb.nr_lexts)
-		return fusion_bad_message("not an extent of this device", first_arg);
-	if (kstrtou32(count_arg, 10, &count) || !count)
-		return fusion_bad_message("not a number of extents", count_arg);
+	if (r)
+		return r;
 	end = first + min(count, fs->sb.nr_lexts - first);
 
 	/* If the buffer is full, the core tries again with a larger one. */
@@ -338,6 +317,10 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))
 		return fusion_message_map(fs, argv[1], argv[2], result, maxlen);
+	if (argc == 3 && !strcmp(argv[0], "extents"))
+		return fusion_message_extents(fs, argv[1], argv[2], result, maxlen);
+	if (argc == 1 && !strcmp(argv[0], "policy"))
+		return fusion_message_policy(fs, result, maxlen);
 	if (argc && !(argc & 1)) {
 		r = fusion_change_settings(fs, argc, argv, false);
 		if (r != -ENOENT)

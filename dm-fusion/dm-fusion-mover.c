@@ -56,11 +56,7 @@ static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion
 
 /* -- the policy's moves ---------------------------------------------------------------------- */
 
-/*
- * Count the free slots for the policy. Return: the most moves that may be under way. Each move
- * takes a slot, and a pair takes one on each member; a small set has few spares. fs->lock held.
- */
-static unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
+unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_env *env)
 {
 	u32 fast = fusion_slots_obtainable(fs, FUSION_FAST);
 	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);

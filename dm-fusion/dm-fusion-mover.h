@@ -314,6 +314,13 @@ bool fusion_evacuate(struct fusion *fs);
 
 /* -- dm-fusion-mover.c ------------------------------------------------------------------- */
 
+/*
+ * Count the free slots for the policy; @env->reserve is that of the set before. Return: the most
+ * moves that may be under way. Each move takes a slot, and a pair takes one on each member; a small
+ * set has few spares. Context: any; fs->lock held.
+ */
+unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_env *env);
+
 int fusion_migrate_init(struct fusion *fs);
 void fusion_migrate_exit(struct fusion *fs);
 void fusion_migrate_start(struct fusion *fs);

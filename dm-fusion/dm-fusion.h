@@ -41,7 +41,7 @@
  *	batch, forced,	of the fence, off the old member and home; copies for shadows, and points;
  *	evacuate, home,	the worker that decides
  *	refresh, point*, mover
- *	status, message, claim, close, reboot, create, target
+ *	status, explain, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *
  * Each header has the structures and contracts of one group; struct fusion below holds them
