@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * fusion-storm: send all requests to a fusion device, continuously and from several threads: moves
- * of random ranges, every option, kept or not, checkpoints, status, table, map, heat, statistics,
- * settings. It goes on while the device is suspended, read-only or closed, and counts that. Any
- * other error, and a request that takes too long, ends it.
+ * of random ranges, every option, kept or not, checkpoints, status, table, map, extents, policy,
+ * heat, statistics, settings. It goes on while the device is suspended, read-only or closed, and
+ * counts that. Any other error, and a request that takes too long, ends it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,8 @@ enum request {
 	KEEP,
 	CHECKPOINT,
 	MAP,
+	EXTENTS,
+	POLICY,
 	HEAT,
 	HISTOGRAM,
 	STATS,
@@ -44,8 +46,8 @@ enum request {
 };
 
 static const char *const names[NR_REQUESTS] = {
-	"promote", "demote", "set", "keep", "checkpoint", "map", "heat", "histogram", "stats",
-	"settings", "status", "table",
+	"promote", "demote", "set", "keep", "checkpoint", "map", "extents", "policy", "heat",
+	"histogram", "stats", "settings", "status", "table",
 };
 
 static const struct option_range {
@@ -184,7 +186,8 @@ static void one(struct thread *t, void *buf, enum request what)
 		set_option(t, what == KEEP, text, sizeof(text));
 		break;
 	case MAP:
-		snprintf(text, sizeof(text), "map %u %u", first, count);
+	case EXTENTS:
+		snprintf(text, sizeof(text), "%s %u %u", names[what], first, count);
 		break;
 	case HEAT:
 		snprintf(text, sizeof(text), "heat %u", count);

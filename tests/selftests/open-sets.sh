@@ -314,6 +314,8 @@ test_by_uuid() {
 	heat pair 0 4 2
 	good fusionctl whatif "$uuid" --json
 	json .name pair
+	good fusionctl explain "$uuid" 5 --json
+	json .name pair
 	expect 1 "$none: no such set is open; fusionctl list shows the open sets" \
 		fusionctl status $none
 	good fusionctl close "$uuid"

@@ -94,15 +94,21 @@ test_open_set() {
 	valid 0 promote fusionctl promote data 0-9 --json
 	valid 0 map fusionctl map data --json
 	valid 0 whatif fusionctl whatif data --json
+	valid 0 explain fusionctl explain data 0-399 --json
+	same "states" "$(jq -r '[.extents[].state] | unique | join(" ")' "$TMP/json")" \
+		"open stable unmapped"
+	valid 0 explain fusionctl explain data --sector 7 --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data
 	valid 0 status fusionctl status --json
+	valid 0 explain fusionctl explain data 3 --json
 	valid 0 checkpoint fusionctl checkpoint --json
 	dmsetup resume data
 	gone fast
 	dd if=/dev/zero of=/dev/mapper/data bs=64k count=1 oflag=direct conv=fsync status=none || :
 	valid 0 status fusionctl status --json
+	valid 0 explain fusionctl explain data 0-99 --json
 }
 
 # events TEXT: what monitor reports

@@ -25,7 +25,7 @@ long_usage() {
 	expect 2 "--json=1: takes no value; see fusionctl help list" fusionctl list --json=1
 	expect 2 "--fast: needs a value; see fusionctl help create" fusionctl create x --fast
 	expect 2 "x: is one argument too many for list; see fusionctl help list" fusionctl list x
-	for verb in open close set map whatif create; do
+	for verb in open close set map whatif explain create; do
 		expect 2 "$verb: needs more arguments; see fusionctl help $verb" fusionctl $verb
 	done
 	for verb in promote demote; do
@@ -108,6 +108,8 @@ test_complete() {
 	completes sta status
 	completes help whati whatif
 	completes status "" pair
+	completes explain "" pair
+	completes explain pair --se --sector
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=

@@ -139,6 +139,12 @@
 	     .opts = O(JSON) | O(SVG) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(explain, .words = "NAME FIRST[-LAST] | NAME --sector N",
+	     .summary = "tell why extents lie where they do",
+	     .example = "fusionctl explain data 18211",
+	     .opts = O(SECTOR) | O(JSON),
+	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
+
 	VERB(check, .words = "NAME | DEV [DEV]",
 	     .summary = "check the metadata of a closed set, read-only",
 	     .example = "fusionctl check data -v",

@@ -66,6 +66,7 @@ enum option_id {
 	OPT_WAIT,
 	OPT_NO_WAIT,
 	OPT_LOST,
+	OPT_SECTOR,
 	OPT_HELP,
 	OPT_NR
 };

@@ -75,6 +75,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_NO_WAIT]	  = { "no-wait", NULL, "begin, and leave the rest to the kernel" },
 	[OPT_LOST]	  = { "lost", NULL, "the fast member is gone: go on with what the slow one "
 			      "has" },
+	[OPT_SECTOR]	  = { "sector", "N", "the extent with this sector of the set" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

@@ -1,0 +1,339 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl explain: what it says of some thousand extents with random heat, against what the mover
+# then does; what keeps extents where they are; and the messages extents and policy.
+
+# shellcheck source=tool.sh
+. "$(dirname "$0")/tool.sh"
+
+SET=/dev/mapper/why
+SIZE=65536	# of an extent
+
+# make FAST_MIB SLOW_MIB: an open set of small extents
+make() {
+	two "$1" "$2"
+	defer dm_remove why
+	good fusionctl create why "$FAST" "$SLOW" --yes --extent-size 64K
+}
+
+# begin full|FREE SETTING VALUE...: all extents of a set are written, except so many, and cold
+begin() {
+	make 32 48
+	msg why shadow off
+	FAST_SLOTS=$(status why total_fast)
+	EXTENTS=$(status why extents)
+	[[ $1 == full ]] || EXTENTS=$((EXTENTS - $1))
+	dd if=/dev/zero of="$SET" bs=64k count="$EXTENTS" oflag=direct conv=fsync status=none
+	# the policy is asked, and knows the reserve
+	msg why "${@:2}"
+	sleep 1
+	msg why migration off
+	msg why half_life 1
+	within 60 "the heat is gone" cold
+	msg why half_life 86400
+	within 30 "nothing moves" settled why
+	same "extents that are stable" "$(msg why map 0 "$EXTENTS" |
+		awk '$5 == "stable" { n += $2 } END { print n }')" "$EXTENTS"
+}
+
+cold() {
+	[[ $(msg why histogram | awk '{ n += $4 + $5 } END { print n + 0 }') -eq 0 ]]
+}
+
+# warm MEMBER PERCENT MOST: so many of the extents there get up to so many accesses each. The seed is
+# printed, for another run.
+SEED=${SEED:-$RANDOM}
+warm() {
+	say "seed $SEED"
+	places why | awk -v member="$1" -v percent="$2" -v most="$3" -v seed="$SEED" '
+		BEGIN { srand(seed) }
+		$2 == member && rand() * 100 < percent { print $1, 1 + int(rand() * most) }' \
+		>"$TMP/list"
+	fusion-warm "$SET" $SIZE <"$TMP/list"
+	SEED=$((SEED + 1))
+}
+
+# ask: what it says of all extents goes to $TMP/said: extent, member, heat, verdict, what it waits
+# for, of one moment
+ask() {
+	# a pass of the sweep, and the time without I/O
+	sleep 5
+	good fusionctl explain why 0-$((EXTENTS - 1)) --json
+	jq -r '.extents[] | [.extent, .member, .heat, .verdict, (.waits_for | join(","))] |
+		@tsv' "$TMP/out" >"$TMP/said"
+	# it would make what the policy asks for change while extents move
+	json .policy.access_slow_ns null
+	same "extents explained" "$(wc -l <"$TMP/said")" "$EXTENTS"
+}
+
+# said MEMBER VERDICT [WAITS]: how many
+said() {
+	awk -F'\t' -v m="$1" -v v="$2" -v w="${3:-}" \
+		'$2 == m && $4 == v && $5 == w { n++ } END { print n + 0 }' "$TMP/said"
+}
+
+moves() {
+	status why promotions demotions
+}
+
+# at_rest: nothing has moved for longer than a pass of the sweep
+at_rest() {
+	local before
+	before=$(moves)
+	sleep 5
+	[[ $(moves) == "$before" ]]
+}
+
+# compare MEMBER all|some WAIT: extents of the member that wait for WAIT alone, all or some of them,
+# have moved by now, and no other ones
+compare() {
+	places why >"$TMP/places"
+	awk -v member="$1" -v how="$2" -v wait="$3" '
+		NR == FNR { on[$1] = $2; next }
+		$2 != member { next }
+		{ wants = $4 == "waits" && $5 == wait
+		  moved = on[$1] != $2
+		  wrong = moved && !wants || !moved && wants && how == "all"
+		  cases++; n += moved; bad += wrong
+		  if (wrong && bad <= 10) print "# extent " $0 ": now " on[$1] }
+		END { print "# of " cases " extents on " member ", " n " have moved, " \
+			bad + 0 " against the verdict"
+		      exit bad || !n }' "$TMP/places" "$TMP/said" ||
+		fail "verdict and moves differ"
+}
+
+# There is room for all that is hot.
+test_free_slots() {
+	begin $((32 * 16)) migration on reserve 4
+	msg why demote 0-$((EXTENTS - 1)) >/dev/null
+	warm slow 60 8
+	# hot enough are about half of these
+	ask
+	at_least "hot ones" "$(said slow waits migration)" 50
+	at_least "cold ones" "$(said slow stays)" 50
+	msg why idle 100
+	msg why migration on
+	within 60 "the moves are made" at_rest
+	compare slow all migration
+	# none of those is demoted for a minute
+	good fusionctl explain why 0-$((EXTENTS - 1)) --json
+	json '[.extents[] | select(.hold == "moved")] |
+		length > 0 and all(.member == "fast" and .hold_seconds <= 60)' true
+}
+
+# swaps IDLE: the fast member is full; extents change places
+swaps() {
+	begin full migration on reserve 4 duty 100
+	warm fast 40 12
+	warm slow 50 20
+	msg why idle "$1"
+	ask
+	at_least "hot ones" "$(said slow waits migration)" 20
+	at_least "cold ones" "$(said slow stays)" 20
+	at_least "victims" "$(said fast waits migration)" 50
+	at_least "those on fast that stay" "$(said fast stays)" 50
+	msg why migration on
+	within 60 "the moves are made" at_rest
+	compare slow all migration
+	compare fast some migration
+}
+
+test_swaps() {
+	swaps 100
+}
+
+# a swap has to gain twice as much
+test_swaps_under_load() {
+	swaps 60000
+}
+
+# The reserve is to grow, and the coldest make room once there is no foreground I/O.
+test_reserve() {
+	local before
+	begin 400 migration on reserve 4
+	warm fast 70 10
+	msg why idle 60000
+	msg why reserve 100
+	msg why migration on
+	ask
+	at_least "cold ones" "$(said fast waits idle)" 100
+	at_least "those that stay" "$(said fast stays)" 50
+	before=$(status why reserve_free)
+	msg why idle 0
+	within 60 "the moves are made" at_rest
+	compare fast some idle
+	at_least "free slots" "$(status why reserve_free)" 100
+	at_most "free slots before" "$before" 50
+}
+
+# So many accesses as it says make an extent move, and not one less.
+test_missing_accesses() {
+	local i need
+	begin full migration on reserve 4 duty 100
+	ask
+	for i in 1 2 3; do
+		i=$((FAST_SLOTS + 20 * i))
+		good fusionctl explain why $i --json
+		need=$(jq '.extents[0].missing_accesses' "$TMP/out")
+		at_least "accesses missing" "$need" 2
+		echo "$i $((need - 1))" | fusion-warm "$SET" $SIZE
+		# it depends on whether there is foreground I/O
+		sleep 2
+		good fusionctl explain why $i
+		shows "stays on the slow member; 1 more access would promote it"
+		good fusionctl explain why --sector $((i * SIZE / 512 + 77)) --json
+		json '.extents[0] | .extent, .missing_accesses' "$i"$'\n1'
+		echo "$i 1" | fusion-warm "$SET" $SIZE
+		sleep 2
+		good fusionctl explain why $i --json
+		json '.extents[0] | .verdict, .missing_accesses, (.waits_for | join(" "))' \
+			$'waits\n0\nmigration'
+		good fusionctl explain why $i
+		shows "verdict     it would be promoted, but waits: migration is off"
+	done
+}
+
+# waits_for EXTENT REASON...: only for these
+waits_for() {
+	good fusionctl explain why "$1" --json
+	json '.extents[0] | .verdict, (.waits_for | join(" "))' $'waits\n'"${*:2}"
+}
+
+# What is in the way is named, and nothing moves.
+test_what_is_in_the_way() {
+	local before i
+	begin $((32 * 16)) migration on reserve 4 idle 1000
+	msg why demote 0-$((EXTENTS - 1)) >/dev/null
+	echo "7 8" | fusion-warm "$SET" $SIZE
+	sleep 3
+	waits_for 7 migration
+	msg why standby 1
+	sleep 3
+	waits_for 7 migration standby
+	msg why migration on
+	before=$(moves)
+	sleep 2
+	waits_for 7 standby
+	same "moves" "$(moves)" "$before"
+	msg why migration off standby 0
+	# the writes of an hour are used up, and more
+	msg why write_budget 1
+	for i in 1 2; do
+		msg why promote 100-$((100 + 450)) >/dev/null
+		msg why demote 0-$((EXTENTS - 1)) >/dev/null
+	done
+	sleep 3
+	waits_for 7 migration budget
+	msg why migration on
+	before=$(moves)
+	sleep 2
+	waits_for 7 budget
+	same "moves" "$(moves)" "$before"
+	dmsetup suspend why
+	waits_for 7 suspended budget
+	dmsetup resume why
+	msg why write_budget 0
+	within 20 "it is promoted" up 7
+	good fusionctl explain why 7
+	shows "left alone  for another "
+	shows "verdict     it stays on the fast member"
+}
+
+up() {
+	[[ $(on why fast "$1" 1) -eq 1 ]]
+}
+
+# Extents that have no place, or not all of it.
+test_other_states() {
+	make 32 48
+	put_direct "$SET" 3 $((3 * SIZE)) 8192
+	good fusionctl explain why 0-3 --json
+	json '.extents | map(.verdict) | join(" ")' "unmapped unmapped unmapped partial"
+	json '.extents[3] | .valid_blocks, .blocks, .member' $'2\n16\nfast'
+	good fusionctl explain why 3
+	shows "2 of 16 blocks valid"
+	shows "stays where it is until all its blocks are valid"
+	good fusionctl explain why 0
+	shows "extent 0, sectors 0-127: unmapped"
+	dm_remove why
+	# what a read-only set says of the replica means nothing
+	LEN=$(($(sb nr_lexts) * $(sb extent_sectors)))
+	dmsetup create why --readonly --uuid "FUSION-$(uuid_of "$FAST")" --table "$(table)"
+	good fusionctl explain why 0-3 --json
+	json '.extents | map(.replica) | unique | .[0]' null
+	json '.extents[0].verdict' unmapped
+}
+
+# refuses MESSAGE TEXT: with one line
+refuses() {
+	local mark lines
+	mark="selftest mark $RANDOM$RANDOM"
+	echo "$mark" >/dev/kmsg
+	# shellcheck disable=SC2086 # its words
+	! msg why $1 >"$TMP/out" 2>&1 || fail "$1: expected a refusal"
+	lines=$(dmesg | sed "1,/$mark/d" | grep -v 'selftest mark' || :)
+	same "lines for '$1' ($lines)" "$(wc -l <<<"$lines")" 1
+	has "$1" "$lines" "message: $2"
+}
+
+test_messages() {
+	local n
+	many_extents
+	n=$(status why extents)
+	refuses "extents x 1" "x: not an extent of this device"
+	refuses "extents -1 1" "-1: not an extent of this device"
+	refuses "extents $n 1" "$n: not an extent of this device"
+	refuses "extents 0 0" "0: not a number of extents"
+	refuses "extents 0 x" "x: not a number of extents"
+	refuses "extents 0 4294967296" "4294967296: not a number of extents"
+	refuses "extents 0" "extents: unknown message, or wrong number of arguments"
+	refuses "extents" "extents: unknown message, or wrong number of arguments"
+	refuses "extents 0 1 2" "extents: unknown message, or wrong number of arguments"
+	refuses "policy 1 2" "policy: unknown message, or wrong number of arguments"
+
+	# all words of all lines
+	msg why extents 0 4096 >"$TMP/extents"
+	same "lines" "$(wc -l <"$TMP/extents")" 4096
+	same "words" "$(awk '{ print NF }' "$TMP/extents" | sort -u)" 11
+	same "the last one" "$(msg why extents $((n - 1)) 4096 | awk '{ print $1 }')" $((n - 1))
+	msg why map 0 4096 | awk '{ for (i = 0; i < $2; i++)
+		print $1 + i, $3, $4 == "-" ? "-" : $4 + i, $5 }' >"$TMP/map"
+	awk '{ print $1, $2, $3, $4 }' "$TMP/extents" >"$TMP/places"
+	cmp "$TMP/places" "$TMP/map"
+	same "heat of the first ones" "$(msg why extents 0 50 | awk '{ n += $5 } END { print n }')" \
+		"$(msg why histogram | awk '{ n += $4 + $5 } END { print n }')"
+	same "keys with a value" "$(msg why policy | awk 'NF == 2' | wc -l)" \
+		"$(msg why policy | wc -l)"
+	same "keys that come twice" "$(msg why policy | cut -d' ' -f1 | sort | uniq -d)" ""
+}
+
+# more extents than lines in an answer
+many_extents() {
+	make 64 256
+	msg why migration off
+	dd if=/dev/zero of="$SET" bs=64k count=50 oflag=direct conv=fsync status=none
+	msg why demote 10-19 >/dev/null
+}
+
+test_errors() {
+	local n
+	many_extents
+	n=$(status why extents)
+	expect 2 "explain: needs either FIRST[-LAST] or --sector N; see fusionctl help explain" \
+		fusionctl explain why
+	expect 2 "explain: needs either FIRST[-LAST] or --sector N; see fusionctl help explain" \
+		fusionctl explain why 3 --sector 7
+	expect 2 "x: not a range of extents; write e.g. 18211 or 0-1023" fusionctl explain why x
+	expect 2 "$n: beyond the end; the extents of why are 0-$((n - 1))" fusionctl explain why "$n"
+	expect 2 "x: not a sector; give a number" fusionctl explain why --sector x
+	expect 2 "$((n * 128)): beyond the end; the sectors of why are 0-$((n * 128 - 1))" \
+		fusionctl explain why --sector $((n * 128))
+	expect 1 "nosuch: no such set is open; fusionctl list shows the open sets" \
+		fusionctl explain nosuch 0
+	good fusionctl explain why 0-$((n - 1)) --json
+	json '.extents | length' "$n"
+	json '[.extents[].extent] == [range(0; '"$n"')]' true
+}
+
+run_tests
