@@ -94,9 +94,10 @@ test_open_set() {
 	valid 0 promote fusionctl promote data 0-9 --json
 	valid 0 map fusionctl map data --json
 	valid 0 whatif fusionctl whatif data --json
-	valid 0 explain fusionctl explain data 0-399 --json
-	same "states" "$(jq -r '[.extents[].state] | unique | join(" ")' "$TMP/json")" \
-		"open stable unmapped"
+	put_direct /dev/mapper/data 5 $((550 * 262144)) 4096
+	valid 0 explain fusionctl explain data 0-599 --json
+	same "all there is" "$(jq '[.extents[] | .state, .member] |
+		contains(["open", "stable", "unmapped", "slow", "fast", null])' "$TMP/json")" true
 	valid 0 explain fusionctl explain data --sector 7 --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
