@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fusionctl explain: the kernel's messages extents and policy, as they are and as they may not be. */
+/* fusionctl explain: the kernel's messages extents and policy, right and wrong. */
 #include "unit.h"
 
 #include "explain.h"

@@ -162,8 +162,8 @@ void explain_print_policy(const struct explain_set *set)
 	       "foreground I/O now");
 	printf("  free slots  %" PRIu32 " on the fast member, the reserve is %" PRIu32 "\n",
 	       p->env.free_fast, p->env.reserve);
-	printf("  a swap      has to gain %" PRIu32 " under foreground I/O, %" PRIu32 " if its victim "
-	       "has a current shadow\n", v->pay, v->pay_shadowed);
+	printf("  a swap      has to gain %" PRIu32 " under foreground I/O, %" PRIu32
+	       " if its victim has a current shadow\n", v->pay, v->pay_shadowed);
 	printf("  victims     %s; with a current shadow %s\n", copied, shadowed);
 	printf("  candidates  %" PRIu32 ", the hottest extent of the slow member has heat %" PRIu32
 	       "\n", p->candidates, p->hottest);
