@@ -99,4 +99,21 @@ static inline void quiet(void)
 	REQUIRE(freopen("/dev/null", "w", stderr));
 }
 
+/* What the slow member says of its shadows then is exact: see fusion_sb_shadows_exact(). */
+static inline void image_hand_over(struct image *im)
+{
+	struct fusion_sb *fast = &im->side[FUSION_FAST].sb, *slow = &im->side[FUSION_SLOW].sb;
+
+	slow->shadows_at = slow->generation + 1;
+	for (int copy = 0; copy < 2; copy++) {
+		slow->generation++;
+		image_super(im, FUSION_SLOW);
+	}
+	fast->peer_at.generation = slow->generation;
+	for (int copy = 0; copy < 2; copy++) {
+		fast->generation++;
+		image_super(im, FUSION_FAST);
+	}
+}
+
 #endif

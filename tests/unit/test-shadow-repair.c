@@ -20,99 +20,143 @@ static void lose_map(struct image *im)
 		zero(im, FAST, sb->journal_start[FAST] + i);
 }
 
-/* The slot of its shadow has become the place of the extent, without a doubt. */
-static void lies_in_shadow(const struct rebuild *rb, u32 lext, u32 shadow)
+/* How the activation ended. Only what is handed over has what the extent has. */
+enum end { CRASHED, CLOSED, HANDED_OVER, NR_ENDS };
+
+/* The slot of its shadow has become the place of the extent. */
+static void lies_in_shadow(const struct rebuild *rb, u32 lext, u32 shadow, enum doubt doubt)
 {
 	REQUIRE_EQ(rb->st.word[lext], fusion_word_set_state(shadow, FUSION_STABLE));
-	REQUIRE_EQ(rb->doubt[lext], DOUBT_NONE);
+	REQUIRE_EQ(rb->doubt[lext], doubt);
 }
 
-/* A shadow of a clean close has what the extent has. Nothing else is the place of one. */
+/*
+ * A shadow that is handed over has what the extent has, and one of another clean close what it had
+ * at the last point. Nothing else is the place of one.
+ */
 static void from_replica(void)
 {
 	static struct image im;
-	u32 n[3] = { 0 };
+	u32 n[NR_ENDS][2] = { 0 };
 
-	for (int closed = 0; closed < 2; closed++) {
+	for (int end = CRASHED; end < NR_ENDS; end++) {
 		struct rebuild rb;
 		struct meta meta;
 
-		make(&im, 90 + closed, closed);
+		make(&im, 90 + end, end != CRASHED);
+		if (end == HANDED_OVER)
+			image_hand_over(&im);
 		lose_map(&im);
 		open_image(&im, &meta);
 		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
-		REQUIRE_EQ(rb.replica_same, closed);
+		REQUIRE_EQ(rb.replica_same, end != CRASHED);
 		for (u32 i = 0; i < rb.st.nr_lexts; i++) {
 			const u32 shadow = im.shadow[i];
 
 			if (!shadow)
 				continue;
-			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
-				lies_in_shadow(&rb, i, shadow);
-				n[0]++;
+			if (end != CRASHED && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
+				lies_in_shadow(&rb, i, shadow, end == HANDED_OVER ? DOUBT_NONE :
+										    DOUBT_OLD);
+				n[end][1]++;
 			} else {
 				REQUIRE_EQ(rb.st.word[i], FUSION_WORD_UNMAPPED);
 				REQUIRE_EQ(rb.doubt[i], DOUBT_LOST);
-				n[1 + closed]++;
+				n[end][0]++;
 			}
 		}
+		REQUIRE(n[end][0] && !n[end][1] == (end == CRASHED));
 		REQUIRE(!fus_any_shadow(rb.st.word, rb.st.nr_lexts));
 		REQUIRE(fus_state_check(&rb.st, fus_meta_sb(&meta, FAST), NULL));
 		fus_rebuild_free(&rb);
 		fus_meta_free(&meta);
 		image_free(&im);
 	}
-	REQUIRE(n[0] && n[1] && n[2]);
+}
+
+/* A superblock that nobody can read may be a later one, by which nothing was handed over. */
+static void single_superblock(void)
+{
+	static struct image im;
+
+	for (int dev = 0; dev < 2; dev++) {
+		struct rebuild rb;
+		struct meta meta;
+		u32 n = 0;
+
+		make(&im, 95, true);
+		image_hand_over(&im);
+		lose_map(&im);
+		zero(&im, dev, FUSION_SUPER_BLOCKNR(!(im.side[dev].sb.generation & 1)));
+		open_image(&im, &meta);
+		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+		for (u32 i = 0; i < rb.st.nr_lexts; i++)
+			if (im.shadow[i] && fusion_word_state(im.shadow[i]) == (u32)FUSION_SHADOW) {
+				lies_in_shadow(&rb, i, im.shadow[i], DOUBT_OLD);
+				n++;
+			}
+		REQUIRE(n);
+		fus_rebuild_free(&rb);
+		fus_meta_free(&meta);
+		image_free(&im);
+	}
 }
 
 /*
  * The active map copy is damaged, and of the journal before it nothing is left. The older map copy
- * knows fast slots, which may be out of date; a shadow of a clean close is better.
+ * knows fast slots, which may be out of date; a shadow that was handed over is better.
  */
 static void with_older_copy(void)
 {
 	static struct image im;
 	const struct fusion_sb *sb = &im.side[FAST].sb;
-	u32 n[3] = { 0 };
+	u32 n[NR_ENDS][3] = { 0 };
 
-	for (int closed = 0; closed < 2; closed++) {
+	for (int end = CRASHED; end < NR_ENDS; end++) {
 		struct rebuild rb;
 		struct meta meta;
 		u32 *before;
 
-		make(&im, 100 + closed, false);
+		make(&im, 100 + end, false);
 		before = malloc(sb->nr_lexts * sizeof(*before));
 		image_checkpoint(&im, FAST, sb->epoch, false);
 		memcpy(before, im.word, sb->nr_lexts * sizeof(*before));
 		image_work(&im, 8);
-		if (closed)
-			image_close(&im);
-		else
+		if (end == CRASHED)
 			image_checkpoint(&im, FAST, sb->epoch, false);
+		else
+			image_close(&im);
+		if (end == HANDED_OVER)
+			image_hand_over(&im);
 		zero(&im, FAST, sb->map_start[FAST][sb->active_set]);
 		for (u64 seq = sb->replay_seq - 10; seq < sb->replay_seq; seq++)
 			zero(&im, FAST, fusion_journal_blocknr(sb, seq));
-		zero(&im, FAST, FUSION_SUPER_BLOCKNR(!(sb->generation & 1)));
+		if (end != HANDED_OVER)
+			zero(&im, FAST, FUSION_SUPER_BLOCKNR(!(sb->generation & 1)));
 		open_image(&im, &meta);
 		REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
 		REQUIRE_EQ(rb.bad_blocks, 1);
 		for (u32 i = 0; i < min(rb.st.nr_lexts, FUSION_MAP_PER_BLOCK); i++) {
 			const u32 shadow = im.shadow[i];
+			const bool current = fusion_word_state(shadow) == (u32)FUSION_SHADOW;
 			const bool fast = fusion_word_mapped(before[i]) &&
 					  fusion_word_dev(before[i]) == FUSION_FAST;
 
 			if (!shadow)
 				continue;
-			if (closed && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
-				lies_in_shadow(&rb, i, shadow);
-				n[0]++;
+			if (end == HANDED_OVER && current) {
+				lies_in_shadow(&rb, i, shadow, DOUBT_NONE);
+				n[end][0]++;
+			} else if (end == CLOSED && current && !fast) {
+				lies_in_shadow(&rb, i, shadow, DOUBT_OLD);
+				n[end][0]++;
 			} else if (fast && rb.doubt[i] == DOUBT_OLD) {
 				REQUIRE_EQ(rb.st.word[i], before[i]);
-				n[1]++;
+				n[end][1]++;
 			} else {
 				/* or its slot is that of another one */
 				REQUIRE_EQ(rb.doubt[i], DOUBT_LOST);
-				n[2] += !fast;
+				n[end][2] += !fast;
 			}
 		}
 		free(before);
@@ -120,7 +164,9 @@ static void with_older_copy(void)
 		fus_meta_free(&meta);
 		image_free(&im);
 	}
-	REQUIRE(n[0] && n[1] && n[2], "%u %u %u", n[0], n[1], n[2]);
+	REQUIRE(n[HANDED_OVER][0] && n[CLOSED][0] && n[CLOSED][1] && n[CRASHED][1] && n[CRASHED][2],
+		"%u %u %u %u %u", n[HANDED_OVER][0], n[CLOSED][0], n[CLOSED][1], n[CRASHED][1],
+		n[CRASHED][2]);
 }
 
 /* No superblock on the fast member: the replica vouches for the map, but only if it agrees. */
@@ -267,6 +313,7 @@ static void lost_block(void)
 
 static const struct unit_test tests[] = {
 	{ "repair by the replica alone", from_replica },
+	{ "repair by a replica that may not be exact", single_superblock },
 	{ "repair with an older map copy", with_older_copy },
 	{ "repair without a superblock", no_superblock },
 	{ "slots that are named twice", doubles },

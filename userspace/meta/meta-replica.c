@@ -5,6 +5,22 @@
 #include "meta.h"
 #include "meta-base.h"
 
+/*
+ * After a clean close: does a shadow that is called current have what the extent has? Otherwise it
+ * is as of the last point. A copy of a superblock that nobody can read may be of a later opening:
+ * see dm-fusion-load-shadow.c.
+ */
+static bool is_exact(const struct meta *meta)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+
+	for (int dev = 0; dev < 2; dev++)
+		if (meta->m[dev].copy[0].err || meta->m[dev].copy[1].err)
+			return false;
+	return slow->shadows_at && fast->peer_at.generation == slow->generation &&
+	       !(fast->flags & FUSION_SB_NEEDS_CHECK);
+}
+
 int fus_replica_load(const struct meta *meta, struct rebuild *rb)
 {
 	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
@@ -16,9 +32,9 @@ int fus_replica_load(const struct meta *meta, struct rebuild *rb)
 	if (rc)
 		return rc;
 	rb->have_replica = fus_state_load(meta, slow, &rb->replica, NULL);
-	/* closed cleanly: as good as the map */
 	rb->replica_same = rb->have_replica && fast && fast->epoch == slow->epoch &&
 			   (fast->flags & slow->flags & FUSION_SB_CLEAN);
+	rb->replica_exact = rb->replica_same && is_exact(meta);
 	return 0;
 }
 
@@ -50,21 +66,24 @@ int fus_replica_take(struct rebuild *rb)
 }
 
 /*
- * The extent is on the fast member, and the replica does not tell where. After a clean close, a
- * shadow of that time has the same content, and becomes its place. Otherwise a place on the fast
- * member stays in doubt if there is other evidence of it, and nothing else is believed.
+ * The extent is on the fast member, and the replica does not tell where. If a shadow has the same
+ * content, it becomes the place of the extent. Otherwise a place on the fast member stays in doubt
+ * if there is other evidence of it. If there is none, a clean close leaves what the extent had at
+ * the last point, and nothing else is believed.
  */
 static void use_shadow(struct rebuild *rb, u32 lext)
 {
 	const u32 shadow = rb->replica.word[lext], word = rb->st.word[lext];
+	const bool current = rb->replica_same && fusion_word_state(shadow) == (u32)FUSION_SHADOW;
+	const bool fast = fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_FAST;
 
-	if (rb->replica_same && fusion_word_state(shadow) == (u32)FUSION_SHADOW) {
+	if (current && (rb->replica_exact || !fast)) {
 		rb->st.word[lext] = fusion_word(FUSION_STABLE, FUSION_SLOW,
 						fusion_word_slot(shadow));
-		rb->doubt[lext] = DOUBT_NONE;
-		rb->stamp[lext] = FROM_MAP;
+		rb->doubt[lext] = rb->replica_exact ? DOUBT_NONE : DOUBT_OLD;
+		rb->stamp[lext] = rb->replica_exact ? FROM_MAP : FROM_OLDER;
 		fus_state_open_drop(&rb->st, lext);
-	} else if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_FAST) {
+	} else if (!fast) {
 		fus_rebuild_drop(rb, lext);
 	}
 }

@@ -433,7 +433,9 @@ struct rebuild {
 	u8 *doubt;		/* of each extent, enum doubt */
 	u64 *stamp;		/* private: its evidence, and the replica */
 	struct meta_state replica;
-	bool have_replica, replica_same;
+	bool have_replica;
+	bool replica_same;	/* it was closed with the map, and is as good */
+	bool replica_exact;	/* and what it calls current has what the extent has */
 	u32 nr[NR_DOUBTS];	/* extents */
 	u32 bad_blocks;		/* of the active set */
 	u64 txns;		/* replayed */

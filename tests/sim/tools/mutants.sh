@@ -104,7 +104,7 @@ noticed_by() {
 if [[ ! $fit ]]; then
 	echo "KTAP version 1"
 	# else what it finds of the mutants proves nothing
-	make -s -C "$TREE/tests/unit" check T="test-next test-replace" >"$OUT.log"
+	make -s -C "$TREE/tests/unit" check T="test-next test-replace test-shadow" >"$OUT.log"
 	make -s -C .. "$TREE/build/sim/tools/tools"
 	"$TREE/build/sim/tools/tools" --sets "$SETS" --one-in "$ONE_IN" >"$OUT.log" 2>&1 ||
 		{ echo "Bail out! fusionctl fails as it is, see $OUT.log"; exit 1; }
@@ -170,6 +170,10 @@ mutant a-ring-that-never-was-counts meta-rebuild.c \
 	's/if \(!sb \|\| !begins \|\| named\)/if (1)/'
 mutant the-journal-is-whole-without-a-superblock meta-rebuild.c \
 	's/if \(!rc \&\& !fus_meta_sb\(meta, rb->dev\)\)/if (0)/'
+mutant an-old-shadow-is-the-place-of-an-extent meta-replica.c \
+	's/rb->replica_same \&\& is_exact\(meta\)/rb->replica_same/' test-shadow
+mutant a-hidden-superblock-does-not-count meta-replica.c \
+	's/if \(meta->m\[dev\]\.copy\[0\]\.err [^)]*\)/if (0)/' test-shadow
 
 # -- what is said ------------------------------------------------------------------
 
