@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A map, or a replica, rebuilt from a replica that names shadows. */
-#include "shadow-set.h"
+#include "cut.h"
 #include "meta-base.h"
+#include "shadow-set.h"
 
 static void zero(struct image *im, int dev, u64 block)
 {
@@ -206,6 +207,81 @@ static void no_superblock(void)
 	}
 }
 
+/* Return: false: it came to its end before write @n. */
+static bool repair_until(struct image *im, unsigned int n)
+{
+	struct rebuild rb;
+	struct meta meta;
+	int rc;
+
+	open_image(im, &meta);
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+	cut.armed = true;
+	cut.dead = false;
+	cut.writes_left = n;
+	rc = fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
+	cut.armed = false;
+	while (cut.nr)
+		free(cut.unsynced[--cut.nr].was);
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
+	return rc;
+}
+
+/*
+ * The same, with a block of the journal that is gone: without the replica, it might be one that
+ * counts. A repair that is cut short leaves that, or what it has written itself; which has no
+ * journal, as there are no open extents.
+ */
+static void no_superblock_cut(void)
+{
+	static struct image im;
+	const size_t bytes = 2 << 20;
+	u8 *keep[2] = { malloc(bytes), malloc(bytes) };
+	unsigned int n = 0, cuts = 0;
+	bool was_cut;
+
+	quiet();
+	make(&im, 115, true);
+	for (u32 i = 0; i < im.side[FAST].sb.nr_lexts; i++)
+		if (fusion_word_mapped(im.word[i]))
+			im.word[i] = fusion_word_set_state(im.word[i], FUSION_STABLE);
+	image_close(&im);
+	im.side[SLOW].sb.peer_at.generation = im.side[FAST].sb.generation;
+	im.side[SLOW].sb.peer_at.seq = im.side[FAST].next_seq;
+	close_again(&im);
+	forget(&im, FAST);
+	zero(&im, FAST, fusion_journal_blocknr(&im.side[FAST].sb, im.side[FAST].next_seq + 20));
+	for (int dev = 0; dev < 2; dev++)
+		memcpy(keep[dev], im.mem[dev], bytes);
+	do {
+		was_cut = false;
+		for (int seed = 0; seed < 12; seed++) {
+			struct rebuild rb;
+			struct meta meta;
+
+			cut.seed = n * 12 + seed;
+			was_cut |= repair_until(&im, n);
+			cuts++;
+			open_image(&im, &meta);
+			REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+			REQUIRE(!rb.gap && !rb.nr[DOUBT_OLD] && !rb.nr[DOUBT_LOST],
+				"cut at write %u", n);
+			REQUIRE(!memcmp(rb.st.word, im.word, rb.st.nr_lexts * sizeof(*im.word)));
+			fus_rebuild_free(&rb);
+			fus_meta_free(&meta);
+			for (int dev = 0; dev < 2; dev++)
+				memcpy(im.mem[dev], keep[dev], bytes);
+		}
+		n++;
+	} while (was_cut);
+	printf("# %u repairs cut short\n", cuts);
+	REQUIRE(cuts > 60);
+	image_free(&im);
+	free(keep[0]);
+	free(keep[1]);
+}
+
 /* Two claim one slot: the extent that lies there keeps it, and of two shadows neither does. */
 static void doubles(void)
 {
@@ -316,6 +392,7 @@ static const struct unit_test tests[] = {
 	{ "repair by a replica that may not be exact", single_superblock },
 	{ "repair with an older map copy", with_older_copy },
 	{ "repair without a superblock", no_superblock },
+	{ "repair without a superblock, cut short", no_superblock_cut },
 	{ "slots that are named twice", doubles },
 	{ "slots that are named three times", tied },
 	{ "a block of the replica that is lost", lost_block },

@@ -329,8 +329,13 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 		rc = fus_meta_put_heat(meta, &sb[FAST], heat);
 	if (!rc)
 		rc = fus_meta_flush(meta, FAST);
-	/* the slow member's first, as its epoch may be ahead while it is not CLEAN */
-	sb[SLOW].flags = 0;
+	/*
+	 * The slow member's first, as its epoch may be ahead while it is not CLEAN. If the fast
+	 * member has no superblock, the set cannot be opened until it gets one. After a cut before
+	 * that, only a CLEAN slow member tells that its replica is as good as the map.
+	 */
+	if (fus_meta_sb(meta, FAST))
+		sb[SLOW].flags = 0;
 	if (!rc)
 		rc = fus_meta_put_super(meta, &sb[SLOW]);
 	if (!rc)

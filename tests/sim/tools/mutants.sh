@@ -150,7 +150,9 @@ mutant the-set-in-use-is-overwritten meta-write.c \
 mutant the-copy-in-use-is-overwritten meta-write.c \
 	's/if \(have && !\(\(sb->generation/if (have \&\& ((sb->generation/'
 mutant the-slow-member-is-clean-first meta-write.c \
-	's/sb\[SLOW\].flags = 0;/;/'
+	's/sb\[SLOW\].flags = 0;/sb[SLOW].flags = FUSION_SB_CLEAN;/'
+mutant the-slow-member-is-never-clean-first meta-write.c \
+	's/if \(fus_meta_sb\(meta, FAST\)\)\n\t\tsb/if (1)\n\t\tsb/' test-shadow
 mutant the-ring-begins-where-it-was meta-write.c \
 	's/max\(ring->max_seq, have \? have->replay_seq : 0\) \+ 1/(have ? have->replay_seq : 1)/'
 mutant what-the-other-member-claims-is-forgotten meta-write.c \

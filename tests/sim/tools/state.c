@@ -305,8 +305,12 @@ static void interrupted_at(const struct maker *m, unsigned int nr, struct interr
 	add_what(&st, ", opening cut at %u", in->left);
 	if (rnd_below(&world->rng, 2))
 		damage_any(m, &st);
-	if (!rnd_below(&world->rng, 4))
-		wipe(&st, rnd_below(&world->rng, SIM_NR_DISKS));
+	if (!rnd_below(&world->rng, 4)) {
+		u32 dev = rnd_below(&world->rng, SIM_NR_DISKS);
+
+		wipe(&st, dev);
+		add_what(&st, ", the %s member without superblocks", dev_name[dev]);
+	}
 	judge_state(&st, m->tally);
 	sim_world_free(world);
 }
