@@ -20,10 +20,18 @@ enum {
 	NR_WORLD = CANDIDATE + FUSION_MAX_PICK
 };
 
+/* A threshold that has been looked for. */
+struct limit {
+	bool known;
+	u32 heat;
+};
+
 struct explain_world {
 	const struct explain_policy *now;
 	struct fusion_policy *policy;
 	u32 map[NR_WORLD];
+	/* by member, by whether it has a current shadow, and by whether it is as if idle */
+	struct limit limit[FUSION_NR_DEVS][2][2];
 };
 
 struct explain_world *explain_world_create(const struct explain_policy *p)
@@ -67,7 +75,7 @@ static void begin(struct explain_world *w)
 	for (int i = 0; i < NR_WORLD; i++)
 		w->map[i] = FUSION_WORD_UNMAPPED;
 	memset(p->candidate, 0xff, sizeof(p->candidate));
-	memset(p->hold, 0, sizeof(p->hold));
+	memset(p->hold, 0, NR_WORLD * sizeof(*p->hold));
 	memset(p->hand, 0, sizeof(p->hand));
 	memset(p->vain, 0, sizeof(p->vain));
 	memset(p->trial, 0, sizeof(p->trial));
@@ -114,16 +122,22 @@ static bool chosen(struct explain_world *w, const struct fusion_policy_env *env)
 	return false;
 }
 
+/* Does the policy take it for one that has a current shadow? */
+static bool is_shadowed(const struct explain_extent *e)
+{
+	return e->member == FUSION_FAST && !strcmp(e->state, "watched");
+}
+
 bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 		   const struct explain_if *what)
 {
-	bool fast = e->member == FUSION_FAST, shadowed = !strcmp(e->state, "watched");
+	bool fast = e->member == FUSION_FAST;
 	struct fusion_policy_env env = w->now->env;
 
 	if (e->member < 0)
 		return false;
 	begin(w);
-	put(w, SUBJECT, fast ? FUSION_FAST : FUSION_SLOW, fast && shadowed, what->heat);
+	put(w, SUBJECT, fast ? FUSION_FAST : FUSION_SLOW, is_shadowed(e), what->heat);
 	/* what the budget does not allow takes nobody's place */
 	if (!what->no_budget)
 		put_partners(w, fast);
@@ -138,8 +152,8 @@ bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 	return chosen(w, &env) || chosen(w, &env);
 }
 
-uint32_t explain_threshold(struct explain_world *w, const struct explain_extent *e,
-			   const struct explain_if *what)
+static uint32_t find_threshold(struct explain_world *w, const struct explain_extent *e,
+			       const struct explain_if *what)
 {
 	bool fast = e->member == FUSION_FAST;
 	struct explain_if with = *what;
@@ -163,6 +177,20 @@ uint32_t explain_threshold(struct explain_world *w, const struct explain_extent 
 			no = middle;
 	}
 	return yes;
+}
+
+uint32_t explain_threshold(struct explain_world *w, const struct explain_extent *e,
+			   const struct explain_if *what)
+{
+	struct limit *limit;
+
+	if (e->member < 0 || !what->not_held || what->no_budget)
+		return find_threshold(w, e, what);
+	/* the same for all such extents */
+	limit = &w->limit[e->member][is_shadowed(e)][what->idle];
+	if (!limit->known)
+		*limit = (struct limit) { .known = true, .heat = find_threshold(w, e, what) };
+	return limit->heat;
 }
 
 unsigned int explain_decay(struct explain_world *w, uint32_t heat, uint32_t to)
