@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusion-warm: give extents of a device heat.
+ * fusion-warm: give extents of a device heat, or content without any.
  *
  *	fusion-warm DEVICE EXTENT_BYTES <LIST
+ *	fusion-warm DEVICE EXTENT_BYTES COUNT
  *
  * Each line of LIST is an extent and a number of accesses: reads of 4 KiB at random places, without
  * the page cache. Extents are read in rounds, and a round takes longer than the time in which
@@ -10,6 +11,8 @@
  *
  * Meanwhile accesses of the idle class, which add no heat, keep the kernel from measuring how long
  * accesses take: so the policy stays as it is when nothing was measured.
+ *
+ * With COUNT, the first extents, so many, are written in that class instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +35,7 @@
 /* Shorter than the time between two looks of the mover; and longer than that. */
 #define IDLE_US		10000
 #define LOOK_US		250000
-#define IDLE_CLASS	(3 << 13)	/* as ioprio_set() has it, for this thread */
+#define IDLE_CLASS	(3 << 13)	/* as ioprio_set() has it */
 
 static struct {
 	unsigned long lext;
@@ -74,11 +77,17 @@ static void *read_some(void *arg)
 	return NULL;
 }
 
+/* For this thread. */
+static int be_idle(void)
+{
+	return syscall(SYS_ioprio_set, 1, 0, IDLE_CLASS);
+}
+
 static void *read_idly(void *arg)
 {
 	void *buf;
 
-	if (posix_memalign(&buf, BLOCK, BLOCK) || syscall(SYS_ioprio_set, 1, 0, IDLE_CLASS)) {
+	if (posix_memalign(&buf, BLOCK, BLOCK) || be_idle()) {
 		failed = ENOTSUP;
 		return NULL;
 	}
@@ -107,19 +116,25 @@ static void run_round(void)
 		nanosleep(&(struct timespec){ .tv_nsec = left }, NULL);
 }
 
-int main(int argc, char **argv)
+static int fill(unsigned long count)
+{
+	void *buf;
+
+	if (posix_memalign(&buf, BLOCK, extent_bytes) || be_idle())
+		return ENOTSUP;
+	memset(buf, 0, extent_bytes);
+	for (unsigned long i = 0; i < count; i++)
+		if (pwrite(fd, buf, extent_bytes, i * extent_bytes) != (ssize_t)extent_bytes)
+			return errno ? errno : EIO;
+	free(buf);
+	return fsync(fd) ? errno : 0;
+}
+
+static int warm(void)
 {
 	unsigned int most = 0;
 	pthread_t idle;
 
-	if (argc != 3)
-		return 2;
-	fd = open(argv[1], O_RDONLY | O_DIRECT);
-	extent_bytes = strtoul(argv[2], NULL, 10);
-	if (fd < 0 || extent_bytes < BLOCK) {
-		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(errno));
-		return 1;
-	}
 	while (nr < MAX_EXTENTS &&
 	       scanf("%lu %u", &extents[nr].lext, &extents[nr].accesses) == 2) {
 		if (extents[nr].accesses > most)
@@ -134,7 +149,23 @@ int main(int argc, char **argv)
 	usleep(LOOK_US);
 	over = true;
 	pthread_join(idle, NULL);
-	if (failed)
-		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(failed));
-	return failed ? 1 : 0;
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int err;
+
+	if (argc != 3 && argc != 4)
+		return 2;
+	fd = open(argv[1], O_RDWR | O_DIRECT);
+	extent_bytes = strtoul(argv[2], NULL, 10);
+	if (fd < 0 || extent_bytes < BLOCK) {
+		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(errno));
+		return 1;
+	}
+	err = argc == 4 ? fill(strtoul(argv[3], NULL, 10)) : warm();
+	if (err)
+		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(err));
+	return err ? 1 : 0;
 }
