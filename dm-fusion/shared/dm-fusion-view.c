@@ -36,21 +36,20 @@ void fusion_policy_survey(const struct fusion_policy *p, struct fusion_survey *s
 			  u32 end)
 {
 	const struct fusion_hunt h = { .idle = s->idle, .swap = true };
-	u32 lext, heat, bar = READ_ONCE(p->bar), cold = READ_ONCE(p->cold);
-	unsigned int k;
+	u32 lext, word, heat, bar = READ_ONCE(p->bar), cold = READ_ONCE(p->cold);
+	bool shadowed;
 
 	for (lext = from; lext < end; lext++) {
+		word = READ_ONCE(p->map[lext]);
 		heat = fusion_policy_heat(p, lext);
-		if (fusion_word_movable(READ_ONCE(p->map[lext]), FUSION_SLOW) &&
+		shadowed = fusion_word_shadowed(word);
+		if (fusion_word_movable(word, FUSION_SLOW) &&
 		    !fusion_policy_held(p, lext, s->idle)) {
 			s->candidates += heat >= bar;
 			fusion_survey_hot(s, heat);
-			continue;
-		}
-		for (k = 0; k < 2; k++) {
-			if (!fusion_may_yield(p, &h, lext, k, cold))
-				continue;
-			s->coldest[k] = s->victims[k]++ ? min(s->coldest[k], heat) : heat;
+		} else if (fusion_may_yield(p, &h, lext, shadowed, cold)) {
+			s->coldest[shadowed] = s->victims[shadowed]++ ?
+					       min(s->coldest[shadowed], heat) : heat;
 		}
 	}
 }
