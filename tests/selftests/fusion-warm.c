@@ -121,13 +121,13 @@ static int fill(unsigned long count)
 	void *buf;
 
 	if (posix_memalign(&buf, BLOCK, extent_bytes) || be_idle())
-		return ENOTSUP;
+		return -ENOTSUP;
 	memset(buf, 0, extent_bytes);
 	for (unsigned long i = 0; i < count; i++)
 		if (pwrite(fd, buf, extent_bytes, i * extent_bytes) != (ssize_t)extent_bytes)
-			return errno ? errno : EIO;
+			return errno ? -errno : -EIO;
 	free(buf);
-	return fsync(fd) ? errno : 0;
+	return fsync(fd) ? -errno : 0;
 }
 
 static int warm(void)
@@ -149,7 +149,7 @@ static int warm(void)
 	usleep(LOOK_US);
 	over = true;
 	pthread_join(idle, NULL);
-	return failed;
+	return -(int)failed;
 }
 
 int main(int argc, char **argv)
@@ -166,6 +166,6 @@ int main(int argc, char **argv)
 	}
 	err = argc == 4 ? fill(strtoul(argv[3], NULL, 10)) : warm();
 	if (err)
-		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(err));
+		fprintf(stderr, "fusion-warm: %s: %s\n", argv[1], strerror(-err));
 	return err ? 1 : 0;
 }
