@@ -243,6 +243,14 @@ static int fusion_may_write(struct dm_target *ti)
 	return dm_suspended(ti) ? -EAGAIN : 0;
 }
 
+/* A request that says no more. Three of these would make the frame of fusion_message() too large. */
+static noinline_for_stack int fusion_message_bare(struct fusion *fs, enum fusion_force_kind kind)
+{
+	struct fusion_force force = { .kind = kind };
+
+	return fusion_force(fs, &force);
+}
+
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen)
 {
@@ -287,26 +295,17 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 					   result, maxlen);
 	if (argc == 4 && !strcmp(argv[0], "fence"))
 		return fusion_message_fence(fs, argv[1], argv[2], argv[3]);
-	if (argc == 2 && !strcmp(argv[0], "fence") && !strcmp(argv[1], "off")) {
-		struct fusion_force force = { .kind = FUSION_NO_FENCE };
-
-		return fusion_force(fs, &force);
-	}
+	if (argc == 2 && !strcmp(argv[0], "fence") && !strcmp(argv[1], "off"))
+		return fusion_message_bare(fs, FUSION_NO_FENCE);
 	if (argc && !strcmp(argv[0], "fence"))
 		return fusion_bad_message("not fast|slow <first slot> <last slot>, or off",
 					  argv[0]);
 	if (argc && !strcmp(argv[0], "homing"))
 		return fusion_message_homing(fs, argc - 1, argv + 1);
-	if (argc == 1 && !strcmp(argv[0], "settle")) {
-		struct fusion_force force = { .kind = FUSION_SETTLE };
-
-		return fusion_may_write(ti) ?: fusion_force(fs, &force);
-	}
-	if (argc == 1 && !strcmp(argv[0], "point")) {
-		struct fusion_force force = { .kind = FUSION_POINT };
-
-		return fusion_may_write(ti) ?: fusion_force(fs, &force);
-	}
+	if (argc == 1 && !strcmp(argv[0], "settle"))
+		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_SETTLE);
+	if (argc == 1 && !strcmp(argv[0], "point"))
+		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_POINT);
 	if (argc == 1 && !strcmp(argv[0], "unreadable"))
 		return fusion_message_unread(fs, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "unreadable") && !strcmp(argv[1], "retry")) {
