@@ -100,4 +100,20 @@ int __wrap_fus_offline_sync(const struct offline *o)
 	return __real_fus_offline_sync(o);
 }
 
+/* From here on, until cut_over(), power fails at write @n. */
+static inline void cut_at(unsigned int n)
+{
+	cut.armed = true;
+	cut.dead = false;
+	cut.writes_left = n;
+}
+
+/* What was written without a flush stays. */
+static inline void cut_over(void)
+{
+	cut.armed = false;
+	while (cut.nr)
+		free(cut.unsynced[--cut.nr].was);
+}
+
 #endif

@@ -390,13 +390,9 @@ static bool repair_until(struct image *im, unsigned int n)
 	told.doubt = rb.doubt;
 	rb.doubt = NULL;
 	told.missing_txns = rb.missing_txns;
-	cut.armed = true;
-	cut.dead = false;
-	cut.writes_left = n;
+	cut_at(n);
 	rc = fus_meta_write(&meta, &rb.st, rb.exact, rb.set, meta.m[FAST].heat);
-	cut.armed = false;
-	while (cut.nr)
-		free(cut.unsynced[--cut.nr].was);
+	cut_over();
 	fus_rebuild_free(&rb);
 	fus_meta_free(&meta);
 	return rc;

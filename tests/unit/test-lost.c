@@ -138,15 +138,10 @@ static bool carry_out(struct lost_set *l, unsigned int n)
 				  &l->meta.m[FUSION_FAST].o));
 	/* as the verb does */
 	forget(&l->im, FUSION_FAST);
-	cut.writes_left = n;
-	cut.dead = false;
-	cut.nr = 0;
-	cut.armed = true;
+	cut_at(n);
 	done = !fus_lost_write(&l->meta, &l->plan, &ident);
-	cut.armed = false;
+	cut_over();
 	REQUIRE(done == !cut.dead);
-	while (cut.nr)
-		free(cut.unsynced[--cut.nr].was);
 	let_go(l);
 	return done;
 }

@@ -173,14 +173,10 @@ static bool renew(struct image *im, unsigned int writes)
 	open_image(im, true, &meta);
 	rc = fus_new_uuid_plan(&n, &meta);
 	REQUIRE(!rc, "%s: %s", fus_last_error()->subject, fus_last_error()->what);
-	cut.armed = true;
-	cut.dead = false;
-	cut.writes_left = writes;
+	cut_at(writes);
 	rc = fus_new_uuid_write(&n);
-	cut.armed = false;
+	cut_over();
 	REQUIRE(!rc || cut.dead, "%s", fus_last_error()->what);
-	while (cut.nr)
-		free(cut.unsynced[--cut.nr].was);
 	fus_new_uuid_end(&n);
 	fus_meta_free(&meta);
 	return !rc;
