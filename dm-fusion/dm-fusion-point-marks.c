@@ -17,6 +17,8 @@
 #define JOBS_MAX	65536U
 /* Points after which the extents with metadata are looked for anew. */
 #define POINTS		16U
+/* Extents that come up while a point is made. */
+#define FEW		4U
 /* Words of bits between two chances for others. */
 #define CHUNK		64U
 
@@ -112,11 +114,67 @@ bool fusion_point_awaits(const struct fusion *fs, u32 lext)
 	return fusion_point_covers(fs, lext) || test_bit(lext, fs->shadows.point.seen);
 }
 
-void fusion_point_leave_out(struct fusion *fs, u32 lext)
+bool fusion_point_leave_out(struct fusion *fs, u32 lext)
 {
-	clear_bit(lext, fs->shadows.point.meta);
+	struct fusion_point *p = &fs->shadows.point;
+
+	if (p->left_out == FUSION_LEFT_OUT)
+		return false;
+	clear_bit(lext, p->meta);
 	/* not by rounds, which would copy it after the instant */
-	set_bit(lext, fs->shadows.point.seen);
+	set_bit(lext, p->seen);
+	p->out[p->left_out++] = lext;
+	return true;
+}
+
+/*
+ * Metadata may have been written to others since the point was begun, even for the first time. What
+ * refers to that may be in a copy of the point already.
+ */
+static void fusion_point_take_more(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 k;
+	size_t i;
+
+	for (i = 0; i < BITS_TO_LONGS(fs->sb.nr_lexts); i++) {
+		if (!(i % CHUNK))
+			cond_resched();
+		if (READ_ONCE(p->seen[i]) & ~p->meta[i])
+			WRITE_ONCE(p->meta[i], p->meta[i] | READ_ONCE(p->seen[i]));
+	}
+	for (k = 0; k < p->left_out; k++)
+		clear_bit(p->out[k], p->meta);
+}
+
+bool fusion_point_partial(struct fusion *fs, u32 lext, u32 word)
+{
+	const struct fusion_open *open;
+	bool lost = false;
+
+	if (fusion_word_state(word) != FUSION_OPEN || !fusion_word_on_fast(fs, word))
+		return false;
+	if (READ_ONCE(fs->opens.nr_lost)) {
+		spin_lock_irq(&fs->lock);
+		open = fusion_open_find(fs, lext);
+		lost = open && open->lost;
+		spin_unlock_irq(&fs->lock);
+	}
+	return !lost;
+}
+
+u32 fusion_point_lacking(struct fusion *fs)
+{
+	u32 lext, nr = 0;
+
+	fusion_point_take_more(fs);
+	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
+		u32 word = READ_ONCE(fs->map[lext]);
+
+		cond_resched();
+		nr += fusion_word_lacking(fs, word) || fusion_point_partial(fs, lext, word);
+	}
+	return nr;
 }
 
 bool fusion_point_choose(struct fusion *fs)
@@ -151,6 +209,17 @@ void fusion_point_chosen(struct fusion *fs, bool made)
 		cond_resched();
 		set_bit(lext, p->seen);
 	}
+}
+
+void fusion_point_want(struct fusion *fs)
+{
+	struct fusion_point *p = &fs->shadows.point;
+	u32 lacking = fusion_point_lacking(fs);
+
+	/* a few come up while it is made */
+	lacking += lacking / 8 + FEW;
+	fusion_point_enlarge(fs, lacking);
+	WRITE_ONCE(p->want, min(max(lacking, p->want), p->max));
 }
 
 void fusion_point_want_less(struct fusion *fs)

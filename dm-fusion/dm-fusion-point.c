@@ -36,7 +36,7 @@
  * the slow member has of it is older, and is called out of date. But if a whole fast member
  * fails, no read succeeds, until the heartbeat makes the set read-only: a point that left all out
  * then would take away what the one before has saved. So the first try fails, and only what
- * cannot be read RETRY_MS later either is left out. If more than LEFT_OUT cannot be read, it is
+ * cannot be read RETRY_MS later either is left out. If more than FUSION_LEFT_OUT cannot be read, it is
  * the member that fails, even if its heartbeat goes on, and the former point stays.
  *
  * The slot of a copy that is no shadow yet belongs to its job, and the extent is WATCHED for it.
@@ -54,8 +54,6 @@
 #define LOCKS		4U
 #define ROUNDS		5U
 #define TRIES		3U
-/* Most extents that are left out. */
-#define LEFT_OUT	16U
 /* Most extents that may have no shadow at all yet. */
 #define FIRST		64U
 /* Pause after a point that did not come about. */
@@ -161,18 +159,6 @@ static int fusion_point_collect(struct fusion *fs, enum fusion_state state, u32 
 	return armed;
 }
 
-/* Extents with metadata that have neither a current shadow nor a copy. */
-static u32 fusion_point_lacking(const struct fusion *fs)
-{
-	u32 lext, nr = 0;
-
-	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
-		cond_resched();
-		nr += fusion_word_lacking(fs, READ_ONCE(fs->map[lext]));
-	}
-	return nr;
-}
-
 /* Does anybody need the mover, or slots? Then there is no point now. */
 static bool fusion_point_hinders(struct fusion *fs)
 {
@@ -207,8 +193,7 @@ static bool fusion_point_copied(struct fusion *fs, const struct fusion_job *job)
 		return true;
 	if (job->outcome != FUSION_FAILED || job->retire || !fusion_point_bad_for_long(fs, fast))
 		return false;
-	fusion_point_leave_out(fs, job->move.lext);
-	return fs->shadows.point.left_out++ < LEFT_OUT;
+	return fusion_point_leave_out(fs, job->move.lext);
 }
 
 /* Copy those that are armed. Return: false if that failed, or was interrupted. */
@@ -248,10 +233,37 @@ static u32 fusion_point_new(const struct fusion *fs)
 	return nr;
 }
 
+/*
+ * Partial extents cannot be copied: complete those with metadata. A tree whose root is in the point
+ * may have its newest leaves there. Return: false if that failed.
+ */
+static bool fusion_point_fill(struct fusion *fs)
+{
+	unsigned int pass;
+	u32 lext, word;
+
+	/* first begin with all of them, then wait for each */
+	for (pass = 0; pass < 2; pass++) {
+		for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
+			cond_resched();
+			word = READ_ONCE(fs->map[lext]);
+			if (!fusion_point_partial(fs, lext, word))
+				continue;
+			if (pass)
+				fusion_settle(fs, lext);
+			else if (!fusion_open_fill(fs, lext) &&
+				 (!fusion_point_bad_for_long(fs, fusion_word_slot(word)) ||
+				  !fusion_point_leave_out(fs, lext)))
+				return false;
+		}
+	}
+	return !READ_ONCE(fs->mover.stopping);
+}
+
 /* Arm extents as above, and copy them. Return: the same, with -1 for a copy that failed as well. */
 static int fusion_point_round(struct fusion *fs, enum fusion_state state, u32 most)
 {
-	int armed = fusion_point_collect(fs, state, most);
+	int armed = fusion_point_fill(fs) ? fusion_point_collect(fs, state, most) : -1;
 
 	if (armed <= 0)
 		return armed;
@@ -397,21 +409,6 @@ static bool fusion_point_make(struct fusion *fs)
 		fusion_point_end(fs, false);
 	fusion_point_finish(fs, ok);
 	return ok;
-}
-
-/*
- * How many slots this point needs, so the next one may as well. If they are not there, shadows of
- * data go until then (dm-fusion-shadow-room.c).
- */
-static void fusion_point_want(struct fusion *fs)
-{
-	struct fusion_point *p = &fs->shadows.point;
-	u32 lacking = fusion_point_lacking(fs);
-
-	/* a few come up while it is made */
-	lacking += lacking / 8 + LOCKS;
-	fusion_point_enlarge(fs, lacking);
-	WRITE_ONCE(p->want, min(max(lacking, p->want), p->max));
 }
 
 /* Is it the time for one? */

@@ -47,6 +47,9 @@ struct fusion_shadow {
 	u32 slot;
 };
 
+/* Most extents that a point leaves out. */
+#define FUSION_LEFT_OUT	16U
+
 /**
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
@@ -58,6 +61,7 @@ struct fusion_shadow {
  * @bad: a bit for each fast slot that a copy could not be read from
  * @bad_ms: ktime when the last of these was found
  * @left_out: extents that the one that is being made leaves out because of that
+ * @out: these
  * @jobs: copies for it
  * @nr: number of these
  * @max: most of them
@@ -82,6 +86,7 @@ struct fusion_point {
 	unsigned long *bad;
 	u64 bad_ms;
 	u32 left_out;
+	u32 out[FUSION_LEFT_OUT + 1];
 	struct fusion_job *jobs;
 	u32 nr;
 	u32 max;
@@ -180,8 +185,24 @@ bool fusion_point_covers(const struct fusion *fs, u32 lext);
 /* The same, or the next one will, as metadata has been written to it since. Any context. */
 bool fusion_point_awaits(const struct fusion *fs, u32 lext);
 
-/* The point that is being made does not cover it. Context: the mover. */
-void fusion_point_leave_out(struct fusion *fs, u32 lext);
+/*
+ * The point that is being made does not cover it. Context: the mover. Return: false if too many are
+ * left out.
+ */
+bool fusion_point_leave_out(struct fusion *fs, u32 lext);
+
+/*
+ * Is this extent of the fast member partial, so that a point has to complete it? Those that have
+ * lost blocks cannot be completed, and are in no point. Context: the mover.
+ */
+bool fusion_point_partial(struct fusion *fs, u32 lext, u32 word);
+
+/*
+ * The number of extents on the fast member that the point is to cover, and that have neither a
+ * current shadow nor a copy. From here on these include all to which metadata was written by now.
+ * Context: the mover.
+ */
+u32 fusion_point_lacking(struct fusion *fs);
 
 /*
  * Choose the extents that the next point covers; from here on it is the same ones, whatever is
@@ -194,6 +215,12 @@ void fusion_point_chosen(struct fusion *fs, bool made);
 
 /* A round of copies is over: the next point may want fewer slots. Context: the mover. */
 void fusion_point_want_less(struct fusion *fs);
+
+/*
+ * How many slots this point needs, so the next one may as well. If they are not there, shadows of
+ * data go until then (dm-fusion-shadow-room.c). Context: the mover.
+ */
+void fusion_point_want(struct fusion *fs);
 
 /* Let a point copy so many extents, if there is memory. Context: the mover; it has no jobs. */
 void fusion_point_enlarge(struct fusion *fs, u32 nr);

@@ -13,7 +13,7 @@ struct had {
 	const struct fusion *fs;
 	u64 second;
 	u32 lext;
-	u32 slot;
+	u32 slot;		/* 0: none, though metadata was written to it after the last point */
 	u64 stamps[EXTENT_SECTORS];
 };
 
@@ -95,17 +95,44 @@ void points_written(const void *private, u64 sector, u32 nr, u64 made)
 		since->made[lext] = made + 1;
 }
 
+/*
+ * Metadata that was written by then is in the point, also in extents that were written for the
+ * first time: a tree whose root is in the point has its leaves there.
+ */
+static void keep_missing(const struct fusion *fs, u64 second, u32 lext)
+{
+	u32 word = fs->map[lext];
+	struct had *had;
+
+	if (since_of(fs)->made[lext] != fs->shadows.point.made + 1 || !fusion_word_mapped(word) ||
+	    fusion_word_disk(fs, word) != FUSION_FAST ||
+	    slot_of(fs, lext, fusion_word_slot(word)) || fs->shadows.point.left_out)
+		return;
+	had = calloc(1, sizeof(*had));
+	had->fs = fs;
+	had->second = second;
+	had->lext = lext;
+	had->next = world->points;
+	world->points = had;
+}
+
 /* It is called for each try: the last one before the point is what counts. */
 void sim_trace_fusion_point(struct fusion *fs, u64 second);
 void sim_trace_fusion_point(struct fusion *fs, u64 second)
 {
+	struct had *had;
 	u32 lext;
 
 	if (world->shared)
 		return;
-	for (lext = 0; lext < fs->sb.nr_lexts; lext++)
+	for (had = world->points; had; had = had->next)
+		if (had->fs == fs && had->second == second && !had->slot)
+			had->second = 0;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
 		if (fusion_point_covers(fs, lext))
 			keep_one(fs, second, lext);
+		keep_missing(fs, second, lext);
+	}
 }
 
 /*
@@ -128,7 +155,7 @@ void sim_trace_fusion_replica(struct fusion *fs, u64 txn, u64 generation, int er
 	struct had *had;
 
 	for (had = world->points; had; had = had->next)
-		if (had->fs == fs && had->second && is_over(had))
+		if (had->fs == fs && had->second && had->slot && is_over(had))
 			had->second = 0;
 }
 
@@ -148,7 +175,7 @@ void sim_trace_fusion_move(struct fusion *fs, u32 lext, u32 old, u32 new, int ou
 	struct had *had;
 
 	for (had = world->points; had; had = had->next)
-		if (had->fs == fs && had->lext == lext && outcome == FUSION_MOVED)
+		if (had->fs == fs && had->lext == lext && had->slot && outcome == FUSION_MOVED)
 			had->second = 0;
 }
 
@@ -160,7 +187,7 @@ bool point_had(const void *private, u64 second, u32 lext, u32 slot, const u64 *f
 
 	for (had = world->parent ? world->parent->points : NULL; had; had = had->next) {
 		if (had->fs != private || had->second != second || had->lext != lext ||
-		    had->slot != slot || is_over(had))
+		    !had->slot || had->slot != slot || is_over(had))
 			continue;
 		any = true;
 		if (!memcmp(had->stamps, found, sizeof(had->stamps)))
@@ -177,10 +204,13 @@ int point_unnamed(const void *private, u64 second, const u32 *word)
 {
 	const struct had *had;
 
-	for (had = world->parent ? world->parent->points : NULL; had; had = had->next)
-		if (had->fs == private && had->second == second && !is_over(had) &&
-		    word[had->lext] != fusion_shadow_word(FUSION_SHADOW, had->slot))
+	for (had = world->parent ? world->parent->points : NULL; had; had = had->next) {
+		if (had->fs != private || had->second != second)
+			continue;
+		if (!had->slot || (!is_over(had) &&
+				   word[had->lext] != fusion_shadow_word(FUSION_SHADOW, had->slot)))
 			return had->lext;
+	}
 	return -1;
 }
 
