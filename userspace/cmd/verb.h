@@ -66,6 +66,10 @@ enum option_id {
 	OPT_WAIT,
 	OPT_NO_WAIT,
 	OPT_LOST,
+	OPT_TREE,
+	OPT_SORT,
+	OPT_EXTENTS,
+	OPT_SECTORS,
 	OPT_HELP,
 	OPT_NR
 };
