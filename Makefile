@@ -110,9 +110,10 @@ $1/$2: setup-$1
 	$$(call kbuild,$1/$2,$(call kdir,$1),$$(SRC_$2),$(if $(filter uml%,$1),ARCH=um) modules,$\
 		$(if $(filter newest,$1),scripts/newest make))
 
+# C=2: of each source, whether it is to be compiled or not
 .PHONY: sparse-$1/$2
 sparse-$1/$2: setup-$1
-	$$(call kbuild,sparse-$1/$2,$(call kdir,$1),$$(SRC_$2),C=2 CF=-Wsparse-error modules)
+	$$(call kbuild,$1/$2,$(call kdir,$1),$$(SRC_$2),C=2 CF=-Wsparse-error modules)
 endef
 
 $(foreach k,$(FLAVOURS),$(foreach m,$(MODULES),$(eval $(call module_rules,$k,$m))))
