@@ -68,6 +68,7 @@ selftests() {
 			[[ ! $V ]] || printf '    %s\n' "$line"
 		done < <(scripts/vm run "${options[@]}" --log "$log" --env V=1 \
 				tests/selftests/run.sh "${todo[@]}" 2>"$log.vm" || echo "vm: $?")
+		wait $! || :	# so that its processor time is counted
 		if [[ $rc -eq $EMULATOR && $done -lt ${#todo[@]} && $((--tries)) -gt 0 ]]; then
 			again "$flavour: ${todo[done]}"
 		elif [[ $done -lt ${#todo[@]} ]]; then
