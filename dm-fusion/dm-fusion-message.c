@@ -243,7 +243,7 @@ static int fusion_may_write(struct dm_target *ti)
 	return dm_suspended(ti) ? -EAGAIN : 0;
 }
 
-/* A request that says no more. Three of these would make the frame of fusion_message() too large. */
+/* A request that says no more. With three of these, the frame of fusion_message() is too large. */
 static noinline_for_stack int fusion_message_bare(struct fusion *fs, enum fusion_force_kind kind)
 {
 	struct fusion_force force = { .kind = kind };
