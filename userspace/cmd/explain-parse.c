@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel's messages extents and policy: Documentation/reference/target.rst. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "explain.h"
 #include "fusionctl.h"
 #include "role.h"
+#include "size.h"
 
 /* -- policy ------------------------------------------------------------------------ */
-
-/* A decimal number up to @max, and nothing else. */
-static bool number(const char *text, uint64_t max, uint64_t *v)
-{
-	char *end;
-
-	if (!*text || strspn(text, "0123456789") != strlen(text))
-		return false;
-	errno = 0;
-	*v = strtoull(text, &end, 10);
-	return !errno && *v <= max;
-}
 
 /* Lines "<key> <value>"; one without a value has "-". */
 struct line {
@@ -98,7 +85,7 @@ static const char *parse_line(const char *key, const char *value, struct line *l
 			continue;
 		l[i].seen = true;
 		l[i].none = l[i].dash && !strcmp(value, "-");
-		return l[i].none || number(value, l[i].max, &l[i].value) ? NULL :
+		return l[i].none || fus_parse_number(value, l[i].max, &l[i].value) ? NULL :
 		       "a value is out of range";
 	}
 	return NULL;
@@ -186,7 +173,7 @@ static bool maybe(const char *word, uint32_t *v, bool *is)
 	uint64_t n = 0;
 
 	*is = strcmp(word, "-");
-	if (*is && !number(word, UINT32_MAX, &n))
+	if (*is && !fus_parse_number(word, UINT32_MAX, &n))
 		return false;
 	*v = n;
 	return true;
@@ -206,10 +193,10 @@ static bool read_numbers(char *const *word, struct explain_extent *e)
 	bool placed;
 
 	e->aged = strcmp(word[AGE], "-");
-	if (!number(word[LEXT], UINT32_MAX, &lext) ||
-	    !number(word[HEAT], FUSION_HEAT_MAX, &heat) ||
-	    (e->aged && !number(word[AGE], UINT64_MAX, &e->age)) ||
-	    !number(word[HOLD_S], UINT32_MAX, &e->hold_s) ||
+	if (!fus_parse_number(word[LEXT], UINT32_MAX, &lext) ||
+	    !fus_parse_number(word[HEAT], FUSION_HEAT_MAX, &heat) ||
+	    (e->aged && !fus_parse_number(word[AGE], UINT64_MAX, &e->age)) ||
+	    !fus_parse_number(word[HOLD_S], UINT32_MAX, &e->hold_s) ||
 	    !maybe(word[SLOT], &e->slot, &placed) || !maybe(word[VALID], &e->valid, &e->partial))
 		return false;
 	e->lext = lext;
