@@ -8,7 +8,7 @@
  * explain-policy.c	the policy, rebuilt of these, is asked
  * explain-verdict.c	what follows
  *
- * The last three need nothing else of fusionctl but the names of members and how numbers are parsed.
+ * The last three need nothing else of fusionctl but the names of members, and size.c.
  */
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
