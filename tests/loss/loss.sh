@@ -87,14 +87,20 @@ load_end() {
 	[[ ! -s $TMP/load.err ]] || fail "the load: $(<"$TMP/load.err")"
 }
 
-# state: where the data lies
+# state: where the data lies, and the last point
 state() {
+	local age metadata on_fast points
+	read -r age metadata on_fast <<<"$(status loss point_age metadata_protected metadata_fast)"
+	points=$(counter loss shadow_points)
 	jq -cn --argjson filled "$(<"$TMP/filled")" --argjson extents "$(status loss extents)" \
 		--argjson fast "$(on loss fast 0 "$(status loss extents)")" \
 		--argjson slow "$(on loss slow 0 "$(status loss extents)")" \
 		--argjson up "$(status loss promotions)" --argjson down "$(status loss demotions)" \
+		--arg age "$age" --argjson points "$points" --arg metadata "$metadata" --arg on_fast "$on_fast" \
 		'{ files: $filled.files, filled: $filled.full, extents: $extents, fast: $fast,
-		   slow: $slow, promotions: $up, demotions: $down }'
+		   slow: $slow, promotions: $up, demotions: $down,
+		   points: $points, point_age: ($age | tonumber? // null),
+		   metadata: ($metadata | tonumber? // null), metadata_fast: ($on_fast | tonumber? // null) }'
 }
 
 # -- the loss ------------------------------------------------------------------------
