@@ -181,6 +181,7 @@ static int main_opening(u64 seed, u32 sets)
 	printf("KTAP version 1\n1..1\n");
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
+		sim_tracing = opt.trace;
 		why = run_opening(&setup, seed + i, &o);
 		if (why) {
 			printf("# FAILED: %s\n# with --opening --seed %llu\n", why, seed + i);

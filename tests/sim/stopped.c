@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A write fails, and perhaps the next one. It may be one of the opening, or one that stops the set.
- * The disk goes on to return what its cache has of it, though no flush covers that. The set is
- * closed, the same machine opens it again, and power fails in that opening, anywhere. Then it must
- * be possible to open the set, with all that was acknowledged.
+ * A write fails while a set is opened, or later, and then perhaps the next one as well. The disk
+ * goes on to return what its cache has of it, though no flush covers that. The set is closed, the
+ * same machine opens it again, and power fails in that opening, anywhere. Then it must be possible
+ * to open the set, with all that was acknowledged.
+ *
+ * In an opening, the next write may be the one by which the set makes up for the first.
  */
 #include <stdio.h>
 
@@ -14,6 +16,7 @@
 #define PARTS		3U		/* partial ones behind them */
 #define TRIES		24U		/* for a set */
 #define MAX_WRITES	80U		/* more than a life has */
+#define FEW_WRITES	12U		/* those of an opening */
 #define OPTIONS		"20 host 000102030405060708090a0b0c0d0e0f commit_interval 10 migration off " \
 			"idle 60000 duty 100 discard_passdown on replica_interval 60 standby 0 " \
 			"shadow on shadow_age 10"
@@ -48,6 +51,7 @@ static void live(void *arg)
 
 	if (image_open(&s->setup, &dev, false))
 		return;
+	world->fail_more = s->more;
 	for (lext = 0; lext < NR; lext++)
 		write_extent(s, dev, lext);
 	sim_dev_message(dev, s->die & 1 ? "demote 0-3" : "promote 0-3");
@@ -60,6 +64,19 @@ static void live(void *arg)
 	sim_dev_message(dev, s->die & 1 ? "promote 0-1" : "demote 1-2");
 	write_extent(s, dev, lext++);
 	sim_dev_remove(dev);
+}
+
+/* In use, and then power fails. */
+static void live_and_cut(void *arg)
+{
+	struct stopped *s = arg;
+	struct sim_dev *dev;
+
+	if (image_open(&s->setup, &dev, false))
+		sim_fail("a new set cannot be opened");
+	write_extent(s, dev, NR);
+	write_extent(s, dev, 0);
+	world->stop = true;
 }
 
 static void check_content(const struct stopped *s, struct sim_dev *dev)
@@ -123,6 +140,18 @@ static void open_again(void *arg)
 	sim_dev_remove(dev);
 }
 
+/* After a cut, with nothing but what is durable. */
+static struct sim_world *next_world(struct sim_world *from)
+{
+	struct sim_world *w = sim_world_new(rnd(&from->rng));
+	unsigned int i;
+
+	for (i = 0; i < SIM_NR_DISKS; i++)
+		w->disk[i] = sim_disk_after_cut(from->disk[i], SIM_LOSE_ALL, &w->rng, true);
+	sim_world_drop_parent();
+	return w;
+}
+
 static void try_one(struct stopped *s)
 {
 	struct sim_world *w = sim_world_new(rnd(&world->rng));
@@ -139,10 +168,13 @@ static void try_one(struct stopped *s)
 		s->known[i] = false;
 	}
 	s->die = rnd(&w->rng);
-	s->nth = 1 + rnd_below(&w->rng, MAX_WRITES);
+	if (s->die & 8) {
+		sim_run(live_and_cut, s);
+		w = next_world(w);
+	}
+	s->nth = 1 + rnd_below(&w->rng, s->die & 16 ? MAX_WRITES : FEW_WRITES);
 	s->more = rnd_below(&w->rng, 2);
 	w->fail_write = s->nth;
-	w->fail_more = s->more;
 	sim_run(live, s);
 	w->fail_write = 0;
 	w->fail_more = 0;
