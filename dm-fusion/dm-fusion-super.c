@@ -138,7 +138,8 @@ int fusion_super_settle(struct fusion *fs)
 
 static void fusion_super_settle_failed(struct fusion *fs, struct fusion_chain *chain)
 {
-	struct fusion_sb *scratch = &fs->replica.next;	/* not in use any more */
+	/* the replica's next one is kept, as the replica will try it again after a resume */
+	struct fusion_sb *scratch = &fs->sb_next;
 
 	if (chain->super_unsure &&
 	    !fusion_super_rewrite(fs, chain->sb->role, chain->super_unsure, scratch))
