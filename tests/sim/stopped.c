@@ -18,8 +18,8 @@
 #define MAX_WRITES	80U		/* more than a life has */
 #define FEW_WRITES	12U		/* those of an opening */
 #define OPTIONS		"20 host 000102030405060708090a0b0c0d0e0f commit_interval 10 " \
-			"migration off idle 60000 duty 100 discard_passdown on replica_interval 60 standby 0 " \
-			"shadow on shadow_age 10"
+			"migration off idle 60000 duty 100 discard_passdown on " \
+			"replica_interval 60 standby 0 shadow on shadow_age 10"
 
 struct stopped {
 	struct setup setup;
