@@ -47,6 +47,8 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 
+/* first, so that a mutant of it counts here */
+#include "dm-fusion-codec.h"
 #include "dm-fusion.h"
 
 /* fusion_sb_match() has compared the epochs. */
