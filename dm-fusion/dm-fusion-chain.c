@@ -40,13 +40,25 @@ void fusion_note_peer(struct fusion *fs, const struct fusion_chain *chain, struc
 			      READ_ONCE(other->durable.seq));
 }
 
-/* In two bios if the ring wraps within it. */
-int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
+/* Blocks from next_seq on. In two bios if the ring wraps within them; the first one may flush. */
+static int fusion_chain_rw(struct fusion *fs, struct fusion_chain *chain, blk_opf_t opf,
+			   blk_opf_t preflush, unsigned int nr)
 {
-	struct fusion_sb *sb = chain->sb;
+	const struct fusion_sb *sb = chain->sb;
 	u64 ring = sb->journal_start[sb->role];
 	u64 start = fusion_journal_blocknr(sb, chain->next_seq);
 	unsigned int first_part = min_t(u64, nr, ring + sb->journal_blocks[sb->role] - start);
+	int r;
+
+	r = fusion_rw_blocks(fs, chain, opf | preflush, start, 0, first_part);
+	if (!r && first_part < nr)
+		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
+	return r;
+}
+
+int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr)
+{
+	struct fusion_sb *sb = chain->sb;
 	blk_opf_t fua = fusion_meta_fua(fs, sb->role);
 	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | fua, preflush;
 	u32 csum = chain->prev_csum;
@@ -63,16 +75,35 @@ int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned i
 		csum = fusion_journal_seal(sb, page_address(chain->buf[i]), chain->next_seq + i,
 					   chain->next_txn, i, nr, csum);
 
-	r = fusion_rw_blocks(fs, chain, opf | preflush, start, 0, first_part);
-	if (!r && first_part < nr)
-		r = fusion_rw_blocks(fs, chain, opf, ring, first_part, nr - first_part);
+	r = fusion_chain_rw(fs, chain, opf, preflush, nr);
 	if (!r)
 		r = fusion_flush_after(fs, sb->role, fua);
-	if (r)
+	if (r) {
+		chain->unsure = max(chain->unsure, nr);
 		return r;
+	}
+	chain->unsure = 0;
 	chain->prev_csum = csum;
 	WRITE_ONCE(chain->next_seq, chain->next_seq + nr);
 	chain->next_txn++;
 	fusion_note_durable(chain, 0, chain->next_seq);
 	return 0;
+}
+
+int fusion_chain_settle(struct fusion *fs)
+{
+	struct fusion_chain *chain = &fs->journal;
+	const unsigned int nr = chain->unsure;
+	int r;
+
+	/* What cannot be read is no transaction, and no block is written behind it. */
+	if (!nr || fusion_chain_rw(fs, chain, REQ_OP_READ | REQ_META, 0, nr))
+		return 0;
+	r = fusion_chain_rw(fs, chain, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, 0, nr);
+	if (r)
+		DMERR("%s: writing a failed transaction again failed: %d",
+		      dm_table_device_name(fs->ti->table), r);
+	else
+		chain->unsure = 0;
+	return r;
 }

@@ -31,6 +31,7 @@ static void fusion_close(struct fusion *fs)
 	fusion_discard_stop(fs);
 	fusion_super_repeat(fs);
 	fusion_note_mode(fs);
+	fusion_settle_failed(fs);
 	fusion_beat_close(fs);
 }
 

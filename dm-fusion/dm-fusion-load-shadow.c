@@ -47,16 +47,14 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 
+/* first, so that a mutant of it counts here */
+#include "dm-fusion-codec.h"
 #include "dm-fusion.h"
 
-/* Was the set closed cleanly, and not touched since? fusion_sb_match() has compared the epochs. */
+/* fusion_sb_match() has compared the epochs. */
 static bool fusion_load_shadows_exact(const struct fusion *fs, const bool single[FUSION_NR_DEVS])
 {
-	const struct fusion_sb *fast = &fs->sb_next, *slow = &fs->replica.sb;
-
-	/* 0 unless fusion_sb_shadows_exact() */
-	return slow->shadows_at && fast->peer_at.generation == slow->generation &&
-	       fast->flags & FUSION_SB_CLEAN && !(fast->flags & FUSION_SB_NEEDS_CHECK) &&
+	return fusion_shadows_exact(&fs->sb_next, &fs->replica.sb) &&
 	       !single[FUSION_FAST] && !single[FUSION_SLOW];
 }
 

@@ -480,6 +480,8 @@ int fusion_load(struct fusion *fs, bool read_only)
 		r = fusion_load_check_end(fs);
 	if (!r && !read_only)
 		r = fusion_load_start_epoch(fs);
+	if (r && !read_only)
+		fusion_settle_failed(fs);
 	/* It took so long that another machine has taken the set, which is logged already. */
 	return r && READ_ONCE(fs->heart.lost) && fusion_mode(fs) == FUSION_FAIL ? -EUSERS : r;
 }

@@ -32,6 +32,8 @@ struct fusion;
  * @durable: how far the superblocks and transactions that this activation has written are known
  *	to be durable. Those found when the set was loaded do not count, as they may be only in
  *	the member's cache. The owner of the other chain reads this, to record it there (INV8).
+ * @unsure: so many blocks from @next_seq on may be read, and not be durable: their write has failed
+ * @super_unsure: generation of a superblock of which the same holds, or 0
  * @buf: pages for the blocks of the next transaction
  *
  * Belongs to the committer (fs->journal), or to the holder of replica.mutex (the log).
@@ -42,6 +44,8 @@ struct fusion_chain {
 	u64 next_txn;
 	u32 prev_csum;
 	struct fusion_progress durable;
+	u32 unsure;
+	u64 super_unsure;
 	struct page *buf[FUSION_BUF_BLOCKS];
 };
 
@@ -247,6 +251,9 @@ void fusion_chain_exit(struct fusion_chain *chain);
  */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
 
+/* The journal's part of fusion_settle_failed(). Return: 0 or a negative errno, logged. */
+int fusion_chain_settle(struct fusion *fs);
+
 /*
  * Record in @sb how far the other member has got. @sb is about to be written, or to seal blocks of
  * @chain's member. Context: as of @chain.
@@ -330,11 +337,37 @@ bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fu
  * copy is valid: of the fast member the last one of a close, of the slow member one that is newer
  * than what the closed fast member has seen.
  *
- * A set that was not closed needs none of it after a power cut: what is read then is durable.
+ * A set that was not closed needs none of it after a power cut: what is read then is durable. After
+ * a failure there was fusion_settle_failed().
  *
  * Context: process, sleeps; nothing else uses the set. Return: 0 or a negative errno, logged.
  */
 int fusion_super_settle(struct fusion *fs);
+
+/**
+ * fusion_settle_failed() - make durable what can be read of a write that has failed
+ * @fs: device that is being closed, or could not be loaded
+ *
+ * The next activation goes on behind the journal that it finds, and overwrites the other copy of
+ * the superblock that it finds. Both must be durable then. If the last transaction were not, a
+ * power cut during the opening would leave a gap; if a superblock were not, no superblock. Of what
+ * was seen to be written this is certain, and a flush is enough after a reset. But of a write that
+ * failed the disk may return what only its cache has. It may count that as clean, so that no later
+ * flush covers it: as the page cache does beneath a loop device, or beneath that of a virtual
+ * machine.
+ *
+ * Only who has seen the failure can help, and has to, before another one opens the set: nobody was
+ * told that this transaction or superblock is durable, so it may be written where it is. An opening
+ * cannot tell it from one that users rely on. If power fails during a write, the disk may return
+ * an error for that place, and the last transaction that it acknowledged would be gone.
+ *
+ * What is written was ordered behind all that it depends on when it was tried first, and may have
+ * got onto the disk then, so nothing new can come of it. If it fails again, which is logged, the
+ * disk is likely to fail the opening as well.
+ *
+ * Context: process, sleeps; committer and replica are at rest.
+ */
+void fusion_settle_failed(struct fusion *fs);
 
 /* Record the activation that begins in @sb, of either member. */
 void fusion_super_activate(struct fusion *fs, struct fusion_sb *sb);

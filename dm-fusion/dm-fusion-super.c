@@ -95,16 +95,15 @@ bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fu
 	       other->generation < sb->generation;
 }
 
-/* Write the copy of @sb again, as it is on the member, if it can still be read. */
-static int fusion_super_rewrite(struct fusion *fs, const struct fusion_sb *sb,
+/* Write a superblock again, as it is on the member, if it can still be read. */
+static int fusion_super_rewrite(struct fusion *fs, enum fusion_dev role, u64 generation,
 				struct fusion_sb *scratch)
 {
-	const unsigned int disk = fs->meta[sb->role], copy = sb->generation & 1;
-	const blk_opf_t fua = fusion_meta_fua(fs, sb->role);
+	const unsigned int disk = fs->meta[role], copy = generation & 1;
+	const blk_opf_t fua = fusion_meta_fua(fs, role);
 	int r;
 
-	if (!fusion_super_read_copy(fs, sb->role, copy, scratch) ||
-	    scratch->generation != sb->generation)
+	if (!fusion_super_read_copy(fs, role, copy, scratch) || scratch->generation != generation)
 		return 0;
 	r = fusion_gate_ready(fs);
 	if (!r)
@@ -130,11 +129,28 @@ int fusion_super_settle(struct fusion *fs)
 	/* Nobody has seen whether the last write of a close succeeded; the one before says it. */
 	if (fusion_super_other(fs, fast, other) && other->flags & FUSION_SB_CLEAN &&
 	    other->generation == fast->generation - 1)
-		r = fusion_super_rewrite(fs, fast, other);
+		r = fusion_super_rewrite(fs, FUSION_FAST, fast->generation, other);
 	if (!r && slow->generation > seen && fusion_super_other(fs, slow, other) &&
 	    other->generation == seen)
-		r = fusion_super_rewrite(fs, slow, other);
+		r = fusion_super_rewrite(fs, FUSION_SLOW, slow->generation, other);
 	return r;
+}
+
+static void fusion_super_settle_failed(struct fusion *fs, struct fusion_chain *chain)
+{
+	/* the replica's next one is kept, as the replica will try it again after a resume */
+	struct fusion_sb *scratch = &fs->sb_next;
+
+	if (chain->super_unsure &&
+	    !fusion_super_rewrite(fs, chain->sb->role, chain->super_unsure, scratch))
+		chain->super_unsure = 0;
+}
+
+void fusion_settle_failed(struct fusion *fs)
+{
+	fusion_chain_settle(fs);
+	fusion_super_settle_failed(fs, &fs->journal);
+	fusion_super_settle_failed(fs, &fs->replica.log);
 }
 
 int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fusion_sb *sb)
@@ -158,6 +174,7 @@ int fusion_super_write(struct fusion *fs, struct fusion_chain *chain, struct fus
 				     blocknr, 0, 1);
 	if (!r)
 		r = fusion_flush_after(fs, sb->role, fua);
+	chain->super_unsure = r ? sb->generation : 0;
 	if (r)
 		DMERR("%s: writing the superblock of the %s member failed: %d",
 		      dm_table_device_name(fs->ti->table),

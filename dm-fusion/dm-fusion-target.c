@@ -128,6 +128,7 @@ static int fusion_reopen_set(struct fusion *fs)
 	if (r && fusion_mode(fs) == FUSION_RW) {
 		/* The fused device stays suspended, so stop this here. */
 		fusion_replica_pause(fs);
+		fusion_settle_failed(fs);
 		fusion_beat_close(fs);
 		return r;
 	}

@@ -156,6 +156,21 @@ static inline bool fusion_sb_shadows_exact(const struct fusion_sb *sb)
 	       sb->generation - sb->shadows_at <= 1;
 }
 
+/**
+ * fusion_shadows_exact() - was the set closed cleanly, and not touched since?
+ * @fast: superblock of the fast member
+ * @slow: superblock of the slow member, as it was unpacked: @shadows_at is 0 unless it counts
+ *
+ * They have to be the newest ones: a copy that cannot be read could be of a later opening. So the
+ * caller looks whether both copies of both are valid and follow each other, and whether the members
+ * match. The head of dm-fusion-load-shadow.c says why the shadows are current then.
+ */
+static inline bool fusion_shadows_exact(const struct fusion_sb *fast, const struct fusion_sb *slow)
+{
+	return slow->shadows_at && fast->peer_at.generation == slow->generation &&
+	       fast->flags & FUSION_SB_CLEAN && !(fast->flags & FUSION_SB_NEEDS_CHECK);
+}
+
 /* Feature bits this code knows. */
 #define FUSION_INCOMPAT_KNOWN	(FUSION_INCOMPAT_OLD_MEMBER | FUSION_INCOMPAT_DAMAGED | \
 				 FUSION_INCOMPAT_SHADOW)

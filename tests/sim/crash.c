@@ -11,7 +11,7 @@
  *	--rarely	cut K times less often, to try more of what happens without
  *	--faults	the disks fail now and then
  *	--opening	what may go wrong while a set is opened, one at a time: see opening.c,
- *			taken-over.c, damage.c, again.c
+ *			taken-over.c, unsure.c, stopped.c, damage.c, again.c
  *	--hosts		several machines reach the disks: see hosts.c
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
@@ -181,6 +181,7 @@ static int main_opening(u64 seed, u32 sets)
 	printf("KTAP version 1\n1..1\n");
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
+		sim_tracing = opt.trace;
 		why = run_opening(&setup, seed + i, &o);
 		if (why) {
 			printf("# FAILED: %s\n# with --opening --seed %llu\n", why, seed + i);

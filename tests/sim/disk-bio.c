@@ -172,11 +172,24 @@ static void spoil(struct sim_entry *e)
 	e->nr = rnd_below(&world->rng, e->nr + 1);
 }
 
+/* Is this a write that is to fail? */
+static bool is_failing_write(void)
+{
+	if (!world->fail_write || --world->fail_write)
+		return false;
+	if (world->fail_more) {
+		world->fail_more--;
+		world->fail_write = 1;
+	}
+	return true;
+}
+
 static void end_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = bio->entry, *next, *oldest = NULL;
-	bool failed = fault(d, SIM_FAULT_WRITE | (e->meta ? 0 : SIM_FAULT_DATA));
+	bool failed = fault(d, SIM_FAULT_WRITE | (e->meta ? 0 : SIM_FAULT_DATA)) ||
+		      is_failing_write();
 	u32 nr = 0;
 
 	bio->entry = NULL;

@@ -52,6 +52,9 @@ void taken_over_all(const struct setup *setup);
 /* unsure.c: a write has failed, and then the set was closed with shadows; on members of its own. */
 void unsure_all(const struct setup *setup);
 
+/* stopped.c: a write fails, perhaps of an opening, and then the set is opened; as above. */
+void stopped_all(const struct setup *setup);
+
 /* again.c: a recovery is cut short, again and again in the same place. */
 void again_all(const struct life *life, struct opening *o);
 

@@ -275,6 +275,7 @@ static void shadows(u64 seed)
 	new_members(&s, &s.sb);
 	taken_over_all(&s);
 	unsure_all(&s);
+	stopped_all(&s);
 }
 
 static void run_world(void *arg)

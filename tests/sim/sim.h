@@ -62,6 +62,8 @@ struct sim_world {
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
 	u32 fail_read;			/* the disks' n-th from now on fails; 0: none */
+	u32 fail_write;			/* as fail_read */
+	u32 fail_more;			/* and so many behind that one */
 	bool failed_late;		/* when it did, which may be late, something was written */
 	struct list_head tasks;
 	struct list_head timers;

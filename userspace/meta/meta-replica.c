@@ -17,8 +17,7 @@ static bool is_exact(const struct meta *meta)
 	for (int dev = 0; dev < 2; dev++)
 		if (meta->m[dev].copy[0].err || meta->m[dev].copy[1].err)
 			return false;
-	return slow->shadows_at && fast->peer_at.generation == slow->generation &&
-	       !(fast->flags & FUSION_SB_NEEDS_CHECK);
+	return fusion_shadows_exact(fast, slow);
 }
 
 int fus_replica_load(const struct meta *meta, struct rebuild *rb)
