@@ -43,6 +43,8 @@ seqmix       3 1  filled  -linear                                hdd,fusion
 fsync        3 3  filled  all                                    ssd,fusion
 latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
 fullness     3 1  own     cache,bcache,fusion                    fusion
+shadow       3 1  own     hdd,fusion-noshadow,fusion-shadow      all
+shadow-mix   3 1  own     fusion-noshadow,fusion,fusion-shadow   fusion-noshadow,fusion-shadow
 '
 
 # Lengths in seconds of the VM's clock, and limits of I/Os for loads that are as fast as the SSD.
@@ -88,6 +90,7 @@ limits() {
 	in_time STEADY $STEADY "$1"
 	in_time LONG $LONG "$2"
 	in_time HALF $HALF "$2"
+	in_time BOTH $((WARM + STEADY)) "$2"
 	in_time EACH $((STEADY < 30 ? 15 : 30)) "$1"
 }
 
