@@ -34,24 +34,25 @@ poll_until() {
 	done
 }
 
-# timed PART FROM KEY N: a record that begins at that time and ends now, of so many things
+# timed PART FROM TO KEY N: a record from one time to the other, of so many things
 timed() {
 	echo '{ "jobs": [] }' >"$TMP/none.json"
-	record "$1" "t=$2 $3=0" "t=$AT $3=$4" '[]' "$TMP/none.json"
+	record "$1" "t=$2 $4=0" "t=$3 $4=$5" '[]' "$TMP/none.json"
 }
 
 # protect PART: of all extents on the SSD none has a current shadow, and the set is idle
 protect() {
-	local from
+	local from to
 	poll
 	BEFORE=$WRITTEN
 	dmsetup message "$NAME" 0 shadow_age "$SHADOW_AGE"
 	poll_until an_extent_written
 	from=$AT_BEFORE
 	poll_until all_current
-	timed "$1" "$from" shadows "$CURRENT"
+	to=$AT
 	poll_until all_protected
-	timed "$1, point" "$from" shadows "$CURRENT"
+	timed "$1, point" "$from" "$AT" shadows "$CURRENT"
+	timed "$1" "$from" "$to" shadows "$CURRENT"
 }
 
 # outdate: write to all that is on the SSD, and keep its shadows as they are
@@ -61,37 +62,66 @@ outdate() {
 	settle
 }
 
-# A reader of one request at a time, and from its third second on, a round of copies beside it.
+# copy_beside: a round of copies, once there is a reader
+copy_beside() {
+	local s first
+	read -ra s <"$STAT"
+	first=${s[0]}
+	until [[ $((s[0] - first)) -ge 100 ]]; do
+		sleep 0.1
+		read -ra s <"$STAT"
+	done
+	dmsetup message "$NAME" 0 shadow_age "$SHADOW_AGE"
+}
+
+# copies: for shadows, by the last snapshot
+copies() {
+	grep -o 'shadow_copies=[0-9]*' <<<"$SNAPSHOT" | cut -d = -f 2
+}
+
+# A reader of one request at a time, and a round of copies beside it. The round is longer than what
+# is measured of the reader.
 shadow_reader() {
-	local later=''
+	local later='' before
 	outdate
+	snapshot
+	before=$(copies)
 	# moves would come in between
 	dmsetup message "$NAME" 0 migration off
 	if [[ $SYSTEM == fusion-shadow ]]; then
-		{ sleep 2; dmsetup message "$NAME" 0 shadow_age "$SHADOW_AGE"; } &
+		copy_beside &
 		later=$!
 	fi
-	load reader --rw=randread --bs=4k --iodepth=1 --size="$1" --time_based --runtime="$STEADY"
+	load reader --rw=randread --bs=4k --iodepth=1 --size="$1" --time_based --runtime=8 --ramp_time=3
 	[[ ! $later ]] || wait $later
+	poll
+	if [[ $(($(copies) - before)) -ge $ON_FAST ]]; then
+		say "$TEST, $SYSTEM: the copies ended before the reader"
+		return 1
+	fi
 	dmsetup message "$NAME" 0 migration on
 }
 
 # New data has used up the reserve, which is a quarter of the SSD: how long until it is free again?
 shadow_refill() {
-	local n=$((SLOTS / 4)) from
+	local n=$((SLOTS / 4)) from begun
 	dmsetup message "$NAME" 0 reserve $n
 	settle
 	poll_until reserve_full
 	[[ $SYSTEM != fusion-shadow ]] || poll_until all_current
 	dd if=/dev/urandom of="$TMP/new" bs=1M count=$n status=none
+	# what becomes free meanwhile would be used up as well
+	dmsetup message "$NAME" 0 migration off
 	dd if="$TMP/new" of="$DEV" bs=1M seek=$(($1 / MIB)) oflag=direct status=none
+	dmsetup message "$NAME" 0 migration on
 	poll
 	from=$AT LEAST=$FREE
 	rm "$TMP/new"
 	poll_until reserve_begun
-	timed "refill begins" "$from" slots $((FREE - LEAST))
+	begun=$AT
 	poll_until reserve_full
-	timed refill "$from" slots $((FREE - LEAST))
+	timed "refill begins" "$from" "$begun" slots $((FREE - LEAST))
+	timed refill "$from" "$AT" slots $((FREE - LEAST))
 }
 
 # Half of the device is in use, so there is room for all shadows.
