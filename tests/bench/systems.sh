@@ -203,7 +203,7 @@ make_fusion_oracle() {
 }
 
 # ... without shadows, ...
-make_fusion_noshadow() {
+make_fusion_no_shadow() {
 	make_fusion
 	dmsetup message $NAME 0 shadow off
 }
@@ -218,10 +218,10 @@ make_fusion_shadow() {
 remove_fusion_64k() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
-remove_fusion_noshadow() { remove_fusion; }
+remove_fusion_no_shadow() { remove_fusion; }
 remove_fusion_shadow() { remove_fusion; }
 counters_fusion_64k() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }
-counters_fusion_noshadow() { counters_fusion; }
+counters_fusion_no_shadow() { counters_fusion; }
 counters_fusion_shadow() { counters_fusion; }

@@ -56,8 +56,8 @@ sub load_results {
 # A place is RIG/PROFILE/TEST: systems are compared within a place.
 sub systems_of {
 	my ($place) = @_;
-	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off fusion-noshadow fusion-shadow
-		       fusion-oracle);
+	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off
+		       fusion-no-shadow fusion-shadow fusion-oracle);
 	return grep { $record{"$place/$_"} } @order;
 }
 

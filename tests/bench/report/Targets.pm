@@ -168,14 +168,14 @@ sub shadows {
 		       ratio(values_of("$rig/shadow", 'fusion-shadow', $part, \&shadowed), $hdd));
 	}
 	target('p99 of a reader beside these copies, of shadow off', '<= 1.1',
-	       versus('shadow', 'reader', $p99, 'fusion-shadow', 'fusion-noshadow'));
+	       versus('shadow', 'reader', $p99, 'fusion-shadow', 'fusion-no-shadow'));
 	target('the reserve used up: time until it is free, with shadow off, of that with current ones',
-	       '>= 5', versus('shadow', 'refill', $seconds, 'fusion-noshadow', 'fusion-shadow'));
+	       '>= 5', versus('shadow', 'refill', $seconds, 'fusion-no-shadow', 'fusion-shadow'));
 	for my $load ('zoned', 'zipf') {
 		for (['fusion', 'shadow on'], ['fusion-shadow', 'a shadow_age']) {
 			my ($system, $with) = @$_;
 			target("$load mix, 70 % full, $with, of shadow off", '>= 1',
-			       versus('shadow-mix', $load, rate('both'), $system, 'fusion-noshadow'));
+			       versus('shadow-mix', $load, rate('both'), $system, 'fusion-no-shadow'));
 		}
 	}
 }

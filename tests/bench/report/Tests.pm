@@ -180,7 +180,7 @@ our @TESTS = (
 	  'sequence, 1 MiB, 4 at a time. Then a reader of 4 KiB over all of that half, one at a time, ' .
 	  'while it is copied again. Then new data uses up a reserve of a quarter of the SSD, and no ' .
 	  'I/O follows: seconds until it is free again. fusion-shadow: with `shadow_age 60`; ' .
-	  'fusion-noshadow: with `shadow off`.', sub {
+	  'fusion-no-shadow: with `shadow off`.', sub {
 		return ($write->('HDD MB/s', 'write'), copied('none, MB/s', 'none'),
 			copied('outdated, MB/s', 'outdated'),
 			took('in the replica after s', 'outdated, point'),
@@ -195,7 +195,7 @@ our @TESTS = (
 	[ 'shadow-mix', "70 % reads, 30 % writes of 4 KiB, 16 at a time, of the first 70 % of the " .
 	  "device, of which nothing else has been written; $zoned; then, in a new set, by Zipf's law, " .
 	  'exponent 1.2. fusion: shadows of what was promoted, as is the default; fusion-shadow: with ' .
-	  '`shadow_age 60`; fusion-noshadow: with `shadow off`.', sub {
+	  '`shadow_age 60`; fusion-no-shadow: with `shadow off`.', sub {
 		return map { ($both->("$_, MB/s", $_),
 			      [ "$_, MB/s, last tenth", $_, sub { series_end($_[0])->{mbs} } ],
 			      hit_ratio("$_, hits", $_)) } 'zoned', 'zipf';
