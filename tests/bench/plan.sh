@@ -90,7 +90,6 @@ limits() {
 	in_time STEADY $STEADY "$1"
 	in_time LONG $LONG "$2"
 	in_time HALF $HALF "$2"
-	in_time BOTH $((WARM + STEADY)) "$2"
 	in_time EACH $((STEADY < 30 ? 15 : 30)) "$1"
 }
 

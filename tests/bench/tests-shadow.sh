@@ -145,14 +145,16 @@ test_shadow() {
 
 # Loads that move data, where there is room for shadows.
 test_shadow_mix() {
-	local bytes=$((SPAN * 70 / 100 & -MIB)) kind
+	local bytes=$((SPAN * 70 / 100 & -MIB)) kind distribution
 	for kind in zoned zipf; do
 		if [[ $kind == zipf ]]; then
 			drop
 			fresh
 		fi
 		fill_first $bytes
-		STEP=2 load $kind "${MIX[@]}" --size=$bytes "${IN_BOTH[@]}" --random_distribution="$(
-			[[ $kind == zoned ]] && echo "$ZONED" || echo zipf:1.2:0.5)"
+		distribution=$ZONED
+		[[ $kind == zoned ]] || distribution=zipf:1.2:0.5
+		STEP=2 load $kind "${MIX[@]}" --size=$bytes --random_distribution="$distribution" \
+			"${IN_WARM[@]}"
 	done
 }
