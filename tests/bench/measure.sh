@@ -65,7 +65,7 @@ sample() {
 }
 
 # Samples as [seconds, bytes read, bytes written, hits, all, promotions, MiB that migration has
-# written to the SSD], from the first sample on.
+# written to the SSD, copies for shadows], from the first sample on.
 series() {
 	awk '{
 		delete v
@@ -75,8 +75,9 @@ series() {
 		}
 		x[1] = $1; x[2] = $2 * 512; x[3] = $3 * 512
 		x[4] = v["hits"]; x[5] = v["all"]; x[6] = v["promotions"]; x[7] = v["migrated_fast"]
+		x[8] = v["shadow_copies"]
 		printf("%s[", NR > 1 ? "," : "[")
-		for (i = 1; i <= 7; i++) {
+		for (i = 1; i <= 8; i++) {
 			if (NR == 1)
 				first[i] = x[i]
 			printf(i > 1 ? ",%.0f" : "%.2f", x[i] - first[i])

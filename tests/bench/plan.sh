@@ -43,6 +43,8 @@ seqmix       3 1  filled  -linear                                hdd,fusion
 fsync        3 3  filled  all                                    ssd,fusion
 latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
 fullness     3 1  own     cache,bcache,fusion                    fusion
+shadow       3 1  own     hdd,fusion-no-shadow,fusion-shadow     all
+shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shadow,fusion-shadow
 '
 
 # Lengths in seconds of the VM's clock, and limits of I/Os for loads that are as fast as the SSD.

@@ -178,7 +178,8 @@ counters_fusion() {
 		case $key in
 		reads_fast|writes_fast)	hits=$((hits + n)) all=$((all + n)) ;;
 		reads_slow|writes_slow)	all=$((all + n)) ;;
-		promotions|demotions|cancelled|migrated_fast|commits|replica_writes|replica_sets)
+		promotions|demotions|cancelled|migrated_fast|commits|replica_writes|replica_sets|\
+		shadow_copies)
 			REPLY+=" $key=$n" ;;
 		esac
 	done < <(dmsetup message $NAME 0 stats)
@@ -196,14 +197,31 @@ make_fusion_off() {
 	dmsetup message $NAME 0 migration off
 }
 
-# ... and with the future hot data in its best place, see fill_first().
+# ... with the future hot data in its best place, see fill_first(), ...
 make_fusion_oracle() {
 	make_fusion_off
+}
+
+# ... without shadows, ...
+make_fusion_no_shadow() {
+	make_fusion
+	dmsetup message $NAME 0 shadow off
+}
+
+# ... and with copies of what was written to the SSD, a minute apart.
+SHADOW_AGE=60
+make_fusion_shadow() {
+	make_fusion
+	dmsetup message $NAME 0 shadow_age $SHADOW_AGE
 }
 
 remove_fusion_64k() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
+remove_fusion_no_shadow() { remove_fusion; }
+remove_fusion_shadow() { remove_fusion; }
 counters_fusion_64k() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }
+counters_fusion_no_shadow() { counters_fusion; }
+counters_fusion_shadow() { counters_fusion; }

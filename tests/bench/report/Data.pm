@@ -9,7 +9,7 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta whole_of part_of series_end second_half oracle converged moved_up about cost_of
+		 hits delta shadowed whole_of part_of series_end second_half oracle converged moved_up about cost_of
 		 number cell);
 
 my (%record, %about, %cost, %oracle, $oracle_program);
@@ -56,7 +56,8 @@ sub load_results {
 # A place is RIG/PROFILE/TEST: systems are compared within a place.
 sub systems_of {
 	my ($place) = @_;
-	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off fusion-oracle);
+	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off
+		       fusion-no-shadow fusion-shadow fusion-oracle);
 	return grep { $record{"$place/$_"} } @order;
 }
 
@@ -122,6 +123,14 @@ sub delta {
 	my ($r, $key) = @_;
 	return undef unless defined $r->{before}{$key} && defined $r->{after}{$key};
 	return $r->{after}{$key} - $r->{before}{$key};
+}
+
+# shadowed RECORD: MB/s of copies for shadows, of a record that counts the shadows that it made
+sub shadowed {
+	my ($r) = @_;
+	my $about = $about{join '/', @$r{qw(rig profile test system)}} or return undef;
+	my ($n, $seconds) = (delta($r, 'shadows'), delta($r, 't'));
+	return defined $n && $seconds ? $n * $about->{block} / 1e6 / $seconds : undef;
 }
 
 # whole_of RECORD...: a record for each repetition of one test and system, from the beginning of its

@@ -17,6 +17,7 @@ my %COLOUR = (
 	hdd => '#5a9cf0', ssd => '#66cc66', linear => '#888888', cache => '#d070d0',
 	writecache => '#50c8c8', bcache => '#e06060', fusion => '#ff9820',
 	'fusion-64k' => '#c06000', 'fusion-off' => '#b08850', 'fusion-oracle' => '#f0e060',
+	'fusion-no-shadow' => '#a0a050', 'fusion-shadow' => '#ffc880',
 );
 
 sub escape {

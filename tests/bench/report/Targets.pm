@@ -157,6 +157,29 @@ sub waiting {
 	       value("$rig/fsync", 'fusion', 'fsync', sub { delta($_[0], 'hdd_writes') }));
 }
 
+sub shadows {
+	my $p99 = sub { $_[0]{jobs}{reader}{read}{p99} };
+	my $seconds = sub { delta($_[0], 't') };
+	my $hdd = values_of("$rig/shadow", 'hdd', 'write', rate('write'));
+
+	for (['none', 'no shadows'], ['outdated', 'shadows out of date']) {
+		my ($part, $of) = @$_;
+		target("a full SSD with $of, idle: copies, of the HDD's sequential writes", '>= 0.8',
+		       ratio(values_of("$rig/shadow", 'fusion-shadow', $part, \&shadowed), $hdd));
+	}
+	target('p99 of a reader beside these copies, of shadow off', '<= 1.1',
+	       versus('shadow', 'reader', $p99, 'fusion-shadow', 'fusion-no-shadow'));
+	target('the reserve used up: time until it is free, with shadow off, of that with current ones',
+	       '>= 5', versus('shadow', 'refill', $seconds, 'fusion-no-shadow', 'fusion-shadow'));
+	for my $load ('zoned', 'zipf') {
+		for (['fusion', 'shadow on'], ['fusion-shadow', 'a shadow_age']) {
+			my ($system, $with) = @$_;
+			target("$load mix, 70 % full, $with, of shadow off", '>= 1',
+			       versus('shadow-mix', $load, rate('both'), $system, 'fusion-no-shadow'));
+		}
+	}
+}
+
 # Of the longest steady load: the amount moved until it had converged, and afterwards.
 sub wear {
 	my ($profile) = @_;
@@ -216,6 +239,7 @@ sub targets {
 	changes();
 	limits();
 	waiting();
+	shadows();
 	wear($about);
 	replica($records);
 	return [ @targets ];

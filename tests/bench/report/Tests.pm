@@ -40,6 +40,17 @@ sub counted {
 	return [ $heading, $part, sub { delta($_[0], $key) }, '%.0f' ];
 }
 
+# copied HEADING PART: MB/s of copies for shadows
+sub copied {
+	my ($heading, $part) = @_;
+	return [ $heading, $part, \&shadowed ];
+}
+
+sub took {
+	my ($heading, $part) = @_;
+	return [ $heading, $part, sub { delta($_[0], 't') }, '%.3f' ];
+}
+
 sub long {
 	my ($kind) = @_;
 	return (
@@ -162,6 +173,32 @@ our @TESTS = (
 	  'been written; after some time of the same.', sub {
 		return map { ($both->("MB/s, $_ %", "$_ %"), hit_ratio("hits, $_ %", "$_ %"),
 			      oracle_of("$_ %")) } 50, 80, 95;
+	} ],
+	[ 'shadow', 'The first half of the device is written, and the SSD is full of it. In idle time ' .
+	  'all that is there is copied to the HDD: first there are no shadows, then all are out of ' .
+	  'date. MB/s from the first write to the HDD to the last flush; the HDD alone is written in ' .
+	  'sequence, 1 MiB, 4 at a time. Then a reader of 4 KiB over all of that half, one at a time, ' .
+	  'while it is copied again. Then new data uses up a reserve of a quarter of the SSD, and no ' .
+	  'I/O follows: seconds until it is free again. fusion-shadow: with `shadow_age 60`; ' .
+	  'fusion-no-shadow: with `shadow off`.', sub {
+		return ($write->('HDD MB/s', 'write'), copied('none, MB/s', 'none'),
+			copied('outdated, MB/s', 'outdated'),
+			took('in the replica after s', 'outdated, point'),
+			latency('reader p50 ms', 'reader', 'read', 'p50'),
+			latency('p99 ms', 'reader', 'read', 'p99'),
+			latency('p99.9 ms', 'reader', 'read', 'p999'),
+			latency('max ms', 'reader', 'read', 'max'),
+			counted('copies beside it', 'reader', 'shadow_copies'),
+			counted('reserve, slots', 'refill', 'slots'),
+			took('begins after s', 'refill begins'), took('full after s', 'refill'));
+	} ],
+	[ 'shadow-mix', "70 % reads, 30 % writes of 4 KiB, 16 at a time, of the first 70 % of the " .
+	  "device, of which nothing else has been written; $zoned; then, in a new set, by Zipf's law, " .
+	  'exponent 1.2. fusion: shadows of what was promoted, as is the default; fusion-shadow: with ' .
+	  '`shadow_age 60`; fusion-no-shadow: with `shadow off`.', sub {
+		return map { ($both->("$_, MB/s", $_),
+			      [ "$_, MB/s, last tenth", $_, sub { series_end($_[0])->{mbs} } ],
+			      hit_ratio("$_, hits", $_)) } 'zoned', 'zipf';
 	} ],
 );
 

@@ -52,6 +52,9 @@ record('learns', \%about,
        { part => 'read', jobs => \%job,
 	 series => [[0, 0, 0, 0, 0, 0, 0], [5, 0, 0, 50, 500, 3, 4], [10, 0, 0, 250, 1000, 6, 8],
 		    [15, 0, 0, 550, 1500, 9, 12]] });
+record('shadow', \%about,
+       { part => 'none', jobs => undef, series => [], before => { t => 7, shadows => 0 },
+	 after => { t => 9, shadows => 100 } });
 load_results($dir, $ARGV[0]);
 
 # of FUNCTION TEST: the result for the record of this test
@@ -82,5 +85,7 @@ near(of(sub { series_end(@_)->{hits} }, 'short'), 0.4, 'hits of the last tenth, 
 near(of(\&second_half, 'write', 'fill'), 1, 'second half of a fill');
 near(of(sub { converged(@_)->{seconds} }, 'learns'), 15, 'converged after');
 near(of(sub { converged(@_)->{written} }, 'learns'), 12 << 20, 'written until then');
+near(of(\&shadowed, 'shadow', 'none'), 50 * (1 << 20) / 1e6, 'copies for shadows');
+is(value('virtual/hdd/even', 'fusion', 'read', \&shadowed), undef, 'none of them');
 is(value('virtual/hdd/short', 'fusion', 'read', \&converged), undef, 'never converged');
 done_testing();

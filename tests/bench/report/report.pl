@@ -63,7 +63,7 @@ sub preface {
 	       "behind a model of an HDD. The fused device is as large as both together; the caches are as ",
 	       "large as the HDD; the span of a load is the whole device unless it says otherwise. ",
 	       "Every system is made afresh for each test and repetition. Before all tests but ",
-	       "`sequential` and `fullness` the whole device is written in sequence and left alone for ",
+	       "`sequential`, `fullness`, `shadow` and `shadow-mix` the whole device is written in sequence and left alone for ",
 	       "a minute (in real time for some seconds); what is called cold begins at half the HDD, at the same LBA for all. ",
 	       "An SSD or HDD alone is not filled, as the model does not care. All data is incompressible. ",
 	       "Figures are medians over the repetitions, in parentheses the least and the greatest; ",
