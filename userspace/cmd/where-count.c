@@ -116,6 +116,8 @@ static int file(struct walk *k, FTSENT *e)
 	if (err > 0)
 		err = where_file(k->w, k->v, k->counted, e->fts_accpath, e->fts_statp,
 				 e->fts_level == FTS_ROOTLEVEL, &t);
+	if (err > 0)
+		return err;
 	if (err == -ENOMEM)
 		return where_no_memory();
 	if (err) {

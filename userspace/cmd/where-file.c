@@ -71,19 +71,19 @@ void where_counted_free(struct counted *c)
 
 struct count {
 	const struct where *w;
-	const struct volume *v;
+	struct volume *v;
 	struct seen *blocks;
 	struct tally t;
 	uint64_t size;		/* of the file */
 	uint64_t covered;	/* so many of these bytes are in no hole */
-	int err;
+	int err;		/* as where_file() */
 };
 
 /* Bytes of the set in one of its extents. */
 static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 {
-	const struct placement *p = &c->v->placement;
-	const uint64_t extent = at / p->extent_bytes;
+	const uint64_t extent = at / c->v->placement.extent_bytes;
+	const struct placement_extent *e;
 	uint64_t last = at + bytes - 1;
 
 	if (c->w->backwards) {
@@ -95,9 +95,12 @@ static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 			return;
 		bytes = last - at + 1;
 	}
-	c->t.at[p->place[extent]] += bytes;
-	if (p->place[extent] == PLACE_FAST || p->place[extent] == PLACE_SLOW)
-		c->t.heat += p->heat[extent] * (bytes >> 9);
+	c->err = fus_placement_find(&c->v->placement, extent, &e);
+	if (c->err)
+		return;
+	c->t.at[e->place] += bytes;
+	if (e->place == PLACE_FAST || e->place == PLACE_SLOW)
+		c->t.heat += e->heat * (bytes >> 9);
 }
 
 /* Bytes of the device of the file system. */
@@ -107,7 +110,7 @@ static void place(struct count *c, uint64_t at, uint64_t bytes)
 	struct below_part part;
 	uint64_t n;
 
-	for (; bytes; at += part.bytes, bytes -= part.bytes) {
+	for (; bytes && !c->err; at += part.bytes, bytes -= part.bytes) {
 		part = fus_below_find(c->v->below, at, bytes);
 		if (!part.on_set || part.at / p->extent_bytes >= p->extents) {
 			c->t.elsewhere += part.bytes;

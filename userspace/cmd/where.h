@@ -87,7 +87,7 @@ int where_new_inode(struct counted *c, const struct stat *st);
 void where_counted_free(struct counted *c);
 /*
  * Count one file, which has @st; with @follow @path may be a link. Return: 0; -ENOENT also if
- * another one is there now; -errno.
+ * another one is there now; -errno; or an exit code, if the kernel does not tell the places.
  */
 int where_file(const struct where *w, struct volume *v, struct counted *counted, const char *path,
 	       const struct stat *st, bool follow, struct tally *t);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which member each extent of an open set lies on, and how hot it is. */
+/*
+ * Which member each extent of an open set lies on, and how hot it is: the answers to the message
+ * extents, which is sent for as many extents as fit into one, when the first of them is asked for.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,51 +10,56 @@
 
 #include "placement.h"
 #include "error.h"
+#include "fusionctl.h"
 #include "open-set.h"
-#include "runs.h"
+#include "role.h"
 #include "tell.h"
 
-#define CELLS	4096	/* most that the message heat returns */
-#define NUMBER	"%" SCNu64 " "
+#define WINDOW	4096U	/* most that the message returns */
 
-static void take_run(void *ctx, const struct map_run *run)
+/* "EXTENT fast|slow|- SLOT STATE HEAT ..." */
+static bool take_line(const char *line, uint64_t extent, struct placement_extent *e)
 {
-	struct placement *p = ctx;
+	char member[8], state[12];
+	uint64_t number;
+	unsigned int heat;
 
-	memset(&p->place[run->first], run->lost ? PLACE_LOST : run->dev < 0 ? PLACE_UNMAPPED :
-	       run->dev == FAST ? PLACE_FAST : PLACE_SLOW, run->nr);
+	if (!line || sscanf(line, "%" SCNu64 " %7s %*s %11s %u ", &number, member, state,
+			    &heat) != 4 || number != extent || heat > UINT16_MAX)
+		return false;
+	e->heat = heat;
+	e->place = !strcmp(member, fus_role_name[FAST]) ? PLACE_FAST :
+		   !strcmp(member, fus_role_name[SLOW]) ? PLACE_SLOW :
+		   !strcmp(state, "lost") ? PLACE_LOST : PLACE_UNMAPPED;
+	e->known = true;
+	return true;
 }
 
-/* Lines "first count fast slow mean max protected" */
-static bool take_heat(struct placement *p, char *text)
+/* Ask for the extents beside this one as well. */
+static int ask(struct placement *p, uint64_t extent)
 {
-	uint64_t next = 0, first, count, mean, max;
-	char *line;
-
-	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-		if (sscanf(line, NUMBER NUMBER "%*u %*u " NUMBER NUMBER, &first, &count, &mean,
-			   &max) != 4 || first != next || count > p->extents - next ||
-		    mean > UINT16_MAX)
-			return false;
-		for (uint64_t i = 0; i < count; i++)
-			p->heat[first + i] = mean;
-		next += count;
-	}
-	return next == p->extents;
-}
-
-static int get_heat(const char *set, struct placement *p)
-{
-	char msg[32], *answer = NULL;
+	uint64_t next = extent / WINDOW * WINDOW, end = next + WINDOW;
+	char msg[48], *answer = NULL, *line;
 	int rc;
 
-	snprintf(msg, sizeof(msg), "heat %" PRIu64, p->extents < CELLS ? p->extents : CELLS);
-	rc = fus_tell_set(set, msg, &answer);
-	if (!rc && (!answer || !take_heat(p, answer)))
-		rc = fus_fail(FC_FAILED, set, "cannot read the heat that the kernel returns; use "
-			      "matching versions of fusionctl and dm-fusion");
+	if (end > p->extents)
+		end = p->extents;
+	snprintf(msg, sizeof(msg), "extents %" PRIu64 " %" PRIu64, next, end - next);
+	rc = fus_tell_set(p->set, msg, &answer);
+	if (rc)
+		return rc;
+	for (line = answer; next < end && take_line(strsep(&line, "\n"), next, &p->extent[next]);)
+		next++;
 	free(answer);
-	return rc;
+	return next == end ? 0 : fus_fail(FC_FAILED, p->set, "cannot read the places of extents "
+					  "that the kernel returns; use matching versions of "
+					  "fusionctl and dm-fusion");
+}
+
+int fus_placement_find(struct placement *p, uint64_t extent, const struct placement_extent **out)
+{
+	*out = &p->extent[extent];
+	return (*out)->known ? 0 : ask(p, extent);
 }
 
 int fus_placement_get(const char *name, struct placement *p)
@@ -63,20 +71,16 @@ int fus_placement_get(const char *name, struct placement *p)
 	rc = fus_set_get(name, &set);
 	if (rc)
 		return rc;
+	p->set = name;
 	p->extents = set.st.extents;
 	p->extent_bytes = (uint64_t)set.st.extent_sectors << 9;
 	fus_set_put(&set);
-	p->place = malloc(p->extents);
-	p->heat = calloc(p->extents, sizeof(*p->heat));
-	if (!p->place || !p->heat)
-		return fus_fail(FC_FAILED, name, "not enough memory for its map; close programs "
-				"and try again");
-	rc = fus_each_run(name, p->extents, take_run, p);
-	return rc ? rc : get_heat(name, p);
+	p->extent = calloc(p->extents, sizeof(*p->extent));
+	return p->extent ? 0 : fus_fail(FC_FAILED, name, "not enough memory for its map; close "
+					"programs and try again");
 }
 
 void fus_placement_put(struct placement *p)
 {
-	free(p->place);
-	free(p->heat);
+	free(p->extent);
 }

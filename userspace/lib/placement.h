@@ -3,6 +3,7 @@
 #ifndef PLACEMENT_H
 #define PLACEMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum place {
@@ -12,14 +13,23 @@ enum place {
 	NR_PLACES
 };
 
-struct placement {
-	uint64_t extents, extent_bytes;
-	uint8_t *place;		/* of each extent */
-	uint16_t *heat;		/* of each extent, as far as the kernel tells */
+struct placement_extent {
+	uint16_t heat;
+	uint8_t place;
+	bool known;		/* the kernel has been asked */
 };
 
-/* Ask the kernel; to be freed, also if this has failed. */
+/* Extents that nobody asks for are not asked of the kernel. */
+struct placement {
+	const char *set;
+	uint64_t extents, extent_bytes;
+	struct placement_extent *extent;
+};
+
+/* @set has to last as long. It is to be freed, also if this has failed. */
 int fus_placement_get(const char *set, struct placement *p);
 void fus_placement_put(struct placement *p);
+/* One extent, below @p->extents. Exit code. */
+int fus_placement_find(struct placement *p, uint64_t extent, const struct placement_extent **out);
 
 #endif

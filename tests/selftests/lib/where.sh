@@ -7,15 +7,14 @@
 # that the kernel's map names are read from the members, and the stamps there are counted.
 
 EXTENT=262144
-SET=/dev/mapper/where
 
 # begin SLOW_MIB: an open set without migration, and a directory to mount at
 begin() {
 	members 96 "$1"
 	stale "$FAST"
 	stale "$SLOW"
-	format where --extent-size 256K
-	fusion where migration off
+	opened where --extent-size 256K
+	msg where migration off
 	mkdir "$TMP/mnt"
 	MNT=$TMP/mnt
 }
