@@ -66,6 +66,7 @@ test_where() {
 	valid 0 where fusionctl where --json "$TMP/mnt" "$TMP/mnt/file"
 	valid 0 where fusionctl where --json data --extents 0-9
 	valid 1 where fusionctl where --json "$TMP/mnt" /nosuch
+	valid 0 explain fusionctl explain data "$TMP/mnt/file" --json
 }
 
 test_open_set() {

@@ -33,7 +33,7 @@ test_partition() {
 	defer kpartx -d "$SET"
 	kpartx -a "$SET"
 	[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes >/dev/null
-	mkfs.ext4 -q /dev/mapper/where2
+	mkfs.ext4 -q -b 4096 /dev/mapper/where2
 	mounted /dev/mapper/where2
 	make_files
 	agrees
@@ -49,7 +49,7 @@ test_crypt() {
 		skip "no cipher_null here"
 	defer dm_remove plain
 	[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes plain >/dev/null
-	mkfs.ext4 -q /dev/mapper/plain
+	mkfs.ext4 -q -b 4096 /dev/mapper/plain
 	mounted /dev/mapper/plain
 	make_files
 	agrees

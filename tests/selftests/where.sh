@@ -40,7 +40,7 @@ pattern_bytes() {
 
 test_ext4() {
 	begin 288
-	mkfs.ext4 -q -O inline_data "$SET"
+	mkfs.ext4 -q -b 4096 -O inline_data "$SET"
 	mounted "$SET"
 	make_files
 	# unwritten: blocks of a file that was zeroed stay where they are, and keep their stamps
@@ -68,6 +68,72 @@ test_ext4() {
 	defer umount_quietly "$MNT/twice"
 	same "files" "$(jq .files[0].files "$TMP/json")" \
 		"$(fusionctl where --json "$MNT" | jq .files[0].files)"
+}
+
+# explained FILE [OPTION]...: what fusionctl explain says of it is in $TMP/json
+explained() {
+	fusionctl explain where --json "$@" >"$TMP/json" || fail "explain $*: status $?"
+}
+
+# The extents that explain names for a file are those that have its stamps, and so many.
+test_explain() {
+	local extent bytes list
+	begin 288
+	mkfs.ext4 -q -b 4096 "$SET"
+	mounted "$SET"
+	make_files
+	some_up
+	truth >"$TMP/truth"
+	explained "$MNT/file-8"
+	same "bytes on the set" "$(jq .file.set_bytes "$TMP/json")" \
+		"$(awk '$1 == 8 { n += $3 } END { print n }' "$TMP/truth")"
+	same "of all extents" "$(jq '[.extents[].file_bytes] | add' "$TMP/json")" \
+		"$(jq .file.set_bytes "$TMP/json")"
+	jq -r '.extents[] | "\(.extent) \(.file_bytes)"' "$TMP/json" >"$TMP/told"
+	at_least "extents" "$(wc -l <"$TMP/told")" 4
+	while read -r extent bytes; do
+		FIRST=$extent COUNT=1 slots stamps | awk '$1 == 8' >"$TMP/stamps"
+		same "bytes on extent $extent" "$bytes" $(($(wc -l <"$TMP/stamps") * 4096))
+	done <"$TMP/told"
+	jq -c '.extents[] | [.extent, .member, .slot, .state]' "$TMP/json" >"$TMP/told"
+	fusionctl explain where --json 0-$(($(status where extents) - 1)) |
+		jq -c '.extents[] | [.extent, .member, .slot, .state]' | sort >"$TMP/all"
+	same "extents that are told otherwise by number" \
+		"$(sort "$TMP/told" | comm -23 - "$TMP/all")" ""
+	# counted by verdict
+	explained "$MNT/file-1"
+	jq -cS '[.extents | group_by([.verdict, .member, .waits_for])[] |
+		{ verdict: .[0].verdict, member: .[0].member, waits_for: .[0].waits_for,
+		  extents: length, file_bytes: map(.file_bytes) | add,
+		  heat: (map(.heat) | add / length) }] | sort' "$TMP/json" >"$TMP/groups"
+	jq -cS '.summary | map(.heat += 0) | sort' "$TMP/json" | diff "$TMP/groups" - || fail "the summary is wrong"
+	list=$(jq '.extents | length' "$TMP/json")
+	at_least "extents" "$list" 9
+	fusionctl explain where "$MNT/file-1" >"$TMP/out"
+	has "for people" "$(<"$TMP/out")" "file $MNT/file-1: "
+	has "for people" "$(<"$TMP/out")" " on the set, in $list extents"
+	same "extents, each by itself" "$(grep -c '^extent ' "$TMP/out" || :)" 0
+	fusionctl explain where "$MNT/file-1" -v >"$TMP/out"
+	same "extents, each by itself" "$(grep -c '^extent ' "$TMP/out")" "$list"
+	# one extent; a name that could be a number, and one that is on no member
+	stamped "$MNT/12" 12 1
+	sync
+	(cd "$MNT" && fusionctl explain where ./12) >"$TMP/out"
+	has "for people" "$(<"$TMP/out")" "file ./12: 4K on the set, in 1 extent"
+	has "for people" "$(<"$TMP/out")" "  the file    has 4K of it"
+	(cd "$MNT" && fusionctl explain where 12) >"$TMP/out"
+	same "extents" "$(grep '^extent ' "$TMP/out" | cut -d, -f1)" "extent 12"
+	truncate -s 1M "$MNT/hole"
+	explained "$MNT/hole"
+	same "extents" "$(jq -c '[.file.extents, .extents, .summary]' "$TMP/json")" "[0,[],[]]"
+	refused "$MNT: not a regular file" fusionctl explain where "$MNT"
+	null fast2 32
+	FAST=$REPLY
+	null slow2 48
+	SLOW=$REPLY
+	opened other --extent-size 64K
+	refused "$MNT/file-1: lies on another set; use fusionctl explain where" \
+		fusionctl explain other "$MNT/file-1"
 }
 
 test_many_extents() {

@@ -145,10 +145,10 @@
 	     .opts = O(JSON) | O(SVG) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
-	VERB(explain, .words = "NAME FIRST[-LAST] | NAME --sector N",
+	VERB(explain, .words = "NAME FIRST[-LAST] | NAME FILE | NAME --sector N",
 	     .summary = "tell why extents lie where they do",
 	     .example = "fusionctl explain data 18211",
-	     .opts = O(SECTOR) | O(JSON),
+	     .opts = O(SECTOR) | O(VERBOSE) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
 
 	VERB(check, .words = "NAME | DEV [DEV]",

@@ -95,6 +95,10 @@ static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 			return;
 		bytes = last - at + 1;
 	}
+	if (c->w->each) {
+		c->err = c->w->each(c->w->ctx, extent, bytes);
+		return;
+	}
 	c->err = fus_placement_find(&c->v->placement, extent, &e);
 	if (c->err)
 		return;

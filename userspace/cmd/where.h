@@ -65,6 +65,9 @@ struct where {
 	bool backwards;
 	uint64_t first, last;
 	struct counted counted;	/* of all paths, if backwards */
+	/* or NULL; then it is called with the bytes on each extent, which is not looked for */
+	int (*each)(void *ctx, uint64_t extent, uint64_t bytes);
+	void *ctx;
 	struct where_row *row;
 	size_t nr;
 	uint64_t unread;	/* files and directories that cannot be read */

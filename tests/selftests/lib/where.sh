@@ -3,8 +3,9 @@
 #
 # Files on a set called where, and what the members have of them. For where.sh and where-layers.sh.
 #
-# Each block of a file has a stamp with the number of the file, and of the block in it. The slots
-# that the kernel's map names are read from the members, and the stamps there are counted.
+# Each block of 4 KiB of a file has a stamp with the number of the file, and of the block in it. The
+# file systems have no smaller blocks, so that none lies on two extents. The slots that the kernel's
+# map names are read from the members, and the stamps there are counted.
 
 EXTENT=262144
 
