@@ -34,14 +34,14 @@ stamped() {
 		dd of="$1" bs=4k seek="${4:-0}" conv=notrunc status=none iflag=fullblock
 }
 
-# some_up: every third extent lies on the fast member, the others on the slow one
+# some_up: three of nine extents lie on the fast member, the others on the slow one
 some_up() {
 	local i n
 	n=$(status where extents)
 	sync
 	msg where demote 0-$((n - 1)) >/dev/null
-	for ((i = 0; i < n; i += 3)); do
-		msg where promote "$i" >/dev/null
+	for ((i = 0; i < n - 2; i += 9)); do
+		msg where promote "$i-$((i + 2))" >/dev/null
 	done
 	at_least "extents on the fast member" "$(on where fast 0 "$n")" 20
 }
