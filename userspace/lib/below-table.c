@@ -52,8 +52,7 @@ bool fus_below_parse(const char *target, const char *params, struct below_line *
 		return parse_striped(params, line);
 	if (!strcmp(target, "crypt")) {
 		/* "CIPHER KEY IV-OFFSET DEVICE SECTOR ..." */
-		sscanf(params, "%*s %*s %*u%n", &n);
-		if (!n)
+		if (sscanf(params, "%*s %*s %*u%n", &n) < 0 || !n)
 			return false;
 		params += n;
 	} else if (strcmp(target, "linear")) {

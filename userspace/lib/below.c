@@ -165,11 +165,11 @@ static int look_at(struct below *b, struct layer *l, unsigned int depth)
 	else if (fus_sysfs_read(l->devno, "dm/name", name, sizeof(name)))
 		rc = add_mapping(b, l, name);
 	else if (fus_sysfs_has(l->devno, "md"))
-		return cannot_follow(l->devno, "md");
+		rc = cannot_follow(l->devno, "md");
 	else if (fus_sysfs_has(l->devno, "loop"))
-		return cannot_follow(l->devno, "loop");
+		rc = cannot_follow(l->devno, "loop");
 	else if (fus_sysfs_any(l->devno, "slaves", NULL, NULL))
-		return cannot_follow(l->devno, "unknown");
+		rc = cannot_follow(l->devno, "unknown");
 	else
 		l->kind = IS_ELSEWHERE;
 	return rc || l->kind != IS_MAPPING ? rc : add_children(b, l, depth);
