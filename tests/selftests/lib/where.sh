@@ -180,21 +180,21 @@ sectors_read() {
 # agrees_by_reads FILE: reading it without a cache reads as much from each member as is said. For
 # content that cannot be recognised on them.
 agrees_by_reads() {
-	local fast slow i
+	local up down i
 	asked "$1"
 	same "all of $1 is on the members" "$(jq '.files[0] | .fast_bytes + .slow_bytes' "$TMP/json")" \
 		"$(stat -c %s "$1")"
 	# the second time, only data is read, unless the module reads for itself meanwhile
 	dd if="$1" of=/dev/null bs=64k iflag=direct status=none
 	for i in {1..5}; do
-		fast=$(sectors_read "$FAST")
-		slow=$(sectors_read "$SLOW")
+		up=$(sectors_read "$FAST")
+		down=$(sectors_read "$SLOW")
 		dd if="$1" of=/dev/null bs=64k iflag=direct status=none
-		fast=$((($(sectors_read "$FAST") - fast) * 512))
-		slow=$((($(sectors_read "$SLOW") - slow) * 512))
-		[[ $(member_bytes 0) != "$fast $slow" ]] || break
+		up=$((($(sectors_read "$FAST") - up) * 512))
+		down=$((($(sectors_read "$SLOW") - down) * 512))
+		[[ $(member_bytes 0) != "$up $down" ]] || break
 	done
-	same "$1: read from each member, try $i" "$(member_bytes 0)" "$fast $slow"
-	at_least "from the fast one" "$fast" 4096
-	at_least "from the slow one" "$slow" 4096
+	same "$1: read from each member, try $i" "$(member_bytes 0)" "$up $down"
+	at_least "from the fast one" "$up" 4096
+	at_least "from the slow one" "$down" 4096
 }
