@@ -29,7 +29,8 @@ test_mappings() {
 test_partition() {
 	need kpartx sfdisk
 	begin 288
-	printf 'label: gpt\nfirst-lba: 34\n34,65536\n65600,\n' | sfdisk -q --force "$SET"
+	printf 'label: gpt\nfirst-lba: 34\n34,65536\n65600,\n' |
+		sfdisk -q --force --no-reread --no-tell-kernel "$SET"
 	defer kpartx -d "$SET"
 	kpartx -a "$SET"
 	[[ ! ${DM_DISABLE_UDEV:-} ]] || dmsetup mknodes >/dev/null
