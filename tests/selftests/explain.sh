@@ -357,11 +357,16 @@ test_errors() {
 	local n
 	many_extents
 	n=$(status why extents)
-	expect 2 "explain: needs either FIRST[-LAST] or --sector N; see fusionctl help explain" \
+	expect 2 "explain: needs either FIRST[-LAST], FILE or --sector N; see fusionctl help explain" \
 		fusionctl explain why
-	expect 2 "explain: needs either FIRST[-LAST] or --sector N; see fusionctl help explain" \
+	expect 2 "explain: needs either FIRST[-LAST], FILE or --sector N; see fusionctl help explain" \
 		fusionctl explain why 3 --sector 7
-	expect 2 "x: not a range of extents; write e.g. 18211 or 0-1023" fusionctl explain why x
+	expect 2 "x: neither extents nor a file; write e.g. 18211, 0-1023 or /srv/mail.db" \
+		fusionctl explain why x
+	expect 2 "/dev/null: not a regular file; fusionctl where shows on which member a directory lies" \
+		fusionctl explain why /dev/null
+	expect 3 "/proc/version: files cannot be followed on a file system of type proc; only those on \
+ext2 to ext4, XFS and btrfs can" fusionctl explain why /proc/version
 	expect 2 "$n: beyond the end; the extents of why are 0-$((n - 1))" fusionctl explain why "$n"
 	expect 2 "x: not a sector; give a number" fusionctl explain why --sector x
 	expect 2 "$((n * 128)): beyond the end; the sectors of why are 0-$((n * 128 - 1))" \
@@ -371,6 +376,8 @@ test_errors() {
 	good fusionctl explain why 0-$((n - 1)) --json
 	json '.extents | length' "$n"
 	json '[.extents[].extent] == [range(0; '"$n"')]' true
+	json '[.file, .extents[0].file_bytes, .summary[0].file_bytes] | map(. == null) | all' true
+	json '[.summary[].extents] | add' "$n"
 }
 
 run_tests

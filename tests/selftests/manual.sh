@@ -20,6 +20,7 @@ ours() {
 	sed -E "s|/dev/(nvme0n1p3\|sdb1?)( \|$)|$FAST\2|; s|/dev/(sda\|sdc)( \|$)|$SLOW\2|g
 		s@/dev/(nvme0n1p4|nvme1n1)( |$)@$THIRD\2 --force@
 		s|/var/lib/prometheus/node-exporter|$TMP|
+		s|/srv/photos ||; s|/srv/mail.db|$TMP/mnt/file|; s|/srv |$TMP/mnt |
 		s|fast\.img|$FAST|; s|slow\.img|$SLOW|
 		s/^(fusionctl (create|restore|wipe|repair|format|uuid|replace) .*)/\1 --yes/
 		s/^(fusionctl restore .*)/\1 --force/
@@ -97,6 +98,9 @@ prepare() {
 		filled
 		fusionctl demote data 0-$(($(status data extents) - 1))
 		fusionctl close data ;;
+	where|explain)
+		filled
+		mount /dev/mapper/data mnt ;;
 	whatif)	filled
 		heat data "$(msg data map 0 "$(status data extents)" |
 			awk '$5 == "stable" { print $1; exit }')" 8 2 ;;
@@ -112,6 +116,7 @@ prepare() {
 
 remove_sets() {
 	local i
+	umount_quietly "$TMP/mnt"
 	for i in rescued rescued-stale data; do
 		[[ ! -b /dev/mapper/$i ]] || dmsetup remove --retry "$i"
 	done

@@ -55,6 +55,20 @@ begin() {
 	heat data 0 8 2	# for whatif
 }
 
+# with a file system
+test_where() {
+	begin
+	mkfs.ext4 -q /dev/mapper/data
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/data "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	echo text >"$TMP/mnt/file"
+	valid 0 where fusionctl where --json "$TMP/mnt" "$TMP/mnt/file"
+	valid 0 where fusionctl where --json data --extents 0-9
+	valid 1 where fusionctl where --json "$TMP/mnt" /nosuch
+	valid 0 explain fusionctl explain data "$TMP/mnt/file" --json
+}
+
 test_open_set() {
 	begin
 	valid 0 version fusionctl version --json

@@ -110,6 +110,12 @@ test_complete() {
 	completes status "" pair
 	completes explain "" pair
 	completes explain pair --se --sector
+	completes explain pair "" ""
+	completes where --tree "" ""
+	completes where --extents "" ""
+	completes where --extents 0-9 "" pair
+	completes where --sectors 8 --json pa pair
+	completes where pair --ex --extents
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=

@@ -311,6 +311,9 @@ static void ranges(void)
 	REQUIRE(fus_parse_range("0-268435455", &first, &last) && !first && last == 0xfffffff);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		REQUIRE(!fus_parse_range(bad[i], &first, &last), "%s", bad[i]);
+	REQUIRE(fus_parse_range_to("0-68719476736", 1ull << 36, &first, &last) && !first &&
+		last == 1ull << 36);
+	REQUIRE(!fus_parse_range_to("0-68719476737", 1ull << 36, &first, &last));
 }
 
 static void names(void)

@@ -223,7 +223,7 @@ static void offer_settings(const struct verb *v, const char *begun)
 			offer(begun, key, "=", fusion_settings[i].help);
 }
 
-static void offer_words(const struct verb *v, int n, const char *begun)
+static void offer_words(const struct verb *v, int n, bool of_set, const char *begun)
 {
 	bool name = takes(v, n, "NAME"), device = takes(v, n, "DEV") || takes(v, n, "FAST") ||
 		    takes(v, n, "SLOW") || takes(v, n, "MEMBER");
@@ -233,7 +233,7 @@ static void offer_words(const struct verb *v, int n, const char *begun)
 	bool any = v->set == ANY_SET || v->set == EITHER_SET ||
 		   (name && v->settings == SIMULATED_SETTINGS);
 
-	if (name && (v->set == OPEN_SET || any)) {
+	if (name && (v->set == OPEN_SET || of_set || any)) {
 		offer_open_sets(begun);
 		offer_members((struct wanted){ .begun = begun, .open = true, .devices = path });
 	}
@@ -290,6 +290,8 @@ int cmd_complete(const struct args *a)
 	const char *begun = a->n ? a->word[a->n - 1] : "";
 	const struct verb *v = NULL;
 	int n = 0, option = -1;
+	/* options that turn a verb for files into one for a set */
+	bool of_set = false;
 
 	for (size_t i = 0; i < nr_verbs; i++) {
 		if (a->n < 2)
@@ -308,6 +310,7 @@ int cmd_complete(const struct args *a)
 		bool value = option >= 0 && options[option].arg && *options[option].arg != '[';
 
 		option = value ? -1 : option_of(v, a->word[i]);
+		of_set |= option == OPT_EXTENTS || option == OPT_SECTORS;
 		n += !value && strncmp(a->word[i], "--", 2);
 	}
 	if (option >= 0 && offer_values(v, option, begun))
@@ -315,6 +318,6 @@ int cmd_complete(const struct args *a)
 	if (*begun == '-')
 		offer_options(v, begun);
 	else
-		offer_words(v, n, begun);
+		offer_words(v, n, of_set, begun);
 	return 0;
 }

@@ -172,6 +172,15 @@ void explain_print_policy(const struct explain_set *set)
 		       p->budget > 0 ? p->budget : 0);
 }
 
+static void print_share(const struct explain_set *set, const struct explain_extent *e)
+{
+	char size[SIZE_TEXT];
+
+	if (set->file)
+		printf("  the file    has %s of it\n",
+		       fus_size_text(size, set->file->on[e->lext]));
+}
+
 static void print_place(const struct explain_set *set, const struct explain_extent *e)
 {
 	uint64_t sectors = set->extent_bytes >> 9, first = e->lext * sectors;
@@ -225,6 +234,7 @@ void explain_print_extent(const struct explain_set *set, const struct explain_ex
 
 	verdict_text(verdict, set, e, a);
 	print_place(set, e);
+	print_share(set, e);
 	if (e->member >= 0)
 		print_heat(set, e);
 	print_threshold(a);
@@ -281,7 +291,7 @@ struct json_object *explain_policy_json(const struct explain_set *set)
 	return o;
 }
 
-static struct json_object *waits_json(unsigned int waits)
+struct json_object *explain_waits_json(unsigned int waits)
 {
 	struct json_object *array = json_object_new_array();
 
@@ -304,6 +314,7 @@ struct json_object *explain_extent_json(const struct explain_set *set,
 	fus_json_add_u64(o, "extent", e->lext);
 	fus_json_add_u64(o, "first_sector", e->lext * sectors);
 	fus_json_add_u64(o, "last_sector", (e->lext + 1) * sectors - 1);
+	add_maybe(o, "file_bytes", set->file, set->file ? set->file->on[e->lext] : 0);
 	fus_json_add_str(o, "member", member_name(e->member));
 	add_maybe(o, "slot", e->member >= 0, e->slot);
 	fus_json_add_bool(o, "home", is_home(e));
@@ -323,7 +334,7 @@ struct json_object *explain_extent_json(const struct explain_set *set,
 		  explain_accesses(e->heat, a->at));
 	add_maybe(o, "decay_seconds", a->to == SLOW && a->at != NO_HEAT, decay_s(set, a));
 	fus_json_add_str(o, "verdict", explain_verdict_name[a->verdict]);
-	json_object_object_add(o, "waits_for", waits_json(a->waits));
+	json_object_object_add(o, "waits_for", explain_waits_json(a->waits));
 	fus_json_add_str(o, "text", verdict);
 	return o;
 }

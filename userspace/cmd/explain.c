@@ -17,19 +17,39 @@
 #include "tell.h"
 #include "verb.h"
 
-/* Extents to explain. */
+/* A file on so many extents has each of them explained; one on more needs --verbose for that. */
+#define FEW	8
+
+/* Extents to explain, without those that the file is not on, if one was named. */
 struct range {
 	uint64_t first, last;
 };
 
+struct explaining {
+	const struct explain_set *set;
+	bool each;			/* not only their number, */
+	struct json_object *array;	/* here, or if NULL to standard output */
+	struct explain_summary summary;
+};
+
 /* -- which extents ------------------------------------------------------------------- */
 
-/* The word names extents. A file would be the third kind: then there are several ranges. */
-static int range_of_word(const char *word, const struct explain_set *set, struct range *r)
+static int range_of_file(const char *path, struct explain_set *set, struct explain_file *file,
+			 struct range *r)
+{
+	int rc = explain_file_get(path, set->name, file);
+
+	set->file = file;
+	*r = file->nr ? (struct range) { file->first, file->last } : (struct range) { 1, 0 };
+	return rc;
+}
+
+/* The word names extents, or a file. */
+static int range_of_word(const char *word, struct explain_set *set, struct explain_file *file,
+			 struct range *r)
 {
 	if (!fus_parse_range(word, &r->first, &r->last))
-		return fus_fail(FC_USAGE, word, "not a range of extents; write e.g. 18211 or "
-				"0-1023");
+		return range_of_file(word, set, file, r);
 	if (r->last >= set->extents)
 		return fus_fail(FC_USAGE, word, "beyond the end; the extents of %s are 0-%" PRIu64,
 				set->name, set->extents - 1);
@@ -50,10 +70,11 @@ static int range_of_sector(const char *text, const struct explain_set *set, stru
 	return 0;
 }
 
-static int find_range(const struct args *a, const struct explain_set *set, struct range *r)
+static int find_range(const struct args *a, struct explain_set *set, struct explain_file *file,
+		      struct range *r)
 {
 	return a->opt[OPT_SECTOR] ? range_of_sector(a->opt[OPT_SECTOR], set, r) :
-	       range_of_word(a->word[1], set, r);
+	       range_of_word(a->word[1], set, file, r);
 }
 
 /* -- what the kernel knows ------------------------------------------------------------ */
@@ -98,10 +119,9 @@ static int get_extents(const struct explain_set *set, uint64_t first, uint64_t c
 	return rc || *answer ? rc : bad_answer(set->name, "extents", "it is empty");
 }
 
-/* Explain one line; into @array, or else to standard output. */
-static int explain_line(const struct explain_set *set, char *line, uint64_t lext,
-			struct json_object *array)
+static int explain_line(struct explaining *x, char *line, uint64_t lext)
 {
+	const struct explain_set *set = x->set;
 	struct explain_extent e;
 	struct explain_answer answer;
 	const char *why = line ? explain_parse_extent(line, &e) : "a line is missing";
@@ -111,75 +131,118 @@ static int explain_line(const struct explain_set *set, char *line, uint64_t lext
 	if (why)
 		return bad_answer(set->name, "extents", why);
 	explain_judge(set->world, &set->policy, &e, &answer);
-	if (array)
-		json_object_array_add(array, explain_extent_json(set, &e, &answer));
-	else
+	if (x->array)
+		json_object_array_add(x->array, explain_extent_json(set, &e, &answer));
+	else if (x->each)
 		explain_print_extent(set, &e, &answer);
-	return 0;
+	return explain_count(&x->summary, &e, &answer, set->file ? set->file->on[lext] : 0);
 }
 
-static int explain_range(const struct explain_set *set, const struct range *r,
-			 struct json_object *array)
+static bool is_left_out(const struct explain_set *set, uint64_t lext)
 {
-	uint64_t lext, end;
-	char *answer, *rest;
+	return set->file && !set->file->on[lext];
+}
+
+static int explain_window(struct explaining *x, uint64_t first, uint64_t last)
+{
+	char *answer, *rest, *line;
+	int rc = get_extents(x->set, first, last - first + 1, &answer);
+
+	rest = answer;
+	for (uint64_t lext = first; !rc && lext <= last; lext++) {
+		line = strsep(&rest, "\n");
+		if (!is_left_out(x->set, lext))
+			rc = explain_line(x, line, lext);
+	}
+	free(answer);
+	return rc;
+}
+
+static int explain_range(struct explaining *x, const struct range *r)
+{
+	uint64_t lext = r->first, last;
 	int rc = 0;
 
-	for (lext = r->first; !rc && lext <= r->last; free(answer)) {
-		end = r->last - lext < EXPLAIN_WINDOW ? r->last + 1 : lext + EXPLAIN_WINDOW;
-		rc = get_extents(set, lext, end - lext, &answer);
-		for (rest = answer; !rc && lext < end; lext++)
-			rc = explain_line(set, strsep(&rest, "\n"), lext, array);
+	while (!rc && lext <= r->last) {
+		if (is_left_out(x->set, lext)) {
+			lext++;
+			continue;
+		}
+		last = r->last - lext < EXPLAIN_WINDOW ? r->last : lext + EXPLAIN_WINDOW - 1;
+		rc = explain_window(x, lext, last);
+		lext = last + 1;
 	}
 	return rc;
 }
 
 /* -- the verb ------------------------------------------------------------------------- */
 
-static int explain(const struct args *a, struct explain_set *set, const struct set *open)
+static int print_text(struct explaining *x, const struct range *r)
 {
-	struct json_object *o = NULL, *array = NULL;
-	struct range r;
 	int rc;
 
-	rc = find_range(a, set, &r);
+	explain_print_policy(x->set);
+	rc = explain_range(x, r);
+	if (!rc && x->set->file)
+		explain_print_summary(x->set->file, &x->summary);
+	return rc;
+}
+
+static int print_whole_json(struct explaining *x, const struct range *r, const struct set *open)
+{
+	struct json_object *o = fus_json_base();
+	int rc;
+
+	x->array = json_object_new_array();
+	fus_json_add_open(o, &open->m);
+	fus_json_add_u64(o, "extent_bytes", x->set->extent_bytes);
+	json_object_object_add(o, "policy", explain_policy_json(x->set));
+	json_object_object_add(o, "extents", x->array);
+	rc = explain_range(x, r);
+	json_object_object_add(o, "file", explain_file_json(x->set->file));
+	json_object_object_add(o, "summary", explain_summary_json(x->set, &x->summary));
 	if (!rc)
-		rc = get_policy(set, open);
-	if (rc)
-		return rc;
-	if (a->opt[OPT_JSON]) {
-		o = fus_json_base();
-		array = json_object_new_array();
-		fus_json_add_open(o, &open->m);
-		fus_json_add_u64(o, "extent_bytes", set->extent_bytes);
-		json_object_object_add(o, "policy", explain_policy_json(set));
-		json_object_object_add(o, "extents", array);
-	} else {
-		explain_print_policy(set);
-	}
-	rc = explain_range(set, &r, array);
-	if (o && !rc)
 		print_json(o, false);
 	else
 		json_object_put(o);
 	return rc;
 }
 
+static int explain(const struct args *a, struct explain_set *set, const struct set *open,
+		   struct explain_file *file)
+{
+	struct explaining x = { .set = set };
+	struct range r;
+	int rc;
+
+	rc = find_range(a, set, file, &r);
+	if (!rc)
+		rc = get_policy(set, open);
+	if (rc)
+		return rc;
+	x.each = !set->file || set->file->nr <= FEW || a->opt[OPT_VERBOSE];
+	rc = a->opt[OPT_JSON] ? print_whole_json(&x, &r, open) : print_text(&x, &r);
+	explain_summary_free(&x.summary);
+	return rc;
+}
+
 int cmd_explain(const struct args *a)
 {
 	struct explain_set set = { .name = a->word[0] };
+	struct explain_file file = { 0 };
 	struct set open;
 	int rc;
 
 	if (a->n - 1 == !!a->opt[OPT_SECTOR])
-		return fus_fail(FC_USAGE, "explain", "needs either FIRST[-LAST] or --sector N; see "
-				"fusionctl help explain");
+		return fus_fail(FC_USAGE, "explain", "needs either FIRST[-LAST], FILE or --sector "
+				"N; see fusionctl help explain");
 	rc = fus_set_get(set.name, &open);
 	if (rc)
 		return rc;
 	set.extents = open.st.extents;
 	set.extent_bytes = open.st.extent_sectors << 9;
-	rc = explain(a, &set, &open);
+	rc = explain(a, &set, &open, &file);
+	explain_file_put(&file);
 	explain_world_destroy(set.world);
 	fus_set_put(&open);
 	return rc;

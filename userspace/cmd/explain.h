@@ -3,7 +3,9 @@
  * fusionctl explain: why extents lie where they do, and what would move them.
  *
  * explain.c		verb explain: which extents, and what the kernel knows of them
+ * explain-file.c	which extents a file lies on
  * explain-print.c	text and JSON
+ * explain-summary.c	the same for extents counted by their verdict
  * explain-parse.c	the kernel's messages extents and policy
  * explain-policy.c	the policy, rebuilt of these, is asked
  * explain-verdict.c	what follows
@@ -152,17 +154,46 @@ void explain_judge(struct explain_world *w, const struct explain_policy *p,
 /* Accesses at which heat grows from @heat to @at, each in a tick of its own. */
 uint32_t explain_accesses(uint32_t heat, uint32_t at);
 
+/* -- a file ------------------------------------------------------------------------------- */
+
+struct explain_file {
+	const char *path;
+	uint64_t bytes;		/* of it that are on the set, */
+	uint64_t *on;		/* and on each extent of the set */
+	uint64_t nr;		/* extents with some; if there are any, the next two */
+	uint64_t first, last;
+};
+
+/* Find where it lies on the open set @set. @path has to last as long; free it in any case. */
+int explain_file_get(const char *path, const char *set, struct explain_file *f);
+void explain_file_put(struct explain_file *f);
+
 /* -- what is printed ---------------------------------------------------------------------- */
 
 struct explain_set {
 	const char *name;
 	uint64_t extents, extent_bytes;
+	const struct explain_file *file;	/* or NULL: extents were named */
 	struct explain_policy policy;
 	struct explain_world *world;
 };
 
+/* Extents counted by verdict, member, and what they wait for; zeroed at first. */
+struct explain_summary {
+	struct explain_group *group;
+	unsigned int nr;
+};
+
+int explain_count(struct explain_summary *s, const struct explain_extent *e,
+		  const struct explain_answer *a, uint64_t file_bytes);
+void explain_summary_free(struct explain_summary *s);
+
 struct json_object;
 
+void explain_print_summary(const struct explain_file *f, struct explain_summary *s);
+struct json_object *explain_summary_json(const struct explain_set *set, struct explain_summary *s);
+struct json_object *explain_file_json(const struct explain_file *f);
+struct json_object *explain_waits_json(unsigned int waits);
 void explain_print_policy(const struct explain_set *set);
 void explain_print_extent(const struct explain_set *set, const struct explain_extent *e,
 			  const struct explain_answer *a);

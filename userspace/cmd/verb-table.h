@@ -133,16 +133,22 @@
 	     .opts = O(JSON) | O(SVG) | O(WIDTH) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(where, .words = "PATH... | NAME --extents|--sectors FIRST[-LAST]",
+	     .summary = "show on which member files lie, and how hot they are",
+	     .example = "fusionctl where /srv --tree --sort fast",
+	     .opts = O(TREE) | O(SORT) | O(EXTENTS) | O(SECTORS) | O(JSON),
+	     .min = 1, .max = 65536, .root = true),
+
 	VERB(whatif, .words = "NAME",
 	     .summary = "predict the effect of a larger or smaller fast member",
 	     .example = "fusionctl whatif data --svg data.svg",
 	     .opts = O(JSON) | O(SVG) | O(COLOR),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
-	VERB(explain, .words = "NAME FIRST[-LAST] | NAME --sector N",
+	VERB(explain, .words = "NAME FIRST[-LAST] | NAME FILE | NAME --sector N",
 	     .summary = "tell why extents lie where they do",
 	     .example = "fusionctl explain data 18211",
-	     .opts = O(SECTOR) | O(JSON),
+	     .opts = O(SECTOR) | O(VERBOSE) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
 
 	VERB(check, .words = "NAME | DEV [DEV]",

@@ -67,6 +67,10 @@ enum option_id {
 	OPT_NO_WAIT,
 	OPT_LOST,
 	OPT_SECTOR,
+	OPT_TREE,
+	OPT_SORT,
+	OPT_EXTENTS,
+	OPT_SECTORS,
 	OPT_HELP,
 	OPT_NR
 };

@@ -32,7 +32,28 @@ static int open_chunks(const char *path, struct file_system *fs)
 	return rc;
 }
 
-int fus_file_system_open(const char *path, struct file_system *fs)
+/* Their blocks were compared with those on the device. */
+static const struct {
+	unsigned int magic;
+	const char *type;
+} types[] = {
+	{ EXT4_SUPER_MAGIC, "ext4" },		/* ext2 and ext3 as well */
+	{ XFS_SUPER_MAGIC, "xfs" },
+	{ BTRFS_SUPER_MAGIC, "btrfs" },
+};
+
+/* Return: whether it is of one of these types. */
+static bool known_type(struct file_system *fs, unsigned int magic)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].magic == magic) {
+			strcpy(fs->type, types[i].type);
+			return true;
+		}
+	return false;
+}
+
+int fus_any_file_system_open(const char *path, struct file_system *fs)
 {
 	struct statfs sf;
 	struct stat st;
@@ -44,15 +65,39 @@ int fus_file_system_open(const char *path, struct file_system *fs)
 	fs->st_dev = st.st_dev;
 	if (!fus_path_device(path, &fs->devno))
 		fs->devno = 0;
+	/* so that nothing is divided by zero */
+	fs->block_bytes = sf.f_bsize >= 512 && sf.f_bsize <= 1 << 20 ? sf.f_bsize : 4096;
+	known_type(fs, sf.f_type);
 	return sf.f_type == BTRFS_SUPER_MAGIC ? open_chunks(path, fs) : 0;
 }
 
-bool fus_file_system_has(const struct file_system *fs, const char *path, dev_t st_dev)
+int fus_file_system_open(const char *path, struct file_system *fs)
+{
+	int rc = fus_any_file_system_open(path, fs);
+	char type[64];
+
+	if (rc || (*fs->type && fs->devno))
+		return rc;
+	if (*fs->type)
+		return fus_fail(FC_FAILED, path, "cannot find the device of its file system; see "
+				"findmnt");
+	fus_path_type(path, type, sizeof(type));
+	return fus_fail(FC_REFUSED, path, "files cannot be followed on a file system of type %s; "
+			"only those on ext2 to ext4, XFS and btrfs can", type);
+}
+
+bool fus_file_system_has(struct file_system *fs, const char *path, dev_t st_dev)
 {
 	dev_t devno;
 
-	return fs->st_dev == st_dev ||
-	       (fs->chunks && fus_path_device(path, &devno) && devno == fs->devno);
+	if (fs->st_dev == st_dev)
+		return true;
+	if (!fs->chunks)
+		return false;
+	if (fs->asked != st_dev)
+		fs->asked_is = fus_path_device(path, &devno) && devno == fs->devno;
+	fs->asked = st_dev;
+	return fs->asked_is;
 }
 
 void fus_file_system_close(struct file_system *fs)
@@ -70,8 +115,40 @@ static enum file_part part_of(unsigned int flags)
 	return flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_ENCODED) ? FILE_UNKNOWN : FILE_BLOCKS;
 }
 
-static int by_fiemap(int fd, struct fiemap *map, file_extent_fn *fn, void *ctx)
+/* Files on another device of the file system have addresses there. */
+static bool on_other_device(const struct file_system *fs, int fd)
 {
+	struct fsxattr attr;
+
+	return !strcmp(fs->type, "xfs") && !ioctl(fd, FS_IOC_FSGETXATTR, &attr) &&
+	       attr.fsx_xflags & FS_XFLAG_REALTIME;
+}
+
+/*
+ * What of an extent lies from byte @from of the file on: if the file has changed since the extents
+ * before were read, it may begin earlier. Return: false if nothing is left, or if it cannot be.
+ */
+static bool part_from(const struct fiemap_extent *m, uint64_t from, struct file_extent *e)
+{
+	const uint64_t skip = m->fe_logical < from ? from - m->fe_logical : 0;
+
+	if (m->fe_length <= skip || m->fe_length > UINT64_MAX - m->fe_logical ||
+	    m->fe_length > UINT64_MAX - m->fe_physical)
+		return false;
+	*e = (struct file_extent){
+		.part = part_of(m->fe_flags),
+		.logical = m->fe_logical + skip,
+		.bytes = m->fe_length - skip,
+		.at = m->fe_physical + skip,
+		.on_disk = m->fe_length - skip,
+		.shared = m->fe_flags & FIEMAP_EXTENT_SHARED,
+	};
+	return true;
+}
+
+static int by_fiemap(int fd, bool elsewhere, struct fiemap *map, file_extent_fn *fn, void *ctx)
+{
+	struct file_extent e;
 	uint64_t next = 0;
 
 	for (;;) {
@@ -85,21 +162,15 @@ static int by_fiemap(int fd, struct fiemap *map, file_extent_fn *fn, void *ctx)
 		if (!map->fm_mapped_extents)
 			return 0;
 		for (unsigned int i = 0; i < map->fm_mapped_extents && i < EXTENTS; i++) {
-			const struct fiemap_extent *m = &map->fm_extents[i];
-			const struct file_extent e = {
-				.part = part_of(m->fe_flags),
-				.logical = m->fe_logical,
-				.bytes = m->fe_length,
-				.at = m->fe_physical,
-				.on_disk = m->fe_length,
-				.shared = m->fe_flags & FIEMAP_EXTENT_SHARED,
-			};
+			const bool last = map->fm_extents[i].fe_flags & FIEMAP_EXTENT_LAST;
 
-			if (!fn(ctx, &e) || m->fe_flags & FIEMAP_EXTENT_LAST)
+			if (!part_from(&map->fm_extents[i], next, &e))
+				return last ? 0 : -EIO;	/* it would not end */
+			if (elsewhere)
+				e.part = FILE_UNKNOWN;
+			if (!fn(ctx, &e) || last)
 				return 0;
-			if (m->fe_logical + m->fe_length <= next)
-				return -EIO;	/* would not end */
-			next = m->fe_logical + m->fe_length;
+			next = e.logical + e.bytes;
 		}
 	}
 }
@@ -112,7 +183,7 @@ int fus_file_extents(const struct file_system *fs, int fd, file_extent_fn *fn, v
 	if (fs->chunks)
 		return fus_btrfs_extents(fs->chunks, fd, fn, ctx);
 	map = malloc(sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
-	err = map ? by_fiemap(fd, map, fn, ctx) : -ENOMEM;
+	err = map ? by_fiemap(fd, on_other_device(fs, fd), map, fn, ctx) : -ENOMEM;
 	free(map);
 	return err;
 }

@@ -31,22 +31,29 @@ typedef bool file_extent_fn(void *ctx, const struct file_extent *e);
 
 /* A mounted file system. */
 struct file_system {
+	char type[16];		/* "ext4" */
 	dev_t st_dev;		/* of the path that it was opened by */
 	dev_t devno;		/* the device it lies on, or 0 */
+	unsigned int block_bytes;
 	struct btrfs_chunks *chunks;	/* or NULL */
+	/* the last answer of fus_file_system_has() that took a search */
+	dev_t asked;
+	bool asked_is;
 };
 
 /*
- * The file system of @path, of any type, even without a device: what FIEMAP says of it is taken as
- * it is. It is to be closed, also if this has failed.
+ * The file system of @path. One is refused whose type is not known to report addresses on its
+ * device, and one without a device. It is to be closed, also if this has failed.
  */
 int fus_file_system_open(const char *path, struct file_system *fs);
+/* The same for one of any type, even without a device: what FIEMAP says of it is taken as it is. */
+int fus_any_file_system_open(const char *path, struct file_system *fs);
 void fus_file_system_close(struct file_system *fs);
 /*
  * Return: whether it has @path, whose stat() has that @st_dev. Those of btrfs have several, one for
  * each subvolume.
  */
-bool fus_file_system_has(const struct file_system *fs, const char *path, dev_t st_dev);
+bool fus_file_system_has(struct file_system *fs, const char *path, dev_t st_dev);
 
 /* Call @fn for each part of an open file that is no hole, in their order. Return: 0 or -errno. */
 int fus_file_extents(const struct file_system *fs, int fd, file_extent_fn *fn, void *ctx);

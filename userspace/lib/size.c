@@ -94,13 +94,13 @@ bool fus_parse_size(const char *s, uint64_t *bytes)
 	return true;
 }
 
-bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last)
+bool fus_parse_range_to(const char *s, uint64_t max, uint64_t *first, uint64_t *last)
 {
 	const char *dash = strchr(s, '-');
 	char buf[24];
 
 	if (!dash) {
-		if (!fus_parse_number(s, 0xfffffff, first))
+		if (!fus_parse_number(s, max, first))
 			return false;
 		*last = *first;
 		return true;
@@ -109,8 +109,13 @@ bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last)
 		return false;
 	memcpy(buf, s, dash - s);
 	buf[dash - s] = 0;
-	return fus_parse_number(buf, 0xfffffff, first) &&
-	       fus_parse_number(dash + 1, 0xfffffff, last) && *first <= *last;
+	return fus_parse_number(buf, max, first) && fus_parse_number(dash + 1, max, last) &&
+	       *first <= *last;
+}
+
+bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last)
+{
+	return fus_parse_range_to(s, 0xfffffff, first, last);
 }
 
 /* A name that libdevmapper takes as it is, without characters special to a shell or a path. */

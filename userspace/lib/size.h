@@ -19,6 +19,8 @@ bool fus_parse_size(const char *s, uint64_t *bytes);
 bool fus_parse_number(const char *s, uint64_t max, uint64_t *v);
 /* "7" or "7-9", extents below 2^28. */
 bool fus_parse_range(const char *s, uint64_t *first, uint64_t *last);
+/* The same for numbers up to @max. */
+bool fus_parse_range_to(const char *s, uint64_t max, uint64_t *first, uint64_t *last);
 
 /* What a word for @n of something ends with: "1 extent", "2 extents". */
 static inline const char *fus_plural(uint64_t n)

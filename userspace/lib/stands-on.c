@@ -2,6 +2,7 @@
 /* Devices beneath others, and beneath file systems. */
 #include <libmount/libmount.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,4 +76,16 @@ bool fus_path_stands_on(const char *path, dev_t devno)
 	dev_t on;
 
 	return fus_path_device(path, &on) && fus_stands_on(on, is_device, &devno);
+}
+
+void fus_path_type(const char *path, char *buf, size_t size)
+{
+	struct libmnt_table *tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_fs *fs = NULL;
+	struct stat st;
+
+	if (tb && !stat(path, &st))
+		fs = mnt_table_find_devno(tb, st.st_dev, MNT_ITER_BACKWARD);
+	snprintf(buf, size, "%s", fs && mnt_fs_get_fstype(fs) ? mnt_fs_get_fstype(fs) : "unknown");
+	mnt_unref_table(tb);
 }

@@ -4,6 +4,7 @@
 #define STANDS_ON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Return: whether @is is true for the device, or for any beneath its partitions and mappings. */
@@ -12,5 +13,7 @@ bool fus_stands_on(dev_t devno, bool (*is)(dev_t devno, void *ctx), void *ctx);
 bool fus_path_device(const char *path, dev_t *devno);
 /* The same, for one device beneath. */
 bool fus_path_stands_on(const char *path, dev_t devno);
+/* The type of that file system, as mounted: "tmpfs", or "unknown". */
+void fus_path_type(const char *path, char *buf, size_t size);
 
 #endif

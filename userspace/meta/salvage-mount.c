@@ -104,7 +104,7 @@ int fus_salvage_mount(const char *path, const struct salvage *s, hit_fn fn, void
 		      struct files_unknown *unknown)
 {
 	struct walk w = { .s = s, .fn = fn, .ctx = ctx, .unknown = unknown };
-	int rc = fus_file_system_open(path, &w.fs), err;
+	int rc = fus_any_file_system_open(path, &w.fs), err;
 
 	if (!rc) {
 		begin_progress(path);

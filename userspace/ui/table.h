@@ -7,6 +7,6 @@
 struct libscols_table;
 struct libscols_table *table_new(const char *const headings[]);
 void table_row(struct libscols_table *tb, const char *const cells[]);
-void table_print(struct libscols_table *tb);
+void table_print(struct libscols_table *tb);	/* and free it */
 
 #endif

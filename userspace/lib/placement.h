@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which member each extent of an open set lies on, and how hot it is: placement.c. */
+#ifndef PLACEMENT_H
+#define PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum place {
+	PLACE_FAST, PLACE_SLOW,		/* as FAST and SLOW */
+	PLACE_UNMAPPED,			/* never written, or discarded */
+	PLACE_LOST,			/* with a member that is gone */
+	NR_PLACES
+};
+
+struct placement_extent {
+	uint16_t heat;
+	uint8_t place;
+	bool known;		/* the kernel has been asked */
+};
+
+/* Extents that nobody asks for are not asked of the kernel. */
+struct placement {
+	const char *set;
+	uint64_t extents, extent_bytes;
+	struct placement_extent *extent;
+};
+
+/* @set has to last as long. It is to be freed, also if this has failed. */
+int fus_placement_get(const char *set, struct placement *p);
+void fus_placement_put(struct placement *p);
+/* One extent, below @p->extents. Exit code. */
+int fus_placement_find(struct placement *p, uint64_t extent, const struct placement_extent **out);
+
+#endif
