@@ -78,12 +78,13 @@ static void ask(struct asked *a, dev_t disk)
 	fus_drive_ask(&d);
 	nr = fus_drive_findings(&d, f);
 	for (int fault = 0; fault < NR_DRIVE_FAULTS; fault++) {
-		const struct event over = monitor_event(a->set, "over", HEALTH_OK);
-		char key[KEY_TEXT], text[512];
+		struct event over = monitor_event(a->set, "over", HEALTH_OK);
+		char key[KEY_TEXT];
 		struct json_object *old;
 		unsigned int i = 0;
 		int64_t value;
 
+		over.lead = "resolved: ";
 		snprintf(key, sizeof(key), "%s %s %s", fus_role_name[a->role],
 			 *d.serial ? d.serial : d.node, fus_drive_fault_name[fault]);
 		while (i < nr && (int)f[i].fault != fault)
@@ -92,8 +93,7 @@ static void ask(struct asked *a, dev_t disk)
 		if (i < nr) {
 			report(a, &d, &f[i], key);
 		} else if (old && d.smart.known) {
-			snprintf(text, sizeof(text), "resolved: %s", fus_field_text(old, "text"));
-			monitor_say(&over, "%s", text);
+			monitor_say(&over, "%s", fus_field_text(old, "text"));
 		} else if (old) {
 			json_object_object_add(a->is, key, json_object_get(old));
 		}
