@@ -229,6 +229,9 @@ static void parse(struct json_object *o, struct smart *s)
 	text(o, "firmware_version", s->firmware);
 	text(child(child(o, "interface_speed"), "current"), "string", s->link);
 	s->known = !s->asleep && !(code & EXIT_NOTHING);
+	if (!s->known && !*s->trouble)
+		snprintf(s->trouble, sizeof(s->trouble), "smartctl has failed with status %d",
+			 (int)code);
 	if (!s->known)
 		return;
 	if (json_object_is_type(status, json_type_boolean))
