@@ -84,7 +84,7 @@ static void read_conf(void)
 	conf.read = true;
 	f = fopen(MONITOR_CONF, "re");
 	if (!f && errno != ENOENT)
-		fus_warn(MONITOR_CONF, "%s; nobody is told of events", strerror(errno));
+		fus_warn(MONITOR_CONF, "%s; neither a program nor mail reports events", strerror(errno));
 	if (!f)
 		return;
 	if (!is_roots(f)) {
