@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What drives tell by smartctl, as recorded in tests/selftests/smart, what is wrong with them, and how
- * long they last.
+ * What drives tell by smartctl, as recorded in tests/selftests/smart, what is wrong with them, and
+ * how long they last.
  */
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -112,7 +112,8 @@ static void test_not_believed(void)
 	}
 	fus_smart_parse("{\"smartctl\":{\"exit_status\":0},\"power_on_time\":{\"hours\":1},"
 			"\"model_name\":\"a\\nb\",\"nvme_smart_health_information_log\":"
-			"{\"data_units_written\":9223372036854775807,\"percentage_used\":256}}", &s);
+			"{\"data_units_written\":9223372036854775807,"
+			"\"percentage_used\":256}}", &s);
 	REQUIRE(s.known);
 	REQUIRE_EQ(s.written, SMART_UNKNOWN);
 	REQUIRE_EQ(s.wear, SMART_UNKNOWN);

@@ -44,7 +44,8 @@ static const char *time_text(char buf[TIME_TEXT], int64_t hours)
 }
 
 /* Add a part to a line, with a comma between. */
-static void part(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void part(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static void part(char *buf, size_t size, const char *fmt, ...)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb members: the drives of each set. No drive is woken for it. So closed sets are those that udev
- * knows; only without udev the superblocks are read, as fusionctl list does.
+ * Verb members: the drives of each set. No drive is woken for it. So closed sets are those that
+ * udev knows; only without udev the superblocks are read, as fusionctl list does.
  */
 #include <json-c/json.h>
 #include <libudev.h>
@@ -118,7 +118,8 @@ static int add_set(struct inventory *inv, const struct set *set)
 	const struct fusion_sb *sb;
 	int rc = 0;
 
-	if (strcmp(set->st.mode, "fail") && !set->m.suspended && !fus_device_gone(set->member[FAST]))
+	if (strcmp(set->st.mode, "fail") && !set->m.suspended &&
+	    !fus_device_gone(set->member[FAST]))
 		fus_member_at(set->member[FAST], &fast);
 	sb = fast && fus_has_identity(fast) ? fast->sb : NULL;
 	for (int role = 0; role < 2 && !rc; role++)
@@ -353,8 +354,10 @@ static int choose(struct inventory *inv, const struct args *a)
 		dev_t devno = !stat(a->word[n], &st) && S_ISBLK(st.st_mode) ? st.st_rdev : 0;
 
 		for (unsigned int i = 0; i < inv->nr; i++)
-			if (is_called(inv, &inv->m[i], a->word[n], devno))
-				found = inv->m[i].chosen = true;
+			if (is_called(inv, &inv->m[i], a->word[n], devno)) {
+				inv->m[i].chosen = true;
+				found = true;
+			}
 		if (!found)
 			return fus_fail(FC_MEMBER, a->word[n], "neither a set, nor a member, nor a "
 					"drive beneath one; fusionctl members shows all");

@@ -5,7 +5,7 @@
  * it sleep. The state has
  *
  *	drives_time	when they were asked
- *	drives		for each fault of each: its text and a value, which is reported again if it grows
+ *	drives		for each fault of each: its text, and a value that is reported if it grows
  *
  * What is known of a drive that does not answer stays as it was.
  */
@@ -90,13 +90,12 @@ static void ask(struct asked *a, dev_t disk)
 		while (i < nr && (int)f[i].fault != fault)
 			i++;
 		old = was_of(a, key, &value);
-		if (i < nr) {
+		if (i < nr)
 			report(a, &d, &f[i], key);
-		} else if (old && d.smart.known) {
+		else if (old && d.smart.known)
 			monitor_say(&over, "%s", fus_field_text(old, "text"));
-		} else if (old) {
+		else if (old)
 			json_object_object_add(a->is, key, json_object_get(old));
-		}
 	}
 }
 

@@ -71,7 +71,7 @@ static bool is_roots(FILE *f)
 	struct stat st;
 
 	return !fstat(fileno(f), &st) && S_ISREG(st.st_mode) && !st.st_uid &&
-	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+	       !(st.st_mode & 0022);
 }
 
 static void read_conf(void)
@@ -84,7 +84,8 @@ static void read_conf(void)
 	conf.read = true;
 	f = fopen(MONITOR_CONF, "re");
 	if (!f && errno != ENOENT)
-		fus_warn(MONITOR_CONF, "%s; neither a program nor mail reports events", strerror(errno));
+		fus_warn(MONITOR_CONF, "%s; neither a program nor mail reports events",
+			 strerror(errno));
 	if (!f)
 		return;
 	if (!is_roots(f)) {
@@ -107,7 +108,8 @@ static void run(const char *what, const struct limited *l)
 	int rc = fus_program_limited(l);
 
 	if (rc == PROGRAM_HUNG)
-		fus_warn(what, "did not end within %d s, and was killed; see why it hangs", SECONDS);
+		fus_warn(what, "did not end within %d s, and was killed; see why it hangs",
+			 SECONDS);
 	else if (rc == 127)
 		fus_warn(what, "cannot be run; install it, or correct " MONITOR_CONF);
 	else if (rc)

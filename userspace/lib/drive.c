@@ -34,7 +34,8 @@ static bool add_backing(dev_t devno, struct under *u)
 	struct stat st;
 	dev_t on;
 
-	if (!fus_sysfs_read(devno, "loop/backing_file", path, sizeof(path)) || u->depth == MAX_DEPTH)
+	if (!fus_sysfs_read(devno, "loop/backing_file", path, sizeof(path)) ||
+	    u->depth == MAX_DEPTH)
 		return false;
 	if (!stat(path, &st) && S_ISBLK(st.st_mode))
 		on = st.st_rdev;
@@ -189,7 +190,8 @@ unsigned int fus_drive_findings(const struct drive *d, struct drive_finding f[NR
 		return 0;
 	if (!s->passed) {
 		f[nr] = (struct drive_finding) { DRIVE_FAILING, HEALTH_ERROR, 0, true, NULL, "" };
-		snprintf(f[nr++].text, sizeof(f->text), "it expects to fail soon, by its own SMART");
+		snprintf(f[nr++].text, sizeof(f->text), "it expects to fail soon, by its own "
+			 "SMART");
 	}
 	if (s->pending > 0) {
 		f[nr] = (struct drive_finding) {
@@ -202,7 +204,8 @@ unsigned int fus_drive_findings(const struct drive *d, struct drive_finding f[NR
 		f[nr] = (struct drive_finding) {
 			DRIVE_WORN, HEALTH_WARNING, s->wear, true, NULL, ""
 		};
-		snprintf(f[nr++].text, sizeof(f->text), "%" PRId64 "%% of its life is used", s->wear);
+		snprintf(f[nr++].text, sizeof(f->text), "%" PRId64 "%% of its life is used",
+			 s->wear);
 	}
 	if (s->temperature != SMART_UNKNOWN && s->temperature >= limit_of(d)) {
 		f[nr] = (struct drive_finding) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How long an SSD lasts. Its maker's measure is the percentage used. What it has written meanwhile
- * tells how much wears it out; then any rate gives a time. Rates over less than an hour tell nothing.
+ * tells how much wears it out; then any rate gives a time. Rates over less than an hour tell
+ * nothing.
  */
 #include "endurance.h"
 #include "smart.h"
@@ -9,7 +10,7 @@
 #define DAY		86400
 #define LEAST		3600		/* seconds that make a rate */
 #define MOST_DAYS	36500		/* more is said to be that */
-#define MOST_BYTES	(1ULL << 62)
+#define MOST_BYTES	4000000000000000000ULL
 #define GB		1000000000LL
 #define MAX_BUDGET	100000
 

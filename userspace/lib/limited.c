@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that may hang, as one that asks a failing disk does, or that the administrator has named.
- * Each is killed with its children when its time is over. One that even then does not end, as it
- * waits for a disk in the kernel, is left alone.
+ * Programs that may hang, as one that asks a failing disk does, or that the administrator has
+ * named. Each is killed with its children when its time is over. One that even then does not end,
+ * as it waits for a disk in the kernel, is left alone.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 
 struct limited {
 	const char *const *argv;	/* up to a NULL; the first is a name or a path */
-	const char *const *env;		/* "KEY=VALUE" up to a NULL, beside PATH and LC_ALL; or NULL */
+	const char *const *env;		/* "KEY=VALUE" up to a NULL, beside PATH and LC_ALL */
 	const char *input;		/* its standard input; NULL: none */
 	unsigned int seconds;		/* it is killed after that */
 	char *out;			/* what it prints, cut at the end; NULL: does not matter */

@@ -7,7 +7,7 @@
 #include "program.h"
 #include "smart.h"
 
-#define ANSWER_BYTES	(1 << 20)
+#define ANSWER_BYTES	1048576
 #define SECONDS		30
 
 bool fus_smart_exists(void)

@@ -13,7 +13,7 @@
 #include "smart.h"
 #include "text.h"
 
-#define MAX_BYTES	(1LL << 60)
+#define MAX_BYTES	1000000000000000000LL
 #define NVME_UNIT	512000LL	/* bytes of a data unit */
 #define SECTOR		512LL
 
@@ -139,8 +139,10 @@ static void attribute(struct json_object *row, struct smart *s)
 static void each(struct json_object *array, void (*row)(struct json_object *row, struct smart *s),
 		 struct smart *s)
 {
-	size_t nr = json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+	size_t nr = 0;
 
+	if (json_object_is_type(array, json_type_array))
+		nr = json_object_array_length(array);
 	for (size_t i = 0; i < nr; i++)
 		row(json_object_array_get_idx(array, i), s);
 }

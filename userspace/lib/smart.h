@@ -33,8 +33,8 @@ void fus_smart_parse(const char *text, struct smart *s);
 /* Return: whether the system has smartctl. */
 bool fus_smart_exists(void);
 /*
- * Ask a whole disk. A disk that sleeps is not woken. Takes half a minute at most, and if there is no
- * answer, @s says why.
+ * Ask a whole disk. A disk that sleeps is not woken. Takes half a minute at most, and if there is
+ * no answer, @s says why.
  */
 void fus_smart_ask(const char *node, struct smart *s);
 
