@@ -121,7 +121,7 @@ test_samples() {
 	shows "serial   S5GXNF0R123456A"
 	shows "SMART    passed, 41 degrees, limit 82, on for 1.2 years"
 	shows "wear     3% used, 41.2T written, 100% of its spare blocks left"
-	shows "lasts    38.8 years as used so far, 96.2G written a day"
+	shows "lasts    38.8 years as used so far, 96.3G written a day"
 	shows "budget   5 years with write_budget="
 	shows "model    ST4000VN008-2DR166, firmware SC60"
 	shows "sectors  0 pending, 0 reallocated, 0 errors of the medium"
@@ -224,9 +224,10 @@ test_beneath() {
 $half $half linear /dev/two 2048"
 	dm locked "0 $((2 * half)) crypt aes-xts-plain64 $(printf '%064d' 7) 0 /dev/mapper/volume 0"
 	SLOW=/dev/mapper/locked
-	# a partition of a loop device, which lies on a disk
-	printf 'label: gpt\n2048,%s,\n' "$half" | sfdisk -q /dev/three
-	loop_on /dev/three
+	# a partition of a loop device, which lies on a mapping: that has no partitions itself
+	linear lower /dev/three 0 "$(sectors_of /dev/three)"
+	printf 'label: gpt\n2048,%s,\n' "$half" | sfdisk -q /dev/mapper/lower
+	loop_on /dev/mapper/lower
 	FAST=${REPLY}p1
 	[[ -b $FAST ]] || skip "no partitions of loop devices here"
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 256K

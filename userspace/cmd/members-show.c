@@ -109,7 +109,7 @@ static void show_wear(const struct smart *s)
 	if (s->spare != SMART_UNKNOWN)
 		part(text, sizeof(text), "%" PRId64 "%% of its spare blocks left", s->spare);
 	if (*text)
-		line("wear", "%s", text);
+		line(s->wear != SMART_UNKNOWN ? "wear" : "life", "%s", text);
 }
 
 static void show_sectors(const struct smart *s)
