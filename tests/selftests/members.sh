@@ -70,6 +70,7 @@ begin() {
 	need jq
 	rm -f $STATE
 	members 64 128
+	echo 1 >/sys/block/slow/queue/rotational
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 1M
 	defer dm_remove data
 }

@@ -318,15 +318,9 @@ bool members_endurance(const struct owned *m, const struct drive *d, struct endu
 const char *members_remedy(const struct owned *m, const struct drive_finding *f, char *buf,
 			   size_t size)
 {
-	char node[160];
+	const char *name = *m->open_as ? m->open_as : *m->label ? m->label : "NAME";
 
-	fus_device_node(m->devno, node, sizeof(node));
-	if (f->replace)
-		snprintf(buf, size, "fusionctl replace %s %s NEW", *m->open_as ? m->open_as :
-			 *m->label ? m->label : "NAME", node);
-	else
-		snprintf(buf, size, "%s", f->remedy);
-	return buf;
+	return fus_drive_remedy(f, name, m->devno, m->old, buf, size);
 }
 
 /* -- all --------------------------------------------------------------------------- */

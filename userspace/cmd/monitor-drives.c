@@ -58,8 +58,8 @@ static void report(const struct asked *a, const struct drive *d, const struct dr
 	fus_device_node(a->member, node, sizeof(node));
 	snprintf(text, sizeof(text), "%s member %s, %s: %s", fus_role_name[a->role], node,
 		 fus_drive_name(d, name, sizeof(name)), f->text);
-	snprintf(remedy, sizeof(remedy), "fusionctl replace %s %s NEW", a->set->m.name, node);
-	begun.remedy = f->replace ? remedy : f->remedy;
+	begun.remedy = fus_drive_remedy(f, a->set->m.name, a->member, a->member == a->set->old,
+					remedy, sizeof(remedy));
 	if (!known || f->value > value)
 		monitor_say(&begun, "%s", text);
 	o = json_object_new_object();

@@ -174,6 +174,21 @@ const char *const fus_drive_fault_name[NR_DRIVE_FAULTS] = {
 	[DRIVE_HOT] = "hot",
 };
 
+const char *fus_drive_remedy(const struct drive_finding *f, const char *name, dev_t member,
+			     bool old, char *buf, size_t size)
+{
+	char node[160];
+
+	fus_device_node(member, node, sizeof(node));
+	if (!f->replace)
+		snprintf(buf, size, "%s", f->remedy);
+	else if (old)
+		snprintf(buf, size, "fusionctl replace %s --wait", name);
+	else
+		snprintf(buf, size, "fusionctl replace %s %s NEW", name, node);
+	return buf;
+}
+
 static int64_t limit_of(const struct drive *d)
 {
 	if (d->smart.limit > 0)

@@ -59,6 +59,12 @@ struct drive_finding {
 	char text[160];
 };
 
+/*
+ * What to do about it: for a drive beneath @member of the set @name, which is perhaps being replaced
+ * already. Returns @buf.
+ */
+const char *fus_drive_remedy(const struct drive_finding *f, const char *name, dev_t member,
+			     bool old, char *buf, size_t size);
 /* Return: how many faults it has. */
 unsigned int fus_drive_findings(const struct drive *d, struct drive_finding f[NR_DRIVE_FAULTS]);
 

@@ -55,7 +55,7 @@ static bool read_until(int fd, const struct limited *l, int64_t end)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t len = 0;
-	char rest[512];
+	char rest[512] = "";
 	ssize_t n;
 
 	for (;;) {
