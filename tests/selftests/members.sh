@@ -398,8 +398,8 @@ test_state_is_not_believed() {
 	begin
 	answers "$FAST=worn" "$SLOW=sata-hdd"
 	good fusionctl monitor
-	for text in 7 '[]' '"x"' '{"x":7}' '{"fast S5GXNF0R123456A worn":{"text":7}}'; do
-		jq -c "map_values(.drives = $text | .drives_time = 0)" $STATE >$STATE.new
+	for text in 7 '[]' '"x"' '{"x":7}' '{"fast /dev/fast worn":{"text":7}}'; do
+		jq -c "map_values(.drives = $text | .drives_time = -1800)" $STATE >$STATE.new
 		mv $STATE.new $STATE
 		good fusionctl monitor
 		shows "93% of its life is used"

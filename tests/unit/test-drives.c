@@ -154,6 +154,7 @@ static void test_findings(void)
 {
 	static const char *const well[] = { "nvme", "sata-ssd", "sata-hdd", "usb", "asleep" };
 	struct drive_finding f[NR_DRIVE_FAULTS];
+	char remedy[256];
 	struct drive d;
 
 	for (u32 i = 0; i < ARRAY_SIZE(well); i++) {
@@ -173,6 +174,13 @@ static void test_findings(void)
 	REQUIRE_EQ(f[0].fault, DRIVE_WORN);
 	REQUIRE_EQ(f[1].fault, DRIVE_HOT);
 	REQUIRE(!f[1].replace && f[1].remedy);
+	fus_drive_remedy(&f[1], "data", 0, false, remedy, sizeof(remedy));
+	REQUIRE(!strcmp(remedy, "improve its cooling"), "%s", remedy);
+	fus_drive_remedy(&f[0], "data", 0, true, remedy, sizeof(remedy));
+	REQUIRE(!strcmp(remedy, "fusionctl replace data --wait"), "%s", remedy);
+	fus_drive_remedy(&f[0], "data", 0, false, remedy, sizeof(remedy));
+	REQUIRE(!strncmp(remedy, "fusionctl replace data /", 24) && strstr(remedy, " NEW"), "%s",
+		remedy);
 	/* at the limits */
 	ask("nvme", &d);
 	d.smart.wear = 89;

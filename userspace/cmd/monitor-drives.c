@@ -71,10 +71,13 @@ static void report(const struct asked *a, const struct drive *d, const struct dr
 static void ask(struct asked *a, dev_t disk)
 {
 	struct drive_finding f[NR_DRIVE_FAULTS];
+	char id[SMART_TEXT * 2 + 8];
 	unsigned int nr;
 	struct drive d;
 
 	fus_drive_get(disk, &d);
+	/* as the kernel knows it: the same if the drive does not answer the next time */
+	snprintf(id, sizeof(id), "%s", *d.serial ? d.serial : d.node);
 	fus_drive_ask(&d);
 	nr = fus_drive_findings(&d, f);
 	for (int fault = 0; fault < NR_DRIVE_FAULTS; fault++) {
@@ -86,7 +89,7 @@ static void ask(struct asked *a, dev_t disk)
 
 		over.lead = "resolved: ";
 		snprintf(key, sizeof(key), "%s %s %s", fus_role_name[a->role],
-			 *d.serial ? d.serial : d.node, fus_drive_fault_name[fault]);
+			 id, fus_drive_fault_name[fault]);
 		while (i < nr && (int)f[i].fault != fault)
 			i++;
 		old = was_of(a, key, &value);
