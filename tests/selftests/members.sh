@@ -125,6 +125,8 @@ test_samples() {
 	shows "lasts    38.8 years as used so far, 96.3G written a day"
 	shows "budget   5 years with write_budget="
 	shows "model    ST4000VN008-2DR166, firmware SC60"
+	shows "drive    /dev/slow, 128M, rotational, SATA 6.0 Gb/s"
+	shows "life     33.4T written"
 	shows "sectors  0 pending, 0 reallocated, 0 errors of the medium"
 	good fusionctl members --json
 	json .smartctl true
