@@ -60,8 +60,8 @@ struct drive_finding {
 };
 
 /*
- * What to do about it: for a drive beneath @member of the set @name, which is perhaps being replaced
- * already. Returns @buf.
+ * What to do about it: for a drive beneath @member of the set @name, which is perhaps being
+ * replaced already. Returns @buf.
  */
 const char *fus_drive_remedy(const struct drive_finding *f, const char *name, dev_t member,
 			     bool old, char *buf, size_t size);
