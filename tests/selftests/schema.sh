@@ -73,6 +73,7 @@ test_open_set() {
 	begin
 	valid 0 version fusionctl version --json
 	valid 0 list fusionctl list --json
+	valid 0 members fusionctl members --json
 	valid 0 status fusionctl status --json
 	valid 0 status fusionctl status data --json
 	repeated 2 '{*' fusionctl status --watch=0.2 --json
@@ -307,6 +308,26 @@ test_every_verb_has_one() {
 	done < <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$TMP/out")
 }
 
+# Whatever drives tell: a script in place of smartctl says the same of each.
+test_drives() {
+	local i smartctl=/usr/sbin/smartctl
+	begin
+	[[ -e $smartctl ]] || { touch $smartctl && defer rm -f $smartctl; }
+	printf '#!/bin/sh\ncat %s/sample\n' "$TMP" >"$TMP/smartctl"
+	chmod 755 "$TMP/smartctl"
+	mount --bind "$TMP/smartctl" $smartctl
+	defer umount $smartctl
+	for i in "$here"/smart/*.json; do
+		cp "$i" "$TMP/sample"
+		valid 0 members fusionctl members data --json
+		rm -f /run/fusion/monitor.json
+		fusionctl monitor --json >"$TMP/events" || fail "monitor: status $?"
+		valid_lines 1 monitor "$TMP/events"
+	done
+	good fusionctl close data
+	valid 0 members fusionctl members --json
+}
+
 # The schemas do not accept everything.
 test_what_is_wrong_is_found() {
 	local i
@@ -325,6 +346,7 @@ test_replaced() {
 	null third 64
 	valid 0 replace fusionctl replace data "$FAST" /dev/third --json --dry-run
 	valid 0 replace fusionctl replace data "$FAST" /dev/third --json --yes --no-wait
+	valid 0 members fusionctl members --json
 	valid 0 status fusionctl status --json
 	valid 0 list fusionctl list --json
 	valid 0 probe fusionctl probe --json "$SLOW"

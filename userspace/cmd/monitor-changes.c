@@ -12,6 +12,7 @@
  *	time		when the counters were last compared
  *	share		per mille of the reads then that were hits, or -1
  *	in_vain		how many times in a row there was much exchanged and little gained
+ *	drives, drives_time	monitor-drives.c
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -45,8 +46,7 @@ static void add_number(struct json_object *o, const char *key, int64_t v)
 
 /* -- findings ------------------------------------------------------------------- */
 
-/* An event of an open set. */
-static struct event event_of(const struct set *set, const char *kind, enum health health)
+struct event monitor_event(const struct set *set, const char *kind, enum health health)
 {
 	return (struct event) {
 		.kind = kind,
@@ -74,7 +74,7 @@ static bool contains(struct json_object *texts, const char *text)
 static void note_finding(void *ctx, enum health health, const char *text, const char *remedy)
 {
 	struct comparison *c = ctx;
-	struct event e = event_of(c->set, "begun", health);
+	struct event e = monitor_event(c->set, "begun", health);
 	char lead[32];
 
 	e.remedy = remedy;
@@ -92,7 +92,7 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 		.was = json_object_object_get(old, "findings"),
 		.is = json_object_new_array(),
 	};
-	struct event over = event_of(set, "over", HEALTH_OK);
+	struct event over = monitor_event(set, "over", HEALTH_OK);
 	const char *text;
 
 	over.lead = "resolved: ";
@@ -110,8 +110,8 @@ static struct json_object *compare_findings(const struct set *set, struct json_o
 /* The time since when the reserve has been empty. */
 static int64_t compare_reserve(const struct set *set, struct json_object *old, int64_t now)
 {
-	const struct event over = event_of(set, "over", HEALTH_OK);
-	struct event begun = event_of(set, "begun", HEALTH_WARNING);
+	const struct event over = monitor_event(set, "over", HEALTH_OK);
+	struct event begun = monitor_event(set, "begun", HEALTH_WARNING);
 	int64_t since = number(old, "exhausted"), last = number(old, "look");
 
 	if (!set->st.reserve || set->st.reserve_free) {
@@ -136,7 +136,7 @@ static const char *const errors_key[] = { "errors_fast", "errors_slow" };
 static void compare_errors(const struct set *set, struct json_object *old,
 			   struct json_object *new)
 {
-	const struct event begun = event_of(set, "begun", HEALTH_WARNING);
+	const struct event begun = monitor_event(set, "begun", HEALTH_WARNING);
 
 	for (int dev = 0; dev < 2; dev++) {
 		uint64_t was = number(old, errors_key[dev]), is = set->st.errors[dev];
@@ -170,7 +170,7 @@ static void compare_exchanges(const struct set *set, struct json_object *old,
 	uint64_t up = since(old, "promotions", st->promotions);
 	uint64_t down = since(old, "demotions", st->demotions);
 	uint64_t asked = since(old, "reads", reads), times = number(old, "in_vain");
-	struct event begun = event_of(set, "begun", HEALTH_WARNING);
+	struct event begun = monitor_event(set, "begun", HEALTH_WARNING);
 	int64_t share = -1, before = -1;
 	struct json_object *o;
 
@@ -209,7 +209,7 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 	static const char *const counters[] = {
 		"time", "promotions", "demotions", "reads", "hits", "share", "in_vain",
 	};
-	const struct event opened = event_of(set, "opened", HEALTH_OK);
+	const struct event opened = monitor_event(set, "opened", HEALTH_OK);
 	struct json_object *new = json_object_new_object();
 
 	if (!old)
@@ -218,6 +218,7 @@ static struct json_object *compare_set(const struct set *set, struct json_object
 	json_object_object_add(new, "findings", compare_findings(set, old));
 	add_number(new, "exhausted", compare_reserve(set, old, now));
 	compare_errors(set, old, new);
+	compare_drives(set, old, new, now);
 	add_number(new, "look", now);
 	if (!old || now >= number(old, "time") + COMPARE_S)
 		compare_exchanges(set, old, new, now);

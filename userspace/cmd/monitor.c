@@ -95,6 +95,7 @@ void monitor_say(const struct event *e, const char *fmt, ...)
 		say_json(e, text);
 	else
 		say_line(e, text);
+	monitor_notify(e, text);
 }
 
 /* -- looks ---------------------------------------------------------------------- */

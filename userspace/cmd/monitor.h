@@ -4,6 +4,8 @@
  *
  * monitor.c		when to look, and where to report
  * monitor-changes.c	the changes since the last look
+ * monitor-drives.c	what the drives say about themselves
+ * monitor-notify.c	a program, and mail
  * monitor-metrics.c	numbers for Prometheus
  */
 #ifndef MONITOR_H
@@ -13,6 +15,8 @@
 #include <stdio.h>
 
 #include "health.h"
+
+struct json_object;
 
 /* The sets that are open at a look. */
 struct look {
@@ -35,7 +39,21 @@ struct event {
 void monitor_say(const struct event *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* -- monitor-notify.c --------------------------------------------------------------- */
+
+/* Tell the program, and perhaps a person, whom the administrator has named. */
+void monitor_notify(const struct event *e, const char *text);
+
+/* -- monitor-drives.c --------------------------------------------------------------- */
+
+/* Ask the drives if it is time, report changes since @old, or NULL, and keep the state in @new. */
+void compare_drives(const struct set *set, struct json_object *old, struct json_object *new,
+		    int64_t now);
+
 /* -- monitor-changes.c -------------------------------------------------------------- */
+
+/* An event of an open set. */
+struct event monitor_event(const struct set *set, const char *kind, enum health health);
 
 /*
  * Report the changes since @state, the state of the last look or NULL, and drop it. @now is in

@@ -66,6 +66,12 @@
 	     .example = "fusionctl list",
 	     .opts = O(JSON)),
 
+	VERB(members, .words = "[NAME|DEVICE]...",
+	     .summary = "show the drives of sets: model, serial, health, wear",
+	     .example = "fusionctl members data",
+	     .opts = O(JSON),
+	     .max = 64, .root = true, .set = EITHER_SET),
+
 	VERB(status, .words = "[NAME]",
 	     .summary = "show use, load and health of open sets",
 	     .example = "fusionctl status data --watch 5",

@@ -79,6 +79,13 @@ static void scsi_serial(dev_t devno, char *buf, size_t size)
 	snprintf(buf, size, "%s", (char *)page + 4 + strspn((char *)page + 4, " "));
 }
 
+void fus_device_serial(dev_t disk, char *buf, size_t size)
+{
+	if (!fus_sysfs_read(disk, "device/serial", buf, size) &&
+	    !fus_sysfs_read(disk, "serial", buf, size))
+		scsi_serial(disk, buf, size);
+}
+
 /* Model and serial number of the hardware, or the file under a loop device. */
 static void identify(struct device *dev)
 {
@@ -101,9 +108,7 @@ static void identify(struct device *dev)
 	if (!fus_sysfs_read(devno, "device/model", dev->model, sizeof(dev->model)) && *dev->backing)
 		snprintf(dev->model, sizeof(dev->model), "file %.*s", (int)sizeof(dev->model) - 6,
 			 dev->backing);
-	if (!fus_sysfs_read(devno, "device/serial", dev->serial, sizeof(dev->serial)) &&
-	    !fus_sysfs_read(devno, "serial", dev->serial, sizeof(dev->serial)))
-		scsi_serial(devno, dev->serial, sizeof(dev->serial));
+	fus_device_serial(devno, dev->serial, sizeof(dev->serial));
 }
 
 int fus_open_node(const char *path, dev_t devno, int flags)

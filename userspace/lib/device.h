@@ -34,6 +34,8 @@ bool fus_device_same(const struct device *a, const struct device *b);
 /* "Samsung SSD 860, serial S4EV" or "" */
 void fus_device_ident(const struct device *dev, char *buf, size_t size);
 
+/* The serial number of a whole disk, or "". The disk is not opened. */
+void fus_device_serial(dev_t disk, char *buf, size_t size);
 /* Path of its node, /dev/mapper/NAME for mappings. */
 void fus_device_node(dev_t devno, char *buf, size_t size);
 

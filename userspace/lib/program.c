@@ -13,16 +13,21 @@ static const char *const directories[] = { "/usr/sbin", "/usr/bin", "/sbin", "/b
 
 #define NR_DIRECTORIES	(sizeof(directories) / sizeof(directories[0]))
 
+bool fus_program_path(const char *name, char *buf, size_t size)
+{
+	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
+		snprintf(buf, size, "%s/%s", directories[i], name);
+		if (!access(buf, X_OK))
+			return true;
+	}
+	return false;
+}
+
 bool fus_program_exists(const char *name)
 {
 	char path[128];
 
-	for (size_t i = 0; i < NR_DIRECTORIES; i++) {
-		snprintf(path, sizeof(path), "%s/%s", directories[i], name);
-		if (!access(path, X_OK))
-			return true;
-	}
-	return false;
+	return fus_program_path(name, path, sizeof(path));
 }
 
 /* In the child: use neither the path nor the options of the caller. */

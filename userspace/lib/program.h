@@ -8,6 +8,8 @@
 
 /* Return: whether the system has this program. */
 bool fus_program_exists(const char *name);
+/* The same; @buf gets its path. */
+bool fus_program_path(const char *name, char *buf, size_t size);
 /*
  * Run it, by its name and arguments up to a NULL, and have each line that it prints; if @each is
  * NULL they go where ours do. Return: its exit status; 127 if it is not there, with a line about
