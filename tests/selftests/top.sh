@@ -94,7 +94,7 @@ test_usage() {
 begin() {
 	[[ -e /lib/terminfo/x/xterm-256color || -e /usr/share/terminfo/x/xterm-256color ]] ||
 		skip "needs terminfo"
-	rm -f "$TMP/keys" "$TMP/status" "$TMP/pid"
+	rm -f "$TMP/keys" "$TMP/status" "$TMP/pid" "$TMP/screen"
 	mkfifo "$TMP/keys"
 	cat >"$TMP/shell" <<-END
 		stty rows 24 cols 80
@@ -138,7 +138,7 @@ quit() {
 ended() {
 	within 10 "it ends" test -e "$TMP/status"
 	exec {KEYS}>&-
-	same "exit status" "$(<"$TMP/status")" "$1"
+	same "exit status ($(grep -a "fusionctl: " "$TMP/screen" || :))" "$(<"$TMP/status")" "$1"
 	same "terminal" "$(<"$TMP/after")" "$(<"$TMP/before")"
 	# the last thing is the end of the other screen
 	grep -aqF $'\e[?1049l' "$TMP/screen" || fail "the other screen stays"
@@ -157,7 +157,7 @@ test_keys() {
 	key p "every 1 s"
 	! grep -aq PAUSED "$TMP/screen" || fail "still paused"
 	# the only one
-	key n "pair: "
+	key n "in extents of"
 	quit
 }
 

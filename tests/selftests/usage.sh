@@ -110,6 +110,8 @@ test_complete() {
 	completes status "" pair
 	completes explain "" pair
 	completes explain pair --se --sector
+	completes top "" pair
+	completes top --on --once
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=

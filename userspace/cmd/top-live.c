@@ -321,8 +321,9 @@ int top_live(const char *name)
 	top_look_end(&l->look);
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
 	free(l);
-	/* as if it had not been caught */
-	if (signal)
-		raise(signal);
-	return rc;
+	if (!signal)
+		return rc;
+	/* as if it had not been caught; one that is ignored does not end the program */
+	raise(signal);
+	return 128 + signal;
 }
