@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb top: a look as JSON. */
 #include <json-c/json.h>
-#include <math.h>
 
 #include "top.h"
 #include "fusionctl.h"
@@ -14,7 +13,10 @@
 /* To a thousandth: more digits would say nothing. */
 static void add_number(struct json_object *o, const char *key, double v)
 {
-	json_object_object_add(o, key, json_object_new_double(round(v * 1000) / 1000));
+	struct json_object *number = json_object_new_double(v);
+
+	json_object_set_serializer(number, json_object_double_to_json_string, "%.3f", NULL);
+	json_object_object_add(o, key, number);
 }
 
 static struct json_object *member_json(const struct top_look *look, int dev)

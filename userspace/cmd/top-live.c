@@ -295,10 +295,21 @@ static int run(struct live *l)
 	return rc;
 }
 
+/* End as if the signal had not been caught, by us or by ncurses. One that is ignored only ends top. */
+static int end_by(int number)
+{
+	struct sigaction action;
+
+	if (!sigaction(number, NULL, &action) && action.sa_handler != SIG_IGN)
+		signal(number, SIG_DFL);
+	raise(number);
+	return 128 + number;
+}
+
 int top_live(const char *name)
 {
 	struct live *l = calloc(1, sizeof(*l));
-	int rc, signal;
+	int rc, ended_by;
 
 	if (!l)
 		return fus_fail(FC_FAILED, "top", "not enough memory; close programs and try "
@@ -317,13 +328,9 @@ int top_live(const char *name)
 	}
 	end_terminal(l);
 	messages_hold(false);
-	signal = l->signal;
+	ended_by = l->signal;
 	top_look_end(&l->look);
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
 	free(l);
-	if (!signal)
-		return rc;
-	/* as if it had not been caught; one that is ignored does not end the program */
-	raise(signal);
-	return 128 + signal;
+	return ended_by ? end_by(ended_by) : rc;
 }
