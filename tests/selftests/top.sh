@@ -7,7 +7,7 @@
 # shellcheck source=tool.sh
 . "$(dirname "$0")/tool.sh"
 
-# during SECONDS COMMAND...: it runs during top --once --json of pair, whose output is in $TMP/out
+# during SECONDS COMMAND...: it runs during top --once --json of pair; the output is in $TMP/out
 during() {
 	local seconds=$1 pid
 	shift
@@ -55,7 +55,7 @@ test_rates() {
 
 test_moves() {
 	a_set
-	during 4 dmsetup message pair 0 demote 0-31
+	during 4 dmsetup message pair 0 demote 0-31 >/dev/null
 	near "bytes demoted" "$(total .moves.demoted_bytes_per_second)" $((2 << 20))
 	near "bytes written" "$(total .slow.write_bytes_per_second)" $((2 << 20))
 	good fusionctl top pair --once --json
@@ -110,8 +110,8 @@ begin() {
 	within 20 "it draws" grep -aq "every 1 s" "$TMP/screen"
 }
 
-# drawn TEXT: in a whole screen. ncurses draws only what has changed, and everything in a terminal of
-# another size.
+# drawn TEXT: in a whole screen. ncurses draws only what has changed, and everything in a terminal
+# of another size.
 COLS=80
 drawn() {
 	local tty

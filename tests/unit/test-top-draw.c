@@ -8,7 +8,7 @@
 #include "fusionctl.h"
 #include "top.h"
 
-#define MIB		(1ull << 20)
+#define MIB		1048576ull
 #define NR_CELLS	640U
 
 static struct top_look look;
@@ -16,7 +16,7 @@ static struct top_view view;
 static struct cell cells[NR_CELLS];
 static const struct top_view first_view = { .live = true, .interval = 1, .clock = "12:34:56" };
 
-/* -- a set at work ------------------------------------------------------------------------- */
+/* -- a set at work ---------------------------------------------------------------- */
 
 static void fill_heat(void)
 {
@@ -92,7 +92,7 @@ static void at_work(void)
 	fill_history();
 }
 
-/* -- screens -------------------------------------------------------------------------------- */
+/* -- screens ---------------------------------------------------------------------- */
 
 static char *screen_text(unsigned int rows, unsigned int cols, bool utf8)
 {
@@ -221,7 +221,7 @@ static void test_sizes(void)
 	free(screen_text(24, 400, true));
 }
 
-/* -- what keeps the mover ------------------------------------------------------------------------ */
+/* -- what keeps the mover --------------------------------------------------------- */
 
 static void test_waits(void)
 {

@@ -9,10 +9,10 @@
 
 static bool about(double a, double b)
 {
-	return fabs(a - b) < 1e-6 * (1 + fabs(b));
+	return fabs(a - b) < 0.000001 * (1 + fabs(b));
 }
 
-/* -- the counters of a device ------------------------------------------------------------ */
+/* -- the counters of a device ----------------------------------------------------- */
 
 static void test_parse(void)
 {
@@ -37,7 +37,7 @@ static void test_parse(void)
 	REQUIRE(!top_parse_disk("1 2 3 4 five 6 7 8 9 10 11", &d) && !d.known);
 }
 
-/* -- rates ---------------------------------------------------------------------------------- */
+/* -- rates ------------------------------------------------------------------------ */
 
 static const struct top_sample sample = {
 	.at = 100,
@@ -119,7 +119,7 @@ static void test_rates_of_nothing(void)
 	REQUIRE(about(r.moves[TOP_PROMOTED], 2));
 }
 
-/* -- hits ------------------------------------------------------------------------------------- */
+/* -- hits ------------------------------------------------------------------------- */
 
 static struct top_history h;
 
@@ -221,7 +221,7 @@ static void test_began_again(void)
 	REQUIRE_EQ(h.nr_past, 1);
 }
 
-/* -- the hottest ranges -------------------------------------------------------------------------- */
+/* -- the hottest ranges ----------------------------------------------------------- */
 
 static void test_hottest(void)
 {

@@ -48,8 +48,8 @@ static inline enum tier cell_tier(const struct cell *c)
 /* The message for the heat of so many extents in up to so many cells, of equal size. */
 void heat_message(uint64_t extents, unsigned int cells, char *msg, size_t size);
 /*
- * Parse the kernel's answer, which is changed; map->extents says how many it is about. Return: NULL,
- * or the fault. map->cell is to be freed.
+ * Parse the kernel's answer, which is changed; map->extents says how many it is about. Return:
+ * NULL, or the fault. map->cell is to be freed.
  */
 const char *heat_parse(char *text, struct heat_map *map);
 

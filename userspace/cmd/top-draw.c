@@ -19,7 +19,7 @@ static uint64_t bytes(const struct top_look *look, double extents)
 	return extents * (look->st.extent_sectors << 9);
 }
 
-/* -- the members ---------------------------------------------------------------------------- */
+/* -- the members ------------------------------------------------------------------ */
 
 static void ios_text(char buf[16], double ios)
 {
@@ -77,7 +77,7 @@ static void draw_members(struct top_screen *s, const struct top_look *look, unsi
 		draw_member(s, look, dev, row + 1 + dev);
 }
 
-/* -- hits ------------------------------------------------------------------------------------- */
+/* -- hits ------------------------------------------------------------------------- */
 
 /* "15 min" */
 static void time_text(char buf[16], double seconds)
@@ -121,7 +121,7 @@ static void draw_hits(struct top_screen *s, const struct top_look *look, enum to
 	}
 }
 
-/* -- moves -------------------------------------------------------------------------------------- */
+/* -- moves ------------------------------------------------------------------------ */
 
 unsigned int top_waits(const struct top_look *look)
 {
@@ -163,8 +163,8 @@ static void draw_waits(struct top_screen *s, const struct top_look *look, unsign
 		top_put(s, row, col, TOP_PLAIN, "demotes: the reserve lacks %" PRIu32 " extent%s",
 			p->view.shortfall, fus_plural(p->view.shortfall));
 	else if (p->candidates)
-		top_put(s, row, col, TOP_PLAIN, "%" PRIu32 " extent%s of the slow member may be hot "
-			"enough, the hottest has %" PRIu32, p->candidates,
+		top_put(s, row, col, TOP_PLAIN, "%" PRIu32 " extent%s of the slow member may be "
+			"hot enough, the hottest has %" PRIu32, p->candidates,
 			fus_plural(p->candidates), p->hottest);
 	else
 		top_put(s, row, col, TOP_PLAIN, "nothing to do: no extent of the slow member is "
@@ -187,8 +187,8 @@ static void draw_moves(struct top_screen *s, const struct top_look *look, unsign
 		      up, down, free);
 	if (look->rates.moves[TOP_EVACUATED] > 0)
 		top_put(s, row, col, TOP_PLAIN, ", evacuated %s/s", left);
-	top_put(s, row + 1, LABEL, TOP_PLAIN, "shadows %s/s; up to %.1f swaps/s, %.1f cancelled/s, %"
-		PRIu64 " in flight", shadow, look->rates.swaps, moves[TOP_CANCELLED],
+	top_put(s, row + 1, LABEL, TOP_PLAIN, "shadows %s/s; up to %.1f swaps/s, %.1f cancelled/s, "
+		"%" PRIu64 " in flight", shadow, look->rates.swaps, moves[TOP_CANCELLED],
 		look->st.in_flight);
 }
 
@@ -214,7 +214,7 @@ static void draw_room(struct top_screen *s, const struct top_look *look, unsigne
 				      bytes(look, look->policy.budget) : 0));
 }
 
-/* -- the rest ------------------------------------------------------------------------------------ */
+/* -- the rest --------------------------------------------------------------------- */
 
 static void draw_title(struct top_screen *s, const struct top_look *look,
 		       const struct top_view *view)

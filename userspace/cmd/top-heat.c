@@ -10,7 +10,7 @@
 
 #define LABEL		8	/* columns of what a row is about */
 
-/* -- heat over the set --------------------------------------------------------------------- */
+/* -- heat over the set ------------------------------------------------------------ */
 
 /* log2(1 + v) in 256ths, with straight lines between powers of two. */
 static unsigned int logarithm(uint64_t v)
@@ -93,7 +93,7 @@ static void draw_strip(struct top_screen *s, const struct heat_map *map, unsigne
 	top_put(s, row + 2, col, TOP_PLAIN, "; heat up to %" PRIu64, hottest);
 }
 
-/* -- the hottest ranges -------------------------------------------------------------------- */
+/* -- the hottest ranges ----------------------------------------------------------- */
 
 static int by_mean(const void *a, const void *b)
 {
@@ -159,8 +159,8 @@ static void draw_range(struct top_screen *s, const struct top_look *look, unsign
 	range_text(range, sizeof(range), c->first * per_extent,
 		   c->first * per_extent + sectors - 1);
 	col = top_put(s, row, 0, style_of(cell_tier(c)),
-		      "%-17s %-23s %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64, extents, range,
-		      c->mean, c->max, c->fast, c->slow);
+		      "%-17s %-23s %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64, extents,
+		      range, c->mean, c->max, c->fast, c->slow);
 	if (look->name_of && look->name_of(look->name_ctx, c->first * per_extent, sectors, name,
 					   sizeof(name)))
 		top_put(s, row, col + 1, TOP_PLAIN, "%s", name);

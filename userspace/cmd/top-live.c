@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The terminal of verb top. Its signals arrive through a descriptor: so they end or resize it between
- * two looks, and the terminal is as it was before anything else happens.
+ * The terminal of verb top. Its signals arrive through a descriptor: so they end or resize it
+ * between two looks, and the terminal is as it was before anything else happens.
  */
 #include <errno.h>
 #include <ncurses.h>
@@ -48,7 +48,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* -- the terminal ------------------------------------------------------------------------- */
+/* -- the terminal ----------------------------------------------------------------- */
 
 static int begin_signals(struct live *l)
 {
@@ -125,7 +125,7 @@ static void resize(void)
 	clear();
 }
 
-/* -- drawing -------------------------------------------------------------------------------- */
+/* -- drawing ---------------------------------------------------------------------- */
 
 static attr_t attributes(enum top_style style)
 {
@@ -167,7 +167,7 @@ static int draw(struct live *l)
 	return 0;
 }
 
-/* -- the loop ------------------------------------------------------------------------------- */
+/* -- the loop --------------------------------------------------------------------- */
 
 static int look(struct live *l)
 {
@@ -295,7 +295,9 @@ static int run(struct live *l)
 	return rc;
 }
 
-/* End as if the signal had not been caught, by us or by ncurses. One that is ignored only ends top. */
+/*
+ * End as if the signal had not been caught, by us or by ncurses. One that is ignored only ends top.
+ */
 static int end_by(int number)
 {
 	struct sigaction action;

@@ -72,7 +72,7 @@ void top_get_rates(const struct top_sample *was, const struct top_sample *is, st
 	r->swaps = r->moves[TOP_PROMOTED] < demoted ? r->moves[TOP_PROMOTED] : demoted;
 }
 
-/* -- history ------------------------------------------------------------------------------ */
+/* -- history ---------------------------------------------------------------------- */
 
 static unsigned int nth(const struct top_history *h, unsigned int i)
 {
@@ -136,7 +136,8 @@ void top_get_hits(const struct top_history *h, enum top_direction dir, double se
 	*hits = (struct top_hits) { 0 };
 	if (h->nr < 2)
 		return;
-	now = from = nth(h, h->nr - 1);
+	now = nth(h, h->nr - 1);
+	from = now;
 	for (unsigned int i = h->nr - 1; i; i--) {
 		from = nth(h, i - 1);
 		hits->seconds = h->mark[now].at - h->mark[from].at;

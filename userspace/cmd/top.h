@@ -28,7 +28,7 @@
 
 enum top_direction { TOP_READ, TOP_WRITE };
 
-/* -- counters and rates ------------------------------------------------------------------ */
+/* -- counters and rates ----------------------------------------------------------- */
 
 /* The block layer's counters of a member, or of the partition that is one. */
 struct top_disk {
@@ -103,7 +103,7 @@ void top_get_hits(const struct top_history *h, enum top_direction dir, double se
 #define NR_TOP_WINDOWS	3
 extern const double top_window[NR_TOP_WINDOWS];	/* in seconds */
 
-/* -- a look at a set ----------------------------------------------------------------------- */
+/* -- a look at a set -------------------------------------------------------------- */
 
 enum top_sort { TOP_BY_MEAN, TOP_BY_MAX, TOP_BY_PLACE, NR_TOP_SORTS };
 
@@ -139,9 +139,11 @@ unsigned int top_waits(const struct top_look *look);
 unsigned int top_hottest(const struct heat_map *map, enum top_sort sort, unsigned int most,
 			 const struct cell *found[TOP_MOST_RANGES]);
 
-/* -- a screenful ----------------------------------------------------------------------------- */
+/* -- a screenful ------------------------------------------------------------------ */
 
-enum top_style { TOP_PLAIN, TOP_HEAD, TOP_DIM, TOP_BAD, TOP_FAST, TOP_SLOW, TOP_BOTH, NR_TOP_STYLES };
+enum top_style {
+	TOP_PLAIN, TOP_HEAD, TOP_DIM, TOP_BAD, TOP_FAST, TOP_SLOW, TOP_BOTH, NR_TOP_STYLES
+};
 
 struct top_screen {
 	unsigned int rows, cols;
@@ -155,7 +157,7 @@ struct top_screen {
 /* All spaces. Return: false if memory is short. */
 bool top_screen_init(struct top_screen *s, unsigned int rows, unsigned int cols, bool utf8);
 void top_screen_free(struct top_screen *s);
-/* Text as far as it fits; characters that are not ASCII become '?'. Return: the column behind it. */
+/* Text as far as it fits; what is not ASCII becomes '?'. Return: the column behind it. */
 unsigned int top_put(struct top_screen *s, unsigned int row, unsigned int col,
 		     enum top_style style, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
@@ -182,7 +184,7 @@ void top_draw(struct top_screen *s, const struct top_look *look, const struct to
 void top_draw_heat(struct top_screen *s, const struct top_look *look, const struct top_view *view,
 		   unsigned int row, unsigned int end);
 
-/* -- asking and showing ------------------------------------------------------------------------ */
+/* -- asking and showing ----------------------------------------------------------- */
 
 /*
  * Look once more at the set. Fails if it is not open any more, or if another set has its name; the

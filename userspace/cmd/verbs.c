@@ -60,8 +60,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
 			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
-	[OPT_SET_SIZE]	  = { "size", "SIZE", "size of the set; left out, it is all that its members "
-			      "have room for (grow), or what its content needs (shrink)" },
+	[OPT_SET_SIZE]	  = { "size", "SIZE", "size of the set; left out, it is all that its "
+			      "members have room for (grow), or what its content needs (shrink)" },
 	[OPT_MEMBER]	  = { "member", "DEV", "the member that gives up its end (the slow one)" },
 	[OPT_MEMBER_SIZE] = { "member-size", "SIZE", "size of that member, instead of --size" },
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
@@ -78,6 +78,8 @@ const struct option_info options[OPT_NR] = {
 			      "end" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
+
+_Static_assert(OPT_NR <= 64, "struct verb has a bit for each option");
 
 #define VERB(verb, ...)	{ .name = #verb, .run = cmd_##verb, __VA_ARGS__ }
 
