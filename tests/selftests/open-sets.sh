@@ -316,6 +316,8 @@ test_by_uuid() {
 	json .name pair
 	good fusionctl explain "$uuid" 5 --json
 	json .name pair
+	good fusionctl top "$uuid" --once --json
+	json .name pair
 	expect 1 "$none: no such set is open; fusionctl list shows the open sets" \
 		fusionctl status $none
 	good fusionctl close "$uuid"

@@ -114,17 +114,20 @@ test_open_set() {
 	same "all there is" "$(jq '[.extents[] | .state, .member] |
 		contains(["open", "stable", "unmapped", "slow", "fast", null])' "$TMP/json")" true
 	valid 0 explain fusionctl explain data --sector 7 --json
+	valid 0 top fusionctl top data --once --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data
 	valid 0 status fusionctl status --json
 	valid 0 explain fusionctl explain data 3 --json
+	valid 0 top fusionctl top data --once 0.2 --json
 	valid 0 checkpoint fusionctl checkpoint --json
 	dmsetup resume data
 	gone fast
 	dd if=/dev/zero of=/dev/mapper/data bs=64k count=1 oflag=direct conv=fsync status=none || :
 	valid 0 status fusionctl status --json
 	valid 0 explain fusionctl explain data 0-99 --json
+	valid 0 top fusionctl top --once 0.2 --json
 }
 
 # events TEXT: what monitor reports

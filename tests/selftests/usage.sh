@@ -116,6 +116,8 @@ test_complete() {
 	completes where --extents 0-9 "" pair
 	completes where --sectors 8 --json pa pair
 	completes where pair --ex --extents
+	completes top "" pair
+	completes top --on --once
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=

@@ -47,19 +47,6 @@ static void accesses_text(char *buf, size_t size, uint32_t nr)
 /* Add what is in the way of a move. */
 static void add_waits(char *buf, size_t size, const struct explain_extent *e, unsigned int waits)
 {
-	static const char *const text[NR_WAITS] = {
-		[WAIT_MODE] = "the set is read-only",
-		[WAIT_STOPPED] = "the device is suspended",
-		[WAIT_MIGRATION] = "migration is off",
-		[WAIT_STANDBY] = "the slow member rests",
-		[WAIT_HOMING] = "homing is on",
-		[WAIT_EVACUATION] = "extents that have to leave their slots come first",
-		[WAIT_REQUESTS] = "moves on request come first",
-		[WAIT_BUDGET] = "the write budget is used up",
-		[WAIT_DUTY] = "duty lets the mover pause",
-		[WAIT_HOLD] = "",
-		[WAIT_IDLE] = "there is foreground I/O",
-	};
 	static const char *const hold[NO_HOLD] = {
 		[HOLD_MOVED] = "it was promoted a short time ago",
 		[HOLD_CANCELLED] = "a write cancelled its last move",
@@ -74,7 +61,7 @@ static void add_waits(char *buf, size_t size, const struct explain_extent *e, un
 		if (!(waits >> i & 1) || n >= size)
 			continue;
 		n += snprintf(buf + n, size - n, "%s%s", between,
-			      i == WAIT_HOLD ? hold[e->hold] : text[i]);
+			      i == WAIT_HOLD ? hold[e->hold] : explain_wait_text[i]);
 		if (i == WAIT_HOLD && n < size)
 			n += snprintf(buf + n, size - n, " (for another %s)",
 				      fus_age_text(time, e->hold_s));

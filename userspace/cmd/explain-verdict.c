@@ -37,13 +37,27 @@ const char *const explain_wait_name[NR_WAITS] = {
 	[WAIT_IDLE] = "idle",
 };
 
+const char *const explain_wait_text[NR_WAITS] = {
+	[WAIT_MODE] = "the set is read-only",
+	[WAIT_STOPPED] = "the device is suspended",
+	[WAIT_MIGRATION] = "migration is off",
+	[WAIT_STANDBY] = "the slow member rests",
+	[WAIT_HOMING] = "homing is on",
+	[WAIT_EVACUATION] = "extents that have to leave their slots come first",
+	[WAIT_REQUESTS] = "moves on request come first",
+	[WAIT_BUDGET] = "the write budget is used up",
+	[WAIT_DUTY] = "duty lets the mover pause",
+	[WAIT_HOLD] = "",
+	[WAIT_IDLE] = "there is foreground I/O",
+};
+
 uint32_t explain_accesses(uint32_t heat, uint32_t at)
 {
 	return at > heat ? (at - heat + FUSION_HEAT_TOUCH - 1) / FUSION_HEAT_TOUCH : 0;
 }
 
-/* What is in the way of every move: the order in which the mover looks. */
-static unsigned int mover_waits(const struct explain_policy *p)
+/* In the order in which the mover looks. */
+unsigned int explain_mover_waits(const struct explain_policy *p)
 {
 	return !p->rw << WAIT_MODE | p->stopped << WAIT_STOPPED |
 	       !p->migration << WAIT_MIGRATION | p->standby << WAIT_STANDBY |
@@ -105,6 +119,6 @@ void explain_judge(struct explain_world *w, const struct explain_policy *p,
 	what.no_budget = spent;
 	what.not_held = true;
 	a->waits |= (spent && !explain_moves(w, e, &what)) << WAIT_BUDGET;
-	a->waits |= mover_waits(p);
+	a->waits |= explain_mover_waits(p);
 	a->verdict = a->waits ? VERDICT_WAITS : VERDICT_MOVES;
 }

@@ -138,6 +138,11 @@ enum explain_wait {
 };
 
 extern const char *const explain_wait_name[NR_WAITS];
+/* As a part of a sentence; "" for WAIT_HOLD. */
+extern const char *const explain_wait_text[NR_WAITS];
+
+/* What is in the way of every move, of whichever extent. */
+unsigned int explain_mover_waits(const struct explain_policy *p);
 
 struct explain_answer {
 	enum explain_verdict verdict;

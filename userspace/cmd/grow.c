@@ -174,7 +174,7 @@ int cmd_grow(const struct args *a)
 
 	rc = resize_get(&g.r);
 	if (!rc)
-		rc = plan(&g, a->opt[OPT_NEW_SIZE]);
+		rc = plan(&g, a->opt[OPT_SET_SIZE]);
 	if (!rc && !g.dry_run)
 		rc = grow_it(&g);
 	if (!rc) {

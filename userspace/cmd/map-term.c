@@ -14,33 +14,17 @@
 #include "terminal.h"
 #include "text.h"
 
-enum tier { UNMAPPED, ALL_SLOW, MOSTLY_SLOW, EVEN, MOSTLY_FAST, ALL_FAST, TIERS };
-
 static const struct {
-	char letter;
 	unsigned char fg256, bg256;
 	unsigned char rgb[3];
 } looks[TIERS] = {
-	[UNMAPPED]    = { '.', 240, 0, { 0x60, 0x60, 0x60 } },
-	[ALL_SLOW]    = { 'S', 75, 18, { 0x5a, 0x9c, 0xf0 } },
-	[MOSTLY_SLOW] = { 's', 105, 54, { 0x84, 0x8a, 0xc8 } },
-	[EVEN]	      = { 'm', 140, 53, { 0xb0, 0x80, 0xa0 } },
-	[MOSTLY_FAST] = { 'f', 173, 88, { 0xd8, 0x80, 0x60 } },
-	[ALL_FAST]    = { 'F', 214, 94, { 0xff, 0x98, 0x20 } },
+	[UNMAPPED]    = { 240, 0, { 0x60, 0x60, 0x60 } },
+	[ALL_SLOW]    = { 75, 18, { 0x5a, 0x9c, 0xf0 } },
+	[MOSTLY_SLOW] = { 105, 54, { 0x84, 0x8a, 0xc8 } },
+	[EVEN]	      = { 140, 53, { 0xb0, 0x80, 0xa0 } },
+	[MOSTLY_FAST] = { 173, 88, { 0xd8, 0x80, 0x60 } },
+	[ALL_FAST]    = { 214, 94, { 0xff, 0x98, 0x20 } },
 };
-
-static enum tier tier_of(const struct cell *c)
-{
-	uint64_t mapped = c->fast + c->slow;
-
-	if (!mapped)
-		return UNMAPPED;
-	if (!c->fast || !c->slow)
-		return c->fast ? ALL_FAST : ALL_SLOW;
-	if (c->fast > mapped - mapped / 3)
-		return MOSTLY_FAST;
-	return c->slow > mapped - mapped / 3 ? MOSTLY_SLOW : EVEN;
-}
 
 static void set_color(enum tier t, enum color depth)
 {
@@ -71,7 +55,7 @@ static void put_heat(const struct heat_map *map, const struct cell *c, bool utf8
 static void put_cell(const struct heat_map *map, const struct cell *c, enum color depth,
 		     bool utf8, enum tier *last)
 {
-	enum tier t = tier_of(c);
+	enum tier t = cell_tier(c);
 
 	if (t != *last)
 		set_color(t, depth);
@@ -100,7 +84,7 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 		enum tier t = shown[i].tier;
 
 		if (depth == COLOR_NONE) {
-			printf("%c %s  ", looks[t].letter, shown[i].text);
+			printf("%c %s  ", TIER_LETTERS[t], shown[i].text);
 			continue;
 		}
 		set_color(t, depth);
@@ -136,7 +120,7 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 		printf("%7s ", fus_size_text(offset, map->cell[i].first * map->extent_bytes));
 		for (unsigned int j = i; j < end; j++) {
 			if (depth == COLOR_NONE)
-				putchar(looks[tier_of(&map->cell[j])].letter);
+				putchar(TIER_LETTERS[cell_tier(&map->cell[j])]);
 			else
 				put_cell(map, &map->cell[j], depth, utf8, &last);
 		}

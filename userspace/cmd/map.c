@@ -35,14 +35,28 @@ unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsig
 	return h ? h : 1;
 }
 
-/* The kernel's answer: lines "first count fast slow mean max protected" that cover all extents. */
-static const char *parse_heat(char *text, struct heat_map *map)
+void heat_message(uint64_t extents, unsigned int cells, char *msg, size_t size)
+{
+	uint64_t each;
+
+	if (cells > MAP_MAX_CELLS)
+		cells = MAP_MAX_CELLS;
+	/* all of equal size, except perhaps the last */
+	each = (extents + cells - 1) / cells;
+	snprintf(msg, size, "heat %" PRIu64, (extents + each - 1) / each);
+}
+
+/* It has lines "first count fast slow mean max protected" that cover all extents. */
+const char *heat_parse(char *text, struct heat_map *map)
 {
 	uint64_t next = 0;
 	struct cell *c;
 	char *line;
 	char end;
 
+	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
+	if (!map->cell)
+		return "out of memory";
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		if (map->nr == MAP_MAX_CELLS)
 			return "too many lines";
@@ -67,7 +81,6 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 {
 	char msg[32], *answer;
 	struct set set;
-	uint64_t each;
 	const char *why;
 	int rc, err;
 
@@ -79,17 +92,12 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	map->extents = set.st.extents;
 	map->extent_bytes = set.st.extent_sectors << 9;
 	fus_set_put(&set);
-	if (cells > MAP_MAX_CELLS)
-		cells = MAP_MAX_CELLS;
-	/* all of equal size, except perhaps the last */
-	each = (map->extents + cells - 1) / cells;
-	snprintf(msg, sizeof(msg), "heat %" PRIu64, (map->extents + each - 1) / each);
+	heat_message(map->extents, cells, msg, sizeof(msg));
 	err = fus_dm_message(name, msg, &answer);
 	if (err)
 		return fus_fail(FC_FAILED, name, "the kernel does not return the map: %s; see "
 				"dmesg", strerror(-err));
-	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
-	why = !map->cell ? "out of memory" : !answer ? "it is empty" : parse_heat(answer, map);
+	why = answer ? heat_parse(answer, map) : "it is empty";
 	if (why) {
 		free(map->cell);
 		rc = fus_fail(FC_FAILED, name, "cannot read the kernel's map: %s; use matching "

@@ -4,6 +4,7 @@
 #define MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,6 +26,32 @@ struct heat_map {
 	bool protects;		/* any extent is protected */
 	struct cell *cell;
 };
+
+/* Where the mapped extents of a cell lie. */
+enum tier { UNMAPPED, ALL_SLOW, MOSTLY_SLOW, EVEN, MOSTLY_FAST, ALL_FAST, TIERS };
+/* Without colour. */
+#define TIER_LETTERS	".SsmfF"
+
+static inline enum tier cell_tier(const struct cell *c)
+{
+	uint64_t mapped = c->fast + c->slow;
+
+	if (!mapped)
+		return UNMAPPED;
+	if (!c->fast || !c->slow)
+		return c->fast ? ALL_FAST : ALL_SLOW;
+	if (c->fast > mapped - mapped / 3)
+		return MOSTLY_FAST;
+	return c->slow > mapped - mapped / 3 ? MOSTLY_SLOW : EVEN;
+}
+
+/* The message for the heat of so many extents in up to so many cells, of equal size. */
+void heat_message(uint64_t extents, unsigned int cells, char *msg, size_t size);
+/*
+ * Parse the kernel's answer, which is changed; map->extents says how many it is about. Return:
+ * NULL, or the fault. map->cell is to be freed.
+ */
+const char *heat_parse(char *text, struct heat_map *map);
 
 /* Height of a cell's heat in 0..@steps: logarithmic, and not 0 if there is any. */
 unsigned int heat_height(const struct heat_map *map, const struct cell *c, unsigned int steps);

@@ -234,7 +234,7 @@ static int choose_member(struct shrinking *s, const char *text)
 
 int shrink_plan(struct shrinking *s, const struct args *a)
 {
-	const char *size = a->opt[OPT_LESS_SIZE], *member = a->opt[OPT_MEMBER_SIZE];
+	const char *size = a->opt[OPT_SET_SIZE], *member = a->opt[OPT_MEMBER_SIZE];
 	struct fusion_sb *sb = &s->r.sb;
 	const uint64_t extent = (uint64_t)sb->extent_sectors << 9;
 	struct fusion_misfit misfit;

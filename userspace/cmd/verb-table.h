@@ -93,13 +93,13 @@
 	VERB(grow, .words = "NAME",
 	     .summary = "use the room that members have gained, while the set is in use",
 	     .example = "fusionctl grow data --dry-run",
-	     .opts = O(NEW_SIZE) | O(DRY_RUN) | O(JSON),
+	     .opts = O(SET_SIZE) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(shrink, .words = "NAME",
 	     .summary = "give up the end of a set and of a member, while in use",
 	     .example = "fusionctl shrink data --dry-run",
-	     .opts = O(LESS_SIZE) | O(MEMBER) | O(MEMBER_SIZE) | O(YES) | O(DRY_RUN) | O(JSON),
+	     .opts = O(SET_SIZE) | O(MEMBER) | O(MEMBER_SIZE) | O(YES) | O(DRY_RUN) | O(JSON),
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(replace, .words = "NAME OLD NEW | NAME --wait | NAME --abort | --lost NAME NEW",
@@ -156,6 +156,12 @@
 	     .example = "fusionctl explain data 18211",
 	     .opts = O(SECTOR) | O(VERBOSE) | O(JSON),
 	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
+
+	VERB(top, .words = "[NAME]",
+	     .summary = "watch the rates, hits and moves of a set, and its heat",
+	     .example = "fusionctl top data --once 10",
+	     .opts = O(ONCE) | O(JSON),
+	     .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(check, .words = "NAME | DEV [DEV]",
 	     .summary = "check the metadata of a closed set, read-only",

@@ -60,10 +60,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_GEOMETRY]	  = { "geometry", NULL, "only the superblocks, from a backup of the "
 			      "geometry" },
 	[OPT_DISCARD]	  = { "discard", NULL, "discard the devices as well" },
-	[OPT_NEW_SIZE]   = { "size", "SIZE", "size of the set; all that its members have room "
-			      "for if it is left out" },
-	[OPT_LESS_SIZE]	  = { "size", "SIZE", "size of the set; what its content needs if it is "
-			      "left out" },
+	[OPT_SET_SIZE]	  = { "size", "SIZE", "size of the set; left out, it is all that its "
+			      "members have room for (grow), or what its content needs (shrink)" },
 	[OPT_MEMBER]	  = { "member", "DEV", "the member that gives up its end (the slow one)" },
 	[OPT_MEMBER_SIZE] = { "member-size", "SIZE", "size of that member, instead of --size" },
 	[OPT_LABEL]	  = { "label", "NAME", "the name of the set from then on" },
@@ -80,8 +78,12 @@ const struct option_info options[OPT_NR] = {
 	[OPT_SORT]	  = { "sort", "KEY", "sort by name, size, fast, slow or heat" },
 	[OPT_EXTENTS]	  = { "extents", "FIRST[-LAST]", "list the files that lie on these extents" },
 	[OPT_SECTORS]	  = { "sectors", "FIRST[-LAST]", "list the files that lie on these sectors" },
+	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
+			      "end" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
+
+_Static_assert(OPT_NR <= 64, "struct verb has a bit for each option");
 
 #define VERB(verb, ...)	{ .name = #verb, .run = cmd_##verb, __VA_ARGS__ }
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fusionctl top: a set at work.
+ *
+ * top.c		verb top: which set, and a single look at it
+ * top-live.c		the terminal, by ncurses
+ * top-json.c		a look as JSON
+ * top-look.c		asks the kernel: only counters and memory, so that no disk is woken
+ * top-draw.c		a look as a screenful
+ * top-heat.c		its lower part: heat, and the hottest ranges
+ * top-screen.c		the characters of a screenful
+ * top-rates.c		rates of two samples, and the share of hits over longer times
+ *
+ * The last four are pure: they need nothing else of fusionctl but names, sizes and the verdicts of
+ * explain.
+ */
+#ifndef TOP_H
+#define TOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+#include "explain.h"
+#include "map.h"
+#include "open-set.h"
+
+enum top_direction { TOP_READ, TOP_WRITE };
+
+/* -- counters and rates ----------------------------------------------------------- */
+
+/* The block layer's counters of a member, or of the partition that is one. */
+struct top_disk {
+	bool known;		/* false once the device is gone */
+	uint64_t ios[2], sectors[2], ms[2];	/* by enum top_direction */
+	uint64_t in_flight, busy_ms, queue_ms;
+};
+
+/* Counters of extents. */
+enum top_move {
+	TOP_PROMOTED,
+	TOP_DEMOTED,
+	TOP_DEMOTED_FREE,	/* of these, without a copy */
+	TOP_CANCELLED,
+	TOP_EVACUATED,
+	TOP_SHADOWED,
+	NR_TOP_MOVES
+};
+
+struct top_sample {
+	double at;		/* seconds */
+	struct top_disk disk[2];
+	uint64_t hits[2][2];	/* I/Os of the set, by direction and member */
+	uint64_t moves[NR_TOP_MOVES];
+};
+
+struct top_rate {
+	bool known;
+	double ios[2], bytes[2];	/* in a second */
+	double ms[2];		/* mean latency, or -1: there was no I/O */
+	double busy;		/* share of the time, 0 to 1 */
+	double queue;		/* mean I/Os in flight */
+	uint64_t in_flight;	/* now */
+};
+
+struct top_rates {
+	double seconds;
+	struct top_rate disk[2];
+	double moves[NR_TOP_MOVES];	/* extents in a second */
+	double swaps;		/* at most: the kernel does not count them apart */
+};
+
+/* The content of a "stat" of sysfs. Return: whether it is one. */
+bool top_parse_disk(const char *text, struct top_disk *d);
+void top_get_rates(const struct top_sample *was, const struct top_sample *is, struct top_rates *r);
+
+#define TOP_MARKS	1024	/* a second apart: more than 15 minutes */
+#define TOP_PAST	160	/* looks */
+#define TOP_NO_IO	255
+
+struct top_history {
+	struct {
+		double at;
+		uint64_t hits[2][2];
+	} mark[TOP_MARKS];	/* a ring */
+	unsigned int first, nr;
+	unsigned char past[2][TOP_PAST];	/* percent of hits, or TOP_NO_IO; newest last */
+	unsigned int nr_past;
+};
+
+/* I/Os in the last seconds. */
+struct top_hits {
+	double seconds;		/* as many as are known, if those are fewer than asked for */
+	uint64_t fast, all;
+};
+
+/* It forgets all from before a counter that went back: the set was opened again. */
+void top_remember(struct top_history *h, const struct top_sample *s);
+void top_get_hits(const struct top_history *h, enum top_direction dir, double seconds,
+		  struct top_hits *hits);
+
+#define NR_TOP_WINDOWS	3
+extern const double top_window[NR_TOP_WINDOWS];	/* in seconds */
+
+/* -- a look at a set -------------------------------------------------------------- */
+
+enum top_sort { TOP_BY_MEAN, TOP_BY_MAX, TOP_BY_PLACE, NR_TOP_SORTS };
+
+#define TOP_MOST_RANGES	128
+
+/*
+ * A name for sectors of the set, e.g. that of a file, in @buf. Return: whether there is one.
+ */
+typedef bool top_name_fn(void *ctx, uint64_t first_sector, uint64_t sectors, char *buf,
+			 size_t size);
+
+struct top_look {
+	const char *name;
+	const char *health;	/* in a word */
+	char device[2][160];
+	struct fusion_status st;
+	bool suspended, replacing;
+	struct top_sample sample;
+	struct top_rates rates;
+	struct top_history history;
+	bool has_policy;
+	struct explain_policy policy;
+	bool refused;		/* the kernel does not answer: it is not asked again */
+	struct heat_map heat;	/* no cells: not known */
+	double heat_at;		/* when it was asked for it */
+	top_name_fn *name_of;	/* or NULL: ranges are named by their sectors only */
+	void *name_ctx;
+};
+
+/* What keeps the mover from moving now: bits of enum explain_wait. */
+unsigned int top_waits(const struct top_look *look);
+/* The cells of the map that come first; how many. */
+unsigned int top_hottest(const struct heat_map *map, enum top_sort sort, unsigned int most,
+			 const struct cell *found[TOP_MOST_RANGES]);
+
+/* -- a screenful ------------------------------------------------------------------ */
+
+enum top_style {
+	TOP_PLAIN, TOP_HEAD, TOP_DIM, TOP_BAD, TOP_FAST, TOP_SLOW, TOP_BOTH, NR_TOP_STYLES
+};
+
+struct top_screen {
+	unsigned int rows, cols;
+	bool utf8;
+	struct top_cell {
+		wchar_t c;
+		unsigned char style;
+	} *cell;
+};
+
+/* All spaces. Return: false if memory is short. */
+bool top_screen_init(struct top_screen *s, unsigned int rows, unsigned int cols, bool utf8);
+void top_screen_free(struct top_screen *s);
+/* Text as far as it fits; what is not ASCII becomes '?'. Return: the column behind it. */
+unsigned int top_put(struct top_screen *s, unsigned int row, unsigned int col,
+		     enum top_style style, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* The same, so that it ends before column @end. */
+void top_put_right(struct top_screen *s, unsigned int row, unsigned int end, enum top_style style,
+		   const char *text);
+/* A block of 0 to 8 eighths, or a digit. */
+void top_put_block(struct top_screen *s, unsigned int row, unsigned int col, enum top_style style,
+		   unsigned int eighths);
+/* A row without the spaces at its end, in @buf, as UTF-8. */
+char *top_row(const struct top_screen *s, unsigned int row, char *buf, size_t size);
+
+/* How a look is shown. */
+struct top_view {
+	bool live;		/* with keys */
+	bool paused, help;
+	enum top_sort sort;
+	double interval;	/* seconds */
+	const char *clock;	/* or NULL */
+};
+
+void top_draw(struct top_screen *s, const struct top_look *look, const struct top_view *view);
+/* top-heat.c: from this row on, up to that one. */
+void top_draw_heat(struct top_screen *s, const struct top_look *look, const struct top_view *view,
+		   unsigned int row, unsigned int end);
+
+/* -- asking and showing ----------------------------------------------------------- */
+
+/*
+ * Look once more at the set. Fails if it is not open any more, or if another set has its name; the
+ * first time sets @uuid, which has to be "".
+ */
+int top_look(struct top_look *look, const char *name, char uuid[UUID_TEXT]);
+void top_look_end(struct top_look *look);
+/* The open set that comes after this one, or the first if @name is NULL, in @next. */
+int top_next_set(const char *name, char *next, size_t size);
+
+/* Ends at a key, a signal or an error. */
+int top_live(const char *name);
+void top_json(const struct top_look *look, const char *uuid);
+
+#endif
