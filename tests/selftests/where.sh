@@ -97,9 +97,9 @@ test_explain() {
 	done <"$TMP/told"
 	jq -c '.extents[] | [.extent, .member, .slot, .state]' "$TMP/json" >"$TMP/told"
 	fusionctl explain where --json 0-$(($(status where extents) - 1)) |
-		jq -c '.extents[] | [.extent, .member, .slot, .state]' | sort >"$TMP/all"
+		jq -c '.extents[] | [.extent, .member, .slot, .state]' >"$TMP/all"
 	same "extents that are told otherwise by number" \
-		"$(sort "$TMP/told" | comm -23 - "$TMP/all")" ""
+		"$(grep -vxFf "$TMP/all" "$TMP/told" || :)" ""
 	# counted by verdict
 	explained "$MNT/file-1"
 	jq -cS '[.extents | group_by([.verdict, .member, .waits_for])[] |
