@@ -201,8 +201,8 @@ static void draw_room(struct top_screen *s, const struct top_look *look, unsigne
 	fus_size_text(free, bytes(look, st->reserve_free));
 	fus_size_text(all, bytes(look, st->reserve));
 	top_put(s, row, 0, TOP_HEAD, "RESERVE");
-	col = top_put(s, row, LABEL, st->reserve_free ? TOP_PLAIN : TOP_BAD, "%s of %s free", free,
-		      all);
+	col = top_put(s, row, LABEL, st->reserve_free || !st->reserve ? TOP_PLAIN : TOP_BAD,
+		      "%s of %s free", free, all);
 	col = top_put(s, row, col, TOP_PLAIN, "; %" PRIu64 " partial extent%s", st->open,
 		      fus_plural(st->open));
 	if (st->shadows)
@@ -232,11 +232,13 @@ static void draw_title(struct top_screen *s, const struct top_look *look,
 	if (strcmp(st->mode, "rw"))
 		col = top_put(s, 0, col, TOP_BAD, ", mode %s", st->mode);
 	if (look->replacing)
-		top_put(s, 0, col, TOP_PLAIN, ", %" PRIu64 " to move off the old member",
-			st->old.left);
+		col = top_put(s, 0, col, TOP_PLAIN, ", %" PRIu64 " to move off the old member",
+			      st->old.left);
 	snprintf(right, sizeof(right), "%severy %g s%s%s", view->paused ? "PAUSED  " : "",
 		 view->interval, view->clock ? "  " : "", view->clock ? view->clock : "");
-	top_put_right(s, 0, s->cols, view->paused ? TOP_BAD : TOP_PLAIN, right);
+	/* not over what is wrong with the set */
+	if (view->paused || col + 2 + strlen(right) <= s->cols)
+		top_put_right(s, 0, s->cols, view->paused ? TOP_BAD : TOP_PLAIN, right);
 }
 
 static void draw_help(struct top_screen *s)
@@ -253,7 +255,7 @@ static void draw_help(struct top_screen *s)
 		"R ms     latency of a read of the member; moves count like foreground I/O",
 		"HITS     I/Os of the set that the fast member served; the graph has a block",
 		"         for each look",
-		"MOVER    what keeps extents from moving now; explain says it of a single one",
+		"MOVER    what keeps extents from moving now; fusionctl explain tells it for one",
 		"swaps    pairs of a promotion and a demotion, at most",
 		"RESERVE  room that is kept free on the fast member for writes",
 		"HEAT     mean heat from the beginning of the set to its end, logarithmic",

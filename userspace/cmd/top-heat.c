@@ -47,10 +47,11 @@ static struct cell column(const struct heat_map *map, unsigned int i, unsigned i
 
 		sum.fast += c->fast;
 		sum.slow += c->slow;
-		heat += c->mean * (c->fast + c->slow);
+		sum.count += c->count;
+		heat += c->mean * c->count;
 	}
-	if (sum.fast + sum.slow)
-		sum.mean = heat / (sum.fast + sum.slow);
+	if (sum.count)
+		sum.mean = heat / sum.count;
 	return sum;
 }
 

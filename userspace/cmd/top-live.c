@@ -288,7 +288,11 @@ static int run(struct live *l)
 			rc = draw(l);
 			continue;
 		}
-		rc = look(l);
+		/* whatever draws the screen again, it shows the same */
+		if (l->view.paused)
+			l->next = now() + l->view.interval;
+		else
+			rc = look(l);
 		if (!rc && !(was_paused && l->view.paused))
 			rc = draw(l);
 	}

@@ -15,8 +15,10 @@
 #include "health.h"
 #include "sysfs.h"
 
-/* Seconds between two looks at the heat, for which the kernel goes through all extents. */
+/* Seconds between two looks at the heat, at least. */
 #define HEAT_SECONDS	5
+/* What the kernel goes through all extents for takes this share of the time: one in so many. */
+#define SHARE		20
 
 static double now(void)
 {
@@ -26,20 +28,44 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+static bool is_due(const struct top_asked *q, double least)
+{
+	double pause = SHARE * q->took;
+
+	return now() - q->at >= (pause > least ? pause : least);
+}
+
+/* Ask for what the kernel goes through all extents for. */
+static int survey(struct top_look *look, struct top_asked *q, const char *msg, char **answer)
+{
+	int err;
+
+	q->at = now();
+	err = fus_dm_message(look->name, msg, answer);
+	q->took = now() - q->at;
+	return err;
+}
+
 static void get_disk(dev_t member, struct top_disk *d)
 {
 	char text[512];
 
 	if (!fus_sysfs_read(member, "stat", text, sizeof(text)) || !top_parse_disk(text, d))
 		*d = (struct top_disk) { 0 };
+	d->devno = member;
 }
 
 /* The counters that the status line has not. */
-static void get_stats(const char *name, struct top_sample *s)
+static void get_stats(struct top_look *look)
 {
+	struct top_sample *s = &look->sample;
 	char *answer, *rest, *line;
 
-	if (fus_dm_message(name, "stats", &answer))
+	/* each refusal is a line in the kernel log */
+	if (look->refused)
+		return;
+	look->refused = fus_dm_message(look->name, "stats", &answer);
+	if (look->refused)
 		return;
 	for (rest = answer; (line = strsep(&rest, "\n"));) {
 		if (!strncmp(line, "evacuated ", 10))
@@ -54,11 +80,12 @@ static void get_policy(struct top_look *look)
 {
 	char *answer;
 
+	if (!look->refused && !is_due(&look->asked_policy, 0))
+		return;
 	look->has_policy = false;
 	if (look->refused)
 		return;
-	/* each refusal is a line in the kernel log */
-	look->refused = fus_dm_message(look->name, "policy", &answer);
+	look->refused = survey(look, &look->asked_policy, "policy", &answer);
 	look->has_policy = answer && !explain_parse_policy(answer, &look->policy);
 	free(answer);
 }
@@ -71,13 +98,12 @@ static void get_heat(struct top_look *look)
 	char msg[32], *answer;
 
 	if (look->refused || (look->heat.cell && look->heat.extents == map.extents &&
-			      look->sample.at - look->heat_at < HEAT_SECONDS))
+			      !is_due(&look->asked_heat, HEAT_SECONDS)))
 		return;
-	look->heat_at = look->sample.at;
 	free(look->heat.cell);
 	look->heat = (struct heat_map) { 0 };
 	heat_message(map.extents, MAP_MAX_CELLS, msg, sizeof(msg));
-	if (fus_dm_message(look->name, msg, &answer))
+	if (survey(look, &look->asked_heat, msg, &answer))
 		return;
 	if (answer && !heat_parse(answer, &map))
 		look->heat = map;
@@ -114,6 +140,7 @@ static void take_set(struct top_look *look, const struct set *set)
 	look->health = fus_condition_name[fus_set_condition(set)];
 	look->suspended = set->m.suspended;
 	look->replacing = set->old;
+	look->refused |= !strcmp(set->st.mode, "fail");
 }
 
 static int get_set(const char *name, char uuid[UUID_TEXT], struct set *set)
@@ -148,7 +175,7 @@ int top_look(struct top_look *look, const char *name, char uuid[UUID_TEXT])
 	look->name = name;
 	take_sample(look, &set);
 	take_set(look, &set);
-	get_stats(name, &look->sample);
+	get_stats(look);
 	get_policy(look);
 	get_heat(look);
 	fus_set_put(&set);

@@ -39,7 +39,7 @@ static void disk_rate(const struct top_disk *was, const struct top_disk *is, dou
 {
 	r->ms[TOP_READ] = -1;
 	r->ms[TOP_WRITE] = -1;
-	r->known = was->known && is->known;
+	r->known = was->known && is->known && was->devno == is->devno;
 	if (!r->known)
 		return;
 	r->in_flight = is->in_flight;

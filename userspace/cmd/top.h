@@ -33,6 +33,7 @@ enum top_direction { TOP_READ, TOP_WRITE };
 /* The block layer's counters of a member, or of the partition that is one. */
 struct top_disk {
 	bool known;		/* false once the device is gone */
+	uint64_t devno;		/* whose counters these are */
 	uint64_t ios[2], sectors[2], ms[2];	/* by enum top_direction */
 	uint64_t in_flight, busy_ms, queue_ms;
 };
@@ -128,7 +129,10 @@ struct top_look {
 	struct explain_policy policy;
 	bool refused;		/* the kernel does not answer: it is not asked again */
 	struct heat_map heat;	/* no cells: not known */
-	double heat_at;		/* when it was asked for it */
+	/* When it was asked for these, for which it goes through all extents, and for how long. */
+	struct top_asked {
+		double at, took;
+	} asked_policy, asked_heat;
 	top_name_fn *name_of;	/* or NULL: ranges are named by their sectors only */
 	void *name_ctx;
 };
