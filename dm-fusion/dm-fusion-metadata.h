@@ -32,8 +32,9 @@ struct fusion;
  * @durable: how far the superblocks and transactions that this activation has written are known
  *	to be durable. Those found when the set was loaded do not count, as they may be only in
  *	the member's cache. The owner of the other chain reads this, to record it there (INV8).
- * @unsure: so many blocks from @next_seq on may be read, and not be durable: their write has failed
- * @super_unsure: generation of a superblock of which the same holds, or 0
+ * @unsure: number of blocks from @next_seq on whose write has failed: they may be readable, though
+ *	not durable
+ * @super_unsure: generation of a superblock whose write has failed, or 0
  * @buf: pages for the blocks of the next transaction
  *
  * Belongs to the committer (fs->journal), or to the holder of replica.mutex (the log).
@@ -350,16 +351,17 @@ int fusion_super_settle(struct fusion *fs);
  *
  * The next activation goes on behind the journal that it finds, and overwrites the other copy of
  * the superblock that it finds. Both must be durable then. If the last transaction were not, a
- * power cut during the opening would leave a gap; if a superblock were not, no superblock. Of what
- * was seen to be written this is certain, and a flush is enough after a reset. But of a write that
- * failed the disk may return what only its cache has. It may count that as clean, so that no later
+ * power cut during the opening would leave a gap; if a superblock were not, no superblock. What was
+ * seen to be written is durable, or becomes so by a flush after a reset. But what the disk returns
+ * of a write that failed may be in its cache alone. It may count that as clean, so that no later
  * flush covers it: as the page cache does beneath a loop device, or beneath that of a virtual
  * machine.
  *
- * Only who has seen the failure can help, and has to, before another one opens the set: nobody was
- * told that this transaction or superblock is durable, so it may be written where it is. An opening
- * cannot tell it from one that users rely on. If power fails during a write, the disk may return
- * an error for that place, and the last transaction that it acknowledged would be gone.
+ * Only the activation that saw the failure can mend that, and has to, before another one opens the
+ * set: nobody was told that this transaction or superblock is durable, so it may be written where
+ * it is. An opening cannot tell it from one that users rely on. If power fails during a write, the
+ * disk may return an error for that place, and the last transaction that it acknowledged would be
+ * gone.
  *
  * What is written was ordered behind all that it depends on when it was tried first, and may have
  * got onto the disk then, so nothing new can come of it. If it fails again, which is logged, the
