@@ -120,14 +120,14 @@ test_samples() {
 	good fusionctl members
 	shows "model    Samsung SSD 980 PRO 1TB, firmware 5B2QGXA7"
 	shows "serial   S5GXNF0R123456A"
-	shows "SMART    passed, 41 degrees, limit 82, on for 1.2 years"
+	shows "SMART    passed, 41 degrees, limit 82, powered on for 1.2 years"
 	shows "wear     3% used, 41.2T written, 100% of its spare blocks left"
 	shows "lasts    38.8 years as used so far, 96.3G written a day"
 	shows "budget   5 years with write_budget="
 	shows "model    ST4000VN008-2DR166, firmware SC60"
 	shows "drive    /dev/slow, 128M, rotational, SATA 6.0 Gb/s"
 	shows "life     33.4T written"
-	shows "sectors  0 pending, 0 reallocated, 0 errors of the medium"
+	shows "sectors  0 pending, 0 reallocated, 0 media errors"
 	good fusionctl members --json
 	json .smartctl true
 	json '.members | length' 2
@@ -184,10 +184,10 @@ test_no_answer() {
 	shows "SMART    unknown: Unable to detect device type"
 	prints "$SLOW" "no JSON at all"
 	good fusionctl members "$SLOW"
-	shows "SMART    unknown: smartctl has printed something else than its JSON"
+	shows "SMART    unknown: smartctl printed something other than JSON"
 	prints "$SLOW" '{"smartctl":{"exit_status":0},"temperature":{"current":'
 	good fusionctl members "$SLOW"
-	shows "SMART    unknown: smartctl has printed something else than its JSON"
+	shows "SMART    unknown: smartctl printed something other than JSON"
 	hangs "$SLOW"
 	limited 60 fusionctl members "$SLOW" >"$TMP/out" || fail "smartctl hangs: status $?"
 	shows "SMART    unknown: smartctl has not answered for 30 s"
@@ -198,7 +198,7 @@ test_faults() {
 	answers "$FAST=worn" "$SLOW=failing"
 	good fusionctl members
 	shows "SMART    FAILING, 44 degrees, limit 70"
-	shows "error    it expects to fail soon, by its own SMART; fusionctl replace data $SLOW NEW"
+	shows "error    SMART predicts that it will fail soon; fusionctl replace data $SLOW NEW"
 	shows "warning  16 sectors cannot be read; fusionctl replace data $SLOW NEW"
 	shows "warning  93% of its life is used; fusionctl replace data $FAST NEW"
 	shows "warning  it has reached 83 degrees, its limit is 82; improve its cooling"
@@ -272,7 +272,7 @@ test_mirror() {
 	beneath slow "/dev/one /dev/two"
 	good fusionctl monitor
 	has "what monitor says" "$(<"$TMP/out")" "error    data: slow member /dev/mapper/array, \
-ST4000VN008-2DR166, serial ZGY4XYZ1: it expects to fail soon"
+ST4000VN008-2DR166, serial ZGY4XYZ1: SMART predicts that it will fail soon"
 }
 
 # Two sets on one drive, and closed ones.
@@ -283,7 +283,7 @@ test_closed() {
 	good fusionctl close data
 	good fusionctl members
 	shows "data, fast member $FAST, closed"
-	shows "SMART    passed, 41 degrees, limit 82, on for 1.2 years"
+	shows "SMART    passed, 41 degrees, limit 82, powered on for 1.2 years"
 	good fusionctl members --json
 	json '[.members[].open_as] | unique | join(" ")' ""
 	json '.members | length' 2
@@ -376,7 +376,7 @@ test_monitor() {
 	later
 	tells "warning  $ssd: 93% of its life is used; fusionctl replace data /dev/fast NEW" \
 		"warning  $ssd: it has reached 83 degrees, its limit is 82; improve its cooling" \
-		"error    $hdd: it expects to fail soon, by its own SMART; fusionctl replace data /dev/slow NEW" \
+		"error    $hdd: SMART predicts that it will fail soon; fusionctl replace data /dev/slow NEW" \
 		"warning  $hdd: 16 sectors cannot be read; fusionctl replace data /dev/slow NEW"
 	later
 	tells ""
@@ -391,7 +391,7 @@ test_monitor() {
 	tells "warning  $hdd: 17 sectors cannot be read; fusionctl replace data /dev/slow NEW"
 	answers "$FAST=worn" "$SLOW=sata-hdd"
 	later
-	tells "ok       ${hdd/data:/data: resolved:}: it expects to fail soon, by its own SMART" \
+	tells "ok       ${hdd/data:/data: resolved:}: SMART predicts that it will fail soon" \
 		"ok       ${hdd/data:/data: resolved:}: 17 sectors cannot be read"
 }
 

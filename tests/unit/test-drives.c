@@ -154,6 +154,7 @@ static void test_findings(void)
 {
 	static const char *const well[] = { "nvme", "sata-ssd", "sata-hdd", "usb", "asleep" };
 	struct drive_finding f[NR_DRIVE_FAULTS];
+	struct drive_place at = { 0 };
 	char remedy[256];
 	struct drive d;
 
@@ -174,13 +175,25 @@ static void test_findings(void)
 	REQUIRE_EQ(f[0].fault, DRIVE_WORN);
 	REQUIRE_EQ(f[1].fault, DRIVE_HOT);
 	REQUIRE(!f[1].replace && f[1].remedy);
-	fus_drive_remedy(&f[1], "data", 0, false, remedy, sizeof(remedy));
+	snprintf(d.node, sizeof(d.node), "/dev/sdx");
+	at.open_as = "data";
+	at.drives = 1;
+	fus_drive_remedy(&f[1], &d, &at, remedy, sizeof(remedy));
 	REQUIRE(!strcmp(remedy, "improve its cooling"), "%s", remedy);
-	fus_drive_remedy(&f[0], "data", 0, true, remedy, sizeof(remedy));
-	REQUIRE(!strcmp(remedy, "fusionctl replace data --wait"), "%s", remedy);
-	fus_drive_remedy(&f[0], "data", 0, false, remedy, sizeof(remedy));
+	fus_drive_remedy(&f[0], &d, &at, remedy, sizeof(remedy));
 	REQUIRE(!strncmp(remedy, "fusionctl replace data /", 24) && strstr(remedy, " NEW"), "%s",
 		remedy);
+	at.old = true;
+	fus_drive_remedy(&f[0], &d, &at, remedy, sizeof(remedy));
+	REQUIRE(!strcmp(remedy, "fusionctl replace data --wait"), "%s", remedy);
+	/* one of a mirror: the other one is well; a closed set: replace would refuse */
+	at.drives = 2;
+	fus_drive_remedy(&f[0], &d, &at, remedy, sizeof(remedy));
+	REQUIRE(!strncmp(remedy, "replace /dev/sdx in the array beneath ", 38), "%s", remedy);
+	at.drives = 1;
+	at.open_as = "";
+	fus_drive_remedy(&f[0], &d, &at, remedy, sizeof(remedy));
+	REQUIRE(!strcmp(remedy, "open the set, and replace this member"), "%s", remedy);
 	/* at the limits */
 	ask("nvme", &d);
 	d.smart.wear = 89;

@@ -47,7 +47,8 @@ static int follow(struct where *w, const struct stat *st, const char *set, struc
 	if (rc == -ENOMEM)
 		return fus_fail(FC_FAILED, "memory", "not enough for the extents of a file; close "
 				"programs and try again");
-	return rc < 0 ? fus_fail(FC_FAILED, f->path, "cannot read: %s", strerror(-rc)) : rc;
+	return rc < 0 ? fus_fail(FC_FAILED, f->path, "cannot read: %s; see its permissions, and "
+				 "the kernel log", strerror(-rc)) : rc;
 }
 
 int explain_file_get(const char *path, const char *set, struct explain_file *f)
@@ -57,11 +58,13 @@ int explain_file_get(const char *path, const char *set, struct explain_file *f)
 	int rc;
 
 	*f = (struct explain_file) { .path = path };
-	if (stat(path, &st) && errno == ENOENT)
+	rc = stat(path, &st) ? errno : 0;
+	if (rc == ENOENT)
 		return fus_fail(FC_USAGE, path, "neither extents nor a file; write e.g. 18211, "
 				"0-1023 or /srv/mail.db");
-	if (stat(path, &st))
-		return fus_fail(FC_FAILED, path, "%s", strerror(errno));
+	if (rc)
+		return fus_fail(FC_FAILED, path, "cannot look at it: %s; check the path",
+				strerror(rc));
 	if (!S_ISREG(st.st_mode))
 		return fus_fail(FC_USAGE, path, "not a regular file; fusionctl where shows on "
 				"which member a directory lies");

@@ -63,7 +63,7 @@ void explain_summary_free(struct explain_summary *s)
 	free(s->group);
 }
 
-/* Those that most extents have come first. */
+/* The largest group comes first. */
 static int compare(const void *p, const void *q)
 {
 	const struct explain_group *a = p, *b = q;

@@ -2,6 +2,7 @@
 /* Finds the verb and its options, by the tables of verbs.c. */
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,8 @@ int main(int argc, char **argv)
 	const struct verb *v = NULL;
 	int rc;
 
+	/* the caller may ignore it, and then no child can be waited for */
+	signal(SIGCHLD, SIG_DFL);
 	/* only the encoding of text: numbers are the same everywhere */
 	setlocale(LC_CTYPE, "");
 	output_begin();

@@ -20,7 +20,7 @@ static void add_number(struct json_object *o, const char *key, int64_t v)
 	json_object_object_add(o, key, v == SMART_UNKNOWN ? NULL : json_object_new_int64(v));
 }
 
-/* Of numbers for which 0, or anything negative, is unknown. */
+/* For numbers that have another value for unknown. */
 static void add_known(struct json_object *o, const char *key, int64_t v, bool known)
 {
 	json_object_object_add(o, key, known ? json_object_new_int64(v) : NULL);
@@ -59,7 +59,7 @@ static struct json_object *findings_json(const struct owned *m, const struct dri
 	char remedy[512];
 
 	for (unsigned int i = 0; i < nr; i++) {
-		members_remedy(m, &f[i], remedy, sizeof(remedy));
+		members_remedy(m, d, &f[i], remedy, sizeof(remedy));
 		json_object_array_add(array, fus_reason_json(f[i].level, f[i].text, remedy));
 	}
 	return array;

@@ -94,7 +94,7 @@ static void show_verdict(const struct smart *s)
 	if (s->temperature != SMART_UNKNOWN && s->limit > 0)
 		part(text, sizeof(text), "limit %" PRId64, s->limit);
 	if (s->hours != SMART_UNKNOWN)
-		part(text, sizeof(text), "on for %s", time_text(age, s->hours));
+		part(text, sizeof(text), "powered on for %s", time_text(age, s->hours));
 	line("SMART", "%s", text);
 }
 
@@ -121,7 +121,7 @@ static void show_sectors(const struct smart *s)
 	if (s->reallocated != SMART_UNKNOWN)
 		part(text, sizeof(text), "%" PRId64 " reallocated", s->reallocated);
 	if (s->media_errors != SMART_UNKNOWN)
-		part(text, sizeof(text), "%" PRId64 " errors of the medium", s->media_errors);
+		part(text, sizeof(text), "%" PRId64 " media errors", s->media_errors);
 	if (*text)
 		line("sectors", "%s", text);
 }
@@ -193,7 +193,7 @@ static void show_findings(const struct owned *m, const struct drive *d)
 
 	for (unsigned int i = 0; i < nr; i++)
 		line(fus_health_name[f[i].level], "%s; %s", f[i].text,
-		     members_remedy(m, &f[i], remedy, sizeof(remedy)));
+		     members_remedy(m, d, &f[i], remedy, sizeof(remedy)));
 }
 
 static void show_drive(const struct inventory *inv, const struct owned *m, const struct drive *d)

@@ -258,11 +258,14 @@ static int drive_index(struct inventory *inv, dev_t disk, unsigned int *index)
 static int find_drives(struct inventory *inv, struct owned *m)
 {
 	dev_t disks[MAX_DRIVES];
+	char node[160];
 	int rc = 0;
 
 	m->nr = m->missing ? 0 : fus_drives_under(m->devno, disks);
 	if (m->nr > MAX_DRIVES) {
-		fus_warn(m->label, "only %d of its %u drives are shown", MAX_DRIVES, m->nr);
+		fus_device_node(m->devno, node, sizeof(node));
+		fus_warn(node, "only %d of its %u drives are shown; ask the others by smartctl",
+			 MAX_DRIVES, m->nr);
 		m->nr = MAX_DRIVES;
 	}
 	for (unsigned int i = 0; i < m->nr && !rc; i++)
@@ -315,12 +318,14 @@ bool members_endurance(const struct owned *m, const struct drive *d, struct endu
 	return true;
 }
 
-const char *members_remedy(const struct owned *m, const struct drive_finding *f, char *buf,
-			   size_t size)
+const char *members_remedy(const struct owned *m, const struct drive *d,
+			   const struct drive_finding *f, char *buf, size_t size)
 {
-	const char *name = *m->open_as ? m->open_as : *m->label ? m->label : "NAME";
+	const struct drive_place at = {
+		.open_as = m->open_as, .member = m->devno, .old = m->old, .drives = m->nr,
+	};
 
-	return fus_drive_remedy(f, name, m->devno, m->old, buf, size);
+	return fus_drive_remedy(f, d, &at, buf, size);
 }
 
 /* -- all --------------------------------------------------------------------------- */
@@ -330,12 +335,12 @@ static bool is_called(const struct inventory *inv, const struct owned *m, const 
 {
 	if (!strcmp(m->label, word) || !strcmp(m->open_as, word) || !strcasecmp(m->set_uuid, word))
 		return true;
-	if (!devno || m->missing)
+	if (!devno)
 		return false;
 	for (unsigned int i = 0; i < m->nr; i++)
 		if (inv->drive[m->drive[i]].devno == devno)
 			return true;
-	return devno == m->devno || devno == m->set;
+	return devno == m->set || (!m->missing && devno == m->devno);
 }
 
 static int choose(struct inventory *inv, const struct args *a)

@@ -44,8 +44,8 @@ struct inventory {
 /* How long a drive of the member lasts; false if it does not wear, or does not say how much. */
 bool members_endurance(const struct owned *m, const struct drive *d, struct endurance *e);
 /* What to do about a fault of a drive of the member; within @buf. */
-const char *members_remedy(const struct owned *m, const struct drive_finding *f, char *buf,
-			   size_t size);
+const char *members_remedy(const struct owned *m, const struct drive *d,
+			   const struct drive_finding *f, char *buf, size_t size);
 
 void members_show(const struct inventory *inv);
 void members_json(const struct inventory *inv);

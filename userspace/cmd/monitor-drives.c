@@ -15,6 +15,7 @@
 
 #include "device.h"
 #include "drive.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "json.h"
 #include "json-field.h"
@@ -29,6 +30,7 @@ struct asked {
 	const struct set *set;
 	dev_t member;
 	int role;
+	unsigned int drives;		/* beneath the member */
 	struct json_object *was;	/* or NULL */
 	struct json_object *is;
 };
@@ -49,6 +51,10 @@ static struct json_object *was_of(const struct asked *a, const char *key, int64_
 static void report(const struct asked *a, const struct drive *d, const struct drive_finding *f,
 		   const char *key)
 {
+	const struct drive_place at = {
+		.open_as = a->set->m.name, .member = a->member, .old = a->member == a->set->old,
+		.drives = a->drives,
+	};
 	struct event begun = monitor_event(a->set, "begun", f->level);
 	char name[256], text[512], node[160], remedy[320];
 	struct json_object *o;
@@ -58,8 +64,7 @@ static void report(const struct asked *a, const struct drive *d, const struct dr
 	fus_device_node(a->member, node, sizeof(node));
 	snprintf(text, sizeof(text), "%s member %s, %s: %s", fus_role_name[a->role], node,
 		 fus_drive_name(d, name, sizeof(name)), f->text);
-	begun.remedy = fus_drive_remedy(f, a->set->m.name, a->member, a->member == a->set->old,
-					remedy, sizeof(remedy));
+	begun.remedy = fus_drive_remedy(f, d, &at, remedy, sizeof(remedy));
 	if (!known || f->value > value)
 		monitor_say(&begun, "%s", text);
 	o = json_object_new_object();
@@ -106,15 +111,20 @@ static void ask_all(const struct set *set, struct json_object *was, struct json_
 {
 	struct asked a = { .set = set, .was = was, .is = is };
 	dev_t disks[MAX_DRIVES];
-	unsigned int nr;
+	char node[160];
 
 	for (int i = 0; i < 3; i++) {
 		a.member = i < 2 ? set->member[i] : set->old;
 		a.role = i < 2 ? i : set->old_role;
 		if (!a.member || fus_device_gone(a.member))
 			continue;
-		nr = fus_drives_under(a.member, disks);
-		for (unsigned int k = 0; k < nr && k < MAX_DRIVES; k++)
+		a.drives = fus_drives_under(a.member, disks);
+		if (a.drives > MAX_DRIVES) {
+			fus_device_node(a.member, node, sizeof(node));
+			fus_warn(node, "only %d of its %u drives are asked; watch the others by "
+				 "smartd", MAX_DRIVES, a.drives);
+		}
+		for (unsigned int k = 0; k < a.drives && k < MAX_DRIVES; k++)
 			ask(&a, disks[k]);
 	}
 }

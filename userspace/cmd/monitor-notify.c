@@ -59,6 +59,9 @@ static void take_line(char *line)
 	else if (!plausible(key, value))
 		fus_warn(MONITOR_CONF, "%s %s: not %s; correct that line", key, value,
 			 *key == 'P' ? "an absolute path" : "an address");
+	else if (strlen(value) >= sizeof(conf.program))
+		fus_warn(MONITOR_CONF, "the value of %s is too long; use at most %zu characters",
+			 key, sizeof(conf.program) - 1);
 	else if (*key == 'P')
 		snprintf(conf.program, sizeof(conf.program), "%s", value);
 	else
@@ -76,7 +79,8 @@ static bool is_roots(FILE *f)
 
 static void read_conf(void)
 {
-	char line[512];
+	char *line = NULL;
+	size_t size = 0;
 	FILE *f;
 
 	if (conf.read)
@@ -84,8 +88,8 @@ static void read_conf(void)
 	conf.read = true;
 	f = fopen(MONITOR_CONF, "re");
 	if (!f && errno != ENOENT)
-		fus_warn(MONITOR_CONF, "%s; neither a program nor mail reports events",
-			 strerror(errno));
+		fus_warn(MONITOR_CONF, "cannot open: %s, so no program or mail reports events; correct "
+			 "its permissions", strerror(errno));
 	if (!f)
 		return;
 	if (!is_roots(f)) {
@@ -94,10 +98,11 @@ static void read_conf(void)
 		fclose(f);
 		return;
 	}
-	while (fgets(line, sizeof(line), f)) {
+	while (getline(&line, &size, f) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		take_line(line);
 	}
+	free(line);
 	fclose(f);
 }
 
@@ -112,6 +117,8 @@ static void run(const char *what, const struct limited *l)
 			 SECONDS);
 	else if (rc == 127)
 		fus_warn(what, "cannot be run; install it, or correct " MONITOR_CONF);
+	else if (rc < 0)
+		fus_warn(what, "could not be started, or was ended by a signal; run it by hand");
 	else if (rc)
 		fus_warn(what, "has failed with status %d; run it by hand", rc);
 }

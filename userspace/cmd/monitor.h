@@ -41,7 +41,7 @@ void monitor_say(const struct event *e, const char *fmt, ...)
 
 /* -- monitor-notify.c --------------------------------------------------------------- */
 
-/* Tell the program, and perhaps a person, whom the administrator has named. */
+/* Run the program, and send the mail, that monitor.conf names. */
 void monitor_notify(const struct event *e, const char *text);
 
 /* -- monitor-drives.c --------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * The files on a part of a set: all files of the mounted file systems on it are looked at. The
  * indexes that XFS and btrfs have for that are not used, as ext4 has none.
  */
+#include <errno.h>
 #include <libmount/libmount.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,7 +61,7 @@ static int count_part(struct search *s, const char *target, dev_t devno)
 	return rc;
 }
 
-/* The mounts of whole file systems, or, of others, those of their parts. */
+/* Mounts of whole file systems; or mounts of parts, if the whole is mounted nowhere. */
 static int count_mounts(struct search *s, bool whole)
 {
 	struct libmnt_iter *it = mnt_new_iter(MNT_ITER_FORWARD);
@@ -92,7 +93,8 @@ static int search(struct where *w, const char *name, dev_t set)
 
 	s.tb = mnt_new_table_from_file("/proc/self/mountinfo");
 	if (!s.tb)
-		return fus_fail(FC_FAILED, "/proc/self/mountinfo", "cannot read it; mount /proc");
+		return fus_fail(FC_FAILED, "/proc/self/mountinfo", "cannot read: %s; mount /proc",
+				strerror(errno));
 	worst = count_mounts(&s, true);
 	s.whole = w->volumes;
 	rc = count_mounts(&s, false);

@@ -61,7 +61,8 @@ static void unread(struct walk *k, const FTSENT *e, int err)
 	if (err == ENOENT && e->fts_level > FTS_ROOTLEVEL)
 		return;
 	k->w->unread++;
-	fus_warn(e->fts_path, "cannot read: %s", strerror(err));
+	fus_warn(e->fts_path, "cannot read: %s; see its permissions, and the kernel log",
+		 strerror(err));
 }
 
 static int enter(struct walk *k, FTS *fts, FTSENT *e)
@@ -107,7 +108,9 @@ static int file(struct walk *k, FTSENT *e)
 	int err = 1;
 
 	fus_progress_add(1);
-	if (!S_ISREG(e->fts_statp->st_mode))
+	/* a file of another file system may be mounted here as well */
+	if (!S_ISREG(e->fts_statp->st_mode) ||
+	    !fus_file_system_has(&k->v->fs, e->fts_accpath, e->fts_statp->st_dev))
 		return 0;
 	if (e->fts_statp->st_nlink > 1)
 		err = where_new_inode(k->counted, e->fts_statp);
@@ -171,7 +174,8 @@ static int walk(struct walk *k, const char *path)
 		k->dir = d->parent;
 		free(d);
 	}
-	return err ? fus_fail(FC_FAILED, path, "cannot read all below it: %s", strerror(err)) : rc;
+	return err ? fus_fail(FC_FAILED, path, "cannot read all below it: %s; try again",
+			      strerror(err)) : rc;
 }
 
 int where_count(struct where *w, const char *path, bool tree)
@@ -182,7 +186,8 @@ int where_count(struct where *w, const char *path, bool tree)
 	int rc;
 
 	if (stat(path, &st))
-		return fus_fail(FC_FAILED, path, "%s", strerror(errno));
+		return fus_fail(FC_FAILED, path, "cannot look at it: %s; check the path",
+				strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return fus_fail(FC_USAGE, path, "neither a file nor a directory; name one that is "
 				"on a set");

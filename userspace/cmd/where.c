@@ -20,7 +20,7 @@ static int count_all(struct where *w, const struct args *a)
 	return worst;
 }
 
-/* Of what part of a set are the files asked for? */
+/* Count the files that lie on a range of a set. */
 static int count_back(struct where *w, const struct args *a)
 {
 	const bool sectors = a->opt[OPT_SECTORS];
@@ -51,8 +51,8 @@ static int check_options(const struct args *a)
 		return fus_fail(FC_USAGE, "--tree", "does not go with %s, which lists files; give "
 				"one of them", back);
 	if (a->n > 1)
-		return fus_fail(FC_USAGE, a->word[1], "is one argument too many with %s; give the "
-				"name of one set", back);
+		return fus_fail(FC_USAGE, a->word[1], "unexpected argument with %s; give the name of "
+				"one set", back);
 	return 0;
 }
 

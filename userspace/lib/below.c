@@ -177,11 +177,16 @@ static int look_at(struct below *b, struct layer *l, unsigned int depth)
 
 static int add(struct below *b, dev_t devno, unsigned int depth, unsigned int *index)
 {
+	char node[160];
+
 	for (*index = 0; *index < b->nr; ++*index)
 		if (b->layer[*index].devno == devno)
 			return 0;
-	if (depth == MAX_DEPTH || b->nr == MAX_LAYERS)
-		return cannot_follow(devno, "too many layers");
+	if (depth == MAX_DEPTH || b->nr == MAX_LAYERS) {
+		fus_device_node(devno, node, sizeof(node));
+		return fus_fail(FC_REFUSED, node, "blocks cannot be followed through more than "
+				"%d layers or %d devices; see lsblk", MAX_DEPTH, MAX_LAYERS);
+	}
 	b->layer[b->nr].devno = devno;
 	return look_at(b, &b->layer[b->nr++], depth);
 }

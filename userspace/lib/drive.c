@@ -148,8 +148,21 @@ static void correct(char buf[SMART_TEXT], const char *text)
 		snprintf(buf, SMART_TEXT, "%s", text);
 }
 
+/* For a command of smartctl the kernel would resume the disk, even with -n standby. */
+static bool is_suspended(dev_t disk)
+{
+	char status[32];
+
+	return fus_sysfs_read(disk, "device/power/runtime_status", status, sizeof(status)) &&
+	       !strcmp(status, "suspended");
+}
+
 void fus_drive_ask(struct drive *d)
 {
+	if (is_suspended(d->devno)) {
+		d->smart.asleep = true;
+		return;
+	}
 	fus_smart_ask(d->node, &d->smart);
 	correct(d->model, d->smart.model);
 	correct(d->serial, d->smart.serial);
@@ -174,18 +187,22 @@ const char *const fus_drive_fault_name[NR_DRIVE_FAULTS] = {
 	[DRIVE_HOT] = "hot",
 };
 
-const char *fus_drive_remedy(const struct drive_finding *f, const char *name, dev_t member,
-			     bool old, char *buf, size_t size)
+const char *fus_drive_remedy(const struct drive_finding *f, const struct drive *d,
+			     const struct drive_place *at, char *buf, size_t size)
 {
 	char node[160];
 
-	fus_device_node(member, node, sizeof(node));
+	fus_device_node(at->member, node, sizeof(node));
 	if (!f->replace)
 		snprintf(buf, size, "%s", f->remedy);
-	else if (old)
-		snprintf(buf, size, "fusionctl replace %s --wait", name);
+	else if (at->drives > 1)
+		snprintf(buf, size, "replace %s in the array beneath %s", d->node, node);
+	else if (!*at->open_as)
+		snprintf(buf, size, "open the set, and replace this member");
+	else if (at->old)
+		snprintf(buf, size, "fusionctl replace %s --wait", at->open_as);
 	else
-		snprintf(buf, size, "fusionctl replace %s %s NEW", name, node);
+		snprintf(buf, size, "fusionctl replace %s %s NEW", at->open_as, node);
 	return buf;
 }
 
@@ -205,8 +222,8 @@ unsigned int fus_drive_findings(const struct drive *d, struct drive_finding f[NR
 		return 0;
 	if (!s->passed) {
 		f[nr] = (struct drive_finding) { DRIVE_FAILING, HEALTH_ERROR, 0, true, NULL, "" };
-		snprintf(f[nr++].text, sizeof(f->text), "it expects to fail soon, by its own "
-			 "SMART");
+		snprintf(f[nr++].text, sizeof(f->text), "SMART predicts that it will fail "
+			 "soon");
 	}
 	if (s->pending > 0) {
 		f[nr] = (struct drive_finding) {

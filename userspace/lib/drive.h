@@ -59,12 +59,17 @@ struct drive_finding {
 	char text[160];
 };
 
-/*
- * What to do about it: for a drive beneath @member of the set @name, which is perhaps being
- * replaced already. Returns @buf.
- */
-const char *fus_drive_remedy(const struct drive_finding *f, const char *name, dev_t member,
-			     bool old, char *buf, size_t size);
+/* What a drive is a part of. */
+struct drive_place {
+	const char *open_as;	/* "" if the set is closed */
+	dev_t member;
+	bool old;		/* the member is being replaced already */
+	unsigned int drives;	/* beneath the member */
+};
+
+/* What to do about it. Returns @buf. */
+const char *fus_drive_remedy(const struct drive_finding *f, const struct drive *d,
+			     const struct drive_place *at, char *buf, size_t size);
 /* Return: how many faults it has. */
 unsigned int fus_drive_findings(const struct drive *d, struct drive_finding f[NR_DRIVE_FAULTS]);
 

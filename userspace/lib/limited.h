@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Programs that may hang, or are the administrator's: limited.c. */
+/* Run a program that may hang, with a time limit: limited.c. */
 #ifndef LIMITED_H
 #define LIMITED_H
 

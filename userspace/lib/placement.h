@@ -19,7 +19,7 @@ struct placement_extent {
 	bool known;		/* the kernel has been asked */
 };
 
-/* Extents that nobody asks for are not asked of the kernel. */
+/* It is filled on demand, one window of the answer of the kernel at a time. */
 struct placement {
 	const char *set;
 	uint64_t extents, extent_bytes;

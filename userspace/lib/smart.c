@@ -93,7 +93,6 @@ static const struct {
 	{ 169, "Remaining_Life" },
 	{ 177, "Wear_Leveling" },
 	{ 202, "Lifetime_Remain" },
-	{ 230, "Media_Wearout" },
 	{ 231, "Life_Left" },
 	{ 231, "Lifetime_Left" },
 	{ 232, "Lifetime_Left" },
@@ -220,8 +219,8 @@ static void parse(struct json_object *o, struct smart *s)
 	int64_t code = number(child(o, "smartctl"), "exit_status", 255);
 
 	if (code == SMART_UNKNOWN) {
-		snprintf(s->trouble, sizeof(s->trouble), "smartctl has printed something else "
-			 "than its JSON");
+		snprintf(s->trouble, sizeof(s->trouble), "smartctl printed something other "
+			 "than JSON");
 		return;
 	}
 	each(child(child(o, "smartctl"), "messages"), message, s);
