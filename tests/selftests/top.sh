@@ -6,6 +6,8 @@
 
 # shellcheck source=tool.sh
 . "$(dirname "$0")/tool.sh"
+# shellcheck source=lib/areas.sh
+. "$here/lib/areas.sh"
 
 # during SECONDS COMMAND...: it runs during top --once --json of pair; the output is in $TMP/out
 during() {
@@ -223,6 +225,25 @@ test_set_replaced() {
 	ended 1
 	grep -aq "fusionctl: pair: another set has this name now; start top again" "$TMP/screen" ||
 		fail "no reason"
+}
+
+# failed: is the set in mode fail?
+failed() {
+	[[ $(status pair mode) == fail ]]
+}
+
+# Another machine has taken the set, so the kernel refuses messages, and logs each.
+test_failed() {
+	a_set
+	linear fast-there "$FAST" 0 "$(sectors_of "$FAST")"
+	linear slow-there "$SLOW" 0 "$(sectors_of "$SLOW")"
+	dm there "0 $(sectors_of /dev/mapper/pair) fusion /dev/mapper/fast-there \
+/dev/mapper/slow-there 4 host 22222222222222222222222222222222 takeover on"
+	within 30 "the set fails" failed
+	mark
+	good fusionctl top pair --once 0.2
+	grep -q "mode fail" "$TMP/out" || fail "first row: $(head -n 1 "$TMP/out")"
+	same "lines in the kernel log" "$(log | grep -c "message:" || :)" 0
 }
 
 # The slow member is not read or written by a look.
