@@ -159,6 +159,8 @@ sub waiting {
 
 sub shadows {
 	my $p99 = sub { $_[0]{jobs}{reader}{read}{p99} };
+	# less than one read in a hundred meets a batch of copies
+	my $mean = sub { $_[0]{jobs}{reader}{read}{mean} };
 	my $seconds = sub { delta($_[0], 't') };
 	my $hdd = values_of("$rig/shadow", 'hdd', 'write', rate('write'));
 
@@ -169,6 +171,8 @@ sub shadows {
 	}
 	target('p99 of a reader beside these copies, of shadow off', '<= 1.1',
 	       versus('shadow', 'reader', $p99, 'fusion-shadow', 'fusion-no-shadow'));
+	target('mean latency of this reader, of shadow off', '<= 1.1',
+	       versus('shadow', 'reader', $mean, 'fusion-shadow', 'fusion-no-shadow'));
 	target('the reserve used up: time until it is free, with shadow off, of that with current ones',
 	       '>= 5', versus('shadow', 'refill', $seconds, 'fusion-no-shadow', 'fusion-shadow'));
 	for my $load ('zoned', 'zipf') {
