@@ -76,8 +76,10 @@ const struct option_info options[OPT_NR] = {
 	[OPT_SECTOR]	  = { "sector", "N", "the extent with this sector of the set" },
 	[OPT_TREE]	  = { "tree", NULL, "show each directory below as well" },
 	[OPT_SORT]	  = { "sort", "KEY", "sort by name, size, fast, slow or heat" },
-	[OPT_EXTENTS]	  = { "extents", "FIRST[-LAST]", "list the files that lie on these extents" },
-	[OPT_SECTORS]	  = { "sectors", "FIRST[-LAST]", "list the files that lie on these sectors" },
+	[OPT_EXTENTS]	  = { "extents", "FIRST[-LAST]", "list the files that lie on these "
+			      "extents" },
+	[OPT_SECTORS]	  = { "sectors", "FIRST[-LAST]", "list the files that lie on these "
+			      "sectors" },
 	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
 			      "end" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },

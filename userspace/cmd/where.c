@@ -51,8 +51,8 @@ static int check_options(const struct args *a)
 		return fus_fail(FC_USAGE, "--tree", "does not go with %s, which lists files; give "
 				"one of them", back);
 	if (a->n > 1)
-		return fus_fail(FC_USAGE, a->word[1], "unexpected argument with %s; give the name of "
-				"one set", back);
+		return fus_fail(FC_USAGE, a->word[1], "unexpected argument with %s; give the "
+				"name of one set", back);
 	return 0;
 }
 
