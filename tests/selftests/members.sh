@@ -86,9 +86,8 @@ slow_is() {
 
 MISSING="smartctl: not installed, so health, age and wear are unknown; install the package smartmontools"
 
-# What the kernel knows is shown without it.
-test_without_smartctl() {
-	no_smartctl
+# scsi_set: a set called data, with a slow member that the kernel knows by model and serial number
+scsi_set() {
 	need jq
 	scsi_disk opts=0
 	SLOW=$REPLY
@@ -96,6 +95,12 @@ test_without_smartctl() {
 	FAST=$REPLY
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 256K
 	defer dm_remove data
+}
+
+# What the kernel knows is shown without it.
+test_without_smartctl() {
+	no_smartctl
+	scsi_set
 	expect 0 "$MISSING" fusionctl members data
 	shows "data, fast member $FAST"
 	shows "data, slow member $SLOW"
@@ -301,13 +306,7 @@ test_closed() {
 
 # A member that has gone: the other one knows which drive that was.
 test_missing() {
-	need jq
-	scsi_disk opts=0
-	SLOW=$REPLY
-	null fast 64
-	FAST=$REPLY
-	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 256K
-	defer dm_remove data
+	scsi_set
 	answers "$FAST=nvme"
 	echo 1 >"$(sysfs_of "$SLOW")/device/delete"
 	within 10 "it is gone" test ! -b "$SLOW"
@@ -475,13 +474,7 @@ warns() {
 
 test_real_smartctl() {
 	[[ -x $SMARTCTL ]] || skip "no smartctl here"
-	need jq
-	scsi_disk opts=0
-	SLOW=$REPLY
-	null fast 64
-	FAST=$REPLY
-	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --extent-size 256K
-	defer dm_remove data
+	scsi_set
 	good fusionctl members data
 	sed 's/^/# /' "$TMP/out"
 	good fusionctl members data --json

@@ -48,16 +48,6 @@ static struct owned *add(struct inventory *inv)
 	return more;
 }
 
-static uint64_t bytes_of(dev_t devno)
-{
-	uint64_t sectors = 0;
-	char text[32];
-
-	if (fus_sysfs_read(devno, "size", text, sizeof(text)))
-		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
-	return sectors << 9;
-}
-
 /* -- members of open sets ---------------------------------------------------------- */
 
 static void learn_lost(struct owned *m, const struct fusion_disk_ident *ident, uint64_t sectors)
@@ -95,7 +85,7 @@ static int add_of_set(struct inventory *inv, const struct set *set, int role, de
 	m->devno = devno;
 	m->set = set->m.devno;
 	m->missing = fus_device_gone(devno);
-	m->bytes = bytes_of(devno);
+	m->bytes = fus_sysfs_bytes(devno);
 	snprintf(m->open_as, sizeof(m->open_as), "%s", set->m.name);
 	snprintf(m->set_uuid, sizeof(m->set_uuid), "%s", fus_dm_set_uuid(&set->m));
 	if (sb)
@@ -186,7 +176,7 @@ static bool add_known(struct udev_device *dev, void *ctx)
 	if (!m)
 		return true;
 	m->devno = devno;
-	m->bytes = bytes_of(devno);
+	m->bytes = fus_sysfs_bytes(devno);
 	copy(dev, "ID_FS_LABEL", m->label, sizeof(m->label));
 	copy(dev, "ID_FS_UUID", m->set_uuid, sizeof(m->set_uuid));
 	copy(dev, "ID_FS_UUID_SUB", m->uuid, sizeof(m->uuid));

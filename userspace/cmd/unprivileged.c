@@ -41,16 +41,6 @@ struct seen {
 	struct part *parts;
 };
 
-static uint64_t bytes_of(dev_t devno)
-{
-	uint64_t sectors = 0;
-	char text[32];
-
-	if (fus_sysfs_read(devno, "size", text, sizeof(text)))
-		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
-	return sectors << 9;
-}
-
 /* -- what there is --------------------------------------------------------------------- */
 
 static bool add_mapping(struct udev_device *dev, void *ctx)
@@ -68,7 +58,7 @@ static bool add_mapping(struct udev_device *dev, void *ctx)
 	m->devno = udev_device_get_devnum(dev);
 	m->suspended = suspended && !strcmp(suspended, "1");
 	m->exists = true;
-	m->live = bytes_of(m->devno);
+	m->live = fus_sysfs_bytes(m->devno);
 	**tail = m;
 	*tail = &m->next;
 	return false;
@@ -237,14 +227,14 @@ static void list_table(const struct seen *s)
 		fus_device_node(p->devno, node, sizeof(node));
 		table_row(tb, (const char *[]) {
 			or_else(p->set, "?"), or_else(p->role, "?"), node,
-			fus_size_text(size, bytes_of(p->devno)), m ? m->name : "-",
+			fus_size_text(size, fus_sysfs_bytes(p->devno)), m ? m->name : "-",
 			or_else(m ? condition_of(m, &why) : NULL, "?"), or_else(p->set_uuid, "?"),
 		});
 	}
 	for (const struct mapping *m = s->rescued; m; m = m->next) {
 		snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
 		table_row(tb, (const char *[]) {
-			"?", "rescued", node, fus_size_text(size, bytes_of(m->devno)), m->name, "-",
+			"?", "rescued", node, fus_size_text(size, fus_sysfs_bytes(m->devno)), m->name, "-",
 			fus_dm_rescued_uuid(m, uuid, &stale),
 		});
 	}
@@ -273,7 +263,7 @@ static struct json_object *part_json(const struct seen *s, const struct part *p)
 
 	fus_device_node(p->devno, node, sizeof(node));
 	fus_json_add_str(o, "device", node);
-	fus_json_add_u64(o, "bytes", bytes_of(p->devno));
+	fus_json_add_u64(o, "bytes", fus_sysfs_bytes(p->devno));
 	fus_json_add_str(o, "set", *p->set ? p->set : NULL);
 	fus_json_add_str(o, "role", *p->role ? p->role : NULL);
 	fus_json_add_str(o, "set_uuid", *p->set_uuid ? p->set_uuid : NULL);
@@ -351,7 +341,7 @@ static void status_text(const struct seen *s, const struct mapping *m)
 
 	io_of(m, io);
 	printf("%s: %s, %" PRIu64 " reads, %" PRIu64 " writes\n", m->name,
-	       fus_size_text(size, bytes_of(m->devno)), io[0], io[1]);
+	       fus_size_text(size, fus_sysfs_bytes(m->devno)), io[0], io[1]);
 	printf("health   %s%s%s\n", word ? word : "not known without root", why ? ": " : "",
 	       why ? why : "");
 	for (const struct part *p = s->parts; p; p = p->next) {
@@ -359,7 +349,7 @@ static void status_text(const struct seen *s, const struct mapping *m)
 			continue;
 		fus_device_node(p->devno, node, sizeof(node));
 		table_row(tb, (const char *[]) {
-			or_else(p->role, "?"), node, fus_size_text(size, bytes_of(p->devno)),
+			or_else(p->role, "?"), node, fus_size_text(size, fus_sysfs_bytes(p->devno)),
 		});
 	}
 	table_print(tb);
@@ -372,7 +362,7 @@ static struct json_object *status_json(const struct seen *s, const struct mappin
 	uint64_t io[2];
 
 	io_of(m, io);
-	fus_json_add_u64(o, "bytes", bytes_of(m->devno));
+	fus_json_add_u64(o, "bytes", fus_sysfs_bytes(m->devno));
 	fus_json_add_bool(o, "suspended", m->suspended);
 	fus_json_add_u64(o, "reads", io[0]);
 	fus_json_add_u64(o, "writes", io[1]);
@@ -383,7 +373,7 @@ static struct json_object *status_json(const struct seen *s, const struct mappin
 		fus_device_node(p->devno, node, sizeof(node));
 		fus_json_add_str(one, "role", *p->role ? p->role : NULL);
 		fus_json_add_str(one, "device", node);
-		fus_json_add_u64(one, "bytes", bytes_of(p->devno));
+		fus_json_add_u64(one, "bytes", fus_sysfs_bytes(p->devno));
 		json_object_array_add(members, one);
 	}
 	json_object_object_add(o, "members", members);

@@ -14,7 +14,6 @@
 #include "json.h"
 #include "role.h"
 #include "scan.h"
-#include "size.h"
 #include "super.h"
 #include "sysfs.h"
 #include "dm-fusion-codec.h"
@@ -53,14 +52,9 @@ static void find_label(struct rescued *r)
 
 void fus_rescued_get(const struct mapping *m, struct rescued *r)
 {
-	char text[32];
-	uint64_t sectors = 0;
-
 	*r = (struct rescued) { .m = m, .label = "?", .role = -1 };
 	fus_dm_rescued_uuid(m, r->set_uuid, &r->stale);
-	if (fus_sysfs_read(m->devno, "size", text, sizeof(text)))
-		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
-	r->bytes = sectors << 9;
+	r->bytes = fus_sysfs_bytes(m->devno);
 	fus_sysfs_any(m->devno, "slaves", take_member, r);
 	if (!*r->node)
 		find_label(r);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "sysfs.h"
+#include "size.h"
 
 void fus_sysfs_path(dev_t devno, const char *attr, char *buf, size_t size)
 {
@@ -96,6 +97,16 @@ void fus_sysfs_name(dev_t devno, char *buf, size_t size)
 	else
 		snprintf(buf, size, "%u:%u", major(devno), minor(devno));
 	udev_device_unref(dev);
+}
+
+uint64_t fus_sysfs_bytes(dev_t devno)
+{
+	uint64_t sectors = 0;
+	char text[32];
+
+	if (fus_sysfs_read(devno, "size", text, sizeof(text)))
+		fus_parse_number(text, UINT64_MAX >> 9, &sectors);
+	return sectors << 9;
 }
 
 bool fus_sysfs_is_mapping(dev_t devno, const char *uuid_prefix)

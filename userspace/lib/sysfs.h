@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* "8:1" */
@@ -14,6 +15,8 @@ void fus_sysfs_path(dev_t devno, const char *attr, char *buf, size_t size);
 /* Its value, without the newline. */
 bool fus_sysfs_read(dev_t devno, const char *attr, char *buf, size_t size);
 bool fus_sysfs_has(dev_t devno, const char *attr);
+/* Its size, or 0 if it is gone. */
+uint64_t fus_sysfs_bytes(dev_t devno);
 /* Return: whether it is a mapped device whose uuid begins with @uuid_prefix. */
 bool fus_sysfs_is_mapping(dev_t devno, const char *uuid_prefix);
 /*
