@@ -18,7 +18,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 {
 	struct model *m = d->st->model;
 	const struct op *op = &d->op;
-	bool fua = op->flags & OP_FUA;
+	const bool fua = op->flags & OP_FUA, alone = d->st->busy == 1;
+	const u32 begun = d->st->begun;
 	const void *set = sim_dev_private(d->st->dev);
 	u64 *stamps = NULL, time, shadows = set_shadows(set), made = points_made(set);
 	u32 number, i;
@@ -41,8 +42,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	if (r == -ENOSPC && !d->st->run->setup.faults && shadows &&
 	    shadows == set_shadows(sim_dev_private(d->st->dev)))
 		sim_fail("a write found no slot, while there are shadows");
-	/* nothing else is under way, so there were as few of these when the write was refused */
-	if (r == -ENODATA && d->st->busy == 1 && !(op->sector % FUSION_BLOCK_SECTORS) &&
+	/* nothing else was under way, so there were as few of these when the write was refused */
+	if (r == -ENODATA && alone && d->st->begun == begun && !(op->sector % FUSION_BLOCK_SECTORS) &&
 	    op->nr == FUSION_BLOCK_SECTORS &&
 	    set_partly_lost(set) < set_most_lost(set))
 		sim_fail("a lost block cannot be written");
@@ -251,6 +252,7 @@ static void begin(struct state *st, const struct op *op)
 	d->op = *op;
 	d->number = st->next;
 	st->busy++;
+	st->begun++;
 	sim_spawn("op", do_one, d);
 }
 

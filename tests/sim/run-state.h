@@ -25,6 +25,7 @@ struct state {
 	bool ready;		/* @dev may be looked into */
 	const void *outside;	/* it, seen from where its disks are found after a cut */
 	unsigned int busy;	/* operations under way */
+	u32 begun;		/* operations, all in all */
 	u32 next;		/* operation */
 	bool crashed;
 	bool closed;		/* the set was closed in order, and nothing has failed */
