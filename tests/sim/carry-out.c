@@ -43,8 +43,8 @@ static void do_change(struct doing *d, blk_opf_t opf, enum change kind)
 	    shadows == set_shadows(sim_dev_private(d->st->dev)))
 		sim_fail("a write found no slot, while there are shadows");
 	/* nothing else was under way, so there were as few of these when the write was refused */
-	if (r == -ENODATA && alone && d->st->begun == begun && !(op->sector % FUSION_BLOCK_SECTORS) &&
-	    op->nr == FUSION_BLOCK_SECTORS &&
+	if (r == -ENODATA && alone && d->st->begun == begun &&
+	    !(op->sector % FUSION_BLOCK_SECTORS) && op->nr == FUSION_BLOCK_SECTORS &&
 	    set_partly_lost(set) < set_most_lost(set))
 		sim_fail("a lost block cannot be written");
 	if (!r && op->flags & OP_PREFLUSH)
