@@ -234,7 +234,8 @@ static void list_table(const struct seen *s)
 	for (const struct mapping *m = s->rescued; m; m = m->next) {
 		snprintf(node, sizeof(node), "/dev/mapper/%s", m->name);
 		table_row(tb, (const char *[]) {
-			"?", "rescued", node, fus_size_text(size, fus_sysfs_bytes(m->devno)), m->name, "-",
+			"?", "rescued", node, fus_size_text(size, fus_sysfs_bytes(m->devno)),
+			m->name, "-",
 			fus_dm_rescued_uuid(m, uuid, &stale),
 		});
 	}
