@@ -142,16 +142,11 @@ static int add_open(struct inventory *inv)
 
 /* -- members that udev knows ------------------------------------------------------- */
 
-static bool is_device(dev_t devno, void *ctx)
-{
-	return devno == *(dev_t *)ctx;
-}
-
 /* Return: whether it is a member that is listed, or lies beneath one. */
 static bool is_listed(const struct inventory *inv, dev_t devno)
 {
 	for (unsigned int i = 0; i < inv->nr; i++)
-		if (!inv->m[i].missing && fus_stands_on(inv->m[i].devno, is_device, &devno))
+		if (!inv->m[i].missing && fus_device_stands_on(inv->m[i].devno, devno))
 			return true;
 	return false;
 }

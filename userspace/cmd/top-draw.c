@@ -9,7 +9,6 @@
 #include "role.h"
 #include "size.h"
 
-#define LABEL		8
 #define LEAST_COLS	79	/* of the table of members; a wider screen has longer devices */
 #define DEVICE		10
 #define MOST_DEVICE	40
@@ -50,7 +49,7 @@ static void draw_member(struct top_screen *s, const struct top_look *look, int d
 	if (!strncmp(device, "/dev/", 5))
 		device += 5;
 	col = top_put(s, row, 0, dev == FAST ? TOP_FAST : TOP_SLOW, "%s", fus_role_name[dev]);
-	col = top_put(s, row, LABEL, TOP_PLAIN, "%-*.*s", width, width - 1, device);
+	col = top_put(s, row, TOP_LABEL, TOP_PLAIN, "%-*.*s", width, width - 1, device);
 	if (!look->sample.disk[dev].known) {
 		top_put(s, row, col, TOP_BAD, "the device is gone");
 		return;
@@ -97,7 +96,7 @@ static void draw_hits(struct top_screen *s, const struct top_look *look, enum to
 	const struct top_history *h = &look->history;
 	unsigned int col, room, nr;
 
-	top_put(s, row, LABEL, TOP_PLAIN, dir == TOP_READ ? "reads" : "writes");
+	top_put(s, row, TOP_LABEL, TOP_PLAIN, dir == TOP_READ ? "reads" : "writes");
 	for (int i = 0; i < NR_TOP_WINDOWS; i++) {
 		char time[16], share[16] = "-";
 		struct top_hits hits;
@@ -108,9 +107,9 @@ static void draw_hits(struct top_screen *s, const struct top_look *look, enum to
 		time_text(time, hits.seconds);
 		if (hits.all)
 			snprintf(share, sizeof(share), "%.0f%%", 100.0 * hits.fast / hits.all);
-		top_put(s, row, LABEL + 7 + i * 15, TOP_PLAIN, "%4s in %-6s", share, time);
+		top_put(s, row, TOP_LABEL + 7 + i * 15, TOP_PLAIN, "%4s in %-6s", share, time);
 	}
-	col = LABEL + 7 + NR_TOP_WINDOWS * 15;
+	col = TOP_LABEL + 7 + NR_TOP_WINDOWS * 15;
 	room = s->cols > col ? s->cols - col : 0;
 	nr = h->nr_past < room ? h->nr_past : room;
 	for (unsigned int i = 0; i < nr; i++) {
@@ -144,7 +143,7 @@ unsigned int top_waits(const struct top_look *look)
 static void draw_waits(struct top_screen *s, const struct top_look *look, unsigned int row)
 {
 	const struct explain_policy *p = &look->policy;
-	unsigned int waits = top_waits(look), col = LABEL;
+	unsigned int waits = top_waits(look), col = TOP_LABEL;
 	const char *between = "waits: ";
 
 	top_put(s, row, 0, TOP_HEAD, "MOVER");
@@ -183,11 +182,13 @@ static void draw_moves(struct top_screen *s, const struct top_look *look, unsign
 	fus_size_text(shadow, bytes(look, moves[TOP_SHADOWED]));
 	fus_size_text(left, bytes(look, moves[TOP_EVACUATED]));
 	top_put(s, row, 0, TOP_HEAD, "MOVES");
-	col = top_put(s, row, LABEL, TOP_PLAIN, "promoted %s/s, demoted %s/s (%s/s without a copy)",
+	col = top_put(s, row, TOP_LABEL, TOP_PLAIN,
+		      "promoted %s/s, demoted %s/s (%s/s without a copy)",
 		      up, down, free);
 	if (look->rates.moves[TOP_EVACUATED] > 0)
 		top_put(s, row, col, TOP_PLAIN, ", evacuated %s/s", left);
-	top_put(s, row + 1, LABEL, TOP_PLAIN, "shadows %s/s; up to %.1f swaps/s, %.1f cancelled/s, "
+	top_put(s, row + 1, TOP_LABEL, TOP_PLAIN,
+		"shadows %s/s; up to %.1f swaps/s, %.1f cancelled/s, "
 		"%" PRIu64 " in flight", shadow, look->rates.swaps, moves[TOP_CANCELLED],
 		look->st.in_flight);
 }
@@ -201,7 +202,7 @@ static void draw_room(struct top_screen *s, const struct top_look *look, unsigne
 	fus_size_text(free, bytes(look, st->reserve_free));
 	fus_size_text(all, bytes(look, st->reserve));
 	top_put(s, row, 0, TOP_HEAD, "RESERVE");
-	col = top_put(s, row, LABEL, st->reserve_free || !st->reserve ? TOP_PLAIN : TOP_BAD,
+	col = top_put(s, row, TOP_LABEL, st->reserve_free || !st->reserve ? TOP_PLAIN : TOP_BAD,
 		      "%s of %s free", free, all);
 	col = top_put(s, row, col, TOP_PLAIN, "; %" PRIu64 " partial extent%s", st->open,
 		      fus_plural(st->open));

@@ -8,8 +8,6 @@
 #include "top.h"
 #include "size.h"
 
-#define LABEL		8	/* columns of what a row is about */
-
 /* -- heat over the set ------------------------------------------------------------ */
 
 /* log2(1 + v) in 256ths, with straight lines between powers of two. */
@@ -68,7 +66,7 @@ static enum top_style style_of(enum tier tier)
 /* Three rows: heat, members, and what part of the set they are. */
 static void draw_strip(struct top_screen *s, const struct heat_map *map, unsigned int row)
 {
-	unsigned int width = s->cols > LABEL ? s->cols - LABEL : 0, col;
+	unsigned int width = s->cols > TOP_LABEL ? s->cols - TOP_LABEL : 0, col;
 	uint64_t hottest = 0;
 	char size[SIZE_TEXT];
 
@@ -81,13 +79,13 @@ static void draw_strip(struct top_screen *s, const struct heat_map *map, unsigne
 		struct cell c = column(map, i, width);
 		enum tier tier = cell_tier(&c);
 
-		top_put_block(s, row, LABEL + i, style_of(tier), height(c.mean, hottest));
-		top_put(s, row + 1, LABEL + i, style_of(tier), "%c", TIER_LETTERS[tier]);
+		top_put_block(s, row, TOP_LABEL + i, style_of(tier), height(c.mean, hottest));
+		top_put(s, row + 1, TOP_LABEL + i, style_of(tier), "%c", TIER_LETTERS[tier]);
 	}
-	top_put(s, row + 2, LABEL, TOP_PLAIN, "0");
+	top_put(s, row + 2, TOP_LABEL, TOP_PLAIN, "0");
 	top_put_right(s, row + 2, s->cols, TOP_PLAIN,
 		      fus_size_text(size, map->extents * map->extent_bytes));
-	col = top_put(s, row + 2, LABEL + 4, TOP_FAST, "F fast");
+	col = top_put(s, row + 2, TOP_LABEL + 4, TOP_FAST, "F fast");
 	col = top_put(s, row + 2, col, TOP_BOTH, "  m both");
 	col = top_put(s, row + 2, col, TOP_SLOW, "  S slow");
 	col = top_put(s, row + 2, col, TOP_DIM, "  . unused");
@@ -193,7 +191,7 @@ void top_draw_heat(struct top_screen *s, const struct top_look *look, const stru
 {
 	top_put(s, row, 0, TOP_HEAD, "HEAT");
 	if (!look->heat.nr) {
-		top_put(s, row, LABEL, TOP_DIM, "the kernel does not tell");
+		top_put(s, row, TOP_LABEL, TOP_DIM, "the kernel does not tell");
 		return;
 	}
 	draw_strip(s, &look->heat, row);

@@ -40,14 +40,6 @@ static const double intervals[] = { 0.2, 0.5, 1, 2, 5, 10, 30, 60 };
 #define NR_INTERVALS	(sizeof(intervals) / sizeof(intervals[0]))
 #define ONE_SECOND	2
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 /* -- the terminal ----------------------------------------------------------------- */
 
 static int begin_signals(struct live *l)
@@ -174,7 +166,7 @@ static int look(struct live *l)
 	int rc;
 
 	rc = top_look(&l->look, l->name, l->uuid);
-	l->next = now() + l->view.interval;
+	l->next = top_now() + l->view.interval;
 	return rc;
 }
 
@@ -252,7 +244,7 @@ static int wait_for_event(struct live *l)
 	struct pollfd fds[] = {
 		{ .fd = STDIN_FILENO, .events = POLLIN }, { .fd = l->signals, .events = POLLIN },
 	};
-	double left = l->next - now();
+	double left = l->next - top_now();
 	int key, rc = 0;
 
 	if (poll(fds, 2, left > 0 ? left * 1000 + 1 : 0) < 0 && errno != EINTR)
@@ -284,13 +276,13 @@ static int run(struct live *l)
 		rc = wait_for_event(l);
 		if (rc || l->quit || l->signal)
 			break;
-		if (now() < l->next) {
+		if (top_now() < l->next) {
 			rc = draw(l);
 			continue;
 		}
 		/* whatever draws the screen again, it shows the same */
 		if (l->view.paused)
-			l->next = now() + l->view.interval;
+			l->next = top_now() + l->view.interval;
 		else
 			rc = look(l);
 		if (!rc && !(was_paused && l->view.paused))

@@ -20,7 +20,7 @@
 /* What the kernel goes through all extents for takes this share of the time: one in so many. */
 #define SHARE		20
 
-static double now(void)
+double top_now(void)
 {
 	struct timespec ts;
 
@@ -32,7 +32,7 @@ static bool is_due(const struct top_asked *q, double least)
 {
 	double pause = SHARE * q->took;
 
-	return now() - q->at >= (pause > least ? pause : least);
+	return top_now() - q->at >= (pause > least ? pause : least);
 }
 
 /* Ask for what the kernel goes through all extents for. */
@@ -40,9 +40,9 @@ static int survey(struct top_look *look, struct top_asked *q, const char *msg, c
 {
 	int err;
 
-	q->at = now();
+	q->at = top_now();
 	err = fus_dm_message(look->name, msg, answer);
-	q->took = now() - q->at;
+	q->took = top_now() - q->at;
 	return err;
 }
 
@@ -118,7 +118,7 @@ static void take_sample(struct top_look *look, const struct set *set)
 	struct top_sample *s = &look->sample;
 
 	*s = (struct top_sample) {
-		.at = now(),
+		.at = top_now(),
 		.hits = {
 			[TOP_READ] = { st->reads[FAST], st->reads[SLOW] },
 			[TOP_WRITE] = { st->writes[FAST], st->writes[SLOW] },

@@ -149,6 +149,8 @@ enum top_style {
 	TOP_PLAIN, TOP_HEAD, TOP_DIM, TOP_BAD, TOP_FAST, TOP_SLOW, TOP_BOTH, NR_TOP_STYLES
 };
 
+#define TOP_LABEL	8	/* columns of what a row is about */
+
 struct top_screen {
 	unsigned int rows, cols;
 	bool utf8;
@@ -195,6 +197,8 @@ void top_draw_heat(struct top_screen *s, const struct top_look *look, const stru
  * first time sets @uuid, which has to be "".
  */
 int top_look(struct top_look *look, const char *name, char uuid[UUID_TEXT]);
+/* Seconds, on a clock that only goes forward. */
+double top_now(void);
 void top_look_end(struct top_look *look);
 /* The open set that comes after this one, or the first if @name is NULL, in @next. */
 int top_next_set(const char *name, char *next, size_t size);

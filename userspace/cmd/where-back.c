@@ -21,11 +21,6 @@ struct search {
 	bool found;
 };
 
-static bool is_device(dev_t devno, void *ctx)
-{
-	return devno == *(dev_t *)ctx;
-}
-
 static bool is_among(const struct volume *v, dev_t devno)
 {
 	while (v && v->fs.devno != devno)
@@ -40,13 +35,13 @@ static bool is_among(const struct volume *v, dev_t devno)
 static bool is_on(const struct search *s, struct libmnt_fs *fs, dev_t *devno)
 {
 	const char *source = mnt_fs_get_srcpath(fs), *target = mnt_fs_get_target(fs);
-	dev_t set = s->set, seen;
+	dev_t seen;
 	struct stat st;
 
 	if (!source || !target || stat(source, &st) || !S_ISBLK(st.st_mode))
 		return false;
 	*devno = st.st_rdev;
-	return fus_stands_on(*devno, is_device, &set) && !stat(target, &st) &&
+	return fus_device_stands_on(*devno, s->set) && !stat(target, &st) &&
 	       S_ISDIR(st.st_mode) && fus_path_device(target, &seen) && seen == *devno;
 }
 

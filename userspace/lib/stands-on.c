@@ -38,6 +38,16 @@ bool fus_stands_on(dev_t devno, bool (*is)(dev_t devno, void *ctx), void *ctx)
 	return search(devno, &s);
 }
 
+static bool is_device(dev_t devno, void *ctx)
+{
+	return devno == *(dev_t *)ctx;
+}
+
+bool fus_device_stands_on(dev_t devno, dev_t on)
+{
+	return fus_stands_on(devno, is_device, &on);
+}
+
 /*
  * The number that stat() has for btrfs and its like is of no device, and for each subvolume another
  * one. So the mount is found by its path.
@@ -66,16 +76,11 @@ bool fus_path_device(const char *path, dev_t *devno)
 	return found;
 }
 
-static bool is_device(dev_t devno, void *ctx)
-{
-	return devno == *(dev_t *)ctx;
-}
-
 bool fus_path_stands_on(const char *path, dev_t devno)
 {
 	dev_t on;
 
-	return fus_path_device(path, &on) && fus_stands_on(on, is_device, &devno);
+	return fus_path_device(path, &on) && fus_device_stands_on(on, devno);
 }
 
 void fus_path_type(const char *path, char *buf, size_t size)

@@ -9,6 +9,8 @@
 
 /* Return: whether @is is true for the device, or for any beneath its partitions and mappings. */
 bool fus_stands_on(dev_t devno, bool (*is)(dev_t devno, void *ctx), void *ctx);
+/* Return: whether it is the device @on, or @on is beneath it. */
+bool fus_device_stands_on(dev_t devno, dev_t on);
 /* The device of the file system that has @path; false if it has none. */
 bool fus_path_device(const char *path, dev_t *devno);
 /* The same, for one device beneath. */
