@@ -98,7 +98,8 @@ test_refusals() {
 	begin 288
 	refused "/proc/self/status: files cannot be followed on a file system of type proc" \
 		fusionctl where /proc/self/status
-	refused "/nosuch: No such file or directory" fusionctl where /nosuch
+	refused "/nosuch: cannot look at it: No such file or directory; check the path" \
+		fusionctl where /nosuch
 	refused "/dev/null: neither a file nor a directory" fusionctl where /dev/null
 	refused "weight: nothing to sort by; give name, size, fast, slow or heat" \
 		fusionctl where / --sort weight
