@@ -382,6 +382,40 @@ static bool fit(const struct state *st, struct op *op)
 	return true;
 }
 
+/* -- the end ------------------------------------------------------------------------- */
+
+/* Somebody who does not know that the machine is shut down. */
+static void flush_on(void *arg)
+{
+	struct doing d = { .st = arg };
+
+	while (d.st->going_down) {
+		do_flush(&d);
+		if (rnd_below(&world->rng, 2))
+			msleep(rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8)));
+	}
+}
+
+/* All sets are closed, as nobody unmounts the root file system; and power fails. */
+static void shut_down(struct state *st)
+{
+	u64 *rng = &world->rng;
+	u32 i;
+
+	/* what is under way when the set has been closed may fail as well, and nothing else */
+	if (st->run->setup.faults && rnd_below(rng, 4)) {
+		stop_faults();
+		sim_disk_set_faults(world->disk[FUSION_FAST], SIM_FAULT_BARE,
+				    4 << rnd_below(rng, 6));
+	}
+	st->going_down = true;
+	for (i = rnd_below(rng, 6); i; i--)
+		sim_spawn("flush", flush_on, st);
+	sim_reboot();
+	st->going_down = false;
+	msleep(rnd_below(rng, 1 << rnd_below(rng, 10)));
+}
+
 void carry_out(struct state *st, const struct op *drawn)
 {
 	struct op fitted = *drawn;
@@ -431,10 +465,8 @@ void carry_out(struct state *st, const struct op *drawn)
 		replace(st);
 		break;
 	case OP_CRASH:
-		if (op->flags & OP_SHUTDOWN) {
-			sim_reboot();
-			msleep(rnd_below(&world->rng, 1 << rnd_below(&world->rng, 10)));
-		}
+		if (op->flags & OP_SHUTDOWN)
+			shut_down(st);
 		st->crashed = true;
 		break;
 	case OP_FAULT:

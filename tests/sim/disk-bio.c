@@ -57,6 +57,22 @@ static void land(struct bio *bio)
 
 /* -- writes, flushes and discards ------------------------------------------------------ */
 
+/* Which of two that are under way is there afterwards, nobody knows. */
+static void check_alone(const struct sim_disk *d, const struct sim_entry *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < world->nr_flight; i++) {
+		const struct sim_entry *other = world->flight[i]->entry;
+
+		if (world->flight[i]->bi_bdev->disk == d && other && other->meta &&
+		    other->sector < e->sector + e->nr && e->sector < other->sector + other->nr)
+			sim_fail("block %llu of metadata of the %s disk is written by two at once",
+				 (u64)(e->sector / FUSION_BLOCK_SECTORS),
+				 d->role == FUSION_FAST ? "fast" : "slow");
+	}
+}
+
 static void begin_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -78,6 +94,8 @@ static void begin_write(struct bio *bio)
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
 		memcpy(e->stamps, bio->stamps, e->nr * sizeof(u64));
 	}
+	if (e->meta && !world->shared)
+		check_alone(d, e);
 	list_add_tail(&e->list, &d->cache);
 	bio->entry = e;
 	world->cut_due = true;

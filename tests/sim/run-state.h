@@ -32,6 +32,7 @@ struct state {
 	bool keeping;		/* a setting, or the set's name, is being changed */
 	bool fencing;		/* a fence is being put up or taken down */
 	bool homing;		/* homing is being turned on or off */
+	bool going_down;	/* the machine is being shut down */
 	struct fence_seen fence;
 	struct kept keep_tried;	/* the last values that were asked for, */
 	struct kept keep_sure;	/* and the last ones that are known to be kept: all only grow */

@@ -133,6 +133,7 @@ static void crash(struct state *st)
 	st->keeping = false;
 	st->fencing = false;
 	st->homing = false;
+	st->going_down = false;
 	st->fence.nr = 0;
 	next_world();
 	for (i = 0; op && op->kind == OP_CRASH && i < op->nr; i++) {
