@@ -96,8 +96,12 @@ int fusion_chain_settle(struct fusion *fs)
 	const unsigned int nr = chain->unsure;
 	int r;
 
-	/* What cannot be read is no transaction, and no block is written behind it. */
-	if (!nr || fusion_chain_rw(fs, chain, REQ_OP_READ | REQ_META, 0, nr))
+	/*
+	 * What cannot be read is no transaction, and no block is written behind it. If another
+	 * machine has taken the set over, what is there now is that machine's.
+	 */
+	if (!nr || fusion_gate_ready(fs) ||
+	    fusion_chain_rw(fs, chain, REQ_OP_READ | REQ_META, 0, nr))
 		return 0;
 	r = fusion_chain_rw(fs, chain, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, 0, nr);
 	if (r)
