@@ -2,9 +2,10 @@
 /*
  * dm-fusion: the copies of a batch, which is step 5 in dm-fusion-batch.c.
  *
- * Foreground I/O waits for one copy at most. While there is none, what was asked for goes two at a
- * time, and so do copies for shadows: so one disk reads the next extent while the other writes, and
- * a disk that does both moves its arm half as often.
+ * Foreground I/O waits for one copy at most, or for the flush behind the batch: a disk that caches
+ * writes may have all of the batch to write then. While there is no foreground I/O, what was asked
+ * for goes two at a time, and so do copies for shadows: so one disk reads the next extent while the
+ * other writes, and a disk that does both moves its arm half as often.
  */
 #include "dm-fusion.h"
 
