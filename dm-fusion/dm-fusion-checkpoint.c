@@ -278,7 +278,7 @@ void fusion_do_commit(struct work_struct *work)
 	else if (fusion_commit_needed(fs, false))
 		fusion_commit(fs, false);
 
-	/* Flushes come even after a seal. fusion_close() notes the mode then, beside no other write. */
+	/* Flushes come even after a seal. fusion_close() notes the mode then, alone. */
 	if (!clean)
 		fusion_note_mode(fs);
 }

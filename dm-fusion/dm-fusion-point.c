@@ -12,7 +12,9 @@
  * has changed: then most data has a current shadow, so that few files have metadata that is newer
  * than their data, and as few as possible have data that is newer than their metadata. A file of
  * the former kind has errors, one of the latter kind may have what another file has now. So a
- * point does not wait until all data has a shadow, nor, if a round takes very long, for its end.
+ * point does not wait until all data has a shadow. Nor does it wait for the end of a round that
+ * takes longer than shadow_age: a file system that overwrites what an old point refers to, as btrfs
+ * does, is worth nothing as of that point.
  *
  * All extents with metadata on the fast member that lack a current shadow are copied, each to a
  * slot that the replica does not name yet; those that are written meanwhile once more, as often
@@ -57,8 +59,6 @@
 #define TRIES		3U
 /* Most extents that may have no shadow at all yet. */
 #define FIRST		64U
-/* Times shadow_age that a point waits for a round. */
-#define LATE		4U
 /* Jobs that end under one lock. */
 #define CHUNK		64U
 
@@ -227,8 +227,10 @@ static bool fusion_point_prepare(struct fusion *fs)
 	unsigned int round;
 
 	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
-	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST)
+	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST) {
+		fusion_refresh_metadata(fs);
 		return false;
+	}
 	for (round = 0; round < ROUNDS; round++) {
 		if (fusion_point_round(fs, FUSION_WATCHED, U32_MAX) < 0)
 			return false;
@@ -366,7 +368,7 @@ static bool fusion_point_ready(const struct fusion *fs, u64 age)
 	u64 last = s->point.made_ms ?: s->round_ms;
 
 	return s->completed != s->point.round ||
-	       (s->in_round && fusion_now_ms() - last >= LATE * age);
+	       (s->in_round && fusion_now_ms() - last >= age);
 }
 
 bool fusion_point_due(const struct fusion *fs)

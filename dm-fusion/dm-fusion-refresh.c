@@ -4,15 +4,16 @@
  * or one that is out of date. It is copied to a free slow slot, which becomes its shadow.
  *
  * The mover does that in rounds, between its moves. A round passes over the map for extents with
- * metadata, and then for the others, so it goes through the slow member in order. Then it looks
- * for extents that have come up meanwhile, and have no shadow at all, as long as there are half
- * as many as in the pass before, PASSES times at most. It takes those that were written meanwhile
- * along if these are few as well. Then little is missing or out of date, which is the best moment
- * for a point (dm-fusion-point.c): what is out of date then is lost with the fast member. The next
- * round begins when shadow_age seconds have passed since this one began. With 0 there are no
- * rounds. So an extent that is written all the time costs PASSES - 1 copies in that time at most.
- * While the fused device is idle, a round goes as fast as it can; beside foreground I/O it takes a
- * quarter of the time that moves may take (setting duty).
+ * metadata, and then for the others, so it goes through the slow member in order. Then it looks for
+ * extents that have come up meanwhile, and have no shadow at all, as long as there are half as many
+ * as in the pass before, PASSES times at most. It takes those that were written meanwhile along if
+ * these are few as well. Then little is missing or out of date, which is the best moment for a
+ * point (dm-fusion-point.c): what is out of date then is lost with the fast member. If a point
+ * becomes due before that and lacks much metadata that has no shadow at all, the round passes over
+ * metadata again, and then goes on. The next round begins when shadow_age seconds have passed since
+ * this one began. With 0 there are no rounds. So an extent that is written all the time costs
+ * PASSES - 1 copies in that time at most. While the fused device is idle, a round goes as fast as
+ * it can; beside foreground I/O it takes a quarter of the time that moves may take (setting duty).
  *
  * A partial extent gets no copy. One that the round before has met as well is completed: it is not
  * being written for the first time any more.
@@ -50,14 +51,14 @@
  */
 static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 {
-	u32 word = READ_ONCE(fs->map[lext]), passes = fs->shadows.passes;
+	u32 word = READ_ONCE(fs->map[lext]), pass = fs->shadows.pass.nr;
 	enum fusion_shadow_kind kind;
 
 	if (!fusion_word_lacking(fs, word))
 		return false;
 	kind = fusion_shadow_kind(fs, lext);
-	return (passes || kind != FUSION_OF_DATA) &&
-	       !(((passes > 1 && !fs->shadows.renews) || kind == FUSION_OF_METADATA) &&
+	return (pass || kind != FUSION_OF_DATA) &&
+	       !(((pass > 1 && !fs->shadows.renews) || kind == FUSION_OF_METADATA) &&
 		 fusion_has_shadow(fs, word)) &&
 	       /* others may find one in this pass */
 	       (kind != FUSION_OF_METADATA_READ || fusion_shadow_room(fs, kind));
@@ -66,7 +67,7 @@ static bool fusion_refresh_due(const struct fusion *fs, u32 lext)
 /* Is there a slot for one more in this pass? fs->lock held. */
 static bool fusion_refresh_room(const struct fusion *fs)
 {
-	return fusion_shadow_room(fs, fs->shadows.passes ? FUSION_OF_DATA : FUSION_OF_METADATA);
+	return fusion_shadow_room(fs, fs->shadows.pass.nr ? FUSION_OF_DATA : FUSION_OF_METADATA);
 }
 
 /* Complete an extent of the fast member that was partial in the round before as well. */
@@ -111,20 +112,20 @@ static bool fusion_refresh_start(struct fusion *fs, u32 lext, struct fusion_job 
  */
 static bool fusion_refresh_seek(struct fusion *fs)
 {
-	struct fusion_shadows *s = &fs->shadows;
+	struct fusion_pass *pass = &fs->shadows.pass;
 	bool room;
 	u32 looks;
 
-	for (looks = 0; looks < LOOKS && s->cursor < fs->sb.nr_lexts; looks++, s->cursor++) {
-		if (!fusion_refresh_due(fs, s->cursor)) {
-			fusion_refresh_pass(fs, s->cursor);
+	for (looks = 0; looks < LOOKS && pass->cursor < fs->sb.nr_lexts; looks++, pass->cursor++) {
+		if (!fusion_refresh_due(fs, pass->cursor)) {
+			fusion_refresh_pass(fs, pass->cursor);
 			continue;
 		}
 		spin_lock_irq(&fs->lock);
 		room = fusion_refresh_room(fs);
 		spin_unlock_irq(&fs->lock);
 		if (!room)
-			s->cursor = fs->sb.nr_lexts;
+			pass->cursor = fs->sb.nr_lexts;
 		return room;
 	}
 	return false;
@@ -133,11 +134,11 @@ static bool fusion_refresh_seek(struct fusion *fs)
 /* Begin with the next extents of the round. Return: how many. */
 static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job *jobs, bool idle)
 {
-	struct fusion_shadows *s = &fs->shadows;
+	struct fusion_pass *pass = &fs->shadows.pass;
 	unsigned int max = fusion_requested_batch(fs, idle), nr = 0, looks;
 
-	for (looks = 0; looks < LOOKS && nr < max && s->cursor < fs->sb.nr_lexts; looks++) {
-		u32 lext = s->cursor++;
+	for (looks = 0; looks < LOOKS && nr < max && pass->cursor < fs->sb.nr_lexts; looks++) {
+		u32 lext = pass->cursor++;
 
 		if (!fusion_refresh_due(fs, lext)) {
 			fusion_refresh_pass(fs, lext);
@@ -145,7 +146,7 @@ static unsigned int fusion_refresh_collect(struct fusion *fs, struct fusion_job 
 		}
 		if (!fusion_refresh_start(fs, lext, &jobs[nr])) {
 			/* No more in this round. */
-			s->cursor = fs->sb.nr_lexts;
+			pass->cursor = fs->sb.nr_lexts;
 			break;
 		}
 		nr += jobs[nr].started;
@@ -191,7 +192,8 @@ static void fusion_refresh_some(struct fusion *fs, struct fusion_job *jobs, unsi
 		copied |= jobs[i].copied;
 		/* what foreground I/O has left for later comes first then */
 		if (jobs[i].outcome == FUSION_SKIPPED)
-			fs->shadows.cursor = min(fs->shadows.cursor, jobs[i].move.lext);
+			fs->shadows.pass.cursor = min(fs->shadows.pass.cursor,
+						      jobs[i].move.lext);
 	}
 	if (copied)
 		fusion_mark_written(fs, FUSION_SLOW);
@@ -225,25 +227,37 @@ static u32 fusion_refresh_outdated(const struct fusion *fs)
 	return nr;
 }
 
+/* Begin with a pass over metadata, and go on with @after. */
+static void fusion_refresh_first(struct fusion_shadows *s, const struct fusion_pass *after)
+{
+	s->after = *after;
+	s->pass = (struct fusion_pass){};
+}
+
 /* A pass is over. Return: is there another one in this round? */
 static bool fusion_refresh_again(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 before = s->before;
+	const struct fusion_pass last = s->pass;
 
-	s->before = s->found;
-	s->found = 0;
-	s->any |= s->before;
-	s->cursor = 0;
-	if (!s->passes) {
-		s->passes = 1;
-		s->before = U32_MAX;
+	s->any |= last.found;
+	if (!last.nr) {
+		s->pass = s->after;
 		return true;
 	}
-	if (!s->before || s->before > before / 2 || ++s->passes == PASSES)
+	if (!last.found || last.found > last.before / 2 || last.nr == PASSES - 1)
 		return false;
-	s->renews = fusion_refresh_outdated(fs) <= s->before / 2;
+	s->pass = (struct fusion_pass){ .nr = last.nr + 1, .before = last.found };
+	s->renews = fusion_refresh_outdated(fs) <= last.found / 2;
 	return true;
+}
+
+void fusion_refresh_metadata(struct fusion *fs)
+{
+	struct fusion_shadows *s = &fs->shadows;
+
+	if (s->in_round && s->pass.nr)
+		fusion_refresh_first(s, &s->pass);
 }
 
 bool fusion_refresh(struct fusion *fs)
@@ -261,12 +275,9 @@ bool fusion_refresh(struct fusion *fs)
 	if (!s->in_round) {
 		s->in_round = true;
 		s->rounds++;
-		s->cursor = 0;
 		s->round_ms = now;
-		s->passes = 0;
-		s->before = U32_MAX;
-		s->found = 0;
 		s->any = false;
+		fusion_refresh_first(s, &(struct fusion_pass){ .nr = 1, .before = U32_MAX });
 	}
 	if (fusion_refresh_seek(fs)) {
 		if (fusion_gate_ready(fs))
@@ -274,13 +285,13 @@ bool fusion_refresh(struct fusion *fs)
 		nr = fusion_refresh_collect(fs, fs->mover.batch.jobs, idle);
 	}
 	if (nr) {
-		s->found += nr;
+		s->pass.found += nr;
 		start = fusion_pace_begin(fs);
 		fusion_refresh_some(fs, fs->mover.batch.jobs, nr, idle);
 		if (!idle || !fusion_is_idle(fs))
 			fusion_pace(fs, SHARE * fusion_pace_used(fs, start));
 	}
-	if (s->cursor < fs->sb.nr_lexts || fusion_refresh_again(fs))
+	if (s->pass.cursor < fs->sb.nr_lexts || fusion_refresh_again(fs))
 		return true;
 	s->in_round = false;
 	s->completed = s->rounds;

@@ -103,6 +103,20 @@ struct fusion_point {
 };
 
 /**
+ * struct fusion_pass - a pass of a round over the map: dm-fusion-refresh.c
+ * @nr: 0: for metadata; 1: the first one for all
+ * @cursor: the next extent
+ * @before: how many extents the pass before has found
+ * @found: and this one
+ */
+struct fusion_pass {
+	u32 nr;
+	u32 cursor;
+	u32 before;
+	u32 found;
+};
+
+/**
  * struct fusion_shadows - all of them: 8 bytes and a bit for each fast slot
  * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
  * @has: a bit for each of @of that has a slot
@@ -130,11 +144,9 @@ struct fusion_point {
  * @copies: number that were copied
  * @in_round: extents are copied: dm-fusion-refresh.c
  * @any: some were in this round
- * @passes: times that it has passed over the map
+ * @pass: what passes over the map now
  * @renews: this pass, from the third on, takes what is out of date along
- * @before: how many extents the pass before has found
- * @found: and this one
- * @cursor: the next one
+ * @after: the pass that goes on after one for metadata
  * @rounds: number of rounds begun
  * @completed: number of the last one that has ended
  * @round_ms: ktime when the last round began; 0: there was none
@@ -160,11 +172,9 @@ struct fusion_shadows {
 	u64 copies;
 	bool in_round;
 	bool any;
-	u32 passes;
+	struct fusion_pass pass;
 	bool renews;
-	u32 before;
-	u32 found;
-	u32 cursor;
+	struct fusion_pass after;
 	u32 rounds;
 	u32 completed;
 	u64 round_ms;
@@ -393,6 +403,9 @@ void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
  * way. Context: the mover. Return: is there more to do in this round?
  */
 bool fusion_refresh(struct fusion *fs);
+
+/* Let the round, if there is one, pass over metadata before it goes on. Context: the mover. */
+void fusion_refresh_metadata(struct fusion *fs);
 
 /* -- dm-fusion-point-lacking.c --------------------------------------------------------------- */
 
