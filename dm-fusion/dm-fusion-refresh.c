@@ -243,6 +243,8 @@ static bool fusion_refresh_again(struct fusion *fs)
 	s->any |= last.found;
 	if (!last.nr) {
 		s->pass = s->after;
+		/* if a point has waited for metadata, that is all there now */
+		s->point.retry_ms = 0;
 		return true;
 	}
 	if (!last.found || last.found > last.before / 2 || last.nr == PASSES - 1)
