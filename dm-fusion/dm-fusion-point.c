@@ -371,6 +371,13 @@ static bool fusion_point_ready(const struct fusion *fs, u64 age)
 	       (s->in_round && fusion_now_ms() - last >= age);
 }
 
+void fusion_point_retry(struct fusion *fs)
+{
+	/* otherwise it would pass over metadata again at once: what cannot be copied, without end */
+	if (fusion_point_new(fs) <= FIRST)
+		fs->shadows.point.retry_ms = 0;
+}
+
 bool fusion_point_due(const struct fusion *fs)
 {
 	u64 age = (u64)READ_ONCE(fs->opt.shadow_age) * MSEC_PER_SEC;

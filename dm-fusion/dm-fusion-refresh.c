@@ -243,8 +243,7 @@ static bool fusion_refresh_again(struct fusion *fs)
 	s->any |= last.found;
 	if (!last.nr) {
 		s->pass = s->after;
-		/* if a point has waited for metadata, that is all there now */
-		s->point.retry_ms = 0;
+		fusion_point_retry(fs);
 		return true;
 	}
 	if (!last.found || last.found > last.before / 2 || last.nr == PASSES - 1)

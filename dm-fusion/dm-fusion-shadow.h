@@ -442,6 +442,9 @@ bool fusion_point_fill(struct fusion *fs);
 
 /* -- dm-fusion-point.c ----------------------------------------------------------------------- */
 
+/* A round has passed over metadata, for which a point may wait. Context: the mover. */
+void fusion_point_retry(struct fusion *fs);
+
 /* Is a point due? */
 bool fusion_point_due(const struct fusion *fs);
 
