@@ -75,8 +75,6 @@ enum option_id {
 	OPT_NR
 };
 
-#define OPT_BIT(x)	(1ull << OPT_##x)
-
 #define MAX_MANY	32
 
 /* The arguments of a verb: NULL for an option that was not given, "" for a flag that was. */
@@ -114,7 +112,7 @@ struct verb {
 	const char *summary;
 	const char *example;
 	int (*run)(const struct args *a);
-	uint64_t opts;		/* OPT_BIT() of each */
+	bool opts[OPT_NR];
 	int min, max;		/* words */
 	bool root;
 	bool fsck;		/* has the exit codes of fsck */

@@ -85,8 +85,6 @@ const struct option_info options[OPT_NR] = {
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 
-_Static_assert(OPT_NR <= 64, "struct verb has a bit for each option");
-
 #define VERB(verb, ...)	{ .name = #verb, .run = cmd_##verb, __VA_ARGS__ }
 
 const struct verb verbs[] = {
@@ -97,5 +95,5 @@ const size_t nr_verbs = sizeof(verbs) / sizeof(verbs[0]);
 
 bool takes_option(const struct verb *v, int option)
 {
-	return (v->opts | OPT_BIT(HELP)) >> option & 1;
+	return option == OPT_HELP || v->opts[option];
 }
