@@ -163,6 +163,13 @@
 	     .opts = { O(ONCE), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(bench, .words = "honest DIRECTORY|DEVICE | --compare FILE FILE",
+	     .summary = "measure rate and latency, and tell if that is reliable",
+	     .example = "fusionctl bench honest /srv --quick",
+	     .opts = { O(QUICK), O(MAX_SIZE), O(SEED), O(WRITE), O(COMPARE), O(YES), O(FORCE),
+		       O(DRY_RUN), O(JSON), O(SVG) },
+	     .min = 2, .max = 2, .root = true),
+
 	VERB(check, .words = "NAME | DEV [DEV]",
 	     .summary = "check the metadata of a closed set, read-only",
 	     .example = "fusionctl check data -v",
