@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fusionctl bench honest against the model of a disk, on a virtual clock: its plan is carried out, a
- * tenth of the transfers is slowed tenfold, and the line through them is compared with what the model
- * does otherwise. Prints KTAP.
+ * fusionctl bench honest against the model of a disk, on a virtual clock: its plan is carried out,
+ * a tenth of the transfers is slowed tenfold, and the line through them is compared with what the
+ * model does otherwise. Prints KTAP.
  */
 #include <math.h>
 #include <stdio.h>

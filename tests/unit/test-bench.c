@@ -142,11 +142,12 @@ static void plan_device(void)
 
 /* -- fio ---------------------------------------------------------------------------- */
 
-#define REPORT(error, bytes, ios, mean)						\
-	"note: something\n{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"bench\","	\
-	"\"error\" : " error ", \"read\" : { \"io_bytes\" : 0, \"total_ios\" : 0, \"lat_ns\" : "	\
-	"{ \"mean\" : 0.0 } }, \"write\" : { \"io_bytes\" : " bytes ", \"total_ios\" : " ios	\
-	", \"lat_ns\" : { \"min\" : 1, \"mean\" : " mean " } } } ] }\nfio: late words\n"
+#define REPORT(error, bytes, ios, mean)							\
+	"note: something\n{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { "			\
+	"\"jobname\" : \"bench\", \"error\" : " error ", \"read\" : { \"io_bytes\" : 0, "	\
+	"\"total_ios\" : 0, \"lat_ns\" : { \"mean\" : 0.0 } }, \"write\" : { "		\
+	"\"io_bytes\" : " bytes ", \"total_ios\" : " ios ", \"lat_ns\" : { \"min\" : 1, "	\
+	"\"mean\" : " mean " } } } ] }\nfio: late words\n"
 
 static void parse_fio(void)
 {

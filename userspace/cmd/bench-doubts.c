@@ -124,11 +124,11 @@ static void find_in_lines(struct bench *b)
 		if (!bench_shows(b, line))
 			continue;
 		if (line->member < 0 && line->nr < LEAST_TRANSFERS)
-			doubt(b, DOUBT_FEW, "%u transfers are too few to %s; leave out options that "
-			      "lessen them", line->nr, dir);
+			doubt(b, DOUBT_FEW, "%u transfers are too few to %s; leave out options "
+			      "that lessen them", line->nr, dir);
 		if (!line->known)
-			doubt(b, DOUBT_NO_LINE, "large transfers do not take longer than small ones "
-			      "to %s", dir);
+			doubt(b, DOUBT_NO_LINE, "large transfers do not take longer than small "
+			      "ones to %s", dir);
 		if (line->known && line->outliers > MOST_OUTLIERS * line->nr)
 			doubt(b, DOUBT_OUTLIERS, "%u of %u transfers took unusually long or short "
 			      "to %s; look for what slows the disk at times", line->outliers,

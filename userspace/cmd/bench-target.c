@@ -21,7 +21,7 @@
 #include "stands-on.h"
 #include "verb.h"
 
-/* Files beside those of the plan: first accesses, and zeros. */
+/* Room beside that of the files, at most: for metadata, and so that the file system is not full. */
 #define EXTRA_BYTES	(512ULL << 20)
 
 static int find_directory(struct bench *b, struct bench_target *t)
@@ -70,15 +70,14 @@ int bench_target_find(struct bench *b, struct bench_target *t)
 
 static int check_room(const struct bench *b)
 {
-	uint64_t need = b->plan.total + EXTRA_BYTES, room;
+	uint64_t extra = 4 * b->plan.most < EXTRA_BYTES ? 4 * b->plan.most : EXTRA_BYTES;
+	uint64_t need = b->plan.total + extra, room;
 	char text[2][SIZE_TEXT];
 	struct statvfs st;
 
 	if (statvfs(b->target, &st))
 		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
 				"dmesg", strerror(errno));
-	if (EXTRA_BYTES > 4 * b->plan.most)
-		need = b->plan.total + 4 * b->plan.most;
 	room = (uint64_t)st.f_bavail * st.f_frsize;
 	if (room >= need)
 		return 0;

@@ -119,10 +119,11 @@ static void print_plan(const struct bench *b)
 	fus_size_text(total, b->plan.total);
 	printf("%s: ", b->target);
 	if (b->write)
-		printf("writes %s%s, then reads it", total, b->device ? "" : " to files of its own");
+		printf("writes %s%s, then reads it", total,
+		       b->device ? "" : " to files of its own");
 	else
 		printf("reads %s, writes nothing", total);
-	printf(": %u transfers of %s to %s%s, about ", b->plan.nr,
+	printf("\n%u transfers of %s to %s%s, about ", b->plan.nr,
 	       fus_size_text(least, BENCH_LEAST), fus_size_text(most, b->plan.most),
 	       b->write ? " each way" : "");
 	print_minutes(b, HDD_RATE);
@@ -138,13 +139,17 @@ static int measure(struct bench *b, const struct args *a, struct bench_target *t
 {
 	int rc;
 
-	bench_catch_signals();
+	/* a question is answered by Ctrl-C as usual, but no file may be left */
+	if (!b->device)
+		bench_catch_signals();
 	rc = bench_target_begin(b, a, t);
+	bench_catch_signals();
 	if (!rc)
 		rc = bench_honest(b, t);
 	bench_target_end(b, t);
 	if (!rc && !bench_find_lines(b))
-		rc = fus_fail(FC_FAILED, "bench", "not enough memory; close programs and try again");
+		rc = fus_fail(FC_FAILED, "bench", "not enough memory; close programs and try "
+			      "again");
 	return rc;
 }
 

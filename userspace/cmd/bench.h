@@ -162,7 +162,7 @@ struct bench_disks {
 
 struct bench_count {
 	uint64_t device[2], disk[2];	/* bytes */
-	uint64_t ios;			/* of the device, and of the disks beneath unless on a set */
+	uint64_t ios;			/* of the device and, unless on a set, the disks */
 	uint64_t busy_ms;
 	uint64_t served[2][2];	/* I/Os of the set, by direction and member */
 	uint64_t moved;		/* extents of the set */

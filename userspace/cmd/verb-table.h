@@ -5,21 +5,21 @@
  * completion and the fuzzer use it.
  */
 
-#define O(x)	[OPT_##x] = true
-
-#define MAKE_OPTIONS	O(FAST), O(SLOW), O(EXTENT_SIZE), O(GPT_TYPE), O(YES), O(FORCE), \
-			O(DRY_RUN), O(JSON)
+#define O(x)	\
+	[OPT_##x] = true
 
 	VERB(create, .words = "NAME DEV DEV | NAME --fast DEV --slow DEV",
 	     .summary = "make a set from two devices and open it",
 	     .example = "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda --mkfs ext4",
-	     .opts = { MAKE_OPTIONS, O(MKFS) },
+	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(GPT_TYPE), O(YES), O(FORCE),
+		       O(DRY_RUN), O(JSON), O(MKFS) },
 	     .min = 1, .max = 3, .root = true),
 
 	VERB(format, .words = "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
 	     .summary = "make a set without opening it",
 	     .example = "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K",
-	     .opts = { MAKE_OPTIONS },
+	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(GPT_TYPE), O(YES), O(FORCE),
+		       O(DRY_RUN), O(JSON) },
 	     .max = 3, .root = true),
 
 	VERB(adopt, .words = "NAME DISK DEV | NAME DISK --fast DEV | NAME [DISK DEV] --resume",
@@ -239,4 +239,3 @@
 
 #undef VERB
 #undef O
-#undef MAKE_OPTIONS
