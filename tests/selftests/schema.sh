@@ -115,6 +115,8 @@ test_open_set() {
 		contains(["open", "stable", "unmapped", "slow", "fast", null])' "$TMP/json")" true
 	valid 0 explain fusionctl explain data --sector 7 --json
 	valid 0 top fusionctl top data --once --json
+	# most of it was never written
+	valid 8 bench fusionctl bench honest /dev/mapper/data --quick --max-size 4M --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data

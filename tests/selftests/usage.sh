@@ -118,6 +118,8 @@ test_complete() {
 	completes where pair --ex --extents
 	completes top "" pair
 	completes top --on --once
+	completes bench hon honest
+	completes bench honest /tmp --qu --quick
 	completes close pa pair
 	completes set pair h half_life=
 	completes set pair duty=5% idle=1s repl replica_interval=

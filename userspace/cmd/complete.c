@@ -246,6 +246,8 @@ static void offer_words(const struct verb *v, int n, bool of_set, const char *be
 		offer_closed_sets(name, device || path, begun);
 	if (takes(v, n, "KEY=VALUE"))
 		offer_settings(v, begun);
+	if (takes(v, n, "honest"))
+		offer(begun, "honest", "", "a profile");
 }
 
 static void offer_options(const struct verb *v, const char *begun)

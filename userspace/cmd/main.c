@@ -25,8 +25,10 @@
 
 static bool plugin;
 
-/* The options that may be given more than once. */
-#define MANY	(OPT_BIT(LOAD) | OPT_BIT(SET) | OPT_BIT(DISK))
+static bool may_repeat(enum option_id option)
+{
+	return option == OPT_LOAD || option == OPT_SET || option == OPT_DISK;
+}
 
 static void overview(void)
 {
@@ -130,8 +132,8 @@ static int bad_option(const struct verb *v, int c, const char *word)
 static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 {
 	struct option known[OPT_NR + 1] = { 0 };
-	const char *letters = v->opts & OPT_BIT(VERBOSE) ? ":v" :
-			      v->opts & OPT_BIT(OUTPUT) ? ":o:" : ":";
+	const char *letters = v->opts[OPT_VERBOSE] ? ":v" :
+			      v->opts[OPT_OUTPUT] ? ":o:" : ":";
 	int c, nr = 0;
 
 	for (int i = 0; i < OPT_NR; i++) {
@@ -149,7 +151,7 @@ static int parse(const struct verb *v, int argc, char **argv, struct args *a)
 		c = c == 'v' ? OPT_VERBOSE : c == 'o' ? OPT_OUTPUT : c - FIRST_LONG;
 		a->opt[c] = !options[c].arg ? "" : *options[c].arg == '[' ?
 			    optional_value(argc, argv) : optarg;
-		if (!(MANY >> c & 1))
+		if (!may_repeat(c))
 			continue;
 		if (a->nr_many == MAX_MANY)
 			return fus_fail(FC_USAGE, optarg, "more than %d options; give fewer",

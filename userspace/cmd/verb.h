@@ -71,11 +71,13 @@ enum option_id {
 	OPT_EXTENTS,
 	OPT_SECTORS,
 	OPT_ONCE,
+	OPT_QUICK,
+	OPT_MAX_SIZE,
+	OPT_WRITE,
+	OPT_COMPARE,
 	OPT_HELP,
 	OPT_NR
 };
-
-#define OPT_BIT(x)	(1ull << OPT_##x)
 
 #define MAX_MANY	32
 
@@ -114,7 +116,7 @@ struct verb {
 	const char *summary;
 	const char *example;
 	int (*run)(const struct args *a);
-	uint64_t opts;		/* OPT_BIT() of each */
+	bool opts[OPT_NR];
 	int min, max;		/* words */
 	bool root;
 	bool fsck;		/* has the exit codes of fsck */

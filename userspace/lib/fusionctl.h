@@ -29,6 +29,7 @@ enum exit_code {
 	FC_BUSY		= 5,
 	FC_NO_MODULE	= 6,
 	FC_DAMAGED	= 7,
+	FC_DOUBTFUL	= 8,	/* of bench: the figures are not reliable */
 };
 
 /* Index of the members, in the format and in the kernel's interfaces. */

@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl bench: its rate and latency against the model of a disk, and what it finds out: caches,
+# other load, space that was never written, and which member of a set served what.
+
+# shellcheck source=tool.sh
+. "$(dirname "$0")/tool.sh"
+
+# disk NAME MIB [KEY VALUE]...: the model of a disk, on one that forgets what is written
+disk() {
+	null "$1-below" "$2" memory_backed=0 discard=0
+	spindle "$1" "$REPLY" "${@:3}"
+	REPLY=/dev/mapper/$1
+}
+
+# measured TARGET [OPTION]...: the JSON is in $TMP/out
+measured() {
+	local rc=0
+	fusionctl bench honest "$@" --json >"$TMP/out" 2>"$TMP/err" || rc=$?
+	[[ $rc == 0 || $rc == 8 ]] || fail "bench honest $*: status $rc: $(<"$TMP/err")"
+	same "reliable, by the exit status" "$(jq .reliable "$TMP/out")" \
+		"$([[ $rc == 0 ]] && echo true || echo false)"
+}
+
+# line DIRECTION MEMBER FIELD: of the line
+line() {
+	jq -r --arg d "$1" --arg m "$2" \
+		".lines[] | select(.direction == \$d and (.member // \"all\") == \$m) | .$3" "$TMP/out"
+}
+
+# within_percent WHAT IS WANTED PERCENT
+within_percent() {
+	echo "# $1: $2, expected $3"
+	awk -v is="$2" -v want="$3" -v p="$4" \
+		'BEGIN { d = (is - want) / want * 100; exit !(d <= p && d >= -p) }'
+}
+
+doubts() {
+	jq -r '[.doubts[].kind] | sort | join(" ")' "$TMP/out"
+}
+
+# doubted KIND
+doubted() {
+	[[ " $(doubts) " == *" $1 "* ]] || fail "no doubt about $1, only: $(doubts)"
+}
+
+# fio_of DEV FIELD OPTION...: a field of a job that reads
+fio_of() {
+	fio --name=truth --filename="$1" --direct=1 --ioengine=psync --output-format=json "${@:3}" |
+		jq ".jobs[0].read.$2"
+}
+
+# A tenth of the disk is ten times as slow. What the rest does is known. The turns of the disk alone
+# are worth 4 percent of the latency of so many transfers: one run of some fifty may be farther off.
+test_model() {
+	local rate latency try
+	need fio
+	disk good 4500
+	rate=$(fio_of /dev/mapper/good bw_bytes --rw=read --bs=8m --size=512m)
+	latency=$(fio_of /dev/mapper/good lat_ns.mean --rw=randread --bs=4k --number_ios=300 \
+		--norandommap | awk '{ print $1 / 1e6 }')
+	disk bad 500 rate 15 rpm 720 seek_track_us 10000 seek_full_us 160000
+	dm both "0 $(sectors_of /dev/mapper/good) linear /dev/mapper/good 0
+$(sectors_of /dev/mapper/good) $(sectors_of /dev/mapper/bad) linear /dev/mapper/bad 0"
+	for try in 1 2; do
+		measured /dev/mapper/both --max-size 64M --seed $try
+		within_percent "rate" "$(line read all bytes_per_second)" "$rate" 2 ||
+			fail "another rate"
+		at_least "outliers" "$(line read all outliers)" 4
+		same "transfers" "$(jq '.transfers | length' "$TMP/out")" 160
+		# nothing was ever written there
+		same "doubts" "$(doubts)" zeros
+		! within_percent "latency, ms" "$(line read all latency_ms)" "$latency" 10 || return 0
+	done
+	fail "another latency"
+}
+
+test_load() {
+	local pid
+	need fio
+	disk busy 600
+	fio --name=load --filename=/dev/mapper/busy --direct=1 --ioengine=psync --rw=randread \
+		--bs=4k --rate_iops=40 --time_based --runtime=600 --output=/dev/null &
+	pid=$!
+	defer kill $pid
+	measured /dev/mapper/busy --quick --max-size 4M
+	doubted load
+	# nothing was ever written there
+	doubted zeros
+	same "written" "$(jq .watched.written_bytes "$TMP/out")" 0
+}
+
+# A loop device without direct I/O has the page cache above its disk.
+test_cache() {
+	need fio mkfs.ext4
+	null below 512
+	mkfs.ext4 -q "$REPLY"
+	mkdir "$TMP/mnt"
+	mount "$REPLY" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	head -c 160M /dev/urandom >"$TMP/mnt/image"
+	modprobe -q loop || :
+	LOOP=$(losetup -f --show --direct-io=off "$TMP/mnt/image")
+	defer losetup -d "$LOOP"
+	measured "$LOOP" --quick --max-size 4M
+	doubted cache
+	# a file system in memory, which either takes no direct I/O or has no disk
+	mkdir "$TMP/tmpfs"
+	mount -t tmpfs none "$TMP/tmpfs"
+	defer umount_quietly "$TMP/tmpfs"
+	if fusionctl bench honest "$TMP/tmpfs" --quick --max-size 4M --json >"$TMP/out" \
+		2>"$TMP/err"; then
+		fail "the page cache is reliable"
+	elif [[ -s $TMP/out ]]; then
+		doubted no_disk
+	else
+		grep -q "takes no direct I/O" "$TMP/err" || fail "$(<"$TMP/err")"
+	fi
+	same "files left" "$(ls -A "$TMP/tmpfs")" ""
+}
+
+test_set() {
+	need fio mkfs.ext4
+	null fast 64
+	FAST=$REPLY
+	null slow-below 256
+	spindle slow "$REPLY"
+	SLOW=/dev/mapper/slow
+	opened pair --extent-size 256K
+	good fusionctl set pair migration=off
+	# more than the fast member has room for
+	measured "$SET" --quick --max-size 6M --write --yes --force
+	json .name pair
+	doubted small
+	at_least "transfers to the fast member" "$(line write fast transfers)" 8
+	at_least "transfers to the slow member" "$(line write slow transfers)" 8
+	at_least "rate of the fast member" "$(line write fast 'bytes_per_second | floor')" \
+		$(($(line write slow 'bytes_per_second | floor') * 2))
+	at_least "rate of the fast member" "$(line read fast 'bytes_per_second | floor')" \
+		$(($(line read slow 'bytes_per_second | floor') * 2))
+	# for people, a line for each
+	fusionctl bench honest "$SET" --quick --max-size 6M --svg "$TMP/svg" >"$TMP/text" || :
+	has "a line for each" "$(<"$TMP/text")" "read, fast "
+	has "a line for each" "$(<"$TMP/text")" "read, slow "
+	has "why it is doubtful" "$(<"$TMP/text")" "not reliable: "
+	has "drawn" "$(<"$TMP/svg")" "read, slow: "
+	mkfs.ext4 -q "$SET"
+	mkdir "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	refused "has " fusionctl bench honest "$TMP/mnt"
+	measured "$TMP/mnt" --quick --max-size 4M
+	json .name pair
+	json .file_system ext4
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+	cp "$TMP/out" "$TMP/a.json"
+	expect 8 "" fusionctl bench --compare "$TMP/a.json" "$TMP/a.json"
+	grep -q "no difference shown" "$TMP/out" || fail "it differs from itself"
+	interrupted "$TMP/mnt"
+}
+
+# interrupted DIRECTORY: nothing is left
+interrupted() {
+	local pid rc=0
+	fusionctl bench honest "$1" --quick --max-size 4M >"$TMP/out" 2>&1 &
+	pid=$!
+	within 20 "files" compgen -G "$1/.fusion-bench-*/[0-9]*"
+	kill $pid
+	wait $pid || rc=$?
+	same "exit status" $rc 143
+	same "files left" "$(ls -A "$1")" "lost+found"
+}
+
+test_refusals() {
+	need fio
+	null disk 64
+	DISK=$REPLY
+	expect 2 "sweep: no such profile; write fusionctl bench honest $DISK" \
+		fusionctl bench sweep "$DISK"
+	expect 2 "1M: not a size for transfers; give 4M to 128G" \
+		fusionctl bench honest "$DISK" --max-size 1M
+	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
+		fusionctl bench honest "$TMP" --write
+	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick
+	null data 256
+	DISK=$REPLY
+	mkfs.ext4 -q "$DISK"
+	expect 3 "$DISK: contains ext4$(blkid -o value -s UUID "$DISK" | sed 's/.*/ (uuid &)/') at \
+byte 1080; to overwrite that, add --force" \
+		fusionctl bench honest "$DISK" --quick --max-size 4M --write --yes
+	refused "all of it may be overwritten, and there is no terminal" \
+		fusionctl bench honest "$DISK" --quick --max-size 4M --write --force
+	good blkid "$DISK"
+	good fusionctl bench honest "$DISK" --quick --max-size 4M --dry-run
+	has "how much" "$(<"$TMP/out")" "$DISK: reads 9"
+	has "how much" "$(<"$TMP/out")" "32 transfers of 2M to 4M, about 1 min at 150 MB/s"
+	echo '{}' >"$TMP/wrong"
+	expect 1 "$TMP/wrong: profile: is not honest; use a file that fusionctl bench --json wrote" \
+		fusionctl bench --compare "$TMP/wrong" "$TMP/wrong"
+}
+
+run_tests

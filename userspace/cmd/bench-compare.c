@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two results of bench: what differs, and whether that is more than their intervals allow. */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <libsmartcols/libsmartcols.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "json-field.h"
+#include "new-file.h"
+#include "role.h"
+#include "table.h"
+
+#define MOST_FILE	(16U << 20)
+
+struct result {
+	struct json_source source;
+	struct json_object *o, *lines;
+	bool reliable;
+};
+
+static int read_result(const char *path, struct result *r)
+{
+	char *text = fus_file_text(AT_FDCWD, path, MOST_FILE, NULL);
+	struct json_object *reliable;
+	const char *profile;
+	int rc;
+
+	*r = (struct result) { .source = { path, "use a file that fusionctl bench --json wrote" } };
+	if (!text)
+		return fus_fail(FC_FAILED, path, "cannot be read: %s; name a file that fusionctl "
+				"bench --json wrote", strerror(errno));
+	r->o = json_tokener_parse(text);
+	free(text);
+	profile = json_object_is_type(r->o, json_type_object) ? fus_field_text(r->o, "profile") :
+		  NULL;
+	if (!profile || strcmp(profile, "honest"))
+		return fus_field_bad(&r->source, "profile", "is not honest");
+	rc = fus_field_child(&r->source, r->o, "lines", json_type_array, &r->lines);
+	if (!rc)
+		rc = fus_field_child(&r->source, r->o, "reliable", json_type_boolean, &reliable);
+	if (!rc)
+		r->reliable = json_object_get_boolean(reliable);
+	return rc;
+}
+
+/* A value that is no number counts as unknown. */
+static double number(struct json_object *o, const char *key)
+{
+	struct json_object *field;
+
+	if (!json_object_object_get_ex(o, key, &field) ||
+	    (!json_object_is_type(field, json_type_double) &&
+	     !json_object_is_type(field, json_type_int)))
+		return NAN;
+	return json_object_get_double(field);
+}
+
+static bool get_value(struct json_object *o, const char *key, struct theil_value *v)
+{
+	char bound[48];
+
+	v->is = number(o, key);
+	snprintf(bound, sizeof(bound), "%s_low", key);
+	v->low = number(o, bound);
+	snprintf(bound, sizeof(bound), "%s_high", key);
+	v->high = number(o, bound);
+	/* a rate without an upper bound */
+	if (isnan(v->high))
+		v->high = INFINITY;
+	return v->is > 0 && v->low <= v->is && v->is <= v->high;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The line of the same direction and member. */
+static struct json_object *find_line(const struct result *r, const char *dir, const char *member)
+{
+	for (size_t i = 0; i < json_object_array_length(r->lines); i++) {
+		struct json_object *o = json_object_array_get_idx(r->lines, i);
+
+		if (json_object_is_type(o, json_type_object) &&
+		    same_text(fus_field_text(o, "direction"), dir) &&
+		    same_text(fus_field_text(o, "member"), member))
+			return o;
+	}
+	return NULL;
+}
+
+/* What B is, by values with their intervals; @more is what a larger one is. */
+static void judge(const struct theil_value *a, const struct theil_value *b, const char *more,
+		  const char *less, char verdict[64])
+{
+	double ratio = b->is / a->is;
+
+	if (b->low <= a->high && a->low <= b->high)
+		snprintf(verdict, 64, "no difference shown");
+	else if (ratio > 1)
+		snprintf(verdict, 64, "%s by %.1f %%", more, 100 * (ratio - 1));
+	else
+		snprintf(verdict, 64, "%s by %.1f %%", less, 100 * (1 - ratio));
+}
+
+static void add_row(struct libscols_table *tb, const char *name, const char *what,
+		    const struct theil_value v[2], bool rate)
+{
+	char text[2][BENCH_TEXT], ratio[16], verdict[64];
+
+	for (int i = 0; i < 2; i++) {
+		if (rate)
+			bench_rate_text(text[i], v[i].is);
+		else
+			bench_time_text(text[i], v[i].is / 1e3);
+	}
+	snprintf(ratio, sizeof(ratio), "%.3f", v[1].is / v[0].is);
+	judge(&v[0], &v[1], rate ? "faster" : "longer", rate ? "slower" : "shorter", verdict);
+	table_row(tb, (const char *const []) { name, what, text[0], text[1], ratio, verdict });
+}
+
+static unsigned int add_rows(struct libscols_table *tb, const struct result r[2], int dir,
+			     const char *member)
+{
+	struct json_object *line[2];
+	struct theil_value v[2];
+	unsigned int rows = 0;
+	char name[32];
+
+	for (int i = 0; i < 2; i++) {
+		line[i] = find_line(&r[i], bench_direction_name[dir], member);
+		if (!line[i])
+			return 0;
+	}
+	snprintf(name, sizeof(name), "%s%s%s", bench_direction_name[dir], member ? ", " : "",
+		 member ? member : "");
+	if (get_value(line[0], "bytes_per_second", &v[0]) &&
+	    get_value(line[1], "bytes_per_second", &v[1])) {
+		add_row(tb, name, "rate", v, true);
+		rows++;
+	}
+	if (get_value(line[0], "latency_ms", &v[0]) && get_value(line[1], "latency_ms", &v[1])) {
+		add_row(tb, name, "latency", v, false);
+		rows++;
+	}
+	return rows;
+}
+
+static int compare(const struct result r[2])
+{
+	struct libscols_table *tb = table_new((const char *const []) {
+		"", "", ">A", ">B", ">B / A", "B IS", NULL });
+	const char *const members[] = { NULL, fus_role_name[FAST], fus_role_name[SLOW] };
+	unsigned int rows = 0;
+	int rc = 0;
+
+	for (int i = 0; i < 6; i++)
+		rows += add_rows(tb, r, i / 3, members[i % 3]);
+	if (!rows) {
+		scols_unref_table(tb);
+		return fus_fail(FC_FAILED, r[1].source.path, "has no figure in common with %s; "
+				"measure both in the same way", r[0].source.path);
+	}
+	table_print(tb);
+	for (int i = 0; i < 2; i++) {
+		if (r[i].reliable)
+			continue;
+		printf("not reliable: the figures of %s, by its doubts\n", r[i].source.path);
+		rc = FC_DOUBTFUL;
+	}
+	return rc;
+}
+
+int bench_compare(const char *a, const char *b)
+{
+	struct result r[2] = { 0 };
+	int rc;
+
+	rc = read_result(a, &r[0]);
+	if (!rc)
+		rc = read_result(b, &r[1]);
+	if (!rc)
+		rc = compare(r);
+	json_object_put(r[0].o);
+	json_object_put(r[1].o);
+	return rc;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Why figures are not reliable: verdicts on what was watched beside the transfers. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "bench.h"
+#include "size.h"
+
+/* So much of what is transferred has to reach the disks, */
+#define LEAST_ON_DISK	0.95
+/* and of zeros, unless they are compressed. */
+#define LEAST_ZEROS	0.8
+#define MOST_COMPRESSIBLE 1.5	/* times as fast */
+/* Caches of disks hold less. */
+#define LEAST_BETWEEN	(512ULL << 20)
+/* Other load: a share of the bytes, with what a file system adds to each file, */
+#define MOST_OTHER	0.02
+#define METADATA	(256ULL << 10)
+/* and while nothing is asked for. */
+#define MOST_IDLE_IOS	10	/* in a second */
+#define MOST_IDLE_BUSY	0.02
+#define LEAST_SAMPLED	0.5	/* of the blocks have to be other than zeros */
+#define LEAST_TRANSFERS	30	/* in a direction */
+#define MOST_OUTLIERS	0.2
+
+const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
+	[DOUBT_NO_DISK] = "no_disk",
+	[DOUBT_CACHE] = "cache",
+	[DOUBT_SMALL] = "small",
+	[DOUBT_COMPRESSION] = "compression",
+	[DOUBT_ZEROS] = "zeros",
+	[DOUBT_LOAD] = "load",
+	[DOUBT_MOVES] = "moves",
+	[DOUBT_FEW] = "few",
+	[DOUBT_OUTLIERS] = "outliers",
+	[DOUBT_NO_LINE] = "no_line",
+};
+
+static void __attribute__((format(printf, 3, 4))) doubt(struct bench *b, enum bench_doubt kind,
+							 const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(b->doubt[kind], sizeof(b->doubt[kind]), fmt, ap);
+	va_end(ap);
+}
+
+static void find_cache(struct bench *b, enum bench_direction dir)
+{
+	const struct bench_facts *f = &b->facts;
+	char moved[SIZE_TEXT], asked[SIZE_TEXT];
+
+	if (!f->has_disk || f->disk[dir] >= LEAST_ON_DISK * f->asked[dir])
+		return;
+	fus_size_text(moved, f->disk[dir]);
+	fus_size_text(asked, f->asked[dir]);
+	doubt(b, DOUBT_CACHE, "the disks %s only %s of %s: a cache, or unmapped space, served the "
+	      "rest", dir == BENCH_READ ? "read" : "wrote", moved, asked);
+}
+
+static void find_small(struct bench *b)
+{
+	char between[SIZE_TEXT];
+
+	if (!b->write || b->facts.between >= LEAST_BETWEEN)
+		return;
+	doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a disk's own "
+	      "cache may hold; raise --max-size", fus_size_text(between, b->facts.between));
+}
+
+static void find_compression(struct bench *b)
+{
+	const struct bench_facts *f = &b->facts;
+
+	if (f->compressible > MOST_COMPRESSIBLE)
+		doubt(b, DOUBT_COMPRESSION, "zeros are written %.1f times as fast as random data: "
+		      "something compresses, and figures depend on the data", f->compressible);
+	else if (f->zeros_written && f->zeros_written < LEAST_ZEROS)
+		doubt(b, DOUBT_COMPRESSION, "only %.0f %% of zeros reached the disks: something "
+		      "compresses, and figures depend on the data", 100 * f->zeros_written);
+}
+
+static void find_zeros(struct bench *b)
+{
+	const struct bench_facts *f = &b->facts;
+
+	if (f->sampled && f->sampled - f->zeros < LEAST_SAMPLED * f->sampled)
+		doubt(b, DOUBT_ZEROS, "%" PRIu64 " of %" PRIu64 " blocks read are zeros, which a "
+		      "disk may return without reading; measure a part with data, or add --write",
+		      f->zeros, f->sampled);
+}
+
+static void find_load(struct bench *b)
+{
+	const struct bench_facts *f = &b->facts;
+	double seconds = f->idle_seconds > 0 ? f->idle_seconds : 1;
+
+	if (f->idle_ios > MOST_IDLE_IOS * seconds || f->idle_busy > MOST_IDLE_BUSY) {
+		doubt(b, DOUBT_LOAD, "others used the disk: %.0f I/Os a second, %.0f %% of the "
+		      "time; stop them and measure again", f->idle_ios / seconds,
+		      100 * f->idle_busy);
+		return;
+	}
+	for (int dir = 0; f->has_device && dir < 2; dir++) {
+		uint64_t most = MOST_OTHER * (f->asked[0] + f->asked[1]) +
+				(f->files ? METADATA * b->plan.nr : METADATA);
+		char other[SIZE_TEXT];
+
+		if (f->other[dir] > most)
+			doubt(b, DOUBT_LOAD, "others %s %s meanwhile; stop them and measure again",
+			      dir == BENCH_READ ? "read" : "wrote",
+			      fus_size_text(other, f->other[dir]));
+	}
+}
+
+static void find_in_lines(struct bench *b)
+{
+	for (unsigned int i = 0; i < BENCH_LINES; i++) {
+		const struct bench_line *line = &b->line[i];
+		const char *dir = bench_direction_name[line->dir];
+
+		if (!bench_shows(b, line))
+			continue;
+		if (line->member < 0 && line->nr < LEAST_TRANSFERS)
+			doubt(b, DOUBT_FEW, "%u transfers are too few to %s; leave out options "
+			      "that lessen them", line->nr, dir);
+		if (!line->known)
+			doubt(b, DOUBT_NO_LINE, "large transfers do not take longer than small "
+			      "ones to %s", dir);
+		if (line->known && line->outliers > MOST_OUTLIERS * line->nr)
+			doubt(b, DOUBT_OUTLIERS, "%u of %u transfers took unusually long or short "
+			      "to %s; look for what slows the disk at times", line->outliers,
+			      line->nr, dir);
+	}
+}
+
+bool bench_find_doubts(struct bench *b)
+{
+	bool any = false;
+
+	if (!b->facts.has_disk)
+		doubt(b, DOUBT_NO_DISK, "no disk with counters is known beneath, so caches cannot "
+		      "be found out; name a directory or device on a disk");
+	find_cache(b, BENCH_READ);
+	find_cache(b, BENCH_WRITE);
+	find_small(b);
+	find_compression(b);
+	find_zeros(b);
+	find_load(b);
+	if (b->facts.moved)
+		doubt(b, DOUBT_MOVES, "the set moved %" PRIu64 " extents meanwhile; "
+		      "fusionctl set NAME migration=off --now, and measure again", b->facts.moved);
+	find_in_lines(b);
+	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
+		any |= *b->doubt[i];
+	return any;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is measured: files of its own in a directory, or a device. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "ask.h"
+#include "busy.h"
+#include "device.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "probe.h"
+#include "size.h"
+#include "stands-on.h"
+#include "verb.h"
+
+/* Room beside that of the files, at most: for metadata, and so that the file system is not full. */
+#define EXTRA_BYTES	(512ULL << 20)
+
+static int find_directory(struct bench *b, struct bench_target *t)
+{
+	dev_t devno = 0;
+
+	if (b->write)
+		return fus_fail(FC_USAGE, "--write", "only a device needs it; in a directory files "
+				"are written anyway");
+	b->write = true;
+	fus_path_type(b->target, b->type, sizeof(b->type));
+	bench_disks_find(fus_path_device(b->target, &devno) ? devno : 0, &t->disks);
+	return 0;
+}
+
+static int find_device(struct bench *b, struct bench_target *t)
+{
+	struct device dev;
+	int rc = fus_device_get(b->target, &dev);
+
+	if (rc)
+		return rc;
+	b->device = true;
+	t->bytes = dev.sectors << 9;
+	bench_disks_find(dev.devno, &t->disks);
+	if (b->write && dev.read_only)
+		rc = fus_fail(FC_REFUSED, b->target, "is read-only; leave out --write");
+	fus_device_put(&dev);
+	return rc;
+}
+
+int bench_target_find(struct bench *b, struct bench_target *t)
+{
+	struct stat st;
+	int rc;
+
+	*t = (struct bench_target) { .fd = -1 };
+	if (stat(b->target, &st))
+		return fus_fail(FC_FAILED, b->target, "%s; name a directory or a device",
+				strerror(errno));
+	rc = S_ISDIR(st.st_mode) ? find_directory(b, t) : S_ISBLK(st.st_mode) ? find_device(b, t) :
+	     fus_fail(FC_USAGE, b->target, "neither a directory nor a device; name one of these");
+	snprintf(b->set, sizeof(b->set), "%s", t->disks.set);
+	return rc;
+}
+
+static int check_room(const struct bench *b)
+{
+	uint64_t extra = 4 * b->plan.most < EXTRA_BYTES ? 4 * b->plan.most : EXTRA_BYTES;
+	uint64_t need = b->plan.total + extra, room;
+	char text[2][SIZE_TEXT];
+	struct statvfs st;
+
+	if (statvfs(b->target, &st))
+		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
+				"dmesg", strerror(errno));
+	room = (uint64_t)st.f_bavail * st.f_frsize;
+	if (room >= need)
+		return 0;
+	return fus_fail(FC_REFUSED, b->target, "has %s free, and the files need %s; add --quick or "
+			"lower --max-size", fus_size_text(text[0], room),
+			fus_size_text(text[1], need));
+}
+
+/* Past the page cache, or not at all. */
+static int check_direct(const struct bench *b, struct bench_target *t)
+{
+	int fd;
+
+	snprintf(t->path, sizeof(t->path), "%s/try", t->dir);
+	fd = open(t->path, O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fus_fail(FC_REFUSED, b->target, "the file system %s takes no direct I/O "
+				"(%s), so its cache would be measured; name a directory on a disk",
+				b->type, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+static int begin_directory(const struct bench *b, struct bench_target *t)
+{
+	int rc = check_room(b);
+
+	if (rc)
+		return rc;
+	snprintf(t->dir, sizeof(t->dir), "%s/.fusion-bench-XXXXXX", b->target);
+	if (strlen(b->target) > PATH_MAX - 64 || !mkdtemp(t->dir)) {
+		*t->dir = 0;
+		return fus_fail(FC_FAILED, b->target, "cannot make a directory in it: %s; name "
+				"another one", strerror(errno));
+	}
+	t->fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return check_direct(b, t);
+}
+
+/* Nobody else uses it from then on, and what is on it may go. */
+static int begin_overwriting(const struct bench *b, const struct args *a, struct bench_target *t)
+{
+	char content[CONTENT_TEXT] = "", question[CONTENT_TEXT + 256];
+	struct device dev;
+	bool found = false;
+	int rc;
+
+	rc = fus_device_get(b->target, &dev);
+	if (rc)
+		return rc;
+	rc = fus_device_claim(&dev, &t->fd);
+	if (!rc)
+		rc = fus_probe_signature(&dev, &found, content, sizeof(content));
+	if (!rc)
+		rc = check_may_go(a, b->target, content);
+	snprintf(question, sizeof(question), "overwrite %s%s%s", b->target,
+		 *content ? ", with " : "", content);
+	if (!rc && !a->opt[OPT_YES])
+		rc = confirm(b->target, "all of it may be overwritten", question);
+	fus_device_put(&dev);
+	return rc;
+}
+
+int bench_target_begin(const struct bench *b, const struct args *a, struct bench_target *t)
+{
+	if (!b->device)
+		return begin_directory(b, t);
+	if (b->write)
+		return begin_overwriting(b, a, t);
+	t->fd = open(b->target, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	return t->fd < 0 ? fus_fail(FC_FAILED, b->target, "cannot be read past the page cache: %s; "
+				    "check the device", strerror(errno)) : 0;
+}
+
+const char *bench_target_path(const struct bench *b, struct bench_target *t, unsigned int place)
+{
+	if (b->device)
+		return b->target;
+	snprintf(t->path, sizeof(t->path), "%s/%u", t->dir, place);
+	return t->path;
+}
+
+void bench_target_end(const struct bench *b, struct bench_target *t)
+{
+	if (*t->dir) {
+		/* one more than places: zeros */
+		for (unsigned int i = 0; i <= b->plan.nr; i++)
+			unlink(bench_target_path(b, t, i));
+		snprintf(t->path, sizeof(t->path), "%s/try", t->dir);
+		unlink(t->path);
+		if (rmdir(t->dir))
+			fus_warn(t->dir, "cannot be removed: %s; remove it", strerror(errno));
+	}
+	if (t->fd >= 0)
+		close(t->fd);
+}

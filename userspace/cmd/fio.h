@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Transfers by fio(1): fio.c. */
+#ifndef FIO_H
+#define FIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIO_VERSION	32
+#define FIO_BLOCK	(8ULL << 20)	/* most in one I/O */
+
+/* So many I/Os of equal size a transfer takes: fio leaves out a smaller one at the end. */
+static inline uint64_t fio_blocks(uint64_t bytes)
+{
+	return (bytes + FIO_BLOCK - 1) / FIO_BLOCK;
+}
+
+/* A sequential transfer, one block at a time, past the page cache. */
+struct fio_job {
+	const char *path;	/* a file or a device */
+	bool write;
+	bool zeros;		/* writes zeros instead of random data */
+	uint64_t at;
+	uint64_t bytes;		/* a multiple of fio_blocks() of it */
+	bool (*stopped)(void);	/* a signal has come: a failure is no news */
+};
+
+struct fio_result {
+	uint64_t bytes;
+	double seconds;		/* sum of the latencies, without fio's own pauses */
+};
+
+/* The version of fio, in @version; fails with the remedy if there is none. */
+int fio_find(char version[FIO_VERSION]);
+/* Return: 0 or an exit code. Silent if a signal has come. */
+int fio_run(const struct fio_job *job, struct fio_result *r);
+/* Read what fio prints. Return: NULL, or the fault, which may be within @text. */
+const char *fio_parse(const char *text, bool write, struct fio_result *r);
+
+#endif
