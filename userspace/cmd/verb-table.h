@@ -5,7 +5,7 @@
  * completion and the fuzzer use it.
  */
 
-#define O(x)	(1ull << OPT_##x)
+#define O(x)	((option_set)1 << OPT_##x)
 
 #define MAKE_OPTIONS	(O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(GPT_TYPE) | O(YES) | O(FORCE) | \
 			 O(DRY_RUN) | O(JSON))
@@ -162,6 +162,12 @@
 	     .example = "fusionctl top data --once 10",
 	     .opts = O(ONCE) | O(JSON),
 	     .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(report, .words = "NAME",
+	     .summary = "make one page about a set, to keep or to send",
+	     .example = "fusionctl report data --html data.html",
+	     .opts = O(HTML) | O(OVER) | O(ANONYMOUS) | O(JSON),
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(check, .words = "NAME | DEV [DEV]",
 	     .summary = "check the metadata of a closed set, read-only",

@@ -71,11 +71,17 @@ enum option_id {
 	OPT_EXTENTS,
 	OPT_SECTORS,
 	OPT_ONCE,
+	OPT_HTML,
+	OPT_OVER,
+	OPT_ANONYMOUS,
 	OPT_HELP,
 	OPT_NR
 };
 
-#define OPT_BIT(x)	(1ull << OPT_##x)
+/* A bit for each option. */
+typedef unsigned __int128 option_set;
+
+#define OPT_BIT(x)	((option_set)1 << OPT_##x)
 
 #define MAX_MANY	32
 
@@ -114,7 +120,7 @@ struct verb {
 	const char *summary;
 	const char *example;
 	int (*run)(const struct args *a);
-	uint64_t opts;		/* OPT_BIT() of each */
+	option_set opts;	/* OPT_BIT() of each */
 	int min, max;		/* words */
 	bool root;
 	bool fsck;		/* has the exit codes of fsck */

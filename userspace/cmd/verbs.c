@@ -82,10 +82,13 @@ const struct option_info options[OPT_NR] = {
 			      "sectors" },
 	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
 			      "end" },
+	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
+	[OPT_OVER]	  = { "over", "SECONDS", "how long to watch hits and rates (5)" },
+	[OPT_ANONYMOUS]	  = { "anonymous", NULL, "leave out serial numbers, uuids and the host" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 
-_Static_assert(OPT_NR <= 64, "struct verb has a bit for each option");
+_Static_assert(OPT_NR <= 8 * sizeof(option_set), "struct verb has a bit for each option");
 
 #define VERB(verb, ...)	{ .name = #verb, .run = cmd_##verb, __VA_ARGS__ }
 
