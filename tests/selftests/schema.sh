@@ -115,6 +115,8 @@ test_open_set() {
 		contains(["open", "stable", "unmapped", "slow", "fast", null])' "$TMP/json")" true
 	valid 0 explain fusionctl explain data --sector 7 --json
 	valid 0 top fusionctl top data --once --json
+	valid 0 report fusionctl report data --over 2 --json
+	valid 0 report fusionctl report data --over 1 --anonymous --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data
@@ -128,6 +130,7 @@ test_open_set() {
 	valid 0 status fusionctl status --json
 	valid 0 explain fusionctl explain data 0-99 --json
 	valid 0 top fusionctl top --once 0.2 --json
+	valid 0 report fusionctl report data --over 1 --json
 }
 
 # events TEXT: what monitor reports
