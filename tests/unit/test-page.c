@@ -167,6 +167,7 @@ static void test_ordinary(void)
 	HAS(text, "Samsung SSD 980 PRO 1TB");
 	HAS(text, "S5GXNX0T412345A");
 	HAS(text, "<code>fusionctl replace data /dev/sda NEW</code>");
+	HAS(text, "<td>now only, not kept; the set keeps 50%</td>");
 	HAS(text, "<dt>Wear</dt><dd>11 % used, 62.2T written");
 	HAS(text, "kept in the set");
 	HAS(text, "94.6 %");

@@ -130,8 +130,13 @@ static void setting_row(struct json_object *o, const struct scale *scale, FILE *
 	html_element(f, "small", "%s", fusion_settings[i].help);
 	fputs("</th>", f);
 	html_element(f, "td", "%s", fus_setting_shown(value, i, page_u64(o, "/value"), scale));
-	html_element(f, "td", "%s", source_text(source));
-	fputs("</tr>\n", f);
+	fputs("<td>", f);
+	html_put(f, "%s", source_text(source));
+	/* another value is in effect until the set is closed */
+	if (page_at(o, "/kept") && source && strcmp(source, fus_source_name[SOURCE_SET]))
+		html_put(f, "; the set keeps %s", fus_setting_shown(value, i, page_u64(o, "/kept"),
+								    scale));
+	fputs("</td></tr>\n", f);
 }
 
 void page_settings(struct json_object *doc, FILE *f)

@@ -7,11 +7,11 @@
 void page_style(FILE *f)
 {
 	fputs(":root{--page:#f4f5f7;--card:#fff;--text:#1c2026;--dim:#59616d;--line:#dfe3e8;\n"
-	      "--none:#e6e9ee;--fast:#d9720b;--slow:#3c78c8;--shadow:#a9c6ec;--good:#2e8b57;\n"
-	      "--note:#3c78c8;--warning:#a86400;--error:#c0312b}\n"
+	      "--none:#e6e9ee;--fast:#d56c08;--slow:#2b5fa6;--shadow:#a3bfe4;--good:#237a49;\n"
+	      "--note:#2b5fa6;--warning:#8f5400;--error:#bb2d27}\n"
 	      "@media (prefers-color-scheme:dark){:root{--page:#111417;--card:#1a1e23;\n"
 	      "--text:#e4e7eb;--dim:#9aa4b1;--line:#2e343c;--none:#2b3139;--fast:#f29a3f;\n"
-	      "--slow:#6ea3ea;--shadow:#3a5a86;--good:#57b585;--note:#6ea3ea;--warning:#e0a63c;\n"
+	      "--slow:#4f83d1;--shadow:#33507a;--good:#57b585;--note:#6ea3ea;--warning:#e0a63c;\n"
 	      "--error:#f0716a}}\n", f);
 	fputs("*{box-sizing:border-box}\n"
 	      "html{-webkit-text-size-adjust:100%}\n"
