@@ -332,8 +332,8 @@ static void test_escape(void)
 	html_element(f, "p class=\"x\"", "%s & %d%%", "<a href='x'>\n\t\"", 5);
 	html_text(f, "\xc3\xa4\x01\x7f");
 	fclose(f);
-	REQUIRE(!strcmp(text, "<p class=\"x\">&lt;a href=&#39;x&#39;&gt;\\x0a\\x09&quot; &amp; 5%</p>"
-			"\xc3\xa4\\x01\\x7f"), "%s", text);
+	REQUIRE(!strcmp(text, "<p class=\"x\">&lt;a href=&#39;x&#39;&gt;\\x0a\\x09&quot; &amp; "
+			"5%</p>\xc3\xa4\\x01\\x7f"), "%s", text);
 	free(text);
 }
 

@@ -146,7 +146,8 @@ static void show_lasts(const struct endurance *e)
 	char text[512] = "", time[TIME_TEXT], size[SIZE_TEXT];
 
 	if (e->life_days >= 0)
-		part(text, sizeof(text), "%s as used so far", members_time(time, e->life_days * 24));
+		part(text, sizeof(text), "%s as used so far",
+		     members_time(time, e->life_days * 24));
 	if (e->life_days >= 0 && e->life_rate)
 		part(text, sizeof(text), "%s written a day", fus_size_text(size, e->life_rate));
 	if (*text)

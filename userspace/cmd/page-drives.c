@@ -23,9 +23,9 @@ static void hardware(struct json_object *d, FILE *f)
 	char size[SIZE_TEXT];
 
 	page_row(f, "Drive", "%s, %s%s%s%s", page_text(d, "/device"),
-		   fus_size_text(size, page_u64(d, "/bytes")), !rotational ? "" :
-		   json_object_get_boolean(rotational) ? ", rotational" : ", not rotational",
-		   link ? ", " : "", link ? link : "");
+		 fus_size_text(size, page_u64(d, "/bytes")), !rotational ? "" :
+		 json_object_get_boolean(rotational) ? ", rotational" : ", not rotational",
+		 link ? ", " : "", link ? link : "");
 	if (page_at(d, "/serial"))
 		page_row(f, "Serial", "%s", page_text(d, "/serial"));
 	if (page_at(d, "/firmware"))
@@ -43,7 +43,7 @@ static void verdict(struct json_object *d, FILE *f)
 		page_row(f, "SMART", "unknown%s%s", reason ? ": " : "", reason ? reason : "");
 	else
 		page_row(f, "SMART", "%s", !passed ? "no verdict" :
-			   json_object_get_boolean(passed) ? "passed" : "FAILING");
+			 json_object_get_boolean(passed) ? "passed" : "FAILING");
 }
 
 static void condition(struct json_object *d, FILE *f)
@@ -57,11 +57,11 @@ static void condition(struct json_object *d, FILE *f)
 		page_row(f, "Temperature", "%.0f °C%s", page_number(d, "/temperature"), limit);
 	if (page_at(d, "/power_on_hours"))
 		page_row(f, "Powered on", "for %s",
-			   members_time(time, page_u64(d, "/power_on_hours")));
+			 members_time(time, page_u64(d, "/power_on_hours")));
 	if (page_at(d, "/pending_sectors"))
 		page_row(f, "Sectors", "%" PRIu64 " pending, %" PRIu64 " reallocated",
-			   page_u64(d, "/pending_sectors"),
-			   page_u64(d, "/reallocated_sectors"));
+			 page_u64(d, "/pending_sectors"),
+			 page_u64(d, "/reallocated_sectors"));
 	if (page_at(d, "/media_errors"))
 		page_row(f, "Media errors", "%" PRIu64, page_u64(d, "/media_errors"));
 }
@@ -93,18 +93,18 @@ static void lasts(struct json_object *e, FILE *f)
 
 	if (page_at(e, "/life_days"))
 		page_row(f, "Lasts", "%s as used so far, with %s written a day",
-			   members_time(time, page_u64(e, "/life_days") * HOURS),
-			   fus_size_text(size, page_u64(e, "/life_bytes_per_day")));
+			 members_time(time, page_u64(e, "/life_days") * HOURS),
+			 fus_size_text(size, page_u64(e, "/life_bytes_per_day")));
 	if (page_at(e, "/days"))
 		page_row(f, "Lasts", "%s as used since boot, with %s written a day",
-			   members_time(time, page_u64(e, "/days") * HOURS),
-			   fus_size_text(size, page_u64(e, "/bytes_per_day")));
+			 members_time(time, page_u64(e, "/days") * HOURS),
+			 fus_size_text(size, page_u64(e, "/bytes_per_day")));
 	if (page_at(e, "/moved_bytes_per_day"))
 		page_row(f, "Moves write", "%s a day",
-			   fus_size_text(size, page_u64(e, "/moved_bytes_per_day")));
+			 fus_size_text(size, page_u64(e, "/moved_bytes_per_day")));
 	if (page_u64(e, "/five_years_budget"))
 		page_row(f, "Advice", "it lasts %d years with write_budget=%" PRIu64,
-			   ENDURANCE_YEARS, page_u64(e, "/five_years_budget"));
+			 ENDURANCE_YEARS, page_u64(e, "/five_years_budget"));
 }
 
 static void drive(struct json_object *d, FILE *f)

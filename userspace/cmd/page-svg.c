@@ -32,7 +32,7 @@ static void end(FILE *f)
 /* -- bars --------------------------------------------------------------------------- */
 
 void page_bar(FILE *f, const char *title, const struct page_part *part, unsigned int nr,
-		uint64_t whole)
+	      uint64_t whole)
 {
 	double x = 0;
 
@@ -148,7 +148,8 @@ void page_columns(FILE *f, const char *title, struct json_object *history, const
 			unsigned int h = of ? page_u64(o, fast) * HIGH / of : 0;
 
 			if (of && (role ? h < HIGH : h))
-				fprintf(f, "M%u %uv-%uh%uv%uz", i * STEP + 1, role ? HIGH - h : HIGH,
+				fprintf(f, "M%u %uv-%uh%uv%uz", i * STEP + 1,
+					role ? HIGH - h : HIGH,
 					role ? HIGH - h : h, STEP - 2, role ? HIGH - h : h);
 		}
 		fputs("\"/>", f);

@@ -97,7 +97,7 @@ void page_capacity(struct json_object *doc, FILE *f)
 	fputs("</ul>\n<dl>\n", f);
 	page_row(f, "Mapped", "%s", fus_size_text(a, mapped * extent));
 	page_row(f, "Unmapped", "%s",
-		   fus_size_text(a, mapped < all ? (all - mapped) * extent : 0));
+		 fus_size_text(a, mapped < all ? (all - mapped) * extent : 0));
 	if (lost)
 		page_row(f, "Lost", "%s: reads of it fail", fus_size_text(a, lost * extent));
 	fputs("</dl>\n", f);
@@ -205,10 +205,10 @@ static void member_rates(struct json_object *doc, FILE *f, int role)
 		page_row(f, role ? "Slow member" : "Fast member", "is not there");
 	else
 		page_row(f, role ? "Slow member" : "Fast member",
-			   "reads %s%s, writes %s%s, busy %.0f %%",
-			   rate_text(reads, page_number(m, "/read_bytes_per_second")), read_ms,
-			   rate_text(writes, page_number(m, "/write_bytes_per_second")), write_ms,
-			   100 * page_number(m, "/busy"));
+			 "reads %s%s, writes %s%s, busy %.0f %%",
+			 rate_text(reads, page_number(m, "/read_bytes_per_second")), read_ms,
+			 rate_text(writes, page_number(m, "/write_bytes_per_second")), write_ms,
+			 100 * page_number(m, "/busy"));
 }
 
 void page_hits(struct json_object *doc, FILE *f)
@@ -252,7 +252,7 @@ static void waits_row(struct json_object *doc, FILE *f)
 		page_row(f, "Held back", "%s", text);
 	else if (page_at(doc, "/top/moves/candidates"))
 		page_row(f, "Held back", "by nothing; %" PRIu64 " extent%s of the slow member "
-			   "may be hot enough to move", candidates, fus_plural(candidates));
+			 "may be hot enough to move", candidates, fus_plural(candidates));
 }
 
 static void moved_row(struct json_object *doc, FILE *f, const char *what, const char *total,
@@ -262,8 +262,8 @@ static void moved_row(struct json_object *doc, FILE *f, const char *what, const 
 	char count[COUNT_TEXT], size[SIZE_TEXT], now[SIZE_TEXT + 2];
 
 	page_row(f, what, "%s extent%s (%s) since opening, %s while watched", count_text(count, n),
-		   fus_plural(n), fus_size_text(size, n * extent),
-		   rate_text(now, page_number(doc, rate)));
+		 fus_plural(n), fus_size_text(size, n * extent),
+		 rate_text(now, page_number(doc, rate)));
 }
 
 void page_moves(struct json_object *doc, FILE *f)
@@ -280,7 +280,7 @@ void page_moves(struct json_object *doc, FILE *f)
 	moved_row(doc, f, "Demoted", "/status/demotions",
 		  "/top/moves/demoted_bytes_per_second");
 	page_row(f, "Without a copy", "%s of the demotions, because the slow member had a shadow",
-		   count_text(count, page_u64(doc, "/status/demotions_free")));
+		 count_text(count, page_u64(doc, "/status/demotions_free")));
 	waits_row(doc, f);
 	fputs("</dl>\n<div class=\"line\">", f);
 	html_element(f, "b", "Reserve for new writes");
@@ -335,19 +335,19 @@ void page_protection(struct json_object *doc, FILE *f)
 	fputs("<dl>\n", f);
 	if (page_at(p, "/as_of"))
 		page_row(f, "Copies", "as of %s%s", seconds ?
-			   fus_age_text(text, seconds) : "now", seconds ? " ago" : "");
+			 fus_age_text(text, seconds) : "now", seconds ? " ago" : "");
 	else if (shadow && age && (!json_object_get_uint64(shadow) || !json_object_get_uint64(age)))
 		page_row(f, "Copies", "none are kept; to change that: fusionctl set %s shadow=on "
-			   "shadow_age=3m", page_text(doc, "/name"));
+			 "shadow_age=3m", page_text(doc, "/name"));
 	else
 		page_row(f, "Copies", "none is recorded yet");
 	if (metadata)
 		page_row(f, "Metadata", "%s %% of that of the file system",
-			   page_share(share, page_u64(p, "/metadata"), metadata));
+			 page_share(share, page_u64(p, "/metadata"), metadata));
 	if (page_u64(doc, "/status/replica_dirty"))
-		page_row(f, "Map", "its replica on the slow member is %" PRIu64 " extents behind, for %" PRIu64
-			   " s", page_u64(doc, "/status/replica_dirty"),
-			   page_u64(doc, "/status/replica_age"));
+		page_row(f, "Map", "its replica on the slow member is %" PRIu64 " extents "
+			 "behind, for %" PRIu64 " s", page_u64(doc, "/status/replica_dirty"),
+			 page_u64(doc, "/status/replica_age"));
 	fputs("</dl>\n<p class=\"note\">A set needs both members. Copies on the slow one save what "
 	      "they can; they are no backup.</p>\n", f);
 	end(f);

@@ -81,7 +81,7 @@ struct page_part {
 
 /* @title is what it says to those who do not see it. */
 void page_bar(FILE *f, const char *title, const struct page_part *part, unsigned int nr,
-		uint64_t whole);
+	      uint64_t whole);
 /* Where the data lies along the set, and how hot it is. */
 void page_strips(FILE *f, struct json_object *map);
 /* Shares of hits, a column for each look; a look without any I/O has none. */

@@ -5,7 +5,7 @@
  * completion and the fuzzer use it.
  */
 
-#define O(x)	((option_set)1 << OPT_##x)
+#define O(x)	((unsigned __int128)1 << OPT_##x)
 
 #define MAKE_OPTIONS	(O(FAST) | O(SLOW) | O(EXTENT_SIZE) | O(GPT_TYPE) | O(YES) | O(FORCE) | \
 			 O(DRY_RUN) | O(JSON))

@@ -78,10 +78,8 @@ enum option_id {
 	OPT_NR
 };
 
-/* A bit for each option. */
-typedef unsigned __int128 option_set;
-
-#define OPT_BIT(x)	((option_set)1 << OPT_##x)
+/* There are more options than a word has bits. */
+#define OPT_BIT(x)	((unsigned __int128)1 << OPT_##x)
 
 #define MAX_MANY	32
 
@@ -120,7 +118,7 @@ struct verb {
 	const char *summary;
 	const char *example;
 	int (*run)(const struct args *a);
-	option_set opts;	/* OPT_BIT() of each */
+	unsigned __int128 opts;	/* OPT_BIT() of each */
 	int min, max;		/* words */
 	bool root;
 	bool fsck;		/* has the exit codes of fsck */

@@ -88,7 +88,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 
-_Static_assert(OPT_NR <= 8 * sizeof(option_set), "struct verb has a bit for each option");
+_Static_assert(OPT_NR <= 128, "struct verb has a bit for each option");
 
 #define VERB(verb, ...)	{ .name = #verb, .run = cmd_##verb, __VA_ARGS__ }
 
