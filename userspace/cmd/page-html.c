@@ -152,7 +152,8 @@ static void foot(struct json_object *doc, FILE *f)
 
 	fputs("<footer>\n", f);
 	html_element(f, "p", "Made by fusionctl %s with the kernel target %s on Linux %s. Sizes "
-		     "are powers of 1024: 1K is 1024 bytes. Counters begin when the set is opened.%s",
+		     "are powers of 1024: 1K is 1024 bytes. Counters begin when the set is "
+		     "opened.%s",
 		     page_text(doc, "/software/fusionctl"), target ? target : "?",
 		     page_text(doc, "/kernel"), page_is(doc, "/anonymous") ?
 		     " Serial numbers, uuids and the host are left out." : "");

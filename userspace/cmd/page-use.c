@@ -133,8 +133,8 @@ void page_map(struct json_object *doc, FILE *f)
 	html_put(f, "%s", fus_size_text(size, page_u64(cells, "/0/count") *
 					page_u64(map, "/extent_bytes")));
 	fputs(". Heat is how often data is read and written, on a logarithmic scale; its colour is "
-	      "that of the member that has more of the column. Hot data of the slow member moves as "
-	      "time and room allow.</p>\n", f);
+	      "that of the member that has more of the column. Hot data of the slow member moves "
+	      "as time and room allow.</p>\n", f);
 	end(f);
 }
 
