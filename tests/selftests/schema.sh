@@ -117,6 +117,8 @@ test_open_set() {
 	valid 0 top fusionctl top data --once --json
 	# most of it was never written
 	valid 8 bench fusionctl bench honest /dev/mapper/data --quick --max-size 4M --json
+	valid 0 report fusionctl report data --over 2 --json
+	valid 0 report fusionctl report data --over 1 --anonymous --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"
 	valid 0 assemble fusionctl assemble --waiting --json
 	dmsetup suspend data
@@ -130,6 +132,7 @@ test_open_set() {
 	valid 0 status fusionctl status --json
 	valid 0 explain fusionctl explain data 0-99 --json
 	valid 0 top fusionctl top --once 0.2 --json
+	valid 0 report fusionctl report data --over 1 --json
 }
 
 # events TEXT: what monitor reports

@@ -10,6 +10,7 @@
 # or what is wrong. A test with many files starts Python once.
 
 import json
+import os
 import sys
 
 import jsonschema
@@ -32,9 +33,37 @@ def loaded(name):
         return json.load(f)
 
 
+def linked(name):
+    """The schema, with those that it refers to, such as "top.json#/properties", in its $defs."""
+    folder, found = os.path.dirname(name), {}
+
+    def moved(schema, to):
+        if isinstance(schema, list):
+            return [moved(i, to) for i in schema]
+        if not isinstance(schema, dict):
+            return schema
+        schema = {key: moved(value, to) for key, value in schema.items()}
+        if isinstance(schema.get("$ref"), str):
+            other, _, pointer = schema["$ref"].partition("#")
+            if other:
+                add(other)
+            schema["$ref"] = f"#/$defs/{other}{pointer}" if other else f"#{to}{pointer}"
+        return schema
+
+    def add(other):
+        if other not in found:
+            found[other] = None
+            found[other] = moved(loaded(os.path.join(folder, other)), f"/$defs/{other}")
+
+    schema = moved(loaded(name), "")
+    if found:
+        schema["$defs"] = {**schema.get("$defs", {}), **found}
+    return schema
+
+
 def errors(schema, files):
     """A text for each place in the files that the schema does not allow."""
-    schema = closed(loaded(schema))
+    schema = closed(linked(schema))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     for name in files:

@@ -112,10 +112,20 @@ static void check_protected(struct doctor *d, const struct set *set, const char 
 		doctor_say(d, level, subject, remedy, "%s", text);
 }
 
+void doctor_open_set(struct doctor *d, const struct set *set)
+{
+	char subject[160];
+	struct about a = { d, subject };
+
+	snprintf(subject, sizeof(subject), "set %s", set->m.name);
+	if (fus_set_health(set, say_health, &a) == HEALTH_OK)
+		doctor_say(d, HEALTH_OK, subject, NULL, "is open and healthy");
+	check_protected(d, set, subject);
+}
+
 static void check_open(struct doctor *d, const struct mapping *m)
 {
 	char subject[160], remedy[200];
-	struct about a = { d, subject };
 	struct set set;
 
 	snprintf(subject, sizeof(subject), "set %s", m->name);
@@ -129,9 +139,7 @@ static void check_open(struct doctor *d, const struct mapping *m)
 		doctor_say(d, HEALTH_ERROR, subject, "see dmesg", "its status cannot be read");
 		return;
 	}
-	if (fus_set_health(&set, say_health, &a) == HEALTH_OK)
-		doctor_say(d, HEALTH_OK, subject, NULL, "is open and healthy");
-	check_protected(d, &set, subject);
+	doctor_open_set(d, &set);
 	fus_set_put(&set);
 }
 

@@ -99,7 +99,7 @@ void doctor_say(struct doctor *d, enum health level, const char *subject, const 
 		print_finding(d, level, subject, text, remedy);
 }
 
-static void finish_json(struct doctor *d)
+struct json_object *doctor_json(const struct doctor *d)
 {
 	struct json_object *o = fus_json_base();
 
@@ -107,7 +107,14 @@ static void finish_json(struct doctor *d)
 	fus_json_add_u64(o, "warnings", d->count[HEALTH_WARNING]);
 	fus_json_add_bool(o, "root_on_set", d->root_on_set);
 	json_object_object_add(o, "findings", d->findings);
-	print_json(o, false);
+	return o;
+}
+
+void doctor_system(struct doctor *d)
+{
+	doctor_root(d);	/* first, because the others use root_on_set */
+	doctor_kernels(d);
+	doctor_boot(d);
 }
 
 /* The directory that stands for /, as an absolute path, because other programs get it. */
@@ -145,16 +152,14 @@ int cmd_doctor(const struct args *a)
 		return fsck_code(rc);
 	if (a->opt[OPT_JSON])
 		d.findings = json_object_new_array();
-	doctor_root(&d);
-	doctor_kernels(&d);
-	doctor_boot(&d);
+	doctor_system(&d);
 	rc = doctor_sets(&d);
 	if (rc) {
 		json_object_put(d.findings);
 		return fsck_code(rc);
 	}
 	if (d.findings)
-		finish_json(&d);
+		print_json(doctor_json(&d), false);
 	else
 		printf("%u error%s, %u warning%s\n", d.count[HEALTH_ERROR],
 		       fus_plural(d.count[HEALTH_ERROR]), d.count[HEALTH_WARNING],

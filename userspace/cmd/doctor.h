@@ -16,6 +16,9 @@
 #include "health.h"
 #include "terminal.h"
 
+struct json_object;
+struct set;
+
 struct doctor {
 	const char *dir;		/* stands for /, without a slash at its end; "" for / */
 	bool root_on_set;		/* the root file system lies on a set */
@@ -40,10 +43,15 @@ void doctor_say(struct doctor *d, enum health level, const char *subject, const 
 		const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-void doctor_root(struct doctor *d);	/* first, because the others use root_on_set */
+/* All about the system itself: the next three. */
+void doctor_system(struct doctor *d);
+void doctor_root(struct doctor *d);
 void doctor_kernels(struct doctor *d);
 void doctor_boot(struct doctor *d);
 /* Exit code. */
 int doctor_sets(struct doctor *d);
+void doctor_open_set(struct doctor *d, const struct set *set);
+/* The document; it gets the findings. */
+struct json_object *doctor_json(const struct doctor *d);
 
 #endif

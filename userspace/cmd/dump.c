@@ -4,14 +4,10 @@
  * map and the bitmaps. From superblocks and journals it takes only how far they had got.
  * Documentation/reference/json.rst describes the fields.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dump.h"
 #include "error.h"
@@ -21,7 +17,7 @@
 #include "json.h"
 #include "meta.h"
 #include "meta-shadow.h"
-#include "new-file.h"
+#include "new-output.h"
 #include "output.h"
 #include "role.h"
 #include "verb.h"
@@ -324,73 +320,23 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 	return rc;
 }
 
-/* -- the file: all of it, or none ------------------------------------------------------------ */
-
-struct target {
-	const char *path;
-	int fd;
-	bool named;		/* has its name from the beginning; otherwise gets it at the end */
-};
-
-/* Before anything is read, so that a dump that cannot be written fails at once. */
-static int target_open(const char *path, struct target *t)
-{
-	char *copy = strdup(path);
-
-	*t = (struct target){ .path = path, .fd = -1 };
-	errno = ENOMEM;
-	if (copy && !access(path, F_OK))
-		errno = EEXIST;
-	else if (copy)
-		t->fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	free(copy);
-	/* a file system without unnamed files */
-	if (t->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		t->named = true;
-	}
-	return t->fd < 0 ? fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
-	       0;
-}
-
-static void target_drop(struct target *t)
-{
-	if (t->fd >= 0)
-		close(t->fd);
-	if (t->fd >= 0 && t->named)
-		unlink(t->path);
-	t->fd = -1;
-}
-
-static int target_write(struct target *t, struct json_object *o)
+static int write_json(struct new_output *t, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
-	char unnamed[64];
 
-	snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", t->fd);
-	if (!fus_write_all(t->fd, text, strlen(text)) || !fus_write_all(t->fd, "\n", 1) ||
-	    fsync(t->fd))
-		return fus_fail(FC_FAILED, t->path, "cannot write: %s; choose another file",
-				strerror(errno));
-	if (!t->named && linkat(AT_FDCWD, unnamed, AT_FDCWD, t->path, AT_SYMLINK_FOLLOW))
-		return fus_fail(FC_FAILED, t->path, "%s; choose another file", strerror(errno));
-	close(t->fd);
-	t->fd = -1;
-	return 0;
+	return new_output_write(t, text);
 }
-
-/* -------------------------------------------------------------------------------------------- */
 
 int cmd_dump(const struct args *a)
 {
-	struct target t = { .fd = -1 };
+	struct new_output t = { .fd = -1 };
 	struct json_object *o = NULL;
 	struct meta meta;
 	int rc;
 
-	rc = a->opt[OPT_OUTPUT] ? target_open(a->opt[OPT_OUTPUT], &t) : 0;
+	rc = a->opt[OPT_OUTPUT] ? new_output_open(a->opt[OPT_OUTPUT], 0600, &t) : 0;
 	if (!rc)
 		rc = fus_meta_open(a->n, a->word, false, &meta);
 	if (!rc) {
@@ -399,15 +345,15 @@ int cmd_dump(const struct args *a)
 			fus_meta_free(&meta);
 	}
 	if (rc) {
-		target_drop(&t);
+		new_output_drop(&t);
 		return rc;
 	}
 	rc = dump_json(&meta, false, &o);
 	if (!rc && a->opt[OPT_OUTPUT])
-		rc = target_write(&t, o);
+		rc = write_json(&t, o);
 	else if (!rc)
 		print_json(json_object_get(o), false);
-	target_drop(&t);
+	new_output_drop(&t);
 	json_object_put(o);
 	fus_meta_free(&meta);
 	return rc;

@@ -131,7 +131,7 @@ char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
 	return buf;
 }
 
-static void map_json(const struct heat_map *map)
+struct json_object *map_json(const struct heat_map *map)
 {
 	struct json_object *o = fus_json_base(), *cells = json_object_new_array(), *cell;
 
@@ -152,7 +152,7 @@ static void map_json(const struct heat_map *map)
 		json_object_array_add(cells, cell);
 	}
 	json_object_object_add(o, "cells", cells);
-	print_json(o, false);
+	return o;
 }
 
 int cmd_map(const struct args *a)
@@ -183,7 +183,7 @@ int cmd_map(const struct args *a)
 		return rc;
 	}
 	if (a->opt[OPT_JSON])
-		map_json(&map);
+		print_json(map_json(&map), false);
 	else if (!svg)
 		map_draw(&map, width, color);
 	if (svg) {

@@ -10,6 +10,8 @@
 
 #include "terminal.h"
 
+struct json_object;
+
 #define MAP_MAX_CELLS	4096
 
 struct cell {
@@ -67,6 +69,7 @@ static inline bool cell_unprotected(const struct heat_map *map, const struct cel
 /* How much a cell is: "2M, 2 extents of 1M", or a range if they differ. Returns @buf. */
 char *cell_text(const struct heat_map *map, char buf[CELL_TEXT]);
 
+struct json_object *map_json(const struct heat_map *map);
 void map_draw(const struct heat_map *map, unsigned int width, enum color color);
 void map_svg(const struct heat_map *map, unsigned int width, FILE *f);
 

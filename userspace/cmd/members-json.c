@@ -7,7 +7,6 @@
 #include "device.h"
 #include "health.h"
 #include "json.h"
-#include "output.h"
 #include "role.h"
 
 static void add_text(struct json_object *o, const char *key, const char *text)
@@ -120,7 +119,7 @@ static struct json_object *member_json(const struct inventory *inv, const struct
 	return o;
 }
 
-void members_json(const struct inventory *inv)
+struct json_object *members_json(const struct inventory *inv)
 {
 	struct json_object *o = fus_json_base(), *array = json_object_new_array();
 
@@ -129,5 +128,5 @@ void members_json(const struct inventory *inv)
 		if (inv->m[i].chosen)
 			json_object_array_add(array, member_json(inv, &inv->m[i]));
 	json_object_object_add(o, "members", array);
-	print_json(o, false);
+	return o;
 }

@@ -15,7 +15,6 @@
 #define HOURS_A_YEAR	8766
 #define FEW_HOURS	48
 #define FEW_DAYS	100
-#define TIME_TEXT	32
 
 static void line(const char *key, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -31,8 +30,7 @@ static void line(const char *key, const char *fmt, ...)
 	       fus_safe_text(safe, sizeof(safe), text, sizeof(text), fus_utf8_output()));
 }
 
-/* "7 hours", "12 days", "3.4 years" */
-static const char *time_text(char buf[TIME_TEXT], int64_t hours)
+const char *members_time(char buf[TIME_TEXT], int64_t hours)
 {
 	if (hours < FEW_HOURS)
 		snprintf(buf, TIME_TEXT, "%" PRId64 " hour%s", hours, fus_plural(hours));
@@ -94,7 +92,7 @@ static void show_verdict(const struct smart *s)
 	if (s->temperature != SMART_UNKNOWN && s->limit > 0)
 		part(text, sizeof(text), "limit %" PRId64, s->limit);
 	if (s->hours != SMART_UNKNOWN)
-		part(text, sizeof(text), "powered on for %s", time_text(age, s->hours));
+		part(text, sizeof(text), "powered on for %s", members_time(age, s->hours));
 	line("SMART", "%s", text);
 }
 
@@ -148,14 +146,15 @@ static void show_lasts(const struct endurance *e)
 	char text[512] = "", time[TIME_TEXT], size[SIZE_TEXT];
 
 	if (e->life_days >= 0)
-		part(text, sizeof(text), "%s as used so far", time_text(time, e->life_days * 24));
+		part(text, sizeof(text), "%s as used so far",
+		     members_time(time, e->life_days * 24));
 	if (e->life_days >= 0 && e->life_rate)
 		part(text, sizeof(text), "%s written a day", fus_size_text(size, e->life_rate));
 	if (*text)
 		line("lasts", "%s", text);
 	*text = 0;
 	if (e->days >= 0)
-		part(text, sizeof(text), "%s as used since boot", time_text(time, e->days * 24));
+		part(text, sizeof(text), "%s as used since boot", members_time(time, e->days * 24));
 	if (e->rate)
 		part(text, sizeof(text), "%s written a day%s", fus_size_text(size, e->rate),
 		     e->days >= 0 ? "" : " since boot");
@@ -173,7 +172,7 @@ static void show_budget(const struct owned *m, const struct endurance *e)
 		return;
 	if (e->budget_days >= 0)
 		part(text, sizeof(text), "%s if moves use write_budget=%" PRIu64 " every day",
-		     time_text(time, e->budget_days * 24), m->budget);
+		     members_time(time, e->budget_days * 24), m->budget);
 	if (e->advice)
 		part(text, sizeof(text), "%d years with write_budget=%" PRId64, ENDURANCE_YEARS,
 		     e->advice);

@@ -19,6 +19,7 @@
 #include "fusionctl.h"
 #include "health.h"
 #include "open-set.h"
+#include "output.h"
 #include "role.h"
 #include "scan.h"
 #include "size.h"
@@ -349,6 +350,34 @@ static int choose(struct inventory *inv, const struct args *a)
 	return 0;
 }
 
+static int find_all_drives(struct inventory *inv)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < inv->nr && !rc; i++)
+		rc = find_drives(inv, &inv->m[i]);
+	return rc;
+}
+
+int members_of_set(struct inventory *inv, const char *name)
+{
+	int rc = add_open(inv);
+
+	if (!rc)
+		rc = find_all_drives(inv);
+	for (unsigned int i = 0; i < inv->nr; i++)
+		inv->m[i].chosen = !strcmp(inv->m[i].open_as, name);
+	if (!rc)
+		ask_drives(inv);
+	return rc;
+}
+
+void members_free(struct inventory *inv)
+{
+	free(inv->m);
+	free(inv->drive);
+}
+
 int cmd_members(const struct args *a)
 {
 	struct inventory inv = { 0 };
@@ -356,8 +385,8 @@ int cmd_members(const struct args *a)
 
 	if (!rc)
 		rc = add_closed(&inv);
-	for (unsigned int i = 0; i < inv.nr && !rc; i++)
-		rc = find_drives(&inv, &inv.m[i]);
+	if (!rc)
+		rc = find_all_drives(&inv);
 	if (!rc)
 		rc = choose(&inv, a);
 	if (!rc) {
@@ -366,11 +395,10 @@ int cmd_members(const struct args *a)
 			fus_warn("smartctl", "not installed, so health, age and wear are unknown; "
 				 "install the package " SMART_PACKAGE);
 		if (a->opt[OPT_JSON])
-			members_json(&inv);
+			print_json(members_json(&inv), false);
 		else
 			members_show(&inv);
 	}
-	free(inv.m);
-	free(inv.drive);
+	members_free(&inv);
 	return rc;
 }

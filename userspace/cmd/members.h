@@ -17,6 +17,8 @@
 #include "endurance.h"
 #include "super.h"
 
+struct json_object;
+
 /* A member, and the drives beneath it. */
 struct owned {
 	char label[128], open_as[128];		/* of its set; "" if not known, or closed */
@@ -41,13 +43,20 @@ struct inventory {
 	bool smartctl;
 };
 
+/* The members of an open set, with their drives asked; to be freed even if that fails. */
+int members_of_set(struct inventory *inv, const char *name);
+void members_free(struct inventory *inv);
 /* How long a drive of the member lasts; false if it does not wear, or does not say how much. */
 bool members_endurance(const struct owned *m, const struct drive *d, struct endurance *e);
 /* What to do about a fault of a drive of the member; within @buf. */
 const char *members_remedy(const struct owned *m, const struct drive *d,
 			   const struct drive_finding *f, char *buf, size_t size);
 
+#define TIME_TEXT	32
+
+/* "7 hours", "12 days", "3.4 years"; returns @buf. */
+const char *members_time(char buf[TIME_TEXT], int64_t hours);
 void members_show(const struct inventory *inv);
-void members_json(const struct inventory *inv);
+struct json_object *members_json(const struct inventory *inv);
 
 #endif

@@ -13,6 +13,7 @@
 #include "profile.h"
 #include "setting.h"
 #include "settings-closed.h"
+#include "settings-json.h"
 #include "table.h"
 #include "verb.h"
 
@@ -75,20 +76,6 @@ static int collect(struct job *j, const struct args *a)
 
 /* -- for people ----------------------------------------------------------------------- */
 
-/* "automatic (1h)" */
-static void value_text(char *buf, size_t size, const struct settings *s, int i)
-{
-	char text[2][SETTING_TEXT];
-	uint32_t effect = fus_setting_effect(i, s->value[i], &s->scale);
-
-	fus_setting_text(text[0], i, s->value[i], &s->scale);
-	if (effect == s->value[i])
-		snprintf(buf, size, "%s", text[0]);
-	else
-		snprintf(buf, size, "%s (%s)", text[0],
-			 fus_setting_text(text[1], i, effect, &s->scale));
-}
-
 /* If the present value differs from the one that the set keeps, the latter is shown as well. */
 static void source_text(char *buf, size_t size, const struct settings *s, int i)
 {
@@ -113,10 +100,10 @@ static void show(const struct settings *s)
 	struct libscols_table *tb = table_new(headings);
 
 	for (int i = 0; i < FUSION_SETTINGS; i++) {
-		char value[80], from[80], def[SETTING_TEXT], range[128];
+		char value[SETTING_SHOWN], from[80], def[SETTING_TEXT], range[128];
 		const char *cells[] = { fusion_settings[i].key, value, from, def, range };
 
-		value_text(value, sizeof(value), s, i);
+		fus_setting_shown(value, i, s->value[i], &s->scale);
 		source_text(from, sizeof(from), s, i);
 		fus_setting_text(def, i, fusion_settings[i].def, &s->scale);
 		fus_setting_range(range, sizeof(range), i, &s->scale);
@@ -154,14 +141,6 @@ static void print_changes(const struct job *j)
 
 /* -- for programs --------------------------------------------------------------------- */
 
-static void add_value(struct json_object *o, const char *key, int i, uint32_t value)
-{
-	if (fusion_settings[i].unit == FUSION_UNIT_SWITCH)
-		fus_json_add_bool(o, key, value);
-	else
-		fus_json_add_u64(o, key, value);
-}
-
 static struct json_object *changes_json(const struct job *j)
 {
 	struct json_object *array = json_object_new_array(), *one;
@@ -172,37 +151,15 @@ static struct json_object *changes_json(const struct job *j)
 		one = json_object_new_object();
 		fus_json_add_str(one, "key", fusion_settings[c->which].key);
 		fus_json_add_str(one, "unit", fus_setting_unit(c->which));
-		add_value(one, "from", c->which, j->s.value[c->which]);
+		setting_add_value(one, "from", c->which, j->s.value[c->which]);
 		fus_json_add_str(one, "from_source", fus_source_name[j->s.source[c->which]]);
-		add_value(one, "to", c->which, c->value);
+		setting_add_value(one, "to", c->which, c->value);
 		fus_json_add_str(one, "to_source",
 				 fus_source_name[!j->keep ? SOURCE_NOW : c->is_default ?
 						 SOURCE_DEFAULT : SOURCE_SET]);
 		json_object_array_add(array, one);
 	}
 	return array;
-}
-
-static struct json_object *setting_json(const struct settings *s, int i)
-{
-	const struct fusion_setting_info *info = &fusion_settings[i];
-	struct json_object *o = json_object_new_object();
-
-	fus_json_add_str(o, "key", info->key);
-	fus_json_add_str(o, "unit", fus_setting_unit(i));
-	add_value(o, "value", i, s->value[i]);
-	add_value(o, "effective", i, fus_setting_effect(i, s->value[i], &s->scale));
-	fus_json_add_str(o, "source", fus_source_name[s->source[i]]);
-	if (s->kept[i])
-		add_value(o, "kept", i, s->kept_value[i]);
-	else
-		json_object_object_add(o, "kept", NULL);
-	add_value(o, "default", i, info->def);
-	add_value(o, "min", i, info->min);
-	add_value(o, "max", i, fusion_setting_max(i, s->scale.nr_fast_slots));
-	fus_json_add_str(o, "zero", info->zero);
-	fus_json_add_str(o, "help", info->help);
-	return o;
 }
 
 static struct json_object *job_json(const struct job *j)
@@ -217,15 +174,6 @@ static struct json_object *job_json(const struct job *j)
 	fus_json_add_str(o, "profile", j->profile ? j->profile->name : NULL);
 	json_object_object_add(o, "changes", changes_json(j));
 	return o;
-}
-
-static void add_settings(struct json_object *o, const struct settings *s)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (int i = 0; i < FUSION_SETTINGS; i++)
-		json_object_array_add(array, setting_json(s, i));
-	json_object_object_add(o, "settings", array);
 }
 
 /* -- the verb ------------------------------------------------------------------------- */
@@ -264,7 +212,7 @@ static int change(struct job *j, const struct args *a)
 		return rc;
 	if (a->opt[OPT_JSON]) {
 		o = job_json(j);
-		add_settings(o, &after);
+		json_object_object_add(o, "settings", settings_json(&after));
 		print_json(o, false);
 	} else {
 		print_changes(j);
@@ -281,7 +229,7 @@ static void show_all(const struct job *j, const struct args *a)
 		return;
 	}
 	o = job_json(j);
-	add_settings(o, &j->s);
+	json_object_object_add(o, "settings", settings_json(&j->s));
 	print_json(o, false);
 }
 

@@ -17,4 +17,7 @@ int status_check(const char *name);
 void protected_print(const struct set *set);
 struct json_object *protected_json(const struct fusion_status *st);
 
+/* status-json.c: all that status tells of an open set. */
+struct json_object *status_json(const struct set *set);
+
 #endif

@@ -5,7 +5,6 @@
 #include "top.h"
 #include "fusionctl.h"
 #include "json.h"
-#include "output.h"
 #include "role.h"
 
 #define MOST_RANGES	20
@@ -51,7 +50,7 @@ static struct json_object *hits_json(const struct top_look *look, enum top_direc
 	struct json_object *o = json_object_new_object();
 	struct top_hits hits;
 
-	top_get_hits(&look->history, dir, 0, &hits);
+	top_get_hits(&look->history, dir, look->rates.seconds, &hits);
 	fus_json_add_u64(o, "fast", hits.fast);
 	fus_json_add_u64(o, "all", hits.all);
 	return o;
@@ -110,7 +109,7 @@ static struct json_object *hottest_json(const struct top_look *look)
 	return array;
 }
 
-void top_json(const struct top_look *look, const char *uuid)
+struct json_object *top_json(const struct top_look *look, const char *uuid)
 {
 	struct json_object *o = fus_json_base(), *hits = json_object_new_object();
 	uint64_t extent = look->st.extent_sectors << 9;
@@ -132,5 +131,5 @@ void top_json(const struct top_look *look, const char *uuid)
 	fus_json_add_u64(o, "reserve_free_bytes", look->st.reserve_free * extent);
 	fus_json_add_u64(o, "partial_extents", look->st.open);
 	json_object_object_add(o, "hottest", hottest_json(look));
-	print_json(o, false);
+	return o;
 }

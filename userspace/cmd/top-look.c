@@ -93,7 +93,8 @@ static void get_policy(struct top_look *look)
 static void get_heat(struct top_look *look)
 {
 	struct heat_map map = {
-		.extents = look->st.extents, .extent_bytes = look->st.extent_sectors << 9,
+		.name = look->name, .extents = look->st.extents,
+		.extent_bytes = look->st.extent_sectors << 9,
 	};
 	char msg[32], *answer;
 
@@ -102,7 +103,8 @@ static void get_heat(struct top_look *look)
 		return;
 	free(look->heat.cell);
 	look->heat = (struct heat_map) { 0 };
-	heat_message(map.extents, MAP_MAX_CELLS, msg, sizeof(msg));
+	heat_message(map.extents, look->heat_cells ? look->heat_cells : MAP_MAX_CELLS, msg,
+		     sizeof(msg));
 	if (survey(look, &look->asked_heat, msg, &answer))
 		return;
 	if (answer && !heat_parse(answer, &map))

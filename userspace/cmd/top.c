@@ -9,6 +9,7 @@
 #include "top.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "output.h"
 #include "terminal.h"
 #include "text.h"
 #include "verb.h"
@@ -64,7 +65,7 @@ static int look_once(const char *name, double interval, bool json)
 		rc = top_look(look, name, uuid);
 	}
 	if (!rc && json)
-		top_json(look, uuid);
+		print_json(top_json(look, uuid), false);
 	else if (!rc)
 		rc = print_screen(look, interval);
 	top_look_end(look);

@@ -128,6 +128,7 @@ struct top_look {
 	bool has_policy;
 	struct explain_policy policy;
 	bool refused;		/* the kernel does not answer: it is not asked again */
+	unsigned int heat_cells;	/* to ask for at most; 0: as many as there can be */
 	struct heat_map heat;	/* no cells: not known */
 	/* When it was asked for these, for which it goes through all extents, and for how long. */
 	struct top_asked {
@@ -205,6 +206,6 @@ int top_next_set(const char *name, char *next, size_t size);
 
 /* Ends at a key, a signal or an error. */
 int top_live(const char *name);
-void top_json(const struct top_look *look, const char *uuid);
+struct json_object *top_json(const struct top_look *look, const char *uuid);
 
 #endif

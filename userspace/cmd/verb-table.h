@@ -170,6 +170,12 @@
 		       O(DRY_RUN), O(JSON), O(SVG) },
 	     .min = 2, .max = 2, .root = true),
 
+	VERB(report, .words = "NAME",
+	     .summary = "make one page about a set, to keep or to send",
+	     .example = "fusionctl report data --html data.html",
+	     .opts = { O(HTML), O(OVER), O(ANONYMOUS), O(JSON) },
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
 	VERB(check, .words = "NAME | DEV [DEV]",
 	     .summary = "check the metadata of a closed set, read-only",
 	     .example = "fusionctl check data -v",

@@ -75,6 +75,9 @@ enum option_id {
 	OPT_MAX_SIZE,
 	OPT_WRITE,
 	OPT_COMPARE,
+	OPT_HTML,
+	OPT_OVER,
+	OPT_ANONYMOUS,
 	OPT_HELP,
 	OPT_NR
 };

@@ -87,6 +87,9 @@ const struct option_info options[OPT_NR] = {
 			      "256M)" },
 	[OPT_WRITE]	  = { "write", NULL, "overwrite the device, and measure that as well" },
 	[OPT_COMPARE]	  = { "compare", NULL, "compare two files that --json wrote" },
+	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
+	[OPT_OVER]	  = { "over", "SECONDS", "how long to watch hits and rates (5)" },
+	[OPT_ANONYMOUS]	  = { "anonymous", NULL, "leave out serial numbers, uuids and the host" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

@@ -275,6 +275,20 @@ uint32_t fus_setting_effect(int s, uint32_t value, const struct scale *scale)
 	       s == FUSION_SET_HALF_LIFE ? fusion_default_half_life(&sb) : value;
 }
 
+char *fus_setting_shown(char buf[SETTING_SHOWN], int s, uint32_t value, const struct scale *scale)
+{
+	uint32_t effect = fus_setting_effect(s, value, scale);
+	char text[2][SETTING_TEXT];
+
+	fus_setting_text(text[0], s, value, scale);
+	if (effect == value)
+		snprintf(buf, SETTING_SHOWN, "%s", text[0]);
+	else
+		snprintf(buf, SETTING_SHOWN, "%s (%s)", text[0],
+			 fus_setting_text(text[1], s, effect, scale));
+	return buf;
+}
+
 void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale)
 {
 	const struct fusion_setting_info *info = &fusion_settings[s];

@@ -43,6 +43,10 @@ const char *fus_setting_key(unsigned int i);
 char *fus_setting_text(char buf[SETTING_TEXT], int s, uint32_t value, const struct scale *scale);
 /* The value in effect in a set: 0 may stand for another value. */
 uint32_t fus_setting_effect(int s, uint32_t value, const struct scale *scale);
+#define SETTING_SHOWN	(2 * SETTING_TEXT + 4)
+
+/* "automatic (1h)" if another value is in effect; returns @buf. */
+char *fus_setting_shown(char buf[SETTING_SHOWN], int s, uint32_t value, const struct scale *scale);
 /* "0 to 604800 seconds (7d), or automatic" */
 void fus_setting_range(char *buf, size_t size, int s, const struct scale *scale);
 
