@@ -10,6 +10,8 @@
 
 #include "dm-fusion.h"
 
+/* Most extents that may have no shadow at all yet. */
+#define FIRST	64U
 /* Extents that come up while a point is made. */
 #define FEW	4U
 /* Words of bits between two chances for others. */
@@ -69,7 +71,7 @@ u32 fusion_point_lacking(struct fusion *fs)
 	return nr;
 }
 
-u32 fusion_point_new(const struct fusion *fs)
+bool fusion_point_premature(const struct fusion *fs)
 {
 	u32 lext, word, nr = 0;
 
@@ -78,7 +80,7 @@ u32 fusion_point_new(const struct fusion *fs)
 		word = READ_ONCE(fs->map[lext]);
 		nr += fusion_word_lacking(fs, word) && !fusion_has_shadow(fs, word);
 	}
-	return nr;
+	return nr > FIRST;
 }
 
 void fusion_point_want(struct fusion *fs)

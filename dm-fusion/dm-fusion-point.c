@@ -57,8 +57,6 @@
 #define LOCKS		4U
 #define ROUNDS		5U
 #define TRIES		3U
-/* Most extents that may have no shadow at all yet. */
-#define FIRST		64U
 /* Jobs that end under one lock. */
 #define CHUNK		64U
 
@@ -227,7 +225,7 @@ static bool fusion_point_prepare(struct fusion *fs)
 	unsigned int round;
 
 	/* Rounds of copies (dm-fusion-refresh.c) take the load into account. */
-	if (!fs->shadows.point.asked && fusion_point_new(fs) > FIRST) {
+	if (!fs->shadows.point.asked && fusion_point_premature(fs)) {
 		fusion_refresh_metadata(fs);
 		return false;
 	}
@@ -369,13 +367,6 @@ static bool fusion_point_ready(const struct fusion *fs, u64 age)
 
 	return s->completed != s->point.round ||
 	       (s->in_round && fusion_now_ms() - last >= age);
-}
-
-void fusion_point_retry(struct fusion *fs)
-{
-	/* otherwise it would pass over metadata again at once: what cannot be copied, without end */
-	if (fusion_point_new(fs) <= FIRST)
-		fs->shadows.point.retry_ms = 0;
 }
 
 bool fusion_point_due(const struct fusion *fs)

@@ -243,7 +243,9 @@ static bool fusion_refresh_again(struct fusion *fs)
 	s->any |= last.found;
 	if (!last.nr) {
 		s->pass = s->after;
-		fusion_point_retry(fs);
+		/* otherwise this would pass over what cannot be copied again and again */
+		if (!fusion_point_premature(fs))
+			s->point.retry_ms = 0;
 		return true;
 	}
 	if (!last.found || last.found > last.before / 2 || last.nr == PASSES - 1)

@@ -419,8 +419,8 @@ void fusion_refresh_metadata(struct fusion *fs);
  */
 u32 fusion_point_lacking(struct fusion *fs);
 
-/* Those of them that have no shadow at all. Context: the mover. */
-u32 fusion_point_new(const struct fusion *fs);
+/* Have many of them no shadow at all? Then rounds go first. Context: the mover. */
+bool fusion_point_premature(const struct fusion *fs);
 
 /*
  * How many slots this point needs, so the next one may as well. If they are not there, shadows of
@@ -441,9 +441,6 @@ bool fusion_point_bad_for_long(struct fusion *fs, u32 fast);
 bool fusion_point_fill(struct fusion *fs);
 
 /* -- dm-fusion-point.c ----------------------------------------------------------------------- */
-
-/* A round has passed over metadata, for which a point may wait. Context: the mover. */
-void fusion_point_retry(struct fusion *fs);
 
 /* Is a point due? */
 bool fusion_point_due(const struct fusion *fs);
