@@ -256,6 +256,9 @@ u64 fusion_pace_used(const struct fusion *fs, u64 start);
 /* The next batch waits as duty says, after this one has used the slow member for @us. */
 void fusion_pace(struct fusion *fs, u64 us);
 
+/* Return: the ktime, in ms, until which a batch would wait for that. */
+u64 fusion_pace_until(const struct fusion *fs, u64 us);
+
 /* @nr without the spares of the member. */
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 

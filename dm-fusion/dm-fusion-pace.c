@@ -29,10 +29,15 @@ u64 fusion_pace_used(const struct fusion *fs, u64 start)
 	return div_u64(us * FUSION_COPY_QUEUE * looks, FUSION_COPY_QUEUE * looks + fs->mover.queue);
 }
 
-void fusion_pace(struct fusion *fs, u64 us)
+u64 fusion_pace_until(const struct fusion *fs, u64 us)
 {
 	u32 duty = READ_ONCE(fs->opt.duty);
 	u64 pause = div_u64(us * (100 - duty), duty * 1000);
 
-	fs->mover.next_batch_ms = fusion_now_ms() + min_t(u64, pause, FUSION_MAX_PAUSE_MS);
+	return fusion_now_ms() + min_t(u64, pause, FUSION_MAX_PAUSE_MS);
+}
+
+void fusion_pace(struct fusion *fs, u64 us)
+{
+	fs->mover.next_batch_ms = fusion_pace_until(fs, us);
 }

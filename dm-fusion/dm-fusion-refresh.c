@@ -213,6 +213,13 @@ static bool fusion_refresh_allowed(struct fusion *fs)
 	       !READ_ONCE(fs->replica.failed);
 }
 
+/* Moves and points wait for the time that copies have @used, the next copies SHARE times as long. */
+static void fusion_refresh_pace(struct fusion *fs, u64 used)
+{
+	fusion_pace(fs, used);
+	fs->shadows.next_ms = fusion_pace_until(fs, SHARE * used);
+}
+
 /* How many shadows are out of date, and are not for a point to replace? */
 static u32 fusion_refresh_outdated(const struct fusion *fs)
 {
@@ -273,7 +280,7 @@ bool fusion_refresh(struct fusion *fs)
 
 	if (!age || (!s->in_round && s->round_ms && now - s->round_ms < age))
 		return false;
-	if (!fusion_refresh_allowed(fs))
+	if (!fusion_refresh_allowed(fs) || (now < s->next_ms && !idle))
 		return false;
 	if (!s->in_round) {
 		s->in_round = true;
@@ -292,7 +299,7 @@ bool fusion_refresh(struct fusion *fs)
 		start = fusion_pace_begin(fs);
 		fusion_refresh_some(fs, fs->mover.batch.jobs, nr, idle);
 		if (!idle || !fusion_is_idle(fs))
-			fusion_pace(fs, SHARE * fusion_pace_used(fs, start));
+			fusion_refresh_pace(fs, fusion_pace_used(fs, start));
 	}
 	if (s->pass.cursor < fs->sb.nr_lexts || fusion_refresh_again(fs))
 		return true;

@@ -150,6 +150,7 @@ struct fusion_pass {
  * @rounds: number of rounds begun
  * @completed: number of the last one that has ended
  * @round_ms: ktime when the last round began; 0: there was none
+ * @next_ms: ktime before which a round makes no copies under foreground I/O
  */
 struct fusion_shadows {
 	struct fusion_shadow *of;
@@ -178,6 +179,7 @@ struct fusion_shadows {
 	u32 rounds;
 	u32 completed;
 	u64 round_ms;
+	u64 next_ms;
 };
 
 /* -- dm-fusion-point-marks.c ----------------------------------------------------------------- */
