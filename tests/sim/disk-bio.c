@@ -252,6 +252,19 @@ static void end_discard(struct bio *bio)
 
 /* -- a look ------------------------------------------------------------------------- */
 
+/* Does a read of this block of metadata fail? Not if it is in the cache. */
+static bool is_bad(const struct sim_disk *d, u64 blocknr)
+{
+	const struct sim_entry *e;
+
+	if (d->bad != blocknr)
+		return false;
+	list_for_each_entry(e, &d->cache, list)
+		if (e->seq != NEVER && entry_covers_bad(d, e))
+			return false;
+	return true;
+}
+
 /* A block of metadata as a read returns it. */
 static void see_block(const struct sim_disk *d, u64 blocknr, u8 *block)
 {
@@ -301,7 +314,7 @@ unsigned int sim_disk_super_seen(struct sim_disk *d, struct fusion_sb *sb)
 		u64 nr = FUSION_SUPER_BLOCKNR(copy);
 
 		see_block(d, nr, block);
-		if (d->bad == nr || fusion_sb_unpack(block, nr, d->sectors, &one, &why))
+		if (is_bad(d, nr) || fusion_sb_unpack(block, nr, d->sectors, &one, &why))
 			continue;
 		if (!found++ || one.generation > sb->generation)
 			*sb = one;
@@ -311,18 +324,13 @@ unsigned int sim_disk_super_seen(struct sim_disk *d, struct fusion_sb *sb)
 
 /* -- reads -------------------------------------------------------------------------- */
 
-/* Is the bad block one of those that are read, and not in the cache either? */
+/* Is the bad block one of those that are read? */
 static bool meets_bad(const struct sim_disk *d, const struct bio *bio)
 {
 	u64 bad = (u64)d->bad * FUSION_BLOCK_SECTORS;
-	const struct sim_entry *e;
 
-	if (bad < bio->bi_iter.bi_sector || bad >= bio->bi_iter.bi_sector + bio_sectors(bio))
-		return false;
-	list_for_each_entry(e, &d->cache, list)
-		if (e->seq != NEVER && entry_covers_bad(d, e))
-			return false;
-	return true;
+	return bad >= bio->bi_iter.bi_sector && bad < bio->bi_iter.bi_sector + bio_sectors(bio) &&
+	       is_bad(d, d->bad);
 }
 
 /* Sector @s, which lies in the range that starts at @where. */
