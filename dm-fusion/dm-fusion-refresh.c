@@ -213,7 +213,7 @@ static bool fusion_refresh_allowed(struct fusion *fs)
 	       !READ_ONCE(fs->replica.failed);
 }
 
-/* Moves and points wait for the time that copies have @used, the next copies SHARE times as long. */
+/* Moves and points pause for the time that copies have @used, copies SHARE times as long. */
 static void fusion_refresh_pace(struct fusion *fs, u64 used)
 {
 	fusion_pace(fs, used);

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as tree
 HTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {HTML: set("""html head meta title style body main header footer section article h1 h2 h3
-                     h4 p strong b i span small code div dl dt dd ul li details summary table thead
+                     h4 p strong b i span small code div dl dt dd ul li details summary table
                      tbody tr th td""".split()),
            SVG: set("svg title rect path".split())}
 ATTRIBUTES = set("""lang charset name content class scope viewBox preserveAspectRatio role x y width

@@ -11,8 +11,8 @@
 #include "error.h"
 #include "fusionctl.h"
 
-#define MIB	(1ULL << 20)
-#define GIB	(1ULL << 30)
+#define MIB	(1024ULL * 1024)
+#define GIB	(1024 * MIB)
 #define NR	160
 
 static struct bench_transfer transfers[2 * NR];
@@ -161,7 +161,7 @@ static void parse_fio(void)
 
 	REQUIRE(!fio_parse(REPORT("0", "25165824", "3", "4463110.5"), true, &r));
 	REQUIRE_EQ(r.bytes, 25165824);
-	REQUIRE(fabs(r.seconds - 0.0133893315) < 1e-12, "%.12f", r.seconds);
+	REQUIRE(fabs(r.seconds - 0.0133893315) < ldexp(1, -40), "%.12f", r.seconds);
 	REQUIRE(!fio_parse(REPORT("0", "25165824", "3", "4463110.5"), false, &r));
 	REQUIRE_EQ(r.bytes, 0);
 	REQUIRE(!strcmp(fio_parse(REPORT("5", "0", "0", "0.0"), true, &r), strerror(5)));

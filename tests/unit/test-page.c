@@ -296,7 +296,7 @@ static void test_unknown(void)
 
 /* -- what is not to be trusted ------------------------------------------------------ */
 
-#define EVIL	"</p><script>alert('1')</script>&amp;\"\x1b[2J\xff\xe2\x80\xae" "x"
+#define EVIL	"</p><script>alert('1')</script>&amp;\"\x1b[2J\xff\xe2\x80\xaex"
 
 static void test_hostile(void)
 {

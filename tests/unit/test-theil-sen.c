@@ -15,6 +15,7 @@
 #define NR		(SIZES * EACH)
 #define RATE		150e6
 #define LATENCY		0.0128
+#define TINY		0.000000001
 
 static struct theil_point points[NR];
 static struct theil_line line;
@@ -82,8 +83,8 @@ static void compare_naive(void)
 		if (!pairs)
 			continue;
 		for (unsigned int i = 0; i < pairs; i++) {
-			below += slope[i] < line.slope.is - 1e-9;
-			above += slope[i] > line.slope.is + 1e-9;
+			below += slope[i] < line.slope.is - TINY;
+			above += slope[i] > line.slope.is + TINY;
 		}
 		REQUIRE(below <= pairs / 2 && above <= pairs / 2, "%u and %u of %u", below, above,
 			pairs);

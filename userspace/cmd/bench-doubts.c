@@ -37,8 +37,8 @@ const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
 	[DOUBT_NO_LINE] = "no_line",
 };
 
-static void __attribute__((format(printf, 3, 4))) doubt(struct bench *b, enum bench_doubt kind,
-							 const char *fmt, ...)
+__attribute__((format(printf, 3, 4)))
+static void doubt(struct bench *b, enum bench_doubt kind, const char *fmt, ...)
 {
 	va_list ap;
 

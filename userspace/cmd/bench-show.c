@@ -62,12 +62,15 @@ static void add_row(struct libscols_table *tb, const struct bench_line *line)
 	char name[BENCH_TEXT], rate[BENCH_TEXT] = "?", latency[BENCH_TEXT] = "?";
 	char in[2][2 * BENCH_TEXT] = { "", "" }, nr[16], outliers[16], slowest[BENCH_TEXT] = "";
 	char fast[16] = "";
+	const char *cells[] = {
+		label(name, line), rate, in[0], latency, in[1], nr, outliers, slowest, fast
+	};
 
 	if (line->known) {
 		bench_rate_text(rate, line->rate.is);
 		bounds(in[0], &line->rate, 1e6, !line->rate.high);
 		bench_time_text(latency, line->latency.is);
-		bounds(in[1], &line->latency, line->latency.is < 1 ? 1e-3 : 1, false);
+		bounds(in[1], &line->latency, line->latency.is < 1 ? 0.001 : 1, false);
 	}
 	if (line->slowest > 0)
 		bench_time_text(slowest, line->slowest);
@@ -75,8 +78,7 @@ static void add_row(struct libscols_table *tb, const struct bench_line *line)
 		snprintf(fast, sizeof(fast), "%.0f %%", 100 * line->fast_share);
 	snprintf(nr, sizeof(nr), "%u", line->nr);
 	snprintf(outliers, sizeof(outliers), "%u", line->outliers);
-	table_row(tb, (const char *const []) { label(name, line), rate, in[0], latency, in[1], nr,
-					       outliers, slowest, fast });
+	table_row(tb, cells);
 }
 
 static void print_table(const struct bench *b)

@@ -12,7 +12,7 @@
 #include "fusionctl.h"
 #include "program.h"
 
-#define MOST_TEXT	(1U << 20)	/* fio's report has some 7 KiB */
+#define MOST_TEXT	(1024U * 1024)	/* fio's report has some 7 KiB */
 #define MOST_PATH	4096
 
 struct report {

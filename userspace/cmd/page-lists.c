@@ -154,8 +154,8 @@ void page_settings(struct json_object *doc, FILE *f)
 		      f);
 		return;
 	}
-	fputs("<table>\n<thead><tr><th scope=\"col\">Setting</th><th scope=\"col\">Value</th>"
-	      "<th scope=\"col\">From</th></tr></thead>\n<tbody>\n", f);
+	fputs("<table>\n<tbody>\n<tr class=\"head\"><th scope=\"col\">Setting</th>"
+	      "<th scope=\"col\">Value</th><th scope=\"col\">From</th></tr>\n", f);
 	for (size_t i = 0; i < json_object_array_length(all); i++)
 		setting_row(json_object_array_get_idx(all, i), &scale, f);
 	fputs("</tbody>\n</table>\n</section>\n", f);

@@ -51,7 +51,8 @@ static void remember(struct secrets *s, struct json_object *value)
 	if (!text || strlen(text) < SHORTEST || s->nr == MAX_SECRETS)
 		return;
 	s->text[s->nr] = strdup(text);
-	s->nr += s->text[s->nr] != NULL;
+	if (s->text[s->nr])
+		s->nr++;
 }
 
 static void hide_fields(struct json_object *o, struct secrets *s)

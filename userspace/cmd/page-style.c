@@ -88,7 +88,7 @@ void page_style(FILE *f)
 	      "table{width:100%;border-collapse:collapse}\n"
 	      "th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;\n"
 	      "border-top:1px solid var(--line);font-weight:400}\n"
-	      "thead th{color:var(--dim);font-size:.875rem;border:0}\n"
+	      "tr.head th{color:var(--dim);font-size:.875rem;border:0}\n"
 	      "th small{display:block;color:var(--dim)}\n"
 	      "tr.changed td,tr.changed th{font-weight:600}\n"
 	      "tr.changed small{font-weight:400}\n", f);

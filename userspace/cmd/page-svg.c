@@ -93,12 +93,14 @@ static void draw_places(FILE *f, struct json_object *cells, unsigned int nr, boo
 
 static void draw_heat(FILE *f, struct json_object *cells, const struct heat_map *map, bool fast)
 {
+	bool mostly_fast;
 	struct cell c;
 
 	fprintf(f, "<path class=\"%s\" d=\"", fast ? "fast" : "slow");
 	for (unsigned int i = 0; i < map->nr; i++) {
 		get_cell(cells, i, &c);
-		if ((c.fast >= c.slow) == fast)
+		mostly_fast = c.fast >= c.slow;
+		if (mostly_fast == fast)
 			column(f, i, 0, heat_height(map, &c, HIGH));
 	}
 	fputs("\"/>", f);
