@@ -183,7 +183,7 @@ static unsigned int extra_place(const struct bench_plan *p)
 static int read_again(const struct run *r)
 {
 	struct fio_job job = job_of(r, BENCH_READ, extra_place(&r->b->plan));
-	struct fio_result first, second;
+	struct fio_result first, second = { .seconds = 0 };
 	int rc;
 
 	rc = transfer(r, &job, &first);

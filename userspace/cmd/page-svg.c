@@ -146,13 +146,14 @@ void page_columns(FILE *f, const char *title, struct json_object *history, const
 		fprintf(f, "<path class=\"%s\" d=\"", fus_role_name[role]);
 		for (unsigned int i = 0; i < nr; i++) {
 			struct json_object *o = json_object_array_get_idx(history, i);
+			const unsigned int width = STEP - 2;
 			uint64_t of = page_u64(o, all);
 			unsigned int h = of ? page_u64(o, fast) * HIGH / of : 0;
 
 			if (of && (role ? h < HIGH : h))
 				fprintf(f, "M%u %uv-%uh%uv%uz", i * STEP + 1,
 					role ? HIGH - h : HIGH,
-					role ? HIGH - h : h, STEP - 2, role ? HIGH - h : h);
+					role ? HIGH - h : h, width, role ? HIGH - h : h);
 		}
 		fputs("\"/>", f);
 	}

@@ -148,7 +148,7 @@ static double spread_at(const struct place *sorted, size_t nr, size_t i,
 			const struct theil_line *line)
 {
 	size_t first = i > NEAREST ? i - NEAREST : 0, end = i + NEAREST + 1;
-	double far[2 * NEAREST + 1];
+	double far[2 * NEAREST + 1] = { };
 
 	end = end < nr ? end : nr;
 	for (size_t k = first; k < end; k++)
