@@ -97,8 +97,8 @@ int fusion_chain_settle(struct fusion *fs)
 	int r;
 
 	/*
-	 * What cannot be read is no transaction, and no block is written behind it. If another
-	 * machine has taken the set over, what is there now is that machine's.
+	 * What cannot be read is no transaction, and no block is written behind it. Without a
+	 * heartbeat nothing is written: another machine may have taken the set over.
 	 */
 	if (!nr || fusion_gate_ready(fs) ||
 	    fusion_chain_rw(fs, chain, REQ_OP_READ | REQ_META, 0, nr))

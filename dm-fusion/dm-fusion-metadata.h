@@ -252,7 +252,10 @@ void fusion_chain_exit(struct fusion_chain *chain);
  */
 int fusion_chain_write(struct fusion *fs, struct fusion_chain *chain, unsigned int nr);
 
-/* The journal's part of fusion_settle_failed(). Return: 0 or a negative errno, logged. */
+/*
+ * The journal's part of fusion_settle_failed(). Return: 0, also if nothing may be written, or a
+ * negative errno, logged.
+ */
 int fusion_chain_settle(struct fusion *fs);
 
 /*
@@ -365,7 +368,7 @@ int fusion_super_settle(struct fusion *fs);
  *
  * What is written was ordered behind all that it depends on when it was tried first, and may have
  * got onto the disk then, so nothing new can come of it. If it fails again, which is logged, the
- * disk is likely to fail the opening as well.
+ * disk is likely to fail the opening as well. If the set has no heartbeat, nothing is written.
  *
  * Context: process, sleeps; committer and replica are at rest.
  */
@@ -437,7 +440,8 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 /*
  * Write NEEDS_CHECK if mode RW has ended, for any reason, and it is not written yet. If the write
  * always fails, the next activation finds the fault by itself. Context: the committer, or while it
- * is at rest.
+ * is at rest; after a seal, when it writes nothing, the worker that closes the set. What fails after
+ * that is noted nowhere: all that was acknowledged is durable by then.
  */
 void fusion_note_mode(struct fusion *fs);
 

@@ -75,10 +75,11 @@ bool fusion_point_premature(const struct fusion *fs)
 {
 	u32 lext, word, nr = 0;
 
-	for_each_set_bit(lext, fs->shadows.point.meta, fs->sb.nr_lexts) {
+	for_each_set_bit(lext, fs->shadows.point.known, fs->sb.nr_lexts) {
 		cond_resched();
 		word = READ_ONCE(fs->map[lext]);
-		nr += fusion_word_lacking(fs, word) && !fusion_has_shadow(fs, word);
+		nr += fusion_point_awaits(fs, lext) && fusion_word_lacking(fs, word) &&
+		      !fusion_has_shadow(fs, word);
 	}
 	return nr > FIRST;
 }

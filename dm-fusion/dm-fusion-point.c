@@ -31,8 +31,9 @@
  *
  * If more than LOCKS stay, or too few slots are free, there is no point this time; for the slots,
  * shadows of data make room. The former point stays as it is, and grows older. The pause until the
- * next attempt doubles each time. Where many extents are written with REQ_FUA all the time, as by
- * databases, no point may ever come about.
+ * next attempt doubles each time. If too much metadata has no shadow at all, the first pause ends
+ * when a round has passed over that (dm-fusion-refresh.c). Where many extents are written with
+ * REQ_FUA all the time, as by databases, no point may ever come about.
  *
  * An extent that cannot be read is left out, so that one bad sector does not end all points. What
  * the slow member has of it is older, and is called out of date. But if a whole fast member
@@ -363,10 +364,9 @@ static bool fusion_point_make(struct fusion *fs)
 static bool fusion_point_ready(const struct fusion *fs, u64 age)
 {
 	const struct fusion_shadows *s = &fs->shadows;
-	u64 last = s->point.made_ms ?: s->round_ms;
 
 	return s->completed != s->point.round ||
-	       (s->in_round && fusion_now_ms() - last >= age);
+	       (s->in_round && fusion_now_ms() - max(s->point.made_ms, s->round_ms) >= age);
 }
 
 bool fusion_point_due(const struct fusion *fs)

@@ -41,7 +41,7 @@
 #define SHARE	4U
 /*
  * Most times that a round passes over the map: once for metadata, once for all, and then for what
- * has come up.
+ * has come up. Passes for metadata that a point lacks come on top.
  */
 #define PASSES	4U
 
@@ -213,7 +213,7 @@ static bool fusion_refresh_allowed(struct fusion *fs)
 	       !READ_ONCE(fs->replica.failed);
 }
 
-/* Moves and points pause for the time that copies have @used, copies SHARE times as long. */
+/* Moves and points pause as for what copies have @used, copies as for SHARE times that. */
 static void fusion_refresh_pace(struct fusion *fs, u64 used)
 {
 	fusion_pace(fs, used);
@@ -250,9 +250,9 @@ static bool fusion_refresh_again(struct fusion *fs)
 	s->any |= last.found;
 	if (!last.nr) {
 		s->pass = s->after;
-		/* otherwise this would pass over what cannot be copied again and again */
-		if (!fusion_point_premature(fs))
+		if (s->awaited && !fusion_point_premature(fs))
 			s->point.retry_ms = 0;
+		s->awaited = false;
 		return true;
 	}
 	if (!last.found || last.found > last.before / 2 || last.nr == PASSES - 1)
@@ -266,6 +266,8 @@ void fusion_refresh_metadata(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
 
+	/* Later attempts wait for their pause, so that data gets shadows meanwhile. */
+	s->awaited = !s->point.pause_ms;
 	if (s->in_round && s->pass.nr)
 		fusion_refresh_first(s, &s->pass);
 }

@@ -147,6 +147,7 @@ struct fusion_pass {
  * @pass: what passes over the map now
  * @renews: this pass, from the third on, takes what is out of date along
  * @after: the pass that goes on after one for metadata
+ * @awaited: a point is to be tried when that one has ended
  * @rounds: number of rounds begun
  * @completed: number of the last one that has ended
  * @round_ms: ktime when the last round began; 0: there was none
@@ -176,6 +177,7 @@ struct fusion_shadows {
 	struct fusion_pass pass;
 	bool renews;
 	struct fusion_pass after;
+	bool awaited;
 	u32 rounds;
 	u32 completed;
 	u64 round_ms;
@@ -401,12 +403,15 @@ void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
 /* -- dm-fusion-refresh.c --------------------------------------------------------------------- */
 
 /*
- * Copy some extents that lack a current shadow, if the device is idle and a round is due or under
- * way. Context: the mover. Return: is there more to do in this round?
+ * Copy some extents that lack a current shadow, if a round is due or under way, and copies need not
+ * pause for foreground I/O. Context: the mover. Return: is there more to do now?
  */
 bool fusion_refresh(struct fusion *fs);
 
-/* Let the round, if there is one, pass over metadata before it goes on. Context: the mover. */
+/*
+ * A point has failed, as fusion_point_premature(): let the round, if there is one, pass over metadata
+ * before it goes on. The first time in a row, the point is tried again then. Context: the mover.
+ */
 void fusion_refresh_metadata(struct fusion *fs);
 
 /* -- dm-fusion-point-lacking.c --------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static void fusion_super_settle_failed(struct fusion *fs, struct fusion_chain *c
 	/* the replica's next one is kept, as the replica will try it again after a resume */
 	struct fusion_sb *scratch = &fs->sb_next;
 
-	/* if another machine has taken the set over, what is there now is that machine's */
+	/* without a heartbeat, another machine may have taken the set over */
 	if (chain->super_unsure && !fusion_gate_ready(fs) &&
 	    !fusion_super_rewrite(fs, chain->sb->role, chain->super_unsure, scratch))
 		chain->super_unsure = 0;

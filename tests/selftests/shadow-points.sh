@@ -171,24 +171,26 @@ copied() {
 
 # a point waits for metadata, even if that is much, but not for all data
 test_long_round() {
-	local data=128 metadata=80 first current used
+	local data=600 metadata=80 first current used
+	SIZES="64 256"
 	begin duty 1 replica_interval 1
 	first=$((NR + data))
 	fusion-stamp fill $SET --state "$TMP/more" --offset $((NR * EXTENT)) \
 		--size $(((data + metadata) * EXTENT))
 	same "on the fast member" "$(status shadow used_fast)" $((data + metadata))
-	# a batch of 16 now and then
+	# a batch of 16 now and then, for some seconds at least
 	msg shadow shadow_age 1
 	within 30 "the round has begun" copied 16
-	# of these one has been copied
+	# of these the first one has been copied: its change makes a point due
 	NUMBERED="$NR $(seq -s ' ' $first $((first + metadata - 1)))"
 	dd if=/dev/urandom of=$SET bs="$EXTENT" seek=$first count=$metadata conv=notrunc \
 		oflag=direct,dsync status=none
-	dd if=/dev/urandom of=$SET bs="$EXTENT" seek=$NR count=1 conv=notrunc oflag=direct,dsync status=none
+	dd if=/dev/urandom of=$SET bs="$EXTENT" seek=$NR count=1 conv=notrunc \
+		oflag=direct,dsync status=none
 	within 60 "a point" all_counted 1
 	read -r current used <<<"$(status shadow shadows_current used_fast)"
 	say "$current of $used have current shadows"
-	at_most "extents with a current shadow" "$current" $((used - 16))
+	at_most "extents with a current shadow" "$current" $((used - 64))
 	msg shadow checkpoint
 	rescued "in the round"
 }

@@ -384,7 +384,7 @@ static bool fit(const struct state *st, struct op *op)
 
 /* -- the end ------------------------------------------------------------------------- */
 
-/* Somebody who does not know that the machine is shut down. */
+/* Somebody who does not know that the machine is being shut down. */
 static void flush_on(void *arg)
 {
 	struct doing d = { .st = arg };
@@ -402,8 +402,8 @@ static void shut_down(struct state *st)
 	u64 *rng = &world->rng;
 	u32 i;
 
-	/* what is under way when the set has been closed may fail as well, and nothing else */
-	if (st->run->setup.faults && rnd_below(rng, 4)) {
+	/* also with nothing but flushes that fail, which may still be under way at the end */
+	if (st->run->setup.faults && rnd_below(rng, 2)) {
 		stop_faults();
 		sim_disk_set_faults(world->disk[FUSION_FAST], SIM_FAULT_BARE,
 				    4 << rnd_below(rng, 6));

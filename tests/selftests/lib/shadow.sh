@@ -11,9 +11,10 @@ NR=64		# extents that go up and down
 BUSY="migration off idle 60000"
 
 # begin [OPTION VALUE]...: a set with stamped data in its first extents, which lie on the slow member;
-# of members that can be swapped, with MEMBERS=linked
+# of members that can be swapped, with MEMBERS=linked, and of other SIZES in MiB
 begin() {
-	"${MEMBERS:-members}" 16 64
+	# shellcheck disable=SC2086 # words
+	"${MEMBERS:-members}" ${SIZES:-16 64}
 	format --extent-size 64K
 	# shellcheck disable=SC2086 # words
 	fusion shadow $BUSY "$@"
