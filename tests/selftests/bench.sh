@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # fusionctl bench: its rate and latency against the model of a disk, and what it finds out: caches,
-# other load, space that was never written, and which member of a set served what.
+# other load, space that was never written, and which member of a set served what. What it does to
+# files and devices is in bench-safety.sh.
 
 # shellcheck source=tool.sh
 . "$(dirname "$0")/tool.sh"
@@ -157,47 +158,6 @@ test_set() {
 	cp "$TMP/out" "$TMP/a.json"
 	expect 8 "" fusionctl bench --compare "$TMP/a.json" "$TMP/a.json"
 	grep -q "no difference shown" "$TMP/out" || fail "it differs from itself"
-	interrupted "$TMP/mnt"
-}
-
-# interrupted DIRECTORY: nothing is left
-interrupted() {
-	local pid rc=0
-	fusionctl bench honest "$1" --quick --max-size 4M >"$TMP/out" 2>&1 &
-	pid=$!
-	within 20 "files" compgen -G "$1/.fusion-bench-*/[0-9]*"
-	kill $pid
-	wait $pid || rc=$?
-	same "exit status" $rc 143
-	same "files left" "$(ls -A "$1")" "lost+found"
-}
-
-test_refusals() {
-	need fio
-	null disk 64
-	DISK=$REPLY
-	expect 2 "sweep: no such profile; write fusionctl bench honest $DISK" \
-		fusionctl bench sweep "$DISK"
-	expect 2 "1M: not a size for transfers; give 4M to 128G" \
-		fusionctl bench honest "$DISK" --max-size 1M
-	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
-		fusionctl bench honest "$TMP" --write
-	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick
-	null data 256
-	DISK=$REPLY
-	mkfs.ext4 -q "$DISK"
-	expect 3 "$DISK: contains ext4$(blkid -o value -s UUID "$DISK" | sed 's/.*/ (uuid &)/') at \
-byte 1080; to overwrite that, add --force" \
-		fusionctl bench honest "$DISK" --quick --max-size 4M --write --yes
-	refused "all of it may be overwritten, and there is no terminal" \
-		fusionctl bench honest "$DISK" --quick --max-size 4M --write --force
-	good blkid "$DISK"
-	good fusionctl bench honest "$DISK" --quick --max-size 4M --dry-run
-	has "how much" "$(<"$TMP/out")" "$DISK: reads 9"
-	has "how much" "$(<"$TMP/out")" "32 transfers of 2M to 4M, about 1 min at 150 MB/s"
-	echo '{}' >"$TMP/wrong"
-	expect 1 "$TMP/wrong: profile: is not honest; use a file that fusionctl bench --json wrote" \
-		fusionctl bench --compare "$TMP/wrong" "$TMP/wrong"
 }
 
 run_tests

@@ -134,6 +134,22 @@ static void slowed_tenth(void)
 	REQUIRE(latency >= 90, "the interval has the latency in %u of 100", latency);
 }
 
+/* Large transfers vary more, as on a disk with zones: the interval is wide enough all the same. */
+static void in_proportion(void)
+{
+	unsigned int rate = 0;
+	u64 seed = 3;
+
+	for (int round = 0; round < 400; round++) {
+		transfers(&seed, EACH, 0, 1);
+		for (unsigned int i = 0; i < NR; i++)
+			points[i].y *= 0.8 + 0.4 * uniform(&seed);
+		REQUIRE(theil_sen(points, NR, &line, outlier));
+		rate += line.slope.low <= 1 / RATE && 1 / RATE <= line.slope.high;
+	}
+	REQUIRE(rate >= 93 * 4, "the interval has the rate in %u of 400", rate);
+}
+
 /* Least squares do not bear that: the reason for all of this. */
 static void least_squares(void)
 {
@@ -174,6 +190,7 @@ static const struct unit_test tests[] = {
 	{ "points in any order", order },
 	{ "the same as a simple calculation", compare_naive },
 	{ "a tenth slowed tenfold", slowed_tenth },
+	{ "times that vary in proportion", in_proportion },
 	{ "least squares would not do", least_squares },
 	{ "the width of the interval", intervals },
 };

@@ -47,7 +47,8 @@ static struct fio_job job_of(const struct run *r, enum bench_direction dir, unsi
 	const struct bench_plan *p = &r->b->plan;
 
 	return (struct fio_job) {
-		.path = bench_target_path(r->b, r->t, place), .write = dir == BENCH_WRITE,
+		.path = bench_target_path(r->b, r->t, place), .name = r->b->target,
+		.write = dir == BENCH_WRITE, .create = dir == BENCH_WRITE && *r->t->dir,
 		.at = place < p->nr ? p->place[place].at : 0,
 		.bytes = place < p->nr ? p->place[place].bytes : BENCH_LEAST,
 	};
@@ -72,7 +73,7 @@ static int idle(const struct run *r)
 	double begin, seconds;
 	int rc;
 
-	/* what is ours, and waits in memory, is none */
+	/* our own cached writes are not other load */
 	if (*r->t->dir)
 		syncfs(r->t->fd);
 	rc = bench_disks_count(&r->t->disks, &was);

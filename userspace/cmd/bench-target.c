@@ -24,6 +24,8 @@
 /* Room beside that of the files, at most: for metadata, and so that the file system is not full. */
 #define EXTRA_BYTES	(512ULL << 20)
 
+#define TRY		"try"
+
 static int find_directory(struct bench *b, struct bench_target *t)
 {
 	dev_t devno = 0;
@@ -46,6 +48,7 @@ static int find_device(struct bench *b, struct bench_target *t)
 		return rc;
 	b->device = true;
 	t->bytes = dev.sectors << 9;
+	t->devno = dev.devno;
 	bench_disks_find(dev.devno, &t->disks);
 	if (b->write && dev.read_only)
 		rc = fus_fail(FC_REFUSED, b->target, "is read-only; leave out --write");
@@ -91,14 +94,21 @@ static int check_direct(const struct bench *b, struct bench_target *t)
 {
 	int fd;
 
-	snprintf(t->path, sizeof(t->path), "%s/try", t->dir);
-	fd = open(t->path, O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+	fd = openat(t->fd, TRY, O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fus_fail(FC_REFUSED, b->target, "the file system %s takes no direct I/O "
 				"(%s), so its cache would be measured; name a directory on a disk",
 				b->type, strerror(errno));
 	close(fd);
 	return 0;
+}
+
+/* Others may own the directory above it, and rename it, but not put anything into this one. */
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
 static int begin_directory(const struct bench *b, struct bench_target *t)
@@ -113,7 +123,10 @@ static int begin_directory(const struct bench *b, struct bench_target *t)
 		return fus_fail(FC_FAILED, b->target, "cannot make a directory in it: %s; name "
 				"another one", strerror(errno));
 	}
-	t->fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!is_ours(t->fd))
+		return fus_fail(FC_REFUSED, t->dir, "was replaced as soon as it was made; name a "
+				"directory of your own");
 	return check_direct(b, t);
 }
 
@@ -137,8 +150,18 @@ static int begin_overwriting(const struct bench *b, const struct args *a, struct
 		 *content ? ", with " : "", content);
 	if (!rc && !a->opt[OPT_YES])
 		rc = confirm(b->target, "all of it may be overwritten", question);
+	/* what finds the rest of a member of something else would take it for whole */
+	if (!rc)
+		rc = fus_wipe_signatures(&dev, t->fd);
 	fus_device_put(&dev);
 	return rc;
+}
+
+static bool bdev_is(int fd, dev_t devno)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISBLK(st.st_mode) && st.st_rdev == devno;
 }
 
 int bench_target_begin(const struct bench *b, const struct args *a, struct bench_target *t)
@@ -148,15 +171,19 @@ int bench_target_begin(const struct bench *b, const struct args *a, struct bench
 	if (b->write)
 		return begin_overwriting(b, a, t);
 	t->fd = open(b->target, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	return t->fd < 0 ? fus_fail(FC_FAILED, b->target, "cannot be read past the page cache: %s; "
-				    "check the device", strerror(errno)) : 0;
+	if (t->fd < 0)
+		return fus_fail(FC_FAILED, b->target, "cannot be read past the page cache: %s; "
+				"check the device", strerror(errno));
+	return bdev_is(t->fd, t->devno) ? 0 :
+	       fus_fail(FC_REFUSED, b->target, "names another device now; try again");
 }
 
 const char *bench_target_path(const struct bench *b, struct bench_target *t, unsigned int place)
 {
-	if (b->device)
-		return b->target;
-	snprintf(t->path, sizeof(t->path), "%s/%u", t->dir, place);
+	int len = snprintf(t->path, sizeof(t->path), "/proc/%d/fd/%d", getpid(), t->fd);
+
+	if (!b->device)
+		snprintf(t->path + len, sizeof(t->path) - len, "/%u", place);
 	return t->path;
 }
 
@@ -164,10 +191,12 @@ void bench_target_end(const struct bench *b, struct bench_target *t)
 {
 	if (*t->dir) {
 		/* one more than places: zeros */
-		for (unsigned int i = 0; i <= b->plan.nr; i++)
-			unlink(bench_target_path(b, t, i));
-		snprintf(t->path, sizeof(t->path), "%s/try", t->dir);
-		unlink(t->path);
+		for (unsigned int i = 0; i <= b->plan.nr && t->fd >= 0; i++) {
+			snprintf(t->path, sizeof(t->path), "%u", i);
+			unlinkat(t->fd, t->path, 0);
+		}
+		if (t->fd >= 0)
+			unlinkat(t->fd, TRY, 0);
 		if (rmdir(t->dir))
 			fus_warn(t->dir, "cannot be removed: %s; remove it", strerror(errno));
 	}

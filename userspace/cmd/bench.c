@@ -31,9 +31,9 @@ static void note(int number)
 
 void bench_catch_signals(void)
 {
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
-	/* the report of fio is read on, as the terminal ends fio as well */
-	struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESTART }, old;
+	static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE };
+	/* without SA_RESTART, so that fio is killed: fus_program_tied() */
+	struct sigaction action = { .sa_handler = note }, old;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)

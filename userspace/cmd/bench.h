@@ -177,16 +177,20 @@ struct args;
 struct bench_target {
 	struct bench_disks disks;
 	uint64_t bytes;		/* of a device */
+	dev_t devno;		/* of a device */
 	int fd;			/* of a device, or of the directory */
 	char dir[4200];		/* of the files, or "" */
-	char path[4300];	/* of the last job */
+	char path[64];		/* of the last job */
 };
 
 /* Check the target, but change nothing yet. */
 int bench_target_find(struct bench *b, struct bench_target *t);
 /* Ask if need be, and make the directory of the files. */
 int bench_target_begin(const struct bench *b, const struct args *a, struct bench_target *t);
-/* The file, or device, of a place. */
+/*
+ * The file, or device, of a place, by the descriptor: whatever its name stands for by then, it is
+ * what has been checked.
+ */
 const char *bench_target_path(const struct bench *b, struct bench_target *t, unsigned int place);
 /* Remove the files. */
 void bench_target_end(const struct bench *b, struct bench_target *t);

@@ -47,7 +47,7 @@ int fio_find(char version[FIO_VERSION])
 	if (!fus_program_exists("fio"))
 		return fus_fail(FC_FAILED, "fio", "not installed; apt install fio");
 	if (fus_program_say(argv, version, FIO_VERSION) || strncmp(version, "fio-", 4))
-		return fus_fail(FC_FAILED, "fio", "does not tell its version; apt install "
+		return fus_fail(FC_FAILED, "fio", "its version cannot be read; apt install "
 				"--reinstall fio");
 	memmove(version, version + 4, strlen(version + 4) + 1);
 	return 0;
@@ -138,26 +138,28 @@ int fio_run(const struct fio_job *job, struct fio_result *r)
 		/* a write that is not durable would be paid for by the next transfer */
 		job->write ? "--end_fsync=1" : "--end_fsync=0",
 		job->zeros ? "--zero_buffers=1" : "--refill_buffers=1",
-		"--invalidate=1", "--output-format=json", NULL
+		/* no two blocks alike, also from run to run: a disk may keep equal ones once */
+		"--randrepeat=0", "--invalidate=1", "--output-format=json",
+		job->create ? "--allow_file_create=1" : "--allow_file_create=0", NULL
 	};
 	struct report report = { 0 };
 	const char *why;
 	int rc;
 
 	if (!quote(job->path, path + strlen(path), sizeof(path) - strlen(path)))
-		return fus_fail(FC_FAILED, job->path, "its name is too long for fio; use a shorter "
+		return fus_fail(FC_FAILED, job->name, "its name is too long for fio; use a shorter "
 				"one");
 	snprintf(bs, sizeof(bs), "--bs=%" PRIu64, block);
 	snprintf(size, sizeof(size), "--size=%" PRIu64, job->bytes);
 	snprintf(at, sizeof(at), "--offset=%" PRIu64, job->at);
-	if (fus_program_run(argv, keep_line, &report) < 0 || report.failed)
-		why = "it does not end as usual";
+	if (fus_program_tied(argv, keep_line, &report) < 0 || report.failed)
+		why = "ended abnormally";
 	else
 		why = fio_parse(report.text ? report.text : "", job->write, r);
 	if (why && job->stopped())
 		rc = FC_FAILED;
 	else
-		rc = why ? fus_fail(FC_FAILED, job->path, "fio cannot %s: %s; see dmesg",
+		rc = why ? fus_fail(FC_FAILED, job->name, "fio cannot %s: %s; see dmesg",
 				    job->write ? "write" : "read", why) : 0;
 	free(report.text);
 	return rc;

@@ -19,7 +19,9 @@ static inline uint64_t fio_blocks(uint64_t bytes)
 /* A sequential transfer, one block at a time, past the page cache. */
 struct fio_job {
 	const char *path;	/* a file or a device */
+	const char *name;	/* for messages */
 	bool write;
+	bool create;		/* the file may be a new one */
 	bool zeros;		/* writes zeros instead of random data */
 	uint64_t at;
 	uint64_t bytes;		/* a multiple of fio_blocks() of it */

@@ -85,10 +85,37 @@ static double variance(const struct place *sorted, size_t nr)
 	return sum / 18;
 }
 
+static int sign(double v)
+{
+	return (v > 0) - (v < 0);
+}
+
+/*
+ * The same from the points as they are: where times vary with the size, they are no less likely to
+ * be out of order among large ones, so the former is too small.
+ */
+static double variance_found(const struct place *sorted, size_t nr, double slope)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		double more = 0;
+
+		for (size_t j = 0; j < nr; j++) {
+			double x = sorted[j].p.x - sorted[i].p.x;
+
+			more += sign(x) * sign(sorted[j].p.y - sorted[i].p.y - slope * x);
+		}
+		sum += more * more;
+	}
+	return sum;
+}
+
 static bool find_slope(const struct place *sorted, size_t nr, double *slope,
 		       struct theil_value *out)
 {
 	size_t pairs = 0;
+	double spread;
 
 	for (size_t i = 0; i < nr; i++)
 		for (size_t j = i + 1; j < nr; j++)
@@ -98,7 +125,8 @@ static bool find_slope(const struct place *sorted, size_t nr, double *slope,
 	if (!pairs)
 		return false;
 	qsort(slope, pairs, sizeof(*slope), by_value);
-	*out = around(slope, pairs, Z95 * sqrt(variance(sorted, nr)) / 2);
+	spread = fmax(variance(sorted, nr), variance_found(sorted, nr, middle(slope, pairs)));
+	*out = around(slope, pairs, Z95 * sqrt(spread) / 2);
 	return true;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs of the system, run without a shell. */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,40 +52,61 @@ static __attribute__((noreturn)) void become(const char *const argv[], int out)
 	_exit(127);
 }
 
-static void read_lines(int fd, void (*each)(const char *line, void *ctx), void *ctx)
+/* Return: false if a signal has come. */
+static bool read_lines(int fd, void (*each)(const char *line, void *ctx), void *ctx)
 {
 	FILE *f = fdopen(fd, "r");
 	char *line = NULL;
+	bool interrupted;
 	size_t room = 0;
 
 	while (f && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		each(line, ctx);
 	}
+	interrupted = f && ferror(f) && errno == EINTR;
 	free(line);
 	if (f)
 		fclose(f);
 	else
 		close(fd);
+	return !interrupted;
 }
 
-int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+static int run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx,
+	       bool tied)
 {
 	int out[2] = { -1, -1 }, status = -1;
-	pid_t pid;
+	pid_t pid, got;
 
 	if (each && pipe2(out, O_CLOEXEC))
 		return -1;
 	pid = fork();
+	if (!pid && tied)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!pid)
 		become(argv, out[1]);
 	if (each) {
 		close(out[1]);
-		read_lines(out[0], each, ctx);
+		if (!read_lines(out[0], each, ctx) && tied && pid > 0)
+			kill(pid, SIGKILL);
 	}
-	if (pid <= 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+	if (pid <= 0)
 		return -1;
-	return WEXITSTATUS(status);
+	do
+		got = waitpid(pid, &status, 0);
+	while (got < 0 && errno == EINTR);
+	return got == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+{
+	return run(argv, each, ctx, false);
+}
+
+int fus_program_tied(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+{
+	return run(argv, each, ctx, true);
 }
 
 struct said {

@@ -18,7 +18,14 @@ bool fus_program_path(const char *name, char *buf, size_t size);
 int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
 		    void *ctx);
 
-/* The same; only the last line that it prints, if any, is of interest. */
+/*
+ * The same, for one that must not outlive this process: it is killed when that ends, however that
+ * comes about, and when a signal comes that this process catches without SA_RESTART.
+ */
+int fus_program_tied(const char *const argv[], void (*each)(const char *line, void *ctx),
+		     void *ctx);
+
+/* The same as fus_program_run(); only the last line that it prints, if any, is of interest. */
 int fus_program_say(const char *const argv[], char *buf, size_t size);
 
 #endif

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# fusionctl bench harms nothing: what it refuses, what it overwrites, and what it leaves behind. What
+# it measures is in bench.sh.
+
+# shellcheck source=tool.sh
+. "$(dirname "$0")/tool.sh"
+
+# mounted: an ext4 of its own in $TMP/mnt
+mounted() {
+	need mkfs.ext4
+	null disk 256
+	mkfs.ext4 -q "$REPLY"
+	mkdir "$TMP/mnt"
+	mount "$REPLY" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+}
+
+no_fio() {
+	! pgrep -x fio >/dev/null
+}
+
+# begun SIZE: its pid is in PID, and it writes a file
+begun() {
+	fusionctl bench honest "$TMP/mnt" --quick --max-size "$1" >"$TMP/out" 2>&1 &
+	PID=$!
+	within 20 "files" compgen -G "$TMP/mnt/.fusion-bench-*/[0-9]*"
+	within 20 "fio" pgrep -x fio
+}
+
+# a signal ends it and fio at once, and nothing is left
+test_interrupted() {
+	local rc=0
+	need fio pgrep
+	mounted
+	begun 4M
+	kill "$PID"
+	wait "$PID" || rc=$?
+	same "exit status" $rc 143
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+	no_fio || fail "fio still runs"
+}
+
+# fio does not outlive it
+test_killed() {
+	need fio pgrep
+	mounted
+	begun 4M
+	kill -KILL "$PID"
+	wait "$PID" || :
+	within 5 "the end of fio" no_fio
+}
+
+# overwritten: has something been written to the beginning of $DISK?
+overwritten() {
+	[[ $(od -An -t u8 -N 8 "$DISK") -ne 0 ]]
+}
+
+# whatever its name stands for later, the device that was named is measured, and no file made
+test_link_moves() {
+	local before
+	need fio
+	null disk 256
+	DISK=$REPLY
+	null other 256
+	dd if=/dev/urandom of="$REPLY" bs=1M count=16 oflag=direct status=none
+	before=$(md5sum <"$REPLY")
+	ln -s "$DISK" "$TMP/link"
+	fusionctl bench honest "$TMP/link" --quick --max-size 4M --write --yes >"$TMP/out" 2>&1 &
+	PID=$!
+	within 20 "the first write" overwritten
+	ln -sfn "$REPLY" "$TMP/link"
+	# some more transfers
+	sleep 5
+	kill "$PID"
+	wait "$PID" || [[ $? == 143 ]] || fail "$(<"$TMP/out")"
+	same "the other device" "$(md5sum <"$REPLY")" "$before"
+}
+
+# what was on it is recognised no more
+test_overwritten() {
+	need fio mkfs.ext4
+	null disk 256
+	DISK=$REPLY
+	mkfs.ext4 -q "$DISK"
+	fusionctl bench honest "$DISK" --quick --max-size 4M --write --yes --force >"$TMP/out" 2>&1 &
+	PID=$!
+	within 20 "the first write" overwritten
+	kill "$PID"
+	wait "$PID" || [[ $? == 143 ]] || fail "$(<"$TMP/out")"
+	same "recognised" "$(blkid -p -o value -s TYPE "$DISK" || :)" ""
+}
+
+test_refusals() {
+	need fio
+	null disk 64
+	DISK=$REPLY
+	expect 2 "sweep: no such profile; write fusionctl bench honest $DISK" \
+		fusionctl bench sweep "$DISK"
+	expect 2 "1M: not a size for transfers; give 4M to 128G" \
+		fusionctl bench honest "$DISK" --max-size 1M
+	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
+		fusionctl bench honest "$TMP" --write
+	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick
+	null data 256
+	DISK=$REPLY
+	mkfs.ext4 -q "$DISK"
+	expect 3 "$DISK: contains ext4$(blkid -o value -s UUID "$DISK" | sed 's/.*/ (uuid &)/') at \
+byte 1080; to overwrite that, add --force" \
+		fusionctl bench honest "$DISK" --quick --max-size 4M --write --yes
+	refused "all of it may be overwritten, and there is no terminal" \
+		fusionctl bench honest "$DISK" --quick --max-size 4M --write --force
+	good blkid "$DISK"
+	good fusionctl bench honest "$DISK" --quick --max-size 4M --dry-run
+	has "how much" "$(<"$TMP/out")" "$DISK: reads 9"
+	has "how much" "$(<"$TMP/out")" "32 transfers of 2M to 4M, about 1 min at 150 MB/s"
+	echo '{}' >"$TMP/wrong"
+	expect 1 "$TMP/wrong: profile: is not honest; use a file that fusionctl bench --json wrote" \
+		fusionctl bench --compare "$TMP/wrong" "$TMP/wrong"
+}
+
+run_tests
