@@ -116,7 +116,7 @@ byte 1080; to overwrite that, add --force" \
 	has "how much" "$(<"$TMP/out")" "$DISK: reads 9"
 	has "how much" "$(<"$TMP/out")" "32 transfers of 2M to 4M, about 1 min at 150 MB/s"
 	echo '{}' >"$TMP/wrong"
-	expect 1 "$TMP/wrong: profile: is not honest; use a file that fusionctl bench --json wrote" \
+	expect 1 "$TMP/wrong: is no result of bench honest; name a file that fusionctl bench --json wrote" \
 		fusionctl bench --compare "$TMP/wrong" "$TMP/wrong"
 }
 

@@ -50,17 +50,22 @@ test_numbers() {
 
 # What happens while it watches is in the history, look by look.
 test_history() {
-	local pid
+	local pid reads nr=0
 	a_set
 	fusionctl report pair --over 4 --json >"$TMP/out" 2>"$TMP/err" &
 	pid=$!
-	sleep 1.5
-	dd if=/dev/mapper/pair of=/dev/null bs=64K count=32 iflag=direct status=none
+	while kill -0 "$pid" 2>/dev/null; do
+		dd if=/dev/mapper/pair of=/dev/null bs=64K count=1 iflag=direct status=none
+		nr=$((nr + 1))
+		sleep 0.1
+	done
 	wait "$pid" || fail "report: status $?: $(<"$TMP/err")"
 	json '.history | length' 4
-	same "reads" "$(jq '[.history[].reads.all] | add' "$TMP/out")" 32
-	same "hits" "$(jq '[.history[].reads.fast] | add' "$TMP/out")" 32
-	json '.top.hits.reads.all' 32
+	reads=$(jq '[.history[].reads.all] | add' "$TMP/out")
+	at_least "reads" "$reads" 1
+	at_most "reads" "$reads" "$nr"
+	same "hits" "$(jq '[.history[].reads.fast] | add' "$TMP/out")" "$reads"
+	json '.top.hits.reads.all' "$reads"
 	at_least "seconds" "$(jq '.top.seconds | round' "$TMP/out")" 4
 }
 

@@ -343,7 +343,8 @@ static void test_private(void)
 {
 	static const char *const secrets[] = {
 		"S5GXNX0T412345A", "Z1K0A0B2FVNG", "eui.002538b411b2c3d4", "5000039cd8c1a2b3",
-		"7c0a5b2e-41d3", "11111111-2222", "66666666-7777", "4f1c0d6e3b7a", "desk",
+		"7c0a5b2e-41d3", "11111111-2222", "66666666-7777", "4f1c0d6e3b7a", "desk ",
+		"desk\"", "0a1b2c3d", "39CD8C1A2B3",
 	};
 	struct json_object *doc = a_set();
 	const char *json;
@@ -351,12 +352,18 @@ static void test_private(void)
 
 	put_text(doc, "/doctor/findings/1/subject", "Samsung, serial S5GXNX0T412345A on desk");
 	put_text(doc, "/members/members/1/drives/0/smart_reason", "no Z1K0A0B2FVNG, Z1K0A0B2FVNG");
-	page_anonymise(doc);
+	put_text(doc, "/doctor/findings/0/text", "signed by 'desk Secure Boot key', not by desktop");
+	put_text(doc, "/doctor/findings/0/remedy",
+		 "use /dev/mapper/luks-0a1b2c3d-1111-2222-3333-444455556666 or "
+		 "/dev/mapper/35000039CD8C1A2B3");
+	REQUIRE(page_anonymise(doc));
 	json = json_object_to_json_string(doc);
 	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
 		HAS_NOT(json, secrets[i]);
 	HAS(json, "\"Samsung, serial (left out) on (left out)\"");
 	HAS(json, "\"no (left out), (left out)\"");
+	HAS(json, "signed by '(left out) Secure Boot key', not by desktop");
+	HAS(json, "\"use \\/dev\\/mapper\\/luks-(left out) or \\/dev\\/mapper\\/3(left out)\"");
 	HAS(json, "\"set_uuid\": \"00000000-0000-0000-0000-000000000000\"");
 	HAS(json, "\"anonymous\": true");
 	HAS(json, "Samsung SSD 980 PRO 1TB");

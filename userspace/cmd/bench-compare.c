@@ -41,7 +41,8 @@ static int read_result(const char *path, struct result *r)
 	profile = json_object_is_type(r->o, json_type_object) ? fus_field_text(r->o, "profile") :
 		  NULL;
 	if (!profile || strcmp(profile, "honest"))
-		return fus_field_bad(&r->source, "profile", "is not honest");
+		return fus_fail(FC_FAILED, path, "is no result of bench honest; name a file that "
+				"fusionctl bench --json wrote");
 	rc = fus_field_child(&r->source, r->o, "lines", json_type_array, &r->lines);
 	if (!rc)
 		rc = fus_field_child(&r->source, r->o, "reliable", json_type_boolean, &reliable);

@@ -151,7 +151,8 @@ bool bench_find_doubts(struct bench *b)
 	find_load(b);
 	if (b->facts.moved)
 		doubt(b, DOUBT_MOVES, "the set moved %" PRIu64 " extents meanwhile; "
-		      "fusionctl set NAME migration=off --now, and measure again", b->facts.moved);
+		      "fusionctl set %s migration=off --now, and measure again", b->facts.moved,
+		      b->set);
 	find_in_lines(b);
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
 		any |= *b->doubt[i];

@@ -3,20 +3,22 @@
  * Leave out of a document what is private: serial numbers, uuids, and what identifies the machine.
  * Texts for people and the names of devices may contain them as well, so these are searched.
  */
+#include <ctype.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "page.h"
 #include "json.h"
 
-#define MAX_SECRETS	128
-#define SHORTEST	4	/* anything shorter is in other words as well */
+#define LONG		8	/* anything shorter may be a part of other words */
 #define TEXT		4096
 #define HIDDEN		"(left out)"
 
 #define NO_UUID		"00000000-0000-0000-0000-000000000000"
+#define UUID_LENGTH	36
 
 /* Fields that are private, and what takes their place: null, or a uuid of zeros. */
 static const struct field {
@@ -32,8 +34,9 @@ static const struct field {
 };
 
 struct secrets {
-	char *text[MAX_SECRETS];
+	char **text;
 	unsigned int nr;
+	bool failed;		/* memory was short */
 };
 
 static const struct field *find_field(const char *key)
@@ -44,15 +47,32 @@ static const struct field *find_field(const char *key)
 	return NULL;
 }
 
-static void remember(struct secrets *s, struct json_object *value)
+static void remember(struct secrets *s, const char *text, size_t len)
 {
-	const char *text = json_object_get_string(value);
+	char **more = len ? realloc(s->text, (s->nr + 1) * sizeof(*more)) : NULL;
 
-	if (!text || strlen(text) < SHORTEST || s->nr == MAX_SECRETS)
-		return;
-	s->text[s->nr] = strdup(text);
-	if (s->text[s->nr])
+	if (more) {
+		s->text = more;
+		s->text[s->nr] = strndup(text, len);
+	}
+	if (more && s->text[s->nr])
 		s->nr++;
+	else
+		s->failed |= len;
+}
+
+/* Of a worldwide name, what all its forms have in common; of a host, what is before the domain. */
+static void remember_field(struct secrets *s, const char *key, const char *text)
+{
+	static const char *const prefixes[] = { "0x", "naa.", "eui.", "nvme.", "t10." };
+
+	if (!strcmp(key, "wwn"))
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
+				text += strlen(prefixes[i]);
+	remember(s, text, strlen(text));
+	if (!strcmp(key, "host") && strchr(text, '.'))
+		remember(s, text, strcspn(text, "."));
 }
 
 static void hide_fields(struct json_object *o, struct secrets *s)
@@ -69,7 +89,7 @@ static void hide_fields(struct json_object *o, struct secrets *s)
 		struct json_object *value = (struct json_object *)lh_entry_v(e);
 
 		if (f && json_object_is_type(value, json_type_string)) {
-			remember(s, value);
+			remember_field(s, f->key, json_object_get_string(value));
 			fus_json_add_str(o, f->key, f->instead);
 		} else {
 			hide_fields(value, s);
@@ -77,19 +97,55 @@ static void hide_fields(struct json_object *o, struct secrets *s)
 	}
 }
 
-static void hide_in_text(struct json_object *o, const char *secret)
+static bool word(char c)
 {
-	const char *text = json_object_get_string(o), *at;
-	char clean[TEXT] = "";
-	size_t n = 0;
+	return isalnum((unsigned char)c);
+}
 
-	if (!strstr(text, secret))
-		return;
-	for (; (at = strstr(text, secret)) && n < sizeof(clean); text = at + strlen(secret))
-		n += snprintf(clean + n, sizeof(clean) - n, "%.*s" HIDDEN, (int)(at - text), text);
-	if (n < sizeof(clean))
-		snprintf(clean + n, sizeof(clean) - n, "%s", text);
-	json_object_set_string(o, clean);
+/* Length of a uuid that starts there, or 0. */
+static size_t uuid_at(const char *text)
+{
+	for (size_t i = 0; i < UUID_LENGTH; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
+			return 0;
+	}
+	return UUID_LENGTH;
+}
+
+/* Length of the secret that starts at @at of @text, or 0. A short one has to be a word. */
+static size_t secret_at(const struct secrets *s, const char *text, const char *at)
+{
+	for (unsigned int i = 0; i < s->nr; i++) {
+		size_t len = strlen(s->text[i]);
+
+		if (!strncasecmp(at, s->text[i], len) &&
+		    (len >= LONG || !((at > text && word(at[-1])) || word(at[len]))))
+			return len;
+	}
+	return uuid_at(at);
+}
+
+static void hide_in_text(struct json_object *o, const struct secrets *s)
+{
+	const char *text = json_object_get_string(o), *at = text;
+	char clean[TEXT];
+	size_t n = 0, len;
+	bool found = false;
+
+	while (*at && n + sizeof(HIDDEN) < sizeof(clean)) {
+		len = secret_at(s, text, at);
+		if (len)
+			n += snprintf(clean + n, sizeof(clean) - n, HIDDEN);
+		else
+			clean[n++] = *at;
+		at += len ? len : 1;
+		found |= len;
+	}
+	clean[n] = 0;
+	if (found)
+		json_object_set_string(o, clean);
 }
 
 static bool is_free_text(const char *key)
@@ -119,18 +175,29 @@ static void hide_texts(struct json_object *o, const struct secrets *s)
 		if (!json_object_is_type(value, json_type_string))
 			hide_texts(value, s);
 		else if (is_free_text(lh_entry_k(e)))
-			for (unsigned int i = 0; i < s->nr; i++)
-				hide_in_text(value, s->text[i]);
+			hide_in_text(value, s);
 	}
 }
 
-void page_anonymise(struct json_object *doc)
+static int longer(const void *a, const void *b)
 {
-	struct secrets s = { .nr = 0 };
+	size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
+
+	return (x < y) - (x > y);
+}
+
+bool page_anonymise(struct json_object *doc)
+{
+	struct secrets s = { .text = NULL };
 
 	hide_fields(doc, &s);
+	/* one may be the beginning of another */
+	if (s.nr)
+		qsort(s.text, s.nr, sizeof(*s.text), longer);
 	hide_texts(doc, &s);
 	fus_json_add_bool(doc, "anonymous", true);
 	for (unsigned int i = 0; i < s.nr; i++)
 		free(s.text[i]);
+	free(s.text);
+	return !s.failed;
 }

@@ -205,8 +205,8 @@ int cmd_report(const struct args *a)
 	if (rc)
 		return rc;
 	rc = collect(a->word[0], seconds, &doc);
-	if (!rc && a->opt[OPT_ANONYMOUS])
-		page_anonymise(doc);
+	if (!rc && a->opt[OPT_ANONYMOUS] && !page_anonymise(doc))
+		rc = no_memory();
 	if (!rc && to.fd >= 0)
 		rc = write_page(doc, &to);
 	else if (!rc && html)

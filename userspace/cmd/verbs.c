@@ -82,13 +82,13 @@ const struct option_info options[OPT_NR] = {
 			      "sectors" },
 	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
 			      "end" },
-	[OPT_QUICK]	  = { "quick", NULL, "fewer and smaller transfers: 2G instead of 55G" },
+	[OPT_QUICK]	  = { "quick", NULL, "fewer and smaller transfers: 2G instead of 54G" },
 	[OPT_MAX_SIZE]	  = { "max-size", "SIZE", "size of the largest transfer (2G; with --quick "
 			      "256M)" },
 	[OPT_WRITE]	  = { "write", NULL, "overwrite the device, and measure that as well" },
 	[OPT_COMPARE]	  = { "compare", NULL, "compare two files that --json wrote" },
 	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
-	[OPT_OVER]	  = { "over", "SECONDS", "how long to watch hits and rates (5)" },
+	[OPT_OVER]	  = { "over", "SECONDS", "how long to watch hits and rates (default: 5)" },
 	[OPT_ANONYMOUS]	  = { "anonymous", NULL, "leave out serial numbers, uuids and the host" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
