@@ -440,8 +440,8 @@ int fusion_checkpoint_wait(struct fusion *fs, bool clean);
 /*
  * Write NEEDS_CHECK if mode RW has ended, for any reason, and it is not written yet. If the write
  * always fails, the next activation finds the fault by itself. Context: the committer, or while it
- * is at rest; after a seal, when it writes nothing, the worker that closes the set. What fails after
- * that is noted nowhere: all that was acknowledged is durable by then.
+ * is at rest; after a seal, when it writes nothing, the worker that closes the set. What fails
+ * after that is noted nowhere: all that was acknowledged is durable by then.
  */
 void fusion_note_mode(struct fusion *fs);
 

@@ -409,8 +409,9 @@ void fusion_load_shadows(struct fusion *fs, const bool single[FUSION_NR_DEVS]);
 bool fusion_refresh(struct fusion *fs);
 
 /*
- * A point has failed, as fusion_point_premature(): let the round, if there is one, pass over metadata
- * before it goes on. The first time in a row, the point is tried again then. Context: the mover.
+ * A point has failed, as fusion_point_premature(): let the round, if there is one, pass over
+ * metadata before it goes on. The first time in a row, the point is tried again then. Context: the
+ * mover.
  */
 void fusion_refresh_metadata(struct fusion *fs);
 

@@ -352,7 +352,7 @@ static void test_private(void)
 
 	put_text(doc, "/doctor/findings/1/subject", "Samsung, serial S5GXNX0T412345A on desk");
 	put_text(doc, "/members/members/1/drives/0/smart_reason", "no Z1K0A0B2FVNG, Z1K0A0B2FVNG");
-	put_text(doc, "/doctor/findings/0/text", "signed by 'desk Secure Boot key', not by desktop");
+	put_text(doc, "/doctor/findings/0/text", "signed by 'desk Boot key', not by desktop");
 	put_text(doc, "/doctor/findings/0/remedy",
 		 "use /dev/mapper/luks-0a1b2c3d-1111-2222-3333-444455556666 or "
 		 "/dev/mapper/35000039CD8C1A2B3");
@@ -362,7 +362,7 @@ static void test_private(void)
 		HAS_NOT(json, secrets[i]);
 	HAS(json, "\"Samsung, serial (left out) on (left out)\"");
 	HAS(json, "\"no (left out), (left out)\"");
-	HAS(json, "signed by '(left out) Secure Boot key', not by desktop");
+	HAS(json, "signed by '(left out) Boot key', not by desktop");
 	HAS(json, "\"use \\/dev\\/mapper\\/luks-(left out) or \\/dev\\/mapper\\/3(left out)\"");
 	HAS(json, "\"set_uuid\": \"00000000-0000-0000-0000-000000000000\"");
 	HAS(json, "\"anonymous\": true");

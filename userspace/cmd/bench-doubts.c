@@ -98,8 +98,8 @@ static void find_load(struct bench *b)
 	double seconds = f->idle_seconds > 0 ? f->idle_seconds : 1;
 
 	if (f->idle_ios > MOST_IDLE_IOS * seconds || f->idle_busy > MOST_IDLE_BUSY) {
-		doubt(b, DOUBT_LOAD, "other processes used the disk: %.0f I/Os a second, %.0f %% of the "
-		      "time; stop them and measure again", f->idle_ios / seconds,
+		doubt(b, DOUBT_LOAD, "other processes used the disk: %.0f I/Os a second, %.0f %% "
+		      "of the time; stop them and measure again", f->idle_ios / seconds,
 		      100 * f->idle_busy);
 		return;
 	}
@@ -109,7 +109,8 @@ static void find_load(struct bench *b)
 		char other[SIZE_TEXT];
 
 		if (f->other[dir] > most)
-			doubt(b, DOUBT_LOAD, "other processes %s %s meanwhile; stop them and measure again",
+			doubt(b, DOUBT_LOAD, "other processes %s %s meanwhile; stop them and "
+			      "measure again",
 			      dir == BENCH_READ ? "read" : "wrote",
 			      fus_size_text(other, f->other[dir]));
 	}

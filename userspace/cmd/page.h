@@ -45,7 +45,7 @@ struct page_parts {
 };
 
 struct json_object *page_json(const struct page_parts *p);
-/* Leave out serial numbers, uuids, and what identifies the machine. Return: false: memory is short. */
+/* Leave out serial numbers, uuids, and what identifies the machine. False: memory is short. */
 bool page_anonymise(struct json_object *doc);
 /* The worst of all findings. */
 enum health page_level(struct json_object *doc);
