@@ -95,6 +95,16 @@ void points_written(const void *private, u64 sector, u32 nr, u64 made)
 		since->made[lext] = made + 1;
 }
 
+/* A part of it is lost, so it cannot be completed, and is in no point. */
+static bool partly_lost(const struct fusion *fs, u32 lext)
+{
+	const struct fusion_open *open = NULL;
+
+	if (fusion_word_state(fs->map[lext]) == FUSION_OPEN)
+		open = fusion_open_find((struct fusion *)fs, lext);
+	return open && open->lost;
+}
+
 /*
  * Metadata that was written by then is in the point, also in extents that were written for the
  * first time: a tree whose root is in the point has its leaves there.
@@ -106,7 +116,8 @@ static void keep_missing(const struct fusion *fs, u64 second, u32 lext)
 
 	if (since_of(fs)->made[lext] != fs->shadows.point.made + 1 || !fusion_word_mapped(word) ||
 	    fusion_word_disk(fs, word) != FUSION_FAST ||
-	    slot_of(fs, lext, fusion_word_slot(word)) || fs->shadows.point.left_out)
+	    slot_of(fs, lext, fusion_word_slot(word)) || fs->shadows.point.left_out ||
+	    partly_lost(fs, lext))
 		return;
 	had = calloc(1, sizeof(*had));
 	had->fs = fs;
