@@ -41,6 +41,19 @@ static int transfer(const struct run *r, struct fio_job *job, struct fio_result 
 	return rc;
 }
 
+/* The same between two looks at the counters. */
+static int counted(const struct run *r, struct fio_job *job, struct fio_result *result,
+		   struct bench_count *was, struct bench_count *is)
+{
+	int rc = bench_disks_count(&r->t->disks, was);
+
+	if (!rc)
+		rc = transfer(r, job, result);
+	if (!rc)
+		rc = bench_disks_count(&r->t->disks, is);
+	return rc;
+}
+
 /* The job of a place, or a small one of the extra file behind the last. */
 static struct fio_job job_of(const struct run *r, enum bench_direction dir, unsigned int place)
 {
@@ -137,13 +150,8 @@ static int measure(const struct run *r, enum bench_direction dir, unsigned int p
 	struct bench_transfer *t = &r->b->transfer[r->b->nr];
 	struct bench_count was, is;
 	struct fio_result result;
-	int rc;
+	int rc = counted(r, &job, &result, &was, &is);
 
-	rc = bench_disks_count(&r->t->disks, &was);
-	if (!rc)
-		rc = transfer(r, &job, &result);
-	if (!rc)
-		rc = bench_disks_count(&r->t->disks, &is);
 	if (rc)
 		return rc;
 	*t = (struct bench_transfer) {
@@ -214,23 +222,17 @@ static int write_zeros(const struct run *r)
 	double seconds[2][TRIES], disk = 0;
 	struct bench_count was, is;
 	struct fio_result result;
-	int rc = 0;
+	int rc;
 
-	for (unsigned int i = 0; i < 2 * TRIES && !rc; i++) {
+	for (unsigned int i = 0; i < 2 * TRIES; i++) {
 		job.zeros = i % 2;
-		rc = bench_disks_count(&r->t->disks, &was);
-		if (!rc)
-			rc = transfer(r, &job, &result);
-		if (!rc)
-			rc = bench_disks_count(&r->t->disks, &is);
+		rc = counted(r, &job, &result, &was, &is);
 		if (rc)
-			break;
+			return rc;
 		seconds[job.zeros][i / 2] = result.seconds;
 		if (job.zeros)
 			disk += is.disk[BENCH_WRITE] - was.disk[BENCH_WRITE];
 	}
-	if (rc)
-		return rc;
 	r->b->facts.compressible = fastest(seconds[0]) / theil_median(seconds[1], TRIES);
 	if (r->t->disks.nr)
 		r->b->facts.zeros_written = disk / (TRIES * (double)job.bytes);

@@ -157,25 +157,19 @@ static int begin_overwriting(const struct bench *b, const struct args *a, struct
 	return rc;
 }
 
-static bool bdev_is(int fd, dev_t devno)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISBLK(st.st_mode) && st.st_rdev == devno;
-}
-
 int bench_target_begin(const struct bench *b, const struct args *a, struct bench_target *t)
 {
 	if (!b->device)
 		return begin_directory(b, t);
 	if (b->write)
 		return begin_overwriting(b, a, t);
-	t->fd = open(b->target, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	if (t->fd < 0)
-		return fus_fail(FC_FAILED, b->target, "cannot be read past the page cache: %s; "
-				"check the device", strerror(errno));
-	return bdev_is(t->fd, t->devno) ? 0 :
-	       fus_fail(FC_REFUSED, b->target, "names another device now; try again");
+	t->fd = fus_open_node(b->target, t->devno, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (t->fd >= 0)
+		return 0;
+	if (errno == ESTALE)
+		return fus_fail(FC_REFUSED, b->target, "names another device now; try again");
+	return fus_fail(FC_FAILED, b->target, "cannot be read past the page cache: %s; check the "
+			"device", strerror(errno));
 }
 
 const char *bench_target_path(const struct bench *b, struct bench_target *t, unsigned int place)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <uuid/uuid.h>
 
 #include "page.h"
 #include "json.h"
@@ -18,7 +19,7 @@
 #define HIDDEN		"(left out)"
 
 #define NO_UUID		"00000000-0000-0000-0000-000000000000"
-#define UUID_LENGTH	36
+#define UUID_LENGTH	(UUID_STR_LEN - 1)
 
 /* Fields that are private, and what takes their place: null, or a uuid of zeros. */
 static const struct field {
@@ -105,13 +106,10 @@ static bool word(char c)
 /* Length of a uuid that starts there, or 0. */
 static size_t uuid_at(const char *text)
 {
-	for (size_t i = 0; i < UUID_LENGTH; i++) {
-		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+	uuid_t uuid;
 
-		if (dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
-			return 0;
-	}
-	return UUID_LENGTH;
+	return strnlen(text, UUID_LENGTH) == UUID_LENGTH &&
+	       !uuid_parse_range(text, text + UUID_LENGTH, uuid) ? UUID_LENGTH : 0;
 }
 
 /* Length of the secret that starts at @at of @text, or 0. A short one has to be a word. */
