@@ -10,7 +10,7 @@
 # mounted: an ext4 of its own in $TMP/mnt
 mounted() {
 	need mkfs.ext4
-	null disk 256
+	null target 256
 	mkfs.ext4 -q "$REPLY"
 	mkdir "$TMP/mnt"
 	mount "$REPLY" "$TMP/mnt"
@@ -61,7 +61,7 @@ overwritten() {
 test_link_moves() {
 	local before
 	need fio
-	null disk 256
+	null target 256
 	DISK=$REPLY
 	null other 256
 	dd if=/dev/urandom of="$REPLY" bs=1M count=16 oflag=direct status=none
@@ -81,7 +81,7 @@ test_link_moves() {
 # what was on it is recognised no more
 test_overwritten() {
 	need fio mkfs.ext4
-	null disk 256
+	null target 256
 	DISK=$REPLY
 	mkfs.ext4 -q "$DISK"
 	fusionctl bench honest "$DISK" --quick --max-size 4M --write --yes --force >"$TMP/out" 2>&1 &
@@ -94,7 +94,7 @@ test_overwritten() {
 
 test_refusals() {
 	need fio
-	null disk 64
+	null target 64
 	DISK=$REPLY
 	expect 2 "sweep: no such profile; write fusionctl bench honest $DISK" \
 		fusionctl bench sweep "$DISK"
