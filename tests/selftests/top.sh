@@ -89,6 +89,53 @@ test_usage() {
 	done
 }
 
+# some_files: a large one and small ones of different sizes in an ext4 on pair, all read
+some_files() {
+	local i
+	mkfs.ext4 -q -b 4096 /dev/mapper/pair
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/pair "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	dd if=/dev/urandom of="$TMP/mnt/large" bs=64K count=40 status=none
+	for i in {1..9}; do
+		dd if=/dev/urandom of="$TMP/mnt/small-$i" bs=4K count="$i" status=none
+	done
+	sync
+	for i in {0..39}; do
+		dd if="$TMP/mnt/large" of=/dev/null bs=4K count=1 skip=$((i * 16)) iflag=direct \
+			status=none
+	done
+	for i in {1..9}; do
+		dd if="$TMP/mnt/small-$i" of=/dev/null bs=4K iflag=direct status=none
+	done
+}
+
+# The file that is named has most of the range, and so many files have any of it, as where says.
+test_by_file() {
+	local first last files path named=0
+	a_set
+	expect 2 "--by-file: needs --once; in a terminal, press f" fusionctl top pair --by-file
+	expect 1 "pair: no file system on it is mounted; mount it and ask again" \
+		fusionctl top pair --once 0.1 --by-file
+	some_files
+	good fusionctl top pair --once 0.2 --by-file --json
+	jq -r '.hottest[] | select(.file) | "\(.first) \(.first + .count - 1) \(.files) \(.file)"' \
+		"$TMP/out" >"$TMP/named"
+	while read -r first last files path; do
+		good fusionctl where pair --extents "$first-$last" --json
+		json '.files | length' "$files"
+		json '([.files[] | .fast_bytes + .slow_bytes] | max) == (.files[] |
+			select(.path == "'"$path"'") | .fast_bytes + .slow_bytes)' true
+		named=$((named + 1))
+	done <"$TMP/named"
+	at_least "hot ranges with files" "$named" 8
+	grep -q " $TMP/mnt/large\$" "$TMP/named" || fail "the large file is not named"
+	good fusionctl top pair --once 0.2 --by-file
+	grep -q "FILES MOSTLY" "$TMP/out" || fail "no names for people"
+	good fusionctl top pair --once 0.2 --json
+	json '[.hottest[] | .file, .files] | unique | length' 1
+}
+
 # -- in a terminal -------------------------------------------------------------------------
 
 # begin [NAME=VALUE]...: top in a pseudo terminal of 80x24; what it shows goes to $TMP/screen, its
@@ -176,6 +223,17 @@ test_colors() {
 	begin NO_COLOR=1
 	quit
 	! colored || fail "colours in spite of NO_COLOR"
+}
+
+test_files_key() {
+	a_set
+	begin
+	key f "no file system on it is mounted; mount it and ask again"
+	key f SECTORS
+	some_files
+	key f "/mnt/large"
+	key n "in extents of"
+	quit
 }
 
 test_signals() {

@@ -159,23 +159,34 @@ static void test_large(void)
 	require_screen("132x43", 43, 132, true);
 }
 
-static bool name_of(void *ctx, uint64_t first_sector, uint64_t sectors, char *buf, size_t size)
+static void name_some(void)
 {
-	REQUIRE(ctx == &look);
-	REQUIRE_EQ(sectors, 32 * 2048);
-	snprintf(buf, size, "Photos/%llu.raw", (unsigned long long)first_sector);
-	return first_sector % 131072;
+	char path[128];
+
+	REQUIRE_EQ(top_names_begin(&look.names, &look.heat), 0);
+	look.naming = true;
+	for (u32 i = 0; i < NR_CELLS; i++) {
+		snprintf(path, sizeof(path), "/srv/%s/%u.raw", i % 5 ? "Photos" :
+			 "a directory with a long name/and yet another one/in all too long", i);
+		top_names_file(&look.names, path);
+		if (i % 7)
+			top_names_extent(&look.names, 32 * i, MIB);
+	}
 }
 
 /* Without UTF-8, with names of files, paused, and sorted by place. */
 static void test_plain(void)
 {
 	at_work();
-	look.name_of = name_of;
-	look.name_ctx = &look;
+	name_some();
 	view.paused = true;
 	view.sort = TOP_BY_PLACE;
 	require_screen("plain", 30, 110, false);
+	/* another size of the set: they may lie elsewhere now */
+	look.heat.extents--;
+	strcpy(look.no_names, "they are read, which may take minutes");
+	require_text("files: they are read");
+	top_names_free(&look.names);
 }
 
 static void test_help(void)

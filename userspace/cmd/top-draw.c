@@ -248,6 +248,7 @@ static void draw_help(struct top_screen *s)
 		"q        quit",
 		"p        pause: the screen stays as it is",
 		"s        sort the hottest ranges by mean heat, maximum or place",
+		"f        show files in place of sectors, and back; all files are read for that",
 		"+ -      look less often, more often",
 		"n        next open set",
 		"?        this page, and back",
@@ -261,6 +262,7 @@ static void draw_help(struct top_screen *s)
 		"RESERVE  room that is kept free on the fast member for writes",
 		"HEAT     mean heat from the beginning of the set to its end, logarithmic",
 		"FAST     extents of the range that lie on the fast member; SLOW on the slow one",
+		"FILES    with any of the range; MOSTLY  the one with most of it",
 	};
 
 	for (unsigned int i = 0; i < sizeof(text) / sizeof(text[0]); i++)
@@ -270,8 +272,8 @@ static void draw_help(struct top_screen *s)
 static void draw_keys(struct top_screen *s)
 {
 	static const char *const keys[][2] = {
-		{ "q", "quit" }, { "p", "pause" }, { "s", "sort" }, { "+ -", "interval" },
-		{ "n", "next set" }, { "?", "help" },
+		{ "q", "quit" }, { "p", "pause" }, { "s", "sort" }, { "f", "files" },
+		{ "+ -", "interval" }, { "n", "next set" }, { "?", "help" },
 	};
 	unsigned int col = 0;
 

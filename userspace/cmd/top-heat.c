@@ -147,22 +147,39 @@ static void range_text(char *buf, size_t size, uint64_t first, uint64_t last)
 		snprintf(buf, size, "%" PRIu64 "-%" PRIu64, first, last);
 }
 
+/* The end of a path that is too long tells more than its beginning. */
+static void draw_path(struct top_screen *s, unsigned int row, unsigned int col, const char *path)
+{
+	size_t len = strlen(path), room = s->cols > col ? s->cols - col : 0;
+
+	if (len <= room)
+		top_put(s, row, col, TOP_PLAIN, "%s", path);
+	else if (room > 3)
+		top_put(s, row, col, TOP_PLAIN, "...%s", path + len - (room - 3));
+}
+
 static void draw_range(struct top_screen *s, const struct top_look *look, unsigned int row,
 		       const struct cell *c)
 {
-	uint64_t per_extent = look->heat.extent_bytes >> 9, sectors = c->count * per_extent;
-	char extents[48], range[48], name[512];
+	uint64_t per_extent = look->heat.extent_bytes >> 9;
+	const struct top_named *named;
+	char extents[48], range[48];
 	unsigned int col;
 
 	range_text(extents, sizeof(extents), c->first, c->first + c->count - 1);
 	range_text(range, sizeof(range), c->first * per_extent,
-		   c->first * per_extent + sectors - 1);
-	col = top_put(s, row, 0, style_of(cell_tier(c)),
-		      "%-17s %-23s %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64, extents,
-		      range, c->mean, c->max, c->fast, c->slow);
-	if (look->name_of && look->name_of(look->name_ctx, c->first * per_extent, sectors, name,
-					   sizeof(name)))
-		top_put(s, row, col + 1, TOP_PLAIN, "%s", name);
+		   (c->first + c->count) * per_extent - 1);
+	col = top_put(s, row, 0, style_of(cell_tier(c)), "%-17s", extents);
+	if (!look->naming)
+		col = top_put(s, row, col, style_of(cell_tier(c)), " %-23s", range);
+	col = top_put(s, row, col, style_of(cell_tier(c)),
+		      " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64, c->mean, c->max,
+		      c->fast, c->slow);
+	named = look->naming ? top_names_find(&look->names, &look->heat, c) : NULL;
+	if (!named)
+		return;
+	col = top_put(s, row, col, TOP_PLAIN, " %5" PRIu64 " ", named->files);
+	draw_path(s, row, col, named->path);
 }
 
 static void draw_ranges(struct top_screen *s, const struct top_look *look, enum top_sort sort,
@@ -174,16 +191,21 @@ static void draw_ranges(struct top_screen *s, const struct top_look *look, enum 
 
 	if (row >= end)
 		return;
-	col = top_put(s, row, 0, TOP_HEAD, "%-17s %-23s %6s %6s %5s %5s", "HOTTEST EXTENTS",
-		      "SECTORS", "MEAN", "MAX", "FAST", "SLOW");
-	if (look->name_of)
-		col = top_put(s, row, col + 1, TOP_HEAD, "FILE");
+	col = top_put(s, row, 0, TOP_HEAD, "%-17s", "HOTTEST EXTENTS");
+	if (!look->naming)
+		col = top_put(s, row, col, TOP_HEAD, " %-23s", "SECTORS");
+	col = top_put(s, row, col, TOP_HEAD, " %6s %6s %5s %5s", "MEAN", "MAX", "FAST", "SLOW");
+	if (look->naming)
+		col = top_put(s, row, col, TOP_HEAD, " FILES MOSTLY");
 	top_put(s, row, col + 1, TOP_PLAIN, "by %s", order[sort]);
-	nr = top_hottest(&look->heat, sort, end - row - 1, found);
+	row++;
+	if (look->naming && *look->no_names && row < end)
+		top_put(s, row++, 0, TOP_BAD, "files: %s", look->no_names);
+	nr = row < end ? top_hottest(&look->heat, sort, end - row, found) : 0;
 	for (unsigned int i = 0; i < nr; i++)
-		draw_range(s, look, row + 1 + i, found[i]);
+		draw_range(s, look, row + i, found[i]);
 	if (!nr)
-		top_put(s, row + 1, 0, TOP_DIM, "nothing is hot: no access counted lately");
+		top_put(s, row, 0, TOP_DIM, "nothing is hot: no access counted lately");
 }
 
 void top_draw_heat(struct top_screen *s, const struct top_look *look, const struct top_view *view,

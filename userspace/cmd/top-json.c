@@ -85,6 +85,20 @@ static struct json_object *moves_json(const struct top_look *look)
 	return o;
 }
 
+/* null: nobody asked for it, or no file has any of it. */
+static void add_file(struct json_object *o, const struct top_look *look, const struct cell *c)
+{
+	const struct top_named *named = top_names_find(&look->names, &look->heat, c);
+
+	if (named) {
+		fus_json_add_u64(o, "files", named->files);
+		fus_json_add_str(o, "file", named->path);
+	} else {
+		json_object_object_add(o, "files", NULL);
+		json_object_object_add(o, "file", NULL);
+	}
+}
+
 static struct json_object *hottest_json(const struct top_look *look)
 {
 	struct json_object *array = json_object_new_array(), *o;
@@ -104,6 +118,7 @@ static struct json_object *hottest_json(const struct top_look *look)
 		fus_json_add_u64(o, "heat_max", c->max);
 		fus_json_add_u64(o, "fast", c->fast);
 		fus_json_add_u64(o, "slow", c->slow);
+		add_file(o, look, c);
 		json_object_array_add(array, o);
 	}
 	return array;

@@ -24,6 +24,7 @@
 
 struct live {
 	struct top_look look;
+	struct top_reader reader;
 	struct top_view view;
 	char name[128], uuid[UUID_TEXT];
 	unsigned int interval;		/* an index of intervals */
@@ -170,6 +171,26 @@ static int look(struct live *l)
 	return rc;
 }
 
+/* Show files in place of sectors: those that are there now; or sectors again. */
+static void name_ranges(struct live *l)
+{
+	l->look.naming = !l->look.naming;
+	top_names_free(&l->look.names);
+	top_reader_end(&l->reader);
+	if (!l->look.naming)
+		return;
+	snprintf(l->look.no_names, sizeof(l->look.no_names), "they are read, which may take "
+		 "minutes");
+	if (top_reader_begin(&l->reader, l->name, &l->look.heat))
+		snprintf(l->look.no_names, sizeof(l->look.no_names), "%s; %s",
+			 fus_last_error()->what, fus_last_error()->remedy);
+}
+
+static void take_names(struct live *l)
+{
+	top_reader_take(&l->reader, &l->look.names, l->look.no_names, sizeof(l->look.no_names));
+}
+
 static int next_set(struct live *l)
 {
 	char name[sizeof(l->name)];
@@ -179,6 +200,7 @@ static int next_set(struct live *l)
 	if (rc || !strcmp(name, l->name))
 		return rc;
 	snprintf(l->name, sizeof(l->name), "%s", name);
+	top_reader_end(&l->reader);
 	top_look_end(&l->look);
 	*l->uuid = 0;
 	l->view.paused = false;
@@ -207,6 +229,9 @@ static int take_key(struct live *l, int key)
 		return 0;
 	case 's':
 		l->view.sort = (l->view.sort + 1) % NR_TOP_SORTS;
+		return 0;
+	case 'f':
+		name_ranges(l);
 		return 0;
 	case '+':
 	case '=':
@@ -243,15 +268,18 @@ static int wait_for_event(struct live *l)
 {
 	struct pollfd fds[] = {
 		{ .fd = STDIN_FILENO, .events = POLLIN }, { .fd = l->signals, .events = POLLIN },
+		{ .fd = l->reader.pid ? l->reader.fd : -1, .events = POLLIN },
 	};
 	double left = l->next - top_now();
 	int key, rc = 0;
 
-	if (poll(fds, 2, left > 0 ? left * 1000 + 1 : 0) < 0 && errno != EINTR)
+	if (poll(fds, 3, left > 0 ? left * 1000 + 1 : 0) < 0 && errno != EINTR)
 		return fus_fail(FC_FAILED, "top", "cannot wait for keys: %s; try again",
 				strerror(errno));
 	if (fds[1].revents)
 		take_signals(l);
+	if (fds[2].revents)
+		take_names(l);
 	if (!fds[0].revents)
 		return 0;
 	key = getch();
@@ -327,6 +355,7 @@ int top_live(const char *name)
 	end_terminal(l);
 	messages_hold(false);
 	ended_by = l->signal;
+	top_reader_end(&l->reader);
 	top_look_end(&l->look);
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
 	free(l);

@@ -190,6 +190,7 @@ int top_look(struct top_look *look, const char *name, char uuid[UUID_TEXT])
 void top_look_end(struct top_look *look)
 {
 	free(look->heat.cell);
+	top_names_free(&look->names);
 	*look = (struct top_look) { 0 };
 }
 

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "output.h"
+#include "progress.h"
 #include "terminal.h"
 #include "text.h"
 #include "verb.h"
@@ -50,7 +51,19 @@ static int print_screen(const struct top_look *look, double interval)
 	return 0;
 }
 
-static int look_once(const char *name, double interval, bool json)
+/* They are those of a moment after it. */
+static int name_ranges(struct top_look *look)
+{
+	int rc;
+
+	look->naming = true;
+	fus_progress_begin("reading the files", &fus_progress_inodes, 0);
+	rc = top_files_read(look->name, &look->heat, &look->names);
+	fus_progress_end();
+	return rc;
+}
+
+static int look_once(const char *name, double interval, const struct args *a)
 {
 	struct top_look *look = calloc(1, sizeof(*look));
 	char uuid[UUID_TEXT] = "";
@@ -64,7 +77,9 @@ static int look_once(const char *name, double interval, bool json)
 		wait_for(interval);
 		rc = top_look(look, name, uuid);
 	}
-	if (!rc && json)
+	if (!rc && a->opt[OPT_BY_FILE])
+		rc = name_ranges(look);
+	if (!rc && a->opt[OPT_JSON])
 		print_json(top_json(look, uuid), false);
 	else if (!rc)
 		rc = print_screen(look, interval);
@@ -83,6 +98,8 @@ int cmd_top(const struct args *a)
 	if (!once && a->opt[OPT_JSON])
 		return fus_fail(FC_USAGE, "--json", "needs --once; write fusionctl top --once "
 				"--json");
+	if (!once && a->opt[OPT_BY_FILE])
+		return fus_fail(FC_USAGE, "--by-file", "needs --once; in a terminal, press f");
 	if (once && *once && !parse_interval(once, &interval))
 		return fus_fail(FC_USAGE, once, "not an interval; give 0.1 to 3600 seconds");
 	if (!once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
@@ -93,5 +110,5 @@ int cmd_top(const struct args *a)
 			return rc;
 		name = first;
 	}
-	return once ? look_once(name, interval, a->opt[OPT_JSON]) : top_live(name);
+	return once ? look_once(name, interval, a) : top_live(name);
 }

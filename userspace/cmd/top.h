@@ -8,11 +8,13 @@
  * top-look.c		asks the kernel: only counters and memory, so that no disk is woken
  * top-draw.c		a look as a screenful
  * top-heat.c		its lower part: heat, and the hottest ranges
+ * top-names.c		which file has most of a range
+ * top-files.c		reads all files for that
  * top-screen.c		the characters of a screenful
  * top-rates.c		rates of two samples, and the share of hits over longer times
  *
- * The last four are pure: they need nothing else of fusionctl but names, sizes and the verdicts of
- * explain.
+ * What draws, the names and the rates are pure: they need nothing else of fusionctl but names of
+ * members, sizes and the verdicts of explain.
  */
 #ifndef TOP_H
 #define TOP_H
@@ -20,6 +22,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
 #include <wchar.h>
 
 #include "explain.h"
@@ -110,11 +114,20 @@ enum top_sort { TOP_BY_MEAN, TOP_BY_MAX, TOP_BY_PLACE, NR_TOP_SORTS };
 
 #define TOP_MOST_RANGES	128
 
-/*
- * A name for sectors of the set, e.g. that of a file, in @buf. Return: whether there is one.
- */
-typedef bool top_name_fn(void *ctx, uint64_t first_sector, uint64_t sectors, char *buf,
-			 size_t size);
+/* The files on the ranges of the map: the cells of a heat map. */
+struct top_names {
+	uint64_t extents;	/* of the set */
+	unsigned int nr;
+	struct top_named {
+		uint64_t first;	/* extent */
+		uint64_t files;	/* with anything in the range */
+		char *path;	/* of the one with most of it, or NULL: there is none */
+		/* while they are read: its number and bytes, and those of the last one */
+		uint64_t best, most, file, bytes;
+	} *range;
+	uint64_t file;		/* the number of the one that is being read */
+	const char *path;
+};
 
 struct top_look {
 	const char *name;
@@ -134,8 +147,9 @@ struct top_look {
 	struct top_asked {
 		double at, took;
 	} asked_policy, asked_heat;
-	top_name_fn *name_of;	/* or NULL: ranges are named by their sectors only */
-	void *name_ctx;
+	bool naming;		/* show files, or why there are none, in place of sectors */
+	char no_names[160];	/* why there are none, or "" */
+	struct top_names names;
 };
 
 /* What keeps the mover from moving now: bits of enum explain_wait. */
@@ -143,6 +157,42 @@ unsigned int top_waits(const struct top_look *look);
 /* The cells of the map that come first; how many. */
 unsigned int top_hottest(const struct heat_map *map, enum top_sort sort, unsigned int most,
 			 const struct cell *found[TOP_MOST_RANGES]);
+
+/* -- the files on the hottest ranges ---------------------------------------------- */
+
+/* Prepare names for the cells of @map. Return: 0 or -ENOMEM. */
+int top_names_begin(struct top_names *n, const struct heat_map *map);
+/* What comes next is of this file; @path has to last as long. */
+void top_names_file(struct top_names *n, const char *path);
+/* So many bytes of it lie on this extent. Return: 0 or -ENOMEM. */
+int top_names_extent(struct top_names *n, uint64_t extent, uint64_t bytes);
+/* Return: the file on a cell, which may be of a later map, or NULL. */
+const struct top_named *top_names_find(const struct top_names *n, const struct heat_map *map,
+				       const struct cell *c);
+/* Through a pipe. Return: 0 or -errno; then there are none. */
+int top_names_write(const struct top_names *n, FILE *f);
+int top_names_parse(const char *text, size_t size, struct top_names *n);
+void top_names_free(struct top_names *n);
+
+/* Read the files on a set, which may take minutes; @names is to be freed, also if this fails. */
+int top_files_read(const char *set, const struct heat_map *map, struct top_names *names);
+
+/* A child that does it. */
+struct top_reader {
+	pid_t pid;		/* or 0: there is none */
+	int fd;			/* readable if there is something to take */
+	char *text;
+	size_t used, room;
+};
+
+/* Begin, in place of one that has begun. */
+int top_reader_begin(struct top_reader *r, const char *set, const struct heat_map *map);
+/*
+ * Take what it has sent. Return: whether it has ended; then @names are the new ones, or there are
+ * none and @why says why.
+ */
+bool top_reader_take(struct top_reader *r, struct top_names *names, char *why, size_t size);
+void top_reader_end(struct top_reader *r);
 
 /* -- a screenful ------------------------------------------------------------------ */
 

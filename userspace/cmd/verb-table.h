@@ -160,7 +160,7 @@
 	VERB(top, .words = "[NAME]",
 	     .summary = "watch the rates, hits and moves of a set, and its heat",
 	     .example = "fusionctl top data --once 10",
-	     .opts = { O(ONCE), O(JSON) },
+	     .opts = { O(ONCE), O(BY_FILE), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(bench, .words = "honest DIRECTORY|DEVICE | --compare FILE FILE",

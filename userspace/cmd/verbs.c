@@ -82,6 +82,7 @@ const struct option_info options[OPT_NR] = {
 			      "sectors" },
 	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
 			      "end" },
+	[OPT_BY_FILE]	  = { "by-file", NULL, "name the file that has most of each hot range" },
 	[OPT_QUICK]	  = { "quick", NULL, "fewer and smaller transfers: 2G instead of 54G" },
 	[OPT_MAX_SIZE]	  = { "max-size", "SIZE", "size of the largest transfer (2G; with --quick "
 			      "256M)" },

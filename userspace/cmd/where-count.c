@@ -116,6 +116,8 @@ static int file(struct walk *k, FTSENT *e)
 		err = where_new_inode(k->counted, e->fts_statp);
 	if (!err)
 		return 0;
+	if (err > 0 && k->w->begin)
+		k->w->begin(k->w->ctx, e->fts_path);
 	if (err > 0)
 		err = where_file(k->w, k->v, k->counted, e->fts_accpath, e->fts_statp,
 				 e->fts_level == FTS_ROOTLEVEL, &t);

@@ -67,6 +67,8 @@ struct where {
 	struct counted counted;	/* of all paths, if backwards */
 	/* or NULL; then it is called with the bytes on each extent, which is not looked for */
 	int (*each)(void *ctx, uint64_t extent, uint64_t bytes);
+	/* or NULL; then it is called before the extents of a file, with its path */
+	void (*begin)(void *ctx, const char *path);
 	void *ctx;
 	struct where_row *row;
 	size_t nr;
