@@ -254,8 +254,9 @@ void fusion_do_commit(struct work_struct *work)
 	keep = fs->commit.keep_wanted;
 	spin_unlock_irq(&fs->lock);
 
+	/* The checkpoint that closes the set is the last. Flushes come behind it, no records. */
 	asked = wanted > fs->commit.checkpoint_done;
-	if (asked || fusion_journal_short(fs)) {
+	if (asked || (!clean && fusion_journal_short(fs))) {
 		if (fusion_mode(fs) == FUSION_RW &&
 		    fusion_checkpoint(fs, fs->sb.epoch, clean && asked,
 				      asked ? 0 : FUSION_NO_HEAT))
@@ -273,7 +274,7 @@ void fusion_do_commit(struct work_struct *work)
 	}
 
 	/* A checkpoint may have filled the ring itself: then another checkpoint goes first. */
-	if (fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
+	if (!clean && fusion_mode(fs) == FUSION_RW && fusion_journal_short(fs))
 		fusion_commit_kick(fs);
 	else if (fusion_commit_needed(fs, false))
 		fusion_commit(fs, false);
