@@ -42,6 +42,7 @@ loop         3 1  filled  hdd,cache,bcache,fusion                fusion
 seqmix       3 1  filled  -linear                                hdd,fusion
 fsync        3 3  filled  all                                    ssd,fusion
 latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
+launch       3 1  filled  -linear,-writecache                    hdd,ssd,fusion
 fullness     3 1  own     cache,bcache,fusion                    fusion
 shadow       3 1  own     hdd,fusion-no-shadow,fusion-shadow     all
 shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shadow,fusion-shadow

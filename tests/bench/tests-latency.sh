@@ -22,3 +22,37 @@ test_latency() {
 	load reader --rw=randread --bs=4k --iodepth=1 --time_based --runtime=$((6 * each)) \
 		"${others[@]}"
 }
+
+# launch_log FILE: what an application reads when it starts, in iolog format: 12 MiB of the part that
+# the fill leaves on the SSD, and 12 MiB of the part that it does not, in files of 4 to 64 KiB, in
+# random order, which is always the same
+launch_log() {
+	awk -v dev="$DEV" -v hot="$HOT" -v cold="$COLD" 'BEGIN {
+		srand(1)
+		for (part = 0; part < 2; part++)
+			for (at = 0; at < 12 * 1048576; at += bytes[n++]) {
+				bytes[n] = 4096 * 2 ^ int(5 * rand())
+				offset[n] = (part ? cold : hot) + at
+			}
+		print "fio version 2 iolog"
+		print dev, "add"
+		print dev, "open"
+		while (n) {
+			i = int(n-- * rand())
+			print dev, "read", offset[i], bytes[i]
+			offset[i] = offset[n]
+			bytes[i] = bytes[n]
+		}
+		print dev, "close"
+	}' >"$1"
+}
+
+# An application starts, again and again, a minute apart.
+test_launch() {
+	local i
+	launch_log "$TMP/launch"
+	for i in 1 2 3 4 5 6; do
+		load "launch $i" --read_iolog="$TMP/launch" --replay_no_stall=1 --iodepth=1
+		sleep 60
+	done
+}

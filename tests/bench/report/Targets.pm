@@ -157,6 +157,17 @@ sub waiting {
 	       value("$rig/fsync", 'fusion', 'fsync', sub { delta($_[0], 'hdd_writes') }));
 }
 
+sub launching {
+	my $of = sub { my $part = shift; sub { $_[0]{jobs}{$part}{seconds} } };
+	my $first = $of->('launch 1');
+	my $last = $of->('launch 6');
+
+	target('an application, half of it on each member, starts: time of the first, of the HDD alone',
+	       '<= 0.6', versus('launch', 'launch 1', $first, 'fusion', 'hdd'));
+	target('the same, the sixth time, of the SSD alone', '<= 1.1',
+	       versus('launch', 'launch 6', $last, 'fusion', 'ssd'));
+}
+
 sub shadows {
 	my $p99 = sub { $_[0]{jobs}{reader}{read}{p99} };
 	# less than one read in a hundred meets a batch of copies
@@ -243,6 +254,7 @@ sub targets {
 	changes();
 	limits();
 	waiting();
+	launching();
 	shadows();
 	wear($about);
 	replica($records);

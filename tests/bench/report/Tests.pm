@@ -51,6 +51,13 @@ sub took {
 	return [ $heading, $part, sub { delta($_[0], 't') }, '%.3f' ];
 }
 
+# launch NR: seconds that it takes
+sub launch {
+	my ($nr) = @_;
+	my $part = "launch $nr";
+	return [ $nr, $part, sub { $_[0]{jobs}{$part}{seconds} }, '%.2f' ];
+}
+
 sub long {
 	my ($kind) = @_;
 	return (
@@ -168,6 +175,12 @@ our @TESTS = (
 			latency('p99.9 ms', 'reader', 'read', 'p999'),
 			latency('max ms', 'reader', 'read', 'max'),
 			counted('promotions', 'reader', 'promotions'));
+	} ],
+	[ 'launch', 'An application starts six times, a minute apart: it reads files of 4 to 64 KiB, ' .
+	  'one at a time, always the same ones in the same order. The fill left 12 MiB of them on ' .
+	  'the SSD and 12 MiB on the HDD. Seconds of each start.', sub {
+		return ((map { launch($_) } 1 .. 4, 6), hit_ratio('hits, 1st', 'launch 1'),
+			hit_ratio('hits, 6th', 'launch 6'));
 	} ],
 	[ 'fullness', 'As mix, on the first 50, 80 and 95 % of the device, of which nothing else has ' .
 	  'been written; after some time of the same.', sub {
