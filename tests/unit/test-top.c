@@ -39,6 +39,20 @@ static void test_parse(void)
 
 /* -- rates ------------------------------------------------------------------------ */
 
+static void test_parse_stats(void)
+{
+	char text[] = "promotions 7\nevacuated 12\nshadow_copies 345\nshadow_copies_of 6\n";
+	char none[] = "";
+	struct top_sample s = { 0 };
+
+	top_parse_stats(text, &s);
+	REQUIRE_EQ(s.moves[TOP_EVACUATED], 12);
+	REQUIRE_EQ(s.moves[TOP_SHADOWED], 345);
+	REQUIRE_EQ(s.moves[TOP_PROMOTED], 0);
+	top_parse_stats(none, &s);
+	REQUIRE_EQ(s.moves[TOP_EVACUATED], 12);
+}
+
 static const struct top_sample sample = {
 	.at = 100,
 	.disk = {
@@ -254,6 +268,7 @@ static void test_hottest(void)
 
 static const struct unit_test tests[] = {
 	{ "the counters of a device", test_parse },
+	{ "the moves that only stats has", test_parse_stats },
 	{ "rates of two samples", test_rates },
 	{ "devices that vanish, counters that begin again", test_rates_of_nothing },
 	{ "hits in a second, a minute, 15 minutes", test_windows },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The devices beneath a target, their counters in sysfs, and those of a set. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -57,13 +58,26 @@ static bool get(dev_t devno, struct top_disk *t)
 	return fus_sysfs_read(devno, "stat", text, sizeof(text)) && top_parse_disk(text, t);
 }
 
+/* All that the members copy on the set's account. */
+static void count_moves(const struct fusion_status *st, const char *name, struct bench_count *c)
+{
+	struct top_sample s = { 0 };
+	char *answer;
+
+	c->moved = st->promotions + st->demotions - st->demotions_free;
+	if (fus_dm_message(name, "stats", &answer))
+		return;
+	top_parse_stats(answer, &s);
+	free(answer);
+	c->moved += s.moves[TOP_EVACUATED] + s.moves[TOP_SHADOWED];
+}
+
 static void count_set(const struct fusion_status *st, struct bench_count *c)
 {
 	for (int dev = 0; dev < 2; dev++) {
 		c->served[BENCH_READ][dev] = st->reads[dev];
 		c->served[BENCH_WRITE][dev] = st->writes[dev];
 	}
-	c->moved = st->promotions + st->demotions - st->demotions_free;
 }
 
 int bench_disks_count(const struct bench_disks *d, struct bench_count *c)
@@ -97,6 +111,7 @@ int bench_disks_count(const struct bench_disks *d, struct bench_count *c)
 	if (rc)
 		return rc;
 	count_set(&set.st, c);
+	count_moves(&set.st, d->set, c);
 	fus_set_put(&set);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "bench.h"
+#include "role.h"
 #include "size.h"
 
 /* So much of what is transferred has to reach the disks, */
@@ -21,7 +22,8 @@
 #define MOST_IDLE_IOS	10	/* in a second */
 #define MOST_IDLE_BUSY	0.02
 #define LEAST_SAMPLED	0.5	/* of the blocks have to be other than zeros */
-#define LEAST_TRANSFERS	30	/* in a direction */
+#define LEAST_TRANSFERS	30	/* in a direction, */
+#define LEAST_OF_MEMBER	16	/* and for the line of a member */
 #define MOST_OUTLIERS	0.2
 
 const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
@@ -124,9 +126,13 @@ static void find_in_lines(struct bench *b)
 
 		if (!bench_shows(b, line))
 			continue;
+		if (line->member >= 0 && line->nr < LEAST_OF_MEMBER)
+			doubt(b, DOUBT_FEW, "the %s member served only %u %ss, which are too few "
+			      "for a line; %s", fus_role_name[line->member], line->nr, dir,
+			      b->quick ? "leave out --quick" : "measure a part that lies more on "
+			      "it");
 		if (line->member < 0 && line->nr < LEAST_TRANSFERS)
-			doubt(b, DOUBT_FEW, "%u transfers are too few to %s; leave out options "
-			      "that lessen them", line->nr, dir);
+			doubt(b, DOUBT_FEW, "%u %ss are too few", line->nr, dir);
 		if (!line->known)
 			doubt(b, DOUBT_NO_LINE, "large transfers do not take longer than small "
 			      "ones to %s", dir);
@@ -151,8 +157,8 @@ bool bench_find_doubts(struct bench *b)
 	find_zeros(b);
 	find_load(b);
 	if (b->facts.moved)
-		doubt(b, DOUBT_MOVES, "the set moved %" PRIu64 " extents meanwhile; "
-		      "fusionctl set %s migration=off --now, and measure again", b->facts.moved,
+		doubt(b, DOUBT_MOVES, "the set moved or copied %" PRIu64 " extents meanwhile; "
+		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again", b->facts.moved,
 		      b->set);
 	find_in_lines(b);
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)

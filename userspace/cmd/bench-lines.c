@@ -106,11 +106,22 @@ bool bench_find_lines(struct bench *b)
 	return ok;
 }
 
+static bool shows_two(const struct bench *b, enum bench_direction dir)
+{
+	const struct bench_line *all = &b->line[dir * 3];
+
+	return all[1 + FAST].known && all[1 + SLOW].known;
+}
+
+unsigned int bench_served_by_both(const struct bench *b, enum bench_direction dir)
+{
+	const struct bench_line *all = &b->line[dir * 3];
+
+	return shows_two(b, dir) ? all->nr - all[1 + FAST].nr - all[1 + SLOW].nr : 0;
+}
+
 /* Two lines where there are two rates, and otherwise one for all. */
 bool bench_shows(const struct bench *b, const struct bench_line *line)
 {
-	const struct bench_line *all = &b->line[line->dir * 3];
-	bool two = all[1 + FAST].known && all[1 + SLOW].known;
-
-	return line->nr && (line->member < 0) != two;
+	return line->nr && (line->member < 0) != shows_two(b, line->dir);
 }

@@ -127,6 +127,17 @@ static void print_bars(const struct bench *b)
 	}
 }
 
+static void print_served_by_both(const struct bench *b)
+{
+	for (int dir = 0; dir < 2; dir++) {
+		unsigned int nr = bench_served_by_both(b, dir);
+
+		if (nr)
+			printf("%u %s%s served by both members, and in neither line\n", nr,
+			       bench_direction_name[dir], nr == 1 ? " is" : "s are");
+	}
+}
+
 void bench_show(const struct bench *b)
 {
 	const struct bench_facts *f = &b->facts;
@@ -135,6 +146,7 @@ void bench_show(const struct bench *b)
 	putchar('\n');
 	print_bars(b);
 	putchar('\n');
+	print_served_by_both(b);
 	if (f->again > 1.5)
 		printf("a second read is %.1f times as fast, from a cache of the disk; the figures "
 		       "are of first reads\n", f->again);

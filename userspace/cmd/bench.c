@@ -79,7 +79,9 @@ static int check_options(const struct args *a)
 				"a file");
 	if (a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON])
 		return fus_fail(FC_USAGE, "--dry-run", "shows a line for people; leave out --json");
-	return a->opt[OPT_WRITE] ? check_no_question(a) : 0;
+	if (a->opt[OPT_WRITE] && a->opt[OPT_JSON] && !a->opt[OPT_YES])
+		return fus_fail(FC_USAGE, "--json", "allows no question; add --yes");
+	return 0;
 }
 
 static int make_plan(struct bench *b, const struct args *a, const struct bench_target *t)

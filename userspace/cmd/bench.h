@@ -96,7 +96,7 @@ enum bench_doubt {
 	DOUBT_COMPRESSION,
 	DOUBT_ZEROS,		/* what was read may never have been written */
 	DOUBT_LOAD,		/* the disk has other work */
-	DOUBT_MOVES,		/* the set moved extents */
+	DOUBT_MOVES,		/* the set moved extents, or copied them */
 	DOUBT_FEW,
 	DOUBT_OUTLIERS,
 	DOUBT_NO_LINE,		/* the times do not grow with the sizes */
@@ -144,6 +144,8 @@ struct bench {
 
 /* Find the lines and the outliers. Return: false if memory is short. */
 bool bench_find_lines(struct bench *b);
+/* Of the transfers in this direction, those that both members served: they are in no line of one. */
+unsigned int bench_served_by_both(const struct bench *b, enum bench_direction dir);
 /* Return: whether a line is worth showing: both members served some, or none is known. */
 bool bench_shows(const struct bench *b, const struct bench_line *line);
 /* Find what is doubtful. Return: whether anything is. */
@@ -165,7 +167,7 @@ struct bench_count {
 	uint64_t ios;			/* of the device and, unless on a set, the disks */
 	uint64_t busy_ms;
 	uint64_t served[2][2];	/* I/Os of the set, by direction and member */
-	uint64_t moved;		/* extents of the set */
+	uint64_t moved;		/* extents of the set, also copies for shadows */
 };
 
 /* @devno: 0 for a file system without a device. */

@@ -58,8 +58,7 @@ static void get_disk(dev_t member, struct top_disk *d)
 /* The counters that the status line has not. */
 static void get_stats(struct top_look *look)
 {
-	struct top_sample *s = &look->sample;
-	char *answer, *rest, *line;
+	char *answer;
 
 	/* each refusal is a line in the kernel log */
 	if (look->refused)
@@ -67,12 +66,7 @@ static void get_stats(struct top_look *look)
 	look->refused = fus_dm_message(look->name, "stats", &answer);
 	if (look->refused)
 		return;
-	for (rest = answer; (line = strsep(&rest, "\n"));) {
-		if (!strncmp(line, "evacuated ", 10))
-			s->moves[TOP_EVACUATED] = strtoull(line + 10, NULL, 10);
-		else if (!strncmp(line, "shadow_copies ", 14))
-			s->moves[TOP_SHADOWED] = strtoull(line + 14, NULL, 10);
-	}
+	top_parse_stats(answer, &look->sample);
 	free(answer);
 }
 

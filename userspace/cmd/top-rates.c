@@ -2,6 +2,7 @@
 /* Rates of two samples, and the share of hits over longer times. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "top.h"
@@ -26,6 +27,18 @@ bool top_parse_disk(const char *text, struct top_disk *d)
 			  &d->sectors[TOP_WRITE], &d->ms[TOP_WRITE], &d->in_flight, &d->busy_ms,
 			  &d->queue_ms) == 11;
 	return d->known;
+}
+
+void top_parse_stats(char *answer, struct top_sample *s)
+{
+	char *line;
+
+	while ((line = strsep(&answer, "\n"))) {
+		if (!strncmp(line, "evacuated ", 10))
+			s->moves[TOP_EVACUATED] = strtoull(line + 10, NULL, 10);
+		else if (!strncmp(line, "shadow_copies ", 14))
+			s->moves[TOP_SHADOWED] = strtoull(line + 14, NULL, 10);
+	}
 }
 
 /* A counter that went back began again. */

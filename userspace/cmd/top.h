@@ -78,6 +78,8 @@ struct top_rates {
 
 /* The content of a "stat" of sysfs. Return: whether it is one. */
 bool top_parse_disk(const char *text, struct top_disk *d);
+/* The moves that the answer to the message "stats" has, but not the status line; it is changed. */
+void top_parse_stats(char *answer, struct top_sample *s);
 void top_get_rates(const struct top_sample *was, const struct top_sample *is, struct top_rates *r);
 
 #define TOP_MARKS	1024	/* a second apart: more than 15 minutes */
