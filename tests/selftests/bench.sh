@@ -77,6 +77,46 @@ $(sectors_of /dev/mapper/good) $(sectors_of /dev/mapper/bad) linear /dev/mapper/
 	fail "another latency"
 }
 
+# run LOAD FIELD: of sweep or mix
+run() {
+	jq -r --arg l "$1" ".runs[] | select(.load == \$l) | .$2" "$TMP/out"
+}
+
+# On the model, as fio says alone; and on a set, of which the file's hot part moves up.
+test_loads() {
+	local depth truth rc=0
+	need fio mkfs.ext4
+	disk good 4500
+	fusionctl bench sweep /dev/mapper/good --max-size 4G --quick --json >"$TMP/out" || rc=$?
+	same "status" $rc 8
+	same "doubts" "$(doubts)" zeros
+	for depth in 1 16; do
+		truth=$(fio_of /dev/mapper/good iops --rw=randread --bs=4k --size=4g --iodepth=$depth \
+			--ioengine=libaio --time_based --runtime=5 --norandommap)
+		within_percent "I/Os a second" "$(run "read 4K, $depth in flight" ios_per_second)" \
+			"$truth" 10 || fail "another rate with $depth in flight"
+	done
+	null fast 64
+	FAST=$REPLY
+	null slow-below 256
+	spindle slow "$REPLY"
+	SLOW=/dev/mapper/slow
+	opened pair --extent-size 256K
+	mkfs.ext4 -q "$SET"
+	mkdir "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	refused "not a size for a file; give 16M to 128G" \
+		fusionctl bench mix "$TMP/mnt" --quick --max-size 15M
+	rc=0
+	fusionctl bench mix "$TMP/mnt" --quick --max-size 128M --json >"$TMP/out" || rc=$?
+	[[ $rc == 0 || $rc == 8 ]] || fail "mix: status $rc"
+	same "loads" "$(jq '.runs | length' "$TMP/out")" 4
+	json '[.runs[].fast_share | . >= 0 and . <= 1] | all' true
+	json .profile mix
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+}
+
 test_load() {
 	local pid
 	need fio

@@ -117,6 +117,7 @@ test_open_set() {
 	valid 0 top fusionctl top data --once --json
 	# most of it was never written
 	valid 8 bench fusionctl bench honest /dev/mapper/data --quick --max-size 4M --json
+	valid 8 bench fusionctl bench mix /dev/mapper/data --quick --max-size 16M --json
 	valid 0 report fusionctl report data --over 2 --json
 	valid 0 report fusionctl report data --over 1 --anonymous --json
 	valid 1 doctor fusionctl doctor --json --root "$TMP"

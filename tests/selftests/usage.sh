@@ -119,6 +119,7 @@ test_complete() {
 	completes top "" pair
 	completes top --on --once
 	completes bench hon honest
+	completes bench s sweep
 	completes bench honest /tmp --qu --quick
 	completes close pa pair
 	completes set pair h half_life=

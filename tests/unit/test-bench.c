@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "unit.h"
+#include "printed.h"
 
 #include "bench.h"
 #include "error.h"
@@ -17,36 +18,6 @@
 
 static struct bench_transfer transfers[2 * NR];
 static struct bench bench;
-
-/* -- what is printed ------------------------------------------------------------------ */
-
-static int out;
-static FILE *printed;
-
-static void print_to(FILE *f)
-{
-	REQUIRE(f);
-	printed = f;
-	fflush(stdout);
-	out = dup(STDOUT_FILENO);
-	REQUIRE(out >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
-}
-
-/* The text since print_to(); it lasts until the next one. */
-static const char *printed_text(void)
-{
-	static char text[65536];
-	size_t n;
-
-	fflush(stdout);
-	dup2(out, STDOUT_FILENO);
-	close(out);
-	rewind(printed);
-	n = fread(text, 1, sizeof(text) - 1, printed);
-	text[n] = 0;
-	fclose(printed);
-	return text;
-}
 
 /* -- plans -------------------------------------------------------------------------- */
 
@@ -145,9 +116,10 @@ static void plan_device(void)
 #define REPORT(error, bytes, ios, mean)							\
 	"note: something\n{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { "			\
 	"\"jobname\" : \"bench\", \"error\" : " error ", \"read\" : { \"io_bytes\" : 0, "	\
-	"\"total_ios\" : 0, \"lat_ns\" : { \"mean\" : 0.0 } }, \"write\" : { "		\
-	"\"io_bytes\" : " bytes ", \"total_ios\" : " ios ", \"lat_ns\" : { \"min\" : 1, "	\
-	"\"mean\" : " mean " } } } ] }\nfio: late words\n"
+	"\"total_ios\" : 0, \"runtime\" : 0, \"lat_ns\" : { \"mean\" : 0.0 } }, "		\
+	"\"write\" : { \"io_bytes\" : " bytes ", \"total_ios\" : " ios ", "			\
+	"\"runtime\" : 2500, \"lat_ns\" : { \"min\" : 1, \"mean\" : " mean ", "			\
+	"\"percentile\" : { \"99.000000\" : 9000000 } } } } ] }\nfio: late words\n"
 
 static void parse_fio(void)
 {
@@ -171,6 +143,17 @@ static void parse_fio(void)
 		REQUIRE(fio_parse(wrong[i], true, &r), "%s", wrong[i]);
 		REQUIRE_EQ(r.bytes, 0);
 	}
+}
+
+static void parse_load(void)
+{
+	struct fio_side side[2];
+
+	REQUIRE(!fio_parse_load(REPORT("0", "25165824", "3", "4463110.5"), side));
+	REQUIRE(side[0].bytes == 0 && side[0].ios == 0 && side[0].p99 == 0);
+	REQUIRE(side[1].bytes == 25165824 && side[1].ios == 3 && side[1].seconds == 2.5);
+	REQUIRE(fabs(side[1].mean - 0.0044631105) < ldexp(1, -40) && side[1].p99 == 0.009);
+	REQUIRE(fio_parse_load(REPORT("5", "0", "0", "0.0"), side));
 }
 
 /* -- lines -------------------------------------------------------------------------- */
@@ -385,8 +368,8 @@ static void shows(void)
 	text = printed_text();
 	REQUIRE(strstr(text, "read, fast") && strstr(text, "500 MB/s") &&
 		strstr(text, "write, slow") && strstr(text, "10.0 ms") && strstr(text, "ON FAST") &&
-		strstr(text, "\nnot reliable: the set moved or copied 3 extents") && strstr(text, "####"),
-		"%s", text);
+		strstr(text, "\nnot reliable: the set moved or copied 3 extents") &&
+		strstr(text, "####"), "%s", text);
 }
 
 static void units(void)
@@ -407,6 +390,7 @@ static const struct unit_test tests[] = {
 	{ "what lies between writing and reading", plan_between },
 	{ "plan for a device", plan_device },
 	{ "reports of fio", parse_fio },
+	{ "reports of a load", parse_load },
 	{ "one line, and an outlier", one_line },
 	{ "a line for each member", two_lines },
 	{ "few transfers of a member", few_of_a_member },

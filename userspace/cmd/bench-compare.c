@@ -21,15 +21,23 @@
 
 struct result {
 	struct json_source source;
-	struct json_object *o, *lines;
+	const char *profile;
+	struct json_object *o, *lines, *runs;
 	bool reliable;
 };
+
+static bool is_profile(const char *name)
+{
+	for (int i = 0; name && i < NR_BENCH_PROFILES; i++)
+		if (!strcmp(name, bench_profile_name[i]))
+			return true;
+	return false;
+}
 
 static int read_result(const char *path, struct result *r)
 {
 	char *text = fus_file_text(AT_FDCWD, path, MOST_FILE, NULL);
 	struct json_object *reliable;
-	const char *profile;
 	int rc;
 
 	*r = (struct result) { .source = { path, "use a file that fusionctl bench --json wrote" } };
@@ -38,12 +46,14 @@ static int read_result(const char *path, struct result *r)
 				"bench --json wrote", strerror(errno));
 	r->o = json_tokener_parse(text);
 	free(text);
-	profile = json_object_is_type(r->o, json_type_object) ? fus_field_text(r->o, "profile") :
-		  NULL;
-	if (!profile || strcmp(profile, "honest"))
-		return fus_fail(FC_FAILED, path, "is no result of bench honest; name a file that "
+	r->profile = json_object_is_type(r->o, json_type_object) ?
+		     fus_field_text(r->o, "profile") : NULL;
+	if (!is_profile(r->profile))
+		return fus_fail(FC_FAILED, path, "is no result of bench; name a file that "
 				"fusionctl bench --json wrote");
 	rc = fus_field_child(&r->source, r->o, "lines", json_type_array, &r->lines);
+	if (!rc)
+		rc = fus_field_child(&r->source, r->o, "runs", json_type_array, &r->runs);
 	if (!rc)
 		rc = fus_field_child(&r->source, r->o, "reliable", json_type_boolean, &reliable);
 	if (!rc)
@@ -98,12 +108,15 @@ static struct json_object *find_line(const struct result *r, const char *dir, co
 }
 
 /* What B is, by values with their intervals; @more is what a larger one is. */
-static void judge(const struct theil_value *a, const struct theil_value *b, const char *more,
-		  const char *less, char verdict[64])
+static void judge(const struct theil_value *a, const struct theil_value *b, bool once,
+		  const char *more, const char *less, char verdict[64])
 {
 	double ratio = b->is / a->is;
 
-	if (b->low <= a->high && a->low <= b->high)
+	/* then there is no interval */
+	if (once && ratio != 1)
+		snprintf(verdict, 64, "%s, if that is not chance", ratio > 1 ? more : less);
+	else if (b->low <= a->high && a->low <= b->high)
 		snprintf(verdict, 64, "no difference shown");
 	else if (ratio > 1)
 		snprintf(verdict, 64, "%s by %.1f %%", more, 100 * (ratio - 1));
@@ -112,7 +125,7 @@ static void judge(const struct theil_value *a, const struct theil_value *b, cons
 }
 
 static void add_row(struct libscols_table *tb, const char *name, const char *what,
-		    const struct theil_value v[2], bool rate)
+		    const struct theil_value v[2], bool rate, bool once)
 {
 	char text[2][BENCH_TEXT], ratio[16], verdict[64];
 
@@ -123,7 +136,7 @@ static void add_row(struct libscols_table *tb, const char *name, const char *wha
 			bench_time_text(text[i], v[i].is / 1e3);
 	}
 	snprintf(ratio, sizeof(ratio), "%.3f", v[1].is / v[0].is);
-	judge(&v[0], &v[1], rate ? "faster" : "longer", rate ? "slower" : "shorter", verdict);
+	judge(&v[0], &v[1], once, rate ? "faster" : "longer", rate ? "slower" : "shorter", verdict);
 	table_row(tb, (const char *const []) { name, what, text[0], text[1], ratio, verdict });
 }
 
@@ -144,11 +157,46 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 		 member ? member : "");
 	if (get_value(line[0], "bytes_per_second", &v[0]) &&
 	    get_value(line[1], "bytes_per_second", &v[1])) {
-		add_row(tb, name, "rate", v, true);
+		add_row(tb, name, "rate", v, true, false);
 		rows++;
 	}
 	if (get_value(line[0], "latency_ms", &v[0]) && get_value(line[1], "latency_ms", &v[1])) {
-		add_row(tb, name, "latency", v, false);
+		add_row(tb, name, "latency", v, false, false);
+		rows++;
+	}
+	return rows;
+}
+
+/* The run of the same load. */
+static struct json_object *find_run(const struct result *r, const char *load)
+{
+	for (size_t i = 0; i < json_object_array_length(r->runs); i++) {
+		struct json_object *o = json_object_array_get_idx(r->runs, i);
+
+		if (json_object_is_type(o, json_type_object) &&
+		    same_text(fus_field_text(o, "load"), load))
+			return o;
+	}
+	return NULL;
+}
+
+static unsigned int add_loads(struct libscols_table *tb, const struct result r[2])
+{
+	unsigned int rows = 0;
+
+	for (size_t i = 0; i < json_object_array_length(r[0].runs); i++) {
+		struct json_object *a = json_object_array_get_idx(r[0].runs, i), *b;
+		const char *load = json_object_is_type(a, json_type_object) ?
+				   fus_field_text(a, "load") : NULL;
+		struct theil_value v[2];
+		bool once;
+
+		b = load ? find_run(&r[1], load) : NULL;
+		if (!b || !get_value(a, "bytes_per_second", &v[0]) ||
+		    !get_value(b, "bytes_per_second", &v[1]))
+			continue;
+		once = number(a, "times") == 1 || number(b, "times") == 1;
+		add_row(tb, load, "rate", v, true, once);
 		rows++;
 	}
 	return rows;
@@ -162,8 +210,10 @@ static int compare(const struct result r[2])
 	unsigned int rows = 0;
 	int rc = 0;
 
+	/* one of these is empty */
 	for (int i = 0; i < 6; i++)
 		rows += add_rows(tb, r, i / 3, members[i % 3]);
+	rows += add_loads(tb, r);
 	if (!rows) {
 		scols_unref_table(tb);
 		return fus_fail(FC_FAILED, r[1].source.path, "has no figure in common with %s; "

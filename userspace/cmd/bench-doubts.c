@@ -24,6 +24,8 @@
 #define LEAST_SAMPLED	0.5	/* of the blocks have to be other than zeros */
 #define LEAST_TRANSFERS	30	/* in a direction, */
 #define LEAST_OF_MEMBER	16	/* and for the line of a member */
+#define LEAST_IOS	20	/* of a load, each time */
+#define MOST_SPREAD	0.25	/* of the rates of a load, of their median */
 #define MOST_OUTLIERS	0.2
 
 const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
@@ -66,7 +68,10 @@ static void find_small(struct bench *b)
 {
 	char between[SIZE_TEXT];
 
-	if (!b->write || b->facts.between >= LEAST_BETWEEN)
+	if (b->profile != BENCH_HONEST && b->size < LEAST_BETWEEN)
+		doubt(b, DOUBT_SMALL, "a disk's own cache may hold much of %s; raise --max-size",
+		      fus_size_text(between, b->size));
+	if (b->profile != BENCH_HONEST || !b->write || b->facts.between >= LEAST_BETWEEN)
 		return;
 	doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a disk's own "
 	      "cache may hold; raise --max-size", fus_size_text(between, b->facts.between));
@@ -107,7 +112,7 @@ static void find_load(struct bench *b)
 	}
 	for (int dir = 0; f->has_device && dir < 2; dir++) {
 		uint64_t most = MOST_OTHER * (f->asked[0] + f->asked[1]) +
-				(f->files ? METADATA * b->plan.nr : METADATA);
+				(f->files ? METADATA * (b->plan.nr + b->nr_turns) : METADATA);
 		char other[SIZE_TEXT];
 
 		if (f->other[dir] > most)
@@ -143,6 +148,33 @@ static void find_in_lines(struct bench *b)
 	}
 }
 
+static bool has_few(const struct bench_run *r)
+{
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (r->try[i].side[0].ios + r->try[i].side[1].ios < LEAST_IOS)
+			return true;
+	return false;
+}
+
+static void find_in_runs(struct bench *b)
+{
+	unsigned int few = 0, unlike = 0;
+
+	for (unsigned int i = 0; i < b->nr_runs; i++) {
+		struct theil_value rate = bench_run_value(&b->run[i], BENCH_RATE);
+
+		few += has_few(&b->run[i]);
+		unlike += rate.high - rate.low > MOST_SPREAD * rate.is;
+	}
+	if (few)
+		doubt(b, DOUBT_FEW, "%u of %u loads did fewer than %u I/Os in %u s, which are too "
+		      "few", few, b->nr_runs, LEAST_IOS, b->seconds);
+	if (unlike)
+		doubt(b, DOUBT_OUTLIERS, "the rates of %u of %u loads differ by more than a "
+		      "quarter from time to time; look for what slows the disk at times", unlike,
+		      b->nr_runs);
+}
+
 bool bench_find_doubts(struct bench *b)
 {
 	bool any = false;
@@ -156,11 +188,13 @@ bool bench_find_doubts(struct bench *b)
 	find_compression(b);
 	find_zeros(b);
 	find_load(b);
-	if (b->facts.moved)
+	/* a mix is also to show how a set learns */
+	if (b->facts.moved && b->profile != BENCH_MIX)
 		doubt(b, DOUBT_MOVES, "the set moved or copied %" PRIu64 " extents meanwhile; "
-		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again", b->facts.moved,
-		      b->set);
+		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again",
+		      b->facts.moved, b->set);
 	find_in_lines(b);
+	find_in_runs(b);
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
 		any |= *b->doubt[i];
 	return any;

@@ -2,6 +2,7 @@
 /* The result of bench as JSON. */
 #include <json-c/json.h>
 #include <math.h>
+#include <stdio.h>
 #include <sys/utsname.h>
 
 #include "bench.h"
@@ -66,6 +67,52 @@ static struct json_object *transfers_json(const struct bench *b)
 	return list;
 }
 
+static void add_value(struct json_object *o, const char *key, const struct bench_run *r,
+		      enum bench_value what, double unit, bool known)
+{
+	const struct theil_value v = bench_run_value(r, what);
+	char name[64];
+
+	add_double(o, key, v.is * unit, known);
+	snprintf(name, sizeof(name), "%s_low", key);
+	add_double(o, name, v.low * unit, known);
+	snprintf(name, sizeof(name), "%s_high", key);
+	add_double(o, name, v.high * unit, known);
+}
+
+static struct json_object *run_json(const struct bench_run *r)
+{
+	const bool reads = bench_run_has(r, BENCH_READ), writes = bench_run_has(r, BENCH_WRITE);
+	const double share = bench_run_value(r, BENCH_FAST_SHARE).is;
+	struct json_object *o = json_object_new_object();
+
+	fus_json_add_str(o, "load", r->load.name);
+	if (r->load.block)
+		fus_json_add_u64(o, "block_bytes", r->load.block);
+	else
+		json_object_object_add(o, "block_bytes", NULL);
+	fus_json_add_u64(o, "in_flight", r->load.depth);
+	fus_json_add_u64(o, "read_percent", r->load.read_percent);
+	fus_json_add_u64(o, "times", r->nr);
+	add_value(o, "bytes_per_second", r, BENCH_RATE, 1, true);
+	add_value(o, "ios_per_second", r, BENCH_IOS, 1, true);
+	add_value(o, "read_ms", r, BENCH_READ_MEAN, 1e3, reads);
+	add_value(o, "read_99_ms", r, BENCH_READ_P99, 1e3, reads);
+	add_value(o, "write_ms", r, BENCH_WRITE_MEAN, 1e3, writes);
+	add_value(o, "write_99_ms", r, BENCH_WRITE_P99, 1e3, writes);
+	add_double(o, "fast_share", share, share >= 0);
+	return o;
+}
+
+static struct json_object *runs_json(const struct bench *b)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < b->nr_runs; i++)
+		json_object_array_add(list, run_json(&b->run[i]));
+	return list;
+}
+
 static struct json_object *watched_json(const struct bench *b)
 {
 	const struct bench_facts *f = &b->facts;
@@ -117,7 +164,7 @@ void bench_json(const struct bench *b)
 
 	uname(&host);
 	doubts = doubts_json(b, &reliable);
-	fus_json_add_str(o, "profile", "honest");
+	fus_json_add_str(o, "profile", bench_profile_name[b->profile]);
 	fus_json_add_str(o, "target", b->target);
 	fus_json_add_bool(o, "device", b->device);
 	fus_json_add_bool(o, "write", b->write);
@@ -132,6 +179,7 @@ void bench_json(const struct bench *b)
 	fus_json_add_bool(o, "reliable", reliable);
 	json_object_object_add(o, "doubts", doubts);
 	json_object_object_add(o, "lines", lines_json(b));
+	json_object_object_add(o, "runs", runs_json(b));
 	json_object_object_add(o, "watched", watched_json(b));
 	json_object_object_add(o, "transfers", transfers_json(b));
 	print_json(o, false);

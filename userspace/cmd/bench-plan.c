@@ -100,6 +100,17 @@ const char *bench_plan(struct bench_plan *p, bool quick, uint64_t most, uint64_t
 	return NULL;
 }
 
+bool bench_plan_one(struct bench_plan *p, uint64_t bytes)
+{
+	*p = (struct bench_plan) {
+		.nr_sizes = 1, .each = 1, .nr = 1, .most = bytes, .total = bytes
+	};
+	if (!allocate(p))
+		return false;
+	p->place[0].bytes = bytes;
+	return true;
+}
+
 void bench_plan_free(struct bench_plan *p)
 {
 	free(p->place);

@@ -104,26 +104,31 @@ static void print_bar(double share, unsigned int width, bool utf8)
 		printf("\xe2\x96%c", 0x90 - eighths % 8);
 }
 
-static void print_bars(const struct bench *b)
+void bench_print_bar(const char *name, double rate, double most)
 {
 	unsigned int room = terminal_width();
-	char name[BENCH_TEXT], rate[BENCH_TEXT];
-	bool utf8 = fus_utf8_output();
-	double most = 0;
+	char text[BENCH_TEXT];
 
 	room = room > LABEL + FIGURE + 8 ? room - LABEL - FIGURE : 8;
 	room = room < MOST_BAR ? room : MOST_BAR;
+	printf("%-*s", LABEL, name);
+	print_bar(most > 0 ? rate / most : 0, room, fus_utf8_output());
+	printf(" %s\n", bench_rate_text(text, rate));
+}
+
+static void print_bars(const struct bench *b)
+{
+	char name[BENCH_TEXT];
+	double most = 0;
+
 	for (int i = 0; i < BENCH_LINES; i++)
 		if (bench_shows(b, &b->line[i]) && b->line[i].rate.is > most)
 			most = b->line[i].rate.is;
 	for (int i = 0; i < BENCH_LINES; i++) {
 		const struct bench_line *line = &b->line[i];
 
-		if (!bench_shows(b, line) || !line->known)
-			continue;
-		printf("%-*s", LABEL, label(name, line));
-		print_bar(line->rate.is / most, room, utf8);
-		printf(" %s\n", bench_rate_text(rate, line->rate.is));
+		if (bench_shows(b, line) && line->known)
+			bench_print_bar(label(name, line), line->rate.is, most);
 	}
 }
 
@@ -138,6 +143,13 @@ static void print_served_by_both(const struct bench *b)
 	}
 }
 
+void bench_show_doubts(const struct bench *b)
+{
+	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
+		if (*b->doubt[i])
+			printf("not reliable: %s\n", b->doubt[i]);
+}
+
 void bench_show(const struct bench *b)
 {
 	const struct bench_facts *f = &b->facts;
@@ -150,7 +162,5 @@ void bench_show(const struct bench *b)
 	if (f->again > 1.5)
 		printf("a second read is %.1f times as fast, from a cache of the disk; the figures "
 		       "are of first reads\n", f->again);
-	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
-		if (*b->doubt[i])
-			printf("not reliable: %s\n", b->doubt[i]);
+	bench_show_doubts(b);
 }

@@ -8,8 +8,7 @@
 #include "role.h"
 #include "size.h"
 
-#define WIDTH	880
-#define LEFT	70
+#define LEFT	BENCH_SVG_LEFT
 #define PLOT	780
 #define TOP	50
 #define HEIGHT	360
@@ -117,23 +116,30 @@ static void draw_key(const struct plot *p, const struct bench_line *line, int x)
 		bench_rate_text(rate, line->rate.is), bench_time_text(time, line->latency.is));
 }
 
-void bench_svg(const struct bench *b, FILE *f)
+void bench_svg_begin(const struct bench *b, int height, const char *title, FILE *f)
 {
-	struct plot p = { .f = f };
 	bool doubtful = false;
-	int x = LEFT;
 
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
 		doubtful |= *b->doubt[i];
-	find_scale(b, &p);
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-		"height=\"%d\">\n<title>fusionctl bench honest</title>\n"
+		"height=\"%d\">\n<title>fusionctl bench %s</title>\n"
 		"<style>text{font:11px sans-serif;fill:#ddd}path{fill:none}.g{stroke:#333}"
 		"</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#161616\"/>\n"
-		"<text x=\"%d\" y=\"%d\" style=\"font-size:14px\">time of a transfer by its size%s"
-		"</text>\n", WIDTH, KEY + 16, WIDTH, KEY + 16, WIDTH, KEY + 16, LEFT, TOP - 20,
-		doubtful ? ": not reliable" : "");
+		"<text x=\"%d\" y=\"%d\" style=\"font-size:14px\">%s%s</text>\n",
+		BENCH_SVG_WIDTH, height, BENCH_SVG_WIDTH, height,
+		bench_profile_name[b->profile], BENCH_SVG_WIDTH, height, BENCH_SVG_LEFT, 30,
+		title, doubtful ? ": not reliable" : "");
+}
+
+void bench_svg(const struct bench *b, FILE *f)
+{
+	struct plot p = { .f = f };
+	int x = LEFT;
+
+	find_scale(b, &p);
+	bench_svg_begin(b, KEY + 16, "time of a transfer by its size", f);
 	draw_axes(&p);
 	draw_dots(&p, b);
 	for (int i = 0; i < BENCH_LINES; i++) {

@@ -67,13 +67,16 @@ static int check_compare(const struct args *a)
 	return 0;
 }
 
-static int check_options(const struct args *a)
+static int check_options(struct bench *b, const struct args *a)
 {
 	const char *svg = a->opt[OPT_SVG];
 
-	if (strcmp(a->word[0], "honest"))
+	while (b->profile < NR_BENCH_PROFILES &&
+	       strcmp(a->word[0], bench_profile_name[b->profile]))
+		b->profile++;
+	if (b->profile == NR_BENCH_PROFILES)
 		return fus_fail(FC_USAGE, a->word[0], "no such profile; write fusionctl bench "
-				"honest %s", a->word[1]);
+				"honest %s, or sweep or mix", a->word[1]);
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
 		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
 				"a file");
@@ -84,23 +87,37 @@ static int check_options(const struct args *a)
 	return 0;
 }
 
+static const char *plan_of(struct bench *b, uint64_t most, uint64_t device_bytes)
+{
+	if (b->profile == BENCH_HONEST)
+		return bench_plan(&b->plan, b->quick, most, b->seed, device_bytes);
+	b->size = most;
+	return bench_plan_runs(b, device_bytes);
+}
+
 static int make_plan(struct bench *b, const struct args *a, const struct bench_target *t)
 {
+	const bool honest = b->profile == BENCH_HONEST;
 	const char *most_text = a->opt[OPT_MAX_SIZE], *seed = a->opt[OPT_SEED], *why;
-	uint64_t most = b->quick ? BENCH_QUICK : BENCH_MOST;
+	const uint64_t least = honest ? 2 * BENCH_LEAST : BENCH_LEAST_SIZE;
+	uint64_t most = honest ? b->quick ? BENCH_QUICK : BENCH_MOST :
+			b->quick ? BENCH_QUICK_SIZE : BENCH_SIZE;
 	char size[2][SIZE_TEXT];
 
 	b->seed = 1;
-	if (most_text && (!fus_parse_size(most_text, &most) || most < 2 * BENCH_LEAST ||
+	if (most_text && (!fus_parse_size(most_text, &most) || most < least ||
 			  most > 64 * BENCH_MOST))
-		return fus_fail(FC_USAGE, most_text, "not a size for transfers; give 4M to 128G");
+		return fus_fail(FC_USAGE, most_text, honest ?
+				"not a size for transfers; give 4M to 128G" :
+				"not a size for a file; give 16M to 128G");
 	if (seed && !fus_parse_number(seed, UINT64_MAX, &b->seed))
 		return fus_fail(FC_USAGE, seed, "not a seed; give a number");
-	why = bench_plan(&b->plan, b->quick, most, b->seed, b->device ? t->bytes : 0);
+	why = plan_of(b, most, b->device ? t->bytes : 0);
 	if (!why)
 		return 0;
 	return fus_fail(FC_REFUSED, b->target, "%s for transfers of %s in all, it has %s; add "
-			"--quick or lower --max-size", why, fus_size_text(size[0], b->plan.total),
+			"--quick or lower --max-size", why,
+			fus_size_text(size[0], honest ? b->plan.total : BENCH_LEAST_SIZE),
 			fus_size_text(size[1], t->bytes));
 }
 
@@ -112,6 +129,24 @@ static void print_minutes(const struct bench *b, double rate)
 			 EACH_SECONDS * b->plan.nr * (b->write ? 2 : 1) + 10;
 
 	printf("%.0f min at %.0f MB/s", seconds / 60 < 1 ? 1 : seconds / 60, rate / 1e6);
+}
+
+/* A load takes its time, and fio a little more. */
+static void print_runs(const struct bench *b)
+{
+	char size[SIZE_TEXT];
+	double minutes = b->nr_turns * (b->seconds + EACH_SECONDS) / 60;
+
+	fus_size_text(size, b->size);
+	if (b->write)
+		printf("%s: writes %s%s, then overwrites parts of it\n", b->target, size,
+		       b->device ? "" : " to a file of its own");
+	else
+		printf("%s: reads the first %s, writes nothing\n", b->target, size);
+	printf("%u loads%s of %u s, about %.0f min\n", b->nr_runs,
+	       b->tries == 1 ? "" : ", three times each,", b->seconds,
+	       minutes < 1 ? 1 : minutes);
+	fflush(stdout);
 }
 
 static void print_plan(const struct bench *b)
@@ -147,9 +182,9 @@ static int measure(struct bench *b, const struct args *a, struct bench_target *t
 	rc = bench_target_begin(b, a, t);
 	bench_catch_signals();
 	if (!rc)
-		rc = bench_honest(b, t);
+		rc = b->profile == BENCH_HONEST ? bench_honest(b, t) : bench_runs(b, t);
 	bench_target_end(b, t);
-	if (!rc && !bench_find_lines(b))
+	if (!rc && b->profile == BENCH_HONEST && !bench_find_lines(b))
 		rc = fus_fail(FC_FAILED, "bench", "not enough memory; close programs and try "
 			      "again");
 	return rc;
@@ -162,10 +197,15 @@ static int show(struct bench *b, const struct args *a, struct output *svg)
 
 	if (a->opt[OPT_JSON])
 		bench_json(b);
-	else if (!svg->path || strcmp(svg->path, "-"))
+	else if ((!svg->path || strcmp(svg->path, "-")) && b->profile == BENCH_HONEST)
 		bench_show(b);
+	else if (!svg->path || strcmp(svg->path, "-"))
+		bench_show_runs(b);
 	if (svg->path) {
-		bench_svg(b, svg->f);
+		if (b->profile == BENCH_HONEST)
+			bench_svg(b, svg->f);
+		else
+			bench_svg_runs(b, svg->f);
 		rc = output_close(svg);
 		svg->path = NULL;
 	}
@@ -183,8 +223,12 @@ static int run(struct bench *b, const struct args *a, struct bench_target *t)
 		rc = make_plan(b, a, t);
 	if (rc)
 		return rc;
-	if (!a->opt[OPT_JSON] && !(a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-")))
-		print_plan(b);
+	if (!a->opt[OPT_JSON] && !(a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-"))) {
+		if (b->profile == BENCH_HONEST)
+			print_plan(b);
+		else
+			print_runs(b);
+	}
 	if (a->opt[OPT_DRY_RUN])
 		return 0;
 	if (a->opt[OPT_SVG])
@@ -211,10 +255,11 @@ int cmd_bench(const struct args *a)
 		rc = check_compare(a);
 		return rc ? rc : bench_compare(a->word[0], a->word[1]);
 	}
-	rc = check_options(a);
+	rc = check_options(&b, a);
 	if (!rc)
 		rc = run(&b, a, &t);
 	free(b.transfer);
+	bench_loads_free(&b);
 	bench_plan_free(&b.plan);
 	return ended_by ? end_by_signal() : rc;
 }

@@ -5,16 +5,22 @@
  * bench.c		verb bench: options, what will be done, exit status
  * bench-target.c	files of its own in a directory, or a device
  * bench-disks.c	the devices beneath, their counters, and those of a set
- * bench-honest.c	profile honest: the transfers, and what is watched beside them
- * bench-plan.c		sizes, places and order of the transfers
+ * bench-watch.c	a transfer, and what is watched beside it
+ * bench-honest.c	profile honest: the transfers
+ * bench-plan.c		their sizes, places and order
  * bench-lines.c	rate and latency, by theil-sen.c
+ * bench-runs.c		profiles sweep and mix: loads of some seconds
+ * bench-loads.c	these loads, and what their repetitions come to
+ * bench-runs-show.c	tables and bars of these
+ * bench-runs-svg.c	the same drawn
  * bench-doubts.c	why figures are not reliable
  * bench-show.c		table and bars
  * bench-svg.c		the same drawn, with each transfer
  * bench-json.c		the same as JSON
  * bench-compare.c	two such documents
  *
- * bench-plan.c, bench-lines.c and bench-doubts.c are pure: they ask neither kernel nor disk.
+ * bench-plan.c, bench-lines.c, bench-loads.c and bench-doubts.c are pure: they ask neither kernel
+ * nor disk.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -31,6 +37,11 @@
 enum bench_direction { BENCH_READ, BENCH_WRITE };
 
 extern const char *const bench_direction_name[2];
+
+enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, NR_BENCH_PROFILES };
+
+extern const char *const bench_profile_name[NR_BENCH_PROFILES];
+extern const char *const bench_profile_means[NR_BENCH_PROFILES];
 
 /* -- plan ------------------------------------------------------------------------- */
 
@@ -59,6 +70,8 @@ struct bench_plan {
  */
 const char *bench_plan(struct bench_plan *p, bool quick, uint64_t most, uint64_t seed,
 		       uint64_t device_bytes);
+/* One transfer of so many bytes, at the beginning. Return: false if memory is short. */
+bool bench_plan_one(struct bench_plan *p, uint64_t bytes);
 void bench_plan_free(struct bench_plan *p);
 /* So much is transferred between writing and reading the same, at least. */
 uint64_t bench_plan_between(const struct bench_plan *p);
@@ -88,6 +101,39 @@ struct bench_line {
 
 /* All, then those of each member, for reads and then for writes. */
 #define BENCH_LINES	6
+
+/* -- loads of sweep and mix ------------------------------------------------------- */
+
+#define BENCH_TRIES	3
+#define BENCH_SIZE	(4ULL << 30)	/* of the file, by default */
+#define BENCH_QUICK_SIZE (1024ULL << 20)
+#define BENCH_LEAST_SIZE (16ULL << 20)
+
+struct bench_load {
+	char name[48];
+	/* as in struct fio_load */
+	uint64_t block;
+	const char *sizes;
+	unsigned int depth, read_percent;
+	bool zoned;
+};
+
+/* A load, and what it has come to each time. */
+struct bench_run {
+	struct bench_load load;
+	unsigned int nr;
+	struct bench_try {
+		struct fio_side side[2];	/* by direction */
+		double fast_share;	/* as in struct bench_transfer */
+	} try[BENCH_TRIES];
+};
+
+enum bench_value {
+	BENCH_RATE,		/* bytes in a second, in both directions together */
+	BENCH_IOS,		/* the same, of I/Os */
+	BENCH_READ_MEAN, BENCH_READ_P99, BENCH_WRITE_MEAN, BENCH_WRITE_P99,	/* seconds */
+	BENCH_FAST_SHARE,	/* -1: not on a set */
+};
 
 enum bench_doubt {
 	DOUBT_NO_DISK,		/* none is known beneath */
@@ -128,6 +174,7 @@ struct bench_facts {
 };
 
 struct bench {
+	enum bench_profile profile;
 	const char *target;
 	bool device, write, quick;
 	char type[16];		/* of the file system, or "" */
@@ -139,15 +186,30 @@ struct bench {
 	unsigned int nr;
 	struct bench_facts facts;
 	struct bench_line line[BENCH_LINES];
+	/* of sweep and mix */
+	uint64_t size;		/* what they take place on */
+	unsigned int seconds, tries;	/* of each load */
+	struct bench_run *run;
+	unsigned int nr_runs, *turn, nr_turns;	/* which of them, one after the other */
 	char doubt[NR_BENCH_DOUBTS][BENCH_DOUBT_TEXT];	/* "" if there is none */
 };
 
 /* Find the lines and the outliers. Return: false if memory is short. */
 bool bench_find_lines(struct bench *b);
-/* Of the transfers in this direction, those that both members served: they are in no line of one. */
+/* So many transfers in this direction were served by both members, and are in the line of none. */
 unsigned int bench_served_by_both(const struct bench *b, enum bench_direction dir);
 /* Return: whether a line is worth showing: both members served some, or none is known. */
 bool bench_shows(const struct bench *b, const struct bench_line *line);
+/* Find the loads and their order. Return: false if memory is short. */
+bool bench_loads(struct bench *b);
+void bench_loads_free(struct bench *b);
+/* Plan for a device of so many bytes, or a file if that is 0. Return: NULL, or the fault. */
+const char *bench_plan_runs(struct bench *b, uint64_t device_bytes);
+/* Of the times that it ran: the median, the least and the most. */
+struct theil_value bench_run_value(const struct bench_run *r, enum bench_value what);
+double bench_try_rate(const struct bench_try *t);
+/* Return: whether the load does anything in this direction. */
+bool bench_run_has(const struct bench_run *r, enum bench_direction dir);
 /* Find what is doubtful. Return: whether anything is. */
 bool bench_find_doubts(struct bench *b);
 
@@ -203,11 +265,44 @@ void bench_target_end(const struct bench *b, struct bench_target *t);
 void bench_catch_signals(void);
 bool bench_stopped(void);
 
+/* What is measured, and where. */
+struct bench_work {
+	struct bench *b;
+	struct bench_target *t;
+};
+
+struct bench_facts bench_facts_of(const struct bench *b, const struct bench_target *t);
+/* Carry out a transfer. */
+int bench_carry_out(const struct bench_work *w, struct fio_job *job, struct fio_result *result);
+/* The same between two looks at the counters. */
+int bench_counted(const struct bench_work *w, struct fio_job *job, struct fio_result *result,
+		  struct bench_count *was, struct bench_count *is);
+/* Watch for some seconds in which nothing is asked for. */
+int bench_idle(const struct bench_work *w);
+/* Between these looks so many bytes were asked for, by direction. */
+void bench_add_facts(struct bench_facts *f, const uint64_t asked[2], const struct bench_count *was,
+		     const struct bench_count *is);
+/* The share of the I/Os of a set; -1: of none, or not on a set. */
+double bench_fast_share(const struct bench_count *was, const struct bench_count *is,
+			enum bench_direction dir);
+/* Look at some blocks of what was read from a device. */
+void bench_look_for_zeros(const struct bench_work *w, uint64_t first, uint64_t bytes);
+
 /* Carry out the plan. */
 int bench_honest(struct bench *b, struct bench_target *t);
+int bench_runs(struct bench *b, struct bench_target *t);
 
+void bench_show_runs(const struct bench *b);
+/* A line with a bar that is as long as the screen for @most. */
+void bench_print_bar(const char *name, double rate, double most);
+void bench_show_doubts(const struct bench *b);
 void bench_show(const struct bench *b);
 void bench_svg(const struct bench *b, FILE *f);
+void bench_svg_runs(const struct bench *b, FILE *f);
+#define BENCH_SVG_WIDTH	880
+#define BENCH_SVG_LEFT	70
+/* A drawing of this height up to its title, which says if it is not reliable. */
+void bench_svg_begin(const struct bench *b, int height, const char *title, FILE *f);
 void bench_json(const struct bench *b);
 /* "541 MB/s", "12.8 ms" */
 #define BENCH_TEXT	32

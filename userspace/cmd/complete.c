@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench.h"
 #include "device.h"
 #include "dm.h"
 #include "profile.h"
@@ -246,8 +247,8 @@ static void offer_words(const struct verb *v, int n, bool of_set, const char *be
 		offer_closed_sets(name, device || path, begun);
 	if (takes(v, n, "KEY=VALUE"))
 		offer_settings(v, begun);
-	if (takes(v, n, "honest"))
-		offer(begun, "honest", "", "a profile");
+	for (int i = 0; takes(v, n, "honest") && i < NR_BENCH_PROFILES; i++)
+		offer(begun, bench_profile_name[i], "", bench_profile_means[i]);
 }
 
 static void offer_options(const struct verb *v, const char *begun)

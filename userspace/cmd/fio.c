@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Transfers by fio(1), one for each run of it, and its report as JSON. */
+/* Transfers and loads by fio(1), one for each run of it, and its report as JSON. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -79,21 +79,39 @@ static bool get_double(struct json_object *o, const char *key, double *v)
 	return isfinite(*v) && *v >= 0;
 }
 
-static const char *read_job(struct json_object *job, bool write, struct fio_result *r)
+/* One direction of a job. Return: whether all is there. */
+static bool read_side(struct json_object *job, const char *direction, struct fio_side *side)
 {
-	struct json_object *side, *latency;
-	double error, bytes, ios, mean;
+	struct json_object *o, *latency, *percentiles;
+	double bytes, ios, ms;
+
+	if (!json_object_object_get_ex(job, direction, &o) ||
+	    !get_double(o, "io_bytes", &bytes) || !get_double(o, "total_ios", &ios) ||
+	    !get_double(o, "runtime", &ms) || !json_object_object_get_ex(o, "lat_ns", &latency) ||
+	    !get_double(latency, "mean", &side->mean))
+		return false;
+	side->bytes = bytes;
+	side->ios = ios;
+	side->seconds = ms / 1e3;
+	side->mean /= 1e9;
+	/* only if it was asked for, and there were I/Os */
+	if (json_object_object_get_ex(latency, "percentile", &percentiles) &&
+	    get_double(percentiles, "99.000000", &side->p99))
+		side->p99 /= 1e9;
+	return true;
+}
+
+/* NULL, or the fault. */
+static const char *read_job(struct json_object *job, struct fio_side side[2])
+{
+	double error;
 
 	if (!get_double(job, "error", &error))
 		return "its report has no error number";
 	if (error)
 		return strerror(error < 4096 ? (int)error : 0);
-	if (!json_object_object_get_ex(job, write ? "write" : "read", &side) ||
-	    !get_double(side, "io_bytes", &bytes) || !get_double(side, "total_ios", &ios) ||
-	    !json_object_object_get_ex(side, "lat_ns", &latency) ||
-	    !get_double(latency, "mean", &mean))
+	if (!read_side(job, "read", &side[0]) || !read_side(job, "write", &side[1]))
 		return "its report has no latency";
-	*r = (struct fio_result) { .bytes = bytes, .seconds = mean * ios / 1e9 };
 	return NULL;
 }
 
@@ -109,12 +127,12 @@ static const char *complaint(const char *text)
 	return line;
 }
 
-const char *fio_parse(const char *text, bool write, struct fio_result *r)
+const char *fio_parse_load(const char *text, struct fio_side side[2])
 {
 	const char *begin = strchr(text, '{'), *why;
 	struct json_object *o, *jobs;
 
-	*r = (struct fio_result) { 0 };
+	memset(side, 0, 2 * sizeof(*side));
 	/* before it, and behind it, may be lines about what is unusual */
 	o = begin ? json_tokener_parse(begin) : NULL;
 	if (!o)
@@ -123,15 +141,55 @@ const char *fio_parse(const char *text, bool write, struct fio_result *r)
 	    !json_object_is_type(jobs, json_type_array) || json_object_array_length(jobs) != 1)
 		why = "its report has no job";
 	else
-		why = read_job(json_object_array_get_idx(jobs, 0), write, r);
+		why = read_job(json_object_array_get_idx(jobs, 0), side);
 	json_object_put(o);
 	return why;
+}
+
+const char *fio_parse(const char *text, bool write, struct fio_result *r)
+{
+	struct fio_side side[2];
+	const char *why = fio_parse_load(text, side);
+
+	*r = (struct fio_result) { 0 };
+	if (why)
+		return why;
+	r->bytes = side[write].bytes;
+	r->seconds = side[write].mean * side[write].ios;
+	return NULL;
+}
+
+/* Run it. Return: NULL, or why there is no report; to be freed. */
+static const char *report_of(const char *const argv[], struct report *report)
+{
+	*report = (struct report) { 0 };
+	if (fus_program_tied(argv, keep_line, report) < 0 || report->failed)
+		return "ended abnormally";
+	return report->text ? NULL : "it prints nothing";
+}
+
+/* Silent about what a signal has ended. */
+static int failed(const char *name, const char *verb, const char *why, bool (*stopped)(void))
+{
+	if (!why)
+		return 0;
+	return stopped() ? FC_FAILED :
+	       fus_fail(FC_FAILED, name, "fio cannot %s: %s; see dmesg", verb, why);
+}
+
+/* "--filename=" and the path of a target */
+static int file_option(const char *path, const char *name, char *buf, size_t size)
+{
+	int n = snprintf(buf, size, "--filename=");
+
+	return quote(path, buf + n, size - n) ? 0 :
+	       fus_fail(FC_FAILED, name, "its name is too long for fio; use a shorter one");
 }
 
 int fio_run(const struct fio_job *job, struct fio_result *r)
 {
 	uint64_t block = job->bytes / fio_blocks(job->bytes);
-	char path[2 * MOST_PATH + 16] = "--filename=", bs[32], size[48], at[48];
+	char path[2 * MOST_PATH + 16], bs[32], size[48], at[48];
 	const char *const argv[] = {
 		"fio", "--name=bench", path, job->write ? "--rw=write" : "--rw=read", bs, size, at,
 		"--ioengine=psync", "--direct=1", "--thread=1", "--fallocate=none",
@@ -142,25 +200,56 @@ int fio_run(const struct fio_job *job, struct fio_result *r)
 		"--randrepeat=0", "--invalidate=1", "--output-format=json",
 		job->create ? "--allow_file_create=1" : "--allow_file_create=0", NULL
 	};
-	struct report report = { 0 };
+	int rc = file_option(job->path, job->name, path, sizeof(path));
+	struct report report;
 	const char *why;
-	int rc;
 
-	if (!quote(job->path, path + strlen(path), sizeof(path) - strlen(path)))
-		return fus_fail(FC_FAILED, job->name, "its name is too long for fio; use a shorter "
-				"one");
+	if (rc)
+		return rc;
 	snprintf(bs, sizeof(bs), "--bs=%" PRIu64, block);
 	snprintf(size, sizeof(size), "--size=%" PRIu64, job->bytes);
 	snprintf(at, sizeof(at), "--offset=%" PRIu64, job->at);
-	if (fus_program_tied(argv, keep_line, &report) < 0 || report.failed)
-		why = "ended abnormally";
+	why = report_of(argv, &report);
+	if (!why)
+		why = fio_parse(report.text, job->write, r);
+	rc = failed(job->name, job->write ? "write" : "read", why, job->stopped);
+	free(report.text);
+	return rc;
+}
+
+int fio_run_load(const struct fio_load *load, struct fio_side side[2])
+{
+	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32];
+	const char *const argv[] = {
+		"fio", "--name=bench", path, "--rw=randrw", mix, bs, size, depth, time,
+		load->zoned ? "--random_distribution=zoned:50/5:30/15:20/80" :
+			      "--random_distribution=random",
+		"--time_based=1", "--ioengine=libaio", "--direct=1", "--thread=1",
+		"--norandommap=1",
+		"--fallocate=none", "--end_fsync=1", "--refill_buffers=1", "--randrepeat=0",
+		"--allrandrepeat=0", "--invalidate=1", "--allow_file_create=0",
+		"--clat_percentiles=0", "--lat_percentiles=1", "--percentile_list=99",
+		"--output-format=json", NULL
+	};
+	int rc = file_option(load->path, load->name, path, sizeof(path));
+	struct report report;
+	const char *why;
+
+	if (rc)
+		return rc;
+	if (load->block)
+		snprintf(bs, sizeof(bs), "--bs=%" PRIu64, load->block);
 	else
-		why = fio_parse(report.text ? report.text : "", job->write, r);
-	if (why && job->stopped())
-		rc = FC_FAILED;
-	else
-		rc = why ? fus_fail(FC_FAILED, job->name, "fio cannot %s: %s; see dmesg",
-				    job->write ? "write" : "read", why) : 0;
+		snprintf(bs, sizeof(bs), "--bssplit=%s", load->sizes);
+	snprintf(size, sizeof(size), "--size=%" PRIu64, load->bytes);
+	snprintf(depth, sizeof(depth), "--iodepth=%u", load->depth);
+	snprintf(mix, sizeof(mix), "--rwmixread=%u", load->read_percent);
+	snprintf(time, sizeof(time), "--runtime=%u", load->seconds);
+	why = report_of(argv, &report);
+	if (!why)
+		why = fio_parse_load(report.text, side);
+	rc = failed(load->name, load->read_percent ? "read" : "write", why,
+		    load->stopped);
 	free(report.text);
 	return rc;
 }

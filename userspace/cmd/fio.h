@@ -33,11 +33,34 @@ struct fio_result {
 	double seconds;		/* sum of the latencies, without fio's own pauses */
 };
 
+/* Random I/O of some seconds, past the page cache, in what is there already. */
+struct fio_load {
+	const char *path, *name;	/* as above */
+	uint64_t bytes;		/* of it, from the beginning */
+	uint64_t block;		/* of an I/O; 0: of @sizes */
+	const char *sizes;	/* "4k/90:64k/10": sizes, and the percent of the I/Os of each */
+	unsigned int depth;	/* I/Os in flight */
+	unsigned int read_percent;	/* the others write */
+	bool zoned;		/* half of the I/Os go to a twentieth, 30 % to the next 15 % */
+	unsigned int seconds;
+	bool (*stopped)(void);
+};
+
+/* What it did in one direction. */
+struct fio_side {
+	uint64_t bytes, ios;
+	double seconds;		/* from the first I/O to the last */
+	double mean, p99;	/* seconds that an I/O took */
+};
+
 /* The version of fio, in @version; fails with the remedy if there is none. */
 int fio_find(char version[FIO_VERSION]);
 /* Return: 0 or an exit code. Silent if a signal has come. */
 int fio_run(const struct fio_job *job, struct fio_result *r);
+/* The same; reads, then writes. */
+int fio_run_load(const struct fio_load *load, struct fio_side side[2]);
 /* Read what fio prints. Return: NULL, or the fault, which may be within @text. */
 const char *fio_parse(const char *text, bool write, struct fio_result *r);
+const char *fio_parse_load(const char *text, struct fio_side side[2]);
 
 #endif

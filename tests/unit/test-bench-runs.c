@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fusionctl bench sweep and mix: the loads and their order, results, doubts, and how they look. */
+#include <math.h>
+
+#include "unit.h"
+#include "printed.h"
+
+#include "bench.h"
+
+#define GIB	(1024ULL << 20)
+
+static struct bench bench;
+
+static void plan(enum bench_profile profile, bool quick, bool write)
+{
+	bench = (struct bench) { .profile = profile, .target = "/srv", .quick = quick,
+				 .write = write, .size = 4 * GIB, .seed = 1 };
+	bench.facts = (struct bench_facts) { .has_disk = true, .between = GIB, .files = true,
+					     .idle_seconds = 4 };
+	REQUIRE(!bench_plan_runs(&bench, 0));
+}
+
+static void end(void)
+{
+	bench_loads_free(&bench);
+	bench_plan_free(&bench.plan);
+}
+
+/* Each has run, at so many bytes a second, and so much faster from time to time. */
+static void run_all(double rate, double more)
+{
+	for (unsigned int i = 0; i < bench.nr_runs; i++) {
+		struct bench_run *r = &bench.run[i];
+		const double reads = r->load.read_percent / 100.0;
+
+		for (r->nr = 0; r->nr < bench.tries; r->nr++) {
+			struct bench_try *t = &r->try[r->nr];
+
+			*t = (struct bench_try) { .fast_share = -1 };
+			for (int dir = 0; dir < 2; dir++) {
+				const double share = dir == BENCH_READ ? reads : 1 - reads;
+				struct fio_side *side = &t->side[dir];
+
+				side->seconds = share > 0 ? 2 : 0;
+				side->bytes = 2 * share * rate * (1 + more * r->nr);
+				side->ios = share * 1000;
+				side->mean = 0.004;
+				side->p99 = 0.02;
+			}
+		}
+	}
+}
+
+static void sweeps(void)
+{
+	plan(BENCH_SWEEP, false, true);
+	/* 4K to 16M in steps of four, by 1, 4, 16 and 64, each way */
+	REQUIRE_EQ(bench.nr_runs, 7 * 4 * 2);
+	REQUIRE(!strcmp(bench.run[0].load.name, "read 4K, 1 in flight"));
+	REQUIRE(!strcmp(bench.run[55].load.name, "write 16M, 64 in flight"));
+	REQUIRE_EQ(bench.run[55].load.block, 16 << 20);
+	end();
+	/* a device that is only read, and too small for the largest of all */
+	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
+	REQUIRE(!bench_plan_runs(&bench, GIB + 1));
+	REQUIRE_EQ(bench.size, GIB);
+	REQUIRE_EQ(bench.nr_runs, 7 * 4 - 1);
+	for (unsigned int i = 0; i < bench.nr_runs; i++)
+		REQUIRE_EQ(bench.run[i].load.read_percent, 100);
+	end();
+	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
+	REQUIRE(!strcmp(bench_plan_runs(&bench, 15 << 20), "too small"));
+	end();
+}
+
+/* All of them once before any again, and not always in the same order. */
+static void order(void)
+{
+	unsigned int same = 0;
+
+	plan(BENCH_SWEEP, false, true);
+	REQUIRE_EQ(bench.nr_turns, 3 * bench.nr_runs);
+	for (unsigned int first = 0; first < bench.nr_turns; first += bench.nr_runs) {
+		u64 seen = 0;
+
+		for (unsigned int i = 0; i < bench.nr_runs; i++) {
+			seen |= 1ull << bench.turn[first + i];
+			same += bench.turn[first + i] == i;
+		}
+		REQUIRE_EQ(seen, (1ull << bench.nr_runs) - 1);
+	}
+	REQUIRE(same < bench.nr_runs / 2, "%u of them are in their first place", same);
+	end();
+}
+
+static void values(void)
+{
+	struct theil_value v;
+
+	plan(BENCH_MIX, false, true);
+	run_all(100e6, 0.1);
+	v = bench_run_value(&bench.run[2], BENCH_RATE);
+	REQUIRE(fabs(v.is - 110e6) < 100 && fabs(v.low - 100e6) < 100 && fabs(v.high - 120e6) < 100,
+		"%g %g %g", v.is, v.low, v.high);
+	REQUIRE(fabs(bench_run_value(&bench.run[2], BENCH_IOS).is - 500) < 1);
+	REQUIRE(bench_run_value(&bench.run[2], BENCH_WRITE_P99).is == 0.02);
+	REQUIRE(bench_run_value(&bench.run[2], BENCH_FAST_SHARE).is == -1);
+	REQUIRE(bench_run_has(&bench.run[2], BENCH_WRITE));
+	REQUIRE(!bench_run_has(&bench.run[1], BENCH_WRITE), "the web server only reads");
+	end();
+	/* without leave to write, only that */
+	plan(BENCH_MIX, false, false);
+	REQUIRE_EQ(bench.nr_runs, 1);
+	end();
+}
+
+static void only(enum bench_doubt kind)
+{
+	memset(bench.doubt, 0, sizeof(bench.doubt));
+	REQUIRE_EQ(bench_find_doubts(&bench), kind != NR_BENCH_DOUBTS);
+	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
+		REQUIRE(!*bench.doubt[i] == (i != (int)kind), "%s: %s", bench_doubt_name[i],
+			bench.doubt[i]);
+}
+
+static void doubts(void)
+{
+	plan(BENCH_MIX, false, true);
+	run_all(100e6, 0.1);
+	only(NR_BENCH_DOUBTS);
+	/* a mix is to show what moves bring */
+	bench.facts.moved = 5;
+	only(NR_BENCH_DOUBTS);
+	bench.profile = BENCH_SWEEP;
+	only(DOUBT_MOVES);
+	bench.facts.moved = 0;
+	bench.size = 256 << 20;
+	only(DOUBT_SMALL);
+	bench.size = GIB;
+	bench.run[1].try[2].side[BENCH_READ].ios = 19;
+	only(DOUBT_FEW);
+	run_all(100e6, 0.2);
+	only(DOUBT_OUTLIERS);
+	run_all(100e6, 0);
+	bench.facts.asked[BENCH_READ] = 100;
+	only(DOUBT_CACHE);
+	end();
+}
+
+static const char *shown(void)
+{
+	setenv("COLUMNS", "80", 1);
+	print_to(tmpfile());
+	bench_show_runs(&bench);
+	return printed_text();
+}
+
+static void shows(void)
+{
+	const char *text;
+
+	plan(BENCH_MIX, false, true);
+	run_all(100e6, 0.1);
+	bench.facts.moved = 7;
+	text = shown();
+	REQUIRE(strstr(text, "database") && strstr(text, "100 MB/s to 120 MB/s") &&
+		strstr(text, "4.00 ms") && strstr(text, "####") &&
+		strstr(text, "the set moved or copied 7 extents meanwhile"), "%s", text);
+	end();
+	plan(BENCH_SWEEP, true, true);
+	run_all(100e6, 0);
+	text = shown();
+	REQUIRE(strstr(text, "read, RATE") && strstr(text, "16 IN FLIGHT") &&
+		strstr(text, "write, MEAN LATENCY") && strstr(text, "\n16M "), "%s", text);
+	end();
+}
+
+static void draws(void)
+{
+	const char *text;
+	unsigned int cells = 0;
+
+	plan(BENCH_SWEEP, false, true);
+	run_all(100e6, 0.1);
+	print_to(tmpfile());
+	bench_svg_runs(&bench, stdout);
+	text = printed_text();
+	for (const char *at = text; (at = strstr(at, "<title>")); at++)
+		cells++;
+	REQUIRE_EQ(cells, 1 + bench.nr_runs);
+	REQUIRE(!strstr(text, "nan") && !strstr(text, "inf"));
+	REQUIRE(!strcmp(text + strlen(text) - 7, "</svg>\n"));
+	/* nothing was transferred */
+	run_all(0, 0);
+	print_to(tmpfile());
+	bench_svg_runs(&bench, stdout);
+	text = printed_text();
+	REQUIRE(!strstr(text, "nan") && !strstr(text, "inf"));
+	end();
+}
+
+/* -- comparing -------------------------------------------------------------------- */
+
+static void save_runs(char *path, double rate, bool quick)
+{
+	int fd = mkstemp(path);
+
+	REQUIRE(fd >= 0);
+	plan(BENCH_MIX, quick, true);
+	run_all(rate, quick ? 0 : 0.05);
+	print_to(fdopen(fd, "w+"));
+	bench_json(&bench);
+	printed_text();
+	end();
+}
+
+static const char *compared_runs(const char *a, const char *b)
+{
+	print_to(tmpfile());
+	REQUIRE_EQ(bench_compare(a, b), 0);
+	return printed_text();
+}
+
+static void compares_runs(void)
+{
+	char a[] = "/tmp/bench-a-XXXXXX", b[] = "/tmp/bench-b-XXXXXX", c[] = "/tmp/bench-c-XXXXXX";
+	const char *text;
+
+	save_runs(a, 100e6, false);
+	save_runs(b, 125e6, false);
+	save_runs(c, 125e6, true);
+	text = compared_runs(a, b);
+	REQUIRE(strstr(text, "database") && strstr(text, "faster by 25.0 %"), "%s", text);
+	text = compared_runs(a, a);
+	REQUIRE(strstr(text, "no difference shown") && !strstr(text, " by "), "%s", text);
+	text = compared_runs(a, c);
+	REQUIRE(strstr(text, "faster, if that is not chance"), "%s", text);
+	unlink(a);
+	unlink(b);
+	unlink(c);
+}
+
+static const struct unit_test tests[] = {
+	{ "the loads of a sweep", sweeps },
+	{ "their order", order },
+	{ "what loads come to", values },
+	{ "doubts about loads", doubts },
+	{ "the result of loads for people", shows },
+	{ "the result of loads drawn", draws },
+	{ "comparing two results of loads", compares_runs },
+};
+
+UNIT_TESTS(tests)

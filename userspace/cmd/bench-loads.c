@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The loads of the profiles sweep and mix, and what their repetitions come to. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "random.h"
+#include "size.h"
+#include "theil-sen.h"
+
+/* Room for so many I/Os in flight, so that they hardly meet. */
+#define ROOM		4
+
+const char *const bench_profile_name[NR_BENCH_PROFILES] = {
+	[BENCH_HONEST] = "honest", [BENCH_SWEEP] = "sweep", [BENCH_MIX] = "mix",
+};
+
+const char *const bench_profile_means[NR_BENCH_PROFILES] = {
+	[BENCH_HONEST] = "rate and latency, by transfers of many sizes",
+	[BENCH_SWEEP] = "rates by size and I/Os in flight",
+	[BENCH_MIX] = "loads of servers and a workstation",
+};
+
+static const struct bench_load mixes[] = {
+	{ .name = "file server", .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
+	  .read_percent = 80, .zoned = true },
+	{ .name = "web server", .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
+	  .read_percent = 100, .zoned = true },
+	{ .name = "database", .block = 8192, .depth = 8, .read_percent = 67, .zoned = true },
+	{ .name = "workstation", .block = 8192, .depth = 4, .read_percent = 80, .zoned = true },
+};
+
+static bool add(struct bench *b, const struct bench_load *load)
+{
+	struct bench_run *more;
+
+	more = realloc(b->run, (b->nr_runs + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	b->run = more;
+	b->run[b->nr_runs++] = (struct bench_run) { .load = *load };
+	return true;
+}
+
+/* Sizes by depths; first all that reads. */
+static bool add_sweep(struct bench *b)
+{
+	const unsigned int size_step = b->quick ? 16 : 4, depth_step = b->quick ? 16 : 4;
+	const unsigned int most_depth = b->quick ? 16 : 64;
+	struct bench_load load = { .read_percent = 100 };
+
+	for (int dir = 0; dir < (b->write ? 2 : 1); dir++, load.read_percent = 0)
+		for (load.block = 4096; load.block <= 16 << 20; load.block *= size_step)
+			for (load.depth = 1; load.depth <= most_depth; load.depth *= depth_step) {
+				char size[SIZE_TEXT];
+
+				if (ROOM * load.depth * load.block > b->size)
+					continue;
+				snprintf(load.name, sizeof(load.name), "%s %s, %u in flight",
+					 bench_direction_name[dir], fus_size_text(size, load.block),
+					 load.depth);
+				if (!add(b, &load))
+					return false;
+			}
+	return true;
+}
+
+static bool add_mixes(struct bench *b)
+{
+	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
+		if ((b->write || mixes[i].read_percent == 100) && !add(b, &mixes[i]))
+			return false;
+	return true;
+}
+
+/* Each of them so often, in an order that does not favour any. */
+static bool make_order(struct bench *b)
+{
+	unsigned long long state = b->seed;
+
+	b->nr_turns = b->nr_runs * b->tries;
+	b->turn = calloc(b->nr_turns, sizeof(*b->turn));
+	if (!b->turn)
+		return false;
+	for (unsigned int i = 0; i < b->nr_turns; i++) {
+		unsigned int first = i / b->nr_runs * b->nr_runs;
+		/* all of them once before any of them again */
+		unsigned int k = first + random64(state += RANDOM_STEP) % (i - first + 1);
+
+		b->turn[i] = b->turn[k];
+		b->turn[k] = i % b->nr_runs;
+	}
+	return true;
+}
+
+bool bench_loads(struct bench *b)
+{
+	b->tries = b->quick ? 1 : BENCH_TRIES;
+	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : (b->quick ? 2 : 3);
+	return (b->profile == BENCH_MIX ? add_mixes(b) : add_sweep(b)) && make_order(b);
+}
+
+void bench_loads_free(struct bench *b)
+{
+	free(b->run);
+	free(b->turn);
+}
+
+/* -- results ---------------------------------------------------------------------- */
+
+double bench_try_rate(const struct bench_try *t)
+{
+	double rate = 0;
+
+	for (int dir = 0; dir < 2; dir++)
+		if (t->side[dir].seconds > 0)
+			rate += t->side[dir].bytes / t->side[dir].seconds;
+	return rate;
+}
+
+static double ios_of(const struct bench_try *t)
+{
+	double rate = 0;
+
+	for (int dir = 0; dir < 2; dir++)
+		if (t->side[dir].seconds > 0)
+			rate += t->side[dir].ios / t->side[dir].seconds;
+	return rate;
+}
+
+static double value_of(const struct bench_try *t, enum bench_value what)
+{
+	switch (what) {
+	case BENCH_RATE:	return bench_try_rate(t);
+	case BENCH_IOS:		return ios_of(t);
+	case BENCH_READ_MEAN:	return t->side[BENCH_READ].mean;
+	case BENCH_READ_P99:	return t->side[BENCH_READ].p99;
+	case BENCH_WRITE_MEAN:	return t->side[BENCH_WRITE].mean;
+	case BENCH_WRITE_P99:	return t->side[BENCH_WRITE].p99;
+	default:		return t->fast_share;
+	}
+}
+
+struct theil_value bench_run_value(const struct bench_run *r, enum bench_value what)
+{
+	struct theil_value v = { 0 };
+	double value[BENCH_TRIES];
+
+	for (unsigned int i = 0; i < r->nr; i++) {
+		value[i] = value_of(&r->try[i], what);
+		v.low = !i || value[i] < v.low ? value[i] : v.low;
+		v.high = !i || value[i] > v.high ? value[i] : v.high;
+	}
+	v.is = r->nr ? theil_median(value, r->nr) : 0;
+	return v;
+}
+
+bool bench_run_has(const struct bench_run *r, enum bench_direction dir)
+{
+	return dir == BENCH_READ ? r->load.read_percent > 0 : r->load.read_percent < 100;
+}

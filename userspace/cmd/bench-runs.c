@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Profiles sweep and mix: fill a file, or a part of a device, and let fio carry out loads of some
+ * seconds on it, in random order.
+ */
+#include "bench.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "progress.h"
+
+static const struct progress_unit loads = { "loads", 1 };
+
+const char *bench_plan_runs(struct bench *b, uint64_t device_bytes)
+{
+	const uint64_t size = device_bytes && device_bytes < b->size ? device_bytes : b->size;
+
+	/* one transfer fills it */
+	b->size = size / FIO_BLOCK * FIO_BLOCK;
+	if (b->size < BENCH_LEAST_SIZE)
+		return "too small";
+	if (!bench_plan_one(&b->plan, b->size))
+		return "not enough memory";
+	return bench_loads(b) ? NULL : "not enough memory";
+}
+
+static int fill(const struct bench_work *w)
+{
+	struct fio_job job = {
+		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target, .write = true,
+		.create = *w->t->dir, .bytes = w->b->size,
+	};
+	struct fio_result result;
+	int rc;
+
+	fus_progress_begin(w->b->target, &fus_progress_mib, 0);
+	rc = bench_carry_out(w, &job, &result);
+	fus_progress_end();
+	return rc;
+}
+
+/* Both directions of the set together. */
+static double fast_share(const struct bench_count *was, const struct bench_count *is)
+{
+	uint64_t served[2];
+
+	for (int member = 0; member < 2; member++)
+		served[member] = is->served[BENCH_READ][member] - was->served[BENCH_READ][member] +
+				 is->served[BENCH_WRITE][member] - was->served[BENCH_WRITE][member];
+	return served[FAST] + served[SLOW] ?
+	       (double)served[FAST] / (served[FAST] + served[SLOW]) : -1;
+}
+
+static int turn(const struct bench_work *w, struct bench_run *r)
+{
+	const struct bench_load *l = &r->load;
+	const struct fio_load load = {
+		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target,
+		.bytes = w->b->size, .block = l->block, .sizes = l->sizes, .depth = l->depth,
+		.read_percent = l->read_percent, .zoned = l->zoned, .seconds = w->b->seconds,
+		.stopped = bench_stopped,
+	};
+	struct bench_try *t = &r->try[r->nr];
+	struct bench_count was, is;
+	int rc;
+
+	rc = bench_disks_count(&w->t->disks, &was);
+	if (!rc)
+		rc = fio_run_load(&load, t->side);
+	if (!rc && bench_stopped())
+		rc = FC_FAILED;
+	if (!rc)
+		rc = bench_disks_count(&w->t->disks, &is);
+	if (rc)
+		return rc;
+	t->fast_share = *w->b->set ? fast_share(&was, &is) : -1;
+	r->nr++;
+	bench_add_facts(&w->b->facts, (uint64_t [2]) {
+			t->side[BENCH_READ].bytes, t->side[BENCH_WRITE].bytes }, &was, &is);
+	if (!w->b->write)
+		bench_look_for_zeros(w, 0, w->b->size);
+	fus_progress_add(1);
+	return 0;
+}
+
+int bench_runs(struct bench *b, struct bench_target *t)
+{
+	const struct bench_work w = { b, t };
+	int rc = 0;
+
+	b->facts = bench_facts_of(b, t);
+	b->facts.between = b->size;
+	if (b->write)
+		rc = fill(&w);
+	if (!rc)
+		rc = bench_idle(&w);
+	fus_progress_begin(b->target, &loads, b->nr_turns);
+	for (unsigned int i = 0; i < b->nr_turns && !rc; i++)
+		rc = turn(&w, &b->run[b->turn[i]]);
+	fus_progress_end();
+	return rc ? rc : bench_idle(&w);
+}
