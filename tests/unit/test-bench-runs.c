@@ -137,7 +137,7 @@ static void doubts(void)
 	bench.size = 256 << 20;
 	only(DOUBT_SMALL);
 	bench.size = GIB;
-	bench.run[1].try[2].side[BENCH_READ].ios = 19;
+	bench.run[1].try[2].side[BENCH_READ].ios = 9;
 	only(DOUBT_FEW);
 	run_all(100e6, 0.2);
 	only(DOUBT_OUTLIERS);

@@ -24,7 +24,7 @@
 #define LEAST_SAMPLED	0.5	/* of the blocks have to be other than zeros */
 #define LEAST_TRANSFERS	30	/* in a direction, */
 #define LEAST_OF_MEMBER	16	/* and for the line of a member */
-#define LEAST_IOS	20	/* of a load, each time */
+#define LEAST_IOS	10	/* of a load, each time */
 #define MOST_SPREAD	0.25	/* of the rates of a load, of their median */
 #define MOST_OUTLIERS	0.2
 

@@ -97,7 +97,7 @@ static bool make_order(struct bench *b)
 bool bench_loads(struct bench *b)
 {
 	b->tries = b->quick ? 1 : BENCH_TRIES;
-	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : (b->quick ? 2 : 3);
+	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : 3;
 	return (b->profile == BENCH_MIX ? add_mixes(b) : add_sweep(b)) && make_order(b);
 }
 
