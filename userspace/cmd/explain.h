@@ -54,6 +54,7 @@ struct explain_extent {
 	uint32_t valid;		/* blocks */
 	char shadow[12];
 	char replica[8];
+	int pin;		/* FAST + 1, SLOW + 1, or 0: to which member it is pinned */
 };
 
 /* The message policy. */
@@ -113,6 +114,7 @@ enum explain_verdict {
 	VERDICT_PARTIAL,	/* it is not moved before it is complete */
 	VERDICT_MOVING,		/* it is being copied */
 	VERDICT_LEAVES,		/* the fence, or the old member */
+	VERDICT_PINNED,		/* it is where it is pinned to */
 	VERDICT_MOVES,		/* it is one of those that move next */
 	VERDICT_WAITS,		/* the policy would move it, but something is in the way */
 	VERDICT_STAYS,
