@@ -92,17 +92,15 @@ static bool judge_state(const struct explain_extent *e, struct explain_answer *a
  * Whatever the heat, an extent that is where it is pinned to stays there. One that is not goes
  * there: to the fast member before all others, to the slow one without foreground I/O.
  */
-static void judge_pinned(const struct explain_policy *p, const struct explain_extent *e,
-			 struct explain_answer *a)
+static void judge_pinned(struct explain_world *w, const struct explain_policy *p,
+			 const struct explain_extent *e, struct explain_answer *a)
 {
-	const bool held = e->hold < HOLD_LEAVES && e->hold_s;
-
 	if (e->member == e->pin - 1) {
 		a->verdict = VERDICT_PINNED;
 		return;
 	}
 	a->to = e->pin - 1;
-	a->waits = explain_mover_waits(p) | held << WAIT_HOLD;
+	a->waits = explain_mover_waits(p) | explain_held(w, e, p->env.idle) << WAIT_HOLD;
 	if (a->to == FUSION_FAST)
 		a->waits |= (p->limited && p->budget <= 0) << WAIT_BUDGET;
 	else
@@ -120,7 +118,7 @@ void explain_judge(struct explain_world *w, const struct explain_policy *p,
 	if (judge_state(e, a))
 		return;
 	if (e->pin) {
-		judge_pinned(p, e, a);
+		judge_pinned(w, p, e, a);
 		return;
 	}
 	a->to = e->member == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;

@@ -96,6 +96,9 @@ struct explain_if {
 bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 		   const struct explain_if *what);
 
+/* Does the outcome of its last move keep it where it is? */
+bool explain_held(struct explain_world *w, const struct explain_extent *e, bool idle);
+
 /*
  * The heat from which the policy would promote an extent of the slow member, or up to which it
  * would demote one of the fast member; NO_HEAT: none. @what->heat is not used.
