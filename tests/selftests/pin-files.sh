@@ -11,11 +11,13 @@
 
 PINS=/etc/fusion/pins.d
 
-# pinning: a file system on a set whose extents all lie on the slow member; nothing moves until `go`
+# pinning [COMMAND]...: a file system on a set whose extents all lie on the slow member; nothing
+# moves until `go`
 pinning() {
-	begin 288
+	[[ $# -gt 0 ]] || set -- mkfs.ext4 -b 4096
+	begin 384
 	msg where shadow off half_life 86400 duty 100 reserve 16
-	mkfs.ext4 -q -b 4096 "$SET"
+	"$@" -q "$SET" >/dev/null 2>&1
 	mounted "$SET"
 	rm -rf $PINS
 	defer rm -rf $PINS
@@ -266,6 +268,54 @@ test_reopened() {
 	rm "$MNT/dir/other"
 	good fusionctl pin --refresh --used-within 0 --json
 	json '.sets | length' 0
+}
+
+# followed: a file on another file system, renamed, and looked for without a path, is pinned, and
+# another one that gets its name is not
+followed() {
+	good fusionctl pin "$MNT/file-1" --fast
+	same "pinned to" "$(pinned_to "$MNT/file-1")" fast
+	mv "$MNT/file-1" "$MNT/dir/other"
+	stamped "$MNT/file-1" 4 50
+	umount "$MNT"
+	mount "$SET" "$MNT"
+	good fusionctl pin --refresh
+	same "pinned extents" "$(msg where pins | awk '{ print $4 }')" \
+		"$(extents_of "$MNT/dir/other" | wc -l)"
+	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
+	listed .state "not yet"
+	in_file '.pins[0].inode' "$(stat -c %i "$MNT/dir/other")"
+	rm "$MNT/dir/other"
+	sync
+	good fusionctl pin --refresh
+}
+
+test_xfs() {
+	need mkfs.xfs
+	grep -qw xfs /proc/filesystems || need_module xfs
+	pinning mkfs.xfs
+	followed
+}
+
+test_btrfs() {
+	need mkfs.btrfs btrfs
+	grep -qw btrfs /proc/filesystems || need_module btrfs
+	pinning mkfs.btrfs
+	followed
+	good fusionctl unpin "$MNT/file-1"
+	# inodes of subvolumes have the same numbers
+	btrfs -q subvolume create "$MNT/one"
+	btrfs -q subvolume create "$MNT/two"
+	stamped "$MNT/one/file-8" 8 100
+	stamped "$MNT/two/file-9" 9 100
+	sync
+	same "inodes" "$(stat -c %i "$MNT/one/file-8")" "$(stat -c %i "$MNT/two/file-9")"
+	good fusionctl pin "$MNT/two/file-9" --fast
+	same "pinned to" "$(pinned_to "$MNT/two/file-9")" fast
+	mv "$MNT/two/file-9" "$MNT/two/renamed"
+	good fusionctl pin --refresh
+	listed .path "$MNT/two/renamed"
+	listed .files 1
 }
 
 test_refusals() {

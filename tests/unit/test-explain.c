@@ -438,8 +438,8 @@ static void test_reserve(void)
 static struct explain_answer judge_pinned(int member, int pin, enum explain_hold hold)
 {
 	struct explain_extent e = {
-		.member = member, .pin = pin + 1, .hold = hold, .hold_s = hold < HOLD_LEAVES ? 7 : 0,
-		.state = "stable", .shadow = "none",
+		.member = member, .pin = pin + 1, .state = "stable", .shadow = "none",
+		.hold = hold, .hold_s = hold < HOLD_LEAVES ? 7 : 0,
 	};
 	struct explain_world *w = explain_world_create(&s.p);
 	struct explain_answer a;

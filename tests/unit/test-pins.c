@@ -217,7 +217,8 @@ static void test_cut(void)
 		memset(is, 0, sizeof(is));
 		add(&p, file("/srv", FAST));
 		for (int n = rnd_below(&seed, 4); n >= 0; n--) {
-			u64 first = rnd_below(&seed, 64), last = first + rnd_below(&seed, 64 - first);
+			u64 first = rnd_below(&seed, 64);
+			u64 last = first + rnd_below(&seed, 64 - first);
 
 			REQUIRE(!fus_pins_cut(&p, first, last, &any));
 			add(&p, extents(first, last, n % 2));

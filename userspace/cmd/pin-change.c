@@ -115,8 +115,11 @@ static int get_targets(char *const *path, int n, int member, bool may_be_gone, s
 	struct target *t = calloc(n, sizeof(*t));
 	struct where w = { 0 };
 	struct stat st;
-	int rc = t ? 0 : no_memory();
+	int rc = 0;
 
+	*out = t;
+	if (!t)
+		return no_memory();
 	for (int i = 0; !rc && i < n; i++) {
 		t[i].word = path[i];
 		t[i].pin.member = member;
@@ -128,7 +131,6 @@ static int get_targets(char *const *path, int n, int member, bool may_be_gone, s
 							      cannot_look(path[i], errno);
 	}
 	where_free(&w);
-	*out = t;
 	return rc;
 }
 

@@ -127,8 +127,8 @@ static int check_options(const struct args *a)
 	if (a->opt[OPT_LIST] || a->opt[OPT_REFRESH])
 		return check_all(a);
 	if (!a->opt[OPT_PIN_FAST] == !a->opt[OPT_PIN_SLOW])
-		return fus_fail(FC_USAGE, "pin", "needs either --fast or --slow; see fusionctl help "
-				"pin");
+		return fus_fail(FC_USAGE, "pin", "needs either --fast or --slow; see fusionctl "
+				"help pin");
 	return check_words(a, "pin");
 }
 

@@ -21,11 +21,12 @@
 #include "new-file.h"
 #include "numbered.h"
 #include "role.h"
+#include "dm-fusion-codec.h"
 
 #define MAX_BYTES	(32U << 20)
 #define MAX_PATH	32768
 #define FILE_NAME	(UUID_TEXT + 8)
-#define EXTENT_END	(1ULL << 28)	/* no set has so many */
+#define MAX_EXTENT	(FUSION_MAX_LEXTS - 1)
 
 const char *fus_pins_dir = PINS_DIR;
 
@@ -158,10 +159,10 @@ static int parse_file(const struct json_source *s, struct json_object *o, struct
 static int parse_extents(const struct json_source *s, struct json_object *o, struct pin *pin)
 {
 	u64 first = 0, last = 0;
-	int rc = fus_field_u64(s, o, "first", EXTENT_END - 1, &first);
+	int rc = fus_field_u64(s, o, "first", MAX_EXTENT, &first);
 
 	if (!rc)
-		rc = fus_field_u64(s, o, "last", EXTENT_END - 1, &last);
+		rc = fus_field_u64(s, o, "last", MAX_EXTENT, &last);
 	if (!rc && first > last)
 		rc = fus_field_bad(s, "last", "comes before the first one");
 	pin->first = first;

@@ -39,7 +39,7 @@ struct pins {
 
 /* Read those of a set; a file that does not exist has none. Free them also if this fails. */
 int fus_pins_read(const char *uuid, struct pins *p);
-/* Replace the file, or remove it if there are none. A power cut leaves the old one or the new one. */
+/* Replace the file, or remove it if there are none. A power cut leaves the old or the new one. */
 int fus_pins_write(const struct pins *p);
 void fus_pins_free(struct pins *p);
 
