@@ -114,7 +114,7 @@ static void test_round_trip(void)
 #define HEAD	"{\"version\":1,\"content\":\"dm-fusion pins\",\"set_uuid\":" \
 		"\"4f0c8f1e-6a0c-4f3e-9d6c-1b8b8e0b7a52\",\"pins\":"
 #define A_FILE	"\"path\":\"/a\",\"file_system\":\"x\",\"handle\":\"1:00\",\"inode\":1," \
-		"\"missed\":0,\"recursive\":false"
+		"\"missed\":0,\"recursive\":false,\"renamed\":false"
 
 static void test_damaged(void)
 {
@@ -131,6 +131,7 @@ static void test_damaged(void)
 		HEAD "[{\"member\":\"fast\",\"path\":\"a\"}]}",
 		HEAD "[{\"member\":\"fast\",\"path\":\"/a\"}]}",
 		HEAD "[{\"member\":\"fast\"," A_FILE ",\"recursive\":1}]}",
+		HEAD "[{\"member\":\"fast\"," A_FILE ",\"renamed\":0}]}",
 		HEAD "[{\"member\":\"fast\"," A_FILE ",\"inode\":\"1\"}]}",
 		HEAD "[{\"member\":\"fast\"," A_FILE ",\"handle\":\"\"}]}",
 		"{\"version\":2,\"content\":\"dm-fusion pins\",\"set_uuid\":"

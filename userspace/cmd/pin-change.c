@@ -91,8 +91,9 @@ static int find_gone(struct target *t)
 	struct pins pins;
 	int rc = absolute(t);
 
-	if (!rc)
-		rc = fus_dm_list(MAPPING_INFO, &list);
+	if (rc || !t->pin.path)
+		return rc;
+	rc = fus_dm_list(MAPPING_INFO, &list);
 	for (struct mapping *m = list; m && !rc && !*t->set; m = m->next) {
 		rc = fus_pins_read(fus_dm_set_uuid(m), &pins);
 		if (!rc && pin_at(&pins, t->pin.path))
@@ -167,10 +168,13 @@ static int not_pinned(const struct pinning *p, const struct target *t)
 
 static int remove_target(struct pinning *p, const struct target *t)
 {
-	const struct pin *pin = *t->pin.handle ?
-		fus_pins_find(&p->pins, t->pin.file_system, t->pin.handle) :
-		pin_at(&p->pins, t->pin.path);
+	const struct pin *pin = NULL;
 
+	if (*t->pin.handle)
+		pin = fus_pins_find(&p->pins, t->pin.file_system, t->pin.handle);
+	/* as it is listed, if it is gone */
+	if (!pin)
+		pin = pin_at(&p->pins, t->pin.path);
 	if (!pin)
 		return not_pinned(p, t);
 	remove_pin(&p->pins, pin);

@@ -142,6 +142,12 @@ static bool is_at(const struct mounted *m, const struct pin *pin, const char *pa
 	       !fus_file_handle(path, handle) && !strcmp(handle, pin->handle);
 }
 
+static void note_renamed(struct pinning *p, struct pin *pin, bool renamed)
+{
+	p->changed |= pin->renamed != renamed;
+	pin->renamed = renamed;
+}
+
 /* The path of an open file, if the kernel knows it, is where it is found from now on. */
 static int note_path(struct pinning *p, const struct mounted *m, struct pin *pin,
 		     const char *fd_path)
@@ -149,10 +155,9 @@ static int note_path(struct pinning *p, const struct mounted *m, struct pin *pin
 	char path[PATH_MAX], *copy;
 	ssize_t n = readlink(fd_path, path, sizeof(path) - 1);
 
-	if (n <= 0)
-		return 0;
-	path[n] = 0;
-	if (!is_at(m, pin, path))
+	path[n > 0 ? n : 0] = 0;
+	note_renamed(p, pin, !is_at(m, pin, path));
+	if (pin->renamed)
 		return 0;
 	copy = strdup(path);
 	if (!copy)
@@ -201,7 +206,9 @@ static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *
 	struct stat st;
 	dev_t devno;
 
-	if (stat(pin->path, &st) || !(pin->recursive ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)) ||
+	/* what has a former name now is another file */
+	if (pin->renamed || stat(pin->path, &st) ||
+	    !(pin->recursive ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)) ||
 	    !fus_path_device(pin->path, &devno) || devno != m->devno ||
 	    fus_file_handle(pin->path, handle))
 		return false;
@@ -248,7 +255,10 @@ static int look_at_file(struct look *l, struct pin *pin)
 		l->f->state = PIN_NOT_MOUNTED;
 		return 0;
 	}
-	return is_at(m, pin, pin->path) ? count(l, m, pin->path) : look_by_handle(l, m, pin);
+	if (!is_at(m, pin, pin->path))
+		return look_by_handle(l, m, pin);
+	note_renamed(l->p, pin, false);
+	return count(l, m, pin->path);
 }
 
 static int look_at(struct pinning *p, size_t i)

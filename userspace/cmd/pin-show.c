@@ -56,6 +56,8 @@ static void state_text(char buf[STATE_TEXT], const struct pin *pin, const struct
 	if (f->state == PIN_MISSING && pin->missed)
 		n += snprintf(buf + n, STATE_TEXT - n, " for %s",
 			      fus_age_text(age, now > pin->missed ? now - pin->missed : 0));
+	if (pin->renamed)
+		n += snprintf(buf + n, STATE_TEXT - n, ", under another name");
 	if (f->refused)
 		n += snprintf(buf + n, STATE_TEXT - n, " for %s", fus_size_text(size, f->refused));
 	if (f->overruled)
@@ -118,6 +120,7 @@ static struct json_object *one_json(const struct pin *pin, const struct pin_foun
 
 	fus_json_add_str(o, "path", pin->path);
 	fus_json_add_bool(o, "recursive", pin->recursive);
+	fus_json_add_bool(o, "renamed", pin->renamed);
 	fus_json_add_str(o, "file_system", pin->path ? pin->file_system : NULL);
 	add_maybe(o, "inode", pin->path, pin->inode);
 	add_maybe(o, "first", !pin->path, pin->first);

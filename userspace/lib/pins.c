@@ -132,7 +132,7 @@ static int copy_text(const struct json_source *s, struct json_object *o, const c
 
 static int parse_file(const struct json_source *s, struct json_object *o, struct pin *pin)
 {
-	struct json_object *recursive;
+	struct json_object *recursive, *renamed;
 	u64 inode = 0, missed = 0;
 	int rc;
 
@@ -148,11 +148,14 @@ static int parse_file(const struct json_source *s, struct json_object *o, struct
 		rc = fus_field_u64(s, o, "missed", INT64_MAX, &missed);
 	if (!rc)
 		rc = fus_field_child(s, o, "recursive", json_type_boolean, &recursive);
+	if (!rc)
+		rc = fus_field_child(s, o, "renamed", json_type_boolean, &renamed);
 	if (rc)
 		return rc;
 	pin->inode = inode;
 	pin->missed = missed;
 	pin->recursive = json_object_get_boolean(recursive);
+	pin->renamed = json_object_get_boolean(renamed);
 	return 0;
 }
 
@@ -260,6 +263,7 @@ static struct json_object *pin_json(const struct pin *pin)
 	fus_json_add_u64(o, "inode", pin->inode);
 	fus_json_add_u64(o, "missed", pin->missed);
 	fus_json_add_bool(o, "recursive", pin->recursive);
+	fus_json_add_bool(o, "renamed", pin->renamed);
 	return o;
 }
 

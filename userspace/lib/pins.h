@@ -26,6 +26,7 @@ struct pin {
 	char handle[FILE_HANDLE];
 	uint64_t inode;
 	bool recursive;		/* a directory */
+	bool renamed;		/* it has another path now, which is not known */
 	uint64_t missed;	/* when it was first not there; 0: it was */
 	uint64_t first, last;	/* extents */
 	bool is_new;		/* not in the file yet */
