@@ -2,74 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # fusionctl pin and unpin: pinned files lie on their member, wherever they are written and whatever
-# they are called; what is not pinned any more; and what is refused. pin.sh has the kernel's side.
+# they are called; what is not pinned any more; and what is refused. pin.sh has the kernel's side,
+# pin-file-systems.sh other file systems than ext4.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib/where.sh
 . "$(dirname "$0")/lib/where.sh"
-
-PINS=/etc/fusion/pins.d
-
-# pinning [COMMAND]...: a file system on a set whose extents all lie on the slow member; nothing
-# moves until `go`
-pinning() {
-	[[ $# -gt 0 ]] || set -- mkfs.ext4 -b 4096
-	begin 384
-	msg where shadow off half_life 86400 duty 100 reserve 16
-	"$@" -q "$SET" >/dev/null 2>&1
-	mounted "$SET"
-	rm -rf $PINS
-	defer rm -rf $PINS
-	PINS_FILE=$PINS/$(uuid_of "$FAST").json
-	mkdir "$MNT/dir"
-	stamped "$MNT/file-1" 1 1000
-	stamped "$MNT/file-2" 2 700
-	stamped "$MNT/dir/file-3" 3 500
-	all_down
-}
-
-all_down() {
-	sync
-	msg where demote 0-$(($(status where extents) - 1)) >/dev/null
-}
-
-go() {
-	msg where idle 100 migration on
-}
-
-# extents_of FILE: their numbers
-extents_of() {
-	fusionctl explain where --json "$1" | jq -r '.extents[].extent'
-}
-
-# all_on MEMBER FILE: all extents of the file lie there, by the kernel's map
-all_on() {
-	places where >"$TMP/places"
-	extents_of "$2" >"$TMP/of"
-	[[ -s $TMP/of ]] || return 1
-	awk -v on="$1" 'NR == FNR { at[$1] = $2; next } at[$1] != on { bad = 1 } END { exit bad }' \
-		"$TMP/places" "$TMP/of"
-}
-
-# pinned_to FILE: the members that its extents are pinned to, by the kernel
-pinned_to() {
-	local i
-	for i in $(extents_of "$1"); do
-		msg where extents "$i" 1 | awk '{ print $NF }'
-	done | sort -u | xargs
-}
-
-# listed FILTER WANT: of the first pin that is listed
-listed() {
-	good fusionctl pin --list where --json
-	json ".sets[0].pins[0]$1" "$2"
-}
-
-# in_file FILTER WANT: in the file where pins are kept
-in_file() {
-	same "$1" "$(jq -r "$1" "$PINS_FILE")" "$2"
-}
+# shellcheck source=lib/pin.sh
+. "$(dirname "$0")/lib/pin.sh"
 
 test_file() {
 	pinning
@@ -271,55 +212,6 @@ test_reopened() {
 left_alone() {
 	sleep 2
 	fusionctl pin --refresh --used-within 0 --json | jq -e '.sets | length == 0'
-}
-
-# followed: a file on another file system, renamed, and looked for without a path, is pinned, and
-# another one that gets its name is not
-followed() {
-	good fusionctl pin "$MNT/file-1" --fast
-	same "pinned to" "$(pinned_to "$MNT/file-1")" fast
-	mv "$MNT/file-1" "$MNT/dir/other"
-	stamped "$MNT/file-1" 4 50
-	umount "$MNT"
-	mount "$SET" "$MNT"
-	good fusionctl pin --refresh
-	same "pinned extents" "$(msg where pins | awk '{ print $4 }')" \
-		"$(extents_of "$MNT/dir/other" | wc -l)"
-	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
-	listed .state "not yet"
-	in_file '.pins[0].inode' "$(stat -c %i "$MNT/dir/other")"
-	rm "$MNT/dir/other"
-	sync
-	good fusionctl pin --refresh
-	listed .state missing
-}
-
-test_xfs() {
-	need mkfs.xfs
-	grep -qw xfs /proc/filesystems || need_module xfs
-	pinning mkfs.xfs
-	followed
-}
-
-test_btrfs() {
-	need mkfs.btrfs btrfs
-	grep -qw btrfs /proc/filesystems || need_module btrfs
-	pinning mkfs.btrfs
-	followed
-	good fusionctl unpin "$(jq -r '.pins[0].path' "$PINS_FILE")"
-	# inodes of subvolumes have the same numbers
-	btrfs -q subvolume create "$MNT/one"
-	btrfs -q subvolume create "$MNT/two"
-	stamped "$MNT/one/file-8" 8 100
-	stamped "$MNT/two/file-9" 9 100
-	sync
-	same "inodes" "$(stat -c %i "$MNT/one/file-8")" "$(stat -c %i "$MNT/two/file-9")"
-	good fusionctl pin "$MNT/two/file-9" --fast
-	same "pinned to" "$(pinned_to "$MNT/two/file-9")" fast
-	mv "$MNT/two/file-9" "$MNT/two/renamed"
-	good fusionctl pin --refresh
-	listed .path "$MNT/two/renamed"
-	listed .files 1
 }
 
 test_refusals() {
