@@ -91,6 +91,23 @@ struct fusion *fusion_claim_left(struct fusion *fs)
 	return left;
 }
 
+struct fusion *fusion_claim_before(struct fusion *fs)
+{
+	struct fusion *other, *before = NULL;
+
+	spin_lock_irq(&fusion_claims.lock);
+	/* the newest one comes first */
+	list_for_each_entry(other, &fusion_claims.loaded, claim.node) {
+		if (other != fs && dm_table_get_md(other->ti->table) ==
+				   dm_table_get_md(fs->ti->table)) {
+			before = other;
+			break;
+		}
+	}
+	spin_unlock_irq(&fusion_claims.lock);
+	return before;
+}
+
 void fusion_claim_release(struct fusion *fs)
 {
 	spin_lock_irq(&fusion_claims.lock);

@@ -256,6 +256,7 @@ void fusion_destroy(struct fusion *fs)
 	if (fs->epochs_ready)
 		fusion_epochs_exit(fs);
 	free_percpu(fs->stats);
+	fusion_pins_exit(fs);
 	if (fs->policy)
 		fusion_policy_destroy(fs->policy);
 	kvfree(fs->map);

@@ -108,6 +108,12 @@ int fusion_claim(struct fusion *fs);
  */
 struct fusion *fusion_claim_left(struct fusion *fs);
 
+/*
+ * The last earlier table of the same device that was loaded, or NULL. Context: preresume, which
+ * keeps the target from being freed.
+ */
+struct fusion *fusion_claim_before(struct fusion *fs);
+
 /* The set is closed and nothing more is written. May be called any number of times. */
 void fusion_claim_release(struct fusion *fs);
 
@@ -161,6 +167,9 @@ int fusion_bad_message(const char *what, const char *arg);
 /* "<first> <count>", extents; more than there are is all of them. Return: 0 or -EINVAL. */
 int fusion_parse_extents(const struct fusion *fs, const char *first_arg, const char *count_arg,
 			 u32 *first, u32 *count);
+
+/* "<first>[-<last>]", within the device; @arg is changed. Return: 0, -EINVAL, or -ERANGE. */
+int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last);
 
 /* The state in a map word, as a message has it. */
 const char *fusion_state_name(u32 word);

@@ -9,6 +9,7 @@
 #include <linux/bitops.h>
 #include <linux/kstrtox.h>
 #include <linux/math64.h>
+#include <linux/string.h>
 
 #include "dm-fusion.h"
 
@@ -30,6 +31,26 @@ int fusion_parse_extents(const struct fusion *fs, const char *first_arg, const c
 	if (kstrtou32(count_arg, 10, count) || !*count)
 		return fusion_bad_message("not a number of extents", count_arg);
 	*count = min(*count, fs->sb.nr_lexts - *first);
+	return 0;
+}
+
+int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
+{
+	char *dash = strchr(arg, '-');
+	int r;
+
+	if (dash)
+		*dash++ = '\0';
+	r = kstrtou32(arg, 10, first);
+	if (!r)
+		r = kstrtou32(dash ?: arg, 10, last);
+	if (r || *first > *last)
+		return fusion_bad_message("not a range <first>[-<last>] of extents", arg);
+	if (*last >= fs->sb.nr_lexts) {
+		DMERR("message: extent %u is beyond the last one, %u", *last,
+		      fs->sb.nr_lexts - 1);
+		return -ERANGE;
+	}
 	return 0;
 }
 
@@ -99,6 +120,11 @@ int fusion_message_extents(struct fusion *fs, const char *first_arg, const char 
 		[FUSION_FAILED] = "failed",
 		[FUSION_SKIPPED] = "skipped",
 	};
+	static const char * const pins[] = {
+		[FUSION_FAST] = "fast",
+		[FUSION_SLOW] = "slow",
+		[FUSION_UNPINNED] = "-",
+	};
 	u32 first, count, lext;
 	unsigned int sz = 0;
 	int r = fusion_parse_extents(fs, first_arg, count_arg, &first, &count);
@@ -133,7 +159,8 @@ int fusion_message_extents(struct fusion *fs, const char *first_arg, const char 
 			DMEMIT("%u ", v.nr_valid);
 		else
 			DMEMIT("- ");
-		DMEMIT("%s %s\n", v.shadow, v.replica);
+		DMEMIT("%s %s %s\n", v.shadow, v.replica,
+		       pins[fusion_policy_pinned(fs->policy, lext)]);
 		cond_resched();
 	}
 	return 1;
@@ -193,6 +220,8 @@ static unsigned int fusion_emit_survey(struct fusion *fs, const struct fusion_po
 		fusion_policy_survey(fs->policy, &s, lext, end);
 		cond_resched();
 	}
+	DMEMIT("pinned_fast %u\n", s.pinned[FUSION_FAST]);
+	DMEMIT("pinned_slow %u\n", s.pinned[FUSION_SLOW]);
 	DMEMIT("candidates %u\n", s.candidates);
 	DMEMIT("hottest %u\n", fusion_survey_beyond(&s, 0));
 	DMEMIT("hottest_swap %u\n", fusion_survey_beyond(&s, room));

@@ -11,27 +11,6 @@
 
 #define MAX_BUCKETS	4096U
 
-/* "<first>[-<last>]", within the device. */
-static int fusion_parse_range(const struct fusion *fs, char *arg, u32 *first, u32 *last)
-{
-	char *dash = strchr(arg, '-');
-	int r;
-
-	if (dash)
-		*dash++ = '\0';
-	r = kstrtou32(arg, 10, first);
-	if (!r)
-		r = kstrtou32(dash ?: arg, 10, last);
-	if (r || *first > *last)
-		return fusion_bad_message("not a range <first>[-<last>] of extents", arg);
-	if (*last >= fs->sb.nr_lexts) {
-		DMERR("message: extent %u is beyond the last one, %u", *last,
-		      fs->sb.nr_lexts - 1);
-		return -ERANGE;
-	}
-	return 0;
-}
-
 /* Extents of @stays, or of @range without it, are not moved away to make room. */
 static int fusion_message_move(struct fusion *fs, enum fusion_dev to, char *range, char *stays,
 			       char *result, unsigned int maxlen)
@@ -302,6 +281,10 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 					  argv[0]);
 	if (argc && !strcmp(argv[0], "homing"))
 		return fusion_message_homing(fs, argc - 1, argv + 1);
+	if (argc && !strcmp(argv[0], "pin"))
+		return fusion_may_write(ti) ?: fusion_message_pin(fs, argc - 1, argv + 1);
+	if (argc == 1 && !strcmp(argv[0], "pins"))
+		return fusion_message_pins(fs, result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "settle"))
 		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_SETTLE);
 	if (argc == 1 && !strcmp(argv[0], "point"))

@@ -33,9 +33,15 @@ static bool fusion_may_demote(const struct fusion_policy_env *env, const struct 
 	return env->idle || move->flips;
 }
 
+/* May it take place for itself, as its extent is pinned to the slow member? */
+static bool fusion_pin_demotes(const struct fusion_policy_env *env, const struct fusion_move *move)
+{
+	return move->pinned && env->idle && env->free_slow;
+}
+
 /*
  * Drop promotions that exceed the budget. Drop with each the demotion that makes its room, unless
- * the reserve needs that one. Return: number of moves left.
+ * the reserve needs that one, or a pin wants it. Return: number of moves left.
  */
 static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion_policy_env *env,
 					  struct fusion_move *moves, unsigned int nr)
@@ -46,7 +52,8 @@ static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion
 
 	for (i = 0; i < nr; i++) {
 		if (moves[i].to == FUSION_FAST ? left-- > 0 :
-		    left > 0 || (wanted && fusion_may_demote(env, &moves[i]) && wanted--))
+		    left > 0 || (wanted && fusion_may_demote(env, &moves[i]) && wanted--) ||
+		    fusion_pin_demotes(env, &moves[i]))
 			moves[n++] = moves[i];
 		else
 			fusion_policy_done(fs->policy, &moves[i], FUSION_SKIPPED);
@@ -138,8 +145,10 @@ static bool fusion_mover_run_policy(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 
 	/* No move could be made. */
-	if (fusion_budget_extents(fs) <= 0 &&
-	    !(fusion_wanted_demotions(&env) && (env.idle || fusion_shadows_current(fs))))
+	env.spent = fusion_budget_extents(fs) <= 0;
+	if (env.spent &&
+	    !(fusion_wanted_demotions(&env) && (env.idle || fusion_shadows_current(fs))) &&
+	    !(env.idle && fusion_policy_nr_pinned(fs->policy, FUSION_SLOW)))
 		return false;
 	n = fusion_policy_pick(fs->policy, &env, moves, max);
 	n = fusion_keep_to_budget(fs, &env, moves, n);
@@ -243,6 +252,7 @@ void fusion_migrate_stop(struct fusion *fs)
 
 int fusion_migrate_init(struct fusion *fs)
 {
+	mutex_init(&fs->mover.pins.mutex);
 	INIT_LIST_HEAD(&fs->mover.forced);
 	INIT_DELAYED_WORK(&fs->mover.work, fusion_do_move);
 	fs->mover.stopping = true;

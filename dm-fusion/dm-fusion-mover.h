@@ -12,6 +12,7 @@
 
 #include "dm-fusion-codec.h"
 #include "dm-fusion-home.h"
+#include "dm-fusion-pin.h"
 #include "dm-fusion-policy.h"
 
 struct fusion;
@@ -132,6 +133,7 @@ struct fusion_batch {
  * @in_flight: slots taken for moves; under fs->lock
  * @nr_retired: slots lost to write errors
  * @homing: every extent goes to its home: dm-fusion-home.h
+ * @pins: extents that belong on a certain member: dm-fusion-pin.h
  * @cancels: recent cancels, a small table indexed by extent
  */
 struct fusion_mover {
@@ -162,6 +164,7 @@ struct fusion_mover {
 	u32 in_flight;
 	u32 nr_retired;
 	struct fusion_homing homing;
+	struct fusion_pinning pins;
 	struct {
 		u32 lext;
 		u8 nr;

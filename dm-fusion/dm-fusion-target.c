@@ -145,7 +145,7 @@ static int fusion_reopen_set(struct fusion *fs)
 static int fusion_preresume(struct dm_target *ti)
 {
 	struct fusion *fs = ti->private;
-	struct fusion *left;
+	struct fusion *left, *before;
 	int r;
 
 	if (fs->load_error)
@@ -159,7 +159,14 @@ static int fusion_preresume(struct dm_target *ti)
 	r = fusion_claim(fs);
 	if (r)
 		return r;
-	r = fs->loaded ? fusion_reopen_set(fs) : fusion_load_set(fs);
+	if (fs->loaded) {
+		r = fusion_reopen_set(fs);
+	} else {
+		r = fusion_load_set(fs);
+		before = fusion_claim_before(fs);
+		if (!r && before)
+			fusion_pins_inherit(fs, before);
+	}
 	if (r)
 		fusion_claim_release(fs);
 	return r;

@@ -41,7 +41,7 @@
  *	batch, forced,	of the fence, off the old member and home; copies for shadows, and points;
  *	evacuate, home,	the worker that decides
  *	refresh, point*, mover
- *	status, explain, message, claim, close, reboot, create, target
+ *	status, explain, pin, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *
  * Each header has the structures and contracts of one group; struct fusion below holds them
@@ -161,6 +161,8 @@
  *     lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
  *			OPEN extents, users' flushes, and writes that wait for a commit
+ * mover.pins.mutex	one change of the pins at a time
+ *   lock
  * drain_mutex		one drain at a time
  * fusion_claims.lock	spinlock: which devices work on which members
  *
@@ -279,8 +281,7 @@ struct fusion {
 	struct fusion_sb sb;		/* geometry: constant; state: committer's */
 	struct fusion_sb sb_next;	/* scratch of the committer, and of loading */
 	u64 activation;			/* random number of this one */
-	bool epochs_ready;
-	bool loaded;
+	bool epochs_ready, loaded;
 	bool read_only;			/* opened so: nothing was ever written */
 	bool resize;			/* the table line allows it to grow or shrink, */
 	bool grows, shrinks;		/* and it does: sb has the geometry to come */
@@ -314,8 +315,7 @@ struct fusion {
 	struct fusion_old_disk old;	/* a member that is being replaced */
 
 	struct fusion_seal seal;
-	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
-	struct notifier_block pm_nb;
+	struct notifier_block reboot_nb, pm_nb;	/* dm-fusion-reboot.c */
 	struct delayed_work wait_work;	/* a suspend that takes long: dm-fusion-target.c */
 	struct workqueue_struct *wait_wq;
 };

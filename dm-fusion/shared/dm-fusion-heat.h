@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: internals of the policy, only for its own files: dm-fusion-heat.c,
- * dm-fusion-payback.c, dm-fusion-policy.c, dm-fusion-stream.c, dm-fusion-victims.c,
- * dm-fusion-view.c; and for fusionctl explain, which rebuilds a policy from a view.
+ * dm-fusion-payback.c, dm-fusion-pinned.c, dm-fusion-policy.c, dm-fusion-stream.c,
+ * dm-fusion-victims.c, dm-fusion-view.c; and for fusionctl explain, which rebuilds a policy from a
+ * view.
  */
 #ifndef DM_FUSION_HEAT_H
 #define DM_FUSION_HEAT_H
 
+#include <linux/bitops.h>
 #include <linux/compiler.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 
 #include "dm-fusion-policy.h"
@@ -77,6 +80,14 @@ struct fusion_trial {
 	u64 until_ms;
 };
 
+/* Why victims are searched for. */
+enum fusion_hunt_reason {
+	FUSION_FOR_SWAP,
+	FUSION_FOR_RESERVE,
+	FUSION_FOR_PIN,		/* a pinned extent gets their room, whatever the heats */
+	FUSION_NR_HUNTS,
+};
+
 /* A sum of times, and their number. */
 struct fusion_mean {
 	u64 us;
@@ -119,8 +130,15 @@ struct fusion_mean {
  * @nr_shadowed: possible victims with a current shadow that the last pass has found
  * @found_shadowed: the same in the running pass
  * @hand: next extent to consider as a victim: of those without a current shadow [0], with one [1]
- * @vain: extents considered since the last such victim, for swaps [][0] and the reserve [][1]
+ * @vain: extents considered since the last such victim, by the reason for the search
  * @best: the hottest candidates, in pick()
+ *
+ * @pins: what is pinned; NULL: nothing
+ * @repinned: it has changed since pick() last looked
+ * @nr_pinned: mapped extents that are pinned to the fast member, in the last pass of the sweep
+ * @found_pinned: the same in the running pass
+ * @pin_hand: next extent to consider among those pinned to a member
+ * @pin_vain: extents passed over since the last of them that could move there
  *
  * @half_life_ms: half-life of heat
  * @access: time for which each member was busy with random accesses
@@ -169,11 +187,19 @@ struct fusion_policy {
 	u32 nr_shadowed;
 	u32 found_shadowed;
 	u32 hand[2];
-	u32 vain[2][2];
+	u32 vain[2][FUSION_NR_HUNTS];
 	struct {
 		u32 lext;
 		u32 heat;
 	} best[FUSION_MAX_PICK];
+
+	/* dm-fusion-pinned.c */
+	const struct fusion_pins __rcu *pins;
+	bool repinned;
+	u32 nr_pinned;
+	u32 found_pinned;
+	u32 pin_hand[FUSION_NR_DEVS];
+	u32 pin_vain[FUSION_NR_DEVS];
 
 	/* dm-fusion-payback.c */
 	u64 half_life_ms;
@@ -235,14 +261,18 @@ void fusion_payback_init(struct fusion_policy *p);
 
 /**
  * struct fusion_hunt - a search for victims
+ * @pins: what is pinned, or NULL; its owner is inside an RCU section
  * @idle: the set is
- * @swap: others are to get their room: those promoted a short time ago stay
+ * @why: the reason; where others are to get their room, those promoted a short time ago stay
  * @budget: extents it may look at, without a current shadow [0] and with one [1]
+ * @pin_budget: pinned extents it may look at, and words of their bitmaps
  */
 struct fusion_hunt {
+	const struct fusion_pins *pins;
 	bool idle;
-	bool swap;
+	enum fusion_hunt_reason why;
 	u32 budget[2];
+	u32 pin_budget;
 };
 
 /*
@@ -268,6 +298,38 @@ bool fusion_may_yield(const struct fusion_policy *p, const struct fusion_hunt *h
 
 /* What keeps an extent where it is, by the outcome of its last move; or NULL. Any context. */
 const struct fusion_hold *fusion_policy_hold_of(const struct fusion_policy *p, u32 lext);
+
+/* Has it just been promoted? Then no swap takes it away, and the reserve only in idle time. */
+bool fusion_policy_resident(const struct fusion_policy *p, u32 lext);
+
+/* The member that an extent is pinned to, or FUSION_UNPINNED. */
+static inline unsigned int fusion_pinned_to(const struct fusion_pins *pins, u32 lext)
+{
+	if (!pins)
+		return FUSION_UNPINNED;
+	return test_bit(lext, pins->on[FUSION_FAST]) ? FUSION_FAST :
+	       test_bit(lext, pins->on[FUSION_SLOW]) ? FUSION_SLOW : FUSION_UNPINNED;
+}
+
+/* May an extent that is pinned to @dev move there now? It lies on the other member. Any context. */
+bool fusion_pin_may_move(const struct fusion_policy *p, const struct fusion_hunt *h, u32 lext,
+			 enum fusion_dev dev);
+
+/*
+ * Move a hand to the next extent of which that is so. The budget bounds how far it goes; when it
+ * has been everywhere in vain, it rests until the next pass of the sweep. Return: the extent, or
+ * FUSION_NO_LEXT.
+ */
+u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusion_dev dev);
+
+/*
+ * The victim that makes room for an extent that is pinned to the fast member: one that is pinned to
+ * the slow member, or one of the coldest. Return: as fusion_next_pinned().
+ */
+u32 fusion_pin_victim(struct fusion_policy *p, struct fusion_hunt *h);
+
+/* A call of pick() begins: let the hands go on. */
+void fusion_pins_begin(struct fusion_policy *p);
 
 /* Fill in what was measured. Any context. */
 void fusion_payback_view(const struct fusion_policy *p, struct fusion_policy_view *v);

@@ -108,13 +108,16 @@ static void fusion_policy_end_of_pass(struct fusion_policy *p)
 
 	for (b = 0; b < FUSION_BUCKETS; b++)
 		nr_fast += p->hist[FUSION_FAST][b];
-	p->kth = fusion_policy_hottest(p, p->usable);
+	p->nr_pinned = p->found_pinned;
+	p->found_pinned = 0;
+	p->kth = fusion_policy_hottest(p, p->usable - min(p->usable, p->nr_pinned));
 	p->cold = fusion_policy_coldest(p, max(nr_fast / COLD_SHARE, COLD_MIN + p->shortfall));
 
 	p->nr_shadowed = p->found_shadowed;
 	p->found_shadowed = 0;
 	memset(p->hist, 0, sizeof(p->hist));
 	memset(p->vain, 0, sizeof(p->vain));
+	memset(p->pin_vain, 0, sizeof(p->pin_vain));
 	p->sweep = 0;
 	p->oldest = p->pass_epoch;
 	p->pass_epoch = p->epoch;
@@ -123,18 +126,28 @@ static void fusion_policy_end_of_pass(struct fusion_policy *p)
 static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 {
 	u32 end = p->sweep + min(nr, p->nr_lexts - p->sweep);
+	const struct fusion_pins *pins;
 	u32 lext, heat, word;
+	unsigned int pinned;
 
+	rcu_read_lock();
+	pins = rcu_dereference(p->pins);
 	for (lext = p->sweep; lext < end; lext++) {
 		heat = fusion_heat_settle(p, lext);
 		word = READ_ONCE(p->map[lext]);
 		if (!fusion_word_mapped(word))
 			continue;
+		pinned = fusion_pinned_to(pins, lext);
+		if (pinned != FUSION_UNPINNED) {
+			p->found_pinned += pinned == FUSION_FAST;
+			continue;
+		}
 		p->hist[fusion_word_dev(word)][fusion_bucket(heat)]++;
 		p->found_shadowed += fusion_word_shadowed(word) && heat <= p->cold;
 		if (fusion_word_dev(word) == FUSION_SLOW && heat >= p->bar)
 			fusion_candidate(p, lext);
 	}
+	rcu_read_unlock();
 	p->sweep = end;
 	if (end == p->nr_lexts)
 		fusion_policy_end_of_pass(p);
@@ -167,7 +180,8 @@ static bool fusion_policy_stable_on(const struct fusion_policy *p, u32 lext, enu
 }
 
 /* Put the up to @want hottest candidates into p->best, hottest first. */
-static unsigned int fusion_policy_gather(struct fusion_policy *p, bool idle, unsigned int want)
+static unsigned int fusion_policy_gather(struct fusion_policy *p, const struct fusion_pins *pins,
+					 bool idle, unsigned int want)
 {
 	unsigned int i, k, n = 0;
 
@@ -183,7 +197,8 @@ static unsigned int fusion_policy_gather(struct fusion_policy *p, bool idle, uns
 		if (lext == FUSION_NO_LEXT)
 			continue;
 		heat = fusion_policy_heat(p, lext);
-		if (heat < p->bar || !fusion_policy_stable_on(p, lext, FUSION_SLOW)) {
+		if (heat < p->bar || !fusion_policy_stable_on(p, lext, FUSION_SLOW) ||
+		    fusion_pinned_to(pins, lext) != FUSION_UNPINNED) {
 			WRITE_ONCE(p->candidate[i], FUSION_NO_LEXT);
 			continue;
 		}
@@ -209,15 +224,128 @@ static void fusion_policy_promote(struct fusion_policy *p, struct fusion_move *m
 	*move = (struct fusion_move) { .lext = lext, .to = FUSION_FAST };
 }
 
-static void fusion_policy_demote(struct fusion_policy *p, struct fusion_move *move, u32 lext)
+static void fusion_policy_demote(struct fusion_policy *p, const struct fusion_hunt *h,
+				 struct fusion_move *move, u32 lext)
 {
+	bool pinned = fusion_pinned_to(h->pins, lext) == FUSION_SLOW;
+
 	p->leaving++;
-	fusion_trial_taken(p, lext);
+	/* a pin says nothing of the swap that has brought it here */
+	if (!pinned && h->why != FUSION_FOR_PIN)
+		fusion_trial_taken(p, lext);
 	*move = (struct fusion_move) {
 		.lext = lext,
 		.to = FUSION_SLOW,
 		.flips = fusion_word_shadowed(READ_ONCE(p->map[lext])),
+		.pinned = pinned,
 	};
+}
+
+/*
+ * Extents pinned to the fast member: into @room free slots, and when these are used up, in place of
+ * others. Return: number of moves.
+ */
+static unsigned int fusion_pick_pinned(struct fusion_policy *p, struct fusion_hunt *h, u32 room,
+				       struct fusion_move *moves, unsigned int max)
+{
+	unsigned int n = 0;
+	u32 lext, victim;
+
+	for (; n < room && n < max; n++) {
+		lext = fusion_next_pinned(p, h, FUSION_FAST);
+		if (lext == FUSION_NO_LEXT)
+			return n;
+		fusion_policy_promote(p, &moves[n], lext);
+	}
+	while (n + 2 <= max) {
+		lext = fusion_next_pinned(p, h, FUSION_FAST);
+		if (lext == FUSION_NO_LEXT)
+			break;
+		victim = fusion_pin_victim(p, h);
+		if (victim == FUSION_NO_LEXT) {
+			/* it is the first one the next time */
+			p->pin_hand[FUSION_FAST] = lext;
+			break;
+		}
+		fusion_policy_demote(p, h, &moves[n++], victim);
+		fusion_policy_promote(p, &moves[n++], lext);
+	}
+	return n;
+}
+
+/* The candidates in p->best from @c to @nr, each in place of a victim. Return: number of moves. */
+static unsigned int fusion_pick_swaps(struct fusion_policy *p, struct fusion_hunt *h,
+				      unsigned int c, unsigned int nr, struct fusion_move *moves,
+				      unsigned int max)
+{
+	unsigned int n = 0;
+	u32 victim, pay;
+
+	for (; c < nr && n + 2 <= max; c++) {
+		victim = fusion_next_pinned(p, h, FUSION_SLOW);
+		if (victim == FUSION_NO_LEXT) {
+			victim = fusion_swap_victim(p, h, p->best[c].heat, &pay);
+			if (victim == FUSION_NO_LEXT)
+				break;
+			fusion_trial_begin(p, p->best[c].lext, victim, pay);
+		}
+		fusion_policy_demote(p, h, &moves[n++], victim);
+		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
+	}
+	return n;
+}
+
+/*
+ * Demotions for the reserve, and of extents pinned to the slow member. Those that copy something
+ * take place in idle time only. Return: number of moves.
+ */
+static unsigned int fusion_pick_demotions(struct fusion_policy *p, struct fusion_hunt *h,
+					  const struct fusion_policy_env *env,
+					  struct fusion_move *moves, unsigned int max,
+					  unsigned int most)
+{
+	unsigned int n = 0;
+	u32 victim, wanted;
+
+	for (; env->idle && n < max && n < env->free_slow; n++) {
+		victim = fusion_next_pinned(p, h, FUSION_SLOW);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		fusion_policy_demote(p, h, &moves[n], victim);
+	}
+	wanted = min(p->shortfall, env->free_slow);
+	wanted -= min(wanted, n);
+	for (; wanted && n < most && p->nr_shadowed; wanted--) {
+		victim = fusion_next_victim(p, h, true, FUSION_HEAT_MAX);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		fusion_policy_demote(p, h, &moves[n++], victim);
+	}
+	for (; env->idle && wanted && n < max; wanted--) {
+		victim = fusion_next_victim(p, h, false, FUSION_HEAT_MAX);
+		if (victim == FUSION_NO_LEXT)
+			break;
+		fusion_policy_demote(p, h, &moves[n++], victim);
+	}
+	return n;
+}
+
+/* All moves of an answer, with the pins in @h. Return: number of moves. */
+static unsigned int fusion_policy_choose(struct fusion_policy *p, struct fusion_hunt *h,
+					 const struct fusion_policy_env *env, u32 room,
+					 struct fusion_move *moves, unsigned int max)
+{
+	unsigned int most = clamp(env->most, max, FUSION_MAX_PICK), nr, n, c = 0;
+
+	nr = fusion_policy_gather(p, h->pins, env->idle, max);
+	h->why = FUSION_FOR_PIN;
+	n = env->spent ? 0 : fusion_pick_pinned(p, h, room, moves, max);
+	for (; c < nr && n < room && n < max; c++)
+		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
+	h->why = FUSION_FOR_SWAP;
+	n += fusion_pick_swaps(p, h, c, nr, moves + n, max - n);
+	h->why = FUSION_FOR_RESERVE;
+	return n + fusion_pick_demotions(p, h, env, moves + n, max - n, most - n);
 }
 
 unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_policy_env *env,
@@ -226,48 +354,24 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	u32 room = env->free_fast > env->reserve ? env->free_fast - env->reserve : 0;
 	u32 coming = env->free_fast + p->leaving;
 	/* that a word is not WATCHED is seen at once */
-	struct fusion_hunt h = { .idle = env->idle, .swap = true,
-			  .budget = { FUSION_SLICE, 4 * FUSION_SLICE } };
-	unsigned int nr, c = 0, n = 0, most;
-	u32 victim, pay, wanted;
+	struct fusion_hunt h = { .idle = env->idle, .budget = { FUSION_SLICE, 4 * FUSION_SLICE },
+				 .pin_budget = FUSION_SLICE };
+	unsigned int i, n;
+	u32 pay;
 
 	p->usable = p->nr_fast - min(env->reserve, p->nr_fast);
 	p->shortfall = env->reserve > coming ? env->reserve - coming : 0;
 	pay = p->nr_shadowed ? p->pay_shadowed : p->pay;
 	WRITE_ONCE(p->bar, room ? HEAT_WARM : max(env->idle ? pay / 2 : pay, p->kth));
-	for (nr = 0; nr < 2; nr++)
-		if (p->hand[nr] == p->nr_lexts)
-			p->hand[nr] = 0;
+	for (i = 0; i < 2; i++)
+		if (p->hand[i] == p->nr_lexts)
+			p->hand[i] = 0;
+	fusion_pins_begin(p);
 
-	max = min(max, FUSION_MAX_PICK);
-	most = clamp(env->most, max, FUSION_MAX_PICK);
-	nr = fusion_policy_gather(p, env->idle, max);
-	for (; c < nr && n < room; c++)
-		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
-
-	for (; c < nr && n + 2 <= max; c++) {
-		victim = fusion_swap_victim(p, &h, p->best[c].heat, &pay);
-		if (victim == FUSION_NO_LEXT)
-			break;
-		fusion_trial_begin(p, p->best[c].lext, victim, pay);
-		fusion_policy_demote(p, &moves[n++], victim);
-		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
-	}
-
-	h.swap = false;
-	wanted = min(p->shortfall, env->free_slow);
-	for (; wanted && n < most && p->nr_shadowed; wanted--) {
-		victim = fusion_next_victim(p, &h, true, FUSION_HEAT_MAX);
-		if (victim == FUSION_NO_LEXT)
-			break;
-		fusion_policy_demote(p, &moves[n++], victim);
-	}
-	for (; env->idle && wanted && n < max; wanted--) {
-		victim = fusion_next_victim(p, &h, false, FUSION_HEAT_MAX);
-		if (victim == FUSION_NO_LEXT)
-			break;
-		fusion_policy_demote(p, &moves[n++], victim);
-	}
+	rcu_read_lock();
+	h.pins = rcu_dereference(p->pins);
+	n = fusion_policy_choose(p, &h, env, room, moves, min(max, FUSION_MAX_PICK));
+	rcu_read_unlock();
 	return n;
 }
 
@@ -297,8 +401,11 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
 
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)
 {
-	unsigned int i, n = fusion_policy_gather(p, false, min(max, FUSION_MAX_PICK));
+	unsigned int i, n;
 
+	rcu_read_lock();
+	n = fusion_policy_gather(p, rcu_dereference(p->pins), false, min(max, FUSION_MAX_PICK));
+	rcu_read_unlock();
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
 	return n;

@@ -80,6 +80,7 @@ struct fusion_move {
 	enum fusion_dev to;
 	bool hold;		/* set by the owner: writes are held from the start of a batch */
 	bool flips;		/* its shadow was current: it is not worth a copy */
+	bool pinned;		/* to the slow member, where it goes: it needs no other reason */
 	u32 slot;		/* of the owner's own moves, if they go to a certain slot */
 };
 
@@ -93,6 +94,7 @@ struct fusion_policy_env {
 	u32 reserve;		/* free_fast to restore: without copies, or when idle */
 	bool idle;		/* no foreground I/O for the idle time */
 	unsigned int most;	/* moves, if those beyond the maximum copy nothing */
+	bool spent;		/* no promotion is possible: pinned extents do not ask for any */
 };
 
 enum fusion_outcome {
@@ -169,6 +171,37 @@ void fusion_policy_set_heat(struct fusion_policy *p, u32 lext, u32 heat);
 /* Forget an extent that was discarded. Context: any. */
 void fusion_policy_forget(struct fusion_policy *p, u32 lext);
 
+/* -- pins -------------------------------------------------------------------------------- */
+
+/* An extent that is pinned to no member. */
+#define FUSION_UNPINNED		FUSION_NR_DEVS
+
+/**
+ * struct fusion_pins - extents that belong on a certain member, whatever their heat
+ * @nr: number of extents pinned to each member
+ * @on: a bit for each extent of the set, by member; none is pinned to both
+ */
+struct fusion_pins {
+	u32 nr[FUSION_NR_DEVS];
+	unsigned long *on[FUSION_NR_DEVS];
+};
+
+/**
+ * fusion_policy_pin() - change all pins at one instant
+ * @p: policy
+ * @pins: the new ones, which do not change any more, or NULL
+ *
+ * The policy does not own them. Those of before may be freed after an RCU grace period. Context:
+ * any; one caller at a time.
+ */
+void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins);
+
+/* The member that an extent is pinned to, or FUSION_UNPINNED. Context: any. */
+unsigned int fusion_policy_pinned(const struct fusion_policy *p, u32 lext);
+
+/* Number of extents that are pinned to a member. Context: any. */
+u32 fusion_policy_nr_pinned(const struct fusion_policy *p, enum fusion_dev dev);
+
 /**
  * fusion_policy_pick() - choose the next moves
  * @p: policy
@@ -181,6 +214,11 @@ void fusion_policy_forget(struct fusion_policy *p, u32 lext);
  * to carry out both or neither. Swaps come even if neither member has a free slot, as they can use
  * the spares. Last, when free_fast is below the reserve, come demotions of cold extents with a
  * current shadow, and if env->idle of others. Either go on by ascending number.
+ *
+ * Extents pinned to the fast member are promoted before all others. If there are no free slots,
+ * one of the coldest makes room, whatever its heat and theirs. Extents pinned to the slow member
+ * are the first to make room for any, and if env->idle they are demoted in any case. Neither kind
+ * moves for another reason.
  *
  * All moves are of STABLE extents, or of WATCHED ones of the fast member, whose shadows are
  * current. Among cold extents, these are preferred. No extent occurs twice in one answer. The
@@ -257,7 +295,8 @@ struct fusion_victims {
  * @end: first extent behind the slice
  *
  * On the fast member these are the coldest extents, and last those promoted within the last minute;
- * on the slow member the hottest. They are STABLE or OPEN: the owner has to complete the latter
+ * on the slow member the hottest. Extents pinned to the other member come before all these, and
+ * those pinned to @v->dev behind. They are STABLE or OPEN: the owner has to complete the latter
  * first.
  */
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
@@ -354,8 +393,9 @@ void fusion_policy_view(const struct fusion_policy *p, struct fusion_policy_view
  * @candidates: extents of the slow member that may move and reach the bar
  * @nr: number of these and others in @hottest
  * @hottest: heat of the hottest that may move, reaching it or not, hottest first
+ * @pinned: extents pinned to a member that lie on the other one and may move, by the former
  * @victims: extents of the fast member that a swap may demote: those without a current shadow, and
- *	those with one
+ *	those with one; none is pinned
  * @coldest: heat of the coldest of each of these; valid if there is any
  */
 struct fusion_survey {
@@ -363,6 +403,7 @@ struct fusion_survey {
 	u32 candidates;
 	u32 nr;
 	u32 hottest[FUSION_LONG_BATCH];
+	u32 pinned[FUSION_NR_DEVS];
 	u32 victims[2];
 	u32 coldest[2];
 };
@@ -371,10 +412,15 @@ struct fusion_survey {
 void fusion_policy_survey(const struct fusion_policy *p, struct fusion_survey *s, u32 from,
 			  u32 end);
 
-/* Heat of the hottest extent that finds no room, if @room extents have it; 0: there is none. */
+/*
+ * Heat of the hottest extent that finds no room, if @room extents have it, pinned ones first; 0:
+ * there is none.
+ */
 static inline u32 fusion_survey_beyond(const struct fusion_survey *s, u32 room)
 {
-	return room < s->nr ? s->hottest[room] : 0;
+	u32 left = room > s->pinned[FUSION_FAST] ? room - s->pinned[FUSION_FAST] : 0;
+
+	return left < s->nr ? s->hottest[left] : 0;
 }
 
 /*

@@ -36,8 +36,7 @@ bool fusion_policy_held(const struct fusion_policy *p, u32 lext, bool idle)
 	       !(idle && READ_ONCE(hold->outcome) == FUSION_CANCELLED);
 }
 
-/* Has it just been promoted? Then no swap takes it away, and the reserve only in idle time. */
-static bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
+bool fusion_policy_resident(const struct fusion_policy *p, u32 lext)
 {
 	const struct fusion_hold *hold = fusion_policy_hold_of(p, lext);
 
@@ -91,15 +90,17 @@ bool fusion_may_yield(const struct fusion_policy *p, const struct fusion_hunt *h
 		      bool shadowed, u32 limit)
 {
 	u32 word = READ_ONCE(p->map[lext]);
+	bool swap = h->why != FUSION_FOR_RESERVE;
 
 	return fusion_word_movable(word, FUSION_FAST) && fusion_word_shadowed(word) == shadowed &&
 	       fusion_policy_heat(p, lext) <= limit && !fusion_policy_held(p, lext, h->idle) &&
-	       !((h->swap || !h->idle) && fusion_policy_resident(p, lext));
+	       !((swap || !h->idle) && fusion_policy_resident(p, lext)) &&
+	       fusion_pinned_to(h->pins, lext) == FUSION_UNPINNED;
 }
 
 u32 fusion_next_victim(struct fusion_policy *p, struct fusion_hunt *h, bool shadowed, u32 limit)
 {
-	u32 *hand = &p->hand[shadowed], *vain = &p->vain[shadowed][!h->swap];
+	u32 *hand = &p->hand[shadowed], *vain = &p->vain[shadowed][h->why];
 	u32 *budget = &h->budget[shadowed];
 
 	limit = min(limit, p->cold);
@@ -132,14 +133,34 @@ u32 fusion_swap_victim(struct fusion_policy *p, struct fusion_hunt *h, u32 heat,
 
 /* -- on request ---------------------------------------------------------------- */
 
+/* How much another reason than heat speaks against moving an extent away from @dev. */
+enum fusion_attachment {
+	FUSION_BELONGS_ELSEWHERE,	/* pinned to the other member */
+	FUSION_FREE,
+	FUSION_RESIDENT,		/* just promoted */
+	FUSION_BELONGS_HERE,
+};
+
+static enum fusion_attachment fusion_policy_attached(const struct fusion_policy *p,
+						     const struct fusion_pins *pins, u32 lext,
+						     enum fusion_dev dev)
+{
+	unsigned int pinned = fusion_pinned_to(pins, lext);
+
+	if (pinned != FUSION_UNPINNED)
+		return pinned == dev ? FUSION_BELONGS_HERE : FUSION_BELONGS_ELSEWHERE;
+	return dev == FUSION_FAST && fusion_policy_resident(p, lext) ? FUSION_RESIDENT :
+								       FUSION_FREE;
+}
+
 /* What speaks against moving an extent away from @dev: the less, the better a victim it is. */
-static u32 fusion_policy_cost_of(const struct fusion_policy *p, u32 lext, enum fusion_dev dev)
+static u32 fusion_policy_cost_of(const struct fusion_policy *p, const struct fusion_pins *pins,
+				 u32 lext, enum fusion_dev dev)
 {
 	u32 heat = fusion_policy_heat(p, lext);
 
-	if (dev == FUSION_SLOW)
-		return FUSION_HEAT_MAX - heat;
-	return fusion_policy_resident(p, lext) ? FUSION_HEAT_MAX + 1 + heat : heat;
+	return fusion_policy_attached(p, pins, lext, dev) * (FUSION_HEAT_MAX + 1) +
+	       (dev == FUSION_SLOW ? FUSION_HEAT_MAX - heat : heat);
 }
 
 static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct fusion_victims *v,
@@ -158,8 +179,11 @@ static bool fusion_policy_may_leave(const struct fusion_policy *p, const struct 
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,
 			   u32 end)
 {
+	const struct fusion_pins *pins;
 	u32 lext, cost, k;
 
+	rcu_read_lock();
+	pins = rcu_dereference(p->pins);
 	for (lext = from; lext < end; lext++) {
 		if (!fusion_policy_may_leave(p, v, lext))
 			continue;
@@ -167,7 +191,7 @@ void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims 
 			v->held++;
 			continue;
 		}
-		cost = fusion_policy_cost_of(p, lext, v->dev);
+		cost = fusion_policy_cost_of(p, pins, lext, v->dev);
 		if (v->nr == FUSION_VICTIMS && cost >= v->best[v->nr - 1].cost)
 			continue;
 		v->nr = min(v->nr + 1, FUSION_VICTIMS);
@@ -176,4 +200,5 @@ void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims 
 		v->best[k].lext = lext;
 		v->best[k].cost = cost;
 	}
+	rcu_read_unlock();
 }

@@ -35,16 +35,22 @@ static void fusion_survey_hot(struct fusion_survey *s, u32 heat)
 void fusion_policy_survey(const struct fusion_policy *p, struct fusion_survey *s, u32 from,
 			  u32 end)
 {
-	const struct fusion_hunt h = { .idle = s->idle, .swap = true };
+	struct fusion_hunt h = { .idle = s->idle, .why = FUSION_FOR_SWAP };
 	u32 lext, word, heat, bar = READ_ONCE(p->bar), cold = READ_ONCE(p->cold);
+	unsigned int pinned;
 	bool shadowed;
 
+	rcu_read_lock();
+	h.pins = rcu_dereference(p->pins);
 	for (lext = from; lext < end; lext++) {
 		word = READ_ONCE(p->map[lext]);
 		heat = fusion_policy_heat(p, lext);
 		shadowed = fusion_word_shadowed(word);
-		if (fusion_word_movable(word, FUSION_SLOW) &&
-		    !fusion_policy_held(p, lext, s->idle)) {
+		pinned = fusion_pinned_to(h.pins, lext);
+		if (pinned != FUSION_UNPINNED) {
+			s->pinned[pinned] += fusion_pin_may_move(p, &h, lext, pinned);
+		} else if (fusion_word_movable(word, FUSION_SLOW) &&
+			   !fusion_policy_held(p, lext, s->idle)) {
 			s->candidates += heat >= bar;
 			fusion_survey_hot(s, heat);
 		} else if (fusion_may_yield(p, &h, lext, shadowed, cold)) {
@@ -52,6 +58,7 @@ void fusion_policy_survey(const struct fusion_policy *p, struct fusion_survey *s
 					       min(s->coldest[shadowed], heat) : heat;
 		}
 	}
+	rcu_read_unlock();
 }
 
 u64 fusion_policy_hold(const struct fusion_policy *p, u32 lext, enum fusion_outcome *why)

@@ -332,7 +332,7 @@ test_messages() {
 	# all words of all lines
 	msg why extents 0 4096 >"$TMP/extents"
 	same "lines" "$(wc -l <"$TMP/extents")" 4096
-	same "words" "$(awk '{ print NF }' "$TMP/extents" | sort -u)" 11
+	same "words" "$(awk '{ print NF }' "$TMP/extents" | sort -u)" 12
 	same "the last one" "$(msg why extents $((n - 1)) 4096 | awk '{ print $1 }')" $((n - 1))
 	msg why map 0 4096 | awk '{ for (i = 0; i < $2; i++)
 		print $1 + i, $3, $4 == "-" ? "-" : $4 + i, $5 }' >"$TMP/map"

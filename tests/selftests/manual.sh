@@ -33,6 +33,8 @@ ours() {
 begin() {
 	two_members
 	defer remove_sets
+	# what the examples pin
+	defer rm -rf /etc/fusion/pins.d
 	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes
 	SECTORS=$(blockdev --getsz /dev/mapper/data)
 	good fusionctl close data
@@ -102,6 +104,10 @@ prepare() {
 	where|explain)
 		filled
 		mount /dev/mapper/data mnt ;;
+	pin)	filled
+		mount /dev/mapper/data mnt ;;
+	unpin)	filled
+		fusionctl pin data --extents 0-9 --slow >/dev/null ;;
 	bench)	filled
 		mount /dev/mapper/data mnt ;;
 	whatif)	filled

@@ -67,6 +67,15 @@ test_where() {
 	valid 0 where fusionctl where --json data --extents 0-9
 	valid 1 where fusionctl where --json "$TMP/mnt" /nosuch
 	valid 0 explain fusionctl explain data "$TMP/mnt/file" --json
+	defer rm -rf /etc/fusion/pins.d
+	valid 0 pin fusionctl pin "$TMP/mnt/file" --fast --json
+	valid 0 pin fusionctl pin data --extents 3-9 --slow --json
+	valid 0 where fusionctl where --json "$TMP/mnt/file"
+	valid 0 explain fusionctl explain data "$TMP/mnt/file" --json
+	rm "$TMP/mnt/file"
+	valid 0 pin fusionctl pin --refresh --json
+	valid 0 pin fusionctl pin --list --json
+	matches pins /etc/fusion/pins.d/*.json || fail "pins.d: $REPLY"
 }
 
 test_open_set() {

@@ -32,6 +32,10 @@ long_usage() {
 		expect 2 "$verb: needs either FIRST[-LAST] or --bytes FIRST-LAST; see fusionctl help $verb" \
 			fusionctl $verb x
 	done
+	for verb in "pin --fast" unpin; do
+		# shellcheck disable=SC2086 # these are words
+		expect 2 "x: not a range of extents; write e.g. 0-1023" fusionctl $verb x --extents x
+	done
 	expect 2 "create: needs a name and two devices; see fusionctl help create" \
 		fusionctl create x /dev/null
 	expect 2 "format: only one of --fast and --slow is given; give both, or name two devices" \
@@ -116,6 +120,10 @@ test_complete() {
 	completes where --extents 0-9 "" pair
 	completes where --sectors 8 --json pa pair
 	completes where pair --ex --extents
+	completes pin "" ""
+	completes pin --list "" pair
+	completes pin --ref --refresh
+	completes unpin --extents 3 "" pair
 	completes top "" pair
 	completes top --on --once
 	completes bench hon honest

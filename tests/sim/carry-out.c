@@ -224,6 +224,9 @@ static void do_one(void *arg)
 	case OP_POINT:
 		sim_dev_message(st->dev, "point");
 		break;
+	case OP_PIN:
+		pin_some(st, &d->op);
+		break;
 	case OP_KEEP:
 		keep_something(st, st->dev);
 		break;
@@ -369,6 +372,7 @@ static bool fit(const struct state *st, struct op *op)
 		break;
 	case OP_PROMOTE:
 	case OP_DEMOTE:
+	case OP_PIN:
 		break;
 	case OP_FENCE:
 		end = set_slot_end(sim_dev_private(st->dev), op->flags);
@@ -430,6 +434,7 @@ void carry_out(struct state *st, const struct op *drawn)
 	case OP_WAIT:
 		wait_busy(st, 0);
 		check_shadow_counts(sim_dev_private(st->dev));
+		check_pins(sim_dev_private(st->dev));
 		sim_dev_status(st->dev);
 		break;
 	case OP_EMPTY:
@@ -437,6 +442,9 @@ void carry_out(struct state *st, const struct op *drawn)
 		break;
 	case OP_HOMED:
 		wait_homed(st);
+		break;
+	case OP_PINNED:
+		wait_pinned(st);
 		break;
 	case OP_SUSPEND:
 		sim_dev_suspend(st->dev);

@@ -52,6 +52,13 @@ bool set_homing(const void *private);
 u32 set_away(const void *private);
 u64 set_homing_moves(const void *private);
 
+/* Fails the run if its pins contradict each other, or are more than there is room for. */
+void check_pins(const void *private);
+
+/* Whole extents that are pinned to a member and lie on the other one; free slow slots for these. */
+u32 set_misplaced(const void *private, enum fusion_dev dev);
+u32 set_slow_room(const void *private);
+
 /* Extents on the old member, if it has one; and has it? */
 u32 set_old_left(const void *private);
 bool set_has_old(const void *private);

@@ -38,6 +38,8 @@ enum op_kind {
 	OP_HOMED,		/* wait for all, and for everything to be at home */
 	OP_REPLACE,		/* a disk joins, is taken back, or leaves */
 	OP_POINT,		/* make a point */
+	OP_PIN,			/* a message of kind @flags, of extents as OP_PROMOTE */
+	OP_PINNED,		/* wait for all, and for pinned extents to lie where they belong */
 	OP_NR,
 };
 
@@ -96,7 +98,7 @@ bool setup_loses(const struct setup *s, u32 lext);
 u32 make_ops(const struct setup *s, u64 seed, struct op *ops, u32 nr);
 void print_op(const struct op *op, char *text, size_t size);
 
-/* -- stories.c, stories-home.c, stories-lost.c, stories-shadow.c, replace-ops.c --------- */
+/* -- stories.c and stories-*.c, replace-ops.c -------------------------------------------- */
 
 const struct story *find_story(const char *name);
 
@@ -123,6 +125,7 @@ u32 make_shadow_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_lost_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_pin_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

@@ -88,6 +88,14 @@ void stop_faults(void);
 /* Have the set keep a setting, or a name; not while that is being done. */
 void keep_something(struct state *st, struct sim_dev *dev);
 
+/* -- stories-pins.c --------------------------------------------------------------- */
+
+/* Send a message that pins extents, or begins or ends a set of pins. */
+void pin_some(struct state *st, const struct op *op);
+
+/* While nothing else happens, pinned extents come to lie where they belong. */
+void wait_pinned(struct state *st);
+
 /* -- reopen.c --------------------------------------------------------------------- */
 
 /* Close the set, after a suspend or without one. Nothing is under way. */

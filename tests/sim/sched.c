@@ -20,6 +20,15 @@ static bool section_before(u64 section)
 	return false;
 }
 
+void synchronize_rcu(void)
+{
+	const u64 section = world->next_section;
+
+	sim_might_sleep();
+	while (section_before(section))
+		sim_yield();
+}
+
 static bool end_grace(void)
 {
 	struct grace *g;

@@ -434,6 +434,7 @@ static const struct story stories[] = {
 	{ .name = "lost", .make = make_lost_ops, .lost = true },
 	{ .name = "shadows", .make = make_shadow_ops },
 	{ .name = "points", .make = make_point_ops },
+	{ .name = "pins", .make = make_pin_ops },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replacing", .make = make_replace_ops },
 	{ .name = "replica", .make = make_replica_ops },

@@ -107,7 +107,7 @@ static inline void sim_check_answer(const struct sim *sim, const struct fusion_p
 				    const struct fusion_move *moves, unsigned int n)
 {
 	enum { PROMOTIONS, PAIRS, DEMOTIONS } part = PROMOTIONS;
-	u32 promoted = 0, demoted = 0, copied = 0, last = 0;
+	u32 promoted = 0, demoted = 0, copied = 0, last = 0, pinned = 0;
 
 	REQUIRE(n <= sim->batch);
 	for (unsigned int i = 0; i < n; i++) {
@@ -119,6 +119,7 @@ static inline void sim_check_answer(const struct sim *sim, const struct fusion_p
 			(fusion_word_state(sim->map[m->lext]) == FUSION_WATCHED &&
 			 m->to == FUSION_SLOW));
 		REQUIRE(fusion_word_dev(sim->map[m->lext]) != m->to);
+		REQUIRE(fusion_policy_pinned(sim->policy, m->lext) != !m->to, "against its pin");
 		for (unsigned int k = 0; k < i; k++)
 			REQUIRE(moves[k].lext != m->lext, "named twice");
 	}
@@ -130,12 +131,16 @@ static inline void sim_check_answer(const struct sim *sim, const struct fusion_p
 			REQUIRE(part <= PAIRS);
 			part = PAIRS;
 			i++;
+		} else if (moves[i].pinned) {
+			REQUIRE(!demoted);
+			part = DEMOTIONS;
+			pinned++;
 		} else {
 			bool copies = fusion_word_state(sim->map[moves[i].lext]) != FUSION_WATCHED;
 
 			/* those with shadows first */
 			REQUIRE(copies || !copied);
-			REQUIRE(part < DEMOTIONS || moves[i].lext > last || (copies && !copied),
+			REQUIRE(!demoted || moves[i].lext > last || (copies && !copied),
 				"not ascending");
 			part = DEMOTIONS;
 			copied += copies;
@@ -144,9 +149,9 @@ static inline void sim_check_answer(const struct sim *sim, const struct fusion_p
 		}
 	}
 	REQUIRE(!promoted || env->free_fast >= env->reserve + promoted, "into the reserve");
-	REQUIRE(!copied || env->idle);
+	REQUIRE(!(copied + pinned) || env->idle);
 	REQUIRE(!demoted || env->free_fast + demoted <= env->reserve, "more than the reserve");
-	REQUIRE(demoted <= env->free_slow);
+	REQUIRE(demoted + pinned <= env->free_slow);
 }
 
 static inline bool sim_move(struct sim *sim, const struct fusion_move *move, bool possible)

@@ -24,6 +24,7 @@ static void test_extent_lines(void)
 		"1 slow 7 stable 3 4 - 0 x none known", "1 slow 7 stable 3 4 - 0 - some known",
 		"1 slow 7 stable 3 4 - 0 - none unknown", "1 - 7 stable 3 4 - 0 - none known",
 		"4294967296 slow 7 stable 3 4 - 0 - none known",
+		"1 slow 7 stable 3 4 - 0 - none known both",
 	};
 	struct explain_extent e;
 
@@ -34,9 +35,13 @@ static void test_extent_lines(void)
 	REQUIRE(!parse("0 - - unmapped 0 - - 0 - none known", &e));
 	REQUIRE(e.member == -1 && !e.aged && e.hold == NO_HOLD);
 	/* of a newer module */
-	REQUIRE(!parse("2 fast 0 open 4 0 leaves 0 12 none dirty more", &e));
+	REQUIRE(!parse("2 fast 0 open 4 0 leaves 0 12 none dirty - more", &e) && !e.pin);
 	REQUIRE(e.member == FAST && !e.slot && e.partial && e.valid == 12);
 	REQUIRE_EQ(e.hold, HOLD_LEAVES);
+	/* of an older one, and pinned */
+	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty", &e) && !e.pin);
+	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty fast", &e) && e.pin == FAST + 1);
+	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty slow", &e) && e.pin == SLOW + 1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
 		REQUIRE(parse(bad[i], &e), "%s", bad[i]);
 }

@@ -434,6 +434,46 @@ static void test_reserve(void)
 	REQUIRE_EQ(judge("stable", FAST, 11, NO_HOLD).eighths, 1);
 }
 
+/* A cold extent. */
+static struct explain_answer judge_pinned(int member, int pin, enum explain_hold hold)
+{
+	struct explain_extent e = {
+		.member = member, .pin = pin + 1, .state = "stable", .shadow = "none",
+		.hold = hold, .hold_s = hold < HOLD_LEAVES ? 7 : 0,
+	};
+	struct explain_world *w = explain_world_create(&s.p);
+	struct explain_answer a;
+
+	REQUIRE(w);
+	explain_judge(w, &s.p, &e, &a);
+	explain_world_destroy(w);
+	return a;
+}
+
+static void test_pinned(void)
+{
+	struct explain_answer a;
+
+	calm();
+	for (int member = 0; member < 2; member++) {
+		a = judge_pinned(member, member, NO_HOLD);
+		REQUIRE(a.verdict == VERDICT_PINNED && !a.waits && a.to == -1);
+		REQUIRE_EQ(judge_pinned(member, !member, HOLD_LEAVES).verdict, VERDICT_LEAVES);
+	}
+	a = judge_pinned(SLOW, FAST, NO_HOLD);
+	REQUIRE(a.verdict == VERDICT_MOVES && a.to == FAST && a.at == NO_HEAT);
+	a = judge_pinned(SLOW, FAST, HOLD_FAILED);
+	REQUIRE(a.verdict == VERDICT_WAITS && a.waits == 1U << WAIT_HOLD);
+	a = judge_pinned(FAST, SLOW, NO_HOLD);
+	REQUIRE(a.verdict == VERDICT_WAITS && a.waits == 1U << WAIT_IDLE && a.to == SLOW);
+	s.p.limited = true;
+	s.p.env.idle = true;
+	REQUIRE_EQ(judge_pinned(SLOW, FAST, NO_HOLD).waits, 1U << WAIT_BUDGET);
+	REQUIRE_EQ(judge_pinned(FAST, SLOW, NO_HOLD).verdict, VERDICT_MOVES);
+	s.p.migration = false;
+	REQUIRE_EQ(judge_pinned(FAST, SLOW, NO_HOLD).waits, 1U << WAIT_MIGRATION);
+}
+
 static void test_accesses(void)
 {
 	REQUIRE_EQ(explain_accesses(31, 44), 4);
@@ -451,6 +491,7 @@ static const struct unit_test tests[] = {
 	{ "explain: states", test_states },
 	{ "explain: what a move waits for", test_waits },
 	{ "explain: the reserve", test_reserve },
+	{ "explain: pinned extents", test_pinned },
 	{ "explain: accesses", test_accesses },
 };
 

@@ -118,7 +118,7 @@ static void test_reserve_resident(void)
 /* Slots on their way to the reserve are not asked for twice. */
 static void test_reserve_in_flight(void)
 {
-	const struct fusion_policy_env env = { 0, 1000, 50, true, 0 };
+	struct fusion_policy_env env = { .free_slow = 1000, .reserve = 50, .idle = true };
 	struct fusion_move moves[64], more[64];
 	unsigned int n, i;
 
@@ -135,8 +135,9 @@ static void test_reserve_in_flight(void)
 	for (i = 0; i < n; i++)
 		fusion_policy_done(p, &moves[i], i < 20 ? FUSION_FAILED : FUSION_MOVED);
 	/* those that failed are replaced by others */
-	REQUIRE_EQ(fusion_policy_pick(p, &(struct fusion_policy_env){ 30, 970, 50, true, 0 },
-				      more, 64), 20);
+	env.free_fast = 30;
+	env.free_slow = 970;
+	REQUIRE_EQ(fusion_policy_pick(p, &env, more, 64), 20);
 	end();
 }
 

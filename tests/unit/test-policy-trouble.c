@@ -73,7 +73,7 @@ static void test_back_off(void)
 /* Trouble of long ago does not count. */
 static void test_forgiven(void)
 {
-	const struct fusion_policy_env env = { 100, 1000, 0, false, 0 };
+	const struct fusion_policy_env env = { .free_fast = 100, .free_slow = 1000 };
 	struct fusion_move move = { .lext = 3000, .to = FUSION_FAST }, moves[8];
 
 	start(FAST, SLOW, 0);
@@ -96,7 +96,7 @@ static void test_forgiven(void)
 /* An extent that failed is not forgotten for others in its place that were cancelled. */
 static void test_back_off_collision(void)
 {
-	const struct fusion_policy_env env = { 100, 1000, 0, false, 0 };
+	const struct fusion_policy_env env = { .free_fast = 100, .free_slow = 1000 };
 	struct fusion_move bad = { .lext = 3000, .to = FUSION_FAST };
 	struct fusion_move other = { .lext = 3000 + FUSION_HOLDS, .to = FUSION_FAST };
 	struct fusion_move moves[8];

@@ -200,11 +200,13 @@ static bool takes(const struct verb *v, int n, const char *what)
 			continue;
 		}
 		name = word + (*word == '[');
-		/* an option, and its value */
+		/* an option, and its value if it has one */
 		if (!strncmp(name, "--", 2)) {
 			word = strtok_r(NULL, " ", &save);
 			if (!word)
 				break;
+			if (!strcmp(word, "|"))
+				i = 0;
 			continue;
 		}
 		last = strstr(word, "...");
@@ -313,7 +315,8 @@ int cmd_complete(const struct args *a)
 		bool value = option >= 0 && options[option].arg && *options[option].arg != '[';
 
 		option = value ? -1 : option_of(v, a->word[i]);
-		of_set |= option == OPT_EXTENTS || option == OPT_SECTORS;
+		of_set |= option == OPT_EXTENTS || option == OPT_SECTORS ||
+			  option == OPT_PIN_EXTENTS || option == OPT_LIST || option == OPT_REFRESH;
 		n += !value && strncmp(a->word[i], "--", 2);
 	}
 	if (option >= 0 && offer_values(v, option, begun))

@@ -210,7 +210,7 @@ const char *explain_parse_extent(char *line, struct explain_extent *e)
 					      "lost" };
 	static const char *const shadows[] = { "none", "current", "outdated" };
 	static const char *const replicas[] = { "known", "dirty", "away", "stale", "-" };
-	char *word[NR_WORDS];
+	char *word[NR_WORDS], *pin;
 	int hold;
 
 	*e = (struct explain_extent) { .hold = NO_HOLD };
@@ -229,5 +229,12 @@ const char *explain_parse_extent(char *line, struct explain_extent *e)
 		return "a word is unknown";
 	if (hold >= 0)
 		e->hold = hold;
+	/* an older module has no pins */
+	pin = strsep(&line, " ");
+	if (pin && strcmp(pin, "-")) {
+		e->pin = which(pin, fus_role_name, 2) + 1;
+		if (!e->pin)
+			return "a word is unknown";
+	}
 	return read_numbers(word, e) ? NULL : "a number is wrong";
 }

@@ -128,6 +128,22 @@ static bool is_shadowed(const struct explain_extent *e)
 	return e->member == FUSION_FAST && !strcmp(e->state, "watched");
 }
 
+/* What its last move has left behind. */
+static void put_hold(struct explain_world *w, const struct explain_extent *e)
+{
+	if (e->hold < HOLD_LEAVES && e->hold_s)
+		w->policy->hold[SUBJECT] = (struct fusion_hold) {
+			.lext = SUBJECT, .outcome = (u8)e->hold, .until_ms = e->hold_s * 1000,
+		};
+}
+
+bool explain_held(struct explain_world *w, const struct explain_extent *e, bool idle)
+{
+	begin(w);
+	put_hold(w, e);
+	return fusion_policy_held(w->policy, SUBJECT, idle);
+}
+
 bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 		   const struct explain_if *what)
 {
@@ -143,10 +159,8 @@ bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 		put_partners(w, fast);
 	else if (!fast)
 		return false;
-	if (!what->not_held && e->hold < HOLD_LEAVES && e->hold_s)
-		w->policy->hold[SUBJECT] = (struct fusion_hold) {
-			.lext = SUBJECT, .outcome = (u8)e->hold, .until_ms = e->hold_s * 1000,
-		};
+	if (!what->not_held)
+		put_hold(w, e);
 	env.idle = what->idle;
 	/* if a swap finds no victim, its search rests, and the next one is for the reserve */
 	return chosen(w, &env) || chosen(w, &env);

@@ -114,6 +114,10 @@ static void verdict_text(char buf[VERDICT_TEXT], const struct explain_set *set,
 		snprintf(buf, VERDICT_TEXT, "leaves its slot, which is inside the fence or on the "
 			 "old member");
 		break;
+	case VERDICT_PINNED:
+		snprintf(buf, VERDICT_TEXT, "stays on the %s member, to which it is pinned",
+			 fus_role_name[e->pin - 1]);
+		break;
 	case VERDICT_MOVES:
 		snprintf(buf, VERDICT_TEXT, a->to == FAST ? "is promoted next" :
 			 "is one of those that are demoted next");
@@ -225,6 +229,8 @@ void explain_print_extent(const struct explain_set *set, const struct explain_ex
 	if (e->member >= 0)
 		print_heat(set, e);
 	print_threshold(a);
+	if (e->pin)
+		printf("  pinned      to the %s member\n", fus_role_name[e->pin - 1]);
 	if (e->hold < HOLD_LEAVES && e->hold_s)
 		printf("  left alone  for another %s: %s\n", fus_age_text(time, e->hold_s),
 		       explain_hold_name[e->hold]);
@@ -312,6 +318,7 @@ struct json_object *explain_extent_json(const struct explain_set *set,
 	fus_json_add_u64(o, "blocks", set->extent_bytes / BLOCK_BYTES);
 	fus_json_add_str(o, "shadow", e->shadow);
 	fus_json_add_str(o, "replica", strcmp(e->replica, "-") ? e->replica : NULL);
+	fus_json_add_str(o, "pin", member_name(e->pin - 1));
 	fus_json_add_str(o, "hold", held ? explain_hold_name[e->hold] : NULL);
 	fus_json_add_u64(o, "hold_seconds", held ? e->hold_s : 0);
 	fus_json_add_str(o, "to", member_name(a->to));

@@ -18,6 +18,7 @@ const char *const explain_verdict_name[NR_VERDICTS] = {
 	[VERDICT_PARTIAL] = "partial",
 	[VERDICT_MOVING] = "moving",
 	[VERDICT_LEAVES] = "leaves",
+	[VERDICT_PINNED] = "pinned",
 	[VERDICT_MOVES] = "moves",
 	[VERDICT_WAITS] = "waits",
 	[VERDICT_STAYS] = "stays",
@@ -87,6 +88,26 @@ static bool judge_state(const struct explain_extent *e, struct explain_answer *a
 	return true;
 }
 
+/*
+ * Whatever the heat, an extent that is where it is pinned to stays there. One that is not goes
+ * there: to the fast member before all others, to the slow one without foreground I/O.
+ */
+static void judge_pinned(struct explain_world *w, const struct explain_policy *p,
+			 const struct explain_extent *e, struct explain_answer *a)
+{
+	if (e->member == e->pin - 1) {
+		a->verdict = VERDICT_PINNED;
+		return;
+	}
+	a->to = e->pin - 1;
+	a->waits = explain_mover_waits(p) | explain_held(w, e, p->env.idle) << WAIT_HOLD;
+	if (a->to == FUSION_FAST)
+		a->waits |= (p->limited && p->budget <= 0) << WAIT_BUDGET;
+	else
+		a->waits |= !p->env.idle << WAIT_IDLE;
+	a->verdict = a->waits ? VERDICT_WAITS : VERDICT_MOVES;
+}
+
 void explain_judge(struct explain_world *w, const struct explain_policy *p,
 		   const struct explain_extent *e, struct explain_answer *a)
 {
@@ -96,6 +117,10 @@ void explain_judge(struct explain_world *w, const struct explain_policy *p,
 	*a = (struct explain_answer) { .to = -1, .at = NO_HEAT, .at_idle = NO_HEAT };
 	if (judge_state(e, a))
 		return;
+	if (e->pin) {
+		judge_pinned(w, p, e, a);
+		return;
+	}
 	a->to = e->member == FUSION_FAST ? FUSION_SLOW : FUSION_FAST;
 	a->at = explain_threshold(w, e, &what);
 	what.idle = true;

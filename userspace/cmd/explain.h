@@ -54,6 +54,7 @@ struct explain_extent {
 	uint32_t valid;		/* blocks */
 	char shadow[12];
 	char replica[8];
+	int pin;		/* FAST + 1, SLOW + 1, or 0: to which member it is pinned */
 };
 
 /* The message policy. */
@@ -95,6 +96,9 @@ struct explain_if {
 bool explain_moves(struct explain_world *w, const struct explain_extent *e,
 		   const struct explain_if *what);
 
+/* Does the outcome of its last move keep it where it is? */
+bool explain_held(struct explain_world *w, const struct explain_extent *e, bool idle);
+
 /*
  * The heat from which the policy would promote an extent of the slow member, or up to which it
  * would demote one of the fast member; NO_HEAT: none. @what->heat is not used.
@@ -113,6 +117,7 @@ enum explain_verdict {
 	VERDICT_PARTIAL,	/* it is not moved before it is complete */
 	VERDICT_MOVING,		/* it is being copied */
 	VERDICT_LEAVES,		/* the fence, or the old member */
+	VERDICT_PINNED,		/* it is where it is pinned to */
 	VERDICT_MOVES,		/* it is one of those that move next */
 	VERDICT_WAITS,		/* the policy would move it, but something is in the way */
 	VERDICT_STAYS,

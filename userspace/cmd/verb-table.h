@@ -127,6 +127,20 @@
 	     .opts = { O(BYTES), O(DRY_RUN), O(JSON) },
 	     .min = 1, .max = 2, .root = true, .set = OPEN_SET),
 
+	VERB(pin, .words = "PATH... --fast|--slow | NAME --extents FIRST[-LAST] --fast|--slow | "
+			"--list|--refresh [NAME]",
+	     .summary = "keep files on the fast or on the slow member",
+	     .example = "fusionctl pin /srv/games --fast",
+	     .opts = { O(PIN_FAST), O(PIN_SLOW), O(PIN_EXTENTS), O(LIST), O(REFRESH),
+		       O(USED_WITHIN), O(JSON) },
+	     .max = 65536, .root = true),
+
+	VERB(unpin, .words = "PATH... | NAME --extents FIRST[-LAST]",
+	     .summary = "let pinned files move by use again",
+	     .example = "fusionctl unpin /srv/games",
+	     .opts = { O(PIN_EXTENTS) },
+	     .min = 1, .max = 65536, .root = true),
+
 	VERB(checkpoint, .words = "[NAME]",
 	     .summary = "write the whole map of a set, or of all, to its members",
 	     .example = "fusionctl checkpoint data",

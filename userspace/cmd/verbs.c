@@ -91,6 +91,12 @@ const struct option_info options[OPT_NR] = {
 	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
 	[OPT_OVER]	  = { "over", "SECONDS", "how long to watch hits and rates (default: 5)" },
 	[OPT_ANONYMOUS]	  = { "anonymous", NULL, "leave out serial numbers, uuids and the host" },
+	[OPT_PIN_FAST]	  = { "fast", NULL, "keep it on the fast member" },
+	[OPT_PIN_SLOW]	  = { "slow", NULL, "keep it on the slow member" },
+	[OPT_PIN_EXTENTS] = { "extents", "FIRST[-LAST]", "these extents of a set, instead of "
+			      "files" },
+	[OPT_LIST]	  = { "list", NULL, "show what is pinned, and how much of it is there" },
+	[OPT_REFRESH]	  = { "refresh", NULL, "look for the files again, and tell the kernel" },
 	[OPT_HELP]	  = { "help", NULL, "show this help" },
 };
 

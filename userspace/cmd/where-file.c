@@ -103,6 +103,8 @@ static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 	if (c->err)
 		return;
 	c->t.at[e->place] += bytes;
+	if (e->pin)
+		c->t.pinned[e->pin - 1] += bytes;
 	if (e->place == PLACE_FAST || e->place == PLACE_SLOW)
 		c->t.heat += e->heat * (bytes >> 9);
 }

@@ -11,6 +11,7 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "output.h"
+#include "role.h"
 #include "size.h"
 #include "table.h"
 #include "text.h"
@@ -101,11 +102,28 @@ static void share_text(char buf[16], const struct tally *t)
 		snprintf(buf, 16, "%u %%", whole);
 }
 
+/* The member that it is pinned to, and how much of it if not all is. */
+static void pin_text(char buf[64], const struct tally *t)
+{
+	const uint64_t all = on_set(t) + t->at[PLACE_UNMAPPED] + t->at[PLACE_LOST];
+	char size[SIZE_TEXT];
+	size_t n = 0;
+
+	snprintf(buf, 64, "-");
+	for (int i = 0; i < 2; i++) {
+		if (!t->pinned[i])
+			continue;
+		n += snprintf(buf + n, 64 - n, "%s%s", n ? ", " : "", fus_role_name[i]);
+		if (t->pinned[i] < all)
+			n += snprintf(buf + n, 64 - n, " %s", fus_size_text(size, t->pinned[i]));
+	}
+}
+
 static void print_row(struct libscols_table *tb, const struct where_row *r)
 {
 	const struct tally *t = &r->sum;
 	char size[SIZE_TEXT], fast[SIZE_TEXT], slow[SIZE_TEXT], holes[SIZE_TEXT], other[SIZE_TEXT];
-	char share[16], heat[32], path[4 * 4096];
+	char share[16], heat[32], pin[64], path[4 * 4096];
 	size_t n;
 
 	fus_safe_text(path, sizeof(path) - 1, r->path, SIZE_MAX, fus_utf8_output());
@@ -113,21 +131,28 @@ static void print_row(struct libscols_table *tb, const struct where_row *r)
 	if (r->directory && n && path[n - 1] != '/')
 		strcpy(path + n, "/");
 	share_text(share, t);
+	pin_text(pin, t);
 	snprintf(heat, sizeof(heat), "%.1f", tally_heat(t));
 	table_row(tb, (const char *[]) {
 		path, fus_size_text(size, t->bytes), fus_size_text(fast, t->at[PLACE_FAST]),
 		fus_size_text(slow, t->at[PLACE_SLOW]), share, fus_size_text(holes, t->holes),
-		fus_size_text(other, others(t)), on_set(t) ? heat : "-",
+		fus_size_text(other, others(t)), on_set(t) ? heat : "-", pin,
 	});
 }
 
 void where_table(const struct where *w)
 {
-	static const char *const headings[] = {
-		"FILE", ">SIZE", ">FAST", ">SLOW", ">ON FAST", ">HOLES", ">OTHER", ">HEAT", NULL
+	const char *headings[] = {
+		"FILE", ">SIZE", ">FAST", ">SLOW", ">ON FAST", ">HOLES", ">OTHER", ">HEAT", NULL,
+		NULL
 	};
-	struct libscols_table *tb = table_new(headings);
+	struct libscols_table *tb;
 
+	/* a column only if there is something to say */
+	for (size_t i = 0; i < w->nr; i++)
+		if (w->row[i].sum.pinned[FAST] || w->row[i].sum.pinned[SLOW])
+			headings[8] = "PIN";
+	tb = table_new(headings);
 	for (size_t i = 0; i < w->nr; i++)
 		print_row(tb, &w->row[i]);
 	table_print(tb);
@@ -150,6 +175,8 @@ static struct json_object *row_json(const struct where_row *r)
 	fus_json_add_u64(o, "slow_bytes", t->at[PLACE_SLOW]);
 	fus_json_add_u64(o, "unmapped_bytes", t->at[PLACE_UNMAPPED]);
 	fus_json_add_u64(o, "lost_bytes", t->at[PLACE_LOST]);
+	fus_json_add_u64(o, "pinned_fast_bytes", t->pinned[FAST]);
+	fus_json_add_u64(o, "pinned_slow_bytes", t->pinned[SLOW]);
 	fus_json_add_u64(o, "elsewhere_bytes", t->elsewhere);
 	fus_json_add_u64(o, "hole_bytes", t->holes);
 	fus_json_add_u64(o, "inline_bytes", t->inlined);

@@ -17,17 +17,20 @@
 
 #define WINDOW	4096U	/* most that the message returns */
 
-/* "EXTENT fast|slow|- SLOT STATE HEAT ..." */
+/* "EXTENT fast|slow|- SLOT STATE HEAT AGE HOLD SECONDS VALID SHADOW REPLICA [fast|slow|-]" */
 static bool take_line(const char *line, uint64_t extent, struct placement_extent *e)
 {
-	char member[8], state[12];
+	char member[8], state[12], pin[8] = "-";
 	uint64_t number;
 	unsigned int heat;
 
-	if (!line || sscanf(line, "%" SCNu64 " %7s %*s %11s %u ", &number, member, state,
-			    &heat) != 4 || number != extent || heat > UINT16_MAX)
+	if (!line || sscanf(line, "%" SCNu64 " %7s %*s %11s %u %*s %*s %*s %*s %*s %*s %7s",
+			    &number, member, state, &heat, pin) < 4 || number != extent ||
+	    heat > UINT16_MAX)
 		return false;
 	e->heat = heat;
+	e->pin = !strcmp(pin, fus_role_name[FAST]) ? FAST + 1 :
+		 !strcmp(pin, fus_role_name[SLOW]) ? SLOW + 1 : 0;
 	e->place = !strcmp(member, fus_role_name[FAST]) ? PLACE_FAST :
 		   !strcmp(member, fus_role_name[SLOW]) ? PLACE_SLOW :
 		   !strcmp(state, "lost") ? PLACE_LOST : PLACE_UNMAPPED;

@@ -16,6 +16,7 @@ enum place {
 struct placement_extent {
 	uint16_t heat;
 	uint8_t place;
+	uint8_t pin;		/* FAST + 1, SLOW + 1, or 0 */
 	bool known;		/* the kernel has been asked */
 };
 

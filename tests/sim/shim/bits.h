@@ -66,6 +66,12 @@ static inline void bitmap_set(unsigned long *map, unsigned int first, unsigned i
 		__set_bit(first++, map);
 }
 
+static inline void bitmap_clear(unsigned long *map, unsigned int first, unsigned int nr)
+{
+	while (nr--)
+		__clear_bit(first++, map);
+}
+
 static inline unsigned int bitmap_weight(const unsigned long *map, unsigned int nr)
 {
 	unsigned int i, w = 0;

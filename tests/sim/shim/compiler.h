@@ -61,6 +61,7 @@ typedef struct {
 #define fallthrough		__attribute__((__fallthrough__))
 #define noinline_for_stack	__attribute__((__noinline__))
 #define __percpu
+#define __rcu
 #define __releases(x)
 #define __acquires(x)
 #define __must_hold(x)

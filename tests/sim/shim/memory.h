@@ -39,6 +39,9 @@ static inline void *sim_try_alloc(size_t size, bool zero)
 #define kvfree(p)			sim_free(p)
 #define vfree(p)			sim_free(p)
 
+#define memalloc_noio_save()		0U
+#define memalloc_noio_restore(flags)	((void)(flags))
+
 #define alloc_percpu(type)		((type *)sim_try_alloc(sizeof(type), true))
 #define free_percpu(p)			sim_free(p)
 #define per_cpu_ptr(p, cpu)		((void)(cpu), (p))

@@ -28,6 +28,10 @@ void sim_unlock(spinlock_t *lock, const unsigned long *flags);
 
 void rcu_read_lock(void);
 void rcu_read_unlock(void);
+void synchronize_rcu(void);
+
+#define rcu_dereference(p)		READ_ONCE(p)
+#define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
 
 /* -- waiting --------------------------------------------------------------------- */
 
