@@ -98,8 +98,8 @@ static int fusion_pins_fit(struct fusion *fs, u32 nr, u32 before)
 
 	if (nr <= limit || nr <= before)
 		return 0;
-	DMERR("message: pin: the fast member can hold %u pinned extents, not %u: %u are left", limit,
-	      nr, limit - min(limit, before));
+	DMERR("message: pin: the fast member can hold %u pinned extents, not %u: %u are left",
+	      limit, nr, limit - min(limit, before));
 	return -ENOSPC;
 }
 

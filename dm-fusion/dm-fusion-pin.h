@@ -20,7 +20,7 @@ struct fusion_pins;
  * @begun: @next is being made
  */
 struct fusion_pinning {
-	struct mutex mutex;
+	struct mutex mutex;		/* one message changes pins at a time */
 	struct fusion_pins *now;
 	struct fusion_pins *next;
 	bool begun;

@@ -16,7 +16,7 @@
 
 void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins)
 {
-	/* Pairs with each rcu_dereference() of p->pins: who finds the pins, finds all bits of them. */
+	/* Pairs with each rcu_dereference() of p->pins: the bits are there before the pointer. */
 	rcu_assign_pointer(p->pins, pins);
 	WRITE_ONCE(p->repinned, true);
 }

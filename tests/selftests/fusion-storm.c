@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * fusion-storm: send all requests to a fusion device, continuously and from several threads: moves
- * of random ranges, every option, kept or not, checkpoints, status, table, map, extents, policy,
- * heat, statistics, settings. It goes on while the device is suspended, read-only or closed, and
+ * of random ranges, pins, every option, kept or not, checkpoints, status, table, map, extents,
+ * policy, heat, statistics, settings. It goes on while the device is suspended, read-only or closed, and
  * counts that. Any other error, and a request that takes too long, ends it.
  */
 #include <errno.h>
@@ -40,6 +40,8 @@ enum request {
 	HISTOGRAM,
 	STATS,
 	SETTINGS,
+	PIN,
+	PINS,
 	STATUS,
 	TABLE,
 	NR_REQUESTS,
@@ -47,7 +49,7 @@ enum request {
 
 static const char *const names[NR_REQUESTS] = {
 	"promote", "demote", "set", "keep", "checkpoint", "map", "extents", "policy", "heat",
-	"histogram", "stats", "settings", "status", "table",
+	"histogram", "stats", "settings", "pin", "pins", "status", "table",
 };
 
 static const struct option_range {
@@ -163,6 +165,16 @@ static void set_option(struct thread *t, bool keep, char *text, size_t size)
 		snprintf(text, size, "%s%s %s", how, o->key, rnd(t, 4) ? "on" : "off");
 }
 
+/* So few are pinned to the fast member that there is room for them, whatever the reserve is. */
+static void set_pin(struct thread *t, unsigned int first, unsigned int last, char *text,
+		    size_t size)
+{
+	if (rnd(t, 2))
+		snprintf(text, size, "pin fast %u", first % (fast_slots / 4));
+	else
+		snprintf(text, size, "pin %s %u-%u", rnd(t, 3) ? "slow" : "off", first, last);
+}
+
 static void one(struct thread *t, void *buf, enum request what)
 {
 	unsigned long command = DM_TARGET_MSG;
@@ -180,6 +192,9 @@ static void one(struct thread *t, void *buf, enum request what)
 	case PROMOTE:
 	case DEMOTE:
 		snprintf(text, sizeof(text), "%s %u-%u", names[what], first, first + count - 1);
+		break;
+	case PIN:
+		set_pin(t, first, first + count - 1, text, sizeof(text));
 		break;
 	case SET:
 	case KEEP:

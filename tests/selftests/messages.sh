@@ -29,7 +29,7 @@ talk() {
 
 # each_done: every kind of request has been carried out
 each_done() {
-	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 14 ]]
+	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 16 ]]
 }
 
 # silence: every request was answered, and each kind got some answers other than a refusal
@@ -83,11 +83,11 @@ test_while_suspended() {
 	limited "$LIMIT" dmsetup suspend talk
 	before=$(written "$FAST" "$SLOW")
 	for i in checkpoint "promote 0-31" "demote 0-31" "keep duty 50" "label other" \
-		"fence fast 0 3" "fence off"; do
+		"fence fast 0 3" "fence off" "pin fast 0-3" "pin begin"; do
 		refused "Resource temporarily unavailable" \
 			limited "$LIMIT" dmsetup message talk 0 "$i"
 	done
-	for i in "heat 10" "map 0 10" "extents 0 10" policy histogram stats settings "migration off" "reserve 3" "half_life 10" \
+	for i in "heat 10" "map 0 10" "extents 0 10" policy pins histogram stats settings "migration off" "reserve 3" "half_life 10" \
 			"duty 50" "idle 10" "commit_interval 10" "replica_interval 1" \
 			"discard_passdown off" "standby 1" "write_budget 1" "shadow off" \
 			"shadow_age 10" "migration on"; do

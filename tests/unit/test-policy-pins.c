@@ -309,7 +309,8 @@ static void test_random(void)
 			for (n = rnd_below(&seed, most + 1); n; n--) {
 				u32 lext = rnd_below(&seed, sim.nr);
 
-				if (pins.nr[FUSION_FAST] < most && fusion_word_mapped(sim.map[lext]))
+				if (pins.nr[FUSION_FAST] < most &&
+				    fusion_word_mapped(sim.map[lext]))
 					pin(FUSION_FAST, lext, 1);
 			}
 			for (n = rnd_below(&seed, 100); n; n--) {

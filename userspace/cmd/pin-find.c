@@ -16,6 +16,7 @@
 #include "pin.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "progress.h"
 #include "record.h"
 #include "stands-on.h"
 
@@ -307,10 +308,12 @@ int pin_find(struct pinning *p)
 	p->found = calloc(p->pins.nr + 1, sizeof(*p->found));
 	if (!p->plan.want || !p->found)
 		return no_memory();
+	fus_progress_begin("reading the files", &fus_progress_inodes, 0);
 	for (int member = 0; member < 2; member++)
 		for (size_t i = 0; i < p->pins.nr && !rc; i++)
 			if (p->pins.pin[i].member == member)
 				rc = look_at(p, i);
+	fus_progress_end();
 	if (!rc)
 		note_missed(p);
 	return rc;

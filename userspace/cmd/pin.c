@@ -11,7 +11,6 @@
 #include "json.h"
 #include "named.h"
 #include "output.h"
-#include "progress.h"
 #include "record.h"
 #include "size.h"
 #include "verb.h"
@@ -181,9 +180,7 @@ int cmd_pin(const struct args *a)
 		c.done = pin_add_json;
 		c.ctx = json_object_new_array();
 	}
-	fus_progress_begin("reading the files", &fus_progress_inodes, 0);
 	rc = pin(a, &c);
-	fus_progress_end();
 	if (!a->opt[OPT_JSON])
 		return rc;
 	o = fus_json_base();
@@ -201,9 +198,7 @@ int cmd_unpin(const struct args *a)
 		rc = fus_run_lock(PINS_LOCK, &lock);
 	if (rc)
 		return rc;
-	fus_progress_begin("reading the files", &fus_progress_inodes, 0);
 	rc = change(a, &c, pin_remove_paths, pin_remove_extents);
-	fus_progress_end();
 	fus_run_unlock(&lock);
 	return rc;
 }
