@@ -42,6 +42,34 @@ test_interrupted() {
 	no_fio || fail "fio still runs"
 }
 
+# the same of loads, of which two seconds of each go by first
+test_load_interrupted() {
+	local rc=0
+	need fio pgrep
+	mounted
+	fusionctl bench sweep "$TMP/mnt" --quick --max-size 64M >"$TMP/out" 2>&1 &
+	PID=$!
+	within 20 "the file" compgen -G "$TMP/mnt/.fusion-bench-*/0"
+	sleep 4
+	within 20 "fio" pgrep -x fio
+	kill "$PID"
+	wait "$PID" || rc=$?
+	same "exit status" $rc 143
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+	no_fio || fail "fio still runs"
+}
+
+# a device that is only read is not opened for writing
+test_read_only() {
+	local rc=0
+	need fio blockdev
+	null target 64
+	blockdev --setro "$REPLY"
+	fusionctl bench mix "$REPLY" --quick --max-size 16M --json >"$TMP/out" || rc=$?
+	same "exit status" $rc 8
+	json '[.runs[].load] | join(", ")' "web server"
+}
+
 # fio does not outlive it
 test_killed() {
 	need fio pgrep
@@ -96,8 +124,10 @@ test_refusals() {
 	need fio
 	null target 64
 	DISK=$REPLY
-	expect 2 "sweep: no such profile; write fusionctl bench honest $DISK" \
-		fusionctl bench sweep "$DISK"
+	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep or mix" \
+		fusionctl bench fast "$DISK"
+	expect 2 "15M: not a size for a file; give 16M to 128G" \
+		fusionctl bench mix "$DISK" --max-size 15M
 	expect 2 "1M: not a size for transfers; give 4M to 128G" \
 		fusionctl bench honest "$DISK" --max-size 1M
 	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
@@ -116,7 +146,7 @@ byte 1080; to overwrite that, add --force" \
 	has "how much" "$(<"$TMP/out")" "$DISK: reads 9"
 	has "how much" "$(<"$TMP/out")" "32 transfers of 2M to 4M, about 1 min at 150 MB/s"
 	echo '{}' >"$TMP/wrong"
-	expect 1 "$TMP/wrong: is no result of bench honest; name a file that fusionctl bench --json wrote" \
+	expect 1 "$TMP/wrong: is no result of bench; name a file that fusionctl bench --json wrote" \
 		fusionctl bench --compare "$TMP/wrong" "$TMP/wrong"
 }
 

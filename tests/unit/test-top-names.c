@@ -32,6 +32,7 @@ static void some_names(void)
 	top_names_file(&names, "d");
 	add(0, 20);
 	add(10, 1000);
+	names.unread = 3;
 }
 
 static void require_some(void)
@@ -89,6 +90,7 @@ static void test_pipe(void)
 	top_names_free(&names);
 	REQUIRE_EQ(top_names_parse(text, size, &names), 0);
 	require_some();
+	REQUIRE_EQ(names.unread, 3);
 	top_names_free(&names);
 	/* cut off anywhere, or with more behind it */
 	for (size_t i = 0; i < size; i++)
@@ -96,7 +98,7 @@ static void test_pipe(void)
 	damaged = calloc(1, size + 1);
 	memcpy(damaged, text, size);
 	REQUIRE_EQ(top_names_parse(damaged, size + 1, &names), -EINVAL);
-	memcpy(damaged, "10 9999999", 11);
+	memcpy(damaged, "10 9999999 0", 13);
 	REQUIRE_EQ(top_names_parse(damaged, size, &names), -EINVAL);
 	free(damaged);
 	free(text);

@@ -53,7 +53,8 @@ static int measure(const struct bench_work *r, enum bench_direction dir, unsigne
 		return rc;
 	*t = (struct bench_transfer) {
 		.dir = dir, .at = job.at, .bytes = job.bytes, .seconds = result.seconds,
-		.fast_share = bench_fast_share(&was, &is, dir),
+		.fast_share = bench_fast_share(&was, &is, dir == BENCH_READ,
+					       dir == BENCH_WRITE),
 	};
 	r->b->nr++;
 	bench_add_facts(&r->b->facts, asked, &was, &is);

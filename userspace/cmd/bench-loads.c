@@ -9,8 +9,10 @@
 #include "size.h"
 #include "theil-sen.h"
 
-/* Room for so many I/Os in flight, so that they hardly meet. */
+/* Room for so many I/Os in flight, so that they hardly meet, */
 #define ROOM		4
+/* and so much memory at most. */
+#define MOST_IN_FLIGHT	(256ULL << 20)
 
 const char *const bench_profile_name[NR_BENCH_PROFILES] = {
 	[BENCH_HONEST] = "honest", [BENCH_SWEEP] = "sweep", [BENCH_MIX] = "mix",
@@ -55,7 +57,8 @@ static bool add_sweep(struct bench *b)
 			for (load.depth = 1; load.depth <= most_depth; load.depth *= depth_step) {
 				char size[SIZE_TEXT];
 
-				if (ROOM * load.depth * load.block > b->size)
+				if (ROOM * load.depth * load.block > b->size ||
+				    load.depth * load.block > MOST_IN_FLIGHT)
 					continue;
 				snprintf(load.name, sizeof(load.name), "%s %s, %u in flight",
 					 bench_direction_name[dir], fus_size_text(size, load.block),

@@ -28,12 +28,13 @@ static void bounds(const struct bench *b, double *least, double *most)
 	*least = 0;
 	*most = 0;
 	for (unsigned int i = 0; i < b->nr_runs; i++) {
-		double rate = bench_run_value(&b->run[i], BENCH_RATE).is;
+		const struct theil_value rate = bench_run_value(&b->run[i], BENCH_RATE);
+		const double high = b->profile == BENCH_MIX ? rate.high : rate.is;
 
-		if (rate <= 0)
+		if (rate.is <= 0)
 			continue;
-		*least = !*least || rate < *least ? rate : *least;
-		*most = rate > *most ? rate : *most;
+		*least = !*least || rate.is < *least ? rate.is : *least;
+		*most = high > *most ? high : *most;
 	}
 }
 

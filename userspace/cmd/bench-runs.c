@@ -38,18 +38,6 @@ static int fill(const struct bench_work *w)
 	return rc;
 }
 
-/* Both directions of the set together. */
-static double fast_share(const struct bench_count *was, const struct bench_count *is)
-{
-	uint64_t served[2];
-
-	for (int member = 0; member < 2; member++)
-		served[member] = is->served[BENCH_READ][member] - was->served[BENCH_READ][member] +
-				 is->served[BENCH_WRITE][member] - was->served[BENCH_WRITE][member];
-	return served[FAST] + served[SLOW] ?
-	       (double)served[FAST] / (served[FAST] + served[SLOW]) : -1;
-}
-
 static int turn(const struct bench_work *w, struct bench_run *r)
 {
 	const struct bench_load *l = &r->load;
@@ -64,6 +52,8 @@ static int turn(const struct bench_work *w, struct bench_run *r)
 	int rc;
 
 	rc = bench_disks_count(&w->t->disks, &was);
+	if (!rc && bench_stopped())
+		rc = FC_FAILED;
 	if (!rc)
 		rc = fio_run_load(&load, t->side);
 	if (!rc && bench_stopped())
@@ -72,7 +62,7 @@ static int turn(const struct bench_work *w, struct bench_run *r)
 		rc = bench_disks_count(&w->t->disks, &is);
 	if (rc)
 		return rc;
-	t->fast_share = *w->b->set ? fast_share(&was, &is) : -1;
+	t->fast_share = bench_fast_share(&was, &is, true, true);
 	r->nr++;
 	bench_add_facts(&w->b->facts, (uint64_t [2]) {
 			t->side[BENCH_READ].bytes, t->side[BENCH_WRITE].bytes }, &was, &is);

@@ -91,12 +91,17 @@ void bench_add_facts(struct bench_facts *f, const uint64_t asked[2], const struc
 	f->moved += is->moved - was->moved;
 }
 
-double bench_fast_share(const struct bench_count *was, const struct bench_count *is,
-			enum bench_direction dir)
+double bench_fast_share(const struct bench_count *was, const struct bench_count *is, bool reads,
+			bool writes)
 {
-	uint64_t fast = is->served[dir][FAST] - was->served[dir][FAST];
-	uint64_t slow = is->served[dir][SLOW] - was->served[dir][SLOW];
+	uint64_t fast = 0, slow = 0;
 
+	for (int dir = 0; dir < 2; dir++) {
+		if (!(dir == BENCH_READ ? reads : writes))
+			continue;
+		fast += is->served[dir][FAST] - was->served[dir][FAST];
+		slow += is->served[dir][SLOW] - was->served[dir][SLOW];
+	}
 	return fast + slow ? (double)fast / (fast + slow) : -1;
 }
 

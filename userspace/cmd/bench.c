@@ -115,10 +115,13 @@ static int make_plan(struct bench *b, const struct args *a, const struct bench_t
 	why = plan_of(b, most, b->device ? t->bytes : 0);
 	if (!why)
 		return 0;
+	fus_size_text(size[0], honest ? b->plan.total : BENCH_LEAST_SIZE);
+	fus_size_text(size[1], t->bytes);
+	if (!honest)
+		return fus_fail(FC_REFUSED, b->target, "%s for loads, which need %s: it has %s; "
+				"name a larger device", why, size[0], size[1]);
 	return fus_fail(FC_REFUSED, b->target, "%s for transfers of %s in all, it has %s; add "
-			"--quick or lower --max-size", why,
-			fus_size_text(size[0], honest ? b->plan.total : BENCH_LEAST_SIZE),
-			fus_size_text(size[1], t->bytes));
+			"--quick or lower --max-size", why, size[0], size[1]);
 }
 
 /* -- what it takes ------------------------------------------------------------------ */
@@ -135,7 +138,8 @@ static void print_minutes(const struct bench *b, double rate)
 static void print_runs(const struct bench *b)
 {
 	char size[SIZE_TEXT];
-	double minutes = b->nr_turns * (b->seconds + EACH_SECONDS) / 60;
+	double seconds = b->nr_turns * (b->seconds + EACH_SECONDS) + 4;
+	double minutes = (seconds + (b->write ? b->size / HDD_RATE : 0)) / 60;
 
 	fus_size_text(size, b->size);
 	if (b->write)
@@ -143,7 +147,7 @@ static void print_runs(const struct bench *b)
 		       b->device ? "" : " to a file of its own");
 	else
 		printf("%s: reads the first %s, writes nothing\n", b->target, size);
-	printf("%u loads%s of %u s, about %.0f min\n", b->nr_runs,
+	printf("%u load%s%s of %u s, about %.0f min\n", b->nr_runs, fus_plural(b->nr_runs),
 	       b->tries == 1 ? "" : ", three times each,", b->seconds,
 	       minutes < 1 ? 1 : minutes);
 	fflush(stdout);

@@ -282,9 +282,9 @@ int bench_idle(const struct bench_work *w);
 /* Between these looks so many bytes were asked for, by direction. */
 void bench_add_facts(struct bench_facts *f, const uint64_t asked[2], const struct bench_count *was,
 		     const struct bench_count *is);
-/* The share of the I/Os of a set; -1: of none, or not on a set. */
-double bench_fast_share(const struct bench_count *was, const struct bench_count *is,
-			enum bench_direction dir);
+/* The fast member's share of the I/Os of a set; -1: there were none, or it is no set. */
+double bench_fast_share(const struct bench_count *was, const struct bench_count *is, bool reads,
+			bool writes);
 /* Look at some blocks of what was read from a device. */
 void bench_look_for_zeros(const struct bench_work *w, uint64_t first, uint64_t bytes);
 

@@ -219,9 +219,12 @@ int fio_run(const struct fio_job *job, struct fio_result *r)
 
 int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 {
+	/* a device is opened for writing only if that is asked for */
+	const char *rw = load->read_percent == 100 ? "--rw=randread" :
+			 load->read_percent ? "--rw=randrw" : "--rw=randwrite";
 	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32];
 	const char *const argv[] = {
-		"fio", "--name=bench", path, "--rw=randrw", mix, bs, size, depth, time,
+		"fio", "--name=bench", path, rw, mix, bs, size, depth, time,
 		load->zoned ? "--random_distribution=zoned:50/5:30/15:20/80" :
 			      "--random_distribution=random",
 		"--time_based=1", "--ioengine=libaio", "--direct=1", "--thread=1",
@@ -248,8 +251,8 @@ int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 	why = report_of(argv, &report);
 	if (!why)
 		why = fio_parse_load(report.text, side);
-	rc = failed(load->name, load->read_percent ? "read" : "write", why,
-		    load->stopped);
+	rc = failed(load->name, load->read_percent == 100 ? "read" :
+		    load->read_percent ? "read and write" : "write", why, load->stopped);
 	free(report.text);
 	return rc;
 }

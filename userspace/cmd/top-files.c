@@ -39,6 +39,7 @@ int top_files_read(const char *set, const struct heat_map *map, struct top_names
 	if (rc)
 		return where_no_memory();
 	rc = map->nr ? where_files_on(&w, set, false, 0, map->extents - 1) : 0;
+	names->unread = w.unread;
 	where_free(&w);
 	return rc;
 }
@@ -96,15 +97,19 @@ int top_reader_begin(struct top_reader *r, const char *set, const struct heat_ma
 
 void top_reader_end(struct top_reader *r)
 {
+	pid_t dying = r->dying;
+
 	if (r->pid > 0) {
 		kill(r->pid, SIGKILL);
-		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		dying = r->pid;
 	}
+	/* the screen must not hang with it */
+	if (dying > 0 && waitpid(dying, NULL, WNOHANG) == dying)
+		dying = 0;
 	if (r->fd > 0)
 		close(r->fd);
 	free(r->text);
-	*r = (struct top_reader) { 0 };
+	*r = (struct top_reader) { .dying = dying };
 }
 
 /* All has been said. */
@@ -118,6 +123,9 @@ static void finish(struct top_reader *r, struct top_names *names, char *why, siz
 		snprintf(why, size, "%s", text + 1);
 	else if (!r->used || *text != '+' || top_names_parse(text + 1, r->used - 1, names))
 		snprintf(why, size, "the reader of files ended early; press f to try again");
+	else if (names->unread)
+		snprintf(why, size, "%llu could not be read; fusionctl where shows why",
+			 (unsigned long long)names->unread);
 	top_reader_end(r);
 }
 

@@ -200,11 +200,11 @@ static void draw_ranges(struct top_screen *s, const struct top_look *look, enum 
 	top_put(s, row, col + 1, TOP_PLAIN, "by %s", order[sort]);
 	row++;
 	if (look->naming && *look->no_names && row < end)
-		top_put(s, row++, 0, TOP_BAD, "files: %s", look->no_names);
+		top_put(s, row++, 0, TOP_PLAIN, "files: %s", look->no_names);
 	nr = row < end ? top_hottest(&look->heat, sort, end - row, found) : 0;
 	for (unsigned int i = 0; i < nr; i++)
 		draw_range(s, look, row + i, found[i]);
-	if (!nr)
+	if (!nr && row < end)
 		top_put(s, row, 0, TOP_DIM, "nothing is hot: no access counted lately");
 }
 

@@ -102,10 +102,10 @@ void top_names_free(struct top_names *n)
 
 /* -- through a pipe --------------------------------------------------------------- */
 
-/* "EXTENTS RANGES", and "FIRST FILES PATH" for each range; a NUL ends each of them. */
+/* "EXTENTS RANGES UNREAD", and "FIRST FILES PATH" for each range; a NUL ends each of them. */
 int top_names_write(const struct top_names *n, FILE *f)
 {
-	fprintf(f, "%" PRIu64 " %u%c", n->extents, n->nr, 0);
+	fprintf(f, "%" PRIu64 " %u %" PRIu64 "%c", n->extents, n->nr, n->unread, 0);
 	for (unsigned int i = 0; i < n->nr; i++) {
 		const struct top_named *r = &n->range[i];
 
@@ -136,7 +136,8 @@ int top_names_parse(const char *text, size_t size, struct top_names *n)
 	if (!size || end[-1])
 		return -EINVAL;
 	line = next(&text, end);
-	if (sscanf(line, "%" SCNu64 " %u", &n->extents, &n->nr) != 2 || n->nr > MAP_MAX_CELLS)
+	if (sscanf(line, "%" SCNu64 " %u %" SCNu64, &n->extents, &n->nr, &n->unread) != 3 ||
+	    n->nr > MAP_MAX_CELLS)
 		goto damaged;
 	n->range = calloc(n->nr ? n->nr : 1, sizeof(*n->range));
 	if (!n->range) {

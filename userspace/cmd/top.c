@@ -63,6 +63,7 @@ static int name_ranges(struct top_look *look)
 	return rc;
 }
 
+/* With a look that is incomplete, the exit status says so. */
 static int look_once(const char *name, double interval, const struct args *a)
 {
 	struct top_look *look = calloc(1, sizeof(*look));
@@ -83,6 +84,8 @@ static int look_once(const char *name, double interval, const struct args *a)
 		print_json(top_json(look, uuid), false);
 	else if (!rc)
 		rc = print_screen(look, interval);
+	if (!rc && look->names.unread)
+		rc = FC_FAILED;
 	top_look_end(look);
 	free(look);
 	return rc;

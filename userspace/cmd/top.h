@@ -129,6 +129,7 @@ struct top_names {
 	} *range;
 	uint64_t file;		/* the number of the one that is being read */
 	const char *path;
+	uint64_t unread;	/* files and directories that cannot be read */
 };
 
 struct top_look {
@@ -150,7 +151,7 @@ struct top_look {
 		double at, took;
 	} asked_policy, asked_heat;
 	bool naming;		/* show files, or why there are none, in place of sectors */
-	char no_names[160];	/* why there are none, or "" */
+	char no_names[160];	/* why there are none or not all, or "" */
 	struct top_names names;
 };
 
@@ -182,6 +183,7 @@ int top_files_read(const char *set, const struct heat_map *map, struct top_names
 /* A child that does it. */
 struct top_reader {
 	pid_t pid;		/* or 0: there is none */
+	pid_t dying;		/* one that was ended, and may hang in a disk */
 	int fd;			/* readable if there is something to take */
 	char *text;
 	size_t used, room;
@@ -190,8 +192,8 @@ struct top_reader {
 /* Begin, in place of one that has begun. */
 int top_reader_begin(struct top_reader *r, const char *set, const struct heat_map *map);
 /*
- * Take what it has sent. Return: whether it has ended; then @names are the new ones, or there are
- * none and @why says why.
+ * Take what it has sent. Return: whether it has ended; then @names are the new ones, and @why says
+ * why there are none, or what is missing.
  */
 bool top_reader_take(struct top_reader *r, struct top_names *names, char *why, size_t size);
 void top_reader_end(struct top_reader *r);

@@ -83,9 +83,10 @@ const struct option_info options[OPT_NR] = {
 	[OPT_ONCE]	  = { "once", "[SECONDS]", "look for so long (1), print a screenful, and "
 			      "end" },
 	[OPT_BY_FILE]	  = { "by-file", NULL, "name the file that has most of each hot range" },
-	[OPT_QUICK]	  = { "quick", NULL, "fewer and smaller transfers: 2G instead of 54G" },
+	[OPT_QUICK]	  = { "quick", NULL, "fewer, smaller or shorter ones: honest writes 2G "
+			      "instead of 54G" },
 	[OPT_MAX_SIZE]	  = { "max-size", "SIZE", "size of the largest transfer (2G; with --quick "
-			      "256M)" },
+			      "256M), or of the file of sweep and mix (4G; 1G)" },
 	[OPT_WRITE]	  = { "write", NULL, "overwrite the device, and measure that as well" },
 	[OPT_COMPARE]	  = { "compare", NULL, "compare two files that --json wrote" },
 	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
