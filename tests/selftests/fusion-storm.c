@@ -2,8 +2,8 @@
 /*
  * fusion-storm: send all requests to a fusion device, continuously and from several threads: moves
  * of random ranges, pins, every option, kept or not, checkpoints, status, table, map, extents,
- * policy, heat, statistics, settings. It goes on while the device is suspended, read-only or closed, and
- * counts that. Any other error, and a request that takes too long, ends it.
+ * policy, heat, statistics, settings. It goes on while the device is suspended, read-only or
+ * closed, and counts that. Any other error, and a request that takes too long, ends it.
  */
 #include <errno.h>
 #include <fcntl.h>
