@@ -289,7 +289,7 @@ clang:
 # GCC 12 reports leaks of memory that a structure of the caller keeps, and of a FILE that may be
 # stdout.
 ANALYZER_LOSES = $(addprefix userspace/,cmd/map-svg.c cmd/page-private.c cmd/pin-change.c cmd/pin-find.c $\
-		 cmd/where-count.c lib/pins.c lib/seen.c $\
+		 cmd/top-names.c cmd/where-count.c lib/pins.c lib/seen.c $\
 		 meta/meta-read.c meta/salvage-ext.c simulate/sim-phase.c simulate/sim-trace.c)
 
 analyzer:
