@@ -14,16 +14,6 @@
 /* and so much memory at most. */
 #define MOST_IN_FLIGHT	(256ULL << 20)
 
-const char *const bench_profile_name[NR_BENCH_PROFILES] = {
-	[BENCH_HONEST] = "honest", [BENCH_SWEEP] = "sweep", [BENCH_MIX] = "mix",
-};
-
-const char *const bench_profile_means[NR_BENCH_PROFILES] = {
-	[BENCH_HONEST] = "rate and latency, by transfers of many sizes",
-	[BENCH_SWEEP] = "rates by size and I/Os in flight",
-	[BENCH_MIX] = "loads of servers and a workstation",
-};
-
 static const struct bench_load mixes[] = {
 	{ .name = "file server", .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
 	  .read_percent = 80, .zoned = true },

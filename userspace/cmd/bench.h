@@ -3,6 +3,7 @@
  * fusionctl bench: measure a directory or a device.
  *
  * bench.c		verb bench: options, what will be done, exit status
+ * bench-profiles.c	names of the profiles
  * bench-target.c	files of its own in a directory, or a device
  * bench-disks.c	the devices beneath, their counters, and those of a set
  * bench-watch.c	a transfer, and what is watched beside it

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The profiles of bench, by name, and what each is for. */
+#include "bench.h"
+
+const char *const bench_profile_name[NR_BENCH_PROFILES] = {
+	[BENCH_HONEST] = "honest", [BENCH_SWEEP] = "sweep", [BENCH_MIX] = "mix",
+};
+
+const char *const bench_profile_means[NR_BENCH_PROFILES] = {
+	[BENCH_HONEST] = "rate and latency, by transfers of many sizes",
+	[BENCH_SWEEP] = "rates by size and I/Os in flight",
+	[BENCH_MIX] = "loads of servers and a workstation",
+};
