@@ -265,14 +265,14 @@ void fusion_payback_init(struct fusion_policy *p);
  * @idle: the set is
  * @why: the reason; where others are to get their room, those promoted a short time ago stay
  * @budget: extents it may look at, without a current shadow [0] and with one [1]
- * @pin_budget: pinned extents it may look at, and words of their bitmaps
+ * @pin_budget: extents pinned to each member that it may look at, and words of their bitmaps
  */
 struct fusion_hunt {
 	const struct fusion_pins *pins;
 	bool idle;
 	enum fusion_hunt_reason why;
 	u32 budget[2];
-	u32 pin_budget;
+	u32 pin_budget[FUSION_NR_DEVS];
 };
 
 /*

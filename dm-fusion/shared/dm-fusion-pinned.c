@@ -69,14 +69,15 @@ bool fusion_pin_may_move(const struct fusion_policy *p, const struct fusion_hunt
 
 u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusion_dev dev)
 {
-	u32 *hand = &p->pin_hand[dev], *vain = &p->pin_vain[dev], lext, passed;
+	u32 *hand = &p->pin_hand[dev], *vain = &p->pin_vain[dev];
+	u32 *budget = &h->pin_budget[dev], lext, passed;
 
 	if (!h->pins || !h->pins->nr[dev])
 		return FUSION_NO_LEXT;
-	while (*hand < p->nr_lexts && *vain < p->nr_lexts && h->pin_budget) {
+	while (*hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
 		lext = find_next_bit(h->pins->on[dev], p->nr_lexts, *hand);
 		passed = lext - *hand;
-		h->pin_budget -= min(h->pin_budget, 1 + passed / BITS_PER_LONG);
+		*budget -= min(*budget, 1 + passed / BITS_PER_LONG);
 		*vain += passed;
 		*hand = lext;
 		if (lext == p->nr_lexts)

@@ -359,7 +359,7 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	u32 coming = env->free_fast + p->leaving;
 	/* that a word is not WATCHED is seen at once */
 	struct fusion_hunt h = { .idle = env->idle, .budget = { FUSION_SLICE, 4 * FUSION_SLICE },
-				 .pin_budget = FUSION_SLICE };
+				 .pin_budget = { FUSION_SLICE, FUSION_SLICE } };
 	unsigned int i, n;
 	u32 pay;
 

@@ -216,6 +216,23 @@ static void test_demotions(void)
 	end_pins();
 }
 
+/* Many pinned to the fast member, all there, do not hide those pinned to the slow one. */
+static void test_both(void)
+{
+	struct fusion_policy_env env = { .free_slow = 100, .idle = true };
+	struct fusion_move moves[16];
+	const u32 nr = FUSION_SLICE + 100;
+
+	start_pins(nr, 1000, 0);
+	sim_fill(&sim, 0, nr + 900);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	pin(FUSION_FAST, 8, nr - 8);
+	pin(FUSION_SLOW, 0, 8);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 16), 8);
+	end_pins();
+}
+
 /* The first to make room, for a candidate, a pinned extent, and on request. */
 static void test_first_victims(void)
 {
@@ -376,6 +393,7 @@ static const struct unit_test tests[] = {
 	{ "pins: cold ones hide no victims", test_cold_ones },
 	{ "pins: what is pinned to slow is no candidate", test_candidates },
 	{ "pins: it goes down in idle time", test_demotions },
+	{ "pins: those of one member hide none of the other", test_both },
 	{ "pins: it makes room first", test_first_victims },
 	{ "pins: changes", test_changes },
 	{ "pins: survey", test_survey },
