@@ -328,7 +328,11 @@ u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusi
  */
 u32 fusion_pin_victim(struct fusion_policy *p, struct fusion_hunt *h);
 
-/* A call of pick() begins: let the hands go on. */
+/* The extents that fusion_next_pinned() returns next for the fast member; the hand stays. */
+unsigned int fusion_pins_coming(struct fusion_policy *p, struct fusion_hunt *h, u32 *lexts,
+				unsigned int max);
+
+/* A call of pick() or next() begins: let the hands go on. */
 void fusion_pins_begin(struct fusion_policy *p);
 
 /* Fill in what was measured. Any context. */

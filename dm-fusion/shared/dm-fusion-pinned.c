@@ -92,6 +92,23 @@ u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusi
 	return FUSION_NO_LEXT;
 }
 
+unsigned int fusion_pins_coming(struct fusion_policy *p, struct fusion_hunt *h, u32 *lexts,
+				unsigned int max)
+{
+	u32 hand = p->pin_hand[FUSION_FAST], vain = p->pin_vain[FUSION_FAST], lext;
+	unsigned int n = 0;
+
+	while (n < max) {
+		lext = fusion_next_pinned(p, h, FUSION_FAST);
+		if (lext == FUSION_NO_LEXT)
+			break;
+		lexts[n++] = lext;
+	}
+	p->pin_hand[FUSION_FAST] = hand;
+	p->pin_vain[FUSION_FAST] = vain;
+	return n;
+}
+
 u32 fusion_pin_victim(struct fusion_policy *p, struct fusion_hunt *h)
 {
 	u32 victim = fusion_next_pinned(p, h, FUSION_SLOW);

@@ -405,14 +405,19 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
 
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)
 {
-	unsigned int i, n;
+	struct fusion_hunt h = { .pin_budget = { FUSION_SLICE, FUSION_SLICE } };
+	unsigned int i, n, pinned;
 
+	max = min(max, FUSION_MAX_PICK);
+	fusion_pins_begin(p);
 	rcu_read_lock();
-	n = fusion_policy_gather(p, rcu_dereference(p->pins), false, min(max, FUSION_MAX_PICK));
+	h.pins = rcu_dereference(p->pins);
+	pinned = fusion_pins_coming(p, &h, lexts, max);
+	n = pinned ? 0 : fusion_policy_gather(p, h.pins, false, max);
 	rcu_read_unlock();
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
-	return n;
+	return pinned + n;
 }
 
 u32 fusion_policy_pay(const struct fusion_policy *p)

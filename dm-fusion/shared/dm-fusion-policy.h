@@ -252,8 +252,9 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
 unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr);
 
 /*
- * Extents of the slow member that may be promoted next, hottest first, at most @max: the
- * candidates of fusion_policy_pick(). Return: their number.
+ * Extents of the slow member that may be promoted next, at most @max: those pinned to the fast
+ * member, and if there are none, the candidates of fusion_policy_pick(), hottest first. Return:
+ * their number.
  */
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max);
 

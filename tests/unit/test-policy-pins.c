@@ -138,6 +138,34 @@ static void test_bound(void)
 	end_pins();
 }
 
+/* What comes next is known, with none of what would have to wait for it. */
+static void test_next(void)
+{
+	struct fusion_policy_env env = { .free_fast = 100, .free_slow = 100 };
+	struct fusion_move moves[4];
+	u32 next[16];
+
+	start_pins(200, 1000, 0);
+	sim_fill(&sim, 0, 1100);
+	set_heat(700, 50, 30000);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	REQUIRE_EQ(fusion_policy_next(p, next, 16), 16);
+	REQUIRE_EQ(next[0] / 50, 14);
+	pin(FUSION_FAST, 400, 8);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 4), 4);
+	for (u32 again = 0; again < 2; again++) {
+		REQUIRE_EQ(fusion_policy_next(p, next, 3), 3);
+		REQUIRE_EQ(fusion_policy_next(p, next, 16), 4);
+		for (u32 i = 0; i < 4; i++)
+			REQUIRE_EQ(next[i], 404 + i);
+	}
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 4), 4);
+	for (u32 i = 0; i < 4; i++)
+		REQUIRE_EQ(moves[i].lext, next[i]);
+	end_pins();
+}
+
 /* In idle time, many that want to come up do not keep the reserve waiting. */
 static void test_reserve(void)
 {
@@ -389,6 +417,7 @@ static const struct unit_test tests[] = {
 	{ "pins: it comes up whatever the heats", test_swaps },
 	{ "pins: it comes first", test_order },
 	{ "pins: no more than there is room for", test_bound },
+	{ "pins: what comes next", test_next },
 	{ "pins: they do not starve the reserve", test_reserve },
 	{ "pins: cold ones hide no victims", test_cold_ones },
 	{ "pins: what is pinned to slow is no candidate", test_candidates },
