@@ -81,10 +81,11 @@ static u32 fusion_pins_limit(struct fusion *fs)
 	const struct fusion_fence *fence = &fs->slots.fence;
 	u32 nr = fs->sb.nr_fast_slots, taken = fs->sb.spare_fast + fusion_reserve(fs);
 
-	spin_lock_irq(&fs->lock);
-	if (fs->mover.nr_retired)
+	/* without the lock, as it takes long: one that is lost at this moment may be missing */
+	if (READ_ONCE(fs->mover.nr_retired))
 		taken += bitmap_weight(fs->slots.retired[FUSION_FAST], nr);
-	/* of these, some inside are retired */
+	spin_lock_irq(&fs->lock);
+	/* retired slots inside are counted above */
 	if (fence->dev == FUSION_FAST && fusion_fence_size(fence))
 		taken += fusion_fence_size(fence) - fence->nr_retired;
 	spin_unlock_irq(&fs->lock);
