@@ -9,6 +9,7 @@
  * The pins are changed as a whole, by another thread, and what it replaces is freed after a grace
  * period. So a function reads the pointer once, in an RCU section around all that it does with it.
  */
+#include <linux/bitmap.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -16,7 +17,10 @@
 
 void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins)
 {
-	/* Pairs with each rcu_dereference() of p->pins: the bits are there before the pointer. */
+	/*
+	 * Pairs with each rcu_dereference() of p->pins: a reader that finds the pins finds all their
+	 * bits.
+	 */
 	rcu_assign_pointer(p->pins, pins);
 	WRITE_ONCE(p->repinned, true);
 }
