@@ -316,7 +316,7 @@ bool fusion_pin_may_move(const struct fusion_policy *p, const struct fusion_hunt
 			 enum fusion_dev dev);
 
 /*
- * Move a hand to the next extent of which that is so. The budget bounds how far it goes; when it
+ * Move a hand to the next extent for which that is so. The budget bounds how far it goes; when it
  * has been everywhere in vain, it rests until the next pass of the sweep. Return: the extent, or
  * FUSION_NO_LEXT.
  */

@@ -323,7 +323,7 @@ static void test_changes(void)
 	end_pins();
 }
 
-/* What users are told of them. */
+/* What users learn of them. */
 static void test_survey(void)
 {
 	struct fusion_survey s = { };
