@@ -24,7 +24,8 @@
 /* -- sets of pins ---------------------------------------------------------------------------- */
 
 /*
- * A copy of @from, which has room for @nr extents; an empty set without it. Return: NULL: no memory.
+ * A copy of @from, which has room for @nr extents; an empty set without it. Return: NULL if there is
+ * no memory.
  */
 static struct fusion_pins *fusion_pins_copy(const struct fusion *fs,
 					    const struct fusion_pins *from, u32 nr)

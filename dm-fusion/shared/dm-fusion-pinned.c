@@ -18,8 +18,8 @@
 void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins)
 {
 	/*
-	 * Pairs with each rcu_dereference() of p->pins: a reader that finds the pins finds all their
-	 * bits.
+	 * Pairs with each rcu_dereference() of p->pins: a reader that finds the pins finds all
+	 * their bits.
 	 */
 	rcu_assign_pointer(p->pins, pins);
 	WRITE_ONCE(p->repinned, true);
