@@ -24,8 +24,8 @@
 /* -- sets of pins ---------------------------------------------------------------------------- */
 
 /*
- * A copy of @from, which has room for @nr extents; an empty set without it. Return: NULL if there is
- * no memory.
+ * A copy of @from, which has room for @nr extents; an empty set without it. Return: NULL if memory
+ * is short.
  */
 static struct fusion_pins *fusion_pins_copy(const struct fusion *fs,
 					    const struct fusion_pins *from, u32 nr)
