@@ -99,7 +99,8 @@ struct fusion *fusion_claim_before(struct fusion *fs)
 	/* the newest one comes first */
 	list_for_each_entry(other, &fusion_claims.loaded, claim.node) {
 		if (other != fs && dm_table_get_md(other->ti->table) ==
-				   dm_table_get_md(fs->ti->table)) {
+				   dm_table_get_md(fs->ti->table) &&
+		    !memcmp(other->sb.set_uuid, fs->sb.set_uuid, sizeof(fs->sb.set_uuid))) {
 			before = other;
 			break;
 		}

@@ -109,8 +109,8 @@ int fusion_claim(struct fusion *fs);
 struct fusion *fusion_claim_left(struct fusion *fs);
 
 /*
- * The last earlier table of the same device that was loaded, or NULL. Context: preresume, which
- * keeps the target from being freed.
+ * The last earlier table of the same device that was loaded with the same set, or NULL. Context:
+ * preresume, which keeps the target from being freed.
  */
 struct fusion *fusion_claim_before(struct fusion *fs);
 

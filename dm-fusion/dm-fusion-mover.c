@@ -27,16 +27,20 @@ static u32 fusion_wanted_demotions(const struct fusion_policy_env *env)
 	return min(env->reserve - env->free_fast, env->free_slow);
 }
 
-/* May a demotion for the reserve take place now? */
-static bool fusion_may_demote(const struct fusion_policy_env *env, const struct fusion_move *move)
+/*
+ * May a demotion take place in its own right: for the reserve, which still wants *@wanted, or as
+ * its extent is pinned to the slow member? It takes one of the *@down slots that are free there.
+ */
+static bool fusion_may_demote(const struct fusion_policy_env *env, const struct fusion_move *move,
+			      u32 *wanted, u32 *down)
 {
-	return env->idle || move->flips;
-}
+	bool pinned = move->pinned && env->idle, reserve = *wanted && (env->idle || move->flips);
 
-/* May it take place for itself, as its extent is pinned to the slow member? */
-static bool fusion_pin_demotes(const struct fusion_policy_env *env, const struct fusion_move *move)
-{
-	return move->pinned && env->idle && env->free_slow;
+	if (!*down || (!pinned && !reserve))
+		return false;
+	--*down;
+	*wanted -= min(*wanted, 1U);
+	return true;
 }
 
 /*
@@ -46,14 +50,13 @@ static bool fusion_pin_demotes(const struct fusion_policy_env *env, const struct
 static unsigned int fusion_keep_to_budget(struct fusion *fs, const struct fusion_policy_env *env,
 					  struct fusion_move *moves, unsigned int nr)
 {
-	u32 wanted = fusion_wanted_demotions(env);
+	u32 wanted = fusion_wanted_demotions(env), down = env->free_slow;
 	s64 left = fusion_budget_extents(fs);
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++) {
 		if (moves[i].to == FUSION_FAST ? left-- > 0 :
-		    left > 0 || (wanted && fusion_may_demote(env, &moves[i]) && wanted--) ||
-		    fusion_pin_demotes(env, &moves[i]))
+		    left > 0 || fusion_may_demote(env, &moves[i], &wanted, &down))
 			moves[n++] = moves[i];
 		else
 			fusion_policy_done(fs->policy, &moves[i], FUSION_SKIPPED);

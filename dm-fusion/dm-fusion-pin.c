@@ -23,14 +23,17 @@
 
 /* -- sets of pins ---------------------------------------------------------------------------- */
 
-/* Those of @from, which has room for @nr extents, or none. Return: NULL: no memory. */
+/*
+ * A copy of @from, which has room for @nr extents; an empty set without it. Return: NULL if memory
+ * is short.
+ */
 static struct fusion_pins *fusion_pins_copy(const struct fusion *fs,
 					    const struct fusion_pins *from, u32 nr)
 {
 	const u32 nr_lexts = fs->sb.nr_lexts;
-	size_t longs = BITS_TO_LONGS(nr_lexts), size = longs * sizeof(long), dev;
+	size_t longs = BITS_TO_LONGS(nr_lexts), size = longs * sizeof(long);
 	/* the fused device may be suspended, and have what would be written to free memory */
-	unsigned int flags = memalloc_noio_save();
+	unsigned int flags = memalloc_noio_save(), dev;
 	struct fusion_pins *pins = kvzalloc(sizeof(*pins) + FUSION_NR_DEVS * size, GFP_KERNEL);
 
 	memalloc_noio_restore(flags);
@@ -57,7 +60,7 @@ static void fusion_pins_count(const struct fusion *fs, struct fusion_pins *pins)
 		pins->nr[dev] = bitmap_weight(pins->on[dev], fs->sb.nr_lexts);
 }
 
-/* Put @pins into force. Those of before are freed. Mutex held. */
+/* Put @pins into force. The previous ones are freed. Mutex held. */
 static void fusion_pins_use(struct fusion *fs, struct fusion_pins *pins)
 {
 	struct fusion_pins *old = fs->mover.pins.now;
@@ -81,10 +84,11 @@ static u32 fusion_pins_limit(struct fusion *fs)
 	const struct fusion_fence *fence = &fs->slots.fence;
 	u32 nr = fs->sb.nr_fast_slots, taken = fs->sb.spare_fast + fusion_reserve(fs);
 
-	spin_lock_irq(&fs->lock);
-	if (fs->mover.nr_retired)
+	/* without the lock, as it takes long: one that is lost at this moment may be missing */
+	if (READ_ONCE(fs->mover.nr_retired))
 		taken += bitmap_weight(fs->slots.retired[FUSION_FAST], nr);
-	/* of these, some inside are retired */
+	spin_lock_irq(&fs->lock);
+	/* retired slots inside are counted above */
 	if (fence->dev == FUSION_FAST && fusion_fence_size(fence))
 		taken += fusion_fence_size(fence) - fence->nr_retired;
 	spin_unlock_irq(&fs->lock);

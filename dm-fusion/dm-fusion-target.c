@@ -162,10 +162,11 @@ static int fusion_preresume(struct dm_target *ti)
 	if (fs->loaded) {
 		r = fusion_reopen_set(fs);
 	} else {
-		r = fusion_load_set(fs);
+		/* if loading fails, a later table inherits them from this one */
 		before = fusion_claim_before(fs);
-		if (!r && before)
+		if (before)
 			fusion_pins_inherit(fs, before);
+		r = fusion_load_set(fs);
 	}
 	if (r)
 		fusion_claim_release(fs);

@@ -7,29 +7,25 @@
 
 /* -- first writes ---------------------------------------------------------------------------- */
 
-static u32 fusion_first_slow_slot(struct fusion *fs, u32 lext, u32 slow)
-{
-	fusion_shadow_yield(fs, slow);
-	return fusion_slot_get(fs, FUSION_SLOW, lext, slow);
-}
-
 /*
  * A slot for a first write: fast while more than @fast are free, then slow, likewise. If the extent
- * is pinned to the slow member, slow comes first. While homing is on, its home comes before either.
+ * is pinned to the slow member, what is free there comes first, and no shadow is given up for that.
+ * While homing is on, its home comes before either.
  */
 static u32 fusion_first_slot(struct fusion *fs, u32 lext, u32 fast, u32 slow)
 {
-	bool slow_first = fusion_policy_pinned(fs->policy, lext) == FUSION_SLOW;
 	u32 word = FUSION_WORD_UNMAPPED;
 
 	if (fs->mover.homing.on && fusion_has_home(&fs->sb, lext))
 		word = fusion_slot_take(fs, FUSION_SLOW, lext);
-	if (!fusion_word_mapped(word) && slow_first)
-		word = fusion_first_slow_slot(fs, lext, slow);
+	if (!fusion_word_mapped(word) && fusion_policy_pinned(fs->policy, lext) == FUSION_SLOW)
+		word = fusion_slot_get(fs, FUSION_SLOW, lext, slow);
 	if (!fusion_word_mapped(word))
 		word = fusion_slot_get(fs, FUSION_FAST, lext, fast);
-	if (!fusion_word_mapped(word) && !slow_first)
-		word = fusion_first_slow_slot(fs, lext, slow);
+	if (!fusion_word_mapped(word)) {
+		fusion_shadow_yield(fs, slow);
+		word = fusion_slot_get(fs, FUSION_SLOW, lext, slow);
+	}
 	return word;
 }
 

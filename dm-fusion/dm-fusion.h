@@ -44,8 +44,7 @@
  *	status, explain, pin, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *
- * Each header has the structures and contracts of one group; struct fusion below holds them
- * together.
+ * Each header has the structures and contracts of one group; struct fusion holds them together.
  *
  * States of an extent (the state table; U is unmapped, L is lost)
  *
@@ -128,8 +127,7 @@
  * INV8  Before the metadata of a member says how far the other one has got, that was durable
  *	 there. So a member that has not got that far is from the past, and the set is not
  *	 loaded (dm-fusion-load.c).
- * INV9  No slot inside the fence is given to an extent, and none is discarded
- *	 (dm-fusion-fence.c).
+ * INV9  No slot inside the fence is given to an extent, and none is discarded (dm-fusion-fence.c).
  * INV10 A set that shrinks gives up nothing that the durable map or the replica names.
  * INV11 Of an old member, no slot is given to an extent, discarded or held; no extent there is
  *	 OPEN. No superblock is without it while a durable map places an extent there, and it is
@@ -281,7 +279,8 @@ struct fusion {
 	struct fusion_sb sb;		/* geometry: constant; state: committer's */
 	struct fusion_sb sb_next;	/* scratch of the committer, and of loading */
 	u64 activation;			/* random number of this one */
-	bool epochs_ready, loaded;
+	bool epochs_ready;
+	bool loaded;
 	bool read_only;			/* opened so: nothing was ever written */
 	bool resize;			/* the table line allows it to grow or shrink, */
 	bool grows, shrinks;		/* and it does: sb has the geometry to come */
@@ -315,7 +314,8 @@ struct fusion {
 	struct fusion_old_disk old;	/* a member that is being replaced */
 
 	struct fusion_seal seal;
-	struct notifier_block reboot_nb, pm_nb;	/* dm-fusion-reboot.c */
+	struct notifier_block reboot_nb;	/* dm-fusion-reboot.c */
+	struct notifier_block pm_nb;
 	struct delayed_work wait_work;	/* a suspend that takes long: dm-fusion-target.c */
 	struct workqueue_struct *wait_wq;
 };

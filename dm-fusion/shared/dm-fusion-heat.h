@@ -265,14 +265,14 @@ void fusion_payback_init(struct fusion_policy *p);
  * @idle: the set is
  * @why: the reason; where others are to get their room, those promoted a short time ago stay
  * @budget: extents it may look at, without a current shadow [0] and with one [1]
- * @pin_budget: pinned extents it may look at, and words of their bitmaps
+ * @pin_budget: extents pinned to each member that it may look at, and words of their bitmaps
  */
 struct fusion_hunt {
 	const struct fusion_pins *pins;
 	bool idle;
 	enum fusion_hunt_reason why;
 	u32 budget[2];
-	u32 pin_budget;
+	u32 pin_budget[FUSION_NR_DEVS];
 };
 
 /*
@@ -316,7 +316,7 @@ bool fusion_pin_may_move(const struct fusion_policy *p, const struct fusion_hunt
 			 enum fusion_dev dev);
 
 /*
- * Move a hand to the next extent of which that is so. The budget bounds how far it goes; when it
+ * Move a hand to the next extent for which that is so. The budget bounds how far it goes; when it
  * has been everywhere in vain, it rests until the next pass of the sweep. Return: the extent, or
  * FUSION_NO_LEXT.
  */
@@ -328,7 +328,11 @@ u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusi
  */
 u32 fusion_pin_victim(struct fusion_policy *p, struct fusion_hunt *h);
 
-/* A call of pick() begins: let the hands go on. */
+/* The extents that fusion_next_pinned() returns next for the fast member; the hand stays. */
+unsigned int fusion_pins_coming(struct fusion_policy *p, struct fusion_hunt *h, u32 *lexts,
+				unsigned int max);
+
+/* A call of pick() or next() begins: let the hands go on. */
 void fusion_pins_begin(struct fusion_policy *p);
 
 /* Fill in what was measured. Any context. */

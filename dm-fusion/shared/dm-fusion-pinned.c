@@ -9,6 +9,7 @@
  * The pins are changed as a whole, by another thread, and what it replaces is freed after a grace
  * period. So a function reads the pointer once, in an RCU section around all that it does with it.
  */
+#include <linux/bitmap.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -16,7 +17,10 @@
 
 void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins)
 {
-	/* Pairs with each rcu_dereference() of p->pins: the bits are there before the pointer. */
+	/*
+	 * Pairs with each rcu_dereference() of p->pins: a reader that finds the pins finds all
+	 * their bits.
+	 */
 	rcu_assign_pointer(p->pins, pins);
 	WRITE_ONCE(p->repinned, true);
 }
@@ -69,14 +73,15 @@ bool fusion_pin_may_move(const struct fusion_policy *p, const struct fusion_hunt
 
 u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusion_dev dev)
 {
-	u32 *hand = &p->pin_hand[dev], *vain = &p->pin_vain[dev], lext, passed;
+	u32 *hand = &p->pin_hand[dev], *vain = &p->pin_vain[dev];
+	u32 *budget = &h->pin_budget[dev], lext, passed;
 
 	if (!h->pins || !h->pins->nr[dev])
 		return FUSION_NO_LEXT;
-	while (*hand < p->nr_lexts && *vain < p->nr_lexts && h->pin_budget) {
+	while (*hand < p->nr_lexts && *vain < p->nr_lexts && *budget) {
 		lext = find_next_bit(h->pins->on[dev], p->nr_lexts, *hand);
 		passed = lext - *hand;
-		h->pin_budget -= min(h->pin_budget, 1 + passed / BITS_PER_LONG);
+		*budget -= min(*budget, 1 + passed / BITS_PER_LONG);
 		*vain += passed;
 		*hand = lext;
 		if (lext == p->nr_lexts)
@@ -89,6 +94,23 @@ u32 fusion_next_pinned(struct fusion_policy *p, struct fusion_hunt *h, enum fusi
 		}
 	}
 	return FUSION_NO_LEXT;
+}
+
+unsigned int fusion_pins_coming(struct fusion_policy *p, struct fusion_hunt *h, u32 *lexts,
+				unsigned int max)
+{
+	u32 hand = p->pin_hand[FUSION_FAST], vain = p->pin_vain[FUSION_FAST], lext;
+	unsigned int n = 0;
+
+	while (n < max) {
+		lext = fusion_next_pinned(p, h, FUSION_FAST);
+		if (lext == FUSION_NO_LEXT)
+			break;
+		lexts[n++] = lext;
+	}
+	p->pin_hand[FUSION_FAST] = hand;
+	p->pin_vain[FUSION_FAST] = vain;
+	return n;
 }
 
 u32 fusion_pin_victim(struct fusion_policy *p, struct fusion_hunt *h)

@@ -49,6 +49,8 @@ static_assert(FUSION_LONG_BATCH + FUSION_MAX_PICK <= FUSION_MAX_LEAVING);
 #define COLD_SHARE	32U	/* of the fast member's extents, one can be a victim */
 #define COLD_MIN	FUSION_MAX_PICK
 
+#define MIN_HALVED	4U	/* so that half an answer has room for a swap */
+
 /* -- histogram ------------------------------------------------------------- */
 
 static u32 fusion_bucket(u32 heat)
@@ -336,10 +338,12 @@ static unsigned int fusion_policy_choose(struct fusion_policy *p, struct fusion_
 					 struct fusion_move *moves, unsigned int max)
 {
 	unsigned int most = clamp(env->most, max, FUSION_MAX_PICK), nr, n, c = 0;
+	/* many pins may come, and the reserve does not wait for the last of them */
+	bool halved = env->idle && p->shortfall && max >= MIN_HALVED;
 
 	nr = fusion_policy_gather(p, h->pins, env->idle, max);
 	h->why = FUSION_FOR_PIN;
-	n = env->spent ? 0 : fusion_pick_pinned(p, h, room, moves, max);
+	n = env->spent ? 0 : fusion_pick_pinned(p, h, room, moves, halved ? max / 2 : max);
 	for (; c < nr && n < room && n < max; c++)
 		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 	h->why = FUSION_FOR_SWAP;
@@ -355,7 +359,7 @@ unsigned int fusion_policy_pick(struct fusion_policy *p, const struct fusion_pol
 	u32 coming = env->free_fast + p->leaving;
 	/* that a word is not WATCHED is seen at once */
 	struct fusion_hunt h = { .idle = env->idle, .budget = { FUSION_SLICE, 4 * FUSION_SLICE },
-				 .pin_budget = FUSION_SLICE };
+				 .pin_budget = { FUSION_SLICE, FUSION_SLICE } };
 	unsigned int i, n;
 	u32 pay;
 
@@ -401,14 +405,19 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr)
 
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max)
 {
-	unsigned int i, n;
+	struct fusion_hunt h = { .pin_budget = { FUSION_SLICE, FUSION_SLICE } };
+	unsigned int i, n, pinned;
 
+	max = min(max, FUSION_MAX_PICK);
+	fusion_pins_begin(p);
 	rcu_read_lock();
-	n = fusion_policy_gather(p, rcu_dereference(p->pins), false, min(max, FUSION_MAX_PICK));
+	h.pins = rcu_dereference(p->pins);
+	pinned = fusion_pins_coming(p, &h, lexts, max);
+	n = pinned ? 0 : fusion_policy_gather(p, h.pins, false, max);
 	rcu_read_unlock();
 	for (i = 0; i < n; i++)
 		lexts[i] = p->best[i].lext;
-	return n;
+	return pinned + n;
 }
 
 u32 fusion_policy_pay(const struct fusion_policy *p)

@@ -191,7 +191,7 @@ struct fusion_pins {
  * @p: policy
  * @pins: the new ones, which do not change any more, or NULL
  *
- * The policy does not own them. Those of before may be freed after an RCU grace period. Context:
+ * The policy does not own them. The previous ones may be freed after an RCU grace period. Context:
  * any; one caller at a time.
  */
 void fusion_policy_pin(struct fusion_policy *p, const struct fusion_pins *pins);
@@ -252,8 +252,9 @@ unsigned int fusion_policy_batch(struct fusion_move *moves, unsigned int nr);
 unsigned int fusion_policy_pair_length(const struct fusion_move *moves, unsigned int nr);
 
 /*
- * Extents of the slow member that may be promoted next, hottest first, at most @max: the
- * candidates of fusion_policy_pick(). Return: their number.
+ * Extents of the slow member that may be promoted next, at most @max: those pinned to the fast
+ * member, and if there are none, the candidates of fusion_policy_pick(), hottest first. Return:
+ * their number.
  */
 unsigned int fusion_policy_next(struct fusion_policy *p, u32 *lexts, unsigned int max);
 
@@ -296,7 +297,7 @@ struct fusion_victims {
  *
  * On the fast member these are the coldest extents, and last those promoted within the last minute;
  * on the slow member the hottest. Extents pinned to the other member come before all these, and
- * those pinned to @v->dev behind. They are STABLE or OPEN: the owner has to complete the latter
+ * those pinned to @v->dev after them. They are STABLE or OPEN: the owner has to complete the latter
  * first.
  */
 void fusion_policy_victims(const struct fusion_policy *p, struct fusion_victims *v, u32 from,

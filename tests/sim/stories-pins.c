@@ -7,7 +7,7 @@
 
 /* -- a message ------------------------------------------------------------------------ */
 
-/* Of OP_PIN. */
+/* Kinds of OP_PIN. */
 enum { PIN_FAST, PIN_SLOW, PIN_OFF, PIN_BEGIN, PIN_END, NR_PINS };
 
 void pin_some(struct state *st, const struct op *op)

@@ -138,6 +138,63 @@ static void test_bound(void)
 	end_pins();
 }
 
+/* What comes next is known, with none of what would have to wait for it. */
+static void test_next(void)
+{
+	struct fusion_policy_env env = { .free_fast = 100, .free_slow = 100 };
+	struct fusion_move moves[4];
+	u32 next[16];
+
+	start_pins(200, 1000, 0);
+	sim_fill(&sim, 0, 1100);
+	set_heat(700, 50, 30000);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	REQUIRE_EQ(fusion_policy_next(p, next, 16), 16);
+	REQUIRE_EQ(next[0] / 50, 14);
+	pin(FUSION_FAST, 400, 8);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 4), 4);
+	for (u32 again = 0; again < 2; again++) {
+		REQUIRE_EQ(fusion_policy_next(p, next, 3), 3);
+		REQUIRE_EQ(fusion_policy_next(p, next, 16), 4);
+		for (u32 i = 0; i < 4; i++)
+			REQUIRE_EQ(next[i], 404 + i);
+	}
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 4), 4);
+	for (u32 i = 0; i < 4; i++)
+		REQUIRE_EQ(moves[i].lext, next[i]);
+	end_pins();
+}
+
+/* In idle time, many that want to come up do not keep the reserve waiting. */
+static void test_reserve(void)
+{
+	struct fusion_policy_env env = { .free_slow = 100, .reserve = 20, .idle = true };
+	struct fusion_move moves[16];
+	unsigned int n, down = 0;
+
+	start_pins(200, 1000, 0);
+	sim_fill(&sim, 0, 1100);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	pin(FUSION_FAST, 600, 100);
+	n = fusion_policy_pick(p, &env, moves, 16);
+	REQUIRE_EQ(n, 16);
+	for (unsigned int i = 0; i < n; i++)
+		down += moves[i].to == FUSION_SLOW;
+	REQUIRE_EQ(down, 4 + 8);
+	for (unsigned int i = 0; i < n; i++)
+		fusion_policy_done(p, &moves[i], FUSION_SKIPPED);
+	/* a pair is not halved, and under load the reserve has to wait anyway */
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 2), 2);
+	REQUIRE_EQ(moves[1].to, FUSION_FAST);
+	env.idle = false;
+	n = fusion_policy_pick(p, &env, moves, 16);
+	REQUIRE_EQ(n, 16);
+	REQUIRE_EQ(moves[15].to, FUSION_FAST);
+	end_pins();
+}
+
 /* Many cold ones on the fast member do not hide the coldest of the others. */
 static void test_cold_ones(void)
 {
@@ -184,6 +241,23 @@ static void test_demotions(void)
 	/* that is all, except that others get their room */
 	for (u32 i = 0; i < 10000; i++)
 		REQUIRE_EQ(sim_step(&sim), 0);
+	end_pins();
+}
+
+/* Many pinned to the fast member, all there, do not hide those pinned to the slow one. */
+static void test_both(void)
+{
+	struct fusion_policy_env env = { .free_slow = 100, .idle = true };
+	struct fusion_move moves[16];
+	const u32 nr = FUSION_SLICE + 100;
+
+	start_pins(nr, 1000, 0);
+	sim_fill(&sim, 0, nr + 900);
+	sim.batch = 0;
+	sim_rest(&sim, 5000);
+	pin(FUSION_FAST, 8, nr - 8);
+	pin(FUSION_SLOW, 0, 8);
+	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 16), 8);
 	end_pins();
 }
 
@@ -249,7 +323,7 @@ static void test_changes(void)
 	end_pins();
 }
 
-/* What users are told of them. */
+/* What users learn of them. */
 static void test_survey(void)
 {
 	struct fusion_survey s = { };
@@ -343,9 +417,12 @@ static const struct unit_test tests[] = {
 	{ "pins: it comes up whatever the heats", test_swaps },
 	{ "pins: it comes first", test_order },
 	{ "pins: no more than there is room for", test_bound },
+	{ "pins: what comes next", test_next },
+	{ "pins: they do not starve the reserve", test_reserve },
 	{ "pins: cold ones hide no victims", test_cold_ones },
 	{ "pins: what is pinned to slow is no candidate", test_candidates },
 	{ "pins: it goes down in idle time", test_demotions },
+	{ "pins: those of one member hide none of the other", test_both },
 	{ "pins: it makes room first", test_first_victims },
 	{ "pins: changes", test_changes },
 	{ "pins: survey", test_survey },
