@@ -289,25 +289,40 @@ static int count(struct look *l, const struct mounted *m, const char *path)
 }
 
 /*
- * The file is gone. If a program has put another one in its place, as editors do, that is pinned
- * from now on. Return: whether there is one.
+ * Take over what is open at @fd as the pin, if it lies at the path itself. A path through a link may
+ * be someone's trap: the link could lead to all of the file system.
  */
-static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *pin)
+static bool replace(struct pinning *p, const struct mounted *m, struct pin *pin, int fd)
 {
-	char handle[FILE_HANDLE];
+	char path[PATH_MAX], link[FD_PATH], handle[FILE_HANDLE];
 	struct stat st;
 	dev_t devno;
 
-	/* what has a former name now is another file */
-	if (pin->renamed || stat(pin->path, &st) ||
+	path_of(fd, path);
+	if (strcmp(path, pin->path) || fstat(fd, &st) ||
 	    !(pin->recursive ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)) ||
-	    !fus_path_device(pin->path, &devno) || devno != m->devno ||
-	    fus_file_handle(pin->path, handle))
+	    !fus_path_device(fd_path(fd, link), &devno) || devno != m->devno ||
+	    fus_file_handle(link, handle))
 		return false;
 	strcpy(pin->handle, handle);
 	pin->inode = st.st_ino;
 	p->changed = true;
 	return true;
+}
+
+/*
+ * The file is gone. If a program has put another one in its place, as editors do, that is pinned
+ * from now on. Return: whether there is one.
+ */
+static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *pin)
+{
+	/* what has a former name now is another file */
+	int fd = pin->renamed ? -1 : open(pin->path, O_PATH | O_CLOEXEC);
+	bool replaced = fd >= 0 && replace(p, m, pin, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return replaced;
 }
 
 static int look_at_open(struct look *l, const struct mounted *m, struct pin *pin, int fd)
