@@ -16,6 +16,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "size.h"
+#include "stands-on.h"
 
 /* A word: a file or directory, and the set that it is on. */
 struct target {
@@ -62,6 +63,29 @@ static int identify(struct where *w, struct target *t, const struct stat *st)
 	return 0;
 }
 
+/* Take out ".", ".." and double slashes, as the path may lead nowhere. It begins with a slash. */
+static void normalise(char *path)
+{
+	char *out = path;
+	size_t n;
+
+	for (const char *in = path + strspn(path, "/"); *in; in += strspn(in, "/")) {
+		n = strcspn(in, "/");
+		if (n == 2 && !strncmp(in, "..", 2)) {
+			while (out > path && *--out != '/')
+				;
+		} else if (n > 1 || *in != '.') {
+			*out++ = '/';
+			memmove(out, in, n);
+			out += n;
+		}
+		in += n;
+	}
+	if (out == path)
+		*out++ = '/';
+	*out = 0;
+}
+
 static int absolute(struct target *t)
 {
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
@@ -72,6 +96,7 @@ static int absolute(struct target *t)
 		snprintf(path, sizeof(path), "%s/%s", cwd, t->word);
 	else
 		return cannot_look(t->word, errno);
+	normalise(path);
 	t->pin.path = strdup(path);
 	return t->pin.path ? 0 : no_memory();
 }
@@ -84,24 +109,55 @@ static const struct pin *pin_at(const struct pins *pins, const char *path)
 	return NULL;
 }
 
-/* A file that is gone: the set that has a pin of this path. */
-static int find_gone(struct target *t)
+/* Look for a set that has a pin of this path, whatever is there now. */
+static int find_by_name(struct target *t, const struct mapping *sets)
 {
-	struct mapping *list = NULL;
 	struct pins pins;
 	int rc = absolute(t);
 
-	if (rc || !t->pin.path)
-		return rc;
-	rc = fus_dm_list(MAPPING_INFO, &list);
-	for (struct mapping *m = list; m && !rc && !*t->set; m = m->next) {
+	for (const struct mapping *m = sets; m && !rc && !*t->set; m = m->next) {
 		rc = fus_pins_read(fus_dm_set_uuid(m), &pins);
 		if (!rc && pin_at(&pins, t->pin.path))
 			snprintf(t->set, sizeof(t->set), "%s", m->name);
 		fus_pins_free(&pins);
 	}
-	fus_dm_free_list(list);
-	return rc || *t->set ? rc : cannot_look(t->word, ENOENT);
+	if (rc || *t->set)
+		return rc;
+	free(t->pin.path);
+	t->pin.path = NULL;
+	return 0;
+}
+
+/*
+ * Can what is at the path be what is pinned? Not if it is a link, or what a file system is mounted
+ * over.
+ */
+static bool may_be_pinned(const char *path, const struct mapping *sets)
+{
+	struct stat st;
+	dev_t devno;
+
+	if (lstat(path, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) ||
+	    !fus_path_device(path, &devno))
+		return false;
+	for (const struct mapping *m = sets; m; m = m->next)
+		if (fus_device_stands_on(devno, m->devno))
+			return true;
+	return false;
+}
+
+static int get_target(struct where *w, struct target *t, bool may_be_gone,
+		      const struct mapping *sets)
+{
+	struct stat st;
+	int rc;
+
+	if (may_be_gone && !may_be_pinned(t->word, sets)) {
+		rc = find_by_name(t, sets);
+		if (rc || *t->set)
+			return rc;
+	}
+	return stat(t->word, &st) ? cannot_look(t->word, errno) : identify(w, t, &st);
 }
 
 static void free_targets(struct target *t, int n)
@@ -114,23 +170,21 @@ static void free_targets(struct target *t, int n)
 static int get_targets(char *const *path, int n, int member, bool may_be_gone, struct target **out)
 {
 	struct target *t = calloc(n, sizeof(*t));
+	struct mapping *sets = NULL;
 	struct where w = { 0 };
-	struct stat st;
-	int rc = 0;
+	int rc;
 
 	*out = t;
 	if (!t)
 		return no_memory();
+	rc = may_be_gone ? fus_dm_list(MAPPING_INFO, &sets) : 0;
 	for (int i = 0; !rc && i < n; i++) {
 		t[i].word = path[i];
 		t[i].pin.member = member;
 		t[i].pin.is_new = true;
-		if (!stat(path[i], &st))
-			rc = identify(&w, &t[i], &st);
-		else
-			rc = may_be_gone && errno == ENOENT ? find_gone(&t[i]) :
-							      cannot_look(path[i], errno);
+		rc = get_target(&w, &t[i], may_be_gone, sets);
 	}
+	fus_dm_free_list(sets);
 	where_free(&w);
 	return rc;
 }
