@@ -248,6 +248,20 @@ test_reopened() {
 	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
 }
 
+# Nothing is looked for every 15 minutes that is known to be missing, nor on a set without pins.
+test_nothing_in_force() {
+	pinning
+	good fusionctl pin "$MNT/file-1" --fast
+	rm "$MNT/file-1"
+	good fusionctl pin --refresh
+	listed .state missing
+	same "pinned" "$(msg where pins | awk '{ print $4 }')" 0
+	within 60 "the set is left alone" left_alone
+	good fusionctl unpin "$MNT/file-1"
+	good fusionctl pin --refresh --used-within 300
+	good fusionctl pin --refresh where
+}
+
 left_alone() {
 	sleep 2
 	fusionctl pin --refresh --used-within 0 --json | jq -e '.sets | length == 0'

@@ -43,11 +43,10 @@ static int get_mounts(struct pinning *p)
 	return 0;
 }
 
-int pin_get(struct pinning *p, const char *name)
+int pin_open(struct pinning *p, const char *name)
 {
-	int rc;
+	int rc = fus_set_get(name, &p->set);
 
-	rc = fus_set_get(name, &p->set);
 	if (rc)
 		return rc;
 	p->name = name;
@@ -55,12 +54,21 @@ int pin_get(struct pinning *p, const char *name)
 	if (p->set.m.suspended)
 		return fus_fail_suspended(name, "what is pinned cannot be looked for");
 	p->extent_bytes = (uint64_t)p->set.st.extent_sectors << 9;
-	rc = fus_pins_read(fus_dm_set_uuid(&p->set.m), &p->pins);
-	if (!rc)
-		rc = pin_ask(name, &p->now);
-	if (!rc)
-		rc = fus_placement_get(name, &p->placement);
-	return rc ? rc : get_mounts(p);
+	return fus_pins_read(fus_dm_set_uuid(&p->set.m), &p->pins);
+}
+
+int pin_ask_set(struct pinning *p)
+{
+	int rc = pin_ask(p->name, &p->now);
+
+	return rc ? rc : fus_placement_get(p->name, &p->placement);
+}
+
+int pin_get(struct pinning *p, const char *name)
+{
+	int rc = pin_open(p, name);
+
+	return rc ? rc : pin_ask_set(p);
 }
 
 void pin_put(struct pinning *p)
@@ -410,8 +418,10 @@ static void note_missed(struct pinning *p)
 
 int pin_find(struct pinning *p)
 {
-	int rc = 0;
+	int rc = p->file_system ? 0 : get_mounts(p);
 
+	if (rc)
+		return rc;
 	free(p->plan.want);
 	free(p->found);
 	p->plan = (struct pin_plan) {
