@@ -25,6 +25,14 @@ struct target {
 	struct pin pin;		/* its path is to be freed; without a handle it is gone */
 };
 
+/* What is used to look at all words. */
+struct finder {
+	struct where w;
+	struct mapping *sets;		/* that words which are gone may be of; or NULL */
+	dev_t devno;			/* that was asked for its uuid last */
+	char uuid[FILE_SYSTEM_UUID];	/* of the file system there, or "" */
+};
+
 static int no_memory(void)
 {
 	return fus_fail(FC_FAILED, "memory", "not enough to pin so much; close programs and try "
@@ -38,8 +46,17 @@ static int cannot_look(const char *path, int err)
 	return fus_fail(FC_FAILED, path, "cannot look at it: %s; check the path", strerror(err));
 }
 
+/* Many words are usually on one file system: its device is read once. */
+static const char *uuid_on(struct finder *f, dev_t devno)
+{
+	if (f->devno != devno && !fus_file_system_uuid(devno, f->uuid))
+		*f->uuid = 0;
+	f->devno = devno;
+	return f->uuid;
+}
+
 /* Identify a file or a directory. */
-static int identify(struct where *w, struct target *t, const struct stat *st)
+static int identify(struct finder *f, struct target *t, const struct stat *st)
 {
 	struct volume *v;
 	int rc, err;
@@ -47,15 +64,17 @@ static int identify(struct where *w, struct target *t, const struct stat *st)
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return fus_fail(FC_USAGE, t->word, "neither a file nor a directory; name one that "
 				"is on a set");
-	rc = where_volume(w, t->word, st->st_dev, &v);
+	rc = where_volume(&f->w, t->word, st->st_dev, &v);
 	if (rc)
 		return rc;
 	snprintf(t->set, sizeof(t->set), "%s", fus_below_set(v->below));
 	t->pin.inode = st->st_ino;
 	t->pin.recursive = S_ISDIR(st->st_mode);
-	if (!fus_file_system_uuid(v->fs.devno, t->pin.file_system))
-		return fus_fail(FC_REFUSED, t->word, "its file system has no uuid, by which it "
-				"could be found again; give it one, with tune2fs or xfs_admin");
+	strcpy(t->pin.file_system, uuid_on(f, v->fs.devno));
+	if (!*t->pin.file_system)
+		return fus_fail(FC_REFUSED, t->word, "no uuid can be read by which its file system "
+				"could be found again; see blkid, and if it has none, give it one "
+				"with tune2fs or xfs_admin");
 	err = fus_file_handle(t->word, t->pin.handle);
 	t->pin.path = realpath(t->word, NULL);
 	if (err || !t->pin.path)
@@ -146,18 +165,17 @@ static bool may_be_pinned(const char *path, const struct mapping *sets)
 	return false;
 }
 
-static int get_target(struct where *w, struct target *t, bool may_be_gone,
-		      const struct mapping *sets)
+static int get_target(struct finder *f, struct target *t, bool may_be_gone)
 {
 	struct stat st;
 	int rc;
 
-	if (may_be_gone && !may_be_pinned(t->word, sets)) {
-		rc = find_by_name(t, sets);
+	if (may_be_gone && !may_be_pinned(t->word, f->sets)) {
+		rc = find_by_name(t, f->sets);
 		if (rc || *t->set)
 			return rc;
 	}
-	return stat(t->word, &st) ? cannot_look(t->word, errno) : identify(w, t, &st);
+	return stat(t->word, &st) ? cannot_look(t->word, errno) : identify(f, t, &st);
 }
 
 static void free_targets(struct target *t, int n)
@@ -170,22 +188,21 @@ static void free_targets(struct target *t, int n)
 static int get_targets(char *const *path, int n, int member, bool may_be_gone, struct target **out)
 {
 	struct target *t = calloc(n, sizeof(*t));
-	struct mapping *sets = NULL;
-	struct where w = { 0 };
+	struct finder f = { 0 };
 	int rc;
 
 	*out = t;
 	if (!t)
 		return no_memory();
-	rc = may_be_gone ? fus_dm_list(MAPPING_INFO, &sets) : 0;
+	rc = may_be_gone ? fus_dm_list(MAPPING_INFO, &f.sets) : 0;
 	for (int i = 0; !rc && i < n; i++) {
 		t[i].word = path[i];
 		t[i].pin.member = member;
 		t[i].pin.is_new = true;
-		rc = get_target(&w, &t[i], may_be_gone, sets);
+		rc = get_target(&f, &t[i], may_be_gone);
 	}
-	fus_dm_free_list(sets);
-	where_free(&w);
+	fus_dm_free_list(f.sets);
+	where_free(&f.w);
 	return rc;
 }
 
