@@ -181,7 +181,7 @@ static int refresh(struct pinning *p, uint64_t used_within)
 	return pin_commit(p);
 }
 
-/* The kernel is not asked about it: it may refuse, and a timer would have it do so again and again. */
+/* The kernel is not asked about it: it may refuse, and would do so at each run of the timer. */
 static bool is_left_out(const struct pinning *p, uint64_t used_within)
 {
 	return strcmp(p->set.st.mode, "rw") || (used_within != UINT64_MAX && !p->pins.nr);

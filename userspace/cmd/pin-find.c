@@ -297,8 +297,8 @@ static int count(struct look *l, const struct mounted *m, const char *path)
 }
 
 /*
- * Take over what is open at @fd as the pin, if it lies at the path itself. A path through a link may
- * be someone's trap: the link could lead to all of the file system.
+ * Take over what is open at @fd as the pin, if it lies at the path itself. A path through a link
+ * may be someone's trap: the link could lead to all of the file system.
  */
 static bool replace(struct pinning *p, const struct mounted *m, struct pin *pin, int fd)
 {
