@@ -60,4 +60,40 @@ test_btrfs() {
 	listed .files 1
 }
 
+# Each subvolume is mounted for itself, as distributions do.
+test_btrfs_subvolumes() {
+	need mkfs.btrfs btrfs
+	grep -qw btrfs /proc/filesystems || need_module btrfs
+	pinning mkfs.btrfs
+	btrfs -q subvolume create "$MNT/@"
+	btrfs -q subvolume create "$MNT/@home"
+	umount "$MNT"
+	mount -o subvol=@ "$SET" "$MNT"
+	mkdir "$TMP/home"
+	mount -o subvol=@home "$SET" "$TMP/home"
+	defer umount_quietly "$TMP/home"
+	stamped "$MNT/file-7" 7 50
+	stamped "$TMP/home/file-8" 8 100
+	mkdir "$TMP/home/dir"
+	stamped "$TMP/home/dir/file-9" 9 100
+	all_down
+	good fusionctl pin "$TMP/home/file-8" "$TMP/home/dir" "$MNT/file-7" --fast
+	mv "$TMP/home/file-8" "$TMP/home/renamed"
+	good fusionctl pin --refresh
+	listed .path "$TMP/home/renamed"
+	same "pinned to" "$(pinned_to "$TMP/home/renamed")" fast
+	# it is found by the other mount, which has no path of it
+	mv "$TMP/home/renamed" "$TMP/home/again"
+	mv "$TMP/home/dir" "$TMP/home/directory"
+	umount "$TMP/home"
+	good fusionctl pin --refresh
+	good fusionctl pin --list where --json
+	json '[.sets[0].pins[] | "\(.state) \(.renamed) \(.files)"] | join(", ")' \
+		"not yet true 1, not yet true 1, not yet false 1"
+	mount -o subvol=@home "$SET" "$TMP/home"
+	good fusionctl pin --refresh
+	listed .path "$TMP/home/again"
+	same "pinned to" "$(pinned_to "$TMP/home/directory/file-9")" fast
+}
+
 run_tests

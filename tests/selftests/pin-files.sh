@@ -78,6 +78,8 @@ test_changes() {
 	same "pinned to" "$(pinned_to "$MNT/dir/renamed")" fast
 	in_file '.pins[0].inode' "$(stat -c %i "$MNT/dir/renamed")"
 	rm "$MNT/dir/renamed"
+	# a link may lead anywhere
+	ln -s "$MNT/file-2" "$MNT/dir/renamed"
 	good fusionctl pin --refresh
 	listed .state missing
 	same "pinned extents" "$(msg where pins | awk '{ print $4 }')" 0
@@ -96,6 +98,43 @@ test_gone_name() {
 	(cd "$MNT" && good fusionctl unpin file-1)
 	in_file '.pins | length' 1
 	refused "cannot look at it" fusionctl unpin "$MNT/file-1"
+}
+
+# Paths that lead nowhere, or elsewhere, still name pins.
+test_lost_names() {
+	pinning
+	good fusionctl pin "$MNT" "$MNT/file-1" "$MNT/file-2" "$MNT/dir" "$MNT/dir/file-3" --slow
+	rm -r "$MNT/dir" "$MNT/file-1"
+	ln -s "$MNT" "$MNT/dir"
+	ln -s file-1 "$MNT/file-1"
+	good fusionctl unpin "$MNT/dir"
+	good fusionctl unpin "$MNT/file-1"
+	rm "$MNT/dir"
+	touch "$MNT/dir"
+	(cd "$MNT" && good fusionctl unpin ./none/..//dir/file-3)
+	in_file '[.pins[].path] | join(" ")' "$MNT $MNT/file-2"
+	umount "$MNT"
+	good fusionctl unpin "$MNT"
+	good fusionctl unpin "$MNT/../mnt/./file-2"
+	same "pins" "$(ls $PINS)" ""
+	refused "fusionctl: $MNT" fusionctl unpin "$MNT"
+}
+
+# A directory whose owner puts a link in its place does not pin what that leads to.
+test_directory_link() {
+	pinning
+	good fusionctl pin "$MNT/dir" --fast
+	rm -r "$MNT/dir"
+	ln -s "$MNT" "$MNT/dir"
+	good fusionctl pin --refresh
+	listed .state missing
+	same "pinned extents" "$(msg where pins | awk '{ print $4 }')" 0
+	rm "$MNT/dir"
+	mkdir "$MNT/dir"
+	stamped "$MNT/dir/file-5" 5 100
+	all_down
+	good fusionctl pin --refresh
+	listed .state "not yet"
 }
 
 # New files in it, hard links, and holes.
@@ -207,6 +246,20 @@ test_reopened() {
 	# the slow member rests, sooner or later
 	within 60 "the set is left alone" left_alone
 	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
+}
+
+# Nothing is looked for every 15 minutes that is known to be missing, nor on a set without pins.
+test_nothing_in_force() {
+	pinning
+	good fusionctl pin "$MNT/file-1" --fast
+	rm "$MNT/file-1"
+	good fusionctl pin --refresh
+	listed .state missing
+	same "pinned" "$(msg where pins | awk '{ print $4 }')" 0
+	within 60 "the set is left alone" left_alone
+	good fusionctl unpin "$MNT/file-1"
+	good fusionctl pin --refresh --used-within 300
+	good fusionctl pin --refresh where
 }
 
 left_alone() {

@@ -21,25 +21,6 @@
 #include "tell.h"
 #include "verb.h"
 
-/* Seconds for which the slow member has been idle. */
-static int slow_idle(const char *name, uint64_t *seconds)
-{
-	static const char key[] = "slow_idle ";
-	char *answer, *line;
-	int rc;
-
-	rc = fus_tell_set(name, "stats", &answer);
-	if (rc)
-		return rc;
-	line = answer ? strstr(answer, key) : NULL;
-	if (!line || sscanf(line + strlen(key), "%" SCNu64, seconds) != 1)
-		rc = fus_fail(FC_FAILED, name, "the kernel does not report how long its slow "
-			      "member has been idle; use matching versions of fusionctl and "
-			      "dm-fusion");
-	free(answer);
-	return rc;
-}
-
 struct job {
 	uint64_t used_within;
 	bool dry_run;
@@ -76,7 +57,7 @@ static int checkpoint(const struct job *job, const struct set *set)
 	int rc = 0;
 
 	if (job->used_within != UINT64_MAX)
-		rc = slow_idle(name, &idle);
+		rc = fus_tell_stat(name, "slow_idle", &idle);
 	/* it may have stopped its motor */
 	if (idle > job->used_within)
 		why = "its slow member has not been used since";

@@ -16,12 +16,21 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "size.h"
+#include "stands-on.h"
 
 /* A word: a file or directory, and the set that it is on. */
 struct target {
 	const char *word;
 	char set[128];
 	struct pin pin;		/* its path is to be freed; without a handle it is gone */
+};
+
+/* What is used to look at all words. */
+struct finder {
+	struct where w;
+	struct mapping *sets;		/* that words which are gone may be of; or NULL */
+	dev_t devno;			/* that was asked for its uuid last */
+	char uuid[FILE_SYSTEM_UUID];	/* of the file system there, or "" */
 };
 
 static int no_memory(void)
@@ -37,8 +46,17 @@ static int cannot_look(const char *path, int err)
 	return fus_fail(FC_FAILED, path, "cannot look at it: %s; check the path", strerror(err));
 }
 
+/* Many words are usually on one file system: its device is read once. */
+static const char *uuid_on(struct finder *f, dev_t devno)
+{
+	if (f->devno != devno && !fus_file_system_uuid(devno, f->uuid))
+		*f->uuid = 0;
+	f->devno = devno;
+	return f->uuid;
+}
+
 /* Identify a file or a directory. */
-static int identify(struct where *w, struct target *t, const struct stat *st)
+static int identify(struct finder *f, struct target *t, const struct stat *st)
 {
 	struct volume *v;
 	int rc, err;
@@ -46,20 +64,45 @@ static int identify(struct where *w, struct target *t, const struct stat *st)
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return fus_fail(FC_USAGE, t->word, "neither a file nor a directory; name one that "
 				"is on a set");
-	rc = where_volume(w, t->word, st->st_dev, &v);
+	rc = where_volume(&f->w, t->word, st->st_dev, &v);
 	if (rc)
 		return rc;
 	snprintf(t->set, sizeof(t->set), "%s", fus_below_set(v->below));
 	t->pin.inode = st->st_ino;
 	t->pin.recursive = S_ISDIR(st->st_mode);
-	if (!fus_file_system_uuid(v->fs.devno, t->pin.file_system))
-		return fus_fail(FC_REFUSED, t->word, "its file system has no uuid, by which it "
-				"could be found again; give it one, with tune2fs or xfs_admin");
+	strcpy(t->pin.file_system, uuid_on(f, v->fs.devno));
+	if (!*t->pin.file_system)
+		return fus_fail(FC_REFUSED, t->word, "no uuid can be read by which its file system "
+				"could be found again; see blkid, and if it has none, give it one "
+				"with tune2fs or xfs_admin");
 	err = fus_file_handle(t->word, t->pin.handle);
 	t->pin.path = realpath(t->word, NULL);
 	if (err || !t->pin.path)
 		return cannot_look(t->word, err ? -err : errno);
 	return 0;
+}
+
+/* Take out ".", ".." and double slashes, as the path may lead nowhere. It begins with a slash. */
+static void normalise(char *path)
+{
+	char *out = path;
+	size_t n;
+
+	for (const char *in = path + strspn(path, "/"); *in; in += strspn(in, "/")) {
+		n = strcspn(in, "/");
+		if (n == 2 && !strncmp(in, "..", 2)) {
+			while (out > path && *--out != '/')
+				;
+		} else if (n > 1 || *in != '.') {
+			*out++ = '/';
+			memmove(out, in, n);
+			out += n;
+		}
+		in += n;
+	}
+	if (out == path)
+		*out++ = '/';
+	*out = 0;
 }
 
 static int absolute(struct target *t)
@@ -72,6 +115,7 @@ static int absolute(struct target *t)
 		snprintf(path, sizeof(path), "%s/%s", cwd, t->word);
 	else
 		return cannot_look(t->word, errno);
+	normalise(path);
 	t->pin.path = strdup(path);
 	return t->pin.path ? 0 : no_memory();
 }
@@ -84,24 +128,54 @@ static const struct pin *pin_at(const struct pins *pins, const char *path)
 	return NULL;
 }
 
-/* A file that is gone: the set that has a pin of this path. */
-static int find_gone(struct target *t)
+/* Look for a set that has a pin of this path, whatever is there now. */
+static int find_by_name(struct target *t, const struct mapping *sets)
 {
-	struct mapping *list = NULL;
 	struct pins pins;
 	int rc = absolute(t);
 
-	if (rc || !t->pin.path)
-		return rc;
-	rc = fus_dm_list(MAPPING_INFO, &list);
-	for (struct mapping *m = list; m && !rc && !*t->set; m = m->next) {
+	for (const struct mapping *m = sets; m && !rc && !*t->set; m = m->next) {
 		rc = fus_pins_read(fus_dm_set_uuid(m), &pins);
 		if (!rc && pin_at(&pins, t->pin.path))
 			snprintf(t->set, sizeof(t->set), "%s", m->name);
 		fus_pins_free(&pins);
 	}
-	fus_dm_free_list(list);
-	return rc || *t->set ? rc : cannot_look(t->word, ENOENT);
+	if (rc || *t->set)
+		return rc;
+	free(t->pin.path);
+	t->pin.path = NULL;
+	return 0;
+}
+
+/*
+ * Can what is at the path be what is pinned? Not if it is a link, or what a file system is mounted
+ * over.
+ */
+static bool may_be_pinned(const char *path, const struct mapping *sets)
+{
+	struct stat st;
+	dev_t devno;
+
+	if (lstat(path, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) ||
+	    !fus_path_device(path, &devno))
+		return false;
+	for (const struct mapping *m = sets; m; m = m->next)
+		if (fus_device_stands_on(devno, m->devno))
+			return true;
+	return false;
+}
+
+static int get_target(struct finder *f, struct target *t, bool may_be_gone)
+{
+	struct stat st;
+	int rc;
+
+	if (may_be_gone && !may_be_pinned(t->word, f->sets)) {
+		rc = find_by_name(t, f->sets);
+		if (rc || *t->set)
+			return rc;
+	}
+	return stat(t->word, &st) ? cannot_look(t->word, errno) : identify(f, t, &st);
 }
 
 static void free_targets(struct target *t, int n)
@@ -114,24 +188,21 @@ static void free_targets(struct target *t, int n)
 static int get_targets(char *const *path, int n, int member, bool may_be_gone, struct target **out)
 {
 	struct target *t = calloc(n, sizeof(*t));
-	struct where w = { 0 };
-	struct stat st;
-	int rc = 0;
+	struct finder f = { 0 };
+	int rc;
 
 	*out = t;
 	if (!t)
 		return no_memory();
+	rc = may_be_gone ? fus_dm_list(MAPPING_INFO, &f.sets) : 0;
 	for (int i = 0; !rc && i < n; i++) {
 		t[i].word = path[i];
 		t[i].pin.member = member;
 		t[i].pin.is_new = true;
-		if (!stat(path[i], &st))
-			rc = identify(&w, &t[i], &st);
-		else
-			rc = may_be_gone && errno == ENOENT ? find_gone(&t[i]) :
-							      cannot_look(path[i], errno);
+		rc = get_target(&f, &t[i], may_be_gone);
 	}
-	where_free(&w);
+	fus_dm_free_list(f.sets);
+	where_free(&f.w);
 	return rc;
 }
 

@@ -43,11 +43,10 @@ static int get_mounts(struct pinning *p)
 	return 0;
 }
 
-int pin_get(struct pinning *p, const char *name)
+int pin_open(struct pinning *p, const char *name)
 {
-	int rc;
+	int rc = fus_set_get(name, &p->set);
 
-	rc = fus_set_get(name, &p->set);
 	if (rc)
 		return rc;
 	p->name = name;
@@ -55,12 +54,21 @@ int pin_get(struct pinning *p, const char *name)
 	if (p->set.m.suspended)
 		return fus_fail_suspended(name, "what is pinned cannot be looked for");
 	p->extent_bytes = (uint64_t)p->set.st.extent_sectors << 9;
-	rc = fus_pins_read(fus_dm_set_uuid(&p->set.m), &p->pins);
-	if (!rc)
-		rc = pin_ask(name, &p->now);
-	if (!rc)
-		rc = fus_placement_get(name, &p->placement);
-	return rc ? rc : get_mounts(p);
+	return fus_pins_read(fus_dm_set_uuid(&p->set.m), &p->pins);
+}
+
+int pin_ask_set(struct pinning *p)
+{
+	int rc = pin_ask(p->name, &p->now);
+
+	return rc ? rc : fus_placement_get(p->name, &p->placement);
+}
+
+int pin_get(struct pinning *p, const char *name)
+{
+	int rc = pin_open(p, name);
+
+	return rc ? rc : pin_ask_set(p);
 }
 
 void pin_put(struct pinning *p)
@@ -83,6 +91,8 @@ struct look {
 	struct pinning *p;
 	struct pin_found *f;
 	int member;
+	bool is_new;
+	int err;		/* of the set, not of the pin */
 };
 
 /* So many bytes of it are on this extent. */
@@ -91,7 +101,6 @@ static int take(void *ctx, uint64_t extent, uint64_t bytes)
 	struct look *l = ctx;
 	struct pinning *p = l->p;
 	const struct placement_extent *e;
-	int rc;
 
 	/* the set has grown since */
 	if (extent >= p->plan.extents)
@@ -109,10 +118,10 @@ static int take(void *ctx, uint64_t extent, uint64_t bytes)
 	}
 	if (!p->places)
 		return 0;
-	rc = fus_placement_find(&p->placement, extent, &e);
-	if (!rc && (e->place == PLACE_FAST || e->place == PLACE_SLOW))
+	l->err = fus_placement_find(&p->placement, extent, &e);
+	if (!l->err && (e->place == PLACE_FAST || e->place == PLACE_SLOW))
 		l->f->on[e->place == PLACE_FAST ? FAST : SLOW] += bytes;
-	return rc;
+	return l->err;
 }
 
 static int look_at_extents(struct look *l, const struct pin *pin)
@@ -124,13 +133,45 @@ static int look_at_extents(struct look *l, const struct pin *pin)
 	return rc;
 }
 
-/* A mount of its file system, or NULL. */
+/* The device of a path, or of the nearest directory above it that there is. */
+static dev_t nearest_device(const char *path)
+{
+	char buf[PATH_MAX], *end;
+	dev_t devno;
+
+	snprintf(buf, sizeof(buf), "%s", path);
+	while (!fus_path_device(buf, &devno)) {
+		end = strrchr(buf, '/');
+		if (!end)
+			return 0;
+		/* the root is last */
+		end[end == buf && end[1]] = 0;
+		if (!*buf)
+			return 0;
+	}
+	return devno;
+}
+
+/*
+ * A mount of its file system, or NULL. A snapshot of a device has the same uuid: so preferably one
+ * that the pin was found on.
+ */
 static const struct mounted *mount_of(const struct pinning *p, const struct pin *pin)
 {
-	for (size_t i = 0; i < p->nr_mounted; i++)
-		if (!strcmp(p->file_system[i], pin->file_system))
+	const struct mounted *first = NULL;
+	dev_t devno = 0;
+
+	for (size_t i = 0; i < p->nr_mounted; i++) {
+		if (strcmp(p->file_system[i], pin->file_system))
+			continue;
+		if (!first)
+			devno = nearest_device(pin->path);
+		if (p->mounted[i].devno == devno)
 			return &p->mounted[i];
-	return NULL;
+		if (!first)
+			first = &p->mounted[i];
+	}
+	return first;
 }
 
 /* Return: whether the file is at this path. */
@@ -143,24 +184,69 @@ static bool is_at(const struct mounted *m, const struct pin *pin, const char *pa
 	       !fus_file_handle(path, handle) && !strcmp(handle, pin->handle);
 }
 
+#define FD_PATH	32
+
+static const char *fd_path(int fd, char buf[FD_PATH])
+{
+	snprintf(buf, FD_PATH, "/proc/self/fd/%d", fd);
+	return buf;
+}
+
 static void note_renamed(struct pinning *p, struct pin *pin, bool renamed)
 {
 	p->changed |= pin->renamed != renamed;
 	pin->renamed = renamed;
 }
 
-/* The path of an open file, if the kernel knows it, is where it is found from now on. */
-static int note_path(struct pinning *p, const struct mounted *m, struct pin *pin,
-		     const char *fd_path)
+/* The path of an open file as the kernel knows it, or "". */
+static void path_of(int fd, char path[PATH_MAX])
 {
-	char path[PATH_MAX], *copy;
-	ssize_t n = readlink(fd_path, path, sizeof(path) - 1);
+	char link[FD_PATH];
+	ssize_t n;
 
+	n = readlink(fd_path(fd, link), path, PATH_MAX - 1);
 	path[n > 0 ? n : 0] = 0;
-	note_renamed(p, pin, !is_at(m, pin, path));
-	if (pin->renamed)
-		return 0;
-	copy = strdup(path);
+}
+
+static int open_at(const struct mounted *m, const struct pin *pin)
+{
+	int dir = open(m->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+
+	fd = dir < 0 ? -errno : fus_open_handle(dir, pin->handle);
+	if (dir >= 0)
+		close(dir);
+	return fd;
+}
+
+/*
+ * Find the path of an open file: each mount of its file system can show another directory or
+ * subvolume. Return: whether it has one.
+ */
+static bool find_path(const struct pinning *p, const struct mounted *m, const struct pin *pin,
+		      int fd, char path[PATH_MAX])
+{
+	bool found;
+
+	path_of(fd, path);
+	found = is_at(m, pin, path);
+	for (size_t i = 0; !found && i < p->nr_mounted; i++) {
+		if (p->mounted[i].devno != m->devno || &p->mounted[i] == m)
+			continue;
+		fd = open_at(&p->mounted[i], pin);
+		if (fd < 0)
+			continue;
+		path_of(fd, path);
+		found = is_at(m, pin, path);
+		close(fd);
+	}
+	return found;
+}
+
+/* Where it is found from now on. */
+static int note_path(struct pinning *p, struct pin *pin, const char *path)
+{
+	char *copy = strdup(path);
+
 	if (!copy)
 		return no_memory();
 	free(pin->path);
@@ -170,25 +256,38 @@ static int note_path(struct pinning *p, const struct mounted *m, struct pin *pin
 }
 
 /* Count what is at @path, on the file system that is mounted there. */
+static int try_to_count(struct look *l, const struct mounted *m, const char *path)
+{
+	struct where *w = &l->p->where;
+	struct stat mount, st;
+	struct volume *v;
+	int rc;
+
+	if (stat(m->target, &mount) || stat(path, &st))
+		return fus_fail(FC_FAILED, path, "cannot look at it: %s; check the path",
+				strerror(errno));
+	/* by the mount: a file without a name that is known has no path to find the device by */
+	rc = where_volume(w, m->target, mount.st_dev, &v);
+	if (rc)
+		return rc;
+	v->fs.also = st.st_dev;
+	w->each = take;
+	w->ctx = l;
+	return where_count(w, path, false);
+}
+
+/* A pin that cannot be read does not keep others from being looked at, unless it is new. */
 static int count(struct look *l, const struct mounted *m, const char *path)
 {
 	struct where *w = &l->p->where;
 	const uint64_t unread = w->unread;
 	const size_t nr = w->nr;
-	struct volume *v;
-	struct stat st;
-	int rc;
+	int rc = try_to_count(l, m, path);
 
-	if (stat(m->target, &st))
-		return fus_fail(FC_FAILED, m->target, "cannot look at it: %s; check the path",
-				strerror(errno));
-	/* by the mount: a file without a name that is known has no path to find the device by */
-	rc = where_volume(w, m->target, st.st_dev, &v);
-	if (rc)
-		return rc;
-	w->each = take;
-	w->ctx = l;
-	rc = where_count(w, path, false);
+	if (rc && !l->err && !l->is_new) {
+		w->unread++;
+		rc = 0;
+	}
 	l->f->state = rc || w->unread > unread || w->nr == nr ? PIN_UNREADABLE : PIN_COMPLETELY;
 	if (w->nr > nr) {
 		l->f->files = w->row[nr].sum.files;
@@ -198,20 +297,20 @@ static int count(struct look *l, const struct mounted *m, const char *path)
 }
 
 /*
- * The file is gone. If a program has put another one in its place, as editors do, that is pinned
- * from now on. Return: whether there is one.
+ * Take over what is open at @fd as the pin, if it lies at the path itself. A path through a link
+ * may be someone's trap: the link could lead to all of the file system.
  */
-static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *pin)
+static bool replace(struct pinning *p, const struct mounted *m, struct pin *pin, int fd)
 {
-	char handle[FILE_HANDLE];
+	char path[PATH_MAX], link[FD_PATH], handle[FILE_HANDLE];
 	struct stat st;
 	dev_t devno;
 
-	/* what has a former name now is another file */
-	if (pin->renamed || stat(pin->path, &st) ||
+	path_of(fd, path);
+	if (strcmp(path, pin->path) || fstat(fd, &st) ||
 	    !(pin->recursive ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)) ||
-	    !fus_path_device(pin->path, &devno) || devno != m->devno ||
-	    fus_file_handle(pin->path, handle))
+	    !fus_path_device(fd_path(fd, link), &devno) || devno != m->devno ||
+	    fus_file_handle(link, handle))
 		return false;
 	strcpy(pin->handle, handle);
 	pin->inode = st.st_ino;
@@ -219,14 +318,37 @@ static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *
 	return true;
 }
 
+/*
+ * The file is gone. If a program has put another one in its place, as editors do, that is pinned
+ * from now on. Return: whether there is one.
+ */
+static bool is_replaced(struct pinning *p, const struct mounted *m, struct pin *pin)
+{
+	/* what has a former name now is another file */
+	int fd = pin->renamed ? -1 : open(pin->path, O_PATH | O_CLOEXEC);
+	bool replaced = fd >= 0 && replace(p, m, pin, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return replaced;
+}
+
+static int look_at_open(struct look *l, const struct mounted *m, struct pin *pin, int fd)
+{
+	char path[PATH_MAX], link[FD_PATH];
+	int rc;
+
+	note_renamed(l->p, pin, !find_path(l->p, m, pin, fd, path));
+	if (pin->renamed)
+		return count(l, m, fd_path(fd, link));
+	rc = note_path(l->p, pin, path);
+	return rc ? rc : count(l, m, path);
+}
+
 static int look_by_handle(struct look *l, const struct mounted *m, struct pin *pin)
 {
-	int dir = open(m->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, rc;
-	char path[48];
+	int fd = open_at(m, pin), rc;
 
-	fd = dir < 0 ? -errno : fus_open_handle(dir, pin->handle);
-	if (dir >= 0)
-		close(dir);
 	if (fd == -ENOENT && is_replaced(l->p, m, pin))
 		return count(l, m, pin->path);
 	if (fd == -ENOENT) {
@@ -240,10 +362,7 @@ static int look_by_handle(struct look *l, const struct mounted *m, struct pin *p
 			 strerror(-fd));
 		return 0;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = note_path(l->p, m, pin, path);
-	if (!rc)
-		rc = count(l, m, path);
+	rc = look_at_open(l, m, pin, fd);
 	close(fd);
 	return rc;
 }
@@ -265,7 +384,9 @@ static int look_at_file(struct look *l, struct pin *pin)
 static int look_at(struct pinning *p, size_t i)
 {
 	struct pin *pin = &p->pins.pin[i];
-	struct look l = { .p = p, .f = &p->found[i], .member = pin->member };
+	struct look l = {
+		.p = p, .f = &p->found[i], .member = pin->member, .is_new = pin->is_new,
+	};
 	int rc;
 
 	l.f->room = p->plan.limit > p->plan.nr[FAST] ? p->plan.limit - p->plan.nr[FAST] : 0;
@@ -297,8 +418,10 @@ static void note_missed(struct pinning *p)
 
 int pin_find(struct pinning *p)
 {
-	int rc = 0;
+	int rc = p->file_system ? 0 : get_mounts(p);
 
+	if (rc)
+		return rc;
 	free(p->plan.want);
 	free(p->found);
 	p->plan = (struct pin_plan) {

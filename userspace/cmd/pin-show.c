@@ -56,10 +56,10 @@ static void state_text(char buf[STATE_TEXT], const struct pin *pin, const struct
 	if (f->state == PIN_MISSING && pin->missed)
 		n += snprintf(buf + n, STATE_TEXT - n, " for %s",
 			      fus_age_text(age, now > pin->missed ? now - pin->missed : 0));
-	if (pin->renamed)
-		n += snprintf(buf + n, STATE_TEXT - n, ", under another name");
 	if (f->refused)
 		n += snprintf(buf + n, STATE_TEXT - n, " for %s", fus_size_text(size, f->refused));
+	if (pin->renamed)
+		n += snprintf(buf + n, STATE_TEXT - n, ", under another name");
 	if (f->overruled)
 		snprintf(buf + n, STATE_TEXT - n, "; %s are pinned to the fast member as well, "
 			 "which wins", fus_size_text(size, f->overruled));

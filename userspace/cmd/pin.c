@@ -24,6 +24,7 @@
 struct job {
 	const struct pin_change *change;
 	uint64_t used_within;
+	bool named;			/* the one set of the command line */
 	int (*one)(const struct job *job, const char *name);
 };
 
@@ -52,13 +53,14 @@ static int open_name(const char *word, char *name, size_t size)
 	return rc;
 }
 
-static int one_or_all(const struct args *a, const struct job *job)
+static int one_or_all(const struct args *a, struct job *job)
 {
 	char name[128];
 	int rc;
 
 	if (!a->n)
 		return all_sets(job);
+	job->named = true;
 	rc = open_name(a->word[0], name, sizeof(name));
 	return rc ? rc : job->one(job, name);
 }
@@ -80,7 +82,7 @@ static int list_one(const struct job *job, const char *name)
 
 static int refresh_one(const struct job *job, const char *name)
 {
-	return pin_refresh(job->change, name, job->used_within);
+	return pin_refresh(job->change, name, job->named, job->used_within);
 }
 
 static int refresh(const struct args *a, const struct pin_change *change)
@@ -150,7 +152,7 @@ static int change(const struct args *a, const struct pin_change *c, paths_fn *pa
 
 static int pin(const struct args *a, const struct pin_change *c)
 {
-	const struct job list = { .change = c, .one = list_one };
+	struct job list = { .change = c, .one = list_one };
 	int lock, rc;
 
 	if (a->opt[OPT_LIST])

@@ -106,7 +106,11 @@ struct pinning {
 	size_t nr_mounted;
 };
 
-/* Open the set @name, and read its pins. It is to be freed, also if this fails. */
+/* Open the set @name, and read the list of its pins. It is to be freed, also if this fails. */
+int pin_open(struct pinning *p, const char *name);
+/* Ask the kernel what is in force, and where extents lie. */
+int pin_ask_set(struct pinning *p);
+/* Both. */
 int pin_get(struct pinning *p, const char *name);
 void pin_put(struct pinning *p);
 /* Look for all files that are pinned, and fill in plan and found. Paths of moved ones change. */
@@ -133,10 +137,11 @@ int pin_add_extents(const struct pin_change *c, const char *name, const char *ra
 int pin_remove_paths(const struct pin_change *c, char *const *path, int n);
 int pin_remove_extents(const struct pin_change *c, const char *name, const char *range);
 /*
- * Look again for what is pinned, and tell the kernel. Does nothing if the kernel has pins, and the
- * slow member has been idle for longer than @used_within seconds.
+ * Look again for what is pinned, and tell the kernel. Does nothing if that was done since the set
+ * was opened, and the slow member has been idle for longer than @used_within seconds. A set that
+ * can have no pins now is left out, unless it is @named.
  */
-int pin_refresh(const struct pin_change *c, const char *name, uint64_t used_within);
+int pin_refresh(const struct pin_change *c, const char *name, bool named, uint64_t used_within);
 
 /* After pin_find(): record the pins, and put them into force. New ones have to have room. */
 int pin_commit(struct pinning *p);

@@ -90,7 +90,7 @@ bool fus_file_system_has(struct file_system *fs, const char *path, dev_t st_dev)
 {
 	dev_t devno;
 
-	if (fs->st_dev == st_dev)
+	if (st_dev == fs->st_dev || (fs->also && st_dev == fs->also))
 		return true;
 	if (!fs->chunks)
 		return false;

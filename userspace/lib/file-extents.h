@@ -33,6 +33,7 @@ typedef bool file_extent_fn(void *ctx, const struct file_extent *e);
 struct file_system {
 	char type[16];		/* "ext4" */
 	dev_t st_dev;		/* of the path that it was opened by */
+	dev_t also;		/* another one that is known to be of it, or 0 */
 	dev_t devno;		/* the device it lies on, or 0 */
 	unsigned int block_bytes;
 	struct btrfs_chunks *chunks;	/* or NULL */

@@ -281,7 +281,7 @@ static int write_to(int dir, const char *name, const struct pins *p)
 	json_object_object_add(o, "pins", array);
 	text = json_object_to_json_string_length(o, JSON_C_TO_STRING_PRETTY, &size);
 	/* it could not be read again */
-	err = !text ? -ENOMEM : size > MAX_BYTES ? -EFBIG : fus_new_file(dir, name, text, size);
+	err = !text ? -ENOMEM : size > MAX_BYTES ? -E2BIG : fus_new_file(dir, name, text, size);
 	json_object_put(o);
 	return err;
 }
@@ -299,6 +299,9 @@ int fus_pins_write(const struct pins *p)
 		err = unlinkat(dir, name, 0) && errno != ENOENT ? -errno : fsync(dir) ? -errno : 0;
 	if (dir >= 0)
 		close(dir);
+	if (err == -E2BIG)
+		return fus_fail(FC_FAILED, path, "would be larger than %u MiB; pin directories "
+				"instead of their files", MAX_BYTES >> 20);
 	return err ? fus_fail(FC_FAILED, path, "cannot write: %s; see df and the permissions of "
 			      "its directory", strerror(-err)) : 0;
 }
