@@ -134,6 +134,8 @@ static int find_by_name(struct target *t, const struct mapping *sets)
 	struct pins pins;
 	int rc = absolute(t);
 
+	if (rc || !t->pin.path)
+		return rc;
 	for (const struct mapping *m = sets; m && !rc && !*t->set; m = m->next) {
 		rc = fus_pins_read(fus_dm_set_uuid(m), &pins);
 		if (!rc && pin_at(&pins, t->pin.path))
