@@ -49,8 +49,6 @@ static_assert(FUSION_LONG_BATCH + FUSION_MAX_PICK <= FUSION_MAX_LEAVING);
 #define COLD_SHARE	32U	/* of the fast member's extents, one can be a victim */
 #define COLD_MIN	FUSION_MAX_PICK
 
-#define MIN_HALVED	4U	/* so that half an answer has room for a swap */
-
 /* -- histogram ------------------------------------------------------------- */
 
 static u32 fusion_bucket(u32 heat)
@@ -338,12 +336,10 @@ static unsigned int fusion_policy_choose(struct fusion_policy *p, struct fusion_
 					 struct fusion_move *moves, unsigned int max)
 {
 	unsigned int most = clamp(env->most, max, FUSION_MAX_PICK), nr, n, c = 0;
-	/* many pins may come, and the reserve does not wait for the last of them */
-	bool halved = env->idle && p->shortfall && max >= MIN_HALVED;
 
 	nr = fusion_policy_gather(p, h->pins, env->idle, max);
 	h->why = FUSION_FOR_PIN;
-	n = env->spent ? 0 : fusion_pick_pinned(p, h, room, moves, halved ? max / 2 : max);
+	n = env->spent ? 0 : fusion_pick_pinned(p, h, room, moves, max);
 	for (; c < nr && n < room && n < max; c++)
 		fusion_policy_promote(p, &moves[n++], p->best[c].lext);
 	h->why = FUSION_FOR_SWAP;

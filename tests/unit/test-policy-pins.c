@@ -166,35 +166,6 @@ static void test_next(void)
 	end_pins();
 }
 
-/* In idle time, many that want to come up do not keep the reserve waiting. */
-static void test_reserve(void)
-{
-	struct fusion_policy_env env = { .free_slow = 100, .reserve = 20, .idle = true };
-	struct fusion_move moves[16];
-	unsigned int n, down = 0;
-
-	start_pins(200, 1000, 0);
-	sim_fill(&sim, 0, 1100);
-	sim.batch = 0;
-	sim_rest(&sim, 5000);
-	pin(FUSION_FAST, 600, 100);
-	n = fusion_policy_pick(p, &env, moves, 16);
-	REQUIRE_EQ(n, 16);
-	for (unsigned int i = 0; i < n; i++)
-		down += moves[i].to == FUSION_SLOW;
-	REQUIRE_EQ(down, 4 + 8);
-	for (unsigned int i = 0; i < n; i++)
-		fusion_policy_done(p, &moves[i], FUSION_SKIPPED);
-	/* a pair is not halved, and under load the reserve has to wait anyway */
-	REQUIRE_EQ(fusion_policy_pick(p, &env, moves, 2), 2);
-	REQUIRE_EQ(moves[1].to, FUSION_FAST);
-	env.idle = false;
-	n = fusion_policy_pick(p, &env, moves, 16);
-	REQUIRE_EQ(n, 16);
-	REQUIRE_EQ(moves[15].to, FUSION_FAST);
-	end_pins();
-}
-
 /* Many cold ones on the fast member do not hide the coldest of the others. */
 static void test_cold_ones(void)
 {
@@ -418,7 +389,6 @@ static const struct unit_test tests[] = {
 	{ "pins: it comes first", test_order },
 	{ "pins: no more than there is room for", test_bound },
 	{ "pins: what comes next", test_next },
-	{ "pins: they do not starve the reserve", test_reserve },
 	{ "pins: cold ones hide no victims", test_cold_ones },
 	{ "pins: what is pinned to slow is no candidate", test_candidates },
 	{ "pins: it goes down in idle time", test_demotions },
