@@ -70,13 +70,17 @@ unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_
 {
 	u32 fast = fusion_slots_obtainable(fs, FUSION_FAST);
 	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);
-	u32 spares = fusion_spares(fs, FUSION_SLOW);
+	u32 spares = fusion_spares(fs, FUSION_SLOW), lacking = spares - min(spares, slow);
 
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
-	/* homing uses spares: promotions give those of the slow member back, which swaps need */
-	if (slow < spares)
-		env->reserve -= min(env->reserve, spares - slow);
+	/*
+	 * Homing uses spares of the slow member, and so does a swap whose promotion a write cancels.
+	 * Swaps need them. So many promotions give them back, even if the reserve is short.
+	 */
+	if (lacking)
+		env->reserve = min(env->reserve - min(env->reserve, lacking),
+				   env->free_fast - min(env->free_fast, lacking));
 	/* even if errors have left no slot: a demotion or a promotion makes room */
 	return clamp(2 * min(fast, slow), 2U, fusion_longest_batch(fs, FUSION_BATCH));
 }
