@@ -111,11 +111,13 @@ test_lost_names() {
 	good fusionctl unpin "$MNT/file-1"
 	rm "$MNT/dir"
 	touch "$MNT/dir"
-	(cd "$MNT" && good fusionctl unpin ./none/..//dir/file-3)
+	(cd "$MNT" && refused ": cannot look at it" fusionctl unpin "")
+	(cd "$MNT" && refused "cannot look at it" fusionctl unpin ./none/..//dir/file-3)
+	(cd "$MNT" && good fusionctl unpin ../mnt/.//dir/file-3)
 	in_file '[.pins[].path] | join(" ")' "$MNT $MNT/file-2"
 	umount "$MNT"
 	good fusionctl unpin "$MNT"
-	good fusionctl unpin "$MNT/../mnt/./file-2"
+	good fusionctl unpin "$MNT/.//file-2"
 	same "pins" "$(ls $PINS)" ""
 	refused "fusionctl: $MNT" fusionctl unpin "$MNT"
 }
@@ -245,6 +247,14 @@ test_reopened() {
 	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
 	# the slow member rests, sooner or later
 	within 60 "the set is left alone" left_alone
+	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
+	# not mounted for a while, in which nothing is pinned
+	umount "$MNT"
+	good fusionctl pin --refresh where
+	same "pinned" "$(msg where pins | awk '{ print $4 }')" 0
+	mount "$SET" "$MNT"
+	sleep 3
+	good fusionctl pin --refresh --used-within 0
 	same "pinned to" "$(pinned_to "$MNT/dir/other")" fast
 }
 

@@ -82,40 +82,48 @@ static int identify(struct finder *f, struct target *t, const struct stat *st)
 	return 0;
 }
 
-/* Take out ".", ".." and double slashes, as the path may lead nowhere. It begins with a slash. */
-static void normalise(char *path)
+/*
+ * Append @word to the directory in @path, without ".", "..", and double slashes, as it may lead
+ * nowhere. Return: false if ".." follows a name: what that leads to depends on links.
+ */
+static bool append(char *path, const char *word)
 {
-	char *out = path;
+	char *end = path + strlen(path);
+	bool named = false;
 	size_t n;
 
-	for (const char *in = path + strspn(path, "/"); *in; in += strspn(in, "/")) {
-		n = strcspn(in, "/");
-		if (n == 2 && !strncmp(in, "..", 2)) {
-			while (out > path && *--out != '/')
+	for (word += strspn(word, "/"); *word; word += strspn(word, "/")) {
+		n = strcspn(word, "/");
+		if (n == 2 && !strncmp(word, "..", 2)) {
+			if (named)
+				return false;
+			while (end > path && *--end != '/')
 				;
-		} else if (n > 1 || *in != '.') {
-			*out++ = '/';
-			memmove(out, in, n);
-			out += n;
+		} else if (n > 1 || *word != '.') {
+			*end++ = '/';
+			memcpy(end, word, n);
+			end += n;
+			named = true;
 		}
-		in += n;
+		word += n;
 	}
-	if (out == path)
-		*out++ = '/';
-	*out = 0;
+	if (end == path)
+		*end++ = '/';
+	*end = 0;
+	return true;
 }
 
 static int absolute(struct target *t)
 {
-	char cwd[PATH_MAX], path[2 * PATH_MAX];
+	char path[2 * PATH_MAX] = "";
 
-	if (*t->word == '/')
-		snprintf(path, sizeof(path), "%s", t->word);
-	else if (getcwd(cwd, sizeof(cwd)))
-		snprintf(path, sizeof(path), "%s/%s", cwd, t->word);
-	else
+	if (*t->word != '/' && !getcwd(path, PATH_MAX))
 		return cannot_look(t->word, errno);
-	normalise(path);
+	/* the root itself */
+	if (!strcmp(path, "/"))
+		*path = 0;
+	if (!*t->word || strlen(t->word) >= PATH_MAX || !append(path, t->word))
+		return cannot_look(t->word, ENOENT);
 	t->pin.path = strdup(path);
 	return t->pin.path ? 0 : no_memory();
 }

@@ -93,21 +93,29 @@ static bool was_found(const struct pinning *p)
 	return same;
 }
 
-/* What cannot be looked at now may be found later. If this fails, all is only looked for again. */
-static void note_found(const struct pinning *p)
+/* What cannot be looked at now may be found later. */
+static bool found_all(const struct pinning *p)
 {
-	char file[FOUND_FILE], now[OPENING];
-	int dir;
-
 	for (size_t i = 0; i < p->pins.nr; i++)
 		if (p->found[i].state == PIN_NOT_MOUNTED || p->found[i].state == PIN_UNREADABLE)
-			return;
-	dir = open(RUN_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			return false;
+	return true;
+}
+
+/* If this fails, all is only looked for again. */
+static void note_found(const struct pinning *p)
+{
+	int dir = open(RUN_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char file[FOUND_FILE], now[OPENING];
+
 	if (dir < 0)
 		return;
 	found_file(p, file);
 	opening_text(p, now);
-	fus_new_file(dir, file, now, strlen(now));
+	if (found_all(p))
+		fus_new_file(dir, file, now, strlen(now));
+	else
+		unlinkat(dir, file, 0);
 	close(dir);
 }
 

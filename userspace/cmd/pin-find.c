@@ -270,7 +270,9 @@ static int try_to_count(struct look *l, const struct mounted *m, const char *pat
 	rc = where_volume(w, m->target, mount.st_dev, &v);
 	if (rc)
 		return rc;
-	v->fs.also = st.st_dev;
+	/* subvolumes have devices of their own */
+	if (!strcmp(v->fs.type, "btrfs"))
+		v->fs.also = st.st_dev;
 	w->each = take;
 	w->ctx = l;
 	return where_count(w, path, false);
