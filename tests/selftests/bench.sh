@@ -24,6 +24,16 @@ measured() {
 		"$([[ $rc == 0 ]] && echo true || echo false)"
 }
 
+# a_pair: a set called pair, whose slow member is a model
+a_pair() {
+	null fast 64
+	FAST=$REPLY
+	null slow-below 256
+	spindle slow "$REPLY"
+	SLOW=/dev/mapper/slow
+	opened pair --extent-size 256K
+}
+
 # line DIRECTION MEMBER FIELD: of the line
 line() {
 	jq -r --arg d "$1" --arg m "$2" \
@@ -96,12 +106,7 @@ test_loads() {
 		within_percent "I/Os a second" "$(run "read 4K, $depth in flight" ios_per_second)" \
 			"$truth" 10 || fail "another rate with $depth in flight"
 	done
-	null fast 64
-	FAST=$REPLY
-	null slow-below 256
-	spindle slow "$REPLY"
-	SLOW=/dev/mapper/slow
-	opened pair --extent-size 256K
+	a_pair
 	mkfs.ext4 -q "$SET"
 	mkdir "$TMP/mnt"
 	mount "$SET" "$TMP/mnt"
@@ -163,12 +168,7 @@ test_cache() {
 
 test_set() {
 	need fio mkfs.ext4
-	null fast 64
-	FAST=$REPLY
-	null slow-below 256
-	spindle slow "$REPLY"
-	SLOW=/dev/mapper/slow
-	opened pair --extent-size 256K
+	a_pair
 	good fusionctl set pair migration=off
 	# more than the fast member has room for
 	measured "$SET" --quick --max-size 6M --write --yes --force
