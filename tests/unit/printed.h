@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a function prints. */
+/* What a verb prints, and fields of its JSON. */
 #ifndef PRINTED_H
 #define PRINTED_H
 
-#include <stdio.h>
+#include <json-c/json.h>
 #include <unistd.h>
 
 #include "unit.h"
+#include "verb.h"
 
-static int out;
-static FILE *printed;
+#define PRINTED_BYTES	65536
 
-static void print_to(FILE *f)
+/* With -v, which must succeed; to be freed. */
+static inline char *printed(verb_fn *verb, char **word, int nr, bool json)
 {
-	REQUIRE(f);
-	printed = f;
+	struct args a = { .n = nr, .word = word };
+	char *text = calloc(1, PRINTED_BYTES);
+	FILE *f = tmpfile();
+	int out;
+
+	a.opt[OPT_JSON] = json ? "" : NULL;
+	a.opt[OPT_VERBOSE] = "";
 	fflush(stdout);
 	out = dup(STDOUT_FILENO);
-	REQUIRE(out >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
+	REQUIRE(f && text && dup2(fileno(f), STDOUT_FILENO) >= 0);
+	REQUIRE_EQ(verb(&a), 0);
+	fflush(stdout);
+	REQUIRE(dup2(out, STDOUT_FILENO) >= 0);
+	close(out);
+	rewind(f);
+	REQUIRE(fread(text, 1, PRINTED_BYTES - 1, f));
+	fclose(f);
+	return text;
 }
 
-/* The text since print_to(); it lasts until the next one. */
-static const char *printed_text(void)
+static inline struct json_object *field(struct json_object *o, const char *key)
 {
-	static char text[65536];
-	size_t n;
+	struct json_object *v;
 
-	fflush(stdout);
-	dup2(out, STDOUT_FILENO);
-	close(out);
-	rewind(printed);
-	n = fread(text, 1, sizeof(text) - 1, printed);
-	text[n] = 0;
-	fclose(printed);
-	return text;
+	REQUIRE(json_object_object_get_ex(o, key, &v), "%s", key);
+	return v;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "unit.h"
-#include "printed.h"
+#include "captured.h"
 
 #include "bench.h"
 

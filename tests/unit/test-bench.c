@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "unit.h"
-#include "printed.h"
+#include "captured.h"
 
 #include "bench.h"
 #include "error.h"
