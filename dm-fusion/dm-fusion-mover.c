@@ -75,8 +75,8 @@ unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_
 	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
 	/*
-	 * Homing uses spares of the slow member, and so does a swap whose promotion a write cancels.
-	 * Swaps need them. So many promotions give them back, even if the reserve is short.
+	 * Homing uses spares of the slow member, and so does a swap whose promotion a write
+	 * cancels. Swaps need them. So many promotions give them back, even if the reserve is short.
 	 */
 	if (lacking)
 		env->reserve = min(env->reserve - min(env->reserve, lacking),
