@@ -76,7 +76,7 @@ unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_
 	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
 	/*
 	 * Homing uses spares of the slow member, and so does a swap whose promotion a write
-	 * cancels. Swaps need them. So many promotions give them back, even if the reserve is short.
+	 * cancels. Swaps need them. So many promotions give them back, also if the reserve is low.
 	 */
 	if (lacking)
 		env->reserve = min(env->reserve - min(env->reserve, lacking),
