@@ -21,7 +21,6 @@
 
 struct result {
 	struct json_source source;
-	const char *profile;
 	struct json_object *o, *lines, *runs;
 	bool reliable;
 };
@@ -38,6 +37,7 @@ static int read_result(const char *path, struct result *r)
 {
 	char *text = fus_file_text(AT_FDCWD, path, MOST_FILE, NULL);
 	struct json_object *reliable;
+	const char *profile;
 	int rc;
 
 	*r = (struct result) { .source = { path, "use a file that fusionctl bench --json wrote" } };
@@ -46,9 +46,9 @@ static int read_result(const char *path, struct result *r)
 				"bench --json wrote", strerror(errno));
 	r->o = json_tokener_parse(text);
 	free(text);
-	r->profile = json_object_is_type(r->o, json_type_object) ?
-		     fus_field_text(r->o, "profile") : NULL;
-	if (!is_profile(r->profile))
+	profile = json_object_is_type(r->o, json_type_object) ? fus_field_text(r->o, "profile") :
+		  NULL;
+	if (!is_profile(profile))
 		return fus_fail(FC_FAILED, path, "is no result of bench; name a file that "
 				"fusionctl bench --json wrote");
 	rc = fus_field_child(&r->source, r->o, "lines", json_type_array, &r->lines);
@@ -93,14 +93,15 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* The line of the same direction and member. */
-static struct json_object *find_line(const struct result *r, const char *dir, const char *member)
+/* The one of a list in which @key is this, and the member, if any, that one. */
+static struct json_object *find(struct json_object *list, const char *key, const char *value,
+				const char *member)
 {
-	for (size_t i = 0; i < json_object_array_length(r->lines); i++) {
-		struct json_object *o = json_object_array_get_idx(r->lines, i);
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
 
 		if (json_object_is_type(o, json_type_object) &&
-		    same_text(fus_field_text(o, "direction"), dir) &&
+		    same_text(fus_field_text(o, key), value) &&
 		    same_text(fus_field_text(o, "member"), member))
 			return o;
 	}
@@ -149,7 +150,7 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 	char name[32];
 
 	for (int i = 0; i < 2; i++) {
-		line[i] = find_line(&r[i], bench_direction_name[dir], member);
+		line[i] = find(r[i].lines, "direction", bench_direction_name[dir], member);
 		if (!line[i])
 			return 0;
 	}
@@ -167,19 +168,6 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 	return rows;
 }
 
-/* The run of the same load. */
-static struct json_object *find_run(const struct result *r, const char *load)
-{
-	for (size_t i = 0; i < json_object_array_length(r->runs); i++) {
-		struct json_object *o = json_object_array_get_idx(r->runs, i);
-
-		if (json_object_is_type(o, json_type_object) &&
-		    same_text(fus_field_text(o, "load"), load))
-			return o;
-	}
-	return NULL;
-}
-
 static unsigned int add_loads(struct libscols_table *tb, const struct result r[2])
 {
 	unsigned int rows = 0;
@@ -191,7 +179,7 @@ static unsigned int add_loads(struct libscols_table *tb, const struct result r[2
 		struct theil_value v[2];
 		bool once;
 
-		b = load ? find_run(&r[1], load) : NULL;
+		b = load ? find(r[1].runs, "load", load, NULL) : NULL;
 		if (!b || !get_value(a, "bytes_per_second", &v[0]) ||
 		    !get_value(b, "bytes_per_second", &v[1]))
 			continue;

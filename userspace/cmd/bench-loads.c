@@ -102,31 +102,25 @@ void bench_loads_free(struct bench *b)
 
 /* -- results ---------------------------------------------------------------------- */
 
-double bench_try_rate(const struct bench_try *t)
+/* Bytes, or I/Os, in a second, in both directions together. */
+static double rate_of(const struct bench_try *t, bool ios)
 {
 	double rate = 0;
 
-	for (int dir = 0; dir < 2; dir++)
-		if (t->side[dir].seconds > 0)
-			rate += t->side[dir].bytes / t->side[dir].seconds;
-	return rate;
-}
+	for (int dir = 0; dir < 2; dir++) {
+		const struct fio_side *side = &t->side[dir];
 
-static double ios_of(const struct bench_try *t)
-{
-	double rate = 0;
-
-	for (int dir = 0; dir < 2; dir++)
-		if (t->side[dir].seconds > 0)
-			rate += t->side[dir].ios / t->side[dir].seconds;
+		if (side->seconds > 0)
+			rate += (ios ? side->ios : side->bytes) / side->seconds;
+	}
 	return rate;
 }
 
 static double value_of(const struct bench_try *t, enum bench_value what)
 {
 	switch (what) {
-	case BENCH_RATE:	return bench_try_rate(t);
-	case BENCH_IOS:		return ios_of(t);
+	case BENCH_RATE:	return rate_of(t, false);
+	case BENCH_IOS:		return rate_of(t, true);
 	case BENCH_READ_MEAN:	return t->side[BENCH_READ].mean;
 	case BENCH_READ_P99:	return t->side[BENCH_READ].p99;
 	case BENCH_WRITE_MEAN:	return t->side[BENCH_WRITE].mean;

@@ -174,6 +174,22 @@ static void print_plan(const struct bench *b)
 	fflush(stdout);
 }
 
+/* How a profile is carried out, and what it has to say. */
+struct way {
+	void (*plan)(const struct bench *b);
+	int (*measure)(struct bench *b, struct bench_target *t);
+	void (*show)(const struct bench *b);
+	void (*draw)(const struct bench *b, FILE *f);
+};
+
+static const struct way transfers = { print_plan, bench_honest, bench_show, bench_svg };
+static const struct way loads = { print_runs, bench_runs, bench_show_runs, bench_svg_runs };
+
+static const struct way *way_of(const struct bench *b)
+{
+	return b->profile == BENCH_HONEST ? &transfers : &loads;
+}
+
 /* -- the work ----------------------------------------------------------------------- */
 
 static int measure(struct bench *b, const struct args *a, struct bench_target *t)
@@ -186,9 +202,9 @@ static int measure(struct bench *b, const struct args *a, struct bench_target *t
 	rc = bench_target_begin(b, a, t);
 	bench_catch_signals();
 	if (!rc)
-		rc = b->profile == BENCH_HONEST ? bench_honest(b, t) : bench_runs(b, t);
+		rc = way_of(b)->measure(b, t);
 	bench_target_end(b, t);
-	if (!rc && b->profile == BENCH_HONEST && !bench_find_lines(b))
+	if (!rc && !bench_find_lines(b))
 		rc = fus_fail(FC_FAILED, "bench", "not enough memory; close programs and try "
 			      "again");
 	return rc;
@@ -201,15 +217,10 @@ static int show(struct bench *b, const struct args *a, struct output *svg)
 
 	if (a->opt[OPT_JSON])
 		bench_json(b);
-	else if ((!svg->path || strcmp(svg->path, "-")) && b->profile == BENCH_HONEST)
-		bench_show(b);
 	else if (!svg->path || strcmp(svg->path, "-"))
-		bench_show_runs(b);
+		way_of(b)->show(b);
 	if (svg->path) {
-		if (b->profile == BENCH_HONEST)
-			bench_svg(b, svg->f);
-		else
-			bench_svg_runs(b, svg->f);
+		way_of(b)->draw(b, svg->f);
 		rc = output_close(svg);
 		svg->path = NULL;
 	}
@@ -227,12 +238,8 @@ static int run(struct bench *b, const struct args *a, struct bench_target *t)
 		rc = make_plan(b, a, t);
 	if (rc)
 		return rc;
-	if (!a->opt[OPT_JSON] && !(a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-"))) {
-		if (b->profile == BENCH_HONEST)
-			print_plan(b);
-		else
-			print_runs(b);
-	}
+	if (!a->opt[OPT_JSON] && !(a->opt[OPT_SVG] && !strcmp(a->opt[OPT_SVG], "-")))
+		way_of(b)->plan(b);
 	if (a->opt[OPT_DRY_RUN])
 		return 0;
 	if (a->opt[OPT_SVG])

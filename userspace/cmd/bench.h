@@ -208,7 +208,6 @@ void bench_loads_free(struct bench *b);
 const char *bench_plan_runs(struct bench *b, uint64_t device_bytes);
 /* Of the times that it ran: the median, the least and the most. */
 struct theil_value bench_run_value(const struct bench_run *r, enum bench_value what);
-double bench_try_rate(const struct bench_try *t);
 /* Return: whether the load does anything in this direction. */
 bool bench_run_has(const struct bench_run *r, enum bench_direction dir);
 /* Find what is doubtful. Return: whether anything is. */

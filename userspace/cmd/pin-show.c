@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "pin.h"
@@ -33,17 +32,11 @@ const char *const pin_state_name[NR_PIN_STATES] = {
 
 static void path_text(char buf[PATH_TEXT], const struct pin *pin)
 {
-	size_t n;
-
-	if (!pin->path) {
+	if (pin->path)
+		fus_path_text(buf, PATH_TEXT, pin->path, pin->recursive);
+	else
 		snprintf(buf, PATH_TEXT, pin->first == pin->last ? "extent %" PRIu64 :
 			 "extents %" PRIu64 "-%" PRIu64, pin->first, pin->last);
-		return;
-	}
-	fus_safe_text(buf, PATH_TEXT - 1, pin->path, SIZE_MAX, fus_utf8_output());
-	n = strlen(buf);
-	if (pin->recursive && n && buf[n - 1] != '/')
-		strcpy(buf + n, "/");
 }
 
 static void state_text(char buf[STATE_TEXT], const struct pin *pin, const struct pin_found *f)

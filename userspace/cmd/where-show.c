@@ -124,12 +124,8 @@ static void print_row(struct libscols_table *tb, const struct where_row *r)
 	const struct tally *t = &r->sum;
 	char size[SIZE_TEXT], fast[SIZE_TEXT], slow[SIZE_TEXT], holes[SIZE_TEXT], other[SIZE_TEXT];
 	char share[16], heat[32], pin[64], path[4 * 4096];
-	size_t n;
 
-	fus_safe_text(path, sizeof(path) - 1, r->path, SIZE_MAX, fus_utf8_output());
-	n = strlen(path);
-	if (r->directory && n && path[n - 1] != '/')
-		strcpy(path + n, "/");
+	fus_path_text(path, sizeof(path), r->path, r->directory);
 	share_text(share, t);
 	pin_text(pin, t);
 	snprintf(heat, sizeof(heat), "%.1f", tally_heat(t));

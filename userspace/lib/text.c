@@ -74,3 +74,14 @@ bool fus_utf8_output(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
+
+void fus_path_text(char *buf, size_t size, const char *path, bool directory)
+{
+	size_t n;
+
+	/* with room for the slash */
+	fus_safe_text(buf, size - 1, path, SIZE_MAX, fus_utf8_output());
+	n = strlen(buf);
+	if (directory && n && buf[n - 1] != '/')
+		strcpy(buf + n, "/");
+}

@@ -12,6 +12,8 @@
  * the end of @buf. Returns @buf.
  */
 char *fus_safe_text(char *buf, size_t size, const char *from, size_t len, bool utf8);
+/* The same for a path, which ends with a slash if it is a @directory. */
+void fus_path_text(char *buf, size_t size, const char *path, bool directory);
 /* Return: whether the output may be UTF-8. */
 bool fus_utf8_output(void);
 
