@@ -456,6 +456,15 @@ u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
 	return nr - min(nr, fusion_spares(fs, dev));
 }
 
+u32 fusion_slots_for_moves(const struct fusion *fs, enum fusion_dev dev)
+{
+	u32 free = fusion_slots_obtainable(fs, dev), beside = fusion_beside_spares(fs, dev, free);
+
+	if (dev == FUSION_FAST && !beside && free && !fusion_slots_obtainable(fs, FUSION_SLOW))
+		return 1;
+	return beside;
+}
+
 unsigned int fusion_requested_batch(const struct fusion *fs, bool idle)
 {
 	u32 max = FUSION_LONG_BATCH_BYTES >> (SECTOR_SHIFT + fs->shift);

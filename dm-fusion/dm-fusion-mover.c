@@ -72,8 +72,8 @@ unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_
 	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);
 	u32 spares = fusion_spares(fs, FUSION_SLOW), lacking = spares - min(spares, slow);
 
-	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
-	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
+	env->free_fast = fusion_slots_for_moves(fs, FUSION_FAST);
+	env->free_slow = fusion_slots_for_moves(fs, FUSION_SLOW);
 	/*
 	 * Homing uses spares of the slow member, and so does a swap whose promotion a write
 	 * cancels. Swaps need them. So many promotions give them back, also if the reserve is low.

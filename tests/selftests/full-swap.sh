@@ -14,7 +14,7 @@ SLOW_EXTENTS=192
 
 # full [OPTION VALUE]...: a set that is written completely
 full() {
-	members $((72 * SIZE / 1024)) $((SLOW_EXTENTS * SIZE / 1024))
+	"${MEMBERS:-members}" $((72 * SIZE / 1024)) $((SLOW_EXTENTS * SIZE / 1024))
 	format --extent-size "${SIZE}K"
 	fusion full migration off "$@"
 	EXTENTS=$(status full extents)
@@ -138,6 +138,52 @@ test_no_room() {
 	# all of the fast member is to stay, so nothing is promoted
 	same "promotion" "$(msg full promote $((EXTENTS - 1)) 0-$((EXTENTS - 1)))" "0 0 0 1 range"
 	fusion-stamp run "$SET" --state "$TMP/state" --ops 500 --mix 1:1:1:0:1:0
+	fusion-stamp verify "$SET" --state "$TMP/state"
+}
+
+# bad_free_slots: writes to the slots of the fast member that are free now fail from now on, as do
+# those to the ones that were free before
+bad_free_slots() {
+	local slot start=0 first table="" n=$((SIZE * 2)) data
+	data=$(sb fast_data_start)
+	msg full map 0 "$EXTENTS" | awk -v all="$(status full total_fast)" '$3 == "fast" {
+			for (i = 0; i < $2; i++) used[$4 + i] = 1 }
+		END { for (i = 0; i < all; i++) if (!(i in used)) print i }' >>"$TMP/bad"
+	sort -nu -o "$TMP/bad" "$TMP/bad"
+	while read -r slot; do
+		first=$((data + slot * n))
+		[[ $first -eq $start ]] ||
+			table+="$start $((first - start)) linear /dev/fast $start"$'\n'
+		table+="$first $n error"$'\n'
+		start=$((first + n))
+	done <"$TMP/bad"
+	swap fast "$table$start $(($(sectors_of /dev/fast) - start)) linear /dev/fast $start"
+}
+
+# Promotions that fail have used up the slow member's spares: those of the fast one make room there,
+# so that extents go on changing places.
+test_swaps_after_write_errors() {
+	local MEMBERS=linked spares free lext hot=8 first
+	full half_life 60 duty 100 idle 0
+	spares=$(sb spare_slow)
+	lext=$((EXTENTS - 2))
+	for ((free = spares; free > 0; lext--)); do
+		bad_free_slots
+		same "promotion of $lext, which fails" \
+			"$(msg full promote $lext | cut -d ' ' -f 1-4)" "0 0 0 1"
+		within 30 "nothing moves" settled full
+		free=$(($(status full total_slow) - $(status full used_slow)))
+		[[ $((EXTENTS - lext)) -le $((3 * spares)) ]] || fail "$free slots of the slow member are free"
+	done
+	same "retired slots" "$(counter full retired_slots)" "$spares"
+	same "extents mapped" "$(status full mapped)" "$EXTENTS"
+	first=$((lext - hot - 1))
+	same "hot extents on fast before" "$(on full fast $first $hot)" 0
+	msg full migration on
+	gets_up full "$first" "$hot" 90
+	msg full migration off
+	within 30 "nothing moves" settled full
+	same "extents mapped" "$(status full mapped)" "$EXTENTS"
 	fusion-stamp verify "$SET" --state "$TMP/state"
 }
 
