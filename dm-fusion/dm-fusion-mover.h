@@ -266,9 +266,9 @@ u64 fusion_pace_until(const struct fusion *fs, u64 us);
 u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
 
 /*
- * Slots that a move may take if no other one makes room for it: those beside the spares. And a spare
- * of the fast member if errors have left the slow one without a slot: swaps begin with a demotion,
- * and this promotion makes room for it. fs->lock held.
+ * Slots that a move may take if no other one makes room for it: those beside the spares, and a
+ * spare of the fast member if errors have left the slow one without a slot. Swaps begin with a
+ * demotion, and that promotion makes room for it. fs->lock held.
  */
 u32 fusion_slots_for_moves(const struct fusion *fs, enum fusion_dev dev);
 
