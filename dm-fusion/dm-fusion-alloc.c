@@ -16,16 +16,20 @@
 int fusion_alloc_init(struct fusion *fs)
 {
 	unsigned int dev;
+	u32 slot;
+	int r;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
-		fs->slots.used[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)),
-					       sizeof(long), GFP_KERNEL);
+		r = fusion_used_init(&fs->slots.used[dev], fusion_slot_end(fs, dev));
+		if (r)
+			return r;
 		fs->slots.retired[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)),
 						  sizeof(long), GFP_KERNEL);
-		if (!fs->slots.used[dev] || !fs->slots.retired[dev])
+		if (!fs->slots.retired[dev])
 			return -ENOMEM;
 	}
-	bitmap_set(fs->slots.used[FUSION_SLOW], 0, fs->sb.slow_first_slot);
+	for (slot = 0; slot < fs->sb.slow_first_slot; slot++)
+		fusion_used_set(&fs->slots.used[FUSION_SLOW], slot);
 	fs->slots.nr_free[FUSION_FAST] = fs->sb.nr_fast_slots;
 	fs->slots.nr_free[FUSION_SLOW] = fs->sb.nr_slow_slots;
 	return 0;
@@ -37,7 +41,7 @@ void fusion_alloc_exit(struct fusion *fs)
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
 		kvfree(fs->slots.retired[dev]);
-		kvfree(fs->slots.used[dev]);
+		fusion_used_exit(&fs->slots.used[dev]);
 	}
 }
 
@@ -52,26 +56,26 @@ int fusion_slot_claim(struct fusion *fs, u32 word)
 		fs->old.nr++;
 		return 0;
 	}
-	if (__test_and_set_bit(fusion_word_slot(word), fs->slots.used[dev]))
+	if (fusion_used_set(&fs->slots.used[dev], fusion_word_slot(word)))
 		return -EILSEQ;
 	fs->slots.nr_free[dev]--;
 	return 0;
 }
 
-/* The first free slot from @from on that is not inside the fence, or @nr. */
-static u32 fusion_slot_find(const struct fusion *fs, enum fusion_dev dev, u32 from, u32 nr)
+/* The first free slot from @from on that is not inside the fence, or the number of slots. */
+static u32 fusion_slot_find(const struct fusion *fs, enum fusion_dev dev, u32 from)
 {
-	u32 slot = find_next_zero_bit(fs->slots.used[dev], nr, from);
+	const struct fusion_used *used = &fs->slots.used[dev];
+	u32 slot = fusion_used_next_free(used, from);
 
-	if (slot < nr && fusion_fenced(&fs->slots.fence, dev, slot))
-		slot = find_next_zero_bit(fs->slots.used[dev], nr, fs->slots.fence.end);
-	return slot;
+	return slot < used->nr && fusion_fenced(&fs->slots.fence, dev, slot) ?
+		fusion_used_next_free(used, fs->slots.fence.end) : slot;
 }
 
 /* A slot that is free is given to an extent. */
 static u32 fusion_slot_give(struct fusion *fs, enum fusion_dev dev, u32 slot)
 {
-	__set_bit(slot, fs->slots.used[dev]);
+	fusion_used_set(&fs->slots.used[dev], slot);
 	fs->slots.nr_free[dev]--;
 	fusion_discard_forget(fs, dev, slot);
 	return fusion_word(FUSION_STABLE, dev, slot);
@@ -79,7 +83,7 @@ static u32 fusion_slot_give(struct fusion *fs, enum fusion_dev dev, u32 slot)
 
 u32 fusion_slot_take(struct fusion *fs, enum fusion_dev dev, u32 slot)
 {
-	if (test_bit(slot, fs->slots.used[dev]) || fusion_fenced(&fs->slots.fence, dev, slot))
+	if (test_bit(slot, fs->slots.used[dev].bits) || fusion_fenced(&fs->slots.fence, dev, slot))
 		return FUSION_WORD_UNMAPPED;
 	return fusion_slot_give(fs, dev, slot);
 }
@@ -93,9 +97,9 @@ u32 fusion_slot_get(struct fusion *fs, enum fusion_dev dev, u32 lext, u32 keep)
 	if (fs->slots.nr_free[dev] <= keep)
 		return FUSION_WORD_UNMAPPED;
 
-	slot = fusion_slot_find(fs, dev, home ? lext : fs->slots.cursor[dev], nr);
+	slot = fusion_slot_find(fs, dev, home ? lext : fs->slots.cursor[dev]);
 	if (slot >= nr)
-		slot = fusion_slot_find(fs, dev, 0, nr);
+		slot = fusion_slot_find(fs, dev, 0);
 	if (WARN_ON_ONCE(slot >= nr))
 		return FUSION_WORD_UNMAPPED;
 
@@ -123,7 +127,7 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 		fusion_old_slot_put(fs, fusion_old_index(fs, word));
 		return;
 	}
-	if (WARN_ON_ONCE(!__test_and_clear_bit(fusion_word_slot(word), fs->slots.used[dev])))
+	if (WARN_ON_ONCE(!fusion_used_clear(&fs->slots.used[dev], fusion_word_slot(word))))
 		return;
 	fs->slots.nr_free[dev]++;
 	if (fusion_fenced(&fs->slots.fence, dev, fusion_word_slot(word)))

@@ -94,7 +94,7 @@ void fusion_discard_kick(struct fusion *fs)
 static unsigned long fusion_free_bits(const struct fusion *fs, enum fusion_dev dev, size_t i)
 {
 	unsigned long *const *held = fs->replica.held;
-	unsigned long used = READ_ONCE(fs->slots.used[dev][i]), mask = ~0UL;
+	unsigned long used = READ_ONCE(fs->slots.used[dev].bits[i]), mask = ~0UL;
 	u32 end = fusion_slot_end(fs, dev);
 
 	if (dev == FUSION_SLOW)
@@ -160,7 +160,7 @@ static bool fusion_discard_idle(const struct fusion *fs)
 static bool fusion_discard_ready(const struct fusion *fs, const struct fusion_discards *d, u32 slot)
 {
 	return !fusion_fenced(&fs->slots.fence, d->dev, slot) &&
-	       test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev]);
+	       test_bit(slot, d->todo) && !test_bit(slot, fs->slots.used[d->dev].bits);
 }
 
 /* The first free slot from @from on that awaits a discard; a hint, as no lock is held. */
@@ -213,7 +213,7 @@ static enum taken fusion_discard_take(struct fusion *fs, struct fusion_discards 
 	max = fusion_discard_may_take(fs, d->dev);
 	for (; slot < end && slot - *first < max && fusion_discard_ready(fs, d, slot); slot++) {
 		__clear_bit(slot, d->todo);
-		__set_bit(slot, fs->slots.used[d->dev]);
+		fusion_used_set(&fs->slots.used[d->dev], slot);
 	}
 	*nr = slot - *first;
 	d->nr -= *nr;
@@ -235,7 +235,7 @@ static void fusion_discard_give_back(struct fusion *fs, struct fusion_discards *
 
 	spin_lock_irq(&fs->lock);
 	for (slot = first; slot < first + nr; slot++)
-		__clear_bit(slot, fs->slots.used[d->dev]);
+		fusion_used_clear(&fs->slots.used[d->dev], slot);
 	d->in_flight -= nr;
 	fs->slots.nr_free[d->dev] += nr;
 	fusion_fence_keep(&fs->slots, d->dev,

@@ -195,7 +195,7 @@ static void fusion_list_add(struct fusion_home_list *list, u32 lext)
 /* A hint, as no lock is held. */
 static bool fusion_home_free(const struct fusion *fs, u32 lext)
 {
-	return !test_bit(lext, fs->slots.used[FUSION_SLOW]);
+	return !test_bit(lext, fs->slots.used[FUSION_SLOW].bits);
 }
 
 /* Is this slow slot, which its own extent has not got, the home of one that wants to go there? */
@@ -285,7 +285,7 @@ static u32 fusion_find_aside(struct fusion *fs, u32 *slots, u32 max)
 		if (!(i % LOCKED_SLICE))
 			cond_resched();
 		spin_lock_irq(&fs->lock);
-		slot = find_next_zero_bit(fs->slots.used[FUSION_SLOW], end, h->aside);
+		slot = fusion_used_next_free(&fs->slots.used[FUSION_SLOW], h->aside);
 		spin_unlock_irq(&fs->lock);
 		if (again && slot >= from)
 			break;

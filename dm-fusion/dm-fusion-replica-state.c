@@ -132,7 +132,7 @@ void fusion_held_end(struct fusion *fs, bool free)
 			if (!nr)
 				continue;
 			if (free) {
-				fs->slots.used[FUSION_SLOW][i] &= ~old[i];
+				fusion_used_clear_bits(&fs->slots.used[FUSION_SLOW], i, old[i]);
 				fs->slots.nr_free[FUSION_SLOW] += nr;
 				rep->nr_held -= nr;
 				fenced = hweight_long(old[i] &
@@ -158,8 +158,9 @@ void fusion_held_begin(struct fusion *fs)
 
 	/* Exact to the bit: fusion_held_end() counts them. */
 	bitmap_set(rep->held[rep->cur], 0, end);
-	bitmap_andnot(rep->held[rep->cur], rep->held[rep->cur], fs->slots.used[FUSION_SLOW], end);
-	bitmap_set(fs->slots.used[FUSION_SLOW], 0, end);
+	bitmap_andnot(rep->held[rep->cur], rep->held[rep->cur], fs->slots.used[FUSION_SLOW].bits,
+		      end);
+	fusion_used_fill(&fs->slots.used[FUSION_SLOW]);
 	rep->nr_held = fs->slots.nr_free[FUSION_SLOW];
 	fs->slots.nr_free[FUSION_SLOW] = 0;
 }

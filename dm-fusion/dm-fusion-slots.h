@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 
 #include "dm-fusion-codec.h"
+#include "dm-fusion-used.h"
 
 struct fusion;
 
@@ -79,7 +80,7 @@ struct fusion_fence {
 
 /**
  * struct fusion_slots - the slots of both members
- * @used: a bit per slot, reserved ones set
+ * @used: those that are taken, reserved ones among them
  * @retired: a bit per slot that a write error has taken out of use; such a slot is used
  * @nr_free: bits of @used that are not set, except inside the fence
  * @fence: slots that are not allocated, whether free or not
@@ -90,7 +91,7 @@ struct fusion_fence {
  * @discard_wait: woken when discards[].in_flight falls
  */
 struct fusion_slots {
-	unsigned long *used[FUSION_NR_DEVS];
+	struct fusion_used used[FUSION_NR_DEVS];
 	unsigned long *retired[FUSION_NR_DEVS];
 	struct fusion_fence fence;
 	u32 nr_free[FUSION_NR_DEVS];

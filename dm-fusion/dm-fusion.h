@@ -19,8 +19,8 @@
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	references to map words, and the drain; the states of extents
- *	discard, alloc,	what the members know of free slots, which slots are free, and which of
- *	fence		them nobody may have
+ *	used, discard,	which slots are taken, what the members know of free ones, which is the
+ *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet
  *	shadow		slow slots kept for extents of the fast member
  *	metaio, flush,	blocks, flushes, journals, transactions: what a commit is made of

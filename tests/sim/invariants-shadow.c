@@ -23,7 +23,7 @@ static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **take
 			 fast, lext, word);
 	if (__test_and_set_bit(slot, taken[FUSION_SLOW]))
 		sim_fail("INV12: slow slot %u is a shadow, and an extent has it", slot);
-	if (!test_bit(slot, fs->slots.used[FUSION_SLOW]))
+	if (!test_bit(slot, fs->slots.used[FUSION_SLOW].bits))
 		sim_fail("INV12: slow slot %u is a shadow, and free", slot);
 	if (test_bit(slot, fs->replica.held[0]) || test_bit(slot, fs->replica.held[1]) ||
 	    test_bit(slot, fs->slots.discards[FUSION_SLOW].todo))

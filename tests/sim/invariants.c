@@ -19,7 +19,7 @@ static void check_word(const struct fusion *fs, u32 lext, u32 word)
 			sim_fail("extent %u lies on the old member, and is not counted", lext);
 		return;
 	}
-	if (!test_bit(fusion_word_slot(word), fs->slots.used[fusion_word_dev(word)]))
+	if (!test_bit(fusion_word_slot(word), fs->slots.used[fusion_word_dev(word)].bits))
 		sim_fail("INV2: extent %u lies on a slot that is free", lext);
 }
 
@@ -30,6 +30,26 @@ static void check_shared(const struct fusion *fs, u32 lext, u32 word, unsigned l
 		sim_fail("INV3: extent %u shares its slot", lext);
 }
 
+/* Does a level of the free slots agree with the @nr words of the one below? */
+static void check_level(const unsigned long *level, const unsigned long *below, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (test_bit(i, level) != (below[i] == ~0UL))
+			sim_fail("word %zu of a level is %lx, its bit above is %u", i, below[i],
+				 test_bit(i, level));
+	}
+}
+
+static void check_used(const struct fusion_used *used)
+{
+	size_t words = BITS_TO_LONGS(used->nr);
+
+	check_level(used->full, used->bits, words);
+	check_level(used->fuller, used->full, BITS_TO_LONGS(words));
+}
+
 /* Are the slots inside and outside the fence counted right? */
 static void check_counts(const struct fusion *fs)
 {
@@ -37,10 +57,11 @@ static void check_counts(const struct fusion *fs)
 	u32 free[FUSION_NR_DEVS] = {}, empty = 0, retired = 0, held = 0, dev, slot;
 
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++) {
+		check_used(&fs->slots.used[dev]);
 		for (slot = 0; slot < fusion_slot_end(fs, dev); slot++) {
 			bool inside = dev == fence->dev && slot >= fence->first &&
 				      slot < fence->end;
-			bool is_free = !test_bit(slot, fs->slots.used[dev]);
+			bool is_free = !test_bit(slot, fs->slots.used[dev].bits);
 
 			free[dev] += is_free && !inside;
 			empty += is_free && inside;
@@ -69,7 +90,7 @@ void check_fence(const void *private, struct fence_seen *seen)
 	if (nr != seen->nr || fence->dev != seen->dev || fence->first != seen->first)
 		*seen = (struct fence_seen){ .dev = fence->dev, .first = fence->first, .nr = nr };
 	for (i = 0; i < nr; i++) {
-		if (!test_bit(fence->first + i, fs->slots.used[fence->dev]))
+		if (!test_bit(fence->first + i, fs->slots.used[fence->dev].bits))
 			__set_bit(i, seen->empty);
 		else if (test_bit(i, seen->empty))
 			sim_fail("INV9: slot %u of member %u is taken, inside the fence",
@@ -121,8 +142,8 @@ static void check_free(const struct fusion *fs, u32 mapped)
 	u32 taken = 0, total, slots;
 
 	slots = fs->sb.slow_first_slot + fs->sb.nr_slow_slots;
-	taken += bitmap_weight(fs->slots.used[FUSION_FAST], fs->sb.nr_fast_slots);
-	taken += bitmap_weight(fs->slots.used[FUSION_SLOW], slots) - fs->sb.slow_first_slot;
+	taken += bitmap_weight(fs->slots.used[FUSION_FAST].bits, fs->sb.nr_fast_slots);
+	taken += bitmap_weight(fs->slots.used[FUSION_SLOW].bits, slots) - fs->sb.slow_first_slot;
 	total = fs->sb.nr_fast_slots + fs->sb.nr_slow_slots;
 	check_counts(fs);
 	if (taken + fs->slots.nr_free[FUSION_FAST] + fs->slots.nr_free[FUSION_SLOW] +
@@ -290,7 +311,7 @@ bool set_slot_taken(const void *private, u32 slot)
 {
 	const struct fusion *fs = private;
 
-	return test_bit(slot, fs->slots.used[FUSION_SLOW]);
+	return test_bit(slot, fs->slots.used[FUSION_SLOW].bits);
 }
 
 bool set_replica_knows(const void *private, u32 lext)
