@@ -15,11 +15,17 @@
 
 #include "dm-fusion-policy.h"
 
-/* Extents looked at in one go: some 100 us. */
+/* Extents looked at in one go: some 100 us; and the most of these slices in a tick. */
 #define FUSION_SLICE		16384U
+#define FUSION_MAX_SLICES	32U
 
-/* Time for a pass over all extents, if slices of that size suffice. */
+/*
+ * Time for a pass over all extents, if a slice in each tick suffices for that; and otherwise. What
+ * is hot at the opening changes places in the second pass, so the first one takes as many slices as
+ * it needs for the former time, up to the most.
+ */
 #define FUSION_PASS_MS		2000U
+#define FUSION_LONG_PASS_MS	36000U
 
 /*
  * Powers of two. Holds also cover the promotions of one minute: a disk that does nothing else can
@@ -120,6 +126,7 @@ struct fusion_mean {
  * @oldest: epoch in which the pass before it began
  *
  * @sweep: next extent of the sweep
+ * @swept: the first pass has ended
  * @hist: number of extents by member and heat, in the running pass
  * @kth: heat of the coldest extent that belongs on the fast member
  * @cold: heat up to which an extent on the fast member may be a victim
@@ -177,6 +184,7 @@ struct fusion_policy {
 	u32 oldest;
 
 	u32 sweep;
+	bool swept;
 	u32 hist[FUSION_NR_DEVS][FUSION_BUCKETS];
 	u32 kth;
 	u32 cold;

@@ -119,6 +119,7 @@ static void fusion_policy_end_of_pass(struct fusion_policy *p)
 	memset(p->vain, 0, sizeof(p->vain));
 	memset(p->pin_vain, 0, sizeof(p->pin_vain));
 	p->sweep = 0;
+	p->swept = true;
 	p->oldest = p->pass_epoch;
 	p->pass_epoch = p->epoch;
 }
@@ -153,6 +154,23 @@ static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 		fusion_policy_end_of_pass(p);
 }
 
+/* As many extents as are due if @passed ms have passed. */
+static void fusion_policy_sweep_due(struct fusion_policy *p, u64 passed)
+{
+	u64 due = div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1;
+	u64 most = FUSION_MAX_SLICES * FUSION_SLICE, least;
+	u32 n;
+
+	if (p->swept) {
+		least = div_u64(p->nr_lexts * passed, FUSION_LONG_PASS_MS) + 1;
+		most = clamp_t(u64, least, FUSION_SLICE, most);
+	}
+	for (due = min(due, most); due; due -= n) {
+		n = min_t(u64, due, FUSION_SLICE);
+		fusion_policy_sweep(p, n);
+	}
+}
+
 void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
 {
 	fusion_heat_set_half_life(p, seconds);
@@ -168,8 +186,7 @@ void fusion_policy_tick(struct fusion_policy *p, u64 now_ms)
 	passed = min_t(u64, now_ms - p->now_ms, FUSION_PASS_MS);
 	fusion_heat_set_time(p, now_ms);
 	fusion_trials(p);
-	fusion_policy_sweep(p, min_t(u64, div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1,
-				     FUSION_SLICE));
+	fusion_policy_sweep_due(p, passed);
 }
 
 /* -- decisions ------------------------------------------------------------- */
