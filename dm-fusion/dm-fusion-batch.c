@@ -278,6 +278,32 @@ static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 }
 
 /*
+ * The extents that may leave slow slots after this batch, up to @max, the next ones first. Of a
+ * request, those are the ones that it has taken already and that have no room yet. Return: number.
+ */
+static unsigned int fusion_next_to_leave(struct fusion *fs, const struct fusion_force *force,
+					 u32 *lexts, unsigned int max)
+{
+	unsigned int i, n = 0;
+	u32 lext;
+
+	if (!force)
+		return fusion_policy_next(fs->policy, lexts, max);
+	if (force->kind != FUSION_MOVE)
+		return 0;
+	if (force->to == FUSION_SLOW) {
+		for (i = force->next_victim; i < force->victims.nr && n < max; i++)
+			lexts[n++] = force->victims.best[i].lext;
+		return n;
+	}
+	for (i = 0; i < force->nr_rest && n < max; i++)
+		lexts[n++] = force->rest[i].lext;
+	for (lext = force->next; lext <= force->last && n < max; lext++)
+		lexts[n++] = lext;
+	return n;
+}
+
+/*
  * Step 4. Extents that leave the fence, or go home, are recorded batch by batch: those recorded too
  * early count as lost if the fast member dies. Return: does any extent leave a slow slot, and may
  * it?
@@ -285,7 +311,7 @@ static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				 const struct fusion_force *force)
 {
-	u32 lexts[FUSION_MAX_LEAVING], lext;
+	u32 lexts[FUSION_MAX_LEAVING];
 	unsigned int i, n = 0, max;
 
 	for (i = 0; i < nr; i++)
@@ -293,15 +319,7 @@ static bool fusion_announce_jobs(struct fusion *fs, struct fusion_job *jobs, uns
 			lexts[n++] = jobs[i].move.lext;
 	if (!n)
 		return false;
-	max = n;
-	if (!force)
-		max += fusion_policy_next(fs->policy, lexts + n, FUSION_MAX_LEAVING - n);
-	else if (force->kind == FUSION_MOVE && force->to == FUSION_SLOW)
-		for (i = force->next_victim; i < force->victims.nr; i++)
-			lexts[max++] = force->victims.best[i].lext;
-	else if (force->kind == FUSION_MOVE)
-		for (lext = force->next; lext <= force->last && max < FUSION_MAX_LEAVING; lext++)
-			lexts[max++] = lext;
+	max = n + fusion_next_to_leave(fs, force, lexts + n, FUSION_MAX_LEAVING - n);
 	if (!fusion_replica_promote(fs, lexts, n, max))
 		return true;
 	fusion_refuse_promotions(jobs, nr);

@@ -227,6 +227,8 @@ void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
 				break;
 			continue;
 		}
+		force->rest = moves + k;
+		force->nr_rest = n - k;
 		fusion_migrate(fs, moves, jobs, k, force, false);
 		again = 0;
 		for (i = 0; i < k; i++) {

@@ -56,6 +56,8 @@ struct fusion_force {
 	u32 last;
 	enum fusion_dev to;
 	bool fenced;			/* only the mover's: nobody gets the slots of this batch */
+	const struct fusion_move *rest;	/* only the mover's: taken too, but there is no room yet */
+	unsigned int nr_rest;
 	bool zero;			/* of homing */
 	u32 moved;
 	u32 already;

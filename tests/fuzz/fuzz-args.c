@@ -18,6 +18,7 @@
 #include "setting.h"
 #include "size.h"
 #include "verb.h"
+#include "where.h"
 
 int fusionctl_main(int argc, char **argv);
 
@@ -71,6 +72,12 @@ int fus_set_get(const char *name, struct set *set)
 	set->st.extents = 1000;
 	set->st.total[FAST] = 600;
 	return fus_valid_name(name) ? 0 : FC_FAILED;
+}
+
+const char *where_sort_key(size_t i, const char **means)
+{
+	*means = "greatest first";
+	return i ? NULL : "size";
 }
 
 /* Sets with an even name are closed. */

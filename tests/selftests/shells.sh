@@ -32,6 +32,7 @@ test_fish() {
 	fish_says "fusionctl close " data
 	fish_says "fusionctl set data --profile " desktop database archive
 	fish_says "fusionctl set data half" half_life=
+	fish_says "fusionctl where / --sort s" size slow
 	fish_says "fusionctl map data --svg a-f" a-file
 	# the description is beside it
 	has "meaning" "$(fish --no-config -c "source '$completion/fish'; complete -C 'fusionctl sta'")" \
@@ -54,6 +55,7 @@ test_zsh() {
 	same "a set, of nothing" "$(typed 'fusionctl close ')" "fusionctl close data "
 	# the value follows without a space
 	same "a key" "$(typed 'fusionctl set data half')" "fusionctl set data half_life="
+	same "what to sort by" "$(typed 'fusionctl where / --sort he')" "fusionctl where / --sort heat "
 	same "an option" "$(typed 'fusionctl map data --sv')" "fusionctl map data --svg "
 	same "a file" "$(typed 'fusionctl map data --svg a-f')" "fusionctl map data --svg a-file "
 	same "nothing" "$(typed 'fusionctl status nosu')" "fusionctl status nosu"

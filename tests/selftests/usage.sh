@@ -119,6 +119,8 @@ test_complete() {
 	completes where --extents "" ""
 	completes where --extents 0-9 "" pair
 	completes where --sectors 8 --json pa pair
+	completes where / --sort "" "name size fast slow heat"
+	completes where --sort s "size slow"
 	completes where pair --ex --extents
 	completes pin "" ""
 	completes pin --list "" pair

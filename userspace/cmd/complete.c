@@ -21,6 +21,7 @@
 #include "sysfs.h"
 #include "text.h"
 #include "verb.h"
+#include "where.h"
 
 static void offer(const char *begun, const char *word, const char *end, const char *means)
 {
@@ -269,8 +270,10 @@ static void offer_options(const struct verb *v, const char *begun)
 static bool offer_values(const struct verb *v, int option, const char *begun)
 {
 	static const char *const when[] = { "auto", "always", "never" };
-	const char *name;
+	const char *name, *means;
 
+	for (size_t i = 0; option == OPT_SORT && (name = where_sort_key(i, &means)); i++)
+		offer(begun, name, "", means);
 	for (unsigned int i = 0; option == OPT_PROFILE && (name = profile_name(i)); i++)
 		offer(begun, name, "", "a profile");
 	for (unsigned int i = 0; option == OPT_COLOR && i < 3; i++)

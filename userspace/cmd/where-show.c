@@ -50,17 +50,30 @@ static int by_heat(const void *a, const void *b)
 	return greater(a, b, tally_heat(SUM(a)), tally_heat(SUM(b)));
 }
 
+static const struct {
+	const char *key, *means;
+	int (*compare)(const void *a, const void *b);
+} orders[] = {
+	{ "name", "in the order of the alphabet", by_name },
+	{ "size", "largest first", by_size },
+	{ "fast", "most on the fast member first", by_fast },
+	{ "slow", "most on the slow member first", by_slow },
+	{ "heat", "hottest first", by_heat },
+};
+
+#define NR_ORDERS	(sizeof(orders) / sizeof(orders[0]))
+
+const char *where_sort_key(size_t i, const char **means)
+{
+	if (i >= NR_ORDERS)
+		return NULL;
+	*means = orders[i].means;
+	return orders[i].key;
+}
+
 int where_sort(struct where *w, const char *key)
 {
-	static const struct {
-		const char *key;
-		int (*compare)(const void *a, const void *b);
-	} orders[] = {
-		{ "name", by_name }, { "size", by_size }, { "fast", by_fast }, { "slow", by_slow },
-		{ "heat", by_heat },
-	};
-
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+	for (size_t i = 0; i < NR_ORDERS; i++) {
 		if (strcmp(key, orders[i].key))
 			continue;
 		if (w->nr)

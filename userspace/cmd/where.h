@@ -105,6 +105,8 @@ double tally_heat(const struct tally *t);
 
 /* Sort the rows: "size", "fast", "slow", "heat", greatest first, or "name". */
 int where_sort(struct where *w, const char *key);
+/* These, one after the other, and the order that each gives; NULL after the last. */
+const char *where_sort_key(size_t i, const char **means);
 void where_table(const struct where *w);
 void where_json(const struct where *w);
 
