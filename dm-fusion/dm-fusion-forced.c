@@ -230,6 +230,7 @@ void fusion_run_forced(struct fusion *fs, struct fusion_force *force)
 		force->rest = moves + k;
 		force->nr_rest = n - k;
 		fusion_migrate(fs, moves, jobs, k, force, false);
+		force->nr_rest = 0;
 		again = 0;
 		for (i = 0; i < k; i++) {
 			if (jobs[i].outcome == FUSION_MOVED) {
