@@ -27,6 +27,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	}								\
 } while (0)
 
+/* Of the set whose pins a file has. */
+#define FUZZ_PINS_UUID	"4f0c8f1e-6a0c-4f3e-9d6c-1b8b8e0b7a52"
+
 /* Of either member, and of a slow one whose replica may name shadows. */
 #define FUZZ_NR_SBS	(FUSION_NR_DEVS + 1)
 

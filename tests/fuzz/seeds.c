@@ -11,6 +11,7 @@
 #include "fuzz.h"
 #include "../unit/image.h"
 #include "fusionctl.h"
+#include "pins.h"
 #include "verb.h"
 
 #define FAST_SECTORS	(100 * 128)
@@ -137,8 +138,32 @@ static void of_lines(void)
 		"check\n-v\ndata", "dump\n/dev/a\n-o\nfile", "help\nsalvage", "--version", NULL });
 }
 
+/* DIR/pins, which fus_pins_write() makes, has the file and nothing else of it. */
+static void of_pins(void)
+{
+	static const struct pin pins[] = {
+		{ .member = FAST, .path = "/srv/a", .file_system = "0c1d", .handle = "1:0a2b",
+		  .inode = 12, .missed = 1700000000 },
+		{ .member = SLOW, .path = "/srv", .file_system = "0c1d", .handle = "1:00",
+		  .inode = 2, .recursive = true, .renamed = true },
+		{ .member = SLOW, .first = 0, .last = 150 },
+		{ .member = FAST, .first = 180, .last = FUSION_MAX_LEXTS - 1 },
+	};
+	struct pins p = { .uuid = FUZZ_PINS_UUID };
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/pins", dir);
+	fus_pins_dir = path;
+	for (size_t i = 0; i < ARRAY_SIZE(pins); i++)
+		REQUIRE(!fus_pins_add(&p, &pins[i]));
+	REQUIRE(!fus_pins_write(&p));
+	fus_pins_free(&p);
+	fus_pins_dir = PINS_DIR;
+}
+
 static void all_seeds(void)
 {
+	of_pins();
 	of_sets();
 	of_lines();
 }

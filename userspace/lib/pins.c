@@ -24,7 +24,6 @@
 #include "dm-fusion-codec.h"
 
 #define MAX_BYTES	(32U << 20)
-#define MAX_PATH	32768
 #define FILE_NAME	(UUID_TEXT + 8)
 #define MAX_EXTENT	(FUSION_MAX_LEXTS - 1)
 
@@ -137,7 +136,7 @@ static int parse_file(const struct json_source *s, struct json_object *o, struct
 	int rc;
 
 	pin->path = (char *)fus_field_text(o, "path");
-	if (!pin->path || *pin->path != '/' || strlen(pin->path) >= MAX_PATH)
+	if (!pin->path || *pin->path != '/' || strlen(pin->path) >= MAX_PIN_PATH)
 		return fus_field_bad(s, "path", "is not the path of a file");
 	rc = copy_text(s, o, "file_system", pin->file_system, sizeof(pin->file_system));
 	if (!rc)
@@ -219,28 +218,33 @@ static void file_path(const char *uuid, char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%s/%s.json", fus_pins_dir, uuid);
 }
 
+int fus_pins_parse(const char *path, const char *text, struct pins *p)
+{
+	const struct json_source s = { .path = path, .remedy = "remove the file, and pin again" };
+	struct json_object *o = json_tokener_parse(text);
+	int rc = json_object_is_type(o, json_type_object) ? parse_all(&s, o, p) :
+		 fus_fail(FC_FAILED, path, "is not JSON; %s", s.remedy);
+
+	json_object_put(o);
+	return rc;
+}
+
 int fus_pins_read(const char *uuid, struct pins *p)
 {
-	struct json_source s = { .remedy = "remove the file, and pin again" };
-	struct json_object *o;
 	char path[PATH_MAX], *text;
 	int rc;
 
 	*p = (struct pins) { 0 };
 	snprintf(p->uuid, sizeof(p->uuid), "%s", uuid);
 	file_path(uuid, path);
-	s.path = path;
 	text = fus_file_text(AT_FDCWD, path, MAX_BYTES, NULL);
 	if (!text && errno == ENOENT)
 		return 0;
 	if (!text)
 		return fus_fail(FC_FAILED, path, "cannot read: %s; remove the file, and pin again",
 				errno == EINVAL ? "it is not a file" : strerror(errno));
-	o = json_tokener_parse(text);
+	rc = fus_pins_parse(path, text, p);
 	free(text);
-	rc = json_object_is_type(o, json_type_object) ? parse_all(&s, o, p) :
-	     fus_fail(FC_FAILED, path, "is not JSON; remove the file, and pin again");
-	json_object_put(o);
 	return rc;
 }
 

@@ -14,6 +14,8 @@
 #define PINS_DIR	"/etc/fusion/pins.d"
 #define PINS_CONTENT	"dm-fusion pins"
 #define MAX_PINS	65536
+/* A path is shorter. */
+#define MAX_PIN_PATH	32768
 
 /* That one, except in tests. */
 extern const char *fus_pins_dir;
@@ -40,6 +42,8 @@ struct pins {
 
 /* Read those of a set; a file that does not exist has none. Free them also if this fails. */
 int fus_pins_read(const char *uuid, struct pins *p);
+/* Add those of a file's text, which has to be of the set p->uuid. @path is for messages. */
+int fus_pins_parse(const char *path, const char *text, struct pins *p);
 /* Replace the file, or remove it if there are none. A power cut leaves the old or the new one. */
 int fus_pins_write(const struct pins *p);
 void fus_pins_free(struct pins *p);
