@@ -25,33 +25,28 @@ static dev_t beneath[ON_OLD + 1];	/* the drive beneath a member */
 static unsigned int asked;
 static bool has_smartctl;
 
-bool __wrap_fus_smart_exists(void);
 bool __wrap_fus_smart_exists(void)
 {
 	return has_smartctl;
 }
 
-bool __wrap_fus_device_gone(dev_t devno);
 bool __wrap_fus_device_gone(dev_t devno)
 {
 	(void)devno;
 	return false;
 }
 
-void __wrap_fus_device_node(dev_t devno, char *node, size_t size);
 void __wrap_fus_device_node(dev_t devno, char *node, size_t size)
 {
 	snprintf(node, size, "/dev/d%u", (unsigned int)devno);
 }
 
-unsigned int __wrap_fus_drives_under(dev_t devno, dev_t disks[MAX_DRIVES]);
 unsigned int __wrap_fus_drives_under(dev_t devno, dev_t disks[MAX_DRIVES])
 {
 	disks[0] = beneath[devno];
 	return 1;
 }
 
-void __wrap_fus_drive_get(dev_t disk, struct drive *d);
 void __wrap_fus_drive_get(dev_t disk, struct drive *d)
 {
 	memset(d, 0, sizeof(*d));
@@ -62,7 +57,6 @@ void __wrap_fus_drive_get(dev_t disk, struct drive *d)
 	fus_smart_clear(&d->smart);
 }
 
-void __wrap_fus_drive_ask(struct drive *d);
 void __wrap_fus_drive_ask(struct drive *d)
 {
 	char path[128], *text;

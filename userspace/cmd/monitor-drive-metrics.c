@@ -22,8 +22,9 @@ static const struct drive_metric {
 	int unit;		/* of the key, in that of the metric */
 	bool percent;		/* or a hundredth */
 } metrics[] = {
-	{ "fusion_drive_smart_passed", "gauge", "1 if the drive's verdict about itself is good, 0 if "
-	  "it predicts its failure.", "passed", 1, false },
+	{ "fusion_drive_smart_passed", "gauge",
+	  "1 if the drive's verdict about itself is good, 0 if it predicts its failure.",
+	  "passed", 1, false },
 	{ "fusion_drive_temperature_celsius", "gauge", "Temperature.", "temperature", 1, false },
 	{ "fusion_drive_temperature_limit_celsius", "gauge", "The limit that the drive names.",
 	  "temperature_limit", 1, false },
