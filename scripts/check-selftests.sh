@@ -44,7 +44,9 @@ selftests() {
 			  --limit "$LIMIT_DEBUG") ;;
 	kcsan)	options+=(--kver kcsan --cpus "$cpus" --limit "$LIMIT_DEBUG") ;;
 	virtual) options+=(--virtual-clock --limit "$LIMIT_VM") ;;
-	*)	options+=(--kver "$flavour" --cpus "$cpus" --limit "$LIMIT_VM") ;;
+	*)	truncate -s 64M "$logs/nvme-$flavour$list"
+		options+=(--kver "$flavour" --cpus "$cpus" --limit "$LIMIT_VM"
+			  --disk "nvme:$logs/nvme-$flavour$list") ;;
 	esac
 	[[ $length == whole ]] || options+=(--env QUICK=1)
 	while [[ ${#rest[@]} -gt 0 ]]; do

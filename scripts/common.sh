@@ -53,9 +53,11 @@ TCG_CPU=max,cx16=off
 TCG_CPU_FASTER=$TCG_CPU,la57=off,smap=off
 
 # qemu_disk NUMBER DISK CACHE [PROPERTY]: set QEMU_DISK to the options for a disk with that image.
-# Its serial number is the name of the image; with scsi:IMAGE it also has a model.
+# Its serial number is the name of the image; with scsi:IMAGE it also has a model, and with nvme:IMAGE
+# SMART.
 qemu_disk() {
 	local file=${2#scsi:} serial device
+	file=${file#nvme:}
 	serial=${file##*/}
 	serial=${serial%.*} serial=${serial//[^a-zA-Z0-9_-]/-}
 	QEMU_DISK=(-drive "file=$file,format=raw,if=none,id=disk$1,cache=$3,discard=unmap")
@@ -63,6 +65,8 @@ qemu_disk() {
 	if [[ $2 == scsi:* ]]; then
 		QEMU_DISK+=(-device "virtio-scsi-pci,id=scsi$1")
 		device="scsi-hd,bus=scsi$1.0,vendor=FUSION,product=SPINDLE 7200"
+	elif [[ $2 == nvme:* ]]; then
+		device=nvme
 	fi
 	QEMU_DISK+=(-device "$device,drive=disk$1,serial=${serial:0:20}${4:+,$4}")
 }

@@ -4,66 +4,18 @@
 # fusionctl members shows the drives of sets, and monitor reports those that begin to fail.
 #
 # The disks, and what lies between them and a set, are real ones of the kernel. But no virtual disk
-# has a temperature, wear or a model that sleeps. So where a test is about SMART, smartctl is a script
-# that answers with a sample of smart/. test_real_smartctl asks the real one, where that is.
+# wears out, fails or sleeps. So where a test is about SMART, smartctl is a script that answers with a
+# sample of smart/. The tests of the real one, at the end, run in a VM: scripts/setup has smartctl
+# for these, and QEMU an NVMe drive.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=lib/smart.sh
+. "$here/lib/smart.sh"
 
-SMARTCTL=/usr/sbin/smartctl
 MAIL=/usr/sbin/sendmail
 CONF=/etc/fusion/monitor.conf
 STATE=/run/fusion/monitor.json
-
-# stand_in FILE: until the test ends, that is a script, whose text is the input
-stand_in() {
-	local file
-	file=$(mktemp "$TMP/program.XXXXXX")
-	cat >"$file"
-	chmod 755 "$file"
-	if [[ -e $1 ]]; then
-		mount --bind "$file" "$1"
-		defer umount "$1"
-	else
-		cp "$file" "$1"
-		defer rm -f "$1"
-	fi
-}
-
-# no_smartctl: there is none
-no_smartctl() {
-	[[ ! -e $SMARTCTL ]] || skip "there is a smartctl here"
-}
-
-# answers DEV=SAMPLE...: from now on smartctl answers like that, and like a virtual disk for others
-answers() {
-	local i
-	rm -f "$TMP"/answer.*
-	for i; do
-		cp "$here/smart/${i#*=}.json" "$TMP/answer.$(basename "${i%%=*}")"
-	done
-	[[ -e $TMP/asked ]] || stand_in $SMARTCTL <<-EOF
-		#!/bin/bash
-		echo "\$*" >>"$TMP/asked"
-		answer=$TMP/answer.\$(basename "\${*: -1}")
-		[[ ! -x \$answer ]] || exec "\$answer"
-		[[ -e \$answer ]] || answer=$here/smart/virtio.json
-		cat "\$answer"
-		exit "\$(sed -n 's/.*"exit_status": \([0-9]*\).*/\1/p' "\$answer")"
-	EOF
-	: >>"$TMP/asked"
-}
-
-# hangs DEV: smartctl does not answer for it
-hangs() {
-	printf '#!/bin/sh\nsleep 1000\n' >"$TMP/answer.$(basename "$1")"
-	chmod 755 "$TMP/answer.$(basename "$1")"
-}
-
-# prints DEV TEXT: smartctl prints that
-prints() {
-	echo "$2" >"$TMP/answer.$(basename "$1")"
-}
 
 # begin [OPTION]...: an open set
 begin() {
@@ -486,6 +438,36 @@ test_real_smartctl() {
 	slow_is .model "Linux scsi_debug"
 	slow_is .passed true
 	slow_is .smart ok
+}
+
+# The one of --disk nvme:FILE of scripts/vm; other drives may have data.
+test_real_nvme() {
+	local metrics
+	[[ -x $SMARTCTL ]] || skip "no smartctl here"
+	[[ " ${VM_DISKS:-} " == *" /dev/nvme0n1 "* ]] || skip "no NVMe drive of a VM here"
+	need jq
+	modprobe -q nvme || :
+	within 10 "NVMe drive" test -b /dev/nvme0n1
+	FAST=/dev/nvme0n1
+	null slow 128
+	SLOW=$REPLY
+	rm -f $STATE
+	good fusionctl create data --fast "$FAST" --slow "$SLOW" --yes --force --extent-size 1M
+	defer dm_remove data
+	good fusionctl members data
+	sed 's/^/# /' "$TMP/out"
+	good fusionctl members data --json
+	fast_is .smart ok
+	fast_is .passed true
+	fast_is .model "QEMU NVMe Ctrl"
+	# 323 Kelvin
+	fast_is .temperature 50
+	fast_is .percentage_used 0
+	differ written "$(jq -r '.members[0].drives[0].written_bytes' "$TMP/out")" null
+	good fusionctl monitor --prometheus "$TMP/prom"
+	metrics=$(grep '^fusion_drive.*member="fast"' "$TMP/prom")
+	has metrics "$metrics" 'celsius{set="data",member="fast",device="/dev/nvme0n1",model="QEMU NVMe Ctrl"} 50'
+	has metrics "$metrics" 'state="ok"} 1'
 }
 
 run_tests

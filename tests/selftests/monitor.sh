@@ -5,6 +5,8 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=lib/smart.sh
+. "$here/lib/smart.sh"
 
 STATE=/run/fusion/monitor.json
 
@@ -202,7 +204,7 @@ opened_again() {
 # The text format: comments, then lines of a name, labels and a number, each name in one group.
 valid_metrics() {
 	awk '/^# (HELP|TYPE) / { group = $3; if ($2 == "TYPE") { type[$3] = $4; if (seen[$3]++) bad("twice") }; next }
-		!/^[a-z_]+\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\} [0-9]+$/ { bad("form") }
+		!/^[a-z_]+\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\} [0-9]+(\.[0-9]+)?$/ { bad("form") }
 		{ name = $1; sub(/\{.*/, "", name); if (!(name in type)) bad("no type") }
 		(name ~ /_total$/) != (type[name] == "counter") { bad("type") }
 		name != group { bad("not with its group") }
@@ -236,6 +238,23 @@ file, or - for standard output" fusionctl monitor --prometheus /dev/null
 	tells ""
 	expect 1 "/nowhere/x: No such file or directory; choose another file" \
 		fusionctl monitor --prometheus /nowhere/x
+}
+
+# The drives' own numbers; they are not asked for them again.
+test_drive_metrics() {
+	local file=$TMP/fusion.prom
+	begin
+	answers /dev/fast=nvme /dev/slow=asleep
+	good fusionctl monitor
+	good fusionctl monitor --prometheus "$file"
+	valid_metrics "$file"
+	sed -n '/^fusion_drive/s/^/# /p' "$file"
+	has "metrics" "$(<"$file")" 'fusion_drive_temperature_celsius{set="data",member="fast",'
+	has "metrics" "$(grep ^fusion_drive_wear_used_ratio "$file")" '} 0.03'
+	has "metrics" "$(grep '^fusion_drive_state.*member="slow"' "$file")" 'state="asleep"} 1'
+	same "numbers of the slow one" "$(grep -c '^fusion_drive_t.*member="slow"' "$file" || :)" 0
+	same "asked" "$(wc -l <"$TMP/asked")" 2
+	same "asked without -n standby" "$(grep -vc -e '-n standby' "$TMP/asked" || :)" 0
 }
 
 run_tests

@@ -5,6 +5,7 @@
 
 #include "members.h"
 #include "device.h"
+#include "drive-json.h"
 #include "health.h"
 #include "json.h"
 #include "role.h"
@@ -14,20 +15,10 @@ static void add_text(struct json_object *o, const char *key, const char *text)
 	fus_json_add_str(o, key, *text ? text : NULL);
 }
 
-static void add_number(struct json_object *o, const char *key, int64_t v)
-{
-	json_object_object_add(o, key, v == SMART_UNKNOWN ? NULL : json_object_new_int64(v));
-}
-
 /* For numbers that have another value for unknown. */
 static void add_known(struct json_object *o, const char *key, int64_t v, bool known)
 {
 	json_object_object_add(o, key, known ? json_object_new_int64(v) : NULL);
-}
-
-static const char *state_of(const struct smart *s)
-{
-	return s->known ? "ok" : s->asleep ? "asleep" : "unknown";
 }
 
 static struct json_object *endurance_json(const struct owned *m, const struct drive *d)
@@ -67,30 +58,8 @@ static struct json_object *findings_json(const struct owned *m, const struct dri
 static struct json_object *drive_json(const struct owned *m, const struct drive *d)
 {
 	struct json_object *o = json_object_new_object();
-	const struct smart *s = &d->smart;
 
-	fus_json_add_str(o, "device", d->node);
-	add_text(o, "model", d->model);
-	add_text(o, "serial", d->serial);
-	add_text(o, "firmware", d->firmware);
-	add_text(o, "wwn", d->wwn);
-	add_text(o, "link", d->link);
-	fus_json_add_u64(o, "bytes", d->bytes);
-	json_object_object_add(o, "rotational", d->rotational < 0 ? NULL :
-			       json_object_new_boolean(d->rotational));
-	fus_json_add_str(o, "smart", state_of(s));
-	add_text(o, "smart_reason", s->trouble);
-	json_object_object_add(o, "passed", s->passed < 0 ? NULL :
-			       json_object_new_boolean(s->passed));
-	add_number(o, "temperature", s->temperature);
-	add_number(o, "temperature_limit", s->limit);
-	add_number(o, "power_on_hours", s->hours);
-	add_number(o, "percentage_used", s->wear);
-	add_number(o, "spare_percentage", s->spare);
-	add_number(o, "written_bytes", s->written);
-	add_number(o, "pending_sectors", s->pending);
-	add_number(o, "reallocated_sectors", s->reallocated);
-	add_number(o, "media_errors", s->media_errors);
+	fus_drive_json(o, d);
 	json_object_object_add(o, "endurance", endurance_json(m, d));
 	json_object_object_add(o, "findings", findings_json(m, d));
 	return o;

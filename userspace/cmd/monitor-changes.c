@@ -12,7 +12,7 @@
  *	time		when the counters were last compared
  *	share		per mille of the reads then that were hits, or -1
  *	in_vain		how many times in a row there was much exchanged and little gained
- *	drives, drives_time	monitor-drives.c
+ *	drives, drives_time, readings	monitor-drives.c
  */
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -6,8 +6,9 @@
  *
  *	drives_time	when they were asked
  *	drives		for each fault of each: its text, and a value that is reported if it grows
+ *	readings	for each: what members --json says of it, and its member; for the metrics
  *
- * What is known of a drive that does not answer stays as it was.
+ * A fault of a drive that does not answer stays as it was. Its readings are unknown.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "device.h"
 #include "drive.h"
+#include "drive-json.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "json.h"
@@ -33,6 +35,7 @@ struct asked {
 	unsigned int drives;		/* beneath the member */
 	struct json_object *was;	/* or NULL */
 	struct json_object *is;
+	struct json_object *readings;
 };
 
 static struct json_object *was_of(const struct asked *a, const char *key, int64_t *value)
@@ -73,17 +76,45 @@ static void report(const struct asked *a, const struct drive *d, const struct dr
 	json_object_object_add(a->is, key, o);
 }
 
+/* Two members of one role, of which one replaces the other, may have parts of the same drive. */
+static bool is_noted(const struct asked *a, const struct drive *d)
+{
+	for (size_t i = 0; i < json_object_array_length(a->readings); i++) {
+		struct json_object *o = json_object_array_get_idx(a->readings, i);
+
+		if (!strcmp(fus_field_text(o, "member"), fus_role_name[a->role]) &&
+		    !strcmp(fus_field_text(o, "device"), d->node))
+			return true;
+	}
+	return false;
+}
+
+static void note_reading(const struct asked *a, const struct drive *d, const char *model)
+{
+	struct json_object *o;
+
+	if (is_noted(a, d))
+		return;
+	o = json_object_new_object();
+	fus_json_add_str(o, "member", fus_role_name[a->role]);
+	fus_drive_json(o, d);
+	fus_json_add_str(o, "model", model);
+	json_object_array_add(a->readings, o);
+}
+
 static void ask(struct asked *a, dev_t disk)
 {
 	struct drive_finding f[NR_DRIVE_FAULTS];
-	char id[SMART_TEXT * 2 + 8];
+	char id[SMART_TEXT * 2 + 8], model[SMART_TEXT];
 	unsigned int nr;
 	struct drive d;
 
 	fus_drive_get(disk, &d);
 	/* as the kernel knows it: the same if the drive does not answer the next time */
 	snprintf(id, sizeof(id), "%s", *d.serial ? d.serial : d.node);
+	snprintf(model, sizeof(model), "%s", d.model);
 	fus_drive_ask(&d);
+	note_reading(a, &d, model);
 	nr = fus_drive_findings(&d, f);
 	for (int fault = 0; fault < NR_DRIVE_FAULTS; fault++) {
 		struct event over = monitor_event(a->set, "over", HEALTH_OK);
@@ -107,41 +138,46 @@ static void ask(struct asked *a, dev_t disk)
 	}
 }
 
-static void ask_all(const struct set *set, struct json_object *was, struct json_object *is)
+static void ask_all(struct asked *a)
 {
-	struct asked a = { .set = set, .was = was, .is = is };
 	dev_t disks[MAX_DRIVES];
 	char node[160];
 
 	for (int i = 0; i < 3; i++) {
-		a.member = i < 2 ? set->member[i] : set->old;
-		a.role = i < 2 ? i : set->old_role;
-		if (!a.member || fus_device_gone(a.member))
+		a->member = i < 2 ? a->set->member[i] : a->set->old;
+		a->role = i < 2 ? i : a->set->old_role;
+		if (!a->member || fus_device_gone(a->member))
 			continue;
-		a.drives = fus_drives_under(a.member, disks);
-		if (a.drives > MAX_DRIVES) {
-			fus_device_node(a.member, node, sizeof(node));
+		a->drives = fus_drives_under(a->member, disks);
+		if (a->drives > MAX_DRIVES) {
+			fus_device_node(a->member, node, sizeof(node));
 			fus_warn(node, "only %d of its %u drives are asked; watch the others by "
-				 "smartd", MAX_DRIVES, a.drives);
+				 "smartd", MAX_DRIVES, a->drives);
 		}
-		for (unsigned int k = 0; k < a.drives && k < MAX_DRIVES; k++)
-			ask(&a, disks[k]);
+		for (unsigned int k = 0; k < a->drives && k < MAX_DRIVES; k++)
+			ask(a, disks[k]);
 	}
 }
 
 void compare_drives(const struct set *set, struct json_object *old, struct json_object *new,
 		    int64_t now)
 {
-	struct json_object *was = json_object_object_get(old, "drives"), *is;
+	struct json_object *readings = json_object_object_get(old, "readings");
+	struct asked a = { .set = set, .was = json_object_object_get(old, "drives") };
 	int64_t last = json_object_get_int64(json_object_object_get(old, "drives_time"));
+	bool exists = fus_smart_exists();
 
-	if ((was && last <= now && now < last + ASK_S) || !fus_smart_exists()) {
-		is = json_object_get(was);
+	if (!exists || (a.was && readings && last <= now && now < last + ASK_S)) {
+		a.is = json_object_get(a.was);
+		/* without smartctl they would stay for ever */
+		a.readings = exists ? json_object_get(readings) : NULL;
 	} else {
 		last = now;
-		is = json_object_new_object();
-		ask_all(set, was, is);
+		a.is = json_object_new_object();
+		a.readings = json_object_new_array();
+		ask_all(&a);
 	}
-	json_object_object_add(new, "drives", is);
+	json_object_object_add(new, "drives", a.is);
+	json_object_object_add(new, "readings", a.readings);
 	json_object_object_add(new, "drives_time", json_object_new_int64(last));
 }

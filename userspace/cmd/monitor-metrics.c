@@ -21,27 +21,26 @@
 #include "output.h"
 #include "role.h"
 
-/* The value of a label, in quotes. */
-static void put_label(FILE *f, const char *text)
+void metric_label(FILE *f, const char *text)
 {
 	putc('"', f);
 	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
+		if (*text == '"' || *text == '\\' || *text == '\n')
 			putc('\\', f);
-		putc(*text, f);
+		putc(*text == '\n' ? 'n' : *text, f);
 	}
 	putc('"', f);
 }
 
-static void head(FILE *f, const char *name, const char *type, const char *help)
+void metric_head(FILE *f, const char *name, const char *type, const char *help)
 {
 	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_set(FILE *f, const char *name, const struct set *set)
+void metric_set(FILE *f, const char *name, const struct set *set)
 {
 	fprintf(f, "%s{set=", name);
-	put_label(f, set->m.name);
+	metric_label(f, set->m.name);
 }
 
 /* -- a number for each set ------------------------------------------------------ */
@@ -122,9 +121,9 @@ static const struct metric {
 static void put_numbers(FILE *f, const struct look *look)
 {
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
-		head(f, metrics[i].name, metrics[i].type, metrics[i].help);
+		metric_head(f, metrics[i].name, metrics[i].type, metrics[i].help);
 		for (unsigned int j = 0; j < look->nr; j++) {
-			put_set(f, metrics[i].name, &look->set[j]);
+			metric_set(f, metrics[i].name, &look->set[j]);
 			fprintf(f, "} %" PRIu64 "\n", metrics[i].value(&look->set[j]));
 		}
 	}
@@ -135,11 +134,12 @@ static void put_protected_age(FILE *f, const struct look *look)
 {
 	static const char name[] = "fusion_protected_age_seconds";
 
-	head(f, name, "gauge", "Nothing is missing in the protected data that was written before.");
+	metric_head(f, name, "gauge",
+		    "Nothing is missing in the protected data that was written before.");
 	for (unsigned int i = 0; i < look->nr; i++) {
 		if (!look->set[i].st.pointed)
 			continue;
-		put_set(f, name, &look->set[i]);
+		metric_set(f, name, &look->set[i]);
 		fprintf(f, "} %" PRIu64 "\n", look->set[i].st.point_age);
 	}
 }
@@ -168,9 +168,9 @@ static void put_member_numbers(FILE *f, const struct look *look)
 	for (size_t i = 0; i < sizeof(member_metrics) / sizeof(member_metrics[0]); i++) {
 		const struct member_metric *m = &member_metrics[i];
 
-		head(f, m->name, m->type, m->help);
+		metric_head(f, m->name, m->type, m->help);
 		for (unsigned int j = 0; j < 2 * look->nr; j++) {
-			put_set(f, m->name, &look->set[j / 2]);
+			metric_set(f, m->name, &look->set[j / 2]);
 			fprintf(f, ",member=\"%s\"} %" PRIu64 "\n", fus_role_name[j % 2],
 				m->value(&look->set[j / 2], j % 2));
 		}
@@ -189,10 +189,10 @@ struct word_metric {
 /* A metric for each word, of which one applies to each set: 1 for that word, 0 for the others. */
 static void put_words(FILE *f, const struct look *look, const struct word_metric *w)
 {
-	head(f, w->name, "gauge", w->help);
+	metric_head(f, w->name, "gauge", w->help);
 	for (unsigned int i = 0; i < look->nr; i++) {
 		for (size_t j = 0; j < w->nr; j++) {
-			put_set(f, w->name, &look->set[i]);
+			metric_set(f, w->name, &look->set[i]);
 			fprintf(f, ",%s=\"%s\"} %d\n", w->label, w->words[j],
 				!strcmp(w->is(&look->set[i]), w->words[j]));
 		}
@@ -222,31 +222,33 @@ static void put_info(FILE *f, const struct look *look)
 {
 	char node[160];
 
-	head(f, "fusion_set_info", "gauge", "Identity and devices of the set.");
+	metric_head(f, "fusion_set_info", "gauge", "Identity and devices of the set.");
 	for (unsigned int i = 0; i < look->nr; i++) {
 		const struct set *set = &look->set[i];
 
-		put_set(f, "fusion_set_info", set);
+		metric_set(f, "fusion_set_info", set);
 		fprintf(f, ",uuid=\"%s\"", fus_dm_set_uuid(&set->m));
 		for (int dev = 0; dev < 2; dev++) {
 			fus_device_node(set->member[dev], node, sizeof(node));
 			fprintf(f, ",%s=", fus_role_name[dev]);
-			put_label(f, node);
+			metric_label(f, node);
 		}
 		fputs("} 1\n", f);
 	}
 }
 
-static void put_all(FILE *f, const struct look *look)
+static void put_all(FILE *f, const struct look *look, struct json_object *state, int64_t now)
 {
 	put_info(f, look);
 	put_modes(f, look);
 	put_numbers(f, look);
 	put_protected_age(f, look);
 	put_member_numbers(f, look);
+	put_drive_metrics(f, look, state, now);
 }
 
-int write_metrics(const char *path, const struct look *look)
+int write_metrics(const char *path, const struct look *look, struct json_object *state,
+		  int64_t now)
 {
 	struct stat st;
 	struct output out;
@@ -254,7 +256,7 @@ int write_metrics(const char *path, const struct look *look)
 	int fd, rc;
 
 	if (!strcmp(path, "-")) {
-		put_all(stdout, look);
+		put_all(stdout, look, state, now);
 		fflush(stdout);
 		return 0;
 	}
@@ -268,7 +270,7 @@ int write_metrics(const char *path, const struct look *look)
 	rc = fd < 0 ? fus_fail(FC_FAILED, path, "%s; choose another file", strerror(errno)) :
 	     output_take(fd, path, &out);
 	if (!rc) {
-		put_all(out.f, look);
+		put_all(out.f, look, state, now);
 		fchmod(fd, 0644);
 		rc = output_close(&out);
 	}

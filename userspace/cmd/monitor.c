@@ -149,6 +149,7 @@ static int64_t now(void)
 /* *looked: the findings were reported, whatever else failed. */
 static int look_once(struct json_object **state, const char *metrics, bool *looked)
 {
+	const int64_t at = now();
 	struct look look;
 	int rc;
 
@@ -159,8 +160,8 @@ static int look_once(struct json_object **state, const char *metrics, bool *look
 	/* a set that was opened in the initramfs has none yet */
 	for (unsigned int i = 0; i < look.nr; i++)
 		fus_backup_open(fus_dm_set_uuid(&look.set[i].m), look.set[i].member[FAST]);
-	*state = tell_changes(*state, &look, now());
-	rc = metrics ? write_metrics(metrics, &look) : 0;
+	*state = tell_changes(*state, &look, at);
+	rc = metrics ? write_metrics(metrics, &look, *state, at) : 0;
 	drop_look(&look);
 	return rc;
 }

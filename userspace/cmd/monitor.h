@@ -7,6 +7,7 @@
  * monitor-drives.c	what the drives say about themselves
  * monitor-notify.c	a program, and mail
  * monitor-metrics.c	numbers for Prometheus
+ * monitor-drive-metrics.c	those of the drives
  */
 #ifndef MONITOR_H
 #define MONITOR_H
@@ -63,7 +64,23 @@ struct json_object *tell_changes(struct json_object *state, const struct look *l
 
 /* -- monitor-metrics.c -------------------------------------------------------------- */
 
-/* Write all metrics to @path, in its place at once. Exit code. */
-int write_metrics(const char *path, const struct look *look);
+/*
+ * Write all metrics to @path, in its place at once. @state is that of this look at @now, as
+ * tell_changes() has returned it. Exit code.
+ */
+int write_metrics(const char *path, const struct look *look, struct json_object *state,
+		  int64_t now);
+
+/* What the numbers of one name have in common. */
+void metric_head(FILE *f, const char *name, const char *type, const char *help);
+/* The name, and the label of the set; the brace is left open. */
+void metric_set(FILE *f, const char *name, const struct set *set);
+/* The value of a label, in quotes. */
+void metric_label(FILE *f, const char *text);
+
+/* -- monitor-drive-metrics.c -------------------------------------------------------- */
+
+/* Those of the drives beneath the members, as of when they were last asked. */
+void put_drive_metrics(FILE *f, const struct look *look, struct json_object *state, int64_t now);
 
 #endif
