@@ -469,11 +469,6 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 
 /* -- slots for it ---------------------------------------------------------------------------- */
 
-u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
-{
-	return nr - min(nr, fusion_spares(fs, dev));
-}
-
 u32 fusion_slots_for_moves(const struct fusion *fs, enum fusion_dev dev)
 {
 	u32 free = fusion_slots_obtainable(fs, dev), beside = fusion_beside_spares(fs, dev, free);

@@ -264,9 +264,6 @@ void fusion_pace(struct fusion *fs, u64 us);
 /* Return: the ktime, in ms, until which a batch would wait for that. */
 u64 fusion_pace_until(const struct fusion *fs, u64 us);
 
-/* @nr without the spares of the member. */
-u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr);
-
 /*
  * Slots that a move may take if no other one makes room for it: those beside the spares, and a
  * spare of the fast member if errors have left the slow one without a slot. Swaps begin with a

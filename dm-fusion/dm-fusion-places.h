@@ -72,6 +72,12 @@ static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
 }
 
+/* @nr without the spares of the member. */
+static inline u32 fusion_beside_spares(const struct fusion *fs, enum fusion_dev dev, u32 nr)
+{
+	return nr - min(nr, fusion_spares(fs, dev));
+}
+
 /* Held slots outside the fence: the update of the replica that comes frees them. fs->lock held. */
 static inline u32 fusion_slots_freed_soon(const struct fusion *fs)
 {
