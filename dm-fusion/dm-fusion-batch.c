@@ -278,8 +278,9 @@ static void fusion_refuse_promotions(struct fusion_job *jobs, unsigned int nr)
 }
 
 /*
- * The extents that may leave slow slots after this batch, up to @max, the next ones first. Of a
- * request, those are the ones that it has taken already and that have no room yet. Return: number.
+ * The extents that may leave slow slots after this batch, up to @max, the next ones first. For a
+ * request: promotions that it has taken and that have no room yet, then the rest of its range; if
+ * it demotes, its next victims. Return: number.
  */
 static unsigned int fusion_next_to_leave(struct fusion *fs, const struct fusion_force *force,
 					 u32 *lexts, unsigned int max)
@@ -468,15 +469,6 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 }
 
 /* -- slots for it ---------------------------------------------------------------------------- */
-
-u32 fusion_slots_for_moves(const struct fusion *fs, enum fusion_dev dev)
-{
-	u32 free = fusion_slots_obtainable(fs, dev), beside = fusion_beside_spares(fs, dev, free);
-
-	if (dev == FUSION_FAST && !beside && free && !fusion_slots_obtainable(fs, FUSION_SLOW))
-		return 1;
-	return beside;
-}
 
 unsigned int fusion_requested_batch(const struct fusion *fs, bool idle)
 {

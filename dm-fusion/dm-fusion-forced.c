@@ -107,7 +107,7 @@ static void fusion_look_for_room(struct fusion *fs, const struct fusion_force *f
 				 u32 *spares)
 {
 	spin_lock_irq(&fs->lock);
-	*room = fusion_slots_for_moves(fs, force->to);
+	*room = fusion_beside_spares(fs, force->to, fusion_slots_obtainable(fs, force->to));
 	*spares = min(fusion_slots_obtainable(fs, fusion_other_dev(force->to)),
 		      fusion_longest_batch(fs, FUSION_BATCH));
 	spin_unlock_irq(&fs->lock);

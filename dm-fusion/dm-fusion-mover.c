@@ -72,8 +72,17 @@ unsigned int fusion_look_at_slots(const struct fusion *fs, struct fusion_policy_
 	u32 slow = fusion_slots_obtainable(fs, FUSION_SLOW);
 	u32 spares = fusion_spares(fs, FUSION_SLOW), lacking = spares - min(spares, slow);
 
-	env->free_fast = fusion_slots_for_moves(fs, FUSION_FAST);
-	env->free_slow = fusion_slots_for_moves(fs, FUSION_SLOW);
+	env->free_fast = fusion_beside_spares(fs, FUSION_FAST, fast);
+	env->free_slow = fusion_beside_spares(fs, FUSION_SLOW, slow);
+	/*
+	 * A promotion that cannot write its slot retires it, and the demotion of its swap has taken
+	 * a spare of the slow member. If that happens until none is left there, no swap can begin.
+	 * A promotion into a spare leaves a slot there; not so if that lies inside a fence, or on
+	 * the old member.
+	 */
+	if (fast && !slow && fs->mover.nr_retired && !fusion_fence_size(&fs->slots.fence) &&
+	    !fs->old.nr)
+		env->free_fast = max(env->free_fast, 1U);
 	/*
 	 * Homing uses spares of the slow member, and so does a swap whose promotion a write
 	 * cancels. Swaps need them. So many promotions give them back, also if the reserve is low.

@@ -265,13 +265,6 @@ void fusion_pace(struct fusion *fs, u64 us);
 u64 fusion_pace_until(const struct fusion *fs, u64 us);
 
 /*
- * Slots that a move may take if no other one makes room for it: those beside the spares, and a
- * spare of the fast member if errors have left the slow one without a slot. Swaps begin with a
- * demotion, and that promotion makes room for it. fs->lock held.
- */
-u32 fusion_slots_for_moves(const struct fusion *fs, enum fusion_dev dev);
-
-/*
  * The most moves in a batch that was asked for. @idle: there is no foreground I/O. Then the wait
  * for a commit is what costs, so more extents share it, up to 64 MiB.
  */

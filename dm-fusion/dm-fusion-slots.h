@@ -82,7 +82,7 @@ struct fusion_fence {
  * struct fusion_slots - the slots of both members
  * @used: those that are taken, reserved ones among them
  * @retired: a bit per slot that a write error has taken out of use; such a slot is used
- * @nr_free: bits of @used that are not set, except inside the fence
+ * @nr_free: slots that are not in @used, except inside the fence
  * @fence: slots that are not allocated, whether free or not
  * @cursor: slot at which the search for the next one starts
  * @nr_quarantined: slots released by transactions that are not committed and drained

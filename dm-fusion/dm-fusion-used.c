@@ -3,12 +3,12 @@
  * dm-fusion: which slots of a member are taken.
  *
  * A bit of a level is set exactly if all bits of its word below are. Words have no bits behind the
- * end that are clear, so a search needs no bound but for the topmost level.
+ * end that are clear, so only the topmost level needs a bound in a search.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/errno.h>
-#include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "dm-fusion-used.h"

@@ -29,9 +29,7 @@ struct fusion_used {
 int fusion_used_init(struct fusion_used *used, u32 nr);
 void fusion_used_exit(struct fusion_used *used);
 
-/*
- * All below: fs->lock held, or nobody else has the set yet.
- */
+/* All below: fs->lock held, or the set is being loaded. */
 
 /* Take a slot, or free it. Return: was it taken? */
 bool fusion_used_set(struct fusion_used *used, u32 slot);

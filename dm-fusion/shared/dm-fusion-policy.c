@@ -2,7 +2,7 @@
 /*
  * dm-fusion: the choice of extents to move.
  *
- * The sweep passes over all extents again and again, a slice with each tick. Each pass yields two
+ * The sweep passes over all extents again and again, a part with each tick. Each pass yields two
  * histograms of heat, one for each member, and from these
  *
  *   kth	heat of the coldest extent that would be on the fast member if that held the
@@ -34,6 +34,7 @@
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -154,7 +155,7 @@ static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 		fusion_policy_end_of_pass(p);
 }
 
-/* As many extents as are due if @passed ms have passed. */
+/* As many extents as are due if @passed ms have passed, up to the end of the pass. */
 static void fusion_policy_sweep_due(struct fusion_policy *p, u64 passed)
 {
 	u64 due = div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1;
@@ -165,10 +166,14 @@ static void fusion_policy_sweep_due(struct fusion_policy *p, u64 passed)
 		least = div_u64(p->nr_lexts * passed, FUSION_LONG_PASS_MS) + 1;
 		most = clamp_t(u64, least, FUSION_SLICE, most);
 	}
-	for (due = min(due, most); due; due -= n) {
+	due = min(due, most);
+	do {
 		n = min_t(u64, due, FUSION_SLICE);
 		fusion_policy_sweep(p, n);
-	}
+		due -= n;
+		cond_resched();
+		/* the next pass begins with the bar of this one */
+	} while (due && p->sweep);
 }
 
 void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)

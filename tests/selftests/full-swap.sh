@@ -173,7 +173,8 @@ test_swaps_after_write_errors() {
 			"$(msg full promote $lext | cut -d ' ' -f 1-4)" "0 0 0 1"
 		within 30 "nothing moves" settled full
 		free=$(($(status full total_slow) - $(status full used_slow)))
-		[[ $((EXTENTS - lext)) -le $((3 * spares)) ]] || fail "$free slots of the slow member are free"
+		[[ $((EXTENTS - lext)) -le $((3 * spares)) ]] ||
+			fail "$free slots of the slow member are free"
 	done
 	same "retired slots" "$(counter full retired_slots)" "$spares"
 	same "extents mapped" "$(status full mapped)" "$EXTENTS"
