@@ -20,10 +20,10 @@
 #define FUSION_MAX_SLICES	32U
 
 /*
- * Time for a pass over all extents if a slice in each tick suffices for that; and a time that larger
- * sets do not exceed unless they need more than the most slices in a tick. Extents that are hot at
- * the opening change places in the second pass. So the first one takes as many slices as it needs
- * for the former time, up to the most.
+ * Time for a pass over all extents if a slice in each tick suffices for that; and a time that
+ * larger sets do not exceed unless they need more than the most slices in a tick. Extents that are
+ * hot at the opening change places in the second pass. So the first one takes as many slices as it
+ * needs for the former time, up to the most.
  */
 #define FUSION_PASS_MS		2000U
 #define FUSION_LONG_PASS_MS	36000U

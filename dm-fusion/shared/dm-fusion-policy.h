@@ -124,8 +124,10 @@ void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds);
  * @now_ms: milliseconds since the device was opened
  *
  * Call it at 4 to 20 Hz while there is I/O, because accesses between two calls count once. Without
- * I/O any rate will do. Call it also while migration is off. It visits a part of the extents, 512 Ki
- * at most, to age heat words and to measure how heat is distributed. Context: process, may sleep.
+ * I/O any rate will do. Call it also while migration is off. It visits a part of the extents, 512
+ * Ki at most, to age heat words and to measure how heat is distributed.
+ *
+ * Context: process, may sleep.
  */
 void fusion_policy_tick(struct fusion_policy *p, u64 now_ms);
 
