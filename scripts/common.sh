@@ -53,8 +53,8 @@ TCG_CPU=max,cx16=off
 TCG_CPU_FASTER=$TCG_CPU,la57=off,smap=off
 
 # qemu_disk NUMBER DISK CACHE [PROPERTY]: set QEMU_DISK to the options for a disk with that image.
-# Its serial number is the name of the image; with scsi:IMAGE it also has a model, and with nvme:IMAGE
-# SMART.
+# Its serial number is the name of the image; with scsi:IMAGE it also has a model, and with
+# nvme:IMAGE SMART.
 qemu_disk() {
 	local file=${2#scsi:} serial device
 	file=${file#nvme:}

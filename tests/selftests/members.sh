@@ -4,8 +4,8 @@
 # fusionctl members shows the drives of sets, and monitor reports those that begin to fail.
 #
 # The disks, and what lies between them and a set, are real ones of the kernel. But no virtual disk
-# wears out, fails or sleeps. So where a test is about SMART, smartctl is a script that answers with a
-# sample of smart/. The tests of the real one, at the end, run in a VM: scripts/setup has smartctl
+# wears out, fails or sleeps. So where a test is about SMART, smartctl is a script that answers with
+# a sample of smart/. The tests of the real one, at the end, run in a VM: scripts/setup has smartctl
 # for these, and QEMU an NVMe drive.
 
 # shellcheck source=lib.sh
@@ -466,7 +466,8 @@ test_real_nvme() {
 	differ written "$(jq -r '.members[0].drives[0].written_bytes' "$TMP/out")" null
 	good fusionctl monitor --prometheus "$TMP/prom"
 	metrics=$(grep '^fusion_drive.*member="fast"' "$TMP/prom")
-	has metrics "$metrics" 'celsius{set="data",member="fast",device="/dev/nvme0n1",model="QEMU NVMe Ctrl"} 50'
+	has metrics "$metrics" 'celsius{set="data",member="fast",device="/dev/nvme0n1",'\
+'model="QEMU NVMe Ctrl"} 50'
 	has metrics "$metrics" 'state="ok"} 1'
 }
 

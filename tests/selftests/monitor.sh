@@ -203,8 +203,11 @@ opened_again() {
 
 # The text format: comments, then lines of a name, labels and a number, each name in one group.
 valid_metrics() {
-	awk '/^# (HELP|TYPE) / { group = $3; if ($2 == "TYPE") { type[$3] = $4; if (seen[$3]++) bad("twice") }; next }
-		!/^[a-z_]+\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\} [0-9]+(\.[0-9]+)?$/ { bad("form") }
+	local label='[a-z]+="([^"\\]|\\.)*"' number='[0-9]+(\.[0-9]+)?'
+	line="^[a-z_]+[{]$label(,$label)*[}] $number\$" awk '
+		/^# TYPE / { type[$3] = $4; if (seen[$3]++) bad("twice") }
+		/^# (HELP|TYPE) / { group = $3; next }
+		$0 !~ ENVIRON["line"] { bad("form") }
 		{ name = $1; sub(/\{.*/, "", name); if (!(name in type)) bad("no type") }
 		(name ~ /_total$/) != (type[name] == "counter") { bad("type") }
 		name != group { bad("not with its group") }

@@ -55,7 +55,8 @@ test_zsh() {
 	same "a set, of nothing" "$(typed 'fusionctl close ')" "fusionctl close data "
 	# the value follows without a space
 	same "a key" "$(typed 'fusionctl set data half')" "fusionctl set data half_life="
-	same "what to sort by" "$(typed 'fusionctl where / --sort he')" "fusionctl where / --sort heat "
+	same "what to sort by" "$(typed 'fusionctl where / --sort he')" \
+		"fusionctl where / --sort heat "
 	same "an option" "$(typed 'fusionctl map data --sv')" "fusionctl map data --svg "
 	same "a file" "$(typed 'fusionctl map data --svg a-f')" "fusionctl map data --svg a-file "
 	same "nothing" "$(typed 'fusionctl status nosu')" "fusionctl status nosu"

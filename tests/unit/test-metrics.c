@@ -226,6 +226,16 @@ static void test_shared(void)
 		       "device=\"/dev/d11\""));
 }
 
+/* Readings of the same look, as a state file has them that was damaged or written by hand. */
+static const char *look_at(const char *readings)
+{
+	begin("nvme", "sata-hdd");
+	look(1000);
+	json_object_object_add(json_object_object_get(state, fus_dm_set_uuid(&set.m)), "readings",
+			       json_tokener_parse(readings));
+	return look(1001);
+}
+
 /* The state is a file that anything may have happened to. */
 static void test_not_believed(void)
 {
@@ -238,17 +248,44 @@ static void test_not_believed(void)
 	const char *text = "";
 
 	for (u32 i = 0; i < ARRAY_SIZE(readings); i++) {
-		begin("nvme", "sata-hdd");
-		look(1000);
-		json_object_object_add(json_object_object_get(state, fus_dm_set_uuid(&set.m)),
-				       "readings", json_tokener_parse(readings[i]));
-		text = look(1001);
+		text = look_at(readings[i]);
 		HAS_NO(text, "a\nb");
 	}
 	HAS(text, "fusion_drive_temperature_celsius{set=\"data\",member=\"\",device=\"\","
 	    "model=\"a\\nb\"} 9223372036854775807");
 	HAS_NO(text, "fusion_drive_wear_used_ratio{");
 	HAS_NO(text, "fusion_drive_power_on_seconds_total{");
+}
+
+#define NO_LABELS	"{set=\"data\",member=\"\",device=\"\",model=\"\"} "
+
+/* A limit of 0 is none: each drive would have reached it, for ever. */
+static void test_no_limit(void)
+{
+	const char *text;
+
+	text = look_at("[{\"temperature\":41,\"temperature_limit\":0}]");
+	HAS(text, "fusion_drive_temperature_celsius" NO_LABELS "41");
+	HAS_NO(text, "fusion_drive_temperature_limit_celsius{");
+	HAS_NO(look_at("[{\"temperature_limit\":-1}]"), "fusion_drive_temperature_limit_celsius{");
+	HAS(look_at("[{\"temperature_limit\":1}]"),
+	    "fusion_drive_temperature_limit_celsius" NO_LABELS "1");
+}
+
+/* Of all numbers, only a temperature may be below 0. */
+static void test_negative(void)
+{
+	const char *text;
+
+	text = look_at("[{\"passed\":-1,\"temperature\":-40,\"percentage_used\":-1,"
+		       "\"spare_percentage\":-1,\"pending_sectors\":-1,\"reallocated_sectors\":-1,"
+		       "\"media_errors\":-1,\"power_on_hours\":-1,\"written_bytes\":-1}]");
+	HAS(text, "fusion_drive_temperature_celsius" NO_LABELS "-40");
+	HAS_NO(text, "} -1\n");
+	HAS_NO(text, "} -3600\n");
+	HAS_NO(text, "_total" NO_LABELS);
+	HAS_NO(text, "fusion_drive_smart_passed{");
+	HAS_NO(look_at("[{\"temperature\":-101}]"), "fusion_drive_temperature_celsius{");
 }
 
 static const struct unit_test tests[] = {
@@ -258,6 +295,8 @@ static const struct unit_test tests[] = {
 	{ "asked", test_asked },
 	{ "shared", test_shared },
 	{ "not_believed", test_not_believed },
+	{ "no_limit", test_no_limit },
+	{ "negative", test_negative },
 };
 
 UNIT_TESTS(tests)

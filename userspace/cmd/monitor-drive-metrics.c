@@ -14,34 +14,36 @@
 #include "open-set.h"
 
 #define HOUR	3600
-#define COLDEST	-100	/* degrees, the least of all values */
+#define COLDEST	-100	/* degrees */
 
 static const struct drive_metric {
 	const char *name, *type, *help;
 	const char *key;	/* of the reading */
 	int unit;		/* of the key, in that of the metric */
 	bool percent;		/* or a hundredth */
+	int64_t least;		/* of the reading; others say nothing */
 } metrics[] = {
 	{ "fusion_drive_smart_passed", "gauge",
 	  "1 if the drive's verdict about itself is good, 0 if it predicts its failure.",
-	  "passed", 1, false },
-	{ "fusion_drive_temperature_celsius", "gauge", "Temperature.", "temperature", 1, false },
+	  "passed", 1, false, 0 },
+	{ "fusion_drive_temperature_celsius", "gauge", "Temperature.", "temperature", 1, false,
+	  COLDEST },
 	{ "fusion_drive_temperature_limit_celsius", "gauge", "The limit that the drive names.",
-	  "temperature_limit", 1, false },
+	  "temperature_limit", 1, false, 1 },	/* 0 is how drives say that they have none */
 	{ "fusion_drive_wear_used_ratio", "gauge",
-	  "Share of its life that is used; may be above 1.", "percentage_used", 1, true },
+	  "Share of its life that is used; may be above 1.", "percentage_used", 1, true, 0 },
 	{ "fusion_drive_spare_ratio", "gauge", "Share of its spare blocks that is left.",
-	  "spare_percentage", 1, true },
+	  "spare_percentage", 1, true, 0 },
 	{ "fusion_drive_pending_sectors", "gauge", "Sectors that cannot be read.",
-	  "pending_sectors", 1, false },
+	  "pending_sectors", 1, false, 0 },
 	{ "fusion_drive_reallocated_sectors", "gauge", "Sectors that it has replaced.",
-	  "reallocated_sectors", 1, false },
-	{ "fusion_drive_media_errors_total", "counter", "Data that it could not give back.",
-	  "media_errors", 1, false },
+	  "reallocated_sectors", 1, false, 0 },
+	{ "fusion_drive_media_errors_total", "counter",
+	  "Media errors: data that the drive could not return.", "media_errors", 1, false, 0 },
 	{ "fusion_drive_power_on_seconds_total", "counter", "Time for which it was on.",
-	  "power_on_hours", HOUR, false },
+	  "power_on_hours", HOUR, false, 0 },
 	{ "fusion_drive_written_bytes_total", "counter", "Written in all its life.",
-	  "written_bytes", 1, false },
+	  "written_bytes", 1, false, 0 },
 };
 
 /* -- readings ------------------------------------------------------------------- */
@@ -100,7 +102,7 @@ static void put_number(FILE *f, const struct set *set, struct json_object *readi
 		return;
 	v = json_object_get_int64(o);
 	/* the state is not trusted */
-	if (v > INT64_MAX / m->unit || v < (m->percent ? 0 : COLDEST))
+	if (v > INT64_MAX / m->unit || v < m->least)
 		return;
 	put_drive(f, m->name, set, reading);
 	if (m->percent)

@@ -54,7 +54,7 @@ static const struct {
 	const char *key, *means;
 	int (*compare)(const void *a, const void *b);
 } orders[] = {
-	{ "name", "in the order of the alphabet", by_name },
+	{ "name", "alphabetically", by_name },
 	{ "size", "largest first", by_size },
 	{ "fast", "most on the fast member first", by_fast },
 	{ "slow", "most on the slow member first", by_slow },

@@ -24,7 +24,7 @@ struct smart {
 	int64_t spare;			/* percentage of its spare blocks */
 	int64_t written;		/* bytes, in all its life */
 	int64_t pending, reallocated;	/* sectors */
-	int64_t media_errors;		/* data that it could not give back */
+	int64_t media_errors;		/* data that it could not return */
 };
 
 void fus_smart_clear(struct smart *s);
