@@ -31,7 +31,7 @@ static void run_all(double rate, double more)
 {
 	for (unsigned int i = 0; i < bench.nr_runs; i++) {
 		struct bench_run *r = &bench.run[i];
-		const double reads = r->load.read_percent / 100.0;
+		const double reads = r->load.shape.read_percent / 100.0;
 
 		for (r->nr = 0; r->nr < bench.tries; r->nr++) {
 			struct bench_try *t = &r->try[r->nr];
@@ -58,7 +58,7 @@ static void sweeps(void)
 	REQUIRE_EQ(bench.nr_runs, (7 * 4 - 1) * 2);
 	REQUIRE(!strcmp(bench.run[0].load.name, "read 4K, 1 in flight"));
 	REQUIRE(!strcmp(bench.run[53].load.name, "write 16M, 16 in flight"));
-	REQUIRE_EQ(bench.run[53].load.block, 16 << 20);
+	REQUIRE_EQ(bench.run[53].load.shape.block, 16 << 20);
 	end();
 	/* a device that is only read, and too small for 16 of 16M, or 64 of 4M */
 	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
@@ -66,7 +66,7 @@ static void sweeps(void)
 	REQUIRE_EQ(bench.size, GIB / 2);
 	REQUIRE_EQ(bench.nr_runs, 7 * 4 - 3);
 	for (unsigned int i = 0; i < bench.nr_runs; i++)
-		REQUIRE_EQ(bench.run[i].load.read_percent, 100);
+		REQUIRE_EQ(bench.run[i].load.shape.read_percent, 100);
 	end();
 	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
 	REQUIRE(!strcmp(bench_plan_runs(&bench, 15 << 20), "too small"));

@@ -87,12 +87,12 @@ static struct json_object *run_json(const struct bench_run *r)
 	struct json_object *o = json_object_new_object();
 
 	fus_json_add_str(o, "load", r->load.name);
-	if (r->load.block)
-		fus_json_add_u64(o, "block_bytes", r->load.block);
+	if (r->load.shape.block)
+		fus_json_add_u64(o, "block_bytes", r->load.shape.block);
 	else
 		json_object_object_add(o, "block_bytes", NULL);
-	fus_json_add_u64(o, "in_flight", r->load.depth);
-	fus_json_add_u64(o, "read_percent", r->load.read_percent);
+	fus_json_add_u64(o, "in_flight", r->load.shape.depth);
+	fus_json_add_u64(o, "read_percent", r->load.shape.read_percent);
 	fus_json_add_u64(o, "times", r->nr);
 	add_value(o, "bytes_per_second", r, BENCH_RATE, 1, true);
 	add_value(o, "ios_per_second", r, BENCH_IOS, 1, true);

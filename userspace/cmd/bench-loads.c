@@ -15,12 +15,12 @@
 #define MOST_IN_FLIGHT	(256ULL << 20)
 
 static const struct bench_load mixes[] = {
-	{ .name = "file server", .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
-	  .read_percent = 80, .zoned = true },
-	{ .name = "web server", .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
-	  .read_percent = 100, .zoned = true },
-	{ .name = "database", .block = 8192, .depth = 8, .read_percent = 67, .zoned = true },
-	{ .name = "workstation", .block = 8192, .depth = 4, .read_percent = 80, .zoned = true },
+	{ "file server", { .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
+			   .read_percent = 80, .zoned = true } },
+	{ "web server", { .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
+			  .read_percent = 100, .zoned = true } },
+	{ "database", { .block = 8192, .depth = 8, .read_percent = 67, .zoned = true } },
+	{ "workstation", { .block = 8192, .depth = 4, .read_percent = 80, .zoned = true } },
 };
 
 static bool add(struct bench *b, const struct bench_load *load)
@@ -35,34 +35,41 @@ static bool add(struct bench *b, const struct bench_load *load)
 	return true;
 }
 
+/* Unless the range is too small for it, or it takes too much memory. */
+static bool add_random(struct bench *b, enum bench_direction dir, uint64_t block,
+		       unsigned int depth)
+{
+	struct bench_load load = {
+		.shape = { .block = block, .depth = depth,
+			   .read_percent = dir == BENCH_READ ? 100 : 0 }
+	};
+	char size[SIZE_TEXT];
+
+	if (ROOM * depth * block > b->size || depth * block > MOST_IN_FLIGHT)
+		return true;
+	snprintf(load.name, sizeof(load.name), "%s %s, %u in flight", bench_direction_name[dir],
+		 fus_size_text(size, block), depth);
+	return add(b, &load);
+}
+
 /* Sizes by depths; first all that reads. */
 static bool add_sweep(struct bench *b)
 {
 	const unsigned int size_step = b->quick ? 16 : 4, depth_step = b->quick ? 16 : 4;
 	const unsigned int most_depth = b->quick ? 16 : 64;
-	struct bench_load load = { .read_percent = 100 };
 
-	for (int dir = 0; dir < (b->write ? 2 : 1); dir++, load.read_percent = 0)
-		for (load.block = 4096; load.block <= 16 << 20; load.block *= size_step)
-			for (load.depth = 1; load.depth <= most_depth; load.depth *= depth_step) {
-				char size[SIZE_TEXT];
-
-				if (ROOM * load.depth * load.block > b->size ||
-				    load.depth * load.block > MOST_IN_FLIGHT)
-					continue;
-				snprintf(load.name, sizeof(load.name), "%s %s, %u in flight",
-					 bench_direction_name[dir], fus_size_text(size, load.block),
-					 load.depth);
-				if (!add(b, &load))
+	for (int dir = 0; dir < (b->write ? 2 : 1); dir++)
+		for (uint64_t block = 4096; block <= 16 << 20; block *= size_step)
+			for (unsigned int depth = 1; depth <= most_depth; depth *= depth_step)
+				if (!add_random(b, dir, block, depth))
 					return false;
-			}
 	return true;
 }
 
 static bool add_mixes(struct bench *b)
 {
 	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
-		if ((b->write || mixes[i].read_percent == 100) && !add(b, &mixes[i]))
+		if ((b->write || mixes[i].shape.read_percent == 100) && !add(b, &mixes[i]))
 			return false;
 	return true;
 }
@@ -145,5 +152,7 @@ struct theil_value bench_run_value(const struct bench_run *r, enum bench_value w
 
 bool bench_run_has(const struct bench_run *r, enum bench_direction dir)
 {
-	return dir == BENCH_READ ? r->load.read_percent > 0 : r->load.read_percent < 100;
+	const unsigned int reads = r->load.shape.read_percent;
+
+	return dir == BENCH_READ ? reads > 0 : reads < 100;
 }

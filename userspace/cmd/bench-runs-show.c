@@ -14,7 +14,7 @@
 
 static bool goes(const struct bench_run *r, enum bench_direction dir)
 {
-	return r->nr && r->load.block && bench_run_has(r, dir);
+	return r->nr && r->load.shape.block && bench_run_has(r, dir);
 }
 
 /* The depths there are, in order. */
@@ -23,7 +23,7 @@ static unsigned int find_depths(const struct bench *b, unsigned int depth[MOST_D
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < b->nr_runs; i++) {
-		unsigned int d = b->run[i].load.depth;
+		unsigned int d = b->run[i].load.shape.depth;
 
 		if (nr < MOST_DEPTHS && (!nr || d > depth[nr - 1]))
 			depth[nr++] = d;
@@ -37,7 +37,7 @@ static const struct bench_run *find_run(const struct bench *b, enum bench_direct
 	for (unsigned int i = 0; i < b->nr_runs; i++) {
 		const struct bench_run *r = &b->run[i];
 
-		if (goes(r, dir) && r->load.block == block && r->load.depth == depth)
+		if (goes(r, dir) && r->load.shape.block == block && r->load.shape.depth == depth)
 			return r;
 	}
 	return NULL;

@@ -25,10 +25,7 @@ const char *bench_plan_runs(struct bench *b, uint64_t device_bytes)
 
 static int fill(const struct bench_work *w)
 {
-	struct fio_job job = {
-		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target, .write = true,
-		.create = *w->t->dir, .bytes = w->b->size,
-	};
+	struct fio_job job = bench_job(w, BENCH_WRITE, 0);
 	struct fio_result result;
 	int rc;
 
@@ -40,11 +37,9 @@ static int fill(const struct bench_work *w)
 
 static int turn(const struct bench_work *w, struct bench_run *r)
 {
-	const struct bench_load *l = &r->load;
 	const struct fio_load load = {
 		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target,
-		.bytes = w->b->size, .block = l->block, .sizes = l->sizes, .depth = l->depth,
-		.read_percent = l->read_percent, .zoned = l->zoned, .seconds = w->b->seconds,
+		.bytes = w->b->size, .shape = r->load.shape, .seconds = w->b->seconds,
 		.stopped = bench_stopped,
 	};
 	struct bench_try *t = &r->try[r->nr];
@@ -75,11 +70,12 @@ static int turn(const struct bench_work *w, struct bench_run *r)
 int bench_runs(struct bench *b, struct bench_target *t)
 {
 	const struct bench_work w = { b, t };
-	int rc = 0;
+	int rc;
 
 	b->facts = bench_facts_of(b, t);
 	b->facts.between = b->size;
-	if (b->write)
+	rc = bench_wake(&w);
+	if (!rc && b->write)
 		rc = fill(&w);
 	if (!rc)
 		rc = bench_idle(&w);

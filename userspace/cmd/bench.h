@@ -112,11 +112,7 @@ struct bench_line {
 
 struct bench_load {
 	char name[48];
-	/* as in struct fio_load */
-	uint64_t block;
-	const char *sizes;
-	unsigned int depth, read_percent;
-	bool zoned;
+	struct fio_shape shape;
 };
 
 /* A load, and what it has come to each time. */
@@ -272,9 +268,13 @@ struct bench_work {
 };
 
 struct bench_facts bench_facts_of(const struct bench *b, const struct bench_target *t);
+/* The transfer of a place, or a small one of the extra file behind the last. */
+struct fio_job bench_job(const struct bench_work *w, enum bench_direction dir, unsigned int place);
 /* Carry out a transfer. */
 int bench_carry_out(const struct bench_work *w, struct fio_job *job, struct fio_result *result);
-/* The same between two looks at the counters. */
+/* Carry out one that is not measured; a disk that sleeps is awake after it. */
+int bench_wake(const struct bench_work *w);
+/* A transfer between two looks at the counters. */
 int bench_counted(const struct bench_work *w, struct fio_job *job, struct fio_result *result,
 		  struct bench_count *was, struct bench_count *is);
 /* Watch for some seconds in which nothing is asked for. */

@@ -33,15 +33,20 @@ struct fio_result {
 	double seconds;		/* sum of the latencies, without fio's own pauses */
 };
 
-/* Random I/O of some seconds, past the page cache, in what is there already. */
-struct fio_load {
-	const char *path, *name;	/* as above */
-	uint64_t bytes;		/* of it, from the beginning */
+/* What the I/Os of a load are. */
+struct fio_shape {
 	uint64_t block;		/* of an I/O; 0: of @sizes */
 	const char *sizes;	/* "4k/90:64k/10": sizes, and the percent of the I/Os of each */
 	unsigned int depth;	/* I/Os in flight */
 	unsigned int read_percent;	/* the others write */
 	bool zoned;		/* half of the I/Os go to a twentieth, 30 % to the next 15 % */
+};
+
+/* Random I/O of some seconds, past the page cache, in what is there already. */
+struct fio_load {
+	const char *path, *name;	/* as above */
+	uint64_t bytes;		/* of it, from the beginning */
+	struct fio_shape shape;
 	unsigned int seconds;
 	bool (*stopped)(void);
 };
@@ -59,8 +64,9 @@ int fio_find(char version[FIO_VERSION]);
 int fio_run(const struct fio_job *job, struct fio_result *r);
 /* The same; reads, then writes. */
 int fio_run_load(const struct fio_load *load, struct fio_side side[2]);
-/* Read what fio prints. Return: NULL, or the fault, which may be within @text. */
-const char *fio_parse(const char *text, bool write, struct fio_result *r);
+/* Read what fio prints: reads, then writes. Return: NULL, or the fault, which may be in @text. */
 const char *fio_parse_load(const char *text, struct fio_side side[2]);
+/* What a transfer did, which is one I/O after the other. */
+struct fio_result fio_result_of(const struct fio_side *side);
 
 #endif
