@@ -58,6 +58,17 @@ test_load_interrupted() {
 	ends_at_once
 }
 
+# while one run of fio writes for long
+test_sustained_interrupted() {
+	need fio pgrep
+	mounted
+	fusionctl bench sustained "$TMP/mnt" --duration 1m >"$TMP/out" 2>&1 &
+	PID=$!
+	within 20 "the file" compgen -G "$TMP/mnt/.fusion-bench-*/0"
+	within 20 "fio" pgrep -x fio
+	ends_at_once
+}
+
 # a device that is only read is not opened for writing
 test_read_only() {
 	local rc=0
@@ -123,12 +134,18 @@ test_refusals() {
 	need fio
 	null target 64
 	DISK=$REPLY
-	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep or mix" \
+	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep, mix or sustained" \
 		fusionctl bench fast "$DISK"
 	expect 2 "15M: not a size for a file; give 16M to 128G" \
 		fusionctl bench mix "$DISK" --max-size 15M
 	expect 2 "1M: not a size for transfers; give 4M to 128G" \
 		fusionctl bench honest "$DISK" --max-size 1M
+	expect 2 "1s: not a time for --duration; give 20s to 1d" \
+		fusionctl bench sustained "$TMP" --duration 1s
+	expect 2 "--duration: only goes with sustained; leave it out" \
+		fusionctl bench mix "$TMP" --duration 1m
+	expect 2 "$DISK: sustained only writes; add --write, which overwrites the device" \
+		fusionctl bench sustained "$DISK"
 	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
 		fusionctl bench honest "$TMP" --write
 	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick

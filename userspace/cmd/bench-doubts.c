@@ -25,6 +25,7 @@
 #define LEAST_TRANSFERS	30	/* in a direction, */
 #define LEAST_OF_MEMBER	16	/* and for the line of a member */
 #define LEAST_IOS	10	/* of a load, each time */
+#define LEAST_INTERVALS	30	/* to find a fall among them */
 #define MOST_SPREAD	0.25	/* of the rates of a load, of their median */
 #define MOST_OUTLIERS	0.2
 
@@ -176,6 +177,13 @@ static void find_in_runs(struct bench *b)
 		      b->nr_runs);
 }
 
+static void find_in_series(struct bench *b)
+{
+	if (b->profile == BENCH_SUSTAINED && b->series.nr < LEAST_INTERVALS)
+		doubt(b, DOUBT_FEW, "%u intervals are too few to tell a fall from chance; raise --duration",
+		      b->series.nr);
+}
+
 bool bench_find_doubts(struct bench *b)
 {
 	bool any = false;
@@ -189,13 +197,14 @@ bool bench_find_doubts(struct bench *b)
 	find_compression(b);
 	find_zeros(b);
 	find_load(b);
-	/* a mix is also to show how a set learns */
-	if (b->facts.moved && b->profile != BENCH_MIX)
+	/* a mix is also to show how a set learns, and long writes how it makes room */
+	if (b->facts.moved && b->profile != BENCH_MIX && b->profile != BENCH_SUSTAINED)
 		doubt(b, DOUBT_MOVES, "the set moved or copied %" PRIu64 " extents meanwhile; "
 		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again",
 		      b->facts.moved, b->set);
 	find_in_lines(b);
 	find_in_runs(b);
+	find_in_series(b);
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
 		any |= *b->doubt[i];
 	return any;

@@ -96,6 +96,8 @@ static bool make_order(struct bench *b)
 
 bool bench_loads(struct bench *b)
 {
+	if (b->profile == BENCH_SUSTAINED)
+		return bench_series_begin(&b->series, b->seconds);
 	b->tries = b->quick ? 1 : BENCH_TRIES;
 	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : 3;
 	return (b->profile == BENCH_MIX ? add_mixes(b) : add_sweep(b)) && make_order(b);
@@ -105,6 +107,7 @@ void bench_loads_free(struct bench *b)
 {
 	free(b->run);
 	free(b->turn);
+	free(b->series.interval);
 }
 
 /* -- results ---------------------------------------------------------------------- */

@@ -71,20 +71,33 @@ int bench_target_find(struct bench *b, struct bench_target *t)
 	return rc;
 }
 
+/* These write elsewhere what is overwritten, and keep an extent until all of it is overwritten. */
+static bool writes_elsewhere(const struct bench *b)
+{
+	return !strcmp(b->type, "btrfs") || !strcmp(b->type, "bcachefs");
+}
+
+uint64_t bench_target_room(const struct bench *b)
+{
+	struct statvfs st;
+
+	if (b->device || statvfs(b->target, &st))
+		return 0;
+	return (uint64_t)st.f_bavail * st.f_frsize / (writes_elsewhere(b) ? 4 : 2);
+}
+
 static int check_room(const struct bench *b)
 {
 	/* what is overwritten in place needs little more than its file */
 	uint64_t extra = b->profile == BENCH_HONEST ? 4 * b->plan.most : b->plan.most / 4;
 	uint64_t need = b->plan.total + (extra < EXTRA_BYTES ? extra : EXTRA_BYTES), room;
-	/* but these write it elsewhere, and keep all of an extent until all of it is overwritten */
-	bool elsewhere = !strcmp(b->type, "btrfs") || !strcmp(b->type, "bcachefs");
 	char text[2][SIZE_TEXT];
 	struct statvfs st;
 
 	if (statvfs(b->target, &st))
 		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
 				"dmesg", strerror(errno));
-	if (b->profile != BENCH_HONEST && elsewhere)
+	if (b->profile != BENCH_HONEST && writes_elsewhere(b))
 		need += b->plan.total;
 	room = (uint64_t)st.f_bavail * st.f_frsize;
 	if (room >= need)

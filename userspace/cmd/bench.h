@@ -2,7 +2,9 @@
 /*
  * fusionctl bench: measure a directory or a device.
  *
- * bench.c		verb bench: options, what will be done, exit status
+ * bench.c		verb bench: the profiles, and the exit status
+ * bench-options.c	options, and the plan they come to
+ * bench-takes.c	what will be done, and what that takes
  * bench-profiles.c	names of the profiles
  * bench-target.c	files of its own in a directory, or a device
  * bench-disks.c	the devices beneath, their counters, and those of a set
@@ -14,14 +16,19 @@
  * bench-loads.c	these loads, and what their repetitions come to
  * bench-runs-show.c	tables and bars of these
  * bench-runs-svg.c	the same drawn
+ * bench-sustained.c	profile sustained: writes for a long time
+ * bench-series.c	its intervals, and whether their rates fall for good
+ * bench-series-show.c	tables and bars of these
+ * bench-series-svg.c	the same drawn
+ * bench-curve-svg.c	a curve of rates, for that
  * bench-doubts.c	why figures are not reliable
  * bench-show.c		table and bars
  * bench-svg.c		the same drawn, with each transfer
  * bench-json.c		the same as JSON
  * bench-compare.c	two such documents
  *
- * bench-plan.c, bench-lines.c, bench-loads.c and bench-doubts.c are pure: they ask neither kernel
- * nor disk.
+ * bench-plan.c, bench-lines.c, bench-loads.c, bench-series.c and bench-doubts.c are pure: they ask
+ * neither kernel nor disk.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -39,7 +46,7 @@ enum bench_direction { BENCH_READ, BENCH_WRITE };
 
 extern const char *const bench_direction_name[2];
 
-enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, NR_BENCH_PROFILES };
+enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, BENCH_SUSTAINED, NR_BENCH_PROFILES };
 
 extern const char *const bench_profile_name[NR_BENCH_PROFILES];
 extern const char *const bench_profile_means[NR_BENCH_PROFILES];
@@ -132,6 +139,46 @@ enum bench_value {
 	BENCH_FAST_SHARE,	/* -1: not on a set */
 };
 
+/* -- sustained -------------------------------------------------------------------- */
+
+#define BENCH_DURATION	1800	/* seconds, by default */
+#define BENCH_QUICK_DURATION 300
+#define BENCH_LEAST_DURATION 20
+#define BENCH_MOST_DURATION 86400
+
+/* What was written in some seconds. */
+struct bench_interval {
+	double seconds;
+	uint64_t bytes;
+	double fast_share;	/* as in struct bench_transfer */
+};
+
+/* Intervals one after the other, between which the rate does not fall for good. */
+struct bench_phase {
+	const char *name;	/* "all", "before" the fall, "after" it */
+	unsigned int first, nr;
+	double seconds;
+	uint64_t bytes;
+	struct theil_value rate;	/* the median, and what a fifth is below and above */
+	double fast_share;	/* by bytes; -1: not on a set */
+};
+
+struct bench_series {
+	unsigned int every;	/* seconds, of each interval */
+	struct bench_interval *interval;
+	unsigned int nr, room;
+	struct bench_phase phase[3];
+	unsigned int nr_phases;	/* 0: nothing was written; 1: all; 3: there is a fall */
+};
+
+/* Divide so many seconds into intervals. Return: false if memory is short. */
+bool bench_series_begin(struct bench_series *s, unsigned int seconds);
+/* Some intervals as one. */
+struct bench_phase bench_phase_of(const struct bench_series *s, const char *name,
+				  unsigned int first, unsigned int nr);
+/* Find the phases, and whether there is a fall. Return: false if memory is short. */
+bool bench_find_fall(struct bench_series *s);
+
 enum bench_doubt {
 	DOUBT_NO_DISK,		/* none is known beneath */
 	DOUBT_CACHE,		/* the disks moved less than was transferred */
@@ -183,11 +230,13 @@ struct bench {
 	unsigned int nr;
 	struct bench_facts facts;
 	struct bench_line line[BENCH_LINES];
-	/* of sweep and mix */
+	/* of the others */
 	uint64_t size;		/* what they take place on */
-	unsigned int seconds, tries;	/* of each load */
+	unsigned int seconds;	/* of each load, or of all that is written */
+	unsigned int tries;	/* of each load */
 	struct bench_run *run;
 	unsigned int nr_runs, *turn, nr_turns;	/* which of them, one after the other */
+	struct bench_series series;
 	char doubt[NR_BENCH_DOUBTS][BENCH_DOUBT_TEXT];	/* "" if there is none */
 };
 
@@ -243,6 +292,8 @@ struct bench_target {
 	char path[64];		/* of the last job */
 };
 
+/* So many bytes a file in the directory may have, if it is not to fill the file system. */
+uint64_t bench_target_room(const struct bench *b);
 /* Check the target, but change nothing yet. */
 int bench_target_find(struct bench *b, struct bench_target *t);
 /* Ask if need be, and make the directory of the files. */
@@ -260,6 +311,14 @@ void bench_target_end(const struct bench *b, struct bench_target *t);
 /* Catch the signals that end a program; from then on bench_stopped() tells of them. */
 void bench_catch_signals(void);
 bool bench_stopped(void);
+
+/* The profile, and whether the options go with it. */
+int bench_check_options(struct bench *b, const struct args *a);
+int bench_check_compare(const struct args *a);
+int bench_make_plan(struct bench *b, const struct args *a, const struct bench_target *t);
+void bench_print_transfers(const struct bench *b);
+void bench_print_loads(const struct bench *b);
+void bench_print_sustained(const struct bench *b);
 
 /* What is measured, and where. */
 struct bench_work {
@@ -291,18 +350,39 @@ void bench_look_for_zeros(const struct bench_work *w, uint64_t first, uint64_t b
 /* Carry out the plan. */
 int bench_honest(struct bench *b, struct bench_target *t);
 int bench_runs(struct bench *b, struct bench_target *t);
+int bench_sustained(struct bench *b, struct bench_target *t);
 
 void bench_show_runs(const struct bench *b);
+void bench_show_series(const struct bench *b);
 /* A line with a bar that is as long as the screen for @most. */
 void bench_print_bar(const char *name, double rate, double most);
 void bench_show_doubts(const struct bench *b);
 void bench_show(const struct bench *b);
 void bench_svg(const struct bench *b, FILE *f);
 void bench_svg_runs(const struct bench *b, FILE *f);
+void bench_svg_series(const struct bench *b, FILE *f);
 #define BENCH_SVG_WIDTH	880
 #define BENCH_SVG_LEFT	70
 /* A drawing of this height up to its title, which says if it is not reliable. */
 void bench_svg_begin(const struct bench *b, int height, const char *title, FILE *f);
+
+struct bench_point {
+	double x;
+	struct theil_value rate;
+	double fast_share;	/* -1: unknown */
+};
+
+struct bench_curve {
+	const char *title, *unit;	/* of x */
+	const struct bench_point *point;
+	unsigned int nr;
+	double least, most;	/* x */
+	const double *mark;	/* x of the scale */
+	unsigned int nr_marks;
+};
+
+/* A whole drawing of it. */
+void bench_svg_curve(const struct bench *b, const struct bench_curve *c, FILE *f);
 void bench_json(const struct bench *b);
 /* "541 MB/s", "12.8 ms" */
 #define BENCH_TEXT	32

@@ -19,16 +19,21 @@ struct report {
 	char *text;
 	size_t size;
 	bool failed;		/* memory was short, or it is too long */
+	const struct fio_load *each;	/* wants to have each of several; or NULL */
 };
 
 static void keep_line(const char *line, void *ctx)
 {
 	struct report *r = ctx;
 	size_t len = strlen(line);
+	struct fio_side side[2];
 	char *text;
 
 	if (r->failed)
 		return;
+	/* another one begins */
+	if (!strcmp(line, "{"))
+		r->size = 0;
 	text = r->size + len + 2 > MOST_TEXT ? NULL : realloc(r->text, r->size + len + 2);
 	r->failed = !text;
 	if (!text)
@@ -38,6 +43,8 @@ static void keep_line(const char *line, void *ctx)
 	r->size += len;
 	text[r->size++] = '\n';
 	text[r->size] = 0;
+	if (r->each && !strcmp(line, "}") && !fio_parse_load(text, side))
+		r->each->each(side, r->each->ctx);
 }
 
 int fio_find(char version[FIO_VERSION])
@@ -151,16 +158,17 @@ struct fio_result fio_result_of(const struct fio_side *side)
 	return (struct fio_result) { .bytes = side->bytes, .seconds = side->mean * side->ios };
 }
 
-/* What a run is for, in messages. */
+/* What a run is for, in messages, and who wants to have its reports. */
 struct purpose {
 	const char *name, *verb;
 	bool (*stopped)(void);
+	const struct fio_load *each;
 };
 
 /* Run it, and read its report. Return: 0 or an exit code. Silent about what a signal has ended. */
 static int run(const char *const argv[], const struct purpose *p, struct fio_side side[2])
 {
-	struct report report = { 0 };
+	struct report report = { .each = p->each };
 	const char *why;
 	int rc = 0;
 
@@ -198,7 +206,8 @@ int fio_run(const struct fio_job *job, struct fio_result *r)
 		"--randrepeat=0", "--invalidate=1", "--output-format=json",
 		job->create ? "--allow_file_create=1" : "--allow_file_create=0", NULL
 	};
-	const struct purpose purpose = { job->name, job->write ? "write" : "read", job->stopped };
+	const struct purpose purpose = { job->name, job->write ? "write" : "read", job->stopped,
+					 NULL };
 	int rc = file_option(job->path, job->name, path, sizeof(path));
 	struct fio_side side[2];
 
@@ -218,21 +227,24 @@ int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 	const struct fio_shape *s = &load->shape;
 	const bool reads = s->read_percent, writes = s->read_percent < 100;
 	/* a device is opened for writing only if that is asked for */
-	const char *rw = !writes ? "--rw=randread" : reads ? "--rw=randrw" : "--rw=randwrite";
+	const char *rw = !writes ? "read" : reads ? "rw" : "write";
 	const struct purpose purpose = {
-		load->name, !writes ? "read" : reads ? "read and write" : "write", load->stopped
+		load->name, !writes ? "read" : reads ? "read and write" : "write", load->stopped,
+		load->each ? load : NULL
 	};
-	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32];
+	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32], how[32];
+	char every[48];
 	const char *const argv[] = {
-		"fio", "--name=bench", path, rw, mix, bs, size, depth, time,
+		"fio", "--name=bench", path, how, mix, bs, size, depth, time,
 		s->zoned ? "--random_distribution=zoned:50/5:30/15:20/80" :
-			      "--random_distribution=random",
+			   "--random_distribution=random",
 		"--time_based=1", "--ioengine=libaio", "--direct=1", "--thread=1",
 		"--norandommap=1",
 		"--fallocate=none", "--end_fsync=1", "--refill_buffers=1", "--randrepeat=0",
-		"--allrandrepeat=0", "--invalidate=1", "--allow_file_create=0",
+		"--allrandrepeat=0", "--invalidate=1",
+		load->create ? "--allow_file_create=1" : "--allow_file_create=0",
 		"--clat_percentiles=0", "--lat_percentiles=1", "--percentile_list=99",
-		"--output-format=json", NULL
+		"--output-format=json", load->each ? every : NULL, NULL
 	};
 	int rc = file_option(load->path, load->name, path, sizeof(path));
 
@@ -246,5 +258,7 @@ int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 	snprintf(depth, sizeof(depth), "--iodepth=%u", s->depth);
 	snprintf(mix, sizeof(mix), "--rwmixread=%u", s->read_percent);
 	snprintf(time, sizeof(time), "--runtime=%u", load->seconds);
+	snprintf(how, sizeof(how), "--rw=%s%s", s->sequential ? "" : "rand", rw);
+	snprintf(every, sizeof(every), "--status-interval=%u", load->every);
 	return run(argv, &purpose, side);
 }

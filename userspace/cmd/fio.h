@@ -40,15 +40,7 @@ struct fio_shape {
 	unsigned int depth;	/* I/Os in flight */
 	unsigned int read_percent;	/* the others write */
 	bool zoned;		/* half of the I/Os go to a twentieth, 30 % to the next 15 % */
-};
-
-/* Random I/O of some seconds, past the page cache, in what is there already. */
-struct fio_load {
-	const char *path, *name;	/* as above */
-	uint64_t bytes;		/* of it, from the beginning */
-	struct fio_shape shape;
-	unsigned int seconds;
-	bool (*stopped)(void);
+	bool sequential;	/* one behind the other, and then from the beginning again */
 };
 
 /* What it did in one direction. */
@@ -56,6 +48,20 @@ struct fio_side {
 	uint64_t bytes, ios;
 	double seconds;		/* from the first I/O to the last */
 	double mean, p99;	/* seconds that an I/O took */
+};
+
+/* I/O of some seconds, past the page cache; it is random if not said otherwise. */
+struct fio_load {
+	const char *path, *name;	/* as above */
+	bool create;		/* the file may be a new one; what is read has to be there */
+	uint64_t bytes;		/* of it, from the beginning */
+	struct fio_shape shape;
+	unsigned int seconds;
+	bool (*stopped)(void);
+	/* what it did so far, each @every seconds and at the end; or NULL */
+	void (*each)(const struct fio_side side[2], void *ctx);
+	void *ctx;
+	unsigned int every;
 };
 
 /* The version of fio, in @version; fails with the remedy if there is none. */

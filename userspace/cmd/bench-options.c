@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The options of verb bench, and the plan that they come to. */
+#include <string.h>
+
+#include "bench.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "sim.h"
+#include "size.h"
+#include "verb.h"
+
+int bench_check_compare(const struct args *a)
+{
+	static const int others[] = { OPT_QUICK, OPT_WRITE, OPT_MAX_SIZE, OPT_DURATION, OPT_SEED,
+				      OPT_YES, OPT_FORCE, OPT_DRY_RUN, OPT_JSON, OPT_SVG };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (a->opt[others[i]])
+			return fus_fail(FC_USAGE, "--compare", "does not go with --%s; leave it "
+					"out", options[others[i]].name);
+	return 0;
+}
+
+int bench_check_options(struct bench *b, const struct args *a)
+{
+	const char *svg = a->opt[OPT_SVG];
+
+	while (b->profile < NR_BENCH_PROFILES &&
+	       strcmp(a->word[0], bench_profile_name[b->profile]))
+		b->profile++;
+	if (b->profile == NR_BENCH_PROFILES)
+		return fus_fail(FC_USAGE, a->word[0], "no such profile; write fusionctl bench "
+				"honest %s, or sweep, mix or sustained", a->word[1]);
+	if (a->opt[OPT_DURATION] && b->profile != BENCH_SUSTAINED)
+		return fus_fail(FC_USAGE, "--duration", "only goes with sustained; leave it out");
+	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
+		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
+				"a file");
+	if (a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON])
+		return fus_fail(FC_USAGE, "--dry-run", "shows a line for people; leave out --json");
+	if (a->opt[OPT_WRITE] && a->opt[OPT_JSON] && !a->opt[OPT_YES])
+		return fus_fail(FC_USAGE, "--json", "allows no question; add --yes");
+	return 0;
+}
+
+static const char *plan_of(struct bench *b, uint64_t most, uint64_t device_bytes)
+{
+	if (b->profile == BENCH_HONEST)
+		return bench_plan(&b->plan, b->quick, most, b->seed, device_bytes);
+	b->size = most;
+	return bench_plan_runs(b, device_bytes);
+}
+
+static uint64_t most_of(const struct bench *b, const struct bench_target *t)
+{
+	switch (b->profile) {
+	case BENCH_HONEST:	return b->quick ? BENCH_QUICK : BENCH_MOST;
+	case BENCH_SUSTAINED:	return b->device ? t->bytes : bench_target_room(b);
+	default:		return b->quick ? BENCH_QUICK_SIZE : BENCH_SIZE;
+	}
+}
+
+static int get_size(const struct bench *b, const char *text, uint64_t *most)
+{
+	uint64_t least = BENCH_LEAST_SIZE, limit = 64 * BENCH_MOST;
+	const char *what = "not a size for a file; give 16M to 128G";
+
+	if (!text)
+		return 0;
+	if (b->profile == BENCH_HONEST) {
+		least = 2 * BENCH_LEAST;
+		what = "not a size for transfers; give 4M to 128G";
+	} else if (b->profile == BENCH_SUSTAINED) {
+		limit = 1ULL << 46;
+		what = "not a size for a file; give 16M to 64T";
+	}
+	return fus_parse_size(text, most) && *most >= least && *most <= limit ? 0 :
+	       fus_fail(FC_USAGE, text, what);
+}
+
+static int get_duration(struct bench *b, const char *text)
+{
+	u64 ns;
+
+	b->seconds = b->quick ? BENCH_QUICK_DURATION : BENCH_DURATION;
+	if (!text)
+		return 0;
+	if (!sim_parse_time(text, &ns) || ns < BENCH_LEAST_DURATION * SIM_S ||
+	    ns > BENCH_MOST_DURATION * SIM_S)
+		return fus_fail(FC_USAGE, text, "not a time for --duration; give 20s to 1d");
+	b->seconds = ns / SIM_S;
+	return 0;
+}
+
+static int too_small(const struct bench *b, const struct bench_target *t, const char *why)
+{
+	const bool honest = b->profile == BENCH_HONEST;
+	char need[SIZE_TEXT], has[SIZE_TEXT];
+
+	fus_size_text(need, honest ? b->plan.total : BENCH_LEAST_SIZE);
+	fus_size_text(has, t->bytes);
+	if (!b->device)
+		return fus_fail(FC_REFUSED, b->target, "%s: a file there needs %s; remove other "
+				"files", why, need);
+	if (!honest)
+		return fus_fail(FC_REFUSED, b->target, "%s for loads, which need %s: it has %s; "
+				"name a larger device", why, need, has);
+	return fus_fail(FC_REFUSED, b->target, "%s for transfers of %s in all, it has %s; add "
+			"--quick or lower --max-size", why, need, has);
+}
+
+int bench_make_plan(struct bench *b, const struct args *a, const struct bench_target *t)
+{
+	const char *seed = a->opt[OPT_SEED], *why;
+	uint64_t most = most_of(b, t);
+	int rc = get_size(b, a->opt[OPT_MAX_SIZE], &most);
+
+	b->seed = 1;
+	if (!rc && b->profile == BENCH_SUSTAINED)
+		rc = get_duration(b, a->opt[OPT_DURATION]);
+	if (rc)
+		return rc;
+	if (seed && !fus_parse_number(seed, UINT64_MAX, &b->seed))
+		return fus_fail(FC_USAGE, seed, "not a seed; give a number");
+	if (b->profile == BENCH_SUSTAINED && !b->write)
+		return fus_fail(FC_USAGE, b->target, "sustained only writes; add --write, which "
+				"overwrites the device");
+	why = plan_of(b, most, b->device ? t->bytes : 0);
+	return why ? too_small(b, t, why) : 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The intervals of profile sustained drawn: their rates over time. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "size.h"
+
+#define MARKS	7
+
+static void title_of(const struct bench_series *s, char buf[128])
+{
+	char size[SIZE_TEXT], was[BENCH_TEXT], is[BENCH_TEXT];
+
+	if (s->nr_phases == 3)
+		snprintf(buf, 128, "writes over time: from %s to %s after %s",
+			 bench_rate_text(was, s->phase[1].rate.is),
+			 bench_rate_text(is, s->phase[2].rate.is),
+			 fus_size_text(size, s->phase[1].bytes));
+	else
+		snprintf(buf, 128, "writes over time, without a fall for good");
+}
+
+void bench_svg_series(const struct bench *b, FILE *f)
+{
+	const struct bench_series *s = &b->series;
+	struct bench_point *point = calloc(s->nr + 1, sizeof(*point));
+	double mark[MARKS], end = 0;
+	struct bench_curve c = {
+		.point = point, .mark = mark, .nr_marks = MARKS, .unit = " s",
+	};
+	char title[128];
+
+	title_of(s, title);
+	c.title = title;
+	for (; point && c.nr < s->nr; c.nr++) {
+		const struct bench_phase p = bench_phase_of(s, NULL, c.nr, 1);
+
+		end += p.seconds;
+		point[c.nr] = (struct bench_point) {
+			end, { p.rate.is, p.rate.is, p.rate.is }, p.fast_share };
+	}
+	c.most = end > 0 ? end : 1;
+	for (int i = 0; i < MARKS; i++)
+		mark[i] = c.most * i / (MARKS - 1);
+	bench_svg_curve(b, &c, f);
+	free(point);
+}
