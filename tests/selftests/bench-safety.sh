@@ -69,6 +69,44 @@ test_sustained_interrupted() {
 	ends_at_once
 }
 
+# Ctrl-C, while it is filled or while that is overwritten; a job in the background would ignore it
+test_fullness_interrupted() {
+	local seconds
+	need fio pgrep
+	mounted
+	for seconds in 2 7; do
+		expect 124 "" timeout --foreground -s INT $seconds \
+			fusionctl bench fullness "$TMP/mnt" --duration 1m
+		same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+		no_fio || fail "fio still runs"
+	done
+}
+
+# what root keeps is never used, and steps below what is there already are left out
+test_fullness_steps() {
+	local kept
+	need fio
+	mounted
+	fallocate -l 120M "$TMP/mnt/file"
+	good fusionctl bench fullness "$TMP/mnt" --dry-run
+	has "steps" "$(<"$TMP/out")" "leaves out the steps up to 50 %: it is 5"
+	has "steps" "$(<"$TMP/out")" "4 steps of 60 s"
+	kept=$(stat -f -c '%f %a' "$TMP/mnt")
+	fusionctl bench fullness "$TMP/mnt" --quick --duration 3s >"$TMP/out" 2>&1 &
+	PID=$!
+	while kill -0 $PID 2>/dev/null; do
+		[[ $(stat -f -c %a "$TMP/mnt") -gt 0 ]] || fail "it takes what is kept for root"
+		sleep 0.2
+	done
+	wait $PID || [[ $? == 8 ]] || fail "$(<"$TMP/out")"
+	same "free" "$(stat -f -c '%f %a' "$TMP/mnt")" "$kept"
+	same "files left" "$(ls -A "$TMP/mnt")" "file
+lost+found"
+	fallocate -l 220M "$TMP/mnt/file"
+	refused "and has no room for the last step at 95 %; remove files, or name another " \
+		fusionctl bench fullness "$TMP/mnt"
+}
+
 # a device that is only read is not opened for writing
 test_read_only() {
 	local rc=0
@@ -134,7 +172,8 @@ test_refusals() {
 	need fio
 	null target 64
 	DISK=$REPLY
-	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep, mix or sustained" \
+	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep, mix, sustained \
+or fullness" \
 		fusionctl bench fast "$DISK"
 	expect 2 "15M: not a size for a file; give 16M to 128G" \
 		fusionctl bench mix "$DISK" --max-size 15M
@@ -142,7 +181,11 @@ test_refusals() {
 		fusionctl bench honest "$DISK" --max-size 1M
 	expect 2 "1s: not a time for --duration; give 20s to 1d" \
 		fusionctl bench sustained "$TMP" --duration 1s
-	expect 2 "--duration: only goes with sustained; leave it out" \
+	expect 2 "2s: not a time for --duration; give 3s to 1d" \
+		fusionctl bench fullness "$TMP" --duration 2s
+	expect 2 "--max-size: does not go with fullness, which fills all of it; leave it out" \
+		fusionctl bench fullness "$TMP" --max-size 1G
+	expect 2 "--duration: only goes with sustained and fullness; leave it out" \
 		fusionctl bench mix "$TMP" --duration 1m
 	expect 2 "$DISK: sustained only writes; add --write, which overwrites the device" \
 		fusionctl bench sustained "$DISK"

@@ -154,6 +154,7 @@ test_bench() {
 	defer umount_quietly "$TMP/mnt"
 	# a small file for a short time
 	valid 8 bench fusionctl bench sustained "$TMP/mnt" --duration 20s --json
+	valid 8 bench fusionctl bench fullness "$TMP/mnt" --quick --duration 3s --json
 }
 
 # events TEXT: what monitor reports

@@ -129,6 +129,7 @@ test_complete() {
 	completes bench hon honest
 	completes bench sw sweep
 	completes bench su sustained
+	completes bench fu fullness
 	completes bench sustained /tmp --du --duration
 	completes bench honest /tmp --qu --quick
 	completes close pa pair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fusionctl bench sweep and mix: the loads and their order, results, doubts, and how they look. */
+/* fusionctl bench sweep, mix, fullness: loads, their order, results, doubts, and how they look. */
 #include <math.h>
 
 #include "unit.h"
@@ -134,9 +134,9 @@ static void doubts(void)
 	bench.profile = BENCH_SWEEP;
 	only(DOUBT_MOVES);
 	bench.facts.moved = 0;
-	bench.size = 256 << 20;
+	bench.facts.between = 256 << 20;
 	only(DOUBT_SMALL);
-	bench.size = GIB;
+	bench.facts.between = GIB;
 	bench.run[1].try[2].side[BENCH_READ].ios = 9;
 	only(DOUBT_FEW);
 	run_all(100e6, 0.2);
@@ -199,6 +199,87 @@ static void draws(void)
 	end();
 }
 
+/* -- fullness --------------------------------------------------------------------- */
+
+static void fill(unsigned int percent)
+{
+	bench = (struct bench) { .profile = BENCH_FULLNESS, .target = "/srv", .write = true,
+				 .size = 60 * GIB, .seed = 1, .seconds = 60 };
+	bench.before = (struct bench_capacity) { .total = 100 * GIB, .used = percent * GIB };
+	bench.facts = (struct bench_facts) { .has_disk = true, .between = GIB, .files = true,
+					     .idle_seconds = 4 };
+	REQUIRE(!bench_plan_runs(&bench, 0));
+}
+
+static void steps(void)
+{
+	fill(0);
+	REQUIRE(bench.nr_runs == 7 && bench.left_out == 0);
+	REQUIRE(!strcmp(bench.run[0].load.name, "10 % full"));
+	end();
+	/* what is fuller already is left out */
+	fill(31);
+	REQUIRE(bench.nr_runs == 5 && bench.left_out == 25);
+	REQUIRE(bench.tries == 3 && bench.seconds == 20);
+	for (unsigned int i = 0; i < bench.nr_turns; i++)
+		REQUIRE_EQ(bench.turn[i], i / 3);
+	REQUIRE(bench.run[0].load.percent == 50 && bench.run[4].load.percent == 95);
+	REQUIRE_EQ(bench.run[4].load.shape.block, 16384);
+	REQUIRE(!bench_run_has(&bench.run[4], BENCH_READ));
+	end();
+	/* exactly so full is too full, since a file is needed */
+	fill(90);
+	REQUIRE(bench.nr_runs == 1 && bench.left_out == 90);
+	end();
+}
+
+static void wholes(void)
+{
+	REQUIRE_EQ(bench_whole(0), 0);
+	REQUIRE_EQ(bench_whole(65535), 0);
+	REQUIRE_EQ(bench_whole(65536 + 512), 65536);
+	for (uint64_t bytes = 1 << 20; bytes < GIB; bytes += 1234567) {
+		const uint64_t whole = bench_whole(bytes);
+
+		REQUIRE(whole <= bytes && bytes - whole < FIO_BLOCK);
+		REQUIRE(whole % fio_blocks(whole) == 0 && whole / fio_blocks(whole) % 65536 == 0);
+	}
+}
+
+static void shows_fullness(void)
+{
+	const char *text;
+
+	fill(0);
+	run_all(40e6, 0.1);
+	strcpy(bench.set, "data");
+	for (unsigned int i = 0; i < bench.nr_runs; i++) {
+		bench.run[i].full = bench.run[i].load.percent / 100.0;
+		for (unsigned int k = 0; k < bench.tries; k++)
+			bench.run[i].try[k].fast_share = 1 - i * 0.1;
+	}
+	only(NR_BENCH_DOUBTS);
+	bench.facts.moved = 3;
+	only(DOUBT_MOVES);
+	bench.facts.between = 100 << 20;
+	bench.facts.moved = 0;
+	only(DOUBT_SMALL);
+	text = shown();
+	REQUIRE(strstr(text, "25 % full 44.0 MB/s 40.0 MB/s to 48.0 MB/s") &&
+		strstr(text, "90 %\n") && strstr(text, "95 % full") && strstr(text, "###"), "%s", text);
+	print_to(tmpfile());
+	bench_svg_fullness(&bench, stdout);
+	text = printed_text();
+	REQUIRE(strstr(text, ">100 %<") && strstr(text, "share of the fast member") &&
+		!strstr(text, "nan"), "%s", text);
+	print_to(tmpfile());
+	bench_json(&bench);
+	text = printed_text();
+	REQUIRE(strstr(text, "\"fullness\": 0.25") || strstr(text, "\"fullness\":0.25"), "%s",
+		text);
+	end();
+}
+
 /* -- comparing -------------------------------------------------------------------- */
 
 static void save_runs(char *path, double rate, bool quick)
@@ -247,6 +328,9 @@ static const struct unit_test tests[] = {
 	{ "doubts about loads", doubts },
 	{ "the result of loads for people", shows },
 	{ "the result of loads drawn", draws },
+	{ "the steps of fullness", steps },
+	{ "sizes that one transfer may be of", wholes },
+	{ "the result of fullness", shows_fullness },
 	{ "comparing two results of loads", compares_runs },
 };
 

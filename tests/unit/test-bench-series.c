@@ -78,8 +78,8 @@ static void intervals(void)
 
 /* A disk of a virtual machine, of which others write as well. */
 static const double shared[] = {
-	764, 824, 366, 488, 351, 574, 691, 641, 1067, 649, 345, 374, 421, 767, 187, 455, 377, 295, 304,
-	311
+	764, 824, 366, 488, 351, 574, 691, 641, 1067, 649, 345, 374, 421, 767, 187, 455, 377, 295,
+	304, 311
 };
 
 static void no_fall(void)
@@ -123,8 +123,8 @@ static void one_fall(void)
 static void recorded_fall(void)
 {
 	static const double rates[] = {
-		6, 5, 6, 6, 5, 6, 5, 0, 5, 6, 3, 0, 5, 7, 2, 2, 2, 2, 1, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2,
-		2, 2, 1, 2
+		6, 5, 6, 6, 5, 6, 5, 0, 5, 6, 3, 0, 5, 7, 2, 2, 2, 2, 1, 2, 2, 1, 2, 2, 2, 2, 2, 2,
+		2, 2, 2, 1, 2
 	};
 
 	begin(40);
@@ -143,7 +143,7 @@ static void other_shapes(void)
 		begin(1800);
 		for (int i = 0; i < NR; i++)
 			add(shape == 0 ? (i >= 60 && i < 75 ? 100 : 500) :	/* a dip */
-			    shape == 1 ? (i / 9 % 2 ? 100 : 500) :	/* to and fro */
+			    shape == 1 ? (i / 9 % 2 ? 100 : 500) :	/* up and down */
 			    shape == 2 ? 500 - 2 * i :			/* a slope */
 			    shape == 3 ? (i < 100 ? 500 : 460) :	/* 8 percent */
 			    (i < 100 ? 150 : 480), -1);			/* a rise */

@@ -69,13 +69,16 @@ static void find_small(struct bench *b)
 {
 	char between[SIZE_TEXT];
 
-	if (b->profile != BENCH_HONEST && b->size < LEAST_BETWEEN)
-		doubt(b, DOUBT_SMALL, "a disk's own cache may hold much of %s; raise --max-size",
-		      fus_size_text(between, b->size));
-	if (b->profile != BENCH_HONEST || !b->write || b->facts.between >= LEAST_BETWEEN)
+	if ((b->profile == BENCH_HONEST && !b->write) || b->facts.between >= LEAST_BETWEEN)
 		return;
-	doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a disk's own "
-	      "cache may hold; raise --max-size", fus_size_text(between, b->facts.between));
+	fus_size_text(between, b->facts.between);
+	if (b->profile != BENCH_HONEST)
+		doubt(b, DOUBT_SMALL, "a disk's own cache may hold much of %s; %s", between,
+		      b->profile == BENCH_FULLNESS ? "measure a larger one" :
+		      "raise --max-size");
+	else
+		doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a "
+		      "disk's own cache may hold; raise --max-size", between);
 }
 
 static void find_compression(struct bench *b)
@@ -180,8 +183,8 @@ static void find_in_runs(struct bench *b)
 static void find_in_series(struct bench *b)
 {
 	if (b->profile == BENCH_SUSTAINED && b->series.nr < LEAST_INTERVALS)
-		doubt(b, DOUBT_FEW, "%u intervals are too few to tell a fall from chance; raise --duration",
-		      b->series.nr);
+		doubt(b, DOUBT_FEW, "%u intervals are too few to tell a fall from chance; "
+		      "raise --duration", b->series.nr);
 }
 
 bool bench_find_doubts(struct bench *b)

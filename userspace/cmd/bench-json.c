@@ -93,6 +93,7 @@ static struct json_object *run_json(const struct bench_run *r)
 		json_object_object_add(o, "block_bytes", NULL);
 	fus_json_add_u64(o, "in_flight", r->load.shape.depth);
 	fus_json_add_u64(o, "read_percent", r->load.shape.read_percent);
+	add_double(o, "fullness", r->full, r->load.percent);
 	fus_json_add_u64(o, "times", r->nr);
 	add_value(o, "bytes_per_second", r, BENCH_RATE, 1, true);
 	add_value(o, "ios_per_second", r, BENCH_IOS, 1, true);

@@ -14,13 +14,21 @@
 /* and so much memory at most. */
 #define MOST_IN_FLIGHT	(256ULL << 20)
 
+/* Of the profile fullness. */
+#define STEP_BLOCK	(16ULL << 10)
+#define STEP_DEPTH	16
+
 static const struct bench_load mixes[] = {
-	{ "file server", { .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
-			   .read_percent = 80, .zoned = true } },
-	{ "web server", { .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
-			  .read_percent = 100, .zoned = true } },
-	{ "database", { .block = 8192, .depth = 8, .read_percent = 67, .zoned = true } },
-	{ "workstation", { .block = 8192, .depth = 4, .read_percent = 80, .zoned = true } },
+	{ .name = "file server",
+	  .shape = { .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16, .read_percent = 80,
+		     .zoned = true } },
+	{ .name = "web server",
+	  .shape = { .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
+		     .read_percent = 100, .zoned = true } },
+	{ .name = "database",
+	  .shape = { .block = 8192, .depth = 8, .read_percent = 67, .zoned = true } },
+	{ .name = "workstation",
+	  .shape = { .block = 8192, .depth = 4, .read_percent = 80, .zoned = true } },
 };
 
 static bool add(struct bench *b, const struct bench_load *load)
@@ -74,7 +82,29 @@ static bool add_mixes(struct bench *b)
 	return true;
 }
 
-/* Each of them so often, in an order that does not favour any. */
+/* Those that are fuller than it is, by a file that is large enough. */
+static bool add_steps(struct bench *b)
+{
+	static const unsigned int steps[] = { 10, 25, 50, 70, 80, 90, BENCH_FULLEST };
+	struct bench_load load = { .shape = { .block = STEP_BLOCK, .depth = STEP_DEPTH } };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		load.percent = steps[i];
+		if (b->before.used + BENCH_LEAST_SIZE >= b->before.total / 100.0 * steps[i]) {
+			b->left_out = steps[i];
+			continue;
+		}
+		snprintf(load.name, sizeof(load.name), "%u %% full", steps[i]);
+		if (!add(b, &load))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Each of them so often, in an order that does not favour any: all of them once before any of them
+ * again. But what has been filled is not emptied for that.
+ */
 static bool make_order(struct bench *b)
 {
 	unsigned long long state = b->seed;
@@ -85,9 +115,12 @@ static bool make_order(struct bench *b)
 		return false;
 	for (unsigned int i = 0; i < b->nr_turns; i++) {
 		unsigned int first = i / b->nr_runs * b->nr_runs;
-		/* all of them once before any of them again */
 		unsigned int k = first + random64(state += RANDOM_STEP) % (i - first + 1);
 
+		if (b->profile == BENCH_FULLNESS) {
+			b->turn[i] = i / b->tries;
+			continue;
+		}
 		b->turn[i] = b->turn[k];
 		b->turn[k] = i % b->nr_runs;
 	}
@@ -96,11 +129,20 @@ static bool make_order(struct bench *b)
 
 bool bench_loads(struct bench *b)
 {
-	if (b->profile == BENCH_SUSTAINED)
-		return bench_series_begin(&b->series, b->seconds);
 	b->tries = b->quick ? 1 : BENCH_TRIES;
-	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : 3;
-	return (b->profile == BENCH_MIX ? add_mixes(b) : add_sweep(b)) && make_order(b);
+	switch (b->profile) {
+	case BENCH_SUSTAINED:
+		return bench_series_begin(&b->series, b->seconds);
+	case BENCH_FULLNESS:
+		b->seconds = b->seconds > b->tries ? b->seconds / b->tries : 1;
+		return add_steps(b) && make_order(b);
+	case BENCH_MIX:
+		b->seconds = b->quick ? 5 : 20;
+		return add_mixes(b) && make_order(b);
+	default:
+		b->seconds = 3;
+		return add_sweep(b) && make_order(b);
+	}
 }
 
 void bench_loads_free(struct bench *b)

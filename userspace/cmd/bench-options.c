@@ -21,6 +21,12 @@ int bench_check_compare(const struct args *a)
 	return 0;
 }
 
+/* It only writes, for a time that can be chosen. */
+static bool lasts(const struct bench *b)
+{
+	return b->profile == BENCH_SUSTAINED || b->profile == BENCH_FULLNESS;
+}
+
 int bench_check_options(struct bench *b, const struct args *a)
 {
 	const char *svg = a->opt[OPT_SVG];
@@ -30,9 +36,13 @@ int bench_check_options(struct bench *b, const struct args *a)
 		b->profile++;
 	if (b->profile == NR_BENCH_PROFILES)
 		return fus_fail(FC_USAGE, a->word[0], "no such profile; write fusionctl bench "
-				"honest %s, or sweep, mix or sustained", a->word[1]);
-	if (a->opt[OPT_DURATION] && b->profile != BENCH_SUSTAINED)
-		return fus_fail(FC_USAGE, "--duration", "only goes with sustained; leave it out");
+				"honest %s, or sweep, mix, sustained or fullness", a->word[1]);
+	if (a->opt[OPT_DURATION] && !lasts(b))
+		return fus_fail(FC_USAGE, "--duration", "only goes with sustained and fullness; "
+				"leave it out");
+	if (a->opt[OPT_MAX_SIZE] && b->profile == BENCH_FULLNESS)
+		return fus_fail(FC_USAGE, "--max-size", "does not go with fullness, which fills "
+				"all of it; leave it out");
 	if (svg && a->opt[OPT_JSON] && !strcmp(svg, "-"))
 		return fus_fail(FC_USAGE, "--svg", "cannot share standard output with --json; give "
 				"a file");
@@ -80,14 +90,17 @@ static int get_size(const struct bench *b, const char *text, uint64_t *most)
 
 static int get_duration(struct bench *b, const char *text)
 {
+	const bool step = b->profile == BENCH_FULLNESS;
 	u64 ns;
 
-	b->seconds = b->quick ? BENCH_QUICK_DURATION : BENCH_DURATION;
+	b->seconds = step ? b->quick ? BENCH_QUICK_STEP : BENCH_STEP :
+		     b->quick ? BENCH_QUICK_DURATION : BENCH_DURATION;
 	if (!text)
 		return 0;
-	if (!sim_parse_time(text, &ns) || ns < BENCH_LEAST_DURATION * SIM_S ||
-	    ns > BENCH_MOST_DURATION * SIM_S)
-		return fus_fail(FC_USAGE, text, "not a time for --duration; give 20s to 1d");
+	if (!sim_parse_time(text, &ns) || ns > BENCH_MOST_DURATION * SIM_S ||
+	    ns < (step ? BENCH_TRIES : BENCH_LEAST_DURATION) * SIM_S)
+		return fus_fail(FC_USAGE, text, "not a time for --duration; give %s to 1d",
+				step ? "3s" : "20s");
 	b->seconds = ns / SIM_S;
 	return 0;
 }
@@ -109,6 +122,24 @@ static int too_small(const struct bench *b, const struct bench_target *t, const 
 			"--quick or lower --max-size", why, need, has);
 }
 
+/* What is written up to the last step. */
+static int find_most(struct bench *b, const struct bench_target *t, uint64_t *most)
+{
+	int rc = bench_target_capacity(b, t, &b->before);
+	double end;
+
+	if (rc)
+		return rc;
+	end = b->before.total / 100.0 * BENCH_FULLEST;
+	*most = end > b->before.used ? end - b->before.used : 0;
+	if (*most > BENCH_LEAST_SIZE + FIO_BLOCK)
+		return 0;
+	return fus_fail(FC_REFUSED, b->target, "is %.0f %% full, and has no room for the last step "
+			"at %u %%; %s", 100.0 * b->before.used / b->before.total, BENCH_FULLEST,
+			b->device ? "name a larger device" : "remove files, or name another "
+			"directory");
+}
+
 int bench_make_plan(struct bench *b, const struct args *a, const struct bench_target *t)
 {
 	const char *seed = a->opt[OPT_SEED], *why;
@@ -116,15 +147,17 @@ int bench_make_plan(struct bench *b, const struct args *a, const struct bench_ta
 	int rc = get_size(b, a->opt[OPT_MAX_SIZE], &most);
 
 	b->seed = 1;
-	if (!rc && b->profile == BENCH_SUSTAINED)
+	if (!rc && lasts(b))
 		rc = get_duration(b, a->opt[OPT_DURATION]);
+	if (!rc && b->profile == BENCH_FULLNESS)
+		rc = find_most(b, t, &most);
 	if (rc)
 		return rc;
 	if (seed && !fus_parse_number(seed, UINT64_MAX, &b->seed))
 		return fus_fail(FC_USAGE, seed, "not a seed; give a number");
-	if (b->profile == BENCH_SUSTAINED && !b->write)
-		return fus_fail(FC_USAGE, b->target, "sustained only writes; add --write, which "
-				"overwrites the device");
+	if (lasts(b) && !b->write)
+		return fus_fail(FC_USAGE, b->target, "%s only writes; add --write, which "
+				"overwrites the device", bench_profile_name[b->profile]);
 	why = plan_of(b, most, b->device ? t->bytes : 0);
 	return why ? too_small(b, t, why) : 0;
 }

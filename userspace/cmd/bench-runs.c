@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Profiles sweep and mix: fill a file, or a part of a device, and let fio carry out loads of some
- * seconds on it, in random order.
+ * Profiles sweep, mix and fullness: fill a file, or a part of a device, and let fio carry out loads
+ * of some seconds on it, in random order.
  */
 #include "bench.h"
 #include "error.h"
@@ -18,9 +18,9 @@ const char *bench_plan_runs(struct bench *b, uint64_t device_bytes)
 	b->size = size / FIO_BLOCK * FIO_BLOCK;
 	if (b->size < BENCH_LEAST_SIZE)
 		return "too small";
-	if (!bench_plan_one(&b->plan, b->size))
+	if (!bench_plan_one(&b->plan, b->size) || !bench_loads(b))
 		return "not enough memory";
-	return bench_loads(b) ? NULL : "not enough memory";
+	return NULL;
 }
 
 static int fill(const struct bench_work *w)
@@ -75,13 +75,21 @@ int bench_runs(struct bench *b, struct bench_target *t)
 	b->facts = bench_facts_of(b, t);
 	b->facts.between = b->size;
 	rc = bench_wake(&w);
-	if (!rc && b->write)
+	if (!rc && b->profile == BENCH_FULLNESS)
+		rc = bench_fullness_begin(&w);
+	else if (!rc && b->write)
 		rc = fill(&w);
 	if (!rc)
 		rc = bench_idle(&w);
 	fus_progress_begin(b->target, &loads, b->nr_turns);
-	for (unsigned int i = 0; i < b->nr_turns && !rc; i++)
-		rc = turn(&w, &b->run[b->turn[i]]);
+	for (unsigned int i = 0; i < b->nr_turns && !rc; i++) {
+		struct bench_run *r = &b->run[b->turn[i]];
+
+		if (r->load.percent && !r->nr)
+			rc = bench_fill(&w, r);
+		if (!rc)
+			rc = turn(&w, r);
+	}
 	fus_progress_end();
 	return rc ? rc : bench_idle(&w);
 }

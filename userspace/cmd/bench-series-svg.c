@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The intervals of profile sustained drawn: their rates over time. */
+/* Profiles sustained and fullness drawn: rates over time, and by fullness. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,6 +43,25 @@ void bench_svg_series(const struct bench *b, FILE *f)
 	c.most = end > 0 ? end : 1;
 	for (int i = 0; i < MARKS; i++)
 		mark[i] = c.most * i / (MARKS - 1);
+	bench_svg_curve(b, &c, f);
+	free(point);
+}
+
+void bench_svg_fullness(const struct bench *b, FILE *f)
+{
+	static const double mark[] = { 0, 20, 40, 60, 80, 100 };
+	struct bench_point *point = calloc(b->nr_runs + 1, sizeof(*point));
+	struct bench_curve c = {
+		.title = b->tries > 1 ? "random writes of 16K, by fullness, with the least and the "
+			 "most" : "random writes of 16K, by fullness",
+		.point = point, .most = 100, .mark = mark, .unit = " %",
+		.nr_marks = sizeof(mark) / sizeof(mark[0]),
+	};
+
+	for (; point && c.nr < b->nr_runs; c.nr++)
+		point[c.nr] = (struct bench_point) {
+			100 * b->run[c.nr].full, bench_run_value(&b->run[c.nr], BENCH_RATE),
+			bench_run_value(&b->run[c.nr], BENCH_FAST_SHARE).is };
 	bench_svg_curve(b, &c, f);
 	free(point);
 }

@@ -76,3 +76,24 @@ void bench_print_sustained(const struct bench *b)
 	       fus_size_text(fast, SSD_RATE * b->seconds), SSD_RATE / 1e6);
 	fflush(stdout);
 }
+
+void bench_print_fullness(const struct bench *b)
+{
+	char size[SIZE_TEXT];
+	const double each = b->seconds + EACH_SECONDS;
+	double minutes = (b->nr_turns * each + b->plan.total / HDD_RATE) / 60;
+
+	fus_size_text(size, b->plan.total);
+	if (b->device)
+		printf("%s: discards it, and writes %s of it\n", b->target, size);
+	else
+		printf("%s: writes %s to files of its own, until it is %u %% full, and removes "
+		       "them\n", b->target, size, BENCH_FULLEST);
+	if (b->left_out)
+		printf("leaves out the steps up to %u %%: it is %.0f %% full, and each takes a "
+		       "file of 16M\n", b->left_out, 100.0 * b->before.used / b->before.total);
+	printf("%u step%s of %u s, about %.0f min at %.0f MB/s\n", b->nr_runs,
+	       fus_plural(b->nr_runs), b->seconds * b->tries, minutes < 1 ? 1 : minutes,
+	       HDD_RATE / 1e6);
+	fflush(stdout);
+}

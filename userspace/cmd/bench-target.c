@@ -86,6 +86,26 @@ uint64_t bench_target_room(const struct bench *b)
 	return (uint64_t)st.f_bavail * st.f_frsize / (writes_elsewhere(b) ? 4 : 2);
 }
 
+int bench_target_capacity(const struct bench *b, const struct bench_target *t,
+			  struct bench_capacity *c)
+{
+	struct statvfs st;
+
+	*c = (struct bench_capacity) { .total = t->bytes };
+	if (b->device)
+		return 0;
+	if (writes_elsewhere(b))
+		return fus_fail(FC_REFUSED, b->target, "%s writes elsewhere what is overwritten, "
+				"so it becomes fuller meanwhile; name a directory on another file "
+				"system, or a device", b->type);
+	if (t->fd < 0 ? statvfs(b->target, &st) : fstatvfs(t->fd, &st))
+		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
+				"dmesg", strerror(errno));
+	c->used = (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+	c->total = c->used + (uint64_t)st.f_bavail * st.f_frsize;
+	return 0;
+}
+
 static int check_room(const struct bench *b)
 {
 	/* what is overwritten in place needs little more than its file */
@@ -94,6 +114,9 @@ static int check_room(const struct bench *b)
 	char text[2][SIZE_TEXT];
 	struct statvfs st;
 
+	/* this fills what there is, up to a share of it */
+	if (b->profile == BENCH_FULLNESS)
+		return 0;
 	if (statvfs(b->target, &st))
 		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
 				"dmesg", strerror(errno));

@@ -61,6 +61,8 @@ static const struct way ways[NR_BENCH_PROFILES] = {
 	[BENCH_MIX] = { bench_print_loads, bench_runs, bench_show_runs, bench_svg_runs },
 	[BENCH_SUSTAINED] = { bench_print_sustained, bench_sustained, bench_show_series,
 			      bench_svg_series },
+	[BENCH_FULLNESS] = { bench_print_fullness, bench_runs, bench_show_runs,
+			     bench_svg_fullness },
 };
 
 /* -- the work ----------------------------------------------------------------------- */

@@ -17,10 +17,11 @@
  * bench-runs-show.c	tables and bars of these
  * bench-runs-svg.c	the same drawn
  * bench-sustained.c	profile sustained: writes for a long time
- * bench-series.c	its intervals, and whether their rates fall for good
+ * bench-fullness.c	profile fullness: fills more and more, for loads as in mix
+ * bench-series.c	intervals of sustained, and whether their rates fall for good
  * bench-series-show.c	tables and bars of these
- * bench-series-svg.c	the same drawn
- * bench-curve-svg.c	a curve of rates, for that
+ * bench-series-svg.c	the same drawn, and the rates of fullness
+ * bench-curve-svg.c	a curve of rates, for these
  * bench-doubts.c	why figures are not reliable
  * bench-show.c		table and bars
  * bench-svg.c		the same drawn, with each transfer
@@ -46,7 +47,8 @@ enum bench_direction { BENCH_READ, BENCH_WRITE };
 
 extern const char *const bench_direction_name[2];
 
-enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, BENCH_SUSTAINED, NR_BENCH_PROFILES };
+enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, BENCH_SUSTAINED, BENCH_FULLNESS,
+		     NR_BENCH_PROFILES };
 
 extern const char *const bench_profile_name[NR_BENCH_PROFILES];
 extern const char *const bench_profile_means[NR_BENCH_PROFILES];
@@ -120,11 +122,13 @@ struct bench_line {
 struct bench_load {
 	char name[48];
 	struct fio_shape shape;
+	unsigned int percent;	/* in fullness: so full before; or 0 */
 };
 
 /* A load, and what it has come to each time. */
 struct bench_run {
 	struct bench_load load;
+	double full;		/* the same as it came out, 0 to 1 */
 	unsigned int nr;
 	struct bench_try {
 		struct fio_side side[2];	/* by direction */
@@ -139,12 +143,20 @@ enum bench_value {
 	BENCH_FAST_SHARE,	/* -1: not on a set */
 };
 
-/* -- sustained -------------------------------------------------------------------- */
+/* -- sustained, and fullness --------------------------------------------------------- */
 
-#define BENCH_DURATION	1800	/* seconds, by default */
+#define BENCH_STEP	60	/* seconds of a step of fullness, by default, */
+#define BENCH_QUICK_STEP 20
+#define BENCH_FULLEST	95	/* percent, at its end */
+#define BENCH_DURATION	1800	/* and of sustained */
 #define BENCH_QUICK_DURATION 300
 #define BENCH_LEAST_DURATION 20
 #define BENCH_MOST_DURATION 86400
+
+/* What a file system, or a device, has room for; without what is kept for root. */
+struct bench_capacity {
+	uint64_t total, used;	/* bytes */
+};
 
 /* What was written in some seconds. */
 struct bench_interval {
@@ -237,6 +249,8 @@ struct bench {
 	struct bench_run *run;
 	unsigned int nr_runs, *turn, nr_turns;	/* which of them, one after the other */
 	struct bench_series series;
+	struct bench_capacity before;	/* of fullness */
+	unsigned int left_out;	/* its steps up to this percent */
 	char doubt[NR_BENCH_DOUBTS][BENCH_DOUBT_TEXT];	/* "" if there is none */
 };
 
@@ -249,6 +263,8 @@ bool bench_shows(const struct bench *b, const struct bench_line *line);
 /* Find the loads and their order. Return: false if memory is short. */
 bool bench_loads(struct bench *b);
 void bench_loads_free(struct bench *b);
+/* The most of this, but less than FIO_BLOCK less, that one transfer may be of. */
+uint64_t bench_whole(uint64_t bytes);
 /* Plan for a device of so many bytes, or a file if that is 0. Return: NULL, or the fault. */
 const char *bench_plan_runs(struct bench *b, uint64_t device_bytes);
 /* Of the times that it ran: the median, the least and the most. */
@@ -267,6 +283,7 @@ struct bench_disks {
 	dev_t disk[BENCH_DISKS];	/* those beneath that stand on no other */
 	unsigned int nr;
 	char set[128];
+	bool is_set;		/* that is the device itself */
 };
 
 struct bench_count {
@@ -294,6 +311,9 @@ struct bench_target {
 
 /* So many bytes a file in the directory may have, if it is not to fill the file system. */
 uint64_t bench_target_room(const struct bench *b);
+/* How full it is. A device counts as empty, since it is discarded first. */
+int bench_target_capacity(const struct bench *b, const struct bench_target *t,
+			  struct bench_capacity *c);
 /* Check the target, but change nothing yet. */
 int bench_target_find(struct bench *b, struct bench_target *t);
 /* Ask if need be, and make the directory of the files. */
@@ -319,6 +339,7 @@ int bench_make_plan(struct bench *b, const struct args *a, const struct bench_ta
 void bench_print_transfers(const struct bench *b);
 void bench_print_loads(const struct bench *b);
 void bench_print_sustained(const struct bench *b);
+void bench_print_fullness(const struct bench *b);
 
 /* What is measured, and where. */
 struct bench_work {
@@ -350,6 +371,10 @@ void bench_look_for_zeros(const struct bench_work *w, uint64_t first, uint64_t b
 /* Carry out the plan. */
 int bench_honest(struct bench *b, struct bench_target *t);
 int bench_runs(struct bench *b, struct bench_target *t);
+/* Empty a device. */
+int bench_fullness_begin(const struct bench_work *w);
+/* Fill it until it is as full as the load wants. */
+int bench_fill(const struct bench_work *w, struct bench_run *r);
 int bench_sustained(struct bench *b, struct bench_target *t);
 
 void bench_show_runs(const struct bench *b);
@@ -361,6 +386,7 @@ void bench_show(const struct bench *b);
 void bench_svg(const struct bench *b, FILE *f);
 void bench_svg_runs(const struct bench *b, FILE *f);
 void bench_svg_series(const struct bench *b, FILE *f);
+void bench_svg_fullness(const struct bench *b, FILE *f);
 #define BENCH_SVG_WIDTH	880
 #define BENCH_SVG_LEFT	70
 /* A drawing of this height up to its title, which says if it is not reliable. */

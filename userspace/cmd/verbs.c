@@ -29,7 +29,8 @@ const struct option_info options[OPT_NR] = {
 			      "repeat it to run several at once" },
 	[OPT_TRACE]	  = { "trace", "FILE", "replay a load that fio or blktrace recorded" },
 	[OPT_QD]	  = { "qd", "N", "I/Os of the trace in flight, instead of its times" },
-	[OPT_DURATION]	  = { "duration", "TIME", "how long to simulate (6h) or to write (30m)" },
+	[OPT_DURATION]	  = { "duration", "TIME", "how long to simulate (6h), or to write (30m; "
+			      "fullness 60s)" },
 	[OPT_FILL]	  = { "fill", "PERCENT", "percentage of the set in use (90)" },
 	[OPT_SEED]	  = { "seed", "N", "seed of the random numbers (1)" },
 	[OPT_SET]	  = { "set", "KEY=VALUE", "a setting, as fusionctl set takes it" },
