@@ -115,7 +115,7 @@ test_read_only() {
 	blockdev --setro "$REPLY"
 	fusionctl bench mix "$REPLY" --quick --max-size 16M --json >"$TMP/out" || rc=$?
 	same "exit status" $rc 8
-	json '[.runs[].load] | join(", ")' "web server"
+	json '[.runs[].load] | join(", ")' "web server, launch"
 }
 
 # fio does not outlive it

@@ -116,7 +116,10 @@ test_loads() {
 	rc=0
 	fusionctl bench mix "$TMP/mnt" --quick --max-size 128M --json >"$TMP/out" || rc=$?
 	[[ $rc == 0 || $rc == 8 ]] || fail "mix: status $rc"
-	same "loads" "$(jq '.runs | length' "$TMP/out")" 4
+	same "loads" "$(jq '.runs | length' "$TMP/out")" 5
+	# files of 4 to 64 KiB, each size as often
+	within_percent "read by a launch" "$(jq '.runs[] | select(.load == "launch") |
+		.bytes_per_second / .ios_per_second' "$TMP/out")" 25400 10 || fail "of other sizes"
 	json '[.runs[].fast_share | . >= 0 and . <= 1] | all' true
 	json .profile mix
 	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"

@@ -110,7 +110,8 @@ static void values(void)
 	end();
 	/* without leave to write, only that */
 	plan(BENCH_MIX, false, false);
-	REQUIRE_EQ(bench.nr_runs, 1);
+	REQUIRE_EQ(bench.nr_runs, 2);
+	REQUIRE(!strcmp(bench.run[1].load.name, "launch"));
 	end();
 }
 
@@ -199,6 +200,66 @@ static void draws(void)
 	end();
 }
 
+/* -- launch ------------------------------------------------------------------------ */
+
+/* The reads of a launch from a file of so many bytes: what is not cold, and what is. */
+struct launched {
+	unsigned int nr[2];
+	u64 bytes[2], last[2], gaps[2], places[2];
+	u64 cold;		/* where that begins */
+};
+
+static struct launched launch(u64 bytes, int time)
+{
+	const u64 part = bytes / 4;
+	struct launched l = { .cold = (time + 1) * part };
+	FILE *f = tmpfile();
+	char line[128];
+
+	REQUIRE(f);
+	bench_launch_list(f, "/x", bytes, time);
+	rewind(f);
+	for (int i = 0; i < 3; i++)
+		REQUIRE(fgets(line, sizeof(line), f));
+	REQUIRE(!strcmp(line, "/x open\n"));
+	while (fgets(line, sizeof(line), f) && strcmp(line, "/x close\n")) {
+		unsigned long long at, size;
+		bool cold;
+
+		REQUIRE(sscanf(line, "/x read %llu %llu", &at, &size) == 2, "%s", line);
+		REQUIRE(at % 4096 == 0 && size % 4096 == 0 && size >= 4096 && size <= 65536);
+		cold = at >= part;
+		REQUIRE(!cold || (at >= l.cold && at + size <= l.cold + part));
+		/* in the order of the files, with gaps */
+		REQUIRE(!l.nr[cold] || at > l.last[cold], "%s", line);
+		l.gaps[cold] += l.nr[cold] ? at - l.last[cold] : 0;
+		l.last[cold] = at + size;
+		l.nr[cold]++;
+		l.places[cold] += l.nr[cold] * (at + size);
+		l.bytes[cold] += size;
+	}
+	fclose(f);
+	return l;
+}
+
+static void launches(void)
+{
+	for (int time = 0; time < BENCH_TRIES; time++) {
+		struct launched l = launch(4 * GIB, time);
+
+		REQUIRE(l.bytes[0] == 12 << 20 && l.bytes[1] == 12 << 20);
+		REQUIRE(l.nr[0] > 400 && l.nr[0] < 900 && l.nr[1] > 400 && l.nr[1] < 900,
+			"%u, %u", l.nr[0], l.nr[1]);
+		REQUIRE(l.gaps[0] > 9 << 20 && l.gaps[1] > 9 << 20);
+	}
+	/* the same is read before, without what is cold */
+	REQUIRE_EQ(launch(4 * GIB, -1).places[0], launch(4 * GIB, 1).places[0]);
+	REQUIRE_EQ(launch(4 * GIB, -1).bytes[0], 12 << 20);
+	REQUIRE_EQ(launch(4 * GIB, -1).nr[1], 0);
+	/* of the smallest file, as much as there is room for */
+	REQUIRE(launch(BENCH_LEAST_SIZE, 2).bytes[1] > 1 << 20);
+}
+
 /* -- fullness --------------------------------------------------------------------- */
 
 static void fill(unsigned int percent)
@@ -266,7 +327,8 @@ static void shows_fullness(void)
 	only(DOUBT_SMALL);
 	text = shown();
 	REQUIRE(strstr(text, "25 % full 44.0 MB/s 40.0 MB/s to 48.0 MB/s") &&
-		strstr(text, "90 %\n") && strstr(text, "95 % full") && strstr(text, "###"), "%s", text);
+		strstr(text, "90 %\n") && strstr(text, "95 % full") && strstr(text, "###"), "%s",
+		text);
 	print_to(tmpfile());
 	bench_svg_fullness(&bench, stdout);
 	text = printed_text();
@@ -328,6 +390,7 @@ static const struct unit_test tests[] = {
 	{ "doubts about loads", doubts },
 	{ "the result of loads for people", shows },
 	{ "the result of loads drawn", draws },
+	{ "what a launch reads", launches },
 	{ "the steps of fullness", steps },
 	{ "sizes that one transfer may be of", wholes },
 	{ "the result of fullness", shows_fullness },

@@ -29,6 +29,7 @@ static const struct bench_load mixes[] = {
 	  .shape = { .block = 8192, .depth = 8, .read_percent = 67, .zoned = true } },
 	{ .name = "workstation",
 	  .shape = { .block = 8192, .depth = 4, .read_percent = 80, .zoned = true } },
+	{ .name = "launch", .shape = { .depth = 1, .read_percent = 100 }, .launch = true },
 };
 
 static bool add(struct bench *b, const struct bench_load *load)

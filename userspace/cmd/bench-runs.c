@@ -46,11 +46,14 @@ static int turn(const struct bench_work *w, struct bench_run *r)
 	struct bench_count was, is;
 	int rc;
 
-	rc = bench_disks_count(&w->t->disks, &was);
+	rc = r->load.launch ? bench_launch_warm(w) : 0;
+	if (!rc)
+		rc = bench_disks_count(&w->t->disks, &was);
 	if (!rc && bench_stopped())
 		rc = FC_FAILED;
 	if (!rc)
-		rc = fio_run_load(&load, t->side);
+		rc = r->load.launch ? bench_launch(w, r->nr, t->side) :
+		     fio_run_load(&load, t->side);
 	if (!rc && bench_stopped())
 		rc = FC_FAILED;
 	if (!rc)

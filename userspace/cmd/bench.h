@@ -14,6 +14,7 @@
  * bench-lines.c	rate and latency, by theil-sen.c
  * bench-runs.c		profiles sweep and mix: loads of some seconds
  * bench-loads.c	these loads, and what their repetitions come to
+ * bench-launch.c	the launch of an application, which is one of them
  * bench-runs-show.c	tables and bars of these
  * bench-runs-svg.c	the same drawn
  * bench-sustained.c	profile sustained: writes for a long time
@@ -123,6 +124,7 @@ struct bench_load {
 	char name[48];
 	struct fio_shape shape;
 	unsigned int percent;	/* in fullness: so full before; or 0 */
+	bool launch;		/* of an application, which the shape describes */
 };
 
 /* A load, and what it has come to each time. */
@@ -375,6 +377,15 @@ int bench_runs(struct bench *b, struct bench_target *t);
 int bench_fullness_begin(const struct bench_work *w);
 /* Fill it until it is as full as the load wants. */
 int bench_fill(const struct bench_work *w, struct bench_run *r);
+/* Read what an application has read lately, so that it is not cold. */
+int bench_launch_warm(const struct bench_work *w);
+/* Launch it, by reading that and as much that is cold, of the place for this time. */
+int bench_launch(const struct bench_work *w, unsigned int time, struct fio_side side[2]);
+/*
+ * List the reads of a launch from a file of so many bytes, in the format of fio; or, if @time is
+ * negative, only those that are not cold.
+ */
+void bench_launch_list(FILE *f, const char *path, uint64_t bytes, int time);
 int bench_sustained(struct bench *b, struct bench_target *t);
 
 void bench_show_runs(const struct bench *b);

@@ -262,3 +262,22 @@ int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 	snprintf(every, sizeof(every), "--status-interval=%u", load->every);
 	return run(argv, &purpose, side);
 }
+
+int fio_run_replay(const struct fio_replay *replay, struct fio_side side[2])
+{
+	const struct purpose purpose = { replay->name, "read", replay->stopped, NULL };
+	char log[MOST_PATH + 32];
+	const char *const argv[] = {
+		"fio", "--name=bench", log, "--replay_no_stall=1", "--iodepth=1",
+		"--ioengine=psync", "--direct=1", "--thread=1", "--invalidate=1",
+		"--allow_file_create=0", "--clat_percentiles=0", "--lat_percentiles=1",
+		"--percentile_list=99", "--output-format=json", NULL
+	};
+	int rc;
+
+	snprintf(log, sizeof(log), "--read_iolog=%s", replay->log);
+	rc = run(argv, &purpose, side);
+	if (!rc)
+		side[0].seconds = fio_result_of(&side[0]).seconds;
+	return rc;
+}

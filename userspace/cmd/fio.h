@@ -64,12 +64,21 @@ struct fio_load {
 	unsigned int every;
 };
 
+/* Reads of a list, one after the other, past the page cache. */
+struct fio_replay {
+	const char *log;	/* names what is read, in the format "fio version 2 iolog" */
+	const char *name;	/* for messages */
+	bool (*stopped)(void);
+};
+
 /* The version of fio, in @version; fails with the remedy if there is none. */
 int fio_find(char version[FIO_VERSION]);
 /* Return: 0 or an exit code. Silent if a signal has come. */
 int fio_run(const struct fio_job *job, struct fio_result *r);
 /* The same; reads, then writes. */
 int fio_run_load(const struct fio_load *load, struct fio_side side[2]);
+/* The same; the time is that of the reads alone. */
+int fio_run_replay(const struct fio_replay *replay, struct fio_side side[2]);
 /* Read what fio prints: reads, then writes. Return: NULL, or the fault, which may be in @text. */
 const char *fio_parse_load(const char *text, struct fio_side side[2]);
 /* What a transfer did, which is one I/O after the other. */
