@@ -14,7 +14,7 @@
 #include "write.h"
 
 /* Written at once: after that it is seen whether others have written as well. */
-#define MOST_AT_ONCE	(1ULL << 30)
+#define MOST_AT_ONCE	(1024ULL << 20)
 /* Of the extents of a set that was discarded as a whole. */
 #define MOST_MAPPED	0.01
 

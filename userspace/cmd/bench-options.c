@@ -64,9 +64,12 @@ static const char *plan_of(struct bench *b, uint64_t most, uint64_t device_bytes
 static uint64_t most_of(const struct bench *b, const struct bench_target *t)
 {
 	switch (b->profile) {
-	case BENCH_HONEST:	return b->quick ? BENCH_QUICK : BENCH_MOST;
-	case BENCH_SUSTAINED:	return b->device ? t->bytes : bench_target_room(b);
-	default:		return b->quick ? BENCH_QUICK_SIZE : BENCH_SIZE;
+	case BENCH_HONEST:
+		return b->quick ? BENCH_QUICK : BENCH_MOST;
+	case BENCH_SUSTAINED:
+		return b->device ? t->bytes : bench_target_room(b);
+	default:
+		return b->quick ? BENCH_QUICK_SIZE : BENCH_SIZE;
 	}
 }
 
@@ -81,7 +84,7 @@ static int get_size(const struct bench *b, const char *text, uint64_t *most)
 		least = 2 * BENCH_LEAST;
 		what = "not a size for transfers; give 4M to 128G";
 	} else if (b->profile == BENCH_SUSTAINED) {
-		limit = 1ULL << 46;
+		limit = 64ULL << 40;
 		what = "not a size for a file; give 16M to 64T";
 	}
 	return fus_parse_size(text, most) && *most >= least && *most <= limit ? 0 :

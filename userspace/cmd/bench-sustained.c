@@ -8,7 +8,7 @@
 #include "fusionctl.h"
 #include "progress.h"
 
-#define BLOCK		(1ULL << 20)
+#define BLOCK		(1024ULL << 10)
 #define DEPTH		4
 
 struct writing {

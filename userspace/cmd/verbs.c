@@ -87,7 +87,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_QUICK]	  = { "quick", NULL, "fewer, smaller or shorter ones: honest writes 2G "
 			      "instead of 54G" },
 	[OPT_MAX_SIZE]	  = { "max-size", "SIZE", "size of the largest transfer (2G; with --quick "
-			      "256M), or of the file of others (4G; 1G)" },
+			      "256M), or of the file of others (4G in sweep and mix; 1G)" },
 	[OPT_WRITE]	  = { "write", NULL, "overwrite the device, and measure that as well" },
 	[OPT_COMPARE]	  = { "compare", NULL, "compare two files that --json wrote" },
 	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },
