@@ -104,7 +104,7 @@ static void one_fall(void)
 {
 	unsigned long long state = 1;
 
-	for (int at = 5; at <= NR - 5; at += 5) {
+	for (int at = 5; at <= NR - NR / 8; at += 5) {
 		begin(1800);
 		for (int i = 0; i < NR; i++)
 			add((i < at ? 480 : 150) * (1 + 0.05 * noise(&state)), i < at ? 1 : 0.25);
@@ -136,17 +136,21 @@ static void recorded_fall(void)
 	end();
 }
 
-/* What passes, what comes back, what goes step by step, and what is too little. */
+/* What passes, what comes back, what goes step by step, what is too little, and too late. */
 static void other_shapes(void)
 {
-	for (int shape = 0; shape < 5; shape++) {
+	for (int shape = 0; shape < 9; shape++) {
 		begin(1800);
 		for (int i = 0; i < NR; i++)
 			add(shape == 0 ? (i >= 60 && i < 75 ? 100 : 500) :	/* a dip */
 			    shape == 1 ? (i / 9 % 2 ? 100 : 500) :	/* up and down */
 			    shape == 2 ? 500 - 2 * i :			/* a slope */
 			    shape == 3 ? (i < 100 ? 500 : 460) :	/* 8 percent */
-			    (i < 100 ? 150 : 480), -1);			/* a rise */
+			    shape == 4 ? (i < 100 ? 150 : 480) :	/* a rise */
+			    shape == 5 ? (i < 175 ? 500 : 100) :	/* slow at the end */
+			    shape == 6 ? (i < 172 ? 500 : 100) :
+			    shape == 7 ? (i < 60 || i >= 160 ? 500 : 100) :	/* recovers */
+			    (i < 60 || i / 20 == 5 ? 500 : 100), -1);	/* at times */
 		REQUIRE(phases() == 1, "shape %d: after %u", shape, bench.series.phase[1].nr);
 		end();
 	}
@@ -199,6 +203,36 @@ static void chance_alone(void)
 	REQUIRE(naively > 60);
 	REQUIRE(found <= 9);
 	REQUIRE(noisy > 570);
+}
+
+/* A disk that is fast and slow by turns, of 20 or 40 intervals on average, falls rarely. */
+static void by_turns(void)
+{
+	unsigned long long state = 3;
+
+	for (int mean = 20; mean <= 40; mean += 20) {
+		unsigned int found = 0, once = 0;
+
+		for (int i = 0; i < 600; i++) {
+			bool slow = chance(&state) < 0.5;
+			int turns = 0;
+
+			begin(1800);
+			for (int k = 0; k < NR; k++) {
+				if (chance(&state) * mean < 1) {
+					slow = !slow;
+					turns++;
+				}
+				add((slow ? 150 : 480) * (1 + 0.05 * noise(&state)), -1);
+			}
+			/* one turn, to slow, is what a fall is */
+			once += turns == 1 && slow;
+			found += phases() != 1;
+			end();
+		}
+		printf("# turns after %d: %u of 600 fall, %u have one turn\n", mean, found, once);
+		REQUIRE(found <= once + 40);
+	}
 }
 
 /* -- how it looks ------------------------------------------------------------------- */
@@ -305,6 +339,7 @@ static const struct unit_test tests[] = {
 	{ "a fall that was recorded", recorded_fall },
 	{ "dips, slopes and rises", other_shapes },
 	{ "falls by chance", chance_alone },
+	{ "rates that change by turns", by_turns },
 	{ "the result of sustained for people", shows },
 	{ "the result of sustained drawn", draws },
 	{ "comparing two results of sustained", compares },

@@ -7,7 +7,8 @@
  *   than their spread, and nothing that passes;
  * - the median falls by a tenth at least, and by twice the width of the middle three fifths of the
  *   rates on either side: a disk that is slow for a while may be so by chance;
- * - half of that comes about at this place, not step by step.
+ * - half of that comes about at this place, not step by step;
+ * - an eighth of the intervals is after it, in no part of which the rate is back.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #define MOST_INTERVALS	180
 #define LEAST		5	/* intervals before a fall, and after it */
+#define AFTER		8	/* and this part of them after it */
 #define LEAST_FALL	0.1	/* of the rate before it */
 #define LEAST_SPREAD	2	/* times the spread */
 #define LEAST_AT_ONCE	0.5	/* of the fall */
@@ -73,6 +75,16 @@ static double off(const struct bench_series *s, unsigned int first, unsigned int
 	return sum;
 }
 
+/* Is there a part after the fall whose median is nearer to the rate before it? */
+static bool comes_back(const struct bench_series *s, unsigned int at, unsigned int near,
+		       double between, double *scratch)
+{
+	for (; at + near <= s->nr; at++)
+		if (spread_of(s, at, near, scratch).is > between)
+			return true;
+	return false;
+}
+
 static bool is_fall(const struct bench_series *s, unsigned int at, double *scratch)
 {
 	const struct theil_value before = spread_of(s, 0, at, scratch);
@@ -82,11 +94,14 @@ static bool is_fall(const struct bench_series *s, unsigned int at, double *scrat
 	const double width = (before.high - before.low + after.high - after.low) / 2;
 	double at_once;
 
+	if (s->nr - at < s->nr / AFTER)
+		return false;
 	near = near < at ? near : at;
 	near = near < s->nr - at ? near : s->nr - at;
 	at_once = spread_of(s, at - near, near, scratch).is - spread_of(s, at, near, scratch).is;
 	return before.low > after.high && fall >= LEAST_FALL * before.is &&
-	       fall >= LEAST_SPREAD * width && at_once >= LEAST_AT_ONCE * fall;
+	       fall >= LEAST_SPREAD * width && at_once >= LEAST_AT_ONCE * fall &&
+	       !comes_back(s, at, near, (before.is + after.is) / 2, scratch);
 }
 
 /* Return: how many intervals are before the fall; 0: there is none. */
