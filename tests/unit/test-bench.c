@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "program.h"
 
 #define MIB	(1024ULL * 1024)
 #define GIB	(1024 * MIB)
@@ -144,6 +145,29 @@ static void parse_fio(void)
 				       side), "looks like your file system does not support it"));
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		REQUIRE(fio_parse_load(wrong[i], side), "%s", wrong[i]);
+}
+
+/* Three lines are wanted. */
+static bool count_line(const char *line, void *ctx)
+{
+	unsigned int *lines = ctx;
+
+	(void)line;
+	return ++*lines < 3;
+}
+
+static void tied(void)
+{
+	/* it would print for ever, or say no more and go on */
+	const char *const talks[] = { "yes", NULL }, *const waits[] = {
+		"sh", "-c", "echo; echo; echo; exec sleep 100", NULL };
+	unsigned int lines = 0;
+
+	REQUIRE_EQ(fus_program_tied(talks, count_line, &lines), -1);
+	REQUIRE_EQ(lines, 3);
+	lines = 0;
+	REQUIRE_EQ(fus_program_tied(waits, count_line, &lines), -1);
+	REQUIRE_EQ(lines, 3);
 }
 
 /* -- lines -------------------------------------------------------------------------- */
@@ -380,6 +404,7 @@ static const struct unit_test tests[] = {
 	{ "what lies between writing and reading", plan_between },
 	{ "plan for a device", plan_device },
 	{ "reports of fio", parse_fio },
+	{ "a program that is ended", tied },
 	{ "one line, and an outlier", one_line },
 	{ "a line for each member", two_lines },
 	{ "few transfers of a member", few_of_a_member },

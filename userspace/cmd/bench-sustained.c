@@ -19,7 +19,7 @@ struct writing {
 };
 
 /* The time since the last interval is one more. */
-static void take(const struct fio_side side[2], void *ctx)
+static bool take(const struct fio_side side[2], void *ctx)
 {
 	struct writing *v = ctx;
 	struct bench_series *s = &v->w->b->series;
@@ -31,17 +31,18 @@ static void take(const struct fio_side side[2], void *ctx)
 	char also[64];
 
 	/* the rest at the end may be too short to tell a rate */
-	if (v->rc || s->nr == s->room || i.seconds < s->every / 2.0)
-		return;
+	if (s->nr == s->room || i.seconds < s->every / 2.0)
+		return true;
 	v->rc = bench_disks_count(&v->w->t->disks, &is);
 	if (v->rc)
-		return;
+		return false;
 	i.fast_share = bench_fast_share(&v->was, &is, false, true);
 	s->interval[s->nr++] = i;
 	v->was = is;
 	v->so_far = *now;
 	snprintf(also, sizeof(also), "%.0f of %u s", now->seconds, v->w->b->seconds);
 	fus_progress_at(now->bytes, also);
+	return true;
 }
 
 static int write_all(const struct bench_work *w)
@@ -61,8 +62,10 @@ static int write_all(const struct bench_work *w)
 	v.was = was;
 	if (!rc)
 		rc = fio_run_load(&load, side);
-	if (!rc)
-		rc = bench_stopped() ? FC_FAILED : v.rc;
+	if (v.rc)
+		rc = v.rc;
+	else if (!rc && bench_stopped())
+		rc = FC_FAILED;
 	if (!rc)
 		rc = bench_disks_count(&w->t->disks, &is);
 	if (!rc)

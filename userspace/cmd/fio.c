@@ -15,36 +15,46 @@
 #define MOST_TEXT	(1024U * 1024)	/* fio's report has some 7 KiB */
 #define MOST_PATH	4096
 
-struct report {
-	char *text;
-	size_t size;
-	bool failed;		/* memory was short, or it is too long */
+/* What a run is for, in messages, and who wants to have its reports. */
+struct purpose {
+	const char *name, *verb;
+	bool (*stopped)(void);
 	const struct fio_load *each;	/* wants to have each of several; or NULL */
 };
 
-static void keep_line(const char *line, void *ctx)
+struct report {
+	const struct purpose *p;
+	char *text;
+	size_t size;
+	bool failed;		/* memory was short, or it is too long */
+	bool ended;		/* as who has the reports wants it */
+};
+
+/* Return: whether fio may go on. */
+static bool keep_line(const char *line, void *ctx)
 {
 	struct report *r = ctx;
+	const struct fio_load *load = r->p->each;
 	size_t len = strlen(line);
 	struct fio_side side[2];
 	char *text;
 
-	if (r->failed)
-		return;
 	/* another one begins */
 	if (!strcmp(line, "{"))
 		r->size = 0;
 	text = r->size + len + 2 > MOST_TEXT ? NULL : realloc(r->text, r->size + len + 2);
 	r->failed = !text;
 	if (!text)
-		return;
+		return false;
 	r->text = text;
 	memcpy(text + r->size, line, len);
 	r->size += len;
 	text[r->size++] = '\n';
 	text[r->size] = 0;
-	if (r->each && !strcmp(line, "}") && !fio_parse_load(text, side))
-		r->each->each(side, r->each->ctx);
+	if (load && !strcmp(line, "}") && !fio_parse_load(text, side))
+		r->ended = !load->each(side, load->ctx);
+	/* a signal that comes now interrupts no read */
+	return !r->ended && !r->p->stopped();
 }
 
 int fio_find(char version[FIO_VERSION])
@@ -158,17 +168,10 @@ struct fio_result fio_result_of(const struct fio_side *side)
 	return (struct fio_result) { .bytes = side->bytes, .seconds = side->mean * side->ios };
 }
 
-/* What a run is for, in messages, and who wants to have its reports. */
-struct purpose {
-	const char *name, *verb;
-	bool (*stopped)(void);
-	const struct fio_load *each;
-};
-
-/* Run it, and read its report. Return: 0 or an exit code. Silent about what a signal has ended. */
+/* Run it, and read its report. Return: 0 or an exit code. Silent about what was to end. */
 static int run(const char *const argv[], const struct purpose *p, struct fio_side side[2])
 {
-	struct report report = { .each = p->each };
+	struct report report = { .p = p };
 	const char *why;
 	int rc = 0;
 
@@ -177,7 +180,7 @@ static int run(const char *const argv[], const struct purpose *p, struct fio_sid
 	else
 		why = report.text ? fio_parse_load(report.text, side) : "it prints nothing";
 	if (why)
-		rc = p->stopped() ? FC_FAILED :
+		rc = report.ended || p->stopped() ? FC_FAILED :
 		     fus_fail(FC_FAILED, p->name, "fio cannot %s: %s; see dmesg", p->verb, why);
 	free(report.text);
 	return rc;

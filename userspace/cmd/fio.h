@@ -58,8 +58,11 @@ struct fio_load {
 	struct fio_shape shape;
 	unsigned int seconds;
 	bool (*stopped)(void);
-	/* what it did so far, each @every seconds and at the end; or NULL */
-	void (*each)(const struct fio_side side[2], void *ctx);
+	/*
+	 * What it did so far, each @every seconds and at the end; or NULL. Return: false to end it,
+	 * after a message.
+	 */
+	bool (*each)(const struct fio_side side[2], void *ctx);
 	void *ctx;
 	unsigned int every;
 };
