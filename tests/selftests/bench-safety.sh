@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fusionctl bench harms nothing: what it refuses, what it overwrites, and what it leaves behind. What
-# it measures is in bench.sh.
+# fusionctl bench harms nothing: what it refuses, what it overwrites, and what it leaves behind.
+# What it measures is in bench.sh.
 
 # shellcheck source=tool.sh
 . "$(dirname "$0")/tool.sh"
 
-# mounted: an ext4 of its own in $TMP/mnt
+# mounted [KEY VALUE]...: an ext4 of its own in $TMP/mnt, on the model of a disk if some are given
 mounted() {
 	need mkfs.ext4
 	null target 256
+	if [[ $# -gt 0 ]]; then
+		spindle target "$REPLY" "$@"
+		REPLY=/dev/mapper/target
+	fi
 	mkfs.ext4 -q "$REPLY"
 	mkdir "$TMP/mnt"
 	mount "$REPLY" "$TMP/mnt"
@@ -29,12 +33,12 @@ begun() {
 	within 20 "fio" pgrep -x fio
 }
 
-# a signal ends it and fio at once, and nothing is left
+# ends_at_once [SIGNAL]: it ends it and fio at once, and nothing is left
 ends_at_once() {
 	local rc=0
-	kill "$PID"
+	kill -"${1:-TERM}" "$PID"
 	wait "$PID" || rc=$?
-	same "exit status" $rc 143
+	same "exit status" $rc $((128 + $(kill -l "${1:-TERM}")))
 	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
 	no_fio || fail "fio still runs"
 }
@@ -69,16 +73,24 @@ test_sustained_interrupted() {
 	ends_at_once
 }
 
-# Ctrl-C, while it is filled or while that is overwritten; a job in the background would ignore it
+# filled: does the file in $TMP/mnt take room?
+filled() {
+	[[ $(stat -c %b "$TMP/mnt"/.fusion-bench-*/0) -gt 0 ]]
+}
+
+# Ctrl-C, while it is filled, which takes some seconds, or while that is overwritten
 test_fullness_interrupted() {
-	local seconds
+	local writes
 	need fio pgrep
-	mounted
-	for seconds in 2 7; do
-		expect 124 "" timeout --foreground -s INT $seconds \
-			fusionctl bench fullness "$TMP/mnt" --duration 1m
-		same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
-		no_fio || fail "fio still runs"
+	mounted rate 8
+	for writes in write randwrite; do
+		# a job in the background would ignore it
+		env --default-signal=INT \
+			fusionctl bench fullness "$TMP/mnt" --duration 1m >"$TMP/out" 2>&1 &
+		PID=$!
+		within 20 "the fill" filled
+		within 20 "fio" pgrep -f -- "--rw=$writes "
+		ends_at_once INT
 	done
 }
 
@@ -172,8 +184,8 @@ test_refusals() {
 	need fio
 	null target 64
 	DISK=$REPLY
-	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep, mix, sustained \
-or fullness" \
+	expect 2 "fast: no such profile; write fusionctl bench honest $DISK, or sweep, mix, \
+sustained or fullness" \
 		fusionctl bench fast "$DISK"
 	expect 2 "15M: not a size for a file; give 16M to 128G" \
 		fusionctl bench mix "$DISK" --max-size 15M
