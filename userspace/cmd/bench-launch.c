@@ -73,15 +73,18 @@ static int replay(const struct bench_work *w, int time, struct fio_side side[2])
 	int fd = memfd_create("launch", MFD_CLOEXEC), rc;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (!f) {
+	if (f)
+		bench_launch_list(f, bench_target_path(w->b, w->t, 0), w->b->size, time);
+	/* without some of them the launch would seem faster */
+	if (!f || fflush(f) || ferror(f)) {
 		rc = fus_fail(FC_FAILED, "bench", "cannot make a list of reads: %s; close programs "
 			      "and try again", strerror(errno));
-		if (fd >= 0)
+		if (f)
+			fclose(f);
+		else if (fd >= 0)
 			close(fd);
 		return rc;
 	}
-	bench_launch_list(f, bench_target_path(w->b, w->t, 0), w->b->size, time);
-	fflush(f);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
 	rc = bench_stopped() ? FC_FAILED : fio_run_replay(&r, side);
 	fclose(f);
