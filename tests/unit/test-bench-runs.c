@@ -325,6 +325,9 @@ static void shows_fullness(void)
 	bench.facts.between = 100 << 20;
 	bench.facts.moved = 0;
 	only(DOUBT_SMALL);
+	bench.facts.between = GIB;
+	bench.facts.kept = true;
+	only(DOUBT_KEPT);
 	text = shown();
 	REQUIRE(strstr(text, "25 % full 44.0 MB/s 40.0 MB/s to 48.0 MB/s") &&
 		strstr(text, "90 %\n") && strstr(text, "95 % full") && strstr(text, "###"), "%s",

@@ -40,6 +40,7 @@ const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
 	[DOUBT_FEW] = "few",
 	[DOUBT_OUTLIERS] = "outliers",
 	[DOUBT_NO_LINE] = "no_line",
+	[DOUBT_KEPT] = "kept",
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -205,6 +206,9 @@ bool bench_find_doubts(struct bench *b)
 		doubt(b, DOUBT_MOVES, "the set moved or copied %" PRIu64 " extents meanwhile; "
 		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again",
 		      b->facts.moved, b->set);
+	if (b->facts.kept)
+		doubt(b, DOUBT_KEPT, "the device cannot be discarded, so it may be full in its own "
+		      "view at each step; erase it by other means, or measure another one");
 	find_in_lines(b);
 	find_in_runs(b);
 	find_in_series(b);

@@ -11,9 +11,10 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "open-set.h"
+#include "progress.h"
 #include "write.h"
 
-/* Written at once: after that it is seen whether others have written as well. */
+/* Written, or discarded, at once. After writing it is seen whether others have written as well. */
 #define MOST_AT_ONCE	(1024ULL << 20)
 /* Of the extents of a set that was discarded as a whole. */
 #define MOST_MAPPED	0.01
@@ -35,18 +36,30 @@ static int find_mapped(const struct bench_work *w, double *share)
 	return 0;
 }
 
+/* An HDD cannot do it, and need not. */
+static int discard(const struct bench_work *w)
+{
+	const uint64_t end = w->t->bytes;
+	int err = 0;
+
+	fus_progress_begin(w->b->target, &fus_progress_mib, end);
+	for (uint64_t at = 0; at < end && !err && !bench_stopped(); at += MOST_AT_ONCE)
+		err = fus_discard(w->t->fd, at, end - at < MOST_AT_ONCE ? end : at + MOST_AT_ONCE);
+	fus_progress_end();
+	w->b->facts.kept = err && !w->t->rotational;
+	return bench_stopped() ? FC_FAILED : 0;
+}
+
 int bench_fullness_begin(const struct bench_work *w)
 {
 	struct bench *b = w->b;
 	double share;
-	int rc;
+	int rc = b->device ? discard(w) : 0;
 
 	b->size = 0;
 	b->facts.between = 0;
-	/* an HDD cannot do it, and need not */
-	if (b->device)
-		fus_discard(w->t->fd, 0, w->t->bytes);
-	rc = find_mapped(w, &share);
+	if (!rc)
+		rc = find_mapped(w, &share);
 	if (!rc && share > MOST_MAPPED)
 		rc = fus_fail(FC_REFUSED, b->target, "keeps %.0f %% of its extents mapped, though "
 			      "all were discarded; see fusionctl status %s", 100 * share, b->set);

@@ -49,6 +49,7 @@ static int find_device(struct bench *b, struct bench_target *t)
 	b->device = true;
 	t->bytes = dev.sectors << 9;
 	t->devno = dev.devno;
+	t->rotational = dev.rotational == 1;
 	bench_disks_find(dev.devno, &t->disks);
 	if (b->write && dev.read_only)
 		rc = fus_fail(FC_REFUSED, b->target, "is read-only; leave out --write");

@@ -204,6 +204,7 @@ enum bench_doubt {
 	DOUBT_FEW,
 	DOUBT_OUTLIERS,
 	DOUBT_NO_LINE,		/* the times do not grow with the sizes */
+	DOUBT_KEPT,		/* the device was to be empty, and was not discarded */
 	NR_BENCH_DOUBTS
 };
 
@@ -225,6 +226,7 @@ struct bench_facts {
 	double idle_busy;	/* share of that time, 0 to 1 */
 	uint64_t sampled, zeros;	/* blocks of what was read from a device */
 	uint64_t moved;		/* extents */
+	bool kept;		/* an SSD keeps what was on it, since it cannot discard */
 	uint64_t between;
 	double again;		/* a second read is so many times as fast; 0: not tried */
 	double compressible;	/* zeros are so many times as fast; 0: not tried */
@@ -306,6 +308,7 @@ struct bench_target {
 	struct bench_disks disks;
 	uint64_t bytes;		/* of a device */
 	dev_t devno;		/* of a device */
+	bool rotational;	/* a device */
 	int fd;			/* of a device, or of the directory */
 	char dir[4200];		/* of the files, or "" */
 	char path[64];		/* of the last job */
