@@ -115,6 +115,11 @@ int bench_fill(const struct bench_work *w, struct bench_run *r)
 			return rc;
 		b->size += more;
 	}
+	/* others have filled it since the plan was made */
+	if (!rc && !b->size)
+		rc = fus_fail(FC_FAILED, b->target, "has become %u %% full by other files, so there "
+			      "is nothing to write to; measure again when nobody else writes to it",
+			      r->load.percent);
 	if (!rc)
 		rc = find_mapped(w, &r->full);
 	if (rc)
