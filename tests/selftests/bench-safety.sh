@@ -203,6 +203,11 @@ sustained or fullness" \
 		fusionctl bench sustained "$DISK"
 	expect 2 "--write: only a device needs it; in a directory files are written anyway" \
 		fusionctl bench honest "$TMP" --write
+	mkdir "$TMP/tmpfs"
+	mount -t tmpfs none "$TMP/tmpfs"
+	defer umount_quietly "$TMP/tmpfs"
+	expect 3 "$TMP/tmpfs: tmpfs is in memory, and that would be filled; name a directory on a disk" \
+		fusionctl bench fullness "$TMP/tmpfs"
 	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick
 	null data 256
 	DISK=$REPLY

@@ -75,7 +75,18 @@ int bench_target_find(struct bench *b, struct bench_target *t)
 /* These write elsewhere what is overwritten, and keep an extent until all of it is overwritten. */
 static bool writes_elsewhere(const struct bench *b)
 {
-	return !strcmp(b->type, "btrfs") || !strcmp(b->type, "bcachefs");
+	static const char *const types[] = { "btrfs", "bcachefs", "zfs", "nilfs2" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(b->type, types[i]))
+			return true;
+	return false;
+}
+
+/* What is written to it stays in memory. */
+static bool is_memory(const struct bench *b)
+{
+	return !strcmp(b->type, "tmpfs") || !strcmp(b->type, "ramfs");
 }
 
 uint64_t bench_target_room(const struct bench *b)
@@ -95,6 +106,9 @@ int bench_target_capacity(const struct bench *b, const struct bench_target *t,
 	*c = (struct bench_capacity) { .total = t->bytes };
 	if (b->device)
 		return 0;
+	if (is_memory(b))
+		return fus_fail(FC_REFUSED, b->target, "%s is in memory, and that would be filled; "
+				"name a directory on a disk", b->type);
 	if (writes_elsewhere(b))
 		return fus_fail(FC_REFUSED, b->target, "%s writes elsewhere what is overwritten, "
 				"so it becomes fuller meanwhile; name a directory on another file "
