@@ -116,7 +116,10 @@ test_loads() {
 	rc=0
 	fusionctl bench mix "$TMP/mnt" --quick --max-size 128M --json >"$TMP/out" || rc=$?
 	[[ $rc == 0 || $rc == 8 ]] || fail "mix: status $rc"
-	same "loads" "$(jq '.runs | length' "$TMP/out")" 4
+	same "loads" "$(jq '.runs | length' "$TMP/out")" 5
+	# files of 4 to 64 KiB, each size as often
+	within_percent "read by a launch" "$(jq '.runs[] | select(.load == "launch") |
+		.bytes_per_second / .ios_per_second' "$TMP/out")" 25400 10 || fail "of other sizes"
 	json '[.runs[].fast_share | . >= 0 and . <= 1] | all' true
 	json .profile mix
 	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
@@ -198,6 +201,93 @@ test_set() {
 	cp "$TMP/out" "$TMP/a.json"
 	expect 8 "" fusionctl bench --compare "$TMP/a.json" "$TMP/a.json"
 	grep -q "no difference shown" "$TMP/out" || fail "it differs from itself"
+}
+
+# phase NAME FIELD: of sustained
+phase() {
+	jq -r --arg p "$1" ".phases[] | select(.phase == \$p) | .$2" "$TMP/out"
+}
+
+# sustained TARGET OPTION...: the JSON is in $TMP/out
+sustained() {
+	local rc=0
+	fusionctl bench sustained "$@" --json >"$TMP/out" 2>"$TMP/err" || rc=$?
+	[[ $rc == 0 || $rc == 8 ]] || fail "bench sustained $*: status $rc: $(<"$TMP/err")"
+	say "$(jq -r '[.intervals[].bytes_per_second / 1e5 | round / 10] | join(" ")' \
+		"$TMP/out") MB/s"
+	say "$(jq -r '[.intervals[].fast_share // 0 | . * 100 | round] | join(" ")' "$TMP/out") %"
+}
+
+# The fast member takes what is written until it is full.
+test_sustained() {
+	local room
+	need fio mkfs.ext4
+	null fast-below 256
+	spindle fast "$REPLY" rate 16
+	FAST=/dev/mapper/fast
+	null slow-below 400
+	spindle slow "$REPLY" rate 4
+	SLOW=/dev/mapper/slow
+	opened pair --extent-size 256K
+	good fusionctl set pair migration=off
+	room=$((($(status pair total_fast) - $(status pair used_fast)) * 262144))
+	sustained "$SET" --duration 50s --write --yes --force
+	within_percent "bytes before the fall" "$(phase before bytes)" $room 15 || fail "elsewhere"
+	within_percent "rate before it" "$(phase before bytes_per_second)" 16000000 15 ||
+		fail "another rate"
+	within_percent "rate after it" "$(phase after bytes_per_second)" 4000000 15 ||
+		fail "another rate"
+	at_least "share of the fast member, in %" "$(phase before 'fast_share * 100 | floor')" 95
+	at_least "share of the slow member, in %" \
+		"$(phase after 'fast_share | (1 - .) * 100 | ceil')" 90
+	# a disk that is the same all the time, in a directory
+	null alone-below 256
+	spindle alone "$REPLY" profile ssd write_rate 6
+	mkfs.ext4 -q /dev/mapper/alone
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/alone "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	sustained "$TMP/mnt" --duration 20s --svg "$TMP/svg"
+	same "phases" "$(jq -r '[.phases[].phase] | join(" ")' "$TMP/out")" all
+	at_least "intervals" "$(jq '.intervals | length' "$TMP/out")" 18
+	has "drawn" "$(<"$TMP/svg")" "without a fall for good"
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
+}
+
+# fullness TARGET OPTION...: the JSON is in $TMP/out
+fullness() {
+	local rc=0
+	fusionctl bench fullness "$@" --json >"$TMP/out" 2>"$TMP/err" || rc=$?
+	[[ $rc == 0 || $rc == 8 ]] || fail "bench fullness $*: status $rc: $(<"$TMP/err")"
+	say "$(jq -r '[.runs[].fullness * 100 | round] | join(" ")' "$TMP/out") % full"
+	say "$(jq -r '[.runs[].bytes_per_second / 1e5 | round / 10] | join(" ")' "$TMP/out") MB/s"
+	same "steps that are missed" "$(jq '[.runs[] | .fullness * 100 -
+		(.load | split(" ")[0] | tonumber) | select(. < -3 or . > 1)] | length' "$TMP/out")" 0
+}
+
+test_fullness() {
+	need fio mkfs.ext4
+	a_pair
+	good fusionctl set pair migration=off
+	# what is mapped already is discarded
+	put "$SET" 1 0 $((64 << 20))
+	fullness "$SET" --duration 3s --write --yes --force
+	same "steps" "$(jq '.runs | length' "$TMP/out")" 7
+	at_least "share of the fast member, in %" \
+		"$(jq '.runs[0].fast_share * 100 | floor' "$TMP/out")" 95
+	at_least "share of the slow member, in %" \
+		"$(jq '(1 - .runs[6].fast_share) * 100 | floor' "$TMP/out")" 60
+	at_least "mapped, in %" $(($(status pair mapped) * 100 / $(status pair extents))) 93
+	mkfs.ext4 -q "$SET"
+	mkdir "$TMP/mnt"
+	mount "$SET" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	fallocate -l 100M "$TMP/mnt/file"
+	fullness "$TMP/mnt" --quick --duration 3s --svg "$TMP/svg"
+	same "first step" "$(jq -r '.runs[0].load' "$TMP/out")" "50 % full"
+	has "drawn" "$(<"$TMP/svg")" "by fullness"
+	rm "$TMP/mnt/file"
+	same "files left" "$(ls -A "$TMP/mnt")" "lost+found"
 }
 
 run_tests

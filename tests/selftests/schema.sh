@@ -145,6 +145,18 @@ test_open_set() {
 	valid 0 report fusionctl report data --over 1 --json
 }
 
+test_bench() {
+	need fio mkfs.ext4
+	null files 192
+	mkfs.ext4 -q "$REPLY"
+	mkdir "$TMP/mnt"
+	mount "$REPLY" "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	# a small file for a short time
+	valid 8 bench fusionctl bench sustained "$TMP/mnt" --duration 20s --json
+	valid 8 bench fusionctl bench fullness "$TMP/mnt" --quick --duration 3s --json
+}
+
 # events TEXT: what monitor reports
 events() {
 	fusionctl monitor --json >"$TMP/events" || fail "monitor: status $?"

@@ -129,7 +129,10 @@ test_complete() {
 	completes top "" pair
 	completes top --on --once
 	completes bench hon honest
-	completes bench s sweep
+	completes bench sw sweep
+	completes bench su sustained
+	completes bench fu fullness
+	completes bench sustained /tmp --du --duration
 	completes bench honest /tmp --qu --quick
 	completes close pa pair
 	completes set pair h half_life=

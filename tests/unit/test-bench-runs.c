@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fusionctl bench sweep and mix: the loads and their order, results, doubts, and how they look. */
+/* fusionctl bench sweep, mix, fullness: loads, their order, results, doubts, and how they look. */
 #include <math.h>
 
 #include "unit.h"
@@ -31,7 +31,7 @@ static void run_all(double rate, double more)
 {
 	for (unsigned int i = 0; i < bench.nr_runs; i++) {
 		struct bench_run *r = &bench.run[i];
-		const double reads = r->load.read_percent / 100.0;
+		const double reads = r->load.shape.read_percent / 100.0;
 
 		for (r->nr = 0; r->nr < bench.tries; r->nr++) {
 			struct bench_try *t = &r->try[r->nr];
@@ -58,7 +58,7 @@ static void sweeps(void)
 	REQUIRE_EQ(bench.nr_runs, (7 * 4 - 1) * 2);
 	REQUIRE(!strcmp(bench.run[0].load.name, "read 4K, 1 in flight"));
 	REQUIRE(!strcmp(bench.run[53].load.name, "write 16M, 16 in flight"));
-	REQUIRE_EQ(bench.run[53].load.block, 16 << 20);
+	REQUIRE_EQ(bench.run[53].load.shape.block, 16 << 20);
 	end();
 	/* a device that is only read, and too small for 16 of 16M, or 64 of 4M */
 	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
@@ -66,7 +66,7 @@ static void sweeps(void)
 	REQUIRE_EQ(bench.size, GIB / 2);
 	REQUIRE_EQ(bench.nr_runs, 7 * 4 - 3);
 	for (unsigned int i = 0; i < bench.nr_runs; i++)
-		REQUIRE_EQ(bench.run[i].load.read_percent, 100);
+		REQUIRE_EQ(bench.run[i].load.shape.read_percent, 100);
 	end();
 	bench = (struct bench) { .profile = BENCH_SWEEP, .device = true, .size = 4 * GIB };
 	REQUIRE(!strcmp(bench_plan_runs(&bench, 15 << 20), "too small"));
@@ -110,7 +110,8 @@ static void values(void)
 	end();
 	/* without leave to write, only that */
 	plan(BENCH_MIX, false, false);
-	REQUIRE_EQ(bench.nr_runs, 1);
+	REQUIRE_EQ(bench.nr_runs, 2);
+	REQUIRE(!strcmp(bench.run[1].load.name, "launch"));
 	end();
 }
 
@@ -134,9 +135,9 @@ static void doubts(void)
 	bench.profile = BENCH_SWEEP;
 	only(DOUBT_MOVES);
 	bench.facts.moved = 0;
-	bench.size = 256 << 20;
+	bench.facts.between = 256 << 20;
 	only(DOUBT_SMALL);
-	bench.size = GIB;
+	bench.facts.between = GIB;
 	bench.run[1].try[2].side[BENCH_READ].ios = 9;
 	only(DOUBT_FEW);
 	run_all(100e6, 0.2);
@@ -199,6 +200,151 @@ static void draws(void)
 	end();
 }
 
+/* -- launch ------------------------------------------------------------------------ */
+
+/* The reads of a launch from a file of so many bytes: what is not cold, and what is. */
+struct launched {
+	unsigned int nr[2];
+	u64 bytes[2], last[2], gaps[2], places[2];
+	u64 cold;		/* where that begins */
+};
+
+static struct launched launch(u64 bytes, int time)
+{
+	const u64 part = bytes / 4;
+	struct launched l = { .cold = (time + 1) * part };
+	FILE *f = tmpfile();
+	char line[128];
+
+	REQUIRE(f);
+	bench_launch_list(f, "/x", bytes, time);
+	rewind(f);
+	for (int i = 0; i < 3; i++)
+		REQUIRE(fgets(line, sizeof(line), f));
+	REQUIRE(!strcmp(line, "/x open\n"));
+	while (fgets(line, sizeof(line), f) && strcmp(line, "/x close\n")) {
+		unsigned long long at, size;
+		bool cold;
+
+		REQUIRE(sscanf(line, "/x read %llu %llu", &at, &size) == 2, "%s", line);
+		REQUIRE(at % 4096 == 0 && size % 4096 == 0 && size >= 4096 && size <= 65536);
+		cold = at >= part;
+		REQUIRE(!cold || (at >= l.cold && at + size <= l.cold + part));
+		/* in the order of the files, with gaps */
+		REQUIRE(!l.nr[cold] || at > l.last[cold], "%s", line);
+		l.gaps[cold] += l.nr[cold] ? at - l.last[cold] : 0;
+		l.last[cold] = at + size;
+		l.nr[cold]++;
+		l.places[cold] += l.nr[cold] * (at + size);
+		l.bytes[cold] += size;
+	}
+	fclose(f);
+	return l;
+}
+
+static void launches(void)
+{
+	for (int time = 0; time < BENCH_TRIES; time++) {
+		struct launched l = launch(4 * GIB, time);
+
+		REQUIRE(l.bytes[0] == 12 << 20 && l.bytes[1] == 12 << 20);
+		REQUIRE(l.nr[0] > 400 && l.nr[0] < 900 && l.nr[1] > 400 && l.nr[1] < 900,
+			"%u, %u", l.nr[0], l.nr[1]);
+		REQUIRE(l.gaps[0] > 9 << 20 && l.gaps[1] > 9 << 20);
+	}
+	/* the same is read before, without what is cold */
+	REQUIRE_EQ(launch(4 * GIB, -1).places[0], launch(4 * GIB, 1).places[0]);
+	REQUIRE_EQ(launch(4 * GIB, -1).bytes[0], 12 << 20);
+	REQUIRE_EQ(launch(4 * GIB, -1).nr[1], 0);
+	/* of the smallest file, as much as there is room for */
+	REQUIRE(launch(BENCH_LEAST_SIZE, 2).bytes[1] > 1 << 20);
+}
+
+/* -- fullness --------------------------------------------------------------------- */
+
+static void fill(unsigned int percent)
+{
+	bench = (struct bench) { .profile = BENCH_FULLNESS, .target = "/srv", .write = true,
+				 .size = 60 * GIB, .seed = 1, .seconds = 60 };
+	bench.before = (struct bench_capacity) { .total = 100 * GIB, .used = percent * GIB };
+	bench.facts = (struct bench_facts) { .has_disk = true, .between = GIB, .files = true,
+					     .idle_seconds = 4 };
+	REQUIRE(!bench_plan_runs(&bench, 0));
+}
+
+static void steps(void)
+{
+	fill(0);
+	REQUIRE(bench.nr_runs == 7 && bench.left_out == 0);
+	REQUIRE(!strcmp(bench.run[0].load.name, "10 % full"));
+	end();
+	/* what is fuller already is left out */
+	fill(31);
+	REQUIRE(bench.nr_runs == 5 && bench.left_out == 25);
+	REQUIRE(bench.tries == 3 && bench.seconds == 20);
+	for (unsigned int i = 0; i < bench.nr_turns; i++)
+		REQUIRE_EQ(bench.turn[i], i / 3);
+	REQUIRE(bench.run[0].load.percent == 50 && bench.run[4].load.percent == 95);
+	REQUIRE_EQ(bench.run[4].load.shape.block, 16384);
+	REQUIRE(!bench_run_has(&bench.run[4], BENCH_READ));
+	end();
+	/* exactly so full is too full, since a file is needed */
+	fill(90);
+	REQUIRE(bench.nr_runs == 1 && bench.left_out == 90);
+	end();
+}
+
+static void wholes(void)
+{
+	REQUIRE_EQ(bench_whole(0), 0);
+	REQUIRE_EQ(bench_whole(65535), 0);
+	REQUIRE_EQ(bench_whole(65536 + 512), 65536);
+	for (uint64_t bytes = 1 << 20; bytes < GIB; bytes += 1234567) {
+		const uint64_t whole = bench_whole(bytes);
+
+		REQUIRE(whole <= bytes && bytes - whole < FIO_BLOCK);
+		REQUIRE(whole % fio_blocks(whole) == 0 && whole / fio_blocks(whole) % 65536 == 0);
+	}
+}
+
+static void shows_fullness(void)
+{
+	const char *text;
+
+	fill(0);
+	run_all(40e6, 0.1);
+	strcpy(bench.set, "data");
+	for (unsigned int i = 0; i < bench.nr_runs; i++) {
+		bench.run[i].full = bench.run[i].load.percent / 100.0;
+		for (unsigned int k = 0; k < bench.tries; k++)
+			bench.run[i].try[k].fast_share = 1 - i * 0.1;
+	}
+	only(NR_BENCH_DOUBTS);
+	bench.facts.moved = 3;
+	only(DOUBT_MOVES);
+	bench.facts.between = 100 << 20;
+	bench.facts.moved = 0;
+	only(DOUBT_SMALL);
+	bench.facts.between = GIB;
+	bench.facts.kept = true;
+	only(DOUBT_KEPT);
+	text = shown();
+	REQUIRE(strstr(text, "25 % full 44.0 MB/s 40.0 MB/s to 48.0 MB/s") &&
+		strstr(text, "90 %\n") && strstr(text, "95 % full") && strstr(text, "###"), "%s",
+		text);
+	print_to(tmpfile());
+	bench_svg_fullness(&bench, stdout);
+	text = printed_text();
+	REQUIRE(strstr(text, ">100 %<") && strstr(text, "share of the fast member") &&
+		!strstr(text, "nan"), "%s", text);
+	print_to(tmpfile());
+	bench_json(&bench);
+	text = printed_text();
+	REQUIRE(strstr(text, "\"fullness\": 0.25") || strstr(text, "\"fullness\":0.25"), "%s",
+		text);
+	end();
+}
+
 /* -- comparing -------------------------------------------------------------------- */
 
 static void save_runs(char *path, double rate, bool quick)
@@ -247,6 +393,10 @@ static const struct unit_test tests[] = {
 	{ "doubts about loads", doubts },
 	{ "the result of loads for people", shows },
 	{ "the result of loads drawn", draws },
+	{ "what a launch reads", launches },
+	{ "the steps of fullness", steps },
+	{ "sizes that one transfer may be of", wholes },
+	{ "the result of fullness", shows_fullness },
 	{ "comparing two results of loads", compares_runs },
 };
 

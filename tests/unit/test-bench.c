@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "program.h"
 
 #define MIB	(1024ULL * 1024)
 #define GIB	(1024 * MIB)
@@ -129,31 +130,44 @@ static void parse_fio(void)
 		REPORT("0", "\"x\"", "3", "1.0"), REPORT("0", "1", "3", "-1.0"),
 		REPORT("0", "1", "null", "1.0"), REPORT("\"\"", "1", "1", "1.0"),
 	};
-	struct fio_result r;
-
-	REQUIRE(!fio_parse(REPORT("0", "25165824", "3", "4463110.5"), true, &r));
-	REQUIRE_EQ(r.bytes, 25165824);
-	REQUIRE(fabs(r.seconds - 0.0133893315) < ldexp(1, -40), "%.12f", r.seconds);
-	REQUIRE(!fio_parse(REPORT("0", "25165824", "3", "4463110.5"), false, &r));
-	REQUIRE_EQ(r.bytes, 0);
-	REQUIRE(!strcmp(fio_parse(REPORT("5", "0", "0", "0.0"), true, &r), strerror(5)));
-	REQUIRE(!strcmp(fio_parse("fio: looks like your file system does not support it\nx", true,
-				  &r), "looks like your file system does not support it"));
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		REQUIRE(fio_parse(wrong[i], true, &r), "%s", wrong[i]);
-		REQUIRE_EQ(r.bytes, 0);
-	}
-}
-
-static void parse_load(void)
-{
 	struct fio_side side[2];
+	struct fio_result r;
 
 	REQUIRE(!fio_parse_load(REPORT("0", "25165824", "3", "4463110.5"), side));
 	REQUIRE(side[0].bytes == 0 && side[0].ios == 0 && side[0].p99 == 0);
 	REQUIRE(side[1].bytes == 25165824 && side[1].ios == 3 && side[1].seconds == 2.5);
 	REQUIRE(fabs(side[1].mean - 0.0044631105) < ldexp(1, -40) && side[1].p99 == 0.009);
-	REQUIRE(fio_parse_load(REPORT("5", "0", "0", "0.0"), side));
+	r = fio_result_of(&side[1]);
+	REQUIRE_EQ(r.bytes, 25165824);
+	REQUIRE(fabs(r.seconds - 0.0133893315) < ldexp(1, -40), "%.12f", r.seconds);
+	REQUIRE(!strcmp(fio_parse_load(REPORT("5", "0", "0", "0.0"), side), strerror(5)));
+	REQUIRE(!strcmp(fio_parse_load("fio: looks like your file system does not support it\nx",
+				       side), "looks like your file system does not support it"));
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		REQUIRE(fio_parse_load(wrong[i], side), "%s", wrong[i]);
+}
+
+/* Three lines are wanted. */
+static bool count_line(const char *line, void *ctx)
+{
+	unsigned int *lines = ctx;
+
+	(void)line;
+	return ++*lines < 3;
+}
+
+static void tied(void)
+{
+	/* it would print for ever, or say no more and go on */
+	const char *const talks[] = { "yes", NULL }, *const waits[] = {
+		"sh", "-c", "echo; echo; echo; exec sleep 100", NULL };
+	unsigned int lines = 0;
+
+	REQUIRE_EQ(fus_program_tied(talks, count_line, &lines), -1);
+	REQUIRE_EQ(lines, 3);
+	lines = 0;
+	REQUIRE_EQ(fus_program_tied(waits, count_line, &lines), -1);
+	REQUIRE_EQ(lines, 3);
 }
 
 /* -- lines -------------------------------------------------------------------------- */
@@ -390,7 +404,7 @@ static const struct unit_test tests[] = {
 	{ "what lies between writing and reading", plan_between },
 	{ "plan for a device", plan_device },
 	{ "reports of fio", parse_fio },
-	{ "reports of a load", parse_load },
+	{ "a program that is ended", tied },
 	{ "one line, and an outlier", one_line },
 	{ "a line for each member", two_lines },
 	{ "few transfers of a member", few_of_a_member },

@@ -21,7 +21,7 @@
 
 struct result {
 	struct json_source source;
-	struct json_object *o, *lines, *runs;
+	struct json_object *o, *lines, *runs, *phases;
 	bool reliable;
 };
 
@@ -56,6 +56,9 @@ static int read_result(const char *path, struct result *r)
 		rc = fus_field_child(&r->source, r->o, "runs", json_type_array, &r->runs);
 	if (!rc)
 		rc = fus_field_child(&r->source, r->o, "reliable", json_type_boolean, &reliable);
+	/* of sustained, which is newer than the others */
+	if (!rc && json_object_object_get_ex(r->o, "phases", &r->phases))
+		rc = fus_field_child(&r->source, r->o, "phases", json_type_array, &r->phases);
 	if (!rc)
 		r->reliable = json_object_get_boolean(reliable);
 	return rc;
@@ -168,23 +171,25 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 	return rows;
 }
 
-static unsigned int add_loads(struct libscols_table *tb, const struct result r[2])
+/* Rows for what both lists have, by the name that @key is. */
+static unsigned int add_named(struct libscols_table *tb, struct json_object *const list[2],
+			      const char *key)
 {
 	unsigned int rows = 0;
 
-	for (size_t i = 0; i < json_object_array_length(r[0].runs); i++) {
-		struct json_object *a = json_object_array_get_idx(r[0].runs, i), *b;
-		const char *load = json_object_is_type(a, json_type_object) ?
-				   fus_field_text(a, "load") : NULL;
+	for (size_t i = 0; list[0] && list[1] && i < json_object_array_length(list[0]); i++) {
+		struct json_object *a = json_object_array_get_idx(list[0], i), *b;
+		const char *name = json_object_is_type(a, json_type_object) ?
+				   fus_field_text(a, key) : NULL;
 		struct theil_value v[2];
 		bool once;
 
-		b = load ? find(r[1].runs, "load", load, NULL) : NULL;
+		b = name ? find(list[1], key, name, NULL) : NULL;
 		if (!b || !get_value(a, "bytes_per_second", &v[0]) ||
 		    !get_value(b, "bytes_per_second", &v[1]))
 			continue;
 		once = number(a, "times") == 1 || number(b, "times") == 1;
-		add_row(tb, load, "rate", v, true, once);
+		add_row(tb, name, "rate", v, true, once);
 		rows++;
 	}
 	return rows;
@@ -201,7 +206,9 @@ static int compare(const struct result r[2])
 	/* one of these is empty */
 	for (int i = 0; i < 6; i++)
 		rows += add_rows(tb, r, i / 3, members[i % 3]);
-	rows += add_loads(tb, r);
+	rows += add_named(tb, (struct json_object *const []) { r[0].runs, r[1].runs }, "load");
+	rows += add_named(tb, (struct json_object *const []) { r[0].phases, r[1].phases },
+			  "phase");
 	if (!rows) {
 		scols_unref_table(tb);
 		return fus_fail(FC_FAILED, r[1].source.path, "has no figure in common with %s; "

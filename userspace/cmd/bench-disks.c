@@ -30,8 +30,10 @@ static bool visit(dev_t devno, void *ctx)
 	dev_t below;
 
 	if (!*d->set && fus_sysfs_is_mapping(devno, DM_PREFIX) &&
-	    fus_sysfs_read(devno, "dm/name", name, sizeof(name)))
+	    fus_sysfs_read(devno, "dm/name", name, sizeof(name))) {
 		memcpy(d->set, name, sizeof(d->set));
+		d->is_set = devno == d->device;
+	}
 	/* what it stands on is visited next */
 	if (fus_sysfs_disk(devno) != devno || fus_sysfs_any(devno, "slaves", NULL, NULL))
 		return false;

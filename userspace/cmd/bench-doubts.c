@@ -25,6 +25,7 @@
 #define LEAST_TRANSFERS	30	/* in a direction, */
 #define LEAST_OF_MEMBER	16	/* and for the line of a member */
 #define LEAST_IOS	10	/* of a load, each time */
+#define LEAST_INTERVALS	30	/* to find a fall among them */
 #define MOST_SPREAD	0.25	/* of the rates of a load, of their median */
 #define MOST_OUTLIERS	0.2
 
@@ -39,6 +40,7 @@ const char *const bench_doubt_name[NR_BENCH_DOUBTS] = {
 	[DOUBT_FEW] = "few",
 	[DOUBT_OUTLIERS] = "outliers",
 	[DOUBT_NO_LINE] = "no_line",
+	[DOUBT_KEPT] = "kept",
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -68,13 +70,16 @@ static void find_small(struct bench *b)
 {
 	char between[SIZE_TEXT];
 
-	if (b->profile != BENCH_HONEST && b->size < LEAST_BETWEEN)
-		doubt(b, DOUBT_SMALL, "a disk's own cache may hold much of %s; raise --max-size",
-		      fus_size_text(between, b->size));
-	if (b->profile != BENCH_HONEST || !b->write || b->facts.between >= LEAST_BETWEEN)
+	if ((b->profile == BENCH_HONEST && !b->write) || b->facts.between >= LEAST_BETWEEN)
 		return;
-	doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a disk's own "
-	      "cache may hold; raise --max-size", fus_size_text(between, b->facts.between));
+	fus_size_text(between, b->facts.between);
+	if (b->profile != BENCH_HONEST)
+		doubt(b, DOUBT_SMALL, "a disk's own cache may hold much of %s; %s", between,
+		      b->profile == BENCH_FULLNESS ? "measure a larger one" :
+		      "raise --max-size");
+	else
+		doubt(b, DOUBT_SMALL, "only %s lie between writing and reading a file, which a "
+		      "disk's own cache may hold; raise --max-size", between);
 }
 
 static void find_compression(struct bench *b)
@@ -176,6 +181,13 @@ static void find_in_runs(struct bench *b)
 		      b->nr_runs);
 }
 
+static void find_in_series(struct bench *b)
+{
+	if (b->profile == BENCH_SUSTAINED && b->series.nr < LEAST_INTERVALS)
+		doubt(b, DOUBT_FEW, "%u intervals are too few to tell a fall from chance; "
+		      "raise --duration", b->series.nr);
+}
+
 bool bench_find_doubts(struct bench *b)
 {
 	bool any = false;
@@ -189,13 +201,17 @@ bool bench_find_doubts(struct bench *b)
 	find_compression(b);
 	find_zeros(b);
 	find_load(b);
-	/* a mix is also to show how a set learns */
-	if (b->facts.moved && b->profile != BENCH_MIX)
+	/* a mix is also to show how a set learns, and long writes how it makes room */
+	if (b->facts.moved && b->profile != BENCH_MIX && b->profile != BENCH_SUSTAINED)
 		doubt(b, DOUBT_MOVES, "the set moved or copied %" PRIu64 " extents meanwhile; "
 		      "fusionctl set %s migration=off shadow_age=0 --now, and measure again",
 		      b->facts.moved, b->set);
+	if (b->facts.kept)
+		doubt(b, DOUBT_KEPT, "the device cannot be discarded, so it may be full in its own "
+		      "view at each step; erase it by other means, or measure another one");
 	find_in_lines(b);
 	find_in_runs(b);
+	find_in_series(b);
 	for (int i = 0; i < NR_BENCH_DOUBTS; i++)
 		any |= *b->doubt[i];
 	return any;

@@ -13,34 +13,11 @@
 #define EXTRA_BYTES	(64ULL << 20)	/* most for zeros, and for reading again */
 #define TRIES		3
 
-/* The job of a place, or a small one of the extra file behind the last. */
-static struct fio_job job_of(const struct bench_work *r, enum bench_direction dir,
-			     unsigned int place)
-{
-	const struct bench_plan *p = &r->b->plan;
-
-	return (struct fio_job) {
-		.path = bench_target_path(r->b, r->t, place), .name = r->b->target,
-		.write = dir == BENCH_WRITE, .create = dir == BENCH_WRITE && *r->t->dir,
-		.at = place < p->nr ? p->place[place].at : 0,
-		.bytes = place < p->nr ? p->place[place].bytes : BENCH_LEAST,
-	};
-}
-
-/* A disk that sleeps is awake after it. Return: 0 or an exit code. */
-static int wake(const struct bench_work *r)
-{
-	struct fio_job job = job_of(r, r->b->write ? BENCH_WRITE : BENCH_READ, r->b->plan.nr);
-	struct fio_result result;
-
-	return bench_carry_out(r, &job, &result);
-}
-
 /* -- transfers ---------------------------------------------------------------------- */
 
 static int measure(const struct bench_work *r, enum bench_direction dir, unsigned int place)
 {
-	struct fio_job job = job_of(r, dir, place);
+	struct fio_job job = bench_job(r, dir, place);
 	const uint64_t asked[2] = {
 		dir == BENCH_READ ? job.bytes : 0, dir == BENCH_WRITE ? job.bytes : 0
 	};
@@ -89,7 +66,7 @@ static unsigned int extra_place(const struct bench_plan *p)
 /* The same once more, at once. */
 static int read_again(const struct bench_work *r)
 {
-	struct fio_job job = job_of(r, BENCH_READ, extra_place(&r->b->plan));
+	struct fio_job job = bench_job(r, BENCH_READ, extra_place(&r->b->plan));
 	struct fio_result first, second = { .seconds = 0 };
 	int rc;
 
@@ -116,7 +93,7 @@ static double fastest(const double *seconds)
  */
 static int write_zeros(const struct bench_work *r)
 {
-	struct fio_job job = job_of(r, BENCH_WRITE, extra_place(&r->b->plan));
+	struct fio_job job = bench_job(r, BENCH_WRITE, extra_place(&r->b->plan));
 	double seconds[2][TRIES], disk = 0;
 	struct bench_count was, is;
 	struct fio_result result;
@@ -149,7 +126,7 @@ int bench_honest(struct bench *b, struct bench_target *t)
 		return fus_fail(FC_FAILED, "bench", "not enough memory; close programs and try "
 				"again");
 	fus_progress_begin(b->target, &fus_progress_mib, b->plan.total * (b->write ? 2 : 1));
-	rc = wake(&r);
+	rc = bench_wake(&r);
 	if (!rc && b->write)
 		rc = measure_all(&r, BENCH_WRITE);
 	if (!rc)

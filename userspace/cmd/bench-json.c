@@ -87,12 +87,13 @@ static struct json_object *run_json(const struct bench_run *r)
 	struct json_object *o = json_object_new_object();
 
 	fus_json_add_str(o, "load", r->load.name);
-	if (r->load.block)
-		fus_json_add_u64(o, "block_bytes", r->load.block);
+	if (r->load.shape.block)
+		fus_json_add_u64(o, "block_bytes", r->load.shape.block);
 	else
 		json_object_object_add(o, "block_bytes", NULL);
-	fus_json_add_u64(o, "in_flight", r->load.depth);
-	fus_json_add_u64(o, "read_percent", r->load.read_percent);
+	fus_json_add_u64(o, "in_flight", r->load.shape.depth);
+	fus_json_add_u64(o, "read_percent", r->load.shape.read_percent);
+	add_double(o, "fullness", r->full, r->load.percent);
 	fus_json_add_u64(o, "times", r->nr);
 	add_value(o, "bytes_per_second", r, BENCH_RATE, 1, true);
 	add_value(o, "ios_per_second", r, BENCH_IOS, 1, true);
@@ -110,6 +111,44 @@ static struct json_object *runs_json(const struct bench *b)
 
 	for (unsigned int i = 0; i < b->nr_runs; i++)
 		json_object_array_add(list, run_json(&b->run[i]));
+	return list;
+}
+
+static struct json_object *intervals_json(const struct bench *b)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < b->series.nr; i++) {
+		const struct bench_phase v = bench_phase_of(&b->series, NULL, i, 1);
+		struct json_object *o = json_object_new_object();
+
+		add_double(o, "seconds", v.seconds, true);
+		fus_json_add_u64(o, "bytes", v.bytes);
+		add_double(o, "bytes_per_second", v.rate.is, true);
+		add_double(o, "fast_share", v.fast_share, v.fast_share >= 0);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *phases_json(const struct bench *b)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < b->series.nr_phases; i++) {
+		const struct bench_phase *p = &b->series.phase[i];
+		struct json_object *o = json_object_new_object();
+
+		fus_json_add_str(o, "phase", p->name);
+		fus_json_add_u64(o, "intervals", p->nr);
+		add_double(o, "seconds", p->seconds, true);
+		fus_json_add_u64(o, "bytes", p->bytes);
+		add_double(o, "bytes_per_second", p->rate.is, true);
+		add_double(o, "bytes_per_second_low", p->rate.low, true);
+		add_double(o, "bytes_per_second_high", p->rate.high, true);
+		add_double(o, "fast_share", p->fast_share, p->fast_share >= 0);
+		json_object_array_add(list, o);
+	}
 	return list;
 }
 
@@ -180,6 +219,8 @@ void bench_json(const struct bench *b)
 	json_object_object_add(o, "doubts", doubts);
 	json_object_object_add(o, "lines", lines_json(b));
 	json_object_object_add(o, "runs", runs_json(b));
+	json_object_object_add(o, "phases", phases_json(b));
+	json_object_object_add(o, "intervals", intervals_json(b));
 	json_object_object_add(o, "watched", watched_json(b));
 	json_object_object_add(o, "transfers", transfers_json(b));
 	print_json(o, false);

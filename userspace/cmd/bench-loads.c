@@ -14,13 +14,22 @@
 /* and so much memory at most. */
 #define MOST_IN_FLIGHT	(256ULL << 20)
 
+/* Of the profile fullness. */
+#define STEP_BLOCK	(16ULL << 10)
+#define STEP_DEPTH	16
+
 static const struct bench_load mixes[] = {
-	{ .name = "file server", .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16,
-	  .read_percent = 80, .zoned = true },
-	{ .name = "web server", .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
-	  .read_percent = 100, .zoned = true },
-	{ .name = "database", .block = 8192, .depth = 8, .read_percent = 67, .zoned = true },
-	{ .name = "workstation", .block = 8192, .depth = 4, .read_percent = 80, .zoned = true },
+	{ .name = "file server",
+	  .shape = { .sizes = "4k/80:8k/2:16k/4:32k/4:64k/10", .depth = 16, .read_percent = 80,
+		     .zoned = true } },
+	{ .name = "web server",
+	  .shape = { .sizes = "4k/60:8k/15:32k/15:64k/8:128k/1:512k/1", .depth = 16,
+		     .read_percent = 100, .zoned = true } },
+	{ .name = "database",
+	  .shape = { .block = 8192, .depth = 8, .read_percent = 67, .zoned = true } },
+	{ .name = "workstation",
+	  .shape = { .block = 8192, .depth = 4, .read_percent = 80, .zoned = true } },
+	{ .name = "launch", .shape = { .depth = 1, .read_percent = 100 }, .launch = true },
 };
 
 static bool add(struct bench *b, const struct bench_load *load)
@@ -35,39 +44,68 @@ static bool add(struct bench *b, const struct bench_load *load)
 	return true;
 }
 
+/* Unless the range is too small for it, or it takes too much memory. */
+static bool add_random(struct bench *b, enum bench_direction dir, uint64_t block,
+		       unsigned int depth)
+{
+	struct bench_load load = {
+		.shape = { .block = block, .depth = depth,
+			   .read_percent = dir == BENCH_READ ? 100 : 0 }
+	};
+	char size[SIZE_TEXT];
+
+	if (ROOM * depth * block > b->size || depth * block > MOST_IN_FLIGHT)
+		return true;
+	snprintf(load.name, sizeof(load.name), "%s %s, %u in flight", bench_direction_name[dir],
+		 fus_size_text(size, block), depth);
+	return add(b, &load);
+}
+
 /* Sizes by depths; first all that reads. */
 static bool add_sweep(struct bench *b)
 {
 	const unsigned int size_step = b->quick ? 16 : 4, depth_step = b->quick ? 16 : 4;
 	const unsigned int most_depth = b->quick ? 16 : 64;
-	struct bench_load load = { .read_percent = 100 };
 
-	for (int dir = 0; dir < (b->write ? 2 : 1); dir++, load.read_percent = 0)
-		for (load.block = 4096; load.block <= 16 << 20; load.block *= size_step)
-			for (load.depth = 1; load.depth <= most_depth; load.depth *= depth_step) {
-				char size[SIZE_TEXT];
-
-				if (ROOM * load.depth * load.block > b->size ||
-				    load.depth * load.block > MOST_IN_FLIGHT)
-					continue;
-				snprintf(load.name, sizeof(load.name), "%s %s, %u in flight",
-					 bench_direction_name[dir], fus_size_text(size, load.block),
-					 load.depth);
-				if (!add(b, &load))
+	for (int dir = 0; dir < (b->write ? 2 : 1); dir++)
+		for (uint64_t block = 4096; block <= 16 << 20; block *= size_step)
+			for (unsigned int depth = 1; depth <= most_depth; depth *= depth_step)
+				if (!add_random(b, dir, block, depth))
 					return false;
-			}
 	return true;
 }
 
 static bool add_mixes(struct bench *b)
 {
 	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
-		if ((b->write || mixes[i].read_percent == 100) && !add(b, &mixes[i]))
+		if ((b->write || mixes[i].shape.read_percent == 100) && !add(b, &mixes[i]))
 			return false;
 	return true;
 }
 
-/* Each of them so often, in an order that does not favour any. */
+/* Those that are fuller than it is, by a file that is large enough. */
+static bool add_steps(struct bench *b)
+{
+	static const unsigned int steps[] = { 10, 25, 50, 70, 80, 90, BENCH_FULLEST };
+	struct bench_load load = { .shape = { .block = STEP_BLOCK, .depth = STEP_DEPTH } };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		load.percent = steps[i];
+		if (b->before.used + BENCH_LEAST_SIZE >= b->before.total / 100.0 * steps[i]) {
+			b->left_out = steps[i];
+			continue;
+		}
+		snprintf(load.name, sizeof(load.name), "%u %% full", steps[i]);
+		if (!add(b, &load))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Each of them so often, in an order that does not favour any: all of them once before any of them
+ * again. But what has been filled is not emptied for that.
+ */
 static bool make_order(struct bench *b)
 {
 	unsigned long long state = b->seed;
@@ -78,9 +116,12 @@ static bool make_order(struct bench *b)
 		return false;
 	for (unsigned int i = 0; i < b->nr_turns; i++) {
 		unsigned int first = i / b->nr_runs * b->nr_runs;
-		/* all of them once before any of them again */
 		unsigned int k = first + random64(state += RANDOM_STEP) % (i - first + 1);
 
+		if (b->profile == BENCH_FULLNESS) {
+			b->turn[i] = i / b->tries;
+			continue;
+		}
 		b->turn[i] = b->turn[k];
 		b->turn[k] = i % b->nr_runs;
 	}
@@ -90,14 +131,26 @@ static bool make_order(struct bench *b)
 bool bench_loads(struct bench *b)
 {
 	b->tries = b->quick ? 1 : BENCH_TRIES;
-	b->seconds = b->profile == BENCH_MIX ? (b->quick ? 5 : 20) : 3;
-	return (b->profile == BENCH_MIX ? add_mixes(b) : add_sweep(b)) && make_order(b);
+	switch (b->profile) {
+	case BENCH_SUSTAINED:
+		return bench_series_begin(&b->series, b->seconds);
+	case BENCH_FULLNESS:
+		b->seconds = b->seconds > b->tries ? b->seconds / b->tries : 1;
+		return add_steps(b) && make_order(b);
+	case BENCH_MIX:
+		b->seconds = b->quick ? 5 : 20;
+		return add_mixes(b) && make_order(b);
+	default:
+		b->seconds = 3;
+		return add_sweep(b) && make_order(b);
+	}
 }
 
 void bench_loads_free(struct bench *b)
 {
 	free(b->run);
 	free(b->turn);
+	free(b->series.interval);
 }
 
 /* -- results ---------------------------------------------------------------------- */
@@ -145,5 +198,7 @@ struct theil_value bench_run_value(const struct bench_run *r, enum bench_value w
 
 bool bench_run_has(const struct bench_run *r, enum bench_direction dir)
 {
-	return dir == BENCH_READ ? r->load.read_percent > 0 : r->load.read_percent < 100;
+	const unsigned int reads = r->load.shape.read_percent;
+
+	return dir == BENCH_READ ? reads > 0 : reads < 100;
 }

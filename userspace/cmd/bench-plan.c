@@ -28,14 +28,23 @@ static void shuffle(unsigned int *v, unsigned int nr, uint64_t *state)
 	}
 }
 
-static uint64_t size_of(const struct bench_plan *p, unsigned int i)
+uint64_t bench_whole(uint64_t bytes)
 {
-	double growth = pow((double)p->most / BENCH_LEAST, i / (p->nr_sizes - 1.0));
-	uint64_t bytes = llround(BENCH_LEAST * growth), nr = fio_blocks(bytes), whole;
+	uint64_t nr = fio_blocks(bytes), whole;
+
+	if (!nr)
+		return 0;
 
 	/* rounded down so far, it is of fewer I/Os, which are as large as can be then */
 	whole = bytes / (nr * BENCH_UNIT) * nr * BENCH_UNIT;
 	return fio_blocks(whole) == nr ? whole : (nr - 1) * FIO_BLOCK;
+}
+
+static uint64_t size_of(const struct bench_plan *p, unsigned int i)
+{
+	double growth = pow((double)p->most / BENCH_LEAST, i / (p->nr_sizes - 1.0));
+
+	return bench_whole(llround(BENCH_LEAST * growth));
 }
 
 /* One behind the other in random order, with gaps that are random parts of the room left. */

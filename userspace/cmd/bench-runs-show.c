@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The results of the profiles sweep and mix for people. */
+/* The results of the profiles sweep, mix and fullness for people. */
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
 
 static bool goes(const struct bench_run *r, enum bench_direction dir)
 {
-	return r->nr && r->load.block && bench_run_has(r, dir);
+	return r->nr && r->load.shape.block && bench_run_has(r, dir);
 }
 
 /* The depths there are, in order. */
@@ -23,7 +23,7 @@ static unsigned int find_depths(const struct bench *b, unsigned int depth[MOST_D
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < b->nr_runs; i++) {
-		unsigned int d = b->run[i].load.depth;
+		unsigned int d = b->run[i].load.shape.depth;
 
 		if (nr < MOST_DEPTHS && (!nr || d > depth[nr - 1]))
 			depth[nr++] = d;
@@ -37,7 +37,7 @@ static const struct bench_run *find_run(const struct bench *b, enum bench_direct
 	for (unsigned int i = 0; i < b->nr_runs; i++) {
 		const struct bench_run *r = &b->run[i];
 
-		if (goes(r, dir) && r->load.block == block && r->load.depth == depth)
+		if (goes(r, dir) && r->load.shape.block == block && r->load.shape.depth == depth)
 			return r;
 	}
 	return NULL;
@@ -86,7 +86,7 @@ static void show_sweep(const struct bench *b)
 	}
 }
 
-/* -- mix: a row for each load -------------------------------------------------------- */
+/* -- mix and fullness: a row for each load ------------------------------------------- */
 
 static const char *time_of(const struct bench_run *r, enum bench_direction dir,
 			   enum bench_value what, char buf[BENCH_TEXT])
@@ -134,16 +134,16 @@ static void show_mix(const struct bench *b)
 		bench_print_bar(b->run[i].load.name, rate, most);
 	}
 	putchar('\n');
-	if (b->facts.moved)
+	if (b->facts.moved && b->profile == BENCH_MIX)
 		printf("the set moved or copied %llu extents meanwhile: it has learnt from these "
 		       "loads\n", (unsigned long long)b->facts.moved);
 }
 
 void bench_show_runs(const struct bench *b)
 {
-	if (b->profile == BENCH_MIX)
-		show_mix(b);
-	else
+	if (b->profile == BENCH_SWEEP)
 		show_sweep(b);
+	else
+		show_mix(b);
 	bench_show_doubts(b);
 }

@@ -44,7 +44,8 @@ static void draw_cell(const struct bench *b, const struct bench_run *r, double l
 {
 	const double rate = bench_run_value(r, BENCH_RATE).is;
 	const int columns = b->quick ? 2 : 4, step = b->quick ? 4 : 2;
-	const int column = log2(r->load.depth) / step, row = log2(r->load.block / 4096.0) / step;
+	const struct fio_shape *shape = &r->load.shape;
+	const int column = log2(shape->depth) / step, row = log2(shape->block / 4096.0) / step;
 	const int x = MAP + (column + (bench_run_has(r, BENCH_WRITE) ? columns : 0)) * CELL +
 		      (bench_run_has(r, BENCH_WRITE) ? 20 : 0);
 	char fill[32], text[BENCH_TEXT], size[SIZE_TEXT];
@@ -60,11 +61,11 @@ static void draw_cell(const struct bench *b, const struct bench_run *r, double l
 		bench_rate_text(text, rate));
 	if (!column && bench_run_has(r, BENCH_READ))
 		fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", MAP - 8,
-			TOP + row * ROW + 16, fus_size_text(size, r->load.block));
+			TOP + row * ROW + 16, fus_size_text(size, shape->block));
 	if (!row)
 		fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s, %u</text>\n",
-			x + CELL / 2 - 1, TOP - 8, bench_direction_name[!r->load.read_percent],
-			r->load.depth);
+			x + CELL / 2 - 1, TOP - 8, bench_direction_name[!shape->read_percent],
+			shape->depth);
 }
 
 static void draw_bar(const struct bench_run *r, int row, double most, FILE *f)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Profiles sweep and mix: fill a file, or a part of a device, and let fio carry out loads of some
- * seconds on it, in random order.
+ * Profiles sweep, mix and fullness: fill a file, or a part of a device, and let fio carry out loads
+ * of some seconds on it, in random order.
  */
 #include "bench.h"
 #include "error.h"
@@ -18,17 +18,14 @@ const char *bench_plan_runs(struct bench *b, uint64_t device_bytes)
 	b->size = size / FIO_BLOCK * FIO_BLOCK;
 	if (b->size < BENCH_LEAST_SIZE)
 		return "too small";
-	if (!bench_plan_one(&b->plan, b->size))
+	if (!bench_plan_one(&b->plan, b->size) || !bench_loads(b))
 		return "not enough memory";
-	return bench_loads(b) ? NULL : "not enough memory";
+	return NULL;
 }
 
 static int fill(const struct bench_work *w)
 {
-	struct fio_job job = {
-		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target, .write = true,
-		.create = *w->t->dir, .bytes = w->b->size,
-	};
+	struct fio_job job = bench_job(w, BENCH_WRITE, 0);
 	struct fio_result result;
 	int rc;
 
@@ -40,22 +37,23 @@ static int fill(const struct bench_work *w)
 
 static int turn(const struct bench_work *w, struct bench_run *r)
 {
-	const struct bench_load *l = &r->load;
 	const struct fio_load load = {
 		.path = bench_target_path(w->b, w->t, 0), .name = w->b->target,
-		.bytes = w->b->size, .block = l->block, .sizes = l->sizes, .depth = l->depth,
-		.read_percent = l->read_percent, .zoned = l->zoned, .seconds = w->b->seconds,
+		.bytes = w->b->size, .shape = r->load.shape, .seconds = w->b->seconds,
 		.stopped = bench_stopped,
 	};
 	struct bench_try *t = &r->try[r->nr];
 	struct bench_count was, is;
 	int rc;
 
-	rc = bench_disks_count(&w->t->disks, &was);
+	rc = r->load.launch ? bench_launch_warm(w) : 0;
+	if (!rc)
+		rc = bench_disks_count(&w->t->disks, &was);
 	if (!rc && bench_stopped())
 		rc = FC_FAILED;
 	if (!rc)
-		rc = fio_run_load(&load, t->side);
+		rc = r->load.launch ? bench_launch(w, r->nr, t->side) :
+		     fio_run_load(&load, t->side);
 	if (!rc && bench_stopped())
 		rc = FC_FAILED;
 	if (!rc)
@@ -75,17 +73,26 @@ static int turn(const struct bench_work *w, struct bench_run *r)
 int bench_runs(struct bench *b, struct bench_target *t)
 {
 	const struct bench_work w = { b, t };
-	int rc = 0;
+	int rc;
 
 	b->facts = bench_facts_of(b, t);
 	b->facts.between = b->size;
-	if (b->write)
+	rc = bench_wake(&w);
+	if (!rc && b->profile == BENCH_FULLNESS)
+		rc = bench_fullness_begin(&w);
+	else if (!rc && b->write)
 		rc = fill(&w);
 	if (!rc)
 		rc = bench_idle(&w);
 	fus_progress_begin(b->target, &loads, b->nr_turns);
-	for (unsigned int i = 0; i < b->nr_turns && !rc; i++)
-		rc = turn(&w, &b->run[b->turn[i]]);
+	for (unsigned int i = 0; i < b->nr_turns && !rc; i++) {
+		struct bench_run *r = &b->run[b->turn[i]];
+
+		if (r->load.percent && !r->nr)
+			rc = bench_fill(&w, r);
+		if (!rc)
+			rc = turn(&w, r);
+	}
 	fus_progress_end();
 	return rc ? rc : bench_idle(&w);
 }

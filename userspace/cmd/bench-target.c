@@ -49,6 +49,7 @@ static int find_device(struct bench *b, struct bench_target *t)
 	b->device = true;
 	t->bytes = dev.sectors << 9;
 	t->devno = dev.devno;
+	t->rotational = dev.rotational == 1;
 	bench_disks_find(dev.devno, &t->disks);
 	if (b->write && dev.read_only)
 		rc = fus_fail(FC_REFUSED, b->target, "is read-only; leave out --write");
@@ -71,20 +72,70 @@ int bench_target_find(struct bench *b, struct bench_target *t)
 	return rc;
 }
 
+/* These write elsewhere what is overwritten, and keep an extent until all of it is overwritten. */
+static bool writes_elsewhere(const struct bench *b)
+{
+	static const char *const types[] = { "btrfs", "bcachefs", "zfs", "nilfs2" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(b->type, types[i]))
+			return true;
+	return false;
+}
+
+/* What is written to it stays in memory. */
+static bool is_memory(const struct bench *b)
+{
+	return !strcmp(b->type, "tmpfs") || !strcmp(b->type, "ramfs");
+}
+
+uint64_t bench_target_room(const struct bench *b)
+{
+	struct statvfs st;
+
+	if (b->device || statvfs(b->target, &st))
+		return 0;
+	return (uint64_t)st.f_bavail * st.f_frsize / (writes_elsewhere(b) ? 4 : 2);
+}
+
+int bench_target_capacity(const struct bench *b, const struct bench_target *t,
+			  struct bench_capacity *c)
+{
+	struct statvfs st;
+
+	*c = (struct bench_capacity) { .total = t->bytes };
+	if (b->device)
+		return 0;
+	if (is_memory(b))
+		return fus_fail(FC_REFUSED, b->target, "%s is in memory, and that would be filled; "
+				"name a directory on a disk", b->type);
+	if (writes_elsewhere(b))
+		return fus_fail(FC_REFUSED, b->target, "%s writes elsewhere what is overwritten, "
+				"so it becomes fuller meanwhile; name a directory on another file "
+				"system, or a device", b->type);
+	if (t->fd < 0 ? statvfs(b->target, &st) : fstatvfs(t->fd, &st))
+		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
+				"dmesg", strerror(errno));
+	c->used = (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+	c->total = c->used + (uint64_t)st.f_bavail * st.f_frsize;
+	return 0;
+}
+
 static int check_room(const struct bench *b)
 {
 	/* what is overwritten in place needs little more than its file */
 	uint64_t extra = b->profile == BENCH_HONEST ? 4 * b->plan.most : b->plan.most / 4;
 	uint64_t need = b->plan.total + (extra < EXTRA_BYTES ? extra : EXTRA_BYTES), room;
-	/* but these write it elsewhere, and keep all of an extent until all of it is overwritten */
-	bool elsewhere = !strcmp(b->type, "btrfs") || !strcmp(b->type, "bcachefs");
 	char text[2][SIZE_TEXT];
 	struct statvfs st;
 
+	/* this fills what there is, up to a share of it */
+	if (b->profile == BENCH_FULLNESS)
+		return 0;
 	if (statvfs(b->target, &st))
 		return fus_fail(FC_FAILED, b->target, "cannot tell how much is free: %s; see "
 				"dmesg", strerror(errno));
-	if (b->profile != BENCH_HONEST && elsewhere)
+	if (b->profile != BENCH_HONEST && writes_elsewhere(b))
 		need += b->plan.total;
 	room = (uint64_t)st.f_bavail * st.f_frsize;
 	if (room >= need)

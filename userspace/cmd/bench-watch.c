@@ -13,6 +13,18 @@
 #define SAMPLE		4096U
 #define SAMPLES		8	/* of each transfer */
 
+struct fio_job bench_job(const struct bench_work *r, enum bench_direction dir, unsigned int place)
+{
+	const struct bench_plan *p = &r->b->plan;
+
+	return (struct fio_job) {
+		.path = bench_target_path(r->b, r->t, place), .name = r->b->target,
+		.write = dir == BENCH_WRITE, .create = dir == BENCH_WRITE && *r->t->dir,
+		.at = place < p->nr ? p->place[place].at : 0,
+		.bytes = place < p->nr ? p->place[place].bytes : BENCH_LEAST,
+	};
+}
+
 int bench_carry_out(const struct bench_work *r, struct fio_job *job, struct fio_result *result)
 {
 	int rc;
@@ -27,6 +39,14 @@ int bench_carry_out(const struct bench_work *r, struct fio_job *job, struct fio_
 		rc = fus_fail(FC_FAILED, r->b->target, "fio transferred less than it was to; see "
 			      "dmesg");
 	return rc;
+}
+
+int bench_wake(const struct bench_work *r)
+{
+	struct fio_job job = bench_job(r, r->b->write ? BENCH_WRITE : BENCH_READ, r->b->plan.nr);
+	struct fio_result result;
+
+	return bench_carry_out(r, &job, &result);
 }
 
 int bench_counted(const struct bench_work *r, struct fio_job *job, struct fio_result *result,

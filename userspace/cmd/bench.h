@@ -2,7 +2,9 @@
 /*
  * fusionctl bench: measure a directory or a device.
  *
- * bench.c		verb bench: options, what will be done, exit status
+ * bench.c		verb bench: the profiles, and the exit status
+ * bench-options.c	options, and the plan they come to
+ * bench-takes.c	what will be done, and what that takes
  * bench-profiles.c	names of the profiles
  * bench-target.c	files of its own in a directory, or a device
  * bench-disks.c	the devices beneath, their counters, and those of a set
@@ -12,16 +14,23 @@
  * bench-lines.c	rate and latency, by theil-sen.c
  * bench-runs.c		profiles sweep and mix: loads of some seconds
  * bench-loads.c	these loads, and what their repetitions come to
+ * bench-launch.c	the launch of an application, which is one of them
  * bench-runs-show.c	tables and bars of these
  * bench-runs-svg.c	the same drawn
+ * bench-sustained.c	profile sustained: writes for a long time
+ * bench-fullness.c	profile fullness: fills more and more, for loads as in mix
+ * bench-series.c	intervals of sustained, and whether their rates fall for good
+ * bench-series-show.c	tables and bars of these
+ * bench-series-svg.c	the same drawn, and the rates of fullness
+ * bench-curve-svg.c	a curve of rates, for these
  * bench-doubts.c	why figures are not reliable
  * bench-show.c		table and bars
  * bench-svg.c		the same drawn, with each transfer
  * bench-json.c		the same as JSON
  * bench-compare.c	two such documents
  *
- * bench-plan.c, bench-lines.c, bench-loads.c and bench-doubts.c are pure: they ask neither kernel
- * nor disk.
+ * bench-plan.c, bench-lines.c, bench-loads.c, bench-series.c and bench-doubts.c are pure: they ask
+ * neither kernel nor disk.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -39,7 +48,8 @@ enum bench_direction { BENCH_READ, BENCH_WRITE };
 
 extern const char *const bench_direction_name[2];
 
-enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, NR_BENCH_PROFILES };
+enum bench_profile { BENCH_HONEST, BENCH_SWEEP, BENCH_MIX, BENCH_SUSTAINED, BENCH_FULLNESS,
+		     NR_BENCH_PROFILES };
 
 extern const char *const bench_profile_name[NR_BENCH_PROFILES];
 extern const char *const bench_profile_means[NR_BENCH_PROFILES];
@@ -112,16 +122,15 @@ struct bench_line {
 
 struct bench_load {
 	char name[48];
-	/* as in struct fio_load */
-	uint64_t block;
-	const char *sizes;
-	unsigned int depth, read_percent;
-	bool zoned;
+	struct fio_shape shape;
+	unsigned int percent;	/* in fullness: so full before; or 0 */
+	bool launch;		/* of an application, which the shape describes */
 };
 
 /* A load, and what it has come to each time. */
 struct bench_run {
 	struct bench_load load;
+	double full;		/* the same as it came out, 0 to 1 */
 	unsigned int nr;
 	struct bench_try {
 		struct fio_side side[2];	/* by direction */
@@ -136,6 +145,54 @@ enum bench_value {
 	BENCH_FAST_SHARE,	/* -1: not on a set */
 };
 
+/* -- sustained, and fullness --------------------------------------------------------- */
+
+#define BENCH_STEP	60	/* seconds of a step of fullness, by default, */
+#define BENCH_QUICK_STEP 20
+#define BENCH_FULLEST	95	/* percent, at its end */
+#define BENCH_DURATION	1800	/* and of sustained */
+#define BENCH_QUICK_DURATION 300
+#define BENCH_LEAST_DURATION 20
+#define BENCH_MOST_DURATION 86400
+
+/* What a file system, or a device, has room for; without what is kept for root. */
+struct bench_capacity {
+	uint64_t total, used;	/* bytes */
+};
+
+/* What was written in some seconds. */
+struct bench_interval {
+	double seconds;
+	uint64_t bytes;
+	double fast_share;	/* as in struct bench_transfer */
+};
+
+/* Intervals one after the other, between which the rate does not fall for good. */
+struct bench_phase {
+	const char *name;	/* "all", "before" the fall, "after" it */
+	unsigned int first, nr;
+	double seconds;
+	uint64_t bytes;
+	struct theil_value rate;	/* the median, and what a fifth is below and above */
+	double fast_share;	/* by bytes; -1: not on a set */
+};
+
+struct bench_series {
+	unsigned int every;	/* seconds, of each interval */
+	struct bench_interval *interval;
+	unsigned int nr, room;
+	struct bench_phase phase[3];
+	unsigned int nr_phases;	/* 0: nothing was written; 1: all; 3: there is a fall */
+};
+
+/* Divide so many seconds into intervals. Return: false if memory is short. */
+bool bench_series_begin(struct bench_series *s, unsigned int seconds);
+/* Some intervals as one. */
+struct bench_phase bench_phase_of(const struct bench_series *s, const char *name,
+				  unsigned int first, unsigned int nr);
+/* Find the phases, and whether there is a fall. Return: false if memory is short. */
+bool bench_find_fall(struct bench_series *s);
+
 enum bench_doubt {
 	DOUBT_NO_DISK,		/* none is known beneath */
 	DOUBT_CACHE,		/* the disks moved less than was transferred */
@@ -147,6 +204,7 @@ enum bench_doubt {
 	DOUBT_FEW,
 	DOUBT_OUTLIERS,
 	DOUBT_NO_LINE,		/* the times do not grow with the sizes */
+	DOUBT_KEPT,		/* the device was to be empty, and was not discarded */
 	NR_BENCH_DOUBTS
 };
 
@@ -168,6 +226,7 @@ struct bench_facts {
 	double idle_busy;	/* share of that time, 0 to 1 */
 	uint64_t sampled, zeros;	/* blocks of what was read from a device */
 	uint64_t moved;		/* extents */
+	bool kept;		/* an SSD keeps what was on it, since it cannot discard */
 	uint64_t between;
 	double again;		/* a second read is so many times as fast; 0: not tried */
 	double compressible;	/* zeros are so many times as fast; 0: not tried */
@@ -187,11 +246,15 @@ struct bench {
 	unsigned int nr;
 	struct bench_facts facts;
 	struct bench_line line[BENCH_LINES];
-	/* of sweep and mix */
+	/* of the others */
 	uint64_t size;		/* what they take place on */
-	unsigned int seconds, tries;	/* of each load */
+	unsigned int seconds;	/* of each load, or of all that is written */
+	unsigned int tries;	/* of each load */
 	struct bench_run *run;
 	unsigned int nr_runs, *turn, nr_turns;	/* which of them, one after the other */
+	struct bench_series series;
+	struct bench_capacity before;	/* of fullness */
+	unsigned int left_out;	/* its steps up to this percent */
 	char doubt[NR_BENCH_DOUBTS][BENCH_DOUBT_TEXT];	/* "" if there is none */
 };
 
@@ -204,6 +267,8 @@ bool bench_shows(const struct bench *b, const struct bench_line *line);
 /* Find the loads and their order. Return: false if memory is short. */
 bool bench_loads(struct bench *b);
 void bench_loads_free(struct bench *b);
+/* The most of this, but less than FIO_BLOCK less, that one transfer may be of. */
+uint64_t bench_whole(uint64_t bytes);
 /* Plan for a device of so many bytes, or a file if that is 0. Return: NULL, or the fault. */
 const char *bench_plan_runs(struct bench *b, uint64_t device_bytes);
 /* Of the times that it ran: the median, the least and the most. */
@@ -222,6 +287,7 @@ struct bench_disks {
 	dev_t disk[BENCH_DISKS];	/* those beneath that stand on no other */
 	unsigned int nr;
 	char set[128];
+	bool is_set;		/* that is the device itself */
 };
 
 struct bench_count {
@@ -242,11 +308,17 @@ struct bench_target {
 	struct bench_disks disks;
 	uint64_t bytes;		/* of a device */
 	dev_t devno;		/* of a device */
+	bool rotational;	/* a device */
 	int fd;			/* of a device, or of the directory */
 	char dir[4200];		/* of the files, or "" */
 	char path[64];		/* of the last job */
 };
 
+/* So many bytes a file in the directory may have, if it is not to fill the file system. */
+uint64_t bench_target_room(const struct bench *b);
+/* How full it is. A device counts as empty, since it is discarded first. */
+int bench_target_capacity(const struct bench *b, const struct bench_target *t,
+			  struct bench_capacity *c);
 /* Check the target, but change nothing yet. */
 int bench_target_find(struct bench *b, struct bench_target *t);
 /* Ask if need be, and make the directory of the files. */
@@ -265,6 +337,15 @@ void bench_target_end(const struct bench *b, struct bench_target *t);
 void bench_catch_signals(void);
 bool bench_stopped(void);
 
+/* The profile, and whether the options go with it. */
+int bench_check_options(struct bench *b, const struct args *a);
+int bench_check_compare(const struct args *a);
+int bench_make_plan(struct bench *b, const struct args *a, const struct bench_target *t);
+void bench_print_transfers(const struct bench *b);
+void bench_print_loads(const struct bench *b);
+void bench_print_sustained(const struct bench *b);
+void bench_print_fullness(const struct bench *b);
+
 /* What is measured, and where. */
 struct bench_work {
 	struct bench *b;
@@ -272,9 +353,13 @@ struct bench_work {
 };
 
 struct bench_facts bench_facts_of(const struct bench *b, const struct bench_target *t);
+/* The transfer of a place, or a small one of the extra file behind the last. */
+struct fio_job bench_job(const struct bench_work *w, enum bench_direction dir, unsigned int place);
 /* Carry out a transfer. */
 int bench_carry_out(const struct bench_work *w, struct fio_job *job, struct fio_result *result);
-/* The same between two looks at the counters. */
+/* Carry out one that is not measured; a disk that sleeps is awake after it. */
+int bench_wake(const struct bench_work *w);
+/* A transfer between two looks at the counters. */
 int bench_counted(const struct bench_work *w, struct fio_job *job, struct fio_result *result,
 		  struct bench_count *was, struct bench_count *is);
 /* Watch for some seconds in which nothing is asked for. */
@@ -291,18 +376,53 @@ void bench_look_for_zeros(const struct bench_work *w, uint64_t first, uint64_t b
 /* Carry out the plan. */
 int bench_honest(struct bench *b, struct bench_target *t);
 int bench_runs(struct bench *b, struct bench_target *t);
+/* Empty a device. */
+int bench_fullness_begin(const struct bench_work *w);
+/* Fill it until it is as full as the load wants. */
+int bench_fill(const struct bench_work *w, struct bench_run *r);
+/* Read what an application has read lately, so that it is not cold. */
+int bench_launch_warm(const struct bench_work *w);
+/* Launch it, by reading that and as much that is cold, of the place for this time. */
+int bench_launch(const struct bench_work *w, unsigned int time, struct fio_side side[2]);
+/*
+ * List the reads of a launch from a file of so many bytes, in the format of fio; or, if @time is
+ * negative, only those that are not cold.
+ */
+void bench_launch_list(FILE *f, const char *path, uint64_t bytes, int time);
+int bench_sustained(struct bench *b, struct bench_target *t);
 
 void bench_show_runs(const struct bench *b);
+void bench_show_series(const struct bench *b);
 /* A line with a bar that is as long as the screen for @most. */
 void bench_print_bar(const char *name, double rate, double most);
 void bench_show_doubts(const struct bench *b);
 void bench_show(const struct bench *b);
 void bench_svg(const struct bench *b, FILE *f);
 void bench_svg_runs(const struct bench *b, FILE *f);
+void bench_svg_series(const struct bench *b, FILE *f);
+void bench_svg_fullness(const struct bench *b, FILE *f);
 #define BENCH_SVG_WIDTH	880
 #define BENCH_SVG_LEFT	70
 /* A drawing of this height up to its title, which says if it is not reliable. */
 void bench_svg_begin(const struct bench *b, int height, const char *title, FILE *f);
+
+struct bench_point {
+	double x;
+	struct theil_value rate;
+	double fast_share;	/* -1: unknown */
+};
+
+struct bench_curve {
+	const char *title, *unit;	/* of x */
+	const struct bench_point *point;
+	unsigned int nr;
+	double least, most;	/* x */
+	const double *mark;	/* x of the scale */
+	unsigned int nr_marks;
+};
+
+/* A whole drawing of it. */
+void bench_svg_curve(const struct bench *b, const struct bench_curve *c, FILE *f);
 void bench_json(const struct bench *b);
 /* "541 MB/s", "12.8 ms" */
 #define BENCH_TEXT	32

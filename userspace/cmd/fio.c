@@ -15,29 +15,46 @@
 #define MOST_TEXT	(1024U * 1024)	/* fio's report has some 7 KiB */
 #define MOST_PATH	4096
 
+/* What a run is for, in messages, and who wants to have its reports. */
+struct purpose {
+	const char *name, *verb;
+	bool (*stopped)(void);
+	const struct fio_load *each;	/* wants to have each of several; or NULL */
+};
+
 struct report {
+	const struct purpose *p;
 	char *text;
 	size_t size;
 	bool failed;		/* memory was short, or it is too long */
+	bool ended;		/* as who has the reports wants it */
 };
 
-static void keep_line(const char *line, void *ctx)
+/* Return: whether fio may go on. */
+static bool keep_line(const char *line, void *ctx)
 {
 	struct report *r = ctx;
+	const struct fio_load *load = r->p->each;
 	size_t len = strlen(line);
+	struct fio_side side[2];
 	char *text;
 
-	if (r->failed)
-		return;
+	/* another one begins */
+	if (!strcmp(line, "{"))
+		r->size = 0;
 	text = r->size + len + 2 > MOST_TEXT ? NULL : realloc(r->text, r->size + len + 2);
 	r->failed = !text;
 	if (!text)
-		return;
+		return false;
 	r->text = text;
 	memcpy(text + r->size, line, len);
 	r->size += len;
 	text[r->size++] = '\n';
 	text[r->size] = 0;
+	if (load && !strcmp(line, "}") && !fio_parse_load(text, side))
+		r->ended = !load->each(side, load->ctx);
+	/* a signal that comes now interrupts no read */
+	return !r->ended && !r->p->stopped();
 }
 
 int fio_find(char version[FIO_VERSION])
@@ -146,35 +163,27 @@ const char *fio_parse_load(const char *text, struct fio_side side[2])
 	return why;
 }
 
-const char *fio_parse(const char *text, bool write, struct fio_result *r)
+struct fio_result fio_result_of(const struct fio_side *side)
 {
-	struct fio_side side[2];
-	const char *why = fio_parse_load(text, side);
+	return (struct fio_result) { .bytes = side->bytes, .seconds = side->mean * side->ios };
+}
 
-	*r = (struct fio_result) { 0 };
+/* Run it, and read its report. Return: 0 or an exit code. Silent about what was to end. */
+static int run(const char *const argv[], const struct purpose *p, struct fio_side side[2])
+{
+	struct report report = { .p = p };
+	const char *why;
+	int rc = 0;
+
+	if (fus_program_tied(argv, keep_line, &report) < 0 || report.failed)
+		why = "ended abnormally";
+	else
+		why = report.text ? fio_parse_load(report.text, side) : "it prints nothing";
 	if (why)
-		return why;
-	r->bytes = side[write].bytes;
-	r->seconds = side[write].mean * side[write].ios;
-	return NULL;
-}
-
-/* Run it. Return: NULL, or why there is no report; to be freed. */
-static const char *report_of(const char *const argv[], struct report *report)
-{
-	*report = (struct report) { 0 };
-	if (fus_program_tied(argv, keep_line, report) < 0 || report->failed)
-		return "ended abnormally";
-	return report->text ? NULL : "it prints nothing";
-}
-
-/* Silent about what a signal has ended. */
-static int failed(const char *name, const char *verb, const char *why, bool (*stopped)(void))
-{
-	if (!why)
-		return 0;
-	return stopped() ? FC_FAILED :
-	       fus_fail(FC_FAILED, name, "fio cannot %s: %s; see dmesg", verb, why);
+		rc = report.ended || p->stopped() ? FC_FAILED :
+		     fus_fail(FC_FAILED, p->name, "fio cannot %s: %s; see dmesg", p->verb, why);
+	free(report.text);
+	return rc;
 }
 
 /* "--filename=" and the path of a target */
@@ -200,59 +209,78 @@ int fio_run(const struct fio_job *job, struct fio_result *r)
 		"--randrepeat=0", "--invalidate=1", "--output-format=json",
 		job->create ? "--allow_file_create=1" : "--allow_file_create=0", NULL
 	};
+	const struct purpose purpose = { job->name, job->write ? "write" : "read", job->stopped,
+					 NULL };
 	int rc = file_option(job->path, job->name, path, sizeof(path));
-	struct report report;
-	const char *why;
+	struct fio_side side[2];
 
 	if (rc)
 		return rc;
 	snprintf(bs, sizeof(bs), "--bs=%" PRIu64, block);
 	snprintf(size, sizeof(size), "--size=%" PRIu64, job->bytes);
 	snprintf(at, sizeof(at), "--offset=%" PRIu64, job->at);
-	why = report_of(argv, &report);
-	if (!why)
-		why = fio_parse(report.text, job->write, r);
-	rc = failed(job->name, job->write ? "write" : "read", why, job->stopped);
-	free(report.text);
+	rc = run(argv, &purpose, side);
+	if (!rc)
+		*r = fio_result_of(&side[job->write]);
 	return rc;
 }
 
 int fio_run_load(const struct fio_load *load, struct fio_side side[2])
 {
+	const struct fio_shape *s = &load->shape;
+	const bool reads = s->read_percent, writes = s->read_percent < 100;
 	/* a device is opened for writing only if that is asked for */
-	const char *rw = load->read_percent == 100 ? "--rw=randread" :
-			 load->read_percent ? "--rw=randrw" : "--rw=randwrite";
-	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32];
+	const char *rw = !writes ? "read" : reads ? "rw" : "write";
+	const struct purpose purpose = {
+		load->name, !writes ? "read" : reads ? "read and write" : "write", load->stopped,
+		load->each ? load : NULL
+	};
+	char path[2 * MOST_PATH + 16], bs[256], size[48], depth[32], mix[32], time[32], how[32];
+	char every[48];
 	const char *const argv[] = {
-		"fio", "--name=bench", path, rw, mix, bs, size, depth, time,
-		load->zoned ? "--random_distribution=zoned:50/5:30/15:20/80" :
-			      "--random_distribution=random",
+		"fio", "--name=bench", path, how, mix, bs, size, depth, time,
+		s->zoned ? "--random_distribution=zoned:50/5:30/15:20/80" :
+			   "--random_distribution=random",
 		"--time_based=1", "--ioengine=libaio", "--direct=1", "--thread=1",
 		"--norandommap=1",
 		"--fallocate=none", "--end_fsync=1", "--refill_buffers=1", "--randrepeat=0",
-		"--allrandrepeat=0", "--invalidate=1", "--allow_file_create=0",
+		"--allrandrepeat=0", "--invalidate=1",
+		load->create ? "--allow_file_create=1" : "--allow_file_create=0",
 		"--clat_percentiles=0", "--lat_percentiles=1", "--percentile_list=99",
-		"--output-format=json", NULL
+		"--output-format=json", load->each ? every : NULL, NULL
 	};
 	int rc = file_option(load->path, load->name, path, sizeof(path));
-	struct report report;
-	const char *why;
 
 	if (rc)
 		return rc;
-	if (load->block)
-		snprintf(bs, sizeof(bs), "--bs=%" PRIu64, load->block);
+	if (s->block)
+		snprintf(bs, sizeof(bs), "--bs=%" PRIu64, s->block);
 	else
-		snprintf(bs, sizeof(bs), "--bssplit=%s", load->sizes);
+		snprintf(bs, sizeof(bs), "--bssplit=%s", s->sizes);
 	snprintf(size, sizeof(size), "--size=%" PRIu64, load->bytes);
-	snprintf(depth, sizeof(depth), "--iodepth=%u", load->depth);
-	snprintf(mix, sizeof(mix), "--rwmixread=%u", load->read_percent);
+	snprintf(depth, sizeof(depth), "--iodepth=%u", s->depth);
+	snprintf(mix, sizeof(mix), "--rwmixread=%u", s->read_percent);
 	snprintf(time, sizeof(time), "--runtime=%u", load->seconds);
-	why = report_of(argv, &report);
-	if (!why)
-		why = fio_parse_load(report.text, side);
-	rc = failed(load->name, load->read_percent == 100 ? "read" :
-		    load->read_percent ? "read and write" : "write", why, load->stopped);
-	free(report.text);
+	snprintf(how, sizeof(how), "--rw=%s%s", s->sequential ? "" : "rand", rw);
+	snprintf(every, sizeof(every), "--status-interval=%u", load->every);
+	return run(argv, &purpose, side);
+}
+
+int fio_run_replay(const struct fio_replay *replay, struct fio_side side[2])
+{
+	const struct purpose purpose = { replay->name, "read", replay->stopped, NULL };
+	char log[MOST_PATH + 32];
+	const char *const argv[] = {
+		"fio", "--name=bench", log, "--replay_no_stall=1", "--iodepth=1",
+		"--ioengine=psync", "--direct=1", "--thread=1", "--invalidate=1",
+		"--allow_file_create=0", "--clat_percentiles=0", "--lat_percentiles=1",
+		"--percentile_list=99", "--output-format=json", NULL
+	};
+	int rc;
+
+	snprintf(log, sizeof(log), "--read_iolog=%s", replay->log);
+	rc = run(argv, &purpose, side);
+	if (!rc)
+		side[0].seconds = fio_result_of(&side[0]).seconds;
 	return rc;
 }

@@ -177,11 +177,12 @@
 	     .opts = { O(ONCE), O(BY_FILE), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
 
-	VERB(bench, .words = "honest|sweep|mix DIRECTORY|DEVICE | --compare FILE FILE",
+	VERB(bench, .words = "honest|sweep|mix|sustained|fullness DIRECTORY|DEVICE | "
+			     "--compare FILE FILE",
 	     .summary = "measure rate and latency, and tell if that is reliable",
 	     .example = "fusionctl bench honest /srv --quick",
-	     .opts = { O(QUICK), O(MAX_SIZE), O(SEED), O(WRITE), O(COMPARE), O(YES), O(FORCE),
-		       O(DRY_RUN), O(JSON), O(SVG) },
+	     .opts = { O(QUICK), O(MAX_SIZE), O(DURATION), O(SEED), O(WRITE), O(COMPARE), O(YES),
+		       O(FORCE), O(DRY_RUN), O(JSON), O(SVG) },
 	     .min = 2, .max = 2, .root = true),
 
 	VERB(report, .words = "NAME",

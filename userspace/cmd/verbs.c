@@ -29,7 +29,8 @@ const struct option_info options[OPT_NR] = {
 			      "repeat it to run several at once" },
 	[OPT_TRACE]	  = { "trace", "FILE", "replay a load that fio or blktrace recorded" },
 	[OPT_QD]	  = { "qd", "N", "I/Os of the trace in flight, instead of its times" },
-	[OPT_DURATION]	  = { "duration", "TIME", "how long to simulate (6h)" },
+	[OPT_DURATION]	  = { "duration", "TIME", "how long to simulate (6h), or to write (30m; "
+			      "fullness 60s)" },
 	[OPT_FILL]	  = { "fill", "PERCENT", "percentage of the set in use (90)" },
 	[OPT_SEED]	  = { "seed", "N", "seed of the random numbers (1)" },
 	[OPT_SET]	  = { "set", "KEY=VALUE", "a setting, as fusionctl set takes it" },
@@ -86,7 +87,7 @@ const struct option_info options[OPT_NR] = {
 	[OPT_QUICK]	  = { "quick", NULL, "fewer, smaller or shorter ones: honest writes 2G "
 			      "instead of 54G" },
 	[OPT_MAX_SIZE]	  = { "max-size", "SIZE", "size of the largest transfer (2G; with --quick "
-			      "256M), or of the file of sweep and mix (4G; 1G)" },
+			      "256M), or of the file of others (4G in sweep and mix; 1G)" },
 	[OPT_WRITE]	  = { "write", NULL, "overwrite the device, and measure that as well" },
 	[OPT_COMPARE]	  = { "compare", NULL, "compare two files that --json wrote" },
 	[OPT_HTML]	  = { "html", "FILE", "write the page to a new file, or - for stdout" },

@@ -52,28 +52,29 @@ static __attribute__((noreturn)) void become(const char *const argv[], int out)
 	_exit(127);
 }
 
-/* Return: false if a signal has come. */
-static bool read_lines(int fd, void (*each)(const char *line, void *ctx), void *ctx)
+/* Return: false if a signal has come, or @each wants no more. */
+static bool read_lines(int fd, bool (*each)(const char *line, void *ctx), void *ctx)
 {
 	FILE *f = fdopen(fd, "r");
 	char *line = NULL;
-	bool interrupted;
+	bool goes_on = true;
 	size_t room = 0;
 
-	while (f && getline(&line, &room, f) > 0) {
+	while (f && goes_on && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = 0;
-		each(line, ctx);
+		goes_on = each(line, ctx);
 	}
-	interrupted = f && ferror(f) && errno == EINTR;
+	if (f && ferror(f) && errno == EINTR)
+		goes_on = false;
 	free(line);
 	if (f)
 		fclose(f);
 	else
 		close(fd);
-	return !interrupted;
+	return goes_on;
 }
 
-static int run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx,
+static int run(const char *const argv[], bool (*each)(const char *line, void *ctx), void *ctx,
 	       bool tied)
 {
 	int out[2] = { -1, -1 }, status = -1;
@@ -99,12 +100,27 @@ static int run(const char *const argv[], void (*each)(const char *line, void *ct
 	return got == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+struct listener {
+	void (*each)(const char *line, void *ctx);
+	void *ctx;
+};
+
+static bool pass_on(const char *line, void *ctx)
 {
-	return run(argv, each, ctx, false);
+	const struct listener *l = ctx;
+
+	l->each(line, l->ctx);
+	return true;
 }
 
-int fus_program_tied(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx), void *ctx)
+{
+	struct listener l = { each, ctx };
+
+	return run(argv, each ? pass_on : NULL, &l, false);
+}
+
+int fus_program_tied(const char *const argv[], bool (*each)(const char *line, void *ctx), void *ctx)
 {
 	return run(argv, each, ctx, true);
 }

@@ -20,9 +20,10 @@ int fus_program_run(const char *const argv[], void (*each)(const char *line, voi
 
 /*
  * The same, for one that must not outlive this process: it is killed when that ends, however that
- * comes about, and when a signal comes that this process catches without SA_RESTART.
+ * comes about, when a signal comes that this process catches without SA_RESTART, and when @each
+ * returns false. A signal that comes while @each runs is for that to see.
  */
-int fus_program_tied(const char *const argv[], void (*each)(const char *line, void *ctx),
+int fus_program_tied(const char *const argv[], bool (*each)(const char *line, void *ctx),
 		     void *ctx);
 
 /* The same as fus_program_run(); only the last line that it prints, if any, is of interest. */

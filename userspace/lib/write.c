@@ -315,21 +315,29 @@ int fus_check_discard(const struct device *dev)
 			"member by itself");
 }
 
+int fus_discard(int fd, uint64_t from, uint64_t end)
+{
+	uint64_t range[2] = { from };
+
+	for (; range[0] < end; range[0] += range[1]) {
+		range[1] = end - range[0] < DISCARD_BYTES ? end - range[0] : DISCARD_BYTES;
+		if (ioctl(fd, BLKDISCARD, range))
+			return errno;
+		fus_progress_add(range[1]);
+	}
+	return 0;
+}
+
 int fus_discard_member(const struct device *dev, int fd)
 {
 	const uint64_t guard = FUSION_GUARD_SECTORS * 512ULL;
 	const uint64_t end = ((dev->sectors << 9) - guard) & ~(FUSION_BLOCK_SIZE - 1ULL);
-	uint64_t range[2] = { guard };
-	int err = 0;
+	int err;
 
 	if (end <= guard)
 		return 0;
 	fus_progress_begin("discarding", &fus_progress_mib, end - guard);
-	for (; range[0] < end && !err; range[0] += range[1]) {
-		range[1] = end - range[0] < DISCARD_BYTES ? end - range[0] : DISCARD_BYTES;
-		err = ioctl(fd, BLKDISCARD, range) ? errno : 0;
-		fus_progress_add(range[1]);
-	}
+	err = fus_discard(fd, guard, end);
 	fus_progress_end();
 	return err ? fus_fail(FC_FAILED, dev->path, "is wiped, but discarding it failed: %s; run "
 			      "blkdiscard %s", strerror(err), dev->path) : 0;

@@ -23,6 +23,8 @@ int fus_erase(const struct device *dev, int fd);
 int fus_wipe_member(const struct device *dev, int fd);
 /* Check that the device can discard. */
 int fus_check_discard(const struct device *dev);
+/* Discard bytes, piece by piece, with progress if work has begun. Return: 0 or an errno. */
+int fus_discard(int fd, uint64_t from, uint64_t end);
 /* After fus_wipe_member(): discard all of it except the head and the tail, which are zeros. */
 int fus_discard_member(const struct device *dev, int fd);
 
