@@ -206,7 +206,8 @@ sustained or fullness" \
 	mkdir "$TMP/tmpfs"
 	mount -t tmpfs none "$TMP/tmpfs"
 	defer umount_quietly "$TMP/tmpfs"
-	expect 3 "$TMP/tmpfs: tmpfs is in memory, and that would be filled; name a directory on a disk" \
+	expect 3 "$TMP/tmpfs: tmpfs is in memory, and that would be filled; name a directory on a \
+disk" \
 		fusionctl bench fullness "$TMP/tmpfs"
 	refused "too small for transfers of " fusionctl bench honest "$DISK" --quick
 	null data 256

@@ -262,7 +262,8 @@ fullness() {
 	say "$(jq -r '[.runs[].fullness * 100 | round] | join(" ")' "$TMP/out") % full"
 	say "$(jq -r '[.runs[].bytes_per_second / 1e5 | round / 10] | join(" ")' "$TMP/out") MB/s"
 	same "steps that are missed" "$(jq '[.runs[] | .fullness * 100 -
-		(.load | split(" ")[0] | tonumber) | select(. < -3 or . > 1)] | length' "$TMP/out")" 0
+		(.load | split(" ")[0] | tonumber) | select(. < -3 or . > 1)] |
+		length' "$TMP/out")" 0
 }
 
 test_fullness() {

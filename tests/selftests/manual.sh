@@ -25,7 +25,8 @@ ours() {
 		s/^(fusionctl (create|restore|wipe|repair|format|uuid|replace) .*)/\1 --yes/
 		s/^(fusionctl restore .*)/\1 --force/
 		s/^(fusionctl simulate .*)/\1 --duration 1m/
-		s/^(fusionctl bench (honest|mix|sustained) [^ ]*mnt) .*/\1 --quick --max-size 16M --dry-run/
+		s/^(fusionctl bench (honest|mix|sustained) [^ ]*mnt) .*/\1 --quick --max-size 16M/
+		s/^fusionctl bench .* --max-size 16M$/& --dry-run/
 		s/^(fusionctl bench fullness [^ ]*mnt) .*/\1 --quick --dry-run/
 		s/ 0 [0-9]* fusion / 0 $SECTORS fusion /; s/\"0 [0-9]* fusion/\"0 $SECTORS fusion/" <<<"$1"
 }

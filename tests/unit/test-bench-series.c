@@ -237,12 +237,12 @@ static void by_turns(void)
 
 /* -- how it looks ------------------------------------------------------------------- */
 
-static void a_fall(double after)
+static void a_fall(double after, int at)
 {
 	begin(1800);
 	strcpy(bench.set, "data");
 	for (int i = 0; i < NR; i++)
-		add(i < 60 ? 480 + i % 7 : after + i % 5, i < 60 ? 1 : 0.25);
+		add(i < at ? 480 + i % 7 : after + i % 5, i < at ? 1 : 0.25);
 	phases();
 }
 
@@ -252,7 +252,7 @@ static void shows(void)
 	unsigned int lines = 0;
 
 	setenv("COLUMNS", "80", 1);
-	a_fall(150);
+	a_fall(150, 60);
 	bench.facts.moved = 9;
 	print_to(tmpfile());
 	bench_show_series(&bench);
@@ -285,7 +285,7 @@ static void draws(void)
 {
 	const char *text;
 
-	a_fall(150);
+	a_fall(150, 60);
 	print_to(tmpfile());
 	bench_svg_series(&bench, stdout);
 	text = printed_text();
@@ -293,6 +293,16 @@ static void draws(void)
 		strstr(text, "share of the fast member") && strstr(text, ">1800 s<") &&
 		!strstr(text, "nan") && !strstr(text, "inf"), "%s", text);
 	REQUIRE(!strcmp(text + strlen(text) - 7, "</svg>\n"));
+	end();
+	/* hours have no exponent */
+	begin(14400);
+	for (int i = 0; i < NR; i++)
+		add(300, -1);
+	phases();
+	print_to(tmpfile());
+	bench_svg_series(&bench, stdout);
+	text = printed_text();
+	REQUIRE(strstr(text, ">14400 s<") && !strstr(text, "e+"), "%s", text);
 	end();
 	/* nothing was written */
 	begin(20);
@@ -304,12 +314,12 @@ static void draws(void)
 	end();
 }
 
-static void save(char *path, double after)
+static void save(char *path, double after, int at)
 {
 	int fd = mkstemp(path);
 
 	REQUIRE(fd >= 0);
-	a_fall(after);
+	a_fall(after, at);
 	print_to(fdopen(fd, "w+"));
 	bench_json(&bench);
 	printed_text();
@@ -318,18 +328,30 @@ static void save(char *path, double after)
 
 static void compares(void)
 {
-	char a[] = "/tmp/bench-a-XXXXXX", b[] = "/tmp/bench-b-XXXXXX";
+	char a[] = "/tmp/bench-a-XXXXXX", b[] = "/tmp/bench-b-XXXXXX", c[] = "/tmp/bench-c-XXXXXX";
 	const char *text;
 
-	save(a, 150);
-	save(b, 300);
+	save(a, 150, 60);
+	save(b, 300, 90);
+	save(c, 150, NR);
 	print_to(tmpfile());
 	REQUIRE_EQ(bench_compare(a, b), 0);
 	text = printed_text();
 	REQUIRE(strstr(text, "before") && strstr(text, "no difference shown") &&
-		strstr(text, "faster by 98.7 %"), "%s", text);
+		strstr(text, "faster by 98.7 %") &&
+		strstr(text, "before written   269.8G   404.8G 1.500 later by 50.0 %") &&
+		!strstr(text, "only"), "%s", text);
+	print_to(tmpfile());
+	REQUIRE_EQ(bench_compare(c, b), 0);
+	text = printed_text();
+	REQUIRE(strstr(text, "only B falls for good, after 404.8G"), "%s", text);
+	print_to(tmpfile());
+	REQUIRE_EQ(bench_compare(a, c), 0);
+	text = printed_text();
+	REQUIRE(strstr(text, "only A falls for good, after 269.8G"), "%s", text);
 	unlink(a);
 	unlink(b);
+	unlink(c);
 }
 
 static const struct unit_test tests[] = {

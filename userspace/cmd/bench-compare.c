@@ -15,6 +15,7 @@
 #include "json-field.h"
 #include "new-file.h"
 #include "role.h"
+#include "size.h"
 #include "table.h"
 
 #define MOST_FILE	(16U << 20)
@@ -128,20 +129,36 @@ static void judge(const struct theil_value *a, const struct theil_value *b, bool
 		snprintf(verdict, 64, "%s by %.1f %%", less, 100 * (1 - ratio));
 }
 
-static void add_row(struct libscols_table *tb, const char *name, const char *what,
-		    const struct theil_value v[2], bool rate, bool once)
+static char *ms_text(char buf[BENCH_TEXT], double ms)
+{
+	return bench_time_text(buf, ms / 1e3);
+}
+
+static char *bytes_text(char buf[BENCH_TEXT], double bytes)
+{
+	return fus_size_text(buf, bytes);
+}
+
+/* What is compared, and what more of it is. */
+struct figure {
+	const char *what, *more, *less;
+	char *(*text)(char buf[BENCH_TEXT], double v);
+};
+
+static const struct figure rate = { "rate", "faster", "slower", bench_rate_text };
+static const struct figure latency = { "latency", "longer", "shorter", ms_text };
+static const struct figure until = { "written", "later", "earlier", bytes_text };
+
+static void add_row(struct libscols_table *tb, const char *name, const struct figure *f,
+		    const struct theil_value v[2], bool once)
 {
 	char text[2][BENCH_TEXT], ratio[16], verdict[64];
 
-	for (int i = 0; i < 2; i++) {
-		if (rate)
-			bench_rate_text(text[i], v[i].is);
-		else
-			bench_time_text(text[i], v[i].is / 1e3);
-	}
+	for (int i = 0; i < 2; i++)
+		f->text(text[i], v[i].is);
 	snprintf(ratio, sizeof(ratio), "%.3f", v[1].is / v[0].is);
-	judge(&v[0], &v[1], once, rate ? "faster" : "longer", rate ? "slower" : "shorter", verdict);
-	table_row(tb, (const char *const []) { name, what, text[0], text[1], ratio, verdict });
+	judge(&v[0], &v[1], once, f->more, f->less, verdict);
+	table_row(tb, (const char *const []) { name, f->what, text[0], text[1], ratio, verdict });
 }
 
 static unsigned int add_rows(struct libscols_table *tb, const struct result r[2], int dir,
@@ -161,11 +178,11 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 		 member ? member : "");
 	if (get_value(line[0], "bytes_per_second", &v[0]) &&
 	    get_value(line[1], "bytes_per_second", &v[1])) {
-		add_row(tb, name, "rate", v, true, false);
+		add_row(tb, name, &rate, v, false);
 		rows++;
 	}
 	if (get_value(line[0], "latency_ms", &v[0]) && get_value(line[1], "latency_ms", &v[1])) {
-		add_row(tb, name, "latency", v, false, false);
+		add_row(tb, name, &latency, v, false);
 		rows++;
 	}
 	return rows;
@@ -189,10 +206,47 @@ static unsigned int add_named(struct libscols_table *tb, struct json_object *con
 		    !get_value(b, "bytes_per_second", &v[1]))
 			continue;
 		once = number(a, "times") == 1 || number(b, "times") == 1;
-		add_row(tb, name, "rate", v, true, once);
+		add_row(tb, name, &rate, v, once);
 		rows++;
 	}
 	return rows;
+}
+
+/* So much was written before the rate fell for good, to the interval. Return: whether it did. */
+static bool find_fall(const struct result *r, struct theil_value *v)
+{
+	struct json_object *before = r->phases ? find(r->phases, "phase", "before", NULL) : NULL;
+	double one;
+
+	if (!before)
+		return false;
+	v->is = number(before, "bytes");
+	one = v->is / number(before, "intervals");
+	v->low = v->is - one;
+	v->high = v->is + one;
+	return v->is > 0 && isfinite(one);
+}
+
+static unsigned int add_fall(struct libscols_table *tb, const struct result r[2])
+{
+	struct theil_value v[2];
+
+	if (!find_fall(&r[0], &v[0]) || !find_fall(&r[1], &v[1]))
+		return 0;
+	add_row(tb, "before", &until, v, false);
+	return 1;
+}
+
+/* The rates of all may be alike then, as medians. */
+static void print_only_fall(const struct result r[2])
+{
+	struct theil_value v[2];
+	const bool falls[] = { find_fall(&r[0], &v[0]), find_fall(&r[1], &v[1]) };
+	char size[SIZE_TEXT];
+
+	if (r[0].phases && r[1].phases && falls[0] != falls[1])
+		printf("only %s falls for good, after %s\n", falls[0] ? "A" : "B",
+		       fus_size_text(size, v[falls[1]].is));
 }
 
 static int compare(const struct result r[2])
@@ -209,12 +263,14 @@ static int compare(const struct result r[2])
 	rows += add_named(tb, (struct json_object *const []) { r[0].runs, r[1].runs }, "load");
 	rows += add_named(tb, (struct json_object *const []) { r[0].phases, r[1].phases },
 			  "phase");
+	rows += add_fall(tb, r);
 	if (!rows) {
 		scols_unref_table(tb);
 		return fus_fail(FC_FAILED, r[1].source.path, "has no figure in common with %s; "
 				"measure both in the same way", r[0].source.path);
 	}
 	table_print(tb);
+	print_only_fall(r);
 	for (int i = 0; i < 2; i++) {
 		if (r[i].reliable)
 			continue;

@@ -49,7 +49,9 @@ static void draw_axes(const struct bench_curve *c, double most, FILE *f)
 			bench_rate_text(text, y));
 	}
 	for (unsigned int i = 0; i < c->nr_marks; i++)
-		fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g%s</text>\n",
+		fprintf(f, c->mark[i] < 1000 ?
+			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g%s</text>\n" :
+			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f%s</text>\n",
 			x_of(c, c->mark[i]), TOP + HEIGHT + 18, c->mark[i], c->unit);
 }
 

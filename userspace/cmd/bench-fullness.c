@@ -117,9 +117,8 @@ int bench_fill(const struct bench_work *w, struct bench_run *r)
 	}
 	/* others have filled it since the plan was made */
 	if (!rc && !b->size)
-		rc = fus_fail(FC_FAILED, b->target, "has become %u %% full by other files, so there "
-			      "is nothing to write to; measure again when nobody else writes to it",
-			      r->load.percent);
+		rc = fus_fail(FC_FAILED, b->target, "other processes have filled it to %u %% "
+			      "meanwhile; stop them and measure again", r->load.percent);
 	if (!rc)
 		rc = find_mapped(w, &r->full);
 	if (rc)

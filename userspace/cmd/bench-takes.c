@@ -10,6 +10,7 @@
 #define HDD_RATE	150e6
 #define SSD_RATE	500e6
 #define EACH_SECONDS	0.4	/* fio itself, for a transfer */
+#define LAUNCH_SECONDS	10	/* on an HDD, with what is read before it */
 
 static void print_minutes(const struct bench *b, double rate)
 {
@@ -19,22 +20,27 @@ static void print_minutes(const struct bench *b, double rate)
 	printf("%.0f min at %.0f MB/s", seconds / 60 < 1 ? 1 : seconds / 60, rate / 1e6);
 }
 
-/* A load takes its time, and fio a little more. */
+/* A load takes its time, and fio a little more; a launch takes what it takes. */
 void bench_print_loads(const struct bench *b)
 {
+	unsigned int launches = 0, timed;
+	double seconds = 4 + EACH_SECONDS * b->nr_turns + (b->write ? b->size / HDD_RATE : 0);
 	char size[SIZE_TEXT];
-	double seconds = b->nr_turns * (b->seconds + EACH_SECONDS) + 4;
-	double minutes = (seconds + (b->write ? b->size / HDD_RATE : 0)) / 60;
 
+	for (unsigned int i = 0; i < b->nr_runs; i++)
+		launches += b->run[i].load.launch;
+	timed = b->nr_runs - launches;
+	seconds += b->tries * (timed * b->seconds + launches * LAUNCH_SECONDS);
 	fus_size_text(size, b->size);
 	if (b->write)
 		printf("%s: writes %s%s, then overwrites parts of it\n", b->target, size,
 		       b->device ? "" : " to a file of its own");
 	else
 		printf("%s: reads the first %s, writes nothing\n", b->target, size);
-	printf("%u load%s%s of %u s, about %.0f min\n", b->nr_runs, fus_plural(b->nr_runs),
+	printf("%u load%s%s of %u s%s, about %.0f min\n", timed, fus_plural(timed),
 	       b->tries == 1 ? "" : ", three times each,", b->seconds,
-	       minutes < 1 ? 1 : minutes);
+	       launches ? ", and the launch of an application" : "",
+	       seconds < 60 ? 1 : seconds / 60);
 	fflush(stdout);
 }
 
@@ -87,8 +93,8 @@ void bench_print_fullness(const struct bench *b)
 	if (b->device)
 		printf("%s: discards it, and writes %s of it\n", b->target, size);
 	else
-		printf("%s: writes %s to files of its own, until it is %u %% full, and removes "
-		       "them\n", b->target, size, BENCH_FULLEST);
+		printf("%s: writes %s to a file of its own, until it is %u %% full, and removes "
+		       "it\n", b->target, size, BENCH_FULLEST);
 	if (b->left_out)
 		printf("leaves out the steps up to %u %%: it is %.0f %% full, and each takes a "
 		       "file of 16M\n", b->left_out, 100.0 * b->before.used / b->before.total);
