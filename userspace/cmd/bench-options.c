@@ -88,7 +88,7 @@ static int get_size(const struct bench *b, const char *text, uint64_t *most)
 		what = "not a size for a file; give 16M to 64T";
 	}
 	return fus_parse_size(text, most) && *most >= least && *most <= limit ? 0 :
-	       fus_fail(FC_USAGE, text, what);
+	       fus_fail(FC_USAGE, text, "%s", what);
 }
 
 static int get_duration(struct bench *b, const char *text)

@@ -149,7 +149,7 @@ enum bench_value {
 
 #define BENCH_STEP	60	/* seconds of a step of fullness, by default, */
 #define BENCH_QUICK_STEP 20
-#define BENCH_FULLEST	95	/* percent, at its end */
+#define BENCH_FULLEST	95U	/* percent, at its end */
 #define BENCH_DURATION	1800	/* and of sustained */
 #define BENCH_QUICK_DURATION 300
 #define BENCH_LEAST_DURATION 20
