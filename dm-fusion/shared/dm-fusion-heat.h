@@ -20,13 +20,12 @@
 #define FUSION_MAX_SLICES	32U
 
 /*
- * Time for a pass over all extents if a slice in each tick suffices for that; and a time that
- * larger sets do not exceed unless they need more than the most slices in a tick. Extents that are
- * hot at the opening change places in the second pass. So the first one takes as many slices as it
- * needs for the former time, up to the most.
+ * Time for a pass over all extents if a slice in each tick suffices for that; and for one of larger
+ * sets, unless ticks come late, or they need more than the most slices in a tick. Extents that are
+ * hot at the opening change places in the second pass.
  */
 #define FUSION_PASS_MS		2000U
-#define FUSION_LONG_PASS_MS	36000U
+#define FUSION_LONG_PASS_MS	25000U
 
 /*
  * Powers of two. Holds also cover the promotions of one minute: a disk that does nothing else can
@@ -127,7 +126,6 @@ struct fusion_mean {
  * @oldest: epoch in which the pass before it began
  *
  * @sweep: next extent of the sweep
- * @swept: the first pass has ended
  * @hist: number of extents by member and heat, in the running pass
  * @kth: heat of the coldest extent that belongs on the fast member
  * @cold: heat up to which an extent on the fast member may be a victim
@@ -185,7 +183,6 @@ struct fusion_policy {
 	u32 oldest;
 
 	u32 sweep;
-	bool swept;
 	u32 hist[FUSION_NR_DEVS][FUSION_BUCKETS];
 	u32 kth;
 	u32 cold;

@@ -120,7 +120,6 @@ static void fusion_policy_end_of_pass(struct fusion_policy *p)
 	memset(p->vain, 0, sizeof(p->vain));
 	memset(p->pin_vain, 0, sizeof(p->pin_vain));
 	p->sweep = 0;
-	p->swept = true;
 	p->oldest = p->pass_epoch;
 	p->pass_epoch = p->epoch;
 }
@@ -159,21 +158,20 @@ static void fusion_policy_sweep(struct fusion_policy *p, u32 nr)
 static void fusion_policy_sweep_due(struct fusion_policy *p, u64 passed)
 {
 	u64 due = div_u64(p->nr_lexts * passed, FUSION_PASS_MS) + 1;
-	u64 most = FUSION_MAX_SLICES * FUSION_SLICE, least;
+	u64 tick = min_t(u64, passed, FUSION_TICK_MS);
+	u64 least = div_u64(p->nr_lexts * tick, FUSION_LONG_PASS_MS) + 1;
 	u32 n;
 
-	if (p->swept) {
-		least = div_u64(p->nr_lexts * passed, FUSION_LONG_PASS_MS) + 1;
-		most = clamp_t(u64, least, FUSION_SLICE, most);
-	}
-	due = min(due, most);
-	do {
+	due = min(due, clamp_t(u64, least, FUSION_SLICE, FUSION_MAX_SLICES * FUSION_SLICE));
+	for (;;) {
 		n = min_t(u64, due, FUSION_SLICE);
 		fusion_policy_sweep(p, n);
 		due -= n;
+		/* the next pass would begin with the bar of this one */
+		if (!due || !p->sweep)
+			return;
 		cond_resched();
-		/* the next pass begins with the bar of this one */
-	} while (due && p->sweep);
+	}
 }
 
 void fusion_policy_set_half_life(struct fusion_policy *p, u32 seconds)
