@@ -9,6 +9,7 @@
 
 #define NEVER		U64_MAX
 #define STAMP_BIT	BIT_ULL(62)
+#define SEVERAL		(U64_MAX - 1)	/* neither a stamp nor MODEL_LOST */
 
 struct change_info {
 	enum change kind;
@@ -52,6 +53,7 @@ struct model {
 	unsigned int reads;		/* under way: they may still find what is gone now */
 	u32 first_volatile;		/* all before are durable, or failed */
 	struct history *history;
+	u64 *sole;			/* of each sector: the only content it can have, or SEVERAL */
 	u64 *base;
 	struct unmapping *unmapping;	/* of each extent */
 	struct history *all;		/* of each extent: all changes there ever were */
@@ -67,6 +69,7 @@ struct model *model_new(u32 nr_sectors, u32 extent_sectors)
 	m->nr_sectors = nr_sectors;
 	m->extent_sectors = extent_sectors;
 	m->history = calloc(nr_sectors, sizeof(*m->history));
+	m->sole = calloc(nr_sectors, sizeof(*m->sole));
 	m->base = calloc(nr_sectors, sizeof(*m->base));
 	m->unmapping = calloc(nr_sectors / extent_sectors, sizeof(*m->unmapping));
 	m->newest = calloc(nr_sectors, sizeof(*m->newest));
@@ -91,6 +94,7 @@ void model_free(struct model *m)
 		free(m->all[s].number);
 	free(m->all);
 	free(m->history);
+	free(m->sole);
 	free(m->base);
 	free(m->unmapping);
 	free(m->newest);
@@ -154,6 +158,7 @@ void model_rebase(struct model *m, const u64 *content)
 	for (i = 0; i < m->nr_sectors; i++) {
 		m->history[i].nr = 0;
 		remember(&m->history[i], 0);
+		m->sole[i] = m->base[i];
 	}
 	m->first_volatile = m->nr;
 }
@@ -169,8 +174,10 @@ u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr)
 	}
 	c = &m->changes[m->nr];
 	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false, m->life };
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		remember(&m->history[sector + i], m->nr);
+		m->sole[sector + i] = SEVERAL;
+	}
 	for (i = sector / m->extent_sectors; i * m->extent_sectors < sector + nr; i++)
 		remember(&m->all[i], m->nr);
 	count_unmapping(m, c, 1);
@@ -224,6 +231,13 @@ static bool gone_at(const struct model *m, const struct change_info *k, u32 sect
 	return false;
 }
 
+static u64 value(const struct model *m, u32 number, u32 sector)
+{
+	if (!number)
+		return m->base[sector];
+	return m->changes[number].kind == CHANGE_WRITE ? model_stamp(number, sector) : 0;
+}
+
 /* Content that will never be found again can be forgotten. */
 static void forget(struct model *m, const struct change_info *c)
 {
@@ -240,6 +254,8 @@ static void forget(struct model *m, const struct change_info *c)
 			if (m->changes[h->number[i]].completed >= c->issued)
 				h->number[n++] = h->number[i];
 		h->nr = n;
+		if (n == 1)
+			m->sole[s] = value(m, h->number[0], s);
 	}
 }
 
@@ -291,18 +307,14 @@ void model_flushed(struct model *m, u64 time)
 		m->first_volatile++;
 }
 
-static u64 value(const struct model *m, u32 number, u32 sector)
-{
-	if (!number)
-		return m->base[sector];
-	return m->changes[number].kind == CHANGE_WRITE ? model_stamp(number, sector) : 0;
-}
-
 static const char *check(struct model *m, u32 sector, u64 found, u64 time)
 {
 	const struct history *h = &m->history[sector];
 	u32 i;
 
+	/* what nothing else follows is not gone */
+	if (m->sole[sector] == found)
+		return NULL;
 	for (i = 0; i < h->nr; i++) {
 		const struct change_info *k = &m->changes[h->number[i]];
 

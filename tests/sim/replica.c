@@ -221,8 +221,8 @@ static void check_zeros(const struct replica *rep, struct model *model, u32 lext
 
 		if (open && rep->valid[lext] & 1U << s / FUSION_BLOCK_SECTORS)
 			continue;
-		if (model_check_cut(model, sector, MODEL_LOST) ||
-		    !model_check_cut(model, sector, 0))
+		if (!model_check_cut(model, sector, 0) ||
+		    model_check_cut(model, sector, MODEL_LOST))
 			continue;
 		model_explain(model, sector, 0);
 		sim_fail("replica: sector %u of extent %u is lost, and would read as zeros", s,
