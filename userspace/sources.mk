@@ -27,7 +27,7 @@ FUSIONCTL_SOURCES := $(notdir $(wildcard $(FUSIONCTL_PATHS:%=%/*.c))) $(POLICY)
 FUSIONCTL_CPPFLAGS := -D_GNU_SOURCE -I$(userspace)/shim -I$(module)/shared \
 		      $(patsubst %,-I%,$(FUSIONCTL_PATHS) $(LIBFUSION_PATHS))
 # By the names of pkg-config.
-FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs libkmod ncursesw
+FUSIONCTL_LIBS := devmapper blkid mount libudev smartcols json-c uuid ext2fs ncursesw
 
 vpath %.c $(FUSIONCTL_PATHS) $(LIBFUSION_PATHS) $(userspace)/shim $(module) $(module)/shared
 

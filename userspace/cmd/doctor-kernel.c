@@ -4,7 +4,6 @@
  * an initramfs with the module.
  */
 #include <dirent.h>
-#include <libkmod.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,18 +31,15 @@ static enum health how_bad(const struct doctor *d, const struct kernel *k)
 
 /* -- module --------------------------------------------------------------------- */
 
-/* A value of modinfo, or "". */
-static void module_value(struct kmod_module *m, const char *key, char *buf, size_t size)
+/* What modinfo says about the kernel's module, or "". */
+static void module_value(const struct doctor *d, const struct kernel *k, const char *field,
+			 char *buf, size_t size)
 {
-	struct kmod_list *list = NULL, *i;
+	const char *dir = *d->dir ? d->dir : "/";
 
-	*buf = 0;
-	if (kmod_module_get_info(m, &list) < 0)
-		return;
-	kmod_list_foreach(i, list)
-		if (!strcmp(kmod_module_info_get_key(i), key))
-			snprintf(buf, size, "%s", kmod_module_info_get_value(i));
-	kmod_module_info_free_list(list);
+	if (fus_program_say((const char *[]){ "modinfo", "-b", dir, "-k", k->release, "-F", field,
+					      MODULE, NULL }, buf, size))
+		*buf = 0;
 }
 
 static bool secure_boot(void)
@@ -73,11 +69,11 @@ static bool key_known(const char *signer)
 	return found;
 }
 
-static void check_signature(struct doctor *d, const struct kernel *k, struct kmod_module *m)
+static void check_signature(struct doctor *d, const struct kernel *k)
 {
 	char signer[256];
 
-	module_value(m, "signer", signer, sizeof(signer));
+	module_value(d, k, "signer", signer, sizeof(signer));
 	if (!secure_boot())
 		doctor_say(d, HEALTH_OK, k->subject, NULL, "has the module");
 	else if (!*signer)
@@ -94,53 +90,40 @@ static void check_signature(struct doctor *d, const struct kernel *k, struct kmo
 			   signer);
 }
 
-/* The first word of vermagic is the kernel that the module was built for. */
-static void built_for(struct kmod_module *m, char *buf, size_t size)
-{
-	module_value(m, "vermagic", buf, size);
-	buf[strcspn(buf, " ")] = 0;
-}
-
 /* Return: whether it has the module. */
 static bool check_module(struct doctor *d, const struct kernel *k)
 {
-	static const char *const no_config;
-	char dir[PATH_TEXT], remedy[512], release[256] = "";
-	struct kmod_list *list = NULL;
-	struct kmod_module *m = NULL;
-	struct kmod_ctx *ctx;
-	const char *path;
+	char path[PATH_TEXT], remedy[512], release[256];
 
-	doctor_path(d, dir, "/lib/modules/%s", k->release);
-	ctx = kmod_new(dir, &no_config);
-	if (ctx && !kmod_module_new_from_lookup(ctx, MODULE, &list) && list)
-		m = kmod_module_get_module(list);
-	path = m ? kmod_module_get_path(m) : NULL;
-	if (!path) {
+	if (!fus_program_exists("modinfo")) {
+		doctor_say(d, HEALTH_NOTE, k->subject, "install kmod", "is not examined: there is "
+			   "no modinfo on this system");
+		return false;
+	}
+	module_value(d, k, "filename", path, sizeof(path));
+	if (!*path) {
 		snprintf(remedy, sizeof(remedy), "install its headers, then dkms autoinstall -k %s",
 			 k->release);
 		doctor_say(d, how_bad(d, k), k->subject, remedy, "has no module " MODULE);
-		goto out;
+		return false;
 	}
-	built_for(m, release, sizeof(release));
+	/* the first word is the kernel that the module was built for */
+	module_value(d, k, "vermagic", release, sizeof(release));
+	release[strcspn(release, " ")] = 0;
 	if (!*release) {
 		doctor_say(d, how_bad(d, k), k->subject, "reinstall dm-fusion-dkms, or run depmod",
 			   "its module cannot be read (%s)", path);
-		path = NULL;
-	} else if (strcmp(release, k->release)) {
+		return false;
+	}
+	if (strcmp(release, k->release)) {
 		snprintf(remedy, sizeof(remedy), "dkms install --force " MODULE "/"
 			 FUSIONCTL_VERSION " -k %s", k->release);
 		doctor_say(d, how_bad(d, k), k->subject, remedy, "its module " MODULE
 			   " was built for another kernel (%s)", path);
-		path = NULL;
-	} else {
-		check_signature(d, k, m);
+		return false;
 	}
-out:
-	kmod_module_unref(m);
-	kmod_module_unref_list(list);
-	kmod_unref(ctx);
-	return path;
+	check_signature(d, k);
+	return true;
 }
 
 /* -- initramfs ------------------------------------------------------------------ */
