@@ -9,7 +9,6 @@
 
 #define NEVER		U64_MAX
 #define STAMP_BIT	BIT_ULL(62)
-#define SEVERAL		(U64_MAX - 1)	/* neither a stamp nor MODEL_LOST */
 
 struct change_info {
 	enum change kind;
@@ -43,6 +42,15 @@ struct newest {
 	u64 second;		/* of the time of day, when it completed */
 };
 
+/*
+ * What may be found in a sector after a cut, as long as the model does not change. The many cuts in
+ * a recovery ask for the same again.
+ */
+struct judged {
+	u64 content;
+	u32 state;
+};
+
 struct model {
 	u32 nr_sectors;
 	u32 extent_sectors;
@@ -53,7 +61,8 @@ struct model {
 	unsigned int reads;		/* under way: they may still find what is gone now */
 	u32 first_volatile;		/* all before are durable, or failed */
 	struct history *history;
-	u64 *sole;			/* of each sector: the only content it can have, or SEVERAL */
+	struct judged *judged;		/* of each sector */
+	u32 state;			/* counts what a verdict depends on */
 	u64 *base;
 	struct unmapping *unmapping;	/* of each extent */
 	struct history *all;		/* of each extent: all changes there ever were */
@@ -69,7 +78,7 @@ struct model *model_new(u32 nr_sectors, u32 extent_sectors)
 	m->nr_sectors = nr_sectors;
 	m->extent_sectors = extent_sectors;
 	m->history = calloc(nr_sectors, sizeof(*m->history));
-	m->sole = calloc(nr_sectors, sizeof(*m->sole));
+	m->judged = calloc(nr_sectors, sizeof(*m->judged));
 	m->base = calloc(nr_sectors, sizeof(*m->base));
 	m->unmapping = calloc(nr_sectors / extent_sectors, sizeof(*m->unmapping));
 	m->newest = calloc(nr_sectors, sizeof(*m->newest));
@@ -94,7 +103,7 @@ void model_free(struct model *m)
 		free(m->all[s].number);
 	free(m->all);
 	free(m->history);
-	free(m->sole);
+	free(m->judged);
 	free(m->base);
 	free(m->unmapping);
 	free(m->newest);
@@ -143,6 +152,7 @@ void model_rebase(struct model *m, const u64 *content)
 	m->reads = 0;
 	m->life++;
 	m->now++;
+	m->state++;
 	memcpy(m->base, content, m->nr_sectors * sizeof(*m->base));
 	for (i = 0; i < m->nr; i++) {
 		if (!m->changes[i].ended)
@@ -158,7 +168,6 @@ void model_rebase(struct model *m, const u64 *content)
 	for (i = 0; i < m->nr_sectors; i++) {
 		m->history[i].nr = 0;
 		remember(&m->history[i], 0);
-		m->sole[i] = m->base[i];
 	}
 	m->first_volatile = m->nr;
 }
@@ -172,12 +181,11 @@ u32 model_issue(struct model *m, enum change kind, u32 sector, u32 nr)
 		m->max *= 2;
 		m->changes = realloc(m->changes, m->max * sizeof(*m->changes));
 	}
+	m->state++;
 	c = &m->changes[m->nr];
 	*c = (struct change_info) { kind, sector, nr, ++m->now, NEVER, false, false, m->life };
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		remember(&m->history[sector + i], m->nr);
-		m->sole[sector + i] = SEVERAL;
-	}
 	for (i = sector / m->extent_sectors; i * m->extent_sectors < sector + nr; i++)
 		remember(&m->all[i], m->nr);
 	count_unmapping(m, c, 1);
@@ -231,13 +239,6 @@ static bool gone_at(const struct model *m, const struct change_info *k, u32 sect
 	return false;
 }
 
-static u64 value(const struct model *m, u32 number, u32 sector)
-{
-	if (!number)
-		return m->base[sector];
-	return m->changes[number].kind == CHANGE_WRITE ? model_stamp(number, sector) : 0;
-}
-
 /* Content that will never be found again can be forgotten. */
 static void forget(struct model *m, const struct change_info *c)
 {
@@ -254,14 +255,13 @@ static void forget(struct model *m, const struct change_info *c)
 			if (m->changes[h->number[i]].completed >= c->issued)
 				h->number[n++] = h->number[i];
 		h->nr = n;
-		if (n == 1)
-			m->sole[s] = value(m, h->number[0], s);
 	}
 }
 
 static void make_durable(struct model *m, struct change_info *c)
 {
 	c->durable = true;
+	m->state++;
 	forget(m, c);
 }
 
@@ -275,6 +275,7 @@ void model_complete(struct model *m, u32 number, bool ok, bool durable)
 		return;
 	c->ended = true;
 	m->now++;
+	m->state++;
 	count_unmapping(m, c, -1);
 	if (!ok)
 		return;
@@ -307,14 +308,18 @@ void model_flushed(struct model *m, u64 time)
 		m->first_volatile++;
 }
 
+static u64 value(const struct model *m, u32 number, u32 sector)
+{
+	if (!number)
+		return m->base[sector];
+	return m->changes[number].kind == CHANGE_WRITE ? model_stamp(number, sector) : 0;
+}
+
 static const char *check(struct model *m, u32 sector, u64 found, u64 time)
 {
 	const struct history *h = &m->history[sector];
 	u32 i;
 
-	/* what nothing else follows is not gone */
-	if (m->sole[sector] == found)
-		return NULL;
 	for (i = 0; i < h->nr; i++) {
 		const struct change_info *k = &m->changes[h->number[i]];
 
@@ -353,7 +358,15 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found)
 
 const char *model_check_cut(struct model *m, u32 sector, u64 found)
 {
-	return check(m, sector, found, NEVER);
+	struct judged *judged = &m->judged[sector];
+	const char *wrong;
+
+	if (judged->state == m->state && judged->content == found)
+		return NULL;
+	wrong = check(m, sector, found, NEVER);
+	if (!wrong)
+		*judged = (struct judged){ found, m->state };
+	return wrong;
 }
 
 const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found)
