@@ -43,7 +43,7 @@ install_root() {
 	done
 	[[ $# -lt 3 ]] || devices+=("$([[ $3 == scsi:* ]] && echo /dev/sda || echo /dev/vdb)")
 	"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
-		--share "$dir" --prog sfdisk --prog mkfs.ext4 --prog cryptsetup \
+		--share "$dir" --prog sfdisk --prog mkfs.ext4 \
 		--env "ROOT_TYPE=${ROOT_TYPE:-ext4}" "$here/guest-install.sh" /share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 ||
 		fail "the root was not installed: $(tail -n 3 "$dir/out")"
 }

@@ -2,7 +2,9 @@
 /* fusionctl bench: plans, reports of fio, lines of members, verdicts, and comparing. */
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -154,6 +156,46 @@ static bool count_line(const char *line, void *ctx)
 
 	(void)line;
 	return ++*lines < 3;
+}
+
+static volatile sig_atomic_t came;
+
+static void note(int number)
+{
+	came = number;
+}
+
+/* A signal comes between two reads of what the program prints. */
+static bool raise_one(const char *line, void *ctx)
+{
+	(void)line;
+	++*(unsigned int *)ctx;
+	raise(SIGTERM);
+	return true;
+}
+
+static void tied_signals(void)
+{
+	const char *const waits[] = { "sh", "-c", "echo; exec sleep 10", NULL };
+	const char *const talks[] = { "yes", NULL };
+	const char *const killed[] = { "sh", "-c", "kill -TERM $$; sleep 10", NULL };
+	const struct sigaction action = { .sa_handler = note };
+	const time_t start = time(NULL);
+	unsigned int lines = 0;
+	struct sigaction old;
+
+	REQUIRE(!sigaction(SIGTERM, &action, &old));
+	REQUIRE_EQ(fus_program_tied(waits, raise_one, &lines), -1);
+	REQUIRE(came == SIGTERM && lines == 1 && time(NULL) < start + 9, "%u lines in %ld s",
+		lines, (long)(time(NULL) - start));
+	/* one that prints all the time is no reason not to see it */
+	lines = 0;
+	REQUIRE_EQ(fus_program_tied(talks, raise_one, &lines), -1);
+	REQUIRE(lines < 100000, "%u lines", lines);
+	/* they are held here, not in the program */
+	REQUIRE_EQ(fus_program_tied(killed, count_line, &lines), -1);
+	REQUIRE(time(NULL) < start + 9);
+	sigaction(SIGTERM, &old, NULL);
 }
 
 static void tied(void)
@@ -405,6 +447,7 @@ static const struct unit_test tests[] = {
 	{ "plan for a device", plan_device },
 	{ "reports of fio", parse_fio },
 	{ "a program that is ended", tied },
+	{ "a program that is ended by a signal", tied_signals },
 	{ "one line, and an outlier", one_line },
 	{ "a line for each member", two_lines },
 	{ "few transfers of a member", few_of_a_member },

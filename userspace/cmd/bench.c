@@ -24,7 +24,7 @@ static void note(int number)
 void bench_catch_signals(void)
 {
 	static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE };
-	/* without SA_RESTART, so that fio is killed: fus_program_tied() */
+	/* fio is killed then: fus_program_tied() */
 	struct sigaction action = { .sa_handler = note }, old;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)

@@ -53,8 +53,7 @@ static bool keep_line(const char *line, void *ctx)
 	text[r->size] = 0;
 	if (load && !strcmp(line, "}") && !fio_parse_load(text, side))
 		r->ended = !load->each(side, load->ctx);
-	/* a signal that comes now interrupts no read */
-	return !r->ended && !r->p->stopped();
+	return !r->ended;
 }
 
 int fio_find(char version[FIO_VERSION])

@@ -20,8 +20,8 @@ int fus_program_run(const char *const argv[], void (*each)(const char *line, voi
 
 /*
  * The same, for one that must not outlive this process: it is killed when that ends, however that
- * comes about, when a signal comes that this process catches without SA_RESTART, and when @each
- * returns false. A signal that comes while @each runs is for that to see.
+ * comes about, when @each returns false, and when one of SIGHUP, SIGINT, SIGTERM, SIGQUIT and
+ * SIGPIPE comes and this process catches it. The handler runs when this returns.
  */
 int fus_program_tied(const char *const argv[], bool (*each)(const char *line, void *ctx),
 		     void *ctx);

@@ -34,14 +34,15 @@ stamped() {
 		dd of="$1" bs=4k seek="${4:-0}" conv=notrunc status=none iflag=fullblock
 }
 
-# some_up: three of nine extents lie on the fast member, the others on the slow one
+# some_up [RUN]: RUN (3) of three times as many extents lie on the fast member, the others on the
+# slow one; each run takes a message
 some_up() {
-	local i n
+	local i n run=${1:-3}
 	n=$(status where extents)
 	sync
 	msg where demote 0-$((n - 1)) >/dev/null
-	for ((i = 0; i < n - 2; i += 9)); do
-		msg where promote "$i-$((i + 2))" >/dev/null
+	for ((i = 0; i <= n - run; i += 3 * run)); do
+		msg where promote "$i-$((i + run - 1))" >/dev/null
 	done
 	at_least "extents on the fast member" "$(on where fast 0 "$n")" 20
 }
@@ -143,17 +144,22 @@ make_files() {
 	done
 }
 
-# agrees: with the members, for files, a directory and a tree
-agrees() {
+# files_agree N [RUN]: with the members, for each file; N of them at least are on both
+files_agree() {
 	local files
-	some_up
+	some_up "${2:-3}"
 	truth >"$TMP/truth"
-	cp "$TMP/truth" "$TMP/truth.files"
-	at_least "files that are on both" "$(awk '{ print $1 }' "$TMP/truth" | uniq -d | wc -l)" 4
+	at_least "files that are on both" "$(awk '{ print $1 }' "$TMP/truth" | uniq -d | wc -l)" "$1"
 	mapfile -t files < <(find "$MNT" -name 'file-*' | sort)
 	asked "${files[@]}"
 	as_truth >"$TMP/told"
 	diff "$TMP/truth" "$TMP/told" || fail "where says other than the members have"
+}
+
+# agrees: with the members, for files, a directory and a tree
+agrees() {
+	files_agree 4
+	cp "$TMP/truth" "$TMP/truth.files"
 	same "holes of a sparse file" \
 		"$(jq '.files[] | select(.path | endswith("file-7")) | .hole_bytes' "$TMP/json")" \
 		$((4194304 - 110 * 4096))
