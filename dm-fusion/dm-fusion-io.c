@@ -45,13 +45,12 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 	/* Only writes look at WATCHED: reads go the same way as with STABLE. */
 	const u32 busy = FUSION_OPEN | (write ? FUSION_WATCHED : 0);
 	enum fusion_verdict verdict = FUSION_SUBMIT;
-	unsigned int epoch;
 	u32 word, seen;
 
-	rcu_read_lock();
-	epoch = fusion_enter(fs);
+	rcu_read_lock_sched();
+	fusion_enter(fs, io);
 	word = READ_ONCE(*slot);
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 
 	while (unlikely(fusion_word_state(word) & busy || !fusion_word_mapped(word))) {
 		if (!fusion_word_mapped(word)) {
@@ -82,9 +81,9 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
 		fusion_point_note(fs, bio);
 	if (verdict == FUSION_SUBMIT)
-		fusion_pin(fs, io, bio, fusion_word_disk(fs, word), epoch);
+		fusion_pin(fs, io, bio, fusion_word_disk(fs, word));
 	else
-		fusion_leave(fs, epoch);
+		fusion_leave(fs, io);
 	*result = word;
 	return verdict;
 }
@@ -300,8 +299,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
 		if (unlikely(*error))
 			fusion_io_failed(fs, io, bio, *error);
-		fusion_leave(fs, io->epoch);
-		io->epoch = FUSION_NO_EPOCH;
+		fusion_leave(fs, io);
 	}
 
 	if (unlikely(io->fua)) {

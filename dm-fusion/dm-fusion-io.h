@@ -85,7 +85,7 @@ void fusion_complete_lost(struct bio *bio);
  * @bio: the bio; fusion_end_io() leaves the epoch
  * @disk: member the slot is on, or FUSION_OLD
  *
- * Context: fs->lock held, or inside the caller's rcu_read_lock(); the caller has
+ * Context: fs->lock held, or inside the caller's RCU section; the caller has
  * looked at the map word or OPEN extent in the same section.
  */
 void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk);
