@@ -80,10 +80,12 @@ static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bi
 /* Remap @bio to its place in the slot of @word. */
 static inline void fusion_remap(struct fusion *fs, struct bio *bio, u32 word)
 {
-	bio->bi_iter.bi_sector = fusion_word_sector(fs, word) +
+	const unsigned int disk = fusion_word_disk(fs, word);
+
+	bio->bi_iter.bi_sector = fs->base[disk] + ((sector_t)fusion_word_slot(word) << fs->shift) +
 				 fusion_offset(fs, bio->bi_iter.bi_sector);
 	/* last, as it calls a function */
-	bio_set_dev(bio, fusion_word_bdev(fs, word));
+	bio_set_dev(bio, fs->dev[disk]->bdev);
 }
 
 /* Note that the slow member, or the old one, has something in its cache. Any context. */
