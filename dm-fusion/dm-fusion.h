@@ -250,7 +250,7 @@ struct fusion_kept {
 struct fusion_stats {
 	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
 	u64 done[FUSION_NR_DEVS];	/* of these, completed */
-	unsigned long inside[2];	/* bios in each epoch: only the sum over all CPUs means anything */
+	unsigned long inside[2];	/* bios in each epoch; only the sum of all CPUs is true */
 	u64 unweighed;			/* accesses that count for nothing: streams */
 	u64 errors[FUSION_NR_DISKS];	/* what a disk has failed, of users or moves */
 	struct fusion_streams streams;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes on next (a task, or a bio in flight) is drawn at random. The clock moves on when nothing
- * else can be done, and now and then before.
+ * What goes on next (a task, or a bio in flight) is drawn at random. The clock moves on when
+ * nothing else can be done, and now and then before.
  */
 #include <linux/rcupdate.h>
 
