@@ -271,7 +271,8 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	 */
 	if (unlikely(bio->bi_opf & REQ_POLLED))
 		bio->bi_opf &= ~(REQ_POLLED | REQ_NOWAIT);
-	if (unlikely(bio->bi_opf & REQ_PREFLUSH || bio_op(bio) > REQ_OP_WRITE))
+	if (unlikely(bio->bi_opf & REQ_PREFLUSH ||
+		     (bio_op(bio) != REQ_OP_READ && bio_op(bio) != REQ_OP_WRITE)))
 		return fusion_map_special(fs, io, bio);
 
 	fusion_count_access(fs, bio);
