@@ -205,14 +205,10 @@ static int fusion_allocate(struct fusion *fs)
 {
 	int r;
 
+	fusion_epochs_init(fs);
 	r = fusion_alloc_map(fs);
 	if (!r)
-		r = fusion_epochs_init(fs);
-	if (r)
-		return r;
-	fs->epochs_ready = true;
-
-	r = fusion_alloc_init(fs);
+		r = fusion_alloc_init(fs);
 	if (!r)
 		r = fusion_shadow_init(fs);
 	if (!r)
@@ -253,8 +249,6 @@ void fusion_destroy(struct fusion *fs)
 	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);
 	fusion_trio_exit(fs);
-	if (fs->epochs_ready)
-		fusion_epochs_exit(fs);
 	free_percpu(fs->stats);
 	fusion_pins_exit(fs);
 	if (fs->policy)

@@ -1,61 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-fusion: epochs of map words, and the drain.
+ *
+ * A bio is counted in the epoch that it found, in fusion_enter(), until fusion_leave(). The counts
+ * are per CPU, and a bio may leave on another CPU than it has entered on. So only the sum means
+ * anything, and only of an epoch that nobody enters any more, since CPUs are examined in turn.
+ *
+ * fs->epoch, the count, and the map word are accessed in one RCU section. So when a drain has
+ * flipped the epoch and waited for all sections of before, whoever will be in the old one is
+ * counted, and a reader that is preempted anywhere in the section delays the drain. From then on
+ * each part of the sum only falls. So the sum that is found is never below the number of those who
+ * are inside at the end of the search, and 0 means that there is none.
+ *
+ * Who leaves the present epoch need not tell anybody. It looks at fs->epoch and counts in one RCU
+ * section as well: if a drain begins after that look, it waits for the section before it sums up.
+ * Who leaves another epoch has a drain waiting, since a drain lasts until the old epoch is empty,
+ * and drains come one after another.
  */
 #include "dm-fusion.h"
 
-static void fusion_epoch_released(struct percpu_ref *ref)
+void fusion_epochs_init(struct fusion *fs)
 {
-	complete(&container_of(ref, struct fusion_epoch, ref)->drained);
-}
-
-int fusion_epochs_init(struct fusion *fs)
-{
-	unsigned int i;
-	int r;
-
 	mutex_init(&fs->drain_mutex);
-	for (i = 0; i < 2; i++) {
-		init_completion(&fs->epochs[i].drained);
-		r = percpu_ref_init(&fs->epochs[i].ref, fusion_epoch_released,
-				    PERCPU_REF_ALLOW_REINIT, GFP_KERNEL);
-		if (r)
-			break;
-	}
-	if (r && i)
-		percpu_ref_exit(&fs->epochs[0].ref);
-	return r;
+	init_waitqueue_head(&fs->drain_wait);
 }
 
-void fusion_epochs_exit(struct fusion *fs)
+static bool fusion_epoch_empty(const struct fusion *fs, unsigned int epoch)
 {
-	percpu_ref_exit(&fs->epochs[1].ref);
-	percpu_ref_exit(&fs->epochs[0].ref);
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(fs->stats, cpu)->inside[epoch]);
+	/* Pairs with the barrier in fusion_leave_old(): what was done inside is done. */
+	smp_mb();
+	return !sum;
 }
 
-/*
- * The load of the epoch, the tryget and the caller's load of the map word lie in
- * one RCU section. percpu_ref_kill() takes effect after a grace period, so a
- * reader that is preempted anywhere in the section delays a drain, even before it
- * has its reference: it either gets one and is waited for, or sees the reference
- * dying and tries again with the new epoch.
- */
-unsigned int fusion_enter(struct fusion *fs)
+void fusion_leave_old(struct fusion *fs, unsigned int epoch)
 {
-	unsigned int epoch;
-
-	for (;;) {
-		/* Pairs with the release in fusion_drain(): new epoch, new words. */
-		epoch = smp_load_acquire(&fs->epoch);
-		if (likely(percpu_ref_tryget_live_rcu(&fs->epochs[epoch].ref)))
-			return epoch;
-		cpu_relax();
-	}
-}
-
-void fusion_leave(struct fusion *fs, unsigned int epoch)
-{
-	percpu_ref_put(&fs->epochs[epoch].ref);
+	/* Pairs with the barrier in fusion_epoch_empty(). */
+	smp_mb();
+	this_cpu_dec(fs->stats->inside[epoch]);
+	/* The table cannot be freed before this bio has ended. */
+	wake_up(&fs->drain_wait);
 }
 
 void fusion_drain(struct fusion *fs)
@@ -66,8 +54,7 @@ void fusion_drain(struct fusion *fs)
 	old = fs->epoch;
 	/* Pairs with the acquire in fusion_enter(). */
 	smp_store_release(&fs->epoch, !old);
-	percpu_ref_kill(&fs->epochs[old].ref);
-	wait_for_completion(&fs->epochs[old].drained);
-	percpu_ref_reinit(&fs->epochs[old].ref);
+	synchronize_rcu();
+	wait_event(fs->drain_wait, fusion_epoch_empty(fs, old));
 	mutex_unlock(&fs->drain_mutex);
 }

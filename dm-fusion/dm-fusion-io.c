@@ -37,23 +37,23 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 /* The bits tell: STABLE has none, LOCKED has those of OPEN and of WATCHED. */
 static_assert(!FUSION_STABLE && FUSION_LOCKED == (FUSION_OPEN | FUSION_WATCHED));
 
-enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio,
-				   u32 *result)
+/* Not simply STABLE. Only writes look at WATCHED: reads go the same way as with STABLE. */
+static __always_inline bool fusion_word_busy(u32 word, bool write)
+{
+	return fusion_word_state(word) & (FUSION_OPEN | (write ? FUSION_WATCHED : 0)) ||
+	       !fusion_word_mapped(word);
+}
+
+/* The bio is in the epoch in which the word was loaded, so this needs no RCU section. */
+static noinline struct fusion_found fusion_look_closer(struct fusion *fs, const struct bio *bio,
+						       u32 word)
 {
 	u32 *slot = &fs->map[fusion_lext(fs, bio->bi_iter.bi_sector)];
 	bool write = op_is_write(bio_op(bio));
-	/* Only writes look at WATCHED: reads go the same way as with STABLE. */
-	const u32 busy = FUSION_OPEN | (write ? FUSION_WATCHED : 0);
 	enum fusion_verdict verdict = FUSION_SUBMIT;
-	unsigned int epoch;
-	u32 word, seen;
+	u32 seen;
 
-	rcu_read_lock();
-	epoch = fusion_enter(fs);
-	word = READ_ONCE(*slot);
-	rcu_read_unlock();
-
-	while (unlikely(fusion_word_state(word) & busy || !fusion_word_mapped(word))) {
+	while (fusion_word_busy(word, write)) {
 		if (!fusion_word_mapped(word)) {
 			verdict = write ? FUSION_DEFER :
 				  fusion_word_lost(word) ? FUSION_LOST : FUSION_ZERO;
@@ -77,16 +77,44 @@ enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 		}
 		word = seen;
 	}
+	return (struct fusion_found){ word, verdict };
+}
 
+/* Enter an epoch and load the map word. Context: inside rcu_read_lock_sched(). */
+static __always_inline u32 fusion_load_word(struct fusion *fs, struct fusion_io *io,
+					    const struct bio *bio)
+{
+	fusion_enter(fs, io);
+	return READ_ONCE(fs->map[fusion_lext(fs, bio->bi_iter.bi_sector)]);
+}
+
+/* Pin the bio to the slot of @word, or leave the epoch, in which @word was loaded. */
+static __always_inline struct fusion_found fusion_judge(struct fusion *fs, struct fusion_io *io,
+							struct bio *bio, u32 word)
+{
+	bool write = op_is_write(bio_op(bio));
+	struct fusion_found found = { word, FUSION_SUBMIT };
+
+	if (unlikely(fusion_word_busy(word, write)))
+		found = fusion_look_closer(fs, bio, word);
 	/* Before it is sent: dm-fusion-point.c. */
 	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
 		fusion_point_note(fs, bio);
-	if (verdict == FUSION_SUBMIT)
-		fusion_pin(fs, io, bio, fusion_word_disk(fs, word), epoch);
+	if (found.verdict == FUSION_SUBMIT)
+		fusion_pin(fs, io, bio, fusion_word_disk(fs, found.word));
 	else
-		fusion_leave(fs, epoch);
-	*result = word;
-	return verdict;
+		fusion_leave(fs, io);
+	return found;
+}
+
+struct fusion_found fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio)
+{
+	u32 word;
+
+	rcu_read_lock_sched();
+	word = fusion_load_word(fs, io, bio);
+	rcu_read_unlock_sched();
+	return fusion_judge(fs, io, bio, word);
 }
 
 /* -- map() ----------------------------------------------------------------------------------- */
@@ -164,22 +192,69 @@ static enum fusion_urgency fusion_urgency_of(struct fusion *fs, const struct bio
 									FUSION_NORMAL;
 }
 
-static void fusion_count_access(struct fusion *fs, struct bio *bio)
+static __always_inline void fusion_count_access(struct fusion *fs, struct bio *bio)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
 	unsigned int weight = fusion_weigh(&raw_cpu_ptr(fs->stats)->streams, sector,
 					   bio_sectors(bio), fusion_urgency_of(fs, bio));
 
-	if (weight)
+	if (likely(weight))
 		fusion_policy_touch(fs->policy, fusion_lext(fs, sector), weight);
 	else
 		this_cpu_inc(fs->stats->unweighed);
 }
 
-static int fusion_map_bio(struct fusion *fs, struct bio *bio)
+/*
+ * The gate is shut. May the bio pass, as reads do while the heartbeat is late? Discards always go
+ * to the worker, which looks at the gate again.
+ */
+static noinline enum fusion_verdict fusion_gate_verdict(struct fusion *fs, const struct bio *bio)
 {
+	if (fusion_mode(fs) == FUSION_FAIL)
+		return FUSION_KILL;
+	if (!op_is_write(bio_op(bio)) || !bio_sectors(bio))
+		return FUSION_SUBMIT;
+	if (fusion_mode(fs) != FUSION_RW)
+		return FUSION_KILL;
+	/* Writes wait for the heartbeat. */
+	return bio_op(bio) == REQ_OP_WRITE ? FUSION_DEFER : FUSION_SUBMIT;
+}
+
+/* Flushes, discards and write-zeroes. */
+static noinline int fusion_map_special(struct fusion *fs, struct fusion_io *io, struct bio *bio)
+{
+	if (READ_ONCE(fs->gate) && fusion_gate_verdict(fs, bio) == FUSION_KILL)
+		return DM_MAPIO_KILL;
+	/* The core sends empty flushes; their sector has no meaning. */
+	if (bio->bi_opf & REQ_PREFLUSH)
+		return fusion_map_flush(fs, bio);
+	return fusion_map_discard(fs, io, bio);
+}
+
+/* What does not go to a slot. */
+static noinline int fusion_map_elsewhere(struct fusion *fs, struct bio *bio,
+					 enum fusion_verdict verdict)
+{
+	switch (verdict) {
+	case FUSION_ZERO:
+		zero_fill_bio(bio);
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	case FUSION_LOST:
+		fusion_complete_lost(bio);
+		return DM_MAPIO_SUBMITTED;
+	case FUSION_KILL:
+		return DM_MAPIO_KILL;
+	default:
+		return fusion_map_defer(fs, bio);
+	}
+}
+
+int fusion_map(struct dm_target *ti, struct bio *bio)
+{
+	struct fusion_found found = { .verdict = FUSION_SUBMIT };
 	struct fusion_io *io = fusion_io(bio);
-	u32 word;
+	struct fusion *fs = ti->private;
 
 	io->open = NULL;
 	io->epoch = FUSION_NO_EPOCH;
@@ -196,54 +271,26 @@ static int fusion_map_bio(struct fusion *fs, struct bio *bio)
 	 */
 	if (unlikely(bio->bi_opf & REQ_POLLED))
 		bio->bi_opf &= ~(REQ_POLLED | REQ_NOWAIT);
-
-	if (unlikely(READ_ONCE(fs->gate))) {
-		if (fusion_mode(fs) == FUSION_FAIL)
-			return DM_MAPIO_KILL;
-		if (op_is_write(bio_op(bio)) && bio_sectors(bio)) {
-			if (fusion_mode(fs) != FUSION_RW)
-				return DM_MAPIO_KILL;
-			/* Writes wait for the heartbeat; discards always go to the worker. */
-			if (bio_op(bio) == REQ_OP_WRITE) {
-				fusion_count_access(fs, bio);
-				return fusion_map_defer(fs, bio);
-			}
-		}
-	}
-
-	/* The core sends empty flushes; their sector has no meaning. */
-	if (unlikely(bio->bi_opf & REQ_PREFLUSH))
-		return fusion_map_flush(fs, bio);
-	if (unlikely(bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES))
-		return fusion_map_discard(fs, io, bio);
+	if (unlikely(bio->bi_opf & REQ_PREFLUSH ||
+		     (bio_op(bio) != REQ_OP_READ && bio_op(bio) != REQ_OP_WRITE)))
+		return fusion_map_special(fs, io, bio);
 
 	fusion_count_access(fs, bio);
 
-	switch (fusion_look_up(fs, io, bio, &word)) {
-	case FUSION_SUBMIT:
-		fusion_remap(fs, bio, word);
-		return DM_MAPIO_REMAPPED;
-	case FUSION_ZERO:
-		zero_fill_bio(bio);
-		bio_endio(bio);
-		return DM_MAPIO_SUBMITTED;
-	case FUSION_LOST:
-		fusion_complete_lost(bio);
-		return DM_MAPIO_SUBMITTED;
-	default:
-		return fusion_map_defer(fs, bio);
-	}
-}
+	/* From the gate to the epoch: dm-fusion-close.c. */
+	rcu_read_lock_sched();
+	if (unlikely(READ_ONCE(fs->gate)))
+		found.verdict = fusion_gate_verdict(fs, bio);
+	if (likely(found.verdict == FUSION_SUBMIT))
+		found.word = fusion_load_word(fs, io, bio);
+	rcu_read_unlock_sched();
 
-int fusion_map(struct dm_target *ti, struct bio *bio)
-{
-	int r;
-
-	/* from the gate to the epoch: dm-fusion-close.c */
-	rcu_read_lock();
-	r = fusion_map_bio(ti->private, bio);
-	rcu_read_unlock();
-	return r;
+	if (likely(found.verdict == FUSION_SUBMIT))
+		found = fusion_judge(fs, io, bio, found.word);
+	if (unlikely(found.verdict != FUSION_SUBMIT))
+		return fusion_map_elsewhere(fs, bio, found.verdict);
+	fusion_remap(fs, bio, found.word);
+	return DM_MAPIO_REMAPPED;
 }
 
 /* -- completion ------------------------------------------------------------------------------ */
@@ -283,26 +330,51 @@ static void fusion_end_flush(struct fusion *fs, struct fusion_io *io)
 	wake_up(&fs->flush.wait);
 }
 
+/* It holds no slot: a flush, or what was completed without one. */
+static noinline void fusion_end_special(struct fusion *fs, struct fusion_io *io,
+					const struct bio *bio, blk_status_t *error)
+{
+	if (io->flush && *error) {
+		fusion_member_failed(fs, FUSION_FAST);
+		DMERR_LIMIT("%s: fast member %s: a flush failed: %d",
+			    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
+			    blk_status_to_errno(*error));
+	}
+	/* See fusion_flush_slow(). The committer changes the mode. */
+	if (bio->bi_opf & REQ_PREFLUSH && !fs->read_only) {
+		if (*error) {
+			WRITE_ONCE(fs->flush.lost, 1);
+			fusion_commit_kick(fs);
+		} else if (READ_ONCE(fs->flush.lost)) {
+			*error = BLK_STS_IOERR;
+		}
+	}
+	if (io->flush)
+		fusion_end_flush(fs, io);
+}
+
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 {
 	struct fusion *fs = ti->private;
 	struct fusion_io *io = fusion_io(bio);
 
-	if (io->epoch != FUSION_NO_EPOCH) {
-		/*
-		 * An old member may be gone: a flush of it would fail, and end mode RW. No flush
-		 * promises what was not written.
-		 */
-		if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
-			fusion_mark_written(fs, io->disk);
-		if (io->open)
-			fusion_open_written(fs, io, !*error);
-		this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
-		if (unlikely(*error))
-			fusion_io_failed(fs, io, bio, *error);
-		fusion_leave(fs, io->epoch);
-		io->epoch = FUSION_NO_EPOCH;
+	if (unlikely(io->epoch == FUSION_NO_EPOCH)) {
+		fusion_end_special(fs, io, bio, error);
+		return DM_ENDIO_DONE;
 	}
+
+	/*
+	 * An old member may be gone: a flush of it would fail, and end mode RW. No flush promises
+	 * what was not written.
+	 */
+	if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
+		fusion_mark_written(fs, io->disk);
+	if (unlikely(io->open))
+		fusion_open_written(fs, io, !*error);
+	this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
+	if (unlikely(*error))
+		fusion_io_failed(fs, io, bio, *error);
+	fusion_leave(fs, io);
 
 	if (unlikely(io->fua)) {
 		io->fua = false;
@@ -311,23 +383,5 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 			return DM_ENDIO_INCOMPLETE;
 		}
 	}
-
-	if (unlikely(io->flush && *error)) {
-		fusion_member_failed(fs, FUSION_FAST);
-		DMERR_LIMIT("%s: fast member %s: a flush failed: %d",
-			    dm_table_device_name(fs->ti->table), fs->dev[FUSION_FAST]->name,
-			    blk_status_to_errno(*error));
-	}
-	/* See fusion_flush_slow(). The committer changes the mode. */
-	if (unlikely(bio->bi_opf & REQ_PREFLUSH && !fs->read_only)) {
-		if (*error) {
-			WRITE_ONCE(fs->flush.lost, 1);
-			fusion_commit_kick(fs);
-		} else if (READ_ONCE(fs->flush.lost)) {
-			*error = BLK_STS_IOERR;
-		}
-	}
-	if (unlikely(io->flush))
-		fusion_end_flush(fs, io);
 	return DM_ENDIO_DONE;
 }

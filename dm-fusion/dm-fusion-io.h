@@ -57,6 +57,13 @@ enum fusion_verdict {
 	FUSION_ZERO,		/* read of an unmapped extent */
 	FUSION_LOST,		/* read of a lost extent */
 	FUSION_DEFER,
+	FUSION_KILL,		/* not in this mode */
+};
+
+/* The same, with the map word; returned in a register. */
+struct fusion_found {
+	u32 word;
+	enum fusion_verdict verdict;
 };
 
 /* -- dm-fusion-core.c -------------------------------------------------------------------- */
@@ -85,7 +92,7 @@ void fusion_complete_lost(struct bio *bio);
  * @bio: the bio; fusion_end_io() leaves the epoch
  * @disk: member the slot is on, or FUSION_OLD
  *
- * Context: fs->lock held, or inside the caller's rcu_read_lock(); the caller has
+ * Context: fs->lock held, or inside the caller's RCU section; the caller has
  * looked at the map word or OPEN extent in the same section.
  */
 void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk);
@@ -102,16 +109,14 @@ int fusion_map(struct dm_target *ti, struct bio *bio);
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 
 /**
- * fusion_look_up() - the fast path: enter an epoch and load the map word
+ * fusion_look_up() - enter an epoch and load the map word
  * @fs: device
  * @io: of @bio
  * @bio: a read or write
- * @result: the map word
  *
  * Context: any. Return: what to do; with FUSION_SUBMIT the bio is pinned.
  */
-enum fusion_verdict fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio,
-				   u32 *result);
+struct fusion_found fusion_look_up(struct fusion *fs, struct fusion_io *io, struct bio *bio);
 
 /* Complete a bio when a commit that starts after now is durable. Any context. */
 void fusion_complete_after_commit(struct fusion *fs, struct bio *bio);

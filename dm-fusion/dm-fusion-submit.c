@@ -8,12 +8,12 @@
 
 void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk)
 {
-	unsigned int epoch;
+	struct fusion_io *io = fusion_io(bio);
 
-	rcu_read_lock();
-	epoch = fusion_enter(fs);
-	rcu_read_unlock();
-	fusion_pin(fs, fusion_io(bio), bio, disk, epoch);
+	rcu_read_lock_sched();
+	fusion_enter(fs, io);
+	rcu_read_unlock_sched();
+	fusion_pin(fs, io, bio, disk);
 }
 
 void fusion_submit(struct fusion *fs, struct bio *bio, u32 word)

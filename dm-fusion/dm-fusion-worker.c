@@ -266,6 +266,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 {
 	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
 	bool frees = bio_op(bio) == REQ_OP_DISCARD || bio_op(bio) == REQ_OP_WRITE_ZEROES;
+	struct fusion_found found;
 	u32 word;
 
 	if (bio_op(bio) == REQ_OP_WRITE && bio->bi_opf & FUSION_METADATA_FLAGS)
@@ -297,9 +298,10 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 			continue;
 		}
 
-		switch (fusion_look_up(fs, fusion_io(bio), bio, &word)) {
+		found = fusion_look_up(fs, fusion_io(bio), bio);
+		switch (found.verdict) {
 		case FUSION_SUBMIT:
-			fusion_submit_pinned(fs, bio, word);
+			fusion_submit_pinned(fs, bio, found.word);
 			return;
 		case FUSION_ZERO:
 			zero_fill_bio(bio);
@@ -308,7 +310,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_LOST:
 			fusion_complete_lost(bio);
 			return;
-		case FUSION_DEFER:
+		default:
 			if (fusion_park_locked(fs, bio))
 				return;
 			break;

@@ -82,10 +82,10 @@
  *
  * Epochs and the drain (dm-fusion-epoch.c)
  *
- * A bio that goes to a slot holds one of two percpu references, that of the epoch in which it
- * loaded the map word. To know that nobody uses an older word any more, the drain flips the epoch
- * and waits for the references of the old one. Nothing is blocked meanwhile. Parked and deferred
- * bios hold no reference, so a drain depends on the members only, never on a commit.
+ * A bio that goes to a slot is counted in one of two epochs, that in which it loaded the map word.
+ * To know that nobody uses an older word any more, the drain flips the epoch and waits until the
+ * old one is empty. Nothing is blocked meanwhile. Parked and deferred bios are in no epoch, so a
+ * drain depends on the members only, never on a commit.
  *
  * Commit (dm-fusion-journal.c)
  *
@@ -243,14 +243,18 @@ struct fusion_kept {
 	char label[FUSION_LABEL_SIZE + 1];	/* behind its end all zeros */
 };
 
-/* Counters; per CPU, because map() may not share a cache line. */
+/*
+ * Counters; per CPU, because map() may not share a cache line. What each bio needs, up to @inside,
+ * fills one.
+ */
 struct fusion_stats {
 	u64 ios[FUSION_NR_DEVS][2];	/* [dev][is write] */
 	u64 done[FUSION_NR_DEVS];	/* of these, completed */
+	unsigned long inside[2];	/* bios in each epoch; only the sum of all CPUs is true */
 	u64 unweighed;			/* accesses that count for nothing: streams */
 	u64 errors[FUSION_NR_DISKS];	/* what a disk has failed, of users or moves */
 	struct fusion_streams streams;
-};
+} ____cacheline_aligned;
 
 /*
  * A fused device. The state of each part is in that part's structure.
@@ -269,7 +273,6 @@ struct fusion {
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
 	u32 dirty[FUSION_NR_DISKS];	/* slow, old: written since their last flush began */
-	struct fusion_epoch epochs[2];
 
 	struct dm_target *ti;
 	struct fusion_options opt;	/* changed under lock, read without */
@@ -279,7 +282,6 @@ struct fusion {
 	struct fusion_sb sb;		/* geometry: constant; state: committer's */
 	struct fusion_sb sb_next;	/* scratch of the committer, and of loading */
 	u64 activation;			/* random number of this one */
-	bool epochs_ready;
 	bool loaded;
 	bool read_only;			/* opened so: nothing was ever written */
 	bool resize;			/* the table line allows it to grow or shrink, */
@@ -292,6 +294,7 @@ struct fusion {
 
 	spinlock_t lock;		/* see "Locks" above */
 	struct mutex drain_mutex;
+	wait_queue_head_t drain_wait;	/* a bio of the old epoch has left it */
 	u32 nr_mapped;			/* extents; under lock */
 	u32 nr_fast;			/* of these, on the fast member, or the old one of it */
 	u32 nr_lost;			/* extents without a slot that are lost; under lock */
@@ -321,6 +324,7 @@ struct fusion {
 };
 
 #include "dm-fusion-places.h"
+#include "dm-fusion-bio.h"
 
 /* -- time and mode ----------------------------------------------------------------------- */
 
@@ -363,65 +367,6 @@ static inline int fusion_gate_ready(struct fusion *fs)
 	if (!READ_ONCE(fs->heart.wrote))
 		WRITE_ONCE(fs->heart.wrote, true);
 	return READ_ONCE(fs->gate) ? fusion_gate_wait(fs) : 0;
-}
-
-/* -- bios -------------------------------------------------------------------------------- */
-
-static inline struct fusion_io *fusion_io(struct bio *bio)
-{
-	return dm_per_bio_data(bio, sizeof(struct fusion_io));
-}
-
-/**
- * fusion_has_fua() - can a member make a single write durable?
- * @fs: device
- * @disk: member, or FUSION_OLD
- *
- * If it cannot, the block layer turns REQ_FUA into a write and a flush of everything, and reports
- * a failure of either by the same error. Then it is unknown whether other writes are lost. So such
- * a member gets REQ_FUA only where a failure ends mode RW anyway. Other writes are made durable by
- * fusion_flush_slow() or a commit, which detect a failed flush.
- *
- * Context: any.
- */
-static inline bool fusion_has_fua(const struct fusion *fs, unsigned int disk)
-{
-	struct block_device *bdev = fs->dev[disk]->bdev;
-
-	return bdev_fua(bdev) || !bdev_write_cache(bdev);
-}
-
-/* Send @bio to @disk inside the epoch, which fusion_end_io() leaves. */
-static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bio *bio,
-			      unsigned int disk, unsigned int epoch)
-{
-	io->epoch = epoch;
-	io->disk = disk;
-	/* a commit after the write flushes it */
-	if (unlikely(bio->bi_opf & REQ_FUA) && !fusion_has_fua(fs, disk)) {
-		bio->bi_opf &= ~REQ_FUA;
-		io->fua = true;
-	}
-	this_cpu_inc(fs->stats->ios[fusion_disk_dev(fs, disk)][op_is_write(bio_op(bio))]);
-}
-
-/* Remap @bio to its place in the slot of @word. */
-static inline void fusion_remap(struct fusion *fs, struct bio *bio, u32 word)
-{
-	bio_set_dev(bio, fusion_word_bdev(fs, word));
-	bio->bi_iter.bi_sector = fusion_word_sector(fs, word) +
-				 fusion_offset(fs, bio->bi_iter.bi_sector);
-}
-
-/* Note that the slow member, or the old one, has something in its cache. Any context. */
-static inline void fusion_mark_written(struct fusion *fs, unsigned int disk)
-{
-	/*
-	 * Set before the bio completes, cleared by the committer before it flushes: whoever saw the
-	 * completion gets a flush that covers it.
-	 */
-	if (disk != FUSION_FAST && !READ_ONCE(fs->dirty[disk]))
-		WRITE_ONCE(fs->dirty[disk], 1);
 }
 
 /* -- dm-fusion-map.c: the states of extents ---------------------------------------------- */

@@ -67,15 +67,12 @@ static u32 fusion_word_heat(u32 word, u32 now)
 	return fusion_decay(word >> FUSION_HEAT_SHIFT, fusion_word_age(word, now));
 }
 
-void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
+/* The first access to an extent in a tick. Apart, as it needs the registers of its caller. */
+static noinline void fusion_heat_add(struct fusion_policy *p, u32 lext, unsigned int weight,
+				     u32 now, u32 word)
 {
-	u32 now = READ_ONCE(p->now);
 	u32 bar = READ_ONCE(p->bar);
-	u32 word, before, heat;
-
-	word = READ_ONCE(p->heat[lext]);
-	if (!((word ^ now) & STAMP_MASK))
-		return;
+	u32 before, heat;
 
 	before = fusion_word_heat(word, now);
 	heat = min(before + weight, FUSION_HEAT_MAX);
@@ -87,6 +84,15 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 		if (fusion_word_mapped(where) && fusion_word_dev(where) == FUSION_SLOW)
 			fusion_candidate(p, lext);
 	}
+}
+
+void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
+{
+	u32 now = READ_ONCE(p->now);
+	u32 word = READ_ONCE(p->heat[lext]);
+
+	if ((word ^ now) & STAMP_MASK)
+		fusion_heat_add(p, lext, weight, now, word);
 }
 
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)

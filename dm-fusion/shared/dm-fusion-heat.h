@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: internals of the policy, only for its own files: dm-fusion-heat.c,
- * dm-fusion-payback.c, dm-fusion-pinned.c, dm-fusion-policy.c, dm-fusion-stream.c,
- * dm-fusion-victims.c, dm-fusion-view.c; and for fusionctl explain, which rebuilds a policy from a
+ * dm-fusion-payback.c, dm-fusion-pinned.c, dm-fusion-policy.c, dm-fusion-victims.c,
+ * dm-fusion-view.c; and for fusionctl explain, which rebuilds a policy from a
  * view.
  */
 #ifndef DM_FUSION_HEAT_H

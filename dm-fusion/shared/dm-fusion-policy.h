@@ -19,58 +19,14 @@
 #define DM_FUSION_POLICY_H
 
 #include "dm-fusion-codec.h"
+#include "dm-fusion-stream.h"
 
 /* The layout of a heat word, the record of accesses to one extent. */
 #define FUSION_HEAT_SHIFT	16	/* 31..16 heat, 15..8 epoch of decay, 7..0 tick */
 #define FUSION_HEAT_MAX		0xffffU
 
-/* Weight of a small access. The least weight that counts is a quarter of it. */
-#define FUSION_HEAT_TOUCH	4U
-
 /* Buckets of a histogram of heat: 0..7, then 8 for each power of two. */
 #define FUSION_BUCKETS		112U
-
-/* Bios of at least this size are streams, at which the slow member is good: they weigh nothing. */
-#define FUSION_STREAM_SECTORS	512U
-
-/* Places for streams. With four times as many places as streams, few collide. */
-#define FUSION_STREAM_BITS	8U
-
-/**
- * struct fusion_streams - where each stream would continue
- * @at: the streams, by a hash of that place
- *
- * Each CPU has its own, so that none shares a cache line. All zeros to begin with. A stream whose
- * bios move to another CPU starts over there.
- */
-struct fusion_streams {
-	struct fusion_stream {
-		u32 next;	/* sector, modulo 2^32 */
-		u32 run;	/* sectors so far, at most some MiB; 0: none */
-	} at[1U << FUSION_STREAM_BITS];
-};
-
-/* How much an access matters. */
-enum fusion_urgency {
-	FUSION_BACKGROUND,	/* idle I/O class: counts for nothing */
-	FUSION_NORMAL,
-	FUSION_URGENT,		/* file-system metadata: counts twice */
-};
-
-/**
- * fusion_weigh() - the weight of an access
- * @streams: those of this CPU; moving to another CPU meanwhile does no harm
- * @sector: first sector on the device
- * @sectors: number of sectors, more than 0
- * @urgency: how much the access matters
- *
- * A small access counts 4, a larger one less. An access of 256 KiB or more counts nothing, nor does
- * one that continues a sequence of 1 MiB.
- *
- * Context: any; lockless, lossy. Return: heat, 0..8, for fusion_policy_touch().
- */
-unsigned int fusion_weigh(struct fusion_streams *streams, u64 sector, u32 sectors,
-			  enum fusion_urgency urgency);
 
 struct fusion_policy;
 

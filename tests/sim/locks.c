@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Spinlocks, RCU, references, and all that a task waits with. */
+/* Spinlocks, RCU, and all that a task waits with. */
 #include <linux/rcupdate.h>
 
 #include "task.h"
@@ -50,69 +50,6 @@ void rcu_read_unlock(void)
 	if (t && !t->rcu_depth--)
 		sim_fail("rcu_read_unlock() without a lock");
 	sim_point();
-}
-
-int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
-		    unsigned int flags, gfp_t gfp)
-{
-	if (sim_out_of_memory())
-		return -ENOMEM;
-	ref->count = 1;
-	ref->dead = false;
-	ref->release = release;
-	return 0;
-}
-
-void percpu_ref_exit(struct percpu_ref *ref)
-{
-	if (ref->count != 1 || ref->dead)
-		sim_fail("percpu_ref_exit() with %lu references", ref->count);
-}
-
-bool percpu_ref_tryget_live_rcu(struct percpu_ref *ref)
-{
-	struct sim_task *t = world->current;
-
-	if (t && !t->rcu_depth)
-		sim_fail("percpu_ref_tryget_live_rcu() outside of RCU");
-	sim_point();
-	if (ref->dead)
-		return false;
-	/* Between the look at the mode and the increment; only RCU protects this. */
-	sim_point();
-	ref->count++;
-	return true;
-}
-
-void percpu_ref_put(struct percpu_ref *ref)
-{
-	sim_point();
-	if (!ref->count)
-		sim_fail("percpu_ref_put() without a reference");
-	if (!--ref->count)
-		ref->release(ref);
-}
-
-void percpu_ref_kill(struct percpu_ref *ref)
-{
-	struct grace *g;
-
-	if (ref->dead)
-		sim_fail("percpu_ref_kill() twice");
-	ref->dead = true;
-	g = sim_alloc(sizeof(*g), false);
-	g->ref = ref;
-	g->section = world->next_section;
-	list_add_tail(&g->list, &world->graces);
-	sim_point();
-}
-
-void percpu_ref_reinit(struct percpu_ref *ref)
-{
-	if (!ref->dead || ref->count)
-		sim_fail("percpu_ref_reinit() of a live reference");
-	ref->count = 1;
-	ref->dead = false;
 }
 
 /* -- waiting --------------------------------------------------------------------- */

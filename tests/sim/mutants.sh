@@ -91,8 +91,8 @@ noticed() {
 	local rc=0
 	mkdir -p "$dir"
 	rm -f "$dir"/*.[cho]
-	# a source finds its own folder's headers first
-	[[ $file != *.h ]] || cp "$TREE"/dm-fusion/{,shared/}*.c "$dir"
+	# a source, or a header, finds its own folder's headers first
+	[[ $file != *.h ]] || cp "$TREE"/dm-fusion/{,shared/}*.[ch] "$dir"
 	for file in ${file//,/ }; do
 		cp "$(source_of "$file")" "$dir/original"
 		sed -zE "$script" "$dir/original" >"$dir/$file"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes on next (a task, a bio in flight, the end of an RCU grace period) is drawn at random.
- * The clock moves on when nothing else can be done, and now and then before.
+ * What goes on next (a task, or a bio in flight) is drawn at random. The clock moves on when
+ * nothing else can be done, and now and then before.
  */
 #include <linux/rcupdate.h>
 
@@ -27,21 +27,6 @@ void synchronize_rcu(void)
 	sim_might_sleep();
 	while (section_before(section))
 		sim_yield();
-}
-
-static bool end_grace(void)
-{
-	struct grace *g;
-
-	list_for_each_entry(g, &world->graces, list) {
-		if (section_before(g->section))
-			continue;
-		list_del(&g->list);
-		percpu_ref_put(g->ref);
-		sim_free(g);
-		return true;
-	}
-	return false;
 }
 
 /* What is held does not take the others' time: they are done before it goes on. */
@@ -104,15 +89,13 @@ static void step(void)
 		sim_fail("no end after %llu steps: somebody spins", MAX_STEPS);
 	if (world->now_ns > world->limit_ns)
 		hung();
-	if (!list_empty(&world->graces) && !(die >> 8 & 7) && end_grace())
-		return;
 	if (!(die >> 11 & 255) && timer_fire())
 		return;
 	if (world->nr_flight && (!world->nr_run || (die & 255) < world->io_share))
 		step_io();
 	else if (world->nr_run)
 		step_task();
-	else if (!end_grace() && !timer_fire())
+	else if (!timer_fire())
 		hung();
 }
 

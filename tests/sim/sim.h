@@ -67,7 +67,6 @@ struct sim_world {
 	bool failed_late;		/* when it did, which may be late, something was written */
 	struct list_head tasks;
 	struct list_head timers;
-	struct list_head graces;
 	struct sim_task **run;		/* runnable ones */
 	unsigned int nr_run;
 	unsigned int max_run;

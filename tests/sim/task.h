@@ -6,7 +6,7 @@
  * task.c	a task, switching, and how a run fails
  * sched.c	what goes on next
  * world.c	worlds, which have the tasks
- * locks.c	spinlocks, RCU, references; waiting
+ * locks.c	spinlocks, RCU; waiting
  * work.c	timers and workqueues
  */
 #ifndef TASK_H
@@ -32,13 +32,6 @@ struct sim_task {
 	bool done;
 	unsigned int rcu_depth;
 	unsigned int delay;	/* times it is passed over */
-	u64 section;
-};
-
-/* The end of a grace period is when no section older than it is left. */
-struct grace {
-	struct list_head list;
-	struct percpu_ref *ref;
 	u64 section;
 };
 

@@ -28,7 +28,6 @@ struct sim_world *sim_world_new(u64 seed)
 	INIT_LIST_HEAD(&w->memory);
 	INIT_LIST_HEAD(&w->tasks);
 	INIT_LIST_HEAD(&w->timers);
-	INIT_LIST_HEAD(&w->graces);
 	w->preempt = 4 << rnd_below(&w->rng, 7);
 	w->io_share = 16U << rnd_below(&w->rng, 4);
 	w->delay_mask = (2U << 2 * rnd_below(&w->rng, 4)) - 1;

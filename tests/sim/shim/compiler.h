@@ -59,7 +59,8 @@ typedef struct {
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define fallthrough		__attribute__((__fallthrough__))
-#define noinline_for_stack	__attribute__((__noinline__))
+#define noinline		__attribute__((__noinline__))
+#define noinline_for_stack	noinline
 #define __percpu
 #define __rcu
 #define __releases(x)

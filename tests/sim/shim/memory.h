@@ -48,6 +48,8 @@ static inline void *sim_try_alloc(size_t size, bool zero)
 #define raw_cpu_ptr(p)			(p)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 #define this_cpu_inc(x)			(sim_point(), (void)(x)++)
+#define this_cpu_dec(x)			(sim_point(), (void)(x)--)
+#define ____cacheline_aligned
 
 struct page {
 	u8 data[PAGE_SIZE];

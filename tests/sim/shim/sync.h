@@ -29,6 +29,8 @@ void sim_unlock(spinlock_t *lock, const unsigned long *flags);
 void rcu_read_lock(void);
 void rcu_read_unlock(void);
 void synchronize_rcu(void);
+#define rcu_read_lock_sched()		rcu_read_lock()
+#define rcu_read_unlock_sched()		rcu_read_unlock()
 
 #define rcu_dereference(p)		READ_ONCE(p)
 #define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
@@ -134,22 +136,5 @@ bool flush_work(struct work_struct *work);
 bool flush_delayed_work(struct delayed_work *dw);
 bool cancel_work_sync(struct work_struct *work);
 bool cancel_delayed_work_sync(struct delayed_work *dw);
-
-/* -- percpu_ref ------------------------------------------------------------------ */
-
-struct percpu_ref {
-	unsigned long count;
-	bool dead;
-	void (*release)(struct percpu_ref *ref);
-};
-
-#define PERCPU_REF_ALLOW_REINIT	0
-int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
-		    unsigned int flags, gfp_t gfp);
-void percpu_ref_exit(struct percpu_ref *ref);
-bool percpu_ref_tryget_live_rcu(struct percpu_ref *ref);
-void percpu_ref_put(struct percpu_ref *ref);
-void percpu_ref_kill(struct percpu_ref *ref);
-void percpu_ref_reinit(struct percpu_ref *ref);
 
 #endif
