@@ -63,8 +63,13 @@ void check_shadows(const void *private, unsigned long **taken)
 	int counted = 0;
 
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++) {
-		if (!!fs->shadows.of[fast].slot != !!test_bit(fast, fs->shadows.has))
+		const u32 slot = fs->shadows.of[fast].slot;
+
+		if (!slot != test_bit(fast, fs->shadows.none.bits))
 			sim_fail("INV12: the shadow of fast slot %u is lost", fast);
+		if ((slot && !(slot & FUSION_SHADOW_NAMED)) ==
+		    test_bit(fast, fs->shadows.unnamed.bits))
+			sim_fail("the shadow of fast slot %u: is it named?", fast);
 		if (!fs->shadows.of[fast].slot)
 			continue;
 		check_shadow(fs, fast, taken);
