@@ -40,6 +40,8 @@
 #define FINISH_MS	2000U
 /* Largest discard bio, unless a slot is larger. */
 #define MAX_SECTORS	(256U << (20 - SECTOR_SHIFT))
+/* Most slots of one, as they are taken, and given back, under one lock. */
+#define MAX_SLOTS	1024U
 /* Words of a bitmap examined in one critical section, or without cond_resched(). */
 #define CHUNK		512U
 
@@ -191,7 +193,8 @@ static u32 fusion_discard_may_take(const struct fusion *fs, enum fusion_dev dev)
 	if (fs->slots.hold_discards)
 		return 0;
 	if (free > spare)
-		return min((free - spare + 1) / 2, max(MAX_SECTORS >> fs->shift, 1U));
+		return min((free - spare + 1) / 2,
+			   clamp(MAX_SECTORS >> fs->shift, 1U, MAX_SLOTS));
 	return free && fusion_discard_idle(fs);
 }
 
