@@ -55,7 +55,8 @@ struct fusion_shadow {
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
  * @known: the same, and those of which some was read. Set without fs->lock
- * @meta: of these, those that the last point covers, or the one that is being made
+ * @meta: of these, those that the last point covers, or the one that is being made. NULL before the
+ *	first one, as @pending, @gone, @bad and @jobs
  * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
  * @gone: a bit for each of those that has. Under fs->lock
@@ -213,6 +214,12 @@ bool fusion_point_awaits(const struct fusion *fs, u32 lext);
  * left out.
  */
 bool fusion_point_leave_out(struct fusion *fs, u32 lext);
+
+/*
+ * Make sure of the memory that points need. Context: the mover. Return: is it there? Sets without
+ * points do without.
+ */
+bool fusion_point_equip(struct fusion *fs);
 
 /*
  * Choose the extents that the next point covers; from here on it is the same ones, whatever is
