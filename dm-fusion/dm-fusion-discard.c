@@ -59,7 +59,7 @@ static void fusion_discard_queue(struct fusion_discards *d, unsigned int ms)
 
 static bool fusion_discard_wanted(const struct fusion *fs, enum fusion_dev dev)
 {
-	return READ_ONCE(fs->opt.discard_passdown) &&
+	return fs->slots.discards[dev].todo && READ_ONCE(fs->opt.discard_passdown) &&
 	       bdev_max_discard_sectors(fs->dev[dev]->bdev);
 }
 
@@ -78,7 +78,7 @@ void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot)
 {
 	struct fusion_discards *d = &fs->slots.discards[dev];
 
-	if (__test_and_clear_bit(slot, d->todo))
+	if (d->todo && __test_and_clear_bit(slot, d->todo))
 		d->nr--;
 }
 
@@ -363,10 +363,12 @@ int fusion_discard_init(struct fusion *fs)
 		d->fs = fs;
 		d->dev = dev;
 		INIT_DELAYED_WORK(&d->work, fusion_do_discard);
-		d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
-				   GFP_KERNEL);
-		if (!d->todo)
-			return -ENOMEM;
+		if (bdev_max_discard_sectors(fs->dev[dev]->bdev)) {
+			d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
+					   GFP_KERNEL);
+			if (!d->todo)
+				return -ENOMEM;
+		}
 		d->wq = alloc_ordered_workqueue("fusion-discard", WQ_MEM_RECLAIM);
 		if (!d->wq)
 			return -ENOMEM;

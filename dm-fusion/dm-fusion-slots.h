@@ -28,7 +28,8 @@ struct fusion;
  * @wq: queue of @work
  *
  * Protected by fs->lock:
- * @todo: a bit for each slot to be discarded; such a slot is free, or held for the replica
+ * @todo: a bit for each slot to be discarded; such a slot is free, or held for the replica. NULL if
+ *	the member knew no discards when the table was loaded
  * @nr: bits set in @todo
  * @first: first slot of the discard under way
  * @in_flight: slots taken for a discard that is under way, side by side from @first on
