@@ -100,8 +100,8 @@ void fusion_shadow_yield(struct fusion *fs, u32 keep)
 }
 
 /*
- * Give up those that have a slow slot from @first to @last, of some from fast slot @from on. Return:
- * where to go on.
+ * Give up those that have a slow slot from @first to @last, of some from fast slot @from on.
+ * Return: where to go on.
  */
 static u32 fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 first, u32 last)
 {
