@@ -40,6 +40,8 @@
 #define FINISH_MS	2000U
 /* Largest discard bio, unless a slot is larger. */
 #define MAX_SECTORS	(256U << (20 - SECTOR_SHIFT))
+/* Most slots of one, as they are taken, and given back, under one lock. */
+#define MAX_SLOTS	1024U
 /* Words of a bitmap examined in one critical section, or without cond_resched(). */
 #define CHUNK		512U
 
@@ -57,7 +59,7 @@ static void fusion_discard_queue(struct fusion_discards *d, unsigned int ms)
 
 static bool fusion_discard_wanted(const struct fusion *fs, enum fusion_dev dev)
 {
-	return READ_ONCE(fs->opt.discard_passdown) &&
+	return fs->slots.discards[dev].todo && READ_ONCE(fs->opt.discard_passdown) &&
 	       bdev_max_discard_sectors(fs->dev[dev]->bdev);
 }
 
@@ -76,7 +78,7 @@ void fusion_discard_forget(struct fusion *fs, enum fusion_dev dev, u32 slot)
 {
 	struct fusion_discards *d = &fs->slots.discards[dev];
 
-	if (__test_and_clear_bit(slot, d->todo))
+	if (d->todo && __test_and_clear_bit(slot, d->todo))
 		d->nr--;
 }
 
@@ -191,7 +193,8 @@ static u32 fusion_discard_may_take(const struct fusion *fs, enum fusion_dev dev)
 	if (fs->slots.hold_discards)
 		return 0;
 	if (free > spare)
-		return min((free - spare + 1) / 2, max(MAX_SECTORS >> fs->shift, 1U));
+		return min((free - spare + 1) / 2,
+			   clamp(MAX_SECTORS >> fs->shift, 1U, MAX_SLOTS));
 	return free && fusion_discard_idle(fs);
 }
 
@@ -360,10 +363,12 @@ int fusion_discard_init(struct fusion *fs)
 		d->fs = fs;
 		d->dev = dev;
 		INIT_DELAYED_WORK(&d->work, fusion_do_discard);
-		d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
-				   GFP_KERNEL);
-		if (!d->todo)
-			return -ENOMEM;
+		if (bdev_max_discard_sectors(fs->dev[dev]->bdev)) {
+			d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
+					   GFP_KERNEL);
+			if (!d->todo)
+				return -ENOMEM;
+		}
 		d->wq = alloc_ordered_workqueue("fusion-discard", WQ_MEM_RECLAIM);
 		if (!d->wq)
 			return -ENOMEM;

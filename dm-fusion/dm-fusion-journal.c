@@ -36,6 +36,9 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
+/* OPEN extents that become STABLE under one lock. */
+#define CHUNK	64U
+
 int fusion_journal_init_state(struct fusion *fs)
 {
 	u32 per_block = FUSION_JOURNAL_PAYLOAD / sizeof(struct fusion_journal_record);
@@ -222,24 +225,36 @@ static void fusion_commit_move(struct fusion *fs, u32 lext, u32 old, u32 new)
 		fusion_map_stable(fs, lext, new);
 }
 
-/* The records are durable: make their changes visible. */
-static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn,
-				struct list_head *closing)
+/* The records are durable: make their changes visible. fs->lock held. */
+static void fusion_commit_apply(struct fusion *fs, struct fusion_txn *txn)
 {
-	struct fusion_open *open, *next;
 	u32 i;
 
 	for (i = 0; i < txn->nr; i++)
 		if (txn->rec[i].op == FUSION_OP_MOVE)
 			fusion_commit_move(fs, txn->rec[i].lext, txn->rec[i].old, txn->rec[i].new);
+}
 
-	list_for_each_entry_safe(open, next, closing, dirty_node) {
-		u32 word = fusion_word_set_state(open->word, FUSION_STABLE);
+/* The same for full extents, some at a time: there may be thousands. */
+static void fusion_commit_close_opens(struct fusion *fs, struct list_head *closing)
+{
+	struct fusion_open *open, *next;
+	unsigned int left;
 
-		list_del(&open->dirty_node);
-		fusion_map_stable(fs, open->lext, word);
-		trace_fusion_stable(fs, open->lext, word);
-		fusion_open_close(fs, open);
+	while (!list_empty(closing)) {
+		left = CHUNK;
+		spin_lock_irq(&fs->lock);
+		list_for_each_entry_safe(open, next, closing, dirty_node) {
+			u32 word = fusion_word_set_state(open->word, FUSION_STABLE);
+
+			if (!left--)
+				break;
+			list_del(&open->dirty_node);
+			fusion_map_stable(fs, open->lext, word);
+			trace_fusion_stable(fs, open->lext, word);
+			fusion_open_close(fs, open);
+		}
+		spin_unlock_irq(&fs->lock);
 	}
 }
 
@@ -317,13 +332,15 @@ int fusion_commit(struct fusion *fs, bool always)
 		r = -EIO;
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a commit failed");
+	else
+		fusion_commit_close_opens(fs, &closing);
 
 	spin_lock_irq(&fs->lock);
 	if (r) {
 		fusion_commit_revert(fs, &closing);
 		list_splice_init(&dirty, &fs->opens.dirty);
 	} else {
-		fusion_commit_apply(fs, txn, &closing);
+		fusion_commit_apply(fs, txn);
 	}
 	/* After a failure the slots stay taken: their release is not durable. */
 	if (!r && txn->nr) {

@@ -81,7 +81,7 @@ static int fusion_load_shadow(struct fusion *fs, u32 lext, u32 word)
 	    fusion_slot_claim(fs, fusion_word(FUSION_STABLE, FUSION_SLOW, slot)))
 		return -EILSEQ;
 	s->of[fusion_word_slot(here)] = (struct fusion_shadow){ .lext = lext, .slot = slot };
-	__set_bit(fusion_word_slot(here), s->has);
+	fusion_used_clear(&s->none, fusion_word_slot(here));
 	s->nr++;
 	return 0;
 }
@@ -130,7 +130,7 @@ static void fusion_load_shadows_take(struct fusion *fs)
 	struct fusion_shadows *s = &fs->shadows;
 	u32 fast;
 
-	for_each_set_bit(fast, s->has, fs->sb.nr_fast_slots) {
+	for_each_clear_bit(fast, s->none.bits, fs->sb.nr_fast_slots) {
 		s->of[fast].slot |= FUSION_SHADOW_FLAGS;
 		atomic_inc(&s->nr_current);
 		fusion_map_load(fs, s->of[fast].lext,
@@ -148,10 +148,10 @@ static void fusion_load_shadows_leave(struct fusion *fs)
 	struct fusion_shadows *s = &fs->shadows;
 	u32 fast;
 
-	for_each_set_bit(fast, s->has, fs->sb.nr_fast_slots) {
+	for_each_clear_bit(fast, s->none.bits, fs->sb.nr_fast_slots) {
 		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_SLOW, s->of[fast].slot));
 		s->of[fast].slot = 0;
-		__clear_bit(fast, s->has);
+		fusion_used_set(&s->none, fast);
 	}
 	s->nr = 0;
 }

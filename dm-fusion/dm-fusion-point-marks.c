@@ -15,6 +15,8 @@
 /* Extents with metadata that a point can copy at first, and most of them. */
 #define JOBS		4096U
 #define JOBS_MAX	65536U
+/* Memory may be had only by writing to this device. */
+#define GFP_ON_DEMAND	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 /* Points after which the extents with metadata are looked for anew. */
 #define POINTS		16U
 /* Words of bits between two chances for others. */
@@ -24,29 +26,51 @@ int fusion_point_init(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
 
-	p->max = min(fs->sb.nr_fast_slots, JOBS);
-	p->jobs = kvcalloc(p->max, sizeof(*p->jobs), GFP_KERNEL);
 	p->seen = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
 	p->known = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
-	p->meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_KERNEL);
-	p->pending = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	p->gone = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	p->bad = kvcalloc(BITS_TO_LONGS(fs->sb.nr_fast_slots), sizeof(long), GFP_KERNEL);
-	return p->jobs && p->seen && p->known && p->meta && p->pending && p->gone && p->bad ?
-		0 : -ENOMEM;
+	return p->seen && p->known ? 0 : -ENOMEM;
 }
 
 void fusion_point_exit(struct fusion *fs)
 {
 	struct fusion_point *p = &fs->shadows.point;
 
-	kvfree(p->bad);
-	kvfree(p->gone);
+	kvfree(p->jobs);
 	kvfree(p->pending);
 	kvfree(p->meta);
 	kvfree(p->known);
 	kvfree(p->seen);
-	kvfree(p->jobs);
+}
+
+bool fusion_point_equip(struct fusion *fs)
+{
+	const size_t longs = BITS_TO_LONGS(fs->sb.nr_fast_slots);
+	struct fusion_point *p = &fs->shadows.point;
+	const u32 max = min(fs->sb.nr_fast_slots, JOBS);
+	unsigned long *meta, *fast;
+	struct fusion_job *jobs;
+
+	if (p->meta)
+		return true;
+	meta = kvcalloc(BITS_TO_LONGS(fs->sb.nr_lexts), sizeof(long), GFP_ON_DEMAND);
+	fast = kvcalloc(3 * longs, sizeof(long), GFP_ON_DEMAND);
+	jobs = kvcalloc(max, sizeof(*jobs), GFP_ON_DEMAND);
+	if (!meta || !fast || !jobs) {
+		kvfree(jobs);
+		kvfree(fast);
+		kvfree(meta);
+		return false;
+	}
+	p->jobs = jobs;
+	p->max = max;
+	spin_lock_irq(&fs->lock);
+	p->pending = fast;
+	p->gone = fast + longs;
+	p->bad = fast + 2 * longs;
+	spin_unlock_irq(&fs->lock);
+	/* others look at it without the lock: fusion_point_covers() */
+	smp_store_release(&p->meta, meta);
+	return true;
 }
 
 void fusion_point_enlarge(struct fusion *fs, u32 nr)
@@ -57,8 +81,7 @@ void fusion_point_enlarge(struct fusion *fs, u32 nr)
 
 	if (nr <= p->max || max <= p->max)
 		return;
-	/* memory may be had only by writing to this device */
-	jobs = kvcalloc(max, sizeof(*jobs), GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	jobs = kvcalloc(max, sizeof(*jobs), GFP_ON_DEMAND);
 	if (!jobs)
 		return;
 	kvfree(p->jobs);
@@ -97,14 +120,16 @@ void fusion_point_forget(struct fusion *fs, u32 word)
 {
 	struct fusion_point *p = &fs->shadows.point;
 
-	if (fusion_word_on_fast(fs, word) &&
+	if (p->pending && fusion_word_on_fast(fs, word) &&
 	    __test_and_clear_bit(fusion_word_slot(word), p->pending))
 		__set_bit(fusion_word_slot(word), p->gone);
 }
 
 bool fusion_point_covers(const struct fusion *fs, u32 lext)
 {
-	return test_bit(lext, fs->shadows.point.meta);
+	const unsigned long *meta = READ_ONCE(fs->shadows.point.meta);
+
+	return meta && test_bit(lext, meta);
 }
 
 bool fusion_point_awaits(const struct fusion *fs, u32 lext)

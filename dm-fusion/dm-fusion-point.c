@@ -385,6 +385,8 @@ static bool fusion_point_try(struct fusion *fs)
 	bool idle = fusion_is_idle(fs), made, anew;
 	u64 start = fusion_pace_begin(fs);
 
+	if (!fusion_point_equip(fs))
+		return false;
 	anew = fusion_point_choose(fs);
 	fusion_point_want(fs);
 	made = fusion_point_make(fs);

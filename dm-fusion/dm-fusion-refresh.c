@@ -225,7 +225,7 @@ static u32 fusion_refresh_outdated(const struct fusion *fs)
 {
 	u32 fast, lext, nr = 0;
 
-	for_each_set_bit(fast, fs->shadows.has, fs->sb.nr_fast_slots) {
+	for_each_clear_bit(fast, fs->shadows.none.bits, fs->sb.nr_fast_slots) {
 		cond_resched();
 		lext = READ_ONCE(fs->shadows.of[fast].lext);
 		nr += fusion_word_lacking(fs, READ_ONCE(fs->map[lext])) &&

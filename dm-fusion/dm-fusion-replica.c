@@ -64,6 +64,8 @@
 #include "dm-fusion-trace.h"
 
 #define MAX_BACKOFF_MS	60000U
+/* Words taken for a map copy under one lock: each may cost some cache misses. */
+#define CHUNK		128U
 
 int fusion_replica_init(struct fusion *fs)
 {
@@ -126,30 +128,27 @@ static void fusion_replica_mark_away(struct fusion *fs)
 
 /* -- the map sets ---------------------------------------------------------------------------- */
 
-/*
- * The words of block @index for a map copy with the superblock @sb; OPEN extents, which it cannot
- * hold, stay dirty.
- */
-static void fusion_replica_take_words(struct fusion *fs, const struct fusion_sb *sb, u32 index,
-				      u32 *words)
+/* The words of block @index for a map copy; OPEN extents, which it cannot hold, stay dirty. */
+static void fusion_replica_take_words(struct fusion *fs, u32 index, bool names, u32 *words)
 {
-	u32 first = index * FUSION_MAP_PER_BLOCK, i;
+	const u32 first = index * FUSION_MAP_PER_BLOCK, nr = fusion_map_entries(&fs->sb, index);
+	u32 i = 0, end, word;
 
-	spin_lock_irq(&fs->lock);
-	for (i = 0; i < fusion_map_entries(&fs->sb, index); i++) {
-		u32 word = fusion_shadow_record(fs, READ_ONCE(fs->map[first + i]),
-						fusion_replica_sb_names(sb));
-
-		if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
-			fusion_replica_mark(fs, first + i);
-			word = fusion_open_find(fs, first + i)->lost ? FUSION_WORD_LOST :
-								       FUSION_WORD_UNMAPPED;
-		} else {
-			fusion_replica_recorded(fs, first + i);
+	while (i < nr) {
+		spin_lock_irq(&fs->lock);
+		for (end = min(i + CHUNK, nr); i < end; i++) {
+			word = fusion_shadow_record(fs, READ_ONCE(fs->map[first + i]), names);
+			if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN) {
+				fusion_replica_mark(fs, first + i);
+				word = fusion_open_find(fs, first + i)->lost ?
+				       FUSION_WORD_LOST : FUSION_WORD_UNMAPPED;
+			} else {
+				fusion_replica_recorded(fs, first + i);
+			}
+			words[i] = word;
 		}
-		words[i] = word;
+		spin_unlock_irq(&fs->lock);
 	}
-	spin_unlock_irq(&fs->lock);
 }
 
 /* The last page of the buffer is scratch. */
@@ -163,7 +162,8 @@ static int fusion_replica_write_map(struct fusion *fs, const struct fusion_sb *s
 	for (index = 0; index < sb->map_blocks; index += nr) {
 		nr = min(sb->map_blocks - index, FUSION_BUF_BLOCKS - 1);
 		for (i = 0; i < nr; i++) {
-			fusion_replica_take_words(fs, sb, index + i, words);
+			fusion_replica_take_words(fs, index + i, fusion_replica_sb_names(sb),
+						  words);
 			fusion_map_pack(sb, sb->active_set, index + i, sb->set_generation, words,
 					page_address(log->buf[i]));
 		}

@@ -12,9 +12,9 @@
 
 #include "dm-fusion.h"
 
-/* Fast slots looked at in one tick, and under one lock. */
+/* Fast slots looked at in one tick, and shadows under one lock: each costs some cache misses. */
 #define SLICE		16384U
-#define CHUNK		512U
+#define CHUNK		32U
 /* Shadows among which the best one to give up is looked for. */
 #define LOOK		64U
 /* Slots beyond what is needed, when an update of the replica has to free them. */
@@ -36,25 +36,33 @@ static unsigned int fusion_shadow_worth(const struct fusion *fs, u32 fast)
 	       1 + fusion_shadow_kind(fs, fs->shadows.of[fast].lext);
 }
 
-/* The next one in turn; there is one. */
-static u32 fusion_shadow_next(const struct fusion *fs, u32 from)
+/* The next one in turn, of all or of those that are not named; there is one. */
+static u32 fusion_shadow_next(const struct fusion_used *without, u32 from)
 {
-	u32 nr = fs->sb.nr_fast_slots, fast = find_next_bit(fs->shadows.has, nr, from);
+	u32 fast = fusion_used_next_free(without, from);
 
-	return fast < nr ? fast : find_next_bit(fs->shadows.has, nr, 0);
+	return fast < without->nr ? fast : fusion_used_next_free(without, 0);
 }
 
-/* The one to give up next, of the least use among some; there is one. */
-static u32 fusion_shadow_choose(struct fusion *fs)
+/*
+ * The one to give up next, of the least use among some, or of no more use than the one before it,
+ * *@worth; there is one.
+ */
+static u32 fusion_shadow_choose(struct fusion *fs, unsigned int *worth)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast = fusion_shadow_next(fs, s->next), best = fast, i;
+	u32 fast = fusion_shadow_next(&s->none, s->next), best = fast, i;
+	unsigned int least = fusion_shadow_worth(fs, best), other;
 
-	for (i = 1; i < min(LOOK, s->nr) && fusion_shadow_worth(fs, best); i++) {
-		fast = fusion_shadow_next(fs, fast + 1);
-		if (fusion_shadow_worth(fs, fast) < fusion_shadow_worth(fs, best))
+	for (i = 1; i < min(LOOK, s->nr) && least > *worth; i++) {
+		fast = fusion_shadow_next(&s->none, fast + 1);
+		other = fusion_shadow_worth(fs, fast);
+		if (other < least) {
+			least = other;
 			best = fast;
+		}
 	}
+	*worth = least;
 	s->next = best + 1;
 	return best;
 }
@@ -63,10 +71,8 @@ static u32 fusion_shadow_choose(struct fusion *fs)
 static u32 fusion_shadow_unnamed(struct fusion *fs)
 {
 	struct fusion_shadows *s = &fs->shadows;
-	u32 fast = fusion_shadow_next(fs, s->next);
+	u32 fast = fusion_shadow_next(&s->unnamed, s->next);
 
-	while (READ_ONCE(s->of[fast].slot) & FUSION_SHADOW_NAMED)
-		fast = fusion_shadow_next(fs, fast + 1);
 	s->next = fast + 1;
 	return fast;
 }
@@ -81,27 +87,31 @@ static bool fusion_shadow_named_stay(const struct fusion *fs, u32 keep)
 void fusion_shadow_yield(struct fusion *fs, u32 keep)
 {
 	struct fusion_shadows *s = &fs->shadows;
+	unsigned int worth = 0;
 
 	while (s->nr && fs->slots.nr_free[FUSION_SLOW] <= keep) {
 		if (s->nr > s->nr_named && s->nr_named)
 			fusion_shadow_give_up(fs, fusion_shadow_unnamed(fs));
 		else if (!s->nr_named || !fusion_shadow_named_stay(fs, keep))
-			fusion_shadow_give_up(fs, fusion_shadow_choose(fs));
+			fusion_shadow_give_up(fs, fusion_shadow_choose(fs, &worth));
 		else
 			break;
 	}
 }
 
-/* Give up those of fast slots from @from to @end that have a slow slot from @first to @last. */
-static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 first, u32 last)
+/*
+ * Give up those that have a slow slot from @first to @last, of some from fast slot @from on.
+ * Return: where to go on.
+ */
+static u32 fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 first, u32 last)
 {
 	const struct fusion_shadows *s = &fs->shadows;
+	u32 fast, slot, left = CHUNK;
 	u64 dropped = s->dropped;
-	u32 fast, slot;
 
 	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end;
-	     fast = find_next_bit(s->has, end, fast + 1)) {
+	for (fast = fusion_shadow_from(s, from); fast < fs->sb.nr_fast_slots && left--;
+	     fast = fusion_shadow_from(s, fast + 1)) {
 		slot = READ_ONCE(s->of[fast].slot) & ~FUSION_SHADOW_FLAGS;
 		if (slot >= first && slot <= last)
 			fusion_shadow_give_up(fs, fast);
@@ -109,15 +119,15 @@ static void fusion_shadow_leave_some(struct fusion *fs, u32 from, u32 end, u32 f
 	if (s->dropped != dropped)
 		fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
+	return fast;
 }
 
 void fusion_shadow_leave(struct fusion *fs, u32 first, u32 last)
 {
-	u32 from, end;
+	u32 from = 0;
 
-	for (from = 0; from < fs->sb.nr_fast_slots && READ_ONCE(fs->shadows.nr); from = end) {
-		end = min(from + CHUNK, fs->sb.nr_fast_slots);
-		fusion_shadow_leave_some(fs, from, end, first, last);
+	while (from < fs->sb.nr_fast_slots && READ_ONCE(fs->shadows.nr)) {
+		from = fusion_shadow_leave_some(fs, from, first, last);
 		cond_resched();
 	}
 }
@@ -156,15 +166,17 @@ static u32 fusion_shadow_bucket(const struct fusion *fs, u32 fast)
 	}
 }
 
-/* Give up what is out of date, and count the rest; or give up what is hot. */
-static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
+/*
+ * Give up what is out of date, and count the rest; or give up what is hot. Return: where to go on.
+ */
+static u32 fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
 {
 	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, bucket, nr = sweep->nr;
+	u32 fast, bucket, nr = sweep->nr, left = CHUNK;
 
 	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end && sweep->nr;
-	     fast = find_next_bit(s->has, end, fast + 1)) {
+	for (fast = fusion_shadow_from(s, from); fast < end && sweep->nr && left--;
+	     fast = fusion_shadow_from(s, fast + 1)) {
 		bucket = fusion_shadow_bucket(fs, fast);
 		if (fusion_shadow_stale(fs, fast) || bucket >= sweep->least) {
 			fusion_shadow_give_up(fs, fast);
@@ -176,15 +188,13 @@ static void fusion_shadow_sweep_some(struct fusion *fs, struct sweep *sweep, u32
 	if (sweep->nr != nr)
 		fusion_unpark(fs);
 	spin_unlock_irq(&fs->lock);
+	return fast;
 }
 
 static void fusion_shadow_sweep(struct fusion *fs, struct sweep *sweep, u32 from, u32 end)
 {
-	u32 to;
-
-	for (; from < end && sweep->nr; from = to) {
-		to = min(from + CHUNK, end);
-		fusion_shadow_sweep_some(fs, sweep, from, to);
+	while (from < end && sweep->nr) {
+		from = fusion_shadow_sweep_some(fs, sweep, from, end);
 		cond_resched();
 	}
 }

@@ -76,8 +76,8 @@
 #include "dm-fusion.h"
 #include "dm-fusion-trace.h"
 
-/* Fast slots looked at under one lock. */
-#define CHUNK		512U
+/* Shadows looked at under one lock: each costs some cache misses. */
+#define CHUNK		64U
 /* Most slots that are kept free of them; and which share of the slow member. */
 #define CUSHION		1024U
 #define CUSHION_SHARE	32U
@@ -89,14 +89,19 @@ int fusion_shadow_init(struct fusion *fs)
 	u32 nr = fs->sb.nr_fast_slots;
 
 	fs->shadows.of = kvcalloc(nr, sizeof(*fs->shadows.of), GFP_KERNEL);
-	fs->shadows.has = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL);
-	return fs->shadows.of && fs->shadows.has ? fusion_point_init(fs) : -ENOMEM;
+	if (!fs->shadows.of || fusion_used_init(&fs->shadows.none, nr) ||
+	    fusion_used_init(&fs->shadows.unnamed, nr))
+		return -ENOMEM;
+	fusion_used_fill(&fs->shadows.none);
+	fusion_used_fill(&fs->shadows.unnamed);
+	return fusion_point_init(fs);
 }
 
 void fusion_shadow_exit(struct fusion *fs)
 {
 	fusion_point_exit(fs);
-	kvfree(fs->shadows.has);
+	fusion_used_exit(&fs->shadows.unnamed);
+	fusion_used_exit(&fs->shadows.none);
 	kvfree(fs->shadows.of);
 }
 
@@ -104,7 +109,8 @@ void fusion_shadow_exit(struct fusion *fs)
 
 bool fusion_has_shadow(const struct fusion *fs, u32 word)
 {
-	return fusion_word_on_fast(fs, word) && test_bit(fusion_word_slot(word), fs->shadows.has);
+	return fusion_word_on_fast(fs, word) &&
+	       !test_bit(fusion_word_slot(word), fs->shadows.none.bits);
 }
 
 bool fusion_shadow_is_current(const struct fusion *fs, u32 word)
@@ -134,7 +140,8 @@ static u32 fusion_shadow_forget(struct fusion *fs, u32 fast)
 	struct fusion_shadows *s = &fs->shadows;
 	u32 slot = xchg(&s->of[fast].slot, 0);
 
-	__clear_bit(fast, s->has);
+	fusion_used_set(&s->none, fast);
+	fusion_used_set(&s->unnamed, fast);
 	s->nr--;
 	if (slot & FUSION_SHADOW_CURRENT)
 		atomic_dec(&s->nr_current);
@@ -245,20 +252,22 @@ u32 fusion_shadow_record(struct fusion *fs, u32 word, bool names)
 		/* Pairs with that of fusion_shadow_outdated(). */
 	} while (cmpxchg(slot, had, had | FUSION_SHADOW_NAMED) != had);
 	fs->shadows.nr_named += !(had & FUSION_SHADOW_NAMED);
+	fusion_used_set(&fs->shadows.unnamed, fast);
 	if (!(had & FUSION_SHADOW_NAMED) && had & FUSION_SHADOW_SAME)
 		fs->shadows.nr_same++;
 	return fusion_shadow_word(had & FUSION_SHADOW_SAME ? FUSION_SHADOW : FUSION_OUTDATED,
 				  had & ~FUSION_SHADOW_FLAGS);
 }
 
-static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end, bool points)
+/* Return: where to go on. */
+static u32 fusion_shadow_look_at_some(struct fusion *fs, u32 from, bool points)
 {
 	const struct fusion_shadows *s = &fs->shadows;
-	u32 fast, slot, word;
+	u32 fast, slot, word, left = CHUNK;
 
 	spin_lock_irq(&fs->lock);
-	for (fast = find_next_bit(s->has, end, from); fast < end;
-	     fast = find_next_bit(s->has, end, fast + 1)) {
+	for (fast = fusion_shadow_from(s, from); fast < fs->sb.nr_fast_slots && left--;
+	     fast = fusion_shadow_from(s, fast + 1)) {
 		slot = READ_ONCE(s->of[fast].slot);
 		word = READ_ONCE(fs->map[s->of[fast].lext]);
 		if (!(slot & FUSION_SHADOW_SAME) || fusion_shadow_counts(slot, word))
@@ -276,15 +285,15 @@ static void fusion_shadow_look_at_some(struct fusion *fs, u32 from, u32 end, boo
 		fusion_replica_mark(fs, s->of[fast].lext);
 	}
 	spin_unlock_irq(&fs->lock);
+	return fast;
 }
 
 void fusion_shadow_look(struct fusion *fs, bool points)
 {
-	u32 from, end;
+	u32 from = 0;
 
-	for (from = 0; from < fs->sb.nr_fast_slots; from = end) {
-		end = min(from + CHUNK, fs->sb.nr_fast_slots);
-		fusion_shadow_look_at_some(fs, from, end, points);
+	while (from < fs->sb.nr_fast_slots) {
+		from = fusion_shadow_look_at_some(fs, from, points);
 		cond_resched();
 	}
 }
@@ -391,7 +400,8 @@ static bool fusion_shadow_set(struct fusion *fs, u32 lext, u32 old, u32 new)
 	u32 fast = fusion_word_slot(new);
 	struct fusion_shadows *s = &fs->shadows;
 
-	__set_bit(fast, s->has);
+	fusion_used_clear(&s->none, fast);
+	fusion_used_clear(&s->unnamed, fast);
 	s->nr++;
 	s->of[fast].lext = lext;
 	fusion_replica_mark(fs, lext);
@@ -414,7 +424,7 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new)
 	if (READ_ONCE(fs->map[lext]) != fusion_word_set_state(new, FUSION_WATCHED))
 		return false;
 	if (!fusion_shadow_wanted(fs, lext, old, new) ||
-	    WARN_ON_ONCE(test_bit(fusion_word_slot(new), fs->shadows.has))) {
+	    WARN_ON_ONCE(fusion_has_shadow(fs, new))) {
 		fusion_map_unwatch(fs, lext, new);
 		return false;
 	}

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "dm-fusion-codec.h"
+#include "dm-fusion-used.h"
 
 /* A write with any of these is one of metadata. */
 #define FUSION_METADATA_FLAGS	(REQ_META | REQ_PRIO | REQ_FUA)
@@ -54,7 +55,8 @@ struct fusion_shadow {
  * struct fusion_point - a point that is made: dm-fusion-point.c
  * @seen: a bit for each extent to which metadata was written. Set without fs->lock
  * @known: the same, and those of which some was read. Set without fs->lock
- * @meta: of these, those that the last point covers, or the one that is being made
+ * @meta: of these, those that the last point covers, or the one that is being made. NULL before the
+ *	first one, as @pending, @gone, @bad and @jobs
  * @pending: a bit for each fast slot of an extent in @jobs that was not unmapped since then. Under
  *	fs->lock
  * @gone: a bit for each of those that has. Under fs->lock
@@ -117,9 +119,10 @@ struct fusion_pass {
 };
 
 /**
- * struct fusion_shadows - all of them: 8 bytes and a bit for each fast slot
+ * struct fusion_shadows - all of them: 8 bytes and two bits for each fast slot
  * @of: by fast slot. @of[].lext is valid while @of[].slot is not 0
- * @has: a bit for each of @of that has a slot
+ * @none: those of @of that have no slot, so that the next one that has is found in three steps
+ * @unnamed: the same of those that have one, and that the replica does not name
  * @nr: number of these
  * @nr_named: of these, those that the replica may name
  * @nr_current: of these, counted as current. Changed without fs->lock
@@ -155,7 +158,8 @@ struct fusion_pass {
  */
 struct fusion_shadows {
 	struct fusion_shadow *of;
-	unsigned long *has;
+	struct fusion_used none;
+	struct fusion_used unnamed;
 	u32 nr;
 	u32 nr_named;
 	atomic_t nr_current;
@@ -212,6 +216,12 @@ bool fusion_point_awaits(const struct fusion *fs, u32 lext);
 bool fusion_point_leave_out(struct fusion *fs, u32 lext);
 
 /*
+ * Make sure of the memory that points need. Context: the mover. Return: is it there? Sets without
+ * points do without.
+ */
+bool fusion_point_equip(struct fusion *fs);
+
+/*
  * Choose the extents that the next point covers; from here on it is the same ones, whatever is
  * written. One to which no metadata was written for some points is left out again. Return: it was
  * looked for these, so fusion_point_chosen() is to be told whether the point was @made. Context:
@@ -260,6 +270,12 @@ bool fusion_shadow_keep(struct fusion *fs, u32 lext, u32 old, u32 new);
  * Otherwise the extent may still be WATCHED.
  */
 bool fusion_shadow_refresh(struct fusion *fs, u32 lext, u32 slow, u32 fast);
+
+/* The first fast slot from @from on that has a shadow, or their number. */
+static inline u32 fusion_shadow_from(const struct fusion_shadows *s, u32 from)
+{
+	return fusion_used_next_free(&s->none, from);
+}
 
 /* Are shadows kept now? Any context. */
 bool fusion_shadow_allowed(const struct fusion *fs);

@@ -28,7 +28,8 @@ struct fusion;
  * @wq: queue of @work
  *
  * Protected by fs->lock:
- * @todo: a bit for each slot to be discarded; such a slot is free, or held for the replica
+ * @todo: a bit for each slot to be discarded; such a slot is free, or held for the replica. NULL if
+ *	the member knew no discards when the table was loaded
  * @nr: bits set in @todo
  * @first: first slot of the discard under way
  * @in_flight: slots taken for a discard that is under way, side by side from @first on
@@ -81,7 +82,8 @@ struct fusion_fence {
 /**
  * struct fusion_slots - the slots of both members
  * @used: those that are taken, reserved ones among them
- * @retired: a bit per slot that a write error has taken out of use; such a slot is used
+ * @retired: a bit per slot that a write error has taken out of use; such a slot is used. NULL while
+ *	there is none
  * @nr_free: slots that are not in @used, except inside the fence
  * @fence: slots that are not allocated, whether free or not
  * @cursor: slot at which the search for the next one starts
@@ -185,7 +187,11 @@ u32 fusion_slot_take(struct fusion *fs, enum fusion_dev dev, u32 slot);
  */
 void fusion_slot_put(struct fusion *fs, u32 word);
 
-/* Never use a slot again: it could not be written. */
+/*
+ * Never use a slot again: it could not be written. The mover asks whether there is memory for that,
+ * without fs->lock; it may sleep.
+ */
+bool fusion_slot_may_retire(struct fusion *fs, enum fusion_dev dev);
 void fusion_slot_retire(struct fusion *fs, u32 word);
 
 /* -- dm-fusion-discard.c ----------------------------------------------------------------- */

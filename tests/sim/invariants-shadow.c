@@ -8,6 +8,8 @@
 /* Nobody else has the slow slot, and the extent lies where it is looked for. */
 static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **taken)
 {
+	const unsigned long *todo = fs->slots.discards[FUSION_SLOW].todo;
+	const unsigned long *pending = fs->shadows.point.pending;
 	u32 slot = fs->shadows.of[fast].slot & ~FUSION_SHADOW_FLAGS;
 	u32 lext = fs->shadows.of[fast].lext, word;
 
@@ -18,7 +20,7 @@ static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **take
 	    fusion_word_slot(word) != fast ||
 	    (fusion_word_state(word) != FUSION_STABLE &&
 	     fusion_word_state(word) != FUSION_WATCHED &&
-	     !test_bit(fast, fs->shadows.point.pending)))
+	     !(pending && test_bit(fast, pending))))
 		sim_fail("INV12: the shadow of fast slot %u is that of extent %u, which is %x",
 			 fast, lext, word);
 	if (__test_and_set_bit(slot, taken[FUSION_SLOW]))
@@ -26,7 +28,7 @@ static void check_shadow(const struct fusion *fs, u32 fast, unsigned long **take
 	if (!test_bit(slot, fs->slots.used[FUSION_SLOW].bits))
 		sim_fail("INV12: slow slot %u is a shadow, and free", slot);
 	if (test_bit(slot, fs->replica.held[0]) || test_bit(slot, fs->replica.held[1]) ||
-	    test_bit(slot, fs->slots.discards[FUSION_SLOW].todo))
+	    (todo && test_bit(slot, todo)))
 		sim_fail("INV12: slow slot %u is a shadow, and held or to be discarded", slot);
 	if (!fs->slots.fence.rising && fusion_fenced(&fs->slots.fence, FUSION_SLOW, slot))
 		sim_fail("INV12: slow slot %u is a shadow, inside the fence", slot);
@@ -63,8 +65,13 @@ void check_shadows(const void *private, unsigned long **taken)
 	int counted = 0;
 
 	for (fast = 0; fast < fs->sb.nr_fast_slots; fast++) {
-		if (!!fs->shadows.of[fast].slot != !!test_bit(fast, fs->shadows.has))
+		const u32 slot = fs->shadows.of[fast].slot;
+
+		if (!slot != test_bit(fast, fs->shadows.none.bits))
 			sim_fail("INV12: the shadow of fast slot %u is lost", fast);
+		if ((slot && !(slot & FUSION_SHADOW_NAMED)) ==
+		    test_bit(fast, fs->shadows.unnamed.bits))
+			sim_fail("the shadow of fast slot %u: is it named?", fast);
 		if (!fs->shadows.of[fast].slot)
 			continue;
 		check_shadow(fs, fast, taken);

@@ -95,6 +95,9 @@ static inline unsigned long sim_find_bit(const unsigned long *map, unsigned long
 	     (bit) = find_next_bit(map, size, (bit) + 1))
 #define find_next_zero_bit(map, size, from)	sim_find_bit(map, size, from, false)
 #define find_first_zero_bit(map, size)		find_next_zero_bit(map, size, 0)
+#define for_each_clear_bit(bit, map, size)					\
+	for ((bit) = find_next_zero_bit(map, size, 0); (bit) < (size);		\
+	     (bit) = find_next_zero_bit(map, size, (bit) + 1))
 
 static inline int test_bit_le(int n, const void *map)
 {
