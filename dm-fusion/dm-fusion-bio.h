@@ -28,7 +28,7 @@ static inline void fusion_enter(struct fusion *fs, struct fusion_io *io)
 	this_cpu_inc(fs->stats->inside[io->epoch]);
 }
 
-/* Leave it. Any context. */
+/* Leave it. Any context in which wake_up() may be called. */
 static inline void fusion_leave(struct fusion *fs, struct fusion_io *io)
 {
 	const unsigned int epoch = io->epoch;

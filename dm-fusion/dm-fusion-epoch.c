@@ -8,7 +8,7 @@
  *
  * fs->epoch, the count, and the map word are accessed in one RCU section. So when a drain has
  * flipped the epoch and waited for all sections of before, whoever will be in the old one is
- * counted, and a reader that is preempted anywhere in the section delays the drain. From then on
+ * counted, and a reader that is held up anywhere in the section delays the drain. From then on
  * each part of the sum only falls. So the sum that is found is never below the number of those who
  * are inside at the end of the search, and 0 means that there is none.
  *

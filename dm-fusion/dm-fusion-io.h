@@ -24,7 +24,7 @@ struct fusion_io {
 	u32 errors;			/* if it waits: the count of errors when the wait began */
 	u16 first;			/* sectors in the extent, of an OPEN write */
 	u16 nr;
-	u8 epoch;			/* reference held, or FUSION_NO_EPOCH */
+	u8 epoch;			/* that it is in, or FUSION_NO_EPOCH */
 	u8 disk;			/* member, or FUSION_OLD */
 	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool fua : 1;			/* complete only after a commit */
@@ -92,8 +92,8 @@ void fusion_complete_lost(struct bio *bio);
  * @bio: the bio; fusion_end_io() leaves the epoch
  * @disk: member the slot is on, or FUSION_OLD
  *
- * Context: fs->lock held, or inside the caller's RCU section; the caller has
- * looked at the map word or OPEN extent in the same section.
+ * Context: fs->lock held; the caller has looked at the map word or OPEN extent
+ * in the same section.
  */
 void fusion_pin_slot(struct fusion *fs, struct bio *bio, unsigned int disk);
 

@@ -378,7 +378,7 @@ void fusion_shadow_writes(struct fusion *fs, u32 word);
 
 /*
  * A write has taken the mark of the extent away that had the word @word. Any context, no lock. The
- * caller holds a reference of the epoch in which it loaded the word: so the extent does not leave
+ * caller is in the epoch in which it loaded the word: so the extent does not leave
  * the slot, and another shadow of it does not become current, before this returns (the drain).
  */
 void fusion_shadow_outdated(struct fusion *fs, u32 word);

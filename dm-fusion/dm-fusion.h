@@ -18,7 +18,7 @@
  *
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
- *	epoch, map	references to map words, and the drain; the states of extents
+ *	epoch, map	who uses a map word, and the drain; the states of extents
  *	used, discard,	which slots are taken, what the members know of free ones, which is the
  *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet
