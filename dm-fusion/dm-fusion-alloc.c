@@ -23,6 +23,10 @@ int fusion_alloc_init(struct fusion *fs)
 		r = fusion_used_init(&fs->slots.used[dev], fusion_slot_end(fs, dev));
 		if (r)
 			return r;
+		fs->slots.retired[dev] = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)),
+						  sizeof(long), GFP_KERNEL);
+		if (!fs->slots.retired[dev])
+			return -ENOMEM;
 	}
 	for (slot = 0; slot < fs->sb.slow_first_slot; slot++)
 		fusion_used_set(&fs->slots.used[FUSION_SLOW], slot);
@@ -129,20 +133,6 @@ void fusion_slot_put(struct fusion *fs, u32 word)
 	if (fusion_fenced(&fs->slots.fence, dev, fusion_word_slot(word)))
 		fusion_fence_keep(&fs->slots, dev, 1);
 	fusion_discard_add(fs, word);
-}
-
-bool fusion_slot_may_retire(struct fusion *fs, enum fusion_dev dev)
-{
-	unsigned long *retired;
-
-	if (fs->slots.retired[dev])
-		return true;
-	/* memory may be had only by writing to this device */
-	retired = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
-			   GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
-	/* fusion_pins_limit() looks at it without the lock */
-	smp_store_release(&fs->slots.retired[dev], retired);
-	return retired;
 }
 
 void fusion_slot_retire(struct fusion *fs, u32 word)

@@ -64,8 +64,7 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !copy->read_failed && !copy->write_failed;
 	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
-	/* without memory the slot stays in use, and fails again */
-	job->retire = copy->write_failed && fusion_slot_may_retire(fs, job->move.to);
+	job->retire = copy->write_failed;
 	if (job->move.to == FUSION_FAST)
 		fusion_budget_spend(fs);
 	fusion_mover_tick(fs);

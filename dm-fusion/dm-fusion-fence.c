@@ -33,8 +33,7 @@ static void fusion_fence_extend(struct fusion *fs, u32 end)
 
 		fusion_fence_keep(&fs->slots, piece.dev,
 				  hweight_long(~fs->slots.used[piece.dev].bits[i] & bits));
-		if (fs->slots.retired[piece.dev])
-			fence->nr_retired += hweight_long(fs->slots.retired[piece.dev][i] & bits);
+		fence->nr_retired += hweight_long(fs->slots.retired[piece.dev][i] & bits);
 		if (piece.dev == FUSION_SLOW)
 			fence->nr_held += hweight_long((rep->held[0][i] | rep->held[1][i]) & bits);
 	}

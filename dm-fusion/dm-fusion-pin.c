@@ -82,12 +82,11 @@ static void fusion_pins_use(struct fusion *fs, struct fusion_pins *pins)
 static u32 fusion_pins_limit(struct fusion *fs)
 {
 	const struct fusion_fence *fence = &fs->slots.fence;
-	const unsigned long *retired = READ_ONCE(fs->slots.retired[FUSION_FAST]);
 	u32 nr = fs->sb.nr_fast_slots, taken = fs->sb.spare_fast + fusion_reserve(fs);
 
 	/* without the lock, as it takes long: one that is lost at this moment may be missing */
-	if (retired)
-		taken += bitmap_weight(retired, nr);
+	if (READ_ONCE(fs->mover.nr_retired))
+		taken += bitmap_weight(fs->slots.retired[FUSION_FAST], nr);
 	spin_lock_irq(&fs->lock);
 	/* retired slots inside are counted above */
 	if (fence->dev == FUSION_FAST && fusion_fence_size(fence))

@@ -82,8 +82,7 @@ struct fusion_fence {
 /**
  * struct fusion_slots - the slots of both members
  * @used: those that are taken, reserved ones among them
- * @retired: a bit per slot that a write error has taken out of use; such a slot is used. NULL while
- *	there is none
+ * @retired: a bit per slot that a write error has taken out of use; such a slot is used
  * @nr_free: slots that are not in @used, except inside the fence
  * @fence: slots that are not allocated, whether free or not
  * @cursor: slot at which the search for the next one starts
@@ -187,11 +186,7 @@ u32 fusion_slot_take(struct fusion *fs, enum fusion_dev dev, u32 slot);
  */
 void fusion_slot_put(struct fusion *fs, u32 word);
 
-/*
- * Never use a slot again: it could not be written. The mover asks whether there is memory for that,
- * without fs->lock; it may sleep.
- */
-bool fusion_slot_may_retire(struct fusion *fs, enum fusion_dev dev);
+/* Never use a slot again: it could not be written. */
 void fusion_slot_retire(struct fusion *fs, u32 word);
 
 /* -- dm-fusion-discard.c ----------------------------------------------------------------- */

@@ -65,8 +65,7 @@ static void check_counts(const struct fusion *fs)
 
 			free[dev] += is_free && !inside;
 			empty += is_free && inside;
-			retired += inside && fs->slots.retired[dev] &&
-				   test_bit(slot, fs->slots.retired[dev]);
+			retired += inside && test_bit(slot, fs->slots.retired[dev]);
 			held += inside && dev == FUSION_SLOW &&
 				(test_bit(slot, fs->replica.held[0]) ||
 				 test_bit(slot, fs->replica.held[1]));
