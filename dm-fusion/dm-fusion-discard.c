@@ -363,7 +363,8 @@ int fusion_discard_init(struct fusion *fs)
 		d->fs = fs;
 		d->dev = dev;
 		INIT_DELAYED_WORK(&d->work, fusion_do_discard);
-		if (bdev_max_discard_sectors(fs->dev[dev]->bdev)) {
+		/* an SSD may learn of discards later: a rule of udev sets its provisioning_mode */
+		if (dev == FUSION_FAST || bdev_max_discard_sectors(fs->dev[dev]->bdev)) {
 			d->todo = kvcalloc(BITS_TO_LONGS(fusion_slot_end(fs, dev)), sizeof(long),
 					   GFP_KERNEL);
 			if (!d->todo)

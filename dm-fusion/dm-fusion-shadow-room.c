@@ -45,8 +45,8 @@ static u32 fusion_shadow_next(const struct fusion_used *without, u32 from)
 }
 
 /*
- * The one to give up next, of the least use among some, or of no more use than the one before it,
- * *@worth; there is one.
+ * The one to give up next: that of the least use among some, or the first one of no more use than
+ * the one before it, *@worth, unless that was of metadata. There is one.
  */
 static u32 fusion_shadow_choose(struct fusion *fs, unsigned int *worth)
 {
@@ -54,7 +54,7 @@ static u32 fusion_shadow_choose(struct fusion *fs, unsigned int *worth)
 	u32 fast = fusion_shadow_next(&s->none, s->next), best = fast, i;
 	unsigned int least = fusion_shadow_worth(fs, best), other;
 
-	for (i = 1; i < min(LOOK, s->nr) && least > *worth; i++) {
+	for (i = 1; i < min(LOOK, s->nr) && least > min(*worth, 1U); i++) {
 		fast = fusion_shadow_next(&s->none, fast + 1);
 		other = fusion_shadow_worth(fs, fast);
 		if (other < least) {
