@@ -40,6 +40,11 @@ bool sim_out_of_memory(void)
 	return world->fail_allocation && !--world->fail_allocation;
 }
 
+unsigned int sim_cpu(void)
+{
+	return world->steps % SIM_CPUS;
+}
+
 void sim_free(const void *p)
 {
 	struct chunk *c;

@@ -42,13 +42,26 @@ static inline void *sim_try_alloc(size_t size, bool zero)
 #define memalloc_noio_save()		0U
 #define memalloc_noio_restore(flags)	((void)(flags))
 
-#define alloc_percpu(type)		((type *)sim_try_alloc(sizeof(type), true))
+/*
+ * What there is for each CPU lies SIM_CPU_BYTES after that of the one before. A task is on another
+ * CPU whenever another one has run, so bios leave an epoch elsewhere than they have entered it.
+ */
+#define SIM_CPUS	2
+#define SIM_CPU_BYTES	PAGE_SIZE
+
+unsigned int sim_cpu(void);
+
+#define alloc_percpu(type) ({							\
+	_Static_assert(sizeof(type) <= SIM_CPU_BYTES, "more for a CPU");	\
+	(type *)sim_try_alloc(SIM_CPUS * SIM_CPU_BYTES, true);			\
+})
 #define free_percpu(p)			sim_free(p)
-#define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
+#define of_cpu(p, cpu)			((typeof(p))((char *)(p) + (cpu) * SIM_CPU_BYTES))
+#define per_cpu_ptr(p, cpu)		of_cpu(p, cpu)
 #define raw_cpu_ptr(p)			(p)
-#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
-#define this_cpu_inc(x)			(sim_point(), (void)(x)++)
-#define this_cpu_dec(x)			(sim_point(), (void)(x)--)
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < SIM_CPUS; (cpu)++)
+#define this_cpu_inc(x)			(sim_point(), (void)(*of_cpu(&(x), sim_cpu()))++)
+#define this_cpu_dec(x)			(sim_point(), (void)(*of_cpu(&(x), sim_cpu()))--)
 #define ____cacheline_aligned
 
 struct page {
