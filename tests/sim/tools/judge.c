@@ -121,15 +121,18 @@ static void judge_check(const struct state *st, const struct found *before, bool
 
 void add_excuses(const struct state *st, const struct tool_result *r, struct excuse *e)
 {
+	/* only --force goes on then, and says that nothing tells which extents these are */
+	bool gap = strstr(r->out, "\"journal_gap\": \"end\"");
+
 	tool_ranges(r, "lost", excuse, e);
 	tool_ranges(r, "stale", excuse, e);
-	if (!is_torn(st) || !tool_number(r, "transactions_missing"))
+	if (!is_torn(st) || (!tool_number(r, "transactions_missing") && !gap))
 		return;
 	e->nr++;
 	image_enter(st->image);
 	for (unsigned int i = 0; i < MAX_DAMAGED; i++)
 		if (st->torn[i])
-			tool_touched(st->torn[i], e->given);
+			tool_touched(st->torn[i], e->given, gap);
 	image_leave();
 }
 

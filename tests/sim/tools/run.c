@@ -316,19 +316,23 @@ static int touch(void *ctx, const struct meta_txn *t, const struct fusion_record
 	return 0;
 }
 
-void tool_touched(u64 blocknr, bool *touched)
+void tool_touched(u64 blocknr, bool *touched, bool later)
 {
 	char *word[2] = { (char *)fus_role_name[FAST], (char *)fus_role_name[SLOW] };
 	struct meta_journal j;
 	struct meta meta;
+	bool found = false;
 	u32 i, k;
 
 	if (fus_meta_open(2, word, false, &meta) || fus_journal_list(&meta, FAST, &j))
 		sim_fail("the journal of a set that is well cannot be read");
-	for (i = 0; i < j.nr; i++)
+	for (i = 0; i < j.nr; i++) {
+		found &= later;
 		for (k = 0; k < j.t[i].count; k++)
-			if (fusion_journal_blocknr(&meta.geo[FAST], j.t[i].seq + k) == blocknr)
-				fus_journal_apply(&meta, FAST, &j.t[i], touch, touched);
+			found |= fusion_journal_blocknr(&meta.geo[FAST], j.t[i].seq + k) == blocknr;
+		if (found)
+			fus_journal_apply(&meta, FAST, &j.t[i], touch, touched);
+	}
 	fus_journal_free(&j);
 	fus_meta_free(&meta);
 }

@@ -66,8 +66,11 @@ typedef void (*tool_range_fn)(void *ctx, u64 first, u64 nr, u64 where);
 u32 tool_ranges(const struct tool_result *r, const char *key, tool_range_fn fn, void *ctx);
 u64 tool_number(const struct tool_result *r, const char *key);
 
-/* Mark extents that transactions with something in this block of the fast journal change. */
-void tool_touched(u64 blocknr, bool *touched);
+/*
+ * Mark extents that transactions with something in this block of the fast journal change; @later: and
+ * those that all transactions after these change.
+ */
+void tool_touched(u64 blocknr, bool *touched, bool later);
 
 /* -- state.c ---------------------------------------------------------------------- */
 
