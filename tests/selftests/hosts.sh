@@ -86,7 +86,7 @@ test_in_use() {
 # A closed set opens elsewhere, after a claim. A set that this machine had opens at once, even if it
 # was not closed.
 test_moves() {
-	local ms
+	local ms least=$((5000 * SLOWNESS))
 	linked 16 32
 	format --extent-size 64K
 	FAST2=/dev/fast SLOW2=/dev/slow
@@ -102,10 +102,14 @@ test_moves() {
 	write /dev/mapper/here 2 b
 	crash here
 	state 2 || fail "it was closed"
-	ms=$(took dmsetup create here --table "$(here "")")
-	at_most "ms to open what this machine had" "$ms" $((1500 * SLOWNESS))
-	write /dev/mapper/here 3 c
-	crash here
+	# a claim would take 2 s each time; something else that runs here may hold one up
+	for _ in 1 2 3; do
+		ms=$(took dmsetup create here --table "$(here "")")
+		least=$((ms < least ? ms : least))
+		write /dev/mapper/here 3 c
+		crash here
+	done
+	at_most "ms to open what this machine had" $least $((1500 * SLOWNESS))
 
 	ms=$(took dmsetup create moved --table "0 $LEN fusion $FAST $SLOW 2 host $THERE")
 	defer dm_remove moved
