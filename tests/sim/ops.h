@@ -67,6 +67,7 @@ struct setup {
 	u32 depth;			/* operations under way */
 	u32 cut_one_in;			/* of the places where power may be cut */
 	bool faults;
+	u32 scarce;			/* so is memory: see struct sim_world */
 	bool grows;
 	bool shrinks;
 	bool homes;			/* many extents have a home, and the others have room */

@@ -180,6 +180,7 @@ static void run_world(void *arg)
 				&w->rng);
 	}
 	for (;;) {
+		world->scarce = run->setup.scarce;
 		world->cut = cut_run;
 		world->cut_ctx = st;
 		sim_run(drive, st);

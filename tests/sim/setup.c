@@ -107,7 +107,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 {
 	u64 rng = seed ^ 0x5e7, other = seed ^ 0xf0a, wide = seed ^ 0x71d, grow = seed ^ 0x960;
 	u64 shrink = seed ^ 0x541, homes = seed ^ 0x803d, shadow = seed ^ 0x5ad;
-	u64 lost = seed ^ 0x1057;
+	u64 lost = seed ^ 0x1057, scarce = seed ^ 0x5ca2;
 	static const u32 cuts[] = { 1, 8, 32, 128 };
 	static const char * const intervals[] = { "10", "100", "1000", "60000" };
 	static const char * const replica[] = { "1", "5", "60" };
@@ -138,6 +138,7 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 	s->depth = 1 << rnd_below(&rng, 5);
 	s->cut_one_in = s->large ? 64 : cuts[rnd_below(&rng, ARRAY_SIZE(cuts))];
 	s->faults = faults;
+	s->scarce = faults && !rnd_below(&scarce, 4) ? 1 + rnd_below(&scarce, 4) : 0;
 	/* recoveries of large ones would complete many extents, with a cut at each write */
 	if (!s->large && !rnd_below(&lost, 6))
 		s->lost = 1 + rnd_below(&lost, 3);

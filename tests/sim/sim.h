@@ -61,6 +61,7 @@ struct sim_world {
 	struct list_head memory;
 	unsigned int allocations;
 	u32 fail_allocation;		/* the module's n-th from now on fails; 0: none */
+	u32 scarce;			/* one in so many with __GFP_NORETRY fails; 0: none */
 	u32 fail_read;			/* the disks' n-th from now on fails; 0: none */
 	u32 fail_write;			/* as fail_read */
 	u32 fail_more;			/* and so many behind that one */

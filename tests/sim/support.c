@@ -40,6 +40,11 @@ bool sim_out_of_memory(void)
 	return world->fail_allocation && !--world->fail_allocation;
 }
 
+bool sim_memory_is_scarce(void)
+{
+	return world->scarce && !rnd_below(&world->rng, world->scarce);
+}
+
 unsigned int sim_cpu(void)
 {
 	return world->steps % SIM_CPUS;

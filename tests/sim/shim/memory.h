@@ -10,7 +10,7 @@
 #define GFP_KERNEL	0U
 #define GFP_NOIO	0U
 #define __GFP_ZERO	1U
-#define __GFP_NORETRY	0U
+#define __GFP_NORETRY	2U
 #define __GFP_NOWARN	0U
 #define PAGE_SIZE	4096UL
 
@@ -20,13 +20,21 @@ void sim_free(const void *p);
 /* Is it the one that is to fail? The module's may; the simulator's own do not. */
 bool sim_out_of_memory(void);
 
+/* Is none to be had without an effort? */
+bool sim_memory_is_scarce(void);
+
 static inline void *sim_try_alloc(size_t size, bool zero)
 {
 	return sim_out_of_memory() ? NULL : sim_alloc(size, zero);
 }
 
-#define kmalloc(size, gfp)		((void)(gfp), sim_try_alloc(size, false))
-#define kzalloc(size, gfp)		((void)(gfp), sim_try_alloc(size, true))
+static inline void *sim_try_alloc_for(size_t size, bool zero, gfp_t gfp)
+{
+	return gfp & __GFP_NORETRY && sim_memory_is_scarce() ? NULL : sim_try_alloc(size, zero);
+}
+
+#define kmalloc(size, gfp)		sim_try_alloc_for(size, false, gfp)
+#define kzalloc(size, gfp)		sim_try_alloc_for(size, true, gfp)
 #define kcalloc(n, size, gfp)		kzalloc((size_t)(n) * (size), gfp)
 #define kmalloc_array(n, size, gfp)	kmalloc((size_t)(n) * (size), gfp)
 #define kvmalloc(size, gfp)		kmalloc(size, gfp)
