@@ -17,6 +17,8 @@
  * INV20 A live bit is durably cleared only if what takes the place of the block is durable as well,
  *	 and will be found: a newer entry, of a batch that the same commit calls durable; the slot
  *	 on the slow member, flushed before that commit; or a MOVE or UNMAP in the journal before.
+ *	 Except for the first of these, no older entry of the block is live any more by then, in
+ *	 records ahead of it: it would come back.
  * INV21 The slot of a segment gets no other use before its SEGFREE is durable, and no reader is
  *	 left that found an entry of it (the drain).
  * INV22 A copy of a block that was read, kept in a slot of the area, is in memory only, and is
