@@ -196,9 +196,9 @@ void set_readonly(bool readonly)
 #define MAX_DEPTH	3
 
 /*
- * A recovery that completes many extents has hundreds of places to cut. With cuts at all of them, at
- * each depth, a single cut would lead to 100,000 recoveries. So the first DENSE places are cut at,
- * a quarter as many at each greater depth, and of those after them one in THINNED.
+ * A recovery that completes many extents has hundreds of places to cut. With cuts at all of them,
+ * at each depth, a single cut would lead to 100,000 recoveries. So the first DENSE places are cut
+ * at, a quarter as many at each greater depth, and of those after them one in THINNED.
  */
 #define DENSE		128U
 #define THINNED		16

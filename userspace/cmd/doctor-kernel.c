@@ -35,10 +35,11 @@ static enum health how_bad(const struct doctor *d, const struct kernel *k)
 static void module_value(const struct doctor *d, const struct kernel *k, const char *field,
 			 char *buf, size_t size)
 {
-	const char *dir = *d->dir ? d->dir : "/";
+	const char *const argv[] = {
+		"modinfo", "-b", *d->dir ? d->dir : "/", "-k", k->release, "-F", field, MODULE, NULL
+	};
 
-	if (fus_program_say((const char *[]){ "modinfo", "-b", dir, "-k", k->release, "-F", field,
-					      MODULE, NULL }, buf, size))
+	if (fus_program_say(argv, buf, size))
 		*buf = 0;
 }
 

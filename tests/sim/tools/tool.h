@@ -67,8 +67,8 @@ u32 tool_ranges(const struct tool_result *r, const char *key, tool_range_fn fn, 
 u64 tool_number(const struct tool_result *r, const char *key);
 
 /*
- * Mark extents that transactions with something in this block of the fast journal change; @later: and
- * those that all transactions after these change.
+ * Mark extents that transactions with something in this block of the fast journal change; @later:
+ * and those that all transactions after these change.
  */
 void tool_touched(u64 blocknr, bool *touched, bool later);
 
