@@ -74,10 +74,12 @@ static void check_signature(struct doctor *d, const struct kernel *k)
 {
 	char signer[256];
 
-	module_value(d, k, "signer", signer, sizeof(signer));
-	if (!secure_boot())
+	if (!secure_boot()) {
 		doctor_say(d, HEALTH_OK, k->subject, NULL, "has the module");
-	else if (!*signer)
+		return;
+	}
+	module_value(d, k, "signer", signer, sizeof(signer));
+	if (!*signer)
 		doctor_say(d, HEALTH_ERROR, k->subject, "have DKMS sign it: dkms "
 			   "generate_mok, then reinstall dm-fusion-dkms", "the module is not "
 			   "signed, and Secure Boot accepts only signed ones");
