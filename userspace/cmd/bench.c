@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "output.h"
+#include "program.h"
 #include "verb.h"
 
 /* -- signals ------------------------------------------------------------------------ */
@@ -23,7 +24,7 @@ static void note(int number)
 
 void bench_catch_signals(void)
 {
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE };
+	static const int ends[] = FUS_ENDING_SIGNALS;
 	/* fio is killed then: fus_program_tied() */
 	struct sigaction action = { .sa_handler = note }, old;
 

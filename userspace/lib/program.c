@@ -97,7 +97,7 @@ static bool read_lines(struct source *s, bool (*each)(const char *line, void *ct
 /* Hold those of the signals that end a program which this one catches; or -1. */
 static int hold_caught(sigset_t *before)
 {
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE };
+	static const int ends[] = FUS_ENDING_SIGNALS;
 	struct sigaction action;
 	sigset_t caught;
 	int fd;

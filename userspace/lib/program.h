@@ -18,10 +18,13 @@ bool fus_program_path(const char *name, char *buf, size_t size);
 int fus_program_run(const char *const argv[], void (*each)(const char *line, void *ctx),
 		    void *ctx);
 
+/* Signals that end a program, unless it catches them. */
+#define FUS_ENDING_SIGNALS	{ SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE }
+
 /*
  * The same, for one that must not outlive this process: it is killed when that ends, however that
- * comes about, when @each returns false, and when one of SIGHUP, SIGINT, SIGTERM, SIGQUIT and
- * SIGPIPE comes and this process catches it. The handler runs when this returns.
+ * comes about, when @each returns false, and when one of FUS_ENDING_SIGNALS comes and this process
+ * catches it. The handler runs when this returns.
  */
 int fus_program_tied(const char *const argv[], bool (*each)(const char *line, void *ctx),
 		     void *ctx);
