@@ -89,7 +89,8 @@ static bool get_value(struct json_object *o, const char *key, struct theil_value
 	/* a rate without an upper bound */
 	if (isnan(v->high))
 		v->high = INFINITY;
-	return v->is > 0 && v->low <= v->is && v->is <= v->high;
+	/* the rate of a phase need not lie between its bounds */
+	return v->is > 0 && v->low <= v->high;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -237,7 +238,7 @@ static unsigned int add_fall(struct libscols_table *tb, const struct result r[2]
 	return 1;
 }
 
-/* The rates of all may be alike then, as medians. */
+/* The rates of all may be alike then. */
 static void print_only_fall(const struct result r[2])
 {
 	struct theil_value v[2];

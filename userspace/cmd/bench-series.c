@@ -147,10 +147,12 @@ struct bench_phase bench_phase_of(const struct bench_series *s, const char *name
 static void add_phase(struct bench_series *s, const char *name, unsigned int first,
 		      unsigned int nr, double *scratch)
 {
+	const struct theil_value spread = spread_of(s, first, nr, scratch);
 	struct bench_phase *p = &s->phase[s->nr_phases++];
 
 	*p = bench_phase_of(s, name, first, nr);
-	p->rate = spread_of(s, first, nr, scratch);
+	p->rate.low = spread.low;
+	p->rate.high = spread.high;
 }
 
 bool bench_find_fall(struct bench_series *s)
