@@ -80,6 +80,8 @@ void check_shadows(const void *private, unsigned long **taken)
 		named += !!(fs->shadows.of[fast].slot & FUSION_SHADOW_NAMED);
 		same += (fs->shadows.of[fast].slot & both) == both;
 	}
+	check_used(&fs->shadows.none);
+	check_used(&fs->shadows.unnamed);
 	if (same != fs->shadows.nr_same || fs->shadows.nr_protected > same)
 		sim_fail("%u shadows recorded as current, %u counted, %u protected", same,
 			 fs->shadows.nr_same, fs->shadows.nr_protected);

@@ -42,8 +42,9 @@ static void check_level(const unsigned long *level, const unsigned long *below, 
 	}
 }
 
-static void check_used(const struct fusion_used *used)
+void check_used(const void *private)
 {
+	const struct fusion_used *used = private;
 	size_t words = BITS_TO_LONGS(used->nr);
 
 	check_level(used->full, used->bits, words);

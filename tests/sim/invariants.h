@@ -7,6 +7,9 @@
 /* Fails the run if the tables contradict each other. Whenever no lock is held. */
 void check_invariants(const void *private);
 
+/* Fails the run if the levels of a struct fusion_used disagree. */
+void check_used(const void *private);
+
 /* The part of it about shadows; @taken gets the slow slots that they have. */
 void check_shadows(const void *private, unsigned long **taken);
 
