@@ -158,7 +158,7 @@ check:
 
 check-boot:
 	$(Q)scripts/setup vm deb stack
-	$(Q)$(MAKE) --no-print-directory modules KVER=6.1 userspace deb
+	$(Q)$(MAKE) --no-print-directory modules KVER=6.1 userspace tests deb
 	$(Q)T='$(T)' tests/boot/check-boot
 
 check-debug:

@@ -109,8 +109,9 @@ dm() {
 }
 
 dm_remove() {
-	dmsetup info "$1" >/dev/null 2>&1 || return 0
-	dmsetup resume "$1" 2>/dev/null
+	local state
+	state=$(dmsetup info -c --noheadings -o suspended "$1" 2>/dev/null) || return 0
+	[[ $state != Suspended ]] || dmsetup resume "$1" 2>/dev/null
 	dmsetup remove --retry "$1"
 }
 
@@ -138,10 +139,12 @@ sectors_of() {
 
 # stale DEV: fill it with 0xa5, so that leaked data shows
 stale() {
-	local mib=$TMP/stale
+	local mib=$TMP/stale all=() left
 	[[ -e $mib ]] || head -c 1M /dev/zero | tr '\0' '\245' >"$mib"
-	seq $(($(sectors_of "$1") / 2048)) | sed "c $mib" | xargs cat |
-		dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
+	for ((left = $(sectors_of "$1") / 2048; left > 0; left--)); do
+		all+=("$mib")
+	done
+	cat "${all[@]}" | dd of="$1" bs=1M iflag=fullblock oflag=direct status=none
 }
 
 # replaced FROM TO: copy one device to another
@@ -155,16 +158,22 @@ read_zero() {
 	where=$(cmp -n "$3" -i "$2:0" "$1" /dev/zero 2>&1) || fail "$1 from byte $2: $where"
 }
 
+# bytes BYTE COUNT: that byte (octal) so many times; to be called in a pipe
+bytes() {
+	[[ $1 != 0 ]] || exec head -c "$2" /dev/zero
+	exec tr '\0' "\\$1" < <(head -c "$2" /dev/zero)
+}
+
 # put DEV BYTE OFFSET BYTES: write that byte (octal)
 put() {
-	head -c "$4" /dev/zero | tr '\0' "\\$2" |
+	bytes "$2" "$4" |
 		dd of="$1" bs=64K iflag=fullblock oflag=seek_bytes seek="$3" \
 			conv=notrunc,fdatasync status=none
 }
 
 # put_direct DEV BYTE OFFSET BYTES: the same, past the page cache, of at most 1 MiB
 put_direct() {
-	head -c "$4" /dev/zero | tr '\0' "\\$2" |
+	bytes "$2" "$4" |
 		dd of="$1" bs="$4" iflag=fullblock oflag=seek_bytes,direct seek="$3" \
 			conv=notrunc status=none
 }

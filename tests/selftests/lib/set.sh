@@ -12,8 +12,7 @@ format() {
 
 # number DEV BLOCK OFFSET SIZE: a little-endian number on a member
 number() {
-	dd if="$1" of="$TMP/block" iflag=direct bs=4096 skip="$2" count=1 status=none
-	echo $(($(od -An -j "$3" -N "$4" -t "u$4" "$TMP/block")))
+	fusion-peek "$@"
 }
 
 # uuid_of DEV [FIELD]: uuid of a member's set, or device_uuid of the member
@@ -23,7 +22,7 @@ uuid_of() {
 
 # sb FIELD [DEV]: a number from the newer copy of a member's superblock
 sb() {
-	local dev=${2:-$FAST} copy=0 offset size
+	local dev=${2:-$FAST} offset size
 	case $1 in
 	flags)			offset=88 size=4 ;;
 	epoch)			offset=92 size=4 ;;
@@ -53,8 +52,7 @@ sb() {
 	peer_seq)		offset=576 size=8 ;;
 	*) fail "no field $1" ;;
 	esac
-	[[ $(number "$dev" 0 80 8) -ge $(number "$dev" 8 80 8) ]] || copy=8
-	number "$dev" $copy $offset $size
+	fusion-peek "$dev" super $offset $size
 }
 
 # table [OPTION VALUE]...: the table line of the set
