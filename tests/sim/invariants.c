@@ -269,7 +269,7 @@ bool set_same_disks(const void *private, const struct fusion_sb *slow)
 
 	if (fusion_sb_has_old(&fs->sb))
 		return fusion_same_old(&fs->sb, slow);
-	/* a set that has just parted has no word that it had not before, unless it has turned back */
+	/* a set that has just parted has no other words than before, unless it has turned back */
 	return !memcmp(slow->dev_uuid, fs->sb.peer_uuid, sizeof(slow->dev_uuid)) &&
 	       !memcmp(slow->peer_uuid, fs->sb.dev_uuid, sizeof(slow->peer_uuid));
 }

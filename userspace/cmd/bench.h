@@ -173,7 +173,7 @@ struct bench_phase {
 	unsigned int first, nr;
 	double seconds;
 	uint64_t bytes;
-	struct theil_value rate;	/* @bytes in @seconds; a fifth is below low, and above high */
+	struct theil_value rate;	/* a fifth of the intervals is below low, and above high */
 	double fast_share;	/* by bytes; -1: not on a set */
 };
 
