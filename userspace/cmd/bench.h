@@ -173,7 +173,8 @@ struct bench_phase {
 	unsigned int first, nr;
 	double seconds;
 	uint64_t bytes;
-	struct theil_value rate;	/* a fifth of the intervals is below low, and above high */
+	/* @bytes by @seconds; of the intervals, a fifth is below low, and a fifth above high */
+	struct theil_value rate;
 	double fast_share;	/* by bytes; -1: not on a set */
 };
 
