@@ -19,7 +19,7 @@
 
 #include <linux/minmax.h>
 
-#include "dm-fusion-format.h"
+#include "dm-fusion-record.h"
 
 /* Numbers that only count up: no device lives long enough to get here. */
 #define FUSION_MAX_COUNTER	0x4000000000000000ULL	/* 2^62 */
@@ -138,6 +138,7 @@ struct fusion_sb {
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
+	u32 landing_slots;		/* zero without FUSION_INCOMPAT_LANDING, and if it is slow */
 };
 
 /**
@@ -510,6 +511,10 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
+/* The same, but FUSION_INCOMPAT_LANDING is known: check and dump of the tool use it. */
+int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why);
+
 /* Is everything copied that lies on the other member during an adoption or release? */
 static inline bool fusion_transit_copied(const struct fusion_transit *t)
 {
@@ -698,20 +703,17 @@ int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block,
 
 /* -- journal ---------------------------------------------------------------- */
 
-/* Is this a record of a partial extent, with a bitmap? */
-static inline bool fusion_op_has_bitmap(u32 op)
+/* Bytes that a record with this operation takes. */
+static inline u32 fusion_record_bytes(const struct fusion_sb *sb, u32 op)
 {
-	return op == FUSION_OP_OPEN || op == FUSION_OP_PARTLY_LOST;
-}
+	const u32 bitmap = fusion_bitmap_bytes(sb->extent_sectors);
 
-/* A record in host order; @bitmap is NULL unless fusion_op_has_bitmap(). */
-struct fusion_record {
-	u32 lext;
-	u32 new;
-	u32 old;
-	u32 op;
-	const void *bitmap;
-};
+	if (op == FUSION_OP_SEGMENT)
+		return sizeof(struct fusion_segment_record) + bitmap;
+	if (op == FUSION_OP_LANDED)
+		return sizeof(struct fusion_landed_record);
+	return sizeof(struct fusion_journal_record) + (fusion_op_has_bitmap(op) ? bitmap : 0);
+}
 
 /* Start an empty journal block. */
 void fusion_journal_init(void *block);
@@ -756,7 +758,8 @@ void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
  *	(0..sb->journal_blocks[sb->role] - 1), valid until the next call, or NULL if it can't be
  *	read
  * @apply: called for each record of each whole transaction, in order; all its numbers
- *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
+ *	are bounded, and a bitmap points into the block. Those of the landing log only if @sb has
+ *	FUSION_INCOMPAT_LANDING. Nonzero return ends the replay.
  * @ctx: argument of @read and @apply
  * @next_seq: out: first sequence number after the last whole transaction
  * @next_txn: out: number for the next transaction

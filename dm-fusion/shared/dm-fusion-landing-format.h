@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: what a landing log is made of. No version writes one yet: a set with
- * FUSION_INCOMPAT_LANDING is refused.
+ * dm-fusion: what a landing log is made of. No version writes one yet: the module refuses a set with
+ * FUSION_INCOMPAT_LANDING, and fusionctl only looks at it.
  *
  * Small writes to extents of the slow member land in a log on the fast member. They go to their
  * slots later, in the order of the slow member. The log is made of segments. Each has a fast slot
@@ -97,8 +97,9 @@ struct fusion_landing_block {
 } __attribute__((packed));
 
 /*
- * Operations of journal records, behind those of enum fusion_op. Today's replay does not know them,
- * and so refuses the journal. They carry absolute states, as others do.
+ * Operations of journal records, behind those of enum fusion_op. The fast member's journal may have
+ * them with FUSION_INCOMPAT_LANDING; otherwise the replay does not know them, and so refuses the
+ * journal. They carry absolute states, as others do.
  */
 enum fusion_landing_op {
 	FUSION_OP_SEGMENT	= 9,	/* a segment, and which of its blocks are live */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: packing, unpacking and checking of the landing log: batches, summaries, and records of
- * segments. See dm-fusion-landing.h for the contract.
+ * dm-fusion: packing, unpacking and checking of the landing log: batches and summaries. See
+ * dm-fusion-landing.h for the contract. Records of segments are in dm-fusion-landing-record.c.
  */
 #include <linux/build_bug.h>
 #include <linux/crc32c.h>
@@ -15,14 +15,9 @@
 
 static_assert(sizeof(struct fusion_landing_entry) == 12);
 static_assert(sizeof(struct fusion_landing_block) == FUSION_BLOCK_SIZE);
-static_assert(sizeof(struct fusion_segment_record) == 24);
-static_assert(sizeof(struct fusion_landed_record) == 24);
 static_assert(FUSION_BATCH_BLOCKS <= FUSION_SUMMARY_ENTRIES);
 /* no extent has the number that stands for a header */
 static_assert(FUSION_MAX_LEXTS < FUSION_LANDING_HEAD);
-
-#define PLACE_SHIFT	48	/* of the block, in struct fusion_landed_record */
-#define END_SHIFT	16	/* of the end, in @old of struct fusion_segment_record */
 
 u32 fusion_landing_crc(const void *data)
 {
@@ -212,110 +207,4 @@ int fusion_summary_unpack(const struct fusion_sb *sb, const struct fusion_segmen
 	if (!*why)
 		*why = fusion_check_entries(sb, d, summary->count, true);
 	return *why ? -EILSEQ : 0;
-}
-
-/* -- records ------------------------------------------------------------------------------- */
-
-static void fusion_segment_head_pack(const struct fusion_segment *seg, u32 op, u32 end,
-				     struct fusion_journal_record *r)
-{
-	r->lext = cpu_to_le32(seg->slot);
-	r->new = cpu_to_le32((u32)seg->segno);
-	r->old = cpu_to_le32((u32)(seg->segno >> 32) | end << END_SHIFT);
-	r->op = cpu_to_le32(op);
-}
-
-void fusion_segment_pack(const struct fusion_sb *sb, const struct fusion_segment *seg,
-			 void *record)
-{
-	struct fusion_segment_record *d = record;
-
-	fusion_segment_head_pack(seg, FUSION_OP_SEGMENT, seg->end, &d->r);
-	d->key = cpu_to_le64(seg->key);
-	memcpy(d + 1, seg->live, fusion_bitmap_bytes(sb->extent_sectors));
-}
-
-void fusion_segfree_pack(const struct fusion_segment *seg, struct fusion_journal_record *record)
-{
-	fusion_segment_head_pack(seg, FUSION_OP_SEGFREE, 0, record);
-}
-
-void fusion_landed_pack(const struct fusion_landed *landed, struct fusion_landed_record *record)
-{
-	record->r.lext = cpu_to_le32(landed->csum);
-	record->r.new = cpu_to_le32((u32)landed->seq);
-	record->r.old = cpu_to_le32((u32)(landed->seq >> 32));
-	record->r.op = cpu_to_le32(FUSION_OP_LANDED);
-	record->place = cpu_to_le64(landed->segno | (u64)landed->pos << PLACE_SHIFT);
-}
-
-static int fusion_segment_body_unpack(const struct fusion_sb *sb,
-				      const struct fusion_segment_record *d, u32 bytes,
-				      struct fusion_segment *seg, const char **why)
-{
-	const u32 used = fusion_segment_blocks(sb) / 8;
-
-	*why = "a record of the landing log is cut off";
-	if (bytes < fusion_segment_bytes(sb))
-		return -EILSEQ;
-	seg->key = le64_to_cpu(d->key);
-	seg->live = (const u8 *)(d + 1);
-	*why = "a segment of the landing log has blocks that do not exist";
-	if (memchr_inv(seg->live + used, 0, fusion_bitmap_bytes(sb->extent_sectors) - used))
-		return -EILSEQ;
-	*why = "a segment of the landing log has no key";
-	return seg->key ? 0 : -EILSEQ;
-}
-
-int fusion_segment_unpack(const struct fusion_sb *sb, const void *record, u32 bytes,
-			  struct fusion_segment *seg, const char **why)
-{
-	const struct fusion_segment_record *d = record;
-	int r = 0;
-	u32 op;
-
-	memset(seg, 0, sizeof(*seg));
-	*why = "a record of the landing log is cut off";
-	if (bytes < sizeof(d->r))
-		return -EILSEQ;
-	op = le32_to_cpu(d->r.op);
-	seg->slot = le32_to_cpu(d->r.lext);
-	seg->segno = le32_to_cpu(d->r.new) |
-		     (u64)(le32_to_cpu(d->r.old) & ((1U << END_SHIFT) - 1)) << 32;
-	seg->end = le32_to_cpu(d->r.old) >> END_SHIFT;
-	*why = "a segment of the landing log is out of bounds";
-	if (sb->role != FUSION_FAST || !seg->segno ||
-	    !fusion_slot_valid(sb, FUSION_FAST, seg->slot) ||
-	    seg->end > fusion_segment_room(sb) || seg->end == 1)
-		return -EILSEQ;
-	if (op == FUSION_OP_SEGMENT)
-		r = fusion_segment_body_unpack(sb, d, bytes, seg, why);
-	else if (op != FUSION_OP_SEGFREE || seg->end)
-		r = -EILSEQ;
-	if (!r)
-		*why = NULL;
-	return r;
-}
-
-int fusion_landed_unpack(const struct fusion_sb *sb, const void *record, u32 bytes,
-			 struct fusion_landed *landed, const char **why)
-{
-	const struct fusion_landed_record *d = record;
-	u64 place;
-
-	*why = "a record of the landing log is cut off";
-	if (bytes < sizeof(*d))
-		return -EILSEQ;
-	place = le64_to_cpu(d->place);
-	landed->csum = le32_to_cpu(d->r.lext);
-	landed->seq = le32_to_cpu(d->r.new) | (u64)le32_to_cpu(d->r.old) << 32;
-	landed->segno = place & FUSION_MAX_SEGNO;
-	landed->pos = place >> PLACE_SHIFT;
-	*why = "the record of where the landing log goes on is out of bounds";
-	if (sb->role != FUSION_FAST || le32_to_cpu(d->r.op) != FUSION_OP_LANDED ||
-	    landed->seq > FUSION_MAX_COUNTER || !landed->segno || landed->pos == 1 ||
-	    landed->pos > fusion_segment_room(sb) || (landed->pos && !landed->seq))
-		return -EILSEQ;
-	*why = NULL;
-	return 0;
 }

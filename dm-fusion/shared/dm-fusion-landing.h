@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dm-fusion: packing, unpacking and checking of the landing log (dm-fusion-landing.c), and its
- * replay (dm-fusion-landing-replay.c). The layout is in dm-fusion-landing-format.h.
+ * dm-fusion: packing, unpacking and checking of the landing log (dm-fusion-landing.c), of what the
+ * journal says of it (dm-fusion-landing-record.c), and its replay (dm-fusion-landing-replay.c). The
+ * layout is in dm-fusion-landing-format.h.
  *
  * Pure code, as in dm-fusion-codec.h: no I/O, no allocation, no locks. Each number that comes from
- * a block or a record is bounded here, once. Nothing calls this yet: see the on-disk format.
+ * a block or a record is bounded here, once.
  *
  * Invariants, beside those of dm-fusion.h
  *
@@ -65,22 +66,6 @@
 #include "dm-fusion-codec.h"
 #include "dm-fusion-landing-format.h"
 
-/**
- * struct fusion_segment - a segment, in host order
- * @slot: its fast slot
- * @segno: its number
- * @key: its key
- * @end: blocks that its batches take, if it was left; otherwise 0
- * @live: bitmap, as behind an OPEN record
- */
-struct fusion_segment {
-	u32 slot;
-	u64 segno;
-	u64 key;
-	u32 end;
-	const u8 *live;
-};
-
 /* An entry; of a summary perhaps one of FUSION_LANDING_HEAD. Fields as on disk. */
 struct fusion_entry {
 	u32 lext;
@@ -107,24 +92,16 @@ struct fusion_summary {
 	u32 count;
 };
 
-/**
- * struct fusion_landed - how far the log has got
- * @seq: number of a batch
- * @csum: of its header
- * @segno: segment in which the next one begins, or is to begin
- * @pos: block there
- */
-struct fusion_landed {
-	u64 seq;
-	u32 csum;
-	u64 segno;
-	u32 pos;
-};
-
 /* As long as no LANDED was recorded. */
 #define FUSION_LANDED_NOWHERE	((struct fusion_landed){ .segno = 1 })
 
 /* -- places -------------------------------------------------------------------------------- */
+
+/* Does the superblock say how many slots are kept for a landing log? */
+static inline bool fusion_sb_keeps_landing(const struct fusion_sb *sb)
+{
+	return sb->role == FUSION_FAST && sb->incompat & FUSION_INCOMPAT_LANDING;
+}
 
 /* Blocks of a segment, and of an extent. */
 static inline u32 fusion_segment_blocks(const struct fusion_sb *sb)
@@ -219,13 +196,13 @@ int fusion_summary_unpack(const struct fusion_sb *sb, const struct fusion_segmen
 
 /* -- records ------------------------------------------------------------------------------- */
 
-/* Bytes that a SEGMENT takes in the journal. */
-static inline u32 fusion_segment_bytes(const struct fusion_sb *sb)
-{
-	return sizeof(struct fusion_segment_record) + fusion_bitmap_bytes(sb->extent_sectors);
-}
+/*
+ * Most slots that a set can keep for its landing log: at most half of the fast ones, and no more
+ * than the journal can record twice within a sixteenth of its size, in one commit.
+ */
+u32 fusion_landing_limit(const struct fusion_sb *sb);
 
-/* Pack records. @record: fusion_segment_bytes(), or the size of the record. */
+/* Pack records, for fusion_journal_add(). @record: fusion_record_bytes(). */
 void fusion_segment_pack(const struct fusion_sb *sb, const struct fusion_segment *seg,
 			 void *record);
 void fusion_segfree_pack(const struct fusion_segment *seg, struct fusion_journal_record *record);
@@ -247,6 +224,12 @@ int fusion_segment_unpack(const struct fusion_sb *sb, const void *record, u32 by
 /* The same for LANDED. */
 int fusion_landed_unpack(const struct fusion_sb *sb, const void *record, u32 bytes,
 			 struct fusion_landed *landed, const char **why);
+
+/* Either kind, as its operation says. @rec: @op is set, and fusion_op_is_landing(). */
+void fusion_landing_record_pack(const struct fusion_sb *sb, const struct fusion_record *rec,
+				void *record);
+int fusion_landing_record_unpack(const struct fusion_sb *sb, const void *record, u32 bytes,
+				 struct fusion_record *rec, const char **why);
 
 /* -- replay -------------------------------------------------------------------------------- */
 

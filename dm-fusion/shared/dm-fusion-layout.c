@@ -14,7 +14,7 @@
 #include <linux/stddef.h>
 #include <linux/string.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
@@ -204,6 +204,7 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 	slow->peer = fast->self;
 	slow->self_sectors = fast->peer_sectors;
 	slow->peer_sectors = fast->self_sectors;
+	slow->landing_slots = 0;
 }
 
 /* -- is a layout valid? ---------------------------------------------------------------------- */
@@ -266,9 +267,23 @@ static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sect
 	return NULL;
 }
 
+/* Is the number of slots that are kept for the landing log possible? */
+static bool fusion_landing_valid(const struct fusion_sb *sb)
+{
+	if (!fusion_sb_keeps_landing(sb))
+		return !sb->landing_slots;
+	return sb->landing_slots && sb->landing_slots <= fusion_landing_limit(sb);
+}
+
 static bool fusion_journal_size_valid(u32 blocks)
 {
 	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
+}
+
+/* Data slots of both members that are no spares. */
+static u64 fusion_capacity(const struct fusion_sb *sb)
+{
+	return (u64)sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 }
 
 const char *fusion_check_geometry(const struct fusion_sb *sb)
@@ -293,9 +308,10 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 	if (!sb->spare_fast || sb->spare_fast >= sb->nr_fast_slots ||
 	    !sb->spare_slow || sb->spare_slow >= sb->nr_slow_slots)
 		return "number of spare slots is wrong";
+	if (!fusion_landing_valid(sb))
+		return "number of slots for the landing log is wrong";
 	if (!sb->nr_lexts || sb->nr_lexts > FUSION_MAX_LEXTS ||
-	    sb->nr_lexts > (u64)sb->nr_fast_slots - sb->spare_fast +
-			   sb->nr_slow_slots - sb->spare_slow)
+	    sb->nr_lexts + (u64)sb->landing_slots > fusion_capacity(sb))
 		return "number of extents is wrong";
 	if ((u64)sb->map_blocks * FUSION_MAP_PER_BLOCK < sb->nr_lexts ||
 	    (u64)sb->heat_blocks * FUSION_HEAT_PER_BLOCK < sb->nr_lexts)
@@ -345,4 +361,11 @@ u32 fusion_open_limit(const struct fusion_sb *sb)
 	u32 max = min(FUSION_MAX_OPEN, blocks * (u32)(FUSION_JOURNAL_PAYLOAD / record));
 
 	return min(max, sb->nr_lexts);
+}
+
+u32 fusion_landing_limit(const struct fusion_sb *sb)
+{
+	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(sb, FUSION_OP_SEGMENT);
+
+	return min(sb->nr_fast_slots / 2, sb->journal_blocks[FUSION_FAST] / 16 * each / 2);
 }

@@ -210,7 +210,7 @@ static void one_record(const uint8_t *n)
 
 	if (!fusion_segment_unpack(sb, n, NUMBERS, &s, &why) && s.live) {
 		fusion_segment_pack(sb, &s, packed);
-		PROMISED(!memcmp(packed, n, fusion_segment_bytes(sb)));
+		PROMISED(!memcmp(packed, n, fusion_record_bytes(sb, FUSION_OP_SEGMENT)));
 	} else {
 		PROMISED(why || !s.live);
 	}

@@ -256,7 +256,7 @@ static void test_segment_record(void)
 	for (sectors = 128; sectors <= 32768; sectors *= 2) {
 		begin(sectors);
 		seg.end = fusion_segment_room(&sb);
-		bytes = fusion_segment_bytes(&sb);
+		bytes = fusion_record_bytes(&sb, FUSION_OP_SEGMENT);
 		/* so that a read beyond the end is noticed */
 		copy = malloc(bytes);
 		REQUIRE(copy);
@@ -277,7 +277,7 @@ static void test_segment_record(void)
 		free(copy);
 	}
 	begin(2048);
-	REQUIRE_EQ(fusion_segment_bytes(&sb), 56);
+	REQUIRE_EQ(fusion_record_bytes(&sb, FUSION_OP_SEGMENT), 56);
 	{
 		const struct bound bounds[] = {
 			{ 0, 4, sb.nr_fast_slots - 1, NULL },
@@ -359,47 +359,6 @@ static void test_landed_record(void)
 	REQUIRE_EQ(fusion_landed_unpack(&sb, &record, 24, &back, &why), -EILSEQ);
 }
 
-/* -- this version -------------------------------------------------------------------------- */
-
-static const void *read_one(void *ctx, u32 pos)
-{
-	return pos == sb.replay_seq % sb.journal_blocks[FUSION_FAST] ? ctx : NULL;
-}
-
-static int apply_none(void *ctx, const struct fusion_record *rec)
-{
-	(void)ctx;
-	(void)rec;
-	return 0;
-}
-
-/* It refuses a superblock with the bit, and a journal with such records. */
-static void test_refused_today(void)
-{
-	struct fusion_replay r = { .sb = &sb, .read = read_one, .apply = apply_none, .ctx = block };
-	struct fusion_sb back;
-	char text[FUSION_UNKNOWN_TEXT];
-	const char *why;
-	u32 op;
-
-	begin(2048);
-	sb.generation = 1000;
-	sb.incompat = FUSION_INCOMPAT_LANDING;
-	fusion_sb_pack(&sb, 0, block);
-	REQUIRE_EQ(fusion_sb_unpack(block, 0, sb.self_sectors, &back, &why), -EPROTONOSUPPORT);
-	REQUIRE(strstr(fusion_sb_unknown(&back, text), "landing log"), "%s", text);
-	sb.incompat = 0;
-	for (op = FUSION_OP_SEGMENT; op <= FUSION_OP_LANDED; op++) {
-		const struct fusion_record rec = { .op = op };
-
-		fusion_journal_init(block);
-		REQUIRE(fusion_journal_add(&sb, block, &rec));
-		fusion_journal_seal(&sb, block, sb.replay_seq, sb.replay_txn, 0, 1, sb.replay_csum);
-		REQUIRE_EQ(fusion_replay(&r), -EILSEQ);
-		REQUIRE(strstr(r.why, "of a newer version"), "%s", r.why);
-	}
-}
-
 static const struct unit_test tests[] = {
 	{ "landing: where things are in a segment", test_places },
 	{ "landing: a batch, and each bit of it", test_batch },
@@ -408,7 +367,6 @@ static const struct unit_test tests[] = {
 	{ "landing: a summary, and its bounds", test_summary_bounds },
 	{ "landing: SEGMENT and SEGFREE", test_segment_record },
 	{ "landing: LANDED", test_landed_record },
-	{ "landing: refused by this version", test_refused_today },
 };
 
 UNIT_TESTS(tests)
