@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: the landing log of a set that is open.
+ *
+ * What the log is, dm-fusion-landing.h says. The index in memory has an entry for each block that
+ * is live: where in the log the content of a block of an extent is. Everything is allocated when
+ * the set is loaded, and nothing for a set without FUSION_INCOMPAT_LANDING.
+ *
+ * Nothing is appended: the log has what an activation found. It shrinks as its entries die.
+ *
+ * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
+ * is sent to the log as far as the blocks lie side by side there, and cut behind that.
+ *
+ * Writes go to the slow member. An entry dies when a write of its whole block has completed (or
+ * zeroes have), before that is acknowledged; or when the extent is unmapped. From then on reads
+ * find the slow member. But the journal still calls the block live: after a power cut it would
+ * hide what was written. So a flush, and each write with FUA, waits for a commit as long as there
+ * are entries that have died since the last one (@dirty). It flushes the slow member before it
+ * clears their bits (INV20). FUA waits in any extent with a bit in @has, as the entry may have died
+ * in a write before it.
+ *
+ * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
+ * the block. So the worker first has the block copied to its place on the slow member, and then the
+ * entry dies. Meanwhile all writes to the block wait, and the copy waits for those under way. It
+ * stands for the bio, which is in an epoch. There is one at a time: such writes are rare, as only
+ * whole blocks get into the log.
+ *
+ * An extent with entries is not promoted: INV18. It may move on the slow member, as entries name
+ * the extent, not its slot.
+ *
+ * A segment without entries is freed with the next commit. Its slot is free after a drain behind
+ * that (INV21), as readers may be in it.
+ */
+#ifndef DM_FUSION_LAND_H
+#define DM_FUSION_LAND_H
+
+#include <linux/bitops.h>
+#include <linux/limits.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "dm-fusion-record.h"
+
+struct bio;
+struct fusion;
+struct fusion_io;
+
+/* No position. */
+#define FUSION_LAND_NONE	U32_MAX
+
+/* Flags of an entry: it is being copied; otherwise the number of writes over it under way. */
+#define FUSION_LAND_BUSY	0x8000U
+#define FUSION_LAND_WRITES	0x7fffU
+
+/* An entry; @lext and @block are the key. */
+struct fusion_land_entry {
+	u32 lext;
+	u16 block;
+	u16 flags;
+};
+
+enum fusion_land_state {
+	FUSION_LAND_UNUSED,	/* a place for a segment */
+	FUSION_LAND_LISTED,	/* the journal lists it */
+	FUSION_LAND_LEFT,	/* its SEGFREE is durable */
+	FUSION_LAND_DRAINING,	/* the same, and a drain has begun since */
+};
+
+/* What the commit under way says of a segment, in this order. */
+enum fusion_land_step {
+	FUSION_LAND_NOTHING,
+	FUSION_LAND_VOID,	/* SEGFREE of one without valid batches */
+	FUSION_LAND_SEGMENT,
+	FUSION_LAND_LANDED,	/* not of a segment: how far the log has got */
+	FUSION_LAND_SEGFREE,
+	FUSION_LAND_STEPS,
+};
+
+/**
+ * struct fusion_land_segment - a segment
+ * @segno: its number
+ * @key: its key
+ * @slot: its fast slot
+ * @end: blocks that its batches take; 0: it has no valid ones
+ * @nr_live: entries
+ * @state: enum fusion_land_state
+ * @step: enum fusion_land_step; the committer's
+ * @dirty: entries have died since it was recorded
+ */
+struct fusion_land_segment {
+	u64 segno;
+	u64 key;
+	u32 slot;
+	u32 end;
+	u32 nr_live;
+	u8 state;
+	u8 step;
+	bool dirty;
+};
+
+/**
+ * struct fusion_land - the landing log, and its index
+ * @max: segments that there may be; 0: the set has no log
+ * @blocks: of a segment, and of an extent. Block b of segment s is the position s * @blocks + b
+ * @bitmap_bytes: of a bitmap of these
+ * @hash_bits: log2 of the number of buckets
+ * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
+ *	yet; read without a lock. Set only by loading; cleared by the mover
+ * @lock: innermost, irq-safe
+ *
+ * Under @lock:
+ * @entry: by position
+ * @next: the next position in the bucket, by position
+ * @bucket: the first one, or FUSION_LAND_NONE
+ * @live: bitmaps, one behind the other, of the positions in the index
+ *
+ * Under @lock and fs->lock, to read any of both:
+ * @segment: segments; @state and @step under fs->lock alone
+ * @dirty: segments that are
+ *
+ * Under fs->lock:
+ * @nr: segments that have a slot
+ * @all: the next commit records all segments, and @landed
+ * @landed_now: the commit under way does so
+ * @waiting: bios are parked until a write over an entry, or a copy, has ended
+ * @merging: the bio for which a block is being copied
+ * @merging_at: its position
+ *
+ * @landed: where the log has ended; constant while the set is open
+ * @recorded: as @live, what the commit under way records; the committer's
+ */
+struct fusion_land {
+	u32 max;
+	u32 blocks;
+	u32 bitmap_bytes;
+	unsigned int hash_bits;
+	unsigned long *has;
+
+	spinlock_t lock;	/* see "Locks" in dm-fusion.h */
+	struct fusion_land_entry *entry;
+	u32 *next;
+	u32 *bucket;
+	u8 *live;
+	struct fusion_land_segment *segment;
+	u32 dirty;
+
+	u32 nr;
+	bool all;
+	bool landed_now;
+	bool waiting;
+	struct bio *merging;
+	u32 merging_at;
+
+	struct fusion_landed landed;
+	u8 *recorded;
+};
+
+/* -- dm-fusion-land-index.c: pure code; @lock is held unless said otherwise --------------- */
+
+/*
+ * Allocate it for @max segments of @blocks blocks, and @nr_lexts extents. Return: 0 or -ENOMEM;
+ * fusion_land_exit() must follow in any case.
+ */
+int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts);
+void fusion_land_exit(struct fusion_land *land);
+
+/* Where is a block of an extent? Return: a position, or FUSION_LAND_NONE. */
+u32 fusion_land_find(const struct fusion_land *land, u32 lext, u32 block);
+
+/*
+ * How many blocks of an extent, from @block on and below @end, lie side by side in the log, or are
+ * not in it? @pos: the position of the first one, or FUSION_LAND_NONE.
+ */
+u32 fusion_land_run(const struct fusion_land *land, u32 lext, u32 block, u32 end, u32 *pos);
+
+/* Enter a block, which the index does not have, at a position that has none. */
+void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
+
+/* Take the entry at @pos out of the index. */
+void fusion_land_remove(struct fusion_land *land, u32 pos);
+
+/* The same, and have the next commit say so. fs->lock held. */
+void fusion_land_kill(struct fusion_land *land, u32 pos);
+
+/*
+ * All entries of an extent, of which there may be none, when its word has changed: see
+ * fusion_land_look(). fs->lock held; takes @lock itself.
+ */
+void fusion_land_kill_extent(struct fusion_land *land, u32 lext);
+
+/* May the extent have entries? Any context, no lock. */
+static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
+{
+	return land->has && test_bit(lext, land->has);
+}
+
+/*
+ * Has it a slot from @first to @last? Nothing new gets one while the set is open, so this needs no
+ * lock.
+ */
+bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
+
+/*
+ * As fusion_land_has(), by the index: once all of them are durably dead, its bit is clear. @committing: a
+ * commit is under way. fs->lock held.
+ */
+bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing);
+
+/* -- dm-fusion-land-commit.c; fs->lock is held unless said otherwise ---------------------- */
+
+/* Where a commit is among its records of the log. */
+struct fusion_land_cursor {
+	u32 step;
+	u32 i;
+};
+
+/* Blocks of the journal that these take at most. No lock. */
+u32 fusion_land_journal_blocks(const struct fusion *fs);
+
+/* Step 1 of a commit: what there is to record now belongs to it. */
+void fusion_land_take(struct fusion *fs);
+
+/*
+ * The record at @at, which begins with FUSION_LAND_VOID. The next one is at @at->i + 1. Context:
+ * the committer, without a lock. Return: false if there is none any more.
+ */
+bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
+		      struct fusion_record *rec);
+
+/* It is durable, or has failed. Return: have segments become free, once they are drained? */
+bool fusion_land_committed(struct fusion *fs, bool ok);
+
+/* Has the next commit something to record? */
+bool fusion_land_pending(const struct fusion *fs);
+
+/* Have the next commit record all segments. */
+void fusion_land_record_all(struct fusion *fs);
+
+/* Before a drain. Return: is there a segment that waits for it? Behind it, these are free. */
+bool fusion_land_drains(struct fusion *fs);
+void fusion_land_drained(struct fusion *fs);
+
+/* -- dm-fusion-land.c ---------------------------------------------------------------------- */
+
+/**
+ * fusion_land_look() - where is a bio to go whose extent may have entries?
+ * @fs: device
+ * @bio: a read, write, write-zeroes or discard, which is in an epoch
+ * @word: of its extent, on the slow member, loaded in that epoch; a write has cancelled a copy
+ * @in_map: the caller is map(), where a bio may be cut
+ *
+ * Context: any, no lock. Return: FUSION_SUBMIT; FUSION_LOGGED with the position in the log in place
+ * of the word; FUSION_MERGE; FUSION_AGAIN with the word that there is now. With FUSION_SUBMIT, a write counts as under way until
+ * fusion_land_written(), if io->over.
+ */
+struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
+
+/* Remap @bio to its place in the log, in the block at @pos. */
+void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos);
+
+/* A write over entries has ended. Any context, no lock; the bio is still in its epoch. */
+void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);
+
+/*
+ * The bio got FUSION_MERGE. Context: the worker. Return: false if it has to look again; otherwise
+ * it comes back when it can go on.
+ */
+bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
+
+/* A record of the journal about the log. Return: 0 or -EILSEQ. */
+int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
+
+/* May the set be opened with its log? Return: 0, or -EOPNOTSUPP, logged. */
+int fusion_land_allowed(const struct fusion *fs);
+
+/**
+ * fusion_land_load() - take the slots of the log, and find what is in it
+ * @fs: device; its map is known, and the slots of extents are taken
+ *
+ * Sleeps. Return: 0 or a negative errno, logged.
+ */
+int fusion_land_load(struct fusion *fs);
+
+#endif
