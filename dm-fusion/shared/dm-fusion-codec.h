@@ -511,7 +511,7 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_LANDING is known: check and dump of the tool use it. */
+/* The same, but FUSION_INCOMPAT_LANDING is known: the module uses it, and check and dump. */
 int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
@@ -547,6 +547,9 @@ static inline bool fusion_sb_released(const struct fusion_sb *sb)
  * has unknown ones; "" if all is known that matters. Of a set in transit it tells how to end that.
  */
 const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text);
+
+/* The same, where FUSION_INCOMPAT_LANDING is known. */
+const char *fusion_sb_unknown_landing(const struct fusion_sb *sb, char *text);
 
 /*
  * May there be writes to this member? Each checkpoint, transaction or opening counts one of its

@@ -326,6 +326,13 @@ static bool fusion_landing_full(const struct fusion_landing *l, const struct fus
 	return l->at.pos >= (seg->end ?: fusion_segment_room(l->sb) - 1);
 }
 
+/* The batches of the segment end where the walk is. */
+static void fusion_landing_end(const struct fusion_landing *l, const struct fusion_segment *seg)
+{
+	if (l->ends)
+		l->ends(l->ctx, seg, l->at.pos);
+}
+
 /*
  * Walk to the end of the log, from the segment @i on. Sets @i to the segment where that is, or to
  * the first one behind it. Return: 0 or an error.
@@ -339,10 +346,13 @@ static int fusion_landing_walk(struct fusion_landing *l, u32 *i)
 			r = fusion_landing_walk_batch(l, &l->seg[*i]);
 			continue;
 		}
+		fusion_landing_end(l, &l->seg[*i]);
 		++*i;
 		l->at.segno++;
 		l->at.pos = 0;
 	}
+	if (r >= 0 && l->at.pos && *i < l->nr)
+		fusion_landing_end(l, &l->seg[*i]);
 	return r < 0 ? r : 0;
 }
 

@@ -246,7 +246,9 @@ int fusion_landing_record_unpack(const struct fusion_sb *sb, const void *record,
  *	can't be read
  * @apply: called for each entry whose block is live, older ones first; its numbers are bounded.
  *	INV18 is for the caller, who knows the map. Nonzero return ends the replay
- * @ctx: argument of @read and @apply
+ * @ends: NULL, or called for each segment behind @from that has a batch: how many blocks its
+ *	batches take
+ * @ctx: argument of these
  * @at: out: the last batch that counts, and where the log has ended
  * @nr_entries: out: entries applied
  * @nr_walked: out: batches behind @from
@@ -266,6 +268,7 @@ struct fusion_landing {
 	const void *(*read)(void *ctx, const struct fusion_segment *seg, u32 pos);
 	int (*apply)(void *ctx, const struct fusion_segment *seg, u32 pos,
 		     const struct fusion_entry *entry);
+	void (*ends)(void *ctx, const struct fusion_segment *seg, u32 end);
 	void *ctx;
 	struct fusion_landed at;
 	u64 nr_entries;

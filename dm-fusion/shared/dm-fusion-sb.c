@@ -310,7 +310,7 @@ static void fusion_transit_text(const struct fusion_sb *sb, char *text)
 			 "adopt --resume makes it a set");
 }
 
-const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+static const char *fusion_sb_unknown_beyond(const struct fusion_sb *sb, u64 known, char *text)
 {
 	static const char *const planned[] = {
 		"member being replaced", "disk in transit", "lost blocks", "shadows",
@@ -327,8 +327,8 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 			 "has format version %u, from before the first release", sb->version);
 	else if (fusion_sb_in_transit(sb))
 		fusion_transit_text(sb, text);
-	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
-		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
+	else if (sb->incompat & ~known)
+		fusion_features_text("incompat", sb->incompat & ~known, planned,
 				     ARRAY_SIZE(planned), text);
 	else if (sb->flags & ~FUSION_SB_FLAGS_KNOWN)
 		fusion_features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
@@ -336,6 +336,16 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 		fusion_features_text("ro_compat", sb->ro_compat & ~FUSION_RO_COMPAT_KNOWN, NULL, 0,
 				     text);
 	return text;
+}
+
+const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+{
+	return fusion_sb_unknown_beyond(sb, FUSION_INCOMPAT_KNOWN, text);
+}
+
+const char *fusion_sb_unknown_landing(const struct fusion_sb *sb, char *text)
+{
+	return fusion_sb_unknown_beyond(sb, FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, text);
 }
 
 static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
