@@ -101,7 +101,7 @@ struct fusion_seal {
 };
 
 /* Moves and their jobs: too large for the stack. */
-struct fusion_batch {
+struct fusion_move_batch {
 	struct fusion_move moves[FUSION_LONG_BATCH];
 	struct fusion_job jobs[FUSION_LONG_BATCH];
 };
@@ -161,8 +161,8 @@ struct fusion_mover {
 	u64 demotions;
 	u64 evacuated;
 	u64 cancelled;
-	struct fusion_batch batch;
-	struct fusion_batch room;
+	struct fusion_move_batch batch;
+	struct fusion_move_batch room;
 	u32 in_flight;
 	u32 nr_retired;
 	struct fusion_homing homing;

@@ -310,6 +310,10 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_LOST:
 			fusion_complete_lost(bio);
 			return;
+		case FUSION_MERGE:
+			if (fusion_land_merge(fs, bio))
+				return;
+			break;
 		default:
 			if (fusion_park_locked(fs, bio))
 				return;

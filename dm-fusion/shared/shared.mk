@@ -7,7 +7,7 @@
 CODEC   := dm-fusion-landing-record.c dm-fusion-codec.c dm-fusion-layout.c dm-fusion-relayout.c \
 	   dm-fusion-old.c dm-fusion-match.c dm-fusion-sb.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
-# behind REPLAY; the module has it, and nothing of it calls it yet
+# behind REPLAY
 LANDING := dm-fusion-landing.c dm-fusion-landing-replay.c
 POLICY  := dm-fusion-heat.c dm-fusion-payback.c \
 	   dm-fusion-victims.c dm-fusion-pinned.c dm-fusion-policy.c dm-fusion-view.c
